@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the fabric asks of a machine's shape. A node is one MPSoC: a router with intra-tile ports (towards its network interface) and
+// inter-tile ports (links to other nodes).
+//
+// Contract: nodes are 0..node_count()-1; inter-tile ports of a node 0..port_count(node)-1; links are bidirectional:
+// neighbour(neighbour(n,p)) == (n,p). next_hop() is a pure function and reaches `dst` in hops(src,dst) steps without a cycle in the
+// channel dependency graph (tests/contract checks both for every topology).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace exanet {
+
+using NodeId = std::uint32_t;
+inline constexpr NodeId kNoNode = 0xffffffffu;
+
+struct PortRef {
+  NodeId node = kNoNode;  // kNoNode: nothing is plugged into this port
+  std::uint16_t port = 0;
+};
+
+struct Hop {
+  std::uint16_t port;  // inter-tile output port
+  std::uint8_t vc;     // virtual channel on that link
+};
+
+class Topology {
+ public:
+  virtual ~Topology() = default;
+  virtual std::uint32_t node_count() const = 0;
+  virtual std::uint16_t port_count(NodeId node) const = 0;
+  virtual PortRef neighbour(NodeId node, std::uint16_t port) const = 0;
+  virtual Hop next_hop(NodeId at, NodeId dst) const = 0;  // at != dst; pure function of its arguments
+  virtual std::uint8_t link_class(NodeId node, std::uint16_t port) const = 0;  // index into FabricConfig::links
+  virtual std::string node_name(NodeId node) const = 0;   // as a person would say it, e.g. "qfdb(1,0,2).F3"
+  virtual std::string port_name(NodeId node, std::uint16_t port) const = 0;  // e.g. "X+", "F2"
+  virtual void position(NodeId node, float xyz[3]) const = 0;  // where to draw it; neighbours near each other
+};
+
+}  // namespace exanet

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the clock shim and the provider may ask of libexanet beyond its public interface. Same shared object, so no ABI promise. */
+#ifndef EXANET_LIB_INTERNAL_H
+#define EXANET_LIB_INTERNAL_H
+
+#include "exanet/exanet.h"
+
+/* The process's interface if it is open, or NULL. Never opens it. */
+struct exanet_ni *exanet_process_ni(void);
+
+/* Inside MPI_Test, MPI_Iprobe and their kin an empty poll costs one short fixed step instead of waiting for the next arrival. Nests; per thread. */
+void exanet_testing_begin(void);
+void exanet_testing_end(void);
+
+/* Profile of MPI calls: `call` is an index into the shim's table of names (< EXANET_MPI_CALLS). Nested calls count for the outermost. */
+#define EXANET_MPI_CALLS 192
+void exanet_mpi_enter(struct exanet_ni *ni, uint32_t call);
+void exanet_mpi_leave(struct exanet_ni *ni, uint32_t call);
+
+/* The program asked for several threads (MPI_THREAD_MULTIPLE or FI_THREAD_SAFE): polls then yield to the process's other threads. */
+void exanet_set_multithreaded(struct exanet_ni *ni);
+
+/* Clock reads: returns the virtual clock in ps; after 1000 reads in a row without any other libexanet call each read adds 100 ns,
+ * so that a program that spins on the clock gets on. */
+uint64_t exanet_clock_read(struct exanet_ni *ni);
+
+/* Nanoseconds since the epoch that the virtual clock's zero stands for (the same in every rank of a run, fixed: runs must repeat). */
+#define EXANET_EPOCH_S 1700000000
+
+/* MPI_Abort(code) was called: tells the simulator, which ends the run and reports it. */
+void exanet_abort(struct exanet_ni *ni, int code);
+#endif
