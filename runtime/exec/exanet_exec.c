@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * exanet-exec: starts one rank and tells the launcher how it ended.
+ *
+ * Problem: ranks are started by us or by somebody else's mpirun, and each of them must (1) have the simulated network interface loaded,
+ * while the launchers around it have not; (2) be reported by rank when it cannot start, exits or is killed; (3) never outlive the run,
+ * not even when the run's own process is killed and can clean up nothing.
+ *
+ * Model: a small process between the launcher and the program. It is the reaper of everything the program starts, so that it can end it
+ * all; it learns of its own parent's death by a signal, and then removes the shared region too. All signals are blocked and taken one
+ * by one with sigwaitinfo(), so nothing here runs in a signal handler.
+ *
+ *   exanet-exec -- PROGRAM ARGS...           one rank: finds its rank, preloads the library, reports
+ *   exanet-exec --guard -- PROGRAM ARGS...   a launcher such as mpirun: only tied to our life, and given time to clean up
+ *
+ * Environment: EXANET_STATUS  "@name" of an abstract Unix datagram socket, or the path of one, for the lines
+ *                             "started RANK PID", "failed RANK ERRNO", "ended RANK PID STATUS" (STATUS < 0: minus the signal)
+ *              EXANET_NI      the shared region, removed when the parent dies
+ *              EXANET_LIBRARY libexanet-fi.so if it does not lie beside this program
+ *
+ * Limits: Linux. The exit status is the program's, or 128 + signal; 127 (not found) or 126 when it could not be started. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define GUARD_GRACE_MS 1500   /* how long a guarded launcher may take to clean up after SIGTERM */
+#define SWEEP_LIMIT_MS 3000   /* how long to go on killing what the program left behind */
+
+/* Sent by the kernel when our parent ends. A real-time signal, because no program is ended with one: whatever else comes is passed on. */
+static int parent_died_signal(void) { return SIGRTMIN + 3; }
+
+static const int kForwarded[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGCONT, SIGTSTP, SIGWINCH};
+
+static void die(const char *what, int error) {
+  fprintf(stderr, "exanet-exec: %s%s%s\n", what, error ? ": " : "", error ? strerror(error) : "");
+  exit(126);
+}
+
+/* -- reporting ------------------------------------------------------------------------------------------------------------------- */
+static int report(const char *line) {
+  const char *where = getenv("EXANET_STATUS");
+  if (!where || !*where) return 0;
+  struct sockaddr_un to = {.sun_family = AF_UNIX};
+  size_t len = strlen(where);
+  if (len >= sizeof to.sun_path) return -ENAMETOOLONG;
+  memcpy(to.sun_path, where, len);
+  if (where[0] == '@') to.sun_path[0] = 0;
+  int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return -errno;
+  /* Blocks while the launcher's queue is full, which is a matter of milliseconds; when the launcher is gone it fails at once. */
+  ssize_t sent = sendto(fd, line, strlen(line), MSG_NOSIGNAL, (struct sockaddr *)&to, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len));
+  int error = sent < 0 ? -errno : 0;
+  close(fd);
+  return error;
+}
+
+/* -- what the program finds in its environment ------------------------------------------------------------------------------------ */
+static long find_rank(void) {
+  static const char *const names[] = {"EXANET_RANK", "PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    const char *text = getenv(names[i]);
+    if (!text || !*text) continue;
+    char *end;
+    errno = 0;
+    long rank = strtol(text, &end, 10);
+    if (errno || *end || rank < 0 || rank > INT_MAX) {
+      fprintf(stderr, "exanet-exec: %s=%s is not a rank\n", names[i], text);
+      exit(126);
+    }
+    return rank;
+  }
+  die("no rank: none of EXANET_RANK, PMI_RANK, PMIX_RANK, OMPI_COMM_WORLD_RANK is set; start it through `exanet run`", 0);
+  return -1;
+}
+
+static void find_library(char *path, size_t size) {
+  const char *given = getenv("EXANET_LIBRARY");
+  if (given && *given) {
+    if (snprintf(path, size, "%s", given) >= (int)size) die("EXANET_LIBRARY is too long", 0);
+  } else {
+    ssize_t n = readlink("/proc/self/exe", path, size - 1);
+    if (n < 0) die("/proc/self/exe", errno);
+    path[n] = 0;
+    char *slash = strrchr(path, '/');
+    if (!slash || (size_t)(slash - path) + sizeof "/libexanet-fi.so" > size) die("the installation path is too long", 0);
+    strcpy(slash, "/libexanet-fi.so");
+  }
+  if (access(path, R_OK)) die(path, errno);
+}
+
+static void set_environment(long rank) {
+  char library[PATH_MAX], text[2 * PATH_MAX];
+  snprintf(text, sizeof text, "%ld", rank);
+  setenv("EXANET_RANK", text, 1);
+  find_library(library, sizeof library);
+  const char *before = getenv("LD_PRELOAD");
+  if (before && *before) {
+    /* Behind what is there: a sanitizer's runtime, for one, must come first. */
+    char *joined;
+    if (asprintf(&joined, "%s:%s", before, library) < 0) die("LD_PRELOAD", ENOMEM);
+    setenv("LD_PRELOAD", joined, 1);
+    free(joined);
+  } else {
+    setenv("LD_PRELOAD", library, 1);
+  }
+  *strrchr(library, '/') = 0;
+  setenv("FI_PROVIDER_PATH", library, 1);
+  setenv("FI_PROVIDER", "exanet", 1);
+}
+
+/* -- ending what the program started ---------------------------------------------------------------------------------------------- */
+static void sleep_ms(long ms) {
+  struct timespec t = {ms / 1000, ms % 1000 * 1000000};
+  nanosleep(&t, NULL);
+}
+
+/* Kills what has `parent` for parent; orphans of the program are among our own children. Returns how many there were.
+ * By the whole of /proc, because /proc/PID/task/PID/children does not exist everywhere; only rare ends of a program come here. */
+static int kill_children_of(pid_t parent) {
+  DIR *proc = opendir("/proc");
+  if (!proc) return 0;
+  int found = 0;
+  struct dirent *entry;
+  while ((entry = readdir(proc))) {
+    pid_t pid = atoi(entry->d_name), its_parent;
+    if (pid <= 0 || pid == parent) continue;
+    char path[64], text[512];
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    FILE *file = fopen(path, "re");
+    if (!file) continue;
+    size_t n = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    text[n] = 0;
+    /* "PID (name) state PPID": the name may hold anything, so look from its last parenthesis on. */
+    char *name_end = strrchr(text, ')');
+    if (!name_end || sscanf(name_end, ") %*c %d", &its_parent) != 1 || its_parent != parent) continue;
+    found++;
+    kill(pid, SIGKILL);
+  }
+  closedir(proc);
+  return found;
+}
+
+/* Ends whatever is left of the program. Each round's victims leave their own children to us, so it goes on until there are none. */
+static void sweep(void) {
+  for (int waited = 0; waited < SWEEP_LIMIT_MS; waited += 2) {
+    pid_t reaped;
+    while ((reaped = waitpid(-1, NULL, WNOHANG)) > 0) continue;
+    if (reaped < 0) return;   /* ECHILD: nothing is left */
+    kill_children_of(getpid());
+    sleep_ms(2);
+  }
+}
+
+static void remove_region(void) {
+  const char *region = getenv("EXANET_NI");
+  if (region && strncmp(region, "/dev/shm/exanet", 15) == 0) unlink(region);
+}
+
+/* Our parent is gone, so nobody will ever ask again: end everything and leave nothing behind. */
+static void end_orphaned(pid_t child, int guard) {
+  if (guard) {
+    kill(child, SIGTERM);
+    for (int waited = 0; waited < GUARD_GRACE_MS && waitpid(child, NULL, WNOHANG) == 0; waited += 10) sleep_ms(10);
+  }
+  kill(child, SIGKILL);
+  sweep();
+  remove_region();
+  _exit(128 + SIGKILL);
+}
+
+/* -- the program ------------------------------------------------------------------------------------------------------------------ */
+/* Starts it; returns its pid, or the negative errno value of exec. A pipe that closes on exec tells the one from the other. */
+static pid_t start(char **argv, const sigset_t *mask) {
+  int pipe_fd[2];
+  if (pipe2(pipe_fd, O_CLOEXEC)) return -errno;
+  pid_t self = getpid(), child = fork();
+  if (child < 0) return -errno;
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != self) _exit(126);
+    sigprocmask(SIG_SETMASK, mask, NULL);
+    execvp(argv[0], argv);
+    int error = errno;
+    if (write(pipe_fd[1], &error, sizeof error) != (ssize_t)sizeof error) _exit(125);
+    _exit(126);
+  }
+  close(pipe_fd[1]);
+  int error = 0;
+  ssize_t n;
+  while ((n = read(pipe_fd[0], &error, sizeof error)) < 0 && errno == EINTR) continue;
+  close(pipe_fd[0]);
+  if (n != (ssize_t)sizeof error) return child;
+  waitpid(child, NULL, 0);
+  return -error;
+}
+
+/* Waits for the program's end and passes signals on meanwhile. Returns its wait status. */
+static int attend(pid_t child, pid_t parent, int guard, const sigset_t *set) {
+  for (;;) {
+    siginfo_t info;
+    int signal_number = sigwaitinfo(set, &info);
+    if (signal_number < 0) continue;
+    if (signal_number == SIGCHLD) {
+      int status;
+      pid_t reaped;
+      while ((reaped = waitpid(-1, &status, WNOHANG)) > 0)
+        if (reaped == child) return status;
+    } else if (signal_number == parent_died_signal()) {
+      /* It also comes when only the thread that started us ended; then the parent is still the same process. */
+      if (getppid() != parent) end_orphaned(child, guard);
+    } else if (info.si_code <= 0) {
+      /* Only what a process sent: a terminal's Ctrl-C has reached the program by itself. */
+      kill(child, signal_number);
+    }
+  }
+}
+
+int main(int argc, char **argv) {
+  int guard = argc > 1 && strcmp(argv[1], "--guard") == 0;
+  int first = 1 + guard;
+  if (argc <= first + 1 || strcmp(argv[first], "--")) die("usage: exanet-exec [--guard] -- PROGRAM ARGS...", 0);
+  char **program = argv + first + 1;
+
+  sigset_t set, before;
+  sigemptyset(&set);
+  sigaddset(&set, SIGCHLD);
+  sigaddset(&set, parent_died_signal());
+  for (size_t i = 0; i < sizeof kForwarded / sizeof *kForwarded; i++) sigaddset(&set, kForwarded[i]);
+  sigprocmask(SIG_BLOCK, &set, &before);
+  pid_t parent = getppid();
+  prctl(PR_SET_PDEATHSIG, parent_died_signal());
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+
+  char line[96];
+  long rank = guard ? -1 : find_rank();
+  if (!guard) set_environment(rank);
+  pid_t child = start(program, &before);
+  if (child < 0) {
+    snprintf(line, sizeof line, "failed %ld %d", rank, -child);
+    if (report(line) || !getenv("EXANET_STATUS")) fprintf(stderr, "exanet-exec: %s: %s\n", program[0], strerror(-child));
+    return child == -ENOENT ? 127 : 126;
+  }
+  if (!guard) {
+    snprintf(line, sizeof line, "started %ld %d", rank, child);
+    /* No launcher to tell means that it died before we asked to be told of it. */
+    if (report(line) == -ECONNREFUSED) end_orphaned(child, guard);
+  }
+  int status = attend(child, parent, guard, &set);
+  sweep();
+  int code = WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+  if (!guard) {
+    snprintf(line, sizeof line, "ended %ld %d %d", rank, child, code);
+    report(line);
+  }
+  return code < 0 ? 128 - code : code;
+}
