@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The folder that a run leaves behind.
+
+What the simulator measured becomes one table a file (Parquet), the headline one JSON file, and everything that differs between two
+repeats of the same run (wall time, host, time of day) a second JSON file. The first two are a pure function of the simulation: two runs
+without measured compute time give the same bytes, so that `cmp` answers whether two runs were the same run.
+
+The folder is built beside its final place and renamed, so that a reader never meets half of it. `docs/results.md` says what each column is.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import io
+import json
+import os
+import platform
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+FORMAT = 1
+"""Raised when a file or column changes its meaning or goes away."""
+
+PROTOCOLS = ("eager", "rendezvous", "put", "get", "atomic")
+"""What a message travelled as; index as the simulator reports it."""
+
+HOTTEST_LINKS = 20
+
+# What the run was asked to do: the same for two repeats. Every other key of `meta` goes to run.json.
+_ASKED = ("program", "machine_name", "ranks", "map", "compute", "mpi", "seed", "exanet_version")
+
+
+class ResultsError(Exception):
+    """The results cannot be written or read; the message says what and why, for the user."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A result folder read back: the two JSON files as dicts, each table as a frame (columns: docs/results.md)."""
+
+    summary: dict[str, Any]
+    run: dict[str, Any]
+    ranks: pl.DataFrame
+    nodes: pl.DataFrame
+    links: pl.DataFrame
+    pairs: pl.DataFrame
+    messages: pl.DataFrame
+    message_sizes: pl.DataFrame
+    latency: pl.DataFrame
+    timeline: pl.DataFrame
+    mpi_calls: pl.DataFrame
+
+
+TABLES = tuple(name for name in Run.__dataclass_fields__ if name not in ("summary", "run"))
+
+
+def write(directory: Path, results: Mapping[str, Any], meta: Mapping[str, Any]) -> None:
+    """Write `results` (Simulator.results()) of the run described by `meta` into `directory`, whole or not at all.
+
+    `meta` keys: program (argv), machine (resolved dict), machine_name, ranks, map, compute, mpi, exanet_version, and whatever else is
+    worth keeping of the run (started, ...), which goes to run.json. Raises ResultsError when the folder cannot be written.
+    """
+    tables = to_tables(results)
+    files = {f"{name}.parquet": _parquet(frame) for name, frame in tables.items()}
+    files["run.json"] = _json(_host_facts(results, meta))
+    files["summary.json"] = _json(summarize(results, meta, tables))  # last: its presence says that the folder is whole
+    _publish(directory, files)
+
+
+def load(directory: Path) -> Run:
+    """Read a folder that write() made. Raises ResultsError when it is missing, incomplete or of another format."""
+    try:
+        summary = json.loads((directory / "summary.json").read_text())
+        run = json.loads((directory / "run.json").read_text())
+        if summary.get("format") != FORMAT:
+            raise ResultsError(f"{directory}: results of format {summary.get('format')}; this exanet reads format {FORMAT}: run it again")
+        return Run(summary=summary, run=run, **{name: pl.read_parquet(directory / f"{name}.parquet") for name in TABLES})
+    except FileNotFoundError as error:
+        raise ResultsError(f"{directory}: not a result folder, {Path(error.filename or '').name} is missing") from error
+    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+        raise ResultsError(f"{directory}: cannot read the results: {error}") from error
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write one file beside its place, then rename it there. Raises ResultsError; then the old file, if any, is untouched."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        beside.write_bytes(content)
+        beside.replace(path)
+    except OSError as error:
+        raise ResultsError(f"cannot write {path}: {_why(error)}") from error
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+# -- tables -------------------------------------------------------------------------------------------------------------------------
+
+
+def to_tables(results: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
+    """The frames of TABLES, rows in an order that depends on nothing but their content."""
+    topology, virtual_ps = results["topology"], int(results["summary"]["virtual_ps"])
+    nodes = _nodes(topology)
+    ranks = _frame(results["ranks"]).sort("rank")
+    return {
+        "ranks": ranks.with_columns(pl.Series("node_name", _pick(nodes["name"], ranks["node"]), pl.String)),
+        "nodes": nodes,
+        "links": _links(results["links"], topology, nodes, virtual_ps),
+        "pairs": _frame(results["pairs"]).sort("src", "dst"),
+        "messages": _messages(results["messages"]),
+        "message_sizes": _frame(results["message_sizes"]).sort("lower_bytes"),
+        "latency": _latency(results),
+        "timeline": _timeline(results["timeline"], virtual_ps),
+        "mpi_calls": _mpi_calls(results["mpi_calls"]),
+    }
+
+
+def _frame(columns: Mapping[str, Any]) -> pl.DataFrame:
+    return pl.DataFrame({name: np.asarray(values) if len(values) else pl.Series([], dtype=pl.Int64) for name, values in columns.items()})
+
+
+def _pick(names: pl.Series, index: pl.Series) -> list[str]:
+    return [str(names[int(i)]) for i in index]
+
+
+def _nodes(topology: Mapping[str, Any]) -> pl.DataFrame:
+    position = np.asarray(topology["position"], dtype=np.float64).reshape(-1, 3)
+    names = [str(name) for name in topology["node_name"]]
+    return pl.DataFrame(
+        {"node": np.arange(len(names), dtype=np.int64), "name": names, "x": position[:, 0], "y": position[:, 1], "z": position[:, 2]},
+        schema_overrides={"name": pl.String},
+    )
+
+
+def _links(links: Mapping[str, Any], topology: Mapping[str, Any], nodes: pl.DataFrame, virtual_ps: int) -> pl.DataFrame:
+    frame = _frame(links)
+    return frame.with_columns(
+        pl.Series("node_name", _pick(nodes["name"], frame["node"]), pl.String),
+        pl.Series("to_node_name", _pick(nodes["name"], frame["to_node"]), pl.String),
+        pl.Series("port_name", [str(name) for name in topology["port_name"]], pl.String),
+        (pl.col("busy_ps") * (100.0 / virtual_ps) if virtual_ps else pl.lit(0.0)).alias("use_percent"),
+    ).sort("node", "port")
+
+
+def _messages(messages: Mapping[str, Any]) -> pl.DataFrame:
+    frame = _frame(messages)
+    names = [PROTOCOLS[int(i)] if int(i) < len(PROTOCOLS) else str(i) for i in frame["protocol"]]
+    return frame.with_columns(pl.Series("protocol", names, pl.String)).sort("posted_ps", "src", "dst", "tag", "bytes", "delivered_ps")
+
+
+def _latency(results: Mapping[str, Any]) -> pl.DataFrame:
+    parts = [_frame(results[f"{kind}_latency"]).insert_column(0, pl.lit(kind).alias("kind")) for kind in ("packet", "message")]
+    bounds = [pl.col("lower_ns").cast(pl.Float64), pl.col("upper_ns").cast(pl.Float64), pl.col("count").cast(pl.Int64)]
+    return pl.concat([part.with_columns(bounds) for part in parts]).filter(pl.col("count") > 0).sort("kind", "lower_ns")
+
+
+def _timeline(timeline: Mapping[str, Any], virtual_ps: int) -> pl.DataFrame:
+    """One row a rank and bin. The last bin is cut at the end of the run, so that shares of its time stay right."""
+    bin_ps = int(timeline["bin_ps"])
+    wait = np.asarray(timeline["wait_ps"], dtype=np.int64)
+    wait = wait.reshape(wait.shape[0] if wait.ndim == 2 else 0, -1)
+    bins = min(wait.shape[1], -(-virtual_ps // bin_ps)) if bin_ps > 0 else 0
+    ranks = wait.shape[0]
+    start = np.arange(bins, dtype=np.int64) * bin_ps
+    columns = {
+        "rank": np.repeat(np.arange(ranks, dtype=np.int64), bins),
+        "start_ps": np.tile(start, ranks),
+        "end_ps": np.tile(np.minimum(start + bin_ps, virtual_ps), ranks),
+    }
+    # The simulator may split the time outside of waiting further; what it splits is passed on.
+    for name in ("wait_ps", "library_ps", "sent_bytes"):
+        if name in timeline:
+            columns[name] = np.asarray(timeline[name], dtype=np.int64).reshape(ranks, -1)[:, :bins].reshape(-1)
+    return pl.DataFrame(columns)
+
+
+def _mpi_calls(calls: Mapping[str, Any]) -> pl.DataFrame:
+    frame = _frame({name: values for name, values in calls.items() if name != "names"})
+    names = [str(calls["names"][int(i)]) for i in frame["call"]]
+    return frame.with_columns(pl.Series("call", names, pl.String)).sort("rank", "call")
+
+
+# -- headline -----------------------------------------------------------------------------------------------------------------------
+
+
+def summarize(results: Mapping[str, Any], meta: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> dict[str, Any]:
+    """The content of summary.json: a pure function of the simulation."""
+    total, ranks, links = results["summary"], tables["ranks"], tables["links"]
+    hottest = links.filter(pl.col("packets") > 0).sort(["busy_ps", "node", "port"], descending=[True, False, False]).head(HOTTEST_LINKS)
+    busiest = ("node_name", "port_name", "to_node_name", "use_percent", "packets", "payload_bytes", "busy_ps", "waited_ps")
+    machine = meta.get("machine", {})
+    return {
+        "format": FORMAT,
+        "complete": bool(total["complete"]),
+        "reason": str(total.get("reason", "")),
+        "virtual_ps": int(total["virtual_ps"]),
+        "messages": int(total["messages"]),
+        "message_bytes": int(total["bytes"]),
+        "packets": int(total["packets"]),
+        "packet_hops": int(total["packet_hops"]),
+        "events": int(total["events"]),
+        "messages_dropped": int(results.get("messages_dropped", 0)),
+        "compute_percent": _share(ranks, "compute_ps"),
+        "wait_percent": _share(ranks, "wait_ps"),
+        "library_percent": _share(ranks, "library_ps"),
+        "packet_latency": latency_figures(tables["latency"], "packet"),
+        "message_latency": latency_figures(tables["latency"], "message"),
+        "hottest_links": hottest.select(busiest).to_dicts(),
+        "run": {key: meta[key] for key in _ASKED if key in meta},
+        "machine_sha256": hashlib.sha256(json.dumps(machine, sort_keys=True, default=_plain).encode()).hexdigest(),
+        "machine": machine,
+        "topology": {key: value for key, value in results["topology"].items() if np.ndim(value) == 0},
+        "ranks": ranks.to_dicts(),
+    }
+
+
+def _share(ranks: pl.DataFrame, column: str) -> float:
+    whole = int(ranks["virtual_ps"].sum()) if len(ranks) else 0
+    return 100.0 * int(ranks[column].sum()) / whole if whole else 0.0
+
+
+def latency_figures(latency: pl.DataFrame, kind: str) -> dict[str, float | int]:
+    """Percentiles of one histogram, interpolated within a bucket; the maximum is the upper edge of the highest bucket in use."""
+    rows = latency.filter(pl.col("kind") == kind)
+    if rows.is_empty():
+        return {"count": 0}
+    lower, upper, count = (rows[name].to_numpy().astype(np.float64) for name in ("lower_ns", "upper_ns", "count"))
+    below = np.concatenate(([0.0], np.cumsum(count)))
+    figures: dict[str, float | int] = {"count": int(below[-1])}
+    for name, percent in (("p50_ns", 50.0), ("p90_ns", 90.0), ("p99_ns", 99.0)):
+        rank = below[-1] * percent / 100.0
+        i = min(int(np.searchsorted(below[1:], rank)), len(count) - 1)
+        figures[name] = round(float(lower[i] + (upper[i] - lower[i]) * (rank - below[i]) / count[i]), 3)
+    figures["max_ns"] = float(upper[-1])
+    return figures
+
+
+def _host_facts(results: Mapping[str, Any], meta: Mapping[str, Any]) -> dict[str, Any]:
+    wall_s, virtual_ps = float(results["summary"].get("wall_s", 0.0)), int(results["summary"]["virtual_ps"])
+    return {
+        "wall_s": wall_s,
+        "slowdown": wall_s * 1e12 / virtual_ps if virtual_ps else None,
+        "host_system": platform.platform(),
+        "host_cores": os.cpu_count(),
+        **{key: value for key, value in meta.items() if key not in _ASKED and key != "machine"},
+    }
+
+
+# -- files --------------------------------------------------------------------------------------------------------------------------
+
+
+def _plain(value: Any) -> Any:
+    """What json cannot write by itself: numpy's numbers and arrays, paths, models."""
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    return str(value)
+
+
+def _json(content: Mapping[str, Any]) -> bytes:
+    return (json.dumps(content, indent=1, default=_plain, ensure_ascii=False) + "\n").encode()
+
+
+def _parquet(frame: pl.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer, compression="zstd")
+    return buffer.getvalue()
+
+
+def _publish(directory: Path, files: Mapping[str, bytes]) -> None:
+    """Fill a folder beside `directory`, then rename it there; in a folder that is there already, rename file by file."""
+    there = directory.is_dir()
+    beside = directory / f".new.{os.getpid()}" if there else directory.absolute().with_name(f".{directory.name}.{os.getpid()}")
+    try:
+        beside.mkdir(parents=True)
+        for name, content in files.items():
+            (beside / name).write_bytes(content)
+        if not there:
+            beside.rename(directory)
+            return
+        # Until the new summary.json is there (it comes last), a reader is told that the folder is not whole.
+        (directory / "summary.json").unlink(missing_ok=True)
+        for name in files:
+            (beside / name).replace(directory / name)
+    except OSError as error:
+        raise ResultsError(f"cannot write the results to {directory}: {_why(error)}") from error
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def _why(error: OSError) -> str:
+    hints = {errno.ENOSPC: "; free some space or choose another place with -o", errno.EACCES: "; choose another place with -o"}
+    return f"{error.strerror or error}{hints.get(error.errno or 0, '')}"
