@@ -25,6 +25,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from exanet.errors import InputError
+
 FORMAT = 1
 """Raised when a file or column changes its meaning or goes away."""
 
@@ -35,10 +37,6 @@ HOTTEST_LINKS = 20
 
 # What the run was asked to do: the same for two repeats. Every other key of `meta` goes to run.json.
 _ASKED = ("program", "machine_name", "ranks", "map", "compute", "mpi", "seed", "exanet_version")
-
-
-class ResultsError(Exception):
-    """The results cannot be written or read; the message says what and why, for the user."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +63,7 @@ def write(directory: Path, results: Mapping[str, Any], meta: Mapping[str, Any]) 
     """Write `results` (Simulator.results()) of the run described by `meta` into `directory`, whole or not at all.
 
     `meta` keys: program (argv), machine (resolved dict), machine_name, ranks, map, compute, mpi, exanet_version, and whatever else is
-    worth keeping of the run (started, ...), which goes to run.json. Raises ResultsError when the folder cannot be written.
+    worth keeping of the run (started, ...), which goes to run.json. Raises InputError when the folder cannot be written.
     """
     tables = to_tables(results)
     files = {f"{name}.parquet": _parquet(frame) for name, frame in tables.items()}
@@ -75,27 +73,27 @@ def write(directory: Path, results: Mapping[str, Any], meta: Mapping[str, Any]) 
 
 
 def load(directory: Path) -> Run:
-    """Read a folder that write() made. Raises ResultsError when it is missing, incomplete or of another format."""
+    """Read a folder that write() made. Raises InputError when it is missing, incomplete or of another format."""
     try:
         summary = json.loads((directory / "summary.json").read_text())
         run = json.loads((directory / "run.json").read_text())
         if summary.get("format") != FORMAT:
-            raise ResultsError(f"{directory}: results of format {summary.get('format')}; this exanet reads format {FORMAT}: run it again")
+            raise InputError(f"{directory}: results of format {summary.get('format')}; this exanet reads format {FORMAT}: run it again")
         return Run(summary=summary, run=run, **{name: pl.read_parquet(directory / f"{name}.parquet") for name in TABLES})
     except FileNotFoundError as error:
-        raise ResultsError(f"{directory}: not a result folder, {Path(error.filename or '').name} is missing") from error
+        raise InputError(f"{directory}: not a result folder, {Path(error.filename or '').name} is missing") from error
     except (OSError, ValueError, pl.exceptions.PolarsError) as error:
-        raise ResultsError(f"{directory}: cannot read the results: {error}") from error
+        raise InputError(f"{directory}: cannot read the results: {error}") from error
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write one file beside its place, then rename it there. Raises ResultsError; then the old file, if any, is untouched."""
+    """Write one file beside its place, then rename it there. Raises InputError; then the old file, if any, is untouched."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         beside.write_bytes(content)
         beside.replace(path)
     except OSError as error:
-        raise ResultsError(f"cannot write {path}: {_why(error)}") from error
+        raise InputError(f"cannot write {path}: {_why(error)}") from error
     finally:
         beside.unlink(missing_ok=True)
 
@@ -288,7 +286,7 @@ def _publish(directory: Path, files: Mapping[str, bytes]) -> None:
         for name in files:
             (beside / name).replace(directory / name)
     except OSError as error:
-        raise ResultsError(f"cannot write the results to {directory}: {_why(error)}") from error
+        raise InputError(f"cannot write the results to {directory}: {_why(error)}") from error
     finally:
         shutil.rmtree(beside, ignore_errors=True)
 
