@@ -3,6 +3,8 @@
 #ifndef EXANET_LIB_INTERNAL_H
 #define EXANET_LIB_INTERNAL_H
 
+#include <time.h>
+
 #include "exanet/exanet.h"
 
 /* The process's interface if it is open, or NULL. Never opens it. */
@@ -29,4 +31,11 @@ uint64_t exanet_clock_read(struct exanet_ni *ni);
 
 /* MPI_Abort(code) was called: tells the simulator, which ends the run and reports it. */
 void exanet_abort(struct exanet_ni *ni, int code);
+
+/* A forked child is no rank: drops the interface without touching the region. exanet_process_ni() returns NULL in this process from then on. */
+void exanet_forget(void);
+
+/* The system's clock. In a rank clock_gettime() and its kin read virtual time, also for calls from this library: time what the host
+ * really took (CPU time of the rank, watchdogs) with this. Async-signal-safe. (runtime/clock) */
+int exanet_system_clock(clockid_t clock, struct timespec *out);
 #endif

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Wrappers of the MPI calls: who calls what for how long, and whether the call only asks (exanet/mpi_calls.h).
+ *
+ * Every argument of these functions is an integer or a pointer, and so is every result. The x86-64 System V convention passes such
+ * arguments in six registers and then in 8-byte stack slots, the caller cleaning up, whatever their widths; so one wrapper shape with
+ * as many `long` arguments as the longest call has (MPI_Rget_accumulate: 13) passes any of them on unchanged. Reading stack slots that
+ * the caller did not fill is harmless. The same holds for the results: the high half of %rax is passed on as found.
+ *
+ * MPI_X and PMPI_X are wrapped apart, each in front of the next definition of its own name, so that a PMPI tool between the program
+ * and the library works as without us; Fortran's entry points end in one of the two. Only the outermost call of a thread counts.
+ *
+ * Limit: large-count variants with arrays of counts (MPI_Gatherv_c …) and functions that not every supported MPI has (MPI 4's
+ * persistent collectives, partitioned calls and sessions) are not wrapped; they work and take time, but do not show in the profile. */
+#include "exanet/mpi_calls.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "clock.h"
+
+_Static_assert(EXANET_MPI_CALL_COUNT <= EXANET_MPI_CALLS, "the region's profile has too few rows");
+
+#define ARGUMENTS long a0, long a1, long a2, long a3, long a4, long a5, long a6, long a7, long a8, long a9, long a10, long a11, long a12
+#define PASSED a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12
+typedef long (*mpi_function)(ARGUMENTS);
+
+enum call_kind { PLAIN, TEST, OWN };
+
+__thread __attribute__((tls_model("initial-exec"))) int exanet_mpi_depth;
+
+static mpi_function find_or_die(const char *name) {
+  mpi_function found = (mpi_function)exanet_mpi_real(name);
+  if (found == NULL) {
+    fprintf(stderr, "exanet: this process called %s, but no MPI library in it has that function\n", name);
+    abort();
+  }
+  return found;
+}
+
+static inline mpi_function resolve(mpi_function *slot, const char *name) {
+  mpi_function found = __atomic_load_n(slot, __ATOMIC_RELAXED);
+  if (__builtin_expect(found == NULL, 0)) {
+    found = find_or_die(name);
+    __atomic_store_n(slot, found, __ATOMIC_RELAXED);
+  }
+  return found;
+}
+
+static inline __attribute__((always_inline)) long pass(mpi_function real, enum exanet_mpi_call call, enum call_kind kind, ARGUMENTS) {
+  struct exanet_ni *ni = exanet_mpi_depth == 0 ? exanet_virtual_ni() : NULL;
+  if (ni == NULL) {
+    exanet_mpi_depth++;
+    long result = real(PASSED);
+    exanet_mpi_depth--;
+    return result;
+  }
+  exanet_mpi_depth = 1;
+  exanet_mpi_enter(ni, call);
+  if (kind == TEST) exanet_testing_begin();
+  long result = real(PASSED);
+  if (kind == TEST) exanet_testing_end();
+  exanet_mpi_leave(ni, call);
+  exanet_mpi_depth = 0;
+  return result;
+}
+
+/* Which function to call for MPI_<name>_c. An MPI older than version 4 has none, and a program that found ours by a weak symbol may
+ * still call it: the plain function serves, since it takes the same arguments as long as the counts fit an int. */
+struct large_count {
+  mpi_function real, plain;
+  int sought;
+};
+#define MPI_ERR_COUNT_CLASS 2 /* the same value in MPICH and Open MPI */
+
+static mpi_function resolve_large(struct large_count *slot, const char *name, const char *plain) {
+  if (__atomic_load_n(&slot->sought, __ATOMIC_ACQUIRE)) return slot->real;
+  slot->real = (mpi_function)exanet_mpi_real(name);
+  if (slot->real == NULL) slot->plain = find_or_die(plain);
+  __atomic_store_n(&slot->sought, 1, __ATOMIC_RELEASE);
+  return slot->real;
+}
+
+static int counts_fit(unsigned counts, const long *arguments) {
+  for (unsigned i = 0; counts >> i != 0; i++)
+    if ((counts >> i & 1u) && (arguments[i] > INT_MAX || arguments[i] < INT_MIN)) return 0;
+  return 1;
+}
+
+static long call_large(struct large_count *slot, const char *name, const char *plain, enum exanet_mpi_call call, unsigned counts, ARGUMENTS) {
+  mpi_function real = resolve_large(slot, name, plain);
+  if (real == NULL) {
+    const long arguments[] = {PASSED};
+    if (!counts_fit(counts, arguments)) return MPI_ERR_COUNT_CLASS;
+    real = slot->plain;
+  }
+  return pass(real, call, PLAIN, PASSED);
+}
+
+#define WRAP(symbol, name, kind)                                                    \
+  EXPORT long symbol(ARGUMENTS);                                                    \
+  EXPORT long symbol(ARGUMENTS) {                                                   \
+    static mpi_function real;                                                       \
+    return pass(resolve(&real, #symbol), EXANET_MPI_##name, kind, PASSED);          \
+  }
+#define WRAP_LARGE(symbol, plain, name, counts)                                     \
+  EXPORT long symbol(ARGUMENTS);                                                    \
+  EXPORT long symbol(ARGUMENTS) {                                                   \
+    static struct large_count slot;                                                 \
+    return call_large(&slot, #symbol, #plain, EXANET_MPI_##name, counts, PASSED);   \
+  }
+
+#define DEFINE_PLAIN(name, counts)    \
+  WRAP(MPI_##name, name, PLAIN)       \
+  WRAP(PMPI_##name, name, PLAIN)
+#define DEFINE_TEST(name, counts)     \
+  WRAP(MPI_##name, name, TEST)        \
+  WRAP(PMPI_##name, name, TEST)
+#define DEFINE_LARGE(name, counts)    \
+  DEFINE_PLAIN(name, counts)          \
+  WRAP_LARGE(MPI_##name##_c, MPI_##name, name, counts)   \
+  WRAP_LARGE(PMPI_##name##_c, PMPI_##name, name, counts)
+#define DEFINE_OWN(name, counts) /* phases.c */
+#define DEFINE(name, kind, counts) DEFINE_##kind(name, counts)
+EXANET_MPI_CALL_LIST(DEFINE)

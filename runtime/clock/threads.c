@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Whose thread is it? The program's threads live in virtual time; those of the MPI library (asynchronous progress, PMIx, launch
+ * daemons' event loops) keep the system's clocks, since they deal with the outside world. A thread belongs to the library if it was
+ * created inside an MPI call or by another of the library's threads. A forked child is no rank any more. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "clock.h"
+
+__thread __attribute__((tls_model("initial-exec"))) int exanet_helper_thread;
+
+static atomic_int program_threads;
+static atomic_int thread_multiple;
+
+int exanet_program_threads(void) { return atomic_load(&program_threads); }
+
+/* Several threads that may all call MPI: granted by the library, and there is in fact more than one. mpi4py asks for it always. */
+static void set_multithreaded_if(struct exanet_ni *ni) {
+  if (ni != NULL && atomic_load(&thread_multiple) && atomic_load(&program_threads) > 0) exanet_set_multithreaded(ni);
+}
+
+void exanet_note_thread_multiple(struct exanet_ni *ni) {
+  atomic_store(&thread_multiple, 1);
+  set_multithreaded_if(ni);
+}
+
+struct start {
+  void *(*routine)(void *);
+  void *argument;
+  int helper;
+};
+
+static void *run(void *argument) {
+  struct start start = *(struct start *)argument;
+  free(argument);
+  exanet_helper_thread = start.helper;
+  return start.routine(start.argument);
+}
+
+typedef int (*create_function)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*routine)(void *), void *argument) {
+  static void *slot;
+  create_function real = (create_function)exanet_real(&slot, "pthread_create", "GLIBC_2.34");
+  int helper = exanet_helper_thread || exanet_mpi_depth > 0;
+  struct start *start = malloc(sizeof *start);
+  if (start == NULL) return real(thread, attributes, routine, argument);
+  *start = (struct start){routine, argument, helper};
+  if (!helper) {
+    atomic_fetch_add(&program_threads, 1);
+    set_multithreaded_if(exanet_process_ni());
+  }
+  int status = real(thread, attributes, run, start);
+  if (status != 0) free(start);
+  return status;
+}
+
+static void forget_in_child(void) {
+  exanet_forget();
+  exanet_mpi_depth = 0;
+}
+
+static __attribute__((constructor)) void watch_forks(void) { pthread_atfork(NULL, NULL, forget_in_child); }

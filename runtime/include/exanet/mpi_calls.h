@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The MPI calls that the clock shim stands in front of, one line each; a call's index in the profile is its position in this list.
+ * The simulator prints the same names, so both sides include this file.
+ *
+ * X(name, kind, counts). Kinds: PLAIN; LARGE, plain with a large-count variant MPI_<name>_c, whose calls are counted under the same
+ * name and in which argument i is an MPI_Count if bit i of `counts` is set; TEST, a call that asks whether something has happened and
+ * returns at once; OWN, a call with a wrapper of its own. Only functions that every supported MPI has are listed: programs probe for
+ * newer ones by weak symbols, which a wrapper of ours would wrongly satisfy.
+ *
+ * Source of names, argument positions and the _c variants: the MPI standard, version 4.1, annex A.
+ */
+#ifndef EXANET_MPI_CALLS_H
+#define EXANET_MPI_CALLS_H
+
+#include <stdint.h>
+
+#define EXANET_MPI_CALL_LIST(X)                             \
+  /* start and end */                                       \
+  X(Init, OWN, 0)                                           \
+  X(Init_thread, OWN, 0)                                    \
+  X(Finalize, OWN, 0)                                       \
+  X(Abort, OWN, 0)                                          \
+  /* point to point */                                      \
+  X(Send, LARGE, 1u << 1)                                   \
+  X(Bsend, LARGE, 1u << 1)                                  \
+  X(Ssend, LARGE, 1u << 1)                                  \
+  X(Rsend, LARGE, 1u << 1)                                  \
+  X(Isend, LARGE, 1u << 1)                                  \
+  X(Ibsend, LARGE, 1u << 1)                                 \
+  X(Issend, LARGE, 1u << 1)                                 \
+  X(Irsend, LARGE, 1u << 1)                                 \
+  X(Recv, LARGE, 1u << 1)                                   \
+  X(Irecv, LARGE, 1u << 1)                                  \
+  X(Mrecv, LARGE, 1u << 1)                                  \
+  X(Imrecv, LARGE, 1u << 1)                                 \
+  X(Sendrecv, LARGE, 1u << 1 | 1u << 6)                     \
+  X(Sendrecv_replace, LARGE, 1u << 1)                       \
+  X(Start, PLAIN, 0)                                        \
+  X(Startall, PLAIN, 0)                                     \
+  X(Probe, PLAIN, 0)                                        \
+  X(Mprobe, PLAIN, 0)                                       \
+  X(Wait, PLAIN, 0)                                         \
+  X(Waitany, PLAIN, 0)                                      \
+  X(Waitsome, PLAIN, 0)                                     \
+  X(Waitall, PLAIN, 0)                                      \
+  X(Cancel, PLAIN, 0)                                       \
+  X(Request_free, PLAIN, 0)                                 \
+  X(Buffer_detach, PLAIN, 0)                                \
+  X(Iprobe, TEST, 0)                                        \
+  X(Improbe, TEST, 0)                                       \
+  X(Test, TEST, 0)                                          \
+  X(Testany, TEST, 0)                                       \
+  X(Testsome, TEST, 0)                                      \
+  X(Testall, TEST, 0)                                       \
+  X(Request_get_status, TEST, 0)                            \
+  /* collectives */                                         \
+  X(Barrier, PLAIN, 0)                                      \
+  X(Bcast, LARGE, 1u << 1)                                  \
+  X(Gather, LARGE, 1u << 1 | 1u << 4)                       \
+  X(Gatherv, PLAIN, 0)                                      \
+  X(Scatter, LARGE, 1u << 1 | 1u << 4)                      \
+  X(Scatterv, PLAIN, 0)                                     \
+  X(Allgather, LARGE, 1u << 1 | 1u << 4)                    \
+  X(Allgatherv, PLAIN, 0)                                   \
+  X(Alltoall, LARGE, 1u << 1 | 1u << 4)                     \
+  X(Alltoallv, PLAIN, 0)                                    \
+  X(Alltoallw, PLAIN, 0)                                    \
+  X(Reduce, LARGE, 1u << 2)                                 \
+  X(Allreduce, LARGE, 1u << 2)                              \
+  X(Reduce_scatter, PLAIN, 0)                               \
+  X(Reduce_scatter_block, LARGE, 1u << 2)                   \
+  X(Scan, LARGE, 1u << 2)                                   \
+  X(Exscan, LARGE, 1u << 2)                                 \
+  X(Ibarrier, PLAIN, 0)                                     \
+  X(Ibcast, LARGE, 1u << 1)                                 \
+  X(Igather, LARGE, 1u << 1 | 1u << 4)                      \
+  X(Igatherv, PLAIN, 0)                                     \
+  X(Iscatter, LARGE, 1u << 1 | 1u << 4)                     \
+  X(Iscatterv, PLAIN, 0)                                    \
+  X(Iallgather, LARGE, 1u << 1 | 1u << 4)                   \
+  X(Iallgatherv, PLAIN, 0)                                  \
+  X(Ialltoall, LARGE, 1u << 1 | 1u << 4)                    \
+  X(Ialltoallv, PLAIN, 0)                                   \
+  X(Ialltoallw, PLAIN, 0)                                   \
+  X(Ireduce, LARGE, 1u << 2)                                \
+  X(Iallreduce, LARGE, 1u << 2)                             \
+  X(Ireduce_scatter, PLAIN, 0)                              \
+  X(Ireduce_scatter_block, LARGE, 1u << 2)                  \
+  X(Iscan, LARGE, 1u << 2)                                  \
+  X(Iexscan, LARGE, 1u << 2)                                \
+  X(Neighbor_allgather, LARGE, 1u << 1 | 1u << 4)           \
+  X(Neighbor_allgatherv, PLAIN, 0)                          \
+  X(Neighbor_alltoall, LARGE, 1u << 1 | 1u << 4)            \
+  X(Neighbor_alltoallv, PLAIN, 0)                           \
+  X(Neighbor_alltoallw, PLAIN, 0)                           \
+  X(Ineighbor_allgather, LARGE, 1u << 1 | 1u << 4)          \
+  X(Ineighbor_allgatherv, PLAIN, 0)                         \
+  X(Ineighbor_alltoall, LARGE, 1u << 1 | 1u << 4)           \
+  X(Ineighbor_alltoallv, PLAIN, 0)                          \
+  X(Ineighbor_alltoallw, PLAIN, 0)                          \
+  /* one-sided */                                           \
+  X(Put, LARGE, 1u << 1 | 1u << 5)                          \
+  X(Get, LARGE, 1u << 1 | 1u << 5)                          \
+  X(Accumulate, LARGE, 1u << 1 | 1u << 5)                   \
+  X(Get_accumulate, LARGE, 1u << 1 | 1u << 4 | 1u << 8)     \
+  X(Fetch_and_op, PLAIN, 0)                                 \
+  X(Compare_and_swap, PLAIN, 0)                             \
+  X(Rput, LARGE, 1u << 1 | 1u << 5)                         \
+  X(Rget, LARGE, 1u << 1 | 1u << 5)                         \
+  X(Raccumulate, LARGE, 1u << 1 | 1u << 5)                  \
+  X(Rget_accumulate, LARGE, 1u << 1 | 1u << 4 | 1u << 8)    \
+  X(Win_fence, PLAIN, 0)                                    \
+  X(Win_start, PLAIN, 0)                                    \
+  X(Win_complete, PLAIN, 0)                                 \
+  X(Win_post, PLAIN, 0)                                     \
+  X(Win_wait, PLAIN, 0)                                     \
+  X(Win_test, TEST, 0)                                      \
+  X(Win_lock, PLAIN, 0)                                     \
+  X(Win_lock_all, PLAIN, 0)                                 \
+  X(Win_unlock, PLAIN, 0)                                   \
+  X(Win_unlock_all, PLAIN, 0)                               \
+  X(Win_flush, PLAIN, 0)                                    \
+  X(Win_flush_all, PLAIN, 0)                                \
+  X(Win_flush_local, PLAIN, 0)                              \
+  X(Win_flush_local_all, PLAIN, 0)                          \
+  X(Win_create, LARGE, 1u << 2)                             \
+  X(Win_create_dynamic, PLAIN, 0)                           \
+  X(Win_allocate, LARGE, 1u << 1)                           \
+  X(Win_allocate_shared, LARGE, 1u << 1)                    \
+  X(Win_free, PLAIN, 0)                                     \
+  /* communicators */                                       \
+  X(Comm_dup, PLAIN, 0)                                     \
+  X(Comm_idup, PLAIN, 0)                                    \
+  X(Comm_dup_with_info, PLAIN, 0)                           \
+  X(Comm_split, PLAIN, 0)                                   \
+  X(Comm_split_type, PLAIN, 0)                              \
+  X(Comm_create, PLAIN, 0)                                  \
+  X(Comm_create_group, PLAIN, 0)                            \
+  X(Comm_free, PLAIN, 0)                                    \
+  X(Comm_disconnect, PLAIN, 0)                              \
+  X(Intercomm_create, PLAIN, 0)                             \
+  X(Intercomm_merge, PLAIN, 0)                              \
+  X(Cart_create, PLAIN, 0)                                  \
+  X(Cart_sub, PLAIN, 0)                                     \
+  X(Graph_create, PLAIN, 0)                                 \
+  X(Dist_graph_create, PLAIN, 0)                            \
+  X(Dist_graph_create_adjacent, PLAIN, 0)                   \
+  /* files */                                               \
+  X(File_open, PLAIN, 0)                                    \
+  X(File_close, PLAIN, 0)                                   \
+  X(File_set_view, PLAIN, 0)                                \
+  X(File_read, LARGE, 1u << 2)                              \
+  X(File_read_all, LARGE, 1u << 2)                          \
+  X(File_read_at, LARGE, 1u << 3)                           \
+  X(File_read_at_all, LARGE, 1u << 3)                       \
+  X(File_write, LARGE, 1u << 2)                             \
+  X(File_write_all, LARGE, 1u << 2)                         \
+  X(File_write_at, LARGE, 1u << 3)                          \
+  X(File_write_at_all, LARGE, 1u << 3)                      \
+  X(File_sync, PLAIN, 0)
+
+enum exanet_mpi_call {
+#define EXANET_MPI_ENUM(name, kind, counts) EXANET_MPI_##name,
+  EXANET_MPI_CALL_LIST(EXANET_MPI_ENUM)
+#undef EXANET_MPI_ENUM
+  EXANET_MPI_CALL_COUNT
+};
+
+#define EXANET_MPI_NAME(name, kind, counts) "MPI_" #name,
+static const char *const exanet_mpi_call_names[] = {EXANET_MPI_CALL_LIST(EXANET_MPI_NAME)};
+#undef EXANET_MPI_NAME
+
+/* "" for an index outside the list. */
+static inline const char *exanet_mpi_call_name(uint32_t call) {
+  return call < EXANET_MPI_CALL_COUNT ? exanet_mpi_call_names[call] : "";
+}
+#endif
