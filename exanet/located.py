@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""YAML in which every value knows its file, line and column.
+
+A user's file is read as the tree that the YAML composer makes, before any object is built from it: the composer keeps the position of
+every scalar and key, cannot be made to run code by a tag, and leaves numbers as they were written. The tree is then plain data beside
+its marks, so that whoever checks it can say where.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
+
+from exanet.errors import InputError
+
+_MAX_BYTES = 1 << 20
+_MAX_NODES = 50_000  # aliases can make a small file describe an enormous tree
+_MAX_DEPTH = 50
+
+
+@dataclass(frozen=True, order=True)
+class Mark:
+    """A place in a file; lines and columns count from 1."""
+
+    file: str
+    line: int = 1
+    column: int = 1
+
+    def error(self, what: str) -> str:
+        """One message as every checker prints it."""
+        return f"{self.file}:{self.line}:{self.column}: error: {what}"
+
+
+@dataclass
+class Located:
+    """A value with its place; `keys` are the places of a mapping's keys."""
+
+    value: Any  # dict[str, Located], list[Located], or a scalar
+    mark: Mark
+    keys: dict[str, Mark] = field(default_factory=dict)
+
+    def plain(self) -> Any:
+        """The value without its marks."""
+        if isinstance(self.value, dict):
+            return {key: child.plain() for key, child in self.value.items()}
+        if isinstance(self.value, list):
+            return [child.plain() for child in self.value]
+        return self.value
+
+    def find(self, path: tuple[str | int, ...], *, key: bool = False) -> Mark:
+        """The place of the value at `path` (of its key if `key`), or of the innermost part of the path that exists."""
+        here, mark = self, self.mark
+        for step in path:
+            if isinstance(here.value, dict) and step in here.value:
+                mark = here.keys[str(step)] if key else here.value[step].mark
+                here = here.value[step]
+            elif isinstance(here.value, list) and isinstance(step, int) and step < len(here.value):
+                here = here.value[step]
+                mark = here.mark
+            else:
+                break
+        return mark
+
+
+def read(path: Path, shown: str | None = None) -> Located:
+    """The file's tree; `shown` is the name to use in messages.
+
+    Raises:
+        InputError: the file cannot be read, is not YAML, is empty, or is too large.
+    """
+    name = shown or str(path)
+    try:
+        with path.open("rb") as file:
+            data = file.read(_MAX_BYTES + 1)
+    except OSError as error:
+        raise InputError(f"{name}: error: cannot be read: {error.strerror or error}") from None
+    return parse(data, name)
+
+
+def parse(data: bytes, name: str) -> Located:
+    """As read(), from the file's bytes."""
+    start = Mark(name)
+    if len(data) > _MAX_BYTES:
+        raise InputError(start.error(f"the file is larger than {_MAX_BYTES} bytes; a machine description is a few kilobytes"))
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError(Mark(name, line).error("the file is not UTF-8 text; save it as UTF-8")) from None
+    try:
+        root = YAML(typ="rt", pure=True).compose(text)
+    except YAMLError as error:
+        raise InputError(_syntax(error, start)) from None
+    except RecursionError:
+        raise InputError(start.error(f"the file is nested too deeply; use at most {_MAX_DEPTH} levels")) from None
+    except Exception as error:  # the composer meets hostile text with more than its own errors; all of them mean the same to a user
+        raise InputError(start.error(f"the file is not readable as YAML: {error}")) from None
+    if root is None:
+        raise InputError(start.error("the file is empty; describe a machine in it"))
+    return _Builder(name).build(root, 0)
+
+
+def _syntax(error: YAMLError, start: Mark) -> str:
+    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    what = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error).splitlines()[0]
+    place = Mark(start.file, mark.line + 1, mark.column + 1) if mark is not None else start
+    return place.error(f"not valid YAML: {' '.join(str(what).split())}; check the indentation, quotes and brackets here")
+
+
+class _Builder:
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.count = 0
+
+    def build(self, node: Any, depth: int) -> Located:
+        mark = self._mark(node)
+        self.count += 1
+        if depth > _MAX_DEPTH or self.count > _MAX_NODES:
+            raise InputError(mark.error(f"the file is nested too deeply or too large; use at most {_MAX_DEPTH} levels and {_MAX_NODES} values"))
+        if isinstance(node, MappingNode):
+            return self._mapping(node, mark, depth)
+        if isinstance(node, SequenceNode):
+            return Located([self.build(child, depth + 1) for child in node.value], mark)
+        return Located(_scalar(node), mark)
+
+    def _mapping(self, node: MappingNode, mark: Mark, depth: int) -> Located:
+        values: dict[str, Located] = {}
+        keys: dict[str, Mark] = {}
+        for key, value in node.value:
+            place = self._mark(key)
+            if not isinstance(key, ScalarNode):
+                raise InputError(place.error("a key must be a plain word, not a list or a mapping"))
+            if key.value in values:
+                raise InputError(place.error(f"'{key.value}' is given twice (first on line {keys[key.value].line}); keep one"))
+            values[key.value] = self.build(value, depth + 1)
+            keys[key.value] = place
+        return Located(values, mark, keys)
+
+    def _mark(self, node: Any) -> Mark:
+        return Mark(self.name, node.start_mark.line + 1, node.start_mark.column + 1)
+
+
+def _scalar(node: ScalarNode) -> Any:
+    kind, text = str(node.tag).rpartition(":")[2], str(node.value)
+    try:
+        if kind == "int":
+            return int(text.replace("_", ""), 0) if len(text) < 30 else text
+        if kind == "float":
+            return float(text.replace("_", ""))
+    except ValueError:
+        return text
+    if kind == "bool":
+        return text.lower() == "true"
+    return None if kind == "null" else text

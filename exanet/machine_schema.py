@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a machine file may say: the one list of its keys, their units and their meaning.
+
+Every constant of the model carries its value, its source and its kind. The suffix of a key in the resolved description is the base unit
+of its dimension (`mailbox: 20 ns` becomes `mailbox_ps`), so a constant is added by one line here and one in the machine files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any, Generic, Literal, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic_core import PydanticCustomError
+
+from exanet import units
+from exanet.units import Dimension, UnitError
+
+Kind = Literal["published", "derived", "calibrated", "chosen"]
+T = TypeVar("T")
+
+
+def _fail(text: str) -> PydanticCustomError:
+    return PydanticCustomError("exanet", "{text}", {"text": text})
+
+
+def _quantity(dimension: Dimension) -> Callable[[Any], int]:
+    def check(value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            raise _fail(f"expected a {dimension.name}, e.g. {dimension.example}")
+        if not isinstance(value, str) and value != 0:
+            raise _fail(f"{value} has no unit; a {dimension.name} needs one, e.g. {dimension.example}")
+        try:
+            return units.parse(str(value) if isinstance(value, str) else "0", dimension)
+        except UnitError as error:
+            raise _fail(str(error)) from None
+
+    return check
+
+
+def _count(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise _fail("expected a whole number, zero or more, without a unit")
+    return value
+
+
+def _shape(value: Any) -> list[int]:
+    if not isinstance(value, list) or not 1 <= len(value) <= 6 or not all(type(n) is int and 1 <= n <= 1 << 22 for n in value):
+        raise _fail("expected a list of 1 to 6 whole numbers of at least 1, e.g. [4, 4, 2]")
+    return value
+
+
+class Strict(BaseModel):
+    """A mapping that refuses keys that it does not know."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+Text = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
+
+
+class Constant(Strict, Generic[T]):
+    """A model constant: what it is, who says so, and how it was come by."""
+
+    value: T
+    source: Text
+    kind: Kind
+
+
+Time = Constant[Annotated[int, BeforeValidator(_quantity(units.TIME)), Field(json_schema_extra={"dimension": "TIME"})]]
+Frequency = Constant[Annotated[int, BeforeValidator(_quantity(units.FREQUENCY)), Field(json_schema_extra={"dimension": "FREQUENCY"})]]
+Rate = Constant[Annotated[int, BeforeValidator(_quantity(units.RATE)), Field(json_schema_extra={"dimension": "RATE"})]]
+Bits = Constant[Annotated[int, BeforeValidator(_quantity(units.BITS)), Field(json_schema_extra={"dimension": "BITS"})]]
+Bytes = Constant[Annotated[int, BeforeValidator(_quantity(units.BYTES)), Field(json_schema_extra={"dimension": "BYTES"})]]
+Cycles = Constant[Annotated[int, BeforeValidator(_quantity(units.CYCLES)), Field(json_schema_extra={"dimension": "CYCLES"})]]
+Words = Constant[Annotated[int, BeforeValidator(_quantity(units.WORDS)), Field(json_schema_extra={"dimension": "WORDS"})]]
+Blocks = Constant[Annotated[int, BeforeValidator(_quantity(units.BLOCKS)), Field(json_schema_extra={"dimension": "BLOCKS"})]]
+Height = Constant[Annotated[int, BeforeValidator(_quantity(units.HEIGHT)), Field(json_schema_extra={"dimension": "HEIGHT"})]]
+Count = Constant[Annotated[int, BeforeValidator(_count)]]
+Shape = Constant[Annotated[list[int], BeforeValidator(_shape)]]
+
+
+def dimension_of(constant: type[BaseModel]) -> Dimension | None:
+    """The dimension of a constant's value; None for a count or a shape."""
+    extra = constant.model_fields["value"].json_schema_extra
+    return getattr(units, str(extra["dimension"])) if isinstance(extra, dict) else None
+
+
+class Hardware(Strict):
+    """What stands in the machine: for its description, and for the number of ranks that it takes."""
+
+    node: Text = Field(description="What one node is.")
+    cores_per_node: Count = Field(description="Processor cores of a node: as many ranks as run on it.")
+    core_clock: Frequency = Field(description="Clock of a core.")
+    memory_per_node: Bytes = Field(description="Memory of a node.")
+    fpgas_per_node: Count = Field(description="FPGAs of a node.")
+
+
+class Package(Strict):
+    """One level of packaging; its table gives cores, memory and FPGAs of each level, and density."""
+
+    level: Text = Field(description="Name of the level, e.g. blade.")
+    holds: Count = Field(description="How many of the level before (nodes, for the first one) it holds.")
+    height: Height | None = Field(default=None, description="Its height in rack units.")
+
+
+class Topology(Strict):
+    """The machine's shape."""
+
+    kind: Literal["qfdb-torus", "mesh", "torus"] = Field(
+        description="qfdb-torus: fully meshed groups of four nodes in a 3-D torus whose links end at each group's first node; mesh, torus: "
+        "plain, of any number of dimensions."
+    )
+    shape: Shape = Field(description="Extent in each dimension: groups for a qfdb-torus, nodes otherwise.")
+
+
+class Router(Strict):
+    """The router of a node (APErouter)."""
+
+    clock: Frequency = Field(description="Clock of the router and of its ports.")
+    latency: Cycles = Field(description="Header in to header out, without contention.")
+    word: Bits = Field(description="Width of its data path.")
+    header: Words = Field(description="Header of a packet.")
+    footer: Words = Field(description="Footer of a packet.")
+    max_payload: Bytes = Field(description="Largest payload of a packet.")
+    intra_fifo: Words = Field(description="Payload FIFO of a port towards the network interface.")
+    inter_fifo: Words = Field(description="Payload FIFO of a port towards another node.")
+    header_fifo: Words = Field(description="Header FIFO of a port.")
+    virtual_channels: Count = Field(description="Virtual channels of a link.")
+    intra_ports: Count = Field(description="Ports towards the network interface: packetizer and mailbox, RDMA.")
+
+
+class Link(Strict):
+    """One kind of link, per direction (APElink over the transceiver)."""
+
+    rate: Rate = Field(description="Rate of its words before pauses; with `word` it gives the time of a word.")
+    word: Bits = Field(description="Width of a link word.")
+    pause_every: Words = Field(description="The transceiver pauses for one word time after this many words; 0: never.")
+    framing: Words = Field(description="Words that frame each packet (Magic, Start).")
+    latency: Time = Field(description="From one router's link logic to the next one's: serialiser, cable, deserialiser, link protocol.")
+
+
+class NetworkInterface(Strict):
+    """The network interface of a node and the software above it."""
+
+    packet_max: Bytes = Field(description="Largest packetizer message (MPI: envelope and payload together).")
+    eager_max: Bytes = Field(description="Largest MPI payload that travels with its envelope; above it a message goes by rendezvous and RDMA.")
+    envelope: Bytes = Field(description="Size of an MPI message's envelope.")
+    library_send: Time = Field(description="Processor time of the user-level library to send.")
+    library_receive: Time = Field(description="Processor time of the user-level library to receive.")
+    mpi_send: Time = Field(description="Processor time of the MPI library to send.")
+    mpi_receive: Time = Field(description="Processor time of the MPI library to receive and match.")
+    store_word: Time = Field(description="Processor store of one router word into the interface.")
+    packetizer: Time = Field(description="Last store to packet at the router.")
+    mailbox: Time = Field(description="Packet's tail to its visibility in the mailbox, beside its words.")
+    mailbox_word: Time = Field(description="Write of one router word into the mailbox, in the shared cache.")
+    mailbox_read: Time = Field(description="Processor read of one 64-byte line of a mailbox.")
+    dma_start: Time = Field(description="RDMA descriptor in the engine to its first memory access.")
+    dma_block: Bytes = Field(description="RDMA transfers are cut into blocks, acknowledged one by one.")
+    dma_window: Blocks = Field(description="Blocks of a transfer that may be unacknowledged.")
+    dma_completion: Time = Field(description="Last word written to the completion's visibility to the processor.")
+    memory_read: Time = Field(description="Start of a read to its first word out of memory.")
+    memory_write: Time = Field(description="Last word of a write into memory.")
+    translation: Time = Field(description="Address translation of a transfer (SMMU).")
+    atomic: Time = Field(description="One atomic operation at the target's interface.")
+    test_step: Time = Field(description="One empty poll inside MPI_Test and its kin.")
+
+
+class MachineFile(Strict):
+    """A whole machine."""
+
+    name: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,62}$")] = Field(
+        description="Name: lower-case letters, digits, dots and dashes."
+    )
+    description: Text = Field(description="One sentence for the list of machines.")
+    hardware: Hardware
+    packaging: list[Package] = Field(default_factory=list, description="Levels of packaging, smallest first.")
+    topology: Topology
+    router: Router
+    links: dict[str, Link] = Field(description="Kinds of links: intra-qfdb and inter-qfdb for a qfdb-torus, link for a mesh or torus.")
+    ni: NetworkInterface
+
+
+# Link kinds of each topology, in the order of their class numbers in the fabric.
+LINK_KINDS = {"qfdb-torus": ("intra-qfdb", "inter-qfdb"), "mesh": ("link",), "torus": ("link",)}
