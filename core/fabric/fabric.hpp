@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+// The network at packet level: virtual cut-through routers and credit-controlled links, one event per packet and hop.
+//
+// Problem: carry the packets of many thousands of nodes with the contention that a cycle-accurate router would show, at a cost that
+// does not depend on cycles. Model: a packet's passage through a router is settled when its output is granted, because grants are for
+// whole packets and only given when the next buffer has room for the whole packet; from then on head and tail move at known times.
+// The rules are written down in docs/microarchitecture.md. Limits: no errors on links, and a router has no buffer behind its crossbar.
+// Source: APErouter and APElink as in the ExaNet paper at ParCo 2017, sections 3.2 to 3.4.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "core/engine/event_queue.hpp"
@@ -60,14 +68,17 @@ struct LinkStats {
   std::uint64_t packets = 0;
   std::uint64_t payload_bytes = 0;
   Time busy;                          // time in which the link carried words (framing and pauses included)
-  Time waited;                        // time that heads of packets stood before this output
+  Time waited;                        // time that packets at the front of their buffers stood before this output
 };
 
 class Fabric {
  public:
+  // Throws std::invalid_argument when a figure of `config` cannot be built (a FIFO below the largest packet, no class for a link).
+  // `events` and `topology` outlive the fabric.
   Fabric(EventQueue& events, const Topology& topology, const FabricConfig& config, FabricSink sink);
   ~Fabric();
   Fabric(const Fabric&) = delete;
+  Fabric& operator=(const Fabric&) = delete;
 
   // Contract: called at the queue's present time. False when the intra-tile FIFO has no room for the whole packet: keep it, wait for ready().
   bool inject(const Packet& packet);
@@ -75,7 +86,11 @@ class Fabric {
   Time zero_load_latency(NodeId src, NodeId dst, std::uint16_t payload_bytes) const;  // inject to delivered, by formula
   const LinkStats& link_stats(NodeId node, std::uint16_t port) const;                  // of the outgoing direction
   std::uint64_t packet_hops() const;
-  std::uint64_t in_flight() const;
+  std::uint64_t in_flight() const;   // injected and not yet delivered
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace exanet

@@ -16,6 +16,7 @@ namespace exanet {
 
 using NodeId = std::uint32_t;
 inline constexpr NodeId kNoNode = 0xffffffffu;
+inline constexpr std::uint32_t kMostNodes = 1u << 22;  // node identifiers have 22 bits
 
 struct PortRef {
   NodeId node = kNoNode;  // kNoNode: nothing is plugged into this port
@@ -34,10 +35,23 @@ class Topology {
   virtual std::uint16_t port_count(NodeId node) const = 0;
   virtual PortRef neighbour(NodeId node, std::uint16_t port) const = 0;
   virtual Hop next_hop(NodeId at, NodeId dst) const = 0;  // at != dst; pure function of its arguments
+  virtual std::uint8_t virtual_channels() const { return 2; }  // next_hop() answers channels below this
   virtual std::uint8_t link_class(NodeId node, std::uint16_t port) const = 0;  // index into FabricConfig::links
   virtual std::string node_name(NodeId node) const = 0;   // as a person would say it, e.g. "qfdb(1,0,2).F3"
   virtual std::string port_name(NodeId node, std::uint16_t port) const = 0;  // e.g. "X+", "F2"
   virtual void position(NodeId node, float xyz[3]) const = 0;  // where to draw it; neighbours near each other
 };
+
+// What a machine description says of its shape.
+struct TopologySpec {
+  std::string kind;                       // one of topology_kinds()
+  std::vector<std::uint32_t> shape;       // sides; QFDBs in x, y, z for qfdb-torus
+  std::vector<std::uint32_t> order = {};  // dimensions in the order of routing, counted from 0; empty: last dimension first
+};
+
+std::vector<std::string> topology_kinds();
+
+// Throws std::invalid_argument, saying what to do, on an unknown kind or a shape or order that does not fit it.
+std::unique_ptr<Topology> make_topology(const TopologySpec& spec);
 
 }  // namespace exanet

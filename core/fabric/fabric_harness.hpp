@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the tests of the fabric share: the published router and link, and a fabric with senders that keep their intra-tile ports full.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/fabric/fabric.hpp"
+
+namespace exanet::testing {
+
+// 128-bit router and 64-bit link at 156.25 MHz, FIFOs of the published depths.
+inline FabricConfig published_fabric(std::int64_t max_payload_bytes = 256) {
+  FabricConfig config;
+  config.router.cycle = Time::ps(6400);
+  config.router.max_payload_bytes = max_payload_bytes;
+  LinkConfig inside, between;
+  inside.word_time = between.word_time = Time::ps(6400);
+  inside.latency = Time::ps(286900);
+  between.latency = Time::ps(372800);
+  between.pause_every = 32;
+  config.links = {inside, between};
+  return config;
+}
+
+struct Delivery {
+  Packet packet;
+  Time injected;
+  Time tail;
+};
+
+// A fabric, its queue, and for every intra-tile port the packets that wait to be injected.
+class Bench {
+ public:
+  Bench(const TopologySpec& spec, const FabricConfig& config)
+      : topology(make_topology(spec)), intra_ports_(static_cast<std::uint32_t>(config.router.intra_ports)),
+        fabric(queue, *topology, config, FabricSink{this, delivered, ready}) {
+    waiting.resize(std::size_t{topology->node_count()} * intra_ports_);
+  }
+
+  // Offers the packet now; when refused, it and those behind it on the same port are offered again as soon as there is room.
+  void send(const Packet& packet) {
+    auto& queued = waiting[slot(packet.src, packet.intra_port)];
+    ++offered;
+    queued.push_back(packet);
+    if (queued.size() == 1) pump(queued);
+  }
+
+  void send(NodeId src, NodeId dst, std::uint16_t bytes, std::uint64_t user = 0, std::uint8_t port = 0, std::uint8_t priority = 0) {
+    send(Packet{src, dst, bytes, port, priority, user});
+  }
+
+  void run() {
+    while (!queue.empty()) queue.run_one();
+  }
+
+  EventQueue queue;
+  std::unique_ptr<Topology> topology;
+  std::vector<std::deque<Packet>> waiting;
+  std::vector<Delivery> deliveries;
+  std::uint64_t offered = 0, refusals = 0, readies = 0;
+
+ private:
+  std::uint32_t intra_ports_;
+
+ public:
+  Fabric fabric;
+
+ private:
+  std::size_t slot(NodeId node, std::uint8_t port) const { return std::size_t{node} * intra_ports_ + port; }
+
+  void pump(std::deque<Packet>& queued) {
+    while (!queued.empty()) {
+      if (!fabric.inject(queued.front())) {
+        ++refusals;
+        return;
+      }
+      queued.pop_front();
+    }
+  }
+
+  static void delivered(void* self, const Packet& packet, Time injected, Time tail) {
+    static_cast<Bench*>(self)->deliveries.push_back({packet, injected, tail});
+  }
+
+  static void ready(void* self, NodeId node, std::uint8_t port, Time) {
+    Bench& bench = *static_cast<Bench*>(self);
+    ++bench.readies;
+    bench.pump(bench.waiting[bench.slot(node, port)]);
+  }
+};
+
+}  // namespace exanet::testing

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Does an empty network show the latency of the formula, to the picosecond?
+#include <doctest/doctest.h>
+
+#include "core/fabric/fabric_harness.hpp"
+
+using namespace exanet;
+using testing::Bench;
+using testing::Delivery;
+using testing::published_fabric;
+
+TEST_CASE("zero-load latency of one hop, worked out by hand") {
+  // 16 bytes: 3 router words, 8 link words (Magic, Start, 6). Header in after 1 cycle, granted, 4 cycles of router, Magic, Start and header
+  // (4 words), 286.9 ns, 4 cycles of router, then 3 words at the output, the last of which left the link's far end at 1 + 4 + 8 words:
+  // the tail is through the second router at 13 + 4 cycles and takes its own cycle.
+  Bench bench({"mesh", {2, 1}}, published_fabric());
+  bench.send(0, 1, 16);
+  bench.run();
+  REQUIRE(bench.deliveries.size() == 1);
+  CHECK(bench.deliveries[0].tail == Time::ps(18 * 6400 + 286900));
+  CHECK(bench.fabric.zero_load_latency(0, 1, 16) == Time::ps(18 * 6400 + 286900));
+  CHECK(bench.fabric.packet_hops() == 1);
+}
+
+TEST_CASE("zero-load latency with a pause, worked out by hand") {
+  // 256 bytes on a link that pauses after 32 words: 18 router words, 38 link words and one pause.
+  FabricConfig config = published_fabric();
+  config.links[0].pause_every = 32;
+  Bench bench({"mesh", {2}}, config);
+  bench.send(0, 1, 256);
+  bench.run();
+  REQUIRE(bench.deliveries.size() == 1);
+  CHECK(bench.deliveries[0].tail == Time::ps((1 + 4 + 39 + 4 + 1) * 6400 + 286900));
+}
+
+TEST_CASE("a packet to its own node passes one router") {
+  Bench bench({"mesh", {2}}, published_fabric());
+  bench.send(1, 1, 256);
+  bench.run();
+  REQUIRE(bench.deliveries.size() == 1);
+  CHECK(bench.deliveries[0].tail == Time::ps((1 + 4 + 18) * 6400));
+  CHECK(bench.fabric.zero_load_latency(1, 1, 256) == bench.deliveries[0].tail);
+}
+
+TEST_CASE("simulated latency equals the formula for all pairs, several sizes and topologies") {
+  FabricConfig odd = published_fabric(512);  // a slow router with a fast link: the tail is never held back
+  odd.router.cycle = Time::ps(7000);
+  odd.router.latency_cycles = 1;
+  for (LinkConfig& link : odd.links) link.word_time = Time::ps(2501), link.latency = Time(), link.pause_every = 7;
+  for (const FabricConfig& config : {published_fabric(), odd}) {
+    for (const TopologySpec& spec : {TopologySpec{"mesh", {2, 2}}, TopologySpec{"torus", {4, 3, 2}}, TopologySpec{"qfdb-torus", {3, 2, 1}},
+                                     TopologySpec{"torus", {2, 3, 1, 4}}, TopologySpec{"torus", {5, 2}, {0, 1}}}) {
+      Bench bench(spec, config);
+      const NodeId nodes = bench.topology->node_count();
+      for (NodeId src = 0; src < nodes; ++src)
+        for (NodeId dst = 0; dst < nodes; ++dst)
+          for (const std::uint16_t bytes : {0, 1, 16, 17, 64, 256}) {
+            bench.deliveries.clear();
+            bench.send(src, dst, bytes, 42, bytes % 2);
+            bench.run();
+            REQUIRE(bench.deliveries.size() == 1);
+            const Delivery& d = bench.deliveries[0];
+            CHECK(d.tail - d.injected == bench.fabric.zero_load_latency(src, dst, bytes));
+            CHECK(d.packet.user == 42);
+            CHECK(bench.queue.now() == d.tail);
+            // An idle link starts its count of words anew: leave it idle for longer than anything in flight.
+            bench.queue.run_until(bench.queue.now() + Time::us(1));
+          }
+      CHECK(bench.fabric.in_flight() == 0);
+    }
+  }
+}

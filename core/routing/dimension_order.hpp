@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dimension-order routing on meshes and tori, with the virtual channel taken from the sign of the remaining offset.
+//
+// A packet reduces its offset in one dimension to zero before it looks at the next; the order of the dimensions is configurable and
+// is last dimension first (Z, Y, X) unless told otherwise. On a ring it goes the short way round. The virtual channel of a link is the
+// upper one (1) if destination coordinate minus present coordinate is greater than zero and the lower one (0) otherwise. (APErouter,
+// "ExaNet" paper at ParCo 2017, section 3.3.)
+//
+// Why that is free of deadlock on a ring: of the packets that travel in the plus direction, those that have yet to cross the wrap-around
+// link have a destination below them (lower channel), and once across it a destination above them (upper channel). No packet goes from
+// the upper channel back to the lower one, the upper channel never crosses the wrap-around link, and the lower one never leaves node 0
+// in the plus direction (nothing is below 0). So neither channel closes the ring: it is a dateline at the wrap-around link. The minus
+// direction is the mirror image. Dimensions are taken in one order, so rings of different dimensions do not close a cycle either.
+//
+// The papers do not say which way a packet goes that is exactly half way round. Taking one direction always would load it with three
+// quarters of a ring of four, so here the parity of the present coordinate and of the destination's other coordinates decides: an XOR
+// of low bits in hardware, and balanced for every even side.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace exanet {
+
+using Coordinate = std::uint16_t;
+
+// One step of a packet: along `dimension`, towards higher coordinates or lower ones (modulo the side on a torus).
+struct GridStep {
+  std::uint16_t dimension;
+  bool plus;
+  std::uint8_t vc;
+};
+
+class DimensionOrder {
+ public:
+  // `order` lists the dimensions in the order in which offsets are consumed and is a permutation of 0..shape.size()-1; empty means last
+  // dimension first. Throws std::invalid_argument on anything else.
+  DimensionOrder(std::vector<std::uint32_t> shape, bool wraps, std::vector<std::uint32_t> order);
+
+  // Contract: `at` and `dst` hold one coordinate a dimension and differ. `salt` is further destination bits for the parity rule.
+  GridStep next(const Coordinate* at, const Coordinate* dst, std::uint32_t salt = 0) const {
+    const std::uint32_t* d = order_.data();
+    while (at[*d] == dst[*d]) ++d;
+    const std::uint32_t here = at[*d], there = dst[*d], side = shape_[*d];
+    const bool above = there > here;
+    bool plus = above;
+    if (wraps_) {
+      const std::uint32_t up = above ? there - here : there + side - here;
+      plus = 2 * up < side || (2 * up == side && half_way_is_plus(here, *d, dst, salt));
+    }
+    return {static_cast<std::uint16_t>(*d), plus, static_cast<std::uint8_t>(above)};
+  }
+
+  std::uint32_t distance(const Coordinate* at, const Coordinate* dst) const;
+
+ private:
+  bool half_way_is_plus(std::uint32_t here, std::uint32_t dimension, const Coordinate* dst, std::uint32_t salt) const;
+
+  std::vector<std::uint32_t> shape_;
+  std::vector<std::uint32_t> order_;
+  bool wraps_;
+};
+
+}  // namespace exanet

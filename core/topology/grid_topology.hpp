@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Meshes and tori of any number of dimensions, sides unequal if need be: every node is a point of the lattice, all links are of class 0.
+#pragma once
+
+#include "core/topology/grid.hpp"
+#include "core/topology/topology.hpp"
+
+namespace exanet {
+
+class GridTopology final : public Topology {
+ public:
+  // Throws std::invalid_argument on a bad shape or order of dimensions.
+  GridTopology(const std::vector<std::uint32_t>& shape, bool wraps, const std::vector<std::uint32_t>& order);
+
+  std::uint32_t node_count() const override { return grid_.size(); }
+  std::uint16_t port_count(NodeId) const override { return static_cast<std::uint16_t>(2 * grid_.dimensions()); }
+  PortRef neighbour(NodeId node, std::uint16_t port) const override;
+  Hop next_hop(NodeId at, NodeId dst) const override;
+  std::uint8_t link_class(NodeId, std::uint16_t) const override { return 0; }
+  std::string node_name(NodeId node) const override { return grid_.name(node); }
+  std::string port_name(NodeId, std::uint16_t port) const override { return Grid::port_name(port, grid_.dimensions()); }
+  void position(NodeId node, float xyz[3]) const override { grid_.position(node, xyz); }
+
+ private:
+  Grid grid_;
+  DimensionOrder routing_;
+};
+
+}  // namespace exanet
