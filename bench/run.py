@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Times ExaNet against SimGrid's smpirun: wall messages (or operations) per second of the same MPI program, on the same core.
+
+Both are pinned to one core and run in turn, so that what else the host does falls on both; each figure is the median of the repeats,
+taken inside the program over its steady part (`patterns.c`). Ours is the whole `exanest` machine, packet by packet; SimGrid's is its usual
+cluster with its usual flow model, without measuring computation either. Writes `results.json` beside this file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+RANKS = (16, 64)
+# Rounds to warm up and to time, by ranks: each timed part lasts some tenths of a second or more.
+ROUNDS = {
+    "pingpong": {16: (50, 4000), 64: (50, 1000)},
+    "halo": {16: (50, 800), 64: (50, 200)},
+    "allreduce": {16: (20, 600), 64: (20, 200)},
+}
+LIMIT_S = 300
+
+
+class Failure(Exception):
+    """A program is missing, or a run failed; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    rate: float
+    unit: str
+    simulated_s: float  # per round
+
+
+def tool(name: str, package: str) -> str:
+    """Full path of a program: that of this virtual environment first."""
+    beside = Path(sys.prefix) / "bin" / name
+    found = str(beside) if beside.exists() else shutil.which(name)
+    if not found:
+        raise Failure(f"{name} is missing: install {package}")
+    return found
+
+
+def execute(command: list[str], *, cwd: Path) -> str:
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=LIMIT_S)
+    if done.returncode != 0:
+        raise Failure(f"{' '.join(command)}: exit {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def parse(output: str) -> Timing:
+    """Finds the program's line (`UNIT COUNT WALL_S SIMULATED_S`) in what the run printed."""
+    for line in output.splitlines():
+        words = line.split()
+        if len(words) == 4 and words[0] in ("messages", "operations"):
+            return Timing(rate=int(words[1]) / float(words[2]), unit=f"{words[0]}/s", simulated_s=float(words[3]))
+    raise Failure(f"the program printed no timing:\n{output}")
+
+
+class Exanet:
+    name = "ExaNet"
+
+    def __init__(self, folder: Path, machine: str) -> None:
+        self.folder, self.machine = folder, machine
+        self.exanet = tool("exanet", "this project: pip install .")
+        execute([tool("mpicc", "mpich from PyPI"), "-O2", "-o", "patterns", str(HERE / "patterns.c")], cwd=folder)
+
+    def command(self, ranks: int, program: list[str]) -> list[str]:
+        return [self.exanet, "run", "-m", self.machine, "-n", str(ranks), "--compute", "off", "-o", "result", "--", "./patterns", *program]
+
+
+class SimGrid:
+    name = "SimGrid smpirun"
+
+    def __init__(self, folder: Path) -> None:
+        self.smpirun = tool("smpirun", "Debian's libsimgrid-dev")
+        execute([tool("smpicc", "Debian's libsimgrid-dev"), "-O2", "-o", "patterns-simgrid", str(HERE / "patterns.c")], cwd=folder)
+        (folder / "hosts").write_text("".join(f"node-{i}\n" for i in range(max(RANKS))))
+
+    def command(self, ranks: int, program: list[str]) -> list[str]:
+        settings = ["--cfg=smpi/simulate-computation:no", "--log=root.thresh:warning"]
+        return [self.smpirun, "-np", str(ranks), "-platform", str(HERE / "cluster.xml"), "-hostfile", "hosts", *settings, "./patterns-simgrid", *program]
+
+
+def measure(simulator: Exanet | SimGrid, core: int, ranks: int, pattern: str, *, folder: Path) -> Timing:
+    program = [pattern, *(str(rounds) for rounds in ROUNDS[pattern][ranks])]
+    return parse(execute(["taskset", "-c", str(core), *simulator.command(ranks, program)], cwd=folder))
+
+
+def compare(arguments: argparse.Namespace, folder: Path) -> list[dict[str, object]]:
+    ours, peer = Exanet(folder, arguments.machine), SimGrid(folder)
+    rows: list[dict[str, object]] = []
+    print(f"{'':<16}{'ExaNet':>12}{'SimGrid':>12}{'ratio':>8}   ({arguments.machine}, core {arguments.core}, median of {arguments.repeats})")
+    for ranks in RANKS:
+        for pattern in ROUNDS:
+            name = f"{pattern}-{ranks}"
+            if arguments.only and not any(name.startswith(wanted) for wanted in arguments.only.split(",")):
+                continue
+            timings: dict[str, list[Timing]] = {ours.name: [], peer.name: []}
+            for _ in range(arguments.repeats):
+                for simulator in (ours, peer):
+                    timings[simulator.name].append(measure(simulator, arguments.core, ranks, pattern, folder=folder))
+            mine, theirs = (statistics.median(timing.rate for timing in timings[key]) for key in (ours.name, peer.name))
+            unit = timings[ours.name][0].unit
+            rows.append({"name": name, "ours": round(mine, 1), "unit": unit, "peer": peer.name, "peer_value": round(theirs, 1), "ratio": round(mine / theirs, 3)})
+            print(f"{name:<16}{mine:>12,.0f}{theirs:>12,.0f}{mine / theirs:>8.2f}   {unit}", flush=True)
+    return rows
+
+
+def write_whole(path: Path, rows: list[dict[str, object]]) -> None:
+    beside = path.with_suffix(".json.part")
+    beside.write_text(json.dumps(rows, indent=2) + "\n")
+    beside.replace(path)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="time ExaNet against SimGrid")
+    parser.add_argument("--machine", default="exanest", help="machine that ExaNet simulates (default: exanest)")
+    parser.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)), help="core to pin both to (default: the last)")
+    parser.add_argument("--repeats", type=int, default=3, help="runs of each, in turn (default: 3)")
+    parser.add_argument("--only", default="", help="comma-separated beginnings of row names, e.g. pingpong,halo-16")
+    parser.add_argument("--output", type=Path, default=HERE / "results.json", help="file to write (default: results.json beside this program)")
+    arguments = parser.parse_args()
+    try:
+        with tempfile.TemporaryDirectory(prefix="exanet-bench-") as folder:
+            rows = compare(arguments, Path(folder))
+    except (Failure, subprocess.TimeoutExpired) as problem:
+        print(f"bench: error: {problem}", file=sys.stderr)
+        return 2
+    write_whole(arguments.output, rows)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
