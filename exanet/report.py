@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""report.html: what a run did, as one page of pictures.
+
+The page carries everything it needs (its style, its script, the chart library and the run's figures), asks nothing of the network and says
+so in its content-security policy, so that it can be mailed, archived and opened years later. Pictures of many ranks are drawn of groups of
+neighbouring ranks; the full tables stay in the Parquet files beside the page.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from exanet.results import Run, load, write_whole
+
+MOST_ROWS = 128
+"""Rows of the timeline and the communication matrix; more ranks than this are drawn in groups."""
+
+MOST_BINS = 160
+"""Columns of the timeline."""
+
+# In the order in which they are inlined: each uses only what is before it.
+SCRIPTS = ("format.js", "parts.js", "timeline.js", "matrix.js", "messages.js", "machine.js", "page.js")
+
+
+def write(directory: Path) -> Path:
+    """Make `directory`/report.html from the results in `directory`. Raises InputError when they cannot be read or the page not written."""
+    page = directory / "report.html"
+    write_whole(page, render(load(directory)).encode())
+    return page
+
+
+def render(run: Run) -> str:
+    """The page."""
+    room = files("exanet") / "report_page"
+    script = "\n".join((room / name).read_text() for name in SCRIPTS)
+    parts = {
+        "title": html.escape(_title(run)),
+        "style": (room / "style.css").read_text(),
+        "library": (room / "vendor" / "echarts.min.js").read_text(),
+        "data": _embed(page_data(run)),
+        "script": script,
+    }
+    page = (room / "page.html").read_text()
+    before, *rest = page.split("{{")
+    pieces = [before]
+    for piece in rest:  # not by repeated replacement: what is put in may contain anything
+        name, after = piece.split("}}", 1)
+        pieces += [parts[name], after]
+    return "".join(pieces)
+
+
+def _title(run: Run) -> str:
+    asked = run.summary["run"]
+    program = Path(str((asked.get("program") or ["a program"])[0])).name
+    return f"{program}, {len(run.ranks)} ranks on {asked.get('machine_name', 'a simulated machine')}"
+
+
+def _embed(data: dict[str, Any]) -> str:
+    """JSON that no byte of can end the script element around it."""
+    return json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
+
+
+def page_data(run: Run) -> dict[str, Any]:
+    """What the page's script reads. Rows are arrays; `columns` beside them in the script says what is where."""
+    without = ("ranks", "hottest_links")
+    group = -(-max(len(run.ranks), 1) // MOST_ROWS)
+    return {
+        "title": _title(run),
+        "summary": {key: value for key, value in run.summary.items() if key not in without},
+        "run": run.run,
+        "group": group,
+        "ranks": _rows(
+            run.ranks,
+            "rank", "node_name", "virtual_ps", "compute_ps", "wait_ps", "library_ps", "messages_sent", "bytes_sent", "messages_received",
+            "bytes_received", "rma_ops", "rma_bytes",
+        ),
+        "timeline": _timeline(run.timeline, group),
+        "matrix": _matrix(run.pairs, group),
+        "sizes": _rows(run.message_sizes, "lower_bytes", "upper_bytes", "messages", "bytes"),
+        "calls": _calls(run.mpi_calls),
+        "latency": {
+            kind: _rows(run.latency.filter(pl.col("kind") == kind), "lower_ns", "upper_ns", "count") for kind in ("packet", "message")
+        },
+        "nodes": _rows(run.nodes.join(_ranks_at(run.ranks), on="node", how="left", maintain_order="left"), "name", "x", "y", "z", "ranks"),
+        "links": _rows(
+            run.links.with_columns(pl.col("use_percent").round(3)),
+            "node", "to_node", "port_name", "link_class", "use_percent", "payload_bytes", "packets", "waited_ps",
+        ),
+    }  # fmt: skip
+
+
+def _rows(frame: pl.DataFrame, *columns: str) -> list[list[Any]]:
+    return [list(row) for row in frame.select(columns).iter_rows()]
+
+
+def _ranks_at(ranks: pl.DataFrame) -> pl.DataFrame:
+    """The ranks of each node, as text."""
+    return ranks.group_by("node").agg(pl.col("rank").sort().cast(pl.String).str.join(", ").alias("ranks"))
+
+
+def _calls(calls: pl.DataFrame) -> list[list[Any]]:
+    by_call = calls.group_by("call").agg(
+        pl.col("calls").sum(), pl.col("time_ps").sum(), pl.col("time_ps").min().alias("least_ps"), pl.col("time_ps").max().alias("most_ps")
+    )
+    return _rows(by_call.sort(["time_ps", "call"], descending=[True, False]), "call", "calls", "time_ps", "least_ps", "most_ps")
+
+
+def _matrix(pairs: pl.DataFrame, group: int) -> list[list[Any]]:
+    grouped = pairs.group_by(pl.col("src") // group, pl.col("dst") // group).agg(pl.col("messages").sum(), pl.col("bytes").sum())
+    return _rows(grouped.sort("src", "dst"), "src", "dst", "messages", "bytes")
+
+
+def _timeline(timeline: pl.DataFrame, group: int) -> dict[str, Any]:
+    """Shares of each bin in per mille and bytes sent, a row for each group of ranks."""
+    if timeline.is_empty():
+        return {"start_ps": [], "end_ps": [], "wait": [], "library": None, "sent_bytes": []}
+    first = timeline.filter(pl.col("rank") == timeline["rank"][0])
+    bins = len(first)
+    step = -(-bins // MOST_BINS)
+    length = (timeline["end_ps"] - timeline["start_ps"]).to_numpy().reshape(-1, bins)
+    whole = _pool(length, group, step)
+
+    def share(column: str) -> list[list[int]]:
+        pooled = _pool(timeline[column].to_numpy().reshape(-1, bins), group, step)
+        permille: list[list[int]] = np.rint(np.clip(pooled / np.maximum(whole, 1), 0, 1) * 1000).astype(int).tolist()
+        return permille
+
+    return {
+        "start_ps": first["start_ps"].to_list()[::step],
+        "end_ps": first["end_ps"].to_list()[step - 1 :: step] + ([first["end_ps"][-1]] if bins % step else []),
+        "wait": share("wait_ps"),
+        "library": share("library_ps") if "library_ps" in timeline.columns else None,
+        "sent_bytes": _pool(timeline["sent_bytes"].to_numpy().reshape(-1, bins), group, step).tolist(),
+    }
+
+
+def _pool(values: npt.NDArray[np.int64], rows: int, columns: int) -> npt.NDArray[np.int64]:
+    """Sums of blocks of rows x columns."""
+    down: npt.NDArray[np.int64] = np.add.reduceat(values, np.arange(0, values.shape[0], rows), axis=0)
+    across: npt.NDArray[np.int64] = np.add.reduceat(down, np.arange(0, values.shape[1], columns), axis=1)
+    return across

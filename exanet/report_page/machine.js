@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Link use on the machine's shape: nodes in three dimensions, seen from a direction that the reader turns.
+
+const LINK = { node: 0, to: 1, port: 2, kind: 3, use: 4, bytes: 5, packets: 6, waited: 7 };
+
+// A torus' wrap-around links would cross the whole picture; they are drawn as stubs that leave the machine. A link wraps when it is much
+// longer than the shortest of its name.
+function linkVectors(data) {
+  const vectors = data.links.map((link) => [1, 2, 3].map((k) => data.nodes[link[LINK.to]][k] - data.nodes[link[LINK.node]][k]));
+  const shortest = {};
+  vectors.forEach((vector, i) => {
+    const name = data.links[i][LINK.port];
+    shortest[name] = Math.min(shortest[name] ?? Infinity, Math.hypot(...vector));
+  });
+  return vectors.map((vector, i) => {
+    const length = Math.hypot(...vector);
+    const least = shortest[data.links[i][LINK.port]];
+    return length > 1.6 * least ? { stub: true, vector: vector.map((v) => (-0.4 * v * least) / length) } : { stub: false, vector };
+  });
+}
+
+function projector(view) {
+  const [cy, sy, cp, sp] = [Math.cos(view.yaw), Math.sin(view.yaw), Math.cos(view.pitch), Math.sin(view.pitch)];
+  return ([x, y, z]) => [cy * x - sy * y, sp * (sy * x + cy * y) + cp * z];
+}
+
+function machineSection(data) {
+  const spread = [1, 2, 3].map((k) => Math.max(...data.nodes.map((node) => node[k])) - Math.min(...data.nodes.map((node) => node[k])));
+  const flat = spread[2] === 0;
+  const start = () => (flat ? { yaw: 0, pitch: Math.PI / 2 } : { yaw: -0.42, pitch: 0.5 });
+  const vectors = linkVectors(data);
+  const measures = {
+    use: { label: "Use", column: LINK.use, show: (v) => `${v.toFixed(1)} %` },
+    bytes: { label: "Bytes carried", column: LINK.bytes, show: formatBytes },
+    waited: { label: "Waiting for the link", column: LINK.waited, show: formatTime },
+  };
+  let measure = "use";
+  let view = start();
+
+  const hover = ({ seriesType, data: item }) => {
+    if (seriesType === "scatter") return tip(item.node[0], [["ranks", item.node[4] || "none"]]);
+    const link = data.links[item.link];
+    return tip(`${data.nodes[link[LINK.node]][0]} ${link[LINK.port]} → ${data.nodes[link[LINK.to]][0]}`, [
+      ["use", `${link[LINK.use].toFixed(1)} %`], ["bytes carried", formatBytes(link[LINK.bytes])], ["packets", formatCount(link[LINK.packets])],
+      ["packet heads waited", formatTime(link[LINK.waited])], ...(vectors[item.link].stub ? [["", "wraps around"]] : []),
+    ]);
+  };
+
+  const options = (place) => {
+    const project = projector(view);
+    const [width, height] = [place.clientWidth, place.clientHeight];
+    const at = data.nodes.map((node) => project(node.slice(1, 4)));
+    const ends = data.links.map((link, i) => {
+      const from = data.nodes[link[LINK.node]].slice(1, 4);
+      return project(from.map((v, k) => v + vectors[i].vector[k]));
+    });
+    const all = [...at, ...ends];
+    const box = [0, 1].map((k) => [Math.min(...all.map((p) => p[k])), Math.max(...all.map((p) => p[k]))]);
+    // One unit is as long across as up: both axes get a range in the shape of the place.
+    const unit = Math.max((box[0][1] - box[0][0]) / (width - 80), (box[1][1] - box[1][0]) / (height - 72), 1e-9);
+    const range = (k, pixels, shift = 0) => {
+      const middle = (box[k][0] + box[k][1]) / 2 + shift * unit;
+      return { type: "value", show: false, min: middle - (unit * pixels) / 2, max: middle + (unit * pixels) / 2 };
+    };
+    const { column, show } = measures[measure];
+    const most = Math.max(...data.links.map((link) => link[column]), 0);
+    const tints = ramp("heat").map((text) => [1, 3, 5].map((k) => parseInt(text.slice(k, k + 2), 16)));
+    const tint = (part) => {
+      const i = Math.min(Math.floor(part * 3), 2);
+      return `rgb(${tints[i].map((v, k) => Math.round(v + (tints[i + 1][k] - v) * (part * 3 - i))).join()})`;
+    };
+    const lines = data.links.map((link, i) => {
+      const part = most ? link[column] / most : 0;
+      return {
+        coords: [at[link[LINK.node]], ends[i]], link: i, part,
+        lineStyle: { color: tint(part), width: part ? 1.5 + 2.5 * part : 1, opacity: part ? 1 : 0.55, curveness: vectors[i].stub ? 0 : 0.12 },
+      };
+    });
+    lines.sort((a, b) => a.part - b.part);
+    const size = Math.max(5, Math.min(11, 400 / Math.sqrt(data.nodes.length) / 4));
+    return {
+      grid: { left: 0, right: 0, top: 0, bottom: 0 },
+      xAxis: range(0, width), yAxis: range(1, height, 16),
+      visualMap: { ...colourScale("heat", 0, most || 1, show), dimension: 1, seriesIndex: 2 },
+      tooltip: tooltip(hover),
+      series: [
+        { type: "lines", coordinateSystem: "cartesian2d", data: lines, emphasis: { lineStyle: { width: 6 } }, z: 2 },
+        {
+          type: "scatter", symbolSize: size, z: 3,
+          data: data.nodes.map((node, i) => ({ value: at[i], node, itemStyle: { color: node[4] ? colour("text") : colour("card"), borderColor: colour("soft"), borderWidth: 1 } })),
+        },
+        { type: "scatter", data: [] }, // carries the colour scale
+      ],
+    };
+  };
+
+  const place = chartIn(560, options);
+  place.classList.add("machine");
+  let held = null;
+  place.addEventListener("pointerdown", (event) => (held = { x: event.clientX, y: event.clientY, ...view }));
+  window.addEventListener("pointerup", () => (held = null));
+  window.addEventListener("pointermove", (event) => {
+    if (!held) return;
+    view = { yaw: held.yaw + (event.clientX - held.x) / 200, pitch: Math.max(0, Math.min(Math.PI / 2, held.pitch + (event.clientY - held.y) / 200)) };
+    requestAnimationFrame(() => draw(place));
+  });
+  const choices = toggle(Object.entries(measures).map(([key, { label }]) => [key, label]), (key) => {
+    measure = key;
+    draw(place);
+  });
+  const reset = element("button", { type: "button" }, "Turn back");
+  reset.addEventListener("click", () => {
+    view = start();
+    draw(place);
+  });
+  return section("How much each link was used", "Every directed link where it is in the machine; the two directions bow apart, wrap-around links are stubs. Filled nodes ran ranks. Drag to turn.",
+    bar(choices, [reset]), place);
+}
+
+function linksSection(data) {
+  const name = (link) => `${data.nodes[link[LINK.node]][0]} ${link[LINK.port]} → ${data.nodes[link[LINK.to]][0]}`;
+  const used = data.links.filter((link) => link[LINK.packets] > 0).sort((a, b) => b[LINK.use] - a[LINK.use]);
+  const rows = used.slice(0, 20).map((link) => [name(link), link[LINK.use] / 100, link[LINK.bytes], link[LINK.waited]]);
+  const csv = csvButton("links", ["node", "port", "to_node", "link_class", "use_percent", "payload_bytes", "packets", "waited_ps"], () =>
+    data.links.map((link) => [data.nodes[link[0]][0], link[2], data.nodes[link[1]][0], ...link.slice(3)]));
+  return section("The hottest links", `Use is the share of the run in which the link carried words; heads waited is how long packets stood before it. ${used.length} of ${data.links.length} links carried anything.`, bar([], [csv]),
+    table([["link"], ["use", formatPercent], ["carried", formatBytes], ["heads waited", formatTime]], rows, "use"));
+}

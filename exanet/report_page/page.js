@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page from top to bottom.
+
+function figure(value, what, small) {
+  return element("div", { class: "figure" }, element("span", {}, what), element("b", {}, value), small ? element("small", {}, small) : null);
+}
+
+function headline(data) {
+  const { summary, run } = data;
+  const hottest = Math.max(...data.links.map((link) => link[LINK.use]), 0);
+  const slowdown = run.slowdown ? `${run.slowdown >= 10 ? Math.round(run.slowdown) : run.slowdown.toPrecision(2)} × virtual time` : "";
+  const latency = summary.message_latency;
+  const figures = [
+    figure(formatTime(summary.virtual_ps), "virtual time"),
+    figure(formatTime(run.wall_s * 1e12), "wall time", slowdown),
+    figure(formatCount(summary.messages), "messages", `${formatCount(summary.packets)} packets`),
+    figure(formatBytes(summary.message_bytes), "sent in messages"),
+    figure(`${summary.wait_percent.toFixed(1)} %`, "of rank time waiting", `computing ${summary.compute_percent.toFixed(1)} %`),
+    figure(latency.count ? formatTime(latency.p50_ns * 1e3) : "–", "median latency", latency.count ? `messages; 99 % within ${formatTime(latency.p99_ns * 1e3)}` : ""),
+    figure(`${hottest.toFixed(1)} %`, "hottest link in use"),
+  ];
+  const asked = summary.run;
+  const conditions = [
+    ["Program", (asked.program || []).join(" ")], ["Machine", asked.machine_name], ["Ranks", asked.ranks], ["Placement", asked.map], ["Compute time", asked.compute],
+    ["MPI", asked.mpi], ["Seed", asked.seed], ["ExaNet", asked.exanet_version], ["Started", run.started], ["Simulated on", `${run.host_system}, ${run.host_cores} cores`],
+    ["Machine description", `SHA-256 ${summary.machine_sha256.slice(0, 16)}…`],
+  ].filter(([, value]) => value !== undefined && value !== null && value !== "");
+  return element("section", {}, element("div", { class: "figures" }, ...figures), element("dl", {}, ...conditions.flatMap(([what, value]) => [element("dt", {}, what), element("dd", {}, String(value))])),
+    element("details", {}, element("summary", {}, "The machine as simulated"), element("pre", {}, JSON.stringify(summary.machine, null, 2))));
+}
+
+function showPage() {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const pair = (...sections) => element("div", { class: "pair" }, ...sections);
+  document.querySelector("h1").textContent = data.title;
+  const incomplete = data.summary.complete ? null : element("section", { class: "incomplete", role: "alert" }, `Incomplete: ${data.summary.reason || "the run was stopped"}. What follows is what was measured until then.`);
+  document.querySelector("main").append(...[incomplete, headline(data), timelineSection(data), machineSection(data), pair(matrixSection(data), linksSection(data)),
+    pair(sizesSection(data), latencySection(data)), callsSection(data)].filter((part) => part !== null));
+
+  const theme = (dark) => {
+    document.documentElement.dataset.theme = dark ? "dark" : "light";
+    draw();
+  };
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  system.addEventListener("change", () => theme(system.matches));
+  document.getElementById("theme").addEventListener("click", () => theme(document.documentElement.dataset.theme !== "dark"));
+  window.addEventListener("resize", () => {
+    for (const { chart } of charts) chart?.resize();
+    draw();
+  });
+  theme(location.hash ? location.hash === "#dark" : system.matches);
+}
+
+showPage();

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every section of the page is made of: elements, charts that follow the theme, toggles, tables, CSV.
+
+const charts = []; // {chart, options}: `options` makes the chart's options anew, in the colours of the present theme
+
+function element(tag, attributes, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes || {})) made.setAttribute(name, value);
+  made.append(...children.filter((child) => child !== null));
+  return made;
+}
+
+function colour(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+}
+
+const ramp = (name) => [0, 1, 2, 3].map((i) => colour(`${name}-${i}`));
+
+// A section with its title (what the reader sees) and a sentence on how to read it.
+function section(title, say, ...children) {
+  return element("section", {}, element("h2", {}, title), say ? element("p", { class: "say" }, say) : null, ...children);
+}
+
+// A chart's place; drawn by draw() once it is on the page.
+function chartIn(height, options, setUp) {
+  const place = element("div", { class: "chart", style: `height:${height}px`, role: "img" });
+  charts.push({ place, options, setUp, chart: null });
+  return place;
+}
+
+function draw(place) {
+  for (const entry of charts) {
+    if (place && entry.place !== place) continue;
+    if (!entry.chart) {
+      entry.chart = echarts.init(entry.place);
+      entry.setUp?.(entry.chart);
+    }
+    entry.chart.setOption({ ...baseOptions(), ...entry.options(entry.place) }, { notMerge: true });
+  }
+}
+
+function baseOptions() {
+  return { animation: false, backgroundColor: "transparent", textStyle: { fontFamily: "system-ui, sans-serif", color: colour("text") } };
+}
+
+// As many labels of `count` categories as can be read.
+const sparse = (count) => ({ interval: Math.ceil(count / 32) - 1 });
+
+function axis(options) {
+  const line = { lineStyle: { color: colour("line") } };
+  return {
+    nameLocation: "middle", nameTextStyle: { color: colour("soft") }, axisLabel: { color: colour("soft"), hideOverlap: true },
+    axisLine: { show: true, ...line }, axisTick: line, splitLine: { show: false, ...line }, ...options,
+  };
+}
+
+// A hover box; text goes in as text, never as markup.
+function tip(title, rows) {
+  const lines = rows.map(([what, value]) => element("div", {}, element("span", {}, what), element("span", {}, value)));
+  return element("div", { class: "tip" }, element("b", {}, title), ...lines);
+}
+
+function tooltip(formatter, options) {
+  const text = { color: colour("text"), fontSize: 13 };
+  return { backgroundColor: colour("card"), borderColor: colour("line"), textStyle: text, confine: true, transitionDuration: 0, formatter, ...options };
+}
+
+// From palest to strongest, with what the two ends stand for.
+function colourScale(name, min, max, format) {
+  return {
+    type: "continuous", min, max: max > min ? max : min + 1, orient: "horizontal", left: "center", top: 6, itemHeight: 180, itemWidth: 10, padding: 0,
+    inRange: { color: ramp(name) }, text: [format(max), format(min)], textStyle: { color: colour("soft") }, hoverLink: false,
+  };
+}
+
+// Buttons of which one is pressed. choices: [[key, label]]; `chosen(key)` is called with the new one.
+function toggle(choices, chosen) {
+  const buttons = choices.map(([key, label], i) => {
+    const button = element("button", { type: "button", "aria-pressed": String(i === 0) }, label);
+    button.addEventListener("click", () => {
+      for (const other of buttons) other.setAttribute("aria-pressed", String(other === button));
+      chosen(key);
+    });
+    return button;
+  });
+  return buttons;
+}
+
+function bar(left, right) {
+  return element("div", { class: "bar" }, ...left, element("span", { class: "push" }), ...right);
+}
+
+function csvButton(name, columns, rows) {
+  const quote = (value) => (/[",\n]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : String(value ?? ""));
+  const button = element("button", { type: "button", title: "Download these figures" }, `↓ ${name}.csv`);
+  button.addEventListener("click", () => {
+    const lines = [columns, ...(typeof rows === "function" ? rows() : rows)].map((row) => row.map(quote).join(","));
+    const link = element("a", { download: `${name}.csv`, href: URL.createObjectURL(new Blob([`${lines.join("\n")}\n`], { type: "text/csv" })) });
+    link.click();
+    URL.revokeObjectURL(link.href);
+  });
+  return button;
+}
+
+// columns: [[heading, format]]. A column named in `share` gets a bar behind its figure, as long as its part of the greatest.
+function table(columns, rows, share) {
+  const index = share === undefined ? -1 : columns.findIndex(([heading]) => heading === share);
+  const most = Math.max(...rows.map((row) => row[index] || 0), 1e-300);
+  const cell = (value, i) => {
+    const made = element("td", {}, columns[i][1] ? columns[i][1](value) : String(value));
+    if (i === index) {
+      made.className = "share";
+      made.style.setProperty("--part", `${(100 * value) / most}%`);
+    }
+    return made;
+  };
+  const head = element("tr", {}, ...columns.map(([heading]) => element("th", {}, heading)));
+  const body = rows.map((row) => element("tr", {}, ...columns.map((_, i) => cell(row[i], i))));
+  return element("div", { class: "scroll" }, element("table", {}, element("thead", {}, head), element("tbody", {}, ...body)));
+}
+
+// The same figures as the picture above, to be read and copied; made when it is opened.
+function asTable(columns, rows) {
+  const details = element("details", {}, element("summary", {}, `Show as a table (${rows.length} rows)`));
+  details.addEventListener("toggle", () => details.children.length < 2 && details.append(table(columns, rows)));
+  return details;
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranks over time as a heat map, and beside each rank where its time went in all.
+
+function rankLabel(data, row) {
+  if (data.group === 1) return `rank ${data.ranks[row] ? data.ranks[row][0] : row}`;
+  const last = Math.min((row + 1) * data.group, data.ranks.length) - 1;
+  return `ranks ${row * data.group}–${last}`;
+}
+
+// Totals of each row of the picture: [compute_ps, wait_ps, library_ps, virtual_ps]
+function rowTotals(data) {
+  const totals = [];
+  data.ranks.forEach(([, , virtual, compute, wait, library], i) => {
+    const row = Math.floor(i / data.group);
+    totals[row] ??= [0, 0, 0, 0];
+    [compute, wait, library, virtual].forEach((value, k) => (totals[row][k] += value));
+  });
+  return totals;
+}
+
+const timelineMeasures = {
+  wait: { label: "Waiting", values: (t) => t.wait, scale: "scale", show: (v) => `${Math.round(v / 10)} %`, most: () => 1000 },
+  library: { label: "In the network library", values: (t) => t.library, scale: "scale", show: (v) => `${Math.round(v / 10)} %`, most: () => 1000 },
+  compute: {
+    label: "Computing", values: (t) => t.wait.map((row, r) => row.map((wait, b) => 1000 - wait - (t.library ? t.library[r][b] : 0))),
+    scale: "scale", show: (v) => `${Math.round(v / 10)} %`, most: () => 1000,
+  },
+  sent: { label: "Bytes sent", values: (t) => t.sent_bytes, scale: "scale", show: formatBytes, most: (rows) => Math.max(...rows.map((row) => Math.max(...row))) },
+};
+
+function timelineSection(data) {
+  const t = data.timeline;
+  const rows = t.wait.length;
+  const totals = rowTotals(data);
+  const { scale, unit } = timeUnit(t.end_ps[t.end_ps.length - 1] || 1);
+  const busy = t.library ? "Computing" : "Computing or in the library";
+  let measure = "wait";
+
+  const hover = (r, b) => tip(`${rankLabel(data, r)}, ${(t.start_ps[b] / scale).toFixed(2)}–${(t.end_ps[b] / scale).toFixed(2)} ${unit}`, [
+    ["waiting", `${(t.wait[r][b] / 10).toFixed(1)} %`],
+    ...(t.library ? [["library", `${(t.library[r][b] / 10).toFixed(1)} %`]] : []),
+    [busy.toLowerCase(), `${((1000 - t.wait[r][b] - (t.library ? t.library[r][b] : 0)) / 10).toFixed(1)} %`],
+    ["sent", formatBytes(t.sent_bytes[r][b])],
+  ]);
+  const hoverTotal = (r) => tip(`${rankLabel(data, r)}, whole run`, ["computing", "waiting", "library"].map((what, k) => [what, formatPercent(totals[r][k] / (totals[r][3] || 1))]));
+
+  const options = () => {
+    const chosen = timelineMeasures[measure];
+    const values = chosen.values(t);
+    const cells = values.flatMap((row, r) => row.map((value, b) => [b, r, value]));
+    const labels = totals.map((_, r) => rankLabel(data, r).replace(/ranks? /, ""));
+    const share = (name, k, tint) => ({
+      type: "bar", name, stack: "time", xAxisIndex: 1, yAxisIndex: 1, barCategoryGap: rows > 40 ? 0 : "20%", itemStyle: { color: colour(tint), borderColor: colour(tint), borderWidth: rows > 40 ? 0.5 : 0 },
+      data: totals.map((row) => (100 * row[k]) / (row[3] || 1)),
+    });
+    const ranks = (gridIndex, show) => axis({ type: "category", inverse: true, data: labels, gridIndex, name: show ? "rank" : "", nameGap: 44, axisLabel: { show, color: colour("soft"), ...sparse(rows) }, axisTick: { show: false } });
+    return {
+      grid: [{ left: 60, right: 262, top: 40, bottom: 44 }, { right: 14, width: 220, top: 40, bottom: 44 }],
+      xAxis: [
+        axis({ type: "category", data: t.start_ps.map((ps) => (ps / scale).toPrecision(3)), name: `virtual time (${unit})`, nameGap: 28, gridIndex: 0 }),
+        axis({ type: "value", max: 100, name: "share of the run (%)", nameGap: 28, gridIndex: 1 }),
+      ],
+      yAxis: [ranks(0, true), ranks(1, false)],
+      visualMap: { ...colourScale("scale", 0, Math.max(chosen.most(values), 1), chosen.show), left: 60, seriesIndex: 0 },
+      tooltip: tooltip(({ seriesType, data: cell, dataIndex }) => (seriesType === "heatmap" ? hover(cell[1], cell[0]) : hoverTotal(dataIndex))),
+      series: [
+        { type: "heatmap", data: cells, xAxisIndex: 0, yAxisIndex: 0, progressive: 0, emphasis: { itemStyle: { borderColor: colour("text"), borderWidth: 1 } } },
+        share("computing", 0, "one"), share("waiting", 1, "two"), share("library", 2, "three"),
+      ],
+    };
+  };
+
+  const place = chartIn(Math.max(240, Math.min(90 + rows * 14, 640)), options);
+  const keys = ["wait", ...(t.library ? ["library", "compute"] : []), "sent"];
+  const choices = toggle(keys.map((key) => [key, timelineMeasures[key].label]), (key) => {
+    measure = key;
+    draw(place);
+  });
+  const csv = csvButton("timeline", ["rows", "start_ps", "end_ps", "wait_percent", ...(t.library ? ["library_percent"] : []), "sent_bytes"], () =>
+    t.wait.flatMap((row, r) => row.map((wait, b) => [rankLabel(data, r), t.start_ps[b], t.end_ps[b], wait / 10, ...(t.library ? [t.library[r][b] / 10] : []), t.sent_bytes[r][b]])));
+  const columns = ["rank", "node", "virtual_ps", "compute_ps", "wait_ps", "library_ps", "messages_sent", "bytes_sent", "messages_received", "bytes_received", "rma_ops", "rma_bytes"];
+  const tableColumns = [["rank"], ["node"], ["time", formatTime], ["computing", formatTime], ["waiting", formatTime], ["library", formatTime], ["messages sent", formatCount], ["sent", formatBytes],
+    ["messages received", formatCount], ["received", formatBytes], ["one-sided", formatCount], ["one-sided bytes", formatBytes]];
+  const legend = [["one", "computing"], ["two", "waiting"], ["three", "in the library"]].map(([tint, label]) =>
+    element("span", {}, element("span", { style: `display:inline-block;width:10px;height:10px;border-radius:2px;background:var(--${tint});margin-right:5px` }), label));
+  const grouped = data.group > 1 ? ` Each row is ${data.group} neighbouring ranks together.` : "";
+  return section("When each rank waited", `Left: each rank over virtual time, darker the more of it (in the dark theme: brighter). Right: where its time went in the whole run.${grouped}`,
+    bar(choices, [...legend, csv, csvButton("ranks", columns, data.ranks)]), place, asTable(tableColumns, data.ranks));
+}
