@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/topology/grid.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace exanet {
@@ -47,6 +48,11 @@ std::string Grid::port_name(std::uint32_t port, std::uint32_t dimensions) {
   std::string name = dimensions <= 3 ? std::string(1, static_cast<char>('X' + d)) : std::to_string(d).insert(0, 1, 'D');
   name += port % 2 == 0 ? '+' : '-';
   return name;
+}
+
+bool Grid::upper_half(std::uint32_t point) const {
+  const auto longest = std::max_element(shape_.begin(), shape_.end()) - shape_.begin();
+  return coordinates(point)[longest] >= shape_[longest] / 2;
 }
 
 void Grid::position(std::uint32_t point, float xyz[3]) const {

@@ -32,6 +32,7 @@ class Grid {
   std::string name(std::uint32_t point) const;          // "(1,0,2)"
   static std::string port_name(std::uint32_t port, std::uint32_t dimensions);  // "X+", or "D4-" above three dimensions
   void position(std::uint32_t point, float xyz[3]) const;
+  bool upper_half(std::uint32_t point) const;  // by the longest dimension, the first of equals
 
  private:
   std::vector<std::uint32_t> shape_;

@@ -20,6 +20,7 @@ class GridTopology final : public Topology {
   std::string node_name(NodeId node) const override { return grid_.name(node); }
   std::string port_name(NodeId, std::uint16_t port) const override { return Grid::port_name(port, grid_.dimensions()); }
   void position(NodeId node, float xyz[3]) const override { grid_.position(node, xyz); }
+  bool upper_half(NodeId node) const override { return grid_.upper_half(node); }
 
  private:
   Grid grid_;

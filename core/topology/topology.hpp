@@ -3,8 +3,8 @@
 // inter-tile ports (links to other nodes).
 //
 // Contract: nodes are 0..node_count()-1; inter-tile ports of a node 0..port_count(node)-1; links are bidirectional:
-// neighbour(neighbour(n,p)) == (n,p). next_hop() is a pure function and reaches `dst` in hops(src,dst) steps without a cycle in the
-// channel dependency graph (tests/contract checks both for every topology).
+// neighbour(neighbour(n,p)) == (n,p). next_hop() is a pure function and reaches `dst` by a shortest way without a cycle in the channel
+// dependency graph (topology_contract_test checks all of this for every topology).
 #pragma once
 
 #include <cstdint>
@@ -40,6 +40,7 @@ class Topology {
   virtual std::string node_name(NodeId node) const = 0;   // as a person would say it, e.g. "qfdb(1,0,2).F3"
   virtual std::string port_name(NodeId node, std::uint16_t port) const = 0;  // e.g. "X+", "F2"
   virtual void position(NodeId node, float xyz[3]) const = 0;  // where to draw it; neighbours near each other
+  virtual bool upper_half(NodeId node) const = 0;  // beyond a cut across the middle of the longest dimension; the lower half is never larger
 };
 
 // What a machine description says of its shape.

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Figures of a topology's shape, in links.
+#pragma once
+
+#include <cstdint>
+
+#include "core/topology/topology.hpp"
+
+namespace exanet {
+
+struct Distances {
+  std::uint32_t diameter = 0;  // longest of the shortest ways
+  double mean = 0;             // over all ordered pairs of different nodes; 0 when there is one node only
+  bool exact = true;           // false: taken from evenly spaced sources only, so that `diameter` is a lower bound
+};
+
+// Breadth-first search from every node, or from `most_sources` evenly spaced ones where there are more.
+Distances distances(const Topology& topology, std::uint32_t most_sources = 1024);
+
+// Links (both directions counted as one) between the halves that Topology::upper_half() tells apart.
+std::uint64_t bisection_links(const Topology& topology);
+
+}  // namespace exanet
