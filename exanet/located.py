@@ -23,6 +23,11 @@ _MAX_NODES = 50_000  # aliases can make a small file describe an enormous tree
 _MAX_DEPTH = 50
 
 
+def printable(text: str) -> str:
+    """`text` without line breaks and control characters, so that a hostile file cannot draw on the terminal."""
+    return "".join(c if c.isprintable() else " " if c.isspace() else "?" for c in text)
+
+
 @dataclass(frozen=True, order=True)
 class Mark:
     """A place in a file; lines and columns count from 1."""
@@ -32,8 +37,8 @@ class Mark:
     column: int = 1
 
     def error(self, what: str) -> str:
-        """One message as every checker prints it."""
-        return f"{self.file}:{self.line}:{self.column}: error: {what}"
+        """One message as every checker prints it: one line, whatever of the file it quotes."""
+        return f"{self.file}:{self.line}:{self.column}: error: {printable(what)}"
 
 
 @dataclass
@@ -121,7 +126,8 @@ class _Builder:
         mark = self._mark(node)
         self.count += 1
         if depth > _MAX_DEPTH or self.count > _MAX_NODES:
-            raise InputError(mark.error(f"the file is nested too deeply or too large; use at most {_MAX_DEPTH} levels and {_MAX_NODES} values"))
+            limits = f"{_MAX_DEPTH} levels and {_MAX_NODES} values"
+            raise InputError(mark.error(f"the file is nested too deeply or too large; use at most {limits}"))
         if isinstance(node, MappingNode):
             return self._mapping(node, mark, depth)
         if isinstance(node, SequenceNode):

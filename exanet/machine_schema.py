@@ -7,7 +7,8 @@ of its dimension (`mailbox: 20 ns` becomes `mailbox_ps`), so a constant is added
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
@@ -144,7 +145,7 @@ class NetworkInterface(Strict):
     """The network interface of a node and the software above it."""
 
     packet_max: Bytes = Field(description="Largest packetizer message (MPI: envelope and payload together).")
-    eager_max: Bytes = Field(description="Largest MPI payload that travels with its envelope; above it a message goes by rendezvous and RDMA.")
+    eager_max: Bytes = Field(description="Largest MPI payload beside its envelope; longer messages go by rendezvous and RDMA.")
     envelope: Bytes = Field(description="Size of an MPI message's envelope.")
     library_send: Time = Field(description="Processor time of the user-level library to send.")
     library_receive: Time = Field(description="Processor time of the user-level library to receive.")
@@ -181,5 +182,32 @@ class MachineFile(Strict):
     ni: NetworkInterface
 
 
+QFDB_NODES = 4
+
 # Link kinds of each topology, in the order of their class numbers in the fabric.
 LINK_KINDS = {"qfdb-torus": ("intra-qfdb", "inter-qfdb"), "mesh": ("link",), "torus": ("link",)}
+
+
+def node_count(model: MachineFile) -> int:
+    """Nodes of the machine's shape."""
+    product = math.prod(model.topology.shape.value)
+    return product * QFDB_NODES if model.topology.kind == "qfdb-torus" else product
+
+
+def constants(model: MachineFile) -> Iterator[tuple[str, Constant[Any]]]:
+    """Every constant of the description with its dotted name."""
+    return _constants(model, "")
+
+
+def _constants(part: Any, prefix: str) -> Iterator[tuple[str, Constant[Any]]]:
+    if isinstance(part, Constant):
+        yield prefix, part
+    elif isinstance(part, BaseModel):
+        for key in type(part).model_fields:
+            yield from _constants(getattr(part, key), f"{prefix}.{key}" if prefix else key)
+    elif isinstance(part, dict):
+        for key, child in part.items():
+            yield from _constants(child, f"{prefix}.{key}")
+    elif isinstance(part, list):
+        for child in part:
+            yield from _constants(child, f"{prefix}.{child.level}" if isinstance(child, Package) else prefix)

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks a machine description: first each key by its type and unit, then what no single key shows.
+
+Everything found is reported at once, each problem at the place of the text that caused it, in the order of the file.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from typing import Any, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+
+from exanet.errors import InputError
+from exanet.located import Located, Mark
+from exanet.machine_schema import LINK_KINDS, Constant, MachineFile, constants, dimension_of, node_count
+
+_MAX_NODES = 1 << 22  # the node field of the global address has 22 bits
+_PACKET_LIMIT = 256  # bytes; the user library's largest packetizer message on any machine (EXANET_PACKET_MAX)
+_WORD_LIMITS = (8, 4096)  # bits
+_LONGEST_PS = 10**12
+_LARGEST = (1 << 31) - 1
+
+Problems = Iterator[tuple[tuple[str, ...], str]]  # the path to blame and a message
+
+
+def check(tree: Located) -> MachineFile:
+    """The description in `tree`. Raises InputError with every problem."""
+    try:
+        model = MachineFile.model_validate(tree.plain(), strict=False)
+    except ValidationError as error:
+        problems = {_problem(tree, detail) for detail in error.errors(include_url=False, include_context=True)}
+        raise InputError([mark.error(text) for mark, text in sorted(problems)]) from None
+    problems = {(tree.find(path), text) for path, text in _contradictions(model)}
+    if problems:
+        raise InputError([mark.error(text) for mark, text in sorted(problems)])
+    return model
+
+
+def _problem(tree: Located, detail: Any) -> tuple[Mark, str]:
+    path: tuple[str | int, ...] = detail["loc"]
+    kind, last = detail["type"], str(path[-1]) if path else ""
+    if kind == "extra_forbidden":
+        return tree.find(path, key=True), _unknown(last, path[:-1])
+    if kind == "missing":
+        return tree.find(path[:-1], key=True), f"'{last}' is missing{_inside(path[:-1])}; {_how(path)}"
+    mark = tree.find(path)
+    if kind in ("model_type", "model_attributes_type"):
+        return mark, f"'{_owner(path)}' takes a mapping; {_how(path)}" if path else "a machine description is a mapping of keys to values"
+    if kind == "literal_error":
+        return mark, f"'{last}' must be one of {detail['ctx']['expected'].replace(' or ', ', ')}"
+    if kind == "exanet":
+        return mark, f"'{_owner(path)}': {detail['msg']}"
+    text = str(detail["msg"])
+    if kind == "string_pattern_mismatch":
+        text = "use lower-case letters, digits, dots, dashes and underscores, at most 63, starting with a letter or digit"
+    return mark, f"'{_owner(path)}': {text[0].lower() + text[1:]}"
+
+
+def _owner(path: tuple[str | int, ...]) -> str:
+    return ".".join(str(step) for step in path if step != "value")
+
+
+def _inside(path: tuple[str | int, ...]) -> str:
+    return f" in '{_owner(path)}'" if path else ""
+
+
+def _unknown(key: str, parent: tuple[str | int, ...]) -> str:
+    owner = _type_at(parent)
+    known = list(owner.model_fields) if owner else []
+    if not parent:
+        known.append("extends")
+    close = difflib.get_close_matches(key, known, 1, 0.6)
+    shown = key if len(key) <= 60 else key[:57] + "..."
+    advice = f"did you mean '{close[0]}'?" if close else f"known keys: {', '.join(known)}"
+    return f"unknown key '{shown}'{_inside(parent)}; {advice}"
+
+
+def _how(path: tuple[str | int, ...]) -> str:
+    """How to write what `path` names."""
+    kind = _type_at(path)
+    if kind is not None and issubclass(kind, Constant):
+        dimension = dimension_of(kind)
+        example = dimension.example if dimension else "[4, 4, 2]" if path[-1] == "shape" else "2"
+        return f"write {path[-1]}: {{value: {example}, source: where it comes from, kind: published|derived|calibrated|chosen}}"
+    if kind is not None:
+        return f"give it the keys {', '.join(kind.model_fields)}"
+    return "every constant has a value, a source and a kind" if path[-1] in ("value", "source", "kind") else "add it"
+
+
+def _type_at(path: tuple[str | int, ...]) -> type[BaseModel] | None:
+    """The model that describes the value at `path`, if a model does."""
+    here: Any = MachineFile
+    for step in path:
+        if get_origin(here) in (dict, list):
+            here = get_args(here)[-1]
+        elif isinstance(here, type) and issubclass(here, BaseModel) and step in here.model_fields:
+            here = here.model_fields[str(step)].annotation
+            options = [arg for arg in get_args(here) if isinstance(arg, type) and issubclass(arg, BaseModel)]
+            if get_origin(here) not in (dict, list) and options:
+                here = options[0]
+        else:
+            return None
+    return here if isinstance(here, type) and issubclass(here, BaseModel) else None
+
+
+def _contradictions(model: MachineFile) -> Problems:
+    yield from _topology_problems(model)
+    yield from _router_problems(model)
+    yield from _link_problems(model)
+    yield from _interface_problems(model)
+    yield from _slips(model)
+
+
+def _topology_problems(model: MachineFile) -> Problems:
+    kind, shape = model.topology.kind, model.topology.shape.value
+    if kind == "qfdb-torus" and len(shape) != 3:
+        yield ("topology", "shape", "value"), f"a qfdb-torus has 3 dimensions, e.g. [4, 4, 2]; this shape has {len(shape)}"
+    if node_count(model) > _MAX_NODES:
+        yield ("topology", "shape", "value"), f"{node_count(model)} nodes; the global address reaches {_MAX_NODES}, make it smaller"
+    if not 1 <= model.hardware.cores_per_node.value <= 4096:
+        yield ("hardware", "cores_per_node"), "must be from 1 to 4096"
+    wanted = LINK_KINDS[kind]
+    for name in model.links:
+        if name not in wanted:
+            yield ("links", name), f"a {kind} has no links of the kind '{name}' (but {', '.join(wanted)}); take it out, or set it to null"
+    for name in wanted:
+        if name not in model.links:
+            yield ("links",), f"a {kind} needs links of the kind '{name}'; add it"
+
+
+def _router_problems(model: MachineFile) -> Problems:
+    router = model.router
+    if router.clock.value == 0 or 10**12 % router.clock.value:
+        yield ("router", "clock"), "its period is not a whole number of picoseconds; choose another frequency, e.g. 156.25 MHz (6400 ps)"
+    yield from _word_problems(("router", "word"), router.word.value)
+    if not 16 <= router.max_payload.value <= 4096:
+        yield ("router", "max_payload"), "must be from 16 B to 4096 B"
+    for name, fifo in (("intra_fifo", router.intra_fifo), ("inter_fifo", router.inter_fifo)):
+        if fifo.value * router.word.value < router.max_payload.value * 8:
+            yield ("router", name), "must hold at least one packet of max_payload; make it deeper"
+    if router.header_fifo.value < router.header.value + router.footer.value:
+        yield ("router", "header_fifo"), "must hold at least one header and footer; make it deeper"
+    if router.virtual_channels.value != 2:
+        yield (
+            ("router", "virtual_channels"),
+            "must be 2, with which routing on a torus is free of deadlock",
+        )
+    if not 2 <= router.intra_ports.value <= 8:
+        yield ("router", "intra_ports"), "must be from 2 (packetizer and RDMA) to 8"
+
+
+def _link_problems(model: MachineFile) -> Problems:
+    for name, link in model.links.items():
+        yield from _word_problems(("links", name, "word"), link.word.value)
+        if link.rate.value == 0 or (link.word.value * 10**12) % link.rate.value:
+            yield (
+                ("links", name, "rate"),
+                f"{link.word.value} bit take no whole number of picoseconds; choose another rate or word",
+            )
+
+
+def _word_problems(path: tuple[str, ...], bits: int) -> Problems:
+    if bits % 8 or not _WORD_LIMITS[0] <= bits <= _WORD_LIMITS[1]:
+        yield path, f"a word is a whole number of bytes, from {_WORD_LIMITS[0]} bit to {_WORD_LIMITS[1]} bit"
+
+
+def _interface_problems(model: MachineFile) -> Problems:
+    ni, payload = model.ni, model.router.max_payload.value
+    largest = min(_PACKET_LIMIT, payload)
+    if not 1 <= ni.packet_max.value <= largest:
+        yield ("ni", "packet_max"), f"must be from 1 B to {largest} B (the user library's and the router's largest packet)"
+    if ni.envelope.value + ni.eager_max.value > ni.packet_max.value:
+        yield ("ni", "eager_max"), f"envelope and eager payload together exceed packet_max ({ni.packet_max.value} B); make one smaller"
+    if not payload <= ni.dma_block.value <= 1 << 24:
+        yield ("ni", "dma_block"), f"must be from one packet's payload ({payload} B) to 16 MiB"
+    if not 1 <= ni.dma_window.value <= 65536:
+        yield ("ni", "dma_window"), "must be from 1 to 65536 blocks"
+    if ni.test_step.value == 0:
+        yield ("ni", "test_step"), "must be above zero, or a program that polls would stop simulated time"
+
+
+def _slips(model: MachineFile) -> Problems:
+    """Costs beyond a second and sizes beyond 31 bits are slips of the unit, and would overflow the simulator's arithmetic."""
+    for name, constant in constants(model):
+        if not name.startswith(("router.", "links.", "ni.")) or not isinstance(constant.value, int):
+            continue
+        dimension = dimension_of(type(constant))
+        base = dimension.base if dimension else ""
+        path = tuple(name.split("."))
+        if base == "ps" and constant.value > _LONGEST_PS:
+            yield path, "is longer than 1 s; is its unit right?"
+        elif base in ("bytes", "bits", "words", "cycles", "blocks") and constant.value > _LARGEST:
+            yield path, f"is {constant.value} {base}, more than {_LARGEST}; is its unit right?"

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+from pathlib import Path
+
+import pytest
+
+from exanet import machine
+from exanet.errors import InputError
+
+SHIPPED = {"exanest": (128, 512), "exanest-blade": (16, 64), "exanest-qfdb": (4, 16), "trenz-2x2": (4, 16)}
+RACKS = {"track-1": (432, 1728), "track-2": (3840, 15360)}
+
+
+def refused(tmp_path: Path, text: str) -> list[str]:
+    """The messages for a machine file, without its folder."""
+    file = tmp_path / "m.yaml"
+    file.write_text(text)
+    with pytest.raises(InputError) as refusal:
+        machine.load(file)
+    return [message.replace(f"{tmp_path}/", "") for message in refusal.value.messages]
+
+
+@pytest.mark.parametrize(("name", "size"), (SHIPPED | RACKS).items())
+def test_shipped_machines_have_their_published_size(name: str, size: tuple[int, int]) -> None:
+    loaded = machine.load(name)
+    assert (loaded.name, loaded.nodes, loaded.cores) == (name, *size)
+    assert loaded.description
+
+
+def test_all_machine_files_are_shipped_and_load() -> None:
+    assert set(machine.names()) >= set(SHIPPED | RACKS)
+    for name in machine.names():
+        assert machine.load(name).name == name, "a machine's name is its file's"
+
+
+def test_resolved_prototype_holds_integers_in_base_units() -> None:
+    resolved = machine.load("exanest").resolve()
+    assert resolved["topology"] == {"kind": "qfdb-torus", "shape": [4, 4, 2]}
+    assert resolved["router"]["cycle_ps"] == 6400
+    assert [link["name"] for link in resolved["links"]] == ["intra-qfdb", "inter-qfdb"]
+    for link in resolved["links"]:
+        assert (link["word_bits"], link["word_time_ps"], link["pause_every"], link["framing_words"]) == (64, 6400, 32, 2)
+    assert resolved["ni"]["store_word_ps"] == 25600
+    assert resolved["ni"]["mailbox_read_ps"] == 13300
+    for section in (resolved["router"], resolved["ni"], *resolved["links"]):
+        assert all(type(value) is int for key, value in section.items() if key != "name")
+
+
+def test_every_constant_has_a_source() -> None:
+    for name in machine.names():
+        found = list(machine.load(name).constants())
+        assert len(found) > 40
+        assert all(constant.source and constant.kind for _, constant in found)
+
+
+def test_pauses_take_their_share_of_the_rate() -> None:
+    assert machine.load("exanest").link_rate("intra-qfdb") * 33 == 10**10 * 32
+
+
+def test_unknown_machine_names_a_close_one() -> None:
+    with pytest.raises(InputError) as refusal:
+        machine.load("exanst")
+    assert "did you mean 'exanest'?" in refusal.value.messages[0]
+    assert "track-1" in refusal.value.messages[0]
+
+
+def test_missing_file_is_one_message(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as refusal:
+        machine.load(tmp_path / "none.yaml")
+    assert refusal.value.messages == [f"{tmp_path}/none.yaml: error: cannot be read: No such file or directory"]
+
+
+def test_all_problems_are_reported_each_in_its_place(tmp_path: Path) -> None:
+    assert refused(
+        tmp_path,
+        """extends: exanest
+name: mine
+descripton: x
+router:
+  clok: {value: 1 GHz, source: x, kind: chosen}
+  latency: 4 cycles
+  word: {value: 128, source: x, kind: chose}
+links:
+  intra-qfdb:
+    latency: {value: 1.0005 ns, source: x, kind: chosen}
+""",
+    ) == [
+        "m.yaml:3:1: error: unknown key 'descripton'; did you mean 'description'?",
+        "m.yaml:5:3: error: unknown key 'clok' in 'router'; did you mean 'clock'?",
+        "m.yaml:6:12: error: 'router.latency' takes a mapping; write latency: {value: 4 cycles, source: where it comes from, "
+        "kind: published|derived|calibrated|chosen}",
+        "m.yaml:7:17: error: 'router.word': 128 has no unit; a width needs one, e.g. 64 bit",
+        "m.yaml:7:39: error: 'kind' must be one of 'published', 'derived', 'calibrated', 'chosen'",
+        "m.yaml:10:22: error: 'links.intra-qfdb.latency': 1.0005 ns is 2001/2 ps, which is not a whole number; choose a value that is",
+    ]
+
+
+CONTRADICTIONS = [
+    ("topology: {shape: {value: [4, 4], source: x, kind: chosen}}", "3 dimensions"),
+    ("topology: {shape: {value: [4194304, 4, 2], source: x, kind: chosen}}", "the global address reaches"),
+    ("topology: {kind: mesh}", "a mesh has no links of the kind 'intra-qfdb'"),
+    ("topology: {kind: mesh}", "a mesh needs links of the kind 'link'"),
+    ("router: {clock: {value: 7 MHz, source: x, kind: chosen}}", "whole number of picoseconds"),
+    ("router: {clock: {value: 0, source: x, kind: chosen}}", "whole number of picoseconds"),
+    ("router: {inter_fifo: {value: 15 words, source: x, kind: chosen}}", "at least one packet"),
+    ("router: {virtual_channels: {value: 3, source: x, kind: chosen}}", "must be 2"),
+    ("links: {intra-qfdb: {rate: {value: 7 Gb/s, source: x, kind: chosen}}}", "whole number of picoseconds"),
+    ("links: {intra-qfdb: {rate: {value: 0, source: x, kind: chosen}}}", "whole number of picoseconds"),
+    ("ni: {eager_max: {value: 33 B, source: x, kind: chosen}}", "exceed packet_max"),
+    ("ni: {packet_max: {value: 257 B, source: x, kind: chosen}}", "from 1 B to 256 B"),
+    ("ni: {dma_block: {value: 255 B, source: x, kind: chosen}}", "from one packet's payload (256 B) to 16 MiB"),
+    ("ni: {test_step: {value: 0, source: x, kind: chosen}}", "stop simulated time"),
+    ("ni: {mailbox: {value: 1.000000000001 s, source: x, kind: chosen}}", "longer than 1 s"),
+    ("hardware: {cores_per_node: {value: 0, source: x, kind: chosen}}", "from 1 to 4096"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), CONTRADICTIONS)
+def test_contradictions_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    messages = refused(tmp_path, f"extends: exanest\nname: mine\n{text}\n")
+    assert any(message in line for line in messages), messages
+    assert all(line.startswith("m.yaml:3:") or "exanest.yaml:" in line for line in messages), messages
+
+
+@pytest.mark.parametrize(
+    "change", ["inter_fifo: {value: 16 words, source: x, kind: chosen}", "inter_fifo: {value: 1024 words, source: x, kind: chosen}"]
+)
+def test_the_least_fifo_that_holds_a_packet_is_enough(tmp_path: Path, change: str) -> None:
+    file = tmp_path / "m.yaml"
+    file.write_text(f"extends: exanest\nname: mine\nrouter: {{{change}}}\n")
+    assert machine.load(file).name == "mine"
+
+
+def test_a_file_extends_another_beside_it_and_takes_keys_out(tmp_path: Path) -> None:
+    (tmp_path / "base.yaml").write_text("extends: exanest\nname: base\nni: {mailbox: {value: 1 ns, source: x, kind: chosen}}\n")
+    (tmp_path / "top.yaml").write_text("extends: ./base.yaml\nname: top\npackaging: null\n")
+    loaded = machine.load(tmp_path / "top.yaml")
+    assert loaded.resolve()["ni"]["mailbox_ps"] == 1000
+    assert loaded.model.packaging == []
+    assert loaded.bases == ("./base.yaml", "exanest")
+
+
+def test_a_circle_of_extensions_is_found(tmp_path: Path) -> None:
+    (tmp_path / "n.yaml").write_text("extends: ./m.yaml\nname: n\n")
+    assert any("extends, in the end, itself" in line for line in refused(tmp_path, "extends: ./n.yaml\nname: m\n"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "m.yaml:1:1: error: the file is empty; describe a machine in it"),
+        ("- a\n", "m.yaml:1:1: error: a machine description is a mapping of keys to values, e.g. 'name: my-machine'"),
+        ("name: a\nname: b\n", "m.yaml:2:1: error: 'name' is given twice (first on line 1); keep one"),
+        (
+            "name: [a\n",
+            "m.yaml:2:1: error: not valid YAML: expected ',' or ']', but got '<stream end>'; "
+            "check the indentation, quotes and brackets here",
+        ),
+        ("extends: 3\n", "m.yaml:1:10: error: 'extends' takes the name of a machine or the path of a machine file"),
+        ("extends: nothing\n", "m.yaml:1:10: error: cannot extend 'nothing'"),
+        ("[" * 5000, "m.yaml:1:1: error: the file is nested too deeply; use at most 50 levels"),
+    ],
+)
+def test_unreadable_files(tmp_path: Path, text: str, message: str) -> None:
+    assert refused(tmp_path, text)[0] == message
