@@ -161,10 +161,9 @@ def _latency(results: Mapping[str, Any]) -> pl.DataFrame:
 def _timeline(timeline: Mapping[str, Any], virtual_ps: int) -> pl.DataFrame:
     """One row a rank and bin. The last bin is cut at the end of the run, so that shares of its time stay right."""
     bin_ps = int(timeline["bin_ps"])
-    wait = np.asarray(timeline["wait_ps"], dtype=np.int64)
-    wait = wait.reshape(wait.shape[0] if wait.ndim == 2 else 0, -1)
-    bins = min(wait.shape[1], -(-virtual_ps // bin_ps)) if bin_ps > 0 else 0
-    ranks = wait.shape[0]
+    shape = np.shape(timeline["wait_ps"])
+    ranks, measured = shape if len(shape) == 2 else (0, 0)
+    bins = min(measured, -(-virtual_ps // bin_ps)) if bin_ps > 0 else 0
     start = np.arange(bins, dtype=np.int64) * bin_ps
     columns = {
         "rank": np.repeat(np.arange(ranks, dtype=np.int64), bins),
@@ -174,7 +173,7 @@ def _timeline(timeline: Mapping[str, Any], virtual_ps: int) -> pl.DataFrame:
     # The simulator may split the time outside of waiting further; what it splits is passed on.
     for name in ("wait_ps", "library_ps", "sent_bytes"):
         if name in timeline:
-            columns[name] = np.asarray(timeline[name], dtype=np.int64).reshape(ranks, -1)[:, :bins].reshape(-1)
+            columns[name] = np.asarray(timeline[name], dtype=np.int64).reshape(ranks, measured)[:, :bins].reshape(-1)
     return pl.DataFrame(columns)
 
 

@@ -103,8 +103,8 @@ def _links(summary: Mapping[str, Any]) -> Table:
     table = _table("Hottest links", "link", "use", "carried", "packets", "heads waited")
     for link in summary["hottest_links"][:TOP]:
         name = f"{link['node_name']} {link['port_name']} → {link['to_node_name']}"
-        figures = _percent(link["use_percent"]), bytes_text(link["payload_bytes"]), count_text(link["packets"]), time_text(link["waited_ps"])
-        table.add_row(escape(name), *figures)
+        carried = bytes_text(link["payload_bytes"]), count_text(link["packets"])
+        table.add_row(escape(name), _percent(link["use_percent"]), *carried, time_text(link["waited_ps"]))
     return table
 
 

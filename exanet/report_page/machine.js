@@ -57,7 +57,7 @@ function machineSection(data) {
     const all = [...at, ...ends];
     const box = [0, 1].map((k) => [Math.min(...all.map((p) => p[k])), Math.max(...all.map((p) => p[k]))]);
     // One unit is as long across as up: both axes get a range in the shape of the place.
-    const unit = Math.max((box[0][1] - box[0][0]) / (width - 80), (box[1][1] - box[1][0]) / (height - 72), 1e-9);
+    const unit = Math.max((box[0][1] - box[0][0]) / (width - 80), (box[1][1] - box[1][0]) / (height - 110), 1e-9);
     const range = (k, pixels, shift = 0) => {
       const middle = (box[k][0] + box[k][1]) / 2 + shift * unit;
       return { type: "value", show: false, min: middle - (unit * pixels) / 2, max: middle + (unit * pixels) / 2 };

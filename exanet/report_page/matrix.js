@@ -2,6 +2,7 @@
 // Who sent how much to whom.
 
 function matrixSection(data) {
+  if (!data.matrix.length) return section("Who sent how much to whom", "No rank sent anything.");
   const size = Math.ceil(data.ranks.length / data.group);
   const labels = Array.from({ length: size }, (_, row) => rankLabel(data, row).replace(/ranks? /, ""));
   const measures = { bytes: { column: 3, show: formatBytes }, messages: { column: 2, show: formatCount } };
@@ -13,12 +14,14 @@ function matrixSection(data) {
     // Colours follow the logarithm: a halo exchange and a reduction differ by orders of magnitude.
     const points = cells.map((pair) => [pair[0], pair[1], Math.log10(pair[column])]);
     const values = points.map((point) => point[2]);
-    const side = (name, options) => axis({ type: "category", data: labels, name, splitArea: { show: false }, axisTick: { show: false }, axisLabel: { color: colour("soft"), ...sparse(size) }, ...options });
+    const most = Math.max(...values, 0);
+    const least = Math.min(...values, most - 0.1);
+    const side = (name, options) => axis({ type: "category", data: labels, name, splitArea: { show: false }, axisTick: { show: false }, axisLabel: { color: colour("soft"), ...sparse(size, name.startsWith("sender") ? 14 : 32) }, ...options });
     return {
       grid: { left: 60, right: 12, top: 40, bottom: 44 },
       xAxis: side("sender (rank)", { nameGap: 28 }),
       yAxis: side("receiver (rank)", { nameGap: 44, inverse: true }),
-      visualMap: colourScale("scale", Math.min(...values, 99), Math.max(...values, 0), (value) => show(10 ** value)),
+      visualMap: colourScale("scale", least, most, (value) => show(10 ** value)),
       tooltip: tooltip(({ dataIndex }) => {
         const [src, dst, messages, bytes] = cells[dataIndex];
         return tip(`${rankLabel(data, src)} → ${rankLabel(data, dst)}`, [["messages", formatCount(messages)], ["bytes", formatBytes(bytes)], ["mean message", formatBytes(bytes / (messages || 1))]]);

@@ -2,6 +2,7 @@
 // Messages by size, and the time that packets and messages took.
 
 function sizesSection(data) {
+  if (!data.sizes.some((row) => row[2] > 0)) return section("How large the messages were", "No rank sent anything.");
   const used = data.sizes.map((row) => row[2] > 0);
   const rows = data.sizes.slice(Math.max(used.indexOf(true), 0), used.lastIndexOf(true) + 1);
   const range = ([lower, upper]) => (lower === upper ? formatBytes(lower) : `${formatBytes(lower)} – ${formatBytes(upper)}`);
@@ -39,11 +40,12 @@ function cumulative(buckets) {
 
 function latencySection(data) {
   const kinds = [["packet", "one"], ["message", "two"]].filter(([kind]) => data.latency[kind].length);
+  if (!kinds.length) return section("How long packets and messages took", "No rank sent anything.");
   const options = () => {
     const curves = kinds.map(([kind]) => cumulative(data.latency[kind]));
     const ends = curves.flat().map(([ns]) => ns).filter((ns) => ns > 0);
     return {
-      grid: { left: 56, right: 84, top: 14, bottom: 50 },
+      grid: { left: 56, right: 24, top: 14, bottom: 50 },
       xAxis: axis({
         type: "log", name: "took at most (logarithmic)", nameGap: 30, min: 10 ** Math.floor(Math.log10(Math.min(...ends, 1e3))), max: 10 ** Math.ceil(Math.log10(Math.max(...ends, 1e3))),
         axisLabel: { color: colour("soft"), formatter: (ns) => formatTime(ns * 1e3).replace(/\.0+ /, " ") }, splitLine: { show: true, lineStyle: { color: colour("line") } },
@@ -52,7 +54,6 @@ function latencySection(data) {
       tooltip: tooltip((lines) => tip(`within ${formatTime(lines[0].axisValue * 1e3)}`, lines.map(({ seriesName, data: [ns, percent] }) => [`${seriesName}s (${formatTime(ns * 1e3)})`, `${percent.toFixed(2)} %`])), { trigger: "axis" }),
       series: kinds.map(([kind, tint], i) => ({
         type: "line", name: kind, data: curves[i], showSymbol: false, lineStyle: { color: colour(tint), width: 2 }, itemStyle: { color: colour(tint) },
-        endLabel: { show: true, formatter: `${kind}s`, color: colour("text") },
       })),
     };
   };
@@ -63,10 +64,11 @@ function latencySection(data) {
   const ns = (value) => formatTime(value * 1e3);
   const csv = csvButton("latency", ["kind", "lower_ns", "upper_ns", "count"], () => kinds.flatMap(([kind]) => data.latency[kind].map((row) => [kind, ...row])));
   return section("How long packets and messages took", "Share of all packets (network only, router to router) and messages (posted to delivered) that took no longer than a time.",
-    bar([], [csv]), chartIn(320, options), table([["", null], ["count", formatCount], ["median", ns], ["90 %", ns], ["99 %", ns], ["longest", ns]], figures));
+    bar(legend(kinds.map(([kind, tint]) => [tint, `${kind}s`])), [csv]), chartIn(320, options), table([["", null], ["count", formatCount], ["median", ns], ["90 %", ns], ["99 %", ns], ["longest", ns]], figures));
 }
 
 function callsSection(data) {
+  if (!data.calls.length) return section("Which MPI calls the time went to", "No MPI call was made in virtual time.");
   const all = data.calls.reduce((sum, row) => sum + row[2], 0) || 1;
   const rows = data.calls.map(([call, calls, time, least, most]) => [call, calls, time, time / all, time / (calls || 1), least, most]);
   const columns = [["MPI call"], ["calls", formatCount], ["time, all ranks", formatTime], ["share", formatPercent], ["mean a call", formatTime], ["least of a rank", formatTime], ["most of a rank", formatTime]];

@@ -44,7 +44,7 @@ function baseOptions() {
 }
 
 // As many labels of `count` categories as can be read.
-const sparse = (count) => ({ interval: Math.ceil(count / 32) - 1 });
+const sparse = (count, most = 32) => ({ interval: Math.ceil(count / most) - 1 });
 
 function axis(options) {
   const line = { lineStyle: { color: colour("line") } };
@@ -71,6 +71,11 @@ function colourScale(name, min, max, format) {
     type: "continuous", min, max: max > min ? max : min + 1, orient: "horizontal", left: "center", top: 6, itemHeight: 180, itemWidth: 10, padding: 0,
     inRange: { color: ramp(name) }, text: [format(max), format(min)], textStyle: { color: colour("soft") }, hoverLink: false,
   };
+}
+
+// What each colour stands for. entries: [[colour name, label]]
+function legend(entries) {
+  return entries.map(([tint, label]) => element("span", { class: "key", style: `--tint: var(--${tint})` }, label));
 }
 
 // Buttons of which one is pressed. choices: [[key, label]]; `chosen(key)` is called with the new one.

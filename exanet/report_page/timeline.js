@@ -29,14 +29,16 @@ const timelineMeasures = {
 };
 
 function timelineSection(data) {
+  if (!data.timeline.wait.length || !data.timeline.wait[0].length) return section("When each rank waited", "Virtual time never began.");
   const t = data.timeline;
   const rows = t.wait.length;
   const totals = rowTotals(data);
   const { scale, unit } = timeUnit(t.end_ps[t.end_ps.length - 1] || 1);
+  const decimals = Math.max(0, Math.min(6, 1 + Math.ceil(-Math.log10(((t.end_ps[0] ?? 1) - (t.start_ps[0] ?? 0)) / scale))));
   const busy = t.library ? "Computing" : "Computing or in the library";
   let measure = "wait";
 
-  const hover = (r, b) => tip(`${rankLabel(data, r)}, ${(t.start_ps[b] / scale).toFixed(2)}–${(t.end_ps[b] / scale).toFixed(2)} ${unit}`, [
+  const hover = (r, b) => tip(`${rankLabel(data, r)}, ${(t.start_ps[b] / scale).toFixed(decimals)}–${(t.end_ps[b] / scale).toFixed(decimals)} ${unit}`, [
     ["waiting", `${(t.wait[r][b] / 10).toFixed(1)} %`],
     ...(t.library ? [["library", `${(t.library[r][b] / 10).toFixed(1)} %`]] : []),
     [busy.toLowerCase(), `${((1000 - t.wait[r][b] - (t.library ? t.library[r][b] : 0)) / 10).toFixed(1)} %`],
@@ -81,9 +83,7 @@ function timelineSection(data) {
   const columns = ["rank", "node", "virtual_ps", "compute_ps", "wait_ps", "library_ps", "messages_sent", "bytes_sent", "messages_received", "bytes_received", "rma_ops", "rma_bytes"];
   const tableColumns = [["rank"], ["node"], ["time", formatTime], ["computing", formatTime], ["waiting", formatTime], ["library", formatTime], ["messages sent", formatCount], ["sent", formatBytes],
     ["messages received", formatCount], ["received", formatBytes], ["one-sided", formatCount], ["one-sided bytes", formatBytes]];
-  const legend = [["one", "computing"], ["two", "waiting"], ["three", "in the library"]].map(([tint, label]) =>
-    element("span", {}, element("span", { style: `display:inline-block;width:10px;height:10px;border-radius:2px;background:var(--${tint});margin-right:5px` }), label));
   const grouped = data.group > 1 ? ` Each row is ${data.group} neighbouring ranks together.` : "";
   return section("When each rank waited", `Left: each rank over virtual time, darker the more of it (in the dark theme: brighter). Right: where its time went in the whole run.${grouped}`,
-    bar(choices, [...legend, csv, csvButton("ranks", columns, data.ranks)]), place, asTable(tableColumns, data.ranks));
+    bar(choices, [...legend([["one", "computing"], ["two", "waiting"], ["three", "in the library"]]), csv, csvButton("ranks", columns, data.ranks)]), place, asTable(tableColumns, data.ranks));
 }

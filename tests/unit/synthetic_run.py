@@ -5,6 +5,7 @@ tested without a simulator. Figures are plausible, not right."""
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -106,12 +107,12 @@ def synthetic_run(side: int = 4, shape: tuple[int, int, int] = (4, 4, 2), seed: 
     rng, ranks = np.random.default_rng(seed), side**3
     topology, row, links = _torus(shape)
     pairs = _pairs(side)
-    messages = np.array(list(pairs.values()))
+    messages = np.array(list(pairs.values()), dtype=np.int64)
     sent_bytes = messages * 3100
     counted = {key: np.zeros(len(topology["port_name"]), dtype=np.int64) for key in ("packets", "payload_bytes", "busy_ps", "waited_ps")}
-    for (src, dst), size in zip(pairs, sent_bytes, strict=True):
-        way = _path(src // CORES, dst // CORES, shape)
-        for here, there in zip(way, way[1:], strict=False):
+    for (sender, receiver), size in zip(pairs, sent_bytes, strict=True):
+        way = _path(sender // CORES, receiver // CORES, shape)
+        for here, there in pairwise(way):
             link = row[here, there]
             counted["payload_bytes"][link] += size
             counted["packets"][link] += size // 220
@@ -120,8 +121,9 @@ def synthetic_run(side: int = 4, shape: tuple[int, int, int] = (4, 4, 2), seed: 
     timeline = _timeline(ranks, rng)
     wait = timeline["wait_ps"].sum(axis=1).astype(np.int64)
     library = (rng.uniform(0.05, 0.08, ranks) * VIRTUAL_PS).astype(np.int64)
-    src, dst = np.array(list(pairs)).T
-    by = {"messages_sent": (src, messages), "bytes_sent": (src, sent_bytes), "messages_received": (dst, messages), "bytes_received": (dst, sent_bytes)}
+    src, dst = np.array(list(pairs), dtype=np.int64).reshape(-1, 2).T
+    by = {"messages_sent": (src, messages), "bytes_sent": (src, sent_bytes)}
+    by |= {"messages_received": (dst, messages), "bytes_received": (dst, sent_bytes)}
     names = ["MPI_Wait", "MPI_Send", "MPI_Irecv", "MPI_Allreduce", "MPI_Bcast", "MPI_Sendrecv", "MPI_Barrier"]
     weight = np.array([0.55, 0.12, 0.02, 0.2, 0.05, 0.04, 0.02])
     lower = 2 ** np.arange(15)
@@ -130,7 +132,8 @@ def synthetic_run(side: int = 4, shape: tuple[int, int, int] = (4, 4, 2), seed: 
     posted = np.sort(rng.integers(0, VIRTUAL_PS, kept))
     return {
         "summary": {
-            "virtual_ps": VIRTUAL_PS, "events": 9_112_004, "packet_hops": int(counted["packets"].sum()), "packets": int(sent_bytes.sum() // 220),
+            "virtual_ps": VIRTUAL_PS, "events": 9_112_004, "packet_hops": int(counted["packets"].sum()),
+            "packets": int(sent_bytes.sum() // 220),
             "messages": int(messages.sum()), "bytes": int(sent_bytes.sum()), "wall_s": 6.25, "complete": True, "reason": "",
         },
         "ranks": {
@@ -147,7 +150,8 @@ def synthetic_run(side: int = 4, shape: tuple[int, int, int] = (4, 4, 2), seed: 
         "timeline": timeline,
         "mpi_calls": {
             "rank": np.repeat(np.arange(ranks), len(names)), "call": np.tile(np.arange(len(names)), ranks), "names": names,
-            "calls": np.tile((weight * 9000).astype(np.int64), ranks), "time_ps": np.outer(wait + library, weight).astype(np.int64).reshape(-1),
+            "calls": np.tile((weight * 9000).astype(np.int64), ranks),
+            "time_ps": np.outer(wait + library, weight).astype(np.int64).reshape(-1),
         },
         "messages": {
             "src": rng.integers(0, ranks, kept), "dst": rng.integers(0, ranks, kept), "bytes": rng.integers(0, 9000, kept),
@@ -160,6 +164,7 @@ def synthetic_run(side: int = 4, shape: tuple[int, int, int] = (4, 4, 2), seed: 
 
 def synthetic_meta(ranks: int = 64) -> dict[str, Any]:
     return {
-        "program": ["lmp", "-in", "in.lj"], "machine": {"name": "exanest", "cores_per_node": CORES}, "machine_name": "exanest", "ranks": ranks,
+        "program": ["lmp", "-in", "in.lj"], "machine": {"name": "exanest", "cores_per_node": CORES}, "machine_name": "exanest",
+        "ranks": ranks,
         "map": "linear", "compute": "measured", "mpi": "MPICH 5.0.2", "exanet_version": "0.1.0", "started": "2026-03-01T12:00:00Z",
     }  # fmt: skip

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does the page carry the run's figures, and nothing but the page?"""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from synthetic_run import synthetic_meta, synthetic_run
+from test_results import nothing_measured
+
+from exanet import report, results
+from exanet.errors import InputError
+
+
+class Page(HTMLParser):
+    """Scripts by id, and every attribute that could make a browser fetch something."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.scripts: list[tuple[dict[str, str | None], str]] = []
+        self.fetches: list[tuple[str, str, str | None]] = []
+        self.tags: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.fetches += [(tag, name, value) for name, value in attrs if name in ("src", "href", "srcset", "data", "action")]
+        if tag == "script":
+            self.scripts.append((dict(attrs), ""))
+
+    def handle_data(self, data: str) -> None:
+        if self.tags and self.tags[-1] == "script" and self.scripts:
+            attributes, text = self.scripts[-1]
+            self.scripts[-1] = (attributes, text + data)
+
+    def data(self) -> Any:
+        return next(json.loads(text) for attributes, text in self.scripts if attributes.get("id") == "data")
+
+
+def page_of(directory: Path, given: dict[str, Any], meta: dict[str, Any]) -> tuple[str, Page]:
+    results.write(directory, given, meta)
+    path = report.write(directory)
+    assert path == directory / "report.html"
+    text = path.read_text()
+    return text, Page(text)
+
+
+def test_page_carries_the_figures(tmp_path: Path) -> None:
+    given = synthetic_run()
+    _, page = page_of(tmp_path / "run", given, synthetic_meta())
+    data = page.data()
+    assert data["title"] == "lmp, 64 ranks on exanest"
+    assert data["summary"]["virtual_ps"] == given["summary"]["virtual_ps"]
+    assert sum(row[3] for row in data["matrix"]) == given["summary"]["bytes"]
+    assert sum(row[5] for row in data["links"]) == int(given["links"]["payload_bytes"].sum())
+    assert sum(sum(row) for row in data["timeline"]["sent_bytes"]) == int(given["timeline"]["sent_bytes"].sum())
+    assert len(data["timeline"]["wait"]) == len(data["ranks"]) == 64
+    assert data["nodes"][0] == ["qfdb(0,0,0).F1", 0.0, 0.0, 0.0, "0, 1, 2, 3"]
+
+
+def test_page_asks_nothing_of_the_network(tmp_path: Path) -> None:
+    text, page = page_of(tmp_path / "run", synthetic_run(), synthetic_meta())
+    assert page.fetches == []
+    assert "link" not in page.tags and "iframe" not in page.tags
+    assert re.findall(r"(?:https?:)?//[a-z0-9-]+\.[a-z]{2,}", text) == []
+    assert not re.search(r"@import|url\(\s*['\"]?(?!data:|#)[\w/]", text.split("<script>", 1)[0])
+    assert "default-src 'none'" in text
+
+
+def test_hostile_text_stays_text(tmp_path: Path) -> None:
+    hostile = "</script><script>alert(1)</script> {{script}} <!--"
+    given = synthetic_run()
+    given["summary"].update(complete=False, reason=hostile)
+    text, page = page_of(tmp_path / "run", given, {**synthetic_meta(), "program": [hostile, "<b>"]})
+    assert page.data()["summary"]["reason"] == hostile
+    assert page.data()["summary"]["run"]["program"] == [hostile, "<b>"]
+    assert len(page.scripts) == 3
+    assert "alert(1)</script>" not in text
+
+
+def test_many_ranks_are_drawn_in_groups(tmp_path: Path) -> None:
+    given = synthetic_run(side=8)
+    text, page = page_of(tmp_path / "run", given, synthetic_meta(512))
+    data = page.data()
+    assert data["group"] == 4
+    assert len(data["timeline"]["wait"]) == 128
+    assert len(data["timeline"]["wait"][0]) == len(data["timeline"]["start_ps"]) == len(data["timeline"]["end_ps"]) <= report.MOST_BINS
+    assert data["timeline"]["end_ps"][-1] == given["summary"]["virtual_ps"]
+    assert sum(sum(row) for row in data["timeline"]["sent_bytes"]) == int(given["timeline"]["sent_bytes"].sum())
+    assert sum(row[2] for row in data["matrix"]) == given["summary"]["messages"]
+    assert max(max(row[:2]) for row in data["matrix"]) == 127
+    assert len(text) < 2_000_000
+
+
+def test_shares_of_the_timeline_are_right(tmp_path: Path) -> None:
+    given = synthetic_run(side=2, shape=(2, 2, 1))
+    given["timeline"]["library_ps"] = given["timeline"]["wait_ps"] // 4
+    _, page = page_of(tmp_path / "run", given, synthetic_meta(8))
+    timeline = page.data()["timeline"]
+    step = -(-given["timeline"]["wait_ps"].shape[1] // len(timeline["start_ps"]))
+    expected = given["timeline"]["wait_ps"][3, :step].sum() / (step * given["timeline"]["bin_ps"])
+    assert timeline["wait"][3][0] == pytest.approx(1000 * expected, abs=1)
+    assert timeline["library"][3][0] == pytest.approx(250 * expected, abs=1)
+
+
+def test_nothing_measured_still_makes_a_page(tmp_path: Path) -> None:
+    _, page = page_of(tmp_path / "run", nothing_measured(), synthetic_meta(1))
+    assert page.data()["summary"]["reason"] == "rank 0 exited early"
+
+
+def test_same_results_same_page(tmp_path: Path) -> None:
+    first, _ = page_of(tmp_path / "run", synthetic_run(), synthetic_meta())
+    assert report.write(tmp_path / "run").read_text() == first
+
+
+def test_missing_results_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"not a result folder, summary\.json is missing"):
+        report.write(tmp_path)
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Is what a run leaves behind whole, the same for the same run, and documented?"""
+
+from __future__ import annotations
+
+import errno
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from rich.console import Console
+from synthetic_run import synthetic_meta, synthetic_run
+
+from exanet import results, summary
+from exanet.errors import InputError
+from exanet.quantity import bytes_text, count_text, time_text
+
+DOCS = Path(__file__).parents[2] / "docs" / "results.md"
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in directory.iterdir()}
+
+
+def test_same_run_same_bytes(tmp_path: Path) -> None:
+    later = synthetic_run()
+    later["summary"]["wall_s"] = 99.0
+    results.write(tmp_path / "a", synthetic_run(), synthetic_meta())
+    results.write(tmp_path / "b", later, {**synthetic_meta(), "started": "another day"})
+    first, second = contents(tmp_path / "a"), contents(tmp_path / "b")
+    assert first.keys() == second.keys() == {"summary.json", "run.json", *(f"{name}.parquet" for name in results.TABLES)}
+    assert {name for name in first if first[name] != second[name]} == {"run.json"}
+
+
+def test_order_of_rows_does_not_matter(tmp_path: Path) -> None:
+    shuffled, order = synthetic_run(), np.random.default_rng(7)
+    for table in ("pairs", "messages", "ranks"):
+        columns = shuffled[table]
+        at = order.permutation(len(next(iter(columns.values()))))
+        shuffled[table] = {name: np.asarray(values)[at] for name, values in columns.items()}
+    results.write(tmp_path / "a", synthetic_run(), synthetic_meta())
+    results.write(tmp_path / "b", shuffled, synthetic_meta())
+    assert contents(tmp_path / "a") == contents(tmp_path / "b")
+
+
+def test_another_run_other_bytes(tmp_path: Path) -> None:
+    results.write(tmp_path / "a", synthetic_run(seed=1), synthetic_meta())
+    results.write(tmp_path / "b", synthetic_run(seed=2), synthetic_meta())
+    assert contents(tmp_path / "a")["summary.json"] != contents(tmp_path / "b")["summary.json"]
+
+
+def test_load_gives_back_what_was_written(tmp_path: Path) -> None:
+    given = synthetic_run()
+    results.write(tmp_path / "run", given, synthetic_meta())
+    run = results.load(tmp_path / "run")
+    assert run.summary["virtual_ps"] == given["summary"]["virtual_ps"]
+    assert run.summary["complete"] is True
+    assert run.run["wall_s"] == given["summary"]["wall_s"]
+    assert run.run["slowdown"] == pytest.approx(6.25 / 0.0483)
+    assert run.ranks["wait_ps"].to_list() == given["ranks"]["wait_ps"].tolist()
+    assert run.timeline["wait_ps"].sum() == int(given["timeline"]["wait_ps"].sum())
+    assert run.timeline["end_ps"].max() == run.summary["virtual_ps"]
+    assert run.links["use_percent"].max() == pytest.approx(100 * max(given["links"]["busy_ps"]) / given["summary"]["virtual_ps"])
+    assert set(run.messages["protocol"]) == {"eager", "rendezvous"}
+    assert run.summary["hottest_links"][0]["busy_ps"] == max(given["links"]["busy_ps"])
+
+
+def test_percentiles_of_a_known_histogram() -> None:
+    histogram = pl.DataFrame({"kind": "packet", "lower_ns": [0.0, 100.0], "upper_ns": [100.0, 300.0], "count": [50, 50]})
+    assert results.latency_figures(histogram, "packet") == {
+        "count": 100,
+        "p50_ns": 100.0,
+        "p90_ns": 260.0,
+        "p99_ns": 296.0,
+        "max_ns": 300.0,
+    }
+    assert results.latency_figures(histogram, "message") == {"count": 0}
+
+
+def test_incomplete_run_says_so(tmp_path: Path) -> None:
+    given = synthetic_run()
+    given["summary"].update(complete=False, reason="rank 3 was killed by SIGKILL")
+    results.write(tmp_path / "run", given, synthetic_meta())
+    written = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert written["complete"] is False
+    assert written["reason"] == "rank 3 was killed by SIGKILL"
+    console = Console(width=80, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    summary.show(given, synthetic_meta(), console)
+    assert console.export_text().splitlines()[0] == "incomplete: rank 3 was killed by SIGKILL"
+
+
+def nothing_measured() -> dict[str, Any]:
+    """A run that ended before virtual time began."""
+    given = synthetic_run(side=1, shape=(2, 2, 1))
+    given["summary"].update(virtual_ps=0, messages=0, packets=0, bytes=0, complete=False, reason="rank 0 exited early")
+    for table in ("pairs", "messages", "message_sizes", "packet_latency", "message_latency", "mpi_calls", "ranks"):
+        given[table] = {name: [] for name in given[table]}
+    given["timeline"] = {"bin_ps": 1000, "wait_ps": np.zeros((0, 0), np.uint64), "sent_bytes": np.zeros((0, 0), np.uint64)}
+    return given
+
+
+def test_nothing_measured_is_still_written(tmp_path: Path) -> None:
+    results.write(tmp_path / "run", nothing_measured(), synthetic_meta())
+    run = results.load(tmp_path / "run")
+    assert run.ranks.is_empty() and run.timeline.is_empty()
+    assert run.run["slowdown"] is None
+
+
+@pytest.mark.parametrize("already_there", [False, True])
+@pytest.mark.parametrize("fails_at", [1, 5, 11])
+def test_full_disk_leaves_nothing_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, already_there: bool, fails_at: int) -> None:
+    target = tmp_path / "run"
+    if already_there:
+        results.write(target, synthetic_run(seed=1), synthetic_meta())
+    before = contents(target) if already_there else {}
+    write_bytes, calls = Path.write_bytes, [0]
+
+    def full(path: Path, content: bytes) -> int:
+        calls[0] += 1
+        if calls[0] == fails_at:
+            write_bytes(path, content[: len(content) // 2])
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write_bytes(path, content)
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(InputError, match=r"cannot write the results to .*/run: No space left on device; free some space"):
+        results.write(target, synthetic_run(seed=2), synthetic_meta())
+    assert calls[0] == fails_at
+    assert [path.name for path in tmp_path.iterdir()] == (["run"] if already_there else [])
+    if already_there:
+        assert contents(target) == before
+
+
+def test_old_results_are_replaced_and_other_files_kept(tmp_path: Path) -> None:
+    target = tmp_path / "run"
+    target.mkdir()
+    (target / "rank0.log").write_text("kept")
+    results.write(target, synthetic_run(seed=1), synthetic_meta())
+    results.write(target, synthetic_run(seed=2), synthetic_meta())
+    results.write(tmp_path / "fresh", synthetic_run(seed=2), synthetic_meta())
+    assert contents(target) == {**contents(tmp_path / "fresh"), "rank0.log": b"kept"}
+
+
+def test_interrupted_replacement_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "run"
+    results.write(target, synthetic_run(seed=1), synthetic_meta())
+    replace, calls = Path.replace, [0]
+
+    def stops(path: Path, to: Path) -> Path:
+        calls[0] += 1
+        if calls[0] == 4:
+            raise OSError(errno.EIO, "Input/output error")
+        return replace(path, to)
+
+    monkeypatch.setattr(Path, "replace", stops)
+    with pytest.raises(InputError, match="Input/output error"):
+        results.write(target, synthetic_run(seed=2), synthetic_meta())
+    with pytest.raises(InputError, match=r"summary\.json is missing"):
+        results.load(target)
+
+
+@pytest.mark.parametrize(("name", "content"), [("summary.json", b"{"), ("ranks.parquet", b"PAR1"), ("summary.json", b'{"format": 99}')])
+def test_damaged_folder_is_refused(tmp_path: Path, name: str, content: bytes) -> None:
+    results.write(tmp_path / "run", synthetic_run(), synthetic_meta())
+    (tmp_path / "run" / name).write_bytes(content)
+    with pytest.raises(InputError, match=str(tmp_path)):
+        results.load(tmp_path / "run")
+
+
+def documented() -> dict[str, list[str]]:
+    """{file: columns} of docs/results.md."""
+    sections = re.split(r"^## ", DOCS.read_text(), flags=re.MULTILINE)[1:]
+    return {s.split("\n", 1)[0]: re.findall(r"`(\w+)`", " ".join(re.findall(r"^\| (`[^|]*) \|", s, re.MULTILINE))) for s in sections}
+
+
+def test_every_column_and_key_is_documented(tmp_path: Path) -> None:
+    given = synthetic_run()
+    given["timeline"]["library_ps"] = given["timeline"]["wait_ps"] // 8
+    results.write(tmp_path / "run", given, {**synthetic_meta(), "seed": 1})
+    run, docs = results.load(tmp_path / "run"), documented()
+    for name in results.TABLES:
+        assert sorted(docs[f"{name}.parquet"]) == sorted(getattr(run, name).columns), name
+    assert sorted(docs["summary.json"]) == sorted(run.summary)
+    assert set(docs) == {"summary.json", "run.json", *(f"{name}.parquet" for name in results.TABLES)}
+
+
+@pytest.mark.parametrize("side", [2, 4])
+def test_terminal_summary_fits_80_columns(side: int) -> None:
+    console = Console(width=80, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    summary.show(synthetic_run(side), synthetic_meta(side**3), console)
+    lines = console.export_text().splitlines()
+    assert lines[0].startswith("48.3 ms of virtual time, 6.2 s of wall time, 129 times")
+    assert max(map(len, lines)) <= 80
+    assert not any("…" in line for line in lines)
+    shown = [line.split()[0] for line in lines if re.match(r"(\d+|least|median|most)\b", line) and "%" in line]
+    assert shown == ([str(rank) for rank in range(8)] if side == 2 else ["least", "median", "most"])
+
+
+def test_terminal_summary_names_the_extreme_ranks() -> None:
+    given = synthetic_run()
+    given["ranks"]["wait_ps"][41] = given["summary"]["virtual_ps"]
+    console = Console(width=80, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    summary.show(given, synthetic_meta(), console)
+    line = next(line for line in console.export_text().splitlines() if line.startswith("most: rank"))
+    assert line.split()[3] == "41"
+
+
+def test_terminal_summary_of_nothing() -> None:
+    console = Console(width=80, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    summary.show(nothing_measured(), synthetic_meta(1), console)
+    assert "0 messages, 0 B, 0 packets" in console.export_text()
+
+
+def test_quantities_for_people() -> None:
+    assert [time_text(ps) for ps in (0, 999, 1_300_000, 999_900_000, 2.5e12)] == ["0 s", "999 ps", "1.30 µs", "1.00 ms", "2.50 s"]
+    assert [bytes_text(b) for b in (0, 1023, 1024, 3 * 2**30)] == ["0 B", "1023 B", "1.00 KiB", "3.00 GiB"]
+    assert [count_text(n) for n in (7, 99_999, 100_000, 5_250_000)] == ["7", "99999", "100 k", "5.25 M"]
