@@ -45,7 +45,7 @@ struct Input {
   std::uint32_t last = kNone;
   std::uint32_t output = kNone;  // what the front asks for
   Time request;                  // from when on
-  Time left;                     // the packet before the front has left, its tail included
+  Time idle_at;                  // the packet before the front has gone, and the gap is over
   std::int32_t free_words = 0;
   std::int32_t free_packets = 0;
   std::uint32_t upstream = kNone;  // the output that fills this input
@@ -60,7 +60,7 @@ struct Input {
 
 struct alignas(64) Output {
   Time free_at;                   // next grant possible
-  Time tail_out;                  // end of the last packet's last word
+  Time tail_out;                  // end of the last packet's last word on the link
   Time wake_at = kNotScheduled;   // a pending arbitrate event, if there is one
   std::uint64_t waiting = 0;      // inputs whose front asks for this output
   NodeId node = kNoNode;
@@ -92,7 +92,7 @@ struct Fabric::State {
   std::uint32_t choose(Time now, Output& output, std::uint32_t output_index, bool& others);
   bool room_beyond(Time now, const Output& output, std::uint32_t output_index, const Input& input);
   void grant(Time now, Output& output, std::uint32_t input_index);
-  Time cross_link(Time now, Output& output, const Input& input, const Entry& entry);
+  void cross_link(Time now, Output& output, const Input& input, const Entry& entry, Time left);
   void register_front(Input& input);
   void append(Input& input, Time head_in, Time tail_in, std::uint32_t packet, std::uint16_t payload_words);
   void reclaim(Input& input, Time now);
@@ -264,7 +264,7 @@ void Fabric::State::register_front(Input& input) {
   }
   input.front_words = entry.payload_words;
   input.front_priority = packet.priority;
-  input.request = max(entry.time, input.left);
+  input.request = max(entry.time, input.idle_at);
   Output& output = outputs_[input.output];
   output.waiting |= std::uint64_t{1} << input.index;
   wake(output, input.output, max(input.request, output.free_at));
@@ -323,17 +323,16 @@ void Fabric::State::grant(Time now, Output& output, std::uint32_t input_index) {
   Entry entry = entries_[input.front];
   output.waiting &= ~(std::uint64_t{1} << input.index);
   output.last_granted = input.index;
+  // The crossbar takes a word a cycle, and the last one not before it is here.
+  const Time left = max(now + router_.cycle * (router_.packet_words(entry.payload_words) - 1), entry.tail_in) + router_.cycle;
   if (output.link_class == kIntraTile) {
-    const Time out = now + router_.latency;
-    output.tail_out = max(out + router_.cycle * router_.packet_words(entry.payload_words), entry.tail_in + router_.latency + router_.cycle);
-    output.free_at = output.tail_out - router_.latency;
-    events_.schedule(output.tail_out, deliver_event_, entry.packet);
+    output.free_at = left + router_.output_gap;
+    events_.schedule(left + router_.latency, deliver_event_, entry.packet);
   } else {
-    cross_link(now, output, input, entry);
+    cross_link(now, output, input, entry, left);
   }
-  // The tail leaves the buffer one router latency before its end is on the output.
-  input.left = output.free_at;
-  const Time credit = input.link_class == kIntraTile ? input.left : input.left + links_[input.link_class].latency;
+  input.idle_at = left + router_.input_gap;
+  const Time credit = input.link_class == kIntraTile ? left : left + links_[input.link_class].latency;
   entries_[input.front].time = credit;
   input.front = entries_[input.front].next;
   if (input.starved) {
@@ -346,28 +345,29 @@ void Fabric::State::grant(Time now, Output& output, std::uint32_t input_index) {
   if (input.front != kNone) register_front(input);
 }
 
-// Sends the packet over the output's link into the far buffer, whose room has been checked.
-Time Fabric::State::cross_link(Time now, Output& output, const Input& input, const Entry& entry) {
-  EXANET_CHECK(output.far_input != kNone, "route through a port without a link", now.ps(), output.node, &output - outputs_.data());
+// Sends the packet over the output's link into the far buffer, whose room has been checked. It waits behind the crossbar while the packet
+// before it is on the wire; nothing else is granted until it gets there itself.
+void Fabric::State::cross_link(Time now, Output& output, const Input& input, const Entry& entry, Time left) {
+  const auto output_index = static_cast<std::size_t>(&output - outputs_.data());
+  EXANET_CHECK(output.far_input != kNone, "route through a port without a link", now.ps(), output.node, output_index);
   const LinkPace& link = links_[output.link_class];
-  const Time out = now + router_.latency;
+  const Time through = now + router_.latency, out = max(through, output.tail_out);
   // A link that has been idle for a word time has had its pause by then.
   if (out >= output.tail_out + link.word_time) output.pause_phase = 0;
   std::uint32_t head_phase = output.pause_phase;
-  const std::uint32_t words = link.packet_words[entry.payload_words];
-  const Time busy = link.word_time * link.slots(words, output.pause_phase);
-  const Time head = out + link.word_time * link.slots(link.head_words, head_phase) + link.latency;
-  output.tail_out = max(out + busy, entry.tail_in + router_.latency + link.word_time * link.last_words);
-  output.free_at = output.tail_out - router_.latency;
+  const Time head_busy = link.word_time * link.slots(link.head_words, head_phase);
+  const Time busy = link.word_time * link.slots(link.packet_words[entry.payload_words], output.pause_phase);
+  output.tail_out = max(out + busy, left - router_.cycle + router_.latency + link.last_word);
+  output.free_at = max(left + router_.output_gap, out);
 
-  LinkStats& stats = stats_[static_cast<std::size_t>(&output - outputs_.data())];
+  LinkStats& stats = stats_[output_index];
   stats.packets += 1;
   stats.payload_bytes += packets_[entry.packet].packet.payload_bytes;
   stats.busy += busy;
-  stats.waited += now - input.request;
+  stats.waited += now - input.request + (out - through);
   ++hops_;
-  append(inputs_[output.far_input + input.front_vc], head, output.tail_out + link.latency, entry.packet, entry.payload_words);
-  return output.tail_out;
+  append(inputs_[output.far_input + input.front_vc], out + head_busy + link.latency, output.tail_out + link.latency, entry.packet,
+         entry.payload_words);
 }
 
 void Fabric::State::deliver(Time now, std::uint32_t packet_index) {

@@ -4,7 +4,8 @@
 // Problem: carry the packets of many thousands of nodes with the contention that a cycle-accurate router would show, at a cost that
 // does not depend on cycles. Model: a packet's passage through a router is settled when its output is granted, because grants are for
 // whole packets and only given when the next buffer has room for the whole packet; from then on head and tail move at known times.
-// The rules are written down in docs/microarchitecture.md. Limits: no errors on links, and a router has no buffer behind its crossbar.
+// The rules are written down in docs/microarchitecture.md. Limits: no errors on links; the buffer behind the
+// crossbar holds one packet on the wire and one behind it.
 // Source: APErouter and APElink as in the ExaNet paper at ParCo 2017, sections 3.2 to 3.4.
 #pragma once
 
@@ -38,6 +39,8 @@ struct RouterConfig {
   std::int64_t inter_fifo_words = 1024;
   std::int64_t header_fifo_words = 128;
   std::int64_t virtual_channels = 2;
+  std::int64_t input_gap_cycles = 0;   // an input asks again this long after a packet's tail has left it ...
+  std::int64_t output_gap_cycles = 0;  // ... and an output takes the next packet this long after the last one's tail: an unoptimised pipeline
   std::int64_t intra_ports = 2;       // towards the network interface: 0 packetizer/mailbox, 1 RDMA
 };
 
@@ -68,7 +71,7 @@ struct LinkStats {
   std::uint64_t packets = 0;
   std::uint64_t payload_bytes = 0;
   Time busy;                          // time in which the link carried words (framing and pauses included)
-  Time waited;                        // time that packets at the front of their buffers stood before this output
+  Time waited;                        // time for which this output or its link kept packets standing at their routers
 };
 
 class Fabric {

@@ -30,6 +30,8 @@ RouterPace::RouterPace(const RouterConfig& c) {
   cycle = c.cycle;
   latency = c.cycle * in_range(c.latency_cycles, 0, 1'000'000, "latency_cycles");
   head = c.cycle * header;
+  input_gap = c.cycle * in_range(c.input_gap_cycles, 0, 1'000'000, "input_gap_cycles");
+  output_gap = c.cycle * in_range(c.output_gap_cycles, 0, 1'000'000, "output_gap_cycles");
   const std::int64_t channels = in_range(c.virtual_channels, 1, 8, "virtual_channels");
   in_range(c.intra_ports, 1, 16, "intra_ports");
   in_range(c.intra_fifo_words, most_payload_words, 1 << 24, "intra_fifo_words (which must hold the largest payload)");
@@ -47,23 +49,24 @@ LinkPace::LinkPace(const LinkConfig& c, const RouterConfig& router, const Router
   latency = c.latency;
   pause_every = in_range(c.pause_every, 0, 1 << 24, "a link's pause_every");
   head_words = framing + link_words(router.header_words);
-  last_words = link_words(1);
+  last_word = c.word_time * link_words(1);
   for (std::uint32_t payload = 0; payload <= pace.most_payload_words; ++payload)
     packet_words.push_back(framing + link_words(pace.packet_words(payload)));
 }
 
 Time zero_load_time(const RouterPace& router, const std::vector<const LinkPace*>& path, std::uint32_t payload_words) {
-  // The head passes every stage at once; the tail is either right behind it at the stage's own rate or held back by a slower stage
-  // before it.
+  // The head passes every stage at once. The tail is right behind it at the stage's own rate, or held back by the crossbar or by a
+  // slower stage before it.
   const std::int64_t words = router.packet_words(payload_words);
+  const Time behind_head = router.cycle * (words - 1);
   Time head = router.head, tail = router.cycle * words;
   for (const LinkPace* link : path) {
     const auto with_pauses = [link](std::int64_t n) { return link->word_time * (link->pause_every == 0 ? n : n + n / link->pause_every); };
-    const Time out = head + router.latency;
-    tail = max(out + with_pauses(link->packet_words[payload_words]), tail + router.latency + link->word_time * link->last_words) + link->latency;
-    head = out + with_pauses(link->head_words) + link->latency;
+    const Time last_word = max(head + behind_head, tail) + router.latency;
+    tail = max(head + router.latency + with_pauses(link->packet_words[payload_words]), last_word + link->last_word) + link->latency;
+    head = head + router.latency + with_pauses(link->head_words) + link->latency;
   }
-  return max(head + router.latency + router.cycle * words, tail + router.latency + router.cycle);
+  return max(head + behind_head, tail) + router.latency + router.cycle;
 }
 
 }  // namespace exanet

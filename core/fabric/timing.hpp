@@ -20,6 +20,8 @@ struct RouterPace {
   Time cycle;
   Time latency;                 // header in to header out
   Time head;                    // the header's words at a word a cycle
+  Time input_gap;
+  Time output_gap;
   std::uint32_t word_bytes;
   std::uint32_t overhead_words;  // header and footer
   std::uint32_t most_payload_words;
@@ -42,7 +44,7 @@ struct LinkPace {
   Time latency;
   std::uint32_t pause_every;
   std::uint32_t head_words;  // framing and header: after these the far router knows where the packet goes
-  std::uint32_t last_words;  // link words of the packet's last router word
+  Time last_word;            // the packet's last router word on the link
   std::vector<std::uint32_t> packet_words;  // framing and packet, by payload words
 };
 
