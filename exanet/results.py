@@ -35,6 +35,9 @@ PROTOCOLS = ("eager", "rendezvous", "put", "get", "atomic")
 
 HOTTEST_LINKS = 20
 
+MOST_BINS = 1024
+"""Bins of the timeline; of a longer run they are longer."""
+
 # What the run was asked to do: the same for two repeats. Every other key of `meta` goes to run.json.
 _ASKED = ("program", "machine_name", "ranks", "map", "compute", "mpi", "seed", "exanet_version")
 
@@ -159,11 +162,15 @@ def _latency(results: Mapping[str, Any]) -> pl.DataFrame:
 
 
 def _timeline(timeline: Mapping[str, Any], virtual_ps: int) -> pl.DataFrame:
-    """One row a rank and bin. The last bin is cut at the end of the run, so that shares of its time stay right."""
-    bin_ps = int(timeline["bin_ps"])
-    shape = np.shape(timeline["wait_ps"])
-    ranks, measured = shape if len(shape) == 2 else (0, 0)
-    bins = min(measured, -(-virtual_ps // bin_ps)) if bin_ps > 0 else 0
+    """One row a rank and bin, from 0 to the end of the run. The last bin is cut there, so that shares of its time stay right."""
+    given, bin_ps = np.shape(timeline["wait_ps"]), int(timeline["bin_ps"])
+    ranks, measured = given if len(given) == 2 else (0, 0)
+    # The simulator's bins end with the last one that something happened in; a run that computes on is longer.
+    fold = 1
+    while -(-virtual_ps // (bin_ps * fold)) > MOST_BINS:
+        fold *= 2
+    bin_ps *= fold
+    bins = -(-virtual_ps // bin_ps)
     start = np.arange(bins, dtype=np.int64) * bin_ps
     columns = {
         "rank": np.repeat(np.arange(ranks, dtype=np.int64), bins),
@@ -173,7 +180,10 @@ def _timeline(timeline: Mapping[str, Any], virtual_ps: int) -> pl.DataFrame:
     # The simulator may split the time outside of waiting further; what it splits is passed on.
     for name in ("wait_ps", "library_ps", "sent_bytes"):
         if name in timeline:
-            columns[name] = np.asarray(timeline[name], dtype=np.int64).reshape(ranks, measured)[:, :bins].reshape(-1)
+            values = np.zeros((ranks, bins * fold), dtype=np.int64)
+            kept = min(measured, bins * fold)
+            values[:, :kept] = np.asarray(timeline[name], dtype=np.int64).reshape(ranks, measured)[:, :kept]
+            columns[name] = values.reshape(ranks, bins, fold).sum(axis=2).reshape(-1)
     return pl.DataFrame(columns)
 
 

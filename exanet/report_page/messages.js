@@ -13,7 +13,7 @@ function sizesSection(data) {
     const { column, show } = measures[measure];
     return {
       grid: { left: 78, right: 16, top: 14, bottom: 50 },
-      xAxis: axis({ type: "category", data: rows.map(([lower]) => formatBytes(lower).replace(/\.00/, "")), name: "message size, from", nameGap: 30 }),
+      xAxis: axis({ type: "category", data: rows.map(([, upper]) => formatBytes(upper).replace(/\.0+ /, " ")), name: "message size, up to", nameGap: 30 }),
       yAxis: axis({ type: "value", name: measure, nameGap: 62, axisLabel: { color: colour("soft"), formatter: show }, splitLine: { show: true, lineStyle: { color: colour("line") } } }),
       tooltip: tooltip(({ dataIndex }) => tip(range(rows[dataIndex]), [["messages", formatCount(rows[dataIndex][2])], ["bytes", formatBytes(rows[dataIndex][3])]]), { trigger: "item" }),
       series: [{ type: "bar", data: rows.map((row) => row[column]), itemStyle: { color: colour("one"), borderRadius: [3, 3, 0, 0] }, barCategoryGap: "12%" }],

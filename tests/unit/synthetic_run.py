@@ -126,7 +126,8 @@ def synthetic_run(side: int = 4, shape: tuple[int, int, int] = (4, 4, 2), seed: 
     by |= {"messages_received": (dst, messages), "bytes_received": (dst, sent_bytes)}
     names = ["MPI_Wait", "MPI_Send", "MPI_Irecv", "MPI_Allreduce", "MPI_Bcast", "MPI_Sendrecv", "MPI_Barrier"]
     weight = np.array([0.55, 0.12, 0.02, 0.2, 0.05, 0.04, 0.02])
-    lower = 2 ** np.arange(15)
+    upper = 2 ** np.arange(15)
+    lower = np.where(upper == 1, 0, upper // 2 + 1)
     sizes = np.array([0, 0, 0, 2100, 400, 80, 0, 300, 0, 2500, 16000, 34000, 21000, 700, 0]) * (ranks // 8 + 1)
     kept = 500
     posted = np.sort(rng.integers(0, VIRTUAL_PS, kept))
@@ -144,7 +145,7 @@ def synthetic_run(side: int = 4, shape: tuple[int, int, int] = (4, 4, 2), seed: 
         },
         "links": {**{key: np.array(values) for key, values in links.items()}, **counted},
         "pairs": {"src": src, "dst": dst, "messages": messages, "bytes": sent_bytes},
-        "message_sizes": {"lower_bytes": lower, "upper_bytes": lower * 2 - 1, "messages": sizes, "bytes": sizes * lower * 3 // 2},
+        "message_sizes": {"lower_bytes": lower, "upper_bytes": upper, "messages": sizes, "bytes": sizes * (lower + upper) // 2},
         "packet_latency": _latency(900, int(sent_bytes.sum() // 220), rng),
         "message_latency": _latency(4200, int(messages.sum()), rng),
         "timeline": timeline,

@@ -110,6 +110,19 @@ def test_nothing_measured_is_still_written(tmp_path: Path) -> None:
     assert run.run["slowdown"] is None
 
 
+@pytest.mark.parametrize("longer", [2, 3, 1000, 40_000])
+def test_timeline_reaches_the_end_of_a_run_that_computes_on(longer: int) -> None:
+    given = synthetic_run(side=2)
+    given["summary"]["virtual_ps"] = virtual_ps = given["summary"]["virtual_ps"] * longer
+    timeline = results.to_tables(given)["timeline"]
+    assert timeline["end_ps"].max() == virtual_ps
+    assert int((timeline["end_ps"] - timeline["start_ps"]).sum()) == virtual_ps * 8
+    assert len(timeline) <= 8 * results.MOST_BINS
+    for name in ("wait_ps", "sent_bytes"):
+        by_rank = timeline.group_by("rank", maintain_order=True).agg(pl.col(name).sum())[name]
+        assert by_rank.to_list() == given["timeline"][name].sum(axis=1).tolist()
+
+
 @pytest.mark.parametrize("already_there", [False, True])
 @pytest.mark.parametrize("fails_at", [1, 5, 11])
 def test_full_disk_leaves_nothing_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, already_there: bool, fails_at: int) -> None:
