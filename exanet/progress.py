@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tells the user how the run gets on: one line that changes on a terminal, a line every few seconds elsewhere, nothing when quiet."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping
+from typing import Any, TextIO
+
+_TERMINAL_EVERY_S = 0.25
+_PLAIN_EVERY_S = 5.0
+_CLEAR = "\r\x1b[K"
+
+
+class Progress:
+    """Contract: `update` as often as you like; `hide` before anything else is written to the terminal; `note` for a message of ours."""
+
+    def __init__(self, *, ranks: int, quiet: bool, stream: TextIO | None = None) -> None:
+        self._stream = sys.stderr if stream is None else stream
+        self._terminal = self._stream.isatty()
+        self._quiet = quiet
+        self._ranks = ranks
+        self._began = self._last = time.monotonic()
+        self._last_messages = 0
+        self._rate = 0.0
+        self._shown = False
+
+    def update(self, progress: Mapping[str, Any]) -> None:
+        now = time.monotonic()
+        if self._quiet or now - self._last < (_TERMINAL_EVERY_S if self._terminal else _PLAIN_EVERY_S):
+            return
+        messages = int(progress["messages"])
+        self._rate = (messages - self._last_messages) / (now - self._last)
+        self._last, self._last_messages = now, messages
+        line = self._line(progress, now - self._began)
+        if self._terminal:
+            self._stream.write(f"{_CLEAR}{line[:120]}")
+            self._shown = True
+        else:
+            self._stream.write(line + "\n")
+        self._stream.flush()
+
+    def _line(self, progress: Mapping[str, Any], wall_s: float) -> str:
+        from exanet.quantity import count_text, time_text
+
+        phase = str(progress["phase"])
+        if phase == "starting":
+            return f"exanet: starting, {progress['attached']} of {self._ranks} ranks have joined, {wall_s:.0f} s"
+        return (
+            f"exanet: {phase}, virtual time {time_text(int(progress['virtual_ps']))}, {count_text(int(progress['messages']))} messages, "
+            f"{count_text(round(self._rate))} messages/s, {wall_s:.0f} s"
+        )
+
+    def hide(self) -> None:
+        if self._shown:
+            self._stream.write(_CLEAR)
+            self._stream.flush()
+            self._shown = False
+
+    def note(self, text: str) -> None:
+        """A warning or an error of the run; shown even when quiet."""
+        self.hide()
+        self._stream.write(f"exanet: {text}\n")
+        self._stream.flush()

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`exanet run`: a program on a simulated machine, from its machine file to its report."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from exanet.errors import InputError
+
+_FREE_BYTES = 32 * 1024 * 1024
+"""Room that the results of a run may take; less than this left is found before the run, not after."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line says of a run."""
+
+    machine: str
+    ranks: int
+    command: tuple[str, ...]
+    mapping: str = "linear"
+    compute: str = "measured"
+    mpi: str = "auto"
+    directory: Path | None = None
+    report: bool = True
+    quiet: bool = False
+    seed: int = 1
+
+
+def run(options: Options) -> int:
+    """Runs the program and returns the exit code for the process.
+
+    Raises InputError: before anything has started for whatever can be found then, after the run when its results cannot be written.
+    """
+    from exanet import detect, machine, placement
+
+    if not options.command:
+        raise InputError("no program given; write it after --, e.g. exanet run -m exanest -n 16 -- lmp -in in.lj")
+    factor = compute_factor(options.compute)
+    described = machine.load(options.machine)
+    placed = placement.place(options.mapping, ranks=options.ranks, nodes=described.nodes, cores_per_node=described.cores_per_node)
+    mpi = detect.detect(options.command, options.mpi)
+    directory = result_directory(options)
+    config = described.resolve()
+    meta = _meta(options, described.name, config, mpi)
+    results, outcome = _simulate(options, config, placed, factor, mpi)
+    if not outcome.used_network and not outcome.reason:
+        print("exanet: the program never called MPI_Init, so nothing ran on the simulated machine", file=sys.stderr)
+        return int(outcome.exit_code)
+    if outcome.reason:
+        results["summary"] |= {"complete": False, "reason": outcome.reason}
+    _publish(options, directory, results, meta | {"exit_code": outcome.exit_code})
+    return int(outcome.exit_code)
+
+
+def compute_factor(text: str) -> float:
+    """`off` is 0, `measured` 1, else a factor on the host's CPU time. Raises InputError."""
+    if text in ("off", "measured"):
+        return 0.0 if text == "off" else 1.0
+    try:
+        factor = float(text)
+    except ValueError:
+        factor = -1.0
+    if not 0.0 <= factor < 1e6:
+        raise InputError(f"--compute {text}: give off, measured, or a factor on the measured processor time, e.g. 2.5")
+    return factor
+
+
+def _simulate(options: Options, config: dict[str, Any], placed: list[int], factor: float, mpi: Any) -> tuple[dict[str, Any], Any]:
+    from exanet import launch, progress, supervise
+    from exanet._core import Simulator
+
+    launch.library_folder()  # says what is missing before anything is made
+    simulator = Simulator(config, placed, {"compute_factor": factor, "seed": options.seed})
+    try:
+        session = launch.Session(options.command, ranks=options.ranks, mpi=mpi, region=simulator.path)
+        shown = progress.Progress(ranks=options.ranks, quiet=options.quiet)
+        supervisor = supervise.Supervisor(
+            simulator, session, ranks=options.ranks, program=options.command[0], progress=shown, mpirun=mpi.kind == "openmpi"
+        )
+        began = time.monotonic()
+        outcome = supervisor.run()
+        results: dict[str, Any] = simulator.results()
+        results["summary"].setdefault("wall_s", time.monotonic() - began)
+        return results, outcome
+    finally:
+        simulator.close()
+
+
+def _meta(options: Options, machine_name: str, config: dict[str, Any], mpi: Any) -> dict[str, Any]:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        own_version = version("exanet")
+    except PackageNotFoundError:
+        own_version = "unknown"
+    names = {"mpich": "MPICH", "openmpi": f"Open MPI {mpi.version}", "none": "none"}
+    return {
+        "program": list(options.command),
+        "machine": config,
+        "machine_name": machine_name,
+        "ranks": options.ranks,
+        "map": options.mapping,
+        "compute": options.compute,
+        "mpi": names[mpi.kind],
+        "seed": options.seed,
+        "exanet_version": own_version,
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "mpi_library": str(mpi.library or ""),
+        "working_directory": str(Path.cwd()),
+    }
+
+
+# -- results -------------------------------------------------------------------------------------------------------------------------
+
+
+def _program_label(command: Sequence[str]) -> str:
+    """A short name for the program: the script's, when an interpreter runs one."""
+    name = Path(command[0]).name
+    if re.fullmatch(r"python[\d.]*", name):
+        words = iter(command[1:])
+        for word in words:
+            if word == "-m":
+                name = next(words, name)
+                break
+            if not word.startswith("-"):
+                name = Path(word).stem
+                break
+    return re.sub(r"[^\w.+-]+", "_", name) or "program"
+
+
+def result_directory(options: Options) -> Path:
+    """Where the results go: what -o says, or a new folder here. Raises InputError when it cannot be written."""
+    if options.directory is not None:
+        chosen = options.directory
+        if chosen.exists() and not chosen.is_dir():
+            raise InputError(f"-o {chosen}: it is a file; name a folder")
+        if chosen.is_dir() and any(chosen.iterdir()) and not (chosen / "summary.json").exists() and not (chosen / "run.json").exists():
+            raise InputError(f"-o {chosen}: the folder holds other files; name a new one, or one with earlier results")
+    else:
+        stem = f"exanet-run-{_program_label(options.command)}"
+        chosen = next(path for number in itertools.count(1) if not (path := Path(f"{stem}-{number}")).exists())
+    _check_writable(chosen)
+    return chosen
+
+
+def _check_writable(directory: Path) -> None:
+    """Tries it out in the nearest folder that exists; nothing is left behind."""
+    place = directory.absolute()
+    while not place.exists():
+        place = place.parent
+    try:
+        with tempfile.TemporaryFile(dir=place) as file:
+            file.write(b"\0" * 4096)
+            file.flush()
+        room = os.statvfs(place)
+    except OSError as error:
+        raise InputError(f"the results cannot be written to {directory}: {error.strerror}; choose another place with -o") from None
+    free = room.f_bavail * room.f_frsize
+    if free < _FREE_BYTES:
+        raise InputError(
+            f"the results cannot be written to {directory}: only {free // 1024} KiB are free there, "
+            f"{_FREE_BYTES // 1024} KiB are needed; choose another place with -o"
+        )
+
+
+def _publish(options: Options, directory: Path, results: dict[str, Any], meta: dict[str, Any]) -> None:
+    """Writes the folder, and the report into it, and shows the table."""
+    from rich.console import Console
+
+    from exanet import report, summary
+    from exanet import results as run_results
+
+    # The ranks' own output stays alone on stdout, so that it can be compared with that of a native run.
+    console = Console(file=sys.stderr)
+    run_results.write(directory, results, meta)
+    if not options.quiet:
+        summary.show(results, meta, console)
+    shown: Path = directory / "summary.json"
+    if options.report:
+        shown = report.write(directory)
+    if not options.quiet:
+        with contextlib.suppress(BrokenPipeError):
+            console.print(f"\nResults: [bold]{directory}[/], {shown.name}", highlight=False)
