@@ -48,6 +48,7 @@ int exanet_ep_close(struct exanet_ni *ni, uint16_t ep);   /* posted receives van
 #define EXANET_REMOTE_READ 1u
 #define EXANET_REMOTE_WRITE 2u
 #define EXANET_OFFSET_ADDRESSED 4u   /* remote addresses are offsets into the region, not virtual addresses */
+#define EXANET_REPORT_EVENTS 8u      /* each put, get and atomic that touches the region completes here as EXANET_C_REMOTE_EVENT */
 /* `key` in: wanted key, when `choose` is 0 (-EEXIST if taken); out: the key. */
 int exanet_mem_register(struct exanet_ni *ni, void *addr, size_t len, uint32_t access, int choose, uint64_t *key);
 int exanet_mem_deregister(struct exanet_ni *ni, uint64_t key);

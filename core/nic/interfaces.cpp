@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/nic/interfaces.hpp"
+
+#include <algorithm>
+
+namespace exanet {
+namespace {
+
+// What a packet carries, in the two top bits of Packet::user; the rest is a transfer's number or the control message's user word.
+constexpr std::uint64_t kControl = 0, kData = 1ull << 62, kAck = 2ull << 62, kKindMask = 3ull << 62;
+constexpr std::uint8_t kMailboxPort = 0, kRdmaPort = 1;
+
+}  // namespace
+
+Interfaces::Interfaces(EventQueue& events, const Topology& topology, const FabricConfig& fabric, const NiConfig& config,
+                       InterfaceListener& listener)
+    : events_(events),
+      config_(config),
+      max_payload_(static_cast<std::uint32_t>(fabric.router.max_payload_bytes)),
+      listener_(listener),
+      fabric_(events, topology, fabric,
+              FabricSink{this,
+                         [](void* self, const Packet& p, Time injected, Time now) {
+                           static_cast<Interfaces*>(self)->delivered(p, injected, now);
+                         },
+                         [](void* self, NodeId node, std::uint8_t port, Time now) {
+                           auto* me = static_cast<Interfaces*>(self);
+                           Node& n = me->nodes_[node];
+                           if (port == kMailboxPort) {
+                             n.control_stalled = false;
+                             while (!n.control.empty() && !n.control_stalled) {
+                               if (me->fabric_.inject(n.control.front())) n.control.pop_front();
+                               else n.control_stalled = true;
+                             }
+                           } else {
+                             n.stalled = false;
+                             me->pump(node, now);
+                           }
+                         }}),
+      nodes_(topology.node_count()) {
+  on_control_ = events_.add_handler(
+      [](void* self, Time now, std::uint32_t, std::uint64_t user) {
+        auto* me = static_cast<Interfaces*>(self);
+        --me->active_;
+        me->listener_.control_arrived(user, now);
+      },
+      this);
+  on_pump_ = events_.add_handler(
+      [](void* self, Time now, std::uint32_t node, std::uint64_t) { static_cast<Interfaces*>(self)->pump(node, now); }, this);
+  on_data_ = events_.add_handler(
+      [](void* self, Time now, std::uint32_t id, std::uint64_t) { static_cast<Interfaces*>(self)->finish(id, now); }, this);
+  on_ack_instant_ = events_.add_handler(
+      [](void* self, Time now, std::uint32_t id, std::uint64_t) { static_cast<Interfaces*>(self)->ack_packet(id, now); }, this);
+}
+
+void Interfaces::send_control(NodeId src, NodeId dst, std::uint32_t bytes, std::uint64_t user) {
+  ++active_;
+  if (instant_) {
+    events_.schedule(events_.now(), on_control_, 0, user);
+    return;
+  }
+  inject_control(Packet{src, dst, static_cast<std::uint16_t>(bytes), kMailboxPort, 0, kControl | user});
+}
+
+void Interfaces::inject_control(const Packet& packet) {
+  Node& node = nodes_[packet.src];
+  ++packets_;
+  if (!node.control.empty() || node.control_stalled) {
+    node.control.push_back(packet);
+  } else if (!fabric_.inject(packet)) {
+    node.control_stalled = true;
+    node.control.push_back(packet);
+  }
+}
+
+std::uint32_t Interfaces::allocate() {
+  if (free_.empty()) {
+    transfers_.emplace_back();
+    return static_cast<std::uint32_t>(transfers_.size() - 1);
+  }
+  const std::uint32_t id = free_.back();
+  free_.pop_back();
+  return id;
+}
+
+void Interfaces::start_transfer(NodeId src, NodeId dst, std::uint64_t bytes, bool acknowledged, bool reads_memory, std::uint64_t user) {
+  const std::uint32_t id = allocate();
+  const Time now = events_.now();
+  ++active_;
+  transfers_[id] = Transfer{src, dst, bytes, 0, 0, 0, 0, acknowledged, false,
+                            now + config_.dma_start + (reads_memory ? config_.translation + config_.memory_read : Time()), user};
+  if (instant_) {
+    events_.schedule(now, on_data_, id);
+    return;
+  }
+  Node& node = nodes_[src];
+  auto lane = std::find_if(node.lanes.begin(), node.lanes.end(), [dst](const Lane& l) { return l.dst == dst; });
+  if (lane == node.lanes.end()) lane = node.lanes.insert(node.lanes.end(), Lane{dst, {}});
+  lane->waiting.push_back(id);
+  events_.schedule(transfers_[id].ready_at, on_pump_, src);
+}
+
+bool Interfaces::sendable(const Transfer& t, Time now) const {
+  return t.ready_at <= now && (!t.acknowledged || t.blocks_sent - t.blocks_acked < config_.dma_window_blocks);
+}
+
+std::uint32_t Interfaces::next_payload(const Transfer& t) const {
+  // Packets never straddle a block, so that each block's acknowledgement covers whole packets.
+  const std::uint64_t in_block = config_.dma_block_bytes - t.sent % config_.dma_block_bytes;
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>({t.bytes - t.sent, max_payload_, in_block}));
+}
+
+void Interfaces::pump(NodeId node_id, Time now) {
+  Node& node = nodes_[node_id];
+  while (!node.stalled && !node.acks.empty()) {
+    if (fabric_.inject(node.acks.front())) node.acks.pop_front();
+    else node.stalled = true;
+  }
+  std::size_t passed = 0;  // lanes in a row that had nothing to send
+  while (!node.stalled && passed < node.lanes.size()) {
+    if (node.turn >= node.lanes.size()) node.turn = 0;
+    Lane& lane = node.lanes[node.turn];
+    const std::uint32_t id = lane.waiting.front();
+    Transfer& t = transfers_[id];
+    if (!sendable(t, now)) {
+      ++passed;
+      ++node.turn;
+      continue;
+    }
+    const std::uint32_t bytes = next_payload(t);
+    if (!fabric_.inject(Packet{t.src, t.dst, static_cast<std::uint16_t>(bytes), kRdmaPort, 0, kData | id})) {
+      node.stalled = true;
+      break;
+    }
+    passed = 0;
+    ++packets_;
+    t.begun = true;
+    t.sent += bytes;
+    if (t.sent % config_.dma_block_bytes == 0 || t.sent == t.bytes) ++t.blocks_sent;
+    if (t.sent == t.bytes) {
+      lane.waiting.pop_front();
+      if (lane.waiting.empty()) {
+        node.lanes.erase(node.lanes.begin() + static_cast<std::ptrdiff_t>(node.turn));
+        continue;
+      }
+    }
+    ++node.turn;
+  }
+}
+
+void Interfaces::delivered(const Packet& packet, Time injected, Time now) {
+  listener_.packet_delivered(now - injected);
+  const std::uint64_t user = packet.user & ~kKindMask;
+  switch (packet.user & kKindMask) {
+    case kData: data_packet(static_cast<std::uint32_t>(user), packet.payload_bytes, now); break;
+    case kAck: ack_packet(static_cast<std::uint32_t>(user), now); break;
+    default: {
+      const std::int64_t words = (packet.payload_bytes + 15) / 16;
+      events_.schedule(now + config_.mailbox + config_.mailbox_word * words, on_control_, 0, user);
+    }
+  }
+}
+
+void Interfaces::data_packet(std::uint32_t id, std::uint32_t bytes, Time now) {
+  Transfer& t = transfers_[id];
+  t.received += bytes;
+  if (t.received == t.bytes) {
+    events_.schedule(now + config_.memory_write, on_data_, id);
+  } else if (t.acknowledged && t.received % config_.dma_block_bytes == 0) {
+    send_ack(id, now);
+  }
+}
+
+void Interfaces::send_ack(std::uint32_t id, Time now) {
+  const Transfer& t = transfers_[id];
+  ++packets_;
+  nodes_[t.dst].acks.push_back(Packet{t.dst, t.src, 0, kRdmaPort, 1, kAck | id});
+  pump(t.dst, now);
+}
+
+void Interfaces::finish(std::uint32_t id, Time now) {
+  // Copied: the listener may start transfers and so move the table.
+  const Transfer t = transfers_[id];
+  if (!t.acknowledged) {
+    free_.push_back(id);
+    --active_;
+  }
+  listener_.data_arrived(t.user, now);
+  if (!t.acknowledged) return;
+  if (instant_ || !t.begun) {
+    // Begun before the network stood still, or never on it: the rest is instant too.
+    Transfer& own = transfers_[id];
+    own.blocks_sent = own.blocks_acked + 1;
+    events_.schedule(now, on_ack_instant_, id);
+  } else {
+    send_ack(id, now);
+  }
+}
+
+void Interfaces::ack_packet(std::uint32_t id, Time now) {
+  Transfer& t = transfers_[id];
+  ++t.blocks_acked;
+  const bool whole = t.received == t.bytes || !t.begun;
+  if (whole && t.blocks_acked == t.blocks_sent && (t.sent == t.bytes || !t.begun)) {
+    const std::uint64_t user = t.user;
+    free_.push_back(id);
+    --active_;
+    listener_.data_acknowledged(user, now);
+  } else {
+    pump(t.src, now);
+  }
+}
+
+}  // namespace exanet

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/coordinator/coordinator.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <climits>
+
+namespace exanet {
+namespace {
+
+constexpr int kAlive = INT_MIN;
+constexpr std::int64_t kPatience = 20'000'000;  // ns without a change before one more rank is let run: one of them may wait for it
+
+std::uint32_t processors() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return ::sched_getaffinity(0, sizeof set, &set) == 0 ? static_cast<std::uint32_t>(std::max(1, CPU_COUNT(&set))) : 1;
+}
+
+}  // namespace
+
+Coordinator::Coordinator(const MachineConfig& machine, std::vector<NodeId> placement, const Options& options)
+    : region_(static_cast<std::uint32_t>(placement.size())),
+      topology_(make_topology(machine.topology)),
+      placement_(placement),
+      options_(options),
+      engine_(events_, *topology_, machine.fabric, machine.ni, placement, *this),
+      statistics_(placement.size()),
+      ranks_(placement.size()),
+      processors_(processors()),
+      exit_status_(placement.size()) {
+  for (const NodeId node : placement) {
+    if (node >= topology_->node_count()) throw std::invalid_argument("placement names node " + std::to_string(node) + ", the machine has " +
+                                                                     std::to_string(topology_->node_count()));
+  }
+  for (auto& status : exit_status_) status = kAlive;
+  region_->send_cpu_ps = static_cast<std::uint64_t>(engine_.send_cpu().ps());
+  region_->store_word_ps = static_cast<std::uint64_t>(machine.ni.store_word.ps());
+  region_->rdma_cpu_ps = static_cast<std::uint64_t>(engine_.rdma_cpu().ps());
+  region_->packet_cpu_ps = static_cast<std::uint64_t>(engine_.packet_cpu().ps());
+  region_->test_step_ps = static_cast<std::uint64_t>(std::max<std::int64_t>(machine.ni.test_step.ps(), 1));
+  region_->envelope_bytes = machine.ni.envelope_bytes;
+  region_->eager_max = machine.ni.eager_max_bytes;
+  region_->packet_max = machine.ni.packet_max_bytes;
+  region_->compute_factor = options.compute_factor;
+  engine_.on_packet([](void* self, Time latency) { static_cast<Coordinator*>(self)->statistics_.packet_latency.add(latency.ps()); }, this);
+  on_wake_ = events_.add_handler(
+      [](void* self, Time now, std::uint32_t rank, std::uint64_t generation) {
+        static_cast<Coordinator*>(self)->wake_event(rank, static_cast<std::uint32_t>(generation), now);
+      },
+      this);
+}
+
+Coordinator::~Coordinator() = default;
+
+void Coordinator::run() {
+  run_free(EXN_AT_START);
+  if (!stopping() && exited_ < ranks()) {
+    start_virtual();
+    run_virtual();
+    if (!stopping()) {
+      finish_virtual();
+      run_free(EXN_ABSENT);  // a state that none will be in again: until all have left
+    }
+  }
+  __atomic_store_n(&region_->stop, 1, __ATOMIC_RELEASE);
+  for (RankId r = 0; r < ranks(); ++r) {
+    __atomic_store_n(&region_.rank(r).wake, 1, __ATOMIC_RELEASE);
+    futex_wake(&region_.rank(r).wake);
+  }
+}
+
+void Coordinator::stop(const std::string& reason) {
+  {
+    const std::lock_guard lock(reason_mutex_);
+    if (reason_.empty()) reason_ = reason;
+  }
+  stop_.store(true, std::memory_order_release);
+  __atomic_store_n(&region_->simulator_wake, 1, __ATOMIC_RELEASE);
+  futex_wake(&region_->simulator_wake);
+}
+
+std::string Coordinator::reason() const {
+  const std::lock_guard lock(reason_mutex_);
+  return reason_;
+}
+
+void Coordinator::rank_exited(RankId rank, int status) {
+  if (rank >= ranks() || exit_status_[rank].exchange(status) != kAlive) return;
+  exited_.fetch_add(1);
+  const std::uint32_t phase = __atomic_load_n(&region_->phase, __ATOMIC_ACQUIRE);
+  const std::string who = "rank " + std::to_string(rank);
+  const std::uint32_t aborted = region_.rank(rank).abort_code;
+  if (aborted) stop(who + " called MPI_Abort(" + std::to_string(static_cast<int>(aborted - 1)) + ")");
+  else if (status < 0) stop(who + " was killed by signal " + std::to_string(-status));
+  else if (status > 0) stop(who + " exited with code " + std::to_string(status));
+  else if (phase == EXN_VIRTUAL) stop(who + " exited without MPI_Finalize");
+  __atomic_store_n(&region_->simulator_wake, 1, __ATOMIC_RELEASE);
+  futex_wake(&region_->simulator_wake);
+}
+
+Coordinator::Progress Coordinator::progress() const {
+  Progress p{Time::ps(now_ps_.load()), messages_.load(), packets_seen_.load(), events_seen_.load(), __atomic_load_n(&region_->phase, __ATOMIC_ACQUIRE),
+             0, exited_.load()};
+  for (RankId r = 0; r < ranks(); ++r) p.attached += __atomic_load_n(&region_.rank(r).pid, __ATOMIC_RELAXED) != 0;
+  return p;
+}
+
+// -- Host: what the engine needs of ranks' memory ---------------------------------------------------------------------------------
+
+bool Coordinator::read(RankId rank, std::uint64_t addr, std::byte* to, std::size_t bytes) {
+  return read_process(region_.rank(rank).pid, addr, to, bytes);
+}
+
+bool Coordinator::write(RankId rank, std::uint64_t addr, const std::byte* from, std::size_t bytes) {
+  return write_process(region_.rank(rank).pid, addr, from, bytes);
+}
+
+void Coordinator::record(const MessageRecord& message) {
+  if (region_->phase == EXN_VIRTUAL) statistics_.add(message);
+}
+
+// -- virtual time -----------------------------------------------------------------------------------------------------------------
+
+void Coordinator::start_virtual() {
+  engine_.set_instant(false);
+  __atomic_store_n(&region_->phase, EXN_VIRTUAL, __ATOMIC_RELEASE);
+  for (RankId r = 0; r < ranks(); ++r) {
+    ranks_[r].asleep = true;
+    make_due(r, Time());
+  }
+  release();
+}
+
+void Coordinator::run_virtual() {
+  while (wait_asleep()) {
+    collect();
+    if (at_finish_ == ranks() || stopping()) return;
+    while (events_.next_time() < window_end_) events_.run_one();
+    now_ps_.store(events_.now().ps(), std::memory_order_relaxed);
+    messages_.store(statistics_.total.messages, std::memory_order_relaxed);
+    packets_seen_.store(packets(), std::memory_order_relaxed);
+    events_seen_.store(events(), std::memory_order_relaxed);
+    if (stopping()) return;
+    if (due_.empty()) {
+      stop("no rank can go on: some wait in MPI_Finalize, the others for nothing that is under way");
+      return;
+    }
+    if (deadlocked()) {
+      stop("deadlock: every rank waits and no message is under way");
+      return;
+    }
+    release();
+  }
+}
+
+// False when the run is to stop.
+bool Coordinator::wait_asleep() {
+  std::uint32_t seen = UINT_MAX;
+  while (!stopping()) {
+    __atomic_store_n(&region_->simulator_wake, 0, __ATOMIC_SEQ_CST);
+    const std::uint32_t running = __atomic_load_n(&region_->running, __ATOMIC_SEQ_CST);
+    if (running == 0) return true;
+    const bool told = futex_wait(&region_->simulator_wake, 0, kPatience);
+    if (!told && running == seen && region_->due_next < region_->due_count) {
+      // Whoever runs may be waiting, in real time, for a rank that is due but has not had its turn.
+      const std::uint32_t next = __atomic_fetch_add(&region_->due_next, 1, __ATOMIC_ACQ_REL);
+      if (next < region_->due_count) {
+        exn_rank& slot = region_.rank(exn_due(region_.get())[next]);
+        __atomic_store_n(&slot.wake, 1, __ATOMIC_RELEASE);
+        futex_wake(&slot.wake);
+      }
+    }
+    seen = running;
+  }
+  return false;
+}
+
+void Coordinator::collect() {
+  // due_ still holds those that ran: by number, so that commands of one time are taken in a fixed order.
+  std::sort(due_.begin(), due_.end());
+  for (const RankId r : due_) drain(r);
+  for (const RankId r : due_) fell_asleep(r);
+  due_.clear();
+  window_end_ = Time::never();
+}
+
+void Coordinator::fell_asleep(RankId r) {
+  Rank& rank = ranks_[r];
+  const exn_rank& slot = region_.rank(r);
+  rank.clock = Time::ps(static_cast<std::int64_t>(slot.clock_ps));
+  rank.asleep = true;
+  rank.held = slot.state == EXN_AT_FINISH;
+  rank.blocking = slot.blocking;
+  rank.wake_at = Time::never();
+  ++rank.generation;
+  engine_.asleep(r, rank.clock);
+  if (rank.held) {
+    ++at_finish_;
+    return;
+  }
+  set_wake(r, Time::ps(static_cast<std::int64_t>(slot.deadline_ps)));
+  for (const Stored& stored : rank.completions) set_wake(r, Time::ps(static_cast<std::int64_t>(stored.cqe.time_ps)));
+}
+
+void Coordinator::set_wake(RankId r, Time at) {
+  Rank& rank = ranks_[r];
+  at = max(at, rank.clock);
+  if (at >= rank.wake_at) return;
+  rank.wake_at = at;
+  events_.schedule(max(at, events_.now()), on_wake_, r, rank.generation);
+}
+
+void Coordinator::wake_event(RankId r, std::uint32_t generation, Time now) {
+  Rank& rank = ranks_[r];
+  if (rank.asleep && rank.generation == generation && rank.wake_at <= now) make_due(r, rank.wake_at);
+}
+
+void Coordinator::make_due(RankId r, Time at) {
+  Rank& rank = ranks_[r];
+  rank.asleep = false;
+  statistics_.timeline.add_wait(r, rank.clock, at);
+  rank.clock = max(at, engine_.busy_until(r));
+  engine_.awake(r);
+  due_.push_back(r);
+  window_end_ = min(window_end_, at + engine_.lookahead());
+}
+
+void Coordinator::release() {
+  // Everything before window_end_ has happened. What a rank does from here on reaches others at window_end_ or later.
+  const Time seen = window_end_ - Time::ps(1);
+  std::uint32_t* order = exn_due(region_.get());
+  std::uint32_t n = 0;
+  for (const RankId r : due_) {
+    Rank& rank = ranks_[r];
+    exn_rank& slot = region_.rank(r);
+    const std::size_t before = rank.completions.size();
+    const std::size_t left = push_until(r, max(seen, rank.clock));
+    rank.empty_wakes = rank.completions.size() == before ? rank.empty_wakes + 1 : 0;
+    slot.clock_ps = static_cast<std::uint64_t>(rank.clock.ps());
+    slot.horizon_ps = left == 0 && !engine_.has_pending(r) ? static_cast<std::uint64_t>(max(seen, Time()).ps()) : 0;
+    __atomic_store_n(&slot.state, EXN_RUNNING, __ATOMIC_RELEASE);
+    order[n++] = r;
+  }
+  const std::uint32_t first = std::min(n, processors_);
+  __atomic_store_n(&region_->running, n, __ATOMIC_SEQ_CST);
+  region_->due_count = n;
+  __atomic_store_n(&region_->due_next, first, __ATOMIC_SEQ_CST);
+  for (std::uint32_t i = 0; i < first; ++i) {
+    exn_rank& slot = region_.rank(order[i]);
+    __atomic_store_n(&slot.wake, 1, __ATOMIC_RELEASE);
+    futex_wake(&slot.wake);
+  }
+}
+
+bool Coordinator::deadlocked() const {
+  if (engine_.operations() > 0) return false;
+  // A window that has doubled this often is seconds long; nobody who polls so patiently does anything else.
+  constexpr std::uint32_t kPatientWakes = 20;
+  return std::all_of(ranks_.begin(), ranks_.end(),
+                     [](const Rank& r) { return r.held || (r.blocking && r.empty_wakes >= kPatientWakes); });
+}
+
+void Coordinator::finish_virtual() {
+  // What is still under way (acknowledgements, late events) ends in its own time.
+  while (!events_.empty()) events_.run_one();
+  engine_.set_instant(true);
+  messages_.store(statistics_.total.messages);
+  __atomic_store_n(&region_->phase, EXN_DONE, __ATOMIC_RELEASE);
+  for (RankId r = 0; r < ranks(); ++r) {
+    Rank& rank = ranks_[r];
+    rank.asleep = rank.held = false;
+    region_.rank(r).clock_ps = static_cast<std::uint64_t>(rank.clock.ps());
+    __atomic_store_n(&region_.rank(r).state, EXN_RUNNING, __ATOMIC_RELEASE);
+    __atomic_store_n(&region_.rank(r).wake, 1, __ATOMIC_RELEASE);
+    futex_wake(&region_.rank(r).wake);
+  }
+}
+
+}  // namespace exanet

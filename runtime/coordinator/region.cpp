@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/coordinator/region.hpp"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <ctime>
+#include <system_error>
+
+namespace exanet {
+namespace {
+
+std::size_t round_up(std::size_t v, std::size_t to) { return (v + to - 1) / to * to; }
+
+}  // namespace
+
+Region::Region(std::uint32_t ranks) {
+  std::string name = "/dev/shm/exanet-XXXXXX";
+  const int fd = ::mkostemp(name.data(), O_CLOEXEC);
+  if (fd < 0) throw std::system_error(errno, std::generic_category(), "cannot make the shared region " + name);
+  path_ = name;
+  const std::size_t due = sizeof(exn_region);
+  const std::size_t slots = round_up(due + ranks * sizeof(std::uint32_t), 4096);
+  const std::size_t bytes = slots + std::size_t{ranks} * sizeof(exn_rank);
+  void* map = MAP_FAILED;
+  if (::ftruncate(fd, static_cast<off_t>(bytes)) == 0) map = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  const int error = errno;
+  ::close(fd);
+  if (map == MAP_FAILED) {
+    ::unlink(path_.c_str());
+    throw std::system_error(error, std::generic_category(), "cannot map the shared region " + path_);
+  }
+  region_ = static_cast<exn_region*>(map);
+  region_->version = EXN_VERSION;
+  region_->ranks = ranks;
+  region_->bytes = bytes;
+  region_->simulator_pid = static_cast<std::uint32_t>(::getpid());
+  region_->due_offset = static_cast<std::uint32_t>(due);
+  region_->rank_offset = static_cast<std::uint32_t>(slots);
+  region_->magic = EXN_MAGIC;
+}
+
+Region::~Region() {
+  unlink();
+  ::munmap(region_, region_->bytes);
+}
+
+void Region::unlink() {
+  if (!path_.empty()) ::unlink(path_.c_str());
+  path_.clear();
+}
+
+bool read_process(std::uint32_t pid, std::uint64_t addr, std::byte* to, std::size_t bytes) {
+  const iovec local{to, bytes}, remote{reinterpret_cast<void*>(addr), bytes};
+  return bytes == 0 || ::process_vm_readv(static_cast<pid_t>(pid), &local, 1, &remote, 1, 0) == static_cast<ssize_t>(bytes);
+}
+
+bool write_process(std::uint32_t pid, std::uint64_t addr, const std::byte* from, std::size_t bytes) {
+  const iovec local{const_cast<std::byte*>(from), bytes}, remote{reinterpret_cast<void*>(addr), bytes};
+  return bytes == 0 || ::process_vm_writev(static_cast<pid_t>(pid), &local, 1, &remote, 1, 0) == static_cast<ssize_t>(bytes);
+}
+
+void futex_wake(std::uint32_t* word) { ::syscall(SYS_futex, word, FUTEX_WAKE, 1, nullptr, nullptr, 0); }
+
+bool futex_wait(std::uint32_t* word, std::uint32_t value, std::int64_t timeout_ns) {
+  const timespec timeout{timeout_ns / 1000000000, timeout_ns % 1000000000};
+  return ::syscall(SYS_futex, word, FUTEX_WAIT, value, &timeout, nullptr, 0) == 0 || errno != ETIMEDOUT;
+}
+
+}  // namespace exanet

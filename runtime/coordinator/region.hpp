@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The shared region's life on the simulator's side: a file under /dev/shm that goes with this object, and bulk access to ranks' memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "exanet/shm.h"
+
+namespace exanet {
+
+class Region {
+ public:
+  // Throws std::system_error when the region cannot be made (no room, no permission).
+  explicit Region(std::uint32_t ranks);
+  ~Region();
+  Region(const Region&) = delete;
+  Region& operator=(const Region&) = delete;
+
+  exn_region* operator->() const { return region_; }
+  exn_region* get() const { return region_; }
+  exn_rank& rank(std::uint32_t r) const { return *exn_rank_slot(region_, r); }
+  const std::string& path() const { return path_; }
+  void unlink();
+
+ private:
+  std::string path_;
+  exn_region* region_ = nullptr;
+};
+
+// False when the process is gone or the address is not mapped there.
+bool read_process(std::uint32_t pid, std::uint64_t addr, std::byte* to, std::size_t bytes);
+bool write_process(std::uint32_t pid, std::uint64_t addr, const std::byte* from, std::size_t bytes);
+
+void futex_wake(std::uint32_t* word);
+// False on timeout.
+bool futex_wait(std::uint32_t* word, std::uint32_t value, std::int64_t timeout_ns);
+
+}  // namespace exanet

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/coordinator/statistics.hpp"
+
+#include <algorithm>
+
+namespace exanet {
+
+void Timeline::fold() {
+  for (auto* table : {&waits_, &sent_}) {
+    for (std::size_t r = 0; r < ranks_; ++r) {
+      std::uint64_t* row = table->data() + r * kBins;
+      for (std::size_t i = 0; i < kBins / 2; ++i) row[i] = row[2 * i] + row[2 * i + 1];
+      std::fill(row + kBins / 2, row + kBins, 0);
+    }
+  }
+  bin_ = bin_ * 2;
+  used_ = (used_ + 1) / 2;
+}
+
+std::size_t Timeline::at(Time t) {
+  while (t.ps() / bin_.ps() >= static_cast<std::int64_t>(kBins)) fold();
+  const std::size_t i = static_cast<std::size_t>(t.ps() / bin_.ps());
+  used_ = std::max(used_, i + 1);
+  return i;
+}
+
+void Timeline::add_wait(RankId rank, Time from, Time to) {
+  if (to <= from) return;
+  at(to);  // folds first, so that the bins below stay valid
+  std::uint64_t* row = waits_.data() + rank * kBins;
+  for (std::size_t i = at(from); from < to; ++i) {
+    const Time end = min(to, bin_ * static_cast<std::int64_t>(i + 1));
+    row[i] += static_cast<std::uint64_t>((end - from).ps());
+    from = end;
+  }
+}
+
+void Timeline::add_sent(RankId rank, Time when, std::uint64_t bytes) {
+  const std::size_t i = at(when);
+  sent_[rank * kBins + i] += bytes;
+}
+
+void Statistics::add(const MessageRecord& m) {
+  Count& pair = pairs[m.src * n + m.dst];
+  ++pair.messages;
+  pair.bytes += m.bytes;
+  ++total.messages;
+  total.bytes += m.bytes;
+  ++received[m.dst].messages;
+  received[m.dst].bytes += m.bytes;
+  if (m.protocol >= Protocol::put) {
+    ++rma[m.src].messages;
+    rma[m.src].bytes += m.bytes;
+  }
+  Count& size = sizes[m.bytes <= 1 ? 0 : std::bit_width(m.bytes - 1)];
+  ++size.messages;
+  size.bytes += m.bytes;
+  message_latency.add((m.delivered - m.posted).ps());
+  timeline.add_sent(m.src, m.posted, m.bytes);
+  if (messages.size() < kMostMessages) messages.push_back(m);
+  else ++dropped.messages;
+}
+
+}  // namespace exanet

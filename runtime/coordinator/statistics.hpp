@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run leaves behind besides its end: counts, histograms, a time line. All of constant size, whatever the run's length, but for the
+// list of messages, which stops at a limit and says so.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "core/msg/command.hpp"
+#include "core/units/time.hpp"
+
+namespace exanet {
+
+// Log-linear: 16 buckets an octave, so a bucket is at most 6.25 % wide.
+class Histogram {
+ public:
+  void add(std::int64_t ps) {
+    const std::uint64_t v = ps < 0 ? 0 : static_cast<std::uint64_t>(ps);
+    const std::uint32_t i = index(v);
+    if (i >= counts_.size()) counts_.resize(i + 1);
+    ++counts_[i];
+  }
+  const std::vector<std::uint64_t>& counts() const { return counts_; }
+  static std::uint64_t lower(std::uint32_t i) {
+    if (i < 16) return i;
+    const std::uint32_t shift = i / 16 - 1;
+    return static_cast<std::uint64_t>(16 + i % 16) << shift;
+  }
+
+ private:
+  static std::uint32_t index(std::uint64_t v) {
+    if (v < 16) return static_cast<std::uint32_t>(v);
+    const std::uint32_t shift = static_cast<std::uint32_t>(std::bit_width(v)) - 5;
+    return (shift + 1) * 16 + static_cast<std::uint32_t>((v >> shift) & 15);
+  }
+  std::vector<std::uint64_t> counts_;
+};
+
+// Sums per rank and time bin. When the run outgrows the bins, neighbours are added together and the bins become twice as long.
+class Timeline {
+ public:
+  static constexpr std::size_t kBins = 1024;
+  explicit Timeline(std::size_t ranks) : ranks_(ranks), waits_(ranks * kBins), sent_(ranks * kBins) {}
+
+  void add_wait(RankId rank, Time from, Time to);
+  void add_sent(RankId rank, Time at, std::uint64_t bytes);
+  Time bin() const { return bin_; }
+  std::size_t bins_used() const { return used_; }
+  const std::vector<std::uint64_t>& waits_ps() const { return waits_; }
+  const std::vector<std::uint64_t>& sent_bytes() const { return sent_; }
+
+ private:
+  std::size_t at(Time t);
+  void fold();
+  std::size_t ranks_, used_ = 0;
+  Time bin_ = Time::ns(100);
+  std::vector<std::uint64_t> waits_, sent_;   // [rank][bin]
+};
+
+struct Statistics {
+  explicit Statistics(std::size_t ranks) : n(ranks), pairs(ranks * ranks), received(ranks), timeline(ranks), rma(ranks) {}
+  static constexpr std::size_t kMostMessages = 1 << 20;
+  struct Count { std::uint64_t messages = 0, bytes = 0; };
+
+  void add(const MessageRecord& m);
+
+  std::size_t n;
+  std::vector<Count> pairs;                 // [source][destination]; messages and puts from source, gets and atomics from the initiator
+  std::vector<Count> received;
+  std::array<Count, 64> sizes{};            // bucket i: 2^(i-1) < size <= 2^i; bucket 0: 0 and 1
+  Histogram packet_latency, message_latency;
+  Timeline timeline;
+  std::vector<Count> rma;
+  std::vector<MessageRecord> messages;
+  Count total, dropped;
+};
+
+}  // namespace exanet

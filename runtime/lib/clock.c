@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// A rank's virtual clock: what moves it besides waiting, and when it starts and stops.
+#define _GNU_SOURCE
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/lib/ni.h"
+
+static __thread int testing;
+static __thread unsigned mpi_depth;
+static __thread uint64_t mpi_entered_ps;
+
+void exanet_testing_begin(void) { ++testing; }
+void exanet_testing_end(void) { --testing; }
+int exn_testing(void) { return testing; }
+
+static uint64_t thread_cpu_ps(void) {
+  struct timespec now;
+  syscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &now);  /* not the interposed one */
+  return ((uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec) * 1000u;
+}
+
+void exn_account_enter(struct exanet_ni *ni) {
+  ni->clock_reads = 0;
+  const double factor = ni->region->compute_factor;
+  if (factor <= 0 || !exn_virtual(ni)) return;
+  const uint64_t now = thread_cpu_ps();
+  if (now > ni->cpu_ps && ni->cpu_ps != 0) {
+    const uint64_t ps = (uint64_t)((double)(now - ni->cpu_ps) * factor);
+    ni->clock_ps += ps;
+    ni->slot->compute_ps += ps;
+  }
+  ni->cpu_ps = now;
+}
+
+void exn_account_leave(struct exanet_ni *ni) {
+  if (ni->region->compute_factor > 0) ni->cpu_ps = thread_cpu_ps();
+}
+
+int exanet_start(struct exanet_ni *ni) {
+  if (ni->region->phase != EXN_FREE) return 0;
+  exn_sleep(ni, EXN_AT_START, 0, false);
+  ni->fresh = true;
+  ni->window_ps = EXN_FIRST_WINDOW_PS;
+  exn_account_leave(ni);
+  return 0;
+}
+
+int exanet_finish(struct exanet_ni *ni) {
+  if (!exn_virtual(ni)) return 0;
+  exn_account_enter(ni);
+  exn_sleep(ni, EXN_AT_FINISH, 0, false);
+  return 0;
+}
+
+int exanet_is_virtual(const struct exanet_ni *ni) { return exn_virtual(ni); }
+uint64_t exanet_clock_ps(const struct exanet_ni *ni) { return ni->clock_ps; }
+
+void exanet_advance(struct exanet_ni *ni, uint64_t ps) {
+  if (!exn_virtual(ni)) return;
+  exn_account_enter(ni);
+  ni->clock_ps += ps;
+  ni->slot->compute_ps += ps;
+  exn_account_leave(ni);
+}
+
+uint64_t exanet_clock_read(struct exanet_ni *ni) {
+  const double factor = ni->region->compute_factor;
+  if (factor > 0 && exn_virtual(ni)) {
+    const unsigned reads = ni->clock_reads;
+    exn_account_enter(ni);
+    ni->clock_reads = reads;
+  }
+  if (++ni->clock_reads > 1000 && exn_virtual(ni)) ni->clock_ps += 100000;
+  return ni->clock_ps;
+}
+
+void exanet_mpi_enter(struct exanet_ni *ni, uint32_t call) {
+  if (mpi_depth++ > 0) return;
+  exn_account_enter(ni);
+  ni->slot->mpi_call = call + 1;
+  mpi_entered_ps = ni->clock_ps;
+}
+
+void exanet_mpi_leave(struct exanet_ni *ni, uint32_t call) {
+  if (mpi_depth == 0 || --mpi_depth > 0) return;
+  ni->slot->mpi_call = 0;
+  if (call >= EXN_MPI_CALLS || !exn_virtual(ni)) return;
+  ++ni->slot->mpi[call].calls;
+  ni->slot->mpi[call].time_ps += ni->clock_ps - mpi_entered_ps;
+}
+
+void exanet_set_multithreaded(struct exanet_ni *ni) { ni->multithreaded = true; }
+
+void exanet_abort(struct exanet_ni *ni, int code) {
+  ni->slot->abort_code = 1u + (uint32_t)code;
+  exn_kick(ni);
+}

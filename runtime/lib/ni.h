@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * libexanet's own state: one per process. */
+#ifndef EXANET_LIB_NI_H
+#define EXANET_LIB_NI_H
+
+#include <stdbool.h>
+
+#include "exanet/exanet.h"
+#include "exanet/shm.h"
+#include "runtime/lib/internal.h"
+
+#define EXN_STOPPED_EXIT 75   /* EX_TEMPFAIL: the run was ended from outside */
+#define EXN_FIRST_WINDOW_PS 16000000ull          /* 16 us */
+#define EXN_LAST_WINDOW_PS 1000000000000ull      /* 1 s */
+#define EXN_THREADS_WINDOW_PS 1000000ull         /* 1 us: with several threads a poll may hold a lock that another one needs */
+
+struct exanet_ni {
+  struct exn_region *region;
+  struct exn_rank *slot;
+  uint32_t rank;
+  int opened;                    /* exanet_open() count */
+  uint64_t clock_ps;
+  /* polling */
+  bool fresh;                    /* the next empty poll is free: something was posted or found since the last one */
+  uint64_t window_ps;            /* how far the next empty poll looks ahead */
+  bool multithreaded;
+  unsigned clock_reads;          /* since the last other call */
+  unsigned idle_polls;           /* in free time */
+  /* completions that need no simulator: eager sends; a ring that grows */
+  struct exanet_completion_small { uint64_t cookie, len; uint16_t ep; } *local;
+  uint32_t local_head, local_count, local_size;
+  uint32_t endpoints;            /* endpoint numbers handed out */
+  uint64_t next_key;
+  /* compute accounting */
+  uint64_t cpu_ps;               /* CPU time of this thread at the last call's end */
+};
+
+static inline bool exn_virtual(const struct exanet_ni *ni) {
+  return __atomic_load_n(&ni->region->phase, __ATOMIC_ACQUIRE) == EXN_VIRTUAL;
+}
+
+/* region.c */
+void exn_exit_if_stopped(struct exanet_ni *ni);
+
+/* sleep.c: gives the processor away until the simulator says so. `state` is an enum exn_state. */
+void exn_sleep(struct exanet_ni *ni, uint32_t state, uint64_t deadline_ps, bool blocking);
+void exn_kick(struct exanet_ni *ni);                       /* free time: the simulator has something to do */
+bool exn_free_wait(struct exanet_ni *ni);                  /* free time: a short real wait for a completion */
+bool exn_other_threads_run(void);
+
+/* work.c */
+struct exn_cmd *exn_cmd_begin(struct exanet_ni *ni, uint32_t payload_bytes);   /* room in the ring, zeroed; waits if it is full */
+void exn_cmd_end(struct exanet_ni *ni, struct exn_cmd *cmd);
+
+/* poll.c */
+int exn_local_grow(struct exanet_ni *ni);
+
+/* clock.c */
+int exn_testing(void);                                      /* inside MPI_Test and its kin */
+void exn_account_enter(struct exanet_ni *ni);              /* CPU time used by the program becomes virtual time */
+void exn_account_leave(struct exanet_ni *ni);
+static inline void exn_charge(struct exanet_ni *ni, uint64_t ps) {
+  if (!exn_virtual(ni)) return;
+  ni->clock_ps += ps;
+  ni->slot->library_ps += ps;
+}
+
+#endif

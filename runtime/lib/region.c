@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Opening the simulated network interface: mapping the region that EXANET_NI names, and being the rank that EXANET_RANK says.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/lib/ni.h"
+
+static struct exanet_ni process_ni;
+static struct exanet_ni *open_ni;          /* &process_ni once open */
+static bool forgotten;                     /* a forked child: the interface is its parent's */
+
+struct exanet_ni *exanet_process_ni(void) { return __atomic_load_n(&open_ni, __ATOMIC_ACQUIRE); }
+
+void exanet_forget(void) {
+  forgotten = true;
+  __atomic_store_n(&open_ni, NULL, __ATOMIC_RELEASE);
+}
+
+static struct exn_region *map_region(const char *path, int *error) {
+  struct stat st;
+  const int fd = open(path, O_RDWR | O_CLOEXEC);
+  if (fd < 0) {
+    *error = -ENODEV;
+    return NULL;
+  }
+  struct exn_region *region = MAP_FAILED;
+  if (fstat(fd, &st) == 0 && (size_t)st.st_size >= sizeof *region)
+    region = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  close(fd);
+  if (region == MAP_FAILED) {
+    *error = -ENODEV;
+    return NULL;
+  }
+  if (region->magic != EXN_MAGIC || region->version != EXN_VERSION || region->bytes != (uint64_t)st.st_size) {
+    munmap(region, (size_t)st.st_size);
+    *error = -EPROTO;
+    return NULL;
+  }
+  return region;
+}
+
+int exanet_open(struct exanet_ni **out) {
+  struct exanet_ni *ni = &process_ni;
+  if (forgotten) return -ENODEV;
+  if (open_ni) {
+    ++ni->opened;
+    *out = ni;
+    return 0;
+  }
+  const char *path = getenv("EXANET_NI"), *rank = getenv("EXANET_RANK");
+  if (!path || !*path || !rank || !*rank) return -ENODEV;
+  char *end;
+  const unsigned long number = strtoul(rank, &end, 10);
+  int error = 0;
+  struct exn_region *region = map_region(path, &error);
+  if (!region) return error;
+  if (*end || number >= region->ranks) {
+    munmap(region, region->bytes);
+    return -ENODEV;
+  }
+  *ni = (struct exanet_ni){.region = region, .slot = exn_rank_slot(region, (uint32_t)number), .rank = (uint32_t)number, .opened = 1,
+                           .fresh = true, .window_ps = EXN_FIRST_WINDOW_PS, .next_key = 1};
+  /* The simulator moves bulk data in and out of this process; where the kernel restricts that to relatives, say that it may. */
+  prctl(PR_SET_PTRACER, region->simulator_pid, 0, 0, 0);
+  ni->clock_ps = ni->slot->clock_ps;
+  ni->slot->pid = (uint32_t)getpid();
+  __atomic_store_n(&ni->slot->state, EXN_RUNNING, __ATOMIC_RELEASE);
+  __atomic_store_n(&open_ni, ni, __ATOMIC_RELEASE);
+  exn_account_leave(ni);
+  exn_kick(ni);
+  *out = ni;
+  return 0;
+}
+
+/* The region stays mapped: a progress thread of the MPI library may still look at the clock. */
+void exanet_close(struct exanet_ni *ni) {
+  if (ni->opened > 0) --ni->opened;
+}
+
+uint32_t exanet_rank(const struct exanet_ni *ni) { return ni->rank; }
+uint32_t exanet_size(const struct exanet_ni *ni) { return ni->region->ranks; }
+size_t exanet_eager_max(const struct exanet_ni *ni) { return ni->region->eager_max; }
+size_t exanet_packet_max(const struct exanet_ni *ni) { return ni->region->packet_max; }
+
+void exn_exit_if_stopped(struct exanet_ni *ni) {
+  /* The run is over: nobody will answer any more, and the program cannot go on without its network. */
+  if (__atomic_load_n(&ni->region->stop, __ATOMIC_ACQUIRE)) _exit(EXN_STOPPED_EXIT);
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Handing the processor over: a rank that waits in virtual time sleeps on a futex, wakes the next rank that is due, and the last one to
+// sleep wakes the simulator.
+#define _GNU_SOURCE
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/lib/ni.h"
+
+static void futex_wake(uint32_t *word) { syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0); }
+
+static long futex_wait(uint32_t *word, uint32_t value, long ns) {
+  const struct timespec timeout = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+  return syscall(SYS_futex, word, FUTEX_WAIT, value, &timeout, NULL, 0);
+}
+
+void exn_kick(struct exanet_ni *ni) {
+  if (__atomic_exchange_n(&ni->region->simulator_wake, 1, __ATOMIC_ACQ_REL) == 0) futex_wake(&ni->region->simulator_wake);
+}
+
+static void hand_over(struct exanet_ni *ni) {
+  struct exn_region *region = ni->region;
+  const uint32_t next = __atomic_fetch_add(&region->due_next, 1, __ATOMIC_ACQ_REL);
+  if (next < region->due_count) {
+    struct exn_rank *slot = exn_rank_slot(region, exn_due(region)[next]);
+    __atomic_store_n(&slot->wake, 1, __ATOMIC_RELEASE);
+    futex_wake(&slot->wake);
+  }
+  if (__atomic_sub_fetch(&region->running, 1, __ATOMIC_ACQ_REL) == 0) exn_kick(ni);
+}
+
+void exn_sleep(struct exanet_ni *ni, uint32_t state, uint64_t deadline_ps, bool blocking) {
+  struct exn_region *region = ni->region;
+  struct exn_rank *slot = ni->slot;
+  const bool counted = exn_virtual(ni);
+  slot->clock_ps = ni->clock_ps;
+  slot->deadline_ps = deadline_ps;
+  slot->blocking = blocking;
+  __atomic_store_n(&slot->state, state, __ATOMIC_RELEASE);
+  if (counted) hand_over(ni);
+  else exn_kick(ni);
+  while (__atomic_load_n(&slot->state, __ATOMIC_ACQUIRE) != EXN_RUNNING) {
+    const bool late = futex_wait(&slot->wake, 0, 1000000000l) != 0 && errno == ETIMEDOUT;
+    __atomic_store_n(&slot->wake, 0, __ATOMIC_RELEASE);
+    exn_exit_if_stopped(ni);
+    if (late && kill((pid_t)region->simulator_pid, 0) != 0 && errno == ESRCH) _exit(EXN_STOPPED_EXIT);
+  }
+  exn_exit_if_stopped(ni);
+  ni->clock_ps = slot->clock_ps;
+}
+
+bool exn_free_wait(struct exanet_ni *ni) {
+  exn_kick(ni);
+  /* Many ranks start up on few processors, and what they wait for is often another rank: get out of its way. */
+  futex_wait(&ni->slot->wake, 0, ni->idle_polls < 20 ? 20000 : 500000);
+  const bool woken = __atomic_exchange_n(&ni->slot->wake, 0, __ATOMIC_ACQUIRE) != 0;
+  exn_exit_if_stopped(ni);
+  return woken;
+}
+
+bool exn_other_threads_run(void) {
+  /* Another thread of this process may be about to post something: then time must not go on. A thread that sleeps waits for this process
+   * (a lock, a join) and so for a poll's return. */
+  DIR *tasks = opendir("/proc/self/task");
+  const pid_t self = (pid_t)syscall(SYS_gettid);
+  bool runs = false;
+  if (!tasks) return false;
+  for (struct dirent *entry; !runs && (entry = readdir(tasks));) {
+    if (!isdigit((unsigned char)entry->d_name[0]) || atoi(entry->d_name) == self) continue;
+    char path[64], stat[256];
+    snprintf(path, sizeof path, "/proc/self/task/%.20s/stat", entry->d_name);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) continue;
+    const ssize_t n = read(fd, stat, sizeof stat - 1);
+    close(fd);
+    if (n <= 0) continue;
+    stat[n] = 0;
+    const char *after = strrchr(stat, ')');
+    runs = after && after[1] && after[2] == 'R';
+  }
+  closedir(tasks);
+  return runs;
+}
