@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The provider's entry point, and the process-wide state behind every object. */
+#include "exanet_prov.h"
+
+#include <rdma/providers/fi_prov.h>
+#include <sched.h>
+#include <stdlib.h>
+
+struct exanet_process exanet_process = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void exanet_lock(void) {
+  if (pthread_mutex_trylock(&exanet_process.lock) == 0) return;
+  atomic_fetch_add(&exanet_process.waiting, 1);
+  pthread_mutex_lock(&exanet_process.lock);
+  atomic_fetch_sub(&exanet_process.waiting, 1);
+}
+
+/* A mutex is not fair: without stepping aside, a thread that polls in a loop would keep the lock from one that has work to post. */
+void exanet_unlock(void) {
+  pthread_mutex_unlock(&exanet_process.lock);
+  if (atomic_load(&exanet_process.waiting)) sched_yield();
+}
+
+int exanet_process_open(struct exanet_ni **ni) {
+  int rc = 0;
+  if (!getenv("EXANET_NI")) return -FI_ENODATA;
+  exanet_lock();
+  if (!exanet_process.ni) rc = exanet_open(&exanet_process.ni);
+  *ni = exanet_process.ni;
+  exanet_unlock();
+  return rc ? -FI_ENODATA : 0;
+}
+
+int exanet_no_bind(struct fid *fid, struct fid *bfid, uint64_t flags) { return -FI_ENOSYS; }
+int exanet_no_control(struct fid *fid, int command, void *arg) { return -FI_ENOSYS; }
+int exanet_no_ops_open(struct fid *fid, const char *name, uint64_t flags, void **ops, void *context) { return -FI_ENOSYS; }
+
+int exanet_fi_errno(int status) {
+  switch (status) {
+    case -EMSGSIZE: return FI_ETRUNC;
+    case -ENOKEY: return FI_ENOKEY;
+    default: return -status;
+  }
+}
+
+/* The interface outlives libfabric's own clean-up when the clock shim still uses it; exanet_open() counts its users. */
+static void exanet_cleanup(void) {
+  exanet_lock();
+  if (exanet_process.ni) exanet_close(exanet_process.ni);
+  exanet_process.ni = NULL;
+  free(exanet_process.endpoints);
+  exanet_process.endpoints = NULL;
+  exanet_process.endpoint_slots = 0;
+  exanet_op_release_memory();
+  exanet_unlock();
+}
+
+static struct fi_provider exanet_provider = {
+    .version = EXANET_PROV_VERSION,
+    .fi_version = EXANET_FI_VERSION,
+    .name = "exanet",
+    .getinfo = exanet_getinfo,
+    .fabric = exanet_fabric_open,
+    .cleanup = exanet_cleanup,
+};
+
+FI_EXT_INI { return &exanet_provider; }
