@@ -16,12 +16,15 @@ import errno
 import os
 import resource
 import secrets
+import select
 import selectors
 import signal
 import socket
 import struct
+import termios
 import time
-from collections.abc import Sequence
+import tty
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -87,10 +90,13 @@ class Session:
     """The processes of one run.
 
     Contract: construct, `start`, `poll` until `alive` is false, `close`. `start` must be called by a thread that lives as long as the
-    session, because the kernel ends the ranks with it. `terminate` asks everything to end, `kill` ends it.
+    session, because the kernel ends the ranks with it. `terminate` asks everything to end, `kill` ends it. The ranks write to our
+    stdout and stderr; where these are terminals and `terminal` is given, it gets what they write (and they still see a terminal).
     """
 
-    def __init__(self, command: Sequence[str], *, ranks: int, mpi: Mpi, region: str) -> None:
+    def __init__(
+        self, command: Sequence[str], *, ranks: int, mpi: Mpi, region: str, terminal: Callable[[bytes], None] | None = None
+    ) -> None:
         folder = library_folder()
         self._command = list(command)
         self._ranks = ranks
@@ -111,6 +117,9 @@ class Session:
         for each in (self._wake_in, self._wake_out):
             each.setblocking(False)
         self._selector.register(self._wake_in, selectors.EVENT_READ, None)
+        self._output = _Terminal(terminal) if terminal else None
+        if self._output:
+            self._selector.register(self._output.ours, selectors.EVENT_READ, self._output)
         self._pmi = pmi1.Server(ranks, self._pmi_error, self._pmi_abort) if mpi.kind == "mpich" else None
         self._environment = mpi_settings.environment(mpi, region=region, status=f"@{name}", library=folder / "libexanet-fi.so")
 
@@ -120,6 +129,13 @@ class Session:
         """Starts all ranks."""
         # Orphans of a killed wrapper become our children, so that `close` can end them.
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        try:
+            self._start_all()
+        finally:
+            if self._output:
+                self._output.started()
+
+    def _start_all(self) -> None:
         if self._mpi.kind == "openmpi":
             command = [*mpi_settings.mpirun_command(self._mpi, self._ranks), self._wrapper, "--", *self._command]
             self._spawn(-1, [self._wrapper, "--guard", "--", *command], self._environment, [])
@@ -139,6 +155,8 @@ class Session:
                 self._selector.register(self._pmi.sock(rank), selectors.EVENT_READ, rank)
 
     def _spawn(self, rank: int, arguments: list[str], env: dict[str, str], actions: list[_Action]) -> None:
+        if self._output:
+            actions += self._output.actions()
         # Python ignores these two; a program expects their default.
         ignored = [signal.SIGPIPE, signal.SIGXFSZ]
         pid = os.posix_spawn(self._wrapper, arguments, env, file_actions=actions, setsigdef=ignored, setsigmask=[])
@@ -181,6 +199,9 @@ class Session:
             elif key.fileobj is self._wake_in:
                 with contextlib.suppress(BlockingIOError):
                     self._wake_in.recv(4096)
+            elif key.data is self._output:
+                if not self._output.read():
+                    self._selector.unregister(self._output.ours)
             elif self._pmi and not self._pmi.readable(key.data):
                 self._selector.unregister(key.fileobj)
                 self._pmi.close(key.data)
@@ -271,11 +292,47 @@ class Session:
                     os.kill(pid, signal.SIGKILL)
             time.sleep(0.002)
         self._children.clear()
+        if self._output:
+            self._output.close()
         if self._pmi:
             self._pmi.close_all()
         self._selector.close()
         for each in (self._status, self._wake_in, self._wake_out):
             each.close()
+
+
+class _Terminal:
+    """A pseudo-terminal between the ranks and the terminal, so that what they write and a line of ours do not run into each other."""
+
+    def __init__(self, show: Callable[[bytes], None]) -> None:
+        self._show = show
+        self.ours, self._theirs = os.openpty()
+        os.set_blocking(self.ours, False)
+        tty.setraw(self._theirs)  # the real terminal turns \n into \r\n
+        with contextlib.suppress(termios.error):
+            termios.tcsetwinsize(self._theirs, termios.tcgetwinsize(2))
+
+    def actions(self) -> list[_Action]:
+        return [(os.POSIX_SPAWN_DUP2, self._theirs, fd) for fd in (1, 2) if os.isatty(fd)]
+
+    def started(self) -> None:
+        os.close(self._theirs)
+
+    def read(self) -> bool:
+        """Shows what has come; false when nobody writes any more."""
+        try:
+            data = os.read(self.ours, 65536)
+        except BlockingIOError:
+            return True
+        except OSError:  # EIO: all ends of the ranks are closed
+            return False
+        self._show(data)
+        return bool(data)
+
+    def close(self) -> None:
+        while select.select([self.ours], [], [], 0)[0] and self.read():
+            continue
+        os.close(self.ours)
 
 
 def _children_of_this_process() -> list[int]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Mapping
@@ -51,6 +52,18 @@ class Progress:
             f"exanet: {phase}, virtual time {time_text(int(progress['virtual_ps']))}, {count_text(int(progress['messages']))} messages, "
             f"{count_text(round(self._rate))} messages/s, {wall_s:.0f} s"
         )
+
+    @property
+    def on_terminal(self) -> bool:
+        """Whether there is a line that the ranks' own output must not run into."""
+        return self._terminal and not self._quiet
+
+    def pass_on(self, output: bytes) -> None:
+        """Output of the ranks, for the terminal."""
+        self.hide()
+        self._stream.flush()
+        while output:
+            output = output[os.write(1 if os.isatty(1) else self._stream.fileno(), output) :]
 
     def hide(self) -> None:
         if self._shown:

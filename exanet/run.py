@@ -84,8 +84,9 @@ def _simulate(options: Options, config: dict[str, Any], placed: list[int], facto
     launch.library_folder()  # says what is missing before anything is made
     simulator = Simulator(config, placed, {"compute_factor": factor, "seed": options.seed})
     try:
-        session = launch.Session(options.command, ranks=options.ranks, mpi=mpi, region=simulator.path)
         shown = progress.Progress(ranks=options.ranks, quiet=options.quiet)
+        terminal = shown.pass_on if shown.on_terminal else None
+        session = launch.Session(options.command, ranks=options.ranks, mpi=mpi, region=simulator.path, terminal=terminal)
         supervisor = supervise.Supervisor(
             simulator, session, ranks=options.ranks, program=options.command[0], progress=shown, mpirun=mpi.kind == "openmpi"
         )

@@ -85,15 +85,15 @@ class Supervisor:
             self._simulator.stop("the run's own process failed")
             raise
         finally:
+            signal.set_wakeup_fd(before)
             self._session.close()
+            self._progress.hide()
             if self._thread.is_alive():
                 self._thread.join(2)
                 self._simulator.stop(self._reason or "all ranks have ended")
                 self._thread.join(10)
-            signal.set_wakeup_fd(before)
             for number, handler in handlers.items():
                 signal.signal(number, handler)
-            self._progress.hide()
         if self._crash and not self._reason:
             self._fail(self._crash, 1)
         used = self._simulator.progress()["attached"] > 0
@@ -107,9 +107,9 @@ class Supervisor:
             self._obey_signal()
             if events:
                 self._judge(events)
-            self._check_simulator()
             progress = self._simulator.progress()
             self._check_joined(progress)
+            self._check_simulator()
             if self._stopping_since is None:
                 self._watchdog.look(progress, self._simulator.rank_states)
                 self._progress.update(progress)
@@ -187,14 +187,13 @@ class Supervisor:
         self._fail(f"{self._name(event.rank)} ended the run: MPI_Abort, code {event.code}", _exit_code(event.code) or 1)
 
     def _judge_end(self, event: RankEnded, state: Mapping[str, Any]) -> None:
-        self._simulator.rank_exited(event.rank, event.status)
+        name, status = self._name(event.rank), event.status
+        # An exit code after MPI_Finalize is the program's own affair: everything has been measured.
+        self._simulator.rank_exited(event.rank, 0 if state["finalized"] and status > 0 else status)
         if self._stopping_since is not None:
             return
-        name, status = self._name(event.rank), event.status
-        if status == _LOST_NETWORK and state["initialized"] and not state["finalized"]:
-            # The simulator has ended the run and is about to say why.
-            self._thread.join(2)
-            self._check_simulator()
+        if status > 0 and state["initialized"] and not state["finalized"]:
+            self._judge_stopped(name, status)
         if event.exec_errno:
             self._fail(f"{name}: {self._program} could not be started: {os.strerror(event.exec_errno)}", status)
         elif status == -signal.SIGINT and self._session.ended > 0 and self._signal == signal.SIGINT:
@@ -210,6 +209,17 @@ class Supervisor:
             self._fail(f"{name} exited with code {status} without calling MPI_Finalize", status or 1)
         elif status and not self._exit_code:
             self._exit_code = status
+
+    def _judge_stopped(self, name: str, status: int) -> None:
+        """The rank has called MPI_Abort, or the simulator has ended the run: either way the simulator is about to say so."""
+        self._thread.join(2)
+        if self._thread.is_alive():
+            return
+        reason = str(self._simulator.results()["summary"]["reason"])
+        if "called MPI_Abort" in reason:
+            self._fail(f"{name} called MPI_Abort({status})", status)
+        elif status == _LOST_NETWORK:
+            self._check_simulator()
 
     def _judge_launcher(self, event: LauncherEnded) -> None:
         if self._stopping_since is not None:
