@@ -19,6 +19,9 @@ from exanet.machine_schema import LINK_KINDS, Constant, MachineFile, constants, 
 _MAX_NODES = 1 << 22  # the node field of the global address has 22 bits
 _PACKET_LIMIT = 256  # bytes; the user library's largest packetizer message on any machine (EXANET_PACKET_MAX)
 _WORD_LIMITS = (8, 4096)  # bits
+_MOST_CYCLES = 1_000_000
+_MOST_FRAMING = 1024  # words
+_LONGEST_BURST = 1 << 24  # words
 _LONGEST_PS = 10**12
 _LARGEST = (1 << 31) - 1
 
@@ -137,11 +140,18 @@ def _router_problems(model: MachineFile) -> Problems:
     yield from _word_problems(("router", "word"), router.word.value)
     if not 16 <= router.max_payload.value <= 4096:
         yield ("router", "max_payload"), "must be from 16 B to 4096 B"
-    for name, fifo in (("intra_fifo", router.intra_fifo), ("inter_fifo", router.inter_fifo)):
-        if fifo.value * router.word.value < router.max_payload.value * 8:
-            yield ("router", name), "must hold at least one packet of max_payload; make it deeper"
-    if router.header_fifo.value < router.header.value + router.footer.value:
-        yield ("router", "header_fifo"), "must hold at least one header and footer; make it deeper"
+    channels, bits = router.virtual_channels.value, router.max_payload.value * 8
+    if router.intra_fifo.value * router.word.value < bits:
+        yield ("router", "intra_fifo"), "must hold at least one packet of max_payload; make it deeper"
+    if router.inter_fifo.value // max(channels, 1) * router.word.value < bits:
+        yield ("router", "inter_fifo"), "must hold one packet of max_payload for each virtual channel; make it deeper"
+    if router.header_fifo.value < (router.header.value + router.footer.value) * channels:
+        yield ("router", "header_fifo"), "must hold a header and footer for each virtual channel; make it deeper"
+    for name, words, least, most in (("header", router.header, 1, 64), ("footer", router.footer, 0, 64)):
+        if not least <= words.value <= most:
+            yield ("router", name), f"must be from {least} to {most} words"
+    if router.latency.value > _MOST_CYCLES:
+        yield ("router", "latency"), f"must be at most {_MOST_CYCLES} cycles"
     if router.virtual_channels.value != 2:
         yield (
             ("router", "virtual_channels"),
@@ -153,6 +163,10 @@ def _router_problems(model: MachineFile) -> Problems:
 
 def _link_problems(model: MachineFile) -> Problems:
     for name, link in model.links.items():
+        if link.framing.value > _MOST_FRAMING:
+            yield ("links", name, "framing"), f"must be at most {_MOST_FRAMING} words"
+        if link.pause_every.value > _LONGEST_BURST:
+            yield ("links", name, "pause_every"), f"must be at most {_LONGEST_BURST} words; 0 for a link that never pauses"
         yield from _word_problems(("links", name, "word"), link.word.value)
         if link.rate.value == 0 or (link.word.value * 10**12) % link.rate.value:
             yield (

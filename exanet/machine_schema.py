@@ -32,7 +32,7 @@ def _quantity(dimension: Dimension) -> Callable[[Any], int]:
         if not isinstance(value, str) and value != 0:
             raise _fail(f"{value} has no unit; a {dimension.name} needs one, e.g. {dimension.example}")
         try:
-            return units.parse(str(value) if isinstance(value, str) else "0", dimension)
+            return units.parse(value if isinstance(value, str) else "0", dimension)
         except UnitError as error:
             raise _fail(str(error)) from None
 
@@ -42,7 +42,7 @@ def _quantity(dimension: Dimension) -> Callable[[Any], int]:
 def _count(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise _fail("expected a whole number, zero or more, without a unit")
-    return value
+    return int(value)
 
 
 def _shape(value: Any) -> list[int]:
@@ -81,10 +81,13 @@ Count = Constant[Annotated[int, BeforeValidator(_count)]]
 Shape = Constant[Annotated[list[int], BeforeValidator(_shape)]]
 
 
+DIMENSIONS = {name: value for name, value in vars(units).items() if isinstance(value, Dimension)}
+
+
 def dimension_of(constant: type[BaseModel]) -> Dimension | None:
     """The dimension of a constant's value; None for a count or a shape."""
     extra = constant.model_fields["value"].json_schema_extra
-    return getattr(units, str(extra["dimension"])) if isinstance(extra, dict) else None
+    return DIMENSIONS[str(extra["dimension"])] if isinstance(extra, dict) else None
 
 
 class Hardware(Strict):
@@ -171,7 +174,7 @@ class MachineFile(Strict):
     """A whole machine."""
 
     name: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,62}$")] = Field(
-        description="Name: lower-case letters, digits, dots and dashes."
+        description="Name: lower-case letters, digits, dots, dashes and underscores."
     )
     description: Text = Field(description="One sentence for the list of machines.")
     hardware: Hardware

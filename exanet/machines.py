@@ -63,9 +63,9 @@ def levels(described: Machine) -> list[Level]:
 
 def topology_metrics(described: Machine) -> dict[str, Any]:
     """nodes, links, diameter, average_hops and bisection_links, as the simulator's own topology counts them."""
-    from exanet import _core  # late: listing names needs no simulator
+    import exanet._core as core  # late: only this needs the simulator
 
-    return dict(_core.topology_metrics(described.resolve()))
+    return dict(core.topology_metrics(described.resolve()))
 
 
 def facts(described: Machine) -> dict[str, Any]:

@@ -101,7 +101,9 @@ CONTRADICTIONS = [
     ("topology: {kind: mesh}", "a mesh needs links of the kind 'link'"),
     ("router: {clock: {value: 7 MHz, source: x, kind: chosen}}", "whole number of picoseconds"),
     ("router: {clock: {value: 0, source: x, kind: chosen}}", "whole number of picoseconds"),
-    ("router: {inter_fifo: {value: 15 words, source: x, kind: chosen}}", "at least one packet"),
+    ("router: {inter_fifo: {value: 31 words, source: x, kind: chosen}}", "each virtual channel"),
+    ("router: {header_fifo: {value: 3 words, source: x, kind: chosen}}", "each virtual channel"),
+    ("router: {header: {value: 0, source: x, kind: chosen}}", "from 1 to 64 words"),
     ("router: {virtual_channels: {value: 3, source: x, kind: chosen}}", "must be 2"),
     ("links: {intra-qfdb: {rate: {value: 7 Gb/s, source: x, kind: chosen}}}", "whole number of picoseconds"),
     ("links: {intra-qfdb: {rate: {value: 0, source: x, kind: chosen}}}", "whole number of picoseconds"),
@@ -122,7 +124,7 @@ def test_contradictions_are_refused(tmp_path: Path, text: str, message: str) -> 
 
 
 @pytest.mark.parametrize(
-    "change", ["inter_fifo: {value: 16 words, source: x, kind: chosen}", "inter_fifo: {value: 1024 words, source: x, kind: chosen}"]
+    "change", ["inter_fifo: {value: 32 words, source: x, kind: chosen}", "inter_fifo: {value: 1024 words, source: x, kind: chosen}"]
 )
 def test_the_least_fifo_that_holds_a_packet_is_enough(tmp_path: Path, change: str) -> None:
     file = tmp_path / "m.yaml"

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes docs/reference/machine-files.md from the schema: `python -m exanet.machine_reference > docs/reference/machine-files.md`."""
+
+from __future__ import annotations
+
+from typing import Any, get_args, get_origin
+
+from pydantic import BaseModel
+
+from exanet.machine_schema import (
+    DIMENSIONS,
+    LINK_KINDS,
+    Constant,
+    Hardware,
+    Link,
+    MachineFile,
+    NetworkInterface,
+    Package,
+    Router,
+    Topology,
+    dimension_of,
+)
+
+_INTRODUCTION = """<!-- SPDX-License-Identifier: Apache-2.0 -->
+<!-- Written by `python -m exanet.machine_reference`; edit exanet/machine_schema.py instead. -->
+# Machine files
+
+A machine is a YAML 1.2 file. `exanet run -m FILE` takes it by its path, `exanet machines FILE` describes it. `extends: NAME` (or the path
+of a file beside it) starts from another machine, so that a file holds only what differs; a key set to `null` is taken out.
+
+Every constant says its value, its source and its kind:
+
+```yaml
+extends: exanest
+name: my-machine
+description: The prototype with links four times as fast
+links:
+  inter-qfdb:
+    rate: {value: 40 Gb/s, source: what if, kind: chosen}
+```
+
+`kind` is `published` (a source states it), `derived` (computed from published facts), `calibrated` (fixed by a published measurement,
+see docs/calibration.md) or `chosen` (nobody published it; ours).
+
+A quantity carries its unit; a bare number other than 0 is an error. `b` is bit, `B` is byte, `k` is 1000, `Ki` is 1024. Values are exact:
+a time is a whole number of picoseconds, and what does not come out whole is refused.
+
+| quantity | example | units |
+|---|---|---|
+"""
+
+
+def text() -> str:
+    """The page."""
+    lines = [_INTRODUCTION.rstrip("\n")]
+    for dimension in DIMENSIONS.values():
+        known = ", ".join(f"`{unit}`" for unit in dimension.units if unit != "\u03bcs")
+        lines.append(f"| {dimension.name} | `{dimension.example}` | {known} |")
+    lines += ["", "## The file", "", *_table(MachineFile)]
+    sections: tuple[tuple[str, type[BaseModel]], ...] = (
+        ("hardware", Hardware),
+        ("packaging (a list)", Package),
+        ("topology", Topology),
+        ("router", Router),
+        ("links.KIND", Link),
+        ("ni", NetworkInterface),
+    )
+    for title, model in sections:
+        lines += ["", f"## {title}", "", (model.__doc__ or "").strip(), "", *_table(model)]
+    kinds = "; ".join(f"{kind}: {', '.join(f'`{name}`' for name in names)}" for kind, names in LINK_KINDS.items())
+    lines += ["", f"Kinds of links by topology: {kinds}."]
+    return "\n".join(lines) + "\n"
+
+
+def _table(model: type[BaseModel]) -> list[str]:
+    lines = ["| key | takes | meaning |", "|---|---|---|"]
+    for key, field in model.model_fields.items():
+        meaning = field.description or f"{(_inner(field.annotation).__doc__ or '').strip()} See below."
+        needed = "" if field.is_required() else " (optional)"
+        lines.append(f"| `{key}` | {_takes(field.annotation)}{needed} | {meaning} |")
+    return lines
+
+
+def _inner(annotation: Any) -> Any:
+    options = [arg for arg in get_args(annotation) if isinstance(arg, type) and issubclass(arg, BaseModel)]
+    return options[0] if options else annotation
+
+
+def _takes(annotation: Any) -> str:
+    inner = _inner(annotation)
+    origin = get_origin(annotation)
+    if isinstance(inner, type) and issubclass(inner, Constant):
+        dimension = dimension_of(inner)
+        return dimension.name if dimension else "list of whole numbers" if "list" in str(inner) else "whole number"
+    if isinstance(inner, type) and issubclass(inner, BaseModel):
+        return {dict: "mapping of mappings", list: "list of mappings"}.get(origin, "mapping")
+    if "Literal" in str(origin):
+        return " \\| ".join(f"`{option}`" for option in get_args(annotation))
+    return "text"
+
+
+if __name__ == "__main__":
+    print(text(), end="")

@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Published figures, measured again by running programs on the simulated machine.
+
+`published.yaml` holds the facts as their sources give them; `experiments/` holds one module for each experiment, which measures one or
+more rows by running a program of `programs/` under `exanet run`. A row is calibrated (a constant of the machine file was fixed by it),
+predicted (no constant was), or a shape (the source states a trend and no number).
+"""

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`exanet validate`: measures the published figures again and says how far ours are from them."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from exanet.errors import InputError
+from exanet.validate.registry import Experiment, experiments, published
+from exanet.validate.runner import RunFailed, Runner
+
+_WIDE = 200  # columns when the output is no terminal
+
+
+def command(
+    only: Annotated[str | None, typer.Option("--only", metavar="ID,...", help="Measure these rows only.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print data instead of a table.")] = False,
+) -> None:
+    """Measure published figures again by running programs on the simulated machines; exit code 0 if all are within their tolerance."""
+    chosen = select(only)
+    runner = Runner()
+    console = Console(stderr=True)
+    rows: list[dict[str, Any]] = []
+    with console.status("") as status:
+        for row in chosen.values():
+            status.update(f"{row.id}: {published()[row.id]['quantity']}")
+            rows.append(measure(row, runner))
+    if as_json:
+        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+    else:
+        show(rows)
+    raise typer.Exit(0 if all(row["passed"] for row in rows) else 1)
+
+
+def select(only: str | None) -> dict[str, Experiment]:
+    """The experiments of a comma-separated list of ids, or all. Raises InputError."""
+    known = experiments()
+    if only is None:
+        return known
+    wanted = [name.strip() for name in only.split(",") if name.strip()]
+    problems = []
+    for name in wanted:
+        if name not in known:
+            close = difflib.get_close_matches(name.upper(), known, 1)
+            hint = f"did you mean '{close[0]}'? " if close else ""
+            problems.append(f"--only {name}: there is no such row; {hint}Rows: {', '.join(known)}")
+    if not wanted:
+        problems.append(f"--only: give ids of rows, e.g. --only P03,P05; rows: {', '.join(known)}")
+    if problems:
+        raise InputError(problems)
+    return {name: known[name] for name in known if name in wanted}
+
+
+def measure(row: Experiment, runner: Runner) -> dict[str, Any]:
+    """One row of the table, as data. A run that fails fails its row."""
+    fact = published()[row.id]
+    out: dict[str, Any] = {
+        "id": row.id,
+        "quantity": fact["quantity"],
+        "published": fact["value"],
+        "approximate": bool(fact.get("approximate", False)),
+        "unit": fact["unit"],
+        "source": fact["source"],
+        "conditions": fact["conditions"],
+        "kind": row.kind,
+        "tolerance": row.tolerance,
+        "tolerance_in": "points" if row.points else "share",
+    }
+    try:
+        found = row.measure(runner)
+    except RunFailed as failure:
+        return {**out, "ours": None, "shown": "", "error": None, "passed": False, "remark": str(failure), "data": None}
+    error = None if found.holds is not None else row.error(found.value, float(fact["value"]))
+    passed = row.passes(found, fact["value"])
+    return {**out, "ours": found.value, "shown": found.text, "error": error, "passed": passed, "remark": found.remark, "data": found.data}
+
+
+def show(rows: list[dict[str, Any]]) -> None:
+    """The table, each row with its remark below."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("id", "quantity"):
+        table.add_column(heading)
+    for heading in ("published", "ours", "error", "allowed"):
+        table.add_column(heading, justify="right")
+    table.add_column("kind")
+    table.add_column("")
+    for row in rows:
+        verdict = "[green]pass[/green]" if row["passed"] else "[red]FAIL[/red]"
+        table.add_row(row["id"], row["quantity"], _published(row), _ours(row), _error(row), _allowed(row), row["kind"], verdict)
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=_WIDE)
+    console.print(table)
+    console.print()
+    for row in rows:
+        console.print(f"[bold]{row['id']}[/bold] {escape(row['remark'])}")
+    passed = sum(row["passed"] for row in rows)
+    kinds = {kind: sum(row["kind"] == kind for row in rows) for kind in ("calibrated", "predicted", "shape")}
+    counted = ", ".join(f"{count} {kind}" for kind, count in kinds.items() if count)
+    console.print(f"\n{passed} of {len(rows)} rows within their tolerance ({counted}).")
+
+
+def _published(row: dict[str, Any]) -> str:
+    return f"{'~' if row['approximate'] else ''}{row['published']} {row['unit']}".strip()
+
+
+def _ours(row: dict[str, Any]) -> str:
+    if row["ours"] is None:
+        return "no result"
+    return row["shown"] or f"{row['ours']:.4g} {row['unit']}"
+
+
+def _error(row: dict[str, Any]) -> str:
+    if row["error"] is None:
+        return ""
+    return f"{row['error']:+.2f} points" if row["tolerance_in"] == "points" else f"{row['error'] * 100:+.1f} %"
+
+
+def _allowed(row: dict[str, Any]) -> str:
+    if row["kind"] == "shape":
+        return ""
+    return f"{row['tolerance']:g} points" if row["tolerance_in"] == "points" else f"{row['tolerance'] * 100:g} %"

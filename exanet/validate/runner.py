@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a measuring program under `exanet run`, as a user would, and brings back what it wrote.
+
+Every program takes the path of its answer as its first argument and writes JSON there. Runs are kept by their arguments, so that rows that
+rest on the same run share it. Computing takes no virtual time (`--compute off`): what is measured is the machine, and it repeats exactly.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from exanet.machine import Machine, load
+
+_PROGRAMS = Path(__file__).with_name("programs")
+_LIMIT_S = 600
+
+
+class RunFailed(Exception):
+    """A measuring program did not come to its end; the message says why."""
+
+
+class Runner:
+    """Runs programs and remembers their answers."""
+
+    def __init__(self) -> None:
+        self._answers: dict[tuple[str, ...], Any] = {}
+        self._machines: dict[str, Machine] = {}
+
+    def machine(self, name: str) -> Machine:
+        """A machine's description."""
+        if name not in self._machines:
+            self._machines[name] = load(name)
+        return self._machines[name]
+
+    def run(
+        self, program: str, machine: str, nodes: Sequence[int], *arguments: object, mpi: str = "mpich", changes: str = ""
+    ) -> dict[str, Any]:
+        """The answer of PROGRAM with one rank on each of `nodes`; `changes` is YAML laid over the machine's description.
+
+        The answer has one more key, "run": the summary of the simulator.
+
+        Raises:
+            RunFailed: the run did not succeed.
+        """
+        key = (program, machine, ",".join(map(str, nodes)), mpi, changes, *map(str, arguments))
+        if key not in self._answers:
+            with tempfile.TemporaryDirectory(prefix="exanet-validate-") as folder:
+                self._answers[key] = _run(Path(folder), program, machine, nodes, arguments, mpi, changes)
+        answer: dict[str, Any] = self._answers[key]
+        return answer
+
+
+def _run(
+    folder: Path, program: str, machine: str, nodes: Sequence[int], arguments: Sequence[object], mpi: str, changes: str
+) -> dict[str, Any]:
+    if changes:
+        changed = folder / "changed.yaml"
+        changed.write_text(f"extends: {machine}\nname: {machine}-changed\n{changes}\n")
+        machine = str(changed)
+    (folder / "map").write_text("".join(f"{node}\n" for node in nodes))
+    answer, results = folder / "answer.json", folder / "results"
+    command = [sys.executable, "-m", "exanet", "run", "-m", machine, "-n", str(len(nodes))]
+    command += ["--map", str(folder / "map"), "--compute", "off", "--mpi", mpi, "-o", str(results), "--"]
+    command += [sys.executable, str(_PROGRAMS / f"{program}.py"), str(answer), *map(str, arguments)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_LIMIT_S, check=False, stdin=subprocess.DEVNULL)
+    except subprocess.TimeoutExpired:
+        raise RunFailed(f"{program} on {machine} did not end within {_LIMIT_S} s") from None
+    if done.returncode != 0 or not answer.is_file():
+        lines = (done.stderr.strip() or done.stdout.strip()).splitlines()[-6:]
+        raise RunFailed(f"{program} on {machine} failed with status {done.returncode}: {' | '.join(lines) or 'it said nothing'}")
+    found: dict[str, Any] = json.loads(answer.read_text())
+    summary = results / "summary.json"
+    found["run"] = json.loads(summary.read_text()) if summary.is_file() else {}
+    return found
