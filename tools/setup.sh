@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Brings a Debian 12 machine to where ExaNet runs: Debian packages that are missing, a virtual environment, the package itself.
+# usage: tools/setup.sh run|test|bench|lint
+# Does nothing, in well under a second, when everything is there and no source is newer than the installed package.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+purpose=${1:?usage: tools/setup.sh run|test|bench|lint}
+venv=.venv
+
+debian_packages() {
+  echo libfabric-dev python3-venv
+  case $purpose in
+    test) echo openmpi-bin libopenmpi-dev lammps hpcc doctest-dev ;;
+    bench) echo libopenmpi-dev libsimgrid-dev ;;
+  esac
+}
+
+install_debian() {
+  local missing=()
+  for package in $(debian_packages); do
+    dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed || missing+=("$package")
+  done
+  [ ${#missing[@]} -eq 0 ] && return
+  echo "setup: installing Debian packages: ${missing[*]}"
+  local as_root=()
+  if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || { echo "setup: install these Debian packages first: ${missing[*]}" >&2; exit 2; }
+    as_root=(sudo)
+  fi
+  "${as_root[@]}" apt-get update -qq
+  DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+# A stamp is fresh while nothing it stands for is newer.
+fresh() {
+  local stamp=$1
+  shift
+  [ -e "$stamp" ] && [ -z "$(find "$@" -newer "$stamp" -type f -not -path '*/__pycache__/*' -print -quit)" ]
+}
+
+make_environment() {
+  local stamp=$venv/.exanet-$purpose groups
+  fresh "$stamp" pyproject.toml tools/setup.sh && return
+  case $purpose in
+    run | bench) groups=mpi ;;
+    test) groups=mpi,test ;;
+    lint) groups=lint ;;
+  esac
+  echo "setup: installing Python packages ($groups)"
+  [ -x $venv/bin/python ] || python3 -m venv $venv
+  # The package's own requirements and those of the groups, pinned in pyproject.toml; the package itself comes next, built in place.
+  $venv/bin/python - "$groups" >$venv/.requirements <<'PY'
+import sys, tomllib
+project = tomllib.load(open("pyproject.toml", "rb"))
+wanted = project["build-system"]["requires"] + ["cmake>=3.27,<5", "ninja>=1.11,<2"] + project["project"]["dependencies"]
+for group in sys.argv[1].split(","):
+    wanted += project["project"]["optional-dependencies"][group]
+print("\n".join(wanted))
+PY
+  $venv/bin/python -m pip install -q --disable-pip-version-check -r $venv/.requirements
+  touch "$stamp"
+}
+
+install_package() {
+  local stamp=$venv/.exanet-installed
+  fresh "$stamp" pyproject.toml CMakeLists.txt core runtime exanet machines && return
+  echo "setup: building ExaNet"
+  PATH=$PWD/$venv/bin:$PATH $venv/bin/python -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps .
+  touch "$stamp"
+}
+
+install_debian
+make_environment
+[ "$purpose" = lint ] || install_package
