@@ -79,3 +79,34 @@ TEST_CASE("run_until takes what is due and moves the clock") {
   queue.run_until(Time::never());
   CHECK(queue.now() == Time::ps(21));
 }
+
+TEST_CASE("near, middle and far events keep the order of a sorted list, however the queue is read") {
+  EventQueue queue;
+  Log log{&queue, {}};
+  const std::uint32_t h = queue.add_handler(record, &log);
+  std::mt19937_64 random(3);
+  std::vector<std::pair<std::int64_t, std::uint32_t>> expected;
+  std::uint32_t id = 0;
+  for (int round = 0; round < 3000; ++round) {
+    for (std::uint64_t n = random() % 4; n > 0; --n) {
+      const std::uint64_t reach[] = {1, 4096, 100'000, 9'000'000, 300'000'000};  // the same instant up to far beyond the wheel
+      const std::int64_t at = queue.now().ps() + static_cast<std::int64_t>(random() % reach[random() % 5]);
+      queue.schedule(Time::ps(at), h, id);
+      expected.emplace_back(at, id++);
+    }
+    std::int64_t earliest = INT64_MAX;
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      if (expected[i].first >= 0) earliest = std::min(earliest, expected[i].first);
+    REQUIRE(queue.next_time().ps() == earliest);
+    const std::size_t before = log.seen.size();
+    if (random() % 2 == 0 && !queue.empty()) queue.run_one();
+    if (random() % 8 == 0) queue.run_until(queue.now() + Time::ps(static_cast<std::int64_t>(random() % 20'000'000)));
+    for (std::size_t i = before; i < log.seen.size(); ++i) {
+      REQUIRE(expected[log.seen[i].second].first == log.seen[i].first);
+      expected[log.seen[i].second].first = -1;
+    }
+  }
+  queue.run_until(Time::never());
+  REQUIRE(log.seen.size() == id);
+  for (std::size_t i = 1; i < log.seen.size(); ++i) REQUIRE(log.seen[i - 1] < log.seen[i]);  // equal times: in the order of scheduling
+}

@@ -24,13 +24,16 @@ constexpr std::uint32_t kNone = 0xffffffffu;
 constexpr std::uint8_t kIntraTile = 0xff;  // in place of a link class
 constexpr Time kNotScheduled = Time::ps(-1);
 
-// A packet's place in one input's buffer.
-struct Entry {
+// A packet's place in one input's buffer, with what the router reads of its header: half a cache line.
+struct alignas(32) Entry {
   Time time;     // until the grant: its header is here; after it: its room is known to be free at the sender
   Time tail_in;  // its last word is here
   std::uint32_t packet;
   std::uint32_t next;
-  std::uint16_t payload_words;
+  NodeId dst;
+  std::uint16_t payload_bytes;
+  std::uint8_t intra_port;
+  std::uint8_t priority;
 };
 
 struct Carried {
@@ -39,7 +42,7 @@ struct Carried {
   std::uint32_t next_free;
 };
 
-struct Input {
+struct alignas(64) Input {
   std::uint32_t oldest = kNone;  // first entry whose room has not been reclaimed
   std::uint32_t front = kNone;   // first entry without a grant
   std::uint32_t last = kNone;
@@ -58,7 +61,7 @@ struct Input {
   bool starved = false;            // the sender waits for room, and no credit is on the way
 };
 
-struct alignas(64) Output {
+struct alignas(128) Output {
   Time free_at;                   // next grant possible
   Time tail_out;                  // end of the last packet's last word on the link
   Time wake_at = kNotScheduled;   // a pending arbitrate event, if there is one
@@ -69,6 +72,7 @@ struct alignas(64) Output {
   std::uint32_t pause_phase = 0;
   std::uint8_t link_class = kIntraTile;
   std::uint8_t last_granted = 63;
+  LinkStats stats;
 };
 
 // An intra-tile port, as its network interface sees it.
@@ -94,7 +98,7 @@ struct Fabric::State {
   void grant(Time now, Output& output, std::uint32_t input_index);
   void cross_link(Time now, Output& output, const Input& input, const Entry& entry, Time left);
   void register_front(Input& input);
-  void append(Input& input, Time head_in, Time tail_in, std::uint32_t packet, std::uint16_t payload_words);
+  void append(Input& input, const Entry& entry);
   void reclaim(Input& input, Time now);
   void wake(Output& output, std::uint32_t output_index, Time at);
   Entrance& entrance(const Input& input) { return entrances_[std::size_t{input.node} * intra_ports_ + input.index - intra_index(input.node)]; }
@@ -112,7 +116,6 @@ struct Fabric::State {
   std::vector<Output> outputs_;                            // inter-tile, then intra-tile ports of each node
   std::vector<Input> inputs_;                              // (port, virtual channel), then intra-tile ports of each node
   std::vector<Entrance> entrances_;                        // intra-tile ports of each node
-  std::vector<LinkStats> stats_;                           // as outputs_
   std::vector<Entry> entries_;
   std::vector<Carried> packets_;
   std::uint32_t free_entry_ = kNone, free_packet_ = kNone;
@@ -146,7 +149,6 @@ void Fabric::State::build_ports(const Topology& topology, const FabricConfig& co
     inputs += ports * channels + intra_ports_;
   }
   outputs_.resize(outputs);
-  stats_.resize(outputs);
   inputs_.resize(inputs);
   entrances_.resize(std::size_t{nodes} * intra_ports_);
   const auto& r = config.router;
@@ -210,12 +212,12 @@ bool Fabric::State::inject(const Packet& packet) {
   ++in_flight_;
   const Time start = max(now, port.busy_until);
   port.busy_until = start + router_.cycle * router_.packet_words(words);
-  append(input, start + router_.head, port.busy_until, index, static_cast<std::uint16_t>(words));
+  append(input, {start + router_.head, port.busy_until, index, kNone, packet.dst, packet.payload_bytes, packet.intra_port, packet.priority});
   return true;
 }
 
 // Takes room in `input` for a packet that is going to arrive there.
-void Fabric::State::append(Input& input, Time head_in, Time tail_in, std::uint32_t packet, std::uint16_t payload_words) {
+void Fabric::State::append(Input& input, const Entry& entry) {
   std::uint32_t index = free_entry_;
   if (index == kNone) {
     index = static_cast<std::uint32_t>(entries_.size());
@@ -223,8 +225,8 @@ void Fabric::State::append(Input& input, Time head_in, Time tail_in, std::uint32
   } else {
     free_entry_ = entries_[index].next;
   }
-  entries_[index] = {head_in, tail_in, packet, kNone, payload_words};
-  input.free_words -= payload_words;
+  entries_[index] = entry;
+  input.free_words -= static_cast<std::int32_t>(router_.payload_words(entry.payload_bytes));
   input.free_packets -= 1;
   if (input.oldest == kNone)
     input.oldest = index;
@@ -241,7 +243,7 @@ void Fabric::State::reclaim(Input& input, Time now) {
   while (input.oldest != input.front) {
     Entry& entry = entries_[input.oldest];
     if (entry.time > now) return;
-    input.free_words += entry.payload_words;
+    input.free_words += static_cast<std::int32_t>(router_.payload_words(entry.payload_bytes));
     input.free_packets += 1;
     const std::uint32_t next = entry.next;
     entry.next = free_entry_;
@@ -253,17 +255,16 @@ void Fabric::State::reclaim(Input& input, Time now) {
 // The front of `input` will ask for its output as soon as its header is there and the packet before it has gone.
 void Fabric::State::register_front(Input& input) {
   const Entry& entry = entries_[input.front];
-  const Packet& packet = packets_[entry.packet].packet;
-  if (packet.dst == input.node) {
-    input.output = first_output_[input.node + 1] - intra_ports_ + packet.intra_port;
+  if (entry.dst == input.node) {
+    input.output = first_output_[input.node + 1] - intra_ports_ + entry.intra_port;
     input.front_vc = 0;
   } else {
-    const Hop hop = topology_.next_hop(input.node, packet.dst);
+    const Hop hop = topology_.next_hop(input.node, entry.dst);
     input.output = first_output_[input.node] + hop.port;
     input.front_vc = hop.vc;
   }
-  input.front_words = entry.payload_words;
-  input.front_priority = packet.priority;
+  input.front_words = static_cast<std::uint16_t>(router_.payload_words(entry.payload_bytes));
+  input.front_priority = entry.priority;
   input.request = max(entry.time, input.idle_at);
   Output& output = outputs_[input.output];
   output.waiting |= std::uint64_t{1} << input.index;
@@ -320,11 +321,12 @@ bool Fabric::State::room_beyond(Time now, const Output& output, std::uint32_t ou
 
 void Fabric::State::grant(Time now, Output& output, std::uint32_t input_index) {
   Input& input = inputs_[input_index];
-  Entry entry = entries_[input.front];
+  const Entry entry = entries_[input.front];
+  const std::uint32_t words = router_.payload_words(entry.payload_bytes);
   output.waiting &= ~(std::uint64_t{1} << input.index);
   output.last_granted = input.index;
   // The crossbar takes a word a cycle, and the last one not before it is here.
-  const Time left = max(now + router_.cycle * (router_.packet_words(entry.payload_words) - 1), entry.tail_in) + router_.cycle;
+  const Time left = max(now + router_.cycle * (router_.packet_words(words) - 1), entry.tail_in) + router_.cycle;
   if (output.link_class == kIntraTile) {
     output.free_at = left + router_.output_gap;
     events_.schedule(left + router_.latency, deliver_event_, entry.packet);
@@ -356,18 +358,18 @@ void Fabric::State::cross_link(Time now, Output& output, const Input& input, con
   if (out >= output.tail_out + link.word_time) output.pause_phase = 0;
   std::uint32_t head_phase = output.pause_phase;
   const Time head_busy = link.word_time * link.slots(link.head_words, head_phase);
-  const Time busy = link.word_time * link.slots(link.packet_words[entry.payload_words], output.pause_phase);
+  const Time busy = link.word_time * link.slots(link.packet_words[input.front_words], output.pause_phase);
   output.tail_out = max(out + busy, left - router_.cycle + router_.latency + link.last_word);
   output.free_at = max(left + router_.output_gap, out);
 
-  LinkStats& stats = stats_[output_index];
+  LinkStats& stats = output.stats;
   stats.packets += 1;
-  stats.payload_bytes += packets_[entry.packet].packet.payload_bytes;
+  stats.payload_bytes += entry.payload_bytes;
   stats.busy += busy;
   stats.waited += now - input.request + (out - through);
   ++hops_;
-  append(inputs_[output.far_input + input.front_vc], out + head_busy + link.latency, output.tail_out + link.latency, entry.packet,
-         entry.payload_words);
+  append(inputs_[output.far_input + input.front_vc], {out + head_busy + link.latency, output.tail_out + link.latency, entry.packet, kNone, entry.dst,
+                                                      entry.payload_bytes, entry.intra_port, entry.priority});
 }
 
 void Fabric::State::deliver(Time now, std::uint32_t packet_index) {
@@ -411,7 +413,7 @@ Time Fabric::zero_load_latency(NodeId src, NodeId dst, std::uint16_t payload_byt
   return zero_load_time(state_->router_, path, state_->router_.payload_words(payload_bytes));
 }
 
-const LinkStats& Fabric::link_stats(NodeId node, std::uint16_t port) const { return state_->stats_[state_->first_output_[node] + port]; }
+const LinkStats& Fabric::link_stats(NodeId node, std::uint16_t port) const { return state_->outputs_[state_->first_output_[node] + port].stats; }
 
 std::uint64_t Fabric::packet_hops() const { return state_->hops_; }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/fabric/timing.hpp"
 
+#include <bit>
 #include <stdexcept>
 #include <string>
 
@@ -22,8 +23,9 @@ std::uint32_t in_range(std::int64_t value, std::int64_t least, std::int64_t most
 
 RouterPace::RouterPace(const RouterConfig& c) {
   require(c.cycle > Time(), "the router's cycle must be longer than 0");
-  require(c.word_bits % 8 == 0, "the router's word_bits must be a multiple of 8");
-  word_bytes = in_range(c.word_bits, 8, 4096, "the router's word_bits") / 8;
+  const std::uint32_t bits = in_range(c.word_bits, 8, 4096, "the router's word_bits");
+  require(std::has_single_bit(bits), "the router's word_bits must be a power of two");
+  word_shift = static_cast<std::uint32_t>(std::countr_zero(bits / 8));
   const std::uint32_t header = in_range(c.header_words, 1, 64, "header_words");
   overhead_words = header + in_range(c.footer_words, 0, 64, "footer_words");
   most_payload_words = payload_words(in_range(c.max_payload_bytes, 0, 65535, "max_payload_bytes"));

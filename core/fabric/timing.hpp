@@ -14,7 +14,7 @@ namespace exanet {
 struct RouterPace {
   explicit RouterPace(const RouterConfig& config);  // throws std::invalid_argument
 
-  std::uint32_t payload_words(std::uint32_t payload_bytes) const { return (payload_bytes + word_bytes - 1) / word_bytes; }
+  std::uint32_t payload_words(std::uint32_t payload_bytes) const { return (payload_bytes + (1u << word_shift) - 1) >> word_shift; }
   std::uint32_t packet_words(std::uint32_t payload) const { return payload + overhead_words; }
 
   Time cycle;
@@ -22,7 +22,7 @@ struct RouterPace {
   Time head;                    // the header's words at a word a cycle
   Time input_gap;
   Time output_gap;
-  std::uint32_t word_bytes;
+  std::uint32_t word_shift;      // log2 of a word in bytes
   std::uint32_t overhead_words;  // header and footer
   std::uint32_t most_payload_words;
 };
