@@ -11,6 +11,7 @@ import typer
 
 from exanet import machines
 from exanet.errors import InputError
+from exanet.validate import command as validate
 
 app = typer.Typer(
     name="exanet",
@@ -67,6 +68,7 @@ def run(
 
 
 app.command(name="machines")(machines.command)
+app.command(name="validate")(validate.command)
 
 
 def main() -> None:

@@ -140,7 +140,7 @@ def _list(as_json: bool) -> None:
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("machine")
-    for heading in ("nodes", "cores", "memory", "links", "diameter", "mean hops", "bisection"):
+    for heading in ("nodes", "cores", "memory", "links", "diameter", "mean", "bisection"):
         table.add_column(heading, justify="right")
     table.add_column("what it is", overflow="fold")
     for row in rows:
@@ -150,14 +150,16 @@ def _list(as_json: bool) -> None:
             f"{row['cores']}",
             _memory(row["memory_bytes"]),
             f"{row['links']} x {_rates(row)}",
-            f"{row['diameter_hops']} hops",
+            f"{row['diameter_hops']}",
             f"{row['average_hops']:.2f}",
             f"{row['bisection_links']} links",
             escape(row["description"]),
         )
     console = _console()
     console.print(table)
-    console.print("\n[dim]exanet machines NAME describes one; a machine file of your own works wherever a name does.[/dim]")
+    console.print(
+        "\n[dim]Diameter and mean distance in hops. exanet machines NAME describes one; a machine file of your own works wherever a name does.[/dim]"
+    )
 
 
 def _describe(described: Machine, as_json: bool) -> None:

@@ -109,11 +109,10 @@ def format_time(ps: int) -> str:
 
 
 def format_bytes(count: int) -> str:
-    """A size, exact, in binary units where they divide it and else in decimal ones: 4096 -> '4 KiB'."""
-    for unit, factor in (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10), ("TB", 10**12), ("GB", 10**9), ("MB", 10**6)):
-        if count and count % factor == 0:
-            return f"{count // factor} {unit}"
-    return f"{count} B"
+    """A size, exact, in the unit that makes it the smallest whole number: 4096 -> '4 KiB', 16 * 10**9 -> '16 GB'."""
+    whole = [(count * 8 // int(scale), unit) for unit, scale in _BYTES.items() if count * 8 % scale == 0]
+    number, unit = min(whole, key=lambda pair: (pair[0], "i" not in pair[1])) if count else (0, "B")
+    return f"{number} {unit}"
 
 
 def format_rate(bit_per_s: Fraction | int) -> str:

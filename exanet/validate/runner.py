@@ -29,7 +29,7 @@ class Runner:
     """Runs programs and remembers their answers."""
 
     def __init__(self) -> None:
-        self._answers: dict[tuple[str, ...], Any] = {}
+        self._answers: dict[tuple[str, ...], dict[str, Any] | RunFailed] = {}
         self._machines: dict[str, Machine] = {}
 
     def machine(self, name: str) -> Machine:
@@ -51,8 +51,13 @@ class Runner:
         key = (program, machine, ",".join(map(str, nodes)), mpi, changes, *map(str, arguments))
         if key not in self._answers:
             with tempfile.TemporaryDirectory(prefix="exanet-validate-") as folder:
-                self._answers[key] = _run(Path(folder), program, machine, nodes, arguments, mpi, changes)
-        answer: dict[str, Any] = self._answers[key]
+                try:
+                    self._answers[key] = _run(Path(folder), program, machine, nodes, arguments, mpi, changes)
+                except RunFailed as failure:
+                    self._answers[key] = failure
+        answer = self._answers[key]
+        if isinstance(answer, RunFailed):
+            raise answer
         return answer
 
 
@@ -65,7 +70,7 @@ def _run(
         machine = str(changed)
     (folder / "map").write_text("".join(f"{node}\n" for node in nodes))
     answer, results = folder / "answer.json", folder / "results"
-    command = [sys.executable, "-m", "exanet", "run", "-m", machine, "-n", str(len(nodes))]
+    command = [sys.executable, "-m", "exanet", "run", "--quiet", "--no-report", "-m", machine, "-n", str(len(nodes))]
     command += ["--map", str(folder / "map"), "--compute", "off", "--mpi", mpi, "-o", str(results), "--"]
     command += [sys.executable, str(_PROGRAMS / f"{program}.py"), str(answer), *map(str, arguments)]
     try:

@@ -17,6 +17,8 @@
 extern "C" {
 #endif
 
+#pragma GCC visibility push(default) /* programs link to these; everything else in the library stays inside */
+
 struct exanet_ni;
 
 #define EXANET_ANY UINT64_MAX       /* any source */
@@ -133,6 +135,8 @@ int exanet_finish(struct exanet_ni *ni);
 int exanet_is_virtual(const struct exanet_ni *ni);
 uint64_t exanet_clock_ps(const struct exanet_ni *ni);
 void exanet_advance(struct exanet_ni *ni, uint64_t ps);        /* the rank computes (or sleeps) for so long */
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }
