@@ -18,7 +18,6 @@ _FOREIGN = ("PMI_", "PMIX_", "OMPI_COMM_", "OMPI_UNIVERSE", "ORTE_", "PRTE_", "H
 
 _MPICH = {
     "MPIR_CVAR_CH4_NETMOD": "ofi",
-    "MPIR_CVAR_OFI_USE_PROVIDER": "exanet",
     "MPIR_CVAR_NOLOCAL": "1",
     "MPIR_CVAR_ENABLE_GPU": "0",
     # A barrier over a part of the ranks is not in version 1.1 of PMI.
