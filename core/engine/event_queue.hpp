@@ -202,9 +202,9 @@ class EventQueue {
   std::vector<Event> pool_;
   std::array<std::uint32_t, kIntervals> wheel_;
   std::array<std::uint64_t, kIntervals / 64> occupied_{};
-  std::vector<Key> sorted_;  // the present interval, latest first
-  std::vector<Key> near_;    // heap: scheduled into the present interval since
-  std::vector<Key> far_;     // heap: beyond the wheel
+  std::vector<Key> sorted_;    // the present interval, latest first
+  std::vector<Key> near_;      // heap: scheduled into the present interval since
+  std::vector<Key> far_;       // heap: beyond the wheel
   std::int64_t present_ = -1;  // never beyond now()
   std::size_t on_wheel_ = 0;
   std::vector<Slot> handlers_;

@@ -25,7 +25,8 @@ void spawn(void* self, Time now, std::uint32_t a, std::uint64_t b) {
   Log& log = *static_cast<Log*>(self);
   log.seen.emplace_back(now.ps(), a);
   for (std::uint64_t i = 0; i < b; ++i) {
-    log.queue->schedule(now + Time::ps(static_cast<std::int64_t>((i * 7919 + a) % 13 * (i != 0))), log.handler, log.next++, b > 1 ? b - 2 : 0);
+    log.queue->schedule(now + Time::ps(static_cast<std::int64_t>((i * 7919 + a) % 13 * (i != 0))), log.handler, log.next++,
+                        b > 1 ? b - 2 : 0);
     const Time next = log.queue->next_time();
     CHECK(next >= now);
     CHECK(!log.queue->empty());
@@ -90,7 +91,8 @@ TEST_CASE("near, middle and far events keep the order of a sorted list, however 
   for (int round = 0; round < 3000; ++round) {
     for (std::uint64_t n = random() % 4; n > 0; --n) {
       const std::uint64_t reach[] = {1, 4096, 100'000, 9'000'000, 300'000'000};  // the same instant up to far beyond the wheel
-      const std::int64_t at = queue.now().ps() + static_cast<std::int64_t>(random() % reach[random() % 5]);
+      const std::uint64_t within = reach[random() % 5];
+      const std::int64_t at = queue.now().ps() + static_cast<std::int64_t>(random() % within);
       queue.schedule(Time::ps(at), h, id);
       expected.emplace_back(at, id++);
     }

@@ -21,16 +21,16 @@ namespace exanet {
 
 // One kind of link. All figures are per direction.
 struct LinkConfig {
-  std::int64_t word_bits = 64;        // width of a link word
-  Time word_time;                     // one link word, before pauses (64 bit at 156.25 MHz: 6400 ps)
-  std::int64_t pause_every = 0;       // the transceiver pauses one word time after this many words; 0: never
-  std::int64_t framing_words = 2;     // Magic and Start
-  Time latency;                       // last bit out of one router's link logic to first bit in the next one's: serdes, cable, APElink
+  std::int64_t word_bits = 64;     // width of a link word
+  Time word_time;                  // one link word, before pauses (64 bit at 156.25 MHz: 6400 ps)
+  std::int64_t pause_every = 0;    // the transceiver pauses one word time after this many words; 0: never
+  std::int64_t framing_words = 2;  // Magic and Start
+  Time latency;                    // last bit out of one router's link logic to first bit in the next one's: serdes, cable, APElink
 };
 
 struct RouterConfig {
-  Time cycle;                         // 156.25 MHz: 6400 ps
-  std::int64_t latency_cycles = 4;    // header in to header out, no contention
+  Time cycle;                       // 156.25 MHz: 6400 ps
+  std::int64_t latency_cycles = 4;  // header in to header out, no contention
   std::int64_t word_bits = 128;
   std::int64_t header_words = 1;
   std::int64_t footer_words = 1;
@@ -39,23 +39,24 @@ struct RouterConfig {
   std::int64_t inter_fifo_words = 1024;
   std::int64_t header_fifo_words = 128;
   std::int64_t virtual_channels = 2;
-  std::int64_t input_gap_cycles = 0;   // an input asks again this long after a packet's tail has left it ...
-  std::int64_t output_gap_cycles = 0;  // ... and an output takes the next packet this long after the last one's tail: an unoptimised pipeline
-  std::int64_t intra_ports = 2;       // towards the network interface: 0 packetizer/mailbox, 1 RDMA
+  std::int64_t input_gap_cycles = 0;  // an input asks again this long after a packet's tail has left it ...
+  std::int64_t output_gap_cycles =
+      0;                         // ... and an output takes the next packet this long after the last one's tail: an unoptimised pipeline
+  std::int64_t intra_ports = 2;  // towards the network interface: 0 packetizer/mailbox, 1 RDMA
 };
 
 struct FabricConfig {
   RouterConfig router;
-  std::vector<LinkConfig> links;      // indexed by Topology::link_class
+  std::vector<LinkConfig> links;  // indexed by Topology::link_class
 };
 
 struct Packet {
   NodeId src;
   NodeId dst;
-  std::uint16_t payload_bytes;        // 0..max_payload_bytes
-  std::uint8_t intra_port;            // both where it enters and where it leaves
-  std::uint8_t priority;              // 1: overtakes priority 0 in arbitration
-  std::uint64_t user;                 // handed back on delivery
+  std::uint16_t payload_bytes;  // 0..max_payload_bytes
+  std::uint8_t intra_port;      // both where it enters and where it leaves
+  std::uint8_t priority;        // 1: overtakes priority 0 in arbitration
+  std::uint64_t user;           // handed back on delivery
 };
 
 // Who receives what the fabric has carried.
@@ -70,8 +71,8 @@ struct FabricSink {
 struct LinkStats {
   std::uint64_t packets = 0;
   std::uint64_t payload_bytes = 0;
-  Time busy;                          // time in which the link carried words (framing and pauses included)
-  Time waited;                        // time for which this output or its link kept packets standing at their routers
+  Time busy;    // time in which the link carried words (framing and pauses included)
+  Time waited;  // time for which this output or its link kept packets standing at their routers
 };
 
 class Fabric {
@@ -83,13 +84,14 @@ class Fabric {
   Fabric(const Fabric&) = delete;
   Fabric& operator=(const Fabric&) = delete;
 
-  // Contract: called at the queue's present time. False when the intra-tile FIFO has no room for the whole packet: keep it, wait for ready().
+  // Contract: called at the queue's present time. False when the intra-tile FIFO has no room for the whole packet: keep it, wait for
+  // ready().
   bool inject(const Packet& packet);
 
   Time zero_load_latency(NodeId src, NodeId dst, std::uint16_t payload_bytes) const;  // inject to delivered, by formula
-  const LinkStats& link_stats(NodeId node, std::uint16_t port) const;                  // of the outgoing direction
+  const LinkStats& link_stats(NodeId node, std::uint16_t port) const;                 // of the outgoing direction
   std::uint64_t packet_hops() const;
-  std::uint64_t in_flight() const;   // injected and not yet delivered
+  std::uint64_t in_flight() const;  // injected and not yet delivered
 
  private:
   struct State;

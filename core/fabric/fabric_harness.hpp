@@ -35,7 +35,8 @@ struct Delivery {
 class Bench {
  public:
   Bench(const TopologySpec& spec, const FabricConfig& config)
-      : topology(make_topology(spec)), intra_ports_(static_cast<std::uint32_t>(config.router.intra_ports)),
+      : topology(make_topology(spec)),
+        intra_ports_(static_cast<std::uint32_t>(config.router.intra_ports)),
         fabric(queue, *topology, config, FabricSink{this, delivered, ready}) {
     waiting.resize(std::size_t{topology->node_count()} * intra_ports_);
   }

@@ -48,8 +48,10 @@ void send_random(Bench& bench, std::uint64_t seed, int packets_a_node, std::uint
   std::uint64_t id = 0;
   for (int i = 0; i < packets_a_node; ++i)
     for (NodeId src = 0; src < nodes; ++src) {
-      const auto dst = static_cast<NodeId>(random() % nodes);
-      bench.send(src, dst, static_cast<std::uint16_t>(random() % (most_bytes + 1u)), id++, random() % 2, random() % 8 == 0);
+      const std::uint64_t bits = random();
+      const auto dst = static_cast<NodeId>(bits % nodes);
+      const auto bytes = static_cast<std::uint16_t>((bits >> 20) % (most_bytes + 1u));
+      bench.send(src, dst, bytes, id++, bits >> 40 & 1, (bits >> 41) % 8 == 0);
     }
 }
 
@@ -84,7 +86,8 @@ TEST_CASE("peak rate of a link is payload over payload and framing, less the pau
     std::int64_t payload, pause_every;
     double efficiency;
   };
-  for (const Known& k : {Known{256, 0, 32.0 / 38}, Known{256, 32, 32.0 / 38 * 32 / 33}, Known{512, 0, 64.0 / 70}, Known{512, 32, 64.0 / 70 * 32 / 33}}) {
+  for (const Known& k :
+       {Known{256, 0, 32.0 / 38}, Known{256, 32, 32.0 / 38 * 32 / 33}, Known{512, 0, 64.0 / 70}, Known{512, 32, 64.0 / 70 * 32 / 33}}) {
     Bench bench({"mesh", {2}}, one_class(k.payload, k.pause_every));
     for (int i = 0; i < 4000; ++i) bench.send(0, 1, static_cast<std::uint16_t>(k.payload));
     bench.run();
@@ -212,8 +215,8 @@ TEST_CASE("priority 1 overtakes in arbitration") {
 }
 
 TEST_CASE("random traffic at full load is delivered once, whatever the FIFOs hold") {
-  for (const TopologySpec& spec : {TopologySpec{"torus", {5, 5}}, TopologySpec{"torus", {4, 4, 4}}, TopologySpec{"torus", {9}}, TopologySpec{"torus", {2, 2, 2}},
-                                   TopologySpec{"qfdb-torus", {5, 4, 1}}, TopologySpec{"mesh", {6, 3}}})
+  for (const TopologySpec& spec : {TopologySpec{"torus", {5, 5}}, TopologySpec{"torus", {4, 4, 4}}, TopologySpec{"torus", {9}},
+                                   TopologySpec{"torus", {2, 2, 2}}, TopologySpec{"qfdb-torus", {5, 4, 1}}, TopologySpec{"mesh", {6, 3}}})
     for (const FabricConfig& config : {tiny(), published_fabric()}) {
       Bench bench(spec, config);
       send_random(bench, 7, 120, 256);
@@ -224,15 +227,18 @@ TEST_CASE("random traffic at full load is delivered once, whatever the FIFOs hol
       std::uint64_t hops = 0;
       bool right = true;
       for (const Delivery& d : bench.deliveries) {
-        right = right && !seen[d.packet.user] && d.tail - d.injected >= bench.fabric.zero_load_latency(d.packet.src, d.packet.dst, d.packet.payload_bytes);
+        right = right && !seen[d.packet.user] &&
+                d.tail - d.injected >= bench.fabric.zero_load_latency(d.packet.src, d.packet.dst, d.packet.payload_bytes);
         seen[d.packet.user] = 1;
       }
       CHECK(right);
       std::uint64_t on_links = 0;
       for (NodeId node = 0; node < bench.topology->node_count(); ++node)
-        for (std::uint16_t port = 0; port < bench.topology->port_count(node); ++port) on_links += bench.fabric.link_stats(node, port).packets;
+        for (std::uint16_t port = 0; port < bench.topology->port_count(node); ++port)
+          on_links += bench.fabric.link_stats(node, port).packets;
       for (const Delivery& d : bench.deliveries)
-        for (NodeId at = d.packet.src; at != d.packet.dst; ++hops) at = bench.topology->neighbour(at, bench.topology->next_hop(at, d.packet.dst).port).node;
+        for (NodeId at = d.packet.src; at != d.packet.dst; ++hops)
+          at = bench.topology->neighbour(at, bench.topology->next_hop(at, d.packet.dst).port).node;
       CHECK(bench.fabric.packet_hops() == hops);
       CHECK(on_links == hops);
     }
@@ -283,6 +289,7 @@ TEST_CASE("figures that cannot be built are refused with advice") {
   CHECK(complaint([](FabricConfig& c) { c.router.inter_fifo_words = 32; }).empty());
   CHECK(complaint([](FabricConfig& c) { c.router.cycle = Time(); }).find("cycle") != std::string::npos);
   CHECK(complaint([](FabricConfig& c) { c.links[1].word_time = Time(); }).find("word time") != std::string::npos);
-  CHECK(complaint([](FabricConfig& c) { c.router.virtual_channels = 8, c.router.header_fifo_words = 7; }).find("header_fifo_words") != std::string::npos);
+  CHECK(complaint([](FabricConfig& c) { c.router.virtual_channels = 8, c.router.header_fifo_words = 7; }).find("header_fifo_words") !=
+        std::string::npos);
   CHECK(complaint([](FabricConfig& c) { c.router.virtual_channels = 8; }).find("more than 64 inputs") != std::string::npos);
 }

@@ -16,7 +16,8 @@ namespace {
 struct Uniform {
   Uniform(const TopologySpec& spec, const FabricConfig& config, double load)
       : topology(make_topology(spec)), fabric(queue, *topology, config, FabricSink{}), gap(38 * 6400 / load) {
-    handler = queue.add_handler([](void* self, Time now, std::uint32_t a, std::uint64_t) { static_cast<Uniform*>(self)->arrive(now, a); }, this);
+    handler =
+        queue.add_handler([](void* self, Time now, std::uint32_t a, std::uint64_t) { static_cast<Uniform*>(self)->arrive(now, a); }, this);
     for (NodeId node = 0; node < topology->node_count(); ++node) queue.schedule(next(Time()), handler, node);
   }
 
@@ -54,9 +55,9 @@ TEST_CASE("packet-hops a second of processor time" * doctest::skip()) {
     const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
     const auto done = static_cast<double>(traffic.fabric.packet_hops() - hops);
     const double rate = done / seconds;
-    std::printf("8x8x8 torus, %3.0f %% load: %.2f M packet-hops/s, %.2f events a hop, %llu in flight, %llu refused\n", load * 100, rate * 1e-6,
-                static_cast<double>(traffic.queue.processed() - events) / done, static_cast<unsigned long long>(traffic.fabric.in_flight()),
-                static_cast<unsigned long long>(traffic.refused));
+    std::printf("8x8x8 torus, %3.0f %% load: %.2f M packet-hops/s, %.2f events a hop, %llu in flight, %llu refused\n", load * 100,
+                rate * 1e-6, static_cast<double>(traffic.queue.processed() - events) / done,
+                static_cast<unsigned long long>(traffic.fabric.in_flight()), static_cast<unsigned long long>(traffic.refused));
     CHECK(rate > 0.5e6);
   }
 }

@@ -37,7 +37,8 @@ RouterPace::RouterPace(const RouterConfig& c) {
   const std::int64_t channels = in_range(c.virtual_channels, 1, 8, "virtual_channels");
   in_range(c.intra_ports, 1, 16, "intra_ports");
   in_range(c.intra_fifo_words, most_payload_words, 1 << 24, "intra_fifo_words (which must hold the largest payload)");
-  in_range(c.inter_fifo_words, most_payload_words * channels, 1 << 24, "inter_fifo_words (which must hold the largest payload in each virtual channel)");
+  in_range(c.inter_fifo_words, most_payload_words * channels, 1 << 24,
+           "inter_fifo_words (which must hold the largest payload in each virtual channel)");
   in_range(c.header_fifo_words, header * channels, 1 << 24, "header_fifo_words (which must hold a header in each virtual channel)");
 }
 

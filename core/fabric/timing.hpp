@@ -18,8 +18,8 @@ struct RouterPace {
   std::uint32_t packet_words(std::uint32_t payload) const { return payload + overhead_words; }
 
   Time cycle;
-  Time latency;                 // header in to header out
-  Time head;                    // the header's words at a word a cycle
+  Time latency;  // header in to header out
+  Time head;     // the header's words at a word a cycle
   Time input_gap;
   Time output_gap;
   std::uint32_t word_shift;      // log2 of a word in bytes
@@ -43,8 +43,8 @@ struct LinkPace {
   Time word_time;
   Time latency;
   std::uint32_t pause_every;
-  std::uint32_t head_words;  // framing and header: after these the far router knows where the packet goes
-  Time last_word;            // the packet's last router word on the link
+  std::uint32_t head_words;                 // framing and header: after these the far router knows where the packet goes
+  Time last_word;                           // the packet's last router word on the link
   std::vector<std::uint32_t> packet_words;  // framing and packet, by payload words
 };
 

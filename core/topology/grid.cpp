@@ -15,8 +15,7 @@ Grid::Grid(std::vector<std::uint32_t> shape, bool wraps, std::uint32_t most) : s
       throw std::invalid_argument("a side of the topology's shape is " + std::to_string(side) + ": give a whole number from 1 to 65535");
     stride_.push_back(static_cast<std::uint32_t>(size));
     size *= side;
-    if (size > most)
-      throw std::invalid_argument("the topology's shape has more than " + std::to_string(most) + " points: make it smaller");
+    if (size > most) throw std::invalid_argument("the topology's shape has more than " + std::to_string(most) + " points: make it smaller");
   }
   size_ = static_cast<std::uint32_t>(size);
   coordinates_.reserve(std::size_t{size_} * shape_.size());

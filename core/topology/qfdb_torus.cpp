@@ -9,8 +9,9 @@ namespace {
 
 const std::vector<std::uint32_t>& three_sides(const std::vector<std::uint32_t>& shape) {
   if (shape.size() != 3)
-    throw std::invalid_argument("qfdb-torus needs three sides, the number of QFDBs in x, y and z, e.g. [4, 4, 2]; use 1 for a dimension "
-                                "that has no links");
+    throw std::invalid_argument(
+        "qfdb-torus needs three sides, the number of QFDBs in x, y and z, e.g. [4, 4, 2]; use 1 for a dimension "
+        "that has no links");
   return shape;
 }
 

@@ -39,7 +39,9 @@ class QfdbTorus final : public Topology {
 
   // Ports 0..2 of an MPSoC lead to the three others of its QFDB in ascending order.
   static std::uint32_t beyond_mesh_port(std::uint32_t f, std::uint32_t port) { return port < f ? port : port + 1; }
-  static std::uint16_t mesh_port_to(std::uint32_t f, std::uint32_t other) { return static_cast<std::uint16_t>(other < f ? other : other - 1); }
+  static std::uint16_t mesh_port_to(std::uint32_t f, std::uint32_t other) {
+    return static_cast<std::uint16_t>(other < f ? other : other - 1);
+  }
 
   Grid qfdbs_;
   DimensionOrder routing_;

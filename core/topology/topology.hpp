@@ -34,13 +34,14 @@ class Topology {
   virtual std::uint32_t node_count() const = 0;
   virtual std::uint16_t port_count(NodeId node) const = 0;
   virtual PortRef neighbour(NodeId node, std::uint16_t port) const = 0;
-  virtual Hop next_hop(NodeId at, NodeId dst) const = 0;  // at != dst; pure function of its arguments
-  virtual std::uint8_t virtual_channels() const { return 2; }  // next_hop() answers channels below this
+  virtual Hop next_hop(NodeId at, NodeId dst) const = 0;                       // at != dst; pure function of its arguments
+  virtual std::uint8_t virtual_channels() const { return 2; }                  // next_hop() answers channels below this
   virtual std::uint8_t link_class(NodeId node, std::uint16_t port) const = 0;  // index into FabricConfig::links
-  virtual std::string node_name(NodeId node) const = 0;   // as a person would say it, e.g. "qfdb(1,0,2).F3"
-  virtual std::string port_name(NodeId node, std::uint16_t port) const = 0;  // e.g. "X+", "F2"
-  virtual void position(NodeId node, float xyz[3]) const = 0;  // where to draw it; neighbours near each other
-  virtual bool upper_half(NodeId node) const = 0;  // beyond a cut across the middle of the longest dimension; the lower half is never larger
+  virtual std::string node_name(NodeId node) const = 0;                        // as a person would say it, e.g. "qfdb(1,0,2).F3"
+  virtual std::string port_name(NodeId node, std::uint16_t port) const = 0;    // e.g. "X+", "F2"
+  virtual void position(NodeId node, float xyz[3]) const = 0;                  // where to draw it; neighbours near each other
+  virtual bool upper_half(
+      NodeId node) const = 0;  // beyond a cut across the middle of the longest dimension; the lower half is never larger
 };
 
 // What a machine description says of its shape.

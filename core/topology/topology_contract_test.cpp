@@ -16,9 +16,18 @@ using namespace exanet;
 namespace {
 
 std::vector<TopologySpec> all_small() {
-  std::vector<TopologySpec> specs = {{"mesh", {1}},       {"mesh", {2, 2}},       {"mesh", {5, 1, 3}},        {"mesh", {4, 3, 2}, {0, 2, 1}},
-                                     {"torus", {7}},      {"torus", {8}},         {"torus", {2, 2, 2, 2}},    {"torus", {3, 4, 2, 2, 2}},
-                                     {"torus", {16, 12}}, {"torus", {4, 6, 5}, {1, 0, 2}}, {"qfdb-torus", {4, 4, 2}}, {"qfdb-torus", {5, 5, 1}, {0, 1, 2}}};
+  std::vector<TopologySpec> specs = {{"mesh", {1}},
+                                     {"mesh", {2, 2}},
+                                     {"mesh", {5, 1, 3}},
+                                     {"mesh", {4, 3, 2}, {0, 2, 1}},
+                                     {"torus", {7}},
+                                     {"torus", {8}},
+                                     {"torus", {2, 2, 2, 2}},
+                                     {"torus", {3, 4, 2, 2, 2}},
+                                     {"torus", {16, 12}},
+                                     {"torus", {4, 6, 5}, {1, 0, 2}},
+                                     {"qfdb-torus", {4, 4, 2}},
+                                     {"qfdb-torus", {5, 5, 1}, {0, 1, 2}}};
   for (std::uint32_t x = 1; x <= 5; ++x)
     for (std::uint32_t y = 1; y <= 5; ++y)
       for (std::uint32_t z = 1; z <= 5; ++z) {
@@ -107,7 +116,8 @@ TEST_CASE("routing closes no cycle of channel dependencies") {
 }
 
 TEST_CASE("without the upper channel a ring closes a cycle, and a mesh does not") {
-  for (const TopologySpec& spec : {TopologySpec{"torus", {5}}, TopologySpec{"torus", {3, 6}}, TopologySpec{"qfdb-torus", {5, 1, 1}}, TopologySpec{"mesh", {6, 5}}}) {
+  for (const TopologySpec& spec :
+       {TopologySpec{"torus", {5}}, TopologySpec{"torus", {3, 6}}, TopologySpec{"qfdb-torus", {5, 1, 1}}, TopologySpec{"mesh", {6, 5}}}) {
     CAPTURE(describe(spec));
     const auto topology = make_topology(spec);
     const auto lower_only = [&](NodeId at, NodeId dst) { return Hop{topology->next_hop(at, dst).port, 0}; };
@@ -182,7 +192,7 @@ TEST_CASE("packets go Z, then Y, then X, and the short way round") {
   const auto at = [](std::uint32_t x, std::uint32_t y, std::uint32_t z) { return x + 5 * (y + 5 * z); };
   CHECK(torus->port_name(0, torus->next_hop(0, at(1, 1, 1)).port) == "Z+");
   CHECK(torus->port_name(0, torus->next_hop(0, at(1, 4, 0)).port) == "Y-");
-  CHECK(torus->next_hop(0, at(1, 4, 0)).vc == 1);              // the offset is positive although the way leads through the wrap-around
+  CHECK(torus->next_hop(0, at(1, 4, 0)).vc == 1);  // the offset is positive although the way leads through the wrap-around
   CHECK(torus->next_hop(at(0, 4, 0), at(0, 0, 0)).vc == 0);
   const auto x_first = make_topology({"torus", {5, 5, 5}, {0, 1, 2}});
   CHECK(x_first->port_name(0, x_first->next_hop(0, at(1, 1, 1)).port) == "X+");

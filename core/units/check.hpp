@@ -8,19 +8,19 @@
 
 namespace exanet {
 
-[[noreturn, gnu::cold, gnu::noinline]] inline void check_failed(const char* file, int line, const char* what, long long time_ps, long long a,
-                                                                long long b) {
+[[noreturn, gnu::cold, gnu::noinline]] inline void check_failed(const char* file, int line, const char* what, long long time_ps,
+                                                                long long a, long long b) {
   std::fprintf(stderr, "%s:%d: impossible state: %s (simulated time %lld ps, values %lld and %lld)\n", file, line, what, time_ps, a, b);
   std::abort();
 }
 
 }  // namespace exanet
 
-#define EXANET_CHECK(condition, what, time_ps, a, b)                                                                          \
-  do {                                                                                                                         \
-    if (!(condition)) [[unlikely]]                                                                                             \
-      ::exanet::check_failed(__FILE__, __LINE__, what, static_cast<long long>(time_ps), static_cast<long long>(a),             \
-                             static_cast<long long>(b));                                                                       \
+#define EXANET_CHECK(condition, what, time_ps, a, b)                                                               \
+  do {                                                                                                             \
+    if (!(condition)) [[unlikely]]                                                                                 \
+      ::exanet::check_failed(__FILE__, __LINE__, what, static_cast<long long>(time_ps), static_cast<long long>(a), \
+                             static_cast<long long>(b));                                                           \
   } while (false)
 
 #ifdef NDEBUG
