@@ -27,6 +27,13 @@ function formatPercent(share) {
   return `${(share * 100).toFixed(1)} %`;
 }
 
+// The round values (1, 2 or 5 times a power of ten apart) up to `most`, at most ten.
+function roundSteps(most) {
+  const power = 10 ** Math.floor(Math.log10(most / 10));
+  const step = power * [1, 2, 5, 10].find((factor) => most / (power * factor) <= 10);
+  return Array.from({ length: Math.floor(most / step) + 1 }, (_, i) => Number((i * step).toPrecision(6)));
+}
+
 // The unit of time in which an axis up to `ps` has short labels.
 function timeUnit(ps) {
   const [scale, unit] = [[1e12, "s"], [1e9, "ms"], [1e6, "µs"], [1e3, "ns"]].find(([s]) => ps >= s) || [1, "ps"];

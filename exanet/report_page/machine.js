@@ -34,6 +34,12 @@ function machineSection(data) {
     bytes: { label: "Bytes carried", column: LINK.bytes, show: formatBytes },
     waited: { label: "Waiting for the link", column: LINK.waited, show: formatTime },
   };
+  // A small run on a large machine would be a corner of the picture: then its part of the machine is shown first.
+  const touched = new Set(data.nodes.flatMap((node, i) => (node[4] ? [i] : [])));
+  data.links.filter((link) => link[LINK.packets] > 0).forEach((link) => [LINK.node, LINK.to].forEach((end) => touched.add(link[end])));
+  const partial = touched.size > 0 && touched.size < data.nodes.length;
+  let usedOnly = partial && touched.size * 4 <= data.nodes.length;
+  const shown = (i) => !usedOnly || touched.has(i);
   let measure = "use";
   let view = start();
 
@@ -54,7 +60,8 @@ function machineSection(data) {
       const from = data.nodes[link[LINK.node]].slice(1, 4);
       return project(from.map((v, k) => v + vectors[i].vector[k]));
     });
-    const all = [...at, ...ends];
+    const drawn = data.links.map((link, i) => i).filter((i) => shown(data.links[i][LINK.node]) && shown(data.links[i][LINK.to]));
+    const all = [...at.filter((_, i) => shown(i)), ...drawn.map((i) => ends[i])];
     const box = [0, 1].map((k) => [Math.min(...all.map((p) => p[k])), Math.max(...all.map((p) => p[k]))]);
     // One unit is as long across as up: both axes get a range in the shape of the place.
     const unit = Math.max((box[0][1] - box[0][0]) / (width - 80), (box[1][1] - box[1][0]) / (height - 110), 1e-9);
@@ -69,7 +76,8 @@ function machineSection(data) {
       const i = Math.min(Math.floor(part * 3), 2);
       return `rgb(${tints[i].map((v, k) => Math.round(v + (tints[i + 1][k] - v) * (part * 3 - i))).join()})`;
     };
-    const lines = data.links.map((link, i) => {
+    const lines = drawn.map((i) => {
+      const link = data.links[i];
       const part = most ? link[column] / most : 0;
       return {
         coords: [at[link[LINK.node]], ends[i]], link: i, part,
@@ -77,7 +85,7 @@ function machineSection(data) {
       };
     });
     lines.sort((a, b) => a.part - b.part);
-    const size = Math.max(5, Math.min(11, 400 / Math.sqrt(data.nodes.length) / 4));
+    const size = Math.max(5, Math.min(11, 100 / Math.sqrt(usedOnly ? touched.size : data.nodes.length)));
     return {
       grid: { left: 0, right: 0, top: 0, bottom: 0 },
       xAxis: range(0, width), yAxis: range(1, height, 16),
@@ -86,8 +94,9 @@ function machineSection(data) {
       series: [
         { type: "lines", coordinateSystem: "cartesian2d", data: lines, emphasis: { lineStyle: { width: 6 } }, z: 2 },
         {
-          type: "scatter", symbolSize: size, z: 3,
-          data: data.nodes.map((node, i) => ({ value: at[i], node, itemStyle: { color: node[4] ? colour("text") : colour("card"), borderColor: colour("soft"), borderWidth: 1 } })),
+          type: "scatter", symbolSize: size, z: 3, // with few nodes there is room for their names
+          label: { show: (usedOnly ? touched.size : data.nodes.length) <= 8, position: "bottom", formatter: ({ data: item }) => item.node[0], color: colour("soft"), fontSize: 11 },
+          data: data.nodes.map((node, i) => [node, i]).filter(([, i]) => shown(i)).map(([node, i]) => ({ value: at[i], node, itemStyle: { color: node[4] ? colour("text") : colour("card"), borderColor: colour("soft"), borderWidth: 1 } })),
         },
         { type: "scatter", data: [] }, // carries the colour scale
       ],
@@ -113,8 +122,14 @@ function machineSection(data) {
     view = start();
     draw(place);
   });
-  return section("How much each link was used", "Every directed link where it is in the machine; the two directions bow apart, wrap-around links are stubs. Filled nodes ran ranks. Drag to turn.",
-    bar(choices, [reset]), place);
+  const part = element("button", { type: "button", "aria-pressed": String(usedOnly) }, `Only the ${touched.size} of ${data.nodes.length} nodes in use`);
+  part.addEventListener("click", () => {
+    usedOnly = !usedOnly;
+    part.setAttribute("aria-pressed", String(usedOnly));
+    draw(place);
+  });
+  return section("How much each link was used", "Every directed link where it is; the two directions bow apart, wrap-around links are stubs. Filled nodes ran ranks. Drag to turn.",
+    bar(choices, partial ? [part, reset] : [reset]), place);
 }
 
 function linksSection(data) {

@@ -36,6 +36,8 @@ function timelineSection(data) {
   const { scale, unit } = timeUnit(t.end_ps[t.end_ps.length - 1] || 1);
   const decimals = Math.max(0, Math.min(6, 1 + Math.ceil(-Math.log10(((t.end_ps[0] ?? 1) - (t.start_ps[0] ?? 0)) / scale))));
   const busy = t.library ? "Computing" : "Computing or in the library";
+  // Bins begin at times that are not round; the first bin that begins at or after a round time carries it as its label.
+  const round = new Map(roundSteps(t.end_ps[t.end_ps.length - 1] / scale).map((value) => [t.start_ps.findIndex((ps) => ps >= value * scale * (1 - 1e-9)), value]));
   let measure = "wait";
 
   const hover = (r, b) => tip(`${rankLabel(data, r)}, ${(t.start_ps[b] / scale).toFixed(decimals)}–${(t.end_ps[b] / scale).toFixed(decimals)} ${unit}`, [
@@ -52,14 +54,18 @@ function timelineSection(data) {
     const cells = values.flatMap((row, r) => row.map((value, b) => [b, r, value]));
     const labels = totals.map((_, r) => rankLabel(data, r).replace(/ranks? /, ""));
     const share = (name, k, tint) => ({
-      type: "bar", name, stack: "time", xAxisIndex: 1, yAxisIndex: 1, barCategoryGap: rows > 40 ? 0 : "20%", itemStyle: { color: colour(tint), borderColor: colour(tint), borderWidth: rows > 40 ? 0.5 : 0 },
+      type: "bar", name, stack: "time", xAxisIndex: 1, yAxisIndex: 1, // Bars of a few pixels touch, or the gaps between them would show as stripes.
+      barWidth: rows > 40 ? "115%" : "80%", itemStyle: { color: colour(tint) },
       data: totals.map((row) => (100 * row[k]) / (row[3] || 1)),
     });
     const ranks = (gridIndex, show) => axis({ type: "category", inverse: true, data: labels, gridIndex, name: show ? "rank" : "", nameGap: 44, axisLabel: { show, color: colour("soft"), ...sparse(rows) }, axisTick: { show: false } });
     return {
       grid: [{ left: 60, right: 262, top: 40, bottom: 44 }, { right: 14, width: 220, top: 40, bottom: 44 }],
       xAxis: [
-        axis({ type: "category", data: t.start_ps.map((ps) => (ps / scale).toPrecision(3)), name: `virtual time (${unit})`, nameGap: 28, gridIndex: 0 }),
+        axis({
+          type: "category", data: t.start_ps, name: `virtual time (${unit})`, nameGap: 28, gridIndex: 0, axisTick: { show: false },
+          axisLabel: { color: colour("soft"), interval: (bin) => round.has(bin), formatter: (_, bin) => String(round.get(bin)) },
+        }),
         axis({ type: "value", max: 100, name: "share of the run (%)", nameGap: 28, gridIndex: 1 }),
       ],
       yAxis: [ranks(0, true), ranks(1, false)],
