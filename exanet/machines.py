@@ -157,9 +157,7 @@ def _list(as_json: bool) -> None:
         )
     console = _console()
     console.print(table)
-    console.print(
-        "\n[dim]Diameter and mean distance in hops. exanet machines NAME describes one; a machine file of your own works wherever a name does.[/dim]"
-    )
+    console.print("\nDiameter and mean distance are in hops. `exanet machines NAME` describes one machine.", style="dim")
 
 
 def _describe(described: Machine, as_json: bool) -> None:

@@ -3,7 +3,7 @@
 
 A machine file says `6.4 ns`, `10 Gb/s`, `4 KiB`, `156.25 MHz`; the simulator counts whole picoseconds, bits and bytes. Between the two
 lie only rational numbers: a value is read as a decimal fraction and multiplied by its unit's exact factor, and what does not come out
-whole is refused. Floating point never appears, so 156.25 MHz is 6400 ps and not 6399.999 (docs/adr/0101-exact-units.md).
+whole is refused. Floating point never appears, so 156.25 MHz is 6400 ps and not 6399.999 (docs/adr/0003-exact-units.md).
 
 `b` is bit, `B` is byte, `k` is 1000, `Ki` is 1024.
 """

@@ -70,7 +70,7 @@ def _run(
         machine = str(changed)
     (folder / "map").write_text("".join(f"{node}\n" for node in nodes))
     answer, results = folder / "answer.json", folder / "results"
-    command = [sys.executable, "-m", "exanet", "run", "--quiet", "--no-report", "-m", machine, "-n", str(len(nodes))]
+    command = [sys.executable, "-P", "-m", "exanet", "run", "--quiet", "--no-report", "-m", machine, "-n", str(len(nodes))]
     command += ["--map", str(folder / "map"), "--compute", "off", "--mpi", mpi, "-o", str(results), "--"]
     command += [sys.executable, str(_PROGRAMS / f"{program}.py"), str(answer), *map(str, arguments)]
     try:

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Do we get the published figures? Runs `exanet validate` as a user does."""
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+LATENCIES = ("P03", "P04", "P05")
+BARE = ("E01", "E02", "E03", "E04", "D10")
+
+
+def validate(*rows: str) -> tuple[int, dict[str, dict[str, Any]]]:
+    command = [sys.executable, "-P", "-m", "exanet", "validate", "--json", "--only", ",".join(rows)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=280, check=False)
+    assert done.stdout, done.stderr
+    return done.returncode, {row["id"]: row for row in json.loads(done.stdout)}
+
+
+def test_calibrated_latencies_are_exact_and_the_links_are_used_as_published() -> None:
+    status, rows = validate(*LATENCIES, "P06")
+    assert status == 0, rows
+    for row in LATENCIES:
+        assert rows[row]["ours"] == pytest.approx(rows[row]["published"], abs=1e-9), "docs/calibration.md states the arithmetic"
+    assert rows["P04"]["data"]["sum_of_constants_us"] == pytest.approx(rows["P04"]["ours"], abs=1e-9)
+    # No stream of packets passes the ceiling that their framing leaves, and large messages come within a tenth of a point of it.
+    ceiling = rows["P06"]["data"]["ceiling_percent"]
+    shares = list(rows["P06"]["data"]["percent"].values())
+    assert shares == sorted(shares)
+    assert ceiling - 0.1 < shares[-1] <= ceiling
+
+
+def test_bare_packets_follow_the_constants_of_the_machine() -> None:
+    status, rows = validate(*BARE)
+    assert status == 0, rows
+    assert rows["E04"]["ours"] == pytest.approx(312.5, abs=1e-6), "the hop that P03 and P05 fix"
+    assert rows["E03"]["ours"] - rows["E01"]["ours"] == pytest.approx(0.3125, abs=1e-9)
+    parts = rows["D10"]["data"]["parts_ns_per_byte"]
+    assert rows["D10"]["ours"] == pytest.approx(sum(parts.values()), rel=0.02)
+    by_size = list(rows["E01"]["data"]["one_way_ns"].values())
+    assert by_size == sorted(by_size)
+
+
+@pytest.mark.slow
+def test_broadcast_grows_with_the_logarithm_of_the_ranks() -> None:
+    status, rows = validate("P09")
+    assert status == 0, rows
+    assert list(rows["P09"]["data"]["latency_us"]) == ["4", "8", "16", "32", "64", "128"]
+
+
+def test_an_unknown_row_is_bad_input() -> None:
+    done = subprocess.run([sys.executable, "-P", "-m", "exanet", "validate", "--only", "P3"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "did you mean 'P03'?" in done.stderr
+    assert "Traceback" not in done.stderr
