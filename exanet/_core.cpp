@@ -207,6 +207,9 @@ class Simulator {
     d["messages"] = c.statistics().total.messages;
     d["bytes"] = c.statistics().total.bytes;
     d["wall_s"] = wall_s_;
+    d["rounds"] = c.rounds().rounds;
+    d["wakes"] = c.rounds().wakes;
+    d["empty_wakes"] = c.rounds().empty_wakes;
     d["complete"] = c.reason().empty();
     d["reason"] = c.reason();
     return d;

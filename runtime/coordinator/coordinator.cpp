@@ -55,6 +55,8 @@ Coordinator::Coordinator(const MachineConfig& machine, std::vector<NodeId> place
 Coordinator::~Coordinator() = default;
 
 void Coordinator::run() {
+  const sched_param none{};
+  ::sched_setscheduler(0, SCHED_BATCH, &none);  // this thread: the rank that wakes it is about to sleep anyway
   run_free(EXN_AT_START);
   if (!stopping() && exited_ < ranks()) {
     start_virtual();
@@ -66,6 +68,8 @@ void Coordinator::run() {
   }
   __atomic_store_n(&region_->stop, 1, __ATOMIC_RELEASE);
   for (RankId r = 0; r < ranks(); ++r) {
+    // A run cut short: the ranks' own last words count. A rank that still runs writes its clock when it next sleeps, which is never.
+    ranks_[r].clock = max(ranks_[r].clock, Time::ps(static_cast<std::int64_t>(region_.rank(r).clock_ps)));
     __atomic_store_n(&region_.rank(r).wake, 1, __ATOMIC_RELEASE);
     futex_wake(&region_.rank(r).wake);
   }
@@ -237,12 +241,15 @@ void Coordinator::release() {
     exn_rank& slot = region_.rank(r);
     const std::size_t before = rank.completions.size();
     const std::size_t left = push_until(r, max(seen, rank.clock));
+    rounds_.empty_wakes += rank.completions.size() == before;
     rank.empty_wakes = rank.completions.size() == before ? rank.empty_wakes + 1 : 0;
     slot.clock_ps = static_cast<std::uint64_t>(rank.clock.ps());
     slot.horizon_ps = left == 0 && !engine_.has_pending(r) ? static_cast<std::uint64_t>(max(seen, Time()).ps()) : 0;
     __atomic_store_n(&slot.state, EXN_RUNNING, __ATOMIC_RELEASE);
     order[n++] = r;
   }
+  ++rounds_.rounds;
+  rounds_.wakes += n;
   const std::uint32_t first = std::min(n, processors_);
   __atomic_store_n(&region_->running, n, __ATOMIC_SEQ_CST);
   region_->due_count = n;

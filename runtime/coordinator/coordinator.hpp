@@ -57,6 +57,8 @@ class Coordinator final : private Host {
   Time rank_clock(RankId rank) const { return ranks_[rank].clock; }
   std::uint64_t events() const { return events_.processed(); }
   std::uint64_t packets() const { return engine_.interfaces().packets(); }
+  struct Rounds { std::uint64_t rounds = 0, wakes = 0, empty_wakes = 0; };
+  const Rounds& rounds() const { return rounds_; }
   std::uint32_t ranks() const { return static_cast<std::uint32_t>(ranks_.size()); }
 
  private:
@@ -117,6 +119,7 @@ class Coordinator final : private Host {
   std::uint32_t on_wake_;
   std::uint32_t at_finish_ = 0;
   std::uint32_t processors_;
+  Rounds rounds_;
   std::vector<std::atomic<int>> exit_status_;  // kAlive, or what rank_exited() was told
   std::atomic<bool> stop_{false};
   std::atomic<std::int64_t> now_ps_{0};
