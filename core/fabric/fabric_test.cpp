@@ -166,16 +166,21 @@ TEST_CASE("one intra-tile port feeds two links at once") {
 }
 
 TEST_CASE("with room for one packet, one packet passes for each return of the credit") {
-  FabricConfig config = tiny();
-  config.links.resize(1);
-  Bench bench({"mesh", {2}}, config);
-  for (int i = 0; i < 500; ++i) bench.send(0, 1, 256);
-  bench.run();
-  // Router, 38 link words, link, the last word leaving the far buffer, link.
-  const std::int64_t round = (4 + 38 + 1) * kCycle + 2 * 286900;
-  for (std::size_t i = 1; i < bench.deliveries.size(); ++i) CHECK((bench.deliveries[i].tail - bench.deliveries[i - 1].tail).ps() == round);
-  CHECK(bench.refusals == bench.readies);
-  CHECK(bench.refusals == 499);
+  FabricConfig few_words = tiny(), few_headers = tiny();
+  few_words.router.header_fifo_words = 128;
+  few_headers.router.inter_fifo_words = 1024;
+  for (FabricConfig config : {few_words, few_headers}) {
+    config.links.resize(1);
+    Bench bench({"mesh", {2}}, config);
+    for (int i = 0; i < 500; ++i) bench.send(0, 1, 256);
+    bench.run();
+    // Router, 38 link words, link, the last word leaving the far buffer, link.
+    const std::int64_t round = (4 + 38 + 1) * kCycle + 2 * 286900;
+    for (std::size_t i = 1; i < bench.deliveries.size(); ++i)
+      CHECK((bench.deliveries[i].tail - bench.deliveries[i - 1].tail).ps() == round);
+    CHECK(bench.refusals == bench.readies);
+    CHECK(bench.refusals == 499);
+  }
 }
 
 TEST_CASE("ready comes once for each refusal, when there is room and not before") {
