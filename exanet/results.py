@@ -123,7 +123,14 @@ def to_tables(results: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
 
 
 def _frame(columns: Mapping[str, Any]) -> pl.DataFrame:
-    return pl.DataFrame({name: np.asarray(values) if len(values) else pl.Series([], dtype=pl.Int64) for name, values in columns.items()})
+    """Counts become signed, so that a reader may subtract them; a tag uses all of its 64 bits."""
+    return pl.DataFrame({name: pl.Series(np.asarray(values), dtype=_type(name, values)) for name, values in columns.items()})
+
+
+def _type(name: str, values: Any) -> type[pl.DataType]:
+    if np.asarray(values).dtype.kind == "f" and len(values):
+        return pl.Float64
+    return pl.UInt64 if name == "tag" else pl.Int64
 
 
 def _pick(names: pl.Series, index: pl.Series) -> list[str]:

@@ -69,6 +69,21 @@ def test_load_gives_back_what_was_written(tmp_path: Path) -> None:
     assert run.summary["hottest_links"][0]["busy_ps"] == max(given["links"]["busy_ps"])
 
 
+def test_types_do_not_depend_on_the_simulator_s(tmp_path: Path) -> None:
+    given = synthetic_run()
+    for table in ("ranks", "links", "pairs", "messages", "message_sizes"):
+        given[table] = {name: np.asarray(values).astype(np.uint64) for name, values in given[table].items()}
+    given["messages"]["tag"][0] = 2**64 - 1
+    frames = results.to_tables(given)
+    assert frames["messages"].schema["tag"] == pl.UInt64
+    assert int(frames["messages"]["tag"].max()) == 2**64 - 1  # type: ignore[arg-type]
+    assert (frames["ranks"]["wait_ps"] - frames["ranks"]["virtual_ps"]).max() < 0  # type: ignore[operator]
+    empty = results.to_tables(nothing_measured())
+    assert {name: frame.schema for name, frame in frames.items() if name != "timeline"} == {
+        name: frame.schema for name, frame in empty.items() if name != "timeline"
+    }
+
+
 def test_percentiles_of_a_known_histogram() -> None:
     histogram = pl.DataFrame({"kind": "packet", "lower_ns": [0.0, 100.0], "upper_ns": [100.0, 300.0], "count": [50, 50]})
     assert results.latency_figures(histogram, "packet") == {
