@@ -73,7 +73,6 @@ static int exanet_av_insert(struct fid_av *fid, const void *names, size_t count,
   struct exanet_av *av = exanet_av_of(fid);
   int *errors = (flags & FI_SYNC_ERR) ? context : NULL;
   if (flags & ~(FI_MORE | FI_SYNC_ERR)) return -FI_EBADFLAGS;
-  if (av->asynchronous && (!av->eq || errors)) return av->eq ? -FI_EBADFLAGS : -FI_ENOEQ;
   exanet_lock();
   int rc = exanet_av_reserve(av, count);
   size_t good = 0, stride = exanet_name_size(av->domain->addr_format);
@@ -82,14 +81,10 @@ static int exanet_av_insert(struct fid_av *fid, const void *names, size_t count,
     int failed = exanet_av_insert_one(av, (const char *)names + i * stride, &index);
     if (fi_addr) fi_addr[i] = index;
     if (errors) errors[i] = -failed;
-    if (failed && av->asynchronous) exanet_eq_push(av->eq, FI_AV_COMPLETE, &av->fid.fid, context, i, -failed);
     good += !failed;
   }
   exanet_unlock();
-  if (rc) return rc;
-  if (!av->asynchronous) return (int)good;
-  exanet_eq_push(av->eq, FI_AV_COMPLETE, &av->fid.fid, context, good, 0);
-  return 0;
+  return rc ? rc : (int)good;
 }
 
 static int exanet_av_insertsvc(struct fid_av *av, const char *node, const char *service, fi_addr_t *fi_addr, uint64_t flags,
@@ -145,14 +140,6 @@ static const char *exanet_av_straddr(struct fid_av *fid, const void *name, char 
   return buf;
 }
 
-static int exanet_av_bind(struct fid *fid, struct fid *bfid, uint64_t flags) {
-  struct exanet_av *av = EXANET_CONTAINER(fid, struct exanet_av, fid.fid);
-  if (bfid->fclass != FI_CLASS_EQ) return -FI_EINVAL;
-  if (flags) return -FI_EBADFLAGS;
-  av->eq = EXANET_CONTAINER(bfid, struct exanet_eq, fid.fid);
-  return 0;
-}
-
 static int exanet_av_close(struct fid *fid) {
   struct exanet_av *av = EXANET_CONTAINER(fid, struct exanet_av, fid.fid);
   atomic_fetch_sub(&av->domain->users, 1);
@@ -165,7 +152,7 @@ static int exanet_av_close(struct fid *fid) {
 static struct fi_ops exanet_av_fid_ops = {
     .size = sizeof(struct fi_ops),
     .close = exanet_av_close,
-    .bind = exanet_av_bind,
+    .bind = exanet_no_bind,
     .control = exanet_no_control,
     .ops_open = exanet_no_ops_open,
 };
@@ -182,8 +169,9 @@ static struct fi_ops_av exanet_av_ops = {
 
 int exanet_av_open(struct fid_domain *fid, struct fi_av_attr *attr, struct fid_av **out, void *context) {
   struct exanet_domain *domain = EXANET_CONTAINER(fid, struct exanet_domain, fid);
-  if (attr && (attr->name || attr->rx_ctx_bits)) return -FI_ENOSYS;
-  if (attr && (attr->type > FI_AV_TABLE || (attr->flags & ~(FI_EVENT | FI_SYMMETRIC)))) return -FI_EINVAL;
+  /* Insertion is a table entry: there is nothing for an event (FI_EVENT) to report later. */
+  if (attr && (attr->name || attr->rx_ctx_bits || attr->flags)) return -FI_ENOSYS;
+  if (attr && attr->type > FI_AV_TABLE) return -FI_EINVAL;
   struct exanet_av *av = calloc(1, sizeof *av + EXANET_ABI_SLACK);
   if (!av) return -FI_ENOMEM;
   av->fid.fid.fclass = FI_CLASS_AV;
@@ -191,7 +179,6 @@ int exanet_av_open(struct fid_domain *fid, struct fi_av_attr *attr, struct fid_a
   av->fid.fid.ops = &exanet_av_fid_ops;
   av->fid.ops = &exanet_av_ops;
   av->domain = domain;
-  av->asynchronous = attr && (attr->flags & FI_EVENT);
   atomic_fetch_add(&domain->users, 1);
   *out = &av->fid;
   return 0;

@@ -119,8 +119,6 @@ struct exanet_domain {
 struct exanet_av {
   struct fid_av fid;
   struct exanet_domain *domain;
-  struct exanet_eq *eq;
-  bool asynchronous;
   exanet_addr *entries;      /* by fi_addr_t; EXANET_ANY: removed */
   size_t count, capacity;
   uint32_t *buckets;         /* reverse map, open addressing: index + 1, 0 free; rebuilt when entries change shape */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What the provider offers, as one sheet, and the comparison of a caller's hints with it.
  *
- * Where the choice is the caller's (threading, progress, address vector, memory-registration mode, operation flags) his wish is echoed:
- * MPI libraries refuse a provider that answers otherwise. The info tree is allocated with calloc() because the libfabric core frees it;
+ * Where the choice is the caller's (threading, progress, address vector, operation flags) his wish is echoed: MPI libraries refuse a
+ * provider that answers otherwise. The info tree is allocated with calloc() because the libfabric core frees it;
  * prov_name stays NULL because the core fills it in. */
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,6 @@
 #define EXANET_MR_KEY_BYTES 8
 #define EXANET_CQ_DATA_BYTES 8
 #define EXANET_OBJECTS_MAX 32768
-#define EXANET_MR_MODES (FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY)
 
 static size_t exanet_info_inject_size(void) {
   size_t eager = exanet_eager_max(exanet_process.ni);
@@ -93,11 +92,13 @@ static uint64_t exanet_info_caps(const struct fi_info *hints) {
   return caps;
 }
 
-static int exanet_info_mr_mode(const struct fi_domain_attr *hint) {
-  if (!hint) return 0;
-  if (hint->mr_mode & FI_MR_SCALABLE) return FI_MR_SCALABLE;
-  if (hint->mr_mode & FI_MR_BASIC) return FI_MR_BASIC;
-  return hint->mr_mode & EXANET_MR_MODES;
+/* Before 1.5 the mode was a choice of two. Since then it is the set of restrictions that the caller can live with, of which the answer names
+ * those that the provider needs: none. Offsets and the caller's own keys do. */
+static int exanet_info_mr_mode(uint32_t version, const struct fi_domain_attr *hint) {
+  int wanted = hint ? hint->mr_mode : FI_MR_UNSPEC;
+  if (wanted & FI_MR_SCALABLE) return FI_MR_SCALABLE;
+  if (wanted & FI_MR_BASIC) return FI_MR_BASIC;
+  return FI_VERSION_LT(version, FI_VERSION(1, 5)) ? FI_MR_SCALABLE : 0;
 }
 
 static void exanet_info_fill_contexts(struct fi_info *info, const struct fi_info *hints) {
@@ -119,14 +120,14 @@ static void exanet_info_fill_contexts(struct fi_info *info, const struct fi_info
   info->rx_attr->iov_limit = EXANET_IOV_LIMIT;
 }
 
-static void exanet_info_fill_domain(struct fi_domain_attr *domain, const struct fi_domain_attr *hint) {
+static void exanet_info_fill_domain(uint32_t version, struct fi_domain_attr *domain, const struct fi_domain_attr *hint) {
   domain->domain = hint ? hint->domain : NULL;
   domain->threading = hint && hint->threading ? hint->threading : FI_THREAD_DOMAIN;
   domain->control_progress = hint && hint->control_progress ? hint->control_progress : FI_PROGRESS_MANUAL;
   domain->data_progress = hint && hint->data_progress ? hint->data_progress : FI_PROGRESS_MANUAL;
   domain->resource_mgmt = hint && hint->resource_mgmt ? hint->resource_mgmt : FI_RM_ENABLED;
   domain->av_type = hint && hint->av_type ? hint->av_type : FI_AV_TABLE;
-  domain->mr_mode = exanet_info_mr_mode(hint);
+  domain->mr_mode = exanet_info_mr_mode(version, hint);
   domain->mr_key_size = EXANET_MR_KEY_BYTES;
   domain->cq_data_size = EXANET_CQ_DATA_BYTES;
   domain->cq_cnt = domain->ep_cnt = domain->cntr_cnt = domain->tx_ctx_cnt = domain->rx_ctx_cnt = EXANET_OBJECTS_MAX;
@@ -176,16 +177,16 @@ static int exanet_info_set_name(const struct fi_info *info, exanet_addr addr, vo
   return 0;
 }
 
+/* The interface numbers endpoints as they are opened: the source address is that of a process's first one. A wanted source can only choose
+ * the rank, and that is what it is. */
 static int exanet_info_fill_addresses(struct fi_info *info, const char *node, const char *service, uint64_t flags,
                                       const struct fi_info *hints) {
-  exanet_addr addr;
-  int rc;
-  if (node && (flags & FI_SOURCE)) {
-    /* The interface chooses endpoint numbers; only the rank of a wanted source address can be honoured. */
+  exanet_addr source = exanet_address(exanet_rank(exanet_process.ni), 0), addr;
+  int rc = exanet_info_set_name(info, source, &info->src_addr, &info->src_addrlen);
+  if (rc) return rc;
+  if (node) {
     if ((rc = exanet_name_parse(node, service, &addr))) return rc;
-    if (exanet_addr_rank(addr) != exanet_rank(exanet_process.ni)) return -FI_ENODATA;
-  } else if (node) {
-    if ((rc = exanet_name_parse(node, service, &addr))) return rc;
+    if (flags & FI_SOURCE) return exanet_addr_rank(addr) == exanet_addr_rank(source) ? 0 : -FI_ENODATA;
     return exanet_info_set_name(info, addr, &info->dest_addr, &info->dest_addrlen);
   }
   if (hints && hints->dest_addr && hints->dest_addrlen >= exanet_name_size(info->addr_format)) {
@@ -206,7 +207,7 @@ int exanet_getinfo(uint32_t version, const char *node, const char *service, uint
   info->caps = exanet_info_caps(hints);
   info->addr_format = hints && hints->addr_format ? hints->addr_format : EXANET_ADDR_FORMAT;
   exanet_info_fill_contexts(info, hints);
-  exanet_info_fill_domain(info->domain_attr, hints ? hints->domain_attr : NULL);
+  exanet_info_fill_domain(version, info->domain_attr, hints ? hints->domain_attr : NULL);
   info->ep_attr->type = FI_EP_RDM;
   info->ep_attr->protocol = EXANET_PROTOCOL;
   info->ep_attr->protocol_version = 1;
