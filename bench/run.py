@@ -88,7 +88,8 @@ class SimGrid:
 
     def command(self, ranks: int, program: list[str]) -> list[str]:
         settings = ["--cfg=smpi/simulate-computation:no", "--log=root.thresh:warning"]
-        return [self.smpirun, "-np", str(ranks), "-platform", str(HERE / "cluster.xml"), "-hostfile", "hosts", *settings, "./patterns-simgrid", *program]
+        where = ["-platform", str(HERE / "cluster.xml"), "-hostfile", "hosts"]
+        return [self.smpirun, "-np", str(ranks), *where, *settings, "./patterns-simgrid", *program]
 
 
 def measure(simulator: Exanet | SimGrid, core: int, ranks: int, pattern: str, *, folder: Path) -> Timing:
@@ -99,7 +100,8 @@ def measure(simulator: Exanet | SimGrid, core: int, ranks: int, pattern: str, *,
 def compare(arguments: argparse.Namespace, folder: Path) -> list[dict[str, object]]:
     ours, peer = Exanet(folder, arguments.machine), SimGrid(folder)
     rows: list[dict[str, object]] = []
-    print(f"{'':<16}{'ExaNet':>12}{'SimGrid':>12}{'ratio':>8}   ({arguments.machine}, core {arguments.core}, median of {arguments.repeats})")
+    setting = f"({arguments.machine}, core {arguments.core}, median of {arguments.repeats})"
+    print(f"{'':<16}{'ExaNet':>12}{'SimGrid':>12}{'ratio':>8}   {setting}")
     for ranks in RANKS:
         for pattern in ROUNDS:
             name = f"{pattern}-{ranks}"
@@ -111,7 +113,8 @@ def compare(arguments: argparse.Namespace, folder: Path) -> list[dict[str, objec
                     timings[simulator.name].append(measure(simulator, arguments.core, ranks, pattern, folder=folder))
             mine, theirs = (statistics.median(timing.rate for timing in timings[key]) for key in (ours.name, peer.name))
             unit = timings[ours.name][0].unit
-            rows.append({"name": name, "ours": round(mine, 1), "unit": unit, "peer": peer.name, "peer_value": round(theirs, 1), "ratio": round(mine / theirs, 3)})
+            figures = {"ours": round(mine, 1), "unit": unit, "peer": peer.name, "peer_value": round(theirs, 1)}
+            rows.append({"name": name, **figures, "ratio": round(mine / theirs, 3)})
             print(f"{name:<16}{mine:>12,.0f}{theirs:>12,.0f}{mine / theirs:>8.2f}   {unit}", flush=True)
     return rows
 
@@ -128,7 +131,7 @@ def main() -> int:
     parser.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)), help="core to pin both to (default: the last)")
     parser.add_argument("--repeats", type=int, default=3, help="runs of each, in turn (default: 3)")
     parser.add_argument("--only", default="", help="comma-separated beginnings of row names, e.g. pingpong,halo-16")
-    parser.add_argument("--output", type=Path, default=HERE / "results.json", help="file to write (default: results.json beside this program)")
+    parser.add_argument("--output", type=Path, default=HERE / "results.json", help="file to write (default: beside this program)")
     arguments = parser.parse_args()
     try:
         with tempfile.TemporaryDirectory(prefix="exanet-bench-") as folder:

