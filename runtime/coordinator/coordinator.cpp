@@ -184,7 +184,11 @@ bool Coordinator::wait_asleep() {
 void Coordinator::collect() {
   // due_ still holds those that ran: by number, so that commands of one time are taken in a fixed order.
   std::sort(due_.begin(), due_.end());
-  for (const RankId r : due_) drain(r);
+  for (const RankId r : due_) {
+    drain(r);
+    rewind(region_.rank(r).cmd);
+    rewind(region_.rank(r).cq);
+  }
   for (const RankId r : due_) fell_asleep(r);
   due_.clear();
   window_end_ = Time::never();

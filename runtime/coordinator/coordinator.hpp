@@ -100,6 +100,7 @@ class Coordinator final : private Host {
   bool serve_free();
   // rings.cpp
   bool drain(RankId rank);
+  static void rewind(exn_ring& ring);
   void submit(RankId rank, const exn_cmd& command, const std::byte* payload);
   bool push(RankId rank, const Stored& stored);
   std::size_t push_until(RankId rank, Time horizon);
