@@ -17,7 +17,7 @@ import json
 import os
 import platform
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -110,7 +110,7 @@ def to_tables(results: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
     nodes = _nodes(topology)
     ranks = _frame(results["ranks"]).sort("rank")
     return {
-        "ranks": ranks.with_columns(pl.Series("node_name", _pick(nodes["name"], ranks["node"]), pl.String)),
+        "ranks": ranks.with_columns(_pick("node_name", nodes["name"], ranks["node"])),
         "nodes": nodes,
         "links": _links(results["links"], topology, nodes, virtual_ps),
         "pairs": _frame(results["pairs"]).sort("src", "dst"),
@@ -133,8 +133,9 @@ def _type(name: str, values: Any) -> type[pl.DataType]:
     return pl.UInt64 if name == "tag" else pl.Int64
 
 
-def _pick(names: pl.Series, index: pl.Series) -> list[str]:
-    return [str(names[int(i)]) for i in index]
+def _pick(name: str, names: Sequence[str] | pl.Series, index: pl.Series) -> pl.Series:
+    """A column of names, by their index."""
+    return pl.Series(name, names, pl.String).gather(index)
 
 
 def _nodes(topology: Mapping[str, Any]) -> pl.DataFrame:
@@ -149,8 +150,8 @@ def _nodes(topology: Mapping[str, Any]) -> pl.DataFrame:
 def _links(links: Mapping[str, Any], topology: Mapping[str, Any], nodes: pl.DataFrame, virtual_ps: int) -> pl.DataFrame:
     frame = _frame(links)
     return frame.with_columns(
-        pl.Series("node_name", _pick(nodes["name"], frame["node"]), pl.String),
-        pl.Series("to_node_name", _pick(nodes["name"], frame["to_node"]), pl.String),
+        _pick("node_name", nodes["name"], frame["node"]),
+        _pick("to_node_name", nodes["name"], frame["to_node"]),
         pl.Series("port_name", [str(name) for name in topology["port_name"]], pl.String),
         (pl.col("busy_ps") * (100.0 / virtual_ps) if virtual_ps else pl.lit(0.0)).alias("use_percent"),
     ).sort("node", "port")
@@ -158,8 +159,9 @@ def _links(links: Mapping[str, Any], topology: Mapping[str, Any], nodes: pl.Data
 
 def _messages(messages: Mapping[str, Any]) -> pl.DataFrame:
     frame = _frame(messages)
-    names = [PROTOCOLS[int(i)] if int(i) < len(PROTOCOLS) else str(i) for i in frame["protocol"]]
-    return frame.with_columns(pl.Series("protocol", names, pl.String)).sort("posted_ps", "src", "dst", "tag", "bytes", "delivered_ps")
+    return frame.with_columns(_pick("protocol", PROTOCOLS, frame["protocol"])).sort(
+        "posted_ps", "src", "dst", "tag", "bytes", "delivered_ps"
+    )
 
 
 def _latency(results: Mapping[str, Any]) -> pl.DataFrame:
@@ -196,8 +198,7 @@ def _timeline(timeline: Mapping[str, Any], virtual_ps: int) -> pl.DataFrame:
 
 def _mpi_calls(calls: Mapping[str, Any]) -> pl.DataFrame:
     frame = _frame({name: values for name, values in calls.items() if name != "names"})
-    names = [str(calls["names"][int(i)]) for i in frame["call"]]
-    return frame.with_columns(pl.Series("call", names, pl.String)).sort("rank", "call")
+    return frame.with_columns(_pick("call", calls["names"], frame["call"])).sort("rank", "call")
 
 
 # -- headline -----------------------------------------------------------------------------------------------------------------------
