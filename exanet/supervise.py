@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 from exanet.launch import Event, LauncherEnded, RankAborted, RankEnded, RankFault, Session
 from exanet.progress import Progress
-from exanet.watchdog import Watchdog
+from exanet.watchdog import DeadlockWatch, Watchdog
 
 _POLL_S = 0.2
 _GRACE_S = 1.0  # between asking the ranks to end and ending them
@@ -63,6 +63,7 @@ class Supervisor:
         self._program = program
         self._progress = progress
         self._watchdog = Watchdog(progress.note)
+        self._deadlock = DeadlockWatch()
         self._grace_s = _MPIRUN_GRACE_S if mpirun else _GRACE_S
         self._thread = threading.Thread(target=self._simulate, name="simulator", daemon=True)
         self._crash = ""
@@ -113,6 +114,8 @@ class Supervisor:
             if self._stopping_since is None:
                 self._watchdog.look(progress, self._simulator.rank_states)
                 self._progress.update(progress)
+                if deadlock := self._deadlock.look(progress, self._simulator.rank_states):
+                    self._fail(deadlock, 1)
             elif not self._killed and time.monotonic() - self._stopping_since > self._grace_s:
                 self._killed = True
                 self._session.kill()
@@ -183,8 +186,8 @@ class Supervisor:
         return f"rank {rank} (pid {pid})" if pid else f"rank {rank}"
 
     def _judge_abort(self, event: RankAborted) -> None:
-        # MPICH also aborts by itself after a fatal error, which it has then explained on stderr.
-        self._fail(f"{self._name(event.rank)} ended the run: MPI_Abort, code {event.code}", _exit_code(event.code) or 1)
+        # MPICH also comes here by itself after a fatal error, which it has then explained on stderr.
+        self._fail(f"{self._name(event.rank)} called MPI_Abort({event.code})", _exit_code(event.code) or 1)
 
     def _judge_end(self, event: RankEnded, state: Mapping[str, Any]) -> None:
         name, status = self._name(event.rank), event.status

@@ -4,20 +4,24 @@
 Virtual time goes on only when every rank waits for the network. A rank that reads from a terminal, a full pipe or a dead file server is
 not in the network, so the whole machine stands still, and nothing says why. Such a rank is known by three signs together: the simulator
 counts it as running, it has used no processor time for a while, and no event has happened meanwhile.
+
+A deadlock of the program looks different, because an MPI library polls for ever: virtual time runs on, while not one packet is sent and
+every rank stays in one MPI call that waits.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-LOOK_EVERY_S = 0.5
-QUIET_S = 3.0
+LOOK_EVERY_S = 0.25
+QUIET_S = 2.5
 """So long without processor time and without an event makes a rank suspicious."""
 
 _TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
@@ -33,6 +37,53 @@ class _Watch:
     since: float
     cpu_s: float
     warned: bool = False
+
+
+# Calls that come back by themselves, or that wait for something besides the network.
+_NO_WAIT = re.compile(r"MPI_(I|.*[Tt]est|File_|Wtime|Request_get_status|Session_|T_)")
+_DEADLOCK_VIRTUAL_PS = 10**12
+"""Longer than any message is on its way."""
+
+
+class DeadlockWatch:
+    """Contract: call `look` as often as you like; it returns what to tell the user once all ranks have waited for nothing long enough."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._traffic = (-1, -1)
+        self._since = self._last_look = clock()
+        self._virtual_ps = 0
+        self._calls: list[str] = []
+
+    def look(self, progress: Mapping[str, Any], states: Callable[[], Sequence[Mapping[str, Any]]]) -> str:
+        now = self._clock()
+        if now - self._last_look < LOOK_EVERY_S:
+            return ""
+        self._last_look = now
+        traffic = (int(progress["messages"]), int(progress["packets"]))
+        if traffic != self._traffic or progress["phase"] != "running":
+            self._traffic = traffic
+            self._begin(now, progress, [])
+            return ""
+        calls = [str(state.get("mpi_call") or "") for state in states()]
+        if calls != self._calls or not all(call and not _NO_WAIT.match(call) for call in calls):
+            self._begin(now, progress, calls)
+        elif now - self._since >= QUIET_S and int(progress["virtual_ps"]) - self._virtual_ps > _DEADLOCK_VIRTUAL_PS:
+            return f"deadlock: every rank waits and no message is under way: {_by_call(calls)}"
+        return ""
+
+    def _begin(self, now: float, progress: Mapping[str, Any], calls: list[str]) -> None:
+        self._since, self._virtual_ps, self._calls = now, int(progress["virtual_ps"]), calls
+
+
+def _by_call(calls: Sequence[str]) -> str:
+    """Names the ranks of each call, a few of them where they are many."""
+    parts = []
+    for call in dict.fromkeys(calls):
+        ranks = [str(rank) for rank, each in enumerate(calls) if each == call]
+        shown = ", ".join(ranks[:4]) + (f" and {len(ranks) - 4} more" if len(ranks) > 4 else "")
+        parts.append(f"rank{'s' if len(ranks) > 1 else ''} {shown} in {call}")
+    return "; ".join(parts[:6])
 
 
 class Watchdog:

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the fault tests share: the command line in a process of its own, and a look at what it leaves behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PROGRAMS = Path(__file__).parent / "programs"
+WITHIN_S = 5.0
+"""So long after a fault the run must be over, or the user warned."""
+
+
+@dataclass
+class Ended:
+    code: int
+    err: str
+    took_s: float
+    folder: Path
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        content: dict[str, Any] = json.loads((self.folder / "summary.json").read_text())
+        return content
+
+    @property
+    def messages(self) -> list[str]:
+        """Our own lines on stderr, without progress and tables."""
+        return [line for line in self.err.splitlines() if re.match(r"exanet: (?!starting|running|finishing)|.*: error: ", line)]
+
+
+@dataclass
+class Exanet:
+    """`exanet` in a folder of its own, all whose processes carry a mark in their environment."""
+
+    folder: Path
+    mark: str = field(default_factory=lambda: uuid.uuid4().hex)
+    environment: dict[str, str] = field(default_factory=dict)
+
+    def start(self, *arguments: str, **options: Any) -> subprocess.Popen[str]:
+        env = {**os.environ, **self.environment, "FAULT_TEST_MARK": self.mark}
+        command = [sys.executable, "-m", "exanet", *arguments]
+        return subprocess.Popen(command, cwd=self.folder, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+
+    def run(self, *program: str, ranks: int = 4, options: tuple[str, ...] = (), machine: str = "exanest") -> Ended:
+        began = time.monotonic()
+        process = self.start(
+            "run", "-m", machine, "-n", str(ranks), "--compute", "off", "--no-report", "-o", "out", *options, "--", *program
+        )
+        return self.finish(process, began)
+
+    def finish(self, process: subprocess.Popen[str], began: float, timeout_s: float = 60) -> Ended:
+        try:
+            _, err = process.communicate(timeout=timeout_s)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            _, err = process.communicate()
+            pytest.fail(f"exanet did not end within {timeout_s} s; stderr:\n{err}")
+        return Ended(process.returncode, err, time.monotonic() - began, self.folder / "out")
+
+    def processes(self) -> list[str]:
+        """Command lines of living processes that carry the mark."""
+        found = []
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdecimal():
+                try:
+                    if f"FAULT_TEST_MARK={self.mark}".encode() in (entry / "environ").read_bytes():
+                        found.append(f"{entry.name} {(entry / 'cmdline').read_bytes().decode()}")
+                except OSError:
+                    continue
+        return found
+
+
+def wait_for(what: Callable[[], Any], timeout_s: float) -> Any:
+    """The first true value of what(), or its last."""
+    limit = time.monotonic() + timeout_s
+    while not (value := what()) and time.monotonic() < limit:
+        time.sleep(0.02)
+    return value
+
+
+def abandoned() -> set[str]:
+    """Segments in /dev/shm that no process has mapped (another run on this host may well have one)."""
+    names = {name for name in os.listdir("/dev/shm") if name.startswith(("exanet", "vader", "sm_segment", "psm", "mpich"))}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal() and names:
+            try:
+                maps = (entry / "maps").read_text()
+            except OSError:
+                continue
+            names -= {name for name in names if f"/dev/shm/{name}" in maps}
+    return names
+
+
+@pytest.fixture
+def exanet(tmp_path: Path) -> Iterator[Exanet]:
+    """Fails the test when a process or a shared-memory segment is left."""
+    before = abandoned()
+    made = Exanet(tmp_path)
+    yield made
+    left = wait_for(lambda: not made.processes(), WITHIN_S) or made.processes()
+    if left is not True:
+        for line in left:
+            os.kill(int(line.split()[0]), signal.SIGKILL)
+    assert left is True, f"left running: {left}"
+    assert wait_for(lambda: not abandoned() - before, 2), "left in /dev/shm"
+
+
+@pytest.fixture(scope="session")
+def compilers() -> dict[str, str]:
+    """The compiler of each MPI that is here: MPICH's beside this Python, Debian's Open MPI."""
+    mpich = Path(sys.executable).parent / "mpicc"
+    found = {"mpich": str(mpich) if mpich.exists() else None, "openmpi": shutil.which("mpicc.openmpi")}
+    return {name: path for name, path in found.items() if path}
+
+
+@pytest.fixture(scope="session", params=["mpich", "openmpi"])
+def fault(request: pytest.FixtureRequest, compilers: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> str:
+    """programs/fault.c, built for each MPI."""
+    if request.param not in compilers:
+        pytest.skip(f"no compiler of {request.param} here")
+    program = tmp_path_factory.mktemp(request.param) / "fault"
+    extra = [f"-Wl,-rpath,{Path(sys.executable).parent.parent / 'lib'}"] if request.param == "mpich" else []
+    subprocess.run([compilers[request.param], "-O1", "-o", str(program), str(PROGRAMS / "fault.c"), *extra], check=True)
+    return str(program)

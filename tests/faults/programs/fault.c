@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// An MPI program in which one rank does something bad: fault KIND RANK [CODE [FILE]]. All other ranks go on with barriers
+// for ever. The rank writes its process number to FILE before it does it.
+#include <fcntl.h>
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void write_pid(const char *path) {
+  FILE *file = fopen(path, "w");
+  if (!file) abort();
+  fprintf(file, "%d\n", (int)getpid());
+  fclose(file);
+}
+
+static void misbehave(const char *kind, int code) {
+  if (!strcmp(kind, "segfault")) *(volatile int *)0 = 1;
+  if (!strcmp(kind, "kill")) raise(SIGKILL);
+  if (!strcmp(kind, "exit")) exit(code);
+  if (!strcmp(kind, "abort")) MPI_Abort(MPI_COMM_WORLD, code);
+  if (!strcmp(kind, "stop")) raise(SIGSTOP);
+  if (!strcmp(kind, "child")) {
+    // Leaves a process of its own behind, in a session of its own.
+    if (fork() == 0) {
+      setsid();
+      pause();
+    }
+    abort();
+  }
+  if (!strcmp(kind, "read")) {
+    // A pipe that nobody writes to.
+    char byte;
+    int fd = open(getenv("FAULT_PIPE"), O_RDWR);
+    if (fd < 0 || read(fd, &byte, 1) < 0) abort();
+  }
+  if (!strcmp(kind, "receive")) MPI_Recv(&code, 1, MPI_INT, MPI_ANY_SOURCE, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+int main(int argc, char **argv) {
+  if (argc < 3) return 64;
+  const char *kind = argv[1];
+  const int who = atoi(argv[2]), code = argc > 3 ? atoi(argv[3]) : 0;
+  const char *number = getenv("EXANET_RANK");
+  if (!strcmp(kind, "no-init") && number && atoi(number) == who) return code;
+  MPI_Init(&argc, &argv);
+  int rank;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  for (int i = 0; i < 100; i++) MPI_Barrier(MPI_COMM_WORLD);
+  if (!strcmp(kind, "late")) {
+    MPI_Finalize();
+    return rank == who ? code : 0;
+  }
+  if (rank == who) {
+    if (argc > 4) write_pid(argv[4]);
+    misbehave(kind, code);
+  }
+  if (!strcmp(kind, "receive")) MPI_Barrier(MPI_COMM_WORLD);
+  for (;;) MPI_Barrier(MPI_COMM_WORLD);
+}

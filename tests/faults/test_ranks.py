@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A rank that goes wrong ends the run at once, by name, and nothing is left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import WITHIN_S, Ended, Exanet, wait_for
+
+
+def assert_incomplete(ended: Ended, reason: str) -> None:
+    """What was measured is kept, marked incomplete, with the reason that the user was told."""
+    summary = ended.summary
+    assert summary["complete"] is False
+    assert reason in summary["reason"]
+    assert summary["messages"] > 0
+    assert summary["virtual_ps"] > 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "code", "exit_code", "reason"),
+    [
+        ("segfault", "0", 139, "was killed by SIGSEGV (segmentation fault)"),
+        ("kill", "0", 137, "was killed by SIGKILL (killed)"),
+        ("exit", "3", 3, "exited with code 3 without calling MPI_Finalize"),
+        ("exit", "0", 1, "exited with code 0 without calling MPI_Finalize"),
+        ("abort", "7", 7, "called MPI_Abort(7)"),
+    ],
+)
+def test_rank_ends_badly(exanet: Exanet, fault: str, kind: str, code: str, exit_code: int, reason: str) -> None:
+    ended = exanet.run(fault, kind, "2", code)
+    said = [line for line in ended.messages if "rank " in line]
+    assert len(said) == 1, ended.err
+    assert said[0].startswith("exanet: rank 2 (pid ")
+    assert reason in said[0]
+    assert ended.code == exit_code
+    assert ended.took_s < WITHIN_S + 1, "the run itself takes about a second"
+    assert_incomplete(ended, f"{said[0].removeprefix('exanet: ')}")
+
+
+def test_what_a_rank_started_ends_with_it(exanet: Exanet, fault: str) -> None:
+    ended = exanet.run(fault, "child", "1")
+    assert "rank 1 (pid " in ended.err
+    assert "SIGABRT" in ended.err
+    assert ended.code == 134
+
+
+def test_exit_code_after_finalize_is_passed_on(exanet: Exanet, fault: str) -> None:
+    ended = exanet.run(fault, "late", "2", "9")
+    assert ended.code == 9
+    assert ended.summary["complete"] is True
+    assert ended.summary["messages"] > 0
+
+
+def test_rank_that_never_calls_init(exanet: Exanet, fault: str) -> None:
+    ended = exanet.run(fault, "no-init", "1", "0")
+    assert ended.code != 0
+    assert ended.took_s < WITHIN_S + 1
+    assert [line for line in ended.messages if "rank 1" in line or "mpirun" in line], ended.err
+
+
+def test_ranks_that_wait_for_nothing(exanet: Exanet, fault: str) -> None:
+    ended = exanet.run(fault, "receive", "0")
+    assert ended.code == 1
+    assert "deadlock" in ended.summary["reason"]
+    assert ended.took_s < WITHIN_S + 1
+
+
+@pytest.mark.parametrize("kind", ["read", "stop"])
+def test_rank_that_hangs_is_named(exanet: Exanet, fault: str, kind: str) -> None:
+    pipe = exanet.folder / "pipe"
+    os.mkfifo(pipe)
+    exanet.environment["FAULT_PIPE"] = str(pipe)
+    process = running(exanet, fault, kind, 3)
+    began = time.monotonic()
+    assert process.stderr
+    line = process.stderr.readline()
+    took_s = time.monotonic() - began
+    assert "rank 3 (pid " in line
+    assert "stood still" in line
+    assert ("in read of" in line and "pipe" in line) if kind == "read" else "SIGCONT" in line
+    assert took_s < WITHIN_S
+    began = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    ended = exanet.finish(process, began)
+    assert ended.code == 130
+    assert ended.took_s < WITHIN_S
+    assert_incomplete(ended, "interrupted")
+
+
+def running(exanet: Exanet, fault: str, kind: str = "barriers", rank: int = 0, **options: Any) -> subprocess.Popen[str]:
+    """A run of four ranks that never ends by itself, once the rank is about to do what it is told."""
+    mark = exanet.folder / "pid"
+    program = (fault, kind, str(rank), "0", str(mark))
+    process = exanet.start("run", "-m", "exanest", "-n", "4", "--compute", "off", "-q", "-o", "out", "--", *program, **options)
+    assert wait_for(mark.exists, 20), "the ranks did not start"
+    return process
+
+
+@pytest.mark.parametrize(("number", "exit_code", "reason"), [(signal.SIGINT, 130, "Ctrl-C"), (signal.SIGTERM, 143, "SIGTERM")])
+def test_interrupted(exanet: Exanet, fault: str, number: signal.Signals, exit_code: int, reason: str) -> None:
+    process = running(exanet, fault)
+    began = time.monotonic()
+    process.send_signal(number)
+    ended = exanet.finish(process, began)
+    assert ended.code == exit_code
+    assert ended.took_s < WITHIN_S
+    assert reason in ended.err
+    assert "Traceback" not in ended.err
+    assert_incomplete(ended, reason)
+
+
+def test_ctrl_c_reaches_the_whole_process_group(exanet: Exanet, fault: str) -> None:
+    """As a terminal does it: the ranks get the signal too, and die of it before anybody can end them."""
+    process = running(exanet, fault, start_new_session=True)
+    began = time.monotonic()
+    os.killpg(process.pid, signal.SIGINT)
+    ended = exanet.finish(process, began)
+    assert ended.code == 130
+    assert "interrupted by Ctrl-C" in ended.err
+    assert ended.took_s < WITHIN_S
+
+
+def test_nothing_survives_exanet_itself(exanet: Exanet, fault: str) -> None:
+    process = running(exanet, fault)
+    assert len(exanet.processes()) >= 8
+    process.kill()
+    process.communicate()
+    assert wait_for(lambda: not exanet.processes(), WITHIN_S), exanet.processes()
+
+
+def test_a_killed_wrapper_takes_its_rank_along(exanet: Exanet, fault: str) -> None:
+    process = running(exanet, fault)
+    rank_0 = int((exanet.folder / "pid").read_text())
+    wrapper = int(Path(f"/proc/{rank_0}/stat").read_text().rpartition(")")[2].split()[1])
+    began = time.monotonic()
+    os.kill(wrapper, signal.SIGKILL)
+    ended = exanet.finish(process, began)
+    assert ended.code != 0
+    assert ended.took_s < WITHIN_S
+    assert ended.summary["complete"] is False
