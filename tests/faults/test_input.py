@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What cannot run is refused before anything starts: one clear message, exit status 2, nothing written."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import Ended, Exanet
+
+TRUE = shutil.which("true") or "/bin/true"
+
+
+def assert_refused(ended: Ended, *words: str) -> None:
+    assert ended.code == 2, ended.err
+    assert len(ended.err.splitlines()) == 1, ended.err
+    assert "Traceback" not in ended.err
+    for word in words:
+        assert word in ended.err
+    assert not ended.folder.exists()
+
+
+def test_unknown_machine(exanet: Exanet) -> None:
+    assert_refused(exanet.run(TRUE, machine="exanets"), "exanets", "did you mean 'exanest'")
+
+
+def test_missing_machine_file(exanet: Exanet) -> None:
+    assert_refused(exanet.run(TRUE, machine="./none.yaml"), "none.yaml")
+
+
+def test_bad_machine_file(exanet: Exanet) -> None:
+    (exanet.folder / "mine.yaml").write_text("extends: exanest\nname: mine\nrooter:\n  clock: 156.25 MHz\n")
+    assert_refused(exanet.run(TRUE, machine="mine.yaml"), "mine.yaml:3:1: error:", "rooter", "did you mean 'router'")
+
+
+def test_more_ranks_than_cores(exanet: Exanet) -> None:
+    assert_refused(exanet.run(TRUE, machine="trenz-2x2", ranks=100_000), "100000", "cores")
+
+
+@pytest.mark.parametrize("ranks", [0, -3])
+def test_no_ranks(exanet: Exanet, ranks: int) -> None:
+    assert_refused(exanet.run(TRUE, ranks=ranks), "at least one rank")
+
+
+@pytest.mark.parametrize(("option", "value"), [("--map", "random:x"), ("--map", "nonesuch"), ("--compute", "fast"), ("--mpi", "lam")])
+def test_bad_option_values(exanet: Exanet, option: str, value: str) -> None:
+    assert_refused(exanet.run(TRUE, options=(option, value)), f"{option} {value}")
+
+
+def test_bad_placement_file(exanet: Exanet) -> None:
+    (exanet.folder / "map").write_text("0\n1\n99999\n2\n")
+    assert_refused(exanet.run(TRUE, options=("--map", "map")), "map:3:1: error:", "99999")
+
+
+def test_missing_program(exanet: Exanet) -> None:
+    assert_refused(exanet.run("./none"), "./none", "missing")
+    assert_refused(exanet.run("no-such-program"), "no-such-program", "PATH")
+
+
+def test_program_that_is_not_executable(exanet: Exanet) -> None:
+    (exanet.folder / "text").write_text("hello\n")
+    assert_refused(exanet.run("./text"), "./text", "not executable")
+
+
+def test_program_that_is_a_folder(exanet: Exanet) -> None:
+    assert_refused(exanet.run("/usr"), "/usr", "directory")
+
+
+def test_program_without_mpi(exanet: Exanet) -> None:
+    assert_refused(exanet.run(TRUE), "not an MPI program", "--mpi")
+
+
+def test_text_that_is_executable(exanet: Exanet) -> None:
+    path = exanet.folder / "text"
+    path.write_text("hello\n")
+    path.chmod(0o755)
+    assert_refused(exanet.run("./text"), "neither an ELF executable nor a script")
+
+
+def test_shell_script(exanet: Exanet) -> None:
+    path = exanet.folder / "script"
+    path.write_text("#!/bin/sh\nexec true\n")
+    path.chmod(0o755)
+    assert_refused(exanet.run("./script"), "--mpi mpich")
+
+
+def test_static_mpi(exanet: Exanet) -> None:
+    source = exanet.folder / "static.c"
+    source.write_text("int MPI_Init(int *argc, char ***argv) { return argc == 0 || argv == 0; }\nint main(void) { return MPI_Init(0, 0); }\n")
+    subprocess.run(["cc", "-static", "-o", exanet.folder / "static", source], check=True)
+    assert_refused(exanet.run("./static"), "statically")
+
+
+def test_program_for_another_processor(exanet: Exanet) -> None:
+    path = exanet.folder / "foreign"
+    content = bytearray(Path(TRUE).read_bytes())
+    content[18:20] = (243 if os.uname().machine != "riscv64" else 62).to_bytes(2, "little")  # e_machine
+    path.write_bytes(content)
+    path.chmod(0o755)
+    assert_refused(exanet.run("./foreign"), "is built for", os.uname().machine)
+
+
+def test_damaged_program(exanet: Exanet) -> None:
+    path = exanet.folder / "damaged"
+    path.write_bytes(Path(TRUE).read_bytes()[:40])
+    path.chmod(0o755)
+    assert_refused(exanet.run("./damaged"), "damaged")
+
+
+def test_results_that_cannot_be_written(exanet: Exanet, fault: str) -> None:
+    """Also when the user is root, whom permissions do not stop."""
+    assert_refused(exanet.run(fault, "late", "0", options=("-o", "/proc/none")), "/proc/none", "-o")
+    (exanet.folder / "file").write_text("")
+    assert_refused(exanet.run(fault, "late", "0", options=("-o", "file")), "file", "folder")
+    assert_refused(exanet.run(fault, "late", "0", options=("-o", "/")), "other files")
+
+
+def test_full_disk(exanet: Exanet, fault: str) -> None:
+    place = exanet.folder / "small"
+    place.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", place], capture_output=True).returncode:
+        pytest.skip("may not mount a small file system here")
+    try:
+        assert_refused(exanet.run(fault, "late", "0", options=("-o", str(place / "out"))), "KiB are free")
+    finally:
+        subprocess.run(["umount", place], check=True)
+
+
+def test_no_program_at_all(exanet: Exanet) -> None:
+    process = exanet.start("run", "-m", "exanest", "-n", "4")
+    ended = exanet.finish(process, 0)
+    assert ended.code == 2
+    assert "Traceback" not in ended.err
