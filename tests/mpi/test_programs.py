@@ -42,8 +42,8 @@ def test_polling_takes_the_time_that_the_message_takes(exanet_run: Runner, stack
     assert 200 <= float(microseconds) <= 220
     assert int(turns) > 100
     turns, _, microseconds = done.line("tests")
-    # 400 kB more: what the link takes for it, not less than its rate and not much more.
-    assert 400 <= float(microseconds) <= 1200
+    # 400 kB more, inside one node: what the interface takes for it.
+    assert 300 <= float(microseconds) <= 600
     assert int(turns) > 100
     assert done.line("ok") == ["4"]
 

@@ -93,7 +93,7 @@ def fetch_and_op_hands_out_tickets() -> None:
         win.Fetch_and_op(one, old, 0, op=MPI.SUM)
         win.Unlock(0)
         tickets.append(int(old[0]))
-    everybodys = sorted(sum(world.allgather(tickets), []))
+    everybodys = sorted(ticket for each in world.allgather(tickets) for ticket in each)
     assert everybodys == list(range(5 * size)), everybodys
     win.Free()
 
