@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import difflib
 import json
+import signal
+import sys
 from typing import Annotated, Any
 
 import typer
@@ -25,6 +27,8 @@ def command(
 ) -> None:
     """Measure published figures again by running programs on the simulated machines; exit code 0 if all are within their tolerance."""
     chosen = select(only)
+    # A terminated validation takes its run with it, as an interrupted one does.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     runner = Runner()
     console = Console(stderr=True)
     rows: list[dict[str, Any]] = []

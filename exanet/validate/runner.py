@@ -18,7 +18,8 @@ from typing import Any
 from exanet.machine import Machine, load
 
 _PROGRAMS = Path(__file__).with_name("programs")
-_LIMIT_S = 600
+_LIMIT_S = 300
+_GRACE_S = 10
 
 
 class RunFailed(Exception):
@@ -73,14 +74,31 @@ def _run(
     command = [sys.executable, "-P", "-m", "exanet", "run", "--quiet", "--no-report", "-m", machine, "-n", str(len(nodes))]
     command += ["--map", str(folder / "map"), "--compute", "off", "--mpi", mpi, "-o", str(results), "--"]
     command += [sys.executable, str(_PROGRAMS / f"{program}.py"), str(answer), *map(str, arguments)]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_LIMIT_S, check=False, stdin=subprocess.DEVNULL)
-    except subprocess.TimeoutExpired:
-        raise RunFailed(f"{program} on {machine} did not end within {_LIMIT_S} s") from None
-    if done.returncode != 0 or not answer.is_file():
-        lines = (done.stderr.strip() or done.stdout.strip()).splitlines()[-6:]
-        raise RunFailed(f"{program} on {machine} failed with status {done.returncode}: {' | '.join(lines) or 'it said nothing'}")
+    status, said = _finish(command)
+    if status is None:
+        raise RunFailed(f"{program} on {machine} did not end within {_LIMIT_S} s")
+    if status != 0 or not answer.is_file():
+        raise RunFailed(f"{program} on {machine} failed with status {status}: {' | '.join(said.splitlines()[-6:]) or 'it said nothing'}")
     found: dict[str, Any] = json.loads(answer.read_text())
     summary = results / "summary.json"
     found["run"] = json.loads(summary.read_text()) if summary.is_file() else {}
     return found
+
+
+def _finish(command: Sequence[str]) -> tuple[int | None, str]:
+    """The exit status and messages of COMMAND; no status if it took too long. However we leave, the run is asked to end, then made to."""
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace"
+    ) as run:
+        try:
+            _, said = run.communicate(timeout=_LIMIT_S)
+            return run.returncode, said.strip()
+        except subprocess.TimeoutExpired:
+            return None, ""
+        finally:
+            if run.poll() is None:
+                run.terminate()
+                try:
+                    run.communicate(timeout=_GRACE_S)
+                except subprocess.TimeoutExpired:
+                    run.kill()

@@ -2,8 +2,11 @@
 """Do we get the published figures? Runs `exanet validate` as a user does."""
 
 import json
+import os
 import subprocess
 import sys
+import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -55,3 +58,34 @@ def test_an_unknown_row_is_bad_input() -> None:
     assert done.returncode == 2
     assert "did you mean 'P03'?" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def processes_naming(text: str) -> list[str]:
+    """Command lines of live processes that hold `text`."""
+    found = []
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            line = file.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:  # ended since
+            continue
+        if text in line:
+            found.append(line)
+    return found
+
+
+def test_a_terminated_validation_takes_its_run_with_it(tmp_path: Path) -> None:
+    command = [sys.executable, "-P", "-m", "exanet", "validate", "--only", "P09"]
+    with subprocess.Popen(
+        command, env=os.environ | {"TMPDIR": str(tmp_path)}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as validation:
+        deadline = time.monotonic() + 60
+        while not processes_naming(f"{tmp_path}/") and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert processes_naming(f"{tmp_path}/"), "the run never started"
+        validation.terminate()
+        assert validation.wait(timeout=30) == 128 + 15
+    assert list(tmp_path.iterdir()) == []
+    deadline = time.monotonic() + 5
+    while processes_naming(f"{tmp_path}/") and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert processes_naming(f"{tmp_path}/") == []
