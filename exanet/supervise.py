@@ -24,6 +24,7 @@ from exanet.watchdog import DeadlockWatch, Watchdog
 
 _POLL_S = 0.2
 _GRACE_S = 1.0  # between asking the ranks to end and ending them
+_SETTLE_S = 10.0  # for the simulator to notice that all ranks have ended
 _MPIRUN_GRACE_S = 2.5  # mpirun itself gives its ranks a second
 _LOST_NETWORK = 75  # what a rank exits with when the simulator has stopped (runtime/lib/ni.h)
 _STOP_SIGNALS = {
@@ -89,10 +90,11 @@ class Supervisor:
             signal.set_wakeup_fd(before)
             self._session.close()
             self._progress.hide()
+            self._thread.join(_SETTLE_S)
             if self._thread.is_alive():
-                self._thread.join(2)
-                self._simulator.stop(self._reason or "all ranks have ended")
-                self._thread.join(10)
+                self._fail("the simulator did not end with the ranks; this is a defect of exanet", 1)
+                self._simulator.stop(self._reason)
+                self._thread.join(_SETTLE_S)
             for number, handler in handlers.items():
                 signal.signal(number, handler)
         if self._crash and not self._reason:
