@@ -28,7 +28,7 @@ test-cpp: setup-test
 	@PATH=$(CURDIR)/$(BIN):$$PATH ctest --test-dir $(SANITIZED) --output-on-failure
 
 test-python: setup-test
-	@PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/python -m pytest
+	@PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/pytest  # not python -m: the installed package is tested, not the folder of its sources
 
 bench: setup-bench
 	@PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/python bench/run.py

@@ -2,6 +2,7 @@
 #include "core/nic/interfaces.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace exanet {
 namespace {
@@ -10,12 +11,26 @@ namespace {
 constexpr std::uint64_t kControl = 0, kData = 1ull << 62, kAck = 2ull << 62, kKindMask = 3ull << 62;
 constexpr std::uint8_t kMailboxPort = 0, kRdmaPort = 1;
 
+NiConfig checked(const NiConfig& ni, const RouterConfig& router) {
+  const auto require = [](bool condition, const char* what) {
+    if (!condition) throw std::invalid_argument(what);
+  };
+  require(router.intra_ports >= 2, "intra_ports must be at least 2: one for mailboxes and one for RDMA");
+  require(std::int64_t{ni.packet_max_bytes} <= router.max_payload_bytes, "packet_max is more than the router's max_payload");
+  require(std::int64_t{ni.envelope_bytes} + ni.eager_max_bytes <= router.max_payload_bytes,
+          "envelope and eager_max together are more than the router's max_payload: an eager message is one packet");
+  require(router.max_payload_bytes > 0, "max_payload must not be 0");
+  require(ni.dma_block_bytes > 0, "dma_block must not be 0");
+  require(ni.dma_window_blocks > 0, "dma_window must be at least one block");
+  return ni;
+}
+
 }  // namespace
 
 Interfaces::Interfaces(EventQueue& events, const Topology& topology, const FabricConfig& fabric, const NiConfig& config,
                        InterfaceListener& listener)
     : events_(events),
-      config_(config),
+      config_(checked(config, fabric.router)),
       max_payload_(static_cast<std::uint32_t>(fabric.router.max_payload_bytes)),
       listener_(listener),
       fabric_(events, topology, fabric,
@@ -155,8 +170,10 @@ void Interfaces::delivered(const Packet& packet, Time injected, Time now) {
     case kData: data_packet(static_cast<std::uint32_t>(user), packet.payload_bytes, now); break;
     case kAck: ack_packet(static_cast<std::uint32_t>(user), now); break;
     default: {
-      const std::int64_t words = (packet.payload_bytes + 15) / 16;
-      events_.schedule(now + config_.mailbox + config_.mailbox_word * words, on_control_, 0, user);
+      // Messages are written one after another, so that a short one cannot overtake a long one.
+      Time& idle = nodes_[packet.dst].mailbox_idle;
+      idle = max(idle, now) + config_.mailbox_word * ((packet.payload_bytes + 15) / 16);
+      events_.schedule(idle + config_.mailbox, on_control_, 0, user);
     }
   }
 }
@@ -187,8 +204,8 @@ void Interfaces::finish(std::uint32_t id, Time now) {
   }
   listener_.data_arrived(t.user, now);
   if (!t.acknowledged) return;
-  if (instant_ || !t.begun) {
-    // Begun before the network stood still, or never on it: the rest is instant too.
+  if (!t.begun) {
+    // It never was on the network. One that was ends there, even if all that follows is instant.
     Transfer& own = transfers_[id];
     own.blocks_sent = own.blocks_acked + 1;
     events_.schedule(now, on_ack_instant_, id);

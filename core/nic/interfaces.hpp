@@ -32,6 +32,7 @@ class InterfaceListener {
 
 class Interfaces {
  public:
+  // Throws std::invalid_argument when a figure of `config` cannot be built on this router.
   Interfaces(EventQueue& events, const Topology& topology, const FabricConfig& fabric, const NiConfig& config,
              InterfaceListener& listener);
 
@@ -39,7 +40,8 @@ class Interfaces {
   // `reads_memory`: the data come out of the source's memory (a request carries its few words in the descriptor).
   void start_transfer(NodeId src, NodeId dst, std::uint64_t bytes, bool acknowledged, bool reads_memory, std::uint64_t user);
 
-  // While instant, nothing takes time and the fabric is not used: before MPI_Init has returned and after MPI_Finalize was entered.
+  // While instant, nothing that begins takes time or uses the fabric: before MPI_Init has returned and after MPI_Finalize was entered.
+  // What is on the network at a change ends there.
   void set_instant(bool instant) { instant_ = instant; }
   const Fabric& fabric() const { return fabric_; }
   std::uint64_t packets() const { return packets_; }
@@ -63,6 +65,7 @@ class Interfaces {
     std::size_t turn = 0;
     bool stalled = false;              // port 1 refused a packet
     bool control_stalled = false;
+    Time mailbox_idle;                 // the writer of mailbox messages into the cache is free from then on
   };
 
   void inject_control(const Packet& packet);
