@@ -111,13 +111,19 @@ void MessageEngine::close_endpoint(RankId rank, std::uint16_t ep) {
     while (e->posted[tagged].head != kNone) {
       const std::uint32_t id = e->posted[tagged].head;
       remove(e->posted[tagged], id);
-      recycle(id);
+      ops_[id]->done = true;
+      if (ops_[id]->holds == 0) recycle(id);
     }
     while (e->unexpected[tagged].head != kNone) {
       const std::uint32_t id = e->unexpected[tagged].head;
-      remove(e->unexpected[tagged], id);
-      fail_send(id, -ECONNRESET, events_.now());
+      take_waiting(e->unexpected[tagged], id);
+      refuse(id, -ECONNRESET);
     }
+  }
+  while (e->claimed.head != kNone) {
+    const std::uint32_t id = e->claimed.head;
+    take_waiting(e->claimed, id);
+    refuse(id, -ECONNRESET);
   }
   e->open = false;
 }
@@ -144,7 +150,7 @@ void MessageEngine::execute(std::uint32_t id, Time now) {
   const bool outbound = c.kind == CommandKind::send || c.kind == CommandKind::packet || c.kind == CommandKind::put ||
                         c.kind == CommandKind::get || c.kind == CommandKind::atomic;
   if (outbound && c.peer.rank >= ranks_.size()) {
-    fail_send(id, -EHOSTUNREACH, now);
+    fail(id, -EHOSTUNREACH, now);
     return;
   }
   switch (c.kind) {
@@ -193,18 +199,37 @@ Time MessageEngine::consume_cpu(std::uint64_t bytes) const {
 
 void MessageEngine::complete_initiator(std::uint32_t id, CompletionKind kind, Time at) {
   const Op& op = *ops_[id];
-  if (!op.c.silent || op.status != 0) host_.complete(op.rank, completion(op, kind, at));
+  if (op.status == 0 ? !op.c.silent : !told(op)) host_.complete(op.rank, completion(op, kind, at));
 }
 
-void MessageEngine::fail_send(std::uint32_t id, std::int32_t status, Time now) {
+// The sender of a message that was carried by value has its buffer back, and knows it, as soon as it is stored: nobody is left to tell of
+// an error, unless he asked for delivery and has not been told of that.
+bool MessageEngine::told(const Op& op) const {
+  if (op.c.kind == CommandKind::packet || op.stage == Stage::unexpected) return true;
+  const bool by_value = op.c.len <= config_.eager_max_bytes || !op.payload.empty();
+  return op.c.kind == CommandKind::send && by_value && !op.c.delivered;
+}
+
+// At the initiator.
+void MessageEngine::fail(std::uint32_t id, std::int32_t status, Time now) {
   Op& op = *ops_[id];
-  // An eager message's sender has already been told that its buffer is free; nobody is left to tell, unless it asked for delivery.
-  const bool told = op.stage == Stage::unexpected || (op.stage == Stage::eager && !op.c.delivered);
   op.status = status;
   static constexpr CompletionKind kinds[] = {CompletionKind::send, CompletionKind::receive, CompletionKind::peek, CompletionKind::none,
                                              CompletionKind::put, CompletionKind::get, CompletionKind::atomic, CompletionKind::send};
-  if (!told && op.c.kind != CommandKind::packet) complete_initiator(id, kinds[static_cast<int>(op.c.kind)], now);
+  complete_initiator(id, kinds[static_cast<int>(op.c.kind)], now);
   finish(id);
+}
+
+// At a message's destination: the sender hears of it by the same way as of an acknowledgement.
+void MessageEngine::refuse(std::uint32_t id, std::int32_t status) {
+  Op& op = *ops_[id];
+  if (told(op)) {
+    finish(id);
+    return;
+  }
+  op.status = status;
+  op.stage = Stage::final_ack;
+  interfaces_.send_control(node(op.c.peer.rank), node(op.rank), 0, id);
 }
 
 void MessageEngine::control_arrived(std::uint64_t user, Time now) {
@@ -238,7 +263,7 @@ void MessageEngine::control_arrived(std::uint64_t user, Time now) {
   Endpoint* e = endpoint(op.c.peer.rank, op.c.peer.ep);
   if (!e || e->raw) {
     op.holds = 0;
-    fail_send(id, -ECONNREFUSED, now);
+    refuse(id, -ECONNREFUSED);
     return;
   }
   if (op.stage == Stage::eager && op.c.delivered) {
@@ -258,9 +283,12 @@ void MessageEngine::data_arrived(std::uint64_t user, Time now) {
       return;
     case Stage::read_data: {
       const std::uint64_t bytes = std::min(op.c.len, op.room);
-      const bool copied = op.payload.empty() ? copy(op.rank, op.c.addr, op.c.peer.rank, op.into, bytes)
-                                             : host_.write(op.c.peer.rank, op.into, op.payload.data(), bytes);
-      if (!copied) op.status = -EFAULT;
+      // Once the endpoint is closed its buffers are the program's again.
+      const bool closed = !endpoint(op.c.peer.rank, op.c.peer.ep);
+      const bool copied = closed             ? true
+                          : op.payload.empty() ? copy(op.rank, op.c.addr, op.c.peer.rank, op.into, bytes)
+                                               : host_.write(op.c.peer.rank, op.into, op.payload.data(), bytes);
+      op.status = closed ? -ECONNRESET : copied ? 0 : -EFAULT;
       op.stage = Stage::read_done;
       events_.schedule(now + (instant_ ? Time() : config_.dma_completion), on_fetched_, id);
       return;

@@ -49,6 +49,7 @@ class MessageEngine final : private InterfaceListener {
 
   const Interfaces& interfaces() const { return interfaces_; }
   std::uint64_t operations() const { return live_; }   // under way anywhere, posted receives not counted
+  bool idle() const { return live_ == waiting_; }      // nothing goes on by itself: only messages are left that nobody has asked for
 
   // Statistics of delivered packets and messages are the host's and the histogram's business; set once.
   void on_packet(void (*fn)(void*, Time), void* self) { packet_fn_ = fn; packet_self_ = self; }
@@ -70,7 +71,7 @@ class MessageEngine final : private InterfaceListener {
     std::uint64_t room = 0;          // and how much fits
     std::uint64_t result_bytes = 0;
     Time arrived;
-    std::uint8_t holds = 0;          // acknowledgements still under way
+    std::uint32_t holds = 0;         // acknowledgements still under way; receive: matched messages still under way
     bool done = false;               // nothing else will look at it
     std::vector<std::byte> payload;
     std::uint32_t prev = kNone, next = kNone;
@@ -110,7 +111,9 @@ class MessageEngine final : private InterfaceListener {
   Time consume_cpu(std::uint64_t bytes) const;
   void complete_initiator(std::uint32_t id, CompletionKind kind, Time at);
   NodeId node(RankId rank) const { return ranks_[rank].node; }
-  void fail_send(std::uint32_t id, std::int32_t status, Time now);
+  bool told(const Op& op) const;
+  void fail(std::uint32_t id, std::int32_t status, Time now);
+  void refuse(std::uint32_t id, std::int32_t status);
 
   // matching.cpp
   void post_receive(RankId rank, const Command& c);
@@ -122,6 +125,7 @@ class MessageEngine final : private InterfaceListener {
   bool matches(const Op& message, const Command& receive) const;
   void append(List& list, std::uint32_t id);
   void remove(List& list, std::uint32_t id);
+  void take_waiting(List& list, std::uint32_t id);
   void finish_receive(std::uint32_t message, Time at);
   void release_multi(std::uint32_t receive, Time at);
 
@@ -152,7 +156,7 @@ class MessageEngine final : private InterfaceListener {
   std::vector<Time> atomic_unit_;           // per node: free from
   std::vector<std::byte> bounce_;
   std::uint32_t on_execute_, on_progress_, on_step_, on_fetched_;
-  std::uint64_t live_ = 0;
+  std::uint64_t live_ = 0, waiting_ = 0;
   bool instant_ = true;
   void (*packet_fn_)(void*, Time) = nullptr;
   void* packet_self_ = nullptr;

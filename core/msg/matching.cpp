@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tag matching: which receive takes which message. Receives match in the order in which they were posted, messages from one source in the
 // order in which they were sent; a linear search over lists that are short in practice, kept intrusive so that nothing is allocated.
+#include <algorithm>
 #include <cerrno>
 
 #include "core/msg/engine.hpp"
@@ -25,6 +26,12 @@ void MessageEngine::remove(List& list, std::uint32_t id) {
   op.prev = op.next = kNone;
 }
 
+// A message that nobody had asked for is asked for, or its endpoint goes.
+void MessageEngine::take_waiting(List& list, std::uint32_t id) {
+  remove(list, id);
+  --waiting_;
+}
+
 bool MessageEngine::matches(const Op& message, const Command& receive) const {
   if (receive.peer.rank != kAnyRank && receive.peer != Address{message.rank, message.c.ep}) return false;
   return !receive.tagged || ((message.c.tag ^ receive.tag) & ~receive.ignore) == 0;
@@ -35,10 +42,11 @@ void MessageEngine::post_receive(RankId rank, const Command& c) {
   if (!e) return;
   const std::uint32_t id = allocate(rank, c);
   ops_[id]->stage = Stage::posted;
+  ops_[id]->c.min_left = std::max<std::uint64_t>(c.min_left, 1);  // a full buffer is always given back
   if (c.claim) {
     for (std::uint32_t m = e->claimed.head; m != kNone; m = ops_[m]->next) {
       if (ops_[m]->into != c.cookie) continue;
-      remove(e->claimed, m);
+      take_waiting(e->claimed, m);
       if (c.discard) {
         Completion done = completion(*ops_[id], CompletionKind::receive, c.time);
         done.peer = Address{ops_[m]->rank, ops_[m]->c.ep};
@@ -61,8 +69,9 @@ void MessageEngine::post_receive(RankId rank, const Command& c) {
   for (std::uint32_t m = unexpected.head; m != kNone;) {
     const std::uint32_t following = ops_[m]->next;
     if (matches(*ops_[m], c)) {
-      remove(unexpected, m);
-      const bool last = !c.multi || ops_[id]->c.len - std::min(ops_[id]->c.len, ops_[m]->c.len) < c.min_left;
+      take_waiting(unexpected, m);
+      const Command& r = ops_[id]->c;
+      const bool last = !r.multi || r.len - std::min(r.len, ops_[m]->c.len) < r.min_left;
       match(m, id, max(ops_[m]->arrived, c.time));
       if (last) return;
     }
@@ -84,6 +93,7 @@ void MessageEngine::message_arrived(std::uint32_t id, Endpoint& e, Time now) {
   }
   op.stage = op.stage == Stage::eager ? Stage::unexpected : op.stage;
   append(e.unexpected[op.c.tagged], id);
+  ++waiting_;
 }
 
 void MessageEngine::match(std::uint32_t message, std::uint32_t receive, Time at) {
@@ -128,7 +138,9 @@ void MessageEngine::finish_receive(std::uint32_t message, Time at) {
     done.payload = m.payload.data();
     done.payload_bytes = static_cast<std::uint32_t>(bytes);
   }
-  if (r.c.silent && done.status == 0) {
+  if (!endpoint(r.rank, r.c.ep)) {
+    // Closed meanwhile: its completions have no reader, its buffers may be gone.
+  } else if (r.c.silent && done.status == 0) {
     if (eager) host_.write(r.rank, m.into, m.payload.data(), bytes);
   } else {
     host_.complete(r.rank, done);
@@ -140,10 +152,12 @@ void MessageEngine::finish_receive(std::uint32_t message, Time at) {
   }
 }
 
+// A cancelled buffer's release is its cancellation's completion.
 void MessageEngine::release_multi(std::uint32_t receive, Time at) {
-  Completion done = completion(*ops_[receive], CompletionKind::multi_done, at);
+  const Op& r = *ops_[receive];
+  Completion done = completion(r, r.status != 0 ? CompletionKind::receive : CompletionKind::multi_done, at);
   done.cpu = Time();
-  host_.complete(ops_[receive]->rank, done);
+  if (endpoint(r.rank, r.c.ep)) host_.complete(r.rank, done);
   recycle(receive);
 }
 
@@ -169,10 +183,12 @@ void MessageEngine::peek(std::uint32_t id, Time) {
     done.len = m.c.len;
     done.data = m.c.data;
     done.has_data = m.c.has_data;
-    if (c.claim || c.discard) remove(e->unexpected[c.tagged], found);
     if (c.claim) {
+      remove(e->unexpected[c.tagged], found);
       m.into = c.cookie;
       append(e->claimed, found);
+    } else if (c.discard) {
+      take_waiting(e->unexpected[c.tagged], found);
     }
   }
   host_.complete(op.rank, done);
@@ -198,9 +214,10 @@ void MessageEngine::cancel(std::uint32_t id, Time) {
       if (ops_[r]->c.cookie != op.c.cookie) continue;
       remove(list, r);
       ops_[r]->status = -ECANCELED;
-      host_.complete(op.rank, completion(*ops_[r], CompletionKind::receive, op.c.time));
       ops_[r]->done = true;
-      if (ops_[r]->holds == 0) recycle(r);
+      if (ops_[r]->holds > 0) return;  // messages are still on their way into the buffer: it is given back after them
+      host_.complete(op.rank, completion(*ops_[r], CompletionKind::receive, op.c.time));
+      recycle(r);
       return;
     }
   }

@@ -13,7 +13,12 @@ namespace exanet {
 void MessageEngine::start_put(std::uint32_t id) {
   Op& op = *ops_[id];
   op.stage = Stage::put_data;
-  interfaces_.start_transfer(node(op.rank), node(op.c.peer.rank), op.c.len, true, op.payload.empty(), id);
+  // What the target is going to refuse it refuses at the first packet, and the rest is never sent. Whoever may put has been told of the
+  // region, so it is there by now.
+  std::uint64_t addr = 0;
+  const bool allowed = op.c.len == 0 || ranks_[op.c.peer.rank].memory.find(op.c.ignore, op.c.tag, op.c.len, kRemoteWrite, addr);
+  if (!allowed) op.status = -EACCES;
+  interfaces_.start_transfer(node(op.rank), node(op.c.peer.rank), allowed ? op.c.len : 0, true, allowed && op.payload.empty(), id);
 }
 
 void MessageEngine::start_request(std::uint32_t id, Stage stage, std::uint64_t bytes) {
@@ -38,6 +43,7 @@ void MessageEngine::remote_event(const Op& op, const MemoryMap::Region& region, 
 void MessageEngine::put_arrived(std::uint32_t id, Time now) {
   Op& op = *ops_[id];
   const Command& c = op.c;
+  if (op.status != 0) return;
   std::uint64_t addr = 0;
   const MemoryMap::Region* region = ranks_[c.peer.rank].memory.find(c.ignore, c.tag, c.len, kRemoteWrite, addr);
   // A put of nothing reaches no memory: it needs no region.
@@ -46,7 +52,7 @@ void MessageEngine::put_arrived(std::uint32_t id, Time now) {
     return;
   }
   const bool copied = op.payload.empty() ? copy(op.rank, c.addr, c.peer.rank, addr, c.len)
-                                         : host_.write(c.peer.rank, addr, op.payload.data(), op.payload.size());
+                                         : host_.write(c.peer.rank, addr, op.payload.data(), c.len);
   if (!copied) {
     op.status = -EFAULT;
     return;
@@ -69,10 +75,10 @@ void MessageEngine::get_requested(std::uint32_t id, Time now) {
   const Command& c = op.c;
   std::uint64_t addr = 0;
   const MemoryMap::Region* region = ranks_[c.peer.rank].memory.find(c.ignore, c.tag, c.len, kRemoteRead, addr);
-  op.payload.resize(c.len);
-  if (!region && c.len > 0) op.status = -EACCES;
+  if (region || c.len == 0) op.payload.resize(c.len);
+  else op.status = -EACCES;
   // The memory is read when the request is served, so that a later put cannot change what this get returns.
-  else if (c.len > 0 && !host_.read(c.peer.rank, addr, op.payload.data(), c.len)) op.status = -EFAULT;
+  if (op.status == 0 && c.len > 0 && !host_.read(c.peer.rank, addr, op.payload.data(), c.len)) op.status = -EFAULT;
   const bool served = op.status == 0;
   op.stage = served ? Stage::get_data : Stage::get_refused;
   if (served) ++op.holds;
