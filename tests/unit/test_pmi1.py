@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The PMI-1 server against clients that speak the protocol, and against some that do not."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exanet import pmi1
+
+
+class Job:
+    """A server and the ranks' ends of its connections."""
+
+    def __init__(self, ranks: int) -> None:
+        self.errors: list[tuple[int, str]] = []
+        self.aborts: list[tuple[int, int, str]] = []
+        self.server = pmi1.Server(ranks, lambda *event: self.errors.append(event), lambda *event: self.aborts.append(event))
+        self.clients: list[socket.socket] = []
+        for rank in range(ranks):
+            self.clients.append(socket.socket(fileno=socket.dup(self.server.open(rank))))
+            self.clients[-1].settimeout(0.2)
+            self.server.started(rank)
+
+    def say(self, rank: int, text: str | bytes) -> bool:
+        self.clients[rank].sendall(text if isinstance(text, bytes) else text.encode())
+        return self.server.readable(rank)
+
+    def ask(self, rank: int, line: str) -> str:
+        assert self.say(rank, line + "\n")
+        return self.hear(rank)
+
+    def hear(self, rank: int) -> str:
+        return self.clients[rank].recv(8192).decode()
+
+    def close(self) -> None:
+        self.server.close_all()
+        for client in self.clients:
+            client.close()
+
+
+@pytest.fixture
+def job() -> Iterator[Job]:
+    made = Job(3)
+    for rank in range(3):
+        assert "cmd=response_to_init" in made.ask(rank, "cmd=init pmi_version=1 pmi_subversion=1")
+    yield made
+    made.close()
+
+
+def test_facts_about_the_job(job: Job) -> None:
+    assert "size=3" in job.ask(0, "cmd=get_universe_size")
+    assert "appnum=0" in job.ask(0, "cmd=get_appnum")
+    assert "kvsname=" in job.ask(0, "cmd=get_my_kvsname")
+    assert "vallen_max=" in job.ask(0, "cmd=get_maxes")
+
+
+def test_every_rank_has_a_node_of_its_own(job: Job) -> None:
+    assert "value=(vector,(0,3,1))" in job.ask(1, "cmd=get kvsname=exanet key=PMI_process_mapping")
+
+
+def test_put_is_seen_by_others(job: Job) -> None:
+    assert "rc=0" in job.ask(0, "cmd=put kvsname=exanet key=a value=some words = here")
+    assert job.ask(2, "cmd=get kvsname=exanet key=a") == "cmd=get_result rc=0 msg=success value=some words = here\n"
+    assert "rc=-1" in job.ask(1, "cmd=put kvsname=exanet key=a value=again")
+    assert "rc=-1" in job.ask(1, "cmd=get kvsname=exanet key=b")
+
+
+def test_barrier_opens_when_all_are_there(job: Job) -> None:
+    for rank in (0, 2):
+        assert job.say(rank, "cmd=barrier_in\n")
+        with pytest.raises(TimeoutError):
+            job.hear(rank)
+    assert sorted(job.server.waiting_ranks()) == [0, 2]
+    assert job.say(1, "cmd=barrier_in\n")
+    assert [job.hear(rank) for rank in range(3)] == ["cmd=barrier_out rc=0\n"] * 3
+    assert job.server.waiting_ranks() == []
+
+
+def test_lines_come_in_pieces_and_together(job: Job) -> None:
+    assert job.say(0, "cmd=get_app")
+    assert job.say(0, "num\ncmd=get_universe_size\n")
+    assert job.hear(0).splitlines() == ["cmd=appnum rc=0 appnum=0", "cmd=universe_size rc=0 size=3"]
+
+
+def test_abort(job: Job) -> None:
+    assert job.say(2, "cmd=abort exitcode=7 message=out of luck\n")
+    assert job.aborts == [(2, 7, "out of luck")]
+
+
+def test_spawn_and_names_are_refused(job: Job) -> None:
+    assert "rc=1" in job.ask(0, "mcmd=spawn\nnprocs=2\nexecname=a.out\nendcmd")
+    assert "rc=1" in job.ask(0, "cmd=publish_name service=x port=y")
+
+
+def test_end_of_connection(job: Job) -> None:
+    job.clients[1].close()
+    assert not job.server.readable(1)
+    assert job.errors == []
+    job.server.close(1)
+    assert not job.server.readable(1)
+
+
+@pytest.mark.parametrize(
+    ("sent", "complaint"),
+    [
+        ("hello\n", "not NAME=VALUE"),
+        ("cmd=dance\n", "unknown command"),
+        ("cmd=put key=a value=b\n", "without kvsname"),
+        ("cmd=put kvsname=exanet value=b\n", "without key"),
+        ("cmd=get kvsname=exanet key=" + "k" * 65 + "\n", "longer than"),
+        ("cmd=barrier_in\ncmd=barrier_in\n", "twice"),
+        ("cmd=barrier_in group=0,1\n", "group"),
+        ("cmd=abort exitcode=much\n", "exitcode"),
+        (b"cmd=\xff\xfe\n", "not ASCII"),
+        ("c" * 10_000, "a line longer than"),
+    ],
+)
+def test_a_broken_line_ends_the_run_and_names_the_rank(job: Job, sent: str | bytes, complaint: str) -> None:
+    assert not job.say(1, sent)
+    assert len(job.errors) == 1
+    assert job.errors[0][0] == 1
+    assert complaint in job.errors[0][1]
+
+
+def test_commands_before_init() -> None:
+    job = Job(1)
+    assert not job.say(0, "cmd=barrier_in\n")
+    assert "before init" in job.errors[0][1]
+    job.close()
+
+
+@given(st.lists(st.binary(min_size=1, max_size=200), max_size=10))
+def test_no_bytes_break_the_server(pieces: list[bytes]) -> None:
+    job = Job(1)
+    try:
+        alive = True
+        for piece in pieces:
+            alive = alive and job.say(0, piece)
+        assert alive == (job.errors == [])
+    finally:
+        job.close()
+
+
+def test_a_thousand_ranks_meet() -> None:
+    ranks = 1000
+    from exanet.launch import _allow_files
+
+    _allow_files(3 * ranks + 128)
+    job = Job(ranks)
+    try:
+        for rank in range(ranks):
+            job.ask(rank, "cmd=init pmi_version=1 pmi_subversion=1")
+            job.say(rank, "cmd=barrier_in\n")
+        assert {job.hear(rank) for rank in range(ranks)} == {"cmd=barrier_out rc=0\n"}
+    finally:
+        job.close()

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When is a rank said to stand still, and a program to be deadlocked?"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from exanet.watchdog import QUIET_S, DeadlockWatch, Watchdog
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def progress(**values: Any) -> dict[str, Any]:
+    return {"phase": "running", "events": 5, "messages": 1, "packets": 1, "virtual_ps": 0} | values
+
+
+def rank(pid: int, **values: Any) -> dict[str, Any]:
+    return {"rank": 0, "pid": pid, "state": "running", "mpi_call": "", "initialized": True, "finalized": False} | values
+
+
+@pytest.fixture
+def sleeper() -> Iterator[int]:
+    """A process that does nothing."""
+    with subprocess.Popen(["sleep", "100"]) as process:
+        yield process.pid
+        process.kill()
+
+
+@pytest.fixture
+def worker() -> Iterator[int]:
+    """A process that computes."""
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as process:
+        yield process.pid
+        process.kill()
+
+
+def looks(pid: int, seconds: float, **values: Any) -> list[str]:
+    """What is said in so many seconds of a fake clock, looking at a real process twice a second."""
+    import time
+
+    clock, said = Clock(), list[str]()
+    watchdog = Watchdog(said.append, clock)
+    for _ in range(int(seconds / 0.5)):
+        clock.now += 0.5
+        time.sleep(0.05)
+        watchdog.look(progress(), lambda: [rank(pid, **values)])
+    return said
+
+
+def test_a_rank_that_does_nothing_is_named_once(sleeper: int) -> None:
+    said = looks(sleeper, QUIET_S + 3)
+    assert len(said) == 1
+    assert f"rank 0 (pid {sleeper})" in said[0]
+
+
+def test_not_too_early(sleeper: int) -> None:
+    assert looks(sleeper, QUIET_S - 0.5) == []
+
+
+def test_a_rank_that_computes_is_left_alone(worker: int) -> None:
+    assert looks(worker, QUIET_S + 3) == []
+
+
+@pytest.mark.parametrize("values", [{"state": "waiting"}, {"initialized": False}, {"finalized": True}])
+def test_a_rank_that_waits_in_virtual_time_is_left_alone(sleeper: int, values: dict[str, Any]) -> None:
+    assert looks(sleeper, QUIET_S + 3, **values) == []
+
+
+def test_it_says_so_when_the_rank_goes_on(sleeper: int) -> None:
+    clock, said = Clock(), list[str]()
+    watchdog = Watchdog(said.append, clock)
+    for events in [1] * 20 + [2] * 3:
+        clock.now += 0.5
+        watchdog.look(progress(events=events), lambda: [rank(sleeper)])
+    assert len(said) == 2
+    assert said[1] == "rank 0 goes on"
+
+
+def deadlock(calls: list[str], seconds: float = QUIET_S + 2, **per_look: int) -> str:
+    clock, said = Clock(), ""
+    watch = DeadlockWatch(clock)
+    states = [rank(1, rank=number, mpi_call=call) for number, call in enumerate(calls)]
+    for look in range(int(seconds / 0.5)):
+        clock.now += 0.5
+        values = {"virtual_ps": look * 10**12} | {name: look * step for name, step in per_look.items()}
+        said = said or watch.look(progress(**values), lambda: states)
+    return said
+
+
+def test_all_ranks_wait_for_nothing() -> None:
+    assert deadlock(["MPI_Recv", "MPI_Barrier", "MPI_Barrier"]).endswith("rank 0 in MPI_Recv; ranks 1, 2 in MPI_Barrier")
+
+
+def test_not_a_deadlock() -> None:
+    assert deadlock(["MPI_Recv", "MPI_Barrier"], seconds=QUIET_S - 0.5) == ""
+    assert deadlock(["MPI_Recv", ""]) == "", "a rank computes, or sleeps"
+    assert deadlock(["MPI_Recv", "MPI_Iprobe"]) == "", "a rank may stop asking"
+    assert deadlock(["MPI_Recv", "MPI_Testall"]) == ""
+    assert deadlock(["MPI_Recv", "MPI_File_write"]) == ""
+    assert deadlock(["MPI_Recv", "MPI_Barrier"], messages=1) == "", "messages arrive"
+    assert deadlock(["MPI_Recv", "MPI_Barrier"], packets=1) == "", "a long message is on its way"
+    assert deadlock(["MPI_Recv", "MPI_Barrier"], virtual_ps=10) == "", "virtual time hardly moves: the host is slow"
