@@ -63,6 +63,12 @@ static int exanet_name_parse_internet(const char *node, const char *service, exa
   return exanet_name_read(FI_SOCKADDR_IN, &in, addr);
 }
 
+/* A loopback address names the asking process itself, whatever its rank. */
+bool exanet_name_is_self(const char *node) {
+  struct in_addr in;
+  return inet_pton(AF_INET, node, &in) == 1 && ntohl(in.s_addr) >> 24 == IN_LOOPBACKNET;
+}
+
 int exanet_name_parse(const char *node, const char *service, exanet_addr *addr) {
   int rc = exanet_name_parse_native(node, addr);
   if (rc) rc = exanet_name_parse_internet(node, service, addr);

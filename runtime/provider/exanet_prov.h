@@ -91,6 +91,7 @@ bool exanet_name_known(uint32_t format);
 size_t exanet_name_size(uint32_t format);
 void exanet_name_write(uint32_t format, exanet_addr addr, void *name);
 int exanet_name_read(uint32_t format, const void *name, exanet_addr *addr);   /* -FI_EINVAL: not an address of this machine */
+bool exanet_name_is_self(const char *node);
 int exanet_name_parse(const char *node, const char *service, exanet_addr *addr);
 int exanet_name_print(exanet_addr addr, char *buf, size_t len);
 

@@ -184,6 +184,7 @@ static int exanet_info_fill_addresses(struct fi_info *info, const char *node, co
   exanet_addr source = exanet_address(exanet_rank(exanet_process.ni), 0), addr;
   int rc = exanet_info_set_name(info, source, &info->src_addr, &info->src_addrlen);
   if (rc) return rc;
+  if (node && (flags & FI_SOURCE) && exanet_name_is_self(node)) return 0;
   if (node) {
     if ((rc = exanet_name_parse(node, service, &addr))) return rc;
     if (flags & FI_SOURCE) return exanet_addr_rank(addr) == exanet_addr_rank(source) ? 0 : -FI_ENODATA;
