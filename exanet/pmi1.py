@@ -13,6 +13,8 @@ anything else breaks the protocol: the server says so, naming the rank, and the 
 
 from __future__ import annotations
 
+import os
+import secrets
 import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -21,7 +23,6 @@ _NAME_MAX = 256
 _KEY_MAX = 64
 _VALUE_MAX = 4096
 _LINE_MAX = _NAME_MAX + _KEY_MAX + _VALUE_MAX + 256
-_SPACE = "exanet"
 
 
 class ProtocolError(Exception):
@@ -66,6 +67,8 @@ class Server:
 
     def __init__(self, ranks: int, on_error: Callable[[int, str], None], on_abort: Callable[[int, int, str], None]) -> None:
         self._ranks = ranks
+        # MPICH names files in /dev/shm after it: two runs on one host must not have the same.
+        self._space = f"exanet-{os.getpid()}-{secrets.token_hex(6)}"
         self._on_error = on_error
         self._on_abort = on_abort
         self._values: dict[str, str] = {"PMI_process_mapping": f"(vector,(0,{ranks},1))"}
@@ -75,7 +78,7 @@ class Server:
             "init": self._init,
             "get_maxes": lambda c, w: f"cmd=maxes rc=0 kvsname_max={_NAME_MAX} keylen_max={_KEY_MAX} vallen_max={_VALUE_MAX}",
             "get_appnum": lambda c, w: "cmd=appnum rc=0 appnum=0",
-            "get_my_kvsname": lambda c, w: f"cmd=my_kvsname rc=0 kvsname={_SPACE}",
+            "get_my_kvsname": lambda c, w: f"cmd=my_kvsname rc=0 kvsname={self._space}",
             "get_universe_size": lambda c, w: f"cmd=universe_size rc=0 size={self._ranks}",
             "put": self._put,
             "get": self._get,
