@@ -2,6 +2,7 @@
 // The memory that one rank has opened to its protection domain. Nothing outside it can be reached from another rank.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <unordered_map>
 
@@ -17,9 +18,11 @@ class MemoryMap {
     std::uint64_t serial;
   };
 
+  static constexpr std::uint64_t kAddressSpace = std::uint64_t{1} << 47;  // no region has more, whatever its owner says
+
   // Registering a key again replaces the region. The serial number tells a later deregistration which of the two it meant.
   std::uint64_t add(std::uint64_t key, std::uint64_t first, std::uint64_t bytes, std::uint32_t access) {
-    regions_[key] = Region{first, bytes, access, ++serial_};
+    regions_[key] = Region{first, std::min(bytes, kAddressSpace), access, ++serial_};
     return serial_;
   }
   std::uint64_t serial(std::uint64_t key) const {

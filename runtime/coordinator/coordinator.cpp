@@ -10,6 +10,7 @@ namespace exanet {
 namespace {
 
 constexpr int kAlive = INT_MIN;
+constexpr const char* kDeadlock = "deadlock: every rank waits and no message is under way";
 constexpr std::int64_t kPatience = 20'000'000;  // ns without a change before one more rank is let run: one of them may wait for it
 
 std::uint32_t processors() {
@@ -25,6 +26,7 @@ Coordinator::Coordinator(const MachineConfig& machine, std::vector<NodeId> place
       topology_(make_topology(machine.topology)),
       placement_(placement),
       options_(options),
+      ni_(machine.ni),
       engine_(events_, *topology_, machine.fabric, machine.ni, placement, *this),
       statistics_(placement.size()),
       ranks_(placement.size()),
@@ -141,18 +143,18 @@ void Coordinator::run_virtual() {
   while (wait_asleep()) {
     collect();
     if (at_finish_ == ranks() || stopping()) return;
-    while (events_.next_time() < window_end_) events_.run_one();
+    while (events_.next_time() < window_end_ && !stopping()) events_.run_one();
     now_ps_.store(events_.now().ps(), std::memory_order_relaxed);
     messages_.store(statistics_.total.messages, std::memory_order_relaxed);
     packets_seen_.store(packets(), std::memory_order_relaxed);
     events_seen_.store(events(), std::memory_order_relaxed);
     if (stopping()) return;
     if (due_.empty()) {
-      stop("no rank can go on: some wait in MPI_Finalize, the others for nothing that is under way");
+      stop(at_finish_ == 0 ? kDeadlock : "no rank can go on: some wait in MPI_Finalize, the others for nothing that is under way");
       return;
     }
     if (deadlocked()) {
-      stop("deadlock: every rank waits and no message is under way");
+      stop(kDeadlock);
       return;
     }
     release();
@@ -167,11 +169,11 @@ bool Coordinator::wait_asleep() {
     const std::uint32_t running = __atomic_load_n(&region_->running, __ATOMIC_SEQ_CST);
     if (running == 0) return true;
     const bool told = futex_wait(&region_->simulator_wake, 0, kPatience);
-    if (!told && running == seen && region_->due_next < region_->due_count) {
+    if (!told && running == seen && region_->due_next < due_.size()) {
       // Whoever runs may be waiting, in real time, for a rank that is due but has not had its turn.
       const std::uint32_t next = __atomic_fetch_add(&region_->due_next, 1, __ATOMIC_ACQ_REL);
-      if (next < region_->due_count) {
-        exn_rank& slot = region_.rank(exn_due(region_.get())[next]);
+      if (next < due_.size()) {
+        exn_rank& slot = region_.rank(due_[next]);
         __atomic_store_n(&slot.wake, 1, __ATOMIC_RELEASE);
         futex_wake(&slot.wake);
       }
@@ -197,6 +199,10 @@ void Coordinator::collect() {
 void Coordinator::fell_asleep(RankId r) {
   Rank& rank = ranks_[r];
   const exn_rank& slot = region_.rank(r);
+  if (slot.clock_ps < static_cast<std::uint64_t>(rank.clock.ps()) || slot.clock_ps > kLatestPs) {
+    stop("rank " + std::to_string(r) + " set its clock to " + std::to_string(slot.clock_ps) + " ps, which is before its last or beyond all");
+    return;
+  }
   rank.clock = Time::ps(static_cast<std::int64_t>(slot.clock_ps));
   rank.asleep = true;
   rank.held = slot.state == EXN_AT_FINISH;
@@ -208,7 +214,7 @@ void Coordinator::fell_asleep(RankId r) {
     ++at_finish_;
     return;
   }
-  set_wake(r, Time::ps(static_cast<std::int64_t>(slot.deadline_ps)));
+  set_wake(r, slot.deadline_ps < kLatestPs ? Time::ps(static_cast<std::int64_t>(slot.deadline_ps)) : Time::never());
   for (const Stored& stored : rank.completions) set_wake(r, Time::ps(static_cast<std::int64_t>(stored.cqe.time_ps)));
 }
 
@@ -238,7 +244,7 @@ void Coordinator::make_due(RankId r, Time at) {
 void Coordinator::release() {
   // Everything before window_end_ has happened. What a rank does from here on reaches others at window_end_ or later.
   const Time seen = window_end_ - Time::ps(1);
-  std::uint32_t* order = exn_due(region_.get());
+  std::uint32_t* order = region_.due();
   std::uint32_t n = 0;
   for (const RankId r : due_) {
     Rank& rank = ranks_[r];
@@ -259,23 +265,27 @@ void Coordinator::release() {
   region_->due_count = n;
   __atomic_store_n(&region_->due_next, first, __ATOMIC_SEQ_CST);
   for (std::uint32_t i = 0; i < first; ++i) {
-    exn_rank& slot = region_.rank(order[i]);
+    exn_rank& slot = region_.rank(due_[i]);
     __atomic_store_n(&slot.wake, 1, __ATOMIC_RELEASE);
     futex_wake(&slot.wake);
   }
 }
 
 bool Coordinator::deadlocked() const {
-  if (engine_.operations() > 0) return false;
+  if (!engine_.idle()) return false;
   // A window that has doubled this often is seconds long; nobody who polls so patiently does anything else.
   constexpr std::uint32_t kPatientWakes = 20;
-  return std::all_of(ranks_.begin(), ranks_.end(),
-                     [](const Rank& r) { return r.held || (r.blocking && r.empty_wakes >= kPatientWakes); });
+  return std::all_of(ranks_.begin(), ranks_.end(), [](const Rank& r) {
+    const bool for_ever = r.asleep && r.wake_at == Time::never();
+    // What has just come for a rank is about to be handed over.
+    return r.held || (r.blocking && r.completions.empty() && (for_ever || r.empty_wakes >= kPatientWakes));
+  });
 }
 
 void Coordinator::finish_virtual() {
   // What is still under way (acknowledgements, late events) ends in its own time.
-  while (!events_.empty()) events_.run_one();
+  while (!events_.empty() && !stopping()) events_.run_one();
+  if (stopping()) return;
   engine_.set_instant(true);
   messages_.store(statistics_.total.messages);
   __atomic_store_n(&region_->phase, EXN_DONE, __ATOMIC_RELEASE);

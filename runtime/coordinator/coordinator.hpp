@@ -62,6 +62,7 @@ class Coordinator final : private Host {
   std::uint32_t ranks() const { return static_cast<std::uint32_t>(ranks_.size()); }
 
  private:
+  static constexpr std::uint64_t kLatestPs = std::uint64_t{1} << 62;  // 53 days: clocks end here, so that times can be added to them
   struct Stored {                              // a completion on its way to a rank
     exn_cqe cqe;
     std::array<std::byte, 256> payload;
@@ -101,6 +102,7 @@ class Coordinator final : private Host {
   // rings.cpp
   bool drain(RankId rank);
   static void rewind(exn_ring& ring);
+  const char* fault(const exn_cmd& command) const;
   void submit(RankId rank, const exn_cmd& command, const std::byte* payload);
   bool push(RankId rank, const Stored& stored);
   std::size_t push_until(RankId rank, Time horizon);
@@ -111,6 +113,7 @@ class Coordinator final : private Host {
   std::unique_ptr<Topology> topology_;
   std::vector<NodeId> placement_;
   Options options_;
+  NiConfig ni_;
   EventQueue events_;
   MessageEngine engine_;
   Statistics statistics_;

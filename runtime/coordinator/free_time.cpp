@@ -7,8 +7,14 @@ namespace exanet {
 
 // One pass over all ranks. True when something happened.
 bool Coordinator::serve_free() {
-  bool any = false;
-  for (RankId r = 0; r < ranks(); ++r) any |= drain(r);
+  bool any = false, found = true;
+  // Ranks also talk past the simulator: one may use an address or a key that another has just published. What came before such a command
+  // was in its ring before this command was; so look round until nobody has anything, and only then execute.
+  while (found && !stopping()) {
+    found = false;
+    for (RankId r = 0; r < ranks(); ++r) found |= drain(r);
+    any |= found;
+  }
   while (!events_.empty() && !stopping()) events_.run_one();
   for (RankId r = 0; r < ranks(); ++r) {
     Rank& rank = ranks_[r];

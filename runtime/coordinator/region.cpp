@@ -44,11 +44,14 @@ Region::Region(std::uint32_t ranks) {
   region_->due_offset = static_cast<std::uint32_t>(due);
   region_->rank_offset = static_cast<std::uint32_t>(slots);
   region_->magic = EXN_MAGIC;
+  ranks_ = exn_rank_slot(region_, 0);
+  due_ = exn_due(region_);
+  bytes_ = bytes;
 }
 
 Region::~Region() {
   unlink();
-  ::munmap(region_, region_->bytes);
+  ::munmap(region_, bytes_);
 }
 
 void Region::unlink() {

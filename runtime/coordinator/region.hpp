@@ -20,13 +20,18 @@ class Region {
 
   exn_region* operator->() const { return region_; }
   exn_region* get() const { return region_; }
-  exn_rank& rank(std::uint32_t r) const { return *exn_rank_slot(region_, r); }
+  exn_rank& rank(std::uint32_t r) const { return ranks_[r]; }
+  std::uint32_t* due() const { return due_; }
   const std::string& path() const { return path_; }
   void unlink();
 
  private:
   std::string path_;
+  // Kept here: what lies in the region itself a rank may have overwritten.
   exn_region* region_ = nullptr;
+  exn_rank* ranks_ = nullptr;
+  std::uint32_t* due_ = nullptr;
+  std::size_t bytes_ = 0;
 };
 
 // False when the process is gone or the address is not mapped there.

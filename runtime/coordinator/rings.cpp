@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/msg/atomic_table.h"
 #include "exanet/exanet.h"
 #include "runtime/coordinator/coordinator.hpp"
 
@@ -51,10 +52,37 @@ Address address(std::uint64_t wire) {
 
 }  // namespace
 
+// What libexanet would never write; nullptr when there is nothing of the kind.
+const char* Coordinator::fault(const exn_cmd& in) const {
+  constexpr std::uint64_t kAddressSpace = 1ull << 47;
+  const std::uint64_t carried = in.inline_bytes;
+  if (in.time_ps > kLatestPs) return "a time beyond all";
+  if (in.len > kAddressSpace && in.op == EXN_OP_SEND) return "more bytes than there can be";
+  switch (in.op) {
+    case EXN_OP_SEND:
+      return carried == in.len || (carried == 0 && in.len > ni_.eager_max_bytes) ? nullptr : "a message that is not as long as it says";
+    case EXN_OP_PUT: return carried == in.len || carried == 0 ? nullptr : "a put that is not as long as it says";
+    case EXN_OP_PACKET: return carried == in.len && in.len <= ni_.packet_max_bytes ? nullptr : "a packet that is not as long as it says";
+    case EXN_OP_ATOMIC: {
+      const int kind = static_cast<int>((in.data >> 16) & 3), op = static_cast<int>(in.data & 255), type = static_cast<int>((in.data >> 8) & 255);
+      if (kind > EXANET_ATOMIC_COMPARE || !exanet_op_valid(kind, op, type)) return "an atomic that does not exist";
+      const std::uint64_t bytes = in.count * exanet_type_bytes(type);
+      if (in.count == 0 || bytes > EXN_ATOMIC_BYTES) return "an atomic of too many elements or none";
+      const std::uint64_t operands = op == exanet_op_read ? 0 : kind == EXANET_ATOMIC_COMPARE ? 2 : 1;
+      return carried == operands * bytes && in.len == bytes ? nullptr : "an atomic that is not as long as it says";
+    }
+    default: return carried == 0 ? nullptr : "data where there are none";
+  }
+}
+
 void Coordinator::submit(RankId rank, const exn_cmd& in, const std::byte* payload) {
   Command c{};
   if (!command_kind(in.op, c.kind)) {
     stop("rank " + std::to_string(rank) + " wrote an unknown command (" + std::to_string(in.op) + ") to its network interface");
+    return;
+  }
+  if (const char* what = fault(in)) {
+    stop("rank " + std::to_string(rank) + " wrote a malformed command to its network interface: " + what);
     return;
   }
   c.ep = in.ep;
@@ -93,17 +121,26 @@ bool Coordinator::drain(RankId rank) {
   const std::uint32_t tail = __atomic_load_n(&ring.tail, __ATOMIC_ACQUIRE);
   std::uint32_t head = ring.head;
   const bool any = head != tail;
+  const auto malformed = [&](const char* what) {
+    stop("rank " + std::to_string(rank) + " wrote a malformed command to its network interface: " + what);
+  };
+  if (tail - head > EXN_RING_SLOTS) malformed("the ring's end is before its beginning");
   while (head != tail && !stopping()) {
     const std::byte* at = reinterpret_cast<const std::byte*>(ring.slots[head & EXN_RING_MASK]);
     exn_cmd command;
     std::memcpy(&command, at, sizeof command);
+    const std::uint32_t room = std::min(tail - head, EXN_RING_SLOTS - (head & EXN_RING_MASK));
     if (command.op == EXN_OP_PAD) {
+      if (room < EXN_RING_SLOTS - (head & EXN_RING_MASK)) {
+        malformed("padding beyond the ring's end");
+        break;
+      }
       head = (head | EXN_RING_MASK) + 1;
       continue;
     }
-    const std::uint32_t room = std::min(tail - head, EXN_RING_SLOTS - (head & EXN_RING_MASK));
-    if (command.slots == 0 || command.slots > room || command.inline_bytes > command.slots * EXN_SLOT_BYTES - sizeof command) {
-      stop("rank " + std::to_string(rank) + " wrote a malformed command to its network interface");
+    const std::size_t bytes = std::size_t{command.slots} * EXN_SLOT_BYTES;
+    if (command.slots > room || bytes < sizeof command || command.inline_bytes > bytes - sizeof command) {
+      malformed("it does not fit its slots");
       break;
     }
     submit(rank, command, at + sizeof command);

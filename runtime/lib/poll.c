@@ -93,7 +93,7 @@ static void wait_until(struct exanet_ni *ni, uint64_t until, bool blocking) {
   const struct exn_cqe *next = front(ni);
   const uint64_t at = next && next->time_ps < until ? next->time_ps : until;
   if (at <= ni->slot->horizon_ps) ni->clock_ps = at;
-  else exn_sleep(ni, EXN_SLEEPING, until, blocking);
+  else exn_sleep(ni, EXN_SLEEPING, at, blocking);  /* the simulator does not look for what it has already put into the ring */
 }
 
 static int poll_virtual(struct exanet_ni *ni, struct exanet_completion *out, int max) {
@@ -133,14 +133,14 @@ int exanet_poll(struct exanet_ni *ni, struct exanet_completion *out, int max) {
 int exanet_wait(struct exanet_ni *ni, struct exanet_completion *out, int max, uint64_t timeout_ps) {
   exn_account_enter(ni);
   const uint64_t end = timeout_ps > UINT64_MAX / 2 - ni->clock_ps ? UINT64_MAX / 2 : ni->clock_ps + timeout_ps;
-  int n;
+  int n, patience = 20;
   while ((n = take(ni, out, max)) == 0) {
     if (exn_virtual(ni)) {
       if (ni->clock_ps >= end) break;
       wait_until(ni, end, true);
     } else {
       /* Time stands still: a real millisecond of patience stands for any finite timeout. */
-      if (timeout_ps != UINT64_MAX && ++ni->idle_polls > 20) break;
+      if (timeout_ps != UINT64_MAX && patience-- == 0) break;
       exn_free_wait(ni);
     }
   }

@@ -51,7 +51,7 @@ void exn_sleep(struct exanet_ni *ni, uint32_t state, uint64_t deadline_ps, bool 
   else exn_kick(ni);
   while (__atomic_load_n(&slot->state, __ATOMIC_ACQUIRE) != EXN_RUNNING) {
     const bool late = futex_wait(&slot->wake, 0, 1000000000l) != 0 && errno == ETIMEDOUT;
-    __atomic_store_n(&slot->wake, 0, __ATOMIC_RELEASE);
+    __atomic_exchange_n(&slot->wake, 0, __ATOMIC_SEQ_CST);  /* before the state is read, or a waking between the two is lost */
     exn_exit_if_stopped(ni);
     if (late && kill((pid_t)region->simulator_pid, 0) != 0 && errno == ESRCH) _exit(EXN_STOPPED_EXIT);
   }

@@ -10,6 +10,8 @@ static uint32_t slots_for(uint32_t payload_bytes) {
   return (uint32_t)((sizeof(struct exn_cmd) + payload_bytes + EXN_SLOT_BYTES - 1) / EXN_SLOT_BYTES);
 }
 
+/* Contract: what the call costs is charged after this, not before: a full ring gives the simulator the processor, which then counts on
+ * nothing being posted before the rank's clock and that cost. */
 struct exn_cmd *exn_cmd_begin(struct exanet_ni *ni, uint32_t payload_bytes) {
   struct exn_ring *ring = &ni->slot->cmd;
   const uint32_t slots = slots_for(payload_bytes);
@@ -49,6 +51,8 @@ void exn_cmd_end(struct exanet_ni *ni, struct exn_cmd *cmd) {
 }
 
 static uint8_t *payload(struct exn_cmd *cmd) { return (uint8_t *)(cmd + 1); }
+
+static bool no_such_rank(const struct exanet_ni *ni, exanet_addr to) { return to >> 16 >= ni->region->ranks; }
 
 int exanet_ep_open(struct exanet_ni *ni, enum exanet_ep_kind kind, uint16_t *ep) {
   if (ni->endpoints > 65534) return -ENOSPC;
@@ -101,11 +105,12 @@ static int complete_locally(struct exanet_ni *ni, uint16_t ep, uint64_t cookie, 
 int exanet_send(struct exanet_ni *ni, uint16_t ep, exanet_addr to, uint64_t tag, const void *buf, size_t len, uint64_t data,
                 uint32_t flags, uint64_t cookie) {
   const bool eager = len <= ni->region->eager_max;
+  if (no_such_rank(ni, to)) return -EHOSTUNREACH;
   if (!eager && (flags & EXANET_INJECT) && len > EXANET_INJECT_MAX) return -EMSGSIZE;
   const uint32_t carried = eager || (flags & EXANET_INJECT) ? (uint32_t)len : 0;
   exn_account_enter(ni);
-  exn_charge(ni, ni->region->send_cpu_ps + store_cost(ni, ni->region->envelope_bytes + (eager ? len : 0)));
   struct exn_cmd *cmd = exn_cmd_begin(ni, carried);
+  exn_charge(ni, ni->region->send_cpu_ps + store_cost(ni, ni->region->envelope_bytes + (eager ? len : 0)));
   const bool local = eager && !(flags & EXANET_DELIVERED);
   /* A buffer that was copied for a rendezvous is the caller's again at once, and so is its completion. */
   const bool copied = !eager && (flags & EXANET_INJECT) && !(flags & EXANET_DELIVERED);
@@ -170,8 +175,8 @@ int exanet_cancel(struct exanet_ni *ni, uint16_t ep, uint64_t cookie) {
 static struct exn_cmd *begin_rdma(struct exanet_ni *ni, uint8_t op, uint16_t ep, exanet_addr to, const void *buf, size_t len,
                                   uint64_t remote, uint64_t key, uint32_t flags, uint64_t cookie, uint32_t carried) {
   exn_account_enter(ni);
-  exn_charge(ni, ni->region->rdma_cpu_ps);
   struct exn_cmd *cmd = exn_cmd_begin(ni, carried);
+  exn_charge(ni, ni->region->rdma_cpu_ps);
   cmd->op = op;
   cmd->ep = ep;
   cmd->flags = flags;
@@ -186,6 +191,7 @@ static struct exn_cmd *begin_rdma(struct exanet_ni *ni, uint8_t op, uint16_t ep,
 
 int exanet_put(struct exanet_ni *ni, uint16_t ep, exanet_addr to, const void *buf, size_t len, uint64_t remote, uint64_t key,
                uint64_t data, uint32_t flags, uint64_t cookie) {
+  if (no_such_rank(ni, to)) return -EHOSTUNREACH;
   if ((flags & EXANET_INJECT) && len > EXANET_INJECT_MAX) return -EMSGSIZE;
   const uint32_t carried = flags & EXANET_INJECT ? (uint32_t)len : 0;
   struct exn_cmd *cmd = begin_rdma(ni, EXN_OP_PUT, ep, to, buf, len, remote, key, flags, cookie, carried);
@@ -197,6 +203,7 @@ int exanet_put(struct exanet_ni *ni, uint16_t ep, exanet_addr to, const void *bu
 
 int exanet_get(struct exanet_ni *ni, uint16_t ep, exanet_addr to, void *buf, size_t len, uint64_t remote, uint64_t key,
                uint32_t flags, uint64_t cookie) {
+  if (no_such_rank(ni, to)) return -EHOSTUNREACH;
   exn_cmd_end(ni, begin_rdma(ni, EXN_OP_GET, ep, to, buf, len, remote, key, flags, cookie, 0));
   return 0;
 }
@@ -205,7 +212,7 @@ size_t exanet_atomic_size(int type) { return exanet_type_bytes(type); }
 
 int exanet_atomic_valid(enum exanet_atomic_kind kind, int op, int type, size_t *max_count) {
   if (!exanet_op_valid((int)kind, op, type)) return -EOPNOTSUPP;
-  if (max_count) *max_count = 1024 / exanet_type_bytes(type);   /* operand and compare values travel in the command */
+  if (max_count) *max_count = EXN_ATOMIC_BYTES / exanet_type_bytes(type);
   return 0;
 }
 
@@ -213,6 +220,7 @@ int exanet_atomic(struct exanet_ni *ni, uint16_t ep, enum exanet_atomic_kind kin
                   const void *operand, const void *compare, void *result, uint64_t remote, uint64_t key, uint32_t flags,
                   uint64_t cookie) {
   size_t most;
+  if (no_such_rank(ni, to)) return -EHOSTUNREACH;
   if (exanet_atomic_valid(kind, op, type, &most) != 0) return -EOPNOTSUPP;
   if (count == 0 || count > most) return -EMSGSIZE;
   const size_t bytes = count * exanet_type_bytes(type);
@@ -229,15 +237,16 @@ int exanet_atomic(struct exanet_ni *ni, uint16_t ep, enum exanet_atomic_kind kin
 }
 
 int exanet_packet_send(struct exanet_ni *ni, uint16_t ep, exanet_addr to, const void *buf, size_t len) {
+  if (no_such_rank(ni, to)) return -EHOSTUNREACH;
   if (len > ni->region->packet_max) return -EMSGSIZE;
   exn_account_enter(ni);
-  exn_charge(ni, ni->region->packet_cpu_ps + store_cost(ni, len > 0 ? len : 1));
   struct exn_cmd *cmd = exn_cmd_begin(ni, (uint32_t)len);
+  exn_charge(ni, ni->region->packet_cpu_ps + store_cost(ni, len > 0 ? len : 1));
   cmd->op = EXN_OP_PACKET;
   cmd->ep = ep;
   cmd->peer = to;
   cmd->len = len;
-  memcpy(payload(cmd), buf, len);
+  if (len) memcpy(payload(cmd), buf, len);
   exn_cmd_end(ni, cmd);
   return 0;
 }

@@ -24,6 +24,7 @@ extern "C" {
 #define EXN_RING_SLOTS 1024u          /* 64 KiB a ring, two rings a rank; touched only as far as they are used */
 #define EXN_RING_MASK (EXN_RING_SLOTS - 1u)
 #define EXN_MPI_CALLS 192u
+#define EXN_ATOMIC_BYTES 1024u        /* of an atomic's target: operand and compare values travel in the command */
 
 enum exn_op {
   EXN_OP_PAD = 0,                     /* skip to the ring's start */

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+// Do ranks see every completion at its time, whatever they do in between, and the same in every run?
+#include <doctest/doctest.h>
+
+#include "runtime/coordinator/forked_ranks.hpp"
+
+using namespace exanet;
+using testing::Machine;
+
+namespace {
+
+constexpr std::uint64_t kForEver = UINT64_MAX;
+
+// One packet of `bytes` from clock to clock: stores, packetizer, network, mailbox, read.
+Time packet_time(const Machine& m, NodeId from, NodeId to, std::uint16_t bytes) {
+  const NiConfig ni = testing::small_machine().ni;
+  const std::int64_t words = std::max(1, (bytes + 15) / 16), lines = std::max(1, (bytes + 63) / 64);
+  return ni.library_send + ni.store_word * words + ni.packetizer + m.coordinator.fabric().zero_load_latency(from, to, bytes) + ni.mailbox +
+         ni.mailbox_word * ((bytes + 15) / 16) + ni.mailbox_read * lines + ni.library_receive;
+}
+
+exanet_completion next(exanet_ni* ni) {
+  exanet_completion c{};
+  if (exanet_wait(ni, &c, 1, kForEver) != 1) ::_exit(97);
+  return c;
+}
+
+std::uint64_t clock_of(const Machine& m, std::uint32_t rank, int i) { return m.report->values[rank][i]; }
+
+}  // namespace
+
+TEST_CASE("packets to and fro take the formula's time, start and finish are met together") {
+  for (const std::uint16_t bytes : {0, 1, 16, 64}) {
+    Machine m(2);
+    m.run([&](exanet_ni* ni, std::uint32_t rank) {
+      std::uint16_t ep;
+      exanet_ep_open(ni, EXANET_EP_RAW, &ep);
+      if (rank == 1) ::usleep(20000);  // real time: the other waits for this one to start
+      if (exanet_is_virtual(ni)) return 1;
+      exanet_start(ni);
+      if (!exanet_is_virtual(ni) || exanet_clock_ps(ni) != 0) return 2;
+      char data[64] = {};
+      for (int i = 0; i < 20; ++i) {
+        data[0] = static_cast<char>(i);
+        if (rank == 0) exanet_packet_send(ni, ep, exanet_address(1, ep), data, bytes);
+        const exanet_completion c = next(ni);
+        if (c.kind != EXANET_C_PACKET || c.packet_len != bytes || (bytes > 0 && c.packet[0] != i) || c.peer != exanet_address(1 - rank, ep)) return 3;
+        if (rank == 1) exanet_packet_send(ni, ep, exanet_address(0, ep), data, bytes);
+        m.report->values[rank][i] = exanet_clock_ps(ni);
+      }
+      exanet_advance(ni, 1000000 * (rank + 1));
+      exanet_finish(ni);
+      return exanet_is_virtual(ni) ? 4 : 0;
+    });
+    CHECK(m.coordinator.reason() == "");
+    CHECK(m.statuses == std::vector<int>{0, 0});
+    const Time there = packet_time(m, 0, 1, bytes), back = packet_time(m, 1, 0, bytes);
+    for (int i = 0; i < 20; ++i) CHECK(clock_of(m, 0, i) == static_cast<std::uint64_t>(((there + back) * (i + 1)).ps()));
+    CHECK(!m.region_exists());
+  }
+}
+
+TEST_CASE("a completion that is already in the ring is seen at its time, also after something free was posted") {
+  // Rank 0 gets two packets that arrive within the lookahead, so both are handed over at once. Between them it posts a receive, which costs
+  // nothing and makes the horizon unknown.
+  Machine m(3);
+  m.run([&](exanet_ni* ni, std::uint32_t rank) {
+    std::uint16_t ep, messages;
+    exanet_ep_open(ni, EXANET_EP_RAW, &ep);
+    exanet_ep_open(ni, EXANET_EP_MESSAGE, &messages);
+    exanet_start(ni);
+    if (rank == 2) exanet_advance(ni, 60000);
+    if (rank > 0) {
+      exanet_packet_send(ni, ep, exanet_address(0, ep), "x", 1);
+    } else {
+      char buf[8];
+      next(ni);
+      m.report->values[0][0] = exanet_clock_ps(ni);
+      exanet_recv(ni, messages, EXANET_ANY, 1, 0, buf, sizeof buf, 0, EXANET_TAGGED, 5);
+      exanet_completion c{};
+      m.report->values[0][1] = static_cast<std::uint64_t>(exanet_wait(ni, &c, 1, 1000000000));  // a millisecond at most
+      m.report->values[0][2] = exanet_clock_ps(ni);
+    }
+    exanet_finish(ni);
+    return 0;
+  });
+  CHECK(m.coordinator.reason() == "");
+  const NiConfig ni = testing::small_machine().ni;
+  const Time read = ni.mailbox_read + ni.library_receive;
+  const Time first = packet_time(m, 1, 0, 1);
+  const Time second = max(Time::ps(60000) + packet_time(m, 2, 0, 1) - read, first) + read;
+  CHECK(clock_of(m, 0, 0) == static_cast<std::uint64_t>(first.ps()));
+  CHECK(clock_of(m, 0, 1) == 1);
+  CHECK(clock_of(m, 0, 2) == static_cast<std::uint64_t>(second.ps()));
+}
+
+TEST_CASE("a message that comes while the receiver computes is there when it looks") {
+  Machine m(2);
+  m.run([&](exanet_ni* ni, std::uint32_t rank) {
+    std::uint16_t ep;
+    exanet_ep_open(ni, EXANET_EP_RAW, &ep);
+    exanet_start(ni);
+    if (rank == 0) {
+      exanet_packet_send(ni, ep, exanet_address(1, ep), "x", 1);
+    } else {
+      exanet_advance(ni, 50000000);
+      next(ni);
+      m.report->values[1][0] = exanet_clock_ps(ni);
+    }
+    exanet_finish(ni);
+    return 0;
+  });
+  const NiConfig ni = testing::small_machine().ni;
+  CHECK(clock_of(m, 1, 0) == 50000000 + static_cast<std::uint64_t>((ni.mailbox_read + ni.library_receive).ps()));
+}
+
+TEST_CASE("polls that test step by a fixed time and see a completion at its time, less than a step late") {
+  for (const std::uint64_t delay : {0u, 33000u, 50000u, 99999u}) {
+    Machine m(2);
+    m.run([&](exanet_ni* ni, std::uint32_t rank) {
+      std::uint16_t ep;
+      exanet_ep_open(ni, EXANET_EP_RAW, &ep);
+      exanet_start(ni);
+      if (rank == 0) {
+        exanet_advance(ni, 20000000 + delay);
+        exanet_packet_send(ni, ep, exanet_address(1, ep), "x", 1);
+      } else {
+        exanet_testing_begin();
+        exanet_completion c{};
+        std::uint64_t polls = 0, last = 0;
+        bool even = true;
+        while (exanet_poll(ni, &c, 1) == 0) {
+          if (polls > 0) even = even && exanet_clock_ps(ni) - last == 100000;  // the first one is free
+          last = exanet_clock_ps(ni);
+          ++polls;
+        }
+        exanet_testing_end();
+        m.report->values[1][0] = exanet_clock_ps(ni);
+        m.report->values[1][1] = polls;
+        m.report->values[1][2] = even;
+      }
+      exanet_finish(ni);
+      return 0;
+    });
+    CHECK(m.coordinator.reason() == "");
+    const std::uint64_t due = 20000000 + delay + static_cast<std::uint64_t>(packet_time(m, 0, 1, 1).ps());
+    CHECK(clock_of(m, 1, 0) >= due);
+    CHECK(clock_of(m, 1, 0) < due + 100000);
+    CHECK(clock_of(m, 1, 1) >= due / 100000 - 3);
+    CHECK(clock_of(m, 1, 2) == 1);
+  }
+}
+
+TEST_CASE("the same run gives the same clocks") {
+  std::vector<std::vector<std::uint64_t>> runs;
+  for (int repeat = 0; repeat < 4; ++repeat) {
+    Machine m(8);
+    m.run([&](exanet_ni* ni, std::uint32_t rank) {
+      std::uint16_t ep;
+      exanet_ep_open(ni, EXANET_EP_MESSAGE, &ep);
+      exanet_start(ni);
+      static char out[8][600], in[8][600];
+      for (int round = 0; round < 12; ++round) {
+        const std::size_t len = round % 3 == 0 ? 8 : 600;
+        for (std::uint32_t peer = 0; peer < 8; ++peer) {
+          exanet_recv(ni, ep, round % 2 ? EXANET_ANY : exanet_address(peer, ep), static_cast<std::uint64_t>(round), 0, in[peer], 600, 0, EXANET_TAGGED, 1);
+          exanet_send(ni, ep, exanet_address((rank + peer) % 8, ep), static_cast<std::uint64_t>(round), out[peer], len, 0, EXANET_TAGGED, 2);
+        }
+        for (int left = 16; left > 0;) {
+          exanet_completion c[4];
+          left -= exanet_wait(ni, c, 4, kForEver);
+        }
+        m.report->values[rank][round] = exanet_clock_ps(ni);
+      }
+      exanet_finish(ni);
+      return 0;
+    });
+    REQUIRE(m.coordinator.reason() == "");
+    std::vector<std::uint64_t> clocks;
+    for (std::uint32_t r = 0; r < 8; ++r)
+      for (int i = 0; i < 12; ++i) clocks.push_back(clock_of(m, r, i));
+    clocks.push_back(m.coordinator.events());
+    runs.push_back(clocks);
+  }
+  for (const auto& run : runs) CHECK(run == runs[0]);
+}
+
+TEST_CASE("thousands of posts without a poll, and of completions without one, lose nothing and keep their order") {
+  constexpr std::uint64_t kMany = 5000;
+  for (const bool in_virtual_time : {true, false}) {
+    Machine m(2);
+    m.run([&](exanet_ni* ni, std::uint32_t rank) {
+      std::uint16_t ep;
+      exanet_ep_open(ni, EXANET_EP_RAW, &ep);
+      exanet_start(ni);
+      if (!in_virtual_time) exanet_finish(ni);
+      if (rank == 0) {
+        for (std::uint64_t i = 0; i < kMany; ++i)
+          if (exanet_packet_send(ni, ep, exanet_address(1, ep), &i, sizeof i) != 0) return 1;
+        m.report->values[0][0] = exanet_clock_ps(ni);
+      } else {
+        if (in_virtual_time) exanet_advance(ni, 1000000000000);  // all are there before the first is looked at
+        exanet_completion c[16];
+        for (std::uint64_t expected = 0; expected < kMany;) {
+          const int n = exanet_wait(ni, c, 16, kForEver);
+          for (int k = 0; k < n; ++k, ++expected) {
+            std::uint64_t i;
+            std::memcpy(&i, c[k].packet, sizeof i);
+            if (i != expected) return 2;
+          }
+        }
+      }
+      exanet_finish(ni);
+      return 0;
+    });
+    CHECK(m.coordinator.reason() == "");
+    CHECK(m.statuses == std::vector<int>{0, 0});
+    const NiConfig ni = testing::small_machine().ni;
+    if (in_virtual_time) CHECK(clock_of(m, 0, 0) == kMany * static_cast<std::uint64_t>((ni.library_send + ni.store_word).ps()));
+  }
+}
+
+TEST_CASE("one-sided operations reach another process's memory, and only what it registered") {
+  Machine m(2);
+  m.run([&](exanet_ni* ni, std::uint32_t rank) {
+    static std::uint64_t memory[4096], local[4096];
+    std::uint16_t ep;
+    std::uint64_t key = 9;
+    exanet_ep_open(ni, EXANET_EP_MESSAGE, &ep);
+    if (rank == 1) exanet_mem_register(ni, memory, sizeof memory, EXANET_REMOTE_READ | EXANET_REMOTE_WRITE | EXANET_OFFSET_ADDRESSED, 0, &key);
+    exanet_start(ni);
+    if (rank == 0) {
+      for (int i = 0; i < 4096; ++i) local[i] = static_cast<std::uint64_t>(i) * 3 + 1;
+      const exanet_addr to = exanet_address(1, ep);
+      exanet_put(ni, ep, to, local, sizeof local, 0, key, 0, 0, 1);
+      if (next(ni).status != 0) return 1;
+      std::memset(local, 0, sizeof local);
+      exanet_get(ni, ep, to, local, sizeof local, 0, key, 0, 2);
+      if (next(ni).status != 0) return 2;
+      for (int i = 0; i < 4096; ++i)
+        if (local[i] != static_cast<std::uint64_t>(i) * 3 + 1) return 3;
+      const std::uint64_t add = 41;
+      std::uint64_t old = 0;
+      exanet_atomic(ni, ep, EXANET_ATOMIC_FETCH, to, 2, 7, 1, &add, nullptr, &old, 8, key, 0, 3);
+      if (next(ni).status != 0 || old != 4) return 4;
+      exanet_get(ni, ep, to, local, 8, 8, key, 0, 4);
+      if (next(ni).status != 0 || local[0] != 45) return 5;
+      exanet_get(ni, ep, to, local, 16, sizeof memory - 8, key, 0, 5);
+      if (next(ni).status != -EACCES) return 6;
+      exanet_put(ni, ep, to, local, 8, 0, key + 1, 0, EXANET_SILENT, 6);
+      if (next(ni).status != -EACCES) return 7;
+      exanet_get(ni, ep, to, local, SIZE_MAX / 4, 0, key, 0, 7);
+      if (next(ni).status != -EACCES) return 8;
+      exanet_put(ni, ep, to, local, SIZE_MAX / 4, 0, key, 0, 0, 8);
+      if (next(ni).status != -EACCES) return 9;
+      if (exanet_put(ni, ep, exanet_address(2, ep), local, 8, 0, key, 0, 0, 9) != -EHOSTUNREACH) return 10;
+    }
+    exanet_finish(ni);
+    return 0;
+  });
+  CHECK(m.coordinator.reason() == "");
+  CHECK(m.statuses == std::vector<int>{0, 0});
+}
