@@ -37,8 +37,6 @@ void *exanet_real(void **slot, const char *name, const char *version);
 /* The MPI library's own function, or NULL when it has none of that name. */
 void *exanet_mpi_real(const char *name);
 
-/* Whether the program has threads besides the main one. */
-int exanet_program_threads(void);
 /* The MPI library granted MPI_THREAD_MULTIPLE. */
 void exanet_note_thread_multiple(struct exanet_ni *ni);
 #endif

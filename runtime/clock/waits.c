@@ -4,7 +4,7 @@
  * A sleep advances the rank's clock and takes no real time. A wait for another thread with a limit (condition variables, semaphores,
  * mutexes) must really wait, since the other thread really works: its deadline, which the program made from the virtual clock, becomes
  * the same distance in real time. If it expires, the clock is moved to the deadline, or a program that looks at its clock and waits
- * again would do so for ever; but not when the process was computing meanwhile, since then another thread is using that time (Python's
+ * again would do so for ever; but not when another thread is computing or in an MPI call, for then that one moves the clock (Python's
  * threads wait so for each other every 5 ms). A wait for files with a limit likewise advances the clock when nothing came.
  *
  * Limit: how long a wait on files really lasts is real time, so its outcome is not repeatable; signals do not cut a sleep short. */
@@ -105,31 +105,22 @@ EXPORT int epoll_wait(int epoll, struct epoll_event *events, int max, int timeou
 }
 
 /* -- waiting for threads -------------------------------------------------------------------------------------------------------- */
-static int64_t system_ns(clockid_t clock) {
-  struct timespec now;
-  exanet_system_clock(clock, &now);
-  return now.tv_sec * NS_PER_S + now.tv_nsec;
-}
-
 struct wait {
   struct exanet_ni *ni;
   struct timespec deadline; /* on CLOCK_MONOTONIC of the system */
   uint64_t ps;
-  int64_t began_ns, cpu_ns;
 };
 
 static void wait_begin(struct wait *w, struct exanet_ni *ni, const struct timespec *deadline) {
   *w = (struct wait){.ni = ni, .ps = ps_until(ni, deadline, EXANET_EPOCH_S)};
-  w->began_ns = system_ns(CLOCK_MONOTONIC);
-  w->cpu_ns = system_ns(CLOCK_PROCESS_CPUTIME_ID);
-  int64_t end = w->began_ns + (int64_t)(w->ps / PS_PER_NS);
+  struct timespec now;
+  exanet_system_clock(CLOCK_MONOTONIC, &now);
+  int64_t end = now.tv_sec * NS_PER_S + now.tv_nsec + (int64_t)(w->ps / PS_PER_NS);
   w->deadline = (struct timespec){.tv_sec = end / NS_PER_S, .tv_nsec = end % NS_PER_S};
 }
 
 static void wait_expired(const struct wait *w) {
-  int64_t took = system_ns(CLOCK_MONOTONIC) - w->began_ns;
-  int64_t computed = system_ns(CLOCK_PROCESS_CPUTIME_ID) - w->cpu_ns;
-  if (computed * 2 < took) exanet_advance(w->ni, w->ps);
+  if (!exanet_other_threads_busy()) exanet_advance(w->ni, w->ps);
 }
 
 typedef int (*cond_wait)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);

@@ -9,6 +9,9 @@
 #include "clock.h"
 
 EXPORT int sched_yield(void) {
-  if (exanet_virtual_ni() != NULL && !exanet_program_threads()) return 0;
+  if (exanet_virtual_ni() != NULL) {
+    if (!exanet_program_threads()) return 0;
+    if (exanet_mpi_depth > 0) exanet_thread_spins();
+  }
   return (int)syscall(SYS_sched_yield);
 }

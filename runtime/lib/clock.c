@@ -10,10 +10,15 @@
 /* Loaded before the program starts, so thread-local state fits the static block: one instruction to reach. */
 #define THREAD_LOCAL static __thread __attribute__((tls_model("initial-exec")))
 THREAD_LOCAL int testing;
+THREAD_LOCAL bool asked;   /* this MPI call is, or the last one was, MPI_Test or its kin */
 THREAD_LOCAL unsigned mpi_depth;
+THREAD_LOCAL uint64_t counted_cpu_ps;   /* CPU time of this thread at the last call's end */
 THREAD_LOCAL uint64_t mpi_entered_ps;
 
-void exanet_testing_begin(void) { ++testing; }
+void exanet_testing_begin(void) {
+  ++testing;
+  asked = true;
+}
 void exanet_testing_end(void) { --testing; }
 int exn_testing(void) { return testing; }
 
@@ -25,19 +30,25 @@ static uint64_t thread_cpu_ps(void) {
 
 void exn_account_enter(struct exanet_ni *ni) {
   ni->clock_reads = 0;
-  const double factor = ni->region->compute_factor;
-  if (factor <= 0 || !exn_virtual(ni)) return;
-  const uint64_t now = thread_cpu_ps();
-  if (now > ni->cpu_ps && ni->cpu_ps != 0) {
-    const uint64_t ps = (uint64_t)((double)(now - ni->cpu_ps) * factor);
+  if (!exn_virtual(ni)) return;
+  if (__atomic_load_n(&ni->pending_ps, __ATOMIC_RELAXED)) {
+    const uint64_t ps = __atomic_exchange_n(&ni->pending_ps, 0, __ATOMIC_RELAXED);
     ni->clock_ps += ps;
     ni->slot->compute_ps += ps;
   }
-  ni->cpu_ps = now;
+  const double factor = ni->region->compute_factor;
+  if (factor <= 0) return;
+  const uint64_t now = thread_cpu_ps();
+  if (now > counted_cpu_ps && counted_cpu_ps != 0) {
+    const uint64_t ps = (uint64_t)((double)(now - counted_cpu_ps) * factor);
+    ni->clock_ps += ps;
+    ni->slot->compute_ps += ps;
+  }
+  counted_cpu_ps = now;
 }
 
 void exn_account_leave(struct exanet_ni *ni) {
-  if (ni->region->compute_factor > 0) ni->cpu_ps = thread_cpu_ps();
+  if (ni->region->compute_factor > 0) counted_cpu_ps = thread_cpu_ps();
 }
 
 int exanet_start(struct exanet_ni *ni) {
@@ -60,26 +71,24 @@ int exanet_is_virtual(const struct exanet_ni *ni) { return exn_virtual(ni); }
 uint64_t exanet_clock_ps(const struct exanet_ni *ni) { return ni->clock_ps; }
 
 void exanet_advance(struct exanet_ni *ni, uint64_t ps) {
-  if (!exn_virtual(ni)) return;
-  exn_account_enter(ni);
-  ni->clock_ps += ps;
-  ni->slot->compute_ps += ps;
-  exn_account_leave(ni);
+  if (exn_virtual(ni)) __atomic_add_fetch(&ni->pending_ps, ps, __ATOMIC_RELAXED);
 }
 
 uint64_t exanet_clock_read(struct exanet_ni *ni) {
-  const double factor = ni->region->compute_factor;
-  if (factor > 0 && exn_virtual(ni)) {
+  /* Another thread may be inside a call: then what has been computed is counted at the end of that. */
+  if (ni->region->compute_factor > 0 && exn_virtual(ni) && !exanet_program_threads()) {
     const unsigned reads = ni->clock_reads;
     exn_account_enter(ni);
     ni->clock_reads = reads;
   }
-  if (++ni->clock_reads > 1000 && exn_virtual(ni)) ni->clock_ps += 100000;
-  return ni->clock_ps;
+  if (++ni->clock_reads > 1000) exanet_advance(ni, 100000);
+  return ni->clock_ps + __atomic_load_n(&ni->pending_ps, __ATOMIC_RELAXED);
 }
 
 void exanet_mpi_enter(struct exanet_ni *ni, uint32_t call) {
   if (mpi_depth++ > 0) return;
+  if (exanet_program_threads()) exn_thread_in_mpi(true, false);
+  asked = false;
   exn_account_enter(ni);
   ni->slot->mpi_call = call + 1;
   mpi_entered_ps = ni->clock_ps;
@@ -87,6 +96,8 @@ void exanet_mpi_enter(struct exanet_ni *ni, uint32_t call) {
 
 void exanet_mpi_leave(struct exanet_ni *ni, uint32_t call) {
   if (mpi_depth == 0 || --mpi_depth > 0) return;
+  /* Who has only asked most likely asks again. */
+  if (exanet_program_threads()) exn_thread_in_mpi(false, asked);
   ni->slot->mpi_call = 0;
   if (call >= EXN_MPI_CALLS || !exn_virtual(ni)) return;
   ++ni->slot->mpi[call].calls;

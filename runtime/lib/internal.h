@@ -22,6 +22,11 @@ void exanet_mpi_leave(struct exanet_ni *ni, uint32_t call);
 /* The program asked for several threads (MPI_THREAD_MULTIPLE or FI_THREAD_SAFE): polls then yield to the process's other threads. */
 void exanet_set_multithreaded(struct exanet_ni *ni);
 
+/* With several threads: the calling thread spins inside MPI and has nothing to do until something arrives. */
+void exanet_thread_spins(void);
+/* Whether another thread of this process computes or is in an MPI call; costs some microseconds. */
+int exanet_other_threads_busy(void);
+
 /* Clock reads: returns the virtual clock in ps; after 1000 reads in a row without any other libexanet call each read adds 100 ns,
  * so that a program that spins on the clock gets on. */
 uint64_t exanet_clock_read(struct exanet_ni *ni);
@@ -34,6 +39,9 @@ void exanet_abort(struct exanet_ni *ni, int code);
 
 /* A forked child is no rank: drops the interface without touching the region. exanet_process_ni() returns NULL in this process from then on. */
 void exanet_forget(void);
+
+/* How many threads the program has created itself; 0: its main thread is alone, but for those of its libraries. (runtime/clock) */
+int exanet_program_threads(void);
 
 /* The system's clock. In a rank clock_gettime() and its kin read virtual time, also for calls from this library: time what the host
  * really took (CPU time of the rank, watchdogs) with this. Async-signal-safe. (runtime/clock) */

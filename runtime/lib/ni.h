@@ -31,8 +31,7 @@ struct exanet_ni {
   uint32_t local_head, local_count, local_size;
   uint32_t endpoints;            /* endpoint numbers handed out */
   uint64_t next_key;
-  /* compute accounting */
-  uint64_t cpu_ps;               /* CPU time of this thread at the last call's end */
+  uint64_t pending_ps;           /* slept, or gone by in reading the clock: added to the clock by the next call (threads may do so at once) */
 };
 
 static inline bool exn_virtual(const struct exanet_ni *ni) {
@@ -46,7 +45,12 @@ void exn_exit_if_stopped(struct exanet_ni *ni);
 void exn_sleep(struct exanet_ni *ni, uint32_t state, uint64_t deadline_ps, bool blocking);
 void exn_kick(struct exanet_ni *ni);                       /* free time: the simulator has something to do */
 bool exn_free_wait(struct exanet_ni *ni);                  /* free time: a short real wait for a completion */
-bool exn_other_threads_run(void);
+
+/* threads.c; the caller holds whatever serialises calls on the interface */
+void exn_something_happened(void);          /* posted or completed */
+void exn_thread_waits(bool waits);          /* the calling thread has posted or polled in vain */
+void exn_thread_in_mpi(bool in_mpi, bool waits);
+bool exn_other_threads_run(void);           /* after an empty poll: does another thread have work? */
 
 /* work.c */
 struct exn_cmd *exn_cmd_begin(struct exanet_ni *ni, uint32_t payload_bytes);   /* room in the ring, zeroed; waits if it is full */

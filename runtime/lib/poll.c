@@ -81,6 +81,7 @@ static int take(struct exanet_ni *ni, struct exanet_completion *out, int max) {
   const bool timed = exn_virtual(ni);
   for (struct exn_cqe *cqe; n < max && (cqe = front(ni)) && (!timed || cqe->time_ps <= ni->clock_ps);) take_one(ni, cqe, &out[n++]);
   if (n > 0) {
+    exn_something_happened();
     ni->fresh = true;
     ni->window_ps = EXN_FIRST_WINDOW_PS;
     ni->idle_polls = 0;

@@ -2,15 +2,9 @@
 // Handing the processor over: a rank that waits in virtual time sleeps on a futex, wakes the next rank that is due, and the last one to
 // sleep wakes the simulator.
 #define _GNU_SOURCE
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/futex.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -33,8 +27,8 @@ static void hand_over(struct exanet_ni *ni) {
   const uint32_t next = __atomic_fetch_add(&region->due_next, 1, __ATOMIC_ACQ_REL);
   if (next < region->due_count) {
     struct exn_rank *slot = exn_rank_slot(region, exn_due(region)[next]);
-    __atomic_store_n(&slot->wake, 1, __ATOMIC_RELEASE);
-    futex_wake(&slot->wake);
+    __atomic_fetch_add(&slot->turn, 1, __ATOMIC_RELEASE);
+    futex_wake(&slot->turn);
   }
   if (__atomic_sub_fetch(&region->running, 1, __ATOMIC_ACQ_REL) == 0) exn_kick(ni);
 }
@@ -43,15 +37,16 @@ void exn_sleep(struct exanet_ni *ni, uint32_t state, uint64_t deadline_ps, bool 
   struct exn_region *region = ni->region;
   struct exn_rank *slot = ni->slot;
   const bool counted = exn_virtual(ni);
+  /* Counted, not flagged: a rank that has handed over may be let run again before it comes to wait, and must wait for just that. */
+  const uint32_t turn = slot->turn;
   slot->clock_ps = ni->clock_ps;
   slot->deadline_ps = deadline_ps;
   slot->blocking = blocking;
   __atomic_store_n(&slot->state, state, __ATOMIC_RELEASE);
   if (counted) hand_over(ni);
   else exn_kick(ni);
-  while (__atomic_load_n(&slot->state, __ATOMIC_ACQUIRE) != EXN_RUNNING) {
-    const bool late = futex_wait(&slot->wake, 0, 1000000000l) != 0 && errno == ETIMEDOUT;
-    __atomic_exchange_n(&slot->wake, 0, __ATOMIC_SEQ_CST);  /* before the state is read, or a waking between the two is lost */
+  while (__atomic_load_n(&slot->turn, __ATOMIC_ACQUIRE) == turn) {
+    const bool late = futex_wait(&slot->turn, turn, 1000000000l) != 0 && errno == ETIMEDOUT;
     exn_exit_if_stopped(ni);
     if (late && kill((pid_t)region->simulator_pid, 0) != 0 && errno == ESRCH) _exit(EXN_STOPPED_EXIT);
   }
@@ -66,28 +61,4 @@ bool exn_free_wait(struct exanet_ni *ni) {
   const bool woken = __atomic_exchange_n(&ni->slot->wake, 0, __ATOMIC_ACQUIRE) != 0;
   exn_exit_if_stopped(ni);
   return woken;
-}
-
-bool exn_other_threads_run(void) {
-  /* Another thread of this process may be about to post something: then time must not go on. A thread that sleeps waits for this process
-   * (a lock, a join) and so for a poll's return. */
-  DIR *tasks = opendir("/proc/self/task");
-  const pid_t self = (pid_t)syscall(SYS_gettid);
-  bool runs = false;
-  if (!tasks) return false;
-  for (struct dirent *entry; !runs && (entry = readdir(tasks));) {
-    if (!isdigit((unsigned char)entry->d_name[0]) || atoi(entry->d_name) == self) continue;
-    char path[64], stat[256];
-    snprintf(path, sizeof path, "/proc/self/task/%.20s/stat", entry->d_name);
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) continue;
-    const ssize_t n = read(fd, stat, sizeof stat - 1);
-    close(fd);
-    if (n <= 0) continue;
-    stat[n] = 0;
-    const char *after = strrchr(stat, ')');
-    runs = after && after[1] && after[2] == 'R';
-  }
-  closedir(tasks);
-  return runs;
 }
