@@ -19,6 +19,11 @@ std::uint32_t processors() {
   return ::sched_getaffinity(0, sizeof set, &set) == 0 ? static_cast<std::uint32_t>(std::max(1, CPU_COUNT(&set))) : 1;
 }
 
+void give_turn(exn_rank& slot) {
+  __atomic_fetch_add(&slot.turn, 1, __ATOMIC_RELEASE);
+  futex_wake(&slot.turn);
+}
+
 }  // namespace
 
 Coordinator::Coordinator(const MachineConfig& machine, std::vector<NodeId> placement, const Options& options)
@@ -72,8 +77,7 @@ void Coordinator::run() {
   for (RankId r = 0; r < ranks(); ++r) {
     // A run cut short: the ranks' own last words count. A rank that still runs writes its clock when it next sleeps, which is never.
     ranks_[r].clock = max(ranks_[r].clock, Time::ps(static_cast<std::int64_t>(region_.rank(r).clock_ps)));
-    __atomic_store_n(&region_.rank(r).wake, 1, __ATOMIC_RELEASE);
-    futex_wake(&region_.rank(r).wake);
+    give_turn(region_.rank(r));
   }
 }
 
@@ -174,8 +178,7 @@ bool Coordinator::wait_asleep() {
       const std::uint32_t next = __atomic_fetch_add(&region_->due_next, 1, __ATOMIC_ACQ_REL);
       if (next < due_.size()) {
         exn_rank& slot = region_.rank(due_[next]);
-        __atomic_store_n(&slot.wake, 1, __ATOMIC_RELEASE);
-        futex_wake(&slot.wake);
+        give_turn(slot);
       }
     }
     seen = running;
@@ -266,8 +269,7 @@ void Coordinator::release() {
   __atomic_store_n(&region_->due_next, first, __ATOMIC_SEQ_CST);
   for (std::uint32_t i = 0; i < first; ++i) {
     exn_rank& slot = region_.rank(due_[i]);
-    __atomic_store_n(&slot.wake, 1, __ATOMIC_RELEASE);
-    futex_wake(&slot.wake);
+    give_turn(slot);
   }
 }
 
@@ -294,8 +296,7 @@ void Coordinator::finish_virtual() {
     rank.asleep = rank.held = false;
     region_.rank(r).clock_ps = static_cast<std::uint64_t>(rank.clock.ps());
     __atomic_store_n(&region_.rank(r).state, EXN_RUNNING, __ATOMIC_RELEASE);
-    __atomic_store_n(&region_.rank(r).wake, 1, __ATOMIC_RELEASE);
-    futex_wake(&region_.rank(r).wake);
+    give_turn(region_.rank(r));
   }
 }
 

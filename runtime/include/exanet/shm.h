@@ -92,7 +92,8 @@ enum exn_phase { EXN_FREE = 0, EXN_VIRTUAL = 1, EXN_DONE = 2 };
 struct exn_mpi_profile { uint64_t calls; uint64_t time_ps; };
 
 struct exn_rank {
-  uint32_t wake __attribute__((aligned(64)));  /* futex: 1 look again */
+  uint32_t turn __attribute__((aligned(64)));  /* futex: one more each time that the rank, asleep, is let run; whoever's turn it is to say so */
+  uint32_t wake;                      /* futex, free time only: 1 look again */
   uint32_t state;                     /* enum exn_state; rank when it goes to sleep, simulator when it lets it run */
   uint32_t pid;                       /* rank */
   uint32_t mpi_call;                  /* rank: 1 + index of the MPI call that it is in, 0: none */
