@@ -261,3 +261,26 @@ TEST_CASE("one-sided operations reach another process's memory, and only what it
   CHECK(m.coordinator.reason() == "");
   CHECK(m.statuses == std::vector<int>{0, 0});
 }
+
+TEST_CASE("the ping-pong example prints the formula's time") {
+  for (const int bytes : {8, 64}) {
+    char name[] = "/tmp/exanet-pingpong-XXXXXX";
+    const int out = ::mkstemp(name);
+    REQUIRE(out >= 0);
+    ::unlink(name);
+    Machine m(2);
+    m.run([&](exanet_ni*, std::uint32_t) {
+      ::dup2(out, STDOUT_FILENO);
+      ::execl(EXANET_PINGPONG, "pingpong", std::to_string(bytes).c_str(), nullptr);
+      return 1;
+    });
+    char printed[200] = {};
+    REQUIRE(::pread(out, printed, sizeof printed - 1, 0) > 0);
+    ::close(out);
+    char expected[200];
+    const Time both = packet_time(m, 0, 1, static_cast<std::uint16_t>(bytes)) + packet_time(m, 1, 0, static_cast<std::uint16_t>(bytes));
+    std::snprintf(expected, sizeof expected, "%d bytes: %.1f ns one way\n", bytes, static_cast<double>(both.ps()) * 1e-3 / 2);
+    CHECK(std::string(printed) == expected);
+    CHECK(m.statuses == std::vector<int>{0, 0});
+  }
+}

@@ -83,7 +83,7 @@ static void exanet_progress_recv(struct exanet_core *core, const struct exanet_c
     if (!op->quiet || slot.error || peek) exanet_cq_push(core->rx_cq, &slot);
   }
   if (peek && !c->status && op->op_class == EXANET_OP_CLAIMED) return;   /* kept for the receive that takes the claimed message */
-  if (!op->multi) exanet_op_finish(op);
+  if (!op->multi || c->status == -ECANCELED) exanet_op_finish(op);   /* a cancelled buffer has no other end */
 }
 
 /* libfabric lets the release of a multi-receive buffer ride on its last message; that saves callers an entry. */

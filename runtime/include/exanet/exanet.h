@@ -44,20 +44,21 @@ size_t exanet_packet_max(const struct exanet_ni *ni);     /* largest packetizer 
 /* Endpoints are numbered by the process, 0..65534. MESSAGE endpoints match tags; RAW ones are bare mailboxes. */
 enum exanet_ep_kind { EXANET_EP_MESSAGE = 1, EXANET_EP_RAW = 2 };
 int exanet_ep_open(struct exanet_ni *ni, enum exanet_ep_kind kind, uint16_t *ep);
-int exanet_ep_close(struct exanet_ni *ni, uint16_t ep);   /* posted receives vanish without completions */
+/* Posted receives vanish without completions, matched ones too; senders of messages that were not taken hear -ECONNRESET. */
+int exanet_ep_close(struct exanet_ni *ni, uint16_t ep);
 
 /* -- protection domain: registered memory ---------------------------------------------------------------------------------------- */
 #define EXANET_REMOTE_READ 1u
 #define EXANET_REMOTE_WRITE 2u
 #define EXANET_OFFSET_ADDRESSED 4u   /* remote addresses are offsets into the region, not virtual addresses */
 #define EXANET_REPORT_EVENTS 8u      /* each put, get and atomic that touches the region completes here as EXANET_C_REMOTE_EVENT */
-/* `key` in: wanted key, when `choose` is 0 (-EEXIST if taken); out: the key. */
+/* `key` in: wanted key, when `choose` is 0 (a region that has it already is replaced); out: the key. */
 int exanet_mem_register(struct exanet_ni *ni, void *addr, size_t len, uint32_t access, int choose, uint64_t *key);
 int exanet_mem_deregister(struct exanet_ni *ni, uint64_t key);
 
 /* -- work ----------------------------------------------------------------------------------------------------------------------- */
 /* `cookie` comes back in the completion. Buffers belong to the interface until then, unless EXANET_INJECT (buffer reusable at once).
- * -EAGAIN: queue full, poll first. */
+ * -EHOSTUNREACH: no such rank; -EMSGSIZE: longer than the interface takes. A full queue is waited for, at no virtual time. */
 #define EXANET_INJECT 1u             /* copy the buffer now */
 #define EXANET_SILENT 2u             /* no completion when it succeeds (errors always complete) */
 #define EXANET_HAS_DATA 4u           /* `data` (64 bit) is delivered with the message / put */
@@ -75,7 +76,8 @@ int exanet_recv(struct exanet_ni *ni, uint16_t ep, exanet_addr from, uint64_t ta
                 size_t min_left, uint32_t flags, uint64_t cookie);
 /* Completes with EXANET_C_PEEK: status 0 and the message's peer, tag, len, data; or -ENOMSG. */
 int exanet_peek(struct exanet_ni *ni, uint16_t ep, exanet_addr from, uint64_t tag, uint64_t ignore, uint32_t flags, uint64_t cookie);
-/* If the receive is still unmatched it completes with -ECANCELED; otherwise nothing happens (its completion is on its way). */
+/* If the receive is still unmatched it completes with -ECANCELED; otherwise nothing happens (its completion is on its way). A multi-receive
+ * buffer takes no more messages, and completes with -ECANCELED, in place of EXANET_C_MULTI_DONE, after those on their way into it. */
 int exanet_cancel(struct exanet_ni *ni, uint16_t ep, uint64_t cookie);
 
 /* RDMA. `remote` is an address (or offset) in the region `key` of rank `to`. Completes when the end-to-end acknowledgement is back
