@@ -296,7 +296,6 @@ class Session:
             self._output.close()
         if self._pmi:
             self._pmi.close_all()
-            self._pmi.remove_shared_files()
         self._selector.close()
         for each in (self._status, self._wake_in, self._wake_out):
             each.close()

@@ -13,13 +13,11 @@ anything else breaks the protocol: the server says so, naming the rank, and the 
 
 from __future__ import annotations
 
-import contextlib
 import os
 import secrets
 import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 _NAME_MAX = 256
 _KEY_MAX = 64
@@ -121,16 +119,6 @@ class Server:
         client.sock.close()
         if client.child:
             client.child.close()
-
-    def remove_shared_files(self) -> None:
-        """Removes what MPICH leaves in /dev/shm when a rank dies between MPI_Init and MPI_Finalize; called when no rank is left."""
-        # MPICH 5 names its files after the 32-bit FNV-1a hash of the key-value space's name.
-        hashed = 2166136261
-        for byte in self._space.encode():
-            hashed = (hashed ^ byte) * 16777619 & 0xFFFFFFFF
-        for path in Path("/dev/shm").glob(f"mpich_shm_{hashed:x}_*"):
-            with contextlib.suppress(OSError):
-                path.unlink()
 
     def close_all(self) -> None:
         for rank in list(self._clients):

@@ -21,20 +21,18 @@ std::size_t round_up(std::size_t v, std::size_t to) { return (v + to - 1) / to *
 }  // namespace
 
 Region::Region(std::uint32_t ranks) {
-  std::string name = "/dev/shm/exanet-XXXXXX";
-  const int fd = ::mkostemp(name.data(), O_CLOEXEC);
-  if (fd < 0) throw std::system_error(errno, std::generic_category(), "cannot make the shared region " + name);
-  path_ = name;
+  fd_ = ::memfd_create("exanet", MFD_CLOEXEC);
+  if (fd_ < 0) throw std::system_error(errno, std::generic_category(), "cannot make the shared region");
+  path_ = "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(fd_);
   const std::size_t due = sizeof(exn_region);
   const std::size_t slots = round_up(due + ranks * sizeof(std::uint32_t), 4096);
   const std::size_t bytes = slots + std::size_t{ranks} * sizeof(exn_rank);
   void* map = MAP_FAILED;
-  if (::ftruncate(fd, static_cast<off_t>(bytes)) == 0) map = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  const int error = errno;
-  ::close(fd);
+  if (::ftruncate(fd_, static_cast<off_t>(bytes)) == 0) map = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
   if (map == MAP_FAILED) {
-    ::unlink(path_.c_str());
-    throw std::system_error(error, std::generic_category(), "cannot map the shared region " + path_);
+    const int error = errno;
+    ::close(fd_);
+    throw std::system_error(error, std::generic_category(), "cannot map the shared region of " + std::to_string(bytes) + " bytes");
   }
   region_ = static_cast<exn_region*>(map);
   region_->version = EXN_VERSION;
@@ -55,8 +53,8 @@ Region::~Region() {
 }
 
 void Region::unlink() {
-  if (!path_.empty()) ::unlink(path_.c_str());
-  path_.clear();
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
 }
 
 bool read_process(std::uint32_t pid, std::uint64_t addr, std::byte* to, std::size_t bytes) {

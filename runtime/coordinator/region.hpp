@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shared region's life on the simulator's side: a file under /dev/shm that goes with this object, and bulk access to ranks' memory.
+// The shared region's life on the simulator's side: memory that ranks open by its
+// path under /proc and that goes with the simulator's process, however that ends; and bulk access to ranks' memory.
 #pragma once
 
 #include <cstddef>
@@ -23,10 +24,11 @@ class Region {
   exn_rank& rank(std::uint32_t r) const { return ranks_[r]; }
   std::uint32_t* due() const { return due_; }
   const std::string& path() const { return path_; }
-  void unlink();
+  void unlink();  // takes the path away; those who have the region keep it
 
  private:
   std::string path_;
+  int fd_ = -1;
   // Kept here: what lies in the region itself a rank may have overwritten.
   exn_region* region_ = nullptr;
   exn_rank* ranks_ = nullptr;

@@ -167,11 +167,6 @@ static void sweep(void) {
   }
 }
 
-static void remove_region(void) {
-  const char *region = getenv("EXANET_NI");
-  if (region && strncmp(region, "/dev/shm/exanet", 15) == 0) unlink(region);
-}
-
 /* Our parent is gone, so nobody will ever ask again: end everything and leave nothing behind. */
 static void end_orphaned(pid_t child, int guard) {
   if (guard) {
@@ -180,7 +175,6 @@ static void end_orphaned(pid_t child, int guard) {
   }
   kill(child, SIGKILL);
   sweep();
-  remove_region();
   _exit(128 + SIGKILL);
 }
 
