@@ -67,6 +67,7 @@ def environment(mpi: Mpi, *, region: str, status: str, library: Path, base: Mapp
         env["PMIX_MCA_gds"] = "hash"
         if mpi.version >= 5:
             env |= {"PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe", "PRTE_MCA_prte_silence_shared_fs": "1"}
+            env["PRTE_MCA_prte_execute_quiet"] = "1"
     return env
 
 

@@ -26,11 +26,14 @@ class Progress:
         self._last_messages = 0
         self._rate = 0.0
         self._shown = False
+        self._line_open = False
 
     def update(self, progress: Mapping[str, Any]) -> None:
         now = time.monotonic()
         if self._quiet or now - self._last < (_TERMINAL_EVERY_S if self._terminal else _PLAIN_EVERY_S):
             return
+        if self._line_open:
+            return  # the ranks are in the middle of a line, which ours would wipe out
         messages = int(progress["messages"])
         self._rate = (messages - self._last_messages) / (now - self._last)
         self._last, self._last_messages = now, messages
@@ -62,6 +65,7 @@ class Progress:
         """Output of the ranks, for the terminal."""
         self.hide()
         self._stream.flush()
+        self._line_open = not output.endswith(b"\n")
         while output:
             output = output[os.write(1 if os.isatty(1) else self._stream.fileno(), output) :]
 

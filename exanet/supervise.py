@@ -24,6 +24,7 @@ from exanet.watchdog import DeadlockWatch, Watchdog
 
 _POLL_S = 0.2
 _GRACE_S = 1.0  # between asking the ranks to end and ending them
+_MPIRUN_OWN_S = 1.0  # for mpirun to clean up by itself: it has seen a rank end, and does not bear being told meanwhile
 _SETTLE_S = 10.0  # for the simulator to notice that all ranks have ended
 _MPIRUN_GRACE_S = 2.5  # mpirun itself gives its ranks a second
 _LOST_NETWORK = 75  # what a rank exits with when the simulator has stopped (runtime/lib/ni.h)
@@ -65,7 +66,8 @@ class Supervisor:
         self._progress = progress
         self._watchdog = Watchdog(progress.note)
         self._deadlock = DeadlockWatch()
-        self._grace_s = _MPIRUN_GRACE_S if mpirun else _GRACE_S
+        self._mpirun = mpirun
+        self._asked_since: float | None = None
         self._thread = threading.Thread(target=self._simulate, name="simulator", daemon=True)
         self._crash = ""
         self._signal = 0
@@ -118,9 +120,8 @@ class Supervisor:
                 self._progress.update(progress)
                 if deadlock := self._deadlock.look(progress, self._simulator.rank_states):
                     self._fail(deadlock, 1)
-            elif not self._killed and time.monotonic() - self._stopping_since > self._grace_s:
-                self._killed = True
-                self._session.kill()
+            else:
+                self._press(time.monotonic())
 
     def _simulate(self) -> None:
         try:
@@ -149,8 +150,20 @@ class Supervisor:
         self._reason, self._exit_code = reason, exit_code
         self._stopping_since = time.monotonic()
         self._simulator.stop(reason)
-        self._session.terminate()
+        self._press(self._stopping_since)
         self._progress.note(reason)
+
+    def _press(self, now: float) -> None:
+        """Makes the processes of a failed run end: first asks, then does not ask. (Ranks that wait for the network have ended by then.)"""
+        if self._stopping_since is None or self._killed:
+            return
+        if self._asked_since is None:
+            if not self._mpirun or now - self._stopping_since >= _MPIRUN_OWN_S:
+                self._asked_since = now
+                self._session.terminate()
+        elif now - self._asked_since > (_MPIRUN_GRACE_S if self._mpirun else _GRACE_S):
+            self._killed = True
+            self._session.kill()
 
     def _check_simulator(self) -> None:
         """The simulator may end the run itself: MPI_Abort, or a state from which no rank can go on."""

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Makes Open MPI believe that every rank sits on a node of its own.
+ * Makes an MPI library believe that every rank sits on a node of its own.
  *
  * Ranks of a run share one real host. Open MPI learns which of them do from PMIx, and then lets one-sided communication read and write
  * the other's window through real shared memory (osc/rdma does, whatever the byte transport layers are), which takes no virtual time and
  * which the simulated network never sees. The list of local peers is where all of that begins, so this is where it is cut: a rank's
  * only local peer is itself. MPICH has a setting for it (MPIR_CVAR_NOLOCAL).
+ *
+ * MPICH, even alone on its node, makes a named segment of shared memory in MPI_Init and removes it in MPI_Finalize. A rank that is killed
+ * would leave it behind in /dev/shm; so that segment gets memory without a name, which goes when the rank does.
  *
  * Source: the PMIx standard 4.1, sections 3.2 (pmix_value_t) and 11.1 (PMIX_LOCAL_PEERS, the string "pmix.lpeers": ranks, comma-separated). */
 #define _GNU_SOURCE
@@ -12,6 +15,8 @@
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 
 #include "clock.h"
 
@@ -61,4 +66,21 @@ EXPORT int PMIx_Get(const void *proc, const char *key, const void *info, size_t 
   free((*value)->data.string);
   (*value)->data.string = alone;
   return status;
+}
+
+typedef int (*shm_open_function)(const char *name, int flags, mode_t mode);
+typedef int (*shm_unlink_function)(const char *name);
+
+static int is_mpich_segment(const char *name) { return strncmp(name, "/mpich_shm_", 11) == 0 && getenv("EXANET_NI") != NULL; }
+
+EXPORT int shm_open(const char *name, int flags, mode_t mode) {
+  static void *slot;
+  if (is_mpich_segment(name)) return memfd_create(name + 1, MFD_CLOEXEC);
+  return ((shm_open_function)exanet_real(&slot, "shm_open", NULL))(name, flags, mode);
+}
+
+EXPORT int shm_unlink(const char *name) {
+  static void *slot;
+  if (is_mpich_segment(name)) return 0;
+  return ((shm_unlink_function)exanet_real(&slot, "shm_unlink", NULL))(name);
 }
