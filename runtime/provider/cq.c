@@ -35,8 +35,8 @@ void exanet_cq_push(struct exanet_cq *cq, const struct exanet_cq_slot *slot) {
 struct exanet_cq_slot *exanet_cq_newest(struct exanet_cq *cq) { return cq->count ? exanet_cq_slot(cq, cq->count - 1) : NULL; }
 
 static void exanet_cq_pop(struct exanet_cq *cq) {
-  cq->head = (cq->head + 1) & (cq->capacity - 1);
   cq->count--;
+  cq->head = cq->count ? (cq->head + 1) & (cq->capacity - 1) : 0;   /* the first entries stay in the caches */
 }
 
 /* -- reading ------------------------------------------------------------------------------------------------------------------------- */
