@@ -67,7 +67,6 @@ def environment(mpi: Mpi, *, region: str, status: str, library: Path, base: Mapp
         env["PMIX_MCA_gds"] = "hash"
         if mpi.version >= 5:
             env |= {"PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe", "PRTE_MCA_prte_silence_shared_fs": "1"}
-            env["PRTE_MCA_prte_execute_quiet"] = "1"
     return env
 
 
@@ -77,7 +76,8 @@ def mpirun_command(mpi: Mpi, ranks: int) -> list[str]:
     if mpi.version < 5:
         command += ["--oversubscribe"]
     else:
-        command += ["--map-by", ":OVERSUBSCRIBE"]
+        # We say ourselves which rank ended how.
+        command += ["--map-by", ":OVERSUBSCRIBE", "--prtemca", "prte_execute_quiet", "1"]
     if os.geteuid() == 0:
         command += ["--allow-run-as-root"]
     return command
