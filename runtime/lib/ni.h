@@ -12,7 +12,7 @@
 #define EXN_STOPPED_EXIT 75   /* EX_TEMPFAIL: the run was ended from outside */
 #define EXN_FIRST_WINDOW_PS 16000000ull          /* 16 us */
 #define EXN_LAST_WINDOW_PS 1000000000000ull      /* 1 s */
-#define EXN_THREADS_WINDOW_PS 1000000ull         /* 1 us: with several threads a poll may hold a lock that another one needs */
+#define EXN_THREADS_SLOWER 16                     /* with several threads 1 to 16 us: a poll may hold a lock that another one needs */
 
 struct exanet_ni {
   struct exn_region *region;

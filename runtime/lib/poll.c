@@ -109,7 +109,8 @@ static int poll_virtual(struct exanet_ni *ni, struct exanet_completion *out, int
   if (exn_testing()) {
     wait_until(ni, ni->clock_ps + ni->region->test_step_ps, false);
   } else {
-    const uint64_t window = ni->multithreaded ? EXN_THREADS_WINDOW_PS : ni->window_ps;
+    uint64_t window = ni->window_ps;
+    if (ni->multithreaded) window = window < EXN_THREADS_SLOWER * EXN_FIRST_WINDOW_PS ? window / EXN_THREADS_SLOWER : EXN_FIRST_WINDOW_PS;
     wait_until(ni, ni->clock_ps + window, !ni->multithreaded);
     if (ni->window_ps < EXN_LAST_WINDOW_PS) ni->window_ps *= 2;
   }
