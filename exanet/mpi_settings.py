@@ -76,8 +76,7 @@ def mpirun_command(mpi: Mpi, ranks: int) -> list[str]:
     if mpi.version < 5:
         command += ["--oversubscribe"]
     else:
-        # We say ourselves which rank ended how.
-        command += ["--map-by", ":OVERSUBSCRIBE", "--prtemca", "prte_execute_quiet", "1"]
+        command += ["--map-by", ":OVERSUBSCRIBE"]
     if os.geteuid() == 0:
         command += ["--allow-run-as-root"]
     return command
