@@ -225,9 +225,11 @@ TEST_CASE("instant: no time, no packet, everything arrives") {
 }
 
 TEST_CASE("a change to instant and back with transfers under way ends each of them once") {
-  // At every stage of a transfer of several blocks, some acknowledged and some not.
-  for (std::int64_t at_ns = 0; at_ns < 30000; at_ns += 237) {
-    Bench b({"mesh", {2}}, steady_fabric(), costs());
+  // At every stage of a transfer of many blocks, some acknowledged and some not.
+  for (std::int64_t at_ns = 0; at_ns < 30000; at_ns += 41) {
+    NiConfig ni = costs();
+    ni.dma_block_bytes = 256;  // so that acknowledgements are on their way when the data end
+    Bench b({"mesh", {2}}, steady_fabric(), ni);
     b.interfaces.start_transfer(0, 1, 6 * 4096, true, true, 1);
     b.interfaces.send_control(0, 1, 64, 2);
     b.queue.run_until(Time::ns(at_ns));

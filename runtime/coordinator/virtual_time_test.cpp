@@ -69,7 +69,7 @@ TEST_CASE("a completion that is already in the ring is seen at its time, also af
     exanet_ep_open(ni, EXANET_EP_RAW, &ep);
     exanet_ep_open(ni, EXANET_EP_MESSAGE, &messages);
     exanet_start(ni);
-    if (rank == 2) exanet_advance(ni, 60000);
+    if (rank == 2) exanet_advance(ni, 120000);
     if (rank > 0) {
       exanet_packet_send(ni, ep, exanet_address(0, ep), "x", 1);
     } else {
@@ -88,7 +88,7 @@ TEST_CASE("a completion that is already in the ring is seen at its time, also af
   const NiConfig ni = testing::small_machine().ni;
   const Time read = ni.mailbox_read + ni.library_receive;
   const Time first = packet_time(m, 1, 0, 1);
-  const Time second = max(Time::ps(60000) + packet_time(m, 2, 0, 1) - read, first) + read;
+  const Time second = max(Time::ps(120000) + packet_time(m, 2, 0, 1) - read, first) + read;
   CHECK(clock_of(m, 0, 0) == static_cast<std::uint64_t>(first.ps()));
   CHECK(clock_of(m, 0, 1) == 1);
   CHECK(clock_of(m, 0, 2) == static_cast<std::uint64_t>(second.ps()));
