@@ -95,15 +95,15 @@ static ssize_t exanet_cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *ent
   entry->olen = slot->overflow;
   entry->err = slot->error;
   entry->prov_errno = slot->error;
-  memcpy(cq->error_data, &slot->peer, sizeof slot->peer);
+  cq->error_peer = slot->peer;
   if (slot->error != FI_EADDRNOTAVAIL) {
     entry->err_data_size = 0;
   } else if (entry->err_data && entry->err_data_size) {
     size_t room = entry->err_data_size < sizeof slot->peer ? entry->err_data_size : sizeof slot->peer;
-    memcpy(entry->err_data, cq->error_data, room);
+    memcpy(entry->err_data, &cq->error_peer, room);
     entry->err_data_size = room;
   } else {
-    entry->err_data = cq->error_data;
+    entry->err_data = &cq->error_peer;
     entry->err_data_size = sizeof slot->peer;
   }
   exanet_cq_pop(cq);

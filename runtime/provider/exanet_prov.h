@@ -157,7 +157,7 @@ struct exanet_cq {
   struct exanet_cq_slot *slots;
   size_t head, count, capacity;
   bool signaled;
-  uint8_t error_data[8];
+  exanet_addr error_peer;    /* what err_data points to until the next read */
 };
 
 struct exanet_cntr {
