@@ -26,7 +26,11 @@ ROUNDS = {
     "pingpong": {16: (50, 4000), 64: (50, 1000)},
     "halo": {16: (50, 800), 64: (50, 200)},
     "allreduce": {16: (20, 600), 64: (20, 200)},
+    "allreduce-rdb": {16: (20, 600), 64: (20, 200)},
 }
+# SimGrid's own choice for a small allreduce is a reduction to one rank and a broadcast, 2 (n - 1) messages; MPICH's is recursive doubling,
+# n log2 n messages. The plain rows let each choose, the "-rdb" rows give SimGrid MPICH's algorithm: the same messages on both sides.
+SIMGRID_SETTINGS = {"allreduce-rdb": ["--cfg=smpi/allreduce:rdb"]}
 LIMIT_S = 300
 
 
@@ -74,7 +78,8 @@ class Exanet:
         self.exanet = tool("exanet", "this project: pip install .")
         execute([tool("mpicc", "mpich from PyPI"), "-O2", "-o", "patterns", str(HERE / "patterns.c")], cwd=folder)
 
-    def command(self, ranks: int, program: list[str]) -> list[str]:
+    def command(self, ranks: int, pattern: str, rounds: list[str]) -> list[str]:
+        program = [pattern.partition("-")[0], *rounds]
         return [self.exanet, "run", "-m", self.machine, "-n", str(ranks), "--compute", "off", "-o", "result", "--", "./patterns", *program]
 
 
@@ -86,22 +91,23 @@ class SimGrid:
         execute([tool("smpicc", "Debian's libsimgrid-dev"), "-O2", "-o", "patterns-simgrid", str(HERE / "patterns.c")], cwd=folder)
         (folder / "hosts").write_text("".join(f"node-{i}\n" for i in range(max(RANKS))))
 
-    def command(self, ranks: int, program: list[str]) -> list[str]:
-        settings = ["--cfg=smpi/simulate-computation:no", "--log=root.thresh:warning"]
+    def command(self, ranks: int, pattern: str, rounds: list[str]) -> list[str]:
+        settings = ["--cfg=smpi/simulate-computation:no", "--log=root.thresh:warning", *SIMGRID_SETTINGS.get(pattern, [])]
+        program = [pattern.partition("-")[0], *rounds]
         where = ["-platform", str(HERE / "cluster.xml"), "-hostfile", "hosts"]
         return [self.smpirun, "-np", str(ranks), *where, *settings, "./patterns-simgrid", *program]
 
 
 def measure(simulator: Exanet | SimGrid, core: int, ranks: int, pattern: str, *, folder: Path) -> Timing:
-    program = [pattern, *(str(rounds) for rounds in ROUNDS[pattern][ranks])]
-    return parse(execute(["taskset", "-c", str(core), *simulator.command(ranks, program)], cwd=folder))
+    rounds = [str(count) for count in ROUNDS[pattern][ranks]]
+    return parse(execute(["taskset", "-c", str(core), *simulator.command(ranks, pattern, rounds)], cwd=folder))
 
 
 def compare(arguments: argparse.Namespace, folder: Path) -> list[dict[str, object]]:
     ours, peer = Exanet(folder, arguments.machine), SimGrid(folder)
     rows: list[dict[str, object]] = []
     setting = f"({arguments.machine}, core {arguments.core}, median of {arguments.repeats})"
-    print(f"{'':<16}{'ExaNet':>12}{'SimGrid':>12}{'ratio':>8}   {setting}")
+    print(f"{'':<18}{'ExaNet':>12}{'SimGrid':>12}{'ratio':>8}   {setting}")
     for ranks in RANKS:
         for pattern in ROUNDS:
             name = f"{pattern}-{ranks}"
@@ -115,7 +121,7 @@ def compare(arguments: argparse.Namespace, folder: Path) -> list[dict[str, objec
             unit = timings[ours.name][0].unit
             figures = {"ours": round(mine, 1), "unit": unit, "peer": peer.name, "peer_value": round(theirs, 1)}
             rows.append({"name": name, **figures, "ratio": round(mine / theirs, 3)})
-            print(f"{name:<16}{mine:>12,.0f}{theirs:>12,.0f}{mine / theirs:>8.2f}   {unit}", flush=True)
+            print(f"{name:<18}{mine:>12,.0f}{theirs:>12,.0f}{mine / theirs:>8.2f}   {unit}", flush=True)
     return rows
 
 
