@@ -13,7 +13,9 @@ constexpr std::uint64_t kKey = 3;
 struct Window {
   fid_mr* mr;
   Node& n;
-  Window(Node& node, void* at, std::size_t bytes) : mr(node.expose(at, bytes, FI_REMOTE_READ | FI_REMOTE_WRITE, kKey)), n(node) { n.barrier(); }
+  Window(Node& node, void* at, std::size_t bytes) : mr(node.expose(at, bytes, FI_REMOTE_READ | FI_REMOTE_WRITE, kKey)), n(node) {
+    n.barrier();
+  }
   void close() {
     n.barrier();
     EXPECT_OK(fi_close(&mr->fid));
@@ -136,7 +138,9 @@ TEST_CASE("counts add up when all ranks add at once") {
     const std::uint64_t ones[4] = {1, 10, 100, 1000};
     constexpr int kTimes = 25;
     int contexts[kTimes];
-    for (int& context : contexts) n.post([&] { return fi_atomic(n.ep, ones, 4, nullptr, n.peer(0), 0, kKey, FI_UINT64, FI_SUM, &context); });
+    for (int& context : contexts) {
+      n.post([&] { return fi_atomic(n.ep, ones, 4, nullptr, n.peer(0), 0, kKey, FI_UINT64, FI_SUM, &context); });
+    }
     for (int i = 0; i < kTimes; ++i) EXPECT_EQ(n.next().flags, FI_ATOMIC | FI_WRITE);
     n.barrier();
     if (n.rank == 0) {

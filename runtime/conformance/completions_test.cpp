@@ -84,7 +84,9 @@ TEST_CASE("counters count, injected and quiet operations too") {
       EXPECT_EQ(fi_cntr_readerr(n.writes), 1u);
       EXPECT_EQ(n.next_error().err, FI_EACCES);
     } else {
-      for (std::uint64_t i = 0; i < kCount; ++i) n.post([&] { return fi_recv(n.ep, data.data(), data.size(), nullptr, n.other(), nullptr); });
+      for (std::uint64_t i = 0; i < kCount; ++i) {
+        n.post([&] { return fi_recv(n.ep, data.data(), data.size(), nullptr, n.other(), nullptr); });
+      }
       while (fi_cntr_read(n.receives) < received + kCount) {}
       EXPECT_OK(fi_cntr_wait(n.remote_writes, kCount, -1));
       EXPECT_EQ(fi_cntr_wait(n.receives, received + kCount + 1, 1), -FI_ETIMEDOUT);
@@ -196,9 +198,10 @@ TEST_CASE("four threads of a rank exchange messages through one endpoint") {
           for (int i = 0; i < kMessages; ++i) {
             const int value = t * 1000 + i;
             ssize_t rc;
-            while ((rc = fi_trecv(n.ep, &in[t][i], sizeof(int), nullptr, n.other(), static_cast<unsigned>(t), 0, tokens[t])) == -FI_EAGAIN) {}
+            const auto tag = static_cast<std::uint64_t>(t);
+            while ((rc = fi_trecv(n.ep, &in[t][i], sizeof(int), nullptr, n.other(), tag, 0, tokens[t])) == -FI_EAGAIN) {}
             EXPECT_OK(rc);
-            while ((rc = fi_tinject(n.ep, &value, sizeof value, n.other(), static_cast<unsigned>(t))) == -FI_EAGAIN) {}
+            while ((rc = fi_tinject(n.ep, &value, sizeof value, n.other(), tag)) == -FI_EAGAIN) {}
             EXPECT_OK(rc);
             ++outstanding[t];
             // Whoever reads a completion books it for its thread.

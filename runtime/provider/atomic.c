@@ -80,8 +80,8 @@ static ssize_t exanet_atomic_post(struct fid_ep *fid, const struct exanet_atomic
   int rc_result = exanet_atomic_lay_out(r->result, r->result_count, size, false, &result);
   if (!rc) rc = rc_compare ? rc_compare : rc_result;
   size_t bytes = reads ? result.bytes : operand.bytes;
-  if (!rc && (bytes == 0 || bytes > max * size || (r->compare_count && compare.bytes != bytes) || (r->result_count && result.bytes != bytes)))
-    rc = -FI_EINVAL;
+  bool agree = (!r->compare_count || compare.bytes == bytes) && (!r->result_count || result.bytes == bytes);
+  if (!rc && (bytes == 0 || bytes > max * size || !agree)) rc = -FI_EINVAL;
   ssize_t done = rc ? rc : exanet_atomic_issue(exanet_endpoint_of(fid)->core, r, bytes / size, &operand, &compare, &result);
   free(operand.gathered);
   free(compare.gathered);

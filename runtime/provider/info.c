@@ -92,8 +92,8 @@ static uint64_t exanet_info_caps(const struct fi_info *hints) {
   return caps;
 }
 
-/* Before 1.5 the mode was a choice of two. Since then it is the set of restrictions that the caller can live with, of which the answer names
- * those that the provider needs: none. Offsets and the caller's own keys do. */
+/* Before 1.5 the mode was a choice of two. Since then it is the set of restrictions that the caller can live with, of which the answer
+ * names those that the provider needs: none. Offsets and the caller's own keys do. */
 static int exanet_info_mr_mode(uint32_t version, const struct fi_domain_attr *hint) {
   int wanted = hint ? hint->mr_mode : FI_MR_UNSPEC;
   if (wanted & FI_MR_SCALABLE) return FI_MR_SCALABLE;

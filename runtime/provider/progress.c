@@ -108,8 +108,9 @@ static void exanet_progress_remote_event(struct exanet_core *core, const struct 
   bool write = c->data & EXANET_REMOTE_WRITE;
   struct exanet_cntr *cntr = core ? core->counters[write ? EXANET_CNTR_REMOTE_WRITE : EXANET_CNTR_REMOTE_READ] : NULL;
   if (cntr) exanet_cntr_count(cntr, false);
+  uint64_t flag = write ? FI_REMOTE_WRITE : FI_REMOTE_READ;
   for (struct exanet_mr *mr = exanet_process.regions; mr; mr = mr->next)
-    if (mr->counter && mr->fid.key == c->tag && (mr->counter_flags & (write ? FI_REMOTE_WRITE : FI_REMOTE_READ))) exanet_cntr_count(mr->counter, false);
+    if (mr->counter && mr->fid.key == c->tag && (mr->counter_flags & flag)) exanet_cntr_count(mr->counter, false);
 }
 
 static void exanet_progress_dispatch(const struct exanet_completion *c) {
