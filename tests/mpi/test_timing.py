@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does a program's own clock read the model's time? Ping-pong by MPI_Wtime against the machine's constants, to a tenth of a nanosecond.
+
+The constants are those of the machine file, not numbers repeated here, except for the published latency of one hop, which calibrates them.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from exanet import machine
+
+from .conftest import PROGRAMS, Runner, Stack
+
+ONE_HOP_NS = 1300.0  # published one-way latency of a small message between neighbours
+TOLERANCE_NS = 0.1
+
+
+def constants() -> dict[str, Any]:
+    return machine.load("exanest").resolve()
+
+
+def one_way_ns(exanet_run: Runner, stack: Stack, mapping: str, *sizes: int) -> dict[int, float]:
+    words = [stack.python, PROGRAMS / "pingpong.py", *(str(size) for size in sizes)]
+    done = exanet_run(stack, 2, words, options=("--compute", "off", "--map", mapping))
+    return {int(size): float(ns) for size, ns in (line.split() for line in done.output.splitlines() if line)}
+
+
+def word_ns(config: dict[str, Any], *, hops: int) -> float:
+    """What one more 128-bit word of an eager message costs: stored by the processor, carried by the slowest stage, put into the mailbox."""
+    link = config["links"][0]
+    stage = config["router"]["cycle_ps"] if hops == 0 else config["router"]["word_bits"] // link["word_bits"] * link["word_time_ps"]
+    return float(config["ni"]["store_word_ps"] + stage + config["ni"]["mailbox_word_ps"]) / 1000
+
+
+@pytest.mark.parametrize(("mapping", "hops"), [("linear", 0), ("round-robin", 1)])
+def test_eager_messages_cost_what_their_words_cost(exanet_run: Runner, stack: Stack, mapping: str, hops: int) -> None:
+    config = constants()
+    word_bytes = config["router"]["word_bits"] // 8
+    sizes = (0, 1, 8, word_bytes, word_bytes + 1, config["ni"]["eager_max_bytes"])
+    found = one_way_ns(exanet_run, stack, mapping, *sizes)
+    assert sorted(found) == sorted(sizes)
+    for size in sizes:
+        wanted = found[0] + math.ceil(size / word_bytes) * word_ns(config, hops=hops)
+        assert found[size] == pytest.approx(wanted, abs=TOLERANCE_NS), size
+    if hops == 1:
+        assert found[8] == pytest.approx(ONE_HOP_NS, abs=TOLERANCE_NS)
+
+
+def test_large_messages_run_at_the_links_rate(exanet_run: Runner, stack: Stack) -> None:
+    """The second half of a message takes its packets' time on the link: payload, header, footer and framing, and the link's pauses."""
+    config = constants()
+    router, link = config["router"], config["links"][0]
+    sizes = (1 << 19, 1 << 20)
+    found = one_way_ns(exanet_run, stack, "round-robin", *sizes)
+    overhead_bytes = (router["header_words"] + router["footer_words"]) * router["word_bits"] // 8
+    link_word_bytes = link["word_bits"] // 8
+    words = (router["max_payload_bytes"] + overhead_bytes) // link_word_bytes + link["framing_words"]
+    packets = (sizes[1] - sizes[0]) / router["max_payload_bytes"]
+    wanted = packets * words * (1 + 1 / link["pause_every"]) * link["word_time_ps"] / 1000
+    assert found[sizes[1]] - found[sizes[0]] == pytest.approx(wanted, rel=0.02)
