@@ -64,6 +64,7 @@ class Coordinator final : private Host {
  private:
   static constexpr std::uint64_t kLatestPs = std::uint64_t{1} << 62;  // 53 days: clocks end here, so that times can be added to them
   struct Stored {                              // a completion on its way to a rank
+    Stored() {}                                // the payload is written as far as it is used
     exn_cqe cqe;
     std::array<std::byte, 256> payload;
   };

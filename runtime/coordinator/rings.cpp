@@ -160,8 +160,9 @@ void Coordinator::rewind(exn_ring& ring) {
 
 void Coordinator::complete(RankId rank, const Completion& c) {
   Rank& r = ranks_[rank];
-  Stored stored{};
+  Stored& stored = r.completions.emplace_back();
   exn_cqe& out = stored.cqe;
+  out = exn_cqe{};
   out.kind = wire_kind(c.kind);
   out.ep = c.ep;
   out.status = c.status;
@@ -178,7 +179,6 @@ void Coordinator::complete(RankId rank, const Completion& c) {
   out.inline_bytes = std::min<std::uint32_t>(c.payload_bytes, stored.payload.size());
   out.slots = static_cast<std::uint8_t>((sizeof out + out.inline_bytes + EXN_SLOT_BYTES - 1) / EXN_SLOT_BYTES);
   if (out.inline_bytes) std::memcpy(stored.payload.data(), c.payload, out.inline_bytes);
-  r.completions.push_back(stored);
   if (r.asleep && !r.held) set_wake(rank, c.time);
 }
 
@@ -199,7 +199,8 @@ bool Coordinator::push(RankId rank, const Stored& stored) {
 // Hands over what is due by `horizon`, earliest first; returns how much of it did not fit.
 std::size_t Coordinator::push_until(RankId rank, Time horizon) {
   auto& waiting = ranks_[rank].completions;
-  std::stable_sort(waiting.begin(), waiting.end(), [](const Stored& a, const Stored& b) { return a.cqe.time_ps < b.cqe.time_ps; });
+  if (waiting.size() > 1)
+    std::stable_sort(waiting.begin(), waiting.end(), [](const Stored& a, const Stored& b) { return a.cqe.time_ps < b.cqe.time_ps; });
   std::size_t n = 0;
   while (n < waiting.size() && waiting[n].cqe.time_ps <= static_cast<std::uint64_t>(horizon.ps()) && push(rank, waiting[n])) ++n;
   waiting.erase(waiting.begin(), waiting.begin() + static_cast<std::ptrdiff_t>(n));
