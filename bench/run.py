@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times ExaNet against SimGrid's smpirun: wall messages (or operations) per second of the same MPI program, on the same core.
+The "-limit" rows set the ping-pong beside what the host allows: bare hand-overs of that core between as many processes.
 
 Both are pinned to one core and run in turn, so that what else the host does falls on both; each figure is the median of the repeats,
 taken inside the program over its steady part (`patterns.c`). Ours is the whole `exanest` machine, packet by packet; SimGrid's is its usual
@@ -65,7 +66,7 @@ def parse(output: str) -> Timing:
     """Finds the program's line (`UNIT COUNT WALL_S SIMULATED_S`) in what the run printed."""
     for line in output.splitlines():
         words = line.split()
-        if len(words) == 4 and words[0] in ("messages", "operations"):
+        if len(words) == 4 and words[0] in ("messages", "operations", "handovers"):
             return Timing(rate=int(words[1]) / float(words[2]), unit=f"{words[0]}/s", simulated_s=float(words[3]))
     raise Failure(f"the program printed no timing:\n{output}")
 
@@ -98,19 +99,31 @@ class SimGrid:
         return [self.smpirun, "-np", str(ranks), *where, *settings, "./patterns-simgrid", *program]
 
 
-def measure(simulator: Exanet | SimGrid, core: int, ranks: int, pattern: str, *, folder: Path) -> Timing:
+class Handover:
+    """No simulator but a limit: how often processes can hand one core to each other. A ping-pong message needs more than one such step."""
+
+    name = "process hand-over"
+
+    def __init__(self, folder: Path) -> None:
+        execute([tool("cc", "a C compiler"), "-O2", "-o", "handoff", str(HERE / "handoff.c")], cwd=folder)
+
+    def command(self, ranks: int, pattern: str, rounds: list[str]) -> list[str]:
+        return ["./handoff", str(ranks), "200000"]
+
+
+def measure(simulator: Exanet | SimGrid | Handover, core: int, ranks: int, pattern: str, *, folder: Path) -> Timing:
     rounds = [str(count) for count in ROUNDS[pattern][ranks]]
     return parse(execute(["taskset", "-c", str(core), *simulator.command(ranks, pattern, rounds)], cwd=folder))
 
 
 def compare(arguments: argparse.Namespace, folder: Path) -> list[dict[str, object]]:
-    ours, peer = Exanet(folder, arguments.machine), SimGrid(folder)
+    ours, simgrid, limit = Exanet(folder, arguments.machine), SimGrid(folder), Handover(folder)
     rows: list[dict[str, object]] = []
     setting = f"({arguments.machine}, core {arguments.core}, median of {arguments.repeats})"
-    print(f"{'':<18}{'ExaNet':>12}{'SimGrid':>12}{'ratio':>8}   {setting}")
+    print(f"{'':<18}{'ExaNet':>12}{'peer':>12}{'ratio':>8}   {setting}")
     for ranks in RANKS:
-        for pattern in ROUNDS:
-            name = f"{pattern}-{ranks}"
+        for pattern, peer in [*((pattern, simgrid) for pattern in ROUNDS), ("pingpong", limit)]:
+            name = f"{pattern}-{ranks}" if peer is simgrid else f"{pattern}-{ranks}-limit"
             if arguments.only and not any(name.startswith(wanted) for wanted in arguments.only.split(",")):
                 continue
             timings: dict[str, list[Timing]] = {ours.name: [], peer.name: []}
@@ -121,7 +134,7 @@ def compare(arguments: argparse.Namespace, folder: Path) -> list[dict[str, objec
             unit = timings[ours.name][0].unit
             figures = {"ours": round(mine, 1), "unit": unit, "peer": peer.name, "peer_value": round(theirs, 1)}
             rows.append({"name": name, **figures, "ratio": round(mine / theirs, 3)})
-            print(f"{name:<18}{mine:>12,.0f}{theirs:>12,.0f}{mine / theirs:>8.2f}   {unit}", flush=True)
+            print(f"{name:<18}{mine:>12,.0f}{theirs:>12,.0f}{mine / theirs:>8.2f}   {unit}, peer {peer.name}", flush=True)
     return rows
 
 
