@@ -236,8 +236,8 @@ class Supervisor:
         reason = str(self._simulator.results()["summary"]["reason"])
         if "called MPI_Abort" in reason:
             self._fail(f"{name} called MPI_Abort({status})", status)
-        elif status == _LOST_NETWORK:
-            self._check_simulator()
+        elif status == _LOST_NETWORK and (self._crash or reason):
+            self._fail(self._crash or reason, 1)
 
     def _judge_launcher(self, event: LauncherEnded) -> None:
         if self._stopping_since is not None:
