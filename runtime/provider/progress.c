@@ -7,7 +7,7 @@
 
 #include "exanet_prov.h"
 
-#define EXANET_BATCH 16
+#define EXANET_BATCH 4   /* as many as a wake-up brings; they lie on the stack, whose pages a rank that has just been woken finds cold */
 
 static uint64_t exanet_progress_flags(const struct exanet_completion *c) {
   uint64_t message = c->tagged ? FI_TAGGED : FI_MSG;
