@@ -14,7 +14,8 @@ Fabric::State::State(EventQueue& events, const Topology& topology, const FabricC
       topology_(topology),
       sink_(sink),
       router_(config.router),
-      intra_ports_(static_cast<std::uint32_t>(config.router.intra_ports)) {
+      intra_ports_(static_cast<std::uint32_t>(config.router.intra_ports)),
+      endpoints_(topology.endpoint_count()) {
   for (const LinkConfig& link : config.links) links_.emplace_back(link, config.router, router_);
   build_ports(topology, config);
   arbitrate_event_ =
@@ -37,15 +38,17 @@ void Fabric::State::build_ports(const Topology& topology, const FabricConfig& co
     first_input_.push_back(inputs);
     if (node == nodes) break;
     const std::uint32_t ports = topology.port_count(node);
-    if (ports * channels + intra_ports_ > 64)
+    const std::uint32_t intra = node < topology.endpoint_count() ? intra_ports_ : 0;
+    if (ports * channels + intra > kMostInputs)
       throw std::invalid_argument("a router of " + topology.node_name(node) +
-                                  " would have more than 64 inputs: use fewer ports or virtual channels");
-    outputs += ports + intra_ports_;
-    inputs += ports * channels + intra_ports_;
+                                  " would have more than " + std::to_string(kMostInputs) +
+                                  " inputs: use fewer ports or virtual channels");
+    outputs += ports + intra;
+    inputs += ports * channels + intra;
   }
   outputs_.resize(outputs);
   inputs_.resize(inputs);
-  entrances_.resize(std::size_t{nodes} * intra_ports_);
+  entrances_.resize(std::size_t{topology.endpoint_count()} * intra_ports_);
   const auto& r = config.router;
   const auto headers = static_cast<std::int32_t>(r.header_fifo_words / r.header_words);
   for (NodeId node = 0; node < nodes; ++node) {
@@ -59,8 +62,8 @@ void Fabric::State::build_ports(const Topology& topology, const FabricConfig& co
       input.free_words = static_cast<std::int32_t>(intra ? r.intra_fifo_words : r.inter_fifo_words) / share;
       input.free_packets = headers / share;
     }
-    for (std::uint32_t port = 0; port < ports + intra_ports_; ++port) {
-      const std::uint32_t o = first_output_[node] + port;
+    for (std::uint32_t o = first_output_[node]; o < first_output_[node + 1]; ++o) {
+      const std::uint32_t port = o - first_output_[node];
       outputs_[o].node = node;
       outputs_[o].first_input = first_input_[node];
       const PortRef far = port < ports ? topology.neighbour(node, static_cast<std::uint16_t>(port)) : PortRef{};

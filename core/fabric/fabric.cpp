@@ -17,7 +17,7 @@ using namespace fabric_state;
 
 bool Fabric::State::inject(const Packet& packet) {
   const Time now = events_.now();
-  EXANET_CHECK(packet.src < topology_.node_count() && packet.dst < topology_.node_count() && packet.intra_port < intra_ports_,
+  EXANET_CHECK(packet.src < endpoints_ && packet.dst < endpoints_ && packet.intra_port < intra_ports_,
                "packet from or to nowhere", now.ps(), packet.src, packet.dst);
   const std::uint32_t words = router_.payload_words(packet.payload_bytes);
   EXANET_CHECK(words <= router_.most_payload_words, "payload above the maximum", now.ps(), packet.payload_bytes, packet.src);
@@ -100,7 +100,7 @@ void Fabric::State::register_front(Input& input) {
   input.front_priority = entry.priority;
   input.request = max(entry.time, input.idle_at);
   Output& output = outputs_[input.output];
-  output.waiting |= std::uint64_t{1} << input.index;
+  output.waiting[input.index / 64] |= std::uint64_t{1} << (input.index % 64);
   wake(output, input.output, max(input.request, output.free_at));
 }
 
@@ -113,7 +113,7 @@ void Fabric::State::wake(Output& output, std::uint32_t output_index, Time at) {
 void Fabric::State::arbitrate(Time now, std::uint32_t output_index) {
   Output& output = outputs_[output_index];
   if (output.wake_at == now) output.wake_at = kNotScheduled;
-  if (output.waiting == 0) return;
+  if ((output.waiting[0] | output.waiting[1]) == 0) return;
   if (now < output.free_at) return wake(output, output_index, output.free_at);
   bool others = false;
   const std::uint32_t chosen = choose(now, output, output_index, others);
@@ -124,18 +124,27 @@ void Fabric::State::arbitrate(Time now, std::uint32_t output_index) {
 
 // Round robin from the input after the last one granted; priority 1 goes before 0. `others` tells whether somebody else could go as well.
 std::uint32_t Fabric::State::choose(Time now, Output& output, std::uint32_t output_index, bool& others) {
-  const unsigned first = (output.last_granted + 1u) % 64;
-  std::uint64_t rest = std::rotr(output.waiting, static_cast<int>(first));
   std::uint32_t chosen = kNone;
   std::uint8_t priority = 0;
-  for (; rest != 0; rest &= rest - 1) {
-    const std::uint32_t index = (static_cast<unsigned>(std::countr_zero(rest)) + first) % 64;
+  const auto look_at = [&](std::uint32_t index) {
     const Input& input = inputs_[output.first_input + index];
-    if (input.request > now || !room_beyond(now, output, output_index, input)) continue;
+    if (input.request > now || !room_beyond(now, output, output_index, input)) return;
     others = chosen != kNone;
-    if (chosen != kNone && input.front_priority <= priority) continue;
+    if (chosen != kNone && input.front_priority <= priority) return;
     chosen = index;
     priority = input.front_priority;
+  };
+  const unsigned first = (output.last_granted + 1u) % kMostInputs;
+  if (output.waiting[1] == 0 && first <= 64) {  // most routers have 64 inputs at most
+    std::uint64_t rest = std::rotr(output.waiting[0], static_cast<int>(first % 64));
+    for (; rest != 0; rest &= rest - 1) look_at((static_cast<unsigned>(std::countr_zero(rest)) + first) % 64);
+    return chosen;
+  }
+  for (unsigned step = 0; step < 3; ++step) {  // from `first` to the end of its word, the other word, and the word's beginning
+    const unsigned word = (first / 64 + step) % 2;
+    const std::uint64_t from_first = ~std::uint64_t{0} << (first % 64);
+    std::uint64_t rest = output.waiting[word] & (step == 0 ? from_first : step == 2 ? ~from_first : ~std::uint64_t{0});
+    for (; rest != 0; rest &= rest - 1) look_at(word * 64 + static_cast<unsigned>(std::countr_zero(rest)));
   }
   return chosen;
 }
@@ -156,7 +165,7 @@ void Fabric::State::grant(Time now, Output& output, std::uint32_t input_index) {
   Input& input = inputs_[input_index];
   const Entry entry = entries_[input.front];
   const std::uint32_t words = router_.payload_words(entry.payload_bytes);
-  output.waiting &= ~(std::uint64_t{1} << input.index);
+  output.waiting[input.index / 64] &= ~(std::uint64_t{1} << (input.index % 64));
   output.last_granted = input.index;
   // The crossbar takes a word a cycle, and the last one not before it is here.
   const Time left = max(now + router_.cycle * (router_.packet_words(words) - 1), entry.tail_in) + router_.cycle;

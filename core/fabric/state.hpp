@@ -18,6 +18,7 @@ namespace exanet {
 namespace fabric_state {
 
 inline constexpr std::uint32_t kNone = 0xffffffffu;
+inline constexpr std::uint32_t kMostInputs = 128;  // of a router
 inline constexpr std::uint8_t kIntraTile = 0xff;  // in place of a link class
 inline constexpr Time kNotScheduled = Time::ps(-1);
 
@@ -62,13 +63,13 @@ struct alignas(128) Output {
   Time free_at;                  // next grant possible
   Time tail_out;                 // end of the last packet's last word on the link
   Time wake_at = kNotScheduled;  // a pending arbitrate event, if there is one
-  std::uint64_t waiting = 0;     // inputs whose front asks for this output
+  std::uint64_t waiting[2] = {};  // inputs whose front asks for this output
   NodeId node = kNoNode;
   std::uint32_t first_input = 0;    // of this router
   std::uint32_t far_input = kNone;  // virtual channel 0 at the other end
   std::uint32_t pause_phase = 0;
   std::uint8_t link_class = kIntraTile;
-  std::uint8_t last_granted = 63;
+  std::uint8_t last_granted = kMostInputs - 1;
   LinkStats stats;
 };
 
@@ -113,7 +114,8 @@ struct Fabric::State {
   FabricSink sink_;
   RouterPace router_;
   std::vector<LinkPace> links_;
-  std::uint32_t intra_ports_;
+  std::uint32_t intra_ports_;  // of an endpoint; a switch has none
+  std::uint32_t endpoints_;
   std::uint32_t arbitrate_event_, deliver_event_, room_event_;
 
   std::vector<std::uint32_t> first_output_, first_input_;  // by node, and one beyond

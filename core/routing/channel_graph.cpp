@@ -24,7 +24,7 @@ Graph dependencies(const Topology& topology, const std::function<Hop(NodeId, Nod
   }
   graph.next.resize(graph.channels.size());
   const auto number = [&](NodeId node, Hop hop) { return graph.first[node] + hop.port * vcs + hop.vc; };
-  for (NodeId dst = 0; dst < nodes; ++dst)
+  for (NodeId dst = 0; dst < topology.endpoint_count(); ++dst)
     for (NodeId at = 0; at < nodes; ++at) {
       if (at == dst) continue;
       const Hop hop = route(at, dst);

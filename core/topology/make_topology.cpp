@@ -7,11 +7,19 @@
 
 namespace exanet {
 
+// Each in the file of its name; hypercube and full mesh in direct.cpp.
+std::unique_ptr<Topology> make_fat_tree(const TopologySpec&);
+std::unique_ptr<Topology> make_dragonfly(const TopologySpec&);
+std::unique_ptr<Topology> make_hyperx(const TopologySpec&);
+std::unique_ptr<Topology> make_jellyfish(const TopologySpec&);
+std::unique_ptr<Topology> make_hypercube(const TopologySpec&);
+std::unique_ptr<Topology> make_full_mesh(const TopologySpec&);
+
 namespace {
 
 using Maker = std::unique_ptr<Topology> (*)(const TopologySpec&);
 
-// A new topology is one line here.
+// A new topology is one line here, and one above.
 constexpr struct {
   const char* kind;
   Maker make;
@@ -19,6 +27,12 @@ constexpr struct {
     {"qfdb-torus", [](const TopologySpec& s) -> std::unique_ptr<Topology> { return std::make_unique<QfdbTorus>(s.shape, s.order); }},
     {"mesh", [](const TopologySpec& s) -> std::unique_ptr<Topology> { return std::make_unique<GridTopology>(s.shape, false, s.order); }},
     {"torus", [](const TopologySpec& s) -> std::unique_ptr<Topology> { return std::make_unique<GridTopology>(s.shape, true, s.order); }},
+    {"fat-tree", make_fat_tree},
+    {"dragonfly", make_dragonfly},
+    {"hyperx", make_hyperx},
+    {"jellyfish", make_jellyfish},
+    {"hypercube", make_hypercube},
+    {"full-mesh", make_full_mesh},
 };
 
 }  // namespace

@@ -7,22 +7,24 @@
 namespace exanet {
 
 Distances distances(const Topology& topology, std::uint32_t most_sources) {
-  const NodeId nodes = topology.node_count();
-  const std::uint32_t sources = std::min(nodes, std::max(most_sources, 1u));
+  const NodeId nodes = topology.node_count(), endpoints = topology.endpoint_count();
+  const std::uint32_t sources = std::min(endpoints, std::max(most_sources, 1u));
   Distances result;
-  result.exact = sources == nodes;
+  result.exact = sources == endpoints;
   std::uint64_t total = 0;
   std::vector<std::uint32_t> distance(nodes);
   std::vector<NodeId> reached;
   for (std::uint32_t i = 0; i < sources; ++i) {
-    const auto source = static_cast<NodeId>(std::uint64_t{i} * nodes / sources);
+    const auto source = static_cast<NodeId>(std::uint64_t{i} * endpoints / sources);
     std::fill(distance.begin(), distance.end(), UINT32_MAX);
     distance[source] = 0;
     reached.assign(1, source);
     for (std::size_t next = 0; next < reached.size(); ++next) {
       const NodeId node = reached[next];
-      total += distance[node];
-      result.diameter = std::max(result.diameter, distance[node]);
+      if (node < endpoints) {
+        total += distance[node];
+        result.diameter = std::max(result.diameter, distance[node]);
+      }
       for (std::uint16_t port = 0; port < topology.port_count(node); ++port) {
         const NodeId other = topology.neighbour(node, port).node;
         if (other == kNoNode || distance[other] != UINT32_MAX) continue;
@@ -31,7 +33,7 @@ Distances distances(const Topology& topology, std::uint32_t most_sources) {
       }
     }
   }
-  if (nodes > 1) result.mean = static_cast<double>(total) / (static_cast<double>(sources) * (nodes - 1));
+  if (endpoints > 1) result.mean = static_cast<double>(total) / (static_cast<double>(sources) * (endpoints - 1));
   return result;
 }
 

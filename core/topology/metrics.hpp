@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Figures of a topology's shape, in links.
+// Figures of a topology's shape, in links. Distances are those between endpoints.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@ namespace exanet {
 
 struct Distances {
   std::uint32_t diameter = 0;  // longest of the shortest ways
-  double mean = 0;             // over all ordered pairs of different nodes; 0 when there is one node only
+  double mean = 0;             // over all ordered pairs of different endpoints; 0 when there is one only
   bool exact = true;           // false: taken from evenly spaced sources only, so that `diameter` is a lower bound
 };
 
-// Breadth-first search from every node, or from `most_sources` evenly spaced ones where there are more.
+// Breadth-first search from every endpoint, or from `most_sources` evenly spaced ones where there are more.
 Distances distances(const Topology& topology, std::uint32_t most_sources = 1024);
 
 // Links (both directions counted as one) between the halves that Topology::upper_half() tells apart.

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the fabric asks of a machine's shape. A node is one MPSoC: a router with intra-tile ports (towards its network interface) and
-// inter-tile ports (links to other nodes).
+// What the fabric asks of a machine's shape. A node is a router with inter-tile ports (links to other nodes). An endpoint, e.g. one MPSoC,
+// has intra-tile ports besides (towards its network interface); a node without them is a switch.
 //
-// Contract: nodes are 0..node_count()-1; inter-tile ports of a node 0..port_count(node)-1; links are bidirectional:
-// neighbour(neighbour(n,p)) == (n,p). next_hop() is a pure function and reaches `dst` by a shortest way without a cycle in the channel
-// dependency graph (topology_contract_test checks all of this for every topology).
+// Contract: nodes are 0..node_count()-1, endpoints the first endpoint_count() of them; inter-tile ports of a node 0..port_count(node)-1;
+// links are bidirectional: neighbour(neighbour(n,p)) == (n,p). next_hop() is a pure function and reaches the endpoint `dst` from any node,
+// by a shortest way if shortest() says so, without a cycle in the channel dependency graph (topology_contract_test checks all of this for
+// every topology).
 #pragma once
 
 #include <cstdint>
@@ -32,9 +33,11 @@ class Topology {
  public:
   virtual ~Topology() = default;
   virtual std::uint32_t node_count() const = 0;
+  virtual std::uint32_t endpoint_count() const { return node_count(); }
   virtual std::uint16_t port_count(NodeId node) const = 0;
   virtual PortRef neighbour(NodeId node, std::uint16_t port) const = 0;
   virtual Hop next_hop(NodeId at, NodeId dst) const = 0;                       // at != dst; pure function of its arguments
+  virtual bool shortest() const { return true; }                               // no way of fewer links than next_hop()'s
   virtual std::uint8_t virtual_channels() const { return 2; }                  // next_hop() answers channels below this
   virtual std::uint8_t link_class(NodeId node, std::uint16_t port) const = 0;  // index into FabricConfig::links
   virtual std::string node_name(NodeId node) const = 0;                        // as a person would say it, e.g. "qfdb(1,0,2).F3"
@@ -47,7 +50,7 @@ class Topology {
 // What a machine description says of its shape.
 struct TopologySpec {
   std::string kind;                       // one of topology_kinds()
-  std::vector<std::uint32_t> shape;       // sides; QFDBs in x, y, z for qfdb-torus
+  std::vector<std::uint32_t> shape;       // sides; QFDBs in x, y, z for qfdb-torus; others: the first lines of each topology's file
   std::vector<std::uint32_t> order = {};  // dimensions in the order of routing, counted from 0; empty: last dimension first
 };
 

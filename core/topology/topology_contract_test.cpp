@@ -27,7 +27,25 @@ std::vector<TopologySpec> all_small() {
                                      {"torus", {16, 12}},
                                      {"torus", {4, 6, 5}, {1, 0, 2}},
                                      {"qfdb-torus", {4, 4, 2}},
-                                     {"qfdb-torus", {5, 5, 1}, {0, 1, 2}}};
+                                     {"qfdb-torus", {5, 5, 1}, {0, 1, 2}},
+                                     {"fat-tree", {4}},
+                                     {"fat-tree", {4, 4, 4}},
+                                     {"fat-tree", {3, 2, 4, 2}},
+                                     {"fat-tree", {8, 5}},
+                                     {"dragonfly", {1}},
+                                     {"dragonfly", {3}},
+                                     {"dragonfly", {2, 3, 1}},
+                                     {"dragonfly", {1, 1, 4}},
+                                     {"hyperx", {3, 4, 4}},
+                                     {"hyperx", {2, 5}},
+                                     {"hyperx", {1, 2, 5, 3}},
+                                     {"jellyfish", {20, 4, 3}},
+                                     {"jellyfish", {35, 6, 2, 7}},
+                                     {"jellyfish", {4, 3, 1}},
+                                     {"hypercube", {1}},
+                                     {"hypercube", {6}},
+                                     {"full-mesh", {2}},
+                                     {"full-mesh", {17}}};
   for (std::uint32_t x = 1; x <= 5; ++x)
     for (std::uint32_t y = 1; y <= 5; ++y)
       for (std::uint32_t z = 1; z <= 5; ++z) {
@@ -57,21 +75,22 @@ std::vector<std::uint32_t> shortest_ways(const Topology& topology, NodeId source
   return distance;
 }
 
-// Number of the (source, destination) pairs whose route fails to arrive by a shortest way through plugged ports and known channels.
+// Number of the (source, destination) pairs of endpoints whose route fails to arrive through plugged ports and known channels.
 std::uint32_t broken_routes(const Topology& topology) {
   std::uint32_t broken = 0;
-  for (NodeId src = 0; src < topology.node_count(); ++src) {
+  for (NodeId src = 0; src < topology.endpoint_count(); ++src) {
     const auto distance = shortest_ways(topology, src);
-    for (NodeId dst = 0; dst < topology.node_count(); ++dst) {
+    for (NodeId dst = 0; dst < topology.endpoint_count(); ++dst) {
+      const std::uint32_t most = topology.shortest() ? distance[dst] : topology.node_count();
       NodeId at = src;
       std::uint32_t steps = 0;
-      for (; at != dst && steps <= distance[dst]; ++steps) {
+      for (; at != dst && steps <= most; ++steps) {
         const Hop hop = topology.next_hop(at, dst);
         if (hop.port >= topology.port_count(at) || hop.vc >= topology.virtual_channels()) break;
         at = topology.neighbour(at, hop.port).node;
         if (at == kNoNode) break;
       }
-      broken += at != dst || steps != distance[dst];
+      broken += at != dst || steps < distance[dst] || steps > most;
     }
   }
   return broken;
@@ -156,6 +175,12 @@ TEST_CASE("diameter, mean distance and bisection of known shapes") {
       {{"mesh", {4, 3}}, 5, (1.25 + 8.0 / 9) * 12 / 11, 3},  // means along the sides, a node and itself included
       {{"torus", {8, 8, 8}}, 12, 6.0 * 512 / 511, 128},      // a quarter of the side in each dimension; 2 * 8 * 8
       {{"torus", {2}}, 1, 1, 2},
+      {{"hypercube", {5}}, 5, 2.5 * 32 / 31, 16},
+      {{"full-mesh", {9}}, 1, 1, 20},
+      {{"fat-tree", {4, 4, 4}}, 6, (3 * 2 + 12 * 4 + 48 * 6) / 63.0, 32},       // up and down; half of 64 endpoints
+      {{"fat-tree", {8, 8, 16}}, 6, (7 * 2 + 56 * 4 + 960 * 6) / 1023.0, 512},  // 1024 endpoints, switches of 16 ports
+      {{"hyperx", {3, 4, 4}}, 4, (2 * 2 + 3 * 6 * 3 + 3 * 9 * 4) / 47.0, 16},   // in the row or column one link more, elsewhere two
+      {{"dragonfly", {2, 2, 1}}, 5, (1 * 2 + 2 * 3 + 2 * (3 + 4 + 4 + 5)) / 11.0, 2},
       {{"qfdb-torus", {1, 1, 1}}, 1, 1, 0},
       // To F1, 2 + 2 + 1, from F1. A node's 127 ways: 2.5 on the torus, 0.75 at either end or, in its own QFDB, altogether.
       {{"qfdb-torus", {4, 4, 2}}, 7, (128 * 2.5 + 124 * 1.5 + 4 * 0.75) / 127, 16},
@@ -207,7 +232,7 @@ TEST_CASE("bad specifications are refused with advice") {
     }
     return "";
   };
-  CHECK(complaint({"ring", {4}}).find("qfdb-torus, mesh, torus") != std::string::npos);
+  CHECK(complaint({"ring", {4}}).find("qfdb-torus, mesh, torus, fat-tree") != std::string::npos);
   CHECK(complaint({"qfdb-torus", {4, 4}}).find("three sides") != std::string::npos);
   CHECK(complaint({"torus", {}}).find("no shape") != std::string::npos);
   CHECK(complaint({"torus", {4, 0}}).find("from 1 to 65535") != std::string::npos);

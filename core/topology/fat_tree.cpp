@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fat trees of full bisection: k-ary n-trees (Petrini and Vanneschi 1997) and their relatives of unequal levels (XGFT: Öhring and others 1995).
+//
+// The shape [m1, m2, ..., mn] gives the children of a switch of each level, endpoints first: [4, 4, 4] is the 4-ary 3-tree of 64
+// endpoints, [8, 8, 16] the three-level fat tree of 1024 endpoints and switches of 16 ports. A switch has as many parents as children, but
+// for the top level, which has none. A switch of level l is named by the subtree that it serves (endpoint / (m1...ml)) and by a number
+// within the subtree's switches of that level.
+//
+// Routing is up to the nearest common ancestor and down; each of the equal ways up is chosen by digits of the destination (D-mod-k:
+// Zahavi 2010), so packets to one endpoint meet only in a tree towards it, and a shift permutation meets nobody. Up before down closes
+// no cycle: one virtual channel is enough.
+#include <stdexcept>
+
+#include "core/topology/topology.hpp"
+
+namespace exanet {
+
+namespace {
+
+class FatTree final : public Topology {
+ public:
+  explicit FatTree(const std::vector<std::uint32_t>& children) {
+    if (children.empty()) throw std::invalid_argument("a fat tree needs its switches' children by level, endpoints first, e.g. [4, 4, 4]");
+    std::uint64_t endpoints = 1;
+    for (const std::uint32_t m : children) {
+      if (m < 1 || m > 4096) throw std::invalid_argument("a switch of a fat tree has from 1 to 4096 children");
+      endpoints *= m;
+      if (endpoints > kMostNodes) throw std::invalid_argument("more than " + std::to_string(kMostNodes) + " endpoints: make it smaller");
+    }
+    std::uint64_t first = 0, below = 1, width = 1;
+    for (std::size_t l = 0; l <= children.size(); ++l) {
+      if (l > 0) below *= children[l - 1];
+      if (l > 1) width *= children[l - 2];
+      const std::uint32_t down = l == 0 ? 0 : children[l - 1];
+      const std::uint32_t up = l == children.size() ? 0 : l == 0 ? 1 : children[l - 1];
+      levels_.resize(l + 1);
+      levels_[l] = {below, width, static_cast<std::uint32_t>(first), down, up};
+      first += endpoints / below * width;
+      if (first > kMostNodes) throw std::invalid_argument("more than " + std::to_string(kMostNodes) + " nodes: make it smaller");
+    }
+    nodes_ = static_cast<std::uint32_t>(first);
+    endpoints_ = static_cast<std::uint32_t>(endpoints);
+    top_ = static_cast<std::uint32_t>(children.size());
+  }
+
+  std::uint32_t node_count() const override { return nodes_; }
+  std::uint32_t endpoint_count() const override { return endpoints_; }
+  std::uint8_t virtual_channels() const override { return 1; }
+  std::uint8_t link_class(NodeId, std::uint16_t) const override { return 0; }
+
+  std::uint16_t port_count(NodeId node) const override {
+    const Level& level = levels_[place(node).level];
+    return static_cast<std::uint16_t>(level.down + level.up);
+  }
+
+  // Ports down come first, then ports up.
+  PortRef neighbour(NodeId node, std::uint16_t port) const override {
+    const Place here = place(node);
+    const Level& level = levels_[here.level];
+    if (port < level.down) {
+      const Level& lower = levels_[here.level - 1];
+      const std::uint64_t tree = here.tree * level.down + port, number = here.number % lower.width;
+      return {at(here.level - 1, tree, number), static_cast<std::uint16_t>(lower.down + here.number / lower.width)};
+    }
+    const Level& upper = levels_[here.level + 1];
+    const std::uint64_t number = here.number + level.width * (port - level.down);
+    return {at(here.level + 1, here.tree / upper.down, number), static_cast<std::uint16_t>(here.tree % upper.down)};
+  }
+
+  Hop next_hop(NodeId node, NodeId dst) const override {
+    const Place here = place(node);
+    const Level& level = levels_[here.level];
+    if (dst / level.below == here.tree)
+      return {static_cast<std::uint16_t>(dst / levels_[here.level - 1].below % level.down), 0};
+    return {static_cast<std::uint16_t>(level.down + dst / level.width % level.up), 0};
+  }
+
+  std::string node_name(NodeId node) const override {
+    const Place here = place(node);
+    if (here.level == 0) return std::to_string(node).insert(0, "host");
+    std::string name = "switch(" + std::to_string(here.level);
+    name.append(",").append(std::to_string(here.tree)).append(",").append(std::to_string(here.number)).append(")");
+    return name;
+  }
+
+  std::string port_name(NodeId node, std::uint16_t port) const override {
+    const Level& level = levels_[place(node).level];
+    return port < level.down ? std::to_string(port).insert(0, "down ") : std::to_string(port - level.down).insert(0, "up ");
+  }
+
+  // Levels one above the other, each spread over the width of the row of endpoints.
+  void position(NodeId node, float xyz[3]) const override {
+    const Place here = place(node);
+    const Level& level = levels_[here.level];
+    const double step = static_cast<double>(level.below) / static_cast<double>(level.width);
+    xyz[0] = static_cast<float>(static_cast<double>(here.tree * level.below) + (static_cast<double>(here.number) + 0.5) * step);
+    xyz[1] = static_cast<float>(here.level) * static_cast<float>(endpoints_) * 0.25f;
+    xyz[2] = 0;
+  }
+
+  // By the subtrees of the top switches, which themselves stand above: the cut goes through the links of the lower half to them.
+  bool upper_half(NodeId node) const override {
+    const Place here = place(node);
+    if (here.level == top_) return true;
+    const Level& top = levels_[top_];
+    return here.tree * levels_[here.level].below / levels_[top_ - 1].below >= top.down / 2;
+  }
+
+ private:
+  struct Level {
+    std::uint64_t below;  // endpoints below a switch
+    std::uint64_t width;  // switches that serve the same endpoints
+    std::uint32_t first;  // node
+    std::uint32_t down, up;
+  };
+  struct Place {
+    std::uint32_t level;
+    std::uint64_t tree, number;
+  };
+
+  Place place(NodeId node) const {
+    std::uint32_t level = 0;
+    while (level < top_ && node >= levels_[level + 1].first) ++level;
+    const std::uint64_t within = node - levels_[level].first, width = levels_[level].width;
+    return {level, within / width, within % width};
+  }
+
+  NodeId at(std::uint32_t level, std::uint64_t tree, std::uint64_t number) const {
+    return static_cast<NodeId>(levels_[level].first + tree * levels_[level].width + number);
+  }
+
+  std::vector<Level> levels_;
+  std::uint32_t nodes_ = 0, endpoints_ = 0, top_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Topology> make_fat_tree(const TopologySpec& spec) { return std::make_unique<FatTree>(spec.shape); }
+
+}  // namespace exanet

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// HyperX (Ahn and others 2009), which is the flattened butterfly (Kim, Dally and Abts 2007) with sides of its own: switches on a lattice,
+// in each dimension a full mesh of the switches that differ in that coordinate alone. The shape is [endpoints a switch, side, side, ...]:
+// [8, 8, 8] is the flattened butterfly of 512 endpoints in two dimensions.
+//
+// Routing corrects one coordinate a hop, last dimension first. No packet goes back to a dimension, so one virtual channel is enough.
+#include <algorithm>
+
+#include "core/topology/hosted.hpp"
+
+namespace exanet {
+
+namespace {
+
+std::uint64_t product_of_sides(const std::vector<std::uint32_t>& shape) {
+  if (shape.size() < 2)
+    throw std::invalid_argument("a hyperx takes [endpoints a switch, switches in each dimension...], e.g. [8, 8, 8] for 8 x 8 switches");
+  std::uint64_t product = 1;
+  for (std::size_t d = 1; d < shape.size(); ++d) {
+    if (shape[d] < 1 || shape[d] > 1024) throw std::invalid_argument("a side of a hyperx is from 1 to 1024 switches");
+    product = std::min<std::uint64_t>(product * shape[d], kMostNodes + 1);
+  }
+  return product;
+}
+
+std::uint64_t links_of_switch(const std::vector<std::uint32_t>& shape) {
+  std::uint64_t links = 0;
+  for (std::size_t d = 1; d < shape.size(); ++d) links += shape[d] - 1;
+  return links;
+}
+
+class HyperX final : public HostedTopology {
+ public:
+  explicit HyperX(const std::vector<std::uint32_t>& shape)
+      : HostedTopology(shape[0], product_of_sides(shape), links_of_switch(shape)) {
+    std::uint32_t stride = 1, port = 0;
+    for (std::size_t d = 1; d < shape.size(); ++d) {
+      dimensions_.push_back({shape[d], stride, port});
+      stride *= shape[d];
+      port += shape[d] - 1;
+    }
+    longest_ = static_cast<std::size_t>(std::max_element(shape.begin() + 1, shape.end()) - shape.begin()) - 1;
+  }
+
+  std::uint8_t virtual_channels() const override { return 1; }
+
+ protected:
+  PortRef beyond(std::uint32_t here, std::uint16_t port) const override {
+    const Dimension& d = dimension_of(port);
+    const std::uint32_t own = coordinate(here, d), step = port - d.first_port, other = step < own ? step : step + 1;
+    return {here - own * d.stride + other * d.stride, port_to(d, other, own)};
+  }
+
+  Hop towards(std::uint32_t here, std::uint32_t there) const override {
+    for (std::size_t d = dimensions_.size(); d-- > 0;) {
+      const std::uint32_t own = coordinate(here, dimensions_[d]), other = coordinate(there, dimensions_[d]);
+      if (own != other) return {port_to(dimensions_[d], own, other), 0};
+    }
+    return {0, 0};  // never: the switches differ
+  }
+
+  std::string switch_name(std::uint32_t number) const override {
+    std::string name = "switch";
+    for (const Dimension& d : dimensions_) name.append(&d == &dimensions_[0] ? "(" : ",").append(std::to_string(coordinate(number, d)));
+    return name.append(")");
+  }
+
+  std::string fabric_port_name(std::uint32_t number, std::uint16_t port) const override {
+    const Dimension& d = dimension_of(port);
+    std::string name(1, 'D');
+    return name.append(std::to_string(&d - dimensions_.data())).append("=").append(std::to_string(coordinate(beyond(number, port).node, d)));
+  }
+
+  void switch_position(std::uint32_t number, float xyz[3]) const override {
+    float scale[3] = {1, 1, 1};
+    xyz[0] = xyz[1] = xyz[2] = 0;
+    for (std::size_t d = 0; d < dimensions_.size(); ++d) {
+      xyz[d % 3] += static_cast<float>(coordinate(number, dimensions_[d])) * scale[d % 3];
+      scale[d % 3] *= static_cast<float>(dimensions_[d].side + 1);
+    }
+  }
+
+  bool switch_upper_half(std::uint32_t number) const override {
+    return coordinate(number, dimensions_[longest_]) >= dimensions_[longest_].side / 2;
+  }
+
+ private:
+  struct Dimension {
+    std::uint32_t side, stride, first_port;
+  };
+
+  const Dimension& dimension_of(std::uint16_t port) const {
+    std::size_t d = dimensions_.size() - 1;
+    while (dimensions_[d].first_port > port) --d;
+    return dimensions_[d];
+  }
+  static std::uint32_t coordinate(std::uint32_t number, const Dimension& d) { return number / d.stride % d.side; }
+  static std::uint16_t port_to(const Dimension& d, std::uint32_t own, std::uint32_t other) {
+    return static_cast<std::uint16_t>(d.first_port + (other < own ? other : other - 1));
+  }
+
+  std::vector<Dimension> dimensions_;
+  std::size_t longest_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Topology> make_hyperx(const TopologySpec& spec) {
+  product_of_sides(spec.shape);  // complains of a shape without sides
+  return std::make_unique<HyperX>(spec.shape);
+}
+
+}  // namespace exanet
