@@ -104,6 +104,13 @@ const LinkStats& Fabric::link_stats(NodeId node, std::uint16_t port) const {
 
 std::uint64_t Fabric::packet_hops() const { return state_->hops_; }
 
+std::uint64_t Fabric::memory_bytes() const {
+  const auto bytes = [](const auto& v) { return std::uint64_t{v.capacity()} * sizeof(v[0]); };
+  const State& s = *state_;
+  return bytes(s.first_output_) + bytes(s.first_input_) + bytes(s.outputs_) + bytes(s.inputs_) + bytes(s.entrances_) + bytes(s.entries_) +
+         bytes(s.packets_);
+}
+
 std::uint64_t Fabric::in_flight() const { return state_->in_flight_; }
 
 }  // namespace exanet

@@ -92,6 +92,7 @@ class Fabric {
   const LinkStats& link_stats(NodeId node, std::uint16_t port) const;                 // of the outgoing direction
   std::uint64_t packet_hops() const;
   std::uint64_t in_flight() const;  // injected and not yet delivered
+  std::uint64_t memory_bytes() const;  // of routers, links and packets, events not counted
 
  private:
   struct State;

@@ -4,39 +4,14 @@
 #pragma once
 
 #include <array>
-#include <bit>
 #include <cstdint>
 #include <vector>
 
 #include "core/msg/command.hpp"
+#include "core/units/histogram.hpp"
 #include "core/units/time.hpp"
 
 namespace exanet {
-
-// Log-linear: 16 buckets an octave, so a bucket is at most 6.25 % wide.
-class Histogram {
- public:
-  void add(std::int64_t ps) {
-    const std::uint64_t v = ps < 0 ? 0 : static_cast<std::uint64_t>(ps);
-    const std::uint32_t i = index(v);
-    if (i >= counts_.size()) counts_.resize(i + 1);
-    ++counts_[i];
-  }
-  const std::vector<std::uint64_t>& counts() const { return counts_; }
-  static std::uint64_t lower(std::uint32_t i) {
-    if (i < 16) return i;
-    const std::uint32_t shift = i / 16 - 1;
-    return static_cast<std::uint64_t>(16 + i % 16) << shift;
-  }
-
- private:
-  static std::uint32_t index(std::uint64_t v) {
-    if (v < 16) return static_cast<std::uint32_t>(v);
-    const std::uint32_t shift = static_cast<std::uint32_t>(std::bit_width(v)) - 5;
-    return (shift + 1) * 16 + static_cast<std::uint32_t>((v >> shift) & 15);
-  }
-  std::vector<std::uint64_t> counts_;
-};
 
 // Sums per rank and time bin. When the run outgrows the bins, neighbours are added together and the bins become twice as long.
 class Timeline {

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Open-loop measurement: every endpoint offers packets at a given rate, whatever the network makes of them, and what comes out is measured.
+//
+// Method (Dally and Towles 2004, chapter 23): warm up, then tag all packets created in a window, and go on offering traffic until they have
+// arrived or as much time again has passed. Then nothing more is offered and the network runs empty, so that every run proves that nothing
+// was lost or doubled. A packet's latency counts from its creation, thus also in the source's queue, which has no bound: it is not stored
+// but drawn as the network takes packets, so it costs nothing however long it is.
+//
+// Limits: one packet size; endpoints are network interfaces that send and receive at the rate of an intra-tile port.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/fabric/fabric.hpp"
+#include "core/units/histogram.hpp"
+#include "core/workload/pattern.hpp"
+
+namespace exanet {
+
+struct OpenLoopConfig {
+  std::string pattern = "uniform";
+  double load = 0.1;  // 1: packets of a sender fill one of its links (class 0, framing and pauses included)
+  std::uint16_t packet_bytes = 256;
+  bool bernoulli = false;  // each packet time a coin is tossed; otherwise a Poisson process
+  std::uint64_t seed = 1;
+  Time warm_up = Time::us(50);
+  Time measure = Time::us(100);
+};
+
+struct OpenLoopResult {
+  std::uint32_t senders = 0;
+  double offered_load = 0, accepted_load = 0;  // created, delivered in the window; of what a link carries, mean over senders
+  double offered_gbps = 0, accepted_gbps = 0;  // the same as payload, all senders together
+  std::uint64_t created = 0;                   // in the window
+  std::uint64_t measured = 0;                  // of these, delivered: what the latencies are of
+  double latency_ns = 0, latency_error_ns = 0;  // mean, and half its 95 % confidence interval from ten batches
+  double network_latency_ns = 0;                // mean from injection on
+  double zero_load_ns = 0;                      // mean by formula over up to 4096 of the measured packets
+  Time least, most;
+  Histogram latency, network_latency;
+  double mean_hops = 0;  // links, over all packets of the run
+  double fairness = 0;   // Jain's index of what was accepted from each sender
+  bool saturated = false;
+  std::uint64_t packets = 0, packet_hops = 0, events = 0;  // of the whole run
+  double cpu_s = 0;
+  std::uint64_t memory_bytes = 0;
+  struct Link {
+    NodeId node, to_node;
+    std::uint16_t port;
+    std::uint8_t link_class;
+    double use;  // share of the window in which it carried words
+  };
+  std::vector<Link> links;
+};
+
+class OpenLoop {
+ public:
+  // Throws std::invalid_argument on anything that cannot be run.
+  OpenLoop(const TopologySpec& spec, const FabricConfig& fabric, const OpenLoopConfig& config);
+  ~OpenLoop();
+
+  // Once. False when stop() ended it before its time.
+  bool run();
+  void stop() { stopped_.store(true, std::memory_order_relaxed); }             // from any thread
+  double progress() const { return progress_.load(std::memory_order_relaxed); }  // share of the work done, from any thread
+  const OpenLoopResult& result() const { return result_; }
+  const Topology& topology() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+  OpenLoopResult result_;
+  std::atomic<bool> stopped_{false};
+  std::atomic<double> progress_{0};
+};
+
+}  // namespace exanet

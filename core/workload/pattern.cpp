@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/workload/pattern.hpp"
+
+#include <bit>
+#include <charconv>
+#include <numeric>
+#include <stdexcept>
+
+namespace exanet {
+
+namespace {
+
+// What a pattern is made from.
+struct Setting {
+  const Topology& topology;
+  const TopologySpec& spec;
+  std::uint32_t endpoints;
+  std::uint64_t seed;
+  const std::string& name;
+  const double* figure;  // behind the colon; null when there is none
+};
+
+using Made = std::unique_ptr<Pattern>;
+
+// Every source has one destination. A source whose destination is itself sends nothing.
+class Permutation final : public Pattern {
+ public:
+  explicit Permutation(std::vector<NodeId> to) : to_(std::move(to)) {}
+  NodeId destination(NodeId src, std::uint64_t, Random&) const override { return to_[src] == src ? kNoNode : to_[src]; }
+
+ private:
+  std::vector<NodeId> to_;
+};
+
+template <typename Rule>
+Made permutation(const Setting& s, Rule rule) {
+  std::vector<NodeId> to(s.endpoints);
+  for (NodeId src = 0; src < s.endpoints; ++src) to[src] = rule(src);
+  return std::make_unique<Permutation>(std::move(to));
+}
+
+// Bits of an endpoint's number; patterns that move bits need a power of two.
+std::uint32_t bits_of(const Setting& s) {
+  if (!std::has_single_bit(s.endpoints))
+    throw std::invalid_argument(s.name + " moves the bits of endpoint numbers and needs a power of two of them; this machine has " +
+                                std::to_string(s.endpoints) + " endpoints: choose another pattern, e.g. permutation");
+  return static_cast<std::uint32_t>(std::countr_zero(s.endpoints));
+}
+
+class Uniform final : public Pattern {
+ public:
+  explicit Uniform(std::uint32_t endpoints) : endpoints_(endpoints) {}
+  NodeId destination(NodeId src, std::uint64_t, Random& random) const override {
+    const NodeId other = random.below(endpoints_ - 1);
+    return other < src ? other : other + 1;
+  }
+
+ private:
+  std::uint32_t endpoints_;
+};
+
+// A share of all traffic goes to one endpoint in the middle, the rest anywhere.
+class HotSpot final : public Pattern {
+ public:
+  HotSpot(std::uint32_t endpoints, double share) : rest_(endpoints), hot_(endpoints / 2), share_(share) {}
+  NodeId destination(NodeId src, std::uint64_t index, Random& random) const override {
+    return random.unit() < share_ && src != hot_ ? hot_ : rest_.destination(src, index, random);
+  }
+
+ private:
+  Uniform rest_;
+  NodeId hot_;
+  double share_;
+};
+
+// To each other endpoint in turn, beginning with the next one.
+class AllToAll final : public Pattern {
+ public:
+  explicit AllToAll(std::uint32_t endpoints) : endpoints_(endpoints) {}
+  NodeId destination(NodeId src, std::uint64_t index, Random&) const override {
+    return static_cast<NodeId>((src + 1 + index % (endpoints_ - 1)) % endpoints_);
+  }
+
+ private:
+  std::uint32_t endpoints_;
+};
+
+// To a random one of the endpoints one link away; where switches stand between, to the next or the one before by number.
+class Neighbour final : public Pattern {
+ public:
+  explicit Neighbour(const Topology& topology) : topology_(topology) {}
+  NodeId destination(NodeId src, std::uint64_t, Random& random) const override {
+    const std::uint32_t endpoints = topology_.endpoint_count(), ports = topology_.port_count(src);
+    for (std::uint32_t tries = 0, port = random.below(ports); tries < ports; ++tries, port = (port + 1) % ports) {
+      const NodeId other = topology_.neighbour(src, static_cast<std::uint16_t>(port)).node;
+      if (other < endpoints) return other;
+    }
+    return static_cast<NodeId>((src + (random.below(2) == 0 ? 1 : endpoints - 1)) % endpoints);
+  }
+
+ private:
+  const Topology& topology_;
+};
+
+Made make_uniform(const Setting& s) { return std::make_unique<Uniform>(s.endpoints); }
+Made make_all_to_all(const Setting& s) { return std::make_unique<AllToAll>(s.endpoints); }
+Made make_neighbour(const Setting& s) { return std::make_unique<Neighbour>(s.topology); }
+
+Made make_transpose(const Setting& s) {
+  std::uint32_t side = 1;
+  while (std::uint64_t{side} * side < s.endpoints) ++side;
+  if (std::uint64_t{side} * side != s.endpoints)
+    throw std::invalid_argument("transpose needs a square number of endpoints; this machine has " + std::to_string(s.endpoints) +
+                                ": choose another pattern, e.g. permutation");
+  return permutation(s, [side](NodeId src) { return src % side * side + src / side; });
+}
+
+Made make_complement(const Setting& s) {
+  return permutation(s, [&](NodeId src) { return s.endpoints - 1 - src; });
+}
+
+Made make_reversal(const Setting& s) {
+  const std::uint32_t bits = bits_of(s);
+  return permutation(s, [bits](NodeId src) {
+    NodeId to = 0;
+    for (std::uint32_t b = 0; b < bits; ++b) to |= (src >> b & 1u) << (bits - 1 - b);
+    return to;
+  });
+}
+
+Made make_shuffle(const Setting& s) {  // bits turned left by one
+  const std::uint32_t bits = bits_of(s);
+  return permutation(s, [&](NodeId src) { return (src << 1 | src >> (bits - 1)) & (s.endpoints - 1); });
+}
+
+Made make_butterfly(const Setting& s) {  // highest and lowest bit change places
+  const std::uint32_t bits = bits_of(s);
+  return permutation(s, [bits](NodeId src) {
+    const NodeId high = src >> (bits - 1) & 1u, low = src & 1u;
+    return high == low ? src : src ^ (1u | 1u << (bits - 1));
+  });
+}
+
+// Just short of half way round in each dimension of a mesh or torus, round the row of all endpoints elsewhere.
+Made make_tornado(const Setting& s) {
+  std::vector<std::uint32_t> sides{s.endpoints};
+  if (s.spec.kind == "torus" || s.spec.kind == "mesh") sides = s.spec.shape;
+  return permutation(s, [&sides](NodeId src) {
+    NodeId to = 0, stride = 1, rest = src;
+    for (const std::uint32_t side : sides) {
+      to += (rest % side + (side + 1) / 2 - 1) % side * stride;
+      rest /= side;
+      stride *= side;
+    }
+    return to;
+  });
+}
+
+// A random permutation without a fixed point: one cycle through all (Sattolo 1986).
+Made make_random_permutation(const Setting& s) {
+  std::vector<NodeId> to(s.endpoints);
+  std::iota(to.begin(), to.end(), 0u);
+  Random random(s.seed, 0xfeed);
+  for (std::uint32_t i = s.endpoints; i-- > 1;) std::swap(to[i], to[random.below(i)]);
+  return std::make_unique<Permutation>(std::move(to));
+}
+
+Made make_hot_spot(const Setting& s) {
+  const double share = s.figure != nullptr ? *s.figure : 0.2;
+  if (!(share >= 0 && share <= 1)) throw std::invalid_argument("hot-spot takes the share of the traffic that goes to one endpoint, e.g. hot-spot:0.1");
+  return std::make_unique<HotSpot>(s.endpoints, share);
+}
+
+// So many senders, spread evenly, to endpoint 0; all others are silent.
+Made make_incast(const Setting& s) {
+  const double figure = s.figure != nullptr ? *s.figure : s.endpoints - 1;
+  if (!(figure >= 1 && figure <= s.endpoints - 1) || figure != static_cast<double>(static_cast<std::uint32_t>(figure)))
+    throw std::invalid_argument("incast takes the number of senders, from 1 to " + std::to_string(s.endpoints - 1) + ", e.g. incast:16");
+  const auto senders = static_cast<std::uint32_t>(figure);
+  std::vector<NodeId> to(s.endpoints);
+  std::iota(to.begin(), to.end(), 0u);
+  for (std::uint32_t i = 0; i < senders; ++i) to[1 + std::uint64_t{i} * (s.endpoints - 1) / senders] = 0;
+  return std::make_unique<Permutation>(std::move(to));
+}
+
+// A new pattern is one line here.
+constexpr struct {
+  const char* name;
+  Made (*make)(const Setting&);
+  bool takes_figure;
+} kPatterns[] = {
+    {"uniform", make_uniform, false},
+    {"transpose", make_transpose, false},
+    {"complement", make_complement, false},
+    {"reversal", make_reversal, false},
+    {"shuffle", make_shuffle, false},
+    {"butterfly", make_butterfly, false},
+    {"tornado", make_tornado, false},
+    {"neighbour", make_neighbour, false},
+    {"permutation", make_random_permutation, false},
+    {"hot-spot", make_hot_spot, true},
+    {"incast", make_incast, true},
+    {"all-to-all", make_all_to_all, false},
+};
+
+}  // namespace
+
+std::vector<std::string> pattern_names() {
+  std::vector<std::string> names;
+  for (const auto& entry : kPatterns) names.emplace_back(entry.name);
+  return names;
+}
+
+std::unique_ptr<Pattern> make_pattern(const std::string& text, const Topology& topology, const TopologySpec& spec, std::uint64_t seed) {
+  const std::size_t colon = text.find(':');
+  const std::string name = text.substr(0, colon);
+  double figure = 0;
+  if (colon != std::string::npos) {
+    const char* end = text.data() + text.size();
+    const auto parsed = std::from_chars(text.data() + colon + 1, end, figure);
+    if (parsed.ec != std::errc() || parsed.ptr != end) throw std::invalid_argument("what follows the colon of " + text + " is not a number");
+  }
+  if (topology.endpoint_count() < 2) throw std::invalid_argument("traffic needs at least two endpoints; this machine has one");
+  std::string known;
+  for (const auto& entry : kPatterns) {
+    known += (known.empty() ? "" : ", ") + std::string(entry.name);
+    if (name != entry.name) continue;
+    if (colon != std::string::npos && !entry.takes_figure) throw std::invalid_argument(name + " takes no figure: leave out what follows the colon");
+    return entry.make({topology, spec, topology.endpoint_count(), seed, name, colon == std::string::npos ? nullptr : &figure});
+  }
+  throw std::invalid_argument("there is no traffic pattern \"" + name + "\": use one of " + known);
+}
+
+}  // namespace exanet

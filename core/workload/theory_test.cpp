@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// Do loads and latencies under synthetic traffic agree with what theory says of them?
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "core/fabric/fabric_harness.hpp"
+#include "core/workload/open_loop.hpp"
+
+using namespace exanet;
+using testing::published_fabric;
+
+namespace {
+
+OpenLoopResult measure(const TopologySpec& spec, const std::string& pattern, double load, std::uint64_t seed = 1, Time window = Time::us(100)) {
+  OpenLoopConfig config;
+  config.pattern = pattern;
+  config.load = load;
+  config.seed = seed;
+  config.measure = window;
+  FabricConfig fabric = published_fabric();
+  fabric.router.virtual_channels = std::max<std::int64_t>(2, make_topology(spec)->virtual_channels());
+  OpenLoop loop(spec, fabric, config);
+  REQUIRE(loop.run());
+  return loop.result();
+}
+
+// Within a share `error` of `value` (doctest's own epsilon is of 1 + value).
+doctest::Approx near(double value, double error) { return doctest::Approx(value).epsilon(error).scale(0); }
+
+double most_used(const OpenLoopResult& r) {
+  double most = 0;
+  for (const auto& link : r.links) most = std::max(most, link.use);
+  return most;
+}
+
+double mean_use(const OpenLoopResult& r) {
+  double sum = 0;
+  for (const auto& link : r.links) sum += link.use;
+  return sum / static_cast<double>(r.links.size());
+}
+
+}  // namespace
+
+TEST_CASE("alone in the network a packet takes the time of the formula, on every topology") {
+  for (const TopologySpec& spec : {TopologySpec{"torus", {4, 4, 4}}, TopologySpec{"fat-tree", {4, 4}}, TopologySpec{"dragonfly", {2, 2, 1}},
+                                   TopologySpec{"hyperx", {2, 3, 3}}, TopologySpec{"jellyfish", {8, 4, 2}}, TopologySpec{"hypercube", {4}},
+                                   TopologySpec{"full-mesh", {8}}, TopologySpec{"qfdb-torus", {2, 2, 1}}}) {
+    CAPTURE(spec.kind);
+    const OpenLoopResult r = measure(spec, "incast:1", 0.002, 1, Time::us(2000));
+    REQUIRE(r.measured > 3);
+    CHECK(r.least == r.most);
+    CHECK(r.latency_ns == near(r.zero_load_ns, 1e-12));
+    CHECK_FALSE(r.saturated);
+  }
+}
+
+TEST_CASE("waiting for one link is that of the M/D/1 queue") {
+  // Deterministic servers in a row delay as much as the slowest of them alone, here the link with 38 words of 6.4 ns a packet.
+  for (const double load : {0.2, 0.5, 0.8}) {
+    const OpenLoopResult r = measure({"mesh", {2}}, "incast:1", load, 7, Time::us(40'000));
+    const double waiting_ns = r.offered_load / (2 * (1 - r.offered_load)) * 38 * 6.4;
+    CAPTURE(load);
+    CHECK(r.offered_load == near(load, 0.01));
+    CHECK(r.latency_ns - r.zero_load_ns == near(waiting_ns, 0.05));
+  }
+}
+
+TEST_CASE("tornado on a ring saturates when each link carries the packets of three senders") {
+  const OpenLoopResult below = measure({"torus", {8}}, "tornado", 0.3, 1, Time::us(2000)),
+                       above = measure({"torus", {8}}, "tornado", 0.36, 1, Time::us(2000));
+  CHECK_FALSE(below.saturated);
+  CHECK(below.accepted_load == near(0.3, 0.02));
+  CHECK(mean_use(below) == near(0.3 * 3 / 2, 0.02));  // the other direction is idle
+  CHECK(above.saturated);
+  CHECK(above.mean_hops == 3);
+  CHECK(above.accepted_load <= 1.0 / 3);  // beyond saturation a ring without throttled injection takes less, not as much
+}
+
+TEST_CASE("uniform traffic on a torus: link use follows from distance, accepted load stays below the bisection's bound") {
+  const TopologySpec spec{"torus", {8, 8}};
+  const OpenLoopResult r = measure(spec, "uniform", 0.5);
+  CHECK(r.mean_hops == near(4.0 * 64 / 63, 0.01));
+  CHECK(r.accepted_load == near(0.5, 0.03));
+  CHECK(mean_use(r) == near(r.accepted_load * r.mean_hops / 4, 0.01));
+  CHECK(r.fairness > 0.99);
+  const OpenLoopResult full = measure(spec, "uniform", 2.0);
+  CHECK(full.saturated);
+  CHECK(full.accepted_load < 8.0 / 8 * 64 / 63);  // 2 * 8 links each way across the middle, half of the traffic crosses
+  CHECK(full.accepted_load > 0.6);
+}
+
+TEST_CASE("a fat tree of full bisection carries the complement without contention, and an incast at the rate of one link") {
+  const OpenLoopResult r = measure({"fat-tree", {4, 4, 4}}, "complement", 0.7, 1, Time::us(400));
+  CHECK_FALSE(r.saturated);
+  CHECK(r.mean_hops == 6);
+  CHECK(r.accepted_load == near(0.7, 0.02));
+  // A packet waits for others of its sender only: the M/D/1 queue again.
+  CHECK(r.latency_ns - r.zero_load_ns == near(0.7 / 0.6 * 38 * 6.4, 0.1));
+  const OpenLoopResult incast = measure({"fat-tree", {4, 4, 4}}, "incast:21", 0.5);
+  CHECK(incast.saturated);
+  CHECK(incast.accepted_load * 21 == near(1, 0.01));
+}
+
+TEST_CASE("adversarial traffic: one global link between two groups of a dragonfly bounds minimal routing") {
+  // Groups of 4 switches with 2 endpoints each: complement sends all 8 of a group to one other group, over one link.
+  const OpenLoopResult r = measure({"dragonfly", {2}}, "complement", 0.5);
+  CHECK(r.saturated);
+  CHECK(most_used(r) == near(1, 0.02));
+  CHECK(r.accepted_load < 0.3);
+}
+
+TEST_CASE("the same seed gives the same run, another seed another") {
+  const OpenLoopResult a = measure({"jellyfish", {20, 5, 3}}, "uniform", 0.3), b = measure({"jellyfish", {20, 5, 3}}, "uniform", 0.3),
+                       c = measure({"jellyfish", {20, 5, 3}}, "uniform", 0.3, 2);
+  CHECK(a.latency.counts() == b.latency.counts());
+  CHECK(a.events == b.events);
+  CHECK(a.latency_ns == b.latency_ns);
+  CHECK(a.latency.counts() != c.latency.counts());
+}
+
+TEST_CASE("arrivals of both kinds offer the load that was asked for") {
+  for (const bool bernoulli : {false, true}) {
+    OpenLoopConfig config;
+    config.load = 0.4;
+    config.bernoulli = bernoulli;
+    OpenLoop loop({"torus", {4, 4}}, published_fabric(), config);
+    REQUIRE(loop.run());
+    CHECK(loop.result().offered_load == near(0.4, 0.03));
+    CHECK(loop.progress() == 1);
+  }
+}
+
+TEST_CASE("what cannot be run is refused, and a stopped run says so") {
+  OpenLoopConfig config;
+  config.load = 0;
+  CHECK_THROWS_WITH_AS(OpenLoop({"torus", {4}}, published_fabric(), config), doctest::Contains("above 0"), std::invalid_argument);
+  config.load = 1.5;
+  config.bernoulli = true;
+  CHECK_THROWS_WITH_AS(OpenLoop({"torus", {4}}, published_fabric(), config), doctest::Contains("at most 1"), std::invalid_argument);
+  config.bernoulli = false;
+  config.packet_bytes = 257;
+  CHECK_THROWS_WITH_AS(OpenLoop({"torus", {4}}, published_fabric(), config), doctest::Contains("at most 256"), std::invalid_argument);
+  config.packet_bytes = 256;
+  OpenLoop loop({"torus", {4}}, published_fabric(), config);
+  loop.stop();
+  CHECK_FALSE(loop.run());
+}
