@@ -1,66 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Python face of the C++ core: a Simulator that runs ranks, and figures of a machine's shape. Names and units of what comes back are
 // those of docs/results.md.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
-
 #include <algorithm>
 #include <chrono>
 #include <memory>
 
 #include "core/topology/metrics.hpp"
+#include "exanet/_core_convert.hpp"
 #include "exanet/mpi_calls.h"
 #include "runtime/coordinator/coordinator.hpp"
 
-namespace nb = nanobind;
-using namespace nb::literals;
+using namespace nanobind::literals;
 
 namespace exanet {
 namespace {
-
-std::int64_t number(const nb::dict& d, const char* key) {
-  if (!d.contains(key)) throw std::invalid_argument(std::string("machine: '") + key + "' is missing");
-  return nb::cast<std::int64_t>(d[key]);
-}
-
-Time time_of(const nb::dict& d, const char* key) { return Time::ps(number(d, key)); }
-
-TopologySpec topology_of(const nb::dict& config) {
-  const nb::dict t = nb::cast<nb::dict>(config["topology"]);
-  TopologySpec spec{nb::cast<std::string>(t["kind"]), nb::cast<std::vector<std::uint32_t>>(t["shape"])};
-  if (t.contains("order")) spec.order = nb::cast<std::vector<std::uint32_t>>(t["order"]);
-  return spec;
-}
-
-FabricConfig fabric_of(const nb::dict& config) {
-  FabricConfig fabric;
-  const nb::dict r = nb::cast<nb::dict>(config["router"]);
-  RouterConfig& router = fabric.router;
-  router.cycle = time_of(r, "cycle_ps");
-  router.latency_cycles = number(r, "latency_cycles");
-  router.word_bits = number(r, "word_bits");
-  router.header_words = number(r, "header_words");
-  router.footer_words = number(r, "footer_words");
-  router.max_payload_bytes = number(r, "max_payload_bytes");
-  router.intra_fifo_words = number(r, "intra_fifo_words");
-  router.inter_fifo_words = number(r, "inter_fifo_words");
-  router.header_fifo_words = number(r, "header_fifo_words");
-  router.virtual_channels = number(r, "virtual_channels");
-  router.intra_ports = number(r, "intra_ports");
-  for (const nb::handle item : nb::cast<nb::list>(config["links"])) {
-    const nb::dict l = nb::cast<nb::dict>(item);
-    LinkConfig link;
-    link.word_bits = number(l, "word_bits");
-    link.word_time = time_of(l, "word_time_ps");
-    link.pause_every = number(l, "pause_every");
-    link.framing_words = number(l, "framing_words");
-    link.latency = time_of(l, "latency_ps");
-    fabric.links.push_back(link);
-  }
-  return fabric;
-}
 
 NiConfig ni_of(const nb::dict& config) {
   const nb::dict n = nb::cast<nb::dict>(config["ni"]);
@@ -87,23 +40,6 @@ NiConfig ni_of(const nb::dict& config) {
   ni.dma_block_bytes = static_cast<std::uint32_t>(number(n, "dma_block_bytes"));
   ni.dma_window_blocks = static_cast<std::uint32_t>(number(n, "dma_window_blocks"));
   return ni;
-}
-
-template <typename T>
-nb::object array(std::vector<T> values, std::size_t columns = 0) {
-  auto* kept = new std::vector<T>(std::move(values));
-  const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  if (columns == 0) return nb::cast(nb::ndarray<nb::numpy, T>(kept->data(), {kept->size()}, owner));
-  return nb::cast(nb::ndarray<nb::numpy, T>(kept->data(), {kept->size() / columns, columns}, owner));
-}
-
-template <typename Row, typename Get>
-nb::object column(const std::vector<Row>& rows, Get get) {
-  using T = std::decay_t<decltype(get(rows.front()))>;
-  std::vector<T> values;
-  values.reserve(rows.size());
-  for (const Row& row : rows) values.push_back(get(row));
-  return array(std::move(values));
 }
 
 std::uint64_t ps(Time t) { return static_cast<std::uint64_t>(t.ps()); }
@@ -310,22 +246,6 @@ class Simulator {
     return d;
   }
 
-  static nb::dict histogram(const Histogram& h) {
-    std::vector<double> lower, upper;
-    std::vector<std::uint64_t> count;
-    for (std::uint32_t i = 0; i < h.counts().size(); ++i) {
-      if (h.counts()[i] == 0) continue;
-      lower.push_back(static_cast<double>(Histogram::lower(i)) * 1e-3);
-      upper.push_back(static_cast<double>(Histogram::lower(i + 1)) * 1e-3);
-      count.push_back(h.counts()[i]);
-    }
-    nb::dict d;
-    d["lower_ns"] = array(std::move(lower));
-    d["upper_ns"] = array(std::move(upper));
-    d["count"] = array(std::move(count));
-    return d;
-  }
-
   nb::dict timeline() const {
     const Timeline& t = get().statistics().timeline;
     const std::size_t bins = t.bins_used();
@@ -414,7 +334,8 @@ nb::dict topology_metrics(const nb::dict& config) {
     for (std::uint16_t p = 0; p < t->port_count(n); ++p) links += t->neighbour(n, p).node != kNoNode;
   }
   nb::dict d;
-  d["nodes"] = t->node_count();
+  d["nodes"] = t->endpoint_count();
+  d["switches"] = t->node_count() - t->endpoint_count();
   d["links"] = links / 2;
   d["diameter"] = far.diameter;
   d["average_hops"] = far.mean;
@@ -422,10 +343,10 @@ nb::dict topology_metrics(const nb::dict& config) {
   return d;
 }
 
-// Nodes that a message crosses links between, source and destination included, in the order of the routing function.
+// Nodes that a message between two endpoints crosses links between, source and destination included, in the order of the routing function.
 std::vector<NodeId> route(const nb::dict& config, NodeId src, NodeId dst) {
   const std::unique_ptr<Topology> t = make_topology(topology_of(config));
-  if (src >= t->node_count() || dst >= t->node_count()) throw std::invalid_argument("no such node");
+  if (src >= t->endpoint_count() || dst >= t->endpoint_count()) throw std::invalid_argument("no such node");
   std::vector<NodeId> path{src};
   while (path.back() != dst) path.push_back(t->neighbour(path.back(), t->next_hop(path.back(), dst).port).node);
   return path;
@@ -435,6 +356,7 @@ std::vector<NodeId> route(const nb::dict& config, NodeId src, NodeId dst) {
 }  // namespace exanet
 
 NB_MODULE(_core, m) {
+  namespace nb = nanobind;
   using exanet::Simulator;
   nb::class_<Simulator>(m, "Simulator")
       .def(nb::init<const nb::dict&, const std::vector<exanet::NodeId>&, const nb::dict&>(), "config"_a, "placement"_a, "options"_a)
@@ -446,6 +368,7 @@ NB_MODULE(_core, m) {
       .def("rank_states", &Simulator::rank_states)
       .def("results", &Simulator::results)
       .def("close", &Simulator::close);
+  exanet::bind_traffic(m);
   m.def("topology_metrics", &exanet::topology_metrics, "config"_a);
   m.def("route", &exanet::route, "config"_a, "src"_a, "dst"_a);
 }

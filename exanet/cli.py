@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from exanet import machines
+from exanet import machines, sim
 from exanet.errors import InputError
 from exanet.validate import command as validate
 
@@ -68,6 +68,7 @@ def run(
 
 
 app.command(name="machines")(machines.command)
+app.command(name="sim")(sim.command)
 app.command(name="validate")(validate.command)
 
 

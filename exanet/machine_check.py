@@ -14,9 +14,11 @@ from pydantic import BaseModel, ValidationError
 
 from exanet.errors import InputError
 from exanet.located import Located, Mark
-from exanet.machine_schema import LINK_KINDS, Constant, MachineFile, constants, dimension_of, node_count
+from exanet.machine_schema import LINK_KINDS, Constant, MachineFile, constants, dimension_of, topology_needs
 
 _MAX_NODES = 1 << 22  # the node field of the global address has 22 bits
+_MOST_CHANNELS = 8
+_MOST_INPUTS = 128  # of a router in the simulator
 _PACKET_LIMIT = 256  # bytes; the user library's largest packetizer message on any machine (EXANET_PACKET_MAX)
 _WORD_LIMITS = (8, 4096)  # bits
 _MOST_CYCLES = 1_000_000
@@ -120,8 +122,13 @@ def _topology_problems(model: MachineFile) -> Problems:
     kind, shape = model.topology.kind, model.topology.shape.value
     if kind == "qfdb-torus" and len(shape) != 3:
         yield ("topology", "shape", "value"), f"a qfdb-torus has 3 dimensions, e.g. [4, 4, 2]; this shape has {len(shape)}"
-    if node_count(model) > _MAX_NODES:
-        yield ("topology", "shape", "value"), f"{node_count(model)} nodes; the global address reaches {_MAX_NODES}, make it smaller"
+    else:
+        try:
+            nodes = topology_needs(model).nodes
+            if nodes > _MAX_NODES:
+                yield ("topology", "shape", "value"), f"{nodes} nodes; the global address reaches {_MAX_NODES}, make it smaller"
+        except ValueError as error:
+            yield ("topology", "shape", "value"), str(error)
     if not 1 <= model.hardware.cores_per_node.value <= 4096:
         yield ("hardware", "cores_per_node"), "must be from 1 to 4096"
     wanted = LINK_KINDS[kind]
@@ -152,13 +159,29 @@ def _router_problems(model: MachineFile) -> Problems:
             yield ("router", name), f"must be from {least} to {most} words"
     if router.latency.value > _MOST_CYCLES:
         yield ("router", "latency"), f"must be at most {_MOST_CYCLES} cycles"
-    if router.virtual_channels.value != 2:
-        yield (
-            ("router", "virtual_channels"),
-            "must be 2, with which routing on a torus is free of deadlock",
-        )
+    yield from _channel_problems(model)
     if not 2 <= router.intra_ports.value <= 8:
         yield ("router", "intra_ports"), "must be from 2 (packetizer and RDMA) to 8"
+
+
+def _channel_problems(model: MachineFile) -> Problems:
+    channels, own = model.router.virtual_channels.value, model.router.intra_ports.value
+    try:
+        needs = topology_needs(model)
+    except ValueError:
+        return  # told with the shape
+    if not needs.virtual_channels <= channels <= _MOST_CHANNELS:
+        yield (
+            ("router", "virtual_channels"),
+            f"must be from {needs.virtual_channels}, with which routing on this {model.topology.kind} is free of deadlock, "
+            f"to {_MOST_CHANNELS}",
+        )
+    elif needs.ports * channels + own > _MOST_INPUTS:
+        yield (
+            ("router", "virtual_channels"),
+            f"{needs.ports} ports with {channels} channels each, and {own} of its own, are more inputs than the "
+            f"{_MOST_INPUTS} of a router; use fewer channels or a shape with fewer ports",
+        )
 
 
 def _link_problems(model: MachineFile) -> Problems:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
@@ -111,11 +112,16 @@ class Package(Strict):
 class Topology(Strict):
     """The machine's shape."""
 
-    kind: Literal["qfdb-torus", "mesh", "torus"] = Field(
+    kind: Literal["qfdb-torus", "mesh", "torus", "fat-tree", "dragonfly", "hyperx", "jellyfish", "hypercube", "full-mesh"] = Field(
         description="qfdb-torus: fully meshed groups of four nodes in a 3-D torus whose links end at each group's first node; mesh, torus: "
-        "plain, of any number of dimensions."
+        "plain, of any number of dimensions; docs/simulate.md describes the others."
     )
-    shape: Shape = Field(description="Extent in each dimension: groups for a qfdb-torus, nodes otherwise.")
+    shape: Shape = Field(
+        description="Extent in each dimension: groups for a qfdb-torus, nodes for a mesh or torus; for a fat-tree the children of a switch "
+        "by level, endpoints first; for a dragonfly [h], or [endpoints a switch, switches a group, links of a switch to other groups]; "
+        "for a hyperx [endpoints a switch, side, side, ...]; for a jellyfish [switches, links of a switch to others, endpoints a switch, "
+        "seed]; for a hypercube [dimensions]; for a full-mesh [nodes]."
+    )
 
 
 class Router(Strict):
@@ -181,18 +187,55 @@ class MachineFile(Strict):
     packaging: list[Package] = Field(default_factory=list, description="Levels of packaging, smallest first.")
     topology: Topology
     router: Router
-    links: dict[str, Link] = Field(description="Kinds of links: intra-qfdb and inter-qfdb for a qfdb-torus, link for a mesh or torus.")
+    links: dict[str, Link] = Field(
+        description="Kinds of links: intra-qfdb and inter-qfdb for a qfdb-torus, local and global for a dragonfly, link for all others."
+    )
     ni: NetworkInterface
 
 
 QFDB_NODES = 4
 
 # Link kinds of each topology, in the order of their class numbers in the fabric.
-LINK_KINDS = {"qfdb-torus": ("intra-qfdb", "inter-qfdb"), "mesh": ("link",), "torus": ("link",)}
+LINK_KINDS: dict[str, tuple[str, ...]] = {
+    "qfdb-torus": ("intra-qfdb", "inter-qfdb"),
+    "mesh": ("link",),
+    "torus": ("link",),
+    "fat-tree": ("link",),
+    "dragonfly": ("local", "global"),
+    "hyperx": ("link",),
+    "jellyfish": ("link",),
+    "hypercube": ("link",),
+    "full-mesh": ("link",),
+}
+
+# Shapes that are counted here; the simulator counts the others.
+_GRIDS = ("qfdb-torus", "mesh", "torus")
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a topology is and asks of its routers."""
+
+    endpoints: int
+    nodes: int
+    virtual_channels: int
+    ports: int
+
+
+def topology_needs(model: MachineFile) -> Needs:
+    """Of the machine's shape. Raises ValueError, with advice, on a shape that its kind does not take."""
+    if model.topology.kind in _GRIDS:
+        nodes = node_count(model)
+        return Needs(nodes, nodes, 2, 2 * len(model.topology.shape.value) + QFDB_NODES - 1)
+    import exanet._core as core  # late: only this needs the simulator
+
+    return Needs(**core.topology_needs(model.topology.kind, model.topology.shape.value))
 
 
 def node_count(model: MachineFile) -> int:
-    """Nodes of the machine's shape."""
+    """Endpoints of the machine's shape: the nodes that programs run on."""
+    if model.topology.kind not in _GRIDS:
+        return topology_needs(model).endpoints
     product = math.prod(model.topology.shape.value)
     return product * QFDB_NODES if model.topology.kind == "qfdb-torus" else product
 

@@ -83,6 +83,7 @@ def facts(described: Machine) -> dict[str, Any]:
         "memory_bytes": described.nodes * described.memory_per_node_bytes,
         "link_gbps": {name: link.rate.value / 1e9 for name, link in described.model.links.items()},
         "link_after_pauses_gbps": rates,
+        "switches": metrics["switches"],
         "links": metrics["links"],
         "diameter_hops": metrics["diameter"],
         "average_hops": metrics["average_hops"],
@@ -186,7 +187,8 @@ def _summary_table(described: Machine, data: dict[str, Any]) -> Table:
     hardware = described.model.hardware
     shape = " x ".join(str(n) for n in data["shape"])
     table.add_row("topology", f"{data['topology']}, {shape}{' QFDBs' if data['topology'] == 'qfdb-torus' else ''}")
-    table.add_row("nodes", f"{data['nodes']}, each {escape(hardware.node)}")
+    switches = f"; {data['switches']} switches" if data["switches"] else ""
+    table.add_row("nodes", f"{data['nodes']}, each {escape(hardware.node)}{switches}")
     table.add_row("cores", f"{data['cores']} at {units.format_frequency(hardware.core_clock.value)}, {described.cores_per_node} a node")
     table.add_row("memory", f"{_memory(data['memory_bytes'])}, {_memory(described.memory_per_node_bytes)} a node")
     table.add_row("links", f"{data['links']} in each direction, {_rates(data)}")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import html
 import json
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -39,13 +40,18 @@ def write(directory: Path) -> Path:
 
 def render(run: Run) -> str:
     """The page."""
+    return fill(_title(run), page_data(run), SCRIPTS)
+
+
+def fill(title: str, data: dict[str, Any], scripts: Sequence[str]) -> str:
+    """A page of `data`, drawn by these scripts of report_page."""
     room = files("exanet") / "report_page"
-    script = "\n".join((room / name).read_text() for name in SCRIPTS)
+    script = "\n".join((room / name).read_text() for name in scripts)
     parts = {
-        "title": html.escape(_title(run)),
+        "title": html.escape(title),
         "style": (room / "style.css").read_text(),
         "library": (room / "vendor" / "echarts.min.js").read_text(),
-        "data": _embed(page_data(run)),
+        "data": _embed(data),
         "script": script,
     }
     page = (room / "page.html").read_text()

@@ -69,10 +69,10 @@ def write(directory: Path, results: Mapping[str, Any], meta: Mapping[str, Any]) 
     worth keeping of the run (started, ...), which goes to run.json. Raises InputError when the folder cannot be written.
     """
     tables = to_tables(results)
-    files = {f"{name}.parquet": _parquet(frame) for name, frame in tables.items()}
-    files["run.json"] = _json(_host_facts(results, meta))
-    files["summary.json"] = _json(summarize(results, meta, tables))  # last: its presence says that the folder is whole
-    _publish(directory, files)
+    files = {f"{name}.parquet": parquet(frame) for name, frame in tables.items()}
+    files["run.json"] = json_bytes(_host_facts(results, meta))
+    files["summary.json"] = json_bytes(summarize(results, meta, tables))  # last: its presence says that the folder is whole
+    publish(directory, files)
 
 
 def load(directory: Path) -> Run:
@@ -277,17 +277,19 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
-def _json(content: Mapping[str, Any]) -> bytes:
+def json_bytes(content: Mapping[str, Any]) -> bytes:
+    """As the files hold it."""
     return (json.dumps(content, indent=1, default=_plain, ensure_ascii=False) + "\n").encode()
 
 
-def _parquet(frame: pl.DataFrame) -> bytes:
+def parquet(frame: pl.DataFrame) -> bytes:
+    """As the files hold it: the same frame gives the same bytes."""
     buffer = io.BytesIO()
     frame.write_parquet(buffer, compression="zstd")
     return buffer.getvalue()
 
 
-def _publish(directory: Path, files: Mapping[str, bytes]) -> None:
+def publish(directory: Path, files: Mapping[str, bytes]) -> None:
     """Fill a folder beside `directory`, then rename it there; in a folder that is there already, rename file by file."""
     there = directory.is_dir()
     beside = directory / f".new.{os.getpid()}" if there else directory.absolute().with_name(f".{directory.name}.{os.getpid()}")

@@ -36,19 +36,7 @@ function showPage() {
   const incomplete = data.summary.complete ? null : element("section", { class: "incomplete", role: "alert" }, `Incomplete: ${data.summary.reason || "the run was stopped"}. What follows is what was measured until then.`);
   document.querySelector("main").append(...[incomplete, headline(data), timelineSection(data), machineSection(data), pair(matrixSection(data), linksSection(data)),
     pair(sizesSection(data), latencySection(data)), callsSection(data)].filter((part) => part !== null));
-
-  const theme = (dark) => {
-    document.documentElement.dataset.theme = dark ? "dark" : "light";
-    draw();
-  };
-  const system = matchMedia("(prefers-color-scheme: dark)");
-  system.addEventListener("change", () => theme(system.matches));
-  document.getElementById("theme").addEventListener("click", () => theme(document.documentElement.dataset.theme !== "dark"));
-  window.addEventListener("resize", () => {
-    for (const { chart } of charts) chart?.resize();
-    draw();
-  });
-  theme(location.hash ? location.hash === "#dark" : system.matches);
+  followTheme();
 }
 
 showPage();

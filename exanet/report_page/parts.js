@@ -130,3 +130,19 @@ function asTable(columns, rows) {
   details.addEventListener("toggle", () => details.children.length < 2 && details.append(table(columns, rows)));
   return details;
 }
+
+// Draws all charts, in the colours that the system or the button asks for, and anew whenever these or the window's size change.
+function followTheme() {
+  const theme = (dark) => {
+    document.documentElement.dataset.theme = dark ? "dark" : "light";
+    draw();
+  };
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  system.addEventListener("change", () => theme(system.matches));
+  document.getElementById("theme").addEventListener("click", () => theme(document.documentElement.dataset.theme !== "dark"));
+  window.addEventListener("resize", () => {
+    for (const { chart } of charts) chart?.resize();
+    draw();
+  });
+  theme(location.hash ? location.hash === "#dark" : system.matches);
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// From Python's description of a machine to the core's, and from the core's rows to NumPy arrays.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "core/fabric/fabric.hpp"
+#include "core/topology/topology.hpp"
+#include "core/units/histogram.hpp"
+
+namespace exanet {
+
+namespace nb = nanobind;
+
+inline std::int64_t number(const nb::dict& d, const char* key) {
+  if (!d.contains(key)) throw std::invalid_argument(std::string("machine: '") + key + "' is missing");
+  return nb::cast<std::int64_t>(d[key]);
+}
+
+inline Time time_of(const nb::dict& d, const char* key) { return Time::ps(number(d, key)); }
+
+inline TopologySpec topology_of(const nb::dict& config) {
+  const nb::dict t = nb::cast<nb::dict>(config["topology"]);
+  TopologySpec spec{nb::cast<std::string>(t["kind"]), nb::cast<std::vector<std::uint32_t>>(t["shape"])};
+  if (t.contains("order")) spec.order = nb::cast<std::vector<std::uint32_t>>(t["order"]);
+  return spec;
+}
+
+inline FabricConfig fabric_of(const nb::dict& config) {
+  FabricConfig fabric;
+  const nb::dict r = nb::cast<nb::dict>(config["router"]);
+  RouterConfig& router = fabric.router;
+  router.cycle = time_of(r, "cycle_ps");
+  router.latency_cycles = number(r, "latency_cycles");
+  router.word_bits = number(r, "word_bits");
+  router.header_words = number(r, "header_words");
+  router.footer_words = number(r, "footer_words");
+  router.max_payload_bytes = number(r, "max_payload_bytes");
+  router.intra_fifo_words = number(r, "intra_fifo_words");
+  router.inter_fifo_words = number(r, "inter_fifo_words");
+  router.header_fifo_words = number(r, "header_fifo_words");
+  router.virtual_channels = number(r, "virtual_channels");
+  router.intra_ports = number(r, "intra_ports");
+  for (const nb::handle item : nb::cast<nb::list>(config["links"])) {
+    const nb::dict l = nb::cast<nb::dict>(item);
+    LinkConfig link;
+    link.word_bits = number(l, "word_bits");
+    link.word_time = time_of(l, "word_time_ps");
+    link.pause_every = number(l, "pause_every");
+    link.framing_words = number(l, "framing_words");
+    link.latency = time_of(l, "latency_ps");
+    fabric.links.push_back(link);
+  }
+  return fabric;
+}
+
+template <typename T>
+nb::object array(std::vector<T> values, std::size_t columns = 0) {
+  auto* kept = new std::vector<T>(std::move(values));
+  const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  if (columns == 0) return nb::cast(nb::ndarray<nb::numpy, T>(kept->data(), {kept->size()}, owner));
+  return nb::cast(nb::ndarray<nb::numpy, T>(kept->data(), {kept->size() / columns, columns}, owner));
+}
+
+template <typename Row, typename Get>
+nb::object column(const std::vector<Row>& rows, Get get) {
+  using T = std::decay_t<decltype(get(rows.front()))>;
+  std::vector<T> values;
+  values.reserve(rows.size());
+  for (const Row& row : rows) values.push_back(get(row));
+  return array(std::move(values));
+}
+
+inline nb::dict histogram(const Histogram& h) {
+  std::vector<double> lower, upper;
+  std::vector<std::uint64_t> count;
+  for (std::uint32_t i = 0; i < h.counts().size(); ++i) {
+    if (h.counts()[i] == 0) continue;
+    lower.push_back(static_cast<double>(Histogram::lower(i)) * 1e-3);
+    upper.push_back(static_cast<double>(Histogram::lower(i + 1)) * 1e-3);
+    count.push_back(h.counts()[i]);
+  }
+  nb::dict d;
+  d["lower_ns"] = array(std::move(lower));
+  d["upper_ns"] = array(std::move(upper));
+  d["count"] = array(std::move(count));
+  return d;
+}
+
+void bind_traffic(nb::module_& m);  // _core_traffic.cpp
+
+}  // namespace exanet

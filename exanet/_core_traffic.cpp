@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Python face of synthetic traffic, and what a machine's description needs to know of a topology.
+#include <algorithm>
+#include <utility>
+
+#include "core/workload/open_loop.hpp"
+#include "exanet/_core_convert.hpp"
+
+namespace exanet {
+
+using namespace nanobind::literals;
+
+namespace {
+
+// One measurement: a machine, a pattern, a load.
+class Traffic {
+ public:
+  Traffic(const nb::dict& machine, const nb::dict& options) : loop_(topology_of(machine), fabric_of(machine), config_of(options)) {}
+
+  bool run() {
+    const nb::gil_scoped_release release;
+    return loop_.run();
+  }
+  void stop() { loop_.stop(); }
+  double progress() const { return loop_.progress(); }
+
+  nb::dict results() const {
+    const OpenLoopResult& r = loop_.result();
+    nb::dict d;
+    d["senders"] = r.senders;
+    d["offered_load"] = r.offered_load;
+    d["accepted_load"] = r.accepted_load;
+    d["offered_gbps"] = r.offered_gbps;
+    d["accepted_gbps"] = r.accepted_gbps;
+    d["created"] = r.created;
+    d["measured"] = r.measured;
+    d["saturated"] = r.saturated;
+    d["latency_ns"] = r.latency_ns;
+    d["latency_error_ns"] = r.latency_error_ns;
+    d["network_latency_ns"] = r.network_latency_ns;
+    d["zero_load_ns"] = r.zero_load_ns;
+    d["latency_least_ns"] = r.measured > 0 ? static_cast<double>(r.least.ps()) * 1e-3 : 0.0;
+    for (const auto& [name, share] : {std::pair{"latency_p50_ns", 0.5}, {"latency_p90_ns", 0.9}, {"latency_p99_ns", 0.99}, {"latency_p999_ns", 0.999}})
+      d[name] = static_cast<double>(r.latency.quantile(share)) * 1e-3;
+    d["latency_most_ns"] = static_cast<double>(r.most.ps()) * 1e-3;
+    d["mean_hops"] = r.mean_hops;
+    d["fairness"] = r.fairness;
+    d["packets"] = r.packets;
+    d["packet_hops"] = r.packet_hops;
+    d["events"] = r.events;
+    d["cpu_s"] = r.cpu_s;
+    d["memory_bytes"] = r.memory_bytes;
+    d["latency"] = histogram(r.latency);
+    d["links"] = links();
+    return d;
+  }
+
+ private:
+  static OpenLoopConfig config_of(const nb::dict& options) {
+    OpenLoopConfig c;
+    c.pattern = nb::cast<std::string>(options["pattern"]);
+    c.load = nb::cast<double>(options["load"]);
+    c.packet_bytes = nb::cast<std::uint16_t>(options["packet_bytes"]);
+    c.bernoulli = nb::cast<bool>(options["bernoulli"]);
+    c.seed = nb::cast<std::uint64_t>(options["seed"]);
+    c.warm_up = time_of(options, "warm_up_ps");
+    c.measure = time_of(options, "measure_ps");
+    return c;
+  }
+
+  nb::dict links() const {
+    const auto& rows = loop_.result().links;
+    using Link = OpenLoopResult::Link;
+    nb::dict d;
+    d["node"] = column(rows, [](const Link& l) { return l.node; });
+    d["port"] = column(rows, [](const Link& l) { return l.port; });
+    d["to_node"] = column(rows, [](const Link& l) { return l.to_node; });
+    d["link_class"] = column(rows, [](const Link& l) { return l.link_class; });
+    d["use"] = column(rows, [](const Link& l) { return l.use; });
+    return d;
+  }
+
+  OpenLoop loop_;
+};
+
+// What a description must fit; raises ValueError with advice on a shape that its kind does not take.
+nb::dict topology_needs(const std::string& kind, const std::vector<std::uint32_t>& shape) {
+  const std::unique_ptr<Topology> t = make_topology({kind, shape});
+  nb::dict d;
+  d["endpoints"] = t->endpoint_count();
+  d["nodes"] = t->node_count();
+  d["virtual_channels"] = t->virtual_channels();
+  std::uint32_t ports = 0;
+  for (NodeId n = 0; n < t->node_count(); ++n) ports = std::max<std::uint32_t>(ports, t->port_count(n));
+  d["ports"] = ports;
+  return d;
+}
+
+}  // namespace
+
+void bind_traffic(nb::module_& m) {
+  nb::class_<Traffic>(m, "Traffic")
+      .def(nb::init<const nb::dict&, const nb::dict&>(), "machine"_a, "options"_a)
+      .def("run", &Traffic::run)
+      .def("stop", &Traffic::stop)
+      .def("progress", &Traffic::progress)
+      .def("results", &Traffic::results);
+  m.def("traffic_patterns", &pattern_names);
+  m.def("topology_needs", &topology_needs, "kind"_a, "shape"_a);
+}
+
+}  // namespace exanet

@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`exanet sim`: synthetic traffic on a machine's network, and what the network makes of it.
+
+`simulate` is the same from Python: one point, as a dict. docs/simulate.md says what is measured.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from exanet import units
+from exanet.errors import InputError
+from exanet.machine import Machine, load
+from exanet.units import UnitError
+
+_NOT_OF_THE_SIMULATION = ("cpu_s",)
+"""What two repeats of a run need not agree in."""
+
+_TABLES = ("latency", "links")
+ARRIVALS = ("poisson", "bernoulli")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What every point of a run has in common."""
+
+    traffic: str = "uniform"
+    packet_bytes: int | None = None  # None: the largest payload of the machine's packets
+    arrivals: str = "poisson"
+    seed: int = 1
+    warm_up_ps: int = 50_000_000
+    measure_ps: int = 100_000_000
+
+
+def simulate(machine: Machine | str, *, offered: float, asked: Asked | None = None, progress: Any = None) -> dict[str, Any]:
+    """One point: `offered` of what a link carries from each sender; the columns of points.parquet, and the tables `latency` and `links`.
+
+    `progress` is called with the share done while it runs. Raises InputError on what cannot be simulated.
+    """
+    from exanet import _core
+
+    asked = asked or Asked()
+    described = load(machine) if isinstance(machine, str) else machine
+    payload = described.model.router.max_payload.value if asked.packet_bytes is None else asked.packet_bytes
+    if not 0 <= payload <= 65535:
+        raise InputError(
+            f"packets of {payload} bytes: give from 0 to the machine's largest payload, {described.model.router.max_payload.value}"
+        )
+    if not 0 <= asked.seed < 1 << 64:
+        raise InputError(f"seed {asked.seed}: give a whole number from 0 to 2^64 - 1")
+    if asked.arrivals not in ARRIVALS:
+        raise InputError(f"arrivals {asked.arrivals}: give {' or '.join(ARRIVALS)}")
+    options = {
+        "pattern": asked.traffic,
+        "load": offered,
+        "packet_bytes": payload,
+        "bernoulli": asked.arrivals == "bernoulli",
+        "seed": asked.seed,
+        "warm_up_ps": asked.warm_up_ps,
+        "measure_ps": asked.measure_ps,
+    }
+    try:
+        traffic = _core.Traffic(described.resolve(), options)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    _run(traffic, progress)
+    point: dict[str, Any] = {"load": offered, **traffic.results()}
+    return point
+
+
+def _run(traffic: Any, progress: Any) -> None:
+    """In a thread, so that an interrupt is heard."""
+    failures: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            traffic.run()
+        except BaseException as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=work, name="exanet-sim")
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(0.2)
+            if progress is not None:
+                progress(traffic.progress())
+    except BaseException:
+        traffic.stop()
+        thread.join()
+        raise
+    if failures:
+        raise failures[0]
+
+
+# -- the command -----------------------------------------------------------------------------------------------------------------------
+
+
+def command(
+    machine: Annotated[str, typer.Option("--machine", "-m", help="The machine: a name (see `exanet machines`) or a file.")],
+    traffic: Annotated[
+        str,
+        typer.Option(
+            "--traffic",
+            help="Who sends to whom: uniform, transpose, complement, reversal, shuffle, butterfly, tornado, neighbour, permutation, "
+            "hot-spot[:SHARE], incast[:SENDERS], all-to-all.",
+        ),
+    ] = "uniform",
+    loads: Annotated[
+        str, typer.Option("--load", metavar="LOAD,...", help="Offered loads, each measured for itself; 1 fills a link of each sender.")
+    ] = "0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9",
+    packet_bytes: Annotated[
+        int | None, typer.Option("--packet-bytes", help="Payload of a packet; by default the machine's largest.")
+    ] = None,
+    arrivals: Annotated[str, typer.Option("--arrivals", help="How packets are created: poisson or bernoulli.")] = "poisson",
+    warm_up: Annotated[str, typer.Option("--warm-up", help="Simulated time before anything is measured.")] = "50 us",
+    measure: Annotated[str, typer.Option("--measure", help="Simulated time of the measured window.")] = "100 us",
+    seed: Annotated[int, typer.Option("--seed", help="Seed of everything that is drawn; the same seed gives the same files.")] = 1,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Folder for the results; by default a new one here.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print data instead of a table.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no table.")] = False,
+) -> None:
+    """Simulate a machine's network under synthetic traffic: accepted load, latency, link use, fairness, load by load."""
+    described = load(machine)
+    wanted = _loads(loads)
+    asked = Asked(traffic, packet_bytes, arrivals, seed, _time("--warm-up", warm_up), _time("--measure", measure))
+    directory = _directory(output, described, traffic)
+    began = time.monotonic()
+    points = list(_points(described, wanted, asked, quiet))
+    _write(directory, described, asked, points, time.monotonic() - began)
+    if as_json:
+        typer.echo(json.dumps([_figures(point) for point in points], indent=2))
+    elif not quiet:
+        _show(described, asked, points, directory)
+
+
+def _loads(text: str) -> list[float]:
+    try:
+        wanted = [float(part) for part in text.split(",")]
+    except ValueError:
+        wanted = []
+    if not wanted or not all(0 < value <= 1000 for value in wanted):
+        raise InputError(f"--load {text}: give numbers above 0 with commas between them, e.g. 0.1,0.2,0.3; 1 fills a link of each sender")
+    return sorted(set(wanted))
+
+
+def _time(option: str, text: str) -> int:
+    try:
+        return units.parse(text, units.TIME)
+    except UnitError as error:
+        raise InputError(f"{option}: {error}") from None
+
+
+def _directory(output: Path | None, described: Machine, traffic: str) -> Path:
+    from exanet import run
+
+    stem = f"exanet-sim-{described.name}-{traffic.replace(':', '-')}"
+    free = (path for number in itertools.count(1) if not (path := Path(f"{stem}-{number}")).exists())
+    return run.result_directory(run.Options(described.name, 0, (), directory=output or next(free)))
+
+
+def _points(described: Machine, wanted: Sequence[float], asked: Asked, quiet: bool) -> Iterator[dict[str, Any]]:
+    shown = sys.stderr.isatty() and not quiet
+    for number, offered in enumerate(wanted, 1):
+
+        def tell(share: float, number: int = number, offered: float = offered) -> None:
+            if shown:
+                print(f"\r\x1b[Kexanet: load {offered:g}, {number} of {len(wanted)}, {share:.0%}", end="", file=sys.stderr, flush=True)
+
+        try:
+            yield simulate(described, offered=offered, asked=asked, progress=tell)
+        finally:
+            if shown:
+                print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+# -- results ---------------------------------------------------------------------------------------------------------------------------
+
+
+def _figures(point: dict[str, Any]) -> dict[str, Any]:
+    """The row of a point: all its single figures that the simulation alone determines."""
+    row = {key: value for key, value in point.items() if key not in (*_TABLES, *_NOT_OF_THE_SIMULATION)}
+    return row | {"hottest_link_use": float(max(point["links"]["use"])), "mean_link_use": float(point["links"]["use"].mean())}
+
+
+def _write(directory: Path, described: Machine, asked: Asked, points: Sequence[dict[str, Any]], wall_s: float) -> None:
+    import platform
+    from importlib.metadata import version
+
+    import polars as pl
+
+    from exanet import report, results
+
+    rows = [_figures(point) for point in points]
+    tables = {"points": pl.DataFrame(rows)}
+    for name in _TABLES:
+        frames = [
+            pl.DataFrame({key: list(values) for key, values in p[name].items()}).insert_column(0, pl.lit(p["load"]).alias("load"))
+            for p in points
+        ]
+        tables[name] = pl.concat(frames)
+    run = {"machine_name": described.name, **vars(asked), "exanet_version": version("exanet")}
+    page = {
+        "title": f"{asked.traffic} traffic on {described.name}",
+        "points": [
+            [
+                row["offered_load"], row["accepted_load"], row["latency_ns"], row["latency_p50_ns"], row["latency_p99_ns"],
+                row["zero_load_ns"], row["saturated"], row["fairness"], row["hottest_link_use"], row["mean_hops"],
+            ]
+            for row in rows
+        ],
+        "run": run,
+    }  # fmt: skip
+    files = {f"{name}.parquet": results.parquet(frame) for name, frame in tables.items()}
+    files["report.html"] = report.fill(str(page["title"]), page, ("format.js", "parts.js", "sim.js")).encode()
+    files["run.json"] = results.json_bytes(
+        {"wall_s": wall_s, "cpu_s": [point["cpu_s"] for point in points], "host_system": platform.platform()}
+    )
+    files["summary.json"] = results.json_bytes({"run": run, "machine": described.resolve(), "points": rows})
+    results.publish(directory, files)
+
+
+def _show(described: Machine, asked: Asked, points: Sequence[dict[str, Any]], directory: Path) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    from exanet.quantity import time_text
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("offered", "accepted", "Gb/s", "mean latency", "", "median", "99 %", "empty", "hops", "hottest link", "fairness", ""):
+        table.add_column(heading, justify="right")
+    for point in points:
+        row = _figures(point)
+        ns = {key: time_text(row[key] * 1e3) for key in row if key.endswith("_ns")}
+        table.add_row(
+            f"{row['offered_load']:.3f}", f"{row['accepted_load']:.3f}", f"{row['accepted_gbps']:.1f}", ns["latency_ns"],
+            f"± {ns['latency_error_ns']}", ns["latency_p50_ns"], ns["latency_p99_ns"], ns["zero_load_ns"], f"{row['mean_hops']:.2f}",
+            f"{row['hottest_link_use']:.0%}", f"{row['fairness']:.3f}", "saturated" if row["saturated"] else "",
+        )  # fmt: skip
+    hops, cpu_s = sum(point["packet_hops"] for point in points), sum(point["cpu_s"] for point in points)
+    console = Console(highlight=False)
+    console = console if console.is_terminal else Console(highlight=False, width=200)
+    senders = f"{points[0]['senders']} of {described.nodes} endpoints send"
+    console.print(f"[bold]{escape(asked.traffic)}[/] traffic on [bold]{described.name}[/], {senders}\n")
+    console.print(table)
+    console.print(
+        f"\n{hops / max(cpu_s, 1e-9) / 1e6:.1f} M packet-hops a second of processor time. Results: {escape(str(directory))}", style="dim"
+    )

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`exanet sim`: its figures, its files, and what it says of input that cannot be used."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from exanet import _core, cli, machine, sim
+from exanet.errors import InputError
+
+NETWORKS = ("torus-512", "fat-tree-64", "fat-tree-1024", "dragonfly-342", "hyperx-512", "jellyfish-512", "hypercube-512")
+SHORT = sim.Asked(warm_up_ps=5_000_000, measure_ps=10_000_000)
+
+
+def run(directory: Path, *more: str) -> Any:
+    options = ["sim", "-m", "fat-tree-64", "--load", "0.2,0.6", "--warm-up", "5 us", "--measure", "20 us", "-o", str(directory), *more]
+    return CliRunner().invoke(cli.app, options, catch_exceptions=False)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_every_network_carries_what_it_is_offered_at_low_load(name: str) -> None:
+    point = sim.simulate(name, offered=0.1, asked=SHORT)
+    assert not point["saturated"]
+    assert point["accepted_load"] == pytest.approx(0.1, rel=0.15)
+    assert point["created"] == point["measured"] > 0
+    assert point["zero_load_ns"] * 0.9 < point["latency_ns"] < point["zero_load_ns"] * 1.3
+    assert 0 < max(point["links"]["use"]) < 1
+
+
+def test_a_folder_of_results(tmp_path: Path) -> None:
+    shown = run(tmp_path / "r")
+    assert shown.exit_code == 0
+    assert "uniform traffic on fat-tree-64, 64 of 64 endpoints send" in shown.stdout
+    points, links = pl.read_parquet(tmp_path / "r/points.parquet"), pl.read_parquet(tmp_path / "r/links.parquet")
+    latency = pl.read_parquet(tmp_path / "r/latency.parquet")
+    assert points["load"].to_list() == [0.2, 0.6]
+    assert len(links) == 2 * 2 * machine_links("fat-tree-64")
+    counted = latency.group_by("load").agg(pl.col("count").sum()).sort("load")["count"].to_list()
+    assert counted == points["measured"].to_list()
+    summary = json.loads((tmp_path / "r/summary.json").read_text())
+    assert summary["run"]["traffic"] == "uniform"
+    assert summary["points"] == points.to_dicts()
+    page = (tmp_path / "r/report.html").read_text()
+    data = json.loads(re.findall(r'id="data">(.*?)</script>', page)[0])
+    assert [point[0] for point in data["points"]] == points["offered_load"].to_list()
+    assert "{{" not in page.split("<script>")[0]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
+def test_the_page_draws_in_a_browser(tmp_path: Path) -> None:
+    assert run(tmp_path / "r").exit_code == 0
+    command = [
+        "chromium",
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        f"--user-data-dir={tmp_path}/profile",
+        "--virtual-time-budget=2000",
+    ]
+    command += ["--host-resolver-rules=MAP * ~NOTFOUND", "--enable-logging=stderr", "--dump-dom", f"file://{tmp_path}/r/report.html"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert [line for line in done.stderr.splitlines() if "CONSOLE" in line] == []
+    assert len(re.findall(r'class="chart[^"]*"[^>]*_echarts_instance_="[^>]*>\s*<div[^>]*>\s*<canvas', done.stdout)) == 2
+
+
+def machine_links(name: str) -> int:
+    return int(_core.topology_metrics(machine.load(name).resolve())["links"])
+
+
+def test_the_same_seed_gives_the_same_files_and_another_does_not(tmp_path: Path) -> None:
+    for name, seed in (("a", "1"), ("b", "1"), ("c", "2")):
+        assert run(tmp_path / name, "--seed", seed, "-q").exit_code == 0
+    for file in ("points.parquet", "links.parquet", "latency.parquet", "summary.json", "report.html"):
+        assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes(), file
+    assert (tmp_path / "a/points.parquet").read_bytes() != (tmp_path / "c/points.parquet").read_bytes()
+
+
+def test_data_instead_of_a_table(tmp_path: Path) -> None:
+    rows = json.loads(run(tmp_path / "r", "--json", "--traffic", "incast:8", "--packet-bytes", "64").stdout)
+    assert [row["load"] for row in rows] == [0.2, 0.6]
+    assert rows[0]["senders"] == 8
+    assert rows[1]["saturated"]
+    assert rows[1]["accepted_load"] * 8 == pytest.approx(1, rel=0.05)  # eight senders share the last link
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--load", "0.1,x"], "--load 0.1,x: give numbers"),
+        (["--load", "-1"], "give numbers above 0"),
+        (["--load", "nan"], "give numbers above 0"),
+        (["--traffic", "unifrom"], "use one of uniform"),
+        (["--traffic", "hot-spot:2"], "share"),
+        (["--packet-bytes", "300"], "at most 256"),
+        (["--packet-bytes", "-1"], "from 0 to"),
+        (["--packet-bytes", "70000"], "from 0 to"),
+        (["--seed", "-1"], "from 0 to 2^64"),
+        (["--warm-up", "5"], "--warm-up: 5 has no unit"),
+        (["--measure", "0"], "at least 1 ns"),
+        (["--arrivals", "bursts"], "poisson or bernoulli"),
+        (["--arrivals", "bernoulli", "--load", "1.2"], "at most 1"),
+        (["-m", "fat-tree-6"], "did you mean 'fat-tree-64'"),
+    ],
+)
+def test_what_cannot_be_simulated_is_refused_and_leaves_nothing(tmp_path: Path, options: list[str], message: str) -> None:
+    with pytest.raises(InputError) as refusal:
+        run(tmp_path / "r", *options)
+    assert message in refusal.value.messages[0]
+    assert list(tmp_path.iterdir()) == []
+
+
+BAD_SHAPES = [
+    ("fat-tree", "[]", "list of 1 to 6"),
+    ("fat-tree", "[5000]", "from 1 to 4096 children"),
+    ("dragonfly", "[3, 4]", "all three of"),
+    ("hyperx", "[3]", "switches in each dimension"),
+    ("jellyfish", "[5, 3, 1]", "must be even"),
+    ("jellyfish", "[40, 1, 1]", "no connected random graph"),
+    ("hypercube", "[23]", "from 1 to 22"),
+    ("full-mesh", "[200]", "more inputs than the 128"),
+    ("jellyfish", "[64, 4, 1]", "must be from 5"),
+]
+
+
+@pytest.mark.parametrize(("kind", "shape", "message"), BAD_SHAPES)
+def test_a_shape_that_a_topology_does_not_take_is_an_error_in_its_place(tmp_path: Path, kind: str, shape: str, message: str) -> None:
+    file = tmp_path / "m.yaml"
+    file.write_text(f"extends: torus-512\nname: m\ntopology:\n  kind: {kind}\n  shape: {{value: {shape}, source: x, kind: chosen}}\n")
+    with pytest.raises(InputError) as refusal:
+        machine.load(file)
+    assert any(message in line for line in refusal.value.messages), refusal.value.messages
+
+
+def test_a_run_that_is_interrupted_stops() -> None:
+    def interrupt(_: float) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sim.simulate("torus-512", offered=0.5, asked=sim.Asked(measure_ps=10**11), progress=interrupt)
