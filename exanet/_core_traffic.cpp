@@ -40,7 +40,8 @@ class Traffic {
     d["network_latency_ns"] = r.network_latency_ns;
     d["zero_load_ns"] = r.zero_load_ns;
     d["latency_least_ns"] = r.measured > 0 ? static_cast<double>(r.least.ps()) * 1e-3 : 0.0;
-    for (const auto& [name, share] : {std::pair{"latency_p50_ns", 0.5}, {"latency_p90_ns", 0.9}, {"latency_p99_ns", 0.99}, {"latency_p999_ns", 0.999}})
+    for (const auto& [name, share] :
+         {std::pair{"latency_p50_ns", 0.5}, {"latency_p90_ns", 0.9}, {"latency_p99_ns", 0.99}, {"latency_p999_ns", 0.999}})
       d[name] = static_cast<double>(r.latency.quantile(share)) * 1e-3;
     d["latency_most_ns"] = static_cast<double>(r.most.ps()) * 1e-3;
     d["mean_hops"] = r.mean_hops;

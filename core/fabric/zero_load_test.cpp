@@ -48,10 +48,11 @@ TEST_CASE("simulated latency equals the formula for all pairs, several sizes and
   odd.router.latency_cycles = 1;
   for (LinkConfig& link : odd.links) link.word_time = Time::ps(2501), link.latency = Time(), link.pause_every = 7;
   for (const FabricConfig& config : {published_fabric(), odd}) {
-    for (const TopologySpec& spec : {TopologySpec{"mesh", {2, 2}}, TopologySpec{"torus", {4, 3, 2}}, TopologySpec{"qfdb-torus", {3, 2, 1}},
-                                     TopologySpec{"torus", {2, 3, 1, 4}}, TopologySpec{"torus", {5, 2}, {0, 1}}, TopologySpec{"fat-tree", {2, 3, 2}},
-                                     TopologySpec{"dragonfly", {2, 2, 1}}, TopologySpec{"hyperx", {2, 3, 2}},
-                                     TopologySpec{"jellyfish", {8, 4, 2}}, TopologySpec{"hypercube", {4}}, TopologySpec{"full-mesh", {5}}}) {
+    for (const TopologySpec& spec :
+         {TopologySpec{"mesh", {2, 2}}, TopologySpec{"torus", {4, 3, 2}}, TopologySpec{"qfdb-torus", {3, 2, 1}},
+          TopologySpec{"torus", {2, 3, 1, 4}}, TopologySpec{"torus", {5, 2}, {0, 1}}, TopologySpec{"fat-tree", {2, 3, 2}},
+          TopologySpec{"dragonfly", {2, 2, 1}}, TopologySpec{"hyperx", {2, 3, 2}}, TopologySpec{"jellyfish", {8, 4, 2}},
+          TopologySpec{"hypercube", {4}}, TopologySpec{"full-mesh", {5}}}) {
       Bench bench(spec, config);
       const NodeId nodes = bench.topology->endpoint_count();
       for (NodeId src = 0; src < nodes; ++src)

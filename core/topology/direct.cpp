@@ -73,7 +73,9 @@ class FullMesh final : public Topology {
 
 }  // namespace
 
-std::unique_ptr<Topology> make_hypercube(const TopologySpec& spec) { return std::make_unique<Hypercube>(only_figure(spec, 22, "dimensions")); }
+std::unique_ptr<Topology> make_hypercube(const TopologySpec& spec) {
+  return std::make_unique<Hypercube>(only_figure(spec, 22, "dimensions"));
+}
 std::unique_ptr<Topology> make_full_mesh(const TopologySpec& spec) { return std::make_unique<FullMesh>(only_figure(spec, 1024, "nodes")); }
 
 }  // namespace exanet

@@ -21,7 +21,8 @@ struct Parameters {
 Parameters parameters(const std::vector<std::uint32_t>& shape) {
   if (shape.size() != 1 && shape.size() != 3)
     throw std::invalid_argument(
-        "a dragonfly takes [h], the links of a switch to other groups (balanced: h endpoints a switch, 2h switches a group), or all three of "
+        "a dragonfly takes [h], the links of a switch to other groups (balanced: h endpoints a switch, 2h switches a group), or all three "
+        "of "
         "[endpoints a switch, switches a group, links of a switch to other groups]");
   for (const std::uint32_t n : shape)
     if (n < 1 || n > 1024) throw std::invalid_argument("the figures of a dragonfly are from 1 to 1024");

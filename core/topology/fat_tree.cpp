@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fat trees of full bisection: k-ary n-trees (Petrini and Vanneschi 1997) and their relatives of unequal levels (XGFT: Öhring and others 1995).
+// Fat trees of full bisection: k-ary n-trees (Petrini and Vanneschi 1997) and their relatives of unequal levels (XGFT: Öhring and others,
+// 1995).
 //
 // The shape [m1, m2, ..., mn] gives the children of a switch of each level, endpoints first: [4, 4, 4] is the 4-ary 3-tree of 64
 // endpoints, [8, 8, 16] the three-level fat tree of 1024 endpoints and switches of 16 ports. A switch has as many parents as children, but
@@ -70,8 +71,7 @@ class FatTree final : public Topology {
   Hop next_hop(NodeId node, NodeId dst) const override {
     const Place here = place(node);
     const Level& level = levels_[here.level];
-    if (dst / level.below == here.tree)
-      return {static_cast<std::uint16_t>(dst / levels_[here.level - 1].below % level.down), 0};
+    if (dst / level.below == here.tree) return {static_cast<std::uint16_t>(dst / levels_[here.level - 1].below % level.down), 0};
     return {static_cast<std::uint16_t>(level.down + dst / level.width % level.up), 0};
   }
 

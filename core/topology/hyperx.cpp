@@ -31,8 +31,7 @@ std::uint64_t links_of_switch(const std::vector<std::uint32_t>& shape) {
 
 class HyperX final : public HostedTopology {
  public:
-  explicit HyperX(const std::vector<std::uint32_t>& shape)
-      : HostedTopology(shape[0], product_of_sides(shape), links_of_switch(shape)) {
+  explicit HyperX(const std::vector<std::uint32_t>& shape) : HostedTopology(shape[0], product_of_sides(shape), links_of_switch(shape)) {
     std::uint32_t stride = 1, port = 0;
     for (std::size_t d = 1; d < shape.size(); ++d) {
       dimensions_.push_back({shape[d], stride, port});
@@ -68,7 +67,9 @@ class HyperX final : public HostedTopology {
   std::string fabric_port_name(std::uint32_t number, std::uint16_t port) const override {
     const Dimension& d = dimension_of(port);
     std::string name(1, 'D');
-    return name.append(std::to_string(&d - dimensions_.data())).append("=").append(std::to_string(coordinate(beyond(number, port).node, d)));
+    return name.append(std::to_string(&d - dimensions_.data()))
+        .append("=")
+        .append(std::to_string(coordinate(beyond(number, port).node, d)));
   }
 
   void switch_position(std::uint32_t number, float xyz[3]) const override {

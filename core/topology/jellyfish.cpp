@@ -19,7 +19,9 @@ namespace {
 
 using Graph = std::vector<std::vector<std::uint32_t>>;
 
-bool linked(const Graph& graph, std::uint32_t a, std::uint32_t b) { return std::find(graph[a].begin(), graph[a].end(), b) != graph[a].end(); }
+bool linked(const Graph& graph, std::uint32_t a, std::uint32_t b) {
+  return std::find(graph[a].begin(), graph[a].end(), b) != graph[a].end();
+}
 
 void link(Graph& graph, std::uint32_t a, std::uint32_t b) {
   graph[a].push_back(b);

@@ -47,7 +47,7 @@ std::unique_ptr<Topology> make_topology(const TopologySpec& spec) {
   std::string known;
   for (const auto& entry : kKinds) {
     if (spec.kind == entry.kind) return entry.make(spec);
-    known += (known.empty() ? "" : ", ") + std::string(entry.kind);
+    known.append(known.empty() ? "" : ", ").append(entry.kind);
   }
   throw std::invalid_argument("there is no topology \"" + spec.kind + "\": use one of " + known);
 }

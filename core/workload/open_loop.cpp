@@ -28,7 +28,8 @@ double link_time_ps(const FabricConfig& fabric, std::uint16_t packet_bytes) {
 
 const OpenLoopConfig& checked(const OpenLoopConfig& config, const FabricConfig& fabric) {
   if (!(config.load > 0 && config.load <= 1000)) throw std::invalid_argument("a load is above 0 and at most 1000; 1 fills a link");
-  if (config.bernoulli && config.load > 1) throw std::invalid_argument("with bernoulli arrivals a load is at most 1, a packet each packet time");
+  if (config.bernoulli && config.load > 1)
+    throw std::invalid_argument("with bernoulli arrivals a load is at most 1, a packet each packet time");
   if (config.packet_bytes > fabric.router.max_payload_bytes)
     throw std::invalid_argument("packets of " + std::to_string(config.packet_bytes) + " bytes; this machine's carry at most " +
                                 std::to_string(fabric.router.max_payload_bytes));
@@ -60,7 +61,8 @@ struct OpenLoop::State {
         begin(c.warm_up),
         end(c.warm_up + c.measure),
         stop_at(end + c.measure) {
-    arrival = queue.add_handler([](void* self, Time now, std::uint32_t node, std::uint64_t) { static_cast<State*>(self)->offer(node, now); }, this);
+    arrival = queue.add_handler(
+        [](void* self, Time now, std::uint32_t node, std::uint64_t) { static_cast<State*>(self)->offer(node, now); }, this);
     for (NodeId node = 0; node < topology->endpoint_count(); ++node) {
       Source& source = sources.emplace_back(config.seed, node);
       source.dst = pattern->destination(node, 0, source.random);
@@ -98,7 +100,8 @@ struct OpenLoop::State {
       fingerprints += fingerprint(packet);
       if (source.next >= begin && source.next < end) {
         ++in_window_injected;
-        if (samples < kMostSamples) zero_load_ps += static_cast<double>(fabric.zero_load_latency(node, packet.dst, packet.payload_bytes).ps()), ++samples;
+        if (samples < kMostSamples)
+          zero_load_ps += static_cast<double>(fabric.zero_load_latency(node, packet.dst, packet.payload_bytes).ps()), ++samples;
       }
       advance(source, node);
     }
@@ -124,7 +127,8 @@ struct OpenLoop::State {
     s.network_ps += static_cast<std::uint64_t>(network);
     s.least = min(s.least, tail - created);
     s.most = max(s.most, tail - created);
-    const auto batch = static_cast<std::size_t>((created - s.begin).ps() * static_cast<double>(kBatches) / static_cast<double>((s.end - s.begin).ps()));
+    const auto batch =
+        static_cast<std::size_t>((created - s.begin).ps() * static_cast<double>(kBatches) / static_cast<double>((s.end - s.begin).ps()));
     s.batch_ps[std::min(batch, kBatches - 1)] += static_cast<double>(latency);
     s.batch_packets[std::min(batch, kBatches - 1)] += 1;
     ++s.measured;
@@ -144,6 +148,8 @@ struct OpenLoop::State {
     each_link([&](NodeId node, std::uint16_t port, NodeId) { busy.push_back(fabric.link_stats(node, port).busy); });
     return busy;
   }
+
+  OpenLoopResult summarize() const;
 
   // What sources have created but the network has not taken, up to the window's end.
   void count_left_behind() {
@@ -200,36 +206,10 @@ double jain(const std::vector<double>& shares) {
 
 }  // namespace
 
-bool OpenLoop::run() {
-  State& s = *state_;
-  const std::clock_t started = std::clock();
-  const auto until = [&](Time to, bool (*enough)(const State&)) {
-    const Time from = s.queue.now();
-    for (int i = 1; i <= kSteps; ++i) {
-      s.queue.run_until(from + Time::ps((to - from).ps() / kSteps * i + (to - from).ps() % kSteps * i / kSteps));
-      progress_.store(static_cast<double>(s.queue.now().ps()) / static_cast<double>(s.stop_at.ps()), std::memory_order_relaxed);
-      if (stopped_.load(std::memory_order_relaxed)) return false;
-      if (enough != nullptr && enough(s)) break;
-    }
-    return true;
-  };
-  if (!until(s.begin, nullptr)) return false;
-  s.busy_before = s.link_busy();
-  if (!until(s.end, nullptr)) return false;
-  s.busy_after = s.link_busy();
-  // Those still queueing at their sources may never get in; those that did are waited for under unchanged load.
-  if (!until(s.stop_at, [](const State& now) { return now.measured == now.in_window_injected; })) return false;
-  s.stop_at = s.queue.now();
-  s.count_left_behind();
-  while (!s.queue.empty()) {
-    for (int i = 0; i < 100'000 && !s.queue.empty(); ++i) s.queue.run_one();
-    if (stopped_.load(std::memory_order_relaxed)) return false;
-  }
-  EXANET_CHECK(s.fabric.in_flight() == 0, "packets are stuck in the network", s.queue.now().ps(), s.fabric.in_flight(), s.injected);
-  EXANET_CHECK(s.injected == s.delivered && s.fingerprints == 0, "packets were lost, doubled or altered", s.queue.now().ps(), s.injected,
-               s.delivered);
-
-  OpenLoopResult& r = result_;
+// What has been counted, as figures.
+OpenLoopResult OpenLoop::State::summarize() const {
+  const State& s = *this;
+  OpenLoopResult r;
   const double window_ps = static_cast<double>((s.end - s.begin).ps()), per_load = s.packet_ps / window_ps / s.senders;
   const double bits = 8.0 * s.config.packet_bytes;
   r.senders = s.senders;
@@ -262,10 +242,44 @@ bool OpenLoop::run() {
   r.memory_bytes = s.fabric.memory_bytes();
   std::size_t i = 0;
   s.each_link([&](NodeId node, std::uint16_t port, NodeId to) {
-    r.links.push_back({node, to, port, s.topology->link_class(node, port), static_cast<double>((s.busy_after[i] - s.busy_before[i]).ps()) / window_ps});
+    r.links.push_back(
+        {node, to, port, s.topology->link_class(node, port), static_cast<double>((s.busy_after[i] - s.busy_before[i]).ps()) / window_ps});
     ++i;
   });
-  r.cpu_s = static_cast<double>(std::clock() - started) / CLOCKS_PER_SEC;
+  return r;
+}
+
+bool OpenLoop::run() {
+  State& s = *state_;
+  const std::clock_t started = std::clock();
+  const auto until = [&](Time to, bool (*enough)(const State&)) {
+    const Time from = s.queue.now();
+    for (int i = 1; i <= kSteps; ++i) {
+      s.queue.run_until(from + Time::ps((to - from).ps() / kSteps * i + (to - from).ps() % kSteps * i / kSteps));
+      progress_.store(static_cast<double>(s.queue.now().ps()) / static_cast<double>(s.stop_at.ps()), std::memory_order_relaxed);
+      if (stopped_.load(std::memory_order_relaxed)) return false;
+      if (enough != nullptr && enough(s)) break;
+    }
+    return true;
+  };
+  if (!until(s.begin, nullptr)) return false;
+  s.busy_before = s.link_busy();
+  if (!until(s.end, nullptr)) return false;
+  s.busy_after = s.link_busy();
+  // Those still queueing at their sources may never get in; those that did are waited for under unchanged load.
+  if (!until(s.stop_at, [](const State& now) { return now.measured == now.in_window_injected; })) return false;
+  s.stop_at = s.queue.now();
+  s.count_left_behind();
+  while (!s.queue.empty()) {
+    for (int i = 0; i < 100'000 && !s.queue.empty(); ++i) s.queue.run_one();
+    if (stopped_.load(std::memory_order_relaxed)) return false;
+  }
+  EXANET_CHECK(s.fabric.in_flight() == 0, "packets are stuck in the network", s.queue.now().ps(), s.fabric.in_flight(), s.injected);
+  EXANET_CHECK(s.injected == s.delivered && s.fingerprints == 0, "packets were lost, doubled or altered", s.queue.now().ps(), s.injected,
+               s.delivered);
+
+  result_ = s.summarize();
+  result_.cpu_s = static_cast<double>(std::clock() - started) / CLOCKS_PER_SEC;
   progress_.store(1, std::memory_order_relaxed);
   return true;
 }

@@ -33,10 +33,10 @@ struct OpenLoopConfig {
 
 struct OpenLoopResult {
   std::uint32_t senders = 0;
-  double offered_load = 0, accepted_load = 0;  // created, delivered in the window; of what a link carries, mean over senders
-  double offered_gbps = 0, accepted_gbps = 0;  // the same as payload, all senders together
-  std::uint64_t created = 0;                   // in the window
-  std::uint64_t measured = 0;                  // of these, delivered: what the latencies are of
+  double offered_load = 0, accepted_load = 0;   // created, delivered in the window; of what a link carries, mean over senders
+  double offered_gbps = 0, accepted_gbps = 0;   // the same as payload, all senders together
+  std::uint64_t created = 0;                    // in the window
+  std::uint64_t measured = 0;                   // of these, delivered: what the latencies are of
   double latency_ns = 0, latency_error_ns = 0;  // mean, and half its 95 % confidence interval from ten batches
   double network_latency_ns = 0;                // mean from injection on
   double zero_load_ns = 0;                      // mean by formula over up to 4096 of the measured packets
@@ -65,7 +65,7 @@ class OpenLoop {
 
   // Once. False when stop() ended it before its time.
   bool run();
-  void stop() { stopped_.store(true, std::memory_order_relaxed); }             // from any thread
+  void stop() { stopped_.store(true, std::memory_order_relaxed); }               // from any thread
   double progress() const { return progress_.load(std::memory_order_relaxed); }  // share of the work done, from any thread
   const OpenLoopResult& result() const { return result_; }
   const Topology& topology() const;

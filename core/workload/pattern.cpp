@@ -167,7 +167,8 @@ Made make_random_permutation(const Setting& s) {
 
 Made make_hot_spot(const Setting& s) {
   const double share = s.figure != nullptr ? *s.figure : 0.2;
-  if (!(share >= 0 && share <= 1)) throw std::invalid_argument("hot-spot takes the share of the traffic that goes to one endpoint, e.g. hot-spot:0.1");
+  if (!(share >= 0 && share <= 1))
+    throw std::invalid_argument("hot-spot takes the share of the traffic that goes to one endpoint, e.g. hot-spot:0.1");
   return std::make_unique<HotSpot>(s.endpoints, share);
 }
 
@@ -189,18 +190,10 @@ constexpr struct {
   Made (*make)(const Setting&);
   bool takes_figure;
 } kPatterns[] = {
-    {"uniform", make_uniform, false},
-    {"transpose", make_transpose, false},
-    {"complement", make_complement, false},
-    {"reversal", make_reversal, false},
-    {"shuffle", make_shuffle, false},
-    {"butterfly", make_butterfly, false},
-    {"tornado", make_tornado, false},
-    {"neighbour", make_neighbour, false},
-    {"permutation", make_random_permutation, false},
-    {"hot-spot", make_hot_spot, true},
-    {"incast", make_incast, true},
-    {"all-to-all", make_all_to_all, false},
+    {"uniform", make_uniform, false},   {"transpose", make_transpose, false}, {"complement", make_complement, false},
+    {"reversal", make_reversal, false}, {"shuffle", make_shuffle, false},     {"butterfly", make_butterfly, false},
+    {"tornado", make_tornado, false},   {"neighbour", make_neighbour, false}, {"permutation", make_random_permutation, false},
+    {"hot-spot", make_hot_spot, true},  {"incast", make_incast, true},        {"all-to-all", make_all_to_all, false},
 };
 
 }  // namespace
@@ -218,14 +211,16 @@ std::unique_ptr<Pattern> make_pattern(const std::string& text, const Topology& t
   if (colon != std::string::npos) {
     const char* end = text.data() + text.size();
     const auto parsed = std::from_chars(text.data() + colon + 1, end, figure);
-    if (parsed.ec != std::errc() || parsed.ptr != end) throw std::invalid_argument("what follows the colon of " + text + " is not a number");
+    if (parsed.ec != std::errc() || parsed.ptr != end)
+      throw std::invalid_argument("what follows the colon of " + text + " is not a number");
   }
   if (topology.endpoint_count() < 2) throw std::invalid_argument("traffic needs at least two endpoints; this machine has one");
   std::string known;
   for (const auto& entry : kPatterns) {
-    known += (known.empty() ? "" : ", ") + std::string(entry.name);
+    known.append(known.empty() ? "" : ", ").append(entry.name);
     if (name != entry.name) continue;
-    if (colon != std::string::npos && !entry.takes_figure) throw std::invalid_argument(name + " takes no figure: leave out what follows the colon");
+    if (colon != std::string::npos && !entry.takes_figure)
+      throw std::invalid_argument(name + " takes no figure: leave out what follows the colon");
     return entry.make({topology, spec, topology.endpoint_count(), seed, name, colon == std::string::npos ? nullptr : &figure});
   }
   throw std::invalid_argument("there is no traffic pattern \"" + name + "\": use one of " + known);

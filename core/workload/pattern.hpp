@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who sends to whom. The names and definitions are those of Dally and Towles, "Principles and Practices of Interconnection Networks" (2004),
-// section 3.2, with endpoints numbered as the topology numbers them.
+// Who sends to whom. The names and definitions are those of Dally and Towles, "Principles and Practices of Interconnection
+// Networks" (2004), section 3.2, with endpoints numbered as the topology numbers them.
 //
 // Contract: destination() answers an endpoint other than `src`, or kNoNode if `src` sends nothing in this pattern. It is a pure function of
 // its arguments and of what it draws from `random`; `index` counts what `src` has sent before.

@@ -36,8 +36,8 @@ TEST_CASE("packet-hops a second of processor time under synthetic traffic" * doc
     REQUIRE(busy.run());
     const OpenLoopResult& r = busy.result();
     const double rate = static_cast<double>(r.packet_hops) / r.cpu_s;
-    std::printf("%s of %u endpoints, %s, load %.2f: %.2f M packet-hops/s, %.2f events a hop; %.0f bytes a node, idle\n", c.spec.kind.c_str(),
-                busy.topology().endpoint_count(), c.pattern, c.load, rate * 1e-6,
+    std::printf("%s of %u endpoints, %s, load %.2f: %.2f M packet-hops/s, %.2f events a hop; %.0f bytes a node, idle\n",
+                c.spec.kind.c_str(), busy.topology().endpoint_count(), c.pattern, c.load, rate * 1e-6,
                 static_cast<double>(r.events) / static_cast<double>(r.packet_hops),
                 static_cast<double>(idle.result().memory_bytes) / busy.topology().node_count());
     CHECK_FALSE(r.saturated);

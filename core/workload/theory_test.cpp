@@ -13,7 +13,8 @@ using testing::published_fabric;
 
 namespace {
 
-OpenLoopResult measure(const TopologySpec& spec, const std::string& pattern, double load, std::uint64_t seed = 1, Time window = Time::us(100)) {
+OpenLoopResult measure(const TopologySpec& spec, const std::string& pattern, double load, std::uint64_t seed = 1,
+                       Time window = Time::us(100)) {
   OpenLoopConfig config;
   config.pattern = pattern;
   config.load = load;
