@@ -160,17 +160,17 @@ def cpp(spec: dict[str, Any], layouts: list[Layout]) -> str:
     for layout in layouts:
         words = (layout.bits + 31) // 32
         out += ["", f"// {layout.meaning}", f"struct {pascal(layout.name)} {{", f"  static constexpr unsigned kBits = {layout.bits};"]
-        out.append(f"  std::array<std::uint32_t, {words}> words{{}};")
+        out.append(f"  std::array<std::uint32_t, {words}> raw{{}};")
         for field in layout.fields:
             index, low = ("unsigned i", f"{field.low} + {field.bits} * i") if field.count > 1 else ("", str(field.low))
             out.append(f"  // {field.meaning}")
             if field.bits > 64:
-                out.append(f"  std::array<std::uint32_t, 4> {field.name}() const {{ return {{words[0], words[1], words[2], words[3]}}; }}")
-                out.append(f"  void set_{field.name}(const std::array<std::uint32_t, 4>& v) {{ for (unsigned i = 0; i < 4; ++i) words[i] = v[i]; }}")
+                out.append(f"  std::array<std::uint32_t, 4> {field.name}() const {{ return {{raw[0], raw[1], raw[2], raw[3]}}; }}")
+                out.append(f"  void set_{field.name}(const std::array<std::uint32_t, 4>& v) {{ for (unsigned i = 0; i < 4; ++i) raw[i] = v[i]; }}")
                 continue
             comma = ", " if index else ""
-            out.append(f"  constexpr std::uint64_t {field.name}({index}) const {{ return get_bits(words, {low}, {field.bits}); }}")
-            out.append(f"  constexpr void set_{field.name}({index}{comma}std::uint64_t v) {{ set_bits(words, {low}, {field.bits}, v); }}")
+            out.append(f"  constexpr std::uint64_t {field.name}({index}) const {{ return get_bits(raw, {low}, {field.bits}); }}")
+            out.append(f"  constexpr void set_{field.name}({index}{comma}std::uint64_t v) {{ set_bits(raw, {low}, {field.bits}, v); }}")
         out.append("};")
     return "\n".join([*out, "", "}  // namespace exanet::spec", ""])
 

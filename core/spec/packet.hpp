@@ -57,196 +57,196 @@ enum class ControlKind : std::uint8_t {
 // First word of every packet. An extended Hamming code over bits 119:0 corrects one wrong bit and detects two.
 struct Header {
   static constexpr unsigned kBits = 128;
-  std::array<std::uint32_t, 4> words{};
+  std::array<std::uint32_t, 4> raw{};
   // user virtual address at the destination
-  constexpr std::uint64_t dmadd() const { return get_bits(words, 0, 48); }
-  constexpr void set_dmadd(std::uint64_t v) { set_bits(words, 0, 48, v); }
+  constexpr std::uint64_t dmadd() const { return get_bits(raw, 0, 48); }
+  constexpr void set_dmadd(std::uint64_t v) { set_bits(raw, 0, 48, v); }
   // destination node: coordinates, first dimension lowest
-  constexpr std::uint64_t dcid() const { return get_bits(words, 48, 22); }
-  constexpr void set_dcid(std::uint64_t v) { set_bits(words, 48, 22, v); }
+  constexpr std::uint64_t dcid() const { return get_bits(raw, 48, 22); }
+  constexpr void set_dcid(std::uint64_t v) { set_bits(raw, 48, 22, v); }
   // protection domain at the destination
-  constexpr std::uint64_t pdid() const { return get_bits(words, 70, 10); }
-  constexpr void set_pdid(std::uint64_t v) { set_bits(words, 70, 10, v); }
+  constexpr std::uint64_t pdid() const { return get_bits(raw, 70, 10); }
+  constexpr void set_pdid(std::uint64_t v) { set_bits(raw, 70, 10, v); }
   // node that sent the packet
-  constexpr std::uint64_t source_dcid() const { return get_bits(words, 80, 22); }
-  constexpr void set_source_dcid(std::uint64_t v) { set_bits(words, 80, 22, v); }
+  constexpr std::uint64_t source_dcid() const { return get_bits(raw, 80, 22); }
+  constexpr void set_source_dcid(std::uint64_t v) { set_bits(raw, 80, 22, v); }
   // payload bytes, 0 to 512; the payload is padded with zeros to whole words
-  constexpr std::uint64_t length() const { return get_bits(words, 102, 10); }
-  constexpr void set_length(std::uint64_t v) { set_bits(words, 102, 10, v); }
+  constexpr std::uint64_t length() const { return get_bits(raw, 102, 10); }
+  constexpr void set_length(std::uint64_t v) { set_bits(raw, 102, 10, v); }
   // what the packet is
-  constexpr std::uint64_t kind() const { return get_bits(words, 112, 4); }
-  constexpr void set_kind(std::uint64_t v) { set_bits(words, 112, 4, v); }
+  constexpr std::uint64_t kind() const { return get_bits(raw, 112, 4); }
+  constexpr void set_kind(std::uint64_t v) { set_bits(raw, 112, 4, v); }
   // goes before packets without it
-  constexpr std::uint64_t high_priority() const { return get_bits(words, 116, 1); }
-  constexpr void set_high_priority(std::uint64_t v) { set_bits(words, 116, 1, v); }
+  constexpr std::uint64_t high_priority() const { return get_bits(raw, 116, 1); }
+  constexpr void set_high_priority(std::uint64_t v) { set_bits(raw, 116, 1, v); }
   // virtual channel of the link that the packet takes next; each router writes it
-  constexpr std::uint64_t vc() const { return get_bits(words, 117, 1); }
-  constexpr void set_vc(std::uint64_t v) { set_bits(words, 117, 1, v); }
+  constexpr std::uint64_t vc() const { return get_bits(raw, 117, 1); }
+  constexpr void set_vc(std::uint64_t v) { set_bits(raw, 117, 1, v); }
   // reserved for copies to several outputs; routers of this version treat it as data
-  constexpr std::uint64_t multicast() const { return get_bits(words, 118, 1); }
-  constexpr void set_multicast(std::uint64_t v) { set_bits(words, 118, 1, v); }
+  constexpr std::uint64_t multicast() const { return get_bits(raw, 118, 1); }
+  constexpr void set_multicast(std::uint64_t v) { set_bits(raw, 118, 1, v); }
   // zero
-  constexpr std::uint64_t reserved() const { return get_bits(words, 119, 1); }
-  constexpr void set_reserved(std::uint64_t v) { set_bits(words, 119, 1, v); }
+  constexpr std::uint64_t reserved() const { return get_bits(raw, 119, 1); }
+  constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 119, 1, v); }
   // check bits of the (128, 120) extended Hamming code
-  constexpr std::uint64_t ecc() const { return get_bits(words, 120, 8); }
-  constexpr void set_ecc(std::uint64_t v) { set_bits(words, 120, 8, v); }
+  constexpr std::uint64_t ecc() const { return get_bits(raw, 120, 8); }
+  constexpr void set_ecc(std::uint64_t v) { set_bits(raw, 120, 8, v); }
 };
 
 // Last word of every packet: integrity of the payload and what the receiving end needs to acknowledge.
 struct Footer {
   static constexpr unsigned kBits = 128;
-  std::array<std::uint32_t, 4> words{};
+  std::array<std::uint32_t, 4> raw{};
   // CRC-32 of IEEE 802.3 over the padded payload and this footer with crc32 and error taken as zero
-  constexpr std::uint64_t crc32() const { return get_bits(words, 0, 32); }
-  constexpr void set_crc32(std::uint64_t v) { set_bits(words, 0, 32, v); }
+  constexpr std::uint64_t crc32() const { return get_bits(raw, 0, 32); }
+  constexpr void set_crc32(std::uint64_t v) { set_bits(raw, 0, 32, v); }
   // number of the packet within its flow (source, protection domain, channel)
-  constexpr std::uint64_t number() const { return get_bits(words, 32, 24); }
-  constexpr void set_number(std::uint64_t v) { set_bits(words, 32, 24, v); }
+  constexpr std::uint64_t number() const { return get_bits(raw, 32, 24); }
+  constexpr void set_number(std::uint64_t v) { set_bits(raw, 32, 24, v); }
   // protection domain that sent it; with source_dcid the address of the acknowledgement
-  constexpr std::uint64_t source_pdid() const { return get_bits(words, 56, 10); }
-  constexpr void set_source_pdid(std::uint64_t v) { set_bits(words, 56, 10, v); }
+  constexpr std::uint64_t source_pdid() const { return get_bits(raw, 56, 10); }
+  constexpr void set_source_pdid(std::uint64_t v) { set_bits(raw, 56, 10, v); }
   // mailbox or DMA channel of the sender that the acknowledgement names
-  constexpr std::uint64_t channel() const { return get_bits(words, 66, 10); }
-  constexpr void set_channel(std::uint64_t v) { set_bits(words, 66, 10, v); }
+  constexpr std::uint64_t channel() const { return get_bits(raw, 66, 10); }
+  constexpr void set_channel(std::uint64_t v) { set_bits(raw, 66, 10, v); }
   // block within the transfer
-  constexpr std::uint64_t block() const { return get_bits(words, 76, 16); }
-  constexpr void set_block(std::uint64_t v) { set_bits(words, 76, 16, v); }
+  constexpr std::uint64_t block() const { return get_bits(raw, 76, 16); }
+  constexpr void set_block(std::uint64_t v) { set_bits(raw, 76, 16, v); }
   // why a Nack refuses
-  constexpr std::uint64_t reason() const { return get_bits(words, 92, 4); }
-  constexpr void set_reason(std::uint64_t v) { set_bits(words, 92, 4, v); }
+  constexpr std::uint64_t reason() const { return get_bits(raw, 92, 4); }
+  constexpr void set_reason(std::uint64_t v) { set_bits(raw, 92, 4, v); }
   // last packet of its block
-  constexpr std::uint64_t last() const { return get_bits(words, 96, 1); }
-  constexpr void set_last(std::uint64_t v) { set_bits(words, 96, 1, v); }
+  constexpr std::uint64_t last() const { return get_bits(raw, 96, 1); }
+  constexpr void set_last(std::uint64_t v) { set_bits(raw, 96, 1, v); }
   // the receiver is to acknowledge
-  constexpr std::uint64_t ack_request() const { return get_bits(words, 97, 1); }
-  constexpr void set_ack_request(std::uint64_t v) { set_bits(words, 97, 1, v); }
+  constexpr std::uint64_t ack_request() const { return get_bits(raw, 97, 1); }
+  constexpr void set_ack_request(std::uint64_t v) { set_bits(raw, 97, 1, v); }
   // zero
-  constexpr std::uint64_t reserved() const { return get_bits(words, 98, 29); }
-  constexpr void set_reserved(std::uint64_t v) { set_bits(words, 98, 29, v); }
+  constexpr std::uint64_t reserved() const { return get_bits(raw, 98, 29); }
+  constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 98, 29, v); }
   // set by a link that found the packet damaged; outside the CRC
-  constexpr std::uint64_t error() const { return get_bits(words, 127, 1); }
-  constexpr void set_error(std::uint64_t v) { set_bits(words, 127, 1, v); }
+  constexpr std::uint64_t error() const { return get_bits(raw, 127, 1); }
+  constexpr void set_error(std::uint64_t v) { set_bits(raw, 127, 1, v); }
 };
 
 // Link word after Magic: Start or credit. Counts are totals since reset, modulo their width, so that a lost one is made good by the next.
 struct Control {
   static constexpr unsigned kBits = 64;
-  std::array<std::uint32_t, 2> words{};
+  std::array<std::uint32_t, 2> raw{};
   // Start or credit
-  constexpr std::uint64_t kind() const { return get_bits(words, 0, 4); }
-  constexpr void set_kind(std::uint64_t v) { set_bits(words, 0, 4, v); }
+  constexpr std::uint64_t kind() const { return get_bits(raw, 0, 4); }
+  constexpr void set_kind(std::uint64_t v) { set_bits(raw, 0, 4, v); }
   // virtual channel of the packet that starts
-  constexpr std::uint64_t vc() const { return get_bits(words, 4, 1); }
-  constexpr void set_vc(std::uint64_t v) { set_bits(words, 4, 1, v); }
+  constexpr std::uint64_t vc() const { return get_bits(raw, 4, 1); }
+  constexpr void set_vc(std::uint64_t v) { set_bits(raw, 4, 1, v); }
   // number of the packet on this link: a gap shows lost packets
-  constexpr std::uint64_t number() const { return get_bits(words, 5, 4); }
-  constexpr void set_number(std::uint64_t v) { set_bits(words, 5, 4, v); }
+  constexpr std::uint64_t number() const { return get_bits(raw, 5, 4); }
+  constexpr void set_number(std::uint64_t v) { set_bits(raw, 5, 4, v); }
   // health word of the sending node
-  constexpr std::uint64_t health() const { return get_bits(words, 9, 8); }
-  constexpr void set_health(std::uint64_t v) { set_bits(words, 9, 8, v); }
+  constexpr std::uint64_t health() const { return get_bits(raw, 9, 8); }
+  constexpr void set_health(std::uint64_t v) { set_bits(raw, 9, 8, v); }
   // packets that have left the receiver's FIFO, for each virtual channel
-  constexpr std::uint64_t freed_headers(unsigned i) const { return get_bits(words, 17 + 8 * i, 8); }
-  constexpr void set_freed_headers(unsigned i, std::uint64_t v) { set_bits(words, 17 + 8 * i, 8, v); }
+  constexpr std::uint64_t freed_headers(unsigned i) const { return get_bits(raw, 17 + 8 * i, 8); }
+  constexpr void set_freed_headers(unsigned i, std::uint64_t v) { set_bits(raw, 17 + 8 * i, 8, v); }
   // payload words that have left the receiver's FIFO, for each virtual channel
-  constexpr std::uint64_t freed_words(unsigned i) const { return get_bits(words, 33 + 12 * i, 12); }
-  constexpr void set_freed_words(unsigned i, std::uint64_t v) { set_bits(words, 33 + 12 * i, 12, v); }
+  constexpr std::uint64_t freed_words(unsigned i) const { return get_bits(raw, 33 + 12 * i, 12); }
+  constexpr void set_freed_words(unsigned i, std::uint64_t v) { set_bits(raw, 33 + 12 * i, 12, v); }
   // check bits of the (64, 57) extended Hamming code
-  constexpr std::uint64_t ecc() const { return get_bits(words, 57, 7); }
-  constexpr void set_ecc(std::uint64_t v) { set_bits(words, 57, 7, v); }
+  constexpr std::uint64_t ecc() const { return get_bits(raw, 57, 7); }
+  constexpr void set_ecc(std::uint64_t v) { set_bits(raw, 57, 7, v); }
 };
 
 // State of a node as its neighbours see it, carried in every control word (LO|FA|MO).
 struct Health {
   static constexpr unsigned kBits = 8;
-  std::array<std::uint32_t, 1> words{};
+  std::array<std::uint32_t, 1> raw{};
   // the processors do not answer
-  constexpr std::uint64_t host_fault() const { return get_bits(words, 0, 1); }
-  constexpr void set_host_fault(std::uint64_t v) { set_bits(words, 0, 1, v); }
+  constexpr std::uint64_t host_fault() const { return get_bits(raw, 0, 1); }
+  constexpr void set_host_fault(std::uint64_t v) { set_bits(raw, 0, 1, v); }
   // the network interface does not answer
-  constexpr std::uint64_t ni_fault() const { return get_bits(words, 1, 1); }
-  constexpr void set_ni_fault(std::uint64_t v) { set_bits(words, 1, 1, v); }
+  constexpr std::uint64_t ni_fault() const { return get_bits(raw, 1, 1); }
+  constexpr void set_ni_fault(std::uint64_t v) { set_bits(raw, 1, 1, v); }
   // the router has counted an impossible state
-  constexpr std::uint64_t router_fault() const { return get_bits(words, 2, 1); }
-  constexpr void set_router_fault(std::uint64_t v) { set_bits(words, 2, 1, v); }
+  constexpr std::uint64_t router_fault() const { return get_bits(raw, 2, 1); }
+  constexpr void set_router_fault(std::uint64_t v) { set_bits(raw, 2, 1, v); }
   // a link of the node is down
-  constexpr std::uint64_t link_fault() const { return get_bits(words, 3, 1); }
-  constexpr void set_link_fault(std::uint64_t v) { set_bits(words, 3, 1, v); }
+  constexpr std::uint64_t link_fault() const { return get_bits(raw, 3, 1); }
+  constexpr void set_link_fault(std::uint64_t v) { set_bits(raw, 3, 1, v); }
   // 0 normal, 1 warm, 2 hot, 3 beyond its limit
-  constexpr std::uint64_t temperature() const { return get_bits(words, 4, 2); }
-  constexpr void set_temperature(std::uint64_t v) { set_bits(words, 4, 2, v); }
+  constexpr std::uint64_t temperature() const { return get_bits(raw, 4, 2); }
+  constexpr void set_temperature(std::uint64_t v) { set_bits(raw, 4, 2, v); }
   // 0 normal, 1 low, 2 failing, 3 gone
-  constexpr std::uint64_t power() const { return get_bits(words, 6, 2); }
-  constexpr void set_power(std::uint64_t v) { set_bits(words, 6, 2, v); }
+  constexpr std::uint64_t power() const { return get_bits(raw, 6, 2); }
+  constexpr void set_power(std::uint64_t v) { set_bits(raw, 6, 2, v); }
 };
 
 // A word at a router port.
 struct Flit {
   static constexpr unsigned kBits = 132;
-  std::array<std::uint32_t, 5> words{};
+  std::array<std::uint32_t, 5> raw{};
   // header, payload word or footer
-  std::array<std::uint32_t, 4> data() const { return {words[0], words[1], words[2], words[3]}; }
-  void set_data(const std::array<std::uint32_t, 4>& v) { for (unsigned i = 0; i < 4; ++i) words[i] = v[i]; }
+  std::array<std::uint32_t, 4> data() const { return {raw[0], raw[1], raw[2], raw[3]}; }
+  void set_data(const std::array<std::uint32_t, 4>& v) { for (unsigned i = 0; i < 4; ++i) raw[i] = v[i]; }
   // footer
-  constexpr std::uint64_t tail() const { return get_bits(words, 128, 1); }
-  constexpr void set_tail(std::uint64_t v) { set_bits(words, 128, 1, v); }
+  constexpr std::uint64_t tail() const { return get_bits(raw, 128, 1); }
+  constexpr void set_tail(std::uint64_t v) { set_bits(raw, 128, 1, v); }
   // header
-  constexpr std::uint64_t head() const { return get_bits(words, 129, 1); }
-  constexpr void set_head(std::uint64_t v) { set_bits(words, 129, 1, v); }
+  constexpr std::uint64_t head() const { return get_bits(raw, 129, 1); }
+  constexpr void set_head(std::uint64_t v) { set_bits(raw, 129, 1, v); }
   // virtual channel, which names the FIFO it goes to
-  constexpr std::uint64_t vc() const { return get_bits(words, 130, 1); }
-  constexpr void set_vc(std::uint64_t v) { set_bits(words, 130, 1, v); }
+  constexpr std::uint64_t vc() const { return get_bits(raw, 130, 1); }
+  constexpr void set_vc(std::uint64_t v) { set_bits(raw, 130, 1, v); }
   // there is a word in this cycle
-  constexpr std::uint64_t valid() const { return get_bits(words, 131, 1); }
-  constexpr void set_valid(std::uint64_t v) { set_bits(words, 131, 1, v); }
+  constexpr std::uint64_t valid() const { return get_bits(raw, 131, 1); }
+  constexpr void set_valid(std::uint64_t v) { set_bits(raw, 131, 1, v); }
 };
 
 // Room that came back in one virtual channel's FIFO; zero in a cycle without any.
 struct Credit {
   static constexpr unsigned kBits = 20;
-  std::array<std::uint32_t, 1> words{};
+  std::array<std::uint32_t, 1> raw{};
   // payload words
-  constexpr std::uint64_t words() const { return get_bits(words, 0, 12); }
-  constexpr void set_words(std::uint64_t v) { set_bits(words, 0, 12, v); }
+  constexpr std::uint64_t words() const { return get_bits(raw, 0, 12); }
+  constexpr void set_words(std::uint64_t v) { set_bits(raw, 0, 12, v); }
   // packets
-  constexpr std::uint64_t headers() const { return get_bits(words, 12, 8); }
-  constexpr void set_headers(std::uint64_t v) { set_bits(words, 12, 8, v); }
+  constexpr std::uint64_t headers() const { return get_bits(raw, 12, 8); }
+  constexpr void set_headers(std::uint64_t v) { set_bits(raw, 12, 8, v); }
 };
 
 // Registers of a router. Ports are numbered inter-tile first, then intra-tile.
 struct RouterConfig {
   static constexpr unsigned kBits = 116;
-  std::array<std::uint32_t, 4> words{};
+  std::array<std::uint32_t, 4> raw{};
   // place of this node in each dimension
-  constexpr std::uint64_t coordinate(unsigned i) const { return get_bits(words, 0 + 8 * i, 8); }
-  constexpr void set_coordinate(unsigned i, std::uint64_t v) { set_bits(words, 0 + 8 * i, 8, v); }
+  constexpr std::uint64_t coordinate(unsigned i) const { return get_bits(raw, 0 + 8 * i, 8); }
+  constexpr void set_coordinate(unsigned i, std::uint64_t v) { set_bits(raw, 0 + 8 * i, 8, v); }
   // nodes in each dimension
-  constexpr std::uint64_t side(unsigned i) const { return get_bits(words, 24 + 9 * i, 9); }
-  constexpr void set_side(unsigned i, std::uint64_t v) { set_bits(words, 24 + 9 * i, 9, v); }
+  constexpr std::uint64_t side(unsigned i) const { return get_bits(raw, 24 + 9 * i, 9); }
+  constexpr void set_side(unsigned i, std::uint64_t v) { set_bits(raw, 24 + 9 * i, 9, v); }
   // torus (1) or mesh (0)
-  constexpr std::uint64_t wraps() const { return get_bits(words, 51, 1); }
-  constexpr void set_wraps(std::uint64_t v) { set_bits(words, 51, 1, v); }
+  constexpr std::uint64_t wraps() const { return get_bits(raw, 51, 1); }
+  constexpr void set_wraps(std::uint64_t v) { set_bits(raw, 51, 1, v); }
   // dimensions in the order in which offsets are consumed
-  constexpr std::uint64_t order(unsigned i) const { return get_bits(words, 52 + 2 * i, 2); }
-  constexpr void set_order(unsigned i, std::uint64_t v) { set_bits(words, 52 + 2 * i, 2, v); }
+  constexpr std::uint64_t order(unsigned i) const { return get_bits(raw, 52 + 2 * i, 2); }
+  constexpr void set_order(unsigned i, std::uint64_t v) { set_bits(raw, 52 + 2 * i, 2, v); }
   // port towards higher coordinates in each dimension
-  constexpr std::uint64_t plus_port(unsigned i) const { return get_bits(words, 58 + 3 * i, 3); }
-  constexpr void set_plus_port(unsigned i, std::uint64_t v) { set_bits(words, 58 + 3 * i, 3, v); }
+  constexpr std::uint64_t plus_port(unsigned i) const { return get_bits(raw, 58 + 3 * i, 3); }
+  constexpr void set_plus_port(unsigned i, std::uint64_t v) { set_bits(raw, 58 + 3 * i, 3, v); }
   // port towards lower coordinates in each dimension
-  constexpr std::uint64_t minus_port(unsigned i) const { return get_bits(words, 67 + 3 * i, 3); }
-  constexpr void set_minus_port(unsigned i, std::uint64_t v) { set_bits(words, 67 + 3 * i, 3, v); }
+  constexpr std::uint64_t minus_port(unsigned i) const { return get_bits(raw, 67 + 3 * i, 3); }
+  constexpr void set_minus_port(unsigned i, std::uint64_t v) { set_bits(raw, 67 + 3 * i, 3, v); }
   // inter-tile ports that must not be used: packets go the other way round, or are discarded where there is none
-  constexpr std::uint64_t disabled() const { return get_bits(words, 76, 6); }
-  constexpr void set_disabled(std::uint64_t v) { set_bits(words, 76, 6, v); }
+  constexpr std::uint64_t disabled() const { return get_bits(raw, 76, 6); }
+  constexpr void set_disabled(std::uint64_t v) { set_bits(raw, 76, 6, v); }
   // intra-tile port for each packet type
-  constexpr std::uint64_t type_port(unsigned i) const { return get_bits(words, 82 + 2 * i, 2); }
-  constexpr void set_type_port(unsigned i, std::uint64_t v) { set_bits(words, 82 + 2 * i, 2, v); }
+  constexpr std::uint64_t type_port(unsigned i) const { return get_bits(raw, 82 + 2 * i, 2); }
+  constexpr void set_type_port(unsigned i, std::uint64_t v) { set_bits(raw, 82 + 2 * i, 2, v); }
   // arbiters: lowest input first (1) or round robin (0)
-  constexpr std::uint64_t fixed_priority() const { return get_bits(words, 114, 1); }
-  constexpr void set_fixed_priority(std::uint64_t v) { set_bits(words, 114, 1, v); }
+  constexpr std::uint64_t fixed_priority() const { return get_bits(raw, 114, 1); }
+  constexpr void set_fixed_priority(std::uint64_t v) { set_bits(raw, 114, 1, v); }
   // zero
-  constexpr std::uint64_t reserved() const { return get_bits(words, 115, 1); }
-  constexpr void set_reserved(std::uint64_t v) { set_bits(words, 115, 1, v); }
+  constexpr std::uint64_t reserved() const { return get_bits(raw, 115, 1); }
+  constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 115, 1, v); }
 };
 
 }  // namespace exanet::spec
