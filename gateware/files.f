@@ -9,3 +9,7 @@ gateware/router/rtl/router_arbiter.sv
 gateware/router/rtl/router_input.sv
 gateware/router/rtl/router_output.sv
 gateware/router/rtl/exanet_router.sv
+gateware/link/rtl/link_tx.sv
+gateware/link/rtl/link_rx.sv
+gateware/link/rtl/exanet_link.sv
+gateware/node/rtl/exanet_node.sv

@@ -52,6 +52,7 @@ enum class ControlKind : std::uint8_t {
   kReserved = 0,  // never sent: a word of zeros is no control word
   kStart = 1,  // a packet's header follows
   kCredit = 2,  // no packet follows
+  kAccount = 3,  // the counts are not what was freed but what was sent on this link: the difference to what arrived was lost
 };
 
 // First word of every packet. An extended Hamming code over bits 119:0 corrects one wrong bit and detects two.
@@ -247,6 +248,48 @@ struct RouterConfig {
   // zero
   constexpr std::uint64_t reserved() const { return get_bits(raw, 115, 1); }
   constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 115, 1, v); }
+};
+
+// What a link has counted since reset; every counter wraps.
+struct LinkCounters {
+  static constexpr unsigned kBits = 384;
+  std::array<std::uint32_t, 12> raw{};
+  // packets sent
+  constexpr std::uint64_t tx_packets() const { return get_bits(raw, 0, 32); }
+  constexpr void set_tx_packets(std::uint64_t v) { set_bits(raw, 0, 32, v); }
+  // credit words sent, without those in Start
+  constexpr std::uint64_t tx_credits() const { return get_bits(raw, 32, 32); }
+  constexpr void set_tx_credits(std::uint64_t v) { set_bits(raw, 32, 32, v); }
+  // data words equal to Magic, sent twice
+  constexpr std::uint64_t tx_stuffed() const { return get_bits(raw, 64, 32); }
+  constexpr void set_tx_stuffed(std::uint64_t v) { set_bits(raw, 64, 32, v); }
+  // packets handed to the router whole
+  constexpr std::uint64_t rx_packets() const { return get_bits(raw, 96, 32); }
+  constexpr void set_rx_packets(std::uint64_t v) { set_bits(raw, 96, 32, v); }
+  // headers and control words with one wrong bit, put right
+  constexpr std::uint64_t rx_corrected() const { return get_bits(raw, 128, 32); }
+  constexpr void set_rx_corrected(std::uint64_t v) { set_bits(raw, 128, 32, v); }
+  // headers beyond correction: packet not handed on
+  constexpr std::uint64_t rx_bad_headers() const { return get_bits(raw, 160, 32); }
+  constexpr void set_rx_bad_headers(std::uint64_t v) { set_bits(raw, 160, 32, v); }
+  // control words beyond correction or of no known kind
+  constexpr std::uint64_t rx_bad_controls() const { return get_bits(raw, 192, 32); }
+  constexpr void set_rx_bad_controls(std::uint64_t v) { set_bits(raw, 192, 32, v); }
+  // packets whose CRC is wrong: handed on, marked
+  constexpr std::uint64_t rx_bad_payloads() const { return get_bits(raw, 224, 32); }
+  constexpr void set_rx_bad_payloads(std::uint64_t v) { set_bits(raw, 224, 32, v); }
+  // packets that stopped short: made up to their length, marked
+  constexpr std::uint64_t rx_cut_packets() const { return get_bits(raw, 256, 32); }
+  constexpr void set_rx_cut_packets(std::uint64_t v) { set_bits(raw, 256, 32, v); }
+  // gaps in the numbers of Start
+  constexpr std::uint64_t rx_lost_packets() const { return get_bits(raw, 288, 32); }
+  constexpr void set_rx_lost_packets(std::uint64_t v) { set_bits(raw, 288, 32, v); }
+  // packets whose room was given back to the sender because they never arrived
+  constexpr std::uint64_t rx_reclaimed() const { return get_bits(raw, 320, 32); }
+  constexpr void set_rx_reclaimed(std::uint64_t v) { set_bits(raw, 320, 32, v); }
+  // data words outside packets, dropped
+  constexpr std::uint64_t rx_stray_words() const { return get_bits(raw, 352, 32); }
+  constexpr void set_rx_stray_words(std::uint64_t v) { set_bits(raw, 352, 32, v); }
 };
 
 }  // namespace exanet::spec

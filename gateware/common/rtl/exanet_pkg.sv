@@ -22,7 +22,8 @@ package exanet_pkg;
   typedef enum logic [3:0] {
     ControlKindReserved = 4'd0,  // never sent: a word of zeros is no control word
     ControlKindStart = 4'd1,  // a packet's header follows
-    ControlKindCredit = 4'd2  // no packet follows
+    ControlKindCredit = 4'd2,  // no packet follows
+    ControlKindAccount = 4'd3  // the counts are not what was freed but what was sent on this link: the difference to what arrived was lost
   } control_kind_e;
 
   // First word of every packet. An extended Hamming code over bits 119:0 corrects one wrong bit and detects two.
@@ -103,6 +104,22 @@ package exanet_pkg;
     logic [2:0][8:0] side;  // nodes in each dimension
     logic [2:0][7:0] coordinate;  // place of this node in each dimension
   } router_config_t;
+
+  // What a link has counted since reset; every counter wraps.
+  typedef struct packed {
+    logic [31:0] rx_stray_words;  // data words outside packets, dropped
+    logic [31:0] rx_reclaimed;  // packets whose room was given back to the sender because they never arrived
+    logic [31:0] rx_lost_packets;  // gaps in the numbers of Start
+    logic [31:0] rx_cut_packets;  // packets that stopped short: made up to their length, marked
+    logic [31:0] rx_bad_payloads;  // packets whose CRC is wrong: handed on, marked
+    logic [31:0] rx_bad_controls;  // control words beyond correction or of no known kind
+    logic [31:0] rx_bad_headers;  // headers beyond correction: packet not handed on
+    logic [31:0] rx_corrected;  // headers and control words with one wrong bit, put right
+    logic [31:0] rx_packets;  // packets handed to the router whole
+    logic [31:0] tx_stuffed;  // data words equal to Magic, sent twice
+    logic [31:0] tx_credits;  // credit words sent, without those in Start
+    logic [31:0] tx_packets;  // packets sent
+  } link_counters_t;
 
   // Extended Hamming codes: the code word of each data bit, and the data bits under each check bit. The (64, 57) code is the lower part.
   localparam logic [119:0][6:0] HammingCodes = 840'hfffbefcf7ebcf8efdbaf4e7cb8f0dfbb6ecd7ab4e8cf9b2e4c78b0e0bf7aedcb76acd8af5aad4a74a8d09f3a6cc972a4c88f1a2c4870a0bf7cf5e3b74e5c376cd5a3364c582f5cb562b54a54274c952234484f9e3a70d9a3260b962a50992223c70d182c5090e18283;

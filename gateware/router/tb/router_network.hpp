@@ -7,6 +7,7 @@
 
 #include "Vexanet_router.h"
 #include "gateware/tb/packet.hpp"
+#include "gateware/tb/placement.hpp"
 #include "verilated.h"
 
 namespace exanet::gateware {
@@ -117,22 +118,5 @@ class RouterNetwork {
   std::vector<Node> nodes_;
   std::uint64_t cycle_ = 0;
 };
-
-// A node of a mesh or torus of two dimensions with a port for each: sides of two, where both ways lead to the same neighbour.
-inline spec::RouterConfig two_by_two(unsigned x, unsigned y) {
-  spec::RouterConfig config;
-  config.set_coordinate(0, x);
-  config.set_coordinate(1, y);
-  for (unsigned d = 0; d < 3; ++d) {
-    config.set_side(d, d < 2 ? 2 : 1);
-    config.set_order(d, 2 - d);
-    config.set_plus_port(d, d < 2 ? d : 0);
-    config.set_minus_port(d, d < 2 ? d : 0);
-  }
-  for (unsigned kind = 0; kind < 16; ++kind) config.set_type_port(kind, kind % kIntra);
-  return config;
-}
-
-inline std::uint32_t dcid(unsigned x, unsigned y) { return x | y << 8; }
 
 }  // namespace exanet::gateware
