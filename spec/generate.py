@@ -85,7 +85,8 @@ def system_verilog_tables() -> list[str]:
     """The codes as masks: check bit j is the parity of the data bits under mask j."""
     out = ["", "  // Extended Hamming codes: the code word of each data bit, and the data bits under each check bit. The (64, 57) code is the lower part."]
     codes = hamming_codes()
-    out.append(f"  localparam logic [119:0][6:0] HammingCodes = 840'h{sum(code << 7 * i for i, code in enumerate(codes)):x};")
+    rows = [", ".join(f"7'd{code}" for code in reversed(codes[i : i + 12])) for i in reversed(range(0, 120, 12))]
+    out += ["  localparam logic [119:0][6:0] HammingCodes = {", *(f"    {row}{',' if i < 9 else ''}" for i, row in enumerate(rows)), "  };"]
     out.append("  localparam logic [6:0][119:0] HammingMasks = {")
     for j in reversed(range(7)):
         mask = sum((code >> j & 1) << i for i, code in enumerate(codes))

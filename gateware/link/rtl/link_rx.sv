@@ -64,7 +64,8 @@ module link_rx #(
   exanet_secded #(.DataBits(57), .CheckBits(7)) u_control (
     .data_i(word_q[56:0]), .ecc_i(word_q[63:57]), .data_o(control_data), .corrected_o(control_corrected), .bad_o(control_bad));
   assign control = {word_q[63:57], control_data};
-  assign take_control = control_valid_q && !control_bad && control.kind inside {ControlKindStart, ControlKindCredit, ControlKindAccount};
+  assign take_control = control_valid_q && !control_bad &&
+      (control.kind == ControlKindStart || control.kind == ControlKindCredit || control.kind == ControlKindAccount);
   assign account = take_control && control.kind == ControlKindAccount;
   assign handed = flit_o.data;
   assign handed_words = 6'((handed.length + 10'd15) >> 4);
@@ -131,7 +132,7 @@ module link_rx #(
       if ((data_valid_q && state_q == Hunt) || (filling && data_valid_q)) stray_words_o <= stray_words_o + 1'b1;
       corrected_o <= corrected_o + 32'(take_control && control_corrected) + 32'(whole && state_q == Header && header_corrected);
 
-      unique case (state_q)
+      case (state_q)
         Header:
         if (whole) begin
           if (header_bad || header_data[111:102] > 10'(16 * MaxPayloadWords)) begin
@@ -210,7 +211,7 @@ module link_rx #(
       // What was sent before this word and has not been handed on by now never will be.
       for (int unsigned v = 0; v < 2; v++) begin
         reclaim_o[v] <= '0;
-        if (flit_o.valid && flit_o.head && flit_o.vc == 1'(v)) begin
+        if (flit_o.valid && flit_o.head && flit_o.vc == v[0]) begin
           got_words_q[v]   <= got_words_q[v] + 12'(handed_words);
           got_headers_q[v] <= got_headers_q[v] + 1'b1;
         end

@@ -68,7 +68,7 @@ module link_tx #(
   always_comb begin
     state_d = state_q;
     buffer_read = 1'b0;
-    unique case (state_q)
+    case (state_q)
       Boundary: begin
         valid_o = buffer_valid || due || account_due;
         data_o = MagicWord;

@@ -81,7 +81,7 @@ module exanet_router #(
         .HeaderDepth(p < InterPorts ? HeaderDepth : IntraHeaders)
       ) u_input (
         .clk_i, .rst_ni,
-        .write_i(flit_q[p].valid && (p >= InterPorts || flit_q[p].vc == 1'(v))),
+        .write_i(flit_q[p].valid && (p >= InterPorts || flit_q[p].vc == (v == 1))),
         .flit_i(flit_q[p]), .route_i(route), .request_o(request[I]), .grant_i(grant[I]),
         .word_o(word[I]), .last_o(last[I]), .credit_o(credit_o[p][v]), .discarded_o(discarded[I]));
     end
@@ -104,6 +104,6 @@ module exanet_router #(
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) discarded_o <= '0;
-    else discarded_o <= discarded_o + 32'($countones(discarded));
+    else discarded_o <= discarded_o + $unsigned($countones(discarded));
   end
 endmodule

@@ -54,7 +54,7 @@ module router_input #(
     word_o.valid = !discarding_q && (head_read || data_read || foot_read);
     word_o.head = state_q == Header;
     word_o.tail = state_q == Footer;
-    unique case (state_q)
+    case (state_q)
       Header:  word_o.data = head;
       Footer:  word_o.data = foot;
       default: word_o.data = data;
@@ -64,7 +64,7 @@ module router_input #(
   always_comb begin
     state_d = state_q;
     left_d  = left_q;
-    unique case (state_q)
+    case (state_q)
       Header: begin
         left_d  = front.words;
         state_d = front.words == '0 ? Footer : Payload;

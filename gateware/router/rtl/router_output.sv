@@ -76,7 +76,7 @@ module router_output #(
   for (genvar v = 0; v < 2; v++) begin : gen_credits
     if (IsLink) begin : gen_counters
       logic take;
-      assign take = granted && vc_d == 1'(v);
+      assign take = granted && vc_d == (v == 1);
       always_ff @(posedge clk_i or negedge rst_ni) begin
         if (!rst_ni) begin
           words_q[v]   <= 12'(FarWords);
@@ -112,7 +112,7 @@ module router_output #(
       flit_o.vc <= IsLink && vc_q;
       flit_o.head <= word.head;
       flit_o.tail <= word.tail;
-      flit_o.data <= (IsLink && word.head && header.vc != vc_q) ? word.data ^ VcFlip : word.data;
+      flit_o.data <= (IsLink && word.head && header.vc != vc_q) ? word.data ^ 128'(VcFlip) : word.data;
     end
   end
 endmodule
