@@ -18,8 +18,12 @@ TASTE = ["useless-cast", "case-enum-explicit"]
 SLANG_OPTIONS = ["-Weverything", *(f"-Wno-{name}" for name in UNUSED + TASTE)]
 
 
-def verilator(top: str) -> str:
-    command = ["tools/verilator.sh", "--lint-only", "-Wall", "--no-timing", "--quiet", "gateware/lint.vlt", "-f", "gateware/files.f", "--top-module", top]
+# Further numbers of ports, inter-tile and intra-tile, and dimensions: each with every module below.
+SHAPES = [(2, 3, 2), (3, 2, 2), (6, 1, 3)]
+
+
+def verilator(top: str, *parameters: str) -> str:
+    command = ["tools/verilator.sh", "--lint-only", "-Wall", "--no-timing", "--quiet", "gateware/lint.vlt", "-f", "gateware/files.f", "--top-module", top, *parameters]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     return "" if run.returncode == 0 else run.stdout + run.stderr
 
@@ -46,7 +50,12 @@ def main() -> int:
         if said:
             failed += 1
             print(f"{top}:\n{said}", file=sys.stderr)
-    print(f"{len(tops) - failed} of {len(tops)} modules clean under Verilator -Wall and pyslang")
+    for inter, intra, dimensions in SHAPES:
+        said = verilator("exanet_node", f"-GInterPorts={inter}", f"-GIntraPorts={intra}", f"-GDimensions={dimensions}")
+        if said:
+            failed += 1
+            print(f"exanet_node with {inter} + {intra} ports:\n{said}", file=sys.stderr)
+    print(f"{len(tops)} modules and {len(SHAPES)} shapes under Verilator -Wall and pyslang: {failed} with messages")
     return 1 if failed else 0
 
 
