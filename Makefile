@@ -44,10 +44,11 @@ synth: setup-synth
 bench: setup-bench
 	@PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/python bench/run.py
 
-lint: setup-lint
+lint: setup-lint setup-gateware
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+	@$(BIN)/python gateware/lint.py
 
 clean:
 	rm -rf build .venv

@@ -23,7 +23,19 @@ SHAPES = [(2, 3, 2), (3, 2, 2), (6, 1, 3)]
 
 
 def verilator(top: str, *parameters: str) -> str:
-    command = ["tools/verilator.sh", "--lint-only", "-Wall", "--no-timing", "--quiet", "gateware/lint.vlt", "-f", "gateware/files.f", "--top-module", top, *parameters]
+    command = [
+        "tools/verilator.sh",
+        "--lint-only",
+        "-Wall",
+        "--no-timing",
+        "--quiet",
+        "gateware/lint.vlt",
+        "-f",
+        "gateware/files.f",
+        "--top-module",
+        top,
+        *parameters,
+    ]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     return "" if run.returncode == 0 else run.stdout + run.stderr
 

@@ -83,7 +83,10 @@ def crc_columns() -> list[int]:
 
 def system_verilog_tables() -> list[str]:
     """The codes as masks: check bit j is the parity of the data bits under mask j."""
-    out = ["", "  // Extended Hamming codes: the code word of each data bit, and the data bits under each check bit. The (64, 57) code is the lower part."]
+    out = [
+        "",
+        "  // Extended Hamming codes: the code word of each data bit, and the data bits under each check bit. The (64, 57) code is the lower part.",
+    ]
     codes = hamming_codes()
     rows = [", ".join(f"7'd{code}" for code in reversed(codes[i : i + 12])) for i in reversed(range(0, 120, 12))]
     out += ["  localparam logic [119:0][6:0] HammingCodes = {", *(f"    {row}{',' if i < 9 else ''}" for i, row in enumerate(rows)), "  };"]
@@ -91,8 +94,12 @@ def system_verilog_tables() -> list[str]:
     for j in reversed(range(7)):
         mask = sum((code >> j & 1) << i for i, code in enumerate(codes))
         out.append(f"    120'h{mask:030x}{',' if j else ''}")
-    out += ["  };", "  // CRC-32 of IEEE 802.3: the bits of a 64-bit word, after the state was added to its lower half, under each bit of the next state.",
-            "  localparam logic [31:0][63:0] CrcMasks = {"]
+    out += [
+        "  };",
+        "  // CRC-32 of IEEE 802.3: the bits of a 64-bit word, with the state added to its lower half,",
+        "  // under each bit of the next state.",
+        "  localparam logic [31:0][63:0] CrcMasks = {",
+    ]
     for j in reversed(range(32)):
         mask = sum((column >> j & 1) << i for i, column in enumerate(crc_columns()))
         out.append(f"    64'h{mask:016x}{',' if j else ''}")
@@ -167,7 +174,9 @@ def cpp(spec: dict[str, Any], layouts: list[Layout]) -> str:
             out.append(f"  // {field.meaning}")
             if field.bits > 64:
                 out.append(f"  std::array<std::uint32_t, 4> {field.name}() const {{ return {{raw[0], raw[1], raw[2], raw[3]}}; }}")
-                out.append(f"  void set_{field.name}(const std::array<std::uint32_t, 4>& v) {{ for (unsigned i = 0; i < 4; ++i) raw[i] = v[i]; }}")
+                out.append(
+                    f"  void set_{field.name}(const std::array<std::uint32_t, 4>& v) {{ for (unsigned i = 0; i < 4; ++i) raw[i] = v[i]; }}"
+                )
                 continue
             comma = ", " if index else ""
             out.append(f"  constexpr std::uint64_t {field.name}({index}) const {{ return get_bits(raw, {low}, {field.bits}); }}")
@@ -179,7 +188,8 @@ def cpp(spec: dict[str, Any], layouts: list[Layout]) -> str:
 def picture(layout: Layout) -> list[str]:
     """Rows of 32 bits, highest row last; a bit is two characters wide."""
     owner = {bit: field for field in layout.fields for bit in range(field.low, field.high + 1)}
-    rows, rule = ["```", "bit " + " ".join(f"{b:>3}" if b % 4 == 0 else "   " for b in range(31, -1, -1)).rstrip()], "    +" + "-" * 127 + "+"
+    numbers = " ".join(f"{bit:>3}" if bit % 4 == 0 else "   " for bit in range(31, -1, -1))
+    rows, rule = ["```", "bit " + numbers.rstrip()], "    +" + "-" * 127 + "+"
     for base in range(0, layout.bits, 32):
         rows.append(rule)
         line, top = "", min(base + 31, layout.bits - 1)
@@ -202,10 +212,11 @@ def markdown(spec: dict[str, Any], layouts: list[Layout]) -> str:
     for name, item in spec["constants"].items():
         out.append(f"| `{name}` | {format(item['value'], '#x') if 'bits' in item else item['value']} | {item['meaning']} |")
     for layout in layouts:
-        out += ["", f"## {layout.name} ({layout.bits} bit)", "", layout.meaning, "", *picture(layout), "", "| bits | field | meaning |", "|---|---|---|"]
+        out += ["", f"## {layout.name} ({layout.bits} bit)", "", layout.meaning, "", *picture(layout), ""]
+        out += ["| bits | field | meaning |", "|---|---|---|"]
         for field in layout.fields:
             span = f"{field.high}:{field.low}" if field.high > field.low else str(field.low)
-            name = f"`{field.name}`" + (f" {field.count} × {field.bits}" if field.count > 1 else "")
+            name = f"`{field.name}`" + (f" {field.count} of {field.bits}" if field.count > 1 else "")
             out.append(f"| {span} | {name} | {field.meaning} |")
     for name, item in spec["enums"].items():
         out += ["", f"## {name}", "", "| value | name | meaning |", "|---|---|---|"]

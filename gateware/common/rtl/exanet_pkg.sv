@@ -143,7 +143,8 @@ package exanet_pkg;
     120'hcccccccccccccccd9999999b33366d,
     120'haaaaaaaaaaaaaaab55555556aaad5b
   };
-  // CRC-32 of IEEE 802.3: the bits of a 64-bit word, after the state was added to its lower half, under each bit of the next state.
+  // CRC-32 of IEEE 802.3: the bits of a 64-bit word, with the state added to its lower half,
+  // under each bit of the next state.
   localparam logic [31:0][63:0] CrcMasks = {
     64'h826880efa40da72d,
     64'hc35cc098760b74bb,

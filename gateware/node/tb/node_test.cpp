@@ -60,6 +60,8 @@ TEST_CASE("link: both ways full") {
   pair.network.run(400 * 72 + 500);
   for (const unsigned from : {0u, 1u}) {
     CHECK(pair.unsound(1 - from, from) == 0);
+    // Upwards on the upper channel, downwards on the lower, and the header says so with its check bits right.
+    for (const Arrival& arrival : pair.network.node(1 - from).receivers[from].arrivals) REQUIRE(arrival.packet.header.vc() == 1 - from);
     const double share = pair.efficiency(1 - from, from, 50);
     MESSAGE("link both ways, 512 B: " << share << " % of 10 Gb/s, credit words " << pair.network.node(from).counters(0).tx_credits());
     CHECK(share >= 90.0);
