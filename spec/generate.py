@@ -85,7 +85,8 @@ def system_verilog_tables() -> list[str]:
     """The codes as masks: check bit j is the parity of the data bits under mask j."""
     out = [
         "",
-        "  // Extended Hamming codes: the code word of each data bit, and the data bits under each check bit. The (64, 57) code is the lower part.",
+        "  // Extended Hamming codes: the code word of each data bit, and the data bits under each check bit.",
+        "  // The (64, 57) code is the lower part.",
     ]
     codes = hamming_codes()
     rows = [", ".join(f"7'd{code}" for code in reversed(codes[i : i + 12])) for i in reversed(range(0, 120, 12))]

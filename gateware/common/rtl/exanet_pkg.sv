@@ -121,7 +121,8 @@ package exanet_pkg;
     logic [31:0] tx_packets;  // packets sent
   } link_counters_t;
 
-  // Extended Hamming codes: the code word of each data bit, and the data bits under each check bit. The (64, 57) code is the lower part.
+  // Extended Hamming codes: the code word of each data bit, and the data bits under each check bit.
+  // The (64, 57) code is the lower part.
   localparam logic [119:0][6:0] HammingCodes = {
     7'd127, 7'd126, 7'd125, 7'd124, 7'd123, 7'd122, 7'd121, 7'd120, 7'd119, 7'd118, 7'd117, 7'd116,
     7'd115, 7'd114, 7'd113, 7'd112, 7'd111, 7'd110, 7'd109, 7'd108, 7'd107, 7'd106, 7'd105, 7'd104,
