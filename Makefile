@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# `make run`, `make test`, `make bench`, `make lint`: each sets up what is missing first.
+# `make run`, `make test`, `make bench`, `make lint`, `make gateware`: each sets up what is missing first.
 SHELL := /bin/bash
 BIN := .venv/bin
 RANKS ?= 16
 MACHINE ?= exanest
 SANITIZED := build/sanitized
 
-.PHONY: run test test-cpp test-python bench lint clean setup-%
+.PHONY: run test test-cpp test-python gateware synth bench lint clean setup-%
 
 setup-%:
 	@tools/setup.sh $*
@@ -18,7 +18,7 @@ run: setup-run
 	  (cd $$inputs && $(CURDIR)/$(BIN)/exanet run -m $(MACHINE) -n $(RANKS) -o $(CURDIR)/exanet-run-$$input -- $(CURDIR)/$(BIN)/lmp -in $$input -log none) || exit 1; \
 	done
 
-test: setup-test test-cpp test-python
+test: setup-test test-cpp test-python gateware
 
 # The C and C++ tests run under AddressSanitizer and UndefinedBehaviorSanitizer, always.
 test-cpp: setup-test
@@ -30,13 +30,25 @@ test-cpp: setup-test
 test-python: setup-test
 	@PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/pytest  # not python -m: the installed package is tested, not the folder of its sources
 
+# Verilator's models are always optimised; only what surrounds them is the project's C++.
+gateware: setup-gateware
+	@PATH=$(CURDIR)/$(BIN):$$PATH cmake -S . -B build/gateware -G Ninja -DCMAKE_BUILD_TYPE=Release -DEXANET_PYTHON=OFF -DEXANET_GATEWARE=ON >/dev/null
+	@PATH=$(CURDIR)/$(BIN):$$PATH cmake --build build/gateware -j 2 --target gateware_tests
+	@build/gateware/gateware/gateware_tests
+	@$(BIN)/python gateware/lint.py
+
+# Resources of the published configuration against the published figures; fails when one is exceeded.
+synth: setup-synth
+	@$(BIN)/python gateware/synth.py
+
 bench: setup-bench
 	@PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/python bench/run.py
 
-lint: setup-lint
+lint: setup-lint setup-gateware
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+	@$(BIN)/python gateware/lint.py
 
 clean:
 	rm -rf build .venv

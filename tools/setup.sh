@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Brings a Debian 12 machine to where ExaNet runs: Debian packages that are missing, a virtual environment, the package itself.
-# usage: tools/setup.sh run|test|bench|lint
+# usage: tools/setup.sh run|test|bench|lint|gateware|synth
 # Does nothing, in well under a second, when everything is there and no source is newer than the installed package.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-purpose=${1:?usage: tools/setup.sh run|test|bench|lint}
+purpose=${1:?usage: tools/setup.sh run|test|bench|lint|gateware|synth}
 venv=.venv
 
 debian_packages() {
   echo libfabric-dev python3-venv
   case $purpose in
     test) echo openmpi-bin libopenmpi-dev lammps hpcc doctest-dev chromium ;;
+    gateware) echo doctest-dev perl g++ ;;
     bench) echo libopenmpi-dev libsimgrid-dev ;;
   esac
 }
@@ -46,6 +47,8 @@ make_environment() {
     run | bench) groups=mpi ;;
     test) groups=mpi,test ;;
     lint) groups=lint ;;
+    gateware) groups=gateware ;;
+    synth) groups=gateware,synth ;;
   esac
   echo "setup: installing Python packages ($groups)"
   [ -x $venv/bin/python ] || python3 -m venv $venv
@@ -72,4 +75,6 @@ install_package() {
 
 install_debian
 make_environment
-[ "$purpose" = lint ] || install_package
+case $purpose in
+  run | test | bench) install_package ;;
+esac

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Extended Hamming codes and the CRC-32 of IEEE 802.3: each bit is the parity of the word under one mask of the generated tables.
+package exanet_code_pkg;
+  function automatic logic [7:0] header_ecc(logic [119:0] data);
+    logic [7:0] ecc;
+    for (int unsigned j = 0; j < 7; j++) ecc[j] = ^(data & exanet_pkg::HammingMasks[j]);
+    ecc[7] = ^{data, ecc[6:0]};
+    return ecc;
+  endfunction
+
+  function automatic logic [6:0] control_ecc(logic [56:0] data);
+    logic [6:0] ecc;
+    for (int unsigned j = 0; j < 6; j++) ecc[j] = ^(data & exanet_pkg::HammingMasks[j][56:0]);
+    ecc[6] = ^{data, ecc[5:0]};
+    return ecc;
+  endfunction
+
+  // The state after 64 more bits, lowest first.
+  function automatic logic [31:0] crc_step(logic [31:0] state, logic [63:0] data);
+    logic [63:0] word;
+    logic [31:0] next;
+    word = data ^ {32'b0, state};
+    for (int unsigned j = 0; j < 32; j++) next[j] = ^(word & exanet_pkg::CrcMasks[j]);
+    return next;
+  endfunction
+endpackage

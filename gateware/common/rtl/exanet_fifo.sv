@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// FIFO in distributed memory: what is written at one clock edge can be read after it, without a further edge.
+// Contract: no write when full (the sender holds credits), no read when empty.
+module exanet_fifo #(
+  parameter int unsigned Width = 128,
+  parameter int unsigned Depth = 64  // a power of two
+) (
+  input  logic             clk_i,
+  input  logic             rst_ni,
+  input  logic             write_i,
+  input  logic [Width-1:0] data_i,
+  input  logic             read_i,
+  output logic             valid_o,
+  output logic [Width-1:0] data_o
+);
+  localparam int unsigned Bits = $clog2(Depth);
+  if (Depth != 2 ** Bits) begin : gen_illegal_1
+    $error("Depth must be a power of two");
+  end
+
+  (* ram_style = "distributed" *) logic [Width-1:0] memory[Depth];
+  logic [Bits:0] write_q, read_q;
+
+  assign valid_o = write_q != read_q;
+  assign data_o  = memory[read_q[Bits-1:0]];
+
+  always_ff @(posedge clk_i) begin
+    if (write_i) memory[write_q[Bits-1:0]] <= data_i;
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      write_q <= '0;
+      read_q  <= '0;
+    end else begin
+      if (write_i) write_q <= write_q + 1'b1;
+      if (read_i) read_q <= read_q + 1'b1;
+    end
+  end
+
+`ifndef SYNTHESIS
+  NoOverflow : assert property (@(posedge clk_i) disable iff (!rst_ni) !(write_i && (write_q - read_q) == (Bits + 1)'(Depth)));
+  NoUnderflow : assert property (@(posedge clk_i) disable iff (!rst_ni) !(read_i && !valid_o));
+`endif
+endmodule

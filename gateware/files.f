@@ -1,0 +1,15 @@
+gateware/common/rtl/exanet_pkg.sv
+gateware/common/rtl/exanet_code_pkg.sv
+gateware/common/rtl/exanet_fifo.sv
+gateware/common/rtl/exanet_fifo_block.sv
+gateware/common/rtl/exanet_secded.sv
+gateware/router/rtl/router_pkg.sv
+gateware/router/rtl/router_route.sv
+gateware/router/rtl/router_arbiter.sv
+gateware/router/rtl/router_input.sv
+gateware/router/rtl/router_output.sv
+gateware/router/rtl/exanet_router.sv
+gateware/link/rtl/link_tx.sv
+gateware/link/rtl/link_rx.sv
+gateware/link/rtl/exanet_link.sv
+gateware/node/rtl/exanet_node.sv

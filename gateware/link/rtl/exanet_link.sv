@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// APElink transmission control: one inter-tile port of the router on one side, the words of a transceiver on the other.
+// At 156.25 MHz the line carries 64 bits a cycle, 10 Gb/s. The transceiver may hold `tx_ready_i` low for its own words and never holds rx.
+module exanet_link #(
+  parameter int unsigned Patience = 4096
+) (
+  input  logic                clk_i,
+  input  logic                rst_ni,
+  // router
+  input  exanet_pkg::flit_t   flit_i,
+  output logic                release_o,
+  output exanet_pkg::flit_t   flit_o,
+  input  exanet_pkg::credit_t credit_i[2],  // freed in this node, told to the far end
+  output exanet_pkg::credit_t credit_o[2],  // freed at the far end
+  // transceiver
+  output logic                tx_valid_o,
+  output logic [63:0]         tx_data_o,
+  input  logic                tx_ready_i,
+  input  logic                rx_valid_i,
+  input  logic [63:0]         rx_data_i,
+  // registers
+  input  logic [11:0]         credit_threshold_i,
+  input  logic [15:0]         credit_interval_i,
+  input  exanet_pkg::health_t health_i,
+  output exanet_pkg::health_t health_o,
+  output exanet_pkg::link_counters_t counters_o
+);
+  exanet_pkg::credit_t reclaim[2];
+
+  link_tx u_tx (
+    .clk_i, .rst_ni, .flit_i, .release_o, .credit_i, .reclaim_i(reclaim), .health_i, .credit_threshold_i, .credit_interval_i,
+    .valid_o(tx_valid_o), .data_o(tx_data_o), .ready_i(tx_ready_i),
+    .packets_o(counters_o.tx_packets), .credits_o(counters_o.tx_credits), .stuffed_o(counters_o.tx_stuffed));
+
+  link_rx #(.Patience(Patience)) u_rx (
+    .clk_i, .rst_ni, .valid_i(rx_valid_i), .data_i(rx_data_i), .flit_o, .credit_o, .reclaim_o(reclaim), .health_o,
+    .packets_o(counters_o.rx_packets), .corrected_o(counters_o.rx_corrected), .bad_headers_o(counters_o.rx_bad_headers), .bad_controls_o(counters_o.rx_bad_controls),
+    .bad_payloads_o(counters_o.rx_bad_payloads), .cut_packets_o(counters_o.rx_cut_packets), .lost_packets_o(counters_o.rx_lost_packets),
+    .reclaimed_o(counters_o.rx_reclaimed), .stray_words_o(counters_o.rx_stray_words));
+endmodule

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// Receiving half of the link: finds packets and control words among the words of the line, checks them, and hands packets to the router.
+//
+// Room for a packet was reserved by the sender, so nothing is buffered here and nothing is ever stopped. Cut-through means that a header is
+// gone before its payload is seen: damage found later marks the footer. Whatever happens on the line, a header handed on is followed by
+// exactly its payload and a footer: when the rest does not come (another control word, or silence of `Patience` cycles), it is made up, marked.
+module link_rx #(
+  parameter int unsigned Patience = 4096
+) (
+  input  logic                clk_i,
+  input  logic                rst_ni,
+  input  logic                valid_i,
+  input  logic [63:0]         data_i,
+  output exanet_pkg::flit_t   flit_o,
+  output exanet_pkg::credit_t credit_o[2],      // room that came back at the far end
+  output exanet_pkg::credit_t reclaim_o[2],     // room here whose packets were lost on the way
+  output exanet_pkg::health_t health_o,         // of the far node
+  output logic [31:0]         packets_o,
+  output logic [31:0]         corrected_o,      // headers and control words with one wrong bit
+  output logic [31:0]         bad_headers_o,    // two wrong bits: the packet is not handed on
+  output logic [31:0]         bad_controls_o,
+  output logic [31:0]         bad_payloads_o,   // CRC
+  output logic [31:0]         cut_packets_o,    // made up to their length
+  output logic [31:0]         lost_packets_o,   // gaps in the numbers of Start
+  output logic [31:0]         reclaimed_o,      // packets whose room was given back
+  output logic [31:0]         stray_words_o     // words outside packets
+);
+  import exanet_pkg::*;
+  typedef enum logic [2:0] { Hunt, Header, Payload, Footer, FillPayload, FillFooter } state_e;
+  state_e state_q;
+
+  // Stage 1: take out Magic, tell data from control.
+  logic magic_q, is_data, is_control;
+  assign is_data = valid_i && (data_i != MagicWord || magic_q) && !(magic_q && data_i != MagicWord);
+  assign is_control = valid_i && magic_q && data_i != MagicWord;
+
+  logic data_valid_q, control_valid_q;
+  logic [63:0] word_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      magic_q         <= 1'b0;
+      data_valid_q    <= 1'b0;
+      control_valid_q <= 1'b0;
+      word_q          <= '0;
+    end else begin
+      if (valid_i) magic_q <= data_i == MagicWord && !magic_q;
+      data_valid_q    <= is_data;
+      control_valid_q <= is_control;
+      word_q          <= data_i;
+    end
+  end
+
+  // Control words.
+  control_t control;
+  logic [56:0] control_data;
+  logic control_corrected, control_bad, start, take_control;
+  logic [1:0][11:0] words_q;
+  logic [1:0][7:0] headers_q;
+  logic [1:0][11:0] got_words_q;
+  logic [1:0][7:0] got_headers_q;
+  logic account;
+  logic [5:0] handed_words;
+  header_t handed;
+  exanet_secded #(.DataBits(57), .CheckBits(7)) u_control (
+    .data_i(word_q[56:0]), .ecc_i(word_q[63:57]), .data_o(control_data), .corrected_o(control_corrected), .bad_o(control_bad));
+  assign control = {word_q[63:57], control_data};
+  assign take_control = control_valid_q && !control_bad &&
+      (control.kind == ControlKindStart || control.kind == ControlKindCredit || control.kind == ControlKindAccount);
+  assign account = take_control && control.kind == ControlKindAccount;
+  assign handed = flit_o.data;
+  assign handed_words = 6'((handed.length + 10'd15) >> 4);
+  assign start = take_control && control.kind == ControlKindStart;
+
+  // Data words, two to a router word.
+  logic upper_q, vc_q, filling, wrong_crc, silence;
+  logic [63:0] lower_q;
+  logic [5:0] left_q;
+  logic [31:0] crc_q, crc_next, sent_crc;
+  logic [3:0] number_q;
+  logic [$clog2(Patience)-1:0] timer_q;
+  logic whole;
+  header_t header;
+  footer_t footer;
+  logic [119:0] header_data;
+  logic header_corrected, header_bad;
+
+  exanet_secded #(.DataBits(120), .CheckBits(8)) u_header (
+    .data_i({word_q[55:0], lower_q}), .ecc_i(word_q[63:56]), .data_o(header_data), .corrected_o(header_corrected), .bad_o(header_bad));
+  assign header = {exanet_code_pkg::header_ecc(header_data), header_data};
+  assign footer = {word_q, lower_q};
+  assign whole = data_valid_q && upper_q;
+  assign filling = state_q == FillPayload || state_q == FillFooter;
+  assign silence = timer_q == '0;
+
+  // The CRC covers the footer with its own field and the error mark as zero.
+  logic [63:0] covered;
+  always_comb begin
+    covered = word_q;
+    if (state_q == Footer && !upper_q) covered[31:0] = '0;
+    if (state_q == Footer && upper_q) covered[63] = 1'b0;
+  end
+  assign crc_next = exanet_code_pkg::crc_step(crc_q, covered);
+  assign sent_crc = footer.crc32;
+  assign wrong_crc = ~crc_next != sent_crc;
+
+  localparam flit_t FillFlit = '{valid: 1'b1, default: '0};
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      state_q        <= Hunt;
+      upper_q        <= 1'b0;
+      vc_q           <= 1'b0;
+      left_q         <= '0;
+      lower_q        <= '0;
+      crc_q          <= '1;
+      timer_q        <= '1;
+      flit_o         <= '0;
+      packets_o      <= '0;
+      corrected_o    <= '0;
+      bad_headers_o  <= '0;
+      bad_payloads_o <= '0;
+      cut_packets_o  <= '0;
+      stray_words_o  <= '0;
+    end else begin
+      flit_o <= '0;
+      timer_q <= data_valid_q ? '1 : silence ? timer_q : timer_q - 1'b1;
+      if (data_valid_q) begin
+        upper_q <= !upper_q;
+        if (!upper_q) lower_q <= word_q;
+        if (state_q == Payload || state_q == Footer) crc_q <= crc_next;
+      end
+      if ((data_valid_q && state_q == Hunt) || (filling && data_valid_q)) stray_words_o <= stray_words_o + 1'b1;
+      corrected_o <= corrected_o + 32'(take_control && control_corrected) + 32'(whole && state_q == Header && header_corrected);
+
+      case (state_q)
+        Header:
+        if (whole) begin
+          if (header_bad || header_data[111:102] > 10'(16 * MaxPayloadWords)) begin
+            bad_headers_o <= bad_headers_o + 1'b1;
+            state_q       <= Hunt;
+          end else begin
+            flit_o  <= '{valid: 1'b1, vc: vc_q, head: 1'b1, tail: 1'b0, data: header};
+            left_q  <= 6'((header.length + 10'd15) >> 4);
+            state_q <= header.length == '0 ? Footer : Payload;
+          end
+        end
+        Payload:
+        if (whole) begin
+          flit_o <= '{valid: 1'b1, vc: vc_q, head: 1'b0, tail: 1'b0, data: {word_q, lower_q}};
+          left_q <= left_q - 1'b1;
+          if (left_q == 6'd1) state_q <= Footer;
+        end
+        Footer:
+        if (whole) begin
+          flit_o         <= '{valid: 1'b1, vc: vc_q, head: 1'b0, tail: 1'b1, data: {word_q[63] || wrong_crc, word_q[62:0], lower_q}};
+          bad_payloads_o <= bad_payloads_o + 32'(wrong_crc);
+          packets_o      <= packets_o + 1'b1;
+          state_q        <= Hunt;
+        end
+        FillPayload: begin
+          flit_o    <= FillFlit;
+          flit_o.vc <= vc_q;
+          left_q    <= left_q - 1'b1;
+          if (left_q == 6'd1) state_q <= FillFooter;
+        end
+        FillFooter: begin
+          flit_o           <= FillFlit;
+          flit_o.vc        <= vc_q;
+          flit_o.tail      <= 1'b1;
+          flit_o.data[127] <= 1'b1;
+          cut_packets_o    <= cut_packets_o + 1'b1;
+          state_q          <= Hunt;
+        end
+        default: ;
+      endcase
+
+      // A packet that does not go on: made up when its header is out already, forgotten when not.
+      if ((state_q == Payload || state_q == Footer) && (take_control || (silence && !data_valid_q))) begin
+        state_q <= state_q == Payload ? FillPayload : FillFooter;
+      end else if (start && (state_q == Hunt || state_q == Header)) begin
+        state_q <= Header;
+        vc_q    <= control.vc;
+        upper_q <= 1'b0;
+        crc_q   <= '1;
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      words_q        <= '0;
+      headers_q      <= '0;
+      health_o       <= '0;
+      number_q       <= '0;
+      bad_controls_o <= '0;
+      lost_packets_o <= '0;
+      got_words_q    <= '0;
+      got_headers_q  <= '0;
+      reclaimed_o    <= '0;
+      for (int unsigned v = 0; v < 2; v++) {credit_o[v], reclaim_o[v]} <= '0;
+    end else begin
+      for (int unsigned v = 0; v < 2; v++) credit_o[v] <= '0;
+      if (take_control && control.kind != ControlKindAccount) begin
+        for (int unsigned v = 0; v < 2; v++) begin
+          credit_o[v] <= '{words: control.freed_words[v] - words_q[v], headers: control.freed_headers[v] - headers_q[v]};
+        end
+        words_q   <= control.freed_words;
+        headers_q <= control.freed_headers;
+        health_o  <= control.health;
+      end
+      // What was sent before this word and has not been handed on by now never will be.
+      for (int unsigned v = 0; v < 2; v++) begin
+        reclaim_o[v] <= '0;
+        if (flit_o.valid && flit_o.head && flit_o.vc == v[0]) begin
+          got_words_q[v]   <= got_words_q[v] + 12'(handed_words);
+          got_headers_q[v] <= got_headers_q[v] + 1'b1;
+        end
+        if (account) begin
+          reclaim_o[v] <= '{words: control.freed_words[v] - got_words_q[v], headers: control.freed_headers[v] - got_headers_q[v]};
+          got_words_q[v]   <= control.freed_words[v];
+          got_headers_q[v] <= control.freed_headers[v];
+        end
+      end
+      reclaimed_o <= reclaimed_o + 32'(reclaim_o[0].headers) + 32'(reclaim_o[1].headers);
+      if (start) begin
+        number_q       <= control.number + 1'b1;
+        lost_packets_o <= lost_packets_o + 32'(4'(control.number - number_q));
+      end
+      if (control_valid_q && !take_control) bad_controls_o <= bad_controls_o + 1'b1;
+    end
+  end
+endmodule

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// A transceiver and its line, one direction: a word a cycle, a fixed latency, a pause after every `pause_every` words (the gearbox of 64b/66b),
+// wrong bits at a given rate, and faults on purpose.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <random>
+
+namespace exanet::gateware {
+
+struct TransceiverConfig {
+  unsigned latency_cycles = 45;
+  unsigned pause_every = 0;      // 0: never
+  double bit_error_rate = 0;
+  std::uint64_t seed = 1;
+};
+
+class Transceiver {
+ public:
+  explicit Transceiver(TransceiverConfig config) : config_(config), random_(config.seed), to_error_(next_error()) {}
+
+  // Called for each word that enters the line; nullopt drops it. For faults at a chosen place.
+  std::function<std::optional<std::uint64_t>(std::uint64_t)> tamper;
+  std::uint64_t words() const { return words_; }
+  std::uint64_t wrong_bits() const { return wrong_bits_; }
+
+  // Whether it takes a word in this cycle.
+  bool ready() const { return config_.pause_every == 0 || run_ < config_.pause_every; }
+
+  // One cycle: the word offered while ready, if any, goes in; the word that comes out at the far end, if any.
+  std::optional<std::uint64_t> step(std::optional<std::uint64_t> offered) {
+    const bool taken = offered && ready();
+    run_ = taken ? run_ + 1 : 0;
+    std::optional<std::uint64_t> word;
+    if (taken) {
+      ++words_;
+      word = disturb(*offered);
+      if (tamper) word = tamper(*word);
+    }
+    line_.push_back(word);
+    if (line_.size() <= config_.latency_cycles) return std::nullopt;
+    const auto out = line_.front();
+    line_.pop_front();
+    return out;
+  }
+
+ private:
+  std::uint64_t next_error() {
+    if (config_.bit_error_rate <= 0) return UINT64_MAX;
+    return std::geometric_distribution<std::uint64_t>(config_.bit_error_rate)(random_);
+  }
+  std::uint64_t disturb(std::uint64_t word) {
+    std::uint64_t left = 64;
+    while (to_error_ < left) {
+      word ^= std::uint64_t{1} << (64 - left + to_error_);
+      ++wrong_bits_;
+      left -= to_error_ + 1;
+      to_error_ = next_error();
+    }
+    if (to_error_ != UINT64_MAX) to_error_ -= left;
+    return word;
+  }
+
+  TransceiverConfig config_;
+  std::mt19937_64 random_;
+  std::uint64_t to_error_, words_ = 0, wrong_bits_ = 0;
+  unsigned run_ = 0;
+  std::deque<std::optional<std::uint64_t>> line_;
+};
+
+}  // namespace exanet::gateware

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each module alone, with its default parameters, through Verilator -Wall and pyslang; exit status 1 when either has anything to say."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pyslang
+
+ROOT = Path(__file__).resolve().parent.parent
+# A module alone leaves much of the packages and the other modules unused.
+UNUSED = ["unused-def", "unused-package-parameter", "unused-package-typedef", "unused-package-subroutine"]
+# A cast that some parameter needs is useless for another; a case with a default need not name what it covers.
+TASTE = ["useless-cast", "case-enum-explicit"]
+SLANG_OPTIONS = ["-Weverything", *(f"-Wno-{name}" for name in UNUSED + TASTE)]
+
+
+# Further numbers of ports, inter-tile and intra-tile, and dimensions: each with every module below.
+SHAPES = [(2, 3, 2), (3, 2, 2), (6, 1, 3)]
+
+
+def verilator(top: str, *parameters: str) -> str:
+    command = [
+        "tools/verilator.sh",
+        "--lint-only",
+        "-Wall",
+        "--no-timing",
+        "--quiet",
+        "gateware/lint.vlt",
+        "-f",
+        "gateware/files.f",
+        "--top-module",
+        top,
+        *parameters,
+    ]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    return "" if run.returncode == 0 else run.stdout + run.stderr
+
+
+def slang(top: str, files: list[str]) -> str:
+    driver = pyslang.driver.Driver()
+    driver.addStandardArgs()
+    if not driver.parseCommandLine(" ".join(["slang", *SLANG_OPTIONS, "--top", top, *files]), pyslang.driver.CommandLineOptions()):
+        return "pyslang does not take its arguments"
+    ok = driver.processOptions() and driver.parseAllSources()
+    compilation = driver.createCompilation()
+    driver.reportCompilation(compilation, True)
+    driver.runAnalysis(compilation)
+    problems = driver.diagEngine.numErrors + driver.diagEngine.numWarnings
+    return "" if ok and not problems else f"pyslang: {problems} messages"
+
+
+def main() -> int:
+    files = [str(ROOT / line) for line in (ROOT / "gateware/files.f").read_text().split() if line.endswith(".sv")]
+    tops = [name for file in files for name in re.findall(r"^module (\w+)", Path(file).read_text(), re.M)]
+    failed = 0
+    for top in tops:
+        said = "\n".join(filter(None, [verilator(top), slang(top, files)]))
+        if said:
+            failed += 1
+            print(f"{top}:\n{said}", file=sys.stderr)
+    for inter, intra, dimensions in SHAPES:
+        said = verilator("exanet_node", f"-GInterPorts={inter}", f"-GIntraPorts={intra}", f"-GDimensions={dimensions}")
+        if said:
+            failed += 1
+            print(f"exanet_node with {inter} + {intra} ports:\n{said}", file=sys.stderr)
+    print(f"{len(tops)} modules and {len(SHAPES)} shapes under Verilator -Wall and pyslang: {failed} with messages")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The network IP of one node: a router with a link at each inter-tile port. Intra-tile ports belong to network interfaces, the
+// tx and rx words to transceivers.
+module exanet_node #(
+  parameter int unsigned InterPorts = 2,
+  parameter int unsigned IntraPorts = 3,
+  parameter int unsigned Dimensions = 1,
+  parameter int unsigned PayloadDepth = 512,
+  parameter int unsigned HeaderDepth = 64,
+  parameter int unsigned IntraDepth = 4096,
+  parameter int unsigned IntraHeaders = 128,
+  parameter int unsigned IntraSlots = 8,
+  parameter int unsigned Patience = 4096
+) (
+  input  logic                       clk_i,
+  input  logic                       rst_ni,
+  input  exanet_pkg::router_config_t config_i,
+  input  logic [11:0]                credit_threshold_i,
+  input  logic [15:0]                credit_interval_i,
+  input  exanet_pkg::health_t        health_i,
+  output logic [31:0]                discarded_o,
+  input  exanet_pkg::flit_t          flit_i[IntraPorts],
+  output exanet_pkg::credit_t        credit_o[IntraPorts],
+  output exanet_pkg::flit_t          flit_o[IntraPorts],
+  input  logic [IntraPorts-1:0]      release_i,
+  output logic [InterPorts-1:0]      tx_valid_o,
+  output logic [63:0]                tx_data_o[InterPorts],
+  input  logic [InterPorts-1:0]      tx_ready_i,
+  input  logic [InterPorts-1:0]      rx_valid_i,
+  input  logic [63:0]                rx_data_i[InterPorts],
+  output exanet_pkg::health_t        health_o[InterPorts],
+  output exanet_pkg::link_counters_t counters_o[InterPorts]
+);
+  localparam int unsigned Ports = InterPorts + IntraPorts;
+  exanet_pkg::flit_t in[Ports], out[Ports];
+  exanet_pkg::credit_t freed[Ports][2], room[Ports][2];
+  logic [Ports-1:0] moved_on;
+
+  exanet_router #(
+    .InterPorts(InterPorts), .IntraPorts(IntraPorts), .Dimensions(Dimensions), .PayloadDepth(PayloadDepth), .HeaderDepth(HeaderDepth),
+    .IntraDepth(IntraDepth), .IntraHeaders(IntraHeaders), .IntraSlots(IntraSlots)
+  ) u_router (
+    .clk_i, .rst_ni, .config_i, .flit_i(in), .credit_o(freed), .flit_o(out), .credit_i(room), .release_i(moved_on), .discarded_o);
+
+  for (genvar p = 0; p < InterPorts; p++) begin : gen_link
+    exanet_link #(.Patience(Patience)) u_link (
+      .clk_i, .rst_ni, .flit_i(out[p]), .release_o(moved_on[p]), .flit_o(in[p]), .credit_i(freed[p]), .credit_o(room[p]),
+      .tx_valid_o(tx_valid_o[p]), .tx_data_o(tx_data_o[p]), .tx_ready_i(tx_ready_i[p]),
+      .rx_valid_i(rx_valid_i[p]), .rx_data_i(rx_data_i[p]),
+      .credit_threshold_i, .credit_interval_i, .health_i, .health_o(health_o[p]), .counters_o(counters_o[p]));
+  end
+  for (genvar i = 0; i < IntraPorts; i++) begin : gen_intra
+    assign in[InterPorts+i] = flit_i[i];
+    assign flit_o[i] = out[InterPorts+i];
+    assign credit_o[i] = freed[InterPorts+i][0];
+    assign moved_on[InterPorts+i] = release_i[i];
+    assign room[InterPorts+i] = '{default: '0};
+  end
+endmodule

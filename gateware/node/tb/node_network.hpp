@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// Verilated nodes (router and links), one class for every node, joined by transceivers in C++.
+#pragma once
+
+#include <memory>
+
+#include "Vexanet_node.h"
+#include "gateware/link/tb/transceiver.hpp"
+#include "gateware/tb/packet.hpp"
+#include "gateware/tb/placement.hpp"
+#include "verilated.h"
+
+namespace exanet::gateware {
+
+class NodeNetwork {
+ public:
+  static constexpr unsigned kInter = 2, kIntra = 3;
+
+  struct Node {
+    std::unique_ptr<Vexanet_node> model;
+    std::vector<Sender> senders;
+    std::vector<Receiver> receivers;
+    std::unique_ptr<Transceiver> tx[kInter];  // the line that leaves each port
+    std::size_t far_node[kInter]{};
+    unsigned far_port[kInter]{};
+    bool stuck = false;  // takes packets and releases none
+    unsigned held[kIntra]{};
+
+    spec::LinkCounters counters(unsigned port) const {
+      spec::LinkCounters counters;
+      for (unsigned i = 0; i < counters.raw.size(); ++i) counters.raw[i] = model->counters_o[port][i];
+      return counters;
+    }
+  };
+
+  NodeNetwork(const std::vector<spec::RouterConfig>& configs, unsigned credit_threshold, unsigned credit_interval) {
+    for (const auto& config : configs) {
+      Node& node = nodes_.emplace_back();
+      node.model = std::make_unique<Vexanet_node>(&context_);
+      for (unsigned i = 0; i < kIntra; ++i) node.senders.emplace_back(4096, 128);
+      node.receivers.resize(kIntra);
+      for (unsigned i = 0; i < config.raw.size(); ++i) node.model->config_i[i] = config.raw[i];
+      node.model->credit_threshold_i = static_cast<SData>(credit_threshold);
+      node.model->credit_interval_i = static_cast<SData>(credit_interval);
+      node.model->rst_ni = 0;
+    }
+    for (int i = 0; i < 4; ++i) clock();
+    for (Node& node : nodes_) node.model->rst_ni = 1;
+    clock();
+  }
+  ~NodeNetwork() {
+    for (Node& node : nodes_) node.model->final();
+  }
+
+  void connect(std::size_t a, unsigned a_port, std::size_t b, unsigned b_port, TransceiverConfig config) {
+    join(a, a_port, b, b_port, config);
+    config.seed += 1000;
+    join(b, b_port, a, a_port, config);
+  }
+  Node& node(std::size_t n) { return nodes_[n]; }
+  std::size_t size() const { return nodes_.size(); }
+  std::uint64_t cycle() const { return cycle_; }
+  void run(std::uint64_t cycles) {
+    for (std::uint64_t i = 0; i < cycles; ++i) step();
+  }
+
+  void step() {
+    for (Node& node : nodes_) drive_intra(node);
+    for (Node& node : nodes_) drive_lines(node);
+    clock();
+    ++cycle_;
+    for (Node& node : nodes_) collect(node);
+  }
+
+ private:
+  void join(std::size_t from, unsigned from_port, std::size_t to, unsigned to_port, const TransceiverConfig& config) {
+    nodes_[from].tx[from_port] = std::make_unique<Transceiver>(config);
+    nodes_[from].far_node[from_port] = to;
+    nodes_[from].far_port[from_port] = to_port;
+  }
+
+  void drive_intra(Node& node) {
+    for (unsigned i = 0; i < kIntra; ++i) {
+      spec::Credit credit;
+      credit.raw[0] = node.model->credit_o[i];
+      node.senders[i].credit(credit);
+      const spec::Flit flit = node.senders[i].next(cycle_);
+      for (unsigned w = 0; w < flit.raw.size(); ++w) node.model->flit_i[i][w] = flit.raw[w];
+    }
+  }
+
+  void drive_lines(Node& node) {
+    node.model->tx_ready_i = 0;
+    for (unsigned p = 0; p < kInter; ++p) {
+      if (!node.tx[p]) continue;
+      // Whether a word is offered does not depend on ready, so it can be read before.
+      node.model->tx_ready_i |= static_cast<CData>(unsigned{node.tx[p]->ready()} << p);
+      const bool valid = node.model->tx_valid_o >> p & 1u;
+      const auto arrived = node.tx[p]->step(valid ? std::optional<std::uint64_t>(node.model->tx_data_o[p]) : std::nullopt);
+      Vexanet_node& far = *nodes_[node.far_node[p]].model;
+      const unsigned q = node.far_port[p];
+      far.rx_valid_i = static_cast<CData>((far.rx_valid_i & ~(1u << q)) | (unsigned{arrived.has_value()} << q));
+      far.rx_data_i[q] = arrived.value_or(0);
+    }
+  }
+
+  void collect(Node& node) {
+    unsigned release = 0;
+    for (unsigned i = 0; i < kIntra; ++i) {
+      spec::Flit flit;
+      for (unsigned w = 0; w < flit.raw.size(); ++w) flit.raw[w] = node.model->flit_o[i][w];
+      node.held[i] += flit.valid() && node.receivers[i].accept(flit, cycle_);
+      if (node.held[i] > 0 && !node.stuck) {
+        --node.held[i];
+        release |= 1u << i;
+      }
+    }
+    node.model->release_i = static_cast<CData>(release);
+  }
+
+  void clock() {
+    for (Node& node : nodes_) {
+      node.model->clk_i = 0;
+      node.model->eval();
+    }
+    for (Node& node : nodes_) {
+      node.model->clk_i = 1;
+      node.model->eval();
+    }
+  }
+
+  VerilatedContext context_;
+  std::vector<Node> nodes_;
+  std::uint64_t cycle_ = 0;
+};
+
+}  // namespace exanet::gateware

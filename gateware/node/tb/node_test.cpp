@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+// Verilated nodes joined by links: rates with credits, where a hop's time goes, and what becomes of packets on lines with wrong bits.
+#include <doctest/doctest.h>
+
+#include <map>
+#include <tuple>
+
+#include "gateware/node/tb/node_network.hpp"
+
+using namespace exanet;
+using namespace exanet::gateware;
+
+namespace {
+
+constexpr unsigned kThreshold = 64, kInterval = 256;
+
+// Two nodes and one link.
+struct Pair {
+  NodeNetwork network{{two_by_two(0, 0), two_by_two(1, 0)}, kThreshold, kInterval};
+  std::mt19937_64 random{1};
+
+  explicit Pair(TransceiverConfig config) { network.connect(0, 0, 1, 0, config); }
+  void send(unsigned from, unsigned port, unsigned packets, unsigned bytes) {
+    for (unsigned i = 0; i < packets; ++i)
+      network.node(from).senders[port].push(make_packet(dcid(from, 0), dcid(1 - from, 0), port, bytes, i, random));
+  }
+  // Payload share of the line's 10 Gb/s at one receiver after a warm-up.
+  double efficiency(unsigned node, unsigned port, std::size_t warm_up) {
+    const auto& a = network.node(node).receivers[port].arrivals;
+    REQUIRE(a.size() > warm_up + 1);
+    return 100.0 * static_cast<double>((a.size() - 1 - warm_up) * 2 * a[0].packet.payload.size()) /
+           static_cast<double>(a.back().tail_cycle - a[warm_up].tail_cycle);
+  }
+  std::size_t unsound(unsigned node, unsigned port) {
+    std::size_t bad = 0;
+    for (const Arrival& arrival : network.node(node).receivers[port].arrivals) bad += !arrival.sound;
+    return bad;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("link: one way, with credits") {
+  for (const unsigned bytes : {256u, 512u}) {
+    Pair pair{{.latency_cycles = 45}};
+    pair.send(0, 0, 400, bytes);
+    pair.network.run(400 * 72 + 500);
+    CHECK(pair.network.node(1).receivers[0].arrivals.size() == 400);
+    CHECK(pair.unsound(1, 0) == 0);
+    const double share = pair.efficiency(1, 0, 50);
+    MESSAGE("link one way, " << bytes << " B: " << share << " % of 10 Gb/s (limit " << (bytes == 512 ? 91.43 : 84.21) << ", published 90 at 512 B)");
+    CHECK(share >= (bytes == 512 ? 91.0 : 83.7));
+    CHECK(pair.network.node(0).counters(0).rx_bad_controls() == 0);
+  }
+}
+
+TEST_CASE("link: both ways full") {
+  Pair pair{{.latency_cycles = 45}};
+  for (const unsigned from : {0u, 1u}) pair.send(from, from, 400, 512);
+  pair.network.run(400 * 72 + 500);
+  for (const unsigned from : {0u, 1u}) {
+    CHECK(pair.unsound(1 - from, from) == 0);
+    // Upwards on the upper channel, downwards on the lower, and the header says so with its check bits right.
+    for (const Arrival& arrival : pair.network.node(1 - from).receivers[from].arrivals) REQUIRE(arrival.packet.header.vc() == 1 - from);
+    const double share = pair.efficiency(1 - from, from, 50);
+    MESSAGE("link both ways, 512 B: " << share << " % of 10 Gb/s, credit words " << pair.network.node(from).counters(0).tx_credits());
+    CHECK(share >= 90.0);
+  }
+}
+
+TEST_CASE("link: the gearbox's pauses cost one word in 33") {
+  Pair pair{{.latency_cycles = 45, .pause_every = 32}};
+  pair.send(0, 0, 400, 512);
+  pair.network.run(400 * 75 + 500);
+  CHECK(pair.unsound(1, 0) == 0);
+  const double share = pair.efficiency(1, 0, 50);
+  MESSAGE("link one way with 64b/66b pauses, 512 B: " << share << " % of 10 Gb/s (limit " << 91.43 * 32 / 33 << ")");
+  CHECK(share >= 91.0 * 32 / 33);
+}
+
+TEST_CASE("link: how long a line one virtual channel's 512 words keep full") {
+  // Time from a packet's grant to its credit's use, on a line of L cycles each way and with one sender: measured as the words in flight at
+  // which the rate falls. The room of 16 packets must last for their round trip.
+  double before = 0;
+  for (const unsigned latency : {200u, 400u, 500u, 600u, 1000u, 2000u}) {
+    Pair pair{{.latency_cycles = latency}};
+    pair.send(0, 0, 300, 512);
+    pair.network.run(300 * 72 + 2 * latency * 300 / 16 + 3000);
+    CHECK(pair.unsound(1, 0) == 0);
+    const double share = pair.efficiency(1, 0, 60);
+    const double round_trip = 16 * 64 * 100 / share;
+    MESSAGE("line of " << latency << " cycles: " << share << " %; 16 packets in " << round_trip << " cycles, " << round_trip - 2 * latency
+                       << " more than there and back");
+    CHECK((before == 0 || share <= before + 0.1));
+    before = share;
+  }
+}
+
+TEST_CASE("node: time of a hop") {
+  std::map<unsigned, std::uint64_t> heads;
+  for (const unsigned latency : {0u, 1u, 45u}) {
+    NodeNetwork network{{two_by_two(0, 0), two_by_two(1, 0), two_by_two(0, 1), two_by_two(1, 1)}, kThreshold, kInterval};
+    network.connect(0, 0, 1, 0, {.latency_cycles = latency});
+    network.connect(2, 0, 3, 0, {.latency_cycles = latency});
+    network.connect(0, 1, 2, 1, {.latency_cycles = latency});
+    network.connect(1, 1, 3, 1, {.latency_cycles = latency});
+    std::uint64_t time[2]{};
+    for (const unsigned hops : {1u, 2u}) {
+      std::mt19937_64 random{1};
+      network.run(1000);
+      Sender& sender = network.node(0).senders[0];
+      const unsigned to = hops == 1 ? 2 : 3;
+      sender.push(make_packet(dcid(0, 0), dcid(to & 1, to >> 1), 0, 16, 0, random));
+      network.run(500);
+      const auto& arrivals = network.node(to).receivers[0].arrivals;
+      REQUIRE(arrivals.size() == 1);
+      CHECK(arrivals[0].sound);
+      time[hops - 1] = arrivals[0].head_cycle - sender.sent_cycles().back();
+    }
+    const std::uint64_t hop = time[1] - time[0];
+    MESSAGE("line of " << latency << " cycles: one hop " << time[0] << ", two hops " << time[1] << ", difference " << hop << " cycles = "
+                       << static_cast<double>(hop) * 6.4 << " ns");
+    heads[latency] = hop;
+  }
+  CHECK(heads[1] - heads[0] == 1);
+  CHECK(heads[45] - heads[0] == 45);
+}
+
+TEST_CASE("nodes: a 2x2 mesh of routers and links delivers everything, in order, uncorrupted") {
+  NodeNetwork network({two_by_two(0, 0), two_by_two(1, 0), two_by_two(0, 1), two_by_two(1, 1)}, kThreshold, kInterval);
+  const TransceiverConfig line{.latency_cycles = 45, .pause_every = 32};
+  network.connect(0, 0, 1, 0, line);
+  network.connect(2, 0, 3, 0, line);
+  network.connect(0, 1, 2, 1, line);
+  network.connect(1, 1, 3, 1, line);
+  std::mt19937_64 random{21};
+  constexpr unsigned kPackets = 500, kAll = 4 * NodeNetwork::kIntra * kPackets;
+  std::map<std::tuple<unsigned, unsigned, unsigned>, std::uint32_t> sent, seen;
+  for (unsigned from = 0; from < 4; ++from)
+    for (unsigned port = 0; port < NodeNetwork::kIntra; ++port)
+      for (unsigned i = 0; i < kPackets; ++i) {
+        const unsigned to = static_cast<unsigned>(random() % 4), bytes = static_cast<unsigned>(random() % 513);
+        network.node(from).senders[port].push(
+            make_packet(dcid(from & 1, from >> 1), dcid(to & 1, to >> 1), port, bytes, sent[{from, port, to}]++, random));
+      }
+  std::size_t arrived = 0, bad = 0, out_of_order = 0;
+  while (arrived < kAll && network.cycle() < 300'000) {
+    network.run(500);
+    arrived = 0;
+    for (unsigned n = 0; n < 4; ++n)
+      for (const Receiver& receiver : network.node(n).receivers) arrived += receiver.arrivals.size();
+  }
+  for (unsigned n = 0; n < 4; ++n)
+    for (unsigned port = 0; port < NodeNetwork::kIntra; ++port)
+      for (const Arrival& arrival : network.node(n).receivers[port].arrivals) {
+        const auto source = arrival.packet.header.source_dcid();
+        bad += !arrival.sound || arrival.packet.header.dcid() != dcid(n & 1, n >> 1);
+        out_of_order += arrival.packet.footer.number() != seen[{static_cast<unsigned>((source & 1) | source >> 8 << 1), port, n}]++;
+      }
+  MESSAGE("2x2 mesh with links: " << arrived << " packets in " << network.cycle() << " cycles, " << bad << " bad or astray, " << out_of_order
+                                  << " out of order");
+  CHECK(arrived == kAll);
+  CHECK(bad == 0);
+  CHECK(out_of_order == 0);
+}
+
+TEST_CASE("link: a word that equals Magic is data when it is data") {
+  Pair pair{{.latency_cycles = 5}};
+  Packet packet = make_packet(dcid(0, 0), dcid(1, 0), 0, 512, 0, pair.random);
+  const auto low = static_cast<std::uint32_t>(spec::kMagicWord), high = static_cast<std::uint32_t>(spec::kMagicWord >> 32);
+  for (auto& word : packet.payload) word = {low, high, low, high};
+  packet.footer.set_crc32(spec::packet_crc(packet.payload, packet.footer));
+  pair.network.node(0).senders[0].push(packet);
+  pair.send(0, 0, 3, 512);
+  pair.network.run(600);
+  CHECK(pair.network.node(1).receivers[0].arrivals.size() == 4);
+  CHECK(pair.unsound(1, 0) == 0);
+  CHECK(pair.network.node(0).counters(0).tx_stuffed() == 64);
+}
+
+TEST_CASE("link: wrong bits are corrected or seen, nothing arrives silently changed, nothing hangs") {
+  for (const double rate : {1e-5, 1e-4, 1e-3}) {
+    Pair pair{{.latency_cycles = 45, .bit_error_rate = rate, .seed = 7}};
+    constexpr unsigned kPackets = 2000;
+    std::map<std::uint32_t, Packet> sent;
+    for (unsigned i = 0; i < kPackets; ++i) {
+      Packet packet = make_packet(dcid(0, 0), dcid(1, 0), 0, static_cast<unsigned>(pair.random() % 513), i, pair.random);
+      sent.emplace(i, packet);
+      pair.network.node(0).senders[0].push(packet);
+    }
+    std::uint64_t limit = 0;
+    while (!pair.network.node(0).senders[0].idle() && limit++ < 400) pair.network.run(1000);
+    CHECK(pair.network.node(0).senders[0].idle());
+    pair.network.run(12'000);
+    std::size_t sound = 0, changed = 0, marked = 0;
+    const Receiver& receiver = pair.network.node(1).receivers[0];
+    CHECK(receiver.framing_errors() == 0);
+    for (const Arrival& arrival : receiver.arrivals) {
+      marked += arrival.packet.footer.error();
+      if (!arrival.sound) continue;
+      ++sound;
+      Packet original = sent.at(static_cast<std::uint32_t>(arrival.packet.footer.number()));
+      original.header.set_vc(arrival.packet.header.vc());
+      spec::protect(original.header);
+      changed += original.header.raw != arrival.packet.header.raw || original.payload != arrival.packet.payload;
+    }
+    const auto c = pair.network.node(1).counters(0);
+    const auto back = pair.network.node(0).counters(0);
+    MESSAGE("bit error rate " << rate << ": " << pair.network.node(0).tx[0]->wrong_bits() << " wrong bits, " << kPackets << " packets sent, "
+                              << receiver.arrivals.size() << " arrived, " << sound << " sound, " << marked << " marked, " << changed
+                              << " silently changed; corrected " << c.rx_corrected() << ", bad headers " << c.rx_bad_headers() << ", bad controls "
+                              << c.rx_bad_controls() << ", bad payloads " << c.rx_bad_payloads() << ", cut " << c.rx_cut_packets() << ", reclaimed "
+                              << c.rx_reclaimed() << "; the other way corrected " << back.rx_corrected());
+    CHECK(changed == 0);
+    CHECK(c.rx_corrected() > 0);
+    CHECK(c.rx_bad_payloads() > 0);
+    CHECK(marked == receiver.arrivals.size() - sound);
+    CHECK(c.rx_reclaimed() == kPackets - receiver.arrivals.size());
+  }
+}
+
+TEST_CASE("link: dropped words and a line that goes down in mid-packet hang nothing") {
+  Pair pair{{.latency_cycles = 45}};
+  std::uint64_t count = 0;
+  // Every 997th word is lost; from cycle 20,000 to 26,000 all are.
+  pair.network.node(0).tx[0]->tamper = [&](std::uint64_t word) -> std::optional<std::uint64_t> {
+    ++count;
+    return count % 997 == 0 || (pair.network.cycle() > 20'000 && pair.network.cycle() < 26'000) ? std::nullopt : std::optional(word);
+  };
+  pair.send(0, 0, 1000, 512);
+  pair.network.run(120'000);
+  const auto c = pair.network.node(1).counters(0);
+  const auto& arrivals = pair.network.node(1).receivers[0].arrivals;
+  MESSAGE("words lost: 1000 packets sent, " << arrivals.size() << " arrived, " << pair.unsound(1, 0) << " of them marked, cut " << c.rx_cut_packets()
+                                            << ", reclaimed " << c.rx_reclaimed() << ", stray words " << c.rx_stray_words());
+  CHECK(pair.network.node(0).senders[0].idle());
+  CHECK(c.rx_cut_packets() > 0);
+  CHECK(arrivals.size() + c.rx_reclaimed() == 1000);
+  // The line carries on after all that.
+  pair.network.node(0).tx[0]->tamper = nullptr;
+  pair.send(0, 0, 50, 512);
+  pair.network.run(50 * 72 + 6000);
+  std::size_t sound = 0;
+  for (std::size_t i = arrivals.size() - 45; i < arrivals.size(); ++i) sound += arrivals[i].sound;
+  CHECK(sound == 45);
+}
+
+TEST_CASE("node: a stuck receiver stops its senders and loses nothing") {
+  Pair pair{{.latency_cycles = 45}};
+  pair.network.node(1).stuck = true;
+  pair.send(0, 0, 100, 512);
+  pair.network.run(20'000);
+  const std::size_t taken = pair.network.node(1).receivers[0].arrivals.size();
+  CHECK(taken == 8);  // the slots of the intra-tile port
+  pair.network.node(1).stuck = false;
+  pair.network.run(10'000);
+  CHECK(pair.network.node(1).receivers[0].arrivals.size() == 100);
+  CHECK(pair.unsound(1, 0) == 0);
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// APErouter: dimension-order, virtual cut-through router with a full crossbar; a word of 128 bits a cycle and port.
+//
+// Ports are numbered inter-tile first. A header on the wire at one clock edge is on the output's wire four edges later in an empty router:
+//   1 port register   2 route, write to the FIFO   3 request and grant   4 crossbar into the output register
+// Senders keep count of room: a port's receiver starts with PayloadDepth words and HeaderDepth headers in each virtual channel
+// (intra-tile: IntraDepth and IntraHeaders in channel 0) and gets them back through credit_o. docs/microarchitecture.md has the rules.
+module exanet_router #(
+  parameter int unsigned InterPorts = 2,
+  parameter int unsigned IntraPorts = 3,
+  parameter int unsigned Dimensions = 1,
+  parameter int unsigned PayloadDepth = 512,  // of each virtual channel: 1024 words a port
+  parameter int unsigned HeaderDepth = 64,    // of each virtual channel: 128 a port
+  parameter int unsigned IntraDepth = 4096,
+  parameter int unsigned IntraHeaders = 128,
+  parameter int unsigned LinkSlots = 1,       // packets that a link takes before it releases one
+  parameter int unsigned IntraSlots = 8,      // packets that the network interface takes before it releases one
+  localparam int unsigned Ports = InterPorts + IntraPorts
+) (
+  input  logic                       clk_i,
+  input  logic                       rst_ni,
+  input  exanet_pkg::router_config_t config_i,
+  input  exanet_pkg::flit_t          flit_i[Ports],
+  output exanet_pkg::credit_t        credit_o[Ports][2],  // room in this router's FIFOs, back to the senders
+  output exanet_pkg::flit_t          flit_o[Ports],
+  input  exanet_pkg::credit_t        credit_i[Ports][2],  // room in the FIFOs at the far end, inter-tile ports alone
+  input  logic [Ports-1:0]           release_i,           // one slot behind the output is free again
+  output logic [31:0]                discarded_o          // packets without a route, since reset
+);
+  localparam int unsigned Inputs = 2 * InterPorts + IntraPorts;
+  localparam int unsigned PortBits = $clog2(Ports);
+  if (InterPorts < 1 || InterPorts > 6 || IntraPorts < 1 || IntraPorts > 4) begin : gen_illegal_1
+    $error("1 to 6 inter-tile and 1 to 4 intra-tile ports");
+  end
+  if (Dimensions < 1 || Dimensions > 3) begin : gen_illegal_2
+    $error("1 to 3 dimensions");
+  end
+
+  exanet_pkg::router_config_t config_q;
+  exanet_pkg::flit_t flit_q[Ports];
+  exanet_pkg::credit_t credit_q[Ports][2];
+  logic [Ports-1:0] release_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      config_q  <= '0;
+      release_q <= '0;
+      for (int unsigned p = 0; p < Ports; p++) begin
+        flit_q[p] <= '0;
+        for (int unsigned v = 0; v < 2; v++) credit_q[p][v] <= '0;
+      end
+    end else begin
+      config_q  <= config_i;
+      release_q <= release_i;
+      for (int unsigned p = 0; p < Ports; p++) begin
+        flit_q[p] <= flit_i[p];
+        for (int unsigned v = 0; v < 2; v++) credit_q[p][v] <= credit_i[p][v];
+      end
+    end
+  end
+
+  router_pkg::request_t request[Inputs];
+  router_pkg::word_t word[Inputs];
+  logic [Inputs-1:0] last, grant, discarded;
+  logic [Inputs-1:0] grants[Ports];
+
+  for (genvar p = 0; p < Ports; p++) begin : gen_port
+    logic [PortBits-1:0] port;
+    exanet_pkg::header_t header;
+    router_pkg::request_t route;
+    assign header = flit_q[p].data;
+    router_route #(.InterPorts(InterPorts), .IntraPorts(IntraPorts), .Dimensions(Dimensions)) u_route (
+      .config_i(config_q), .header_i(header), .port_o(port), .vc_o(route.vc), .known_o(route.valid), .words_o(route.words));
+    assign route.port = 4'(port);
+    assign route.high_priority = header.high_priority;
+
+    for (genvar v = 0; v < (p < InterPorts ? 2 : 1); v++) begin : gen_vc
+      localparam int unsigned I = p < InterPorts ? 2 * p + v : InterPorts + p;
+      router_input #(
+        .PayloadDepth(p < InterPorts ? PayloadDepth : IntraDepth),
+        .HeaderDepth(p < InterPorts ? HeaderDepth : IntraHeaders)
+      ) u_input (
+        .clk_i, .rst_ni,
+        .write_i(flit_q[p].valid && (p >= InterPorts || flit_q[p].vc == (v == 1))),
+        .flit_i(flit_q[p]), .route_i(route), .request_o(request[I]), .grant_i(grant[I]),
+        .word_o(word[I]), .last_o(last[I]), .credit_o(credit_o[p][v]), .discarded_o(discarded[I]));
+    end
+    if (p >= InterPorts) begin : gen_one_channel
+      assign credit_o[p][1] = '0;
+    end
+
+    router_output #(
+      .Inputs(Inputs), .Port(p), .IsLink(p < InterPorts), .Slots(p < InterPorts ? LinkSlots : IntraSlots),
+      .FarWords(PayloadDepth), .FarHeaders(HeaderDepth)
+    ) u_output (
+      .clk_i, .rst_ni, .fixed_i(config_q.fixed_priority), .request_i(request), .word_i(word), .last_i(last),
+      .grant_o(grants[p]), .credit_i(credit_q[p]), .release_i(release_q[p]), .flit_o(flit_o[p]));
+  end
+
+  always_comb begin
+    grant = '0;
+    for (int unsigned p = 0; p < Ports; p++) grant |= grants[p];
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) discarded_o <= '0;
+    else discarded_o <= discarded_o + $unsigned($countones(discarded));
+  end
+endmodule

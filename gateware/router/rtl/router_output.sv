@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// One output: grants it to a whole packet at a time, counts the room behind it, and carries the packet's words to the port.
+//
+// A grant takes a slot of the consumer behind the port (given back by release_i when the packet has moved on there) and, towards a link, room for
+// the packet in the far FIFO. So the words of a granted packet are never stopped, and a packet holds no output while it waits for room.
+module router_output #(
+  parameter int unsigned Inputs = 7,
+  parameter int unsigned Port = 0,
+  parameter bit          IsLink = 1'b1,
+  parameter int unsigned Slots = 1,
+  parameter int unsigned FarWords = 512,   // of each virtual channel's FIFO at the far end
+  parameter int unsigned FarHeaders = 64
+) (
+  input  logic                 clk_i,
+  input  logic                 rst_ni,
+  input  logic                 fixed_i,
+  input  router_pkg::request_t request_i[Inputs],
+  input  router_pkg::word_t    word_i[Inputs],
+  input  logic [Inputs-1:0]    last_i,
+  output logic [Inputs-1:0]    grant_o,
+  input  exanet_pkg::credit_t  credit_i[2],
+  input  logic                 release_i,
+  output exanet_pkg::flit_t    flit_o
+);
+  localparam int unsigned SelectBits = Inputs > 1 ? $clog2(Inputs) : 1;
+  localparam int unsigned SlotBits = $clog2(Slots + 1);
+
+  logic busy_q, free, vc_q, vc_d, granted;
+  logic [SelectBits-1:0] select_q, select_d;
+  logic [SlotBits-1:0] slots_q;
+  logic [11:0] words_q[2];
+  logic [7:0] headers_q[2];
+  logic [5:0] taken;
+  logic [Inputs-1:0] asks, high;
+
+  assign free = (!busy_q || last_i[select_q]) && slots_q != '0;
+  for (genvar i = 0; i < Inputs; i++) begin : gen_asks
+    logic room;
+    if (IsLink) begin : gen_room
+      assign room = headers_q[request_i[i].vc] != '0 && words_q[request_i[i].vc] >= 12'(request_i[i].words);
+    end else begin : gen_always
+      assign room = 1'b1;
+    end
+    assign asks[i] = request_i[i].valid && request_i[i].port == 4'(Port) && room && free;
+    assign high[i] = asks[i] && request_i[i].high_priority;
+  end
+
+  router_arbiter #(.Inputs(Inputs)) u_arbiter (.clk_i, .rst_ni, .fixed_i, .request_i(high != '0 ? high : asks), .grant_o);
+
+  always_comb begin
+    granted  = grant_o != '0;
+    select_d = '0;
+    for (int unsigned i = 0; i < Inputs; i++) if (grant_o[i]) select_d = SelectBits'(i);
+    vc_d  = request_i[select_d].vc;
+    taken = request_i[select_d].words;
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      busy_q   <= 1'b0;
+      select_q <= '0;
+      vc_q     <= 1'b0;
+      slots_q  <= SlotBits'(Slots);
+    end else begin
+      if (granted) begin
+        busy_q   <= 1'b1;
+        select_q <= select_d;
+        vc_q     <= vc_d;
+      end else if (last_i[select_q]) begin
+        busy_q <= 1'b0;
+      end
+      slots_q <= slots_q + SlotBits'(release_i) - SlotBits'(granted);
+    end
+  end
+
+  for (genvar v = 0; v < 2; v++) begin : gen_credits
+    if (IsLink) begin : gen_counters
+      logic take;
+      assign take = granted && vc_d == (v == 1);
+      always_ff @(posedge clk_i or negedge rst_ni) begin
+        if (!rst_ni) begin
+          words_q[v]   <= 12'(FarWords);
+          headers_q[v] <= 8'(FarHeaders);
+        end else begin
+          words_q[v]   <= words_q[v] + credit_i[v].words - (take ? 12'(taken) : '0);
+          headers_q[v] <= headers_q[v] + credit_i[v].headers - 8'(take);
+        end
+      end
+`ifndef SYNTHESIS
+  CreditsWithinFifo : assert property (@(posedge clk_i) disable iff (!rst_ni) words_q[v] <= 12'(FarWords) && headers_q[v] <= 8'(FarHeaders));
+`endif
+    end else begin : gen_none
+      assign words_q[v] = '0;
+      assign headers_q[v] = '0;
+    end
+  end
+
+  // The header leaves with the channel of its next link. The code is linear, so its check bits change by those of that one bit.
+  localparam exanet_pkg::header_t VcBit = '{vc: 1'b1, default: '0};
+  localparam logic [119:0] VcData = VcBit[119:0];
+  localparam exanet_pkg::header_t VcFlip = '{vc: 1'b1, ecc: exanet_code_pkg::header_ecc(VcData), default: '0};
+  router_pkg::word_t word;
+  exanet_pkg::header_t header;
+
+  assign word = word_i[select_q];
+  assign header = word.data;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      flit_o <= '0;
+    end else begin
+      flit_o.valid <= busy_q && word.valid;
+      flit_o.vc <= IsLink && vc_q;
+      flit_o.head <= word.head;
+      flit_o.tail <= word.tail;
+      flit_o.data <= (IsLink && word.head && header.vc != vc_q) ? word.data ^ 128'(VcFlip) : word.data;
+    end
+  end
+endmodule
