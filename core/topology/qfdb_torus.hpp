@@ -32,7 +32,10 @@ class QfdbTorus final : public Topology {
   std::string node_name(NodeId node) const override;
   std::string port_name(NodeId node, std::uint16_t port) const override;
   void position(NodeId node, float xyz[3]) const override;
-  bool upper_half(NodeId node) const override { return qfdbs_.upper_half(node / kPerQfdb); }
+  // A single QFDB is cut through its mesh: F1 and F2 against F3 and F4.
+  bool upper_half(NodeId node) const override {
+    return node_count() == kPerQfdb ? node >= kPerQfdb / 2 : qfdbs_.upper_half(node / kPerQfdb);
+  }
 
  private:
   static constexpr std::uint16_t kMeshPorts = kPerQfdb - 1;

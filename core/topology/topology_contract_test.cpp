@@ -181,7 +181,7 @@ TEST_CASE("diameter, mean distance and bisection of known shapes") {
       {{"fat-tree", {8, 8, 16}}, 6, (7 * 2 + 56 * 4 + 960 * 6) / 1023.0, 512},  // 1024 endpoints, switches of 16 ports
       {{"hyperx", {3, 4, 4}}, 4, (2 * 2 + 3 * 6 * 3 + 3 * 9 * 4) / 47.0, 16},   // in the row or column one link more, elsewhere two
       {{"dragonfly", {2, 2, 1}}, 5, (1 * 2 + 2 * 3 + 2 * (3 + 4 + 4 + 5)) / 11.0, 2},
-      {{"qfdb-torus", {1, 1, 1}}, 1, 1, 0},
+      {{"qfdb-torus", {1, 1, 1}}, 1, 1, 4},
       // To F1, 2 + 2 + 1, from F1. A node's 127 ways: 2.5 on the torus, 0.75 at either end or, in its own QFDB, altogether.
       {{"qfdb-torus", {4, 4, 2}}, 7, (128 * 2.5 + 124 * 1.5 + 4 * 0.75) / 127, 16},
   };
