@@ -67,7 +67,7 @@ PY
 
 install_package() {
   local stamp=$venv/.exanet-installed
-  fresh "$stamp" pyproject.toml CMakeLists.txt core runtime exanet machines && return
+  fresh "$stamp" pyproject.toml CMakeLists.txt core runtime exanet gateware machines && return
   echo "setup: building ExaNet"
   PATH=$PWD/$venv/bin:$PATH $venv/bin/python -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps .
   touch "$stamp"
