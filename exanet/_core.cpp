@@ -138,7 +138,7 @@ class Simulator {
     nb::dict d;
     d["virtual_ps"] = end;
     d["events"] = c.events();
-    d["packet_hops"] = c.fabric().packet_hops();
+    d["packet_hops"] = c.network().packet_hops();
     d["packets"] = c.packets();
     d["messages"] = c.statistics().total.messages;
     d["bytes"] = c.statistics().total.bytes;
@@ -194,7 +194,7 @@ class Simulator {
   }
 
   nb::dict links() const {
-    const Fabric& f = get().fabric();
+    const Network& f = get().network();
     const std::vector<LinkRow> rows = link_rows();
     const auto stats = [&f](const LinkRow& l) -> const LinkStats& { return f.link_stats(l.node, l.port); };
     nb::dict d;

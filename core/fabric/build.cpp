@@ -86,6 +86,10 @@ Fabric::Fabric(EventQueue& events, const Topology& topology, const FabricConfig&
 
 Fabric::~Fabric() = default;
 
+std::unique_ptr<Network> make_fabric(EventQueue& events, const Topology& topology, const FabricConfig& config, FabricSink sink) {
+  return std::make_unique<Fabric>(events, topology, config, sink);
+}
+
 bool Fabric::inject(const Packet& packet) { return state_->inject(packet); }
 
 Time Fabric::zero_load_latency(NodeId src, NodeId dst, std::uint16_t payload_bytes) const {

@@ -13,9 +13,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/engine/event_queue.hpp"
-#include "core/topology/topology.hpp"
-#include "core/units/time.hpp"
+#include "core/fabric/network.hpp"
 
 namespace exanet {
 
@@ -50,49 +48,22 @@ struct FabricConfig {
   std::vector<LinkConfig> links;  // indexed by Topology::link_class
 };
 
-struct Packet {
-  NodeId src;
-  NodeId dst;
-  std::uint16_t payload_bytes;  // 0..max_payload_bytes
-  std::uint8_t intra_port;      // both where it enters and where it leaves
-  std::uint8_t priority;        // 1: overtakes priority 0 in arbitration
-  std::uint64_t user;           // handed back on delivery
-};
-
-// Who receives what the fabric has carried.
-struct FabricSink {
-  void* self = nullptr;
-  // `packet`'s last word has left its destination's intra-tile output at `tail`; called exactly then (now == tail).
-  void (*delivered)(void* self, const Packet& packet, Time injected, Time tail) = nullptr;
-  // The intra-tile port has room again after inject() returned false; called once for each refusal, at the time that it has room.
-  void (*ready)(void* self, NodeId node, std::uint8_t intra_port, Time now) = nullptr;
-};
-
-struct LinkStats {
-  std::uint64_t packets = 0;
-  std::uint64_t payload_bytes = 0;
-  Time busy;    // time in which the link carried words (framing and pauses included)
-  Time waited;  // time for which this output or its link kept packets standing at their routers
-};
-
-class Fabric {
+class Fabric final : public Network {
  public:
   // Throws std::invalid_argument when a figure of `config` cannot be built (a FIFO below the largest packet, no class for a link).
   // `events` and `topology` outlive the fabric.
   Fabric(EventQueue& events, const Topology& topology, const FabricConfig& config, FabricSink sink);
-  ~Fabric();
+  ~Fabric() override;
   Fabric(const Fabric&) = delete;
   Fabric& operator=(const Fabric&) = delete;
 
-  // Contract: called at the queue's present time. False when the intra-tile FIFO has no room for the whole packet: keep it, wait for
-  // ready().
-  bool inject(const Packet& packet);
+  bool inject(const Packet& packet) override;
+  const LinkStats& link_stats(NodeId node, std::uint16_t port) const override;
+  std::uint64_t packet_hops() const override;
+  std::uint64_t in_flight() const override;
 
   Time zero_load_latency(NodeId src, NodeId dst, std::uint16_t payload_bytes) const;  // inject to delivered, by formula
-  const LinkStats& link_stats(NodeId node, std::uint16_t port) const;                 // of the outgoing direction
-  std::uint64_t packet_hops() const;
-  std::uint64_t in_flight() const;  // injected and not yet delivered
-  std::uint64_t memory_bytes() const;  // of routers, links and packets, events not counted
+  std::uint64_t memory_bytes() const;                                                 // of routers, links and packets, events not counted
 
  private:
   struct State;

@@ -12,11 +12,11 @@ constexpr std::uint64_t kDeliveryAck = 1ull << 40;  // in a control message's us
 }  // namespace
 
 MessageEngine::MessageEngine(EventQueue& events, const Topology& topology, const FabricConfig& fabric, const NiConfig& config,
-                             std::vector<NodeId> placement, Host& host)
+                             std::vector<NodeId> placement, Host& host, const MakeNetwork& make)
     : events_(events),
       config_(config),
       host_(host),
-      interfaces_(events, topology, fabric, config, *this),
+      interfaces_(events, topology, fabric, config, *this, make),
       ranks_(placement.size()),
       atomic_unit_(topology.node_count()) {
   for (std::size_t r = 0; r < placement.size(); ++r) ranks_[r].node = placement[r];

@@ -27,7 +27,7 @@ namespace exanet {
 class MessageEngine final : private InterfaceListener {
  public:
   MessageEngine(EventQueue& events, const Topology& topology, const FabricConfig& fabric, const NiConfig& config,
-                std::vector<NodeId> placement, Host& host);
+                std::vector<NodeId> placement, Host& host, const MakeNetwork& make = make_fabric);
   ~MessageEngine() override;
 
   void submit(RankId rank, const Command& command);

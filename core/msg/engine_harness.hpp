@@ -188,7 +188,9 @@ class Ranks final : public Host {
   bool same(RankId a, std::uint64_t a_addr, RankId b, std::uint64_t b_addr, std::size_t bytes) const {
     return std::memcmp(&memory[a][a_addr - kBase], &memory[b][b_addr - kBase], bytes) == 0;
   }
-  Time network(NodeId src, NodeId dst, std::uint16_t bytes) const { return engine.interfaces().fabric().zero_load_latency(src, dst, bytes); }
+  Time network(NodeId src, NodeId dst, std::uint16_t bytes) const {
+    return static_cast<const Fabric&>(engine.interfaces().network()).zero_load_latency(src, dst, bytes);
+  }
   // Packet handed to the packetizer to message visible in the far mailbox.
   Time control(NodeId src, NodeId dst, std::uint32_t bytes) const {
     return network(src, dst, static_cast<std::uint16_t>(bytes)) + config.mailbox + config.mailbox_word * ((bytes + 15) / 16);

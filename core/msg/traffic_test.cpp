@@ -143,7 +143,7 @@ struct Traffic {
   void check() {
     CHECK(ranks.engine.operations() == 0);
     CHECK(ranks.engine.interfaces().active() == 0);
-    CHECK(ranks.engine.interfaces().fabric().in_flight() == 0);
+    CHECK(ranks.engine.interfaces().network().in_flight() == 0);
     int early = 0, unknown = 0, twice = 0, missing = 0, wrong = 0, failed = 0;
     for (RankId r = 0; r < node.size(); ++r) {
       for (const testing::Done& d : ranks.done[r]) {

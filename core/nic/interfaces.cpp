@@ -28,30 +28,19 @@ NiConfig checked(const NiConfig& ni, const RouterConfig& router) {
 }  // namespace
 
 Interfaces::Interfaces(EventQueue& events, const Topology& topology, const FabricConfig& fabric, const NiConfig& config,
-                       InterfaceListener& listener)
+                       InterfaceListener& listener, const MakeNetwork& make)
     : events_(events),
       config_(checked(config, fabric.router)),
       max_payload_(static_cast<std::uint32_t>(fabric.router.max_payload_bytes)),
       listener_(listener),
-      fabric_(events, topology, fabric,
-              FabricSink{this,
-                         [](void* self, const Packet& p, Time injected, Time now) {
-                           static_cast<Interfaces*>(self)->delivered(p, injected, now);
-                         },
-                         [](void* self, NodeId node, std::uint8_t port, Time now) {
-                           auto* me = static_cast<Interfaces*>(self);
-                           Node& n = me->nodes_[node];
-                           if (port == kMailboxPort) {
-                             n.control_stalled = false;
-                             while (!n.control.empty() && !n.control_stalled) {
-                               if (me->fabric_.inject(n.control.front())) n.control.pop_front();
-                               else n.control_stalled = true;
-                             }
-                           } else {
-                             n.stalled = false;
-                             me->pump(node, now);
-                           }
-                         }}),
+      network_(make(events, topology, fabric,
+                    FabricSink{this,
+                               [](void* self, const Packet& p, Time injected, Time now) {
+                                 static_cast<Interfaces*>(self)->delivered(p, injected, now);
+                               },
+                               [](void* self, NodeId node, std::uint8_t port, Time now) {
+                                 static_cast<Interfaces*>(self)->port_ready(node, port, now);
+                               }})),
       nodes_(topology.node_count()) {
   on_control_ = events_.add_handler(
       [](void* self, Time now, std::uint32_t, std::uint64_t user) {
@@ -77,12 +66,26 @@ void Interfaces::send_control(NodeId src, NodeId dst, std::uint32_t bytes, std::
   inject_control(Packet{src, dst, static_cast<std::uint16_t>(bytes), kMailboxPort, 0, kControl | user});
 }
 
+void Interfaces::port_ready(NodeId node_id, std::uint8_t port, Time now) {
+  Node& node = nodes_[node_id];
+  if (port != kMailboxPort) {
+    node.stalled = false;
+    pump(node_id, now);
+    return;
+  }
+  node.control_stalled = false;
+  while (!node.control.empty() && !node.control_stalled) {
+    if (network_->inject(node.control.front())) node.control.pop_front();
+    else node.control_stalled = true;
+  }
+}
+
 void Interfaces::inject_control(const Packet& packet) {
   Node& node = nodes_[packet.src];
   ++packets_;
   if (!node.control.empty() || node.control_stalled) {
     node.control.push_back(packet);
-  } else if (!fabric_.inject(packet)) {
+  } else if (!network_->inject(packet)) {
     node.control_stalled = true;
     node.control.push_back(packet);
   }
@@ -128,7 +131,7 @@ std::uint32_t Interfaces::next_payload(const Transfer& t) const {
 void Interfaces::pump(NodeId node_id, Time now) {
   Node& node = nodes_[node_id];
   while (!node.stalled && !node.acks.empty()) {
-    if (fabric_.inject(node.acks.front())) node.acks.pop_front();
+    if (network_->inject(node.acks.front())) node.acks.pop_front();
     else node.stalled = true;
   }
   std::size_t passed = 0;  // lanes in a row that had nothing to send
@@ -143,7 +146,7 @@ void Interfaces::pump(NodeId node_id, Time now) {
       continue;
     }
     const std::uint32_t bytes = next_payload(t);
-    if (!fabric_.inject(Packet{t.src, t.dst, static_cast<std::uint16_t>(bytes), kRdmaPort, 0, kData | id})) {
+    if (!network_->inject(Packet{t.src, t.dst, static_cast<std::uint16_t>(bytes), kRdmaPort, 0, kData | id})) {
       node.stalled = true;
       break;
     }

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <vector>
 
 #include "core/engine/event_queue.hpp"
@@ -32,9 +33,9 @@ class InterfaceListener {
 
 class Interfaces {
  public:
-  // Throws std::invalid_argument when a figure of `config` cannot be built on this router.
+  // Throws std::invalid_argument when a figure of `config` cannot be built on this router, or `make` throws it.
   Interfaces(EventQueue& events, const Topology& topology, const FabricConfig& fabric, const NiConfig& config,
-             InterfaceListener& listener);
+             InterfaceListener& listener, const MakeNetwork& make = make_fabric);
 
   void send_control(NodeId src, NodeId dst, std::uint32_t bytes, std::uint64_t user);
   // `reads_memory`: the data come out of the source's memory (a request carries its few words in the descriptor).
@@ -43,7 +44,7 @@ class Interfaces {
   // While instant, nothing that begins takes time or uses the fabric: before MPI_Init has returned and after MPI_Finalize was entered.
   // What is on the network at a change ends there.
   void set_instant(bool instant) { instant_ = instant; }
-  const Fabric& fabric() const { return fabric_; }
+  const Network& network() const { return *network_; }
   std::uint64_t packets() const { return packets_; }
   // Transfers and control messages under way.
   std::uint64_t active() const { return active_; }
@@ -68,6 +69,7 @@ class Interfaces {
     Time mailbox_idle;                 // the writer of mailbox messages into the cache is free from then on
   };
 
+  void port_ready(NodeId node, std::uint8_t port, Time now);
   void inject_control(const Packet& packet);
   void send_ack(std::uint32_t id, Time now);
   void pump(NodeId node, Time now);
@@ -83,7 +85,7 @@ class Interfaces {
   NiConfig config_;
   std::uint32_t max_payload_;
   InterfaceListener& listener_;
-  Fabric fabric_;
+  std::unique_ptr<Network> network_;
   std::vector<Node> nodes_;
   std::vector<Transfer> transfers_;
   std::vector<std::uint32_t> free_;

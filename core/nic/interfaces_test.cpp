@@ -54,7 +54,9 @@ struct Bench final : InterfaceListener {
       if (s.what == what && s.user == user) return s.at;
     return Time::never();
   }
-  Time network(NodeId src, NodeId dst, std::uint16_t bytes) const { return interfaces.fabric().zero_load_latency(src, dst, bytes); }
+  Time network(NodeId src, NodeId dst, std::uint16_t bytes) const {
+    return static_cast<const Fabric&>(interfaces.network()).zero_load_latency(src, dst, bytes);
+  }
 
   EventQueue queue;
   std::unique_ptr<Topology> topology;
@@ -196,7 +198,7 @@ TEST_CASE("nothing is lost with the smallest buffers") {
   for (const auto& [key, n] : count) CHECK(n == 1);
   CHECK(count.size() == user + transfers.size());
   CHECK(b.interfaces.active() == 0);
-  CHECK(b.interfaces.fabric().in_flight() == 0);
+  CHECK(b.interfaces.network().in_flight() == 0);
   CHECK(b.delivered == b.interfaces.packets());
 }
 

@@ -32,7 +32,7 @@ Coordinator::Coordinator(const MachineConfig& machine, std::vector<NodeId> place
       placement_(placement),
       options_(options),
       ni_(machine.ni),
-      engine_(events_, *topology_, machine.fabric, machine.ni, placement, *this),
+      engine_(events_, *topology_, machine.fabric, machine.ni, placement, *this, machine.network),
       statistics_(placement.size()),
       ranks_(placement.size()),
       processors_(processors()),

@@ -28,6 +28,7 @@ struct MachineConfig {
   TopologySpec topology;
   FabricConfig fabric;
   NiConfig ni;
+  MakeNetwork network = make_fabric;
 };
 
 class Coordinator final : private Host {
@@ -51,7 +52,7 @@ class Coordinator final : private Host {
   // After run():
   const Statistics& statistics() const { return statistics_; }
   const Topology& topology() const { return *topology_; }
-  const Fabric& fabric() const { return engine_.interfaces().fabric(); }
+  const Network& network() const { return engine_.interfaces().network(); }
   const std::vector<NodeId>& placement() const { return placement_; }
   std::string reason() const;                  // empty: complete
   Time rank_clock(RankId rank) const { return ranks_[rank].clock; }

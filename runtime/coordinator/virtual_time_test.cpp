@@ -15,7 +15,8 @@ constexpr std::uint64_t kForEver = UINT64_MAX;
 Time packet_time(const Machine& m, NodeId from, NodeId to, std::uint16_t bytes) {
   const NiConfig ni = testing::small_machine().ni;
   const std::int64_t words = std::max(1, (bytes + 15) / 16), lines = std::max(1, (bytes + 63) / 64);
-  return ni.library_send + ni.store_word * words + ni.packetizer + m.coordinator.fabric().zero_load_latency(from, to, bytes) + ni.mailbox +
+  const Time network = static_cast<const Fabric&>(m.coordinator.network()).zero_load_latency(from, to, bytes);
+  return ni.library_send + ni.store_word * words + ni.packetizer + network + ni.mailbox +
          ni.mailbox_word * ((bytes + 15) / 16) + ni.mailbox_read * lines + ni.library_receive;
 }
 
