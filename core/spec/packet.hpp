@@ -52,7 +52,14 @@ enum class ControlKind : std::uint8_t {
   kReserved = 0,  // never sent: a word of zeros is no control word
   kStart = 1,  // a packet's header follows
   kCredit = 2,  // no packet follows
-  kAccount = 3,  // the counts are not what was freed but what was sent on this link: the difference to what arrived was lost
+};
+
+enum class ReportKind : std::uint8_t {
+  kHealth = 0,  // health word of the sending node
+  kWords0 = 1,  // payload words sent before this word on virtual channel 0, modulo the field
+  kWords1 = 2,  // the same of virtual channel 1
+  kHeaders0 = 3,  // packets sent before this word on virtual channel 0, modulo the width of freed_headers
+  kHeaders1 = 4,  // the same of virtual channel 1
 };
 
 // First word of every packet. An extended Hamming code over bits 119:0 corrects one wrong bit and detects two.
@@ -135,29 +142,32 @@ struct Control {
   static constexpr unsigned kBits = 64;
   std::array<std::uint32_t, 2> raw{};
   // Start or credit
-  constexpr std::uint64_t kind() const { return get_bits(raw, 0, 4); }
-  constexpr void set_kind(std::uint64_t v) { set_bits(raw, 0, 4, v); }
+  constexpr std::uint64_t kind() const { return get_bits(raw, 0, 2); }
+  constexpr void set_kind(std::uint64_t v) { set_bits(raw, 0, 2, v); }
   // virtual channel of the packet that starts
-  constexpr std::uint64_t vc() const { return get_bits(raw, 4, 1); }
-  constexpr void set_vc(std::uint64_t v) { set_bits(raw, 4, 1, v); }
+  constexpr std::uint64_t vc() const { return get_bits(raw, 2, 1); }
+  constexpr void set_vc(std::uint64_t v) { set_bits(raw, 2, 1, v); }
   // number of the packet on this link: a gap shows lost packets
-  constexpr std::uint64_t number() const { return get_bits(raw, 5, 4); }
-  constexpr void set_number(std::uint64_t v) { set_bits(raw, 5, 4, v); }
-  // health word of the sending node
-  constexpr std::uint64_t health() const { return get_bits(raw, 9, 8); }
-  constexpr void set_health(std::uint64_t v) { set_bits(raw, 9, 8, v); }
+  constexpr std::uint64_t number() const { return get_bits(raw, 3, 4); }
+  constexpr void set_number(std::uint64_t v) { set_bits(raw, 3, 4, v); }
+  // what the report is; one control word after the other takes the next kind
+  constexpr std::uint64_t report_kind() const { return get_bits(raw, 7, 3); }
+  constexpr void set_report_kind(std::uint64_t v) { set_bits(raw, 7, 3, v); }
+  // health, or what was sent: the difference to what has arrived was lost, and its room is free again
+  constexpr std::uint64_t report() const { return get_bits(raw, 10, 11); }
+  constexpr void set_report(std::uint64_t v) { set_bits(raw, 10, 11, v); }
   // packets that have left the receiver's FIFO, for each virtual channel
-  constexpr std::uint64_t freed_headers(unsigned i) const { return get_bits(raw, 17 + 8 * i, 8); }
-  constexpr void set_freed_headers(unsigned i, std::uint64_t v) { set_bits(raw, 17 + 8 * i, 8, v); }
+  constexpr std::uint64_t freed_headers(unsigned i) const { return get_bits(raw, 21 + 7 * i, 7); }
+  constexpr void set_freed_headers(unsigned i, std::uint64_t v) { set_bits(raw, 21 + 7 * i, 7, v); }
   // payload words that have left the receiver's FIFO, for each virtual channel
-  constexpr std::uint64_t freed_words(unsigned i) const { return get_bits(raw, 33 + 12 * i, 12); }
-  constexpr void set_freed_words(unsigned i, std::uint64_t v) { set_bits(raw, 33 + 12 * i, 12, v); }
+  constexpr std::uint64_t freed_words(unsigned i) const { return get_bits(raw, 35 + 11 * i, 11); }
+  constexpr void set_freed_words(unsigned i, std::uint64_t v) { set_bits(raw, 35 + 11 * i, 11, v); }
   // check bits of the (64, 57) extended Hamming code
   constexpr std::uint64_t ecc() const { return get_bits(raw, 57, 7); }
   constexpr void set_ecc(std::uint64_t v) { set_bits(raw, 57, 7, v); }
 };
 
-// State of a node as its neighbours see it, carried in every control word (LO|FA|MO).
+// State of a node as its neighbours see it, carried in control words (LO|FA|MO).
 struct Health {
   static constexpr unsigned kBits = 8;
   std::array<std::uint32_t, 1> raw{};

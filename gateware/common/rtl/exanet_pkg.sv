@@ -19,12 +19,19 @@ package exanet_pkg;
     PacketTypeAtomicResponse = 4'd7  // value before the operation
   } packet_type_e;
 
-  typedef enum logic [3:0] {
-    ControlKindReserved = 4'd0,  // never sent: a word of zeros is no control word
-    ControlKindStart = 4'd1,  // a packet's header follows
-    ControlKindCredit = 4'd2,  // no packet follows
-    ControlKindAccount = 4'd3  // the counts are not what was freed but what was sent on this link: the difference to what arrived was lost
+  typedef enum logic [1:0] {
+    ControlKindReserved = 2'd0,  // never sent: a word of zeros is no control word
+    ControlKindStart = 2'd1,  // a packet's header follows
+    ControlKindCredit = 2'd2  // no packet follows
   } control_kind_e;
+
+  typedef enum logic [2:0] {
+    ReportKindHealth = 3'd0,  // health word of the sending node
+    ReportKindWords0 = 3'd1,  // payload words sent before this word on virtual channel 0, modulo the field
+    ReportKindWords1 = 3'd2,  // the same of virtual channel 1
+    ReportKindHeaders0 = 3'd3,  // packets sent before this word on virtual channel 0, modulo the width of freed_headers
+    ReportKindHeaders1 = 3'd4  // the same of virtual channel 1
+  } report_kind_e;
 
   // First word of every packet. An extended Hamming code over bits 119:0 corrects one wrong bit and detects two.
   typedef struct packed {
@@ -58,15 +65,16 @@ package exanet_pkg;
   // Link word after Magic: Start or credit. Counts are totals since reset, modulo their width, so that a lost one is made good by the next.
   typedef struct packed {
     logic [6:0] ecc;  // check bits of the (64, 57) extended Hamming code
-    logic [1:0][11:0] freed_words;  // payload words that have left the receiver's FIFO, for each virtual channel
-    logic [1:0][7:0] freed_headers;  // packets that have left the receiver's FIFO, for each virtual channel
-    logic [7:0] health;  // health word of the sending node
+    logic [1:0][10:0] freed_words;  // payload words that have left the receiver's FIFO, for each virtual channel
+    logic [1:0][6:0] freed_headers;  // packets that have left the receiver's FIFO, for each virtual channel
+    logic [10:0] report;  // health, or what was sent: the difference to what has arrived was lost, and its room is free again
+    logic [2:0] report_kind;  // what the report is; one control word after the other takes the next kind
     logic [3:0] number;  // number of the packet on this link: a gap shows lost packets
     logic vc;  // virtual channel of the packet that starts
-    logic [3:0] kind;  // Start or credit
+    logic [1:0] kind;  // Start or credit
   } control_t;
 
-  // State of a node as its neighbours see it, carried in every control word (LO|FA|MO).
+  // State of a node as its neighbours see it, carried in control words (LO|FA|MO).
   typedef struct packed {
     logic [1:0] power;  // 0 normal, 1 low, 2 failing, 3 gone
     logic [1:0] temperature;  // 0 normal, 1 warm, 2 hot, 3 beyond its limit

@@ -54,19 +54,19 @@ module link_rx #(
   control_t control;
   logic [56:0] control_data;
   logic control_corrected, control_bad, start, take_control;
-  logic [1:0][11:0] words_q;
-  logic [1:0][7:0] headers_q;
-  logic [1:0][11:0] got_words_q;
-  logic [1:0][7:0] got_headers_q;
-  logic account;
+  logic [1:0][10:0] words_q;      // what the far end has told
+  logic [1:0][6:0] headers_q;
+  logic [1:0][10:0] got_words_q;  // what has come from there, or been given up
+  logic [1:0][6:0] got_headers_q;
+  logic [1:0] reports_words, reports_headers;
   logic [5:0] handed_words;
   header_t handed;
   exanet_secded #(.DataBits(57), .CheckBits(7)) u_control (
     .data_i(word_q[56:0]), .ecc_i(word_q[63:57]), .data_o(control_data), .corrected_o(control_corrected), .bad_o(control_bad));
   assign control = {word_q[63:57], control_data};
-  assign take_control = control_valid_q && !control_bad &&
-      (control.kind == ControlKindStart || control.kind == ControlKindCredit || control.kind == ControlKindAccount);
-  assign account = take_control && control.kind == ControlKindAccount;
+  assign take_control = control_valid_q && !control_bad && (control.kind == ControlKindStart || control.kind == ControlKindCredit);
+  assign reports_words = {control.report_kind == ReportKindWords1, control.report_kind == ReportKindWords0};
+  assign reports_headers = {control.report_kind == ReportKindHeaders1, control.report_kind == ReportKindHeaders0};
   assign handed = flit_o.data;
   assign handed_words = 6'((handed.length + 10'd15) >> 4);
   assign start = take_control && control.kind == ControlKindStart;
@@ -200,25 +200,28 @@ module link_rx #(
       for (int unsigned v = 0; v < 2; v++) {credit_o[v], reclaim_o[v]} <= '0;
     end else begin
       for (int unsigned v = 0; v < 2; v++) credit_o[v] <= '0;
-      if (take_control && control.kind != ControlKindAccount) begin
+      if (take_control) begin
         for (int unsigned v = 0; v < 2; v++) begin
-          credit_o[v] <= '{words: control.freed_words[v] - words_q[v], headers: control.freed_headers[v] - headers_q[v]};
+          credit_o[v] <= '{words: 12'(11'(control.freed_words[v] - words_q[v])), headers: 8'(7'(control.freed_headers[v] - headers_q[v]))};
         end
         words_q   <= control.freed_words;
         headers_q <= control.freed_headers;
-        health_o  <= control.health;
+        if (control.report_kind == ReportKindHealth) health_o <= control.report[7:0];
       end
       // What was sent before this word and has not been handed on by now never will be.
       for (int unsigned v = 0; v < 2; v++) begin
         reclaim_o[v] <= '0;
         if (flit_o.valid && flit_o.head && flit_o.vc == v[0]) begin
-          got_words_q[v]   <= got_words_q[v] + 12'(handed_words);
+          got_words_q[v]   <= got_words_q[v] + 11'(handed_words);
           got_headers_q[v] <= got_headers_q[v] + 1'b1;
         end
-        if (account) begin
-          reclaim_o[v] <= '{words: control.freed_words[v] - got_words_q[v], headers: control.freed_headers[v] - got_headers_q[v]};
-          got_words_q[v]   <= control.freed_words[v];
-          got_headers_q[v] <= control.freed_headers[v];
+        if (take_control && reports_words[v]) begin
+          reclaim_o[v].words <= 12'(11'(control.report - got_words_q[v]));
+          got_words_q[v]     <= control.report;
+        end
+        if (take_control && reports_headers[v]) begin
+          reclaim_o[v].headers <= 8'(7'(control.report[6:0] - got_headers_q[v]));
+          got_headers_q[v]     <= control.report[6:0];
         end
       end
       reclaimed_o <= reclaimed_o + 32'(reclaim_o[0].headers) + 32'(reclaim_o[1].headers);

@@ -2,9 +2,12 @@
 // Sending half of the link: frames packets into 64-bit words, and tells the far end what room has come back here.
 //
 // A packet is Magic, Start, then two link words for each router word, lower half first. A credit is Magic, Credit. A data word that equals
-// Magic is sent twice, so the far end never takes data for control. Start carries the same counts as Credit: a busy link spends nothing on
-// credits, an idle one sends them when `credit_threshold_i` words came back, and every `credit_interval_i` cycles. After every 63 packets, and in
-// every other interval, Account tells what was sent, so that the far end can give back the room of packets that the line has lost.
+// Magic is sent twice, so the far end never takes data for control. Both control words carry all counts of room and, in turn, one report.
+//
+// Control words never delay a packet: Start carries what is due when a packet comes, and a credit is sent only when no packet can be at the
+// wire in either of its two cycles. In an idle link it goes as soon as `credit_threshold_i` words have come back; that register at 0 means with
+// every packet. After `credit_interval_i` idle cycles (0: never) counts and reports are repeated, at a time at which nothing else is due, so that
+// what was lost on the line is put right and when packets and credits arrive does not depend on the repetition.
 module link_tx #(
   parameter int unsigned Depth = 128  // of the buffer: two of the largest packets, rounded up
 ) (
@@ -25,43 +28,53 @@ module link_tx #(
   output logic [31:0]         stuffed_o
 );
   import exanet_pkg::*;
-  typedef enum logic [2:0] { Boundary, Start, Credit, Account, Lower, Upper } state_e;
+  typedef enum logic [2:0] { Boundary, Start, Credit, Lower, Upper } state_e;
   state_e state_q, state_d;
 
-  logic buffer_valid, buffer_read, tail, vc, stuffed_q, stuff, moved, due;
+  logic buffer_valid, buffer_read, tail, vc, stuffed_q, stuff, moved, due, stale, quiet, head_q;
   logic [127:0] word;
-  logic [1:0][11:0] words_q;
+  logic [1:0][11:0] words_q;   // room that came back, since reset
   logic [1:0][7:0] headers_q;
-  logic [1:0][11:0] sent_words_q;
-  logic [1:0][7:0] sent_headers_q;
-  logic account_due, turn_q, head_q;
-  logic [5:0] since_q;
-  logic [11:0] unsent;
-  logic [11:0] reported_q;
+  logic [11:0] told_words_q;   // both channels' room as the far end knows it
+  logic [7:0] told_headers_q;
+  logic [1:0][10:0] sent_words_q;
+  logic [1:0][6:0] sent_headers_q;
   logic [15:0] timer_q;
   logic [3:0] number_q;
+  logic [2:0] report_q;
+  report_kind_e report;
   control_t control;
 
   exanet_fifo #(.Width(130), .Depth(Depth)) u_buffer (
     .clk_i, .rst_ni, .write_i(flit_i.valid), .data_i({flit_i.vc, flit_i.tail, flit_i.data}),
     .read_i(buffer_read), .valid_o(buffer_valid), .data_o({vc, tail, word}));
 
-  // Both channels' words together; a packet without payload waits for the interval.
-  assign unsent = words_q[0] + words_q[1] - reported_q;
-  assign due = unsent >= credit_threshold_i || timer_q == '0;
-  assign account_due = since_q == '1 || (turn_q && timer_q == '0 && !buffer_valid);
+  assign due = 8'(headers_q[0] + headers_q[1]) != told_headers_q && 12'(words_q[0] + words_q[1] - told_words_q) >= credit_threshold_i;
+  assign report = report_kind_e'(report_q);
+  assign stale = timer_q == '0 && credit_interval_i != '0;
+  // Room that comes back now is due in the next cycle; a header that comes now is in the buffer then.
+  assign quiet = credit_i[0].headers == '0 && credit_i[1].headers == '0;
   assign moved = valid_o && ready_i;
   assign stuff = data_o == MagicWord && !stuffed_q;
   assign release_o = state_q == Start && moved;
 
   always_comb begin
     control = '0;
-    control.kind = state_q == Start ? ControlKindStart : state_q == Account ? ControlKindAccount : ControlKindCredit;
+    control.kind = state_q == Start ? ControlKindStart : ControlKindCredit;
     control.vc = state_q == Start && vc;
     control.number = number_q;
-    control.health = health_i;
-    control.freed_headers = state_q == Account ? sent_headers_q : headers_q;
-    control.freed_words = state_q == Account ? sent_words_q : words_q;
+    control.report_kind = report;
+    case (report)
+      ReportKindWords0: control.report = sent_words_q[0];
+      ReportKindWords1: control.report = sent_words_q[1];
+      ReportKindHeaders0: control.report = 11'(sent_headers_q[0]);
+      ReportKindHeaders1: control.report = 11'(sent_headers_q[1]);
+      default: control.report = 11'(health_i);
+    endcase
+    for (int unsigned v = 0; v < 2; v++) begin
+      control.freed_headers[v] = headers_q[v][6:0];
+      control.freed_words[v] = words_q[v][10:0];
+    end
     control.ecc = exanet_code_pkg::control_ecc(control[56:0]);
   end
 
@@ -70,11 +83,11 @@ module link_tx #(
     buffer_read = 1'b0;
     case (state_q)
       Boundary: begin
-        valid_o = buffer_valid || due || account_due;
+        valid_o = buffer_valid || (!flit_i.valid && (due || (stale && quiet)));
         data_o = MagicWord;
-        if (ready_i && valid_o) state_d = account_due ? Account : buffer_valid ? Start : Credit;
+        if (ready_i && valid_o) state_d = buffer_valid ? Start : Credit;
       end
-      Start, Credit, Account: begin
+      Start, Credit: begin
         valid_o = 1'b1;
         data_o = control;
         if (ready_i) state_d = state_q == Start ? Lower : Boundary;
@@ -101,11 +114,11 @@ module link_tx #(
       stuffed_q  <= 1'b0;
       words_q    <= '0;
       headers_q  <= '0;
-      reported_q <= '0;
+      told_words_q   <= '0;
+      told_headers_q <= '0;
       timer_q    <= '1;
       number_q   <= '0;
-      since_q    <= '0;
-      turn_q     <= 1'b0;
+      report_q   <= '0;
       head_q     <= 1'b0;
       sent_words_q   <= '0;
       sent_headers_q <= '0;
@@ -122,18 +135,15 @@ module link_tx #(
       if (buffer_read && !head_q && !tail) sent_words_q[vc] <= sent_words_q[vc] + 1'b1;
       if (release_o) head_q <= 1'b1;
       else if (buffer_read) head_q <= 1'b0;
-      if (release_o) since_q <= since_q + 1'b1;
-      else if (state_q == Account && moved) since_q <= '0;
-      if (moved && (state_q == Credit || state_q == Account)) turn_q <= state_q == Credit;
       if (moved && (state_q == Lower || state_q == Upper)) begin
         stuffed_q <= stuff;
         stuffed_o <= stuffed_o + 32'(stuff);
       end
       if (moved && (state_q == Start || state_q == Credit)) begin
-        reported_q <= words_q[0] + words_q[1];
-        timer_q    <= credit_interval_i;
-      end else if (moved && state_q == Account) begin
-        timer_q <= credit_interval_i;
+        told_words_q   <= words_q[0] + words_q[1];
+        told_headers_q <= headers_q[0] + headers_q[1];
+        timer_q        <= credit_interval_i;
+        report_q       <= report == ReportKindHeaders1 ? '0 : report_q + 1'b1;
       end else if (timer_q != '0) begin
         timer_q <= timer_q - 1'b1;
       end

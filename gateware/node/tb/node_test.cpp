@@ -12,7 +12,7 @@ using namespace exanet::gateware;
 
 namespace {
 
-constexpr unsigned kThreshold = 64, kInterval = 256;
+constexpr unsigned kThreshold = 0, kInterval = 256;
 
 // Two nodes and one link.
 struct Pair {
