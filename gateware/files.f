@@ -13,3 +13,11 @@ gateware/link/rtl/link_tx.sv
 gateware/link/rtl/link_rx.sv
 gateware/link/rtl/exanet_link.sv
 gateware/node/rtl/exanet_node.sv
+gateware/node/rtl/node_registers_pkg.sv
+gateware/node/rtl/node_registers.sv
+gateware/node/rtl/exanet_ip.sv
+gateware/karma/rtl/karma_registers_pkg.sv
+gateware/karma/rtl/karma_registers.sv
+gateware/karma/rtl/karma_generator.sv
+gateware/karma/rtl/karma_consumer.sv
+gateware/karma/rtl/karma_board.sv

@@ -15,7 +15,8 @@ ROOT = Path(__file__).resolve().parent.parent
 UNUSED = ["unused-def", "unused-package-parameter", "unused-package-typedef", "unused-package-subroutine"]
 # A cast that some parameter needs is useless for another; a case with a default need not name what it covers.
 TASTE = ["useless-cast", "case-enum-explicit"]
-SLANG_OPTIONS = ["-Weverything", *(f"-Wno-{name}" for name in UNUSED + TASTE)]
+GENERATED = ["--suppress-warnings", "gateware/.../*_registers.sv", "--suppress-warnings", "gateware/.../*_registers_pkg.sv"]
+SLANG_OPTIONS = ["-Weverything", *GENERATED, *(f"-Wno-{name}" for name in UNUSED + TASTE)]
 
 
 # Further numbers of ports, inter-tile and intra-tile, and dimensions: each with every module below.

@@ -45,7 +45,7 @@ make_environment() {
   fresh "$stamp" pyproject.toml tools/setup.sh && return
   case $purpose in
     run | bench) groups=mpi ;;
-    test) groups=mpi,test ;;
+    test) groups=mpi,test,gateware ;;
     lint) groups=lint ;;
     gateware) groups=gateware ;;
     synth) groups=gateware,synth ;;

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// The network IP as a whole: a node with its registers on AXI4-Lite (spec/node.rdl; docs/reference/registers.md).
+//
+// A node that came out of reset sends nothing and routes nothing useful until its registers are written.
+module exanet_ip #(
+  parameter int unsigned InterPorts = 2,
+  parameter int unsigned IntraPorts = 3,
+  parameter int unsigned Dimensions = 2,
+  parameter int unsigned PayloadDepth = 512,
+  parameter int unsigned HeaderDepth = 64,
+  parameter int unsigned IntraDepth = 4096,
+  parameter int unsigned IntraHeaders = 128,
+  parameter int unsigned IntraSlots = 8
+) (
+  input  logic                  clk_i,
+  input  logic                  rst_ni,
+  // registers
+  output logic                  s_axil_awready,
+  input  logic                  s_axil_awvalid,
+  input  logic [9:0]            s_axil_awaddr,
+  input  logic [2:0]            s_axil_awprot,
+  output logic                  s_axil_wready,
+  input  logic                  s_axil_wvalid,
+  input  logic [31:0]           s_axil_wdata,
+  input  logic [3:0]            s_axil_wstrb,
+  input  logic                  s_axil_bready,
+  output logic                  s_axil_bvalid,
+  output logic [1:0]            s_axil_bresp,
+  output logic                  s_axil_arready,
+  input  logic                  s_axil_arvalid,
+  input  logic [9:0]            s_axil_araddr,
+  input  logic [2:0]            s_axil_arprot,
+  input  logic                  s_axil_rready,
+  output logic                  s_axil_rvalid,
+  output logic [31:0]           s_axil_rdata,
+  output logic [1:0]            s_axil_rresp,
+  // network interfaces
+  input  exanet_pkg::flit_t     flit_i[IntraPorts],
+  output exanet_pkg::credit_t   credit_o[IntraPorts],
+  output exanet_pkg::flit_t     flit_o[IntraPorts],
+  input  logic [IntraPorts-1:0] release_i,
+  // transceivers
+  output logic [InterPorts-1:0] tx_valid_o,
+  output logic [63:0]           tx_data_o[InterPorts],
+  input  logic [InterPorts-1:0] tx_ready_i,
+  input  logic [InterPorts-1:0] rx_valid_i,
+  input  logic [63:0]           rx_data_i[InterPorts]
+);
+  node_registers_pkg::node_registers__in_t status;
+  node_registers_pkg::node_registers__out_t written;
+  exanet_pkg::router_config_t router_config;
+  exanet_pkg::health_t far_health[InterPorts];
+  exanet_pkg::link_counters_t counters[InterPorts];
+  logic [31:0] discarded;
+
+  node_registers u_registers (
+    .clk(clk_i), .arst_n(rst_ni),
+    .s_axil_awready, .s_axil_awvalid, .s_axil_awaddr(s_axil_awaddr), .s_axil_awprot, .s_axil_wready, .s_axil_wvalid, .s_axil_wdata, .s_axil_wstrb,
+    .s_axil_bready, .s_axil_bvalid, .s_axil_bresp, .s_axil_arready, .s_axil_arvalid, .s_axil_araddr(s_axil_araddr), .s_axil_arprot,
+    .s_axil_rready, .s_axil_rvalid, .s_axil_rdata, .s_axil_rresp,
+    .hwif_in(status), .hwif_out(written));
+
+  always_comb begin
+    router_config = '0;
+    for (int unsigned d = 0; d < 3; d++) begin
+      router_config.coordinate[d] = written.dimension[d].coordinate.value;
+      router_config.side[d] = written.dimension[d].side.value;
+      router_config.plus_port[d] = written.dimension[d].plus_port.value;
+      router_config.minus_port[d] = written.dimension[d].minus_port.value;
+    end
+    router_config.order = {written.routing.order_2.value, written.routing.order_1.value, written.routing.order_0.value};
+    router_config.wraps = written.routing.wraps.value;
+    router_config.fixed_priority = written.routing.fixed_priority.value;
+    router_config.disabled = written.routing.disabled.value;
+    for (int unsigned t = 0; t < 16; t++) router_config.type_port[t] = written.type_port.ports.value[2*t+:2];
+  end
+
+  assign status.shape.inter_ports.next = 4'(InterPorts);
+  assign status.shape.intra_ports.next = 4'(IntraPorts);
+  assign status.shape.dimensions.next = 2'(Dimensions);
+  assign status.discarded.count.next = discarded;
+  for (genvar p = 0; p < 6; p++) begin : gen_link
+    exanet_pkg::link_counters_t now;
+    if (p < InterPorts) begin : gen_used
+      assign now = counters[p];
+      assign status.link[p].far_health.word.next = far_health[p];
+    end else begin : gen_unused
+      assign now = '0;
+      assign status.link[p].far_health.word.next = '0;
+    end
+    assign status.link[p].tx_packets.count.next = now.tx_packets;
+    assign status.link[p].tx_credits.count.next = now.tx_credits;
+    assign status.link[p].tx_stuffed.count.next = now.tx_stuffed;
+    assign status.link[p].rx_packets.count.next = now.rx_packets;
+    assign status.link[p].rx_corrected.count.next = now.rx_corrected;
+    assign status.link[p].rx_bad_headers.count.next = now.rx_bad_headers;
+    assign status.link[p].rx_bad_controls.count.next = now.rx_bad_controls;
+    assign status.link[p].rx_bad_payloads.count.next = now.rx_bad_payloads;
+    assign status.link[p].rx_cut_packets.count.next = now.rx_cut_packets;
+    assign status.link[p].rx_lost_packets.count.next = now.rx_lost_packets;
+    assign status.link[p].rx_reclaimed.count.next = now.rx_reclaimed;
+    assign status.link[p].rx_stray_words.count.next = now.rx_stray_words;
+  end
+
+  exanet_node #(
+    .InterPorts(InterPorts), .IntraPorts(IntraPorts), .Dimensions(Dimensions), .PayloadDepth(PayloadDepth), .HeaderDepth(HeaderDepth),
+    .IntraDepth(IntraDepth), .IntraHeaders(IntraHeaders), .IntraSlots(IntraSlots)
+  ) u_node (
+    .clk_i, .rst_ni, .config_i(router_config), .credit_threshold_i(written.credit.threshold.value), .credit_interval_i(written.credit.interval.value),
+    .health_i(written.health.own.value), .discarded_o(discarded), .flit_i, .credit_o, .flit_o, .release_i, .tx_valid_o, .tx_data_o, .tx_ready_i,
+    .rx_valid_i, .rx_data_i, .health_o(far_health), .counters_o(counters));
+endmodule
