@@ -11,14 +11,15 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from exanet import units
+from exanet import jobs, units
 from exanet.errors import InputError
 from exanet.machine import Machine, load
 from exanet.units import UnitError
@@ -73,22 +74,22 @@ def simulate(machine: Machine | str, *, offered: float, asked: Asked | None = No
         traffic = _core.Traffic(described.resolve(), options)
     except ValueError as error:
         raise InputError(str(error)) from None
-    _run(traffic, progress)
+    work(traffic, progress)
     point: dict[str, Any] = {"load": offered, **traffic.results()}
     return point
 
 
-def _run(traffic: Any, progress: Any) -> None:
-    """In a thread, so that an interrupt is heard."""
+def work(traffic: Any, progress: Any) -> None:
+    """Runs it in a thread, so that an interrupt is heard; `progress` is called with the share done."""
     failures: list[BaseException] = []
 
-    def work() -> None:
+    def run() -> None:
         try:
             traffic.run()
         except BaseException as error:
             failures.append(error)
 
-    thread = threading.Thread(target=work, name="exanet-sim")
+    thread = threading.Thread(target=run, name="exanet-sim")
     thread.start()
     try:
         while thread.is_alive():
@@ -126,12 +127,26 @@ def command(
     warm_up: Annotated[str, typer.Option("--warm-up", help="Simulated time before anything is measured.")] = "50 us",
     measure: Annotated[str, typer.Option("--measure", help="Simulated time of the measured window.")] = "100 us",
     seed: Annotated[int, typer.Option("--seed", help="Seed of everything that is drawn; the same seed gives the same files.")] = 1,
+    job: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--job",
+            metavar="NAME:KEY=VALUE,...",
+            help="Instead of traffic at a load, a program that runs to its end, e.g. stencil-3d:bytes=4KiB,rounds=10; keys: ranks, bytes, "
+            "rounds, pause. Several run together.",
+        ),
+    ] = None,
+    mapping: Annotated[str, typer.Option("--map", help="Endpoints of the jobs: linear, switch, node, random.")] = "linear",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Folder for the results; by default a new one here.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print data instead of a table.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no table.")] = False,
 ) -> None:
-    """Simulate a machine's network under synthetic traffic: accepted load, latency, link use, fairness, load by load."""
+    """Simulate a machine's network under synthetic traffic: accepted load, latency, link use, fairness by load; or jobs to their end."""
     described = load(machine)
+    if job:
+        folder = _directory(output, described, job[0].partition(":")[0] + "-job")
+        jobs.command(described, job, mapping, packet_bytes, seed, folder, as_json, quiet)
+        return
     wanted = _loads(loads)
     asked = Asked(traffic, packet_bytes, arrivals, seed, _time("--warm-up", warm_up), _time("--measure", measure))
     directory = _directory(output, described, traffic)
@@ -169,19 +184,27 @@ def _directory(output: Path | None, described: Machine, traffic: str) -> Path:
     return run.result_directory(run.Options(described.name, 0, (), directory=output or next(free)))
 
 
-def _points(described: Machine, wanted: Sequence[float], asked: Asked, quiet: bool) -> Iterator[dict[str, Any]]:
+@contextmanager
+def told(what: str, quiet: bool) -> Iterator[Callable[[float], None]]:
+    """A function that shows the share done on the terminal, if there is one; the line is gone afterwards."""
     shown = sys.stderr.isatty() and not quiet
+
+    def tell(share: float) -> None:
+        if shown:
+            print(f"\r\x1b[Kexanet: {what}, {share:.0%}", end="", file=sys.stderr, flush=True)
+
+    try:
+        yield tell
+    finally:
+        if shown:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def _points(described: Machine, wanted: Sequence[float], asked: Asked, quiet: bool) -> Iterator[dict[str, Any]]:
     for number, offered in enumerate(wanted, 1):
-
-        def tell(share: float, number: int = number, offered: float = offered) -> None:
-            if shown:
-                print(f"\r\x1b[Kexanet: load {offered:g}, {number} of {len(wanted)}, {share:.0%}", end="", file=sys.stderr, flush=True)
-
-        try:
-            yield simulate(described, offered=offered, asked=asked, progress=tell)
-        finally:
-            if shown:
-                print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+        with told(f"load {offered:g}, {number} of {len(wanted)}", quiet) as tell:
+            point = simulate(described, offered=offered, asked=asked, progress=tell)
+        yield point
 
 
 # -- results ---------------------------------------------------------------------------------------------------------------------------

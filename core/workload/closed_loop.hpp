@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Closed-loop measurement: jobs of communicating ranks run to their end, each rank going on only when what it waits for has come. The
+// measure is the time to finish.
+//
+// A message is cut into packets of the given payload (at least one). A rank's interface takes a packet of each of its messages in turn, as
+// an RDMA engine with many channels does, as fast as the router's intra-tile port takes them. A rank is alone on its endpoint.
+// Every run proves that each message arrived once and in full.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/fabric/fabric.hpp"
+#include "core/units/histogram.hpp"
+#include "core/workload/program.hpp"
+
+namespace exanet {
+
+struct JobConfig {
+  ProgramSpec program;      // 0 ranks: an equal share of the endpoints that the other jobs leave
+  std::uint64_t rounds = 1; // the program is repeated so often, without a barrier between
+};
+
+struct ClosedLoopConfig {
+  std::vector<JobConfig> jobs;
+  std::string mapping = "linear";  // one of mapping_names()
+  std::uint64_t seed = 1;
+  std::uint16_t packet_bytes = 256;
+};
+
+struct JobResult {
+  std::uint32_t ranks = 0;
+  Time finished;                   // of its last rank; all jobs begin at 0
+  Time first_finished;             // of its first rank
+  std::uint64_t messages = 0, bytes = 0;
+  double message_ns = 0;           // mean, handed over to last word delivered
+  Histogram message;
+  double fairness = 0;             // Jain's index of the ranks' rates: bytes sent by the time each finished
+  std::vector<NodeId> endpoints;   // by rank
+};
+
+struct ClosedLoopResult {
+  Time finished;  // the last job
+  std::vector<JobResult> jobs;
+  std::uint64_t packets = 0, packet_hops = 0, events = 0;
+  double mean_hops = 0, packet_ns = 0;  // links passed; injection to delivery, mean over packets
+  double cpu_s = 0;
+  struct Link {
+    NodeId node, to_node;
+    std::uint16_t port;
+    std::uint8_t link_class;
+    double use;  // share of the run in which it carried words
+  };
+  std::vector<Link> links;
+};
+
+// Jobs get endpoints in turn: whole blocks (linear), switch by switch, endpoint by endpoint (node), or at random.
+std::vector<std::string> mapping_names();
+// [job][rank]; throws std::invalid_argument on an unknown name or more ranks than endpoints.
+std::vector<std::vector<NodeId>> map_jobs(const std::string& mapping, const std::vector<std::uint32_t>& ranks, const Topology& topology,
+                                          std::uint64_t seed);
+
+class ClosedLoop {
+ public:
+  // Throws std::invalid_argument on anything that cannot be run.
+  ClosedLoop(const TopologySpec& spec, const FabricConfig& fabric, const ClosedLoopConfig& config);
+  ~ClosedLoop();
+
+  // Once. False when stop() ended it before its time.
+  bool run();
+  void stop() { stopped_.store(true, std::memory_order_relaxed); }               // from any thread
+  double progress() const { return progress_.load(std::memory_order_relaxed); }  // share of the ranks' steps done, from any thread
+  const ClosedLoopResult& result() const { return result_; }
+  const Topology& topology() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+  ClosedLoopResult result_;
+  std::atomic<bool> stopped_{false};
+  std::atomic<double> progress_{0};
+};
+
+}  // namespace exanet

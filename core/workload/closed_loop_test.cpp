@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Do programs send what they expect, and do jobs take the time that theory says?
+#include "core/workload/closed_loop.hpp"
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <set>
+#include <stdexcept>
+
+#include "core/fabric/fabric_harness.hpp"
+
+using namespace exanet;
+using testing::published_fabric;
+
+namespace {
+
+ClosedLoopResult finish(const TopologySpec& spec, const std::vector<JobConfig>& jobs, const std::string& mapping = "linear",
+                        std::uint64_t seed = 1) {
+  ClosedLoopConfig config{jobs, mapping, seed, 256};
+  FabricConfig fabric = published_fabric();
+  fabric.router.virtual_channels = std::max<std::int64_t>(2, make_topology(spec)->virtual_channels());
+  ClosedLoop loop(spec, fabric, config);
+  REQUIRE(loop.run());
+  CHECK(loop.progress() == 1);
+  return loop.result();
+}
+
+doctest::Approx near(double value, double error) { return doctest::Approx(value).epsilon(error).scale(0); }
+
+std::string complaint(const TopologySpec& spec, const std::vector<JobConfig>& jobs, const std::string& mapping = "linear") {
+  try {
+    ClosedLoop loop(spec, published_fabric(), {jobs, mapping, 1, 256});
+  } catch (const std::invalid_argument& e) {
+    return e.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("in every program as many messages come as are expected, of every number of ranks") {
+  for (const std::string& name : program_names())
+    for (const std::uint32_t ranks : {2u, 3u, 4u, 5u, 7u, 8u, 12u, 16u, 17u, 27u, 31u, 64u}) {
+      CAPTURE(name);
+      CAPTURE(ranks);
+      const auto program = make_program({name, ranks, 10'000, Time(), 3});
+      for (std::uint64_t round = 0; round < 2; ++round)
+        for (std::uint32_t step = 0; step < program->steps(); ++step) {
+          std::map<std::uint32_t, std::uint32_t> come;
+          for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+            std::vector<Sending> sends;
+            program->sends(rank, round, step, sends);
+            for (const Sending& s : sends) {
+              REQUIRE(s.to < ranks);
+              REQUIRE(s.to != rank);
+              if (s.reply_bytes == 0) ++come[s.to];
+            }
+          }
+          for (std::uint32_t rank = 0; rank < ranks; ++rank) REQUIRE(program->receives(rank, round, step) == come[rank]);
+        }
+    }
+}
+
+TEST_CASE("ranks lie on a grid of least surface") {
+  CHECK(near_cube(512, 3) == std::vector<std::uint32_t>{8, 8, 8});
+  CHECK(near_cube(128, 3) == std::vector<std::uint32_t>{8, 4, 4});
+  CHECK(near_cube(12, 2) == std::vector<std::uint32_t>{4, 3});
+  CHECK(near_cube(7, 3) == std::vector<std::uint32_t>{7, 1, 1});
+}
+
+TEST_CASE("a stencil on the torus of its shape: neighbours only, and a round takes as long as six messages on one port") {
+  const JobConfig job{{"stencil-3d", 0, 4096, Time::us(1), 1}, 5};
+  const ClosedLoopResult r = finish({"torus", {4, 4, 4}}, {job});
+  CHECK(r.mean_hops == 1);
+  CHECK(r.jobs[0].ranks == 64);
+  CHECK(r.jobs[0].messages == 64 * 6 * 5);
+  CHECK(r.jobs[0].bytes == r.jobs[0].messages * 4096);
+  CHECK(r.packets == r.jobs[0].messages * 16);
+  CHECK(r.jobs[0].first_finished <= r.finished);
+  CHECK(r.jobs[0].fairness > 0.999);
+  // The intra-tile port takes a word of 16 bytes each 6.4 ns: 6 messages of 16 packets of 18 words. The last packet's way adds to it.
+  const double round_ns = 1000 + 6 * 16 * 18 * 6.4;
+  CHECK(r.finished.us_double() * 1e3 > 5 * round_ns);
+  CHECK(r.finished.us_double() * 1e3 < 5 * (round_ns + 1000));
+  // At random the same work goes over more links, and takes longer.
+  const ClosedLoopResult mixed = finish({"torus", {4, 4, 4}}, {job}, "random");
+  CHECK(mixed.mean_hops == near(3.0 * 64 / 63, 0.1));
+  CHECK(mixed.finished > r.finished);
+  CHECK(mixed.finished == finish({"torus", {4, 4, 4}}, {job}, "random").finished);
+  CHECK(mixed.finished != finish({"torus", {4, 4, 4}}, {job}, "random", 2).finished);
+}
+
+TEST_CASE("jobs get their endpoints in blocks, by switch, one by one, or at random") {
+  const auto tree = make_topology({"fat-tree", {4, 4}});
+  using Endpoints = std::vector<NodeId>;
+  CHECK(map_jobs("linear", {4, 8}, *tree, 1) == std::vector<Endpoints>{{0, 1, 2, 3}, {4, 5, 6, 7, 8, 9, 10, 11}});
+  CHECK(map_jobs("switch", {8, 8}, *tree, 1) == std::vector<Endpoints>{{0, 1, 2, 3, 8, 9, 10, 11}, {4, 5, 6, 7, 12, 13, 14, 15}});
+  CHECK(map_jobs("node", {3, 3}, *tree, 1) == std::vector<Endpoints>{{0, 2, 4}, {1, 3, 5}});
+  const auto partial = map_jobs("switch", {6, 10}, *tree, 1);  // takes what is left of switches that are shared
+  std::set<NodeId> all(partial[0].begin(), partial[0].end());
+  all.insert(partial[1].begin(), partial[1].end());
+  CHECK(all.size() == 16);
+  const auto random = map_jobs("random", {16}, *tree, 1);
+  CHECK(std::set<NodeId>(random[0].begin(), random[0].end()).size() == 16);
+  CHECK(random != map_jobs("random", {16}, *tree, 2));
+}
+
+TEST_CASE("jobs without a number of ranks share the machine") {
+  const JobConfig fixed{{"stencil-2d", 4, 256, Time(), 1}, 1}, open{{"stencil-2d", 0, 256, Time(), 1}, 1};
+  const ClosedLoopResult r = finish({"fat-tree", {4, 4}}, {fixed, open, open}, "node");
+  CHECK(r.jobs[0].ranks == 4);
+  CHECK(r.jobs[1].ranks == 6);
+  CHECK(r.jobs[2].ranks == 6);
+}
+
+TEST_CASE("what cannot be run is refused with advice, and a stopped run says so") {
+  const JobConfig job{{"stencil-2d", 0, 256, Time(), 1}, 1};
+  CHECK(complaint({"torus", {4}}, {}).find("no job") != std::string::npos);
+  CHECK(complaint({"torus", {4}}, {{{"stencil", 4, 1, Time(), 1}, 1}}).find("use one of stencil-2d") != std::string::npos);
+  CHECK(complaint({"torus", {4}}, {{{"stencil-2d", 5, 1, Time(), 1}, 1}}).find("5 ranks together") != std::string::npos);
+  CHECK(complaint({"torus", {4}}, {{{"stencil-2d", 1, 1, Time(), 1}, 1}}).find("two or more") != std::string::npos);
+  CHECK(complaint({"torus", {4}}, {job}, "scatter").find("use one of linear") != std::string::npos);
+  ClosedLoop loop({"torus", {4}}, published_fabric(), {{job}, "linear", 1, 256});
+  loop.stop();
+  CHECK_FALSE(loop.run());
+}

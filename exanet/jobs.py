@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Jobs on a machine's network: programs of communication that run to their end, and how long that takes.
+
+`exanet sim --job` is the command; `finish` the same from Python. docs/simulate.md says what is measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from exanet import units
+from exanet.errors import InputError
+from exanet.machine import Machine, load
+from exanet.units import UnitError
+
+_FORM = "give NAME:KEY=VALUE,... with the keys ranks, bytes, rounds and pause, e.g. stencil-3d:bytes=4KiB,rounds=10"
+
+
+@dataclass(frozen=True)
+class Job:
+    """A program that runs on endpoints of its own.
+
+    `ranks` 0 stands for an equal share of the endpoints that the other jobs leave. What `size_bytes` measures depends on the program: a
+    message, a rank's block, or the whole vector. `pause_ps` is the computing of each rank at the beginning of each round.
+    """
+
+    program: str
+    ranks: int = 0
+    size_bytes: int = 1024
+    rounds: int = 1
+    pause_ps: int = 0
+
+    @classmethod
+    def parse(cls, text: str) -> Job:
+        """From `NAME:KEY=VALUE,...`. Raises InputError, saying what to write."""
+        program, _, rest = text.partition(":")
+        found: dict[str, int] = {}
+        for part in rest.split(",") if rest else ():
+            key, equals, value = part.partition("=")
+            if not equals or key not in ("ranks", "bytes", "rounds", "pause"):
+                raise InputError(f"--job {text}: '{part}' is not understood; {_FORM}")
+            try:
+                found[key] = _value(key, value)
+            except (UnitError, ValueError) as error:
+                raise InputError(f"--job {text}: {key}: {error}") from None
+        named = {"bytes": "size_bytes", "pause": "pause_ps"}
+        return cls(program, **{named.get(key, key): value for key, value in found.items()})
+
+
+def _value(key: str, text: str) -> int:
+    if key == "bytes":
+        return units.parse(text, units.BYTES)
+    if key == "pause":
+        return units.parse(text, units.TIME)
+    if not text.isdecimal() or not int(text) < 1 << 32:
+        raise ValueError(f"'{text}' is not a whole number below 2^32")
+    return int(text)
+
+
+def finish(
+    machine: Machine | str,
+    jobs: Sequence[Job],
+    *,
+    mapping: str = "linear",
+    packet_bytes: int | None = None,
+    seed: int = 1,
+    progress: Any = None,
+) -> dict[str, Any]:
+    """Runs the jobs together: `finished_ns` of the last, `mean_hops`, `packet_latency_ns`, the list `jobs`, the table `links`.
+
+    `packet_bytes` is the payload of a full packet, by default the machine's largest. Raises InputError on what cannot be run.
+    """
+    from exanet import _core, sim
+
+    described = load(machine) if isinstance(machine, str) else machine
+    most = described.model.router.max_payload.value
+    payload = most if packet_bytes is None else packet_bytes
+    if not 1 <= payload <= most:
+        raise InputError(f"packets of {payload} bytes: give from 1 to the machine's largest payload, {most}")
+    if not 0 <= seed < 1 << 63:
+        raise InputError(f"seed {seed}: give a whole number from 0 to 2^63 - 1")
+    rows = [{"program": j.program, "ranks": j.ranks, "bytes": j.size_bytes, "rounds": j.rounds, "pause_ps": j.pause_ps} for j in jobs]
+    try:
+        running = _core.Jobs(described.resolve(), {"jobs": rows, "mapping": mapping, "seed": seed, "packet_bytes": payload})
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    sim.work(running, progress)
+    return dict(running.results())
+
+
+def command(
+    described: Machine, texts: Sequence[str], mapping: str, packet_bytes: int | None, seed: int, directory: Path, as_json: bool, quiet: bool
+) -> None:
+    """What `exanet sim --job` does: runs, writes jobs.parquet, messages.parquet, links.parquet and summary.json, and prints a table."""
+    import json
+    import time
+
+    from exanet import sim
+
+    jobs = [Job.parse(text) for text in texts]
+    began = time.monotonic()
+    with sim.told("jobs", quiet) as tell:
+        found = finish(described, jobs, mapping=mapping, packet_bytes=packet_bytes, seed=seed, progress=tell)
+    rows = [
+        {"job": number, **vars(job), **{key: value for key, value in row.items() if key not in ("message", "endpoints")}}
+        for number, (job, row) in enumerate(zip(jobs, found["jobs"], strict=True))
+    ]
+    run = {"machine_name": described.name, "mapping": mapping, "packet_bytes": packet_bytes, "seed": seed}
+    figures = {key: value for key, value in found.items() if key not in ("jobs", "links", "cpu_s")}
+    _write(directory, described, found, rows, {"run": run, **figures}, time.monotonic() - began)
+    if as_json:
+        print(json.dumps({**figures, "jobs": rows}, indent=2))
+    elif not quiet:
+        _show(described, figures, rows, directory)
+
+
+def _write(
+    directory: Path, described: Machine, found: dict[str, Any], rows: list[dict[str, Any]], summary: dict[str, Any], wall_s: float
+) -> None:
+    import platform
+
+    import polars as pl
+
+    from exanet import results
+
+    messages = [
+        pl.DataFrame({key: list(values) for key, values in row["message"].items()}).insert_column(0, pl.lit(number).alias("job"))
+        for number, row in enumerate(found["jobs"])
+    ]
+    links = pl.DataFrame({key: list(values) for key, values in found["links"].items()})
+    files = {
+        "jobs.parquet": results.parquet(pl.DataFrame(rows)),
+        "messages.parquet": results.parquet(pl.concat(messages)),
+        "links.parquet": results.parquet(links),
+        "run.json": results.json_bytes({"wall_s": wall_s, "cpu_s": found["cpu_s"], "host_system": platform.platform()}),
+        "summary.json": results.json_bytes({**summary, "machine": described.resolve(), "jobs": rows}),
+    }
+    results.publish(directory, files)
+
+
+def _show(described: Machine, figures: dict[str, Any], rows: list[dict[str, Any]], directory: Path) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    from exanet.quantity import time_text
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("job")
+    for heading in ("ranks", "rounds", "finished", "first rank", "messages", "mean message", "median", "99 %", "fairness"):
+        table.add_column(heading, justify="right")
+    for row in rows:
+        ns = {key: time_text(row[key] * 1e3) for key in row if key.endswith("_ns")}
+        table.add_row(
+            escape(row["program"]), f"{row['ranks']}", f"{row['rounds']}", ns["finished_ns"], ns["first_finished_ns"],
+            f"{row['messages']}", ns["message_ns"], ns["message_p50_ns"], ns["message_p99_ns"], f"{row['fairness']:.3f}",
+        )  # fmt: skip
+    console = Console(highlight=False)
+    console = console if console.is_terminal else Console(highlight=False, width=200)
+    console.print(f"[bold]{len(rows)}[/] job{'s' if len(rows) > 1 else ''} on [bold]{described.name}[/]\n")
+    console.print(table)
+    console.print(
+        f"\nFinished after {time_text(figures['finished_ns'] * 1e3)}; a packet passed {figures['mean_hops']:.2f} links in "
+        f"{time_text(figures['packet_latency_ns'] * 1e3)} on average. Results: {escape(str(directory))}",
+        style="dim",
+    )

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`exanet sim --job`: its figures, its files, and what it says of input that cannot be used."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from exanet import cli, jobs
+from exanet.errors import InputError
+from exanet.jobs import Job
+
+
+def run(directory: Path, *more: str) -> Any:
+    return CliRunner().invoke(cli.app, ["sim", "-m", "fat-tree-64", "-o", str(directory), *more], catch_exceptions=False)
+
+
+def test_a_job_is_read_from_text() -> None:
+    assert Job.parse("stencil-2d") == Job("stencil-2d")
+    assert Job.parse("stencil-3d:bytes=4KiB,rounds=10,ranks=27,pause=1.5us") == Job("stencil-3d", 27, 4096, 10, 1_500_000)
+
+
+def test_a_folder_of_results_the_same_each_time(tmp_path: Path) -> None:
+    options = ("--job", "stencil-2d:bytes=1KiB,rounds=3,ranks=16", "--job", "stencil-3d:bytes=64B", "--map", "random")
+    shown = run(tmp_path / "a", *options)
+    assert shown.exit_code == 0
+    assert "2 jobs on fat-tree-64" in shown.stdout
+    assert run(tmp_path / "b", *options, "-q").stdout == ""
+    for file in ("jobs.parquet", "messages.parquet", "links.parquet", "summary.json"):
+        assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes(), file
+    rows = pl.read_parquet(tmp_path / "a/jobs.parquet")
+    assert rows["ranks"].to_list() == [16, 48]
+    assert rows["messages"].to_list() == [16 * 4 * 3, 48 * 6]
+    counted = pl.read_parquet(tmp_path / "a/messages.parquet").group_by("job").agg(pl.col("count").sum()).sort("job")["count"].to_list()
+    assert counted == rows["messages"].to_list()
+    summary = json.loads((tmp_path / "a/summary.json").read_text())
+    assert summary["finished_ns"] == max(rows["finished_ns"].to_list())
+
+
+def test_random_mapping_takes_longer_than_neighbours_beside_each_other() -> None:
+    job = Job("stencil-3d", size_bytes=2048, rounds=3)
+    near, far = (jobs.finish("torus-512", [job], mapping=mapping) for mapping in ("linear", "random"))
+    assert near["mean_hops"] == 1
+    assert far["mean_hops"] > 5
+    assert far["finished_ns"] > 1.5 * near["finished_ns"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--job", "stencil"], "use one of stencil-2d"),
+        (["--job", "stencil-3d:size=4"], "'size=4' is not understood"),
+        (["--job", "stencil-3d:bytes=4"], "bytes: 4 has no unit"),
+        (["--job", "stencil-3d:rounds=-1"], "not a whole number"),
+        (["--job", "stencil-3d:rounds=0"], "from 1 to 10^9 rounds"),
+        (["--job", "stencil-3d:ranks=65"], "65 ranks together"),
+        (["--job", "stencil-3d", "--job", "stencil-3d:ranks=64"], "two or more"),
+        (["--job", "stencil-3d", "--map", "scatter"], "use one of linear"),
+        (["--job", "stencil-3d", "--packet-bytes", "0"], "from 1 to"),
+        (["--job", "stencil-3d", "--seed", "-1"], "from 0 to"),
+    ],
+)
+def test_what_cannot_be_run_is_refused_and_leaves_nothing(tmp_path: Path, options: list[str], message: str) -> None:
+    with pytest.raises(InputError) as refusal:
+        run(tmp_path / "r", *options)
+    assert message in refusal.value.messages[0]
+    assert list(tmp_path.iterdir()) == []
