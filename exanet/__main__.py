@@ -3,4 +3,5 @@
 
 from exanet.cli import main
 
-main()
+if __name__ == "__main__":  # worker processes read this module again
+    main()

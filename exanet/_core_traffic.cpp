@@ -97,6 +97,33 @@ nb::dict topology_needs(const std::string& kind, const std::vector<std::uint32_t
   return d;
 }
 
+// Where nodes stand and links lead, links in the order of a run's results.
+nb::dict topology_drawing(const nb::dict& machine) {
+  const std::unique_ptr<Topology> t = make_topology(topology_of(machine));
+  std::vector<float> position;
+  std::vector<NodeId> ends;
+  nb::list names, ports;
+  for (NodeId n = 0; n < t->node_count(); ++n) {
+    float xyz[3];
+    t->position(n, xyz);
+    position.insert(position.end(), xyz, xyz + 3);
+    names.append(t->node_name(n));
+    for (std::uint16_t p = 0; p < t->port_count(n); ++p) {
+      const NodeId to = t->neighbour(n, p).node;
+      if (to == kNoNode) continue;
+      ends.insert(ends.end(), {n, to});
+      ports.append(t->port_name(n, p));
+    }
+  }
+  nb::dict d;
+  d["endpoints"] = t->endpoint_count();
+  d["node_name"] = names;
+  d["position"] = array(std::move(position), 3);
+  d["links"] = array(std::move(ends), 2);
+  d["port_name"] = ports;
+  return d;
+}
+
 }  // namespace
 
 void bind_traffic(nb::module_& m) {
@@ -107,6 +134,7 @@ void bind_traffic(nb::module_& m) {
       .def("progress", &Traffic::progress)
       .def("results", &Traffic::results);
   m.def("traffic_patterns", &pattern_names);
+  m.def("topology_drawing", &topology_drawing, "machine"_a);
   m.def("topology_needs", &topology_needs, "kind"_a, "shape"_a);
 }
 

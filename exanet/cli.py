@@ -11,6 +11,7 @@ import typer
 
 from exanet import machines, sim
 from exanet.errors import InputError
+from exanet.sweep import command as sweep
 from exanet.validate import command as validate
 
 app = typer.Typer(
@@ -69,6 +70,7 @@ def run(
 
 app.command(name="machines")(machines.command)
 app.command(name="sim")(sim.command)
+app.command(name="sweep")(sweep.command)
 app.command(name="validate")(validate.command)
 
 

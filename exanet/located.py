@@ -91,7 +91,7 @@ def parse(data: bytes, name: str) -> Located:
     """As read(), from the file's bytes."""
     start = Mark(name)
     if len(data) > _MAX_BYTES:
-        raise InputError(start.error(f"the file is larger than {_MAX_BYTES} bytes; a machine description is a few kilobytes"))
+        raise InputError(start.error(f"the file is larger than {_MAX_BYTES} bytes; a description is a few kilobytes"))
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -106,7 +106,7 @@ def parse(data: bytes, name: str) -> Located:
     except Exception as error:  # the composer meets hostile text with more than its own errors; all of them mean the same to a user
         raise InputError(start.error(f"the file is not readable as YAML: {error}")) from None
     if root is None:
-        raise InputError(start.error("the file is empty; describe a machine in it"))
+        raise InputError(start.error("the file is empty; write a description in it"))
     return _Builder(name).build(root, 0)
 
 

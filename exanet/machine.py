@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -121,15 +121,35 @@ def names() -> list[str]:
     return list(shipped())
 
 
-def load(name_or_path: str | Path) -> Machine:
+def load(name_or_path: str | Path, changes: Mapping[str, Located] | None = None) -> Machine:
     """The machine of that name, or described by that file (anything with a slash, or ending in .yaml or .yml).
+
+    `changes` are other values for some of its constants, by dotted name, e.g. `router.inter_fifo`.
 
     Raises:
         InputError: no such machine, or its description has errors (all of them are listed).
     """
     file, shown = _locate(name_or_path, None)
     tree, bases = _read_with_bases(file, shown, [])
+    for name, value in (changes or {}).items():
+        tree = _changed(tree, name.split("."), name, value)
     return Machine(file, check(tree), tuple(bases))
+
+
+def _changed(tree: Located, path: Sequence[str], name: str, value: Located) -> Located:
+    """`tree` with another value for the constant at `path`; the rest is shared with it."""
+    here = tree.value if isinstance(tree.value, dict) else {}
+    if not path:
+        if "value" not in here:
+            raise InputError(value.mark.error(f"'{name}' is no constant of the machine; `exanet machines NAME` lists them"))
+        place = value.mark
+        made = {"value": value, "source": Located("varied", place), "kind": Located("chosen", place)}
+        return Located(made, place, dict.fromkeys(made, place))
+    if path[0] not in here:
+        close = difflib.get_close_matches(path[0], here, 1, 0.5)
+        hint = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(key for key in here if key != 'value') or 'none'}"
+        raise InputError(value.mark.error(f"the machine has no '{path[0]}' of '{name}'; {hint}"))
+    return Located(here | {path[0]: _changed(here[path[0]], path[1:], name, value)}, tree.mark, tree.keys)
 
 
 def _locate(name: str | Path, relative_to: Path | None) -> tuple[Path, str]:

@@ -63,6 +63,21 @@ def fill(title: str, data: dict[str, Any], scripts: Sequence[str]) -> str:
     return "".join(pieces)
 
 
+def drawing(machine: dict[str, Any]) -> dict[str, Any]:
+    """The picture of a resolved machine's network for report_page/network.js; links in the order of a simulation's `links`."""
+    from exanet import _core
+
+    drawn = _core.topology_drawing(machine)
+    return {
+        "names": list(drawn["node_name"]),
+        "at": [[round(float(v), 3) for v in place] for place in drawn["position"]],
+        "links": [[int(end) for end in link] for link in drawn["links"]],
+        "ports": list(drawn["port_name"]),
+        "endpoints": int(drawn["endpoints"]),
+        "wraps": machine["topology"]["kind"] in ("torus", "qfdb-torus"),
+    }
+
+
 def _title(run: Run) -> str:
     asked = run.summary["run"]
     program = Path(str((asked.get("program") or ["a program"])[0])).name

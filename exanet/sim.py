@@ -43,20 +43,23 @@ class Asked:
     measure_ps: int = 100_000_000
 
 
-def simulate(machine: Machine | str, *, offered: float, asked: Asked | None = None, progress: Any = None) -> dict[str, Any]:
+def simulate(
+    machine: Machine | str | dict[str, Any], *, offered: float, asked: Asked | None = None, progress: Any = None
+) -> dict[str, Any]:
     """One point: `offered` of what a link carries from each sender; the columns of points.parquet, and the tables `latency` and `links`.
 
+    The machine is a name, a file, a Machine, or what Machine.resolve() gives.
     `progress` is called with the share done while it runs. Raises InputError on what cannot be simulated.
     """
     from exanet import _core
 
     asked = asked or Asked()
     described = load(machine) if isinstance(machine, str) else machine
-    payload = described.model.router.max_payload.value if asked.packet_bytes is None else asked.packet_bytes
+    resolved = described.resolve() if isinstance(described, Machine) else described
+    largest = resolved["router"]["max_payload_bytes"]
+    payload = largest if asked.packet_bytes is None else asked.packet_bytes
     if not 0 <= payload <= 65535:
-        raise InputError(
-            f"packets of {payload} bytes: give from 0 to the machine's largest payload, {described.model.router.max_payload.value}"
-        )
+        raise InputError(f"packets of {payload} bytes: give from 0 to the machine's largest payload, {largest}")
     if not 0 <= asked.seed < 1 << 64:
         raise InputError(f"seed {asked.seed}: give a whole number from 0 to 2^64 - 1")
     if asked.arrivals not in ARRIVALS:
@@ -71,7 +74,7 @@ def simulate(machine: Machine | str, *, offered: float, asked: Asked | None = No
         "measure_ps": asked.measure_ps,
     }
     try:
-        traffic = _core.Traffic(described.resolve(), options)
+        traffic = _core.Traffic(resolved, options)
     except ValueError as error:
         raise InputError(str(error)) from None
     work(traffic, progress)
@@ -154,7 +157,7 @@ def command(
     points = list(_points(described, wanted, asked, quiet))
     _write(directory, described, asked, points, time.monotonic() - began)
     if as_json:
-        typer.echo(json.dumps([_figures(point) for point in points], indent=2))
+        typer.echo(json.dumps([figures(point) for point in points], indent=2))
     elif not quiet:
         _show(described, asked, points, directory)
 
@@ -210,7 +213,7 @@ def _points(described: Machine, wanted: Sequence[float], asked: Asked, quiet: bo
 # -- results ---------------------------------------------------------------------------------------------------------------------------
 
 
-def _figures(point: dict[str, Any]) -> dict[str, Any]:
+def figures(point: dict[str, Any]) -> dict[str, Any]:
     """The row of a point: all its single figures that the simulation alone determines."""
     row = {key: value for key, value in point.items() if key not in (*_TABLES, *_NOT_OF_THE_SIMULATION)}
     return row | {"hottest_link_use": float(max(point["links"]["use"])), "mean_link_use": float(point["links"]["use"].mean())}
@@ -224,7 +227,7 @@ def _write(directory: Path, described: Machine, asked: Asked, points: Sequence[d
 
     from exanet import report, results
 
-    rows = [_figures(point) for point in points]
+    rows = [figures(point) for point in points]
     tables = {"points": pl.DataFrame(rows)}
     for name in _TABLES:
         frames = [
@@ -264,7 +267,7 @@ def _show(described: Machine, asked: Asked, points: Sequence[dict[str, Any]], di
     for heading in ("offered", "accepted", "Gb/s", "mean latency", "", "median", "99 %", "empty", "hops", "hottest link", "fairness", ""):
         table.add_column(heading, justify="right")
     for point in points:
-        row = _figures(point)
+        row = figures(point)
         ns = {key: time_text(row[key] * 1e3) for key in row if key.endswith("_ns")}
         table.add_row(
             f"{row['offered_load']:.3f}", f"{row['accepted_load']:.3f}", f"{row['accepted_gbps']:.1f}", ns["latency_ns"],

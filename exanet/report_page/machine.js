@@ -5,7 +5,7 @@ const LINK = { node: 0, to: 1, port: 2, kind: 3, use: 4, bytes: 5, packets: 6, w
 
 // A torus' wrap-around links would cross the whole picture; they are drawn as stubs that leave the machine. A link wraps when it is much
 // longer than the shortest of its name.
-function linkVectors(data) {
+function linkVectors(data, wraps) {
   const vectors = data.links.map((link) => [1, 2, 3].map((k) => data.nodes[link[LINK.to]][k] - data.nodes[link[LINK.node]][k]));
   const shortest = {};
   vectors.forEach((vector, i) => {
@@ -15,7 +15,7 @@ function linkVectors(data) {
   return vectors.map((vector, i) => {
     const length = Math.hypot(...vector);
     const least = shortest[data.links[i][LINK.port]];
-    return length > 1.6 * least ? { stub: true, vector: vector.map((v) => (-0.4 * v * least) / length) } : { stub: false, vector };
+    return wraps && length > 1.6 * least ? { stub: true, vector: vector.map((v) => (-0.4 * v * least) / length) } : { stub: false, vector };
   });
 }
 
@@ -24,16 +24,18 @@ function projector(view) {
   return ([x, y, z]) => [cy * x - sy * y, sp * (sy * x + cy * y) + cp * z];
 }
 
-function machineSection(data) {
+// `asked`: the measures to offer, and what to say of the picture and of a node.
+function machineSection(data, asked = { measures: ["use", "bytes", "waited"], title: "How much each link was used", say: "Filled nodes ran ranks.", node: "ranks", wraps: true }) {
   const spread = [1, 2, 3].map((k) => Math.max(...data.nodes.map((node) => node[k])) - Math.min(...data.nodes.map((node) => node[k])));
   const flat = spread[2] === 0;
   const start = () => (flat ? { yaw: 0, pitch: Math.PI / 2 } : { yaw: -0.42, pitch: 0.5 });
-  const vectors = linkVectors(data);
-  const measures = {
+  const vectors = linkVectors(data, asked.wraps);
+  const known = {
     use: { label: "Use", column: LINK.use, show: (v) => `${v.toFixed(1)} %` },
     bytes: { label: "Bytes carried", column: LINK.bytes, show: formatBytes },
     waited: { label: "Waiting for the link", column: LINK.waited, show: formatTime },
   };
+  const measures = Object.fromEntries(asked.measures.map((key) => [key, known[key]]));
   // A small run on a large machine would be a corner of the picture: then its part of the machine is shown first.
   const touched = new Set(data.nodes.flatMap((node, i) => (node[4] ? [i] : [])));
   data.links.filter((link) => link[LINK.packets] > 0).forEach((link) => [LINK.node, LINK.to].forEach((end) => touched.add(link[end])));
@@ -44,11 +46,11 @@ function machineSection(data) {
   let view = start();
 
   const hover = ({ seriesType, data: item }) => {
-    if (seriesType === "scatter") return tip(item.node[0], [["ranks", item.node[4] || "none"]]);
+    if (seriesType === "scatter") return tip(item.node[0], [[asked.node, item.node[4] || "none"]]);
     const link = data.links[item.link];
     return tip(`${data.nodes[link[LINK.node]][0]} ${link[LINK.port]} → ${data.nodes[link[LINK.to]][0]}`, [
-      ["use", `${link[LINK.use].toFixed(1)} %`], ["bytes carried", formatBytes(link[LINK.bytes])], ["packets", formatCount(link[LINK.packets])],
-      ["packet heads waited", formatTime(link[LINK.waited])], ...(vectors[item.link].stub ? [["", "wraps around"]] : []),
+      ...Object.values(measures).map(({ label, column, show }) => [label.toLowerCase(), show(link[column])]),
+      ...(asked.measures.includes("bytes") ? [["packets", formatCount(link[LINK.packets])]] : []), ...(vectors[item.link].stub ? [["", "wraps around"]] : []),
     ]);
   };
 
@@ -128,8 +130,8 @@ function machineSection(data) {
     part.setAttribute("aria-pressed", String(usedOnly));
     draw(place);
   });
-  return section("How much each link was used", "Every directed link where it is; the two directions bow apart, wrap-around links are stubs. Filled nodes ran ranks. Drag to turn.",
-    bar(choices, partial ? [part, reset] : [reset]), place);
+  return section(asked.title, `Every directed link where it is; the two directions bow apart, wrap-around links are stubs. ${asked.say} Drag to turn.`,
+    bar(choices.length > 1 ? choices : [], partial ? [part, reset] : [reset]), place);
 }
 
 function linksSection(data) {

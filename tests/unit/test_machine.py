@@ -150,7 +150,7 @@ def test_a_circle_of_extensions_is_found(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "m.yaml:1:1: error: the file is empty; describe a machine in it"),
+        ("", "m.yaml:1:1: error: the file is empty; write a description in it"),
         ("- a\n", "m.yaml:1:1: error: a machine description is a mapping of keys to values, e.g. 'name: my-machine'"),
         ("name: a\nname: b\n", "m.yaml:2:1: error: 'name' is given twice (first on line 1); keep one"),
         (

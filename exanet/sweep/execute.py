@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs what the journal does not have, on Dask, and keeps each result as it comes.
+
+The journal is a line of JSON a run, in the order in which they ended, under a key that says what the run depends on: the machine as
+resolved, what was asked, and the simulator itself. It is what makes a sweep resumable: after a kill, a full disk or a lost cluster the same
+command runs only what is missing. The last line may be torn; it is cut off. Workers need the installed package and nothing of the file
+system: results travel through Dask to the one process that writes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from exanet.errors import InputError
+from exanet.sweep.plan import Run
+
+JOURNAL = "journal.jsonl"
+_STEPS = 6  # of the bisection: 1/64 of what a link carries
+_MOST_LINKS = 4096  # of a run whose links are kept one by one
+
+
+def measure(machine: dict[str, Any], load: float | None, asked: dict[str, Any]) -> dict[str, Any]:
+    """On a worker: one run's figures, or the error that it ended with."""
+    from exanet.sim import Asked, figures, simulate
+
+    def point(offered: float) -> dict[str, Any]:
+        return simulate(machine, offered=offered, asked=Asked(**asked))
+
+    try:
+        found = point(load) if load is not None else _saturation(point)
+    except (InputError, ValueError, RuntimeError, MemoryError) as error:
+        return {"error": " ".join(str(error).split()) or type(error).__name__}
+    use = found["links"]["use"]
+    links = [round(1000 * float(share)) for share in use] if len(use) <= _MOST_LINKS else None
+    return {"figures": figures(found), "links": links, "cpu_s": found["cpu_s"]}
+
+
+def _saturation(point: Callable[[float], dict[str, Any]]) -> dict[str, Any]:
+    """The point at the highest load that is not saturated, to 1/64; the lowest one tried if all are."""
+    best: dict[str, Any] = point(1.0)
+    low, high = 0.0, 1.0
+    for _ in range(_STEPS if best["saturated"] else 0):
+        middle = (low + high) / 2
+        tried = point(middle)
+        if tried["saturated"]:
+            high = middle
+            best = tried if best["saturated"] else best
+        else:
+            low, best = middle, tried
+    return best
+
+
+def simulator_digest() -> str:
+    """Of the compiled simulator: results of another one are not taken over."""
+    from exanet import _core
+
+    return hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()[:16]
+
+
+class Journal:
+    """Results by key. Contract: one process at a time; `add` returns when the line is with the operating system."""
+
+    def __init__(self, directory: Path) -> None:
+        self.path = directory / JOURNAL
+        self.found: dict[str, dict[str, Any]] = {}
+        self.others = 0  # results of another simulator
+        self._simulator = simulator_digest()
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            self._file = self.path.open("a+b")
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError(f"{self.path}: another sweep is writing here; wait for it, or choose another folder with -o") from None
+        except OSError as error:
+            raise InputError(f"cannot write {self.path}: {error.strerror}; choose another place with -o") from None
+        self._read()
+
+    def _read(self) -> None:
+        self._file.seek(0)
+        good = 0
+        for line in self._file:
+            try:
+                entry: Any = json.loads(line) if line.endswith(b"\n") else None
+                key, simulator, result = entry["key"], entry["simulator"], entry["result"]
+            except (ValueError, TypeError, KeyError):
+                break
+            good += len(line)
+            if simulator != self._simulator:
+                self.others += 1
+            elif "error" not in result:  # what failed is tried again
+                self.found[key] = result
+        if good < self._file.seek(0, 2):
+            self._file.truncate(good)
+
+    def add(self, run: Run, result: dict[str, Any]) -> None:
+        line = json.dumps({"key": run.key, "simulator": self._simulator, "result": result}, separators=(",", ":")) + "\n"
+        try:
+            self._file.write(line.encode())
+            self._file.flush()
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                self._file.close()
+            raise InputError(f"cannot write {self.path}: {error.strerror}; make room there and give the same command again") from None
+        if "error" not in result:
+            self.found[run.key] = json.loads(line)["result"]  # as a later reader finds it
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def execute(runs: Sequence[Run], journal: Journal, *, cluster: str, workers: int, tell: Callable[[int, int, int], None]) -> dict[str, str]:
+    """Runs all that the journal lacks; the errors of those that failed, by key. `tell` gets done, failed, workers as each run ends."""
+    waiting = {run.key: run for run in runs if run.key not in journal.found}
+    errors: dict[str, str] = {}
+    if not waiting:
+        return errors
+    with _client(cluster, workers) as client:
+        from dask.distributed import as_completed
+
+        futures = {client.submit(measure, run.machine, run.load, run.asked, key=key, pure=False): run for key, run in waiting.items()}
+        done = len(runs) - len(waiting)
+        tell(done, 0, _worker_count(client))
+        for future, result in as_completed(futures, with_results=True, raise_errors=False):
+            run = futures.pop(future)
+            if future.status != "finished":
+                result = {"error": _lost(future)}
+            journal.add(run, result)
+            if "error" in result:
+                errors[run.key] = result["error"]
+            done += 1
+            tell(done, len(errors), _worker_count(client))
+            future.release()
+    return errors
+
+
+def _lost(future: Any) -> str:
+    error = future.exception() if future.status == "error" else None
+    if type(error).__name__ == "KilledWorker":
+        return "the worker died each time that it tried: out of memory, or a fault of the simulator"
+    return f"{type(error).__name__}: {' '.join(str(error).split())}" if error else f"the cluster lost it ({future.status})"
+
+
+def _worker_count(client: Any) -> int:
+    return len(client.cluster.workers) if client.cluster is not None and hasattr(client.cluster, "workers") else len(client.nthreads())
+
+
+@contextlib.contextmanager
+def _client(cluster: str, workers: int) -> Iterator[Any]:
+    """A client of the cluster that the user named; what was started for it is ended with it."""
+    import dask
+    from dask.distributed import Client
+
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # a worker that dies is told of once, as a failed run
+    # One run at a time on a worker: one that kills its worker takes no other with it.
+    with dask.config.set({"distributed.scheduler.worker-saturation": 1.0, "distributed.scheduler.allowed-failures": 1}):
+        try:
+            started = _start(cluster, workers)
+            client = Client(started if started is not None else cluster, timeout=30)
+        except (OSError, ValueError, RuntimeError, TimeoutError) as error:
+            raise InputError(f"--cluster {cluster}: no cluster there: {error}; see docs/sweep.md") from None
+        try:
+            yield client
+        finally:
+            with contextlib.suppress(Exception):
+                client.close()
+                if started is not None:
+                    started.close()
+
+
+def _start(cluster: str, workers: int) -> Any:
+    if "://" in cluster:
+        return None
+    if cluster == "local":
+        from dask.distributed import LocalCluster
+
+        return LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL)
+    try:
+        import dask_jobqueue
+    except ImportError:
+        raise InputError(f"--cluster {cluster}: needs dask-jobqueue: pip install 'exanet[jobqueue]'") from None
+    kinds = {
+        name.removesuffix("Cluster").lower(): name for name in dir(dask_jobqueue) if name.endswith("Cluster") and name != "JobQueueCluster"
+    }
+    if cluster not in kinds:
+        raise InputError(f"--cluster {cluster}: give local, the address of a scheduler (tcp://…), or one of {', '.join(sorted(kinds))}")
+    started = getattr(
+        dask_jobqueue, kinds[cluster]
+    )()  # what a job asks for stands in Dask's own configuration, ~/.config/dask/jobqueue.yaml
+    started.scale(workers)
+    return started

@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a sweep is made of: a grid over machines, constants of their descriptions, traffic, loads and seeds.
+
+Every field of `exanet.sim.Asked` is an axis, by its name; so are `machine`, `load`, and, under `vary`, any constant of a machine file
+by its dotted name. The runs are all combinations, the load fastest, or as many as `sample` draws of them.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import math
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from exanet import located, machine, units
+from exanet.errors import InputError
+from exanet.located import Located, Mark
+from exanet.sim import Asked
+from exanet.units import UnitError
+
+SATURATION = "saturation"
+"""In place of a load: the highest one that is still accepted, found by bisection."""
+
+MOST_RUNS = 1_000_000
+_DEFAULT_LOADS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One simulation: what it is called in the table, and what it takes."""
+
+    columns: dict[str, Any]
+    machine: dict[str, Any]  # resolved
+    load: float | None  # None: search for saturation
+    asked: dict[str, Any]  # fields of Asked
+
+    @property
+    def key(self) -> str:
+        """The same for two runs that must have the same result."""
+        text = json.dumps([self.machine, self.load, self.asked], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All runs, in the order of the table."""
+
+    name: str
+    runs: list[Run]
+    axes: dict[str, list[Any]]  # those with more than one value
+
+
+# -- values ----------------------------------------------------------------------------------------------------------------------------
+
+
+def _word(at: Located) -> str:
+    if not isinstance(at.value, str | int | float) or isinstance(at.value, bool):
+        raise InputError(at.mark.error("expected a word"))
+    return str(at.value)
+
+
+def _whole(at: Located) -> int:
+    if not isinstance(at.value, int) or isinstance(at.value, bool):
+        raise InputError(at.mark.error(f"expected a whole number, not {at.value}"))
+    return at.value
+
+
+def _number(at: Located) -> float:
+    if not isinstance(at.value, int | float) or isinstance(at.value, bool) or not math.isfinite(at.value):
+        raise InputError(at.mark.error(f"expected a number, not {at.value}"))
+    return float(at.value)
+
+
+def _duration(at: Located) -> int:
+    try:
+        return units.parse(str(at.value), units.TIME)
+    except UnitError as error:
+        raise InputError(at.mark.error(str(error))) from None
+
+
+def _load(at: Located) -> float | None:
+    if at.value == SATURATION:
+        return None
+    value = _number(at)
+    if not 0 < value <= 1000:
+        raise InputError(at.mark.error(f"load {at.value}: give numbers above 0, 1 fills a link of each sender, or '{SATURATION}'"))
+    return value
+
+
+def _traffic(at: Located) -> str:
+    from exanet import _core
+
+    text, known = _word(at), _core.traffic_patterns()
+    if text.split(":")[0] not in known:
+        raise InputError(at.mark.error(f"there is no traffic '{text}'; {_hint(text, known)}"))
+    return text
+
+
+def _hint(text: str, known: Sequence[str]) -> str:
+    close = difflib.get_close_matches(text, known, 1, 0.5)
+    return f"did you mean '{close[0]}'?" if close else f"use one of {', '.join(known)}"
+
+
+def _reader(name: str, kind: str) -> Callable[[Located], Any]:
+    if name == "traffic":
+        return _traffic
+    if name.endswith("_ps"):
+        return _duration
+    return _whole if "int" in kind else _number if "float" in kind else _word
+
+
+ASKED = {field.name.removesuffix("_ps"): field for field in fields(Asked)}
+"""Axis name to field of Asked."""
+
+_KEYS = ("name", "description", "machine", "vary", *ASKED, "load", "sample")
+
+
+# -- the file --------------------------------------------------------------------------------------------------------------------------
+
+
+def read(path: Path | None, options: Mapping[str, Located], relative_to: Path | None = None) -> Plan:
+    """The plan in the file, if there is one, with `options` laid over its keys.
+
+    Raises InputError with every problem of the file, each at its place.
+    """
+    tree = located.read(path) if path else Located({}, Mark("the options"))
+    if not isinstance(tree.value, dict):
+        raise InputError(tree.mark.error("a sweep is a mapping of axes to values, e.g. 'machine: [torus-512, fat-tree-1024]'"))
+    given: dict[str, Located] = dict(tree.value)
+    for key, value in options.items():
+        if "." in key:
+            vary = given.get("vary") or Located({}, value.mark)
+            given["vary"] = Located({**vary.value, key: value}, vary.mark, vary.keys)
+        else:
+            given[key] = value
+    problems = [
+        tree.keys.get(key, at.mark).error(f"unknown key '{key}'; {_hint(key, _KEYS)}") for key, at in given.items() if key not in _KEYS
+    ]
+    axes = _axes(given, problems)
+    if "machine" not in given:
+        problems.append(tree.mark.error("'machine' is missing: name the machines to compare, e.g. machine: [torus-512, fat-tree-1024]"))
+    chosen = _sample(given, math.prod(len(values) for values in axes.values()), tree.mark, problems)
+    if problems:
+        raise InputError(problems)
+    name = str(given["name"].value) if "name" in given else path.stem if path else "sweep"
+    return Plan(name, _runs(axes, chosen, relative_to or (path.parent if path else None)), _several(axes))
+
+
+def _values(at: Located) -> list[Located]:
+    values = at.value if isinstance(at.value, list) else [at]
+    if not values:
+        raise InputError(at.mark.error("an axis needs at least one value"))
+    return values
+
+
+def _axes(given: Mapping[str, Located], problems: list[str]) -> dict[str, list[Any]]:
+    """Values by axis, in the order of the runs; machines and varied constants as Located."""
+    axes: dict[str, list[Any]] = {}
+
+    def take(name: str, at: Located, reader: Callable[[Located], Any]) -> None:
+        seen: dict[Any, Any] = {}
+        try:
+            for value in _values(at):
+                try:
+                    made = reader(value)
+                    seen.setdefault(made.value if isinstance(made, Located) else made, made)
+                except InputError as error:
+                    problems.extend(error.messages)
+        except InputError as error:
+            problems.extend(error.messages)
+        axes[name] = list(seen.values())
+
+    def text(at: Located) -> Located:
+        return Located(_word(at), at.mark)
+
+    take("machine", given.get("machine", Located("", Mark(""))), text)
+    vary = given.get("vary", Located({}, Mark("")))
+    if isinstance(vary.value, dict):
+        for name, at in vary.value.items():
+            take(name, at, lambda at: Located(at.value, at.mark) if not isinstance(at.value, list | dict) else text(at))
+    else:
+        problems.append(vary.mark.error("'vary' takes constants of a machine file with their values, e.g. router.inter_fifo: [512 words]"))
+    for name, field in ASKED.items():
+        if name in given:
+            take(name, given[name], _reader(field.name, str(field.type)))
+        elif field.default is not MISSING:
+            axes[name] = [field.default]
+    if "load" in given:
+        take("load", given["load"], _load)
+    else:
+        axes["load"] = list(_DEFAULT_LOADS)
+    return axes
+
+
+def _several(axes: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
+    return {
+        name: [value.value if isinstance(value, Located) else value for value in values] for name, values in axes.items() if len(values) > 1
+    }
+
+
+def _sample(given: Mapping[str, Located], total: int, mark: Mark, problems: list[str]) -> Sequence[int]:
+    """Which combinations are run."""
+    wanted = given.get("sample")
+    if wanted is None:
+        if total > MOST_RUNS:
+            problems.append(mark.error(f"{total} runs; at most {MOST_RUNS}: take values out, or draw some of them with 'sample'"))
+            return ()
+        return range(total)
+    keys = wanted.value if isinstance(wanted.value, dict) else {}
+    unknown = [key for key in keys if key not in ("runs", "seed")]
+    runs = keys["runs"].value if "runs" in keys else None
+    seed = keys["seed"].value if "seed" in keys else 1
+    if unknown or not isinstance(runs, int) or not isinstance(seed, int) or not 1 <= runs <= MOST_RUNS:
+        problems.append(wanted.mark.error(f"'sample' takes the number of runs, from 1 to {MOST_RUNS}, and a seed: {{runs: 100, seed: 1}}"))
+        return ()
+    return sorted(random.Random(seed).sample(range(total), min(runs, total)))
+
+
+def _runs(axes: Mapping[str, list[Any]], chosen: Sequence[int], relative_to: Path | None) -> list[Run]:
+    varied = [name for name in axes if name not in (*ASKED, "machine", "load")]
+    machines: dict[tuple[Any, ...], dict[str, Any]] = {}
+    problems: dict[str, None] = {}
+    runs = []
+    for number in chosen:
+        picked: dict[str, Any] = {}
+        for name in reversed(list(axes)):
+            number, index = divmod(number, len(axes[name]))
+            picked[name] = axes[name][index]
+        which = (picked["machine"].value, *(picked[name].value for name in varied))
+        if which not in machines:
+            try:
+                machines[which] = _resolve(picked["machine"], {name: picked[name] for name in varied}, relative_to)
+            except InputError as error:
+                problems |= dict.fromkeys(error.messages)
+                machines[which] = {}
+        if not problems:
+            runs.append(_run(picked, varied, machines[which]))
+    if problems:
+        raise InputError(list(problems))
+    return runs
+
+
+def _resolve(named: Located, changes: Mapping[str, Located], relative_to: Path | None) -> dict[str, Any]:
+    text = str(named.value)
+    path = Path(text)
+    try:
+        if relative_to is not None and path.suffix in (".yaml", ".yml") and not path.is_absolute() and (relative_to / path).exists():
+            return machine.load(relative_to / path, changes).resolve()
+        return machine.load(text, changes).resolve()
+    except InputError as error:
+        raise InputError([message if ": error: " in message else named.mark.error(message) for message in error.messages]) from None
+
+
+def _run(picked: Mapping[str, Any], varied: Sequence[str], resolved: dict[str, Any]) -> Run:
+    asked = {field.name: picked[name] for name, field in ASKED.items()}
+    if asked["packet_bytes"] is None:
+        asked["packet_bytes"] = resolved["router"]["max_payload_bytes"]
+    columns = {"machine": resolved["name"], **{name: str(picked[name].value) for name in varied}, **asked}
+    return Run(columns, resolved, picked["load"], asked)

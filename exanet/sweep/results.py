@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One table and one page of a sweep. The same plan gives the same bytes, in however many pieces it was run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from exanet import report, results
+from exanet.sweep.plan import ASKED, Plan, Run
+
+
+def table(plan: Plan, found: Mapping[str, dict[str, Any]], errors: Mapping[str, str]) -> pl.DataFrame:
+    """A row for each run in the plan's order: its axes, its figures (null where it failed), and `error`."""
+    rows = [_row(run, found, errors) for run in plan.runs]
+    names: dict[str, None] = {}
+    for row in rows:
+        names |= dict.fromkeys(row)
+    columns = [name for name in names if name != "error"] + ["error"]
+    frame = pl.DataFrame([{name: row.get(name) for name in columns} for row in rows], infer_schema_length=None, strict=False)
+    return frame.with_columns(pl.col("error").cast(pl.String))
+
+
+def _row(run: Run, found: Mapping[str, dict[str, Any]], errors: Mapping[str, str]) -> dict[str, Any]:
+    axes = {**run.columns, "at_saturation": run.load is None}
+    if run.key not in found:
+        return {**axes, "load": run.load, "error": errors[run.key]}
+    return {**axes, **found[run.key]["figures"], "error": None}
+
+
+def write(directory: Path, plan: Plan, frame: pl.DataFrame, found: Mapping[str, dict[str, Any]], facts: Mapping[str, Any]) -> None:
+    """runs.parquet, summary.json, report.html, and run.json with what differs between two repeats. Raises InputError on a full disk."""
+    from importlib.metadata import version
+
+    summary = {"name": plan.name, "axes": plan.axes, "exanet_version": version("exanet"), "runs": frame.to_dicts()}
+    page = _page(plan, frame, found)
+    files = {
+        "runs.parquet": results.parquet(frame),
+        "report.html": report.fill(str(page["title"]), page, ("format.js", "parts.js", "machine.js", "network.js", "sweep.js")).encode(),
+        "run.json": results.json_bytes(facts),
+        "summary.json": results.json_bytes(summary),
+    }
+    results.publish(directory, files)
+
+
+def series_names(plan: Plan) -> list[str]:
+    """A name for each run's curve: the values of the axes that vary, loads and seeds aside. A seed is another sample of the same curve."""
+    names = []
+    for run in plan.runs:
+        parts = [str(run.columns[name]) for name in _varying(plan)]
+        names.append(", ".join(parts) or str(run.columns["machine"]))
+    return names
+
+
+def _varying(plan: Plan) -> list[str]:
+    columns = {name: field.name for name, field in ASKED.items()}
+    return [columns.get(name, name) for name in plan.axes if name not in ("load", "seed")]
+
+
+_CURVE = ("offered_load", "accepted_load", "latency_ns", "latency_p99_ns", "zero_load_ns", "mean_hops", "hottest_link_use", "fairness")
+
+
+def _page(plan: Plan, frame: pl.DataFrame, found: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+    named = frame.with_columns(pl.Series("series", series_names(plan)))
+    good = named.filter(pl.col("error").is_null())
+    curves: list[dict[str, Any]] = []
+    if not good.is_empty():
+        means = good.group_by("series", "load", maintain_order=True).agg(
+            *(pl.col(name).mean() for name in _CURVE), pl.col("saturated").any(), pl.len().alias("runs")
+        )
+        for name in dict.fromkeys(named["series"]):
+            points = means.filter(pl.col("series") == name).sort("load").select(*_CURVE, "saturated", "runs", "load")
+            curves.append({"name": name, "points": [list(row) for row in points.iter_rows()]})
+    columns = [name for name in frame.columns if name not in ("created", "measured", "events", "memory_bytes")]
+    return {
+        "title": f"{plan.name}: {len(plan.runs)} runs",
+        "curves": [curve for curve in curves if curve["points"]],
+        "search": bool(frame["at_saturation"].all()),
+        "networks": _networks(plan, named, found),
+        "columns": columns,
+        "runs": [list(row) for row in frame.select(columns).iter_rows()],
+    }
+
+
+def _networks(plan: Plan, named: pl.DataFrame, found: Mapping[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """For each curve its run of the highest load, with the use of each link; networks too large to draw are left out."""
+    highest: dict[str, tuple[float, Run]] = {}
+    for run, name, load in zip(plan.runs, named["series"], named["load"], strict=True):
+        if run.key in found and found[run.key]["links"] is not None and load > highest.get(name, (0.0,))[0]:
+            highest[name] = (load, run)
+    shown: list[dict[str, Any]] = []
+    for name, (load, run) in highest.items():
+        label = str(run.columns["machine"])
+        known = any(other["machine"] == label for other in shown)
+        drawing = None if known else report.drawing(run.machine)
+        shown.append({"series": name, "load": load, "machine": label, "use": found[run.key]["links"], "drawing": drawing})
+    return shown

@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`exanet sweep`: what its file means, that it goes on after a kill as if nothing had been, and what it says of what cannot be."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from exanet.errors import InputError
+from exanet.located import Located, Mark
+from exanet.sweep import execute, plan
+
+SAME = ("runs.parquet", "summary.json", "report.html")
+SMALL = """
+name: small
+machine: [trenz-2x2, exanest-qfdb]
+traffic: [uniform, neighbour, complement]
+load: [0.1, 0.2, 0.3, 0.4, 0.5]
+seed: [1, 2, 3, 4, 5, 6, 7]
+warm_up: 1 us
+measure: 200 us
+"""
+
+
+def sweep(*options: str | Path, before: object = None) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "exanet", "sweep", *map(str, options)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=before, cwd="/")  # type: ignore[call-overload,no-any-return]
+
+
+def write(tmp_path: Path, text: str) -> Path:
+    file = tmp_path / "s.yaml"
+    file.write_text(text)
+    return file
+
+
+def lines(directory: Path) -> int:
+    journal = directory / execute.JOURNAL
+    return journal.read_bytes().count(b"\n") if journal.exists() else 0
+
+
+@pytest.mark.slow
+def test_a_sweep_that_is_killed_and_gone_on_with_gives_the_same_bytes(tmp_path: Path) -> None:
+    """210 runs with two workers; the second sweep is killed with half of them done, then started again."""
+    file = write(tmp_path, SMALL)
+    whole, halved = tmp_path / "whole", tmp_path / "halved"
+    done = sweep(file, "-o", whole, "--workers", "2")
+    out, err = done.communicate(timeout=240)
+    assert done.returncode == 0, err
+    assert "210 of 210 runs, 0 failed, 2 workers" in err
+    assert "small, 210 runs" in out
+
+    victim = sweep(file, "-o", halved, "-q")
+    while lines(halved) < 105 and victim.poll() is None:
+        time.sleep(0.002)
+    victim.send_signal(signal.SIGKILL)
+    victim.communicate(timeout=60)
+    had = lines(halved)
+    assert 105 <= had < 210
+    with (halved / execute.JOURNAL).open("ab") as journal:
+        journal.write(b'{"key":"torn')  # as a kill in the middle of a write leaves it
+
+    again = sweep(file, "-o", halved)
+    out, err = again.communicate(timeout=240)
+    assert again.returncode == 0, err
+    assert f"{had} of 210 runs are in" in err
+    assert lines(halved) == 210
+    for name in SAME:
+        assert (whole / name).read_bytes() == (halved / name).read_bytes(), name
+    assert json.loads((halved / "run.json").read_text())["taken_from_journal"] == had
+
+
+def test_a_run_that_fails_is_recorded_and_the_others_go_on(tmp_path: Path) -> None:
+    out = tmp_path / "r"
+    options = ("-m", "trenz-2x2,hypercube-512", "--traffic", "transpose", "--load", "0.1,0.2", "-o", out)
+    done = sweep(*options, "--set", "warm_up=1 us", "--set", "measure=5 us")
+    shown, err = done.communicate(timeout=120)
+    assert done.returncode == 1, err
+    assert "failed, 2 runs: transpose needs a square number of endpoints" in shown
+    frame = pl.read_parquet(out / "runs.parquet")
+    assert frame["machine"].to_list() == ["trenz-2x2"] * 2 + ["hypercube-512"] * 2
+    assert frame["error"].is_null().to_list() == [True, True, False, False]
+    assert frame["accepted_load"].is_null().to_list() == [False, False, True, True]
+    assert "2 of 4 runs failed" in page_text(out)
+
+
+def page_text(out: Path) -> str:
+    """What the report says when a browser has drawn it; the data itself where there is none."""
+    if shutil.which("chromium") is None:
+        data = json.loads(re.findall(r'id="data">(.*?)</script>', (out / "report.html").read_text())[0])
+        failed = sum(row[-1] is not None for row in data["runs"])
+        return f"{failed} of {len(data['runs'])} runs failed"
+    command = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={out}/profile", "--virtual-time-budget=2000"]
+    command += ["--host-resolver-rules=MAP * ~NOTFOUND", "--enable-logging=stderr", "--dump-dom", f"file://{out}/report.html"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert [line for line in done.stderr.splitlines() if "CONSOLE" in line] == []
+    assert len(re.findall(r'class="chart[^"]*"[^>]*_echarts_instance_="[^>]*>\s*<div[^>]*>\s*<canvas', done.stdout)) >= 3
+    return done.stdout
+
+
+def test_a_full_disk_is_told_and_costs_nothing_that_is_done(tmp_path: Path) -> None:
+    """A file that may not grow beyond 3000 bytes; then the same command with room."""
+    out = tmp_path / "r"
+    options = (
+        "-m",
+        "trenz-2x2",
+        "--load",
+        "0.1,0.2,0.3,0.4",
+        "-o",
+        out,
+        "--set",
+        "warm_up=1 us",
+        "--set",
+        "measure=5 us",
+        "--workers",
+        "1",
+    )
+    full = sweep(*options, before=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000)))
+    _, err = full.communicate(timeout=120)
+    assert full.returncode == 2, err
+    assert re.search(r"exanet: error: cannot write .*journal.jsonl: .*make room there and give the same command again", err)
+    assert "Traceback" not in err
+    assert sorted(path.name for path in out.iterdir()) == [execute.JOURNAL]
+    kept = lines(out)
+    assert kept >= 1
+    again = sweep(*options)
+    _, err = again.communicate(timeout=120)
+    assert again.returncode == 0, err
+    assert f"{kept} of 4 runs are in" in err
+
+
+def test_two_sweeps_do_not_write_to_one_folder(tmp_path: Path) -> None:
+    journal = execute.Journal(tmp_path / "r")
+    with pytest.raises(InputError, match="another sweep is writing here"):
+        execute.Journal(tmp_path / "r")
+    journal.close()
+    execute.Journal(tmp_path / "r").close()
+
+
+def test_results_of_another_simulator_are_not_taken_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = plan.read(write(tmp_path, SMALL), {}).runs[0]
+    journal = execute.Journal(tmp_path / "r")
+    journal.add(run, {"figures": {}, "links": None, "cpu_s": 0.0})
+    assert run.key in journal.found
+    journal.close()
+    monkeypatch.setattr(execute, "simulator_digest", lambda: "another")
+    journal = execute.Journal(tmp_path / "r")
+    assert (journal.found, journal.others) == ({}, 1)
+    journal.close()
+
+
+def test_the_runs_are_the_grid_in_the_order_of_the_file(tmp_path: Path) -> None:
+    made = plan.read(write(tmp_path, SMALL), {})
+    assert len(made.runs) == 2 * 3 * 5 * 7 == len({run.key for run in made.runs})
+    assert [run.load for run in made.runs[:5]] == [0.1, 0.2, 0.3, 0.4, 0.5]
+    assert made.runs[0].asked["warm_up_ps"] == 1_000_000
+    assert made.axes["seed"] == [1, 2, 3, 4, 5, 6, 7]
+    assert [run.columns["machine"] for run in made.runs] == ["trenz-2x2"] * 105 + ["exanest-qfdb"] * 105
+
+
+def test_constants_of_the_machines_are_axes_and_a_sample_is_drawn(tmp_path: Path) -> None:
+    text = "machine: torus-512\nload: 0.5\nvary:\n  router.inter_fifo: [512 words, 1024 words]\n  links.link.latency: [50 ns, 261.3 ns]\n"
+    runs = plan.read(write(tmp_path, text), {}).runs
+    assert [(r.machine["router"]["inter_fifo_words"], r.machine["links"][0]["latency_ps"]) for r in runs] == [
+        (512, 50000), (512, 261300), (1024, 50000), (1024, 261300),
+    ]  # fmt: skip
+    few = plan.read(write(tmp_path, text + "seed: [1, 2, 3, 4]\nsample: {runs: 5, seed: 3}\n"), {}).runs
+    assert few == plan.read(tmp_path / "s.yaml", {}).runs
+    assert len({run.key for run in few}) == 5
+    mark = Mark("--set router.inter_fifo")
+    laid = plan.read(tmp_path / "s.yaml", {"router.inter_fifo": Located([Located("256 words", mark)], mark)}).runs
+    assert {run.machine["router"]["inter_fifo_words"] for run in laid} == {256}
+
+
+def test_saturation_is_found_by_bisection() -> None:
+    asked = {"warm_up_ps": 20_000_000, "measure_ps": 50_000_000, "traffic": "incast:8"}
+    from exanet import machine
+
+    resolved = machine.load("fat-tree-64").resolve()
+    found = execute.measure(resolved, None, asked)["figures"]
+    assert not found["saturated"]
+    assert 0.08 < found["load"] <= 0.125  # eight senders share the last link
+    assert execute.measure(resolved, found["load"] + 2 / 64, asked)["figures"]["saturated"]
+
+
+BAD = [
+    ("machine: torus-512\nloda: 0.1\n", "s.yaml:2:1: error: unknown key 'loda'; did you mean 'load'?"),
+    ("load: 0.1\n", "'machine' is missing"),
+    ("machine: torus-51\n", "s.yaml:1:10: error: there is no machine 'torus-51'; did you mean 'torus-512'?"),
+    ("machine: torus-512\nload: [0.1, -2]\n", "s.yaml:2:13: error: load -2"),
+    ("machine: torus-512\nload: high\n", "s.yaml:2:7: error: expected a number, not high"),
+    ("machine: torus-512\ntraffic: unifrom\n", "s.yaml:2:10: error: there is no traffic 'unifrom'; did you mean 'uniform'?"),
+    ("machine: torus-512\nseed: [1.5]\n", "s.yaml:2:8: error: expected a whole number"),
+    ("machine: torus-512\nseed: []\n", "an axis needs at least one value"),
+    ("machine: torus-512\nwarm_up: 5\n", "s.yaml:2:10: error: 5 has no unit"),
+    ("machine: torus-512\nvary:\n  router.fifo: 5 words\n", "s.yaml:3:16: error: the machine has no 'fifo' of 'router.fifo'"),
+    ("machine: torus-512\nvary:\n  router.inter_fifo: [1 word]\n", "s.yaml:3:23: error: must hold one packet"),
+    ("machine: torus-512\nvary:\n  router: 5\n", "'router' is no constant"),
+    ("machine: torus-512\nvary: fast\n", "s.yaml:2:7: error: 'vary' takes constants"),
+    ("machine: torus-512\nsample: 5\n", "'sample' takes the number of runs"),
+    (f"machine: torus-512\nseed: {list(range(1500))}\npacket_bytes: {list(range(1000))}\n", "13500000 runs; at most 1000000"),
+    ("- 1\n", "s.yaml:1:1: error: a sweep is a mapping"),
+    ("", "the file is empty"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "message"), BAD)
+def test_a_bad_file_is_told_of_in_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, message: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, text)
+    with pytest.raises(InputError) as refusal:
+        plan.read(Path("s.yaml"), {})
+    assert message in "\n".join(refusal.value.messages)
+
+
+def test_the_command_refuses_before_it_writes(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "x").write_text("")
+    for options, message in (
+        (("-o", tmp_path / "r"), "name a sweep file, or give at least --machine"),
+        (("-m", "torus-51", "-o", tmp_path / "r"), "did you mean 'torus-512'"),
+        (("-m", "trenz-2x2", "-o", tmp_path / "other"), "the folder holds other files"),
+        (("-m", "trenz-2x2", "-o", tmp_path / "r", "--workers", "0"), "--workers 0: give at least 1"),
+        (("-m", "trenz-2x2", "-o", tmp_path / "r", "--set", "x"), "--set x: give an axis and its values"),
+    ):
+        done = sweep(*options)
+        _, err = done.communicate(timeout=60)
+        assert (done.returncode, message in err, "Traceback" in err) == (2, True, False), err
+        assert not (tmp_path / "r").exists()
+    assert os.listdir(tmp_path / "other") == ["x"]
+
+
+def test_a_cluster_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    done = sweep("-m", "trenz-2x2", "--load", "0.1", "-o", tmp_path / "r", "--cluster", "nowhere")
+    _, err = done.communicate(timeout=60)
+    assert done.returncode == 2
+    assert "--cluster nowhere: " in err
