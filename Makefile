@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# `make run`, `make test`, `make bench`, `make lint`, `make gateware`: each sets up what is missing first.
+# `make run`, `make test`, `make bench`, `make lint`, `make gateware`, `make formal`: each sets up what is missing first.
 SHELL := /bin/bash
 BIN := .venv/bin
 RANKS ?= 16
 MACHINE ?= exanest
 SANITIZED := build/sanitized
 
-.PHONY: run test test-cpp test-python gateware synth bench lint clean setup-%
+.PHONY: run test test-cpp test-python gateware formal synth bench lint clean setup-%
 
 setup-%:
 	@tools/setup.sh $*
@@ -18,7 +18,7 @@ run: setup-run
 	  (cd $$inputs && $(CURDIR)/$(BIN)/exanet run -m $(MACHINE) -n $(RANKS) -o $(CURDIR)/exanet-run-$$input -- $(CURDIR)/$(BIN)/lmp -in $$input -log none) || exit 1; \
 	done
 
-test: setup-test test-cpp test-python gateware
+test: setup-test test-cpp test-python gateware formal
 
 # The C and C++ tests run under AddressSanitizer and UndefinedBehaviorSanitizer, always.
 test-cpp: setup-test
@@ -36,6 +36,11 @@ gateware: setup-gateware
 	@PATH=$(CURDIR)/$(BIN):$$PATH cmake --build build/gateware -j 2 --target gateware_tests
 	@build/gateware/gateware/gateware_tests
 	@$(BIN)/python gateware/lint.py
+
+# Invariants of the gateware, proved without bound, and what each proof says when the gateware is broken on purpose.
+formal: setup-formal
+	@$(BIN)/python gateware/formal.py
+	@$(BIN)/python gateware/formal.py --mutations
 
 # Resources of the published configuration against the published figures; fails when one is exceeded.
 synth: setup-synth

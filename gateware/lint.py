@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each module alone, with its default parameters, through Verilator -Wall and pyslang; exit status 1 when either has anything to say."""
+"""Each module alone, with its default parameters, through Verilator -Wall and pyslang, and each file through Verible's rules of style; exit
+status 1 when one of them has anything to say."""
 
 from __future__ import annotations
 
@@ -17,13 +18,13 @@ UNUSED = ["unused-def", "unused-package-parameter", "unused-package-typedef", "u
 TASTE = ["useless-cast", "case-enum-explicit"]
 GENERATED = ["--suppress-warnings", "gateware/.../*_registers.sv", "--suppress-warnings", "gateware/.../*_registers_pkg.sv"]
 SLANG_OPTIONS = ["-Weverything", *GENERATED, *(f"-Wno-{name}" for name in UNUSED + TASTE)]
-
+VERIBLE_RULES = "line-length=length:150"
 
 # Further numbers of ports, inter-tile and intra-tile, and dimensions: each with every module below.
 SHAPES = [(2, 3, 2), (3, 2, 2), (6, 1, 3)]
 
 
-def verilator(top: str, *parameters: str) -> str:
+def verilator(top: str, *arguments: str) -> str:
     command = [
         "tools/verilator.sh",
         "--lint-only",
@@ -35,7 +36,7 @@ def verilator(top: str, *parameters: str) -> str:
         "gateware/files.f",
         "--top-module",
         top,
-        *parameters,
+        *arguments,
     ]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     return "" if run.returncode == 0 else run.stdout + run.stderr
@@ -54,12 +55,24 @@ def slang(top: str, files: list[str]) -> str:
     return "" if ok and not problems else f"pyslang: {problems} messages"
 
 
+def verible(files: list[str]) -> str:
+    written = [file for file in files if "_registers" not in file]  # the others are PeakRDL's
+    lint = Path(sys.executable).parent / "verible-verilog-lint"
+    run = subprocess.run([lint, f"--rules={VERIBLE_RULES}", *written], cwd=ROOT, capture_output=True, text=True)
+    return "" if run.returncode == 0 else run.stdout + run.stderr
+
+
 def main() -> int:
     files = [str(ROOT / line) for line in (ROOT / "gateware/files.f").read_text().split() if line.endswith(".sv")]
-    tops = [name for file in files for name in re.findall(r"^module (\w+)", Path(file).read_text(), re.M)]
-    failed = 0
-    for top in tops:
-        said = "\n".join(filter(None, [verilator(top), slang(top, files)]))
+    harnesses = [str(path) for path in sorted((ROOT / "gateware").glob("*/formal/*.sv"))]
+    tops = {name: file for file in files + harnesses for name in re.findall(r"^module (\w+)", Path(file).read_text(), re.M)}
+    style = verible(files + harnesses)
+    if style:
+        print(style, file=sys.stderr)
+    failed = int(style != "")
+    for top, file in tops.items():
+        extra = [file] if file in harnesses else []
+        said = "\n".join(filter(None, [verilator(top, *extra), slang(top, files + extra)]))
         if said:
             failed += 1
             print(f"{top}:\n{said}", file=sys.stderr)
@@ -68,7 +81,7 @@ def main() -> int:
         if said:
             failed += 1
             print(f"exanet_node with {inter} + {intra} ports:\n{said}", file=sys.stderr)
-    print(f"{len(tops)} modules and {len(SHAPES)} shapes under Verilator -Wall and pyslang: {failed} with messages")
+    print(f"{len(tops)} modules and {len(SHAPES)} shapes under Verilator -Wall, pyslang and Verible: {failed} with messages")
     return 1 if failed else 0
 
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Brings a Debian 12 machine to where ExaNet runs: Debian packages that are missing, a virtual environment, the package itself.
-# usage: tools/setup.sh run|test|bench|lint|gateware|synth
+# usage: tools/setup.sh run|test|bench|lint|gateware|formal|synth
 # Does nothing, in well under a second, when everything is there and no source is newer than the installed package.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-purpose=${1:?usage: tools/setup.sh run|test|bench|lint|gateware|synth}
+purpose=${1:?usage: tools/setup.sh run|test|bench|lint|gateware|formal|synth}
 venv=.venv
 
 debian_packages() {
@@ -48,6 +48,7 @@ make_environment() {
     test) groups=mpi,test,gateware ;;
     lint) groups=lint ;;
     gateware) groups=gateware ;;
+    formal) groups=formal ;;
     synth) groups=gateware,synth ;;
   esac
   echo "setup: installing Python packages ($groups)"

@@ -68,7 +68,8 @@ module karma_board #(
     .IntraSlots(IntraSlots)
   ) u_ip (
     .clk_i, .rst_ni,
-    .s_axil_awready(node_awready), .s_axil_awvalid(node_awvalid), .s_axil_awaddr(node_awaddr), .s_axil_awprot(node_awprot), .s_axil_wready(node_wready),
+    .s_axil_awready(node_awready), .s_axil_awvalid(node_awvalid), .s_axil_awaddr(node_awaddr), .s_axil_awprot(node_awprot),
+    .s_axil_wready(node_wready),
     .s_axil_wvalid(node_wvalid), .s_axil_wdata(node_wdata), .s_axil_wstrb(node_wstrb), .s_axil_bready(node_bready), .s_axil_bvalid(node_bvalid),
     .s_axil_bresp(node_bresp), .s_axil_arready(node_arready), .s_axil_arvalid(node_arvalid), .s_axil_araddr(node_araddr), .s_axil_arprot(node_arprot),
     .s_axil_rready(node_rready), .s_axil_rvalid(node_rvalid), .s_axil_rdata(node_rdata), .s_axil_rresp(node_rresp),
@@ -77,9 +78,11 @@ module karma_board #(
 
   karma_registers u_registers (
     .clk(clk_i), .arst_n(rst_ni),
-    .s_axil_awready(karma_awready), .s_axil_awvalid(karma_awvalid), .s_axil_awaddr(karma_awaddr), .s_axil_awprot(karma_awprot), .s_axil_wready(karma_wready),
+    .s_axil_awready(karma_awready), .s_axil_awvalid(karma_awvalid), .s_axil_awaddr(karma_awaddr), .s_axil_awprot(karma_awprot),
+    .s_axil_wready(karma_wready),
     .s_axil_wvalid(karma_wvalid), .s_axil_wdata(karma_wdata), .s_axil_wstrb(karma_wstrb), .s_axil_bready(karma_bready), .s_axil_bvalid(karma_bvalid),
-    .s_axil_bresp(karma_bresp), .s_axil_arready(karma_arready), .s_axil_arvalid(karma_arvalid), .s_axil_araddr(karma_araddr), .s_axil_arprot(karma_arprot),
+    .s_axil_bresp(karma_bresp), .s_axil_arready(karma_arready), .s_axil_arvalid(karma_arvalid), .s_axil_araddr(karma_araddr),
+    .s_axil_arprot(karma_arprot),
     .s_axil_rready(karma_rready), .s_axil_rvalid(karma_rvalid), .s_axil_rdata(karma_rdata), .s_axil_rresp(karma_rresp),
     .hwif_in(status), .hwif_out(written));
 

@@ -34,7 +34,8 @@ module exanet_link #(
 
   link_rx #(.Patience(Patience)) u_rx (
     .clk_i, .rst_ni, .valid_i(rx_valid_i), .data_i(rx_data_i), .flit_o, .credit_o, .reclaim_o(reclaim), .health_o,
-    .packets_o(counters_o.rx_packets), .corrected_o(counters_o.rx_corrected), .bad_headers_o(counters_o.rx_bad_headers), .bad_controls_o(counters_o.rx_bad_controls),
+    .packets_o(counters_o.rx_packets), .corrected_o(counters_o.rx_corrected), .bad_headers_o(counters_o.rx_bad_headers),
+    .bad_controls_o(counters_o.rx_bad_controls),
     .bad_payloads_o(counters_o.rx_bad_payloads), .cut_packets_o(counters_o.rx_cut_packets), .lost_packets_o(counters_o.rx_lost_packets),
     .reclaimed_o(counters_o.rx_reclaimed), .stray_words_o(counters_o.rx_stray_words));
 endmodule

@@ -22,6 +22,7 @@ module router_arbiter #(
   end
 
 `ifndef SYNTHESIS
-  GrantsOneWhoAsks : assert property (@(posedge clk_i) disable iff (!rst_ni) $onehot0(grant_o) && (grant_o & ~request_i) == '0 && (request_i == '0) == (grant_o == '0));
+  GrantsOneWhoAsks : assert property (@(posedge clk_i) disable iff (!rst_ni)
+      $onehot0(grant_o) && (grant_o & ~request_i) == '0 && (request_i == '0) == (grant_o == '0));
 `endif
 endmodule

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// One FIFO of the router between a sender that keeps the credit rule and outputs that grant whenever they like. Proved: a packet that is
+// granted comes out whole, in order and not mixed with another; a request stands until it is granted; the room given back is what was taken.
+module input_formal #(
+  parameter int unsigned PayloadDepth = 4,
+  parameter int unsigned HeaderDepth = 2
+) (
+  input logic       clk_i,
+  input logic       send_i,    // the sender's next word comes in this cycle, if it may
+  input logic [1:0] length_i,  // payload words of the packet that begins
+  input logic       known_i,   // it has a route
+  input logic       mark_i,    // all its words are marked: at most one packet, any one
+  input logic       grant_i
+);
+  localparam int unsigned HeaderBits = $clog2(HeaderDepth) + 1, PayloadBits = $clog2(PayloadDepth) + 1;
+  localparam logic [1:0] Idle = 2'd0, Header = 2'd1, Payload = 2'd2, Footer = 2'd3;  // as router_input
+  logic rst_n = 1'b0;
+  always_ff @(posedge clk_i) rst_n <= 1'b1;
+
+  // Sender: words of a packet one after the other, with gaps; a packet begins when there is room for all of it.
+  logic open = 1'b0, marking = 1'b0, marked = 1'b0;
+  logic [1:0] left = '0;
+  logic [3:0] words = 4'(PayloadDepth), headers = 4'(HeaderDepth);
+  logic send, start, mark;
+  exanet_pkg::flit_t flit;
+  exanet_pkg::credit_t credit;
+  router_pkg::request_t route, request;
+  router_pkg::word_t word;
+  logic last, grant, discarded;
+
+  assign start = send && !open;
+  assign send = rst_n && send_i && (open || (headers != '0 && words >= 4'(length_i)));
+  assign mark = start ? mark_i && !marked : marking;
+  assign route = '{valid: known_i, words: 6'(length_i), default: '0};
+  assign flit = '{valid: send, head: start, tail: open && left == '0, data: 128'(mark), default: '0};
+  assign grant = grant_i && request.valid;
+
+  always_ff @(posedge clk_i) begin
+    words   <= words - (start ? 4'(length_i) : '0) + 4'(credit.words);
+    headers <= headers - 4'(start) + 4'(credit.headers);
+    if (start) begin
+      open    <= 1'b1;
+      left    <= length_i;
+      marking <= mark;
+      marked  <= marked || mark;
+    end else if (send) begin
+      open <= left != '0;
+      left <= left - 1'b1;
+    end
+  end
+
+  router_input #(.PayloadDepth(PayloadDepth), .HeaderDepth(HeaderDepth)) dut (
+    .clk_i, .rst_ni(rst_n), .write_i(send), .flit_i(flit), .route_i(route), .request_o(request), .grant_i(grant),
+    .word_o(word), .last_o(last), .credit_o(credit), .discarded_o(discarded));
+
+  // Output: the word that has to come next.
+  logic granted = 1'b0, head_due = 1'b0, whose = 1'b0, asked = 1'b0;
+  logic [1:0] due = '0, asked_words = '0;
+  always_ff @(posedge clk_i) begin
+    head_due <= grant;
+    if (grant) begin
+      granted <= 1'b1;
+      due     <= request.words[1:0];
+    end else if (last) begin
+      granted <= 1'b0;
+    end else if (word.valid && !word.head) begin
+      due <= due - 1'b1;
+    end
+    if (word.valid && word.head) whose <= word.data[0];
+    asked <= request.valid && !grant;
+    asked_words <= request.words[1:0];
+  end
+
+  // Packets in the FIFO before the marked one; until there is one, packets altogether. Room that is taken.
+  logic [3:0] ahead = '0, held_words = '0, held_headers = '0;
+  logic over = 1'b0;
+  always_ff @(posedge clk_i) begin
+    held_words   <= held_words + (start ? 4'(length_i) : '0) - 4'(credit.words);
+    held_headers <= held_headers + 4'(start) - 4'(credit.headers);
+    if (!marked) ahead <= ahead + 4'(start && !mark) - 4'(last);
+    else if (last && !over) begin
+      ahead <= ahead - 1'b1;
+      over  <= ahead == '0;
+    end
+  end
+
+  // How full each memory is, from the outside and by its pointers. These follow from nothing that is to be proved, but they are what makes the
+  // proof short.
+  logic [1:0] state;
+  assign state = 2'(dut.state_q);
+  logic [3:0] in_headers, in_payload, in_footers, packets, read_words;
+  assign in_headers = 4'(HeaderBits'(dut.u_headers.write_q - dut.u_headers.read_q));
+  assign in_footers = 4'(HeaderBits'(dut.u_footers.write_q - dut.u_footers.read_q));
+  assign in_payload = 4'(PayloadBits'(dut.u_payload.write_q - dut.u_payload.read_q)) + 4'(dut.u_payload.valid_o);
+  assign packets = held_headers - 4'(credit.headers);
+  assign read_words = state == Payload ? 4'(dut.words_q) - 4'(dut.left_q) : state == Footer ? 4'(dut.words_q) : '0;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_n) begin
+      Headers: assert (in_headers == packets - 4'(state == Payload || state == Footer));
+      Footers: assert (in_footers == packets - 4'(open));
+      Words:   assert (in_payload == held_words - 4'(credit.words) - (open ? 4'(left) : '0) - read_words);
+      States:  assert (granted == (state != Idle && !dut.discarding_q));
+      Left:    assert (!granted || state == Header || due == (state == Payload ? dut.left_q[1:0] : '0));
+      HeadFirst:    assert (head_due == (word.valid && word.head));
+      WordsGranted: assert (!word.valid || granted);
+      NotMixed:     assert (!word.valid || word.head || word.data[0] == whose);
+      InOrder:      assert (!(word.valid && word.head) || word.data[0] == (marked && !over && ahead == '0));
+      Discards:     assert (!(discarded && granted));
+      WholeLength:  assert (!word.valid || word.head || word.tail == (due == '0));
+      TailIsLast:   assert (!granted || last == (word.valid && word.tail));
+      RequestHolds: assert (!asked || (request.valid && request.words[1:0] == asked_words));
+      RoomKept:     assert (words + held_words == 4'(PayloadDepth) && headers + held_headers == 4'(HeaderDepth));
+      NoMoreThanTaken: assert (4'(credit.words) <= held_words && 4'(credit.headers) <= held_headers);
+    end
+  end
+endmodule
