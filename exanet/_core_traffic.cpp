@@ -50,6 +50,7 @@ class Traffic {
     d["packet_hops"] = r.packet_hops;
     d["events"] = r.events;
     d["cpu_s"] = r.cpu_s;
+    d["longest_cpu_s"] = r.longest_cpu_s;
     d["memory_bytes"] = r.memory_bytes;
     d["latency"] = histogram(r.latency);
     d["links"] = links();
@@ -64,6 +65,7 @@ class Traffic {
     c.packet_bytes = nb::cast<std::uint16_t>(options["packet_bytes"]);
     c.bernoulli = nb::cast<bool>(options["bernoulli"]);
     c.seed = nb::cast<std::uint64_t>(options["seed"]);
+    c.threads = nb::cast<std::uint32_t>(options["threads"]);
     c.warm_up = time_of(options, "warm_up_ps");
     c.measure = time_of(options, "measure_ps");
     return c;

@@ -24,8 +24,8 @@ from exanet.errors import InputError
 from exanet.machine import Machine, load
 from exanet.units import UnitError
 
-_NOT_OF_THE_SIMULATION = ("cpu_s",)
-"""What two repeats of a run need not agree in."""
+_COSTS = ("cpu_s", "longest_cpu_s", "events", "memory_bytes")
+"""What a point took: two repeats of a run, or runs with other numbers of threads, need not agree in these."""
 
 _TABLES = ("latency", "links")
 ARRIVALS = ("poisson", "bernoulli")
@@ -44,11 +44,11 @@ class Asked:
 
 
 def simulate(
-    machine: Machine | str | dict[str, Any], *, offered: float, asked: Asked | None = None, progress: Any = None
+    machine: Machine | str | dict[str, Any], *, offered: float, asked: Asked | None = None, threads: int = 1, progress: Any = None
 ) -> dict[str, Any]:
     """One point: `offered` of what a link carries from each sender; the columns of points.parquet, and the tables `latency` and `links`.
 
-    The machine is a name, a file, a Machine, or what Machine.resolve() gives.
+    The machine is a name, a file, a Machine, or what Machine.resolve() gives. What is measured is the same for any number of `threads`.
     `progress` is called with the share done while it runs. Raises InputError on what cannot be simulated.
     """
     from exanet import _core
@@ -62,6 +62,8 @@ def simulate(
         raise InputError(f"packets of {payload} bytes: give from 0 to the machine's largest payload, {largest}")
     if not 0 <= asked.seed < 1 << 64:
         raise InputError(f"seed {asked.seed}: give a whole number from 0 to 2^64 - 1")
+    if not 1 <= threads <= 64:
+        raise InputError(f"{threads} threads: give from 1 to 64, and no more than the machine has endpoints")
     if asked.arrivals not in ARRIVALS:
         raise InputError(f"arrivals {asked.arrivals}: give {' or '.join(ARRIVALS)}")
     options = {
@@ -72,6 +74,7 @@ def simulate(
         "seed": asked.seed,
         "warm_up_ps": asked.warm_up_ps,
         "measure_ps": asked.measure_ps,
+        "threads": threads,
     }
     try:
         traffic = _core.Traffic(resolved, options)
@@ -139,6 +142,9 @@ def command(
             "rounds, pause. Several run together.",
         ),
     ] = None,
+    threads: Annotated[
+        int, typer.Option("--threads", help="Processors to use for each load, not for jobs; the results are the same for any number.")
+    ] = 1,
     mapping: Annotated[str, typer.Option("--map", help="Endpoints of the jobs: linear, switch, node, random.")] = "linear",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Folder for the results; by default a new one here.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print data instead of a table.")] = False,
@@ -154,8 +160,8 @@ def command(
     asked = Asked(traffic, packet_bytes, arrivals, seed, _time("--warm-up", warm_up), _time("--measure", measure))
     directory = _directory(output, described, traffic)
     began = time.monotonic()
-    points = list(_points(described, wanted, asked, quiet))
-    _write(directory, described, asked, points, time.monotonic() - began)
+    points = list(_points(described, wanted, asked, threads, quiet))
+    _write(directory, described, asked, points, threads, time.monotonic() - began)
     if as_json:
         typer.echo(json.dumps([figures(point) for point in points], indent=2))
     elif not quiet:
@@ -203,10 +209,10 @@ def told(what: str, quiet: bool) -> Iterator[Callable[[float], None]]:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
-def _points(described: Machine, wanted: Sequence[float], asked: Asked, quiet: bool) -> Iterator[dict[str, Any]]:
+def _points(described: Machine, wanted: Sequence[float], asked: Asked, threads: int, quiet: bool) -> Iterator[dict[str, Any]]:
     for number, offered in enumerate(wanted, 1):
         with told(f"load {offered:g}, {number} of {len(wanted)}", quiet) as tell:
-            point = simulate(described, offered=offered, asked=asked, progress=tell)
+            point = simulate(described, offered=offered, asked=asked, threads=threads, progress=tell)
         yield point
 
 
@@ -215,11 +221,11 @@ def _points(described: Machine, wanted: Sequence[float], asked: Asked, quiet: bo
 
 def figures(point: dict[str, Any]) -> dict[str, Any]:
     """The row of a point: all its single figures that the simulation alone determines."""
-    row = {key: value for key, value in point.items() if key not in (*_TABLES, *_NOT_OF_THE_SIMULATION)}
+    row = {key: value for key, value in point.items() if key not in (*_TABLES, *_COSTS)}
     return row | {"hottest_link_use": float(max(point["links"]["use"])), "mean_link_use": float(point["links"]["use"].mean())}
 
 
-def _write(directory: Path, described: Machine, asked: Asked, points: Sequence[dict[str, Any]], wall_s: float) -> None:
+def _write(directory: Path, described: Machine, asked: Asked, points: Sequence[dict[str, Any]], threads: int, wall_s: float) -> None:
     import platform
     from importlib.metadata import version
 
@@ -250,7 +256,7 @@ def _write(directory: Path, described: Machine, asked: Asked, points: Sequence[d
     files = {f"{name}.parquet": results.parquet(frame) for name, frame in tables.items()}
     files["report.html"] = report.fill(str(page["title"]), page, ("format.js", "parts.js", "sim.js")).encode()
     files["run.json"] = results.json_bytes(
-        {"wall_s": wall_s, "cpu_s": [point["cpu_s"] for point in points], "host_system": platform.platform()}
+        {"wall_s": wall_s, "threads": threads, **{key: [p[key] for p in points] for key in _COSTS}, "host_system": platform.platform()}
     )
     files["summary.json"] = results.json_bytes({"run": run, "machine": described.resolve(), "points": rows})
     results.publish(directory, files)

@@ -9,80 +9,151 @@ namespace exanet {
 
 using namespace fabric_state;
 
-Fabric::State::State(EventQueue& events, const Topology& topology, const FabricConfig& config, FabricSink sink)
-    : events_(events),
-      topology_(topology),
-      sink_(sink),
+Fabric::State::State(const std::vector<FabricPart>& parts, const Topology& topology, const FabricConfig& config,
+                     const std::vector<std::uint8_t>& part_of)
+    : topology_(topology),
+      part_of_(part_of),
       router_(config.router),
       intra_ports_(static_cast<std::uint32_t>(config.router.intra_ports)),
+      channels_(static_cast<std::uint32_t>(config.router.virtual_channels)),
       endpoints_(topology.endpoint_count()) {
   for (const LinkConfig& link : config.links) links_.emplace_back(link, config.router, router_);
-  build_ports(topology, config);
-  arbitrate_event_ =
-      events.add_handler([](void* self, Time now, std::uint32_t a, std::uint64_t) { static_cast<State*>(self)->arbitrate(now, a); }, this);
-  deliver_event_ =
-      events.add_handler([](void* self, Time now, std::uint32_t a, std::uint64_t) { static_cast<State*>(self)->deliver(now, a); }, this);
-  room_event_ =
-      events.add_handler([](void* self, Time now, std::uint32_t a, std::uint64_t) { static_cast<State*>(self)->offer_room(now, a); }, this);
+  build_ports(config);
+  for (const FabricPart& part : parts)
+    parts_.push_back(std::make_unique<Part>(*this, part, static_cast<std::uint8_t>(parts_.size()), parts.size()));
 }
 
-void Fabric::State::build_ports(const Topology& topology, const FabricConfig& config) {
-  const auto channels = static_cast<std::uint32_t>(config.router.virtual_channels);
-  if (channels < topology.virtual_channels())
-    throw std::invalid_argument("the topology's routing needs " + std::to_string(topology.virtual_channels()) +
+Fabric::Part::Part(State& net, const FabricPart& part, std::uint8_t number, std::size_t parts)
+    : router_(net.router_),
+      links_(net.links_),
+      topology_(net.topology_),
+      outputs_(net.outputs_.data()),
+      stats_(net.stats_.data()),
+      rooms_(net.rooms_.data()),
+      inputs_(net.inputs_.data()),
+      entrances_(net.entrances_.data()),
+      intra_ports_(net.intra_ports_),
+      channels_(net.channels_),
+      net_(net),
+      events_(*part.events),
+      sink_(part.sink),
+      number_(number),
+      mail_{std::vector<Mail>(parts), std::vector<Mail>(parts)} {
+  arbitrate_event_ =
+      events_.add_handler([](void* self, Time now, std::uint32_t a, std::uint64_t) { static_cast<Part*>(self)->arbitrate(now, a); }, this);
+  deliver_event_ =
+      events_.add_handler([](void* self, Time now, std::uint32_t a, std::uint64_t) { static_cast<Part*>(self)->deliver(now, a); }, this);
+  room_event_ =
+      events_.add_handler([](void* self, Time now, std::uint32_t a, std::uint64_t) { static_cast<Part*>(self)->offer_room(now, a); }, this);
+}
+
+std::uint32_t Fabric::Part::add_packet(const Carried& carried) {
+  if (free_packet_ == kNone) {
+    packets_.push_back(carried);
+    return static_cast<std::uint32_t>(packets_.size() - 1);
+  }
+  const std::uint32_t index = free_packet_;
+  free_packet_ = packets_[index].next_free;
+  packets_[index] = carried;
+  return index;
+}
+
+void Fabric::Part::free_packet(std::uint32_t index) {
+  packets_[index].next_free = free_packet_;
+  free_packet_ = index;
+}
+
+std::uint32_t Fabric::Part::add_entry(const Entry& entry) {
+  if (free_entry_ == kNone) {
+    entries_.push_back(entry);
+    return static_cast<std::uint32_t>(entries_.size() - 1);
+  }
+  const std::uint32_t index = free_entry_;
+  free_entry_ = entries_[index].next;
+  entries_[index] = entry;
+  return index;
+}
+
+void Fabric::Part::free_entry(std::uint32_t index) {
+  entries_[index].next = free_entry_;
+  free_entry_ = index;
+}
+
+void Fabric::State::build_ports(const FabricConfig& config) {
+  if (channels_ < topology_.virtual_channels())
+    throw std::invalid_argument("the topology's routing needs " + std::to_string(topology_.virtual_channels()) +
                                 " virtual channels: set virtual_channels to that or more");
-  const NodeId nodes = topology.node_count();
+  const NodeId nodes = topology_.node_count();
   std::uint32_t outputs = 0, inputs = 0;
   for (NodeId node = 0; node <= nodes; ++node) {
     first_output_.push_back(outputs);
     first_input_.push_back(inputs);
     if (node == nodes) break;
-    const std::uint32_t ports = topology.port_count(node);
-    const std::uint32_t intra = node < topology.endpoint_count() ? intra_ports_ : 0;
-    if (ports * channels + intra > kMostInputs)
-      throw std::invalid_argument("a router of " + topology.node_name(node) +
-                                  " would have more than " + std::to_string(kMostInputs) +
+    const std::uint32_t ports = topology_.port_count(node);
+    const std::uint32_t intra = node < endpoints_ ? intra_ports_ : 0;
+    if (ports * channels_ + intra > kMostInputs)
+      throw std::invalid_argument("a router of " + topology_.node_name(node) + " would have more than " + std::to_string(kMostInputs) +
                                   " inputs: use fewer ports or virtual channels");
     outputs += ports + intra;
-    inputs += ports * channels + intra;
+    inputs += ports * channels_ + intra;
   }
   outputs_.resize(outputs);
+  stats_.resize(outputs);
+  rooms_.resize(std::size_t{outputs} * channels_);
   inputs_.resize(inputs);
-  entrances_.resize(std::size_t{topology.endpoint_count()} * intra_ports_);
-  const auto& r = config.router;
+  entrances_.resize(std::size_t{endpoints_} * intra_ports_);
+  for (NodeId node = 0; node < nodes; ++node) build_node(node, config);
+}
+
+void Fabric::State::build_node(NodeId node, const FabricConfig& config) {
+  const RouterConfig& r = config.router;
   const auto headers = static_cast<std::int32_t>(r.header_fifo_words / r.header_words);
-  for (NodeId node = 0; node < nodes; ++node) {
-    const std::uint32_t ports = topology.port_count(node);
-    for (std::uint32_t i = first_input_[node]; i < first_input_[node + 1]; ++i) {
+  const std::uint32_t ports = topology_.port_count(node);
+  for (std::uint32_t o = first_output_[node]; o < first_output_[node + 1]; ++o) {
+    const std::uint32_t port = o - first_output_[node];
+    const bool intra = port >= ports;
+    Output& output = outputs_[o];
+    output.first_input = first_input_[node];
+    for (std::uint32_t vc = 0; vc < (intra ? 1 : channels_); ++vc) {
+      const std::uint32_t i = first_input_[node] + (intra ? ports * channels_ + port - ports : port * channels_ + vc);
       Input& input = inputs_[i];
       input.node = node;
       input.index = static_cast<std::uint8_t>(i - first_input_[node]);
-      const bool intra = input.index >= ports * channels;
-      const auto share = static_cast<std::int32_t>(intra ? 1 : channels);
-      input.free_words = static_cast<std::int32_t>(intra ? r.intra_fifo_words : r.inter_fifo_words) / share;
-      input.free_packets = headers / share;
+      input.first_output = first_output_[node];
+      input.first_intra_output = first_output_[node] + ports;
+      input.sender_part = part_of(node);
+      if (intra) input.room = o * channels_;
+      Room& room = rooms_[std::size_t{o} * channels_ + vc];
+      const auto share = static_cast<std::int32_t>(intra ? 1 : channels_);
+      room.free_words = static_cast<std::int32_t>(intra ? r.intra_fifo_words : r.inter_fifo_words) / share;
+      room.free_packets = headers / share;
     }
-    for (std::uint32_t o = first_output_[node]; o < first_output_[node + 1]; ++o) {
-      const std::uint32_t port = o - first_output_[node];
-      outputs_[o].node = node;
-      outputs_[o].first_input = first_input_[node];
-      const PortRef far = port < ports ? topology.neighbour(node, static_cast<std::uint16_t>(port)) : PortRef{};
-      if (far.node == kNoNode) continue;
-      outputs_[o].link_class = topology.link_class(node, static_cast<std::uint16_t>(port));
-      if (outputs_[o].link_class >= links_.size())
-        throw std::invalid_argument("the topology has links of class " + std::to_string(outputs_[o].link_class) + ", but only " +
-                                    std::to_string(links_.size()) + " links are described: describe one for each class");
-      outputs_[o].far_input = first_input_[far.node] + far.port * channels;
-      for (std::uint32_t vc = 0; vc < channels; ++vc) {
-        inputs_[outputs_[o].far_input + vc].upstream = o;
-        inputs_[outputs_[o].far_input + vc].link_class = outputs_[o].link_class;
-      }
+    const PortRef far = intra ? PortRef{} : topology_.neighbour(node, static_cast<std::uint16_t>(port));
+    if (far.node == kNoNode) continue;
+    output.link_class = topology_.link_class(node, static_cast<std::uint16_t>(port));
+    if (output.link_class >= links_.size())
+      throw std::invalid_argument("the topology has links of class " + std::to_string(output.link_class) + ", but only " +
+                                  std::to_string(links_.size()) + " links are described: describe one for each class");
+    output.far_input = first_input_[far.node] + far.port * channels_;
+    output.far_part = part_of(far.node);
+    // The link in the other direction ends here: its sender knows the room of these inputs.
+    for (std::uint32_t vc = 0; vc < channels_; ++vc) {
+      Input& input = inputs_[first_input_[node] + port * channels_ + vc];
+      input.room = (first_output_[far.node] + far.port) * channels_ + vc;
+      input.link_class = topology_.link_class(far.node, far.port);
+      input.sender_part = output.far_part;
     }
+    // Nothing that crosses it is felt at the other side within its latency and a cycle.
+    if (output.far_part != part_of(node)) lookahead_ = min(lookahead_, links_[output.link_class].latency + router_.cycle);
   }
 }
 
 Fabric::Fabric(EventQueue& events, const Topology& topology, const FabricConfig& config, FabricSink sink)
-    : state_(std::make_unique<State>(events, topology, config, sink)) {}
+    : Fabric({{&events, sink}}, topology, config, {}) {}
+
+Fabric::Fabric(const std::vector<FabricPart>& parts, const Topology& topology, const FabricConfig& config,
+               const std::vector<std::uint8_t>& part_of)
+    : state_(std::make_unique<State>(parts, topology, config, part_of)) {}
 
 Fabric::~Fabric() = default;
 
@@ -90,7 +161,14 @@ std::unique_ptr<Network> make_fabric(EventQueue& events, const Topology& topolog
   return std::make_unique<Fabric>(events, topology, config, sink);
 }
 
-bool Fabric::inject(const Packet& packet) { return state_->inject(packet); }
+bool Fabric::inject(const Packet& packet) {
+  const std::uint8_t part = packet.src < state_->endpoints_ ? state_->part_of(packet.src) : 0;
+  return state_->parts_[part]->inject(packet);
+}
+
+void Fabric::collect(std::size_t part) { state_->parts_[part]->collect(); }
+Time Fabric::mailed(std::size_t part) const { return state_->parts_[part]->mailed_; }
+Time Fabric::lookahead() const { return state_->lookahead_; }
 
 Time Fabric::zero_load_latency(NodeId src, NodeId dst, std::uint16_t payload_bytes) const {
   std::vector<const LinkPace*> path;
@@ -103,18 +181,32 @@ Time Fabric::zero_load_latency(NodeId src, NodeId dst, std::uint16_t payload_byt
 }
 
 const LinkStats& Fabric::link_stats(NodeId node, std::uint16_t port) const {
-  return state_->outputs_[state_->first_output_[node] + port].stats;
+  return state_->stats_[state_->first_output_[node] + port];
 }
 
-std::uint64_t Fabric::packet_hops() const { return state_->hops_; }
+std::uint64_t Fabric::packet_hops() const {
+  std::uint64_t sum = 0;
+  for (const auto& part : state_->parts_) sum += part->hops_;
+  return sum;
+}
+
+std::uint64_t Fabric::in_flight() const {
+  std::uint64_t sum = 0;
+  for (const auto& part : state_->parts_) sum += part->in_flight_;
+  return sum;
+}
 
 std::uint64_t Fabric::memory_bytes() const {
   const auto bytes = [](const auto& v) { return std::uint64_t{v.capacity()} * sizeof(v[0]); };
   const State& s = *state_;
-  return bytes(s.first_output_) + bytes(s.first_input_) + bytes(s.outputs_) + bytes(s.inputs_) + bytes(s.entrances_) + bytes(s.entries_) +
-         bytes(s.packets_);
+  std::uint64_t sum = bytes(s.part_of_) + bytes(s.first_output_) + bytes(s.first_input_) + bytes(s.outputs_) + bytes(s.stats_) +
+                      bytes(s.rooms_) + bytes(s.inputs_) + bytes(s.entrances_);
+  for (const auto& part : s.parts_) {
+    sum += bytes(part->entries_) + bytes(part->packets_);
+    for (const auto& mail : part->mail_)
+      for (const Mail& to : mail) sum += bytes(to.arrivals) + bytes(to.credits);
+  }
+  return sum;
 }
-
-std::uint64_t Fabric::in_flight() const { return state_->in_flight_; }
 
 }  // namespace exanet

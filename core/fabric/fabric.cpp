@@ -15,85 +15,71 @@ namespace exanet {
 
 using namespace fabric_state;
 
-bool Fabric::State::inject(const Packet& packet) {
+bool Fabric::Part::inject(const Packet& packet) {
   const Time now = events_.now();
-  EXANET_CHECK(packet.src < endpoints_ && packet.dst < endpoints_ && packet.intra_port < intra_ports_,
+  EXANET_CHECK(packet.src < net_.endpoints_ && packet.dst < net_.endpoints_ && packet.intra_port < intra_ports_,
                "packet from or to nowhere", now.ps(), packet.src, packet.dst);
   const std::uint32_t words = router_.payload_words(packet.payload_bytes);
   EXANET_CHECK(words <= router_.most_payload_words, "payload above the maximum", now.ps(), packet.payload_bytes, packet.src);
-  const std::uint32_t input_index = first_input_[packet.src + 1] - intra_ports_ + packet.intra_port;
+  const std::uint32_t input_index = net_.first_input_[packet.src + 1] - intra_ports_ + packet.intra_port;
   Input& input = inputs_[input_index];
+  Room& room = rooms_[input.room];
   Entrance& port = entrances_[std::size_t{packet.src} * intra_ports_ + packet.intra_port];
-  reclaim(input, now);
-  if (input.free_words < static_cast<std::int32_t>(words) || input.free_packets < 1) {
+  reclaim(room, now);
+  if (room.free_words < static_cast<std::int32_t>(words) || room.free_packets < 1) {
     port.need = words > port.need ? words : port.need;
     if (port.refused++ == 0) {
-      input.starved = input.oldest == input.front;
-      if (!input.starved) events_.schedule(entries_[input.oldest].time, room_event_, input_index);
+      room.starved = room.oldest == kNone;
+      if (!room.starved) events_.schedule(entries_[room.oldest].time, room_event_, input_index);
     }
     return false;
   }
-  std::uint32_t index = free_packet_;
-  if (index == kNone) {
-    index = static_cast<std::uint32_t>(packets_.size());
-    packets_.emplace_back();
-  } else {
-    free_packet_ = packets_[index].next_free;
-  }
-  packets_[index] = {packet, now, kNone};
+  const std::uint32_t index = add_packet({packet, now, kNone});
   ++in_flight_;
   const Time start = max(now, port.busy_until);
   port.busy_until = start + router_.cycle * router_.packet_words(words);
-  append(input,
+  take(room, words);
+  arrive(input,
          {start + router_.head, port.busy_until, index, kNone, packet.dst, packet.payload_bytes, packet.intra_port, packet.priority});
   return true;
 }
 
-// Takes room in `input` for a packet that is going to arrive there.
-void Fabric::State::append(Input& input, const Entry& entry) {
-  std::uint32_t index = free_entry_;
-  if (index == kNone) {
-    index = static_cast<std::uint32_t>(entries_.size());
-    entries_.emplace_back();
-  } else {
-    free_entry_ = entries_[index].next;
-  }
-  entries_[index] = entry;
-  input.free_words -= static_cast<std::int32_t>(router_.payload_words(entry.payload_bytes));
-  input.free_packets -= 1;
-  if (input.oldest == kNone)
-    input.oldest = index;
-  else
-    entries_[input.last].next = index;
-  input.last = index;
-  if (input.front == kNone) {
-    input.front = index;
-    register_front(input);
+void Fabric::Part::take(Room& room, std::uint32_t words) {
+  room.free_words -= static_cast<std::int32_t>(words);
+  room.free_packets = room.free_packets - 1;
+}
+
+void Fabric::Part::reclaim(Room& room, Time now) {
+  while (room.oldest != kNone) {
+    const std::uint32_t index = room.oldest;
+    const Entry& entry = entries_[index];
+    if (entry.time > now) return;
+    room.free_words += static_cast<std::int32_t>(router_.payload_words(entry.payload_bytes));
+    room.free_packets = room.free_packets + 1;
+    room.oldest = entry.next;
+    free_entry(index);
   }
 }
 
-void Fabric::State::reclaim(Input& input, Time now) {
-  while (input.oldest != input.front) {
-    Entry& entry = entries_[input.oldest];
-    if (entry.time > now) return;
-    input.free_words += static_cast<std::int32_t>(router_.payload_words(entry.payload_bytes));
-    input.free_packets += 1;
-    const std::uint32_t next = entry.next;
-    entry.next = free_entry_;
-    free_entry_ = input.oldest;
-    input.oldest = next;
-  }
+// A packet is going to arrive in `input`, whose room it has taken.
+void Fabric::Part::arrive(Input& input, const Entry& entry) {
+  const std::uint32_t index = add_entry(entry);
+  if (input.front != kNone) entries_[input.last].next = index;
+  input.last = index;
+  if (input.front != kNone) return;
+  input.front = index;
+  register_front(input);
 }
 
 // The front of `input` will ask for its output as soon as its header is there and the packet before it has gone.
-void Fabric::State::register_front(Input& input) {
+void Fabric::Part::register_front(Input& input) {
   const Entry& entry = entries_[input.front];
   if (entry.dst == input.node) {
-    input.output = first_output_[input.node + 1] - intra_ports_ + entry.intra_port;
+    input.output = input.first_intra_output + entry.intra_port;
     input.front_vc = 0;
   } else {
     const Hop hop = topology_.next_hop(input.node, entry.dst);
-    input.output = first_output_[input.node] + hop.port;
+    input.output = input.first_output + hop.port;
     input.front_vc = hop.vc;
   }
   input.front_words = static_cast<std::uint16_t>(router_.payload_words(entry.payload_bytes));
@@ -104,13 +90,13 @@ void Fabric::State::register_front(Input& input) {
   wake(output, input.output, max(input.request, output.free_at));
 }
 
-void Fabric::State::wake(Output& output, std::uint32_t output_index, Time at) {
+void Fabric::Part::wake(Output& output, std::uint32_t output_index, Time at) {
   if (output.wake_at == at) return;
   output.wake_at = at;
   events_.schedule(at, arbitrate_event_, output_index);
 }
 
-void Fabric::State::arbitrate(Time now, std::uint32_t output_index) {
+void Fabric::Part::arbitrate(Time now, std::uint32_t output_index) {
   Output& output = outputs_[output_index];
   if (output.wake_at == now) output.wake_at = kNotScheduled;
   if ((output.waiting[0] | output.waiting[1]) == 0) return;
@@ -118,12 +104,12 @@ void Fabric::State::arbitrate(Time now, std::uint32_t output_index) {
   bool others = false;
   const std::uint32_t chosen = choose(now, output, output_index, others);
   if (chosen == kNone) return;
-  grant(now, output, output.first_input + chosen);
+  grant(now, output, output_index, output.first_input + chosen);
   if (others) wake(output, output_index, output.free_at);
 }
 
 // Round robin from the input after the last one granted; priority 1 goes before 0. `others` tells whether somebody else could go as well.
-std::uint32_t Fabric::State::choose(Time now, Output& output, std::uint32_t output_index, bool& others) {
+std::uint32_t Fabric::Part::choose(Time now, Output& output, std::uint32_t output_index, bool& others) {
   std::uint32_t chosen = kNone;
   std::uint8_t priority = 0;
   const auto look_at = [&](std::uint32_t index) {
@@ -150,50 +136,67 @@ std::uint32_t Fabric::State::choose(Time now, Output& output, std::uint32_t outp
 }
 
 // Whether the next buffer takes the whole packet. If not, sees to it that the output is looked at again when a credit arrives.
-bool Fabric::State::room_beyond(Time now, const Output& output, std::uint32_t output_index, const Input& input) {
+bool Fabric::Part::room_beyond(Time now, const Output& output, std::uint32_t output_index, const Input& input) {
   if (output.link_class == kIntraTile) return true;
-  Input& far = inputs_[output.far_input + input.front_vc];
+  Room& far = rooms_[output_index * channels_ + input.front_vc];
   reclaim(far, now);
   if (far.free_words >= input.front_words && far.free_packets >= 1) return true;
   if (far.starved) return false;
-  far.starved = far.oldest == far.front;
+  far.starved = far.oldest == kNone;
   if (!far.starved) wake(outputs_[output_index], output_index, entries_[far.oldest].time);
   return false;
 }
 
-void Fabric::State::grant(Time now, Output& output, std::uint32_t input_index) {
+void Fabric::Part::grant(Time now, Output& output, std::uint32_t output_index, std::uint32_t input_index) {
   Input& input = inputs_[input_index];
-  const Entry entry = entries_[input.front];
-  const std::uint32_t words = router_.payload_words(entry.payload_bytes);
+  const std::uint32_t index = input.front;
+  const Entry entry = entries_[index];
   output.waiting[input.index / 64] &= ~(std::uint64_t{1} << (input.index % 64));
   output.last_granted = input.index;
   // The crossbar takes a word a cycle, and the last one not before it is here.
-  const Time left = max(now + router_.cycle * (router_.packet_words(words) - 1), entry.tail_in) + router_.cycle;
+  const Time left = max(now + router_.cycle * (router_.packet_words(input.front_words) - 1), entry.tail_in) + router_.cycle;
   if (output.link_class == kIntraTile) {
     output.free_at = left + router_.output_gap;
     events_.schedule(left + router_.latency, deliver_event_, entry.packet);
   } else {
-    cross_link(now, output, input, entry, left);
+    cross_link(now, output, output_index, input, entry, left);
   }
   input.idle_at = left + router_.input_gap;
-  const Time credit = input.link_class == kIntraTile ? left : left + links_[input.link_class].latency;
-  entries_[input.front].time = credit;
-  input.front = entries_[input.front].next;
-  if (input.starved) {
-    input.starved = false;
-    if (input.link_class == kIntraTile)
-      events_.schedule(credit, room_event_, input_index);
-    else
-      wake(outputs_[input.upstream], input.upstream, credit);
-  }
+  input.front = entry.next;
+  return_room(input, index, input.link_class == kIntraTile ? left : left + links_[input.link_class].latency);
   if (input.front != kNone) register_front(input);
+}
+
+// The room of an entry that has been granted will be known to be free at `credit`.
+void Fabric::Part::return_room(const Input& input, std::uint32_t entry_index, Time credit) {
+  Entry& entry = entries_[entry_index];
+  if (input.sender_part != number_) {
+    mail_[sending_][input.sender_part].credits.push_back({credit, input.room, entry.payload_bytes});
+    mailed_ = min(mailed_, credit);
+    return free_entry(entry_index);
+  }
+  entry.time = credit;
+  entry.next = kNone;
+  room_returns(input.room, entry_index);
+  Room& room = rooms_[input.room];
+  if (!room.starved) return;
+  room.starved = false;
+  if (input.link_class == kIntraTile)
+    events_.schedule(credit, room_event_, static_cast<std::uint32_t>(&input - inputs_));
+  else
+    wake(outputs_[input.room / channels_], input.room / channels_, credit);
+}
+
+void Fabric::Part::room_returns(std::uint32_t room_index, std::uint32_t entry_index) {
+  Room& room = rooms_[room_index];
+  (room.oldest == kNone ? room.oldest : entries_[room.last].next) = entry_index;
+  room.last = entry_index;
 }
 
 // Sends the packet over the output's link into the far buffer, whose room has been checked. It waits behind the crossbar while the packet
 // before it is on the wire; nothing else is granted until it gets there itself.
-void Fabric::State::cross_link(Time now, Output& output, const Input& input, const Entry& entry, Time left) {
-  const auto output_index = static_cast<std::size_t>(&output - outputs_.data());
-  EXANET_CHECK(output.far_input != kNone, "route through a port without a link", now.ps(), output.node, output_index);
+void Fabric::Part::cross_link(Time now, Output& output, std::uint32_t output_index, const Input& input, const Entry& entry, Time left) {
+  EXANET_CHECK(output.far_input != kNone, "route through a port without a link", now.ps(), input.node, output_index);
   const LinkPace& link = links_[output.link_class];
   const Time through = now + router_.latency, out = max(through, output.tail_out);
   // A link that has been idle for a word time has had its pause by then.
@@ -204,38 +207,72 @@ void Fabric::State::cross_link(Time now, Output& output, const Input& input, con
   output.tail_out = max(out + busy, left - router_.cycle + router_.latency + link.last_word);
   output.free_at = max(left + router_.output_gap, out);
 
-  LinkStats& stats = output.stats;
+  LinkStats& stats = stats_[output_index];
   stats.packets += 1;
   stats.payload_bytes += entry.payload_bytes;
   stats.busy += busy;
   stats.waited += now - input.request + (out - through);
   ++hops_;
-  append(inputs_[output.far_input + input.front_vc], {out + head_busy + link.latency, output.tail_out + link.latency, entry.packet, kNone,
-                                                      entry.dst, entry.payload_bytes, entry.intra_port, entry.priority});
+  take(rooms_[output_index * channels_ + input.front_vc], input.front_words);
+  Entry far = entry;
+  far.time = out + head_busy + link.latency;
+  far.tail_in = output.tail_out + link.latency;
+  far.next = kNone;
+  const std::uint32_t far_input = output.far_input + input.front_vc;
+  if (output.far_part == number_) return arrive(inputs_[far_input], far);
+  mail_[sending_][output.far_part].arrivals.push_back({far_input, far, packets_[entry.packet]});
+  mailed_ = min(mailed_, far.time);
+  free_packet(entry.packet);
 }
 
-void Fabric::State::deliver(Time now, std::uint32_t packet_index) {
+void Fabric::Part::deliver(Time now, std::uint32_t packet_index) {
   const Carried carried = packets_[packet_index];
-  packets_[packet_index].next_free = free_packet_;
-  free_packet_ = packet_index;
+  free_packet(packet_index);
   --in_flight_;
   if (sink_.delivered != nullptr) sink_.delivered(sink_.self, carried.packet, carried.injected, now);
 }
 
 // An intra-tile port that refused packets gets room back.
-void Fabric::State::offer_room(Time now, std::uint32_t input_index) {
+void Fabric::Part::offer_room(Time now, std::uint32_t input_index) {
   Input& input = inputs_[input_index];
+  Room& room = rooms_[input.room];
   Entrance& port = entrance(input);
-  reclaim(input, now);
-  if (input.free_words < static_cast<std::int32_t>(port.need) || input.free_packets < 1) {
-    input.starved = input.oldest == input.front;
-    if (!input.starved) events_.schedule(entries_[input.oldest].time, room_event_, input_index);
+  reclaim(room, now);
+  if (room.free_words < static_cast<std::int32_t>(port.need) || room.free_packets < 1) {
+    room.starved = room.oldest == kNone;
+    if (!room.starved) events_.schedule(entries_[room.oldest].time, room_event_, input_index);
     return;
   }
   const std::uint32_t calls = port.refused;
   port.refused = port.need = 0;
-  const auto intra_port = static_cast<std::uint8_t>(input.index - intra_index(input.node));
+  const auto intra_port = static_cast<std::uint8_t>(input.room / channels_ - input.first_intra_output);
   for (std::uint32_t i = 0; i < calls && sink_.ready != nullptr; ++i) sink_.ready(sink_.self, input.node, intra_port, now);
+}
+
+// Takes what the other parts have sent in the window before. Whom it comes from first does not matter: each link is a buffer of its own.
+void Fabric::Part::collect() {
+  for (const std::unique_ptr<Part>& other : net_.parts_) {
+    Mail& mail = other->mail_[sending_][number_];
+    for (const Arrival& a : mail.arrivals) {
+      Entry entry = a.entry;
+      entry.packet = add_packet(a.carried);
+      arrive(inputs_[a.input], entry);
+    }
+    for (const Credit& c : mail.credits) {
+      Entry entry{};
+      entry.time = c.time;
+      entry.payload_bytes = c.payload_bytes;
+      entry.next = kNone;
+      room_returns(c.room, add_entry(entry));
+      if (!rooms_[c.room].starved) continue;
+      rooms_[c.room].starved = false;
+      wake(outputs_[c.room / channels_], c.room / channels_, c.time);
+    }
+    mail.arrivals.clear();
+    mail.credits.clear();
+  }
+  sending_ ^= 1;
+  mailed_ = Time::never();
 }
 
 }  // namespace exanet

@@ -13,6 +13,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/engine/windows.hpp"
 #include "core/fabric/network.hpp"
 
 namespace exanet {
@@ -48,16 +49,25 @@ struct FabricConfig {
   std::vector<LinkConfig> links;  // indexed by Topology::link_class
 };
 
-class Fabric final : public Network {
+// One of the parts that a fabric is divided into to run on several threads.
+struct FabricPart {
+  EventQueue* events;
+  FabricSink sink;  // called in the thread that runs `events`
+};
+
+class Fabric final : public Network, public Crossing {
  public:
   // Throws std::invalid_argument when a figure of `config` cannot be built (a FIFO below the largest packet, no class for a link).
   // `events` and `topology` outlive the fabric.
   Fabric(EventQueue& events, const Topology& topology, const FabricConfig& config, FabricSink sink);
+  // In parts, run together by Windows: node n belongs to parts[part_of[n]]. What the fabric does is the same, however it is divided.
+  Fabric(const std::vector<FabricPart>& parts, const Topology& topology, const FabricConfig& config,
+         const std::vector<std::uint8_t>& part_of);
   ~Fabric() override;
   Fabric(const Fabric&) = delete;
   Fabric& operator=(const Fabric&) = delete;
 
-  bool inject(const Packet& packet) override;
+  bool inject(const Packet& packet) override;  // in parts: in the thread of the source's part, at its queue's present time
   const LinkStats& link_stats(NodeId node, std::uint16_t port) const override;
   std::uint64_t packet_hops() const override;
   std::uint64_t in_flight() const override;
@@ -65,8 +75,13 @@ class Fabric final : public Network {
   Time zero_load_latency(NodeId src, NodeId dst, std::uint16_t payload_bytes) const;  // inject to delivered, by formula
   std::uint64_t memory_bytes() const;                                                 // of routers, links and packets, events not counted
 
+  void collect(std::size_t part) override;
+  Time mailed(std::size_t part) const override;
+  Time lookahead() const override;
+
  private:
   struct State;
+  struct Part;
   std::unique_ptr<State> state_;
 };
 

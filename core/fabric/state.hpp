@@ -2,12 +2,13 @@
 // The fabric's data: flat arrays of inputs, outputs and buffer entries, so that a packet's hop touches a handful of cache lines. Private
 // to core/fabric.
 //
-// An input (an inter-tile port's virtual channel, or an intra-tile port) is a FIFO of entries in one linked list: first those whose packet
-// has been granted but whose room has not been reclaimed (their credits are on the way back), then those that wait or are still
-// arriving. Only the front of the latter asks for an output.
+// The nodes are divided into parts. A part has its own event queue, entries and packets, and touches nothing of another part's: its
+// outputs, the room behind them as far as credits have told, and its inputs. What crosses the border between two parts (a packet, a credit)
+// takes the latency of a link, and is mailed: see Fabric::collect(). A fabric in one piece is one part without mail.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "core/fabric/fabric.hpp"
@@ -22,7 +23,8 @@ inline constexpr std::uint32_t kMostInputs = 128;  // of a router
 inline constexpr std::uint8_t kIntraTile = 0xff;  // in place of a link class
 inline constexpr Time kNotScheduled = Time::ps(-1);
 
-// A packet's place in one input's buffer, with what the router reads of its header: half a cache line.
+// A packet's place in one input's buffer, with what the router reads of its header: half a cache line. After the packet's grant it
+// stands for the room that is on its way back to the sender.
 struct alignas(32) Entry {
   Time time;     // until the grant: its header is here; after it: its room is known to be free at the sender
   Time tail_in;  // its last word is here
@@ -40,37 +42,45 @@ struct Carried {
   std::uint32_t next_free;
 };
 
+// An inter-tile port's virtual channel, or an intra-tile port: a FIFO of entries. Only its front asks for an output.
 struct alignas(64) Input {
-  std::uint32_t oldest = kNone;  // first entry whose room has not been reclaimed
-  std::uint32_t front = kNone;   // first entry without a grant
+  std::uint32_t front = kNone;
   std::uint32_t last = kNone;
   std::uint32_t output = kNone;  // what the front asks for
-  Time request;                  // from when on
+  std::uint32_t room = kNone;    // this buffer's room, as its sender knows it
+  Time request;                  // from when on the front asks
   Time idle_at;                  // the packet before the front has gone, and the gap is over
-  std::int32_t free_words = 0;
-  std::int32_t free_packets = 0;
-  std::uint32_t upstream = kNone;  // the output that fills this input
   NodeId node = kNoNode;
-  std::uint16_t front_words = 0;  // payload words, virtual channel and priority of the front
+  std::uint32_t first_output = 0;        // of this router
+  std::uint32_t first_intra_output = 0;  // of this router
+  std::uint16_t front_words = 0;         // payload words, virtual channel and priority of the front
   std::uint8_t front_vc = 0;
   std::uint8_t front_priority = 0;
   std::uint8_t index = 0;  // among the inputs of its router
   std::uint8_t link_class = kIntraTile;
-  bool starved = false;  // the sender waits for room, and no credit is on the way
+  std::uint8_t sender_part = 0;
 };
 
-struct alignas(128) Output {
+// The room in an input's buffer, as the sender knows it: what is free, and a list of entries whose credits are on their way.
+struct Room {
+  std::uint32_t oldest = kNone;
+  std::uint32_t last = kNone;
+  std::int32_t free_words = 0;
+  std::int32_t free_packets : 31 = 0;
+  bool starved : 1 = false;  // the sender waits for room, and no credit is on the way
+};
+
+struct alignas(64) Output {
   Time free_at;                  // next grant possible
   Time tail_out;                 // end of the last packet's last word on the link
   Time wake_at = kNotScheduled;  // a pending arbitrate event, if there is one
   std::uint64_t waiting[2] = {};  // inputs whose front asks for this output
-  NodeId node = kNoNode;
   std::uint32_t first_input = 0;    // of this router
   std::uint32_t far_input = kNone;  // virtual channel 0 at the other end
   std::uint32_t pause_phase = 0;
   std::uint8_t link_class = kIntraTile;
   std::uint8_t last_granted = kMostInputs - 1;
-  LinkStats stats;
+  std::uint8_t far_part = 0;
 };
 
 // An intra-tile port, as its network interface sees it.
@@ -80,52 +90,110 @@ struct Entrance {
   std::uint32_t need = 0;     // payload words of the largest refused packet
 };
 
+struct Arrival {
+  std::uint32_t input;
+  Entry entry;
+  Carried carried;
+};
+
+struct Credit {
+  Time time;
+  std::uint32_t room;
+  std::uint16_t payload_bytes;
+};
+
+// What one part has for another. Two of each: one is filled in a window, while what was filled in the window before is read.
+struct Mail {
+  std::vector<Arrival> arrivals;
+  std::vector<Credit> credits;
+};
+
 }  // namespace fabric_state
 
+// What all parts share. Parts write to the arrays, each to its own nodes'.
 struct Fabric::State {
+  State(const std::vector<FabricPart>& parts, const Topology& topology, const FabricConfig& config, const std::vector<std::uint8_t>& part_of);
+
+  void build_ports(const FabricConfig& config);
+  void build_node(NodeId node, const FabricConfig& config);
+  std::uint8_t part_of(NodeId node) const { return part_of_.empty() ? 0 : part_of_[node]; }
+
+  const Topology& topology_;
+  std::vector<std::uint8_t> part_of_;  // by node; empty when all are in one part
+  RouterPace router_;
+  std::vector<LinkPace> links_;
+  std::uint32_t intra_ports_;  // of an endpoint; a switch has none
+  std::uint32_t channels_;
+  std::uint32_t endpoints_;
+  Time lookahead_ = Time::never();
+
+  std::vector<std::uint32_t> first_output_, first_input_;  // by node, and one beyond
+  std::vector<fabric_state::Output> outputs_;              // inter-tile, then intra-tile ports of each node
+  std::vector<LinkStats> stats_;                           // of the outputs
+  std::vector<fabric_state::Room> rooms_;                  // (output, virtual channel): at its far end; an intra-tile port's: its input's
+  std::vector<fabric_state::Input> inputs_;                // (port, virtual channel), then intra-tile ports of each node
+  std::vector<fabric_state::Entrance> entrances_;          // intra-tile ports of each node
+  std::vector<std::unique_ptr<Part>> parts_;
+};
+
+struct Fabric::Part {
   using Entry = fabric_state::Entry;
   using Input = fabric_state::Input;
   using Output = fabric_state::Output;
   using Entrance = fabric_state::Entrance;
+  using Room = fabric_state::Room;
 
-  State(EventQueue& events, const Topology& topology, const FabricConfig& config, FabricSink sink);
+  Part(State& net, const FabricPart& part, std::uint8_t number, std::size_t parts);
 
   bool inject(const Packet& packet);
   void arbitrate(Time now, std::uint32_t output_index);
   void deliver(Time now, std::uint32_t packet_index);
   void offer_room(Time now, std::uint32_t input_index);
+  void collect();
 
-  void build_ports(const Topology& topology, const FabricConfig& config);
   std::uint32_t choose(Time now, Output& output, std::uint32_t output_index, bool& others);
   bool room_beyond(Time now, const Output& output, std::uint32_t output_index, const Input& input);
-  void grant(Time now, Output& output, std::uint32_t input_index);
-  void cross_link(Time now, Output& output, const Input& input, const Entry& entry, Time left);
+  void grant(Time now, Output& output, std::uint32_t output_index, std::uint32_t input_index);
+  void cross_link(Time now, Output& output, std::uint32_t output_index, const Input& input, const Entry& entry, Time left);
   void register_front(Input& input);
-  void append(Input& input, const Entry& entry);
-  void reclaim(Input& input, Time now);
+  void arrive(Input& input, const Entry& entry);
+  void return_room(const Input& input, std::uint32_t entry_index, Time credit);
+  void room_returns(std::uint32_t room_index, std::uint32_t entry_index);
+  void reclaim(Room& room, Time now);
+  void take(Room& room, std::uint32_t words);
   void wake(Output& output, std::uint32_t output_index, Time at);
+  std::uint32_t add_packet(const fabric_state::Carried& carried);
+  void free_packet(std::uint32_t index);
+  std::uint32_t add_entry(const Entry& entry);
+  void free_entry(std::uint32_t index);
   Entrance& entrance(const Input& input) {
-    return entrances_[std::size_t{input.node} * intra_ports_ + input.index - intra_index(input.node)];
+    return entrances_[std::size_t{input.node} * intra_ports_ + input.room / channels_ - input.first_intra_output];
   }
-  std::uint32_t intra_index(NodeId node) const { return first_input_[node + 1] - first_input_[node] - intra_ports_; }
 
-  EventQueue& events_;
+  // The shared data, each a load less away.
+  const RouterPace& router_;
+  const std::vector<LinkPace>& links_;
   const Topology& topology_;
-  FabricSink sink_;
-  RouterPace router_;
-  std::vector<LinkPace> links_;
-  std::uint32_t intra_ports_;  // of an endpoint; a switch has none
-  std::uint32_t endpoints_;
-  std::uint32_t arbitrate_event_, deliver_event_, room_event_;
+  Output* const outputs_;
+  LinkStats* const stats_;
+  Room* const rooms_;
+  Input* const inputs_;
+  Entrance* const entrances_;
+  const std::uint32_t intra_ports_, channels_;
 
-  std::vector<std::uint32_t> first_output_, first_input_;  // by node, and one beyond
-  std::vector<Output> outputs_;                            // inter-tile, then intra-tile ports of each node
-  std::vector<Input> inputs_;                              // (port, virtual channel), then intra-tile ports of each node
-  std::vector<Entrance> entrances_;                        // intra-tile ports of each node
+  State& net_;
+  EventQueue& events_;
+  FabricSink sink_;
+  std::uint8_t number_;
+  std::uint32_t arbitrate_event_, deliver_event_, room_event_;
   std::vector<Entry> entries_;
   std::vector<fabric_state::Carried> packets_;
   std::uint32_t free_entry_ = fabric_state::kNone, free_packet_ = fabric_state::kNone;
-  std::uint64_t hops_ = 0, in_flight_ = 0;
+  std::uint64_t hops_ = 0;
+  std::uint64_t in_flight_ = 0;  // those injected here less those delivered here; only the sum over all parts means something
+  std::vector<fabric_state::Mail> mail_[2];  // to each part
+  unsigned sending_ = 0;                     // which of the two is being filled
+  Time mailed_ = Time::never();              // the earliest time at which mail of this window matters
 };
 
 }  // namespace exanet

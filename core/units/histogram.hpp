@@ -17,6 +17,10 @@ class Histogram {
     if (i >= counts_.size()) counts_.resize(i + 1);
     ++counts_[i];
   }
+  void add(const Histogram& other) {
+    counts_.resize(counts_.size() < other.counts_.size() ? other.counts_.size() : counts_.size());
+    for (std::size_t i = 0; i < other.counts_.size(); ++i) counts_[i] += other.counts_[i];
+  }
   const std::vector<std::uint64_t>& counts() const { return counts_; }
   static std::uint64_t lower(std::uint32_t i) {
     if (i < 16) return i;

@@ -27,6 +27,7 @@ struct OpenLoopConfig {
   std::uint16_t packet_bytes = 256;
   bool bernoulli = false;  // each packet time a coin is tossed; otherwise a Poisson process
   std::uint64_t seed = 1;
+  std::uint32_t threads = 1;  // the results are the same for any number
   Time warm_up = Time::us(50);
   Time measure = Time::us(100);
 };
@@ -46,7 +47,8 @@ struct OpenLoopResult {
   double fairness = 0;   // Jain's index of what was accepted from each sender
   bool saturated = false;
   std::uint64_t packets = 0, packet_hops = 0, events = 0;  // of the whole run
-  double cpu_s = 0;
+  double cpu_s = 0;          // of all threads
+  double longest_cpu_s = 0;  // of the busiest thread in each window of time: what is left with a processor a thread
   std::uint64_t memory_bytes = 0;
   struct Link {
     NodeId node, to_node;

@@ -105,6 +105,9 @@ def test_data_instead_of_a_table(tmp_path: Path) -> None:
         (["--packet-bytes", "-1"], "from 0 to"),
         (["--packet-bytes", "70000"], "from 0 to"),
         (["--seed", "-1"], "from 0 to 2^64"),
+        (["--threads", "0"], "0 threads: give from 1 to 64"),
+        (["--threads", "65"], "65 threads: give from 1 to 64"),
+        (["-m", "trenz-2x2", "--threads", "5"], "5 threads: give from 1 to 4"),
         (["--warm-up", "5"], "--warm-up: 5 has no unit"),
         (["--measure", "0"], "at least 1 ns"),
         (["--arrivals", "bursts"], "poisson or bernoulli"),
@@ -147,3 +150,14 @@ def test_a_run_that_is_interrupted_stops() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         sim.simulate("torus-512", offered=0.5, asked=sim.Asked(measure_ps=10**11), progress=interrupt)
+
+
+def test_files_are_the_same_for_any_number_of_threads(tmp_path: Path) -> None:
+    for threads in (1, 2, 3):
+        assert run(tmp_path / str(threads), "--threads", str(threads)).exit_code == 0
+    names = sorted(path.name for path in (tmp_path / "1").iterdir() if path.name != "run.json")
+    assert len(names) == 5
+    for threads in (2, 3):
+        for name in names:
+            assert (tmp_path / str(threads) / name).read_bytes() == (tmp_path / "1" / name).read_bytes(), name
+        assert json.loads((tmp_path / str(threads) / "run.json").read_text())["threads"] == threads

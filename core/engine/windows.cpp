@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/windows.hpp"
+
+#include <ctime>
+
+namespace exanet {
+
+namespace {
+
+double thread_s() {
+  timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+}
+
+}  // namespace
+
+Windows::Windows(std::vector<EventQueue*> queues, Crossing& crossing)
+    : queues_(std::move(queues)),
+      crossing_(crossing),
+      lookahead_(crossing.lookahead()),
+      slots_(queues_.size()),
+      barrier_(static_cast<std::ptrdiff_t>(queues_.size())) {
+  EXANET_CHECK(lookahead_ > Time(), "parts that feel each other at once", 0, lookahead_.ps(), queues_.size());
+  for (std::size_t part = 1; part < queues_.size(); ++part) {
+    threads_.emplace_back([this, part] {
+      for (;;) {
+        barrier_.arrive_and_wait();
+        if (ending_) return;
+        run_part(part);
+      }
+    });
+  }
+}
+
+Windows::~Windows() {
+  ending_ = true;
+  if (!threads_.empty()) barrier_.arrive_and_wait();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+Time Windows::next_time() const {
+  Time next = Time::never();
+  for (std::size_t part = 0; part < queues_.size(); ++part) next = min(next, min(queues_[part]->next_time(), crossing_.mailed(part)));
+  return next;
+}
+
+void Windows::run_until(Time end) {
+  end_ = end;
+  if (!threads_.empty()) barrier_.arrive_and_wait();
+  run_part(0);
+}
+
+// Every thread goes through this in step. Each window has one barrier, so `next` is kept twice: another part may write that of its next
+// window while this one reads.
+void Windows::run_part(std::size_t part) {
+  EventQueue& queue = *queues_[part];
+  slots_[part].next[0] = min(queue.next_time(), crossing_.mailed(part));
+  slots_[part].spent_s[0] = 0;
+  for (unsigned turn = 0;; turn ^= 1) {
+    barrier_.arrive_and_wait();
+    Time first = Time::never();
+    for (const Slot& slot : slots_) first = min(first, slot.next[turn]);
+    if (part == 0) account(turn);
+    if (first > end_ || first == Time::never()) break;
+    const double began_s = timed_ ? thread_s() : 0;
+    crossing_.collect(part);
+    const bool whole = end_ - first < lookahead_;
+    queue.run_until(whole ? end_ : first + lookahead_ - Time::ps(1));
+    Slot& slot = slots_[part];
+    slot.next[turn ^ 1] = min(queue.next_time(), crossing_.mailed(part));
+    slot.spent_s[turn ^ 1] = timed_ ? thread_s() - began_s : 0;
+  }
+  if (end_ != Time::never()) queue.run_until(end_);
+  barrier_.arrive_and_wait();
+}
+
+void Windows::account(unsigned turn) {
+  double longest_s = 0;
+  for (const Slot& slot : slots_) {
+    longest_s = longest_s < slot.spent_s[turn] ? slot.spent_s[turn] : longest_s;
+    all_s_ += slot.spent_s[turn];
+  }
+  longest_s_ += longest_s;
+}
+
+}  // namespace exanet

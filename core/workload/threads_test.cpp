@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Are the results the same, bit for bit, for any number of threads?
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "core/fabric/fabric_harness.hpp"
+#include "core/topology/slices.hpp"
+#include "core/workload/open_loop.hpp"
+
+using namespace exanet;
+using testing::published_fabric;
+
+namespace {
+
+OpenLoopResult measure(const TopologySpec& spec, const std::string& pattern, double load, std::uint32_t threads, FabricConfig fabric) {
+  OpenLoopConfig config;
+  config.pattern = pattern;
+  config.load = load;
+  config.threads = threads;
+  config.warm_up = Time::us(10);
+  config.measure = Time::us(20);
+  config.bernoulli = load == 1;
+  fabric.router.virtual_channels = std::max<std::int64_t>(2, make_topology(spec)->virtual_channels());
+  OpenLoop loop(spec, fabric, config);
+  REQUIRE(loop.run());  // nothing lost, doubled or altered
+  return loop.result();
+}
+
+void check_same(const OpenLoopResult& a, const OpenLoopResult& b) {
+  CHECK(a.created == b.created);
+  CHECK(a.measured == b.measured);
+  CHECK(a.packets == b.packets);
+  CHECK(a.packet_hops == b.packet_hops);
+  CHECK(a.accepted_load == b.accepted_load);
+  CHECK(a.latency_ns == b.latency_ns);
+  CHECK(a.latency_error_ns == b.latency_error_ns);
+  CHECK(a.network_latency_ns == b.network_latency_ns);
+  CHECK(a.zero_load_ns == b.zero_load_ns);
+  CHECK(a.least == b.least);
+  CHECK(a.most == b.most);
+  CHECK(a.fairness == b.fairness);
+  CHECK(a.saturated == b.saturated);
+  CHECK(a.latency.counts() == b.latency.counts());
+  CHECK(a.network_latency.counts() == b.network_latency.counts());
+  REQUIRE(a.links.size() == b.links.size());
+  std::size_t different = 0;
+  for (std::size_t i = 0; i < a.links.size(); ++i) different += a.links[i].use != b.links[i].use;
+  CHECK(different == 0);
+}
+
+}  // namespace
+
+TEST_CASE("threads: one to four of them give the same results, below and beyond saturation, on every kind of network") {
+  struct Case {
+    TopologySpec spec;
+    const char* pattern;
+    double load;
+  };
+  for (const Case& c :
+       {Case{{"torus", {4, 4, 4}}, "uniform", 0.4}, Case{{"torus", {4, 4, 4}}, "tornado", 2.0}, Case{{"torus", {7}}, "uniform", 3.0},
+        Case{{"mesh", {5, 3}}, "neighbour", 0.7}, Case{{"fat-tree", {4, 4, 4}}, "permutation", 0.9},
+        Case{{"dragonfly", {2}}, "complement", 0.5}, Case{{"hyperx", {2, 3, 3}}, "hot-spot:0.2", 0.5},
+        Case{{"jellyfish", {8, 4, 2}}, "all-to-all", 1.0}, Case{{"qfdb-torus", {2, 2, 1}}, "incast:15", 0.3},
+        Case{{"hypercube", {5}}, "shuffle", 0.6}, Case{{"full-mesh", {8}}, "uniform", 1.0}}) {
+    CAPTURE(c.spec.kind);
+    CAPTURE(c.pattern);
+    const OpenLoopResult one = measure(c.spec, c.pattern, c.load, 1, published_fabric());
+    for (const std::uint32_t threads : {2u, 3u, 4u}) {
+      CAPTURE(threads);
+      check_same(one, measure(c.spec, c.pattern, c.load, threads, published_fabric()));
+    }
+  }
+}
+
+TEST_CASE("threads: FIFOs that hold one packet, gaps, and links of different latency change nothing") {
+  FabricConfig tight = published_fabric();
+  tight.router.inter_fifo_words = 32;
+  tight.router.header_fifo_words = 2;
+  tight.router.intra_fifo_words = 16;
+  tight.router.input_gap_cycles = 8;
+  tight.router.output_gap_cycles = 2;
+  tight.links[0].latency = Time();
+  for (const double load : {0.2, 3.0}) {
+    const OpenLoopResult one = measure({"qfdb-torus", {2, 3, 1}}, "uniform", load, 1, tight);
+    for (const std::uint32_t threads : {2u, 4u}) check_same(one, measure({"qfdb-torus", {2, 3, 1}}, "uniform", load, threads, tight));
+  }
+}
+
+TEST_CASE("threads: nodes are divided evenly, level by level, and too many parts are refused") {
+  for (const TopologySpec& spec : {TopologySpec{"torus", {4, 4, 4}}, TopologySpec{"fat-tree", {4, 4, 4}}, TopologySpec{"dragonfly", {2}}}) {
+    const auto topology = make_topology(spec);
+    const std::vector<std::uint8_t> part_of = slices(*topology, 4);
+    REQUIRE(part_of.size() == topology->node_count());
+    for (std::uint8_t part = 0; part < 4; ++part) {
+      const auto nodes = static_cast<double>(std::count(part_of.begin(), part_of.end(), part));
+      CHECK(nodes * 4 / topology->node_count() == doctest::Approx(1).epsilon(0.1));
+    }
+  }
+  const auto small = make_topology({"torus", {3}});
+  CHECK_THROWS_WITH_AS(slices(*small, 4), doctest::Contains("from 1 to 3"), std::invalid_argument);
+  CHECK_THROWS_WITH_AS(slices(*small, 0), doctest::Contains("from 1 to 3"), std::invalid_argument);
+}
