@@ -328,11 +328,12 @@ class Simulator {
 
 nb::dict topology_metrics(const nb::dict& config) {
   const std::unique_ptr<Topology> t = make_topology(topology_of(config));
-  const Distances far = distances(*t);
   std::uint64_t links = 0;
   for (NodeId n = 0; n < t->node_count(); ++n) {
     for (std::uint16_t p = 0; p < t->port_count(n); ++p) links += t->neighbour(n, p).node != kNoNode;
   }
+  // Each source costs a look at every link: very large networks get fewer, so that a description takes a second at most.
+  const Distances far = distances(*t, static_cast<std::uint32_t>(std::clamp<std::uint64_t>(30'000'000 / (links + 1), 16, 1024)));
   nb::dict d;
   d["nodes"] = t->endpoint_count();
   d["switches"] = t->node_count() - t->endpoint_count();

@@ -4,6 +4,7 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -22,12 +23,19 @@ inline std::int64_t number(const nb::dict& d, const char* key) {
 
 inline Time time_of(const nb::dict& d, const char* key) { return Time::ps(number(d, key)); }
 
-inline TopologySpec topology_of(const nb::dict& config) {
-  const nb::dict t = nb::cast<nb::dict>(config["topology"]);
+inline TopologySpec topology_spec(const nb::dict& t) {
   TopologySpec spec{nb::cast<std::string>(t["kind"]), nb::cast<std::vector<std::uint32_t>>(t["shape"])};
   if (t.contains("order")) spec.order = nb::cast<std::vector<std::uint32_t>>(t["order"]);
+  if (t.contains("graph")) {
+    const nb::dict g = nb::cast<nb::dict>(t["graph"]);
+    spec.graph.names = nb::cast<std::vector<std::string>>(g["names"]);
+    spec.graph.hosts = nb::cast<std::vector<std::uint32_t>>(g["hosts"]);
+    spec.graph.links = nb::cast<std::vector<std::pair<std::uint32_t, std::uint32_t>>>(g["links"]);
+  }
   return spec;
 }
+
+inline TopologySpec topology_of(const nb::dict& config) { return topology_spec(nb::cast<nb::dict>(config["topology"])); }
 
 inline FabricConfig fabric_of(const nb::dict& config) {
   FabricConfig fabric;

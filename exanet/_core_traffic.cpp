@@ -87,8 +87,8 @@ class Traffic {
 };
 
 // What a description must fit; raises ValueError with advice on a shape that its kind does not take.
-nb::dict topology_needs(const std::string& kind, const std::vector<std::uint32_t>& shape) {
-  const std::unique_ptr<Topology> t = make_topology({kind, shape});
+nb::dict topology_needs(const nb::dict& topology) {
+  const std::unique_ptr<Topology> t = make_topology(topology_spec(topology));
   nb::dict d;
   d["endpoints"] = t->endpoint_count();
   d["nodes"] = t->node_count();
@@ -137,7 +137,7 @@ void bind_traffic(nb::module_& m) {
       .def("results", &Traffic::results);
   m.def("traffic_patterns", &pattern_names);
   m.def("topology_drawing", &topology_drawing, "machine"_a);
-  m.def("topology_needs", &topology_needs, "kind"_a, "shape"_a);
+  m.def("topology_needs", &topology_needs, "topology"_a);
 }
 
 }  // namespace exanet

@@ -22,7 +22,7 @@ from exanet import located
 from exanet.errors import InputError
 from exanet.located import Located
 from exanet.machine_check import check
-from exanet.machine_schema import LINK_KINDS, Constant, Link, MachineFile, constants, dimension_of, node_count
+from exanet.machine_schema import LINK_KINDS, Constant, Link, MachineFile, constants, dimension_of, node_count, topology_of
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Machine:
         return {
             "name": model.name,
             "cores_per_node": self.cores_per_node,
-            "topology": {"kind": model.topology.kind, "shape": list(model.topology.shape.value)},
+            "topology": topology_of(model),
             "router": router,
             "links": links,
             "ni": _resolved(model.ni),
@@ -180,6 +180,7 @@ def _read_with_bases(file: Path, shown: str, seen: list[Path]) -> tuple[Located,
     tree = located.read(file, located.printable(shown))
     if not isinstance(tree.value, dict):
         raise InputError(tree.mark.error("a machine description is a mapping of keys to values, e.g. 'name: my-machine'"))
+    _anchor(tree, file.parent)
     base = tree.value.pop("extends", None)
     if base is None:
         return tree, []
@@ -193,6 +194,14 @@ def _read_with_bases(file: Path, shown: str, seen: list[Path]) -> tuple[Located,
     except InputError as error:
         raise InputError([base.mark.error(f"cannot extend '{base.value}'"), *error.messages]) from None
     return _overlay(below, tree), [base.value, *bases]
+
+
+def _anchor(tree: Located, folder: Path) -> None:
+    """A graph's file is named from the folder of the machine file that names it."""
+    topology = tree.value.get("topology")
+    named = topology.value.get("file") if topology is not None and isinstance(topology.value, dict) else None
+    if named is not None and isinstance(named.value, str) and "\0" not in named.value:
+        topology.value["file"] = Located(str(folder / Path(named.value).expanduser()), named.mark)
 
 
 def _overlay(below: Located, above: Located) -> Located:

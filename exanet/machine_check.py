@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from exanet.errors import InputError
 from exanet.located import Located, Mark
-from exanet.machine_schema import LINK_KINDS, Constant, MachineFile, constants, dimension_of, topology_needs
+from exanet.machine_schema import GRIDS, LINK_KINDS, Constant, MachineFile, constants, dimension_of, topology_needs
 
 _MAX_NODES = 1 << 22  # the node field of the global address has 22 bits
 _MOST_CHANNELS = 8
@@ -120,6 +120,12 @@ def _contradictions(model: MachineFile) -> Problems:
 
 def _topology_problems(model: MachineFile) -> Problems:
     kind, shape = model.topology.kind, model.topology.shape.value
+    if (kind == "graph") != (model.topology.file is not None):
+        advice = "name it, e.g. file: network.graphml" if kind == "graph" else "take it out, or set kind: graph"
+        yield ("topology",) if kind == "graph" else ("topology", "file"), f"'file' is for a graph, and for nothing else; {advice}"
+        return
+    if model.topology.order is not None and kind not in GRIDS:
+        yield ("topology", "order"), f"a {kind} has no order of dimensions; take it out"
     if kind == "qfdb-torus" and len(shape) != 3:
         yield ("topology", "shape", "value"), f"a qfdb-torus has 3 dimensions, e.g. [4, 4, 2]; this shape has {len(shape)}"
     else:
@@ -128,7 +134,8 @@ def _topology_problems(model: MachineFile) -> Problems:
             if nodes > _MAX_NODES:
                 yield ("topology", "shape", "value"), f"{nodes} nodes; the global address reaches {_MAX_NODES}, make it smaller"
         except ValueError as error:
-            yield ("topology", "shape", "value"), str(error)
+            blamed = ("order",) if "order of dimensions" in str(error) else ("file",) if kind == "graph" else ("shape", "value")
+            yield ("topology", *blamed), str(error)
     if not 1 <= model.hardware.cores_per_node.value <= 4096:
         yield ("hardware", "cores_per_node"), "must be from 1 to 4096"
     wanted = LINK_KINDS[kind]

@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 from pydantic_core import PydanticCustomError
 
-from exanet import units
+from exanet import graph_file, units
 from exanet.units import Dimension, UnitError
 
 Kind = Literal["published", "derived", "calibrated", "chosen"]
@@ -47,8 +48,8 @@ def _count(value: Any) -> int:
 
 
 def _shape(value: Any) -> list[int]:
-    if not isinstance(value, list) or not 1 <= len(value) <= 6 or not all(type(n) is int and 1 <= n <= 1 << 22 for n in value):
-        raise _fail("expected a list of 1 to 6 whole numbers of at least 1, e.g. [4, 4, 2]")
+    if not isinstance(value, list) or not 1 <= len(value) <= 16 or not all(type(n) is int and 1 <= n <= 1 << 22 for n in value):
+        raise _fail("expected a list of 1 to 16 whole numbers of at least 1, e.g. [4, 4, 2]")
     return value
 
 
@@ -112,15 +113,41 @@ class Package(Strict):
 class Topology(Strict):
     """The machine's shape."""
 
-    kind: Literal["qfdb-torus", "mesh", "torus", "fat-tree", "dragonfly", "hyperx", "jellyfish", "hypercube", "full-mesh"] = Field(
+    kind: Literal[
+        "qfdb-torus",
+        "mesh",
+        "torus",
+        "fat-tree",
+        "xgft",
+        "dragonfly",
+        "qfdb-dragonfly",
+        "megafly",
+        "slim-fly",
+        "hyperx",
+        "jellyfish",
+        "hypercube",
+        "full-mesh",
+        "graph",
+    ] = Field(
         description="qfdb-torus: fully meshed groups of four nodes in a 3-D torus whose links end at each group's first node; mesh, torus: "
         "plain, of any number of dimensions; docs/simulate.md describes the others."
     )
     shape: Shape = Field(
         description="Extent in each dimension: groups for a qfdb-torus, nodes for a mesh or torus; for a fat-tree the children of a switch "
-        "by level, endpoints first; for a dragonfly [h], or [endpoints a switch, switches a group, links of a switch to other groups]; "
-        "for a hyperx [endpoints a switch, side, side, ...]; for a jellyfish [switches, links of a switch to others, endpoints a switch, "
-        "seed]; for a hypercube [dimensions]; for a full-mesh [nodes]."
+        "by level, endpoints first; for an xgft those, then the parents of what is beneath each level; for a dragonfly [h], or [endpoints "
+        "a switch, switches a group, links of a switch to other groups]; for a qfdb-dragonfly [QFDBs a mezzanine, links of a QFDB to other "
+        "mezzanines]; for a megafly [endpoints a leaf, leaves a group, spines a group, links of a spine to other groups]; for a slim-fly "
+        "[q] or [q, endpoints a switch]; for a hyperx [endpoints a switch, side, side, ...]; for a jellyfish [switches, links of a switch "
+        "to others, endpoints a switch, seed]; for a hypercube [dimensions]; for a full-mesh [nodes]; for a graph [endpoints of a router "
+        "that has no number of its own]."
+    )
+    order: list[Annotated[int, Field(ge=0, le=15)]] | None = Field(
+        default=None,
+        description="For qfdb-torus, mesh and torus: the dimensions in the order in which a packet takes them, counted from 0; by default "
+        "the last one first.",
+    )
+    file: Text | None = Field(
+        default=None, description="For a graph: the file that describes it, GraphML or a list of links, relative to this one."
     )
 
 
@@ -188,7 +215,8 @@ class MachineFile(Strict):
     topology: Topology
     router: Router
     links: dict[str, Link] = Field(
-        description="Kinds of links: intra-qfdb and inter-qfdb for a qfdb-torus, local and global for a dragonfly, link for all others."
+        description="Kinds of links: intra-qfdb and inter-qfdb for a qfdb-torus, those and inter-mezzanine for a qfdb-dragonfly, local and "
+        "global for a dragonfly or megafly, link for all others."
     )
     ni: NetworkInterface
 
@@ -201,15 +229,20 @@ LINK_KINDS: dict[str, tuple[str, ...]] = {
     "mesh": ("link",),
     "torus": ("link",),
     "fat-tree": ("link",),
+    "xgft": ("link",),
     "dragonfly": ("local", "global"),
+    "qfdb-dragonfly": ("intra-qfdb", "inter-qfdb", "inter-mezzanine"),
+    "megafly": ("local", "global"),
+    "slim-fly": ("link",),
     "hyperx": ("link",),
     "jellyfish": ("link",),
     "hypercube": ("link",),
     "full-mesh": ("link",),
+    "graph": ("link",),
 }
 
 # Shapes that are counted here; the simulator counts the others.
-_GRIDS = ("qfdb-torus", "mesh", "torus")
+GRIDS = ("qfdb-torus", "mesh", "torus")
 
 
 @dataclass(frozen=True)
@@ -222,19 +255,34 @@ class Needs:
     ports: int
 
 
+def topology_of(model: MachineFile) -> dict[str, Any]:
+    """The topology as the simulator takes it. Raises InputError on a graph's file that cannot be read."""
+    topology = model.topology
+    out: dict[str, Any] = {"kind": topology.kind, "shape": list(topology.shape.value)}
+    if topology.order is not None:
+        out["order"] = list(topology.order)
+    if topology.kind == "graph" and topology.file is not None:
+        out["graph"] = graph_file.read(Path(topology.file)).resolve(topology.shape.value[0])
+    return out
+
+
 def topology_needs(model: MachineFile) -> Needs:
     """Of the machine's shape. Raises ValueError, with advice, on a shape that its kind does not take."""
-    if model.topology.kind in _GRIDS:
+    if _counted_here(model):
         nodes = node_count(model)
         return Needs(nodes, nodes, 2, 2 * len(model.topology.shape.value) + QFDB_NODES - 1)
     import exanet._core as core  # late: only this needs the simulator
 
-    return Needs(**core.topology_needs(model.topology.kind, model.topology.shape.value))
+    return Needs(**core.topology_needs(topology_of(model)))
+
+
+def _counted_here(model: MachineFile) -> bool:
+    return model.topology.kind in GRIDS and model.topology.order is None
 
 
 def node_count(model: MachineFile) -> int:
     """Endpoints of the machine's shape: the nodes that programs run on."""
-    if model.topology.kind not in _GRIDS:
+    if model.topology.kind not in GRIDS:
         return topology_needs(model).endpoints
     product = math.prod(model.topology.shape.value)
     return product * QFDB_NODES if model.topology.kind == "qfdb-torus" else product

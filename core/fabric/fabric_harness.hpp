@@ -21,7 +21,7 @@ inline FabricConfig published_fabric(std::int64_t max_payload_bytes = 256) {
   inside.latency = Time::ps(286900);
   between.latency = Time::ps(372800);
   between.pause_every = 32;
-  config.links = {inside, between};
+  config.links = {inside, between, between};
   return config;
 }
 

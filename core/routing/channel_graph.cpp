@@ -24,16 +24,19 @@ Graph dependencies(const Topology& topology, const std::function<Hop(NodeId, Nod
   }
   graph.next.resize(graph.channels.size());
   const auto number = [&](NodeId node, Hop hop) { return graph.first[node] + hop.port * vcs + hop.vc; };
+  std::vector<NodeId> seen(nodes, kNoNode);  // the last destination for which a way has led through this node
   for (NodeId dst = 0; dst < topology.endpoint_count(); ++dst)
-    for (NodeId at = 0; at < nodes; ++at) {
-      if (at == dst) continue;
-      const Hop hop = route(at, dst);
-      const NodeId beyond = topology.neighbour(at, hop.port).node;
-      if (beyond == dst) continue;
-      std::vector<std::uint32_t>& out = graph.next[number(at, hop)];
-      const std::uint32_t follower = number(beyond, route(beyond, dst));
-      if (std::find(out.begin(), out.end(), follower) == out.end()) out.push_back(follower);
-    }
+    for (NodeId src = 0; src < topology.endpoint_count(); ++src)
+      for (NodeId at = src; at != dst && seen[at] != dst;) {
+        seen[at] = dst;
+        const Hop hop = route(at, dst);
+        const NodeId beyond = topology.neighbour(at, hop.port).node;
+        if (beyond == dst) break;
+        std::vector<std::uint32_t>& out = graph.next[number(at, hop)];
+        const std::uint32_t follower = number(beyond, route(beyond, dst));
+        if (std::find(out.begin(), out.end(), follower) == out.end()) out.push_back(follower);
+        at = beyond;
+      }
   return graph;
 }
 

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fat trees of full bisection: k-ary n-trees (Petrini and Vanneschi 1997) and their relatives of unequal levels (XGFT: Öhring and others,
-// 1995).
+// Fat trees: k-ary n-trees (Petrini and Vanneschi 1997) and extended generalized fat trees (XGFT: Öhring and others 1995), thin and slimmed
+// ones among them.
 //
-// The shape [m1, m2, ..., mn] gives the children of a switch of each level, endpoints first: [4, 4, 4] is the 4-ary 3-tree of 64
-// endpoints, [8, 8, 16] the three-level fat tree of 1024 endpoints and switches of 16 ports. A switch has as many parents as children, but
-// for the top level, which has none. A switch of level l is named by the subtree that it serves (endpoint / (m1...ml)) and by a number
-// within the subtree's switches of that level.
+// The shape [m1, m2, ..., mn] of a fat-tree gives the children of a switch of each level, endpoints first: [4, 4, 4] is the 4-ary 3-tree of
+// 64 endpoints, [8, 8, 16] the three-level fat tree of 1024 endpoints and switches of 16 ports. A switch has as many parents as children, but
+// for the top level, which has none: full bisection. The shape [m1, ..., mn, w1, ..., wn] of an xgft gives the parents, too, those of an
+// endpoint first: [8, 8, 16, 1, 4, 4] is the tree of 1024 with half the links above its first switches, [4, 4, 1, 1] a plain tree. A switch
+// of level l is named by the subtree that it serves (endpoint / (m1...ml)) and by a number within the subtree's switches of that level.
 //
 // Routing is up to the nearest common ancestor and down; each of the equal ways up is chosen by digits of the destination (D-mod-k:
 // Zahavi 2010), so packets to one endpoint meet only in a tree towards it, and a shift permutation meets nobody. Up before down closes
 // no cycle: one virtual channel is enough.
+#include <algorithm>
 #include <stdexcept>
 
 #include "core/topology/topology.hpp"
@@ -20,20 +22,22 @@ namespace {
 
 class FatTree final : public Topology {
  public:
-  explicit FatTree(const std::vector<std::uint32_t>& children) {
-    if (children.empty()) throw std::invalid_argument("a fat tree needs its switches' children by level, endpoints first, e.g. [4, 4, 4]");
+  // By level from below: children of its switches, and parents of what is beneath it.
+  FatTree(const std::vector<std::uint32_t>& children, const std::vector<std::uint32_t>& parents) {
     std::uint64_t endpoints = 1;
-    for (const std::uint32_t m : children) {
-      if (m < 1 || m > 4096) throw std::invalid_argument("a switch of a fat tree has from 1 to 4096 children");
+    for (std::size_t l = 0; l < children.size(); ++l) {
+      const std::uint32_t m = children[l];
+      if (m < 1 || m > 4096 || parents[l] < 1 || parents[l] > 4096)
+        throw std::invalid_argument("a switch of a fat tree has from 1 to 4096 children, and as many parents");
       endpoints *= m;
       if (endpoints > kMostNodes) throw std::invalid_argument("more than " + std::to_string(kMostNodes) + " endpoints: make it smaller");
     }
     std::uint64_t first = 0, below = 1, width = 1;
     for (std::size_t l = 0; l <= children.size(); ++l) {
       if (l > 0) below *= children[l - 1];
-      if (l > 1) width *= children[l - 2];
+      if (l > 0) width = std::min<std::uint64_t>(width * parents[l - 1], kMostNodes + 1);
       const std::uint32_t down = l == 0 ? 0 : children[l - 1];
-      const std::uint32_t up = l == children.size() ? 0 : l == 0 ? 1 : children[l - 1];
+      const std::uint32_t up = l == children.size() ? 0 : parents[l];
       levels_.resize(l + 1);
       levels_[l] = {below, width, static_cast<std::uint32_t>(first), down, up};
       first += endpoints / below * width;
@@ -135,6 +139,22 @@ class FatTree final : public Topology {
 
 }  // namespace
 
-std::unique_ptr<Topology> make_fat_tree(const TopologySpec& spec) { return std::make_unique<FatTree>(spec.shape); }
+std::unique_ptr<Topology> make_fat_tree(const TopologySpec& spec) {
+  const auto& children = spec.shape;
+  if (children.empty()) throw std::invalid_argument("a fat tree needs its switches' children by level, endpoints first, e.g. [4, 4, 4]");
+  std::vector<std::uint32_t> parents{1};
+  parents.insert(parents.end(), children.begin(), children.end() - 1);
+  return std::make_unique<FatTree>(children, parents);
+}
+
+std::unique_ptr<Topology> make_xgft(const TopologySpec& spec) {
+  const auto half = static_cast<std::ptrdiff_t>(spec.shape.size() / 2);
+  if (spec.shape.empty() || spec.shape.size() % 2 != 0)
+    throw std::invalid_argument(
+        "an xgft takes the children of the switches of each level, then the parents of what is beneath each level, both from below, e.g. "
+        "[8, 8, 16, 1, 4, 4]");
+  return std::make_unique<FatTree>(std::vector<std::uint32_t>(spec.shape.begin(), spec.shape.begin() + half),
+                                   std::vector<std::uint32_t>(spec.shape.begin() + half, spec.shape.end()));
+}
 
 }  // namespace exanet

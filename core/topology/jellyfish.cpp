@@ -5,12 +5,11 @@
 // Random pairs of switches with free ports are linked; where the rest cannot be linked among themselves, a link is taken out and its two
 // ends are given to them, as in the paper. A graph that came out in several parts is thrown away.
 //
-// Routing is by shortest ways, of which one for each pair of switches is chosen by a hash. The virtual channel of a link is the number of
-// links that remain between switches behind it, so each step lowers it and no cycle can close; as many channels are needed as the graph
-// is wide (a distance class: Gopal 1985). Tables of two bytes a pair of switches hold ways and distances.
+// Routing is by shortest ways with distance classes (core/routing/ways.hpp): as many virtual channels are needed as the graph is wide.
 #include <algorithm>
 
 #include "core/engine/random.hpp"
+#include "core/routing/ways.hpp"
 #include "core/topology/hosted.hpp"
 
 namespace exanet {
@@ -82,7 +81,7 @@ class Jellyfish final : public HostedTopology {
     throw std::invalid_argument("no connected random graph of this shape was found: give a switch more links, or another seed");
   }
 
-  std::uint8_t virtual_channels() const override { return width_; }
+  std::uint8_t virtual_channels() const override { return ways_.virtual_channels(); }
 
  protected:
   PortRef beyond(std::uint32_t here, std::uint16_t port) const override {
@@ -90,10 +89,7 @@ class Jellyfish final : public HostedTopology {
     const auto back = std::find(graph_[other].begin(), graph_[other].end(), here) - graph_[other].begin();
     return {other, static_cast<std::uint16_t>(back)};
   }
-  Hop towards(std::uint32_t here, std::uint32_t there) const override {
-    const Way way = ways_[std::size_t{here} * switches_ + there];
-    return {way.port, static_cast<std::uint8_t>(way.distance - 1)};
-  }
+  Hop towards(std::uint32_t here, std::uint32_t there) const override { return ways_.towards(here, there); }
   std::string switch_name(std::uint32_t number) const override { return std::to_string(number).insert(0, "switch"); }
   std::string fabric_port_name(std::uint32_t number, std::uint16_t port) const override { return switch_name(graph_[number][port]); }
   void switch_position(std::uint32_t number, float xyz[3]) const override {
@@ -107,41 +103,18 @@ class Jellyfish final : public HostedTopology {
   bool switch_upper_half(std::uint32_t number) const override { return number >= switches_ / 2; }
 
  private:
-  struct Way {
-    std::uint8_t port = 0, distance = 0;
-  };
+  static constexpr std::uint32_t kWidest = 8;
 
-  // Breadth-first search from every switch. False when the graph is not in one part or wider than 8.
+  // False when the graph is not in one part, or wider than there are virtual channels.
   bool find_ways() {
-    ways_.assign(std::size_t{switches_} * switches_, {0, 0xff});
-    width_ = 1;
-    for (std::uint32_t there = 0; there < switches_; ++there) {
-      const auto distance = [&](std::uint32_t s) -> std::uint8_t& { return ways_[std::size_t{s} * switches_ + there].distance; };
-      std::vector<std::uint32_t> reached{there};
-      distance(there) = 0;
-      for (std::size_t i = 0; i < reached.size(); ++i)
-        for (const std::uint32_t next : graph_[reached[i]])
-          if (distance(next) == 0xff) {
-            distance(next) = static_cast<std::uint8_t>(distance(reached[i]) + 1);
-            reached.push_back(next);
-          }
-      if (reached.size() < switches_ || distance(reached.back()) > 8) return false;
-      width_ = std::max(width_, distance(reached.back()));
-      for (const std::uint32_t here : reached) {
-        std::vector<std::uint8_t> nearer;
-        for (std::size_t port = 0; port < graph_[here].size(); ++port)
-          if (distance(graph_[here][port]) < distance(here)) nearer.push_back(static_cast<std::uint8_t>(port));
-        if (nearer.empty()) continue;
-        Random pick(here, there);
-        ways_[std::size_t{here} * switches_ + there].port = nearer[pick.below(static_cast<std::uint32_t>(nearer.size()))];
-      }
-    }
-    return true;
+    Adjacency links(graph_.size());
+    for (std::uint32_t s = 0; s < graph_.size(); ++s)
+      for (std::uint16_t port = 0; port < graph_[s].size(); ++port) links[s].push_back(beyond(s, port));
+    return ways_.find_shortest(links, kWidest);
   }
 
   Graph graph_;
-  std::vector<Way> ways_;  // [here][there]
-  std::uint8_t width_ = 1;
+  Ways ways_;
 };
 
 }  // namespace

@@ -7,8 +7,13 @@
 
 namespace exanet {
 
-// Each in the file of its name; hypercube and full mesh in direct.cpp.
+// Each in the file of its name; hypercube and full mesh in direct.cpp, xgft in fat_tree.cpp.
+std::unique_ptr<Topology> make_qfdb_dragonfly(const TopologySpec&);
 std::unique_ptr<Topology> make_fat_tree(const TopologySpec&);
+std::unique_ptr<Topology> make_xgft(const TopologySpec&);
+std::unique_ptr<Topology> make_megafly(const TopologySpec&);
+std::unique_ptr<Topology> make_slim_fly(const TopologySpec&);
+std::unique_ptr<Topology> make_graph(const TopologySpec&);
 std::unique_ptr<Topology> make_dragonfly(const TopologySpec&);
 std::unique_ptr<Topology> make_hyperx(const TopologySpec&);
 std::unique_ptr<Topology> make_jellyfish(const TopologySpec&);
@@ -28,11 +33,16 @@ constexpr struct {
     {"mesh", [](const TopologySpec& s) -> std::unique_ptr<Topology> { return std::make_unique<GridTopology>(s.shape, false, s.order); }},
     {"torus", [](const TopologySpec& s) -> std::unique_ptr<Topology> { return std::make_unique<GridTopology>(s.shape, true, s.order); }},
     {"fat-tree", make_fat_tree},
+    {"xgft", make_xgft},
     {"dragonfly", make_dragonfly},
+    {"qfdb-dragonfly", make_qfdb_dragonfly},
+    {"megafly", make_megafly},
+    {"slim-fly", make_slim_fly},
     {"hyperx", make_hyperx},
     {"jellyfish", make_jellyfish},
     {"hypercube", make_hypercube},
     {"full-mesh", make_full_mesh},
+    {"graph", make_graph},
 };
 
 }  // namespace

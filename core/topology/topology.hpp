@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace exanet {
@@ -47,11 +48,19 @@ class Topology {
       NodeId node) const = 0;  // beyond a cut across the middle of the longest dimension; the lower half is never larger
 };
 
+// A graph of one's own, as a file says it.
+struct GraphSpec {
+  std::vector<std::string> names;                            // of the routers
+  std::vector<std::uint32_t> hosts;                          // endpoints of each
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> links;  // between routers, each once; several between two are several links
+};
+
 // What a machine description says of its shape.
 struct TopologySpec {
   std::string kind;                       // one of topology_kinds()
   std::vector<std::uint32_t> shape;       // sides; QFDBs in x, y, z for qfdb-torus; others: the first lines of each topology's file
   std::vector<std::uint32_t> order = {};  // dimensions in the order of routing, counted from 0; empty: last dimension first
+  GraphSpec graph = {};                   // of the kind "graph"
 };
 
 std::vector<std::string> topology_kinds();

@@ -15,6 +15,34 @@ using namespace exanet;
 
 namespace {
 
+// Ten routers, each two links from each other at most; every second one with two endpoints, the others with one.
+GraphSpec petersen() {
+  GraphSpec graph;
+  for (std::uint32_t v = 0; v < 10; ++v) {
+    graph.names.push_back(std::to_string(v).insert(0, "v"));
+    graph.hosts.push_back(1 + v % 2);
+  }
+  for (std::uint32_t v = 0; v < 5; ++v) {
+    graph.links.push_back({v, (v + 1) % 5});
+    graph.links.push_back({v, v + 5});
+    graph.links.push_back({v + 5, (v + 2) % 5 + 5});
+  }
+  return graph;
+}
+
+// Routers in a row with a ring at its end, and two links between the first two; endpoints at some of them. Too wide for distance classes.
+GraphSpec string_of(std::uint32_t routers) {
+  GraphSpec graph;
+  for (std::uint32_t v = 0; v < routers; ++v) {
+    graph.names.push_back(std::to_string(v).insert(0, "r"));
+    graph.hosts.push_back(v % 3);
+    if (v > 0) graph.links.push_back({v - 1, v});
+  }
+  graph.links.push_back({0, 1});
+  graph.links.push_back({routers - 1, routers - 4});
+  return graph;
+}
+
 std::vector<TopologySpec> all_small() {
   std::vector<TopologySpec> specs = {{"mesh", {1}},
                                      {"mesh", {2, 2}},
@@ -45,7 +73,21 @@ std::vector<TopologySpec> all_small() {
                                      {"hypercube", {1}},
                                      {"hypercube", {6}},
                                      {"full-mesh", {2}},
-                                     {"full-mesh", {17}}};
+                                     {"full-mesh", {17}},
+                                     {"qfdb-dragonfly", {4, 2}},
+                                     {"qfdb-dragonfly", {1, 3}},
+                                     {"qfdb-dragonfly", {3, 1}},
+                                     {"xgft", {4, 4, 4, 1, 2, 2}},
+                                     {"xgft", {3, 2, 4, 1, 3, 1}},
+                                     {"xgft", {4, 4, 2, 1}},
+                                     {"megafly", {2, 2, 2, 1}},
+                                     {"megafly", {3, 2, 4, 2}},
+                                     {"megafly", {1, 3, 1, 2}},
+                                     {"slim-fly", {3}},
+                                     {"slim-fly", {5}},
+                                     {"slim-fly", {7, 1}},
+                                     {"graph", {}, {}, petersen()},
+                                     {"graph", {}, {}, string_of(9)}};
   for (std::uint32_t x = 1; x <= 5; ++x)
     for (std::uint32_t y = 1; y <= 5; ++y)
       for (std::uint32_t z = 1; z <= 5; ++z) {
@@ -182,6 +224,10 @@ TEST_CASE("diameter, mean distance and bisection of known shapes") {
       {{"hyperx", {3, 4, 4}}, 4, (2 * 2 + 3 * 6 * 3 + 3 * 9 * 4) / 47.0, 16},   // in the row or column one link more, elsewhere two
       {{"dragonfly", {2, 2, 1}}, 5, (1 * 2 + 2 * 3 + 2 * (3 + 4 + 4 + 5)) / 11.0, 2},
       {{"qfdb-torus", {1, 1, 1}}, 1, 1, 4},
+      {{"slim-fly", {5, 1}}, 4, (7 * 3 + 42 * 4) / 49.0, 125},                   // Hoffman and Singleton's graph: 50 switches, degree 7
+      {{"slim-fly", {7, 1}}, 4, (11 * 3 + 86 * 4) / 97.0, 343},                  // 98 switches of degree 11
+      {{"xgft", {4, 4, 4, 1, 2, 2}}, 6, (3 * 2 + 12 * 4 + 48 * 6) / 63.0, 8},    // a quarter of the links of the full tree at the top
+      {{"megafly", {8, 4, 4, 2}}, 5, (7 * 2 + 24 * 4 + 256 * 5) / 287.0, 20},    // up, across, down; 4 * 5 pairs of groups
       // To F1, 2 + 2 + 1, from F1. A node's 127 ways: 2.5 on the torus, 0.75 at either end or, in its own QFDB, altogether.
       {{"qfdb-torus", {4, 4, 2}}, 7, (128 * 2.5 + 124 * 1.5 + 4 * 0.75) / 127, 16},
   };
@@ -238,6 +284,14 @@ TEST_CASE("bad specifications are refused with advice") {
   CHECK(complaint({"torus", {4, 0}}).find("from 1 to 65535") != std::string::npos);
   CHECK(complaint({"mesh", {4000, 4000}}).find("make it smaller") != std::string::npos);
   CHECK(complaint({"mesh", {4, 4}, {0, 0}}).find("order of dimensions") != std::string::npos);
+  CHECK(complaint({"slim-fly", {9}}).find("odd prime") != std::string::npos);
+  CHECK(complaint({"megafly", {4, 4, 4}}).find("endpoints a leaf") != std::string::npos);
+  CHECK(complaint({"xgft", {4, 4, 4}}).find("children of the switches") != std::string::npos);
+  CHECK(complaint({"qfdb-dragonfly", {4}}).find("QFDBs a mezzanine") != std::string::npos);
+  CHECK(complaint({"graph", {}}).find("name the file") != std::string::npos);
+  CHECK(complaint({"graph", {}, {}, {{"a", "b"}, {1, 1}, {}}}).find("several parts") != std::string::npos);
+  CHECK(complaint({"graph", {}, {}, {{"a", "b"}, {1, 1}, {{0, 0}}}}).find("'a' of the graph is linked to itself") != std::string::npos);
+  CHECK(complaint({"graph", {}, {}, {{"a", "b"}, {0, 0}, {{0, 1}}}}).find("no router of the graph has an endpoint") != std::string::npos);
   CHECK(complaint({"mesh", {2048, 2048}}).empty());
   CHECK_FALSE(complaint({"mesh", {2048, 2049}}).empty());
 }

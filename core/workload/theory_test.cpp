@@ -47,7 +47,9 @@ double mean_use(const OpenLoopResult& r) {
 TEST_CASE("alone in the network a packet takes the time of the formula, on every topology") {
   for (const TopologySpec& spec : {TopologySpec{"torus", {4, 4, 4}}, TopologySpec{"fat-tree", {4, 4}}, TopologySpec{"dragonfly", {2, 2, 1}},
                                    TopologySpec{"hyperx", {2, 3, 3}}, TopologySpec{"jellyfish", {8, 4, 2}}, TopologySpec{"hypercube", {4}},
-                                   TopologySpec{"full-mesh", {8}}, TopologySpec{"qfdb-torus", {2, 2, 1}}}) {
+                                   TopologySpec{"full-mesh", {8}}, TopologySpec{"qfdb-torus", {2, 2, 1}}, TopologySpec{"qfdb-dragonfly", {2, 1}},
+                                   TopologySpec{"xgft", {4, 4, 4, 1, 2, 2}}, TopologySpec{"megafly", {2, 2, 2, 1}},
+                                   TopologySpec{"slim-fly", {5, 1}}, TopologySpec{"mesh", {4, 4}}}) {
     CAPTURE(spec.kind);
     const OpenLoopResult r = measure(spec, "incast:1", 0.002, 1, Time::us(2000));
     REQUIRE(r.measured > 3);

@@ -17,7 +17,19 @@ from typer.testing import CliRunner
 from exanet import _core, cli, machine, sim
 from exanet.errors import InputError
 
-NETWORKS = ("torus-512", "fat-tree-64", "fat-tree-1024", "dragonfly-342", "hyperx-512", "jellyfish-512", "hypercube-512")
+NETWORKS = (
+    "torus-512",
+    "fat-tree-64",
+    "fat-tree-1024",
+    "dragonfly-342",
+    "hyperx-512",
+    "jellyfish-512",
+    "hypercube-512",
+    "fat-tree-1024-slim",
+    "slim-fly-588",
+    "megafly-288",
+    "exanest-dragonfly",
+)
 SHORT = sim.Asked(warm_up_ps=5_000_000, measure_ps=10_000_000)
 
 
@@ -123,7 +135,7 @@ def test_what_cannot_be_simulated_is_refused_and_leaves_nothing(tmp_path: Path, 
 
 
 BAD_SHAPES = [
-    ("fat-tree", "[]", "list of 1 to 6"),
+    ("fat-tree", "[]", "list of 1 to 16"),
     ("fat-tree", "[5000]", "from 1 to 4096 children"),
     ("dragonfly", "[3, 4]", "all three of"),
     ("hyperx", "[3]", "switches in each dimension"),

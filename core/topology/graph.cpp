@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any graph, as a file says it: each vertex is a router with endpoints of its own (none, one, or more), each edge a link. Endpoints are
+// numbered router by router.
+//
+// Routing is by shortest ways with distance classes where the graph is at most `kWidest` links wide, and up*/down* on one virtual channel
+// where it is wider (core/routing/ways.hpp).
+#include <cmath>
+#include <stdexcept>
+
+#include "core/routing/ways.hpp"
+
+namespace exanet {
+
+namespace {
+
+constexpr std::uint32_t kWidest = 2;        // as many as the published router has virtual channels
+constexpr std::size_t kMostRouters = 8192;  // for the tables of ways
+
+class GraphTopology final : public Topology {
+ public:
+  explicit GraphTopology(const GraphSpec& graph) : names_(graph.names) {
+    for (const std::uint32_t hosts : graph.hosts) {
+      first_host_.push_back(endpoints_);
+      for (std::uint32_t h = 0; h < hosts; ++h) router_of_.push_back(static_cast<std::uint32_t>(first_host_.size() - 1));
+      endpoints_ += hosts;
+    }
+    first_host_.push_back(endpoints_);
+    links_.resize(names_.size());
+    for (const auto& [a, b] : graph.links) {
+      if (a >= names_.size() || b >= names_.size()) throw std::invalid_argument("a link of the graph leads to a router that is not there");
+      if (a == b) throw std::invalid_argument("router '" + names_[a] + "' of the graph is linked to itself: take that link out");
+      const auto port_a = static_cast<std::uint16_t>(links_[a].size()), port_b = static_cast<std::uint16_t>(links_[b].size());
+      links_[a].push_back({b, port_b});
+      links_[b].push_back({a, port_a});
+      if (port_a > 1024 || port_b > 1024) throw std::invalid_argument("a router of the graph has more than 1024 links");
+    }
+    shortest_ = ways_.find_shortest(links_, kWidest);
+    if (!shortest_ && !ways_.find_up_down(links_))
+      throw std::invalid_argument("the graph is in several parts: link them, or take all but one out");
+  }
+
+  std::uint32_t node_count() const override { return endpoints_ + static_cast<std::uint32_t>(names_.size()); }
+  std::uint32_t endpoint_count() const override { return endpoints_; }
+  std::uint8_t virtual_channels() const override { return ways_.virtual_channels(); }
+  bool shortest() const override { return shortest_; }
+  std::uint8_t link_class(NodeId, std::uint16_t) const override { return 0; }
+
+  std::uint16_t port_count(NodeId node) const override {
+    return static_cast<std::uint16_t>(node < endpoints_ ? 1 : hosts(node - endpoints_) + links_[node - endpoints_].size());
+  }
+
+  PortRef neighbour(NodeId node, std::uint16_t port) const override {
+    if (node < endpoints_) {
+      const std::uint32_t router = router_of_[node];
+      return {endpoints_ + router, static_cast<std::uint16_t>(node - first_host_[router])};
+    }
+    const std::uint32_t router = node - endpoints_;
+    if (port < hosts(router)) return {first_host_[router] + port, 0};
+    const PortRef far = links_[router][port - hosts(router)];
+    return {endpoints_ + far.node, static_cast<std::uint16_t>(hosts(far.node) + far.port)};
+  }
+
+  Hop next_hop(NodeId at, NodeId dst) const override {
+    if (at < endpoints_) return {0, 0};
+    const std::uint32_t here = at - endpoints_, there = router_of_[dst];
+    if (here == there) return {static_cast<std::uint16_t>(dst - first_host_[here]), 0};
+    const Hop hop = ways_.towards(here, there);
+    return {static_cast<std::uint16_t>(hosts(here) + hop.port), hop.vc};
+  }
+
+  std::string node_name(NodeId node) const override {
+    if (node >= endpoints_) return names_[node - endpoints_];
+    std::string name = names_[router_of_[node]];
+    return name.append(".host").append(std::to_string(node - first_host_[router_of_[node]]));
+  }
+
+  std::string port_name(NodeId node, std::uint16_t port) const override {
+    if (node < endpoints_) return "router";
+    const std::uint32_t router = node - endpoints_;
+    if (port < hosts(router)) return std::to_string(port).insert(0, "host ");
+    const auto& links = links_[router];
+    const std::uint32_t own = port - hosts(router), far = links[own].node;
+    std::uint32_t same = 1;  // of several links to one router
+    for (std::uint32_t p = 0; p < own; ++p) same += links[p].node == far;
+    std::string name = "to " + names_[far];
+    return same == 1 ? name : name.append(" ").append(std::to_string(same));
+  }
+
+  // On a circle, endpoints further out.
+  void position(NodeId node, float xyz[3]) const override {
+    const std::uint32_t router = node < endpoints_ ? router_of_[node] : node - endpoints_;
+    const double circle = static_cast<double>(names_.size()) * 0.5, angle = 2 * M_PI * router / static_cast<double>(names_.size());
+    const double out = node < endpoints_ ? 1 + 0.4 * (node - first_host_[router] + 1) : 0;
+    xyz[0] = static_cast<float>((circle + out) * std::cos(angle));
+    xyz[1] = static_cast<float>((circle + out) * std::sin(angle));
+    xyz[2] = 0;
+  }
+
+  // By the order of the file.
+  bool upper_half(NodeId node) const override {
+    return (node < endpoints_ ? router_of_[node] : node - endpoints_) >= names_.size() / 2;
+  }
+
+ private:
+  std::uint32_t hosts(std::uint32_t router) const { return first_host_[router + 1] - first_host_[router]; }
+
+  std::vector<std::string> names_;
+  std::vector<std::uint32_t> first_host_;  // by router, and one beyond
+  std::vector<std::uint32_t> router_of_;   // by endpoint
+  Adjacency links_;
+  Ways ways_;
+  std::uint32_t endpoints_ = 0;
+  bool shortest_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Topology> make_graph(const TopologySpec& spec) {
+  const GraphSpec& graph = spec.graph;
+  if (graph.names.empty() || graph.names.size() != graph.hosts.size())
+    throw std::invalid_argument("a graph has at least one router: name the file that describes it");
+  if (graph.names.size() > kMostRouters)
+    throw std::invalid_argument("the graph has " + std::to_string(graph.names.size()) + " routers; at most " + std::to_string(kMostRouters) +
+                                " can be routed by tables");
+  std::uint64_t endpoints = 0;
+  for (const std::uint32_t hosts : graph.hosts) {
+    if (hosts > 1024) throw std::invalid_argument("a router of the graph has more than 1024 endpoints");
+    endpoints += hosts;
+  }
+  if (endpoints == 0) throw std::invalid_argument("no router of the graph has an endpoint: nothing could be sent");
+  return std::make_unique<GraphTopology>(graph);
+}
+
+}  // namespace exanet

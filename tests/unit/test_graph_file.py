@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A network of one's own from a file: what is read, what it becomes, and what is said of files that are no graph."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from exanet import graph_file, machine, machines, sim
+from exanet.errors import InputError
+
+# As networkx.write_graphml writes a graph whose nodes have the attribute `endpoints`, or none.
+GRAPHML = """<?xml version='1.0' encoding='utf-8'?>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">
+  <key id="d1" for="edge" attr.name="weight" attr.type="double" />
+  <key id="d0" for="node" attr.name="endpoints" attr.type="long" />
+  <graph edgedefault="undirected">
+    <edge source="a" target="b"><data key="d1">2.5</data></edge>
+    <node id="a"><data key="d0">3</data></node>
+    <node id="b" />
+    <node id="c"><data key="d0">0</data></node>
+    <edge source="b" target="c" />
+    <edge source="c" target="a" />
+  </graph>
+</graphml>
+"""
+
+
+def described(folder: Path, content: str, shape: int = 2) -> machine.Machine:
+    (folder / "net.txt").write_text(content)
+    file = folder / "m.yaml"
+    topology = f"topology:\n  kind: graph\n  shape: {{value: [{shape}], source: x, kind: chosen}}\n  file: net.txt\n"
+    file.write_text(f"extends: torus-512\nname: m\ndescription: x\n{topology}")
+    return machine.load(file)
+
+
+def test_graphml(tmp_path: Path) -> None:
+    found = described(tmp_path, GRAPHML).resolve()["topology"]["graph"]
+    assert found == {"names": ["a", "b", "c"], "hosts": [3, 2, 0], "links": [[0, 1], [1, 2], [2, 0]]}
+
+
+def test_a_list_of_links(tmp_path: Path) -> None:
+    own = described(tmp_path, "# ours\na b\nb,c   # and back\n\nc a\nc endpoints 0\n")
+    assert own.resolve()["topology"]["graph"] == {"names": ["a", "b", "c"], "hosts": [2, 2, 0], "links": [[0, 1], [1, 2], [2, 0]]}
+    facts = machines.facts(own)
+    assert (facts["nodes"], facts["switches"], facts["links"], facts["diameter_hops"]) == (4, 3, 7, 3)
+
+
+def test_a_ring_of_routers_carries_traffic(tmp_path: Path) -> None:
+    ring = described(tmp_path, "\n".join(f"r{i} r{(i + 1) % 5}" for i in range(5)), 1)
+    point = sim.simulate(ring, offered=0.1, asked=sim.Asked(warm_up_ps=5_000_000, measure_ps=20_000_000))
+    assert not point["saturated"]
+    assert 3.3 < point["mean_hops"] < 3.7  # two to and from routers, and the mean of 1 and 2
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "message"),
+    [
+        ("a b\nb\n", 2, "'b' is no link"),
+        ("a b c d\n", 1, "is no link"),
+        ("a b\n\nb b\n", 3, "'b' is linked to itself"),
+        ("a endpoints x\n", 1, "'x' is no number of endpoints"),
+        ("a endpoints 2000\n", 1, "from 0 to 1024"),
+        ("# nothing\n", None, "there is no router in it"),
+        ("<graphml>\n<graph>\n</graphml>", 3, "no well-formed XML: mismatched tag"),
+        ("<svg/>", 1, "there is no <graph> in it"),
+        ("<graphml><graph>\n<node/></graph></graphml>", 2, "this element has no id"),
+        ("<graphml><graph>\n<node id='a'/>\n<edge source='a' target='b'/></graph></graphml>", 3, "there is no node 'b'"),
+        ("<graphml><graph><node id='a'/>\n<node id='a'/></graph></graphml>", 2, "a second node 'a'"),
+        ("<graphml><graph>\n<hyperedge/></graph></graphml>", 2, "a hyperedge"),
+        ("<!DOCTYPE x [\n<!ENTITY a 'b'>]><graphml/>", 2, "needs no entities"),
+    ],
+)
+def test_what_is_no_graph_is_refused_with_its_line(tmp_path: Path, content: str, line: int | None, message: str) -> None:
+    with pytest.raises(InputError) as refusal:
+        described(tmp_path, content)
+    (said,) = refusal.value.messages
+    assert said.startswith(f"{tmp_path / 'net.txt'}:{line}: error: " if line else f"{tmp_path / 'net.txt'}: error: ")
+    assert message in said
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="No such file"):
+        graph_file.read(tmp_path / "none")
+    (tmp_path / "binary").write_bytes(b"a b\n\xff\xfe")
+    with pytest.raises(InputError, match=":2: error: not UTF-8"):
+        graph_file.read(tmp_path / "binary")
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "message"),
+    [
+        ("kind: graph", 5, "name it"),
+        ("kind: torus\n  file: x", 6, "take it out"),
+        ("order: [0, 0, 1]", 5, "order of dimensions must name each"),
+        ("kind: hyperx\n  order: [0, 1]", 6, "has no order of dimensions"),
+        ("order: [-1]", 5, "greater than or equal to 0"),
+    ],
+)
+def test_keys_of_a_topology_that_do_not_fit_are_errors_in_their_place(tmp_path: Path, text: str, place: int, message: str) -> None:
+    (tmp_path / "m.yaml").write_text(f"extends: torus-512\nname: m\ndescription: x\ntopology:\n  {text}\n")
+    with pytest.raises(InputError) as refusal:
+        machine.load(tmp_path / "m.yaml")
+    assert any(said.startswith(f"{tmp_path / 'm.yaml'}:{place}:") and message in said for said in refusal.value.messages), refusal.value
+
+
+def test_a_graph_whose_parts_are_not_linked_is_an_error_at_its_name(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"m\.yaml:7:9: error: the graph is in several parts"):
+        described(tmp_path, "a b\nc d\n")
+
+
+def test_the_order_of_dimensions_reaches_the_simulator(tmp_path: Path) -> None:
+    from exanet import _core
+
+    (tmp_path / "m.yaml").write_text("extends: torus-512\nname: m\ntopology:\n  order: [0, 1, 2]\n")
+    machines_own = machine.load(tmp_path / "m.yaml").resolve()
+    assert _core.route(machines_own, 0, 1 + 8)[1] == 1
+    assert _core.route(machine.load("torus-512").resolve(), 0, 1 + 8)[1] == 8
