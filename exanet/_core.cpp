@@ -5,6 +5,7 @@
 #include <chrono>
 #include <memory>
 
+#include "core/gateware/node_network.hpp"
 #include "core/topology/metrics.hpp"
 #include "exanet/_core_convert.hpp"
 #include "exanet/mpi_calls.h"
@@ -49,7 +50,9 @@ class Simulator {
   Simulator(const nb::dict& config, const std::vector<NodeId>& placement, const nb::dict& options) {
     Coordinator::Options o;
     if (options.contains("compute_factor")) o.compute_factor = nb::cast<double>(options["compute_factor"]);
-    coordinator_ = std::make_unique<Coordinator>(MachineConfig{topology_of(config), fabric_of(config), ni_of(config)}, placement, o);
+    MachineConfig machine{topology_of(config), fabric_of(config), ni_of(config)};
+    if (options.contains("node_library")) machine.network = make_node_network(nb::cast<std::string>(options["node_library"]), machine.topology);
+    coordinator_ = std::make_unique<Coordinator>(machine, placement, o);
   }
 
   Coordinator& get() const {
@@ -140,6 +143,7 @@ class Simulator {
     d["events"] = c.events();
     d["packet_hops"] = c.network().packet_hops();
     d["packets"] = c.packets();
+    d["cycles"] = c.network().cycles();
     d["messages"] = c.statistics().total.messages;
     d["bytes"] = c.statistics().total.bytes;
     d["wall_s"] = wall_s_;

@@ -58,13 +58,18 @@ def run(
     seed: Annotated[int, typer.Option("--seed", help="Seed of whatever the machine draws at random.")] = 1,
     report: Annotated[bool, typer.Option("--report/--no-report", help="Make report.html.")] = True,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no tables.")] = False,
+    fabric: Annotated[
+        str, typer.Option("--fabric", help="What carries the packets: model, or gateware (routers and links in Verilator, cycle by cycle).")
+    ] = "model",
 ) -> None:
     """Run a program on a simulated machine; its exit code becomes this one's."""
-    from exanet import detect, run
+    from exanet import detect, gateware_fabric, run
 
     if mpi not in detect.CHOICES:
         raise InputError(f"--mpi {mpi}: give one of {', '.join(detect.CHOICES)}")
-    options = run.Options(machine, ranks, tuple(command), mapping, compute, mpi, output, report, quiet, seed)
+    if fabric not in gateware_fabric.FABRICS:
+        raise InputError(f"--fabric {fabric}: give one of {', '.join(gateware_fabric.FABRICS)}")
+    options = run.Options(machine, ranks, tuple(command), mapping, compute, mpi, output, report, quiet, seed, fabric)
     raise typer.Exit(run.run(options))
 
 

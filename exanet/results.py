@@ -39,7 +39,7 @@ MOST_BINS = 1024
 """Bins of the timeline; of a longer run they are longer."""
 
 # What the run was asked to do: the same for two repeats. Every other key of `meta` goes to run.json.
-_ASKED = ("program", "machine_name", "ranks", "map", "compute", "mpi", "seed", "exanet_version")
+_ASKED = ("program", "machine_name", "ranks", "map", "compute", "mpi", "seed", "fabric", "exanet_version")
 
 
 @dataclass(frozen=True)
@@ -220,6 +220,7 @@ def summarize(results: Mapping[str, Any], meta: Mapping[str, Any], tables: Mappi
         "packets": int(total["packets"]),
         "packet_hops": int(total["packet_hops"]),
         "events": int(total["events"]),
+        "cycles": int(total.get("cycles", 0)),
         "messages_dropped": int(results.get("messages_dropped", 0)),
         "compute_percent": _share(ranks, "compute_ps"),
         "wait_percent": _share(ranks, "wait_ps"),

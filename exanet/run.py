@@ -36,6 +36,7 @@ class Options:
     report: bool = True
     quiet: bool = False
     seed: int = 1
+    fabric: str = "model"
 
 
 def run(options: Options) -> int:
@@ -43,18 +44,21 @@ def run(options: Options) -> int:
 
     Raises InputError: before anything has started for whatever can be found then, after the run when its results cannot be written.
     """
-    from exanet import detect, machine, placement
+    from exanet import detect, gateware_fabric, machine, placement
 
     if not options.command:
         raise InputError("no program given; write it after --, e.g. exanet run -m exanest -n 16 -- lmp -in in.lj")
     factor = compute_factor(options.compute)
     described = machine.load(options.machine)
     placed = placement.place(options.mapping, ranks=options.ranks, nodes=described.nodes, cores_per_node=described.cores_per_node)
+    config = described.resolve()
+    if options.fabric == "gateware":
+        gateware_fabric.check(config, described.name)
     mpi = detect.detect(options.command, options.mpi)
     directory = result_directory(options)
-    config = described.resolve()
+    gateware = gateware_fabric.library(config) if options.fabric == "gateware" else None
     meta = _meta(options, described.name, config, mpi)
-    results, outcome = _simulate(options, config, placed, factor, mpi)
+    results, outcome = _simulate(options, config, placed, factor, mpi, gateware)
     if not outcome.used_network and not outcome.reason:
         print("exanet: the program never called MPI_Init, so nothing ran on the simulated machine", file=sys.stderr)
         return int(outcome.exit_code)
@@ -77,12 +81,15 @@ def compute_factor(text: str) -> float:
     return factor
 
 
-def _simulate(options: Options, config: dict[str, Any], placed: list[int], factor: float, mpi: Any) -> tuple[dict[str, Any], Any]:
+def _simulate(
+    options: Options, config: dict[str, Any], placed: list[int], factor: float, mpi: Any, gateware: Path | None
+) -> tuple[dict[str, Any], Any]:
     from exanet import launch, progress, supervise
     from exanet._core import Simulator
 
     launch.library_folder()  # says what is missing before anything is made
-    simulator = Simulator(config, placed, {"compute_factor": factor, "seed": options.seed})
+    library = {"node_library": str(gateware)} if gateware else {}
+    simulator = Simulator(config, placed, {"compute_factor": factor, "seed": options.seed, **library})
     try:
         shown = progress.Progress(ranks=options.ranks, quiet=options.quiet)
         terminal = shown.pass_on if shown.on_terminal else None
@@ -116,6 +123,7 @@ def _meta(options: Options, machine_name: str, config: dict[str, Any], mpi: Any)
         "compute": options.compute,
         "mpi": names[mpi.kind],
         "seed": options.seed,
+        "fabric": options.fabric,
         "exanet_version": own_version,
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
         "mpi_library": str(mpi.library or ""),

@@ -40,9 +40,11 @@ def _headline(summary: Mapping[str, Any], wall_s: float) -> str:
     where = f"{asked.get('ranks', len(summary['ranks']))} ranks on {escape(str(asked.get('machine_name', 'the machine')))}"
     how = "".join(f", {key} {escape(str(asked[key]))}" for key in ("map", "compute") if key in asked)
     by = f", {escape(str(asked['mpi']))}" if asked.get("mpi") else ""
+    over = f", fabric {escape(str(asked['fabric']))}" if "fabric" in asked else ""
+    over += f", {count_text(summary['cycles'])} clock cycles" if summary["cycles"] else ""
     return (
         f"[bold]{time_text(virtual_ps)}[/] of virtual time, {wall_s:.1f} s of wall time{slowdown}\n"
-        f"{where}{how}{by}\n"
+        f"{where}{how}{by}{over}\n"
         f"{count_text(summary['messages'])} messages, {bytes_text(summary['message_bytes'])}, {count_text(summary['packets'])} packets"
     )
 

@@ -45,9 +45,16 @@ def test_no_ranks(exanet: Exanet, ranks: int) -> None:
     assert_refused(exanet.run(TRUE, ranks=ranks), "at least one rank")
 
 
-@pytest.mark.parametrize(("option", "value"), [("--map", "random:x"), ("--map", "nonesuch"), ("--compute", "fast"), ("--mpi", "lam")])
+BAD_VALUES = [("--map", "random:x"), ("--map", "nonesuch"), ("--compute", "fast"), ("--mpi", "lam"), ("--fabric", "glue")]
+
+
+@pytest.mark.parametrize(("option", "value"), BAD_VALUES)
 def test_bad_option_values(exanet: Exanet, option: str, value: str) -> None:
     assert_refused(exanet.run(TRUE, options=(option, value)), f"{option} {value}")
+
+
+def test_a_machine_that_is_no_gateware(exanet: Exanet) -> None:
+    assert_refused(exanet.run(TRUE, options=("--fabric", "gateware")), "--fabric gateware: exanest", "meshes and tori")
 
 
 def test_bad_placement_file(exanet: Exanet) -> None:

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/gateware/registers.hpp"
+
+#include <stdexcept>
+#include <string>
+
+namespace exanet {
+namespace {
+
+constexpr unsigned kDimensionBits[3] = {8, 7, 7};  // of a DCID, first dimension lowest (gateware/router/rtl/router_route.sv)
+
+void require(bool condition, const std::string& what) {
+  if (!condition) throw std::invalid_argument("this machine cannot be run on the gateware: " + what);
+}
+
+void check(const TopologySpec& spec, const FabricConfig& config) {
+  require(spec.kind == "mesh" || spec.kind == "torus", "its routers know meshes and tori, not a " + spec.kind);
+  require(spec.shape.size() <= spec::kMaxDimensions, "its routers know up to three dimensions");
+  for (std::size_t d = 0; d < spec.shape.size(); ++d)
+    require(spec.shape[d] <= 1u << kDimensionBits[d], "a side of " + std::to_string(spec.shape[d]) + " nodes is too long for its addresses");
+  const RouterConfig& router = config.router;
+  require(router.word_bits == spec::kWordBits && router.header_words == 1 && router.footer_words == 1,
+          "its router words have 128 bits, its packets one word of header and one of footer");
+  require(router.virtual_channels == spec::kVirtualChannels, "it has two virtual channels");
+  require(router.max_payload_bytes <= 16 * spec::kMaxPayloadWords, "its packets carry up to 512 bytes");
+  require(config.links.size() == 1, "its links are all alike");
+  const LinkConfig& link = config.links[0];
+  require(link.word_bits == spec::kLinkBits && link.word_time == router.cycle && link.framing_words == 2,
+          "its links carry a word of 64 bits in each cycle of the router, and frame a packet with two");
+  require(link.latency.ps() % router.cycle.ps() == 0, "the latency of its links is a whole number of the router's cycles");
+}
+
+spec::RouterConfig router_registers(const TopologySpec& spec, std::uint32_t node) {
+  spec::RouterConfig config;
+  const auto dimensions = static_cast<unsigned>(spec.shape.size());
+  config.set_wraps(spec.kind == "torus");
+  for (unsigned d = 0; d < spec::kMaxDimensions; ++d) {
+    const std::uint32_t side = d < dimensions ? spec.shape[d] : 1;
+    config.set_coordinate(d, node % side);
+    config.set_side(d, side);
+    // Unused dimensions come last: no packet has an offset in them.
+    config.set_order(d, d >= dimensions ? d : spec.order.empty() ? dimensions - 1 - d : spec.order[d]);
+    config.set_plus_port(d, d < dimensions ? 2 * d : 0);
+    config.set_minus_port(d, d < dimensions ? 2 * d + 1 : 0);
+    node /= side;
+  }
+  for (unsigned kind = 0; kind < 16; ++kind) config.set_type_port(kind, kind == static_cast<unsigned>(spec::PacketType::kMessage) ? 0 : 1);
+  return config;
+}
+
+}  // namespace
+
+GatewareRegisters::GatewareRegisters(const TopologySpec& spec, const FabricConfig& config) {
+  check(spec, config);
+  line_cycles_ = static_cast<std::uint32_t>(config.links[0].latency.ps() / config.router.cycle.ps());
+  pause_every_ = static_cast<std::uint32_t>(config.links[0].pause_every);
+  std::uint32_t nodes = 1;
+  for (const std::uint32_t side : spec.shape) nodes *= side;
+  for (std::uint32_t node = 0; node < nodes; ++node) {
+    const spec::RouterConfig config_of = router_registers(spec, node);
+    registers_.insert(registers_.end(), config_of.raw.begin(), config_of.raw.end());
+    std::uint32_t dcid = 0, rest = node;
+    for (unsigned d = 0, shift = 0; d < spec.shape.size(); shift += kDimensionBits[d++]) {
+      dcid |= rest % spec.shape[d] << shift;
+      rest /= spec.shape[d];
+    }
+    dcid_.push_back(dcid);
+  }
+}
+
+}  // namespace exanet

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the simulator and a shared library of Verilated nodes say to each other: nodes joined by lines, packets in, packets out, a clock cycle at
+ * a time. Plain C, because the library is built on its own, later, by another compiler run, and loaded by name.
+ *
+ * Contract: calls come from one thread. Cycle k begins with the clock edge that step() number k makes; what was sent before the call is
+ * on the port's wire from that cycle on, one word a cycle. Arrivals and room are of the cycle that the last step() began.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define EXANET_NODE_LIBRARY_VERSION 1u
+#define EXANET_NODE_LIBRARY_SYMBOL "exanet_node_library"
+
+typedef struct exanet_nodes exanet_nodes;
+
+/* One direction of a link, from a node's inter-tile port to another's. */
+typedef struct exanet_line {
+  uint32_t from, from_port, to, to_port;
+  uint32_t latency_cycles; /* of the transceivers and the cable */
+  uint32_t pause_every;    /* words after which the transmitter pauses for a cycle; 0: never */
+} exanet_line;
+
+typedef struct exanet_node_packet {
+  uint64_t id; /* 48 bits, different from that of every packet under way; travels in header, payload and footer */
+  uint32_t source, destination; /* DCID */
+  uint16_t payload_bytes;
+  uint8_t kind; /* packet_type; the router's registers say which intra-tile port it leaves by */
+  uint8_t high_priority;
+} exanet_node_packet;
+
+/* A packet's last word is on the wire of its destination's intra-tile output. */
+typedef struct exanet_arrival {
+  uint64_t id;
+  uint32_t node, port;
+  uint32_t sound; /* header, length, payload and footer as they were sent, and marked by no link */
+} exanet_arrival;
+
+/* Room that has come back to the sender at a node's intra-tile input. */
+typedef struct exanet_room {
+  uint32_t node, port, words, headers;
+} exanet_room;
+
+typedef struct exanet_line_counts {
+  uint64_t packets, payload_bytes;
+  uint64_t packet_cycles; /* with a word of a packet on the line, or a pause in the middle of one; Magic and Start included */
+} exanet_line_counts;
+
+typedef struct exanet_node_library_calls {
+  uint32_t version, inter_ports, intra_ports;
+  /* `registers`: four words a node (spec::RouterConfig). Lines are numbered in the order given. */
+  exanet_nodes* (*open)(uint32_t nodes, const uint32_t* registers, uint32_t lines, const exanet_line* line);
+  void (*close)(exanet_nodes*);
+  /* Contract: the sender has room for the packet at that port, counting what room() has told. */
+  void (*send)(exanet_nodes*, uint32_t node, uint32_t port, const exanet_node_packet*);
+  void (*step)(exanet_nodes*);
+  uint32_t (*arrivals)(const exanet_nodes*, const exanet_arrival**); /* in the order of node and port; valid until the next step() */
+  uint32_t (*room)(const exanet_nodes*, const exanet_room**);        /* the same */
+  /* Nothing is under way and every node has come to rest: further cycles would change nothing. */
+  int (*at_rest)(const exanet_nodes*);
+  void (*counts)(const exanet_nodes*, uint32_t line, exanet_line_counts*);
+} exanet_node_library_calls;
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands at an intra-tile port in place of a network interface: packets made with every code in place on the way in, and taken
+// apart with every check on the way out. The payload is not the program's bytes, which move beside the network, but words that only this packet has.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "core/spec/integrity.hpp"
+#include "core/spec/node_library.h"
+
+namespace exanet::gateware {
+
+using RouterWord = std::array<std::uint32_t, 4>;
+
+inline unsigned payload_words(unsigned bytes) { return (bytes + 15) / 16; }
+
+// Word `i` of the payload of packet `id`.
+inline RouterWord payload_word(std::uint64_t id, unsigned i) {
+  const auto low = static_cast<std::uint32_t>(id), high = static_cast<std::uint32_t>(id >> 32);
+  return {low, high, ~low, i};
+}
+
+inline spec::Footer make_footer(std::uint64_t id, unsigned bytes) {
+  spec::Footer footer;
+  footer.set_number(id & 0xffffff);
+  std::vector<RouterWord> payload(payload_words(bytes));
+  for (unsigned i = 0; i < payload.size(); ++i) payload[i] = payload_word(id, i);
+  footer.set_crc32(spec::packet_crc(payload, footer));
+  return footer;
+}
+
+inline spec::Flit make_flit(const RouterWord& data, bool head, bool tail) {
+  spec::Flit flit;
+  flit.set_data(data);
+  flit.set_head(head);
+  flit.set_tail(tail);
+  flit.set_valid(1);
+  return flit;
+}
+
+// The words of packets, one a cycle.
+class PacketSource {
+ public:
+  void send(const exanet_node_packet& packet) { queue_.push_back(packet); }
+  bool idle() const { return queue_.empty(); }
+
+  spec::Flit next() {
+    const exanet_node_packet& packet = queue_.front();
+    const unsigned words = payload_words(packet.payload_bytes), at = position_++;
+    if (at == 0) return make_flit(header(packet).raw, true, false);
+    if (at <= words) return make_flit(payload_word(packet.id, at - 1), false, false);
+    const spec::Flit tail = make_flit(make_footer(packet.id, packet.payload_bytes).raw, false, true);
+    queue_.pop_front();
+    position_ = 0;
+    return tail;
+  }
+
+ private:
+  static spec::Header header(const exanet_node_packet& packet) {
+    spec::Header header;
+    header.set_dmadd(packet.id);
+    header.set_dcid(packet.destination);
+    header.set_source_dcid(packet.source);
+    header.set_length(packet.payload_bytes);
+    header.set_kind(packet.kind);
+    header.set_high_priority(packet.high_priority);
+    spec::protect(header);
+    return header;
+  }
+
+  std::deque<exanet_node_packet> queue_;
+  unsigned position_ = 0;
+};
+
+class PacketSink {
+ public:
+  // True when the word was a packet's last; then id() and sound() are its.
+  bool accept(const spec::Flit& flit) {
+    if (flit.head()) {
+      sound_ = !open_;
+      open_ = true;
+      header_.raw = flit.data();
+      sound_ = sound_ && spec::intact(header_);
+      words_ = 0;
+      return false;
+    }
+    sound_ = sound_ && open_;
+    if (!flit.tail()) {
+      sound_ = sound_ && flit.data() == payload_word(header_.dmadd(), words_++);
+      return false;
+    }
+    open_ = false;
+    const unsigned bytes = static_cast<unsigned>(header_.length());
+    sound_ = sound_ && words_ == payload_words(bytes) && flit.data() == make_footer(header_.dmadd(), bytes).raw;
+    return true;
+  }
+  std::uint64_t id() const { return header_.dmadd(); }
+  const spec::Header& header() const { return header_; }
+  bool sound() const { return sound_; }
+
+ private:
+  spec::Header header_;
+  unsigned words_ = 0;
+  bool open_ = false, sound_ = false;
+};
+
+}  // namespace exanet::gateware

