@@ -35,11 +35,14 @@ constexpr std::uint32_t crc32(std::uint32_t state, std::uint32_t word) {
   return state;
 }
 
-// CRC of padded payload and footer, as the footer carries it.
-constexpr std::uint32_t packet_crc(std::span<const std::array<std::uint32_t, 4>> payload, Footer footer) {
+// CRC of header, padded payload and footer, as the footer carries it. What routers and links write counts as zero.
+constexpr std::uint32_t packet_crc(Header header, std::span<const std::array<std::uint32_t, 4>> payload, Footer footer) {
+  header.set_vc(0);
+  header.set_ecc(0);
   footer.set_crc32(0);
   footer.set_error(0);
   std::uint32_t state = 0xFFFFFFFFu;
+  for (const std::uint32_t part : header.raw) state = crc32(state, part);
   for (const auto& word : payload)
     for (const std::uint32_t part : word) state = crc32(state, part);
   for (const std::uint32_t part : footer.raw) state = crc32(state, part);

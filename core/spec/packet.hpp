@@ -105,7 +105,7 @@ struct Header {
 struct Footer {
   static constexpr unsigned kBits = 128;
   std::array<std::uint32_t, 4> raw{};
-  // CRC-32 of IEEE 802.3 over the padded payload and this footer with crc32 and error taken as zero
+  // CRC-32 of IEEE 802.3 over header, padded payload and footer; vc, ecc, crc32 and error count as zero
   constexpr std::uint64_t crc32() const { return get_bits(raw, 0, 32); }
   constexpr void set_crc32(std::uint64_t v) { set_bits(raw, 0, 32, v); }
   // number of the packet within its flow (source, protection domain, channel)
@@ -162,7 +162,7 @@ struct Control {
   // payload words that have left the receiver's FIFO, for each virtual channel
   constexpr std::uint64_t freed_words(unsigned i) const { return get_bits(raw, 35 + 11 * i, 11); }
   constexpr void set_freed_words(unsigned i, std::uint64_t v) { set_bits(raw, 35 + 11 * i, 11, v); }
-  // check bits of the (64, 57) extended Hamming code
+  // check bits of the (64, 57) extended Hamming code; they only detect, up to three wrong bits
   constexpr std::uint64_t ecc() const { return get_bits(raw, 57, 7); }
   constexpr void set_ecc(std::uint64_t v) { set_bits(raw, 57, 7, v); }
 };
@@ -276,13 +276,13 @@ struct LinkCounters {
   // packets handed to the router whole
   constexpr std::uint64_t rx_packets() const { return get_bits(raw, 96, 32); }
   constexpr void set_rx_packets(std::uint64_t v) { set_bits(raw, 96, 32, v); }
-  // headers and control words with one wrong bit, put right
+  // headers with one wrong bit, put right
   constexpr std::uint64_t rx_corrected() const { return get_bits(raw, 128, 32); }
   constexpr void set_rx_corrected(std::uint64_t v) { set_bits(raw, 128, 32, v); }
-  // headers beyond correction: packet not handed on
+  // headers beyond correction, or without room: packet not handed on
   constexpr std::uint64_t rx_bad_headers() const { return get_bits(raw, 160, 32); }
   constexpr void set_rx_bad_headers(std::uint64_t v) { set_bits(raw, 160, 32, v); }
-  // control words beyond correction or of no known kind
+  // control words with wrong bits or of no known kind: not looked at
   constexpr std::uint64_t rx_bad_controls() const { return get_bits(raw, 192, 32); }
   constexpr void set_rx_bad_controls(std::uint64_t v) { set_bits(raw, 192, 32, v); }
   // packets whose CRC is wrong: handed on, marked

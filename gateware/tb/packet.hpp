@@ -33,7 +33,7 @@ inline Packet make_packet(std::uint32_t source, std::uint32_t destination, unsig
   for (unsigned i = 0; i < bytes; ++i) packet.payload[i / 16][i % 16 / 4] |= static_cast<std::uint32_t>(random() & 0xff) << 8 * (i % 4);
   packet.footer.set_number(number);
   packet.footer.set_channel(random());
-  packet.footer.set_crc32(spec::packet_crc(packet.payload, packet.footer));
+  packet.footer.set_crc32(spec::packet_crc(packet.header, packet.payload, packet.footer));
   return packet;
 }
 
@@ -114,7 +114,7 @@ class Receiver {
     now_.tail_cycle = cycle;
     const Packet& p = now_.packet;
     now_.sound = spec::intact(p.header) && p.payload.size() == (p.header.length() + 15) / 16 && !p.footer.error() &&
-                 p.footer.crc32() == spec::packet_crc(p.payload, p.footer);
+                 p.footer.crc32() == spec::packet_crc(p.header, p.payload, p.footer);
     arrivals.push_back(now_);
     return true;
   }

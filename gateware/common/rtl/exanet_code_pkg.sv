@@ -23,4 +23,11 @@ package exanet_code_pkg;
     for (int unsigned j = 0; j < 32; j++) next[j] = ^(word & exanet_pkg::CrcMasks[j]);
     return next;
   endfunction
+
+  // The state after a packet's header; its channel and check bits, which every router writes anew, count as zero.
+  function automatic logic [31:0] crc_header(exanet_pkg::header_t header);
+    header.vc  = 1'b0;
+    header.ecc = '0;
+    return crc_step(crc_step('1, header[63:0]), header[127:64]);
+  endfunction
 endpackage

@@ -59,12 +59,12 @@ package exanet_pkg;
     logic [9:0] channel;  // mailbox or DMA channel of the sender that the acknowledgement names
     logic [9:0] source_pdid;  // protection domain that sent it; with source_dcid the address of the acknowledgement
     logic [23:0] number;  // number of the packet within its flow (source, protection domain, channel)
-    logic [31:0] crc32;  // CRC-32 of IEEE 802.3 over the padded payload and this footer with crc32 and error taken as zero
+    logic [31:0] crc32;  // CRC-32 of IEEE 802.3 over header, padded payload and footer; vc, ecc, crc32 and error count as zero
   } footer_t;
 
   // Link word after Magic: Start or credit. Counts are totals since reset, modulo their width, so that a lost one is made good by the next.
   typedef struct packed {
-    logic [6:0] ecc;  // check bits of the (64, 57) extended Hamming code
+    logic [6:0] ecc;  // check bits of the (64, 57) extended Hamming code; they only detect, up to three wrong bits
     logic [1:0][10:0] freed_words;  // payload words that have left the receiver's FIFO, for each virtual channel
     logic [1:0][6:0] freed_headers;  // packets that have left the receiver's FIFO, for each virtual channel
     logic [10:0] report;  // health, or what was sent: the difference to what has arrived was lost, and its room is free again
@@ -120,9 +120,9 @@ package exanet_pkg;
     logic [31:0] rx_lost_packets;  // gaps in the numbers of Start
     logic [31:0] rx_cut_packets;  // packets that stopped short: made up to their length, marked
     logic [31:0] rx_bad_payloads;  // packets whose CRC is wrong: handed on, marked
-    logic [31:0] rx_bad_controls;  // control words beyond correction or of no known kind
-    logic [31:0] rx_bad_headers;  // headers beyond correction: packet not handed on
-    logic [31:0] rx_corrected;  // headers and control words with one wrong bit, put right
+    logic [31:0] rx_bad_controls;  // control words with wrong bits or of no known kind: not looked at
+    logic [31:0] rx_bad_headers;  // headers beyond correction, or without room: packet not handed on
+    logic [31:0] rx_corrected;  // headers with one wrong bit, put right
     logic [31:0] rx_packets;  // packets handed to the router whole
     logic [31:0] tx_stuffed;  // data words equal to Magic, sent twice
     logic [31:0] tx_credits;  // credit words sent, without those in Start

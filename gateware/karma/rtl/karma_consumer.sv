@@ -70,7 +70,7 @@ module karma_consumer #(
       held_q <= held_q + HeldBits'(echo_i ? answered_i : tail) - HeldBits'(release_o);
       if (flit_i.valid && flit_i.head) begin
         header_q  <= flit_i.data;
-        crc_q     <= '1;
+        crc_q     <= exanet_code_pkg::crc_header(flit_i.data);
         words_q   <= '0;
         head_at_q <= now_i;
       end else if (flit_i.valid) begin

@@ -112,7 +112,7 @@ module karma_generator #(
         Idle:
         if (begins) begin
           flit_o  <= '{valid: 1'b1, vc: 1'b0, head: 1'b1, tail: 1'b0, data: header};
-          crc_q   <= '1;
+          crc_q   <= exanet_code_pkg::crc_header(header);
           rest_q  <= length_words;
           bytes_q <= header.length;
           state_q <= header.length == '0 ? Footer : Payload;

@@ -2,7 +2,9 @@
 // APElink transmission control: one inter-tile port of the router on one side, the words of a transceiver on the other.
 // At 156.25 MHz the line carries 64 bits a cycle, 10 Gb/s. The transceiver may hold `tx_ready_i` low for its own words and never holds rx.
 module exanet_link #(
-  parameter int unsigned Patience = 4096
+  parameter int unsigned Patience = 4096,
+  parameter int unsigned PayloadDepth = 512,  // of the router's FIFOs behind this port, for each virtual channel
+  parameter int unsigned HeaderDepth = 64
 ) (
   input  logic                clk_i,
   input  logic                rst_ni,
@@ -32,8 +34,8 @@ module exanet_link #(
     .valid_o(tx_valid_o), .data_o(tx_data_o), .ready_i(tx_ready_i),
     .packets_o(counters_o.tx_packets), .credits_o(counters_o.tx_credits), .stuffed_o(counters_o.tx_stuffed));
 
-  link_rx #(.Patience(Patience)) u_rx (
-    .clk_i, .rst_ni, .valid_i(rx_valid_i), .data_i(rx_data_i), .flit_o, .credit_o, .reclaim_o(reclaim), .health_o,
+  link_rx #(.Patience(Patience), .PayloadDepth(PayloadDepth), .HeaderDepth(HeaderDepth)) u_rx (
+    .clk_i, .rst_ni, .valid_i(rx_valid_i), .data_i(rx_data_i), .flit_o, .freed_i(credit_i), .credit_o, .reclaim_o(reclaim), .health_o,
     .packets_o(counters_o.rx_packets), .corrected_o(counters_o.rx_corrected), .bad_headers_o(counters_o.rx_bad_headers),
     .bad_controls_o(counters_o.rx_bad_controls),
     .bad_payloads_o(counters_o.rx_bad_payloads), .cut_packets_o(counters_o.rx_cut_packets), .lost_packets_o(counters_o.rx_lost_packets),

@@ -4,20 +4,27 @@
 // Room for a packet was reserved by the sender, so nothing is buffered here and nothing is ever stopped. Cut-through means that a header is
 // gone before its payload is seen: damage found later marks the footer. Whatever happens on the line, a header handed on is followed by
 // exactly its payload and a footer: when the rest does not come (another control word, or silence of `Patience` cycles), it is made up, marked.
+// And the FIFOs never overflow: a header that came out wrong may ask for more than was reserved, so room is counted here as well.
+//
+// A header with one wrong bit is put right; with three it may be taken for another one, which the CRC then tells. A control word has no
+// second check, so its code only detects (up to three wrong bits): a wrong count would be worse than none, for the next word makes it good.
 module link_rx #(
-  parameter int unsigned Patience = 4096
+  parameter int unsigned Patience = 4096,
+  parameter int unsigned PayloadDepth = 512,  // of the FIFO of each virtual channel behind this port, up to 512
+  parameter int unsigned HeaderDepth = 64     // up to 64
 ) (
   input  logic                clk_i,
   input  logic                rst_ni,
   input  logic                valid_i,
   input  logic [63:0]         data_i,
   output exanet_pkg::flit_t   flit_o,
+  input  exanet_pkg::credit_t freed_i[2],       // room that came back in this node's FIFOs
   output exanet_pkg::credit_t credit_o[2],      // room that came back at the far end
   output exanet_pkg::credit_t reclaim_o[2],     // room here whose packets were lost on the way
   output exanet_pkg::health_t health_o,         // of the far node
   output logic [31:0]         packets_o,
-  output logic [31:0]         corrected_o,      // headers and control words with one wrong bit
-  output logic [31:0]         bad_headers_o,    // two wrong bits: the packet is not handed on
+  output logic [31:0]         corrected_o,      // headers with one wrong bit
+  output logic [31:0]         bad_headers_o,    // beyond correction, or without room: the packet is not handed on
   output logic [31:0]         bad_controls_o,
   output logic [31:0]         bad_payloads_o,   // CRC
   output logic [31:0]         cut_packets_o,    // made up to their length
@@ -52,8 +59,7 @@ module link_rx #(
 
   // Control words.
   control_t control;
-  logic [56:0] control_data;
-  logic control_corrected, control_bad, start, take_control;
+  logic start, take_control;
   logic [1:0][10:0] words_q;      // what the far end has told
   logic [1:0][6:0] headers_q;
   logic [1:0][10:0] got_words_q;  // what has come from there, or been given up
@@ -61,15 +67,26 @@ module link_rx #(
   logic [1:0] reports_words, reports_headers;
   logic [5:0] handed_words;
   header_t handed;
-  exanet_secded #(.DataBits(57), .CheckBits(7)) u_control (
-    .data_i(word_q[56:0]), .ecc_i(word_q[63:57]), .data_o(control_data), .corrected_o(control_corrected), .bad_o(control_bad));
-  assign control = {word_q[63:57], control_data};
-  assign take_control = control_valid_q && !control_bad && (control.kind == ControlKindStart || control.kind == ControlKindCredit);
+  assign control = word_q;
+  assign take_control = control_valid_q && control.ecc == exanet_code_pkg::control_ecc(word_q[56:0]) &&
+      (control.kind == ControlKindStart || control.kind == ControlKindCredit);
   assign reports_words = {control.report_kind == ReportKindWords1, control.report_kind == ReportKindWords0};
   assign reports_headers = {control.report_kind == ReportKindHeaders1, control.report_kind == ReportKindHeaders0};
   assign handed = flit_o.data;
   assign handed_words = 6'((handed.length + 10'd15) >> 4);
   assign start = take_control && control.kind == ControlKindStart;
+
+  // How far a total has moved. The steps are no larger than a FIFO; backwards it goes when the last one was taken from a damaged word.
+  function automatic credit_t difference(logic [10:0] words, logic [6:0] headers);
+    return '{words: {words[10], words}, headers: {headers > 7'd64, headers}};
+  endfunction
+  function automatic logic [31:0] widened(logic [7:0] headers);
+    return {{24{headers[7]}}, headers};
+  endfunction
+  credit_t lost[2];
+  for (genvar v = 0; v < 2; v++) begin : gen_lost
+    assign lost[v] = difference(control.report - got_words_q[v], control.report[6:0] - got_headers_q[v]);
+  end
 
   // Data words, two to a router word.
   logic upper_q, vc_q, filling, wrong_crc, silence;
@@ -92,8 +109,30 @@ module link_rx #(
   assign filling = state_q == FillPayload || state_q == FillFooter;
   assign silence = timer_q == '0;
 
-  // The CRC covers the footer with its own field and the error mark as zero.
+  // Room in the FIFOs behind this port.
+  logic [1:0][9:0] room_words_q;
+  logic [1:0][6:0] room_headers_q;
+  logic [5:0] length_words;
+  logic accept;
+  assign length_words = 6'((header.length + 10'd15) >> 4);
+  assign accept = whole && state_q == Header && !header_bad && header.length <= 10'(16 * MaxPayloadWords) &&
+      room_headers_q[vc_q] != '0 && room_words_q[vc_q] >= 10'(length_words);
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      room_words_q   <= '{default: 10'(PayloadDepth)};
+      room_headers_q <= '{default: 7'(HeaderDepth)};
+    end else begin
+      for (int unsigned v = 0; v < 2; v++) begin
+        room_words_q[v]   <= room_words_q[v] + 10'(freed_i[v].words) - (accept && vc_q == v[0] ? 10'(length_words) : '0);
+        room_headers_q[v] <= room_headers_q[v] + 7'(freed_i[v].headers) - 7'(accept && vc_q == v[0]);
+      end
+    end
+  end
+
+  // The CRC covers the header but for its channel and check bits, which routers change, and the footer but for its own field and the mark.
   logic [63:0] covered;
+  logic [31:0] crc_header;
+  assign crc_header = exanet_code_pkg::crc_header(header);
   always_comb begin
     covered = word_q;
     if (state_q == Footer && !upper_q) covered[31:0] = '0;
@@ -127,21 +166,22 @@ module link_rx #(
       if (data_valid_q) begin
         upper_q <= !upper_q;
         if (!upper_q) lower_q <= word_q;
-        if (state_q == Payload || state_q == Footer) crc_q <= crc_next;
+        if (state_q == Header) crc_q <= crc_header;
+        else crc_q <= crc_next;
       end
       if ((data_valid_q && state_q == Hunt) || (filling && data_valid_q)) stray_words_o <= stray_words_o + 1'b1;
-      corrected_o <= corrected_o + 32'(take_control && control_corrected) + 32'(whole && state_q == Header && header_corrected);
+      corrected_o <= corrected_o + 32'(accept && header_corrected);
 
       case (state_q)
         Header:
         if (whole) begin
-          if (header_bad || header_data[111:102] > 10'(16 * MaxPayloadWords)) begin
+          if (accept) begin
+            flit_o  <= '{valid: 1'b1, vc: vc_q, head: 1'b1, tail: 1'b0, data: header};
+            left_q  <= length_words;
+            state_q <= header.length == '0 ? Footer : Payload;
+          end else begin
             bad_headers_o <= bad_headers_o + 1'b1;
             state_q       <= Hunt;
-          end else begin
-            flit_o  <= '{valid: 1'b1, vc: vc_q, head: 1'b1, tail: 1'b0, data: header};
-            left_q  <= 6'((header.length + 10'd15) >> 4);
-            state_q <= header.length == '0 ? Footer : Payload;
           end
         end
         Payload:
@@ -181,7 +221,6 @@ module link_rx #(
         state_q <= Header;
         vc_q    <= control.vc;
         upper_q <= 1'b0;
-        crc_q   <= '1;
       end
     end
   end
@@ -202,7 +241,7 @@ module link_rx #(
       for (int unsigned v = 0; v < 2; v++) credit_o[v] <= '0;
       if (take_control) begin
         for (int unsigned v = 0; v < 2; v++) begin
-          credit_o[v] <= '{words: 12'(11'(control.freed_words[v] - words_q[v])), headers: 8'(7'(control.freed_headers[v] - headers_q[v]))};
+          credit_o[v] <= difference(control.freed_words[v] - words_q[v], control.freed_headers[v] - headers_q[v]);
         end
         words_q   <= control.freed_words;
         headers_q <= control.freed_headers;
@@ -216,15 +255,15 @@ module link_rx #(
           got_headers_q[v] <= got_headers_q[v] + 1'b1;
         end
         if (take_control && reports_words[v]) begin
-          reclaim_o[v].words <= 12'(11'(control.report - got_words_q[v]));
+          reclaim_o[v].words <= lost[v].words;
           got_words_q[v]     <= control.report;
         end
         if (take_control && reports_headers[v]) begin
-          reclaim_o[v].headers <= 8'(7'(control.report[6:0] - got_headers_q[v]));
+          reclaim_o[v].headers <= lost[v].headers;
           got_headers_q[v]     <= control.report[6:0];
         end
       end
-      reclaimed_o <= reclaimed_o + 32'(reclaim_o[0].headers) + 32'(reclaim_o[1].headers);
+      reclaimed_o <= reclaimed_o + widened(reclaim_o[0].headers) + widened(reclaim_o[1].headers);
       if (start) begin
         number_q       <= control.number + 1'b1;
         lost_packets_o <= lost_packets_o + 32'(4'(control.number - number_q));

@@ -22,12 +22,12 @@ inline RouterWord payload_word(std::uint64_t id, unsigned i) {
   return {low, high, ~low, i};
 }
 
-inline spec::Footer make_footer(std::uint64_t id, unsigned bytes) {
+inline spec::Footer make_footer(const spec::Header& header) {
   spec::Footer footer;
-  footer.set_number(id & 0xffffff);
-  std::vector<RouterWord> payload(payload_words(bytes));
-  for (unsigned i = 0; i < payload.size(); ++i) payload[i] = payload_word(id, i);
-  footer.set_crc32(spec::packet_crc(payload, footer));
+  footer.set_number(header.dmadd() & 0xffffff);
+  std::vector<RouterWord> payload(payload_words(static_cast<unsigned>(header.length())));
+  for (unsigned i = 0; i < payload.size(); ++i) payload[i] = payload_word(header.dmadd(), i);
+  footer.set_crc32(spec::packet_crc(header, payload, footer));
   return footer;
 }
 
@@ -51,7 +51,7 @@ class PacketSource {
     const unsigned words = payload_words(packet.payload_bytes), at = position_++;
     if (at == 0) return make_flit(header(packet).raw, true, false);
     if (at <= words) return make_flit(payload_word(packet.id, at - 1), false, false);
-    const spec::Flit tail = make_flit(make_footer(packet.id, packet.payload_bytes).raw, false, true);
+    const spec::Flit tail = make_flit(make_footer(header(packet)).raw, false, true);
     queue_.pop_front();
     position_ = 0;
     return tail;
@@ -93,7 +93,7 @@ class PacketSink {
     }
     open_ = false;
     const unsigned bytes = static_cast<unsigned>(header_.length());
-    sound_ = sound_ && words_ == payload_words(bytes) && flit.data() == make_footer(header_.dmadd(), bytes).raw;
+    sound_ = sound_ && words_ == payload_words(bytes) && flit.data() == make_footer(header_).raw;
     return true;
   }
   std::uint64_t id() const { return header_.dmadd(); }

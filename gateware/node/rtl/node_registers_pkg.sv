@@ -77,27 +77,27 @@ package node_registers_pkg;
 
     typedef struct {
         logic [31:0] next;
-    } node_registers__link__counter_name_171a500e__count__in_t;
+    } node_registers__link__counter_name_d205a121__count__in_t;
 
     typedef struct {
-        node_registers__link__counter_name_171a500e__count__in_t count;
-    } node_registers__link__counter_name_171a500e__in_t;
-
-    typedef struct {
-        logic [31:0] next;
-    } node_registers__link__counter_name_ac08f7ad__count__in_t;
-
-    typedef struct {
-        node_registers__link__counter_name_ac08f7ad__count__in_t count;
-    } node_registers__link__counter_name_ac08f7ad__in_t;
+        node_registers__link__counter_name_d205a121__count__in_t count;
+    } node_registers__link__counter_name_d205a121__in_t;
 
     typedef struct {
         logic [31:0] next;
-    } node_registers__link__counter_name_1d03a472__count__in_t;
+    } node_registers__link__counter_name_ca98bb06__count__in_t;
 
     typedef struct {
-        node_registers__link__counter_name_1d03a472__count__in_t count;
-    } node_registers__link__counter_name_1d03a472__in_t;
+        node_registers__link__counter_name_ca98bb06__count__in_t count;
+    } node_registers__link__counter_name_ca98bb06__in_t;
+
+    typedef struct {
+        logic [31:0] next;
+    } node_registers__link__counter_name_abdd566c__count__in_t;
+
+    typedef struct {
+        node_registers__link__counter_name_abdd566c__count__in_t count;
+    } node_registers__link__counter_name_abdd566c__in_t;
 
     typedef struct {
         logic [31:0] next;
@@ -145,9 +145,9 @@ package node_registers_pkg;
         node_registers__link__counter_name_096eb2c3__in_t tx_credits;
         node_registers__link__counter_name_86b5ecb3__in_t tx_stuffed;
         node_registers__link__counter_name_5262b2c8__in_t rx_packets;
-        node_registers__link__counter_name_171a500e__in_t rx_corrected;
-        node_registers__link__counter_name_ac08f7ad__in_t rx_bad_headers;
-        node_registers__link__counter_name_1d03a472__in_t rx_bad_controls;
+        node_registers__link__counter_name_d205a121__in_t rx_corrected;
+        node_registers__link__counter_name_ca98bb06__in_t rx_bad_headers;
+        node_registers__link__counter_name_abdd566c__in_t rx_bad_controls;
         node_registers__link__counter_name_fcb3b658__in_t rx_bad_payloads;
         node_registers__link__counter_name_fa592ce7__in_t rx_cut_packets;
         node_registers__link__counter_name_2e9d3f21__in_t rx_lost_packets;

@@ -169,7 +169,7 @@ TEST_CASE("link: a word that equals Magic is data when it is data") {
   Packet packet = make_packet(dcid(0, 0), dcid(1, 0), 0, 512, 0, pair.random);
   const auto low = static_cast<std::uint32_t>(spec::kMagicWord), high = static_cast<std::uint32_t>(spec::kMagicWord >> 32);
   for (auto& word : packet.payload) word = {low, high, low, high};
-  packet.footer.set_crc32(spec::packet_crc(packet.payload, packet.footer));
+  packet.footer.set_crc32(spec::packet_crc(packet.header, packet.payload, packet.footer));
   pair.network.node(0).senders[0].push(packet);
   pair.send(0, 0, 3, 512);
   pair.network.run(600);

@@ -86,9 +86,6 @@ module router_output #(
           headers_q[v] <= headers_q[v] + credit_i[v].headers - 8'(take);
         end
       end
-`ifndef SYNTHESIS
-  CreditsWithinFifo : assert property (@(posedge clk_i) disable iff (!rst_ni) words_q[v] <= 12'(FarWords) && headers_q[v] <= 8'(FarHeaders));
-`endif
     end else begin : gen_none
       assign words_q[v] = '0;
       assign headers_q[v] = '0;
