@@ -35,6 +35,8 @@ class Traffic {
     d["created"] = r.created;
     d["measured"] = r.measured;
     d["saturated"] = r.saturated;
+    d["warm_up_ns"] = static_cast<double>(r.warm_up.ps()) * 1e-3;
+    d["settled"] = r.settled;
     d["latency_ns"] = r.latency_ns;
     d["latency_error_ns"] = r.latency_error_ns;
     d["network_latency_ns"] = r.network_latency_ns;
@@ -54,6 +56,8 @@ class Traffic {
     d["memory_bytes"] = r.memory_bytes;
     d["latency"] = histogram(r.latency);
     d["links"] = links();
+    d["first_watched"] = r.first_watched;
+    if (r.watched > 0) d["queued"] = array(std::vector<std::uint32_t>(r.queued), r.watched);  // [sample][router]
     return d;
   }
 
@@ -67,6 +71,7 @@ class Traffic {
     c.seed = nb::cast<std::uint64_t>(options["seed"]);
     c.threads = nb::cast<std::uint32_t>(options["threads"]);
     c.warm_up = time_of(options, "warm_up_ps");
+    c.settle = nb::cast<bool>(options["settle"]);
     c.measure = time_of(options, "measure_ps");
     return c;
   }

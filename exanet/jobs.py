@@ -61,7 +61,7 @@ def _value(key: str, text: str) -> int:
 
 
 def finish(
-    machine: Machine | str,
+    machine: Machine | str | dict[str, Any],
     jobs: Sequence[Job],
     *,
     mapping: str = "linear",
@@ -76,7 +76,8 @@ def finish(
     from exanet import _core, sim
 
     described = load(machine) if isinstance(machine, str) else machine
-    most = described.model.router.max_payload.value
+    resolved = described.resolve() if isinstance(described, Machine) else described
+    most = resolved["router"]["max_payload_bytes"]
     payload = most if packet_bytes is None else packet_bytes
     if not 1 <= payload <= most:
         raise InputError(f"packets of {payload} bytes: give from 1 to the machine's largest payload, {most}")
@@ -84,7 +85,7 @@ def finish(
         raise InputError(f"seed {seed}: give a whole number from 0 to 2^63 - 1")
     rows = [{"program": j.program, "ranks": j.ranks, "bytes": j.size_bytes, "rounds": j.rounds, "pause_ps": j.pause_ps} for j in jobs]
     try:
-        running = _core.Jobs(described.resolve(), {"jobs": rows, "mapping": mapping, "seed": seed, "packet_bytes": payload})
+        running = _core.Jobs(resolved, {"jobs": rows, "mapping": mapping, "seed": seed, "packet_bytes": payload})
     except ValueError as error:
         raise InputError(str(error)) from None
     sim.work(running, progress)

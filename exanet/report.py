@@ -63,6 +63,16 @@ def fill(title: str, data: dict[str, Any], scripts: Sequence[str]) -> str:
     return "".join(pieces)
 
 
+MOST_LINKS = 4096
+"""Directed links of a network that is drawn with the use of each."""
+
+MOST_ROUTERS = 48
+"""Rows of the picture of queues; more routers than this are drawn in groups."""
+
+MOST_SAMPLES = 50
+"""Its columns."""
+
+
 def drawing(machine: dict[str, Any]) -> dict[str, Any]:
     """The picture of a resolved machine's network for report_page/network.js; links in the order of a simulation's `links`."""
     from exanet import _core
@@ -76,6 +86,36 @@ def drawing(machine: dict[str, Any]) -> dict[str, Any]:
         "endpoints": int(drawn["endpoints"]),
         "wraps": machine["topology"]["kind"] in ("torus", "qfdb-torus"),
     }
+
+
+def network(point: dict[str, Any], measure_ps: int) -> dict[str, Any] | None:
+    """What network.js shows of one simulated point beside the drawing; None of a network too large to draw."""
+    use = point["links"]["use"]
+    if len(use) > MOST_LINKS:
+        return None
+    return {"use": [round(1000 * float(share)) for share in use], "queues": _queues(point, measure_ps)}
+
+
+def _queues(point: dict[str, Any], measure_ps: int) -> dict[str, Any] | None:
+    queued = point.get("queued")
+    if queued is None:
+        return None
+    counted = np.asarray(queued, dtype=np.int64).T
+    routers, samples = counted.shape
+    group, step = -(-routers // MOST_ROUTERS), -(-samples // MOST_SAMPLES)
+    size = _pool(np.ones_like(counted), group, step)
+    rows = np.round(_pool(counted, group, step) / size, 2)
+    return {"first": int(point["first_watched"]), "group": group, "step_us": measure_ps * step / samples / 1e6, "rows": rows.tolist()}
+
+
+def queue_names(network: dict[str, Any] | None, names: Sequence[str]) -> None:
+    """Gives the rows of a network's queues the names of their routers, of which `names` is the list."""
+    queues = network["queues"] if network else None
+    if queues is None:
+        return
+    first, group = queues["first"], queues["group"]
+    starts = range(first, first + len(queues["rows"]) * group, group)
+    queues["names"] = [names[i] if group == 1 else f"{names[i]} …" for i in starts]
 
 
 def _title(run: Run) -> str:

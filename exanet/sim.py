@@ -28,6 +28,7 @@ _COSTS = ("cpu_s", "longest_cpu_s", "events", "memory_bytes")
 """What a point took: two repeats of a run, or runs with other numbers of threads, need not agree in these."""
 
 _TABLES = ("latency", "links")
+_WATCHED = ("queued", "first_watched")
 ARRIVALS = ("poisson", "bernoulli")
 
 
@@ -39,7 +40,7 @@ class Asked:
     packet_bytes: int | None = None  # None: the largest payload of the machine's packets
     arrivals: str = "poisson"
     seed: int = 1
-    warm_up_ps: int = 50_000_000
+    warm_up_ps: int | None = None  # None: until latency has settled, and twice the measured window at most
     measure_ps: int = 100_000_000
 
 
@@ -72,7 +73,8 @@ def simulate(
         "packet_bytes": payload,
         "bernoulli": asked.arrivals == "bernoulli",
         "seed": asked.seed,
-        "warm_up_ps": asked.warm_up_ps,
+        "warm_up_ps": 2 * asked.measure_ps if asked.warm_up_ps is None else asked.warm_up_ps,
+        "settle": asked.warm_up_ps is None,
         "measure_ps": asked.measure_ps,
         "threads": threads,
     }
@@ -130,7 +132,9 @@ def command(
         int | None, typer.Option("--packet-bytes", help="Payload of a packet; by default the machine's largest.")
     ] = None,
     arrivals: Annotated[str, typer.Option("--arrivals", help="How packets are created: poisson or bernoulli.")] = "poisson",
-    warm_up: Annotated[str, typer.Option("--warm-up", help="Simulated time before anything is measured.")] = "50 us",
+    warm_up: Annotated[
+        str, typer.Option("--warm-up", help="Simulated time before anything is measured; auto: until latency has settled.")
+    ] = "auto",
     measure: Annotated[str, typer.Option("--measure", help="Simulated time of the measured window.")] = "100 us",
     seed: Annotated[int, typer.Option("--seed", help="Seed of everything that is drawn; the same seed gives the same files.")] = 1,
     job: Annotated[
@@ -157,7 +161,9 @@ def command(
         jobs.command(described, job, mapping, packet_bytes, seed, folder, as_json, quiet)
         return
     wanted = _loads(loads)
-    asked = Asked(traffic, packet_bytes, arrivals, seed, _time("--warm-up", warm_up), _time("--measure", measure))
+    asked = Asked(
+        traffic, packet_bytes, arrivals, seed, None if warm_up == "auto" else _time("--warm-up", warm_up), _time("--measure", measure)
+    )
     directory = _directory(output, described, traffic)
     began = time.monotonic()
     points = list(_points(described, wanted, asked, threads, quiet))
@@ -221,7 +227,7 @@ def _points(described: Machine, wanted: Sequence[float], asked: Asked, threads: 
 
 def figures(point: dict[str, Any]) -> dict[str, Any]:
     """The row of a point: all its single figures that the simulation alone determines."""
-    row = {key: value for key, value in point.items() if key not in (*_TABLES, *_COSTS)}
+    row = {key: value for key, value in point.items() if key not in (*_TABLES, *_WATCHED, *_COSTS)}
     return row | {"hottest_link_use": float(max(point["links"]["use"])), "mean_link_use": float(point["links"]["use"].mean())}
 
 
@@ -241,6 +247,10 @@ def _write(directory: Path, described: Machine, asked: Asked, points: Sequence[d
             for p in points
         ]
         tables[name] = pl.concat(frames)
+    watched = [_queues(point, asked.measure_ps) for point in points if "queued" in point]
+    if watched:
+        tables["queues"] = pl.concat(watched)
+    networks, drawings = _networks(described, asked, points)
     run = {"machine_name": described.name, **vars(asked), "exanet_version": version("exanet")}
     page = {
         "title": f"{asked.traffic} traffic on {described.name}",
@@ -252,14 +262,47 @@ def _write(directory: Path, described: Machine, asked: Asked, points: Sequence[d
             for row in rows
         ],
         "run": run,
+        "networks": networks,
+        "drawings": drawings,
     }  # fmt: skip
     files = {f"{name}.parquet": results.parquet(frame) for name, frame in tables.items()}
-    files["report.html"] = report.fill(str(page["title"]), page, ("format.js", "parts.js", "sim.js")).encode()
+    files["report.html"] = report.fill(str(page["title"]), page, ("format.js", "parts.js", "machine.js", "network.js", "sim.js")).encode()
     files["run.json"] = results.json_bytes(
         {"wall_s": wall_s, "threads": threads, **{key: [p[key] for p in points] for key in _COSTS}, "host_system": platform.platform()}
     )
     files["summary.json"] = results.json_bytes({"run": run, "machine": described.resolve(), "points": rows})
     results.publish(directory, files)
+
+
+def _queues(point: dict[str, Any], measure_ps: int) -> Any:
+    """Packets standing in each router, sample by sample."""
+    import polars as pl
+
+    samples, routers = point["queued"].shape
+    first = point["first_watched"]
+    return pl.DataFrame(
+        {
+            "load": [point["load"]] * (samples * routers),
+            "time_ns": [(i + 1) * measure_ps / samples / 1e3 for i in range(samples) for _ in range(routers)],
+            "node": list(range(first, first + routers)) * samples,
+            "packets": point["queued"].ravel(),
+        }
+    )
+
+
+def _networks(described: Machine, asked: Asked, points: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """What the page shows of the network at each load, and its drawing."""
+    from exanet import report
+
+    shown = [(point, report.network(point, asked.measure_ps)) for point in points]
+    if not any(network for _, network in shown):
+        return [], {}
+    drawing = report.drawing(described.resolve())
+    entries = []
+    for point, network in shown:
+        report.queue_names(network, drawing["names"])
+        entries.append({"label": f"load {point['load']:g}", "machine": described.name, **(network or {})})
+    return entries, {described.name: drawing}
 
 
 def _show(described: Machine, asked: Asked, points: Sequence[dict[str, Any]], directory: Path) -> None:

@@ -73,6 +73,7 @@ class Fabric final : public Network, public Crossing {
   std::uint64_t in_flight() const override;
 
   Time zero_load_latency(NodeId src, NodeId dst, std::uint16_t payload_bytes) const;  // inject to delivered, by formula
+  std::uint32_t queued(NodeId node) const;  // packets whose heads stand in its input buffers, those of its interface included
   std::uint64_t memory_bytes() const;                                                 // of routers, links and packets, events not counted
 
   void collect(std::size_t part) override;

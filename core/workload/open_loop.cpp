@@ -6,20 +6,20 @@
 #include <cmath>
 #include <ctime>
 #include <stdexcept>
+#include <utility>
 
 #include "core/engine/windows.hpp"
 #include "core/fabric/timing.hpp"
 #include "core/topology/slices.hpp"
 #include "core/units/check.hpp"
+#include "core/workload/statistics.hpp"
 
 namespace exanet {
 
 namespace {
 
-constexpr std::size_t kBatches = 10;
-constexpr double kStudent95 = 2.262;  // two-sided 95 % quantile of Student's t with kBatches - 1 degrees of freedom
 constexpr std::uint32_t kMostSamples = 4096;
-constexpr int kSteps = 200;  // of a phase, between which progress is told and a stop is heard
+constexpr int kSteps = 200;  // of a phase, between which progress is told, a stop is heard and the start-up is looked at
 
 double link_time_ps(const FabricConfig& fabric, std::uint16_t packet_bytes) {
   if (fabric.links.empty()) throw std::invalid_argument("the machine describes no links");
@@ -52,6 +52,7 @@ struct Tally {
   Time least = Time::never(), most;
   Histogram latency, network_latency;
   std::array<std::uint64_t, kBatches> batch_ps{}, batch_packets{};
+  std::uint64_t early_ps = 0, early = 0;  // of what was delivered before the window: latency, packets
   std::vector<std::uint32_t> accepted;  // by source: delivered here in the window
 
   void add(const Tally& o) {
@@ -60,6 +61,7 @@ struct Tally {
     measured += o.measured, latency_ps += o.latency_ps, network_ps += o.network_ps;
     zero_load_ps += o.zero_load_ps, samples += o.samples;
     least = min(least, o.least), most = max(most, o.most);
+    early_ps += o.early_ps, early += o.early;
     latency.add(o.latency), network_latency.add(o.network_latency);
     for (std::size_t i = 0; i < kBatches; ++i) batch_ps[i] += o.batch_ps[i], batch_packets[i] += o.batch_packets[i];
     accepted.resize(std::max(accepted.size(), o.accepted.size()));
@@ -181,6 +183,28 @@ struct OpenLoop::State {
     return busy;
   }
 
+  // Looks at the start-up after each of its steps. Once it is over, the window begins there and then.
+  bool settled() {
+    std::uint64_t early_ps = 0, early = 0;
+    for (Part& part : parts) {
+      early_ps += std::exchange(part.tally.early_ps, 0);
+      early += std::exchange(part.tally.early, 0);
+    }
+    if (early > 0) start_up.push_back(static_cast<double>(early_ps) / static_cast<double>(early));
+    if (start_up.size() % 5 != 0 || !has_settled(start_up)) return false;
+    begin = parts[0].queue.now();
+    end = begin + config.measure;
+    stop_at = end + config.measure;
+    return true;
+  }
+
+  NodeId first_watched() const { return topology->node_count() > topology->endpoint_count() ? topology->endpoint_count() : 0; }
+
+  void watch() {
+    if (topology->node_count() - first_watched() > OpenLoopResult::kMostWatched) return;
+    for (NodeId node = first_watched(); node < topology->node_count(); ++node) queued.push_back(fabric.queued(node));
+  }
+
   OpenLoopResult summarize() const;
 
   // What sources have created but the network has not taken, up to the window's end.
@@ -201,6 +225,9 @@ struct OpenLoop::State {
   std::vector<Source> sources;
   std::uint32_t senders = 0, samples_each = 0, sample_stride = 1;
   std::vector<Time> busy_before, busy_after;
+  std::vector<double> start_up;  // mean latency of what was delivered in each step before the window
+  bool has_warmed_up = true;
+  std::vector<std::uint32_t> queued;
 };
 
 void OpenLoop::State::Part::advance(Source& source, NodeId node) {
@@ -240,6 +267,7 @@ void OpenLoop::State::Part::delivered(const Packet& packet, Time injected_at, Ti
     ++tally.window_delivered;
   }
   const Time created = Time::ps(static_cast<std::int64_t>(packet.user));
+  if (tail < s.begin) tally.early_ps += static_cast<std::uint64_t>((tail - created).ps()), ++tally.early;
   if (!s.in_window(created)) return;
   const Time latency = tail - created, network = tail - injected_at;
   tally.latency.add(latency.ps());
@@ -264,16 +292,10 @@ const Topology& OpenLoop::topology() const { return *state_->topology; }
 
 namespace {
 
-double half_interval(const std::array<std::uint64_t, kBatches>& sums, const std::array<std::uint64_t, kBatches>& counts) {
-  std::array<double, kBatches> means;
-  double mean = 0, squares = 0;
-  for (std::size_t i = 0; i < kBatches; ++i) {
-    if (counts[i] == 0) return 0;
-    means[i] = static_cast<double>(sums[i]) / static_cast<double>(counts[i]);
-    mean += means[i] / kBatches;
-  }
-  for (const double m : means) squares += (m - mean) * (m - mean);
-  return kStudent95 * std::sqrt(squares / (kBatches - 1) / kBatches);
+std::array<double, kBatches> as_doubles(const std::array<std::uint64_t, kBatches>& numbers) {
+  std::array<double, kBatches> made;
+  std::transform(numbers.begin(), numbers.end(), made.begin(), [](std::uint64_t n) { return static_cast<double>(n); });
+  return made;
 }
 
 double jain(const std::vector<double>& shares) {
@@ -291,6 +313,8 @@ OpenLoopResult OpenLoop::State::summarize() const {
   OpenLoopResult r;
   const double window_ps = static_cast<double>((s.end - s.begin).ps()), per_load = s.packet_ps / window_ps / s.senders;
   const double bits = 8.0 * s.config.packet_bytes;
+  r.warm_up = s.begin;
+  r.settled = s.has_warmed_up;
   r.senders = s.senders;
   r.created = t.window_created;
   r.measured = t.measured;
@@ -302,7 +326,7 @@ OpenLoopResult OpenLoop::State::summarize() const {
     const auto count = static_cast<double>(t.measured);
     r.latency_ns = static_cast<double>(t.latency_ps) / count * 1e-3;
     r.network_latency_ns = static_cast<double>(t.network_ps) / count * 1e-3;
-    r.latency_error_ns = half_interval(t.batch_ps, t.batch_packets) * 1e-3;
+    r.latency_error_ns = half_interval(as_doubles(t.batch_ps), as_doubles(t.batch_packets)) * 1e-3;
     r.least = t.least;
     r.most = t.most;
   }
@@ -319,6 +343,12 @@ OpenLoopResult OpenLoop::State::summarize() const {
   r.saturated = t.window_created > 0 && (t.measured < t.window_created || r.accepted_load < 0.9 * r.offered_load);
   for (const Part& part : s.parts) r.events += part.queue.processed();
   r.memory_bytes = s.fabric.memory_bytes();
+  r.first_watched = s.first_watched();
+  if (!s.queued.empty()) {
+    r.watched = s.topology->node_count() - r.first_watched;
+    r.samples = static_cast<std::uint32_t>(s.queued.size() / r.watched);
+    r.queued = s.queued;
+  }
   std::size_t i = 0;
   s.each_link([&](NodeId node, std::uint16_t port, NodeId to) {
     r.links.push_back(
@@ -332,7 +362,7 @@ bool OpenLoop::run() {
   State& s = *state_;
   const std::clock_t started = std::clock();
   if (s.parts.size() > 1) s.windows.keep_time();
-  const auto until = [&](Time to, bool (*enough)(const State&)) {
+  const auto until = [&](Time to, bool (*enough)(State&)) {
     const Time from = s.parts[0].queue.now();
     for (int i = 1; i <= kSteps; ++i) {
       const Time step = from + Time::ps((to - from).ps() / kSteps * i + (to - from).ps() % kSteps * i / kSteps);
@@ -343,12 +373,17 @@ bool OpenLoop::run() {
     }
     return true;
   };
-  if (!until(s.begin, nullptr)) return false;
+  if (!until(s.begin, s.config.settle ? +[](State& now) { return now.settled(); } : nullptr)) return false;
+  s.has_warmed_up = !s.config.settle || has_settled(s.start_up);
   s.busy_before = s.link_busy();
-  if (!until(s.end, nullptr)) return false;
+  const auto watch = [](State& now) {
+    now.watch();
+    return false;
+  };
+  if (!until(s.end, watch)) return false;
   s.busy_after = s.link_busy();
   // Those still queueing at their sources may never get in; those that did are waited for under unchanged load.
-  if (!until(s.stop_at, [](const State& now) { return now.all_arrived(); })) return false;
+  if (!until(s.stop_at, [](State& now) { return now.all_arrived(); })) return false;
   s.stop_at = s.parts[0].queue.now();
   s.count_left_behind();
   for (Time next = s.windows.next_time(); next != Time::never(); next = s.windows.next_time()) {

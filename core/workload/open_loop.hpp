@@ -29,6 +29,7 @@ struct OpenLoopConfig {
   std::uint64_t seed = 1;
   std::uint32_t threads = 1;  // the results are the same for any number
   Time warm_up = Time::us(50);
+  bool settle = false;  // begin to measure as soon as the start-up is over (MSER-5), after warm_up at the latest
   Time measure = Time::us(100);
 };
 
@@ -46,6 +47,8 @@ struct OpenLoopResult {
   double mean_hops = 0;  // links, over all packets of the run
   double fairness = 0;   // Jain's index of what was accepted from each sender
   bool saturated = false;
+  Time warm_up;         // what it took
+  bool settled = true;  // false: asked to find the end of the start-up, and did not
   std::uint64_t packets = 0, packet_hops = 0, events = 0;  // of the whole run
   double cpu_s = 0;          // of all threads
   double longest_cpu_s = 0;  // of the busiest thread in each window of time: what is left with a processor a thread
@@ -57,6 +60,12 @@ struct OpenLoopResult {
     double use;  // share of the window in which it carried words
   };
   std::vector<Link> links;
+  // Packets standing in each router's buffers, at the end of each of `samples` equal parts of the window: switches where there are any,
+  // else all nodes. Empty on networks of more than kMostWatched routers.
+  static constexpr std::uint32_t kMostWatched = 4096;
+  NodeId first_watched = 0;
+  std::uint32_t watched = 0, samples = 0;
+  std::vector<std::uint32_t> queued;  // [sample][router]
 };
 
 class OpenLoop {

@@ -150,3 +150,36 @@ TEST_CASE("what cannot be run is refused, and a stopped run says so") {
   loop.stop();
   CHECK_FALSE(loop.run());
 }
+
+TEST_CASE("the packets standing in routers are those of Little's law") {
+  // One queue: what stands before the only link, on average, is what goes through it a second times the wait for it. The router's own
+  // four cycles and the header's way count as standing, too.
+  const OpenLoopResult r = measure({"mesh", {2}}, "incast:1", 0.8, 3, Time::us(40'000));
+  REQUIRE(r.watched == 2);
+  REQUIRE(r.samples == 200);
+  double standing = 0;
+  for (std::uint32_t sample = 0; sample < r.samples; ++sample) standing += r.queued[sample * 2 + 1] / 200.0;
+  const double packets_per_ns = static_cast<double>(r.created) / 40'000e3;
+  CHECK(standing == near(packets_per_ns * (r.latency_ns - r.zero_load_ns), 0.25));
+  for (std::uint32_t sample = 0; sample < r.samples; ++sample) CHECK(r.queued[sample * 2] <= 1);  // at the receiver nothing queues
+}
+
+TEST_CASE("a window that begins by itself gives the mean of one that begins late") {
+  OpenLoopConfig config;
+  config.load = 0.4;
+  config.measure = Time::us(400);
+  config.warm_up = Time::us(800);
+  config.settle = true;
+  OpenLoop own({"torus", {4, 4, 4}}, published_fabric(), config);
+  REQUIRE(own.run());
+  CHECK(own.result().settled);
+  CHECK(own.result().warm_up < Time::us(800));
+  const OpenLoopResult late = measure({"torus", {4, 4, 4}}, "uniform", 0.4, 2, Time::us(400));
+  CHECK(own.result().latency_ns == near(late.latency_ns, (own.result().latency_error_ns + late.latency_error_ns) / late.latency_ns));
+  config.pattern = "incast:8";  // eight senders of 0.4 to one link: the queues at the sources grow for ever
+  OpenLoop never({"torus", {4, 4, 4}}, published_fabric(), config);
+  REQUIRE(never.run());
+  CHECK_FALSE(never.result().settled);
+  CHECK(never.result().warm_up == Time::us(800));
+  CHECK(never.result().saturated);
+}

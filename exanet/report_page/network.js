@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The picture of a network under synthetic traffic: the use of each link, where it is.
+// The network under synthetic traffic: the use of each link, where it is, and the packets that stand in its routers over time.
+
+const MOST_STACKED = 12; // routers with an area of their own; the others are one
 
 // `drawing`: names, places, links as pairs of nodes, port names, number of endpoints; `use`: per mille, a figure a link.
 function networkData(drawing, use) {
@@ -9,8 +11,64 @@ function networkData(drawing, use) {
   };
 }
 
-function networkSection(drawing, use, title) {
-  return machineSection(networkData(drawing, use), {
-    measures: ["use"], title, say: "Filled nodes are endpoints, the others switches. Use is the share of the measured window in which the link carried words.", node: "kind", wraps: drawing.wraps,
+// As many tints as curves, of the same strength, the colour circle in even steps.
+const tintOf = (i, count) => `hsl(${Math.round((360 * i) / Math.max(count, 1) + 210) % 360} 62% ${document.documentElement.dataset.theme === "dark" ? 66 : 42}%)`;
+
+// `queues`: step_us, names of routers or groups of them, and rows of packets, a row a router.
+function stackedQueues(queues) {
+  const mean = (row) => row.reduce((sum, v) => sum + v, 0) / row.length;
+  const order = queues.rows.map((row, i) => [mean(row), i]).sort((a, b) => b[0] - a[0]).map(([, i]) => i);
+  const shown = order.slice(0, MOST_STACKED).map((i) => [queues.names[i], queues.rows[i]]);
+  const rest = order.slice(MOST_STACKED);
+  if (rest.length) shown.push([`${rest.length} others`, queues.rows[0].map((_, t) => rest.reduce((sum, i) => sum + queues.rows[i][t], 0))]);
+  return () => ({
+    grid: { left: 70, right: 20, top: 16, bottom: 50 },
+    xAxis: axis({ type: "value", name: "time in the measured window (µs)", nameGap: 30, min: 0 }),
+    yAxis: axis({ type: "value", name: "packets standing", nameGap: 50 }),
+    tooltip: tooltip((item) => tip(item.seriesName, [["at", `${threeDigits(item.value[0])} µs`], ["packets", threeDigits(item.value[1])]]), { trigger: "item" }),
+    series: shown.map(([name, row], i) => ({
+      name, type: "line", stack: "all", symbolSize: 4, showSymbol: false, data: row.map((v, t) => [(t + 1) * queues.step_us, v]), areaStyle: { color: tintOf(i, shown.length) },
+      lineStyle: { width: 0 }, itemStyle: { color: tintOf(i, shown.length) }, triggerLineEvent: true,
+    })),
   });
+}
+
+function heatOfQueues(queues) {
+  const cells = queues.rows.flatMap((row, y) => row.map((v, x) => [x, y, v]));
+  const most = Math.max(...cells.map((cell) => cell[2]), 1);
+  return () => ({
+    grid: { left: 110, right: 12, top: 40, bottom: 44 },
+    xAxis: axis({ type: "category", data: queues.rows[0].map((_, t) => threeDigits((t + 1) * queues.step_us)), name: "time in the measured window (µs)", nameGap: 28, axisLabel: { color: colour("soft"), ...sparse(queues.rows[0].length, 12) } }),
+    yAxis: axis({ type: "category", data: queues.names, inverse: true, axisLabel: { color: colour("soft"), ...sparse(queues.names.length, 24) } }),
+    visualMap: colourScale("heat", 0, most, (v) => `${threeDigits(v)} packets`),
+    tooltip: tooltip(({ value: [x, y, v] }) => tip(queues.names[y], [["at", `${threeDigits((x + 1) * queues.step_us)} µs`], ["packets", threeDigits(v)]])),
+    series: [{ type: "heatmap", data: cells, progressive: 0 }],
+  });
+}
+
+function queuesSection(queues) {
+  const places = { stacked: chartIn(380, stackedQueues(queues)), heat: chartIn(Math.min(160 + 16 * queues.names.length, 560), heatOfQueues(queues)) };
+  return section("Packets standing in routers", `Packets whose heads stand in a router's input buffers, those of its interface included${queues.group > 1 ? `; each row is the mean of ${queues.group} neighbouring routers` : ""}. Above stacked, the fullest routers first; below each for itself.`,
+    places.stacked, places.heat);
+}
+
+// A choice of runs, and the pictures of the chosen one. entries: [{label, machine, use, queues}]; drawings by machine.
+function networksSection(entries, drawings) {
+  if (!entries.length) return null;
+  const place = element("div", {});
+  const choice = element("select", { "aria-label": "run" }, ...entries.map(({ label }, i) => element("option", { value: String(i) }, label)));
+  const show = () => {
+    const { machine, use, queues } = entries[Number(choice.value)];
+    charts.splice(0, charts.length, ...charts.filter((entry) => !place.contains(entry.place)));
+    const links = machineSection(networkData(drawings[machine], use), {
+      measures: ["use"], title: "Where links are hot", node: "kind", wraps: drawings[machine].wraps,
+      say: "Filled nodes are endpoints, the others switches. Use is the share of the measured window in which the link carried words.",
+    });
+    place.replaceChildren(...[links, queues ? queuesSection(queues) : null].filter((part) => part !== null));
+    for (const { place: chart } of charts) if (place.contains(chart)) draw(chart);
+  };
+  choice.value = String(entries.length - 1);
+  choice.addEventListener("change", show);
+  addEventListener("load", show);
+  return element("div", {}, bar([element("label", {}, "The network at: ", choice)], []), place);
 }

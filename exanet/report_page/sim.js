@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page of a simulation under synthetic traffic: latency and accepted load against offered load.
+// The page of a simulation under synthetic traffic: latency and accepted load against offered load, and the network at each load.
 
 const POINT = { offered: 0, accepted: 1, mean: 2, p50: 3, p99: 4, zero: 5, saturated: 6, fairness: 7, most: 8, hops: 9 };
 const POINT_COLUMNS = [
@@ -31,12 +31,13 @@ function showSimulation() {
   document.querySelector("h1").textContent = data.title;
   const latency = Object.assign([["mean", points, POINT.mean, "one", 1e-3], ["99 %", points, POINT.p99, "two", 1e-3], ["empty network", points, POINT.zero, "three", 1e-3, true]], { log: true });
   const load = [["accepted", data.points, POINT.accepted, "one", 1], ["offered", data.points, POINT.offered, "three", 1, true]];
-  document.querySelector("main").append(
+  document.querySelector("main").append(...[
     section("Latency against load", "From a packet's creation to its delivery, the queue at its source included. Beyond saturation that queue grows for as long as one measures.",
       bar(legend([["one", "mean"], ["two", "99 %"], ["three", "empty network"]]), [csvButton("points", POINT_COLUMNS.map(([name]) => name), data.points)]), chartIn(420, curves(points, "latency (µs)", latency))),
     section("Accepted against offered load", "Load 1 fills one link of each sender.", bar(legend([["one", "accepted"], ["three", "offered"]]), []), chartIn(320, curves(data.points, "accepted load", load))),
+    networksSection(data.networks, data.drawings),
     section("All points", null, table(POINT_COLUMNS, data.points)),
-    section("The run", null, element("pre", {}, JSON.stringify(data.run, null, 2))));
+    section("The run", null, element("pre", {}, JSON.stringify(data.run, null, 2)))].filter((part) => part !== null));
   followTheme();
 }
 

@@ -4,9 +4,6 @@
 const AT = { offered: 0, accepted: 1, mean: 2, p99: 3, zero: 4, hops: 5, hottest: 6, fairness: 7, saturated: 8, runs: 9, load: 10 };
 const MOST_CURVES = 24; // in one picture; the table has the others
 
-// As many tints as curves, of the same strength, the colour circle in even steps.
-const tintOf = (i, count) => `hsl(${Math.round((360 * i) / Math.max(count, 1) + 210) % 360} 62% ${document.documentElement.dataset.theme === "dark" ? 66 : 42}%)`;
-
 function curvesIn(curves, column, scale, options) {
   return () => ({
     grid: { left: 70, right: 20, top: 20, bottom: 50 },
@@ -52,21 +49,10 @@ function mostSection(data) {
   return section(data.search ? "The highest load before saturation" : "The most that each accepted", null, bar([], [csvButton("most", columns.map(([name]) => name), rows)]), table(columns, rows, "accepted"));
 }
 
-function networksSection(data) {
-  if (!data.networks.length) return null;
-  const drawings = {};
-  for (const { machine, drawing } of data.networks) if (drawing) drawings[machine] = drawing;
-  const place = element("div", {});
-  const choice = element("select", { "aria-label": "run" }, ...data.networks.map(({ series, load }, i) => element("option", { value: String(i) }, `${series}, load ${load}`)));
-  const show = () => {
-    const { machine, use } = data.networks[Number(choice.value)];
-    charts.splice(0, charts.length, ...charts.filter((entry) => !place.contains(entry.place)));
-    place.replaceChildren(networkSection(drawings[machine], use, "Where links are hot"));
-    for (const { place: chart } of charts) if (place.contains(chart)) draw(chart);
-  };
-  choice.addEventListener("change", show);
-  addEventListener("load", show);
-  return element("div", {}, bar([element("label", {}, "Network: ", choice)], []), place);
+function jobsSection(jobs) {
+  const columns = [[""], ["time to the end", (ns) => formatTime(ns * 1e3)], ["hops", (v) => v.toFixed(2)], ["packet latency", (ns) => formatTime(ns * 1e3)], ["hottest link", formatPercent], ["means of", (n) => `${n} runs`]];
+  const rows = [...jobs].sort((a, b) => a[1] - b[1]);
+  return section("Time until the last rank has finished", null, bar([], [csvButton("jobs", columns.map(([name]) => name), rows)]), table(columns, rows, "time to the end"));
 }
 
 function showSweep() {
@@ -79,7 +65,7 @@ function showSweep() {
     failed.length ? element("section", { class: "incomplete", role: "alert" }, `${failed.length} of ${data.runs.length} runs failed: ${[...new Set(failed.map((row) => row[row.length - 1]))].slice(0, 3).join("; ")}`) : null,
     ...(data.search || !some.length ? [] : curveSection(some)),
     data.curves.length > MOST_CURVES ? element("p", { class: "say" }, `${MOST_CURVES} of ${data.curves.length} curves are drawn; runs.parquet has all.`) : null,
-    data.curves.length ? mostSection(data) : null, networksSection(data),
+    data.jobs.length ? jobsSection(data.jobs) : null, data.curves.length ? mostSection(data) : null, networksSection(data.networks, data.drawings),
     section("All runs", null, bar([], [csvButton("runs", data.columns, data.runs)]), table(data.columns.map((name) => [name, show]), data.runs)),
   ].filter((part) => part !== null));
   followTheme();

@@ -136,7 +136,7 @@ class _Progress:
 
 
 def _show(plan: Plan, frame: Any, errors: dict[str, str], directory: Path) -> None:
-    """A line for each curve: what it takes at most, and what it takes there."""
+    """A line for each curve: the most that it accepts, or the mean time of its jobs."""
     import polars as pl
     from rich.console import Console
     from rich.markup import escape
@@ -145,7 +145,8 @@ def _show(plan: Plan, frame: Any, errors: dict[str, str], directory: Path) -> No
     from exanet.quantity import time_text
 
     shown = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("", "runs", "most accepted", "empty network", "hops", "hottest link"):
+    most = ("time to the end",) if plan.of_jobs else ("most accepted", "empty network")
+    for heading in ("", "runs", *most, "hops", "hottest link"):
         shown.add_column(heading, justify="left" if not heading else "right")
     named = frame.with_columns(pl.Series("series", tables.series_names(plan)))
     for name in dict.fromkeys(named["series"]):
@@ -153,11 +154,12 @@ def _show(plan: Plan, frame: Any, errors: dict[str, str], directory: Path) -> No
         if rows.is_empty():
             shown.add_row(escape(name), "0", "all failed")
             continue
-        top = rows.sort("accepted_load", maintain_order=True).row(-1, named=True)
-        shown.add_row(
-            escape(name), str(len(rows)), f"{top['accepted_load']:.3f}", time_text(rows["zero_load_ns"].mean() * 1e3),
-            f"{top['mean_hops']:.2f}", f"{top['hottest_link_use']:.0%}",
-        )  # fmt: skip
+        top = rows.sort("finished_ns" if plan.of_jobs else "accepted_load", maintain_order=True).row(-1, named=True)
+        if plan.of_jobs:
+            cells = [time_text(rows["finished_ns"].mean() * 1e3)]
+        else:
+            cells = [f"{top['accepted_load']:.3f}", time_text(rows["zero_load_ns"].mean() * 1e3)]
+        shown.add_row(escape(name), str(len(rows)), *cells, f"{top['mean_hops']:.2f}", f"{top['hottest_link_use']:.0%}")
     console = Console(highlight=False)
     console = console if console.is_terminal else Console(highlight=False, width=200)
     console.print(f"[bold]{escape(plan.name)}[/], {len(plan.runs)} runs\n")

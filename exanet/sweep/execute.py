@@ -23,23 +23,37 @@ from exanet.sweep.plan import Run
 
 JOURNAL = "journal.jsonl"
 _STEPS = 6  # of the bisection: 1/64 of what a link carries
-_MOST_LINKS = 4096  # of a run whose links are kept one by one
 
 
 def measure(machine: dict[str, Any], load: float | None, asked: dict[str, Any]) -> dict[str, Any]:
     """On a worker: one run's figures, or the error that it ended with."""
+    from exanet.jobs import Job, finish
+    from exanet.report import network
     from exanet.sim import Asked, figures, simulate
 
     def point(offered: float) -> dict[str, Any]:
         return simulate(machine, offered=offered, asked=Asked(**asked))
 
     try:
+        if "job" in asked:
+            jobs = [Job.parse(part) for part in asked["job"].split(" + ")]
+            done = finish(machine, jobs, mapping=asked["mapping"], packet_bytes=asked["packet_bytes"], seed=asked["seed"])
+            return {"figures": _of_jobs(done), "network": network(done, 0), "cpu_s": done["cpu_s"]}
         found = point(load) if load is not None else _saturation(point)
     except (InputError, ValueError, RuntimeError, MemoryError) as error:
         return {"error": " ".join(str(error).split()) or type(error).__name__}
-    use = found["links"]["use"]
-    links = [round(1000 * float(share)) for share in use] if len(use) <= _MOST_LINKS else None
-    return {"figures": figures(found), "links": links, "cpu_s": found["cpu_s"]}
+    return {"figures": figures(found), "network": network(found, asked["measure_ps"]), "cpu_s": found["cpu_s"]}
+
+
+def _of_jobs(done: dict[str, Any]) -> dict[str, Any]:
+    """The figures of all jobs together, and of a job that runs alone its messages'."""
+    use = done["links"]["use"]
+    single = {
+        key: value for key, value in done.items() if key not in ("cpu_s", "memory_bytes", "events") and not isinstance(value, dict | list)
+    }
+    if len(done["jobs"]) == 1:
+        single |= {key: done["jobs"][0][key] for key in ("ranks", "messages", "message_ns", "message_p99_ns", "fairness")}
+    return single | {"hottest_link_use": float(use.max()), "mean_link_use": float(use.mean())}
 
 
 def _saturation(point: Callable[[float], dict[str, Any]]) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 """What a sweep is made of: a grid over machines, constants of their descriptions, traffic, loads and seeds.
 
 Every field of `exanet.sim.Asked` is an axis, by its name; so are `machine`, `load`, and, under `vary`, any constant of a machine file
-by its dotted name. The runs are all combinations, the load fastest, or as many as `sample` draws of them.
+by its dotted name. A sweep over jobs has those of `JobsAsked` in their place. The runs are all combinations, the load fastest, or as many
+as `sample` draws of them.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Any
 
 from exanet import located, machine, units
 from exanet.errors import InputError
+from exanet.jobs import Job
 from exanet.located import Located, Mark
 from exanet.sim import Asked
 from exanet.units import UnitError
@@ -31,13 +33,23 @@ _DEFAULT_LOADS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
 @dataclass(frozen=True)
+class JobsAsked:
+    """What a run of jobs takes; `job` as `exanet sim --job` has it, several together with " + " between them."""
+
+    job: str
+    mapping: str = "linear"
+    packet_bytes: int | None = None
+    seed: int = 1
+
+
+@dataclass(frozen=True)
 class Run:
     """One simulation: what it is called in the table, and what it takes."""
 
     columns: dict[str, Any]
     machine: dict[str, Any]  # resolved
     load: float | None  # None: search for saturation
-    asked: dict[str, Any]  # fields of Asked
+    asked: dict[str, Any]  # fields of Asked, or of JobsAsked
 
     @property
     def key(self) -> str:
@@ -53,6 +65,7 @@ class Plan:
     name: str
     runs: list[Run]
     axes: dict[str, list[Any]]  # those with more than one value
+    of_jobs: bool = False
 
 
 # -- values ----------------------------------------------------------------------------------------------------------------------------
@@ -76,11 +89,23 @@ def _number(at: Located) -> float:
     return float(at.value)
 
 
-def _duration(at: Located) -> int:
+def _duration(at: Located) -> int | None:
+    if at.value == "auto":
+        return None  # until latency has settled
     try:
         return units.parse(str(at.value), units.TIME)
     except UnitError as error:
         raise InputError(at.mark.error(str(error))) from None
+
+
+def _constant(at: Located) -> Located:
+    if isinstance(at.value, dict):
+        raise InputError(at.mark.error("give the value alone, e.g. router.inter_fifo: [512 words, 1024 words]"))
+    return at
+
+
+def _text(at: Located) -> str:
+    return str(at.plain())
 
 
 def _load(at: Located) -> float | None:
@@ -101,6 +126,16 @@ def _traffic(at: Located) -> str:
     return text
 
 
+def _job(at: Located) -> str:
+    text = _word(at)
+    try:
+        for part in text.split(" + "):
+            Job.parse(part)
+    except InputError as error:
+        raise InputError([at.mark.error(message.removeprefix("--job ")) for message in error.messages]) from None
+    return text
+
+
 def _hint(text: str, known: Sequence[str]) -> str:
     close = difflib.get_close_matches(text, known, 1, 0.5)
     return f"did you mean '{close[0]}'?" if close else f"use one of {', '.join(known)}"
@@ -109,15 +144,21 @@ def _hint(text: str, known: Sequence[str]) -> str:
 def _reader(name: str, kind: str) -> Callable[[Located], Any]:
     if name == "traffic":
         return _traffic
+    if name == "job":
+        return _job
     if name.endswith("_ps"):
         return _duration
     return _whole if "int" in kind else _number if "float" in kind else _word
 
 
-ASKED = {field.name.removesuffix("_ps"): field for field in fields(Asked)}
-"""Axis name to field of Asked."""
+def _fields(of_jobs: bool) -> dict[str, Any]:
+    """Axis name to field of Asked or JobsAsked."""
+    return {field.name.removesuffix("_ps"): field for field in fields(JobsAsked if of_jobs else Asked)}
 
-_KEYS = ("name", "description", "machine", "vary", *ASKED, "load", "sample")
+
+def columns_of(plan: Plan) -> dict[str, str]:
+    """Axis name to column of the table."""
+    return {name: field.name for name, field in _fields(plan.of_jobs).items()}
 
 
 # -- the file --------------------------------------------------------------------------------------------------------------------------
@@ -138,17 +179,22 @@ def read(path: Path | None, options: Mapping[str, Located], relative_to: Path | 
             given["vary"] = Located({**vary.value, key: value}, vary.mark, vary.keys)
         else:
             given[key] = value
+    of_jobs = "job" in given
+    known = ("name", "description", "machine", "vary", *_fields(of_jobs), *(() if of_jobs else ("load",)), "sample")
     problems = [
-        tree.keys.get(key, at.mark).error(f"unknown key '{key}'; {_hint(key, _KEYS)}") for key, at in given.items() if key not in _KEYS
+        tree.keys.get(key, at.mark).error(f"unknown key '{key}'{' of a sweep over jobs' if of_jobs else ''}; {_hint(key, known)}")
+        for key, at in given.items()
+        if key not in known
     ]
-    axes = _axes(given, problems)
+    axes = _axes(given, _fields(of_jobs), problems)
     if "machine" not in given:
         problems.append(tree.mark.error("'machine' is missing: name the machines to compare, e.g. machine: [torus-512, fat-tree-1024]"))
     chosen = _sample(given, math.prod(len(values) for values in axes.values()), tree.mark, problems)
     if problems:
         raise InputError(problems)
     name = str(given["name"].value) if "name" in given else path.stem if path else "sweep"
-    return Plan(name, _runs(axes, chosen, relative_to or (path.parent if path else None)), _several(axes))
+    runs = _runs(axes, chosen, _fields(of_jobs), relative_to or (path.parent if path else None))
+    return Plan(name, runs, _several(axes), of_jobs)
 
 
 def _values(at: Located) -> list[Located]:
@@ -158,7 +204,7 @@ def _values(at: Located) -> list[Located]:
     return values
 
 
-def _axes(given: Mapping[str, Located], problems: list[str]) -> dict[str, list[Any]]:
+def _axes(given: Mapping[str, Located], known: Mapping[str, Any], problems: list[str]) -> dict[str, list[Any]]:
     """Values by axis, in the order of the runs; machines and varied constants as Located."""
     axes: dict[str, list[Any]] = {}
 
@@ -168,7 +214,7 @@ def _axes(given: Mapping[str, Located], problems: list[str]) -> dict[str, list[A
             for value in _values(at):
                 try:
                     made = reader(value)
-                    seen.setdefault(made.value if isinstance(made, Located) else made, made)
+                    seen.setdefault(_text(made) if isinstance(made, Located) else made, made)
                 except InputError as error:
                     problems.extend(error.messages)
         except InputError as error:
@@ -182,24 +228,26 @@ def _axes(given: Mapping[str, Located], problems: list[str]) -> dict[str, list[A
     vary = given.get("vary", Located({}, Mark("")))
     if isinstance(vary.value, dict):
         for name, at in vary.value.items():
-            take(name, at, lambda at: Located(at.value, at.mark) if not isinstance(at.value, list | dict) else text(at))
+            take(name, at, _constant)
     else:
         problems.append(vary.mark.error("'vary' takes constants of a machine file with their values, e.g. router.inter_fifo: [512 words]"))
-    for name, field in ASKED.items():
+    for name, field in known.items():
         if name in given:
             take(name, given[name], _reader(field.name, str(field.type)))
         elif field.default is not MISSING:
             axes[name] = [field.default]
     if "load" in given:
         take("load", given["load"], _load)
-    else:
+    elif "job" not in given:
         axes["load"] = list(_DEFAULT_LOADS)
     return axes
 
 
 def _several(axes: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
     return {
-        name: [value.value if isinstance(value, Located) else value for value in values] for name, values in axes.items() if len(values) > 1
+        name: [_text(value) if isinstance(value, Located) else value for value in values]
+        for name, values in axes.items()
+        if len(values) > 1
     }
 
 
@@ -221,8 +269,8 @@ def _sample(given: Mapping[str, Located], total: int, mark: Mark, problems: list
     return sorted(random.Random(seed).sample(range(total), min(runs, total)))
 
 
-def _runs(axes: Mapping[str, list[Any]], chosen: Sequence[int], relative_to: Path | None) -> list[Run]:
-    varied = [name for name in axes if name not in (*ASKED, "machine", "load")]
+def _runs(axes: Mapping[str, list[Any]], chosen: Sequence[int], known: Mapping[str, Any], relative_to: Path | None) -> list[Run]:
+    varied = [name for name in axes if name not in (*known, "machine", "load")]
     machines: dict[tuple[Any, ...], dict[str, Any]] = {}
     problems: dict[str, None] = {}
     runs = []
@@ -231,7 +279,7 @@ def _runs(axes: Mapping[str, list[Any]], chosen: Sequence[int], relative_to: Pat
         for name in reversed(list(axes)):
             number, index = divmod(number, len(axes[name]))
             picked[name] = axes[name][index]
-        which = (picked["machine"].value, *(picked[name].value for name in varied))
+        which = (_text(picked["machine"]), *(_text(picked[name]) for name in varied))
         if which not in machines:
             try:
                 machines[which] = _resolve(picked["machine"], {name: picked[name] for name in varied}, relative_to)
@@ -239,7 +287,7 @@ def _runs(axes: Mapping[str, list[Any]], chosen: Sequence[int], relative_to: Pat
                 problems |= dict.fromkeys(error.messages)
                 machines[which] = {}
         if not problems:
-            runs.append(_run(picked, varied, machines[which]))
+            runs.append(_run(picked, varied, known, machines[which]))
     if problems:
         raise InputError(list(problems))
     return runs
@@ -256,9 +304,9 @@ def _resolve(named: Located, changes: Mapping[str, Located], relative_to: Path |
         raise InputError([message if ": error: " in message else named.mark.error(message) for message in error.messages]) from None
 
 
-def _run(picked: Mapping[str, Any], varied: Sequence[str], resolved: dict[str, Any]) -> Run:
-    asked = {field.name: picked[name] for name, field in ASKED.items()}
+def _run(picked: Mapping[str, Any], varied: Sequence[str], known: Mapping[str, Any], resolved: dict[str, Any]) -> Run:
+    asked = {field.name: picked[name] for name, field in known.items()}
     if asked["packet_bytes"] is None:
         asked["packet_bytes"] = resolved["router"]["max_payload_bytes"]
-    columns = {"machine": resolved["name"], **{name: str(picked[name].value) for name in varied}, **asked}
-    return Run(columns, resolved, picked["load"], asked)
+    columns = {"machine": resolved["name"], **{name: _text(picked[name]) for name in varied}, **asked}
+    return Run(columns, resolved, picked.get("load"), asked)

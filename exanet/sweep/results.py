@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from exanet import report, results
-from exanet.sweep.plan import ASKED, Plan, Run
+from exanet.sweep.plan import Plan, Run, columns_of
 
 
 def table(plan: Plan, found: Mapping[str, dict[str, Any]], errors: Mapping[str, str]) -> pl.DataFrame:
@@ -25,9 +25,9 @@ def table(plan: Plan, found: Mapping[str, dict[str, Any]], errors: Mapping[str, 
 
 
 def _row(run: Run, found: Mapping[str, dict[str, Any]], errors: Mapping[str, str]) -> dict[str, Any]:
-    axes = {**run.columns, "at_saturation": run.load is None}
+    axes = run.columns if "job" in run.columns else {**run.columns, "at_saturation": run.load is None, "load": run.load}
     if run.key not in found:
-        return {**axes, "load": run.load, "error": errors[run.key]}
+        return {**axes, "error": errors[run.key]}
     return {**axes, **found[run.key]["figures"], "error": None}
 
 
@@ -56,45 +56,68 @@ def series_names(plan: Plan) -> list[str]:
 
 
 def _varying(plan: Plan) -> list[str]:
-    columns = {name: field.name for name, field in ASKED.items()}
+    columns = columns_of(plan)
     return [columns.get(name, name) for name in plan.axes if name not in ("load", "seed")]
 
 
 _CURVE = ("offered_load", "accepted_load", "latency_ns", "latency_p99_ns", "zero_load_ns", "mean_hops", "hottest_link_use", "fairness")
+_OF_JOBS = ("finished_ns", "mean_hops", "packet_latency_ns", "hottest_link_use")
 
 
 def _page(plan: Plan, frame: pl.DataFrame, found: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     named = frame.with_columns(pl.Series("series", series_names(plan)))
-    good = named.filter(pl.col("error").is_null())
-    curves: list[dict[str, Any]] = []
-    if not good.is_empty():
-        means = good.group_by("series", "load", maintain_order=True).agg(
-            *(pl.col(name).mean() for name in _CURVE), pl.col("saturated").any(), pl.len().alias("runs")
-        )
-        for name in dict.fromkeys(named["series"]):
-            points = means.filter(pl.col("series") == name).sort("load").select(*_CURVE, "saturated", "runs", "load")
-            curves.append({"name": name, "points": [list(row) for row in points.iter_rows()]})
+    networks, drawings = _networks(plan, named, found)
     columns = [name for name in frame.columns if name not in ("created", "measured", "events", "memory_bytes")]
     return {
         "title": f"{plan.name}: {len(plan.runs)} runs",
-        "curves": [curve for curve in curves if curve["points"]],
-        "search": bool(frame["at_saturation"].all()),
-        "networks": _networks(plan, named, found),
+        "curves": [] if plan.of_jobs else _curves(named),
+        "jobs": _jobs(named) if plan.of_jobs else [],
+        "search": not plan.of_jobs and bool(frame["at_saturation"].all()),
+        "networks": networks,
+        "drawings": drawings,
         "columns": columns,
         "runs": [list(row) for row in frame.select(columns).iter_rows()],
     }
 
 
-def _networks(plan: Plan, named: pl.DataFrame, found: Mapping[str, dict[str, Any]]) -> list[dict[str, Any]]:
-    """For each curve its run of the highest load, with the use of each link; networks too large to draw are left out."""
+def _curves(named: pl.DataFrame) -> list[dict[str, Any]]:
+    """Means over seeds, series by series, load by load."""
+    good = named.filter(pl.col("error").is_null())
+    if good.is_empty():
+        return []
+    means = good.group_by("series", "load", maintain_order=True).agg(
+        *(pl.col(name).mean() for name in _CURVE), pl.col("saturated").any(), pl.len().alias("runs")
+    )
+    curves = []
+    for name in dict.fromkeys(good["series"]):
+        points = means.filter(pl.col("series") == name).sort("load").select(*_CURVE, "saturated", "runs", "load")
+        curves.append({"name": name, "points": [list(row) for row in points.iter_rows()]})
+    return curves
+
+
+def _jobs(named: pl.DataFrame) -> list[list[Any]]:
+    """Means over seeds, series by series."""
+    good = named.filter(pl.col("error").is_null())
+    if good.is_empty():
+        return []
+    means = good.group_by("series", maintain_order=True).agg(*(pl.col(name).mean() for name in _OF_JOBS), pl.len().alias("runs"))
+    return [list(row) for row in means.iter_rows()]
+
+
+def _networks(plan: Plan, named: pl.DataFrame, found: Mapping[str, dict[str, Any]]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """For each curve its run of the highest load, and the drawings of their machines; networks too large to draw are left out."""
     highest: dict[str, tuple[float, Run]] = {}
-    for run, name, load in zip(plan.runs, named["series"], named["load"], strict=True):
-        if run.key in found and found[run.key]["links"] is not None and load > highest.get(name, (0.0,))[0]:
+    loads = [1.0] * len(named) if plan.of_jobs else named["load"].to_list()
+    for run, name, load in zip(plan.runs, named["series"], loads, strict=True):
+        if run.key in found and found[run.key]["network"] is not None and load > highest.get(name, (0.0,))[0]:
             highest[name] = (load, run)
-    shown: list[dict[str, Any]] = []
+    drawings: dict[str, Any] = {}
+    shown = []
     for name, (load, run) in highest.items():
         label = str(run.columns["machine"])
-        known = any(other["machine"] == label for other in shown)
-        drawing = None if known else report.drawing(run.machine)
-        shown.append({"series": name, "load": load, "machine": label, "use": found[run.key]["links"], "drawing": drawing})
-    return shown
+        if label not in drawings:
+            drawings[label] = report.drawing(run.machine)
+        network = dict(found[run.key]["network"])
+        report.queue_names(network, drawings[label]["names"])
+        shown.append({"label": name if plan.of_jobs else f"{name}, load {load:.3g}", "machine": label, **network})
+    return shown, drawings

@@ -65,6 +65,14 @@ def test_a_folder_of_results(tmp_path: Path) -> None:
     data = json.loads(re.findall(r'id="data">(.*?)</script>', page)[0])
     assert [point[0] for point in data["points"]] == points["offered_load"].to_list()
     assert "{{" not in page.split("<script>")[0]
+    queues = pl.read_parquet(tmp_path / "r/queues.parquet")
+    assert len(queues) == 2 * 200 * 48  # loads, samples, switches
+    assert queues["node"].min() == 64
+    busy = queues.group_by("load").agg(pl.col("packets").mean()).sort("load")["packets"].to_list()
+    assert busy[1] > 2 * busy[0] > 0
+    shown = [network["queues"] for network in data["networks"]]
+    assert [sum(map(sum, q["rows"])) / sum(map(len, q["rows"])) for q in shown] == pytest.approx(busy, rel=0.02)
+    assert shown[0]["names"][0] == data["drawings"]["fat-tree-64"]["names"][64]
 
 
 @pytest.mark.slow
@@ -82,7 +90,7 @@ def test_the_page_draws_in_a_browser(tmp_path: Path) -> None:
     command += ["--host-resolver-rules=MAP * ~NOTFOUND", "--enable-logging=stderr", "--dump-dom", f"file://{tmp_path}/r/report.html"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert [line for line in done.stderr.splitlines() if "CONSOLE" in line] == []
-    assert len(re.findall(r'class="chart[^"]*"[^>]*_echarts_instance_="[^>]*>\s*<div[^>]*>\s*<canvas', done.stdout)) == 2
+    assert len(re.findall(r'class="chart[^"]*"[^>]*_echarts_instance_="[^>]*>\s*<div[^>]*>\s*<canvas', done.stdout)) == 5
 
 
 def machine_links(name: str) -> int:
@@ -166,9 +174,9 @@ def test_a_run_that_is_interrupted_stops() -> None:
 
 def test_files_are_the_same_for_any_number_of_threads(tmp_path: Path) -> None:
     for threads in (1, 2, 3):
-        assert run(tmp_path / str(threads), "--threads", str(threads)).exit_code == 0
+        assert run(tmp_path / str(threads), "--threads", str(threads), "--warm-up", "auto").exit_code == 0
     names = sorted(path.name for path in (tmp_path / "1").iterdir() if path.name != "run.json")
-    assert len(names) == 5
+    assert len(names) == 6
     for threads in (2, 3):
         for name in names:
             assert (tmp_path / str(threads) / name).read_bytes() == (tmp_path / "1" / name).read_bytes(), name

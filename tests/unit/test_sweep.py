@@ -150,7 +150,7 @@ def test_two_sweeps_do_not_write_to_one_folder(tmp_path: Path) -> None:
 def test_results_of_another_simulator_are_not_taken_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = plan.read(write(tmp_path, SMALL), {}).runs[0]
     journal = execute.Journal(tmp_path / "r")
-    journal.add(run, {"figures": {}, "links": None, "cpu_s": 0.0})
+    journal.add(run, {"figures": {}, "network": None, "cpu_s": 0.0})
     assert run.key in journal.found
     journal.close()
     monkeypatch.setattr(execute, "simulator_digest", lambda: "another")
@@ -180,6 +180,37 @@ def test_constants_of_the_machines_are_axes_and_a_sample_is_drawn(tmp_path: Path
     mark = Mark("--set router.inter_fifo")
     laid = plan.read(tmp_path / "s.yaml", {"router.inter_fifo": Located([Located("256 words", mark)], mark)}).runs
     assert {run.machine["router"]["inter_fifo_words"] for run in laid} == {256}
+
+
+def test_shapes_are_values_too(tmp_path: Path) -> None:
+    text = "machine: torus-512\nload: 0.5\nvary:\n  topology.shape: [[4, 4], [8, 8, 8]]\n"
+    runs = plan.read(write(tmp_path, text), {}).runs
+    assert [run.machine["topology"]["shape"] for run in runs] == [[4, 4], [8, 8, 8]]
+    assert [run.columns["topology.shape"] for run in runs] == ["[4, 4]", "[8, 8, 8]"]
+
+
+def test_jobs_are_swept_to_their_end(tmp_path: Path) -> None:
+    text = "machine: [trenz-2x2, exanest-qfdb]\njob: 'stencil-2d:bytes=1KiB,rounds=2'\nmapping: [linear, random]\nseed: [1, 2]\n"
+    out = tmp_path / "r"
+    done = sweep(write(tmp_path, text), "-o", out)
+    shown, err = done.communicate(timeout=120)
+    assert done.returncode == 0, err
+    assert "time to the end" in shown
+    frame = pl.read_parquet(out / "runs.parquet")
+    assert len(frame) == 8
+    assert (frame["finished_ns"] > 0).all()
+    assert frame["messages"].unique().to_list() == [4 * 2 * 2]  # on a grid of 2x2 that wraps round, two neighbours each
+    with pytest.raises(InputError, match="unknown key 'load' of a sweep over jobs"):
+        plan.read(write(tmp_path, text + "load: 0.1\n"), {})
+    with pytest.raises(InputError, match=r"s.yaml:2:6: error: .*'speed=1' is not understood"):
+        plan.read(write(tmp_path, "machine: trenz-2x2\njob: 'stencil-2d:speed=1'\n"), {})
+
+
+def test_the_examples_are_plans() -> None:
+    examples = sorted((Path(__file__).parents[2] / "examples" / "sweeps").glob("*.yaml"))
+    assert len(examples) >= 4
+    for example in examples:
+        assert plan.read(example, {}).runs
 
 
 def test_saturation_is_found_by_bisection() -> None:
