@@ -33,7 +33,7 @@ module karma_generator #(
 
   state_e state_q;
   mode_e mode;
-  logic running_q, waiting_q, begins, wanted, room, answer_valid;
+  logic waiting_q, begins, wanted, room, answer_valid;
   logic [31:0] left_q, crc_q, pattern_q;
   logic [23:0] number_q;
   logic [12:0] words_q;
@@ -46,7 +46,7 @@ module karma_generator #(
   logic [127:0] word;
 
   assign mode = mode_e'(mode_i);
-  assign busy_o = state_q != Idle || (mode == Echo ? answer_valid : running_q && (left_q != '0 || waiting_q));
+  assign busy_o = state_q != Idle || (mode == Echo ? answer_valid : left_q != '0 || waiting_q);
 
   exanet_fifo #(.Width(36), .Depth(IntraSlots)) u_answers (
     .clk_i, .rst_ni, .write_i(arrived_i && mode == Echo), .data_i({arrived_header_i.source_dcid, arrived_header_i.length, arrived_header_i.kind}),
@@ -65,7 +65,7 @@ module karma_generator #(
 
   // A packet begins when there is one to send and room for all of it, also in the cycle after a footer.
   assign length_words = 6'((header.length + 10'd15) >> 4);
-  assign wanted = mode == Echo ? answer_valid : running_q && left_q != '0 && !(mode == PingPong && waiting_q);
+  assign wanted = mode == Echo ? answer_valid : left_q != '0 && !(mode == PingPong && waiting_q);
   assign room = headers_q != '0 && words_q >= 13'(length_words);
   assign begins = state_q == Idle && wanted && room;
   assign answered_o = begins && mode == Echo;
@@ -88,7 +88,7 @@ module karma_generator #(
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       state_q      <= Idle;
-      {running_q, waiting_q} <= '0;
+      waiting_q    <= 1'b0;
       left_q       <= '0;
       crc_q        <= '1;
       pattern_q    <= 32'd1;
@@ -147,14 +147,10 @@ module karma_generator #(
       if (flit_o.valid && flit_o.tail) last_sent_o <= now_i;
 
       if (start_i) begin
-        running_q <= 1'b1;
         left_q    <= packets_i;
         waiting_q <= 1'b0;
       end
-      if (clear_i) begin
-        {running_q, waiting_q} <= '0;
-        {sent_o, first_sent_o, last_sent_o} <= '0;
-      end
+      if (clear_i) {sent_o, first_sent_o, last_sent_o} <= '0;
     end
   end
 endmodule

@@ -698,7 +698,7 @@ module node_registers (
     end
     always_ff @(posedge clk or negedge arst_n) begin
         if(~arst_n) begin
-            field_storage.credit.threshold.value <= 12'h40;
+            field_storage.credit.threshold.value <= 12'h0;
         end else begin
             if(field_combo.credit.threshold.load_next) begin
                 field_storage.credit.threshold.value <= field_combo.credit.threshold.next;
