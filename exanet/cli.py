@@ -11,6 +11,7 @@ import typer
 
 from exanet import machines, sim
 from exanet.errors import InputError
+from exanet.karma import command as karma
 from exanet.sweep import command as sweep
 from exanet.validate import command as validate
 
@@ -73,6 +74,7 @@ def run(
     raise typer.Exit(run.run(options))
 
 
+app.command(name="karma")(karma.command)
 app.command(name="machines")(machines.command)
 app.command(name="sim")(sim.command)
 app.command(name="sweep")(sweep.command)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What KARMA measures: round trips, bandwidth, and where the time of a hop goes. Every figure is counted in cycles by the boards' own counters.
+"""What KARMA measures: round trips, bandwidth, and where the time of a hop goes. The boards' own counters count every figure in cycles.
 
-Rows are dicts, ready for a table, JSON and a page; `_cycles` are cycles of 6.4 ns. The published conditions are those of KARMA'17, section 4.
+Rows are dicts, ready for a table, JSON and a page; `_cycles` are cycles of 6.4 ns. The published conditions are those of section 4 of the
+KARMA paper.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ import difflib
 import json
 import signal
 import sys
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 from rich.console import Console
@@ -15,7 +15,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from exanet.errors import InputError
-from exanet.validate.registry import Experiment, experiments, published
+from exanet.validate.registry import Experiment, Kind, experiments, published
 from exanet.validate.runner import RunFailed, Runner
 
 _WIDE = 200  # columns when the output is no terminal
@@ -25,7 +25,7 @@ def command(
     only: Annotated[str | None, typer.Option("--only", metavar="ID,...", help="Measure these rows only.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print data instead of a table.")] = False,
 ) -> None:
-    """Measure published figures again by running programs on the simulated machines; exit code 0 if all are within their tolerance."""
+    """Measure published figures again, on the simulated machines and in the gateware; exit code 0 if all are within their tolerance."""
     chosen = select(only)
     # A terminated validation takes its run with it, as an interrupted one does.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
@@ -81,7 +81,7 @@ def measure(row: Experiment, runner: Runner) -> dict[str, Any]:
         found = row.measure(runner)
     except RunFailed as failure:
         return {**out, "ours": None, "shown": "", "error": None, "passed": False, "remark": str(failure), "data": None}
-    error = None if found.holds is not None else row.error(found.value, float(fact["value"]))
+    error = None if row.kind == "shape" else row.error(found.value, float(fact["value"]))
     passed = row.passes(found, fact["value"])
     return {**out, "ours": found.value, "shown": found.text, "error": error, "passed": passed, "remark": found.remark, "data": found.data}
 
@@ -106,7 +106,7 @@ def show(rows: list[dict[str, Any]]) -> None:
     for row in rows:
         console.print(f"[bold]{row['id']}[/bold] {escape(row['remark'])}")
     passed = sum(row["passed"] for row in rows)
-    kinds = {kind: sum(row["kind"] == kind for row in rows) for kind in ("calibrated", "predicted", "shape")}
+    kinds = {kind: sum(row["kind"] == kind for row in rows) for kind in get_args(Kind)}
     counted = ", ".join(f"{count} {kind}" for kind, count in kinds.items() if count)
     console.print(f"\n{passed} of {len(rows)} rows within their tolerance ({counted}).")
 
@@ -128,6 +128,6 @@ def _error(row: dict[str, Any]) -> str:
 
 
 def _allowed(row: dict[str, Any]) -> str:
-    if row["kind"] == "shape":
-        return ""
+    if row["kind"] in ("shape", "bound"):
+        return "no worse" if row["kind"] == "bound" else ""
     return f"{row['tolerance']:g} points" if row["tolerance_in"] == "points" else f"{row['tolerance'] * 100:g} %"

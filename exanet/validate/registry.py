@@ -18,16 +18,16 @@ from ruamel.yaml import YAML
 
 from exanet.validate.runner import Runner
 
-Kind = Literal["calibrated", "predicted", "shape"]
+Kind = Literal["calibrated", "predicted", "bound", "shape"]
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What an experiment found: `value` in the published unit (for a shape: whether it holds, and in words), and what to know about it."""
+    """What an experiment found: `value` in the published unit (for a shape or a bound: whether it holds), and what to know about it."""
 
     value: float
     remark: str
-    holds: bool | None = None  # shapes only
+    holds: bool | None = None  # shapes and bounds only
     text: str = ""  # shown in place of the number
     data: Any = None  # whatever else was measured, for --json
 
@@ -38,7 +38,7 @@ class Experiment:
 
     id: str
     kind: Kind
-    tolerance: float  # share of the published value, or points when `points`; 0 for a shape
+    tolerance: float  # share of the published value, or points when `points`; 0 for a shape or a bound
     points: bool
     measure: Callable[[Runner], Measured]
 

@@ -48,7 +48,7 @@ def test_options_in_the_pages_exist(page: Path) -> None:
     group = typer.main.get_command(app)
     commands = getattr(group, "commands", {})
     wrong = []
-    for name, rest in re.findall(r"exanet (run|sim|sweep|machines|validate)\b([^\n`]*)", page.read_text()):
+    for name, rest in re.findall(r"exanet (run|karma|sim|sweep|machines|validate)\b([^\n`]*)", page.read_text()):
         if name not in commands:
             wrong.append(name)
             continue

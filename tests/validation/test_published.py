@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 LATENCIES = ("P03", "P04", "P05")
-BARE = ("E01", "E02", "E03", "E04", "D10")
+BARE = ("E01", "E02", "D10")
+GATEWARE = ("K05", "K08", "K09", "K10", "K11", "K12", "K13", "K14", "E03", "E04")
 
 
 def validate(*rows: str) -> tuple[int, dict[str, dict[str, Any]]]:
@@ -38,12 +39,22 @@ def test_calibrated_latencies_are_exact_and_the_links_are_used_as_published() ->
 def test_bare_packets_follow_the_constants_of_the_machine() -> None:
     status, rows = validate(*BARE)
     assert status == 0, rows
-    assert rows["E04"]["ours"] == pytest.approx(312.5, abs=1e-6), "the hop that P03 and P05 fix"
-    assert rows["E03"]["ours"] - rows["E01"]["ours"] == pytest.approx(0.3125, abs=1e-9)
+    one, two = rows["E01"]["data"]["one_way_ns"]["8"], rows["E01"]["data"]["two_hops_ns"]["8"]
+    assert two - one == pytest.approx(312.5, abs=1e-6), "the hop that P03 and P05 fix"
     parts = rows["D10"]["data"]["parts_ns_per_byte"]
     assert rows["D10"]["ours"] == pytest.approx(sum(parts.values()), rel=0.02)
     by_size = list(rows["E01"]["data"]["one_way_ns"].values())
     assert by_size == sorted(by_size)
+
+
+def test_the_gateware_is_where_it_was_published_or_better() -> None:
+    status, rows = validate(*GATEWARE)
+    assert status == 0, rows
+    assert {row: rows[row]["kind"] for row in GATEWARE if rows[row]["kind"] != "predicted"} == dict.fromkeys(("K08", "K10", "K12"), "bound")
+    assert rows["K05"]["ours"] == pytest.approx(rows["E04"]["ours"]), "ping-pongs and the words on the lines agree"
+    assert min(rows["K10"]["ours"], rows["K12"]["ours"]) >= 94.0
+    assert rows["K14"]["ours"] >= 91.0
+    assert rows["K14"]["data"]["percent"]["both ways"] >= 90.0
 
 
 @pytest.mark.slow

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The network IP itself, Verilated: latency and bandwidth by its bench KARMA, resources by Yosys.
+
+Nothing here is fitted. Latencies take the transceiver from its maker's data sheet (AMD PG074: 54 cycles for an Aurora 64B/66B core on GTH),
+and for E03 the processor's share from the KARMA paper. Rows of kind "bound" are those in which ours need not be what theirs was: a router
+without dead cycles, an IP of fewer gates.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from exanet import gateware_build
+from exanet.errors import InputError
+from exanet.karma import experiments as karma
+from exanet.karma.board import CYCLE_NS
+from exanet.validate.registry import Measured, experiment
+from exanet.validate.runner import RunFailed, Runner
+
+PUBLISHED_BYTES = 512
+STORE_NS, LOAD_NS = 3 * 4 * CYCLE_NS, 3 * 20 * CYCLE_NS
+"""What the processor takes to write and to read a small packet of three words at the intra-tile port: 4 and 20 cycles a word (KARMA'17,
+section 4.2, K07 and K06)."""
+_SYNTH_LIMIT_S = 900
+
+T = TypeVar("T")
+
+
+def _run(measure: Callable[[], T]) -> T:
+    """What cannot be built fails its row, and no other."""
+    try:
+        return measure()
+    except InputError as error:
+        raise RunFailed(str(error)) from None
+
+
+@functools.cache
+def _hop(line_cycles: int) -> float:
+    return float(_run(lambda: karma.hop(line_cycles=line_cycles))[-1]["ns"])
+
+
+@functools.cache
+def _latency(payload: int) -> dict[int, karma.Row]:
+    """By hops, with transceivers."""
+    return {row["hops"]: row for row in _run(lambda: karma.latency(line_cycles=karma.LINE_CYCLES, sizes=(payload,)))}
+
+
+@functools.cache
+def _router() -> dict[str, karma.Row]:
+    """By senders, for 512 B."""
+    return {row["flows"]: row for row in _run(lambda: karma.router_bandwidth((PUBLISHED_BYTES,)))}
+
+
+@functools.cache
+def _link() -> dict[tuple[str, int], karma.Row]:
+    return {(row["flows"], row["pause_words"]): row for row in _run(lambda: karma.link_bandwidth((PUBLISHED_BYTES,)))}
+
+
+# -- latency ---------------------------------------------------------------------------------------------------------------------------
+
+
+@experiment("E03", kind="predicted", tolerance=0.25)
+def two_hops_small(runner: Runner) -> Measured:
+    hardware = _latency(16)[2]["one_way_ns"]
+    return Measured(
+        (hardware + STORE_NS + LOAD_NS) / 1000,
+        f"16 B in the Verilated IP {hardware:.0f} ns, of which transceivers {2 * karma.LINE_CYCLES * CYCLE_NS:.0f} (AMD PG074); the "
+        f"processor's stores {STORE_NS:.0f} and loads {LOAD_NS:.0f} as K07 and K06 have them. Their packetizer and mailbox are not in it",
+        data={"hardware_ns": hardware, "store_ns": STORE_NS, "load_ns": LOAD_NS},
+    )
+
+
+@experiment("E04", kind="predicted", tolerance=0.1)
+def further_hop(runner: Runner) -> Measured:
+    alone = _hop(0)
+    return Measured(
+        _hop(karma.LINE_CYCLES),
+        f"router and link {alone:.0f} ns, Verilated; transceiver {karma.LINE_CYCLES} cycles = {karma.LINE_CYCLES * CYCLE_NS:.1f} ns, its "
+        "maker's maximum (AMD PG074). `exanet karma` shows where each goes",
+        data={"alone_ns": alone, "line_cycles": karma.LINE_CYCLES},
+    )
+
+
+@experiment("K05", kind="predicted", tolerance=0.15)
+def two_hops_less_one(runner: Runner) -> Measured:
+    trips = _latency(16)
+    difference = trips[2]["round_trip_ns"] - trips[1]["round_trip_ns"]
+    return Measured(
+        difference / 2,
+        f"half the difference of our round trips, {difference:.1f} ns, against their figure taken as one way, as E04 suggests. The eight "
+        "dead cycles a packet of their router (D03) would add 51 ns, were a header to wait for them",
+        data={"difference_of_round_trips_ns": difference},
+    )
+
+
+@experiment("K08", kind="bound")
+def round_trip(runner: Runner) -> Measured:
+    ours = _latency(16)[1]["round_trip_ns"]
+    return Measured(
+        ours, "16 B, answered by the far board's generator: without a processor's loads and stores, with transceivers", holds=ours <= 1000
+    )
+
+
+# -- bandwidth -------------------------------------------------------------------------------------------------------------------------
+
+
+def _percent(row: karma.Row) -> float:
+    return float(row["efficiency_percent"])
+
+
+@experiment("K09", kind="predicted", tolerance=0.001)
+def router_peak(runner: Runner) -> Measured:
+    return Measured(_router()["1 sender"]["raw_gbps"], "header and footer included: a word in every cycle")
+
+
+@experiment("K10", kind="bound", points=True)
+def router_one_sender(runner: Runner) -> Measured:
+    ours = _percent(_router()["1 sender"])
+    return Measured(
+        ours, "no dead cycle between packets: at the limit of 32 words in 34 (D01); theirs lost 8 cycles a packet", holds=ours >= 76
+    )
+
+
+@experiment("K11", kind="predicted", tolerance=0.001)
+def router_overhead(runner: Runner) -> Measured:
+    return Measured(100 * (100 / _percent(_router()["1 sender"]) - 1), "cycles a packet beyond its 32 words of payload, in a full stream")
+
+
+@experiment("K12", kind="bound", points=True)
+def router_two_senders(runner: Runner) -> Measured:
+    ours = _percent(_router()["2 senders to one port"])
+    alone = _percent(_router()["3 senders, each its own port"])
+    return Measured(ours, f"at the limit; three senders with a port each reach {alone:.2f} % each", holds=ours >= 89.5)
+
+
+@experiment("K13", kind="predicted", tolerance=0.001)
+def line(runner: Runner) -> Measured:
+    return Measured(_run(karma.line_rate), "64 bits in every cycle of a full stream")
+
+
+@experiment("K14", kind="predicted", tolerance=2, points=True)
+def link(runner: Runner) -> Measured:
+    rates = {f"{flows}, pause every {pause}" if pause else flows: _percent(row) for (flows, pause), row in _link().items()}
+    paused = _percent(_link()["one way", karma.PAUSE_WORDS])
+    both = _percent(_link()["both ways", 0])
+    return Measured(
+        _percent(_link()["one way", 0]),
+        f"with credits, at the limit of 64 words in 70 (D05); both ways full {both:.2f} % each; with the pauses of a 64b/66b gearbox "
+        f"on a line of 10.0 Gb/s {paused:.2f} % (D07)",
+        data={"percent": rates},
+    )
+
+
+# -- resources -------------------------------------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def _resources() -> dict[str, dict[str, dict[str, float]]]:
+    """What gateware/synth.py counts, by part."""
+    if importlib.util.find_spec("pyosys") is None:
+        raise RunFailed("Yosys is not installed: it counts the resources; pip install 'exanet[synth]' (or make setup-synth)")
+    script = _run(gateware_build.sources) / "gateware/synth.py"
+    try:
+        done = subprocess.run(
+            [sys.executable, str(script), "--json"], capture_output=True, text=True, errors="replace", timeout=_SYNTH_LIMIT_S, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise RunFailed(f"counting resources did not end within {_SYNTH_LIMIT_S} s") from None
+    if done.returncode != 0:
+        raise RunFailed(f"counting resources failed: {' | '.join((done.stdout + done.stderr).splitlines()[-4:])}")
+    found: dict[str, dict[str, dict[str, float]]] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def _taken(part: str, times: int = 1) -> Measured:
+    found: dict[str, Any] = _resources()[part]
+    ours, theirs = found["ours"], found["published"]
+    names = {"lut": "LUT", "lut_memory": "LUT as memory", "ff": "FF", "bram36": "BRAM36"}
+    shown = [f"{names[key]} {times * ours[key]:g} ({times * value:g})" for key, value in theirs.items()]
+    return Measured(
+        times * ours["lut"],
+        f"ours (theirs): {', '.join(shown)}; LUT with those used as memory; by Yosys for the same family, theirs by the vendor's tool",
+        holds=all(ours[key] <= value for key, value in theirs.items()),
+        data=found,
+    )
+
+
+@experiment("K17", kind="bound")
+def whole_ip(runner: Runner) -> Measured:
+    return _taken("ip")
+
+
+@experiment("K18", kind="bound")
+def router_resources(runner: Runner) -> Measured:
+    return _taken("router")
+
+
+@experiment("K19", kind="bound")
+def link_resources(runner: Runner) -> Measured:
+    return _taken("link", 2)
+
+
+@experiment("K20", kind="bound")
+def register_resources(runner: Runner) -> Measured:
+    return _taken("registers")
