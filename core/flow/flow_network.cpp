@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/flow/flow_network.hpp"
+
+#include <stdexcept>
+#include <string>
+
+namespace exanet {
+
+namespace {
+
+// Bits a packet brings in the time that it takes; times in picoseconds may have a fraction of `parts`.
+Rate rate_of(std::uint16_t packet_bytes, std::int64_t time_ps, std::int64_t parts) {
+  const __int128 micro_bits = static_cast<__int128>(packet_bytes) * 8 * 1'000'000'000'000'000'000;
+  return static_cast<Rate>(micro_bits * parts / time_ps);
+}
+
+}  // namespace
+
+FlowNetwork::FlowNetwork(const Topology& topology, const FabricConfig& fabric, std::uint16_t packet_bytes)
+    : topology_(topology), router_(fabric.router), packet_bytes_(packet_bytes) {
+  if (fabric.links.empty()) throw std::invalid_argument("the machine describes no links");
+  if (packet_bytes == 0 || packet_bytes > fabric.router.max_payload_bytes)
+    throw std::invalid_argument("packets of " + std::to_string(packet_bytes) + " bytes; at flow level they carry from 1 to " +
+                                std::to_string(fabric.router.max_payload_bytes) + " on this machine");
+  const std::uint32_t words = router_.payload_words(packet_bytes);
+  for (const LinkConfig& link : fabric.links) {
+    const LinkPace& pace = paces_.emplace_back(link, fabric.router, router_);
+    // One pause for every pause_every words: (pause_every + 1) / pause_every of the words' time.
+    const std::int64_t parts = pace.pause_every == 0 ? 1 : pace.pause_every;
+    const std::int64_t time_ps = pace.packet_words[words] * pace.word_time.ps() * (pace.pause_every == 0 ? 1 : pace.pause_every + 1);
+    link_rate_.push_back(rate_of(packet_bytes, time_ps, parts));
+    packet_time_.push_back(Time::ps(time_ps / parts));
+  }
+  const std::int64_t crossing = (router_.cycle * router_.packet_words(words)).ps();
+  in_rate_ = rate_of(packet_bytes, crossing + router_.input_gap.ps(), 1);
+  out_rate_ = rate_of(packet_bytes, crossing + router_.output_gap.ps(), 1);
+  first_link_.reserve(topology.node_count());
+  for (NodeId node = 0; node < topology.node_count(); ++node) {
+    first_link_.push_back(links_);
+    const std::uint16_t ports = topology.port_count(node);
+    links_ += ports;
+    for (std::uint16_t port = 0; port < ports; ++port) {
+      const bool plugged = topology.neighbour(node, port).node != kNoNode;
+      const std::uint8_t link_class = plugged ? topology.link_class(node, port) : kUnplugged;
+      if (plugged && link_class >= fabric.links.size()) throw std::invalid_argument("the machine describes too few kinds of links");
+      class_.push_back(link_class);
+    }
+  }
+}
+
+Rate FlowNetwork::capacity(ResourceId resource) const {
+  if (resource >= links_) return resource - links_ < topology_.endpoint_count() ? in_rate_ : out_rate_;
+  return link_rate_[class_[resource] == kUnplugged ? 0 : class_[resource]];
+}
+
+void FlowNetwork::way(NodeId src, NodeId dst, std::vector<ResourceId>& resources) const {
+  resources.clear();
+  resources.push_back(links_ + src);
+  for (NodeId at = src; at != dst;) {
+    const std::uint16_t port = topology_.next_hop(at, dst).port;
+    resources.push_back(link(at, port));
+    at = topology_.neighbour(at, port).node;
+  }
+  resources.push_back(links_ + topology_.endpoint_count() + dst);
+}
+
+Time FlowNetwork::latency(const std::vector<ResourceId>& way) const {
+  thread_local std::vector<const LinkPace*> path;
+  path.clear();
+  Time slowest;
+  for (std::size_t i = 1; i + 1 < way.size(); ++i) {
+    const std::uint8_t link_class = class_[way[i]];
+    path.push_back(&paces_[link_class]);
+    slowest = max(slowest, packet_time_[link_class]);
+  }
+  return max(zero_load_time(router_, path, router_.payload_words(packet_bytes_)) - slowest, Time());
+}
+
+double FlowNetwork::volume_bits(std::uint64_t bytes) const {
+  const LinkPace& pace = paces_.front();
+  const std::uint32_t full = pace.packet_words[router_.payload_words(packet_bytes_)];
+  const auto rest = static_cast<std::uint32_t>(bytes % packet_bytes_);
+  double packets = static_cast<double>(bytes / packet_bytes_);
+  if (rest > 0 || bytes == 0) packets += static_cast<double>(pace.packet_words[router_.payload_words(rest)]) / full;
+  return packets * packet_bytes_ * 8;
+}
+
+}  // namespace exanet

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// A machine's network as the flow level sees it: resources with a rate, and for each pair of endpoints those on its way.
+//
+// A resource is one direction of a link, or an endpoint's port into its router, or out of it. Its capacity is what it carries of payload in
+// packets of the given size: header, footer, framing and pauses are taken off by the same figures as at packet level (core/fabric/timing).
+// Ways are those of the topology's routing function, walked when a flow starts; nothing about pairs is stored.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/fabric/timing.hpp"
+#include "core/flow/max_min.hpp"
+#include "core/topology/topology.hpp"
+
+namespace exanet {
+
+class FlowNetwork {
+ public:
+  // Throws std::invalid_argument on what cannot be built. `topology` outlives the network.
+  FlowNetwork(const Topology& topology, const FabricConfig& fabric, std::uint16_t packet_bytes);
+
+  const Topology& topology() const { return topology_; }
+  std::uint32_t resource_count() const { return links_ + 2 * topology_.endpoint_count(); }
+  Rate capacity(ResourceId resource) const;
+  ResourceId link(NodeId node, std::uint16_t port) const { return first_link_[node] + port; }  // the outgoing direction
+
+  // The resources from `src` to `dst` in order, the two ports included. src != dst.
+  void way(NodeId src, NodeId dst, std::vector<ResourceId>& resources) const;
+
+  // From the moment at which the last bit of a message has passed its bottleneck to its delivery, in an empty network: what a packet takes
+  // by the formula of the packet level, less its time on the slowest link of the way.
+  Time latency(const std::vector<ResourceId>& way) const;
+
+  // What a message of so many bytes costs a link, in bits of payload of full packets: the last packet may be shorter than its framing.
+  double volume_bits(std::uint64_t bytes) const;
+  double link_rate_bps() const { return static_cast<double>(link_rate_.front()) * 1e-6; }  // of payload, on links of the first class
+
+ private:
+  const Topology& topology_;
+  RouterPace router_;
+  std::vector<LinkPace> paces_;
+  std::uint16_t packet_bytes_;
+  std::uint32_t links_ = 0;
+  std::vector<std::uint32_t> first_link_;  // by node
+  std::vector<std::uint8_t> class_;        // by link; kUnplugged where there is none
+  std::vector<Rate> link_rate_;            // by class
+  std::vector<Time> packet_time_;          // the same
+  Rate in_rate_, out_rate_;                // of ports
+  static constexpr std::uint8_t kUnplugged = 0xff;
+};
+
+}  // namespace exanet

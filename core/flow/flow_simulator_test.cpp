@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// Do flows over time end when theory says, and does what they leave go to those that can use it?
+#include "core/flow/flow_simulator.hpp"
+
+#include <doctest/doctest.h>
+
+#include <stdexcept>
+
+#include "core/engine/random.hpp"
+#include "core/fabric/fabric_harness.hpp"
+
+using namespace exanet;
+
+namespace {
+
+// A row of nodes: node i's link to i + 1 is the only way to the right.
+struct Row {
+  explicit Row(std::uint32_t nodes, Time grain = Time::ns(1))
+      : topology(make_topology({"mesh", {nodes}})), network(*topology, testing::published_fabric(), 256), flows(network, grain) {}
+
+  void run() {
+    while (flows.step(Time::never())) continue;
+    REQUIRE(flows.done());
+    for (ResourceId r = 0; r < network.resource_count(); ++r) REQUIRE(flows.sharing().free(r) == network.capacity(r));
+  }
+  double link_us(std::uint64_t bytes) const { return network.volume_bits(bytes) / network.link_rate_bps() * 1e6; }
+  double latency_us(NodeId src, NodeId dst) const {
+    std::vector<ResourceId> way;
+    network.way(src, dst, way);
+    return network.latency(way).us_double();
+  }
+  double end_us(FlowId flow, NodeId src, NodeId dst) const { return flows.finished(flow).us_double() - latency_us(src, dst); }
+
+  std::unique_ptr<Topology> topology;
+  FlowNetwork network;
+  FlowSimulator flows;
+};
+
+constexpr std::uint64_t kMiB = 1 << 20;
+
+doctest::Approx near(double value, double error) { return doctest::Approx(value).epsilon(error).scale(0); }
+
+}  // namespace
+
+TEST_CASE("a link carries what framing and headers leave of it") {
+  Row row(2);  // 256 bytes of payload in 2 + 2 * 18 words of 64 bit, 6.4 ns each
+  CHECK(row.network.link_rate_bps() == near(256 * 8 / (38 * 6.4e-9), 1e-9));
+  CHECK(row.network.volume_bits(512) == 2 * 256 * 8);
+  CHECK(row.network.volume_bits(16) == near(256 * 8 * (2 + 2 * 3) / 38.0, 1e-12));
+}
+
+TEST_CASE("alone, a message of one packet takes the time of the packet level's formula") {
+  Row row(5);
+  row.flows.add(0, 4, 256, Time());
+  row.run();
+  EventQueue queue;
+  const Fabric fabric(queue, *row.topology, testing::published_fabric(), FabricSink{});
+  const Time expected = fabric.zero_load_latency(0, 4, 256);
+  CHECK((row.flows.finished(0) - expected).ps() <= 1);
+  CHECK((row.flows.finished(0) - expected).ps() >= -1);
+}
+
+TEST_CASE("two flows of unequal length on one link: half each, then the longer one alone") {
+  Row row(4);
+  row.flows.add(0, 1, kMiB, Time());
+  row.flows.add(0, 1, 3 * kMiB, Time());
+  row.run();
+  const double one = row.link_us(kMiB);
+  CHECK(row.end_us(0, 0, 1) == near(2 * one, 1e-5));
+  CHECK(row.end_us(1, 0, 1) == near(4 * one, 1e-5));
+}
+
+TEST_CASE("parking lot over time: when a short flow ends, the long one cannot grow while another link holds it") {
+  Row row(3);
+  row.flows.add(0, 2, 2 * kMiB, Time());  // both links
+  row.flows.add(0, 1, kMiB, Time());      // the first
+  row.flows.add(1, 2, 2 * kMiB, Time());  // the second
+  row.run();
+  const double one = row.link_us(kMiB);
+  CHECK(row.end_us(1, 0, 1) == near(2 * one, 1e-5));
+  CHECK(row.end_us(0, 0, 2) == near(4 * one, 1e-5));
+  CHECK(row.end_us(2, 1, 2) == near(4 * one, 1e-5));
+}
+
+TEST_CASE("a flow that arrives later takes its share from then on") {
+  Row row(2);
+  const double one = row.link_us(kMiB);
+  row.flows.add(0, 1, 2 * kMiB, Time());
+  row.flows.add(0, 1, kMiB, Time::ps(static_cast<std::int64_t>(one * 1e6)));
+  row.run();
+  CHECK(row.end_us(0, 0, 1) == near(3 * one, 1e-5));
+  CHECK(row.end_us(1, 0, 1) == near(3 * one, 1e-5));
+}
+
+TEST_CASE("a flow begins when the last one that it waits for has arrived") {
+  Row row(4);
+  row.flows.add(0, 1, kMiB, Time());
+  row.flows.add(2, 3, 2 * kMiB, Time());
+  row.flows.add(1, 2, kMiB, Time());
+  row.flows.add(0, 3, kMiB, Time::us(100'000));  // its own time is later than what it waits for
+  row.flows.after(2, 0);
+  row.flows.after(2, 1);
+  row.flows.after(3, 0);
+  row.run();
+  CHECK(row.flows.begun(2) == row.flows.finished(1));
+  CHECK(row.flows.begun(3) == Time::us(100'000));
+  CHECK(row.end_us(2, 1, 2) == near(row.flows.finished(1).us_double() + row.link_us(kMiB), 1e-5));
+}
+
+TEST_CASE("messages of equal size that begin together never need another rate when others end") {
+  // What ends first had the highest rate; those that are left have their bottlenecks elsewhere.
+  const auto topology = make_topology({"torus", {8, 8}});
+  const FlowNetwork network(*topology, testing::published_fabric(), 256);
+  FlowSimulator flows(network, Time::ns(1));
+  Random random(3);
+  for (NodeId src = 0; src < 64; ++src) flows.add(src, (src + 1 + random.below(63)) % 64, kMiB, Time());
+  while (flows.step(Time::never())) continue;
+  CHECK(flows.done());
+  CHECK(flows.events() > 2);
+  CHECK(flows.sharing().filled() == 64);
+}
+
+TEST_CASE("a coarser grain moves ends by no more than a few grains, and the same input gives the same ends") {
+  const auto run = [](Time grain) {
+    const auto topology = make_topology({"torus", {4, 4}});
+    const FlowNetwork network(*topology, testing::published_fabric(), 256);
+    FlowSimulator flows(network, grain);
+    Random random(5);
+    for (FlowId f = 0; f < 200; ++f) {
+      const NodeId src = random.below(16);
+      flows.add(src, (src + 1 + random.below(15)) % 16, 1000 + random.below(1'000'000), Time::ns(random.below(500'000)));
+    }
+    while (flows.step(Time::never())) continue;
+    std::vector<double> ends;
+    for (FlowId f = 0; f < 200; ++f) ends.push_back(flows.finished(f).us_double());
+    return ends;
+  };
+  const std::vector<double> exact = run(Time::ps(1)), fine = run(Time::ns(1)), coarse = run(Time::us(1));
+  CHECK(exact == run(Time::ps(1)));
+  double most_fine = 0, most_coarse = 0;
+  for (std::size_t f = 0; f < exact.size(); ++f) {
+    most_fine = std::max(most_fine, std::abs(fine[f] - exact[f]));
+    most_coarse = std::max(most_coarse, std::abs(coarse[f] - exact[f]));
+  }
+  CHECK(most_fine < 0.05);
+  CHECK(most_coarse > most_fine);
+  CHECK(most_coarse < 50);
+}
+
+TEST_CASE("what a run cannot use is refused") {
+  const auto topology = make_topology({"mesh", {2}});
+  CHECK_THROWS_WITH_AS(FlowNetwork(*topology, testing::published_fabric(), 0), doctest::Contains("from 1 to 256"), std::invalid_argument);
+  const FlowNetwork network(*topology, testing::published_fabric(), 256);
+  CHECK_THROWS_WITH_AS(FlowSimulator(network, Time()), doctest::Contains("at least 1 ps"), std::invalid_argument);
+}

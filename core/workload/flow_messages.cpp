@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// A message plan at flow level.
+#include <ctime>
+
+#include "core/flow/flow_simulator.hpp"
+#include "core/units/check.hpp"
+#include "core/workload/message_run.hpp"
+
+namespace exanet {
+
+namespace {
+
+class FlowMessages final : public MessageRun {
+ public:
+  FlowMessages(const TopologySpec& spec, const FabricConfig& fabric, const MessageConfig& config)
+      : config_(config),
+        topology_(make_topology(spec)),
+        network_(*topology_, fabric, config.packet_bytes),
+        plan_(make_message_plan(config, *topology_, spec, network_.link_rate_bps())),
+        flows_(network_, config.grain) {}
+
+  bool run() override {
+    const std::clock_t started = std::clock();
+    for (const auto& m : plan_.messages) flows_.add(m.src, m.dst, m.bytes, m.start);
+    for (const auto& [message, earlier] : plan_.after) flows_.after(message, earlier);
+    if (!(config_.load > 0 ? run_open_loop() : run_burst())) return false;
+    result_.cpu_s = static_cast<double>(std::clock() - started) / CLOCKS_PER_SEC;
+    tell(1, 1);
+    return true;
+  }
+
+ private:
+  bool advance(Time limit) {
+    while (flows_.step(limit)) {
+      tell(flows_.finished_count(), plan_.messages.size());
+      if (stopped()) return false;
+    }
+    return true;
+  }
+
+  bool run_burst() {
+    if (!advance(Time::never())) return false;
+    MessageTimes times{{}, {}, std::vector<double>(topology_->endpoint_count()), Time(), Time()};
+    for (std::size_t m = 0; m < plan_.messages.size(); ++m) {
+      times.end = max(times.end, flows_.finished(static_cast<FlowId>(m)));
+      times.accepted_bytes[plan_.messages[m].src] += static_cast<double>(plan_.messages[m].bytes);
+    }
+    // Everything has ended: every resource must have back exactly what it had.
+    for (ResourceId r = 0; r < network_.resource_count(); ++r)
+      EXANET_CHECK(flows_.sharing().free(r) == network_.capacity(r), "a resource has lost some of its capacity", flows_.now().ps(), r,
+                   flows_.sharing().free(r));
+    EXANET_CHECK(flows_.done(), "flows wait for each other", flows_.now().ps(), flows_.finished_count(), plan_.messages.size());
+    finish(std::move(times), std::vector<double>(network_.resource_count()), flows_.use_bits());
+    return true;
+  }
+
+  // Until all messages that began in the window have arrived, or as much time again has passed.
+  bool run_open_loop() {
+    MessageTimes times{{}, {}, {}, config_.warm_up, config_.warm_up + config_.measure};
+    if (!advance(times.begin)) return false;
+    const std::vector<double> moved_before = moved_bytes(), use_before = flows_.use_bits();
+    if (!advance(times.end)) return false;
+    const std::vector<double> use_after = flows_.use_bits();
+    times.accepted_bytes = moved_bytes();
+    for (std::size_t i = 0; i < times.accepted_bytes.size(); ++i) times.accepted_bytes[i] -= moved_before[i];
+    const Time stop = times.end + config_.measure;
+    std::vector<FlowId> awaited;
+    for (FlowId m = 0; m < plan_.messages.size(); ++m)
+      if (plan_.messages[m].start >= times.begin && plan_.messages[m].start < times.end) awaited.push_back(m);
+    for (std::size_t i = 0; i < awaited.size() && flows_.now() < stop;) {
+      if (flows_.finished(awaited[i]) != Time::never()) {
+        ++i;
+        continue;
+      }
+      if (stopped()) return false;
+      flows_.step(stop);
+    }
+    finish(std::move(times), use_before, use_after);
+    return true;
+  }
+
+  std::vector<double> moved_bytes() const {
+    std::vector<double> bytes(topology_->endpoint_count());
+    for (FlowId m = 0; m < plan_.messages.size(); ++m) bytes[plan_.messages[m].src] += flows_.moved_bits(m) / 8;
+    return bytes;
+  }
+
+  void finish(MessageTimes times, const std::vector<double>& use_before, const std::vector<double>& use_after) {
+    for (FlowId m = 0; m < plan_.messages.size(); ++m) {
+      times.ready.push_back(flows_.begun(m));
+      times.arrived.push_back(flows_.finished(m));
+    }
+    summarize(config_, plan_, times, network_, result_);
+    result_.completion_ns = static_cast<double>((config_.load > 0 ? flows_.now() : times.end).ps()) * 1e-3;
+    result_.mean_hops = static_cast<double>(flows_.hops()) / static_cast<double>(plan_.messages.size());
+    result_.events = flows_.events();
+    result_.work = flows_.sharing().filled();
+    result_.memory_bytes = flows_.memory_bytes();
+    const double window_s = static_cast<double>((times.end - times.begin).ps()) * 1e-12;
+    for (NodeId node = 0; node < topology_->node_count(); ++node)
+      for (std::uint16_t port = 0; port < topology_->port_count(node); ++port) {
+        const NodeId far = topology_->neighbour(node, port).node;
+        if (far == kNoNode) continue;
+        const ResourceId r = network_.link(node, port);
+        const double share = (use_after[r] - use_before[r]) / (static_cast<double>(network_.capacity(r)) * 1e-6 * window_s);
+        result_.links.push_back({node, far, port, topology_->link_class(node, port), share});
+      }
+  }
+
+  MessageConfig config_;
+  std::unique_ptr<Topology> topology_;
+  FlowNetwork network_;
+  MessagePlan plan_;
+  FlowSimulator flows_;
+};
+
+}  // namespace
+
+std::unique_ptr<MessageRun> make_flow_messages(const TopologySpec& spec, const FabricConfig& fabric, const MessageConfig& config) {
+  return std::make_unique<FlowMessages>(spec, fabric, config);
+}
+
+}  // namespace exanet

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// A message plan at packet level: each sender cuts its messages into packets, one message after the other in the order in which they may
+// start, and hands them over as fast as the network takes them.
+#include <ctime>
+#include <deque>
+
+#include "core/units/check.hpp"
+#include "core/workload/message_run.hpp"
+
+namespace exanet {
+
+namespace {
+
+class PacketMessages final : public MessageRun {
+ public:
+  PacketMessages(const TopologySpec& spec, const FabricConfig& fabric, const MessageConfig& config)
+      : config_(config),
+        topology_(make_topology(spec)),
+        network_(*topology_, fabric, config.packet_bytes),
+        plan_(make_message_plan(config, *topology_, spec, network_.link_rate_bps())),
+        fabric_(queue_, *topology_, fabric, FabricSink{this, on_delivered, on_ready}),
+        senders_(topology_->endpoint_count()),
+        states_(plan_.messages.size()) {
+    start_event_ = queue_.add_handler(
+        [](void* self, Time now, std::uint32_t message, std::uint64_t) { static_cast<PacketMessages*>(self)->start(message, now); }, this);
+    times_.accepted_bytes.resize(topology_->endpoint_count());
+    times_.ready.resize(plan_.messages.size());
+    times_.arrived.resize(plan_.messages.size(), Time::never());
+    for (const auto& [message, earlier] : plan_.after) {
+      ++states_[message].waits;
+      states_[earlier].dependents.push_back(message);
+    }
+    for (std::uint32_t m = 0; m < plan_.messages.size(); ++m) {
+      states_[m].left = plan_.messages[m].bytes;
+      if (states_[m].waits == 0) queue_.schedule(plan_.messages[m].start, start_event_, m);
+    }
+    if (config.load > 0) times_.begin = config.warm_up, times_.end = config.warm_up + config.measure;
+  }
+
+  bool run() override {
+    const std::clock_t started = std::clock();
+    const bool open_loop = config_.load > 0;
+    const std::vector<Time> before = open_loop && advance(times_.begin) ? busy() : std::vector<Time>(link_count());
+    if (open_loop) advance(times_.end);
+    const std::vector<Time> after = open_loop ? busy() : std::vector<Time>();
+    if (!advance(open_loop ? times_.end + config_.measure : Time::never())) return false;
+    if (!open_loop) {
+      EXANET_CHECK(done_ == plan_.messages.size() && fabric_.in_flight() == 0, "messages are stuck in the network", queue_.now().ps(),
+                   done_, plan_.messages.size());
+      times_.end = last_;
+    }
+    finish(before, open_loop ? after : busy());
+    result_.cpu_s = static_cast<double>(std::clock() - started) / CLOCKS_PER_SEC;
+    tell(1, 1);
+    return true;
+  }
+
+ private:
+  struct State {
+    std::uint64_t left = 0;       // bytes that have not been handed over
+    std::uint64_t delivered = 0;  // bytes
+    std::uint32_t waits = 0;
+    std::vector<std::uint32_t> dependents;
+  };
+  using Sender = std::deque<std::uint32_t>;  // messages that may start and have not been handed over altogether
+
+  bool advance(Time limit) {
+    while (!queue_.empty() && queue_.now() < limit && !stopped()) {
+      queue_.run_until(min(limit, queue_.now() + Time::us(1)));
+      tell(done_, plan_.messages.size());
+    }
+    return !stopped();
+  }
+
+  void start(std::uint32_t message, Time now) {
+    times_.ready[message] = now;
+    Sender& sender = senders_[plan_.messages[message].src];
+    sender.push_back(message);
+    if (sender.size() == 1) offer(plan_.messages[message].src);
+  }
+
+  void offer(NodeId node) {
+    Sender& sender = senders_[node];
+    while (!sender.empty()) {
+      const std::uint32_t m = sender.front();
+      const auto bytes = static_cast<std::uint16_t>(std::min<std::uint64_t>(states_[m].left, config_.packet_bytes));
+      if (!fabric_.inject({node, plan_.messages[m].dst, bytes, 0, 0, m})) return;  // on_ready() comes back
+      if ((states_[m].left -= bytes) == 0) sender.pop_front();
+    }
+  }
+
+  static void on_ready(void* self, NodeId node, std::uint8_t, Time) { static_cast<PacketMessages*>(self)->offer(node); }
+
+  static void on_delivered(void* self, const Packet& packet, Time, Time tail) {
+    PacketMessages& s = *static_cast<PacketMessages*>(self);
+    const auto m = static_cast<std::uint32_t>(packet.user);
+    ++s.packets_;
+    if (s.config_.load == 0 || (tail >= s.times_.begin && tail < s.times_.end)) s.times_.accepted_bytes[packet.src] += packet.payload_bytes;
+    State& state = s.states_[m];
+    if ((state.delivered += packet.payload_bytes) < s.plan_.messages[m].bytes) return;
+    EXANET_CHECK(state.delivered == s.plan_.messages[m].bytes, "more arrived than was sent", tail.ps(), m, state.delivered);
+    s.times_.arrived[m] = s.last_ = tail;
+    ++s.done_;
+    for (const std::uint32_t next : state.dependents)
+      if (--s.states_[next].waits == 0) s.queue_.schedule(max(tail, s.plan_.messages[next].start), s.start_event_, next);
+  }
+
+  template <typename Visit>
+  void each_link(Visit visit) const {
+    for (NodeId node = 0; node < topology_->node_count(); ++node)
+      for (std::uint16_t port = 0; port < topology_->port_count(node); ++port)
+        if (topology_->neighbour(node, port).node != kNoNode) visit(node, port);
+  }
+  std::size_t link_count() const {
+    std::size_t count = 0;
+    each_link([&](NodeId, std::uint16_t) { ++count; });
+    return count;
+  }
+  std::vector<Time> busy() const {
+    std::vector<Time> busy;
+    each_link([&](NodeId node, std::uint16_t port) { busy.push_back(fabric_.link_stats(node, port).busy); });
+    return busy;
+  }
+
+  void finish(const std::vector<Time>& before, const std::vector<Time>& after) {
+    summarize(config_, plan_, times_, network_, result_);
+    result_.completion_ns = static_cast<double>((config_.load > 0 ? queue_.now() : last_).ps()) * 1e-3;
+    if (packets_ > 0) result_.mean_hops = static_cast<double>(fabric_.packet_hops()) / static_cast<double>(packets_);
+    result_.events = queue_.processed();
+    result_.work = fabric_.packet_hops();
+    result_.memory_bytes = fabric_.memory_bytes();
+    const auto window_ps = static_cast<double>((times_.end - times_.begin).ps());
+    std::size_t i = 0;
+    each_link([&](NodeId node, std::uint16_t port) {
+      const double use = static_cast<double>((after[i] - before[i]).ps()) / window_ps;
+      result_.links.push_back({node, topology_->neighbour(node, port).node, port, topology_->link_class(node, port), use});
+      ++i;
+    });
+  }
+
+  MessageConfig config_;
+  std::unique_ptr<Topology> topology_;
+  FlowNetwork network_;
+  MessagePlan plan_;
+  EventQueue queue_;
+  Fabric fabric_;
+  std::vector<Sender> senders_;
+  std::vector<State> states_;
+  std::uint32_t start_event_ = 0;
+  MessageTimes times_;
+  Time last_;
+  std::size_t done_ = 0;
+  std::uint64_t packets_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<MessageRun> make_packet_messages(const TopologySpec& spec, const FabricConfig& fabric, const MessageConfig& config) {
+  return std::make_unique<PacketMessages>(spec, fabric, config);
+}
+
+}  // namespace exanet
