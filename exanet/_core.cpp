@@ -375,6 +375,7 @@ NB_MODULE(_core, m) {
       .def("close", &Simulator::close);
   exanet::bind_traffic(m);
   exanet::bind_jobs(m);
+  exanet::bind_messages(m);
   m.def("topology_metrics", &exanet::topology_metrics, "config"_a);
   m.def("route", &exanet::route, "config"_a, "src"_a, "dst"_a);
 }

@@ -100,5 +100,6 @@ inline nb::dict histogram(const Histogram& h) {
 
 void bind_traffic(nb::module_& m);  // _core_traffic.cpp
 void bind_jobs(nb::module_& m);     // _core_jobs.cpp
+void bind_messages(nb::module_& m);  // _core_messages.cpp
 
 }  // namespace exanet

@@ -121,10 +121,11 @@ def names() -> list[str]:
     return list(shipped())
 
 
-def load(name_or_path: str | Path, changes: Mapping[str, Located] | None = None) -> Machine:
+def load(name_or_path: str | Path, changes: Mapping[str, Located] | None = None, *, packets: bool = True) -> Machine:
     """The machine of that name, or described by that file (anything with a slash, or ending in .yaml or .yml).
 
-    `changes` are other values for some of its constants, by dotted name, e.g. `router.inter_fifo`.
+    `changes` are other values for some of its constants, by dotted name, e.g. `router.inter_fifo`. Without
+    `packets` its routers may be larger than the packet level takes: for the flow level.
 
     Raises:
         InputError: no such machine, or its description has errors (all of them are listed).
@@ -133,7 +134,7 @@ def load(name_or_path: str | Path, changes: Mapping[str, Located] | None = None)
     tree, bases = _read_with_bases(file, shown, [])
     for name, value in (changes or {}).items():
         tree = _changed(tree, name.split("."), name, value)
-    return Machine(file, check(tree), tuple(bases))
+    return Machine(file, check(tree, packets), tuple(bases))
 
 
 def _changed(tree: Located, path: Sequence[str], name: str, value: Located) -> Located:

@@ -30,14 +30,17 @@ _LARGEST = (1 << 31) - 1
 Problems = Iterator[tuple[tuple[str, ...], str]]  # the path to blame and a message
 
 
-def check(tree: Located) -> MachineFile:
-    """The description in `tree`. Raises InputError with every problem."""
+def check(tree: Located, packets: bool = True) -> MachineFile:
+    """The description in `tree`; without `packets` its routers may be larger than the packet level takes.
+
+    Raises InputError with every problem.
+    """
     try:
         model = MachineFile.model_validate(tree.plain(), strict=False)
     except ValidationError as error:
         problems = {_problem(tree, detail) for detail in error.errors(include_url=False, include_context=True)}
         raise InputError([mark.error(text) for mark, text in sorted(problems)]) from None
-    problems = {(tree.find(path), text) for path, text in _contradictions(model)}
+    problems = {(tree.find(path), text) for path, text in _contradictions(model, packets)}
     if problems:
         raise InputError([mark.error(text) for mark, text in sorted(problems)])
     return model
@@ -110,9 +113,9 @@ def _type_at(path: tuple[str | int, ...]) -> type[BaseModel] | None:
     return here if isinstance(here, type) and issubclass(here, BaseModel) else None
 
 
-def _contradictions(model: MachineFile) -> Problems:
+def _contradictions(model: MachineFile, packets: bool) -> Problems:
     yield from _topology_problems(model)
-    yield from _router_problems(model)
+    yield from _router_problems(model, packets)
     yield from _link_problems(model)
     yield from _interface_problems(model)
     yield from _slips(model)
@@ -147,7 +150,7 @@ def _topology_problems(model: MachineFile) -> Problems:
             yield ("links",), f"a {kind} needs links of the kind '{name}'; add it"
 
 
-def _router_problems(model: MachineFile) -> Problems:
+def _router_problems(model: MachineFile, packets: bool) -> Problems:
     router = model.router
     if router.clock.value == 0 or 10**12 % router.clock.value:
         yield ("router", "clock"), "its period is not a whole number of picoseconds; choose another frequency, e.g. 156.25 MHz (6400 ps)"
@@ -166,12 +169,12 @@ def _router_problems(model: MachineFile) -> Problems:
             yield ("router", name), f"must be from {least} to {most} words"
     if router.latency.value > _MOST_CYCLES:
         yield ("router", "latency"), f"must be at most {_MOST_CYCLES} cycles"
-    yield from _channel_problems(model)
+    yield from _channel_problems(model, packets)
     if not 2 <= router.intra_ports.value <= 8:
         yield ("router", "intra_ports"), "must be from 2 (packetizer and RDMA) to 8"
 
 
-def _channel_problems(model: MachineFile) -> Problems:
+def _channel_problems(model: MachineFile, packets: bool) -> Problems:
     channels, own = model.router.virtual_channels.value, model.router.intra_ports.value
     try:
         needs = topology_needs(model)
@@ -183,7 +186,7 @@ def _channel_problems(model: MachineFile) -> Problems:
             f"must be from {needs.virtual_channels}, with which routing on this {model.topology.kind} is free of deadlock, "
             f"to {_MOST_CHANNELS}",
         )
-    elif needs.ports * channels + own > _MOST_INPUTS:
+    elif packets and needs.ports * channels + own > _MOST_INPUTS:
         yield (
             ("router", "virtual_channels"),
             f"{needs.ports} ports with {channels} channels each, and {own} of its own, are more inputs than the "

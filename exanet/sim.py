@@ -19,7 +19,7 @@ from typing import Annotated, Any
 
 import typer
 
-from exanet import jobs, units
+from exanet import jobs, messages, units
 from exanet.errors import InputError
 from exanet.machine import Machine, load
 from exanet.units import UnitError
@@ -30,6 +30,7 @@ _COSTS = ("cpu_s", "longest_cpu_s", "events", "memory_bytes")
 _TABLES = ("latency", "links")
 _WATCHED = ("queued", "first_watched")
 ARRIVALS = ("poisson", "bernoulli")
+_DEFAULT_LOADS = "0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9"
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,11 @@ class Asked:
     seed: int = 1
     warm_up_ps: int | None = None  # None: until latency has settled, and twice the measured window at most
     measure_ps: int = 100_000_000
+    level: str = "packet"  # one of messages.LEVELS
+    message_bytes: int | None = None  # None: single packets; at flow level, messages.DEFAULT_BYTES
+    rounds: int = 1  # messages of a sender in a burst, one after the other
+    grain_ps: int = 1000  # flow level: events so close are taken together
+    pace: str = "free"  # of the senders of a burst at packet level, one of messages.PACES
 
 
 def simulate(
@@ -49,13 +55,14 @@ def simulate(
 ) -> dict[str, Any]:
     """One point: `offered` of what a link carries from each sender; the columns of points.parquet, and the tables `latency` and `links`.
 
-    The machine is a name, a file, a Machine, or what Machine.resolve() gives. What is measured is the same for any number of `threads`.
+    The machine is a name, a file, a Machine, or what Machine.resolve() gives. Messages are sent all at once if `offered` is 0. What is
+    measured is the same for any number of `threads`.
     `progress` is called with the share done while it runs. Raises InputError on what cannot be simulated.
     """
     from exanet import _core
 
     asked = asked or Asked()
-    described = load(machine) if isinstance(machine, str) else machine
+    described = load(machine, packets=asked.level == "packet") if isinstance(machine, str) else machine
     resolved = described.resolve() if isinstance(described, Machine) else described
     largest = resolved["router"]["max_payload_bytes"]
     payload = largest if asked.packet_bytes is None else asked.packet_bytes
@@ -79,7 +86,8 @@ def simulate(
         "threads": threads,
     }
     try:
-        traffic = _core.Traffic(resolved, options)
+        of_messages = messages.wanted(asked)
+        traffic = messages.running(resolved, payload, offered, asked) if of_messages else _core.Traffic(resolved, options)
     except ValueError as error:
         raise InputError(str(error)) from None
     work(traffic, progress)
@@ -126,16 +134,45 @@ def command(
         ),
     ] = "uniform",
     loads: Annotated[
-        str, typer.Option("--load", metavar="LOAD,...", help="Offered loads, each measured for itself; 1 fills a link of each sender.")
-    ] = "0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9",
+        str | None,
+        typer.Option(
+            "--load",
+            metavar="LOAD,...",
+            help="Offered loads, each measured for itself; 1 fills a link of each sender. By default 0.1 to 0.9; messages all at once.",
+        ),
+    ] = None,
+    level: Annotated[
+        str,
+        typer.Option(
+            "--level", help="packet: every packet and hop; flow: messages at the rates of fair sharing, up to millions of endpoints."
+        ),
+    ] = "packet",
+    message: Annotated[
+        str | None,
+        typer.Option(
+            "--message", metavar="SIZE", help="Send messages of this size, e.g. 1 MiB, and tell when they arrive. Flow level: 64 KiB."
+        ),
+    ] = None,
+    rounds: Annotated[int, typer.Option("--rounds", help="Messages of each sender, each sent when the one before has arrived.")] = 1,
+    grain: Annotated[str, typer.Option("--grain", help="Flow level: events within this time are taken together.")] = "1 ns",
+    pace: Annotated[
+        str,
+        typer.Option("--pace", help="Packet level, messages: free, as fast as the network takes them; fair, at the flow level's rates."),
+    ] = "free",
     packet_bytes: Annotated[
         int | None, typer.Option("--packet-bytes", help="Payload of a packet; by default the machine's largest.")
     ] = None,
     arrivals: Annotated[str, typer.Option("--arrivals", help="How packets are created: poisson or bernoulli.")] = "poisson",
     warm_up: Annotated[
-        str, typer.Option("--warm-up", help="Simulated time before anything is measured; auto: until latency has settled.")
+        str,
+        typer.Option(
+            "--warm-up",
+            help="Simulated time before anything is measured; auto: until latency has settled, for messages a quarter of --measure.",
+        ),
     ] = "auto",
-    measure: Annotated[str, typer.Option("--measure", help="Simulated time of the measured window.")] = "100 us",
+    measure: Annotated[
+        str | None, typer.Option("--measure", help="Simulated time of the measured window; by default 100 us, for messages 4 ms.")
+    ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of everything that is drawn; the same seed gives the same files.")] = 1,
     job: Annotated[
         list[str] | None,
@@ -154,16 +191,22 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print data instead of a table.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no table.")] = False,
 ) -> None:
-    """Simulate a machine's network under synthetic traffic: accepted load, latency, link use, fairness by load; or jobs to their end."""
-    described = load(machine)
+    """Simulate a machine's network under synthetic traffic: accepted load, latency, link use, fairness by load; or messages or jobs."""
+    described = load(machine, packets=level == "packet")
     if job:
         folder = _directory(output, described, job[0].partition(":")[0] + "-job")
         jobs.command(described, job, mapping, packet_bytes, seed, folder, as_json, quiet)
         return
-    wanted = _loads(loads)
+    size = None if message is None else _size("--message", message)
+    of_messages = level == "flow" or size is not None
+    window = _time("--measure", measure or ("4 ms" if of_messages else "100 us"))
     asked = Asked(
-        traffic, packet_bytes, arrivals, seed, None if warm_up == "auto" else _time("--warm-up", warm_up), _time("--measure", measure)
-    )
+        traffic, packet_bytes, arrivals, seed, None if warm_up == "auto" else _time("--warm-up", warm_up), window,
+        level, size, rounds, _time("--grain", grain), pace,
+    )  # fmt: skip
+    wanted = [0.0] if messages.wanted(asked) and loads is None else _loads(loads or _DEFAULT_LOADS)
+    if asked.rounds != 1 and wanted != [0.0]:
+        raise InputError("--rounds is of messages that are sent all at once: leave out --load")
     directory = _directory(output, described, traffic)
     began = time.monotonic()
     points = list(_points(described, wanted, asked, threads, quiet))
@@ -171,7 +214,15 @@ def command(
     if as_json:
         typer.echo(json.dumps([figures(point) for point in points], indent=2))
     elif not quiet:
-        _show(described, asked, points, directory)
+        show = messages.show if of_messages else _show
+        show(described, asked, [figures(point) for point in points], sum(point["cpu_s"] for point in points), directory)
+
+
+def _size(option: str, text: str) -> int:
+    try:
+        return units.parse(text, units.BYTES)
+    except UnitError as error:
+        raise InputError(f"{option}: {error}") from None
 
 
 def _loads(text: str) -> list[float]:
@@ -217,7 +268,7 @@ def told(what: str, quiet: bool) -> Iterator[Callable[[float], None]]:
 
 def _points(described: Machine, wanted: Sequence[float], asked: Asked, threads: int, quiet: bool) -> Iterator[dict[str, Any]]:
     for number, offered in enumerate(wanted, 1):
-        with told(f"load {offered:g}, {number} of {len(wanted)}", quiet) as tell:
+        with told(f"load {offered:g}, {number} of {len(wanted)}" if offered else "messages", quiet) as tell:
             point = simulate(described, offered=offered, asked=asked, threads=threads, progress=tell)
         yield point
 
@@ -228,7 +279,7 @@ def _points(described: Machine, wanted: Sequence[float], asked: Asked, threads: 
 def figures(point: dict[str, Any]) -> dict[str, Any]:
     """The row of a point: all its single figures that the simulation alone determines."""
     row = {key: value for key, value in point.items() if key not in (*_TABLES, *_WATCHED, *_COSTS)}
-    return row | {"hottest_link_use": float(max(point["links"]["use"])), "mean_link_use": float(point["links"]["use"].mean())}
+    return row | {"hottest_link_use": float(point["links"]["use"].max()), "mean_link_use": float(point["links"]["use"].mean())}
 
 
 def _write(directory: Path, described: Machine, asked: Asked, points: Sequence[dict[str, Any]], threads: int, wall_s: float) -> None:
@@ -242,10 +293,7 @@ def _write(directory: Path, described: Machine, asked: Asked, points: Sequence[d
     rows = [figures(point) for point in points]
     tables = {"points": pl.DataFrame(rows)}
     for name in _TABLES:
-        frames = [
-            pl.DataFrame({key: list(values) for key, values in p[name].items()}).insert_column(0, pl.lit(p["load"]).alias("load"))
-            for p in points
-        ]
+        frames = [pl.DataFrame(dict(p[name])).insert_column(0, pl.lit(p["load"]).alias("load")) for p in points]
         tables[name] = pl.concat(frames)
     watched = [_queues(point, asked.measure_ps) for point in points if "queued" in point]
     if watched:
@@ -253,7 +301,7 @@ def _write(directory: Path, described: Machine, asked: Asked, points: Sequence[d
     networks, drawings = _networks(described, asked, points)
     run = {"machine_name": described.name, **vars(asked), "exanet_version": version("exanet")}
     page = {
-        "title": f"{asked.traffic} traffic on {described.name}",
+        "title": f"{asked.traffic} {'messages' if messages.wanted(asked) else 'traffic'} on {described.name}",
         "points": [
             [
                 row["offered_load"], row["accepted_load"], row["latency_ns"], row["latency_p50_ns"], row["latency_p99_ns"],
@@ -268,7 +316,12 @@ def _write(directory: Path, described: Machine, asked: Asked, points: Sequence[d
     files = {f"{name}.parquet": results.parquet(frame) for name, frame in tables.items()}
     files["report.html"] = report.fill(str(page["title"]), page, ("format.js", "parts.js", "machine.js", "network.js", "sim.js")).encode()
     files["run.json"] = results.json_bytes(
-        {"wall_s": wall_s, "threads": threads, **{key: [p[key] for p in points] for key in _COSTS}, "host_system": platform.platform()}
+        {
+            "wall_s": wall_s,
+            "threads": threads,
+            **{key: [p[key] for p in points] for key in _COSTS if key in points[0]},
+            "host_system": platform.platform(),
+        }
     )
     files["summary.json"] = results.json_bytes({"run": run, "machine": described.resolve(), "points": rows})
     results.publish(directory, files)
@@ -305,7 +358,7 @@ def _networks(described: Machine, asked: Asked, points: Sequence[dict[str, Any]]
     return entries, {described.name: drawing}
 
 
-def _show(described: Machine, asked: Asked, points: Sequence[dict[str, Any]], directory: Path) -> None:
+def _show(described: Machine, asked: Asked, rows: Sequence[dict[str, Any]], cpu_s: float, directory: Path) -> None:
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
@@ -315,18 +368,17 @@ def _show(described: Machine, asked: Asked, points: Sequence[dict[str, Any]], di
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("offered", "accepted", "Gb/s", "mean latency", "", "median", "99 %", "empty", "hops", "hottest link", "fairness", ""):
         table.add_column(heading, justify="right")
-    for point in points:
-        row = figures(point)
+    for row in rows:
         ns = {key: time_text(row[key] * 1e3) for key in row if key.endswith("_ns")}
         table.add_row(
             f"{row['offered_load']:.3f}", f"{row['accepted_load']:.3f}", f"{row['accepted_gbps']:.1f}", ns["latency_ns"],
             f"± {ns['latency_error_ns']}", ns["latency_p50_ns"], ns["latency_p99_ns"], ns["zero_load_ns"], f"{row['mean_hops']:.2f}",
             f"{row['hottest_link_use']:.0%}", f"{row['fairness']:.3f}", "saturated" if row["saturated"] else "",
         )  # fmt: skip
-    hops, cpu_s = sum(point["packet_hops"] for point in points), sum(point["cpu_s"] for point in points)
+    hops = sum(row["packet_hops"] for row in rows)
     console = Console(highlight=False)
     console = console if console.is_terminal else Console(highlight=False, width=200)
-    senders = f"{points[0]['senders']} of {described.nodes} endpoints send"
+    senders = f"{rows[0]['senders']} of {described.nodes} endpoints send"
     console.print(f"[bold]{escape(asked.traffic)}[/] traffic on [bold]{described.name}[/], {senders}\n")
     console.print(table)
     console.print(

@@ -64,6 +64,7 @@ void FlowSimulator::begin(FlowId id) {
   network_.way(flow.src, flow.dst, way_);
   sharing_.add(id, way_);
   hops_ += way_.size() - 2;
+  ++started_;
   flow.since = now_;
   flow.started = true;
 }

@@ -36,7 +36,7 @@ class FlowSimulator {
   std::vector<double> use_bits() const;                               // of each resource until now, in bits of full packets
   const MaxMin& sharing() const { return sharing_; }
   std::uint64_t events() const { return events_; }
-  std::uint64_t hops() const { return hops_; }  // links on the ways of all flows that have started
+  double mean_hops() const { return started_ == 0 ? 0 : static_cast<double>(hops_) / static_cast<double>(started_); }  // of what has started
   std::uint64_t memory_bytes() const;
 
  private:
@@ -82,7 +82,7 @@ class FlowSimulator {
   std::vector<double> used_bits_;         // by flows that have ended
   std::vector<ResourceId> way_;
   std::size_t finished_count_ = 0;
-  std::uint64_t events_ = 0, hops_ = 0;
+  std::uint64_t events_ = 0, hops_ = 0, started_ = 0;
 };
 
 }  // namespace exanet

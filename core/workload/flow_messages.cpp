@@ -92,7 +92,7 @@ class FlowMessages final : public MessageRun {
     }
     summarize(config_, plan_, times, network_, result_);
     result_.completion_ns = static_cast<double>((config_.load > 0 ? flows_.now() : times.end).ps()) * 1e-3;
-    result_.mean_hops = static_cast<double>(flows_.hops()) / static_cast<double>(plan_.messages.size());
+    result_.mean_hops = flows_.mean_hops();
     result_.events = flows_.events();
     result_.work = flows_.sharing().filled();
     result_.memory_bytes = flows_.memory_bytes();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/workload/message_plan.hpp"
 
-#include <bit>
 #include <stdexcept>
 
 #include "core/workload/pattern.hpp"
@@ -51,91 +50,15 @@ MessagePlan open_loop(const MessageConfig& config, const Pattern& pattern, std::
   return plan;
 }
 
-std::uint64_t share_of(std::uint64_t bytes, std::uint32_t parts) { return (bytes + parts - 1) / parts; }
-
-// Step k of endpoint i is message k * n + i.
-MessagePlan allreduce_ring(std::uint32_t n, std::uint64_t bytes) {
-  room_for(2.0 * n * (n - 1));
-  MessagePlan plan;
-  for (std::uint32_t step = 0; step < 2 * (n - 1); ++step)
-    for (NodeId i = 0; i < n; ++i) {
-      if (step > 0) plan.after.emplace_back(step * n + i, (step - 1) * n + (i + n - 1) % n);
-      plan.messages.push_back({i, (i + 1) % n, share_of(bytes, n), Time()});
-    }
-  return plan;
-}
-
-MessagePlan allreduce_doubling(std::uint32_t n, std::uint64_t bytes) {
-  if (!std::has_single_bit(n))
-    throw std::invalid_argument("allreduce-doubling needs a power of two endpoints; this machine has " + std::to_string(n) +
-                                ": choose another, e.g. allreduce-ring");
-  MessagePlan plan;
-  for (std::uint32_t step = 0; 1u << step < n; ++step)
-    for (NodeId i = 0; i < n; ++i) {
-      // What it got, and what it sent, in the step before.
-      if (step > 0) plan.after.emplace_back(step * n + i, (step - 1) * n + (i ^ (1u << (step - 1))));
-      if (step > 0) plan.after.emplace_back(step * n + i, (step - 1) * n + i);
-      plan.messages.push_back({i, i ^ (1u << step), bytes, Time()});
-    }
-  return plan;
-}
-
-MessagePlan all_to_all_rounds(std::uint32_t n, std::uint64_t bytes) {
-  room_for(1.0 * n * (n - 1));
-  MessagePlan plan;
-  for (std::uint32_t round = 0; round < n - 1; ++round)
-    for (NodeId i = 0; i < n; ++i) {
-      if (round > 0) plan.after.emplace_back(round * n + i, (round - 1) * n + i);
-      if (round > 0) plan.after.emplace_back(round * n + i, (round - 1) * n + (i + n - round) % n);
-      plan.messages.push_back({i, (i + round + 1) % n, bytes, Time()});
-    }
-  return plan;
-}
-
-MessagePlan broadcast_binomial(std::uint32_t n, std::uint64_t bytes) {
-  MessagePlan plan;
-  std::vector<std::uint32_t> brought_by(n, 0);  // the message that brings it, and the last one that it sends
-  for (std::uint32_t reach = std::bit_ceil(n) / 2; reach > 0; reach /= 2)
-    for (NodeId i = 0; i + reach < n; i += 2 * reach) {
-      const auto id = static_cast<std::uint32_t>(plan.messages.size());
-      if (brought_by[i] > 0) plan.after.emplace_back(id, brought_by[i] - 1);
-      plan.messages.push_back({i, i + reach, bytes, Time()});
-      brought_by[i] = brought_by[i + reach] = id + 1;
-    }
-  return plan;
-}
-
-// A new collective is one line here.
-constexpr struct {
-  const char* name;
-  MessagePlan (*make)(std::uint32_t endpoints, std::uint64_t bytes);
-} kCollectives[] = {
-    {"allreduce-ring", allreduce_ring},
-    {"allreduce-doubling", allreduce_doubling},
-    {"all-to-all-rounds", all_to_all_rounds},
-    {"broadcast-binomial", broadcast_binomial},
-};
-
 }  // namespace
-
-std::vector<std::string> collective_names() {
-  std::vector<std::string> names;
-  for (const auto& entry : kCollectives) names.emplace_back(entry.name);
-  return names;
-}
 
 MessagePlan make_message_plan(const MessageConfig& config, const Topology& topology, const TopologySpec& spec, double link_rate_bps) {
   const std::uint32_t endpoints = topology.endpoint_count();
   if (config.message_bytes < 1 || config.message_bytes > std::uint64_t{1} << 40)
     throw std::invalid_argument("a message has from 1 byte to 1 TiB");
   if (config.rounds < 1) throw std::invalid_argument("a burst has at least one round");
-  for (const auto& entry : kCollectives)
-    if (config.traffic == entry.name) {
-      if (endpoints < 2) throw std::invalid_argument("traffic needs at least two endpoints; this machine has one");
-      if (config.load > 0 || config.rounds > 1)
-        throw std::invalid_argument(config.traffic + " is done once: it takes neither a load nor rounds");
-      return entry.make(endpoints, config.message_bytes);
-    }
+  if (config.paced && (config.rounds > 1 || config.load > 0))
+    throw std::invalid_argument("senders can keep to the flow level's rates in a burst of one round, where these rates never change");
   const auto pattern = make_pattern(config.traffic, topology, spec, config.seed);
   if (config.load == 0) {
     MessagePlan plan = burst(config, *pattern, endpoints);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages to be sent, and which of them wait for which: what the packet level and the flow level both carry out.
 //
-// A plan comes from a traffic pattern: in a burst each sender sends `rounds` messages, each as soon as the one before has arrived; in an
-// open loop each sender sends messages at a given load in a Poisson process, whatever the network makes of them. Or it comes from the
-// algorithm of a collective operation, whose messages wait for those that bring what they carry.
+// In a burst each sender of a traffic pattern sends `rounds` messages, each as soon as the one before has arrived; in an open loop each
+// sender sends messages at a given load in a Poisson process, whatever the network makes of them.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +16,7 @@
 namespace exanet {
 
 struct MessageConfig {
-  std::string traffic = "permutation";  // a pattern, or one of collective_names()
+  std::string traffic = "permutation";  // one of pattern_names()
   double load = 0;                      // 0: a burst; above 0, as in OpenLoopConfig
   std::uint64_t message_bytes = 1 << 20;
   std::uint32_t rounds = 1;  // of a burst
@@ -25,6 +24,7 @@ struct MessageConfig {
   std::uint64_t seed = 1;
   Time warm_up, measure;      // of an open loop
   Time grain = Time::ns(1);  // flow level: FlowSimulator
+  bool paced = false;        // packet level: senders keep to the rates of the flow level; a burst of one round
 };
 
 struct MessagePlan {
@@ -36,11 +36,6 @@ struct MessagePlan {
   std::vector<Message> messages;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> after;  // message, one that must have arrived before it starts
 };
-
-// allreduce-ring: 2 (n - 1) steps of 1/n of `message_bytes` round the ring of all endpoints. allreduce-doubling: log2 n exchanges of all.
-// all-to-all-rounds: n - 1 rounds, each a shift permutation; a sender goes on when its message and the one that it expects have arrived.
-// broadcast-binomial: a binomial tree from endpoint 0. (Thakur, Rabenseifner and Gropp 2005.)
-std::vector<std::string> collective_names();
 
 // `link_rate_bps` is the payload that load 1 stands for. Throws std::invalid_argument, saying what to do, on what cannot be planned.
 MessagePlan make_message_plan(const MessageConfig& config, const Topology& topology, const TopologySpec& spec, double link_rate_bps);

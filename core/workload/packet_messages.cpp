@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A message plan at packet level: each sender cuts its messages into packets, one message after the other in the order in which they may
-// start, and hands them over as fast as the network takes them.
+// start, and hands them over as fast as the network takes them; or, if they are paced, no faster than the flow level says that its message
+// can move. What remains between the levels then is not due to how the network shares its links.
+#include <cmath>
 #include <ctime>
 #include <deque>
 
@@ -34,6 +36,7 @@ class PacketMessages final : public MessageRun {
       states_[m].left = plan_.messages[m].bytes;
       if (states_[m].waits == 0) queue_.schedule(plan_.messages[m].start, start_event_, m);
     }
+    if (config.paced) pace();
     if (config.load > 0) times_.begin = config.warm_up, times_.end = config.warm_up + config.measure;
   }
 
@@ -60,6 +63,7 @@ class PacketMessages final : public MessageRun {
     std::uint64_t left = 0;       // bytes that have not been handed over
     std::uint64_t delivered = 0;  // bytes
     std::uint32_t waits = 0;
+    double next_ps = 0, packet_ps = 0;  // if paced: of the next packet, and from one to the next
     std::vector<std::uint32_t> dependents;
   };
   using Sender = std::deque<std::uint32_t>;  // messages that may start and have not been handed over altogether
@@ -72,7 +76,22 @@ class PacketMessages final : public MessageRun {
     return !stopped();
   }
 
+  void pace() {
+    MaxMin sharing(network_.resource_count());
+    for (ResourceId r = 0; r < network_.resource_count(); ++r) sharing.set_capacity(r, network_.capacity(r));
+    std::vector<ResourceId> way;
+    for (std::uint32_t m = 0; m < plan_.messages.size(); ++m) {
+      network_.way(plan_.messages[m].src, plan_.messages[m].dst, way);
+      sharing.add(m, way);
+    }
+    sharing.solve();
+    for (std::uint32_t m = 0; m < plan_.messages.size(); ++m)
+      states_[m].packet_ps = network_.volume_bits(config_.packet_bytes) * 1e18 / static_cast<double>(sharing.rate(m));
+  }
+
+  // Also called when a paced message's next packet is due.
   void start(std::uint32_t message, Time now) {
+    if (states_[message].left < plan_.messages[message].bytes) return offer(plan_.messages[message].src);
     times_.ready[message] = now;
     Sender& sender = senders_[plan_.messages[message].src];
     sender.push_back(message);
@@ -83,9 +102,15 @@ class PacketMessages final : public MessageRun {
     Sender& sender = senders_[node];
     while (!sender.empty()) {
       const std::uint32_t m = sender.front();
+      if (config_.paced && states_[m].next_ps > static_cast<double>(queue_.now().ps())) return;  // its event comes
       const auto bytes = static_cast<std::uint16_t>(std::min<std::uint64_t>(states_[m].left, config_.packet_bytes));
       if (!fabric_.inject({node, plan_.messages[m].dst, bytes, 0, 0, m})) return;  // on_ready() comes back
-      if ((states_[m].left -= bytes) == 0) sender.pop_front();
+      if ((states_[m].left -= bytes) == 0) {
+        sender.pop_front();
+      } else if (config_.paced) {
+        states_[m].next_ps += states_[m].packet_ps;
+        queue_.schedule(max(queue_.now(), Time::ps(static_cast<std::int64_t>(std::ceil(states_[m].next_ps)))), start_event_, m);
+      }
     }
   }
 

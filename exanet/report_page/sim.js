@@ -32,7 +32,7 @@ function showSimulation() {
   const latency = Object.assign([["mean", points, POINT.mean, "one", 1e-3], ["99 %", points, POINT.p99, "two", 1e-3], ["empty network", points, POINT.zero, "three", 1e-3, true]], { log: true });
   const load = [["accepted", data.points, POINT.accepted, "one", 1], ["offered", data.points, POINT.offered, "three", 1, true]];
   document.querySelector("main").append(...[
-    section("Latency against load", "From a packet's creation to its delivery, the queue at its source included. Beyond saturation that queue grows for as long as one measures.",
+    section("Latency against load", "From the creation of a packet, or of a message, to its delivery, the queue at its source included. Beyond saturation that queue grows for as long as one measures.",
       bar(legend([["one", "mean"], ["two", "99 %"], ["three", "empty network"]]), [csvButton("points", POINT_COLUMNS.map(([name]) => name), data.points)]), chartIn(420, curves(points, "latency (µs)", latency))),
     section("Accepted against offered load", "Load 1 fills one link of each sender.", bar(legend([["one", "accepted"], ["three", "offered"]]), []), chartIn(320, curves(data.points, "accepted load", load))),
     networksSection(data.networks, data.drawings),

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Python face of messages, at packet level and at flow level, and of flows that the caller names one by one.
+#include "core/flow/flow_simulator.hpp"
+#include "core/workload/message_run.hpp"
+#include "exanet/_core_convert.hpp"
+
+namespace exanet {
+
+using namespace nanobind::literals;
+
+namespace {
+
+double ns(Time t) { return static_cast<double>(t.ps()) * 1e-3; }
+
+MessageConfig config_of(const nb::dict& options) {
+  MessageConfig c;
+  c.traffic = nb::cast<std::string>(options["pattern"]);
+  c.load = nb::cast<double>(options["load"]);
+  c.message_bytes = nb::cast<std::uint64_t>(options["message_bytes"]);
+  c.rounds = nb::cast<std::uint32_t>(options["rounds"]);
+  c.packet_bytes = nb::cast<std::uint16_t>(options["packet_bytes"]);
+  c.seed = nb::cast<std::uint64_t>(options["seed"]);
+  c.warm_up = time_of(options, "warm_up_ps");
+  c.measure = time_of(options, "measure_ps");
+  c.grain = time_of(options, "grain_ps");
+  c.paced = nb::cast<bool>(options["paced"]);
+  return c;
+}
+
+class Messages {
+ public:
+  Messages(const nb::dict& machine, const nb::dict& options, bool packets) {
+    const MessageConfig config = config_of(options);
+    run_ = packets ? make_packet_messages(topology_of(machine), fabric_of(machine), config)
+                   : make_flow_messages(topology_of(machine), fabric_of(machine), config);
+  }
+
+  bool run() {
+    const nb::gil_scoped_release release;
+    return run_->run();
+  }
+  void stop() { run_->stop(); }
+  double progress() const { return run_->progress(); }
+
+  nb::dict results() const {
+    const MessageResult& r = run_->result();
+    nb::dict d;
+    d["senders"] = r.senders;
+    d["offered_load"] = r.offered_load;
+    d["accepted_load"] = r.accepted_load;
+    d["offered_gbps"] = r.offered_gbps;
+    d["accepted_gbps"] = r.accepted_gbps;
+    d["created"] = r.created;
+    d["measured"] = r.measured;
+    d["saturated"] = r.saturated;
+    d["completion_ns"] = r.completion_ns;
+    d["latency_ns"] = r.latency_ns;
+    d["zero_load_ns"] = r.zero_load_ns;
+    d["slowdown"] = r.slowdown;
+    d["latency_least_ns"] = r.measured > 0 ? ns(r.least) : 0.0;
+    for (const auto& [name, share] :
+         {std::pair{"latency_p50_ns", 0.5}, {"latency_p90_ns", 0.9}, {"latency_p99_ns", 0.99}, {"latency_p999_ns", 0.999}})
+      d[name] = static_cast<double>(r.latency.quantile(share)) * 1e-3;
+    d["latency_most_ns"] = ns(r.most);
+    d["mean_hops"] = r.mean_hops;
+    d["fairness"] = r.fairness;
+    d["events"] = r.events;
+    d["work"] = r.work;
+    d["cpu_s"] = r.cpu_s;
+    d["memory_bytes"] = r.memory_bytes;
+    d["latency"] = histogram(r.latency);
+    d["links"] = links(r.links);
+    return d;
+  }
+
+ private:
+  static nb::dict links(const std::vector<MessageResult::Link>& rows) {
+    using Link = MessageResult::Link;
+    nb::dict d;
+    d["node"] = column(rows, [](const Link& l) { return l.node; });
+    d["port"] = column(rows, [](const Link& l) { return l.port; });
+    d["to_node"] = column(rows, [](const Link& l) { return l.to_node; });
+    d["link_class"] = column(rows, [](const Link& l) { return l.link_class; });
+    d["use"] = column(rows, [](const Link& l) { return l.use; });
+    return d;
+  }
+
+  std::unique_ptr<MessageRun> run_;
+};
+
+// Flows with their ends, sizes, earliest starts and dependencies; begins and arrivals come back in picoseconds.
+class Flows {
+ public:
+  Flows(const nb::dict& machine, std::uint16_t packet_bytes, std::int64_t grain_ps)
+      : topology_(make_topology(topology_of(machine))),
+        network_(*topology_, fabric_of(machine), packet_bytes),
+        flows_(network_, Time::ps(grain_ps)) {}
+
+  void add(std::uint32_t src, std::uint32_t dst, std::uint64_t bytes, std::int64_t start_ps, const std::vector<std::uint32_t>& after) {
+    if (src >= topology_->endpoint_count() || dst >= topology_->endpoint_count() || src == dst)
+      throw std::invalid_argument("flow " + std::to_string(count_) + " goes from " + std::to_string(src) + " to " + std::to_string(dst) +
+                                  ": give two different endpoints below " + std::to_string(topology_->endpoint_count()));
+    if (bytes < 1 || bytes > std::uint64_t{1} << 50 || start_ps < 0)
+      throw std::invalid_argument("flow " + std::to_string(count_) + ": give at least 1 byte and a start of 0 or later");
+    for (const std::uint32_t earlier : after)
+      if (earlier >= count_)
+        throw std::invalid_argument("flow " + std::to_string(count_) + " waits for flow " + std::to_string(earlier) +
+                                    ": a flow waits for flows before it in the list");
+    flows_.add(src, dst, bytes, Time::ps(start_ps));
+    for (const std::uint32_t earlier : after) flows_.after(count_, earlier);
+    ++count_;
+  }
+
+  bool run() {
+    const nb::gil_scoped_release release;
+    while (!stopped_.load(std::memory_order_relaxed))
+      if (!flows_.step(Time::never())) return true;
+    return false;
+  }
+  void stop() { stopped_.store(true, std::memory_order_relaxed); }
+  double progress() const { return 0; }
+
+  nb::dict results() const {
+    std::vector<std::int64_t> begun, finished;
+    for (FlowId f = 0; f < count_; ++f) begun.push_back(flows_.begun(f).ps()), finished.push_back(flows_.finished(f).ps());
+    nb::dict d;
+    d["begun_ps"] = array(std::move(begun));
+    d["finished_ps"] = array(std::move(finished));
+    return d;
+  }
+
+ private:
+  std::unique_ptr<Topology> topology_;
+  FlowNetwork network_;
+  FlowSimulator flows_;
+  FlowId count_ = 0;
+  std::atomic<bool> stopped_{false};
+};
+
+}  // namespace
+
+void bind_messages(nb::module_& m) {
+  nb::class_<Messages>(m, "Messages")
+      .def(nb::init<const nb::dict&, const nb::dict&, bool>(), "machine"_a, "options"_a, "packets"_a)
+      .def("run", &Messages::run)
+      .def("stop", &Messages::stop)
+      .def("progress", &Messages::progress)
+      .def("results", &Messages::results);
+  nb::class_<Flows>(m, "Flows")
+      .def(nb::init<const nb::dict&, std::uint16_t, std::int64_t>(), "machine"_a, "packet_bytes"_a, "grain_ps"_a)
+      .def("add", &Flows::add, "src"_a, "dst"_a, "bytes"_a, "start_ps"_a, "after"_a)
+      .def("run", &Flows::run)
+      .def("stop", &Flows::stop)
+      .def("progress", &Flows::progress)
+      .def("results", &Flows::results);
+}
+
+}  // namespace exanet

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Messages on a machine's network, at packet level or at flow level: when they arrive.
+
+`exanet sim --message` and `exanet sim --level flow` are the command; `simulate` in exanet.sim the same from Python. `run_flows` takes flows
+one by one, with what each of them waits for. docs/flow.md describes the flow level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from exanet.errors import InputError
+from exanet.machine import Machine, load
+
+if TYPE_CHECKING:
+    from exanet.sim import Asked
+
+LEVELS = ("packet", "flow")
+PACES = ("free", "fair")
+DEFAULT_BYTES = 64 * 1024
+
+
+def wanted(asked: Asked) -> bool:
+    """Is the traffic of whole messages, rather than of single packets?"""
+    if asked.level not in LEVELS:
+        raise InputError(f"level {asked.level}: give {' or '.join(LEVELS)}")
+    if asked.level == "packet" and asked.message_bytes is None and asked.rounds != 1:
+        raise InputError("rounds are of messages: say how long they are as well (--message)")
+    return asked.level == "flow" or asked.message_bytes is not None
+
+
+def size_of(asked: Asked) -> int:
+    """Bytes of a message."""
+    return DEFAULT_BYTES if asked.message_bytes is None else asked.message_bytes
+
+
+def running(resolved: dict[str, Any], payload: int, offered: float, asked: Asked) -> Any:
+    """What sim.work() runs: a burst for an offered load of 0, otherwise an open loop. Raises InputError on what cannot be run."""
+    from exanet import _core
+
+    if asked.arrivals != "poisson":
+        raise InputError(f"arrivals {asked.arrivals}: messages arrive in a Poisson process or all at once")
+    if asked.pace not in PACES:
+        raise InputError(f"pace {asked.pace}: give {' or '.join(PACES)}")
+    for name, value, most in (("rounds", asked.rounds, 1 << 31), ("a message of bytes", size_of(asked), 1 << 40)):
+        if not 1 <= value <= most:
+            raise InputError(f"{name} {value}: give from 1 to {most}")
+    if not 1 <= asked.grain_ps <= 10**12:
+        raise InputError(f"a grain of {asked.grain_ps} ps: give from 1 ps to 1 s")
+    options = {
+        "pattern": asked.traffic,
+        "load": offered,
+        "message_bytes": size_of(asked),
+        "rounds": asked.rounds,
+        "packet_bytes": payload,
+        "seed": asked.seed,
+        "warm_up_ps": asked.measure_ps // 4 if asked.warm_up_ps is None else asked.warm_up_ps,
+        "measure_ps": asked.measure_ps,
+        "grain_ps": asked.grain_ps,
+        "paced": asked.pace == "fair",
+    }
+    return _core.Messages(resolved, options, asked.level == "packet")
+
+
+@dataclass(frozen=True)
+class Flow:
+    """One flow: `start_ps` is the earliest start; `after` are places in the list of flows that must have arrived before it starts."""
+
+    src: int
+    dst: int
+    size_bytes: int
+    start_ps: int = 0
+    after: tuple[int, ...] = ()
+
+
+def run_flows(machine: Machine | str, flows: Sequence[Flow], *, packet_bytes: int | None = None, grain_ps: int = 1000) -> dict[str, Any]:
+    """Carries the flows out at flow level: arrays `begun_ps` and `finished_ps`, in the order of `flows`.
+
+    A flow waits for flows before it in the list only, so none can wait for itself. `packet_bytes` is the payload of the packets that they
+    are cut into, by default the machine's largest. Raises InputError on what cannot be carried out.
+    """
+    from exanet import _core, sim
+
+    described = load(machine, packets=False) if isinstance(machine, str | Path) else machine
+    payload = described.model.router.max_payload.value if packet_bytes is None else packet_bytes
+    try:
+        run = _core.Flows(described.resolve(), payload, grain_ps)
+        for flow in flows:
+            run.add(flow.src, flow.dst, flow.size_bytes, flow.start_ps, list(flow.after))
+    except (ValueError, TypeError) as error:
+        raise InputError(str(error)) from None
+    sim.work(run, None)
+    return dict(run.results())
+
+
+def show(described: Machine, asked: Asked, rows: Sequence[dict[str, Any]], cpu_s: float, directory: Path) -> None:
+    """A line for each point; `rows` as in points.parquet."""
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    from exanet.quantity import time_text
+    from exanet.units import format_bytes
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    headings = ("offered", "accepted", "Gb/s", "all done", "mean message", "median", "99 %", "empty", "slowdown", "hops", "hottest link")
+    for heading in (*headings, "fairness", ""):
+        table.add_column(heading, justify="right")
+    for row in rows:
+        ns = {key: time_text(row[key] * 1e3) for key in row if key.endswith("_ns")}
+        table.add_row(
+            f"{row['offered_load']:.3f}" if row["load"] else "burst", f"{row['accepted_load']:.3f}", f"{row['accepted_gbps']:.1f}",
+            ns["completion_ns"] if not row["load"] else "", ns["latency_ns"], ns["latency_p50_ns"], ns["latency_p99_ns"],
+            ns["zero_load_ns"], f"{row['slowdown']:.2f}", f"{row['mean_hops']:.2f}", f"{row['hottest_link_use']:.0%}",
+            f"{row['fairness']:.3f}", "saturated" if row["saturated"] else "",
+        )  # fmt: skip
+    console = Console(highlight=False)
+    console = console if console.is_terminal else Console(highlight=False, width=200)
+    size = format_bytes(size_of(asked))
+    console.print(
+        f"Messages of {size}, [bold]{escape(asked.traffic)}[/], on [bold]{described.name}[/] at {asked.level} level, "
+        f"{rows[0]['senders']} of {described.nodes} endpoints send\n"
+    )
+    console.print(table)
+    count = sum(row["created"] for row in rows)
+    console.print(f"\n{count} messages in {cpu_s:.2f} s of processor time. Results: {escape(str(directory))}", style="dim")

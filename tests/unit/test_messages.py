@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Messages at packet level and at flow level: `exanet sim --message`, `--level flow`, and flows from Python."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from exanet import cli, machine, messages, sim
+from exanet.errors import InputError
+from exanet.messages import Flow
+
+
+def run(directory: Path, *more: str) -> Any:
+    return CliRunner().invoke(cli.app, ["sim", "-m", "fat-tree-64", "-o", str(directory), *more], catch_exceptions=False)
+
+
+def test_both_levels_agree_on_a_burst() -> None:
+    asked = {"traffic": "complement", "message_bytes": 1 << 17}
+    packet = sim.simulate("fat-tree-64", offered=0, asked=sim.Asked(level="packet", **asked))
+    flow = sim.simulate("fat-tree-64", offered=0, asked=sim.Asked(level="flow", **asked))
+    assert flow["completion_ns"] == pytest.approx(packet["completion_ns"], rel=0.02)
+    assert flow["mean_hops"] == packet["mean_hops"] == 6
+    assert flow["created"] == flow["measured"] == 64
+
+
+def test_a_folder_of_results_and_the_same_bytes_again(tmp_path: Path) -> None:
+    for name, seed in (("a", "1"), ("b", "1"), ("c", "2")):
+        options = ("--level", "flow", "--traffic", "permutation", "--load", "0.2,0.5", "--measure", "1 ms", "--seed", seed)
+        shown = run(tmp_path / name, *options)
+        assert "at flow level, 64 of 64 endpoints send" in shown.stdout
+    points = pl.read_parquet(tmp_path / "a/points.parquet")
+    assert points["load"].to_list() == [0.2, 0.5]
+    assert points["accepted_load"].to_list() == pytest.approx(points["offered_load"].to_list(), rel=0.2)
+    counted = pl.read_parquet(tmp_path / "a/latency.parquet").group_by("load").agg(pl.col("count").sum()).sort("load")["count"]
+    assert counted.to_list() == points["measured"].to_list()
+    for file in ("points.parquet", "links.parquet", "latency.parquet", "summary.json", "report.html"):
+        assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes(), file
+    assert (tmp_path / "a/points.parquet").read_bytes() != (tmp_path / "c/points.parquet").read_bytes()
+
+
+def test_rounds_of_a_burst_follow_each_other(tmp_path: Path) -> None:
+    once, thrice = (
+        json.loads(run(tmp_path / rounds, "--level", "flow", "--traffic", "complement", "--rounds", rounds, "--json").stdout)[0]
+        for rounds in ("1", "3")
+    )
+    assert thrice["created"] == 3 * once["created"]
+    assert thrice["completion_ns"] == pytest.approx(3 * once["completion_ns"], abs=3)  # each begins up to a grain late
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--level", "flux"], "give packet or flow"),
+        (["--level", "flow", "--message", "0"], "from 1 to"),
+        (["--message", "12"], "has no unit"),
+        (["--rounds", "2"], "--message"),
+        (["--level", "flow", "--rounds", "0"], "rounds 0"),
+        (["--level", "flow", "--rounds", "2", "--load", "0.5"], "leave out --load"),
+        (["--level", "flow", "--grain", "0"], "a grain of 0 ps"),
+        (["--message", "1 KiB", "--pace", "fare"], "give free or fair"),
+        (["--message", "1 KiB", "--pace", "fair", "--rounds", "2"], "one round"),
+        (["--level", "flow", "--arrivals", "bernoulli"], "Poisson"),
+        (["--level", "flow", "--packet-bytes", "0"], "from 1 to"),
+        (["--level", "flow", "--load", "0.1", "--measure", "2 ns", "--warm-up", "0"], "no message begins"),
+    ],
+)
+def test_what_cannot_be_carried_out_is_refused_and_leaves_nothing(tmp_path: Path, options: list[str], message: str) -> None:
+    with pytest.raises(InputError) as refusal:
+        run(tmp_path / "r", *options)
+    assert message in refusal.value.messages[0]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_flows_one_by_one_share_a_link_and_wait_for_each_other() -> None:
+    alone = messages.run_flows("torus-512", [Flow(0, 1, 1 << 20)])
+    took = int(alone["finished_ps"][0])
+    found = messages.run_flows("torus-512", [Flow(0, 1, 1 << 20), Flow(0, 1, 1 << 20), Flow(1, 0, 1 << 20, after=(0, 1)), Flow(5, 6, 1, 7)])
+    assert found["finished_ps"][0] == found["finished_ps"][1] == pytest.approx(2 * took, rel=0.01)
+    assert found["begun_ps"].tolist() == [0, 0, int(found["finished_ps"][1]), 7]
+    assert int(found["finished_ps"][2] - found["begun_ps"][2]) == pytest.approx(took, abs=1000)
+
+
+@pytest.mark.parametrize(
+    ("flows", "message"),
+    [
+        ([Flow(0, 0, 8)], "two different endpoints"),
+        ([Flow(0, 512, 8)], "below 512"),
+        ([Flow(0, 1, 0)], "at least 1 byte"),
+        ([Flow(0, 1, 8, after=(0,))], "before it in the list"),
+    ],
+)
+def test_flows_that_make_no_sense_are_refused(flows: list[Flow], message: str) -> None:
+    with pytest.raises(InputError) as refusal:
+        messages.run_flows("torus-512", flows)
+    assert message in refusal.value.messages[0]
+
+
+def test_the_flow_level_takes_routers_larger_than_the_packet_level_does(tmp_path: Path) -> None:
+    file = tmp_path / "m.yaml"
+    file.write_text("extends: torus-512\nname: m\ntopology:\n  kind: full-mesh\n  shape: {value: [200], source: x, kind: chosen}\n")
+    with pytest.raises(InputError):
+        machine.load(file)
+    point = sim.simulate(str(file), offered=0, asked=sim.Asked(traffic="complement", level="flow"))
+    assert point["slowdown"] == pytest.approx(1, abs=1e-3)
