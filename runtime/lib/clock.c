@@ -10,15 +10,12 @@
 /* Loaded before the program starts, so thread-local state fits the static block: one instruction to reach. */
 #define THREAD_LOCAL static __thread __attribute__((tls_model("initial-exec")))
 THREAD_LOCAL int testing;
-THREAD_LOCAL bool asked;   /* this MPI call is, or the last one was, MPI_Test or its kin */
+THREAD_LOCAL bool asked;   /* this MPI call is MPI_Test or its kin */
 THREAD_LOCAL unsigned mpi_depth;
 THREAD_LOCAL uint64_t counted_cpu_ps;   /* CPU time of this thread at the last call's end */
 THREAD_LOCAL uint64_t mpi_entered_ps;
 
-void exanet_testing_begin(void) {
-  ++testing;
-  asked = true;
-}
+void exanet_testing_begin(void) { ++testing; }
 void exanet_testing_end(void) { --testing; }
 int exn_testing(void) { return testing; }
 
@@ -87,8 +84,8 @@ uint64_t exanet_clock_read(struct exanet_ni *ni) {
 
 void exanet_mpi_enter(struct exanet_ni *ni, uint32_t call) {
   if (mpi_depth++ > 0) return;
-  if (exanet_program_threads()) exn_thread_in_mpi(true, false);
-  asked = false;
+  asked = testing > 0;
+  if (exanet_program_threads()) exn_thread_enters_mpi(ni, asked);
   exn_account_enter(ni);
   ni->slot->mpi_call = call + 1;
   mpi_entered_ps = ni->clock_ps;
@@ -97,14 +94,17 @@ void exanet_mpi_enter(struct exanet_ni *ni, uint32_t call) {
 void exanet_mpi_leave(struct exanet_ni *ni, uint32_t call) {
   if (mpi_depth == 0 || --mpi_depth > 0) return;
   /* Who has only asked most likely asks again. */
-  if (exanet_program_threads()) exn_thread_in_mpi(false, asked);
+  if (exanet_program_threads()) exn_thread_leaves_mpi(asked);
   ni->slot->mpi_call = 0;
   if (call >= EXN_MPI_CALLS || !exn_virtual(ni)) return;
   ++ni->slot->mpi[call].calls;
   ni->slot->mpi[call].time_ps += ni->clock_ps - mpi_entered_ps;
 }
 
-void exanet_set_multithreaded(struct exanet_ni *ni) { ni->multithreaded = true; }
+void exanet_set_multithreaded(struct exanet_ni *ni) {
+  exn_may_hold(ni);
+  ni->multithreaded = true;
+}
 
 void exanet_abort(struct exanet_ni *ni, int code) {
   ni->slot->abort_code = 1u + (uint32_t)code;

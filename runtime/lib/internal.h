@@ -3,6 +3,8 @@
 #ifndef EXANET_LIB_INTERNAL_H
 #define EXANET_LIB_INTERNAL_H
 
+#include <pthread.h>
+#include <stdbool.h>
 #include <time.h>
 
 #include "exanet/exanet.h"
@@ -23,7 +25,9 @@ void exanet_mpi_leave(struct exanet_ni *ni, uint32_t call);
 void exanet_set_multithreaded(struct exanet_ni *ni);
 
 /* With several threads: the calling thread spins inside MPI and has nothing to do until something arrives. */
-void exanet_thread_spins(void);
+void exanet_thread_spins(struct exanet_ni *ni);
+/* The calling thread waits for the interface's lock in order to look for completions. */
+void exanet_thread_at_lock(bool at_lock);
 /* Whether another thread of this process computes or is in an MPI call; costs some microseconds. */
 int exanet_other_threads_busy(void);
 
@@ -46,4 +50,6 @@ int exanet_program_threads(void);
 /* The system's clock. In a rank clock_gettime() and its kin read virtual time, also for calls from this library: time what the host
  * really took (CPU time of the rank, watchdogs) with this. Async-signal-safe. (runtime/clock) */
 int exanet_system_clock(clockid_t clock, struct timespec *out);
+/* The system's pthread_mutex_trylock(): a lock found taken by the interposed one says that the thread waits. (runtime/clock) */
+int exanet_system_trylock(pthread_mutex_t *mutex);
 #endif

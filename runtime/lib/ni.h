@@ -24,6 +24,8 @@ struct exanet_ni {
   bool fresh;                    /* the next empty poll is free: something was posted or found since the last one */
   uint64_t window_ps;            /* how far the next empty poll looks ahead */
   bool multithreaded;
+  uint32_t asleep;               /* futex, several threads: 1 while one of them sleeps in virtual time */
+  uint32_t dozing;               /* the others that wait for its end */
   unsigned clock_reads;          /* since the last other call */
   unsigned idle_polls;           /* in free time */
   /* completions that need no simulator: eager sends; a ring that grows */
@@ -43,13 +45,20 @@ void exn_exit_if_stopped(struct exanet_ni *ni);
 
 /* sleep.c: gives the processor away until the simulator says so. `state` is an enum exn_state. */
 void exn_sleep(struct exanet_ni *ni, uint32_t state, uint64_t deadline_ps, bool blocking);
+void exn_doze(struct exanet_ni *ni);                       /* until no thread of this rank sleeps in virtual time */
 void exn_kick(struct exanet_ni *ni);                       /* free time: the simulator has something to do */
 bool exn_free_wait(struct exanet_ni *ni);                  /* free time: a short real wait for a completion */
 
 /* threads.c; the caller holds whatever serialises calls on the interface */
-void exn_something_happened(void);          /* posted or completed */
-void exn_thread_waits(bool waits);          /* the calling thread has posted or polled in vain */
-void exn_thread_in_mpi(bool in_mpi, bool waits);
+void exn_something_happened(void);          /* posted */
+void exn_completion_came(void);
+void exn_dealt_with(void);                  /* a poll: what the last one found has gone its way */
+void exn_thread_waits(void);                /* the calling thread has posted or polled in vain */
+void exn_thread_enters_mpi(struct exanet_ni *ni, bool asks);   /* asks: MPI_Test and its kin */
+void exn_thread_leaves_mpi(bool asked);
+void exn_may_hold(struct exanet_ni *ni);    /* once, before several threads call */
+void exn_hold_spinners(void);               /* the calling thread is about to sleep in virtual time */
+void exn_step_aside(void);                  /* lets the process's other threads get on, for a moment of real time */
 bool exn_other_threads_run(void);           /* after an empty poll: does another thread have work? */
 
 /* work.c */

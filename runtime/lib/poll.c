@@ -6,7 +6,6 @@
 // doubles with each empty poll, because the caller may also wait for something that is not the network. Inside MPI_Test and its kin
 // a poll is a question, not a wait: it takes one short fixed step.
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,7 +80,7 @@ static int take(struct exanet_ni *ni, struct exanet_completion *out, int max) {
   const bool timed = exn_virtual(ni);
   for (struct exn_cqe *cqe; n < max && (cqe = front(ni)) && (!timed || cqe->time_ps <= ni->clock_ps);) take_one(ni, cqe, &out[n++]);
   if (n > 0) {
-    exn_something_happened();
+    exn_completion_came();
     ni->fresh = true;
     ni->window_ps = EXN_FIRST_WINDOW_PS;
     ni->idle_polls = 0;
@@ -103,7 +102,7 @@ static int poll_virtual(struct exanet_ni *ni, struct exanet_completion *out, int
     return 0;
   }
   if (ni->multithreaded && exn_other_threads_run()) {
-    sched_yield();
+    exn_step_aside();
     return 0;
   }
   if (exn_testing()) {
@@ -119,6 +118,7 @@ static int poll_virtual(struct exanet_ni *ni, struct exanet_completion *out, int
 
 int exanet_poll(struct exanet_ni *ni, struct exanet_completion *out, int max) {
   exn_account_enter(ni);
+  exn_dealt_with();
   int n = take(ni, out, max);
   if (n == 0) {
     if (exn_virtual(ni)) {

@@ -2,17 +2,23 @@
 // Several threads of one rank: when may its time pass?
 //
 // Each thread polls by itself, and none knows of the others' plans. Time may pass once every thread waits: it sleeps in the kernel (a lock, a
-// join, a timer), or it is in an MPI call in which it has posted something or polled in vain, and so most likely spins for its completion.
-// A thread that computes, or has just entered MPI and is about to post, goes first. Not every spinning thread polls: MPI libraries let one
-// of them look after the network and the others spin on what it finds.
+// join, a timer), or it is idle: it has looked for its completion, in vain, since the last one that came for anybody of the rank was dealt
+// with. Looking is a poll, a post, a yield or a lock found taken inside MPI, or two calls of MPI_Test and its kin (the first may still have
+// brought what came before). A thread that computes, has just entered MPI and is about to post, or has not looked since, goes first. Not
+// every spinning thread polls: MPI libraries let one of them look after the network (who finds its lock taken goes round again) and the
+// others spin on what it finds. Of those that do so without calling anything that is seen here, one that has posted is idle once it has spun
+// for EXN_SPUN_NS. While the one that polls sleeps in virtual time the others are held, by a signal where they spin, or they would take
+// the processors from the ranks that it waits for.
 //
 // Limit: a thread that spins on memory outside MPI until another one has received something looks like one that computes; after EXN_PATIENCE
 // polls in vain time passes in spite of it. Which thread comes first is the host's choice, so such runs do not repeat to the byte.
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,13 +28,25 @@
 #include "runtime/lib/ni.h"
 
 #define EXN_MOST_THREADS 256   /* more threads than these that poll count as computing ones */
-#define EXN_PATIENCE 5000u     /* polls in vain, each some tens of microseconds with its yield */
+#define EXN_PATIENCE 5000u     /* polls in vain, each some tens of microseconds with its step aside */
+#define EXN_YIELDS 16u         /* steps aside that only yield; later ones sleep, since a yield lets nobody in whose processor is another one */
 
+#define EXN_HOLD_SIGNAL (SIGRTMAX - 3)
+#define EXN_SPUN_NS 30000u     /* processor time in which a spinning thread surely sees what another one has found */
+
+/* Moments are counted in polls that followed a completion, by when it had been dealt with; 0 is never. Each thread writes its own entry, others read it. */
 static struct poller {
   pid_t tid;        /* 0: free */
   bool in_mpi;
-  bool waits;       /* has posted or polled in vain in this MPI call */
+  bool at_lock;     /* asleep on the interface's lock, but with a look to take at it */
+  bool looked;      /* in the present MPI call */
+  uint32_t idle_at; /* looked in vain */
+  uint32_t entered_at, asked_at;  /* the present MPI call; the last one, if it was MPI_Test or its kin */
+  uint32_t seen_at; /* by the thread that polls: when it first saw this one at work, and this one's processor time then */
+  uint64_t seen_ns;
 } pollers[EXN_MOST_THREADS];
+static uint32_t moment = 1;
+static bool dealing;   /* completions were handed out, and nobody has polled since */
 static uint32_t in_vain;
 static pthread_key_t at_thread_end;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -49,21 +67,63 @@ static struct poller *own_poller(void) {
   return own;
 }
 
-void exn_thread_waits(bool waits) {
-  struct poller *me = own_poller();
-  if (me) me->waits = waits;
-}
+static uint32_t now(void) { return __atomic_load_n(&moment, __ATOMIC_ACQUIRE); }
 
-void exn_thread_in_mpi(bool in_mpi, bool waits) {
+static void set_idle(struct poller *me, uint32_t at) { __atomic_store_n(&me->idle_at, at, __ATOMIC_RELEASE); }
+
+void exn_thread_waits(void) {
   struct poller *me = own_poller();
   if (!me) return;
-  me->in_mpi = in_mpi;
-  me->waits = waits;
+  me->looked = true;
+  set_idle(me, now());
 }
 
-void exanet_thread_spins(void) { exn_thread_waits(true); }
+void exn_thread_enters_mpi(struct exanet_ni *ni, bool asks) {
+  struct poller *me = own_poller();
+  if (!me) return;
+  if (asks && me->idle_at == now()) exn_doze(ni);
+  me->in_mpi = true;
+  me->entered_at = now();
+  if (asks) return;
+  me->asked_at = 0;
+  me->looked = false;
+  set_idle(me, 0);
+}
+
+void exn_thread_leaves_mpi(bool asked) {
+  struct poller *me = own_poller();
+  if (!me) return;
+  me->in_mpi = false;
+  if (!asked) {
+    set_idle(me, 0);
+    return;
+  }
+  if (me->entered_at == now() && me->asked_at == me->entered_at) set_idle(me, me->entered_at);
+  me->asked_at = me->entered_at;
+}
+
+void exanet_thread_spins(struct exanet_ni *ni) {
+  exn_thread_waits();
+  exn_doze(ni);
+}
+
+void exanet_thread_at_lock(bool at_lock) {
+  struct poller *me = exanet_program_threads() ? own_poller() : NULL;
+  if (me) __atomic_store_n(&me->at_lock, at_lock, __ATOMIC_RELEASE);
+}
 
 void exn_something_happened(void) { in_vain = 0; }
+
+void exn_completion_came(void) {
+  in_vain = 0;
+  dealing = true;
+}
+
+void exn_dealt_with(void) {
+  if (!dealing) return;
+  dealing = false;
+  if (__atomic_add_fetch(&moment, 1, __ATOMIC_ACQ_REL) == 0) __atomic_store_n(&moment, 1, __ATOMIC_RELEASE);
+}
 
 static bool on_processor(const char *tid) {
   char path[64], stat[256];
@@ -78,16 +138,35 @@ static bool on_processor(const char *tid) {
   return after && after[1] && after[2] == 'R';
 }
 
-static const struct poller *find(pid_t tid) {
-  for (const struct poller *p = pollers; p < pollers + EXN_MOST_THREADS; ++p)
+static struct poller *find(pid_t tid) {
+  for (struct poller *p = pollers; p < pollers + EXN_MOST_THREADS; ++p)
     if (__atomic_load_n(&p->tid, __ATOMIC_ACQUIRE) == tid) return p;
   return NULL;
 }
 
-static bool has_work(const struct poller *p, const char *tid) { return !(p && p->waits) && on_processor(tid); }
-static bool is_busy(const struct poller *p, const char *tid) { return (p && p->in_mpi) || on_processor(tid); }
+static uint64_t processor_ns(pid_t tid) {
+  struct timespec used = {0};
+  syscall(SYS_clock_gettime, (clockid_t)(~(unsigned)tid << 3 | 6u), &used);  /* the kernel's name for a thread's processor clock */
+  return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+}
 
-static bool any_other_thread(bool (*is)(const struct poller *, const char *)) {
+static bool has_spun(struct poller *p) {
+  const uint64_t used = processor_ns(p->tid);
+  if (p->seen_at != now()) {
+    p->seen_at = now();
+    p->seen_ns = used;
+  }
+  return used - p->seen_ns >= EXN_SPUN_NS;
+}
+
+static bool has_work(struct poller *p, const char *tid) {
+  if (p && __atomic_load_n(&p->idle_at, __ATOMIC_ACQUIRE) == now()) return false;
+  if (p && __atomic_load_n(&p->at_lock, __ATOMIC_ACQUIRE)) return true;
+  return on_processor(tid) && !(p && p->in_mpi && p->looked && has_spun(p));
+}
+static bool is_busy(struct poller *p, const char *tid) { return (p && p->in_mpi) || on_processor(tid); }
+
+static bool any_other_thread(bool (*is)(struct poller *, const char *)) {
   DIR *tasks = opendir("/proc/self/task");
   if (!tasks) return false;
   const pid_t self = (pid_t)syscall(SYS_gettid);
@@ -102,8 +181,42 @@ static bool any_other_thread(bool (*is)(const struct poller *, const char *)) {
 }
 
 bool exn_other_threads_run(void) {
-  exn_thread_waits(true);
+  exn_thread_waits();
   return ++in_vain <= EXN_PATIENCE && any_other_thread(has_work);
 }
 
+void exn_step_aside(void) {
+  const struct timespec moment_of_host = {.tv_nsec = 50000};
+  if (in_vain <= EXN_YIELDS) syscall(SYS_sched_yield);  /* not the interposed ones */
+  else syscall(SYS_nanosleep, &moment_of_host, NULL);
+}
+
 int exanet_other_threads_busy(void) { return any_other_thread(is_busy); }
+
+/* -- holding --------------------------------------------------------------------------------------------------------------------------- */
+static struct exanet_ni *held_by;
+
+static void hold(int signal) {
+  (void)signal;
+  const int kept = errno;
+  exn_doze(held_by);
+  errno = kept;
+}
+
+void exn_may_hold(struct exanet_ni *ni) {
+  if (held_by) return;
+  held_by = ni;
+  struct sigaction action = {.sa_handler = hold, .sa_flags = SA_RESTART};
+  sigaction(EXN_HOLD_SIGNAL, &action, NULL);
+}
+
+void exn_hold_spinners(void) {
+  const pid_t self = (pid_t)syscall(SYS_gettid), process = getpid();
+  for (const struct poller *p = pollers; p < pollers + EXN_MOST_THREADS; ++p) {
+    const pid_t tid = __atomic_load_n(&p->tid, __ATOMIC_ACQUIRE);
+    if (tid == 0 || tid == self || !p->in_mpi) continue;
+    char name[16];
+    snprintf(name, sizeof name, "%d", tid);
+    if (on_processor(name)) syscall(SYS_tgkill, process, tid, EXN_HOLD_SIGNAL);
+  }
+}

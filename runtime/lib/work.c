@@ -45,7 +45,7 @@ void exn_cmd_end(struct exanet_ni *ni, struct exn_cmd *cmd) {
   __atomic_store_n(&ring->tail, ring->tail + cmd->slots, __ATOMIC_RELEASE);
   ni->fresh = true;
   exn_something_happened();
-  if (ni->multithreaded) exn_thread_waits(true);
+  if (ni->multithreaded) exn_thread_waits();
   ni->window_ps = EXN_FIRST_WINDOW_PS;
   ni->slot->horizon_ps = 0;  /* what this command leads to is not in the ring yet: the next wait has to ask */
   if (!exn_virtual(ni)) exn_kick(ni);

@@ -13,7 +13,7 @@ void exanet_cntr_count(struct exanet_cntr *cntr, bool error) {
 
 static uint64_t exanet_cntr_read(struct fid_cntr *fid) {
   struct exanet_cntr *cntr = exanet_cntr_of(fid);
-  exanet_lock();
+  exanet_lock_to_poll();
   if (cntr->value == cntr->seen) exanet_progress();
   uint64_t value = cntr->seen = cntr->value;
   exanet_unlock();
@@ -22,7 +22,7 @@ static uint64_t exanet_cntr_read(struct fid_cntr *fid) {
 
 static uint64_t exanet_cntr_readerr(struct fid_cntr *fid) {
   struct exanet_cntr *cntr = exanet_cntr_of(fid);
-  exanet_lock();
+  exanet_lock_to_poll();
   if (cntr->errors == cntr->seen_errors) exanet_progress();
   uint64_t errors = cntr->seen_errors = cntr->errors;
   exanet_unlock();

@@ -67,7 +67,7 @@ static ssize_t exanet_cq_take(struct exanet_cq *cq, void *buf, size_t count, fi_
 
 static ssize_t exanet_cq_readfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *source) {
   struct exanet_cq *cq = exanet_cq_of(fid);
-  exanet_lock();
+  exanet_lock_to_poll();
   if (!cq->count) exanet_progress();
   ssize_t n = cq->count ? exanet_cq_take(cq, buf, count, source) : -FI_EAGAIN;
   exanet_unlock();
@@ -79,7 +79,7 @@ static ssize_t exanet_cq_read(struct fid_cq *fid, void *buf, size_t count) { ret
 /* libfabric 2.x appended src_addr to the error entry and sets it itself; writing stops at err_data_size, where 1.x ends. */
 static ssize_t exanet_cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *entry, uint64_t flags) {
   struct exanet_cq *cq = exanet_cq_of(fid);
-  exanet_lock();
+  exanet_lock_to_poll();
   if (!cq->count) exanet_progress();
   const struct exanet_cq_slot *slot = cq->count ? exanet_cq_slot(cq, 0) : NULL;
   if (!slot || !slot->error) {
@@ -116,7 +116,7 @@ static ssize_t exanet_cq_sreadfrom(struct fid_cq *fid, void *buf, size_t count, 
   struct exanet_cq *cq = exanet_cq_of(fid);
   size_t wanted = cq->wait_cond == FI_CQ_COND_THRESHOLD && cond ? (size_t)(uintptr_t)cond : 1;
   if (cq->wait_obj == FI_WAIT_NONE) return -FI_ENOSYS;
-  exanet_lock();
+  exanet_lock_to_poll();
   uint64_t limit = exanet_wait_timeout_ps(timeout), passed = 0;
   struct exanet_stopwatch watch = exanet_stopwatch_start();
   while (cq->count < wanted && !cq->signaled && passed < limit) {

@@ -52,7 +52,7 @@ struct exanet_mr;
 
 struct exanet_process {
   pthread_mutex_t lock;
-  _Atomic int waiting;              /* threads that wait for the lock: a poll that found nothing lets them go first */
+  _Atomic int waiting;              /* threads that wait for the lock to post: a poll that found nothing lets them go first */
   struct exanet_ni *ni;
   struct exanet_core **endpoints;   /* by libexanet's endpoint number */
   size_t endpoint_slots;
@@ -61,6 +61,7 @@ struct exanet_process {
 extern struct exanet_process exanet_process;
 
 void exanet_lock(void);
+void exanet_lock_to_poll(void);     /* for who only looks for completions: does not keep others from waiting in virtual time */
 void exanet_unlock(void);
 int exanet_process_open(struct exanet_ni **ni);   /* idempotent; -FI_ENODATA where there is no simulated machine */
 /* The following want the lock held. Polls once and sorts what came; returns the number of completions. Never loops. */

@@ -35,7 +35,7 @@ static int exanet_pollset_collect(struct exanet_pollset *set, void **context, in
 
 static int exanet_pollset_poll(struct fid_poll *fid, void **context, int count) {
   struct exanet_pollset *set = exanet_pollset_of(fid);
-  exanet_lock();
+  exanet_lock_to_poll();
   int n = exanet_pollset_collect(set, context, count);
   if (n == 0 && exanet_progress() > 0) n = exanet_pollset_collect(set, context, count);
   exanet_unlock();

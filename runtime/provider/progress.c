@@ -3,7 +3,8 @@
  *
  * The rules of virtual time (a first empty poll costs nothing, the next ones wait) are exanet_poll()'s; therefore a call here is made only
  * when the caller's own queue is empty, and polls exactly once. */
-#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "exanet_prov.h"
 
@@ -155,6 +156,6 @@ int exanet_progress_wait(uint64_t timeout_ps) {
 
 void exanet_progress_yield(void) {
   exanet_unlock();
-  sched_yield();
-  exanet_lock();
+  syscall(SYS_sched_yield);
+  exanet_lock_to_poll();
 }

@@ -3,22 +3,29 @@
 #include "exanet_prov.h"
 
 #include <rdma/providers/fi_prov.h>
-#include <sched.h>
+#include <sys/syscall.h>
 #include <stdlib.h>
 
 struct exanet_process exanet_process = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void exanet_lock(void) {
-  if (pthread_mutex_trylock(&exanet_process.lock) == 0) return;
+  if (exanet_system_trylock(&exanet_process.lock) == 0) return;
   atomic_fetch_add(&exanet_process.waiting, 1);
   pthread_mutex_lock(&exanet_process.lock);
   atomic_fetch_sub(&exanet_process.waiting, 1);
 }
 
+void exanet_lock_to_poll(void) {
+  if (exanet_system_trylock(&exanet_process.lock) == 0) return;
+  exanet_thread_at_lock(true);
+  pthread_mutex_lock(&exanet_process.lock);
+  exanet_thread_at_lock(false);
+}
+
 /* A mutex is not fair: without stepping aside, a thread that polls in a loop would keep the lock from one that has work to post. */
 void exanet_unlock(void) {
   pthread_mutex_unlock(&exanet_process.lock);
-  if (atomic_load(&exanet_process.waiting)) sched_yield();
+  if (atomic_load(&exanet_process.waiting)) syscall(SYS_sched_yield);  /* not the interposed one, which says that the thread waits */
 }
 
 int exanet_process_open(struct exanet_ni **ni) {
@@ -46,7 +53,7 @@ int exanet_fi_errno(int status) {
 /* The interface outlives libfabric's own clean-up when the clock shim still uses it; exanet_open() counts its users. Runs at exit, which
  * may be a signal handler's exit in the middle of a poll: then the lock is never free again, and everything is left to the system. */
 static void exanet_cleanup(void) {
-  if (pthread_mutex_trylock(&exanet_process.lock) != 0) return;
+  if (exanet_system_trylock(&exanet_process.lock) != 0) return;
   if (exanet_process.ni) exanet_close(exanet_process.ni);
   exanet_process.ni = NULL;
   free(exanet_process.endpoints);

@@ -30,10 +30,7 @@ def test_collectives(exanet_run: Runner, stack: Stack, ranks: int) -> None:
     assert done.line("ok") == [str(ranks)]
 
 
-def test_four_threads_a_rank(request: pytest.FixtureRequest, exanet_run: Runner, stack: Stack) -> None:
-    if stack.name == "openmpi4":
-        why = "now and then a run with several threads a rank does not end on Open MPI 4: the threads wait for each other in real time"
-        request.applymarker(pytest.mark.xfail(strict=False, reason=why))
+def test_four_threads_a_rank(exanet_run: Runner, stack: Stack) -> None:
     done = exanet_run(stack, 4, [stack.python, PROGRAMS / "threads.py"])
     assert done.line("ok") == ["4"]
 
