@@ -5,10 +5,14 @@
 // plain function pointers kept in a small table: an event costs one indirect call and no allocation.
 //
 // Most events of a network lie within a microsecond or two of the present, thousands of them, and a heap pays a cache-unfriendly descent
-// for each. So the near future is a wheel of short intervals: an event is linked into its interval unsorted, and an interval is sorted
+// for each. So the near future is a wheel of short intervals: an event is added to its interval unsorted, and an interval is sorted
 // when time gets there, while it is small and in cache. What is scheduled into the interval being run goes to a heap beside it, and what
 // lies beyond the wheel to another, from which it moves to the wheel as time goes on. The order is exactly that of a heap.
-// (Calendar queue: Brown 1988; sorting late: ladder queue, Tang and others 2005.)
+// (Calendar queue: Brown 1988; sorting late: ladder queue, Tang and others 2005.) An interval's events lie in chunks, which are used again
+// at once: what is touched is the events that are pending, not the longest that each interval has ever been.
+//
+// The state that an event is going to touch is in no cache when a network is large. But a sorted interval says which events come next: a
+// handler may have a `peek`, which is called in several steps ahead of the event to fetch what that will need.
 #pragma once
 
 #include <algorithm>
@@ -27,11 +31,16 @@ class EventQueue {
  public:
   using Handler = void (*)(void* self, Time now, std::uint32_t a, std::uint64_t b);
 
+  // Contract: fetches into the cache, and changes nothing. Called for steps 0 to kPeeks - 1 in turn, each some events later, or not at all;
+  // what a step reads, the step before has fetched.
+  using Peek = void (*)(void* self, std::uint32_t a, unsigned step);
+  static constexpr unsigned kPeeks = 3;
+
   EventQueue() { wheel_.fill(kNone); }
 
   // Contract: registered once per component before the first event; the component outlives the queue's use; at most 256 of them.
-  std::uint32_t add_handler(Handler fn, void* self) {
-    handlers_.push_back({fn, self});
+  std::uint32_t add_handler(Handler fn, void* self, Peek peek = nullptr) {
+    handlers_.push_back({fn, self, peek});
     EXANET_CHECK(handlers_.size() <= 256, "too many event handlers", now_.ps(), handlers_.size(), 256);
     return static_cast<std::uint32_t>(handlers_.size() - 1);
   }
@@ -39,24 +48,16 @@ class EventQueue {
   // Contract: `at` is not before now().
   void schedule(Time at, std::uint32_t handler, std::uint32_t a, std::uint64_t b = 0) {
     EXANET_CHECK(at >= now_, "event scheduled in the past, at", now_.ps(), at.ps(), handler);
-    std::uint32_t index = free_;
-    if (index == kNone) {
-      index = static_cast<std::uint32_t>(pool_.size());
-      pool_.emplace_back();
-    } else {
-      free_ = pool_[index].next;
-    }
-    const Key key{at, next_order_ | handler, index};
+    const Event event{at, next_order_ | handler, b, a};
     next_order_ += 256;
-    pool_[index] = {at, key.order, b, a, kNone};
     ++pending_;
     const std::int64_t interval = interval_of(at);
     if (interval <= present_)
-      push(near_, key);
+      push(near_, event);
     else if (interval < present_ + kIntervals)
-      link(interval, index);
+      add(interval, event);
     else
-      push(far_, key);
+      push(far_, event);
   }
 
   bool empty() const { return pending_ == 0; }
@@ -66,7 +67,8 @@ class EventQueue {
     if (!sorted_.empty() || !near_.empty()) return next_of_interval();
     if (on_wheel_ == 0) return far_.empty() ? Time::never() : far_[0].time;
     Time earliest = Time::never();
-    for (std::uint32_t i = wheel_[slot_of(next_occupied())]; i != kNone; i = pool_[i].next) earliest = min(earliest, pool_[i].time);
+    for (std::uint32_t c = wheel_[slot_of(next_occupied())]; c != kNone; c = chunks_[c].next)
+      for (std::uint32_t i = 0; i < chunks_[c].count; ++i) earliest = min(earliest, chunks_[c].events[i].time);
     return earliest;
   }
 
@@ -100,47 +102,66 @@ class EventQueue {
   static constexpr int kIntervalBits = 12;             // 4096 ps: below a router's cycle
   static constexpr std::int64_t kIntervals = 1 << 11;  // 8.4 us ahead
 
+  static constexpr std::uint32_t kChunk = 15;          // events of a chunk: half a kilobyte
+  static constexpr std::size_t kPeekAhead = 4;         // events between two steps of peeking
+
   struct Slot {
     Handler fn;
     void* self;
+    Peek peek;
   };
   struct Event {
     Time time;
     std::uint64_t order;  // sequence number, and the handler in the low 8 bits
     std::uint64_t b;
     std::uint32_t a;
+  };
+  struct Chunk {
+    Event events[kChunk];
+    std::uint32_t count;
     std::uint32_t next;
   };
-  struct Key {
-    Time time;
-    std::uint64_t order;
-    std::uint32_t event;
-  };
   struct Later {
-    bool operator()(const Key& x, const Key& y) const { return x.time > y.time || (x.time == y.time && x.order > y.order); }
+    bool operator()(const Event& x, const Event& y) const { return x.time > y.time || (x.time == y.time && x.order > y.order); }
   };
 
   static std::int64_t interval_of(Time t) { return t.ps() >> kIntervalBits; }
   static std::size_t slot_of(std::int64_t interval) { return static_cast<std::size_t>(interval & (kIntervals - 1)); }
 
-  static void push(std::vector<Key>& heap, const Key& key) {
-    heap.push_back(key);
+  static void push(std::vector<Event>& heap, const Event& event) {
+    heap.push_back(event);
     std::push_heap(heap.begin(), heap.end(), Later{});
   }
 
-  static Key pop_heap(std::vector<Key>& heap) {
+  static Event pop_heap(std::vector<Event>& heap) {
     std::pop_heap(heap.begin(), heap.end(), Later{});
-    const Key key = heap.back();
+    const Event event = heap.back();
     heap.pop_back();
-    return key;
+    return event;
   }
 
-  void link(std::int64_t interval, std::uint32_t event) {
+  void add(std::int64_t interval, const Event& event) {
     const std::size_t slot = slot_of(interval);
-    pool_[event].next = wheel_[slot];
-    wheel_[slot] = event;
-    occupied_[slot / 64] |= std::uint64_t{1} << (slot % 64);
+    std::uint32_t chunk = wheel_[slot];
+    if (chunk == kNone || chunks_[chunk].count == kChunk) chunk = new_chunk(slot);
+    Chunk& to = chunks_[chunk];
+    to.events[to.count++] = event;
     ++on_wheel_;
+  }
+
+  std::uint32_t new_chunk(std::size_t slot) {
+    std::uint32_t chunk = free_;
+    if (chunk == kNone) {
+      chunk = static_cast<std::uint32_t>(chunks_.size());
+      chunks_.emplace_back();
+    } else {
+      free_ = chunks_[chunk].next;
+    }
+    chunks_[chunk].count = 0;
+    chunks_[chunk].next = wheel_[slot];
+    wheel_[slot] = chunk;
+    occupied_[slot / 64] |= std::uint64_t{1} << (slot % 64);
+    return chunk;
   }
 
   // Contract: an event is pending, and none in the present interval.
@@ -151,12 +172,19 @@ class EventQueue {
     // Wide of the wheel first stop just before it, so that the interval's events come through the wheel.
     present_ = on_wheel_ > 0 ? interval : interval - 1;
     while (!far_.empty() && interval_of(far_[0].time) < present_ + kIntervals) {
-      const Key key = pop_heap(far_);
-      link(interval_of(key.time), key.event);
+      const Event event = pop_heap(far_);
+      add(interval_of(event.time), event);
     }
     present_ = interval;
     const std::size_t slot = slot_of(interval);
-    for (std::uint32_t i = wheel_[slot]; i != kNone; i = pool_[i].next) sorted_.push_back({pool_[i].time, pool_[i].order, i});
+    for (std::uint32_t chunk = wheel_[slot]; chunk != kNone;) {
+      Chunk& from = chunks_[chunk];
+      sorted_.insert(sorted_.end(), from.events, from.events + from.count);
+      const std::uint32_t next = from.next;
+      from.next = free_;
+      free_ = chunk;
+      chunk = next;
+    }
     wheel_[slot] = kNone;
     occupied_[slot / 64] &= ~(std::uint64_t{1} << (slot % 64));
     on_wheel_ -= sorted_.size();
@@ -181,30 +209,33 @@ class EventQueue {
     return sorted_.empty() ? near_[0].time : min(near_[0].time, sorted_.back().time);
   }
 
-  std::uint32_t pop() {
-    if (!near_.empty() && (sorted_.empty() || Later{}(sorted_.back(), near_[0]))) return pop_heap(near_).event;
-    const std::uint32_t event = sorted_.back().event;
+  Event pop() {
+    if (!near_.empty() && (sorted_.empty() || Later{}(sorted_.back(), near_[0]))) return pop_heap(near_);
+    const Event event = sorted_.back();
     sorted_.pop_back();
+    for (std::size_t step = 0, ahead = kPeeks * kPeekAhead; step < kPeeks; ++step, ahead -= kPeekAhead) {
+      if (ahead > sorted_.size()) continue;
+      const Event& coming = sorted_[sorted_.size() - ahead];
+      const Slot& slot = handlers_[coming.order & 255];
+      if (slot.peek != nullptr) slot.peek(slot.self, coming.a, static_cast<unsigned>(step));
+    }
     return event;
   }
 
-  void run(std::uint32_t index) {
-    const Event event = pool_[index];
-    pool_[index].next = free_;
-    free_ = index;
+  void run(const Event& event) {
     --pending_;
     ++processed_;
     now_ = event.time;
-    const Slot slot = handlers_[event.order & 255];
+    const Slot& slot = handlers_[event.order & 255];
     slot.fn(slot.self, event.time, event.a, event.b);
   }
 
-  std::vector<Event> pool_;
+  std::vector<Chunk> chunks_;
   std::array<std::uint32_t, kIntervals> wheel_;
   std::array<std::uint64_t, kIntervals / 64> occupied_{};
-  std::vector<Key> sorted_;    // the present interval, latest first
-  std::vector<Key> near_;      // heap: scheduled into the present interval since
-  std::vector<Key> far_;       // heap: beyond the wheel
+  std::vector<Event> sorted_;    // the present interval, latest first
+  std::vector<Event> near_;      // heap: scheduled into the present interval since
+  std::vector<Event> far_;       // heap: beyond the wheel
   std::int64_t present_ = -1;  // never beyond now()
   std::size_t on_wheel_ = 0;
   std::vector<Slot> handlers_;

@@ -39,8 +39,9 @@ Fabric::Part::Part(State& net, const FabricPart& part, std::uint8_t number, std:
       sink_(part.sink),
       number_(number),
       mail_{std::vector<Mail>(parts), std::vector<Mail>(parts)} {
-  arbitrate_event_ =
-      events_.add_handler([](void* self, Time now, std::uint32_t a, std::uint64_t) { static_cast<Part*>(self)->arbitrate(now, a); }, this);
+  arbitrate_event_ = events_.add_handler(
+      [](void* self, Time now, std::uint32_t a, std::uint64_t) { static_cast<Part*>(self)->arbitrate(now, a); }, this,
+      [](void* self, std::uint32_t a, unsigned step) { static_cast<const Part*>(self)->peek(a, step); });
   deliver_event_ =
       events_.add_handler([](void* self, Time now, std::uint32_t a, std::uint64_t) { static_cast<Part*>(self)->deliver(now, a); }, this);
   room_event_ =

@@ -108,6 +108,25 @@ void Fabric::Part::arbitrate(Time now, std::uint32_t output_index) {
   if (others) wake(output, output_index, output.free_at);
 }
 
+// Fetches what arbitrate() is going to touch: the output and the room beyond it; the first input that asks; and its packet, its room and the
+// far input. The output that the packet will ask for there is not worth the route that would have to be worked out for it.
+void Fabric::Part::peek(std::uint32_t output_index, unsigned step) const {
+  const Output& output = outputs_[output_index];
+  if (step == 0) {
+    __builtin_prefetch(&output, 1);
+    __builtin_prefetch(&rooms_[output_index * channels_], 1);
+    __builtin_prefetch(&stats_[output_index], 1);
+    return;
+  }
+  if ((output.waiting[0] | output.waiting[1]) == 0) return;
+  const int first = output.waiting[0] != 0 ? std::countr_zero(output.waiting[0]) : 64 + std::countr_zero(output.waiting[1]);
+  const Input& input = inputs_[output.first_input + static_cast<std::uint32_t>(first)];
+  if (step == 1) return __builtin_prefetch(&input, 1);
+  __builtin_prefetch(&entries_[input.front], 1);
+  __builtin_prefetch(&rooms_[input.room], 1);
+  if (output.link_class != kIntraTile && output.far_part == number_) __builtin_prefetch(&inputs_[output.far_input + input.front_vc], 1);
+}
+
 // Round robin from the input after the last one granted; priority 1 goes before 0. `others` tells whether somebody else could go as well.
 std::uint32_t Fabric::Part::choose(Time now, Output& output, std::uint32_t output_index, bool& others) {
   std::uint32_t chosen = kNone;

@@ -147,6 +147,7 @@ struct Fabric::Part {
 
   bool inject(const Packet& packet);
   void arbitrate(Time now, std::uint32_t output_index);
+  void peek(std::uint32_t output_index, unsigned step) const;
   void deliver(Time now, std::uint32_t packet_index);
   void offer_room(Time now, std::uint32_t input_index);
   void collect();

@@ -19,7 +19,9 @@ namespace exanet {
 namespace {
 
 constexpr std::uint32_t kMostSamples = 4096;
-constexpr int kSteps = 200;  // of a phase, between which progress is told, a stop is heard and the start-up is looked at
+// A phase is cut into steps, between which progress is told, a stop is heard, start-up and queues are looked at, and threads meet.
+constexpr std::int64_t kMostSteps = 200;
+constexpr Time kLeastStep = Time::us(1);
 
 double link_time_ps(const FabricConfig& fabric, std::uint16_t packet_bytes) {
   if (fabric.links.empty()) throw std::invalid_argument("the machine describes no links");
@@ -364,10 +366,11 @@ bool OpenLoop::run() {
   if (s.parts.size() > 1) s.windows.keep_time();
   const auto until = [&](Time to, bool (*enough)(State&)) {
     const Time from = s.parts[0].queue.now();
-    for (int i = 1; i <= kSteps; ++i) {
-      const Time step = from + Time::ps((to - from).ps() / kSteps * i + (to - from).ps() % kSteps * i / kSteps);
-      s.windows.run_until(step);
-      progress_.store(static_cast<double>(step.ps()) / static_cast<double>(s.stop_at.ps()), std::memory_order_relaxed);
+    const std::int64_t steps = std::clamp<std::int64_t>((to - from).ps() / kLeastStep.ps(), 1, kMostSteps);
+    for (std::int64_t i = 1; i <= steps; ++i) {
+      const Time at = from + Time::ps((to - from).ps() / steps * i + (to - from).ps() % steps * i / steps);
+      s.windows.run_until(at);
+      progress_.store(static_cast<double>(at.ps()) / static_cast<double>(s.stop_at.ps()), std::memory_order_relaxed);
       if (stopped_.load(std::memory_order_relaxed)) return false;
       if (enough != nullptr && enough(s)) break;
     }

@@ -66,7 +66,7 @@ def test_a_folder_of_results(tmp_path: Path) -> None:
     assert [point[0] for point in data["points"]] == points["offered_load"].to_list()
     assert "{{" not in page.split("<script>")[0]
     queues = pl.read_parquet(tmp_path / "r/queues.parquet")
-    assert len(queues) == 2 * 200 * 48  # loads, samples, switches
+    assert len(queues) == 2 * 20 * 48  # loads, samples, switches
     assert queues["node"].min() == 64
     busy = queues.group_by("load").agg(pl.col("packets").mean()).sort("load")["packets"].to_list()
     assert busy[1] > 2 * busy[0] > 0
