@@ -26,6 +26,8 @@ inline Time time_of(const nb::dict& d, const char* key) { return Time::ps(number
 inline TopologySpec topology_spec(const nb::dict& t) {
   TopologySpec spec{nb::cast<std::string>(t["kind"]), nb::cast<std::vector<std::uint32_t>>(t["shape"])};
   if (t.contains("order")) spec.order = nb::cast<std::vector<std::uint32_t>>(t["order"]);
+  if (t.contains("routing")) spec.routing = nb::cast<std::string>(t["routing"]);
+  if (t.contains("failed")) spec.failed = nb::cast<std::vector<std::string>>(t["failed"]);
   if (t.contains("graph")) {
     const nb::dict g = nb::cast<nb::dict>(t["graph"]);
     spec.graph.names = nb::cast<std::vector<std::string>>(g["names"]);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/routing/routing.hpp"
 #include "core/workload/open_loop.hpp"
 #include "exanet/_core_convert.hpp"
 
@@ -131,6 +132,48 @@ nb::dict topology_drawing(const nb::dict& machine) {
   return d;
 }
 
+// The proof, or the counter-example, that packets never wait for each other in a circle: `cycle` lists channels as (node, port, channel).
+// With `channels` above 0, packets that ask for a higher virtual channel than there are get the highest.
+nb::dict check(const nb::dict& topology, std::uint8_t channels) {
+  const std::unique_ptr<Topology> t = make_topology(topology_spec(topology));
+  if (channels > 0 && t->routing() != nullptr)
+    throw std::invalid_argument("fewer channels can be tried on a topology's own ways only: leave the routing out");
+  const std::vector<NodeId> ends = representative_endpoints(*t);
+  constexpr double kMost = 2e9;  // pairs, some minutes
+  if (static_cast<double>(ends.size()) * static_cast<double>(ends.size()) > kMost)
+    throw std::invalid_argument(std::to_string(ends.size()) + " ends of ways are too many to look at each pair of them: check a smaller shape");
+  std::vector<Channel> cycle;
+  {
+    const nb::gil_scoped_release release;
+    if (channels == 0)
+      cycle = find_dependency_cycle(*t);
+    else
+      cycle = find_dependency_cycle(*t, [&](NodeId at, NodeId dst) {
+        const Hop hop = t->next_hop(at, dst);
+        return Hop{hop.port, std::min<std::uint8_t>(hop.vc, static_cast<std::uint8_t>(channels - 1))};
+      });
+  }
+  nb::list named;
+  for (const Channel& c : cycle) named.append(nb::make_tuple(t->node_name(c.node), t->port_name(c.node, c.port), c.vc));
+  std::uint64_t links = 0;
+  for (NodeId n = 0; n < t->node_count(); ++n)
+    for (std::uint16_t p = 0; p < t->port_count(n); ++p) links += t->neighbour(n, p).node != kNoNode;
+  nb::dict d;
+  d["virtual_channels"] = channels > 0 ? std::min(channels, t->virtual_channels()) : t->virtual_channels();
+  d["links"] = links;  // each direction for itself
+  d["pairs"] = static_cast<std::uint64_t>(ends.size()) * (ends.size() - 1);
+  d["cycle"] = named;
+  return d;
+}
+
+std::vector<NodeId> failed_endpoints(const nb::dict& topology) {
+  const std::unique_ptr<Topology> t = make_topology(topology_spec(topology));
+  std::vector<NodeId> failed;
+  for (NodeId e = 0; e < t->endpoint_count(); ++e)
+    if (!t->alive(e)) failed.push_back(e);
+  return failed;
+}
+
 }  // namespace
 
 void bind_traffic(nb::module_& m) {
@@ -142,6 +185,9 @@ void bind_traffic(nb::module_& m) {
       .def("results", &Traffic::results);
   m.def("traffic_patterns", &pattern_names);
   m.def("topology_drawing", &topology_drawing, "machine"_a);
+  m.def("routing_names", &routing_names);
+  m.def("failed_endpoints", &failed_endpoints, "topology"_a);
+  m.def("check", &check, "topology"_a, "channels"_a = 0);
   m.def("topology_needs", &topology_needs, "topology"_a);
 }
 

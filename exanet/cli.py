@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from exanet import machines, sim
+from exanet import check, machines, sim
 from exanet.errors import InputError
 from exanet.karma import command as karma
 from exanet.sweep import command as sweep
@@ -76,6 +76,7 @@ def run(
 
 app.command(name="karma")(karma.command)
 app.command(name="machines")(machines.command)
+app.command(name="check")(check.command)
 app.command(name="sim")(sim.command)
 app.command(name="sweep")(sweep.command)
 app.command(name="validate")(validate.command)

@@ -22,7 +22,18 @@ from exanet import located
 from exanet.errors import InputError
 from exanet.located import Located
 from exanet.machine_check import check
-from exanet.machine_schema import LINK_KINDS, Constant, Link, MachineFile, constants, dimension_of, node_count, topology_of
+from exanet.machine_schema import (
+    LINK_KINDS,
+    Constant,
+    Link,
+    MachineFile,
+    constants,
+    dimension_of,
+    node_count,
+    own_ways,
+    topology_needs,
+    topology_of,
+)
 
 
 @dataclass(frozen=True)
@@ -62,6 +73,8 @@ class Machine:
         model = self.model
         router = _resolved(model.router)
         router["cycle_ps"] = 10**12 // router.pop("clock_hz")
+        if own_ways(model):
+            router["virtual_channels"] = max(router["virtual_channels"], topology_needs(model).virtual_channels)
         links = [_resolve_link(name, model.links[name]) for name in LINK_KINDS[model.topology.kind]]
         return {
             "name": model.name,
@@ -124,8 +137,9 @@ def names() -> list[str]:
 def load(name_or_path: str | Path, changes: Mapping[str, Located] | None = None, *, packets: bool = True) -> Machine:
     """The machine of that name, or described by that file (anything with a slash, or ending in .yaml or .yml).
 
-    `changes` are other values for some of its constants, by dotted name, e.g. `router.inter_fifo`. Without
-    `packets` its routers may be larger than the packet level takes: for the flow level.
+    `changes` are other values for some of its constants, by dotted name, e.g. `router.inter_fifo`, or of the keys of its topology that
+    are no constants, e.g. `topology.routing`. Another `topology.kind` has the machine's last kind of link wherever it needs one.
+    Without `packets` its routers may be larger than the packet level takes: for the flow level.
 
     Raises:
         InputError: no such machine, or its description has errors (all of them are listed).
@@ -134,12 +148,36 @@ def load(name_or_path: str | Path, changes: Mapping[str, Located] | None = None,
     tree, bases = _read_with_bases(file, shown, [])
     for name, value in (changes or {}).items():
         tree = _changed(tree, name.split("."), name, value)
+        if name == "topology.kind":
+            tree = _relinked(tree, value)
     return Machine(file, check(tree, packets), tuple(bases))
+
+
+_PLAIN = ("topology.kind", "topology.order", "topology.routing", "topology.failed", "name", "description")
+
+
+def _relinked(tree: Located, kind: Located) -> Located:
+    """`tree` with the kinds of links that this kind of topology has."""
+    links = tree.value["links"]
+    wanted = LINK_KINDS.get(str(kind.value), ())
+    if not isinstance(links.value, dict) or not links.value or not wanted:
+        return tree
+    last = list(links.value.values())[-1]
+    made = Located({name: links.value.get(name, last) for name in wanted}, links.mark, links.keys)
+    topology = tree.value["topology"]
+    plain = {key: child for key, child in topology.value.items() if key not in ("order", "file", "failed")}
+    return Located(
+        tree.value | {"links": made, "packaging": Located([], links.mark), "topology": Located(plain, topology.mark, topology.keys)},
+        tree.mark,
+        tree.keys,
+    )
 
 
 def _changed(tree: Located, path: Sequence[str], name: str, value: Located) -> Located:
     """`tree` with another value for the constant at `path`; the rest is shared with it."""
     here = tree.value if isinstance(tree.value, dict) else {}
+    if name in _PLAIN and len(path) == 1:
+        return Located(here | {path[0]: value}, tree.mark, tree.keys | {path[0]: value.mark})
     if not path:
         if "value" not in here:
             raise InputError(value.mark.error(f"'{name}' is no constant of the machine; `exanet machines NAME` lists them"))

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from exanet.errors import InputError
 from exanet.located import Located, Mark
-from exanet.machine_schema import GRIDS, LINK_KINDS, Constant, MachineFile, constants, dimension_of, topology_needs
+from exanet.machine_schema import GRIDS, LINK_KINDS, Constant, MachineFile, constants, dimension_of, own_ways, topology_needs
 
 _MAX_NODES = 1 << 22  # the node field of the global address has 22 bits
 _MOST_CHANNELS = 8
@@ -137,8 +137,7 @@ def _topology_problems(model: MachineFile) -> Problems:
             if nodes > _MAX_NODES:
                 yield ("topology", "shape", "value"), f"{nodes} nodes; the global address reaches {_MAX_NODES}, make it smaller"
         except ValueError as error:
-            blamed = ("order",) if "order of dimensions" in str(error) else ("file",) if kind == "graph" else ("shape", "value")
-            yield ("topology", *blamed), str(error)
+            yield ("topology", *_blamed(model, str(error))), str(error)
     if not 1 <= model.hardware.cores_per_node.value <= 4096:
         yield ("hardware", "cores_per_node"), "must be from 1 to 4096"
     wanted = LINK_KINDS[kind]
@@ -148,6 +147,17 @@ def _topology_problems(model: MachineFile) -> Problems:
     for name in wanted:
         if name not in model.links:
             yield ("links",), f"a {kind} needs links of the kind '{name}'; add it"
+
+
+def _blamed(model: MachineFile, text: str) -> tuple[str, ...]:
+    """Which key of the topology the simulator's complaint is about."""
+    if "order of dimensions" in text:
+        return ("order",)
+    if model.topology.failed and ("failed" in text or "fail;" in text or "is neither a node" in text or "is not understood" in text):
+        return ("failed",)
+    if model.topology.routing is not None and ("routing" in text or "choose another" in text):
+        return ("routing",)
+    return ("file",) if model.topology.kind == "graph" else ("shape", "value")
 
 
 def _router_problems(model: MachineFile, packets: bool) -> Problems:
@@ -180,6 +190,8 @@ def _channel_problems(model: MachineFile, packets: bool) -> Problems:
         needs = topology_needs(model)
     except ValueError:
         return  # told with the shape
+    if own_ways(model):
+        channels = max(channels, needs.virtual_channels)
     if not needs.virtual_channels <= channels <= _MOST_CHANNELS:
         yield (
             ("router", "virtual_channels"),

@@ -149,6 +149,16 @@ class Topology(Strict):
     file: Text | None = Field(
         default=None, description="For a graph: the file that describes it, GraphML or a list of links, relative to this one."
     )
+    routing: Text | None = Field(
+        default=None,
+        description="Other ways than the topology's own: up-down, valiant, ugal-l, ugal-g, par, adaptive; shortest for a graph "
+        "(docs/simulate.md). Where they need more virtual channels than the router has, it gets them, and its FIFOs are shared out.",
+    )
+    failed: list[Text] | None = Field(
+        default=None,
+        description="What has failed from the beginning: a node or a link by the names of docs/simulate.md (`(0,1,2)`, `(0,1,2) X+`), or "
+        "how many at random with a seed (`links:3:1`, `nodes:1:1`). Packets go round it.",
+    )
 
 
 class Router(Strict):
@@ -261,6 +271,10 @@ def topology_of(model: MachineFile) -> dict[str, Any]:
     out: dict[str, Any] = {"kind": topology.kind, "shape": list(topology.shape.value)}
     if topology.order is not None:
         out["order"] = list(topology.order)
+    if topology.routing is not None:
+        out["routing"] = topology.routing
+    if topology.failed:
+        out["failed"] = list(topology.failed)
     if topology.kind == "graph" and topology.file is not None:
         out["graph"] = graph_file.read(Path(topology.file)).resolve(topology.shape.value[0])
     return out
@@ -277,7 +291,13 @@ def topology_needs(model: MachineFile) -> Needs:
 
 
 def _counted_here(model: MachineFile) -> bool:
-    return model.topology.kind in GRIDS and model.topology.order is None
+    topology = model.topology
+    return topology.kind in GRIDS and topology.order is None and not own_ways(model)
+
+
+def own_ways(model: MachineFile) -> bool:
+    """Whether packets take other ways than the topology's own, for which the router gets the virtual channels that they need."""
+    return model.topology.routing not in (None, "minimal") or bool(model.topology.failed)
 
 
 def node_count(model: MachineFile) -> int:

@@ -85,9 +85,12 @@ def _simulate(
     options: Options, config: dict[str, Any], placed: list[int], factor: float, mpi: Any, gateware: Path | None
 ) -> tuple[dict[str, Any], Any]:
     from exanet import launch, progress, supervise
-    from exanet._core import Simulator
+    from exanet._core import Simulator, failed_endpoints
 
     launch.library_folder()  # says what is missing before anything is made
+    lost = set(failed_endpoints(config["topology"])) & set(placed) if config["topology"].get("failed") else set()
+    if lost:
+        raise InputError(f"rank {placed.index(min(lost))} is placed on node {min(lost)}, which has failed; give another placement (--map)")
     library = {"node_library": str(gateware)} if gateware else {}
     simulator = Simulator(config, placed, {"compute_factor": factor, "seed": options.seed, **library})
     try:

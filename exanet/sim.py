@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import sys
 import threading
 import time
@@ -21,6 +22,7 @@ import typer
 
 from exanet import jobs, messages, units
 from exanet.errors import InputError
+from exanet.located import Located, Mark
 from exanet.machine import Machine, load
 from exanet.units import UnitError
 
@@ -174,6 +176,21 @@ def command(
         str | None, typer.Option("--measure", help="Simulated time of the measured window; by default 100 us, for messages 4 ms.")
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of everything that is drawn; the same seed gives the same files.")] = 1,
+    topology: Annotated[
+        str | None,
+        typer.Option(
+            "--topology",
+            metavar="KIND:SHAPE",
+            help="Another shape for the machine, e.g. torus:16,16,16 or dragonfly:13; docs/simulate.md has the kinds.",
+        ),
+    ] = None,
+    routing: Annotated[
+        str | None, typer.Option("--routing", help="Other ways: minimal, up-down, valiant, ugal-l, ugal-g, par, adaptive.")
+    ] = None,
+    failed: Annotated[
+        list[str] | None,
+        typer.Option("--fail", metavar="WHAT", help="A node or link that has failed, or how many at random: links:3:SEED, nodes:1:SEED."),
+    ] = None,
     job: Annotated[
         list[str] | None,
         typer.Option(
@@ -192,7 +209,9 @@ def command(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no table.")] = False,
 ) -> None:
     """Simulate a machine's network under synthetic traffic: accepted load, latency, link use, fairness by load; or messages or jobs."""
-    described = load(machine, packets=level == "packet")
+    described = variant(machine, topology, routing, failed or [], packets=level == "packet")
+    if level == "flow" and described.model.topology.routing not in (None, "minimal", "up-down", "shortest"):
+        raise InputError(f"routing {described.model.topology.routing} steers packets; take --level packet, or the machine's own ways")
     if job:
         folder = _directory(output, described, job[0].partition(":")[0] + "-job")
         jobs.command(described, job, mapping, packet_bytes, seed, folder, as_json, quiet)
@@ -223,6 +242,33 @@ def _size(option: str, text: str) -> int:
         return units.parse(text, units.BYTES)
     except UnitError as error:
         raise InputError(f"{option}: {error}") from None
+
+
+def variant(machine: str, topology: str | None, routing: str | None, failed: Sequence[str], *, packets: bool = True) -> Machine:
+    """The machine with another topology, routing, or failures. Raises InputError on what does not fit."""
+    place = Mark("command line")
+    changes: dict[str, Any] = {}
+    if topology is not None:
+        kind, _, shape = topology.partition(":")
+        sides = re.split(r"[,x]", shape)
+        if not all(side.isdecimal() for side in sides):
+            raise InputError(f"--topology {topology}: give a kind and its figures, e.g. torus:16,16,16")
+        name = re.sub("[^a-z0-9]+", "-", topology.lower()).strip("-")
+        changes = {
+            "topology.kind": kind,
+            "topology.shape": [int(side) for side in sides],
+            "name": name,
+            "description": f"{topology} of {machine}",
+        }
+    if routing is not None:
+        changes["topology.routing"] = routing
+    if failed:
+        changes["topology.failed"] = list(failed)
+    return load(machine, {name: _located(value, place) for name, value in changes.items()}, packets=packets)
+
+
+def _located(value: Any, place: Mark) -> Located:
+    return Located([_located(part, place) for part in value] if isinstance(value, list) else value, place)
 
 
 def _loads(text: str) -> list[float]:

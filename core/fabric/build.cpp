@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lays out the fabric's arrays for a topology, and answers what does not concern time.
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
@@ -16,7 +17,10 @@ Fabric::State::State(const std::vector<FabricPart>& parts, const Topology& topol
       router_(config.router),
       intra_ports_(static_cast<std::uint32_t>(config.router.intra_ports)),
       channels_(static_cast<std::uint32_t>(config.router.virtual_channels)),
-      endpoints_(topology.endpoint_count()) {
+      endpoints_(topology.endpoint_count()),
+      words_each_(static_cast<std::int32_t>(config.router.inter_fifo_words / std::max<std::int64_t>(config.router.virtual_channels, 1))) {
+  if (parts.size() > 1 && topology.routing() != nullptr && topology.routing()->looks())
+    throw std::invalid_argument("routing that looks at the network runs on one thread: its choices within an instant have an order");
   for (const LinkConfig& link : config.links) links_.emplace_back(link, config.router, router_);
   build_ports(config);
   for (const FabricPart& part : parts)
@@ -27,6 +31,8 @@ Fabric::Part::Part(State& net, const FabricPart& part, std::uint8_t number, std:
     : router_(net.router_),
       links_(net.links_),
       topology_(net.topology_),
+      routing_(net.topology_.routing()),
+      looks_again_(routing_ != nullptr && routing_->looks_again()),
       outputs_(net.outputs_.data()),
       stats_(net.stats_.data()),
       rooms_(net.rooms_.data()),
@@ -46,6 +52,8 @@ Fabric::Part::Part(State& net, const FabricPart& part, std::uint8_t number, std:
       events_.add_handler([](void* self, Time now, std::uint32_t a, std::uint64_t) { static_cast<Part*>(self)->deliver(now, a); }, this);
   room_event_ =
       events_.add_handler([](void* self, Time now, std::uint32_t a, std::uint64_t) { static_cast<Part*>(self)->offer_room(now, a); }, this);
+  steer_event_ = events_.add_handler(
+      [](void* self, Time now, std::uint32_t a, std::uint64_t again) { static_cast<Part*>(self)->steer_now(now, a, again != 0); }, this);
 }
 
 std::uint32_t Fabric::Part::add_packet(const Carried& carried) {

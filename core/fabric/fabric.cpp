@@ -74,20 +74,21 @@ void Fabric::Part::arrive(Input& input, const Entry& entry) {
 // The front of `input` will ask for its output as soon as its header is there and the packet before it has gone.
 void Fabric::Part::register_front(Input& input) {
   const Entry& entry = entries_[input.front];
-  if (entry.dst == input.node) {
-    input.output = input.first_intra_output + entry.intra_port;
-    input.front_vc = 0;
-  } else {
-    const Hop hop = topology_.next_hop(input.node, entry.dst);
-    input.output = input.first_output + hop.port;
-    input.front_vc = hop.vc;
-  }
   input.front_words = static_cast<std::uint16_t>(router_.payload_words(entry.payload_bytes));
   input.front_priority = entry.priority;
   input.request = max(entry.time, input.idle_at);
-  Output& output = outputs_[input.output];
+  if (entry.dst == input.node) return ask(input, input.first_intra_output + entry.intra_port, 0, input.request);
+  if (routing_ != nullptr) return steer(input);
+  const Hop hop = topology_.next_hop(input.node, entry.dst);
+  ask(input, input.first_output + hop.port, hop.vc, input.request);
+}
+
+void Fabric::Part::ask(Input& input, std::uint32_t output_index, std::uint8_t vc, Time from) {
+  input.output = output_index;
+  input.front_vc = vc;
+  Output& output = outputs_[output_index];
   output.waiting[input.index / 64] |= std::uint64_t{1} << (input.index % 64);
-  wake(output, input.output, max(input.request, output.free_at));
+  wake(output, output_index, max(from, output.free_at));
 }
 
 void Fabric::Part::wake(Output& output, std::uint32_t output_index, Time at) {
@@ -160,6 +161,7 @@ bool Fabric::Part::room_beyond(Time now, const Output& output, std::uint32_t out
   Room& far = rooms_[output_index * channels_ + input.front_vc];
   reclaim(far, now);
   if (far.free_words >= input.front_words && far.free_packets >= 1) return true;
+  if (looks_again_) look_again(now, static_cast<std::uint32_t>(&input - inputs_));
   if (far.starved) return false;
   far.starved = far.oldest == kNone;
   if (!far.starved) wake(outputs_[output_index], output_index, entries_[far.oldest].time);

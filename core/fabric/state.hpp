@@ -13,6 +13,7 @@
 
 #include "core/fabric/fabric.hpp"
 #include "core/fabric/timing.hpp"
+#include "core/routing/routing.hpp"
 
 namespace exanet {
 
@@ -40,6 +41,7 @@ struct Carried {
   Packet packet;
   Time injected;
   std::uint32_t next_free;
+  std::uint32_t route = 0;  // what routing wants to remember of it
 };
 
 // An inter-tile port's virtual channel, or an intra-tile port: a FIFO of entries. Only its front asks for an output.
@@ -59,6 +61,7 @@ struct alignas(64) Input {
   std::uint8_t index = 0;  // among the inputs of its router
   std::uint8_t link_class = kIntraTile;
   std::uint8_t sender_part = 0;
+  bool looking = false;  // an event to look again at the front's way is under way
 };
 
 // The room in an input's buffer, as the sender knows it: what is free, and a list of entries whose credits are on their way.
@@ -125,6 +128,7 @@ struct Fabric::State {
   std::uint32_t intra_ports_;  // of an endpoint; a switch has none
   std::uint32_t channels_;
   std::uint32_t endpoints_;
+  std::int32_t words_each_;  // of a virtual channel's buffer
   Time lookahead_ = Time::never();
 
   std::vector<std::uint32_t> first_output_, first_input_;  // by node, and one beyond
@@ -157,6 +161,12 @@ struct Fabric::Part {
   void grant(Time now, Output& output, std::uint32_t output_index, std::uint32_t input_index);
   void cross_link(Time now, Output& output, std::uint32_t output_index, const Input& input, const Entry& entry, Time left);
   void register_front(Input& input);
+  void ask(Input& input, std::uint32_t output_index, std::uint8_t vc, Time from);
+  class View;  // steering.cpp, with what follows
+  void steer(Input& input);
+  void decide(Time now, Input& input);
+  void steer_now(Time now, std::uint32_t input_index, bool again);
+  void look_again(Time now, std::uint32_t input_index);
   void arrive(Input& input, const Entry& entry);
   void return_room(const Input& input, std::uint32_t entry_index, Time credit);
   void room_returns(std::uint32_t room_index, std::uint32_t entry_index);
@@ -175,6 +185,8 @@ struct Fabric::Part {
   const RouterPace& router_;
   const std::vector<LinkPace>& links_;
   const Topology& topology_;
+  const Routing* const routing_;  // null: packets go where the topology says
+  const bool looks_again_;
   Output* const outputs_;
   LinkStats* const stats_;
   Room* const rooms_;
@@ -186,7 +198,7 @@ struct Fabric::Part {
   EventQueue& events_;
   FabricSink sink_;
   std::uint8_t number_;
-  std::uint32_t arbitrate_event_, deliver_event_, room_event_;
+  std::uint32_t arbitrate_event_, deliver_event_, room_event_, steer_event_;
   std::vector<Entry> entries_;
   std::vector<fabric_state::Carried> packets_;
   std::uint32_t free_entry_ = fabric_state::kNone, free_packet_ = fabric_state::kNone;

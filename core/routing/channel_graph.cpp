@@ -3,77 +3,129 @@
 
 #include <algorithm>
 
+#include "core/routing/routing.hpp"
+
 namespace exanet {
 
-namespace {
-
-struct Graph {
-  std::vector<std::uint32_t> first;  // by node: number of its first channel
-  std::vector<Channel> channels;
-  std::vector<std::vector<std::uint32_t>> next;  // by channel
-};
-
-Graph dependencies(const Topology& topology, const std::function<Hop(NodeId, NodeId)>& route) {
-  Graph graph;
-  const NodeId nodes = topology.node_count();
-  const std::uint8_t vcs = topology.virtual_channels();
-  for (NodeId node = 0; node < nodes; ++node) {
-    graph.first.push_back(static_cast<std::uint32_t>(graph.channels.size()));
-    for (std::uint16_t port = 0; port < topology.port_count(node); ++port)
-      for (std::uint8_t vc = 0; vc < vcs; ++vc) graph.channels.push_back({node, port, vc});
+ChannelGraph::ChannelGraph(const Topology& topology, std::uint8_t virtual_channels) : virtual_channels_(virtual_channels) {
+  for (NodeId node = 0; node < topology.node_count(); ++node) {
+    first_.push_back(channels_);
+    channels_ += static_cast<std::uint32_t>(topology.port_count(node)) * virtual_channels;
   }
-  graph.next.resize(graph.channels.size());
-  const auto number = [&](NodeId node, Hop hop) { return graph.first[node] + hop.port * vcs + hop.vc; };
-  std::vector<NodeId> seen(nodes, kNoNode);  // the last destination for which a way has led through this node
-  for (NodeId dst = 0; dst < topology.endpoint_count(); ++dst)
-    for (NodeId src = 0; src < topology.endpoint_count(); ++src)
-      for (NodeId at = src; at != dst && seen[at] != dst;) {
-        seen[at] = dst;
-        const Hop hop = route(at, dst);
-        const NodeId beyond = topology.neighbour(at, hop.port).node;
-        if (beyond == dst) break;
-        std::vector<std::uint32_t>& out = graph.next[number(at, hop)];
-        const std::uint32_t follower = number(beyond, route(beyond, dst));
-        if (std::find(out.begin(), out.end(), follower) == out.end()) out.push_back(follower);
-        at = beyond;
-      }
-  return graph;
+  next_.resize(channels_);
 }
 
-}  // namespace
+std::uint32_t ChannelGraph::junction() {
+  next_.emplace_back();
+  return static_cast<std::uint32_t>(next_.size() - 1);
+}
 
-std::vector<Channel> find_dependency_cycle(const Topology& topology, const std::function<Hop(NodeId, NodeId)>& route) {
-  const Graph graph = dependencies(topology, route ? route : [&](NodeId at, NodeId dst) { return topology.next_hop(at, dst); });
+void ChannelGraph::depends(std::uint32_t holds, std::uint32_t asks_for) {
+  std::vector<std::uint32_t>& out = next_[holds];
+  if (std::find(out.begin(), out.end(), asks_for) == out.end()) out.push_back(asks_for);
+}
+
+Channel ChannelGraph::at(std::uint32_t channel) const {
+  const auto node = static_cast<NodeId>(std::upper_bound(first_.begin(), first_.end(), channel) - first_.begin() - 1);
+  const std::uint32_t own = channel - first_[node];
+  return {node, static_cast<std::uint16_t>(own / virtual_channels_), static_cast<std::uint8_t>(own % virtual_channels_)};
+}
+
+std::vector<Channel> ChannelGraph::find_cycle() const {
   enum : char { kUnseen, kOnPath, kDone };
-  std::vector<char> state(graph.channels.size(), kUnseen);
+  std::vector<char> state(next_.size(), kUnseen);
   struct Step {
-    std::uint32_t channel;
+    std::uint32_t vertex;
     std::size_t follower;
   };
-  for (std::uint32_t start = 0; start < graph.channels.size(); ++start) {
+  for (std::uint32_t start = 0; start < next_.size(); ++start) {
     if (state[start] != kUnseen) continue;
     std::vector<Step> path{{start, 0}};
     state[start] = kOnPath;
     while (!path.empty()) {
       Step& top = path.back();
-      if (top.follower == graph.next[top.channel].size()) {
-        state[top.channel] = kDone;
+      if (top.follower == next_[top.vertex].size()) {
+        state[top.vertex] = kDone;
         path.pop_back();
         continue;
       }
-      const std::uint32_t follower = graph.next[top.channel][top.follower++];
+      const std::uint32_t follower = next_[top.vertex][top.follower++];
       if (state[follower] == kUnseen) {
         state[follower] = kOnPath;
         path.push_back({follower, 0});
       } else if (state[follower] == kOnPath) {
         std::vector<Channel> cycle;
-        const auto begin = std::find_if(path.begin(), path.end(), [&](const Step& s) { return s.channel == follower; });
-        for (auto step = begin; step != path.end(); ++step) cycle.push_back(graph.channels[step->channel]);
+        const auto begin = std::find_if(path.begin(), path.end(), [&](const Step& s) { return s.vertex == follower; });
+        for (auto step = begin; step != path.end(); ++step)
+          if (step->vertex < channels_) cycle.push_back(at(step->vertex));
         return cycle;
       }
     }
   }
   return {};
+}
+
+std::vector<NodeId> representative_endpoints(const Topology& topology) {
+  std::vector<NodeId> found;
+  std::vector<bool> seen(topology.node_count());
+  for (NodeId e = 0; e < topology.endpoint_count(); ++e) {
+    if (!topology.alive(e)) continue;
+    const NodeId beyond = topology.port_count(e) == 1 ? topology.neighbour(e, 0).node : kNoNode;
+    const NodeId router = beyond != kNoNode && beyond >= topology.endpoint_count() && topology.ways_by_switch() ? beyond : e;
+    if (!seen[router]) found.push_back(e);
+    seen[router] = true;
+  }
+  return found;
+}
+
+std::vector<Channel> find_dependency_cycle(const Topology& topology, const std::function<Hop(NodeId, NodeId)>& route) {
+  if (!route && topology.routing() != nullptr) return topology.routing()->find_cycle();
+  ChannelGraph graph(topology, topology.virtual_channels());
+  const std::vector<NodeId> ends = representative_endpoints(topology);
+  const auto next = [&](NodeId at, NodeId dst) { return route ? route(at, dst) : topology.next_hop(at, dst); };
+  std::vector<NodeId> seen(topology.node_count(), kNoNode);  // the last destination for which a way has led through this node
+  for (const NodeId dst : ends)
+    for (const NodeId src : ends) {
+      if (src == dst || seen[src] == dst) continue;
+      NodeId at = src;
+      Hop hop = next(at, dst);
+      while (seen[at] != dst) {
+        seen[at] = dst;
+        const NodeId beyond = topology.neighbour(at, hop.port).node;
+        if (beyond == dst) break;
+        const Hop follower = next(beyond, dst);
+        graph.depends(graph.channel(at, hop), graph.channel(beyond, follower));
+        at = beyond;
+        hop = follower;
+      }
+    }
+  return graph.find_cycle();
+}
+
+std::vector<Channel> find_escape_cycle(const Topology& topology) {
+  ChannelGraph graph(topology, topology.virtual_channels());
+  const std::vector<NodeId> ends = representative_endpoints(topology);
+  std::vector<NodeId> seen(topology.node_count(), kNoNode), open;
+  for (const NodeId dst : ends) {
+    const auto visit = [&](NodeId node) {
+      if (node == dst || seen[node] == dst) return;
+      seen[node] = dst;
+      open.push_back(node);
+    };
+    for (const NodeId src : ends) visit(src);
+    while (!open.empty()) {
+      const NodeId at = open.back();
+      open.pop_back();
+      const Hop escape = topology.next_hop(at, dst);
+      const NodeId beyond = topology.neighbour(at, escape.port).node;
+      if (beyond != dst) graph.depends(graph.channel(at, escape), graph.channel(beyond, topology.next_hop(beyond, dst)));
+      visit(beyond);
+      PortList minimal;
+      topology.minimal_ports(at, dst, minimal);
+      for (std::uint32_t i = 0; i < minimal.count; ++i) visit(topology.neighbour(at, minimal.port[i]).node);
+    }
+  }
+  return graph.find_cycle();
 }
 
 }  // namespace exanet

@@ -20,6 +20,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/topology/topology.hpp"
+
 namespace exanet {
 
 using Coordinate = std::uint16_t;
@@ -49,6 +51,17 @@ class DimensionOrder {
       plus = 2 * up < side || (2 * up == side && half_way_is_plus(here, *d, dst, salt));
     }
     return {static_cast<std::uint16_t>(*d), plus, static_cast<std::uint8_t>(above)};
+  }
+
+  // Ports on all shortest ways, plus at first_port + 2d and minus behind it; both where a destination is half way round.
+  void minimal(const Coordinate* at, const Coordinate* dst, std::uint32_t first_port, PortList& out) const {
+    for (std::uint32_t d = 0; d < shape_.size(); ++d) {
+      if (at[d] == dst[d]) continue;
+      const bool above = dst[d] > at[d];
+      const std::uint32_t up = above ? dst[d] - at[d] : dst[d] + shape_[d] - at[d];
+      if (wraps_ ? 2 * up <= shape_[d] : above) out.add(static_cast<std::uint16_t>(first_port + 2 * d));
+      if (wraps_ ? 2 * up >= shape_[d] : !above) out.add(static_cast<std::uint16_t>(first_port + 2 * d + 1));
+    }
   }
 
   std::uint32_t distance(const Coordinate* at, const Coordinate* dst) const;

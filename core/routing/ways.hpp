@@ -31,6 +31,16 @@ class Ways {
     const std::size_t way = std::size_t{here} * routers_ + there;
     return {port_[way], static_cast<std::uint8_t>(classes_ ? distance_[way] - 1 : 0)};
   }
+  // All ports on shortest ways; with up*/down* the one that towards() says.
+  void minimal(const Adjacency& graph, std::uint32_t here, std::uint32_t there, PortList& out) const {
+    if (!classes_) return out.add(towards(here, there).port);
+    const std::uint32_t length = distance_[std::size_t{here} * routers_ + there];
+    for (std::size_t port = 0; port < graph[here].size(); ++port) {
+      const std::uint32_t next = graph[here][port].node;
+      if (next != kNoNode && distance_[std::size_t{next} * routers_ + there] + 1u == length)
+        out.add(static_cast<std::uint16_t>(port));
+    }
+  }
   std::uint8_t virtual_channels() const { return classes_ ? width_ : 1; }
 
  private:

@@ -24,6 +24,10 @@ class Hypercube final : public Topology {
   std::uint16_t port_count(NodeId) const override { return static_cast<std::uint16_t>(bits_); }
   PortRef neighbour(NodeId node, std::uint16_t port) const override { return {node ^ (1u << port), port}; }
   Hop next_hop(NodeId at, NodeId dst) const override { return {static_cast<std::uint16_t>(std::bit_width(at ^ dst) - 1), 0}; }
+  void minimal_ports(NodeId at, NodeId dst, PortList& out) const override {
+    for (std::uint16_t bit = 0; bit < bits_; ++bit)
+      if ((at ^ dst) >> bit & 1u) out.add(bit);
+  }
   std::uint8_t virtual_channels() const override { return 1; }
   std::uint8_t link_class(NodeId, std::uint16_t) const override { return 0; }
   std::string node_name(NodeId node) const override { return std::to_string(node).insert(0, "node"); }

@@ -79,6 +79,13 @@ class FatTree final : public Topology {
     return {static_cast<std::uint16_t>(level.down + dst / level.width % level.up), 0};
   }
 
+  void minimal_ports(NodeId node, NodeId dst, PortList& out) const override {
+    const Place here = place(node);
+    const Level& level = levels_[here.level];
+    if (dst / level.below == here.tree) return out.add(next_hop(node, dst).port);
+    for (std::uint32_t up = 0; up < level.up; ++up) out.add(static_cast<std::uint16_t>(level.down + up));
+  }
+
   std::string node_name(NodeId node) const override {
     const Place here = place(node);
     if (here.level == 0) return std::to_string(node).insert(0, "host");

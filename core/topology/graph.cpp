@@ -14,11 +14,12 @@ namespace exanet {
 namespace {
 
 constexpr std::uint32_t kWidest = 2;        // as many as the published router has virtual channels
+constexpr std::uint32_t kWidestAtAll = 8;   // as many as any router has; for those who ask for shortest ways
 constexpr std::size_t kMostRouters = 8192;  // for the tables of ways
 
 class GraphTopology final : public Topology {
  public:
-  explicit GraphTopology(const GraphSpec& graph) : names_(graph.names) {
+  GraphTopology(const GraphSpec& graph, std::uint32_t widest) : names_(graph.names) {
     for (const std::uint32_t hosts : graph.hosts) {
       first_host_.push_back(endpoints_);
       for (std::uint32_t h = 0; h < hosts; ++h) router_of_.push_back(static_cast<std::uint32_t>(first_host_.size() - 1));
@@ -34,7 +35,10 @@ class GraphTopology final : public Topology {
       links_[b].push_back({a, port_a});
       if (port_a > 1024 || port_b > 1024) throw std::invalid_argument("a router of the graph has more than 1024 links");
     }
-    shortest_ = ways_.find_shortest(links_, kWidest);
+    shortest_ = ways_.find_shortest(links_, widest);
+    if (!shortest_ && widest == kWidestAtAll)
+      throw std::invalid_argument("the graph is in several parts, or more than " + std::to_string(kWidestAtAll) +
+                                  " links wide, too wide for shortest ways: take the routing up-down");
     if (!shortest_ && !ways_.find_up_down(links_))
       throw std::invalid_argument("the graph is in several parts: link them, or take all but one out");
   }
@@ -67,6 +71,15 @@ class GraphTopology final : public Topology {
     const Hop hop = ways_.towards(here, there);
     return {static_cast<std::uint16_t>(hosts(here) + hop.port), hop.vc};
   }
+
+  void minimal_ports(NodeId at, NodeId dst, PortList& out) const override {
+    const std::uint32_t here = at - endpoints_, there = router_of_[dst], first = out.count;
+    if (at < endpoints_ || here == there) return out.add(next_hop(at, dst).port);
+    ways_.minimal(links_, here, there, out);
+    for (std::uint32_t i = first; i < out.count; ++i) out.port[i] = static_cast<std::uint16_t>(out.port[i] + hosts(here));
+  }
+
+  bool ways_by_switch() const override { return true; }
 
   std::string node_name(NodeId node) const override {
     if (node >= endpoints_) return names_[node - endpoints_];
@@ -128,7 +141,7 @@ std::unique_ptr<Topology> make_graph(const TopologySpec& spec) {
     endpoints += hosts;
   }
   if (endpoints == 0) throw std::invalid_argument("no router of the graph has an endpoint: nothing could be sent");
-  return std::make_unique<GraphTopology>(graph);
+  return std::make_unique<GraphTopology>(graph, spec.routing == "shortest" ? kWidestAtAll : kWidest);
 }
 
 }  // namespace exanet

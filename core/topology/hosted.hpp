@@ -34,6 +34,15 @@ class HostedTopology : public Topology {
     return {static_cast<std::uint16_t>(hosts_ + hop.port), hop.vc};
   }
 
+  void minimal_ports(NodeId at, NodeId dst, PortList& out) const final {
+    const std::uint32_t first = out.count;
+    if (at < endpoints_ || at - endpoints_ == dst / hosts_) return out.add(next_hop(at, dst).port);
+    minimal_towards(at - endpoints_, dst / hosts_, out);
+    for (std::uint32_t i = first; i < out.count; ++i) out.port[i] = static_cast<std::uint16_t>(out.port[i] + hosts_);
+  }
+
+  bool ways_by_switch() const final { return true; }
+
   std::uint8_t link_class(NodeId node, std::uint16_t port) const final {
     return node < endpoints_ || port < hosts_ ? 0 : fabric_link_class(static_cast<std::uint16_t>(port - hosts_));
   }
@@ -71,6 +80,7 @@ class HostedTopology : public Topology {
   // Switches and their fabric ports, both counted from 0.
   virtual PortRef beyond(std::uint32_t here, std::uint16_t port) const = 0;
   virtual Hop towards(std::uint32_t here, std::uint32_t there) const = 0;  // here != there
+  virtual void minimal_towards(std::uint32_t here, std::uint32_t there, PortList& out) const { out.add(towards(here, there).port); }
   virtual std::uint8_t fabric_link_class(std::uint16_t) const { return 0; }
   virtual std::string switch_name(std::uint32_t number) const = 0;
   virtual std::string fabric_port_name(std::uint32_t number, std::uint16_t port) const = 0;

@@ -58,6 +58,11 @@ class HyperX final : public HostedTopology {
     return {0, 0};  // never: the switches differ
   }
 
+  void minimal_towards(std::uint32_t here, std::uint32_t there, PortList& out) const override {
+    for (const Dimension& d : dimensions_)
+      if (coordinate(here, d) != coordinate(there, d)) out.add(port_to(d, coordinate(here, d), coordinate(there, d)));
+  }
+
   std::string switch_name(std::uint32_t number) const override {
     std::string name = "switch";
     for (const Dimension& d : dimensions_) name.append(&d == &dimensions_[0] ? "(" : ",").append(std::to_string(coordinate(number, d)));

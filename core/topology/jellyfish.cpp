@@ -84,11 +84,8 @@ class Jellyfish final : public HostedTopology {
   std::uint8_t virtual_channels() const override { return ways_.virtual_channels(); }
 
  protected:
-  PortRef beyond(std::uint32_t here, std::uint16_t port) const override {
-    const std::uint32_t other = graph_[here][port];
-    const auto back = std::find(graph_[other].begin(), graph_[other].end(), here) - graph_[other].begin();
-    return {other, static_cast<std::uint16_t>(back)};
-  }
+  PortRef beyond(std::uint32_t here, std::uint16_t port) const override { return links_[here][port]; }
+  void minimal_towards(std::uint32_t here, std::uint32_t there, PortList& out) const override { ways_.minimal(links_, here, there, out); }
   Hop towards(std::uint32_t here, std::uint32_t there) const override { return ways_.towards(here, there); }
   std::string switch_name(std::uint32_t number) const override { return std::to_string(number).insert(0, "switch"); }
   std::string fabric_port_name(std::uint32_t number, std::uint16_t port) const override { return switch_name(graph_[number][port]); }
@@ -107,13 +104,17 @@ class Jellyfish final : public HostedTopology {
 
   // False when the graph is not in one part, or wider than there are virtual channels.
   bool find_ways() {
-    Adjacency links(graph_.size());
+    links_.assign(graph_.size(), {});
     for (std::uint32_t s = 0; s < graph_.size(); ++s)
-      for (std::uint16_t port = 0; port < graph_[s].size(); ++port) links[s].push_back(beyond(s, port));
-    return ways_.find_shortest(links, kWidest);
+      for (const std::uint32_t other : graph_[s]) {
+        const auto back = std::find(graph_[other].begin(), graph_[other].end(), s) - graph_[other].begin();
+        links_[s].push_back({other, static_cast<std::uint16_t>(back)});
+      }
+    return ways_.find_shortest(links_, kWidest);
   }
 
   Graph graph_;
+  Adjacency links_;
   Ways ways_;
 };
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <stdexcept>
 
+#include "core/routing/routing.hpp"
 #include "core/topology/grid_topology.hpp"
 #include "core/topology/qfdb_torus.hpp"
 #include "core/topology/topology.hpp"
+#include "core/topology/wrapped.hpp"
 
 namespace exanet {
 
@@ -14,6 +16,8 @@ std::unique_ptr<Topology> make_xgft(const TopologySpec&);
 std::unique_ptr<Topology> make_megafly(const TopologySpec&);
 std::unique_ptr<Topology> make_slim_fly(const TopologySpec&);
 std::unique_ptr<Topology> make_graph(const TopologySpec&);
+// rerouted.cpp
+std::unique_ptr<Topology> make_rerouted(std::unique_ptr<Topology> inner, const std::vector<std::string>& failed, bool own_ways);
 std::unique_ptr<Topology> make_dragonfly(const TopologySpec&);
 std::unique_ptr<Topology> make_hyperx(const TopologySpec&);
 std::unique_ptr<Topology> make_jellyfish(const TopologySpec&);
@@ -53,13 +57,37 @@ std::vector<std::string> topology_kinds() {
   return names;
 }
 
-std::unique_ptr<Topology> make_topology(const TopologySpec& spec) {
+namespace {
+
+std::unique_ptr<Topology> make_kind(const TopologySpec& spec) {
   std::string known;
   for (const auto& entry : kKinds) {
     if (spec.kind == entry.kind) return entry.make(spec);
     known.append(known.empty() ? "" : ", ").append(entry.kind);
   }
   throw std::invalid_argument("there is no topology \"" + spec.kind + "\": use one of " + known);
+}
+
+// A topology whose packets follow a routing of their own.
+class Routed final : public WrappedTopology {
+ public:
+  Routed(std::unique_ptr<Topology> inner, const std::string& name)
+      : WrappedTopology(std::move(inner)), routing_(make_routing(name, *inner_)) {}
+  const Routing* routing() const override { return routing_.get(); }
+  std::uint8_t virtual_channels() const override { return routing_->virtual_channels(); }
+
+ private:
+  std::unique_ptr<Routing> routing_;
+};
+
+}  // namespace
+
+std::unique_ptr<Topology> make_topology(const TopologySpec& spec) {
+  std::unique_ptr<Topology> topology = make_kind(spec);
+  const std::string& routing = spec.routing;
+  if (routing == "up-down" || !spec.failed.empty()) topology = make_rerouted(std::move(topology), spec.failed, routing != "up-down");
+  const bool own = routing.empty() || routing == "minimal" || routing == "up-down" || (routing == "shortest" && spec.kind == "graph");
+  return own ? std::move(topology) : std::make_unique<Routed>(std::move(topology), routing);
 }
 
 }  // namespace exanet

@@ -62,6 +62,12 @@ class Megafly final : public Topology {
     return {0, 0};  // no minimal way leads here; down to a leaf, and up again to the right spine
   }
 
+  void minimal_ports(NodeId at, NodeId dst, PortList& out) const override {
+    const std::uint32_t leaf = at - endpoints_, far_leaf = dst / hosts_;
+    if (at < endpoints_ || at >= first_spine_ || leaf == far_leaf || leaf / leaves_ != far_leaf / leaves_) return out.add(next_hop(at, dst).port);
+    for (std::uint32_t spine = 0; spine < spines_; ++spine) out.add(static_cast<std::uint16_t>(hosts_ + spine));
+  }
+
   std::uint8_t link_class(NodeId node, std::uint16_t port) const override { return node >= first_spine_ && port >= leaves_ ? 1 : 0; }
 
   std::string node_name(NodeId node) const override {

@@ -28,6 +28,10 @@ class QfdbTorus final : public Topology {
   std::uint16_t port_count(NodeId node) const override { return node % kPerQfdb == 0 ? kMeshPorts + 6 : kMeshPorts; }
   PortRef neighbour(NodeId node, std::uint16_t port) const override;
   Hop next_hop(NodeId at, NodeId dst) const override;
+  void minimal_ports(NodeId at, NodeId dst, PortList& out) const override {
+    if (at % kPerQfdb != 0 || at / kPerQfdb == dst / kPerQfdb) return out.add(next_hop(at, dst).port);
+    routing_.minimal(qfdbs_.coordinates(at / kPerQfdb), qfdbs_.coordinates(dst / kPerQfdb), kMeshPorts, out);
+  }
   std::uint8_t link_class(NodeId, std::uint16_t port) const override { return port < kMeshPorts ? 0 : 1; }
   std::string node_name(NodeId node) const override;
   std::string port_name(NodeId node, std::uint16_t port) const override;

@@ -80,6 +80,7 @@ class SlimFly final : public HostedTopology {
  protected:
   PortRef beyond(std::uint32_t here, std::uint16_t port) const override { return links_[here][port]; }
   Hop towards(std::uint32_t here, std::uint32_t there) const override { return ways_.towards(here, there); }
+  void minimal_towards(std::uint32_t here, std::uint32_t there, PortList& out) const override { ways_.minimal(links_, here, there, out); }
   std::string switch_name(std::uint32_t number) const override {
     std::string name = "switch(" + std::to_string(number / (q_ * q_));
     return name.append(",").append(std::to_string(number / q_ % q_)).append(",").append(std::to_string(number % q_)).append(")");

@@ -30,6 +30,17 @@ struct Hop {
   std::uint8_t vc;     // virtual channel on that link
 };
 
+// Output ports of one router.
+struct PortList {
+  std::uint32_t count = 0;
+  std::uint16_t port[128];
+  void add(std::uint16_t p) {
+    if (count < 128) port[count++] = p;
+  }
+};
+
+class Routing;
+
 class Topology {
  public:
   virtual ~Topology() = default;
@@ -38,8 +49,12 @@ class Topology {
   virtual std::uint16_t port_count(NodeId node) const = 0;
   virtual PortRef neighbour(NodeId node, std::uint16_t port) const = 0;
   virtual Hop next_hop(NodeId at, NodeId dst) const = 0;                       // at != dst; pure function of its arguments
+  virtual void minimal_ports(NodeId at, NodeId dst, PortList& out) const { out.add(next_hop(at, dst).port); }  // on a way no longer
   virtual bool shortest() const { return true; }                               // no way of fewer links than next_hop()'s
   virtual std::uint8_t virtual_channels() const { return 2; }                  // next_hop() answers channels below this
+  virtual const Routing* routing() const { return nullptr; }                   // what packets follow instead of next_hop(), if anything
+  virtual bool alive(NodeId) const { return true; }                            // has not failed
+  virtual bool ways_by_switch() const { return false; }                        // all endpoints of a switch are reached by the same ways
   virtual std::uint8_t link_class(NodeId node, std::uint16_t port) const = 0;  // index into FabricConfig::links
   virtual std::string node_name(NodeId node) const = 0;                        // as a person would say it, e.g. "qfdb(1,0,2).F3"
   virtual std::string port_name(NodeId node, std::uint16_t port) const = 0;    // e.g. "X+", "F2"
@@ -61,6 +76,8 @@ struct TopologySpec {
   std::vector<std::uint32_t> shape;       // sides; QFDBs in x, y, z for qfdb-torus; others: the first lines of each topology's file
   std::vector<std::uint32_t> order = {};  // dimensions in the order of routing, counted from 0; empty: last dimension first
   GraphSpec graph = {};                   // of the kind "graph"
+  std::string routing = {};               // "" or "minimal": the topology's own; else "up-down" or one of routing_names()
+  std::vector<std::string> failed = {};   // nodes, links ("NODE PORT"), or how many at random ("links:NUMBER:SEED", "nodes:NUMBER:SEED")
 };
 
 std::vector<std::string> topology_kinds();

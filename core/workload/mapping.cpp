@@ -18,6 +18,7 @@ std::vector<std::vector<NodeId>> by_switch(const Topology& topology) {
   std::vector<std::vector<NodeId>> groups(topology.node_count());
   for (NodeId endpoint = 0; endpoint < topology.endpoint_count(); ++endpoint) {
     const NodeId beyond = topology.port_count(endpoint) == 1 ? topology.neighbour(endpoint, 0).node : kNoNode;
+    if (!topology.alive(endpoint)) continue;
     groups[beyond != kNoNode && beyond >= topology.endpoint_count() ? beyond : endpoint].push_back(endpoint);
   }
   std::erase_if(groups, [](const auto& group) { return group.empty(); });
@@ -41,12 +42,15 @@ std::vector<std::vector<NodeId>> map_jobs(const std::string& mapping, const std:
     Random random(seed, 0x3a9);
     if (mapping == "random")
       for (auto i = static_cast<std::uint32_t>(order.size()); i-- > 1;) std::swap(order[i], order[random.below(i + 1)]);
-    for (const NodeId endpoint : order) groups.push_back({endpoint});
+    for (const NodeId endpoint : order)
+      if (topology.alive(endpoint)) groups.push_back({endpoint});
   }
+  std::uint64_t there = 0;
+  for (const auto& group : groups) there += group.size();
   const std::uint64_t wanted = std::accumulate(ranks.begin(), ranks.end(), std::uint64_t{0});
-  if (wanted > topology.endpoint_count())
+  if (wanted > there)
     throw std::invalid_argument("the jobs have " + std::to_string(wanted) + " ranks together; this machine has " +
-                                std::to_string(topology.endpoint_count()) + " endpoints, and each takes one rank");
+                                std::to_string(there) + " endpoints, and each takes one rank");
   std::vector<std::vector<NodeId>> endpoints(ranks.size());
   const bool in_turn = mapping == "switch" || mapping == "node";
   std::vector<NodeId> spare;  // of groups that a job has taken in part

@@ -102,6 +102,28 @@ class Neighbour final : public Pattern {
   const Topology& topology_;
 };
 
+// On a machine of which something has failed: the lost send nothing, and nobody sends to them. What is drawn at random is drawn again.
+class Surviving final : public Pattern {
+ public:
+  Surviving(Made inner, const Topology& topology) : inner_(std::move(inner)), topology_(topology) {}
+  NodeId destination(NodeId src, std::uint64_t index, Random& random) const override {
+    if (!topology_.alive(src)) return kNoNode;
+    for (std::uint64_t tries = 0; tries < 64; ++tries) {
+      const NodeId dst = inner_->destination(src, index + tries, random);
+      if (dst == kNoNode || topology_.alive(dst)) return dst;
+    }
+    if (index == 0) return kNoNode;  // its only destination is lost
+    NodeId dst = src;
+    do dst = (dst + 1) % topology_.endpoint_count();
+    while (!topology_.alive(dst));
+    return dst == src ? kNoNode : dst;
+  }
+
+ private:
+  Made inner_;
+  const Topology& topology_;
+};
+
 Made make_uniform(const Setting& s) { return std::make_unique<Uniform>(s.endpoints); }
 Made make_all_to_all(const Setting& s) { return std::make_unique<AllToAll>(s.endpoints); }
 Made make_neighbour(const Setting& s) { return std::make_unique<Neighbour>(s.topology); }
@@ -221,7 +243,8 @@ std::unique_ptr<Pattern> make_pattern(const std::string& text, const Topology& t
     if (name != entry.name) continue;
     if (colon != std::string::npos && !entry.takes_figure)
       throw std::invalid_argument(name + " takes no figure: leave out what follows the colon");
-    return entry.make({topology, spec, topology.endpoint_count(), seed, name, colon == std::string::npos ? nullptr : &figure});
+    Made made = entry.make({topology, spec, topology.endpoint_count(), seed, name, colon == std::string::npos ? nullptr : &figure});
+    return spec.failed.empty() ? std::move(made) : std::make_unique<Surviving>(std::move(made), topology);
   }
   throw std::invalid_argument("there is no traffic pattern \"" + name + "\": use one of " + known);
 }

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packets on ways of a routing of their own (core/routing/routing.hpp): the fabric's side. A routing that looks at the network decides when
+// the header is there and the packet before it has gone, by an event of its own; one that does not decides ahead, as dimension order does.
+//
+// A blocked packet that may change its mind looks again after the time that it takes through the crossbar.
+#include <bit>
+
+#include "core/engine/random.hpp"
+#include "core/fabric/state.hpp"
+
+namespace exanet {
+
+using namespace fabric_state;
+
+// What routing sees of this part's routers, and, without parts, of all.
+class Fabric::Part::View final : public Outlook {
+ public:
+  View(Part& part, Time now) : part_(part), now_(now) {}
+
+  std::uint32_t queued_words(NodeId node, std::uint16_t port) const override {
+    const std::uint32_t index = part_.net_.first_output_[node] + port;
+    const Output& output = part_.outputs_[index];
+    std::int32_t words = 0;
+    for (std::uint32_t vc = 0; vc < part_.channels_; ++vc) {
+      Room& room = part_.rooms_[index * part_.channels_ + vc];
+      part_.reclaim(room, now_);
+      words += part_.net_.words_each_ - room.free_words;
+    }
+    const int waiting = std::popcount(output.waiting[0]) + std::popcount(output.waiting[1]);
+    return static_cast<std::uint32_t>(words) + static_cast<std::uint32_t>(waiting) * part_.router_.most_payload_words;
+  }
+
+  bool room(NodeId node, Hop hop, std::uint32_t words) const override {
+    Room& room = part_.rooms_[(part_.net_.first_output_[node] + hop.port) * part_.channels_ + hop.vc];
+    part_.reclaim(room, now_);
+    return room.free_words >= static_cast<std::int32_t>(words) && room.free_packets >= 1;
+  }
+
+ private:
+  Part& part_;
+  Time now_;
+};
+
+void Fabric::Part::steer(Input& input) {
+  const Time now = events_.now();
+  if (!routing_->looks()) return decide(now, input);
+  input.output = kNone;
+  events_.schedule(max(now, input.request), steer_event_, static_cast<std::uint32_t>(&input - inputs_));
+}
+
+void Fabric::Part::decide(Time now, Input& input) {
+  const Entry& entry = entries_[input.front];
+  Carried& carried = packets_[entry.packet];
+  const std::uint64_t from_to = std::uint64_t{carried.packet.src} << 32 | carried.packet.dst;
+  const RouteRequest request{input.node, entry.dst, input.front_words, Random(from_to, static_cast<std::uint64_t>(carried.injected.ps())).next()};
+  const Hop hop = routing_->choose(request, carried.route, View(*this, now));
+  ask(input, input.first_output + hop.port, hop.vc, max(now, input.request));
+}
+
+// A first decision, or a second look; a packet that has gone in the meantime leaves a call for the one behind it, who is not hurt.
+void Fabric::Part::steer_now(Time now, std::uint32_t input_index, bool again) {
+  Input& input = inputs_[input_index];
+  if (again) {
+    input.looking = false;
+    if (input.front == kNone || input.output == kNone || outputs_[input.output].link_class == kIntraTile) return;
+    std::uint64_t& waiting = outputs_[input.output].waiting[input.index / 64];
+    waiting &= ~(std::uint64_t{1} << (input.index % 64));
+  }
+  decide(now, input);
+}
+
+void Fabric::Part::look_again(Time now, std::uint32_t input_index) {
+  Input& input = inputs_[input_index];
+  if (input.looking) return;
+  input.looking = true;
+  events_.schedule(now + router_.cycle * router_.packet_words(input.front_words), steer_event_, input_index, 1);
+}
+
+}  // namespace exanet

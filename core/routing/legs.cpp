@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ways in several legs: over a random intermediate endpoint's router where the short way is crowded.
+//
+// valiant: always over an intermediate (Valiant and Brebner 1981); any traffic then loads the network as uniform traffic does, twice.
+// ugal-l: at the first router, the topology's own way, unless the queue at its output times its length is above that of the way over one
+//   random intermediate (Singh 2005; Kim and others 2008). ugal-g: the same with the queues of all outputs on both ways, which no router could know.
+// par: as ugal-l, and asked again at each further router with endpoints, as long as the packet has stayed on links of class 0 and on the topology's
+//   own way (progressive adaptive routing: Jiang, Kim and Dally 2009).
+//
+// No deadlock: each leg follows the topology's own ways in virtual channels of its own, and classes only rise from leg to leg: a cycle would have
+// to lie within one class, where there is none. find_cycle() checks that for legs between any two routers that may be ends of a leg.
+//
+// On a network with switches a leg ends at the switch of the intermediate endpoint, which is not disturbed itself.
+//
+// State: 0 at the source; then the leg's target and, above, the number of its class plus 1.
+#include <algorithm>
+#include <stdexcept>
+
+#include "core/engine/random.hpp"
+#include "core/routing/routing.hpp"
+
+namespace exanet {
+
+namespace {
+
+enum class Policy { kValiant, kUgalLocal, kUgalGlobal, kProgressive };
+
+class Legs final : public Routing {
+ public:
+  Legs(const Topology& topology, Policy policy)
+      : topology_(topology),
+        policy_(policy),
+        switched_(topology.node_count() > topology.endpoint_count()),
+        channels_(topology.virtual_channels()),
+        last_class_(policy == Policy::kProgressive ? 2 : 1) {
+    if (channels_ * (last_class_ + 1u) > 8)
+      throw std::invalid_argument("this routing needs " + std::to_string(channels_ * (last_class_ + 1u)) +
+                                  " virtual channels on this topology; a router has at most 8: choose another");
+    for (NodeId e = 0; e < topology.endpoint_count(); ++e)
+      if (topology.alive(e)) ends_.push_back(e);
+  }
+
+  std::uint8_t virtual_channels() const override { return static_cast<std::uint8_t>(channels_ * (last_class_ + 1)); }
+  bool looks() const override { return policy_ != Policy::kValiant; }
+
+  Hop choose(const RouteRequest& r, std::uint32_t& state, const Outlook& outlook) const override {
+    if (switched_ && r.at < topology_.endpoint_count()) return {0, 0};  // the only way, to the switch that decides
+    if (state == 0) {
+      state = policy_ == Policy::kValiant || !stays(r, outlook) ? pack(last_class_ - 1u, via(r)) : straight(r);
+    } else if (policy_ == Policy::kProgressive && state == straight(r) && is_turn(r.at) && !stays(r, outlook)) {
+      state = pack(1, via(r));
+    }
+    if (class_of(state) < last_class_ && target_of(state) != r.dst && ends_leg(r.at, target_of(state))) state = pack(last_class_, r.dst);
+    Hop hop = topology_.next_hop(r.at, target_of(state));
+    hop.vc = static_cast<std::uint8_t>(hop.vc + class_of(state) * channels_);
+    // Beyond the first link between groups the decision stands.
+    if (policy_ == Policy::kProgressive && state == straight(r) && topology_.link_class(r.at, hop.port) > 0) state |= kCommitted;
+    return hop;
+  }
+
+  std::vector<Channel> find_cycle() const override;
+
+ private:
+  static constexpr std::uint32_t kCommitted = 1u << 31;
+  static std::uint32_t pack(std::uint32_t number, NodeId target) { return (number + 1) << 24 | target; }
+  static std::uint32_t class_of(std::uint32_t state) { return (state >> 24 & 0x7f) - 1; }
+  static NodeId target_of(std::uint32_t state) { return state & 0xffffff; }
+
+  // The topology's own way: in the last class, or in the first of three where it may yet be left.
+  std::uint32_t straight(const RouteRequest& r) const { return pack(policy_ == Policy::kProgressive ? 0 : last_class_, r.dst); }
+
+  NodeId via(const RouteRequest& r) const {
+    return ends_[Random(r.draw, 0x71a).below(static_cast<std::uint32_t>(ends_.size()))];
+  }
+
+  // Whether a leg to `target` is over here: at the router itself, or at its switch.
+  bool ends_leg(NodeId at, NodeId target) const {
+    return at == target || (switched_ && topology_.neighbour(at, topology_.next_hop(at, target).port).node == target);
+  }
+
+  // Where a leg may begin: a router with endpoints.
+  bool is_turn(NodeId node) const {
+    if (!switched_) return true;
+    return topology_.port_count(node) > 0 && topology_.neighbour(node, 0).node < topology_.endpoint_count();
+  }
+
+  struct Way {
+    std::uint32_t links = 0;
+    std::uint64_t queued = 0;  // at all outputs on it
+  };
+
+  void walk(NodeId& at, NodeId target, bool to_end, const Outlook* outlook, Way& way) const {
+    while (to_end ? at != target : !ends_leg(at, target)) {
+      const Hop hop = topology_.next_hop(at, target);
+      if (outlook != nullptr && topology_.neighbour(at, hop.port).node >= (switched_ ? topology_.endpoint_count() : 0))
+        way.queued += outlook->queued_words(at, hop.port);
+      ++way.links;
+      at = topology_.neighbour(at, hop.port).node;
+    }
+  }
+
+  // Is the topology's own way no worse than that over the intermediate?
+  bool stays(const RouteRequest& r, const Outlook& outlook) const {
+    const NodeId middle = via(r);
+    if (ends_leg(r.at, middle) || ends_leg(r.at, r.dst)) return true;
+    const Outlook* all = policy_ == Policy::kUgalGlobal ? &outlook : nullptr;
+    Way own, other;
+    NodeId at = r.at;
+    walk(at, r.dst, true, all, own);
+    at = r.at;
+    walk(at, middle, false, all, other);
+    walk(at, r.dst, true, all, other);
+    if (all != nullptr) return own.queued + own.links * r.payload_words <= other.queued + other.links * r.payload_words;
+    const std::uint64_t here = outlook.queued_words(r.at, topology_.next_hop(r.at, r.dst).port),
+                        there = outlook.queued_words(r.at, topology_.next_hop(r.at, middle).port);
+    return here * own.links <= there * other.links + r.payload_words;
+  }
+
+  const Topology& topology_;
+  Policy policy_;
+  bool switched_;
+  std::uint32_t channels_;
+  std::uint32_t last_class_;
+  std::vector<NodeId> ends_;
+};
+
+// Legs of every class between all routers where legs begin and all ends, and from each leg to all those that may follow it where it ends (in a
+// progressive one's first class: from each router that it passes).
+std::vector<Channel> Legs::find_cycle() const {
+  ChannelGraph graph(topology_, virtual_channels());
+  const NodeId nodes = topology_.node_count();
+  std::vector<NodeId> turns;
+  for (NodeId node = switched_ ? topology_.endpoint_count() : 0; node < nodes; ++node)
+    if (is_turn(node) && topology_.alive(node)) turns.push_back(node);
+  const std::vector<NodeId> targets = representative_endpoints(topology_);
+  for (std::uint32_t number = 0; number <= last_class_; ++number) {
+    std::vector<std::uint32_t> follows(nodes);  // what may come after a leg of this class that ends here, and may begin one of the next
+    const bool last = number == last_class_;
+    for (const NodeId turn : turns)
+      if (!last) follows[turn] = graph.junction();
+    std::vector<NodeId> seen(nodes, kNoNode);
+    const auto on = [&](NodeId at, NodeId target) {
+      Hop hop = topology_.next_hop(at, target);
+      hop.vc = static_cast<std::uint8_t>(hop.vc + number * channels_);
+      return hop;
+    };
+    for (const NodeId target : targets)
+      for (const NodeId turn : turns)
+        for (NodeId at = turn; seen[at] != target && !ends_leg(at, target);) {
+          seen[at] = target;
+          const std::uint32_t holds = graph.channel(at, on(at, target));
+          const NodeId beyond = topology_.neighbour(at, on(at, target).port).node;
+          const bool over = ends_leg(beyond, target);
+          if (!over) graph.depends(holds, graph.channel(beyond, on(beyond, target)));
+          const bool may_turn = over || (number == 0 && policy_ == Policy::kProgressive && is_turn(beyond));
+          if (may_turn && !last) graph.depends(holds, follows[beyond]);
+          at = beyond;
+        }
+    if (last) continue;
+    for (const NodeId turn : turns)
+      for (const NodeId target : targets) {
+        if (ends_leg(turn, target)) continue;
+        Hop hop = topology_.next_hop(turn, target);
+        hop.vc = static_cast<std::uint8_t>(hop.vc + (number + 1) * channels_);
+        graph.depends(follows[turn], graph.channel(turn, hop));
+      }
+  }
+  return graph.find_cycle();
+}
+
+}  // namespace
+
+std::unique_ptr<Routing> make_valiant(const Topology& t) { return std::make_unique<Legs>(t, Policy::kValiant); }
+std::unique_ptr<Routing> make_ugal_local(const Topology& t) { return std::make_unique<Legs>(t, Policy::kUgalLocal); }
+std::unique_ptr<Routing> make_ugal_global(const Topology& t) { return std::make_unique<Legs>(t, Policy::kUgalGlobal); }
+std::unique_ptr<Routing> make_progressive(const Topology& t) { return std::make_unique<Legs>(t, Policy::kProgressive); }
+
+}  // namespace exanet

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// Is every routing free of deadlock on every topology, do packets arrive, and does each do what it is for?
+#include "core/routing/routing.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "core/fabric/fabric_harness.hpp"
+#include "core/workload/open_loop.hpp"
+
+using namespace exanet;
+using testing::published_fabric;
+
+namespace {
+
+const TopologySpec kTopologies[] = {{"torus", {4, 4, 4}}, {"torus", {5, 3}},         {"torus", {2, 6}},        {"mesh", {4, 5}},
+                                    {"hypercube", {4}},   {"full-mesh", {6}},        {"fat-tree", {4, 4}},     {"xgft", {3, 4, 2, 1, 2, 2}},
+                                    {"dragonfly", {2}},   {"megafly", {2, 2, 2, 1}}, {"slim-fly", {5, 1}},     {"hyperx", {2, 3, 4}},
+                                    {"dragonfly", {1}},   {"jellyfish", {12, 3, 2}}, {"qfdb-torus", {3, 2, 2}}, {"qfdb-dragonfly", {2, 1}}};
+
+std::string describe(const TopologySpec& spec) {
+  std::string text = spec.kind + " " + spec.routing;
+  for (const std::uint32_t side : spec.shape) text.append(" ").append(std::to_string(side));
+  return text;
+}
+
+OpenLoopResult measure(const TopologySpec& spec, const std::string& pattern, double load, Time window = Time::us(60)) {
+  OpenLoopConfig config;
+  config.pattern = pattern;
+  config.load = load;
+  config.warm_up = Time::us(30);
+  config.measure = window;
+  FabricConfig fabric = published_fabric();
+  fabric.router.virtual_channels = std::max<std::int64_t>(2, make_topology(spec)->virtual_channels());
+  OpenLoop loop(spec, fabric, config);
+  REQUIRE(loop.run());  // checks that every packet arrives once
+  return loop.result();
+}
+
+TopologySpec with(TopologySpec spec, const std::string& routing, std::vector<std::string> failed = {}) {
+  spec.routing = routing;
+  spec.failed = std::move(failed);
+  return spec;
+}
+
+bool too_many_channels(const TopologySpec& spec) {
+  try {
+    make_topology(spec);
+  } catch (const std::invalid_argument& e) {
+    REQUIRE(std::string(e.what()).find("choose another") != std::string::npos);
+    return true;
+  }
+  return false;
+}
+
+std::string complaint(const TopologySpec& spec) {
+  try {
+    make_topology(spec);
+  } catch (const std::invalid_argument& e) {
+    return e.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("every routing on every topology: no cycle of dependencies, and all packets arrive under a load that is too high") {
+  std::uint32_t tried = 0;
+  std::vector<std::string> names = routing_names();
+  names.push_back("up-down");
+  for (const TopologySpec& base : kTopologies)
+    for (const std::string& name : names) {
+      const TopologySpec spec = with(base, name);
+      CAPTURE(describe(spec));
+      if (too_many_channels(spec)) continue;
+      ++tried;
+      CHECK(find_dependency_cycle(*make_topology(spec)).empty());
+      const OpenLoopResult r = measure(spec, "uniform", 1.5, Time::us(10));
+      CHECK(r.packets > 100);
+    }
+  CHECK(tried > 80);
+}
+
+TEST_CASE("without channels of their own the legs of valiant close a cycle, and so do free shortest ways without an escape") {
+  const auto topology = make_topology({"torus", {4, 4}});
+  // A packet may take any shortest way in the channels of dimension order: what would happen without an escape.
+  ChannelGraph graph(*topology, 1);
+  for (NodeId dst = 0; dst < 16; ++dst)
+    for (NodeId at = 0; at < 16; ++at) {
+      PortList here;
+      if (at != dst) topology->minimal_ports(at, dst, here);
+      for (std::uint32_t i = 0; i < here.count; ++i) {
+        const NodeId beyond = topology->neighbour(at, here.port[i]).node;
+        PortList there;
+        if (beyond != dst) topology->minimal_ports(beyond, dst, there);
+        for (std::uint32_t j = 0; j < there.count; ++j)
+          graph.depends(graph.channel(at, {here.port[i], 0}), graph.channel(beyond, {there.port[j], 0}));
+      }
+    }
+  CHECK_FALSE(graph.find_cycle().empty());
+}
+
+TEST_CASE("valiant makes adversarial traffic like uniform traffic: half of what the network carries, whatever the pattern") {
+  // Tornado on a ring of 8 loads the links of one direction with three packets a sender; through random middles both directions share 4.
+  const TopologySpec ring{"torus", {8}};
+  const double own = measure(ring, "tornado", 0.9).accepted_load, valiant = measure(with(ring, "valiant"), "tornado", 0.9).accepted_load;
+  CHECK(valiant > 0.95 * own);
+  // Uniform traffic goes twice as far.
+  const TopologySpec cube{"torus", {4, 4, 4}};
+  const OpenLoopResult near = measure(cube, "uniform", 0.1), far = measure(with(cube, "valiant"), "uniform", 0.1);
+  CHECK(far.mean_hops / near.mean_hops == doctest::Approx(2).epsilon(0.05));
+  const double most = measure(cube, "uniform", 3).accepted_load, half = measure(with(cube, "valiant"), "uniform", 3).accepted_load;
+  CHECK(half / most > 0.4);
+  CHECK(half / most < 0.65);
+}
+
+TEST_CASE("on a dragonfly, ways over another group beat minimal ones under adversarial traffic, and UGAL keeps to those under uniform") {
+  const TopologySpec fly{"dragonfly", {2}};  // complement sends all 8 endpoints of a group over one link
+  const double minimal = measure(fly, "complement", 0.4).accepted_load;
+  for (const std::string name : {"valiant", "ugal-l", "ugal-g", "par"}) {
+    CAPTURE(name);
+    const OpenLoopResult adverse = measure(with(fly, name), "complement", 0.4);
+    CHECK(adverse.accepted_load > 1.7 * minimal);
+  }
+  const double hops = measure(fly, "uniform", 0.2).mean_hops;
+  CHECK(measure(with(fly, "valiant"), "uniform", 0.2).mean_hops > 1.3 * hops);
+  for (const std::string name : {"ugal-l", "ugal-g", "par"}) {
+    CAPTURE(name);
+    CHECK(measure(with(fly, name), "uniform", 0.2).mean_hops < 1.25 * hops);
+  }
+}
+
+TEST_CASE("adaptive routing beats dimension order on transpose, and a fat tree's digits on a random permutation") {
+  const TopologySpec square{"torus", {8, 8}}, tree{"fat-tree", {4, 4, 4}};
+  const double order = measure(square, "transpose", 1).accepted_load, adaptive = measure(with(square, "adaptive"), "transpose", 1).accepted_load;
+  CHECK(adaptive > 1.2 * order);
+  const double digits = measure(tree, "permutation", 1).accepted_load, least = measure(with(tree, "adaptive"), "permutation", 1).accepted_load;
+  CHECK(least > 1.1 * digits);
+  // A shortest way it is, whichever.
+  const OpenLoopResult uniform = measure(with(square, "adaptive"), "uniform", 0.3);
+  CHECK(uniform.mean_hops == doctest::Approx(4.0 * 64 / 63).epsilon(0.01));
+}
+
+TEST_CASE("the same seed gives the same run with every routing") {
+  for (const std::string& name : routing_names()) {
+    CAPTURE(name);
+    const TopologySpec spec = with({"torus", {4, 4}}, name);
+    const OpenLoopResult a = measure(spec, "uniform", 0.8, Time::us(20)), b = measure(spec, "uniform", 0.8, Time::us(20));
+    CHECK(a.events == b.events);
+    CHECK(a.latency.counts() == b.latency.counts());
+  }
+}
+
+TEST_CASE("packets go round failed links and nodes, by ways that close no cycle") {
+  for (const TopologySpec& base : kTopologies) {
+    if (base.kind == "full-mesh" && base.shape[0] < 4) continue;
+    for (const std::string& routing : {std::string(), std::string("adaptive"), std::string("valiant")}) {
+      const TopologySpec spec = with(base, routing, {"links:2:7"});
+      CAPTURE(describe(spec));
+      if (complaint(spec).find("in parts") != std::string::npos || too_many_channels(spec)) continue;
+      const auto topology = make_topology(spec);
+      CHECK(find_dependency_cycle(*topology).empty());
+      CHECK(measure(spec, "uniform", 0.1, Time::us(10)).packets > 10);
+    }
+  }
+  const TopologySpec torus = with({"torus", {4, 4, 4}}, "", {"(0,0,0) X+", "(1,2,3)"});
+  const auto topology = make_topology(torus);
+  CHECK(topology->neighbour(0, 0).node == kNoNode);
+  CHECK(topology->neighbour(1, 1).node == kNoNode);
+  CHECK_FALSE(topology->alive(1 + 4 * (2 + 4 * 3)));
+  const OpenLoopResult r = measure(torus, "uniform", 0.2);
+  CHECK(r.senders == 63);
+  CHECK(r.mean_hops > 3);
+  CHECK(r.mean_hops < 3.3);
+  CHECK_FALSE(r.saturated);
+}
+
+TEST_CASE("a switch that fails takes its endpoints along") {
+  const auto topology = make_topology(with({"fat-tree", {4, 4}}, "", {"switch(1,0,0)"}));
+  for (NodeId e = 0; e < 16; ++e) CHECK(topology->alive(e) == (e >= 4));
+  CHECK(measure(with({"fat-tree", {4, 4}}, "", {"switch(1,0,0)"}), "complement", 0.1).senders == 8);  // nobody sends to or from the lost four
+}
+
+TEST_CASE("a routing that does not exist or does not fit is refused with advice") {
+  CHECK(complaint(with({"torus", {4}}, "fastest")).find("use one of minimal, up-down, valiant") != std::string::npos);
+  CHECK(complaint(with({"torus", {4}}, "shortest")).find("use one of") != std::string::npos);
+  CHECK(complaint(with({"torus", {4, 4}}, "", {"(9,9)"})).find("neither a node nor one of its links") != std::string::npos);
+  CHECK(complaint(with({"torus", {4, 4}}, "", {"links:many"})).find("is not understood") != std::string::npos);
+  CHECK(complaint(with({"torus", {4, 4}}, "", {"links:33"})).find("this machine has 32") != std::string::npos);
+  CHECK(complaint(with({"mesh", {4}}, "", {"links:1"})).find("cuts the network in parts") != std::string::npos);
+}

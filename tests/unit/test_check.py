@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`exanet check`, and other topologies, routings and failures by options of `exanet sim`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from exanet import _core, check, cli, machine, sim
+from exanet.errors import InputError
+
+SHORT = sim.Asked(warm_up_ps=5_000_000, measure_ps=20_000_000)
+
+
+def run(*options: str) -> Any:
+    return CliRunner().invoke(cli.app, [*options], catch_exceptions=False)
+
+
+@pytest.mark.parametrize("name", machine.names())
+def test_every_machine_is_free_of_deadlock(name: str) -> None:
+    described = machine.load(name)
+    if described.nodes > 1024:
+        pytest.skip("takes seconds to minutes: `exanet check` by hand")
+    assert check.check(described).cycle == []
+
+
+def test_a_proof_in_words_and_as_data() -> None:
+    assert "torus-512: free of deadlock; the ways between 261632 pairs" in run("check", "torus-512").stdout
+    data = json.loads(run("check", "dragonfly-342", "--routing", "par", "--json").stdout)
+    assert (data["free_of_deadlock"], data["virtual_channels"], data["links"]) == (True, 6, 2 * 798)
+
+
+def test_a_circle_is_printed_and_is_one() -> None:
+    shown = run("check", "torus-512", "--channels", "1")
+    assert shown.exit_code == 1
+    assert "can wait for each other in a circle" in shown.stdout
+    cycle = check.check(machine.load("torus-512"), channels=1).cycle
+    assert len(cycle) == 8
+    assert len({node for node, _, _ in cycle}) == 8
+    assert len({port for _, port, _ in cycle}) == 1  # once round a ring
+
+
+def test_another_topology_routing_and_failures() -> None:
+    other = sim.variant("torus-512", "dragonfly:2", "ugal-l", ["links:2:3"])
+    resolved = other.resolve()
+    assert other.name == "dragonfly-2"
+    assert resolved["topology"] == {"kind": "dragonfly", "shape": [2], "routing": "ugal-l", "failed": ["links:2:3"]}
+    assert resolved["router"]["virtual_channels"] == 6
+    assert [link["name"] for link in resolved["links"]] == ["local", "global"]
+    assert check.check(other).cycle == []
+    point = sim.simulate(other, offered=0.1, asked=SHORT)
+    assert not point["saturated"]
+
+
+def test_ugal_carries_what_minimal_routing_cannot() -> None:
+    minimal, ugal = (
+        sim.simulate(
+            sim.variant("dragonfly-342", None, routing, []),
+            offered=0.35,
+            asked=sim.Asked("complement", None, "poisson", 1, 20_000_000, 20_000_000),
+        )
+        for routing in (None, "ugal-l")
+    )
+    assert ugal["accepted_load"] > 1.7 * minimal["accepted_load"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--routing", "fastest"), "use one of minimal, up-down, valiant"),
+        (("--topology", "torus:4,x"), "give a kind and its figures"),
+        (("--topology", "ring:4"), "must be one of"),
+        (("--topology", "slim-fly:8"), "odd prime"),
+        (("--fail", "(9,9,9)"), "neither a node nor one of its links"),
+        (("--fail", "links:1600"), "this machine has 1536"),
+        (("--channels", "9"), "from 1 to 8"),
+        (("--routing", "valiant", "--channels", "1"), "own ways only"),
+        (("--topology", "torus:64,64,64"), "check a smaller shape"),
+    ],
+)
+def test_what_does_not_fit_is_refused(options: tuple[str, ...], message: str) -> None:
+    with pytest.raises(InputError) as refusal:
+        run("check", "torus-512", *options)
+    assert any(message in said for said in refusal.value.messages), refusal.value
+
+
+def test_endpoints_that_are_lost() -> None:
+    topology = sim.variant("fat-tree-64", None, None, ["switch(1,2,0)", "host5"]).resolve()["topology"]
+    assert _core.failed_endpoints(topology) == [5, 8, 9, 10, 11]
+
+
+def test_routing_in_a_machine_file_is_blamed_in_its_place(tmp_path: Path) -> None:
+    (tmp_path / "m.yaml").write_text("extends: torus-512\nname: m\ntopology:\n  routing: fastest\n")
+    with pytest.raises(InputError, match=r"m\.yaml:4:12: error: there is no routing"):
+        machine.load(tmp_path / "m.yaml")
+    (tmp_path / "m.yaml").write_text("extends: torus-512\nname: m\ntopology:\n  failed: ['(0,0,0) X+', nodes:1]\n")
+    assert _core.check(machine.load(tmp_path / "m.yaml").resolve()["topology"])["cycle"] == []
