@@ -81,7 +81,7 @@ def _verilator_root() -> Path:
 
 def _key(root: Path, verilator_root: Path, top: str, parameters: Mapping[str, int], wrapper: Sequence[str]) -> str:
     digest = hashlib.sha256()
-    headers = [path for folder in ("gateware", "core/spec") for path in (root / folder).rglob("*.hpp")]
+    headers = [path for folder in ("gateware", "core/spec") for path in (root / folder).rglob("*.h*")]
     for path in sorted({root / "gateware/files.f", *_hdl(root), *headers, *(root / file for file in wrapper)}):
         digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes() + b"\0")
     tools = [str(verilator_root), (verilator_root / "bin/verilator").read_text(), _say(["g++", "--version"])]

@@ -45,7 +45,9 @@ def verilator(top: str, *arguments: str) -> str:
 def slang(top: str, files: list[str], *options: str) -> str:
     driver = pyslang.driver.Driver()
     driver.addStandardArgs()
-    if not driver.parseCommandLine(" ".join(["slang", *SLANG_OPTIONS, *options, "--top", top, *files]), pyslang.driver.CommandLineOptions()):
+    if not driver.parseCommandLine(
+        " ".join(["slang", *SLANG_OPTIONS, *options, "--top", top, *files]), pyslang.driver.CommandLineOptions()
+    ):
         return "pyslang does not take its arguments"
     ok = driver.processOptions() and driver.parseAllSources()
     compilation = driver.createCompilation()

@@ -37,27 +37,32 @@ class Flow:
     target: tuple[int, int]
 
 
-def _counter(bench: Bench, at: tuple[int, int], name: str) -> int:
+def counter(bench: Bench, at: tuple[int, int], name: str) -> int:
+    """A counter of the bench at (board, port), by its register's name."""
     return bench.read(at[0], "karma", f"port[{at[1]}].{name}")
 
 
-def _prepare(bench: Bench, flow: Flow, payload: int, *, mode: int = 0) -> None:
+def prepare(bench: Bench, flow: Flow, payload: int, *, mode: int = 0) -> None:
+    """Tells the flow's generator where to send packets of `payload` bytes, and how: stream (0), ping-pong (1) or echo (2)."""
     board, port = flow.source
     bench.write(board, "karma", f"port[{port}].destination", dcid=bench.address(flow.target[0]))
     bench.write(board, "karma", f"port[{port}].form", length=payload, kind=flow.target[1], mode=mode)
 
 
-def _start(bench: Bench, at: tuple[int, int], packets: int) -> None:
+def start(bench: Bench, at: tuple[int, int], packets: int) -> None:
+    """Lets the generator at (board, port) send so many packets from now on."""
     bench.write(at[0], "karma", f"port[{at[1]}].packets", count=packets)
     bench.write(at[0], "karma", f"port[{at[1]}].control", start=1)
 
 
-def _clear(bench: Bench, at: tuple[int, int]) -> None:
+def clear(bench: Bench, at: tuple[int, int]) -> None:
+    """Sets the counters at (board, port) to zero."""
     bench.write(at[0], "karma", f"port[{at[1]}].control", clear=1)
 
 
-def _check(bench: Bench, at: tuple[int, int], packets: int) -> None:
-    received, bad = _counter(bench, at, "received"), _counter(bench, at, "bad")
+def check(bench: Bench, at: tuple[int, int], packets: int) -> None:
+    """Raises RuntimeError unless so many packets, all sound, have arrived at (board, port)."""
+    received, bad = counter(bench, at, "received"), counter(bench, at, "bad")
     if received != packets or bad:
         raise RuntimeError(f"board {at[0]} port {at[1]}: {received} packets of {packets} arrived, {bad} of them damaged")
 
@@ -68,23 +73,23 @@ def _check(bench: Bench, at: tuple[int, int], packets: int) -> None:
 def round_trips(bench: Bench, far: int, payload: int) -> Row:
     """Ping-pong from board 0 to board `far` and back, packets of `payload` bytes, answered by the far board's own generator."""
     here, there = (0, 0), (far, 0)
-    _prepare(bench, Flow(there, here), payload, mode=_ECHO)
-    _prepare(bench, Flow(here, there), payload, mode=_PING_PONG)
+    prepare(bench, Flow(there, here), payload, mode=_ECHO)
+    prepare(bench, Flow(here, there), payload, mode=_PING_PONG)
     for at in (here, there):
-        _clear(bench, at)
-    _start(bench, here, _ECHOES)
+        clear(bench, at)
+    start(bench, here, _ECHOES)
     bench.run_until_idle([here, there])
-    _check(bench, here, _ECHOES)
-    _check(bench, there, _ECHOES)
+    check(bench, here, _ECHOES)
+    check(bench, there, _ECHOES)
     hops = sum(a != b for a, b in zip(bench.layout.places[0], bench.layout.places[far], strict=True))
     return {
         "hops": hops,
         "payload_bytes": payload,
-        "round_trip_cycles": _counter(bench, here, "trip_sum") / _ECHOES,
-        "least_cycles": _counter(bench, here, "trip_min"),
-        "most_cycles": _counter(bench, here, "trip_max"),
+        "round_trip_cycles": counter(bench, here, "trip_sum") / _ECHOES,
+        "least_cycles": counter(bench, here, "trip_min"),
+        "most_cycles": counter(bench, here, "trip_max"),
         # All boards count from the same reset, so a single packet's way can be told too: the first, on an idle line.
-        "one_way_cycles": _counter(bench, there, "first_tail") - _counter(bench, here, "first_sent"),
+        "one_way_cycles": counter(bench, there, "first_tail") - counter(bench, here, "first_sent"),
     }
 
 
@@ -105,20 +110,20 @@ def hop(*, line_cycles: int) -> list[Row]:
     """Where the cycles of a further hop go, from the words on the lines of a packet that takes two; the last row is the hop as a whole."""
     with Bench(ONE) as bench:
         flow = Flow((0, 0), (0, 1))
-        _prepare(bench, flow, 0)
-        _start(bench, flow.source, 1)
+        prepare(bench, flow, 0)
+        start(bench, flow.source, 1)
         bench.run_until_idle([flow.source])
         bench.run(_SETTLE_CYCLES)
-        router = _counter(bench, flow.target, "first_head") - _counter(bench, flow.source, "first_sent")
+        router = counter(bench, flow.target, "first_head") - counter(bench, flow.source, "first_sent")
     with Bench(FOUR, line_cycles=line_cycles) as bench:
         flow = Flow((0, 0), (3, 1))
-        _prepare(bench, flow, 0)
+        prepare(bench, flow, 0)
         bench.run(_SETTLE_CYCLES)
         bench.record(1000)
-        _start(bench, flow.source, 1)
+        start(bench, flow.source, 1)
         bench.run(_SETTLE_CYCLES)
-        _check(bench, flow.target, 1)
-        sent = _counter(bench, flow.source, "first_sent")
+        check(bench, flow.target, 1)
+        sent = counter(bench, flow.source, "first_sent")
         first, second = _packet_on(bench.line_words(0, 1)), _packet_on(bench.line_words(2, 0))
     whole = second[0] - first[0]
     parts = {
@@ -160,19 +165,19 @@ def stream(bench: Bench, flows: Sequence[Flow], payload: int, *, word_bits: int,
     targets = list(dict.fromkeys(flow.target for flow in flows))
     words = -(-payload // 16) + 2
     for flow in flows:
-        _prepare(bench, flow, payload)
+        prepare(bench, flow, payload)
     for at in sources:
-        _start(bench, at, warm_up + packets)
+        start(bench, at, warm_up + packets)
     bench.run(warm_up * words * 128 // word_bits)
     for at in targets:
-        _clear(bench, at)
+        clear(bench, at)
     bench.run_until_idle(sources)
-    _drain(bench, targets)
+    drain(bench, targets)
     rates = []
     for at in targets:
-        received, span = _counter(bench, at, "received"), _counter(bench, at, "last_tail") - _counter(bench, at, "first_tail")
-        if received < packets // 2 or _counter(bench, at, "bad"):
-            raise RuntimeError(f"board {at[0]} port {at[1]}: {received} packets, {_counter(bench, at, 'bad')} of them damaged")
+        received, span = counter(bench, at, "received"), counter(bench, at, "last_tail") - counter(bench, at, "first_tail")
+        if received < packets // 2 or counter(bench, at, "bad"):
+            raise RuntimeError(f"board {at[0]} port {at[1]}: {received} packets, {counter(bench, at, 'bad')} of them damaged")
         rates.append((received - 1) * payload * 8 / span)
     bits = min(rates)  # of payload, a cycle
     return {
@@ -184,10 +189,10 @@ def stream(bench: Bench, flows: Sequence[Flow], payload: int, *, word_bits: int,
     }
 
 
-def _drain(bench: Bench, targets: Sequence[tuple[int, int]]) -> None:
+def drain(bench: Bench, targets: Sequence[tuple[int, int]]) -> None:
     """Runs until nothing arrives any more: what is sent may wait in the router's FIFOs."""
     before: list[int] = []
-    while (now := [_counter(bench, at, "received") for at in targets]) != before:
+    while (now := [counter(bench, at, "received") for at in targets]) != before:
         before = now
         bench.run(_SETTLE_CYCLES)
 
@@ -215,8 +220,8 @@ def line_rate() -> float:
     """What the line carries at most, in Gb/s: link words of 64 bits while a stream of the largest packets is under way."""
     with Bench(TWO, line_cycles=LINE_CYCLES) as bench:
         flow = LINK_FLOWS["one way"][0]
-        _prepare(bench, flow, 512)
-        _start(bench, flow.source, 100)
+        prepare(bench, flow, 512)
+        start(bench, flow.source, 100)
         bench.run(2000)
         bench.record(2000)
         bench.run(3000)

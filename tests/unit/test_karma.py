@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
@@ -65,21 +66,21 @@ def test_a_stuck_consumer_stops_its_senders_and_loses_nothing() -> None:
     with Bench(TWO) as bench:
         flow = karma.Flow((0, 0), (1, 1))
         bench.write(1, "karma", "port[1].control", stuck=1)
-        karma._prepare(bench, flow, 64)
-        karma._start(bench, flow.source, 200)
+        karma.prepare(bench, flow, 64)
+        karma.start(bench, flow.source, 200)
         bench.run(10_000)
         assert bench.read(1, "karma", "port[1].received") == 8  # the slots of an intra-tile port
         bench.write(1, "karma", "port[1].control", stuck=0)
         bench.run_until_idle([flow.source])
-        karma._drain(bench, [flow.target])
-        karma._check(bench, flow.target, 200)
+        karma.drain(bench, [flow.target])
+        karma.check(bench, flow.target, 200)
 
 
 def test_wrong_bits_on_a_line_are_counted_at_both_levels() -> None:
     with Bench(TWO, bit_error_rate=1e-4, seed=3) as bench:
         flow = karma.Flow((0, 0), (1, 1))
-        karma._prepare(bench, flow, 512)
-        karma._start(bench, flow.source, 500)
+        karma.prepare(bench, flow, 512)
+        karma.start(bench, flow.source, 500)
         bench.run(60_000)
         counted = {
             name: bench.read(1, "node", f"link[0].{name}") for name in ("rx_bad_payloads", "rx_cut_packets", "rx_packets", "rx_corrected")
@@ -99,8 +100,8 @@ def test_health_reaches_the_neighbours_and_a_disabled_port_discards() -> None:
         assert bench.read(2, "node", "link[1].far_health", "word") == 0xA5
         assert bench.read(3, "node", "link[0].far_health", "word") == 0
         bench.write(0, "node", "routing", order_0=2, order_1=1, disabled=0b01)
-        karma._prepare(bench, karma.Flow((0, 0), (1, 1)), 16)
-        karma._start(bench, (0, 0), 5)
+        karma.prepare(bench, karma.Flow((0, 0), (1, 1)), 16)
+        karma.start(bench, (0, 0), 5)
         bench.run(1000)
         assert bench.read(0, "node", "discarded") == 5
         assert bench.read(1, "karma", "port[1].received") == 0
@@ -122,12 +123,22 @@ def test_the_command_prints_the_same_figures_each_time_and_leaves_a_page(tmp_pat
     table = run_command("-o", str(tmp_path / "out"))
     assert table.returncode == 0, table.stderr
     assert re.search(r"^a hop +10 +64\.0 +64 +409\.6$", table.stdout, re.M), table.stdout
+    shown = re.findall(r"```\n(.*?)```", (ROOT / "docs/karma.md").read_text(), re.S)[0]
+    assert shown in table.stdout, "docs/karma.md shows another table"
     page = (tmp_path / "out/report.html").read_text()
     found = json.loads(run_command("--json").stdout)
     assert found == json.loads((tmp_path / "out/summary.json").read_text())
     assert found["published"]["K10"]["value"] == 76
     embedded = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
     assert embedded and json.loads(embedded[1])["link"] == found["link"]
+
+
+def test_the_example_of_the_page_runs() -> None:
+    (example,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/karma.md").read_text(), re.S)
+    names: dict[str, Any] = {}
+    exec(example, names)
+    assert names["sent"] == 100
+    assert names["cycles"] >= 100 * 38, "256 B are 38 link words"
 
 
 def test_a_line_that_cannot_be_is_bad_input() -> None:
