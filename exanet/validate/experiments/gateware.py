@@ -181,11 +181,11 @@ def _resources() -> dict[str, dict[str, dict[str, float]]]:
 def _taken(part: str, times: int = 1) -> Measured:
     found: dict[str, Any] = _resources()[part]
     ours, theirs = found["ours"], found["published"]
-    names = {"lut": "LUT", "lut_memory": "LUT as memory", "ff": "FF", "bram36": "BRAM36"}
+    names = {"lut_logic": "LUT", "lut_memory": "LUT as memory", "ff": "FF", "bram36": "BRAM36"}
     shown = [f"{names[key]} {times * ours[key]:g} ({times * value:g})" for key, value in theirs.items()]
     return Measured(
-        times * ours["lut"],
-        f"ours (theirs): {', '.join(shown)}; LUT with those used as memory; by Yosys for the same family, theirs by the vendor's tool",
+        times * ours["lut_logic"],
+        f"ours (theirs): {', '.join(shown)}; {times * ours['lut']:g} LUT with those used as memory. By Yosys, theirs by the vendor's tool",
         holds=all(ours[key] <= value for key, value in theirs.items()),
         data=found,
     )
