@@ -33,6 +33,8 @@ class Proof:
 
 
 PROOFS = [
+    Proof("link-receiver", "link/formal/rx_formal.sv", engine="smtbmc z3", depth=2),
+    Proof("link-framing", "link/formal/framing_formal.sv", engine="smtbmc z3", depth=2),
     Proof("fifo", "common/formal/fifo_formal.sv"),
     Proof("fifo-block", "common/formal/fifo_formal.sv", {"Block": 1}),
     Proof("arbiter", "router/formal/arbiter_formal.sv"),
@@ -48,6 +50,7 @@ class Mutation:
     file: str
     old: str
     new: str
+    parameters: dict[str, int] = field(default_factory=dict)  # smaller ones, so that what breaks does so soon
 
 
 MUTATIONS = [
@@ -63,6 +66,15 @@ MUTATIONS = [
     Mutation("input", "router/rtl/router_input.sv", "if (left_q == 6'd1)", "if (left_q <= 6'd2)"),
     Mutation("input", "router/rtl/router_input.sv", "state_q == Payload && data_valid", "state_q == Payload"),
     Mutation("input", "router/rtl/router_input.sv", "'{words: 12'(words_q), headers: 8'd1}", "'{words: 12'(left_q), headers: 8'd1}"),
+    Mutation(
+        "link-receiver", "link/rtl/link_rx.sv", "room_words_q[vc_q] >= 10'(length_words)", "room_words_q[vc_q] != '0", {"PayloadDepth": 1}
+    ),
+    Mutation("link-receiver", "link/rtl/link_rx.sv", "state_q == Payload ? FillPayload : FillFooter", "FillFooter"),
+    Mutation("link-framing", "link/rtl/link_tx.sv", "data_o == MagicWord && !stuffed_q", "1'b0"),
+    Mutation("link-framing", "link/rtl/link_rx.sv", "data_i == MagicWord && !magic_q", "data_i == MagicWord"),
+    Mutation(
+        "link-framing", "link/rtl/link_tx.sv", "control.freed_words[v] = words_q[v][10:0]", "control.freed_words[v] = told_words_q[10:0]"
+    ),
 ]
 
 YOSYS = """#!{python}
@@ -118,10 +130,12 @@ def prove(proof: Proof, path: Path, mutation: Mutation | None = None, label: str
         (folder / original.name).write_text(text.replace(mutation.old, mutation.new))
         files = [folder / file.name if file == original else file for file in files]
     top = Path(proof.harness).stem
-    parameters = " ".join(f"-G {name}={value}" for name, value in proof.parameters.items())
+    # A proof by induction may fail for want of a lemma; what breaks the gateware has to come with a counter-example.
+    parameters = " ".join(f"-G {name}={value}" for name, value in {**proof.parameters, **(mutation.parameters if mutation else {})}.items())
+    mode, depth, engine = ("bmc", 16, "abc bmc3") if mutation and proof.engine != "abc pdr" else ("prove", proof.depth, proof.engine)
     script = folder / f"{proof.name}.sby"
     script.write_text(
-        f"[options]\nmode prove\naigsmt z3\ndepth {proof.depth}\n[engines]\n{proof.engine}\n[script]\n"
+        f"[options]\nmode {mode}\naigsmt z3\ndepth {depth}\n[engines]\n{engine}\n[script]\n"
         f"read_slang --no-synthesis-define --threads 1 --top {top} {parameters} {' '.join(file.name for file in files)}\n"
         # An assertion that the front end drops would be proved by nobody.
         f"hierarchy -check -top {top}\nselect -assert-min 1 t:$check t:$assert\nprep -top {top}\n[files]\n"

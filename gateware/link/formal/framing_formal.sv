@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// A sender and a receiver on a line that loses nothing: any words as data, Magic among them, at any pace, any room given back. Proved: data is
+// never taken for control nor control for data; every data word is seen once, in order; control words stand between packets alone, with
+// their check bits right; and the room that the receiver reports is what the sender was told, no more and no less.
+module framing_formal #(
+  parameter int unsigned Depth = 4
+) (
+  input logic                      clk_i,
+  input exanet_pkg::flit_t         flit_i,
+  input logic                      ready_i,
+  input exanet_pkg::credit_t [1:0] credit_i,
+  input logic [11:0]               credit_threshold_i,
+  input logic [15:0]               credit_interval_i
+);
+  localparam logic [2:0] Boundary = 3'd0, Start = 3'd1, Credit = 3'd2, Lower = 3'd3, Upper = 3'd4;  // as link_tx
+  localparam int unsigned Bits = $clog2(Depth) + 1;
+  logic rst_n = 1'b0;
+  always_ff @(posedge clk_i) rst_n <= 1'b1;
+
+  exanet_pkg::flit_t flit, flit_out;
+  exanet_pkg::credit_t freed[2], none[2], credit[2], reclaim[2];
+  exanet_pkg::health_t health;
+  exanet_pkg::link_counters_t counters;
+  logic released, valid, moved;
+  logic [63:0] data;
+  for (genvar v = 0; v < 2; v++) begin : gen_freed
+    assign freed[v] = rst_n ? credit_i[v] : '0;
+    assign none[v] = '0;
+  end
+  // The router holds back what the buffer has no room for.
+  logic [Bits-1:0] held;
+  assign held = tx.u_buffer.write_q - tx.u_buffer.read_q;
+  always_comb begin
+    flit = flit_i;
+    flit.valid = flit_i.valid && rst_n && held != Bits'(Depth);
+  end
+  link_tx #(.Depth(Depth)) tx (
+    .clk_i, .rst_ni(rst_n), .flit_i(flit), .release_o(released), .credit_i(freed), .reclaim_i(none), .health_i('0), .credit_threshold_i,
+    .credit_interval_i, .valid_o(valid), .data_o(data), .ready_i, .packets_o(counters.tx_packets), .credits_o(counters.tx_credits),
+    .stuffed_o(counters.tx_stuffed));
+  assign moved = valid && ready_i;
+  link_rx rx (
+    .clk_i, .rst_ni(rst_n), .valid_i(moved), .data_i(data), .flit_o(flit_out), .freed_i(none), .credit_o(credit), .reclaim_o(reclaim),
+    .health_o(health), .packets_o(counters.rx_packets), .corrected_o(counters.rx_corrected), .bad_headers_o(counters.rx_bad_headers),
+    .bad_controls_o(counters.rx_bad_controls), .bad_payloads_o(counters.rx_bad_payloads), .cut_packets_o(counters.rx_cut_packets),
+    .lost_packets_o(counters.rx_lost_packets), .reclaimed_o(counters.rx_reclaimed), .stray_words_o(counters.rx_stray_words));
+
+  // Packets as they are read from the sender's buffer: up to a word marked as the last.
+  logic [2:0] state;
+  logic amid = 1'b0, half = 1'b0;
+  assign state = 3'(tx.state_q);
+  always_ff @(posedge clk_i) begin
+    if (tx.buffer_read) amid <= !tx.tail;
+    if (rx.is_data) half <= !half;
+  end
+
+  // Room: what the sender knew when it sent a control word, and the sum of what the receiver reported.
+  logic [1:0][10:0] told_words = '0, sum_words = '0;
+  logic [1:0][6:0] told_headers = '0, sum_headers = '0;
+  logic pending = 1'b0;
+  always_ff @(posedge clk_i) begin
+    pending <= rx.is_control;
+    for (int unsigned v = 0; v < 2; v++) begin
+      if (rx.is_control) begin
+        told_words[v]   <= tx.words_q[v][10:0];
+        told_headers[v] <= tx.headers_q[v][6:0];
+      end
+      sum_words[v]   <= sum_words[v] + credit[v].words[10:0];
+      sum_headers[v] <= sum_headers[v] + credit[v].headers[6:0];
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    Begin: assert (rst_n || {amid, half, told_words, told_headers, sum_words, sum_headers} == '0);
+    if (rst_n) begin
+      DataIsData: assert (!rx.is_data || (state == Lower && data == tx.word[63:0]) || (state == Upper && data == tx.word[127:64]));
+      EachOnce: assert (tx.buffer_read == (rx.is_data && half) && half == (state == Upper));
+      ControlIsControl: assert (!rx.is_control || state == Start || state == Credit);
+      BetweenPackets: assert (!rx.is_control || (!amid && !half));
+      NoneLost: assert (!moved || rx.is_data || rx.is_control || data == exanet_pkg::MagicWord);
+      CodeRight: assert (!rx.control_valid_q || rx.take_control);
+      StartIsStart: assert (!rx.is_control || (data[1:0] == exanet_pkg::ControlKindStart) == released);
+      // The decoder and the sender are in step.
+      MagicSeen: assert (rx.magic_q == (state == Start || state == Credit || tx.stuffed_q));
+      Stuffing: assert (!tx.stuffed_q || ((state == Lower || state == Upper) && tx.buffer_valid &&
+                                          (state == Lower ? tx.word[63:0] : tx.word[127:64]) == exanet_pkg::MagicWord));
+      States: assert (state <= Upper && (state != Upper || tx.buffer_valid) && (!(state == Boundary || state == Start || state == Credit) || !amid));
+      Held: assert (held <= Bits'(Depth));
+      Starting: assert (state != Start || tx.buffer_valid);
+      DataOrControl: assert (!(rx.data_valid_q && rx.control_valid_q) && rx.control_valid_q == pending);
+      OfTheSender: assert (!pending || (rx.control.freed_words == told_words && rx.control.freed_headers == told_headers));
+      Told: assert (pending || (rx.words_q == told_words && rx.headers_q == told_headers));
+    end
+  end
+  for (genvar v = 0; v < 2; v++) begin : gen_sum
+    always_ff @(posedge clk_i) begin
+      if (rst_n) begin
+        RoomKept: assert (sum_words[v] + credit[v].words[10:0] == rx.words_q[v] && sum_headers[v] + credit[v].headers[6:0] == rx.headers_q[v]);
+      end
+    end
+  end
+endmodule
