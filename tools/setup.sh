@@ -11,7 +11,7 @@ venv=.venv
 debian_packages() {
   echo libfabric-dev python3-venv
   case $purpose in
-    test) echo openmpi-bin libopenmpi-dev lammps hpcc doctest-dev chromium ;;
+    test) echo openmpi-bin libopenmpi-dev lammps hpcc doctest-dev chromium patch ;;
     gateware) echo doctest-dev perl g++ ;;
     bench) echo libopenmpi-dev libsimgrid-dev ;;
   esac

@@ -112,8 +112,12 @@ def _load(at: Located) -> float | None:
     if at.value == SATURATION:
         return None
     value = _number(at)
-    if not 0 < value <= 1000:
-        raise InputError(at.mark.error(f"load {at.value}: give numbers above 0, 1 fills a link of each sender, or '{SATURATION}'"))
+    if not 0 <= value <= 1000:
+        raise InputError(
+            at.mark.error(
+                f"load {at.value}: give numbers above 0, 1 fills a link of each sender; 0 for a burst of messages; or '{SATURATION}'"
+            )
+        )
     return value
 
 
@@ -279,10 +283,11 @@ def _runs(axes: Mapping[str, list[Any]], chosen: Sequence[int], known: Mapping[s
         for name in reversed(list(axes)):
             number, index = divmod(number, len(axes[name]))
             picked[name] = axes[name][index]
-        which = (_text(picked["machine"]), *(_text(picked[name]) for name in varied))
+        packets = picked.get("level", "packet") == "packet"
+        which = (_text(picked["machine"]), packets, *(_text(picked[name]) for name in varied))
         if which not in machines:
             try:
-                machines[which] = _resolve(picked["machine"], {name: picked[name] for name in varied}, relative_to)
+                machines[which] = _resolve(picked["machine"], {name: picked[name] for name in varied}, packets, relative_to)
             except InputError as error:
                 problems |= dict.fromkeys(error.messages)
                 machines[which] = {}
@@ -293,13 +298,13 @@ def _runs(axes: Mapping[str, list[Any]], chosen: Sequence[int], known: Mapping[s
     return runs
 
 
-def _resolve(named: Located, changes: Mapping[str, Located], relative_to: Path | None) -> dict[str, Any]:
+def _resolve(named: Located, changes: Mapping[str, Located], packets: bool, relative_to: Path | None) -> dict[str, Any]:
     text = str(named.value)
     path = Path(text)
     try:
         if relative_to is not None and path.suffix in (".yaml", ".yml") and not path.is_absolute() and (relative_to / path).exists():
-            return machine.load(relative_to / path, changes).resolve()
-        return machine.load(text, changes).resolve()
+            return machine.load(relative_to / path, changes, packets=packets).resolve()
+        return machine.load(text, changes, packets=packets).resolve()
     except InputError as error:
         raise InputError([message if ": error: " in message else named.mark.error(message) for message in error.messages]) from None
 

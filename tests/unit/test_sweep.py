@@ -206,6 +206,17 @@ def test_jobs_are_swept_to_their_end(tmp_path: Path) -> None:
         plan.read(write(tmp_path, "machine: trenz-2x2\njob: 'stencil-2d:speed=1'\n"), {})
 
 
+def test_both_levels_are_swept_together(tmp_path: Path) -> None:
+    text = "machine: trenz-2x2\nlevel: [packet, flow]\nmessage_bytes: 65536\nload: [0, 0.3]\nmeasure: 2 ms\n"
+    out = tmp_path / "r"
+    done = sweep(write(tmp_path, text), "-o", out)
+    _, err = done.communicate(timeout=120)
+    assert done.returncode == 0, err
+    frame = pl.read_parquet(out / "runs.parquet")
+    assert frame["level"].to_list() == ["packet"] * 2 + ["flow"] * 2
+    assert frame["latency_ns"][3] == pytest.approx(frame["latency_ns"][1], rel=0.3)
+
+
 def test_the_examples_are_plans() -> None:
     examples = sorted((Path(__file__).parents[2] / "examples" / "sweeps").glob("*.yaml"))
     assert len(examples) >= 4
