@@ -38,6 +38,7 @@ NiConfig ni_of(const nb::dict& config) {
   ni.translation = time_of(n, "translation_ps");
   ni.atomic = time_of(n, "atomic_ps");
   ni.test_step = time_of(n, "test_step_ps");
+  ni.clock = time_of(n, "clock_ps");
   ni.dma_block_bytes = static_cast<std::uint32_t>(number(n, "dma_block_bytes"));
   ni.dma_window_blocks = static_cast<std::uint32_t>(number(n, "dma_window_blocks"));
   return ni;

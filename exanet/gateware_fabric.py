@@ -74,6 +74,8 @@ def _problems(config: dict[str, Any]) -> Iterator[str]:
     for key, least in (("intra_fifo_words", 2), ("inter_fifo_words", 4), ("header_fifo_words", 4)):
         if router[key] & (router[key] - 1) or router[key] < least:
             yield f"router.{key} is {router[key]}; the gateware's FIFOs have a power of two, at least {least}"
+    if config["ni"]["clock_ps"] != router["cycle_ps"]:
+        yield "ni.clock is not the router's, at whose edges the gateware takes packets; give it the same value as router.clock"
     for link in config["links"]:
         yield from _link_problems(link, router["cycle_ps"])
 

@@ -75,6 +75,8 @@ class Machine:
         router["cycle_ps"] = 10**12 // router.pop("clock_hz")
         if own_ways(model):
             router["virtual_channels"] = max(router["virtual_channels"], topology_needs(model).virtual_channels)
+        ni = _resolved(model.ni)
+        ni["clock_ps"] = 10**12 // hz if (hz := ni.pop("clock_hz")) else 0
         links = [_resolve_link(name, model.links[name]) for name in LINK_KINDS[model.topology.kind]]
         return {
             "name": model.name,
@@ -82,7 +84,7 @@ class Machine:
             "topology": topology_of(model),
             "router": router,
             "links": links,
-            "ni": _resolved(model.ni),
+            "ni": ni,
         }
 
     def link_rate(self, name: str) -> Fraction:

@@ -236,6 +236,8 @@ def _interface_problems(model: MachineFile) -> Problems:
         yield ("ni", "dma_block"), f"must be from one packet's payload ({payload} B) to 16 MiB"
     if not 1 <= ni.dma_window.value <= 65536:
         yield ("ni", "dma_window"), "must be from 1 to 65536 blocks"
+    if ni.clock.value and 10**12 % ni.clock.value:
+        yield ("ni", "clock"), "its period is not a whole number of picoseconds; choose another frequency, e.g. 156.25 MHz (6400 ps), or 0"
     if ni.test_step.value == 0:
         yield ("ni", "test_step"), "must be above zero, or a program that polls would stop simulated time"
 

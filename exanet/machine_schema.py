@@ -211,6 +211,9 @@ class NetworkInterface(Strict):
     translation: Time = Field(description="Address translation of a transfer (SMMU).")
     atomic: Time = Field(description="One atomic operation at the target's interface.")
     test_step: Time = Field(description="One empty poll inside MPI_Test and its kin.")
+    clock: Frequency = Field(
+        description="Packets go to the router at the edges of this clock, counted from virtual time 0; with 0 whenever they are ready."
+    )
 
 
 class MachineFile(Strict):

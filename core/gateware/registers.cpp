@@ -15,6 +15,7 @@ void require(bool condition, const std::string& what) {
 
 void check(const TopologySpec& spec, const FabricConfig& config) {
   require(spec.kind == "mesh" || spec.kind == "torus", "its routers know meshes and tori, not a " + spec.kind);
+  require((spec.routing.empty() || spec.routing == "minimal") && spec.failed.empty(), "its routers go by dimension order, and round nothing");
   require(spec.shape.size() <= spec::kMaxDimensions, "its routers know up to three dimensions");
   for (std::size_t d = 0; d < spec.shape.size(); ++d)
     require(spec.shape[d] <= 1u << kDimensionBits[d], "a side of " + std::to_string(spec.shape[d]) + " nodes is too long for its addresses");

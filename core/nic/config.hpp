@@ -24,6 +24,7 @@ struct NiConfig {
   Time translation;                      // SMMU, per transfer
   Time atomic;                           // one read-modify-write at the target
   Time test_step;                        // an empty poll inside MPI_Test
+  Time clock;                            // packets go to the router at multiples of this; 0: whenever they are ready
   std::uint32_t dma_block_bytes = 4096;  // acknowledged end to end
   std::uint32_t dma_window_blocks = 16;  // sent and not yet acknowledged, per transfer
 };

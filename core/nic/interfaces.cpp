@@ -10,6 +10,7 @@ namespace {
 // What a packet carries, in the two top bits of Packet::user; the rest is a transfer's number or the control message's user word.
 constexpr std::uint64_t kControl = 0, kData = 1ull << 62, kAck = 2ull << 62, kKindMask = 3ull << 62;
 constexpr std::uint8_t kMailboxPort = 0, kRdmaPort = 1;
+constexpr std::uint64_t kLastOfEdge = 0x100;
 
 NiConfig checked(const NiConfig& ni, const RouterConfig& router) {
   const auto require = [](bool condition, const char* what) {
@@ -22,6 +23,7 @@ NiConfig checked(const NiConfig& ni, const RouterConfig& router) {
   require(router.max_payload_bytes > 0, "max_payload must not be 0");
   require(ni.dma_block_bytes > 0, "dma_block must not be 0");
   require(ni.dma_window_blocks > 0, "dma_window must be at least one block");
+  require(ni.clock >= Time(), "the interface's clock must not be negative");
   return ni;
 }
 
@@ -50,7 +52,12 @@ Interfaces::Interfaces(EventQueue& events, const Topology& topology, const Fabri
       },
       this);
   on_pump_ = events_.add_handler(
-      [](void* self, Time now, std::uint32_t node, std::uint64_t) { static_cast<Interfaces*>(self)->pump(node, now); }, this);
+      [](void* self, Time now, std::uint32_t node, std::uint64_t) { static_cast<Interfaces*>(self)->look(node, kRdmaPort, now); }, this);
+  on_edge_ = events_.add_handler(
+      [](void* self, Time now, std::uint32_t node, std::uint64_t what) {
+        static_cast<Interfaces*>(self)->edge(node, static_cast<std::uint8_t>(what & 0xff), what & kLastOfEdge, now);
+      },
+      this);
   on_data_ = events_.add_handler(
       [](void* self, Time now, std::uint32_t id, std::uint64_t) { static_cast<Interfaces*>(self)->finish(id, now); }, this);
   on_ack_instant_ = events_.add_handler(
@@ -63,31 +70,49 @@ void Interfaces::send_control(NodeId src, NodeId dst, std::uint32_t bytes, std::
     events_.schedule(events_.now(), on_control_, 0, user);
     return;
   }
-  inject_control(Packet{src, dst, static_cast<std::uint16_t>(bytes), kMailboxPort, 0, kControl | user});
+  send_packet(Packet{src, dst, static_cast<std::uint16_t>(bytes), kMailboxPort, 0, kControl | user});
 }
 
-void Interfaces::port_ready(NodeId node_id, std::uint8_t port, Time now) {
-  Node& node = nodes_[node_id];
-  if (port != kMailboxPort) {
-    node.stalled = false;
-    pump(node_id, now);
+void Interfaces::port_ready(NodeId node, std::uint8_t port, Time now) {
+  (port == kMailboxPort ? nodes_[node].control_stalled : nodes_[node].stalled) = false;
+  look(node, port, now);
+}
+
+// Something may be sendable at `port`: sends it now or, with a clock, at the next edge.
+void Interfaces::look(NodeId node, std::uint8_t port, Time now) {
+  if (config_.clock == Time()) {
+    if (port == kMailboxPort) pump_control(node);
+    else pump(node, now);
     return;
   }
-  node.control_stalled = false;
-  while (!node.control.empty() && !node.control_stalled) {
-    if (network_->inject(node.control.front())) node.control.pop_front();
-    else node.control_stalled = true;
-  }
+  const Time at = Time::ps((now.ps() + config_.clock.ps() - 1) / config_.clock.ps() * config_.clock.ps());
+  if (nodes_[node].look_at[port] == at) return;
+  nodes_[node].look_at[port] = at;
+  events_.schedule(at, on_edge_, node, port);
 }
 
-void Interfaces::inject_control(const Packet& packet) {
-  Node& node = nodes_[packet.src];
+// The first event of an edge puts a second one behind all that had been scheduled for the edge before it.
+void Interfaces::edge(NodeId node, std::uint8_t port, bool last, Time now) {
+  if (!last) {
+    events_.schedule(now, on_edge_, node, kLastOfEdge | port);
+    return;
+  }
+  nodes_[node].look_at[port] = Time::ps(-1);
+  if (port == kMailboxPort) pump_control(node);
+  else pump(node, now);
+}
+
+void Interfaces::send_packet(const Packet& packet) {
   ++packets_;
-  if (!node.control.empty() || node.control_stalled) {
-    node.control.push_back(packet);
-  } else if (!network_->inject(packet)) {
-    node.control_stalled = true;
-    node.control.push_back(packet);
+  nodes_[packet.src].control.push_back(packet);
+  look(packet.src, kMailboxPort, events_.now());
+}
+
+void Interfaces::pump_control(NodeId node_id) {
+  Node& node = nodes_[node_id];
+  while (!node.control_stalled && !node.control.empty()) {
+    if (network_->inject(node.control.front())) node.control.pop_front();
+    else node.control_stalled = true;
   }
 }
 
@@ -195,7 +220,7 @@ void Interfaces::send_ack(std::uint32_t id, Time now) {
   const Transfer& t = transfers_[id];
   ++packets_;
   nodes_[t.dst].acks.push_back(Packet{t.dst, t.src, 0, kRdmaPort, 1, kAck | id});
-  pump(t.dst, now);
+  look(t.dst, kRdmaPort, now);
 }
 
 void Interfaces::finish(std::uint32_t id, Time now) {
@@ -227,7 +252,7 @@ void Interfaces::ack_packet(std::uint32_t id, Time now) {
     --active_;
     listener_.data_acknowledged(user, now);
   } else {
-    pump(t.src, now);
+    look(t.src, kRdmaPort, now);
   }
 }
 

@@ -6,6 +6,9 @@
 // and arrive in the order in which they were given, whatever their kind, which is what one-sided ordering needs; between different
 // destinations an engine takes turns packet by packet. RDMA requests (reads, atomics) are transfers too, so they cannot overtake a put.
 //
+// An interface with a clock looks at its ports at clock edges, and last of all that happens at an edge: what it sends then depends on what has
+// come and what room there is by that edge, and not on the order in which the network has told it of them.
+//
 // Limits: the receiving side takes data at port rate; address translation always hits.
 #pragma once
 
@@ -66,12 +69,16 @@ class Interfaces {
     std::size_t turn = 0;
     bool stalled = false;              // port 1 refused a packet
     bool control_stalled = false;
+    Time look_at[2] = {Time::ps(-1), Time::ps(-1)};  // the edge at which a port will be looked at, if one is due
     Time mailbox_idle;                 // the writer of mailbox messages into the cache is free from then on
   };
 
   void port_ready(NodeId node, std::uint8_t port, Time now);
-  void inject_control(const Packet& packet);
+  void send_packet(const Packet& packet);
   void send_ack(std::uint32_t id, Time now);
+  void look(NodeId node, std::uint8_t port, Time now);
+  void edge(NodeId node, std::uint8_t port, bool last, Time now);
+  void pump_control(NodeId node);
   void pump(NodeId node, Time now);
   bool sendable(const Transfer& t, Time now) const;
   std::uint32_t next_payload(const Transfer& t) const;
@@ -89,7 +96,7 @@ class Interfaces {
   std::vector<Node> nodes_;
   std::vector<Transfer> transfers_;
   std::vector<std::uint32_t> free_;
-  std::uint32_t on_control_, on_pump_, on_data_, on_ack_instant_;
+  std::uint32_t on_control_, on_pump_, on_edge_, on_data_, on_ack_instant_;
   std::uint64_t packets_ = 0, active_ = 0;
   bool instant_ = true;
 };

@@ -265,3 +265,23 @@ TEST_CASE("figures that cannot be built are refused") {
   largest.eager_max_bytes = 224;
   Bench b({"mesh", {2}}, steady_fabric(), largest);
 }
+
+TEST_CASE("an interface with a clock hands packets over at its edges") {
+  NiConfig clocked = costs();
+  clocked.clock = Time::ps(6400);
+  for (const std::int64_t at : {0, 1, 6399, 6400, 6401}) {
+    Bench b({"mesh", {2}}, steady_fabric(), clocked);
+    const std::uint32_t send = b.queue.add_handler(
+        [](void* self, Time, std::uint32_t, std::uint64_t) { static_cast<Bench*>(self)->interfaces.send_control(0, 1, 0, 9); }, &b);
+    b.queue.schedule(Time::ps(at), send, 0);
+    b.run();
+    CHECK(b.at('c', 9) == Time::ps((at + 6399) / 6400 * 6400) + b.network(0, 1, 0) + Time::ns(50));
+  }
+  Bench with({"mesh", {2}}, steady_fabric(), clocked), without({"mesh", {2}}, steady_fabric(), costs());
+  for (Bench* b : {&with, &without}) {
+    b->interfaces.start_transfer(0, 1, 100'000, true, true, 1);
+    b->run();
+  }
+  // The data are ready 240 ns after the start, half a cycle before an edge; from then on the link alone paces them.
+  CHECK(with.at('d', 1) == without.at('d', 1) + Time::ps(3200));
+}

@@ -112,6 +112,7 @@ CONTRADICTIONS = [
     ("ni: {packet_max: {value: 257 B, source: x, kind: chosen}}", "from 1 B to 256 B"),
     ("ni: {dma_block: {value: 255 B, source: x, kind: chosen}}", "from one packet's payload (256 B) to 16 MiB"),
     ("ni: {test_step: {value: 0, source: x, kind: chosen}}", "stop simulated time"),
+    ("ni: {clock: {value: 7 Hz, source: x, kind: chosen}}", "not a whole number of picoseconds"),
     ("ni: {mailbox: {value: 1.000000000001 s, source: x, kind: chosen}}", "longer than 1 s"),
     ("hardware: {cores_per_node: {value: 0, source: x, kind: chosen}}", "from 1 to 4096"),
 ]
