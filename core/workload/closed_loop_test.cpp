@@ -54,7 +54,7 @@ TEST_CASE("in every program as many messages come as are expected, of every numb
             for (const Sending& s : sends) {
               REQUIRE(s.to < ranks);
               REQUIRE(s.to != rank);
-              if (s.reply_bytes == 0) ++come[s.to];
+              if (s.reply_bytes == 0 && s.awaited) ++come[s.to];
             }
           }
           for (std::uint32_t rank = 0; rank < ranks; ++rank) REQUIRE(program->receives(rank, round, step) == come[rank]);
@@ -89,6 +89,99 @@ TEST_CASE("a stencil on the torus of its shape: neighbours only, and a round tak
   CHECK(mixed.finished > r.finished);
   CHECK(mixed.finished == finish({"torus", {4, 4, 4}}, {job}, "random").finished);
   CHECK(mixed.finished != finish({"torus", {4, 4, 4}}, {job}, "random", 2).finished);
+}
+
+TEST_CASE("collectives send as much as their algorithms say") {
+  const auto bytes_and_steps = [](const std::string& name, std::uint32_t ranks) {
+    const auto program = make_program({name, ranks, 1 << 20, Time(), 1});
+    std::uint64_t sum = 0;
+    std::vector<Sending> sends;
+    for (std::uint32_t step = 0; step < program->steps(); ++step)
+      for (std::uint32_t rank = 0; rank < ranks; ++rank) program->sends(rank, 0, step, sends);
+    for (const Sending& s : sends) sum += s.bytes;
+    return std::pair{sum, program->steps()};
+  };
+  constexpr std::uint64_t kMiB = 1 << 20;
+  using Sum = std::pair<std::uint64_t, std::uint32_t>;
+  CHECK(bytes_and_steps("allreduce-ring", 16) == Sum{16 * 30 * kMiB / 16, 30});
+  CHECK(bytes_and_steps("allreduce-doubling", 16) == Sum{16 * 4 * kMiB, 4});
+  CHECK(bytes_and_steps("allreduce-doubling", 18) == Sum{(16 * 4 + 2 * 2) * kMiB, 6});
+  CHECK(bytes_and_steps("allreduce-rabenseifner", 16) == Sum{16 * 2 * 15 * kMiB / 16, 8});
+  CHECK(bytes_and_steps("allreduce-tree", 16) == Sum{2 * 15 * kMiB, 8});
+  CHECK(bytes_and_steps("broadcast", 100) == Sum{99 * kMiB, 7});
+  CHECK(bytes_and_steps("reduce", 100) == Sum{99 * kMiB, 7});
+  CHECK(bytes_and_steps("allgather-ring", 10) == Sum{10 * 9 * kMiB, 9});
+  CHECK(bytes_and_steps("allgather-bruck", 10) == Sum{10 * 9 * kMiB, 4});
+  CHECK(bytes_and_steps("alltoall", 10) == Sum{10 * 9 * kMiB, 1});
+  CHECK(bytes_and_steps("alltoall-pairwise", 10) == Sum{10 * 9 * kMiB, 9});
+  CHECK(bytes_and_steps("alltoall-bruck", 16) == Sum{16 * 4 * 8 * kMiB, 4});  // each block moves once for each bit of its distance
+  CHECK(bytes_and_steps("alltoall-bruck", 10) == Sum{10 * (5 + 4 + 4 + 2) * kMiB, 4});
+  CHECK(bytes_and_steps("barrier", 10) == Sum{0, 4});
+}
+
+TEST_CASE("after a broadcast everybody has it, after an allgather all of it: what is sent can have been received") {
+  for (const std::string name : {"broadcast", "allgather-ring", "allgather-bruck", "allreduce-tree", "allreduce-doubling", "barrier"})
+    for (const std::uint32_t ranks : {2u, 5u, 8u, 13u, 16u}) {
+      CAPTURE(name);
+      const auto program = make_program({name, ranks, 1 << 20, Time(), 1});
+      std::vector<std::set<std::uint32_t>> heard(ranks);  // of whom a rank may know by now
+      for (std::uint32_t rank = 0; rank < ranks; ++rank) heard[rank] = {rank};
+      for (std::uint32_t step = 0; step < program->steps(); ++step) {
+        const auto before = heard;
+        for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+          std::vector<Sending> sends;
+          program->sends(rank, 0, step, sends);
+          for (const Sending& s : sends) heard[s.to].insert(before[rank].begin(), before[rank].end());
+        }
+      }
+      for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+        if (name == "broadcast")
+          CHECK(heard[rank].count(0) == 1);
+        else
+          CHECK(heard[rank].size() == ranks);
+      }
+    }
+}
+
+TEST_CASE("every program runs to its end, and an incast takes as long as its last link needs") {
+  for (const std::string& name : program_names()) {
+    CAPTURE(name);
+    const ClosedLoopResult r = finish({"fat-tree", {4, 4}}, {{{name, 13, 2000, Time::us(1), 1}, 2}}, "random");
+    CHECK(r.finished > Time::us(1));
+    CHECK(r.jobs[0].messages > 0);
+  }
+  // 15 senders, 64 KiB each: 256 packets of 38 words of 6.4 ns (64 bit) over one link.
+  const ClosedLoopResult r = finish({"fat-tree", {4, 4}}, {{{"incast", 16, 65536, Time(), 1}, 1}});
+  CHECK(r.finished.us_double() == near(15 * 256 * 38 * 6.4e-3, 0.01));
+}
+
+TEST_CASE("a ring and Rabenseifner's algorithm take a quarter of the time of a tree for long vectors, and more for short ones") {
+  const auto us = [](const std::string& name, std::uint64_t bytes) {
+    return finish({"fat-tree", {4, 4}}, {{{name, 16, bytes, Time(), 1}, 1}}).finished.us_double();
+  };
+  CHECK(us("allreduce-ring", 1 << 20) < 0.35 * us("allreduce-tree", 1 << 20));
+  CHECK(us("allreduce-rabenseifner", 1 << 20) < 0.5 * us("allreduce-tree", 1 << 20));
+  CHECK(us("allreduce-ring", 64) > 2 * us("allreduce-tree", 64));
+}
+
+TEST_CASE("flows have the sizes of their distribution and nobody waits for them") {
+  const ClosedLoopResult r = finish({"fat-tree", {4, 4}}, {{{"hadoop", 16, 0, Time::us(100), 1}, 30}});
+  CHECK(r.jobs[0].messages == 16 * 30);
+  const auto program = make_program({"web-search", 1000, 0, Time::us(10), 1});
+  double sum = 0, gaps = 0;
+  std::uint32_t small = 0;
+  for (std::uint32_t rank = 0; rank < 1000; ++rank)
+    for (std::uint64_t round = 0; round < 20; ++round) {
+      std::vector<Sending> sends;
+      program->sends(rank, round, 0, sends);
+      sum += static_cast<double>(sends.at(0).bytes);
+      small += sends[0].bytes <= 80'000;
+      gaps += program->pause(rank, round, 0).us_double();
+    }
+  // The mean by hand: the middle of each step of the table times its share.
+  CHECK(sum / 20'000 == near(1'711'250, 0.03));
+  CHECK(small / 20'000.0 == near(0.53, 0.03));
+  CHECK(gaps / 20'000 == near(10, 0.03));
 }
 
 TEST_CASE("jobs get their endpoints in blocks, by switch, one by one, or at random") {

@@ -24,6 +24,7 @@ struct Sending {
   std::uint32_t to;               // rank
   std::uint64_t bytes;
   std::uint64_t reply_bytes = 0;  // above 0: the receiver's interface answers at once with so many, and the sender waits for it
+  bool awaited = true;            // false: the receiver does not wait for it, and receives() does not count it
 };
 
 struct ProgramSpec {
