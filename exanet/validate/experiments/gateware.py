@@ -187,6 +187,7 @@ def _taken(part: str, times: int = 1) -> Measured:
         times * ours["lut_logic"],
         f"ours (theirs): {', '.join(shown)}; {times * ours['lut']:g} LUT with those used as memory. By Yosys, theirs by the vendor's tool",
         holds=all(ours[key] <= value for key, value in theirs.items()),
+        text=f"{times * ours['lut_logic']:,.0f} LUT",
         data=found,
     )
 
