@@ -41,6 +41,7 @@ class EventQueue {
   // Contract: registered once per component before the first event; the component outlives the queue's use; at most 256 of them.
   std::uint32_t add_handler(Handler fn, void* self, Peek peek = nullptr) {
     handlers_.push_back({fn, self, peek});
+    peeking_ = peeking_ || peek != nullptr;
     EXANET_CHECK(handlers_.size() <= 256, "too many event handlers", now_.ps(), handlers_.size(), 256);
     return static_cast<std::uint32_t>(handlers_.size() - 1);
   }
@@ -213,13 +214,17 @@ class EventQueue {
     if (!near_.empty() && (sorted_.empty() || Later{}(sorted_.back(), near_[0]))) return pop_heap(near_);
     const Event event = sorted_.back();
     sorted_.pop_back();
+    if (peeking_) peek();
+    return event;
+  }
+
+  void peek() const {
     for (std::size_t step = 0, ahead = kPeeks * kPeekAhead; step < kPeeks; ++step, ahead -= kPeekAhead) {
       if (ahead > sorted_.size()) continue;
       const Event& coming = sorted_[sorted_.size() - ahead];
       const Slot& slot = handlers_[coming.order & 255];
       if (slot.peek != nullptr) slot.peek(slot.self, coming.a, static_cast<unsigned>(step));
     }
-    return event;
   }
 
   void run(const Event& event) {
@@ -242,6 +247,7 @@ class EventQueue {
   std::uint64_t next_order_ = 0;
   std::uint64_t processed_ = 0;
   std::size_t pending_ = 0;
+  bool peeking_ = false;
   std::uint32_t free_ = kNone;
   Time now_;
 };

@@ -10,6 +10,12 @@ namespace exanet {
 
 using namespace fabric_state;
 
+namespace {
+
+constexpr std::size_t kSecondLevelCache = 1 << 20;  // bytes; of most processors
+
+}  // namespace
+
 Fabric::State::State(const std::vector<FabricPart>& parts, const Topology& topology, const FabricConfig& config,
                      const std::vector<std::uint8_t>& part_of)
     : topology_(topology),
@@ -45,11 +51,15 @@ Fabric::Part::Part(State& net, const FabricPart& part, std::uint8_t number, std:
       sink_(part.sink),
       number_(number),
       mail_{std::vector<Mail>(parts), std::vector<Mail>(parts)} {
+  // Fetching ahead pays where routers do not stay in the second-level cache anyway.
+  const bool large = net.outputs_.size() * sizeof(Output) + net.inputs_.size() * sizeof(Input) > kSecondLevelCache;
   arbitrate_event_ = events_.add_handler(
       [](void* self, Time now, std::uint32_t a, std::uint64_t) { static_cast<Part*>(self)->arbitrate(now, a); }, this,
-      [](void* self, std::uint32_t a, unsigned step) { static_cast<const Part*>(self)->peek(a, step); });
-  deliver_event_ =
-      events_.add_handler([](void* self, Time now, std::uint32_t a, std::uint64_t) { static_cast<Part*>(self)->deliver(now, a); }, this);
+      large ? [](void* self, std::uint32_t a, unsigned step) { static_cast<const Part*>(self)->peek(a, step); } : EventQueue::Peek{});
+  deliver_event_ = events_.add_handler(
+      [](void* self, Time now, std::uint32_t a, std::uint64_t) { static_cast<Part*>(self)->deliver(now, a); }, this,
+      large ? [](void* self, std::uint32_t a, unsigned) { __builtin_prefetch(&static_cast<const Part*>(self)->packets_[a]); }
+            : EventQueue::Peek{});
   room_event_ =
       events_.add_handler([](void* self, Time now, std::uint32_t a, std::uint64_t) { static_cast<Part*>(self)->offer_room(now, a); }, this);
   steer_event_ = events_.add_handler(
