@@ -20,6 +20,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+import network
+
 HERE = Path(__file__).resolve().parent
 RANKS = (16, 64)
 # Rounds to warm up and to time, by ranks: each timed part lasts some tenths of a second or more.
@@ -154,7 +156,7 @@ def main() -> int:
     arguments = parser.parse_args()
     try:
         with tempfile.TemporaryDirectory(prefix="exanet-bench-") as folder:
-            rows = compare(arguments, Path(folder))
+            rows = compare(arguments, Path(folder)) + network.rows(arguments.only, arguments.repeats)
     except (Failure, subprocess.TimeoutExpired) as problem:
         print(f"bench: error: {problem}", file=sys.stderr)
         return 2

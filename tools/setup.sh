@@ -74,8 +74,17 @@ install_package() {
   touch "$stamp"
 }
 
+# The packet-level simulator that `make bench` compares with, in Rust. Without cargo its rows are left out.
+install_caminos() {
+  [ -x build/caminos/bin/caminos ] && return
+  command -v cargo >/dev/null || { echo "setup: no cargo here: install Rust for the comparison with CAMINOS"; return 0; }
+  echo "setup: building CAMINOS"
+  cargo install --quiet --locked --version 0.6.3 --root build/caminos caminos
+}
+
 install_debian
 make_environment
 case $purpose in
   run | test | bench) install_package ;;
 esac
+[ "$purpose" != bench ] || install_caminos
