@@ -69,6 +69,7 @@ class Traffic {
     c.load = nb::cast<double>(options["load"]);
     c.packet_bytes = nb::cast<std::uint16_t>(options["packet_bytes"]);
     c.bernoulli = nb::cast<bool>(options["bernoulli"]);
+    if (options.contains("burst")) c.burst = nb::cast<double>(options["burst"]);
     c.seed = nb::cast<std::uint64_t>(options["seed"]);
     c.threads = nb::cast<std::uint32_t>(options["threads"]);
     c.warm_up = time_of(options, "warm_up_ps");

@@ -31,7 +31,7 @@ _COSTS = ("cpu_s", "longest_cpu_s", "events", "memory_bytes")
 
 _TABLES = ("latency", "links")
 _WATCHED = ("queued", "first_watched")
-ARRIVALS = ("poisson", "bernoulli")
+ARRIVALS = ("poisson", "bernoulli", "bursts")
 _DEFAULT_LOADS = "0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9"
 
 
@@ -74,13 +74,15 @@ def simulate(
         raise InputError(f"seed {asked.seed}: give a whole number from 0 to 2^64 - 1")
     if not 1 <= threads <= 64:
         raise InputError(f"{threads} threads: give from 1 to 64, and no more than the machine has endpoints")
-    if asked.arrivals not in ARRIVALS:
-        raise InputError(f"arrivals {asked.arrivals}: give {' or '.join(ARRIVALS)}")
+    arrivals, _, burst = asked.arrivals.partition(":")
+    if arrivals not in ARRIVALS or (burst and (arrivals != "bursts" or not burst.isdecimal() or int(burst) == 0)):
+        raise InputError(f"arrivals {asked.arrivals}: give {' or '.join(ARRIVALS)}, the last with a mean length in packets, e.g. bursts:16")
     options = {
         "pattern": asked.traffic,
         "load": offered,
         "packet_bytes": payload,
-        "bernoulli": asked.arrivals == "bernoulli",
+        "bernoulli": arrivals == "bernoulli",
+        "burst": float(burst or 16) if arrivals == "bursts" else 0.0,
         "seed": asked.seed,
         "warm_up_ps": 2 * asked.measure_ps if asked.warm_up_ps is None else asked.warm_up_ps,
         "settle": asked.warm_up_ps is None,
@@ -132,7 +134,7 @@ def command(
         typer.Option(
             "--traffic",
             help="Who sends to whom: uniform, transpose, complement, reversal, shuffle, butterfly, tornado, neighbour, permutation, "
-            "hot-spot[:SHARE], incast[:SENDERS], all-to-all.",
+            "hot-spot[:SHARE], hot-region[:SHARE], incast[:SENDERS], all-to-all.",
         ),
     ] = "uniform",
     loads: Annotated[
@@ -164,7 +166,9 @@ def command(
     packet_bytes: Annotated[
         int | None, typer.Option("--packet-bytes", help="Payload of a packet; by default the machine's largest.")
     ] = None,
-    arrivals: Annotated[str, typer.Option("--arrivals", help="How packets are created: poisson or bernoulli.")] = "poisson",
+    arrivals: Annotated[
+        str, typer.Option("--arrivals", help="How packets are created: poisson, bernoulli, or bursts[:PACKETS].")
+    ] = "poisson",
     warm_up: Annotated[
         str,
         typer.Option(

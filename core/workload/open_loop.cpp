@@ -33,6 +33,8 @@ double link_time_ps(const FabricConfig& fabric, std::uint16_t packet_bytes) {
 
 const OpenLoopConfig& checked(const OpenLoopConfig& config, const FabricConfig& fabric) {
   if (!(config.load > 0 && config.load <= 1000)) throw std::invalid_argument("a load is above 0 and at most 1000; 1 fills a link");
+  if (config.burst != 0 && !(config.burst >= 1 && config.burst <= 1e6 && config.load <= 1 && !config.bernoulli))
+    throw std::invalid_argument("bursts are from 1 to 10^6 packets long on average, at a load of at most 1, which leaves no silence");
   if (config.bernoulli && config.load > 1)
     throw std::invalid_argument("with bernoulli arrivals a load is at most 1, a packet each packet time");
   if (config.packet_bytes > fabric.router.max_payload_bytes)
@@ -80,6 +82,7 @@ struct OpenLoop::State {
     Time next;             // creation of the packet at the head of the source's queue
     NodeId dst = kNoNode;  // where that goes
     std::uint32_t sampled = 0;
+    bool in_burst = false;  // the next packet goes where this one goes
     std::uint64_t created = 0;
   };
 
@@ -148,7 +151,11 @@ struct OpenLoop::State {
 
   std::int64_t gap_ps(Source& source) const {
     double gap;
-    if (!config.bernoulli)
+    if (config.burst > 0) {
+      const bool last = source.random.unit() * config.burst < 1;  // of its burst
+      source.in_burst = !last;
+      gap = packet_ps + (last ? source.random.exponential(packet_ps * config.burst * (1 / config.load - 1)) : 0);
+    } else if (!config.bernoulli)
       gap = source.random.exponential(packet_ps / config.load);
     else
       gap = packet_ps * (config.load >= 1 ? 1 : 1 + std::floor(std::log1p(-source.random.unit()) / std::log1p(-config.load)));
@@ -236,7 +243,7 @@ void OpenLoop::State::Part::advance(Source& source, NodeId node) {
   tally.window_created += all->in_window(source.next);
   ++source.created;
   source.next += Time::ps(all->gap_ps(source));
-  source.dst = all->pattern->destination(node, source.created, source.random);
+  if (!source.in_burst) source.dst = all->pattern->destination(node, source.created, source.random);
 }
 
 // Hands over what has been created until now, as far as there is room.

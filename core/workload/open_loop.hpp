@@ -26,6 +26,8 @@ struct OpenLoopConfig {
   double load = 0.1;  // 1: packets of a sender fill one of its links (class 0, framing and pauses included)
   std::uint16_t packet_bytes = 256;
   bool bernoulli = false;  // each packet time a coin is tossed; otherwise a Poisson process
+  double burst = 0;        // above 0: on and off, bursts to one destination of so many packets on average (geometric)
+                           // at a link's rate, exponential silence between
   std::uint64_t seed = 1;
   std::uint32_t threads = 1;  // the results are the same for any number
   Time warm_up = Time::us(50);

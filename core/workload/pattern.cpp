@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/workload/pattern.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <numeric>
@@ -194,6 +195,30 @@ Made make_hot_spot(const Setting& s) {
   return std::make_unique<HotSpot>(s.endpoints, share);
 }
 
+// A share of all traffic goes to the first eighth of the endpoints, anywhere in it.
+class HotRegion final : public Pattern {
+ public:
+  HotRegion(std::uint32_t endpoints, double share) : rest_(endpoints), region_(std::max(2u, endpoints / 8)), share_(share) {}
+  NodeId destination(NodeId src, std::uint64_t index, Random& random) const override {
+    if (random.unit() >= share_) return rest_.destination(src, index, random);
+    if (src >= region_) return random.below(region_);
+    const NodeId other = random.below(region_ - 1);
+    return other < src ? other : other + 1;
+  }
+
+ private:
+  Uniform rest_;
+  std::uint32_t region_;
+  double share_;
+};
+
+Made make_hot_region(const Setting& s) {
+  const double share = s.figure != nullptr ? *s.figure : 0.5;
+  if (!(share >= 0 && share <= 1))
+    throw std::invalid_argument("hot-region takes the share of the traffic that goes to the first eighth of the endpoints, e.g. hot-region:0.5");
+  return std::make_unique<HotRegion>(s.endpoints, share);
+}
+
 // So many senders, spread evenly, to endpoint 0; all others are silent.
 Made make_incast(const Setting& s) {
   const double figure = s.figure != nullptr ? *s.figure : s.endpoints - 1;
@@ -216,6 +241,7 @@ constexpr struct {
     {"reversal", make_reversal, false}, {"shuffle", make_shuffle, false},     {"butterfly", make_butterfly, false},
     {"tornado", make_tornado, false},   {"neighbour", make_neighbour, false}, {"permutation", make_random_permutation, false},
     {"hot-spot", make_hot_spot, true},  {"incast", make_incast, true},        {"all-to-all", make_all_to_all, false},
+    {"hot-region", make_hot_region, true},
 };
 
 }  // namespace

@@ -99,6 +99,17 @@ TEST_CASE("a hot spot gets its share") {
   CHECK(hot / 100'000.0 == doctest::Approx(0.25 + 0.75 / 99).epsilon(0.02).scale(0));
 }
 
+TEST_CASE("a hot region gets its share, all of it alike") {
+  const TopologySpec spec{"torus", {8, 8}};
+  const auto topology = make_topology(spec);
+  const auto pattern = make_pattern("hot-region:0.5", *topology, spec, 1);
+  Random random(1);
+  std::vector<std::uint32_t> got(64);
+  for (std::uint64_t i = 0; i < 100'000; ++i) ++got[pattern->destination(20, i, random)];
+  for (NodeId hot = 0; hot < 8; ++hot) CHECK(got[hot] / 100'000.0 == doctest::Approx(0.5 / 8 + 0.5 / 63).epsilon(0.05).scale(0));
+  CHECK(complaint("hot-region:2", spec).find("first eighth") != std::string::npos);
+}
+
 TEST_CASE("what a pattern is not made for is refused with advice") {
   CHECK(complaint("unifrom", {"torus", {4}}).find("use one of") != std::string::npos);
   CHECK(complaint("reversal", {"torus", {6}}).find("power of two") != std::string::npos);

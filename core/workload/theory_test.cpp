@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 #include "core/fabric/fabric_harness.hpp"
@@ -104,6 +105,91 @@ TEST_CASE("a fat tree of full bisection carries the complement without contentio
   const OpenLoopResult incast = measure({"fat-tree", {4, 4, 4}}, "incast:21", 0.5);
   CHECK(incast.saturated);
   CHECK(incast.accepted_load * 21 == near(1, 0.01));
+}
+
+namespace {
+
+// Of one direction of each link, packets under uniform traffic for each packet that an endpoint sends, by counting all ways.
+std::vector<double> channel_loads(const Topology& topology) {
+  const std::uint32_t endpoints = topology.endpoint_count();
+  std::vector<std::uint32_t> first{0};
+  for (NodeId node = 0; node < topology.node_count(); ++node) first.push_back(first.back() + topology.port_count(node));
+  std::vector<double> load(first.back());
+  for (NodeId src = 0; src < endpoints; ++src)
+    for (NodeId dst = 0; dst < endpoints; ++dst)
+      for (NodeId at = src; at != dst;) {
+        const std::uint16_t port = topology.next_hop(at, dst).port;
+        load[first[at] + port] += 1.0 / (endpoints - 1);
+        at = topology.neighbour(at, port).node;
+      }
+  std::vector<double> plugged;  // in the order of OpenLoopResult::links
+  for (NodeId node = 0; node < topology.node_count(); ++node)
+    for (std::uint16_t port = 0; port < topology.port_count(node); ++port)
+      if (topology.neighbour(node, port).node != kNoNode) plugged.push_back(load[first[node] + port]);
+  return plugged;
+}
+
+}  // namespace
+
+TEST_CASE("on every topology each link carries what counting all ways says, and none accepts more than its busiest link carries") {
+  for (const TopologySpec& spec :
+       {TopologySpec{"torus", {4, 4, 4}}, TopologySpec{"torus", {6, 3}}, TopologySpec{"mesh", {4, 4}}, TopologySpec{"fat-tree", {4, 4}},
+        TopologySpec{"xgft", {4, 4, 4, 1, 2, 2}}, TopologySpec{"dragonfly", {2}}, TopologySpec{"megafly", {2, 2, 2, 2}},
+        TopologySpec{"slim-fly", {5, 2}}, TopologySpec{"hyperx", {2, 4, 4}}, TopologySpec{"jellyfish", {16, 4, 2}},
+        TopologySpec{"hypercube", {5}}, TopologySpec{"full-mesh", {12}}, TopologySpec{"qfdb-torus", {2, 2, 2}},
+        TopologySpec{"qfdb-dragonfly", {3, 1}}}) {
+    CAPTURE(spec.kind);
+    const std::vector<double> expected = channel_loads(*make_topology(spec));
+    const double most = *std::max_element(expected.begin(), expected.end());
+    const double load = 0.4 / std::max(1.0, most);
+    const OpenLoopResult r = measure(spec, "uniform", load, 3, Time::us(400));
+    CHECK_FALSE(r.saturated);
+    REQUIRE(r.links.size() == expected.size());
+    double error = 0, allowed = 0;
+    const double slots = 400e3 / (38 * 6.4);  // packets that fit into the window
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      // What pauses, or framing differently, is busy longer: class 0 is the measure of load.
+      if (r.links[i].link_class != 0) continue;
+      error += std::abs(r.links[i].use - expected[i] * r.accepted_load);
+      allowed += std::sqrt(expected[i] * r.accepted_load / slots);  // a Poisson count's deviation; its mean is four fifths of that
+    }
+    CHECK(error < allowed + 0.01);
+    // Waiting is small at this load, and never negative.
+    CHECK(r.latency_ns >= r.zero_load_ns * 0.999);
+    CHECK(r.latency_ns < 1.6 * r.zero_load_ns);
+    // Where all senders are alike, none gets more through than the busiest link has room for.
+    if (spec.kind != "jellyfish" && spec.kind != "mesh")
+      CHECK(measure(spec, "uniform", 1.5 / std::max(0.7, most), 3, Time::us(60)).accepted_load * most < 1.03);
+  }
+}
+
+TEST_CASE("bursts offer the same load, and wait longer than a Poisson process does") {
+  OpenLoopConfig config;
+  config.pattern = "incast:1";
+  config.load = 0.3;
+  config.measure = Time::us(20'000);
+  OpenLoop smooth({"mesh", {2}}, published_fabric(), config);
+  config.burst = 1;
+  OpenLoop single({"mesh", {2}}, published_fabric(), config);
+  config.burst = 16;
+  OpenLoop bursts({"mesh", {2}}, published_fabric(), config);
+  REQUIRE(smooth.run());
+  REQUIRE(single.run());
+  REQUIRE(bursts.run());
+  CHECK(bursts.result().offered_load == near(0.3, 0.05));
+  CHECK(single.result().offered_load == near(0.3, 0.05));
+  // One sender at its link's own rate never meets another packet: only Poisson arrivals wait.
+  CHECK(bursts.result().latency_ns < smooth.result().latency_ns);
+  OpenLoopConfig many;
+  many.load = 0.4;
+  OpenLoop calm({"fat-tree", {4, 4}}, published_fabric(), many);
+  many.burst = 32;
+  OpenLoop stormy({"fat-tree", {4, 4}}, published_fabric(), many);
+  REQUIRE(calm.run());
+  REQUIRE(stormy.run());
+  CHECK(stormy.result().latency_ns > 1.3 * calm.result().latency_ns);
+  many.load = 1.1;
+  CHECK_THROWS_WITH_AS(OpenLoop({"torus", {4}}, published_fabric(), many), doctest::Contains("bursts are from 1"), std::invalid_argument);
 }
 
 TEST_CASE("adversarial traffic: one global link between two groups of a dragonfly bounds minimal routing") {
