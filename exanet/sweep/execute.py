@@ -138,7 +138,8 @@ def execute(runs: Sequence[Run], journal: Journal, *, cluster: str, workers: int
     with _client(cluster, workers) as client:
         from dask.distributed import as_completed
 
-        futures = {client.submit(measure, run.machine, run.load, run.asked, key=key, pure=False): run for key, run in waiting.items()}
+        # Keys of one kind, for tasks that Dask takes for alike wait at the scheduler, and whichever worker is free takes the next.
+        futures = {client.submit(measure, run.machine, run.load, run.asked, key=("run", key)): run for key, run in waiting.items()}
         done = len(runs) - len(waiting)
         tell(done, 0, _worker_count(client))
         for future, result in as_completed(futures, with_results=True, raise_errors=False):
@@ -173,7 +174,8 @@ def _client(cluster: str, workers: int) -> Iterator[Any]:
 
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # a worker that dies is told of once, as a failed run
     # One run at a time on a worker: one that kills its worker takes no other with it.
-    with dask.config.set({"distributed.scheduler.worker-saturation": 1.0, "distributed.scheduler.allowed-failures": 1}):
+    settings = {"scheduler.worker-saturation": 1.0, "scheduler.allowed-failures": 1, "comm.timeouts.connect": "120s"}
+    with dask.config.set({f"distributed.{key}": value for key, value in settings.items()}):
         try:
             started = _start(cluster, workers)
             client = Client(started if started is not None else cluster, timeout=30)
@@ -194,7 +196,7 @@ def _start(cluster: str, workers: int) -> Any:
     if cluster == "local":
         from dask.distributed import LocalCluster
 
-        return LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL)
+        return LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL)
     try:
         import dask_jobqueue
     except ImportError:
