@@ -6,7 +6,7 @@ RANKS ?= 16
 MACHINE ?= exanest
 SANITIZED := build/sanitized
 
-.PHONY: run test test-cpp test-python gateware formal budget synth bench lint clean setup-%
+.PHONY: run test test-cpp test-python gateware faults formal budget synth bench lint clean setup-%
 
 setup-%:
 	@tools/setup.sh $*
@@ -36,6 +36,13 @@ gateware: setup-gateware
 	@PATH=$(CURDIR)/$(BIN):$$PATH cmake --build build/gateware -j 2 --target gateware_tests
 	@build/gateware/gateware/gateware_tests
 	@$(BIN)/python gateware/lint.py
+
+# The fault campaign of `make gateware` with as many damaged packets: make faults COUNT=1000000.
+COUNT ?= 1000000
+faults: setup-gateware
+	@PATH=$(CURDIR)/$(BIN):$$PATH cmake -S . -B build/gateware -G Ninja -DCMAKE_BUILD_TYPE=Release -DEXANET_PYTHON=OFF -DEXANET_GATEWARE=ON >/dev/null
+	@PATH=$(CURDIR)/$(BIN):$$PATH cmake --build build/gateware -j 2 --target gateware_tests
+	@EXANET_FAULT_PACKETS=$(COUNT) build/gateware/gateware/gateware_tests -tc="faults:*"
 
 # Invariants of the gateware, proved without bound, and what each proof says when the gateware is broken on purpose.
 formal: setup-formal

@@ -2,7 +2,8 @@
 // Output, virtual channel and length of a packet from its header: dimension order, virtual channel by the sign of the offset.
 //
 // The rule is that of core/routing/dimension_order.hpp, which says why it cannot deadlock. A disabled port sends the packet the other way
-// round its ring; where that way is disabled too, the packet has no route and is discarded by its input.
+// round its ring; where that way is disabled too, or where the destination is outside of the
+// machine, the packet has no route and is discarded by its input.
 module router_route #(
   parameter int unsigned InterPorts = 2,
   parameter int unsigned IntraPorts = 3,
@@ -20,7 +21,7 @@ module router_route #(
   localparam int unsigned Shift[3] = '{0, DimensionBits[0], DimensionBits[0] + DimensionBits[1]};
 
   logic [2:0][7:0] there;
-  logic [2:0] differs, above, plus;
+  logic [2:0] differs, above, plus, outside;  // a coordinate that no node has: such a packet would go round for ever
   logic [1:0] chosen;
   logic parity, forward, use_plus;
   logic [2:0] plus_port, minus_port;
@@ -31,13 +32,14 @@ module router_route #(
       logic [8:0] up, offset;
       assign there[d] = 8'(header_i.dcid[Shift[d]+:DimensionBits[d]]);
       assign differs[d] = there[d] != config_i.coordinate[d];
+      assign outside[d] = {1'b0, there[d]} >= config_i.side[d];
       assign above[d] = there[d] > config_i.coordinate[d];
       assign offset = {1'b0, there[d]} - {1'b0, config_i.coordinate[d]};
       assign up = above[d] ? offset : offset + config_i.side[d];
       assign plus[d] = !config_i.wraps ? above[d]
           : {up, 1'b0} < {1'b0, config_i.side[d]} || ({up, 1'b0} == {1'b0, config_i.side[d]} && !(parity ^ there[d][0] ^ config_i.coordinate[d][0]));
     end else begin : gen_unused
-      assign {there[d], differs[d], above[d], plus[d]} = '0;
+      assign {there[d], differs[d], above[d], plus[d], outside[d]} = '0;
     end
   end
 
@@ -55,7 +57,7 @@ module router_route #(
   always_comb begin
     if (differs != '0) begin
       port_o  = PortBits'(use_plus ? plus_port : minus_port);
-      known_o = !(config_i.disabled[plus_port] && config_i.disabled[minus_port]);
+      known_o = !(config_i.disabled[plus_port] && config_i.disabled[minus_port]) && outside == '0;
     end else begin
       port_o  = PortBits'(InterPorts + 32'(intra));
       known_o = 32'(intra) < IntraPorts;

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fault campaign: two nodes, a link between them, packets in both directions, and every kind of damage on the line. Whatever happens there,
+// nothing hangs, no packet is taken for sound by anybody but its destination or with a bit changed or twice, every packet that does not arrive is
+// counted in a register, and afterwards the link has all its room again. EXANET_FAULT_PACKETS is how many damaged packets are tried.
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <string>
+#include <unordered_map>
+
+#include "gateware/link/tb/line_faults.hpp"
+#include "gateware/node/tb/node_network.hpp"
+
+using namespace exanet;
+using namespace exanet::gateware;
+
+namespace {
+
+constexpr unsigned kPorts = NodeNetwork::kIntra, kChunk = 40;
+
+struct Count {
+  std::uint64_t sent = 0, touched = 0, words = 0, sound = 0, marked = 0, changed = 0, astray = 0, twice = 0, framing = 0;
+  bool hung = false;
+};
+
+class Campaign {
+ public:
+  Campaign(const FaultConfig& config, std::uint64_t seed) : random_(seed) {
+    network_.connect(0, 0, 1, 0, {.latency_cycles = 20});
+    for (unsigned n = 0; n < 2; ++n) {
+      faults_.push_back(std::make_unique<LineFaults>(config, seed * 2 + n));
+      network_.node(n).tx[0]->tamper = [this, n](std::uint64_t word) { return (*faults_[n])(word); };
+    }
+  }
+
+  Count run(std::uint64_t touched, std::uint64_t packets, bool stuck) {
+    while (!count_.hung && count_.touched < touched && count_.sent < packets) {
+      chunk(stuck && random_() % 4 == 0);
+      count_.touched = faults_[0]->packets_touched() + faults_[1]->packets_touched();
+      count_.words = faults_[0]->words_touched() + faults_[1]->words_touched();
+    }
+    for (auto& faults : faults_) faults->stop();
+    network_.run(8000);  // silence, and reports of all kinds
+    collect();
+    return count_;
+  }
+
+  // All that was sent was handed on or given up, by the registers.
+  bool accounted() {
+    for (unsigned n = 0; n < 2; ++n) {
+      const auto tx = network_.node(n).counters(0), rx = network_.node(1 - n).counters(0);
+      const auto balance = static_cast<std::uint32_t>(tx.tx_packets() - rx.rx_packets() - rx.rx_cut_packets() - rx.rx_reclaimed());
+      if (balance != 0) return false;
+    }
+    return true;
+  }
+  // The line carries on as on the first day: as many packets as its far FIFOs hold go over to a receiver that takes none, and all are sound.
+  bool recovered() {
+    for (unsigned from = 0; from < 2; ++from) {
+      auto& there = network_.node(1 - from);
+      there.stuck = true;
+      const std::size_t before = network_.node(from).counters(0).tx_packets();
+      for (unsigned i = 0; i < 40; ++i) push(from, 0, 512);
+      network_.run(6000);
+      const std::size_t over = network_.node(from).counters(0).tx_packets() - before;
+      there.stuck = false;
+      network_.run(6000);
+      if (over != 8 + 16) return false;  // the slots of the intra-tile port, and 512 words in the FIFO
+    }
+    const std::uint64_t sound = count_.sound;
+    collect();
+    return count_.sound - sound == 80 && count_.changed + count_.astray + count_.twice + count_.framing == 0;
+  }
+  std::string registers() {
+    std::uint64_t credits = 0, corrected = 0, headers = 0, controls = 0, payloads = 0, cut = 0, reclaimed = 0, stray = 0;
+    for (unsigned n = 0; n < 2; ++n) {
+      const auto c = network_.node(n).counters(0);
+      credits += c.tx_credits(), corrected += c.rx_corrected(), headers += c.rx_bad_headers(), controls += c.rx_bad_controls(), payloads += c.rx_bad_payloads();
+      cut += c.rx_cut_packets(), reclaimed += c.rx_reclaimed(), stray += c.rx_stray_words();
+    }
+    return "credits " + std::to_string(credits) + ", corrected " + std::to_string(corrected) + ", bad headers " + std::to_string(headers) + ", controls " + std::to_string(controls) +
+           ", payloads " + std::to_string(payloads) + ", cut " + std::to_string(cut) + ", given up " + std::to_string(reclaimed) +
+           ", stray words " + std::to_string(stray);
+  }
+
+ private:
+  void push(unsigned from, unsigned port, unsigned bytes) {
+    Packet packet = make_packet(dcid(from, 0), dcid(1 - from, 0), port, bytes, static_cast<std::uint32_t>(count_.sent & 0xffffff), random_);
+    // Words that look like the line's own are the hardest.
+    if (bytes >= 16 && random_() % 8 == 0) {
+      const auto low = static_cast<std::uint32_t>(spec::kMagicWord), high = static_cast<std::uint32_t>(spec::kMagicWord >> 32);
+      packet.payload[0] = {low, high, low, high};
+      packet.footer.set_crc32(spec::packet_crc(packet.header, packet.payload, packet.footer));
+    }
+    sent_[from].emplace(static_cast<std::uint32_t>(count_.sent++ & 0xffffff), packet);
+    network_.node(from).senders[port].push(std::move(packet));
+  }
+
+  void chunk(bool stuck) {
+    // One way alone every other time, so that the way back carries credits and nothing else.
+    const unsigned ways = 1 + static_cast<unsigned>(random_() % 2);
+    for (unsigned from = 0; from < ways; ++from)
+      for (unsigned port = 0; port < kPorts; ++port)
+        for (unsigned i = 0; i < kChunk; ++i) push(from, port, static_cast<unsigned>(random_() % (i % 16 ? 49 : 513)));
+    if (stuck) {
+      network_.node(1).stuck = true;
+      network_.run(3000);
+      network_.node(1).stuck = false;
+    }
+    settle();
+    collect();
+  }
+  void settle() {
+    const auto idle = [this] {
+      for (unsigned n = 0; n < 2; ++n)
+        for (const Sender& sender : network_.node(n).senders)
+          if (!sender.idle()) return false;
+      return true;
+    };
+    for (unsigned waited = 0; !idle(); waited += 500) {
+      if (waited > 200'000) {
+        count_.hung = true;
+        return;
+      }
+      network_.run(500);
+    }
+    network_.run(500);
+  }
+
+  void collect() {
+    for (unsigned n = 0; n < 2; ++n)
+      for (unsigned port = 0; port < kPorts; ++port) {
+        Receiver& receiver = network_.node(n).receivers[port];
+        for (Arrival& arrival : receiver.arrivals) judge(n, port, arrival);
+        receiver.arrivals.clear();
+        count_.framing += receiver.framing_errors() - framing_[n][port];
+        framing_[n][port] = receiver.framing_errors();
+      }
+  }
+  void judge(unsigned node, unsigned port, Arrival& arrival) {
+    if (!arrival.sound) {
+      ++count_.marked;
+      return;
+    }
+    ++count_.sound;
+    auto& sent = sent_[1 - node];
+    const auto found = sent.find(static_cast<std::uint32_t>(arrival.packet.footer.number()));
+    if (found == sent.end()) {
+      ++count_.twice;  // or never sent
+      return;
+    }
+    Packet& original = found->second;
+    original.header.set_vc(arrival.packet.header.vc());
+    spec::protect(original.header);
+    count_.changed += original.header.raw != arrival.packet.header.raw || original.payload != arrival.packet.payload ||
+                      original.footer.raw != arrival.packet.footer.raw;
+    count_.astray += arrival.packet.header.dcid() != dcid(node, 0) || arrival.packet.header.kind() != port;
+    sent.erase(found);
+  }
+
+  // Nothing is plugged in at the second inter-tile port, so it is disabled: a header gone wrong may ask for it.
+  static spec::RouterConfig place(unsigned x) {
+    spec::RouterConfig config = two_by_two(x, 0);
+    config.set_disabled(1u << 1);
+    return config;
+  }
+
+  NodeNetwork network_{{place(0), place(1)}, 0, 256};
+  std::mt19937_64 random_;
+  std::vector<std::unique_ptr<LineFaults>> faults_;
+  std::unordered_map<std::uint32_t, Packet> sent_[2];
+  unsigned framing_[2][kPorts]{};
+  Count count_;
+};
+
+struct Scenario {
+  std::string name;
+  FaultConfig config;
+  double share;  // of the damaged packets to try
+  bool stuck = false;
+};
+
+std::vector<Scenario> scenarios() {
+  std::vector<Scenario> all;
+  for (const double rate : {1e-6, 1e-5, 1e-4, 1e-3})
+    all.push_back({"any word, bit error rate " + std::to_string(rate), {.bit_error_rate = rate}, rate < 5e-4 ? 0.05 : 0.25});
+  const std::pair<const char*, unsigned> kinds[] = {{"Magic", kMagic},   {"Start", kStart},     {"credit", kCredit},
+                                                    {"header", kHeader}, {"payload", kPayload}, {"footer", kFooter}};
+  for (const auto& [name, kind] : kinds) {
+    for (const double rate : {1e-6, 1e-5, 1e-4, 1e-3})
+      all.push_back({std::string(name) + ", bit error rate " + std::to_string(rate), {.kinds = kind, .bit_error_rate = rate}, 0.01});
+    all.push_back({std::string(name) + ", up to eight bits in every fifth", {.kinds = kind, .wrecked = 0.2}, 0.05});
+  }
+  all.push_back({"dropped words", {.dropped = 1e-3}, 0.03});
+  all.push_back({"repeated words", {.repeated = 1e-3}, 0.03});
+  all.push_back({"dropped, repeated and wrong", {.bit_error_rate = 1e-4, .dropped = 1e-3, .repeated = 1e-3}, 0.05});
+  all.push_back({"link down and up", {.down_every = 4001, .down_for = 700}, 0.02});
+  all.push_back({"illegal headers", {.illegal = 0.1}, 0.05});
+  all.push_back({"stuck receiver, bit error rate 1e-3", {.bit_error_rate = 1e-3}, 0.05, true});
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("faults: whatever comes on the line, nothing hangs, goes astray, changes silently or is lost uncounted") {
+  const char* wanted = std::getenv("EXANET_FAULT_PACKETS");
+  const std::uint64_t damaged = wanted ? std::strtoull(wanted, nullptr, 10) : 4000;
+  std::uint64_t touched = 0, seed = 1;
+  for (const Scenario& scenario : scenarios()) {
+    Campaign campaign(scenario.config, seed++);
+    const auto target = static_cast<std::uint64_t>(static_cast<double>(damaged) * scenario.share) + 1;
+    const Count count = campaign.run(target, 8 * target + 1000, scenario.stuck);
+    touched += count.touched;
+    MESSAGE(scenario.name << ": " << count.sent << " sent, " << count.words << " words damaged of " << count.touched << " packets, " << count.sound
+                          << " sound, " << count.marked << " marked; " << campaign.registers());
+    CAPTURE(scenario.name);
+    CHECK_FALSE(count.hung);
+    CHECK(count.changed == 0);
+    CHECK(count.astray == 0);
+    CHECK(count.twice == 0);
+    CHECK(count.framing == 0);
+    if (scenario.config.wrecked > 0) CHECK(count.words > 0);
+    CHECK(campaign.accounted());
+    CHECK(campaign.recovered());
+  }
+  MESSAGE("faults: " << touched << " damaged packets in " << scenarios().size() << " scenarios");
+  CHECK(touched > damaged / 2);
+}
