@@ -81,8 +81,8 @@ def _page(plan: Plan, frame: pl.DataFrame, found: Mapping[str, dict[str, Any]]) 
 
 
 def _curves(named: pl.DataFrame) -> list[dict[str, Any]]:
-    """Means over seeds, series by series, load by load."""
-    good = named.filter(pl.col("error").is_null())
+    """Means over seeds, series by series, load by load; bursts, which have no load, are in the table alone."""
+    good = named.filter(pl.col("error").is_null() & (pl.col("load") > 0))
     if good.is_empty():
         return []
     means = good.group_by("series", "load", maintain_order=True).agg(
