@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
 import statistics
 import subprocess
 import sys
@@ -20,9 +19,10 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+import flows
 import network
+from common import HERE, Failure, execute, tool
 
-HERE = Path(__file__).resolve().parent
 RANKS = (16, 64)
 # Rounds to warm up and to time, by ranks: each timed part lasts some tenths of a second or more.
 ROUNDS = {
@@ -34,11 +34,6 @@ ROUNDS = {
 # SimGrid's own choice for a small allreduce is a reduction to one rank and a broadcast, 2 (n - 1) messages; MPICH's is recursive doubling,
 # n log2 n messages. The plain rows let each choose, the "-rdb" rows give SimGrid MPICH's algorithm: the same messages on both sides.
 SIMGRID_SETTINGS = {"allreduce-rdb": ["--cfg=smpi/allreduce:rdb"]}
-LIMIT_S = 300
-
-
-class Failure(Exception):
-    """A program is missing, or a run failed; the message says what to do."""
 
 
 @dataclass(frozen=True)
@@ -46,22 +41,6 @@ class Timing:
     rate: float
     unit: str
     simulated_s: float  # per round
-
-
-def tool(name: str, package: str) -> str:
-    """Full path of a program: that of this virtual environment first."""
-    beside = Path(sys.prefix) / "bin" / name
-    found = str(beside) if beside.exists() else shutil.which(name)
-    if not found:
-        raise Failure(f"{name} is missing: install {package}")
-    return found
-
-
-def execute(command: list[str], *, cwd: Path) -> str:
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=LIMIT_S)
-    if done.returncode != 0:
-        raise Failure(f"{' '.join(command)}: exit {done.returncode}\n{done.stdout}{done.stderr}")
-    return done.stdout
 
 
 def parse(output: str) -> Timing:
@@ -119,6 +98,7 @@ def measure(simulator: Exanet | SimGrid | Handover, core: int, ranks: int, patte
 
 
 def compare(arguments: argparse.Namespace, folder: Path) -> list[dict[str, object]]:
+    wanted = [name for name in arguments.only.split(",") if name]
     ours, simgrid, limit = Exanet(folder, arguments.machine), SimGrid(folder), Handover(folder)
     rows: list[dict[str, object]] = []
     setting = f"({arguments.machine}, core {arguments.core}, median of {arguments.repeats})"
@@ -126,7 +106,7 @@ def compare(arguments: argparse.Namespace, folder: Path) -> list[dict[str, objec
     for ranks in RANKS:
         for pattern, peer in [*((pattern, simgrid) for pattern in ROUNDS), ("pingpong", limit)]:
             name = f"{pattern}-{ranks}" if peer is simgrid else f"{pattern}-{ranks}-limit"
-            if arguments.only and not any(name.startswith(wanted) for wanted in arguments.only.split(",")):
+            if wanted and not any(name.startswith(beginning) for beginning in wanted):
                 continue
             timings: dict[str, list[Timing]] = {ours.name: [], peer.name: []}
             for _ in range(arguments.repeats):
@@ -137,6 +117,12 @@ def compare(arguments: argparse.Namespace, folder: Path) -> list[dict[str, objec
             figures = {"ours": round(mine, 1), "unit": unit, "peer": peer.name, "peer_value": round(theirs, 1)}
             rows.append({"name": name, **figures, "ratio": round(mine / theirs, 3)})
             print(f"{name:<18}{mine:>12,.0f}{theirs:>12,.0f}{mine / theirs:>8.2f}   {unit}, peer {peer.name}", flush=True)
+    for row in flows.compare(arguments.core, arguments.repeats, wanted, folder):
+        rows.append(row)
+        print(
+            f"{row['name']:<18}{row['ours']:>12,.0f}{row['peer_value']:>12,.0f}{row['ratio']:>8.0f}   flows/s, peer {row['peer']}",
+            flush=True,
+        )
     return rows
 
 

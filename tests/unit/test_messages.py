@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -108,3 +110,22 @@ def test_the_flow_level_takes_routers_larger_than_the_packet_level_does(tmp_path
         machine.load(file)
     point = sim.simulate(str(file), offered=0, asked=sim.Asked(traffic="complement", level="flow"))
     assert point["slowdown"] == pytest.approx(1, abs=1e-3)
+
+
+def example(name: str, *options: str) -> list[list[str]]:
+    """Rows of the table that an example prints."""
+    command = [sys.executable, str(Path(__file__).parents[2] / "examples" / name), *options]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=True)
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in done.stdout.splitlines()[2:]]
+
+
+def test_the_example_of_topologies_finds_the_published_order() -> None:
+    slowdown = {row[0].split()[0]: float(row[4]) for row in example("topologies_at_scale.py", "--most", "6000")}
+    assert slowdown["fat-tree"] < slowdown["jellyfish"] < slowdown["torus"]
+    assert slowdown["dragonfly"] == pytest.approx(slowdown["fat-tree"], rel=0.2)
+
+
+def test_the_example_of_both_levels_agrees_where_senders_are_paced() -> None:
+    rows = example("levels_agree.py", "--machines", "hypercube-512", "--message", "8192")
+    assert len(rows) == 7  # all permutations but transpose
+    assert all(abs(float(cell.strip("%"))) < 5 for row in rows for cell in row[3:5])

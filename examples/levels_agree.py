@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How far do flow level and packet level agree? Bursts of every permutation on networks of 512 nodes.
+
+Of each: when the last message has arrived, and the mean time of a message; the flow level's figure against that of the packet level, once
+with senders that keep to the flow level's rates (paced), once with senders that give all they can (free).
+
+    python examples/levels_agree.py --machines torus-512,hypercube-512 --message 65536
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from exanet import machine, sim
+from exanet.errors import InputError
+
+PATTERNS = ("permutation", "complement", "reversal", "shuffle", "butterfly", "tornado", "neighbour", "transpose")
+FAT_TREE = "extends: torus-512\nname: fat-tree-512\ntopology:\n  kind: fat-tree\n  shape: {value: [8, 8, 8], source: 8^3, kind: chosen}\n"
+MACHINES = "torus-512,hypercube-512,hyperx-512,jellyfish-512,fat-tree-512"
+
+
+def described(name: str) -> machine.Machine:
+    if name != "fat-tree-512":
+        return machine.load(name)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "fat-tree-512.yaml"
+        file.write_text(FAT_TREE)
+        return machine.load(file)
+
+
+def cells(flow: dict[str, Any], packet: dict[str, Any]) -> str:
+    return " | ".join(f"{flow[key] / packet[key] - 1:+.1%}" for key in ("completion_ns", "latency_ns"))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--machines", default=MACHINES, help=f"comma-separated names (default: {MACHINES})")
+    parser.add_argument("--message", type=int, default=65536, help="bytes of a message (default: 65536)")
+    arguments = parser.parse_args()
+    print("| network | permutation | all done | paced: all done | mean | free: all done | mean |\n|---|---|---|---|---|---|---|")
+    for name in arguments.machines.split(","):
+        network = described(name)
+        for traffic in PATTERNS:
+            asked = {"traffic": traffic, "message_bytes": arguments.message}
+            try:
+                flow = sim.simulate(network, offered=0, asked=sim.Asked(level="flow", **asked))
+            except InputError:
+                continue  # the pattern is not made for so many endpoints
+            packet = {pace: sim.simulate(network, offered=0, asked=sim.Asked(pace=pace, **asked)) for pace in ("fair", "free")}
+            done = f"{flow['completion_ns'] * 1e-3:.0f} µs"
+            print(f"| {name} | {traffic} | {done} | {cells(flow, packet['fair'])} | {cells(flow, packet['free'])} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
