@@ -4,6 +4,9 @@
 #include <stdexcept>
 #include <string>
 
+#include "core/engine/random.hpp"
+#include "core/routing/routing.hpp"
+
 namespace exanet {
 
 namespace {
@@ -14,6 +17,13 @@ Rate rate_of(std::uint16_t packet_bytes, std::int64_t time_ps, std::int64_t part
   return static_cast<Rate>(micro_bits * parts / time_ps);
 }
 
+// Routing that is let in here asks for none of this.
+class NoQueues final : public Outlook {
+ public:
+  std::uint32_t queued_words(NodeId, std::uint16_t) const override { return 0; }
+  bool room(NodeId, Hop, std::uint32_t) const override { return true; }
+};
+
 }  // namespace
 
 FlowNetwork::FlowNetwork(const Topology& topology, const FabricConfig& fabric, std::uint16_t packet_bytes)
@@ -22,6 +32,8 @@ FlowNetwork::FlowNetwork(const Topology& topology, const FabricConfig& fabric, s
   if (packet_bytes == 0 || packet_bytes > fabric.router.max_payload_bytes)
     throw std::invalid_argument("packets of " + std::to_string(packet_bytes) + " bytes; at flow level they carry from 1 to " +
                                 std::to_string(fabric.router.max_payload_bytes) + " on this machine");
+  if (topology.routing() != nullptr && topology.routing()->looks())
+    throw std::invalid_argument("this routing looks at queues, of which the flow level has none: choose another, e.g. valiant, or --level packet");
   const std::uint32_t words = router_.payload_words(packet_bytes);
   for (const LinkConfig& link : fabric.links) {
     const LinkPace& pace = paces_.emplace_back(link, fabric.router, router_);
@@ -56,8 +68,13 @@ Rate FlowNetwork::capacity(ResourceId resource) const {
 void FlowNetwork::way(NodeId src, NodeId dst, std::vector<ResourceId>& resources) const {
   resources.clear();
   resources.push_back(links_ + src);
+  const Routing* routing = topology_.routing();
+  const std::uint64_t draw = routing == nullptr ? 0 : Random(src, dst).next();
+  std::uint32_t state = 0;
   for (NodeId at = src; at != dst;) {
-    const std::uint16_t port = topology_.next_hop(at, dst).port;
+    const Hop hop = routing == nullptr ? topology_.next_hop(at, dst)
+                                       : routing->choose({at, dst, router_.payload_words(packet_bytes_), draw}, state, NoQueues());
+    const std::uint16_t port = hop.port;
     resources.push_back(link(at, port));
     at = topology_.neighbour(at, port).node;
   }

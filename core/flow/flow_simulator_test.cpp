@@ -147,6 +147,35 @@ TEST_CASE("a coarser grain moves ends by no more than a few grains, and the same
   CHECK(most_coarse < 50);
 }
 
+TEST_CASE("ways are links that hang together, with routing that draws lots as well; routing that looks at queues is refused") {
+  for (const char* routing : {"", "valiant", "up-down"}) {
+    CAPTURE(std::string(routing));
+    TopologySpec spec{"torus", {4, 4}};
+    spec.routing = routing;
+    const auto topology = make_topology(spec);
+    const FlowNetwork network(*topology, testing::published_fabric(), 256);
+    std::vector<ResourceId> way, again;
+    for (NodeId src = 0; src < 16; ++src)
+      for (NodeId dst = 0; dst < 16; ++dst) {
+        if (src == dst) continue;
+        network.way(src, dst, way);
+        network.way(src, dst, again);
+        REQUIRE(way == again);
+        NodeId at = src;
+        for (std::size_t i = 1; i + 1 < way.size(); ++i) {
+          const auto port = static_cast<std::uint16_t>(way[i] - network.link(at, 0));
+          REQUIRE(port < topology->port_count(at));
+          at = topology->neighbour(at, port).node;
+        }
+        REQUIRE(at == dst);
+      }
+  }
+  TopologySpec spec{"torus", {4, 4}};
+  spec.routing = "adaptive";
+  const auto topology = make_topology(spec);
+  CHECK_THROWS_WITH_AS(FlowNetwork(*topology, testing::published_fabric(), 256), doctest::Contains("looks at queues"), std::invalid_argument);
+}
+
 TEST_CASE("what a run cannot use is refused") {
   const auto topology = make_topology({"mesh", {2}});
   CHECK_THROWS_WITH_AS(FlowNetwork(*topology, testing::published_fabric(), 0), doctest::Contains("from 1 to 256"), std::invalid_argument);

@@ -97,6 +97,8 @@ TEST_CASE("an open loop below saturation accepts what is offered, at both levels
     CHECK(r.slowdown > 1);
   }
   config.load = 3;
+  config.warm_up = Time::us(20);
+  config.measure = Time::us(60);
   const MessageResult r = carry({"torus", {4, 4}}, config, false);
   CHECK(r.saturated);
 }

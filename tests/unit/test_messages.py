@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -129,3 +130,13 @@ def test_the_example_of_both_levels_agrees_where_senders_are_paced() -> None:
     rows = example("levels_agree.py", "--machines", "hypercube-512", "--message", "8192")
     assert len(rows) == 7  # all permutations but transpose
     assert all(abs(float(cell.strip("%"))) < 5 for row in rows for cell in row[3:5])
+
+
+def test_the_example_of_a_ring_allreduce_takes_the_time_of_its_steps() -> None:
+    flows = runpy.run_path(str(Path(__file__).parents[2] / "examples/allreduce_flows.py"))["ring_allreduce"](64, 1 << 20)
+    found = messages.run_flows("fat-tree-64", flows)
+    assert len(flows) == 126 * 64
+    for flow, begun in zip(flows, found["begun_ps"], strict=True):
+        assert begun == (found["finished_ps"][flow.after[0]] if flow.after else 0)
+    near, far = (int(messages.run_flows("fat-tree-64", [Flow(0, to, 1 << 14)])["finished_ps"][0]) for to in (1, 63))
+    assert 126 * near <= found["finished_ps"].max() <= 126 * (far + 1000)  # a grain for each step
