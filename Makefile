@@ -37,12 +37,13 @@ gateware: setup-gateware
 	@build/gateware/gateware/gateware_tests
 	@$(BIN)/python gateware/lint.py
 
-# The fault campaign of `make gateware` with as many damaged packets: make faults COUNT=1000000.
+# The fault campaign of `make gateware` with as many damaged packets, and other ones: make faults COUNT=1000000 SEED=1000.
 COUNT ?= 1000000
+SEED ?= 1
 faults: setup-gateware
 	@PATH=$(CURDIR)/$(BIN):$$PATH cmake -S . -B build/gateware -G Ninja -DCMAKE_BUILD_TYPE=Release -DEXANET_PYTHON=OFF -DEXANET_GATEWARE=ON >/dev/null
 	@PATH=$(CURDIR)/$(BIN):$$PATH cmake --build build/gateware -j 2 --target gateware_tests
-	@EXANET_FAULT_PACKETS=$(COUNT) build/gateware/gateware/gateware_tests -tc="faults:*"
+	@EXANET_FAULT_PACKETS=$(COUNT) EXANET_FAULT_SEED=$(SEED) build/gateware/gateware/gateware_tests -tc="faults:*"
 
 # Invariants of the gateware, proved without bound, and what each proof says when the gateware is broken on purpose.
 formal: setup-formal

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fault campaign: two nodes, a link between them, packets in both directions, and every kind of damage on the line. Whatever happens there,
 // nothing hangs, no packet is taken for sound by anybody but its destination or with a bit changed or twice, every packet that does not arrive is
-// counted in a register, and afterwards the link has all its room again. EXANET_FAULT_PACKETS is how many damaged packets are tried.
+// counted in a register, and afterwards the link has all its room again. EXANET_FAULT_PACKETS is how many damaged packets are
+// tried, EXANET_FAULT_SEED where the seeds of the scenarios begin.
 #include <doctest/doctest.h>
 
 #include <cstdlib>
@@ -200,12 +201,16 @@ std::vector<Scenario> scenarios() {
   return all;
 }
 
+std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
+  const char* value = std::getenv(name);
+  return value ? std::strtoull(value, nullptr, 10) : otherwise;
+}
+
 }  // namespace
 
 TEST_CASE("faults: whatever comes on the line, nothing hangs, goes astray, changes silently or is lost uncounted") {
-  const char* wanted = std::getenv("EXANET_FAULT_PACKETS");
-  const std::uint64_t damaged = wanted ? std::strtoull(wanted, nullptr, 10) : 4000;
-  std::uint64_t touched = 0, seed = 1;
+  const std::uint64_t damaged = from_environment("EXANET_FAULT_PACKETS", 4000);
+  std::uint64_t touched = 0, seed = from_environment("EXANET_FAULT_SEED", 1);
   for (const Scenario& scenario : scenarios()) {
     Campaign campaign(scenario.config, seed++);
     const auto target = static_cast<std::uint64_t>(static_cast<double>(damaged) * scenario.share) + 1;
