@@ -10,6 +10,9 @@
 // No deadlock: each leg follows the topology's own ways in virtual channels of its own, and classes only rise from leg to leg: a cycle would have
 // to lie within one class, where there is none. find_cycle() checks that for legs between any two routers that may be ends of a leg.
 //
+// Where there are channels enough (eight at most), packets on the topology's own way have a class to themselves: queued before the crowded link, they
+// would else stand in the way of those that go round it.
+//
 // On a network with switches a leg ends at the switch of the intermediate endpoint, which is not disturbed itself.
 //
 // State: 0 at the source; then the leg's target and, above, the number of its class plus 1.
@@ -32,7 +35,7 @@ class Legs final : public Routing {
         policy_(policy),
         switched_(topology.node_count() > topology.endpoint_count()),
         channels_(topology.virtual_channels()),
-        last_class_(policy == Policy::kProgressive ? 2 : 1) {
+        last_class_(policy == Policy::kProgressive || (policy != Policy::kValiant && channels_ * 3 <= 8) ? 2 : 1) {
     if (channels_ * (last_class_ + 1u) > 8)
       throw std::invalid_argument("this routing needs " + std::to_string(channels_ * (last_class_ + 1u)) +
                                   " virtual channels on this topology; a router has at most 8: choose another");
@@ -66,8 +69,8 @@ class Legs final : public Routing {
   static std::uint32_t class_of(std::uint32_t state) { return (state >> 24 & 0x7f) - 1; }
   static NodeId target_of(std::uint32_t state) { return state & 0xffffff; }
 
-  // The topology's own way: in the last class, or in the first of three where it may yet be left.
-  std::uint32_t straight(const RouteRequest& r) const { return pack(policy_ == Policy::kProgressive ? 0 : last_class_, r.dst); }
+  // The topology's own way: in the first of three classes, or in the last of two.
+  std::uint32_t straight(const RouteRequest& r) const { return pack(last_class_ == 2 ? 0 : last_class_, r.dst); }
 
   NodeId via(const RouteRequest& r) const {
     return ends_[Random(r.draw, 0x71a).below(static_cast<std::uint32_t>(ends_.size()))];
