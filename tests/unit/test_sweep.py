@@ -147,6 +147,24 @@ def test_two_sweeps_do_not_write_to_one_folder(tmp_path: Path) -> None:
     execute.Journal(tmp_path / "r").close()
 
 
+def test_a_torn_last_line_costs_that_line_alone(tmp_path: Path) -> None:
+    runs = plan.read(write(tmp_path, SMALL), {}).runs
+    result = {"figures": {}, "network": None, "cpu_s": 0.0}
+    journal = execute.Journal(tmp_path / "r")
+    journal.add(runs[0], result)
+    journal.add(runs[1], result)
+    journal.close()
+    whole = journal.path.read_bytes()
+    journal.path.write_bytes(whole[:-7])
+    journal = execute.Journal(tmp_path / "r")
+    assert set(journal.found) == {runs[0].key}
+    journal.add(runs[2], result)
+    journal.close()
+    journal = execute.Journal(tmp_path / "r")
+    assert set(journal.found) == {runs[0].key, runs[2].key}
+    journal.close()
+
+
 def test_results_of_another_simulator_are_not_taken_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = plan.read(write(tmp_path, SMALL), {}).runs[0]
     journal = execute.Journal(tmp_path / "r")
