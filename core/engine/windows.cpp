@@ -65,8 +65,9 @@ void Windows::run_part(std::size_t part) {
     if (first > end_ || first == Time::never()) break;
     const double began_s = timed_ ? thread_s() : 0;
     crossing_.collect(part);
-    const bool whole = end_ - first < lookahead_;
-    queue.run_until(whole ? end_ : first + lookahead_ - Time::ps(1));
+    const Time last = end_ - first < lookahead_ ? end_ : first + lookahead_ - Time::ps(1);
+    queue.run_until(last);
+    crossing_.finish(part, last);
     Slot& slot = slots_[part];
     slot.next[turn ^ 1] = min(queue.next_time(), crossing_.mailed(part));
     slot.spent_s[turn ^ 1] = timed_ ? thread_s() - began_s : 0;

@@ -25,6 +25,7 @@ class Crossing {
  public:
   virtual ~Crossing() = default;
   virtual void collect(std::size_t part) = 0;        // takes what has been mailed to `part` in the window before
+  virtual void finish(std::size_t part, Time now) = 0;  // a window ends: no more events up to `now`; last mail may be sent
   virtual Time mailed(std::size_t part) const = 0;   // the earliest time at which what `part` has mailed in this window matters
   virtual Time lookahead() const = 0;                // above 0: mail matters no sooner than this after the event that sends it
 };

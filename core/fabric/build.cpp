@@ -23,6 +23,7 @@ Fabric::State::State(const std::vector<FabricPart>& parts, const Topology& topol
       router_(config.router),
       intra_ports_(static_cast<std::uint32_t>(config.router.intra_ports)),
       channels_(static_cast<std::uint32_t>(config.router.virtual_channels)),
+      fixed_priority_(config.router.fixed_priority),
       endpoints_(topology.endpoint_count()),
       words_each_(static_cast<std::int32_t>(config.router.inter_fifo_words / std::max<std::int64_t>(config.router.virtual_channels, 1))) {
   if (parts.size() > 1 && topology.routing() != nullptr && topology.routing()->looks())
@@ -46,6 +47,7 @@ Fabric::Part::Part(State& net, const FabricPart& part, std::uint8_t number, std:
       entrances_(net.entrances_.data()),
       intra_ports_(net.intra_ports_),
       channels_(net.channels_),
+      fixed_priority_(net.fixed_priority_),
       net_(net),
       events_(*part.events),
       sink_(part.sink),
@@ -53,6 +55,9 @@ Fabric::Part::Part(State& net, const FabricPart& part, std::uint8_t number, std:
       mail_{std::vector<Mail>(parts), std::vector<Mail>(parts)} {
   // Fetching ahead pays where routers do not stay in the second-level cache anyway.
   const bool large = net.outputs_.size() * sizeof(Output) + net.inputs_.size() * sizeof(Input) > kSecondLevelCache;
+  for (std::uint32_t o = 0; o < net.outputs_.size(); ++o)
+    if (outputs_[o].far_input != kNone && outputs_[o].far_part != number && net.part_of(inputs_[outputs_[o].first_input].node) == number)
+      borders_.push_back(o);
   arbitrate_event_ = events_.add_handler(
       [](void* self, Time now, std::uint32_t a, std::uint64_t) { static_cast<Part*>(self)->arbitrate(now, a); }, this,
       large ? [](void* self, std::uint32_t a, unsigned step) { static_cast<const Part*>(self)->peek(a, step); } : EventQueue::Peek{});
@@ -140,7 +145,7 @@ void Fabric::State::build_node(NodeId node, const FabricConfig& config) {
       input.index = static_cast<std::uint8_t>(i - first_input_[node]);
       input.first_output = first_output_[node];
       input.first_intra_output = first_output_[node] + ports;
-      input.sender_part = part_of(node);
+      if (!intra) input.tells = o;
       if (intra) input.room = o * channels_;
       Room& room = rooms_[std::size_t{o} * channels_ + vc];
       const auto share = static_cast<std::int32_t>(intra ? 1 : channels_);
@@ -160,10 +165,11 @@ void Fabric::State::build_node(NodeId node, const FabricConfig& config) {
       Input& input = inputs_[first_input_[node] + port * channels_ + vc];
       input.room = (first_output_[far.node] + far.port) * channels_ + vc;
       input.link_class = topology_.link_class(far.node, far.port);
-      input.sender_part = output.far_part;
     }
-    // Nothing that crosses it is felt at the other side within its latency and a cycle.
-    if (output.far_part != part_of(node)) lookahead_ = min(lookahead_, links_[output.link_class].latency + router_.cycle);
+    // A packet that is granted is felt at the other side later than this, and so is the room of which a part cannot tell at the end of a window,
+    // because a packet granted after it might.
+    const LinkPace& link = links_[output.link_class];
+    if (output.far_part != part_of(node)) lookahead_ = min(lookahead_, link.to_wire + link.back);
   }
 }
 
@@ -186,6 +192,7 @@ bool Fabric::inject(const Packet& packet) {
 }
 
 void Fabric::collect(std::size_t part) { state_->parts_[part]->collect(); }
+void Fabric::finish(std::size_t part, Time now) { state_->parts_[part]->finish(now); }
 Time Fabric::mailed(std::size_t part) const { return state_->parts_[part]->mailed_; }
 Time Fabric::lookahead() const { return state_->lookahead_; }
 

@@ -2,10 +2,11 @@
 // The path of a packet: injection, arbitration, crossbar, link, delivery. See fabric.hpp for the model, state.hpp for the data and
 // docs/microarchitecture.md for the rules.
 //
-// Both when the front of an input will ask for its output and when credits will be back is known in advance, so requests are registered
-// ahead of their time and credits are collected when somebody looks: neither costs an event of its own. An output is looked at (the
-// "arbitrate" event) only at times at which a grant may be possible. All requests of one instant are registered before it begins, so the
-// result does not depend on the order of events within an instant.
+// When the front of an input will ask for its output is known in advance, so requests are registered ahead of their time. Which control word
+// tells of a packet's room, and so when the sender has it, depends on the packets that go the same way; it is settled when the next of them
+// is granted or when the sender runs short. Neither costs an event of its own. An output is looked at (the "arbitrate" event) only at times at
+// which a grant may be possible. All requests and all room of one instant are known before it begins, so the result does not depend on
+// the order of events within an instant.
 #include <bit>
 
 #include "core/fabric/state.hpp"
@@ -39,8 +40,8 @@ bool Fabric::Part::inject(const Packet& packet) {
   const Time start = max(now, port.busy_until);
   port.busy_until = start + router_.cycle * router_.packet_words(words);
   take(room, words);
-  arrive(input,
-         {start + router_.head, port.busy_until, index, kNone, packet.dst, packet.payload_bytes, packet.intra_port, packet.priority});
+  arrive(input, {start + router_.head + router_.to_request, port.busy_until - router_.cycle + router_.to_request, index, kNone, packet.dst,
+                 packet.payload_bytes, packet.intra_port, packet.priority});
   return true;
 }
 
@@ -128,7 +129,7 @@ void Fabric::Part::peek(std::uint32_t output_index, unsigned step) const {
   if (output.link_class != kIntraTile && output.far_part == number_) __builtin_prefetch(&inputs_[output.far_input + input.front_vc], 1);
 }
 
-// Round robin from the input after the last one granted; priority 1 goes before 0. `others` tells whether somebody else could go as well.
+// Round robin from the input after the last one granted, or the first input; priority 1 goes before 0. `others` tells whether somebody else could go as well.
 std::uint32_t Fabric::Part::choose(Time now, Output& output, std::uint32_t output_index, bool& others) {
   std::uint32_t chosen = kNone;
   std::uint8_t priority = 0;
@@ -140,7 +141,7 @@ std::uint32_t Fabric::Part::choose(Time now, Output& output, std::uint32_t outpu
     chosen = index;
     priority = input.front_priority;
   };
-  const unsigned first = (output.last_granted + 1u) % kMostInputs;
+  const unsigned first = fixed_priority_ ? 0 : (output.last_granted + 1u) % kMostInputs;
   if (output.waiting[1] == 0 && first <= 64) {  // most routers have 64 inputs at most
     std::uint64_t rest = std::rotr(output.waiting[0], static_cast<int>(first % 64));
     for (; rest != 0; rest &= rest - 1) look_at((static_cast<unsigned>(std::countr_zero(rest)) + first) % 64);
@@ -159,13 +160,39 @@ std::uint32_t Fabric::Part::choose(Time now, Output& output, std::uint32_t outpu
 bool Fabric::Part::room_beyond(Time now, const Output& output, std::uint32_t output_index, const Input& input) {
   if (output.link_class == kIntraTile) return true;
   Room& far = rooms_[output_index * channels_ + input.front_vc];
+  const auto enough = [&] { return far.free_words >= input.front_words && far.free_packets >= 1; };
   reclaim(far, now);
-  if (far.free_words >= input.front_words && far.free_packets >= 1) return true;
+  if (enough()) return true;
+  if (!far.starved) {
+    hear(now, output);
+    reclaim(far, now);
+    if (enough()) return true;
+  }
   if (looks_again_) look_again(now, static_cast<std::uint32_t>(&input - inputs_));
   if (far.starved) return false;
-  far.starved = far.oldest == kNone;
-  if (!far.starved) wake(outputs_[output_index], output_index, entries_[far.oldest].time);
+  const Time next = next_room(output, output_index * channels_ + input.front_vc);
+  far.starved = next == Time::never();
+  if (!far.starved) wake(outputs_[output_index], output_index, next);
   return false;
+}
+
+// Settles of what room beyond `output` the far end has told by now. Another part tells by mail.
+void Fabric::Part::hear(Time now, const Output& output) {
+  if (output.far_part == number_ && output.far_input != kNone) tell(now, outputs_[inputs_[output.far_input].tells]);
+}
+
+// When more room is known of beyond `output`, at the earliest; never when no packet is on its way out of there.
+Time Fabric::Part::next_room(const Output& output, std::uint32_t room_index) const {
+  if (rooms_[room_index].oldest != kNone) return entries_[rooms_[room_index].oldest].time;
+  if (output.far_part != number_) return Time::never();
+  const Output& teller = outputs_[inputs_[output.far_input].tells];
+  if (teller.untold == kNone) return Time::never();
+  std::uint32_t index = teller.untold;
+  do {
+    index = entries_[index].next;
+    if (entries_[index].packet == room_index) return told_at(teller, entries_[index].time);
+  } while (index != teller.untold);
+  return Time::never();
 }
 
 void Fabric::Part::grant(Time now, Output& output, std::uint32_t output_index, std::uint32_t input_index) {
@@ -174,70 +201,129 @@ void Fabric::Part::grant(Time now, Output& output, std::uint32_t output_index, s
   const Entry entry = entries_[index];
   output.waiting[input.index / 64] &= ~(std::uint64_t{1} << (input.index % 64));
   output.last_granted = input.index;
-  // The crossbar takes a word a cycle, and the last one not before it is here.
-  const Time left = max(now + router_.cycle * (router_.packet_words(input.front_words) - 1), entry.tail_in) + router_.cycle;
+  // The crossbar reads a word a cycle, the first in the cycle after the grant, and the last one not before it can be read.
+  const Time left = max(now + router_.cycle * router_.packet_words(input.front_words), entry.tail_in);
   if (output.link_class == kIntraTile) {
     output.free_at = left + router_.output_gap;
-    events_.schedule(left + router_.latency, deliver_event_, entry.packet);
+    events_.schedule(left + router_.to_output, deliver_event_, entry.packet);
   } else {
     cross_link(now, output, output_index, input, entry, left);
   }
   input.idle_at = left + router_.input_gap;
   input.front = entry.next;
-  return_room(input, index, input.link_class == kIntraTile ? left : left + links_[input.link_class].latency);
+  return_room(input, index, left);
   if (input.front != kNone) register_front(input);
 }
 
-// The room of an entry that has been granted will be known to be free at `credit`.
-void Fabric::Part::return_room(const Input& input, std::uint32_t entry_index, Time credit) {
+// The packet of an entry has been read out of `input` at `left`.
+void Fabric::Part::return_room(const Input& input, std::uint32_t entry_index, Time left) {
   Entry& entry = entries_[entry_index];
-  if (input.sender_part != number_) {
-    mail_[sending_][input.sender_part].credits.push_back({credit, input.room, entry.payload_bytes});
-    mailed_ = min(mailed_, credit);
-    return free_entry(entry_index);
-  }
-  entry.time = credit;
-  entry.next = kNone;
-  room_returns(input.room, entry_index);
   Room& room = rooms_[input.room];
-  if (!room.starved) return;
+  if (input.link_class == kIntraTile) {
+    entry.time = left + router_.to_sender;
+    room_returns(input.room, entry_index);
+    if (!room.starved) return;
+    room.starved = false;
+    return events_.schedule(entry.time, room_event_, static_cast<std::uint32_t>(&input - inputs_));
+  }
+  entry.time = left + router_.to_credit;
+  entry.packet = input.room;
+  Output& teller = outputs_[input.tells];
+  leave_untold(teller, entry_index);
+  if (teller.far_part != number_ || !room.starved) return;
   room.starved = false;
-  if (input.link_class == kIntraTile)
-    events_.schedule(credit, room_event_, static_cast<std::uint32_t>(&input - inputs_));
-  else
-    wake(outputs_[input.room / channels_], input.room / channels_, credit);
+  wake(outputs_[input.room / channels_], input.room / channels_, told_at(teller, entry.time));
+}
+
+void Fabric::Part::leave_untold(Output& output, std::uint32_t entry_index) {
+  Entry& entry = entries_[entry_index];
+  if (output.untold == kNone) {
+    entry.next = output.untold = entry_index;
+    return;
+  }
+  std::uint32_t before = output.untold;
+  if (entry.time >= entries_[before].time) {
+    output.untold = entry_index;
+  } else {
+    while (entries_[entries_[before].next].time <= entry.time) before = entries_[before].next;
+  }
+  entry.next = entries_[before].next;
+  entries_[before].next = entry_index;
+}
+
+// Settles which control words of `output`'s link tell of the room that has come back in its port's FIFOs: the first whose beginning is not
+// before the room is known, Start of a packet or, in an idle link, a credit of its own. No credit is begun where a packet can come to the wire
+// before its end: that packet's Start tells. So what lies beyond the reach of packets that may yet be granted is left for later.
+void Fabric::Part::tell(Time now, Output& output) {
+  const LinkPace& link = links_[output.link_class];
+  while (output.untold != kNone) {
+    const std::uint32_t index = entries_[output.untold].next;
+    Entry& entry = entries_[index];
+    if (entry.time > output.control_end - link.word_time) {
+      const Time magic = max(entry.time, output.wire_free);
+      const std::uint32_t phase = magic >= output.wire_free + link.word_time ? 0 : output.pause_phase;
+      std::uint32_t first = phase, both = phase;
+      const Time begin = magic + link.word_time * (link.slots(1, first) - 1);
+      if (begin + link.word_time * link.control_words > now + link.to_wire) return;
+      output.control_end = output.wire_free = magic + link.word_time * link.slots(link.control_words, both);
+      output.pause_phase = static_cast<std::uint8_t>(both);
+    }
+    if (index == output.untold)
+      output.untold = kNone;
+    else
+      entries_[output.untold].next = entry.next;
+    entry.time = output.control_end + link.back;
+    if (output.far_part == number_) {
+      room_returns(entry.packet, index);
+    } else {
+      mail_[sending_][output.far_part].credits.push_back({entry.time, entry.packet, entry.payload_bytes});
+      mailed_ = min(mailed_, entry.time);
+      free_entry(index);
+    }
+  }
+}
+
+// When the sender can have the room at the earliest that was free at `freed` and has not been told of.
+Time Fabric::Part::told_at(const Output& output, Time freed) const {
+  const LinkPace& link = links_[output.link_class];
+  if (freed <= output.control_end - link.word_time) return output.control_end + link.back;
+  return max(freed, output.wire_free) + link.word_time * link.control_words + link.back;
 }
 
 void Fabric::Part::room_returns(std::uint32_t room_index, std::uint32_t entry_index) {
   Room& room = rooms_[room_index];
+  entries_[entry_index].next = kNone;
   (room.oldest == kNone ? room.oldest : entries_[room.last].next) = entry_index;
   room.last = entry_index;
 }
 
-// Sends the packet over the output's link into the far buffer, whose room has been checked. It waits behind the crossbar while the packet
-// before it is on the wire; nothing else is granted until it gets there itself.
+// Sends the packet over the output's link into the far buffer, whose room has been checked. It waits in the link's buffer while the packet
+// before it is on the wire; nothing else is granted until its Start has gone out.
 void Fabric::Part::cross_link(Time now, Output& output, std::uint32_t output_index, const Input& input, const Entry& entry, Time left) {
   EXANET_CHECK(output.far_input != kNone, "route through a port without a link", now.ps(), input.node, output_index);
   const LinkPace& link = links_[output.link_class];
-  const Time through = now + router_.latency, out = max(through, output.tail_out);
+  tell(now, output);
+  const Time ready = now + link.to_wire, start = max(ready, output.wire_free);
   // A link that has been idle for a word time has had its pause by then.
-  if (out >= output.tail_out + link.word_time) output.pause_phase = 0;
-  std::uint32_t head_phase = output.pause_phase;
-  const Time head_busy = link.word_time * link.slots(link.head_words, head_phase);
-  const Time busy = link.word_time * link.slots(link.packet_words[input.front_words], output.pause_phase);
-  output.tail_out = max(out + busy, left - router_.cycle + router_.latency + link.last_word);
-  output.free_at = max(left + router_.output_gap, out);
+  const std::uint32_t phase = start >= output.wire_free + link.word_time ? 0 : output.pause_phase;
+  std::uint32_t after_control = phase, after_head = phase, after_packet = phase;
+  const Time head_out = start + link.word_time * link.slots(link.head_words, after_head);
+  const Time busy = link.word_time * link.slots(link.packet_words[input.front_words], after_packet);
+  output.control_end = start + link.word_time * link.slots(link.control_words, after_control);
+  output.wire_free = max(start + busy, left + link.tail_to_wire + link.last_word);
+  output.free_at = max(left + router_.output_gap, output.control_end - link.word_time + link.slot_back);
+  output.pause_phase = static_cast<std::uint8_t>(after_packet);
 
   LinkStats& stats = stats_[output_index];
   stats.packets += 1;
   stats.payload_bytes += entry.payload_bytes;
   stats.busy += busy;
-  stats.waited += now - input.request + (out - through);
+  stats.waited += now - input.request + (start - ready);
   ++hops_;
   take(rooms_[output_index * channels_ + input.front_vc], input.front_words);
   Entry far = entry;
-  far.time = out + head_busy + link.latency;
-  far.tail_in = output.tail_out + link.latency;
+  far.time = head_out + link.across;
+  far.tail_in = output.wire_free + link.across;
   far.next = kNone;
   const std::uint32_t far_input = output.far_input + input.front_vc;
   if (output.far_part == number_) return arrive(inputs_[far_input], far);
@@ -283,7 +369,6 @@ void Fabric::Part::collect() {
       Entry entry{};
       entry.time = c.time;
       entry.payload_bytes = c.payload_bytes;
-      entry.next = kNone;
       room_returns(c.room, add_entry(entry));
       if (!rooms_[c.room].starved) continue;
       rooms_[c.room].starved = false;
@@ -294,6 +379,17 @@ void Fabric::Part::collect() {
   }
   sending_ ^= 1;
   mailed_ = Time::never();
+}
+
+// Tells of the room that no packet of a later window can tell of. What is left matters a lookahead after the window at the earliest.
+void Fabric::Part::finish(Time now) {
+  for (const std::uint32_t index : borders_) {
+    Output& output = outputs_[index];
+    tell(now, output);
+    if (output.untold == kNone) continue;
+    const Time matters = told_at(output, entries_[entries_[output.untold].next].time) - net_.lookahead_;
+    mailed_ = min(mailed_, max(matters, now + Time::ps(1)));
+  }
 }
 
 }  // namespace exanet

@@ -24,12 +24,12 @@ struct LinkConfig {
   Time word_time;                  // one link word, before pauses (64 bit at 156.25 MHz: 6400 ps)
   std::int64_t pause_every = 0;    // the transceiver pauses one word time after this many words; 0: never
   std::int64_t framing_words = 2;  // Magic and Start
-  Time latency;                    // last bit out of one router's link logic to first bit in the next one's: serdes, cable, APElink
+  Time latency;                    // a word out of one link to the same word in the next one: transceivers and cable
 };
 
 struct RouterConfig {
   Time cycle;                       // 156.25 MHz: 6400 ps
-  std::int64_t latency_cycles = 4;  // header in to header out, no contention
+  std::int64_t latency_cycles = 4;  // header in to header out, no contention; 2 of them after the grant
   std::int64_t word_bits = 128;
   std::int64_t header_words = 1;
   std::int64_t footer_words = 1;
@@ -41,6 +41,7 @@ struct RouterConfig {
   std::int64_t input_gap_cycles = 0;  // an input asks again this long after a packet's tail has left it ...
   std::int64_t output_gap_cycles =
       0;                         // ... and an output takes the next packet this long after the last one's tail: an unoptimised pipeline
+  bool fixed_priority = false;   // of those that ask the first input goes (ports in order, intra-tile last), instead of each in turn
   std::int64_t intra_ports = 2;  // towards the network interface: 0 packetizer/mailbox, 1 RDMA
 };
 
@@ -77,6 +78,7 @@ class Fabric final : public Network, public Crossing {
   std::uint64_t memory_bytes() const;                                                 // of routers, links and packets, events not counted
 
   void collect(std::size_t part) override;
+  void finish(std::size_t part, Time now) override;
   Time mailed(std::size_t part) const override;
   Time lookahead() const override;
 

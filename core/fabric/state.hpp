@@ -27,9 +27,9 @@ inline constexpr Time kNotScheduled = Time::ps(-1);
 // A packet's place in one input's buffer, with what the router reads of its header: half a cache line. After the packet's grant it
 // stands for the room that is on its way back to the sender.
 struct alignas(32) Entry {
-  Time time;     // until the grant: its header is here; after it: its room is known to be free at the sender
-  Time tail_in;  // its last word is here
-  std::uint32_t packet;
+  Time time;     // until the grant: it can be granted; after it: its room can be told of; once told of: the sender has it
+  Time tail_in;  // its last word can be read
+  std::uint32_t packet;  // after the grant: the room that it gives back
   std::uint32_t next;
   NodeId dst;
   std::uint16_t payload_bytes;
@@ -60,8 +60,8 @@ struct alignas(64) Input {
   std::uint8_t front_priority = 0;
   std::uint8_t index = 0;  // among the inputs of its router
   std::uint8_t link_class = kIntraTile;
-  std::uint8_t sender_part = 0;
   bool looking = false;  // an event to look again at the front's way is under way
+  std::uint32_t tells = kNone;  // this port's output, whose link tells the sender of room
 };
 
 // The room in an input's buffer, as the sender knows it: what is free, and a list of entries whose credits are on their way.
@@ -75,12 +75,14 @@ struct Room {
 
 struct alignas(64) Output {
   Time free_at;                  // next grant possible
-  Time tail_out;                 // end of the last packet's last word on the link
+  Time wire_free;                // end of the last word on the link
+  Time control_end;              // end of the last control word: it told of all room that had come back by its beginning
   Time wake_at = kNotScheduled;  // a pending arbitrate event, if there is one
   std::uint64_t waiting[2] = {};  // inputs whose front asks for this output
   std::uint32_t first_input = 0;    // of this router
   std::uint32_t far_input = kNone;  // virtual channel 0 at the other end
-  std::uint32_t pause_phase = 0;
+  std::uint32_t untold = kNone;     // room that has come back in this port's FIFOs and not been told of: a ring in order of time, its last one
+  std::uint8_t pause_phase = 0;
   std::uint8_t link_class = kIntraTile;
   std::uint8_t last_granted = kMostInputs - 1;
   std::uint8_t far_part = 0;
@@ -127,6 +129,7 @@ struct Fabric::State {
   std::vector<LinkPace> links_;
   std::uint32_t intra_ports_;  // of an endpoint; a switch has none
   std::uint32_t channels_;
+  bool fixed_priority_;
   std::uint32_t endpoints_;
   std::int32_t words_each_;  // of a virtual channel's buffer
   Time lookahead_ = Time::never();
@@ -155,6 +158,7 @@ struct Fabric::Part {
   void deliver(Time now, std::uint32_t packet_index);
   void offer_room(Time now, std::uint32_t input_index);
   void collect();
+  void finish(Time now);
 
   std::uint32_t choose(Time now, Output& output, std::uint32_t output_index, bool& others);
   bool room_beyond(Time now, const Output& output, std::uint32_t output_index, const Input& input);
@@ -168,7 +172,12 @@ struct Fabric::Part {
   void steer_now(Time now, std::uint32_t input_index, bool again);
   void look_again(Time now, std::uint32_t input_index);
   void arrive(Input& input, const Entry& entry);
-  void return_room(const Input& input, std::uint32_t entry_index, Time credit);
+  void return_room(const Input& input, std::uint32_t entry_index, Time left);
+  void leave_untold(Output& output, std::uint32_t entry_index);
+  void tell(Time now, Output& output);
+  void hear(Time now, const Output& output);
+  Time next_room(const Output& output, std::uint32_t room_index) const;
+  Time told_at(const Output& output, Time freed) const;
   void room_returns(std::uint32_t room_index, std::uint32_t entry_index);
   void reclaim(Room& room, Time now);
   void take(Room& room, std::uint32_t words);
@@ -193,6 +202,7 @@ struct Fabric::Part {
   Input* const inputs_;
   Entrance* const entrances_;
   const std::uint32_t intra_ports_, channels_;
+  const bool fixed_priority_;
 
   State& net_;
   EventQueue& events_;
@@ -204,6 +214,7 @@ struct Fabric::Part {
   std::uint32_t free_entry_ = fabric_state::kNone, free_packet_ = fabric_state::kNone;
   std::uint64_t hops_ = 0;
   std::uint64_t in_flight_ = 0;  // those injected here less those delivered here; only the sum over all parts means something
+  std::vector<std::uint32_t> borders_;           // outputs with a link to another part
   std::vector<fabric_state::Mail> mail_[2];  // to each part
   unsigned sending_ = 0;                     // which of the two is being filled
   Time mailed_ = Time::never();              // the earliest time at which mail of this window matters

@@ -21,6 +21,7 @@ class Fabric::Part::View final : public Outlook {
     const std::uint32_t index = part_.net_.first_output_[node] + port;
     const Output& output = part_.outputs_[index];
     std::int32_t words = 0;
+    part_.hear(now_, output);
     for (std::uint32_t vc = 0; vc < part_.channels_; ++vc) {
       Room& room = part_.rooms_[index * part_.channels_ + vc];
       part_.reclaim(room, now_);
@@ -31,7 +32,9 @@ class Fabric::Part::View final : public Outlook {
   }
 
   bool room(NodeId node, Hop hop, std::uint32_t words) const override {
-    Room& room = part_.rooms_[(part_.net_.first_output_[node] + hop.port) * part_.channels_ + hop.vc];
+    const std::uint32_t index = part_.net_.first_output_[node] + hop.port;
+    Room& room = part_.rooms_[index * part_.channels_ + hop.vc];
+    part_.hear(now_, part_.outputs_[index]);
     part_.reclaim(room, now_);
     return room.free_words >= static_cast<std::int32_t>(words) && room.free_packets >= 1;
   }

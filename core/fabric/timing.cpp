@@ -19,6 +19,15 @@ std::uint32_t in_range(std::int64_t value, std::int64_t least, std::int64_t most
   return static_cast<std::uint32_t>(value);
 }
 
+// Registers of the gateware, in cycles of the router's clock (gateware/router, gateware/link).
+constexpr std::uint32_t kOutputCycles = 2;   // grant; the word's read from its FIFO; then it is in the output register
+constexpr std::uint32_t kSenderCycles = 1;   // the register of credits out of the router
+constexpr std::uint32_t kCreditCycles = 2;   // the same, and the link's count of room
+constexpr std::uint32_t kBufferCycles = 1;   // the link's buffer
+constexpr std::uint32_t kReceiveCycles = 1;  // the receiver's register, and its register towards the router, less the cycle of the word itself
+constexpr std::uint32_t kRoomCycles = 3;     // the receiver's two registers, less the same, the router's register, and its count of room
+constexpr std::uint32_t kReleaseCycles = 2;  // the router's register of a link's release, and its count of slots
+
 }  // namespace
 
 RouterPace::RouterPace(const RouterConfig& c) {
@@ -30,8 +39,11 @@ RouterPace::RouterPace(const RouterConfig& c) {
   overhead_words = header + in_range(c.footer_words, 0, 64, "footer_words");
   most_payload_words = payload_words(in_range(c.max_payload_bytes, 0, 65535, "max_payload_bytes"));
   cycle = c.cycle;
-  latency = c.cycle * in_range(c.latency_cycles, 0, 1'000'000, "latency_cycles");
-  head = c.cycle * header;
+  to_request = c.cycle * (in_range(c.latency_cycles, kOutputCycles, 1'000'000, "latency_cycles") - kOutputCycles);
+  to_output = c.cycle * kOutputCycles;
+  head = c.cycle * (header - 1);
+  to_credit = c.cycle * kCreditCycles;
+  to_sender = c.cycle * kSenderCycles;
   input_gap = c.cycle * in_range(c.input_gap_cycles, 0, 1'000'000, "input_gap_cycles");
   output_gap = c.cycle * in_range(c.output_gap_cycles, 0, 1'000'000, "output_gap_cycles");
   const std::int64_t channels = in_range(c.virtual_channels, 1, 8, "virtual_channels");
@@ -49,8 +61,13 @@ LinkPace::LinkPace(const LinkConfig& c, const RouterConfig& router, const Router
   const std::uint32_t framing = in_range(c.framing_words, 0, 1024, "a link's framing_words");
   const auto link_words = [&](std::int64_t words) { return static_cast<std::uint32_t>((words * router.word_bits + bits - 1) / bits); };
   word_time = c.word_time;
-  latency = c.latency;
-  pause_every = in_range(c.pause_every, 0, 1 << 24, "a link's pause_every");
+  to_wire = pace.to_output + pace.cycle * kBufferCycles;
+  across = c.latency + pace.cycle * kReceiveCycles + pace.to_request;
+  back = c.latency + pace.cycle * kRoomCycles;
+  slot_back = pace.cycle * kReleaseCycles;
+  tail_to_wire = pace.cycle * (kOutputCycles - 1 + kBufferCycles);
+  pause_every = in_range(c.pause_every, 0, 255, "a link's pause_every");
+  control_words = framing > 0 ? framing : 1;
   head_words = framing + link_words(router.header_words);
   last_word = c.word_time * link_words(1);
   for (std::uint32_t payload = 0; payload <= pace.most_payload_words; ++payload)
@@ -58,18 +75,19 @@ LinkPace::LinkPace(const LinkConfig& c, const RouterConfig& router, const Router
 }
 
 Time zero_load_time(const RouterPace& router, const std::vector<const LinkPace*>& path, std::uint32_t payload_words) {
-  // The head passes every stage at once. The tail is right behind it at the stage's own rate, or held back by the crossbar or by a
-  // slower stage before it.
-  const std::int64_t words = router.packet_words(payload_words);
-  const Time behind_head = router.cycle * (words - 1);
-  Time head = router.head, tail = router.cycle * words;
+  // The head passes every stage at once. The tail is right behind it at the stage's own rate, or held back by a slower stage before it.
+  const Time words = router.cycle * router.packet_words(payload_words);
+  Time request = router.head + router.to_request, tail = words - router.cycle + router.to_request;
   for (const LinkPace* link : path) {
-    const auto with_pauses = [link](std::int64_t n) { return link->word_time * (link->pause_every == 0 ? n : n + n / link->pause_every); };
-    const Time last_word = max(head + behind_head, tail) + router.latency;
-    tail = max(head + router.latency + with_pauses(link->packet_words[payload_words]), last_word + link->last_word) + link->latency;
-    head = head + router.latency + with_pauses(link->head_words) + link->latency;
+    const auto out = [link](std::uint32_t n) {
+      std::uint32_t phase = 0;
+      return link->word_time * link->slots(n, phase);
+    };
+    const Time start = request + link->to_wire, left = max(request + words, tail);
+    tail = max(start + out(link->packet_words[payload_words]), left + link->tail_to_wire + link->last_word) + link->across;
+    request = start + out(link->head_words) + link->across;
   }
-  return max(head + behind_head, tail) + router.latency + router.cycle;
+  return max(request + words, tail) + router.to_output;
 }
 
 }  // namespace exanet

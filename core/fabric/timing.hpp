@@ -18,8 +18,11 @@ struct RouterPace {
   std::uint32_t packet_words(std::uint32_t payload) const { return payload + overhead_words; }
 
   Time cycle;
-  Time latency;  // header in to header out
-  Time head;     // the header's words at a word a cycle
+  Time to_request;  // a header's or a footer's cycle on the port's wire to the first one in which it can be granted or read
+  Time to_output;   // a grant to the header's cycle on the output's wire, and the footer's read to the end of its cycle there
+  Time head;        // the header's words after the first, at a word a cycle
+  Time to_credit;   // a packet's last word read to its room known to the link that tells of it
+  Time to_sender;   // ... and to the sender at an intra-tile port
   Time input_gap;
   Time output_gap;
   std::uint32_t word_shift;      // log2 of a word in bytes
@@ -31,18 +34,23 @@ struct RouterPace {
 struct LinkPace {
   LinkPace(const LinkConfig& config, const RouterConfig& router, const RouterPace& pace);  // throws std::invalid_argument
 
-  // Word times taken by `words` words when `phase` words have passed since the last pause; moves the phase on. Integers throughout, and
-  // the remainder is carried in `phase`: over any time, exactly one pause for every `pause_every` words.
+  // Word times until the last of `words` words is out, when `phase` words have passed without an idle word time; moves the phase on. After
+  // `pause_every` of them the next word waits for a word time. Integers throughout: a busy link pauses exactly once for as many words.
   std::uint32_t slots(std::uint32_t words, std::uint32_t& phase) const {
-    if (pause_every == 0) return words;
-    const std::uint32_t total = phase + words, pauses = total / pause_every;
+    if (pause_every == 0 || words == 0) return words;
+    const std::uint32_t total = phase + words, pauses = (total - 1) / pause_every;
     phase = total - pauses * pause_every;
     return words + pauses;
   }
 
   Time word_time;
-  Time latency;
+  Time to_wire;  // a grant to the first link word, when the link is free
+  Time across;   // the end of a header's or footer's last link word to the first cycle in which it can be granted or read at the far end
+  Time back;     // the end of a control word to the cycle in which the room of which it tells counts for a grant
+  Time slot_back;      // the beginning of Start to the cycle in which the output can grant again
+  Time tail_to_wire;   // a packet's last word read to the first of its own link words
   std::uint32_t pause_every;
+  std::uint32_t control_words;              // Magic and Start, or Magic and Credit
   std::uint32_t head_words;                 // framing and header: after these the far router knows where the packet goes
   Time last_word;                           // the packet's last router word on the link
   std::vector<std::uint32_t> packet_words;  // framing and packet, by payload words
