@@ -97,15 +97,15 @@ NodeNetwork::NodeNetwork(const std::string& library, const TopologySpec& spec, E
       word_bytes_(static_cast<std::uint32_t>(config.router.word_bits / 8)),
       intra_ports_(static_cast<std::uint32_t>(config.router.intra_ports)) {
   const std::uint32_t nodes = topology.node_count(), ports = topology.port_count(0);
-  if (calls_.inter_ports != ports || calls_.intra_ports != intra_ports_)
+  if (calls_.inter_ports < ports || calls_.intra_ports != intra_ports_)
     throw std::invalid_argument(library + " has nodes with other ports than this machine's: build it for this machine");
   std::vector<exanet_line> lines;
-  line_.assign(std::size_t{nodes} * ports, kNoLine);
+  line_.assign(std::size_t{nodes} * calls_.inter_ports, kNoLine);
   for (NodeId node = 0; node < nodes; ++node) {
     for (std::uint16_t port = 0; port < ports; ++port) {
       const PortRef far = topology.neighbour(node, port);
       if (far.node == kNoNode) continue;
-      line_[std::size_t{node} * ports + port] = static_cast<std::uint32_t>(lines.size());
+      line_[std::size_t{node} * calls_.inter_ports + port] = static_cast<std::uint32_t>(lines.size());
       lines.push_back({node, port, far.node, far.port, registers_.line_cycles(), registers_.pause_every()});
     }
   }

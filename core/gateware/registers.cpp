@@ -31,7 +31,7 @@ void check(const TopologySpec& spec, const FabricConfig& config) {
   require(link.latency.ps() % router.cycle.ps() == 0, "the latency of its links is a whole number of the router's cycles");
 }
 
-spec::RouterConfig router_registers(const TopologySpec& spec, std::uint32_t node) {
+spec::RouterConfig router_registers(const TopologySpec& spec, const FabricConfig& fabric, std::uint32_t node) {
   spec::RouterConfig config;
   const auto dimensions = static_cast<unsigned>(spec.shape.size());
   config.set_wraps(spec.kind == "torus");
@@ -45,6 +45,7 @@ spec::RouterConfig router_registers(const TopologySpec& spec, std::uint32_t node
     config.set_minus_port(d, d < dimensions ? 2 * d + 1 : 0);
     node /= side;
   }
+  config.set_fixed_priority(fabric.router.fixed_priority);
   for (unsigned kind = 0; kind < 16; ++kind) config.set_type_port(kind, kind == static_cast<unsigned>(spec::PacketType::kMessage) ? 0 : 1);
   return config;
 }
@@ -58,7 +59,7 @@ GatewareRegisters::GatewareRegisters(const TopologySpec& spec, const FabricConfi
   std::uint32_t nodes = 1;
   for (const std::uint32_t side : spec.shape) nodes *= side;
   for (std::uint32_t node = 0; node < nodes; ++node) {
-    const spec::RouterConfig config_of = router_registers(spec, node);
+    const spec::RouterConfig config_of = router_registers(spec, config, node);
     registers_.insert(registers_.end(), config_of.raw.begin(), config_of.raw.end());
     std::uint32_t dcid = 0, rest = node;
     for (unsigned d = 0, shift = 0; d < spec.shape.size(); shift += kDimensionBits[d++]) {

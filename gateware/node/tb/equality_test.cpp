@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// Are the Verilated nodes and the model of core/fabric the same network, cycle by cycle?
+//
+// Both take the same packets at the same times behind the same calls (core/fabric/network.hpp); for each packet the time at which its port takes
+// it and the time at which its last word is delivered must be the same in both. The first difference is printed with what went on around it.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <deque>
+#include <random>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "core/fabric/fabric.hpp"
+#include "core/gateware/node_network.hpp"
+
+using namespace exanet;
+
+namespace {
+
+constexpr Time kCycle = Time::ps(6400);
+constexpr unsigned kPorts = 2;  // intra-tile
+
+enum class Pattern { kUniform, kTornado, kHotspot, kNeighbour };
+constexpr const char* kPatternNames[] = {"uniform", "tornado", "hotspot", "neighbour"};
+
+struct Case {
+  TopologySpec topology;
+  Pattern pattern = Pattern::kUniform;
+  double load = 0.5;  // of a link's rate, offered at each node
+  unsigned packets = 1000;
+  std::uint64_t seed = 1;
+  unsigned least_bytes = 0, most_bytes = 512;
+  bool fixed_priority = false;
+  unsigned line_cycles = 20;
+  std::int64_t pause_every = 0;
+  std::int64_t inter_fifo_words = 1024;
+
+  std::string text() const {
+    std::ostringstream s;
+    s << topology.kind;
+    for (const auto side : topology.shape) s << ' ' << side;
+    s << (topology.order.empty() ? "" : " order");
+    for (const auto d : topology.order) s << ' ' << d;
+    s << ", " << kPatternNames[static_cast<int>(pattern)] << ", load " << load << ", " << least_bytes << " to " << most_bytes << " B, "
+      << (fixed_priority ? "fixed priority" : "round robin") << ", line of " << line_cycles << " cycles, " << packets << " packets, seed " << seed;
+    return s.str();
+  }
+  FabricConfig fabric() const {
+    FabricConfig config;
+    config.router.cycle = kCycle;
+    config.router.max_payload_bytes = 512;
+    config.router.fixed_priority = fixed_priority;
+    config.router.intra_ports = kPorts;
+    config.router.inter_fifo_words = inter_fifo_words;
+    LinkConfig link;
+    link.word_time = kCycle;
+    link.latency = kCycle * line_cycles;
+    link.pause_every = pause_every;
+    config.links = {link};
+    return config;
+  }
+};
+
+struct Offer {
+  Time at;
+  Packet packet;
+};
+
+NodeId destination(const Case& c, NodeId src, NodeId nodes, std::mt19937_64& random) {
+  const auto shape = c.topology.shape;
+  std::vector<std::uint32_t> x;
+  for (NodeId rest = src; x.size() < shape.size(); rest /= shape[x.size() - 1]) x.push_back(rest % shape[x.size()]);
+  switch (c.pattern) {
+    case Pattern::kUniform:
+      return static_cast<NodeId>(random() % nodes);
+    case Pattern::kHotspot:
+      return random() % 4 == 0 ? 0 : static_cast<NodeId>(random() % nodes);
+    case Pattern::kTornado:
+      for (std::size_t d = 0; d < shape.size(); ++d) x[d] = (x[d] + (shape[d] + 1) / 2 - 1 + random() % 2) % shape[d];
+      break;
+    case Pattern::kNeighbour: {
+      const std::size_t d = random() % shape.size();
+      x[d] = (x[d] + (random() % 2 != 0 ? 1 : shape[d] - 1)) % shape[d];
+    }
+  }
+  NodeId dst = 0;
+  for (std::size_t d = shape.size(); d-- > 0;) dst = dst * shape[d] + x[d];
+  return dst;
+}
+
+// At each intra-tile port packets of random length at random times; one in eight has priority.
+std::vector<Offer> traffic(const Case& c) {
+  std::mt19937_64 random(c.seed);
+  NodeId nodes = 1;
+  for (const auto side : c.topology.shape) nodes *= side;
+  const double words = 6 + (c.least_bytes + c.most_bytes) / 16.0, gap = words * kPorts / c.load;
+  std::vector<Offer> offers;
+  std::vector<std::uint64_t> next(nodes * kPorts, 0);
+  while (offers.size() < c.packets)
+    for (std::uint32_t port = 0; port < nodes * kPorts; ++port) {
+      const auto bits = static_cast<double>(random() >> 11) * 0x1p-53;
+      next[port] += static_cast<std::uint64_t>(2 * gap * bits);
+      const NodeId src = port / kPorts;
+      const auto bytes = static_cast<std::uint16_t>(c.least_bytes + random() % (c.most_bytes - c.least_bytes + 1));
+      const NodeId dst = destination(c, src, nodes, random);
+      offers.push_back({kCycle * static_cast<std::int64_t>(next[port]),
+                        {src, dst, bytes, static_cast<std::uint8_t>(port % kPorts), static_cast<std::uint8_t>(random() % 8 == 0), 0}});
+    }
+  std::stable_sort(offers.begin(), offers.end(), [](const Offer& a, const Offer& b) { return a.at < b.at; });
+  for (std::size_t i = 0; i < offers.size(); ++i) offers[i].packet.user = i;
+  return offers;
+}
+
+struct Fate {
+  Time taken = Time::ps(-1), delivered = Time::ps(-1);
+};
+
+// One network, with a queue of packets in front of each of its ports.
+class Run {
+ public:
+  Run(const Case& c, const std::vector<Offer>& offers, const MakeNetwork& make)
+      : offers_(offers), fates(offers.size()), topology_(make_topology(c.topology)), queues_(topology_->node_count() * kPorts) {
+    network_ = make(events_, *topology_, c.fabric(),
+                    {this,
+                     [](void* self, const Packet& packet, Time taken, Time tail) {
+                       Run& run = *static_cast<Run*>(self);
+                       run.fates[packet.user] = {taken, tail};
+                       ++run.arrived_;
+                     },
+                     [](void* self, NodeId node, std::uint8_t port, Time) { static_cast<Run*>(self)->pump(node * kPorts + port); }});
+    offer_event_ = events_.add_handler(
+        [](void* self, Time, std::uint32_t index, std::uint64_t) { static_cast<Run*>(self)->offer(index); }, this);
+    if (!offers.empty()) events_.schedule(offers[0].at, offer_event_, 0);
+    while (arrived_ < offers.size() && !events_.empty()) events_.run_one();
+  }
+
+  std::uint64_t cycles() const { return network_->cycles(); }
+  std::uint64_t packet_hops() const { return network_->packet_hops(); }
+
+ private:
+  const std::vector<Offer>& offers_;
+
+ public:
+  std::vector<Fate> fates;
+
+ private:
+  void offer(std::uint32_t index) {
+    const Packet& packet = offers_[index].packet;
+    const std::uint32_t port = packet.src * kPorts + packet.intra_port;
+    queues_[port].push_back(packet);
+    if (queues_[port].size() == 1) pump(port);
+    if (index + 1 < offers_.size()) events_.schedule(offers_[index + 1].at, offer_event_, index + 1);
+  }
+  void pump(std::uint32_t port) {
+    while (!queues_[port].empty() && network_->inject(queues_[port].front())) queues_[port].pop_front();
+  }
+
+  EventQueue events_;
+  std::unique_ptr<Topology> topology_;
+  std::unique_ptr<Network> network_;
+  std::vector<std::deque<Packet>> queues_;
+  std::uint32_t offer_event_ = 0;
+  std::size_t arrived_ = 0;
+};
+
+std::int64_t cycles(Time t) { return t.ps() < 0 ? -1 : t.ps() / kCycle.ps(); }
+
+// The earliest difference, and the packets that were delivered around it.
+std::string difference(const std::vector<Offer>& offers, const Run& gateware, const Run& model) {
+  const auto differs = [&](std::size_t i) {
+    return gateware.fates[i].taken != model.fates[i].taken || gateware.fates[i].delivered != model.fates[i].delivered;
+  };
+  const auto earliest = [&](std::size_t i) { return std::min(gateware.fates[i].delivered, model.fates[i].delivered); };
+  std::size_t first = offers.size(), count = 0;
+  for (std::size_t i = 0; i < offers.size(); ++i) {
+    if (!differs(i)) continue;
+    ++count;
+    if (first == offers.size() || earliest(i) < earliest(first)) first = i;
+  }
+  if (count == 0) return "";
+  std::ostringstream s;
+  s << count << " packets differ, the first:\n";
+  std::vector<std::size_t> around;
+  for (std::size_t i = 0; i < offers.size(); ++i)
+    if (earliest(i) <= earliest(first) + kCycle * 20 && earliest(i) >= earliest(first) - kCycle * 400) around.push_back(i);
+  std::sort(around.begin(), around.end(), [&](std::size_t a, std::size_t b) { return earliest(a) < earliest(b); });
+  for (const std::size_t i : around) {
+    const Packet& p = offers[i].packet;
+    s << (differs(i) ? " ! " : "   ") << p.src << '.' << int{p.intra_port} << " -> " << p.dst << ' ' << p.payload_bytes << " B"
+      << (p.priority != 0 ? " high" : "") << ": offered " << cycles(offers[i].at) << ", taken " << cycles(gateware.fates[i].taken) << " / "
+      << cycles(model.fates[i].taken) << ", delivered " << cycles(gateware.fates[i].delivered) << " / " << cycles(model.fates[i].delivered)
+      << '\n';
+  }
+  return s.str();
+}
+
+std::uint64_t total_packets = 0;
+
+void compare(const Case& c) {
+  const std::vector<Offer> offers = traffic(c);
+  const Run gateware(c, offers, make_node_network(EXANET_NODE_LIBRARY, c.topology)), model(c, offers, make_fabric);
+  const std::string found = difference(offers, gateware, model);
+  total_packets += offers.size();
+  if (!found.empty()) FAIL_CHECK(c.text() << ": " << found);
+  CHECK(gateware.packet_hops() == model.packet_hops());
+  if (std::getenv("EXANET_VERBOSE") != nullptr) MESSAGE(c.text() << ": " << gateware.cycles() << " cycles");
+}
+
+}  // namespace
+
+TEST_CASE("equality: one packet between two nodes") {
+  for (const unsigned bytes : {0u, 1u, 16u, 17u, 512u}) compare({.topology = {"mesh", {2}}, .load = 0.01, .packets = 1, .least_bytes = bytes, .most_bytes = bytes});
+}
+
+TEST_CASE("equality: two nodes") {
+  for (const double load : {0.1, 0.5, 1.0, 2.0})
+    for (const unsigned line : {0u, 1u, 20u, 45u}) compare({.topology = {"mesh", {2}}, .load = load, .packets = 1000, .seed = 7, .line_cycles = line});
+}
+
+TEST_CASE("equality: random") {
+  std::uint64_t seed = 100;
+  for (const TopologySpec& t : {TopologySpec{"torus", {4}}, TopologySpec{"torus", {7}}, TopologySpec{"torus", {2, 2}}, TopologySpec{"mesh", {2, 2}},
+                                TopologySpec{"torus", {4, 4}, {0, 1}}, TopologySpec{"torus", {2, 2, 2}, {1, 2, 0}}})
+    for (const Pattern pattern : {Pattern::kUniform, Pattern::kTornado, Pattern::kHotspot, Pattern::kNeighbour})
+      for (const double load : {0.1, 0.5, 1.0})
+        compare({.topology = t, .pattern = pattern, .load = load, .packets = 1000, .seed = ++seed, .fixed_priority = seed % 2 == 0});
+  MESSAGE("packets compared: " << total_packets);
+}
