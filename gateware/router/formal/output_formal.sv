@@ -113,8 +113,8 @@ module output_formal #(
       NothingLost: assert (flit.valid == (past_words != '0) && (!flit.valid || past_words[flit.data[1:0]]));
       NotMixed:    assert (!flit.valid || (flit.head ? !open : open && flit.data[1:0] == whose && flit.vc == on_vc));
       SaysChannel: assert (!(flit.valid && flit.head) || header.vc == flit.vc);
-      WordsKept: assert (12'(taken_words[0]) + dut.words_q[0] == 12'(FarWords) && 12'(taken_words[1]) + dut.words_q[1] == 12'(FarWords));
-      HeadersKept: assert (8'(taken_headers[0]) + dut.headers_q[0] == 8'(FarHeaders) && 8'(taken_headers[1]) + dut.headers_q[1] == 8'(FarHeaders));
+      WordsKept: assert (11'(taken_words[0]) + dut.words_q[0] == 11'(FarWords) && 11'(taken_words[1]) + dut.words_q[1] == 11'(FarWords));
+      HeadersKept: assert (7'(taken_headers[0]) + dut.headers_q[0] == 7'(FarHeaders) && 7'(taken_headers[1]) + dut.headers_q[1] == 7'(FarHeaders));
       SlotsKept:   assert (taken_slots + 3'(dut.slots_q) == 3'(Slots));
       NeverIdle:   assert (granted || dut.asks == '0);
     end

@@ -28,8 +28,9 @@ module router_output #(
   logic busy_q, free, vc_q, vc_d, granted;
   logic [SelectBits-1:0] select_q, select_d;
   logic [SlotBits-1:0] slots_q;
-  logic [11:0] words_q[2];
-  logic [7:0] headers_q[2];
+  // As wide as the totals that a link carries: then a total that was taken from a damaged word is put right by the next one, whatever it was.
+  logic [10:0] words_q[2];
+  logic [6:0] headers_q[2];
   logic [5:0] taken;
   logic [Inputs-1:0] asks, high;
 
@@ -37,7 +38,7 @@ module router_output #(
   for (genvar i = 0; i < Inputs; i++) begin : gen_asks
     logic room;
     if (IsLink) begin : gen_room
-      assign room = headers_q[request_i[i].vc] != '0 && words_q[request_i[i].vc] >= 12'(request_i[i].words);
+      assign room = headers_q[request_i[i].vc] != '0 && words_q[request_i[i].vc] >= 11'(request_i[i].words);
     end else begin : gen_always
       assign room = 1'b1;
     end
@@ -79,11 +80,11 @@ module router_output #(
       assign take = granted && vc_d == (v == 1);
       always_ff @(posedge clk_i or negedge rst_ni) begin
         if (!rst_ni) begin
-          words_q[v]   <= 12'(FarWords);
-          headers_q[v] <= 8'(FarHeaders);
+          words_q[v]   <= 11'(FarWords);
+          headers_q[v] <= 7'(FarHeaders);
         end else begin
-          words_q[v]   <= words_q[v] + credit_i[v].words - (take ? 12'(taken) : '0);
-          headers_q[v] <= headers_q[v] + credit_i[v].headers - 8'(take);
+          words_q[v]   <= words_q[v] + 11'(credit_i[v].words) - (take ? 11'(taken) : '0);
+          headers_q[v] <= headers_q[v] + 7'(credit_i[v].headers) - 7'(take);
         end
       end
     end else begin : gen_none
