@@ -35,7 +35,6 @@ static void hand_over(struct exanet_ni *ni) {
 }
 
 void exn_sleep(struct exanet_ni *ni, uint32_t state, uint64_t deadline_ps, bool blocking) {
-  struct exn_region *region = ni->region;
   struct exn_rank *slot = ni->slot;
   const bool counted = exn_virtual(ni);
   /* Counted, not flagged: a rank that has handed over may be let run again before it comes to wait, and must wait for just that. */

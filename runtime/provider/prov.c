@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The provider's entry point, and the process-wide state behind every object. */
+#define _GNU_SOURCE
 #include "exanet_prov.h"
 
 #include <rdma/providers/fi_prov.h>
-#include <sys/syscall.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 struct exanet_process exanet_process = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
