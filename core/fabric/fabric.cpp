@@ -172,7 +172,7 @@ bool Fabric::Part::room_beyond(Time now, const Output& output, std::uint32_t out
   if (far.starved) return false;
   const Time next = next_room(output, output_index * channels_ + input.front_vc);
   far.starved = next == Time::never();
-  if (!far.starved) wake(outputs_[output_index], output_index, next);
+  if (!far.starved) wake(outputs_[output_index], output_index, max(next, now + router_.cycle));
   return false;
 }
 
@@ -287,7 +287,8 @@ void Fabric::Part::tell(Time now, Output& output) {
 Time Fabric::Part::told_at(const Output& output, Time freed) const {
   const LinkPace& link = links_[output.link_class];
   if (freed <= output.control_end - link.word_time) return output.control_end + link.back;
-  return max(freed, output.wire_free) + link.word_time * link.control_words + link.back;
+  // Start of a packet yet to be granted may tell of it in the same cycle.
+  return max(freed + link.word_time, output.wire_free + link.word_time * link.control_words) + link.back;
 }
 
 void Fabric::Part::room_returns(std::uint32_t room_index, std::uint32_t entry_index) {

@@ -220,12 +220,34 @@ TEST_CASE("equality: two nodes") {
     for (const unsigned line : {0u, 1u, 20u, 45u}) compare({.topology = {"mesh", {2}}, .load = load, .packets = 1000, .seed = 7, .line_cycles = line});
 }
 
-TEST_CASE("equality: random") {
-  std::uint64_t seed = 100;
+// Every shape with every pattern, lightly to fully loaded, each with long and short packets; arbiters in turn.
+TEST_CASE("equality: random traffic on rings, meshes and tori") {
+  std::uint64_t seed = 20'000;
   for (const TopologySpec& t : {TopologySpec{"torus", {4}}, TopologySpec{"torus", {7}}, TopologySpec{"torus", {2, 2}}, TopologySpec{"mesh", {2, 2}},
-                                TopologySpec{"torus", {4, 4}, {0, 1}}, TopologySpec{"torus", {2, 2, 2}, {1, 2, 0}}})
+                                TopologySpec{"torus", {4, 4}}, TopologySpec{"torus", {4, 4}, {0, 1}}, TopologySpec{"torus", {2, 2, 2}, {1, 2, 0}}})
     for (const Pattern pattern : {Pattern::kUniform, Pattern::kTornado, Pattern::kHotspot, Pattern::kNeighbour})
-      for (const double load : {0.1, 0.5, 1.0})
-        compare({.topology = t, .pattern = pattern, .load = load, .packets = 1000, .seed = ++seed, .fixed_priority = seed % 2 == 0});
+      for (const double load : {0.1, 0.4, 1.0}) {
+        compare({.topology = t, .pattern = pattern, .load = load, .packets = 500, .seed = ++seed, .fixed_priority = seed % 2 == 0});
+        compare({.topology = t, .pattern = pattern, .load = load, .packets = 1400, .seed = ++seed, .most_bytes = 64,
+                 .fixed_priority = seed / 2 % 2 == 0});
+      }
+  MESSAGE("packets compared: " << total_packets);
+}
+
+TEST_CASE("equality: random traffic on 64 nodes") {
+  std::uint64_t seed = 21'000;
+  for (const Pattern pattern : {Pattern::kUniform, Pattern::kTornado, Pattern::kHotspot, Pattern::kNeighbour})
+    compare({.topology = {"torus", {4, 4, 4}, {2, 0, 1}}, .pattern = pattern, .load = 1.0, .packets = 5000, .seed = ++seed, .most_bytes = 96,
+             .fixed_priority = seed % 2 == 0});
+  MESSAGE("packets compared: " << total_packets);
+}
+
+// Room runs out where a line is long: every wait for a credit shows.
+TEST_CASE("equality: long lines, loaded beyond what room allows") {
+  std::uint64_t seed = 22'000;
+  for (const TopologySpec& t : {TopologySpec{"mesh", {2}}, TopologySpec{"torus", {5}}, TopologySpec{"torus", {2, 2}}})
+    for (const Pattern pattern : {Pattern::kUniform, Pattern::kHotspot})
+      for (const unsigned most : {24u, 512u})
+        compare({.topology = t, .pattern = pattern, .load = 3.0, .packets = 1500, .seed = ++seed, .most_bytes = most, .line_cycles = 700});
   MESSAGE("packets compared: " << total_packets);
 }
