@@ -28,6 +28,10 @@ void exanet_set_multithreaded(struct exanet_ni *ni);
 void exanet_thread_spins(struct exanet_ni *ni);
 /* The calling thread waits for the interface's lock in order to look for completions. */
 void exanet_thread_at_lock(bool at_lock);
+/* Whether the last poll returned nothing because other threads have work: whoever polled then steps aside, without the interface's lock,
+ * which is what they may be waiting for. Yields, or after some times in vain sleeps for a moment of real time. */
+bool exanet_others_first(struct exanet_ni *ni);
+void exanet_step_aside(void);
 /* Whether another thread of this process computes or is in an MPI call; costs some microseconds. */
 int exanet_other_threads_busy(void);
 

@@ -24,6 +24,7 @@ struct exanet_ni {
   bool fresh;                    /* the next empty poll is free: something was posted or found since the last one */
   uint64_t window_ps;            /* how far the next empty poll looks ahead */
   bool multithreaded;
+  bool others_first;             /* the last poll found other threads at work */
   uint32_t asleep;               /* futex, several threads: 1 while one of them sleeps in virtual time */
   uint32_t dozing;               /* the others that wait for its end */
   unsigned clock_reads;          /* since the last other call */
@@ -58,7 +59,6 @@ void exn_thread_enters_mpi(struct exanet_ni *ni, bool asks);   /* asks: MPI_Test
 void exn_thread_leaves_mpi(bool asked);
 void exn_may_hold(struct exanet_ni *ni);    /* once, before several threads call */
 void exn_hold_spinners(void);               /* the calling thread is about to sleep in virtual time */
-void exn_step_aside(void);                  /* lets the process's other threads get on, for a moment of real time */
 bool exn_other_threads_run(void);           /* after an empty poll: does another thread have work? */
 
 /* work.c */

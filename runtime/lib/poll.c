@@ -102,7 +102,7 @@ static int poll_virtual(struct exanet_ni *ni, struct exanet_completion *out, int
     return 0;
   }
   if (ni->multithreaded && exn_other_threads_run()) {
-    exn_step_aside();
+    ni->others_first = true;
     return 0;
   }
   if (exn_testing()) {

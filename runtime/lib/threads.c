@@ -185,7 +185,13 @@ bool exn_other_threads_run(void) {
   return ++in_vain <= EXN_PATIENCE && any_other_thread(has_work);
 }
 
-void exn_step_aside(void) {
+bool exanet_others_first(struct exanet_ni *ni) {
+  const bool first = ni->others_first;
+  ni->others_first = false;
+  return first;
+}
+
+void exanet_step_aside(void) {
   const struct timespec moment_of_host = {.tv_nsec = 50000};
   if (in_vain <= EXN_YIELDS) syscall(SYS_sched_yield);  /* not the interposed ones */
   else syscall(SYS_nanosleep, &moment_of_host, NULL);

@@ -3,8 +3,6 @@
  *
  * The rules of virtual time (a first empty poll costs nothing, the next ones wait) are exanet_poll()'s; therefore a call here is made only
  * when the caller's own queue is empty, and polls exactly once. */
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "exanet_prov.h"
 
@@ -156,6 +154,6 @@ int exanet_progress_wait(uint64_t timeout_ps) {
 
 void exanet_progress_yield(void) {
   exanet_unlock();
-  syscall(SYS_sched_yield);
+  exanet_step_aside();
   exanet_lock_to_poll();
 }

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The provider's entry point, and the process-wide state behind every object. */
-#define _GNU_SOURCE
 #include "exanet_prov.h"
 
 #include <rdma/providers/fi_prov.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 struct exanet_process exanet_process = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -26,8 +23,9 @@ void exanet_lock_to_poll(void) {
 
 /* A mutex is not fair: without stepping aside, a thread that polls in a loop would keep the lock from one that has work to post. */
 void exanet_unlock(void) {
+  const bool others_first = exanet_process.ni && exanet_others_first(exanet_process.ni);
   pthread_mutex_unlock(&exanet_process.lock);
-  if (atomic_load(&exanet_process.waiting)) syscall(SYS_sched_yield);  /* not the interposed one, which says that the thread waits */
+  if (others_first || atomic_load(&exanet_process.waiting)) exanet_step_aside();
 }
 
 int exanet_process_open(struct exanet_ni **ni) {

@@ -63,6 +63,9 @@ def test_random_mapping_takes_longer_than_neighbours_beside_each_other() -> None
         (["--job", "stencil-3d", "--map", "scatter"], "use one of linear"),
         (["--job", "stencil-3d", "--packet-bytes", "0"], "from 1 to"),
         (["--job", "stencil-3d", "--seed", "-1"], "from 0 to"),
+        (["--job", "stencil-3d", "--level", "flow"], "leave out --level"),
+        (["--job", "stencil-3d", "--message", "1 KiB"], "leave out --level"),
+        (["--job", "stencil-3d", "--load", "0.5"], "leave out --level"),
     ],
 )
 def test_what_cannot_be_run_is_refused_and_leaves_nothing(tmp_path: Path, options: list[str], message: str) -> None:
