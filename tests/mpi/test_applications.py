@@ -130,7 +130,7 @@ def busy_host() -> Iterator[None]:
             other.wait()
 
 
-def same_bytes(runs: list[Finished]) -> None:
+def assert_same_bytes(runs: list[Finished]) -> None:
     names = sorted(path.name for path in runs[0].folder.iterdir() if path.name != "run.json")
     assert "summary.json" in names and "messages.parquet" in names
     for run in runs[1:]:
@@ -143,7 +143,7 @@ def test_five_repeats_give_the_same_bytes(exanet_run: Runner, stack: Stack) -> N
     runs = [exanet_run(stack, 6, words) for _ in range(2)]
     with busy_host():
         runs += [exanet_run(stack, 6, words) for _ in range(3)]
-    same_bytes(runs)
+    assert_same_bytes(runs)
 
 
 @pytest.mark.slow
@@ -151,7 +151,7 @@ def test_five_repeats_of_lammps_give_the_same_bytes(exanet_run: Runner, mpich: S
     runs = [run_lammps(exanet_run, mpich, 16, "in.lj") for _ in range(2)]
     with busy_host():
         runs += [run_lammps(exanet_run, mpich, 16, "in.lj") for _ in range(3)]
-    same_bytes(runs)
+    assert_same_bytes(runs)
 
 
 @pytest.mark.slow
