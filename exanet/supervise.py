@@ -207,7 +207,7 @@ class Supervisor:
     def _judge_end(self, event: RankEnded, state: Mapping[str, Any]) -> None:
         name, status = self._name(event.rank), event.status
         # An exit code after MPI_Finalize is the program's own affair: everything has been measured.
-        # mpirun ends the other ranks when one has left with a code, by SIGTERM and soon SIGKILL. After MPI_Finalize that is no failure of theirs.
+        # mpirun ends the others when one has left with a code, by SIGTERM, then SIGKILL. After MPI_Finalize that is no failure of theirs.
         swept = self._mpirun and status in (-signal.SIGTERM, -signal.SIGKILL) and state["finalized"]
         self._simulator.rank_exited(event.rank, 0 if swept or (state["finalized"] and status > 0) else status)
         if swept:
