@@ -93,7 +93,6 @@ void exanet_mpi_enter(struct exanet_ni *ni, uint32_t call) {
 
 void exanet_mpi_leave(struct exanet_ni *ni, uint32_t call) {
   if (mpi_depth == 0 || --mpi_depth > 0) return;
-  /* Who has only asked most likely asks again. */
   if (exanet_program_threads()) exn_thread_leaves_mpi(asked);
   ni->slot->mpi_call = 0;
   if (call >= EXN_MPI_CALLS || !exn_virtual(ni)) return;

@@ -34,7 +34,8 @@
 #define EXN_HOLD_SIGNAL (SIGRTMAX - 3)
 #define EXN_SPUN_NS 30000u     /* processor time in which a spinning thread surely sees what another one has found */
 
-/* Moments are counted in polls that followed a completion, by when it had been dealt with; 0 is never. Each thread writes its own entry, others read it. */
+/* Moments are counted in polls that followed a completion, by when it had been dealt with; 0 is never. Each thread writes its own entry,
+ * others read it; seen_at and seen_ns belong to whoever polls. */
 static struct poller {
   pid_t tid;        /* 0: free */
   bool in_mpi;
@@ -42,7 +43,7 @@ static struct poller {
   bool looked;      /* in the present MPI call */
   uint32_t idle_at; /* looked in vain */
   uint32_t entered_at, asked_at;  /* the present MPI call; the last one, if it was MPI_Test or its kin */
-  uint32_t seen_at; /* by the thread that polls: when it first saw this one at work, and this one's processor time then */
+  uint32_t seen_at; /* when the thread that polls first saw this one at work, and this one's processor time then */
   uint64_t seen_ns;
 } pollers[EXN_MOST_THREADS];
 static uint32_t moment = 1;
