@@ -5,11 +5,15 @@
 // plain function pointers kept in a small table: an event costs one indirect call and no allocation.
 //
 // Most events of a network lie within a microsecond or two of the present, thousands of them, and a heap pays a cache-unfriendly descent
-// for each. So the near future is a wheel of short intervals: an event is added to its interval unsorted, and an interval is sorted
+// for each. So the near future is a wheel of short intervals: an event is added to its interval at the end, and an interval is sorted
 // when time gets there, while it is small and in cache. What is scheduled into the interval being run goes to a heap beside it, and what
 // lies beyond the wheel to another, from which it moves to the wheel as time goes on. The order is exactly that of a heap.
 // (Calendar queue: Brown 1988; sorting late: ladder queue, Tang and others 2005.) An interval's events lie in chunks, which are used again
 // at once: what is touched is the events that are pending, not the longest that each interval has ever been.
+//
+// An interval is sorted by counting, low bits of the time first and then high ones, for comparing costs a mispredicted branch for every event or
+// two. Counting is stable, so events of one time stay as they were scheduled and need no number; and the interval says the rest of their
+// time, so an event takes 16 bytes.
 //
 // The state that an event is going to touch is in no cache when a network is large. But a sorted interval says which events come next: a
 // handler may have a `peek`, which is called in several steps ahead of the event to fetch what that will need.
@@ -20,6 +24,8 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <utility>
 #include <vector>
 
 #include "core/units/check.hpp"
@@ -36,7 +42,10 @@ class EventQueue {
   using Peek = void (*)(void* self, std::uint32_t a, unsigned step);
   static constexpr unsigned kPeeks = 3;
 
-  EventQueue() { wheel_.fill(kNone); }
+  EventQueue() {
+    wheel_.fill(kNone);
+    newest_.fill(kNone);
+  }
 
   // Contract: registered once per component before the first event; the component outlives the queue's use; at most 256 of them.
   std::uint32_t add_handler(Handler fn, void* self, Peek peek = nullptr) {
@@ -49,51 +58,48 @@ class EventQueue {
   // Contract: `at` is not before now().
   void schedule(Time at, std::uint32_t handler, std::uint32_t a, std::uint64_t b = 0) {
     EXANET_CHECK(at >= now_, "event scheduled in the past, at", now_.ps(), at.ps(), handler);
-    const Event event{at, next_order_ | handler, b, a};
-    next_order_ += 256;
-    ++pending_;
-    const std::int64_t interval = interval_of(at);
-    if (interval <= present_)
-      push(near_, event);
-    else if (interval < present_ + kIntervals)
-      add(interval, event);
+    const std::int64_t ahead = interval_of(at) - present_;
+    if (ahead > 0 && ahead < kIntervals)
+      add(at, handler, a, b);
     else
-      push(far_, event);
+      push(ahead > 0 ? far_ : near_, {at, next_order_++, b, a, handler});
   }
 
-  bool empty() const { return pending_ == 0; }
+  bool empty() const { return on_wheel_ == 0 && next_ == last_ && near_.empty() && far_.empty(); }
 
   // Time::never() when empty.
   Time next_time() const {
-    if (!sorted_.empty() || !near_.empty()) return next_of_interval();
+    if (next_ != last_ || !near_.empty()) return next_of_interval();
     if (on_wheel_ == 0) return far_.empty() ? Time::never() : far_[0].time;
-    Time earliest = Time::never();
-    for (std::uint32_t c = wheel_[slot_of(next_occupied())]; c != kNone; c = chunks_[c].next)
-      for (std::uint32_t i = 0; i < chunks_[c].count; ++i) earliest = min(earliest, chunks_[c].events[i].time);
-    return earliest;
+    const std::int64_t interval = next_occupied();
+    std::uint16_t earliest = kIntervalPs;
+    for (std::uint32_t c = wheel_[slot_of(interval)]; c != kNone; c = chunks_[c].next)
+      for (std::uint32_t i = 0; i < chunks_[c].count; ++i) earliest = std::min(earliest, chunks_[c].events[i].within);
+    return Time::ps((interval << kIntervalBits) + earliest);
   }
 
   Time now() const { return now_; }
 
   // Pops the earliest event and calls its handler. Contract: not empty.
   void run_one() {
-    EXANET_CHECK(pending_ > 0, "run_one on an empty queue", now_.ps(), processed_, 0);
-    if (sorted_.empty() && near_.empty()) begin_interval(next_interval());
-    run(pop());
+    EXANET_CHECK(!empty(), "run_one on an empty queue", now_.ps(), processed_, 0);
+    if (next_ == last_ && near_.empty()) begin_interval(next_interval());
+    run_next();
   }
 
   // Runs all events with time <= end; now() is `end` afterwards unless it was later before or `end` is Time::never().
   void run_until(Time end) {
-    while (pending_ > 0) {
-      if (sorted_.empty() && near_.empty()) {
-        const std::int64_t interval = next_interval();
-        if (interval > interval_of(end)) break;  // time has not got there: an earlier event may yet be scheduled
-        begin_interval(interval);
+    for (;;) {
+      while (next_ != last_ || !near_.empty()) {
+        if (next_of_interval() > end) return reach(end);
+        run_next();
       }
-      if (next_of_interval() > end) break;
-      run(pop());
+      if (on_wheel_ == 0 && far_.empty()) break;
+      const std::int64_t interval = next_interval();
+      if (interval > interval_of(end)) break;  // time has not got there: an earlier event may yet be scheduled
+      begin_interval(interval);
     }
-    if (end != Time::never()) now_ = max(now_, end);
+    reach(end);
   }
 
   std::uint64_t processed() const { return processed_; }
@@ -101,56 +107,65 @@ class EventQueue {
  private:
   static constexpr std::uint32_t kNone = 0xffffffffu;
   static constexpr int kIntervalBits = 12;             // 4096 ps: below a router's cycle
+  static constexpr std::uint16_t kIntervalPs = 1 << kIntervalBits;
   static constexpr std::int64_t kIntervals = 1 << 11;  // 8.4 us ahead
 
-  static constexpr std::uint32_t kChunk = 15;          // events of a chunk: half a kilobyte
-  static constexpr std::size_t kPeekAhead = 4;         // events between two steps of peeking
+  static constexpr std::uint32_t kChunk = 31;   // events of a chunk: half a kilobyte
+  static constexpr std::size_t kPeekAhead = 4;  // events between two steps of peeking
 
   struct Slot {
     Handler fn;
     void* self;
     Peek peek;
   };
-  struct Event {
-    Time time;
-    std::uint64_t order;  // sequence number, and the handler in the low 8 bits
+  struct Event {  // of an interval
     std::uint64_t b;
     std::uint32_t a;
+    std::uint16_t within;  // picoseconds since its beginning
+    std::uint16_t handler;
+  };
+  struct Outside {  // an event of the near or the far heap
+    Time time;
+    std::uint64_t order;
+    std::uint64_t b;
+    std::uint32_t a;
+    std::uint32_t handler;
   };
   struct Chunk {
-    Event events[kChunk];
     std::uint32_t count;
-    std::uint32_t next;
+    std::uint32_t next;  // the one filled after it, or, of those not in use, another
+    Event events[kChunk];
   };
   struct Later {
-    bool operator()(const Event& x, const Event& y) const { return x.time > y.time || (x.time == y.time && x.order > y.order); }
+    bool operator()(const Outside& x, const Outside& y) const { return x.time > y.time || (x.time == y.time && x.order > y.order); }
   };
 
   static std::int64_t interval_of(Time t) { return t.ps() >> kIntervalBits; }
   static std::size_t slot_of(std::int64_t interval) { return static_cast<std::size_t>(interval & (kIntervals - 1)); }
 
-  static void push(std::vector<Event>& heap, const Event& event) {
+  [[gnu::noinline]] static void push(std::vector<Outside>& heap, const Outside& event) {
     heap.push_back(event);
     std::push_heap(heap.begin(), heap.end(), Later{});
   }
 
-  static Event pop_heap(std::vector<Event>& heap) {
+  [[gnu::noinline]] static Outside pop_heap(std::vector<Outside>& heap) {
     std::pop_heap(heap.begin(), heap.end(), Later{});
-    const Event event = heap.back();
+    const Outside event = heap.back();
     heap.pop_back();
     return event;
   }
 
-  void add(std::int64_t interval, const Event& event) {
-    const std::size_t slot = slot_of(interval);
-    std::uint32_t chunk = wheel_[slot];
-    if (chunk == kNone || chunks_[chunk].count == kChunk) chunk = new_chunk(slot);
+  void add(Time at, std::uint32_t handler, std::uint32_t a, std::uint64_t b) {
+    const std::size_t slot = slot_of(interval_of(at));
+    std::uint32_t chunk = newest_[slot];
+    if (chunk == kNone || chunks_[chunk].count == kChunk) [[unlikely]]
+      chunk = new_chunk(slot);
     Chunk& to = chunks_[chunk];
-    to.events[to.count++] = event;
+    to.events[to.count++] = {b, a, static_cast<std::uint16_t>(at.ps() & (kIntervalPs - 1)), static_cast<std::uint16_t>(handler)};
     ++on_wheel_;
   }
 
-  std::uint32_t new_chunk(std::size_t slot) {
+  [[gnu::noinline]] std::uint32_t new_chunk(std::size_t slot) {
     std::uint32_t chunk = free_;
     if (chunk == kNone) {
       chunk = static_cast<std::uint32_t>(chunks_.size());
@@ -159,37 +174,78 @@ class EventQueue {
       free_ = chunks_[chunk].next;
     }
     chunks_[chunk].count = 0;
-    chunks_[chunk].next = wheel_[slot];
-    wheel_[slot] = chunk;
-    occupied_[slot / 64] |= std::uint64_t{1} << (slot % 64);
+    chunks_[chunk].next = kNone;
+    if (newest_[slot] == kNone) {
+      wheel_[slot] = chunk;
+      occupied_[slot / 64] |= std::uint64_t{1} << (slot % 64);
+    } else {
+      chunks_[newest_[slot]].next = chunk;
+    }
+    newest_[slot] = chunk;
     return chunk;
   }
 
   // Contract: an event is pending, and none in the present interval.
   std::int64_t next_interval() const { return on_wheel_ > 0 ? next_occupied() : interval_of(far_[0].time); }
 
-  // Time moves to `interval`, the next one that holds an event: its events are sorted, and the wheel reaches further.
-  void begin_interval(std::int64_t interval) {
-    // Wide of the wheel first stop just before it, so that the interval's events come through the wheel.
-    present_ = on_wheel_ > 0 ? interval : interval - 1;
-    while (!far_.empty() && interval_of(far_[0].time) < present_ + kIntervals) {
-      const Event event = pop_heap(far_);
-      add(interval_of(event.time), event);
-    }
+  // Time moves to `interval`, the next one that holds an event: its events are sorted, and the wheel reaches further. What was too far until
+  // now comes to the wheel before anything can be scheduled behind it.
+  [[gnu::noinline]] void begin_interval(std::int64_t interval) {
     present_ = interval;
-    const std::size_t slot = slot_of(interval);
-    for (std::uint32_t chunk = wheel_[slot]; chunk != kNone;) {
-      Chunk& from = chunks_[chunk];
-      sorted_.insert(sorted_.end(), from.events, from.events + from.count);
-      const std::uint32_t next = from.next;
-      from.next = free_;
-      free_ = chunk;
-      chunk = next;
+    begin_ = Time::ps(interval << kIntervalBits);
+    while (!far_.empty() && interval_of(far_[0].time) < present_ + kIntervals) {
+      const Outside event = pop_heap(far_);
+      add(event.time, event.handler, event.a, event.b);
     }
-    wheel_[slot] = kNone;
+    const std::size_t slot = slot_of(interval);
+    const std::uint32_t first = wheel_[slot], newest = newest_[slot];
+    next_ = last_ = 0;
+    for (std::uint32_t c = first; c != kNone; c = chunks_[c].next) last_ += chunks_[c].count;
+    if (sorted_.size() < last_) sorted_.resize(last_), half_sorted_.resize(last_);
+    if (last_ < 256)
+      sort<std::uint8_t>(first);
+    else
+      sort<std::uint32_t>(first);
+    chunks_[newest].next = free_;
+    free_ = first;
+    wheel_[slot] = newest_[slot] = kNone;
     occupied_[slot / 64] &= ~(std::uint64_t{1} << (slot % 64));
-    on_wheel_ -= sorted_.size();
-    std::sort(sorted_.begin(), sorted_.end(), Later{});
+    on_wheel_ -= last_;
+  }
+
+  // The events of the chunks from `first` on by the low and then the high half of their time within the interval. A count is of events with a
+  // smaller half; all fit into a Count.
+  template <typename Count>
+  void sort(std::uint32_t first) {
+    constexpr std::uint32_t kValues = 1 << kIntervalBits / 2;
+    alignas(8) Count low[kValues] = {}, high[kValues] = {};
+    const auto each = [&](auto visit) {
+      for (std::uint32_t c = first; c != kNone; c = chunks_[c].next)
+        for (std::uint32_t i = 0; i < chunks_[c].count; ++i) visit(chunks_[c].events[i]);
+    };
+    each([&](const Event& e) { ++low[e.within % kValues], ++high[e.within / kValues]; });
+    sum_up(low);
+    sum_up(high);
+    each([&](const Event& e) { half_sorted_[low[e.within % kValues]++] = e; });
+    for (std::size_t i = 0; i < last_; ++i) sorted_[high[half_sorted_[i].within / kValues]++] = half_sorted_[i];
+  }
+
+  // Turns counts into how many come before.
+  static void sum_up(std::uint8_t (&counts)[64]) {
+    static_assert(std::endian::native == std::endian::little);
+    std::uint64_t before = 0;  // eight at a time: the multiplication adds to each byte those below it
+    for (std::size_t i = 0; i < 64; i += 8) {
+      std::uint64_t eight;
+      std::memcpy(&eight, counts + i, 8);
+      const std::uint64_t sums = eight * 0x0101010101010101u, begin = before * 0x0101010101010101u;
+      const std::uint64_t result = begin + (sums << 8);
+      std::memcpy(counts + i, &result, 8);
+      before += sums >> 56;
+    }
+  }
+  static void sum_up(std::uint32_t (&counts)[64]) {
+    std::uint32_t before = 0;
+    for (std::uint32_t& count : counts) before += std::exchange(count, before);
   }
 
   // The first interval after the present one that holds an event. Contract: the wheel is not empty.
@@ -205,51 +261,62 @@ class EventQueue {
     return present_ + 1 + static_cast<std::int64_t>((slot - start) % kIntervals);
   }
 
+  Time time_of(const Event& event) const { return begin_ + Time::ps(event.within); }
+
   Time next_of_interval() const {
-    if (near_.empty()) return sorted_.back().time;
-    return sorted_.empty() ? near_[0].time : min(near_[0].time, sorted_.back().time);
+    if (next_ == last_) return near_[0].time;
+    const Time sorted = time_of(sorted_[next_]);
+    return near_.empty() ? sorted : min(near_[0].time, sorted);
   }
 
-  Event pop() {
-    if (!near_.empty() && (sorted_.empty() || Later{}(sorted_.back(), near_[0]))) return pop_heap(near_);
-    const Event event = sorted_.back();
-    sorted_.pop_back();
+  // Of events of one time, those of the heap were scheduled later. Contract: the present interval holds an event.
+  void run_next() {
+    if (!near_.empty() && (next_ == last_ || near_[0].time < time_of(sorted_[next_]))) {
+      const Outside event = pop_heap(near_);
+      return run(event.time, event.handler, event.a, event.b);
+    }
     if (peeking_) peek();
-    return event;
+    const Event event = sorted_[next_++];
+    run(time_of(event), event.handler, event.a, event.b);
   }
 
   void peek() const {
     for (std::size_t step = 0, ahead = kPeeks * kPeekAhead; step < kPeeks; ++step, ahead -= kPeekAhead) {
-      if (ahead > sorted_.size()) continue;
-      const Event& coming = sorted_[sorted_.size() - ahead];
-      const Slot& slot = handlers_[coming.order & 255];
+      if (next_ + ahead >= last_) continue;
+      const Event& coming = sorted_[next_ + ahead];
+      const Slot& slot = handlers_[coming.handler];
       if (slot.peek != nullptr) slot.peek(slot.self, coming.a, static_cast<unsigned>(step));
     }
   }
 
-  void run(const Event& event) {
-    --pending_;
+  void run(Time at, std::uint32_t handler, std::uint32_t a, std::uint64_t b) {
     ++processed_;
-    now_ = event.time;
-    const Slot& slot = handlers_[event.order & 255];
-    slot.fn(slot.self, event.time, event.a, event.b);
+    now_ = at;
+    const Slot& slot = handlers_[handler];
+    slot.fn(slot.self, at, a, b);
   }
 
-  std::vector<Chunk> chunks_;
-  std::array<std::uint32_t, kIntervals> wheel_;
-  std::array<std::uint64_t, kIntervals / 64> occupied_{};
-  std::vector<Event> sorted_;    // the present interval, latest first
-  std::vector<Event> near_;      // heap: scheduled into the present interval since
-  std::vector<Event> far_;       // heap: beyond the wheel
-  std::int64_t present_ = -1;  // never beyond now()
-  std::size_t on_wheel_ = 0;
-  std::vector<Slot> handlers_;
-  std::uint64_t next_order_ = 0;
-  std::uint64_t processed_ = 0;
-  std::size_t pending_ = 0;
-  bool peeking_ = false;
-  std::uint32_t free_ = kNone;
+  void reach(Time end) {
+    if (end != Time::never()) now_ = max(now_, end);
+  }
+
   Time now_;
+  Time begin_;                 // of the present interval
+  std::int64_t present_ = -1;  // that interval's number; it is never beyond now()
+  std::size_t next_ = 0, last_ = 0;  // of `sorted_`: the next event, and the end
+  std::vector<Event> sorted_;        // the present interval
+  std::vector<Chunk> chunks_;
+  std::vector<Outside> near_;  // heap: scheduled into the present interval since
+  std::vector<Outside> far_;   // heap: beyond the wheel
+  std::vector<Slot> handlers_;
+  std::uint64_t next_order_ = 0;  // of those in heaps
+  std::uint64_t processed_ = 0;
+  std::size_t on_wheel_ = 0;
+  std::uint32_t free_ = kNone;
+  bool peeking_ = false;
+  std::vector<Event> half_sorted_;
+  std::array<std::uint64_t, kIntervals / 64> occupied_{};
+  std::array<std::uint32_t, kIntervals> wheel_, newest_;  // the first chunk of each interval, and the one being filled
 };
 
 }  // namespace exanet
