@@ -43,6 +43,7 @@ def library(config: dict[str, Any]) -> Path:
         "HeaderDepth": router["header_fifo_words"] // _CHANNELS,
         "IntraDepth": router["intra_fifo_words"],
         "IntraHeaders": router["header_fifo_words"],
+        "MostWords": -(-router["max_payload_bytes"] * 8 // _WORD_BITS),
     }
     wrapper = ["gateware/node/model/node_library.cpp"]
     return gateware_build.library(f"nodes-{dimensions}d", top="exanet_node", parameters=parameters, wrapper=wrapper)

@@ -60,7 +60,7 @@ MUTATIONS = [
     Mutation("arbiter", "router/rtl/router_arbiter.sv", "above_q <= ~(grant_o | (grant_o - 1'b1))", "above_q <= '1"),
     Mutation("arbiter-fixed", "router/rtl/router_arbiter.sv", "(!fixed_i && later != '0)", "(later != '0)"),
     Mutation("output", "router/rtl/router_output.sv", "(!busy_q || last_i[select_q]) &&", "1'b1 &&"),
-    Mutation("output", "router/rtl/router_output.sv", " >= 11'(request_i[i].words)", " != '0"),
+    Mutation("output", "router/rtl/router_output.sv", " >= 11'(MostWords)", " != '0"),
     Mutation("output", "router/rtl/router_output.sv", "- (take ? 11'(taken) : '0)", "- 11'(take)"),
     Mutation("output", "router/rtl/router_output.sv", "word.head && header.vc != vc_q", "word.head && vc_q"),
     Mutation("input", "router/rtl/router_input.sv", "if (left_q == 6'd1)", "if (left_q <= 6'd2)"),

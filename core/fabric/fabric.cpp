@@ -156,11 +156,12 @@ std::uint32_t Fabric::Part::choose(Time now, Output& output, std::uint32_t outpu
   return chosen;
 }
 
-// Whether the next buffer takes the whole packet. If not, sees to it that the output is looked at again when a credit arrives.
+// Whether the next buffer takes a packet, the largest whatever this one's length: by its own length a short one would go whenever a long one of
+// the same channel waits, and might do so for ever. If not, sees to it that the output is looked at again when a credit arrives.
 bool Fabric::Part::room_beyond(Time now, const Output& output, std::uint32_t output_index, const Input& input) {
   if (output.link_class == kIntraTile) return true;
   Room& far = rooms_[output_index * channels_ + input.front_vc];
-  const auto enough = [&] { return far.free_words >= input.front_words && far.free_packets >= 1; };
+  const auto enough = [&] { return has_room(far); };
   reclaim(far, now);
   if (enough()) return true;
   if (!far.starved) {

@@ -181,6 +181,9 @@ struct Fabric::Part {
   void room_returns(std::uint32_t room_index, std::uint32_t entry_index);
   void reclaim(Room& room, Time now);
   void take(Room& room, std::uint32_t words);
+  bool has_room(const Room& room) const {
+    return room.free_words >= static_cast<std::int32_t>(router_.most_payload_words) && room.free_packets >= 1;
+  }
   void wake(Output& output, std::uint32_t output_index, Time at);
   std::uint32_t add_packet(const fabric_state::Carried& carried);
   void free_packet(std::uint32_t index);

@@ -31,12 +31,13 @@ class Fabric::Part::View final : public Outlook {
     return static_cast<std::uint32_t>(words) + static_cast<std::uint32_t>(waiting) * part_.router_.most_payload_words;
   }
 
-  bool room(NodeId node, Hop hop, std::uint32_t words) const override {
+  // The largest packet has to fit, whatever this one's length: else an output would not grant it.
+  bool room(NodeId node, Hop hop, std::uint32_t /*words*/) const override {
     const std::uint32_t index = part_.net_.first_output_[node] + hop.port;
     Room& room = part_.rooms_[index * part_.channels_ + hop.vc];
     part_.hear(now_, part_.outputs_[index]);
     part_.reclaim(room, now_);
-    return room.free_words >= static_cast<std::int32_t>(words) && room.free_packets >= 1;
+    return part_.has_room(room);
   }
 
  private:

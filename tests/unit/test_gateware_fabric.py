@@ -39,6 +39,7 @@ def test_the_shipped_machine_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (parameters["InterPorts"], parameters["IntraPorts"], parameters["Dimensions"]) == (6, 2, 3)
     assert (parameters["PayloadDepth"], parameters["IntraDepth"]) == (512, 4096)
     assert (parameters["HeaderDepth"], parameters["IntraHeaders"]) == (64, 128)
+    assert parameters["MostWords"] == 16
 
 
 @pytest.mark.parametrize("name", ["exanest", "fat-tree-64", "dragonfly-342"])

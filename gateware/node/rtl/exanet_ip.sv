@@ -10,6 +10,7 @@ module exanet_ip #(
   parameter int unsigned HeaderDepth = 64,
   parameter int unsigned IntraDepth = 4096,
   parameter int unsigned IntraHeaders = 128,
+  parameter int unsigned MostWords = exanet_pkg::MaxPayloadWords,  // payload of the largest packet that is sent
   parameter int unsigned IntraSlots = 8
 ) (
   input  logic                  clk_i,
@@ -104,7 +105,7 @@ module exanet_ip #(
 
   exanet_node #(
     .InterPorts(InterPorts), .IntraPorts(IntraPorts), .Dimensions(Dimensions), .PayloadDepth(PayloadDepth), .HeaderDepth(HeaderDepth),
-    .IntraDepth(IntraDepth), .IntraHeaders(IntraHeaders), .IntraSlots(IntraSlots)
+    .IntraDepth(IntraDepth), .IntraHeaders(IntraHeaders), .MostWords(MostWords), .IntraSlots(IntraSlots)
   ) u_node (
     .clk_i, .rst_ni, .config_i(router_config), .credit_threshold_i(written.credit.threshold.value), .credit_interval_i(written.credit.interval.value),
     .health_i(written.health.own.value), .discarded_o(discarded), .flit_i, .credit_o, .flit_o, .release_i, .tx_valid_o, .tx_data_o, .tx_ready_i,

@@ -9,6 +9,7 @@ module exanet_node #(
   parameter int unsigned HeaderDepth = 64,
   parameter int unsigned IntraDepth = 4096,
   parameter int unsigned IntraHeaders = 128,
+  parameter int unsigned MostWords = exanet_pkg::MaxPayloadWords,  // payload of the largest packet that is sent
   parameter int unsigned IntraSlots = 8,
   parameter int unsigned Patience = 4096
 ) (
@@ -38,7 +39,7 @@ module exanet_node #(
 
   exanet_router #(
     .InterPorts(InterPorts), .IntraPorts(IntraPorts), .Dimensions(Dimensions), .PayloadDepth(PayloadDepth), .HeaderDepth(HeaderDepth),
-    .IntraDepth(IntraDepth), .IntraHeaders(IntraHeaders), .IntraSlots(IntraSlots)
+    .IntraDepth(IntraDepth), .IntraHeaders(IntraHeaders), .MostWords(MostWords), .IntraSlots(IntraSlots)
   ) u_router (
     .clk_i, .rst_ni, .config_i, .flit_i(in), .credit_o(freed), .flit_o(out), .credit_i(room), .release_i(moved_on), .discarded_o);
 

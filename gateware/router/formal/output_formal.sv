@@ -65,7 +65,7 @@ module output_formal #(
   assign header = flit.data;
   logic [Inputs-1:0] past_words = '0;
   logic released;
-  router_output #(.Inputs(Inputs), .Port(0), .Slots(Slots), .FarWords(FarWords), .FarHeaders(FarHeaders)) dut (
+  router_output #(.Inputs(Inputs), .Port(0), .Slots(Slots), .FarWords(FarWords), .FarHeaders(FarHeaders), .MostWords(3)) dut (
     .clk_i, .rst_ni(rst_n), .fixed_i, .request_i(request), .word_i(word), .last_i(last), .grant_o(grant),
     .credit_i(credit), .release_i(released), .flit_o(flit));
 

@@ -13,6 +13,7 @@ module exanet_router #(
   parameter int unsigned HeaderDepth = 64,    // of each virtual channel: 128 a port
   parameter int unsigned IntraDepth = 4096,
   parameter int unsigned IntraHeaders = 128,
+  parameter int unsigned MostWords = exanet_pkg::MaxPayloadWords,  // payload of the largest packet that is sent
   parameter int unsigned LinkSlots = 1,       // packets that a link takes before it releases one
   parameter int unsigned IntraSlots = 8,      // packets that the network interface takes before it releases one
   localparam int unsigned Ports = InterPorts + IntraPorts
@@ -34,6 +35,9 @@ module exanet_router #(
   end
   if (Dimensions < 1 || Dimensions > 3) begin : gen_illegal_2
     $error("1 to 3 dimensions");
+  end
+  if (MostWords > exanet_pkg::MaxPayloadWords || MostWords > PayloadDepth) begin : gen_illegal_3
+    $error("a virtual channel's FIFO holds the largest packet, of up to 32 payload words");
   end
 
   exanet_pkg::router_config_t config_q;
@@ -91,7 +95,7 @@ module exanet_router #(
 
     router_output #(
       .Inputs(Inputs), .Port(p), .IsLink(p < InterPorts), .Slots(p < InterPorts ? LinkSlots : IntraSlots),
-      .FarWords(PayloadDepth), .FarHeaders(HeaderDepth)
+      .FarWords(PayloadDepth), .FarHeaders(HeaderDepth), .MostWords(MostWords)
     ) u_output (
       .clk_i, .rst_ni, .fixed_i(config_q.fixed_priority), .request_i(request), .word_i(word), .last_i(last),
       .grant_o(grants[p]), .credit_i(credit_q[p]), .release_i(release_q[p]), .flit_o(flit_o[p]));

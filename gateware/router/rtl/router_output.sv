@@ -3,13 +3,15 @@
 //
 // A grant takes a slot of the consumer behind the port (given back by release_i when the packet has moved on there) and, towards a link, room for
 // the packet in the far FIFO. So the words of a granted packet are never stopped, and a packet holds no output while it waits for room.
+// There has to be room for the largest packet, whatever this one's length: else short ones would go whenever a long one of the same channel waits.
 module router_output #(
   parameter int unsigned Inputs = 7,
   parameter int unsigned Port = 0,
   parameter bit          IsLink = 1'b1,
   parameter int unsigned Slots = 1,
   parameter int unsigned FarWords = 512,   // of each virtual channel's FIFO at the far end
-  parameter int unsigned FarHeaders = 64
+  parameter int unsigned FarHeaders = 64,
+  parameter int unsigned MostWords = exanet_pkg::MaxPayloadWords  // payload of the largest packet
 ) (
   input  logic                 clk_i,
   input  logic                 rst_ni,
@@ -32,17 +34,15 @@ module router_output #(
   logic [10:0] words_q[2];
   logic [6:0] headers_q[2];
   logic [5:0] taken;
+  logic [1:0] room;
   logic [Inputs-1:0] asks, high;
 
   assign free = (!busy_q || last_i[select_q]) && slots_q != '0;
+  for (genvar v = 0; v < 2; v++) begin : gen_room
+    assign room[v] = !IsLink || (headers_q[v] != '0 && words_q[v] >= 11'(MostWords));
+  end
   for (genvar i = 0; i < Inputs; i++) begin : gen_asks
-    logic room;
-    if (IsLink) begin : gen_room
-      assign room = headers_q[request_i[i].vc] != '0 && words_q[request_i[i].vc] >= 11'(request_i[i].words);
-    end else begin : gen_always
-      assign room = 1'b1;
-    end
-    assign asks[i] = request_i[i].valid && request_i[i].port == 4'(Port) && room && free;
+    assign asks[i] = request_i[i].valid && request_i[i].port == 4'(Port) && room[request_i[i].vc] && free;
     assign high[i] = asks[i] && request_i[i].high_priority;
   end
 
