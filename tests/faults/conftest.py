@@ -62,7 +62,7 @@ class Exanet:
         )
         return self.finish(process, began)
 
-    def finish(self, process: subprocess.Popen[str], began: float, timeout_s: float = 60) -> Ended:
+    def finish(self, process: subprocess.Popen[str], began: float, timeout_s: float = 300) -> Ended:
         try:
             _, err = process.communicate(timeout=timeout_s)
         except subprocess.TimeoutExpired:

@@ -121,7 +121,7 @@ def exanet_run(tmp_path: Path) -> Runner:
         machine: str = "exanest",
         options: Sequence[str] = ("--compute", "off"),
         code: int = 0,
-        timeout: float = 120,
+        timeout: float = 600,
         cwd: Path | None = None,
     ) -> Finished:
         nonlocal count

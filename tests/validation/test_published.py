@@ -18,7 +18,7 @@ GATEWARE = ("K05", "K08", "K09", "K10", "K11", "K12", "K13", "K14", "E03", "E04"
 
 def validate(*rows: str) -> tuple[int, dict[str, dict[str, Any]]]:
     command = [sys.executable, "-P", "-m", "exanet", "validate", "--json", "--only", ",".join(rows)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=280, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=1200, check=False)
     assert done.stdout, done.stderr
     return done.returncode, {row["id"]: row for row in json.loads(done.stdout)}
 
