@@ -67,6 +67,7 @@ LinkPace::LinkPace(const LinkConfig& c, const RouterConfig& router, const Router
   slot_back = pace.cycle * kReleaseCycles;
   tail_to_wire = pace.cycle * (kOutputCycles - 1 + kBufferCycles);
   pause_every = in_range(c.pause_every, 0, 255, "a link's pause_every");
+  per_pause = pause_every == 0 ? 0 : ~std::uint64_t{0} / pause_every + 1;
   control_words = framing > 0 ? framing : 1;
   head_words = framing + link_words(router.header_words);
   last_word = c.word_time * link_words(1);

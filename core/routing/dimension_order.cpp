@@ -19,6 +19,25 @@ DimensionOrder::DimensionOrder(std::vector<std::uint32_t> shape, bool wraps, std
   if (!permutation)
     throw std::invalid_argument("the order of dimensions must name each of the " + std::to_string(dimensions) +
                                 " dimensions once, counted from 0; leave it out for last dimension first");
+  if (dimensions > 4) return;
+  for (std::uint32_t d = 0; d < dimensions; ++d) sides_ |= std::uint64_t{shape_[d]} << 16 * d;
+  first_.assign(16, 0);
+  for (std::uint32_t set = 1; set < 16; ++set)
+    for (std::uint32_t i = dimensions; i-- > 0;)
+      if ((set >> order_[i] & 1) != 0) first_[set] = static_cast<std::uint8_t>(order_[i]);
+}
+
+GridStep DimensionOrder::next_of_many(const Coordinate* at, const Coordinate* dst, std::uint32_t salt) const {
+  const std::uint32_t* d = order_.data();
+  while (at[*d] == dst[*d]) ++d;
+  const std::uint32_t here = at[*d], there = dst[*d], side = shape_[*d];
+  const bool above = there > here;
+  bool plus = above;
+  if (wraps_) {
+    const std::uint32_t up = above ? there - here : there + side - here;
+    plus = 2 * up < side || (2 * up == side && half_way_is_plus(here, *d, dst, salt));
+  }
+  return {static_cast<std::uint16_t>(*d), plus, static_cast<std::uint8_t>(above)};
 }
 
 bool DimensionOrder::half_way_is_plus(std::uint32_t here, std::uint32_t dimension, const Coordinate* dst, std::uint32_t salt) const {

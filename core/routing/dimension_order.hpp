@@ -18,6 +18,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "core/topology/topology.hpp"
@@ -39,18 +40,25 @@ class DimensionOrder {
   // dimension first. Throws std::invalid_argument on anything else.
   DimensionOrder(std::vector<std::uint32_t> shape, bool wraps, std::vector<std::uint32_t> order);
 
-  // Contract: `at` and `dst` hold one coordinate a dimension and differ. `salt` is further destination bits for the parity rule.
+  // Contract: `at` and `dst` hold one coordinate a dimension, then zeros up to a multiple of four, and differ. `salt` is further destination bits
+  // for the parity rule.
   GridStep next(const Coordinate* at, const Coordinate* dst, std::uint32_t salt = 0) const {
-    const std::uint32_t* d = order_.data();
-    while (at[*d] == dst[*d]) ++d;
-    const std::uint32_t here = at[*d], there = dst[*d], side = shape_[*d];
+    if (first_.empty()) return next_of_many(at, dst, salt);
+    // Up to four dimensions in one word, and no branch: which way a packet goes is hard to predict.
+    std::uint64_t from, to;
+    std::memcpy(&from, at, 8);
+    std::memcpy(&to, dst, 8);
+    const std::uint64_t apart = from ^ to;
+    const std::uint64_t differ = (((apart & ~kHighBits) + ~kHighBits) | apart) & kHighBits;  // the high bit of each dimension that does
+    const std::uint32_t d = first_[((differ >> 15) * kGather) >> 48 & 15];
+    const auto here = static_cast<std::uint32_t>(from >> 16 * d & 0xffff), there = static_cast<std::uint32_t>(to >> 16 * d & 0xffff);
+    const auto side = static_cast<std::uint32_t>(sides_ >> 16 * d & 0xffff);
     const bool above = there > here;
-    bool plus = above;
-    if (wraps_) {
-      const std::uint32_t up = above ? there - here : there + side - here;
-      plus = 2 * up < side || (2 * up == side && half_way_is_plus(here, *d, dst, salt));
-    }
-    return {static_cast<std::uint16_t>(*d), plus, static_cast<std::uint8_t>(above)};
+    std::uint64_t bits = to ^ to >> 32;
+    bits ^= bits >> 16 ^ there ^ here ^ salt;
+    const std::uint32_t up = there - here + (above ? 0 : side);
+    const bool shorter = 2 * up < side + (~bits & 1);  // or, half way round, preferred
+    return {static_cast<std::uint16_t>(d), wraps_ ? shorter : above, static_cast<std::uint8_t>(above)};
   }
 
   // Ports on all shortest ways, plus at first_port + 2d and minus behind it; both where a destination is half way round.
@@ -67,10 +75,16 @@ class DimensionOrder {
   std::uint32_t distance(const Coordinate* at, const Coordinate* dst) const;
 
  private:
+  GridStep next_of_many(const Coordinate* at, const Coordinate* dst, std::uint32_t salt) const;
   bool half_way_is_plus(std::uint32_t here, std::uint32_t dimension, const Coordinate* dst, std::uint32_t salt) const;
+
+  static constexpr std::uint64_t kHighBits = 0x8000'8000'8000'8000;
+  static constexpr std::uint64_t kGather = 0x0001'0002'0004'0008;  // multiplies bits 0, 16, 32 and 48 into bits 48 to 51
 
   std::vector<std::uint32_t> shape_;
   std::vector<std::uint32_t> order_;
+  std::vector<std::uint8_t> first_;  // by the set of dimensions in which two points differ: the one to go first; empty above four dimensions
+  std::uint64_t sides_ = 0;          // 16 bits for each dimension
   bool wraps_;
 };
 

@@ -18,9 +18,10 @@ Grid::Grid(std::vector<std::uint32_t> shape, bool wraps, std::uint32_t most) : s
     if (size > most) throw std::invalid_argument("the topology's shape has more than " + std::to_string(most) + " points: make it smaller");
   }
   size_ = static_cast<std::uint32_t>(size);
-  coordinates_.reserve(std::size_t{size_} * shape_.size());
+  each_ = (shape_.size() + 3) / 4 * 4;
+  coordinates_.resize(size_ * each_);
   for (std::uint32_t point = 0; point < size_; ++point)
-    for (std::size_t d = 0; d < shape_.size(); ++d) coordinates_.push_back(static_cast<Coordinate>(point / stride_[d] % shape_[d]));
+    for (std::size_t d = 0; d < shape_.size(); ++d) coordinates_[point * each_ + d] = static_cast<Coordinate>(point / stride_[d] % shape_[d]);
 }
 
 std::uint32_t Grid::neighbour(std::uint32_t point, std::uint32_t port) const {

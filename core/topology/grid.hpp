@@ -23,7 +23,8 @@ class Grid {
   std::uint32_t dimensions() const { return static_cast<std::uint32_t>(shape_.size()); }
   std::uint32_t side(std::uint32_t dimension) const { return shape_[dimension]; }
   const std::vector<std::uint32_t>& shape() const { return shape_; }
-  const Coordinate* coordinates(std::uint32_t point) const { return coordinates_.data() + std::size_t{point} * shape_.size(); }
+  // One for each dimension, then zeros up to a multiple of four.
+  const Coordinate* coordinates(std::uint32_t point) const { return coordinates_.data() + std::size_t{point} * each_; }
 
   // The point beyond port 2d (plus) or 2d+1 (minus), which it reaches at its opposite port; kNone at the rim of a mesh.
   static constexpr std::uint32_t kNone = 0xffffffffu;
@@ -37,6 +38,7 @@ class Grid {
  private:
   std::vector<std::uint32_t> shape_;
   std::vector<std::uint32_t> stride_;
+  std::size_t each_;  // coordinates of a point
   std::vector<Coordinate> coordinates_;
   std::uint32_t size_ = 1;
   bool wraps_;
