@@ -144,6 +144,7 @@ class Simulator {
     d["events"] = c.events();
     d["packet_hops"] = c.network().packet_hops();
     d["packets"] = c.packets();
+    d["payload_bytes"] = c.payload_bytes();
     d["cycles"] = c.network().cycles();
     d["messages"] = c.statistics().total.messages;
     d["bytes"] = c.statistics().total.bytes;

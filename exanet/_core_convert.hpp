@@ -11,6 +11,7 @@
 #include "core/fabric/fabric.hpp"
 #include "core/topology/topology.hpp"
 #include "core/units/histogram.hpp"
+#include "core/workload/link_use.hpp"
 
 namespace exanet {
 
@@ -98,6 +99,42 @@ inline nb::dict histogram(const Histogram& h) {
   d["upper_ns"] = array(std::move(upper));
   d["count"] = array(std::move(count));
   return d;
+}
+
+// Rows of links as columns.
+inline nb::dict links(const std::vector<LinkUse>& rows) {
+  nb::dict d;
+  d["node"] = column(rows, [](const LinkUse& l) { return l.node; });
+  d["port"] = column(rows, [](const LinkUse& l) { return l.port; });
+  d["to_node"] = column(rows, [](const LinkUse& l) { return l.to_node; });
+  d["link_class"] = column(rows, [](const LinkUse& l) { return l.link_class; });
+  d["packets"] = column(rows, [](const LinkUse& l) { return l.packets; });
+  d["payload_bytes"] = column(rows, [](const LinkUse& l) { return l.payload_bytes; });
+  d["use"] = column(rows, [](const LinkUse& l) { return l.use; });
+  return d;
+}
+
+inline double ns(Time t) { return static_cast<double>(t.ps()) * 1e-3; }
+
+// A latency's percentiles: `prefix`_p50_ns, ...
+inline void percentiles(nb::dict& d, const std::string& prefix, const Histogram& h) {
+  for (const auto& [name, share] : {std::pair{"_p50_ns", 0.5}, {"_p90_ns", 0.9}, {"_p99_ns", 0.99}, {"_p999_ns", 0.999}})
+    d[(prefix + name).c_str()] = static_cast<double>(h.quantile(share)) * 1e-3;
+}
+
+// The Python class of a measurement that runs in a thread of its own: run() without Python's lock, stop() and progress() from any thread.
+// Contract: Face::loop() has these three, Face::results() what was measured.
+template <typename Face>
+nb::class_<Face> bind_measurement(nb::module_& m, const char* name) {
+  return nb::class_<Face>(m, name)
+      .def("run",
+           [](Face& face) {
+             const nb::gil_scoped_release release;
+             return face.loop().run();
+           })
+      .def("stop", [](Face& face) { face.loop().stop(); })
+      .def("progress", [](Face& face) { return face.loop().progress(); })
+      .def("results", &Face::results);
 }
 
 void bind_traffic(nb::module_& m);  // _core_traffic.cpp

@@ -13,17 +13,12 @@ class Jobs {
  public:
   Jobs(const nb::dict& machine, const nb::dict& options) : loop_(topology_of(machine), fabric_of(machine), config_of(options)) {}
 
-  bool run() {
-    const nb::gil_scoped_release release;
-    return loop_.run();
-  }
-  void stop() { loop_.stop(); }
-  double progress() const { return loop_.progress(); }
+  ClosedLoop& loop() { return loop_; }
 
   nb::dict results() const {
     const ClosedLoopResult& r = loop_.result();
     nb::dict d;
-    d["finished_ns"] = static_cast<double>(r.finished.ps()) * 1e-3;
+    d["finished_ns"] = ns(r.finished);
     d["packets"] = r.packets;
     d["packet_hops"] = r.packet_hops;
     d["mean_hops"] = r.mean_hops;
@@ -41,27 +36,16 @@ class Jobs {
   static nb::dict row(const JobResult& job) {
     nb::dict d;
     d["ranks"] = job.ranks;
-    d["finished_ns"] = static_cast<double>(job.finished.ps()) * 1e-3;
-    d["first_finished_ns"] = static_cast<double>(job.first_finished.ps()) * 1e-3;
+    d["finished_ns"] = ns(job.finished);
+    d["first_finished_ns"] = ns(job.first_finished);
     d["messages"] = job.messages;
     d["bytes"] = job.bytes;
+    d["accepted_gbps"] = job.finished > Time() ? static_cast<double>(job.bytes) * 8 / ns(job.finished) : 0.0;
     d["message_ns"] = job.message_ns;
-    d["message_p50_ns"] = static_cast<double>(job.message.quantile(0.5)) * 1e-3;
-    d["message_p99_ns"] = static_cast<double>(job.message.quantile(0.99)) * 1e-3;
+    percentiles(d, "message", job.message);
     d["fairness"] = job.fairness;
     d["message"] = histogram(job.message);
     d["endpoints"] = array(job.endpoints);
-    return d;
-  }
-
-  static nb::dict links(const std::vector<ClosedLoopResult::Link>& rows) {
-    using Link = ClosedLoopResult::Link;
-    nb::dict d;
-    d["node"] = column(rows, [](const Link& l) { return l.node; });
-    d["port"] = column(rows, [](const Link& l) { return l.port; });
-    d["to_node"] = column(rows, [](const Link& l) { return l.to_node; });
-    d["link_class"] = column(rows, [](const Link& l) { return l.link_class; });
-    d["use"] = column(rows, [](const Link& l) { return l.use; });
     return d;
   }
 
@@ -79,6 +63,7 @@ class Jobs {
       job.program.pause = time_of(d, "pause_ps");
       job.program.seed = c.seed + c.jobs.size();
       job.rounds = nb::cast<std::uint64_t>(d["rounds"]);
+      job.priority = nb::cast<std::uint8_t>(d["priority"]);
       c.jobs.push_back(job);
     }
     return c;
@@ -90,12 +75,7 @@ class Jobs {
 }  // namespace
 
 void bind_jobs(nb::module_& m) {
-  nb::class_<Jobs>(m, "Jobs")
-      .def(nb::init<const nb::dict&, const nb::dict&>(), "machine"_a, "options"_a)
-      .def("run", &Jobs::run)
-      .def("stop", &Jobs::stop)
-      .def("progress", &Jobs::progress)
-      .def("results", &Jobs::results);
+  bind_measurement<Jobs>(m, "Jobs").def(nb::init<const nb::dict&, const nb::dict&>(), "machine"_a, "options"_a);
   m.def("program_names", &program_names);
   m.def("mapping_names", &mapping_names);
 }

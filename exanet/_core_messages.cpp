@@ -10,8 +10,6 @@ using namespace nanobind::literals;
 
 namespace {
 
-double ns(Time t) { return static_cast<double>(t.ps()) * 1e-3; }
-
 MessageConfig config_of(const nb::dict& options) {
   MessageConfig c;
   c.traffic = nb::cast<std::string>(options["pattern"]);
@@ -35,12 +33,7 @@ class Messages {
                    : make_flow_messages(topology_of(machine), fabric_of(machine), config);
   }
 
-  bool run() {
-    const nb::gil_scoped_release release;
-    return run_->run();
-  }
-  void stop() { run_->stop(); }
-  double progress() const { return run_->progress(); }
+  MessageRun& loop() { return *run_; }
 
   nb::dict results() const {
     const MessageResult& r = run_->result();
@@ -58,9 +51,7 @@ class Messages {
     d["zero_load_ns"] = r.zero_load_ns;
     d["slowdown"] = r.slowdown;
     d["latency_least_ns"] = r.measured > 0 ? ns(r.least) : 0.0;
-    for (const auto& [name, share] :
-         {std::pair{"latency_p50_ns", 0.5}, {"latency_p90_ns", 0.9}, {"latency_p99_ns", 0.99}, {"latency_p999_ns", 0.999}})
-      d[name] = static_cast<double>(r.latency.quantile(share)) * 1e-3;
+    percentiles(d, "latency", r.latency);
     d["latency_most_ns"] = ns(r.most);
     d["mean_hops"] = r.mean_hops;
     d["fairness"] = r.fairness;
@@ -74,17 +65,6 @@ class Messages {
   }
 
  private:
-  static nb::dict links(const std::vector<MessageResult::Link>& rows) {
-    using Link = MessageResult::Link;
-    nb::dict d;
-    d["node"] = column(rows, [](const Link& l) { return l.node; });
-    d["port"] = column(rows, [](const Link& l) { return l.port; });
-    d["to_node"] = column(rows, [](const Link& l) { return l.to_node; });
-    d["link_class"] = column(rows, [](const Link& l) { return l.link_class; });
-    d["use"] = column(rows, [](const Link& l) { return l.use; });
-    return d;
-  }
-
   std::unique_ptr<MessageRun> run_;
 };
 
@@ -111,8 +91,8 @@ class Flows {
     ++count_;
   }
 
+  Flows& loop() { return *this; }
   bool run() {
-    const nb::gil_scoped_release release;
     while (!stopped_.load(std::memory_order_relaxed))
       if (!flows_.step(Time::never())) return true;
     return false;
@@ -140,19 +120,10 @@ class Flows {
 }  // namespace
 
 void bind_messages(nb::module_& m) {
-  nb::class_<Messages>(m, "Messages")
-      .def(nb::init<const nb::dict&, const nb::dict&, bool>(), "machine"_a, "options"_a, "packets"_a)
-      .def("run", &Messages::run)
-      .def("stop", &Messages::stop)
-      .def("progress", &Messages::progress)
-      .def("results", &Messages::results);
-  nb::class_<Flows>(m, "Flows")
+  bind_measurement<Messages>(m, "Messages").def(nb::init<const nb::dict&, const nb::dict&, bool>(), "machine"_a, "options"_a, "packets"_a);
+  bind_measurement<Flows>(m, "Flows")
       .def(nb::init<const nb::dict&, std::uint16_t, std::int64_t>(), "machine"_a, "packet_bytes"_a, "grain_ps"_a)
-      .def("add", &Flows::add, "src"_a, "dst"_a, "bytes"_a, "start_ps"_a, "after"_a)
-      .def("run", &Flows::run)
-      .def("stop", &Flows::stop)
-      .def("progress", &Flows::progress)
-      .def("results", &Flows::results);
+      .def("add", &Flows::add, "src"_a, "dst"_a, "bytes"_a, "start_ps"_a, "after"_a);
 }
 
 }  // namespace exanet

@@ -18,12 +18,7 @@ class Traffic {
  public:
   Traffic(const nb::dict& machine, const nb::dict& options) : loop_(topology_of(machine), fabric_of(machine), config_of(options)) {}
 
-  bool run() {
-    const nb::gil_scoped_release release;
-    return loop_.run();
-  }
-  void stop() { loop_.stop(); }
-  double progress() const { return loop_.progress(); }
+  OpenLoop& loop() { return loop_; }
 
   nb::dict results() const {
     const OpenLoopResult& r = loop_.result();
@@ -35,18 +30,17 @@ class Traffic {
     d["accepted_gbps"] = r.accepted_gbps;
     d["created"] = r.created;
     d["measured"] = r.measured;
+    d["accepted"] = r.accepted;
     d["saturated"] = r.saturated;
-    d["warm_up_ns"] = static_cast<double>(r.warm_up.ps()) * 1e-3;
+    d["warm_up_ns"] = ns(r.warm_up);
     d["settled"] = r.settled;
     d["latency_ns"] = r.latency_ns;
     d["latency_error_ns"] = r.latency_error_ns;
     d["network_latency_ns"] = r.network_latency_ns;
     d["zero_load_ns"] = r.zero_load_ns;
-    d["latency_least_ns"] = r.measured > 0 ? static_cast<double>(r.least.ps()) * 1e-3 : 0.0;
-    for (const auto& [name, share] :
-         {std::pair{"latency_p50_ns", 0.5}, {"latency_p90_ns", 0.9}, {"latency_p99_ns", 0.99}, {"latency_p999_ns", 0.999}})
-      d[name] = static_cast<double>(r.latency.quantile(share)) * 1e-3;
-    d["latency_most_ns"] = static_cast<double>(r.most.ps()) * 1e-3;
+    d["latency_least_ns"] = r.measured > 0 ? ns(r.least) : 0.0;
+    percentiles(d, "latency", r.latency);
+    d["latency_most_ns"] = ns(r.most);
     d["mean_hops"] = r.mean_hops;
     d["fairness"] = r.fairness;
     d["packets"] = r.packets;
@@ -56,13 +50,28 @@ class Traffic {
     d["longest_cpu_s"] = r.longest_cpu_s;
     d["memory_bytes"] = r.memory_bytes;
     d["latency"] = histogram(r.latency);
-    d["links"] = links();
+    d["links"] = links(r.links);
+    nb::list classes;
+    for (const PriorityResult& of : r.of_priority) classes.append(row(of));
+    d["classes"] = classes;
     d["first_watched"] = r.first_watched;
     if (r.watched > 0) d["queued"] = array(std::vector<std::uint32_t>(r.queued), r.watched);  // [sample][router]
     return d;
   }
 
  private:
+  static nb::dict row(const PriorityResult& of) {
+    nb::dict d;
+    d["created"] = of.created;
+    d["measured"] = of.measured;
+    d["offered_load"] = of.offered_load;
+    d["accepted_load"] = of.accepted_load;
+    d["latency_ns"] = of.latency_ns;
+    d["network_latency_ns"] = of.network_latency_ns;
+    percentiles(d, "latency", of.latency);
+    return d;
+  }
+
   static OpenLoopConfig config_of(const nb::dict& options) {
     OpenLoopConfig c;
     c.pattern = nb::cast<std::string>(options["pattern"]);
@@ -70,24 +79,13 @@ class Traffic {
     c.packet_bytes = nb::cast<std::uint16_t>(options["packet_bytes"]);
     c.bernoulli = nb::cast<bool>(options["bernoulli"]);
     if (options.contains("burst")) c.burst = nb::cast<double>(options["burst"]);
+    c.priority_share = nb::cast<double>(options["priority_share"]);
     c.seed = nb::cast<std::uint64_t>(options["seed"]);
     c.threads = nb::cast<std::uint32_t>(options["threads"]);
     c.warm_up = time_of(options, "warm_up_ps");
     c.settle = nb::cast<bool>(options["settle"]);
     c.measure = time_of(options, "measure_ps");
     return c;
-  }
-
-  nb::dict links() const {
-    const auto& rows = loop_.result().links;
-    using Link = OpenLoopResult::Link;
-    nb::dict d;
-    d["node"] = column(rows, [](const Link& l) { return l.node; });
-    d["port"] = column(rows, [](const Link& l) { return l.port; });
-    d["to_node"] = column(rows, [](const Link& l) { return l.to_node; });
-    d["link_class"] = column(rows, [](const Link& l) { return l.link_class; });
-    d["use"] = column(rows, [](const Link& l) { return l.use; });
-    return d;
   }
 
   OpenLoop loop_;
@@ -178,12 +176,7 @@ std::vector<NodeId> failed_endpoints(const nb::dict& topology) {
 }  // namespace
 
 void bind_traffic(nb::module_& m) {
-  nb::class_<Traffic>(m, "Traffic")
-      .def(nb::init<const nb::dict&, const nb::dict&>(), "machine"_a, "options"_a)
-      .def("run", &Traffic::run)
-      .def("stop", &Traffic::stop)
-      .def("progress", &Traffic::progress)
-      .def("results", &Traffic::results);
+  bind_measurement<Traffic>(m, "Traffic").def(nb::init<const nb::dict&, const nb::dict&>(), "machine"_a, "options"_a);
   m.def("traffic_patterns", &pattern_names);
   m.def("topology_drawing", &topology_drawing, "machine"_a);
   m.def("routing_names", &routing_names);

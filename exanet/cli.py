@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from exanet import check, machines, sim
+from exanet import check, machines, sim_command
 from exanet.errors import InputError
 from exanet.karma import command as karma
 from exanet.sweep import command as sweep
@@ -77,7 +77,7 @@ def run(
 app.command(name="karma")(karma.command)
 app.command(name="machines")(machines.command)
 app.command(name="check")(check.command)
-app.command(name="sim")(sim.command)
+app.command(name="sim")(sim_command.command)
 app.command(name="sweep")(sweep.command)
 app.command(name="validate")(validate.command)
 

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from exanet import units
+from exanet import energy, units
 from exanet.errors import InputError
 from exanet.machine import Machine, load
 from exanet.units import UnitError
 
-_FORM = "give NAME:KEY=VALUE,... with the keys ranks, bytes, rounds and pause, e.g. stencil-3d:bytes=4KiB,rounds=10"
+_FORM = "give NAME:KEY=VALUE,... with the keys ranks, bytes, rounds, pause and priority, e.g. stencil-3d:bytes=4KiB,rounds=10"
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,7 @@ class Job:
     size_bytes: int = 1024
     rounds: int = 1
     pause_ps: int = 0
+    priority: int = 0  # of its packets: 1 overtakes 0 in routers
 
     @classmethod
     def parse(cls, text: str) -> Job:
@@ -40,7 +41,7 @@ class Job:
         found: dict[str, int] = {}
         for part in rest.split(",") if rest else ():
             key, equals, value = part.partition("=")
-            if not equals or key not in ("ranks", "bytes", "rounds", "pause"):
+            if not equals or key not in ("ranks", "bytes", "rounds", "pause", "priority"):
                 raise InputError(f"--job {text}: '{part}' is not understood; {_FORM}")
             try:
                 found[key] = _value(key, value)
@@ -83,13 +84,22 @@ def finish(
         raise InputError(f"packets of {payload} bytes: give from 1 to the machine's largest payload, {most}")
     if not 0 <= seed < 1 << 63:
         raise InputError(f"seed {seed}: give a whole number from 0 to 2^63 - 1")
-    rows = [{"program": j.program, "ranks": j.ranks, "bytes": j.size_bytes, "rounds": j.rounds, "pause_ps": j.pause_ps} for j in jobs]
+    for job in jobs:
+        if job.priority not in (0, 1):
+            raise InputError(f"job {job.program}: a priority of {job.priority}: give 0 or 1")
+    rows = [
+        {"program": j.program, "bytes": j.size_bytes, **{k: getattr(j, k) for k in ("ranks", "rounds", "pause_ps", "priority")}}
+        for j in jobs
+    ]
     try:
         running = _core.Jobs(resolved, {"jobs": rows, "mapping": mapping, "seed": seed, "packet_bytes": payload})
     except ValueError as error:
         raise InputError(str(error)) from None
     sim.work(running, progress)
-    return dict(running.results())
+    found = dict(running.results())
+    sent = {"packets": found["packets"], "payload_bytes": sum(row["bytes"] for row in found["jobs"])}
+    table = energy.table(resolved, found["links"], time_ps=found["finished_ns"] * 1e3, **sent)
+    return {**found, **energy.totals(table, sent["payload_bytes"]), **({"energy": table} if table else {})}
 
 
 def command(
@@ -99,21 +109,22 @@ def command(
     import json
     import time
 
-    from exanet import sim
+    from exanet.progress import told
 
     jobs = [Job.parse(text) for text in texts]
     began = time.monotonic()
-    with sim.told("jobs", quiet) as tell:
+    with told("jobs", quiet) as tell:
         found = finish(described, jobs, mapping=mapping, packet_bytes=packet_bytes, seed=seed, progress=tell)
     rows = [
         {"job": number, **vars(job), **{key: value for key, value in row.items() if key not in ("message", "endpoints")}}
         for number, (job, row) in enumerate(zip(jobs, found["jobs"], strict=True))
     ]
     run = {"machine_name": described.name, "mapping": mapping, "packet_bytes": packet_bytes, "seed": seed}
-    figures = {key: value for key, value in found.items() if key not in ("jobs", "links", "cpu_s")}
-    _write(directory, described, found, rows, {"run": run, **figures}, time.monotonic() - began)
+    figures = {key: value for key, value in found.items() if key not in ("jobs", "links", "energy", "cpu_s")}
+    spent = {"energy": found["energy"]} if "energy" in found else {}
+    _write(directory, described, found, rows, {"run": run, **figures, **spent}, time.monotonic() - began)
     if as_json:
-        print(json.dumps({**figures, "jobs": rows}, indent=2))
+        print(json.dumps({**figures, **spent, "jobs": rows}, indent=2))
     elif not quiet:
         _show(described, figures, rows, directory)
 
@@ -136,6 +147,7 @@ def _write(
         "jobs.parquet": results.parquet(pl.DataFrame(rows)),
         "messages.parquet": results.parquet(pl.concat(messages)),
         "links.parquet": results.parquet(links),
+        **({"energy.parquet": results.parquet(energy.frame(found["energy"]))} if "energy" in found else {}),
         "run.json": results.json_bytes({"wall_s": wall_s, "cpu_s": found["cpu_s"], "host_system": platform.platform()}),
         "summary.json": results.json_bytes({**summary, "machine": described.resolve(), "jobs": rows}),
     }
@@ -168,3 +180,5 @@ def _show(described: Machine, figures: dict[str, Any], rows: list[dict[str, Any]
         f"{time_text(figures['packet_latency_ns'] * 1e3)} on average. Results: {escape(str(directory))}",
         style="dim",
     )
+    if "power_w" in figures:
+        console.print(f"Network: {energy.text(figures)}")

@@ -18,7 +18,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from exanet import located
+from exanet import energy, located
 from exanet.errors import InputError
 from exanet.located import Located
 from exanet.machine_check import check
@@ -78,6 +78,7 @@ class Machine:
         ni = _resolved(model.ni)
         ni["clock_ps"] = 10**12 // hz if (hz := ni.pop("clock_hz")) else 0
         links = [_resolve_link(name, model.links[name]) for name in LINK_KINDS[model.topology.kind]]
+        power = {} if model.power is None else {"power": energy.resolved(model.power, LINK_KINDS[model.topology.kind])}
         return {
             "name": model.name,
             "cores_per_node": self.cores_per_node,
@@ -85,6 +86,7 @@ class Machine:
             "router": router,
             "links": links,
             "ni": ni,
+            **power,
         }
 
     def link_rate(self, name: str) -> Fraction:
@@ -166,10 +168,19 @@ def _relinked(tree: Located, kind: Located) -> Located:
         return tree
     last = list(links.value.values())[-1]
     made = Located({name: links.value.get(name, last) for name in wanted}, links.mark, links.keys)
+    power = tree.value.get("power")
+    drawn = power.value.get("links") if power is not None and isinstance(power.value, dict) else None
+    powered: dict[str, Located] = {}
+    if drawn is not None and isinstance(drawn.value, dict) and drawn.value:
+        last = list(drawn.value.values())[-1]
+        kept = Located({name: drawn.value.get(name, last) for name in wanted}, drawn.mark, drawn.keys)
+        powered = {"power": Located(power.value | {"links": kept}, power.mark, power.keys)}
     topology = tree.value["topology"]
     plain = {key: child for key, child in topology.value.items() if key not in ("order", "file", "failed")}
     return Located(
-        tree.value | {"links": made, "packaging": Located([], links.mark), "topology": Located(plain, topology.mark, topology.keys)},
+        tree.value
+        | powered
+        | {"links": made, "packaging": Located([], links.mark), "topology": Located(plain, topology.mark, topology.keys)},
         tree.mark,
         tree.keys,
     )

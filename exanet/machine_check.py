@@ -26,6 +26,8 @@ _MOST_FRAMING = 1024  # words
 _LONGEST_BURST = 1 << 24  # words
 _LONGEST_PS = 10**12
 _LARGEST = (1 << 31) - 1
+_MOST_UW = 10**12  # a megawatt, of one part
+_MOST_FJ = 10**12  # a millijoule, for one packet or bit
 
 Problems = Iterator[tuple[tuple[str, ...], str]]  # the path to blame and a message
 
@@ -118,6 +120,7 @@ def _contradictions(model: MachineFile, packets: bool) -> Problems:
     yield from _router_problems(model, packets)
     yield from _link_problems(model)
     yield from _interface_problems(model)
+    yield from _power_problems(model)
     yield from _slips(model)
 
 
@@ -242,10 +245,20 @@ def _interface_problems(model: MachineFile) -> Problems:
         yield ("ni", "test_step"), "must be above zero, or a program that polls would stop simulated time"
 
 
+def _power_problems(model: MachineFile) -> Problems:
+    wanted = LINK_KINDS[model.topology.kind]
+    for name in model.power.links if model.power is not None else ():
+        if name not in wanted:
+            yield (
+                ("power", "links", name),
+                f"a {model.topology.kind} has no links of the kind '{name}' (but {', '.join(wanted)}); take it out",
+            )
+
+
 def _slips(model: MachineFile) -> Problems:
     """Costs beyond a second and sizes beyond 31 bits are slips of the unit, and would overflow the simulator's arithmetic."""
     for name, constant in constants(model):
-        if not name.startswith(("router.", "links.", "ni.")) or not isinstance(constant.value, int):
+        if not name.startswith(("router.", "links.", "ni.", "power.")) or not isinstance(constant.value, int):
             continue
         dimension = dimension_of(type(constant))
         base = dimension.base if dimension else ""
@@ -254,3 +267,7 @@ def _slips(model: MachineFile) -> Problems:
             yield path, "is longer than 1 s; is its unit right?"
         elif base in ("bytes", "bits", "words", "cycles", "blocks") and constant.value > _LARGEST:
             yield path, f"is {constant.value} {base}, more than {_LARGEST}; is its unit right?"
+        elif base == "uw" and constant.value > _MOST_UW:
+            yield path, "is more than 1 MW; is its unit right?"
+        elif base in ("fj", "fj_per_bit") and constant.value > _MOST_FJ:
+            yield path, "is more than 1 mJ; is its unit right?"

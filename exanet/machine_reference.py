@@ -16,6 +16,8 @@ from exanet.machine_schema import (
     MachineFile,
     NetworkInterface,
     Package,
+    PartPower,
+    Power,
     Router,
     Topology,
     dimension_of,
@@ -64,6 +66,8 @@ def text() -> str:
         ("router", Router),
         ("links.KIND", Link),
         ("ni", NetworkInterface),
+        ("power", Power),
+        ("power.router, power.links.KIND, power.ni", PartPower),
     )
     for title, model in sections:
         lines += ["", f"## {title}", "", (model.__doc__ or "").strip(), "", *_table(model)]

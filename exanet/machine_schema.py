@@ -79,6 +79,11 @@ Cycles = Constant[Annotated[int, BeforeValidator(_quantity(units.CYCLES)), Field
 Words = Constant[Annotated[int, BeforeValidator(_quantity(units.WORDS)), Field(json_schema_extra={"dimension": "WORDS"})]]
 Blocks = Constant[Annotated[int, BeforeValidator(_quantity(units.BLOCKS)), Field(json_schema_extra={"dimension": "BLOCKS"})]]
 Height = Constant[Annotated[int, BeforeValidator(_quantity(units.HEIGHT)), Field(json_schema_extra={"dimension": "HEIGHT"})]]
+Watts = Constant[Annotated[int, BeforeValidator(_quantity(units.POWER)), Field(json_schema_extra={"dimension": "POWER"})]]
+Joules = Constant[Annotated[int, BeforeValidator(_quantity(units.ENERGY)), Field(json_schema_extra={"dimension": "ENERGY"})]]
+JoulesPerBit = Constant[
+    Annotated[int, BeforeValidator(_quantity(units.ENERGY_PER_BIT)), Field(json_schema_extra={"dimension": "ENERGY_PER_BIT"})]
+]
 Count = Constant[Annotated[int, BeforeValidator(_count)]]
 Shape = Constant[Annotated[list[int], BeforeValidator(_shape)]]
 
@@ -216,6 +221,24 @@ class NetworkInterface(Strict):
     )
 
 
+class PartPower(Strict):
+    """What one part draws and spends; a figure that is left out counts as 0."""
+
+    idle: Watts | None = Field(default=None, description="Drawn all the time: by a router, an interface, or one direction of a link.")
+    packet: Joules | None = Field(default=None, description="Spent on each packet that passes.")
+    bit: JoulesPerBit | None = Field(
+        default=None, description="Spent on each bit that passes: of a link's line while it carries packets, else of the whole packet."
+    )
+
+
+class Power(Strict):
+    """The table of watts and joules (optional); docs/simulate.md says what is made of it."""
+
+    router: PartPower | None = Field(default=None, description="Of each router: of switches where there are any, otherwise of each node.")
+    links: dict[str, PartPower] = Field(default_factory=dict, description="Of each direction of a link, by kind.")
+    ni: PartPower | None = Field(default=None, description="Of each endpoint's interface; a packet passes the sender's and the receiver's.")
+
+
 class MachineFile(Strict):
     """A whole machine."""
 
@@ -232,6 +255,7 @@ class MachineFile(Strict):
         "global for a dragonfly or megafly, link for all others."
     )
     ni: NetworkInterface
+    power: Power | None = Field(default=None)
 
 
 QFDB_NODES = 4

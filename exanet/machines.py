@@ -117,6 +117,10 @@ def _value(constant: Constant[Any]) -> str:
         return units.format_rate(value)
     if dimension is units.BYTES:
         return units.format_bytes(value)
+    if dimension is units.POWER:
+        return units.format_power(value)
+    if dimension in (units.ENERGY, units.ENERGY_PER_BIT):
+        return units.format_energy(value) + ("/bit" if dimension is units.ENERGY_PER_BIT else "")
     if dimension is None:
         return str(value)
     unit = {"bits": "bit", "u": "U"}.get(dimension.base, dimension.base)

@@ -43,6 +43,8 @@ def running(resolved: dict[str, Any], payload: int, offered: float, asked: Asked
 
     if asked.arrivals != "poisson":
         raise InputError(f"arrivals {asked.arrivals}: messages arrive in a Poisson process or all at once")
+    if asked.priority_share:
+        raise InputError("messages have no priority here: give a job one (--job NAME:priority=1), or leave out --message")
     if asked.pace not in PACES:
         raise InputError(f"pace {asked.pace}: give {' or '.join(PACES)}")
     for name, value, most in (("rounds", asked.rounds, 1 << 31), ("a message of bytes", size_of(asked), 1 << 40)):

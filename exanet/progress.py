@@ -6,7 +6,8 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, TextIO
 
 _TERMINAL_EVERY_S = 0.25
@@ -80,3 +81,19 @@ class Progress:
         self.hide()
         self._stream.write(f"exanet: {text}\n")
         self._stream.flush()
+
+
+@contextmanager
+def told(what: str, quiet: bool) -> Iterator[Callable[[float], None]]:
+    """A function that shows the share done on the terminal, if there is one; the line is gone afterwards."""
+    shown = sys.stderr.isatty() and not quiet
+
+    def tell(share: float) -> None:
+        if shown:
+            print(f"\r\x1b[Kexanet: {what}, {share:.0%}", end="", file=sys.stderr, flush=True)
+
+    try:
+        yield tell
+    finally:
+        if shown:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -20,6 +20,15 @@ def time_text(ps: float) -> str:
     return f"{_three(ps / scale)} {unit}"
 
 
+def si_text(value: float, unit: str) -> str:
+    """A physical quantity in its unit as e.g. `88.0 mW`."""
+    prefixes = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"), (1e-12, "p"))
+    if value == 0:
+        return f"0 {unit}"
+    scale, prefix = next((pair for pair in prefixes if value >= pair[0] * 0.9995), prefixes[-1])
+    return f"{_three(value / scale)} {prefix}{unit}"
+
+
 def bytes_text(count: float) -> str:
     """Bytes as e.g. `1.37 GiB`."""
     scale, unit = next((pair for pair in _BYTES if count >= pair[0]), (1, "B"))

@@ -28,7 +28,7 @@ MOST_BINS = 160
 """Columns of the timeline."""
 
 # In the order in which they are inlined: each uses only what is before it.
-SCRIPTS = ("format.js", "parts.js", "timeline.js", "matrix.js", "messages.js", "machine.js", "page.js")
+SCRIPTS = ("format.js", "parts.js", "timeline.js", "matrix.js", "messages.js", "machine.js", "energy.js", "page.js")
 
 
 def write(directory: Path) -> Path:
@@ -147,6 +147,7 @@ def page_data(run: Run) -> dict[str, Any]:
         "matrix": _matrix(run.pairs, group),
         "sizes": _rows(run.message_sizes, "lower_bytes", "upper_bytes", "messages", "bytes"),
         "calls": _calls(run.mpi_calls),
+        "energy": _rows(run.energy, *run.energy.columns),
         "latency": {
             kind: _rows(run.latency.filter(pl.col("kind") == kind), "lower_ns", "upper_ns", "count") for kind in ("packet", "message")
         },

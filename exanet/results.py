@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from exanet import energy
 from exanet.errors import InputError
 
 FORMAT = 1
@@ -57,6 +58,7 @@ class Run:
     latency: pl.DataFrame
     timeline: pl.DataFrame
     mpi_calls: pl.DataFrame
+    energy: pl.DataFrame
 
 
 TABLES = tuple(name for name in Run.__dataclass_fields__ if name not in ("summary", "run"))
@@ -68,7 +70,7 @@ def write(directory: Path, results: Mapping[str, Any], meta: Mapping[str, Any]) 
     `meta` keys: program (argv), machine (resolved dict), machine_name, ranks, map, compute, mpi, exanet_version, and whatever else is
     worth keeping of the run (started, ...), which goes to run.json. Raises InputError when the folder cannot be written.
     """
-    tables = to_tables(results)
+    tables = to_tables(results, meta.get("machine", {}))
     files = {f"{name}.parquet": parquet(frame) for name, frame in tables.items()}
     files["run.json"] = json_bytes(_host_facts(results, meta))
     files["summary.json"] = json_bytes(summarize(results, meta, tables))  # last: its presence says that the folder is whole
@@ -104,8 +106,8 @@ def write_whole(path: Path, content: bytes) -> None:
 # -- tables -------------------------------------------------------------------------------------------------------------------------
 
 
-def to_tables(results: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
-    """The frames of TABLES, rows in an order that depends on nothing but their content."""
+def to_tables(results: Mapping[str, Any], machine: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
+    """The frames of TABLES, rows in an order that depends on nothing but their content; `machine` is the resolved description."""
     topology, virtual_ps = results["topology"], int(results["summary"]["virtual_ps"])
     nodes = _nodes(topology)
     ranks = _frame(results["ranks"]).sort("rank")
@@ -119,7 +121,14 @@ def to_tables(results: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
         "latency": _latency(results),
         "timeline": _timeline(results["timeline"], virtual_ps),
         "mpi_calls": _mpi_calls(results["mpi_calls"]),
+        "energy": energy.frame(energy.table(machine, results["links"], time_ps=virtual_ps, **_delivered(results))),
     }
+
+
+def _delivered(results: Mapping[str, Any]) -> dict[str, int]:
+    """Packets that crossed the network, and their payload: that of messages where the simulator does not count it."""
+    total = results["summary"]
+    return {"packets": int(total["packets"]), "payload_bytes": int(total.get("payload_bytes", total["bytes"]))}
 
 
 def _frame(columns: Mapping[str, Any]) -> pl.DataFrame:
@@ -228,6 +237,7 @@ def summarize(results: Mapping[str, Any], meta: Mapping[str, Any], tables: Mappi
         "packet_latency": latency_figures(tables["latency"], "packet"),
         "message_latency": latency_figures(tables["latency"], "message"),
         "hottest_links": hottest.select(busiest).to_dicts(),
+        "energy": energy.totals(tables["energy"].to_dicts(), _delivered(results)["payload_bytes"]),
         "run": {key: meta[key] for key in _ASKED if key in meta},
         "machine_sha256": hashlib.sha256(json.dumps(machine, sort_keys=True, default=_plain).encode()).hexdigest(),
         "machine": machine,

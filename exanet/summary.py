@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from exanet import energy
 from exanet import results as run_results
 from exanet.quantity import bytes_text, count_text, time_text
 
@@ -23,7 +24,7 @@ TOP = 5
 
 def show(results: Mapping[str, Any], meta: Mapping[str, Any], console: Console) -> None:
     """Print the run's summary. An incomplete run says so, and why, in the first line."""
-    tables = run_results.to_tables(results)
+    tables = run_results.to_tables(results, meta.get("machine", {}))
     summary = run_results.summarize(results, meta, tables)
     if not summary["complete"]:
         console.print(f"[bold red]incomplete: {escape(summary['reason'] or 'the run was stopped')}[/]", soft_wrap=True)
@@ -32,6 +33,8 @@ def show(results: Mapping[str, Any], meta: Mapping[str, Any], console: Console) 
         if table.row_count:
             console.print()
             console.print(table)
+    if summary["energy"]:
+        console.print(f"\nNetwork: {energy.text(summary['energy'])}", highlight=False)
 
 
 def _headline(summary: Mapping[str, Any], wall_s: float) -> str:

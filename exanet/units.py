@@ -52,6 +52,12 @@ BYTES = Dimension("size", "bytes", {unit: factor / 8 for unit, factor in _DATA.i
 CYCLES = Dimension("number of clock cycles", "cycles", {"cycle": Fraction(1), "cycles": Fraction(1)}, "4 cycles")
 WORDS = Dimension("number of words", "words", {"word": Fraction(1), "words": Fraction(1)}, "32 words")
 BLOCKS = Dimension("number of blocks", "blocks", {"block": Fraction(1), "blocks": Fraction(1)}, "16 blocks")
+POWER = Dimension("power", "uw", {"uW": Fraction(1), "mW": Fraction(10**3), "W": Fraction(10**6), "kW": Fraction(10**9)}, "88 mW")
+_JOULES = {"fJ": 1, "pJ": 10**3, "nJ": 10**6, "uJ": 10**9}
+ENERGY = Dimension("energy", "fj", {unit: Fraction(factor) for unit, factor in _JOULES.items()}, "1.5 nJ")
+ENERGY_PER_BIT = Dimension(
+    "energy of a bit", "fj_per_bit", {f"{unit}/bit": Fraction(factor) for unit, factor in _JOULES.items()}, "16.85 pJ/bit"
+)
 HEIGHT = Dimension("height", "u", {"U": Fraction(1)}, "11 U")
 
 
@@ -123,6 +129,16 @@ def format_rate(bit_per_s: Fraction | int) -> str:
 def format_frequency(hertz: int) -> str:
     """A frequency: 156_250_000 -> '156.25 MHz'."""
     return _scaled(hertz, (("GHz", 10**9), ("MHz", 10**6), ("kHz", 10**3)), "Hz")
+
+
+def format_power(microwatts: int) -> str:
+    """A power: 88_000 -> '88 mW'."""
+    return _scaled(microwatts, (("kW", 10**9), ("W", 10**6), ("mW", 10**3)), "uW")
+
+
+def format_energy(femtojoules: int) -> str:
+    """An energy: 16_850 -> '16.85 pJ'."""
+    return _scaled(femtojoules, (("uJ", 10**9), ("nJ", 10**6), ("pJ", 10**3)), "fJ")
 
 
 def _scaled(count: int, scales: tuple[tuple[str, int], ...], base: str, keep_below: int = 0) -> str:

@@ -104,6 +104,7 @@ void Interfaces::edge(NodeId node, std::uint8_t port, bool last, Time now) {
 
 void Interfaces::send_packet(const Packet& packet) {
   ++packets_;
+  payload_bytes_ += packet.payload_bytes;
   nodes_[packet.src].control.push_back(packet);
   look(packet.src, kMailboxPort, events_.now());
 }
@@ -177,6 +178,7 @@ void Interfaces::pump(NodeId node_id, Time now) {
     }
     passed = 0;
     ++packets_;
+    payload_bytes_ += bytes;
     t.begun = true;
     t.sent += bytes;
     if (t.sent % config_.dma_block_bytes == 0 || t.sent == t.bytes) ++t.blocks_sent;

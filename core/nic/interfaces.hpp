@@ -49,6 +49,7 @@ class Interfaces {
   void set_instant(bool instant) { instant_ = instant; }
   const Network& network() const { return *network_; }
   std::uint64_t packets() const { return packets_; }
+  std::uint64_t payload_bytes() const { return payload_bytes_; }  // of these packets
   // Transfers and control messages under way.
   std::uint64_t active() const { return active_; }
 
@@ -97,7 +98,7 @@ class Interfaces {
   std::vector<Transfer> transfers_;
   std::vector<std::uint32_t> free_;
   std::uint32_t on_control_, on_pump_, on_edge_, on_data_, on_ack_instant_;
-  std::uint64_t packets_ = 0, active_ = 0;
+  std::uint64_t packets_ = 0, payload_bytes_ = 0, active_ = 0;
   bool instant_ = true;
 };
 

@@ -7,6 +7,7 @@
 
 #include "core/engine/random.hpp"
 #include "core/units/check.hpp"
+#include "core/workload/statistics.hpp"
 
 namespace exanet {
 
@@ -24,6 +25,7 @@ struct Message {
   std::uint64_t reply_bytes;
   Time handed_over;
   bool is_reply, injected, awaited;
+  std::uint8_t priority;
 };
 
 struct Rank {
@@ -75,6 +77,7 @@ struct ClosedLoop::State {
     for (std::size_t j = 0; j < c.jobs.size(); ++j) {
       if (c.jobs[j].rounds < 1 || c.jobs[j].rounds > 1'000'000'000) throw std::invalid_argument("a job runs from 1 to 10^9 rounds");
       if (c.jobs[j].program.bytes > std::uint64_t{1} << 40) throw std::invalid_argument("messages are at most 1 TiB long");
+      if (c.jobs[j].priority > 1) throw std::invalid_argument("a job's priority is 0 or 1");
       ProgramSpec program = c.jobs[j].program;
       program.ranks = numbers[j];
       Job& job = jobs.emplace_back();
@@ -147,7 +150,8 @@ struct ClosedLoop::State {
     } else {
       free_message = messages[m].next;
     }
-    messages[m] = {endpoint_of[from], endpoint_of[to], to, kNone, step, bytes, bytes, reply, now, is_reply, false, awaited};
+    messages[m] = {endpoint_of[from], endpoint_of[to], to, kNone, step, bytes, bytes, reply, now, is_reply, false, awaited,
+                   config.jobs[ranks[from].job].priority};
     ++results[ranks[from].job].messages;
     results[ranks[from].job].bytes += bytes;
     ++under_way;
@@ -162,7 +166,7 @@ struct ClosedLoop::State {
     while (ni.first != kNone) {
       Message& message = messages[ni.first];
       const auto bytes = static_cast<std::uint16_t>(std::min<std::uint64_t>(message.to_inject, config.packet_bytes));
-      if (!fabric.inject({node, message.dst, bytes, 0, 0, ni.first})) return;  // on_ready() comes back
+      if (!fabric.inject({node, message.dst, bytes, 0, message.priority, ni.first})) return;  // on_ready() comes back
       message.to_inject -= bytes;
       message.injected = message.to_inject == 0;
       const std::uint32_t served = ni.first;
@@ -259,16 +263,15 @@ ClosedLoopResult ClosedLoop::State::summarize() {
     JobResult& job = results[j];
     job.ranks = static_cast<std::uint32_t>(job.endpoints.size());
     job.first_finished = Time::never();
-    double sum = 0, squares = 0;
+    std::vector<double> rates;
     for (std::uint32_t i = 0; i < job.ranks; ++i) {
       const Rank& rank = ranks[jobs[j].first_rank + i];
       EXANET_CHECK(rank.finished >= Time(), "a rank waits for a message that nobody sends", queue.now().ps(), i, rank.step);
       job.finished = max(job.finished, rank.finished);
       job.first_finished = min(job.first_finished, rank.finished);
-      const double rate = static_cast<double>(rank.bytes_sent) / static_cast<double>(std::max<std::int64_t>(rank.finished.ps(), 1));
-      sum += rate, squares += rate * rate;
+      rates.push_back(static_cast<double>(rank.bytes_sent) / static_cast<double>(std::max<std::int64_t>(rank.finished.ps(), 1)));
     }
-    job.fairness = squares == 0 ? 1 : sum * sum / (squares * job.ranks);
+    job.fairness = std::all_of(rates.begin(), rates.end(), [](double rate) { return rate == 0; }) ? 1 : jain(rates);
     job.message_ns = job.messages == 0 ? 0 : jobs[j].message_ps / static_cast<double>(job.messages) * 1e-3;
     r.finished = max(r.finished, job.finished);
   }
@@ -280,14 +283,7 @@ ClosedLoopResult ClosedLoop::State::summarize() {
     r.mean_hops = static_cast<double>(r.packet_hops) / static_cast<double>(packets);
     r.packet_ns = packet_ps / static_cast<double>(packets) * 1e-3;
   }
-  for (NodeId node = 0; node < topology->node_count(); ++node)
-    for (std::uint16_t port = 0; port < topology->port_count(node); ++port) {
-      const PortRef far = topology->neighbour(node, port);
-      if (far.node == kNoNode) continue;
-      const double busy = static_cast<double>(fabric.link_stats(node, port).busy.ps());
-      r.links.push_back({node, far.node, port, topology->link_class(node, port),
-                         r.finished > Time() ? busy / static_cast<double>(r.finished.ps()) : 0});
-    }
+  r.links = link_use(*topology, {}, link_counts(*topology, fabric), r.finished);
   return r;
 }
 

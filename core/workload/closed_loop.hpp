@@ -15,6 +15,7 @@
 
 #include "core/fabric/fabric.hpp"
 #include "core/units/histogram.hpp"
+#include "core/workload/link_use.hpp"
 #include "core/workload/program.hpp"
 
 namespace exanet {
@@ -22,6 +23,7 @@ namespace exanet {
 struct JobConfig {
   ProgramSpec program;      // 0 ranks: an equal share of the endpoints that the other jobs leave
   std::uint64_t rounds = 1; // the program is repeated so often, without a barrier between
+  std::uint8_t priority = 0; // of its packets; 1 overtakes 0 in arbitration
 };
 
 struct ClosedLoopConfig {
@@ -48,13 +50,7 @@ struct ClosedLoopResult {
   std::uint64_t packets = 0, packet_hops = 0, events = 0;
   double mean_hops = 0, packet_ns = 0;  // links passed; injection to delivery, mean over packets
   double cpu_s = 0;
-  struct Link {
-    NodeId node, to_node;
-    std::uint16_t port;
-    std::uint8_t link_class;
-    double use;  // share of the run in which it carried words
-  };
-  std::vector<Link> links;
+  std::vector<LinkUse> links;  // in the whole run
 };
 
 // Jobs get endpoints in turn: whole blocks (linear), switch by switch, endpoint by endpoint (node), or at random.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A message plan at flow level.
+#include <cmath>
 #include <ctime>
 
 #include "core/flow/flow_simulator.hpp"
@@ -97,14 +98,14 @@ class FlowMessages final : public MessageRun {
     result_.work = flows_.sharing().filled();
     result_.memory_bytes = flows_.memory_bytes();
     const double window_s = static_cast<double>((times.end - times.begin).ps()) * 1e-12;
-    for (NodeId node = 0; node < topology_->node_count(); ++node)
-      for (std::uint16_t port = 0; port < topology_->port_count(node); ++port) {
-        const NodeId far = topology_->neighbour(node, port).node;
-        if (far == kNoNode) continue;
-        const ResourceId r = network_.link(node, port);
-        const double share = (use_after[r] - use_before[r]) / (static_cast<double>(network_.capacity(r)) * 1e-6 * window_s);
-        result_.links.push_back({node, far, port, topology_->link_class(node, port), share});
-      }
+    const double packets_each = std::ceil(static_cast<double>(config_.message_bytes) / config_.packet_bytes);
+    each_link(*topology_, [&](NodeId node, std::uint16_t port, NodeId far) {
+      const ResourceId r = network_.link(node, port);
+      const double bits = use_after[r] - use_before[r], messages = bits / network_.volume_bits(config_.message_bytes);
+      const double share = bits / (static_cast<double>(network_.capacity(r)) * 1e-6 * window_s);
+      result_.links.push_back({node, far, port, topology_->link_class(node, port), static_cast<std::uint64_t>(std::llround(messages * packets_each)),
+                               static_cast<std::uint64_t>(std::llround(messages * static_cast<double>(config_.message_bytes))), share});
+    });
   }
 
   MessageConfig config_;

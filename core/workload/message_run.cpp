@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <map>
 
+#include "core/workload/statistics.hpp"
+
 namespace exanet {
 
 namespace {
@@ -17,12 +19,6 @@ double alone_ps(const FlowNetwork& network, const MessagePlan::Message& message)
   Rate least = network.capacity(way.front());
   for (const ResourceId r : way) least = std::min(least, network.capacity(r));
   return network.volume_bits(message.bytes) * 1e18 / static_cast<double>(least) + static_cast<double>(network.latency(way).ps());
-}
-
-double jain(const std::vector<double>& shares) {
-  double sum = 0, squares = 0;
-  for (const double s : shares) sum += s, squares += s * s;
-  return squares == 0 ? 0 : sum * sum / (static_cast<double>(shares.size()) * squares);
 }
 
 // A sender's payload rate: in an open loop what was accepted of it in the window, in a burst what it sent over the time that it took.

@@ -9,6 +9,7 @@
 #include "core/fabric/fabric.hpp"
 #include "core/flow/flow_network.hpp"
 #include "core/units/histogram.hpp"
+#include "core/workload/link_use.hpp"
 #include "core/workload/message_plan.hpp"
 
 namespace exanet {
@@ -30,13 +31,7 @@ struct MessageResult {
   std::uint64_t events = 0, work = 0;  // work: packet-hops, or rates given to flows
   double cpu_s = 0;
   std::uint64_t memory_bytes = 0;
-  struct Link {
-    NodeId node, to_node;
-    std::uint16_t port;
-    std::uint8_t link_class;
-    double use;  // share of the window, or of the burst, in which it carried words
-  };
-  std::vector<Link> links;
+  std::vector<LinkUse> links;  // in the window, or in the burst
 };
 
 class MessageRun {

@@ -13,6 +13,7 @@
 #include "core/topology/slices.hpp"
 #include "core/units/check.hpp"
 #include "core/workload/statistics.hpp"
+#include "core/workload/tally.hpp"
 
 namespace exanet {
 
@@ -37,6 +38,7 @@ const OpenLoopConfig& checked(const OpenLoopConfig& config, const FabricConfig& 
     throw std::invalid_argument("bursts are from 1 to 10^6 packets long on average, at a load of at most 1, which leaves no silence");
   if (config.bernoulli && config.load > 1)
     throw std::invalid_argument("with bernoulli arrivals a load is at most 1, a packet each packet time");
+  if (!(config.priority_share >= 0 && config.priority_share <= 1)) throw std::invalid_argument("a share of priority packets is from 0 to 1");
   if (config.packet_bytes > fabric.router.max_payload_bytes)
     throw std::invalid_argument("packets of " + std::to_string(config.packet_bytes) + " bytes; this machine's carry at most " +
                                 std::to_string(fabric.router.max_payload_bytes));
@@ -46,32 +48,6 @@ const OpenLoopConfig& checked(const OpenLoopConfig& config, const FabricConfig& 
 
 // A number for each packet, whose sum over all packets shows a lost, doubled or altered one.
 std::uint64_t fingerprint(const Packet& p) { return Random((std::uint64_t{p.src} << 32) | p.dst, p.user).next(); }
-
-// What is counted where it happens: packets injected and delivered at the nodes of one part. Whole numbers throughout, so that the sums
-// over all parts do not depend on how many there are.
-struct Tally {
-  std::uint64_t injected = 0, delivered = 0, fingerprints = 0;
-  std::uint64_t window_created = 0, in_window_injected = 0, window_delivered = 0, measured = 0;
-  std::uint64_t latency_ps = 0, network_ps = 0, zero_load_ps = 0, samples = 0;
-  Time least = Time::never(), most;
-  Histogram latency, network_latency;
-  std::array<std::uint64_t, kBatches> batch_ps{}, batch_packets{};
-  std::uint64_t early_ps = 0, early = 0;  // of what was delivered before the window: latency, packets
-  std::vector<std::uint32_t> accepted;  // by source: delivered here in the window
-
-  void add(const Tally& o) {
-    injected += o.injected, delivered += o.delivered, fingerprints += o.fingerprints;
-    window_created += o.window_created, in_window_injected += o.in_window_injected, window_delivered += o.window_delivered;
-    measured += o.measured, latency_ps += o.latency_ps, network_ps += o.network_ps;
-    zero_load_ps += o.zero_load_ps, samples += o.samples;
-    least = min(least, o.least), most = max(most, o.most);
-    early_ps += o.early_ps, early += o.early;
-    latency.add(o.latency), network_latency.add(o.network_latency);
-    for (std::size_t i = 0; i < kBatches; ++i) batch_ps[i] += o.batch_ps[i], batch_packets[i] += o.batch_packets[i];
-    accepted.resize(std::max(accepted.size(), o.accepted.size()));
-    for (std::size_t i = 0; i < o.accepted.size(); ++i) accepted[i] += o.accepted[i];
-  }
-};
 
 }  // namespace
 
@@ -83,6 +59,7 @@ struct OpenLoop::State {
     NodeId dst = kNoNode;  // where that goes
     std::uint32_t sampled = 0;
     bool in_burst = false;  // the next packet goes where this one goes
+    std::uint8_t priority = 0;  // of the packet at the head
     std::uint64_t created = 0;
   };
 
@@ -121,6 +98,7 @@ struct OpenLoop::State {
       if (source.dst == kNoNode) continue;
       ++senders;
       source.next = Time::ps(gap_ps(source));
+      source.priority = draw_priority(source);
       Part& part = parts[part_of[node]];
       part.queue.schedule(source.next, part.arrival, node);
     }
@@ -162,6 +140,9 @@ struct OpenLoop::State {
     return static_cast<std::int64_t>(std::min(gap, 1e15)) + 1;
   }
 
+  // Without priorities nothing is drawn, so that such a run is what it is without this option.
+  std::uint8_t draw_priority(Source& source) const { return config.priority_share > 0 && source.random.unit() < config.priority_share; }
+
   bool in_window(Time t) const { return t >= begin && t < end; }
 
   Tally total() const {
@@ -175,21 +156,6 @@ struct OpenLoop::State {
     std::uint64_t awaited = 0;
     for (const Part& part : parts) awaited += part.tally.in_window_injected - part.tally.measured;
     return awaited == 0;
-  }
-
-  template <typename Visit>
-  void each_link(Visit visit) const {
-    for (NodeId node = 0; node < topology->node_count(); ++node)
-      for (std::uint16_t port = 0; port < topology->port_count(node); ++port) {
-        const PortRef far = topology->neighbour(node, port);
-        if (far.node != kNoNode) visit(node, port, far.node);
-      }
-  }
-
-  std::vector<Time> link_busy() const {
-    std::vector<Time> busy;
-    each_link([&](NodeId node, std::uint16_t port, NodeId) { busy.push_back(fabric.link_stats(node, port).busy); });
-    return busy;
   }
 
   // Looks at the start-up after each of its steps. Once it is over, the window begins there and then.
@@ -233,16 +199,17 @@ struct OpenLoop::State {
   Time begin, end, stop_at;
   std::vector<Source> sources;
   std::uint32_t senders = 0, samples_each = 0, sample_stride = 1;
-  std::vector<Time> busy_before, busy_after;
+  std::vector<LinkStats> before, after;  // of the window
   std::vector<double> start_up;  // mean latency of what was delivered in each step before the window
   bool has_warmed_up = true;
   std::vector<std::uint32_t> queued;
 };
 
 void OpenLoop::State::Part::advance(Source& source, NodeId node) {
-  tally.window_created += all->in_window(source.next);
+  tally.of_priority[source.priority].created += all->in_window(source.next);
   ++source.created;
   source.next += Time::ps(all->gap_ps(source));
+  source.priority = all->draw_priority(source);
   if (!source.in_burst) source.dst = all->pattern->destination(node, source.created, source.random);
 }
 
@@ -251,7 +218,7 @@ void OpenLoop::State::Part::offer(NodeId node, Time now) {
   State& s = *all;
   Source& source = s.sources[node];
   while (source.next <= now && source.next < s.stop_at) {
-    const Packet packet{node, source.dst, s.config.packet_bytes, 0, 0, static_cast<std::uint64_t>(source.next.ps())};
+    const Packet packet{node, source.dst, s.config.packet_bytes, 0, source.priority, static_cast<std::uint64_t>(source.next.ps())};
     if (!s.fabric.inject(packet)) return;  // ready() comes back
     ++tally.injected;
     tally.fingerprints += fingerprint(packet);
@@ -273,23 +240,12 @@ void OpenLoop::State::Part::delivered(const Packet& packet, Time injected_at, Ti
   tally.fingerprints -= fingerprint(packet);
   if (s.in_window(tail)) {
     ++tally.accepted[packet.src];
-    ++tally.window_delivered;
+    ++tally.of_priority[packet.priority].delivered;
   }
   const Time created = Time::ps(static_cast<std::int64_t>(packet.user));
   if (tail < s.begin) tally.early_ps += static_cast<std::uint64_t>((tail - created).ps()), ++tally.early;
   if (!s.in_window(created)) return;
-  const Time latency = tail - created, network = tail - injected_at;
-  tally.latency.add(latency.ps());
-  tally.network_latency.add(network.ps());
-  tally.latency_ps += static_cast<std::uint64_t>(latency.ps());
-  tally.network_ps += static_cast<std::uint64_t>(network.ps());
-  tally.least = min(tally.least, latency);
-  tally.most = max(tally.most, latency);
-  const auto batch = static_cast<std::size_t>(static_cast<double>((created - s.begin).ps()) * static_cast<double>(kBatches) /
-                                              static_cast<double>((s.end - s.begin).ps()));
-  tally.batch_ps[std::min(batch, kBatches - 1)] += static_cast<std::uint64_t>(latency.ps());
-  tally.batch_packets[std::min(batch, kBatches - 1)] += 1;
-  ++tally.measured;
+  tally.measure(tally.of_priority[packet.priority], created, tail - created, tail - injected_at, s.begin, s.end);
 }
 
 OpenLoop::OpenLoop(const TopologySpec& spec, const FabricConfig& fabric, const OpenLoopConfig& config)
@@ -307,10 +263,8 @@ std::array<double, kBatches> as_doubles(const std::array<std::uint64_t, kBatches
   return made;
 }
 
-double jain(const std::vector<double>& shares) {
-  double sum = 0, squares = 0;
-  for (const double s : shares) sum += s, squares += s * s;
-  return squares == 0 ? 0 : sum * sum / (static_cast<double>(shares.size()) * squares);
+double mean_ns(std::uint64_t sum_ps, std::uint64_t count) {
+  return count == 0 ? 0 : static_cast<double>(sum_ps) / static_cast<double>(count) * 1e-3;
 }
 
 }  // namespace
@@ -321,27 +275,33 @@ OpenLoopResult OpenLoop::State::summarize() const {
   const Tally t = total();
   OpenLoopResult r;
   const double window_ps = static_cast<double>((s.end - s.begin).ps()), per_load = s.packet_ps / window_ps / s.senders;
-  const double bits = 8.0 * s.config.packet_bytes;
+  const double gbps = 8.0 * s.config.packet_bytes / window_ps * 1e3;
+  ClassTally all;
+  for (std::size_t i = 0; i < (s.config.priority_share > 0 ? t.of_priority.size() : 1); ++i) {
+    const ClassTally& c = t.of_priority[i];
+    all.add(c);
+    r.of_priority.push_back({c.created, c.measured, static_cast<double>(c.created) * per_load, static_cast<double>(c.delivered) * per_load,
+                             mean_ns(c.latency_ps, c.measured), mean_ns(c.network_ps, c.measured), c.latency});
+  }
   r.warm_up = s.begin;
   r.settled = s.has_warmed_up;
   r.senders = s.senders;
-  r.created = t.window_created;
-  r.measured = t.measured;
-  r.offered_load = static_cast<double>(t.window_created) * per_load;
-  r.accepted_load = static_cast<double>(t.window_delivered) * per_load;
-  r.offered_gbps = static_cast<double>(t.window_created) * bits / window_ps * 1e3;
-  r.accepted_gbps = static_cast<double>(t.window_delivered) * bits / window_ps * 1e3;
-  if (t.measured > 0) {
-    const auto count = static_cast<double>(t.measured);
-    r.latency_ns = static_cast<double>(t.latency_ps) / count * 1e-3;
-    r.network_latency_ns = static_cast<double>(t.network_ps) / count * 1e-3;
+  r.created = all.created;
+  r.measured = all.measured;
+  r.accepted = all.delivered;
+  r.offered_load = static_cast<double>(all.created) * per_load;
+  r.accepted_load = static_cast<double>(all.delivered) * per_load;
+  r.offered_gbps = static_cast<double>(all.created) * gbps;
+  r.accepted_gbps = static_cast<double>(all.delivered) * gbps;
+  r.latency_ns = mean_ns(all.latency_ps, all.measured);
+  r.network_latency_ns = mean_ns(all.network_ps, all.measured);
+  r.zero_load_ns = mean_ns(t.zero_load_ps, t.samples);
+  if (all.measured > 0) {
     r.latency_error_ns = half_interval(as_doubles(t.batch_ps), as_doubles(t.batch_packets)) * 1e-3;
     r.least = t.least;
     r.most = t.most;
   }
-  if (t.samples > 0) r.zero_load_ns = static_cast<double>(t.zero_load_ps) / static_cast<double>(t.samples) * 1e-3;
-  r.latency = t.latency;
-  r.network_latency = t.network_latency;
+  r.latency = all.latency;
   r.packets = t.delivered;
   r.packet_hops = s.fabric.packet_hops();
   if (r.packets > 0) r.mean_hops = static_cast<double>(r.packet_hops) / static_cast<double>(r.packets);
@@ -349,7 +309,7 @@ OpenLoopResult OpenLoop::State::summarize() const {
   for (NodeId node = 0; node < s.sources.size(); ++node)
     if (s.sources[node].dst != kNoNode) shares.push_back(static_cast<double>(t.accepted[node]));
   r.fairness = jain(shares);
-  r.saturated = t.window_created > 0 && (t.measured < t.window_created || r.accepted_load < 0.9 * r.offered_load);
+  r.saturated = r.created > 0 && (r.measured < r.created || r.accepted_load < 0.9 * r.offered_load);
   for (const Part& part : s.parts) r.events += part.queue.processed();
   r.memory_bytes = s.fabric.memory_bytes();
   r.first_watched = s.first_watched();
@@ -358,12 +318,7 @@ OpenLoopResult OpenLoop::State::summarize() const {
     r.samples = static_cast<std::uint32_t>(s.queued.size() / r.watched);
     r.queued = s.queued;
   }
-  std::size_t i = 0;
-  s.each_link([&](NodeId node, std::uint16_t port, NodeId to) {
-    r.links.push_back(
-        {node, to, port, s.topology->link_class(node, port), static_cast<double>((s.busy_after[i] - s.busy_before[i]).ps()) / window_ps});
-    ++i;
-  });
+  r.links = link_use(*s.topology, s.before, s.after, s.end - s.begin);
   return r;
 }
 
@@ -385,13 +340,13 @@ bool OpenLoop::run() {
   };
   if (!until(s.begin, s.config.settle ? +[](State& now) { return now.settled(); } : nullptr)) return false;
   s.has_warmed_up = !s.config.settle || has_settled(s.start_up);
-  s.busy_before = s.link_busy();
+  s.before = link_counts(*s.topology, s.fabric);
   const auto watch = [](State& now) {
     now.watch();
     return false;
   };
   if (!until(s.end, watch)) return false;
-  s.busy_after = s.link_busy();
+  s.after = link_counts(*s.topology, s.fabric);
   // Those still queueing at their sources may never get in; those that did are waited for under unchanged load.
   if (!until(s.stop_at, [](State& now) { return now.all_arrived(); })) return false;
   s.stop_at = s.parts[0].queue.now();

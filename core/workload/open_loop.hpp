@@ -17,6 +17,7 @@
 
 #include "core/fabric/fabric.hpp"
 #include "core/units/histogram.hpp"
+#include "core/workload/link_use.hpp"
 #include "core/workload/pattern.hpp"
 
 namespace exanet {
@@ -28,11 +29,20 @@ struct OpenLoopConfig {
   bool bernoulli = false;  // each packet time a coin is tossed; otherwise a Poisson process
   double burst = 0;        // above 0: on and off, bursts to one destination of so many packets on average (geometric)
                            // at a link's rate, exponential silence between
+  double priority_share = 0;  // of the packets, which overtake the others in arbitration
   std::uint64_t seed = 1;
   std::uint32_t threads = 1;  // the results are the same for any number
   Time warm_up = Time::us(50);
   bool settle = false;  // begin to measure as soon as the start-up is over (MSER-5), after warm_up at the latest
   Time measure = Time::us(100);
+};
+
+// The packets of one priority; figures as in OpenLoopResult.
+struct PriorityResult {
+  std::uint64_t created = 0, measured = 0;
+  double offered_load = 0, accepted_load = 0;
+  double latency_ns = 0, network_latency_ns = 0;
+  Histogram latency;
 };
 
 struct OpenLoopResult {
@@ -41,11 +51,13 @@ struct OpenLoopResult {
   double offered_gbps = 0, accepted_gbps = 0;   // the same as payload, all senders together
   std::uint64_t created = 0;                    // in the window
   std::uint64_t measured = 0;                   // of these, delivered: what the latencies are of
+  std::uint64_t accepted = 0;                   // delivered in the window, whenever created
   double latency_ns = 0, latency_error_ns = 0;  // mean, and half its 95 % confidence interval from ten batches
   double network_latency_ns = 0;                // mean from injection on
   double zero_load_ns = 0;                      // mean by formula over up to 4096 of the measured packets
   Time least, most;
-  Histogram latency, network_latency;
+  Histogram latency;
+  std::vector<PriorityResult> of_priority;  // from 0 on: one, or two if there is a share of priority 1
   double mean_hops = 0;  // links, over all packets of the run
   double fairness = 0;   // Jain's index of what was accepted from each sender
   bool saturated = false;
@@ -55,13 +67,7 @@ struct OpenLoopResult {
   double cpu_s = 0;          // of all threads
   double longest_cpu_s = 0;  // of the busiest thread in each window of time: what is left with a processor a thread
   std::uint64_t memory_bytes = 0;
-  struct Link {
-    NodeId node, to_node;
-    std::uint16_t port;
-    std::uint8_t link_class;
-    double use;  // share of the window in which it carried words
-  };
-  std::vector<Link> links;
+  std::vector<LinkUse> links;  // in the window
   // Packets standing in each router's buffers, at the end of each of `samples` equal parts of the window: switches where there are any,
   // else all nodes. Empty on networks of more than kMostWatched routers.
   static constexpr std::uint32_t kMostWatched = 4096;

@@ -43,16 +43,20 @@ class PacketMessages final : public MessageRun {
   bool run() override {
     const std::clock_t started = std::clock();
     const bool open_loop = config_.load > 0;
-    const std::vector<Time> before = open_loop && advance(times_.begin) ? busy() : std::vector<Time>(link_count());
-    if (open_loop) advance(times_.end);
-    const std::vector<Time> after = open_loop ? busy() : std::vector<Time>();
+    std::vector<LinkStats> before, after;
+    if (open_loop) {
+      advance(times_.begin);
+      before = link_counts(*topology_, fabric_);
+      advance(times_.end);
+      after = link_counts(*topology_, fabric_);
+    }
     if (!advance(open_loop ? times_.end + config_.measure : Time::never())) return false;
     if (!open_loop) {
       EXANET_CHECK(done_ == plan_.messages.size() && fabric_.in_flight() == 0, "messages are stuck in the network", queue_.now().ps(),
                    done_, plan_.messages.size());
       times_.end = last_;
     }
-    finish(before, open_loop ? after : busy());
+    finish(before, open_loop ? after : link_counts(*topology_, fabric_));
     result_.cpu_s = static_cast<double>(std::clock() - started) / CLOCKS_PER_SEC;
     tell(1, 1);
     return true;
@@ -130,37 +134,14 @@ class PacketMessages final : public MessageRun {
       if (--s.states_[next].waits == 0) s.queue_.schedule(max(tail, s.plan_.messages[next].start), s.start_event_, next);
   }
 
-  template <typename Visit>
-  void each_link(Visit visit) const {
-    for (NodeId node = 0; node < topology_->node_count(); ++node)
-      for (std::uint16_t port = 0; port < topology_->port_count(node); ++port)
-        if (topology_->neighbour(node, port).node != kNoNode) visit(node, port);
-  }
-  std::size_t link_count() const {
-    std::size_t count = 0;
-    each_link([&](NodeId, std::uint16_t) { ++count; });
-    return count;
-  }
-  std::vector<Time> busy() const {
-    std::vector<Time> busy;
-    each_link([&](NodeId node, std::uint16_t port) { busy.push_back(fabric_.link_stats(node, port).busy); });
-    return busy;
-  }
-
-  void finish(const std::vector<Time>& before, const std::vector<Time>& after) {
+  void finish(const std::vector<LinkStats>& before, const std::vector<LinkStats>& after) {
     summarize(config_, plan_, times_, network_, result_);
     result_.completion_ns = static_cast<double>((config_.load > 0 ? queue_.now() : last_).ps()) * 1e-3;
     if (packets_ > 0) result_.mean_hops = static_cast<double>(fabric_.packet_hops()) / static_cast<double>(packets_);
     result_.events = queue_.processed();
     result_.work = fabric_.packet_hops();
     result_.memory_bytes = fabric_.memory_bytes();
-    const auto window_ps = static_cast<double>((times_.end - times_.begin).ps());
-    std::size_t i = 0;
-    each_link([&](NodeId node, std::uint16_t port) {
-      const double use = static_cast<double>((after[i] - before[i]).ps()) / window_ps;
-      result_.links.push_back({node, topology_->neighbour(node, port).node, port, topology_->link_class(node, port), use});
-      ++i;
-    });
+    result_.links = link_use(*topology_, before, after, times_.end - times_.begin);
   }
 
   MessageConfig config_;

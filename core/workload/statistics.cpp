@@ -52,4 +52,10 @@ double half_interval(const std::array<double, kBatches>& sums, const std::array<
   return kStudent95 * std::sqrt(squares / (kBatches - 1) / kBatches);
 }
 
+double jain(const std::vector<double>& shares) {
+  double sum = 0, squares = 0;
+  for (const double s : shares) sum += s, squares += s * s;
+  return squares == 0 ? 0 : sum * sum / (static_cast<double>(shares.size()) * squares);
+}
+
 }  // namespace exanet

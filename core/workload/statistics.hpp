@@ -24,4 +24,8 @@ bool has_settled(const std::vector<double>& series);
 inline constexpr std::size_t kBatches = 10;
 double half_interval(const std::array<double, kBatches>& sums, const std::array<double, kBatches>& counts);
 
+// Jain's index of fairness: 1 when all shares are equal, 1/n when one of n has all; 0 when nobody has anything (Jain, Chiu and Hawe, "A
+// quantitative measure of fairness", DEC TR-301, 1984).
+double jain(const std::vector<double>& shares);
+
 }  // namespace exanet

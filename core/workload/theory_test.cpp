@@ -6,30 +6,12 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "core/fabric/fabric_harness.hpp"
-#include "core/workload/open_loop.hpp"
+#include "core/workload/open_loop_harness.hpp"
 
 using namespace exanet;
-using testing::published_fabric;
+using namespace exanet::testing;
 
 namespace {
-
-OpenLoopResult measure(const TopologySpec& spec, const std::string& pattern, double load, std::uint64_t seed = 1,
-                       Time window = Time::us(100)) {
-  OpenLoopConfig config;
-  config.pattern = pattern;
-  config.load = load;
-  config.seed = seed;
-  config.measure = window;
-  FabricConfig fabric = published_fabric();
-  fabric.router.virtual_channels = std::max<std::int64_t>(2, make_topology(spec)->virtual_channels());
-  OpenLoop loop(spec, fabric, config);
-  REQUIRE(loop.run());
-  return loop.result();
-}
-
-// Within a share `error` of `value` (doctest's own epsilon is of 1 + value).
-doctest::Approx near(double value, double error) { return doctest::Approx(value).epsilon(error).scale(0); }
 
 double most_used(const OpenLoopResult& r) {
   double most = 0;
@@ -46,28 +28,13 @@ double mean_use(const OpenLoopResult& r) {
 }  // namespace
 
 TEST_CASE("alone in the network a packet takes the time of the formula, on every topology") {
-  for (const TopologySpec& spec : {TopologySpec{"torus", {4, 4, 4}}, TopologySpec{"fat-tree", {4, 4}}, TopologySpec{"dragonfly", {2, 2, 1}},
-                                   TopologySpec{"hyperx", {2, 3, 3}}, TopologySpec{"jellyfish", {8, 4, 2}}, TopologySpec{"hypercube", {4}},
-                                   TopologySpec{"full-mesh", {8}}, TopologySpec{"qfdb-torus", {2, 2, 1}}, TopologySpec{"qfdb-dragonfly", {2, 1}},
-                                   TopologySpec{"xgft", {4, 4, 4, 1, 2, 2}}, TopologySpec{"megafly", {2, 2, 2, 1}},
-                                   TopologySpec{"slim-fly", {5, 1}}, TopologySpec{"mesh", {4, 4}}}) {
+  for (const TopologySpec& spec : every_topology()) {
     CAPTURE(spec.kind);
     const OpenLoopResult r = measure(spec, "incast:1", 0.002, 1, Time::us(2000));
     REQUIRE(r.measured > 3);
     CHECK(r.least == r.most);
     CHECK(r.latency_ns == near(r.zero_load_ns, 1e-12));
     CHECK_FALSE(r.saturated);
-  }
-}
-
-TEST_CASE("waiting for one link is that of the M/D/1 queue") {
-  // Deterministic servers in a row delay as much as the slowest of them alone, here the link with 38 words of 6.4 ns a packet.
-  for (const double load : {0.2, 0.5, 0.8}) {
-    const OpenLoopResult r = measure({"mesh", {2}}, "incast:1", load, 7, Time::us(40'000));
-    const double waiting_ns = r.offered_load / (2 * (1 - r.offered_load)) * 38 * 6.4;
-    CAPTURE(load);
-    CHECK(r.offered_load == near(load, 0.01));
-    CHECK(r.latency_ns - r.zero_load_ns == near(waiting_ns, 0.05));
   }
 }
 
@@ -132,12 +99,7 @@ std::vector<double> channel_loads(const Topology& topology) {
 }  // namespace
 
 TEST_CASE("on every topology each link carries what counting all ways says, and none accepts more than its busiest link carries") {
-  for (const TopologySpec& spec :
-       {TopologySpec{"torus", {4, 4, 4}}, TopologySpec{"torus", {6, 3}}, TopologySpec{"mesh", {4, 4}}, TopologySpec{"fat-tree", {4, 4}},
-        TopologySpec{"xgft", {4, 4, 4, 1, 2, 2}}, TopologySpec{"dragonfly", {2}}, TopologySpec{"megafly", {2, 2, 2, 2}},
-        TopologySpec{"slim-fly", {5, 2}}, TopologySpec{"hyperx", {2, 4, 4}}, TopologySpec{"jellyfish", {16, 4, 2}},
-        TopologySpec{"hypercube", {5}}, TopologySpec{"full-mesh", {12}}, TopologySpec{"qfdb-torus", {2, 2, 2}},
-        TopologySpec{"qfdb-dragonfly", {3, 1}}}) {
+  for (const TopologySpec& spec : every_topology()) {
     CAPTURE(spec.kind);
     const std::vector<double> expected = channel_loads(*make_topology(spec));
     const double most = *std::max_element(expected.begin(), expected.end());

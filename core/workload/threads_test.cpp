@@ -22,6 +22,7 @@ OpenLoopResult measure(const TopologySpec& spec, const std::string& pattern, dou
   config.warm_up = Time::us(10);
   config.measure = Time::us(20);
   config.bernoulli = load == 1;
+  config.priority_share = pattern == "uniform" ? 0 : 0.25;
   fabric.router.virtual_channels = std::max<std::int64_t>(2, make_topology(spec)->virtual_channels());
   OpenLoop loop(spec, fabric, config);
   REQUIRE(loop.run());  // nothing lost, doubled or altered
@@ -43,10 +44,18 @@ void check_same(const OpenLoopResult& a, const OpenLoopResult& b) {
   CHECK(a.fairness == b.fairness);
   CHECK(a.saturated == b.saturated);
   CHECK(a.latency.counts() == b.latency.counts());
-  CHECK(a.network_latency.counts() == b.network_latency.counts());
+  REQUIRE(a.of_priority.size() == b.of_priority.size());
+  for (std::size_t i = 0; i < a.of_priority.size(); ++i) {
+    CHECK(a.of_priority[i].accepted_load == b.of_priority[i].accepted_load);
+    CHECK(a.of_priority[i].latency_ns == b.of_priority[i].latency_ns);
+    CHECK(a.of_priority[i].latency.counts() == b.of_priority[i].latency.counts());
+  }
   REQUIRE(a.links.size() == b.links.size());
   std::size_t different = 0;
-  for (std::size_t i = 0; i < a.links.size(); ++i) different += a.links[i].use != b.links[i].use;
+  for (std::size_t i = 0; i < a.links.size(); ++i) {
+    different += a.links[i].use != b.links[i].use || a.links[i].packets != b.links[i].packets;
+    CHECK(a.links[i].payload_bytes == a.links[i].packets * 256);
+  }
   CHECK(different == 0);
 }
 

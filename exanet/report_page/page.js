@@ -18,6 +18,7 @@ function headline(data) {
     figure(`${summary.wait_percent.toFixed(1)} %`, "of rank time waiting", `computing ${summary.compute_percent.toFixed(1)} %`),
     figure(latency.count ? formatTime(latency.p50_ns * 1e3) : "–", "median latency", latency.count ? `messages; 99 % within ${formatTime(latency.p99_ns * 1e3)}` : ""),
     figure(`${hottest.toFixed(1)} %`, "hottest link in use"),
+    ...(summary.energy.power_w === undefined ? [] : [figure(watts(summary.energy.power_w), "drawn by the network", joules(summary.energy.energy_j))]),
   ];
   const asked = summary.run;
   const conditions = [
@@ -35,7 +36,7 @@ function showPage() {
   document.querySelector("h1").textContent = data.title;
   const incomplete = data.summary.complete ? null : element("section", { class: "incomplete", role: "alert" }, `Incomplete: ${data.summary.reason || "the run was stopped"}. What follows is what was measured until then.`);
   document.querySelector("main").append(...[incomplete, headline(data), timelineSection(data), machineSection(data), pair(matrixSection(data), linksSection(data)),
-    pair(sizesSection(data), latencySection(data)), callsSection(data)].filter((part) => part !== null));
+    pair(sizesSection(data), latencySection(data)), callsSection(data), energySection(data.energy, false)].filter((part) => part !== null));
   followTheme();
 }
 

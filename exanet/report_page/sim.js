@@ -36,6 +36,8 @@ function showSimulation() {
       bar(legend([["one", "mean"], ["two", "99 %"], ["three", "empty network"]]), [csvButton("points", POINT_COLUMNS.map(([name]) => name), data.points)]), chartIn(420, curves(points, "latency (µs)", latency))),
     section("Accepted against offered load", "Load 1 fills one link of each sender.", bar(legend([["one", "accepted"], ["three", "offered"]]), []), chartIn(320, curves(data.points, "accepted load", load))),
     networksSection(data.networks, data.drawings),
+    classesSection(data.classes),
+    energySection(data.energy, true),
     section("All points", null, table(POINT_COLUMNS, data.points)),
     section("The run", null, element("pre", {}, JSON.stringify(data.run, null, 2)))].filter((part) => part !== null));
   followTheme();

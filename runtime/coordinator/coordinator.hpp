@@ -58,6 +58,7 @@ class Coordinator final : private Host {
   Time rank_clock(RankId rank) const { return ranks_[rank].clock; }
   std::uint64_t events() const { return events_.processed(); }
   std::uint64_t packets() const { return engine_.interfaces().packets(); }
+  std::uint64_t payload_bytes() const { return engine_.interfaces().payload_bytes(); }
   struct Rounds { std::uint64_t rounds = 0, wakes = 0, empty_wakes = 0; };
   const Rounds& rounds() const { return rounds_; }
   std::uint32_t ranks() const { return static_cast<std::uint32_t>(ranks_.size()); }

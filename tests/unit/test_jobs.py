@@ -42,6 +42,16 @@ def test_a_folder_of_results_the_same_each_time(tmp_path: Path) -> None:
     assert summary["finished_ns"] == max(rows["finished_ns"].to_list())
 
 
+def test_a_job_with_priority_is_done_sooner_and_the_other_later() -> None:
+    def finished(*priorities: int) -> list[float]:
+        both = [jobs.Job("alltoall-pairwise", ranks=64, size_bytes=2048, priority=priority) for priority in priorities]
+        return [row["finished_ns"] for row in jobs.finish("fat-tree-1024-slim", both, mapping="random")["jobs"]]
+
+    alike, first, second = finished(0, 0), finished(1, 0), finished(0, 1)
+    assert first[0] < 0.97 * alike[0] and first[1] > alike[1]
+    assert second[1] < 0.97 * alike[1] and second[0] > alike[0]
+
+
 def test_random_mapping_takes_longer_than_neighbours_beside_each_other() -> None:
     job = Job("stencil-3d", size_bytes=2048, rounds=3)
     near, far = (jobs.finish("torus-512", [job], mapping=mapping) for mapping in ("linear", "random"))
@@ -62,6 +72,7 @@ def test_random_mapping_takes_longer_than_neighbours_beside_each_other() -> None
         (["--job", "stencil-3d", "--job", "stencil-3d:ranks=64"], "two or more"),
         (["--job", "stencil-3d", "--map", "scatter"], "use one of linear"),
         (["--job", "stencil-3d", "--packet-bytes", "0"], "from 1 to"),
+        (["--job", "stencil-3d:priority=2"], "give 0 or 1"),
         (["--job", "stencil-3d", "--seed", "-1"], "from 0 to"),
         (["--job", "stencil-3d", "--level", "flow"], "leave out --level"),
         (["--job", "stencil-3d", "--message", "1 KiB"], "leave out --level"),

@@ -74,11 +74,11 @@ def test_types_do_not_depend_on_the_simulator_s(tmp_path: Path) -> None:
     for table in ("ranks", "links", "pairs", "messages", "message_sizes"):
         given[table] = {name: np.asarray(values).astype(np.uint64) for name, values in given[table].items()}
     given["messages"]["tag"][0] = 2**64 - 1
-    frames = results.to_tables(given)
+    frames = results.to_tables(given, {})
     assert frames["messages"].schema["tag"] == pl.UInt64
     assert int(frames["messages"]["tag"].max()) == 2**64 - 1  # type: ignore[arg-type]
     assert (frames["ranks"]["wait_ps"] - frames["ranks"]["virtual_ps"]).max() < 0  # type: ignore[operator]
-    empty = results.to_tables(nothing_measured())
+    empty = results.to_tables(nothing_measured(), {})
     assert {name: frame.schema for name, frame in frames.items() if name != "timeline"} == {
         name: frame.schema for name, frame in empty.items() if name != "timeline"
     }
@@ -129,7 +129,7 @@ def test_nothing_measured_is_still_written(tmp_path: Path) -> None:
 def test_timeline_reaches_the_end_of_a_run_that_computes_on(longer: int) -> None:
     given = synthetic_run(side=2)
     given["summary"]["virtual_ps"] = virtual_ps = given["summary"]["virtual_ps"] * longer
-    timeline = results.to_tables(given)["timeline"]
+    timeline = results.to_tables(given, {})["timeline"]
     assert timeline["end_ps"].max() == virtual_ps
     assert int((timeline["end_ps"] - timeline["start_ps"]).sum()) == virtual_ps * 8
     assert len(timeline) <= 8 * results.MOST_BINS

@@ -113,9 +113,30 @@ def test_data_instead_of_a_table(tmp_path: Path) -> None:
     assert rows[1]["accepted_load"] * 8 == pytest.approx(1, rel=0.05)  # eight senders share the last link
 
 
+def test_priorities_are_told_apart_and_get_through_sooner(tmp_path: Path) -> None:
+    shown = run(tmp_path / "r", "--priority", "0.2", "--load", "0.3,0.7", "--measure", "100 us")
+    assert shown.stdout.count("priority: accepted") == 2
+    classes = pl.read_parquet(tmp_path / "r/classes.parquet")
+    points = pl.read_parquet(tmp_path / "r/points.parquet")
+    assert classes["class"].to_list() == ["bulk", "priority"] * 2
+    for key in ("created", "measured", "offered_load", "accepted_load"):
+        assert classes.group_by("load", maintain_order=True).agg(pl.col(key).sum())[key].to_list() == pytest.approx(
+            points[key].to_list()
+        ), key
+    for load, created in zip((0.3, 0.7), points["created"], strict=True):
+        bulk, urgent = classes.filter(pl.col("load") == load).to_dicts()
+        assert urgent["created"] == pytest.approx(0.2 * created, rel=0.05)
+        assert load == 0.3 or urgent["latency_p99_ns"] < bulk["latency_p99_ns"]
+    assert json.loads((tmp_path / "r/summary.json").read_text())["classes"] == classes.to_dicts()
+    run(tmp_path / "plain")
+    assert not (tmp_path / "plain/classes.parquet").exists()
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        (["--priority", "1.5"], "give from 0 to 1"),
+        (["--priority", "0.5", "--message", "1 KiB", "--load", "0.5"], "messages have no priority"),
         (["--load", "0.1,x"], "--load 0.1,x: give numbers"),
         (["--load", "-1"], "give numbers above 0"),
         (["--load", "nan"], "give numbers above 0"),

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each link carried between two moments: the same rows of every kind of measurement, node by node and port by port.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/fabric/network.hpp"
+#include "core/topology/topology.hpp"
+
+namespace exanet {
+
+struct LinkUse {
+  NodeId node, to_node;
+  std::uint16_t port;
+  std::uint8_t link_class;
+  std::uint64_t packets, payload_bytes;  // granted to it in that time
+  double use;                            // share of that time in which it carried words
+};
+
+// Calls visit(node, port, far node) for each direction of each link.
+template <typename Visit>
+void each_link(const Topology& topology, Visit visit) {
+  for (NodeId node = 0; node < topology.node_count(); ++node)
+    for (std::uint16_t port = 0; port < topology.port_count(node); ++port) {
+      const NodeId far = topology.neighbour(node, port).node;
+      if (far != kNoNode) visit(node, port, far);
+    }
+}
+
+// The counts of all links at present, in the order of each_link().
+std::vector<LinkStats> link_counts(const Topology& topology, const Network& network);
+
+// `before` is empty if counting began with the run.
+std::vector<LinkUse> link_use(const Topology& topology, const std::vector<LinkStats>& before, const std::vector<LinkStats>& after, Time between);
+
+}  // namespace exanet

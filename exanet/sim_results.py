@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The folder that `exanet sim` leaves behind: tables, page, and what was asked. docs/simulate.md says what each file holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from exanet import messages
+from exanet.machine import Machine
+from exanet.sim import COSTS, TABLES, Asked, figures
+
+
+def write(directory: Path, described: Machine, asked: Asked, points: Sequence[dict[str, Any]], threads: int, wall_s: float) -> None:
+    import platform
+    from importlib.metadata import version
+
+    import polars as pl
+
+    from exanet import report, results
+
+    rows = [figures(point) for point in points]
+    tables = {"points": pl.DataFrame(rows)}
+    for name in TABLES:
+        if name in points[0]:
+            frames = [pl.DataFrame(p[name]).insert_column(0, pl.lit(p["load"]).alias("load")) for p in points]
+            tables[name] = pl.concat(frames)
+    watched = [_queues(point, asked.measure_ps) for point in points if "queued" in point]
+    if watched:
+        tables["queues"] = pl.concat(watched)
+    networks, drawings = _networks(described, asked, points)
+    run = {"machine_name": described.name, **vars(asked), "exanet_version": version("exanet")}
+    page = {
+        "title": f"{asked.traffic} {'messages' if messages.wanted(asked) else 'traffic'} on {described.name}",
+        "points": [
+            [
+                row["offered_load"], row["accepted_load"], row["latency_ns"], row["latency_p50_ns"], row["latency_p99_ns"],
+                row["zero_load_ns"], row["saturated"], row["fairness"], row["hottest_link_use"], row["mean_hops"],
+            ]
+            for row in rows
+        ],
+        "classes": [[p["load"], *row.values()] for p in points for row in p.get("classes", ())],
+        "energy": [[p["load"], *row.values()] for p in points for row in p.get("energy", ())],
+        "run": run,
+        "networks": networks,
+        "drawings": drawings,
+    }  # fmt: skip
+    files = {f"{name}.parquet": results.parquet(frame) for name, frame in tables.items()}
+    files["report.html"] = report.fill(
+        str(page["title"]), page, ("format.js", "parts.js", "machine.js", "network.js", "energy.js", "sim.js")
+    ).encode()
+    files["run.json"] = results.json_bytes(
+        {
+            "wall_s": wall_s,
+            "threads": threads,
+            **{key: [p[key] for p in points] for key in COSTS if key in points[0]},
+            "host_system": platform.platform(),
+        }
+    )
+    files["summary.json"] = results.json_bytes({"run": run, "machine": described.resolve(), "points": rows, **_tables(points)})
+    results.publish(directory, files)
+
+
+def _tables(points: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The short tables, of those points that have them."""
+    return {name: [{"load": p["load"], **row} for p in points for row in p[name]] for name in ("classes", "energy") if name in points[0]}
+
+
+def _queues(point: dict[str, Any], measure_ps: int) -> Any:
+    """Packets standing in each router, sample by sample."""
+    import polars as pl
+
+    samples, routers = point["queued"].shape
+    first = point["first_watched"]
+    return pl.DataFrame(
+        {
+            "load": [point["load"]] * (samples * routers),
+            "time_ns": [(i + 1) * measure_ps / samples / 1e3 for i in range(samples) for _ in range(routers)],
+            "node": list(range(first, first + routers)) * samples,
+            "packets": point["queued"].ravel(),
+        }
+    )
+
+
+def _networks(described: Machine, asked: Asked, points: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """What the page shows of the network at each load, and its drawing."""
+    from exanet import report
+
+    shown = [(point, report.network(point, asked.measure_ps)) for point in points]
+    if not any(network for _, network in shown):
+        return [], {}
+    drawing = report.drawing(described.resolve())
+    entries = []
+    for point, network in shown:
+        report.queue_names(network, drawing["names"])
+        entries.append({"label": f"load {point['load']:g}", "machine": described.name, **(network or {})})
+    return entries, {described.name: drawing}
