@@ -173,7 +173,7 @@ bool Fabric::Part::room_beyond(Time now, const Output& output, std::uint32_t out
   if (far.starved) return false;
   const Time next = next_room(output, output_index * channels_ + input.front_vc);
   far.starved = next == Time::never();
-  if (!far.starved) wake(outputs_[output_index], output_index, max(next, now + router_.cycle));
+  if (!far.starved) wake(outputs_[output_index], output_index, max(next, now + Time::ps(1)));
   return false;
 }
 
