@@ -29,7 +29,7 @@ def command(
         typer.Option(
             "--traffic",
             help="Who sends to whom: uniform, transpose, complement, reversal, shuffle, butterfly, tornado, neighbour, permutation, "
-            "hot-spot[:SHARE], hot-region[:SHARE], incast[:SENDERS], all-to-all.",
+            "hot-spot[:SHARE], hot-region[:SHARE], incast[:SENDERS], next-group[:SIZE], all-to-all.",
         ),
     ] = "uniform",
     loads: Annotated[

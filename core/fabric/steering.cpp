@@ -18,18 +18,12 @@ class Fabric::Part::View final : public Outlook {
   View(Part& part, Time now) : part_(part), now_(now) {}
 
   std::uint32_t queued_words(NodeId node, std::uint16_t port) const override {
-    const std::uint32_t index = part_.net_.first_output_[node] + port;
-    const Output& output = part_.outputs_[index];
-    std::int32_t words = 0;
-    part_.hear(now_, output);
-    for (std::uint32_t vc = 0; vc < part_.channels_; ++vc) {
-      Room& room = part_.rooms_[index * part_.channels_ + vc];
-      part_.reclaim(room, now_);
-      words += part_.net_.words_each_ - room.free_words;
-    }
-    const int waiting = std::popcount(output.waiting[0]) + std::popcount(output.waiting[1]);
-    return static_cast<std::uint32_t>(words) + static_cast<std::uint32_t>(waiting) * part_.router_.most_payload_words;
+    std::uint32_t words = waiting_words(node, port, kAnyChannel);
+    for (std::uint8_t vc = 0; vc < part_.channels_; ++vc) words += taken_words(node, {port, vc});
+    return words;
   }
+
+  std::uint32_t channel_words(NodeId node, Hop hop) const override { return waiting_words(node, hop.port, hop.vc) + taken_words(node, hop); }
 
   // The largest packet has to fit, whatever this one's length: else an output would not grant it.
   bool room(NodeId node, Hop hop, std::uint32_t /*words*/) const override {
@@ -41,6 +35,31 @@ class Fabric::Part::View final : public Outlook {
   }
 
  private:
+  static constexpr std::uint8_t kAnyChannel = 0xff;
+
+  // Of the buffer beyond a port.
+  std::uint32_t taken_words(NodeId node, Hop hop) const {
+    const std::uint32_t index = part_.net_.first_output_[node] + hop.port;
+    Room& room = part_.rooms_[index * part_.channels_ + hop.vc];
+    part_.hear(now_, part_.outputs_[index]);
+    part_.reclaim(room, now_);
+    return static_cast<std::uint32_t>(part_.net_.words_each_ - room.free_words);
+  }
+
+  // In the FIFOs whose fronts ask for a port: what stands behind a front has to wait for it, wherever it goes.
+  std::uint32_t waiting_words(NodeId node, std::uint16_t port, std::uint8_t vc) const {
+    const Output& output = part_.outputs_[part_.net_.first_output_[node] + port];
+    std::uint32_t words = 0;
+    for (std::uint32_t word = 0; word < 2; ++word)
+      for (std::uint64_t rest = output.waiting[word]; rest != 0; rest &= rest - 1) {
+        const Input& input = part_.inputs_[output.first_input + word * 64 + static_cast<std::uint32_t>(std::countr_zero(rest))];
+        if (vc != kAnyChannel && input.front_vc != vc) continue;
+        for (std::uint32_t e = input.front; e != kNone && part_.entries_[e].time <= now_; e = part_.entries_[e].next)
+          words += part_.router_.payload_words(part_.entries_[e].payload_bytes);
+      }
+    return words;
+  }
+
   Part& part_;
   Time now_;
 };

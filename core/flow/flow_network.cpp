@@ -21,6 +21,7 @@ Rate rate_of(std::uint16_t packet_bytes, std::int64_t time_ps, std::int64_t part
 class NoQueues final : public Outlook {
  public:
   std::uint32_t queued_words(NodeId, std::uint16_t) const override { return 0; }
+  std::uint32_t channel_words(NodeId, Hop) const override { return 0; }
   bool room(NodeId, Hop, std::uint32_t) const override { return true; }
 };
 

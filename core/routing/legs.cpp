@@ -3,9 +3,14 @@
 //
 // valiant: always over an intermediate (Valiant and Brebner 1981); any traffic then loads the network as uniform traffic does, twice.
 // ugal-l: at the first router, the topology's own way, unless the queue at its output times its length is above that of the way over one
-//   random intermediate (Singh 2005; Kim and others 2008). ugal-g: the same with the queues of all outputs on both ways, which no router could know.
+//   of a few random intermediates (Singh 2005; Kim and others 2008; four of them: Besta and Hoefler 2014). ugal-g: the same with the fullest
+//   queue on each way, which no router could know.
 // par: as ugal-l, and asked again at each further router with endpoints, as long as the packet has stayed on links of class 0 and on the topology's
 //   own way (progressive adaptive routing: Jiang, Kim and Dally 2009).
+//
+// What is compared decides how much comes through, because a packet that stays by mistake stands at the head of its source's FIFO until the
+// crowded link takes it. So where both ways begin with the same link, the queues of their own virtual channels are compared, not that link's
+// as a whole (UGAL-L VCH of Kim and others 2008), and one intermediate with a crowded way does not keep the packet.
 //
 // No deadlock: each leg follows the topology's own ways in virtual channels of its own, and classes only rise from leg to leg: a cycle would have
 // to lie within one class, where there is none. find_cycle() checks that for legs between any two routers that may be ends of a leg.
@@ -48,11 +53,10 @@ class Legs final : public Routing {
 
   Hop choose(const RouteRequest& r, std::uint32_t& state, const Outlook& outlook) const override {
     if (switched_ && r.at < topology_.endpoint_count()) return {0, 0};  // the only way, to the switch that decides
-    if (state == 0) {
-      state = policy_ == Policy::kValiant || !stays(r, outlook) ? pack(last_class_ - 1u, via(r)) : straight(r);
-    } else if (policy_ == Policy::kProgressive && state == straight(r) && is_turn(r.at) && !stays(r, outlook)) {
-      state = pack(1, via(r));
-    }
+    if (state == 0)
+      state = policy_ == Policy::kValiant ? pack(last_class_ - 1u, via(r)) : decide(r, outlook);
+    else if (policy_ == Policy::kProgressive && state == straight(r) && is_turn(r.at))
+      state = decide(r, outlook);
     if (class_of(state) < last_class_ && target_of(state) != r.dst && ends_leg(r.at, target_of(state))) state = pack(last_class_, r.dst);
     Hop hop = topology_.next_hop(r.at, target_of(state));
     hop.vc = static_cast<std::uint8_t>(hop.vc + class_of(state) * channels_);
@@ -72,8 +76,8 @@ class Legs final : public Routing {
   // The topology's own way: in the first of three classes, or in the last of two.
   std::uint32_t straight(const RouteRequest& r) const { return pack(last_class_ == 2 ? 0 : last_class_, r.dst); }
 
-  NodeId via(const RouteRequest& r) const {
-    return ends_[Random(r.draw, 0x71a).below(static_cast<std::uint32_t>(ends_.size()))];
+  NodeId via(const RouteRequest& r, std::uint64_t attempt = 0) const {
+    return ends_[Random(r.draw, 0x71a + attempt).below(static_cast<std::uint32_t>(ends_.size()))];
   }
 
   // Whether a leg to `target` is over here: at the router itself, or at its switch.
@@ -87,37 +91,67 @@ class Legs final : public Routing {
     return topology_.port_count(node) > 0 && topology_.neighbour(node, 0).node < topology_.endpoint_count();
   }
 
-  struct Way {
-    std::uint32_t links = 0;
-    std::uint64_t queued = 0;  // at all outputs on it
+  struct Link {
+    NodeId at;
+    Hop hop;
+    bool operator==(const Link& o) const { return at == o.at && hop.port == o.hop.port; }
   };
 
-  void walk(NodeId& at, NodeId target, bool to_end, const Outlook* outlook, Way& way) const {
+  // A way: its length, and the links whose queues are known: the first one, or all between routers.
+  struct Way {
+    std::uint32_t length = 0;
+    std::vector<Link> known;
+  };
+
+  // Follows `target` from `at` on, in channels of class `number`.
+  void walk(NodeId& at, NodeId target, bool to_end, std::uint32_t number, Way& way) const {
     while (to_end ? at != target : !ends_leg(at, target)) {
-      const Hop hop = topology_.next_hop(at, target);
-      if (outlook != nullptr && topology_.neighbour(at, hop.port).node >= (switched_ ? topology_.endpoint_count() : 0))
-        way.queued += outlook->queued_words(at, hop.port);
-      ++way.links;
-      at = topology_.neighbour(at, hop.port).node;
+      Hop hop = topology_.next_hop(at, target);
+      hop.vc = static_cast<std::uint8_t>(hop.vc + number * channels_);
+      const NodeId beyond = topology_.neighbour(at, hop.port).node;
+      const bool to_router = !switched_ || beyond >= topology_.endpoint_count();
+      if (way.length++ == 0 || (policy_ == Policy::kUgalGlobal && to_router)) way.known.push_back({at, hop});
+      at = beyond;
     }
   }
 
-  // Is the topology's own way no worse than that over the intermediate?
-  bool stays(const RouteRequest& r, const Outlook& outlook) const {
-    const NodeId middle = via(r);
-    if (ends_leg(r.at, middle) || ends_leg(r.at, r.dst)) return true;
-    const Outlook* all = policy_ == Policy::kUgalGlobal ? &outlook : nullptr;
-    Way own, other;
+  // The topology's own way, or one over an intermediate?
+  std::uint32_t decide(const RouteRequest& r, const Outlook& outlook) const {
+    const std::uint32_t stay = straight(r), turn = policy_ == Policy::kProgressive ? 1 : last_class_ - 1u;
+    const std::uint64_t bias = std::uint64_t{kBias} * r.payload_words;
+    if (ends_leg(r.at, r.dst)) return stay;
+    Way own;
     NodeId at = r.at;
-    walk(at, r.dst, true, all, own);
-    at = r.at;
-    walk(at, middle, false, all, other);
-    walk(at, r.dst, true, all, other);
-    if (all != nullptr) return own.queued + own.links * r.payload_words <= other.queued + other.links * r.payload_words;
-    const std::uint64_t here = outlook.queued_words(r.at, topology_.next_hop(r.at, r.dst).port),
-                        there = outlook.queued_words(r.at, topology_.next_hop(r.at, middle).port);
-    return here * own.links <= there * other.links + r.payload_words;
+    walk(at, r.dst, true, class_of(stay), own);
+    std::uint32_t most = 0;
+    for (const Link& link : own.known) most = std::max(most, outlook.queued_words(link.at, link.hop.port));
+    for (std::uint64_t attempt = 0; attempt < kAttempts && std::uint64_t{most} * own.length > bias; ++attempt) {
+      const NodeId middle = via(r, attempt);
+      if (ends_leg(r.at, middle)) continue;
+      Way other;
+      at = r.at;
+      walk(at, middle, false, turn, other);
+      walk(at, r.dst, true, last_class_, other);
+      if (std::uint64_t{fullest(own, other, outlook)} * own.length > std::uint64_t{fullest(other, own, outlook)} * other.length + bias)
+        return pack(turn, middle);
+    }
+    return stay;
   }
+
+  // The fullest queue on a way in comparison with another: of the whole port where the other does not pass, else of the way's channel. Of the
+  // second leg only what stands in its channel counts: the port's queue is mostly of packets on their own ways, which do not hold it up.
+  std::uint32_t fullest(const Way& way, const Way& compared, const Outlook& outlook) const {
+    std::uint32_t most = 0;
+    for (const Link& link : way.known) {
+      const bool shared = std::find(compared.known.begin(), compared.known.end(), link) != compared.known.end();
+      const bool second = last_class_ == 2 && link.hop.vc >= last_class_ * channels_;
+      most = std::max(most, shared || second ? outlook.channel_words(link.at, link.hop) : outlook.queued_words(link.at, link.hop.port));
+    }
+    return most;
+  }
+
+  static constexpr std::uint64_t kAttempts = 4;  // intermediates looked at (Besta and Hoefler 2014)
+  static constexpr std::uint32_t kBias = 4;      // packets in favour of the own way: as many as a link of the prototype has under way, which is no queue
 
   const Topology& topology_;
   Policy policy_;

@@ -20,8 +20,10 @@ namespace exanet {
 class Outlook {
  public:
   virtual ~Outlook() = default;
-  // Payload words before a packet that takes this port: taken in the buffers beyond, and of packets that wait here.
+  // Payload words before a packet that takes this port: taken in the buffers beyond, and in the FIFOs here whose fronts wait for it.
   virtual std::uint32_t queued_words(NodeId node, std::uint16_t port) const = 0;
+  // The same of one virtual channel.
+  virtual std::uint32_t channel_words(NodeId node, Hop hop) const = 0;
   // Whether the buffer beyond has room for a packet of so many payload words.
   virtual bool room(NodeId node, Hop hop, std::uint32_t words) const = 0;
 };

@@ -132,6 +132,28 @@ TEST_CASE("on a dragonfly, ways over another group beat minimal ones under adver
   }
 }
 
+TEST_CASE("UGAL and PAR carry what Valiant does of the worst traffic of a dragonfly, and almost what minimal ways do of uniform traffic") {
+  struct Case {
+    TopologySpec fly;
+    const char* worst;  // each group sends to the next one, whom one link joins to it
+  };
+  for (const Case& c : {Case{{"dragonfly", {2}}, "next-group:8"}, Case{{"dragonfly", {3}}, "next-group:18"}}) {
+    const double minimal = measure(c.fly, "uniform", 0.8, Time::us(20)).accepted_load;
+    const double valiant = measure(with(c.fly, "valiant"), c.worst, 0.6).accepted_load;
+    CHECK(valiant > 3 * measure(c.fly, c.worst, 0.6, Time::us(20)).accepted_load);
+    for (const std::string name : {"ugal-l", "ugal-g", "par"}) {
+      CAPTURE(name);
+      const double full = measure(with(c.fly, name), c.worst, 0.4).accepted_load;
+      const double beyond = measure(with(c.fly, name), c.worst, 0.6).accepted_load;
+      const double uniform = measure(with(c.fly, name), "uniform", 0.8, Time::us(20)).accepted_load;
+      MESSAGE(c.worst << " " << name << ": " << full << " and " << beyond << ", Valiant " << valiant << "; uniform " << uniform << " of " << minimal);
+      CHECK(full > 0.96 * 0.4);
+      CHECK(beyond > (name == "ugal-l" ? 0.8 : 0.95) * valiant);  // too much traffic hides from the first router which link is crowded
+      CHECK(uniform > 0.85 * minimal);
+    }
+  }
+}
+
 TEST_CASE("adaptive routing beats dimension order on transpose, and a fat tree's digits on a random permutation") {
   const TopologySpec square{"torus", {8, 8}}, tree{"fat-tree", {4, 4, 4}};
   const double order = measure(square, "transpose", 1).accepted_load, adaptive = measure(with(square, "adaptive"), "transpose", 1).accepted_load;

@@ -219,6 +219,28 @@ Made make_hot_region(const Setting& s) {
   return std::make_unique<HotRegion>(s.endpoints, share);
 }
 
+// To a random endpoint of the next group, by number, of so many: all of a dragonfly's group sends to one other (Kim and others 2008).
+class NextGroup final : public Pattern {
+ public:
+  NextGroup(std::uint32_t endpoints, std::uint32_t group) : endpoints_(endpoints), group_(group) {}
+  NodeId destination(NodeId src, std::uint64_t, Random& random) const override {
+    const std::uint32_t next = (src / group_ + 1) % (endpoints_ / group_);
+    return next * group_ + random.below(group_);
+  }
+
+ private:
+  std::uint32_t endpoints_, group_;
+};
+
+Made make_next_group(const Setting& s) {
+  const double figure = s.figure != nullptr ? *s.figure : s.endpoints / 2;
+  const auto group = static_cast<std::uint32_t>(figure >= 1 && figure <= s.endpoints ? figure : 0);
+  if (group == 0 || group != figure || s.endpoints % group != 0 || s.endpoints == group)
+    throw std::invalid_argument("next-group takes the number of endpoints in a group, a divisor of this machine's " +
+                                std::to_string(s.endpoints) + " that leaves two groups or more, e.g. next-group:18 on dragonfly-342");
+  return std::make_unique<NextGroup>(s.endpoints, group);
+}
+
 // So many senders, spread evenly, to endpoint 0; all others are silent.
 Made make_incast(const Setting& s) {
   const double figure = s.figure != nullptr ? *s.figure : s.endpoints - 1;
@@ -241,7 +263,7 @@ constexpr struct {
     {"reversal", make_reversal, false}, {"shuffle", make_shuffle, false},     {"butterfly", make_butterfly, false},
     {"tornado", make_tornado, false},   {"neighbour", make_neighbour, false}, {"permutation", make_random_permutation, false},
     {"hot-spot", make_hot_spot, true},  {"incast", make_incast, true},        {"all-to-all", make_all_to_all, false},
-    {"hot-region", make_hot_region, true},
+    {"hot-region", make_hot_region, true}, {"next-group", make_next_group, true},
 };
 
 }  // namespace

@@ -69,6 +69,25 @@ TEST_CASE("permutations by their definitions") {
                                                                kNoNode, 0, kNoNode, kNoNode, kNoNode, kNoNode});
 }
 
+TEST_CASE("next-group: everybody of a group sends to all of the next one, those of the last to the first") {
+  const TopologySpec fly{"dragonfly", {2}};
+  const auto topology = make_topology(fly);
+  const auto pattern = make_pattern("next-group:8", *topology, fly, 1);
+  Random random(1);
+  for (NodeId src = 0; src < 72; ++src) {
+    std::set<NodeId> met;
+    for (std::uint64_t index = 0; index < 200; ++index) {
+      const NodeId dst = pattern->destination(src, index, random);
+      REQUIRE(dst / 8 == (src / 8 + 1) % 9);
+      met.insert(dst);
+    }
+    CHECK(met.size() == 8);
+  }
+  for (const char* wrong : {"next-group:7", "next-group:72", "next-group:0", "next-group:-8", "next-group:1.5"})
+    CHECK(complaint(wrong, fly).find("a divisor of this machine's 72") != std::string::npos);
+  CHECK(complaint("next-group", {"full-mesh", {5}}).find("takes the number of endpoints in a group") != std::string::npos);
+}
+
 TEST_CASE("a random permutation is one, follows its seed and has no fixed point") {
   const auto a = destinations("permutation", {"full-mesh", {101}}, 5);
   CHECK(std::set<NodeId>(a.begin(), a.end()).size() == 101);
