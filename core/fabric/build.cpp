@@ -182,10 +182,6 @@ Fabric::Fabric(const std::vector<FabricPart>& parts, const Topology& topology, c
 
 Fabric::~Fabric() = default;
 
-std::unique_ptr<Network> make_fabric(EventQueue& events, const Topology& topology, const FabricConfig& config, FabricSink sink) {
-  return std::make_unique<Fabric>(events, topology, config, sink);
-}
-
 bool Fabric::inject(const Packet& packet) {
   const std::uint8_t part = packet.src < state_->endpoints_ ? state_->part_of(packet.src) : 0;
   return state_->parts_[part]->inject(packet);

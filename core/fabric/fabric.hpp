@@ -11,10 +11,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
-#include "core/engine/windows.hpp"
-#include "core/fabric/network.hpp"
+#include "core/fabric/model.hpp"
+#include "core/switch/config.hpp"
 
 namespace exanet {
 
@@ -48,15 +49,10 @@ struct RouterConfig {
 struct FabricConfig {
   RouterConfig router;
   std::vector<LinkConfig> links;  // indexed by Topology::link_class
+  std::optional<SwitchConfig> input_queued;  // routers are input-queued switches: core/switch, in place of this model
 };
 
-// One of the parts that a fabric is divided into to run on several threads.
-struct FabricPart {
-  EventQueue* events;
-  FabricSink sink;  // called in the thread that runs `events`
-};
-
-class Fabric final : public Network, public Crossing {
+class Fabric final : public NetworkModel {
  public:
   // Throws std::invalid_argument when a figure of `config` cannot be built (a FIFO below the largest packet, no class for a link).
   // `events` and `topology` outlive the fabric.
@@ -73,9 +69,9 @@ class Fabric final : public Network, public Crossing {
   std::uint64_t packet_hops() const override;
   std::uint64_t in_flight() const override;
 
-  Time zero_load_latency(NodeId src, NodeId dst, std::uint16_t payload_bytes) const;  // inject to delivered, by formula
-  std::uint32_t queued(NodeId node) const;  // packets whose heads stand in its input buffers, those of its interface included
-  std::uint64_t memory_bytes() const;                                                 // of routers, links and packets, events not counted
+  Time zero_load_latency(NodeId src, NodeId dst, std::uint16_t payload_bytes) const override;
+  std::uint32_t queued(NodeId node) const override;
+  std::uint64_t memory_bytes() const override;
 
   void collect(std::size_t part) override;
   void finish(std::size_t part, Time now) override;

@@ -32,9 +32,10 @@ struct Delivery {
 };
 
 // A fabric, its queue, and for every intra-tile port the packets that wait to be injected.
-class Bench {
+template <class Model>
+class BenchOf {
  public:
-  Bench(const TopologySpec& spec, const FabricConfig& config)
+  BenchOf(const TopologySpec& spec, const FabricConfig& config)
       : topology(make_topology(spec)),
         intra_ports_(static_cast<std::uint32_t>(config.router.intra_ports)),
         fabric(queue, *topology, config, FabricSink{this, delivered, ready}) {
@@ -67,7 +68,7 @@ class Bench {
   std::uint32_t intra_ports_;
 
  public:
-  Fabric fabric;
+  Model fabric;
 
  private:
   std::size_t slot(NodeId node, std::uint8_t port) const { return std::size_t{node} * intra_ports_ + port; }
@@ -83,14 +84,16 @@ class Bench {
   }
 
   static void delivered(void* self, const Packet& packet, Time injected, Time tail) {
-    static_cast<Bench*>(self)->deliveries.push_back({packet, injected, tail});
+    static_cast<BenchOf*>(self)->deliveries.push_back({packet, injected, tail});
   }
 
   static void ready(void* self, NodeId node, std::uint8_t port, Time) {
-    Bench& bench = *static_cast<Bench*>(self);
+    BenchOf& bench = *static_cast<BenchOf*>(self);
     ++bench.readies;
     bench.pump(bench.waiting[bench.slot(node, port)]);
   }
 };
+
+using Bench = BenchOf<Fabric>;
 
 }  // namespace exanet::testing

@@ -60,7 +60,7 @@ class Network {
 using MakeNetwork =
     std::function<std::unique_ptr<Network>(EventQueue& events, const Topology& topology, const FabricConfig& config, FabricSink sink)>;
 
-// The model.
+// The model of the routers that the machine has: see model.hpp.
 std::unique_ptr<Network> make_fabric(EventQueue& events, const Topology& topology, const FabricConfig& config, FabricSink sink);
 
 }  // namespace exanet

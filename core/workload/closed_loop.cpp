@@ -68,7 +68,8 @@ struct ClosedLoop::State {
   State(const TopologySpec& spec, const FabricConfig& fabric_config, const ClosedLoopConfig& c)
       : config(c),
         topology(make_topology(spec)),
-        fabric(queue, *topology, fabric_config, FabricSink{this, on_delivered, on_ready}),
+        model(make_model({{&queue, FabricSink{this, on_delivered, on_ready}}}, *topology, fabric_config, {})),
+        fabric(*model),
         interfaces(topology->endpoint_count()) {
     if (c.packet_bytes < 1 || c.packet_bytes > fabric_config.router.max_payload_bytes)
       throw std::invalid_argument("packets of " + std::to_string(c.packet_bytes) + " bytes; this machine's carry from 1 to " +
@@ -236,7 +237,8 @@ struct ClosedLoop::State {
   ClosedLoopConfig config;
   EventQueue queue;
   std::unique_ptr<Topology> topology;
-  Fabric fabric;
+  std::unique_ptr<NetworkModel> model;
+  NetworkModel& fabric;
   std::vector<Interface> interfaces;
   std::vector<Job> jobs;
   std::vector<Rank> ranks;

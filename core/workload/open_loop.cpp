@@ -81,7 +81,8 @@ struct OpenLoop::State {
         pattern(make_pattern(c.pattern, *topology, spec, c.seed)),
         part_of(slices(*topology, c.threads)),
         parts(c.threads),
-        fabric(fabric_parts(), *topology, fabric_config, part_of),
+        model(make_model(fabric_parts(), *topology, fabric_config, part_of)),
+        fabric(*model),
         windows(queues(), fabric),
         packet_ps(link_time_ps(fabric_config, c.packet_bytes)),
         begin(c.warm_up),
@@ -193,7 +194,8 @@ struct OpenLoop::State {
   std::unique_ptr<Pattern> pattern;
   std::vector<std::uint8_t> part_of;
   std::vector<Part> parts;
-  Fabric fabric;
+  std::unique_ptr<NetworkModel> model;
+  NetworkModel& fabric;
   Windows windows;
   double packet_ps;
   Time begin, end, stop_at;

@@ -20,7 +20,8 @@ class PacketMessages final : public MessageRun {
         topology_(make_topology(spec)),
         network_(*topology_, fabric, config.packet_bytes),
         plan_(make_message_plan(config, *topology_, spec, network_.link_rate_bps())),
-        fabric_(queue_, *topology_, fabric, FabricSink{this, on_delivered, on_ready}),
+        model_(make_model({{&queue_, FabricSink{this, on_delivered, on_ready}}}, *topology_, fabric, {})),
+        fabric_(*model_),
         senders_(topology_->endpoint_count()),
         states_(plan_.messages.size()) {
     start_event_ = queue_.add_handler(
@@ -149,7 +150,8 @@ class PacketMessages final : public MessageRun {
   FlowNetwork network_;
   MessagePlan plan_;
   EventQueue queue_;
-  Fabric fabric_;
+  std::unique_ptr<NetworkModel> model_;
+  NetworkModel& fabric_;
   std::vector<Sender> senders_;
   std::vector<State> states_;
   std::uint32_t start_event_ = 0;

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// A network as a model: it runs in virtual time alone, so that it can be divided among threads, and be asked about itself. Which model a
+// machine has is said by its routers: core/fabric has the ExaNet router's, core/switch the input-queued switch's.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/engine/windows.hpp"
+#include "core/fabric/network.hpp"
+
+namespace exanet {
+
+class NetworkModel : public Network, public Crossing {
+ public:
+  virtual Time zero_load_latency(NodeId src, NodeId dst, std::uint16_t payload_bytes) const = 0;  // inject to delivered, by formula
+  // Packets whose heads stand in the node's input buffers, those of its interface included.
+  virtual std::uint32_t queued(NodeId node) const = 0;
+  virtual std::uint64_t memory_bytes() const = 0;  // of routers, links and packets, events not counted
+};
+
+// One of the parts that a network is divided into to run on several threads.
+struct FabricPart {
+  EventQueue* events;
+  FabricSink sink;  // called in the thread that runs `events`
+};
+
+// In parts, run together by Windows: node n belongs to parts[part_of[n]]; empty when there is one part. What the network does is the same,
+// however it is divided. Throws std::invalid_argument, saying what to do, when a figure of `config` cannot be built.
+std::unique_ptr<NetworkModel> make_model(const std::vector<FabricPart>& parts, const Topology& topology, const FabricConfig& config,
+                                         const std::vector<std::uint8_t>& part_of);
+
+}  // namespace exanet

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who goes next: inputs whose line is free and whose front has room beyond are matched with outputs whose line is free.
+//
+// Among classes an output prefers the highest, or shares its words by weight: each class has a share that begins where its last one ended, or
+// where the output is by now if it has been idle, and the one that begins first is served (start-time fair queueing: Goyal and others 1996;
+// with equal packets this is weighted round robin). Among the inputs of a class it goes round, or takes the first.
+//
+// An allocation sees all requests and all room of its instant, whatever the order of events, for both are registered ahead of their time.
+#include <algorithm>
+
+#include "core/switch/state.hpp"
+
+namespace exanet {
+
+using namespace switch_state;
+
+void Switches::State::wake(NodeId node, Time at) {
+  if (slot_ > Time()) at = slot_ * ((at.ps() + slot_.ps() - 1) / slot_.ps());
+  Node& asleep = nodes_[node];
+  if (at == events_.now()) asleep.ran = kNever;
+  if (asleep.wake_at == at) return;
+  asleep.wake_at = at;
+  events_.schedule(at, allocate_event_, node);
+}
+
+void Switches::State::allocate(Time now, NodeId index) {
+  Node& node = nodes_[index];
+  if (node.wake_at == now) node.wake_at = kNever;
+  if (node.ran == now) return;
+  node.ran = now;
+  Slots free;
+  const std::uint64_t channels = (std::uint64_t{1} << channels_) - 1;
+  for (std::uint32_t p = 0; p < node.ports; ++p) {
+    if (ports_[node.first_port + p].in_free > now) continue;
+    const std::uint32_t slot = p * channels_;
+    free.word[slot / 64] |= channels << (slot % 64);
+    if (slot % 64 + channels_ > 64) free.word[1] |= channels >> (64 - slot % 64);
+  }
+  if (config_.arbitration == SwitchConfig::Arbitration::kIslip)
+    match_by_islip(now, index, free);
+  else
+    match_in_turn(now, index, free);
+}
+
+// Each free output takes an input of those that are left; another output begins each time, for the first has the choice.
+void Switches::State::match_in_turn(Time now, NodeId index, Slots free) {
+  const Node& node = nodes_[index];
+  const bool fixed = config_.arbitration == SwitchConfig::Arbitration::kFixedPriority;
+  const std::uint32_t start = fixed ? 0 : node.grants % node.ports;
+  for (std::uint32_t i = 0; i < node.ports && !free.empty(); ++i) {
+    const std::uint32_t output = start + i < node.ports ? start + i : start + i - node.ports;
+    if (ports_[node.first_port + output].out_free > now) continue;
+    const Choice choice = choose(now, index, output, free);
+    if (choice.slot == kNone) continue;
+    const std::uint32_t first_slot = choice.slot - choice.slot % channels_;
+    for (std::uint32_t c = 0; c < channels_; ++c) free.remove(first_slot + c);
+    if (!fixed)
+      turns_[(node.first_port + output) * classes_ + choice.priority_class].first = static_cast<std::uint8_t>((choice.slot + 1) % kMostSlots);
+    grant(now, index, output, choice);
+  }
+}
+
+// Request, grant, accept. Pointers move beyond a match of the first iteration only, which is what takes them apart.
+void Switches::State::match_by_islip(Time now, NodeId index, Slots free) {
+  const Node& node = nodes_[index];
+  struct Offer {
+    std::uint32_t output = kNone, distance = 0;
+    Choice choice;
+  };
+  Offer best[kMostSlots];
+  for (std::int64_t iteration = 0; iteration < config_.iterations && !free.empty(); ++iteration) {
+    Slots offered;
+    for (std::uint32_t output = 0; output < node.ports; ++output) {
+      if (ports_[node.first_port + output].out_free > now) continue;
+      const Choice choice = choose(now, index, output, free);
+      if (choice.slot == kNone) continue;
+      const std::uint32_t input = choice.slot / channels_;
+      Offer& held = best[input];
+      const std::uint32_t from = ports_[node.first_port + input].accepts_from;
+      const std::uint32_t distance = (output + node.ports - from) % node.ports;
+      const bool first = (offered.word[input / 64] >> (input % 64) & 1) == 0;
+      const bool higher = config_.weights.empty() && choice.priority_class != held.choice.priority_class;
+      if (!first && (higher ? choice.priority_class < held.choice.priority_class : distance > held.distance)) continue;
+      offered.add(input);
+      held = {output, distance, choice};
+    }
+    if (offered.empty()) return;
+    for (std::uint32_t input = 0; input < node.ports; ++input) {
+      if ((offered.word[input / 64] >> (input % 64) & 1) == 0) continue;
+      const auto [output, distance, choice] = best[input];
+      for (std::uint32_t c = 0; c < channels_; ++c) free.remove(input * channels_ + c);
+      if (iteration == 0) {
+        turns_[(node.first_port + output) * classes_ + choice.priority_class].first = static_cast<std::uint8_t>((choice.slot + 1) % kMostSlots);
+        ports_[node.first_port + input].accepts_from = static_cast<std::uint8_t>((output + 1) % node.ports);
+      }
+      grant(now, index, output, choice);
+    }
+  }
+}
+
+Choice Switches::State::choose(Time now, NodeId node, std::uint32_t output, const Slots& free) {
+  const std::uint32_t index = nodes_[node].first_port + output;
+  if (classes_ == 1) return {first_ready(now, node, output, 0, free), 0};
+  std::uint32_t left = (1u << classes_) - 1;
+  while (left != 0) {
+    std::uint32_t next = 31 - static_cast<std::uint32_t>(std::countl_zero(left));
+    if (!config_.weights.empty()) {
+      const auto starts = [&](std::uint32_t c) { return std::max(turns_[index * classes_ + c].finish, virtual_time_[index]); };
+      for (std::uint32_t c = next; c-- > 0;)
+        if ((left >> c & 1) != 0 && starts(c) < starts(next)) next = c;
+    }
+    left &= ~(1u << next);
+    const std::uint32_t slot = first_ready(now, node, output, static_cast<std::uint8_t>(next), free);
+    if (slot != kNone) return {slot, static_cast<std::uint8_t>(next)};
+  }
+  return {};
+}
+
+// What a class has been given of an output. Called at the grant.
+void Switches::State::charge(std::uint32_t output, std::uint8_t priority_class, std::uint32_t words) {
+  if (config_.weights.empty()) return;
+  Turn& turn = turns_[output * classes_ + priority_class];
+  virtual_time_[output] = std::max(turn.finish, virtual_time_[output]);
+  turn.finish = virtual_time_[output] + words * static_cast<std::uint64_t>(tag_[priority_class]);
+}
+
+std::uint32_t Switches::State::first_ready(Time now, NodeId node, std::uint32_t output, std::uint8_t priority_class, const Slots& free) {
+  const Node& at = nodes_[node];
+  const std::uint32_t turn = (at.first_port + output) * classes_ + priority_class;
+  Slots asking = waiting_[turn] & free;
+  const unsigned from = config_.arbitration == SwitchConfig::Arbitration::kFixedPriority ? 0 : turns_[turn].first;
+  while (!asking.empty()) {
+    const unsigned slot = asking.next(from);
+    const std::uint32_t port = at.first_port + slot / channels_;
+    const auto lane = static_cast<std::uint8_t>(priority_class * channels_ + slot % channels_);
+    if (passes(now, at.first_port + output, priority_class, port, queue_of(node, port, lane, output).front)) return slot;
+    asking.remove(slot);
+  }
+  return kNone;
+}
+
+// Whether this front may go, as far as the buffer beyond is concerned. If not, the switch is woken when it may.
+bool Switches::State::passes(Time now, std::uint32_t output, std::uint8_t priority_class, std::uint32_t port, std::uint32_t front) {
+  const Entry& entry = entries_[front];
+  if (entry.request > now) return false;
+  const Port& out = ports_[output];
+  if (out.link_class == kIntraTile) return true;
+  const auto lane = static_cast<std::uint8_t>(priority_class * channels_ + entry.vc);
+  if (pauses_) {
+    if ((out.paused >> lane & 1) == 0) return true;
+  } else {
+    Room& room = rooms_[output];
+    reclaim(room, now);
+    if (room.fits(lane, entry.words)) return true;
+    room.starved = room.oldest == kNone;
+    if (!room.starved) wake(node_of_[output], entries_[room.oldest].request);
+  }
+  if (looks_again_) look_again(now, port, front);
+  return false;
+}
+
+}  // namespace exanet

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lays out the switches' arrays for a topology, and answers what does not concern time.
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "core/switch/state.hpp"
+
+namespace exanet {
+
+using namespace switch_state;
+
+namespace {
+
+constexpr std::uint64_t kTag = 1 << 20;  // of a word at weight 1
+constexpr std::int64_t kMostWords = 1 << 24;
+
+void require(bool condition, const std::string& what) {
+  if (!condition) throw std::invalid_argument(what);
+}
+
+void in_range(std::int64_t value, std::int64_t least, std::int64_t most, const char* name) {
+  require(value >= least && value <= most,
+          std::string(name) + " is " + std::to_string(value) + ": give a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+}
+
+const SwitchConfig& checked(const SwitchConfig& c, const RouterConfig& r) {
+  in_range(c.iterations, 1, 64, "iterations of iSLIP");
+  in_range(c.speed_up_percent, 100, 1000, "the crossbar's speed-up in percent");
+  in_range(c.slot_cycles, 0, 1'000'000, "slot_cycles");
+  in_range(c.output_fifo_words, 0, kMostWords, "output_fifo_words");
+  in_range(c.classes, 1, kMostLanes, "classes");
+  in_range(c.pause_frame_words, 0, 1024, "pause_frame_words");
+  require(c.classes * r.virtual_channels <= kMostLanes, std::to_string(c.classes) + " classes with " + std::to_string(r.virtual_channels) +
+                                                            " virtual channels each are more than " + std::to_string(kMostLanes) +
+                                                            " lanes: use fewer");
+  require(c.weights.empty() || static_cast<std::int64_t>(c.weights.size()) == c.classes,
+          "there are " + std::to_string(c.weights.size()) + " weights for " + std::to_string(c.classes) + " classes: give one for each, or none");
+  for (const std::int64_t weight : c.weights) in_range(weight, 1, 1000, "a weight");
+  require(!(c.shared_buffer && c.flow_control == SwitchConfig::FlowControl::kPause),
+          "lanes that are paused have buffers of their own: share buffers with credits only");
+  return c;
+}
+
+std::int64_t whole_packet(const RouterConfig& r) {
+  const RouterPace pace(r);
+  return pace.packet_words(pace.most_payload_words);
+}
+
+// Router words in what the link carries in `time`, rounded up.
+std::int64_t words_in(Time time, const LinkConfig& link, const RouterConfig& router) {
+  const std::int64_t per_word = link.word_time.ps() * router.word_bits;
+  return (time.ps() * link.word_bits + per_word - 1) / per_word;
+}
+
+// From the threshold to the pause felt at the other end: a frame goes between packets, so it may wait for one.
+Time pause_delay(const RouterConfig& router, const SwitchConfig& config, const LinkConfig& link) {
+  const RouterPace pace(router);
+  const LinkPace way(link, router, pace);
+  std::uint32_t phase = 0;
+  const auto words = static_cast<std::uint32_t>(config.pause_frame_words) + way.packet_words.back();
+  return link.word_time * way.slots(words, phase) + link.latency;
+}
+
+}  // namespace
+
+std::int64_t pause_headroom_words(const RouterConfig& router, const SwitchConfig& config, const LinkConfig& link) {
+  const RouterPace pace(router);
+  const LinkPace way(link, router, pace);
+  const std::int64_t packet = whole_packet(router);
+  const Time there = link.word_time * way.head_words + link.latency + router.cycle * router.latency_cycles;
+  return words_in(pause_delay(router, config, link) + there, link, router) + std::max(config.output_fifo_words, packet) + 2 * packet;
+}
+
+Switches::State::State(const FabricPart& part, const Topology& topology, const FabricConfig& config)
+    : events_(*part.events),
+      sink_(part.sink),
+      topology_(topology),
+      routing_(topology.routing()),
+      config_(checked(*config.input_queued, config.router)),
+      router_(config.router),
+      pipeline_(config.router.cycle * config.router.latency_cycles),
+      slot_(config.router.cycle * config_.slot_cycles),
+      speed_up_percent_(config_.speed_up_percent),
+      intra_ports_(static_cast<std::uint32_t>(config.router.intra_ports)),
+      channels_(static_cast<std::uint32_t>(config.router.virtual_channels)),
+      classes_(static_cast<std::uint32_t>(config_.classes)),
+      lanes_(classes_ * channels_),
+      most_words_(static_cast<std::int32_t>(whole_packet(config.router))),
+      voq_(config_.queues == SwitchConfig::Queues::kVirtualOutput),
+      pauses_(config_.flow_control == SwitchConfig::FlowControl::kPause),
+      looks_(routing_ != nullptr && routing_->looks()),
+      looks_again_(routing_ != nullptr && routing_->looks_again()) {
+  require(config.router.latency_cycles >= 1, "latency_cycles is 0: a switch takes at least one cycle to see where a packet goes");
+  require(!config.links.empty(), "the machine describes no links");
+  if (channels_ < topology.virtual_channels())
+    throw std::invalid_argument("the topology's routing needs " + std::to_string(topology.virtual_channels()) +
+                                " virtual channels: set virtual_channels to that or more");
+  lane_words_ = static_cast<std::int32_t>(config.router.inter_fifo_words / lanes_);
+  require(lane_words_ >= most_words_, "inter_fifo of " + std::to_string(config.router.inter_fifo_words) + " words: it must hold a packet of " +
+                                          std::to_string(most_words_) + " words in each of " + std::to_string(lanes_) + " lanes");
+  require(config.router.intra_fifo_words / classes_ >= most_words_,
+          "intra_fifo of " + std::to_string(config.router.intra_fifo_words) + " words: it must hold a packet of " + std::to_string(most_words_) +
+              " words in each of " + std::to_string(classes_) + " classes");
+  output_fifo_words_ = static_cast<std::uint32_t>(config_.output_fifo_words > 0 ? config_.output_fifo_words : most_words_);
+  require(static_cast<std::int32_t>(output_fifo_words_) >= most_words_,
+          "output_fifo of " + std::to_string(output_fifo_words_) + " words: it must hold a packet of " + std::to_string(most_words_) + " words");
+  for (const LinkConfig& link : config.links) {
+    links_.emplace_back(link, config.router, router_);
+    latency_.push_back(link.latency);
+    hear_after_.push_back(pause_delay(config.router, config_, link));
+    const std::int64_t word_ps_100 = link.word_time.ps() * 100 * config.router.word_bits / link.word_bits;
+    if (crossbar_word_ps_100_ == 0 || word_ps_100 < crossbar_word_ps_100_) crossbar_word_ps_100_ = word_ps_100;
+    if (!pauses_) continue;
+    const std::int64_t headroom = pause_headroom_words(config.router, config_, link);
+    require(config_.pause_words >= most_words_ && config_.resume_words >= 0 && config_.resume_words < config_.pause_words,
+            "pause at " + std::to_string(config_.pause_words) + " words and resume at " + std::to_string(config_.resume_words) +
+                ": pause at a packet (" + std::to_string(most_words_) + " words) or more, and resume below that");
+    require(config_.pause_words + headroom <= lane_words_,
+            "pause at " + std::to_string(config_.pause_words) + " words: " + std::to_string(headroom) + " more may come in until it is felt, but a lane has " +
+                std::to_string(lane_words_) + " words in all; pause earlier, or make inter_fifo at least " +
+                std::to_string((config_.pause_words + headroom) * lanes_) + " words");
+  }
+  for (std::uint32_t c = 0; c < classes_; ++c)
+    tag_.push_back(config_.weights.empty() ? 0 : static_cast<std::int64_t>(kTag) / config_.weights[c]);
+  build_ports(config);
+  register_events();
+}
+
+void Switches::State::register_events() {
+  allocate_event_ = events_.add_handler([](void* s, Time now, std::uint32_t a, std::uint64_t) { static_cast<State*>(s)->allocate(now, a); }, this);
+  deliver_event_ = events_.add_handler([](void* s, Time now, std::uint32_t a, std::uint64_t) { static_cast<State*>(s)->deliver(now, a); }, this);
+  room_event_ = events_.add_handler([](void* s, Time now, std::uint32_t a, std::uint64_t) { static_cast<State*>(s)->offer_room(now, a); }, this);
+  arrive_event_ = events_.add_handler(
+      [](void* s, Time now, std::uint32_t port, std::uint64_t entry) {
+        State& state = *static_cast<State*>(s);
+        const auto index = static_cast<std::uint32_t>(entry);
+        if (state.pauses_ && state.ports_[port].link_class != kIntraTile)
+          state.fill(now, port, state.entries_[index].lane, state.entries_[index].words);
+        state.enqueue(state.node_of_[port], port, index);
+      },
+      this);
+  drain_event_ = events_.add_handler(
+      [](void* s, Time now, std::uint32_t port, std::uint64_t what) {
+        static_cast<State*>(s)->drain(now, port, static_cast<std::uint8_t>(what >> 32), static_cast<std::int32_t>(what & 0xffffffff));
+      },
+      this);
+  hear_event_ = events_.add_handler(
+      [](void* s, Time now, std::uint32_t port, std::uint64_t what) {
+        static_cast<State*>(s)->hear(now, port, static_cast<std::uint8_t>(what >> 1), (what & 1) != 0);
+      },
+      this);
+  look_event_ = events_.add_handler(
+      [](void* s, Time now, std::uint32_t port, std::uint64_t entry) {
+        static_cast<State*>(s)->reconsider(now, port, static_cast<std::uint32_t>(entry));
+      },
+      this);
+}
+
+void Switches::State::build_ports(const FabricConfig& config) {
+  std::uint32_t ports = 0, queues = 0;
+  for (NodeId node = 0; node < topology_.node_count(); ++node) {
+    const std::uint32_t own = topology_.port_count(node) + (node < topology_.endpoint_count() ? intra_ports_ : 0);
+    if (own * channels_ > kMostSlots)
+      throw std::invalid_argument("a switch at " + topology_.node_name(node) + " would have more than " + std::to_string(kMostSlots) +
+                                  " inputs: use fewer ports or virtual channels");
+    Node& made = nodes_.emplace_back();
+    made.first_port = ports;
+    made.ports = own;
+    made.first_queue = queues;
+    ports += own;
+    queues += own * lanes_ * (voq_ ? own : 1);
+  }
+  ports_.resize(ports);
+  node_of_.resize(ports);
+  rooms_.resize(ports);
+  stats_.resize(ports);
+  queues_.resize(queues);
+  waiting_.resize(std::size_t{ports} * classes_);
+  turns_.resize(std::size_t{ports} * classes_);
+  virtual_time_.resize(ports);
+  if (pauses_) fillings_.resize(ports);
+  entrances_.resize(std::size_t{topology_.endpoint_count()} * intra_ports_ * classes_);
+  for (NodeId node = 0; node < topology_.node_count(); ++node) build_node(node, config);
+}
+
+void Switches::State::build_node(NodeId node, const FabricConfig& config) {
+  const std::uint32_t inter = topology_.port_count(node);
+  for (std::uint32_t p = 0; p < nodes_[node].ports; ++p) {
+    const std::uint32_t index = nodes_[node].first_port + p;
+    Port& port = ports_[index];
+    Room& room = rooms_[index];
+    node_of_[index] = node;
+    if (p >= inter) {
+      room.each = static_cast<std::int32_t>(config.router.intra_fifo_words / classes_);
+      continue;
+    }
+    room.each = config_.shared_buffer ? most_words_ : lane_words_;
+    if (config_.shared_buffer) room.pool = static_cast<std::int32_t>(config.router.inter_fifo_words) - room.each * static_cast<std::int32_t>(lanes_);
+    const PortRef far = topology_.neighbour(node, static_cast<std::uint16_t>(p));
+    if (far.node == kNoNode) continue;
+    port.far = nodes_[far.node].first_port + far.port;
+    port.link_class = topology_.link_class(node, static_cast<std::uint16_t>(p));
+    if (port.link_class >= links_.size())
+      throw std::invalid_argument("the topology has links of class " + std::to_string(port.link_class) + ", but only " +
+                                  std::to_string(links_.size()) + " links are described: describe one for each class");
+  }
+}
+
+Switches::Switches(const std::vector<FabricPart>& parts, const Topology& topology, const FabricConfig& config) {
+  require(config.input_queued.has_value(), "the machine's routers are no input-queued switches");
+  require(parts.size() == 1, "input-queued switches run on one thread: take --threads 1");
+  state_ = std::make_unique<State>(parts[0], topology, config);
+}
+
+Switches::Switches(EventQueue& events, const Topology& topology, const FabricConfig& config, FabricSink sink)
+    : Switches({{&events, sink}}, topology, config) {}
+
+Switches::~Switches() = default;
+
+bool Switches::inject(const Packet& packet) { return state_->inject(packet); }
+std::uint64_t Switches::packet_hops() const { return state_->hops_; }
+std::uint64_t Switches::in_flight() const { return state_->in_flight_; }
+std::uint64_t Switches::pauses() const { return state_->pauses_sent_; }
+
+const LinkStats& Switches::link_stats(NodeId node, std::uint16_t port) const { return state_->stats_[state_->nodes_[node].first_port + port]; }
+
+std::int32_t Switches::fullest(NodeId node, std::uint16_t port) const {
+  return state_->fillings_.empty() ? 0 : state_->fillings_[state_->nodes_[node].first_port + port].most;
+}
+
+std::uint32_t Switches::queued(NodeId node) const {
+  const State& s = *state_;
+  const std::uint32_t end = node + 1 < s.nodes_.size() ? s.nodes_[node + 1].first_queue : static_cast<std::uint32_t>(s.queues_.size());
+  std::uint32_t packets = 0;
+  for (std::uint32_t q = s.nodes_[node].first_queue; q < end; ++q)
+    for (std::uint32_t e = s.queues_[q].front; e != kNone && s.entries_[e].request <= s.events_.now(); e = s.entries_[e].next) ++packets;
+  return packets;
+}
+
+std::uint64_t Switches::memory_bytes() const {
+  const auto bytes = [](const auto& v) { return std::uint64_t{v.capacity()} * sizeof(v[0]); };
+  const State& s = *state_;
+  return bytes(s.nodes_) + bytes(s.node_of_) + bytes(s.ports_) + bytes(s.rooms_) + bytes(s.stats_) + bytes(s.queues_) + bytes(s.waiting_) +
+         bytes(s.turns_) + bytes(s.virtual_time_) + bytes(s.fillings_) + bytes(s.entrances_) + bytes(s.entries_) + bytes(s.packets_);
+}
+
+// Each hop: the header crosses the link and the pipeline; the tail is right behind it, or held back by a slower line before.
+Time Switches::zero_load_latency(NodeId src, NodeId dst, std::uint16_t payload_bytes) const {
+  const State& s = *state_;
+  const std::uint32_t payload = s.router_.payload_words(payload_bytes), words = s.router_.packet_words(payload);
+  const auto in_slot = [&](Time t) { return s.slot_ > Time() ? s.slot_ * ((t.ps() + s.slot_.ps() - 1) / s.slot_.ps()) : t; };
+  Time request = s.pipeline_, tail = s.pipeline_ + s.on_crossbar(words);
+  for (NodeId at = src; at != dst;) {
+    const Hop hop = s.topology_.next_hop(at, dst);
+    const std::uint8_t kind = s.topology_.link_class(at, hop.port);
+    const LinkPace& link = s.links_[kind];
+    const Time granted = in_slot(request), left = max(granted + s.on_crossbar(words), tail);
+    std::uint32_t head_phase = 0, phase = 0;
+    const Time on = s.latency_[kind] + s.pipeline_;
+    request = granted + link.word_time * link.slots(link.head_words, head_phase) + on;
+    tail = max(granted + link.word_time * link.slots(link.packet_words[payload], phase), left) + on;
+    at = s.topology_.neighbour(at, hop.port).node;
+  }
+  return max(in_slot(request) + s.on_crossbar(words), tail);
+}
+
+}  // namespace exanet

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where packets go: the topology's way, or that of a routing of its own (core/routing/routing.hpp), chosen when the packet joins a queue. A
+// packet at the front that is blocked, and may change its mind, looks again after the time that it takes through the crossbar.
+#include "core/engine/random.hpp"
+#include "core/switch/state.hpp"
+
+namespace exanet {
+
+using namespace switch_state;
+
+// What routing sees of the switches, for a packet of some class. With pauses a sender knows no more than whether it may go on.
+class Switches::State::View final : public Outlook {
+ public:
+  View(State& net, Time now, std::uint32_t priority_class) : net_(net), now_(now), class_(priority_class) {}
+
+  std::uint32_t queued_words(NodeId node, std::uint16_t port) const override {
+    const std::uint32_t index = net_.nodes_[node].first_port + port;
+    Room& room = net_.rooms_[index];
+    net_.reclaim(room, now_);
+    std::int32_t beyond = 0;
+    for (const std::int32_t used : room.used) beyond += used;
+    return net_.ports_[index].queued_words + static_cast<std::uint32_t>(beyond);
+  }
+
+  bool room(NodeId node, Hop hop, std::uint32_t words) const override {
+    const std::uint32_t index = net_.nodes_[node].first_port + hop.port;
+    const auto lane = static_cast<std::uint8_t>(class_ * net_.channels_ + hop.vc);
+    if (net_.pauses_) return (net_.ports_[index].paused >> lane & 1) == 0;
+    net_.reclaim(net_.rooms_[index], now_);
+    return net_.rooms_[index].fits(lane, static_cast<std::int32_t>(net_.router_.packet_words(words)));
+  }
+
+ private:
+  State& net_;
+  Time now_;
+  std::uint32_t class_;
+};
+
+void Switches::State::choose_way(Time now, NodeId node, Entry& entry) {
+  if (entry.dst == node) {
+    entry.output = static_cast<std::uint16_t>(topology_.port_count(node) + entry.intra_port);
+    return;
+  }
+  Hop hop;
+  if (routing_ == nullptr) {
+    hop = topology_.next_hop(node, entry.dst);
+  } else {
+    Carried& carried = packets_[entry.packet];
+    const std::uint64_t from_to = std::uint64_t{carried.packet.src} << 32 | carried.packet.dst;
+    const RouteRequest request{node, entry.dst, router_.payload_words(entry.payload_bytes),
+                               Random(from_to, static_cast<std::uint64_t>(carried.injected.ps())).next()};
+    hop = routing_->choose(request, carried.route, View(*this, now, entry.lane / channels_));
+  }
+  entry.output = hop.port;
+  entry.vc = hop.vc;
+}
+
+void Switches::State::look_again(Time now, std::uint32_t port, std::uint32_t front) {
+  Entry& entry = entries_[front];
+  if (entry.looking) return;
+  entry.looking = true;
+  events_.schedule(now + on_crossbar(entry.words), look_event_, port, front);
+}
+
+// The entry may have gone in the meantime; then this is a call for nobody. One that takes another output joins the end of its queue.
+void Switches::State::reconsider(Time now, std::uint32_t port, std::uint32_t index) {
+  const NodeId node = node_of_[port];
+  Entry& entry = entries_[index];
+  if (!entry.looking || entry.output >= nodes_[node].ports) return;
+  Queue& before = queue_of(node, port, entry.lane, entry.output);
+  if (before.front != index) return;
+  entry.looking = false;
+  unask(node, port, entry);
+  ports_[nodes_[node].first_port + entry.output].queued_words -= router_.payload_words(entry.payload_bytes);
+  before.front = entry.next;
+  choose_way(now, node, entry);
+  ports_[nodes_[node].first_port + entry.output].queued_words += router_.payload_words(entry.payload_bytes);
+  Queue& after = queue_of(node, port, entry.lane, entry.output);
+  if (&after == &before) {
+    after.front = index;
+  } else {
+    if (before.front != kNone) ask(node, port, entries_[before.front]);
+    entry.next = kNone;
+    (after.front == kNone ? after.front : entries_[after.last].next) = index;
+    after.last = index;
+  }
+  if (after.front == index) ask(node, port, entry);
+  wake(node, now);
+}
+
+}  // namespace exanet
