@@ -40,6 +40,28 @@ inline TopologySpec topology_spec(const nb::dict& t) {
 
 inline TopologySpec topology_of(const nb::dict& config) { return topology_spec(nb::cast<nb::dict>(config["topology"])); }
 
+inline SwitchConfig switch_of(const nb::dict& s) {
+  const auto text = [&](const char* key) { return nb::cast<std::string>(s[key]); };
+  const auto said = [&](const char* key, std::int64_t otherwise) { return s.contains(key) ? number(s, key) : otherwise; };
+  SwitchConfig made;
+  made.queues = text("queues") == "fifo" ? SwitchConfig::Queues::kFifo : SwitchConfig::Queues::kVirtualOutput;
+  made.arbitration = text("arbitration") == "islip"            ? SwitchConfig::Arbitration::kIslip
+                     : text("arbitration") == "fixed-priority" ? SwitchConfig::Arbitration::kFixedPriority
+                                                               : SwitchConfig::Arbitration::kRoundRobin;
+  made.flow_control = text("flow_control") == "pause" ? SwitchConfig::FlowControl::kPause : SwitchConfig::FlowControl::kCredits;
+  made.shared_buffer = text("buffer") == "shared";
+  made.speed_up_percent = number(s, "speed_up_percent");
+  made.classes = number(s, "classes");
+  if (s.contains("weights")) made.weights = nb::cast<std::vector<std::int64_t>>(s["weights"]);
+  made.iterations = said("iterations", 1);
+  made.slot_cycles = said("slot_cycles", 0);
+  made.output_fifo_words = said("output_fifo_words", 0);
+  made.pause_words = said("pause_words", 0);
+  made.resume_words = said("resume_words", 0);
+  made.pause_frame_words = said("pause_frame_words", 0);
+  return made;
+}
+
 inline FabricConfig fabric_of(const nb::dict& config) {
   FabricConfig fabric;
   const nb::dict r = nb::cast<nb::dict>(config["router"]);
@@ -55,6 +77,7 @@ inline FabricConfig fabric_of(const nb::dict& config) {
   router.header_fifo_words = number(r, "header_fifo_words");
   router.virtual_channels = number(r, "virtual_channels");
   router.intra_ports = number(r, "intra_ports");
+  if (r.contains("switch")) fabric.input_queued = switch_of(nb::cast<nb::dict>(r["switch"]));
   for (const nb::handle item : nb::cast<nb::list>(config["links"])) {
     const nb::dict l = nb::cast<nb::dict>(item);
     LinkConfig link;

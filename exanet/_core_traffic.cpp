@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/routing/routing.hpp"
+#include "core/switch/switches.hpp"
 #include "core/workload/open_loop.hpp"
 #include "exanet/_core_convert.hpp"
 
@@ -182,6 +183,7 @@ void bind_traffic(nb::module_& m) {
   m.def("routing_names", &routing_names);
   m.def("failed_endpoints", &failed_endpoints, "topology"_a);
   m.def("check", &check, "topology"_a, "channels"_a = 0);
+  m.def("check_switch", [](const nb::dict& network) { check_switches(fabric_of(network)); }, "network"_a);
   m.def("topology_needs", &topology_needs, "topology"_a);
 }
 

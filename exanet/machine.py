@@ -16,8 +16,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel
-
 from exanet import energy, located
 from exanet.errors import InputError
 from exanet.located import Located
@@ -25,13 +23,11 @@ from exanet.machine_check import check
 from exanet.machine_schema import (
     LINK_KINDS,
     Constant,
-    Link,
     MachineFile,
     constants,
-    dimension_of,
     node_count,
-    own_ways,
-    topology_needs,
+    resolved,
+    resolved_network,
     topology_of,
 )
 
@@ -71,20 +67,14 @@ class Machine:
     def resolve(self) -> dict[str, Any]:
         """The description as the simulator takes it: plain integers, times in picoseconds, the unit in each key's suffix."""
         model = self.model
-        router = _resolved(model.router)
-        router["cycle_ps"] = 10**12 // router.pop("clock_hz")
-        if own_ways(model):
-            router["virtual_channels"] = max(router["virtual_channels"], topology_needs(model).virtual_channels)
-        ni = _resolved(model.ni)
+        ni = resolved(model.ni)
         ni["clock_ps"] = 10**12 // hz if (hz := ni.pop("clock_hz")) else 0
-        links = [_resolve_link(name, model.links[name]) for name in LINK_KINDS[model.topology.kind]]
         power = {} if model.power is None else {"power": energy.resolved(model.power, LINK_KINDS[model.topology.kind])}
         return {
             "name": model.name,
             "cores_per_node": self.cores_per_node,
             "topology": topology_of(model),
-            "router": router,
-            "links": links,
+            **resolved_network(model),
             "ni": ni,
             **power,
         }
@@ -98,23 +88,6 @@ class Machine:
     def constants(self) -> Iterator[tuple[str, Constant[Any]]]:
         """Every constant of the description with its dotted name."""
         return constants(self.model)
-
-
-def _resolve_link(name: str, link: Link) -> dict[str, Any]:
-    plain = _resolved(link)
-    word_time = Fraction(plain["word_bits"] * 10**12, plain.pop("rate_bit_per_s"))
-    pause = plain.pop("pause_every_words")
-    return {"name": name, **plain, "word_time_ps": int(word_time), "pause_every": pause}
-
-
-def _resolved(part: BaseModel) -> dict[str, Any]:
-    """A section's constants with their base unit as the suffix of the key."""
-    out: dict[str, Any] = {}
-    for key in type(part).model_fields:
-        constant = getattr(part, key)
-        dimension = dimension_of(type(constant))
-        out[f"{key}_{dimension.base}" if dimension else key] = constant.value
-    return out
 
 
 # -- finding ---------------------------------------------------------------------------------------------------------------------------
@@ -157,7 +130,10 @@ def load(name_or_path: str | Path, changes: Mapping[str, Located] | None = None,
     return Machine(file, check(tree, packets), tuple(bases))
 
 
-_PLAIN = ("topology.kind", "topology.order", "topology.routing", "topology.failed", "name", "description")
+_PLAIN = (
+    "topology.kind", "topology.order", "topology.routing", "topology.failed", "name", "description",
+    "router.switch.queues", "router.switch.arbitration", "router.switch.flow_control", "router.switch.buffer",
+)  # fmt: skip
 
 
 def _relinked(tree: Located, kind: Located) -> Located:

@@ -7,6 +7,7 @@ Everything found is reported at once, each problem at the place of the text that
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator
 from typing import Any, get_args, get_origin
 
@@ -14,7 +15,17 @@ from pydantic import BaseModel, ValidationError
 
 from exanet.errors import InputError
 from exanet.located import Located, Mark
-from exanet.machine_schema import GRIDS, LINK_KINDS, Constant, MachineFile, constants, dimension_of, own_ways, topology_needs
+from exanet.machine_schema import (
+    GRIDS,
+    LINK_KINDS,
+    Constant,
+    MachineFile,
+    constants,
+    dimension_of,
+    own_ways,
+    resolved_network,
+    topology_needs,
+)
 
 _MAX_NODES = 1 << 22  # the node field of the global address has 22 bits
 _MOST_CHANNELS = 8
@@ -116,11 +127,16 @@ def _type_at(path: tuple[str | int, ...]) -> type[BaseModel] | None:
 
 
 def _contradictions(model: MachineFile, packets: bool) -> Problems:
-    yield from _topology_problems(model)
-    yield from _router_problems(model, packets)
-    yield from _link_problems(model)
-    yield from _interface_problems(model)
-    yield from _power_problems(model)
+    found = [
+        *_topology_problems(model),
+        *_router_problems(model, packets),
+        *_link_problems(model),
+        *_interface_problems(model),
+        *_power_problems(model),
+    ]
+    yield from found
+    if not found and packets:
+        yield from _switch_problems(model)
     yield from _slips(model)
 
 
@@ -185,6 +201,30 @@ def _router_problems(model: MachineFile, packets: bool) -> Problems:
     yield from _channel_problems(model, packets)
     if not 2 <= router.intra_ports.value <= 8:
         yield ("router", "intra_ports"), "must be from 2 (packetizer and RDMA) to 8"
+
+
+def _switch_problems(model: MachineFile) -> Problems:
+    """What the simulator says of an input-queued switch, of the key whose name it begins with."""
+    switch = model.router.switch
+    if (model.router.kind == "input-queued") != (switch is not None):
+        advice = "add it, or take 'kind' out" if switch is None else "say 'kind: input-queued', or take it out"
+        yield ("router", "kind" if switch is None else "switch"), f"'switch' is what an input-queued router has; {advice}"
+    if switch is None or model.router.kind != "input-queued":
+        return
+    if switch.flow_control == "pause":
+        missing = [key for key in ("pause", "resume", "pause_frame") if getattr(switch, key) is None]
+        yield from ((("router", "switch", "flow_control"), f"'{key}' is missing in 'router.switch', which pauses; add it") for key in missing)
+        if missing:
+            return
+    import exanet._core as core  # late: only this needs the simulator
+
+    try:
+        core.check_switch(resolved_network(model))
+    except ValueError as error:
+        text = str(error)
+        name = re.split(r"[^a-z_]", text)[0]
+        path = ("router", name) if name in ("inter_fifo", "intra_fifo", "latency") else ("router", "switch", name)
+        yield path if name in (*type(switch).model_fields, "inter_fifo", "intra_fifo", "latency") else ("router", "switch"), text
 
 
 def _channel_problems(model: MachineFile, packets: bool) -> Problems:

@@ -19,6 +19,7 @@ from exanet.machine_schema import (
     PartPower,
     Power,
     Router,
+    Switch,
     Topology,
     dimension_of,
 )
@@ -64,6 +65,7 @@ def text() -> str:
         ("packaging (a list)", Package),
         ("topology", Topology),
         ("router", Router),
+        ("router.switch", Switch),
         ("links.KIND", Link),
         ("ni", NetworkInterface),
         ("power", Power),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
@@ -78,6 +79,7 @@ Bytes = Constant[Annotated[int, BeforeValidator(_quantity(units.BYTES)), Field(j
 Cycles = Constant[Annotated[int, BeforeValidator(_quantity(units.CYCLES)), Field(json_schema_extra={"dimension": "CYCLES"})]]
 Words = Constant[Annotated[int, BeforeValidator(_quantity(units.WORDS)), Field(json_schema_extra={"dimension": "WORDS"})]]
 Blocks = Constant[Annotated[int, BeforeValidator(_quantity(units.BLOCKS)), Field(json_schema_extra={"dimension": "BLOCKS"})]]
+Percent = Constant[Annotated[int, BeforeValidator(_quantity(units.PERCENT)), Field(json_schema_extra={"dimension": "PERCENT"})]]
 Height = Constant[Annotated[int, BeforeValidator(_quantity(units.HEIGHT)), Field(json_schema_extra={"dimension": "HEIGHT"})]]
 Watts = Constant[Annotated[int, BeforeValidator(_quantity(units.POWER)), Field(json_schema_extra={"dimension": "POWER"})]]
 Joules = Constant[Annotated[int, BeforeValidator(_quantity(units.ENERGY)), Field(json_schema_extra={"dimension": "ENERGY"})]]
@@ -166,9 +168,43 @@ class Topology(Strict):
     )
 
 
-class Router(Strict):
-    """The router of a node (APErouter)."""
+class Switch(Strict):
+    """An input-queued switch: packets wait where they come in, and a crossbar takes one at a time from each input and to each output."""
 
+    queues: Literal["fifo", "virtual-output"] = Field(
+        description="Of a lane (a class of packets on a virtual channel) of an input: one queue, or one for each output."
+    )
+    arbitration: Literal["round-robin", "fixed-priority", "islip"] = Field(
+        description="Among the inputs that ask for an output: each in turn, the first one, or both sides matched by iSLIP."
+    )
+    flow_control: Literal["credits", "pause"] = Field(
+        description="How a sender knows of the room beyond a link: it counts credits, or it is paused by lane (PFC) before anything is dropped."
+    )
+    buffer: Literal["per-lane", "shared"] = Field(
+        default="per-lane", description="Whether the lanes of an input have equal parts of its inter_fifo, or share it beyond a packet each."
+    )
+    speed_up: Percent = Field(description="Rate of a line through the crossbar, of the fastest kind of link's.")
+    classes: Count = Field(description="Classes of packets, by their priority; each has the virtual channels that routing asks for.")
+    weights: Shape | None = Field(
+        default=None, description="Shares of an output's words by class, the lowest first; without them a higher class goes first."
+    )
+    iterations: Count | None = Field(default=None, description="Iterations of iSLIP; one if not said.")
+    slot: Cycles | None = Field(default=None, description="Grants are made at multiples of it: a cell switch. At any time if not said.")
+    output_fifo: Words | None = Field(
+        default=None, description="FIFO behind the crossbar of each output, whole packets; one of the largest if not said."
+    )
+    pause: Words | None = Field(default=None, description="Words in a lane at which its sender is paused.")
+    resume: Words | None = Field(default=None, description="Words in a lane at which its sender may go on.")
+    pause_frame: Words | None = Field(default=None, description="What a pause takes on the link, in link words.")
+
+
+class Router(Strict):
+    """The router of a node: APErouter, or an input-queued switch (docs/switches.md)."""
+
+    kind: Literal["exanet", "input-queued"] = Field(
+        default="exanet", description="exanet: as the gateware has it; input-queued: as `switch` says, FIFOs counted in words of whole packets."
+    )
+    switch: Switch | None = Field(default=None, description="What an input-queued switch has besides.")
     clock: Frequency = Field(description="Clock of the router and of its ports.")
     latency: Cycles = Field(description="Header in to header out, without contention.")
     word: Bits = Field(description="Width of its data path.")
@@ -352,3 +388,32 @@ def _constants(part: Any, prefix: str) -> Iterator[tuple[str, Constant[Any]]]:
     elif isinstance(part, list):
         for child in part:
             yield from _constants(child, f"{prefix}.{child.level}" if isinstance(child, Package) else prefix)
+
+
+def resolved(part: BaseModel) -> dict[str, Any]:
+    """A section's constants with their base unit as the suffix of the key, other keys as they are; without what is not said."""
+    out: dict[str, Any] = {}
+    for key in type(part).model_fields:
+        child = getattr(part, key)
+        if isinstance(child, Constant):
+            dimension = dimension_of(type(child))
+            out[f"{key}_{dimension.base}" if dimension else key] = child.value
+        elif child is not None:
+            out[key] = resolved(child) if isinstance(child, BaseModel) else child
+    return out
+
+
+def resolved_network(model: MachineFile) -> dict[str, Any]:
+    """Routers and links as the simulator takes them."""
+    router = resolved(model.router)
+    router["cycle_ps"] = 10**12 // router.pop("clock_hz")
+    if own_ways(model):
+        router["virtual_channels"] = max(router["virtual_channels"], topology_needs(model).virtual_channels)
+    return {"router": router, "links": [_resolved_link(name, model.links[name]) for name in LINK_KINDS[model.topology.kind]]}
+
+
+def _resolved_link(name: str, link: Link) -> dict[str, Any]:
+    plain = resolved(link)
+    word_time = Fraction(plain["word_bits"] * 10**12, plain.pop("rate_bit_per_s"))
+    pause = plain.pop("pause_every_words")
+    return {"name": name, **plain, "word_time_ps": int(word_time), "pause_every": pause}

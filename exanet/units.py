@@ -58,6 +58,7 @@ ENERGY = Dimension("energy", "fj", {unit: Fraction(factor) for unit, factor in _
 ENERGY_PER_BIT = Dimension(
     "energy of a bit", "fj_per_bit", {f"{unit}/bit": Fraction(factor) for unit, factor in _JOULES.items()}, "16.85 pJ/bit"
 )
+PERCENT = Dimension("percentage", "percent", {"%": Fraction(1)}, "150 %")
 HEIGHT = Dimension("height", "u", {"U": Fraction(1)}, "11 U")
 
 

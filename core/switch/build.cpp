@@ -24,24 +24,6 @@ void in_range(std::int64_t value, std::int64_t least, std::int64_t most, const c
           std::string(name) + " is " + std::to_string(value) + ": give a whole number from " + std::to_string(least) + " to " + std::to_string(most));
 }
 
-const SwitchConfig& checked(const SwitchConfig& c, const RouterConfig& r) {
-  in_range(c.iterations, 1, 64, "iterations of iSLIP");
-  in_range(c.speed_up_percent, 100, 1000, "the crossbar's speed-up in percent");
-  in_range(c.slot_cycles, 0, 1'000'000, "slot_cycles");
-  in_range(c.output_fifo_words, 0, kMostWords, "output_fifo_words");
-  in_range(c.classes, 1, kMostLanes, "classes");
-  in_range(c.pause_frame_words, 0, 1024, "pause_frame_words");
-  require(c.classes * r.virtual_channels <= kMostLanes, std::to_string(c.classes) + " classes with " + std::to_string(r.virtual_channels) +
-                                                            " virtual channels each are more than " + std::to_string(kMostLanes) +
-                                                            " lanes: use fewer");
-  require(c.weights.empty() || static_cast<std::int64_t>(c.weights.size()) == c.classes,
-          "there are " + std::to_string(c.weights.size()) + " weights for " + std::to_string(c.classes) + " classes: give one for each, or none");
-  for (const std::int64_t weight : c.weights) in_range(weight, 1, 1000, "a weight");
-  require(!(c.shared_buffer && c.flow_control == SwitchConfig::FlowControl::kPause),
-          "lanes that are paused have buffers of their own: share buffers with credits only");
-  return c;
-}
-
 std::int64_t whole_packet(const RouterConfig& r) {
   const RouterPace pace(r);
   return pace.packet_words(pace.most_payload_words);
@@ -69,7 +51,46 @@ std::int64_t pause_headroom_words(const RouterConfig& router, const SwitchConfig
   const LinkPace way(link, router, pace);
   const std::int64_t packet = whole_packet(router);
   const Time there = link.word_time * way.head_words + link.latency + router.cycle * router.latency_cycles;
-  return words_in(pause_delay(router, config, link) + there, link, router) + std::max(config.output_fifo_words, packet) + 2 * packet;
+  return words_in(pause_delay(router, config, link) + there, link, router) + std::max(config.output_fifo_words, packet) + packet;
+}
+
+void check_switches(const FabricConfig& config) {
+  require(config.input_queued.has_value(), "the machine's routers are no input-queued switches");
+  const SwitchConfig& c = *config.input_queued;
+  const RouterConfig& r = config.router;
+  const std::int64_t packet = whole_packet(r);
+  in_range(c.iterations, 1, 64, "iterations");
+  in_range(c.speed_up_percent, 100, 1000, "speed_up");
+  in_range(c.slot_cycles, 0, 1'000'000, "slot");
+  in_range(c.classes, 1, kMostLanes, "classes");
+  in_range(c.pause_frame_words, 0, 1024, "pause_frame");
+  in_range(r.latency_cycles, 1, 1'000'000, "latency");
+  const std::int64_t lanes = c.classes * r.virtual_channels;
+  const auto count = [](std::int64_t n) { return std::to_string(n); };
+  require(lanes <= kMostLanes, "classes are " + count(c.classes) + ", with " + count(r.virtual_channels) + " virtual channels each, more than " +
+                                   count(kMostLanes) + " lanes: use fewer");
+  require(c.weights.empty() || static_cast<std::int64_t>(c.weights.size()) == c.classes,
+          "weights are " + count(static_cast<std::int64_t>(c.weights.size())) + " for " + count(c.classes) + " classes: give one for each, or none");
+  for (const std::int64_t weight : c.weights) in_range(weight, 1, 1000, "weights: one");
+  const auto holds = [&](const char* name, std::int64_t words, std::int64_t each, const std::string& what) {
+    require(words / each >= packet, std::string(name) + " has " + count(words) + " words: it must hold a packet of " + count(packet) + " words" + what);
+  };
+  holds("inter_fifo", r.inter_fifo_words, lanes, " in each of " + count(lanes) + " lanes");
+  holds("intra_fifo", r.intra_fifo_words, c.classes, " in each of " + count(c.classes) + " classes");
+  holds("output_fifo", c.output_fifo_words > 0 ? c.output_fifo_words : packet, 1, "");
+  in_range(c.output_fifo_words, 0, kMostWords, "output_fifo");
+  require(!config.links.empty(), "the machine describes no links");
+  if (c.flow_control != SwitchConfig::FlowControl::kPause) return;
+  require(!c.shared_buffer, "buffer: lanes that are paused have their own; share it with credits only");
+  require(c.pause_words >= packet && c.resume_words >= 0 && c.resume_words < c.pause_words,
+          "pause is at " + count(c.pause_words) + " words and resume at " + count(c.resume_words) + ": pause at a packet (" + count(packet) +
+              " words) or more, and resume below that");
+  for (const LinkConfig& link : config.links) {
+    const std::int64_t headroom = pause_headroom_words(r, c, link);
+    require(c.pause_words + headroom <= r.inter_fifo_words / lanes,
+            "pause is at " + count(c.pause_words) + " words of a lane of " + count(r.inter_fifo_words / lanes) + ", but " + count(headroom) +
+                " more may come in until it is felt: pause earlier, or make inter_fifo at least " + count((c.pause_words + headroom) * lanes) + " words");
+  }
 }
 
 Switches::State::State(const FabricPart& part, const Topology& topology, const FabricConfig& config)
@@ -77,7 +98,7 @@ Switches::State::State(const FabricPart& part, const Topology& topology, const F
       sink_(part.sink),
       topology_(topology),
       routing_(topology.routing()),
-      config_(checked(*config.input_queued, config.router)),
+      config_(*config.input_queued),
       router_(config.router),
       pipeline_(config.router.cycle * config.router.latency_cycles),
       slot_(config.router.cycle * config_.slot_cycles),
@@ -91,35 +112,17 @@ Switches::State::State(const FabricPart& part, const Topology& topology, const F
       pauses_(config_.flow_control == SwitchConfig::FlowControl::kPause),
       looks_(routing_ != nullptr && routing_->looks()),
       looks_again_(routing_ != nullptr && routing_->looks_again()) {
-  require(config.router.latency_cycles >= 1, "latency_cycles is 0: a switch takes at least one cycle to see where a packet goes");
-  require(!config.links.empty(), "the machine describes no links");
   if (channels_ < topology.virtual_channels())
     throw std::invalid_argument("the topology's routing needs " + std::to_string(topology.virtual_channels()) +
                                 " virtual channels: set virtual_channels to that or more");
   lane_words_ = static_cast<std::int32_t>(config.router.inter_fifo_words / lanes_);
-  require(lane_words_ >= most_words_, "inter_fifo of " + std::to_string(config.router.inter_fifo_words) + " words: it must hold a packet of " +
-                                          std::to_string(most_words_) + " words in each of " + std::to_string(lanes_) + " lanes");
-  require(config.router.intra_fifo_words / classes_ >= most_words_,
-          "intra_fifo of " + std::to_string(config.router.intra_fifo_words) + " words: it must hold a packet of " + std::to_string(most_words_) +
-              " words in each of " + std::to_string(classes_) + " classes");
   output_fifo_words_ = static_cast<std::uint32_t>(config_.output_fifo_words > 0 ? config_.output_fifo_words : most_words_);
-  require(static_cast<std::int32_t>(output_fifo_words_) >= most_words_,
-          "output_fifo of " + std::to_string(output_fifo_words_) + " words: it must hold a packet of " + std::to_string(most_words_) + " words");
   for (const LinkConfig& link : config.links) {
     links_.emplace_back(link, config.router, router_);
     latency_.push_back(link.latency);
     hear_after_.push_back(pause_delay(config.router, config_, link));
     const std::int64_t word_ps_100 = link.word_time.ps() * 100 * config.router.word_bits / link.word_bits;
     if (crossbar_word_ps_100_ == 0 || word_ps_100 < crossbar_word_ps_100_) crossbar_word_ps_100_ = word_ps_100;
-    if (!pauses_) continue;
-    const std::int64_t headroom = pause_headroom_words(config.router, config_, link);
-    require(config_.pause_words >= most_words_ && config_.resume_words >= 0 && config_.resume_words < config_.pause_words,
-            "pause at " + std::to_string(config_.pause_words) + " words and resume at " + std::to_string(config_.resume_words) +
-                ": pause at a packet (" + std::to_string(most_words_) + " words) or more, and resume below that");
-    require(config_.pause_words + headroom <= lane_words_,
-            "pause at " + std::to_string(config_.pause_words) + " words: " + std::to_string(headroom) + " more may come in until it is felt, but a lane has " +
-                std::to_string(lane_words_) + " words in all; pause earlier, or make inter_fifo at least " +
-                std::to_string((config_.pause_words + headroom) * lanes_) + " words");
   }
   for (std::uint32_t c = 0; c < classes_; ++c)
     tag_.push_back(config_.weights.empty() ? 0 : static_cast<std::int64_t>(kTag) / config_.weights[c]);
@@ -208,7 +211,7 @@ void Switches::State::build_node(NodeId node, const FabricConfig& config) {
 }
 
 Switches::Switches(const std::vector<FabricPart>& parts, const Topology& topology, const FabricConfig& config) {
-  require(config.input_queued.has_value(), "the machine's routers are no input-queued switches");
+  check_switches(config);
   require(parts.size() == 1, "input-queued switches run on one thread: take --threads 1");
   state_ = std::make_unique<State>(parts[0], topology, config);
 }

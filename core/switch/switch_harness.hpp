@@ -2,8 +2,10 @@
 // What the tests of switches share: one switch between as many senders as receivers, all senders with packets for ever.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "core/engine/random.hpp"
@@ -37,7 +39,8 @@ inline constexpr std::uint16_t kCellBytes = 64;
 // One switch of 2 n ports: n senders, n receivers. `destination` says where a sender's next packet goes, and of which priority it is.
 struct Flow {
   std::uint32_t receiver;
-  std::uint8_t priority;
+  std::uint8_t priority = 0;
+  std::uint16_t bytes = kCellBytes;
 };
 
 class OneSwitch {
@@ -45,6 +48,7 @@ class OneSwitch {
   OneSwitch(std::uint32_t n, const FabricConfig& config, std::function<Flow(std::uint32_t sender)> next)
       : n_(n), delivered_(std::size_t{n} * n), by_class_(8), next_(std::move(next)), topology_(make_topology({"fat-tree", {2 * n}})),
         network_(queue_, *topology_, config, FabricSink{this, on_delivered, on_ready}) {
+    for (std::uint32_t sender = 0; sender < n; ++sender) held_.push_back(next_(sender));
     for (std::uint32_t sender = 0; sender < n; ++sender) send(sender);
   }
 
@@ -59,14 +63,16 @@ class OneSwitch {
   }
 
   std::uint64_t between(std::uint32_t sender, std::uint32_t receiver) const { return delivered_[sender * n_ + receiver]; }
+  // Bytes of whole packets.
   std::uint64_t of_class(std::uint8_t priority) const { return by_class_[priority]; }
   const Switches& network() const { return network_; }
 
  private:
   void send(std::uint32_t sender) {
     for (;;) {
-      const Flow flow = next_(sender);
-      if (!network_.inject({sender, n_ + flow.receiver, kCellBytes, 0, flow.priority, 0})) return;
+      const Flow& flow = held_[sender];
+      if (!network_.inject({sender, n_ + flow.receiver, flow.bytes, 0, flow.priority, 0})) return;
+      held_[sender] = next_(sender);
     }
   }
   static void on_ready(void* self, NodeId node, std::uint8_t, Time) { static_cast<OneSwitch*>(self)->send(node); }
@@ -74,13 +80,14 @@ class OneSwitch {
     OneSwitch& s = *static_cast<OneSwitch*>(self);
     ++s.total_;
     ++s.delivered_[packet.src * s.n_ + packet.dst - s.n_];
-    ++s.by_class_[packet.priority];
+    s.by_class_[packet.priority] += packet.payload_bytes + 16u;
   }
 
   std::uint32_t n_;
   std::uint64_t total_ = 0;
   std::vector<std::uint64_t> delivered_, by_class_;
   std::function<Flow(std::uint32_t)> next_;
+  std::vector<Flow> held_;  // by sender: the packet that goes next
   EventQueue queue_;
   std::unique_ptr<Topology> topology_;
   Switches network_;
