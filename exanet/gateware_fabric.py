@@ -52,7 +52,7 @@ def library(config: dict[str, Any]) -> Path:
 def _problems(config: dict[str, Any]) -> Iterator[str]:
     """What of the machine the gateware cannot be, each with what to do."""
     kind, shape, router = config["topology"]["kind"], config["topology"]["shape"], config["router"]
-    if router["kind"] != "exanet":
+    if "switch" in router:
         yield "its routers are ExaNet's, not input-queued switches; take --fabric model"
     if config["topology"].get("routing", "minimal") != "minimal" or config["topology"].get("failed"):
         yield "its routers know dimension order alone; take --fabric model, or leave routing and failures out"

@@ -213,7 +213,8 @@ def _switch_problems(model: MachineFile) -> Problems:
         return
     if switch.flow_control == "pause":
         missing = [key for key in ("pause", "resume", "pause_frame") if getattr(switch, key) is None]
-        yield from ((("router", "switch", "flow_control"), f"'{key}' is missing in 'router.switch', which pauses; add it") for key in missing)
+        for key in missing:
+            yield ("router", "switch", "flow_control"), f"'{key}' is missing in 'router.switch', which pauses; add it"
         if missing:
             return
     import exanet._core as core  # late: only this needs the simulator

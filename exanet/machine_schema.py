@@ -178,10 +178,10 @@ class Switch(Strict):
         description="Among the inputs that ask for an output: each in turn, the first one, or both sides matched by iSLIP."
     )
     flow_control: Literal["credits", "pause"] = Field(
-        description="How a sender knows of the room beyond a link: it counts credits, or it is paused by lane (PFC) before anything is dropped."
+        description="How a sender learns of room beyond a link: by credits, or by pauses of a lane (PFC), early enough to drop nothing."
     )
     buffer: Literal["per-lane", "shared"] = Field(
-        default="per-lane", description="Whether the lanes of an input have equal parts of its inter_fifo, or share it beyond a packet each."
+        default="per-lane", description="Whether an input's lanes have equal parts of its inter_fifo, or share it beyond a packet each."
     )
     speed_up: Percent = Field(description="Rate of a line through the crossbar, of the fastest kind of link's.")
     classes: Count = Field(description="Classes of packets, by their priority; each has the virtual channels that routing asks for.")
@@ -202,7 +202,7 @@ class Router(Strict):
     """The router of a node: APErouter, or an input-queued switch (docs/switches.md)."""
 
     kind: Literal["exanet", "input-queued"] = Field(
-        default="exanet", description="exanet: as the gateware has it; input-queued: as `switch` says, FIFOs counted in words of whole packets."
+        default="exanet", description="exanet: as the gateware has it; input-queued: as `switch` says, with FIFOs that count whole packets."
     )
     switch: Switch | None = Field(default=None, description="What an input-queued switch has besides.")
     clock: Frequency = Field(description="Clock of the router and of its ports.")
@@ -407,6 +407,7 @@ def resolved_network(model: MachineFile) -> dict[str, Any]:
     """Routers and links as the simulator takes them."""
     router = resolved(model.router)
     router["cycle_ps"] = 10**12 // router.pop("clock_hz")
+    del router["kind"]  # an input-queued router has a section 'switch'
     if own_ways(model):
         router["virtual_channels"] = max(router["virtual_channels"], topology_needs(model).virtual_channels)
     return {"router": router, "links": [_resolved_link(name, model.links[name]) for name in LINK_KINDS[model.topology.kind]]}

@@ -151,7 +151,7 @@ bool Switches::State::passes(Time now, std::uint32_t output, std::uint8_t priori
   } else {
     Room& room = rooms_[output];
     reclaim(room, now);
-    if (room.fits(lane, entry.words)) return true;
+    if (room.fits(lane, most_words_)) return true;  // for the largest, or short packets would starve long ones
     room.starved = room.oldest == kNone;
     if (!room.starved) wake(node_of_[output], entries_[room.oldest].request);
   }

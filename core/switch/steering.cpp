@@ -22,12 +22,12 @@ class Switches::State::View final : public Outlook {
     return net_.ports_[index].queued_words + static_cast<std::uint32_t>(beyond);
   }
 
-  bool room(NodeId node, Hop hop, std::uint32_t words) const override {
+  bool room(NodeId node, Hop hop, std::uint32_t) const override {
     const std::uint32_t index = net_.nodes_[node].first_port + hop.port;
     const auto lane = static_cast<std::uint8_t>(class_ * net_.channels_ + hop.vc);
     if (net_.pauses_) return (net_.ports_[index].paused >> lane & 1) == 0;
     net_.reclaim(net_.rooms_[index], now_);
-    return net_.rooms_[index].fits(lane, static_cast<std::int32_t>(net_.router_.packet_words(words)));
+    return net_.rooms_[index].fits(lane, net_.most_words_);
   }
 
  private:

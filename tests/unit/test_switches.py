@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Machines whose routers are input-queued switches: what of them is refused, and that they run what others run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from exanet import cli, machine, sim
+from exanet.errors import InputError
+from exanet.located import Located, Mark
+
+SHORT = sim.Asked(warm_up_ps=5_000_000, measure_ps=20_000_000)
+HERE = Mark("test")
+PAUSING = {"flow_control": "pause", "pause": "80 words", "resume": "40 words", "pause_frame": "8 words"}
+
+
+def text(switch: dict[str, Any], router: str = "", topology: str = "torus", shape: str = "[4, 4]") -> str:
+    """A machine file of a torus of switches, or another shape."""
+    keys = {"queues": "virtual-output", "arbitration": "round-robin", "flow_control": "credits", "speed_up": "100 %", "classes": 1} | switch
+    lines = []
+    for key, value in keys.items():
+        plain = key in ("queues", "arbitration", "flow_control", "buffer")
+        lines.append(f"    {key}: {value}" if plain else f"    {key}: {{value: {value}, source: test, kind: chosen}}")
+    return "\n".join(
+        [
+            "extends: torus-512",
+            "name: m",
+            f"topology:\n  kind: {topology}\n  shape: {{value: {shape}, source: test, kind: chosen}}",
+            f"router:\n  kind: input-queued\n{router}  switch:",
+            *lines,
+            "",
+        ]
+    )
+
+
+def refused(tmp_path: Path, written: str) -> list[str]:
+    file = tmp_path / "m.yaml"
+    file.write_text(written)
+    with pytest.raises(InputError) as refusal:
+        machine.load(file)
+    return [message.replace(f"{tmp_path}/", "") for message in refusal.value.messages]
+
+
+@pytest.mark.parametrize(
+    ("switch", "line", "message"),
+    [
+        ({"classes": 5}, 13, "classes are 5, with 2 virtual channels each, more than 8 lanes: use fewer"),
+        ({"speed_up": "50 %"}, 12, "speed_up is 50: give a whole number from 100 to 1000"),
+        ({"weights": "[1, 2]"}, 14, "weights are 2 for 1 classes: give one for each, or none"),
+        ({"output_fifo": "2 words"}, 14, "output_fifo has 2 words: it must hold a packet of 18 words"),
+        ({"arbitration": "islip", "iterations": "0"}, 14, "iterations is 0: give a whole number from 1 to 64"),
+        ({"queues": "voq"}, 9, "'queues' must be one of 'fifo', 'virtual-output'"),
+        ({"flow_control": "pause"}, 11, "'pause' is missing in 'router.switch', which pauses; add it"),
+        (PAUSING | {"buffer": "shared"}, 17, "buffer: lanes that are paused have their own; share it with credits only"),
+        (
+            PAUSING | {"pause": "460 words"}, 14,
+            "pause is at 460 words of a lane of 512, but 103 more may come in until it is felt: pause earlier, or make inter_fifo at least "
+            "1126 words",
+        ),
+        (PAUSING | {"resume": "80 words"}, 14, "pause is at 80 words and resume at 80: pause at a packet (18 words) or more"),
+        ({"speed_up": "100"}, 12, "'router.switch.speed_up': 100 has no unit; a percentage needs one, e.g. 150 %"),
+    ],
+)  # fmt: skip
+def test_switches_that_cannot_be_built_are_refused_with_one_message(
+    tmp_path: Path, switch: dict[str, Any], line: int, message: str
+) -> None:
+    found = refused(tmp_path, text(switch))
+    assert found[0].startswith(f"m.yaml:{line}:")
+    assert message in found[0]
+    if "'pause' is missing" not in message:
+        assert len(found) == 1
+
+
+def test_kind_and_switch_belong_together(tmp_path: Path) -> None:
+    [message] = refused(tmp_path, text({}).replace("  kind: input-queued\n", ""))
+    assert "say 'kind: input-queued', or take it out" in message
+    [message] = refused(tmp_path, "extends: torus-512\nname: m\nrouter:\n  kind: input-queued\n")
+    assert message.startswith("m.yaml:4:9: error: 'switch' is what an input-queued router has; add it")
+    [message] = refused(tmp_path, text({}, "  inter_fifo: {value: 34 words, source: test, kind: chosen}\n"))
+    assert "inter_fifo has 34 words: it must hold a packet of 18 words in each of 2 lanes" in message
+
+
+def test_pauses_on_a_torus_need_the_channels_that_routing_asks_for(tmp_path: Path) -> None:
+    file = tmp_path / "m.yaml"
+    file.write_text(text(PAUSING))
+    run = CliRunner().invoke(cli.app, ["check", str(file)])
+    assert (run.exit_code, "free of deadlock" in run.output) == (0, True)
+    run = CliRunner().invoke(cli.app, ["check", str(file), "--channels", "1"])
+    assert run.exit_code == 1
+    assert "held by a packet that waits at" in run.output
+    [message] = refused(tmp_path, text(PAUSING, "  virtual_channels: {value: 1, source: test, kind: chosen}\n"))
+    assert "must be from 2, with which routing on this torus is free of deadlock" in message
+
+
+@pytest.mark.parametrize("name", ["exanest-tor", "bxi-256"])
+def test_shipped_switches_carry_traffic_and_jobs(name: str, tmp_path: Path) -> None:
+    point = sim.simulate(name, offered=0.4, asked=SHORT)
+    assert point["accepted_load"] == pytest.approx(0.4, abs=0.03)
+    assert not point["saturated"]
+    job = ["sim", "-m", name, "--job", "allreduce-ring:bytes=4KiB", "-o", str(tmp_path / "job"), "--json"]
+    assert CliRunner().invoke(cli.app, job, catch_exceptions=False).exit_code == 0
+    with pytest.raises(InputError, match="input-queued switches run on one thread: take --threads 1"):
+        sim.simulate(name, offered=0.4, asked=SHORT, threads=2)
+
+
+def test_switches_can_be_varied_and_are_no_gateware() -> None:
+    place = {"router.switch.queues": Located("fifo", HERE), "router.switch.speed_up": Located("200 %", HERE)}
+    fifo = machine.load("exanest-tor", place)
+    assert fifo.resolve()["router"]["switch"]["queues"] == "fifo"
+    assert fifo.resolve()["router"]["switch"]["speed_up_percent"] == 200
+    one_queue = machine.load("exanest-tor", {"router.switch.queues": Located("fifo", HERE)})
+    blocked = sim.simulate(one_queue, offered=1.0, asked=SHORT)["accepted_load"]
+    free = sim.simulate("exanest-tor", offered=1.0, asked=SHORT)["accepted_load"]
+    assert blocked < 0.75 < 0.85 < free
+    from exanet.gateware_fabric import _problems
+
+    assert any("not input-queued switches" in problem for problem in _problems(machine.load("exanest-tor").resolve()))
+    assert json.dumps(fifo.resolve())
