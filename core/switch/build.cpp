@@ -181,6 +181,7 @@ void Switches::State::build_ports(const FabricConfig& config) {
   queues_.resize(queues);
   waiting_.resize(std::size_t{ports} * classes_);
   turns_.resize(std::size_t{ports} * classes_);
+  queued_words_.resize(std::size_t{ports} * channels_);
   virtual_time_.resize(ports);
   if (pauses_) fillings_.resize(ports);
   entrances_.resize(std::size_t{topology_.endpoint_count()} * intra_ports_ * classes_);
@@ -245,7 +246,7 @@ std::uint64_t Switches::memory_bytes() const {
   const auto bytes = [](const auto& v) { return std::uint64_t{v.capacity()} * sizeof(v[0]); };
   const State& s = *state_;
   return bytes(s.nodes_) + bytes(s.node_of_) + bytes(s.ports_) + bytes(s.rooms_) + bytes(s.stats_) + bytes(s.queues_) + bytes(s.waiting_) +
-         bytes(s.turns_) + bytes(s.virtual_time_) + bytes(s.fillings_) + bytes(s.entrances_) + bytes(s.entries_) + bytes(s.packets_);
+         bytes(s.turns_) + bytes(s.queued_words_) + bytes(s.virtual_time_) + bytes(s.fillings_) + bytes(s.entrances_) + bytes(s.entries_) + bytes(s.packets_);
 }
 
 // Each hop: the header crosses the link and the pipeline; the tail is right behind it, or held back by a slower line before.

@@ -86,7 +86,6 @@ struct Port {
   Time in_free, out_free;         // lines
   Time wire_free;                 // end of the last word on the link
   std::uint32_t far = kNone;      // the port at the other end
-  std::uint32_t queued_words = 0;  // payload of packets in this switch that ask for this output
   std::uint8_t link_class = kIntraTile;
   std::uint8_t pause_phase = 0;
   std::uint8_t paused = 0;         // lanes, as this sender has been told
@@ -158,6 +157,9 @@ struct Switches::State {
 
   // steering.cpp
   class View;
+  std::uint32_t& queued_for(NodeId node, const Entry& entry) {
+    return queued_words_[(nodes_[node].first_port + entry.output) * channels_ + entry.vc];
+  }
   void choose_way(Time now, NodeId node, Entry& entry);
   void look_again(Time now, std::uint32_t port, std::uint32_t front);
   void reconsider(Time now, std::uint32_t port, std::uint32_t entry);
@@ -209,6 +211,7 @@ struct Switches::State {
   std::vector<Queue> queues_;
   std::vector<Slots> waiting_;            // (port, class): who asks for this output
   std::vector<switch_state::Turn> turns_;  // the same
+  std::vector<std::uint32_t> queued_words_;  // (port, virtual channel): payload of packets in this switch that ask for this output
   std::vector<std::uint64_t> virtual_time_;  // by port: start of the share that was served last
   std::vector<switch_state::Filling> fillings_;  // by port
   std::vector<switch_state::Entrance> entrances_;  // (endpoint, intra-tile port, class)

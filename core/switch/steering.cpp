@@ -14,12 +14,18 @@ class Switches::State::View final : public Outlook {
   View(State& net, Time now, std::uint32_t priority_class) : net_(net), now_(now), class_(priority_class) {}
 
   std::uint32_t queued_words(NodeId node, std::uint16_t port) const override {
-    const std::uint32_t index = net_.nodes_[node].first_port + port;
+    std::uint32_t words = 0;
+    for (std::uint8_t vc = 0; vc < net_.channels_; ++vc) words += channel_words(node, {port, vc});
+    return words;
+  }
+
+  std::uint32_t channel_words(NodeId node, Hop hop) const override {
+    const std::uint32_t index = net_.nodes_[node].first_port + hop.port;
     Room& room = net_.rooms_[index];
     net_.reclaim(room, now_);
     std::int32_t beyond = 0;
-    for (const std::int32_t used : room.used) beyond += used;
-    return net_.ports_[index].queued_words + static_cast<std::uint32_t>(beyond);
+    for (std::uint32_t c = 0; c < net_.classes_; ++c) beyond += room.used[c * net_.channels_ + hop.vc];
+    return net_.queued_words_[index * net_.channels_ + hop.vc] + static_cast<std::uint32_t>(beyond);
   }
 
   bool room(NodeId node, Hop hop, std::uint32_t) const override {
@@ -39,6 +45,7 @@ class Switches::State::View final : public Outlook {
 void Switches::State::choose_way(Time now, NodeId node, Entry& entry) {
   if (entry.dst == node) {
     entry.output = static_cast<std::uint16_t>(topology_.port_count(node) + entry.intra_port);
+    entry.vc = 0;
     return;
   }
   Hop hop;
@@ -71,10 +78,10 @@ void Switches::State::reconsider(Time now, std::uint32_t port, std::uint32_t ind
   if (before.front != index) return;
   entry.looking = false;
   unask(node, port, entry);
-  ports_[nodes_[node].first_port + entry.output].queued_words -= router_.payload_words(entry.payload_bytes);
+  queued_for(node, entry) -= router_.payload_words(entry.payload_bytes);
   before.front = entry.next;
   choose_way(now, node, entry);
-  ports_[nodes_[node].first_port + entry.output].queued_words += router_.payload_words(entry.payload_bytes);
+  queued_for(node, entry) += router_.payload_words(entry.payload_bytes);
   Queue& after = queue_of(node, port, entry.lane, entry.output);
   if (&after == &before) {
     after.front = index;

@@ -96,7 +96,7 @@ void Switches::State::enqueue(NodeId node, std::uint32_t port, std::uint32_t ind
   Entry& entry = entries_[index];
   choose_way(events_.now(), node, entry);
   entry.next = kNone;
-  ports_[nodes_[node].first_port + entry.output].queued_words += router_.payload_words(entry.payload_bytes);
+  queued_for(node, entry) += router_.payload_words(entry.payload_bytes);
   Queue& queue = queue_of(node, port, entry.lane, entry.output);
   if (queue.front != kNone) {
     entries_[queue.last].next = index;
@@ -137,7 +137,7 @@ void Switches::State::grant(Time now, NodeId node, std::uint32_t output, const C
   Port& in = ports_[port];
   Port& out = ports_[first + output];
   unask(node, port, entry);
-  out.queued_words -= router_.payload_words(entry.payload_bytes);
+  queued_for(node, entry) -= router_.payload_words(entry.payload_bytes);
   ++nodes_[node].grants;
   charge(first + output, choice.priority_class, entry.words);
   const Time left = max(now + on_crossbar(entry.words), entry.tail_in);
