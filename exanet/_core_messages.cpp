@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Python face of messages, at packet level and at flow level, and of flows that the caller names one by one.
 #include "core/flow/flow_simulator.hpp"
+#include "core/flow/fluid_simulator.hpp"
 #include "core/workload/message_run.hpp"
 #include "exanet/_core_convert.hpp"
 
@@ -21,6 +22,7 @@ MessageConfig config_of(const nb::dict& options) {
   c.warm_up = time_of(options, "warm_up_ps");
   c.measure = time_of(options, "measure_ps");
   c.grain = time_of(options, "grain_ps");
+  c.fluid = nb::cast<bool>(options["fluid"]);
   c.paced = nb::cast<bool>(options["paced"]);
   return c;
 }
@@ -69,12 +71,14 @@ class Messages {
 };
 
 // Flows with their ends, sizes, earliest starts and dependencies; begins and arrivals come back in picoseconds.
-class Flows {
+class NamedFlows {
  public:
-  Flows(const nb::dict& machine, std::uint16_t packet_bytes, std::int64_t grain_ps)
+  NamedFlows(const nb::dict& machine, std::uint16_t packet_bytes, std::int64_t grain_ps, bool fluid)
       : topology_(make_topology(topology_of(machine))),
         network_(*topology_, fabric_of(machine), packet_bytes),
-        flows_(network_, Time::ps(grain_ps)) {}
+        owned_(fluid ? std::unique_ptr<Flows>(std::make_unique<FluidSimulator>(network_))
+                     : std::make_unique<FlowSimulator>(network_, Time::ps(grain_ps))),
+        flows_(*owned_) {}
 
   void add(std::uint32_t src, std::uint32_t dst, std::uint64_t bytes, std::int64_t start_ps, const std::vector<std::uint32_t>& after) {
     if (src >= topology_->endpoint_count() || dst >= topology_->endpoint_count() || src == dst)
@@ -91,7 +95,7 @@ class Flows {
     ++count_;
   }
 
-  Flows& loop() { return *this; }
+  NamedFlows& loop() { return *this; }
   bool run() {
     while (!stopped_.load(std::memory_order_relaxed))
       if (!flows_.step(Time::never())) return true;
@@ -112,7 +116,8 @@ class Flows {
  private:
   std::unique_ptr<Topology> topology_;
   FlowNetwork network_;
-  FlowSimulator flows_;
+  std::unique_ptr<Flows> owned_;
+  Flows& flows_;
   FlowId count_ = 0;
   std::atomic<bool> stopped_{false};
 };
@@ -121,9 +126,9 @@ class Flows {
 
 void bind_messages(nb::module_& m) {
   bind_measurement<Messages>(m, "Messages").def(nb::init<const nb::dict&, const nb::dict&, bool>(), "machine"_a, "options"_a, "packets"_a);
-  bind_measurement<Flows>(m, "Flows")
-      .def(nb::init<const nb::dict&, std::uint16_t, std::int64_t>(), "machine"_a, "packet_bytes"_a, "grain_ps"_a)
-      .def("add", &Flows::add, "src"_a, "dst"_a, "bytes"_a, "start_ps"_a, "after"_a);
+  bind_measurement<NamedFlows>(m, "Flows")
+      .def(nb::init<const nb::dict&, std::uint16_t, std::int64_t, bool>(), "machine"_a, "packet_bytes"_a, "grain_ps"_a, "fluid"_a)
+      .def("add", &NamedFlows::add, "src"_a, "dst"_a, "bytes"_a, "start_ps"_a, "after"_a);
 }
 
 }  // namespace exanet

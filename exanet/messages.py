@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 LEVELS = ("packet", "flow")
 PACES = ("free", "fair")
+SHARINGS = ("max-min", "fifo")
 DEFAULT_BYTES = 64 * 1024
 
 
@@ -47,6 +48,12 @@ def running(resolved: dict[str, Any], payload: int, offered: float, asked: Asked
         raise InputError("messages have no priority here: give a job one (--job NAME:priority=1), or leave out --message")
     if asked.pace not in PACES:
         raise InputError(f"pace {asked.pace}: give {' or '.join(PACES)}")
+    if asked.sharing not in SHARINGS:
+        raise InputError(f"sharing {asked.sharing}: give {' or '.join(SHARINGS)}")
+    if asked.sharing != "max-min" and asked.level == "packet":
+        raise InputError(
+            f"sharing {asked.sharing} is a way to compute rates; packets share by themselves: take --level flow, or leave it out"
+        )
     for name, value, most in (("rounds", asked.rounds, 1 << 31), ("a message of bytes", size_of(asked), 1 << 40)):
         if not 1 <= value <= most:
             raise InputError(f"{name} {value}: give from 1 to {most}")
@@ -62,6 +69,7 @@ def running(resolved: dict[str, Any], payload: int, offered: float, asked: Asked
         "warm_up_ps": asked.measure_ps // 4 if asked.warm_up_ps is None else asked.warm_up_ps,
         "measure_ps": asked.measure_ps,
         "grain_ps": asked.grain_ps,
+        "fluid": asked.sharing == "fifo",
         "paced": asked.pace == "fair",
     }
     return _core.Messages(resolved, options, asked.level == "packet")
@@ -78,18 +86,22 @@ class Flow:
     after: tuple[int, ...] = ()
 
 
-def run_flows(machine: Machine | str, flows: Sequence[Flow], *, packet_bytes: int | None = None, grain_ps: int = 1000) -> dict[str, Any]:
+def run_flows(
+    machine: Machine | str, flows: Sequence[Flow], *, packet_bytes: int | None = None, grain_ps: int = 1000, sharing: str = "max-min"
+) -> dict[str, Any]:
     """Carries the flows out at flow level: arrays `begun_ps` and `finished_ps`, in the order of `flows`.
 
     A flow waits for flows before it in the list only, so none can wait for itself. `packet_bytes` is the payload of the packets that they
-    are cut into, by default the machine's largest. Raises InputError on what cannot be carried out.
+    are cut into, by default the machine's largest; `sharing` one of SHARINGS. Raises InputError on what cannot be carried out.
     """
     from exanet import _core, sim
 
+    if sharing not in SHARINGS:
+        raise InputError(f"sharing {sharing}: give {' or '.join(SHARINGS)}")
     described = load(machine, packets=False) if isinstance(machine, str | Path) else machine
     payload = described.model.router.max_payload.value if packet_bytes is None else packet_bytes
     try:
-        run = _core.Flows(described.resolve(), payload, grain_ps)
+        run = _core.Flows(described.resolve(), payload, grain_ps, sharing == "fifo")
         for flow in flows:
             run.add(flow.src, flow.dst, flow.size_bytes, flow.start_ps, list(flow.after))
     except (ValueError, TypeError) as error:
@@ -122,8 +134,9 @@ def show(described: Machine, asked: Asked, rows: Sequence[dict[str, Any]], cpu_s
     console = Console(highlight=False)
     console = console if console.is_terminal else Console(highlight=False, width=200)
     size = format_bytes(size_of(asked))
+    shared = " with FIFO sharing" if asked.sharing == "fifo" else ""
     console.print(
-        f"Messages of {size}, [bold]{escape(asked.traffic)}[/], on [bold]{described.name}[/] at {asked.level} level, "
+        f"Messages of {size}, [bold]{escape(asked.traffic)}[/], on [bold]{described.name}[/] at {asked.level} level{shared}, "
         f"{rows[0]['senders']} of {described.nodes} endpoints send\n"
     )
     console.print(table)

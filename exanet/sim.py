@@ -43,6 +43,7 @@ class Asked:
     message_bytes: int | None = None  # None: single packets; at flow level, messages.DEFAULT_BYTES
     rounds: int = 1  # messages of a sender in a burst, one after the other
     grain_ps: int = 1000  # flow level: events so close are taken together
+    sharing: str = "max-min"  # flow level, one of messages.SHARINGS
     pace: str = "free"  # of the senders of a burst at packet level, one of messages.PACES
     priority_share: float = 0.0  # of single packets: those that overtake the others in arbitration
 

@@ -53,6 +53,12 @@ def command(
         ),
     ] = None,
     rounds: Annotated[int, typer.Option("--rounds", help="Messages of each sender, each sent when the one before has arrived.")] = 1,
+    sharing: Annotated[
+        str,
+        typer.Option(
+            "--sharing", help="Flow level: max-min, what the network can carry; fifo, what senders get of it who give all they can."
+        ),
+    ] = "max-min",
     grain: Annotated[str, typer.Option("--grain", help="Flow level: events within this time are taken together.")] = "1 ns",
     pace: Annotated[
         str,
@@ -125,7 +131,7 @@ def command(
     window = _time("--measure", measure or ("4 ms" if of_messages else "100 us"))
     asked = Asked(
         traffic, packet_bytes, arrivals, seed, None if warm_up == "auto" else _time("--warm-up", warm_up), window,
-        level, size, rounds, _time("--grain", grain), pace, priority,
+        level, size, rounds, _time("--grain", grain), sharing, pace, priority,
     )  # fmt: skip
     wanted = [0.0] if messages.wanted(asked) and loads is None else _loads(loads or _DEFAULT_LOADS)
     if asked.rounds != 1 and wanted != [0.0]:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/flow/flow_network.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
@@ -28,7 +29,11 @@ class NoQueues final : public Outlook {
 }  // namespace
 
 FlowNetwork::FlowNetwork(const Topology& topology, const FabricConfig& fabric, std::uint16_t packet_bytes)
-    : topology_(topology), router_(fabric.router), packet_bytes_(packet_bytes) {
+    : topology_(topology),
+      router_(fabric.router),
+      packet_bytes_(packet_bytes),
+      channels_(static_cast<std::uint32_t>(std::max<std::int64_t>(fabric.router.virtual_channels, 1))),
+      fixed_priority_(fabric.router.fixed_priority) {
   if (fabric.links.empty()) throw std::invalid_argument("the machine describes no links");
   if (packet_bytes == 0 || packet_bytes > fabric.router.max_payload_bytes)
     throw std::invalid_argument("packets of " + std::to_string(packet_bytes) + " bytes; at flow level they carry from 1 to " +
@@ -36,6 +41,8 @@ FlowNetwork::FlowNetwork(const Topology& topology, const FabricConfig& fabric, s
   if (topology.routing() != nullptr && topology.routing()->looks())
     throw std::invalid_argument("this routing looks at queues, of which the flow level has none: choose another, e.g. valiant, or --level packet");
   const std::uint32_t words = router_.payload_words(packet_bytes);
+  buffer_packets_ = static_cast<std::uint32_t>(
+      std::min(fabric.router.inter_fifo_words / std::max(words, 1u), fabric.router.header_fifo_words / fabric.router.header_words) / channels_);
   for (const LinkConfig& link : fabric.links) {
     const LinkPace& pace = paces_.emplace_back(link, fabric.router, router_);
     // One pause for every pause_every words: (pause_every + 1) / pause_every of the words' time.
@@ -66,8 +73,9 @@ Rate FlowNetwork::capacity(ResourceId resource) const {
   return link_rate_[class_[resource] == kUnplugged ? 0 : class_[resource]];
 }
 
-void FlowNetwork::way(NodeId src, NodeId dst, std::vector<ResourceId>& resources) const {
+void FlowNetwork::way(NodeId src, NodeId dst, std::vector<ResourceId>& resources, std::vector<std::uint8_t>* channels) const {
   resources.clear();
+  if (channels != nullptr) channels->clear();
   resources.push_back(links_ + src);
   const Routing* routing = topology_.routing();
   const std::uint64_t draw = routing == nullptr ? 0 : Random(src, dst).next();
@@ -77,9 +85,23 @@ void FlowNetwork::way(NodeId src, NodeId dst, std::vector<ResourceId>& resources
                                        : routing->choose({at, dst, router_.payload_words(packet_bytes_), draw}, state, NoQueues());
     const std::uint16_t port = hop.port;
     resources.push_back(link(at, port));
+    if (channels != nullptr) channels->push_back(hop.vc);
     at = topology_.neighbour(at, port).node;
   }
   resources.push_back(links_ + topology_.endpoint_count() + dst);
+}
+
+double FlowNetwork::buffer_bits() const { return buffer_packets_ * packet_bits(); }
+
+Time FlowNetwork::credit_loop() const {
+  Time loop = Time::never(), packet = Time::never();
+  for (std::size_t c = 0; c < paces_.size(); ++c) {
+    const LinkPace& pace = paces_[c];
+    const Time there = pace.to_wire + pace.word_time * pace.head_words + pace.across;
+    loop = min(loop, there + router_.to_credit + pace.word_time * pace.control_words + pace.back);
+    packet = min(packet, packet_time_[c]);
+  }
+  return max(min(loop, packet * (buffer_packets_ / 4)), packet);
 }
 
 Time FlowNetwork::latency(const std::vector<ResourceId>& way) const {

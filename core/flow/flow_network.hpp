@@ -27,7 +27,8 @@ class FlowNetwork {
   ResourceId link(NodeId node, std::uint16_t port) const { return first_link_[node] + port; }  // the outgoing direction
 
   // The resources from `src` to `dst` in order, the two ports included. src != dst.
-  void way(NodeId src, NodeId dst, std::vector<ResourceId>& resources) const;
+  // `channels`, if given, gets the virtual channel of each link.
+  void way(NodeId src, NodeId dst, std::vector<ResourceId>& resources, std::vector<std::uint8_t>* channels = nullptr) const;
 
   // From the moment at which the last bit of a message has passed its bottleneck to its delivery, in an empty network: what a packet takes
   // by the formula of the packet level, less its time on the slowest link of the way.
@@ -35,6 +36,16 @@ class FlowNetwork {
 
   // What a message of so many bytes costs a link, in bits of payload of full packets: the last packet may be shorter than its framing.
   double volume_bits(std::uint64_t bytes) const;
+  // What fluid sharing (FluidSimulator) wants to know of routers.
+  std::uint32_t link_count() const { return links_; }
+  std::uint32_t channels() const { return channels_; }
+  double packet_bits() const { return packet_bytes_ * 8.0; }
+  double buffer_bits() const;                    // of a virtual channel
+  Rate read_rate() const { return in_rate_; }    // of a FIFO
+  // From the grant of a packet over the quickest link to that of one that takes its room: the head's way there and the credit's back. At
+  // least a packet's time on the link, and no more than fills a quarter of a buffer.
+  Time credit_loop() const;
+  bool fixed_priority() const { return fixed_priority_; }
   double link_rate_bps() const { return static_cast<double>(link_rate_.front()) * 1e-6; }  // of payload, on links of the first class
 
  private:
@@ -42,6 +53,8 @@ class FlowNetwork {
   RouterPace router_;
   std::vector<LinkPace> paces_;
   std::uint16_t packet_bytes_;
+  std::uint32_t channels_, buffer_packets_;
+  bool fixed_priority_;
   std::uint32_t links_ = 0;
   std::vector<std::uint32_t> first_link_;  // by node
   std::vector<std::uint8_t> class_;        // by link; kUnplugged where there is none

@@ -10,31 +10,13 @@
 namespace exanet {
 
 FlowSimulator::FlowSimulator(const FlowNetwork& network, Time grain)
-    : network_(network), grain_(grain), sharing_(network.resource_count()), used_bits_(network.resource_count()) {
+    : Flows(network), grain_(grain), sharing_(network.resource_count()), used_bits_(network.resource_count()) {
   if (grain < Time::ps(1)) throw std::invalid_argument("the grain in which events are taken together is at least 1 ps");
   for (ResourceId r = 0; r < network.resource_count(); ++r) sharing_.set_capacity(r, network.capacity(r));
 }
 
-FlowId FlowSimulator::add(NodeId src, NodeId dst, std::uint64_t bytes, Time start) {
-  const auto id = static_cast<FlowId>(flows_.size());
-  EXANET_CHECK(src != dst && start >= now_, "a flow cannot start", now_.ps(), src, dst);
-  flows_.push_back({src, dst, bytes, network_.volume_bits(bytes), now_, start});
-  end_place_.push_back(kNothing);
-  starts_.push_back({start, id});
-  std::push_heap(starts_.begin(), starts_.end());
-  return id;
-}
-
-void FlowSimulator::after(FlowId flow, FlowId earlier) {
-  edges_.push_back({flow, flows_[earlier].dependents});
-  flows_[earlier].dependents = static_cast<std::uint32_t>(edges_.size() - 1);
-  ++flows_[flow].waits;
-}
-
 bool FlowSimulator::step(Time limit) {
-  Time next = Time::never();
-  if (!starts_.empty()) next = starts_.front().at;
-  if (!ends_.empty()) next = min(next, ends_.front().at);
+  const Time next = min(next_start(), ends_.empty() ? Time::never() : ends_.front().at);
   if (next == Time::never() || next > limit) {
     if (limit != Time::never()) now_ = max(now_, limit);
     return false;
@@ -46,13 +28,7 @@ bool FlowSimulator::step(Time limit) {
     drop_first_end();
     finish(due.flow, due.at);
   }
-  while (!starts_.empty() && starts_.front().at <= now_) {
-    std::pop_heap(starts_.begin(), starts_.end());
-    const FlowId flow = starts_.back().flow;
-    starts_.pop_back();
-    // One that waits for others is brought back when the last of them has arrived.
-    if (flows_[flow].waits == 0 && !flows_[flow].started && flows_[flow].begin <= now_) begin(flow);
-  }
+  start_due();
   sharing_.solve();
   reschedule();
   ++events_;
@@ -60,37 +36,30 @@ bool FlowSimulator::step(Time limit) {
 }
 
 void FlowSimulator::begin(FlowId id) {
-  Flow& flow = flows_[id];
-  network_.way(flow.src, flow.dst, way_);
+  if (moving_.size() < flows_.size()) {
+    moving_.resize(flows_.size());
+    end_place_.resize(flows_.size(), kNothing);
+  }
+  network_.way(flows_[id].src, flows_[id].dst, way_);
   sharing_.add(id, way_);
   hops_ += way_.size() - 2;
-  ++started_;
-  flow.since = now_;
-  flow.started = true;
+  moving_[id] = {network_.volume_bits(flows_[id].bytes), now_};
 }
 
 void FlowSimulator::finish(FlowId id, Time drained) {
-  Flow& flow = flows_[id];
   way_.clear();
-  const double bits = network_.volume_bits(flow.bytes);
+  const double bits = network_.volume_bits(flows_[id].bytes);
   sharing_.each_resource(id, [&](ResourceId r) {
     way_.push_back(r);
     used_bits_[r] += bits;
   });
   sharing_.remove(id);
-  flow.left_bits = 0;
-  flow.finished = drained + network_.latency(way_);
-  ++finished_count_;
-  for (std::uint32_t e = flow.dependents; e != kNothing; e = edges_[e].next) {
-    Flow& waiting = flows_[edges_[e].flow];
-    waiting.begin = max(waiting.begin, flow.finished);
-    if (--waiting.waits > 0) continue;
-    starts_.push_back({waiting.begin, edges_[e].flow});
-    std::push_heap(starts_.begin(), starts_.end());
-  }
+  moving_[id].left_bits = 0;
+  arrive(id, drained + network_.latency(way_));
 }
 
-double FlowSimulator::left_now(const Flow& flow, Rate rate) const {
+double FlowSimulator::left_now(FlowId id, Rate rate) const {
+  const Moving& flow = moving_[id];
   const double moved = static_cast<double>(rate) * 1e-18 * static_cast<double>((now_ - flow.since).ps());  // micro-bits a second, ps
   return std::max(0.0, flow.left_bits - moved);
 }
@@ -98,8 +67,8 @@ double FlowSimulator::left_now(const Flow& flow, Rate rate) const {
 // Flows whose rate has changed have another end.
 void FlowSimulator::reschedule() {
   for (const MaxMin::Change& change : sharing_.changed()) {
-    Flow& flow = flows_[change.flow];
-    flow.left_bits = left_now(flow, change.before);
+    Moving& flow = moving_[change.flow];
+    flow.left_bits = left_now(change.flow, change.before);
     flow.since = now_;
     const Rate rate = sharing_.rate(change.flow);
     EXANET_CHECK(rate > 0, "a flow has come to a stand", now_.ps(), change.flow, rate);
@@ -110,15 +79,14 @@ void FlowSimulator::reschedule() {
 double FlowSimulator::moved_bits(FlowId id) const {
   const Flow& flow = flows_[id];
   const double volume = network_.volume_bits(flow.bytes);
-  if (volume == 0 || end_place_[id] == kNothing) return flow.finished == Time::never() ? 0 : 8.0 * static_cast<double>(flow.bytes);
-  return 8.0 * static_cast<double>(flow.bytes) * (1 - left_now(flow, sharing_.rate(id)) / volume);
+  if (volume == 0 || id >= end_place_.size() || end_place_[id] == kNothing) return flow.finished == Time::never() ? 0 : 8.0 * static_cast<double>(flow.bytes);
+  return 8.0 * static_cast<double>(flow.bytes) * (1 - left_now(id, sharing_.rate(id)) / volume);
 }
 
 std::vector<double> FlowSimulator::use_bits() const {
   std::vector<double> use = used_bits_;
   for (const Due& active : ends_) {
-    const Flow& flow = flows_[active.flow];
-    const double moved = network_.volume_bits(flow.bytes) - left_now(flow, sharing_.rate(active.flow));
+    const double moved = network_.volume_bits(flows_[active.flow].bytes) - left_now(active.flow, sharing_.rate(active.flow));
     sharing_.each_resource(active.flow, [&](ResourceId r) { use[r] += moved; });
   }
   return use;
@@ -172,9 +140,13 @@ void FlowSimulator::sift_down(std::uint32_t at) {
 }
 
 std::uint64_t FlowSimulator::memory_bytes() const {
-  return sharing_.memory_bytes() + flows_.capacity() * sizeof(Flow) + edges_.capacity() * sizeof(Edge) +
-         (starts_.capacity() + ends_.capacity()) * sizeof(Due) + end_place_.capacity() * sizeof(std::uint32_t) +
-         used_bits_.capacity() * sizeof(double);
+  return base_memory_bytes() + sharing_.memory_bytes() + moving_.capacity() * sizeof(Moving) + ends_.capacity() * sizeof(Due) +
+         end_place_.capacity() * sizeof(std::uint32_t) + used_bits_.capacity() * sizeof(double);
+}
+
+void FlowSimulator::check_all_given_back() const {
+  for (ResourceId r = 0; r < network_.resource_count(); ++r)
+    EXANET_CHECK(sharing_.free(r) == network_.capacity(r), "a resource has lost some of its capacity", now_.ps(), r, sharing_.free(r));
 }
 
 }  // namespace exanet

@@ -4,6 +4,7 @@
 #include <ctime>
 
 #include "core/flow/flow_simulator.hpp"
+#include "core/flow/fluid_simulator.hpp"
 #include "core/units/check.hpp"
 #include "core/workload/message_run.hpp"
 
@@ -18,7 +19,9 @@ class FlowMessages final : public MessageRun {
         topology_(make_topology(spec)),
         network_(*topology_, fabric, config.packet_bytes),
         plan_(make_message_plan(config, *topology_, spec, network_.link_rate_bps())),
-        flows_(network_, config.grain) {}
+        owned_(config.fluid ? std::unique_ptr<Flows>(std::make_unique<FluidSimulator>(network_))
+                            : std::make_unique<FlowSimulator>(network_, config.grain)),
+        flows_(*owned_) {}
 
   bool run() override {
     const std::clock_t started = std::clock();
@@ -46,11 +49,8 @@ class FlowMessages final : public MessageRun {
       times.end = max(times.end, flows_.finished(static_cast<FlowId>(m)));
       times.accepted_bytes[plan_.messages[m].src] += static_cast<double>(plan_.messages[m].bytes);
     }
-    // Everything has ended: every resource must have back exactly what it had.
-    for (ResourceId r = 0; r < network_.resource_count(); ++r)
-      EXANET_CHECK(flows_.sharing().free(r) == network_.capacity(r), "a resource has lost some of its capacity", flows_.now().ps(), r,
-                   flows_.sharing().free(r));
     EXANET_CHECK(flows_.done(), "flows wait for each other", flows_.now().ps(), flows_.finished_count(), plan_.messages.size());
+    flows_.check_all_given_back();
     finish(std::move(times), std::vector<double>(network_.resource_count()), flows_.use_bits());
     return true;
   }
@@ -95,7 +95,7 @@ class FlowMessages final : public MessageRun {
     result_.completion_ns = static_cast<double>((config_.load > 0 ? flows_.now() : times.end).ps()) * 1e-3;
     result_.mean_hops = flows_.mean_hops();
     result_.events = flows_.events();
-    result_.work = flows_.sharing().filled();
+    result_.work = flows_.work();
     result_.memory_bytes = flows_.memory_bytes();
     const double window_s = static_cast<double>((times.end - times.begin).ps()) * 1e-12;
     const double packets_each = std::ceil(static_cast<double>(config_.message_bytes) / config_.packet_bytes);
@@ -112,7 +112,8 @@ class FlowMessages final : public MessageRun {
   std::unique_ptr<Topology> topology_;
   FlowNetwork network_;
   MessagePlan plan_;
-  FlowSimulator flows_;
+  std::unique_ptr<Flows> owned_;
+  Flows& flows_;
 };
 
 }  // namespace

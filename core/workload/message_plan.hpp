@@ -24,6 +24,7 @@ struct MessageConfig {
   std::uint64_t seed = 1;
   Time warm_up, measure;      // of an open loop
   Time grain = Time::ns(1);  // flow level: FlowSimulator
+  bool fluid = false;        // flow level: FluidSimulator instead
   bool paced = false;        // packet level: senders keep to the rates of the flow level; a burst of one round
 };
 

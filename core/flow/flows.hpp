@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Flows that begin when their time has come and those they wait for have arrived: what every way of sharing the network has in common.
+//
+// How they move is for those that derive: FlowSimulator, at max-min fair rates; FluidSimulator, through FIFOs served in turn.
+#pragma once
+
+#include <vector>
+
+#include "core/flow/flow_network.hpp"
+#include "core/units/time.hpp"
+
+namespace exanet {
+
+class Flows {
+ public:
+  explicit Flows(const FlowNetwork& network) : network_(network) {}  // `network` outlives the flows
+  virtual ~Flows() = default;
+
+  // Contract: src != dst, both endpoints; start is not before now().
+  FlowId add(NodeId src, NodeId dst, std::uint64_t bytes, Time start);
+  void after(FlowId flow, FlowId earlier);  // contract: before the first step(), without a cycle
+
+  // What happens next, and what happens with it. False when nothing is left to happen by `limit`; then now() is `limit`.
+  virtual bool step(Time limit) = 0;
+
+  Time now() const { return now_; }
+  bool done() const { return finished_count_ == flows_.size(); }
+  std::size_t finished_count() const { return finished_count_; }
+  Time begun(FlowId flow) const { return flows_[flow].begin; }        // when it could start
+  Time finished(FlowId flow) const { return flows_[flow].finished; }  // its arrival; Time::never() if still to come
+  double mean_hops() const { return started_ == 0 ? 0 : static_cast<double>(hops_) / static_cast<double>(started_); }  // of what has started
+  std::uint64_t events() const { return events_; }
+
+  virtual double moved_bits(FlowId flow) const = 0;    // of payload, until now
+  virtual std::vector<double> use_bits() const = 0;    // of each resource until now, in bits of full packets
+  virtual std::uint64_t work() const = 0;              // how much was computed, in a unit of its own
+  virtual std::uint64_t memory_bytes() const = 0;
+  virtual void check_all_given_back() const = 0;       // contract: done(). Nothing has been lost or doubled.
+
+ protected:
+  struct Flow {
+    NodeId src, dst;
+    std::uint64_t bytes;
+    Time begin;  // asked for, or when the last flow that it waits for arrives
+    Time finished = Time::never();
+    std::uint32_t waits = 0;  // for so many others
+    bool started = false;
+    std::uint32_t dependents = kNothing;  // first in edges_
+  };
+
+  virtual void begin(FlowId flow) = 0;  // takes it into the network at now_
+  std::uint64_t under_way() const { return started_ - finished_count_; }
+  Time next_start() const { return starts_.empty() ? Time::never() : starts_.front().at; }
+  void start_due();                     // begin() of all that may start by now_
+  void arrive(FlowId flow, Time at);
+  std::uint64_t base_memory_bytes() const;
+
+  const FlowNetwork& network_;
+  Time now_;
+  std::vector<Flow> flows_;
+  std::uint64_t events_ = 0, hops_ = 0;
+
+ private:
+  struct Edge {
+    FlowId flow;
+    std::uint32_t next;
+  };
+  struct Start {
+    Time at;
+    FlowId flow;
+    bool operator<(const Start& other) const { return at != other.at ? at > other.at : flow > other.flow; }  // least on top
+  };
+  void wait_for_start(FlowId flow);
+
+  std::vector<Edge> edges_;
+  std::vector<Start> starts_;  // a heap
+  std::size_t finished_count_ = 0;
+  std::uint64_t started_ = 0;
+};
+
+}  // namespace exanet
