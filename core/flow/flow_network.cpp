@@ -33,7 +33,7 @@ FlowNetwork::FlowNetwork(const Topology& topology, const FabricConfig& fabric, s
       router_(fabric.router),
       packet_bytes_(packet_bytes),
       channels_(static_cast<std::uint32_t>(std::max<std::int64_t>(fabric.router.virtual_channels, 1))),
-      fixed_priority_(fabric.router.fixed_priority) {
+      in_turn_(!fabric.router.fixed_priority && !fabric.input_queued) {
   if (fabric.links.empty()) throw std::invalid_argument("the machine describes no links");
   if (packet_bytes == 0 || packet_bytes > fabric.router.max_payload_bytes)
     throw std::invalid_argument("packets of " + std::to_string(packet_bytes) + " bytes; at flow level they carry from 1 to " +

@@ -35,9 +35,9 @@ FluidSimulator::FluidSimulator(const FlowNetwork& network)
       turn_(network.topology().endpoint_count(), kNothing),
       last_(turn_),
       used_bits_(network.resource_count()) {
-  if (network.fixed_priority())
-    throw std::invalid_argument("fluid sharing is of routers that serve their inputs in turn, and this machine's have a fixed priority: "
-                                "choose max-min, or the packet level");
+  if (!network.in_turn())
+    throw std::invalid_argument("FIFO sharing is of routers with FIFOs that are served in turn; this machine's have a fixed priority, or a queue "
+                                "for each output: choose max-min, or the packet level");
   const Topology& topology = network.topology();
   const std::uint32_t wanted = topology.routing() == nullptr ? topology.virtual_channels() : topology.routing()->virtual_channels();
   if (wanted > channels_)
