@@ -29,7 +29,7 @@ from exanet.machine_schema import (
 
 _MAX_NODES = 1 << 22  # the node field of the global address has 22 bits
 _MOST_CHANNELS = 8
-_MOST_INPUTS = 128  # of a router in the simulator
+_MOST_INPUTS = 1024  # of a router in the simulator
 _PACKET_LIMIT = 256  # bytes; the user library's largest packetizer message on any machine (EXANET_PACKET_MAX)
 _WORD_LIMITS = (8, 4096)  # bits
 _MOST_CYCLES = 1_000_000

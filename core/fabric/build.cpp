@@ -48,6 +48,7 @@ Fabric::Part::Part(State& net, const FabricPart& part, std::uint8_t number, std:
       intra_ports_(net.intra_ports_),
       channels_(net.channels_),
       fixed_priority_(net.fixed_priority_),
+      wide_words_(net.wide_words_),
       net_(net),
       events_(*part.events),
       sink_(part.sink),
@@ -108,7 +109,7 @@ void Fabric::State::build_ports(const FabricConfig& config) {
     throw std::invalid_argument("the topology's routing needs " + std::to_string(topology_.virtual_channels()) +
                                 " virtual channels: set virtual_channels to that or more");
   const NodeId nodes = topology_.node_count();
-  std::uint32_t outputs = 0, inputs = 0;
+  std::uint32_t outputs = 0, inputs = 0, most = 0;
   for (NodeId node = 0; node <= nodes; ++node) {
     first_output_.push_back(outputs);
     first_input_.push_back(inputs);
@@ -118,6 +119,7 @@ void Fabric::State::build_ports(const FabricConfig& config) {
     if (ports * channels_ + intra > kMostInputs)
       throw std::invalid_argument("a router of " + topology_.node_name(node) + " would have more than " + std::to_string(kMostInputs) +
                                   " inputs: use fewer ports or virtual channels");
+    most = std::max(most, ports * channels_ + intra);
     outputs += ports + intra;
     inputs += ports * channels_ + intra;
   }
@@ -125,6 +127,11 @@ void Fabric::State::build_ports(const FabricConfig& config) {
   stats_.resize(outputs);
   rooms_.resize(std::size_t{outputs} * channels_);
   inputs_.resize(inputs);
+  if (most > kFewInputs) wide_words_ = (most + 63) / 64, wide_.reserve(std::size_t{outputs} * (wide_words_ + 1));
+  for (std::uint32_t o = 0; o < outputs && wide_words_ != 0; ++o) {
+    wide_.resize(wide_.size() + wide_words_);
+    wide_.push_back(wide_words_ * 64 - 1);
+  }
   entrances_.resize(std::size_t{endpoints_} * intra_ports_);
   for (NodeId node = 0; node < nodes; ++node) build_node(node, config);
 }
@@ -142,7 +149,7 @@ void Fabric::State::build_node(NodeId node, const FabricConfig& config) {
       const std::uint32_t i = first_input_[node] + (intra ? ports * channels_ + port - ports : port * channels_ + vc);
       Input& input = inputs_[i];
       input.node = node;
-      input.index = static_cast<std::uint8_t>(i - first_input_[node]);
+      input.index = static_cast<std::uint16_t>(i - first_input_[node]);
       input.first_output = first_output_[node];
       input.first_intra_output = first_output_[node] + ports;
       if (!intra) input.tells = o;
@@ -222,7 +229,7 @@ std::uint64_t Fabric::memory_bytes() const {
   const auto bytes = [](const auto& v) { return std::uint64_t{v.capacity()} * sizeof(v[0]); };
   const State& s = *state_;
   std::uint64_t sum = bytes(s.part_of_) + bytes(s.first_output_) + bytes(s.first_input_) + bytes(s.outputs_) + bytes(s.stats_) +
-                      bytes(s.rooms_) + bytes(s.inputs_) + bytes(s.entrances_);
+                      bytes(s.rooms_) + bytes(s.inputs_) + bytes(s.entrances_) + bytes(s.wide_);
   for (const auto& part : s.parts_) {
     sum += bytes(part->entries_) + bytes(part->packets_);
     for (const auto& mail : part->mail_)

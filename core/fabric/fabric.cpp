@@ -88,7 +88,7 @@ void Fabric::Part::ask(Input& input, std::uint32_t output_index, std::uint8_t vc
   input.output = output_index;
   input.front_vc = vc;
   Output& output = outputs_[output_index];
-  output.waiting[input.index / 64] |= std::uint64_t{1} << (input.index % 64);
+  await(output, output_index, input.index);
   wake(output, output_index, max(from, output.free_at));
 }
 
@@ -121,6 +121,7 @@ void Fabric::Part::peek(std::uint32_t output_index, unsigned step) const {
     return;
   }
   if ((output.waiting[0] | output.waiting[1]) == 0) return;
+  if (wide_words_ != 0) return;
   const int first = output.waiting[0] != 0 ? std::countr_zero(output.waiting[0]) : 64 + std::countr_zero(output.waiting[1]);
   const Input& input = inputs_[output.first_input + static_cast<std::uint32_t>(first)];
   if (step == 1) return __builtin_prefetch(&input, 1);
@@ -141,7 +142,12 @@ std::uint32_t Fabric::Part::choose(Time now, Output& output, std::uint32_t outpu
     chosen = index;
     priority = input.front_priority;
   };
-  const unsigned first = fixed_priority_ ? 0 : (output.last_granted + 1u) % kMostInputs;
+  if (wide_words_ != 0) [[unlikely]] {
+    const auto after = static_cast<std::uint32_t>(wide(output_index)[wide_words_] + 1) % (wide_words_ * 64);
+    wide_from(output_index, fixed_priority_ ? 0 : after, look_at);
+    return chosen;
+  }
+  const unsigned first = fixed_priority_ ? 0 : (output.last_granted + 1u) % kFewInputs;
   if (output.waiting[1] == 0 && first <= 64) {  // most routers have 64 inputs at most
     std::uint64_t rest = std::rotr(output.waiting[0], static_cast<int>(first % 64));
     for (; rest != 0; rest &= rest - 1) look_at((static_cast<unsigned>(std::countr_zero(rest)) + first) % 64);
@@ -200,8 +206,11 @@ void Fabric::Part::grant(Time now, Output& output, std::uint32_t output_index, s
   Input& input = inputs_[input_index];
   const std::uint32_t index = input.front;
   const Entry entry = entries_[index];
-  output.waiting[input.index / 64] &= ~(std::uint64_t{1} << (input.index % 64));
-  output.last_granted = input.index;
+  forget(output, output_index, input.index);
+  if (wide_words_ == 0) [[likely]]
+    output.last_granted = static_cast<std::uint8_t>(input.index);
+  else
+    wide(output_index)[wide_words_] = input.index;
   // The crossbar reads a word a cycle, the first in the cycle after the grant, and the last one not before it can be read.
   const Time left = max(now + router_.cycle * router_.packet_words(input.front_words), entry.tail_in);
   if (output.link_class == kIntraTile) {

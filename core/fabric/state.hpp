@@ -7,6 +7,7 @@
 // takes the latency of a link, and is mailed: see Fabric::collect(). A fabric in one piece is one part without mail.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -20,7 +21,8 @@ namespace exanet {
 namespace fabric_state {
 
 inline constexpr std::uint32_t kNone = 0xffffffffu;
-inline constexpr std::uint32_t kMostInputs = 128;  // of a router
+inline constexpr std::uint32_t kFewInputs = 128;    // of a router whose outputs keep their masks of waiting inputs themselves
+inline constexpr std::uint32_t kMostInputs = 1024;  // of a router
 inline constexpr std::uint8_t kIntraTile = 0xff;  // in place of a link class
 inline constexpr Time kNotScheduled = Time::ps(-1);
 
@@ -58,7 +60,7 @@ struct alignas(64) Input {
   std::uint16_t front_words = 0;         // payload words, virtual channel and priority of the front
   std::uint8_t front_vc = 0;
   std::uint8_t front_priority = 0;
-  std::uint8_t index = 0;  // among the inputs of its router
+  std::uint16_t index = 0;  // among the inputs of its router
   std::uint8_t link_class = kIntraTile;
   bool looking = false;  // an event to look again at the front's way is under way
   std::uint32_t tells = kNone;  // this port's output, whose link tells the sender of room
@@ -78,13 +80,13 @@ struct alignas(64) Output {
   Time wire_free;                // end of the last word on the link
   Time control_end;              // end of the last control word: it told of all room that had come back by its beginning
   Time wake_at = kNotScheduled;  // a pending arbitrate event, if there is one
-  std::uint64_t waiting[2] = {};  // inputs whose front asks for this output
+  std::uint64_t waiting[2] = {};  // inputs whose front asks for this output; in a wide fabric how many, in the first
   std::uint32_t first_input = 0;    // of this router
   std::uint32_t far_input = kNone;  // virtual channel 0 at the other end
   std::uint32_t untold = kNone;     // room that has come back in this port's FIFOs and not been told of: a ring in order of time, its last one
   std::uint8_t pause_phase = 0;
   std::uint8_t link_class = kIntraTile;
-  std::uint8_t last_granted = kMostInputs - 1;
+  std::uint8_t last_granted = kFewInputs - 1;
   std::uint8_t far_part = 0;
 };
 
@@ -140,6 +142,9 @@ struct Fabric::State {
   std::vector<fabric_state::Room> rooms_;                  // (output, virtual channel): at its far end; an intra-tile port's: its input's
   std::vector<fabric_state::Input> inputs_;                // (port, virtual channel), then intra-tile ports of each node
   std::vector<fabric_state::Entrance> entrances_;          // intra-tile ports of each node
+  // Of a wide fabric, in which some router has more than kFewInputs: for each output a mask of so many words, and the input granted last.
+  std::uint32_t wide_words_ = 0;
+  std::vector<std::uint64_t> wide_;
   std::vector<std::unique_ptr<Part>> parts_;
 };
 
@@ -160,6 +165,13 @@ struct Fabric::Part {
   void collect();
   void finish(Time now);
 
+  template <typename Visit>
+  void each_waiting(const Output& output, std::uint32_t output_index, Visit visit) const;
+  template <typename Visit>
+  void wide_from(std::uint32_t output_index, std::uint32_t first, Visit visit) const;
+  std::uint64_t* wide(std::uint32_t output_index) const { return net_.wide_.data() + std::size_t{output_index} * (wide_words_ + 1); }
+  void await(Output& output, std::uint32_t output_index, std::uint32_t input);
+  void forget(Output& output, std::uint32_t output_index, std::uint32_t input);
   std::uint32_t choose(Time now, Output& output, std::uint32_t output_index, bool& others);
   bool room_beyond(Time now, const Output& output, std::uint32_t output_index, const Input& input);
   void grant(Time now, Output& output, std::uint32_t output_index, std::uint32_t input_index);
@@ -206,6 +218,7 @@ struct Fabric::Part {
   Entrance* const entrances_;
   const std::uint32_t intra_ports_, channels_;
   const bool fixed_priority_;
+  const std::uint32_t wide_words_;
 
   State& net_;
   EventQueue& events_;
@@ -222,5 +235,46 @@ struct Fabric::Part {
   unsigned sending_ = 0;                     // which of the two is being filled
   Time mailed_ = Time::never();              // the earliest time at which mail of this window matters
 };
+
+// Input `input` of the router has a front that asks for `output`, or no more.
+inline void Fabric::Part::await(Output& output, std::uint32_t output_index, std::uint32_t input) {
+  const std::uint64_t bit = std::uint64_t{1} << (input % 64);
+  if (wide_words_ == 0) [[likely]] {
+    output.waiting[input / 64] |= bit;
+    return;
+  }
+  output.waiting[0] += (wide(output_index)[input / 64] & bit) == 0;
+  wide(output_index)[input / 64] |= bit;
+}
+
+inline void Fabric::Part::forget(Output& output, std::uint32_t output_index, std::uint32_t input) {
+  const std::uint64_t bit = std::uint64_t{1} << (input % 64);
+  if (wide_words_ == 0) [[likely]] {
+    output.waiting[input / 64] &= ~bit;
+    return;
+  }
+  output.waiting[0] -= (wide(output_index)[input / 64] & bit) != 0;
+  wide(output_index)[input / 64] &= ~bit;
+}
+
+// All that wait, from input `first` on and round to it.
+template <typename Visit>
+void Fabric::Part::wide_from(std::uint32_t output_index, std::uint32_t first, Visit visit) const {
+  const std::uint64_t* const masks = wide(output_index);
+  for (std::uint32_t step = 0; step <= wide_words_; ++step) {
+    const std::uint32_t word = (first / 64 + step) % wide_words_;
+    const std::uint64_t from_first = ~std::uint64_t{0} << (first % 64);
+    std::uint64_t rest = masks[word] & (step == 0 ? from_first : step == wide_words_ ? ~from_first : ~std::uint64_t{0});
+    for (; rest != 0; rest &= rest - 1) visit(word * 64 + static_cast<std::uint32_t>(std::countr_zero(rest)));
+  }
+}
+
+template <typename Visit>
+void Fabric::Part::each_waiting(const Output& output, std::uint32_t output_index, Visit visit) const {
+  if (wide_words_ != 0) return wide_from(output_index, 0, visit);
+  for (std::uint32_t word = 0; word < 2; ++word)
+    for (std::uint64_t rest = output.waiting[word]; rest != 0; rest &= rest - 1)
+      visit(word * 64 + static_cast<std::uint32_t>(std::countr_zero(rest)));
+}
 
 }  // namespace exanet

@@ -3,8 +3,6 @@
 // the header is there and the packet before it has gone, by an event of its own; one that does not decides ahead, as dimension order does.
 //
 // A blocked packet that may change its mind looks again after the time that it takes through the crossbar.
-#include <bit>
-
 #include "core/engine/random.hpp"
 #include "core/fabric/state.hpp"
 
@@ -48,15 +46,15 @@ class Fabric::Part::View final : public Outlook {
 
   // In the FIFOs whose fronts ask for a port: what stands behind a front has to wait for it, wherever it goes.
   std::uint32_t waiting_words(NodeId node, std::uint16_t port, std::uint8_t vc) const {
-    const Output& output = part_.outputs_[part_.net_.first_output_[node] + port];
+    const std::uint32_t index = part_.net_.first_output_[node] + port;
+    const Output& output = part_.outputs_[index];
     std::uint32_t words = 0;
-    for (std::uint32_t word = 0; word < 2; ++word)
-      for (std::uint64_t rest = output.waiting[word]; rest != 0; rest &= rest - 1) {
-        const Input& input = part_.inputs_[output.first_input + word * 64 + static_cast<std::uint32_t>(std::countr_zero(rest))];
-        if (vc != kAnyChannel && input.front_vc != vc) continue;
-        for (std::uint32_t e = input.front; e != kNone && part_.entries_[e].time <= now_; e = part_.entries_[e].next)
-          words += part_.router_.payload_words(part_.entries_[e].payload_bytes);
-      }
+    part_.each_waiting(output, index, [&](std::uint32_t waiting) {
+      const Input& input = part_.inputs_[output.first_input + waiting];
+      if (vc != kAnyChannel && input.front_vc != vc) return;
+      for (std::uint32_t e = input.front; e != kNone && part_.entries_[e].time <= now_; e = part_.entries_[e].next)
+        words += part_.router_.payload_words(part_.entries_[e].payload_bytes);
+    });
     return words;
   }
 
@@ -86,8 +84,7 @@ void Fabric::Part::steer_now(Time now, std::uint32_t input_index, bool again) {
   if (again) {
     input.looking = false;
     if (input.front == kNone || input.output == kNone || outputs_[input.output].link_class == kIntraTile) return;
-    std::uint64_t& waiting = outputs_[input.output].waiting[input.index / 64];
-    waiting &= ~(std::uint64_t{1} << (input.index % 64));
+    forget(outputs_[input.output], input.output, input.index);
   }
   decide(now, input);
 }

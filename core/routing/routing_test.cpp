@@ -154,6 +154,18 @@ TEST_CASE("UGAL and PAR carry what Valiant does of the worst traffic of a dragon
   }
 }
 
+TEST_CASE("routers of more than 128 inputs: a dragonfly of 840 whose switches have 22 ports of six channels") {
+  const TopologySpec fly{"dragonfly", {2, 20, 1}};  // 40 senders of a group share the link to the next one, and 20 all links of theirs
+  const double minimal = measure(fly, "next-group:40", 0.3, Time::us(20)).accepted_load;
+  CHECK(minimal == doctest::Approx(1.0 / 40).epsilon(0.02));
+  for (const std::string name : {"valiant", "ugal-l"}) {
+    CAPTURE(name);
+    const OpenLoopResult r = measure(with(fly, name), "next-group:40", 0.2, Time::us(20));
+    CHECK(r.accepted_load > 0.19);
+    CHECK_FALSE(r.saturated);
+  }
+}
+
 TEST_CASE("adaptive routing beats dimension order on transpose, and a fat tree's digits on a random permutation") {
   const TopologySpec square{"torus", {8, 8}}, tree{"fat-tree", {4, 4, 4}};
   const double order = measure(square, "transpose", 1).accepted_load, adaptive = measure(with(square, "adaptive"), "transpose", 1).accepted_load;

@@ -174,7 +174,7 @@ BAD_SHAPES = [
     ("jellyfish", "[5, 3, 1]", "must be even"),
     ("jellyfish", "[40, 1, 1]", "no connected random graph"),
     ("hypercube", "[23]", "from 1 to 22"),
-    ("full-mesh", "[200]", "more inputs than the 128"),
+    ("full-mesh", "[600]", "more inputs than the 1024"),
     ("jellyfish", "[64, 4, 1]", "must be from 5"),
 ]
 
