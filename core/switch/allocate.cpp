@@ -31,7 +31,7 @@ void Switches::State::allocate(Time now, NodeId index) {
   Slots free;
   const std::uint64_t channels = (std::uint64_t{1} << channels_) - 1;
   for (std::uint32_t p = 0; p < node.ports; ++p) {
-    if (ports_[node.first_port + p].in_free > now) continue;
+    if (in_free_[node.first_port + p] > now) continue;
     const std::uint32_t slot = p * channels_;
     free.word[slot / 64] |= channels << (slot % 64);
     if (slot % 64 + channels_ > 64) free.word[1] |= channels >> (64 - slot % 64);
@@ -47,12 +47,13 @@ void Switches::State::match_in_turn(Time now, NodeId index, Slots free) {
   const Node& node = nodes_[index];
   const bool fixed = config_.arbitration == SwitchConfig::Arbitration::kFixedPriority;
   const std::uint32_t start = fixed ? 0 : node.grants % node.ports;
-  for (std::uint32_t i = 0; i < node.ports && !free.empty(); ++i) {
-    const std::uint32_t output = start + i < node.ports ? start + i : start + i - node.ports;
-    if (ports_[node.first_port + output].out_free > now) continue;
+  for (Slots asked = node.asked; !asked.empty() && !free.empty();) {
+    const std::uint32_t output = asked.next(start);
+    asked.remove(output);
+    if (out_free_[node.first_port + output] > now) continue;
     const Choice choice = choose(now, index, output, free);
     if (choice.slot == kNone) continue;
-    const std::uint32_t first_slot = choice.slot - choice.slot % channels_;
+    const std::uint32_t first_slot = choice.slot - slot_channel_[choice.slot];
     for (std::uint32_t c = 0; c < channels_; ++c) free.remove(first_slot + c);
     if (!fixed)
       turns_[(node.first_port + output) * classes_ + choice.priority_class].first = static_cast<std::uint8_t>((choice.slot + 1) % kMostSlots);
@@ -70,11 +71,13 @@ void Switches::State::match_by_islip(Time now, NodeId index, Slots free) {
   Offer best[kMostSlots];
   for (std::int64_t iteration = 0; iteration < config_.iterations && !free.empty(); ++iteration) {
     Slots offered;
-    for (std::uint32_t output = 0; output < node.ports; ++output) {
-      if (ports_[node.first_port + output].out_free > now) continue;
+    for (Slots asked = node.asked; !asked.empty();) {
+      const std::uint32_t output = asked.next(0);
+      asked.remove(output);
+      if (out_free_[node.first_port + output] > now) continue;
       const Choice choice = choose(now, index, output, free);
       if (choice.slot == kNone) continue;
-      const std::uint32_t input = choice.slot / channels_;
+      const std::uint32_t input = slot_port_[choice.slot];
       Offer& held = best[input];
       const std::uint32_t from = ports_[node.first_port + input].accepts_from;
       const std::uint32_t distance = (output + node.ports - from) % node.ports;
@@ -128,11 +131,12 @@ std::uint32_t Switches::State::first_ready(Time now, NodeId node, std::uint32_t 
   const Node& at = nodes_[node];
   const std::uint32_t turn = (at.first_port + output) * classes_ + priority_class;
   Slots asking = waiting_[turn] & free;
+  if (asking.empty()) return kNone;
   const unsigned from = config_.arbitration == SwitchConfig::Arbitration::kFixedPriority ? 0 : turns_[turn].first;
   while (!asking.empty()) {
     const unsigned slot = asking.next(from);
-    const std::uint32_t port = at.first_port + slot / channels_;
-    const auto lane = static_cast<std::uint8_t>(priority_class * channels_ + slot % channels_);
+    const std::uint32_t port = at.first_port + slot_port_[slot];
+    const auto lane = static_cast<std::uint8_t>(priority_class * channels_ + slot_channel_[slot]);
     if (passes(now, at.first_port + output, priority_class, port, queue_of(node, port, lane, output).front)) return slot;
     asking.remove(slot);
   }
@@ -151,9 +155,12 @@ bool Switches::State::passes(Time now, std::uint32_t output, std::uint8_t priori
   } else {
     Room& room = rooms_[output];
     reclaim(room, now);
-    if (room.fits(lane, most_words_)) return true;  // for the largest, or short packets would starve long ones
-    room.starved = room.oldest == kNone;
-    if (!room.starved) wake(node_of_[output], entries_[room.oldest].request);
+    if ((room.closed >> lane & 1) == 0) {
+      if (room.fits(lane, most_words_)) return true;  // for the largest, or short packets would starve long ones
+      room.closed = static_cast<std::uint8_t>(room.closed | 1u << lane);
+      room.starved = room.oldest == kNone;
+      if (!room.starved) wake(node_of_[output], entries_[room.oldest].request);
+    }
   }
   if (looks_again_) look_again(now, port, front);
   return false;

@@ -126,6 +126,14 @@ Switches::State::State(const FabricPart& part, const Topology& topology, const F
   }
   for (std::uint32_t c = 0; c < classes_; ++c)
     tag_.push_back(config_.weights.empty() ? 0 : static_cast<std::int64_t>(kTag) / config_.weights[c]);
+  for (std::uint32_t slot = 0; slot < kMostSlots; ++slot) {
+    slot_port_[slot] = static_cast<std::uint8_t>(slot / channels_);
+    slot_channel_[slot] = static_cast<std::uint8_t>(slot % channels_);
+  }
+  for (std::uint32_t lane = 0; lane < kMostLanes; ++lane) {
+    lane_class_[lane] = static_cast<std::uint8_t>(lane / channels_);
+    lane_channel_[lane] = static_cast<std::uint8_t>(lane % channels_);
+  }
   build_ports(config);
   register_events();
 }
@@ -175,6 +183,8 @@ void Switches::State::build_ports(const FabricConfig& config) {
     queues += own * lanes_ * (voq_ ? own : 1);
   }
   ports_.resize(ports);
+  in_free_.resize(ports);
+  out_free_.resize(ports);
   node_of_.resize(ports);
   rooms_.resize(ports);
   stats_.resize(ports);
@@ -245,7 +255,7 @@ std::uint32_t Switches::queued(NodeId node) const {
 std::uint64_t Switches::memory_bytes() const {
   const auto bytes = [](const auto& v) { return std::uint64_t{v.capacity()} * sizeof(v[0]); };
   const State& s = *state_;
-  return bytes(s.nodes_) + bytes(s.node_of_) + bytes(s.ports_) + bytes(s.rooms_) + bytes(s.stats_) + bytes(s.queues_) + bytes(s.waiting_) +
+  return bytes(s.nodes_) + bytes(s.node_of_) + bytes(s.ports_) + bytes(s.in_free_) + bytes(s.out_free_) + bytes(s.rooms_) + bytes(s.stats_) + bytes(s.queues_) + bytes(s.waiting_) +
          bytes(s.turns_) + bytes(s.queued_words_) + bytes(s.virtual_time_) + bytes(s.fillings_) + bytes(s.entrances_) + bytes(s.entries_) + bytes(s.packets_);
 }
 

@@ -72,6 +72,7 @@ struct Room {
   std::int32_t pool = 0;  // left of what lanes share beyond that
   std::uint32_t oldest = kNone, last = kNone;  // on its way back, in order of time
   bool starved = false;                        // the sender waits for room, and none is on its way
+  std::uint8_t closed = 0;                     // lanes that have no room for a packet, as far as has been looked
 
   std::int32_t from_pool(std::int32_t words) const { return words > each ? words - each : 0; }
   bool fits(std::uint8_t lane, std::int32_t words) const { return from_pool(used[lane] + words) - from_pool(used[lane]) <= pool; }
@@ -81,9 +82,8 @@ struct Room {
   }
 };
 
-// A port: its line into the crossbar, the line out of it, and the link beyond.
+// A port, and the link beyond.
 struct Port {
-  Time in_free, out_free;         // lines
   Time wire_free;                 // end of the last word on the link
   std::uint32_t far = kNone;      // the port at the other end
   std::uint8_t link_class = kIntraTile;
@@ -109,6 +109,7 @@ struct Node {
   std::uint32_t first_port = 0, ports = 0, first_queue = 0;
   Time wake_at = kNever, ran = kNever;
   std::uint32_t grants = 0;
+  Slots asked;  // outputs, not slots, that somebody waits for
 };
 
 // An intra-tile port and class, as the network interface sees it.
@@ -198,6 +199,8 @@ struct Switches::State {
   Time slot_;
   std::int64_t crossbar_word_ps_100_ = 0, speed_up_percent_;
   std::uint32_t intra_ports_, channels_, classes_, lanes_;
+  std::uint8_t slot_port_[switch_state::kMostSlots], slot_channel_[switch_state::kMostSlots];  // within a switch; a division each otherwise
+  std::uint8_t lane_class_[switch_state::kMostLanes], lane_channel_[switch_state::kMostLanes];
   std::int32_t most_words_ = 0, lane_words_ = 0;
   std::uint32_t output_fifo_words_ = 0;
   bool voq_, pauses_, looks_, looks_again_;
@@ -206,6 +209,7 @@ struct Switches::State {
   std::vector<Node> nodes_;
   std::vector<NodeId> node_of_;  // by port
   std::vector<Port> ports_;
+  std::vector<Time> in_free_, out_free_;  // by port: its lines into the crossbar and out of it
   std::vector<Room> rooms_;  // by port: of the input beyond its link; an intra-tile port's: of its own input
   std::vector<LinkStats> stats_;
   std::vector<Queue> queues_;

@@ -56,7 +56,7 @@ void Switches::State::choose_way(Time now, NodeId node, Entry& entry) {
     const std::uint64_t from_to = std::uint64_t{carried.packet.src} << 32 | carried.packet.dst;
     const RouteRequest request{node, entry.dst, router_.payload_words(entry.payload_bytes),
                                Random(from_to, static_cast<std::uint64_t>(carried.injected.ps())).next()};
-    hop = routing_->choose(request, carried.route, View(*this, now, entry.lane / channels_));
+    hop = routing_->choose(request, carried.route, View(*this, now, lane_class_[entry.lane]));
   }
   entry.output = hop.port;
   entry.vc = hop.vc;

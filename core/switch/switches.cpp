@@ -110,12 +110,17 @@ void Switches::State::enqueue(NodeId node, std::uint32_t port, std::uint32_t ind
 
 void Switches::State::ask(NodeId node, std::uint32_t port, const Entry& front) {
   const std::uint32_t first = nodes_[node].first_port;
-  waiting_[(first + front.output) * classes_ + front.lane / channels_].add((port - first) * channels_ + front.lane % channels_);
+  nodes_[node].asked.add(front.output);
+  waiting_[(first + front.output) * classes_ + lane_class_[front.lane]].add((port - first) * channels_ + lane_channel_[front.lane]);
 }
 
 void Switches::State::unask(NodeId node, std::uint32_t port, const Entry& front) {
   const std::uint32_t first = nodes_[node].first_port;
-  waiting_[(first + front.output) * classes_ + front.lane / channels_].remove((port - first) * channels_ + front.lane % channels_);
+  Slots* waiting = &waiting_[(first + front.output) * classes_];
+  waiting[lane_class_[front.lane]].remove((port - first) * channels_ + lane_channel_[front.lane]);
+  for (std::uint32_t c = 0; c < classes_; ++c)
+    if (!waiting[c].empty()) return;
+  nodes_[node].asked.remove(front.output);
 }
 
 void Switches::State::reclaim(Room& room, Time now) {
@@ -123,31 +128,30 @@ void Switches::State::reclaim(Room& room, Time now) {
     const std::uint32_t index = room.oldest;
     const Entry& entry = entries_[index];
     room.change(entry.lane, -std::int32_t{entry.words});
+    room.closed = 0;
     room.oldest = entry.next;
     free_entry(index);
   }
 }
 
 void Switches::State::grant(Time now, NodeId node, std::uint32_t output, const Choice& choice) {
-  const std::uint32_t first = nodes_[node].first_port, port = first + choice.slot / channels_;
-  const auto lane = static_cast<std::uint8_t>(choice.priority_class * channels_ + choice.slot % channels_);
+  const std::uint32_t first = nodes_[node].first_port, port = first + slot_port_[choice.slot];
+  const auto lane = static_cast<std::uint8_t>(choice.priority_class * channels_ + slot_channel_[choice.slot]);
   Queue& queue = queue_of(node, port, lane, output);
   const std::uint32_t index = queue.front;
   const Entry entry = entries_[index];
-  Port& in = ports_[port];
-  Port& out = ports_[first + output];
   unask(node, port, entry);
   queued_for(node, entry) -= router_.payload_words(entry.payload_bytes);
   ++nodes_[node].grants;
   charge(first + output, choice.priority_class, entry.words);
   const Time left = max(now + on_crossbar(entry.words), entry.tail_in);
-  in.in_free = left;
-  if (out.link_class == kIntraTile) {
-    out.out_free = left;
+  in_free_[port] = left;
+  if (ports_[first + output].link_class == kIntraTile) {
+    out_free_[first + output] = left;
     events_.schedule(left, deliver_event_, entry.packet);
   } else {
     cross_link(now, first + output, choice.priority_class, entry, left);
-    if (out.out_free > left) wake(node, out.out_free);
+    if (out_free_[first + output] > left) wake(node, out_free_[first + output]);
   }
   queue.front = entry.next;
   wake(node, left);
@@ -173,7 +177,7 @@ void Switches::State::cross_link(Time now, std::uint32_t output, std::uint8_t pr
   out.wire_free = max(start + busy, left);
   out.pause_phase = static_cast<std::uint8_t>(after_packet);
   const std::int64_t behind = (output_fifo_words_ - static_cast<std::uint32_t>(most_words_)) * crossbar_word_ps_100_ / 100;
-  out.out_free = max(left, out.wire_free - Time::ps(behind));
+  out_free_[output] = max(left, out.wire_free - Time::ps(behind));
 
   LinkStats& stats = stats_[output];
   stats.packets += 1;
@@ -200,7 +204,7 @@ void Switches::State::return_room(std::uint32_t port, std::uint32_t index, Time 
     return free_entry(index);
   }
   const std::uint32_t sender = intra ? port : in.far;
-  if (intra) entry.lane = static_cast<std::uint8_t>(entry.lane / channels_);
+  if (intra) entry.lane = lane_class_[entry.lane];
   entry.request = left;
   if (!intra) {
     const LinkPace& link = links_[in.link_class];
