@@ -45,7 +45,7 @@ make_environment() {
   fresh "$stamp" pyproject.toml tools/setup.sh && return
   case $purpose in
     run | bench) groups=mpi ;;
-    test) groups=mpi,test,gateware ;;
+    test) groups=mpi,test,gateware,jobqueue ;;
     lint) groups=lint ;;
     gateware) groups=gateware ;;
     formal) groups=formal ;;

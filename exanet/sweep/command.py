@@ -38,6 +38,7 @@ def command(
         str, typer.Option("--cluster", help="Where to run: local, a Dask scheduler's address (tcp://…), or slurm, pbs, … by dask-jobqueue.")
     ] = "local",
     workers: Annotated[int, typer.Option("--workers", help="Processes of a local cluster, or jobs to ask a batch system for.")] = 2,
+    script: Annotated[bool, typer.Option("--script", help="Print the job that a batch system would be given, and run nothing.")] = False,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Folder for the results; one with a sweep is gone on with.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no table.")] = False,
 ) -> None:
@@ -57,6 +58,9 @@ def command(
     if workers < 1:
         raise InputError(f"--workers {workers}: give at least 1")
     plan = read(file, options)
+    if script:
+        typer.echo(execute.job_script(cluster), nl=False)
+        return
     directory = _directory(output, plan)
     sys.exit(_sweep(plan, directory, cluster, workers, quiet))
 

@@ -197,6 +197,17 @@ def _start(cluster: str, workers: int) -> Any:
         from dask.distributed import LocalCluster
 
         return LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL)
+    started = _batch(cluster)
+    started.scale(workers)
+    return started
+
+
+def _batch(cluster: str) -> Any:
+    """A cluster of a batch system's jobs, none of which is asked for yet.
+
+    What a job asks for stands in Dask's own configuration, ~/.config/dask/jobqueue.yaml. Raises InputError if there is no such system, and
+    what dask-jobqueue raises if that configuration is not enough.
+    """
     try:
         import dask_jobqueue
     except ImportError:
@@ -206,8 +217,18 @@ def _start(cluster: str, workers: int) -> Any:
     }
     if cluster not in kinds:
         raise InputError(f"--cluster {cluster}: give local, the address of a scheduler (tcp://…), or one of {', '.join(sorted(kinds))}")
-    started = getattr(
-        dask_jobqueue, kinds[cluster]
-    )()  # what a job asks for stands in Dask's own configuration, ~/.config/dask/jobqueue.yaml
-    started.scale(workers)
-    return started
+    return getattr(dask_jobqueue, kinds[cluster])()
+
+
+def job_script(cluster: str) -> str:
+    """What would be submitted for each worker, without submitting it. Raises InputError."""
+    if cluster == "local" or "://" in cluster:
+        raise InputError(f"--script: --cluster {cluster} submits no jobs; name a batch system, e.g. --cluster slurm")
+    try:
+        started = _batch(cluster)
+    except (OSError, ValueError, RuntimeError) as error:
+        raise InputError(f"--cluster {cluster}: {' '.join(str(error).split())}; see docs/sweep.md") from None
+    try:
+        return str(started.job_script())
+    finally:
+        started.close()

@@ -18,7 +18,8 @@ from ruamel.yaml import YAML
 
 from exanet.validate.runner import Runner
 
-Kind = Literal["calibrated", "predicted", "bound", "shape"]
+Kind = Literal["calibrated", "predicted", "bound", "shape", "beside"]
+"""The last: what it depends on was not published, so that ours is shown without a verdict."""
 
 
 @dataclass(frozen=True)
@@ -41,12 +42,16 @@ class Experiment:
     tolerance: float  # share of the published value, or points when `points`; 0 for a shape or a bound
     points: bool
     measure: Callable[[Runner], Measured]
+    long: bool = False  # takes minutes: measured when it is named, or with --long
 
     def error(self, ours: float, published: float) -> float:
         """Ours less the published value: in points, or as a share of it."""
         return ours - published if self.points else (ours - published) / published
 
-    def passes(self, found: Measured, published: Any) -> bool:
+    def passes(self, found: Measured, published: Any) -> bool | None:
+        """None: there is no verdict."""
+        if self.kind == "beside":
+            return None
         if found.holds is not None:
             return found.holds
         return abs(self.error(found.value, float(published))) <= self.tolerance * (1 + 1e-12)
@@ -56,7 +61,7 @@ _experiments: dict[str, Experiment] = {}
 
 
 def experiment(
-    row: str, *, kind: Kind, tolerance: float = 0.0, points: bool = False
+    row: str, *, kind: Kind, tolerance: float = 0.0, points: bool = False, long: bool = False
 ) -> Callable[[Callable[[Runner], Measured]], Callable[[Runner], Measured]]:
     """Declares that the function measures the row of that id.
 
@@ -66,7 +71,7 @@ def experiment(
     def register(measure: Callable[[Runner], Measured]) -> Callable[[Runner], Measured]:
         if row in _experiments:
             raise ValueError(f"{row} has two experiments")
-        _experiments[row] = Experiment(row, kind, tolerance, points, measure)
+        _experiments[row] = Experiment(row, kind, tolerance, points, measure, long)
         return measure
 
     return register

@@ -11,7 +11,7 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,9 @@ class RunFailed(Exception):
 class Runner:
     """Runs programs and remembers their answers."""
 
-    def __init__(self) -> None:
+    def __init__(self, tell: Callable[[str], None] = lambda _: None) -> None:
+        """`tell` is called with what is being measured, within a row that takes long."""
+        self.tell = tell
         self._answers: dict[tuple[str, ...], dict[str, Any] | RunFailed] = {}
         self._machines: dict[str, Machine] = {}
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -12,6 +13,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
@@ -298,6 +300,99 @@ def test_the_command_refuses_before_it_writes(tmp_path: Path) -> None:
         assert (done.returncode, message in err, "Traceback" in err) == (2, True, False), err
         assert not (tmp_path / "r").exists()
     assert os.listdir(tmp_path / "other") == ["x"]
+
+
+@contextlib.contextmanager
+def dask_cluster(tmp_path: Path) -> Iterator[str]:
+    """The address of a scheduler with two workers, each a process of its own, started as a site's would be."""
+    where = tmp_path / "scheduler.json"
+    dask = [sys.executable, "-m", "distributed.cli.dask_"]
+    local = ["--scheduler-file", str(where), "--host", "127.0.0.1"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    commands = [["scheduler", *local, "--port", "0", "--no-dashboard"], *[["worker", *local, "--nthreads", "1", "--no-dashboard"]] * 2]
+    started = [subprocess.Popen([*dask[:2], dask[2] + kind, *options], cwd=tmp_path, **quiet) for kind, *options in commands]  # type: ignore[call-overload]
+    try:
+        deadline = time.monotonic() + 60
+        while not (where.exists() and where.read_text().endswith("}")) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        yield json.loads(where.read_text())["address"]
+    finally:
+        for process in reversed(started):
+            process.terminate()
+        for process in started:
+            process.wait(timeout=60)
+
+
+FEW = ("-m", "trenz-2x2", "--load", "0.1,0.2,0.3", "--set", "warm_up=1 us", "--set", "measure=5 us")
+
+
+@pytest.mark.slow
+def test_a_cluster_elsewhere_gives_the_same_bytes_as_processes_here(tmp_path: Path) -> None:
+    with dask_cluster(tmp_path) as address:
+        assert address.startswith("tcp://127.0.0.1:")
+        done = sweep(*FEW, "-o", tmp_path / "there", "--cluster", address)
+        _, err = done.communicate(timeout=120)
+        assert done.returncode == 0, err
+        assert re.search(r"3 of 3 runs, 0 failed, [12] workers", err), "progress is shown"
+    done = sweep(*FEW, "-o", tmp_path / "here", "--workers", "1")
+    _, err = done.communicate(timeout=120)
+    assert done.returncode == 0, err
+    for name in SAME:
+        assert (tmp_path / "there" / name).read_bytes() == (tmp_path / "here" / name).read_bytes(), name
+    assert json.loads((tmp_path / "there/run.json").read_text())["cluster"] == address
+
+
+def batch_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A Slurm of one machine: what is submitted runs here at once, and is ended by its number. Answers where the jobs are written down."""
+    jobs = tmp_path / "jobs"
+    commands = {
+        "sbatch": f'cat "$1" >>{jobs}; cp "$1" {tmp_path}/job.sh; sh {tmp_path}/job.sh >/dev/null 2>&1 & echo "Submitted batch job $!"',
+        "scancel": 'kill "$@" 2>/dev/null; true',
+    }
+    for name, text in commands.items():
+        file = tmp_path / name
+        file.write_text(f"#!/bin/sh\n{text}\n")
+        file.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    for key, value in {"CORES": "1", "MEMORY": "1 GB", "QUEUE": "day", "WALLTIME": "00:10:00", "INTERFACE": "lo"}.items():
+        monkeypatch.setenv(f"DASK_JOBQUEUE__SLURM__{key}", value)
+    return jobs
+
+
+def test_the_job_of_a_batch_system_is_printed_and_nothing_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("dask_jobqueue")
+    jobs = batch_system(tmp_path, monkeypatch)
+    done = sweep(*FEW, "-o", tmp_path / "r", "--cluster", "slurm", "--script")
+    script, err = done.communicate(timeout=60)
+    assert done.returncode == 0, err
+    for line in ("#SBATCH -p day", "#SBATCH --cpus-per-task=1", "#SBATCH --mem=954M", "#SBATCH -t 00:10:00"):
+        assert line in script.splitlines()
+    assert re.search(r"^\S+ -m distributed.cli.dask_worker tcp://127.0.0.1:\d+ .*--nthreads 1", script, re.MULTILINE)
+    assert not jobs.exists()
+    assert not (tmp_path / "r").exists()
+
+
+@pytest.mark.slow
+def test_a_sweep_runs_in_the_jobs_of_a_batch_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("dask_jobqueue")
+    jobs = batch_system(tmp_path, monkeypatch)
+    done = sweep(*FEW, "-o", tmp_path / "r", "--cluster", "slurm", "--workers", "1")
+    _, err = done.communicate(timeout=120)
+    assert done.returncode == 0, err
+    assert len(pl.read_parquet(tmp_path / "r/runs.parquet")) == 3
+    assert jobs.read_text().count("distributed.cli.dask_worker") == 1
+
+
+def test_a_batch_system_that_is_not_told_what_to_ask_for_is_an_error(tmp_path: Path) -> None:
+    pytest.importorskip("dask_jobqueue")
+    for cluster, message in (
+        ("slurm", "must specify how much cores and memory"),
+        ("local", "submits no jobs"),
+        ("tcp://h:1", "submits no jobs"),
+    ):
+        done = sweep(*FEW, "-o", tmp_path / "r", "--cluster", cluster, "--script")
+        _, err = done.communicate(timeout=60)
+        assert (done.returncode, message in err, "Traceback" in err) == (2, True, False), err
 
 
 def test_a_cluster_that_is_not_there_is_an_error(tmp_path: Path) -> None:

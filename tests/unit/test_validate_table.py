@@ -24,6 +24,18 @@ def test_rows_are_chosen_by_id_in_the_table_s_order() -> None:
     assert list(command.select("P05, P03")) == ["P03", "P05"]
 
 
+def test_what_takes_minutes_is_measured_when_it_is_asked_for() -> None:
+    assert {"R53", "R54", "R55"} == set(command.select(None, True)) - set(command.select(None))
+    assert list(command.select("R54")) == ["R54"]
+
+
+def test_what_stands_beside_has_no_verdict(capsys: pytest.CaptureFixture[str]) -> None:
+    row = command.measure(experiment("beside", found=Measured(3.0, "", text="three")), Runner())
+    assert (row["passed"], row["error"], row["shown"]) == (None, None, "three")
+    command.show([row])
+    assert "0 of 0 rows with a verdict" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("only", "message"), [("P3", "did you mean 'P03'?"), ("nothing", "there is no such row"), (" ,", "give ids of rows")]
 )

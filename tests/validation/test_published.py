@@ -57,6 +57,14 @@ def test_the_gateware_is_where_it_was_published_or_better() -> None:
     assert rows["K14"]["data"]["percent"]["both ways"] >= 90.0
 
 
+def test_topologies_stand_in_the_published_order() -> None:
+    status, rows = validate("E33", "E34", "E35", "E36")
+    assert status == 0, rows
+    assert {row: rows[row]["kind"] for row in rows} == {"E33": "shape", "E34": "beside", "E35": "shape", "E36": "shape"}
+    assert list(rows["E33"]["data"].values()) == sorted(rows["E33"]["data"].values())
+    assert rows["E34"]["data"]["torus"] == 1, "neighbours are one link away where the ranks lie as the torus does"
+
+
 @pytest.mark.slow
 def test_broadcast_grows_with_the_logarithm_of_the_ranks() -> None:
     status, rows = validate("P09")
