@@ -13,8 +13,9 @@
 // Of each message a mark goes along, its last bit, for which FIFOs are what they are: it leaves one when all has left that was in there
 // before it. The message arrives with it, and what a packet takes for the way in an empty network above the steps that the mark took.
 //
-// Steps in place of events: each change of a rate would change all rates behind it in turn (the ripple effect: Liu and others, "A study of
-// networks simulation efficiency: fluid simulation vs. packet-level simulation", INFOCOM 2001).
+// Where rates hardly change, many steps are made as one. Steps in place of events: each change of a rate would change all rates behind it
+// in turn (the ripple effect: Liu and others, "A study of networks simulation efficiency: fluid simulation vs. packet-level simulation",
+// INFOCOM 2001).
 //
 // Limits: all but the last bit leaves a FIFO in proportion to what is in it, not in order; chance is not seen (RoundRobin); routing does not
 // look at queues. Figures against the packet level: docs/flow.md.
@@ -58,11 +59,13 @@ class FluidSimulator final : public Flows {
   struct Place {  // of a flow, on its way
     std::uint32_t branch;
     double bits;
+    double change = 0;  // in the last step
+    double bend = 0;    // of the change, against the step before
   };
   struct Moving {
     FlowId flow;
     std::uint32_t first, length;  // in places_
-    double volume, delivered = 0;
+    double volume, delivered = 0, last_move = 0;
     Time late;               // from when it could start to the step with which it did
     std::uint32_t mark = 0;  // its last bit's place
     double ahead = 0;        // what was in that FIFO before it, and still is
@@ -81,6 +84,7 @@ class FluidSimulator final : public Flows {
   std::uint32_t output(FifoId target, double step_s);  // as resources of the router that is being solved
   std::uint32_t room(FifoId target);
   void move();
+  void leap(Time limit);
   void advance_marks(Time step);
   void advance_mark(Moving& moving, Time step);
   void arrive_mark(const Moving& moving, Time step);
