@@ -57,6 +57,7 @@ class Traffic {
     d["classes"] = classes;
     d["first_watched"] = r.first_watched;
     if (r.watched > 0) d["queued"] = array(std::vector<std::uint32_t>(r.queued), r.watched);  // [sample][router]
+    if (!r.link_use.empty()) d["link_use"] = array(std::vector<float>(r.link_use), r.links.size());  // [sample][link]
     return d;
   }
 

@@ -93,7 +93,29 @@ def network(point: dict[str, Any], measure_ps: int) -> dict[str, Any] | None:
     use = point["links"]["use"]
     if len(use) > MOST_LINKS:
         return None
-    return {"use": [round(1000 * float(share)) for share in use], "queues": _queues(point, measure_ps)}
+    return {
+        "use": [round(1000 * float(share)) for share in use],
+        "queues": _queues(point, measure_ps),
+        "over_time": _hottest_over_time(point, measure_ps),
+    }
+
+
+def over_time(samples: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.float64], int]:
+    """Means over neighbouring samples, MOST_SAMPLES of them at most, and how many samples make one."""
+    step = -(-len(samples) // MOST_SAMPLES)
+    starts = np.arange(0, len(samples), step)
+    counts = np.diff(np.append(starts, len(samples)))
+    return np.add.reduceat(samples.astype(np.float64), starts, axis=0) / counts[:, None], step
+
+
+def _hottest_over_time(point: dict[str, Any], measure_ps: int) -> dict[str, Any] | None:
+    """Per mille of the most used links, over time; the hottest first. They are named by their place among the links."""
+    if "link_use" not in point:
+        return None
+    means, step = over_time(point["link_use"])
+    hottest = np.argsort(-np.asarray(point["links"]["use"]), kind="stable")[:MOST_ROUTERS]
+    rows = np.rint(1000 * means.T[hottest]).astype(int)
+    return {"links": hottest.tolist(), "step_us": measure_ps * step / len(point["link_use"]) / 1e6, "rows": rows.tolist()}
 
 
 def _queues(point: dict[str, Any], measure_ps: int) -> dict[str, Any] | None:

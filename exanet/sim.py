@@ -25,7 +25,7 @@ TABLES = ("latency", "links", "classes", "energy")
 
 CLASSES = ("bulk", "priority")
 
-_WATCHED = ("queued", "first_watched")
+_WATCHED = ("queued", "first_watched", "link_use")
 ARRIVALS = ("poisson", "bernoulli", "bursts")
 
 

@@ -29,6 +29,9 @@ def write(directory: Path, described: Machine, asked: Asked, points: Sequence[di
     watched = [_queues(point, asked.measure_ps) for point in points if "queued" in point]
     if watched:
         tables["queues"] = pl.concat(watched)
+    used = [_link_use(point, asked.measure_ps) for point in points if "link_use" in point]
+    if used:
+        tables["link_use"] = pl.concat(used)
     networks, drawings = _networks(described, asked, points)
     run = {"machine_name": described.name, **vars(asked), "exanet_version": version("exanet")}
     page = {
@@ -79,6 +82,26 @@ def _queues(point: dict[str, Any], measure_ps: int) -> Any:
             "time_ns": [(i + 1) * measure_ps / samples / 1e3 for i in range(samples) for _ in range(routers)],
             "node": list(range(first, first + routers)) * samples,
             "packets": point["queued"].ravel(),
+        }
+    )
+
+
+def _link_use(point: dict[str, Any], measure_ps: int) -> Any:
+    """Use of each link in each of MOST_SAMPLES parts of the window at most."""
+    import numpy as np
+    import polars as pl
+
+    from exanet import report
+
+    means, step = report.over_time(point["link_use"])
+    parts, links = means.shape
+    ends = np.minimum(np.arange(1, parts + 1) * step, len(point["link_use"])) * (measure_ps / len(point["link_use"]) / 1e3)
+    return pl.DataFrame(
+        {
+            "load": [point["load"]] * (parts * links),
+            "time_ns": np.repeat(ends, links),
+            **{name: np.tile(point["links"][name], parts) for name in ("node", "port")},
+            "use": means.ravel(),
         }
     )
 

@@ -177,8 +177,15 @@ struct OpenLoop::State {
   NodeId first_watched() const { return topology->node_count() > topology->endpoint_count() ? topology->endpoint_count() : 0; }
 
   void watch() {
-    if (topology->node_count() - first_watched() > OpenLoopResult::kMostWatched) return;
-    for (NodeId node = first_watched(); node < topology->node_count(); ++node) queued.push_back(fabric.queued(node));
+    ++samples;
+    if (topology->node_count() - first_watched() <= OpenLoopResult::kMostWatched)
+      for (NodeId node = first_watched(); node < topology->node_count(); ++node) queued.push_back(fabric.queued(node));
+    if (before.size() > OpenLoopResult::kMostWatched) return;
+    const Time now = parts[0].queue.now();
+    std::vector<LinkStats> counts = link_counts(*topology, fabric);
+    for (const LinkUse& link : exanet::link_use(*topology, latest, counts, now - sampled_at)) link_use.push_back(static_cast<float>(link.use));
+    latest = std::move(counts);
+    sampled_at = now;
   }
 
   OpenLoopResult summarize() const;
@@ -204,7 +211,11 @@ struct OpenLoop::State {
   std::vector<LinkStats> before, after;  // of the window
   std::vector<double> start_up;  // mean latency of what was delivered in each step before the window
   bool has_warmed_up = true;
+  std::uint32_t samples = 0;
   std::vector<std::uint32_t> queued;
+  std::vector<float> link_use;
+  std::vector<LinkStats> latest;  // at the sample before
+  Time sampled_at;
 };
 
 void OpenLoop::State::Part::advance(Source& source, NodeId node) {
@@ -315,12 +326,11 @@ OpenLoopResult OpenLoop::State::summarize() const {
   for (const Part& part : s.parts) r.events += part.queue.processed();
   r.memory_bytes = s.fabric.memory_bytes();
   r.first_watched = s.first_watched();
-  if (!s.queued.empty()) {
-    r.watched = s.topology->node_count() - r.first_watched;
-    r.samples = static_cast<std::uint32_t>(s.queued.size() / r.watched);
-    r.queued = s.queued;
-  }
-  r.links = link_use(*s.topology, s.before, s.after, s.end - s.begin);
+  r.samples = s.samples;
+  r.watched = s.queued.empty() ? 0 : s.topology->node_count() - r.first_watched;
+  r.queued = s.queued;
+  r.link_use = s.link_use;
+  r.links = exanet::link_use(*s.topology, s.before, s.after, s.end - s.begin);
   return r;
 }
 
@@ -342,7 +352,8 @@ bool OpenLoop::run() {
   };
   if (!until(s.begin, s.config.settle ? +[](State& now) { return now.settled(); } : nullptr)) return false;
   s.has_warmed_up = !s.config.settle || has_settled(s.start_up);
-  s.before = link_counts(*s.topology, s.fabric);
+  s.before = s.latest = link_counts(*s.topology, s.fabric);
+  s.sampled_at = s.parts[0].queue.now();
   const auto watch = [](State& now) {
     now.watch();
     return false;

@@ -74,6 +74,7 @@ struct OpenLoopResult {
   NodeId first_watched = 0;
   std::uint32_t watched = 0, samples = 0;
   std::vector<std::uint32_t> queued;  // [sample][router]
+  std::vector<float> link_use;        // [sample][link], in the order of `links`: share of its part of the window; of kMostWatched links at most
 };
 
 class OpenLoop {

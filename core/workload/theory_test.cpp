@@ -205,6 +205,7 @@ TEST_CASE("the packets standing in routers are those of Little's law") {
   const OpenLoopResult r = measure({"mesh", {2}}, "incast:1", 0.8, 3, Time::us(40'000));
   REQUIRE(r.watched == 2);
   REQUIRE(r.samples == 200);
+  REQUIRE(r.link_use.size() == r.samples * r.links.size());
   double standing = 0;
   for (std::uint32_t sample = 0; sample < r.samples; ++sample) standing += r.queued[sample * 2 + 1] / 200.0;
   const double packets_per_ns = static_cast<double>(r.created) / 40'000e3;

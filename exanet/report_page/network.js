@@ -33,38 +33,45 @@ function stackedQueues(queues) {
   });
 }
 
-function heatOfQueues(queues) {
-  const cells = queues.rows.flatMap((row, y) => row.map((v, x) => [x, y, v]));
-  const most = Math.max(...cells.map((cell) => cell[2]), 1);
+// `rows` of figures over time, a row for each of `names`; `say` puts a figure in words.
+function heatOverTime({ rows, names, step_us }, least, say, what) {
+  const cells = rows.flatMap((row, y) => row.map((v, x) => [x, y, v]));
+  const most = Math.max(...cells.map((cell) => cell[2]), least);
   return () => ({
     grid: { left: 110, right: 12, top: 40, bottom: 44 },
-    xAxis: axis({ type: "category", data: queues.rows[0].map((_, t) => threeDigits((t + 1) * queues.step_us)), name: "time in the measured window (µs)", nameGap: 28, axisLabel: { color: colour("soft"), ...sparse(queues.rows[0].length, 12) } }),
-    yAxis: axis({ type: "category", data: queues.names, inverse: true, axisLabel: { color: colour("soft"), ...sparse(queues.names.length, 24) } }),
-    visualMap: colourScale("heat", 0, most, (v) => `${threeDigits(v)} packets`),
-    tooltip: tooltip(({ value: [x, y, v] }) => tip(queues.names[y], [["at", `${threeDigits((x + 1) * queues.step_us)} µs`], ["packets", threeDigits(v)]])),
+    xAxis: axis({ type: "category", data: rows[0].map((_, t) => threeDigits((t + 1) * step_us)), name: "time in the measured window (µs)", nameGap: 28, axisLabel: { color: colour("soft"), ...sparse(rows[0].length, 12) } }),
+    yAxis: axis({ type: "category", data: names, inverse: true, axisLabel: { color: colour("soft"), ...sparse(names.length, 24) } }),
+    visualMap: colourScale("heat", 0, most, say),
+    tooltip: tooltip(({ value: [x, y, v] }) => tip(names[y], [["at", `${threeDigits((x + 1) * step_us)} µs`], [what, say(v)]])),
     series: [{ type: "heatmap", data: cells, progressive: 0 }],
   });
 }
 
+function useOverTimeSection(used, drawing) {
+  const names = used.links.map((i) => `${drawing.names[drawing.links[i][0]]} ${drawing.ports[i]}`);
+  return section("Use of the hottest links over time", "Share of each part of the measured window in which the link carried words; the link used most comes first.",
+    chartIn(Math.min(160 + 16 * names.length, 560), heatOverTime({ ...used, names }, 1, (v) => formatPercent(v / 1000), "use")));
+}
+
 function queuesSection(queues) {
-  const places = { stacked: chartIn(380, stackedQueues(queues)), heat: chartIn(Math.min(160 + 16 * queues.names.length, 560), heatOfQueues(queues)) };
+  const places = { stacked: chartIn(380, stackedQueues(queues)), heat: chartIn(Math.min(160 + 16 * queues.names.length, 560), heatOverTime(queues, 1, (v) => `${threeDigits(v)} packets`, "standing")) };
   return section("Packets standing in routers", `Packets whose heads stand in a router's input buffers, those of its interface included${queues.group > 1 ? `; each row is the mean of ${queues.group} neighbouring routers` : ""}. Above stacked, the fullest routers first; below each for itself.`,
     places.stacked, places.heat);
 }
 
-// A choice of runs, and the pictures of the chosen one. entries: [{label, machine, use, queues}]; drawings by machine.
+// A choice of runs, and the pictures of the chosen one. entries: [{label, machine, use, queues, over_time}]; drawings by machine.
 function networksSection(entries, drawings) {
   if (!entries.length) return null;
   const place = element("div", {});
   const choice = element("select", { "aria-label": "run" }, ...entries.map(({ label }, i) => element("option", { value: String(i) }, label)));
   const show = () => {
-    const { machine, use, queues } = entries[Number(choice.value)];
+    const { machine, use, queues, over_time } = entries[Number(choice.value)];
     charts.splice(0, charts.length, ...charts.filter((entry) => !place.contains(entry.place)));
     const links = machineSection(networkData(drawings[machine], use), {
       measures: ["use"], title: "Where links are hot", node: "kind", wraps: drawings[machine].wraps,
       say: "Filled nodes are endpoints, the others switches. Use is the share of the measured window in which the link carried words.",
     });
-    place.replaceChildren(...[links, queues ? queuesSection(queues) : null].filter((part) => part !== null));
+    place.replaceChildren(...[links, over_time ? useOverTimeSection(over_time, drawings[machine]) : null, queues ? queuesSection(queues) : null].filter((part) => part !== null));
     for (const { place: chart } of charts) if (place.contains(chart)) draw(chart);
   };
   choice.value = String(entries.length - 1);

@@ -70,6 +70,14 @@ def test_a_folder_of_results(tmp_path: Path) -> None:
     assert queues["node"].min() == 64
     busy = queues.group_by("load").agg(pl.col("packets").mean()).sort("load")["packets"].to_list()
     assert busy[1] > 2 * busy[0] > 0
+    used = pl.read_parquet(tmp_path / "r/link_use.parquet")
+    assert len(used) == 20 * len(links)
+    over_time = used.group_by("load", "node", "port", maintain_order=True).agg(pl.col("use").mean())["use"].to_list()
+    assert over_time == pytest.approx(links["use"].to_list(), abs=1e-6), "the parts make up the window"
+    for network, load in zip(data["networks"], (0.2, 0.6), strict=True):
+        hottest = network["over_time"]
+        assert hottest["links"][0] == links.filter(pl.col("load") == load)["use"].arg_max()
+        assert sum(hottest["rows"][0]) / 20000 == pytest.approx(links.filter(pl.col("load") == load)["use"].max(), abs=1e-3)
     shown = [network["queues"] for network in data["networks"]]
     assert [sum(map(sum, q["rows"])) / sum(map(len, q["rows"])) for q in shown] == pytest.approx(busy, rel=0.02)
     assert shown[0]["names"][0] == data["drawings"]["fat-tree-64"]["names"][64]
@@ -90,7 +98,7 @@ def test_the_page_draws_in_a_browser(tmp_path: Path) -> None:
     command += ["--host-resolver-rules=MAP * ~NOTFOUND", "--enable-logging=stderr", "--dump-dom", f"file://{tmp_path}/r/report.html"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert [line for line in done.stderr.splitlines() if "CONSOLE" in line] == []
-    assert len(re.findall(r'class="chart[^"]*"[^>]*_echarts_instance_="[^>]*>\s*<div[^>]*>\s*<canvas', done.stdout)) == 5
+    assert len(re.findall(r'class="chart[^"]*"[^>]*_echarts_instance_="[^>]*>\s*<div[^>]*>\s*<canvas', done.stdout)) == 6
 
 
 def machine_links(name: str) -> int:
@@ -200,7 +208,7 @@ def test_files_are_the_same_for_any_number_of_threads(tmp_path: Path) -> None:
     for threads in (1, 2, 3):
         assert run(tmp_path / str(threads), "--threads", str(threads), "--warm-up", "auto").exit_code == 0
     names = sorted(path.name for path in (tmp_path / "1").iterdir() if path.name != "run.json")
-    assert len(names) == 6
+    assert len(names) == 7
     for threads in (2, 3):
         for name in names:
             assert (tmp_path / str(threads) / name).read_bytes() == (tmp_path / "1" / name).read_bytes(), name
