@@ -13,7 +13,7 @@
 //
 // An interval is sorted by counting, low bits of the time first and then high ones, for comparing costs a mispredicted branch for every event or
 // two. Counting is stable, so events of one time stay as they were scheduled and need no number; and the interval says the rest of their
-// time, so an event takes 16 bytes.
+// time, so an event takes 8 bytes, or more if it has a second argument.
 //
 // The state that an event is going to touch is in no cache when a network is large. But a sorted interval says which events come next: a
 // handler may have a `peek`, which is called in several steps ahead of the event to fetch what that will need.
@@ -59,10 +59,8 @@ class EventQueue {
   void schedule(Time at, std::uint32_t handler, std::uint32_t a, std::uint64_t b = 0) {
     EXANET_CHECK(at >= now_, "event scheduled in the past, at", now_.ps(), at.ps(), handler);
     const std::int64_t ahead = interval_of(at) - present_;
-    if (ahead > 0 && ahead < kIntervals)
-      add(at, handler, a, b);
-    else
-      push(ahead > 0 ? far_ : near_, {at, next_order_++, b, a, handler});
+    if (ahead > 0 && ahead < kIntervals) return add(at, handler, a, b);
+    push(ahead > 0 ? far_ : near_, at, handler, a, b);
   }
 
   bool empty() const { return on_wheel_ == 0 && next_ == last_ && near_.empty() && far_.empty(); }
@@ -110,7 +108,9 @@ class EventQueue {
   static constexpr std::uint16_t kIntervalPs = 1 << kIntervalBits;
   static constexpr std::int64_t kIntervals = 1 << 11;  // 8.4 us ahead
 
-  static constexpr std::uint32_t kChunk = 31;   // events of a chunk: half a kilobyte
+  static constexpr std::uint32_t kChunk = 31;   // events of a chunk: a quarter of a kilobyte
+  static constexpr std::uint32_t kValues = 1 << kIntervalBits / 2;  // of half the bits of a time within an interval
+  static constexpr std::uint64_t kOnes = 0x0101010101010101;
   static constexpr std::size_t kPeekAhead = 4;  // events between two steps of peeking
 
   struct Slot {
@@ -119,10 +119,14 @@ class EventQueue {
     Peek peek;
   };
   struct Event {  // of an interval
-    std::uint64_t b;
     std::uint32_t a;
-    std::uint16_t within;  // picoseconds since its beginning
-    std::uint16_t handler;
+    std::uint16_t within;   // picoseconds since its beginning
+    std::uint16_t handler;  // with kMore, `a` is the place in more_ of both arguments
+  };
+  static constexpr std::uint16_t kMore = 0x8000;
+  struct More {
+    std::uint64_t b;
+    std::uint32_t a;  // of those not in use, another
   };
   struct Outside {  // an event of the near or the far heap
     Time time;
@@ -143,8 +147,8 @@ class EventQueue {
   static std::int64_t interval_of(Time t) { return t.ps() >> kIntervalBits; }
   static std::size_t slot_of(std::int64_t interval) { return static_cast<std::size_t>(interval & (kIntervals - 1)); }
 
-  [[gnu::noinline]] static void push(std::vector<Outside>& heap, const Outside& event) {
-    heap.push_back(event);
+  [[gnu::noinline]] void push(std::vector<Outside>& heap, Time at, std::uint32_t handler, std::uint32_t a, std::uint64_t b) {
+    heap.push_back({at, next_order_++, b, a, handler});
     std::push_heap(heap.begin(), heap.end(), Later{});
   }
 
@@ -155,17 +159,32 @@ class EventQueue {
     return event;
   }
 
-  void add(Time at, std::uint32_t handler, std::uint32_t a, std::uint64_t b) {
-    const std::size_t slot = slot_of(interval_of(at));
-    std::uint32_t chunk = newest_[slot];
+  void add(Time at, std::uint32_t handler, std::uint32_t a) {
+    const std::uint32_t chunk = newest_[slot_of(interval_of(at))];
     if (chunk == kNone || chunks_[chunk].count == kChunk) [[unlikely]]
-      chunk = new_chunk(slot);
+      return add_chunk(at, handler, a);
     Chunk& to = chunks_[chunk];
-    to.events[to.count++] = {b, a, static_cast<std::uint16_t>(at.ps() & (kIntervalPs - 1)), static_cast<std::uint16_t>(handler)};
+    to.events[to.count++] = {a, static_cast<std::uint16_t>(at.ps() & (kIntervalPs - 1)), static_cast<std::uint16_t>(handler)};
     ++on_wheel_;
   }
 
-  [[gnu::noinline]] std::uint32_t new_chunk(std::size_t slot) {
+  // The same for any b.
+  void add(Time at, std::uint32_t handler, std::uint32_t a, std::uint64_t b) {
+    if (b == 0) return add(at, handler, a);
+    std::uint32_t place = unused_more_;
+    if (place == kNone) {
+      place = static_cast<std::uint32_t>(more_.size());
+      more_.emplace_back();
+    } else {
+      unused_more_ = more_[place].a;
+    }
+    more_[place] = {b, a};
+    add(at, handler | kMore, place);
+  }
+
+  // The same where the event needs another chunk.
+  [[gnu::noinline]] void add_chunk(Time at, std::uint32_t handler, std::uint32_t a) {
+    const std::size_t slot = slot_of(interval_of(at));
     std::uint32_t chunk = free_;
     if (chunk == kNone) {
       chunk = static_cast<std::uint32_t>(chunks_.size());
@@ -182,7 +201,7 @@ class EventQueue {
       chunks_[newest_[slot]].next = chunk;
     }
     newest_[slot] = chunk;
-    return chunk;
+    add(at, handler, a);
   }
 
   // Contract: an event is pending, and none in the present interval.
@@ -213,37 +232,37 @@ class EventQueue {
     on_wheel_ -= last_;
   }
 
-  // The events of the chunks from `first` on by the low and then the high half of their time within the interval. A count is of events with a
-  // smaller half; all fit into a Count.
+  // Sorts the events of the chunks from `first` on by the low and then the high half of their time within the interval. A count is of events with
+  // a smaller half; all fit into a Count.
   template <typename Count>
   void sort(std::uint32_t first) {
-    constexpr std::uint32_t kValues = 1 << kIntervalBits / 2;
     alignas(8) Count low[kValues] = {}, high[kValues] = {};
     const auto each = [&](auto visit) {
       for (std::uint32_t c = first; c != kNone; c = chunks_[c].next)
-        for (std::uint32_t i = 0; i < chunks_[c].count; ++i) visit(chunks_[c].events[i]);
+        for (std::uint32_t i = 0, count = chunks_[c].count; i < count; ++i) visit(chunks_[c].events[i]);
     };
     each([&](const Event& e) { ++low[e.within % kValues], ++high[e.within / kValues]; });
     sum_up(low);
     sum_up(high);
-    each([&](const Event& e) { half_sorted_[low[e.within % kValues]++] = e; });
-    for (std::size_t i = 0; i < last_; ++i) sorted_[high[half_sorted_[i].within / kValues]++] = half_sorted_[i];
+    Event *const half = half_sorted_.data(), *const whole = sorted_.data();
+    each([&](const Event& e) { half[low[e.within % kValues]++] = e; });
+    for (std::size_t i = 0; i < last_; ++i) whole[high[half[i].within / kValues]++] = half[i];
   }
 
   // Turns counts into how many come before.
-  static void sum_up(std::uint8_t (&counts)[64]) {
+  static void sum_up(std::uint8_t (&counts)[kValues]) {
     static_assert(std::endian::native == std::endian::little);
     std::uint64_t before = 0;  // eight at a time: the multiplication adds to each byte those below it
-    for (std::size_t i = 0; i < 64; i += 8) {
+    for (std::size_t i = 0; i < kValues; i += 8) {
       std::uint64_t eight;
       std::memcpy(&eight, counts + i, 8);
-      const std::uint64_t sums = eight * 0x0101010101010101u, begin = before * 0x0101010101010101u;
-      const std::uint64_t result = begin + (sums << 8);
-      std::memcpy(counts + i, &result, 8);
-      before += sums >> 56;
+      eight *= kOnes;
+      const std::uint64_t sums = before * kOnes + (eight << 8);
+      std::memcpy(counts + i, &sums, 8);
+      before += eight >> 56;
     }
   }
-  static void sum_up(std::uint32_t (&counts)[64]) {
+  static void sum_up(std::uint32_t (&counts)[kValues]) {
     std::uint32_t before = 0;
     for (std::uint32_t& count : counts) before += std::exchange(count, before);
   }
@@ -277,15 +296,18 @@ class EventQueue {
     }
     if (peeking_) peek();
     const Event event = sorted_[next_++];
-    run(time_of(event), event.handler, event.a, event.b);
+    if ((event.handler & kMore) == 0) return run(time_of(event), event.handler, event.a, 0);
+    const More more = std::exchange(more_[event.a], {0, unused_more_});
+    unused_more_ = event.a;
+    run(time_of(event), event.handler & ~kMore, more.a, more.b);
   }
 
   void peek() const {
     for (std::size_t step = 0, ahead = kPeeks * kPeekAhead; step < kPeeks; ++step, ahead -= kPeekAhead) {
       if (next_ + ahead >= last_) continue;
       const Event& coming = sorted_[next_ + ahead];
-      const Slot& slot = handlers_[coming.handler];
-      if (slot.peek != nullptr) slot.peek(slot.self, coming.a, static_cast<unsigned>(step));
+      const Slot& slot = handlers_[coming.handler & ~kMore];
+      if (slot.peek != nullptr && coming.handler < kMore) slot.peek(slot.self, coming.a, static_cast<unsigned>(step));
     }
   }
 
@@ -312,9 +334,10 @@ class EventQueue {
   std::uint64_t next_order_ = 0;  // of those in heaps
   std::uint64_t processed_ = 0;
   std::size_t on_wheel_ = 0;
-  std::uint32_t free_ = kNone;
+  std::uint32_t free_ = kNone, unused_more_ = kNone;
   bool peeking_ = false;
   std::vector<Event> half_sorted_;
+  std::vector<More> more_;
   std::array<std::uint64_t, kIntervals / 64> occupied_{};
   std::array<std::uint32_t, kIntervals> wheel_, newest_;  // the first chunk of each interval, and the one being filled
 };

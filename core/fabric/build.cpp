@@ -73,35 +73,35 @@ Fabric::Part::Part(State& net, const FabricPart& part, std::uint8_t number, std:
 }
 
 std::uint32_t Fabric::Part::add_packet(const Carried& carried) {
-  if (free_packet_ == kNone) {
+  if (unused_packet_ == kNone) {
     packets_.push_back(carried);
     return static_cast<std::uint32_t>(packets_.size() - 1);
   }
-  const std::uint32_t index = free_packet_;
-  free_packet_ = packets_[index].next_free;
+  const std::uint32_t index = unused_packet_;
+  unused_packet_ = packets_[index].next;
   packets_[index] = carried;
   return index;
 }
 
 void Fabric::Part::free_packet(std::uint32_t index) {
-  packets_[index].next_free = free_packet_;
-  free_packet_ = index;
+  packets_[index].next = unused_packet_;
+  unused_packet_ = index;
 }
 
-std::uint32_t Fabric::Part::add_entry(const Entry& entry) {
-  if (free_entry_ == kNone) {
-    entries_.push_back(entry);
-    return static_cast<std::uint32_t>(entries_.size() - 1);
+std::uint32_t Fabric::Part::add_freed(const Freed& freed) {
+  if (unused_freed_ == kNone) {
+    freed_.push_back(freed);
+    return static_cast<std::uint32_t>(freed_.size() - 1);
   }
-  const std::uint32_t index = free_entry_;
-  free_entry_ = entries_[index].next;
-  entries_[index] = entry;
+  const std::uint32_t index = unused_freed_;
+  unused_freed_ = freed_[index].next;
+  freed_[index] = freed;
   return index;
 }
 
-void Fabric::Part::free_entry(std::uint32_t index) {
-  entries_[index].next = free_entry_;
-  free_entry_ = index;
+void Fabric::Part::free_freed(std::uint32_t index) {
+  freed_[index].next = unused_freed_;
+  unused_freed_ = index;
 }
 
 void Fabric::State::build_ports(const FabricConfig& config) {
@@ -231,7 +231,7 @@ std::uint64_t Fabric::memory_bytes() const {
   std::uint64_t sum = bytes(s.part_of_) + bytes(s.first_output_) + bytes(s.first_input_) + bytes(s.outputs_) + bytes(s.stats_) +
                       bytes(s.rooms_) + bytes(s.inputs_) + bytes(s.entrances_) + bytes(s.wide_);
   for (const auto& part : s.parts_) {
-    sum += bytes(part->entries_) + bytes(part->packets_);
+    sum += bytes(part->packets_) + bytes(part->freed_);
     for (const auto& mail : part->mail_)
       for (const Mail& to : mail) sum += bytes(to.arrivals) + bytes(to.credits);
   }

@@ -30,57 +30,59 @@ bool Fabric::Part::inject(const Packet& packet) {
   if (room.free_words < static_cast<std::int32_t>(words) || room.free_packets < 1) {
     port.need = words > port.need ? words : port.need;
     if (port.refused++ == 0) {
-      room.starved = room.oldest == kNone;
-      if (!room.starved) events_.schedule(entries_[room.oldest].time, room_event_, input_index);
+      if (room.oldest == kNone)
+        room.last = Room::kStarved;
+      else
+        events_.schedule(freed_[room.oldest].time, room_event_, input_index);
     }
     return false;
   }
-  const std::uint32_t index = add_packet({packet, now, kNone});
   ++in_flight_;
   const Time start = max(now, port.busy_until);
   port.busy_until = start + router_.cycle * router_.packet_words(words);
   take(room, words);
-  arrive(input, {start + router_.head + router_.to_request, port.busy_until - router_.cycle + router_.to_request, index, kNone, packet.dst,
-                 packet.payload_bytes, packet.intra_port, packet.priority});
+  arrive(input, add_packet({start + router_.head + router_.to_request, port.busy_until - router_.cycle + router_.to_request, kNone, packet.dst,
+                            packet.payload_bytes, packet.intra_port, packet.priority, packet.src, packet.user, now}));
   return true;
 }
 
 void Fabric::Part::take(Room& room, std::uint32_t words) {
   room.free_words -= static_cast<std::int32_t>(words);
-  room.free_packets = room.free_packets - 1;
+  --room.free_packets;
 }
 
 void Fabric::Part::reclaim(Room& room, Time now) {
   while (room.oldest != kNone) {
     const std::uint32_t index = room.oldest;
-    const Entry& entry = entries_[index];
-    if (entry.time > now) return;
-    room.free_words += static_cast<std::int32_t>(router_.payload_words(entry.payload_bytes));
-    room.free_packets = room.free_packets + 1;
-    room.oldest = entry.next;
-    free_entry(index);
+    const Freed& freed = freed_[index];
+    if (freed.time > now) return;
+    room.free_words += static_cast<std::int32_t>(freed.payload_words);
+    ++room.free_packets;
+    room.oldest = freed.next;
+    free_freed(index);
   }
 }
 
 // A packet is going to arrive in `input`, whose room it has taken.
-void Fabric::Part::arrive(Input& input, const Entry& entry) {
-  const std::uint32_t index = add_entry(entry);
-  if (input.front != kNone) entries_[input.last].next = index;
-  input.last = index;
-  if (input.front != kNone) return;
-  input.front = index;
+void Fabric::Part::arrive(Input& input, std::uint32_t packet_index) {
+  if (input.front != kNone) {
+    packets_[input.last].next = packet_index;
+    input.last = packet_index;
+    return;
+  }
+  input.front = input.last = packet_index;
   register_front(input);
 }
 
 // The front of `input` will ask for its output as soon as its header is there and the packet before it has gone.
 void Fabric::Part::register_front(Input& input) {
-  const Entry& entry = entries_[input.front];
-  input.front_words = static_cast<std::uint16_t>(router_.payload_words(entry.payload_bytes));
-  input.front_priority = entry.priority;
-  input.request = max(entry.time, input.idle_at);
-  if (entry.dst == input.node) return ask(input, input.first_intra_output + entry.intra_port, 0, input.request);
+  const Carried& packet = packets_[input.front];
+  input.front_words = static_cast<std::uint16_t>(router_.payload_words(packet.payload_bytes));
+  input.front_priority = packet.priority;
+  input.request = max(packet.time, input.idle_at);
+  if (packet.dst == input.node) return ask(input, input.first_intra_output + packet.intra_port, 0, input.request);
   if (routing_ != nullptr) return steer(input);
-  const Hop hop = topology_.next_hop(input.node, entry.dst);
+  const Hop hop = topology_.next_hop(input.node, packet.dst);
   ask(input, input.first_output + hop.port, hop.vc, input.request);
 }
 
@@ -100,6 +102,7 @@ void Fabric::Part::wake(Output& output, std::uint32_t output_index, Time at) {
 
 void Fabric::Part::arbitrate(Time now, std::uint32_t output_index) {
   Output& output = outputs_[output_index];
+  __builtin_prefetch(&rooms_[output_index * channels_], 1);
   if (output.wake_at == now) output.wake_at = kNotScheduled;
   if ((output.waiting[0] | output.waiting[1]) == 0) return;
   if (now < output.free_at) return wake(output, output_index, output.free_at);
@@ -125,7 +128,7 @@ void Fabric::Part::peek(std::uint32_t output_index, unsigned step) const {
   const int first = output.waiting[0] != 0 ? std::countr_zero(output.waiting[0]) : 64 + std::countr_zero(output.waiting[1]);
   const Input& input = inputs_[output.first_input + static_cast<std::uint32_t>(first)];
   if (step == 1) return __builtin_prefetch(&input, 1);
-  __builtin_prefetch(&entries_[input.front], 1);
+  __builtin_prefetch(&packets_[input.front], 1);
   __builtin_prefetch(&rooms_[input.room], 1);
   if (output.link_class != kIntraTile && output.far_part == number_) __builtin_prefetch(&inputs_[output.far_input + input.front_vc], 1);
 }
@@ -136,6 +139,7 @@ std::uint32_t Fabric::Part::choose(Time now, Output& output, std::uint32_t outpu
   std::uint8_t priority = 0;
   const auto look_at = [&](std::uint32_t index) {
     const Input& input = inputs_[output.first_input + index];
+    __builtin_prefetch(&packets_[input.front], 1);
     if (input.request > now || !room_beyond(now, output, output_index, input)) return;
     others = chosen != kNone;
     if (chosen != kNone && input.front_priority <= priority) return;
@@ -145,6 +149,10 @@ std::uint32_t Fabric::Part::choose(Time now, Output& output, std::uint32_t outpu
   if (wide_words_ != 0) [[unlikely]] {
     const auto after = static_cast<std::uint32_t>(wide(output_index)[wide_words_] + 1) % (wide_words_ * 64);
     wide_from(output_index, fixed_priority_ ? 0 : after, look_at);
+    return chosen;
+  }
+  if (output.waiting[1] == 0 && std::has_single_bit(output.waiting[0])) {  // most of the time
+    look_at(static_cast<unsigned>(std::countr_zero(output.waiting[0])));
     return chosen;
   }
   const unsigned first = fixed_priority_ ? 0 : (output.last_granted + 1u) % kFewInputs;
@@ -167,19 +175,22 @@ std::uint32_t Fabric::Part::choose(Time now, Output& output, std::uint32_t outpu
 bool Fabric::Part::room_beyond(Time now, const Output& output, std::uint32_t output_index, const Input& input) {
   if (output.link_class == kIntraTile) return true;
   Room& far = rooms_[output_index * channels_ + input.front_vc];
-  const auto enough = [&] { return has_room(far); };
   reclaim(far, now);
-  if (enough()) return true;
-  if (!far.starved) {
+  if (has_room(far)) return true;
+  if (!far.starved()) {
     hear(now, output);
     reclaim(far, now);
-    if (enough()) return true;
+    if (has_room(far)) return true;
   }
   if (looks_again_) look_again(now, static_cast<std::uint32_t>(&input - inputs_));
-  if (far.starved) return false;
+  if (far.starved()) return false;
   const Time next = next_room(output, output_index * channels_ + input.front_vc);
-  far.starved = next == Time::never();
-  if (!far.starved) wake(outputs_[output_index], output_index, max(next, now + Time::ps(1)));
+  if (next != Time::never()) {
+    wake(outputs_[output_index], output_index, max(next, now + Time::ps(1)));
+  } else {
+    far.last = Room::kStarved;
+    if (output.far_part == number_) outputs_[inputs_[output.far_input].tells].starves = true;
+  }
   return false;
 }
 
@@ -190,75 +201,82 @@ void Fabric::Part::hear(Time now, const Output& output) {
 
 // When more room is known of beyond `output`, at the earliest; never when no packet is on its way out of there.
 Time Fabric::Part::next_room(const Output& output, std::uint32_t room_index) const {
-  if (rooms_[room_index].oldest != kNone) return entries_[rooms_[room_index].oldest].time;
+  if (rooms_[room_index].oldest != kNone) return freed_[rooms_[room_index].oldest].time;
   if (output.far_part != number_) return Time::never();
   const Output& teller = outputs_[inputs_[output.far_input].tells];
   if (teller.untold == kNone) return Time::never();
   std::uint32_t index = teller.untold;
   do {
-    index = entries_[index].next;
-    if (entries_[index].packet == room_index) return told_at(teller, entries_[index].time);
+    index = freed_[index].next;
+    if (freed_[index].room == room_index) return told_at(teller, freed_[index].time);
   } while (index != teller.untold);
   return Time::never();
 }
 
 void Fabric::Part::grant(Time now, Output& output, std::uint32_t output_index, std::uint32_t input_index) {
   Input& input = inputs_[input_index];
-  const std::uint32_t index = input.front;
-  const Entry entry = entries_[index];
+  const std::uint32_t index = input.front, words = input.front_words;
+  const Carried& packet = packets_[index];
+  if (output.link_class != kIntraTile) {
+    __builtin_prefetch(&inputs_[output.far_input + input.front_vc], 1);
+    __builtin_prefetch(&stats_[output_index], 1);
+  }
+  if (input.link_class != kIntraTile) __builtin_prefetch(&outputs_[input.tells], 1);
+  const std::uint32_t next = packet.next;
   forget(output, output_index, input.index);
   if (wide_words_ == 0) [[likely]]
-    output.last_granted = static_cast<std::uint8_t>(input.index);
+    output.last_granted = input.index % kFewInputs;
   else
     wide(output_index)[wide_words_] = input.index;
   // The crossbar reads a word a cycle, the first in the cycle after the grant, and the last one not before it can be read.
-  const Time left = max(now + router_.cycle * router_.packet_words(input.front_words), entry.tail_in);
+  const Time left = max(now + router_.cycle * router_.packet_words(words), packet.tail_in);
   if (output.link_class == kIntraTile) {
     output.free_at = left + router_.output_gap;
-    events_.schedule(left + router_.to_output, deliver_event_, entry.packet);
+    events_.schedule(left + router_.to_output, deliver_event_, index);
   } else {
-    cross_link(now, output, output_index, input, entry, left);
+    cross_link(now, output, output_index, input, index, left);
   }
   input.idle_at = left + router_.input_gap;
-  input.front = entry.next;
-  return_room(input, index, left);
-  if (input.front != kNone) register_front(input);
+  input.front = next;
+  return_room(input, words, left);
+  if (next != kNone) register_front(input);
 }
 
-// The packet of an entry has been read out of `input` at `left`.
-void Fabric::Part::return_room(const Input& input, std::uint32_t entry_index, Time left) {
-  Entry& entry = entries_[entry_index];
-  Room& room = rooms_[input.room];
+// A packet of so many words has been read out of `input` at `left`.
+void Fabric::Part::return_room(const Input& input, std::uint32_t payload_words, Time left) {
   if (input.link_class == kIntraTile) {
-    entry.time = left + router_.to_sender;
-    room_returns(input.room, entry_index);
-    if (!room.starved) return;
-    room.starved = false;
-    return events_.schedule(entry.time, room_event_, static_cast<std::uint32_t>(&input - inputs_));
+    Room& room = rooms_[input.room];
+    const bool starved = room.starved();
+    const Time time = left + router_.to_sender;
+    room_returns(room, add_freed({time, kNone, input.room, payload_words}));
+    if (starved) events_.schedule(time, room_event_, static_cast<std::uint32_t>(&input - inputs_));
+    return;
   }
-  entry.time = left + router_.to_credit;
-  entry.packet = input.room;
+  const Time time = left + router_.to_credit;
   Output& teller = outputs_[input.tells];
-  leave_untold(teller, entry_index);
-  if (teller.far_part != number_ || !room.starved) return;
-  room.starved = false;
-  wake(outputs_[input.room / channels_], input.room / channels_, told_at(teller, entry.time));
+  leave_untold(teller, add_freed({time, kNone, input.room, payload_words}));
+  if (!teller.starves || !rooms_[input.room].starved()) return;
+  rooms_[input.room].last = kNone;
+  teller.starves = false;
+  for (std::uint32_t vc = 0, first = input.room / channels_ * channels_; vc < channels_; ++vc)
+    if (rooms_[first + vc].starved()) teller.starves = true;
+  wake(outputs_[input.room / channels_], input.room / channels_, told_at(teller, time));
 }
 
-void Fabric::Part::leave_untold(Output& output, std::uint32_t entry_index) {
-  Entry& entry = entries_[entry_index];
+void Fabric::Part::leave_untold(Output& output, std::uint32_t freed_index) {
+  Freed& freed = freed_[freed_index];
   if (output.untold == kNone) {
-    entry.next = output.untold = entry_index;
+    freed.next = output.untold = freed_index;
     return;
   }
   std::uint32_t before = output.untold;
-  if (entry.time >= entries_[before].time) {
-    output.untold = entry_index;
+  if (freed.time >= freed_[before].time) {
+    output.untold = freed_index;
   } else {
-    while (entries_[entries_[before].next].time <= entry.time) before = entries_[before].next;
+    while (freed_[freed_[before].next].time <= freed.time) before = freed_[before].next;
   }
-  entry.next = entries_[before].next;
-  entries_[before].next = entry_index;
+  freed.next = freed_[before].next;
+  freed_[before].next = freed_index;
 }
 
 // Settles which control words of `output`'s link tell of the room that has come back in its port's FIFOs: the first whose beginning is not
@@ -267,10 +285,10 @@ void Fabric::Part::leave_untold(Output& output, std::uint32_t entry_index) {
 void Fabric::Part::tell(Time now, Output& output) {
   const LinkPace& link = links_[output.link_class];
   while (output.untold != kNone) {
-    const std::uint32_t index = entries_[output.untold].next;
-    Entry& entry = entries_[index];
-    if (entry.time > output.control_end - link.word_time) {
-      const Time magic = max(entry.time, output.wire_free);
+    const std::uint32_t index = freed_[output.untold].next;
+    Freed& freed = freed_[index];
+    if (freed.time > output.control_end - link.word_time) {
+      const Time magic = max(freed.time, output.wire_free);
       const std::uint32_t phase = magic >= output.wire_free + link.word_time ? 0 : output.pause_phase;
       std::uint32_t first = phase, both = phase;
       const Time begin = magic + link.word_time * (link.slots(1, first) - 1);
@@ -281,14 +299,14 @@ void Fabric::Part::tell(Time now, Output& output) {
     if (index == output.untold)
       output.untold = kNone;
     else
-      entries_[output.untold].next = entry.next;
-    entry.time = output.control_end + link.back;
+      freed_[output.untold].next = freed.next;
+    freed.time = output.control_end + link.back;
     if (output.far_part == number_) {
-      room_returns(entry.packet, index);
+      room_returns(rooms_[freed.room], index);
     } else {
-      mail_[sending_][output.far_part].credits.push_back({entry.time, entry.packet, entry.payload_bytes});
-      mailed_ = min(mailed_, entry.time);
-      free_entry(index);
+      mail_[sending_][output.far_part].credits.push_back({freed.time, freed.room, freed.payload_words});
+      mailed_ = min(mailed_, freed.time);
+      free_freed(index);
     }
   }
 }
@@ -301,19 +319,18 @@ Time Fabric::Part::told_at(const Output& output, Time freed) const {
   return max(freed + link.word_time, output.wire_free + link.word_time * link.control_words) + link.back;
 }
 
-void Fabric::Part::room_returns(std::uint32_t room_index, std::uint32_t entry_index) {
-  Room& room = rooms_[room_index];
-  entries_[entry_index].next = kNone;
-  (room.oldest == kNone ? room.oldest : entries_[room.last].next) = entry_index;
-  room.last = entry_index;
+void Fabric::Part::room_returns(Room& room, std::uint32_t freed_index) {
+  freed_[freed_index].next = kNone;
+  (room.oldest == kNone ? room.oldest : freed_[room.last].next) = freed_index;
+  room.last = freed_index;
 }
 
 // Sends the packet over the output's link into the far buffer, whose room has been checked. It waits in the link's buffer while the packet
 // before it is on the wire; nothing else is granted until its Start has gone out.
-void Fabric::Part::cross_link(Time now, Output& output, std::uint32_t output_index, const Input& input, const Entry& entry, Time left) {
+void Fabric::Part::cross_link(Time now, Output& output, std::uint32_t output_index, const Input& input, std::uint32_t packet_index, Time left) {
   EXANET_CHECK(output.far_input != kNone, "route through a port without a link", now.ps(), input.node, output_index);
   const LinkPace& link = links_[output.link_class];
-  tell(now, output);
+  if (output.untold != kNone) tell(now, output);
   const Time ready = now + link.to_wire, start = max(ready, output.wire_free);
   // A link that has been idle for a word time has had its pause by then.
   const std::uint32_t phase = start >= output.wire_free + link.word_time ? 0 : output.pause_phase;
@@ -325,29 +342,31 @@ void Fabric::Part::cross_link(Time now, Output& output, std::uint32_t output_ind
   output.free_at = max(left + router_.output_gap, output.control_end - link.word_time + link.slot_back);
   output.pause_phase = static_cast<std::uint8_t>(after_packet);
 
+  Carried& packet = packets_[packet_index];
   LinkStats& stats = stats_[output_index];
   stats.packets += 1;
-  stats.payload_bytes += entry.payload_bytes;
+  stats.payload_bytes += packet.payload_bytes;
   stats.busy += busy;
   stats.waited += now - input.request + (start - ready);
   ++hops_;
   take(rooms_[output_index * channels_ + input.front_vc], input.front_words);
-  Entry far = entry;
-  far.time = head_out + link.across;
-  far.tail_in = output.wire_free + link.across;
-  far.next = kNone;
+  packet.time = head_out + link.across;
+  packet.tail_in = output.wire_free + link.across;
+  packet.next = kNone;
   const std::uint32_t far_input = output.far_input + input.front_vc;
-  if (output.far_part == number_) return arrive(inputs_[far_input], far);
-  mail_[sending_][output.far_part].arrivals.push_back({far_input, far, packets_[entry.packet]});
-  mailed_ = min(mailed_, far.time);
-  free_packet(entry.packet);
+  if (output.far_part == number_) return arrive(inputs_[far_input], packet_index);
+  mail_[sending_][output.far_part].arrivals.push_back({far_input, packet});
+  mailed_ = min(mailed_, packet.time);
+  free_packet(packet_index);
 }
 
 void Fabric::Part::deliver(Time now, std::uint32_t packet_index) {
-  const Carried carried = packets_[packet_index];
+  const Carried& c = packets_[packet_index];
+  const Packet packet{c.src, c.dst, c.payload_bytes, c.intra_port, c.priority, c.user};
+  const Time injected = c.injected;
   free_packet(packet_index);
   --in_flight_;
-  if (sink_.delivered != nullptr) sink_.delivered(sink_.self, carried.packet, carried.injected, now);
+  if (sink_.delivered != nullptr) sink_.delivered(sink_.self, packet, injected, now);
 }
 
 // An intra-tile port that refused packets gets room back.
@@ -357,8 +376,10 @@ void Fabric::Part::offer_room(Time now, std::uint32_t input_index) {
   Entrance& port = entrance(input);
   reclaim(room, now);
   if (room.free_words < static_cast<std::int32_t>(port.need) || room.free_packets < 1) {
-    room.starved = room.oldest == kNone;
-    if (!room.starved) events_.schedule(entries_[room.oldest].time, room_event_, input_index);
+    if (room.oldest == kNone)
+      room.last = Room::kStarved;
+    else
+      events_.schedule(freed_[room.oldest].time, room_event_, input_index);
     return;
   }
   const std::uint32_t calls = port.refused;
@@ -371,19 +392,11 @@ void Fabric::Part::offer_room(Time now, std::uint32_t input_index) {
 void Fabric::Part::collect() {
   for (const std::unique_ptr<Part>& other : net_.parts_) {
     Mail& mail = other->mail_[sending_][number_];
-    for (const Arrival& a : mail.arrivals) {
-      Entry entry = a.entry;
-      entry.packet = add_packet(a.carried);
-      arrive(inputs_[a.input], entry);
-    }
+    for (const Arrival& a : mail.arrivals) arrive(inputs_[a.input], add_packet(a.carried));
     for (const Credit& c : mail.credits) {
-      Entry entry{};
-      entry.time = c.time;
-      entry.payload_bytes = c.payload_bytes;
-      room_returns(c.room, add_entry(entry));
-      if (!rooms_[c.room].starved) continue;
-      rooms_[c.room].starved = false;
-      wake(outputs_[c.room / channels_], c.room / channels_, c.time);
+      const bool starved = rooms_[c.room].starved();
+      room_returns(rooms_[c.room], add_freed({c.time, kNone, c.room, c.payload_words}));
+      if (starved) wake(outputs_[c.room / channels_], c.room / channels_, c.time);
     }
     mail.arrivals.clear();
     mail.credits.clear();
@@ -398,7 +411,7 @@ void Fabric::Part::finish(Time now) {
     Output& output = outputs_[index];
     tell(now, output);
     if (output.untold == kNone) continue;
-    const Time matters = told_at(output, entries_[entries_[output.untold].next].time) - net_.lookahead_;
+    const Time matters = told_at(output, freed_[freed_[output.untold].next].time) - net_.lookahead_;
     mailed_ = min(mailed_, max(matters, now + Time::ps(1)));
   }
 }

@@ -12,7 +12,7 @@ std::uint32_t Fabric::queued(NodeId node) const {
   const Time now = part.events_.now();
   std::uint32_t packets = 0;
   for (std::uint32_t i = s.first_input_[node]; i < s.first_input_[node + 1]; ++i)
-    for (std::uint32_t e = s.inputs_[i].front; e != kNone && part.entries_[e].time <= now; e = part.entries_[e].next) ++packets;
+    for (std::uint32_t p = s.inputs_[i].front; p != kNone && part.packets_[p].time <= now; p = part.packets_[p].next) ++packets;
   return packets;
 }
 

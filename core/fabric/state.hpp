@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fabric's data: flat arrays of inputs, outputs and buffer entries, so that a packet's hop touches a handful of cache lines. Private
+// The fabric's data: flat arrays of inputs, outputs and packets, so that a packet's hop touches a handful of cache lines. Private
 // to core/fabric.
 //
-// The nodes are divided into parts. A part has its own event queue, entries and packets, and touches nothing of another part's: its
+// The nodes are divided into parts. A part has its own event queue and packets, and touches nothing of another part's: its
 // outputs, the room behind them as far as credits have told, and its inputs. What crosses the border between two parts (a packet, a credit)
 // takes the latency of a link, and is mailed: see Fabric::collect(). A fabric in one piece is one part without mail.
 #pragma once
@@ -26,27 +26,31 @@ inline constexpr std::uint32_t kMostInputs = 1024;  // of a router
 inline constexpr std::uint8_t kIntraTile = 0xff;  // in place of a link class
 inline constexpr Time kNotScheduled = Time::ps(-1);
 
-// A packet's place in one input's buffer, with what the router reads of its header: half a cache line. After the packet's grant it
-// stands for the room that is on its way back to the sender.
-struct alignas(32) Entry {
-  Time time;     // until the grant: it can be granted; after it: its room can be told of; once told of: the sender has it
+// A packet under way. The first half is its place in the buffer of the input that it stands in or is on its way to, with what the router reads
+// of its header; the second is read at the ends of its way, and by routing.
+struct alignas(64) Carried {
+  Time time;     // it can be granted
   Time tail_in;  // its last word can be read
-  std::uint32_t packet;  // after the grant: the room that it gives back
-  std::uint32_t next;
+  std::uint32_t next;  // the one behind it in that buffer; of those not in use, another
   NodeId dst;
   std::uint16_t payload_bytes;
   std::uint8_t intra_port;
   std::uint8_t priority;
-};
-
-struct Carried {
-  Packet packet;
+  NodeId src;
+  std::uint64_t user;
   Time injected;
-  std::uint32_t next_free;
   std::uint32_t route = 0;  // what routing wants to remember of it
 };
 
-// An inter-tile port's virtual channel, or an intra-tile port: a FIFO of entries. Only its front asks for an output.
+// Room that a packet has left behind, on its way back to the sender.
+struct Freed {
+  Time time;  // until it is told of: it can be; then: the sender has it
+  std::uint32_t next;
+  std::uint32_t room;
+  std::uint32_t payload_words;
+};
+
+// An inter-tile port's virtual channel, or an intra-tile port: a FIFO of packets. Only its front asks for an output.
 struct alignas(64) Input {
   std::uint32_t front = kNone;
   std::uint32_t last = kNone;
@@ -66,13 +70,16 @@ struct alignas(64) Input {
   std::uint32_t tells = kNone;  // this port's output, whose link tells the sender of room
 };
 
-// The room in an input's buffer, as the sender knows it: what is free, and a list of entries whose credits are on their way.
+// The room in an input's buffer, as the sender knows it: what is free, and a list of what has been told of and is on its way.
 struct Room {
+  static constexpr std::uint32_t kStarved = kNone - 1;
+
   std::uint32_t oldest = kNone;
-  std::uint32_t last = kNone;
+  std::uint32_t last = kNone;  // of that list; while it is empty, whether the sender waits for room of which it cannot know the time yet
   std::int32_t free_words = 0;
-  std::int32_t free_packets : 31 = 0;
-  bool starved : 1 = false;  // the sender waits for room, and no credit is on the way
+  std::int32_t free_packets = 0;
+
+  bool starved() const { return last == kStarved; }
 };
 
 struct alignas(64) Output {
@@ -86,7 +93,8 @@ struct alignas(64) Output {
   std::uint32_t untold = kNone;     // room that has come back in this port's FIFOs and not been told of: a ring in order of time, its last one
   std::uint8_t pause_phase = 0;
   std::uint8_t link_class = kIntraTile;
-  std::uint8_t last_granted = kFewInputs - 1;
+  std::uint8_t last_granted : 7 = kFewInputs - 1;
+  bool starves : 1 = false;  // a sender to this port may wait for room of which it cannot know the time yet; only of this part's
   std::uint8_t far_part = 0;
 };
 
@@ -99,14 +107,13 @@ struct Entrance {
 
 struct Arrival {
   std::uint32_t input;
-  Entry entry;
   Carried carried;
 };
 
 struct Credit {
   Time time;
   std::uint32_t room;
-  std::uint16_t payload_bytes;
+  std::uint32_t payload_words;
 };
 
 // What one part has for another. Two of each: one is filled in a window, while what was filled in the window before is read.
@@ -149,7 +156,8 @@ struct Fabric::State {
 };
 
 struct Fabric::Part {
-  using Entry = fabric_state::Entry;
+  using Carried = fabric_state::Carried;
+  using Freed = fabric_state::Freed;
   using Input = fabric_state::Input;
   using Output = fabric_state::Output;
   using Entrance = fabric_state::Entrance;
@@ -175,7 +183,7 @@ struct Fabric::Part {
   std::uint32_t choose(Time now, Output& output, std::uint32_t output_index, bool& others);
   bool room_beyond(Time now, const Output& output, std::uint32_t output_index, const Input& input);
   void grant(Time now, Output& output, std::uint32_t output_index, std::uint32_t input_index);
-  void cross_link(Time now, Output& output, std::uint32_t output_index, const Input& input, const Entry& entry, Time left);
+  void cross_link(Time now, Output& output, std::uint32_t output_index, const Input& input, std::uint32_t packet_index, Time left);
   void register_front(Input& input);
   void ask(Input& input, std::uint32_t output_index, std::uint8_t vc, Time from);
   class View;  // steering.cpp, with what follows
@@ -183,24 +191,24 @@ struct Fabric::Part {
   void decide(Time now, Input& input);
   void steer_now(Time now, std::uint32_t input_index, bool again);
   void look_again(Time now, std::uint32_t input_index);
-  void arrive(Input& input, const Entry& entry);
-  void return_room(const Input& input, std::uint32_t entry_index, Time left);
-  void leave_untold(Output& output, std::uint32_t entry_index);
+  void arrive(Input& input, std::uint32_t packet_index);
+  void return_room(const Input& input, std::uint32_t payload_words, Time left);
+  void leave_untold(Output& output, std::uint32_t freed_index);
   void tell(Time now, Output& output);
   void hear(Time now, const Output& output);
   Time next_room(const Output& output, std::uint32_t room_index) const;
   Time told_at(const Output& output, Time freed) const;
-  void room_returns(std::uint32_t room_index, std::uint32_t entry_index);
+  void room_returns(Room& room, std::uint32_t freed_index);
   void reclaim(Room& room, Time now);
   void take(Room& room, std::uint32_t words);
   bool has_room(const Room& room) const {
     return room.free_words >= static_cast<std::int32_t>(router_.most_payload_words) && room.free_packets >= 1;
   }
   void wake(Output& output, std::uint32_t output_index, Time at);
-  std::uint32_t add_packet(const fabric_state::Carried& carried);
+  std::uint32_t add_packet(const Carried& carried);
   void free_packet(std::uint32_t index);
-  std::uint32_t add_entry(const Entry& entry);
-  void free_entry(std::uint32_t index);
+  std::uint32_t add_freed(const Freed& freed);
+  void free_freed(std::uint32_t index);
   Entrance& entrance(const Input& input) {
     return entrances_[std::size_t{input.node} * intra_ports_ + input.room / channels_ - input.first_intra_output];
   }
@@ -225,9 +233,9 @@ struct Fabric::Part {
   FabricSink sink_;
   std::uint8_t number_;
   std::uint32_t arbitrate_event_, deliver_event_, room_event_, steer_event_;
-  std::vector<Entry> entries_;
-  std::vector<fabric_state::Carried> packets_;
-  std::uint32_t free_entry_ = fabric_state::kNone, free_packet_ = fabric_state::kNone;
+  std::vector<Carried> packets_;
+  std::vector<Freed> freed_;
+  std::uint32_t unused_packet_ = fabric_state::kNone, unused_freed_ = fabric_state::kNone;
   std::uint64_t hops_ = 0;
   std::uint64_t in_flight_ = 0;  // those injected here less those delivered here; only the sum over all parts means something
   std::vector<std::uint32_t> borders_;           // outputs with a link to another part

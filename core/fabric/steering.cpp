@@ -52,8 +52,8 @@ class Fabric::Part::View final : public Outlook {
     part_.each_waiting(output, index, [&](std::uint32_t waiting) {
       const Input& input = part_.inputs_[output.first_input + waiting];
       if (vc != kAnyChannel && input.front_vc != vc) return;
-      for (std::uint32_t e = input.front; e != kNone && part_.entries_[e].time <= now_; e = part_.entries_[e].next)
-        words += part_.router_.payload_words(part_.entries_[e].payload_bytes);
+      for (std::uint32_t e = input.front; e != kNone && part_.packets_[e].time <= now_; e = part_.packets_[e].next)
+        words += part_.router_.payload_words(part_.packets_[e].payload_bytes);
     });
     return words;
   }
@@ -70,10 +70,9 @@ void Fabric::Part::steer(Input& input) {
 }
 
 void Fabric::Part::decide(Time now, Input& input) {
-  const Entry& entry = entries_[input.front];
-  Carried& carried = packets_[entry.packet];
-  const std::uint64_t from_to = std::uint64_t{carried.packet.src} << 32 | carried.packet.dst;
-  const RouteRequest request{input.node, entry.dst, input.front_words, Random(from_to, static_cast<std::uint64_t>(carried.injected.ps())).next()};
+  Carried& carried = packets_[input.front];
+  const std::uint64_t from_to = std::uint64_t{carried.src} << 32 | carried.dst;
+  const RouteRequest request{input.node, carried.dst, input.front_words, Random(from_to, static_cast<std::uint64_t>(carried.injected.ps())).next()};
   const Hop hop = routing_->choose(request, carried.route, View(*this, now));
   ask(input, input.first_output + hop.port, hop.vc, max(now, input.request));
 }
