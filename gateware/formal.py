@@ -35,6 +35,8 @@ class Proof:
 PROOFS = [
     Proof("link-receiver", "link/formal/rx_formal.sv", engine="smtbmc z3", depth=2),
     Proof("link-framing", "link/formal/framing_formal.sv", engine="smtbmc z3", depth=2),
+    Proof("link-receiver-wide", "link/formal/rx_formal.sv", {"LineBits": 128}, engine="smtbmc z3", depth=2),
+    Proof("link-framing-wide", "link/formal/framing_formal.sv", {"LineBits": 128}, engine="smtbmc z3", depth=2),
     Proof("fifo", "common/formal/fifo_formal.sv"),
     Proof("fifo-block", "common/formal/fifo_formal.sv", {"Block": 1}),
     Proof("arbiter", "router/formal/arbiter_formal.sv"),
@@ -71,7 +73,9 @@ MUTATIONS = [
     ),
     Mutation("link-receiver", "link/rtl/link_rx.sv", "state_q == Payload ? FillPayload : FillFooter", "FillFooter"),
     Mutation("link-framing", "link/rtl/link_tx.sv", "data_o == MagicWord && !stuffed_q", "1'b0"),
-    Mutation("link-framing", "link/rtl/link_rx.sv", "data_i == MagicWord && !magic_q", "data_i == MagicWord"),
+    Mutation("link-framing", "link/rtl/link_rx.sv", "announces && !magic_q", "announces"),
+    Mutation("link-framing-wide", "link/rtl/link_rx.sv", "!magic_q && magic && !announces", "magic && !announces"),
+    Mutation("link-framing-wide", "link/rtl/link_tx.sv", "word[63:0] == MagicWord && !stuffed_q", "word == {MagicWord, MagicWord} && !stuffed_q"),
     Mutation(
         "link-framing", "link/rtl/link_tx.sv", "control.freed_words[v] = words_q[v][10:0]", "control.freed_words[v] = told_words_q[10:0]"
     ),

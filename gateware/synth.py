@@ -33,6 +33,7 @@ SHAPE = {"InterPorts": 2, "IntraPorts": 3, "Dimensions": 3}
 TARGETS = {
     "router": Target("exanet_router", SHAPE, {"lut_logic": 9599, "lut_memory": 3162, "ff": 7649}),
     "link": Target("exanet_link", {}, {"lut_logic": 2626.5, "lut_memory": 849, "ff": 2427}),
+    "link-wide": Target("exanet_link", {"LineBits": 128}, {}),
     "registers": Target("node_registers", {}, {"lut_logic": 2468, "lut_memory": 187, "ff": 6451}),
     "ip": Target("exanet_ip", SHAPE, {"lut_logic": 17287, "lut_memory": 5577, "ff": 18954, "bram36": 116.5}),
 }

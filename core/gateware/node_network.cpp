@@ -99,6 +99,8 @@ NodeNetwork::NodeNetwork(const std::string& library, const TopologySpec& spec, E
   const std::uint32_t nodes = topology.node_count(), ports = topology.port_count(0);
   if (calls_.inter_ports < ports || calls_.intra_ports != intra_ports_)
     throw std::invalid_argument(library + " has nodes with other ports than this machine's: build it for this machine");
+  if (calls_.line_bits != config.links[0].word_bits)
+    throw std::invalid_argument(library + " has nodes with links of another width than this machine's: build it for this machine");
   std::vector<exanet_line> lines;
   line_.assign(std::size_t{nodes} * calls_.inter_ports, kNoLine);
   for (NodeId node = 0; node < nodes; ++node) {

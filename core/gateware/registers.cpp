@@ -26,8 +26,10 @@ void check(const TopologySpec& spec, const FabricConfig& config) {
   require(router.max_payload_bytes <= 16 * spec::kMaxPayloadWords, "its packets carry up to 512 bytes");
   require(config.links.size() == 1, "its links are all alike");
   const LinkConfig& link = config.links[0];
-  require(link.word_bits == spec::kLinkBits && link.word_time == router.cycle && link.framing_words == 2,
-          "its links carry a word of 64 bits in each cycle of the router, and frame a packet with two");
+  const bool narrow = link.word_bits == spec::kLinkBits && link.framing_words == 2;
+  const bool wide = link.word_bits == 2 * spec::kLinkBits && link.framing_words == 1;
+  require((narrow || wide) && link.word_time == router.cycle,
+          "its links carry a word in each cycle of the router: of 64 bits, two of which frame a packet, or of 128, of which one does");
   require(link.latency.ps() % router.cycle.ps() == 0, "the latency of its links is a whole number of the router's cycles");
 }
 

@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define EXANET_NODE_LIBRARY_VERSION 1u
+#define EXANET_NODE_LIBRARY_VERSION 2u
 #define EXANET_NODE_LIBRARY_SYMBOL "exanet_node_library"
 
 typedef struct exanet_nodes exanet_nodes;
@@ -51,7 +51,7 @@ typedef struct exanet_line_counts {
 } exanet_line_counts;
 
 typedef struct exanet_node_library_calls {
-  uint32_t version, inter_ports, intra_ports;
+  uint32_t version, inter_ports, intra_ports, line_bits;
   /* `registers`: four words a node (spec::RouterConfig). Lines are numbered in the order given. */
   exanet_nodes* (*open)(uint32_t nodes, const uint32_t* registers, uint32_t lines, const exanet_line* line);
   void (*close)(exanet_nodes*);

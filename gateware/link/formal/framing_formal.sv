@@ -3,6 +3,7 @@
 // never taken for control nor control for data; every data word is seen once, in order; control words stand between packets alone, with
 // their check bits right; and the room that the receiver reports is what the sender was told, no more and no less.
 module framing_formal #(
+  parameter int unsigned LineBits = 64,
   parameter int unsigned Depth = 4
 ) (
   input logic                      clk_i,
@@ -22,7 +23,7 @@ module framing_formal #(
   exanet_pkg::health_t health;
   exanet_pkg::link_counters_t counters;
   logic released, valid, moved;
-  logic [63:0] data;
+  logic [LineBits-1:0] data;
   for (genvar v = 0; v < 2; v++) begin : gen_freed
     assign freed[v] = rst_n ? credit_i[v] : '0;
     assign none[v] = '0;
@@ -34,12 +35,12 @@ module framing_formal #(
     flit = flit_i;
     flit.valid = flit_i.valid && rst_n && held != Bits'(Depth);
   end
-  link_tx #(.Depth(Depth)) tx (
+  link_tx #(.LineBits(LineBits), .Depth(Depth)) tx (
     .clk_i, .rst_ni(rst_n), .flit_i(flit), .release_o(released), .credit_i(freed), .reclaim_i(none), .health_i('0), .credit_threshold_i,
     .credit_interval_i, .valid_o(valid), .data_o(data), .ready_i, .packets_o(counters.tx_packets), .credits_o(counters.tx_credits),
     .stuffed_o(counters.tx_stuffed));
   assign moved = valid && ready_i;
-  link_rx rx (
+  link_rx #(.LineBits(LineBits)) rx (
     .clk_i, .rst_ni(rst_n), .valid_i(moved), .data_i(data), .flit_o(flit_out), .freed_i(none), .credit_o(credit), .reclaim_o(reclaim),
     .health_o(health), .packets_o(counters.rx_packets), .corrected_o(counters.rx_corrected), .bad_headers_o(counters.rx_bad_headers),
     .bad_controls_o(counters.rx_bad_controls), .bad_payloads_o(counters.rx_bad_payloads), .cut_packets_o(counters.rx_cut_packets),
@@ -51,7 +52,7 @@ module framing_formal #(
   assign state = 3'(tx.state_q);
   always_ff @(posedge clk_i) begin
     if (tx.buffer_read) amid <= !tx.tail;
-    if (rx.is_data) half <= !half;
+    if (LineBits == 64 && rx.is_data) half <= !half;
   end
 
   // Room: what the sender knew when it sent a control word, and the sum of what the receiver reported.
@@ -73,23 +74,41 @@ module framing_formal #(
   always_ff @(posedge clk_i) begin
     Begin: assert (rst_n || {amid, half, told_words, told_headers, sum_words, sum_headers} == '0);
     if (rst_n) begin
-      DataIsData: assert (!rx.is_data || (state == Lower && data == tx.word[63:0]) || (state == Upper && data == tx.word[127:64]));
-      EachOnce: assert (tx.buffer_read == (rx.is_data && half) && half == (state == Upper));
-      ControlIsControl: assert (!rx.is_control || state == Start || state == Credit);
       BetweenPackets: assert (!rx.is_control || (!amid && !half));
-      NoneLost: assert (!moved || rx.is_data || rx.is_control || data == exanet_pkg::MagicWord);
       CodeRight: assert (!rx.control_valid_q || rx.take_control);
-      StartIsStart: assert (!rx.is_control || (data[1:0] == exanet_pkg::ControlKindStart) == released);
-      // The decoder and the sender are in step.
-      MagicSeen: assert (rx.magic_q == (state == Start || state == Credit || tx.stuffed_q));
-      Stuffing: assert (!tx.stuffed_q || ((state == Lower || state == Upper) && tx.buffer_valid &&
-                                          (state == Lower ? tx.word[63:0] : tx.word[127:64]) == exanet_pkg::MagicWord));
-      States: assert (state <= Upper && (state != Upper || tx.buffer_valid) && (!(state == Boundary || state == Start || state == Credit) || !amid));
+      StartIsStart: assert (!rx.is_control || (data[LineBits-64+:2] == exanet_pkg::ControlKindStart) == released);
       Held: assert (held <= Bits'(Depth));
-      Starting: assert (state != Start || tx.buffer_valid);
       DataOrControl: assert (!(rx.data_valid_q && rx.control_valid_q) && rx.control_valid_q == pending);
       OfTheSender: assert (!pending || (rx.control.freed_words == told_words && rx.control.freed_headers == told_headers));
       Told: assert (pending || (rx.words_q == told_words && rx.headers_q == told_headers));
+    end
+  end
+  // What is data, and that the decoder and the sender are in step.
+  if (LineBits == 64) begin : gen_narrow
+    always_ff @(posedge clk_i) begin
+      if (rst_n) begin
+        DataIsData: assert (!rx.is_data || (state == Lower && data == tx.word[63:0]) || (state == Upper && data == tx.word[127:64]));
+        EachOnce: assert (tx.buffer_read == (rx.is_data && half) && half == (state == Upper));
+        ControlIsControl: assert (!rx.is_control || state == Start || state == Credit);
+        NoneLost: assert (!moved || rx.is_data || rx.is_control || data == exanet_pkg::MagicWord);
+        MagicSeen: assert (rx.magic_q == (state == Start || state == Credit || tx.stuffed_q));
+        Stuffing: assert (!tx.stuffed_q || ((state == Lower || state == Upper) && tx.buffer_valid &&
+                                            (state == Lower ? tx.word[63:0] : tx.word[127:64]) == exanet_pkg::MagicWord));
+        States: assert (state <= Upper && (state != Upper || tx.buffer_valid) && (!(state == Boundary || state == Start || state == Credit) || !amid));
+        Starting: assert (state != Start || tx.buffer_valid);
+      end
+    end
+  end else begin : gen_wide
+    always_ff @(posedge clk_i) begin
+      if (rst_n) begin
+        DataIsData: assert (!rx.is_data || (state == Upper && data == tx.word));
+        EachOnce: assert (tx.buffer_read == rx.is_data);
+        ControlIsControl: assert (!rx.is_control || state == Boundary);
+        NoneLost: assert (!moved || rx.is_data || rx.is_control || data == {2{exanet_pkg::MagicWord}});
+        MagicSeen: assert (rx.magic_q == tx.stuffed_q);
+        Stuffing: assert (!tx.stuffed_q || (state == Upper && tx.buffer_valid && tx.word[63:0] == exanet_pkg::MagicWord));
+        States: assert ((state == Boundary && !amid) || state == Upper);
+      end
     end
   end
   for (genvar v = 0; v < 2; v++) begin : gen_sum

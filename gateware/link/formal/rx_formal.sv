@@ -2,12 +2,13 @@
 // The receiver under whatever may come on a line: any words, at any time. Proved: what it hands to the router is always a header, exactly
 // the payload that the header announces, and a footer, on one channel; and never more than the router's FIFOs have room for.
 module rx_formal #(
+  parameter int unsigned LineBits = 64,
   parameter int unsigned PayloadDepth = 512,
   parameter int unsigned HeaderDepth = 64
 ) (
   input logic            clk_i,
   input logic            valid_i,
-  input logic [63:0]     data_i,
+  input logic [LineBits-1:0] data_i,
   input logic [1:0][5:0] freed_words_i,
   input logic [1:0]      freed_header_i
 );
@@ -19,7 +20,7 @@ module rx_formal #(
   exanet_pkg::credit_t freed[2], credit[2], reclaim[2];
   exanet_pkg::health_t health;
   exanet_pkg::link_counters_t counters;
-  link_rx #(.Patience(4), .PayloadDepth(PayloadDepth), .HeaderDepth(HeaderDepth)) dut (
+  link_rx #(.LineBits(LineBits), .Patience(4), .PayloadDepth(PayloadDepth), .HeaderDepth(HeaderDepth)) dut (
     .clk_i, .rst_ni(rst_n), .valid_i, .data_i, .flit_o(flit), .freed_i(freed), .credit_o(credit), .reclaim_o(reclaim), .health_o(health),
     .packets_o(counters.rx_packets), .corrected_o(counters.rx_corrected), .bad_headers_o(counters.rx_bad_headers),
     .bad_controls_o(counters.rx_bad_controls), .bad_payloads_o(counters.rx_bad_payloads), .cut_packets_o(counters.rx_cut_packets),

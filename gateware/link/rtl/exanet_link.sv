@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // APElink transmission control: one inter-tile port of the router on one side, the words of a transceiver on the other.
-// At 156.25 MHz the line carries 64 bits a cycle, 10 Gb/s. The transceiver may hold `tx_ready_i` low for its own words and never holds rx.
+// The line carries 64 bits a cycle, 10 Gb/s at 156.25 MHz, or 128: four lanes of 32, which keep up with the router. The transceiver may hold
+// `tx_ready_i` low for its own words and never holds rx; with four lanes it puts their bits side by side, whatever their skew.
 module exanet_link #(
+  parameter int unsigned LineBits = 64,  // or 128
   parameter int unsigned Patience = 4096,
   parameter int unsigned PayloadDepth = 512,  // of the router's FIFOs behind this port, for each virtual channel
   parameter int unsigned HeaderDepth = 64
@@ -16,10 +18,10 @@ module exanet_link #(
   output exanet_pkg::credit_t credit_o[2],  // freed at the far end
   // transceiver
   output logic                tx_valid_o,
-  output logic [63:0]         tx_data_o,
+  output logic [LineBits-1:0] tx_data_o,
   input  logic                tx_ready_i,
   input  logic                rx_valid_i,
-  input  logic [63:0]         rx_data_i,
+  input  logic [LineBits-1:0] rx_data_i,
   // registers
   input  logic [11:0]         credit_threshold_i,
   input  logic [15:0]         credit_interval_i,
@@ -29,12 +31,12 @@ module exanet_link #(
 );
   exanet_pkg::credit_t reclaim[2];
 
-  link_tx u_tx (
+  link_tx #(.LineBits(LineBits)) u_tx (
     .clk_i, .rst_ni, .flit_i, .release_o, .credit_i, .reclaim_i(reclaim), .health_i, .credit_threshold_i, .credit_interval_i,
     .valid_o(tx_valid_o), .data_o(tx_data_o), .ready_i(tx_ready_i),
     .packets_o(counters_o.tx_packets), .credits_o(counters_o.tx_credits), .stuffed_o(counters_o.tx_stuffed));
 
-  link_rx #(.Patience(Patience), .PayloadDepth(PayloadDepth), .HeaderDepth(HeaderDepth)) u_rx (
+  link_rx #(.LineBits(LineBits), .Patience(Patience), .PayloadDepth(PayloadDepth), .HeaderDepth(HeaderDepth)) u_rx (
     .clk_i, .rst_ni, .valid_i(rx_valid_i), .data_i(rx_data_i), .flit_o, .freed_i(credit_i), .credit_o, .reclaim_o(reclaim), .health_o,
     .packets_o(counters_o.rx_packets), .corrected_o(counters_o.rx_corrected), .bad_headers_o(counters_o.rx_bad_headers),
     .bad_controls_o(counters_o.rx_bad_controls),

@@ -9,6 +9,7 @@
 // A header with one wrong bit is put right; with three it may be taken for another one, which the CRC then tells. A control word has no
 // second check, so its code only detects (up to three wrong bits): a wrong count would be worse than none, for the next word makes it good.
 module link_rx #(
+  parameter int unsigned LineBits = 64,       // or 128
   parameter int unsigned Patience = 4096,
   parameter int unsigned PayloadDepth = 512,  // of the FIFO of each virtual channel behind this port, up to 512
   parameter int unsigned HeaderDepth = 64     // up to 64
@@ -16,7 +17,7 @@ module link_rx #(
   input  logic                clk_i,
   input  logic                rst_ni,
   input  logic                valid_i,
-  input  logic [63:0]         data_i,
+  input  logic [LineBits-1:0] data_i,
   output exanet_pkg::flit_t   flit_o,
   input  exanet_pkg::credit_t freed_i[2],       // room that came back in this node's FIFOs
   output exanet_pkg::credit_t credit_o[2],      // room that came back at the far end
@@ -37,12 +38,20 @@ module link_rx #(
   state_e state_q;
 
   // Stage 1: take out Magic, tell data from control.
-  logic magic_q, is_data, is_control;
-  assign is_data = valid_i && (data_i != MagicWord || magic_q) && !(magic_q && data_i != MagicWord);
-  assign is_control = valid_i && magic_q && data_i != MagicWord;
+  logic magic, announces, magic_q, is_data, is_control;
+  assign magic = data_i[63:0] == MagicWord;
+  if (LineBits == 64) begin : gen_narrow
+    assign announces = magic;
+    assign is_data = valid_i && magic == magic_q;
+    assign is_control = valid_i && magic_q && !magic;
+  end else begin : gen_wide
+    assign announces = magic && data_i[127:64] == MagicWord;
+    assign is_data = valid_i && (magic_q || !magic);
+    assign is_control = valid_i && !magic_q && magic && !announces;
+  end
 
   logic data_valid_q, control_valid_q;
-  logic [63:0] word_q;
+  logic [LineBits-1:0] word_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       magic_q         <= 1'b0;
@@ -50,7 +59,7 @@ module link_rx #(
       control_valid_q <= 1'b0;
       word_q          <= '0;
     end else begin
-      if (valid_i) magic_q <= data_i == MagicWord && !magic_q;
+      if (valid_i) magic_q <= announces && !magic_q;
       data_valid_q    <= is_data;
       control_valid_q <= is_control;
       word_q          <= data_i;
@@ -67,8 +76,8 @@ module link_rx #(
   logic [1:0] reports_words, reports_headers;
   logic [5:0] handed_words;
   header_t handed;
-  assign control = word_q;
-  assign take_control = control_valid_q && control.ecc == exanet_code_pkg::control_ecc(word_q[56:0]) &&
+  assign control = word_q[LineBits-1-:64];
+  assign take_control = control_valid_q && control.ecc == exanet_code_pkg::control_ecc(control[56:0]) &&
       (control.kind == ControlKindStart || control.kind == ControlKindCredit);
   assign reports_words = {control.report_kind == ReportKindWords1, control.report_kind == ReportKindWords0};
   assign reports_headers = {control.report_kind == ReportKindHeaders1, control.report_kind == ReportKindHeaders0};
@@ -88,9 +97,10 @@ module link_rx #(
     assign lost[v] = difference(control.report - got_words_q[v], control.report[6:0] - got_headers_q[v]);
   end
 
-  // Data words, two to a router word.
+  // Data words, one or two to a router word.
   logic upper_q, vc_q, filling, wrong_crc, silence;
   logic [63:0] lower_q;
+  logic [127:0] word;
   logic [5:0] left_q;
   logic [31:0] crc_q, crc_next, sent_crc;
   logic [3:0] number_q;
@@ -102,10 +112,9 @@ module link_rx #(
   logic header_corrected, header_bad;
 
   exanet_secded #(.DataBits(120), .CheckBits(8)) u_header (
-    .data_i({word_q[55:0], lower_q}), .ecc_i(word_q[63:56]), .data_o(header_data), .corrected_o(header_corrected), .bad_o(header_bad));
+    .data_i(word[119:0]), .ecc_i(word[127:120]), .data_o(header_data), .corrected_o(header_corrected), .bad_o(header_bad));
   assign header = {exanet_code_pkg::header_ecc(header_data), header_data};
-  assign footer = {word_q, lower_q};
-  assign whole = data_valid_q && upper_q;
+  assign footer = word;
   assign filling = state_q == FillPayload || state_q == FillFooter;
   assign silence = timer_q == '0;
 
@@ -130,15 +139,27 @@ module link_rx #(
   end
 
   // The CRC covers the header but for its channel and check bits, which routers change, and the footer but for its own field and the mark.
-  logic [63:0] covered;
+  logic [LineBits-1:0] covered;
   logic [31:0] crc_header;
   assign crc_header = exanet_code_pkg::crc_header(header);
-  always_comb begin
-    covered = word_q;
-    if (state_q == Footer && !upper_q) covered[31:0] = '0;
-    if (state_q == Footer && upper_q) covered[63] = 1'b0;
+  if (LineBits == 64) begin : gen_halves
+    assign word = {word_q, lower_q};
+    assign whole = data_valid_q && upper_q;
+    always_comb begin
+      covered = word_q;
+      if (state_q == Footer && !upper_q) covered[31:0] = '0;
+      if (state_q == Footer && upper_q) covered[63] = 1'b0;
+    end
+    assign crc_next = exanet_code_pkg::crc_step(crc_q, covered);
+  end else begin : gen_whole
+    assign word = word_q;
+    assign whole = data_valid_q;
+    always_comb begin
+      covered = word_q;
+      if (state_q == Footer) {covered[127], covered[31:0]} = '0;
+    end
+    assign crc_next = exanet_code_pkg::crc_step(exanet_code_pkg::crc_step(crc_q, covered[63:0]), covered[127:64]);
   end
-  assign crc_next = exanet_code_pkg::crc_step(crc_q, covered);
   assign sent_crc = footer.crc32;
   assign wrong_crc = ~crc_next != sent_crc;
 
@@ -165,7 +186,7 @@ module link_rx #(
       timer_q <= data_valid_q ? '1 : silence ? timer_q : timer_q - 1'b1;
       if (data_valid_q) begin
         upper_q <= !upper_q;
-        if (!upper_q) lower_q <= word_q;
+        if (!upper_q) lower_q <= word_q[63:0];
         if (state_q == Header) crc_q <= crc_header;
         else crc_q <= crc_next;
       end
@@ -186,13 +207,13 @@ module link_rx #(
         end
         Payload:
         if (whole) begin
-          flit_o <= '{valid: 1'b1, vc: vc_q, head: 1'b0, tail: 1'b0, data: {word_q, lower_q}};
+          flit_o <= '{valid: 1'b1, vc: vc_q, head: 1'b0, tail: 1'b0, data: word};
           left_q <= left_q - 1'b1;
           if (left_q == 6'd1) state_q <= Footer;
         end
         Footer:
         if (whole) begin
-          flit_o         <= '{valid: 1'b1, vc: vc_q, head: 1'b0, tail: 1'b1, data: {word_q[63] || wrong_crc, word_q[62:0], lower_q}};
+          flit_o         <= '{valid: 1'b1, vc: vc_q, head: 1'b0, tail: 1'b1, data: {word[127] || wrong_crc, word[126:0]}};
           bad_payloads_o <= bad_payloads_o + 32'(wrong_crc);
           packets_o      <= packets_o + 1'b1;
           state_q        <= Hunt;

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sending half of the link: frames packets into 64-bit words, and tells the far end what room has come back here.
+// Sending half of the link: frames packets into the words of the line, and tells the far end what room has come back here.
 //
-// A packet is Magic, Start, then two link words for each router word, lower half first. A credit is Magic, Credit. A data word that equals
-// Magic is sent twice, so the far end never takes data for control. Both control words carry all counts of room and, in turn, one report.
+// On a line of 64 bits a packet is Magic, Start, then two line words for each router word, lower half first. A credit is Magic, Credit. A data
+// word that equals Magic is sent twice, so the far end never takes data for control. On a line of 128 bits (four lanes of 32) Magic and the
+// control word share a line word, Magic in the lower half, and a router word is a line word. Before one whose lower half equals Magic goes a
+// word of two Magics. Every control word carries all counts of room and, in turn, one report.
 //
 // Control words never delay a packet: Start carries what is due when a packet comes, and a credit is sent only when no packet can be at the
-// wire in either of its two cycles. In an idle link it goes as soon as `credit_threshold_i` words have come back; that register at 0 means with
+// wire in one of its cycles. In an idle link it goes as soon as `credit_threshold_i` words have come back; that register at 0 means with
 // every packet. After `credit_interval_i` idle cycles (0: never) counts and reports are repeated, at a time at which nothing else is due, so that
 // what was lost on the line is put right and when packets and credits arrive does not depend on the repetition.
 module link_tx #(
-  parameter int unsigned Depth = 128  // of the buffer: two of the largest packets, rounded up
+  parameter int unsigned LineBits = 64,  // or 128
+  parameter int unsigned Depth = 128     // of the buffer: two of the largest packets, rounded up
 ) (
   input  logic                clk_i,
   input  logic                rst_ni,
@@ -21,17 +24,22 @@ module link_tx #(
   input  logic [11:0]         credit_threshold_i,
   input  logic [15:0]         credit_interval_i,
   output logic                valid_o,
-  output logic [63:0]         data_o,
+  output logic [LineBits-1:0] data_o,
   input  logic                ready_i,
   output logic [31:0]         packets_o,
   output logic [31:0]         credits_o,
   output logic [31:0]         stuffed_o
 );
   import exanet_pkg::*;
+  if (LineBits != 64 && LineBits != 128) begin : gen_illegal_1
+    $error("a line of 64 or 128 bits");
+  end
+
+  // A wide line needs Boundary and Upper alone.
   typedef enum logic [2:0] { Boundary, Start, Credit, Lower, Upper } state_e;
   state_e state_q, state_d;
 
-  logic buffer_valid, buffer_read, tail, vc, stuffed_q, stuff, moved, due, stale, quiet, head_q;
+  logic buffer_valid, buffer_read, tail, vc, stuffed_q, stuff, moved, due, stale, quiet, head_q, tells, starts;
   logic [127:0] word;
   logic [1:0][11:0] words_q;   // room that came back, since reset
   logic [1:0][7:0] headers_q;
@@ -55,13 +63,12 @@ module link_tx #(
   // Room that comes back now is due in the next cycle; a header that comes now is in the buffer then.
   assign quiet = credit_i[0].headers == '0 && credit_i[1].headers == '0;
   assign moved = valid_o && ready_i;
-  assign stuff = data_o == MagicWord && !stuffed_q;
-  assign release_o = state_q == Start && moved;
+  assign release_o = tells && starts && moved;
 
   always_comb begin
     control = '0;
-    control.kind = state_q == Start ? ControlKindStart : ControlKindCredit;
-    control.vc = state_q == Start && vc;
+    control.kind = starts ? ControlKindStart : ControlKindCredit;
+    control.vc = starts && vc;
     control.number = number_q;
     control.report_kind = report;
     case (report)
@@ -78,34 +85,59 @@ module link_tx #(
     control.ecc = exanet_code_pkg::control_ecc(control[56:0]);
   end
 
-  always_comb begin
-    state_d = state_q;
-    buffer_read = 1'b0;
-    case (state_q)
-      Boundary: begin
-        valid_o = buffer_valid || (!flit_i.valid && (due || (stale && quiet)));
-        data_o = MagicWord;
-        if (ready_i && valid_o) state_d = buffer_valid ? Start : Credit;
-      end
-      Start, Credit: begin
-        valid_o = 1'b1;
-        data_o = control;
-        if (ready_i) state_d = state_q == Start ? Lower : Boundary;
-      end
-      Lower: begin
+  if (LineBits == 64) begin : gen_narrow
+    assign starts = state_q == Start;
+    assign tells = state_q == Start || state_q == Credit;
+    assign stuff = data_o == MagicWord && !stuffed_q;
+    always_comb begin
+      state_d = state_q;
+      buffer_read = 1'b0;
+      case (state_q)
+        Boundary: begin
+          valid_o = buffer_valid || (!flit_i.valid && (due || (stale && quiet)));
+          data_o = MagicWord;
+          if (ready_i && valid_o) state_d = buffer_valid ? Start : Credit;
+        end
+        Start, Credit: begin
+          valid_o = 1'b1;
+          data_o = control;
+          if (ready_i) state_d = state_q == Start ? Lower : Boundary;
+        end
+        Lower: begin
+          valid_o = buffer_valid;
+          data_o = word[63:0];
+          if (ready_i && buffer_valid && !stuff) state_d = Upper;
+        end
+        default: begin
+          valid_o = buffer_valid;
+          data_o = word[127:64];
+          if (ready_i && buffer_valid && !stuff) begin
+            buffer_read = 1'b1;
+            state_d = tail ? Boundary : Lower;
+          end
+        end
+      endcase
+    end
+  end else begin : gen_wide
+    assign starts = buffer_valid;
+    assign tells = state_q == Boundary;
+    assign stuff = word[63:0] == MagicWord && !stuffed_q;
+    always_comb begin
+      state_d = state_q;
+      buffer_read = 1'b0;
+      if (state_q == Boundary) begin
+        valid_o = buffer_valid || due || stale;
+        data_o = {control, MagicWord};
+        if (ready_i && buffer_valid) state_d = Upper;
+      end else begin
         valid_o = buffer_valid;
-        data_o = word[63:0];
-        if (ready_i && buffer_valid && !stuff) state_d = Upper;
-      end
-      default: begin
-        valid_o = buffer_valid;
-        data_o = word[127:64];
+        data_o = stuff ? {MagicWord, MagicWord} : word;
         if (ready_i && buffer_valid && !stuff) begin
           buffer_read = 1'b1;
-          state_d = tail ? Boundary : Lower;
+          state_d = tail ? Boundary : Upper;
         end
       end
-    endcase
+    end
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -116,7 +148,7 @@ module link_tx #(
       headers_q  <= '0;
       told_words_q   <= '0;
       told_headers_q <= '0;
-      timer_q    <= '1;
+      timer_q    <= 16'd1;  // the neighbour hears of this node's health as soon as the interval is written, and nothing during the reset
       number_q   <= '0;
       report_q   <= '0;
       head_q     <= 1'b0;
@@ -139,7 +171,7 @@ module link_tx #(
         stuffed_q <= stuff;
         stuffed_o <= stuffed_o + 32'(stuff);
       end
-      if (moved && (state_q == Start || state_q == Credit)) begin
+      if (moved && tells) begin
         told_words_q   <= words_q[0] + words_q[1];
         told_headers_q <= headers_q[0] + headers_q[1];
         timer_q        <= credit_interval_i;
@@ -151,7 +183,7 @@ module link_tx #(
         number_q  <= number_q + 1'b1;
         packets_o <= packets_o + 1'b1;
       end
-      if (state_q == Credit && moved) credits_o <= credits_o + 1'b1;
+      if (moved && tells && !starts) credits_o <= credits_o + 1'b1;
     end
   end
 endmodule

@@ -9,10 +9,9 @@
 #include <random>
 
 #include "core/spec/integrity.hpp"
+#include "gateware/node/model/framing.hpp"
 
 namespace exanet::gateware {
-
-enum LineWord : unsigned { kMagic = 1, kStart = 2, kCredit = 4, kHeader = 8, kPayload = 16, kFooter = 32, kAnyWord = 63 };
 
 struct FaultConfig {
   unsigned kinds = kAnyWord;      // words that the rates below apply to
@@ -22,8 +21,11 @@ struct FaultConfig {
   double repeated = 0;            // the word comes twice; four later the line drops one to be in time again
   double illegal = 0;             // share of headers replaced by one with right check bits, too long or for a node that is not there
   std::uint64_t down_every = 0, down_for = 0;  // in words
+  int bad_lane = -1;              // of 32 bits, the one whose bits are wrong; -1: all
+  double late = 0;                // share of words at which a lane, for four words, brings what it had a word before: deskew has failed
 };
 
+template <typename Word>
 class LineFaults {
  public:
   LineFaults(FaultConfig config, std::uint64_t seed) : config_(config), random_(seed) { next_error(); }
@@ -32,11 +34,14 @@ class LineFaults {
   std::uint64_t words_touched() const { return words_touched_; }
   void stop() { config_ = {.kinds = 0}; }
 
-  std::optional<std::uint64_t> operator()(std::uint64_t word) {
-    const unsigned kind = classify(word);
-    std::optional<std::uint64_t> out = (kind & config_.kinds) ? disturb(word, kind) : word;
+  std::optional<Word> operator()(const Word& word) {
+    const unsigned before = framing_.position();
+    const LineWordKind kind = framing_.next(word);
+    new_packet_ = new_packet_ || kind == kStart;
+    std::optional<Word> out = (kind & config_.kinds) ? disturb(word, kind, before) : word;
     ++count_;
     if (config_.down_every && count_ % config_.down_every < config_.down_for) out.reset();
+    if (out) out = delay_lane(*out, word);
     if (out != word) touch();
     return slip(out, kind);
   }
@@ -44,48 +49,30 @@ class LineFaults {
  private:
   double draw() { return std::uniform_real_distribution<double>()(random_); }
 
-  unsigned classify(std::uint64_t word) {
-    if (!magic_ && word == spec::kMagicWord) {
-      magic_ = true;
-      return position_ == 0 || position_ > 3 + 2 * words_ ? kMagic : data_kind();
-    }
-    const bool control = magic_ && word != spec::kMagicWord;
-    magic_ = false;
-    if (control) {
-      if ((word & 3) != static_cast<unsigned>(spec::ControlKind::kStart)) return kCredit;
-      position_ = 0;
-      words_ = 0;
-      new_packet_ = true;
-      return kStart;
-    }
-    const unsigned kind = data_kind();
-    if (++position_ == 2) words_ = (static_cast<unsigned>(word >> 38 & 0x3ff) + 15) / 16;
-    return kind;
-  }
-  unsigned data_kind() const { return position_ < 2 ? kHeader : position_ < 2 + 2 * words_ ? kPayload : kFooter; }
-
   void next_error() {
     to_error_ = config_.bit_error_rate > 0 ? std::geometric_distribution<std::uint64_t>(config_.bit_error_rate)(random_) : UINT64_MAX;
   }
-  std::optional<std::uint64_t> disturb(std::uint64_t word, unsigned kind) {
-    const std::uint64_t was = word;
-    std::uint64_t left = 64;
+  std::optional<Word> disturb(const Word& was, LineWordKind kind, unsigned position) {
+    Word word = was;
+    const std::uint64_t bits = config_.bad_lane < 0 ? kLineBits<Word> : 32, first = config_.bad_lane < 0 ? 0 : 32 * config_.bad_lane;
+    std::uint64_t left = bits;
     while (to_error_ < left) {
-      word ^= std::uint64_t{1} << (64 - left + to_error_);
+      turn_bit(word, first + bits - left + to_error_);
       left -= to_error_ + 1;
       next_error();
     }
     if (to_error_ != UINT64_MAX) to_error_ -= left;
     if (config_.wrecked > 0 && draw() < config_.wrecked)
-      for (std::uint64_t n = 1 + random_() % 8; n > 0; --n) word ^= std::uint64_t{1} << (random_() % 64);
-    if (config_.illegal > 0 && kind == kHeader) word = forge(was, word);
+      for (std::uint64_t n = 1 + random_() % 8; n > 0; --n) turn_bit(word, random_() % kLineBits<Word>);
+    if (config_.illegal > 0 && kind == kHeader)
+      for (unsigned i = 0; i < kLineBits<Word> / 64; ++i) set_part(word, i, forge(position + i, part(was, i), part(word, i)));
     if (config_.dropped > 0 && draw() < config_.dropped) return std::nullopt;
     return word;
   }
 
   // Both halves of a header are rewritten, the check bits with them.
-  std::uint64_t forge(std::uint64_t was, std::uint64_t word) {
-    if (position_ == 1) {
+  std::uint64_t forge(unsigned position, std::uint64_t was, std::uint64_t word) {
+    if (position == 0) {
       forging_ = draw() < config_.illegal;
       too_long_ = random_() % 2 == 0;
       lower_ = was;
@@ -102,7 +89,23 @@ class LineFaults {
     return header.raw[2] | std::uint64_t{header.raw[3]} << 32;
   }
 
-  std::optional<std::uint64_t> slip(std::optional<std::uint64_t> word, unsigned kind) {
+  // 32 bits of the word are those of the word before.
+  Word delay_lane(Word out, const Word& word) {
+    if (config_.late > 0 && late_for_ == 0 && draw() < config_.late) {
+      late_for_ = 4;
+      late_lane_ = static_cast<unsigned>(random_() % (kLineBits<Word> / 32));
+    }
+    if (late_for_ > 0) {
+      --late_for_;
+      const unsigned i = late_lane_ / 2;
+      const std::uint64_t mask = std::uint64_t{0xffffffff} << 32 * (late_lane_ % 2);
+      set_part(out, i, (part(out, i) & ~mask) | (part(before_, i) & mask));
+    }
+    before_ = word;
+    return out;
+  }
+
+  std::optional<Word> slip(std::optional<Word> word, unsigned kind) {
     if (config_.repeated <= 0 && waiting_.empty()) return word;
     waiting_.push_back(word);
     if ((kind & config_.kinds) && draw() < config_.repeated) {
@@ -127,9 +130,11 @@ class LineFaults {
   FaultConfig config_;
   std::mt19937_64 random_;
   std::uint64_t to_error_ = UINT64_MAX, touched_ = 0, words_touched_ = 0, count_ = 0, lower_ = 0;
-  std::deque<std::optional<std::uint64_t>> waiting_;
-  unsigned position_ = 0, words_ = 0;
-  bool magic_ = false, new_packet_ = false, forging_ = false, too_long_ = false;
+  std::deque<std::optional<Word>> waiting_;
+  Framing<Word> framing_;
+  Word before_{};
+  unsigned late_for_ = 0, late_lane_ = 0;
+  bool new_packet_ = false, forging_ = false, too_long_ = false;
 };
 
 }  // namespace exanet::gateware

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A transceiver and its line, one direction: a word a cycle, a fixed latency, a pause after every `pause_every` words (the gearbox of 64b/66b),
-// wrong bits at a given rate, and faults on purpose.
+// wrong bits at a given rate, and faults on purpose. A line of 128 bits is four lanes of 32, which the receiving transceiver puts side by side
+// again, so that their skew is part of the latency; one lane alone may be bad.
 #pragma once
 
 #include <cmath>
@@ -10,6 +11,8 @@
 #include <optional>
 #include <random>
 
+#include "gateware/node/model/framing.hpp"
+
 namespace exanet::gateware {
 
 struct TransceiverConfig {
@@ -17,14 +20,18 @@ struct TransceiverConfig {
   unsigned pause_every = 0;      // 0: never
   double bit_error_rate = 0;
   std::uint64_t seed = 1;
+  int bad_lane = -1;             // the one with wrong bits; -1: all of them
 };
 
-class Transceiver {
+inline constexpr unsigned kLaneBits = 32;
+
+template <typename Word>
+class LineTransceiver {
  public:
-  explicit Transceiver(TransceiverConfig config) : config_(config), random_(config.seed), to_error_(next_error()) {}
+  explicit LineTransceiver(TransceiverConfig config) : config_(config), random_(config.seed), to_error_(next_error()) {}
 
   // Called for each word that enters the line; nullopt drops it. For faults at a chosen place.
-  std::function<std::optional<std::uint64_t>(std::uint64_t)> tamper;
+  std::function<std::optional<Word>(const Word&)> tamper;
   std::uint64_t words() const { return words_; }
   std::uint64_t wrong_bits() const { return wrong_bits_; }
 
@@ -32,10 +39,10 @@ class Transceiver {
   bool ready() const { return config_.pause_every == 0 || run_ < config_.pause_every; }
 
   // One cycle: the word offered while ready, if any, goes in; the word that comes out at the far end, if any.
-  std::optional<std::uint64_t> step(std::optional<std::uint64_t> offered) {
+  std::optional<Word> step(std::optional<Word> offered) {
     const bool taken = offered && ready();
     run_ = taken ? run_ + 1 : 0;
-    std::optional<std::uint64_t> word;
+    std::optional<Word> word;
     if (taken) {
       ++words_;
       word = disturb(*offered);
@@ -53,10 +60,11 @@ class Transceiver {
     if (config_.bit_error_rate <= 0) return UINT64_MAX;
     return std::geometric_distribution<std::uint64_t>(config_.bit_error_rate)(random_);
   }
-  std::uint64_t disturb(std::uint64_t word) {
-    std::uint64_t left = 64;
+  Word disturb(Word word) {
+    const std::uint64_t bits = config_.bad_lane < 0 ? kLineBits<Word> : kLaneBits, first = config_.bad_lane < 0 ? 0 : kLaneBits * config_.bad_lane;
+    std::uint64_t left = bits;
     while (to_error_ < left) {
-      word ^= std::uint64_t{1} << (64 - left + to_error_);
+      turn_bit(word, first + bits - left + to_error_);
       ++wrong_bits_;
       left -= to_error_ + 1;
       to_error_ = next_error();
@@ -69,7 +77,9 @@ class Transceiver {
   std::mt19937_64 random_;
   std::uint64_t to_error_, words_ = 0, wrong_bits_ = 0;
   unsigned run_ = 0;
-  std::deque<std::optional<std::uint64_t>> line_;
+  std::deque<std::optional<Word>> line_;
 };
+
+using Transceiver = LineTransceiver<NarrowWord>;
 
 }  // namespace exanet::gateware

@@ -7,10 +7,11 @@
 #include <vector>
 
 #include "core/spec/node_library.h"
-#include "core/spec/packet.hpp"
+#include "gateware/node/model/framing.hpp"
 
 namespace exanet::gateware {
 
+template <typename Word>
 class Line {
  public:
   explicit Line(const exanet_line& line) : ends(line), delay_(line.latency_cycles + std::size_t{1}) {}
@@ -23,19 +24,17 @@ class Line {
   bool empty() const { return under_way_ == 0; }
 
   // A cycle: the word that is offered while ready goes in ...
-  void put(std::uint64_t cycle, bool valid, std::uint64_t word) {
+  void put(std::uint64_t cycle, bool valid, const Word& word) {
     const bool taken = valid && ready();
     run_ = taken ? run_ + 1 : 0;
-    if (state_ == State::kMagic) ++opening_;
-    if (state_ == State::kData) ++counts.packet_cycles;
+    count(taken, word);
     if (!taken) return;
-    follow(word);
     delay_[(cycle + ends.latency_cycles) % delay_.size()] = {word, true};
     ++under_way_;
   }
 
   // ... and the word that went in `latency_cycles` ago comes out. Contract: in every cycle while the line is not empty.
-  bool take(std::uint64_t cycle, std::uint64_t& word) {
+  bool take(std::uint64_t cycle, Word& word) {
     Slot& slot = delay_[cycle % delay_.size()];
     if (!slot.valid) return false;
     word = slot.word;
@@ -45,55 +44,29 @@ class Line {
   }
 
  private:
-  enum class State { kBetween, kMagic, kData };
   struct Slot {
-    std::uint64_t word = 0;
+    Word word{};
     bool valid = false;
   };
 
-  // Follows the framing: Magic, control word; after Start the header's two words, then as many as its length says. A data word equal to Magic
-  // comes twice.
-  void follow(std::uint64_t word) {
-    const bool magic = word == spec::kMagicWord;
-    const std::uint32_t low = static_cast<std::uint32_t>(word), high = static_cast<std::uint32_t>(word >> 32);
-    switch (state_) {
-      case State::kBetween:
-        if (magic) state_ = State::kMagic;
-        opening_ = 1;
-        return;
-      case State::kMagic: {
-        spec::Control control;
-        control.raw = {low, high};
-        const bool start = control.kind() == static_cast<unsigned>(spec::ControlKind::kStart);
-        state_ = start ? State::kData : State::kBetween;
-        if (!start) return;
-        ++counts.packets;
-        counts.packet_cycles += opening_;
-        words_ = 0;
-        return;
-      }
-      case State::kData:
-        doubled_ = magic && !doubled_;
-        if (doubled_) return;
-        if (words_ < 2) {
-          header_.raw[2 * words_] = low;
-          header_.raw[2 * words_ + 1] = high;
-        }
-        if (++words_ == 2) {
-          counts.payload_bytes += header_.length();
-          end_ = 4 + 2 * ((static_cast<unsigned>(header_.length()) + 15) / 16);
-        }
-        if (words_ >= 2 && words_ == end_) state_ = State::kBetween;
-        return;
+  void count(bool taken, const Word& word) {
+    const bool open = framing_.open();
+    if (open) ++counts.packet_cycles;
+    else if (taken || framing_.announced()) ++opening_;
+    if (!taken) return;
+    const LineWordKind kind = framing_.next(word);
+    if (open && !framing_.open()) counts.payload_bytes += framing_.header().length();
+    if (kind == kStart) {
+      ++counts.packets;
+      counts.packet_cycles += opening_;
     }
+    if (kind == kStart || kind == kCredit) opening_ = 0;
   }
 
   std::vector<Slot> delay_;
   std::uint64_t under_way_ = 0;
-  unsigned run_ = 0, opening_ = 0, words_ = 0, end_ = 0;
-  State state_ = State::kBetween;
-  bool doubled_ = false;
-  spec::Header header_;
+  unsigned run_ = 0, opening_ = 0;
+  Framing<Word> framing_;
 };
 
 }  // namespace exanet::gateware

@@ -6,25 +6,20 @@
 // node may count cycles while it is still, which is why the repetition of credits (credit_interval_i) is off.
 #include <algorithm>
 #include <memory>
-#include <type_traits>
 #include <vector>
 
 #include "Vexanet_node.h"
 #include "gateware/node/model/line.hpp"
 #include "gateware/node/model/port.hpp"
-#include "verilated.h"
+#include "gateware/node/model/verilated_ports.hpp"
 
 namespace {
 
 using namespace exanet;
 using namespace exanet::gateware;
 
-template <typename T, std::size_t N>
-constexpr std::size_t length_of(const VlUnpacked<T, N>*) {
-  return N;
-}
-constexpr unsigned kInter = length_of(static_cast<std::remove_reference_t<decltype(Vexanet_node::tx_data_o)>*>(nullptr));
-constexpr unsigned kIntra = length_of(static_cast<std::remove_reference_t<decltype(Vexanet_node::flit_o)>*>(nullptr));
+using Word = NodeShape<Vexanet_node>::Word;
+constexpr unsigned kInter = NodeShape<Vexanet_node>::kInter, kIntra = NodeShape<Vexanet_node>::kIntra;
 constexpr unsigned kRest = 64;  // longer than any pipeline of the node
 constexpr std::uint32_t kNone = 0xffffffffu;
 
@@ -57,7 +52,7 @@ struct exanet_nodes {
 
   std::vector<exanet_arrival> arrivals_;
   std::vector<exanet_room> room_;
-  std::vector<Line> lines_;
+  std::vector<Line<Word>> lines_;
 
  private:
   void drive(Node& node);
@@ -102,10 +97,10 @@ void exanet_nodes::step() {
     unsigned ready = 0;
     for (unsigned p = 0; p < kInter; ++p) {
       if (node.out[p] == kNone) continue;
-      Line& line = lines_[node.out[p]];
+      Line<Word>& line = lines_[node.out[p]];
       ready |= unsigned{line.ready()} << p;
       // Whether a word is offered does not depend on ready, so it can be read before.
-      line.put(cycle_, node.model->tx_valid_o >> p & 1u, node.model->tx_data_o[p]);
+      line.put(cycle_, node.model->tx_valid_o >> p & 1u, line_word(node.model->tx_data_o[p]));
     }
     node.model->tx_ready_i = static_cast<CData>(ready);
   }
@@ -127,10 +122,10 @@ void exanet_nodes::drive(Node& node) {
   unsigned valid = 0;
   for (unsigned p = 0; p < kInter; ++p) {
     if (node.in[p] == kNone || lines_[node.in[p]].empty()) continue;
-    std::uint64_t word = 0;
+    Word word{};
     if (!lines_[node.in[p]].take(cycle_, word)) continue;
     valid |= 1u << p;
-    node.model->rx_data_i[p] = word;
+    drive_word(node.model->rx_data_i[p], word);
   }
   if (valid != 0) node.still = 0;
   if (node.at_rest()) return;
@@ -171,7 +166,7 @@ void exanet_nodes::collect(std::uint32_t number) {
 }
 
 bool exanet_nodes::at_rest() const {
-  for (const Line& line : lines_)
+  for (const auto& line : lines_)
     if (!line.empty()) return false;
   for (const Node& node : nodes_)
     if (!node.at_rest()) return false;
@@ -184,6 +179,7 @@ const exanet_node_library_calls kCalls = {
     EXANET_NODE_LIBRARY_VERSION,
     kInter,
     kIntra,
+    kLineBits<Word>,
     [](std::uint32_t nodes, const std::uint32_t* registers, std::uint32_t lines, const exanet_line* line) {
       return new exanet_nodes(nodes, registers, lines, line);
     },

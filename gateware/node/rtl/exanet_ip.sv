@@ -11,7 +11,8 @@ module exanet_ip #(
   parameter int unsigned IntraDepth = 4096,
   parameter int unsigned IntraHeaders = 128,
   parameter int unsigned MostWords = exanet_pkg::MaxPayloadWords,  // payload of the largest packet that is sent
-  parameter int unsigned IntraSlots = 8
+  parameter int unsigned IntraSlots = 8,
+  parameter int unsigned LineBits = 64  // of a link: 64, or 128 for four lanes
 ) (
   input  logic                  clk_i,
   input  logic                  rst_ni,
@@ -42,10 +43,10 @@ module exanet_ip #(
   input  logic [IntraPorts-1:0] release_i,
   // transceivers
   output logic [InterPorts-1:0] tx_valid_o,
-  output logic [63:0]           tx_data_o[InterPorts],
+  output logic [LineBits-1:0]   tx_data_o[InterPorts],
   input  logic [InterPorts-1:0] tx_ready_i,
   input  logic [InterPorts-1:0] rx_valid_i,
-  input  logic [63:0]           rx_data_i[InterPorts]
+  input  logic [LineBits-1:0]   rx_data_i[InterPorts]
 );
   node_registers_pkg::node_registers__in_t status;
   node_registers_pkg::node_registers__out_t written;
@@ -105,7 +106,7 @@ module exanet_ip #(
 
   exanet_node #(
     .InterPorts(InterPorts), .IntraPorts(IntraPorts), .Dimensions(Dimensions), .PayloadDepth(PayloadDepth), .HeaderDepth(HeaderDepth),
-    .IntraDepth(IntraDepth), .IntraHeaders(IntraHeaders), .MostWords(MostWords), .IntraSlots(IntraSlots)
+    .IntraDepth(IntraDepth), .IntraHeaders(IntraHeaders), .MostWords(MostWords), .IntraSlots(IntraSlots), .LineBits(LineBits)
   ) u_node (
     .clk_i, .rst_ni, .config_i(router_config), .credit_threshold_i(written.credit.threshold.value), .credit_interval_i(written.credit.interval.value),
     .health_i(written.health.own.value), .discarded_o(discarded), .flit_i, .credit_o, .flit_o, .release_i, .tx_valid_o, .tx_data_o, .tx_ready_i,

@@ -11,6 +11,7 @@ module exanet_node #(
   parameter int unsigned IntraHeaders = 128,
   parameter int unsigned MostWords = exanet_pkg::MaxPayloadWords,  // payload of the largest packet that is sent
   parameter int unsigned IntraSlots = 8,
+  parameter int unsigned LineBits = 64,  // of a link: 64, or 128 for four lanes
   parameter int unsigned Patience = 4096
 ) (
   input  logic                       clk_i,
@@ -25,10 +26,10 @@ module exanet_node #(
   output exanet_pkg::flit_t          flit_o[IntraPorts],
   input  logic [IntraPorts-1:0]      release_i,
   output logic [InterPorts-1:0]      tx_valid_o,
-  output logic [63:0]                tx_data_o[InterPorts],
+  output logic [LineBits-1:0]        tx_data_o[InterPorts],
   input  logic [InterPorts-1:0]      tx_ready_i,
   input  logic [InterPorts-1:0]      rx_valid_i,
-  input  logic [63:0]                rx_data_i[InterPorts],
+  input  logic [LineBits-1:0]        rx_data_i[InterPorts],
   output exanet_pkg::health_t        health_o[InterPorts],
   output exanet_pkg::link_counters_t counters_o[InterPorts]
 );
@@ -44,7 +45,7 @@ module exanet_node #(
     .clk_i, .rst_ni, .config_i, .flit_i(in), .credit_o(freed), .flit_o(out), .credit_i(room), .release_i(moved_on), .discarded_o);
 
   for (genvar p = 0; p < InterPorts; p++) begin : gen_link
-    exanet_link #(.Patience(Patience), .PayloadDepth(PayloadDepth), .HeaderDepth(HeaderDepth)) u_link (
+    exanet_link #(.LineBits(LineBits), .Patience(Patience), .PayloadDepth(PayloadDepth), .HeaderDepth(HeaderDepth)) u_link (
       .clk_i, .rst_ni, .flit_i(out[p]), .release_o(moved_on[p]), .flit_o(in[p]), .credit_i(freed[p]), .credit_o(room[p]),
       .tx_valid_o(tx_valid_o[p]), .tx_data_o(tx_data_o[p]), .tx_ready_i(tx_ready_i[p]),
       .rx_valid_i(rx_valid_i[p]), .rx_data_i(rx_data_i[p]),

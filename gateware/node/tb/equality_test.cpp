@@ -37,6 +37,7 @@ struct Case {
   unsigned line_cycles = 20;
   std::int64_t pause_every = 0;
   std::int64_t inter_fifo_words = 1024;
+  bool wide = false;  // links of four lanes
 
   std::string text() const {
     std::ostringstream s;
@@ -45,7 +46,7 @@ struct Case {
     s << (topology.order.empty() ? "" : " order");
     for (const auto d : topology.order) s << ' ' << d;
     s << ", " << kPatternNames[static_cast<int>(pattern)] << ", load " << load << ", " << least_bytes << " to " << most_bytes << " B, "
-      << (fixed_priority ? "fixed priority" : "round robin") << ", line of " << line_cycles << " cycles, " << packets << " packets, seed " << seed;
+      << (fixed_priority ? "fixed priority" : "round robin") << ", line of " << (wide ? "four lanes and " : "") << line_cycles << " cycles, " << packets << " packets, seed " << seed;
     return s.str();
   }
   FabricConfig fabric() const {
@@ -57,6 +58,7 @@ struct Case {
     config.router.inter_fifo_words = inter_fifo_words;
     LinkConfig link;
     link.word_time = kCycle;
+    if (wide) link.word_bits = 128, link.framing_words = 1;
     link.latency = kCycle * line_cycles;
     link.pause_every = pause_every;
     config.links = {link};
@@ -201,7 +203,8 @@ std::uint64_t total_packets = 0;
 
 // Returns when each packet was taken and delivered.
 std::vector<Fate> compare(const Case& c, const std::vector<Offer>& offers) {
-  const Run gateware(c, offers, make_node_network(EXANET_NODE_LIBRARY, c.topology)), model(c, offers, make_fabric);
+  const Run gateware(c, offers, make_node_network(c.wide ? EXANET_WIDE_NODE_LIBRARY : EXANET_NODE_LIBRARY, c.topology)),
+      model(c, offers, make_fabric);
   const std::string found = difference(offers, gateware, model);
   total_packets += offers.size();
   if (!found.empty()) FAIL_CHECK(c.text() << ": " << found);
@@ -266,5 +269,24 @@ TEST_CASE("equality: long lines, loaded beyond what room allows") {
     for (const Pattern pattern : {Pattern::kUniform, Pattern::kHotspot})
       for (const unsigned most : {24u, 512u})
         compare({.topology = t, .pattern = pattern, .load = 3.0, .packets = 1500, .seed = ++seed, .most_bytes = most, .line_cycles = 700});
+  MESSAGE("packets compared: " << total_packets);
+}
+
+// Links of four lanes, a line word for each router word. The lines' own words cost less, so that the routers are what is short more often.
+TEST_CASE("equality: links of four lanes") {
+  for (const unsigned bytes : {0u, 1u, 16u, 17u, 512u})
+    compare({.topology = {"mesh", {2}}, .load = 0.01, .packets = 1, .least_bytes = bytes, .most_bytes = bytes, .wide = true});
+  std::uint64_t seed = 23'000;
+  for (const double load : {0.1, 0.5, 1.0, 2.0})
+    for (const unsigned line : {0u, 1u, 20u, 45u, 700u})
+      for (const unsigned most : {0u, 24u, 512u})
+        compare({.topology = {"mesh", {2}}, .load = load, .packets = 400, .seed = ++seed, .most_bytes = most, .line_cycles = line, .wide = true});
+  for (const TopologySpec& t : {TopologySpec{"torus", {4}}, TopologySpec{"torus", {5}}, TopologySpec{"torus", {2, 2}}, TopologySpec{"mesh", {2, 2}},
+                                TopologySpec{"torus", {4, 4}, {0, 1}}})
+    for (const Pattern pattern : {Pattern::kUniform, Pattern::kTornado, Pattern::kHotspot, Pattern::kNeighbour})
+      for (const double load : {0.2, 1.0, 3.0})
+        for (const unsigned most : {48u, 512u})
+          compare({.topology = t, .pattern = pattern, .load = load, .packets = 300, .seed = ++seed, .most_bytes = most,
+                   .fixed_priority = seed % 2 == 0, .wide = true});
   MESSAGE("packets compared: " << total_packets);
 }

@@ -2,25 +2,31 @@
 // Verilated nodes (router and links), one class for every node, joined by transceivers in C++.
 #pragma once
 
+#include <doctest/doctest.h>
+
 #include <memory>
 
 #include "Vexanet_node.h"
+#include "Vexanet_node_wide.h"
 #include "gateware/link/tb/transceiver.hpp"
+#include "gateware/node/model/verilated_ports.hpp"
 #include "gateware/tb/packet.hpp"
 #include "gateware/tb/placement.hpp"
 #include "verilated.h"
 
 namespace exanet::gateware {
 
-class NodeNetwork {
+template <typename Model>
+class NodeNetworkOf {
  public:
-  static constexpr unsigned kInter = 2, kIntra = 3;
+  static constexpr unsigned kInter = NodeShape<Model>::kInter, kIntra = NodeShape<Model>::kIntra;
+  using LineWord = typename NodeShape<Model>::Word;
 
   struct Node {
-    std::unique_ptr<Vexanet_node> model;
+    std::unique_ptr<Model> model;
     std::vector<Sender> senders;
     std::vector<Receiver> receivers;
-    std::unique_ptr<Transceiver> tx[kInter];  // the line that leaves each port
+    std::unique_ptr<LineTransceiver<LineWord>> tx[kInter];  // the line that leaves each port
     std::size_t far_node[kInter]{};
     unsigned far_port[kInter]{};
     bool stuck = false;  // takes packets and releases none
@@ -33,10 +39,10 @@ class NodeNetwork {
     }
   };
 
-  NodeNetwork(const std::vector<spec::RouterConfig>& configs, unsigned credit_threshold, unsigned credit_interval) {
+  NodeNetworkOf(const std::vector<spec::RouterConfig>& configs, unsigned credit_threshold, unsigned credit_interval) {
     for (const auto& config : configs) {
       Node& node = nodes_.emplace_back();
-      node.model = std::make_unique<Vexanet_node>(&context_);
+      node.model = std::make_unique<Model>(&context_);
       for (unsigned i = 0; i < kIntra; ++i) node.senders.emplace_back(4096, 128);
       node.receivers.resize(kIntra);
       for (unsigned i = 0; i < config.raw.size(); ++i) node.model->config_i[i] = config.raw[i];
@@ -48,7 +54,7 @@ class NodeNetwork {
     for (Node& node : nodes_) node.model->rst_ni = 1;
     clock();
   }
-  ~NodeNetwork() {
+  ~NodeNetworkOf() {
     for (Node& node : nodes_) node.model->final();
   }
 
@@ -74,7 +80,7 @@ class NodeNetwork {
 
  private:
   void join(std::size_t from, unsigned from_port, std::size_t to, unsigned to_port, const TransceiverConfig& config) {
-    nodes_[from].tx[from_port] = std::make_unique<Transceiver>(config);
+    nodes_[from].tx[from_port] = std::make_unique<LineTransceiver<LineWord>>(config);
     nodes_[from].far_node[from_port] = to;
     nodes_[from].far_port[from_port] = to_port;
   }
@@ -96,11 +102,11 @@ class NodeNetwork {
       // Whether a word is offered does not depend on ready, so it can be read before.
       node.model->tx_ready_i |= static_cast<CData>(unsigned{node.tx[p]->ready()} << p);
       const bool valid = node.model->tx_valid_o >> p & 1u;
-      const auto arrived = node.tx[p]->step(valid ? std::optional<std::uint64_t>(node.model->tx_data_o[p]) : std::nullopt);
-      Vexanet_node& far = *nodes_[node.far_node[p]].model;
+      const auto arrived = node.tx[p]->step(valid ? std::optional(line_word(node.model->tx_data_o[p])) : std::nullopt);
+      Model& far = *nodes_[node.far_node[p]].model;
       const unsigned q = node.far_port[p];
       far.rx_valid_i = static_cast<CData>((far.rx_valid_i & ~(1u << q)) | (unsigned{arrived.has_value()} << q));
-      far.rx_data_i[q] = arrived.value_or(0);
+      drive_word(far.rx_data_i[q], arrived.value_or(LineWord{}));
     }
   }
 
@@ -132,6 +138,37 @@ class NodeNetwork {
   VerilatedContext context_;
   std::vector<Node> nodes_;
   std::uint64_t cycle_ = 0;
+};
+
+using NodeNetwork = NodeNetworkOf<Vexanet_node>;           // two inter-tile and three intra-tile ports
+using WideNodeNetwork = NodeNetworkOf<Vexanet_node_wide>;  // four and two, and links of four lanes
+
+// Two nodes and one link.
+template <typename Network>
+struct PairOf {
+  Network network;
+  std::mt19937_64 random{1};
+
+  explicit PairOf(TransceiverConfig config, unsigned credit_threshold = 0, unsigned credit_interval = 256)
+      : network({two_by_two(0, 0), two_by_two(1, 0)}, credit_threshold, credit_interval) {
+    network.connect(0, 0, 1, 0, config);
+  }
+  void send(unsigned from, unsigned port, unsigned packets, unsigned bytes) {
+    for (unsigned i = 0; i < packets; ++i)
+      network.node(from).senders[port].push(make_packet(dcid(from, 0), dcid(1 - from, 0), port, bytes, i, random));
+  }
+  // Payload share of the line's rate at one receiver after a warm-up, in percent.
+  double efficiency(unsigned node, unsigned port, std::size_t warm_up) {
+    const auto& a = network.node(node).receivers[port].arrivals;
+    REQUIRE(a.size() > warm_up + 1);
+    const double line_words = 128.0 / kLineBits<typename Network::LineWord> * static_cast<double>(a[0].packet.payload.size());
+    return 100 * static_cast<double>(a.size() - 1 - warm_up) * line_words / static_cast<double>(a.back().tail_cycle - a[warm_up].tail_cycle);
+  }
+  std::size_t unsound(unsigned node, unsigned port) {
+    std::size_t bad = 0;
+    for (const Arrival& arrival : network.node(node).receivers[port].arrivals) bad += !arrival.sound;
+    return bad;
+  }
 };
 
 }  // namespace exanet::gateware

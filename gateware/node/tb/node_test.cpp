@@ -14,29 +14,7 @@ namespace {
 
 constexpr unsigned kThreshold = 0, kInterval = 256;
 
-// Two nodes and one link.
-struct Pair {
-  NodeNetwork network{{two_by_two(0, 0), two_by_two(1, 0)}, kThreshold, kInterval};
-  std::mt19937_64 random{1};
-
-  explicit Pair(TransceiverConfig config) { network.connect(0, 0, 1, 0, config); }
-  void send(unsigned from, unsigned port, unsigned packets, unsigned bytes) {
-    for (unsigned i = 0; i < packets; ++i)
-      network.node(from).senders[port].push(make_packet(dcid(from, 0), dcid(1 - from, 0), port, bytes, i, random));
-  }
-  // Payload share of the line's 10 Gb/s at one receiver after a warm-up.
-  double efficiency(unsigned node, unsigned port, std::size_t warm_up) {
-    const auto& a = network.node(node).receivers[port].arrivals;
-    REQUIRE(a.size() > warm_up + 1);
-    return 100.0 * static_cast<double>((a.size() - 1 - warm_up) * 2 * a[0].packet.payload.size()) /
-           static_cast<double>(a.back().tail_cycle - a[warm_up].tail_cycle);
-  }
-  std::size_t unsound(unsigned node, unsigned port) {
-    std::size_t bad = 0;
-    for (const Arrival& arrival : network.node(node).receivers[port].arrivals) bad += !arrival.sound;
-    return bad;
-  }
-};
+using Pair = PairOf<NodeNetwork>;
 
 }  // namespace
 
