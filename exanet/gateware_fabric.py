@@ -18,7 +18,8 @@ FABRICS = ("model", "gateware")
 MOST_NODES = 64
 """Tens of nodes: each takes some ten microseconds of processor time a cycle."""
 
-_WORD_BITS, _LINK_BITS, _FRAMING, _LATENCY, _CHANNELS, _MOST_PAYLOAD = 128, 64, 2, 4, 2, 512
+_WORD_BITS, _LATENCY, _CHANNELS, _MOST_PAYLOAD = 128, 4, 2, 512
+_FRAMING = {64: 2, 128: 1}  # words that frame a packet, by the bits of a line word
 _MOST_DIMENSIONS, _MOST_INTRA = 3, 4
 
 
@@ -43,6 +44,7 @@ def library(config: dict[str, Any]) -> Path:
         "HeaderDepth": router["header_fifo_words"] // _CHANNELS,
         "IntraDepth": router["intra_fifo_words"],
         "IntraHeaders": router["header_fifo_words"],
+        "LineBits": config["links"][0]["word_bits"],
         "MostWords": -(-router["max_payload_bytes"] * 8 // _WORD_BITS),
     }
     wrapper = ["gateware/node/model/node_library.cpp"]
@@ -85,10 +87,11 @@ def _problems(config: dict[str, Any]) -> Iterator[str]:
 
 def _link_problems(link: dict[str, Any], cycle_ps: int) -> Iterator[str]:
     name = f"links.{link['name']}"
-    if link["word_bits"] != _LINK_BITS or link["word_time_ps"] != cycle_ps:
-        yield f"{name}: the gateware's links carry {_LINK_BITS} bit in each cycle of the router ({cycle_ps} ps)"
-    if link["framing_words"] != _FRAMING:
-        yield f"{name}.framing is {link['framing_words']}; the gateware frames a packet with {_FRAMING} words"
+    framing = _FRAMING.get(link["word_bits"])
+    if framing is None or link["word_time_ps"] != cycle_ps:
+        yield f"{name}: the gateware's links carry 64 bit or 128 bit in each cycle of the router ({cycle_ps} ps)"
+    elif link["framing_words"] != framing:
+        yield f"{name}.framing is {link['framing_words']}; with words of {link['word_bits']} bit the gateware frames a packet with {framing}"
     if link["latency_ps"] % cycle_ps:
         below, above = (whole / 1000 for whole in _neighbours(link["latency_ps"], cycle_ps))
         yield (

@@ -39,7 +39,18 @@ def test_the_shipped_machine_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (parameters["InterPorts"], parameters["IntraPorts"], parameters["Dimensions"]) == (6, 2, 3)
     assert (parameters["PayloadDepth"], parameters["IntraDepth"]) == (512, 4096)
     assert (parameters["HeaderDepth"], parameters["IntraHeaders"]) == (64, 128)
-    assert parameters["MostWords"] == 16
+    assert (parameters["MostWords"], parameters["LineBits"]) == (16, 64)
+
+
+def test_links_of_four_lanes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked: dict[str, int] = {}
+    monkeypatch.setattr(gateware_build, "library", lambda name, **rest: asked.update(rest["parameters"]) or Path("there"))
+    words = "word: {value: 128 bit, source: x, kind: chosen}, framing: {value: 1 words, source: x, kind: chosen}"
+    link = "{rate: {value: 20 Gb/s, source: x, kind: chosen}, " + words + "}"
+    config = machine.load(changed(tmp_path, f"links: {{link: {link}}}\n")).resolve()
+    gateware_fabric.check(config, "mine")
+    gateware_fabric.library(config)
+    assert asked["LineBits"] == 128
 
 
 @pytest.mark.parametrize("name", ["exanest", "fat-tree-64", "dragonfly-342"])
@@ -75,8 +86,9 @@ def test_too_many_nodes_and_dimensions(tmp_path: Path) -> None:
         ("router: {inter_fifo: {value: 1000 words, source: x, kind: chosen}}", "power of two"),
         ("router: {intra_ports: {value: 5, source: x, kind: chosen}}", "intra_ports is 5"),
         ("ni: {clock: {value: 100 MHz, source: x, kind: chosen}}", "ni.clock is not the router's"),
-        ("links: {link: {rate: {value: 40 Gb/s, source: x, kind: chosen}}}", "64 bit in each cycle"),
+        ("links: {link: {rate: {value: 40 Gb/s, source: x, kind: chosen}}}", "128 bit in each cycle"),
         ("links: {link: {framing: {value: 3 words, source: x, kind: chosen}}}", "framing is 3"),
+        ("links: {link: {rate: {value: 20 Gb/s, source: x, kind: chosen}, word: {value: 128 bit, source: x, kind: chosen}}}", "framing is 2"),
     ],
 )
 def test_constants_that_the_gateware_does_not_have(tmp_path: Path, text: str, said: str) -> None:

@@ -94,7 +94,8 @@ module framing_formal #(
         MagicSeen: assert (rx.magic_q == (state == Start || state == Credit || tx.stuffed_q));
         Stuffing: assert (!tx.stuffed_q || ((state == Lower || state == Upper) && tx.buffer_valid &&
                                             (state == Lower ? tx.word[63:0] : tx.word[127:64]) == exanet_pkg::MagicWord));
-        States: assert (state <= Upper && (state != Upper || tx.buffer_valid) && (!(state == Boundary || state == Start || state == Credit) || !amid));
+        States: assert (state <= Upper && (state != Upper || tx.buffer_valid));
+        Between: assert (!(state == Boundary || state == Start || state == Credit) || !amid);
         Starting: assert (state != Start || tx.buffer_valid);
       end
     end

@@ -98,8 +98,7 @@ module link_rx #(
   end
 
   // Data words, one or two to a router word.
-  logic upper_q, vc_q, filling, wrong_crc, silence;
-  logic [63:0] lower_q;
+  logic vc_q, filling, wrong_crc, silence, opens;
   logic [127:0] word;
   logic [5:0] left_q;
   logic [31:0] crc_q, crc_next, sent_crc;
@@ -117,6 +116,7 @@ module link_rx #(
   assign footer = word;
   assign filling = state_q == FillPayload || state_q == FillFooter;
   assign silence = timer_q == '0;
+  assign opens = start && (state_q == Hunt || state_q == Header);
 
   // Room in the FIFOs behind this port.
   logic [1:0][9:0] room_words_q;
@@ -143,6 +143,18 @@ module link_rx #(
   logic [31:0] crc_header;
   assign crc_header = exanet_code_pkg::crc_header(header);
   if (LineBits == 64) begin : gen_halves
+    logic upper_q;
+    logic [63:0] lower_q;
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) begin
+        upper_q <= 1'b0;
+        lower_q <= '0;
+      end else begin
+        if (opens) upper_q <= 1'b0;
+        else if (data_valid_q) upper_q <= !upper_q;
+        if (data_valid_q && !upper_q) lower_q <= word_q;
+      end
+    end
     assign word = {word_q, lower_q};
     assign whole = data_valid_q && upper_q;
     always_comb begin
@@ -168,10 +180,8 @@ module link_rx #(
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       state_q        <= Hunt;
-      upper_q        <= 1'b0;
       vc_q           <= 1'b0;
       left_q         <= '0;
-      lower_q        <= '0;
       crc_q          <= '1;
       timer_q        <= '1;
       flit_o         <= '0;
@@ -185,8 +195,6 @@ module link_rx #(
       flit_o <= '0;
       timer_q <= data_valid_q ? '1 : silence ? timer_q : timer_q - 1'b1;
       if (data_valid_q) begin
-        upper_q <= !upper_q;
-        if (!upper_q) lower_q <= word_q[63:0];
         if (state_q == Header) crc_q <= crc_header;
         else crc_q <= crc_next;
       end
@@ -238,10 +246,9 @@ module link_rx #(
       // A packet that does not go on: made up when its header is out already, forgotten when not.
       if ((state_q == Payload || state_q == Footer) && (take_control || (silence && !data_valid_q))) begin
         state_q <= state_q == Payload ? FillPayload : FillFooter;
-      end else if (start && (state_q == Hunt || state_q == Header)) begin
+      end else if (opens) begin
         state_q <= Header;
         vc_q    <= control.vc;
-        upper_q <= 1'b0;
       end
     end
   end

@@ -39,7 +39,7 @@ module link_tx #(
   typedef enum logic [2:0] { Boundary, Start, Credit, Lower, Upper } state_e;
   state_e state_q, state_d;
 
-  logic buffer_valid, buffer_read, tail, vc, stuffed_q, stuff, moved, due, stale, quiet, head_q, tells, starts;
+  logic buffer_valid, buffer_read, tail, vc, stuffed_q, stuff, moved, due, stale, head_q, tells, starts;
   logic [127:0] word;
   logic [1:0][11:0] words_q;   // room that came back, since reset
   logic [1:0][7:0] headers_q;
@@ -60,8 +60,6 @@ module link_tx #(
   assign due = 8'(headers_q[0] + headers_q[1]) != told_headers_q && 12'(words_q[0] + words_q[1] - told_words_q) >= credit_threshold_i;
   assign report = report_kind_e'(report_q);
   assign stale = timer_q == '0 && credit_interval_i != '0;
-  // Room that comes back now is due in the next cycle; a header that comes now is in the buffer then.
-  assign quiet = credit_i[0].headers == '0 && credit_i[1].headers == '0;
   assign moved = valid_o && ready_i;
   assign release_o = tells && starts && moved;
 
@@ -86,6 +84,9 @@ module link_tx #(
   end
 
   if (LineBits == 64) begin : gen_narrow
+    // Room that comes back now is due in the next cycle; a header that comes now is in the buffer then.
+    logic quiet;
+    assign quiet = credit_i[0].headers == '0 && credit_i[1].headers == '0;
     assign starts = state_q == Start;
     assign tells = state_q == Start || state_q == Credit;
     assign stuff = data_o == MagicWord && !stuffed_q;

@@ -223,6 +223,13 @@ TEST_CASE("link: dropped words and a line that goes down in mid-packet hang noth
   CHECK(sound == 45);
 }
 
+TEST_CASE_TEMPLATE("link: a neighbour hears of a node's health at once after the reset", Network, NodeNetwork, WideNodeNetwork) {
+  PairOf<Network> pair{{.latency_cycles = 45}};
+  pair.network.node(0).model->health_i = 0x5a;
+  pair.network.run(45 + 8);
+  CHECK(pair.network.node(1).model->health_o[0] == 0x5a);
+}
+
 TEST_CASE("node: a stuck receiver stops its senders and loses nothing") {
   Pair pair{{.latency_cycles = 45}};
   pair.network.node(1).stuck = true;
