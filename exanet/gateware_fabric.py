@@ -91,7 +91,7 @@ def _link_problems(link: dict[str, Any], cycle_ps: int) -> Iterator[str]:
     if framing is None or link["word_time_ps"] != cycle_ps:
         yield f"{name}: the gateware's links carry 64 bit or 128 bit in each cycle of the router ({cycle_ps} ps)"
     elif link["framing_words"] != framing:
-        yield f"{name}.framing is {link['framing_words']}; with words of {link['word_bits']} bit the gateware frames a packet with {framing}"
+        yield f"{name}.framing is {link['framing_words']}; the gateware frames a packet with {framing} of {link['word_bits']} bit"
     if link["latency_ps"] % cycle_ps:
         below, above = (whole / 1000 for whole in _neighbours(link["latency_ps"], cycle_ps))
         yield (

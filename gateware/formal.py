@@ -75,7 +75,9 @@ MUTATIONS = [
     Mutation("link-framing", "link/rtl/link_tx.sv", "data_o == MagicWord && !stuffed_q", "1'b0"),
     Mutation("link-framing", "link/rtl/link_rx.sv", "announces && !magic_q", "announces"),
     Mutation("link-framing-wide", "link/rtl/link_rx.sv", "!magic_q && magic && !announces", "magic && !announces"),
-    Mutation("link-framing-wide", "link/rtl/link_tx.sv", "word[63:0] == MagicWord && !stuffed_q", "word == {MagicWord, MagicWord} && !stuffed_q"),
+    Mutation(
+        "link-framing-wide", "link/rtl/link_tx.sv", "word[63:0] == MagicWord && !stuffed_q", "word == {MagicWord, MagicWord} && !stuffed_q"
+    ),
     Mutation(
         "link-framing", "link/rtl/link_tx.sv", "control.freed_words[v] = words_q[v][10:0]", "control.freed_words[v] = told_words_q[10:0]"
     ),

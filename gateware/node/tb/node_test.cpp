@@ -226,6 +226,7 @@ TEST_CASE("link: dropped words and a line that goes down in mid-packet hang noth
 TEST_CASE_TEMPLATE("link: a neighbour hears of a node's health at once after the reset", Network, NodeNetwork, WideNodeNetwork) {
   PairOf<Network> pair{{.latency_cycles = 45}};
   pair.network.node(0).model->health_i = 0x5a;
+  pair.network.node(0).model->eval();
   pair.network.run(45 + 8);
   CHECK(pair.network.node(1).model->health_o[0] == 0x5a);
 }
