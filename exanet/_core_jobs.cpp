@@ -29,6 +29,11 @@ class Jobs {
     for (const JobResult& job : r.jobs) jobs.append(row(job));
     d["jobs"] = jobs;
     d["links"] = links(r.links);
+    if (!r.queued.empty()) {
+      d["first_watched"] = r.first_watched;
+      d["watched_ps"] = r.sample.ps() * static_cast<std::int64_t>(r.queued.size() / r.watched);
+      d["queued"] = array(std::vector<std::uint32_t>(r.queued), r.watched);  // [sample][router]
+    }
     return d;
   }
 

@@ -105,7 +105,7 @@ def finish(
 def command(
     described: Machine, texts: Sequence[str], mapping: str, packet_bytes: int | None, seed: int, directory: Path, as_json: bool, quiet: bool
 ) -> None:
-    """What `exanet sim --job` does: runs, writes jobs.parquet, messages.parquet, links.parquet and summary.json, and prints a table."""
+    """What `exanet sim --job` does: runs, writes tables, report.html and summary.json, and prints a table."""
     import json
     import time
 
@@ -120,7 +120,11 @@ def command(
         for number, (job, row) in enumerate(zip(jobs, found["jobs"], strict=True))
     ]
     run = {"machine_name": described.name, "mapping": mapping, "packet_bytes": packet_bytes, "seed": seed}
-    figures = {key: value for key, value in found.items() if key not in ("jobs", "links", "energy", "cpu_s")}
+    figures = {
+        key: value
+        for key, value in found.items()
+        if key not in ("jobs", "links", "energy", "queued", "first_watched", "watched_ps", "cpu_s")
+    }
     spent = {"energy": found["energy"]} if "energy" in found else {}
     _write(directory, described, found, rows, {"run": run, **figures, **spent}, time.monotonic() - began)
     if as_json:
@@ -136,21 +140,33 @@ def _write(
 
     import polars as pl
 
-    from exanet import results
+    from exanet import report, results
 
-    messages = [
-        pl.DataFrame({key: list(values) for key, values in row["message"].items()}).insert_column(0, pl.lit(number).alias("job"))
-        for number, row in enumerate(found["jobs"])
-    ]
-    links = pl.DataFrame({key: list(values) for key, values in found["links"].items()})
-    files = {
-        "jobs.parquet": results.parquet(pl.DataFrame(rows)),
-        "messages.parquet": results.parquet(pl.concat(messages)),
-        "links.parquet": results.parquet(links),
-        **({"energy.parquet": results.parquet(energy.frame(found["energy"]))} if "energy" in found else {}),
-        "run.json": results.json_bytes({"wall_s": wall_s, "cpu_s": found["cpu_s"], "host_system": platform.platform()}),
-        "summary.json": results.json_bytes({**summary, "machine": described.resolve(), "jobs": rows}),
+    messages = [pl.DataFrame(row["message"]).insert_column(0, pl.lit(number).alias("job")) for number, row in enumerate(found["jobs"])]
+    tables = {"jobs": pl.DataFrame(rows), "messages": pl.concat(messages), "links": pl.DataFrame(found["links"])}
+    if "energy" in found:
+        tables["energy"] = energy.frame(found["energy"])
+    if "queued" in found:
+        tables["queues"] = report.queue_table(found, found["watched_ps"])
+    networks, drawings = report.networks(described, [("all jobs", found, found.get("watched_ps", 0))])
+    columns = (
+        "program", "ranks", "rounds", "priority", "finished_ns", "first_finished_ns", "accepted_gbps", "messages", "message_ns",
+        "message_p50_ns", "message_p99_ns", "fairness",
+    )  # fmt: skip
+    page = {
+        "title": f"{', '.join(row['program'] for row in rows)} on {described.name}",
+        "jobs": [[row[name] for name in columns] for row in rows],
+        "messages": [list(row) for row in tables["messages"].iter_rows()],
+        "energy": [list(row.values()) for row in found.get("energy", ())],
+        "run": summary["run"],
+        "networks": networks,
+        "drawings": drawings,
     }
+    scripts = ("format.js", "parts.js", "machine.js", "network.js", "energy.js", "jobs.js")
+    files = {f"{name}.parquet": results.parquet(frame) for name, frame in tables.items()}
+    files["report.html"] = report.fill(str(page["title"]), page, scripts).encode()
+    files["run.json"] = results.json_bytes({"wall_s": wall_s, "cpu_s": found["cpu_s"], "host_system": platform.platform()})
+    files["summary.json"] = results.json_bytes({**summary, "machine": described.resolve(), "jobs": rows})
     results.publish(directory, files)
 
 

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from exanet.machine import Machine
 from exanet.results import Run, load, write_whole
 
 MOST_ROWS = 128
@@ -128,6 +129,30 @@ def _queues(point: dict[str, Any], measure_ps: int) -> dict[str, Any] | None:
     size = _pool(np.ones_like(counted), group, step)
     rows = np.round(_pool(counted, group, step) / size, 2)
     return {"first": int(point["first_watched"]), "group": group, "step_us": measure_ps * step / samples / 1e6, "rows": rows.tolist()}
+
+
+def networks(described: Machine, points: Sequence[tuple[str, dict[str, Any], int]]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """What network.js shows of one machine at labelled points, each with the time in ps that its samples cover; and the drawing."""
+    shown = [(label, network(point, sampled_ps)) for label, point, sampled_ps in points]
+    if not any(found for _, found in shown):
+        return [], {}
+    picture = drawing(described.resolve())
+    for _, found in shown:
+        queue_names(found, picture["names"])
+    return [{"label": label, "machine": described.name, **(found or {})} for label, found in shown], {described.name: picture}
+
+
+def queue_table(point: dict[str, Any], sampled_ps: int) -> pl.DataFrame:
+    """Packets standing in each router, sample by sample."""
+    samples, routers = point["queued"].shape
+    first = point["first_watched"]
+    return pl.DataFrame(
+        {
+            "time_ns": np.repeat(np.arange(1, samples + 1) * (sampled_ps / samples / 1e3), routers),
+            "node": np.tile(np.arange(first, first + routers), samples),
+            "packets": point["queued"].ravel(),
+        }
+    )
 
 
 def queue_names(network: dict[str, Any] | None, names: Sequence[str]) -> None:

@@ -26,7 +26,11 @@ def write(directory: Path, described: Machine, asked: Asked, points: Sequence[di
         if name in points[0]:
             frames = [pl.DataFrame(p[name]).insert_column(0, pl.lit(p["load"]).alias("load")) for p in points]
             tables[name] = pl.concat(frames)
-    watched = [_queues(point, asked.measure_ps) for point in points if "queued" in point]
+    watched = [
+        report.queue_table(point, asked.measure_ps).insert_column(0, pl.lit(point["load"]).alias("load"))
+        for point in points
+        if "queued" in point
+    ]
     if watched:
         tables["queues"] = pl.concat(watched)
     used = [_link_use(point, asked.measure_ps) for point in points if "link_use" in point]
@@ -70,22 +74,6 @@ def _tables(points: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {name: [{"load": p["load"], **row} for p in points for row in p[name]] for name in ("classes", "energy") if name in points[0]}
 
 
-def _queues(point: dict[str, Any], measure_ps: int) -> Any:
-    """Packets standing in each router, sample by sample."""
-    import polars as pl
-
-    samples, routers = point["queued"].shape
-    first = point["first_watched"]
-    return pl.DataFrame(
-        {
-            "load": [point["load"]] * (samples * routers),
-            "time_ns": [(i + 1) * measure_ps / samples / 1e3 for i in range(samples) for _ in range(routers)],
-            "node": list(range(first, first + routers)) * samples,
-            "packets": point["queued"].ravel(),
-        }
-    )
-
-
 def _link_use(point: dict[str, Any], measure_ps: int) -> Any:
     """Use of each link in each of MOST_SAMPLES parts of the window at most."""
     import numpy as np
@@ -110,12 +98,4 @@ def _networks(described: Machine, asked: Asked, points: Sequence[dict[str, Any]]
     """What the page shows of the network at each load, and its drawing."""
     from exanet import report
 
-    shown = [(point, report.network(point, asked.measure_ps)) for point in points]
-    if not any(network for _, network in shown):
-        return [], {}
-    drawing = report.drawing(described.resolve())
-    entries = []
-    for point, network in shown:
-        report.queue_names(network, drawing["names"])
-        entries.append({"label": f"load {point['load']:g}", "machine": described.name, **(network or {})})
-    return entries, {described.name: drawing}
+    return report.networks(described, [(f"load {point['load']:g}", point, asked.measure_ps) for point in points])

@@ -100,6 +100,24 @@ struct ClosedLoop::State {
     step_event = queue.add_handler(
         [](void* self, Time now, std::uint32_t rank, std::uint64_t) { static_cast<State*>(self)->go_on(rank, now); }, this);
     for (std::uint32_t r = 0; r < ranks.size(); ++r) queue.schedule(Time(), step_event, r);
+    const std::uint32_t nodes = topology->node_count();
+    first_watched = nodes > topology->endpoint_count() ? topology->endpoint_count() : 0;
+    watched = nodes - first_watched <= ClosedLoopResult::kMostWatched ? nodes - first_watched : 0;
+    watch_event = queue.add_handler([](void* self, Time, std::uint32_t, std::uint64_t) { static_cast<State*>(self)->watch(); }, this);
+    if (watched > 0) queue.schedule(sample, watch_event, 0);
+  }
+
+  // Samples become twice as long whenever there are too many of them; of the finer ones every second is one of the coarser.
+  void watch() {
+    for (NodeId node = first_watched; node < first_watched + watched; ++node) queued.push_back(fabric.queued(node));
+    if (queue.empty()) return;
+    if (queued.size() == std::size_t{ClosedLoopResult::kMostSamples} * watched) {
+      for (std::size_t kept = 0; kept < ClosedLoopResult::kMostSamples / 2; ++kept)
+        std::copy_n(queued.begin() + static_cast<std::ptrdiff_t>((2 * kept + 1) * watched), watched, queued.begin() + static_cast<std::ptrdiff_t>(kept * watched));
+      queued.resize(queued.size() / 2);
+      sample = sample * 2;
+    }
+    queue.schedule(sample * static_cast<std::int64_t>(queued.size() / watched + 1), watch_event, 0);
   }
 
   // Takes the rank as far as it gets without anything that is not here yet.
@@ -247,6 +265,10 @@ struct ClosedLoop::State {
   std::vector<Message> messages;
   std::vector<Sending> sending;
   std::vector<JobResult> results;
+  NodeId first_watched = 0;
+  std::uint32_t watched = 0, watch_event = 0;
+  Time sample = Time::ns(100);
+  std::vector<std::uint32_t> queued;
   std::uint32_t step_event = 0, free_message = kNone;
   std::uint64_t steps_done = 0, under_way = 0, packets = 0;
   double all_steps = 0, packet_ps = 0;
@@ -285,6 +307,10 @@ ClosedLoopResult ClosedLoop::State::summarize() {
     r.mean_hops = static_cast<double>(r.packet_hops) / static_cast<double>(packets);
     r.packet_ns = packet_ps / static_cast<double>(packets) * 1e-3;
   }
+  r.first_watched = first_watched;
+  r.watched = watched;
+  r.sample = sample;
+  r.queued = std::move(queued);
   r.links = link_use(*topology, {}, link_counts(*topology, fabric), r.finished);
   return r;
 }

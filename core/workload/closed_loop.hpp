@@ -51,6 +51,13 @@ struct ClosedLoopResult {
   double mean_hops = 0, packet_ns = 0;  // links passed; injection to delivery, mean over packets
   double cpu_s = 0;
   std::vector<LinkUse> links;  // in the whole run
+  // Packets standing in each router's buffers after each `sample` of time, so long that there are kMostSamples at most: of switches where there
+  // are any, else of all nodes. Empty on networks of more than kMostWatched routers.
+  static constexpr std::uint32_t kMostWatched = 4096, kMostSamples = 400;
+  NodeId first_watched = 0;
+  std::uint32_t watched = 0;
+  Time sample;
+  std::vector<std::uint32_t> queued;  // [sample][router]
 };
 
 // Jobs get endpoints in turn: whole blocks (linear), switch by switch, endpoint by endpoint (node), or at random.

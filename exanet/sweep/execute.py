@@ -38,7 +38,7 @@ def measure(machine: dict[str, Any], load: float | None, asked: dict[str, Any]) 
         if "job" in asked:
             jobs = [Job.parse(part) for part in asked["job"].split(" + ")]
             done = finish(machine, jobs, mapping=asked["mapping"], packet_bytes=asked["packet_bytes"], seed=asked["seed"])
-            return {"figures": _of_jobs(done), "network": network(done, 0), "cpu_s": done["cpu_s"]}
+            return {"figures": _of_jobs(done), "network": network(done, done.get("watched_ps", 0)), "cpu_s": done["cpu_s"]}
         found = point(load) if load is not None else _saturation(point)
     except (InputError, ValueError, RuntimeError, MemoryError) as error:
         return {"error": " ".join(str(error).split()) or type(error).__name__}
@@ -48,9 +48,8 @@ def measure(machine: dict[str, Any], load: float | None, asked: dict[str, Any]) 
 def _of_jobs(done: dict[str, Any]) -> dict[str, Any]:
     """The figures of all jobs together, and of a job that runs alone its messages'."""
     use = done["links"]["use"]
-    single = {
-        key: value for key, value in done.items() if key not in ("cpu_s", "memory_bytes", "events") and not isinstance(value, dict | list)
-    }
+    left_out = ("cpu_s", "memory_bytes", "events", "queued", "first_watched", "watched_ps")
+    single = {key: value for key, value in done.items() if key not in left_out and not isinstance(value, dict | list)}
     if len(done["jobs"]) == 1:
         single |= {key: done["jobs"][0][key] for key in ("ranks", "messages", "message_ns", "message_p99_ns", "fairness")}
     return single | {"hottest_link_use": float(use.max()), "mean_link_use": float(use.mean())}

@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +43,37 @@ def test_a_folder_of_results_the_same_each_time(tmp_path: Path) -> None:
     assert counted == rows["messages"].to_list()
     summary = json.loads((tmp_path / "a/summary.json").read_text())
     assert summary["finished_ns"] == max(rows["finished_ns"].to_list())
+
+
+def test_queues_are_seen_over_the_whole_time_of_the_jobs(tmp_path: Path) -> None:
+    done = jobs.finish("fat-tree-64", [jobs.Job("incast", size_bytes=4096)])
+    samples, switches = done["queued"].shape
+    assert switches == 48
+    assert 200 <= samples <= 400, "of 100 ns each, or twice as long as often as there are too many"
+    assert done["watched_ps"] / samples / 100e3 in [2**n for n in range(12)]
+    assert done["finished_ns"] <= done["watched_ps"] / 1e3 <= done["finished_ns"] + 2 * done["watched_ps"] / samples / 1e3
+    standing = done["queued"].sum(axis=1)
+    assert standing[: samples // 10].mean() > 10 * max(standing[-1], 1), "all send at once, to one"
+    assert jobs.finish("trenz-2x2", [jobs.Job("barrier")])["queued"].shape[0] < 200
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
+def test_the_page_of_jobs_draws_in_a_browser(tmp_path: Path) -> None:
+    assert run(tmp_path / "r", "-m", "trenz-2x2", "--job", "stencil-2d", "--job", "incast:ranks=2").exit_code == 0
+    command = [
+        "chromium",
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        f"--user-data-dir={tmp_path}/profile",
+        "--virtual-time-budget=2000",
+    ]
+    command += ["--host-resolver-rules=MAP * ~NOTFOUND", "--enable-logging=stderr", "--dump-dom", f"file://{tmp_path}/r/report.html"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert [line for line in done.stderr.splitlines() if "CONSOLE" in line] == []
+    assert len(re.findall(r'class="chart[^"]*"[^>]*_echarts_instance_="[^>]*>\s*<div[^>]*>\s*<canvas', done.stdout)) == 4
+    assert "Watts and joules" in done.stdout
 
 
 def test_a_job_with_priority_is_done_sooner_and_the_other_later() -> None:
