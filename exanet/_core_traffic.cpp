@@ -184,7 +184,7 @@ void bind_traffic(nb::module_& m) {
   m.def("routing_names", &routing_names);
   m.def("failed_endpoints", &failed_endpoints, "topology"_a);
   m.def("check", &check, "topology"_a, "channels"_a = 0);
-  m.def("check_switch", [](const nb::dict& network) { check_switches(fabric_of(network)); }, "network"_a);
+  m.def("check_switch", [](const nb::dict& machine) { check_switches(fabric_of(machine), *make_topology(topology_of(machine))); }, "machine"_a);
   m.def("topology_needs", &topology_needs, "topology"_a);
 }
 

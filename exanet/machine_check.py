@@ -25,6 +25,7 @@ from exanet.machine_schema import (
     own_ways,
     resolved_network,
     topology_needs,
+    topology_of,
 )
 
 _MAX_NODES = 1 << 22  # the node field of the global address has 22 bits
@@ -220,7 +221,7 @@ def _switch_problems(model: MachineFile) -> Problems:
     import exanet._core as core  # late: only this needs the simulator
 
     try:
-        core.check_switch(resolved_network(model))
+        core.check_switch({"topology": topology_of(model), **resolved_network(model)})
     except ValueError as error:
         text = str(error)
         name = re.split(r"[^a-z_]", text)[0]

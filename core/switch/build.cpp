@@ -54,7 +54,7 @@ std::int64_t pause_headroom_words(const RouterConfig& router, const SwitchConfig
   return words_in(pause_delay(router, config, link) + there, link, router) + std::max(config.output_fifo_words, packet) + packet;
 }
 
-void check_switches(const FabricConfig& config) {
+void check_switches(const FabricConfig& config, const Topology& topology) {
   require(config.input_queued.has_value(), "the machine's routers are no input-queued switches");
   const SwitchConfig& c = *config.input_queued;
   const RouterConfig& r = config.router;
@@ -80,6 +80,11 @@ void check_switches(const FabricConfig& config) {
   holds("output_fifo", c.output_fifo_words > 0 ? c.output_fifo_words : packet, 1, "");
   in_range(c.output_fifo_words, 0, kMostWords, "output_fifo");
   require(!config.links.empty(), "the machine describes no links");
+  for (NodeId node = 0; node < topology.node_count(); ++node) {
+    const std::int64_t ports = topology.port_count(node) + (node < topology.endpoint_count() ? r.intra_ports : 0);
+    require(ports * r.virtual_channels <= kMostSlots, "a switch at " + topology.node_name(node) + " would have more than " + count(kMostSlots) +
+                                                          " inputs: use fewer ports or virtual channels");
+  }
   if (c.flow_control != SwitchConfig::FlowControl::kPause) return;
   require(!c.shared_buffer, "buffer: lanes that are paused have their own; share it with credits only");
   require(c.pause_words >= packet && c.resume_words >= 0 && c.resume_words < c.pause_words,
@@ -172,9 +177,6 @@ void Switches::State::build_ports(const FabricConfig& config) {
   std::uint32_t ports = 0, queues = 0;
   for (NodeId node = 0; node < topology_.node_count(); ++node) {
     const std::uint32_t own = topology_.port_count(node) + (node < topology_.endpoint_count() ? intra_ports_ : 0);
-    if (own * channels_ > kMostSlots)
-      throw std::invalid_argument("a switch at " + topology_.node_name(node) + " would have more than " + std::to_string(kMostSlots) +
-                                  " inputs: use fewer ports or virtual channels");
     Node& made = nodes_.emplace_back();
     made.first_port = ports;
     made.ports = own;
@@ -222,7 +224,7 @@ void Switches::State::build_node(NodeId node, const FabricConfig& config) {
 }
 
 Switches::Switches(const std::vector<FabricPart>& parts, const Topology& topology, const FabricConfig& config) {
-  check_switches(config);
+  check_switches(config, topology);
   require(parts.size() == 1, "input-queued switches run on one thread: take --threads 1");
   state_ = std::make_unique<State>(parts[0], topology, config);
 }

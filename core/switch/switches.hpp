@@ -56,8 +56,8 @@ class Switches final : public NetworkModel {
   std::unique_ptr<State> state_;
 };
 
-// Throws std::invalid_argument, saying what to do, when no such switch can be built, whatever the topology.
-void check_switches(const FabricConfig& config);
+// Throws std::invalid_argument, saying what to do, when no such switches can be built.
+void check_switches(const FabricConfig& config, const Topology& topology);
 
 // Words of a lane's buffer that may yet come in once it is as full as the pause threshold: what is on the way until the pause is felt at the
 // other end of a link of `link`, what the switch there has let through by then, and the packet that reached the threshold.

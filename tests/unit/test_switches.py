@@ -81,6 +81,8 @@ def test_kind_and_switch_belong_together(tmp_path: Path) -> None:
     assert "say 'kind: input-queued', or take it out" in message
     [message] = refused(tmp_path, "extends: torus-512\nname: m\nrouter:\n  kind: input-queued\n")
     assert message.startswith("m.yaml:4:9: error: 'switch' is what an input-queued router has; add it")
+    [message] = refused(tmp_path, text({}, topology="fat-tree", shape="[65]"))
+    assert "a switch at switch(1,0,0) would have more than 128 inputs: use fewer ports or virtual channels" in message
     [message] = refused(tmp_path, text({}, "  inter_fifo: {value: 34 words, source: test, kind: chosen}\n"))
     assert "inter_fifo has 34 words: it must hold a packet of 18 words in each of 2 lanes" in message
 
