@@ -20,6 +20,8 @@ FabricConfig paused(std::int64_t classes, Time latency) {
   config.pause_words = 60;
   config.resume_words = 40;
   config.pause_frame_words = 8;
+  config.speed_up_percent = 200;  // the FIFO behind the crossbar is full, all of which may yet come when a pause is felt
+  config.output_fifo_words = 50;
   FabricConfig fabric = cell_switch(config);
   fabric.links[0].latency = latency;
   fabric.router.inter_fifo_words = classes * (60 + pause_headroom_words(fabric.router, config, fabric.links[0]));
