@@ -57,6 +57,7 @@ class PacketMessages final : public MessageRun {
                    done_, plan_.messages.size());
       times_.end = last_;
     }
+    EXANET_CHECK(injected_ == packets_ + fabric_.in_flight(), "packets were lost or doubled", queue_.now().ps(), injected_, packets_);
     finish(before, open_loop ? after : link_counts(*topology_, fabric_));
     result_.cpu_s = static_cast<double>(std::clock() - started) / CLOCKS_PER_SEC;
     tell(1, 1);
@@ -110,6 +111,7 @@ class PacketMessages final : public MessageRun {
       if (config_.paced && states_[m].next_ps > static_cast<double>(queue_.now().ps())) return;  // its event comes
       const auto bytes = static_cast<std::uint16_t>(std::min<std::uint64_t>(states_[m].left, config_.packet_bytes));
       if (!fabric_.inject({node, plan_.messages[m].dst, bytes, 0, 0, m})) return;  // on_ready() comes back
+      ++injected_;
       if ((states_[m].left -= bytes) == 0) {
         sender.pop_front();
       } else if (config_.paced) {
@@ -158,7 +160,7 @@ class PacketMessages final : public MessageRun {
   MessageTimes times_;
   Time last_;
   std::size_t done_ = 0;
-  std::uint64_t packets_ = 0;
+  std::uint64_t injected_ = 0, packets_ = 0;  // handed over, delivered
 };
 
 }  // namespace

@@ -125,6 +125,16 @@ TEST_CASE("on every topology each link carries what counting all ways says, and 
   }
 }
 
+TEST_CASE("fair shares: senders of inputs of their own get the same, those behind one input share its turn") {
+  // Each input of the receiver's router has its turn: seven links, or two links of a ring's ends.
+  CHECK(measure({"full-mesh", {8}}, "incast:7", 1.0, 1, Time::us(400)).fairness > 0.999);
+  // The parking lot: on a line the nearest sender has every second turn, the next every second of what is left, and the last two share that:
+  // 1/2, 1/4, 1/4 of the last link, whose Jain index is 1 / (3 (1/4 + 1/16 + 1/16)).
+  const OpenLoopResult line = measure({"mesh", {4}}, "incast:3", 1.0, 1, Time::us(400));
+  CHECK(line.accepted_load * 3 == near(1, 0.01));
+  CHECK(line.fairness == near(1 / (3 * (1.0 / 4 + 2.0 / 16)), 0.01));
+}
+
 TEST_CASE("bursts offer the same load, and wait longer than a Poisson process does") {
   OpenLoopConfig config;
   config.pattern = "incast:1";
