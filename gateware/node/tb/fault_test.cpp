@@ -236,7 +236,9 @@ void try_scenario(const Scenario& scenario, std::uint64_t damaged, std::uint64_t
   CHECK(count.astray == 0);
   CHECK(count.twice == 0);
   CHECK(count.framing == 0);
-  if (scenario.config.wrecked > 0 && !(kLineBits<typename Network::LineWord> == 128 && scenario.config.kinds == kMagic)) CHECK(count.words > 0);
+  // A wide line's words of two Magics are rare; so is everything where a few packets are left to try.
+  const bool rare = (kLineBits<typename Network::LineWord> == 128 && scenario.config.kinds == kMagic) || target < 50;
+  if (scenario.config.wrecked > 0 && !rare) CHECK(count.words > 0);
   CHECK(campaign.accounted());
   CHECK(campaign.recovered());
 }
