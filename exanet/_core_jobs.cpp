@@ -58,6 +58,7 @@ class Jobs {
     ClosedLoopConfig c;
     c.mapping = nb::cast<std::string>(options["mapping"]);
     c.seed = nb::cast<std::uint64_t>(options["seed"]);
+    c.flow_level = nb::cast<bool>(options["flow_level"]);
     c.packet_bytes = nb::cast<std::uint16_t>(options["packet_bytes"]);
     for (const nb::handle item : nb::cast<nb::list>(options["jobs"])) {
       const nb::dict d = nb::cast<nb::dict>(item);

@@ -68,15 +68,19 @@ def finish(
     mapping: str = "linear",
     packet_bytes: int | None = None,
     seed: int = 1,
+    level: str = "packet",
     progress: Any = None,
 ) -> dict[str, Any]:
     """Runs the jobs together: `finished_ns` of the last, `mean_hops`, `packet_latency_ns`, the list `jobs`, the table `links`.
 
-    `packet_bytes` is the payload of a full packet, by default the machine's largest. Raises InputError on what cannot be run.
+    `packet_bytes` is the payload of a full packet, by default the machine's largest. `level` is one of messages.LEVELS; at flow level messages
+    move at max-min fair rates, and `packet_latency_ns` is 0. Raises InputError on what cannot be run.
     """
-    from exanet import _core, sim
+    from exanet import _core, messages, sim
 
-    described = load(machine) if isinstance(machine, str) else machine
+    if level not in messages.LEVELS:
+        raise InputError(f"level {level}: give {' or '.join(messages.LEVELS)}")
+    described = load(machine, packets=level == "packet") if isinstance(machine, str) else machine
     resolved = described.resolve() if isinstance(described, Machine) else described
     most = resolved["router"]["max_payload_bytes"]
     payload = most if packet_bytes is None else packet_bytes
@@ -92,7 +96,7 @@ def finish(
         for j in jobs
     ]
     try:
-        running = _core.Jobs(resolved, {"jobs": rows, "mapping": mapping, "seed": seed, "packet_bytes": payload})
+        running = _core.Jobs(resolved, {"jobs": rows, "mapping": mapping, "seed": seed, "packet_bytes": payload, "flow_level": level == "flow"})
     except ValueError as error:
         raise InputError(str(error)) from None
     sim.work(running, progress)
@@ -103,7 +107,15 @@ def finish(
 
 
 def command(
-    described: Machine, texts: Sequence[str], mapping: str, packet_bytes: int | None, seed: int, directory: Path, as_json: bool, quiet: bool
+    described: Machine,
+    texts: Sequence[str],
+    mapping: str,
+    packet_bytes: int | None,
+    seed: int,
+    level: str,
+    directory: Path,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
     """What `exanet sim --job` does: runs, writes tables, report.html and summary.json, and prints a table."""
     import json
@@ -114,12 +126,12 @@ def command(
     jobs = [Job.parse(text) for text in texts]
     began = time.monotonic()
     with told("jobs", quiet) as tell:
-        found = finish(described, jobs, mapping=mapping, packet_bytes=packet_bytes, seed=seed, progress=tell)
+        found = finish(described, jobs, mapping=mapping, packet_bytes=packet_bytes, seed=seed, level=level, progress=tell)
     rows = [
         {"job": number, **vars(job), **{key: value for key, value in row.items() if key not in ("message", "endpoints")}}
         for number, (job, row) in enumerate(zip(jobs, found["jobs"], strict=True))
     ]
-    run = {"machine_name": described.name, "mapping": mapping, "packet_bytes": packet_bytes, "seed": seed}
+    run = {"machine_name": described.name, "mapping": mapping, "packet_bytes": packet_bytes, "seed": seed, "level": level}
     figures = {
         key: value
         for key, value in found.items()
@@ -189,11 +201,11 @@ def _show(described: Machine, figures: dict[str, Any], rows: list[dict[str, Any]
         )  # fmt: skip
     console = Console(highlight=False)
     console = console if console.is_terminal else Console(highlight=False, width=200)
+    took = f" in {time_text(figures['packet_latency_ns'] * 1e3)}" if figures["packet_latency_ns"] else ""  # at flow level, nothing is known of it
     console.print(f"[bold]{len(rows)}[/] job{'s' if len(rows) > 1 else ''} on [bold]{described.name}[/]\n")
     console.print(table)
     console.print(
-        f"\nFinished after {time_text(figures['finished_ns'] * 1e3)}; a packet passed {figures['mean_hops']:.2f} links in "
-        f"{time_text(figures['packet_latency_ns'] * 1e3)} on average. Results: {escape(str(directory))}",
+        f"\nFinished after {time_text(figures['finished_ns'] * 1e3)}; a packet passed {figures['mean_hops']:.2f} links{took} on average. Results: {escape(str(directory))}",
         style="dim",
     )
     if "power_w" in figures:

@@ -33,6 +33,14 @@ def wanted(asked: Asked) -> bool:
     return asked.level == "flow" or asked.message_bytes is not None
 
 
+def check_sharing(level: str, sharing: str) -> None:
+    """Raises InputError on a way of sharing that there is not, or not at this level."""
+    if sharing not in SHARINGS:
+        raise InputError(f"sharing {sharing}: give {' or '.join(SHARINGS)}")
+    if sharing != "max-min" and level == "packet":
+        raise InputError(f"sharing {sharing} is a way to compute rates; packets share by themselves: take --level flow, or leave it out")
+
+
 def size_of(asked: Asked) -> int:
     """Bytes of a message."""
     return DEFAULT_BYTES if asked.message_bytes is None else asked.message_bytes
@@ -48,12 +56,7 @@ def running(resolved: dict[str, Any], payload: int, offered: float, asked: Asked
         raise InputError("messages have no priority here: give a job one (--job NAME:priority=1), or leave out --message")
     if asked.pace not in PACES:
         raise InputError(f"pace {asked.pace}: give {' or '.join(PACES)}")
-    if asked.sharing not in SHARINGS:
-        raise InputError(f"sharing {asked.sharing}: give {' or '.join(SHARINGS)}")
-    if asked.sharing != "max-min" and asked.level == "packet":
-        raise InputError(
-            f"sharing {asked.sharing} is a way to compute rates; packets share by themselves: take --level flow, or leave it out"
-        )
+    check_sharing(asked.level, asked.sharing)
     for name, value, most in (("rounds", asked.rounds, 1 << 31), ("a message of bytes", size_of(asked), 1 << 40)):
         if not 1 <= value <= most:
             raise InputError(f"{name} {value}: give from 1 to {most}")
@@ -96,8 +99,7 @@ def run_flows(
     """
     from exanet import _core, sim
 
-    if sharing not in SHARINGS:
-        raise InputError(f"sharing {sharing}: give {' or '.join(SHARINGS)}")
+    check_sharing("flow", sharing)
     described = load(machine, packets=False) if isinstance(machine, str | Path) else machine
     payload = described.model.router.max_payload.value if packet_bytes is None else packet_bytes
     try:

@@ -121,10 +121,12 @@ def command(
     if level == "flow" and described.model.topology.routing not in (None, "minimal", "up-down", "shortest"):
         raise InputError(f"routing {described.model.topology.routing} steers packets; take --level packet, or the machine's own ways")
     if job:
-        if level != "packet" or message is not None or loads is not None:
-            raise InputError("--job runs to its end at packet level, with its own messages: leave out --level, --message and --load")
+        if message is not None or loads is not None:
+            raise InputError("--job runs to its end, with its own messages: leave out --message and --load")
+        if sharing != "max-min":
+            raise InputError("--job at flow level shares by max-min: leave out --sharing")
         folder = _directory(output, described, job[0].partition(":")[0] + "-job")
-        jobs.command(described, job, mapping, packet_bytes, seed, folder, as_json, quiet)
+        jobs.command(described, job, mapping, packet_bytes, seed, level, folder, as_json, quiet)
         return
     size = None if message is None else _size("--message", message)
     of_messages = level == "flow" or size is not None

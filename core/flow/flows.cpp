@@ -44,6 +44,7 @@ void Flows::arrive(FlowId id, Time at) {
   Flow& flow = flows_[id];
   flow.finished = at;
   ++finished_count_;
+  arrivals_.push_back(id);
   for (std::uint32_t e = flow.dependents; e != kNothing; e = edges_[e].next) {
     Flow& waiting = flows_[edges_[e].flow];
     waiting.begin = max(waiting.begin, at);
@@ -52,7 +53,8 @@ void Flows::arrive(FlowId id, Time at) {
 }
 
 std::uint64_t Flows::base_memory_bytes() const {
-  return flows_.capacity() * sizeof(Flow) + edges_.capacity() * sizeof(Edge) + starts_.capacity() * sizeof(Start);
+  return flows_.capacity() * sizeof(Flow) + edges_.capacity() * sizeof(Edge) + starts_.capacity() * sizeof(Start) +
+         arrivals_.capacity() * sizeof(FlowId);
 }
 
 }  // namespace exanet

@@ -4,6 +4,7 @@
 // How they move is for those that derive: FlowSimulator, at max-min fair rates; FluidSimulator, through FIFOs served in turn.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "core/flow/flow_network.hpp"
@@ -28,6 +29,7 @@ class Flows {
   std::size_t finished_count() const { return finished_count_; }
   Time begun(FlowId flow) const { return flows_[flow].begin; }        // when it could start
   Time finished(FlowId flow) const { return flows_[flow].finished; }  // its arrival; Time::never() if still to come
+  std::vector<FlowId> take_arrivals() { return std::exchange(arrivals_, {}); }  // of which it is known since the last call when they arrive
   double mean_hops() const { return started_ == 0 ? 0 : static_cast<double>(hops_) / static_cast<double>(started_); }  // of what has started
   std::uint64_t events() const { return events_; }
 
@@ -74,6 +76,7 @@ class Flows {
 
   std::vector<Edge> edges_;
   std::vector<Start> starts_;  // a heap
+  std::vector<FlowId> arrivals_;
   std::size_t finished_count_ = 0;
   std::uint64_t started_ = 0;
 };

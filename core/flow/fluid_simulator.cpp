@@ -238,6 +238,7 @@ void FluidSimulator::move() {
 // equations", 2003): all contents change on as in the last step, as long as what changes in that amounts to no more than a small part of a
 // buffer, no FIFO becomes full or loses a message, and none arrives or starts.
 void FluidSimulator::leap(Time limit) {
+  if (under_way() == 0) return;
   double steps = static_cast<double>((min(limit, next_start()) - now_).ps() / step_.ps());
   const double tolerated = 2 * buffer_bits_ * kTolerated;
   for (const FifoId id : used_fifos_) {

@@ -7,6 +7,7 @@
 
 #include "core/engine/random.hpp"
 #include "core/units/check.hpp"
+#include "core/workload/flow_carrier.hpp"
 #include "core/workload/statistics.hpp"
 
 namespace exanet {
@@ -68,8 +69,8 @@ struct ClosedLoop::State {
   State(const TopologySpec& spec, const FabricConfig& fabric_config, const ClosedLoopConfig& c)
       : config(c),
         topology(make_topology(spec)),
-        model(make_model({{&queue, FabricSink{this, on_delivered, on_ready}}}, *topology, fabric_config, {})),
-        fabric(*model),
+        model(c.flow_level ? nullptr : make_model({{&queue, FabricSink{this, on_delivered, on_ready}}}, *topology, fabric_config, {})),
+        flows(c.flow_level ? std::make_unique<FlowCarrier>(*topology, fabric_config, c.packet_bytes, queue, this, on_arrived) : nullptr),
         interfaces(topology->endpoint_count()) {
     if (c.packet_bytes < 1 || c.packet_bytes > fabric_config.router.max_payload_bytes)
       throw std::invalid_argument("packets of " + std::to_string(c.packet_bytes) + " bytes; this machine's carry from 1 to " +
@@ -79,6 +80,7 @@ struct ClosedLoop::State {
       if (c.jobs[j].rounds < 1 || c.jobs[j].rounds > 1'000'000'000) throw std::invalid_argument("a job runs from 1 to 10^9 rounds");
       if (c.jobs[j].program.bytes > std::uint64_t{1} << 40) throw std::invalid_argument("messages are at most 1 TiB long");
       if (c.jobs[j].priority > 1) throw std::invalid_argument("a job's priority is 0 or 1");
+      if (c.jobs[j].priority > 0 && c.flow_level) throw std::invalid_argument("packets overtake others at packet level: leave out the priority");
       ProgramSpec program = c.jobs[j].program;
       program.ranks = numbers[j];
       Job& job = jobs.emplace_back();
@@ -102,14 +104,14 @@ struct ClosedLoop::State {
     for (std::uint32_t r = 0; r < ranks.size(); ++r) queue.schedule(Time(), step_event, r);
     const std::uint32_t nodes = topology->node_count();
     first_watched = nodes > topology->endpoint_count() ? topology->endpoint_count() : 0;
-    watched = nodes - first_watched <= ClosedLoopResult::kMostWatched ? nodes - first_watched : 0;
+    watched = model != nullptr && nodes - first_watched <= ClosedLoopResult::kMostWatched ? nodes - first_watched : 0;
     watch_event = queue.add_handler([](void* self, Time, std::uint32_t, std::uint64_t) { static_cast<State*>(self)->watch(); }, this);
     if (watched > 0) queue.schedule(sample, watch_event, 0);
   }
 
   // Samples become twice as long whenever there are too many of them; of the finer ones every second is one of the coarser.
   void watch() {
-    for (NodeId node = first_watched; node < first_watched + watched; ++node) queued.push_back(fabric.queued(node));
+    for (NodeId node = first_watched; node < first_watched + watched; ++node) queued.push_back(model->queued(node));
     if (queue.empty()) return;
     if (queued.size() == std::size_t{ClosedLoopResult::kMostSamples} * watched) {
       for (std::size_t kept = 0; kept < ClosedLoopResult::kMostSamples / 2; ++kept)
@@ -174,6 +176,10 @@ struct ClosedLoop::State {
     ++results[ranks[from].job].messages;
     results[ranks[from].job].bytes += bytes;
     ++under_way;
+    if (flows != nullptr) {
+      messages[m].injected = true;
+      return flows->send(endpoint_of[from], endpoint_of[to], bytes, m);
+    }
     Interface& ni = interfaces[endpoint_of[from]];
     (ni.first == kNone ? ni.first : messages[ni.last].next) = m;
     ni.last = m;
@@ -185,7 +191,7 @@ struct ClosedLoop::State {
     while (ni.first != kNone) {
       Message& message = messages[ni.first];
       const auto bytes = static_cast<std::uint16_t>(std::min<std::uint64_t>(message.to_inject, config.packet_bytes));
-      if (!fabric.inject({node, message.dst, bytes, 0, message.priority, ni.first})) return;  // on_ready() comes back
+      if (!model->inject({node, message.dst, bytes, 0, message.priority, ni.first})) return;  // on_ready() comes back
       message.to_inject -= bytes;
       message.injected = message.to_inject == 0;
       const std::uint32_t served = ni.first;
@@ -198,6 +204,7 @@ struct ClosedLoop::State {
     }
   }
 
+  static void on_arrived(void* self, std::uint32_t message, Time now) { static_cast<State*>(self)->complete(message, now); }
   static void on_ready(void* self, NodeId node, std::uint8_t, Time) { static_cast<State*>(self)->inject(node); }
 
   static void on_delivered(void* self, const Packet& packet, Time injected, Time tail) {
@@ -255,8 +262,8 @@ struct ClosedLoop::State {
   ClosedLoopConfig config;
   EventQueue queue;
   std::unique_ptr<Topology> topology;
-  std::unique_ptr<NetworkModel> model;
-  NetworkModel& fabric;
+  std::unique_ptr<NetworkModel> model;  // at packet level
+  std::unique_ptr<FlowCarrier> flows;   // at flow level
   std::vector<Interface> interfaces;
   std::vector<Job> jobs;
   std::vector<Rank> ranks;
@@ -300,18 +307,18 @@ ClosedLoopResult ClosedLoop::State::summarize() {
     r.finished = max(r.finished, job.finished);
   }
   r.jobs = std::move(results);
-  r.packets = packets;
-  r.packet_hops = fabric.packet_hops();
+  r.packets = flows != nullptr ? flows->packets() : packets;
+  r.packet_hops = flows != nullptr ? flows->packet_hops() : model->packet_hops();
   r.events = queue.processed();
-  if (packets > 0) {
-    r.mean_hops = static_cast<double>(r.packet_hops) / static_cast<double>(packets);
-    r.packet_ns = packet_ps / static_cast<double>(packets) * 1e-3;
+  if (r.packets > 0) {
+    r.mean_hops = static_cast<double>(r.packet_hops) / static_cast<double>(r.packets);
+    r.packet_ns = packet_ps / static_cast<double>(r.packets) * 1e-3;
   }
   r.first_watched = first_watched;
   r.watched = watched;
   r.sample = sample;
   r.queued = std::move(queued);
-  r.links = link_use(*topology, {}, link_counts(*topology, fabric), r.finished);
+  r.links = link_use(*topology, {}, flows != nullptr ? flows->link_counts() : link_counts(*topology, *model), r.finished);
   return r;
 }
 
@@ -319,12 +326,16 @@ bool ClosedLoop::run() {
   State& s = *state_;
   const std::clock_t started = std::clock();
   while (!s.queue.empty()) {
-    for (int i = 0; i < 100'000 && !s.queue.empty(); ++i) s.queue.run_one();
+    for (int i = 0; i < 100'000 && !s.queue.empty(); ++i) {
+      s.queue.run_one();
+      if (s.flows != nullptr) s.flows->advance();
+    }
     progress_.store(static_cast<double>(s.steps_done) / s.all_steps, std::memory_order_relaxed);
     if (stopped_.load(std::memory_order_relaxed)) return false;
   }
-  EXANET_CHECK(s.fabric.in_flight() == 0 && s.under_way == 0, "packets or messages are stuck in the network", s.queue.now().ps(),
-               s.fabric.in_flight(), s.under_way);
+  const std::uint64_t in_flight = s.flows != nullptr ? 0 : s.model->in_flight();
+  EXANET_CHECK(in_flight == 0 && s.under_way == 0, "packets or messages are stuck in the network", s.queue.now().ps(), in_flight, s.under_way);
+  if (s.flows != nullptr) s.flows->check_done();
   result_ = s.summarize();
   result_.cpu_s = static_cast<double>(std::clock() - started) / CLOCKS_PER_SEC;
   progress_.store(1, std::memory_order_relaxed);

@@ -5,6 +5,9 @@
 // A message is cut into packets of the given payload (at least one). A rank's interface takes a packet of each of its messages in turn, as
 // an RDMA engine with many channels does, as fast as the router's intra-tile port takes them. A rank is alone on its endpoint.
 // Every run proves that each message arrived once and in full.
+//
+// At flow level (FlowCarrier) messages move at max-min fair rates instead, all of an interface's at once; there are no packets to overtake
+// others, so priorities are refused.
 #pragma once
 
 #include <atomic>
@@ -31,6 +34,7 @@ struct ClosedLoopConfig {
   std::string mapping = "linear";  // one of mapping_names()
   std::uint64_t seed = 1;
   std::uint16_t packet_bytes = 256;
+  bool flow_level = false;
 };
 
 struct JobResult {
@@ -48,7 +52,7 @@ struct ClosedLoopResult {
   Time finished;  // the last job
   std::vector<JobResult> jobs;
   std::uint64_t packets = 0, packet_hops = 0, events = 0;
-  double mean_hops = 0, packet_ns = 0;  // links passed; injection to delivery, mean over packets
+  double mean_hops = 0, packet_ns = 0;  // links passed; injection to delivery (0 at flow level), mean over packets
   double cpu_s = 0;
   std::vector<LinkUse> links;  // in the whole run
   // Packets standing in each router's buffers after each `sample` of time, so long that there are kMostSamples at most: of switches where there

@@ -95,6 +95,26 @@ def test_random_mapping_takes_longer_than_neighbours_beside_each_other() -> None
 
 
 @pytest.mark.parametrize(
+    "text", ["stencil-3d:bytes=64KiB,rounds=5,pause=10us", "allreduce-ring:bytes=1MiB", "reduce:bytes=64KiB", "barrier:rounds=3"]
+)
+def test_jobs_at_flow_level_take_as_long_as_packet_by_packet(text: str) -> None:
+    packet, flow = (jobs.finish("fat-tree-64", [Job.parse(text)], level=level) for level in ("packet", "flow"))
+    assert flow["finished_ns"] == pytest.approx(packet["finished_ns"], rel=0.05)
+    assert flow["jobs"][0]["message_ns"] == pytest.approx(packet["jobs"][0]["message_ns"], rel=0.05)
+    for same in ("packets", "packet_hops", "mean_hops"):
+        assert flow[same] == packet[same]
+    assert flow["links"]["packets"].tolist() == packet["links"]["packets"].tolist()
+
+
+def test_several_jobs_at_flow_level_disturb_each_other(tmp_path: Path) -> None:
+    options = ("--level", "flow", "--map", "random", "--job", "stencil-3d:bytes=64KiB,ranks=32")
+    alone = json.loads(run(tmp_path / "a", *options, "--json").stdout)
+    both = json.loads(run(tmp_path / "b", *options, "--job", "alltoall:bytes=16KiB,ranks=32", "--json").stdout)
+    assert both["jobs"][0]["finished_ns"] > 1.05 * alone["jobs"][0]["finished_ns"]
+    assert "links on average" in run(tmp_path / "c", *options).stdout
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
         (["--job", "stencil"], "use one of stencil-2d"),
@@ -108,9 +128,10 @@ def test_random_mapping_takes_longer_than_neighbours_beside_each_other() -> None
         (["--job", "stencil-3d", "--packet-bytes", "0"], "from 1 to"),
         (["--job", "stencil-3d:priority=2"], "give 0 or 1"),
         (["--job", "stencil-3d", "--seed", "-1"], "from 0 to"),
-        (["--job", "stencil-3d", "--level", "flow"], "leave out --level"),
-        (["--job", "stencil-3d", "--message", "1 KiB"], "leave out --level"),
-        (["--job", "stencil-3d", "--load", "0.5"], "leave out --level"),
+        (["--job", "stencil-3d:priority=1", "--level", "flow"], "leave out the priority"),
+        (["--job", "stencil-3d", "--level", "flow", "--sharing", "fifo"], "leave out --sharing"),
+        (["--job", "stencil-3d", "--message", "1 KiB"], "leave out --message"),
+        (["--job", "stencil-3d", "--load", "0.5"], "leave out --message"),
     ],
 )
 def test_what_cannot_be_run_is_refused_and_leaves_nothing(tmp_path: Path, options: list[str], message: str) -> None:
