@@ -73,8 +73,8 @@ def finish(
 ) -> dict[str, Any]:
     """Runs the jobs together: `finished_ns` of the last, `mean_hops`, `packet_latency_ns`, the list `jobs`, the table `links`.
 
-    `packet_bytes` is the payload of a full packet, by default the machine's largest. `level` is one of messages.LEVELS; at flow level messages
-    move at max-min fair rates, and `packet_latency_ns` is 0. Raises InputError on what cannot be run.
+    `packet_bytes` is the payload of a full packet, by default the machine's largest. `level` is one of messages.LEVELS;
+    at flow level messages move at max-min fair rates, and `packet_latency_ns` is 0. Raises InputError on what cannot be run.
     """
     from exanet import _core, messages, sim
 
@@ -96,7 +96,9 @@ def finish(
         for j in jobs
     ]
     try:
-        running = _core.Jobs(resolved, {"jobs": rows, "mapping": mapping, "seed": seed, "packet_bytes": payload, "flow_level": level == "flow"})
+        running = _core.Jobs(
+            resolved, {"jobs": rows, "mapping": mapping, "seed": seed, "packet_bytes": payload, "flow_level": level == "flow"}
+        )
     except ValueError as error:
         raise InputError(str(error)) from None
     sim.work(running, progress)
@@ -201,11 +203,14 @@ def _show(described: Machine, figures: dict[str, Any], rows: list[dict[str, Any]
         )  # fmt: skip
     console = Console(highlight=False)
     console = console if console.is_terminal else Console(highlight=False, width=200)
-    took = f" in {time_text(figures['packet_latency_ns'] * 1e3)}" if figures["packet_latency_ns"] else ""  # at flow level, nothing is known of it
+    took = (
+        f" in {time_text(figures['packet_latency_ns'] * 1e3)}" if figures["packet_latency_ns"] else ""
+    )  # at flow level, nothing is known of it
     console.print(f"[bold]{len(rows)}[/] job{'s' if len(rows) > 1 else ''} on [bold]{described.name}[/]\n")
     console.print(table)
     console.print(
-        f"\nFinished after {time_text(figures['finished_ns'] * 1e3)}; a packet passed {figures['mean_hops']:.2f} links{took} on average. Results: {escape(str(directory))}",
+        f"\nFinished after {time_text(figures['finished_ns'] * 1e3)}; a packet passed {figures['mean_hops']:.2f} links{took} on average. "
+        f"Results: {escape(str(directory))}",
         style="dim",
     )
     if "power_w" in figures:

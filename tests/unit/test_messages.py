@@ -108,7 +108,7 @@ def test_flows_that_make_no_sense_are_refused(flows: list[Flow], message: str) -
 
 def test_the_flow_level_takes_routers_larger_than_the_packet_level_does(tmp_path: Path) -> None:
     file = tmp_path / "m.yaml"
-    file.write_text("extends: torus-512\nname: m\ntopology:\n  kind: full-mesh\n  shape: {value: [200], source: x, kind: chosen}\n")
+    file.write_text("extends: torus-512\nname: m\ntopology:\n  kind: full-mesh\n  shape: {value: [600], source: x, kind: chosen}\n")
     with pytest.raises(InputError):
         machine.load(file)
     point = sim.simulate(str(file), offered=0, asked=sim.Asked(traffic="complement", level="flow"))
