@@ -4,6 +4,7 @@ module exanet_secded #(
   parameter int unsigned DataBits  = 120,
   parameter int unsigned CheckBits = 8
 ) (
+  input  logic                 valid_i,      // nothing is computed without: simulation is faster for it
   input  logic [DataBits-1:0]  data_i,
   input  logic [CheckBits-1:0] ecc_i,
   output logic [DataBits-1:0]  data_o,
@@ -14,14 +15,16 @@ module exanet_secded #(
   logic odd, known;
   logic [DataBits-1:0] flip;
 
-  for (genvar j = 0; j < CheckBits - 1; j++) begin : gen_syndrome
-    assign syndrome[j] = ^(data_i & exanet_pkg::HammingMasks[j][DataBits-1:0]) ^ ecc_i[j];
+  always_comb begin
+    syndrome = 'x;
+    odd = 'x;
+    flip = 'x;
+    if (valid_i) begin
+      odd = ^{data_i, ecc_i};
+      for (int unsigned j = 0; j < CheckBits - 1; j++) syndrome[j] = ^(data_i & exanet_pkg::HammingMasks[j][DataBits-1:0]) ^ ecc_i[j];
+      for (int unsigned i = 0; i < DataBits; i++) flip[i] = odd && syndrome == (CheckBits - 1)'(exanet_pkg::HammingCodes[i]);
+    end
   end
-  for (genvar i = 0; i < DataBits; i++) begin : gen_flip
-    assign flip[i] = odd && syndrome == (CheckBits - 1)'(exanet_pkg::HammingCodes[i]);
-  end
-
-  assign odd = ^{data_i, ecc_i};
   // An odd number of wrong bits with a syndrome that no bit has is three or more.
   assign known = (syndrome & (syndrome - 1'b1)) == '0 || |flip;
   assign data_o = data_i ^ flip;

@@ -77,8 +77,12 @@ module link_rx #(
   logic [5:0] handed_words;
   header_t handed;
   assign control = word_q[LineBits-1-:64];
-  assign take_control = control_valid_q && control.ecc == exanet_code_pkg::control_ecc(control[56:0]) &&
-      (control.kind == ControlKindStart || control.kind == ControlKindCredit);
+  always_comb begin
+    take_control = 1'b0;
+    if (control_valid_q && (control.kind == ControlKindStart || control.kind == ControlKindCredit)) begin
+      take_control = control.ecc == exanet_code_pkg::control_ecc(control[56:0]);
+    end
+  end
   assign reports_words = {control.report_kind == ReportKindWords1, control.report_kind == ReportKindWords0};
   assign reports_headers = {control.report_kind == ReportKindHeaders1, control.report_kind == ReportKindHeaders0};
   assign handed = flit_o.data;
@@ -111,6 +115,7 @@ module link_rx #(
   logic header_corrected, header_bad;
 
   exanet_secded #(.DataBits(120), .CheckBits(8)) u_header (
+    .valid_i(whole && state_q == Header),
     .data_i(word[119:0]), .ecc_i(word[127:120]), .data_o(header_data), .corrected_o(header_corrected), .bad_o(header_bad));
   assign header = {exanet_code_pkg::header_ecc(header_data), header_data};
   assign footer = word;
@@ -141,7 +146,11 @@ module link_rx #(
   // The CRC covers the header but for its channel and check bits, which routers change, and the footer but for its own field and the mark.
   logic [LineBits-1:0] covered;
   logic [31:0] crc_header;
-  assign crc_header = exanet_code_pkg::crc_header(header);
+  // Without a word the codes are not computed: simulation is faster for it, and synthesis takes what is simplest.
+  always_comb begin
+    crc_header = 'x;
+    if (whole && state_q == Header) crc_header = exanet_code_pkg::crc_header(header);
+  end
   if (LineBits == 64) begin : gen_halves
     logic upper_q;
     logic [63:0] lower_q;
@@ -162,7 +171,10 @@ module link_rx #(
       if (state_q == Footer && !upper_q) covered[31:0] = '0;
       if (state_q == Footer && upper_q) covered[63] = 1'b0;
     end
-    assign crc_next = exanet_code_pkg::crc_step(crc_q, covered);
+    always_comb begin
+      crc_next = 'x;
+      if (data_valid_q) crc_next = exanet_code_pkg::crc_step(crc_q, covered);
+    end
   end else begin : gen_whole
     assign word = word_q;
     assign whole = data_valid_q;
@@ -170,7 +182,10 @@ module link_rx #(
       covered = word_q;
       if (state_q == Footer) {covered[127], covered[31:0]} = '0;
     end
-    assign crc_next = exanet_code_pkg::crc_step(exanet_code_pkg::crc_step(crc_q, covered[63:0]), covered[127:64]);
+    always_comb begin
+      crc_next = 'x;
+      if (data_valid_q) crc_next = exanet_code_pkg::crc_step(exanet_code_pkg::crc_step(crc_q, covered[63:0]), covered[127:64]);
+    end
   end
   assign sent_crc = footer.crc32;
   assign wrong_crc = ~crc_next != sent_crc;

@@ -80,7 +80,8 @@ module link_tx #(
       control.freed_headers[v] = headers_q[v][6:0];
       control.freed_words[v] = words_q[v][10:0];
     end
-    control.ecc = exanet_code_pkg::control_ecc(control[56:0]);
+    control.ecc = 'x;
+    if (tells) control.ecc = exanet_code_pkg::control_ecc(control[56:0]);
   end
 
   if (LineBits == 64) begin : gen_narrow
