@@ -127,7 +127,7 @@ class NamedFlows {
 void bind_messages(nb::module_& m) {
   bind_measurement<Messages>(m, "Messages").def(nb::init<const nb::dict&, const nb::dict&, bool>(), "machine"_a, "options"_a, "packets"_a);
   bind_measurement<NamedFlows>(m, "Flows")
-      .def(nb::init<const nb::dict&, std::uint16_t, std::int64_t, bool>(), "machine"_a, "packet_bytes"_a, "grain_ps"_a, "fluid"_a)
+      .def(nb::init<const nb::dict&, std::uint16_t, std::int64_t, bool>(), "machine"_a, "packet_bytes"_a, "grain_ps"_a, "fluid"_a = false)
       .def("add", &NamedFlows::add, "src"_a, "dst"_a, "bytes"_a, "start_ps"_a, "after"_a);
 }
 
