@@ -127,11 +127,8 @@ void Fabric::State::build_ports(const FabricConfig& config) {
   stats_.resize(outputs);
   rooms_.resize(std::size_t{outputs} * channels_);
   inputs_.resize(inputs);
-  if (most > kFewInputs) wide_words_ = (most + 63) / 64, wide_.reserve(std::size_t{outputs} * (wide_words_ + 1));
-  for (std::uint32_t o = 0; o < outputs && wide_words_ != 0; ++o) {
-    wide_.resize(wide_.size() + wide_words_);
-    wide_.push_back(wide_words_ * 64 - 1);
-  }
+  if (most > kFewInputs) wide_words_ = (most + 63) / 64;
+  wide_.resize(std::size_t{outputs} * wide_words_);
   entrances_.resize(std::size_t{endpoints_} * intra_ports_);
   for (NodeId node = 0; node < nodes; ++node) build_node(node, config);
 }

@@ -16,6 +16,13 @@ namespace exanet {
 
 using namespace fabric_state;
 
+namespace {
+
+// As in gateware/router/rtl/router_output.sv. With fewer, long rings that are offered more than they carry lose throughput: docs/microarchitecture.md.
+constexpr std::uint8_t kMostPassed = 15;
+
+}  // namespace
+
 bool Fabric::Part::inject(const Packet& packet) {
   const Time now = events_.now();
   EXANET_CHECK(packet.src < net_.endpoints_ && packet.dst < net_.endpoints_ && packet.intra_port < intra_ports_,
@@ -133,40 +140,45 @@ void Fabric::Part::peek(std::uint32_t output_index, unsigned step) const {
   if (output.link_class != kIntraTile && output.far_part == number_) __builtin_prefetch(&inputs_[output.far_input + input.front_vc], 1);
 }
 
-// Round robin from the input after the last one granted, or the first input; priority 1 goes before 0. `others` tells whether somebody else could go as well.
+// Priority 1 goes before 0, packets from links before those of network interfaces but for one in 16 (kMostPassed), and those that are due
+// before others; then the first input. Where nobody of the chosen kind is due, all that could have gone become due. `others` tells whether
+// somebody else could go as well.
 std::uint32_t Fabric::Part::choose(Time now, Output& output, std::uint32_t output_index, bool& others) {
+  const bool links_first = output.passed < kMostPassed;
   std::uint32_t chosen = kNone;
-  std::uint8_t priority = 0;
+  int best = -1, best_own = -1;  // ranks: of those that can go; and the priority of network interfaces alone
+  bool due = false;
+  const auto rank = [&](const Input& input) {
+    return input.front_priority * 2 + (fixed_priority_ || (input.link_class != kIntraTile) == links_first);
+  };
   const auto look_at = [&](std::uint32_t index) {
     const Input& input = inputs_[output.first_input + index];
     __builtin_prefetch(&packets_[input.front], 1);
     if (input.request > now || !room_beyond(now, output, output_index, input)) return;
-    others = chosen != kNone;
-    if (chosen != kNone && input.front_priority <= priority) return;
+    others = best >= 0;
+    if (input.link_class == kIntraTile && input.front_priority > best_own) best_own = input.front_priority;
+    const int its = rank(input);
+    if (its < best || (its == best && (due || !input.due || fixed_priority_))) return;
+    best = its;
+    due = input.due;
     chosen = index;
-    priority = input.front_priority;
   };
-  if (wide_words_ != 0) [[unlikely]] {
-    const auto after = static_cast<std::uint32_t>(wide(output_index)[wide_words_] + 1) % (wide_words_ * 64);
-    wide_from(output_index, fixed_priority_ ? 0 : after, look_at);
-    return chosen;
-  }
-  if (output.waiting[1] == 0 && std::has_single_bit(output.waiting[0])) {  // most of the time
+  if (wide_words_ == 0 && output.waiting[1] == 0 && std::has_single_bit(output.waiting[0]))  // most of the time
     look_at(static_cast<unsigned>(std::countr_zero(output.waiting[0])));
-    return chosen;
-  }
-  const unsigned first = fixed_priority_ ? 0 : (output.last_granted + 1u) % kFewInputs;
-  if (output.waiting[1] == 0 && first <= 64) {  // most routers have 64 inputs at most
-    std::uint64_t rest = std::rotr(output.waiting[0], static_cast<int>(first % 64));
-    for (; rest != 0; rest &= rest - 1) look_at((static_cast<unsigned>(std::countr_zero(rest)) + first) % 64);
-    return chosen;
-  }
-  for (unsigned step = 0; step < 3; ++step) {  // from `first` to the end of its word, the other word, and the word's beginning
-    const unsigned word = (first / 64 + step) % 2;
-    const std::uint64_t from_first = ~std::uint64_t{0} << (first % 64);
-    std::uint64_t rest = output.waiting[word] & (step == 0 ? from_first : step == 2 ? ~from_first : ~std::uint64_t{0});
-    for (; rest != 0; rest &= rest - 1) look_at(word * 64 + static_cast<unsigned>(std::countr_zero(rest)));
-  }
+  else
+    each_waiting(output, output_index, look_at);
+  if (chosen == kNone) return kNone;
+  if (others && !due && !fixed_priority_)
+    each_waiting(output, output_index, [&](std::uint32_t index) {
+      Input& input = inputs_[output.first_input + index];
+      const bool room = output.link_class == kIntraTile || has_room(rooms_[output_index * channels_ + input.front_vc]);
+      if (input.request <= now && rank(input) == best && room) input.due = true;
+    });
+  const Input& input = inputs_[output.first_input + chosen];
+  if (input.link_class == kIntraTile)
+    output.passed = 0;
+  else if (best_own == input.front_priority && !fixed_priority_)
+    ++output.passed;
   return chosen;
 }
 
@@ -224,10 +236,7 @@ void Fabric::Part::grant(Time now, Output& output, std::uint32_t output_index, s
   if (input.link_class != kIntraTile) __builtin_prefetch(&outputs_[input.tells], 1);
   const std::uint32_t next = packet.next;
   forget(output, output_index, input.index);
-  if (wide_words_ == 0) [[likely]]
-    output.last_granted = input.index % kFewInputs;
-  else
-    wide(output_index)[wide_words_] = input.index;
+  input.due = false;
   // The crossbar reads a word a cycle, the first in the cycle after the grant, and the last one not before it can be read.
   const Time left = max(now + router_.cycle * router_.packet_words(words), packet.tail_in);
   if (output.link_class == kIntraTile) {

@@ -66,7 +66,8 @@ struct alignas(64) Input {
   std::uint8_t front_priority = 0;
   std::uint16_t index = 0;  // among the inputs of its router
   std::uint8_t link_class = kIntraTile;
-  bool looking = false;  // an event to look again at the front's way is under way
+  bool looking : 1 = false;  // an event to look again at the front's way is under way
+  bool due : 1 = false;      // the front goes before those of its rank that came later
   std::uint32_t tells = kNone;  // this port's output, whose link tells the sender of room
 };
 
@@ -93,7 +94,7 @@ struct alignas(64) Output {
   std::uint32_t untold = kNone;     // room that has come back in this port's FIFOs and not been told of: a ring in order of time, its last one
   std::uint8_t pause_phase = 0;
   std::uint8_t link_class = kIntraTile;
-  std::uint8_t last_granted : 7 = kFewInputs - 1;
+  std::uint8_t passed : 7 = 0;  // grants to links since a packet of the network interface that could have gone did not
   bool starves : 1 = false;  // a sender to this port may wait for room of which it cannot know the time yet; only of this part's
   std::uint8_t far_part = 0;
 };
@@ -149,7 +150,7 @@ struct Fabric::State {
   std::vector<fabric_state::Room> rooms_;                  // (output, virtual channel): at its far end; an intra-tile port's: its input's
   std::vector<fabric_state::Input> inputs_;                // (port, virtual channel), then intra-tile ports of each node
   std::vector<fabric_state::Entrance> entrances_;          // intra-tile ports of each node
-  // Of a wide fabric, in which some router has more than kFewInputs: for each output a mask of so many words, and the input granted last.
+  // Of a wide fabric, in which some router has more than kFewInputs: for each output a mask of so many words.
   std::uint32_t wide_words_ = 0;
   std::vector<std::uint64_t> wide_;
   std::vector<std::unique_ptr<Part>> parts_;
@@ -175,9 +176,7 @@ struct Fabric::Part {
 
   template <typename Visit>
   void each_waiting(const Output& output, std::uint32_t output_index, Visit visit) const;
-  template <typename Visit>
-  void wide_from(std::uint32_t output_index, std::uint32_t first, Visit visit) const;
-  std::uint64_t* wide(std::uint32_t output_index) const { return net_.wide_.data() + std::size_t{output_index} * (wide_words_ + 1); }
+  std::uint64_t* wide(std::uint32_t output_index) const { return net_.wide_.data() + std::size_t{output_index} * wide_words_; }
   void await(Output& output, std::uint32_t output_index, std::uint32_t input);
   void forget(Output& output, std::uint32_t output_index, std::uint32_t input);
   std::uint32_t choose(Time now, Output& output, std::uint32_t output_index, bool& others);
@@ -265,23 +264,12 @@ inline void Fabric::Part::forget(Output& output, std::uint32_t output_index, std
   wide(output_index)[input / 64] &= ~bit;
 }
 
-// All that wait, from input `first` on and round to it.
-template <typename Visit>
-void Fabric::Part::wide_from(std::uint32_t output_index, std::uint32_t first, Visit visit) const {
-  const std::uint64_t* const masks = wide(output_index);
-  for (std::uint32_t step = 0; step <= wide_words_; ++step) {
-    const std::uint32_t word = (first / 64 + step) % wide_words_;
-    const std::uint64_t from_first = ~std::uint64_t{0} << (first % 64);
-    std::uint64_t rest = masks[word] & (step == 0 ? from_first : step == wide_words_ ? ~from_first : ~std::uint64_t{0});
-    for (; rest != 0; rest &= rest - 1) visit(word * 64 + static_cast<std::uint32_t>(std::countr_zero(rest)));
-  }
-}
-
+// All that wait, in the order of inputs.
 template <typename Visit>
 void Fabric::Part::each_waiting(const Output& output, std::uint32_t output_index, Visit visit) const {
-  if (wide_words_ != 0) return wide_from(output_index, 0, visit);
-  for (std::uint32_t word = 0; word < 2; ++word)
-    for (std::uint64_t rest = output.waiting[word]; rest != 0; rest &= rest - 1)
+  const std::uint64_t* const masks = wide_words_ == 0 ? output.waiting : wide(output_index);
+  for (std::uint32_t word = 0; word < (wide_words_ == 0 ? 2 : wide_words_); ++word)
+    for (std::uint64_t rest = masks[word]; rest != 0; rest &= rest - 1)
       visit(word * 64 + static_cast<std::uint32_t>(std::countr_zero(rest)));
 }
 

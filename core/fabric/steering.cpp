@@ -85,7 +85,9 @@ void Fabric::Part::steer_now(Time now, std::uint32_t input_index, bool again) {
     if (input.front == kNone || input.output == kNone || outputs_[input.output].link_class == kIntraTile) return;
     forget(outputs_[input.output], input.output, input.index);
   }
+  const std::uint32_t before = input.output;
   decide(now, input);
+  if (input.output != before) input.due = false;
 }
 
 void Fabric::Part::look_again(Time now, std::uint32_t input_index) {

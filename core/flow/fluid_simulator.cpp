@@ -158,11 +158,11 @@ void FluidSimulator::route(NodeId node, double step_s) {
   solved_.clear();
   ++solving_;
   const double read = bits_in(network_.read_rate(), step_s);
-  const auto add = [&](FifoId id) {
+  const auto add = [&](FifoId id, bool sender) {
     const Fifo& fifo = fifos_[id];
     if (fifo.bits <= 0) return;
     solved_.push_back(id);
-    router_.add_input(std::min(fifo.bits, read));
+    router_.add_input(std::min(fifo.bits, read), sender);
     for (std::uint32_t b = fifo.first; b != kNothing; b = branches_[b].next) {
       const Branch& branch = branches_[b];
       if (branch.bits <= kDust * fifo.bits) continue;
@@ -172,8 +172,8 @@ void FluidSimulator::route(NodeId node, double step_s) {
     }
   };
   for (std::uint32_t i = first_input_[node]; i < first_input_[node + 1]; ++i)
-    for (std::uint32_t channel = 0; channel < channels_; ++channel) add(input_links_[i] * channels_ + channel);
-  if (node < turn_.size()) add(sources_ + node);
+    for (std::uint32_t channel = 0; channel < channels_; ++channel) add(input_links_[i] * channels_ + channel, false);
+  if (node < turn_.size()) add(sources_ + node, true);
   const std::vector<double>& amounts = router_.solve();
   for (std::size_t i = 0; i < solved_.size(); ++i) {
     Fifo& fifo = fifos_[solved_[i]];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One output between inputs that behave as input_formal proves of them, and a far end that gives room and slots back whenever it likes.
 // Proved: a granted packet goes through whole and is never interleaved with another; room and slots are conserved, so the far FIFO is
-// never sent more than it holds; where somebody may be granted, somebody is.
+// never sent more than it holds; where somebody may be granted, somebody is; of 16 grants in whose cycles the network interface could have gone, one is its.
 module output_formal #(
   parameter int unsigned Inputs = 3,
   parameter int unsigned FarWords = 5,
@@ -65,7 +65,7 @@ module output_formal #(
   assign header = flit.data;
   logic [Inputs-1:0] past_words = '0;
   logic released;
-  router_output #(.Inputs(Inputs), .Port(0), .Slots(Slots), .FarWords(FarWords), .FarHeaders(FarHeaders), .MostWords(3)) dut (
+  router_output #(.Inputs(Inputs), .LinkInputs(2), .Port(0), .Slots(Slots), .FarWords(FarWords), .FarHeaders(FarHeaders), .MostWords(3)) dut (
     .clk_i, .rst_ni(rst_n), .fixed_i, .request_i(request), .word_i(word), .last_i(last), .grant_o(grant),
     .credit_i(credit), .release_i(released), .flit_o(flit));
 
@@ -92,6 +92,13 @@ module output_formal #(
   end
   always_ff @(posedge clk_i) taken_slots <= taken_slots + 3'(granted) - 3'(released);
 
+  // Grants to links in whose cycles the network interface, the last input, could have gone.
+  logic [4:0] passed = '0;
+  always_ff @(posedge clk_i) begin
+    if (fixed_i || grant[Inputs-1]) passed <= '0;
+    else if (granted && dut.own != '0) passed <= passed + 1'b1;
+  end
+
   // The packet that is going through.
   logic open = 1'b0, on_vc = 1'b0;
   logic [1:0] whose = '0;
@@ -117,6 +124,8 @@ module output_formal #(
       HeadersKept: assert (7'(taken_headers[0]) + dut.headers_q[0] == 7'(FarHeaders) && 7'(taken_headers[1]) + dut.headers_q[1] == 7'(FarHeaders));
       SlotsKept:   assert (taken_slots + 3'(dut.slots_q) == 3'(Slots));
       NeverIdle:   assert (granted || dut.asks == '0);
+      InterfaceGoes: assert (passed <= 5'd15);
+      PassedCounted: assert (5'(dut.passed_q) >= passed);
     end
   end
 endmodule

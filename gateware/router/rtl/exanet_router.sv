@@ -94,7 +94,7 @@ module exanet_router #(
     end
 
     router_output #(
-      .Inputs(Inputs), .Port(p), .IsLink(p < InterPorts), .Slots(p < InterPorts ? LinkSlots : IntraSlots),
+      .Inputs(Inputs), .LinkInputs(2 * InterPorts), .Port(p), .IsLink(p < InterPorts), .Slots(p < InterPorts ? LinkSlots : IntraSlots),
       .FarWords(PayloadDepth), .FarHeaders(HeaderDepth), .MostWords(MostWords)
     ) u_output (
       .clk_i, .rst_ni, .fixed_i(config_q.fixed_priority), .request_i(request), .word_i(word), .last_i(last),

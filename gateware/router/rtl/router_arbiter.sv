@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Picks one of those who ask: round robin from the one after the last granted, or the lowest.
+// Picks one of those who ask: those who are due first, of them the lowest; or always the lowest.
+//
+// Where nobody who asks is due, all who ask become due. So everybody is served once before anybody is served twice, and one who could not ask for
+// want of room keeps his turn: a round robin pointer would have moved past him, and might do so each time.
 module router_arbiter #(
   parameter int unsigned Inputs = 7
 ) (
@@ -9,16 +12,15 @@ module router_arbiter #(
   input  logic [Inputs-1:0] request_i,
   output logic [Inputs-1:0] grant_o
 );
-  // Ones above the last granted input.
-  logic [Inputs-1:0] above_q, later, pick;
+  logic [Inputs-1:0] due_q, due, pick;
 
-  assign later = request_i & above_q;
-  assign pick = (!fixed_i && later != '0) ? later : request_i;
+  assign due = (request_i & due_q) != '0 ? due_q : due_q | request_i;
+  assign pick = fixed_i ? request_i : request_i & due;
   assign grant_o = pick & (~pick + 1'b1);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) above_q <= '1;
-    else if (grant_o != '0) above_q <= ~(grant_o | (grant_o - 1'b1));
+    if (!rst_ni) due_q <= '0;
+    else if (grant_o != '0) due_q <= due & ~grant_o;
   end
 
 `ifndef SYNTHESIS

@@ -3,9 +3,14 @@
 //
 // A grant takes a slot of the consumer behind the port (given back by release_i when the packet has moved on there) and, towards a link, room for
 // the packet in the far FIFO. So the words of a granted packet are never stopped, and a packet holds no output while it waits for room.
+//
+// Packets from links go before those of network interfaces: who is on the way frees room where he comes from, who enters takes it. But after
+// MostPassed grants to links in which an interface could have gone, one of theirs goes first.
+//
 // There has to be room for the largest packet, whatever this one's length: else short ones would go whenever a long one of the same channel waits.
 module router_output #(
   parameter int unsigned Inputs = 7,
+  parameter int unsigned LinkInputs = 4,  // the first ones; the others are network interfaces
   parameter int unsigned Port = 0,
   parameter bit          IsLink = 1'b1,
   parameter int unsigned Slots = 1,
@@ -35,7 +40,8 @@ module router_output #(
   logic [6:0] headers_q[2];
   logic [5:0] taken;
   logic [1:0] room;
-  logic [Inputs-1:0] asks, high;
+  logic [Inputs-1:0] asks, high, ranked, links, own, pick;
+  logic [3:0] passed_q;
 
   assign free = (!busy_q || last_i[select_q]) && slots_q != '0;
   for (genvar v = 0; v < 2; v++) begin : gen_room
@@ -46,7 +52,19 @@ module router_output #(
     assign high[i] = asks[i] && request_i[i].high_priority;
   end
 
-  router_arbiter #(.Inputs(Inputs)) u_arbiter (.clk_i, .rst_ni, .fixed_i, .request_i(high != '0 ? high : asks), .grant_o);
+  localparam logic [3:0] MostPassed = 4'd15;
+  localparam logic [Inputs-1:0] FromLinks = (Inputs)'((1 << LinkInputs) - 1);
+  assign ranked = high != '0 ? high : asks;
+  assign links = ranked & FromLinks;
+  assign own = ranked & ~FromLinks;
+  assign pick = fixed_i ? ranked : (links == '0 || (own != '0 && passed_q == MostPassed)) ? own : links;
+  router_arbiter #(.Inputs(Inputs)) u_arbiter (.clk_i, .rst_ni, .fixed_i, .request_i(pick), .grant_o);
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) passed_q <= '0;
+    else if ((grant_o & ~FromLinks) != '0) passed_q <= '0;
+    else if (granted && own != '0) passed_q <= passed_q + 1'b1;
+  end
 
   always_comb begin
     granted  = grant_o != '0;

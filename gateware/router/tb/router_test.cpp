@@ -210,5 +210,7 @@ TEST_CASE("routers: full rings drain, with the traffic that would close the cycl
     }
     MESSAGE("ring of " << side << ": " << arrived << " packets in " << network.cycle() << " cycles");
     CHECK(arrived == side * kIntra * kPackets);
+    // The busiest links carry 2400 packets of 34 words on the ring of 7, where each takes packets of eight senders a round: not much more is needed.
+    if (side == 7) CHECK(network.cycle() <= 83'000);
   }
 }
