@@ -44,7 +44,7 @@ class Fabric::Part::View final : public Outlook {
     return static_cast<std::uint32_t>(part_.net_.words_each_ - room.free_words);
   }
 
-  // In the FIFOs whose fronts ask for a port: what stands behind a front has to wait for it, wherever it goes.
+  // In the FIFOs whose fronts ask for a port: the fronts, and those behind them whom the topology's own way leads there as well.
   std::uint32_t waiting_words(NodeId node, std::uint16_t port, std::uint8_t vc) const {
     const std::uint32_t index = part_.net_.first_output_[node] + port;
     const Output& output = part_.outputs_[index];
@@ -52,8 +52,11 @@ class Fabric::Part::View final : public Outlook {
     part_.each_waiting(output, index, [&](std::uint32_t waiting) {
       const Input& input = part_.inputs_[output.first_input + waiting];
       if (vc != kAnyChannel && input.front_vc != vc) return;
-      for (std::uint32_t e = input.front; e != kNone && part_.packets_[e].time <= now_; e = part_.packets_[e].next)
-        words += part_.router_.payload_words(part_.packets_[e].payload_bytes);
+      words += input.front_words;
+      for (std::uint32_t e = part_.packets_[input.front].next; e != kNone && part_.packets_[e].time <= now_; e = part_.packets_[e].next) {
+        const auto& later = part_.packets_[e];
+        if (later.dst != node && part_.topology_.next_hop(node, later.dst).port == port) words += part_.router_.payload_words(later.payload_bytes);
+      }
     });
     return words;
   }

@@ -148,7 +148,7 @@ TEST_CASE("UGAL and PAR carry what Valiant does of the worst traffic of a dragon
       const double uniform = measure(with(c.fly, name), "uniform", 0.8, Time::us(20)).accepted_load;
       MESSAGE(c.worst << " " << name << ": " << full << " and " << beyond << ", Valiant " << valiant << "; uniform " << uniform << " of " << minimal);
       CHECK(full > 0.96 * 0.4);
-      CHECK(beyond > (name == "ugal-l" ? 0.8 : 0.95) * valiant);  // too much traffic hides from the first router which link is crowded
+      CHECK(beyond > (name == "ugal-l" ? 0.8 : 0.92) * valiant);  // too much traffic hides from the first router which link is crowded
       CHECK(uniform > 0.85 * minimal);
     }
   }
