@@ -133,29 +133,41 @@ nb::dict topology_drawing(const nb::dict& machine) {
   return d;
 }
 
+// Of a topology's own ways; with `channels` above 0, packets that ask for a higher virtual channel than there are get the highest.
+std::vector<Channel> cycle_on(const Topology& t, std::uint8_t channels) {
+  if (channels == 0) return find_dependency_cycle(t);
+  return find_dependency_cycle(t, [&](NodeId at, NodeId dst) {
+    const Hop hop = t.next_hop(at, dst);
+    return Hop{hop.port, std::min<std::uint8_t>(hop.vc, static_cast<std::uint8_t>(channels - 1))};
+  });
+}
+
 // The proof, or the counter-example, that packets never wait for each other in a circle: `cycle` lists channels as (node, port, channel).
-// With `channels` above 0, packets that ask for a higher virtual channel than there are get the highest.
+// A network with too many pairs of ends is looked at in miniatures, where it has some: how many nodes those have that were looked at is `miniatures`.
 nb::dict check(const nb::dict& topology, std::uint8_t channels) {
   const std::unique_ptr<Topology> t = make_topology(topology_spec(topology));
   if (channels > 0 && t->routing() != nullptr)
     throw std::invalid_argument("fewer channels can be tried on a topology's own ways only: leave the routing out");
   const std::vector<NodeId> ends = representative_endpoints(*t);
   constexpr double kMost = 2e9;  // pairs, some minutes
-  if (static_cast<double>(ends.size()) * static_cast<double>(ends.size()) > kMost)
+  const bool small = static_cast<double>(ends.size()) * static_cast<double>(ends.size()) <= kMost;
+  const auto miniatures = small ? std::vector<std::unique_ptr<Topology>>() : t->miniatures();
+  if (!small && miniatures.empty())
     throw std::invalid_argument(std::to_string(ends.size()) + " ends of ways are too many to look at each pair of them: check a smaller shape");
-  std::vector<Channel> cycle;
-  {
-    const nb::gil_scoped_release release;
-    if (channels == 0)
-      cycle = find_dependency_cycle(*t);
-    else
-      cycle = find_dependency_cycle(*t, [&](NodeId at, NodeId dst) {
-        const Hop hop = t->next_hop(at, dst);
-        return Hop{hop.port, std::min<std::uint8_t>(hop.vc, static_cast<std::uint8_t>(channels - 1))};
-      });
+  std::vector<const Topology*> subjects;
+  for (const auto& miniature : miniatures) subjects.push_back(miniature.get());
+  if (small) subjects.push_back(t.get());
+  nb::list named, looked_at;
+  for (const Topology* subject : subjects) {
+    std::vector<Channel> cycle;
+    {
+      const nb::gil_scoped_release release;
+      cycle = cycle_on(*subject, channels);
+    }
+    looked_at.append(subject->node_count());
+    for (const Channel& c : cycle) named.append(nb::make_tuple(subject->node_name(c.node), subject->port_name(c.node, c.port), c.vc));
+    if (!cycle.empty()) break;
   }
-  nb::list named;
-  for (const Channel& c : cycle) named.append(nb::make_tuple(t->node_name(c.node), t->port_name(c.node, c.port), c.vc));
   std::uint64_t links = 0;
   for (NodeId n = 0; n < t->node_count(); ++n)
     for (std::uint16_t p = 0; p < t->port_count(n); ++p) links += t->neighbour(n, p).node != kNoNode;
@@ -164,6 +176,7 @@ nb::dict check(const nb::dict& topology, std::uint8_t channels) {
   d["links"] = links;  // each direction for itself
   d["pairs"] = static_cast<std::uint64_t>(ends.size()) * (ends.size() - 1);
   d["cycle"] = named;
+  d["miniatures"] = miniatures.empty() ? nb::list() : looked_at;
   return d;
 }
 

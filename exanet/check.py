@@ -25,12 +25,15 @@ class Verdict:
     links: int  # directions counted for themselves
     pairs: int  # of ends of ways; endpoints of one switch are one
     cycle: list[tuple[str, str, int]]
+    miniatures: list[int]  # nodes of the small machines that were looked at in place of one with too many pairs; empty: of itself
 
 
 def check(described: Machine, *, channels: int | None = None) -> Verdict:
     """Checks the machine's routing; with `channels`, as if a link had only so many virtual channels.
 
-    Raises InputError on a network too large to look at every pair of its ends, or fewer channels with another routing than its own.
+    A torus or mesh with too many pairs of nodes is looked at in miniatures that have a circle exactly when it has one: one for each
+    dimension, with two points in every other. Raises InputError on another network too large to look at every pair of its ends, or fewer
+    channels with another routing than its own.
     """
     from exanet import _core
 
@@ -40,7 +43,8 @@ def check(described: Machine, *, channels: int | None = None) -> Verdict:
         found = _core.check(topology_of(described.model), channels or 0)
     except ValueError as error:
         raise InputError(str(error)) from None
-    return Verdict(found["virtual_channels"], found["links"], found["pairs"], [tuple(channel) for channel in found["cycle"]])
+    cycle = [tuple(channel) for channel in found["cycle"]]
+    return Verdict(found["virtual_channels"], found["links"], found["pairs"], cycle, found["miniatures"])
 
 
 def command(
@@ -71,6 +75,9 @@ def command(
     else:
         ways = described.model.topology.routing or "own"
         on = f"{verdict.links} directed links with {verdict.virtual_channels} virtual channel{'s' * (verdict.virtual_channels > 1)}"
+        if verdict.miniatures:
+            sizes = ", ".join(str(nodes) for nodes in verdict.miniatures)
+            typer.echo(f"{described.name}: too many pairs to look at; looked at a ring of each dimension, on networks of {sizes} nodes")
         if verdict.cycle:
             typer.echo(f"{described.name}: packets can wait for each other in a circle, on {on} ({ways} ways):")
             for (node, port, vc), (follower, _, _) in zip(verdict.cycle, verdict.cycle[1:] + verdict.cycle[:1], strict=True):

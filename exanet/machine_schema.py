@@ -125,6 +125,7 @@ class Topology(Strict):
         "mesh",
         "torus",
         "fat-tree",
+        "k-ary-n-tree",
         "xgft",
         "dragonfly",
         "qfdb-dragonfly",
@@ -141,8 +142,9 @@ class Topology(Strict):
     )
     shape: Shape = Field(
         description="Extent in each dimension: groups for a qfdb-torus, nodes for a mesh or torus; for a fat-tree the children of a switch "
-        "by level, endpoints first; for an xgft those, then the parents of what is beneath each level; for a dragonfly [h], or [endpoints "
-        "a switch, switches a group, links of a switch to other groups]; for a qfdb-dragonfly [QFDBs a mezzanine, links of a QFDB to other "
+        "by level, endpoints first; for a k-ary-n-tree [k, n]; for an xgft those, then the parents of what is beneath each level; for a "
+        "dragonfly [h], or [endpoints a switch, switches a group, links of a switch to other groups]; for a qfdb-dragonfly "
+        "[QFDBs a mezzanine, links of a QFDB to other "
         "mezzanines]; for a megafly [endpoints a leaf, leaves a group, spines a group, links of a spine to other groups]; for a slim-fly "
         "[q] or [q, endpoints a switch]; for a hyperx [endpoints a switch, side, side, ...]; for a jellyfish [switches, links of a switch "
         "to others, endpoints a switch, seed]; for a hypercube [dimensions]; for a full-mesh [nodes]; for a graph [endpoints of a router "
@@ -302,6 +304,7 @@ LINK_KINDS: dict[str, tuple[str, ...]] = {
     "mesh": ("link",),
     "torus": ("link",),
     "fat-tree": ("link",),
+    "k-ary-n-tree": ("link",),
     "xgft": ("link",),
     "dragonfly": ("local", "global"),
     "qfdb-dragonfly": ("intra-qfdb", "inter-qfdb", "inter-mezzanine"),

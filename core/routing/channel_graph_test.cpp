@@ -61,6 +61,28 @@ TEST_CASE("channel graph: no torus up to 8x8x8 has a cycle, whatever the order o
   CHECK(cyclic == 0);
 }
 
+TEST_CASE("channel graph: a torus' miniatures have a cycle exactly when it has one, with the rule of virtual channels kept or broken") {
+  unsigned cyclic = 0;
+  for (const Shape& order : {Shape{0, 1, 2}, Shape{2, 0, 1}})
+    for (std::uint32_t x = 1; x <= 6; ++x)
+      for (std::uint32_t y = 1; y <= 6; ++y)
+        for (std::uint32_t z = 2; z <= 6; ++z)
+          for (const bool broken : {false, true}) {
+            const auto has_cycle = [&](const Topology& t) {
+              return !find_dependency_cycle(t, [&](NodeId at, NodeId dst) {
+                        const Hop hop = t.next_hop(at, dst);
+                        return Hop{hop.port, broken ? std::uint8_t{0} : hop.vc};
+                      }).empty();
+            };
+            const GridTopology torus(Shape{x, y, z}, true, order);
+            bool some = false;
+            for (const auto& miniature : torus.miniatures()) some = some || has_cycle(*miniature);
+            cyclic += some;
+            CHECK(some == has_cycle(torus));
+          }
+  CHECK(cyclic > 100);
+}
+
 TEST_CASE("channel graph: with the rule of virtual channels broken, a cycle is found and is one") {
   for (const Shape& shape : {Shape{5}, Shape{8}, Shape{4, 4}, Shape{3, 5}, Shape{8, 8, 8}}) {
     const GridTopology torus(shape, true, {});

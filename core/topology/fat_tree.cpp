@@ -3,7 +3,7 @@
 // ones among them.
 //
 // The shape [m1, m2, ..., mn] of a fat-tree gives the children of a switch of each level, endpoints first: [4, 4, 4] is the 4-ary 3-tree of
-// 64 endpoints, [8, 8, 16] the three-level fat tree of 1024 endpoints and switches of 16 ports. A switch has as many parents as children, but
+// 64 endpoints (also [4, 3] of the kind k-ary-n-tree), [8, 8, 16] the three-level fat tree of 1024 endpoints and switches of 16 ports. A switch has as many parents as children, but
 // for the top level, which has none: full bisection. The shape [m1, ..., mn, w1, ..., wn] of an xgft gives the parents, too, those of an
 // endpoint first: [8, 8, 16, 1, 4, 4] is the tree of 1024 with half the links above its first switches, [4, 4, 1, 1] a plain tree. A switch
 // of level l is named by the subtree that it serves (endpoint / (m1...ml)) and by a number within the subtree's switches of that level.
@@ -152,6 +152,14 @@ std::unique_ptr<Topology> make_fat_tree(const TopologySpec& spec) {
   std::vector<std::uint32_t> parents{1};
   parents.insert(parents.end(), children.begin(), children.end() - 1);
   return std::make_unique<FatTree>(children, parents);
+}
+
+std::unique_ptr<Topology> make_k_ary_n_tree(const TopologySpec& spec) {
+  if (spec.shape.size() != 2 || spec.shape[1] < 1 || spec.shape[1] > 16)
+    throw std::invalid_argument("a k-ary-n-tree takes [k, n]: the children of a switch, and from 1 to 16 levels, e.g. [4, 3] for 64 endpoints");
+  TopologySpec tree = spec;
+  tree.shape.assign(spec.shape[1], spec.shape[0]);
+  return make_fat_tree(tree);
 }
 
 std::unique_ptr<Topology> make_xgft(const TopologySpec& spec) {

@@ -1,10 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/topology/grid_topology.hpp"
 
+#include <algorithm>
+
 namespace exanet {
 
 GridTopology::GridTopology(const std::vector<std::uint32_t>& shape, bool wraps, const std::vector<std::uint32_t>& order)
-    : grid_(shape, wraps, kMostNodes), routing_(shape, wraps, order) {}
+    : wraps_(wraps), order_(order), grid_(shape, wraps, kMostNodes), routing_(shape, wraps, order) {}
+
+std::vector<std::unique_ptr<Topology>> GridTopology::miniatures() const {
+  std::vector<std::unique_ptr<Topology>> made;
+  for (std::uint32_t d = 0; d < grid_.dimensions(); ++d) {
+    std::vector<std::uint32_t> shape = grid_.shape();
+    for (std::uint32_t other = 0; other < grid_.dimensions(); ++other)
+      if (other != d) shape[other] = std::min(shape[other], 2u);
+    made.push_back(std::make_unique<GridTopology>(shape, wraps_, order_));
+  }
+  return made;
+}
 
 PortRef GridTopology::neighbour(NodeId node, std::uint16_t port) const {
   const std::uint32_t other = grid_.neighbour(node, port);

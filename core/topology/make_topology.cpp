@@ -9,9 +9,10 @@
 
 namespace exanet {
 
-// Each in the file of its name; hypercube and full mesh in direct.cpp, xgft in fat_tree.cpp.
+// Each in the file of its name; hypercube and full mesh in direct.cpp, k-ary-n-tree and xgft in fat_tree.cpp.
 std::unique_ptr<Topology> make_qfdb_dragonfly(const TopologySpec&);
 std::unique_ptr<Topology> make_fat_tree(const TopologySpec&);
+std::unique_ptr<Topology> make_k_ary_n_tree(const TopologySpec&);
 std::unique_ptr<Topology> make_xgft(const TopologySpec&);
 std::unique_ptr<Topology> make_megafly(const TopologySpec&);
 std::unique_ptr<Topology> make_slim_fly(const TopologySpec&);
@@ -37,6 +38,7 @@ constexpr struct {
     {"mesh", [](const TopologySpec& s) -> std::unique_ptr<Topology> { return std::make_unique<GridTopology>(s.shape, false, s.order); }},
     {"torus", [](const TopologySpec& s) -> std::unique_ptr<Topology> { return std::make_unique<GridTopology>(s.shape, true, s.order); }},
     {"fat-tree", make_fat_tree},
+    {"k-ary-n-tree", make_k_ary_n_tree},
     {"xgft", make_xgft},
     {"dragonfly", make_dragonfly},
     {"qfdb-dragonfly", make_qfdb_dragonfly},

@@ -52,6 +52,8 @@ class Topology {
   virtual void minimal_ports(NodeId at, NodeId dst, PortList& out) const { out.add(next_hop(at, dst).port); }  // on a way no longer
   virtual bool shortest() const { return true; }                               // no way of fewer links than next_hop()'s
   virtual std::uint8_t virtual_channels() const { return 2; }                  // next_hop() answers channels below this
+  // Small machines that have a cycle of dependencies if this one has; none: not known.
+  virtual std::vector<std::unique_ptr<Topology>> miniatures() const { return {}; }
   virtual const Routing* routing() const { return nullptr; }                   // what packets follow instead of next_hop(), if anything
   virtual bool alive(NodeId) const { return true; }                            // has not failed
   virtual bool ways_by_switch() const { return false; }                        // all endpoints of a switch are reached by the same ways

@@ -60,6 +60,7 @@ std::vector<TopologySpec> all_small() {
                                      {"fat-tree", {4, 4, 4}},
                                      {"fat-tree", {3, 2, 4, 2}},
                                      {"fat-tree", {8, 5}},
+                                     {"k-ary-n-tree", {3, 3}},
                                      {"dragonfly", {1}},
                                      {"dragonfly", {3}},
                                      {"dragonfly", {2, 3, 1}},
@@ -85,7 +86,10 @@ std::vector<TopologySpec> all_small() {
                                      {"megafly", {1, 3, 1, 2}},
                                      {"slim-fly", {3}},
                                      {"slim-fly", {5}},
+                                     {"slim-fly", {4}},
                                      {"slim-fly", {7, 1}},
+                                     {"slim-fly", {8, 1}},
+                                     {"slim-fly", {9, 1}},
                                      {"graph", {}, {}, petersen()},
                                      {"graph", {}, {}, string_of(9)}};
   for (std::uint32_t x = 1; x <= 5; ++x)
@@ -284,7 +288,7 @@ TEST_CASE("bad specifications are refused with advice") {
   CHECK(complaint({"torus", {4, 0}}).find("from 1 to 65535") != std::string::npos);
   CHECK(complaint({"mesh", {4000, 4000}}).find("make it smaller") != std::string::npos);
   CHECK(complaint({"mesh", {4, 4}, {0, 0}}).find("order of dimensions") != std::string::npos);
-  CHECK(complaint({"slim-fly", {9}}).find("odd prime") != std::string::npos);
+  CHECK(complaint({"slim-fly", {6}}).find("prime power") != std::string::npos);
   CHECK(complaint({"megafly", {4, 4, 4}}).find("endpoints a leaf") != std::string::npos);
   CHECK(complaint({"xgft", {4, 4, 4}}).find("children of the switches") != std::string::npos);
   CHECK(complaint({"qfdb-dragonfly", {4}}).find("QFDBs a mezzanine") != std::string::npos);

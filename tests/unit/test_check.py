@@ -74,18 +74,25 @@ def test_ugal_carries_what_minimal_routing_cannot() -> None:
         (("--routing", "fastest"), "use one of minimal, up-down, valiant"),
         (("--topology", "torus:4,x"), "give a kind and its figures"),
         (("--topology", "ring:4"), "must be one of"),
-        (("--topology", "slim-fly:8"), "odd prime"),
+        (("--topology", "slim-fly:6"), "prime power"),
         (("--fail", "(9,9,9)"), "neither a node nor one of its links"),
         (("--fail", "links:1600"), "this machine has 1536"),
         (("--channels", "9"), "from 1 to 8"),
         (("--routing", "valiant", "--channels", "1"), "own ways only"),
-        (("--topology", "torus:64,64,64"), "check a smaller shape"),
+        (("--topology", "hypercube:16"), "check a smaller shape"),
     ],
 )
 def test_what_does_not_fit_is_refused(options: tuple[str, ...], message: str) -> None:
     with pytest.raises(InputError) as refusal:
         run("check", "torus-512", *options)
     assert any(message in said for said in refusal.value.messages), refusal.value
+
+
+def test_a_torus_of_any_size_is_looked_at_ring_by_ring() -> None:
+    described = sim.variant("torus-512", "torus:64,64,64", None, [])
+    assert check.check(described).miniatures == [256, 256, 256]
+    assert check.check(described).cycle == []
+    assert check.check(described, channels=1).cycle != []
 
 
 def test_endpoints_that_are_lost() -> None:
