@@ -24,6 +24,7 @@ Fabric::State::State(const std::vector<FabricPart>& parts, const Topology& topol
       intra_ports_(static_cast<std::uint32_t>(config.router.intra_ports)),
       channels_(static_cast<std::uint32_t>(config.router.virtual_channels)),
       fixed_priority_(config.router.fixed_priority),
+      links_first_(config.router.links_first && !config.router.fixed_priority),
       endpoints_(topology.endpoint_count()),
       words_each_(static_cast<std::int32_t>(config.router.inter_fifo_words / std::max<std::int64_t>(config.router.virtual_channels, 1))) {
   if (parts.size() > 1 && topology.routing() != nullptr && topology.routing()->looks())
@@ -48,6 +49,7 @@ Fabric::Part::Part(State& net, const FabricPart& part, std::uint8_t number, std:
       intra_ports_(net.intra_ports_),
       channels_(net.channels_),
       fixed_priority_(net.fixed_priority_),
+      links_first_(net.links_first_),
       wide_words_(net.wide_words_),
       net_(net),
       events_(*part.events),

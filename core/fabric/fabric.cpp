@@ -140,16 +140,16 @@ void Fabric::Part::peek(std::uint32_t output_index, unsigned step) const {
   if (output.link_class != kIntraTile && output.far_part == number_) __builtin_prefetch(&inputs_[output.far_input + input.front_vc], 1);
 }
 
-// Priority 1 goes before 0, packets from links before those of network interfaces but for one in 16 (kMostPassed), and those that are due
-// before others; then the first input. Where nobody of the chosen kind is due, all that could have gone become due. `others` tells whether
-// somebody else could go as well.
+// Priority 1 goes before 0; with `links_first`, packets from links before those of network interfaces but for one in 16 (kMostPassed); and those
+// that are due before others; then the first input. Where nobody of the chosen kind is due, all that could have gone become due. `others` tells
+// whether somebody else could go as well.
 std::uint32_t Fabric::Part::choose(Time now, Output& output, std::uint32_t output_index, bool& others) {
-  const bool links_first = output.passed < kMostPassed;
+  const bool links_turn = output.passed < kMostPassed;
   std::uint32_t chosen = kNone;
   int best = -1, best_own = -1;  // ranks: of those that can go; and the priority of network interfaces alone
   bool due = false;
   const auto rank = [&](const Input& input) {
-    return input.front_priority * 2 + (fixed_priority_ || (input.link_class != kIntraTile) == links_first);
+    return input.front_priority * 2 + (!links_first_ || (input.link_class != kIntraTile) == links_turn);
   };
   const auto look_at = [&](std::uint32_t index) {
     const Input& input = inputs_[output.first_input + index];
@@ -177,7 +177,7 @@ std::uint32_t Fabric::Part::choose(Time now, Output& output, std::uint32_t outpu
   const Input& input = inputs_[output.first_input + chosen];
   if (input.link_class == kIntraTile)
     output.passed = 0;
-  else if (best_own == input.front_priority && !fixed_priority_)
+  else if (links_first_ && best_own == input.front_priority)
     ++output.passed;
   return chosen;
 }

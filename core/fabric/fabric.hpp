@@ -43,6 +43,7 @@ struct RouterConfig {
   std::int64_t output_gap_cycles =
       0;                         // ... and an output takes the next packet this long after the last one's tail: an unoptimised pipeline
   bool fixed_priority = false;   // of those that ask the first input goes (ports in order, intra-tile last), instead of each in turn
+  bool links_first = false;      // in turn, but links before intra-tile ports except in one grant of 16: more comes through beyond saturation
   std::int64_t intra_ports = 2;  // towards the network interface: 0 packetizer/mailbox, 1 RDMA
 };
 

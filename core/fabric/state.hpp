@@ -139,7 +139,7 @@ struct Fabric::State {
   std::vector<LinkPace> links_;
   std::uint32_t intra_ports_;  // of an endpoint; a switch has none
   std::uint32_t channels_;
-  bool fixed_priority_;
+  bool fixed_priority_, links_first_;
   std::uint32_t endpoints_;
   std::int32_t words_each_;  // of a virtual channel's buffer
   Time lookahead_ = Time::never();
@@ -224,7 +224,7 @@ struct Fabric::Part {
   Input* const inputs_;
   Entrance* const entrances_;
   const std::uint32_t intra_ports_, channels_;
-  const bool fixed_priority_;
+  const bool fixed_priority_, links_first_;
   const std::uint32_t wide_words_;
 
   State& net_;

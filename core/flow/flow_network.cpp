@@ -33,7 +33,8 @@ FlowNetwork::FlowNetwork(const Topology& topology, const FabricConfig& fabric, s
       router_(fabric.router),
       packet_bytes_(packet_bytes),
       channels_(static_cast<std::uint32_t>(std::max<std::int64_t>(fabric.router.virtual_channels, 1))),
-      in_turn_(!fabric.router.fixed_priority && !fabric.input_queued) {
+      in_turn_(!fabric.router.fixed_priority && !fabric.input_queued),
+      links_first_(fabric.router.links_first) {
   if (fabric.links.empty()) throw std::invalid_argument("the machine describes no links");
   if (packet_bytes == 0 || packet_bytes > fabric.router.max_payload_bytes)
     throw std::invalid_argument("packets of " + std::to_string(packet_bytes) + " bytes; at flow level they carry from 1 to " +

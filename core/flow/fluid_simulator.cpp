@@ -162,7 +162,7 @@ void FluidSimulator::route(NodeId node, double step_s) {
     const Fifo& fifo = fifos_[id];
     if (fifo.bits <= 0) return;
     solved_.push_back(id);
-    router_.add_input(std::min(fifo.bits, read), sender);
+    router_.add_input(std::min(fifo.bits, read), sender && network_.links_first());
     for (std::uint32_t b = fifo.first; b != kNothing; b = branches_[b].next) {
       const Branch& branch = branches_[b];
       if (branch.bits <= kDust * fifo.bits) continue;

@@ -2,8 +2,8 @@
 // What a router with FIFOs at its inputs passes on in a short time, seen as a fluid.
 //
 // Each input holds a mixture: of what it passes on, a fixed share goes to each resource (an output, the room behind it). Two rules:
-//   - An output serves the inputs that ask in turn, so each of them gets as much, or all that it asks for if that is less; those from
-//     links first, but for the share that is left to senders (docs/microarchitecture.md).
+//   - An output serves the inputs that ask in turn, so each of them gets as much, or all that it asks for if that is less; with
+//     `links_first`, those from links first, but for the share that is left to senders (docs/microarchitecture.md).
 //   - A FIFO gives in order. If one of its destinations is slow, all of its mixture is slowed down in proportion (head-of-line blocking).
 // An input's amount is therefore the least, over what it asks for, of the level that this resource gives to each, divided by the input's
 // share for it; and levels are such that each resource is either full or gives all that is asked of it. The levels are found one after the
@@ -22,7 +22,7 @@ class RoundRobin {
  public:
   void clear();
   std::uint32_t add_resource(double capacity);                // returns its number
-  void add_input(double most, bool sender = false);           // what it holds and can pass on
+  void add_input(double most, bool sender = false);           // what it holds and can pass on; a sender that links go before
   void ask(std::uint32_t resource, double share);             // of the input added last; share above 0
   const std::vector<double>& solve();                         // what each input passes on
   double excess() const { return excess_; }                   // by which share some resource was over-full when the search was ended, at worst so far

@@ -48,6 +48,7 @@ spec::RouterConfig router_registers(const TopologySpec& spec, const FabricConfig
     node /= side;
   }
   config.set_fixed_priority(fabric.router.fixed_priority);
+  config.set_links_first(fabric.router.links_first);
   for (unsigned kind = 0; kind < 16; ++kind) config.set_type_port(kind, kind == static_cast<unsigned>(spec::PacketType::kMessage) ? 0 : 1);
   return config;
 }

@@ -255,9 +255,9 @@ struct RouterConfig {
   // arbiters: lowest input first (1) or round robin (0)
   constexpr std::uint64_t fixed_priority() const { return get_bits(raw, 114, 1); }
   constexpr void set_fixed_priority(std::uint64_t v) { set_bits(raw, 114, 1, v); }
-  // zero
-  constexpr std::uint64_t reserved() const { return get_bits(raw, 115, 1); }
-  constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 115, 1, v); }
+  // round robin among links before intra-tile ports, but for one grant in 16 (1), or among all alike (0)
+  constexpr std::uint64_t links_first() const { return get_bits(raw, 115, 1); }
+  constexpr void set_links_first(std::uint64_t v) { set_bits(raw, 115, 1, v); }
 };
 
 // What a link has counted since reset; every counter wraps.

@@ -101,7 +101,7 @@ package exanet_pkg;
 
   // Registers of a router. Ports are numbered inter-tile first, then intra-tile.
   typedef struct packed {
-    logic reserved;  // zero
+    logic links_first;  // round robin among links before intra-tile ports, but for one grant in 16 (1), or among all alike (0)
     logic fixed_priority;  // arbiters: lowest input first (1) or round robin (0)
     logic [15:0][1:0] type_port;  // intra-tile port for each packet type
     logic [5:0] disabled;  // inter-tile ports that must not be used: packets go the other way round, or are discarded where there is none

@@ -73,6 +73,7 @@ module exanet_ip #(
     router_config.order = {written.routing.order_2.value, written.routing.order_1.value, written.routing.order_0.value};
     router_config.wraps = written.routing.wraps.value;
     router_config.fixed_priority = written.routing.fixed_priority.value;
+    router_config.links_first = written.routing.links_first.value;
     router_config.disabled = written.routing.disabled.value;
     for (int unsigned t = 0; t < 16; t++) router_config.type_port[t] = written.type_port.ports.value[2*t+:2];
   end

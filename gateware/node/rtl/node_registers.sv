@@ -325,6 +325,10 @@ module node_registers (
                 logic load_next;
             } fixed_priority;
             struct {
+                logic next;
+                logic load_next;
+            } links_first;
+            struct {
                 logic [5:0] next;
                 logic load_next;
             } disabled;
@@ -389,6 +393,9 @@ module node_registers (
             struct {
                 logic value;
             } fixed_priority;
+            struct {
+                logic value;
+            } links_first;
             struct {
                 logic [5:0] value;
             } disabled;
@@ -543,6 +550,29 @@ module node_registers (
         end
     end
     assign hwif_out.routing.fixed_priority.value = field_storage.routing.fixed_priority.value;
+    // Field: node_registers.routing.links_first
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.routing.links_first.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.routing && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.routing.links_first.value & ~decoded_wr_biten[10:10]) | (decoded_wr_data[10:10] & decoded_wr_biten[10:10]);
+            load_next_c = '1;
+        end
+        field_combo.routing.links_first.next = next_c;
+        field_combo.routing.links_first.load_next = load_next_c;
+    end
+    always_ff @(posedge clk or negedge arst_n) begin
+        if(~arst_n) begin
+            field_storage.routing.links_first.value <= 1'h0;
+        end else begin
+            if(field_combo.routing.links_first.load_next) begin
+                field_storage.routing.links_first.value <= field_combo.routing.links_first.next;
+            end
+        end
+    end
+    assign hwif_out.routing.links_first.value = field_storage.routing.links_first.value;
     // Field: node_registers.routing.disabled
     always_comb begin
         automatic logic [5:0] next_c;
@@ -788,6 +818,7 @@ module node_registers (
             readback_data_var[5:4] = field_storage.routing.order_2.value;
             readback_data_var[8] = field_storage.routing.wraps.value;
             readback_data_var[9] = field_storage.routing.fixed_priority.value;
+            readback_data_var[10] = field_storage.routing.links_first.value;
             readback_data_var[21:16] = field_storage.routing.disabled.value;
         end
         if(rd_mux_addr == 10'hc) begin

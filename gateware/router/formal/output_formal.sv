@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One output between inputs that behave as input_formal proves of them, and a far end that gives room and slots back whenever it likes.
 // Proved: a granted packet goes through whole and is never interleaved with another; room and slots are conserved, so the far FIFO is
-// never sent more than it holds; where somebody may be granted, somebody is; of 16 grants in whose cycles the network interface could have gone, one is its.
+// never sent more than it holds; where somebody may be granted, somebody is; with links first, of 16 grants in whose cycles the
+// network interface could have gone, one is its.
 module output_formal #(
   parameter int unsigned Inputs = 3,
   parameter int unsigned FarWords = 5,
@@ -10,6 +11,7 @@ module output_formal #(
 ) (
   input logic                   clk_i,
   input logic                   fixed_i,
+  input logic                   links_first_i,
   input logic [Inputs-1:0]      ask_i,       // begins to ask, when idle
   input logic [Inputs-1:0]      vc_i,
   input logic [Inputs-1:0]      high_i,
@@ -66,7 +68,7 @@ module output_formal #(
   logic [Inputs-1:0] past_words = '0;
   logic released;
   router_output #(.Inputs(Inputs), .LinkInputs(2), .Port(0), .Slots(Slots), .FarWords(FarWords), .FarHeaders(FarHeaders), .MostWords(3)) dut (
-    .clk_i, .rst_ni(rst_n), .fixed_i, .request_i(request), .word_i(word), .last_i(last), .grant_o(grant),
+    .clk_i, .rst_ni(rst_n), .fixed_i, .links_first_i, .request_i(request), .word_i(word), .last_i(last), .grant_o(grant),
     .credit_i(credit), .release_i(released), .flit_o(flit));
 
   // The far end: what was granted and has not come back.
@@ -95,7 +97,7 @@ module output_formal #(
   // Grants to links in whose cycles the network interface, the last input, could have gone.
   logic [4:0] passed = '0;
   always_ff @(posedge clk_i) begin
-    if (fixed_i || grant[Inputs-1]) passed <= '0;
+    if (fixed_i || !links_first_i || grant[Inputs-1]) passed <= '0;
     else if (granted && dut.own != '0) passed <= passed + 1'b1;
   end
 

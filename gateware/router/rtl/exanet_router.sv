@@ -97,7 +97,7 @@ module exanet_router #(
       .Inputs(Inputs), .LinkInputs(2 * InterPorts), .Port(p), .IsLink(p < InterPorts), .Slots(p < InterPorts ? LinkSlots : IntraSlots),
       .FarWords(PayloadDepth), .FarHeaders(HeaderDepth), .MostWords(MostWords)
     ) u_output (
-      .clk_i, .rst_ni, .fixed_i(config_q.fixed_priority), .request_i(request), .word_i(word), .last_i(last),
+      .clk_i, .rst_ni, .fixed_i(config_q.fixed_priority), .links_first_i(config_q.links_first), .request_i(request), .word_i(word), .last_i(last),
       .grant_o(grants[p]), .credit_i(credit_q[p]), .release_i(release_q[p]), .flit_o(flit_o[p]));
   end
 

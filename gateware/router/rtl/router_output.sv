@@ -4,8 +4,8 @@
 // A grant takes a slot of the consumer behind the port (given back by release_i when the packet has moved on there) and, towards a link, room for
 // the packet in the far FIFO. So the words of a granted packet are never stopped, and a packet holds no output while it waits for room.
 //
-// Packets from links go before those of network interfaces: who is on the way frees room where he comes from, who enters takes it. But after
-// MostPassed grants to links in which an interface could have gone, one of theirs goes first.
+// All inputs are served in turn or, with links_first_i, packets from links go before those of network interfaces: who is on the way frees room where
+// he comes from, who enters takes it. But after MostPassed grants to links in which an interface could have gone, one of theirs goes first.
 //
 // There has to be room for the largest packet, whatever this one's length: else short ones would go whenever a long one of the same channel waits.
 module router_output #(
@@ -21,6 +21,7 @@ module router_output #(
   input  logic                 clk_i,
   input  logic                 rst_ni,
   input  logic                 fixed_i,
+  input  logic                 links_first_i,
   input  router_pkg::request_t request_i[Inputs],
   input  router_pkg::word_t    word_i[Inputs],
   input  logic [Inputs-1:0]    last_i,
@@ -57,12 +58,12 @@ module router_output #(
   assign ranked = high != '0 ? high : asks;
   assign links = ranked & FromLinks;
   assign own = ranked & ~FromLinks;
-  assign pick = fixed_i ? ranked : (links == '0 || (own != '0 && passed_q == MostPassed)) ? own : links;
+  assign pick = fixed_i || !links_first_i ? ranked : (links == '0 || (own != '0 && passed_q == MostPassed)) ? own : links;
   router_arbiter #(.Inputs(Inputs)) u_arbiter (.clk_i, .rst_ni, .fixed_i, .request_i(pick), .grant_o);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) passed_q <= '0;
-    else if ((grant_o & ~FromLinks) != '0) passed_q <= '0;
+    else if (!links_first_i || (grant_o & ~FromLinks) != '0) passed_q <= '0;
     else if (granted && own != '0) passed_q <= passed_q + 1'b1;
   end
 
