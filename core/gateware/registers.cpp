@@ -24,12 +24,14 @@ void check(const TopologySpec& spec, const FabricConfig& config) {
           "its router words have 128 bits, its packets one word of header and one of footer");
   require(router.virtual_channels == spec::kVirtualChannels, "it has two virtual channels");
   require(router.max_payload_bytes <= 16 * spec::kMaxPayloadWords, "its packets carry up to 512 bytes");
+  require(router.input_gap_cycles == 0 && router.output_gap_cycles == 0, "its pipelines have no gaps");
   require(config.links.size() == 1, "its links are all alike");
   const LinkConfig& link = config.links[0];
   const bool narrow = link.word_bits == spec::kLinkBits && link.framing_words == 2;
   const bool wide = link.word_bits == 2 * spec::kLinkBits && link.framing_words == 1;
   require((narrow || wide) && link.word_time == router.cycle,
           "its links carry a word in each cycle of the router: of 64 bits, two of which frame a packet, or of 128, of which one does");
+  require(!wide || link.pause_every == 0, "links of four lanes are coded 8b/10b, which pauses for nothing");
   require(link.latency.ps() % router.cycle.ps() == 0, "the latency of its links is a whole number of the router's cycles");
 }
 

@@ -22,16 +22,21 @@ inline FabricConfig fabric_for(const TopologySpec& spec) {
   return fabric;
 }
 
-inline OpenLoopResult measure(const TopologySpec& spec, const std::string& pattern, double load, std::uint64_t seed = 1,
-                              Time window = Time::us(100)) {
+inline OpenLoopResult measure(const TopologySpec& spec, const std::string& pattern, double load, std::uint64_t seed, Time window,
+                              const FabricConfig& fabric) {
   OpenLoopConfig config;
   config.pattern = pattern;
   config.load = load;
   config.seed = seed;
   config.measure = window;
-  OpenLoop loop(spec, fabric_for(spec), config);
+  OpenLoop loop(spec, fabric, config);
   REQUIRE(loop.run());
   return loop.result();
+}
+
+inline OpenLoopResult measure(const TopologySpec& spec, const std::string& pattern, double load, std::uint64_t seed = 1,
+                              Time window = Time::us(100)) {
+  return measure(spec, pattern, load, seed, window, fabric_for(spec));
 }
 
 // Within a share `error` of `value` (doctest's own epsilon is of 1 + value).

@@ -93,9 +93,10 @@ TEST_CASE("threads: FIFOs that hold one packet, gaps, and links of different lat
   tight.router.input_gap_cycles = 8;
   tight.router.output_gap_cycles = 2;
   tight.links[0].latency = Time();
-  for (const bool fixed : {false, true})
+  for (const int arbitration : {0, 1, 2})
     for (const double load : {0.2, 3.0}) {
-      tight.router.fixed_priority = fixed;
+      tight.router.fixed_priority = arbitration == 1;
+      tight.router.links_first = arbitration == 2;
       const OpenLoopResult one = measure({"qfdb-torus", {2, 3, 1}}, "uniform", load, 1, tight);
       for (const std::uint32_t threads : {2u, 4u}) check_same(one, measure({"qfdb-torus", {2, 3, 1}}, "uniform", load, threads, tight));
     }

@@ -26,6 +26,9 @@ constexpr unsigned kPorts = 2;  // intra-tile
 enum class Pattern { kUniform, kTornado, kHotspot, kNeighbour };
 constexpr const char* kPatternNames[] = {"uniform", "tornado", "hotspot", "neighbour"};
 
+enum Arbitration { kInTurn, kLinksFirst, kFixedPriority };
+constexpr const char* kArbitrationNames[] = {"in turn", "links first", "fixed priority"};
+
 struct Case {
   TopologySpec topology;
   Pattern pattern = Pattern::kUniform;
@@ -33,7 +36,7 @@ struct Case {
   unsigned packets = 1000;
   std::uint64_t seed = 1;
   unsigned least_bytes = 0, most_bytes = 512;
-  bool fixed_priority = false;
+  Arbitration arbitration = kInTurn;
   unsigned line_cycles = 20;
   std::int64_t pause_every = 0;
   std::int64_t inter_fifo_words = 1024;
@@ -46,14 +49,15 @@ struct Case {
     s << (topology.order.empty() ? "" : " order");
     for (const auto d : topology.order) s << ' ' << d;
     s << ", " << kPatternNames[static_cast<int>(pattern)] << ", load " << load << ", " << least_bytes << " to " << most_bytes << " B, "
-      << (fixed_priority ? "fixed priority" : "round robin") << ", line of " << (wide ? "four lanes and " : "") << line_cycles << " cycles, " << packets << " packets, seed " << seed;
+      << kArbitrationNames[arbitration] << ", line of " << (wide ? "four lanes and " : "") << line_cycles << " cycles, pause every " << pause_every << ", " << packets << " packets, seed " << seed;
     return s.str();
   }
   FabricConfig fabric() const {
     FabricConfig config;
     config.router.cycle = kCycle;
     config.router.max_payload_bytes = 512;
-    config.router.fixed_priority = fixed_priority;
+    config.router.fixed_priority = arbitration == kFixedPriority;
+    config.router.links_first = arbitration == kLinksFirst;
     config.router.intra_ports = kPorts;
     config.router.inter_fifo_words = inter_fifo_words;
     LinkConfig link;
@@ -65,6 +69,8 @@ struct Case {
     return config;
   }
 };
+
+Arbitration in_turn(std::uint64_t seed) { return static_cast<Arbitration>(seed % 3); }
 
 struct Offer {
   Time at;
@@ -247,18 +253,32 @@ TEST_CASE("equality: random traffic on rings, meshes and tori") {
                                 TopologySpec{"torus", {4, 4}}, TopologySpec{"torus", {4, 4}, {0, 1}}, TopologySpec{"torus", {2, 2, 2}, {1, 2, 0}}})
     for (const Pattern pattern : {Pattern::kUniform, Pattern::kTornado, Pattern::kHotspot, Pattern::kNeighbour})
       for (const double load : {0.1, 0.4, 1.0}) {
-        compare({.topology = t, .pattern = pattern, .load = load, .packets = 500, .seed = ++seed, .fixed_priority = seed % 2 == 0});
+        compare({.topology = t, .pattern = pattern, .load = load, .packets = 500, .seed = ++seed, .arbitration = in_turn(seed)});
         compare({.topology = t, .pattern = pattern, .load = load, .packets = 1400, .seed = ++seed, .most_bytes = 64,
-                 .fixed_priority = seed / 2 % 2 == 0});
+                 .arbitration = in_turn(seed / 2)});
       }
   MESSAGE("packets compared: " << total_packets);
 }
 
 TEST_CASE("equality: random traffic on 64 nodes") {
   std::uint64_t seed = 21'000;
-  for (const Pattern pattern : {Pattern::kUniform, Pattern::kTornado, Pattern::kHotspot, Pattern::kNeighbour})
-    compare({.topology = {"torus", {4, 4, 4}, {2, 0, 1}}, .pattern = pattern, .load = 1.0, .packets = 5000, .seed = ++seed, .most_bytes = 96,
-             .fixed_priority = seed % 2 == 0});
+  const TopologySpec torus{"torus", {4, 4, 4}, {2, 0, 1}};
+  for (const Pattern pattern : {Pattern::kUniform, Pattern::kTornado, Pattern::kHotspot, Pattern::kNeighbour}) {
+    for (const double load : {0.1, 0.4, 1.0})
+      compare({.topology = torus, .pattern = pattern, .load = load, .packets = 800, .seed = ++seed, .arbitration = in_turn(seed)});
+    compare({.topology = torus, .pattern = pattern, .load = 1.0, .packets = 3000, .seed = ++seed, .most_bytes = 96, .arbitration = in_turn(seed)});
+  }
+  MESSAGE("packets compared: " << total_packets);
+}
+
+// A pause may fall on any word of a packet or credit.
+TEST_CASE("equality: transceivers that pause") {
+  std::uint64_t seed = 24'000;
+  for (const std::int64_t every : {32, 7})
+    for (const TopologySpec& t : {TopologySpec{"mesh", {2}}, TopologySpec{"torus", {5}}, TopologySpec{"torus", {2, 2}}, TopologySpec{"torus", {4, 4}}})
+      for (const double load : {0.1, 0.5, 1.0, 3.0})
+        for (const unsigned most : {64u, 512u})
+          compare({.topology = t, .load = load, .packets = 400, .seed = ++seed, .most_bytes = most, .arbitration = in_turn(seed), .pause_every = every});
   MESSAGE("packets compared: " << total_packets);
 }
 
@@ -287,6 +307,6 @@ TEST_CASE("equality: links of four lanes") {
       for (const double load : {0.2, 1.0, 3.0})
         for (const unsigned most : {48u, 512u})
           compare({.topology = t, .pattern = pattern, .load = load, .packets = 300, .seed = ++seed, .most_bytes = most,
-                   .fixed_priority = seed % 2 == 0, .wide = true});
+                   .arbitration = in_turn(seed), .wide = true});
   MESSAGE("packets compared: " << total_packets);
 }
