@@ -22,6 +22,8 @@ inline std::int64_t number(const nb::dict& d, const char* key) {
   return nb::cast<std::int64_t>(d[key]);
 }
 
+inline std::int64_t number_or(const nb::dict& d, const char* key, std::int64_t otherwise) { return d.contains(key) ? number(d, key) : otherwise; }
+
 inline Time time_of(const nb::dict& d, const char* key) { return Time::ps(number(d, key)); }
 
 inline TopologySpec topology_spec(const nb::dict& t) {
@@ -42,7 +44,6 @@ inline TopologySpec topology_of(const nb::dict& config) { return topology_spec(n
 
 inline SwitchConfig switch_of(const nb::dict& s) {
   const auto text = [&](const char* key) { return nb::cast<std::string>(s[key]); };
-  const auto said = [&](const char* key, std::int64_t otherwise) { return s.contains(key) ? number(s, key) : otherwise; };
   SwitchConfig made;
   made.queues = text("queues") == "fifo" ? SwitchConfig::Queues::kFifo : SwitchConfig::Queues::kVirtualOutput;
   made.arbitration = text("arbitration") == "islip"            ? SwitchConfig::Arbitration::kIslip
@@ -53,12 +54,12 @@ inline SwitchConfig switch_of(const nb::dict& s) {
   made.speed_up_percent = number(s, "speed_up_percent");
   made.classes = number(s, "classes");
   if (s.contains("weights")) made.weights = nb::cast<std::vector<std::int64_t>>(s["weights"]);
-  made.iterations = said("iterations", 1);
-  made.slot_cycles = said("slot_cycles", 0);
-  made.output_fifo_words = said("output_fifo_words", 0);
-  made.pause_words = said("pause_words", 0);
-  made.resume_words = said("resume_words", 0);
-  made.pause_frame_words = said("pause_frame_words", 0);
+  made.iterations = number_or(s, "iterations", 1);
+  made.slot_cycles = number_or(s, "slot_cycles", 0);
+  made.output_fifo_words = number_or(s, "output_fifo_words", 0);
+  made.pause_words = number_or(s, "pause_words", 0);
+  made.resume_words = number_or(s, "resume_words", 0);
+  made.pause_frame_words = number_or(s, "pause_frame_words", 0);
   return made;
 }
 
@@ -77,6 +78,11 @@ inline FabricConfig fabric_of(const nb::dict& config) {
   router.header_fifo_words = number(r, "header_fifo_words");
   router.virtual_channels = number(r, "virtual_channels");
   router.intra_ports = number(r, "intra_ports");
+  router.input_gap_cycles = number_or(r, "input_gap_cycles", 0);
+  router.output_gap_cycles = number_or(r, "output_gap_cycles", 0);
+  const std::string arbitration = r.contains("arbitration") ? nb::cast<std::string>(r["arbitration"]) : "round-robin";
+  router.fixed_priority = arbitration == "fixed-priority";
+  router.links_first = arbitration == "links-first";
   if (r.contains("switch")) fabric.input_queued = switch_of(nb::cast<nb::dict>(r["switch"]));
   for (const nb::handle item : nb::cast<nb::list>(config["links"])) {
     const nb::dict l = nb::cast<nb::dict>(item);

@@ -72,6 +72,9 @@ def _problems(config: dict[str, Any]) -> Iterator[str]:
         "word_bits": _WORD_BITS, "header_words": 1, "footer_words": 1, "latency_cycles": _LATENCY, "virtual_channels": _CHANNELS,
     }  # fmt: skip
     yield from (f"router.{key} is {router[key]}; the gateware's is {value}" for key, value in fixed.items() if router[key] != value)
+    for key in ("input_gap", "output_gap"):
+        if cycles := router.get(f"{key}_cycles"):
+            yield f"router.{key} is {cycles} cycles; the gateware has none, take it out"
     if router["max_payload_bytes"] > _MOST_PAYLOAD:
         yield f"router.max_payload is {router['max_payload_bytes']} B; the gateware's packets carry up to {_MOST_PAYLOAD} B"
     if router["intra_ports"] > _MOST_INTRA:

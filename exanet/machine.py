@@ -132,7 +132,7 @@ def load(name_or_path: str | Path, changes: Mapping[str, Located] | None = None,
 
 _PLAIN = (
     "topology.kind", "topology.order", "topology.routing", "topology.failed", "name", "description",
-    "router.switch.queues", "router.switch.arbitration", "router.switch.flow_control", "router.switch.buffer",
+    "router.arbitration", "router.switch.queues", "router.switch.arbitration", "router.switch.flow_control", "router.switch.buffer",
 )  # fmt: skip
 
 

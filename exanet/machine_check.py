@@ -20,6 +20,7 @@ from exanet.machine_schema import (
     LINK_KINDS,
     Constant,
     MachineFile,
+    Router,
     constants,
     dimension_of,
     own_ways,
@@ -35,7 +36,8 @@ _PACKET_LIMIT = 256  # bytes; the user library's largest packetizer message on a
 _WORD_LIMITS = (8, 4096)  # bits
 _MOST_CYCLES = 1_000_000
 _MOST_FRAMING = 1024  # words
-_LONGEST_BURST = 1 << 24  # words
+_MOST_GAP = 255  # cycles
+_MOST_UNPAUSED = 255  # words; a router of the simulator counts them in a byte
 _LONGEST_PS = 10**12
 _LARGEST = (1 << 31) - 1
 _MOST_UW = 10**12  # a megawatt, of one part
@@ -202,6 +204,18 @@ def _router_problems(model: MachineFile, packets: bool) -> Problems:
     yield from _channel_problems(model, packets)
     if not 2 <= router.intra_ports.value <= 8:
         yield ("router", "intra_ports"), "must be from 2 (packetizer and RDMA) to 8"
+    yield from _granting_problems(router)
+
+
+def _granting_problems(router: Router) -> Problems:
+    """Of how an ExaNet router grants its outputs; an input-queued one has keys of its own for that."""
+    for key in ("arbitration", "input_gap", "output_gap"):
+        given = getattr(router, key)
+        if given is not None and router.kind == "input-queued":
+            own = "say it in 'switch', and " if key == "arbitration" else ""
+            yield ("router", key), f"'{key}' is what an exanet router has, not an input-queued one; {own}take it out, or set it to null"
+        elif isinstance(given, Constant) and given.value > _MOST_GAP:
+            yield ("router", key), f"must be at most {_MOST_GAP} cycles"
 
 
 def _switch_problems(model: MachineFile) -> Problems:
@@ -255,8 +269,8 @@ def _link_problems(model: MachineFile) -> Problems:
     for name, link in model.links.items():
         if link.framing.value > _MOST_FRAMING:
             yield ("links", name, "framing"), f"must be at most {_MOST_FRAMING} words"
-        if link.pause_every.value > _LONGEST_BURST:
-            yield ("links", name, "pause_every"), f"must be at most {_LONGEST_BURST} words; 0 for a link that never pauses"
+        if link.pause_every.value > _MOST_UNPAUSED:
+            yield ("links", name, "pause_every"), f"must be at most {_MOST_UNPAUSED} words; 0 for a link that never pauses"
         yield from _word_problems(("links", name, "word"), link.word.value)
         if link.rate.value == 0 or (link.word.value * 10**12) % link.rate.value:
             yield (

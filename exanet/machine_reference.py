@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel
 
@@ -100,8 +100,9 @@ def _takes(annotation: Any) -> str:
         return dimension.name if dimension else "list of whole numbers" if "list" in str(inner) else "whole number"
     if isinstance(inner, type) and issubclass(inner, BaseModel):
         return {dict: "mapping of mappings", list: "list of mappings"}.get(origin, "mapping")
-    if "Literal" in str(origin):
-        return " \\| ".join(f"`{option}`" for option in get_args(annotation))
+    for choice in (annotation, *get_args(annotation)):
+        if get_origin(choice) is Literal:
+            return " \\| ".join(f"`{option}`" for option in get_args(choice))
     return "text"
 
 

@@ -209,6 +209,17 @@ class Router(Strict):
     switch: Switch | None = Field(default=None, description="What an input-queued switch has besides.")
     clock: Frequency = Field(description="Clock of the router and of its ports.")
     latency: Cycles = Field(description="Header in to header out, without contention.")
+    arbitration: Literal["round-robin", "links-first", "fixed-priority"] | None = Field(
+        default=None,
+        description="Of an exanet router, among the inputs that ask for an output: each in turn, which is the default; in turn, but "
+        "packets from links before those of intra ports except in one grant of 16; or the first one (docs/microarchitecture.md).",
+    )
+    input_gap: Cycles | None = Field(
+        default=None, description="Of an exanet router: an input asks again so long after a packet's last word was read; 0 if not said."
+    )
+    output_gap: Cycles | None = Field(
+        default=None, description="Of an exanet router: an output grants again so long after a packet's last word was read; 0 if not said."
+    )
     word: Bits = Field(description="Width of its data path.")
     header: Words = Field(description="Header of a packet.")
     footer: Words = Field(description="Footer of a packet.")

@@ -23,6 +23,7 @@ void check(const TopologySpec& spec, const FabricConfig& config) {
   require(router.word_bits == spec::kWordBits && router.header_words == 1 && router.footer_words == 1,
           "its router words have 128 bits, its packets one word of header and one of footer");
   require(router.virtual_channels == spec::kVirtualChannels, "it has two virtual channels");
+  require(router.input_gap_cycles == 0 && router.output_gap_cycles == 0, "it has no gaps between packets");
   require(router.max_payload_bytes <= 16 * spec::kMaxPayloadWords, "its packets carry up to 512 bytes");
   require(router.input_gap_cycles == 0 && router.output_gap_cycles == 0, "its pipelines have no gaps");
   require(config.links.size() == 1, "its links are all alike");

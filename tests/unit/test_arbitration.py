@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How an ExaNet router grants its outputs: does what the machine file says of it change what comes through, as it should?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from exanet import cli, gateware_fabric, machine, messages, sim
+from exanet.errors import InputError
+from exanet.located import Located, Mark
+from exanet.messages import Flow
+
+WAYS = ("round-robin", "links-first", "fixed-priority")
+
+
+def ring(folder: Path, router: str = "", extends: str = "torus-512") -> str:
+    """A ring of seven nodes, with these keys of its routers."""
+    path = folder / "ring.yaml"
+    shape = "{value: [7], source: test, kind: chosen}"
+    path.write_text(f"extends: {extends}\nname: ring\ntopology: {{kind: torus, shape: {shape}}}\nrouter: {{{router}}}\n")
+    return str(path)
+
+
+def gaps(before: str, after: str) -> str:
+    return f"input_gap: {{value: {before}, source: test, kind: chosen}}, output_gap: {{value: {after}, source: test, kind: chosen}}"
+
+
+def point(name: str, traffic: str, load: float = 1.0) -> dict[str, Any]:
+    """100 us of single packets after as much to settle."""
+    return sim.simulate(name, offered=load, asked=sim.Asked(traffic=traffic, warm_up_ps=100_000_000, measure_ps=100_000_000))
+
+
+def test_links_first_carries_more_of_an_overloaded_ring(tmp_path: Path) -> None:
+    """Half-way round, a link has packets of three senders: it is full when a third of the load is accepted."""
+    in_turn, links_first, fixed = (point(ring(tmp_path, f"arbitration: {way}"), "tornado")["accepted_load"] for way in WAYS)
+    assert in_turn < 0.25
+    assert links_first == pytest.approx(1 / 3, rel=0.01)
+    assert fixed == pytest.approx(1 / 3, rel=0.01)
+
+
+def test_who_is_passed_over_when_six_nodes_send_to_one(tmp_path: Path) -> None:
+    in_turn, links_first, fixed = (point(ring(tmp_path, f"arbitration: {way}"), "incast:6") for way in WAYS)
+    assert in_turn["accepted_load"] == pytest.approx(links_first["accepted_load"], rel=0.01)
+    assert fixed["fairness"] == pytest.approx(1 / 3, rel=0.001), "two of the six, those furthest away, have it all"
+    assert links_first["fairness"] == pytest.approx(0.427, abs=0.03), "a sixteenth is left to each on the way"
+    assert in_turn["fairness"] > 0.8
+
+
+def test_gaps_cost_latency_and_load(tmp_path: Path) -> None:
+    plain, slow = (point(ring(tmp_path, router), "incast:6") for router in ("", gaps("8 cycles", "2 cycles")))
+    assert slow["accepted_load"] < 0.99 * plain["accepted_load"]
+    assert slow["latency_ns"] > 1.01 * plain["latency_ns"]
+    slowest = point(ring(tmp_path, gaps("255 cycles", "255 cycles")), "tornado", 0.1)
+    assert slowest["accepted_load"] < 0.03
+    before, after = (
+        point(ring(tmp_path, gaps(*cycles)), "incast:6")["accepted_load"] for cycles in (("255 cycles", "0"), ("0", "255 cycles"))
+    )
+    assert before == pytest.approx(2 * after, rel=0.05), "the last router has two inputs and one output"
+    resolved = machine.load(ring(tmp_path, gaps("8 cycles", "2 cycles"))).resolve()["router"]
+    assert (resolved["input_gap_cycles"], resolved["output_gap_cycles"]) == (8, 2)
+
+
+def refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *options: str) -> str:
+    """What the command line says when it refuses these options."""
+    monkeypatch.setattr("sys.argv", ["exanet", *options])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 2
+    return capsys.readouterr().err
+
+
+def results(folder: Path, router: str) -> dict[str, bytes]:
+    options = ["sim", "-m", ring(folder, router), "--traffic", "tornado", "--load", "0.3,1", "--warm-up", "20 us", "--measure", "20 us"]
+    out = folder / str(len(list(folder.iterdir())))
+    done = CliRunner().invoke(cli.app, [*options, "-o", str(out)], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    assert len(pl.read_parquet(out / "points.parquet")) == 2
+    return {path.name: path.read_bytes() for path in sorted(out.glob("*.parquet"))}
+
+
+def test_nothing_said_is_round_robin_without_gaps(tmp_path: Path) -> None:
+    said_nothing = results(tmp_path, "")
+    assert len(said_nothing) >= 4
+    assert results(tmp_path, f"arbitration: round-robin, {gaps('0', '0')}") == said_nothing
+    assert results(tmp_path, "arbitration: links-first") != said_nothing
+
+
+@pytest.mark.parametrize(
+    ("router", "place", "message"),
+    [
+        ("arbitration: oldest", "4:23", "'arbitration' must be one of 'round-robin', 'links-first', 'fixed-priority'"),
+        (gaps("256 cycles", "2 cycles"), "4:21", "must be at most 255 cycles"),
+        (gaps("8 cycles", "256 cycles"), "4:80", "must be at most 255 cycles"),
+        (gaps("8", "2 cycles"), "4:29", "'router.input_gap': 8 has no unit; a number of clock cycles needs one, e.g. 4 cycles"),
+        (gaps("-1 cycles", "2 cycles"), "4:29", "'router.input_gap': -1 cycles is negative; a number of clock cycles is zero or more"),
+    ],
+)
+def test_bad_values_are_refused_with_one_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], router: str, place: str, message: str
+) -> None:
+    out = tmp_path / "results"
+    said = refused(monkeypatch, capsys, "sim", "-m", ring(tmp_path, router), "--load", "0.1", "-o", str(out))
+    assert f"ring.yaml:{place}: error: {message}" in said
+    assert said.count("\n") == 1
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(("key", "advice"), [("arbitration", "say it in 'switch', and take it out"), ("input_gap", "take it out")])
+def test_input_queued_switches_have_keys_of_their_own(tmp_path: Path, key: str, advice: str) -> None:
+    value = "links-first" if key == "arbitration" else "{value: 0, source: test, kind: chosen}"
+    file = tmp_path / "m.yaml"
+    file.write_text(f"extends: exanest-tor\nname: m\nrouter: {{{key}: {value}}}\n")
+    with pytest.raises(InputError) as refusal:
+        machine.load(file)
+    [message] = refusal.value.messages
+    assert f"m.yaml:3:{10 + len(key) + 2}: error: '{key}' is what an exanet router has, not an input-queued one; {advice}" in message
+
+
+def test_a_pause_comes_after_at_most_255_words(tmp_path: Path) -> None:
+    file = tmp_path / "m.yaml"
+    written = "extends: torus-512\nname: m\nlinks: {link: {pause_every: {value: %d words, source: x, kind: chosen}}}\n"
+    file.write_text(written % 255)
+    assert point(str(file), "neighbour", 0.1)["accepted_load"] > 0.05
+    file.write_text(written % 256)
+    with pytest.raises(InputError) as refusal:
+        machine.load(file)
+    [message] = refusal.value.messages
+    assert message.endswith("m.yaml:3:29: error: must be at most 255 words; 0 for a link that never pauses")
+
+
+def test_arbitration_can_be_varied() -> None:
+    place = {"router.arbitration": Located("links-first", Mark("test"))}
+    assert machine.load("torus-512", place).resolve()["router"]["arbitration"] == "links-first"
+
+
+def test_fifo_sharing_is_of_routers_that_serve_in_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With links first a router leaves a sixteenth of a link to its own sender: the one furthest away ends first, the nearest last."""
+    flows = [Flow(source, 3, 1 << 20) for source in range(3)]
+    finished = {way: messages.run_flows(ring(tmp_path, f"arbitration: {way}"), flows, sharing="fifo")["finished_ps"] for way in WAYS[:2]}
+    assert finished["links-first"][0] < 0.8 * finished["round-robin"][0]
+    assert finished["links-first"][0] < finished["links-first"][1] < finished["links-first"][2]
+    fixed = ["-m", ring(tmp_path, "arbitration: fixed-priority"), "-o", str(tmp_path / "none")]
+    said = refused(monkeypatch, capsys, "sim", *fixed, "--level", "flow", "--sharing", "fifo", "--message", "64 KiB")
+    assert "FIFO sharing is of routers with FIFOs that are served in turn; this machine's have a fixed priority" in said
+    assert said.count("\n") == 1
+    assert not (tmp_path / "none").exists()
+
+
+def test_the_gateware_has_every_arbitration_and_no_gaps(tmp_path: Path) -> None:
+    for way in WAYS:
+        gateware_fabric.check(machine.load(ring(tmp_path, f"arbitration: {way}", extends="torus-2x2x2")).resolve(), "ring")
+    with pytest.raises(InputError) as refusal:
+        gateware_fabric.check(machine.load(ring(tmp_path, gaps("8 cycles", "2 cycles"), extends="torus-2x2x2")).resolve(), "ring")
+    before, after = refusal.value.messages
+    assert "router.input_gap is 8 cycles; the gateware has none" in before
+    assert "router.output_gap is 2 cycles" in after
