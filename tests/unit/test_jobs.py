@@ -4,14 +4,12 @@
 from __future__ import annotations
 
 import json
-import re
-import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from browser import charts, in_browser, needs_browser
 from typer.testing import CliRunner
 
 from exanet import cli, jobs
@@ -58,22 +56,12 @@ def test_queues_are_seen_over_the_whole_time_of_the_jobs(tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
+@needs_browser
 def test_the_page_of_jobs_draws_in_a_browser(tmp_path: Path) -> None:
     assert run(tmp_path / "r", "-m", "trenz-2x2", "--job", "stencil-2d", "--job", "incast:ranks=2").exit_code == 0
-    command = [
-        "chromium",
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        f"--user-data-dir={tmp_path}/profile",
-        "--virtual-time-budget=2000",
-    ]
-    command += ["--host-resolver-rules=MAP * ~NOTFOUND", "--enable-logging=stderr", "--dump-dom", f"file://{tmp_path}/r/report.html"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert [line for line in done.stderr.splitlines() if "CONSOLE" in line] == []
-    assert len(re.findall(r'class="chart[^"]*"[^>]*_echarts_instance_="[^>]*>\s*<div[^>]*>\s*<canvas', done.stdout)) == 4
-    assert "Watts and joules" in done.stdout
+    elements = in_browser(tmp_path / "r/report.html")
+    assert charts(elements) == 4
+    assert "Watts and joules" in elements
 
 
 def test_a_job_with_priority_is_done_sooner_and_the_other_later() -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
+from browser import charts, in_browser, needs_browser
 from synthetic_run import synthetic_meta, synthetic_run
 from test_results import nothing_measured
 
@@ -75,29 +74,18 @@ def test_page_asks_nothing_of_the_network(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
+@needs_browser
 @pytest.mark.parametrize("case", ["a run", "many ranks", "hostile", "nothing measured"])
 def test_page_draws_in_a_browser(tmp_path: Path, case: str) -> None:
     given = {"many ranks": lambda: synthetic_run(side=8), "nothing measured": nothing_measured}.get(case, synthetic_run)()
     if case == "hostile":
         given["topology"]["node_name"] = ["<img src=x onerror=alert(1)>"] * len(given["topology"]["node_name"])
     page_of(tmp_path / "run", given, synthetic_meta())
-    command = [
-        "chromium",
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        f"--user-data-dir={tmp_path}/profile",
-        "--virtual-time-budget=2000",
-    ]
-    command += ["--host-resolver-rules=MAP * ~NOTFOUND", "--enable-logging=stderr", "--dump-dom", f"file://{tmp_path}/run/report.html"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert [line for line in done.stderr.splitlines() if "CONSOLE" in line] == []
-    shown = Page(done.stdout)
-    assert shown.tags.count("section") == 8 + (case == "nothing measured")
-    drawn = re.findall(r'class="chart[^"]*"[^>]*_echarts_instance_="[^>]*>\s*<div[^>]*>\s*<canvas', done.stdout)
-    assert len(drawn) == (1 if case == "nothing measured" else 5)
-    assert shown.tags.count("img") == 0
+    elements = in_browser(tmp_path / "run/report.html")
+    drawn = Page(elements)
+    assert drawn.tags.count("section") == 8 + (case == "nothing measured")
+    assert charts(elements) == (1 if case == "nothing measured" else 5)
+    assert drawn.tags.count("img") == 0
 
 
 def test_hostile_text_stays_text(tmp_path: Path) -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from browser import charts, in_browser, needs_browser
 from typer.testing import CliRunner
 
 from exanet import _core, cli, machine, sim
@@ -84,21 +83,11 @@ def test_a_folder_of_results(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
+@needs_browser
 def test_the_page_draws_in_a_browser(tmp_path: Path) -> None:
     assert run(tmp_path / "r").exit_code == 0
-    command = [
-        "chromium",
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        f"--user-data-dir={tmp_path}/profile",
-        "--virtual-time-budget=2000",
-    ]
-    command += ["--host-resolver-rules=MAP * ~NOTFOUND", "--enable-logging=stderr", "--dump-dom", f"file://{tmp_path}/r/report.html"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert [line for line in done.stderr.splitlines() if "CONSOLE" in line] == []
-    assert len(re.findall(r'class="chart[^"]*"[^>]*_echarts_instance_="[^>]*>\s*<div[^>]*>\s*<canvas', done.stdout)) == 6
+    elements = in_browser(tmp_path / "r/report.html")
+    assert charts(elements) == 6
 
 
 def machine_links(name: str) -> int:
