@@ -96,9 +96,13 @@ module link_rx #(
   function automatic logic [31:0] widened(logic [7:0] headers);
     return {{24{headers[7]}}, headers};
   endfunction
+  // On a wide line that has lost words a control word may come right behind a header, which then has been handed on but not counted yet.
   credit_t lost[2];
   for (genvar v = 0; v < 2; v++) begin : gen_lost
-    assign lost[v] = difference(control.report - got_words_q[v], control.report[6:0] - got_headers_q[v]);
+    logic just;
+    assign just = LineBits == 128 && flit_o.valid && flit_o.head && flit_o.vc == v[0];
+    assign lost[v] = difference(
+        control.report - got_words_q[v] - (just ? 11'(handed_words) : '0), control.report[6:0] - got_headers_q[v] - 7'(just));
   end
 
   // Data words, one or two to a router word.
