@@ -65,6 +65,16 @@ def test_topologies_stand_in_the_published_order() -> None:
     assert rows["E34"]["data"]["torus"] == 1, "neighbours are one link away where the ranks lie as the torus does"
 
 
+def test_a_link_of_four_lanes_carries_what_its_packets_leave_of_its_rate() -> None:
+    status, rows = validate("A01", "A02", "A05")
+    assert status == 0, rows
+    assert rows["A01"]["data"]["links"] == 6
+    assert rows["A02"]["ours"] == pytest.approx(28.0), "7 words of 128 bit in 8 cycles of 5 ns, coded 8b/10b"
+    for found in rows["A05"]["data"]:
+        words = found["packet_bytes"] / 16
+        assert found["payload_gbytes_per_s"] == pytest.approx(2.8 * words / (words + 3), rel=1e-3), "header, footer and a word of framing"
+
+
 @pytest.mark.slow
 def test_broadcast_grows_with_the_logarithm_of_the_ranks() -> None:
     status, rows = validate("P09")

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The links of APEnet+ (machines/apenet.yaml): what one carries when packets stand ready for it all the time.
+
+The lanes' rate is what the machine is given (A02, and so "calibrated"); how much of it payload gets follows from packets and framing,
+which are ExaNet's (A05). Latencies of APEnet+ rest on PCI Express and firmware that nobody published, and are left out.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from exanet import sim
+from exanet.validate.registry import Measured, experiment
+from exanet.validate.runner import Runner
+
+_WINDOW_PS = 100_000_000
+_PACKET_BYTES = 512  # the largest of ExaNet (KARMA'17 section 3.2)
+_LANES = 4
+_CODING = 10 / 8  # 8b/10b: bits on the lanes for each bit of a link word
+
+
+@functools.cache
+def _full_link(runner: Runner, payload: int) -> dict[str, Any]:
+    """The link from one sender to its neighbour, offered half as much again as it takes, in packets of `payload` bytes."""
+    machine = runner.machine("apenet")
+    asked = sim.Asked(traffic="incast:1", packet_bytes=payload, measure_ps=_WINDOW_PS)
+    point = sim.simulate(machine, offered=1.5, asked=asked)
+    link, router = machine.resolve()["links"][0], machine.resolve()["router"]
+    words = link["framing_words"] + router["header_words"] + router["footer_words"] + 8 * payload // link["word_bits"]
+    bits = int(point["links"]["packets"].max()) * words * link["word_bits"] * _CODING
+    return {
+        "packet_bytes": payload,
+        "raw_gbps": bits / _WINDOW_PS * 1000,
+        "payload_gbytes_per_s": float(point["accepted_gbps"]) / 8,
+        "links": int((point["links"]["node"] == 0).sum()),
+        "buffer_bytes": (router["inter_fifo_words"] + router["header_fifo_words"]) * router["word_bits"] // 8,
+    }
+
+
+@experiment("A01", kind="beside")
+def lanes_as_designed(runner: Runner) -> Measured:
+    found = _full_link(runner, _PACKET_BYTES)
+    return Measured(
+        found["raw_gbps"],
+        f"{found['links']} links a node; the board's lanes are made for 8.5 Gb/s, the machine has the 7.0 at which they ran (A02)",
+        text=f"{found['links']} x {found['raw_gbps']:.1f} Gb/s",
+        data=found,
+    )
+
+
+@experiment("A02", kind="calibrated", tolerance=0.001)
+def lanes_as_run(runner: Runner) -> Measured:
+    found = _full_link(runner, _PACKET_BYTES)
+    return Measured(
+        found["raw_gbps"],
+        f"words on a full link with their 8b/10b code: {_LANES} lanes of {found['raw_gbps'] / _LANES:.2f} Gb/s. This figure fixes the "
+        "machine's links.link.rate and pause_every",
+        data=found,
+    )
+
+
+@experiment("A05", kind="predicted", tolerance=0.05)
+def sustained(runner: Runner) -> Measured:
+    found, smaller = _full_link(runner, _PACKET_BYTES), _full_link(runner, _PACKET_BYTES // 2)
+    share, slower = found["payload_gbytes_per_s"] * 8 / found["raw_gbps"], smaller["payload_gbytes_per_s"]
+    return Measured(
+        found["payload_gbytes_per_s"],
+        f"payload of {found['packet_bytes']} B packets on a full link, {share:.1%} of what its lanes carry; {slower:.2f} GB/s "
+        f"with {smaller['packet_bytes']} B. Theirs are not known. A receiver here has {found['buffer_bytes'] / 1024:.0f} KiB of FIFOs",
+        data=[smaller, found],
+    )
