@@ -27,8 +27,8 @@ Fabric::State::State(const std::vector<FabricPart>& parts, const Topology& topol
       links_first_(config.router.links_first && !config.router.fixed_priority),
       endpoints_(topology.endpoint_count()),
       words_each_(static_cast<std::int32_t>(config.router.inter_fifo_words / std::max<std::int64_t>(config.router.virtual_channels, 1))) {
-  if (parts.size() > 1 && topology.routing() != nullptr && topology.routing()->looks())
-    throw std::invalid_argument("routing that looks at the network runs on one thread: its choices within an instant have an order");
+  if (parts.size() > 1 && topology.routing() != nullptr && topology.routing()->looks_far())
+    throw std::invalid_argument("a routing that looks at the queues of far routers runs on one thread: use one thread, or ugal-l");
   for (const LinkConfig& link : config.links) links_.emplace_back(link, config.router, router_);
   build_ports(config);
   for (const FabricPart& part : parts)
@@ -40,12 +40,15 @@ Fabric::Part::Part(State& net, const FabricPart& part, std::uint8_t number, std:
       links_(net.links_),
       topology_(net.topology_),
       routing_(net.topology_.routing()),
-      looks_again_(routing_ != nullptr && routing_->looks_again()),
+      looks_(routing_ != nullptr && routing_->looks()),
+      looks_again_(looks_ && routing_->looks_again()),
       outputs_(net.outputs_.data()),
       stats_(net.stats_.data()),
       rooms_(net.rooms_.data()),
       inputs_(net.inputs_.data()),
       entrances_(net.entrances_.data()),
+      looks_of_inputs_(net.looks_.data()),
+      lookers_(net.lookers_.data()),
       intra_ports_(net.intra_ports_),
       channels_(net.channels_),
       fixed_priority_(net.fixed_priority_),
@@ -70,8 +73,8 @@ Fabric::Part::Part(State& net, const FabricPart& part, std::uint8_t number, std:
             : EventQueue::Peek{});
   room_event_ =
       events_.add_handler([](void* self, Time now, std::uint32_t a, std::uint64_t) { static_cast<Part*>(self)->offer_room(now, a); }, this);
-  steer_event_ = events_.add_handler(
-      [](void* self, Time now, std::uint32_t a, std::uint64_t again) { static_cast<Part*>(self)->steer_now(now, a, again != 0); }, this);
+  steer_event_ =
+      events_.add_handler([](void* self, Time now, std::uint32_t a, std::uint64_t) { static_cast<Part*>(self)->decide_all(now, a); }, this);
 }
 
 std::uint32_t Fabric::Part::add_packet(const Carried& carried) {
@@ -129,6 +132,10 @@ void Fabric::State::build_ports(const FabricConfig& config) {
   stats_.resize(outputs);
   rooms_.resize(std::size_t{outputs} * channels_);
   inputs_.resize(inputs);
+  if (topology_.routing() != nullptr && topology_.routing()->looks()) {
+    looks_.resize(inputs);
+    lookers_.resize(nodes);
+  }
   if (most > kFewInputs) wide_words_ = (most + 63) / 64;
   wide_.resize(std::size_t{outputs} * wide_words_);
   entrances_.resize(std::size_t{endpoints_} * intra_ports_);
@@ -228,7 +235,7 @@ std::uint64_t Fabric::memory_bytes() const {
   const auto bytes = [](const auto& v) { return std::uint64_t{v.capacity()} * sizeof(v[0]); };
   const State& s = *state_;
   std::uint64_t sum = bytes(s.part_of_) + bytes(s.first_output_) + bytes(s.first_input_) + bytes(s.outputs_) + bytes(s.stats_) +
-                      bytes(s.rooms_) + bytes(s.inputs_) + bytes(s.entrances_) + bytes(s.wide_);
+                      bytes(s.rooms_) + bytes(s.inputs_) + bytes(s.entrances_) + bytes(s.wide_) + bytes(s.looks_) + bytes(s.lookers_);
   for (const auto& part : s.parts_) {
     sum += bytes(part->packets_) + bytes(part->freed_);
     for (const auto& mail : part->mail_)

@@ -110,13 +110,14 @@ void Fabric::Part::wake(Output& output, std::uint32_t output_index, Time at) {
 void Fabric::Part::arbitrate(Time now, std::uint32_t output_index) {
   Output& output = outputs_[output_index];
   __builtin_prefetch(&rooms_[output_index * channels_], 1);
+  if (looks_) decide_all(now, inputs_[output.first_input].node);
   if (output.wake_at == now) output.wake_at = kNotScheduled;
   if ((output.waiting[0] | output.waiting[1]) == 0) return;
   if (now < output.free_at) return wake(output, output_index, output.free_at);
   bool others = false;
   const std::uint32_t chosen = choose(now, output, output_index, others);
-  if (chosen == kNone) return;
-  grant(now, output, output_index, output.first_input + chosen);
+  if (chosen != kNone) grant(now, output, output_index, output.first_input + chosen);
+  if (looks_again_) those_left_look_again(now, output, output_index);
   if (others) wake(output, output_index, output.free_at);
 }
 
@@ -194,7 +195,6 @@ bool Fabric::Part::room_beyond(Time now, const Output& output, std::uint32_t out
     reclaim(far, now);
     if (has_room(far)) return true;
   }
-  if (looks_again_) look_again(now, static_cast<std::uint32_t>(&input - inputs_));
   if (far.starved()) return false;
   const Time next = next_room(output, output_index * channels_ + input.front_vc);
   if (next != Time::never()) {
@@ -236,6 +236,7 @@ void Fabric::Part::grant(Time now, Output& output, std::uint32_t output_index, s
   if (input.link_class != kIntraTile) __builtin_prefetch(&outputs_[input.tells], 1);
   const std::uint32_t next = packet.next;
   forget(output, output_index, input.index);
+  if (looks_again_) looks_of_inputs_[input_index].at = kNotScheduled;
   input.due = false;
   // The crossbar reads a word a cycle, the first in the cycle after the grant, and the last one not before it can be read.
   const Time left = max(now + router_.cycle * router_.packet_words(words), packet.tail_in);

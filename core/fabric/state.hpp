@@ -66,7 +66,6 @@ struct alignas(64) Input {
   std::uint8_t front_priority = 0;
   std::uint16_t index = 0;  // among the inputs of its router
   std::uint8_t link_class = kIntraTile;
-  bool looking : 1 = false;  // an event to look again at the front's way is under way
   bool due : 1 = false;      // the front goes before those of its rank that came later
   std::uint32_t tells = kNone;  // this port's output, whose link tells the sender of room
 };
@@ -104,6 +103,19 @@ struct Entrance {
   Time busy_until;            // words are still being written
   std::uint32_t refused = 0;  // calls of ready() that are due
   std::uint32_t need = 0;     // payload words of the largest refused packet
+};
+
+// When the front of an input decides on its way, or thinks again. Only where routing looks at the network.
+struct Look {
+  static constexpr std::uint32_t kUnlisted = kNone - 1;
+
+  Time at = kNotScheduled;
+  std::uint32_t next = kUnlisted;  // of those of its router
+};
+
+struct Lookers {  // of a router
+  Time earliest = Time::never();
+  std::uint32_t first = kNone;
 };
 
 struct Arrival {
@@ -150,6 +162,8 @@ struct Fabric::State {
   std::vector<fabric_state::Room> rooms_;                  // (output, virtual channel): at its far end; an intra-tile port's: its input's
   std::vector<fabric_state::Input> inputs_;                // (port, virtual channel), then intra-tile ports of each node
   std::vector<fabric_state::Entrance> entrances_;          // intra-tile ports of each node
+  std::vector<fabric_state::Look> looks_;                  // of the inputs; empty where routing does not look
+  std::vector<fabric_state::Lookers> lookers_;             // of the nodes; the same
   // Of a wide fabric, in which some router has more than kFewInputs: for each output a mask of so many words.
   std::uint32_t wide_words_ = 0;
   std::vector<std::uint64_t> wide_;
@@ -188,8 +202,10 @@ struct Fabric::Part {
   class View;  // steering.cpp, with what follows
   void steer(Input& input);
   void decide(Time now, Input& input);
-  void steer_now(Time now, std::uint32_t input_index, bool again);
+  void look_at(Time at, std::uint32_t input_index);
+  void decide_all(Time now, NodeId node);
   void look_again(Time now, std::uint32_t input_index);
+  void those_left_look_again(Time now, const Output& output, std::uint32_t output_index);
   void arrive(Input& input, std::uint32_t packet_index);
   void return_room(const Input& input, std::uint32_t payload_words, Time left);
   void leave_untold(Output& output, std::uint32_t freed_index);
@@ -217,12 +233,14 @@ struct Fabric::Part {
   const std::vector<LinkPace>& links_;
   const Topology& topology_;
   const Routing* const routing_;  // null: packets go where the topology says
-  const bool looks_again_;
+  const bool looks_, looks_again_;
   Output* const outputs_;
   LinkStats* const stats_;
   Room* const rooms_;
   Input* const inputs_;
   Entrance* const entrances_;
+  fabric_state::Look* const looks_of_inputs_;
+  fabric_state::Lookers* const lookers_;
   const std::uint32_t intra_ports_, channels_;
   const bool fixed_priority_, links_first_;
   const std::uint32_t wide_words_;
@@ -232,6 +250,7 @@ struct Fabric::Part {
   FabricSink sink_;
   std::uint8_t number_;
   std::uint32_t arbitrate_event_, deliver_event_, room_event_, steer_event_;
+  std::vector<std::uint32_t> deciding_;  // inputs; a buffer of decide_all()
   std::vector<Carried> packets_;
   std::vector<Freed> freed_;
   std::uint32_t unused_packet_ = fabric_state::kNone, unused_freed_ = fabric_state::kNone;

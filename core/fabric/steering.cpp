@@ -2,7 +2,14 @@
 // Packets on ways of a routing of their own (core/routing/routing.hpp): the fabric's side. A routing that looks at the network decides when
 // the header is there and the packet before it has gone, by an event of its own; one that does not decides ahead, as dimension order does.
 //
-// A blocked packet that may change its mind looks again after the time that it takes through the crossbar.
+// A packet that still stands there after the time that it takes through the crossbar looks again, if it may change its mind.
+//
+// What is decided depends on what the router's other packets have decided and on what has been granted. So in each instant all of a router's
+// decisions come first, in the order of its inputs, and then its grants: the order of events within an instant does not matter, nor
+// how the nodes are divided among threads. All decisions of an instant are known before it begins. Who looks at other routers' queues (UGAL-G)
+// does depend on that order, and is refused in parts.
+#include <algorithm>
+
 #include "core/engine/random.hpp"
 #include "core/fabric/state.hpp"
 
@@ -23,8 +30,7 @@ class Fabric::Part::View final : public Outlook {
 
   std::uint32_t channel_words(NodeId node, Hop hop) const override { return waiting_words(node, hop.port, hop.vc) + taken_words(node, hop); }
 
-  // The largest packet has to fit, whatever this one's length: else an output would not grant it.
-  bool room(NodeId node, Hop hop, std::uint32_t /*words*/) const override {
+  bool room(NodeId node, Hop hop) const override {
     const std::uint32_t index = part_.net_.first_output_[node] + hop.port;
     Room& room = part_.rooms_[index * part_.channels_ + hop.vc];
     part_.hear(now_, part_.outputs_[index]);
@@ -67,9 +73,9 @@ class Fabric::Part::View final : public Outlook {
 
 void Fabric::Part::steer(Input& input) {
   const Time now = events_.now();
-  if (!routing_->looks()) return decide(now, input);
+  if (!looks_) return decide(now, input);
   input.output = kNone;
-  events_.schedule(max(now, input.request), steer_event_, static_cast<std::uint32_t>(&input - inputs_));
+  look_at(max(now, input.request), static_cast<std::uint32_t>(&input - inputs_));
 }
 
 void Fabric::Part::decide(Time now, Input& input) {
@@ -80,24 +86,61 @@ void Fabric::Part::decide(Time now, Input& input) {
   ask(input, input.first_output + hop.port, hop.vc, max(now, input.request));
 }
 
-// A first decision, or a second look; a packet that has gone in the meantime leaves a call for the one behind it, who is not hurt.
-void Fabric::Part::steer_now(Time now, std::uint32_t input_index, bool again) {
-  Input& input = inputs_[input_index];
-  if (again) {
-    input.looking = false;
-    if (input.front == kNone || input.output == kNone || outputs_[input.output].link_class == kIntraTile) return;
-    forget(outputs_[input.output], input.output, input.index);
+// The front of the input decides at `at`.
+void Fabric::Part::look_at(Time at, std::uint32_t input_index) {
+  const NodeId node = inputs_[input_index].node;
+  Look& look = looks_of_inputs_[input_index];
+  Lookers& lookers = lookers_[node];
+  look.at = at;
+  if (look.next == Look::kUnlisted) {
+    look.next = lookers.first;
+    lookers.first = input_index;
   }
-  const std::uint32_t before = input.output;
-  decide(now, input);
-  if (input.output != before) input.due = false;
+  lookers.earliest = min(lookers.earliest, at);
+  events_.schedule(at, steer_event_, node);
+}
+
+// All of a router's decisions of this instant, in the order of its inputs. Called before any of its grants of this instant.
+void Fabric::Part::decide_all(Time now, NodeId node) {
+  Lookers& lookers = lookers_[node];
+  if (lookers.earliest > now) return;
+  deciding_.clear();
+  lookers.earliest = Time::never();
+  for (std::uint32_t* place = &lookers.first; *place != kNone;) {
+    const std::uint32_t index = *place;
+    Look& look = looks_of_inputs_[index];
+    if (look.at > now) {
+      lookers.earliest = min(lookers.earliest, look.at);
+      place = &look.next;
+      continue;
+    }
+    *place = look.next;
+    look.next = Look::kUnlisted;
+    if (look.at != kNotScheduled) deciding_.push_back(index);
+  }
+  std::sort(deciding_.begin(), deciding_.end());
+  for (const std::uint32_t index : deciding_) {
+    Input& input = inputs_[index];
+    const std::uint32_t before = input.output;
+    if (before != kNone) forget(outputs_[before], before, input.index);
+    looks_of_inputs_[index].at = kNotScheduled;
+    decide(now, input);
+    if (input.output != before) input.due = false;
+    if (looks_again_ && outputs_[input.output].free_at > now) look_again(now, index);
+  }
 }
 
 void Fabric::Part::look_again(Time now, std::uint32_t input_index) {
-  Input& input = inputs_[input_index];
-  if (input.looking) return;
-  input.looking = true;
-  events_.schedule(now + router_.cycle * router_.packet_words(input.front_words), steer_event_, input_index, 1);
+  look_at(now + router_.cycle * router_.packet_words(inputs_[input_index].front_words), input_index);
+}
+
+// Those that decided in this instant and have not been granted; all others that wait here look again already.
+void Fabric::Part::those_left_look_again(Time now, const Output& output, std::uint32_t output_index) {
+  if (output.link_class == kIntraTile) return;
+  each_waiting(output, output_index, [&](std::uint32_t waiting) {
+    const std::uint32_t index = output.first_input + waiting;
+    if (looks_of_inputs_[index].at == kNotScheduled) look_again(now, index);
+  });
 }
 
 }  // namespace exanet

@@ -23,7 +23,7 @@ class NoQueues final : public Outlook {
  public:
   std::uint32_t queued_words(NodeId, std::uint16_t) const override { return 0; }
   std::uint32_t channel_words(NodeId, Hop) const override { return 0; }
-  bool room(NodeId, Hop, std::uint32_t) const override { return true; }
+  bool room(NodeId, Hop) const override { return true; }
 };
 
 }  // namespace

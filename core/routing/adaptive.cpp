@@ -31,7 +31,7 @@ class MinimalAdaptive final : public Routing {
     Hop best = topology_.next_hop(r.at, r.dst);
     for (std::uint32_t i = 0; i < ports.count; ++i) {  // from a port of the packet's own, so that equal ones share
       const Hop hop{ports.port[(i + r.draw) % ports.count], adaptive_};
-      if (!outlook.room(r.at, hop, r.payload_words)) continue;
+      if (!outlook.room(r.at, hop)) continue;
       const std::uint32_t queued = outlook.queued_words(r.at, hop.port);
       if (queued >= least) continue;
       least = queued;

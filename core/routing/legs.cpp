@@ -50,6 +50,7 @@ class Legs final : public Routing {
 
   std::uint8_t virtual_channels() const override { return static_cast<std::uint8_t>(channels_ * (last_class_ + 1)); }
   bool looks() const override { return policy_ != Policy::kValiant; }
+  bool looks_far() const override { return policy_ == Policy::kUgalGlobal; }
 
   Hop choose(const RouteRequest& r, std::uint32_t& state, const Outlook& outlook) const override {
     if (switched_ && r.at < topology_.endpoint_count()) return {0, 0};  // the only way, to the switch that decides

@@ -24,8 +24,8 @@ class Outlook {
   virtual std::uint32_t queued_words(NodeId node, std::uint16_t port) const = 0;
   // The same of one virtual channel.
   virtual std::uint32_t channel_words(NodeId node, Hop hop) const = 0;
-  // Whether the buffer beyond has room for a packet of so many payload words.
-  virtual bool room(NodeId node, Hop hop, std::uint32_t words) const = 0;
+  // Whether the buffer beyond has room for a packet, the largest whatever this one's length: else an output would not grant it.
+  virtual bool room(NodeId node, Hop hop) const = 0;
 };
 
 struct RouteRequest {
@@ -39,6 +39,7 @@ class Routing {
   virtual ~Routing() = default;
   virtual std::uint8_t virtual_channels() const = 0;
   virtual bool looks() const = 0;                        // choose() asks the outlook
+  virtual bool looks_far() const { return false; }       // ... of other routers than its own
   virtual bool looks_again() const { return false; }     // ... and may change its mind while the packet is blocked
   virtual Hop choose(const RouteRequest& request, std::uint32_t& state, const Outlook& outlook) const = 0;
   virtual std::vector<Channel> find_cycle() const = 0;   // in the order of dependency; empty: free of deadlock

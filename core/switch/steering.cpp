@@ -28,7 +28,7 @@ class Switches::State::View final : public Outlook {
     return net_.queued_words_[index * net_.channels_ + hop.vc] + static_cast<std::uint32_t>(beyond);
   }
 
-  bool room(NodeId node, Hop hop, std::uint32_t) const override {
+  bool room(NodeId node, Hop hop) const override {
     const std::uint32_t index = net_.nodes_[node].first_port + hop.port;
     const auto lane = static_cast<std::uint8_t>(class_ * net_.channels_ + hop.vc);
     if (net_.pauses_) return (net_.ports_[index].paused >> lane & 1) == 0;

@@ -118,6 +118,34 @@ TEST_CASE("threads: wherever room runs out, it is known of at the same instant")
       }
 }
 
+TEST_CASE("threads: routing that looks at its own router's queues decides the same, whoever else decides in that instant") {
+  const auto routed = [](TopologySpec spec, const char* routing) {
+    spec.routing = routing;
+    return spec;
+  };
+  const TopologySpec fly{"dragonfly", {2}}, torus{"torus", {4, 4, 4}}, tree{"fat-tree", {4, 4, 2}};
+  struct Case {
+    TopologySpec spec;
+    const char* pattern;
+    double load;
+  };
+  for (const Case& c : {Case{routed(fly, "valiant"), "next-group:8", 0.6}, Case{routed(fly, "ugal-l"), "next-group:8", 0.4},
+                        Case{routed(fly, "ugal-l"), "uniform", 1.0}, Case{routed(fly, "par"), "next-group:8", 0.6},
+                        Case{routed(torus, "adaptive"), "transpose", 0.5}, Case{routed(torus, "adaptive"), "uniform", 2.0},
+                        Case{routed(torus, "ugal-l"), "tornado", 0.7}, Case{routed(tree, "adaptive"), "permutation", 1.0},
+                        Case{routed({"hyperx", {2, 3, 3}}, "adaptive"), "hot-spot:0.2", 0.7}})
+    for (const std::int64_t words : {32, 128}) {
+      CAPTURE(c.spec.kind);
+      CAPTURE(c.spec.routing);
+      CAPTURE(words);
+      FabricConfig shallow = published_fabric();
+      shallow.router.inter_fifo_words = words * std::max<std::int64_t>(2, make_topology(c.spec)->virtual_channels());
+      const OpenLoopResult one = measure(c.spec, c.pattern, c.load, 1, shallow, 2);
+      for (const std::uint32_t threads : {2u, 3u}) check_same(one, measure(c.spec, c.pattern, c.load, threads, shallow, 2));
+    }
+  CHECK_THROWS_WITH_AS(measure(routed(fly, "ugal-g"), "uniform", 0.4, 2, published_fabric()), doctest::Contains("use one thread"), std::invalid_argument);
+}
+
 TEST_CASE("threads: nodes are divided evenly, level by level, and too many parts are refused") {
   for (const TopologySpec& spec : {TopologySpec{"torus", {4, 4, 4}}, TopologySpec{"fat-tree", {4, 4, 4}}, TopologySpec{"dragonfly", {2}}}) {
     const auto topology = make_topology(spec);
