@@ -50,7 +50,7 @@ class Network {
   // ready().
   virtual bool inject(const Packet& packet) = 0;
 
-  virtual const LinkStats& link_stats(NodeId node, std::uint16_t port) const = 0;  // of the outgoing direction
+  virtual const LinkStats& link_stats(NodeId node, std::uint16_t port) const = 0;  // of the outgoing direction; stays where it is
   virtual std::uint64_t packet_hops() const = 0;
   virtual std::uint64_t in_flight() const = 0;  // injected and not yet delivered
   virtual std::uint64_t cycles() const { return 0; }  // clock cycles that were evaluated one by one; a model of events has none

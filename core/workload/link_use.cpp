@@ -21,4 +21,21 @@ std::vector<LinkUse> link_use(const Topology& topology, const std::vector<LinkSt
   return rows;
 }
 
+LinkMeter::LinkMeter(const Topology& topology, const Network& network, Time now) : looked_at_(now) {
+  each_link(topology, [&](NodeId node, std::uint16_t port, NodeId) {
+    const LinkStats& stats = network.link_stats(node, port);
+    links_.push_back({&stats, stats.busy});
+  });
+}
+
+void LinkMeter::look(Time now, std::vector<float>& use) {
+  const double between_ps = static_cast<double>((now - looked_at_).ps());
+  for (Link& link : links_) {
+    const Time busy = link.stats->busy;
+    use.push_back(between_ps > 0 ? static_cast<float>(static_cast<double>((busy - link.busy).ps()) / between_ps) : 0);
+    link.busy = busy;
+  }
+  looked_at_ = now;
+}
+
 }  // namespace exanet

@@ -34,4 +34,23 @@ std::vector<LinkStats> link_counts(const Topology& topology, const Network& netw
 // `before` is empty if counting began with the run.
 std::vector<LinkUse> link_use(const Topology& topology, const std::vector<LinkStats>& before, const std::vector<LinkStats>& after, Time between);
 
+// The use of each link from one look to the next. A network is looked at hundreds of times while it runs, so links are found once, and no more
+// of them is read than how long they were busy.
+class LinkMeter {
+ public:
+  // From `now` on. Contract: the network outlives the meter.
+  LinkMeter(const Topology& topology, const Network& network, Time now);
+
+  // Appends to `use` what share of the time since the last look each link carried words, in the order of each_link().
+  void look(Time now, std::vector<float>& use);
+
+ private:
+  struct Link {
+    const LinkStats* stats;
+    Time busy;  // at the last look
+  };
+  std::vector<Link> links_;
+  Time looked_at_;
+};
+
 }  // namespace exanet

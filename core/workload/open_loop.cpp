@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <ctime>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -183,15 +184,10 @@ struct OpenLoop::State {
     ++samples;
     if (topology->node_count() - first_watched() <= OpenLoopResult::kMostWatched)
       for (NodeId node = first_watched(); node < topology->node_count(); ++node) queued.push_back(fabric.queued(node));
-    if (before.size() > OpenLoopResult::kMostWatched) return;
-    const Time now = parts[0].queue.now();
-    std::vector<LinkStats> counts = link_counts(*topology, fabric);
-    for (const LinkUse& link : exanet::link_use(*topology, latest, counts, now - sampled_at)) link_use.push_back(static_cast<float>(link.use));
-    latest = std::move(counts);
-    sampled_at = now;
+    if (meter) meter->look(parts[0].queue.now(), link_use);
   }
 
-  OpenLoopResult summarize() const;
+  OpenLoopResult summarize();
 
   // What sources have created but the network has not taken, up to the window's end.
   void count_left_behind() {
@@ -217,8 +213,7 @@ struct OpenLoop::State {
   std::uint32_t samples = 0;
   std::vector<std::uint32_t> queued;
   std::vector<float> link_use;
-  std::vector<LinkStats> latest;  // at the sample before
-  Time sampled_at;
+  std::optional<LinkMeter> meter;  // where there are not too many links
 };
 
 void OpenLoop::State::Part::advance(Source& source, NodeId node) {
@@ -286,8 +281,8 @@ double mean_ns(std::uint64_t sum_ps, std::uint64_t count) {
 }  // namespace
 
 // What has been counted, as figures.
-OpenLoopResult OpenLoop::State::summarize() const {
-  const State& s = *this;
+OpenLoopResult OpenLoop::State::summarize() {
+  State& s = *this;
   const Tally t = total();
   OpenLoopResult r;
   const double window_ps = static_cast<double>((s.end - s.begin).ps()), per_load = s.packet_ps / window_ps / s.senders;
@@ -331,8 +326,8 @@ OpenLoopResult OpenLoop::State::summarize() const {
   r.first_watched = s.first_watched();
   r.samples = s.samples;
   r.watched = s.queued.empty() ? 0 : s.topology->node_count() - r.first_watched;
-  r.queued = s.queued;
-  r.link_use = s.link_use;
+  r.queued = std::move(s.queued);
+  r.link_use = std::move(s.link_use);
   r.links = exanet::link_use(*s.topology, s.before, s.after, s.end - s.begin);
   return r;
 }
@@ -355,8 +350,11 @@ bool OpenLoop::run() {
   };
   if (!until(s.begin, s.config.settle ? +[](State& now) { return now.settled(); } : nullptr)) return false;
   s.has_warmed_up = !s.config.settle || has_settled(s.start_up);
-  s.before = s.latest = link_counts(*s.topology, s.fabric);
-  s.sampled_at = s.parts[0].queue.now();
+  s.before = link_counts(*s.topology, s.fabric);
+  if (s.before.size() <= OpenLoopResult::kMostWatched) {
+    s.meter.emplace(*s.topology, s.fabric, s.parts[0].queue.now());
+    s.link_use.reserve(s.before.size() * kMostSteps);
+  }
   const auto watch = [](State& now) {
     now.watch();
     return false;
