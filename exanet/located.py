@@ -8,6 +8,7 @@ its marks, so that whoever checks it can say where.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,15 @@ class Located:
             else:
                 break
         return mark
+
+
+def values(plain: Mapping[str, Any], origin: str) -> dict[str, Located]:
+    """Values that come from no file, each at the place `origin`; lists, too."""
+
+    def at(value: Any) -> Located:
+        return Located([at(part) for part in value] if isinstance(value, list) else value, Mark(origin))
+
+    return {name: at(value) for name, value in plain.items()}
 
 
 def read(path: Path, shown: str | None = None) -> Located:

@@ -14,7 +14,7 @@ from typing import Any
 
 from exanet import energy, messages
 from exanet.errors import InputError
-from exanet.located import Located, Mark
+from exanet.located import values
 from exanet.machine import Machine, load
 
 COSTS = ("cpu_s", "longest_cpu_s", "events", "memory_bytes")
@@ -153,7 +153,6 @@ def figures(point: dict[str, Any]) -> dict[str, Any]:
 
 def variant(machine: str, topology: str | None, routing: str | None, failed: Sequence[str], *, packets: bool = True) -> Machine:
     """The machine with another topology, routing, or failures. Raises InputError on what does not fit."""
-    place = Mark("command line")
     changes: dict[str, Any] = {}
     if topology is not None:
         kind, _, shape = topology.partition(":")
@@ -171,8 +170,4 @@ def variant(machine: str, topology: str | None, routing: str | None, failed: Seq
         changes["topology.routing"] = routing
     if failed:
         changes["topology.failed"] = list(failed)
-    return load(machine, {name: _located(value, place) for name, value in changes.items()}, packets=packets)
-
-
-def _located(value: Any, place: Mark) -> Located:
-    return Located([_located(part, place) for part in value] if isinstance(value, list) else value, place)
+    return load(machine, values(changes, "command line"), packets=packets)
