@@ -111,7 +111,7 @@ nb::dict topology_drawing(const nb::dict& machine) {
   const std::unique_ptr<Topology> t = make_topology(topology_of(machine));
   std::vector<float> position;
   std::vector<NodeId> ends;
-  nb::list names, ports;
+  nb::list names, ports, classes;
   for (NodeId n = 0; n < t->node_count(); ++n) {
     float xyz[3];
     t->position(n, xyz);
@@ -122,6 +122,7 @@ nb::dict topology_drawing(const nb::dict& machine) {
       if (to == kNoNode) continue;
       ends.insert(ends.end(), {n, to});
       ports.append(t->port_name(n, p));
+      classes.append(t->link_class(n, p));
     }
   }
   nb::dict d;
@@ -130,21 +131,24 @@ nb::dict topology_drawing(const nb::dict& machine) {
   d["position"] = array(std::move(position), 3);
   d["links"] = array(std::move(ends), 2);
   d["port_name"] = ports;
+  d["link_class"] = classes;
   return d;
 }
 
 // Of a topology's own ways; with `channels` above 0, packets that ask for a higher virtual channel than there are get the highest.
-std::vector<Channel> cycle_on(const Topology& t, std::uint8_t channels) {
-  if (channels == 0) return find_dependency_cycle(t);
-  return find_dependency_cycle(t, [&](NodeId at, NodeId dst) {
+std::vector<Channel> cycle_on(const Topology& t, std::uint8_t channels, const CheckProgress& progress) {
+  if (channels == 0) return find_dependency_cycle(t, {}, progress);
+  const auto route = [&](NodeId at, NodeId dst) {
     const Hop hop = t.next_hop(at, dst);
     return Hop{hop.port, std::min<std::uint8_t>(hop.vc, static_cast<std::uint8_t>(channels - 1))};
-  });
+  };
+  return find_dependency_cycle(t, route, progress);
 }
 
 // The proof, or the counter-example, that packets never wait for each other in a circle: `cycle` lists channels as (node, port, channel).
 // A network with too many pairs of ends is looked at in miniatures, where it has some: how many nodes those have that were looked at is `miniatures`.
-nb::dict check(const nb::dict& topology, std::uint8_t channels) {
+// `progress`, if it is no None, is called with the share done.
+nb::dict check(const nb::dict& topology, std::uint8_t channels, const nb::object& progress) {
   const std::unique_ptr<Topology> t = make_topology(topology_spec(topology));
   if (channels > 0 && t->routing() != nullptr)
     throw std::invalid_argument("fewer channels can be tried on a topology's own ways only: leave the routing out");
@@ -159,10 +163,15 @@ nb::dict check(const nb::dict& topology, std::uint8_t channels) {
   if (small) subjects.push_back(t.get());
   nb::list named, looked_at;
   for (const Topology* subject : subjects) {
+    const auto tell = [&](double share) {
+      const nb::gil_scoped_acquire acquire;
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      if (!progress.is_none()) progress(share);
+    };
     std::vector<Channel> cycle;
     {
       const nb::gil_scoped_release release;
-      cycle = cycle_on(*subject, channels);
+      cycle = cycle_on(*subject, channels, tell);
     }
     looked_at.append(subject->node_count());
     for (const Channel& c : cycle) named.append(nb::make_tuple(subject->node_name(c.node), subject->port_name(c.node, c.port), c.vc));
@@ -196,7 +205,7 @@ void bind_traffic(nb::module_& m) {
   m.def("topology_drawing", &topology_drawing, "machine"_a);
   m.def("routing_names", &routing_names);
   m.def("failed_endpoints", &failed_endpoints, "topology"_a);
-  m.def("check", &check, "topology"_a, "channels"_a = 0);
+  m.def("check", &check, "topology"_a, "channels"_a = 0, "progress"_a = nb::none());
   m.def("check_switch", [](const nb::dict& machine) { check_switches(fabric_of(machine), *make_topology(topology_of(machine))); }, "machine"_a);
   m.def("topology_needs", &topology_needs, "topology"_a);
 }

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -12,6 +13,7 @@ import typer
 from exanet.errors import InputError
 from exanet.machine import Machine
 from exanet.machine_schema import topology_of
+from exanet.progress import told
 
 
 @dataclass(frozen=True)
@@ -28,8 +30,10 @@ class Verdict:
     miniatures: list[int]  # nodes of the small machines that were looked at in place of one with too many pairs; empty: of itself
 
 
-def check(described: Machine, *, channels: int | None = None) -> Verdict:
+def check(described: Machine, *, channels: int | None = None, progress: Callable[[float], None] | None = None) -> Verdict:
     """Checks the machine's routing; with `channels`, as if a link had only so many virtual channels.
+
+    `progress` is called now and then with the share done.
 
     A torus or mesh with too many pairs of nodes is looked at in miniatures that have a circle exactly when it has one: one for each
     dimension, with two points in every other. Raises InputError on another network too large to look at every pair of its ends, or fewer
@@ -40,7 +44,7 @@ def check(described: Machine, *, channels: int | None = None) -> Verdict:
     if channels is not None and not 1 <= channels <= 8:
         raise InputError(f"--channels {channels}: give a number from 1 to 8")
     try:
-        found = _core.check(topology_of(described.model), channels or 0)
+        found = _core.check(topology_of(described.model), channels or 0, progress)
     except ValueError as error:
         raise InputError(str(error)) from None
     cycle = [tuple(channel) for channel in found["cycle"]]
@@ -69,7 +73,8 @@ def command(
     from exanet import sim
 
     described = sim.variant(machine, topology, routing, failed or [])
-    verdict = check(described, channels=channels)
+    with told(f"ways on {described.name}", False) as tell:
+        verdict = check(described, channels=channels, progress=tell)
     if as_json:
         typer.echo(json.dumps({"machine": described.name, **vars(verdict), "free_of_deadlock": not verdict.cycle}, indent=2))
     else:

@@ -132,6 +132,7 @@ class Topology(Strict):
         "megafly",
         "slim-fly",
         "hyperx",
+        "flattened-butterfly",
         "jellyfish",
         "hypercube",
         "full-mesh",
@@ -146,9 +147,9 @@ class Topology(Strict):
         "dragonfly [h], or [endpoints a switch, switches a group, links of a switch to other groups]; for a qfdb-dragonfly "
         "[QFDBs a mezzanine, links of a QFDB to other "
         "mezzanines]; for a megafly [endpoints a leaf, leaves a group, spines a group, links of a spine to other groups]; for a slim-fly "
-        "[q] or [q, endpoints a switch]; for a hyperx [endpoints a switch, side, side, ...]; for a jellyfish [switches, links of a switch "
-        "to others, endpoints a switch, seed]; for a hypercube [dimensions]; for a full-mesh [nodes]; for a graph [endpoints of a router "
-        "that has no number of its own]."
+        "[q] or [q, endpoints a switch]; for a hyperx [endpoints a switch, side, side, ...]; for a flattened-butterfly [k, n]; for a "
+        "jellyfish [switches, links of a switch to others, endpoints a switch, seed]; for a hypercube [dimensions]; for a full-mesh "
+        "[nodes]; for a graph [endpoints of a router that has no number of its own]."
     )
     order: list[Annotated[int, Field(ge=0, le=15)]] | None = Field(
         default=None,
@@ -322,6 +323,7 @@ LINK_KINDS: dict[str, tuple[str, ...]] = {
     "megafly": ("local", "global"),
     "slim-fly": ("link",),
     "hyperx": ("link",),
+    "flattened-butterfly": ("link",),
     "jellyfish": ("link",),
     "hypercube": ("link",),
     "full-mesh": ("link",),

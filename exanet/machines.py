@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -13,6 +15,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from exanet import machine, units
+from exanet.errors import InputError
 from exanet.machine import Machine
 from exanet.machine_schema import Constant, dimension_of
 
@@ -42,7 +45,9 @@ class Level:
 
 
 def levels(described: Machine) -> list[Level]:
-    """The table of packaging: one row a level, smallest first."""
+    """The table of packaging: one row a level, smallest first; none of a machine that has been given another shape than they make up."""
+    if math.prod(package.holds.value for package in described.model.packaging) != described.nodes:
+        return []
     hardware = described.model.hardware
     rows: list[Level] = []
     nodes = 1
@@ -129,13 +134,25 @@ def _value(constant: Constant[Any]) -> str:
 
 def command(
     name: Annotated[str | None, typer.Argument(help="A machine's name or file; without it, all machines are listed.")] = None,
+    topology: Annotated[
+        str | None, typer.Option("--topology", metavar="KIND:SHAPE", help="Another shape for the machine, e.g. mesh:8,4,2.")
+    ] = None,
+    svg: Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="Draw its network, as a picture in this file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print data instead of tables.")] = False,
 ) -> None:
-    """List the machines, or describe one: size, memory, links, diameter, bisection, and every constant with its source."""
+    """List the machines, or describe one: size, memory, links, diameter, bisection, and every constant with its source; or draw it."""
     if name is None:
-        _list(as_json)
-    else:
-        _describe(machine.load(name), as_json)
+        if topology is not None or svg is not None:
+            raise InputError("--topology and --svg are of one machine: say which, e.g. exanet machines torus-512 --svg torus.svg")
+        return _list(as_json)
+    from exanet import picture, results, sim  # late: they take their time
+
+    described = sim.variant(name, topology, None, [], packets=False)
+    if svg is not None:
+        if not svg.parent.is_dir():
+            raise InputError(f"{svg}: there is no folder {svg.parent}; make it first")
+        results.write_whole(svg, picture.svg(described.name, described.resolve()).encode())
+    _describe(described, as_json)
 
 
 def _list(as_json: bool) -> None:

@@ -40,7 +40,7 @@ class MinimalAdaptive final : public Routing {
     return best;
   }
 
-  std::vector<Channel> find_cycle() const override { return find_escape_cycle(topology_); }
+  std::vector<Channel> find_cycle(const CheckProgress& progress) const override { return find_escape_cycle(topology_, progress); }
 
  private:
   const Topology& topology_;

@@ -78,13 +78,19 @@ std::vector<NodeId> representative_endpoints(const Topology& topology) {
   return found;
 }
 
-std::vector<Channel> find_dependency_cycle(const Topology& topology, const std::function<Hop(NodeId, NodeId)>& route) {
-  if (!route && topology.routing() != nullptr) return topology.routing()->find_cycle();
+void tell_share(const CheckProgress& progress, std::size_t done, std::size_t all) {
+  if (progress && done * 100 / all != (done + 1) * 100 / all) progress(static_cast<double>(done + 1) / static_cast<double>(all));
+}
+
+std::vector<Channel> find_dependency_cycle(const Topology& topology, const std::function<Hop(NodeId, NodeId)>& route,
+                                           const CheckProgress& progress) {
+  if (!route && topology.routing() != nullptr) return topology.routing()->find_cycle(progress);
   ChannelGraph graph(topology, topology.virtual_channels());
   const std::vector<NodeId> ends = representative_endpoints(topology);
   const auto next = [&](NodeId at, NodeId dst) { return route ? route(at, dst) : topology.next_hop(at, dst); };
   std::vector<NodeId> seen(topology.node_count(), kNoNode);  // the last destination for which a way has led through this node
-  for (const NodeId dst : ends)
+  for (std::size_t number = 0; number < ends.size(); tell_share(progress, number++, ends.size())) {
+    const NodeId dst = ends[number];
     for (const NodeId src : ends) {
       if (src == dst || seen[src] == dst) continue;
       NodeId at = src;
@@ -99,14 +105,16 @@ std::vector<Channel> find_dependency_cycle(const Topology& topology, const std::
         hop = follower;
       }
     }
+  }
   return graph.find_cycle();
 }
 
-std::vector<Channel> find_escape_cycle(const Topology& topology) {
+std::vector<Channel> find_escape_cycle(const Topology& topology, const CheckProgress& progress) {
   ChannelGraph graph(topology, topology.virtual_channels());
   const std::vector<NodeId> ends = representative_endpoints(topology);
   std::vector<NodeId> seen(topology.node_count(), kNoNode), open;
-  for (const NodeId dst : ends) {
+  for (std::size_t number = 0; number < ends.size(); tell_share(progress, number++, ends.size())) {
+    const NodeId dst = ends[number];
     const auto visit = [&](NodeId node) {
       if (node == dst || seen[node] == dst) return;
       seen[node] = dst;

@@ -22,6 +22,9 @@ struct Channel {
   bool operator==(const Channel&) const = default;
 };
 
+// Called with the share of a check that is done, now and then. What it throws ends the check.
+using CheckProgress = std::function<void(double)>;
+
 // Channels of a topology's links, and which of them may wait for which.
 class ChannelGraph {
  public:
@@ -42,15 +45,19 @@ class ChannelGraph {
   std::uint32_t channels_ = 0;
 };
 
+// Tells after each hundredth of `all` steps, of which one more than `done` have been done.
+void tell_share(const CheckProgress& progress, std::size_t done, std::size_t all);
+
 // Endpoints to which ways differ from switch to switch: one of those that hang on the same switch stands for all, for nothing follows its link
 // and nothing precedes it. All endpoints where they are routers themselves.
 std::vector<NodeId> representative_endpoints(const Topology& topology);
 
 // Of the ways by next_hop(), or by `route`; by the topology's routing() where it has one and no `route` is given. A cycle of channels in the
 // order of dependency, or nothing when there is none. Looks at every pair of routers: seconds for ten thousand.
-std::vector<Channel> find_dependency_cycle(const Topology& topology, const std::function<Hop(NodeId, NodeId)>& route = {});
+std::vector<Channel> find_dependency_cycle(const Topology& topology, const std::function<Hop(NodeId, NodeId)>& route = {},
+                                           const CheckProgress& progress = {});
 
 // Both the way that next_hop() says and all minimal ones lead on, but only next_hop()'s channels can be waited for: the check of an escape.
-std::vector<Channel> find_escape_cycle(const Topology& topology);
+std::vector<Channel> find_escape_cycle(const Topology& topology, const CheckProgress& progress = {});
 
 }  // namespace exanet

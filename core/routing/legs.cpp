@@ -66,7 +66,7 @@ class Legs final : public Routing {
     return hop;
   }
 
-  std::vector<Channel> find_cycle() const override;
+  std::vector<Channel> find_cycle(const CheckProgress& progress) const override;
 
  private:
   static constexpr std::uint32_t kCommitted = 1u << 31;
@@ -164,7 +164,7 @@ class Legs final : public Routing {
 
 // Legs of every class between all routers where legs begin and all ends, and from each leg to all those that may follow it where it ends (in a
 // progressive one's first class: from each router that it passes).
-std::vector<Channel> Legs::find_cycle() const {
+std::vector<Channel> Legs::find_cycle(const CheckProgress& progress) const {
   ChannelGraph graph(topology_, virtual_channels());
   const NodeId nodes = topology_.node_count();
   std::vector<NodeId> turns;
@@ -182,9 +182,9 @@ std::vector<Channel> Legs::find_cycle() const {
       hop.vc = static_cast<std::uint8_t>(hop.vc + number * channels_);
       return hop;
     };
-    for (const NodeId target : targets)
+    for (std::size_t t = 0; t < targets.size(); tell_share(progress, number * targets.size() + t++, (last_class_ + 1u) * targets.size()))
       for (const NodeId turn : turns)
-        for (NodeId at = turn; seen[at] != target && !ends_leg(at, target);) {
+        for (NodeId at = turn, target = targets[t]; seen[at] != target && !ends_leg(at, target);) {
           seen[at] = target;
           const std::uint32_t holds = graph.channel(at, on(at, target));
           const NodeId beyond = topology_.neighbour(at, on(at, target).port).node;

@@ -42,7 +42,8 @@ class Routing {
   virtual bool looks_far() const { return false; }       // ... of other routers than its own
   virtual bool looks_again() const { return false; }     // ... and may change its mind while the packet is blocked
   virtual Hop choose(const RouteRequest& request, std::uint32_t& state, const Outlook& outlook) const = 0;
-  virtual std::vector<Channel> find_cycle() const = 0;   // in the order of dependency; empty: free of deadlock
+  // In the order of dependency; empty: free of deadlock.
+  virtual std::vector<Channel> find_cycle(const CheckProgress& progress) const = 0;
 };
 
 // Names besides "": the topology's own ways.

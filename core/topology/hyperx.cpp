@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // HyperX (Ahn and others 2009), which is the flattened butterfly (Kim, Dally and Abts 2007) with sides of its own: switches on a lattice,
 // in each dimension a full mesh of the switches that differ in that coordinate alone. The shape is [endpoints a switch, side, side, ...]:
-// [8, 8, 8] is the flattened butterfly of 512 endpoints in two dimensions.
+// [8, 8, 8] is the flattened 8-ary 3-fly of 512 endpoints in two dimensions (also [8, 3] of the kind flattened-butterfly).
 //
 // Routing corrects one coordinate a hop, last dimension first. No packet goes back to a dimension, so one virtual channel is enough.
 #include <algorithm>
@@ -114,6 +114,15 @@ class HyperX final : public HostedTopology {
 std::unique_ptr<Topology> make_hyperx(const TopologySpec& spec) {
   product_of_sides(spec.shape);  // complains of a shape without sides
   return std::make_unique<HyperX>(spec.shape);
+}
+
+std::unique_ptr<Topology> make_flattened_butterfly(const TopologySpec& spec) {
+  if (spec.shape.size() != 2 || spec.shape[1] < 2 || spec.shape[1] > 16)
+    throw std::invalid_argument("a flattened-butterfly takes [k, n], the k-ary n-fly that it flattens: k endpoints a switch, and n from 2 to 16, "
+                                "which makes n - 1 dimensions of k switches, e.g. [8, 3] for 512 endpoints");
+  TopologySpec lattice = spec;
+  lattice.shape.assign(spec.shape[1], spec.shape[0]);
+  return make_hyperx(lattice);
 }
 
 }  // namespace exanet

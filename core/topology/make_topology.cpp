@@ -9,7 +9,8 @@
 
 namespace exanet {
 
-// Each in the file of its name; hypercube and full mesh in direct.cpp, k-ary-n-tree and xgft in fat_tree.cpp.
+// Each in the file of its name; hypercube and full mesh in direct.cpp, k-ary-n-tree and xgft in fat_tree.cpp, flattened
+// butterfly in hyperx.cpp.
 std::unique_ptr<Topology> make_qfdb_dragonfly(const TopologySpec&);
 std::unique_ptr<Topology> make_fat_tree(const TopologySpec&);
 std::unique_ptr<Topology> make_k_ary_n_tree(const TopologySpec&);
@@ -21,6 +22,7 @@ std::unique_ptr<Topology> make_graph(const TopologySpec&);
 std::unique_ptr<Topology> make_rerouted(std::unique_ptr<Topology> inner, const std::vector<std::string>& failed, bool own_ways);
 std::unique_ptr<Topology> make_dragonfly(const TopologySpec&);
 std::unique_ptr<Topology> make_hyperx(const TopologySpec&);
+std::unique_ptr<Topology> make_flattened_butterfly(const TopologySpec&);
 std::unique_ptr<Topology> make_jellyfish(const TopologySpec&);
 std::unique_ptr<Topology> make_hypercube(const TopologySpec&);
 std::unique_ptr<Topology> make_full_mesh(const TopologySpec&);
@@ -45,6 +47,7 @@ constexpr struct {
     {"megafly", make_megafly},
     {"slim-fly", make_slim_fly},
     {"hyperx", make_hyperx},
+    {"flattened-butterfly", make_flattened_butterfly},
     {"jellyfish", make_jellyfish},
     {"hypercube", make_hypercube},
     {"full-mesh", make_full_mesh},

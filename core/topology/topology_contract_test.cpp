@@ -68,6 +68,7 @@ std::vector<TopologySpec> all_small() {
                                      {"hyperx", {3, 4, 4}},
                                      {"hyperx", {2, 5}},
                                      {"hyperx", {1, 2, 5, 3}},
+                                     {"flattened-butterfly", {2, 4}},
                                      {"jellyfish", {20, 4, 3}},
                                      {"jellyfish", {35, 6, 2, 7}},
                                      {"jellyfish", {4, 3, 1}},
@@ -226,6 +227,7 @@ TEST_CASE("diameter, mean distance and bisection of known shapes") {
       {{"fat-tree", {4, 4, 4}}, 6, (3 * 2 + 12 * 4 + 48 * 6) / 63.0, 32},       // up and down; half of 64 endpoints
       {{"fat-tree", {8, 8, 16}}, 6, (7 * 2 + 56 * 4 + 960 * 6) / 1023.0, 512},  // 1024 endpoints, switches of 16 ports
       {{"hyperx", {3, 4, 4}}, 4, (2 * 2 + 3 * 6 * 3 + 3 * 9 * 4) / 47.0, 16},   // in the row or column one link more, elsewhere two
+      {{"flattened-butterfly", {8, 3}}, 4, (7 * 2 + 8 * (14 * 3 + 49 * 4)) / 511.0, 128},  // the figures of its paper: 64 switches of 22 ports
       {{"dragonfly", {2, 2, 1}}, 5, (1 * 2 + 2 * 3 + 2 * (3 + 4 + 4 + 5)) / 11.0, 2},
       {{"qfdb-torus", {1, 1, 1}}, 1, 1, 4},
       {{"slim-fly", {5, 1}}, 4, (7 * 3 + 42 * 4) / 49.0, 125},                   // Hoffman and Singleton's graph: 50 switches, degree 7
@@ -292,6 +294,7 @@ TEST_CASE("bad specifications are refused with advice") {
   CHECK(complaint({"megafly", {4, 4, 4}}).find("endpoints a leaf") != std::string::npos);
   CHECK(complaint({"xgft", {4, 4, 4}}).find("children of the switches") != std::string::npos);
   CHECK(complaint({"qfdb-dragonfly", {4}}).find("QFDBs a mezzanine") != std::string::npos);
+  CHECK(complaint({"flattened-butterfly", {8, 1}}).find("n from 2 to 16") != std::string::npos);
   CHECK(complaint({"graph", {}}).find("name the file") != std::string::npos);
   CHECK(complaint({"graph", {}, {}, {{"a", "b"}, {1, 1}, {}}}).find("several parts") != std::string::npos);
   CHECK(complaint({"graph", {}, {}, {{"a", "b"}, {1, 1}, {{0, 0}}}}).find("'a' of the graph is linked to itself") != std::string::npos);

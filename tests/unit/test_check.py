@@ -106,3 +106,20 @@ def test_routing_in_a_machine_file_is_blamed_in_its_place(tmp_path: Path) -> Non
         machine.load(tmp_path / "m.yaml")
     (tmp_path / "m.yaml").write_text("extends: torus-512\nname: m\ntopology:\n  failed: ['(0,0,0) X+', nodes:1]\n")
     assert _core.check(machine.load(tmp_path / "m.yaml").resolve()["topology"])["cycle"] == []
+
+
+@pytest.mark.parametrize("routing", [None, "ugal-l", "adaptive"])
+def test_it_tells_how_far_it_is(routing: str | None) -> None:
+    told: list[float] = []
+    check.check(sim.variant("torus-512", "torus:6,5", routing, []), progress=told.append)
+    assert len(told) > 20
+    assert told == sorted(told)
+    assert told[-1] == 1
+
+
+def test_an_interrupt_ends_it() -> None:
+    def interrupt(share: float) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        check.check(machine.load("torus-512"), progress=interrupt)
