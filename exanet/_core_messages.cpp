@@ -2,6 +2,7 @@
 // The Python face of messages, at packet level and at flow level, and of flows that the caller names one by one.
 #include "core/flow/flow_simulator.hpp"
 #include "core/flow/fluid_simulator.hpp"
+#include "core/workload/flow_sizes.hpp"
 #include "core/workload/message_run.hpp"
 #include "exanet/_core_convert.hpp"
 
@@ -15,6 +16,7 @@ MessageConfig config_of(const nb::dict& options) {
   MessageConfig c;
   c.traffic = nb::cast<std::string>(options["pattern"]);
   c.load = nb::cast<double>(options["load"]);
+  c.sizes = nb::cast<std::string>(options["sizes"]);
   c.message_bytes = nb::cast<std::uint64_t>(options["message_bytes"]);
   c.rounds = nb::cast<std::uint32_t>(options["rounds"]);
   c.packet_bytes = nb::cast<std::uint16_t>(options["packet_bytes"]);
@@ -52,6 +54,9 @@ class Messages {
     d["latency_ns"] = r.latency_ns;
     d["zero_load_ns"] = r.zero_load_ns;
     d["slowdown"] = r.slowdown;
+    ratios(d, r.slowdowns);
+    d["mean_message_bytes"] = r.mean_bytes;
+    d["mean_message_packets"] = r.mean_packets;
     d["latency_least_ns"] = r.measured > 0 ? ns(r.least) : 0.0;
     percentiles(d, "latency", r.latency);
     d["latency_most_ns"] = ns(r.most);
@@ -63,10 +68,30 @@ class Messages {
     d["memory_bytes"] = r.memory_bytes;
     d["latency"] = histogram(r.latency);
     d["links"] = links(r.links);
+    nb::list sizes;
+    for (const SizeClass& of : r.of_size) sizes.append(row(of));
+    if (!r.of_size.empty()) d["sizes"] = sizes;
     return d;
   }
 
  private:
+  static nb::dict row(const SizeClass& of) {
+    nb::dict d;
+    d["most_bytes"] = of.most_bytes == ~std::uint64_t{0} ? nb::none() : nb::cast(of.most_bytes);
+    d["created"] = of.created;
+    d["measured"] = of.measured;
+    d["latency_ns"] = of.latency_ns;
+    percentiles(d, "latency", of.latency);
+    d["slowdown"] = of.slowdown;
+    ratios(d, of.slowdowns);
+    return d;
+  }
+
+  static void ratios(nb::dict& d, const Histogram& thousandths) {
+    for (const auto& [name, share] : {std::pair{"slowdown_p50", 0.5}, {"slowdown_p99", 0.99}})
+      d[name] = static_cast<double>(thousandths.quantile(share)) * 1e-3;
+  }
+
   std::unique_ptr<MessageRun> run_;
 };
 
@@ -98,7 +123,10 @@ class NamedFlows {
   NamedFlows& loop() { return *this; }
   bool run() {
     while (!stopped_.load(std::memory_order_relaxed))
-      if (!flows_.step(Time::never())) return true;
+      if (!flows_.step(Time::never())) {
+        flows_.check_conserved();
+        return true;
+      }
     return false;
   }
   void stop() { stopped_.store(true, std::memory_order_relaxed); }
@@ -125,6 +153,7 @@ class NamedFlows {
 }  // namespace
 
 void bind_messages(nb::module_& m) {
+  m.def("flow_size_names", &flow_size_names);
   bind_measurement<Messages>(m, "Messages").def(nb::init<const nb::dict&, const nb::dict&, bool>(), "machine"_a, "options"_a, "packets"_a);
   bind_measurement<NamedFlows>(m, "Flows")
       .def(nb::init<const nb::dict&, std::uint16_t, std::int64_t, bool>(), "machine"_a, "packet_bytes"_a, "grain_ps"_a, "fluid"_a = false)

@@ -28,9 +28,17 @@ def wanted(asked: Asked) -> bool:
     """Is the traffic of whole messages, rather than of single packets?"""
     if asked.level not in LEVELS:
         raise InputError(f"level {asked.level}: give {' or '.join(LEVELS)}")
-    if asked.level == "packet" and asked.message_bytes is None and asked.rounds != 1:
+    sized = asked.message_bytes is not None or asked.message_sizes is not None
+    if asked.level == "packet" and not sized and asked.rounds != 1:
         raise InputError("rounds are of messages: say how long they are as well (--message)")
-    return asked.level == "flow" or asked.message_bytes is not None
+    return asked.level == "flow" or sized
+
+
+def distributions() -> list[str]:
+    """Names of the distributions of flow sizes."""
+    from exanet import _core
+
+    return list(_core.flow_size_names())
 
 
 def check_sharing(level: str, sharing: str) -> None:
@@ -42,7 +50,7 @@ def check_sharing(level: str, sharing: str) -> None:
 
 
 def size_of(asked: Asked) -> int:
-    """Bytes of a message."""
+    """Bytes of a message, if its size is not drawn."""
     return DEFAULT_BYTES if asked.message_bytes is None else asked.message_bytes
 
 
@@ -66,6 +74,7 @@ def running(resolved: dict[str, Any], payload: int, offered: float, asked: Asked
         "pattern": asked.traffic,
         "load": offered,
         "message_bytes": size_of(asked),
+        "sizes": asked.message_sizes or "",
         "rounds": asked.rounds,
         "packet_bytes": payload,
         "seed": asked.seed,
@@ -122,7 +131,9 @@ def show(described: Machine, asked: Asked, rows: Sequence[dict[str, Any]], cpu_s
     from exanet.units import format_bytes
 
     table = Table(box=None, pad_edge=False, header_style="bold")
-    headings = ("offered", "accepted", "Gb/s", "all done", "mean message", "median", "99 %", "empty", "slowdown", "hops", "hottest link")
+    headings = (
+        "offered", "accepted", "Gb/s", "all done", "mean message", "median", "99 %", "empty", "slowdown", "99 %", "hops", "hottest link",
+    )  # fmt: skip
     for heading in (*headings, "fairness", ""):
         table.add_column(heading, justify="right")
     for row in rows:
@@ -130,12 +141,13 @@ def show(described: Machine, asked: Asked, rows: Sequence[dict[str, Any]], cpu_s
         table.add_row(
             f"{row['offered_load']:.3f}" if row["load"] else "burst", f"{row['accepted_load']:.3f}", f"{row['accepted_gbps']:.1f}",
             ns["completion_ns"] if not row["load"] else "", ns["latency_ns"], ns["latency_p50_ns"], ns["latency_p99_ns"],
-            ns["zero_load_ns"], f"{row['slowdown']:.2f}", f"{row['mean_hops']:.2f}", f"{row['hottest_link_use']:.0%}",
+            ns["zero_load_ns"],
+            f"{row['slowdown']:.2f}", f"{row['slowdown_p99']:.2f}", f"{row['mean_hops']:.2f}", f"{row['hottest_link_use']:.0%}",
             f"{row['fairness']:.3f}", "saturated" if row["saturated"] else "",
         )  # fmt: skip
     console = Console(highlight=False)
     console = console if console.is_terminal else Console(highlight=False, width=200)
-    size = format_bytes(size_of(asked))
+    size = format_bytes(size_of(asked)) if asked.message_sizes is None else f"{asked.message_sizes} sizes"
     shared = " with FIFO sharing" if asked.sharing == "fifo" else ""
     console.print(
         f"Messages of {size}, [bold]{escape(asked.traffic)}[/], on [bold]{described.name}[/] at {asked.level} level{shared}, "

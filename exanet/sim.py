@@ -20,8 +20,8 @@ from exanet.machine import Machine, load
 COSTS = ("cpu_s", "longest_cpu_s", "events", "memory_bytes")
 """What a point took: two repeats of a run, or runs with other numbers of threads, need not agree in these."""
 
-TABLES = ("latency", "links", "classes", "energy")
-"""Parts of a point that are tables: the third if there are priorities, the last if the machine says what it draws."""
+TABLES = ("latency", "links", "classes", "sizes", "energy")
+"""Parts of a point that are tables: classes with priorities, sizes where messages' are drawn, energy if the machine says what it draws."""
 
 CLASSES = ("bulk", "priority")
 
@@ -41,6 +41,7 @@ class Asked:
     measure_ps: int = 100_000_000
     level: str = "packet"  # one of messages.LEVELS
     message_bytes: int | None = None  # None: single packets; at flow level, messages.DEFAULT_BYTES
+    message_sizes: str | None = None  # instead of message_bytes: a distribution of sizes, one of messages.distributions()
     rounds: int = 1  # messages of a sender in a burst, one after the other
     grain_ps: int = 1000  # flow level: events so close are taken together
     sharing: str = "max-min"  # flow level, one of messages.SHARINGS
@@ -112,7 +113,7 @@ def _with_energy(point: dict[str, Any], resolved: dict[str, Any], payload: int, 
     window_ps = point["completion_ns"] * 1e3 if of_messages and point["load"] == 0 else float(asked.measure_ps)
     if of_messages:
         sent_bytes = round(point["accepted_gbps"] * window_ps / 8e3)
-        packets = sent_bytes / messages.size_of(asked) * -(-messages.size_of(asked) // payload)
+        packets = sent_bytes / point["mean_message_bytes"] * point["mean_message_packets"]
     else:
         packets = point["accepted"]
         sent_bytes = packets * payload

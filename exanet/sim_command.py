@@ -49,7 +49,10 @@ def command(
     message: Annotated[
         str | None,
         typer.Option(
-            "--message", metavar="SIZE", help="Send messages of this size, e.g. 1 MiB, and tell when they arrive. Flow level: 64 KiB."
+            "--message",
+            metavar="SIZE",
+            help="Send messages of this size, e.g. 1 MiB, or of sizes as in data centres: web-search, hadoop, ali-storage; and tell "
+            "when they arrive. Flow level: 64 KiB.",
         ),
     ] = None,
     rounds: Annotated[int, typer.Option("--rounds", help="Messages of each sender, each sent when the one before has arrived.")] = 1,
@@ -128,12 +131,13 @@ def command(
         folder = _directory(output, described, job[0].partition(":")[0] + "-job")
         jobs.command(described, job, mapping, packet_bytes, seed, level, folder, as_json, quiet)
         return
-    size = None if message is None else _size("--message", message)
-    of_messages = level == "flow" or size is not None
+    sizes = message if message in messages.distributions() else None
+    size = None if message is None or sizes is not None else _size("--message", message)
+    of_messages = level == "flow" or message is not None
     window = _time("--measure", measure or ("4 ms" if of_messages else "100 us"))
     asked = Asked(
         traffic, packet_bytes, arrivals, seed, None if warm_up == "auto" else _time("--warm-up", warm_up), window,
-        level, size, rounds, _time("--grain", grain), sharing, pace, priority,
+        level, size, sizes, rounds, _time("--grain", grain), sharing, pace, priority,
     )  # fmt: skip
     wanted = [0.0] if messages.wanted(asked) and loads is None else _loads(loads or _DEFAULT_LOADS)
     if asked.rounds != 1 and wanted != [0.0]:
@@ -218,7 +222,7 @@ def _show(described: Machine, asked: Asked, rows: Sequence[dict[str, Any]], cpu_
 
 
 def _show_tables(points: Sequence[dict[str, Any]]) -> None:
-    """What there is of priorities and of energy, a line each."""
+    """What there is of priorities, of sizes and of energy, a line each."""
     from rich.console import Console
 
     from exanet.quantity import time_text
@@ -232,6 +236,15 @@ def _show_tables(points: Sequence[dict[str, Any]]) -> None:
             console.print(
                 f"{where}, {row['class']}: accepted {row['accepted_load']:.3f} of {row['offered_load']:.3f}, mean latency "
                 f"{ns['latency_ns']}, median {ns['latency_p50_ns']}, 99 % {ns['latency_p99_ns']}"
+            )
+        for row in point.get("sizes", ()):
+            if row["measured"] == 0:
+                continue
+            ns = {key: time_text(row[key] * 1e3) for key in row if key.endswith("_ns")}
+            longest = "longer" if row["most_bytes"] is None else f"up to {row['most_bytes'] // 1000} kB"
+            console.print(
+                f"{where}, {longest}: {row['measured']} of {row['created']} messages, mean {ns['latency_ns']}, 99 % {ns['latency_p99_ns']};"
+                f" slowdown {row['slowdown']:.2f}, median {row['slowdown_p50']:.2f}, 99 % {row['slowdown_p99']:.2f}"
             )
         if "energy" in point:
             console.print(f"{where}, network: {energy.text(point)}")

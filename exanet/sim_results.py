@@ -71,7 +71,11 @@ def write(directory: Path, described: Machine, asked: Asked, points: Sequence[di
 
 def _tables(points: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The short tables, of those points that have them."""
-    return {name: [{"load": p["load"], **row} for p in points for row in p[name]] for name in ("classes", "energy") if name in points[0]}
+    return {
+        name: [{"load": p["load"], **row} for p in points for row in p[name]]
+        for name in ("classes", "sizes", "energy")
+        if name in points[0]
+    }
 
 
 def _link_use(point: dict[str, Any], measure_ps: int) -> Any:

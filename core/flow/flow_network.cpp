@@ -33,8 +33,7 @@ FlowNetwork::FlowNetwork(const Topology& topology, const FabricConfig& fabric, s
       router_(fabric.router),
       packet_bytes_(packet_bytes),
       channels_(static_cast<std::uint32_t>(std::max<std::int64_t>(fabric.router.virtual_channels, 1))),
-      in_turn_(!fabric.router.fixed_priority && !fabric.input_queued),
-      links_first_(fabric.router.links_first) {
+      in_turn_(!fabric.router.fixed_priority && !fabric.router.links_first && !fabric.input_queued) {
   if (fabric.links.empty()) throw std::invalid_argument("the machine describes no links");
   if (packet_bytes == 0 || packet_bytes > fabric.router.max_payload_bytes)
     throw std::invalid_argument("packets of " + std::to_string(packet_bytes) + " bytes; at flow level they carry from 1 to " +
@@ -44,6 +43,8 @@ FlowNetwork::FlowNetwork(const Topology& topology, const FabricConfig& fabric, s
   const std::uint32_t words = router_.payload_words(packet_bytes);
   buffer_packets_ = static_cast<std::uint32_t>(
       std::min(fabric.router.inter_fifo_words / std::max(words, 1u), fabric.router.header_fifo_words / fabric.router.header_words) / channels_);
+  sender_packets_ = static_cast<std::uint32_t>(
+      std::min(fabric.router.intra_fifo_words / std::max(words, 1u), fabric.router.header_fifo_words / fabric.router.header_words));
   for (const LinkConfig& link : fabric.links) {
     const LinkPace& pace = paces_.emplace_back(link, fabric.router, router_);
     // One pause for every pause_every words: (pause_every + 1) / pause_every of the words' time.
@@ -93,6 +94,8 @@ void FlowNetwork::way(NodeId src, NodeId dst, std::vector<ResourceId>& resources
 }
 
 double FlowNetwork::buffer_bits() const { return buffer_packets_ * packet_bits(); }
+
+double FlowNetwork::sender_bits() const { return sender_packets_ * packet_bits(); }
 
 Time FlowNetwork::credit_loop() const {
   Time loop = Time::never(), packet = Time::never();

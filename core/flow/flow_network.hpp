@@ -41,12 +41,12 @@ class FlowNetwork {
   std::uint32_t channels() const { return channels_; }
   double packet_bits() const { return packet_bytes_ * 8.0; }
   double buffer_bits() const;                    // of a virtual channel
+  double sender_bits() const;                    // of an endpoint's port into its router
   Rate read_rate() const { return in_rate_; }    // of a FIFO
   // From the grant of a packet over the quickest link to that of one that takes its room: the head's way there and the credit's back. At
   // least a packet's time on the link, and no more than fills a quarter of a buffer.
   Time credit_loop() const;
-  bool in_turn() const { return in_turn_; }  // its routers have FIFOs, and outputs serve them in turn ...
-  bool links_first() const { return links_first_; }  // ... links before senders
+  bool in_turn() const { return in_turn_; }  // its routers have FIFOs, and outputs serve them in turn
   double link_rate_bps() const { return static_cast<double>(link_rate_.front()) * 1e-6; }  // of payload, on links of the first class
 
  private:
@@ -54,8 +54,8 @@ class FlowNetwork {
   RouterPace router_;
   std::vector<LinkPace> paces_;
   std::uint16_t packet_bytes_;
-  std::uint32_t channels_, buffer_packets_;
-  bool in_turn_, links_first_;
+  std::uint32_t channels_, buffer_packets_, sender_packets_;
+  bool in_turn_;
   std::uint32_t links_ = 0;
   std::vector<std::uint32_t> first_link_;  // by node
   std::vector<std::uint8_t> class_;        // by link; kUnplugged where there is none

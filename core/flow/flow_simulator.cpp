@@ -9,8 +9,23 @@
 
 namespace exanet {
 
+namespace {
+
+constexpr double kDustBits = 1e-3;
+constexpr double kRounding = 1e-6;  // of all that has moved; ends are rounded up to picoseconds
+
+double bits_of(__int128 rate, Time time) { return static_cast<double>(rate) * 1e-18 * static_cast<double>(time.ps()); }  // micro-bits a second, ps
+
+Time time_for(double bits, Rate rate) { return Time::ps(static_cast<std::int64_t>(std::ceil(bits * 1e18 / static_cast<double>(rate)))); }
+
+}  // namespace
+
 FlowSimulator::FlowSimulator(const FlowNetwork& network, Time grain)
-    : Flows(network), grain_(grain), sharing_(network.resource_count()), used_bits_(network.resource_count()) {
+    : Flows(network),
+      grain_(grain),
+      sharing_(network.resource_count()),
+      senders_(network.topology().endpoint_count()),
+      used_bits_(network.resource_count()) {
   if (grain < Time::ps(1)) throw std::invalid_argument("the grain in which events are taken together is at least 1 ps");
   for (ResourceId r = 0; r < network.resource_count(); ++r) sharing_.set_capacity(r, network.capacity(r));
 }
@@ -18,32 +33,74 @@ FlowSimulator::FlowSimulator(const FlowNetwork& network, Time grain)
 bool FlowSimulator::step(Time limit) {
   const Time next = min(next_start(), ends_.empty() ? Time::never() : ends_.front().at);
   if (next == Time::never() || next > limit) {
-    if (limit != Time::never()) now_ = max(now_, limit);
+    if (limit != Time::never()) advance_to(max(now_, limit));
     return false;
   }
   const std::int64_t grain = grain_.ps();
-  now_ = max(now_, min(limit, Time::ps((next.ps() + grain - 1) / grain * grain)));
+  advance_to(max(now_, min(limit, Time::ps((next.ps() + grain - 1) / grain * grain))));
+  ++events_;
   while (!ends_.empty() && ends_.front().at <= now_) {
     const Due due = ends_.front();
-    drop_first_end();
-    finish(due.flow, due.at);
+    if (waits(due.flow)) {
+      release_due(flows_[due.flow].src);
+    } else {
+      drop_first_end();
+      finish(due.flow, due.at);
+    }
   }
   start_due();
   sharing_.solve();
   reschedule();
-  ++events_;
   return true;
+}
+
+void FlowSimulator::advance_to(Time at) {
+  carried_bits_ += bits_of(rates_, at - now_);
+  now_ = at;
 }
 
 void FlowSimulator::begin(FlowId id) {
   if (moving_.size() < flows_.size()) {
     moving_.resize(flows_.size());
     end_place_.resize(flows_.size(), kNothing);
+    next_of_sender_.resize(flows_.size(), kNothing);
   }
-  network_.way(flows_[id].src, flows_[id].dst, way_);
+  const Flow& flow = flows_[id];
+  Sender& sender = senders_[flow.src];
+  const double volume = network_.volume_bits(flow.bytes), sent = sent_bits(sender);
+  if (sender.bits == 0 || flow.begin != sender.taken) sender.ahead = std::min(sender.bits, sent + network_.sender_bits());
+  sender.taken = flow.begin;
+  sender.bits += volume;
+  if (sender.waiting == kNothing && sender.ahead <= sent + kDustBits) return release(id);
+  moving_[id].left_bits = sender.ahead;
+  sender.waiting_bits += volume;
+  (sender.waiting == kNothing ? sender.waiting : next_of_sender_[sender.last_waiting]) = id;
+  sender.last_waiting = id;
+  stirred_.push_back(flow.src);
+}
+
+void FlowSimulator::release(FlowId id) {
+  const Flow& flow = flows_[id];
+  network_.way(flow.src, flow.dst, way_);
   sharing_.add(id, way_);
   hops_ += way_.size() - 2;
-  moving_[id] = {network_.volume_bits(flows_[id].bytes), now_};
+  ++ways_;
+  moving_[id] = {network_.volume_bits(flow.bytes), now_};
+  next_of_sender_[id] = std::exchange(senders_[flow.src].moving, id);
+}
+
+// The first that waits, and those behind it that need not wait any longer either.
+void FlowSimulator::release_due(NodeId src) {
+  Sender& sender = senders_[src];
+  const double ahead = std::max(sent_bits(sender) + kDustBits, moving_[sender.waiting].left_bits);
+  while (sender.waiting != kNothing && moving_[sender.waiting].left_bits <= ahead) {
+    const FlowId id = sender.waiting;
+    sender.waiting = std::exchange(next_of_sender_[id], kNothing);
+    sender.waiting_bits -= network_.volume_bits(flows_[id].bytes);
+    if (end_place_[id] != kNothing) set_end(id, Time::never());  // until its rate is known
+    release(id);
+  }
+  stirred_.push_back(src);
 }
 
 void FlowSimulator::finish(FlowId id, Time drained) {
@@ -53,18 +110,38 @@ void FlowSimulator::finish(FlowId id, Time drained) {
     way_.push_back(r);
     used_bits_[r] += bits;
   });
+  rates_ -= sharing_.rate(id);
+  carried_bits_ -= bits_of(sharing_.rate(id), now_ - drained);
+  delivered_bits_ += bits;
   sharing_.remove(id);
   moving_[id].left_bits = 0;
+  Sender& sender = senders_[flows_[id].src];
+  FlowId* link = &sender.moving;
+  while (*link != id) link = &next_of_sender_[*link];
+  *link = next_of_sender_[id];
+  if (sender.waiting == kNothing) {
+    if (sender.moving == kNothing) sender = Sender();
+  } else if (sender.moving == kNothing) {
+    release_due(flows_[id].src);
+  } else {
+    stirred_.push_back(flows_[id].src);
+  }
   arrive(id, drained + network_.latency(way_));
+}
+
+// Since it was last idle.
+double FlowSimulator::sent_bits(const Sender& sender) const {
+  double left = sender.waiting_bits;
+  for (FlowId id = sender.moving; id != kNothing; id = next_of_sender_[id]) left += left_now(id, sharing_.rate(id));
+  return sender.bits - left;
 }
 
 double FlowSimulator::left_now(FlowId id, Rate rate) const {
   const Moving& flow = moving_[id];
-  const double moved = static_cast<double>(rate) * 1e-18 * static_cast<double>((now_ - flow.since).ps());  // micro-bits a second, ps
-  return std::max(0.0, flow.left_bits - moved);
+  return std::max(0.0, flow.left_bits - bits_of(rate, now_ - flow.since));
 }
 
-// Flows whose rate has changed have another end.
+// Flows whose rate has changed have another end, and what waits in their senders another time to go.
 void FlowSimulator::reschedule() {
   for (const MaxMin::Change& change : sharing_.changed()) {
     Moving& flow = moving_[change.flow];
@@ -72,20 +149,34 @@ void FlowSimulator::reschedule() {
     flow.since = now_;
     const Rate rate = sharing_.rate(change.flow);
     EXANET_CHECK(rate > 0, "a flow has come to a stand", now_.ps(), change.flow, rate);
-    set_end(change.flow, now_ + Time::ps(static_cast<std::int64_t>(std::ceil(flow.left_bits * 1e18 / static_cast<double>(rate)))));
+    rates_ += rate - change.before;
+    set_end(change.flow, now_ + time_for(flow.left_bits, rate));
+    if (senders_[flows_[change.flow].src].waiting != kNothing) stirred_.push_back(flows_[change.flow].src);
   }
+  for (const NodeId src : stirred_) aim(src);
+  stirred_.clear();
+}
+
+// When the first that waits in the sender may go.
+void FlowSimulator::aim(NodeId src) {
+  Sender& sender = senders_[src];
+  if (sender.waiting == kNothing || std::exchange(sender.aimed, events_) == events_) return;
+  Rate rate = 0;
+  for (FlowId id = sender.moving; id != kNothing; id = next_of_sender_[id]) rate += sharing_.rate(id);
+  set_end(sender.waiting, now_ + time_for(std::max(0.0, moving_[sender.waiting].left_bits - sent_bits(sender)), rate));
 }
 
 double FlowSimulator::moved_bits(FlowId id) const {
   const Flow& flow = flows_[id];
   const double volume = network_.volume_bits(flow.bytes);
   if (volume == 0 || id >= end_place_.size() || end_place_[id] == kNothing) return flow.finished == Time::never() ? 0 : 8.0 * static_cast<double>(flow.bytes);
-  return 8.0 * static_cast<double>(flow.bytes) * (1 - left_now(id, sharing_.rate(id)) / volume);
+  return waits(id) ? 0 : 8.0 * static_cast<double>(flow.bytes) * (1 - left_now(id, sharing_.rate(id)) / volume);
 }
 
 std::vector<double> FlowSimulator::use_bits() const {
   std::vector<double> use = used_bits_;
   for (const Due& active : ends_) {
+    if (waits(active.flow)) continue;
     const double moved = network_.volume_bits(flows_[active.flow].bytes) - left_now(active.flow, sharing_.rate(active.flow));
     sharing_.each_resource(active.flow, [&](ResourceId r) { use[r] += moved; });
   }
@@ -141,12 +232,26 @@ void FlowSimulator::sift_down(std::uint32_t at) {
 
 std::uint64_t FlowSimulator::memory_bytes() const {
   return base_memory_bytes() + sharing_.memory_bytes() + moving_.capacity() * sizeof(Moving) + ends_.capacity() * sizeof(Due) +
-         end_place_.capacity() * sizeof(std::uint32_t) + used_bits_.capacity() * sizeof(double);
+         senders_.capacity() * sizeof(Sender) + used_bits_.capacity() * sizeof(double) +
+         (end_place_.capacity() + next_of_sender_.capacity() + stirred_.capacity()) * sizeof(std::uint32_t);
 }
 
-void FlowSimulator::check_all_given_back() const {
+// What rates have carried over time, against what messages have lost and gained; and each resource's use, against the rates of those on it.
+void FlowSimulator::check_conserved() const {
+  double moved = delivered_bits_;
+  std::vector<Rate> used(network_.resource_count());
+  std::uint64_t here = 0;
+  for (const Sender& sender : senders_) {
+    for (FlowId id = sender.moving; id != kNothing; id = next_of_sender_[id], ++here) {
+      moved += network_.volume_bits(flows_[id].bytes) - left_now(id, sharing_.rate(id));
+      sharing_.each_resource(id, [&](ResourceId r) { used[r] += sharing_.rate(id); });
+    }
+    for (FlowId id = sender.waiting; id != kNothing; id = next_of_sender_[id]) ++here;
+  }
+  EXANET_CHECK(here == under_way(), "messages have been lost or doubled", now_.ps(), here, under_way());
+  EXANET_CHECK(std::abs(moved - carried_bits_) <= kRounding * moved, "some of the messages has been lost or doubled", now_.ps(), moved, carried_bits_);
   for (ResourceId r = 0; r < network_.resource_count(); ++r)
-    EXANET_CHECK(sharing_.free(r) == network_.capacity(r), "a resource has lost some of its capacity", now_.ps(), r, sharing_.free(r));
+    EXANET_CHECK(sharing_.free(r) + used[r] == network_.capacity(r), "a resource has lost some of its capacity", now_.ps(), r, sharing_.free(r));
 }
 
 }  // namespace exanet

@@ -5,7 +5,12 @@
 // their ends alone. Events within one grain are taken together, at its end: a flow's own end is told to the picosecond, but what it held
 // is free, and what waits for it begins, up to a grain later.
 //
-// Limits: no queues and no buffers, so rates change at once and everywhere; a message's way through the network adds a latency at its end.
+// A sender's messages move together, a packet of each in turn. But what an interface has handed to the router's FIFO cannot be overtaken: a
+// message begins to move when that has left which stood there when it came, all that the sender had to send or as much as the FIFO holds.
+// Messages of one moment come together.
+//
+// Limits: but for that no queues and no buffers, so rates change at once and everywhere; of a sender's messages a slow one does not hold up the
+// others; a message's way through the network adds a latency at its end.
 #pragma once
 
 #include <vector>
@@ -24,13 +29,21 @@ class FlowSimulator final : public Flows {
   std::vector<double> use_bits() const override;
   std::uint64_t work() const override { return sharing_.filled(); }  // rates given to flows
   std::uint64_t memory_bytes() const override;
-  void check_all_given_back() const override;
+  void check_conserved() const override;
   const MaxMin& sharing() const { return sharing_; }
 
  private:
   struct Moving {
-    double left_bits = 0;  // at `since`
+    double left_bits = 0;  // at `since`; of one that waits in its sender: what must have left it before, since the sender was last idle
     Time since;
+  };
+  struct Sender {
+    FlowId moving = kNothing;                           // the first of a list
+    FlowId waiting = kNothing, last_waiting = kNothing;  // the same, in order; none waits where none moves
+    double bits = 0, waiting_bits = 0;                  // taken since the sender was last idle; of these, of those that wait
+    Time taken;                                         // the last of them
+    double ahead = 0;                                   // of it
+    std::uint64_t aimed = 0;                            // the last step that looked when the next one may go
   };
   struct Due {
     Time at;
@@ -39,8 +52,14 @@ class FlowSimulator final : public Flows {
   };
 
   void begin(FlowId flow) override;
+  void release(FlowId flow);
+  void release_due(NodeId src);
   void finish(FlowId flow, Time drained);
+  double sent_bits(const Sender& sender) const;
+  bool waits(FlowId flow) const { return senders_[flows_[flow].src].waiting == flow; }  // of those in ends_
+  void advance_to(Time at);
   void reschedule();
+  void aim(NodeId src);
   double left_now(FlowId flow, Rate rate) const;
   // The ends of flows: a heap in which an end can be moved.
   void set_end(FlowId flow, Time at);
@@ -51,10 +70,16 @@ class FlowSimulator final : public Flows {
   Time grain_;
   MaxMin sharing_;
   std::vector<Moving> moving_;  // by flow
-  std::vector<Due> ends_;
+  std::vector<Sender> senders_;
+  std::vector<FlowId> next_of_sender_;  // by flow: in one of its sender's lists
+  std::vector<NodeId> stirred_;         // senders for which something else than rates has changed in this step
+  std::vector<Due> ends_;               // and when the first that waits in a sender may go
   std::vector<std::uint32_t> end_place_;  // of a flow in ends_
   std::vector<double> used_bits_;         // by flows that have ended
   std::vector<ResourceId> way_;
+  // What check_conserved() compares: all rates together over time, and what has arrived.
+  __int128 rates_ = 0;
+  double carried_bits_ = 0, delivered_bits_ = 0;
 };
 
 }  // namespace exanet

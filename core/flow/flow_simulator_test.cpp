@@ -21,7 +21,7 @@ struct Row {
   void run() {
     while (flows.step(Time::never())) continue;
     REQUIRE(flows.done());
-    for (ResourceId r = 0; r < network.resource_count(); ++r) REQUIRE(flows.sharing().free(r) == network.capacity(r));
+    flows.check_conserved();
   }
   double link_us(std::uint64_t bytes) const { return network.volume_bits(bytes) / network.link_rate_bps() * 1e6; }
   double latency_us(NodeId src, NodeId dst) const {
@@ -83,13 +83,58 @@ TEST_CASE("parking lot over time: when a short flow ends, the long one cannot gr
 }
 
 TEST_CASE("a flow that arrives later takes its share from then on") {
-  Row row(2);
+  Row row(3);
   const double one = row.link_us(kMiB);
+  row.flows.add(0, 2, 2 * kMiB, Time());
+  row.flows.add(1, 2, kMiB, Time::ps(static_cast<std::int64_t>(one * 1e6)));
+  row.run();
+  CHECK(row.end_us(0, 0, 2) == near(3 * one, 1e-5));
+  CHECK(row.end_us(1, 1, 2) == near(3 * one, 1e-5));
+}
+
+TEST_CASE("of one sender: what stands in the router's FIFO goes first, then messages share") {
+  Row row(2);
+  const double one = row.link_us(kMiB), fifo = row.network.sender_bits() / row.network.link_rate_bps() * 1e6;
+  CHECK(row.network.sender_bits() == 128 * 256 * 8);  // so many headers
   row.flows.add(0, 1, 2 * kMiB, Time());
   row.flows.add(0, 1, kMiB, Time::ps(static_cast<std::int64_t>(one * 1e6)));
   row.run();
-  CHECK(row.end_us(0, 0, 1) == near(3 * one, 1e-5));
+  CHECK(row.end_us(0, 0, 1) == near(3 * one - fifo, 1e-5));  // alone until the FIFO is empty of it, then half of the link
   CHECK(row.end_us(1, 0, 1) == near(3 * one, 1e-5));
+}
+
+TEST_CASE("of one sender: messages that the FIFO holds go one after the other, those of one moment together") {
+  Row row(2);
+  constexpr std::uint64_t kShort = 4096;
+  const double one = row.link_us(kShort);
+  for (const Time at : {Time(), Time::ns(1), Time::ns(2), Time::ns(2)}) row.flows.add(0, 1, kShort, at);
+  while (row.flows.step(Time::ns(3000))) continue;
+  CHECK(row.flows.moved_bits(1) == 0);
+  CHECK(row.flows.moved_bits(0) > 0);
+  row.flows.check_conserved();
+  row.run();
+  const double expected[] = {1, 2, 4, 4};
+  for (FlowId f = 0; f < 4; ++f) CHECK(row.end_us(f, 0, 1) == near(expected[f] * one, 1e-3));
+}
+
+TEST_CASE("nothing is lost or doubled at any time, and resources are used by what moves") {
+  const auto topology = make_topology({"torus", {4, 4}});
+  const FlowNetwork network(*topology, testing::published_fabric(), 256);
+  FlowSimulator flows(network, Time::ns(1));
+  Random random(11);
+  for (FlowId f = 0; f < 300; ++f) {
+    const NodeId src = random.below(16);
+    flows.add(src, (src + 1 + random.below(15)) % 16, 1 + random.below(f % 2 == 0 ? 2000 : 500'000), Time::ns(random.below(3'000'000)));
+  }
+  for (int look = 1; look <= 60; ++look) {
+    while (flows.step(Time::us(look * 100))) continue;
+    flows.check_conserved();
+    double out = 0, in = 0;
+    const std::vector<double> use = flows.use_bits();
+    for (NodeId e = 0; e < 16; ++e) out += use[network.link_count() + e], in += use[network.link_count() + 16 + e];
+    CHECK(out == near(in, 1e-9));
+  }
+  CHECK(flows.done());
 }
 
 TEST_CASE("a flow begins when the last one that it waits for has arrived") {

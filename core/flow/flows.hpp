@@ -30,14 +30,15 @@ class Flows {
   Time begun(FlowId flow) const { return flows_[flow].begin; }        // when it could start
   Time finished(FlowId flow) const { return flows_[flow].finished; }  // its arrival; Time::never() if still to come
   std::vector<FlowId> take_arrivals() { return std::exchange(arrivals_, {}); }  // of which it is known since the last call when they arrive
-  double mean_hops() const { return started_ == 0 ? 0 : static_cast<double>(hops_) / static_cast<double>(started_); }  // of what has started
+  double mean_hops() const { return ways_ == 0 ? 0 : static_cast<double>(hops_) / static_cast<double>(ways_); }  // of what has been on its way
   std::uint64_t events() const { return events_; }
 
   virtual double moved_bits(FlowId flow) const = 0;    // of payload, until now
   virtual std::vector<double> use_bits() const = 0;    // of each resource until now, in bits of full packets
   virtual std::uint64_t work() const = 0;              // how much was computed, in a unit of its own
   virtual std::uint64_t memory_bytes() const = 0;
-  virtual void check_all_given_back() const = 0;       // contract: done(). Nothing has been lost or doubled.
+  // Of all that has begun, each bit has been delivered or is under way, and resources are used by what is under way alone. Ends the program if not.
+  virtual void check_conserved() const = 0;
 
  protected:
   struct Flow {
@@ -51,7 +52,7 @@ class Flows {
   };
 
   virtual void begin(FlowId flow) = 0;  // takes it into the network at now_
-  std::uint64_t under_way() const { return started_ - finished_count_; }
+  std::uint64_t under_way() const { return started_ - finished_count_; }  // or still at their senders
   Time next_start() const { return starts_.empty() ? Time::never() : starts_.front().at; }
   void start_due();                     // begin() of all that may start by now_
   void arrive(FlowId flow, Time at);
@@ -60,7 +61,7 @@ class Flows {
   const FlowNetwork& network_;
   Time now_;
   std::vector<Flow> flows_;
-  std::uint64_t events_ = 0, hops_ = 0;
+  std::uint64_t events_ = 0, hops_ = 0, ways_ = 0;
 
  private:
   struct Edge {

@@ -40,8 +40,8 @@ FluidSimulator::FluidSimulator(const FlowNetwork& network)
       last_(turn_),
       used_bits_(network.resource_count()) {
   if (!network.in_turn())
-    throw std::invalid_argument("FIFO sharing is of routers with FIFOs that are served in turn; this machine's have a fixed priority, or a queue "
-                                "for each output: choose max-min, or the packet level");
+    throw std::invalid_argument("FIFO sharing is of routers with FIFOs that are served in turn; this machine's put links or a fixed priority first, "
+                                "or have a queue for each output: choose max-min, or the packet level");
   const Topology& topology = network.topology();
   const std::uint32_t wanted = topology.routing() == nullptr ? topology.virtual_channels() : topology.routing()->virtual_channels();
   if (wanted > channels_)
@@ -110,6 +110,7 @@ void FluidSimulator::release(FlowId id) {
   network_.way(flow.src, flow.dst, way_, &way_channels_);
   const auto hops = static_cast<std::uint32_t>(way_.size() - 2);
   hops_ += hops;
+  ++ways_;
   const double volume = network_.volume_bits(flow.bytes);
   moving_of_[id] = static_cast<std::uint32_t>(moving_.size());
   moving_.push_back({id, static_cast<std::uint32_t>(places_.size()), hops + 1, volume, 0, 0, Time()});
@@ -158,11 +159,11 @@ void FluidSimulator::route(NodeId node, double step_s) {
   solved_.clear();
   ++solving_;
   const double read = bits_in(network_.read_rate(), step_s);
-  const auto add = [&](FifoId id, bool sender) {
+  const auto add = [&](FifoId id) {
     const Fifo& fifo = fifos_[id];
     if (fifo.bits <= 0) return;
     solved_.push_back(id);
-    router_.add_input(std::min(fifo.bits, read), sender && network_.links_first());
+    router_.add_input(std::min(fifo.bits, read));
     for (std::uint32_t b = fifo.first; b != kNothing; b = branches_[b].next) {
       const Branch& branch = branches_[b];
       if (branch.bits <= kDust * fifo.bits) continue;
@@ -172,8 +173,8 @@ void FluidSimulator::route(NodeId node, double step_s) {
     }
   };
   for (std::uint32_t i = first_input_[node]; i < first_input_[node + 1]; ++i)
-    for (std::uint32_t channel = 0; channel < channels_; ++channel) add(input_links_[i] * channels_ + channel, false);
-  if (node < turn_.size()) add(sources_ + node, true);
+    for (std::uint32_t channel = 0; channel < channels_; ++channel) add(input_links_[i] * channels_ + channel);
+  if (node < turn_.size()) add(sources_ + node);
   const std::vector<double>& amounts = router_.solve();
   for (std::size_t i = 0; i < solved_.size(); ++i) {
     Fifo& fifo = fifos_[solved_[i]];
@@ -322,7 +323,7 @@ void FluidSimulator::retire(std::size_t index) {
     left += places_[p].bits;
     nodes_changed_ |= --crossing_[node_of(branches_[places_[p].branch].fifo)] == 0;
   }
-  EXANET_CHECK(std::abs(m.volume - m.delivered - left) <= kDust * m.volume, "some of a message has been lost or doubled", now_.ps(), m.flow, left);
+  check_whole(m, left);
   network_.way(flows_[m.flow].src, flows_[m.flow].dst, way_);
   for (const ResourceId r : way_) used_bits_[r] += m.volume;
   dead_places_ += m.length;
@@ -372,12 +373,28 @@ std::uint64_t FluidSimulator::memory_bytes() const {
              sizeof(std::uint32_t);
 }
 
-// What is left of messages that have arrived is less than what stands in FIFOs behind their last bits; with it, each is whole.
-void FluidSimulator::check_all_given_back() const {
-  double standing = 0, left = 0;
-  for (const Moving& m : moving_) left += m.volume - m.delivered;
+// Each message is whole, what FIFOs hold is what is left of messages, and none is forgotten.
+void FluidSimulator::check_conserved() const {
+  double standing = 0, left = 0, volumes = 0;
+  std::uint64_t here = 0;
+  for (const Moving& m : moving_) {
+    double on_the_way = 0;
+    for (std::uint32_t p = m.first; p < m.first + m.length; ++p) on_the_way += places_[p].bits;
+    check_whole(m, on_the_way);
+    left += on_the_way;
+    volumes += m.volume;
+    here += m.mark < m.length;
+  }
   for (const FifoId id : used_fifos_) standing += fifos_[id].bits;
-  EXANET_CHECK(std::abs(standing - left) <= packet_bits_, "some of the messages has been lost or doubled", now_.ps(), standing, left);
+  EXANET_CHECK(std::abs(standing - left) <= kDust * volumes, "FIFOs hold what belongs to no message", now_.ps(), standing, left);
+  for (std::size_t src = 0; src < turn_.size(); ++src)
+    for (FlowId id = turn_[src]; id != last_[src]; id = next_of_sender_[id]) ++here;
+  EXANET_CHECK(here == under_way(), "messages have been lost or doubled", now_.ps(), here, under_way());
+}
+
+void FluidSimulator::check_whole(const Moving& m, double on_the_way) const {
+  EXANET_CHECK(std::abs(m.volume - m.delivered - on_the_way) <= kDust * m.volume, "some of a message has been lost or doubled", now_.ps(), m.flow,
+               on_the_way);
 }
 
 }  // namespace exanet

@@ -37,7 +37,7 @@ class FluidSimulator final : public Flows {
   std::vector<double> use_bits() const override;
   std::uint64_t work() const override { return work_; }  // moves of a flow's fluid over a hop
   std::uint64_t memory_bytes() const override;
-  void check_all_given_back() const override;
+  void check_conserved() const override;
   double excess() const { return router_.excess(); }
 
  private:
@@ -89,6 +89,7 @@ class FluidSimulator final : public Flows {
   void advance_mark(Moving& moving, Time step);
   void arrive_mark(const Moving& moving, Time step);
   void retire(std::size_t index);
+  void check_whole(const Moving& moving, double on_the_way) const;
   void close_gaps();
 
   std::uint32_t links_, channels_, sources_, sinks_;  // sources_, sinks_: the first of them among FIFOs

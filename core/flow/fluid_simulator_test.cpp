@@ -13,20 +13,13 @@ using namespace exanet;
 
 namespace {
 
-FabricConfig fabric_with(bool links_first) {
-  FabricConfig fabric = testing::published_fabric();
-  fabric.router.links_first = links_first;
-  return fabric;
-}
-
 struct Row {
-  explicit Row(std::uint32_t nodes, const char* kind = "mesh", bool links_first = false)
-      : topology(make_topology({kind, {nodes}})), network(*topology, fabric_with(links_first), 256), flows(network) {}
+  explicit Row(std::uint32_t nodes) : topology(make_topology({"mesh", {nodes}})), network(*topology, testing::published_fabric(), 256), flows(network) {}
 
   void run() {
     while (flows.step(Time::never())) continue;
     REQUIRE(flows.done());
-    flows.check_all_given_back();
+    flows.check_conserved();
   }
   double moved_us(FlowId flow) const { return flows.moved_bits(flow) / network.link_rate_bps() * 1e6; }  // what a link carries in that time
 
@@ -54,20 +47,19 @@ TEST_CASE("fluid: alone, a message takes the packet level's time, whatever its l
   }
 }
 
-TEST_CASE("fluid: parking lot: each router gives its own sender half, or a sixteenth where links go first, and the rest to what comes from behind") {
-  for (const bool links_first : {false, true}) {
-    Row row(5, "mesh", links_first);  // all to the last node: the last link carries 1/2 from node 3, 1/4 from node 2, 1/8 from each of nodes 1 and 0
-    for (NodeId src = 0; src < 4; ++src) row.flows.add(src, 4, 16 * kMiB, Time());
-    const auto advance = [&](Time limit) {
-      while (row.flows.step(limit)) continue;
-    };
-    advance(Time::us(1000));
-    double before[4];
-    for (FlowId f = 0; f < 4; ++f) before[f] = row.moved_us(f);
-    advance(Time::us(3000));
-    const double own = links_first ? 1.0 / 16 : 0.5, behind = 1 - own, shares[] = {behind * behind * behind, behind * behind * own, behind * own, own};
-    for (FlowId f = 0; f < 4; ++f) CHECK((row.moved_us(f) - before[f]) / 2000 == near(shares[f], 2e-3));
-  }
+TEST_CASE("fluid: parking lot: each router gives its own sender half, and half to what comes from behind") {
+  Row row(5);  // all to the last node: the last link carries 1/2 from node 3, 1/4 from node 2, 1/8 from each of nodes 1 and 0
+  for (NodeId src = 0; src < 4; ++src) row.flows.add(src, 4, 16 * kMiB, Time());
+  const auto advance = [&](Time limit) {
+    while (row.flows.step(limit)) continue;
+    row.flows.check_conserved();
+  };
+  advance(Time::us(1000));
+  double before[4];
+  for (FlowId f = 0; f < 4; ++f) before[f] = row.moved_us(f);
+  advance(Time::us(3000));
+  const double shares[] = {1.0 / 8, 1.0 / 8, 1.0 / 4, 1.0 / 2};
+  for (FlowId f = 0; f < 4; ++f) CHECK((row.moved_us(f) - before[f]) / 2000 == near(shares[f], 2e-3));
 }
 
 TEST_CASE("fluid: who stands behind a blocked head waits as well") {
@@ -140,10 +132,12 @@ TEST_CASE("fluid: messages at a load move as much as was offered, and take about
 
 TEST_CASE("fluid: what the model does not describe is refused") {
   const auto topology = make_topology({"mesh", {4}});
-  FabricConfig fabric = testing::published_fabric();
-  fabric.router.fixed_priority = true;
-  const FlowNetwork network(*topology, fabric, 256);
-  CHECK_THROWS_WITH_AS(FluidSimulator{network}, doctest::Contains("fixed priority"), std::invalid_argument);
+  for (bool RouterConfig::*arbitration : {&RouterConfig::fixed_priority, &RouterConfig::links_first}) {
+    FabricConfig fabric = testing::published_fabric();
+    fabric.router.*arbitration = true;
+    const FlowNetwork network(*topology, fabric, 256);
+    CHECK_THROWS_WITH_AS(FluidSimulator{network}, doctest::Contains("links or a fixed priority first"), std::invalid_argument);
+  }
   const auto tree = make_topology({"jellyfish", {16, 5, 4, 1}});
   const FlowNetwork narrow(*tree, testing::published_fabric(), 256);
   CHECK_THROWS_WITH_AS(FluidSimulator{narrow}, doctest::Contains("virtual channels"), std::invalid_argument);

@@ -12,7 +12,6 @@ namespace {
 constexpr double kAll = std::numeric_limits<double>::infinity();
 constexpr double kSettled = 1e-6;  // relative change of a level
 constexpr int kMostRounds = 32;
-constexpr double kSenders = 1.0 / 16;  // of a resource, when links ask for all of it (core/fabric/fabric.cpp)
 
 }  // namespace
 
@@ -23,13 +22,11 @@ void RoundRobin::clear() {
 }
 
 std::uint32_t RoundRobin::add_resource(double capacity) {
-  resources_.push_back({std::max(capacity, 0.0), {kAll, kAll}, 0, 0});
+  resources_.push_back({std::max(capacity, 0.0), kAll, 0, 0});
   return static_cast<std::uint32_t>(resources_.size() - 1);
 }
 
-void RoundRobin::add_input(double most, bool sender) {
-  inputs_.push_back({most, static_cast<std::uint32_t>(uses_.size()), sender});
-}
+void RoundRobin::add_input(double most) { inputs_.push_back({most, static_cast<std::uint32_t>(uses_.size())}); }
 
 void RoundRobin::ask(std::uint32_t resource, double share) {
   uses_.push_back({static_cast<std::uint32_t>(inputs_.size() - 1), resource, share});
@@ -46,17 +43,14 @@ const std::vector<double>& RoundRobin::solve() {
   for (int round = 0; round < kMostRounds; ++round) {
     bool settled = true;
     for (Resource& resource : resources_) {
-      double levels[2];
-      find_levels(resource, levels);
-      for (int s = 0; s < 2; ++s) {
-        if (levels[s] != resource.level[s] && !(std::abs(levels[s] - resource.level[s]) <= kSettled * levels[s])) settled = false;
-        resource.level[s] = levels[s];
-      }
+      const double level = find_level(resource);
+      if (level != resource.level && !(std::abs(level - resource.level) <= kSettled * level)) settled = false;
+      resource.level = level;
     }
     ++rounds_;
     if (settled) break;
   }
-  for (const Use& use : uses_) amounts_[use.input] = std::min(amounts_[use.input], level_of(resources_[use.resource], use) / use.share);
+  for (const Use& use : uses_) amounts_[use.input] = std::min(amounts_[use.input], resources_[use.resource].level / use.share);
   fit();
   return amounts_;
 }
@@ -87,36 +81,28 @@ double RoundRobin::least_of_others(const Use& use) const {
   const std::uint32_t end = use.input + 1 < inputs_.size() ? inputs_[use.input + 1].first : static_cast<std::uint32_t>(uses_.size());
   double least = input.most;
   for (std::uint32_t u = input.first; u < end; ++u)
-    if (uses_[u].resource != use.resource) least = std::min(least, level_of(resources_[uses_[u].resource], uses_[u]) / uses_[u].share);
+    if (uses_[u].resource != use.resource) least = std::min(least, resources_[uses_[u].resource].level / uses_[u].share);
   return least;
 }
 
-// Links first, but for what is kept for senders.
-void RoundRobin::find_levels(const Resource& resource, double (&levels)[2]) {
-  double sum[2] = {};
-  for (std::vector<double>& asked : asked_by_) asked.clear();
+// As much for each that asks for as much or more; the rest get what they ask for.
+double RoundRobin::find_level(const Resource& resource) {
+  double sum = 0, level = 0, free = resource.capacity;
+  asked_.clear();
   for (std::uint32_t i = 0; i < resource.uses; ++i) {
     const Use& use = uses_[of_resource_[resource.first + i]];
-    const bool sender = inputs_[use.input].sender;
-    asked_by_[sender].push_back(least_of_others(use) * use.share);
-    sum[sender] += asked_by_[sender].back();
+    asked_.push_back(least_of_others(use) * use.share);
+    sum += asked_.back();
   }
-  const double links = std::min(sum[0], resource.capacity - std::min(sum[1], resource.capacity * kSenders));
-  levels[0] = sum[0] <= links ? kAll : level_in(links, asked_by_[0]);
-  levels[1] = sum[1] <= resource.capacity - links ? kAll : level_in(resource.capacity - links, asked_by_[1]);
-}
-
-// As much for each that asks for as much or more; the rest get what they ask for.
-double RoundRobin::level_in(double capacity, std::vector<double>& asked) {
-  double level = 0, free = capacity;
-  for (std::size_t open = asked.size(); open > 0;) {
+  if (sum <= resource.capacity) return kAll;
+  for (std::size_t open = asked_.size(); open > 0;) {
     level = free / static_cast<double>(open);
     std::size_t kept = 0;
     for (std::size_t i = 0; i < open; ++i)
-      if (asked[i] < level)
-        free -= asked[i];
+      if (asked_[i] < level)
+        free -= asked_[i];
       else
-        asked[kept++] = asked[i];
+        asked_[kept++] = asked_[i];
     if (kept == open) break;
     open = kept;
   }

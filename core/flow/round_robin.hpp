@@ -2,8 +2,7 @@
 // What a router with FIFOs at its inputs passes on in a short time, seen as a fluid.
 //
 // Each input holds a mixture: of what it passes on, a fixed share goes to each resource (an output, the room behind it). Two rules:
-//   - An output serves the inputs that ask in turn, so each of them gets as much, or all that it asks for if that is less; with
-//     `links_first`, those from links first, but for the share that is left to senders (docs/microarchitecture.md).
+//   - An output serves the inputs that ask in turn, so each of them gets as much, or all that it asks for if that is less.
 //   - A FIFO gives in order. If one of its destinations is slow, all of its mixture is slowed down in proportion (head-of-line blocking).
 // An input's amount is therefore the least, over what it asks for, of the level that this resource gives to each, divided by the input's
 // share for it; and levels are such that each resource is either full or gives all that is asked of it. The levels are found one after the
@@ -22,7 +21,7 @@ class RoundRobin {
  public:
   void clear();
   std::uint32_t add_resource(double capacity);                // returns its number
-  void add_input(double most, bool sender = false);           // what it holds and can pass on; a sender that links go before
+  void add_input(double most);                                // what it holds and can pass on
   void ask(std::uint32_t resource, double share);             // of the input added last; share above 0
   const std::vector<double>& solve();                         // what each input passes on
   double excess() const { return excess_; }                   // by which share some resource was over-full when the search was ended, at worst so far
@@ -32,23 +31,19 @@ class RoundRobin {
   struct Input {
     double most;
     std::uint32_t first;  // in uses_
-    bool sender;
   };
   struct Use {
     std::uint32_t input, resource;
     double share;
   };
   struct Resource {
-    double capacity;
-    double level[2];      // of inputs from links, and of senders
+    double capacity, level;
     std::uint32_t first, uses;  // in of_resource_
   };
 
   bool all_fits() const;
   void order_by_resource();
-  void find_levels(const Resource& resource, double (&levels)[2]);
-  double level_of(const Resource& resource, const Use& use) const { return resource.level[inputs_[use.input].sender]; }
-  static double level_in(double capacity, std::vector<double>& asked);
+  double find_level(const Resource& resource);
   double least_of_others(const Use& use) const;
   void fit();
 
@@ -56,7 +51,7 @@ class RoundRobin {
   std::vector<Use> uses_;  // by input
   std::vector<Resource> resources_;
   std::vector<std::uint32_t> of_resource_;  // places in uses_
-  std::vector<double> asked_, asked_by_[2], amounts_;
+  std::vector<double> asked_, amounts_;
   double excess_ = 0;
   std::uint64_t rounds_ = 0;
 };

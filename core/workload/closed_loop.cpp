@@ -187,6 +187,7 @@ struct ClosedLoop::State {
 
   // Cuts what waits at the interface into packets, one of each message in turn, as far as there is room.
   void inject(NodeId node) {
+    if (flows != nullptr) return flows->handed_over(node);
     Interface& ni = interfaces[node];
     while (ni.first != kNone) {
       Message& message = messages[ni.first];

@@ -6,8 +6,7 @@
 // an RDMA engine with many channels does, as fast as the router's intra-tile port takes them. A rank is alone on its endpoint.
 // Every run proves that each message arrived once and in full.
 //
-// At flow level (FlowCarrier) messages move at max-min fair rates instead, all of an interface's at once; there are no packets to overtake
-// others, so priorities are refused.
+// At flow level (FlowCarrier) messages move at max-min fair rates instead; there are no packets to overtake others, so priorities are refused.
 #pragma once
 
 #include <atomic>

@@ -17,15 +17,18 @@ FlowCarrier::FlowCarrier(const Topology& topology, const FabricConfig& fabric, s
       self_(self),
       arrived_(arrived),
       packet_bytes_(packet_bytes),
+      next_start_(topology.endpoint_count()),
       stats_(network_.link_count()) {
   event_ = queue.add_handler(
       [](void* carrier, Time now, std::uint32_t flow, std::uint64_t) { static_cast<FlowCarrier*>(carrier)->arrive(flow, now); }, this);
 }
 
 void FlowCarrier::send(NodeId src, NodeId dst, std::uint64_t bytes, std::uint32_t message) {
-  flows_.add(src, dst, bytes, max(queue_.now(), flows_.now()));
+  flows_.add(src, dst, bytes, max(max(queue_.now(), flows_.now()), next_start_[src]));
   sent_.push_back({src, dst, bytes, message});
 }
+
+void FlowCarrier::handed_over(NodeId src) { next_start_[src] = max(max(queue_.now(), flows_.now()), next_start_[src]) + Time::ps(1); }
 
 void FlowCarrier::advance() {
   // Ranks that go on at the same moment send at the same moment: rates are found once for all of them.
@@ -57,7 +60,7 @@ void FlowCarrier::arrive(FlowId flow, Time now) {
 
 void FlowCarrier::check_done() const {
   EXANET_CHECK(flows_.done(), "flows have not arrived", flows_.now().ps(), flows_.finished_count(), sent_.size());
-  flows_.check_all_given_back();
+  flows_.check_conserved();
 }
 
 std::vector<LinkStats> FlowCarrier::link_counts() const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Carries the messages of jobs at flow level, in step with the event queue in which the jobs' ranks go on: flows move up to the next event, and
-// an arrival is an event. Rates are max-min fair; all messages of an interface move at once.
+// an arrival is an event. Rates are max-min fair; of an interface's messages those of one step move together, and one that is handed over later begins
+// behind what already stands in the router's FIFO (FlowSimulator).
 #pragma once
 
 #include <vector>
@@ -18,6 +19,7 @@ class FlowCarrier {
               void (*arrived)(void* self, std::uint32_t message, Time now));
 
   void send(NodeId src, NodeId dst, std::uint64_t bytes, std::uint32_t message);  // at the queue's present time
+  void handed_over(NodeId src);  // what `src` sends from now on, be it at the same time, is behind what it has sent
   void advance();  // flows up to the queue's next event, which may be an arrival
   void check_done() const;
 
@@ -43,6 +45,7 @@ class FlowCarrier {
   std::uint16_t packet_bytes_;
   std::uint32_t event_ = 0;
   std::vector<Sent> sent_;        // by flow
+  std::vector<Time> next_start_;  // by endpoint: of what it sends next, at the earliest
   std::vector<LinkStats> stats_;  // by resource
   std::vector<ResourceId> way_;
   std::uint64_t packets_ = 0, packet_hops_ = 0;

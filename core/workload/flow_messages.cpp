@@ -50,7 +50,6 @@ class FlowMessages final : public MessageRun {
       times.accepted_bytes[plan_.messages[m].src] += static_cast<double>(plan_.messages[m].bytes);
     }
     EXANET_CHECK(flows_.done(), "flows wait for each other", flows_.now().ps(), flows_.finished_count(), plan_.messages.size());
-    flows_.check_all_given_back();
     finish(std::move(times), std::vector<double>(network_.resource_count()), flows_.use_bits());
     return true;
   }
@@ -87,6 +86,7 @@ class FlowMessages final : public MessageRun {
   }
 
   void finish(MessageTimes times, const std::vector<double>& use_before, const std::vector<double>& use_after) {
+    flows_.check_conserved();
     for (FlowId m = 0; m < plan_.messages.size(); ++m) {
       times.ready.push_back(flows_.begun(m));
       times.arrived.push_back(flows_.finished(m));
@@ -98,13 +98,14 @@ class FlowMessages final : public MessageRun {
     result_.work = flows_.work();
     result_.memory_bytes = flows_.memory_bytes();
     const double window_s = static_cast<double>((times.end - times.begin).ps()) * 1e-12;
-    const double packets_each = std::ceil(static_cast<double>(config_.message_bytes) / config_.packet_bytes);
+    double volume = 0;  // of the mean message, which is what links are taken to have carried
+    for (const auto& m : plan_.messages) volume += network_.volume_bits(m.bytes) / static_cast<double>(plan_.messages.size());
     each_link(*topology_, [&](NodeId node, std::uint16_t port, NodeId far) {
       const ResourceId r = network_.link(node, port);
-      const double bits = use_after[r] - use_before[r], messages = bits / network_.volume_bits(config_.message_bytes);
+      const double bits = use_after[r] - use_before[r], messages = bits / volume;
       const double share = bits / (static_cast<double>(network_.capacity(r)) * 1e-6 * window_s);
-      result_.links.push_back({node, far, port, topology_->link_class(node, port), static_cast<std::uint64_t>(std::llround(messages * packets_each)),
-                               static_cast<std::uint64_t>(std::llround(messages * static_cast<double>(config_.message_bytes))), share});
+      result_.links.push_back({node, far, port, topology_->link_class(node, port), static_cast<std::uint64_t>(std::llround(messages * result_.mean_packets)),
+                               static_cast<std::uint64_t>(std::llround(messages * result_.mean_bytes)), share});
     });
   }
 

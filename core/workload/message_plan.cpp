@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 
+#include "core/workload/flow_sizes.hpp"
 #include "core/workload/pattern.hpp"
 
 namespace exanet {
@@ -17,6 +18,11 @@ void room_for(double messages) {
                                 "larger messages or a smaller machine");
 }
 
+// Of the next message.
+std::uint64_t draw_size(const MessageConfig& config, Random& random) {
+  return config.sizes.empty() ? config.message_bytes : flow_sizes(config.sizes).at(random.unit() * 100);
+}
+
 MessagePlan burst(const MessageConfig& config, const Pattern& pattern, std::uint32_t endpoints) {
   room_for(static_cast<double>(config.rounds) * endpoints);
   MessagePlan plan;
@@ -26,7 +32,7 @@ MessagePlan burst(const MessageConfig& config, const Pattern& pattern, std::uint
       const NodeId dst = pattern.destination(src, round, random);
       if (dst == kNoNode) break;
       const auto id = static_cast<std::uint32_t>(plan.messages.size());
-      plan.messages.push_back({src, dst, config.message_bytes, Time()});
+      plan.messages.push_back({src, dst, draw_size(config, random), Time()});
       if (round > 0) plan.after.emplace_back(id, id - 1);
     }
   }
@@ -34,7 +40,8 @@ MessagePlan burst(const MessageConfig& config, const Pattern& pattern, std::uint
 }
 
 MessagePlan open_loop(const MessageConfig& config, const Pattern& pattern, std::uint32_t endpoints, double link_rate_bps) {
-  const double mean_ps = 8e12 * static_cast<double>(config.message_bytes) / link_rate_bps / config.load;
+  const double mean_bytes = config.sizes.empty() ? static_cast<double>(config.message_bytes) : flow_sizes(config.sizes).mean_bytes();
+  const double mean_ps = 8e12 * mean_bytes / link_rate_bps / config.load;
   const Time stop = config.warm_up + config.measure + config.measure;
   room_for(static_cast<double>(stop.ps()) / mean_ps * endpoints);
   MessagePlan plan;
@@ -44,7 +51,7 @@ MessagePlan open_loop(const MessageConfig& config, const Pattern& pattern, std::
     for (double at = random.exponential(mean_ps); at < static_cast<double>(stop.ps()); at += random.exponential(mean_ps)) {
       const NodeId dst = pattern.destination(src, index++, random);
       if (dst == kNoNode) break;
-      plan.messages.push_back({src, dst, config.message_bytes, Time::ps(static_cast<std::int64_t>(at))});
+      plan.messages.push_back({src, dst, draw_size(config, random), Time::ps(static_cast<std::int64_t>(at))});
     }
   }
   return plan;
@@ -59,6 +66,9 @@ MessagePlan make_message_plan(const MessageConfig& config, const Topology& topol
   if (config.rounds < 1) throw std::invalid_argument("a burst has at least one round");
   if (config.paced && (config.rounds > 1 || config.load > 0))
     throw std::invalid_argument("senders can keep to the flow level's rates in a burst of one round, where these rates never change");
+  if (!config.sizes.empty() && config.fluid)
+    throw std::invalid_argument("with FIFO sharing a sender sends one message after the other, so that short ones would stand behind the longest: for "
+                                "sizes of a distribution choose max-min, or the packet level");
   const auto pattern = make_pattern(config.traffic, topology, spec, config.seed);
   if (config.load == 0) {
     MessagePlan plan = burst(config, *pattern, endpoints);

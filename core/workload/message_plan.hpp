@@ -2,7 +2,8 @@
 // Messages to be sent, and which of them wait for which: what the packet level and the flow level both carry out.
 //
 // In a burst each sender of a traffic pattern sends `rounds` messages, each as soon as the one before has arrived; in an open loop each
-// sender sends messages at a given load in a Poisson process, whatever the network makes of them.
+// sender sends messages at a given load in a Poisson process, whatever the network makes of them. They are of one size, or of sizes drawn from
+// a distribution. An interface sends its messages together, a packet of each in turn.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +20,15 @@ struct MessageConfig {
   std::string traffic = "permutation";  // one of pattern_names()
   double load = 0;                      // 0: a burst; above 0, as in OpenLoopConfig
   std::uint64_t message_bytes = 1 << 20;
+  std::string sizes;         // if given, one of flow_size_names() instead
   std::uint32_t rounds = 1;  // of a burst
   std::uint16_t packet_bytes = 256;
   std::uint64_t seed = 1;
   Time warm_up, measure;      // of an open loop
   Time grain = Time::ns(1);  // flow level: FlowSimulator
   bool fluid = false;        // flow level: FluidSimulator instead
-  bool paced = false;        // packet level: senders keep to the rates of the flow level; a burst of one round
+  bool paced = false;        // packet level: senders keep to the rates of the flow level, each beginning at a random moment of its packet's time; a
+                             // burst of one round
 };
 
 struct MessagePlan {

@@ -2,6 +2,7 @@
 #include "core/workload/message_run.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "core/workload/statistics.hpp"
@@ -35,24 +36,31 @@ std::vector<double> sender_rates(const MessageConfig& config, const MessagePlan&
   return rates;
 }
 
-}  // namespace
+// Classes of a decade each, about the limits that are usual for data centres: mice below 100 kB, elephants above 1 MB.
+std::vector<SizeClass> size_classes() {
+  std::vector<SizeClass> classes;
+  for (const std::uint64_t most : {std::uint64_t{10'000}, std::uint64_t{100'000}, std::uint64_t{1'000'000}, ~std::uint64_t{0}}) classes.push_back({most});
+  return classes;
+}
 
-void summarize(const MessageConfig& config, const MessagePlan& plan, const MessageTimes& times, const FlowNetwork& network,
-               MessageResult& r) {
-  const std::vector<double> rates = sender_rates(config, plan, times);
-  const bool burst = config.load == 0;
-  const double window_s = static_cast<double>((times.end - times.begin).ps()) * 1e-12;
-  double offered = 0, accepted = 0, latency = 0, sampled = 0, alone = 0, ratio = 0;
-  r.senders = static_cast<std::uint32_t>(rates.size());
-  r.least = Time::never();
+SizeClass& class_of(std::vector<SizeClass>& classes, std::uint64_t bytes) {
+  return *std::find_if(classes.begin(), classes.end(), [&](const SizeClass& c) { return bytes <= c.most_bytes; });
+}
+
+std::int64_t thousandths(double ratio) { return static_cast<std::int64_t>(std::llround(ratio * 1000)); }
+
+// What messages took, and what they would have taken alone.
+void summarize_times(const MessageConfig& config, const MessagePlan& plan, const MessageTimes& times, const FlowNetwork& network, MessageResult& r) {
+  double latency = 0, sampled = 0, alone = 0, ratios = 0;
   // Samples are spread over all messages.
-  const std::size_t every = std::max<std::size_t>(1, plan.messages.size() / kMostSamples);
-  for (const double bytes : times.accepted_bytes) accepted += bytes;
+  const std::size_t every = config.sizes.empty() ? std::max<std::size_t>(1, plan.messages.size() / kMostSamples) : 1;
+  if (!config.sizes.empty()) r.of_size = size_classes();
+  r.least = Time::never();
   for (std::size_t m = 0; m < plan.messages.size(); ++m) {
     const auto& message = plan.messages[m];
-    if (!burst && (message.start < times.begin || message.start >= times.end)) continue;
+    if (config.load > 0 && (message.start < times.begin || message.start >= times.end)) continue;
     ++r.created;
-    offered += static_cast<double>(message.bytes);
+    if (!r.of_size.empty()) ++class_of(r.of_size, message.bytes).created;
     if (times.arrived[m] == Time::never()) continue;
     ++r.measured;
     const Time took = times.arrived[m] - times.ready[m];
@@ -61,18 +69,46 @@ void summarize(const MessageConfig& config, const MessagePlan& plan, const Messa
     r.most = max(r.most, took);
     latency += static_cast<double>(took.ps());
     if (m % every != 0) continue;
-    const double empty = alone_ps(network, message);
+    const double empty = alone_ps(network, message), ratio = static_cast<double>(took.ps()) / empty;
     sampled += 1;
     alone += empty;
-    ratio += static_cast<double>(took.ps()) / empty;
+    ratios += ratio;
+    r.slowdowns.add(thousandths(ratio));
+    if (r.of_size.empty()) continue;
+    SizeClass& its_class = class_of(r.of_size, message.bytes);
+    ++its_class.measured;
+    its_class.latency_ns += static_cast<double>(took.ps()) * 1e-3;
+    its_class.slowdown += ratio;
+    its_class.latency.add(took.ps());
+    its_class.slowdowns.add(thousandths(ratio));
+  }
+  for (SizeClass& c : r.of_size)
+    if (c.measured > 0) c.latency_ns /= static_cast<double>(c.measured), c.slowdown /= static_cast<double>(c.measured);
+  if (r.measured > 0) r.latency_ns = latency / static_cast<double>(r.measured) * 1e-3;
+  if (sampled > 0) r.zero_load_ns = alone / sampled * 1e-3, r.slowdown = ratios / sampled;
+}
+
+}  // namespace
+
+void summarize(const MessageConfig& config, const MessagePlan& plan, const MessageTimes& times, const FlowNetwork& network,
+               MessageResult& r) {
+  summarize_times(config, plan, times, network, r);
+  const std::vector<double> rates = sender_rates(config, plan, times);
+  const bool burst = config.load == 0;
+  const double window_s = static_cast<double>((times.end - times.begin).ps()) * 1e-12;
+  double offered = 0, accepted = 0;
+  r.senders = static_cast<std::uint32_t>(rates.size());
+  for (const double bytes : times.accepted_bytes) accepted += bytes;
+  for (const auto& message : plan.messages) {
+    r.mean_bytes += static_cast<double>(message.bytes) / static_cast<double>(plan.messages.size());
+    r.mean_packets += std::ceil(static_cast<double>(message.bytes) / config.packet_bytes) / static_cast<double>(plan.messages.size());
+    if (!burst && message.start >= times.begin && message.start < times.end) offered += static_cast<double>(message.bytes);
   }
   const double link_bytes = network.link_rate_bps() / 8 * window_s * r.senders;
   r.accepted_load = accepted / link_bytes;
   r.accepted_gbps = accepted * 8e-9 / window_s;
   r.offered_load = burst ? 1 : offered / link_bytes;
   r.offered_gbps = burst ? network.link_rate_bps() * r.senders * 1e-9 : offered * 8e-9 / window_s;
-  if (r.measured > 0) r.latency_ns = latency / static_cast<double>(r.measured) * 1e-3;
-  if (sampled > 0) r.zero_load_ns = alone / sampled * 1e-3, r.slowdown = ratio / sampled;
   r.fairness = jain(rates);
   r.saturated = !burst && (r.measured < r.created || r.accepted_load < 0.9 * r.offered_load);
 }

@@ -14,15 +14,25 @@
 
 namespace exanet {
 
+// Messages of up to so many bytes, and of more than those of the class before.
+struct SizeClass {
+  std::uint64_t most_bytes = 0, created = 0, measured = 0;
+  double latency_ns = 0, slowdown = 0;  // means
+  Histogram latency, slowdowns;         // the latter in thousandths
+};
+
 struct MessageResult {
   std::uint32_t senders = 0;
   double offered_load = 0, accepted_load = 0;  // mean over senders, of what a link carries; a burst offers 1
   double offered_gbps = 0, accepted_gbps = 0;  // the same as payload, all senders together
   std::uint64_t created = 0, measured = 0;     // messages, within the window of an open loop; delivered of these
+  double mean_bytes = 0, mean_packets = 0;     // of all messages of the run
   double completion_ns = 0;                    // a burst: when the last message has arrived; an open loop: when the run ended
   double latency_ns = 0;                       // from when a message could start to its arrival: mean
-  double zero_load_ns = 0;                     // the same in an empty network, over up to 4096 of the messages
+  double zero_load_ns = 0;                     // the same in an empty network, over up to 4096 of the messages, or all if sizes are drawn
   double slowdown = 0;                         // mean of the ratio of both, over the same
+  Histogram slowdowns;                         // in thousandths
+  std::vector<SizeClass> of_size;              // if sizes are drawn: all that have been measured, by how long they are
   Time least, most;
   Histogram latency;
   double mean_hops = 0;

@@ -103,6 +103,41 @@ TEST_CASE("an open loop below saturation accepts what is offered, at both levels
   CHECK(r.saturated);
 }
 
+TEST_CASE("sizes that are drawn: as many bytes as the load says, the same messages at both levels, each class with its own figures") {
+  MessageConfig config = burst("uniform");
+  config.sizes = "ali-storage";
+  config.load = 0.2;
+  config.measure = Time::us(4000);
+  MessageResult results[2];
+  for (const bool packets : {false, true}) {
+    MessageResult& r = results[packets] = carry({"torus", {3, 3}}, config, packets);
+    CHECK(r.offered_load == near(0.2, 0.5));
+    REQUIRE(r.of_size.size() == 4);
+    std::uint64_t created = 0, measured = 0;
+    for (const SizeClass& c : r.of_size) created += c.created, measured += c.measured;
+    CHECK(created == r.created);
+    CHECK(measured == r.measured);
+    CHECK(r.of_size[0].latency_ns < r.of_size[2].latency_ns);
+    CHECK(r.slowdown >= 1);
+  }
+  CHECK(results[0].created == results[1].created);
+  CHECK(results[0].mean_bytes == results[1].mean_bytes);
+  CHECK(results[0].latency_ns == near(results[1].latency_ns, 0.05));
+}
+
+TEST_CASE("an interface sends its messages in turn, at both levels: a short one behind a long one does not wait for all of it") {
+  MessageConfig config = burst("incast:1");
+  config.load = 0.6;
+  config.sizes = "web-search";
+  config.measure = Time::us(60'000);
+  for (const bool packets : {false, true}) {
+    const MessageResult r = carry({"torus", {2}}, config, packets);
+    REQUIRE(r.of_size[1].measured > 0);
+    // Behind all of it, it would take as long as messages of a megabyte: hundreds of times what it takes alone.
+    CHECK(r.of_size[1].slowdown < 10);
+  }
+}
+
 TEST_CASE("the same seed gives the same run, another seed another") {
   MessageConfig config = burst("uniform");
   config.rounds = 3;
@@ -133,6 +168,12 @@ TEST_CASE("plans that cannot be made are refused, and a stopped run says so") {
   config.rounds = 2;
   config.paced = true;
   CHECK(complaint(config).find("one round") != std::string::npos);
+  config = burst("uniform");
+  config.sizes = "hadop";
+  CHECK(complaint(config).find("use one of web-search, hadoop, ali-storage") != std::string::npos);
+  config.sizes = "hadoop";
+  config.fluid = true;
+  CHECK(complaint(config).find("max-min") != std::string::npos);
   config = burst("uniform");
   config.load = -1;
   CHECK(complaint(config).find("above 0") != std::string::npos);

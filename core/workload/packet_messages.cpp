@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// A message plan at packet level: each sender cuts its messages into packets, one message after the other in the order in which they may
-// start, and hands them over as fast as the network takes them; or, if they are paced, no faster than the flow level says that its message
-// can move. What remains between the levels then is not due to how the network shares its links.
+// A message plan at packet level: each sender cuts its messages into packets, and hands over a packet of each message that may start in turn, as
+// fast as the network takes them; or, if they are paced, no faster than the flow level says that its message can move. What remains between
+// the levels then is not due to how the network shares its links.
+//
+// Paced senders begin at random moments, each within the time of one of its packets, as interfaces with clocks of their own do. In step with each
+// other they would load links that are full to the last word in a pattern that repeats for ever: where a FIFO's packets come as four for one
+// output, then four for another, each output is idle while the head waits for the other.
 #include <cmath>
 #include <ctime>
 #include <deque>
 
+#include "core/engine/random.hpp"
 #include "core/units/check.hpp"
 #include "core/workload/message_run.hpp"
 
@@ -33,11 +38,11 @@ class PacketMessages final : public MessageRun {
       ++states_[message].waits;
       states_[earlier].dependents.push_back(message);
     }
+    if (config.paced) pace();
     for (std::uint32_t m = 0; m < plan_.messages.size(); ++m) {
       states_[m].left = plan_.messages[m].bytes;
-      if (states_[m].waits == 0) queue_.schedule(plan_.messages[m].start, start_event_, m);
+      if (states_[m].waits == 0) queue_.schedule(plan_.messages[m].start + Time::ps(static_cast<std::int64_t>(std::ceil(states_[m].next_ps))), start_event_, m);
     }
-    if (config.paced) pace();
     if (config.load > 0) times_.begin = config.warm_up, times_.end = config.warm_up + config.measure;
   }
 
@@ -72,7 +77,7 @@ class PacketMessages final : public MessageRun {
     double next_ps = 0, packet_ps = 0;  // if paced: of the next packet, and from one to the next
     std::vector<std::uint32_t> dependents;
   };
-  using Sender = std::deque<std::uint32_t>;  // messages that may start and have not been handed over altogether
+  using Sender = std::deque<std::uint32_t>;  // messages that may start and have not been handed over altogether: whose turn it is first
 
   bool advance(Time limit) {
     while (!queue_.empty() && queue_.now() < limit && !stopped()) {
@@ -91,14 +96,16 @@ class PacketMessages final : public MessageRun {
       sharing.add(m, way);
     }
     sharing.solve();
-    for (std::uint32_t m = 0; m < plan_.messages.size(); ++m)
+    for (std::uint32_t m = 0; m < plan_.messages.size(); ++m) {
       states_[m].packet_ps = network_.volume_bits(config_.packet_bytes) * 1e18 / static_cast<double>(sharing.rate(m));
+      states_[m].next_ps = Random(config_.seed, m).unit() * states_[m].packet_ps;
+    }
   }
 
   // Also called when a paced message's next packet is due.
   void start(std::uint32_t message, Time now) {
     if (states_[message].left < plan_.messages[message].bytes) return offer(plan_.messages[message].src);
-    times_.ready[message] = now;
+    times_.ready[message] = config_.paced ? plan_.messages[message].start : now;
     Sender& sender = senders_[plan_.messages[message].src];
     sender.push_back(message);
     if (sender.size() == 1) offer(plan_.messages[message].src);
@@ -112,9 +119,10 @@ class PacketMessages final : public MessageRun {
       const auto bytes = static_cast<std::uint16_t>(std::min<std::uint64_t>(states_[m].left, config_.packet_bytes));
       if (!fabric_.inject({node, plan_.messages[m].dst, bytes, 0, 0, m})) return;  // on_ready() comes back
       ++injected_;
-      if ((states_[m].left -= bytes) == 0) {
-        sender.pop_front();
-      } else if (config_.paced) {
+      sender.pop_front();
+      if ((states_[m].left -= bytes) == 0) continue;
+      sender.push_back(m);
+      if (config_.paced) {
         states_[m].next_ps += states_[m].packet_ps;
         queue_.schedule(max(queue_.now(), Time::ps(static_cast<std::int64_t>(std::ceil(states_[m].next_ps)))), start_event_, m);
       }

@@ -2,11 +2,8 @@
 // What data centres send: requests and replies, storage, incast, and flows of the sizes that were measured there.
 //
 // Requests are answered by the receiver's interface at once. Whom a rank asks is drawn from the job's seed, the rank and the round alone.
-#include <array>
-#include <cmath>
-#include <span>
-
 #include "core/engine/random.hpp"
+#include "core/workload/flow_sizes.hpp"
 #include "core/workload/program.hpp"
 
 namespace exanet {
@@ -69,29 +66,15 @@ class Storage final : public Service {
   static constexpr std::uint32_t kEach = 4;
 };
 
-struct SizePoint {
-  double bytes, percent;  // so many per cent of all flows are at most so long
-};
-
-// Distributions as the artefact of HPCC (Li and others, SIGCOMM 2019) tabulates them. Web search: Alizadeh and others, "DCTCP" (2010). Hadoop:
-// Roy and others, "Inside the social network's network" (2015). Storage: Alibaba's, published with that artefact (2019).
-constexpr SizePoint kWebSearch[] = {{0, 0},       {1e4, 15}, {2e4, 20}, {3e4, 30}, {5e4, 40}, {8e4, 53},
-                                    {2e5, 60},    {1e6, 70}, {2e6, 80}, {5e6, 90}, {1e7, 97}, {3e7, 100}};
-constexpr SizePoint kHadoop[] = {{0, 0},      {100, 1},   {200, 2},   {300, 5},   {350, 15},  {400, 20},  {500, 30},
-                                 {600, 40},   {700, 50},  {1000, 60}, {2000, 67}, {7000, 70}, {3e4, 72},  {5e4, 82},
-                                 {8e4, 87},   {1.2e5, 90}, {3e5, 95}, {1e6, 97.5}, {2e6, 99}, {1e7, 100}};
-constexpr SizePoint kAliStorage[] = {{0, 0},         {4000, 22.93},  {8000, 69.21},    {16000, 80.61}, {32000, 90.47},
-                                     {64000, 93.53}, {128000, 96.77}, {256000, 97.53}, {2e6, 100}};
-
-// Flows to random others, of sizes by a distribution (linear between its points), after pauses drawn from an exponential distribution: open,
+// Flows to random others, of sizes by a distribution, after pauses drawn from an exponential distribution: open,
 // nobody waits for them.
 class Flows final : public Service {
  public:
-  Flows(const ProgramSpec& spec, std::span<const SizePoint> sizes) : Service(spec), sizes_(sizes) {}
+  Flows(const ProgramSpec& spec, const char* sizes) : Service(spec), sizes_(flow_sizes(sizes)) {}
   void sends(std::uint32_t rank, std::uint64_t round, std::uint32_t, std::vector<Sending>& out) const override {
     Random random = draw(rank, round);
     const std::uint32_t to = other(rank, random);
-    out.push_back({to, size(random.unit() * 100), 0, false});
+    out.push_back({to, sizes_.at(random.unit() * 100), 0, false});
   }
   Time pause(std::uint32_t rank, std::uint64_t round, std::uint32_t) const override {
     Random random = draw(rank, ~round);
@@ -99,15 +82,7 @@ class Flows final : public Service {
   }
 
  private:
-  std::uint64_t size(double percent) const {
-    std::size_t i = 1;
-    while (i + 1 < sizes_.size() && sizes_[i].percent < percent) ++i;
-    const SizePoint &below = sizes_[i - 1], &above = sizes_[i];
-    const double share = (percent - below.percent) / (above.percent - below.percent);
-    return static_cast<std::uint64_t>(std::ceil(below.bytes + share * (above.bytes - below.bytes)));
-  }
-
-  std::span<const SizePoint> sizes_;
+  const FlowSizes& sizes_;
 };
 
 }  // namespace
@@ -115,8 +90,8 @@ class Flows final : public Service {
 std::unique_ptr<Program> make_incast_job(const ProgramSpec& s) { return std::make_unique<Incast>(s); }
 std::unique_ptr<Program> make_request_reply(const ProgramSpec& s) { return std::make_unique<RequestReply>(s); }
 std::unique_ptr<Program> make_storage(const ProgramSpec& s) { return std::make_unique<Storage>(s); }
-std::unique_ptr<Program> make_web_search(const ProgramSpec& s) { return std::make_unique<Flows>(s, kWebSearch); }
-std::unique_ptr<Program> make_hadoop(const ProgramSpec& s) { return std::make_unique<Flows>(s, kHadoop); }
-std::unique_ptr<Program> make_ali_storage(const ProgramSpec& s) { return std::make_unique<Flows>(s, kAliStorage); }
+std::unique_ptr<Program> make_web_search(const ProgramSpec& s) { return std::make_unique<Flows>(s, "web-search"); }
+std::unique_ptr<Program> make_hadoop(const ProgramSpec& s) { return std::make_unique<Flows>(s, "hadoop"); }
+std::unique_ptr<Program> make_ali_storage(const ProgramSpec& s) { return std::make_unique<Flows>(s, "ali-storage"); }
 
 }  // namespace exanet

@@ -83,7 +83,17 @@ def test_random_mapping_takes_longer_than_neighbours_beside_each_other() -> None
 
 
 @pytest.mark.parametrize(
-    "text", ["stencil-3d:bytes=64KiB,rounds=5,pause=10us", "allreduce-ring:bytes=1MiB", "reduce:bytes=64KiB", "barrier:rounds=3"]
+    "text",
+    [
+        "stencil-3d:bytes=64KiB,rounds=5,pause=10us",
+        "allreduce-ring:bytes=1MiB",
+        "reduce:bytes=64KiB",
+        "barrier:rounds=3",
+        "broadcast:bytes=64KiB",
+        "allreduce-tree:bytes=64KiB",
+        "allreduce-doubling:bytes=64KiB",
+        "storage:bytes=16KiB,rounds=5",
+    ],
 )
 def test_jobs_at_flow_level_take_as_long_as_packet_by_packet(text: str) -> None:
     packet, flow = (jobs.finish("fat-tree-64", [Job.parse(text)], level=level) for level in ("packet", "flow"))

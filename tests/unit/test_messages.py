@@ -132,7 +132,31 @@ def test_the_example_of_both_levels_agrees_with_paced_and_with_free_senders() ->
     *rows, _, verdict = example("levels_agree.py", "--machines", "hypercube-512", "--message", "8192")
     assert len(rows) == 7  # all permutations but transpose
     assert all(abs(float(cell.strip("%"))) < 5 for row in rows for cell in (*row[3:5], *row[6:8]))
-    assert "7 of 7" in verdict[0]
+    assert verdict[0].count("7 of 7") == 2
+
+
+@pytest.mark.parametrize("sizes", ["ali-storage", "hadoop"])
+def test_flows_of_data_centres_take_as_long_at_flow_level_at_low_load(sizes: str) -> None:
+    asked = {"message_sizes": sizes, "measure_ps": 10**10}
+    packet, flow = (sim.simulate("fat-tree-64", offered=0.1, asked=sim.Asked(level=level, **asked)) for level in messages.LEVELS)
+    assert flow["created"] == flow["measured"] == packet["measured"] > 500
+    assert flow["latency_ns"] == pytest.approx(packet["latency_ns"], rel=0.05)
+    assert flow["slowdown"] == pytest.approx(packet["slowdown"], rel=0.2)
+    assert flow["slowdown_p50"] == pytest.approx(packet["slowdown_p50"], rel=0.05)
+    for ours, theirs in zip(flow["sizes"], packet["sizes"], strict=True):
+        assert ours["created"] == theirs["created"]
+        assert ours["latency_ns"] == pytest.approx(theirs["latency_ns"], rel=0.2)
+
+
+def test_flow_sizes_have_a_table_of_their_own(tmp_path: Path) -> None:
+    shown = run(tmp_path / "r", "--message", "web-search", "--load", "0.1", "--measure", "5 ms").stdout
+    assert "Messages of web-search sizes, " in shown and "longer: " in shown
+    sizes = pl.read_parquet(tmp_path / "r/sizes.parquet")
+    assert sizes["most_bytes"].to_list() == [10_000, 100_000, 1_000_000, None]
+    [point] = json.loads((tmp_path / "r/summary.json").read_text())["points"]
+    assert sizes["created"].sum() == point["created"]
+    with pytest.raises(InputError, match="max-min"):
+        sim.simulate("torus-512", offered=0.1, asked=sim.Asked(level="flow", sharing="fifo", message_sizes="hadoop"))
 
 
 def test_fifo_sharing_takes_free_senders_as_the_packet_level_does() -> None:
