@@ -132,7 +132,7 @@ TEST_CASE("on a dragonfly, ways over another group beat minimal ones under adver
   }
 }
 
-TEST_CASE("UGAL and PAR carry what Valiant does of the worst traffic of a dragonfly, and almost what minimal ways do of uniform traffic") {
+TEST_CASE("UGAL and PAR carry what Valiant does of the worst traffic of a dragonfly, and beyond saturation, and almost what minimal ways do of uniform traffic") {
   struct Case {
     TopologySpec fly;
     const char* worst;  // each group sends to the next one, whom one link joins to it
@@ -148,7 +148,7 @@ TEST_CASE("UGAL and PAR carry what Valiant does of the worst traffic of a dragon
       const double uniform = measure(with(c.fly, name), "uniform", 0.8, Time::us(20)).accepted_load;
       MESSAGE(c.worst << " " << name << ": " << full << " and " << beyond << ", Valiant " << valiant << "; uniform " << uniform << " of " << minimal);
       CHECK(full > 0.96 * 0.4);
-      CHECK(beyond > (name == "ugal-l" ? 0.8 : 0.92) * valiant);  // too much traffic hides from the first router which link is crowded
+      CHECK(beyond > valiant);
       CHECK(uniform > 0.85 * minimal);
     }
   }
