@@ -19,6 +19,9 @@ from exanet.units import UnitError
 _FORM = "give NAME:KEY=VALUE,... with the keys ranks, bytes, rounds, pause and priority, e.g. stencil-3d:bytes=4KiB,rounds=10"
 
 
+_OWN_SIZES = {"barrier": "messages of no data", **dict.fromkeys(("web-search", "hadoop", "ali-storage"), "flow sizes of its own")}
+
+
 @dataclass(frozen=True)
 class Job:
     """A program that runs on endpoints of its own.
@@ -43,6 +46,8 @@ class Job:
             key, equals, value = part.partition("=")
             if not equals or key not in ("ranks", "bytes", "rounds", "pause", "priority"):
                 raise InputError(f"--job {text}: '{part}' is not understood; {_FORM}")
+            if key == "bytes" and program in _OWN_SIZES:
+                raise InputError(f"--job {text}: {program} has {_OWN_SIZES[program]}; leave bytes out")
             try:
                 found[key] = _value(key, value)
             except (UnitError, ValueError) as error:

@@ -73,7 +73,9 @@ def _problem(tree: Located, detail: Any) -> tuple[Mark, str]:
     if kind in ("model_type", "model_attributes_type"):
         return mark, f"'{_owner(path)}' takes a mapping; {_how(path)}" if path else "a machine description is a mapping of keys to values"
     if kind == "literal_error":
-        return mark, f"'{last}' must be one of {detail['ctx']['expected'].replace(' or ', ', ')}"
+        known = detail["ctx"]["expected"].replace(" or ", ", ")
+        close = difflib.get_close_matches(str(detail["input"]), known.replace("'", "").split(", "), 1)
+        return mark, f"'{last}' must be one of {known}" + (f"; did you mean '{close[0]}'?" if close else "")
     if kind == "exanet":
         return mark, f"'{_owner(path)}': {detail['msg']}"
     text = str(detail["msg"])

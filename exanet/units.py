@@ -102,6 +102,8 @@ def _advice(unit: str, dimension: Dimension) -> str:
     if re.fullmatch(r"K[bB](/s)?", spelled):
         small, binary = "k" + spelled[1:], "Ki" + spelled[1:]
         return f"write {small} for 1000 or {binary} for 1024"
+    if re.fullmatch(r"[kKMGT]", unit) and f"{unit.upper()}iB" in dimension.units:
+        return f"write {unit.replace('K', 'k')}B for a power of 1000 or {unit.upper()}iB for one of 1024"
     folded = {known.lower(): known for known in reversed(dimension.units)}
     close = [spelled] if spelled in dimension.units else difflib.get_close_matches(spelled, dimension.units, 1)
     if spelled.lower() in folded:

@@ -74,6 +74,7 @@ def test_ugal_carries_what_minimal_routing_cannot() -> None:
         (("--routing", "fastest"), "use one of minimal, up-down, valiant"),
         (("--topology", "torus:4,x"), "give a kind and its figures"),
         (("--topology", "ring:4"), "must be one of"),
+        (("--topology", "tours:4"), "did you mean 'torus'?"),
         (("--topology", "slim-fly:6"), "prime power"),
         (("--fail", "(9,9,9)"), "neither a node nor one of its links"),
         (("--fail", "links:1600"), "this machine has 1536"),

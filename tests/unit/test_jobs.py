@@ -118,6 +118,7 @@ def test_several_jobs_at_flow_level_disturb_each_other(tmp_path: Path) -> None:
         (["--job", "stencil"], "use one of stencil-2d"),
         (["--job", "stencil-3d:size=4"], "'size=4' is not understood"),
         (["--job", "stencil-3d:bytes=4"], "bytes: 4 has no unit"),
+        (["--job", "web-search:bytes=4KiB"], "web-search has flow sizes of its own; leave bytes out"),
         (["--job", "stencil-3d:rounds=-1"], "not a whole number"),
         (["--job", "stencil-3d:rounds=0"], "from 1 to 10^9 rounds"),
         (["--job", "stencil-3d:ranks=65"], "65 ranks together"),

@@ -89,7 +89,7 @@ links:
         "m.yaml:6:12: error: 'router.latency' takes a mapping; write latency: {value: 4 cycles, source: where it comes from, "
         "kind: published|derived|calibrated|chosen}",
         "m.yaml:7:17: error: 'router.word': 128 has no unit; a width needs one, e.g. 64 bit",
-        "m.yaml:7:39: error: 'kind' must be one of 'published', 'derived', 'calibrated', 'chosen'",
+        "m.yaml:7:39: error: 'kind' must be one of 'published', 'derived', 'calibrated', 'chosen'; did you mean 'chosen'?",
         "m.yaml:10:22: error: 'links.intra-qfdb.latency': 1.0005 ns is 2001/2 ps, which is not a whole number; choose a value that is",
     ]
 

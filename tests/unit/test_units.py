@@ -46,6 +46,8 @@ def test_a_quantity_becomes_whole_base_units(text: str, dimension: units.Dimensi
         ("4 KB", units.BYTES, "kB for 1000 or KiB for 1024"),
         ("3 bit", units.BYTES, "not a whole number"),
         ("4 ns", units.BYTES, "'ns' is not a unit of size"),
+        ("4M", units.BYTES, "write MB for a power of 1000 or MiB for one of 1024"),
+        ("4 K", units.BYTES, "write kB for a power of 1000 or KiB for one of 1024"),
         ("four ns", units.TIME, "not a time"),
         ("", units.TIME, "not a time"),
         ("e5 ns", units.TIME, "not a time"),
