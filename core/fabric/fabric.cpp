@@ -236,7 +236,7 @@ void Fabric::Part::grant(Time now, Output& output, std::uint32_t output_index, s
   if (input.link_class != kIntraTile) __builtin_prefetch(&outputs_[input.tells], 1);
   const std::uint32_t next = packet.next;
   forget(output, output_index, input.index);
-  if (looks_again_) looks_of_inputs_[input_index].at = kNotScheduled;
+  if (looks_again_) forget_look(input_index);
   input.due = false;
   // The crossbar reads a word a cycle, the first in the cycle after the grant, and the last one not before it can be read.
   const Time left = max(now + router_.cycle * router_.packet_words(words), packet.tail_in);

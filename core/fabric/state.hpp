@@ -105,17 +105,16 @@ struct Entrance {
   std::uint32_t need = 0;     // payload words of the largest refused packet
 };
 
-// When the front of an input decides on its way, or thinks again. Only where routing looks at the network.
+// When the front of an input decides on its way, or thinks again. Only where routing looks at the network. A router's are a list in order of
+// time, and of inputs where that is the same.
 struct Look {
-  static constexpr std::uint32_t kUnlisted = kNone - 1;
-
   Time at = kNotScheduled;
-  std::uint32_t next = kUnlisted;  // of those of its router
+  std::uint32_t before = kNone, next = kNone;
 };
 
 struct Lookers {  // of a router
   Time earliest = Time::never();
-  std::uint32_t first = kNone;
+  std::uint32_t first = kNone, last = kNone;
 };
 
 struct Arrival {
@@ -203,6 +202,7 @@ struct Fabric::Part {
   void steer(Input& input);
   void decide(Time now, Input& input);
   void look_at(Time at, std::uint32_t input_index);
+  void forget_look(std::uint32_t input_index);
   void decide_all(Time now, NodeId node);
   void look_again(Time now, std::uint32_t input_index);
   void those_left_look_again(Time now, const Output& output, std::uint32_t output_index);
@@ -250,7 +250,6 @@ struct Fabric::Part {
   FabricSink sink_;
   std::uint8_t number_;
   std::uint32_t arbitrate_event_, deliver_event_, room_event_, steer_event_;
-  std::vector<std::uint32_t> deciding_;  // inputs; a buffer of decide_all()
   std::vector<Carried> packets_;
   std::vector<Freed> freed_;
   std::uint32_t unused_packet_ = fabric_state::kNone, unused_freed_ = fabric_state::kNone;

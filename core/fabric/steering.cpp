@@ -8,8 +8,6 @@
 // decisions come first, in the order of its inputs, and then its grants: the order of events within an instant does not matter, nor
 // how the nodes are divided among threads. All decisions of an instant are known before it begins. Who looks at other routers' queues (UGAL-G)
 // does depend on that order, and is refused in parts.
-#include <algorithm>
-
 #include "core/engine/random.hpp"
 #include "core/fabric/state.hpp"
 
@@ -86,44 +84,42 @@ void Fabric::Part::decide(Time now, Input& input) {
   ask(input, input.first_output + hop.port, hop.vc, max(now, input.request));
 }
 
-// The front of the input decides at `at`.
+// The front of the input decides at `at`, later than most of those that are waiting to: the list is searched from its end.
 void Fabric::Part::look_at(Time at, std::uint32_t input_index) {
   const NodeId node = inputs_[input_index].node;
-  Look& look = looks_of_inputs_[input_index];
   Lookers& lookers = lookers_[node];
-  look.at = at;
-  if (look.next == Look::kUnlisted) {
-    look.next = lookers.first;
-    lookers.first = input_index;
-  }
-  lookers.earliest = min(lookers.earliest, at);
+  Look* const looks = looks_of_inputs_;
+  std::uint32_t before = lookers.last;
+  while (before != kNone && (looks[before].at > at || (looks[before].at == at && before > input_index))) before = looks[before].before;
+  const std::uint32_t next = before == kNone ? lookers.first : looks[before].next;
+  looks[input_index] = {at, before, next};
+  (before == kNone ? lookers.first : looks[before].next) = input_index;
+  (next == kNone ? lookers.last : looks[next].before) = input_index;
+  lookers.earliest = looks[lookers.first].at;
   events_.schedule(at, steer_event_, node);
+}
+
+// Takes it from the list, if it is there.
+void Fabric::Part::forget_look(std::uint32_t input_index) {
+  Look* const looks = looks_of_inputs_;
+  const Look look = looks[input_index];
+  if (look.at == kNotScheduled) return;
+  Lookers& lookers = lookers_[inputs_[input_index].node];
+  looks[input_index].at = kNotScheduled;
+  (look.before == kNone ? lookers.first : looks[look.before].next) = look.next;
+  (look.next == kNone ? lookers.last : looks[look.next].before) = look.before;
+  lookers.earliest = lookers.first == kNone ? Time::never() : looks[lookers.first].at;
 }
 
 // All of a router's decisions of this instant, in the order of its inputs. Called before any of its grants of this instant.
 void Fabric::Part::decide_all(Time now, NodeId node) {
   Lookers& lookers = lookers_[node];
-  if (lookers.earliest > now) return;
-  deciding_.clear();
-  lookers.earliest = Time::never();
-  for (std::uint32_t* place = &lookers.first; *place != kNone;) {
-    const std::uint32_t index = *place;
-    Look& look = looks_of_inputs_[index];
-    if (look.at > now) {
-      lookers.earliest = min(lookers.earliest, look.at);
-      place = &look.next;
-      continue;
-    }
-    *place = look.next;
-    look.next = Look::kUnlisted;
-    if (look.at != kNotScheduled) deciding_.push_back(index);
-  }
-  std::sort(deciding_.begin(), deciding_.end());
-  for (const std::uint32_t index : deciding_) {
+  while (lookers.earliest <= now) {
+    const std::uint32_t index = lookers.first;
+    forget_look(index);
     Input& input = inputs_[index];
     const std::uint32_t before = input.output;
     if (before != kNone) forget(outputs_[before], before, input.index);
-    looks_of_inputs_[index].at = kNotScheduled;
     decide(now, input);
     if (input.output != before) input.due = false;
     if (looks_again_ && outputs_[input.output].free_at > now) look_again(now, index);
