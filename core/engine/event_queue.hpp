@@ -42,10 +42,7 @@ class EventQueue {
   using Peek = void (*)(void* self, std::uint32_t a, unsigned step);
   static constexpr unsigned kPeeks = 3;
 
-  EventQueue() {
-    wheel_.fill(kNone);
-    newest_.fill(kNone);
-  }
+  EventQueue() { wheel_.fill(kNone); }
 
   // Contract: registered once per component before the first event; the component outlives the queue's use; at most 256 of them.
   std::uint32_t add_handler(Handler fn, void* self, Peek peek = nullptr) {
@@ -71,8 +68,7 @@ class EventQueue {
     if (on_wheel_ == 0) return far_.empty() ? Time::never() : far_[0].time;
     const std::int64_t interval = next_occupied();
     std::uint16_t earliest = kIntervalPs;
-    for (std::uint32_t c = wheel_[slot_of(interval)]; c != kNone; c = chunks_[c].next)
-      for (std::uint32_t i = 0; i < chunks_[c].count; ++i) earliest = std::min(earliest, chunks_[c].events[i].within);
+    each_of(wheel_[slot_of(interval)], tail_[slot_of(interval)], [&](const Event& e) { earliest = std::min(earliest, e.within); });
     return Time::ps((interval << kIntervalBits) + earliest);
   }
 
@@ -108,7 +104,7 @@ class EventQueue {
   static constexpr std::uint16_t kIntervalPs = 1 << kIntervalBits;
   static constexpr std::int64_t kIntervals = 1 << 11;  // 8.4 us ahead
 
-  static constexpr std::uint32_t kChunk = 31;   // events of a chunk: a quarter of a kilobyte
+  static constexpr std::uint32_t kCells = 32;   // of a chunk: a quarter of a kilobyte
   static constexpr std::uint32_t kValues = 1 << kIntervalBits / 2;  // of half the bits of a time within an interval
   static constexpr std::uint64_t kOnes = 0x0101010101010101;
   static constexpr std::size_t kPeekAhead = 4;  // events between two steps of peeking
@@ -135,10 +131,8 @@ class EventQueue {
     std::uint32_t a;
     std::uint32_t handler;
   };
-  struct Chunk {
-    std::uint32_t count;
-    std::uint32_t next;  // the one filled after it, or, of those not in use, another
-    Event events[kChunk];
+  struct alignas(64) Chunk {
+    Event cells[kCells];  // in `a` of the first the chunk filled after it, or, of those not in use, another; then events
   };
   struct Later {
     bool operator()(const Outside& x, const Outside& y) const { return x.time > y.time || (x.time == y.time && x.order > y.order); }
@@ -159,13 +153,27 @@ class EventQueue {
     return event;
   }
 
+  // Where the next event of an interval goes is kept as a number that counts cells of all chunks, so that adding one touches that and the cell.
   void add(Time at, std::uint32_t handler, std::uint32_t a) {
-    const std::uint32_t chunk = newest_[slot_of(interval_of(at))];
-    if (chunk == kNone || chunks_[chunk].count == kChunk) [[unlikely]]
+    std::uint32_t& tail = tail_[slot_of(interval_of(at))];
+    if (tail % kCells == 0) [[unlikely]]
       return add_chunk(at, handler, a);
-    Chunk& to = chunks_[chunk];
-    to.events[to.count++] = {a, static_cast<std::uint16_t>(at.ps() & (kIntervalPs - 1)), static_cast<std::uint16_t>(handler)};
+    cell(tail++) = {a, static_cast<std::uint16_t>(at.ps() & (kIntervalPs - 1)), static_cast<std::uint16_t>(handler)};
     ++on_wheel_;
+  }
+
+  Event& cell(std::uint32_t number) { return chunks_[number / kCells].cells[number % kCells]; }
+  std::uint32_t& next_chunk(std::uint32_t chunk) { return chunks_[chunk].cells[0].a; }
+
+  // Visits the events of an interval in the order in which they were added: `tail` is its tail_. Contract: there is one.
+  template <typename Visit>
+  void each_of(std::uint32_t first, std::uint32_t tail, Visit visit) const {
+    const std::uint32_t newest = (tail - 1) / kCells;
+    for (std::uint32_t c = first;; c = chunks_[c].cells[0].a) {
+      const Event* const cells = chunks_[c].cells;
+      for (std::uint32_t i = 1, end = c == newest ? (tail - 1) % kCells + 1 : kCells; i < end; ++i) visit(cells[i]);
+      if (c == newest) return;
+    }
   }
 
   // The same for any b.
@@ -190,17 +198,15 @@ class EventQueue {
       chunk = static_cast<std::uint32_t>(chunks_.size());
       chunks_.emplace_back();
     } else {
-      free_ = chunks_[chunk].next;
+      free_ = next_chunk(chunk);
     }
-    chunks_[chunk].count = 0;
-    chunks_[chunk].next = kNone;
-    if (newest_[slot] == kNone) {
+    if (wheel_[slot] == kNone) {
       wheel_[slot] = chunk;
       occupied_[slot / 64] |= std::uint64_t{1} << (slot % 64);
     } else {
-      chunks_[newest_[slot]].next = chunk;
+      next_chunk(tail_[slot] / kCells - 1) = chunk;
     }
-    newest_[slot] = chunk;
+    tail_[slot] = chunk * kCells + 1;
     add(at, handler, a);
   }
 
@@ -217,35 +223,33 @@ class EventQueue {
       add(event.time, event.handler, event.a, event.b);
     }
     const std::size_t slot = slot_of(interval);
-    const std::uint32_t first = wheel_[slot], newest = newest_[slot];
-    next_ = last_ = 0;
-    for (std::uint32_t c = first; c != kNone; c = chunks_[c].next) last_ += chunks_[c].count;
+    const std::uint32_t first = wheel_[slot], tail = tail_[slot], newest = (tail - 1) / kCells;
+    next_ = 0;
+    last_ = (tail - 1) % kCells;
+    for (std::uint32_t c = first; c != newest; c = next_chunk(c)) last_ += kCells - 1;
     if (sorted_.size() < last_) sorted_.resize(last_), half_sorted_.resize(last_);
     if (last_ < 256)
-      sort<std::uint8_t>(first);
+      sort<std::uint8_t>(first, tail);
     else
-      sort<std::uint32_t>(first);
-    chunks_[newest].next = free_;
+      sort<std::uint32_t>(first, tail);
+    next_chunk(newest) = free_;
     free_ = first;
-    wheel_[slot] = newest_[slot] = kNone;
+    wheel_[slot] = kNone;
+    tail_[slot] = 0;
     occupied_[slot / 64] &= ~(std::uint64_t{1} << (slot % 64));
     on_wheel_ -= last_;
   }
 
-  // Sorts the events of the chunks from `first` on by the low and then the high half of their time within the interval. A count is of events with
-  // a smaller half; all fit into a Count.
+  // Sorts an interval's events by the low and then the high half of their time within the interval. A count is of events with a smaller half; all
+  // fit into a Count.
   template <typename Count>
-  void sort(std::uint32_t first) {
+  void sort(std::uint32_t first, std::uint32_t tail) {
     alignas(8) Count low[kValues] = {}, high[kValues] = {};
-    const auto each = [&](auto visit) {
-      for (std::uint32_t c = first; c != kNone; c = chunks_[c].next)
-        for (std::uint32_t i = 0, count = chunks_[c].count; i < count; ++i) visit(chunks_[c].events[i]);
-    };
-    each([&](const Event& e) { ++low[e.within % kValues], ++high[e.within / kValues]; });
+    each_of(first, tail, [&](const Event& e) { ++low[e.within % kValues], ++high[e.within / kValues]; });
     sum_up(low);
     sum_up(high);
     Event *const half = half_sorted_.data(), *const whole = sorted_.data();
-    each([&](const Event& e) { half[low[e.within % kValues]++] = e; });
+    each_of(first, tail, [&](const Event& e) { half[low[e.within % kValues]++] = e; });
     for (std::size_t i = 0; i < last_; ++i) whole[high[half[i].within / kValues]++] = half[i];
   }
 
@@ -339,7 +343,8 @@ class EventQueue {
   std::vector<Event> half_sorted_;
   std::vector<More> more_;
   std::array<std::uint64_t, kIntervals / 64> occupied_{};
-  std::array<std::uint32_t, kIntervals> wheel_, newest_;  // the first chunk of each interval, and the one being filled
+  std::array<std::uint32_t, kIntervals> wheel_;   // the first chunk of each interval
+  std::array<std::uint32_t, kIntervals> tail_{};  // the cell for its next event; a multiple of kCells: of a chunk that is yet to be added
 };
 
 }  // namespace exanet

@@ -77,36 +77,14 @@ Fabric::Part::Part(State& net, const FabricPart& part, std::uint8_t number, std:
       events_.add_handler([](void* self, Time now, std::uint32_t a, std::uint64_t) { static_cast<Part*>(self)->decide_all(now, a); }, this);
 }
 
-std::uint32_t Fabric::Part::add_packet(const Carried& carried) {
-  if (unused_packet_ == kNone) {
-    packets_.push_back(carried);
-    return static_cast<std::uint32_t>(packets_.size() - 1);
-  }
-  const std::uint32_t index = unused_packet_;
-  unused_packet_ = packets_[index].next;
-  packets_[index] = carried;
-  return index;
+void Fabric::Part::another_packet() {
+  packets_.emplace_back();
+  free_packet(static_cast<std::uint32_t>(packets_.size() - 1));
 }
 
-void Fabric::Part::free_packet(std::uint32_t index) {
-  packets_[index].next = unused_packet_;
-  unused_packet_ = index;
-}
-
-std::uint32_t Fabric::Part::add_freed(const Freed& freed) {
-  if (unused_freed_ == kNone) {
-    freed_.push_back(freed);
-    return static_cast<std::uint32_t>(freed_.size() - 1);
-  }
-  const std::uint32_t index = unused_freed_;
-  unused_freed_ = freed_[index].next;
-  freed_[index] = freed;
-  return index;
-}
-
-void Fabric::Part::free_freed(std::uint32_t index) {
-  freed_[index].next = unused_freed_;
-  unused_freed_ = index;
+void Fabric::Part::another_freed() {
+  freed_.emplace_back();
+  free_freed(static_cast<std::uint32_t>(freed_.size() - 1));
 }
 
 void Fabric::State::build_ports(const FabricConfig& config) {

@@ -258,13 +258,13 @@ void Fabric::Part::return_room(const Input& input, std::uint32_t payload_words, 
     Room& room = rooms_[input.room];
     const bool starved = room.starved();
     const Time time = left + router_.to_sender;
-    room_returns(room, add_freed({time, kNone, input.room, payload_words}));
+    room_returns(room, add_freed(time, input.room, payload_words));
     if (starved) events_.schedule(time, room_event_, static_cast<std::uint32_t>(&input - inputs_));
     return;
   }
   const Time time = left + router_.to_credit;
   Output& teller = outputs_[input.tells];
-  leave_untold(teller, add_freed({time, kNone, input.room, payload_words}));
+  leave_untold(teller, add_freed(time, input.room, payload_words));
   if (!teller.starves || !rooms_[input.room].starved()) return;
   rooms_[input.room].last = kNone;
   teller.starves = false;
@@ -275,12 +275,9 @@ void Fabric::Part::return_room(const Input& input, std::uint32_t payload_words, 
 
 void Fabric::Part::leave_untold(Output& output, std::uint32_t freed_index) {
   Freed& freed = freed_[freed_index];
-  if (output.untold == kNone) {
-    freed.next = output.untold = freed_index;
-    return;
-  }
-  std::uint32_t before = output.untold;
-  if (freed.time >= freed_[before].time) {
+  freed.next = freed_index;
+  std::uint32_t before = output.untold == kNone ? freed_index : output.untold;  // alone it is a ring
+  if (freed.time >= freed_[before].time) [[likely]] {
     output.untold = freed_index;
   } else {
     while (freed_[freed_[before].next].time <= freed.time) before = freed_[before].next;
@@ -291,25 +288,25 @@ void Fabric::Part::leave_untold(Output& output, std::uint32_t freed_index) {
 
 // Settles which control words of `output`'s link tell of the room that has come back in its port's FIFOs: the first whose beginning is not
 // before the room is known, Start of a packet or, in an idle link, a credit of its own. No credit is begun where a packet can come to the wire
-// before its end: that packet's Start tells. So what lies beyond the reach of packets that may yet be granted is left for later.
+// before its end: that packet's Start tells. So what lies beyond the reach of packets that may yet be granted is left for later. Written with
+// choices in place of branches: which of two cases holds is chance, and a wrong guess costs more than working out both.
 void Fabric::Part::tell(Time now, Output& output) {
   const LinkPace& link = links_[output.link_class];
   while (output.untold != kNone) {
-    const std::uint32_t index = freed_[output.untold].next;
+    const std::uint32_t last = output.untold, index = freed_[last].next;
     Freed& freed = freed_[index];
-    if (freed.time > output.control_end - link.word_time) {
-      const Time magic = max(freed.time, output.wire_free);
-      const std::uint32_t phase = magic >= output.wire_free + link.word_time ? 0 : output.pause_phase;
-      std::uint32_t first = phase, both = phase;
-      const Time begin = magic + link.word_time * (link.slots(1, first) - 1);
-      if (begin + link.word_time * link.control_words > now + link.to_wire) return;
-      output.control_end = output.wire_free = magic + link.word_time * link.slots(link.control_words, both);
-      output.pause_phase = static_cast<std::uint8_t>(both);
-    }
-    if (index == output.untold)
-      output.untold = kNone;
-    else
-      freed_[output.untold].next = freed.next;
+    const bool another = freed.time > output.control_end - link.word_time;  // control word than the one of which is known
+    const Time magic = max(freed.time, output.wire_free);
+    const std::uint32_t phase = output.pause_phase * (magic < output.wire_free + link.word_time);
+    std::uint32_t both = phase;
+    const Time begin = link.pauses_at(phase) ? magic + link.word_time : magic;
+    if (another & (begin + link.word_time * link.control_words > now + link.to_wire)) return;
+    const Time end = magic + link.word_time * link.slots(link.control_words, both);
+    output.control_end = another ? end : output.control_end;
+    output.wire_free = another ? end : output.wire_free;
+    output.pause_phase = static_cast<std::uint8_t>(another ? both : output.pause_phase);
+    freed_[last].next = freed.next;
+    output.untold = index == last ? kNone : last;
     freed.time = output.control_end + link.back;
     if (output.far_part == number_) {
       room_returns(rooms_[freed.room], index);
@@ -331,7 +328,9 @@ Time Fabric::Part::told_at(const Output& output, Time freed) const {
 
 void Fabric::Part::room_returns(Room& room, std::uint32_t freed_index) {
   freed_[freed_index].next = kNone;
-  (room.oldest == kNone ? room.oldest : freed_[room.last].next) = freed_index;
+  const bool only = room.oldest == kNone;
+  std::uint32_t* const behind = &freed_[only ? freed_index : room.last].next;
+  *(only ? &room.oldest : behind) = freed_index;
   room.last = freed_index;
 }
 
@@ -343,7 +342,7 @@ void Fabric::Part::cross_link(Time now, Output& output, std::uint32_t output_ind
   if (output.untold != kNone) tell(now, output);
   const Time ready = now + link.to_wire, start = max(ready, output.wire_free);
   // A link that has been idle for a word time has had its pause by then.
-  const std::uint32_t phase = start >= output.wire_free + link.word_time ? 0 : output.pause_phase;
+  const std::uint32_t phase = output.pause_phase * (start < output.wire_free + link.word_time);
   std::uint32_t after_control = phase, after_head = phase, after_packet = phase;
   const Time head_out = start + link.word_time * link.slots(link.head_words, after_head);
   const Time busy = link.word_time * link.slots(link.packet_words[input.front_words], after_packet);
@@ -405,7 +404,7 @@ void Fabric::Part::collect() {
     for (const Arrival& a : mail.arrivals) arrive(inputs_[a.input], add_packet(a.carried));
     for (const Credit& c : mail.credits) {
       const bool starved = rooms_[c.room].starved();
-      room_returns(rooms_[c.room], add_freed({c.time, kNone, c.room, c.payload_words}));
+      room_returns(rooms_[c.room], add_freed(c.time, c.room, c.payload_words));
       if (starved) wake(outputs_[c.room / channels_], c.room / channels_, c.time);
     }
     mail.arrivals.clear();

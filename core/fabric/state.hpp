@@ -222,8 +222,10 @@ struct Fabric::Part {
   void wake(Output& output, std::uint32_t output_index, Time at);
   std::uint32_t add_packet(const Carried& carried);
   void free_packet(std::uint32_t index);
-  std::uint32_t add_freed(const Freed& freed);
+  std::uint32_t add_freed(Time time, std::uint32_t room, std::uint32_t payload_words);
   void free_freed(std::uint32_t index);
+  [[gnu::cold]] void another_packet();
+  [[gnu::cold]] void another_freed();
   Entrance& entrance(const Input& input) {
     return entrances_[std::size_t{input.node} * intra_ports_ + input.room / channels_ - input.first_intra_output];
   }
@@ -260,6 +262,38 @@ struct Fabric::Part {
   unsigned sending_ = 0;                     // which of the two is being filled
   Time mailed_ = Time::never();              // the earliest time at which mail of this window matters
 };
+
+// Records are taken out of those that are free.
+inline std::uint32_t Fabric::Part::add_packet(const Carried& carried) {
+  if (unused_packet_ == fabric_state::kNone) another_packet();
+  const std::uint32_t index = unused_packet_;
+  unused_packet_ = packets_[index].next;
+  packets_[index] = carried;
+  return index;
+}
+
+inline void Fabric::Part::free_packet(std::uint32_t index) {
+  packets_[index].next = unused_packet_;
+  unused_packet_ = index;
+}
+
+// Field by field: a record that is put together elsewhere and copied stalls until what has just been written in pieces can be read as a whole.
+inline std::uint32_t Fabric::Part::add_freed(Time time, std::uint32_t room, std::uint32_t payload_words) {
+  if (unused_freed_ == fabric_state::kNone) another_freed();
+  const std::uint32_t index = unused_freed_;
+  Freed& freed = freed_[index];
+  unused_freed_ = freed.next;
+  freed.time = time;
+  freed.next = fabric_state::kNone;
+  freed.room = room;
+  freed.payload_words = payload_words;
+  return index;
+}
+
+inline void Fabric::Part::free_freed(std::uint32_t index) {
+  freed_[index].next = unused_freed_;
+  unused_freed_ = index;
+}
 
 // Input `input` of the router has a front that asks for `output`, or no more.
 inline void Fabric::Part::await(Output& output, std::uint32_t output_index, std::uint32_t input) {

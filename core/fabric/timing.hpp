@@ -43,6 +43,8 @@ struct LinkPace {
     return words + pauses;
   }
 
+  bool pauses_at(std::uint32_t phase) const { return (phase == pause_every) & (pause_every != 0); }  // before the next word
+
   Time word_time;
   Time to_wire;  // a grant to the first link word, when the link is free
   Time across;   // the end of a header's or footer's last link word to the first cycle in which it can be granted or read at the far end
