@@ -19,6 +19,7 @@ MOST_NODES = 64
 """Tens of nodes: each takes some ten microseconds of processor time a cycle."""
 
 _WORD_BITS, _LATENCY, _CHANNELS, _MOST_PAYLOAD = 128, 4, 2, 512
+_CLASSES = 2  # bulk and priority, each with queues of its own
 _FRAMING = {64: 2, 128: 1}  # words that frame a packet, by the bits of a line word
 _MOST_DIMENSIONS, _MOST_INTRA = 3, 4
 
@@ -41,9 +42,9 @@ def library(config: dict[str, Any]) -> Path:
         "IntraPorts": router["intra_ports"],
         "Dimensions": dimensions,
         "PayloadDepth": router["inter_fifo_words"] // _CHANNELS,
-        "HeaderDepth": router["header_fifo_words"] // _CHANNELS,
+        "HeaderDepth": router["header_fifo_words"] // (_CHANNELS * _CLASSES),
         "IntraDepth": router["intra_fifo_words"],
-        "IntraHeaders": router["header_fifo_words"],
+        "IntraHeaders": router["header_fifo_words"] // _CLASSES,
         "LineBits": config["links"][0]["word_bits"],
         "MostWords": -(-router["max_payload_bytes"] * 8 // _WORD_BITS),
     }
@@ -79,7 +80,7 @@ def _problems(config: dict[str, Any]) -> Iterator[str]:
         yield f"router.max_payload is {router['max_payload_bytes']} B; the gateware's packets carry up to {_MOST_PAYLOAD} B"
     if router["intra_ports"] > _MOST_INTRA:
         yield f"router.intra_ports is {router['intra_ports']}; the gateware's router has up to {_MOST_INTRA}"
-    for key, least in (("intra_fifo_words", 2), ("inter_fifo_words", 4), ("header_fifo_words", 4)):
+    for key, least in (("intra_fifo_words", 2), ("inter_fifo_words", 4), ("header_fifo_words", 2 * _CHANNELS * _CLASSES)):
         if router[key] & (router[key] - 1) or router[key] < least:
             yield f"router.{key} is {router[key]}; the gateware's FIFOs have a power of two, at least {least}"
     if config["ni"]["clock_ps"] != router["cycle_ps"]:

@@ -20,7 +20,8 @@ struct Packet {
 };
 
 // A packet of `bytes` random bytes; `number` comes back in its footer.
-inline Packet make_packet(std::uint32_t source, std::uint32_t destination, unsigned kind, unsigned bytes, std::uint32_t number, std::mt19937_64& random) {
+inline Packet make_packet(std::uint32_t source, std::uint32_t destination, unsigned kind, unsigned bytes, std::uint32_t number, std::mt19937_64& random,
+                          bool high_priority = false) {
   Packet packet;
   packet.header.set_dmadd(random());
   packet.header.set_dcid(destination);
@@ -28,6 +29,7 @@ inline Packet make_packet(std::uint32_t source, std::uint32_t destination, unsig
   packet.header.set_source_dcid(source);
   packet.header.set_length(bytes);
   packet.header.set_kind(kind);
+  packet.header.set_high_priority(high_priority);
   spec::protect(packet.header);
   packet.payload.resize((bytes + 15) / 16);
   for (unsigned i = 0; i < bytes; ++i) packet.payload[i / 16][i % 16 / 4] |= static_cast<std::uint32_t>(random() & 0xff) << 8 * (i % 4);
@@ -47,13 +49,14 @@ inline spec::Flit make_flit(const Word& data, unsigned vc, bool head, bool tail)
   return flit;
 }
 
-// The words of a packet, one a cycle, when the receiver has room for all of it.
+// The words of packets, one a cycle, when the receiver has room for all of the packet. Priority packets go before bulk, which leaves room for one.
 class Sender {
  public:
   Sender(unsigned words, unsigned headers) : words_(words), headers_(headers) {}
 
-  void push(Packet packet) { queue_.push_back(std::move(packet)); }
-  bool idle() const { return queue_.empty(); }
+  void push(Packet packet) { queue_[packet.header.high_priority()].push_back(std::move(packet)); }
+  bool idle() const { return waiting() == 0; }
+  std::size_t waiting() const { return queue_[0].size() + queue_[1].size(); }
   void credit(const spec::Credit& credit) {
     words_ += static_cast<unsigned>(credit.words());
     headers_ += static_cast<unsigned>(credit.headers());
@@ -61,11 +64,13 @@ class Sender {
   const std::vector<std::uint64_t>& sent_cycles() const { return sent_; }
 
   spec::Flit next(std::uint64_t cycle) {
-    if (queue_.empty()) return {};
-    const Packet& packet = queue_.front();
+    if (position_ == 0) class_ = !queue_[1].empty();
+    if (queue_[class_].empty()) return {};
+    const Packet& packet = queue_[class_].front();
     const unsigned length = static_cast<unsigned>(packet.payload.size());
     if (position_ == 0) {
-      if (headers_ == 0 || words_ < length) return {};
+      const unsigned packets = class_ == 1 ? 1 : 2, words = length + (packets - 1) * spec::kMaxPayloadWords;
+      if (headers_ < packets || words_ < words) return {};
       --headers_;
       words_ -= length;
       sent_.push_back(cycle);
@@ -74,14 +79,14 @@ class Sender {
     if (at == 0) return make_flit(packet.header.raw, 0, true, false);
     if (at <= length) return make_flit(packet.payload[at - 1], 0, false, false);
     const spec::Flit flit = make_flit(packet.footer.raw, 0, false, true);
-    queue_.pop_front();
+    queue_[class_].pop_front();
     position_ = 0;
     return flit;
   }
 
  private:
-  unsigned words_, headers_, position_ = 0;
-  std::deque<Packet> queue_;
+  unsigned words_, headers_, position_ = 0, class_ = 0;
+  std::deque<Packet> queue_[2];
   std::vector<std::uint64_t> sent_;
 };
 

@@ -38,7 +38,7 @@ def test_the_shipped_machine_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(parameters, dict)
     assert (parameters["InterPorts"], parameters["IntraPorts"], parameters["Dimensions"]) == (6, 2, 3)
     assert (parameters["PayloadDepth"], parameters["IntraDepth"]) == (512, 4096)
-    assert (parameters["HeaderDepth"], parameters["IntraHeaders"]) == (64, 128)
+    assert (parameters["HeaderDepth"], parameters["IntraHeaders"]) == (32, 64)
     assert (parameters["MostWords"], parameters["LineBits"]) == (16, 64)
 
 

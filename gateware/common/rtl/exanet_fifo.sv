@@ -39,7 +39,10 @@ module exanet_fifo #(
   end
 
 `ifndef SYNTHESIS
-  NoOverflow : assert property (@(posedge clk_i) disable iff (!rst_ni) !(write_i && (write_q - read_q) == (Bits + 1)'(Depth)));
-  NoUnderflow : assert property (@(posedge clk_i) disable iff (!rst_ni) !(read_i && !valid_o));
+  // Not properties, for which a simulator would copy all of this in every cycle.
+  always_ff @(posedge clk_i) begin
+    if (rst_ni && write_i) NoOverflow : assert ((write_q - read_q) != (Bits + 1)'(Depth));
+    if (rst_ni && read_i) NoUnderflow : assert (valid_o);
+  end
 `endif
 endmodule

@@ -7,7 +7,7 @@ module karma_board #(
   parameter int unsigned IntraPorts = 3,
   parameter int unsigned Dimensions = 2,
   parameter int unsigned IntraDepth = 4096,
-  parameter int unsigned IntraHeaders = 128,
+  parameter int unsigned IntraHeaders = 64,
   parameter int unsigned IntraSlots = 8
 ) (
   input  logic        clk_i,

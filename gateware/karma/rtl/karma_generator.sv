@@ -5,7 +5,7 @@
 // arrives, to its source, of its length and type. Answers wait in a queue as deep as the router's slots, so that it never overflows.
 module karma_generator #(
   parameter int unsigned IntraDepth = 4096,
-  parameter int unsigned IntraHeaders = 128,
+  parameter int unsigned IntraHeaders = 64,
   parameter int unsigned IntraSlots = 8
 ) (
   input  logic                clk_i,
@@ -63,10 +63,11 @@ module karma_generator #(
     header.ecc = exanet_code_pkg::header_ecc(header[119:0]);
   end
 
-  // A packet begins when there is one to send and room for all of it, also in the cycle after a footer.
+  // A packet begins when there is one to send and room for all of it, also in the cycle after a footer. Bulk leaves room for a priority packet.
   assign length_words = 6'((header.length + 10'd15) >> 4);
   assign wanted = mode == Echo ? answer_valid : left_q != '0 && !(mode == PingPong && waiting_q);
-  assign room = headers_q != '0 && words_q >= 13'(length_words);
+  assign room = header.high_priority ? headers_q != '0 && words_q >= 13'(length_words)
+      : headers_q >= 8'd2 && words_q >= 13'(length_words) + 13'(MaxPayloadWords);
   assign begins = state_q == Idle && wanted && room;
   assign answered_o = begins && mode == Echo;
 

@@ -4,7 +4,7 @@
 module rx_formal #(
   parameter int unsigned LineBits = 64,
   parameter int unsigned PayloadDepth = 512,
-  parameter int unsigned HeaderDepth = 64
+  parameter int unsigned HeaderDepth = 32
 ) (
   input logic            clk_i,
   input logic            valid_i,

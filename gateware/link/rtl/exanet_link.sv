@@ -5,8 +5,8 @@
 module exanet_link #(
   parameter int unsigned LineBits = 64,  // or 128
   parameter int unsigned Patience = 4096,
-  parameter int unsigned PayloadDepth = 512,  // of the router's FIFOs behind this port, for each virtual channel
-  parameter int unsigned HeaderDepth = 64
+  parameter int unsigned PayloadDepth = 512,  // of the router's pool behind this port, for each virtual channel
+  parameter int unsigned HeaderDepth = 32
 ) (
   input  logic                clk_i,
   input  logic                rst_ni,

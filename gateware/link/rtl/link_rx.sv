@@ -4,15 +4,15 @@
 // Room for a packet was reserved by the sender, so nothing is buffered here and nothing is ever stopped. Cut-through means that a header is
 // gone before its payload is seen: damage found later marks the footer. Whatever happens on the line, a header handed on is followed by
 // exactly its payload and a footer: when the rest does not come (another control word, or silence of `Patience` cycles), it is made up, marked.
-// And the FIFOs never overflow: a header that came out wrong may ask for more than was reserved, so room is counted here as well.
+// And the queues never overflow: a header that came out wrong may ask for more than was reserved, so room is counted here as well.
 //
 // A header with one wrong bit is put right; with three it may be taken for another one, which the CRC then tells. A control word has no
 // second check, so its code only detects (up to three wrong bits): a wrong count would be worse than none, for the next word makes it good.
 module link_rx #(
   parameter int unsigned LineBits = 64,       // or 128
   parameter int unsigned Patience = 4096,
-  parameter int unsigned PayloadDepth = 512,  // of the FIFO of each virtual channel behind this port, up to 512
-  parameter int unsigned HeaderDepth = 64     // up to 64
+  parameter int unsigned PayloadDepth = 512,  // of the pool of each virtual channel behind this port, up to 512
+  parameter int unsigned HeaderDepth = 32     // up to 64
 ) (
   input  logic                clk_i,
   input  logic                rst_ni,
@@ -89,7 +89,7 @@ module link_rx #(
   assign handed_words = 6'((handed.length + 10'd15) >> 4);
   assign start = take_control && control.kind == ControlKindStart;
 
-  // How far a total has moved. The steps are no larger than a FIFO; backwards it goes when the last one was taken from a damaged word.
+  // How far a total has moved. The steps are no larger than a pool; backwards it goes when the last one was taken from a damaged word.
   function automatic credit_t difference(logic [10:0] words, logic [6:0] headers);
     return '{words: {words[10], words}, headers: {headers > 7'd64, headers}};
   endfunction
@@ -127,7 +127,7 @@ module link_rx #(
   assign silence = timer_q == '0;
   assign opens = start && (state_q == Hunt || state_q == Header);
 
-  // Room in the FIFOs behind this port.
+  // Room in the pools behind this port.
   logic [1:0][9:0] room_words_q;
   logic [1:0][6:0] room_headers_q;
   logic [5:0] length_words;

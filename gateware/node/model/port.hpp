@@ -40,19 +40,20 @@ inline spec::Flit make_flit(const RouterWord& data, bool head, bool tail) {
   return flit;
 }
 
-// The words of packets, one a cycle.
+// The words of packets, one a cycle; at the end of one a priority packet goes before all bulk.
 class PacketSource {
  public:
-  void send(const exanet_node_packet& packet) { queue_.push_back(packet); }
-  bool idle() const { return queue_.empty(); }
+  void send(const exanet_node_packet& packet) { queue_[packet.high_priority != 0].push_back(packet); }
+  bool idle() const { return queue_[0].empty() && queue_[1].empty(); }
 
   spec::Flit next() {
-    const exanet_node_packet& packet = queue_.front();
+    if (position_ == 0) class_ = !queue_[1].empty();
+    const exanet_node_packet& packet = queue_[class_].front();
     const unsigned words = payload_words(packet.payload_bytes), at = position_++;
     if (at == 0) return make_flit(header(packet).raw, true, false);
     if (at <= words) return make_flit(payload_word(packet.id, at - 1), false, false);
     const spec::Flit tail = make_flit(make_footer(header(packet)).raw, false, true);
-    queue_.pop_front();
+    queue_[class_].pop_front();
     position_ = 0;
     return tail;
   }
@@ -70,8 +71,8 @@ class PacketSource {
     return header;
   }
 
-  std::deque<exanet_node_packet> queue_;
-  unsigned position_ = 0;
+  std::deque<exanet_node_packet> queue_[2];  // of each class
+  unsigned position_ = 0, class_ = 0;
 };
 
 class PacketSink {

@@ -6,9 +6,9 @@ module exanet_node #(
   parameter int unsigned IntraPorts = 3,
   parameter int unsigned Dimensions = 1,
   parameter int unsigned PayloadDepth = 512,
-  parameter int unsigned HeaderDepth = 64,
+  parameter int unsigned HeaderDepth = 32,
   parameter int unsigned IntraDepth = 4096,
-  parameter int unsigned IntraHeaders = 128,
+  parameter int unsigned IntraHeaders = 64,
   parameter int unsigned MostWords = exanet_pkg::MaxPayloadWords,  // payload of the largest packet that is sent
   parameter int unsigned IntraSlots = 8,
   parameter int unsigned LineBits = 64,  // of a link: 64, or 128 for four lanes

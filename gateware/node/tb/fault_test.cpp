@@ -61,7 +61,7 @@ class Campaign {
     }
     return true;
   }
-  // The line carries on as on the first day: as many packets as its far FIFOs hold go over to a receiver that takes none, and all are sound.
+  // The line carries on as on the first day: as many priority packets, which need leave no room, as its far pools hold go over to a receiver that takes none, and all are sound.
   bool recovered() {
     constexpr unsigned kPushed[] = {40, 100};
     for (unsigned from = 0; from < 2; ++from)
@@ -69,12 +69,12 @@ class Campaign {
         auto& there = network_.node(1 - from);
         there.stuck = true;
         const std::size_t before = network_.node(from).counters(0).tx_packets();
-        for (unsigned i = 0; i < kPushed[empty]; ++i) push(from, 0, empty ? 0 : 512);
+        for (unsigned i = 0; i < kPushed[empty]; ++i) push(from, 0, empty ? 0 : 512, true);
         network_.run(6000);
         const std::size_t over = network_.node(from).counters(0).tx_packets() - before;
         there.stuck = false;
         network_.run(6000);
-        if (over != 8 + (empty ? 64 : 16)) return false;  // the slots of the intra-tile port, and 512 words or 64 headers in the FIFO
+        if (over != 8 + (empty ? 32 : 16)) return false;  // the slots of the intra-tile port, and 512 words or 32 headers of the pool
       }
     const std::uint64_t sound = count_.sound;
     collect();
@@ -93,8 +93,9 @@ class Campaign {
   }
 
  private:
-  void push(unsigned from, unsigned port, unsigned bytes) {
-    Packet packet = make_packet(dcid(from, 0), dcid(1 - from, 0), port, bytes, static_cast<std::uint32_t>(count_.sent & 0xffffff), random_);
+  void push(unsigned from, unsigned port, unsigned bytes, bool high_priority) {
+    Packet packet = make_packet(dcid(from, 0), dcid(1 - from, 0), port, bytes, static_cast<std::uint32_t>(count_.sent & 0xffffff), random_,
+                                high_priority);
     // Words that look like the line's own are the hardest.
     if (bytes >= 16 && random_() % 8 == 0) {
       const auto low = static_cast<std::uint32_t>(spec::kMagicWord), high = static_cast<std::uint32_t>(spec::kMagicWord >> 32);
@@ -110,7 +111,10 @@ class Campaign {
     const unsigned ways = 1 + static_cast<unsigned>(random_() % 2);
     for (unsigned from = 0; from < ways; ++from)
       for (unsigned port = 0; port < kPorts; ++port)
-        for (unsigned i = 0; i < kChunk; ++i) push(from, port, static_cast<unsigned>(random_() % (i % 16 ? 49 : 513)));
+        for (unsigned i = 0; i < kChunk; ++i) {
+          const auto bytes = static_cast<unsigned>(random_() % (i % 16 ? 49 : 513));
+          push(from, port, bytes, random_() % 8 == 0);
+        }
     if (stuck) {
       network_.node(1).stuck = true;
       network_.run(3000);

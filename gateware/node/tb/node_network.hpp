@@ -43,7 +43,7 @@ class NodeNetworkOf {
     for (const auto& config : configs) {
       Node& node = nodes_.emplace_back();
       node.model = std::make_unique<Model>(&context_);
-      for (unsigned i = 0; i < kIntra; ++i) node.senders.emplace_back(4096, 128);
+      for (unsigned i = 0; i < kIntra; ++i) node.senders.emplace_back(4096, 64);
       node.receivers.resize(kIntra);
       for (unsigned i = 0; i < config.raw.size(); ++i) node.model->config_i[i] = config.raw[i];
       node.model->credit_threshold_i = static_cast<SData>(credit_threshold);

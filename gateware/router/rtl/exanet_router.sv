@@ -3,16 +3,18 @@
 //
 // Ports are numbered inter-tile first. A header on the wire at one clock edge is on the output's wire four edges later in an empty router:
 //   1 port register   2 route, write to the FIFO   3 request and grant   4 crossbar into the output register
-// Senders keep count of room: a port's receiver starts with PayloadDepth words and HeaderDepth headers in each virtual channel
-// (intra-tile: IntraDepth and IntraHeaders in channel 0) and gets them back through credit_o. docs/microarchitecture.md has the rules.
+// Behind a port each virtual channel has two queues, of bulk and of priority packets, which draw on one pool of room: each is as deep as the pool.
+// Senders keep count of it: a port's receiver starts with PayloadDepth words and HeaderDepth headers in each virtual channel (intra-tile: IntraDepth
+// and IntraHeaders in channel 0) and gives them back through credit_o. Of bulk a sender leaves room for the largest priority packet.
+// docs/microarchitecture.md has the rules.
 module exanet_router #(
   parameter int unsigned InterPorts = 2,
   parameter int unsigned IntraPorts = 3,
   parameter int unsigned Dimensions = 1,
   parameter int unsigned PayloadDepth = 512,  // of each virtual channel: 1024 words a port
-  parameter int unsigned HeaderDepth = 64,    // of each virtual channel: 128 a port
+  parameter int unsigned HeaderDepth = 32,    // of each virtual channel and class: 128 a port
   parameter int unsigned IntraDepth = 4096,
-  parameter int unsigned IntraHeaders = 128,
+  parameter int unsigned IntraHeaders = 64,   // of each class
   parameter int unsigned MostWords = exanet_pkg::MaxPayloadWords,  // payload of the largest packet that is sent
   parameter int unsigned LinkSlots = 1,       // packets that a link takes before it releases one
   parameter int unsigned IntraSlots = 8,      // packets that the network interface takes before it releases one
@@ -28,7 +30,7 @@ module exanet_router #(
   input  logic [Ports-1:0]           release_i,           // one slot behind the output is free again
   output logic [31:0]                discarded_o          // packets without a route, since reset
 );
-  localparam int unsigned Inputs = 2 * InterPorts + IntraPorts;
+  localparam int unsigned Inputs = 2 * InterPorts + IntraPorts;  // of each class
   localparam int unsigned PortBits = $clog2(Ports);
   if (InterPorts < 1 || InterPorts > 6 || IntraPorts < 1 || IntraPorts > 4) begin : gen_illegal_1
     $error("1 to 6 inter-tile and 1 to 4 intra-tile ports");
@@ -36,8 +38,11 @@ module exanet_router #(
   if (Dimensions < 1 || Dimensions > 3) begin : gen_illegal_2
     $error("1 to 3 dimensions");
   end
-  if (MostWords > exanet_pkg::MaxPayloadWords || MostWords > PayloadDepth) begin : gen_illegal_3
-    $error("a virtual channel's FIFO holds the largest packet, of up to 32 payload words");
+  if (MostWords > exanet_pkg::MaxPayloadWords || 2 * MostWords > PayloadDepth || 2 * MostWords > IntraDepth) begin : gen_illegal_3
+    $error("a pool holds two of the largest packets, of up to 32 payload words each");
+  end
+  if (HeaderDepth < 2 || IntraHeaders < 2) begin : gen_illegal_4
+    $error("a pool holds two headers");
   end
 
   exanet_pkg::router_config_t config_q;
@@ -63,10 +68,16 @@ module exanet_router #(
     end
   end
 
-  router_pkg::request_t request[Inputs];
-  router_pkg::word_t word[Inputs];
-  logic [Inputs-1:0] last, grant, discarded;
-  logic [Inputs-1:0] grants[Ports];
+  // A queue never holds more than its headers' payload.
+  localparam int unsigned HeadersWords = exanet_pkg::MaxPayloadWords * HeaderDepth;
+  localparam int unsigned IntraHeadersWords = exanet_pkg::MaxPayloadWords * IntraHeaders;
+  localparam int unsigned QueueWords = PayloadDepth < HeadersWords ? PayloadDepth : HeadersWords;
+  localparam int unsigned IntraQueueWords = IntraDepth < IntraHeadersWords ? IntraDepth : IntraHeadersWords;
+
+  router_pkg::request_t request[2][Inputs];
+  router_pkg::word_t word[2][Inputs];
+  logic [1:0][Inputs-1:0] last, grant, discarded;
+  logic [1:0][Inputs-1:0] grants[Ports];
 
   for (genvar p = 0; p < Ports; p++) begin : gen_port
     logic [PortBits-1:0] port;
@@ -76,18 +87,29 @@ module exanet_router #(
     router_route #(.InterPorts(InterPorts), .IntraPorts(IntraPorts), .Dimensions(Dimensions)) u_route (
       .config_i(config_q), .header_i(header), .port_o(port), .vc_o(route.vc), .known_o(route.valid), .words_o(route.words));
     assign route.port = 4'(port);
-    assign route.high_priority = header.high_priority;
+
+    // A header names the class of its packet, and packets follow each other on the wire.
+    logic class_q, now_class;
+    assign now_class = flit_q[p].head ? header.high_priority : class_q;
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) class_q <= 1'b0;
+      else if (flit_q[p].valid) class_q <= now_class;
+    end
 
     for (genvar v = 0; v < (p < InterPorts ? 2 : 1); v++) begin : gen_vc
       localparam int unsigned I = p < InterPorts ? 2 * p + v : InterPorts + p;
-      router_input #(
-        .PayloadDepth(p < InterPorts ? PayloadDepth : IntraDepth),
-        .HeaderDepth(p < InterPorts ? HeaderDepth : IntraHeaders)
-      ) u_input (
-        .clk_i, .rst_ni,
-        .write_i(flit_q[p].valid && (p >= InterPorts || flit_q[p].vc == (v == 1))),
-        .flit_i(flit_q[p]), .route_i(route), .request_o(request[I]), .grant_i(grant[I]),
-        .word_o(word[I]), .last_o(last[I]), .credit_o(credit_o[p][v]), .discarded_o(discarded[I]));
+      exanet_pkg::credit_t freed[2];
+      for (genvar c = 0; c < 2; c++) begin : gen_class
+        router_input #(
+          .PayloadDepth(p < InterPorts ? QueueWords : IntraQueueWords),
+          .HeaderDepth(p < InterPorts ? HeaderDepth : IntraHeaders)
+        ) u_input (
+          .clk_i, .rst_ni,
+          .write_i(flit_q[p].valid && now_class == (c == 1) && (p >= InterPorts || flit_q[p].vc == (v == 1))),
+          .flit_i(flit_q[p]), .route_i(route), .request_o(request[c][I]), .grant_i(grant[c][I]),
+          .word_o(word[c][I]), .last_o(last[c][I]), .credit_o(freed[c]), .discarded_o(discarded[c][I]));
+      end
+      assign credit_o[p][v] = '{words: freed[0].words + freed[1].words, headers: freed[0].headers + freed[1].headers};
     end
     if (p >= InterPorts) begin : gen_one_channel
       assign credit_o[p][1] = '0;

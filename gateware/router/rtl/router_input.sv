@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// One FIFO of the router: takes the words of one virtual channel of a port, asks for the front packet's output, and hands its words out.
+// One queue of the router: takes the words of one class in one virtual channel of a port, asks for the front packet's output, and hands its words out.
 //
 // Headers, payloads and footers have their own memories, so the next header is seen while the packet before it is still leaving, and its
 // grant falls into the cycle of that packet's last word: packets follow each other without a gap. Once granted a packet leaves at a word a
 // cycle, as fast as its words are in; the output reserved room for all of it, so it is never stopped.
 module router_input #(
   parameter int unsigned PayloadDepth = 512,
-  parameter int unsigned HeaderDepth  = 64
+  parameter int unsigned HeaderDepth  = 32
 ) (
   input  logic                     clk_i,
   input  logic                     rst_ni,

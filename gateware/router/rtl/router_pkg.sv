@@ -6,7 +6,6 @@ package router_pkg;
     logic       valid;
     logic [3:0] port;
     logic       vc;
-    logic       high_priority;
     logic [5:0] words;
   } request_t;
 

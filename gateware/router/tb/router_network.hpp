@@ -13,7 +13,7 @@
 namespace exanet::gateware {
 
 inline constexpr unsigned kInter = 2, kIntra = 3, kPorts = kInter + kIntra;
-inline constexpr unsigned kIntraWords = 4096, kIntraHeaders = 128;
+inline constexpr unsigned kIntraWords = 4096, kIntraHeaders = 64;
 
 struct End {
   std::size_t node = SIZE_MAX;

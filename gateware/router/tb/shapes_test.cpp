@@ -33,7 +33,7 @@ class Shape {
     }
     for (unsigned kind = 0; kind < 16; ++kind) config.set_type_port(kind, kind % Intra);
     for (unsigned i = 0; i < config.raw.size(); ++i) model_.config_i[i] = config.raw[i];
-    for (unsigned p = 0; p < kPorts; ++p) senders_.emplace_back(p < Inter ? 512 : 4096, p < Inter ? 64 : 128);
+    for (unsigned p = 0; p < kPorts; ++p) senders_.emplace_back(p < Inter ? 512 : 4096, p < Inter ? 32 : 64);
     model_.rst_ni = 0;
     for (int i = 0; i < 4; ++i) clock();
     model_.rst_ni = 1;
