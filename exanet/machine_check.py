@@ -192,12 +192,14 @@ def _router_problems(model: MachineFile, packets: bool) -> Problems:
     if not 16 <= router.max_payload.value <= 4096:
         yield ("router", "max_payload"), "must be from 16 B to 4096 B"
     channels, bits = router.virtual_channels.value, router.max_payload.value * 8
-    if router.intra_fifo.value * router.word.value < bits:
-        yield ("router", "intra_fifo"), "must hold at least one packet of max_payload; make it deeper"
-    if router.inter_fifo.value // max(channels, 1) * router.word.value < bits:
-        yield ("router", "inter_fifo"), "must hold one packet of max_payload for each virtual channel; make it deeper"
-    if router.header_fifo.value < (router.header.value + router.footer.value) * channels:
-        yield ("router", "header_fifo"), "must hold a header and footer for each virtual channel; make it deeper"
+    # Bulk leaves room for a priority packet. Switches have lanes for their classes, and say themselves how deep those must be.
+    packets_each, many = (1, "one packet") if router.switch is not None else (2, "two packets")
+    if router.intra_fifo.value * router.word.value < bits * packets_each:
+        yield ("router", "intra_fifo"), f"must hold at least {many} of max_payload; make it deeper"
+    if router.inter_fifo.value // max(channels, 1) * router.word.value < bits * packets_each:
+        yield ("router", "inter_fifo"), f"must hold {many} of max_payload for each virtual channel; make it deeper"
+    if router.switch is None and router.header_fifo.value < 4 * router.header.value * channels:
+        yield ("router", "header_fifo"), "must hold two headers of each class, bulk and priority, for each virtual channel; make it deeper"
     for name, words, least, most in (("header", router.header, 1, 64), ("footer", router.footer, 0, 64)):
         if not least <= words.value <= most:
             yield ("router", name), f"must be from {least} to {most} words"

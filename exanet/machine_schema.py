@@ -225,9 +225,9 @@ class Router(Strict):
     header: Words = Field(description="Header of a packet.")
     footer: Words = Field(description="Footer of a packet.")
     max_payload: Bytes = Field(description="Largest payload of a packet.")
-    intra_fifo: Words = Field(description="Payload FIFO of a port towards the network interface.")
-    inter_fifo: Words = Field(description="Payload FIFO of a port towards another node.")
-    header_fifo: Words = Field(description="Header FIFO of a port.")
+    intra_fifo: Words = Field(description="Payload FIFO of a port towards the network interface, which bulk and priority packets share.")
+    inter_fifo: Words = Field(description="Payload FIFO of a port towards another node, divided among its virtual channels.")
+    header_fifo: Words = Field(description="Header FIFO of a port, divided among its virtual channels and their two classes.")
     virtual_channels: Count = Field(description="Virtual channels of a link.")
     intra_ports: Count = Field(description="Ports towards the network interface: packetizer and mailbox, RDMA.")
 

@@ -13,6 +13,20 @@ using namespace fabric_state;
 namespace {
 
 constexpr std::size_t kSecondLevelCache = 1 << 20;  // bytes; of most processors
+constexpr std::int64_t kClasses = 2;                // of queues at each virtual channel, also where no priority packets come
+
+// Bulk goes where there is room for two of the largest packets, so that one priority packet always fits.
+void check_depths(const RouterConfig& r, std::int64_t most_payload_words) {
+  const auto require = [](std::int64_t value, std::int64_t least, const char* name, const char* what) {
+    if (value < least)
+      throw std::invalid_argument(std::string(name) + " is " + std::to_string(value) + ": give at least " + std::to_string(least) + ", " + what);
+  };
+  require(r.intra_fifo_words, 2 * most_payload_words, "intra_fifo_words", "two of the largest payloads, one of them a priority packet's");
+  require(r.inter_fifo_words, 2 * most_payload_words * r.virtual_channels, "inter_fifo_words",
+          "two of the largest payloads in each virtual channel, one of them a priority packet's");
+  require(r.header_fifo_words, 2 * kClasses * r.header_words * r.virtual_channels, "header_fifo_words",
+          "two headers in each virtual channel's queue of each class");
+}
 
 }  // namespace
 
@@ -53,6 +67,8 @@ Fabric::Part::Part(State& net, const FabricPart& part, std::uint8_t number, std:
       channels_(net.channels_),
       fixed_priority_(net.fixed_priority_),
       links_first_(net.links_first_),
+      twin_(net.twin_),
+      mask_words_(net.mask_words_),
       wide_words_(net.wide_words_),
       net_(net),
       events_(*part.events),
@@ -62,7 +78,7 @@ Fabric::Part::Part(State& net, const FabricPart& part, std::uint8_t number, std:
   // Fetching ahead pays where routers do not stay in the second-level cache anyway.
   const bool large = net.outputs_.size() * sizeof(Output) + net.inputs_.size() * sizeof(Input) > kSecondLevelCache;
   for (std::uint32_t o = 0; o < net.outputs_.size(); ++o)
-    if (outputs_[o].far_input != kNone && outputs_[o].far_part != number && net.part_of(inputs_[outputs_[o].first_input].node) == number)
+    if (outputs_[o].border && net.part_of(inputs_[outputs_[o].first_input].node) == number)
       borders_.push_back(o);
   arbitrate_event_ = events_.add_handler(
       [](void* self, Time now, std::uint32_t a, std::uint64_t) { static_cast<Part*>(self)->arbitrate(now, a); }, this,
@@ -91,6 +107,7 @@ void Fabric::State::build_ports(const FabricConfig& config) {
   if (channels_ < topology_.virtual_channels())
     throw std::invalid_argument("the topology's routing needs " + std::to_string(topology_.virtual_channels()) +
                                 " virtual channels: set virtual_channels to that or more");
+  check_depths(config.router, router_.most_payload_words);
   const NodeId nodes = topology_.node_count();
   std::uint32_t outputs = 0, inputs = 0, most = 0;
   for (NodeId node = 0; node <= nodes; ++node) {
@@ -109,26 +126,38 @@ void Fabric::State::build_ports(const FabricConfig& config) {
   outputs_.resize(outputs);
   stats_.resize(outputs);
   rooms_.resize(std::size_t{outputs} * channels_);
-  inputs_.resize(inputs);
+  if (config.priority) {
+    twin_ = inputs;
+    mask_words_ = 1;
+  }
+  inputs_.resize(inputs + twin_);
   if (topology_.routing() != nullptr && topology_.routing()->looks()) {
-    looks_.resize(inputs);
+    looks_.resize(inputs_.size());
     lookers_.resize(nodes);
   }
-  if (most > kFewInputs) wide_words_ = (most + 63) / 64;
+  if (most > mask_words_ * 64) {
+    mask_words_ = (most + 63) / 64;
+    wide_words_ = mask_words_ * (config.priority ? 2 : 1);
+  }
   wide_.resize(std::size_t{outputs} * wide_words_);
   entrances_.resize(std::size_t{endpoints_} * intra_ports_);
   for (NodeId node = 0; node < nodes; ++node) build_node(node, config);
+  for (std::uint32_t i = 0; i < twin_; ++i) {
+    inputs_[twin_ + i] = inputs_[i];
+    inputs_[twin_ + i].priority = kPriority;
+  }
 }
 
 void Fabric::State::build_node(NodeId node, const FabricConfig& config) {
   const RouterConfig& r = config.router;
-  const auto headers = static_cast<std::int32_t>(r.header_fifo_words / r.header_words);
+  const auto headers = static_cast<std::int32_t>(r.header_fifo_words / r.header_words / kClasses);
   const std::uint32_t ports = topology_.port_count(node);
   for (std::uint32_t o = first_output_[node]; o < first_output_[node + 1]; ++o) {
     const std::uint32_t port = o - first_output_[node];
     const bool intra = port >= ports;
     Output& output = outputs_[o];
     output.first_input = first_input_[node];
+    output.granted = (first_input_[node + 1] - first_input_[node] - 1) & (kMostInputs - 1);
     for (std::uint32_t vc = 0; vc < (intra ? 1 : channels_); ++vc) {
       const std::uint32_t i = first_input_[node] + (intra ? ports * channels_ + port - ports : port * channels_ + vc);
       Input& input = inputs_[i];
@@ -150,7 +179,7 @@ void Fabric::State::build_node(NodeId node, const FabricConfig& config) {
       throw std::invalid_argument("the topology has links of class " + std::to_string(output.link_class) + ", but only " +
                                   std::to_string(links_.size()) + " links are described: describe one for each class");
     output.far_input = first_input_[far.node] + far.port * channels_;
-    output.far_part = part_of(far.node);
+    output.border = part_of(far.node) != part_of(node);
     // The link in the other direction ends here: its sender knows the room of these inputs.
     for (std::uint32_t vc = 0; vc < channels_; ++vc) {
       Input& input = inputs_[first_input_[node] + port * channels_ + vc];
@@ -160,7 +189,7 @@ void Fabric::State::build_node(NodeId node, const FabricConfig& config) {
     // A packet that is granted is felt at the other side later than this, and so is the room of which a part cannot tell at the end of a window,
     // because a packet granted after it might.
     const LinkPace& link = links_[output.link_class];
-    if (output.far_part != part_of(node)) lookahead_ = min(lookahead_, link.to_wire + link.back);
+    if (output.border) lookahead_ = min(lookahead_, link.to_wire + link.back);
   }
 }
 

@@ -7,6 +7,7 @@
 // is granted or when the sender runs short. Neither costs an event of its own. An output is looked at (the "arbitrate" event) only at times at
 // which a grant may be possible. All requests and all room of one instant are known before it begins, so the result does not depend on
 // the order of events within an instant.
+#include <algorithm>
 #include <bit>
 
 #include "core/fabric/state.hpp"
@@ -29,28 +30,64 @@ bool Fabric::Part::inject(const Packet& packet) {
                "packet from or to nowhere", now.ps(), packet.src, packet.dst);
   const std::uint32_t words = router_.payload_words(packet.payload_bytes);
   EXANET_CHECK(words <= router_.most_payload_words, "payload above the maximum", now.ps(), packet.payload_bytes, packet.src);
+  EXANET_CHECK(packet.priority == kBulk || (packet.priority == kPriority && twin_ != 0), "priority where the fabric was built without", now.ps(),
+               packet.src, packet.priority);
   const std::uint32_t input_index = net_.first_input_[packet.src + 1] - intra_ports_ + packet.intra_port;
-  Input& input = inputs_[input_index];
-  Room& room = rooms_[input.room];
+  Input& bulk = inputs_[input_index];
+  Room& room = rooms_[bulk.room];
   Entrance& port = entrances_[std::size_t{packet.src} * intra_ports_ + packet.intra_port];
   reclaim(room, now);
-  if (room.free_words < static_cast<std::int32_t>(words) || room.free_packets < 1) {
-    port.need = words > port.need ? words : port.need;
-    if (port.refused++ == 0) {
-      if (room.oldest == kNone)
-        room.last = Room::kStarved;
-      else
-        events_.schedule(freed_[room.oldest].time, room_event_, input_index);
-    }
+  if (!fits(room, packet.priority, words)) {
+    refuse(port, room, input_index, packet.priority, words);
     return false;
   }
   ++in_flight_;
-  const Time start = max(now, port.busy_until);
-  port.busy_until = start + router_.cycle * router_.packet_words(words);
+  const Time span = router_.cycle * router_.packet_words(words);
+  Time start = max(now, port.busy_until);
+  port.busy_until = start + span;
+  if (packet.priority == kPriority && start > now) start = overtake(now, bulk, start, span);
   take(room, words);
-  arrive(input, add_packet({start + router_.head + router_.to_request, port.busy_until - router_.cycle + router_.to_request, kNone, packet.dst,
-                            packet.payload_bytes, packet.intra_port, packet.priority, packet.src, packet.user, now}));
+  arrive(inputs_[input_index + packet.priority * twin_],
+         add_packet({start + router_.head + router_.to_request, start + span - router_.cycle + router_.to_request, kNone, packet.dst,
+                     packet.payload_bytes, packet.intra_port, packet.priority, packet.src, packet.user, now}));
   return true;
+}
+
+// A priority packet goes to the port's wire before the packets of bulk that have been taken and have not begun: all that are to begin from `now`
+// on follow each other without a gap up to `end`, and move by its `span`. Returns when it begins.
+Time Fabric::Part::overtake(Time now, Input& bulk, Time end, Time span) {
+  const Time begun = now + router_.head + router_.to_request;
+  for (std::uint32_t p = bulk.front; p != kNone; p = packets_[p].next) {
+    Carried& packet = packets_[p];
+    if (packet.time < begun) continue;
+    end = end - router_.cycle * router_.packet_words(router_.payload_words(packet.payload_bytes));
+    packet.time += span;
+    packet.tail_in += span;
+    if (p != bulk.front) continue;
+    bulk.request = max(packet.time, bulk.idle_at);
+    if (bulk.output != kNone) {
+      wake(outputs_[bulk.output], bulk.output, max(bulk.request, outputs_[bulk.output].free_at));
+    } else {
+      forget_look(static_cast<std::uint32_t>(&bulk - inputs_));
+      look_at(bulk.request, static_cast<std::uint32_t>(&bulk - inputs_));
+    }
+  }
+  return end;
+}
+
+void Fabric::Part::refuse(Entrance& port, Room& room, std::uint32_t input_index, std::uint8_t priority, std::uint32_t words) {
+  port.need[priority] = std::max(port.need[priority], static_cast<std::uint16_t>(words));
+  ++port.refused[priority];
+  if (port.looks_at == kNotScheduled && !room.starved()) await_room(port, room, input_index);
+}
+
+void Fabric::Part::await_room(Entrance& port, Room& room, std::uint32_t input_index) {
+  if (room.oldest == kNone) {
+    room.last = Room::kStarved;
+    return;
+  }
+  port.looks_at = freed_[room.oldest].time;
+  events_.schedule(port.looks_at, room_event_, input_index);
 }
 
 void Fabric::Part::take(Room& room, std::uint32_t words) {
@@ -85,7 +122,6 @@ void Fabric::Part::arrive(Input& input, std::uint32_t packet_index) {
 void Fabric::Part::register_front(Input& input) {
   const Carried& packet = packets_[input.front];
   input.front_words = static_cast<std::uint16_t>(router_.payload_words(packet.payload_bytes));
-  input.front_priority = packet.priority;
   input.request = max(packet.time, input.idle_at);
   if (packet.dst == input.node) return ask(input, input.first_intra_output + packet.intra_port, 0, input.request);
   if (routing_ != nullptr) return steer(input);
@@ -97,7 +133,7 @@ void Fabric::Part::ask(Input& input, std::uint32_t output_index, std::uint8_t vc
   input.output = output_index;
   input.front_vc = vc;
   Output& output = outputs_[output_index];
-  await(output, output_index, input.index);
+  await(output, output_index, input);
   wake(output, output_index, max(from, output.free_at));
 }
 
@@ -133,54 +169,67 @@ void Fabric::Part::peek(std::uint32_t output_index, unsigned step) const {
   }
   if ((output.waiting[0] | output.waiting[1]) == 0) return;
   if (wide_words_ != 0) return;
-  const int first = output.waiting[0] != 0 ? std::countr_zero(output.waiting[0]) : 64 + std::countr_zero(output.waiting[1]);
-  const Input& input = inputs_[output.first_input + static_cast<std::uint32_t>(first)];
+  const auto first = static_cast<std::uint32_t>(output.waiting[0] != 0 ? std::countr_zero(output.waiting[0]) : 64 + std::countr_zero(output.waiting[1]));
+  const Input& input = inputs_[output.first_input + (mask_words_ == 1 && first >= 64 ? first - 64 + twin_ : first)];
   if (step == 1) return __builtin_prefetch(&input, 1);
   __builtin_prefetch(&packets_[input.front], 1);
   __builtin_prefetch(&rooms_[input.room], 1);
-  if (output.link_class != kIntraTile && output.far_part == number_) __builtin_prefetch(&inputs_[output.far_input + input.front_vc], 1);
+  if (output.link_class != kIntraTile && !output.border) __builtin_prefetch(&inputs_[output.far_input + input.front_vc], 1);
 }
 
-// Priority 1 goes before 0; with `links_first`, packets from links before those of network interfaces but for one in 16 (kMostPassed); and those
-// that are due before others; then the first input. Where nobody of the chosen kind is due, all that could have gone become due. `others` tells
-// whether somebody else could go as well.
+// Priority packets go before bulk. `others` tells whether somebody else could go as well.
 std::uint32_t Fabric::Part::choose(Time now, Output& output, std::uint32_t output_index, bool& others) {
+  std::uint32_t chosen = kNone;
+  if (twin_ != 0) [[unlikely]] {
+    chosen = choose_of(now, output, output_index, kPriority, others);
+    if (chosen != kNone) {
+      const std::uint64_t* const bulk = masks(output, output_index, kBulk);
+      others |= std::any_of(bulk, bulk + mask_words_, [](std::uint64_t word) { return word != 0; });
+      return chosen;
+    }
+  }
+  return choose_of(now, output, output_index, kBulk, others);
+}
+
+// Within a class, with `links_first`, packets from links go before those of network interfaces but for one in 16 (kMostPassed); among them those
+// that are due before others; and of these the first one behind the input that was granted last. Where nobody of the chosen kind is due, all that
+// could have gone become due.
+std::uint32_t Fabric::Part::choose_of(Time now, Output& output, std::uint32_t output_index, std::uint8_t priority, bool& others) {
+  Input* const inputs = inputs_ + output.first_input + priority * twin_;
   const bool links_turn = output.passed < kMostPassed;
   std::uint32_t chosen = kNone;
-  int best = -1, best_own = -1;  // ranks: of those that can go; and the priority of network interfaces alone
-  bool due = false;
-  const auto rank = [&](const Input& input) {
-    return input.front_priority * 2 + (!links_first_ || (input.link_class != kIntraTile) == links_turn);
-  };
+  int best = -1;
+  bool own = false;  // a network interface's packet could go
+  const auto first_kind = [&](const Input& input) { return !links_first_ || (input.link_class != kIntraTile) == links_turn; };
   const auto look_at = [&](std::uint32_t index) {
-    const Input& input = inputs_[output.first_input + index];
+    const Input& input = inputs[index];
     __builtin_prefetch(&packets_[input.front], 1);
     if (input.request > now || !room_beyond(now, output, output_index, input)) return;
     others = best >= 0;
-    if (input.link_class == kIntraTile && input.front_priority > best_own) best_own = input.front_priority;
-    const int its = rank(input);
-    if (its < best || (its == best && (due || !input.due || fixed_priority_))) return;
+    own |= input.link_class == kIntraTile;
+    const int its = fixed_priority_ ? 0 : first_kind(input) * 4 + input.due * 2 + (index > output.granted);
+    if (its <= best) return;
     best = its;
-    due = input.due;
     chosen = index;
   };
-  if (wide_words_ == 0 && output.waiting[1] == 0 && std::has_single_bit(output.waiting[0]))  // most of the time
-    look_at(static_cast<unsigned>(std::countr_zero(output.waiting[0])));
+  if (wide_words_ == 0 && (mask_words_ == 1 || output.waiting[1] == 0) && std::has_single_bit(output.waiting[priority]))  // most of the time
+    look_at(static_cast<unsigned>(std::countr_zero(output.waiting[priority])));
   else
-    each_waiting(output, output_index, look_at);
+    each_waiting(output, output_index, priority, look_at);
   if (chosen == kNone) return kNone;
-  if (others && !due && !fixed_priority_)
-    each_waiting(output, output_index, [&](std::uint32_t index) {
-      Input& input = inputs_[output.first_input + index];
-      const bool room = output.link_class == kIntraTile || has_room(rooms_[output_index * channels_ + input.front_vc]);
-      if (input.request <= now && rank(input) == best && room) input.due = true;
+  const Input& input = inputs[chosen];
+  if (others && !input.due && !fixed_priority_)
+    each_waiting(output, output_index, priority, [&](std::uint32_t index) {
+      Input& other = inputs[index];
+      const bool room = output.link_class == kIntraTile || has_room(rooms_[output_index * channels_ + other.front_vc], priority);
+      if (other.request <= now && first_kind(other) == first_kind(input) && room) other.due = true;
     });
-  const Input& input = inputs_[output.first_input + chosen];
   if (input.link_class == kIntraTile)
     output.passed = 0;
-  else if (links_first_ && best_own == input.front_priority)
-    ++output.passed;
-  return chosen;
+  else if (links_first_ && own)
+    output.passed = (output.passed + 1) & 15;
+  output.granted = chosen & (kMostInputs - 1);
+  return chosen + priority * twin_;
 }
 
 // Whether the next buffer takes a packet, the largest whatever this one's length: by its own length a short one would go whenever a long one of
@@ -189,11 +238,11 @@ bool Fabric::Part::room_beyond(Time now, const Output& output, std::uint32_t out
   if (output.link_class == kIntraTile) return true;
   Room& far = rooms_[output_index * channels_ + input.front_vc];
   reclaim(far, now);
-  if (has_room(far)) return true;
+  if (has_room(far, input.priority)) return true;
   if (!far.starved()) {
     hear(now, output);
     reclaim(far, now);
-    if (has_room(far)) return true;
+    if (has_room(far, input.priority)) return true;
   }
   if (far.starved()) return false;
   const Time next = next_room(output, output_index * channels_ + input.front_vc);
@@ -201,20 +250,20 @@ bool Fabric::Part::room_beyond(Time now, const Output& output, std::uint32_t out
     wake(outputs_[output_index], output_index, max(next, now + Time::ps(1)));
   } else {
     far.last = Room::kStarved;
-    if (output.far_part == number_) outputs_[inputs_[output.far_input].tells].starves = true;
+    if (!output.border) outputs_[inputs_[output.far_input].tells].starves = true;
   }
   return false;
 }
 
 // Settles of what room beyond `output` the far end has told by now. Another part tells by mail.
 void Fabric::Part::hear(Time now, const Output& output) {
-  if (output.far_part == number_ && output.far_input != kNone) tell(now, outputs_[inputs_[output.far_input].tells]);
+  if (!output.border && output.far_input != kNone) tell(now, outputs_[inputs_[output.far_input].tells]);
 }
 
 // When more room is known of beyond `output`, at the earliest; never when no packet is on its way out of there.
 Time Fabric::Part::next_room(const Output& output, std::uint32_t room_index) const {
   if (rooms_[room_index].oldest != kNone) return freed_[rooms_[room_index].oldest].time;
-  if (output.far_part != number_) return Time::never();
+  if (output.border) return Time::never();
   const Output& teller = outputs_[inputs_[output.far_input].tells];
   if (teller.untold == kNone) return Time::never();
   std::uint32_t index = teller.untold;
@@ -235,7 +284,7 @@ void Fabric::Part::grant(Time now, Output& output, std::uint32_t output_index, s
   }
   if (input.link_class != kIntraTile) __builtin_prefetch(&outputs_[input.tells], 1);
   const std::uint32_t next = packet.next;
-  forget(output, output_index, input.index);
+  forget(output, output_index, input);
   if (looks_again_) forget_look(input_index);
   input.due = false;
   // The crossbar reads a word a cycle, the first in the cycle after the grant, and the last one not before it can be read.
@@ -256,21 +305,34 @@ void Fabric::Part::grant(Time now, Output& output, std::uint32_t output_index, s
 void Fabric::Part::return_room(const Input& input, std::uint32_t payload_words, Time left) {
   if (input.link_class == kIntraTile) {
     Room& room = rooms_[input.room];
-    const bool starved = room.starved();
+    Entrance& port = entrance(input);
     const Time time = left + router_.to_sender;
-    room_returns(room, add_freed(time, input.room, payload_words));
-    if (starved) events_.schedule(time, room_event_, static_cast<std::uint32_t>(&input - inputs_));
+    const bool look = room.starved() || port.looks_at > time;
+    return_at(room, add_freed(time, input.room, payload_words));
+    if (look) await_room(port, room, static_cast<std::uint32_t>(&input - inputs_));
     return;
   }
   const Time time = left + router_.to_credit;
   Output& teller = outputs_[input.tells];
-  leave_untold(teller, add_freed(time, input.room, payload_words));
+  const std::uint32_t freed = add_freed(time, input.room, payload_words);
+  leave_untold(teller, freed);
+  if (twin_ != 0 && !teller.border && before_others(teller, freed)) wake(outputs_[input.room / channels_], input.room / channels_, told_at(teller, time));
   if (!teller.starves || !rooms_[input.room].starved()) return;
   rooms_[input.room].last = kNone;
   teller.starves = false;
   for (std::uint32_t vc = 0, first = input.room / channels_ * channels_; vc < channels_; ++vc)
     if (rooms_[first + vc].starved()) teller.starves = true;
   wake(outputs_[input.room / channels_], input.room / channels_, told_at(teller, time));
+}
+
+// Whether room that was returned before is going to be free later, and so its sender may be waiting for too long: a packet that is granted
+// after one of the other class may be the first to have gone.
+bool Fabric::Part::before_others(const Output& teller, std::uint32_t freed_index) const {
+  for (std::uint32_t i = freed_index; i != teller.untold;) {
+    i = freed_[i].next;
+    if (freed_[i].room == freed_[freed_index].room) return true;
+  }
+  return false;
 }
 
 void Fabric::Part::leave_untold(Output& output, std::uint32_t freed_index) {
@@ -308,10 +370,10 @@ void Fabric::Part::tell(Time now, Output& output) {
     freed_[last].next = freed.next;
     output.untold = index == last ? kNone : last;
     freed.time = output.control_end + link.back;
-    if (output.far_part == number_) {
+    if (!output.border) {
       room_returns(rooms_[freed.room], index);
     } else {
-      mail_[sending_][output.far_part].credits.push_back({freed.time, freed.room, freed.payload_words});
+      mail_[sending_][far_part(output)].credits.push_back({freed.time, freed.room, freed.payload_words});
       mailed_ = min(mailed_, freed.time);
       free_freed(index);
     }
@@ -324,6 +386,16 @@ Time Fabric::Part::told_at(const Output& output, Time freed) const {
   if (freed <= output.control_end - link.word_time) return output.control_end + link.back;
   // Start of a packet yet to be granted may tell of it in the same cycle.
   return max(freed + link.word_time, output.wire_free + link.word_time * link.control_words) + link.back;
+}
+
+// In the order of time, which for a port of both classes need not be that of grants.
+void Fabric::Part::return_at(Room& room, std::uint32_t freed_index) {
+  Freed& freed = freed_[freed_index];
+  if (room.oldest == kNone || freed_[room.last].time <= freed.time) return room_returns(room, freed_index);
+  std::uint32_t* at = &room.oldest;
+  while (freed_[*at].time <= freed.time) at = &freed_[*at].next;
+  freed.next = *at;
+  *at = freed_index;
 }
 
 void Fabric::Part::room_returns(Room& room, std::uint32_t freed_index) {
@@ -362,9 +434,9 @@ void Fabric::Part::cross_link(Time now, Output& output, std::uint32_t output_ind
   packet.time = head_out + link.across;
   packet.tail_in = output.wire_free + link.across;
   packet.next = kNone;
-  const std::uint32_t far_input = output.far_input + input.front_vc;
-  if (output.far_part == number_) return arrive(inputs_[far_input], packet_index);
-  mail_[sending_][output.far_part].arrivals.push_back({far_input, packet});
+  const std::uint32_t far_input = output.far_input + input.front_vc + input.priority * twin_;
+  if (!output.border) return arrive(inputs_[far_input], packet_index);
+  mail_[sending_][far_part(output)].arrivals.push_back({far_input, packet});
   mailed_ = min(mailed_, packet.time);
   free_packet(packet_index);
 }
@@ -383,18 +455,17 @@ void Fabric::Part::offer_room(Time now, std::uint32_t input_index) {
   Input& input = inputs_[input_index];
   Room& room = rooms_[input.room];
   Entrance& port = entrance(input);
+  if (port.looks_at != now) return;  // room came back before what was waited for, and was looked at
+  port.looks_at = kNotScheduled;
   reclaim(room, now);
-  if (room.free_words < static_cast<std::int32_t>(port.need) || room.free_packets < 1) {
-    if (room.oldest == kNone)
-      room.last = Room::kStarved;
-    else
-      events_.schedule(freed_[room.oldest].time, room_event_, input_index);
-    return;
-  }
-  const std::uint32_t calls = port.refused;
-  port.refused = port.need = 0;
   const auto intra_port = static_cast<std::uint8_t>(input.room / channels_ - input.first_intra_output);
-  for (std::uint32_t i = 0; i < calls && sink_.ready != nullptr; ++i) sink_.ready(sink_.self, input.node, intra_port, now);
+  for (const std::uint8_t priority : {kPriority, kBulk}) {
+    if (port.refused[priority] == 0 || !fits(room, priority, port.need[priority])) continue;
+    const std::uint32_t calls = port.refused[priority];
+    port.refused[priority] = port.need[priority] = 0;
+    for (std::uint32_t i = 0; i < calls && sink_.ready != nullptr; ++i) sink_.ready(sink_.self, input.node, intra_port, priority, now);
+  }
+  if (port.refused[kPriority] + port.refused[kBulk] > 0 && port.looks_at == kNotScheduled && !room.starved()) await_room(port, room, input_index);
 }
 
 // Takes what the other parts have sent in the window before. Whom it comes from first does not matter: each link is a buffer of its own.

@@ -37,7 +37,7 @@ struct RouterConfig {
   std::int64_t max_payload_bytes = 256;
   std::int64_t intra_fifo_words = 4096;  // payload words
   std::int64_t inter_fifo_words = 1024;
-  std::int64_t header_fifo_words = 128;
+  std::int64_t header_fifo_words = 128;   // of a port: divided among its virtual channels and their two classes
   std::int64_t virtual_channels = 2;
   std::int64_t input_gap_cycles = 0;  // an input asks again this long after a packet's tail has left it ...
   std::int64_t output_gap_cycles =
@@ -50,12 +50,13 @@ struct RouterConfig {
 struct FabricConfig {
   RouterConfig router;
   std::vector<LinkConfig> links;  // indexed by Topology::link_class
+  bool priority = false;          // packets of priority 1 may come: there are queues for them
   std::optional<SwitchConfig> input_queued;  // routers are input-queued switches: core/switch, in place of this model
 };
 
 class Fabric final : public NetworkModel {
  public:
-  // Throws std::invalid_argument when a figure of `config` cannot be built (a FIFO below the largest packet, no class for a link).
+  // Throws std::invalid_argument when a figure of `config` cannot be built (a FIFO below two largest packets, no class for a link).
   // `events` and `topology` outlive the fabric.
   Fabric(EventQueue& events, const Topology& topology, const FabricConfig& config, FabricSink sink);
   // In parts, run together by Windows: node n belongs to parts[part_of[n]]. What the fabric does is the same, however it is divided.

@@ -31,7 +31,7 @@ struct Delivery {
   Time tail;
 };
 
-// A fabric, its queue, and for every intra-tile port the packets that wait to be injected.
+// A fabric, its queue, and for every intra-tile port and class the packets that wait to be injected.
 template <class Model>
 class BenchOf {
  public:
@@ -39,12 +39,12 @@ class BenchOf {
       : topology(make_topology(spec)),
         intra_ports_(static_cast<std::uint32_t>(config.router.intra_ports)),
         fabric(queue, *topology, config, FabricSink{this, delivered, ready}) {
-    waiting.resize(std::size_t{topology->node_count()} * intra_ports_);
+    waiting.resize(std::size_t{topology->node_count()} * intra_ports_ * 2);
   }
 
-  // Offers the packet now; when refused, it and those behind it on the same port are offered again as soon as there is room.
+  // Offers the packet now; when refused, it and those of its class behind it on the same port are offered again as soon as there is room.
   void send(const Packet& packet) {
-    auto& queued = waiting[slot(packet.src, packet.intra_port)];
+    auto& queued = waiting[slot(packet.src, packet.intra_port, packet.priority)];
     ++offered;
     queued.push_back(packet);
     if (queued.size() == 1) pump(queued);
@@ -71,7 +71,9 @@ class BenchOf {
   Model fabric;
 
  private:
-  std::size_t slot(NodeId node, std::uint8_t port) const { return std::size_t{node} * intra_ports_ + port; }
+  std::size_t slot(NodeId node, std::uint8_t port, std::uint8_t priority) const {
+    return (std::size_t{node} * intra_ports_ + port) * 2 + priority;
+  }
 
   void pump(std::deque<Packet>& queued) {
     while (!queued.empty()) {
@@ -87,10 +89,10 @@ class BenchOf {
     static_cast<BenchOf*>(self)->deliveries.push_back({packet, injected, tail});
   }
 
-  static void ready(void* self, NodeId node, std::uint8_t port, Time) {
+  static void ready(void* self, NodeId node, std::uint8_t port, std::uint8_t priority, Time) {
     BenchOf& bench = *static_cast<BenchOf*>(self);
     ++bench.readies;
-    bench.pump(bench.waiting[bench.slot(node, port)]);
+    bench.pump(bench.waiting[bench.slot(node, port, priority)]);
   }
 };
 

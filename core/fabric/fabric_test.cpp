@@ -34,12 +34,17 @@ double cycles_a_packet(const std::vector<Delivery>& deliveries, std::size_t from
   return static_cast<double>(span.ps()) / kCycle / static_cast<double>(deliveries.size() - 1 - from);
 }
 
-// Smallest FIFOs that hold one packet in each virtual channel.
+FabricConfig with_priority(FabricConfig config) {
+  config.priority = true;
+  return config;
+}
+
+// Smallest FIFOs: bulk has room for one packet in each virtual channel, beside that for a priority packet.
 FabricConfig tiny(std::int64_t payload = 256) {
   FabricConfig config = published_fabric(payload);
-  config.router.intra_fifo_words = payload / 16;
-  config.router.inter_fifo_words = payload / 16 * 2;
-  config.router.header_fifo_words = 2;
+  config.router.intra_fifo_words = payload / 16 * 2;
+  config.router.inter_fifo_words = payload / 16 * 2 * 2;
+  config.router.header_fifo_words = 2 * 2 * 2;
   return config;
 }
 
@@ -192,9 +197,10 @@ TEST_CASE("ready comes once for each refusal, when there is room and not before"
     EventQueue queue;
   } seen;
   const auto topology = make_topology({"mesh", {2}});
-  FabricSink sink{&seen, nullptr, [](void* self, NodeId node, std::uint8_t port, Time now) {
+  FabricSink sink{&seen, nullptr, [](void* self, NodeId node, std::uint8_t port, std::uint8_t priority, Time now) {
                     CHECK(node == 0);
                     CHECK(port == 1);
+                    CHECK(priority == 0);
                     static_cast<Seen*>(self)->ready.push_back(now);
                   }};
   Fabric fabric(seen.queue, *topology, config, sink);
@@ -211,7 +217,7 @@ TEST_CASE("ready comes once for each refusal, when there is room and not before"
 }
 
 TEST_CASE("priority 1 overtakes in arbitration") {
-  Bench bench({"mesh", {2}}, one_class(256, 0));
+  Bench bench({"mesh", {2}}, with_priority(one_class(256, 0)));
   for (int i = 0; i < 300; ++i) {
     bench.send(0, 1, 256, 0, 0, 0);
     bench.send(0, 1, 256, 0, 1, 1);
@@ -240,7 +246,7 @@ TEST_CASE("short packets do not starve a long one of the same channel") {
 TEST_CASE("random traffic at full load is delivered once, whatever the FIFOs hold") {
   for (const TopologySpec& spec : {TopologySpec{"torus", {5, 5}}, TopologySpec{"torus", {4, 4, 4}}, TopologySpec{"torus", {9}},
                                    TopologySpec{"torus", {2, 2, 2}}, TopologySpec{"qfdb-torus", {5, 4, 1}}, TopologySpec{"mesh", {6, 3}}})
-    for (const FabricConfig& config : {tiny(), published_fabric()}) {
+    for (const FabricConfig& config : {with_priority(tiny()), with_priority(published_fabric())}) {
       Bench bench(spec, config);
       send_random(bench, 7, 120, 256);
       bench.run();
@@ -274,7 +280,7 @@ TEST_CASE("the same ring without its upper channel stands still") {
   FabricConfig config = tiny();
   config.router.intra_fifo_words = 4096;
   config.router.header_fifo_words = 128;
-  config.router.inter_fifo_words = 32;
+  config.router.inter_fifo_words = 64;
   Fabric fabric(queue, ring, config, FabricSink{});
   for (int i = 0; i < 50; ++i)
     for (NodeId src = 0; src < 5; ++src) REQUIRE(fabric.inject({src, (src + 2) % 5, 256, 0, 0, 0}));
@@ -285,7 +291,7 @@ TEST_CASE("the same ring without its upper channel stands still") {
 TEST_CASE("the same seed gives the same deliveries in the same order") {
   std::uint64_t hashes[3];
   for (int run = 0; run < 3; ++run) {
-    Bench bench({"torus", {4, 4, 2}}, published_fabric());
+    Bench bench({"torus", {4, 4, 2}}, with_priority(published_fabric()));
     send_random(bench, run == 2 ? 12 : 11, 60, 256);
     bench.run();
     hashes[run] = order_hash(bench.deliveries);
@@ -308,11 +314,16 @@ TEST_CASE("figures that cannot be built are refused with advice") {
   CHECK(complaint([](FabricConfig&) {}).empty());
   CHECK(complaint([](FabricConfig& c) { c.links.resize(1); }).find("describe one for each class") != std::string::npos);
   CHECK(complaint([](FabricConfig& c) { c.router.virtual_channels = 1; }).find("needs 2 virtual channels") != std::string::npos);
-  CHECK(complaint([](FabricConfig& c) { c.router.inter_fifo_words = 31; }).find("from 32 to") != std::string::npos);
-  CHECK(complaint([](FabricConfig& c) { c.router.inter_fifo_words = 32; }).empty());
+  CHECK(complaint([](FabricConfig& c) { c.router.inter_fifo_words = 63; }) ==
+        "inter_fifo_words is 63: give at least 64, two of the largest payloads in each virtual channel, one of them a priority packet's");
+  CHECK(complaint([](FabricConfig& c) { c.router.inter_fifo_words = 64; }).empty());
+  CHECK(complaint([](FabricConfig& c) { c.router.intra_fifo_words = 31; }) ==
+        "intra_fifo_words is 31: give at least 32, two of the largest payloads, one of them a priority packet's");
+  CHECK(complaint([](FabricConfig& c) { c.router.header_fifo_words = 7; }) ==
+        "header_fifo_words is 7: give at least 8, two headers in each virtual channel's queue of each class");
   CHECK(complaint([](FabricConfig& c) { c.router.cycle = Time(); }).find("cycle") != std::string::npos);
   CHECK(complaint([](FabricConfig& c) { c.links[1].word_time = Time(); }).find("word time") != std::string::npos);
-  CHECK(complaint([](FabricConfig& c) { c.router.virtual_channels = 8, c.router.header_fifo_words = 7; }).find("header_fifo_words") !=
+  CHECK(complaint([](FabricConfig& c) { c.router.virtual_channels = 8, c.router.header_fifo_words = 31; }).find("header_fifo_words") !=
         std::string::npos);
   // The network FPGA of a QFDB has 9 ports; 149 of a full mesh of 150 nodes are too many for 8 channels each.
   FabricConfig config = published_fabric();

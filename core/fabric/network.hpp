@@ -22,7 +22,7 @@ struct Packet {
   NodeId dst;
   std::uint16_t payload_bytes;  // 0..max_payload_bytes
   std::uint8_t intra_port;      // both where it enters and where it leaves
-  std::uint8_t priority;        // 1: overtakes priority 0 in arbitration
+  std::uint8_t priority;        // class: 0 bulk, 1 priority, which has queues of its own and goes first
   std::uint64_t user;           // handed back on delivery
 };
 
@@ -31,8 +31,9 @@ struct FabricSink {
   void* self = nullptr;
   // `packet`'s last word has left its destination's intra-tile output at `tail`; called exactly then (now == tail).
   void (*delivered)(void* self, const Packet& packet, Time injected, Time tail) = nullptr;
-  // The intra-tile port has room again after inject() returned false; called once for each refusal, at the time that it has room.
-  void (*ready)(void* self, NodeId node, std::uint8_t intra_port, Time now) = nullptr;
+  // The intra-tile port has room for the class again after inject() returned false; called once for each refusal, at the time that it has room.
+  // Where both classes have been refused, priority packets are asked for first.
+  void (*ready)(void* self, NodeId node, std::uint8_t intra_port, std::uint8_t priority, Time now) = nullptr;
 };
 
 struct LinkStats {
@@ -46,8 +47,8 @@ class Network {
  public:
   virtual ~Network() = default;
 
-  // Contract: called at the queue's present time. False when the intra-tile FIFO has no room for the whole packet: keep it, wait for
-  // ready().
+  // Contract: called at the queue's present time. False when the intra-tile port has no room for the whole packet, and, if it is bulk, for a
+  // largest priority packet besides: keep it, wait for ready(). A packet of the other class may go meanwhile.
   virtual bool inject(const Packet& packet) = 0;
 
   virtual const LinkStats& link_stats(NodeId node, std::uint16_t port) const = 0;  // of the outgoing direction; stays where it is

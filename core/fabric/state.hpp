@@ -21,8 +21,9 @@ namespace exanet {
 namespace fabric_state {
 
 inline constexpr std::uint32_t kNone = 0xffffffffu;
-inline constexpr std::uint32_t kFewInputs = 128;    // of a router whose outputs keep their masks of waiting inputs themselves
-inline constexpr std::uint32_t kMostInputs = 1024;  // of a router
+inline constexpr std::uint32_t kFewInputs = 128;    // of a router, all classes, whose outputs keep their masks of waiting inputs themselves
+inline constexpr std::uint32_t kMostInputs = 1024;  // of a router, of each class
+inline constexpr std::uint8_t kBulk = 0, kPriority = 1;  // classes
 inline constexpr std::uint8_t kIntraTile = 0xff;  // in place of a link class
 inline constexpr Time kNotScheduled = Time::ps(-1);
 
@@ -50,7 +51,8 @@ struct Freed {
   std::uint32_t payload_words;
 };
 
-// An inter-tile port's virtual channel, or an intra-tile port: a FIFO of packets. Only its front asks for an output.
+// An inter-tile port's virtual channel, or an intra-tile port, of one class: a FIFO of packets. Only its front asks for an output. The two classes
+// of a port's virtual channel share its room.
 struct alignas(64) Input {
   std::uint32_t front = kNone;
   std::uint32_t last = kNone;
@@ -61,12 +63,12 @@ struct alignas(64) Input {
   NodeId node = kNoNode;
   std::uint32_t first_output = 0;        // of this router
   std::uint32_t first_intra_output = 0;  // of this router
-  std::uint16_t front_words = 0;         // payload words, virtual channel and priority of the front
+  std::uint16_t front_words = 0;         // payload words and virtual channel of the front
   std::uint8_t front_vc = 0;
-  std::uint8_t front_priority = 0;
-  std::uint16_t index = 0;  // among the inputs of its router
+  std::uint8_t priority = kBulk;  // its class
+  std::uint16_t index = 0;  // among the inputs of its router and class
   std::uint8_t link_class = kIntraTile;
-  bool due : 1 = false;      // the front goes before those of its rank that came later
+  bool due : 1 = false;      // the front goes before those of its class that came later
   std::uint32_t tells = kNone;  // this port's output, whose link tells the sender of room
 };
 
@@ -87,22 +89,25 @@ struct alignas(64) Output {
   Time wire_free;                // end of the last word on the link
   Time control_end;              // end of the last control word: it told of all room that had come back by its beginning
   Time wake_at = kNotScheduled;  // a pending arbitrate event, if there is one
-  std::uint64_t waiting[2] = {};  // inputs whose front asks for this output; in a wide fabric how many, in the first
+  std::uint64_t waiting[2] = {};  // inputs whose front asks for this output, with priorities a word each class; in a wide fabric how many, in the first
   std::uint32_t first_input = 0;    // of this router
   std::uint32_t far_input = kNone;  // virtual channel 0 at the other end
   std::uint32_t untold = kNone;     // room that has come back in this port's FIFOs and not been told of: a ring in order of time, its last one
   std::uint8_t pause_phase = 0;
   std::uint8_t link_class = kIntraTile;
-  std::uint8_t passed : 7 = 0;  // grants to links since a packet of the network interface that could have gone did not
-  bool starves : 1 = false;  // a sender to this port may wait for room of which it cannot know the time yet; only of this part's
-  std::uint8_t far_part = 0;
+  std::uint16_t passed : 4 = 0;   // grants to links since a packet of the network interface that could have gone did not
+  std::uint16_t starves : 1 = 0;  // a sender to this port may wait for room of which it cannot know the time yet; only of this part's
+  std::uint16_t border : 1 = 0;   // the link leads to another part
+  std::uint16_t granted : 10 = 0; // the input that was granted last, of either class
 };
+static_assert(sizeof(Output) == 64);
 
 // An intra-tile port, as its network interface sees it.
 struct Entrance {
-  Time busy_until;            // words are still being written
-  std::uint32_t refused = 0;  // calls of ready() that are due
-  std::uint32_t need = 0;     // payload words of the largest refused packet
+  Time busy_until;                  // words are still being written
+  Time looks_at = kNotScheduled;    // an event to look at the room, if somebody waits and a time is known
+  std::uint32_t refused[2] = {};    // by class: calls of ready() that are due
+  std::uint16_t need[2] = {};       // payload words of the largest refused packet
 };
 
 // When the front of an input decides on its way, or thinks again. Only where routing looks at the network. A router's are a list in order of
@@ -154,15 +159,17 @@ struct Fabric::State {
   std::uint32_t endpoints_;
   std::int32_t words_each_;  // of a virtual channel's buffer
   Time lookahead_ = Time::never();
+  std::uint32_t twin_ = 0;  // from an input of bulk to that of priority packets with the same room; 0: there are none
 
   std::vector<std::uint32_t> first_output_, first_input_;  // by node, and one beyond
   std::vector<fabric_state::Output> outputs_;              // inter-tile, then intra-tile ports of each node
   std::vector<LinkStats> stats_;                           // of the outputs
   std::vector<fabric_state::Room> rooms_;                  // (output, virtual channel): at its far end; an intra-tile port's: its input's
-  std::vector<fabric_state::Input> inputs_;                // (port, virtual channel), then intra-tile ports of each node
+  std::vector<fabric_state::Input> inputs_;                // (port, virtual channel), then intra-tile ports of each node; and as many for priority
   std::vector<fabric_state::Entrance> entrances_;          // intra-tile ports of each node
   std::vector<fabric_state::Look> looks_;                  // of the inputs; empty where routing does not look
   std::vector<fabric_state::Lookers> lookers_;             // of the nodes; the same
+  std::uint32_t mask_words_ = 2;  // of waiting inputs of a class
   // Of a wide fabric, in which some router has more than kFewInputs: for each output a mask of so many words.
   std::uint32_t wide_words_ = 0;
   std::vector<std::uint64_t> wide_;
@@ -180,6 +187,9 @@ struct Fabric::Part {
   Part(State& net, const FabricPart& part, std::uint8_t number, std::size_t parts);
 
   bool inject(const Packet& packet);
+  void refuse(Entrance& port, Room& room, std::uint32_t input_index, std::uint8_t priority, std::uint32_t words);
+  Time overtake(Time now, Input& bulk, Time end, Time span);
+  void await_room(Entrance& port, Room& room, std::uint32_t input_index);
   void arbitrate(Time now, std::uint32_t output_index);
   void peek(std::uint32_t output_index, unsigned step) const;
   void deliver(Time now, std::uint32_t packet_index);
@@ -188,11 +198,15 @@ struct Fabric::Part {
   void finish(Time now);
 
   template <typename Visit>
-  void each_waiting(const Output& output, std::uint32_t output_index, Visit visit) const;
+  void each_waiting(const Output& output, std::uint32_t output_index, std::uint8_t priority, Visit visit) const;
   std::uint64_t* wide(std::uint32_t output_index) const { return net_.wide_.data() + std::size_t{output_index} * wide_words_; }
-  void await(Output& output, std::uint32_t output_index, std::uint32_t input);
-  void forget(Output& output, std::uint32_t output_index, std::uint32_t input);
+  const std::uint64_t* masks(const Output& output, std::uint32_t output_index, std::uint8_t priority) const {
+    return (wide_words_ == 0 ? output.waiting : wide(output_index)) + priority * mask_words_;
+  }
+  void await(Output& output, std::uint32_t output_index, const Input& input);
+  void forget(Output& output, std::uint32_t output_index, const Input& input);
   std::uint32_t choose(Time now, Output& output, std::uint32_t output_index, bool& others);
+  std::uint32_t choose_of(Time now, Output& output, std::uint32_t output_index, std::uint8_t priority, bool& others);
   bool room_beyond(Time now, const Output& output, std::uint32_t output_index, const Input& input);
   void grant(Time now, Output& output, std::uint32_t output_index, std::uint32_t input_index);
   void cross_link(Time now, Output& output, std::uint32_t output_index, const Input& input, std::uint32_t packet_index, Time left);
@@ -209,6 +223,8 @@ struct Fabric::Part {
   void arrive(Input& input, std::uint32_t packet_index);
   void return_room(const Input& input, std::uint32_t payload_words, Time left);
   void leave_untold(Output& output, std::uint32_t freed_index);
+  bool before_others(const Output& teller, std::uint32_t freed_index) const;
+  void return_at(Room& room, std::uint32_t freed_index);
   void tell(Time now, Output& output);
   void hear(Time now, const Output& output);
   Time next_room(const Output& output, std::uint32_t room_index) const;
@@ -216,9 +232,13 @@ struct Fabric::Part {
   void room_returns(Room& room, std::uint32_t freed_index);
   void reclaim(Room& room, Time now);
   void take(Room& room, std::uint32_t words);
-  bool has_room(const Room& room) const {
-    return room.free_words >= static_cast<std::int32_t>(router_.most_payload_words) && room.free_packets >= 1;
+  // Bulk leaves room for the largest priority packet.
+  bool fits(const Room& room, std::uint8_t priority, std::uint32_t words) const {
+    const std::uint32_t reserve = priority == fabric_state::kBulk ? router_.most_payload_words : 0;
+    return room.free_words >= static_cast<std::int32_t>(words + reserve) && room.free_packets >= 2 - priority;
   }
+  bool has_room(const Room& room, std::uint8_t priority) const { return fits(room, priority, router_.most_payload_words); }
+  std::uint8_t far_part(const Output& output) const { return output.border ? net_.part_of(inputs_[output.far_input].node) : number_; }
   void wake(Output& output, std::uint32_t output_index, Time at);
   std::uint32_t add_packet(const Carried& carried);
   void free_packet(std::uint32_t index);
@@ -245,7 +265,7 @@ struct Fabric::Part {
   fabric_state::Lookers* const lookers_;
   const std::uint32_t intra_ports_, channels_;
   const bool fixed_priority_, links_first_;
-  const std::uint32_t wide_words_;
+  const std::uint32_t twin_, mask_words_, wide_words_;
 
   State& net_;
   EventQueue& events_;
@@ -295,33 +315,35 @@ inline void Fabric::Part::free_freed(std::uint32_t index) {
   unused_freed_ = index;
 }
 
-// Input `input` of the router has a front that asks for `output`, or no more.
-inline void Fabric::Part::await(Output& output, std::uint32_t output_index, std::uint32_t input) {
-  const std::uint64_t bit = std::uint64_t{1} << (input % 64);
+// `input` has a front that asks for `output`, or no more.
+inline void Fabric::Part::await(Output& output, std::uint32_t output_index, const Input& input) {
+  const std::uint32_t word = input.priority * mask_words_ + input.index / 64;
+  const std::uint64_t bit = std::uint64_t{1} << (input.index % 64);
   if (wide_words_ == 0) [[likely]] {
-    output.waiting[input / 64] |= bit;
+    output.waiting[word] |= bit;
     return;
   }
-  output.waiting[0] += (wide(output_index)[input / 64] & bit) == 0;
-  wide(output_index)[input / 64] |= bit;
+  output.waiting[0] += (wide(output_index)[word] & bit) == 0;
+  wide(output_index)[word] |= bit;
 }
 
-inline void Fabric::Part::forget(Output& output, std::uint32_t output_index, std::uint32_t input) {
-  const std::uint64_t bit = std::uint64_t{1} << (input % 64);
+inline void Fabric::Part::forget(Output& output, std::uint32_t output_index, const Input& input) {
+  const std::uint32_t word = input.priority * mask_words_ + input.index / 64;
+  const std::uint64_t bit = std::uint64_t{1} << (input.index % 64);
   if (wide_words_ == 0) [[likely]] {
-    output.waiting[input / 64] &= ~bit;
+    output.waiting[word] &= ~bit;
     return;
   }
-  output.waiting[0] -= (wide(output_index)[input / 64] & bit) != 0;
-  wide(output_index)[input / 64] &= ~bit;
+  output.waiting[0] -= (wide(output_index)[word] & bit) != 0;
+  wide(output_index)[word] &= ~bit;
 }
 
-// All that wait, in the order of inputs.
+// All of a class that wait, in the order of inputs.
 template <typename Visit>
-void Fabric::Part::each_waiting(const Output& output, std::uint32_t output_index, Visit visit) const {
-  const std::uint64_t* const masks = wide_words_ == 0 ? output.waiting : wide(output_index);
-  for (std::uint32_t word = 0; word < (wide_words_ == 0 ? 2 : wide_words_); ++word)
-    for (std::uint64_t rest = masks[word]; rest != 0; rest &= rest - 1)
+void Fabric::Part::each_waiting(const Output& output, std::uint32_t output_index, std::uint8_t priority, Visit visit) const {
+  const std::uint64_t* const words = masks(output, output_index, priority);
+  for (std::uint32_t word = 0; word < mask_words_; ++word)
+    for (std::uint64_t rest = words[word]; rest != 0; rest &= rest - 1)
       visit(word * 64 + static_cast<std::uint32_t>(std::countr_zero(rest)));
 }
 

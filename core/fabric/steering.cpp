@@ -18,7 +18,7 @@ using namespace fabric_state;
 // What routing sees of this part's routers, and, without parts, of all.
 class Fabric::Part::View final : public Outlook {
  public:
-  View(Part& part, Time now) : part_(part), now_(now) {}
+  View(Part& part, Time now, std::uint8_t priority) : part_(part), now_(now), priority_(priority) {}
 
   std::uint32_t queued_words(NodeId node, std::uint16_t port) const override {
     std::uint32_t words = waiting_words(node, port, kAnyChannel);
@@ -28,12 +28,13 @@ class Fabric::Part::View final : public Outlook {
 
   std::uint32_t channel_words(NodeId node, Hop hop) const override { return waiting_words(node, hop.port, hop.vc) + taken_words(node, hop); }
 
+  // For the largest packet of its class: else an output would not grant it.
   bool room(NodeId node, Hop hop) const override {
     const std::uint32_t index = part_.net_.first_output_[node] + hop.port;
     Room& room = part_.rooms_[index * part_.channels_ + hop.vc];
     part_.hear(now_, part_.outputs_[index]);
     part_.reclaim(room, now_);
-    return part_.has_room(room);
+    return part_.has_room(room, priority_);
   }
 
  private:
@@ -53,20 +54,23 @@ class Fabric::Part::View final : public Outlook {
     const std::uint32_t index = part_.net_.first_output_[node] + port;
     const Output& output = part_.outputs_[index];
     std::uint32_t words = 0;
-    part_.each_waiting(output, index, [&](std::uint32_t waiting) {
-      const Input& input = part_.inputs_[output.first_input + waiting];
+    const auto count = [&](const Input& input) {
       if (vc != kAnyChannel && input.front_vc != vc) return;
       words += input.front_words;
       for (std::uint32_t e = part_.packets_[input.front].next; e != kNone && part_.packets_[e].time <= now_; e = part_.packets_[e].next) {
         const auto& later = part_.packets_[e];
         if (later.dst != node && part_.topology_.next_hop(node, later.dst).port == port) words += part_.router_.payload_words(later.payload_bytes);
       }
-    });
+    };
+    part_.each_waiting(output, index, kBulk, [&](std::uint32_t i) { count(part_.inputs_[output.first_input + i]); });
+    if (part_.twin_ != 0)
+      part_.each_waiting(output, index, kPriority, [&](std::uint32_t i) { count(part_.inputs_[output.first_input + part_.twin_ + i]); });
     return words;
   }
 
   Part& part_;
   Time now_;
+  std::uint8_t priority_;
 };
 
 void Fabric::Part::steer(Input& input) {
@@ -80,7 +84,7 @@ void Fabric::Part::decide(Time now, Input& input) {
   Carried& carried = packets_[input.front];
   const std::uint64_t from_to = std::uint64_t{carried.src} << 32 | carried.dst;
   const RouteRequest request{input.node, carried.dst, input.front_words, Random(from_to, static_cast<std::uint64_t>(carried.injected.ps())).next()};
-  const Hop hop = routing_->choose(request, carried.route, View(*this, now));
+  const Hop hop = routing_->choose(request, carried.route, View(*this, now, input.priority));
   ask(input, input.first_output + hop.port, hop.vc, max(now, input.request));
 }
 
@@ -119,7 +123,7 @@ void Fabric::Part::decide_all(Time now, NodeId node) {
     forget_look(index);
     Input& input = inputs_[index];
     const std::uint32_t before = input.output;
-    if (before != kNone) forget(outputs_[before], before, input.index);
+    if (before != kNone) forget(outputs_[before], before, input);
     decide(now, input);
     if (input.output != before) input.due = false;
     if (looks_again_ && outputs_[input.output].free_at > now) look_again(now, index);
@@ -133,10 +137,11 @@ void Fabric::Part::look_again(Time now, std::uint32_t input_index) {
 // Those that decided in this instant and have not been granted; all others that wait here look again already.
 void Fabric::Part::those_left_look_again(Time now, const Output& output, std::uint32_t output_index) {
   if (output.link_class == kIntraTile) return;
-  each_waiting(output, output_index, [&](std::uint32_t waiting) {
-    const std::uint32_t index = output.first_input + waiting;
-    if (looks_of_inputs_[index].at == kNotScheduled) look_again(now, index);
-  });
+  for (std::uint8_t priority = kBulk; priority <= (twin_ == 0 ? kBulk : kPriority); ++priority)
+    each_waiting(output, output_index, priority, [&](std::uint32_t waiting) {
+      const std::uint32_t index = output.first_input + priority * twin_ + waiting;
+      if (looks_of_inputs_[index].at == kNotScheduled) look_again(now, index);
+    });
 }
 
 }  // namespace exanet

@@ -3,10 +3,12 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
+#include "core/fabric/timing.hpp"
 #include "core/gateware/registers.hpp"
 #include "core/spec/node_library.h"
 #include "core/units/check.hpp"
@@ -15,6 +17,7 @@ namespace exanet {
 namespace {
 
 constexpr std::uint64_t kIdBits = 48;
+constexpr std::uint32_t kClasses = 2;  // bulk and priority packets
 constexpr std::uint32_t kNoLine = 0xffffffffu;
 // The last word of a packet is on the output's wire for a cycle, and with the interface at the end of it.
 constexpr std::int64_t kTailCycles = 1;
@@ -51,9 +54,9 @@ class NodeNetwork final : public Network {
     bool under_way;
   };
   struct Entrance {                 // an intra-tile port, as its network interface sees it
-    std::uint32_t words, headers;   // free in its FIFO
-    std::uint32_t refused = 0;      // calls of ready() that are due
-    std::uint32_t need = 0;         // payload words of the largest refused packet
+    std::uint32_t words, headers;      // free behind it, for both classes
+    std::uint32_t refused[2] = {};     // by class: calls of ready() that are due
+    std::uint32_t need[2] = {};        // payload words of the largest refused packet
   };
   struct Waiting {
     std::int64_t cycle;
@@ -61,6 +64,10 @@ class NodeNetwork final : public Network {
   };
 
   std::uint32_t payload_words(const Packet& p) const { return (p.payload_bytes + word_bytes_ - 1) / word_bytes_; }
+  // Bulk leaves room for the largest priority packet.
+  bool fits(const Entrance& port, std::uint8_t priority, std::uint32_t words) const {
+    return port.words >= words + (priority == 0 ? most_payload_words_ : 0) && port.headers >= 2u - priority;
+  }
   Entrance& entrance(std::uint64_t node, std::uint64_t port) { return entrances_[node * intra_ports_ + port]; }
   std::int64_t next_cycle(Time at) const { return (at.ps() + period_.ps() - 1) / period_.ps(); }
   void schedule_cycle(std::int64_t cycle);
@@ -75,7 +82,7 @@ class NodeNetwork final : public Network {
   FabricSink sink_;
   GatewareRegisters registers_;
   Time period_;
-  std::uint32_t word_bytes_, intra_ports_;
+  std::uint32_t word_bytes_, most_payload_words_, intra_ports_;
   std::uint32_t cycle_event_, arrived_event_, room_event_;
   std::vector<std::uint32_t> line_;  // by node and port; kNoLine where nothing is plugged in
   mutable std::vector<LinkStats> stats_;
@@ -95,6 +102,7 @@ NodeNetwork::NodeNetwork(const std::string& library, const TopologySpec& spec, E
       registers_(spec, config),
       period_(config.router.cycle),
       word_bytes_(static_cast<std::uint32_t>(config.router.word_bits / 8)),
+      most_payload_words_(RouterPace(config.router).most_payload_words),
       intra_ports_(static_cast<std::uint32_t>(config.router.intra_ports)) {
   const std::uint32_t nodes = topology.node_count(), ports = topology.port_count(0);
   if (calls_.inter_ports < ports || calls_.intra_ports != intra_ports_)
@@ -114,7 +122,7 @@ NodeNetwork::NodeNetwork(const std::string& library, const TopologySpec& spec, E
   nodes_ = calls_.open(nodes, registers_.data(), static_cast<std::uint32_t>(lines.size()), lines.data());
   stats_.resize(line_.size());
   entrances_.assign(std::size_t{nodes} * intra_ports_,
-                    {static_cast<std::uint32_t>(config.router.intra_fifo_words), static_cast<std::uint32_t>(config.router.header_fifo_words)});
+                    {static_cast<std::uint32_t>(config.router.intra_fifo_words), static_cast<std::uint32_t>(config.router.header_fifo_words / kClasses)});
   cycle_event_ = events.add_handler(
       [](void* self, Time now, std::uint32_t, std::uint64_t) { static_cast<NodeNetwork*>(self)->run_cycle(now); }, this);
   arrived_event_ = events.add_handler(
@@ -127,9 +135,10 @@ bool NodeNetwork::inject(const Packet& packet) {
   const Time now = events_.now();
   const std::uint32_t words = payload_words(packet);
   Entrance& port = entrance(packet.src, packet.intra_port);
-  if (port.words < words || port.headers < 1) {
-    port.need = words > port.need ? words : port.need;
-    ++port.refused;
+  EXANET_CHECK(packet.priority < kClasses, "a packet of no class", now.ps(), packet.src, packet.priority);
+  if (!fits(port, packet.priority, words)) {
+    port.need[packet.priority] = std::max(port.need[packet.priority], words);
+    ++port.refused[packet.priority];
     return false;
   }
   port.words -= words;
@@ -206,11 +215,13 @@ void NodeNetwork::room(Time now, std::uint32_t index, std::uint64_t amount) {
   Entrance& port = entrances_[index];
   port.words += static_cast<std::uint32_t>(amount >> 32);
   port.headers += static_cast<std::uint32_t>(amount);
-  if (port.refused == 0 || port.words < port.need || port.headers < 1) return;
-  const std::uint32_t calls = std::exchange(port.refused, 0u);
-  port.need = 0;
-  for (std::uint32_t i = 0; i < calls && sink_.ready != nullptr; ++i)
-    sink_.ready(sink_.self, index / intra_ports_, static_cast<std::uint8_t>(index % intra_ports_), now);
+  for (const std::uint8_t priority : {1, 0}) {
+    if (port.refused[priority] == 0 || !fits(port, priority, port.need[priority])) continue;
+    const std::uint32_t calls = std::exchange(port.refused[priority], 0u);
+    port.need[priority] = 0;
+    for (std::uint32_t i = 0; i < calls && sink_.ready != nullptr; ++i)
+      sink_.ready(sink_.self, index / intra_ports_, static_cast<std::uint8_t>(index % intra_ports_), priority, now);
+  }
 }
 
 const LinkStats& NodeNetwork::link_stats(NodeId node, std::uint16_t port) const {

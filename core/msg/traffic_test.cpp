@@ -46,7 +46,7 @@ struct Traffic {
   }
   static FabricConfig fabric(const Setup& s) {
     FabricConfig f = testing::published_fabric();
-    if (s.tiny) f.router.intra_fifo_words = 16, f.router.inter_fifo_words = 32, f.router.header_fifo_words = 2;
+    if (s.tiny) f.router.intra_fifo_words = 32, f.router.inter_fifo_words = 64, f.router.header_fifo_words = 8;
     return f;
   }
   static NiConfig ni(const Setup& s) {

@@ -27,6 +27,11 @@ NiConfig checked(const NiConfig& ni, const RouterConfig& router) {
   return ni;
 }
 
+FabricConfig with_priority(FabricConfig fabric) {
+  fabric.priority = true;  // acknowledgements
+  return fabric;
+}
+
 }  // namespace
 
 Interfaces::Interfaces(EventQueue& events, const Topology& topology, const FabricConfig& fabric, const NiConfig& config,
@@ -35,13 +40,13 @@ Interfaces::Interfaces(EventQueue& events, const Topology& topology, const Fabri
       config_(checked(config, fabric.router)),
       max_payload_(static_cast<std::uint32_t>(fabric.router.max_payload_bytes)),
       listener_(listener),
-      network_(make(events, topology, fabric,
+      network_(make(events, topology, with_priority(fabric),
                     FabricSink{this,
                                [](void* self, const Packet& p, Time injected, Time now) {
                                  static_cast<Interfaces*>(self)->delivered(p, injected, now);
                                },
-                               [](void* self, NodeId node, std::uint8_t port, Time now) {
-                                 static_cast<Interfaces*>(self)->port_ready(node, port, now);
+                               [](void* self, NodeId node, std::uint8_t port, std::uint8_t priority, Time now) {
+                                 static_cast<Interfaces*>(self)->port_ready(node, port, priority, now);
                                }})),
       nodes_(topology.node_count()) {
   on_control_ = events_.add_handler(
@@ -73,8 +78,9 @@ void Interfaces::send_control(NodeId src, NodeId dst, std::uint32_t bytes, std::
   send_packet(Packet{src, dst, static_cast<std::uint16_t>(bytes), kMailboxPort, 0, kControl | user});
 }
 
-void Interfaces::port_ready(NodeId node, std::uint8_t port, Time now) {
-  (port == kMailboxPort ? nodes_[node].control_stalled : nodes_[node].stalled) = false;
+void Interfaces::port_ready(NodeId node, std::uint8_t port, std::uint8_t priority, Time now) {
+  Node& n = nodes_[node];
+  (port == kMailboxPort ? n.control_stalled : priority != 0 ? n.acks_stalled : n.stalled) = false;
   look(node, port, now);
 }
 
@@ -156,9 +162,9 @@ std::uint32_t Interfaces::next_payload(const Transfer& t) const {
 
 void Interfaces::pump(NodeId node_id, Time now) {
   Node& node = nodes_[node_id];
-  while (!node.stalled && !node.acks.empty()) {
+  while (!node.acks_stalled && !node.acks.empty()) {
     if (network_->inject(node.acks.front())) node.acks.pop_front();
-    else node.stalled = true;
+    else node.acks_stalled = true;
   }
   std::size_t passed = 0;  // lanes in a row that had nothing to send
   while (!node.stalled && passed < node.lanes.size()) {

@@ -68,13 +68,14 @@ class Interfaces {
     std::deque<Packet> acks;           // refused by port 1
     std::vector<Lane> lanes;           // lanes with work
     std::size_t turn = 0;
-    bool stalled = false;              // port 1 refused a packet
+    bool stalled = false;              // port 1 refused data ...
+    bool acks_stalled = false;         // ... and acknowledgements, which have priority
     bool control_stalled = false;
     Time look_at[2] = {Time::ps(-1), Time::ps(-1)};  // the edge at which a port will be looked at, if one is due
     Time mailbox_idle;                 // the writer of mailbox messages into the cache is free from then on
   };
 
-  void port_ready(NodeId node, std::uint8_t port, Time now);
+  void port_ready(NodeId node, std::uint8_t port, std::uint8_t priority, Time now);
   void send_packet(const Packet& packet);
   void send_ack(std::uint32_t id, Time now);
   void look(NodeId node, std::uint8_t port, Time now);

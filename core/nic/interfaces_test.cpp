@@ -161,7 +161,7 @@ TEST_CASE("an engine takes turns between destinations") {
   NiConfig ni = costs();
   ni.dma_window_blocks = 1000;
   FabricConfig fabric = steady_fabric();
-  fabric.router.intra_fifo_words = 16;  // no room to run ahead of the network
+  fabric.router.intra_fifo_words = 32;  // no room to run ahead of the network
   Bench b({"mesh", {4, 2}}, fabric, ni);
   // From a corner along one link: 1, 2 and 3 share it. Equal transfers end within a packet's time of one another per hop.
   for (const NodeId dst : {1, 2, 3}) b.interfaces.start_transfer(0, dst, 64 * 256, false, false, dst);
@@ -175,9 +175,9 @@ TEST_CASE("an engine takes turns between destinations") {
 
 TEST_CASE("nothing is lost with the smallest buffers") {
   FabricConfig fabric = steady_fabric();
-  fabric.router.intra_fifo_words = 16;
-  fabric.router.inter_fifo_words = 32;
-  fabric.router.header_fifo_words = 2;
+  fabric.router.intra_fifo_words = 32;
+  fabric.router.inter_fifo_words = 64;
+  fabric.router.header_fifo_words = 8;
   NiConfig ni = costs();
   ni.dma_block_bytes = 300;  // blocks that are no multiple of a packet
   ni.dma_window_blocks = 1;

@@ -2,6 +2,7 @@
 // The switches' data: flat arrays of ports, queues and buffer entries. Private to core/switch.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <memory>
@@ -115,7 +116,7 @@ struct Node {
 // An intra-tile port and class, as the network interface sees it.
 struct Entrance {
   Time busy_until;  // of the port: words are still being written; kept in its class 0
-  std::uint32_t refused = 0;
+  std::array<std::uint32_t, 2> refused_of{};  // by priority
   std::int32_t need = 0;
 };
 

@@ -75,7 +75,7 @@ class OneSwitch {
       held_[sender] = next_(sender);
     }
   }
-  static void on_ready(void* self, NodeId node, std::uint8_t, Time) { static_cast<OneSwitch*>(self)->send(node); }
+  static void on_ready(void* self, NodeId node, std::uint8_t, std::uint8_t, Time) { static_cast<OneSwitch*>(self)->send(node); }
   static void on_delivered(void* self, const Packet& packet, Time, Time) {
     OneSwitch& s = *static_cast<OneSwitch*>(self);
     ++s.total_;

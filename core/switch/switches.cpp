@@ -4,6 +4,8 @@
 //
 // Where nothing looks at a buffer before its time, a packet is put into the next one's queue at its grant, with the time from which on it asks.
 // With pauses, or a routing that looks at the network, an event puts it there at that time.
+#include <utility>
+
 #include "core/switch/state.hpp"
 #include "core/units/check.hpp"
 
@@ -54,7 +56,9 @@ bool Switches::State::inject(const Packet& packet) {
   if (!room.fits(priority_class, words)) {
     Entrance& own = entrance[priority_class];
     own.need = words > own.need ? words : own.need;
-    if (own.refused++ > 0) return false;
+    const bool asked = own.refused_of[0] + own.refused_of[1] > 0;
+    ++own.refused_of[packet.priority != 0];
+    if (asked) return false;
     if (room.oldest != kNone)
       events_.schedule(entries_[room.oldest].request, room_event_, port);
     else
@@ -231,14 +235,16 @@ void Switches::State::offer_room(Time now, std::uint32_t port) {
   bool waits = false;
   for (std::uint32_t c = 0; c < classes_; ++c) {
     Entrance& entrance = entrances_[(std::size_t{node} * intra_ports_ + intra_port) * classes_ + c];
-    if (entrance.refused == 0) continue;
+    if (entrance.refused_of[0] + entrance.refused_of[1] == 0) continue;
     if (!room.fits(static_cast<std::uint8_t>(c), entrance.need)) {
       waits = true;
       continue;
     }
-    const std::uint32_t calls = entrance.refused;
-    entrance.refused = 0, entrance.need = 0;
-    for (std::uint32_t i = 0; i < calls && sink_.ready != nullptr; ++i) sink_.ready(sink_.self, node, static_cast<std::uint8_t>(intra_port), now);
+    entrance.need = 0;
+    const std::array<std::uint32_t, 2> calls = std::exchange(entrance.refused_of, {});
+    for (const std::uint8_t priority : {1, 0})
+      for (std::uint32_t i = 0; i < calls[priority] && sink_.ready != nullptr; ++i)
+        sink_.ready(sink_.self, node, static_cast<std::uint8_t>(intra_port), priority, now);
   }
   if (!waits) return;
   room.starved = room.oldest == kNone;

@@ -47,7 +47,7 @@ struct Job {
 };
 
 struct Interface {
-  std::uint32_t first = kNone, last = kNone;  // messages that are not yet injected in full
+  std::uint32_t first = kNone, last = kNone;  // messages that are not yet injected in full; an endpoint's rank is of one job, so all of one class
 };
 
 // Ranks of each job; those without a number share equally what the others leave.
@@ -63,13 +63,18 @@ std::vector<std::uint32_t> ranks_of(const std::vector<JobConfig>& jobs, std::uin
   return ranks;
 }
 
+FabricConfig with_priority(FabricConfig fabric, const std::vector<JobConfig>& jobs) {
+  fabric.priority = std::any_of(jobs.begin(), jobs.end(), [](const JobConfig& job) { return job.priority > 0; });
+  return fabric;
+}
+
 }  // namespace
 
 struct ClosedLoop::State {
   State(const TopologySpec& spec, const FabricConfig& fabric_config, const ClosedLoopConfig& c)
       : config(c),
         topology(make_topology(spec)),
-        model(c.flow_level ? nullptr : make_model({{&queue, FabricSink{this, on_delivered, on_ready}}}, *topology, fabric_config, {})),
+        model(c.flow_level ? nullptr : make_model({{&queue, FabricSink{this, on_delivered, on_ready}}}, *topology, with_priority(fabric_config, c.jobs), {})),
         flows(c.flow_level ? std::make_unique<FlowCarrier>(*topology, fabric_config, c.packet_bytes, queue, this, on_arrived) : nullptr),
         interfaces(topology->endpoint_count()) {
     if (c.packet_bytes < 1 || c.packet_bytes > fabric_config.router.max_payload_bytes)
@@ -206,7 +211,7 @@ struct ClosedLoop::State {
   }
 
   static void on_arrived(void* self, std::uint32_t message, Time now) { static_cast<State*>(self)->complete(message, now); }
-  static void on_ready(void* self, NodeId node, std::uint8_t, Time) { static_cast<State*>(self)->inject(node); }
+  static void on_ready(void* self, NodeId node, std::uint8_t, std::uint8_t, Time) { static_cast<State*>(self)->inject(node); }
 
   static void on_delivered(void* self, const Packet& packet, Time injected, Time tail) {
     State& s = *static_cast<State*>(self);

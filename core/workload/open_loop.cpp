@@ -56,13 +56,17 @@ std::uint64_t fingerprint(const Packet& p) {
 }  // namespace
 
 struct OpenLoop::State {
+  // A node's packets of one class. With priorities a node has two sources, which draw the same packets in the same order and pass over those of the
+  // other class, so that each has a queue of its own and nothing needs to be kept.
   struct Source {
-    explicit Source(std::uint64_t seed, NodeId node) : random(seed, node) {}
+    Source(std::uint64_t seed, NodeId from, std::uint8_t its_class) : random(seed, from), node(from), own(its_class) {}
     Random random;
     Time next;             // creation of the packet at the head of the source's queue
+    NodeId node;
     NodeId dst = kNoNode;  // where that goes
     std::uint32_t sampled = 0;
     bool in_burst = false;  // the next packet goes where this one goes
+    std::uint8_t own;           // its class
     std::uint8_t priority = 0;  // of the packet at the head
     std::uint64_t created = 0;
   };
@@ -74,8 +78,8 @@ struct OpenLoop::State {
     std::uint32_t arrival = 0;
     Tally tally;
 
-    void offer(NodeId node, Time now);
-    void advance(Source& source, NodeId node);
+    void offer(std::uint32_t source_index, Time now);
+    void advance(Source& source);
     void delivered(const Packet& packet, Time injected_at, Time tail);
   };
 
@@ -85,7 +89,8 @@ struct OpenLoop::State {
         pattern(make_pattern(c.pattern, *topology, spec, c.seed)),
         part_of(slices(*topology, c.threads)),
         parts(c.threads),
-        model(make_model(fabric_parts(), *topology, fabric_config, part_of)),
+        classes(c.priority_share > 0 ? 2 : 1),
+        model(make_model(fabric_parts(), *topology, with_priority(fabric_config), part_of)),
         fabric(*model),
         windows(queues(), fabric),
         packet_ps(link_time_ps(fabric_config, c.packet_bytes)),
@@ -95,20 +100,22 @@ struct OpenLoop::State {
     for (Part& part : parts) {
       part.tally.accepted.resize(topology->endpoint_count());
       part.arrival = part.queue.add_handler(
-          [](void* self, Time now, std::uint32_t node, std::uint64_t) { static_cast<Part*>(self)->offer(node, now); }, &part);
+          [](void* self, Time now, std::uint32_t source, std::uint64_t) { static_cast<Part*>(self)->offer(source, now); }, &part);
     }
-    for (NodeId node = 0; node < topology->endpoint_count(); ++node) {
-      Source& source = sources.emplace_back(config.seed, node);
+    for (std::uint32_t i = 0; i < topology->endpoint_count() * classes; ++i) {
+      const NodeId node = i / classes;
+      Source& source = sources.emplace_back(config.seed, node, static_cast<std::uint8_t>(i % classes));
       source.dst = pattern->destination(node, 0, source.random);
       if (source.dst == kNoNode) continue;
-      ++senders;
+      senders += source.own == 0;
       source.next = Time::ps(gap_ps(source));
       source.priority = draw_priority(source);
+      if (source.priority != source.own) next_own(source);
       Part& part = parts[part_of[node]];
-      part.queue.schedule(source.next, part.arrival, node);
+      if (source.next < stop_at) part.queue.schedule(source.next, part.arrival, i);
     }
     if (senders == 0) throw std::invalid_argument("nobody sends anything in this pattern on this machine: choose another");
-    samples_each = std::max(1u, kMostSamples / senders);
+    samples_each = std::max(1u, kMostSamples / classes / senders);
     sample_stride = (senders + kMostSamples - 1) / kMostSamples;
   }
 
@@ -127,7 +134,15 @@ struct OpenLoop::State {
     return found;
   }
 
-  static void on_ready(void* self, NodeId node, std::uint8_t, Time now) { static_cast<Part*>(self)->offer(node, now); }
+  FabricConfig with_priority(FabricConfig fabric_config) const {
+    fabric_config.priority = classes > 1;
+    return fabric_config;
+  }
+
+  static void on_ready(void* self, NodeId node, std::uint8_t, std::uint8_t priority, Time now) {
+    Part& part = *static_cast<Part*>(self);
+    part.offer(node * part.all->classes + priority, now);
+  }
   static void on_delivered(void* self, const Packet& packet, Time injected, Time tail) {
     static_cast<Part*>(self)->delivered(packet, injected, tail);
   }
@@ -147,6 +162,16 @@ struct OpenLoop::State {
 
   // Without priorities nothing is drawn, so that such a run is what it is without this option.
   std::uint8_t draw_priority(Source& source) const { return config.priority_share > 0 && source.random.unit() < config.priority_share; }
+
+  // The next packet of its class; none that is created from the end on matters.
+  void next_own(Source& source) const {
+    do {
+      ++source.created;
+      source.next += Time::ps(gap_ps(source));
+      source.priority = draw_priority(source);
+      if (!source.in_burst) source.dst = pattern->destination(source.node, source.created, source.random);
+    } while (source.priority != source.own && source.next < stop_at);
+  }
 
   bool in_window(Time t) const { return t >= begin && t < end; }
 
@@ -191,8 +216,8 @@ struct OpenLoop::State {
 
   // What sources have created but the network has not taken, up to the window's end.
   void count_left_behind() {
-    for (NodeId node = 0; node < sources.size(); ++node)
-      while (sources[node].dst != kNoNode && sources[node].next < end) parts[part_of[node]].advance(sources[node], node);
+    for (Source& source : sources)
+      while (source.dst != kNoNode && source.next < end) parts[part_of[source.node]].advance(source);
   }
 
   OpenLoopConfig config;
@@ -200,12 +225,13 @@ struct OpenLoop::State {
   std::unique_ptr<Pattern> pattern;
   std::vector<std::uint8_t> part_of;
   std::vector<Part> parts;
+  std::uint32_t classes;  // of sources at each node
   std::unique_ptr<NetworkModel> model;
   NetworkModel& fabric;
   Windows windows;
   double packet_ps;
   Time begin, end, stop_at;
-  std::vector<Source> sources;
+  std::vector<Source> sources;  // by node and class
   std::uint32_t senders = 0, samples_each = 0, sample_stride = 1;
   std::vector<LinkStats> before, after;  // of the window
   std::vector<double> start_up;  // mean latency of what was delivered in each step before the window
@@ -216,20 +242,18 @@ struct OpenLoop::State {
   std::optional<LinkMeter> meter;  // where there are not too many links
 };
 
-void OpenLoop::State::Part::advance(Source& source, NodeId node) {
-  tally.of_priority[source.priority].created += all->in_window(source.next);
-  ++source.created;
-  source.next += Time::ps(all->gap_ps(source));
-  source.priority = all->draw_priority(source);
-  if (!source.in_burst) source.dst = all->pattern->destination(node, source.created, source.random);
+void OpenLoop::State::Part::advance(Source& source) {
+  tally.of_priority[source.own].created += all->in_window(source.next);
+  all->next_own(source);
 }
 
 // Hands over what has been created until now, as far as there is room.
-void OpenLoop::State::Part::offer(NodeId node, Time now) {
+void OpenLoop::State::Part::offer(std::uint32_t source_index, Time now) {
   State& s = *all;
-  Source& source = s.sources[node];
+  Source& source = s.sources[source_index];
+  const NodeId node = source.node;
   while (source.next <= now && source.next < s.stop_at) {
-    const Packet packet{node, source.dst, s.config.packet_bytes, 0, source.priority, static_cast<std::uint64_t>(source.next.ps())};
+    const Packet packet{node, source.dst, s.config.packet_bytes, 0, source.own, static_cast<std::uint64_t>(source.next.ps())};
     if (!s.fabric.inject(packet)) return;  // ready() comes back
     ++tally.injected;
     tally.fingerprints += fingerprint(packet);
@@ -240,9 +264,9 @@ void OpenLoop::State::Part::offer(NodeId node, Time now) {
         tally.zero_load_ps += static_cast<std::uint64_t>(s.fabric.zero_load_latency(node, packet.dst, packet.payload_bytes).ps());
       }
     }
-    advance(source, node);
+    advance(source);
   }
-  if (source.next < s.stop_at) queue.schedule(source.next, arrival, node);
+  if (source.next < s.stop_at) queue.schedule(source.next, arrival, source_index);
 }
 
 void OpenLoop::State::Part::delivered(const Packet& packet, Time injected_at, Time tail) {
@@ -317,8 +341,8 @@ OpenLoopResult OpenLoop::State::summarize() {
   r.packet_hops = s.fabric.packet_hops();
   if (r.packets > 0) r.mean_hops = static_cast<double>(r.packet_hops) / static_cast<double>(r.packets);
   std::vector<double> shares;
-  for (NodeId node = 0; node < s.sources.size(); ++node)
-    if (s.sources[node].dst != kNoNode) shares.push_back(static_cast<double>(t.accepted[node]));
+  for (const Source& source : s.sources)
+    if (source.own == 0 && source.dst != kNoNode) shares.push_back(static_cast<double>(t.accepted[source.node]));
   r.fairness = jain(shares);
   r.saturated = r.created > 0 && (r.measured < r.created || r.accepted_load < 0.9 * r.offered_load);
   for (const Part& part : s.parts) r.events += part.queue.processed();

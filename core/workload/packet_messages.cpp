@@ -129,7 +129,7 @@ class PacketMessages final : public MessageRun {
     }
   }
 
-  static void on_ready(void* self, NodeId node, std::uint8_t, Time) { static_cast<PacketMessages*>(self)->offer(node); }
+  static void on_ready(void* self, NodeId node, std::uint8_t, std::uint8_t, Time) { static_cast<PacketMessages*>(self)->offer(node); }
 
   static void on_delivered(void* self, const Packet& packet, Time, Time tail) {
     PacketMessages& s = *static_cast<PacketMessages*>(self);

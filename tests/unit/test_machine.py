@@ -101,8 +101,8 @@ CONTRADICTIONS = [
     ("topology: {kind: mesh}", "a mesh needs links of the kind 'link'"),
     ("router: {clock: {value: 7 MHz, source: x, kind: chosen}}", "whole number of picoseconds"),
     ("router: {clock: {value: 0, source: x, kind: chosen}}", "whole number of picoseconds"),
-    ("router: {inter_fifo: {value: 31 words, source: x, kind: chosen}}", "each virtual channel"),
-    ("router: {header_fifo: {value: 3 words, source: x, kind: chosen}}", "each virtual channel"),
+    ("router: {inter_fifo: {value: 63 words, source: x, kind: chosen}}", "two packets of max_payload for each virtual channel"),
+    ("router: {header_fifo: {value: 7 words, source: x, kind: chosen}}", "two headers of each class"),
     ("router: {header: {value: 0, source: x, kind: chosen}}", "from 1 to 64 words"),
     ("router: {virtual_channels: {value: 1, source: x, kind: chosen}}", "must be from 2"),
     ("router: {virtual_channels: {value: 9, source: x, kind: chosen}}", "to 8"),
@@ -126,9 +126,9 @@ def test_contradictions_are_refused(tmp_path: Path, text: str, message: str) -> 
 
 
 @pytest.mark.parametrize(
-    "change", ["inter_fifo: {value: 32 words, source: x, kind: chosen}", "inter_fifo: {value: 1024 words, source: x, kind: chosen}"]
+    "change", ["inter_fifo: {value: 64 words, source: x, kind: chosen}", "inter_fifo: {value: 1024 words, source: x, kind: chosen}"]
 )
-def test_the_least_fifo_that_holds_a_packet_is_enough(tmp_path: Path, change: str) -> None:
+def test_the_least_fifo_that_holds_two_packets_is_enough(tmp_path: Path, change: str) -> None:
     file = tmp_path / "m.yaml"
     file.write_text(f"extends: exanest\nname: mine\nrouter: {{{change}}}\n")
     assert machine.load(file).name == "mine"

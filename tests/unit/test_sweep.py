@@ -263,7 +263,7 @@ BAD = [
     ("machine: torus-512\nseed: []\n", "an axis needs at least one value"),
     ("machine: torus-512\nwarm_up: 5\n", "s.yaml:2:10: error: 5 has no unit"),
     ("machine: torus-512\nvary:\n  router.fifo: 5 words\n", "s.yaml:3:16: error: the machine has no 'fifo' of 'router.fifo'"),
-    ("machine: torus-512\nvary:\n  router.inter_fifo: [1 word]\n", "s.yaml:3:23: error: must hold one packet"),
+    ("machine: torus-512\nvary:\n  router.inter_fifo: [1 word]\n", "s.yaml:3:23: error: must hold two packets"),
     ("machine: torus-512\nvary:\n  router: 5\n", "'router' is no constant"),
     ("machine: torus-512\nvary: fast\n", "s.yaml:2:7: error: 'vary' takes constants"),
     ("machine: torus-512\nsample: 5\n", "'sample' takes the number of runs"),

@@ -41,6 +41,7 @@ struct Case {
   std::int64_t pause_every = 0;
   std::int64_t inter_fifo_words = 1024;
   bool wide = false;  // links of four lanes
+  unsigned priority_one_in = 8;
 
   std::string text() const {
     std::ostringstream s;
@@ -49,7 +50,7 @@ struct Case {
     s << (topology.order.empty() ? "" : " order");
     for (const auto d : topology.order) s << ' ' << d;
     s << ", " << kPatternNames[static_cast<int>(pattern)] << ", load " << load << ", " << least_bytes << " to " << most_bytes << " B, "
-      << kArbitrationNames[arbitration] << ", line of " << (wide ? "four lanes and " : "") << line_cycles << " cycles, pause every " << pause_every << ", " << packets << " packets, seed " << seed;
+      << kArbitrationNames[arbitration] << ", priority one in " << priority_one_in << ", line of " << (wide ? "four lanes and " : "") << line_cycles << " cycles, pause every " << pause_every << ", " << packets << " packets, seed " << seed;
     return s.str();
   }
   FabricConfig fabric() const {
@@ -60,6 +61,7 @@ struct Case {
     config.router.links_first = arbitration == kLinksFirst;
     config.router.intra_ports = kPorts;
     config.router.inter_fifo_words = inter_fifo_words;
+    config.priority = true;
     LinkConfig link;
     link.word_time = kCycle;
     if (wide) link.word_bits = 128, link.framing_words = 1;
@@ -99,7 +101,7 @@ NodeId destination(const Case& c, NodeId src, NodeId nodes, std::mt19937_64& ran
   return dst;
 }
 
-// At each intra-tile port packets of random length at random times; one in eight has priority.
+// At each intra-tile port packets of random length at random times; one in `priority_one_in` has priority.
 std::vector<Offer> traffic(const Case& c) {
   std::mt19937_64 random(c.seed);
   NodeId nodes = 1;
@@ -115,7 +117,7 @@ std::vector<Offer> traffic(const Case& c) {
       const auto bytes = static_cast<std::uint16_t>(c.least_bytes + random() % (c.most_bytes - c.least_bytes + 1));
       const NodeId dst = destination(c, src, nodes, random);
       offers.push_back({kCycle * static_cast<std::int64_t>(next[port]),
-                        {src, dst, bytes, static_cast<std::uint8_t>(port % kPorts), static_cast<std::uint8_t>(random() % 8 == 0), 0}});
+                        {src, dst, bytes, static_cast<std::uint8_t>(port % kPorts), static_cast<std::uint8_t>(random() % c.priority_one_in == 0), 0}});
     }
   std::stable_sort(offers.begin(), offers.end(), [](const Offer& a, const Offer& b) { return a.at < b.at; });
   for (std::size_t i = 0; i < offers.size(); ++i) offers[i].packet.user = i;
@@ -126,11 +128,12 @@ struct Fate {
   Time taken = Time::ps(-1), delivered = Time::ps(-1);
 };
 
-// One network, with a queue of packets in front of each of its ports.
+// One network, with a queue of packets in front of each of its ports and classes. What room comes back at an instant is there for those who wait, before
+// others come at the same instant: which of the two classes gets the last room must not depend on the order of a network's events.
 class Run {
  public:
   Run(const Case& c, const std::vector<Offer>& offers, const MakeNetwork& make)
-      : offers_(offers), fates(offers.size()), topology_(make_topology(c.topology)), queues_(topology_->node_count() * kPorts) {
+      : offers_(offers), fates(offers.size()), topology_(make_topology(c.topology)), queues_(topology_->node_count() * kPorts * 2) {
     network_ = make(events_, *topology_, c.fabric(),
                     {this,
                      [](void* self, const Packet& packet, Time taken, Time tail) {
@@ -138,9 +141,11 @@ class Run {
                        run.fates[packet.user] = {taken, tail};
                        ++run.arrived_;
                      },
-                     [](void* self, NodeId node, std::uint8_t port, Time) { static_cast<Run*>(self)->pump(node * kPorts + port); }});
+                     [](void* self, NodeId node, std::uint8_t port, std::uint8_t priority, Time) {
+                       static_cast<Run*>(self)->pump((node * kPorts + port) * 2 + priority);
+                     }});
     offer_event_ = events_.add_handler(
-        [](void* self, Time, std::uint32_t index, std::uint64_t) { static_cast<Run*>(self)->offer(index); }, this);
+        [](void* self, Time, std::uint32_t index, std::uint64_t last) { static_cast<Run*>(self)->offer(index, last != 0); }, this);
     if (!offers.empty()) events_.schedule(offers[0].at, offer_event_, 0);
     while (arrived_ < offers.size() && !events_.empty()) events_.run_one();
   }
@@ -155,15 +160,20 @@ class Run {
   std::vector<Fate> fates;
 
  private:
-  void offer(std::uint32_t index) {
-    const Packet& packet = offers_[index].packet;
-    const std::uint32_t port = packet.src * kPorts + packet.intra_port;
-    queues_[port].push_back(packet);
-    if (queues_[port].size() == 1) pump(port);
-    if (index + 1 < offers_.size()) events_.schedule(offers_[index + 1].at, offer_event_, index + 1);
+  // The first event of an instant puts a second one behind all that had been scheduled for it before.
+  void offer(std::uint32_t index, bool last) {
+    const Time now = offers_[index].at;
+    if (!last) return events_.schedule(now, offer_event_, index, 1);
+    for (; index < offers_.size() && offers_[index].at == now; ++index) {
+      const Packet& packet = offers_[index].packet;
+      const std::uint32_t queue = (packet.src * kPorts + packet.intra_port) * 2 + packet.priority;
+      queues_[queue].push_back(packet);
+      if (queues_[queue].size() == 1) pump(queue);
+    }
+    if (index < offers_.size()) events_.schedule(offers_[index].at, offer_event_, index);
   }
-  void pump(std::uint32_t port) {
-    while (!queues_[port].empty() && network_->inject(queues_[port].front())) queues_[port].pop_front();
+  void pump(std::uint32_t queue) {
+    while (!queues_[queue].empty() && network_->inject(queues_[queue].front())) queues_[queue].pop_front();
   }
 
   EventQueue events_;
@@ -289,6 +299,18 @@ TEST_CASE("equality: long lines, loaded beyond what room allows") {
     for (const Pattern pattern : {Pattern::kUniform, Pattern::kHotspot})
       for (const unsigned most : {24u, 512u})
         compare({.topology = t, .pattern = pattern, .load = 3.0, .packets = 1500, .seed = ++seed, .most_bytes = most, .line_cycles = 700});
+  MESSAGE("packets compared: " << total_packets);
+}
+
+// Half of the packets have priority: where room is short, which class it goes to shows, and so does who overtakes whom at the senders.
+TEST_CASE("equality: as much priority as bulk") {
+  std::uint64_t seed = 25'000;
+  for (const TopologySpec& t : {TopologySpec{"mesh", {2}}, TopologySpec{"torus", {5}}, TopologySpec{"torus", {2, 2}}, TopologySpec{"torus", {4, 4}}})
+    for (const Arbitration arbitration : {kInTurn, kLinksFirst, kFixedPriority})
+      for (const unsigned line : {20u, 700u})
+        for (const unsigned most : {24u, 512u})
+          compare({.topology = t, .load = 2.0, .packets = 400, .seed = ++seed, .most_bytes = most, .arbitration = arbitration, .line_cycles = line,
+                   .wide = seed % 3 == 0, .priority_one_in = 2});
   MESSAGE("packets compared: " << total_packets);
 }
 
