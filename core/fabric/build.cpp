@@ -70,6 +70,7 @@ Fabric::Part::Part(State& net, const FabricPart& part, std::uint8_t number, std:
       twin_(net.twin_),
       mask_words_(net.mask_words_),
       wide_words_(net.wide_words_),
+      reserve_{static_cast<std::int32_t>(net.router_.most_payload_words), 0},
       net_(net),
       events_(*part.events),
       sink_(part.sink),
@@ -145,6 +146,7 @@ void Fabric::State::build_ports(const FabricConfig& config) {
   for (std::uint32_t i = 0; i < twin_; ++i) {
     inputs_[twin_ + i] = inputs_[i];
     inputs_[twin_ + i].priority = kPriority;
+    inputs_[twin_ + i].place = static_cast<std::uint16_t>(inputs_[i].place + mask_words_ * 64);
   }
 }
 
@@ -162,7 +164,7 @@ void Fabric::State::build_node(NodeId node, const FabricConfig& config) {
       const std::uint32_t i = first_input_[node] + (intra ? ports * channels_ + port - ports : port * channels_ + vc);
       Input& input = inputs_[i];
       input.node = node;
-      input.index = static_cast<std::uint16_t>(i - first_input_[node]);
+      input.place = static_cast<std::uint16_t>(i - first_input_[node]);
       input.first_output = first_output_[node];
       input.first_intra_output = first_output_[node] + ports;
       if (!intra) input.tells = o;

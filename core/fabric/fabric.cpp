@@ -178,10 +178,18 @@ void Fabric::Part::peek(std::uint32_t output_index, unsigned step) const {
 }
 
 // Priority packets go before bulk. `others` tells whether somebody else could go as well.
-std::uint32_t Fabric::Part::choose(Time now, Output& output, std::uint32_t output_index, bool& others) {
-  std::uint32_t chosen = kNone;
-  if (twin_ != 0) [[unlikely]] {
-    chosen = choose_of(now, output, output_index, kPriority, others);
+inline std::uint32_t Fabric::Part::choose(Time now, Output& output, std::uint32_t output_index, bool& others) {
+  if ((wide_words_ | twin_ | output.waiting[1] | (output.waiting[0] & (output.waiting[0] - 1))) == 0) {  // somebody waits, most of the time alone
+    const auto only = static_cast<std::uint32_t>(std::countr_zero(output.waiting[0]));
+    const Input& input = inputs_[output.first_input + only];
+    __builtin_prefetch(&packets_[input.front], 1);
+    if (input.request > now || !room_beyond(now, output, output_index, input)) return kNone;
+    if (input.link_class == kIntraTile) output.passed = 0;
+    output.granted = only & (kMostInputs - 1);
+    return only;
+  }
+  if (twin_ != 0) {
+    const std::uint32_t chosen = choose_of(now, output, output_index, kPriority, others);
     if (chosen != kNone) {
       const std::uint64_t* const bulk = masks(output, output_index, kBulk);
       others |= std::any_of(bulk, bulk + mask_words_, [](std::uint64_t word) { return word != 0; });
@@ -212,10 +220,7 @@ std::uint32_t Fabric::Part::choose_of(Time now, Output& output, std::uint32_t ou
     best = its;
     chosen = index;
   };
-  if (wide_words_ == 0 && (mask_words_ == 1 || output.waiting[1] == 0) && std::has_single_bit(output.waiting[priority]))  // most of the time
-    look_at(static_cast<unsigned>(std::countr_zero(output.waiting[priority])));
-  else
-    each_waiting(output, output_index, priority, look_at);
+  each_waiting(output, output_index, priority, look_at);
   if (chosen == kNone) return kNone;
   const Input& input = inputs[chosen];
   if (others && !input.due && !fixed_priority_)
@@ -305,11 +310,10 @@ void Fabric::Part::grant(Time now, Output& output, std::uint32_t output_index, s
 void Fabric::Part::return_room(const Input& input, std::uint32_t payload_words, Time left) {
   if (input.link_class == kIntraTile) {
     Room& room = rooms_[input.room];
-    Entrance& port = entrance(input);
     const Time time = left + router_.to_sender;
-    const bool look = room.starved() || port.looks_at > time;
+    const bool look = room.starved() || (twin_ != 0 && entrance(input).looks_at > time);
     return_at(room, add_freed(time, input.room, payload_words));
-    if (look) await_room(port, room, static_cast<std::uint32_t>(&input - inputs_));
+    if (look) await_room(entrance(input), room, static_cast<std::uint32_t>(&input - inputs_));
     return;
   }
   const Time time = left + router_.to_credit;
@@ -391,7 +395,7 @@ Time Fabric::Part::told_at(const Output& output, Time freed) const {
 // In the order of time, which for a port of both classes need not be that of grants.
 void Fabric::Part::return_at(Room& room, std::uint32_t freed_index) {
   Freed& freed = freed_[freed_index];
-  if (room.oldest == kNone || freed_[room.last].time <= freed.time) return room_returns(room, freed_index);
+  if (twin_ == 0 || room.oldest == kNone || freed_[room.last].time <= freed.time) return room_returns(room, freed_index);
   std::uint32_t* at = &room.oldest;
   while (freed_[*at].time <= freed.time) at = &freed_[*at].next;
   freed.next = *at;

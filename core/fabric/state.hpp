@@ -66,7 +66,7 @@ struct alignas(64) Input {
   std::uint16_t front_words = 0;         // payload words and virtual channel of the front
   std::uint8_t front_vc = 0;
   std::uint8_t priority = kBulk;  // its class
-  std::uint16_t index = 0;  // among the inputs of its router and class
+  std::uint16_t place = 0;  // in the masks of those that wait: among the inputs of its router and class, and behind all of bulk
   std::uint8_t link_class = kIntraTile;
   bool due : 1 = false;      // the front goes before those of its class that came later
   std::uint32_t tells = kNone;  // this port's output, whose link tells the sender of room
@@ -234,8 +234,7 @@ struct Fabric::Part {
   void take(Room& room, std::uint32_t words);
   // Bulk leaves room for the largest priority packet.
   bool fits(const Room& room, std::uint8_t priority, std::uint32_t words) const {
-    const std::uint32_t reserve = priority == fabric_state::kBulk ? router_.most_payload_words : 0;
-    return room.free_words >= static_cast<std::int32_t>(words + reserve) && room.free_packets >= 2 - priority;
+    return room.free_words >= static_cast<std::int32_t>(words) + reserve_[priority] && room.free_packets >= 2 - priority;
   }
   bool has_room(const Room& room, std::uint8_t priority) const { return fits(room, priority, router_.most_payload_words); }
   std::uint8_t far_part(const Output& output) const { return output.border ? net_.part_of(inputs_[output.far_input].node) : number_; }
@@ -266,6 +265,7 @@ struct Fabric::Part {
   const std::uint32_t intra_ports_, channels_;
   const bool fixed_priority_, links_first_;
   const std::uint32_t twin_, mask_words_, wide_words_;
+  const std::int32_t reserve_[2];  // payload words, by class
 
   State& net_;
   EventQueue& events_;
@@ -317,8 +317,8 @@ inline void Fabric::Part::free_freed(std::uint32_t index) {
 
 // `input` has a front that asks for `output`, or no more.
 inline void Fabric::Part::await(Output& output, std::uint32_t output_index, const Input& input) {
-  const std::uint32_t word = input.priority * mask_words_ + input.index / 64;
-  const std::uint64_t bit = std::uint64_t{1} << (input.index % 64);
+  const std::uint32_t word = input.place / 64;
+  const std::uint64_t bit = std::uint64_t{1} << (input.place % 64);
   if (wide_words_ == 0) [[likely]] {
     output.waiting[word] |= bit;
     return;
@@ -328,8 +328,8 @@ inline void Fabric::Part::await(Output& output, std::uint32_t output_index, cons
 }
 
 inline void Fabric::Part::forget(Output& output, std::uint32_t output_index, const Input& input) {
-  const std::uint32_t word = input.priority * mask_words_ + input.index / 64;
-  const std::uint64_t bit = std::uint64_t{1} << (input.index % 64);
+  const std::uint32_t word = input.place / 64;
+  const std::uint64_t bit = std::uint64_t{1} << (input.place % 64);
   if (wide_words_ == 0) [[likely]] {
     output.waiting[word] &= ~bit;
     return;

@@ -41,10 +41,12 @@ FlowNetwork::FlowNetwork(const Topology& topology, const FabricConfig& fabric, s
   if (topology.routing() != nullptr && topology.routing()->looks())
     throw std::invalid_argument("this routing looks at queues, of which the flow level has none: choose another, e.g. valiant, or --level packet");
   const std::uint32_t words = router_.payload_words(packet_bytes);
-  buffer_packets_ = static_cast<std::uint32_t>(
-      std::min(fabric.router.inter_fifo_words / std::max(words, 1u), fabric.router.header_fifo_words / fabric.router.header_words) / channels_);
-  sender_packets_ = static_cast<std::uint32_t>(
-      std::min(fabric.router.intra_fifo_words / std::max(words, 1u), fabric.router.header_fifo_words / fabric.router.header_words));
+  // Bulk leaves room for a largest packet of priority (docs/microarchitecture.md), and into a router's FIFO it goes where two of the largest fit.
+  const RouterConfig& r = fabric.router;
+  const std::int64_t each = std::max(words, 1u), most = router_.most_payload_words, headers = r.header_fifo_words / r.header_words / 2;
+  const auto least_one = [](std::int64_t packets) { return static_cast<std::uint32_t>(std::max<std::int64_t>(packets, 1)); };
+  buffer_packets_ = least_one(std::min((r.inter_fifo_words / channels_ - 2 * most) / each + 1, headers / channels_ - 1));
+  sender_packets_ = least_one(std::min((r.intra_fifo_words - most) / each, headers - 1));
   for (const LinkConfig& link : fabric.links) {
     const LinkPace& pace = paces_.emplace_back(link, fabric.router, router_);
     // One pause for every pause_every words: (pause_every + 1) / pause_every of the words' time.
