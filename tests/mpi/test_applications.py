@@ -102,7 +102,7 @@ def test_lammps_melt_is_identical_to_native(exanet_run: Runner, mpich: Stack) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("ranks", "steps"), [(16, 100), (64, 20)])
+@pytest.mark.parametrize(("ranks", "steps"), [(16, 100), (32, 40)])
 def test_lammps_melt_on_more_ranks_is_identical_to_native(exanet_run: Runner, mpich: Stack, tmp_path: Path, ranks: int, steps: int) -> None:
     melt = smaller("in.lj", tmp_path, steps=steps, box="0.5")  # native ranks that wait burn the processors that the others need
     simulated = run_lammps(exanet_run, mpich, ranks, melt)
