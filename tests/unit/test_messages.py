@@ -141,7 +141,7 @@ def test_flows_of_data_centres_take_as_long_at_flow_level_at_low_load(sizes: str
     packet, flow = (sim.simulate("fat-tree-64", offered=0.1, asked=sim.Asked(level=level, **asked)) for level in messages.LEVELS)
     assert flow["created"] == flow["measured"] == packet["measured"] > 500
     assert flow["latency_ns"] == pytest.approx(packet["latency_ns"], rel=0.05)
-    assert flow["slowdown"] == pytest.approx(packet["slowdown"], rel=0.2)
+    assert flow["slowdown"] == pytest.approx(packet["slowdown"], rel=0.25)
     assert flow["slowdown_p50"] == pytest.approx(packet["slowdown_p50"], rel=0.05)
     for ours, theirs in zip(flow["sizes"], packet["sizes"], strict=True):
         assert ours["created"] == theirs["created"]
