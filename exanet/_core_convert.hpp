@@ -45,6 +45,7 @@ inline TopologySpec topology_of(const nb::dict& config) { return topology_spec(n
 inline SwitchConfig switch_of(const nb::dict& s) {
   const auto text = [&](const char* key) { return nb::cast<std::string>(s[key]); };
   SwitchConfig made;
+  made.switching = text("switching") == "wormhole" ? SwitchConfig::Switching::kWormhole : SwitchConfig::Switching::kCutThrough;
   made.queues = text("queues") == "fifo" ? SwitchConfig::Queues::kFifo : SwitchConfig::Queues::kVirtualOutput;
   made.arbitration = text("arbitration") == "islip"            ? SwitchConfig::Arbitration::kIslip
                      : text("arbitration") == "fixed-priority" ? SwitchConfig::Arbitration::kFixedPriority

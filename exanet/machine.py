@@ -20,9 +20,9 @@ from exanet import energy, located
 from exanet.errors import InputError
 from exanet.located import Located
 from exanet.machine_check import check
+from exanet.machine_constant import Constant
 from exanet.machine_schema import (
     LINK_KINDS,
-    Constant,
     MachineFile,
     constants,
     node_count,

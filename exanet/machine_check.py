@@ -15,14 +15,13 @@ from pydantic import BaseModel, ValidationError
 
 from exanet.errors import InputError
 from exanet.located import Located, Mark
+from exanet.machine_constant import Constant, dimension_of
 from exanet.machine_schema import (
     GRIDS,
     LINK_KINDS,
-    Constant,
     MachineFile,
     Router,
     constants,
-    dimension_of,
     own_ways,
     resolved_network,
     topology_needs,
@@ -196,7 +195,8 @@ def _router_problems(model: MachineFile, packets: bool) -> Problems:
     packets_each, many = (1, "one packet") if router.switch is not None else (2, "two packets")
     if router.intra_fifo.value * router.word.value < bits * packets_each:
         yield ("router", "intra_fifo"), f"must hold at least {many} of max_payload; make it deeper"
-    if router.inter_fifo.value // max(channels, 1) * router.word.value < bits * packets_each:
+    whole = router.switch is None or router.switch.switching == "cut-through"
+    if whole and router.inter_fifo.value // max(channels, 1) * router.word.value < bits * packets_each:
         yield ("router", "inter_fifo"), f"must hold {many} of max_payload for each virtual channel; make it deeper"
     if router.switch is None and router.header_fifo.value < 4 * router.header.value * channels:
         yield ("router", "header_fifo"), "must hold two headers of each class, bulk and priority, for each virtual channel; make it deeper"

@@ -7,10 +7,9 @@ from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel
 
+from exanet.machine_constant import DIMENSIONS, Constant, dimension_of
 from exanet.machine_schema import (
-    DIMENSIONS,
     LINK_KINDS,
-    Constant,
     Hardware,
     Link,
     MachineFile,
@@ -21,7 +20,6 @@ from exanet.machine_schema import (
     Router,
     Switch,
     Topology,
-    dimension_of,
 )
 
 _INTRODUCTION = """<!-- SPDX-License-Identifier: Apache-2.0 -->

@@ -8,95 +8,36 @@ of its dimension (`mailbox: 20 ns` becomes `mailbox_ps`), so a constant is added
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
-from pydantic_core import PydanticCustomError
+from pydantic import BaseModel, Field, StringConstraints
 
-from exanet import graph_file, units
-from exanet.units import Dimension, UnitError
-
-Kind = Literal["published", "derived", "calibrated", "chosen"]
-T = TypeVar("T")
-
-
-def _fail(text: str) -> PydanticCustomError:
-    return PydanticCustomError("exanet", "{text}", {"text": text})
-
-
-def _quantity(dimension: Dimension) -> Callable[[Any], int]:
-    def check(value: Any) -> int:
-        if isinstance(value, bool) or not isinstance(value, str | int | float):
-            raise _fail(f"expected a {dimension.name}, e.g. {dimension.example}")
-        if not isinstance(value, str) and value != 0:
-            raise _fail(f"{value} has no unit; a {dimension.name} needs one, e.g. {dimension.example}")
-        try:
-            return units.parse(value if isinstance(value, str) else "0", dimension)
-        except UnitError as error:
-            raise _fail(str(error)) from None
-
-    return check
-
-
-def _count(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise _fail("expected a whole number, zero or more, without a unit")
-    return int(value)
-
-
-def _shape(value: Any) -> list[int]:
-    if not isinstance(value, list) or not 1 <= len(value) <= 16 or not all(type(n) is int and 1 <= n <= 1 << 22 for n in value):
-        raise _fail("expected a list of 1 to 16 whole numbers of at least 1, e.g. [4, 4, 2]")
-    return value
-
-
-class Strict(BaseModel):
-    """A mapping that refuses keys that it does not know."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-Text = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
-
-
-class Constant(Strict, Generic[T]):
-    """A model constant: what it is, who says so, and how it was come by."""
-
-    value: T
-    source: Text
-    kind: Kind
-
-
-Time = Constant[Annotated[int, BeforeValidator(_quantity(units.TIME)), Field(json_schema_extra={"dimension": "TIME"})]]
-Frequency = Constant[Annotated[int, BeforeValidator(_quantity(units.FREQUENCY)), Field(json_schema_extra={"dimension": "FREQUENCY"})]]
-Rate = Constant[Annotated[int, BeforeValidator(_quantity(units.RATE)), Field(json_schema_extra={"dimension": "RATE"})]]
-Bits = Constant[Annotated[int, BeforeValidator(_quantity(units.BITS)), Field(json_schema_extra={"dimension": "BITS"})]]
-Bytes = Constant[Annotated[int, BeforeValidator(_quantity(units.BYTES)), Field(json_schema_extra={"dimension": "BYTES"})]]
-Cycles = Constant[Annotated[int, BeforeValidator(_quantity(units.CYCLES)), Field(json_schema_extra={"dimension": "CYCLES"})]]
-Words = Constant[Annotated[int, BeforeValidator(_quantity(units.WORDS)), Field(json_schema_extra={"dimension": "WORDS"})]]
-Blocks = Constant[Annotated[int, BeforeValidator(_quantity(units.BLOCKS)), Field(json_schema_extra={"dimension": "BLOCKS"})]]
-Percent = Constant[Annotated[int, BeforeValidator(_quantity(units.PERCENT)), Field(json_schema_extra={"dimension": "PERCENT"})]]
-Height = Constant[Annotated[int, BeforeValidator(_quantity(units.HEIGHT)), Field(json_schema_extra={"dimension": "HEIGHT"})]]
-Watts = Constant[Annotated[int, BeforeValidator(_quantity(units.POWER)), Field(json_schema_extra={"dimension": "POWER"})]]
-Joules = Constant[Annotated[int, BeforeValidator(_quantity(units.ENERGY)), Field(json_schema_extra={"dimension": "ENERGY"})]]
-JoulesPerBit = Constant[
-    Annotated[int, BeforeValidator(_quantity(units.ENERGY_PER_BIT)), Field(json_schema_extra={"dimension": "ENERGY_PER_BIT"})]
-]
-Count = Constant[Annotated[int, BeforeValidator(_count)]]
-Shape = Constant[Annotated[list[int], BeforeValidator(_shape)]]
-
-
-DIMENSIONS = {name: value for name, value in vars(units).items() if isinstance(value, Dimension)}
-
-
-def dimension_of(constant: type[BaseModel]) -> Dimension | None:
-    """The dimension of a constant's value; None for a count or a shape."""
-    extra = constant.model_fields["value"].json_schema_extra
-    return DIMENSIONS[str(extra["dimension"])] if isinstance(extra, dict) else None
+from exanet import graph_file
+from exanet.machine_constant import (
+    Bits,
+    Blocks,
+    Bytes,
+    Constant,
+    Count,
+    Cycles,
+    Frequency,
+    Height,
+    Joules,
+    JoulesPerBit,
+    Percent,
+    Rate,
+    Shape,
+    Strict,
+    Text,
+    Time,
+    Watts,
+    Words,
+    dimension_of,
+)
 
 
 class Hardware(Strict):
@@ -174,6 +115,11 @@ class Topology(Strict):
 class Switch(Strict):
     """An input-queued switch: packets wait where they come in, and a crossbar takes one at a time from each input and to each output."""
 
+    switching: Literal["cut-through", "wormhole"] = Field(
+        default="cut-through",
+        description="When a packet goes on: when there is room for all of it beyond the link, or word by word, with a credit for each; "
+        "then a buffer may hold less than a packet.",
+    )
     queues: Literal["fifo", "virtual-output"] = Field(
         description="Of a lane (a class of packets on a virtual channel) of an input: one queue, or one for each output."
     )
@@ -194,7 +140,8 @@ class Switch(Strict):
     iterations: Count | None = Field(default=None, description="Iterations of iSLIP; one if not said.")
     slot: Cycles | None = Field(default=None, description="Grants are made at multiples of it: a cell switch. At any time if not said.")
     output_fifo: Words | None = Field(
-        default=None, description="FIFO behind the crossbar of each output, whole packets; one of the largest if not said."
+        default=None,
+        description="FIFO behind the crossbar of each output: whole packets, one of the largest if not said; under wormhole, one word.",
     )
     pause: Words | None = Field(default=None, description="Words in a lane at which its sender is paused.")
     resume: Words | None = Field(default=None, description="Words in a lane at which its sender may go on.")

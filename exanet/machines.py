@@ -17,7 +17,7 @@ from rich.table import Table
 from exanet import machine, units
 from exanet.errors import InputError
 from exanet.machine import Machine
-from exanet.machine_schema import Constant, dimension_of
+from exanet.machine_constant import Constant, dimension_of
 
 _WIDE = 10_000  # columns; a table is never cut, the terminal wraps it
 

@@ -43,6 +43,7 @@ Fabric::State::State(const std::vector<FabricPart>& parts, const Topology& topol
       words_each_(static_cast<std::int32_t>(config.router.inter_fifo_words / std::max<std::int64_t>(config.router.virtual_channels, 1))) {
   if (parts.size() > 1 && topology.routing() != nullptr && topology.routing()->looks_far())
     throw std::invalid_argument("a routing that looks at the queues of far routers runs on one thread: use one thread, or ugal-l");
+  check_fifos(config.router);
   for (const LinkConfig& link : config.links) links_.emplace_back(link, config.router, router_);
   build_ports(config);
   for (const FabricPart& part : parts)

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "core/engine/windows.hpp"
@@ -17,6 +18,8 @@ class NetworkModel : public Network, public Crossing {
   virtual Time zero_load_latency(NodeId src, NodeId dst, std::uint16_t payload_bytes) const = 0;  // inject to delivered, by formula
   // Packets whose heads stand in the node's input buffers, those of its interface included.
   virtual std::uint32_t queued(NodeId node) const = 0;
+  // Who waits for whom in a circle, when packets are in flight and no event is left; empty where that cannot be, or is not known.
+  virtual std::string deadlock() const { return {}; }
   virtual std::uint64_t memory_bytes() const = 0;  // of routers, links and packets, events not counted
 };
 

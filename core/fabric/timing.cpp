@@ -46,12 +46,16 @@ RouterPace::RouterPace(const RouterConfig& c) {
   to_sender = c.cycle * kSenderCycles;
   input_gap = c.cycle * in_range(c.input_gap_cycles, 0, 1'000'000, "input_gap_cycles");
   output_gap = c.cycle * in_range(c.output_gap_cycles, 0, 1'000'000, "output_gap_cycles");
-  const std::int64_t channels = in_range(c.virtual_channels, 1, 8, "virtual_channels");
+  in_range(c.virtual_channels, 1, 8, "virtual_channels");
   in_range(c.intra_ports, 1, 16, "intra_ports");
-  in_range(c.intra_fifo_words, most_payload_words, 1 << 24, "intra_fifo_words (which must hold the largest payload)");
-  in_range(c.inter_fifo_words, most_payload_words * channels, 1 << 24,
+}
+
+void check_fifos(const RouterConfig& c) {
+  const RouterPace pace(c);
+  in_range(c.intra_fifo_words, pace.most_payload_words, 1 << 24, "intra_fifo_words (which must hold the largest payload)");
+  in_range(c.inter_fifo_words, pace.most_payload_words * c.virtual_channels, 1 << 24,
            "inter_fifo_words (which must hold the largest payload in each virtual channel)");
-  in_range(c.header_fifo_words, header * channels, 1 << 24, "header_fifo_words (which must hold a header in each virtual channel)");
+  in_range(c.header_fifo_words, c.header_words * c.virtual_channels, 1 << 24, "header_fifo_words (which must hold a header in each virtual channel)");
 }
 
 LinkPace::LinkPace(const LinkConfig& c, const RouterConfig& router, const RouterPace& pace) {

@@ -30,6 +30,9 @@ struct RouterPace {
   std::uint32_t most_payload_words;
 };
 
+// Throws std::invalid_argument, saying what to do, where an ExaNet router's FIFOs hold less than its largest packet in each virtual channel.
+void check_fifos(const RouterConfig& config);
+
 // One direction of a link of some class.
 struct LinkPace {
   LinkPace(const LinkConfig& config, const RouterConfig& router, const RouterPace& pace);  // throws std::invalid_argument

@@ -14,75 +14,75 @@ namespace exanet {
 
 using namespace switch_state;
 
-void Switches::State::wake(NodeId node, Time at) {
-  if (slot_ > Time()) at = slot_ * ((at.ps() + slot_.ps() - 1) / slot_.ps());
-  Node& asleep = nodes_[node];
+void Switches::Part::wake(NodeId node, Time at) {
+  if (net_.slot_ > Time()) at = net_.slot_ * ((at.ps() + net_.slot_.ps() - 1) / net_.slot_.ps());
+  Node& asleep = net_.nodes_[node];
   if (at == events_.now()) asleep.ran = kNever;
   if (asleep.wake_at == at) return;
   asleep.wake_at = at;
   events_.schedule(at, allocate_event_, node);
 }
 
-void Switches::State::allocate(Time now, NodeId index) {
-  Node& node = nodes_[index];
+void Switches::Part::allocate(Time now, NodeId index) {
+  Node& node = net_.nodes_[index];
   if (node.wake_at == now) node.wake_at = kNever;
   if (node.ran == now) return;
   node.ran = now;
   Slots free;
-  const std::uint64_t channels = (std::uint64_t{1} << channels_) - 1;
+  const std::uint64_t channels = (std::uint64_t{1} << net_.channels_) - 1;
   for (std::uint32_t p = 0; p < node.ports; ++p) {
-    if (in_free_[node.first_port + p] > now) continue;
-    const std::uint32_t slot = p * channels_;
+    if (net_.in_free_[node.first_port + p] > now) continue;
+    const std::uint32_t slot = p * net_.channels_;
     free.word[slot / 64] |= channels << (slot % 64);
-    if (slot % 64 + channels_ > 64) free.word[1] |= channels >> (64 - slot % 64);
+    if (slot % 64 + net_.channels_ > 64) free.word[1] |= channels >> (64 - slot % 64);
   }
-  if (config_.arbitration == SwitchConfig::Arbitration::kIslip)
+  if (net_.config_.arbitration == SwitchConfig::Arbitration::kIslip)
     match_by_islip(now, index, free);
   else
     match_in_turn(now, index, free);
 }
 
 // Each free output takes an input of those that are left; another output begins each time, for the first has the choice.
-void Switches::State::match_in_turn(Time now, NodeId index, Slots free) {
-  const Node& node = nodes_[index];
-  const bool fixed = config_.arbitration == SwitchConfig::Arbitration::kFixedPriority;
+void Switches::Part::match_in_turn(Time now, NodeId index, Slots free) {
+  const Node& node = net_.nodes_[index];
+  const bool fixed = net_.config_.arbitration == SwitchConfig::Arbitration::kFixedPriority;
   const std::uint32_t start = fixed ? 0 : node.grants % node.ports;
   for (Slots asked = node.asked; !asked.empty() && !free.empty();) {
     const std::uint32_t output = asked.next(start);
     asked.remove(output);
-    if (out_free_[node.first_port + output] > now) continue;
+    if (net_.out_free_[node.first_port + output] > now) continue;
     const Choice choice = choose(now, index, output, free);
     if (choice.slot == kNone) continue;
-    const std::uint32_t first_slot = choice.slot - slot_channel_[choice.slot];
-    for (std::uint32_t c = 0; c < channels_; ++c) free.remove(first_slot + c);
+    const std::uint32_t first_slot = choice.slot - net_.slot_channel_[choice.slot];
+    for (std::uint32_t c = 0; c < net_.channels_; ++c) free.remove(first_slot + c);
     if (!fixed)
-      turns_[(node.first_port + output) * classes_ + choice.priority_class].first = static_cast<std::uint8_t>((choice.slot + 1) % kMostSlots);
+      net_.turns_[(node.first_port + output) * net_.classes_ + choice.priority_class].first = static_cast<std::uint8_t>((choice.slot + 1) % kMostSlots);
     grant(now, index, output, choice);
   }
 }
 
 // Request, grant, accept. Pointers move beyond a match of the first iteration only, which is what takes them apart.
-void Switches::State::match_by_islip(Time now, NodeId index, Slots free) {
-  const Node& node = nodes_[index];
+void Switches::Part::match_by_islip(Time now, NodeId index, Slots free) {
+  const Node& node = net_.nodes_[index];
   struct Offer {
     std::uint32_t output = kNone, distance = 0;
     Choice choice;
   };
   Offer best[kMostSlots];
-  for (std::int64_t iteration = 0; iteration < config_.iterations && !free.empty(); ++iteration) {
+  for (std::int64_t iteration = 0; iteration < net_.config_.iterations && !free.empty(); ++iteration) {
     Slots offered;
     for (Slots asked = node.asked; !asked.empty();) {
       const std::uint32_t output = asked.next(0);
       asked.remove(output);
-      if (out_free_[node.first_port + output] > now) continue;
+      if (net_.out_free_[node.first_port + output] > now) continue;
       const Choice choice = choose(now, index, output, free);
       if (choice.slot == kNone) continue;
-      const std::uint32_t input = slot_port_[choice.slot];
+      const std::uint32_t input = net_.slot_port_[choice.slot];
       Offer& held = best[input];
-      const std::uint32_t from = ports_[node.first_port + input].accepts_from;
+      const std::uint32_t from = net_.ports_[node.first_port + input].accepts_from;
       const std::uint32_t distance = (output + node.ports - from) % node.ports;
       const bool first = (offered.word[input / 64] >> (input % 64) & 1) == 0;
-      const bool higher = config_.weights.empty() && choice.priority_class != held.choice.priority_class;
+      const bool higher = net_.config_.weights.empty() && choice.priority_class != held.choice.priority_class;
       if (!first && (higher ? choice.priority_class < held.choice.priority_class : distance > held.distance)) continue;
       offered.add(input);
       held = {output, distance, choice};
@@ -91,24 +91,24 @@ void Switches::State::match_by_islip(Time now, NodeId index, Slots free) {
     for (std::uint32_t input = 0; input < node.ports; ++input) {
       if ((offered.word[input / 64] >> (input % 64) & 1) == 0) continue;
       const auto [output, distance, choice] = best[input];
-      for (std::uint32_t c = 0; c < channels_; ++c) free.remove(input * channels_ + c);
+      for (std::uint32_t c = 0; c < net_.channels_; ++c) free.remove(input * net_.channels_ + c);
       if (iteration == 0) {
-        turns_[(node.first_port + output) * classes_ + choice.priority_class].first = static_cast<std::uint8_t>((choice.slot + 1) % kMostSlots);
-        ports_[node.first_port + input].accepts_from = static_cast<std::uint8_t>((output + 1) % node.ports);
+        net_.turns_[(node.first_port + output) * net_.classes_ + choice.priority_class].first = static_cast<std::uint8_t>((choice.slot + 1) % kMostSlots);
+        net_.ports_[node.first_port + input].accepts_from = static_cast<std::uint8_t>((output + 1) % node.ports);
       }
       grant(now, index, output, choice);
     }
   }
 }
 
-Choice Switches::State::choose(Time now, NodeId node, std::uint32_t output, const Slots& free) {
-  const std::uint32_t index = nodes_[node].first_port + output;
-  if (classes_ == 1) return {first_ready(now, node, output, 0, free), 0};
-  std::uint32_t left = (1u << classes_) - 1;
+Choice Switches::Part::choose(Time now, NodeId node, std::uint32_t output, const Slots& free) {
+  const std::uint32_t index = net_.nodes_[node].first_port + output;
+  if (net_.classes_ == 1) return {first_ready(now, node, output, 0, free), 0};
+  std::uint32_t left = (1u << net_.classes_) - 1;
   while (left != 0) {
     std::uint32_t next = 31 - static_cast<std::uint32_t>(std::countl_zero(left));
-    if (!config_.weights.empty()) {
-      const auto starts = [&](std::uint32_t c) { return std::max(turns_[index * classes_ + c].finish, virtual_time_[index]); };
+    if (!net_.config_.weights.empty()) {
+      const auto starts = [&](std::uint32_t c) { return std::max(net_.turns_[index * net_.classes_ + c].finish, net_.virtual_time_[index]); };
       for (std::uint32_t c = next; c-- > 0;)
         if ((left >> c & 1) != 0 && starts(c) < starts(next)) next = c;
     }
@@ -120,23 +120,23 @@ Choice Switches::State::choose(Time now, NodeId node, std::uint32_t output, cons
 }
 
 // What a class has been given of an output. Called at the grant.
-void Switches::State::charge(std::uint32_t output, std::uint8_t priority_class, std::uint32_t words) {
-  if (config_.weights.empty()) return;
-  Turn& turn = turns_[output * classes_ + priority_class];
-  virtual_time_[output] = std::max(turn.finish, virtual_time_[output]);
-  turn.finish = virtual_time_[output] + words * static_cast<std::uint64_t>(tag_[priority_class]);
+void Switches::Part::charge(std::uint32_t output, std::uint8_t priority_class, std::uint32_t words) {
+  if (net_.config_.weights.empty()) return;
+  Turn& turn = net_.turns_[output * net_.classes_ + priority_class];
+  net_.virtual_time_[output] = std::max(turn.finish, net_.virtual_time_[output]);
+  turn.finish = net_.virtual_time_[output] + words * static_cast<std::uint64_t>(net_.tag_[priority_class]);
 }
 
-std::uint32_t Switches::State::first_ready(Time now, NodeId node, std::uint32_t output, std::uint8_t priority_class, const Slots& free) {
-  const Node& at = nodes_[node];
-  const std::uint32_t turn = (at.first_port + output) * classes_ + priority_class;
-  Slots asking = waiting_[turn] & free;
+std::uint32_t Switches::Part::first_ready(Time now, NodeId node, std::uint32_t output, std::uint8_t priority_class, const Slots& free) {
+  const Node& at = net_.nodes_[node];
+  const std::uint32_t turn = (at.first_port + output) * net_.classes_ + priority_class;
+  Slots asking = net_.waiting_[turn] & free;
   if (asking.empty()) return kNone;
-  const unsigned from = config_.arbitration == SwitchConfig::Arbitration::kFixedPriority ? 0 : turns_[turn].first;
+  const unsigned from = net_.config_.arbitration == SwitchConfig::Arbitration::kFixedPriority ? 0 : net_.turns_[turn].first;
   while (!asking.empty()) {
     const unsigned slot = asking.next(from);
-    const std::uint32_t port = at.first_port + slot_port_[slot];
-    const auto lane = static_cast<std::uint8_t>(priority_class * channels_ + slot_channel_[slot]);
+    const std::uint32_t port = at.first_port + net_.slot_port_[slot];
+    const auto lane = static_cast<std::uint8_t>(priority_class * net_.channels_ + net_.slot_channel_[slot]);
     if (passes(now, at.first_port + output, priority_class, port, queue_of(node, port, lane, output).front)) return slot;
     asking.remove(slot);
   }
@@ -144,25 +144,25 @@ std::uint32_t Switches::State::first_ready(Time now, NodeId node, std::uint32_t 
 }
 
 // Whether this front may go, as far as the buffer beyond is concerned. If not, the switch is woken when it may.
-bool Switches::State::passes(Time now, std::uint32_t output, std::uint8_t priority_class, std::uint32_t port, std::uint32_t front) {
+bool Switches::Part::passes(Time now, std::uint32_t output, std::uint8_t priority_class, std::uint32_t port, std::uint32_t front) {
   const Entry& entry = entries_[front];
   if (entry.request > now) return false;
-  const Port& out = ports_[output];
+  const Port& out = net_.ports_[output];
   if (out.link_class == kIntraTile) return true;
-  const auto lane = static_cast<std::uint8_t>(priority_class * channels_ + entry.vc);
-  if (pauses_) {
+  const auto lane = static_cast<std::uint8_t>(priority_class * net_.channels_ + entry.vc);
+  if (net_.pauses_) {
     if ((out.paused >> lane & 1) == 0) return true;
   } else {
-    Room& room = rooms_[output];
+    Room& room = net_.rooms_[output];
     reclaim(room, now);
     if ((room.closed >> lane & 1) == 0) {
-      if (room.fits(lane, most_words_)) return true;  // for the largest, or short packets would starve long ones
+      if (room.fits(lane, net_.most_words_)) return true;  // for the largest, or short packets would starve long ones
       room.closed = static_cast<std::uint8_t>(room.closed | 1u << lane);
       room.starved = room.oldest == kNone;
-      if (!room.starved) wake(node_of_[output], entries_[room.oldest].request);
+      if (!room.starved) wake(net_.node_of_[output], entries_[room.oldest].request);
     }
   }
-  if (looks_again_) look_again(now, port, front);
+  if (net_.looks_again_) look_again(now, port, front);
   return false;
 }
 

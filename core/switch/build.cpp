@@ -54,6 +54,31 @@ std::int64_t pause_headroom_words(const RouterConfig& router, const SwitchConfig
   return words_in(pause_delay(router, config, link) + there, link, router) + std::max(config.output_fifo_words, packet) + packet;
 }
 
+namespace {
+
+// What a wormhole switch has not, and what it needs.
+void check_wormhole(const FabricConfig& config, const Topology& topology) {
+  const SwitchConfig& c = *config.input_queued;
+  const RouterConfig& r = config.router;
+  const std::int64_t lanes = c.classes * r.virtual_channels;
+  require(c.flow_control == SwitchConfig::FlowControl::kCredits, "flow_control is pause: a wormhole switch has a credit for each word; take credits");
+  require(c.arbitration != SwitchConfig::Arbitration::kIslip,
+          "arbitration is islip: a wormhole switch serves channels and inputs in turn; take round-robin or fixed-priority");
+  require(c.slot_cycles == 0, "slot is " + std::to_string(c.slot_cycles) + " cycles: a wormhole switch passes a word at any time; take it out");
+  require(!c.shared_buffer, "buffer is shared: a lane of a wormhole switch has its own; take per-lane");
+  require(r.inter_fifo_words / lanes >= r.header_words, "inter_fifo has " + std::to_string(r.inter_fifo_words) + " words: it must hold a header of " +
+                                                            std::to_string(r.header_words) + " words in each of " + std::to_string(lanes) + " lanes");
+  in_range(r.inter_fifo_words, 1, kMostWords, "inter_fifo");
+  for (const LinkConfig& link : config.links)
+    require(link.word_bits > 0 && r.word_bits % link.word_bits == 0,
+            "switching: a flit is a router word, of " + std::to_string(r.word_bits) + " bits, which a link with words of " +
+                std::to_string(link.word_bits) + " bits does not carry in whole words: use one that divides it, or cut-through");
+  require(topology.routing() == nullptr || !topology.routing()->looks_again(),
+          "switching: packets that are blocked half-way cannot turn to an escape channel, as this routing has it: use another, or cut-through");
+}
+
+}  // namespace
+
 void check_switches(const FabricConfig& config, const Topology& topology) {
   require(config.input_queued.has_value(), "the machine's routers are no input-queued switches");
   const SwitchConfig& c = *config.input_queued;
@@ -75,9 +100,10 @@ void check_switches(const FabricConfig& config, const Topology& topology) {
   const auto holds = [&](const char* name, std::int64_t words, std::int64_t each, const std::string& what) {
     require(words / each >= packet, std::string(name) + " has " + count(words) + " words: it must hold a packet of " + count(packet) + " words" + what);
   };
-  holds("inter_fifo", r.inter_fifo_words, lanes, " in each of " + count(lanes) + " lanes");
+  const bool wormhole = c.switching == SwitchConfig::Switching::kWormhole;
+  if (!wormhole) holds("inter_fifo", r.inter_fifo_words, lanes, " in each of " + count(lanes) + " lanes");
   holds("intra_fifo", r.intra_fifo_words, c.classes, " in each of " + count(c.classes) + " classes");
-  holds("output_fifo", c.output_fifo_words > 0 ? c.output_fifo_words : packet, 1, "");
+  if (!wormhole) holds("output_fifo", c.output_fifo_words > 0 ? c.output_fifo_words : packet, 1, "");
   in_range(c.output_fifo_words, 0, kMostWords, "output_fifo");
   require(!config.links.empty(), "the machine describes no links");
   for (NodeId node = 0; node < topology.node_count(); ++node) {
@@ -85,6 +111,7 @@ void check_switches(const FabricConfig& config, const Topology& topology) {
     require(ports * r.virtual_channels <= kMostSlots, "a switch at " + topology.node_name(node) + " would have more than " + count(kMostSlots) +
                                                           " inputs: use fewer ports or virtual channels");
   }
+  if (wormhole) return check_wormhole(config, topology);
   if (c.flow_control != SwitchConfig::FlowControl::kPause) return;
   require(!c.shared_buffer, "buffer: lanes that are paused have their own; share it with credits only");
   require(c.pause_words >= packet && c.resume_words >= 0 && c.resume_words < c.pause_words,
@@ -98,11 +125,11 @@ void check_switches(const FabricConfig& config, const Topology& topology) {
   }
 }
 
-Switches::State::State(const FabricPart& part, const Topology& topology, const FabricConfig& config)
-    : events_(*part.events),
-      sink_(part.sink),
-      topology_(topology),
+Switches::State::State(const std::vector<FabricPart>& parts, const Topology& topology, const FabricConfig& config,
+                       const std::vector<std::uint8_t>& part_of)
+    : topology_(topology),
       routing_(topology.routing()),
+      part_of_(part_of),
       config_(*config.input_queued),
       router_(config.router),
       pipeline_(config.router.cycle * config.router.latency_cycles),
@@ -117,6 +144,9 @@ Switches::State::State(const FabricPart& part, const Topology& topology, const F
       pauses_(config_.flow_control == SwitchConfig::FlowControl::kPause),
       looks_(routing_ != nullptr && routing_->looks()),
       looks_again_(routing_ != nullptr && routing_->looks_again()) {
+  if (parts.size() > 1 && pauses_) throw std::invalid_argument("flow_control is pause: such switches run on one thread, for pauses within an instant have an order; take --threads 1");
+  if (parts.size() > 1 && looks_)
+    throw std::invalid_argument("routing that looks at queues runs on one thread with these switches: its choices within an instant have an order");
   if (channels_ < topology.virtual_channels())
     throw std::invalid_argument("the topology's routing needs " + std::to_string(topology.virtual_channels()) +
                                 " virtual channels: set virtual_channels to that or more");
@@ -140,35 +170,41 @@ Switches::State::State(const FabricPart& part, const Topology& topology, const F
     lane_channel_[lane] = static_cast<std::uint8_t>(lane % channels_);
   }
   build_ports(config);
+  for (const FabricPart& part : parts)
+    parts_.push_back(std::make_unique<Part>(*this, part, static_cast<std::uint8_t>(parts_.size()), parts.size()));
+}
+
+Switches::Part::Part(State& net, const FabricPart& part, std::uint8_t number, std::size_t parts)
+    : net_(net), events_(*part.events), sink_(part.sink), number_(number), mail_{std::vector<Mail>(parts), std::vector<Mail>(parts)} {
   register_events();
 }
 
-void Switches::State::register_events() {
-  allocate_event_ = events_.add_handler([](void* s, Time now, std::uint32_t a, std::uint64_t) { static_cast<State*>(s)->allocate(now, a); }, this);
-  deliver_event_ = events_.add_handler([](void* s, Time now, std::uint32_t a, std::uint64_t) { static_cast<State*>(s)->deliver(now, a); }, this);
-  room_event_ = events_.add_handler([](void* s, Time now, std::uint32_t a, std::uint64_t) { static_cast<State*>(s)->offer_room(now, a); }, this);
+void Switches::Part::register_events() {
+  allocate_event_ = events_.add_handler([](void* s, Time now, std::uint32_t a, std::uint64_t) { static_cast<Part*>(s)->allocate(now, a); }, this);
+  deliver_event_ = events_.add_handler([](void* s, Time now, std::uint32_t a, std::uint64_t) { static_cast<Part*>(s)->deliver(now, a); }, this);
+  room_event_ = events_.add_handler([](void* s, Time now, std::uint32_t a, std::uint64_t) { static_cast<Part*>(s)->offer_room(now, a); }, this);
   arrive_event_ = events_.add_handler(
       [](void* s, Time now, std::uint32_t port, std::uint64_t entry) {
-        State& state = *static_cast<State*>(s);
+        Part& part = *static_cast<Part*>(s);
         const auto index = static_cast<std::uint32_t>(entry);
-        if (state.pauses_ && state.ports_[port].link_class != kIntraTile)
-          state.fill(now, port, state.entries_[index].lane, state.entries_[index].words);
-        state.enqueue(state.node_of_[port], port, index);
+        if (part.net_.pauses_ && part.net_.ports_[port].link_class != kIntraTile)
+          part.fill(now, port, part.entries_[index].lane, part.entries_[index].words);
+        part.enqueue(part.net_.node_of_[port], port, index);
       },
       this);
   drain_event_ = events_.add_handler(
       [](void* s, Time now, std::uint32_t port, std::uint64_t what) {
-        static_cast<State*>(s)->drain(now, port, static_cast<std::uint8_t>(what >> 32), static_cast<std::int32_t>(what & 0xffffffff));
+        static_cast<Part*>(s)->drain(now, port, static_cast<std::uint8_t>(what >> 32), static_cast<std::int32_t>(what & 0xffffffff));
       },
       this);
   hear_event_ = events_.add_handler(
       [](void* s, Time now, std::uint32_t port, std::uint64_t what) {
-        static_cast<State*>(s)->hear(now, port, static_cast<std::uint8_t>(what >> 1), (what & 1) != 0);
+        static_cast<Part*>(s)->hear(now, port, static_cast<std::uint8_t>(what >> 1), (what & 1) != 0);
       },
       this);
   look_event_ = events_.add_handler(
       [](void* s, Time now, std::uint32_t port, std::uint64_t entry) {
-        static_cast<State*>(s)->reconsider(now, port, static_cast<std::uint32_t>(entry));
+        static_cast<Part*>(s)->reconsider(now, port, static_cast<std::uint32_t>(entry));
       },
       this);
 }
@@ -220,24 +256,47 @@ void Switches::State::build_node(NodeId node, const FabricConfig& config) {
     if (port.link_class >= links_.size())
       throw std::invalid_argument("the topology has links of class " + std::to_string(port.link_class) + ", but only " +
                                   std::to_string(links_.size()) + " links are described: describe one for each class");
+    port.far_part = part_of(far.node);
+    if (port.far_part == part_of(node)) continue;
+    const LinkPace& link = links_[port.link_class];
+    const Time arrival = link.word_time * link.head_words + pipeline_, credit = on_crossbar(1) + link.word_time * link.control_words;
+    lookahead_ = min(lookahead_, latency_[port.link_class] + min(arrival, credit));
   }
 }
 
-Switches::Switches(const std::vector<FabricPart>& parts, const Topology& topology, const FabricConfig& config) {
+Switches::Switches(const std::vector<FabricPart>& parts, const Topology& topology, const FabricConfig& config,
+                   const std::vector<std::uint8_t>& part_of) {
   check_switches(config, topology);
-  require(parts.size() == 1, "input-queued switches run on one thread: take --threads 1");
-  state_ = std::make_unique<State>(parts[0], topology, config);
+  state_ = std::make_unique<State>(parts, topology, config, part_of);
 }
 
 Switches::Switches(EventQueue& events, const Topology& topology, const FabricConfig& config, FabricSink sink)
-    : Switches({{&events, sink}}, topology, config) {}
+    : Switches({{&events, sink}}, topology, config, {}) {}
 
 Switches::~Switches() = default;
 
-bool Switches::inject(const Packet& packet) { return state_->inject(packet); }
-std::uint64_t Switches::packet_hops() const { return state_->hops_; }
-std::uint64_t Switches::in_flight() const { return state_->in_flight_; }
-std::uint64_t Switches::pauses() const { return state_->pauses_sent_; }
+bool Switches::inject(const Packet& packet) { return state_->parts_[state_->part_of(packet.src)]->inject(packet); }
+void Switches::collect(std::size_t part) { state_->parts_[part]->collect(); }
+Time Switches::mailed(std::size_t part) const { return state_->parts_[part]->mailed_; }
+Time Switches::lookahead() const { return state_->lookahead_; }
+
+std::uint64_t Switches::packet_hops() const {
+  std::uint64_t sum = 0;
+  for (const auto& part : state_->parts_) sum += part->hops_;
+  return sum;
+}
+
+std::uint64_t Switches::in_flight() const {
+  std::uint64_t sum = 0;
+  for (const auto& part : state_->parts_) sum += part->in_flight_;
+  return sum;
+}
+
+std::uint64_t Switches::pauses() const {
+  std::uint64_t sum = 0;
+  for (const auto& part : state_->parts_) sum += part->pauses_sent_;
+  return sum;
+}
 
 const LinkStats& Switches::link_stats(NodeId node, std::uint16_t port) const { return state_->stats_[state_->nodes_[node].first_port + port]; }
 
@@ -247,18 +306,22 @@ std::int32_t Switches::fullest(NodeId node, std::uint16_t port) const {
 
 std::uint32_t Switches::queued(NodeId node) const {
   const State& s = *state_;
+  const Part& part = *s.parts_[s.part_of(node)];
   const std::uint32_t end = node + 1 < s.nodes_.size() ? s.nodes_[node + 1].first_queue : static_cast<std::uint32_t>(s.queues_.size());
   std::uint32_t packets = 0;
   for (std::uint32_t q = s.nodes_[node].first_queue; q < end; ++q)
-    for (std::uint32_t e = s.queues_[q].front; e != kNone && s.entries_[e].request <= s.events_.now(); e = s.entries_[e].next) ++packets;
+    for (std::uint32_t e = s.queues_[q].front; e != kNone && part.entries_[e].request <= part.events_.now(); e = part.entries_[e].next) ++packets;
   return packets;
 }
 
 std::uint64_t Switches::memory_bytes() const {
   const auto bytes = [](const auto& v) { return std::uint64_t{v.capacity()} * sizeof(v[0]); };
   const State& s = *state_;
-  return bytes(s.nodes_) + bytes(s.node_of_) + bytes(s.ports_) + bytes(s.in_free_) + bytes(s.out_free_) + bytes(s.rooms_) + bytes(s.stats_) + bytes(s.queues_) + bytes(s.waiting_) +
-         bytes(s.turns_) + bytes(s.queued_words_) + bytes(s.virtual_time_) + bytes(s.fillings_) + bytes(s.entrances_) + bytes(s.entries_) + bytes(s.packets_);
+  std::uint64_t sum = bytes(s.nodes_) + bytes(s.node_of_) + bytes(s.ports_) + bytes(s.in_free_) + bytes(s.out_free_) + bytes(s.rooms_) +
+                      bytes(s.stats_) + bytes(s.queues_) + bytes(s.waiting_) + bytes(s.turns_) + bytes(s.queued_words_) + bytes(s.virtual_time_) +
+                      bytes(s.fillings_) + bytes(s.entrances_);
+  for (const auto& part : s.parts_) sum += bytes(part->entries_) + bytes(part->packets_);
+  return sum;
 }
 
 // Each hop: the header crosses the link and the pipeline; the tail is right behind it, or held back by a slower line before.

@@ -11,31 +11,31 @@ namespace exanet {
 
 using namespace switch_state;
 
-void Switches::State::fill(Time now, std::uint32_t port, std::uint8_t lane, std::int32_t words) {
-  Filling& filling = fillings_[port];
+void Switches::Part::fill(Time now, std::uint32_t port, std::uint8_t lane, std::int32_t words) {
+  Filling& filling = net_.fillings_[port];
   filling.words[lane] += words;
   filling.most = std::max(filling.most, filling.words[lane]);
-  EXANET_CHECK(filling.words[lane] <= lane_words_, "a packet came in for which there is no room", now.ps(), port, lane);
-  if (filling.words[lane] >= config_.pause_words && (ports_[port].pausing >> lane & 1) == 0) tell(now, port, lane, true);
+  EXANET_CHECK(filling.words[lane] <= net_.lane_words_, "a packet came in for which there is no room", now.ps(), port, lane);
+  if (filling.words[lane] >= net_.config_.pause_words && (net_.ports_[port].pausing >> lane & 1) == 0) tell(now, port, lane, true);
 }
 
-void Switches::State::drain(Time now, std::uint32_t port, std::uint8_t lane, std::int32_t words) {
-  fillings_[port].words[lane] -= words;
-  if (fillings_[port].words[lane] <= config_.resume_words && (ports_[port].pausing >> lane & 1) != 0) tell(now, port, lane, false);
+void Switches::Part::drain(Time now, std::uint32_t port, std::uint8_t lane, std::int32_t words) {
+  net_.fillings_[port].words[lane] -= words;
+  if (net_.fillings_[port].words[lane] <= net_.config_.resume_words && (net_.ports_[port].pausing >> lane & 1) != 0) tell(now, port, lane, false);
 }
 
-void Switches::State::tell(Time now, std::uint32_t port, std::uint8_t lane, bool pause) {
-  Port& receiver = ports_[port];
+void Switches::Part::tell(Time now, std::uint32_t port, std::uint8_t lane, bool pause) {
+  Port& receiver = net_.ports_[port];
   receiver.pausing = static_cast<std::uint8_t>(receiver.pausing ^ 1u << lane);
   pauses_sent_ += pause;
-  events_.schedule(now + hear_after_[ports_[receiver.far].link_class], hear_event_, receiver.far, std::uint64_t{lane} << 1 | pause);
+  events_.schedule(now + net_.hear_after_[net_.ports_[receiver.far].link_class], hear_event_, receiver.far, std::uint64_t{lane} << 1 | pause);
 }
 
-void Switches::State::hear(Time now, std::uint32_t port, std::uint8_t lane, bool pause) {
-  Port& sender = ports_[port];
+void Switches::Part::hear(Time now, std::uint32_t port, std::uint8_t lane, bool pause) {
+  Port& sender = net_.ports_[port];
   const auto bit = static_cast<std::uint8_t>(1u << lane);
   sender.paused = static_cast<std::uint8_t>(pause ? sender.paused | bit : sender.paused & ~bit);
-  if (!pause) wake(node_of_[port], now);
+  if (!pause) wake(net_.node_of_[port], now);
 }
 
 }  // namespace exanet

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The switches' data: flat arrays of ports, queues and buffer entries. Private to core/switch.
+//
+// The arrays by node and port belong to all parts, each of which touches those of its own nodes; entries and packets are a part's own.
 #pragma once
 
 #include <array>
@@ -27,6 +29,7 @@ struct Slots {
   std::uint64_t word[2] = {};
   void add(unsigned slot) { word[slot / 64] |= std::uint64_t{1} << (slot % 64); }
   void remove(unsigned slot) { word[slot / 64] &= ~(std::uint64_t{1} << (slot % 64)); }
+  bool has(unsigned slot) const { return (word[slot / 64] >> (slot % 64) & 1) != 0; }
   bool empty() const { return (word[0] | word[1]) == 0; }
   Slots operator&(const Slots& o) const { return {{word[0] & o.word[0], word[1] & o.word[1]}}; }
   // The first one from `from` on, round the end. Contract: not empty.
@@ -92,6 +95,7 @@ struct Port {
   std::uint8_t paused = 0;         // lanes, as this sender has been told
   std::uint8_t pausing = 0;        // lanes, as this receiver has told
   std::uint8_t accepts_from = 0;   // iSLIP: an input's first choice among outputs
+  std::uint8_t far_part = 0;
 };
 
 // What this receiver has in its lanes; only with pauses.
@@ -118,6 +122,8 @@ struct Entrance {
   Time busy_until;  // of the port: words are still being written; kept in its class 0
   std::array<std::uint32_t, 2> refused_of{};  // by priority
   std::int32_t need = 0;
+
+  bool waits() const { return refused_of[0] + refused_of[1] > 0; }
 };
 
 struct Choice {
@@ -125,9 +131,76 @@ struct Choice {
   std::uint8_t priority_class = 0;
 };
 
+struct Arrival {
+  std::uint32_t port;
+  Entry entry;
+  Carried packet;
+};
+
+struct Credit {
+  Time time;
+  std::uint32_t port;  // the sender's
+  std::uint16_t words;
+  std::uint8_t lane;
+};
+
+// What one part has for another. Two of each: one is filled in a window, while what was filled in the window before is read.
+struct Mail {
+  std::vector<Arrival> arrivals;
+  std::vector<Credit> credits;
+};
+
 }  // namespace switch_state
 
 struct Switches::State {
+  State(const std::vector<FabricPart>& parts, const Topology& topology, const FabricConfig& config, const std::vector<std::uint8_t>& part_of);
+
+  void build_ports(const FabricConfig& config);
+  void build_node(NodeId node, const FabricConfig& config);
+
+  std::uint8_t part_of(NodeId node) const { return part_of_.empty() ? 0 : part_of_[node]; }
+  std::uint8_t class_of(const Packet& packet) const { return packet.priority < classes_ ? packet.priority : static_cast<std::uint8_t>(classes_ - 1); }
+  Time on_crossbar(std::uint32_t words) const { return Time::ps((crossbar_word_ps_100_ * words + speed_up_percent_ - 1) / speed_up_percent_); }
+  std::uint32_t& queued_for(NodeId node, const switch_state::Entry& entry) {
+    return queued_words_[(nodes_[node].first_port + entry.output) * channels_ + entry.vc];
+  }
+
+  const Topology& topology_;
+  const Routing* routing_;
+  std::vector<std::uint8_t> part_of_;  // by node; empty when all are in one part
+  SwitchConfig config_;
+  RouterPace router_;
+  std::vector<LinkPace> links_;
+  std::vector<Time> latency_, hear_after_;  // by link class: of the link; of a pause
+  Time pipeline_;                           // header in to request
+  Time slot_;
+  std::int64_t crossbar_word_ps_100_ = 0, speed_up_percent_;
+  std::uint32_t intra_ports_, channels_, classes_, lanes_;
+  std::uint8_t slot_port_[switch_state::kMostSlots], slot_channel_[switch_state::kMostSlots];  // within a switch; a division each otherwise
+  std::uint8_t lane_class_[switch_state::kMostLanes], lane_channel_[switch_state::kMostLanes];
+  std::int32_t most_words_ = 0, lane_words_ = 0;
+  std::uint32_t output_fifo_words_ = 0;
+  bool voq_, pauses_, looks_, looks_again_;
+  std::vector<std::int64_t> tag_;  // by class: of a word's share
+
+  std::vector<switch_state::Node> nodes_;
+  std::vector<NodeId> node_of_;  // by port
+  std::vector<switch_state::Port> ports_;
+  std::vector<Time> in_free_, out_free_;  // by port: its lines into the crossbar and out of it
+  std::vector<switch_state::Room> rooms_;  // by port: of the input beyond its link; an intra-tile port's: of its own input
+  std::vector<LinkStats> stats_;
+  std::vector<switch_state::Queue> queues_;
+  std::vector<switch_state::Slots> waiting_;            // (port, class): who asks for this output
+  std::vector<switch_state::Turn> turns_;  // the same
+  std::vector<std::uint32_t> queued_words_;  // (port, virtual channel): payload of packets in this switch that ask for this output
+  std::vector<std::uint64_t> virtual_time_;  // by port: start of the share that was served last
+  std::vector<switch_state::Filling> fillings_;  // by port
+  std::vector<switch_state::Entrance> entrances_;  // (endpoint, intra-tile port, class)
+  Time lookahead_ = Time::never();
+  std::vector<std::unique_ptr<Part>> parts_;
+};
+
+struct Switches::Part {
   using Entry = switch_state::Entry;
   using Port = switch_state::Port;
   using Queue = switch_state::Queue;
@@ -136,11 +209,7 @@ struct Switches::State {
   using Slots = switch_state::Slots;
   using Choice = switch_state::Choice;
 
-  State(const FabricPart& part, const Topology& topology, const FabricConfig& config);
-
-  // build.cpp
-  void build_ports(const FabricConfig& config);
-  void build_node(NodeId node, const FabricConfig& config);
+  Part(State& net, const FabricPart& part, std::uint8_t number, std::size_t parts);
   void register_events();
 
   // switches.cpp
@@ -150,6 +219,8 @@ struct Switches::State {
   void grant(Time now, NodeId node, std::uint32_t output, const Choice& choice);
   void cross_link(Time now, std::uint32_t output, std::uint8_t priority_class, const Entry& entry, Time left);
   void return_room(std::uint32_t port, std::uint32_t entry, Time left);
+  void take_room(std::uint32_t sender, std::uint32_t entry);
+  void collect();
   void reclaim(Room& room, Time now);
   void offer_room(Time now, std::uint32_t port);
   void deliver(Time now, std::uint32_t packet);
@@ -159,9 +230,6 @@ struct Switches::State {
 
   // steering.cpp
   class View;
-  std::uint32_t& queued_for(NodeId node, const Entry& entry) {
-    return queued_words_[(nodes_[node].first_port + entry.output) * channels_ + entry.vc];
-  }
   void choose_way(Time now, NodeId node, Entry& entry);
   void look_again(Time now, std::uint32_t port, std::uint32_t front);
   void reconsider(Time now, std::uint32_t port, std::uint32_t entry);
@@ -185,46 +253,21 @@ struct Switches::State {
   std::uint32_t add_entry(const Entry& entry);
   void free_entry(std::uint32_t index);
   std::uint32_t add_packet(const switch_state::Carried& carried);
-  std::uint8_t class_of(const Packet& packet) const { return packet.priority < classes_ ? packet.priority : static_cast<std::uint8_t>(classes_ - 1); }
-  Time on_crossbar(std::uint32_t words) const { return Time::ps((crossbar_word_ps_100_ * words + speed_up_percent_ - 1) / speed_up_percent_); }
+  void free_packet(std::uint32_t index);
 
+  State& net_;
   EventQueue& events_;
   FabricSink sink_;
-  const Topology& topology_;
-  const Routing* routing_;
-  SwitchConfig config_;
-  RouterPace router_;
-  std::vector<LinkPace> links_;
-  std::vector<Time> latency_, hear_after_;  // by link class: of the link; of a pause
-  Time pipeline_;                           // header in to request
-  Time slot_;
-  std::int64_t crossbar_word_ps_100_ = 0, speed_up_percent_;
-  std::uint32_t intra_ports_, channels_, classes_, lanes_;
-  std::uint8_t slot_port_[switch_state::kMostSlots], slot_channel_[switch_state::kMostSlots];  // within a switch; a division each otherwise
-  std::uint8_t lane_class_[switch_state::kMostLanes], lane_channel_[switch_state::kMostLanes];
-  std::int32_t most_words_ = 0, lane_words_ = 0;
-  std::uint32_t output_fifo_words_ = 0;
-  bool voq_, pauses_, looks_, looks_again_;
-  std::vector<std::int64_t> tag_;  // by class: of a word's share
-
-  std::vector<Node> nodes_;
-  std::vector<NodeId> node_of_;  // by port
-  std::vector<Port> ports_;
-  std::vector<Time> in_free_, out_free_;  // by port: its lines into the crossbar and out of it
-  std::vector<Room> rooms_;  // by port: of the input beyond its link; an intra-tile port's: of its own input
-  std::vector<LinkStats> stats_;
-  std::vector<Queue> queues_;
-  std::vector<Slots> waiting_;            // (port, class): who asks for this output
-  std::vector<switch_state::Turn> turns_;  // the same
-  std::vector<std::uint32_t> queued_words_;  // (port, virtual channel): payload of packets in this switch that ask for this output
-  std::vector<std::uint64_t> virtual_time_;  // by port: start of the share that was served last
-  std::vector<switch_state::Filling> fillings_;  // by port
-  std::vector<switch_state::Entrance> entrances_;  // (endpoint, intra-tile port, class)
+  std::uint8_t number_;
   std::vector<Entry> entries_;
   std::vector<switch_state::Carried> packets_;
   std::uint32_t free_entry_ = switch_state::kNone, free_packet_ = switch_state::kNone;
-  std::uint64_t hops_ = 0, in_flight_ = 0, pauses_sent_ = 0;
+  std::uint64_t hops_ = 0, pauses_sent_ = 0;
+  std::uint64_t in_flight_ = 0;  // those injected here less those delivered here; only the sum over all parts means something
   std::uint32_t allocate_event_ = 0, deliver_event_ = 0, room_event_ = 0, arrive_event_ = 0, drain_event_ = 0, hear_event_ = 0, look_event_ = 0;
+  std::vector<switch_state::Mail> mail_[2];  // to each part
+  unsigned sending_ = 0;                     // which of the two is being filled
+  Time mailed_ = Time::never();              // the earliest time at which mail of this window matters
 };
 
 }  // namespace exanet

@@ -9,9 +9,9 @@ namespace exanet {
 using namespace switch_state;
 
 // What routing sees of the switches, for a packet of some class. With pauses a sender knows no more than whether it may go on.
-class Switches::State::View final : public Outlook {
+class Switches::Part::View final : public Outlook {
  public:
-  View(State& net, Time now, std::uint32_t priority_class) : net_(net), now_(now), class_(priority_class) {}
+  View(Part& part, Time now, std::uint32_t priority_class) : part_(part), net_(part.net_), now_(now), class_(priority_class) {}
 
   std::uint32_t queued_words(NodeId node, std::uint16_t port) const override {
     std::uint32_t words = 0;
@@ -22,7 +22,7 @@ class Switches::State::View final : public Outlook {
   std::uint32_t channel_words(NodeId node, Hop hop) const override {
     const std::uint32_t index = net_.nodes_[node].first_port + hop.port;
     Room& room = net_.rooms_[index];
-    net_.reclaim(room, now_);
+    part_.reclaim(room, now_);
     std::int32_t beyond = 0;
     for (std::uint32_t c = 0; c < net_.classes_; ++c) beyond += room.used[c * net_.channels_ + hop.vc];
     return net_.queued_words_[index * net_.channels_ + hop.vc] + static_cast<std::uint32_t>(beyond);
@@ -32,56 +32,57 @@ class Switches::State::View final : public Outlook {
     const std::uint32_t index = net_.nodes_[node].first_port + hop.port;
     const auto lane = static_cast<std::uint8_t>(class_ * net_.channels_ + hop.vc);
     if (net_.pauses_) return (net_.ports_[index].paused >> lane & 1) == 0;
-    net_.reclaim(net_.rooms_[index], now_);
+    part_.reclaim(net_.rooms_[index], now_);
     return net_.rooms_[index].fits(lane, net_.most_words_);
   }
 
  private:
+  Part& part_;
   State& net_;
   Time now_;
   std::uint32_t class_;
 };
 
-void Switches::State::choose_way(Time now, NodeId node, Entry& entry) {
+void Switches::Part::choose_way(Time now, NodeId node, Entry& entry) {
   if (entry.dst == node) {
-    entry.output = static_cast<std::uint16_t>(topology_.port_count(node) + entry.intra_port);
+    entry.output = static_cast<std::uint16_t>(net_.topology_.port_count(node) + entry.intra_port);
     entry.vc = 0;
     return;
   }
   Hop hop;
-  if (routing_ == nullptr) {
-    hop = topology_.next_hop(node, entry.dst);
+  if (net_.routing_ == nullptr) {
+    hop = net_.topology_.next_hop(node, entry.dst);
   } else {
     Carried& carried = packets_[entry.packet];
     const std::uint64_t from_to = std::uint64_t{carried.packet.src} << 32 | carried.packet.dst;
-    const RouteRequest request{node, entry.dst, router_.payload_words(entry.payload_bytes),
+    const RouteRequest request{node, entry.dst, net_.router_.payload_words(entry.payload_bytes),
                                Random(from_to, static_cast<std::uint64_t>(carried.injected.ps())).next()};
-    hop = routing_->choose(request, carried.route, View(*this, now, lane_class_[entry.lane]));
+    hop = net_.routing_->choose(request, carried.route, View(*this, now, net_.lane_class_[entry.lane]));
   }
   entry.output = hop.port;
   entry.vc = hop.vc;
 }
 
-void Switches::State::look_again(Time now, std::uint32_t port, std::uint32_t front) {
+void Switches::Part::look_again(Time now, std::uint32_t port, std::uint32_t front) {
   Entry& entry = entries_[front];
   if (entry.looking) return;
   entry.looking = true;
-  events_.schedule(now + on_crossbar(entry.words), look_event_, port, front);
+  events_.schedule(now + net_.on_crossbar(entry.words), look_event_, port, front);
 }
 
 // The entry may have gone in the meantime; then this is a call for nobody. One that takes another output joins the end of its queue.
-void Switches::State::reconsider(Time now, std::uint32_t port, std::uint32_t index) {
-  const NodeId node = node_of_[port];
+void Switches::Part::reconsider(Time now, std::uint32_t port, std::uint32_t index) {
+  const NodeId node = net_.node_of_[port];
   Entry& entry = entries_[index];
-  if (!entry.looking || entry.output >= nodes_[node].ports) return;
+  if (!entry.looking || entry.output >= net_.nodes_[node].ports) return;
   Queue& before = queue_of(node, port, entry.lane, entry.output);
   if (before.front != index) return;
   entry.looking = false;
   unask(node, port, entry);
-  queued_for(node, entry) -= router_.payload_words(entry.payload_bytes);
+  net_.queued_for(node, entry) -= net_.router_.payload_words(entry.payload_bytes);
   before.front = entry.next;
   choose_way(now, node, entry);
-  queued_for(node, entry) += router_.payload_words(entry.payload_bytes);
+  net_.queued_for(node, entry) += net_.router_.payload_words(entry.payload_bytes);
   Queue& after = queue_of(node, port, entry.lane, entry.output);
   if (&after == &before) {
     after.front = index;

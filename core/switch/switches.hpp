@@ -11,7 +11,9 @@
 // Behind the crossbar lies the output FIFO, which a link empties in order. The sender of a link knows the room beyond by credits, or not at
 // all: then the receiver pauses each lane for itself (priority flow control, IEEE 802.1Q clause 36), early enough that nothing is ever dropped.
 //
-// Limits: one thread; credits and pauses take time but no room on their links; no errors; the crossbar reads a packet no faster than it comes in.
+// Parts of the network run on a thread each, where credits and not pauses control the flow: pauses of an instant have an order.
+//
+// Limits: credits and pauses take time but no room on their links; no errors; the crossbar reads a packet no faster than it comes in.
 // Source: Karol, Hluchyj and Morgan 1987 (queues at inputs); the wormhole top-of-rack switch with virtual output queues of the ExaNeSt paper
 // (Microprocessors and Microsystems 61, 2018, section 2.3) and the virtual channels under PFC of the RED-SEA project's switch model are what
 // it can be set to. docs/switches.md has the rules.
@@ -28,9 +30,10 @@ namespace exanet {
 
 class Switches final : public NetworkModel {
  public:
-  // Throws std::invalid_argument when a figure of `config` cannot be built. Queue and topology outlive the network. One part only.
+  // Throws std::invalid_argument when a figure of `config` cannot be built. Queues and topology outlive the network. Node n
+  // belongs to parts[part_of[n]]; empty when there is one part.
+  Switches(const std::vector<FabricPart>& parts, const Topology& topology, const FabricConfig& config, const std::vector<std::uint8_t>& part_of);
   Switches(EventQueue& events, const Topology& topology, const FabricConfig& config, FabricSink sink);
-  Switches(const std::vector<FabricPart>& parts, const Topology& topology, const FabricConfig& config);
   ~Switches() override;
   Switches(const Switches&) = delete;
   Switches& operator=(const Switches&) = delete;
@@ -46,13 +49,14 @@ class Switches final : public NetworkModel {
   std::int32_t fullest(NodeId node, std::uint16_t port) const;  // words of the fullest lane of this input there ever were, with pauses
   std::uint64_t pauses() const;                                 // that have been sent
 
-  void collect(std::size_t) override {}
+  void collect(std::size_t part) override;
   void finish(std::size_t, Time) override {}
-  Time mailed(std::size_t) const override { return Time::never(); }
-  Time lookahead() const override { return Time::never(); }
+  Time mailed(std::size_t part) const override;
+  Time lookahead() const override;
 
  private:
   struct State;
+  struct Part;
   std::unique_ptr<State> state_;
 };
 

@@ -178,7 +178,10 @@ TEST_CASE("switches that cannot be built are refused, saying what to do") {
           c.flow_control = SwitchConfig::FlowControl::kPause;
           c.resume_words = c.pause_words;
         }) == "pause is at 100 words and resume at 100: pause at a packet (18 words) or more, and resume below that");
-  EventQueue queue;
+  EventQueue one, two;
   const auto torus = make_topology({"torus", {3, 3}});
-  CHECK_THROWS_AS(Switches({{&queue, {}}, {&queue, {}}}, *torus, roomy({})), std::invalid_argument);
+  const std::vector<std::uint8_t> halves = {0, 0, 0, 0, 0, 1, 1, 1, 1};
+  CHECK_NOTHROW(Switches({{&one, {}}, {&two, {}}}, *torus, roomy({}), halves));
+  CHECK_THROWS_WITH_AS(Switches({{&one, {}}, {&two, {}}}, *torus, roomy(with_pauses()), halves), doctest::Contains("take --threads 1"),
+                       std::invalid_argument);
 }

@@ -340,7 +340,9 @@ bool ClosedLoop::run() {
     if (stopped_.load(std::memory_order_relaxed)) return false;
   }
   const std::uint64_t in_flight = s.flows != nullptr ? 0 : s.model->in_flight();
-  EXANET_CHECK(in_flight == 0 && s.under_way == 0, "packets or messages are stuck in the network", s.queue.now().ps(), in_flight, s.under_way);
+  const std::string circle = in_flight == 0 ? "" : s.model->deadlock();
+  EXANET_CHECK(in_flight == 0 && s.under_way == 0,
+               circle.empty() ? "packets or messages are stuck in the network" : circle.c_str(), s.queue.now().ps(), in_flight, s.under_way);
   if (s.flows != nullptr) s.flows->check_done();
   result_ = s.summarize();
   result_.cpu_s = static_cast<double>(std::clock() - started) / CLOCKS_PER_SEC;

@@ -394,7 +394,9 @@ bool OpenLoop::run() {
     if (stopped_.load(std::memory_order_relaxed)) return false;
   }
   const Tally total = s.total();
-  EXANET_CHECK(s.fabric.in_flight() == 0, "packets are stuck in the network", s.stop_at.ps(), s.fabric.in_flight(), total.injected);
+  const std::string circle = s.fabric.in_flight() == 0 ? "" : s.fabric.deadlock();
+  EXANET_CHECK(s.fabric.in_flight() == 0, circle.empty() ? "packets are stuck in the network" : circle.c_str(), s.stop_at.ps(),
+               s.fabric.in_flight(), total.injected);
   EXANET_CHECK(total.injected == total.delivered && total.fingerprints == 0, "packets were lost, doubled or altered", s.stop_at.ps(),
                total.injected, total.delivered);
 

@@ -146,6 +146,30 @@ TEST_CASE("threads: routing that looks at its own router's queues decides the sa
   CHECK_THROWS_WITH_AS(measure(routed(fly, "ugal-g"), "uniform", 0.4, 2, published_fabric()), doctest::Contains("use one thread"), std::invalid_argument);
 }
 
+TEST_CASE("threads: input-queued switches, of whole packets and under wormhole switching, however deep their buffers") {
+  SwitchConfig fifo, islip, worms;
+  fifo.queues = SwitchConfig::Queues::kFifo;
+  fifo.speed_up_percent = 150;
+  islip.arbitration = SwitchConfig::Arbitration::kIslip;
+  islip.iterations = 2;
+  islip.classes = 2;
+  worms.switching = SwitchConfig::Switching::kWormhole;
+  worms.classes = 2;
+  for (const SwitchConfig& config : {fifo, islip, worms})
+    for (const TopologySpec& spec : {TopologySpec{"torus", {4, 4}}, TopologySpec{"fat-tree", {4, 4}}, TopologySpec{"dragonfly", {2}}})
+      for (const bool deep : {false, true}) {
+        CAPTURE(spec.kind);
+        CAPTURE(deep);
+        FabricConfig fabric = published_fabric();
+        const std::int64_t channels = std::max<std::int64_t>(2, make_topology(spec)->virtual_channels());
+        const bool whole = config.switching == SwitchConfig::Switching::kCutThrough;
+        fabric.router.inter_fifo_words = deep ? 600 : whole ? 18 * channels * config.classes : 24;
+        fabric.input_queued = config;
+        const double load = deep ? 0.4 : 2;
+        check_same(measure(spec, "uniform", load, 1, fabric, 2), measure(spec, "uniform", load, 3, fabric, 2));
+      }
+}
+
 TEST_CASE("threads: nodes are divided evenly, level by level, and too many parts are refused") {
   for (const TopologySpec& spec : {TopologySpec{"torus", {4, 4, 4}}, TopologySpec{"fat-tree", {4, 4, 4}}, TopologySpec{"dragonfly", {2}}}) {
     const auto topology = make_topology(spec);

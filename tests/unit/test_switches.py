@@ -18,13 +18,15 @@ SHORT = sim.Asked(warm_up_ps=5_000_000, measure_ps=20_000_000)
 HERE = Mark("test")
 PAUSING = {"flow_control": "pause", "pause": "80 words", "resume": "40 words", "pause_frame": "8 words"}
 
+WORMHOLE = {"switching": "wormhole"}
+
 
 def text(switch: dict[str, Any], router: str = "", topology: str = "torus", shape: str = "[4, 4]") -> str:
     """A machine file of a torus of switches, or another shape."""
     keys = {"queues": "virtual-output", "arbitration": "round-robin", "flow_control": "credits", "speed_up": "100 %", "classes": 1} | switch
     lines = []
     for key, value in keys.items():
-        plain = key in ("queues", "arbitration", "flow_control", "buffer")
+        plain = key in ("switching", "queues", "arbitration", "flow_control", "buffer")
         lines.append(f"    {key}: {value}" if plain else f"    {key}: {{value: {value}, source: test, kind: chosen}}")
     return "\n".join(
         [
@@ -63,6 +65,10 @@ def refused(tmp_path: Path, written: str) -> list[str]:
             "1126 words",
         ),
         (PAUSING | {"resume": "80 words"}, 14, "pause is at 80 words and resume at 80: pause at a packet (18 words) or more"),
+        ({"switching": "store"}, 14, "'switching' must be one of 'cut-through', 'wormhole'"),
+        (WORMHOLE | {"arbitration": "islip"}, 10, "arbitration is islip: a wormhole switch serves channels and inputs in turn"),
+        (WORMHOLE | {"slot": "4 cycles"}, 15, "slot is 4 cycles: a wormhole switch passes a word at any time; take it out"),
+        (WORMHOLE | PAUSING, 11, "flow_control is pause: a wormhole switch has a credit for each word; take credits"),
         ({"speed_up": "100"}, 12, "'router.switch.speed_up': 100 has no unit; a percentage needs one, e.g. 150 %"),
     ],
 )  # fmt: skip
@@ -106,8 +112,35 @@ def test_shipped_switches_carry_traffic_and_jobs(name: str, tmp_path: Path) -> N
     assert not point["saturated"]
     job = ["sim", "-m", name, "--job", "allreduce-ring:bytes=4KiB", "-o", str(tmp_path / "job"), "--json"]
     assert CliRunner().invoke(cli.app, job, catch_exceptions=False).exit_code == 0
-    with pytest.raises(InputError, match="input-queued switches run on one thread: take --threads 1"):
-        sim.simulate(name, offered=0.4, asked=SHORT, threads=2)
+
+
+@pytest.mark.parametrize("machine_of", ["exanest-tor", "whole packets"])
+def test_threads_change_nothing_and_are_refused_with_pauses(machine_of: str, tmp_path: Path) -> None:
+    file = tmp_path / "m.yaml"
+    file.write_text(text({}, topology="fat-tree", shape="[4, 4]") if machine_of != "exanest-tor" else "extends: exanest-tor\nname: m\n")
+    one, two = (sim.simulate(str(file), offered=0.7, asked=SHORT, threads=threads) for threads in (1, 2))
+    assert (one["latency_ns"], one["accepted_load"]) == (two["latency_ns"], two["accepted_load"])
+    with pytest.raises(InputError, match="pauses within an instant have an order; take --threads 1"):
+        sim.simulate("bxi-256", offered=0.4, asked=SHORT, threads=2)
+
+
+def test_wormhole_takes_buffers_of_less_than_a_packet_and_the_ways_of_a_check(tmp_path: Path) -> None:
+    file = tmp_path / "m.yaml"
+    short = "  inter_fifo: {value: 8 words, source: test, kind: chosen}\n"
+    file.write_text(text(WORMHOLE, short))
+    run = CliRunner().invoke(cli.app, ["check", str(file)])
+    assert (run.exit_code, "free of deadlock" in run.output) == (0, True)
+    shallow = sim.simulate(str(file), offered=1.0, asked=SHORT)
+    file.write_text(text(WORMHOLE, short.replace("8 words", "512 words")))
+    deep = sim.simulate(str(file), offered=1.0, asked=SHORT)
+    assert shallow["accepted_load"] < 0.5 * deep["accepted_load"]
+    file.write_text(
+        text(WORMHOLE, short + "  virtual_channels: {value: 3, source: test, kind: chosen}\n").replace(
+            "  kind: torus\n", "  kind: torus\n  routing: adaptive\n"
+        )
+    )
+    with pytest.raises(InputError, match="cannot turn to an escape channel"):
+        machine.load(file)
 
 
 def test_switches_can_be_varied_and_are_no_gateware() -> None:

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+// The path of a flit: into an input's buffer, through the crossbar, over the link, and its credit back. See wormhole.hpp for the model and
+// docs/switches.md for the rules.
+#include <utility>
+
+#include "core/engine/random.hpp"
+#include "core/switch/wormhole_state.hpp"
+#include "core/units/check.hpp"
+
+namespace exanet {
+
+using namespace wormhole_state;
+
+std::uint32_t WormholeSwitches::Part::add_worm(const Worm& worm) {
+  if (free_worm_ == kNone) {
+    worms_.push_back(worm);
+    readable_.resize(worms_.size() * net_.most_words_);
+    return static_cast<std::uint32_t>(worms_.size() - 1);
+  }
+  const std::uint32_t index = free_worm_;
+  free_worm_ = worms_[index].next;
+  worms_[index] = worm;
+  return index;
+}
+
+std::uint32_t WormholeSwitches::Part::add_packet(const Carried& carried) {
+  if (free_packet_ == kNone) {
+    packets_.push_back(carried);
+    return static_cast<std::uint32_t>(packets_.size() - 1);
+  }
+  const std::uint32_t index = free_packet_;
+  free_packet_ = packets_[index].next_free;
+  packets_[index] = carried;
+  return index;
+}
+
+void WormholeSwitches::Part::free_packet(std::uint32_t packet) {
+  packets_[packet].next_free = free_packet_;
+  free_packet_ = packet;
+}
+
+bool WormholeSwitches::Part::inject(const Packet& packet) {
+  const Time now = events_.now();
+  const std::uint32_t endpoints = net_.topology_.endpoint_count();
+  EXANET_CHECK(packet.src < endpoints && packet.dst < endpoints && packet.intra_port < net_.intra_ports_, "packet from or to nowhere", now.ps(),
+               packet.src, packet.dst);
+  const std::uint32_t payload = net_.router_.payload_words(packet.payload_bytes);
+  EXANET_CHECK(payload <= net_.router_.most_payload_words, "payload above the maximum", now.ps(), packet.payload_bytes, packet.src);
+  const auto words = static_cast<std::int32_t>(net_.router_.packet_words(payload));
+  const std::uint8_t priority_class = net_.class_of(packet);
+  const std::uint32_t port = net_.nodes_[packet.src].first_port + net_.topology_.port_count(packet.src) + packet.intra_port;
+  const auto lane = static_cast<std::uint8_t>(priority_class * net_.channels_);
+  Entrance* entrance = &net_.entrances_[(std::size_t{packet.src} * net_.intra_ports_ + packet.intra_port) * net_.classes_];
+  Lane& room = net_.lane_of_[port * net_.lanes_ + lane];
+  reclaim(room, now);
+  if (room.room < words) {
+    Entrance& own = entrance[priority_class];
+    own.need = words > own.need ? words : own.need;
+    if (!own.waits()) await_room(port, priority_class);
+    ++own.refused_of[packet.priority != 0];
+    return false;
+  }
+  room.room -= words;
+  ++in_flight_;
+  const Time start = max(now, entrance->busy_until);
+  entrance->busy_until = start + net_.crossbar_word_ * words;
+  const std::uint32_t carried = add_packet({packet, now, kNone});
+  for (std::int32_t flit = 0; flit < words; ++flit)
+    receive({start + net_.crossbar_word_ * flit + net_.pipeline_, port, lane, flit == 0, static_cast<std::uint16_t>(words)}, carried);
+  return true;
+}
+
+// A flit is going to be readable in the buffer of an input, whose room it has taken. With a packet's first one comes its packet.
+void WormholeSwitches::Part::receive(const Flit& flit, std::uint32_t packet) {
+  std::uint32_t& filling = net_.filling_[flit.port * net_.lanes_ + flit.lane];
+  if (flit.head) {
+    const Packet& p = packets_[packet].packet;
+    Worm made{};
+    made.packet = packet;
+    made.dst = p.dst;
+    made.input = flit.port;
+    made.payload_bytes = p.payload_bytes;
+    made.words = flit.words;
+    made.intra_port = p.intra_port;
+    made.lane = flit.lane;
+    filling = add_worm(made);
+  }
+  Worm& worm = worms_[filling];
+  readable_[std::size_t{filling} * net_.most_words_ + worm.known++] = flit.readable;
+  if (worm.known == net_.header_words_) {
+    worm.request = flit.readable;
+    if (net_.looks_)
+      events_.schedule(flit.readable, route_event_, filling);
+    else
+      enqueue(filling);
+  } else if (worm.moving && worm.sent + 1 == worm.known) {
+    call(worm.output, max(flit.readable, net_.out_free_[worm.output]));
+  }
+}
+
+Queue& WormholeSwitches::Part::queue_of(const Worm& worm) {
+  const Node& at = net_.nodes_[net_.node_of_[worm.input]];
+  const std::uint32_t lane = (worm.input - at.first_port) * net_.lanes_ + worm.lane;
+  return net_.queues_[at.first_queue + (net_.voq_ ? lane * at.ports + worm.output - at.first_port : lane)];
+}
+
+// The packet's header is in the buffer, or known to come: where it goes is decided, and it waits for its turn in its queue.
+void WormholeSwitches::Part::enqueue(std::uint32_t index) {
+  Worm& worm = worms_[index];
+  route(worm);
+  worm.next = kNone;
+  if (net_.looks_) net_.queued_flits_[worm.output * net_.lanes_ + worm.want] += worm.words;
+  Queue& queue = queue_of(worm);
+  if (queue.front != kNone) {
+    worms_[queue.last].next = index;
+    queue.last = index;
+    return;
+  }
+  queue.front = queue.last = index;
+  ask(worm, max(worm.request, events_.now()));
+}
+
+void WormholeSwitches::Part::ask(const Worm& worm, Time from) {
+  const std::uint32_t first = net_.nodes_[net_.node_of_[worm.input]].first_port;
+  net_.waiting_[worm.output * net_.lanes_ + worm.want].add((worm.input - first) * net_.channels_ + worm.lane % net_.channels_);
+  Link& out = net_.ports_[worm.output];
+  out.asked = static_cast<std::uint8_t>(out.asked | 1u << worm.want);
+  call(worm.output, max(from, net_.out_free_[worm.output]));
+}
+
+// Passes the next flit of the packet that holds this lane, which has been looked at.
+void WormholeSwitches::Part::send(Time now, std::uint32_t output, std::uint8_t lane) {
+  Lane& channel = net_.lane_of_[output * net_.lanes_ + lane];
+  const std::uint32_t index = channel.worm;
+  Worm& worm = worms_[index];
+  const Time left = now + net_.crossbar_word_;
+  net_.in_free_[worm.input] = left;
+  charge(output, lane);
+  if (net_.looks_) --net_.queued_flits_[output * net_.lanes_ + worm.want];
+  const bool tail = worm.sent + 1 == worm.words;
+  if (net_.ports_[output].link_class == kIntraTile) {
+    net_.out_free_[output] = left;
+    if (tail) events_.schedule(left, deliver_event_, worm.packet);
+  } else {
+    --channel.room;
+    cross_link(now, output, lane, index, left);
+  }
+  return_credit(worms_[index].input, worms_[index].lane, left);
+  ++worms_[index].sent;
+  if (tail) {
+    channel.worm = kNone;
+    Link& out = net_.ports_[output];
+    out.held = static_cast<std::uint8_t>(out.held & ~(1u << lane));
+    leave(index, left);
+  }
+  if ((net_.ports_[output].held | net_.ports_[output].asked) != 0) call(output, net_.out_free_[output]);
+}
+
+// The output's line is free again when the flit is through, and the FIFO behind it has room for another.
+void WormholeSwitches::Part::cross_link(Time now, std::uint32_t output, std::uint8_t lane, std::uint32_t index, Time left) {
+  const Worm worm = worms_[index];
+  Link& out = net_.ports_[output];
+  const Wire& wire = net_.wires_[out.link_class];
+  const bool head = worm.sent == 0;
+  LinkStats& stats = net_.stats_[output];
+  if (head) {
+    stats.packets += 1;
+    stats.payload_bytes += worm.payload_bytes;
+    stats.waited += max(now, out.wire_free) - worm.request;
+    ++hops_;
+  }
+  Time busy;
+  const Time there = wire.pass(now, head, out.wire_free, out.pause_phase, busy) + wire.latency + net_.pipeline_;
+  stats.busy += busy;
+  net_.out_free_[output] = max(left, out.wire_free - wire.pace.word_time * wire.flit_words * (net_.output_fifo_words_ - 1));
+  const Flit flit{there, out.far, lane, head, worm.words};
+  if (out.far_part == number_) return receive(flit, worm.packet);
+  Mail& mail = mail_[sending_][out.far_part];
+  mail.flits.push_back(flit);
+  mailed_ = min(mailed_, there);
+  if (!head) return;
+  mail.packets.push_back(packets_[worm.packet]);
+  free_packet(worm.packet);
+}
+
+// A packet's tail has gone; it was the front of its queue.
+void WormholeSwitches::Part::leave(std::uint32_t index, Time left) {
+  const std::uint32_t input = worms_[index].input;
+  const std::uint8_t lane = worms_[index].lane;
+  net_.passed_[input * net_.lanes_ + lane] = left;
+  Queue& queue = queue_of(worms_[index]);
+  queue.front = worms_[index].next;
+  worms_[index].next = free_worm_;
+  free_worm_ = index;
+  if (queue.front != kNone) ask(worms_[queue.front], max(worms_[queue.front].request, left));
+  if (net_.voq_) call_fronts(input, lane);
+}
+
+// A flit has left the buffer of this input at `left`.
+void WormholeSwitches::Part::return_credit(std::uint32_t port, std::uint8_t lane, Time left) {
+  const Link& in = net_.ports_[port];
+  if (in.link_class == kIntraTile) {
+    const std::uint32_t priority_class = lane / net_.channels_;
+    Lane& own = net_.lane_of_[port * net_.lanes_ + lane];
+    own.back.push(left);
+    const Entrance& entrance = entrance_of(port, priority_class);
+    if (entrance.waits() && own.room + static_cast<std::int32_t>(own.back.size()) == entrance.need)
+      events_.schedule(left, room_event_, port, priority_class);
+    return;
+  }
+  const Time at = left + net_.wires_[in.link_class].credit;
+  const std::uint32_t channel = in.far * net_.lanes_ + lane;
+  if (in.far_part == number_) return take_credit(channel, at);
+  mail_[sending_][in.far_part].credits.push_back({at, channel});
+  mailed_ = min(mailed_, at);
+}
+
+void WormholeSwitches::Part::take_credit(std::uint32_t index, Time at) {
+  Lane& channel = net_.lane_of_[index];
+  channel.back.push(at);
+  const std::uint32_t output = index / net_.lanes_;
+  if (channel.worm != kNone && channel.room == 0 && channel.back.size() == 1) call(output, max(at, net_.out_free_[output]));
+}
+
+void WormholeSwitches::Part::reclaim(Lane& channel, Time now) {
+  while (!channel.back.empty() && channel.back.front() <= now) {
+    channel.back.pop();
+    ++channel.room;
+  }
+}
+
+Entrance& WormholeSwitches::Part::entrance_of(std::uint32_t port, std::uint32_t priority_class) {
+  const NodeId node = net_.node_of_[port];
+  const std::uint32_t intra_port = port - net_.nodes_[node].first_port - net_.topology_.port_count(node);
+  return net_.entrances_[(std::size_t{node} * net_.intra_ports_ + intra_port) * net_.classes_ + priority_class];
+}
+
+// A packet was refused for want of room: calls when there is enough, if it is known when that is.
+void WormholeSwitches::Part::await_room(std::uint32_t port, std::uint32_t priority_class) {
+  const Lane& own = net_.lane_of_[port * net_.lanes_ + priority_class * net_.channels_];
+  const auto missing = static_cast<std::uint32_t>(entrance_of(port, priority_class).need - own.room);
+  if (missing <= own.back.size()) events_.schedule(own.back[missing - 1], room_event_, port, priority_class);
+}
+
+void WormholeSwitches::Part::offer_room(Time now, std::uint32_t port, std::uint32_t priority_class) {
+  Entrance& entrance = entrance_of(port, priority_class);
+  if (!entrance.waits()) return;
+  Lane& own = net_.lane_of_[port * net_.lanes_ + priority_class * net_.channels_];
+  reclaim(own, now);
+  if (own.room < entrance.need) return await_room(port, priority_class);
+  const NodeId node = net_.node_of_[port];
+  entrance.need = 0;
+  const std::array<std::uint32_t, 2> calls = std::exchange(entrance.refused_of, {});
+  const auto intra_port = static_cast<std::uint8_t>(port - net_.nodes_[node].first_port - net_.topology_.port_count(node));
+  for (const std::uint8_t priority : {1, 0})
+    for (std::uint32_t i = 0; i < calls[priority] && sink_.ready != nullptr; ++i) sink_.ready(sink_.self, node, intra_port, priority, now);
+}
+
+void WormholeSwitches::Part::deliver(Time now, std::uint32_t packet_index) {
+  const Carried carried = packets_[packet_index];
+  free_packet(packet_index);
+  --in_flight_;
+  if (sink_.delivered != nullptr) sink_.delivered(sink_.self, carried.packet, carried.injected, now);
+}
+
+void WormholeSwitches::Part::collect() {
+  for (const std::unique_ptr<Part>& other : net_.parts_) {
+    Mail& mail = other->mail_[sending_][number_];
+    std::size_t next = 0;
+    for (const Flit& flit : mail.flits) receive(flit, flit.head ? add_packet(mail.packets[next++]) : kNone);
+    for (const Credit& credit : mail.credits) take_credit(credit.channel, credit.time);
+    mail.flits.clear();
+    mail.packets.clear();
+    mail.credits.clear();
+  }
+  sending_ ^= 1;
+  mailed_ = Time::never();
+}
+
+// What routing sees: flits of packets that ask for an output, those in the buffers beyond, and whether a channel is free.
+class WormholeSwitches::Part::View final : public Outlook {
+ public:
+  View(State& net, Time now, std::uint32_t priority_class) : net_(net), now_(now), class_(priority_class) {}
+
+  std::uint32_t queued_words(NodeId node, std::uint16_t port) const override {
+    std::uint32_t words = 0;
+    for (std::uint8_t vc = 0; vc < net_.needed_; ++vc) words += channel_words(node, {port, vc});
+    return words;
+  }
+
+  std::uint32_t channel_words(NodeId node, Hop hop) const override {
+    const std::uint32_t first = (net_.nodes_[node].first_port + hop.port) * net_.lanes_;
+    std::uint32_t words = 0;
+    for (std::uint32_t c = 0; c < net_.classes_; ++c) {
+      const std::uint32_t want = c * net_.channels_ + hop.vc;
+      words += net_.queued_flits_[first + want];
+      for (std::uint32_t lanes = net_.serves_[want]; lanes != 0; lanes &= lanes - 1) {
+        Lane& beyond = net_.lane_of_[first + static_cast<std::uint32_t>(std::countr_zero(lanes))];
+        reclaim(beyond, now_);
+        words += static_cast<std::uint32_t>(net_.lane_words_ - beyond.room);
+      }
+    }
+    return words;
+  }
+
+  bool room(NodeId node, Hop hop) const override {
+    const Link& out = net_.ports_[net_.nodes_[node].first_port + hop.port];
+    return (net_.serves_[class_ * net_.channels_ + hop.vc] & ~out.held) != 0;
+  }
+
+ private:
+  State& net_;
+  Time now_;
+  std::uint32_t class_;
+};
+
+void WormholeSwitches::Part::route(Worm& worm) {
+  const NodeId node = net_.node_of_[worm.input];
+  const std::uint32_t first = net_.nodes_[node].first_port, priority_class = worm.lane / net_.channels_;
+  if (worm.dst == node) {
+    worm.output = first + net_.topology_.port_count(node) + worm.intra_port;
+    worm.want = worm.lane;
+    return;
+  }
+  Hop hop;
+  if (net_.routing_ == nullptr) {
+    hop = net_.topology_.next_hop(node, worm.dst);
+  } else {
+    Carried& carried = packets_[worm.packet];
+    const std::uint64_t from_to = std::uint64_t{carried.packet.src} << 32 | carried.packet.dst;
+    const RouteRequest request{node, worm.dst, net_.router_.payload_words(worm.payload_bytes),
+                               Random(from_to, static_cast<std::uint64_t>(carried.injected.ps())).next()};
+    hop = net_.routing_->choose(request, carried.route, View(net_, events_.now(), priority_class));
+  }
+  EXANET_CHECK(net_.ports_[first + hop.port].far != kNone, "route through a port without a link", events_.now().ps(), node, hop.port);
+  worm.output = first + hop.port;
+  worm.want = static_cast<std::uint8_t>(priority_class * net_.channels_ + hop.vc);
+}
+
+}  // namespace exanet
