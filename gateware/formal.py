@@ -62,7 +62,10 @@ MUTATIONS = [
     Mutation("fifo-block", "common/rtl/exanet_fifo_block.sv", "(valid_o && !read_i)", "valid_o"),
     Mutation("arbiter", "router/rtl/router_arbiter.sv", "<= due & ~grant_o", "<= due"),
     Mutation(
-        "arbiter", "router/rtl/router_arbiter.sv", "(request_i & due_q[class_i]) != '0 ? due_q[class_i] : due_q[class_i] |", "due_q[class_i] |"
+        "arbiter",
+        "router/rtl/router_arbiter.sv",
+        "(request_i & due_q[class_i]) != '0 ? due_q[class_i] : due_q[class_i] |",
+        "due_q[class_i] |",
     ),
     Mutation("arbiter-alone", "router/rtl/router_arbiter.sv", "ahead != '0 ? ahead :", "1'b0 ? ahead :"),
     Mutation("arbiter", "router/rtl/router_arbiter.sv", "      due_q[class_i] <= due & ~grant_o", "      due_q <= {2{due & ~grant_o}}"),
