@@ -53,11 +53,14 @@ class EventQueue {
   }
 
   // Contract: `at` is not before now().
-  void schedule(Time at, std::uint32_t handler, std::uint32_t a, std::uint64_t b = 0) {
-    EXANET_CHECK(at >= now_, "event scheduled in the past, at", now_.ps(), at.ps(), handler);
-    const std::int64_t ahead = interval_of(at) - present_;
-    if (ahead > 0 && ahead < kIntervals) return add(at, handler, a, b);
-    push(ahead > 0 ? far_ : near_, at, handler, a, b);
+  void schedule(Time at, std::uint32_t handler, std::uint32_t a) {
+    if (on_wheel(at, handler)) [[likely]]
+      return add(at, handler, a);
+    push(at, handler, a, 0);
+  }
+  void schedule(Time at, std::uint32_t handler, std::uint32_t a, std::uint64_t b) {
+    if (on_wheel(at, handler)) return add(at, handler, a, b);
+    push(at, handler, a, b);
   }
 
   bool empty() const { return on_wheel_ == 0 && next_ == last_ && near_.empty() && far_.empty(); }
@@ -84,6 +87,8 @@ class EventQueue {
   // Runs all events with time <= end; now() is `end` afterwards unless it was later before or `end` is Time::never().
   void run_until(Time end) {
     for (;;) {
+      if (begin_ <= end - Time::ps(kIntervalPs - 1))  // most often the whole interval is due, and nothing has been scheduled into it since
+        while (next_ != last_ && near_.empty()) run_sorted();
       while (next_ != last_ || !near_.empty()) {
         if (next_of_interval() > end) return reach(end);
         run_next();
@@ -141,7 +146,15 @@ class EventQueue {
   static std::int64_t interval_of(Time t) { return t.ps() >> kIntervalBits; }
   static std::size_t slot_of(std::int64_t interval) { return static_cast<std::size_t>(interval & (kIntervals - 1)); }
 
-  [[gnu::noinline]] void push(std::vector<Outside>& heap, Time at, std::uint32_t handler, std::uint32_t a, std::uint64_t b) {
+  // Whether an event belongs to an interval of the wheel, and not to one of the heaps.
+  bool on_wheel(Time at, std::uint32_t handler) const {
+    EXANET_CHECK(at >= now_, "event scheduled in the past, at", now_.ps(), at.ps(), handler);
+    const std::int64_t ahead = interval_of(at) - present_;
+    return ahead > 0 && ahead < kIntervals;
+  }
+
+  [[gnu::noinline]] void push(Time at, std::uint32_t handler, std::uint32_t a, std::uint64_t b) {
+    std::vector<Outside>& heap = interval_of(at) > present_ ? far_ : near_;
     heap.push_back({at, next_order_++, b, a, handler});
     std::push_heap(heap.begin(), heap.end(), Later{});
   }
@@ -298,6 +311,10 @@ class EventQueue {
       const Outside event = pop_heap(near_);
       return run(event.time, event.handler, event.a, event.b);
     }
+    run_sorted();
+  }
+
+  void run_sorted() {
     if (peeking_) peek();
     const Event event = sorted_[next_++];
     if ((event.handler & kMore) == 0) return run(time_of(event), event.handler, event.a, 0);

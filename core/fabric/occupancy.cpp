@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How many packets stand in a router's buffers. Counted when asked, so that it costs the path of packets nothing.
+#include <bit>
+
 #include "core/fabric/state.hpp"
 
 namespace exanet {
@@ -11,14 +13,22 @@ std::uint32_t Fabric::queued(NodeId node) const {
   const Part& part = *s.parts_[s.part_of(node)];
   const Time now = part.events_.now();
   std::uint32_t packets = 0;
-  const auto count = [&](const Input& input) {
-    if (input.front == kNone || (input.request > now && input.idle_at <= now)) return;  // nothing there, or on its way: packets need not be read
-    for (std::uint32_t p = input.front; p != kNone && part.packets_[p].time <= now; p = part.packets_[p].next) ++packets;
+  const std::uint32_t all = s.first_input_[node + 1] - s.first_input_[node];
+  const auto count = [&](const Input* inputs) {
+    for (std::uint32_t base = 0; base < all; base += 64) {
+      std::uint64_t some = 0;  // inputs of which packets need to be read; most are empty or have one on its way, and which ones is chance
+      for (std::uint32_t i = base; i < all && i < base + 64; ++i) {
+        const bool coming = (inputs[i].request > now) & (inputs[i].idle_at <= now);
+        some |= static_cast<std::uint64_t>((inputs[i].front != kNone) & !coming) << (i - base);
+      }
+      for (; some != 0; some &= some - 1)
+        for (std::uint32_t p = inputs[base + static_cast<std::uint32_t>(std::countr_zero(some))].front;
+             p != kNone && part.packets_[p].time <= now; p = part.packets_[p].next)
+          ++packets;
+    }
   };
-  for (std::uint32_t i = s.first_input_[node]; i < s.first_input_[node + 1]; ++i) {
-    count(s.inputs_[i]);
-    if (s.twin_ != 0) count(s.inputs_[i + s.twin_]);
-  }
+  count(s.inputs_.data() + s.first_input_[node]);
+  if (s.twin_ != 0) count(s.inputs_.data() + s.first_input_[node] + s.twin_);
   return packets;
 }
 

@@ -19,6 +19,7 @@ DimensionOrder::DimensionOrder(std::vector<std::uint32_t> shape, bool wraps, std
   if (!permutation)
     throw std::invalid_argument("the order of dimensions must name each of the " + std::to_string(dimensions) +
                                 " dimensions once, counted from 0; leave it out for last dimension first");
+  last_first_ = std::is_sorted(order_.rbegin(), order_.rend());
   if (dimensions > 4) return;
   for (std::uint32_t d = 0; d < dimensions; ++d) sides_ |= std::uint64_t{shape_[d]} << 16 * d;
   first_.assign(16, 0);

@@ -17,6 +17,7 @@
 // of low bits in hardware, and balanced for every even side.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -49,8 +50,7 @@ class DimensionOrder {
     std::memcpy(&from, at, 8);
     std::memcpy(&to, dst, 8);
     const std::uint64_t apart = from ^ to;
-    const std::uint64_t differ = (((apart & ~kHighBits) + ~kHighBits) | apart) & kHighBits;  // the high bit of each dimension that does
-    const std::uint32_t d = first_[((differ >> 15) * kGather) >> 48 & 15];
+    const std::uint32_t d = last_first_ ? (static_cast<std::uint32_t>(std::bit_width(apart)) - 1) / 16 : first_of(apart);
     const auto here = static_cast<std::uint32_t>(from >> 16 * d & 0xffff), there = static_cast<std::uint32_t>(to >> 16 * d & 0xffff);
     const auto side = static_cast<std::uint32_t>(sides_ >> 16 * d & 0xffff);
     const bool above = there > here;
@@ -75,6 +75,12 @@ class DimensionOrder {
   std::uint32_t distance(const Coordinate* at, const Coordinate* dst) const;
 
  private:
+  // The dimension to go first in, by the bits in which two points differ.
+  std::uint32_t first_of(std::uint64_t apart) const {
+    const std::uint64_t differ = (((apart & ~kHighBits) + ~kHighBits) | apart) & kHighBits;  // the high bit of each dimension that does
+    return first_[((differ >> 15) * kGather) >> 48 & 15];
+  }
+
   GridStep next_of_many(const Coordinate* at, const Coordinate* dst, std::uint32_t salt) const;
   bool half_way_is_plus(std::uint32_t here, std::uint32_t dimension, const Coordinate* dst, std::uint32_t salt) const;
 
@@ -86,6 +92,7 @@ class DimensionOrder {
   std::vector<std::uint8_t> first_;  // by the set of dimensions in which two points differ: the one to go first; empty above four dimensions
   std::uint64_t sides_ = 0;          // 16 bits for each dimension
   bool wraps_;
+  bool last_first_;  // the order of dimensions, which the highest bit that differs then tells
 };
 
 }  // namespace exanet
