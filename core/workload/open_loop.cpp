@@ -259,7 +259,7 @@ void OpenLoop::State::Part::offer(std::uint32_t source_index, Time now) {
     tally.fingerprints += fingerprint(packet);
     if (s.in_window(source.next)) {
       ++tally.in_window_injected;
-      if (node % s.sample_stride == 0 && source.sampled < s.samples_each) {
+      if (source.sampled < s.samples_each && node % s.sample_stride == 0) {
         ++source.sampled, ++tally.samples;
         tally.zero_load_ps += static_cast<std::uint64_t>(s.fabric.zero_load_latency(node, packet.dst, packet.payload_bytes).ps());
       }
