@@ -66,8 +66,10 @@ def test_the_page_of_jobs_draws_in_a_browser(tmp_path: Path) -> None:
 
 def test_a_job_with_priority_is_done_sooner_and_the_other_later() -> None:
     def finished(*priorities: int) -> list[float]:
+        """By job, the mean over mappings: in one alone a job may wait for its own messages most of all."""
         both = [jobs.Job("alltoall-pairwise", ranks=64, size_bytes=2048, priority=priority) for priority in priorities]
-        return [row["finished_ns"] for row in jobs.finish("fat-tree-1024-slim", both, mapping="random")["jobs"]]
+        done = [jobs.finish("fat-tree-1024-slim", both, mapping="random", seed=seed)["jobs"] for seed in (1, 2, 3, 4)]
+        return [sum(rows[job]["finished_ns"] for rows in done) / len(done) for job in range(2)]
 
     alike, first, second = finished(0, 0), finished(1, 0), finished(0, 1)
     assert first[0] < 0.97 * alike[0] and first[1] > alike[1]
