@@ -39,7 +39,7 @@ std::vector<double> sender_rates(const MessageConfig& config, const MessagePlan&
 // Classes of a decade each, about the limits that are usual for data centres: mice below 100 kB, elephants above 1 MB.
 std::vector<SizeClass> size_classes() {
   std::vector<SizeClass> classes;
-  for (const std::uint64_t most : {std::uint64_t{10'000}, std::uint64_t{100'000}, std::uint64_t{1'000'000}, ~std::uint64_t{0}}) classes.push_back({most});
+  for (const std::uint64_t most : {std::uint64_t{10'000}, std::uint64_t{100'000}, std::uint64_t{1'000'000}, ~std::uint64_t{0}}) classes.emplace_back().most_bytes = most;
   return classes;
 }
 
