@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/engine/pool.hpp"
 #include "core/fabric/timing.hpp"
 #include "core/routing/routing.hpp"
 #include "core/switch/switches.hpp"
@@ -250,18 +251,12 @@ struct Switches::Part {
   void tell(Time now, std::uint32_t port, std::uint8_t lane, bool pause);
   void hear(Time now, std::uint32_t port, std::uint8_t lane, bool pause);
 
-  std::uint32_t add_entry(const Entry& entry);
-  void free_entry(std::uint32_t index);
-  std::uint32_t add_packet(const switch_state::Carried& carried);
-  void free_packet(std::uint32_t index);
-
   State& net_;
   EventQueue& events_;
   FabricSink sink_;
   std::uint8_t number_;
-  std::vector<Entry> entries_;
-  std::vector<switch_state::Carried> packets_;
-  std::uint32_t free_entry_ = switch_state::kNone, free_packet_ = switch_state::kNone;
+  Pool<Entry, &Entry::next> entries_;
+  Pool<switch_state::Carried, &switch_state::Carried::next_free> packets_;
   std::uint64_t hops_ = 0, pauses_sent_ = 0;
   std::uint64_t in_flight_ = 0;  // those injected here less those delivered here; only the sum over all parts means something
   std::uint32_t allocate_event_ = 0, deliver_event_ = 0, room_event_ = 0, arrive_event_ = 0, drain_event_ = 0, hear_event_ = 0, look_event_ = 0;

@@ -13,38 +13,6 @@ namespace exanet {
 
 using namespace switch_state;
 
-std::uint32_t Switches::Part::add_entry(const Entry& entry) {
-  if (free_entry_ == kNone) {
-    entries_.push_back(entry);
-    return static_cast<std::uint32_t>(entries_.size() - 1);
-  }
-  const std::uint32_t index = free_entry_;
-  free_entry_ = entries_[index].next;
-  entries_[index] = entry;
-  return index;
-}
-
-void Switches::Part::free_entry(std::uint32_t index) {
-  entries_[index].next = free_entry_;
-  free_entry_ = index;
-}
-
-std::uint32_t Switches::Part::add_packet(const Carried& carried) {
-  if (free_packet_ == kNone) {
-    packets_.push_back(carried);
-    return static_cast<std::uint32_t>(packets_.size() - 1);
-  }
-  const std::uint32_t index = free_packet_;
-  free_packet_ = packets_[index].next_free;
-  packets_[index] = carried;
-  return index;
-}
-
-void Switches::Part::free_packet(std::uint32_t index) {
-  packets_[index].next_free = free_packet_;
-  free_packet_ = index;
-}
-
 bool Switches::Part::inject(const Packet& packet) {
   const Time now = events_.now();
   const std::uint32_t endpoints = net_.topology_.endpoint_count();
@@ -77,13 +45,13 @@ bool Switches::Part::inject(const Packet& packet) {
   Entry entry{};
   entry.request = start + net_.pipeline_;
   entry.tail_in = entrance->busy_until + net_.pipeline_;
-  entry.packet = add_packet({packet, now, kNone});
+  entry.packet = packets_.add({packet, now, kNone});
   entry.dst = packet.dst;
   entry.payload_bytes = packet.payload_bytes;
   entry.words = words;
   entry.intra_port = packet.intra_port;
   entry.lane = static_cast<std::uint8_t>(priority_class * net_.channels_);
-  arrive(packet.src, port, add_entry(entry));
+  arrive(packet.src, port, entries_.add(entry));
   return true;
 }
 
@@ -139,7 +107,7 @@ void Switches::Part::reclaim(Room& room, Time now) {
     room.change(entry.lane, -std::int32_t{entry.words});
     room.closed = 0;
     room.oldest = entry.next;
-    free_entry(index);
+    entries_.free(index);
   }
 }
 
@@ -200,10 +168,10 @@ void Switches::Part::cross_link(Time now, std::uint32_t output, std::uint8_t pri
   const Time on = net_.latency_[out.link_class] + net_.pipeline_;
   far.request = head_out + on;
   far.tail_in = out.wire_free + on;
-  if (out.far_part == number_) return arrive(net_.node_of_[out.far], out.far, add_entry(far));
+  if (out.far_part == number_) return arrive(net_.node_of_[out.far], out.far, entries_.add(far));
   mail_[sending_][out.far_part].arrivals.push_back({out.far, far, packets_[entry.packet]});
   mailed_ = min(mailed_, far.request);
-  free_packet(entry.packet);
+  packets_.free(entry.packet);
 }
 
 // The packet of this entry has left the buffer of `port` at `left`. Its room is on its way to who fills that.
@@ -213,7 +181,7 @@ void Switches::Part::return_room(std::uint32_t port, std::uint32_t index, Time l
   const bool intra = in.link_class == kIntraTile;
   if (net_.pauses_ && !intra) {
     events_.schedule(left, drain_event_, port, std::uint64_t{entry.lane} << 32 | entry.words);
-    return free_entry(index);
+    return entries_.free(index);
   }
   if (intra) {
     entry.lane = net_.lane_class_[entry.lane];
@@ -225,7 +193,7 @@ void Switches::Part::return_room(std::uint32_t port, std::uint32_t index, Time l
   if (in.far_part == number_) return take_room(in.far, index);
   mail_[sending_][in.far_part].credits.push_back({entry.request, in.far, entry.words, entry.lane});
   mailed_ = min(mailed_, entry.request);
-  free_entry(index);
+  entries_.free(index);
 }
 
 // Room is on its way to this sender: an output, or an intra-tile port's interface. The entry says when it is there.
@@ -246,15 +214,15 @@ void Switches::Part::collect() {
   for (const std::unique_ptr<Part>& other : net_.parts_) {
     Mail& mail = other->mail_[sending_][number_];
     for (Arrival& a : mail.arrivals) {
-      a.entry.packet = add_packet(a.packet);
-      arrive(net_.node_of_[a.port], a.port, add_entry(a.entry));
+      a.entry.packet = packets_.add(a.packet);
+      arrive(net_.node_of_[a.port], a.port, entries_.add(a.entry));
     }
     for (const Credit& c : mail.credits) {
       Entry freed{};
       freed.request = c.time;
       freed.words = c.words;
       freed.lane = c.lane;
-      take_room(c.port, add_entry(freed));
+      take_room(c.port, entries_.add(freed));
     }
     mail.arrivals.clear();
     mail.credits.clear();
@@ -290,7 +258,7 @@ void Switches::Part::offer_room(Time now, std::uint32_t port) {
 
 void Switches::Part::deliver(Time now, std::uint32_t packet_index) {
   const Carried carried = packets_[packet_index];
-  free_packet(packet_index);
+  packets_.free(packet_index);
   --in_flight_;
   if (sink_.delivered != nullptr) sink_.delivered(sink_.self, carried.packet, carried.injected, now);
 }

@@ -11,34 +11,6 @@ namespace exanet {
 
 using namespace wormhole_state;
 
-std::uint32_t WormholeSwitches::Part::add_worm(const Worm& worm) {
-  if (free_worm_ == kNone) {
-    worms_.push_back(worm);
-    readable_.resize(worms_.size() * net_.most_words_);
-    return static_cast<std::uint32_t>(worms_.size() - 1);
-  }
-  const std::uint32_t index = free_worm_;
-  free_worm_ = worms_[index].next;
-  worms_[index] = worm;
-  return index;
-}
-
-std::uint32_t WormholeSwitches::Part::add_packet(const Carried& carried) {
-  if (free_packet_ == kNone) {
-    packets_.push_back(carried);
-    return static_cast<std::uint32_t>(packets_.size() - 1);
-  }
-  const std::uint32_t index = free_packet_;
-  free_packet_ = packets_[index].next_free;
-  packets_[index] = carried;
-  return index;
-}
-
-void WormholeSwitches::Part::free_packet(std::uint32_t packet) {
-  packets_[packet].next_free = free_packet_;
-  free_packet_ = packet;
-}
-
 bool WormholeSwitches::Part::inject(const Packet& packet) {
   const Time now = events_.now();
   const std::uint32_t endpoints = net_.topology_.endpoint_count();
@@ -64,7 +36,7 @@ bool WormholeSwitches::Part::inject(const Packet& packet) {
   ++in_flight_;
   const Time start = max(now, entrance->busy_until);
   entrance->busy_until = start + net_.crossbar_word_ * words;
-  const std::uint32_t carried = add_packet({packet, now, kNone});
+  const std::uint32_t carried = packets_.add({packet, now, kNone});
   for (std::int32_t flit = 0; flit < words; ++flit)
     receive({start + net_.crossbar_word_ * flit + net_.pipeline_, port, lane, flit == 0, static_cast<std::uint16_t>(words)}, carried);
   return true;
@@ -83,7 +55,8 @@ void WormholeSwitches::Part::receive(const Flit& flit, std::uint32_t packet) {
     made.words = flit.words;
     made.intra_port = p.intra_port;
     made.lane = flit.lane;
-    filling = add_worm(made);
+    filling = worms_.add(made);
+    readable_.resize(worms_.size() * net_.most_words_);
   }
   Worm& worm = worms_[filling];
   readable_[std::size_t{filling} * net_.most_words_ + worm.known++] = flit.readable;
@@ -180,7 +153,7 @@ void WormholeSwitches::Part::cross_link(Time now, std::uint32_t output, std::uin
   mailed_ = min(mailed_, there);
   if (!head) return;
   mail.packets.push_back(packets_[worm.packet]);
-  free_packet(worm.packet);
+  packets_.free(worm.packet);
 }
 
 // A packet's tail has gone; it was the front of its queue.
@@ -190,8 +163,7 @@ void WormholeSwitches::Part::leave(std::uint32_t index, Time left) {
   net_.passed_[input * net_.lanes_ + lane] = left;
   Queue& queue = queue_of(worms_[index]);
   queue.front = worms_[index].next;
-  worms_[index].next = free_worm_;
-  free_worm_ = index;
+  worms_.free(index);
   if (queue.front != kNone) ask(worms_[queue.front], max(worms_[queue.front].request, left));
   if (net_.voq_) call_fronts(input, lane);
 }
@@ -258,7 +230,7 @@ void WormholeSwitches::Part::offer_room(Time now, std::uint32_t port, std::uint3
 
 void WormholeSwitches::Part::deliver(Time now, std::uint32_t packet_index) {
   const Carried carried = packets_[packet_index];
-  free_packet(packet_index);
+  packets_.free(packet_index);
   --in_flight_;
   if (sink_.delivered != nullptr) sink_.delivered(sink_.self, carried.packet, carried.injected, now);
 }
@@ -267,7 +239,7 @@ void WormholeSwitches::Part::collect() {
   for (const std::unique_ptr<Part>& other : net_.parts_) {
     Mail& mail = other->mail_[sending_][number_];
     std::size_t next = 0;
-    for (const Flit& flit : mail.flits) receive(flit, flit.head ? add_packet(mail.packets[next++]) : kNone);
+    for (const Flit& flit : mail.flits) receive(flit, flit.head ? packets_.add(mail.packets[next++]) : kNone);
     for (const Credit& credit : mail.credits) take_credit(credit.channel, credit.time);
     mail.flits.clear();
     mail.packets.clear();

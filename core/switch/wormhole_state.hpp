@@ -216,9 +216,6 @@ struct WormholeSwitches::Part {
   static void reclaim(Lane& channel, Time now);
   wormhole_state::Queue& queue_of(const Worm& worm);
   void route(Worm& worm);
-  std::uint32_t add_worm(const Worm& worm);
-  std::uint32_t add_packet(const wormhole_state::Carried& carried);
-  void free_packet(std::uint32_t packet);
 
   // wormhole_allocate.cpp
   struct Pick;
@@ -241,10 +238,9 @@ struct WormholeSwitches::Part {
   FabricSink sink_;
   std::uint8_t number_;
   std::uint32_t allocate_event_ = 0, deliver_event_ = 0, room_event_ = 0, route_event_ = 0;
-  std::vector<Worm> worms_;
+  Pool<Worm, &Worm::next> worms_;
   std::vector<Time> readable_;  // (worm, flit): from when on it can be passed
-  std::vector<wormhole_state::Carried> packets_;
-  std::uint32_t free_worm_ = wormhole_state::kNone, free_packet_ = wormhole_state::kNone;
+  Pool<wormhole_state::Carried, &wormhole_state::Carried::next_free> packets_;
   std::uint64_t hops_ = 0;
   std::uint64_t in_flight_ = 0;  // those injected here less those delivered here; only the sum over all parts means something
   std::vector<wormhole_state::Mail> mail_[2];  // to each part
