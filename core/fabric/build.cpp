@@ -28,6 +28,12 @@ void check_depths(const RouterConfig& r, std::int64_t most_payload_words) {
           "two headers in each virtual channel's queue of each class");
 }
 
+Time shortest(const std::vector<LinkPace>& links, bool looks) {
+  Time least = looks ? Time() : Time::never();
+  for (const LinkPace& link : links) least = min(least, link.word_time * link.packet_words[0]);
+  return least;
+}
+
 }  // namespace
 
 Fabric::State::State(const std::vector<FabricPart>& parts, const Topology& topology, const FabricConfig& config,
@@ -72,6 +78,7 @@ Fabric::Part::Part(State& net, const FabricPart& part, std::uint8_t number, std:
       mask_words_(net.mask_words_),
       wide_words_(net.wide_words_),
       reserve_{static_cast<std::int32_t>(net.router_.most_payload_words), 0},
+      shortest_(shortest(net.links_, looks_)),
       net_(net),
       events_(*part.events),
       sink_(part.sink),

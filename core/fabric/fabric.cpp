@@ -375,7 +375,7 @@ void Fabric::Part::tell(Time now, Output& output) {
     output.untold = index == last ? kNone : last;
     freed.time = output.control_end + link.back;
     if (!output.border) {
-      room_returns(rooms_[freed.room], index);
+      hand_over(rooms_[freed.room], now, index);
     } else {
       mail_[sending_][far_part(output)].credits.push_back({freed.time, freed.room, freed.payload_words});
       mailed_ = min(mailed_, freed.time);
@@ -400,6 +400,15 @@ void Fabric::Part::return_at(Room& room, std::uint32_t freed_index) {
   while (freed_[*at].time <= freed.time) at = &freed_[*at].next;
   freed.next = *at;
   *at = freed_index;
+}
+
+// The sender gets room of which a control word tells: at once where nobody can notice.
+void Fabric::Part::hand_over(Room& room, Time now, std::uint32_t freed_index) {
+  const Freed& freed = freed_[freed_index];
+  if (!plenty(room, freed.time - now)) return room_returns(room, freed_index);
+  room.free_words += static_cast<std::int32_t>(freed.payload_words);
+  ++room.free_packets;
+  free_freed(freed_index);
 }
 
 void Fabric::Part::room_returns(Room& room, std::uint32_t freed_index) {
@@ -479,7 +488,7 @@ void Fabric::Part::collect() {
     for (const Arrival& a : mail.arrivals) arrive(inputs_[a.input], add_packet(a.carried));
     for (const Credit& c : mail.credits) {
       const bool starved = rooms_[c.room].starved();
-      room_returns(rooms_[c.room], add_freed(c.time, c.room, c.payload_words));
+      hand_over(rooms_[c.room], events_.now(), add_freed(c.time, c.room, c.payload_words));
       if (starved) wake(outputs_[c.room / channels_], c.room / channels_, c.time);
     }
     mail.arrivals.clear();

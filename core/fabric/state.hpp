@@ -229,12 +229,18 @@ struct Fabric::Part {
   void hear(Time now, const Output& output);
   Time next_room(const Output& output, std::uint32_t room_index) const;
   Time told_at(const Output& output, Time freed) const;
+  void hand_over(Room& room, Time now, std::uint32_t freed_index);
   void room_returns(Room& room, std::uint32_t freed_index);
   void reclaim(Room& room, Time now);
   void take(Room& room, std::uint32_t words);
   // Bulk leaves room for the largest priority packet.
   bool fits(const Room& room, std::uint8_t priority, std::uint32_t words) const {
     return room.free_words >= static_cast<std::int32_t>(words) + reserve_[priority] && room.free_packets >= 2 - priority;
+  }
+  // Whether there will be room for a largest packet of either class for so long, whatever is granted meanwhile: packets begin on a link at least
+  // `shortest_` apart, and take a cycle for each of their words. One of each is granted at once.
+  bool plenty(const Room& room, Time span) const {
+    return shortest_ * (room.free_packets - 3) > span && router_.cycle * (room.free_words - 3 * static_cast<std::int32_t>(router_.most_payload_words)) > span;
   }
   bool has_room(const Room& room, std::uint8_t priority) const { return fits(room, priority, router_.most_payload_words); }
   std::uint8_t far_part(const Output& output) const { return output.border ? net_.part_of(inputs_[output.far_input].node) : number_; }
@@ -266,6 +272,7 @@ struct Fabric::Part {
   const bool fixed_priority_, links_first_;
   const std::uint32_t twin_, mask_words_, wide_words_;
   const std::int32_t reserve_[2];  // payload words, by class
+  const Time shortest_;            // a packet without payload on the fastest link; 0 where routing looks at room
 
   State& net_;
   EventQueue& events_;
