@@ -29,7 +29,7 @@ void check_depths(const RouterConfig& r, std::int64_t most_payload_words) {
 }
 
 Time shortest(const std::vector<LinkPace>& links, bool looks) {
-  Time least = looks ? Time() : Time::never();
+  Time least = looks || links.empty() ? Time() : Time::never();
   for (const LinkPace& link : links) least = min(least, link.word_time * link.packet_words[0]);
   return least;
 }

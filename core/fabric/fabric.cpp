@@ -47,9 +47,11 @@ bool Fabric::Part::inject(const Packet& packet) {
   port.busy_until = start + span;
   if (packet.priority == kPriority && start > now) start = overtake(now, bulk, start, span);
   take(room, words);
-  arrive(inputs_[input_index + packet.priority * twin_],
-         add_packet({start + router_.head + router_.to_request, start + span - router_.cycle + router_.to_request, kNone, packet.dst,
-                     packet.payload_bytes, packet.intra_port, packet.priority, packet.src, packet.user, now}));
+  const std::uint32_t index =
+      add_packet({start + router_.head + router_.to_request, start + span - router_.cycle + router_.to_request, kNone, packet.dst,
+                  packet.payload_bytes, packet.intra_port, packet.priority, packet.src, packet.user, now});
+  plan(packets_[index], bulk);
+  arrive(inputs_[input_index + packet.priority * twin_], index);
   return true;
 }
 
@@ -118,15 +120,29 @@ void Fabric::Part::arrive(Input& input, std::uint32_t packet_index) {
   register_front(input);
 }
 
+// Works out what the packet asks for where it is going to: well before it has to be known, for it takes long, and the output is in no cache.
+inline void Fabric::Part::plan(Carried& packet, const Input& input) const {
+  if (packet.dst == input.node) {
+    packet.output = input.first_intra_output + packet.intra_port;
+    packet.vc = 0;
+  } else if (routing_ == nullptr) {
+    const Hop hop = topology_.next_hop(input.node, packet.dst);
+    packet.output = input.first_output + hop.port;
+    packet.vc = hop.vc;
+  } else {
+    packet.output = kNone;
+    return;
+  }
+  __builtin_prefetch(&outputs_[packet.output], 1);
+}
+
 // The front of `input` will ask for its output as soon as its header is there and the packet before it has gone.
 void Fabric::Part::register_front(Input& input) {
   const Carried& packet = packets_[input.front];
   input.front_words = static_cast<std::uint16_t>(router_.payload_words(packet.payload_bytes));
   input.request = max(packet.time, input.idle_at);
-  if (packet.dst == input.node) return ask(input, input.first_intra_output + packet.intra_port, 0, input.request);
-  if (routing_ != nullptr) return steer(input);
-  const Hop hop = topology_.next_hop(input.node, packet.dst);
-  ask(input, input.first_output + hop.port, hop.vc, input.request);
+  if (packet.output == kNone) return steer(input);
+  ask(input, packet.output, packet.vc, input.request);
 }
 
 void Fabric::Part::ask(Input& input, std::uint32_t output_index, std::uint8_t vc, Time from) {
@@ -282,10 +298,11 @@ Time Fabric::Part::next_room(const Output& output, std::uint32_t room_index) con
 void Fabric::Part::grant(Time now, Output& output, std::uint32_t output_index, std::uint32_t input_index) {
   Input& input = inputs_[input_index];
   const std::uint32_t index = input.front, words = input.front_words;
-  const Carried& packet = packets_[index];
+  Carried& packet = packets_[index];
   if (output.link_class != kIntraTile) {
-    __builtin_prefetch(&inputs_[output.far_input + input.front_vc], 1);
     __builtin_prefetch(&stats_[output_index], 1);
+    EXANET_CHECK(output.far_input != kNone, "route through a port without a link", now.ps(), input.node, output_index);
+    if (!output.border) plan(packet, inputs_[output.far_input + input.front_vc]);
   }
   if (input.link_class != kIntraTile) __builtin_prefetch(&outputs_[input.tells], 1);
   const std::uint32_t next = packet.next;
@@ -422,7 +439,6 @@ void Fabric::Part::room_returns(Room& room, std::uint32_t freed_index) {
 // Sends the packet over the output's link into the far buffer, whose room has been checked. It waits in the link's buffer while the packet
 // before it is on the wire; nothing else is granted until its Start has gone out.
 void Fabric::Part::cross_link(Time now, Output& output, std::uint32_t output_index, const Input& input, std::uint32_t packet_index, Time left) {
-  EXANET_CHECK(output.far_input != kNone, "route through a port without a link", now.ps(), input.node, output_index);
   const LinkPace& link = links_[output.link_class];
   if (output.untold != kNone) tell(now, output);
   const Time ready = now + link.to_wire, start = max(ready, output.wire_free);
@@ -485,7 +501,11 @@ void Fabric::Part::offer_room(Time now, std::uint32_t input_index) {
 void Fabric::Part::collect() {
   for (const std::unique_ptr<Part>& other : net_.parts_) {
     Mail& mail = other->mail_[sending_][number_];
-    for (const Arrival& a : mail.arrivals) arrive(inputs_[a.input], add_packet(a.carried));
+    for (const Arrival& a : mail.arrivals) {
+      const std::uint32_t index = add_packet(a.carried);
+      plan(packets_[index], inputs_[a.input]);
+      arrive(inputs_[a.input], index);
+    }
     for (const Credit& c : mail.credits) {
       const bool starved = rooms_[c.room].starved();
       hand_over(rooms_[c.room], events_.now(), add_freed(c.time, c.room, c.payload_words));

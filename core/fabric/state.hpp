@@ -41,7 +41,10 @@ struct alignas(64) Carried {
   std::uint64_t user;
   Time injected;
   std::uint32_t route = 0;  // what routing wants to remember of it
+  std::uint32_t output = kNone;  // that it asks for where that input is, and with which virtual channel; none where routing decides when it is its turn
+  std::uint8_t vc = 0;
 };
+static_assert(sizeof(Carried) == 64);
 
 // Room that a packet has left behind, on its way back to the sender.
 struct Freed {
@@ -210,6 +213,7 @@ struct Fabric::Part {
   bool room_beyond(Time now, const Output& output, std::uint32_t output_index, const Input& input);
   void grant(Time now, Output& output, std::uint32_t output_index, std::uint32_t input_index);
   void cross_link(Time now, Output& output, std::uint32_t output_index, const Input& input, std::uint32_t packet_index, Time left);
+  void plan(Carried& packet, const Input& input) const;
   void register_front(Input& input);
   void ask(Input& input, std::uint32_t output_index, std::uint8_t vc, Time from);
   class View;  // steering.cpp, with what follows
