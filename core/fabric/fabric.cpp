@@ -153,8 +153,9 @@ void Fabric::Part::ask(Input& input, std::uint32_t output_index, std::uint8_t vc
   wake(output, output_index, max(from, output.free_at));
 }
 
+// Looks at `output` at `at`, unless it does so before: each look sees to the next one.
 void Fabric::Part::wake(Output& output, std::uint32_t output_index, Time at) {
-  if (output.wake_at == at) return;
+  if (at >= output.wake_at) return;
   output.wake_at = at;
   events_.schedule(at, arbitrate_event_, output_index);
 }
@@ -162,15 +163,16 @@ void Fabric::Part::wake(Output& output, std::uint32_t output_index, Time at) {
 void Fabric::Part::arbitrate(Time now, std::uint32_t output_index) {
   Output& output = outputs_[output_index];
   __builtin_prefetch(&rooms_[output_index * channels_], 1);
+  if (output.wake_at != now) return;  // an earlier look came in between
+  output.wake_at = Time::never();
   if (looks_) decide_all(now, inputs_[output.first_input].node);
-  if (output.wake_at == now) output.wake_at = kNotScheduled;
   if ((output.waiting[0] | output.waiting[1]) == 0) return;
   if (now < output.free_at) return wake(output, output_index, output.free_at);
-  bool others = false;
-  const std::uint32_t chosen = choose(now, output, output_index, others);
+  Time next = Time::never();
+  const std::uint32_t chosen = choose(now, output, output_index, next);
   if (chosen != kNone) grant(now, output, output_index, output.first_input + chosen);
   if (looks_again_) those_left_look_again(now, output, output_index);
-  if (others) wake(output, output_index, output.free_at);
+  if (next != Time::never()) wake(output, output_index, max(next, output.free_at));
 }
 
 // Fetches what arbitrate() is going to touch: the output and the room beyond it; the first input that asks; and its packet, its room and the
@@ -193,41 +195,44 @@ void Fabric::Part::peek(std::uint32_t output_index, unsigned step) const {
   if (output.link_class != kIntraTile && !output.border) __builtin_prefetch(&inputs_[output.far_input + input.front_vc], 1);
 }
 
-// Priority packets go before bulk. `others` tells whether somebody else could go as well.
-inline std::uint32_t Fabric::Part::choose(Time now, Output& output, std::uint32_t output_index, bool& others) {
+// Priority packets go before bulk. `next` becomes the time from which on somebody else could go as well, as far as that is not a matter of room.
+inline std::uint32_t Fabric::Part::choose(Time now, Output& output, std::uint32_t output_index, Time& next) {
   if ((wide_words_ | twin_ | output.waiting[1] | (output.waiting[0] & (output.waiting[0] - 1))) == 0) {  // somebody waits, most of the time alone
     const auto only = static_cast<std::uint32_t>(std::countr_zero(output.waiting[0]));
     const Input& input = inputs_[output.first_input + only];
     __builtin_prefetch(&packets_[input.front], 1);
+    if (input.request > now) next = input.request;
     if (input.request > now || !room_beyond(now, output, output_index, input)) return kNone;
     if (input.link_class == kIntraTile) output.passed = 0;
     output.granted = only & (kMostInputs - 1);
     return only;
   }
   if (twin_ != 0) {
-    const std::uint32_t chosen = choose_of(now, output, output_index, kPriority, others);
+    const std::uint32_t chosen = choose_of(now, output, output_index, kPriority, next);
     if (chosen != kNone) {
       const std::uint64_t* const bulk = masks(output, output_index, kBulk);
-      others |= std::any_of(bulk, bulk + mask_words_, [](std::uint64_t word) { return word != 0; });
+      if (std::any_of(bulk, bulk + mask_words_, [](std::uint64_t word) { return word != 0; })) next = now;
       return chosen;
     }
   }
-  return choose_of(now, output, output_index, kBulk, others);
+  return choose_of(now, output, output_index, kBulk, next);
 }
 
 // Within a class, with `links_first`, packets from links go before those of network interfaces but for one in 16 (kMostPassed); among them those
 // that are due before others; and of these the first one behind the input that was granted last. Where nobody of the chosen kind is due, all that
 // could have gone become due.
-std::uint32_t Fabric::Part::choose_of(Time now, Output& output, std::uint32_t output_index, std::uint8_t priority, bool& others) {
+std::uint32_t Fabric::Part::choose_of(Time now, Output& output, std::uint32_t output_index, std::uint8_t priority, Time& next) {
   Input* const inputs = inputs_ + output.first_input + priority * twin_;
   const bool links_turn = output.passed < kMostPassed;
   std::uint32_t chosen = kNone;
   int best = -1;
-  bool own = false;  // a network interface's packet could go
+  bool own = false;     // a network interface's packet could go
+  bool others = false;  // than the chosen one
   const auto first_kind = [&](const Input& input) { return !links_first_ || (input.link_class != kIntraTile) == links_turn; };
   const auto look_at = [&](std::uint32_t index) {
     const Input& input = inputs[index];
     __builtin_prefetch(&packets_[input.front], 1);
+    if (input.request > now) next = min(next, input.request);
     if (input.request > now || !room_beyond(now, output, output_index, input)) return;
     others = best >= 0;
     own |= input.link_class == kIntraTile;
@@ -238,6 +243,7 @@ std::uint32_t Fabric::Part::choose_of(Time now, Output& output, std::uint32_t ou
   };
   each_waiting(output, output_index, priority, look_at);
   if (chosen == kNone) return kNone;
+  if (others) next = now;
   const Input& input = inputs[chosen];
   if (others && !input.due && !fixed_priority_)
     each_waiting(output, output_index, priority, [&](std::uint32_t index) {

@@ -91,7 +91,7 @@ struct alignas(64) Output {
   Time free_at;                  // next grant possible
   Time wire_free;                // end of the last word on the link
   Time control_end;              // end of the last control word: it told of all room that had come back by its beginning
-  Time wake_at = kNotScheduled;  // a pending arbitrate event, if there is one
+  Time wake_at = Time::never();  // the next look: an arbitrate event
   std::uint64_t waiting[2] = {};  // inputs whose front asks for this output, with priorities a word each class; in a wide fabric how many, in the first
   std::uint32_t first_input = 0;    // of this router
   std::uint32_t far_input = kNone;  // virtual channel 0 at the other end
@@ -208,8 +208,8 @@ struct Fabric::Part {
   }
   void await(Output& output, std::uint32_t output_index, const Input& input);
   void forget(Output& output, std::uint32_t output_index, const Input& input);
-  std::uint32_t choose(Time now, Output& output, std::uint32_t output_index, bool& others);
-  std::uint32_t choose_of(Time now, Output& output, std::uint32_t output_index, std::uint8_t priority, bool& others);
+  std::uint32_t choose(Time now, Output& output, std::uint32_t output_index, Time& next);
+  std::uint32_t choose_of(Time now, Output& output, std::uint32_t output_index, std::uint8_t priority, Time& next);
   bool room_beyond(Time now, const Output& output, std::uint32_t output_index, const Input& input);
   void grant(Time now, Output& output, std::uint32_t output_index, std::uint32_t input_index);
   void cross_link(Time now, Output& output, std::uint32_t output_index, const Input& input, std::uint32_t packet_index, Time left);
