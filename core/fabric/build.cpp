@@ -199,7 +199,7 @@ void Fabric::State::build_node(NodeId node, const FabricConfig& config) {
     // A packet that is granted is felt at the other side later than this, and so is the room of which a part cannot tell at the end of a window,
     // because a packet granted after it might.
     const LinkPace& link = links_[output.link_class];
-    if (output.border) lookahead_ = min(lookahead_, link.to_wire + link.back);
+    if (output.border) lookahead_ = min(lookahead_, link.to_wire + min(link.back, link.word_time * link.head_words + link.across));
   }
 }
 

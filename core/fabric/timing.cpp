@@ -21,6 +21,7 @@ std::uint32_t in_range(std::int64_t value, std::int64_t least, std::int64_t most
 
 // Registers of the gateware, in cycles of the router's clock (gateware/router, gateware/link).
 constexpr std::uint32_t kOutputCycles = 2;   // grant; the word's read from its FIFO; then it is in the output register
+constexpr std::uint32_t kRequestCycles = 1;  // a header that is there asks in the next cycle: of one instant all that ask are known before it begins
 constexpr std::uint32_t kSenderCycles = 1;   // the register of credits out of the router
 constexpr std::uint32_t kCreditCycles = 2;   // the same, and the link's count of room
 constexpr std::uint32_t kBufferCycles = 1;   // the link's buffer
@@ -39,7 +40,7 @@ RouterPace::RouterPace(const RouterConfig& c) {
   overhead_words = header + in_range(c.footer_words, 0, 64, "footer_words");
   most_payload_words = payload_words(in_range(c.max_payload_bytes, 0, 65535, "max_payload_bytes"));
   cycle = c.cycle;
-  to_request = c.cycle * (in_range(c.latency_cycles, kOutputCycles, 1'000'000, "latency_cycles") - kOutputCycles);
+  to_request = c.cycle * (in_range(c.latency_cycles, kRequestCycles + kOutputCycles, 1'000'000, "latency_cycles") - kOutputCycles);
   to_output = c.cycle * kOutputCycles;
   head = c.cycle * (header - 1);
   to_credit = c.cycle * kCreditCycles;

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// Machines that nobody would think of: routers, buffers, links, routing and traffic drawn at random. On each, nothing is lost (run() checks),
+// the work stays in proportion to the traffic, and one to three threads give the same results.
+#include <doctest/doctest.h>
+
+#include <initializer_list>
+
+#include "core/engine/random.hpp"
+#include "core/fabric/fabric_harness.hpp"
+#include "core/workload/open_loop.hpp"
+
+using namespace exanet;
+
+namespace {
+
+struct Machine {
+  TopologySpec spec;
+  FabricConfig fabric;
+  OpenLoopConfig traffic;
+};
+
+class Draw {
+ public:
+  explicit Draw(std::uint64_t seed) : random_(seed) {}
+  template <typename T>
+  T of(std::initializer_list<T> values) {
+    return values.begin()[random_.below(static_cast<std::uint32_t>(values.size()))];
+  }
+  bool one_in(std::uint32_t n) { return random_.below(n) == 0; }
+  std::int64_t from_to(std::int64_t least, std::int64_t most) { return least + random_.below(static_cast<std::uint32_t>(most - least + 1)); }
+
+ private:
+  Random random_;
+};
+
+TopologySpec draw_topology(Draw& draw) {
+  TopologySpec spec = draw.of<TopologySpec>({{"torus", {4, 4, 2}}, {"torus", {5, 6}}, {"torus", {9}}, {"torus", {3, 4, 2, 3}}, {"mesh", {5, 4}}, {"qfdb-torus", {2, 3, 1}},
+                                             {"fat-tree", {4, 4, 2}}, {"dragonfly", {2}}, {"jellyfish", {24, 6, 3, 1}}, {"hypercube", {5}}, {"hyperx", {2, 3, 3}}, {"full-mesh", {9}}});
+  const bool groups = spec.kind == "dragonfly";
+  spec.routing = groups ? draw.of({"", "valiant", "ugal-l", "par"}) : spec.kind == "qfdb-torus" || spec.kind == "jellyfish" ? "" : draw.of({"", "", "adaptive", "valiant"});
+  if (spec.kind == "fat-tree" && spec.routing == "valiant") spec.routing = "adaptive";
+  return spec;
+}
+
+SwitchConfig draw_switch(Draw& draw, std::int64_t channels) {
+  SwitchConfig config;
+  config.switching = draw.of({SwitchConfig::Switching::kCutThrough, SwitchConfig::Switching::kWormhole});
+  config.classes = draw.from_to(1, channels > 4 ? 1 : 2);  // at most eight lanes
+  config.arbitration = draw.of({SwitchConfig::Arbitration::kRoundRobin, SwitchConfig::Arbitration::kFixedPriority});
+  if (config.switching == SwitchConfig::Switching::kWormhole) return config;
+  config.arbitration = draw.of({config.arbitration, SwitchConfig::Arbitration::kIslip});
+  config.queues = draw.of({SwitchConfig::Queues::kFifo, SwitchConfig::Queues::kVirtualOutput});
+  config.iterations = draw.from_to(1, 3);
+  config.speed_up_percent = draw.of<std::int64_t>({100, 150, 200});
+  config.shared_buffer = draw.one_in(3);
+  return config;
+}
+
+// Half of them have short links or fast ones, and buffers that hold little: there who is told first, and at which instant, shows.
+Machine draw_machine(std::uint64_t seed, bool input_queued) {
+  Draw draw(seed);
+  Machine m;
+  m.spec = draw_topology(draw);
+  const std::int64_t most_bytes = draw.of({64, 128, 256, 512}), words = most_bytes / 16 + 2;
+  m.fabric = testing::published_fabric(most_bytes);
+  for (LinkConfig& link : m.fabric.links) {
+    link.pause_every = draw.of({0, 32, 7, 3});
+    link.latency = Time::ps(draw.one_in(4) ? 0 : draw.from_to(0, 800'000));
+    link.word_time = Time::ps(draw.of({6400, 6400, 1600}));
+    link.framing_words = draw.of({2, 2, 3, 1});
+  }
+  RouterConfig& router = m.fabric.router;
+  router.latency_cycles = draw.from_to(3, 12);
+  router.input_gap_cycles = draw.of({0, 0, 1});
+  router.output_gap_cycles = draw.of({0, 0, 3});
+  router.fixed_priority = draw.one_in(6);
+  router.links_first = draw.one_in(3);
+  const std::int64_t channels = std::max<std::int64_t>(draw.from_to(2, 3), make_topology(m.spec)->virtual_channels());
+  router.virtual_channels = channels;
+  router.inter_fifo_words = channels * words * draw.of({2, 3, 5, 9, 40});
+  router.intra_fifo_words = words * draw.of({2, 4, 18});
+  router.header_fifo_words = channels * draw.of({4, 6, 16, 64});
+  if (input_queued) {
+    m.fabric.input_queued = draw_switch(draw, channels);
+    if (m.fabric.input_queued->shared_buffer) router.inter_fifo_words *= 2;
+    if (m.fabric.input_queued->switching == SwitchConfig::Switching::kCutThrough)
+      router.inter_fifo_words *= m.fabric.input_queued->classes;
+    if (m.spec.routing == "adaptive" || m.spec.routing == "ugal-l" || m.spec.routing == "par") m.spec.routing = "";  // runs on one thread there
+  }
+  m.traffic.seed = seed;
+  m.traffic.pattern = draw.of({"uniform", "tornado", "permutation", "hot-spot:0.1", "neighbour", "all-to-all"});
+  m.traffic.load = draw.of({0.1, 0.3, 0.5, 0.8, 1.0, 1.5, 3.0});
+  m.traffic.packet_bytes = static_cast<std::uint16_t>(draw.of<std::int64_t>({8, most_bytes / 2 + 3, most_bytes}));
+  m.traffic.priority_share = draw.of({0.0, 0.0, 0.1, 0.5});
+  m.traffic.settle = false;
+  m.traffic.warm_up = Time::us(3);
+  m.traffic.measure = Time::us(12);
+  return m;
+}
+
+void check(std::uint64_t seed, bool input_queued) {
+  Machine m = draw_machine(seed, input_queued);
+  CAPTURE(seed);
+  CAPTURE(m.spec.kind);
+  CAPTURE(m.spec.routing);
+  CAPTURE(m.traffic.pattern);
+  CAPTURE(m.traffic.load);
+  OpenLoop one(m.spec, m.fabric, m.traffic);
+  REQUIRE(one.run());
+  const OpenLoopResult& a = one.result();
+  CHECK(a.events < 400 * (a.packet_hops + a.packets) + 1000);  // who stands and looks for another way does so again and again
+  m.traffic.threads = static_cast<std::uint32_t>(2 + seed % 2);
+  OpenLoop several(m.spec, m.fabric, m.traffic);
+  REQUIRE(several.run());
+  const OpenLoopResult& b = several.result();
+  CHECK(a.packets == b.packets);
+  CHECK(a.packet_hops == b.packet_hops);
+  CHECK(a.latency_ns == b.latency_ns);
+  CHECK(a.network_latency_ns == b.network_latency_ns);
+  CHECK(a.fairness == b.fairness);
+  CHECK(a.latency.counts() == b.latency.counts());
+  CHECK(a.queued == b.queued);
+}
+
+}  // namespace
+
+TEST_CASE("any machine: the prototype's router") {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) check(seed, false);
+}
+
+TEST_CASE("any machine: input-queued switches") {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) check(seed, true);
+}
