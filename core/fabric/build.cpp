@@ -91,7 +91,7 @@ Fabric::Part::Part(State& net, const FabricPart& part, std::uint8_t number, std:
       borders_.push_back(o);
   arbitrate_event_ = events_.add_handler(
       [](void* self, Time now, std::uint32_t a, std::uint64_t) { static_cast<Part*>(self)->arbitrate(now, a); }, this,
-      large ? [](void* self, std::uint32_t a, unsigned step) { static_cast<const Part*>(self)->peek(a, step); } : EventQueue::Peek{});
+      large ? [](void* self, std::uint32_t a, unsigned step) { static_cast<const Part*>(self)->peek(a, step); } : EventQueue::Peek{}, outputs_, sizeof(Output));
   deliver_event_ = events_.add_handler(
       [](void* self, Time now, std::uint32_t a, std::uint64_t) { static_cast<Part*>(self)->deliver(now, a); }, this,
       large ? [](void* self, std::uint32_t a, unsigned) { __builtin_prefetch(&static_cast<const Part*>(self)->packets_[a]); }

@@ -319,7 +319,10 @@ void Fabric::Part::grant(Time now, Output& output, std::uint32_t output_index, s
   const Time left = max(now + router_.cycle * router_.packet_words(words), packet.tail_in);
   if (output.link_class == kIntraTile) {
     output.free_at = left + router_.output_gap;
-    events_.schedule(left + router_.to_output, deliver_event_, index);
+    if (sink_.early)
+      deliver(left + router_.to_output, index);
+    else
+      events_.schedule(left + router_.to_output, deliver_event_, index);
   } else {
     cross_link(now, output, output_index, input, index, left);
   }
@@ -476,13 +479,13 @@ void Fabric::Part::cross_link(Time now, Output& output, std::uint32_t output_ind
   free_packet(packet_index);
 }
 
-void Fabric::Part::deliver(Time now, std::uint32_t packet_index) {
+void Fabric::Part::deliver(Time tail, std::uint32_t packet_index) {
   const Carried& c = packets_[packet_index];
   const Packet packet{c.src, c.dst, c.payload_bytes, c.intra_port, c.priority, c.user};
   const Time injected = c.injected;
   free_packet(packet_index);
   --in_flight_;
-  if (sink_.delivered != nullptr) sink_.delivered(sink_.self, packet, injected, now);
+  if (sink_.delivered != nullptr) sink_.delivered(sink_.self, packet, injected, tail);
 }
 
 // An intra-tile port that refused packets gets room back.

@@ -29,11 +29,13 @@ struct Packet {
 // Who receives what the network has carried.
 struct FabricSink {
   void* self = nullptr;
-  // `packet`'s last word has left its destination's intra-tile output at `tail`; called exactly then (now == tail).
+  // `packet`'s last word has left its destination's intra-tile output at `tail`; called exactly then (now == tail), or, with `early`, perhaps
+  // as soon as that is known.
   void (*delivered)(void* self, const Packet& packet, Time injected, Time tail) = nullptr;
   // The intra-tile port has room for the class again after inject() returned false; called once for each refusal, at the time that it has room.
   // Where both classes have been refused, priority packets are asked for first.
   void (*ready)(void* self, NodeId node, std::uint8_t intra_port, std::uint8_t priority, Time now) = nullptr;
+  bool early = false;
 };
 
 struct LinkStats {

@@ -195,7 +195,7 @@ struct Fabric::Part {
   void await_room(Entrance& port, Room& room, std::uint32_t input_index);
   void arbitrate(Time now, std::uint32_t output_index);
   void peek(std::uint32_t output_index, unsigned step) const;
-  void deliver(Time now, std::uint32_t packet_index);
+  void deliver(Time tail, std::uint32_t packet_index);
   void offer_room(Time now, std::uint32_t input_index);
   void collect();
   void finish(Time now);

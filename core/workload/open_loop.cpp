@@ -71,16 +71,23 @@ struct OpenLoop::State {
     std::uint64_t created = 0;
   };
 
+  struct Delivery {
+    Packet packet;
+    Time injected, tail;
+  };
+
   // The nodes that one thread runs.
   struct alignas(64) Part {
     State* all = nullptr;
     EventQueue queue;
     std::uint32_t arrival = 0;
     Tally tally;
+    std::vector<Delivery> early;  // what the network has told of before this step's end, and is delivered after it
 
     void offer(std::uint32_t source_index, Time now);
     void advance(Source& source);
     void delivered(const Packet& packet, Time injected_at, Time tail);
+    void deliver_early();
   };
 
   State(const TopologySpec& spec, const FabricConfig& fabric_config, const OpenLoopConfig& c)
@@ -123,7 +130,7 @@ struct OpenLoop::State {
     std::vector<FabricPart> made;
     for (Part& part : parts) {
       part.all = this;
-      made.push_back({&part.queue, {&part, on_delivered, on_ready}});
+      made.push_back({&part.queue, {&part, on_delivered, on_ready, true}});
     }
     return made;
   }
@@ -145,6 +152,13 @@ struct OpenLoop::State {
   }
   static void on_delivered(void* self, const Packet& packet, Time injected, Time tail) {
     static_cast<Part*>(self)->delivered(packet, injected, tail);
+  }
+
+  // Between steps everything stands as at that time: what has been delivered until then has been counted, and nothing else.
+  void run_until(Time to) {
+    step_end = to;
+    for (Part& part : parts) part.deliver_early();
+    windows.run_until(to);
   }
 
   std::int64_t gap_ps(Source& source) const {
@@ -230,7 +244,7 @@ struct OpenLoop::State {
   NetworkModel& fabric;
   Windows windows;
   double packet_ps;
-  Time begin, end, stop_at;
+  Time begin, end, stop_at, step_end;
   std::vector<Source> sources;  // by node and class
   std::uint32_t senders = 0, samples_each = 0, sample_stride = 1;
   std::vector<LinkStats> before, after;  // of the window
@@ -271,6 +285,7 @@ void OpenLoop::State::Part::offer(std::uint32_t source_index, Time now) {
 
 void OpenLoop::State::Part::delivered(const Packet& packet, Time injected_at, Time tail) {
   const State& s = *all;
+  if (tail > s.step_end) return early.push_back({packet, injected_at, tail});
   ++tally.delivered;
   tally.fingerprints -= fingerprint(packet);
   if (s.in_window(tail)) {
@@ -281,6 +296,10 @@ void OpenLoop::State::Part::delivered(const Packet& packet, Time injected_at, Ti
   if (tail < s.begin) tally.early_ps += static_cast<std::uint64_t>((tail - created).ps()), ++tally.early;
   if (!s.in_window(created)) return;
   tally.measure(tally.of_priority[packet.priority], created, tail - created, tail - injected_at, s.begin, s.end);
+}
+
+void OpenLoop::State::Part::deliver_early() {
+  for (const Delivery& d : std::exchange(early, {})) delivered(d.packet, d.injected, d.tail);
 }
 
 OpenLoop::OpenLoop(const TopologySpec& spec, const FabricConfig& fabric, const OpenLoopConfig& config)
@@ -365,7 +384,7 @@ bool OpenLoop::run() {
     const std::int64_t steps = std::clamp<std::int64_t>((to - from).ps() / kLeastStep.ps(), 1, kMostSteps);
     for (std::int64_t i = 1; i <= steps; ++i) {
       const Time at = from + Time::ps((to - from).ps() / steps * i + (to - from).ps() % steps * i / steps);
-      s.windows.run_until(at);
+      s.run_until(at);
       progress_.store(static_cast<double>(at.ps()) / static_cast<double>(s.stop_at.ps()), std::memory_order_relaxed);
       if (stopped_.load(std::memory_order_relaxed)) return false;
       if (enough != nullptr && enough(s)) break;
@@ -390,9 +409,10 @@ bool OpenLoop::run() {
   s.stop_at = s.parts[0].queue.now();
   s.count_left_behind();
   for (Time next = s.windows.next_time(); next != Time::never(); next = s.windows.next_time()) {
-    s.windows.run_until(next + Time::us(10));
+    s.run_until(next + Time::us(10));
     if (stopped_.load(std::memory_order_relaxed)) return false;
   }
+  s.run_until(Time::never());
   const Tally total = s.total();
   const std::string circle = s.fabric.in_flight() == 0 ? "" : s.fabric.deadlock();
   EXANET_CHECK(s.fabric.in_flight() == 0, circle.empty() ? "packets are stuck in the network" : circle.c_str(), s.stop_at.ps(),
