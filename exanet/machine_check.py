@@ -33,7 +33,7 @@ _MOST_CHANNELS = 8
 _MOST_INPUTS = 1024  # of a router in the simulator
 _PACKET_LIMIT = 256  # bytes; the user library's largest packetizer message on any machine (EXANET_PACKET_MAX)
 _WORD_LIMITS = (8, 4096)  # bits
-_MOST_CYCLES = 1_000_000
+_LEAST_CYCLES, _MOST_CYCLES = 3, 1_000_000
 _MOST_FRAMING = 1024  # words
 _MOST_GAP = 255  # cycles
 _MOST_UNPAUSED = 255  # words; a router of the simulator counts them in a byte
@@ -203,6 +203,8 @@ def _router_problems(model: MachineFile, packets: bool) -> Problems:
     for name, words, least, most in (("header", router.header, 1, 64), ("footer", router.footer, 0, 64)):
         if not least <= words.value <= most:
             yield ("router", name), f"must be from {least} to {most} words"
+    if router.switch is None and router.header.value == 1 and router.latency.value < _LEAST_CYCLES:
+        yield ("router", "latency"), f"must be at least {_LEAST_CYCLES} cycles, one before the grant and two after it"
     if router.latency.value > _MOST_CYCLES:
         yield ("router", "latency"), f"must be at most {_MOST_CYCLES} cycles"
     yield from _channel_problems(model, packets)
@@ -273,8 +275,8 @@ def _link_problems(model: MachineFile) -> Problems:
     for name, link in model.links.items():
         if link.framing.value > _MOST_FRAMING:
             yield ("links", name, "framing"), f"must be at most {_MOST_FRAMING} words"
-        if link.pause_every.value > _MOST_UNPAUSED:
-            yield ("links", name, "pause_every"), f"must be at most {_MOST_UNPAUSED} words; 0 for a link that never pauses"
+        if link.pause_every.value == 1 or link.pause_every.value > _MOST_UNPAUSED:
+            yield ("links", name, "pause_every"), f"must be from 2 to {_MOST_UNPAUSED} words; 0 for a link that never pauses"
         yield from _word_problems(("links", name, "word"), link.word.value)
         if link.rate.value == 0 or (link.word.value * 10**12) % link.rate.value:
             yield (

@@ -56,7 +56,7 @@ TEST_CASE("events run by time, and in the order of scheduling at the same time")
 TEST_CASE("handlers that schedule none, one or several followers keep the order") {
   EventQueue queue;
   Log log{&queue, {}};
-  log.handler = queue.add_handler(spawn, &log);
+  log.handler = queue.add_handler(spawn, &log, nullptr, &log, sizeof log);  // what is fetched need not be there
   for (std::uint64_t n : {9u, 0u, 1u, 6u}) queue.schedule(Time::ps(static_cast<std::int64_t>(n)), log.handler, log.next++, n);
   while (!queue.empty()) queue.run_one();
   CHECK(log.seen.size() == log.next);

@@ -21,6 +21,8 @@ void check_depths(const RouterConfig& r, std::int64_t most_payload_words) {
     if (value < least)
       throw std::invalid_argument(std::string(name) + " is " + std::to_string(value) + ": give at least " + std::to_string(least) + ", " + what);
   };
+  // All that ask in an instant are known before it begins.
+  if (r.header_words == 1) require(r.latency_cycles, 3, "latency_cycles", "one of them before the grant and two after it");
   require(r.intra_fifo_words, 2 * most_payload_words, "intra_fifo_words", "two of the largest payloads, one of them a priority packet's");
   require(r.inter_fifo_words, 2 * most_payload_words * r.virtual_channels, "inter_fifo_words",
           "two of the largest payloads in each virtual channel, one of them a priority packet's");
@@ -28,8 +30,8 @@ void check_depths(const RouterConfig& r, std::int64_t most_payload_words) {
           "two headers in each virtual channel's queue of each class");
 }
 
-Time shortest(const std::vector<LinkPace>& links, bool looks) {
-  Time least = looks || links.empty() ? Time() : Time::never();
+Time shortest(const std::vector<LinkPace>& links) {
+  Time least = links.empty() ? Time() : Time::never();
   for (const LinkPace& link : links) least = min(least, link.word_time * link.packet_words[0]);
   return least;
 }
@@ -78,7 +80,7 @@ Fabric::Part::Part(State& net, const FabricPart& part, std::uint8_t number, std:
       mask_words_(net.mask_words_),
       wide_words_(net.wide_words_),
       reserve_{static_cast<std::int32_t>(net.router_.most_payload_words), 0},
-      shortest_(shortest(net.links_, looks_)),
+      shortest_(looks_ ? Time() : shortest(net.links_)),
       net_(net),
       events_(*part.events),
       sink_(part.sink),
@@ -91,7 +93,8 @@ Fabric::Part::Part(State& net, const FabricPart& part, std::uint8_t number, std:
       borders_.push_back(o);
   arbitrate_event_ = events_.add_handler(
       [](void* self, Time now, std::uint32_t a, std::uint64_t) { static_cast<Part*>(self)->arbitrate(now, a); }, this,
-      large ? [](void* self, std::uint32_t a, unsigned step) { static_cast<const Part*>(self)->peek(a, step); } : EventQueue::Peek{}, outputs_, sizeof(Output));
+      large ? [](void* self, std::uint32_t a, unsigned step) { static_cast<const Part*>(self)->peek(a, step); } : EventQueue::Peek{}, outputs_,
+      sizeof(Output));
   deliver_event_ = events_.add_handler(
       [](void* self, Time now, std::uint32_t a, std::uint64_t) { static_cast<Part*>(self)->deliver(now, a); }, this,
       large ? [](void* self, std::uint32_t a, unsigned) { __builtin_prefetch(&static_cast<const Part*>(self)->packets_[a]); }

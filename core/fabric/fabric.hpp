@@ -30,7 +30,7 @@ struct LinkConfig {
 
 struct RouterConfig {
   Time cycle;                       // 156.25 MHz: 6400 ps
-  std::int64_t latency_cycles = 4;  // header in to header out, no contention; 1 of them before the grant at least, and 2 after it
+  std::int64_t latency_cycles = 4;  // header in to header out, no contention; 2 of them after the grant
   std::int64_t word_bits = 128;
   std::int64_t header_words = 1;
   std::int64_t footer_words = 1;

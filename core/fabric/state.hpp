@@ -241,10 +241,11 @@ struct Fabric::Part {
   bool fits(const Room& room, std::uint8_t priority, std::uint32_t words) const {
     return room.free_words >= static_cast<std::int32_t>(words) + reserve_[priority] && room.free_packets >= 2 - priority;
   }
-  // Whether there will be room for a largest packet of either class for so long, whatever is granted meanwhile: packets begin on a link at least
-  // `shortest_` apart, and take a cycle for each of their words. One of each is granted at once.
+  // Whether a largest packet of either class will find room for so long, whatever is granted meanwhile. In `span` an output grants fewer than
+  // span / shortest_ + 2 packets, for their beginnings on the link are that far apart, and fewer words than span / cycle and a largest packet's.
   bool plenty(const Room& room, Time span) const {
-    return shortest_ * (room.free_packets - 3) > span && router_.cycle * (room.free_words - 3 * static_cast<std::int32_t>(router_.most_payload_words)) > span;
+    const auto most = static_cast<std::int32_t>(router_.most_payload_words);
+    return shortest_ * (room.free_packets - 3) > span && router_.cycle * (room.free_words - 3 * most) > span;
   }
   bool has_room(const Room& room, std::uint8_t priority) const { return fits(room, priority, router_.most_payload_words); }
   std::uint8_t far_part(const Output& output) const { return output.border ? net_.part_of(inputs_[output.far_input].node) : number_; }
@@ -276,7 +277,7 @@ struct Fabric::Part {
   const bool fixed_priority_, links_first_;
   const std::uint32_t twin_, mask_words_, wide_words_;
   const std::int32_t reserve_[2];  // payload words, by class
-  const Time shortest_;            // a packet without payload on the fastest link; 0 where routing looks at room
+  const Time shortest_;            // packet on any link; 0 where routing looks at how much room there is
 
   State& net_;
   EventQueue& events_;

@@ -21,7 +21,6 @@ std::uint32_t in_range(std::int64_t value, std::int64_t least, std::int64_t most
 
 // Registers of the gateware, in cycles of the router's clock (gateware/router, gateware/link).
 constexpr std::uint32_t kOutputCycles = 2;   // grant; the word's read from its FIFO; then it is in the output register
-constexpr std::uint32_t kRequestCycles = 1;  // a header that is there asks in the next cycle: of one instant all that ask are known before it begins
 constexpr std::uint32_t kSenderCycles = 1;   // the register of credits out of the router
 constexpr std::uint32_t kCreditCycles = 2;   // the same, and the link's count of room
 constexpr std::uint32_t kBufferCycles = 1;   // the link's buffer
@@ -40,7 +39,7 @@ RouterPace::RouterPace(const RouterConfig& c) {
   overhead_words = header + in_range(c.footer_words, 0, 64, "footer_words");
   most_payload_words = payload_words(in_range(c.max_payload_bytes, 0, 65535, "max_payload_bytes"));
   cycle = c.cycle;
-  to_request = c.cycle * (in_range(c.latency_cycles, kRequestCycles + kOutputCycles, 1'000'000, "latency_cycles") - kOutputCycles);
+  to_request = c.cycle * (in_range(c.latency_cycles, kOutputCycles, 1'000'000, "latency_cycles") - kOutputCycles);
   to_output = c.cycle * kOutputCycles;
   head = c.cycle * (header - 1);
   to_credit = c.cycle * kCreditCycles;
@@ -72,6 +71,7 @@ LinkPace::LinkPace(const LinkConfig& c, const RouterConfig& router, const Router
   slot_back = pace.cycle * kReleaseCycles;
   tail_to_wire = pace.cycle * (kOutputCycles - 1 + kBufferCycles);
   pause_every = in_range(c.pause_every, 0, 255, "a link's pause_every");
+  require(pause_every != 1, "a link's pause_every is 1, a pause after each word: give it half the rate, and 0 or from 2 to 255");
   per_pause = pause_every == 0 ? 0 : ~std::uint64_t{0} / pause_every + 1;
   control_words = framing > 0 ? framing : 1;
   head_words = framing + link_words(router.header_words);

@@ -45,7 +45,7 @@ TEST_CASE("a packet to its own node passes one router") {
 TEST_CASE("simulated latency equals the formula for all pairs, several sizes and topologies") {
   FabricConfig odd = published_fabric(512);  // a slow router with a fast link: the tail is never held back
   odd.router.cycle = Time::ps(7000);
-  odd.router.latency_cycles = 2;
+  odd.router.latency_cycles = 3;
   for (LinkConfig& link : odd.links) link.word_time = Time::ps(2501), link.latency = Time(), link.pause_every = 7;
   for (const FabricConfig& config : {published_fabric(), odd}) {
     for (const TopologySpec& spec :

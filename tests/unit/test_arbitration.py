@@ -120,16 +120,30 @@ def test_input_queued_switches_have_keys_of_their_own(tmp_path: Path, key: str, 
     assert f"m.yaml:3:{10 + len(key) + 2}: error: '{key}' is what an exanet router has, not an input-queued one; {advice}" in message
 
 
-def test_a_pause_comes_after_at_most_255_words(tmp_path: Path) -> None:
+def test_a_pause_comes_after_2_to_255_words(tmp_path: Path) -> None:
     file = tmp_path / "m.yaml"
     written = "extends: torus-512\nname: m\nlinks: {link: {pause_every: {value: %d words, source: x, kind: chosen}}}\n"
-    file.write_text(written % 255)
+    for words in (2, 255):
+        file.write_text(written % words)
+        assert point(str(file), "neighbour", 0.1)["accepted_load"] > 0.05
+    for words in (1, 256):
+        file.write_text(written % words)
+        with pytest.raises(InputError) as refusal:
+            machine.load(file)
+        [message] = refusal.value.messages
+        assert message.endswith("m.yaml:3:29: error: must be from 2 to 255 words; 0 for a link that never pauses")
+
+
+def test_a_router_takes_three_cycles_at_least(tmp_path: Path) -> None:
+    file = tmp_path / "m.yaml"
+    written = "extends: torus-512\nname: m\nrouter: {latency: {value: %d cycles, source: x, kind: chosen}}\n"
+    file.write_text(written % 3)
     assert point(str(file), "neighbour", 0.1)["accepted_load"] > 0.05
-    file.write_text(written % 256)
+    file.write_text(written % 2)
     with pytest.raises(InputError) as refusal:
         machine.load(file)
     [message] = refusal.value.messages
-    assert message.endswith("m.yaml:3:29: error: must be at most 255 words; 0 for a link that never pauses")
+    assert message.endswith("m.yaml:3:20: error: must be at least 3 cycles, one before the grant and two after it")
 
 
 def test_arbitration_can_be_varied() -> None:
