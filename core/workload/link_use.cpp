@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/workload/link_use.hpp"
 
+#include <algorithm>
+
 namespace exanet {
 
 std::vector<LinkStats> link_counts(const Topology& topology, const Network& network) {
@@ -12,11 +14,12 @@ std::vector<LinkStats> link_counts(const Topology& topology, const Network& netw
 std::vector<LinkUse> link_use(const Topology& topology, const std::vector<LinkStats>& before, const std::vector<LinkStats>& after, Time between) {
   std::vector<LinkUse> rows;
   rows.reserve(after.size());
+  const auto between_ps = static_cast<double>(between.ps());
   each_link(topology, [&](NodeId node, std::uint16_t port, NodeId far) {
     const LinkStats now = after[rows.size()], then = before.empty() ? LinkStats{} : before[rows.size()];
-    const double busy_ps = static_cast<double>((now.busy - then.busy).ps());
+    const auto busy_ps = static_cast<double>((now.busy - then.busy).ps());
     rows.push_back({node, far, port, topology.link_class(node, port), now.packets - then.packets, now.payload_bytes - then.payload_bytes,
-                    between > Time() ? busy_ps / static_cast<double>(between.ps()) : 0});
+                    between > Time() ? std::min(1.0, busy_ps / between_ps) : 0});
   });
   return rows;
 }
@@ -29,11 +32,11 @@ LinkMeter::LinkMeter(const Topology& topology, const Network& network, Time now)
 }
 
 void LinkMeter::look(Time now, std::vector<float>& use) {
-  const double between_ps = static_cast<double>((now - looked_at_).ps());
+  const Time between = now - looked_at_;
   for (Link& link : links_) {
-    const Time busy = link.stats->busy;
-    use.push_back(between_ps > 0 ? static_cast<float>(static_cast<double>((busy - link.busy).ps()) / between_ps) : 0);
-    link.busy = busy;
+    const Time busy = min(link.stats->busy - link.busy, between);  // what is more is for the next look
+    use.push_back(between > Time() ? static_cast<float>(static_cast<double>(busy.ps()) / static_cast<double>(between.ps())) : 0);
+    link.busy += busy;
   }
   looked_at_ = now;
 }

@@ -15,7 +15,7 @@ struct LinkUse {
   std::uint16_t port;
   std::uint8_t link_class;
   std::uint64_t packets, payload_bytes;  // granted to it in that time
-  double use;                            // share of that time in which it carried words
+  double use;                            // share of that time in which it carried words; all of it where it was granted more than it could carry
 };
 
 // Calls visit(node, port, far node) for each direction of each link.
@@ -41,13 +41,14 @@ class LinkMeter {
   // From `now` on. Contract: the network outlives the meter.
   LinkMeter(const Topology& topology, const Network& network, Time now);
 
-  // Appends to `use` what share of the time since the last look each link carried words, in the order of each_link().
+  // Appends to `use` what share of the time since the last look each link carried words, in the order of each_link(). A network counts words when it
+  // grants a packet: those that a link can only have carried later count in the next look.
   void look(Time now, std::vector<float>& use);
 
  private:
   struct Link {
     const LinkStats* stats;
-    Time busy;  // at the last look
+    Time busy;  // as far as looks have told of it
   };
   std::vector<Link> links_;
   Time looked_at_;

@@ -231,6 +231,18 @@ TEST_CASE("the packets standing in routers are those of Little's law") {
   for (std::uint32_t sample = 0; sample < r.samples; ++sample) CHECK(r.queued[sample * 2] <= 1);  // at the receiver nothing queues
 }
 
+TEST_CASE("a link that is offered more than it carries is in use all the time, and not more") {
+  const OpenLoopResult r = measure({"mesh", {2}}, "incast:1", 3, 1, Time::us(10));
+  const auto full = std::max_element(r.links.begin(), r.links.end(), [](const LinkUse& a, const LinkUse& b) { return a.use < b.use; });
+  CHECK(full->use == near(1, 0.01));
+  CHECK(full->use <= 1);
+  for (std::uint32_t sample = 0; sample < r.samples; ++sample) {
+    const float use = r.link_use[sample * r.links.size() + static_cast<std::size_t>(full - r.links.begin())];
+    CHECK(use <= 1);
+    if (sample > 0) CHECK(use > 0.95);
+  }
+}
+
 TEST_CASE("a window that begins by itself gives the mean of one that begins late") {
   OpenLoopConfig config;
   config.load = 0.4;
