@@ -6,8 +6,7 @@
 #include <initializer_list>
 
 #include "core/engine/random.hpp"
-#include "core/fabric/fabric_harness.hpp"
-#include "core/workload/open_loop.hpp"
+#include "core/workload/open_loop_harness.hpp"
 
 using namespace exanet;
 
@@ -112,14 +111,7 @@ void check(std::uint64_t seed, bool input_queued) {
   m.traffic.threads = static_cast<std::uint32_t>(2 + seed % 2);
   OpenLoop several(m.spec, m.fabric, m.traffic);
   REQUIRE(several.run());
-  const OpenLoopResult& b = several.result();
-  CHECK(a.packets == b.packets);
-  CHECK(a.packet_hops == b.packet_hops);
-  CHECK(a.latency_ns == b.latency_ns);
-  CHECK(a.network_latency_ns == b.network_latency_ns);
-  CHECK(a.fairness == b.fairness);
-  CHECK(a.latency.counts() == b.latency.counts());
-  CHECK(a.queued == b.queued);
+  testing::check_same(a, several.result());
 }
 
 }  // namespace

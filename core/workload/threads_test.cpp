@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "core/fabric/fabric_harness.hpp"
 #include "core/topology/slices.hpp"
-#include "core/workload/open_loop.hpp"
+#include "core/workload/open_loop_harness.hpp"
 
 using namespace exanet;
+using testing::check_same;
 using testing::published_fabric;
 
 namespace {
@@ -29,36 +29,6 @@ OpenLoopResult measure(const TopologySpec& spec, const std::string& pattern, dou
   OpenLoop loop(spec, fabric, config);
   REQUIRE(loop.run());  // nothing lost, doubled or altered
   return loop.result();
-}
-
-void check_same(const OpenLoopResult& a, const OpenLoopResult& b) {
-  CHECK(a.created == b.created);
-  CHECK(a.measured == b.measured);
-  CHECK(a.packets == b.packets);
-  CHECK(a.packet_hops == b.packet_hops);
-  CHECK(a.accepted_load == b.accepted_load);
-  CHECK(a.latency_ns == b.latency_ns);
-  CHECK(a.latency_error_ns == b.latency_error_ns);
-  CHECK(a.network_latency_ns == b.network_latency_ns);
-  CHECK(a.zero_load_ns == b.zero_load_ns);
-  CHECK(a.least == b.least);
-  CHECK(a.most == b.most);
-  CHECK(a.fairness == b.fairness);
-  CHECK(a.saturated == b.saturated);
-  CHECK(a.latency.counts() == b.latency.counts());
-  REQUIRE(a.of_priority.size() == b.of_priority.size());
-  for (std::size_t i = 0; i < a.of_priority.size(); ++i) {
-    CHECK(a.of_priority[i].accepted_load == b.of_priority[i].accepted_load);
-    CHECK(a.of_priority[i].latency_ns == b.of_priority[i].latency_ns);
-    CHECK(a.of_priority[i].latency.counts() == b.of_priority[i].latency.counts());
-  }
-  REQUIRE(a.links.size() == b.links.size());
-  std::size_t different = 0;
-  for (std::size_t i = 0; i < a.links.size(); ++i) {
-    different += a.links[i].use != b.links[i].use || a.links[i].packets != b.links[i].packets;
-    CHECK(a.links[i].payload_bytes == a.links[i].packets * 256);
-  }
-  CHECK(different == 0);
 }
 
 }  // namespace

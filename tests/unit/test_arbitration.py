@@ -143,7 +143,7 @@ def test_a_router_takes_three_cycles_at_least(tmp_path: Path) -> None:
     with pytest.raises(InputError) as refusal:
         machine.load(file)
     [message] = refusal.value.messages
-    assert message.endswith("m.yaml:3:20: error: must be at least 3 cycles, one before the grant and two after it")
+    assert message.endswith("m.yaml:3:19: error: must be at least 3 cycles, one before the grant and two after it")
 
 
 def test_arbitration_can_be_varied() -> None:

@@ -72,7 +72,9 @@ def test_a_folder_of_results(tmp_path: Path) -> None:
     used = pl.read_parquet(tmp_path / "r/link_use.parquet")
     assert len(used) == 20 * len(links)
     over_time = used.group_by("load", "node", "port", maintain_order=True).agg(pl.col("use").mean())["use"].to_list()
-    assert over_time == pytest.approx(links["use"].to_list(), abs=1e-6), "the parts make up the window"
+    packet = 38 * 33 / 32 * 6.4e-3 / 20  # of the window; what a link was granted in its last moment is carried after it
+    assert over_time == pytest.approx(links["use"].to_list(), abs=2 * packet), "the parts make up the window"
+    assert max(used["use"]) <= 1
     for network, load in zip(data["networks"], (0.2, 0.6), strict=True):
         hottest = network["over_time"]
         assert hottest["links"][0] == links.filter(pl.col("load") == load)["use"].arg_max()

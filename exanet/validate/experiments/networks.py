@@ -30,7 +30,7 @@ on the last three are near INSEE's; graphs that are drawn at random count by the
 
 _INSEE = {
     "router.max_payload": "64 B",
-    "router.latency": "2 cycles",
+    "router.latency": "3 cycles",
     "router.intra_fifo": "32 words",
     "links.link.pause_every": "0 words",
     "links.link.latency": "6.4 ns",
@@ -38,7 +38,7 @@ _INSEE = {
     "topology.routing": "adaptive",
 }
 """INSEE's defaults over those of torus-512: packets of 8 phits of 8 bytes, a phit a cycle of 6.4 ns (10 Gb/s), queues of four packets. It
-simulates cycles without wires; a cycle for a link and two for a router are the least here."""
+simulates cycles without wires; a cycle for a link and three for a router are the least here."""
 
 _QUEUE_WORDS = 4 * 64 // 16
 
