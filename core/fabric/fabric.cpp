@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The path of a packet: injection, arbitration, crossbar, link, delivery. See fabric.hpp for the model, state.hpp for the data and
-// docs/microarchitecture.md for the rules.
+// docs/microarchitecture.md for the rules; how room comes back is in room.cpp.
 //
 // When the front of an input will ask for its output is known in advance, so requests are registered ahead of their time. Which control word
 // tells of a packet's room, and so when the sender has it, depends on the packets that go the same way; it is settled when the next of them
 // is granted or when the sender runs short. Neither costs an event of its own. An output is looked at (the "arbitrate" event) only at times at
-// which a grant may be possible. All requests and all room of one instant are known before it begins, so the result does not depend on
+// which a grant may be possible, and one look is pending at a time: each sees to the next. All requests and all room of one instant are known before it begins, so the result does not depend on
 // the order of events within an instant.
 #include <algorithm>
 #include <bit>
@@ -121,7 +121,7 @@ void Fabric::Part::ask(Input& input, std::uint32_t output_index, std::uint8_t vc
   wake(output, output_index, max(from, output.free_at));
 }
 
-// Looks at `output` at `at`, unless it does so before: each look sees to the next one.
+// Looks at `output` at `at`, unless it does so before.
 void Fabric::Part::wake(Output& output, std::uint32_t output_index, Time at) {
   if (at >= output.wake_at) return;
   output.wake_at = at;

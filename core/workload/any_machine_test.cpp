@@ -33,11 +33,15 @@ class Draw {
 };
 
 TopologySpec draw_topology(Draw& draw) {
-  TopologySpec spec = draw.of<TopologySpec>({{"torus", {4, 4, 2}}, {"torus", {5, 6}}, {"torus", {9}}, {"torus", {3, 4, 2, 3}}, {"mesh", {5, 4}}, {"qfdb-torus", {2, 3, 1}},
-                                             {"fat-tree", {4, 4, 2}}, {"dragonfly", {2}}, {"jellyfish", {24, 6, 3, 1}}, {"hypercube", {5}}, {"hyperx", {2, 3, 3}}, {"full-mesh", {9}}});
-  const bool groups = spec.kind == "dragonfly";
-  spec.routing = groups ? draw.of({"", "valiant", "ugal-l", "par"}) : spec.kind == "qfdb-torus" || spec.kind == "jellyfish" ? "" : draw.of({"", "", "adaptive", "valiant"});
-  if (spec.kind == "fat-tree" && spec.routing == "valiant") spec.routing = "adaptive";
+  TopologySpec spec = draw.of<TopologySpec>({{"torus", {4, 4, 2}}, {"torus", {5, 6}}, {"torus", {9}}, {"torus", {3, 4, 2, 3}}, {"mesh", {5, 4}},
+                                             {"qfdb-torus", {2, 3, 1}}, {"fat-tree", {4, 4, 2}}, {"dragonfly", {2}}, {"jellyfish", {24, 6, 3, 1}},
+                                             {"hypercube", {5}}, {"hyperx", {2, 3, 3}}, {"full-mesh", {9}}});
+  if (spec.kind == "dragonfly")
+    spec.routing = draw.of({"", "valiant", "ugal-l", "par"});
+  else if (spec.kind == "fat-tree")
+    spec.routing = draw.of({"", "adaptive"});
+  else if (spec.kind != "qfdb-torus" && spec.kind != "jellyfish")
+    spec.routing = draw.of({"", "", "adaptive", "valiant"});
   return spec;
 }
 
