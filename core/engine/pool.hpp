@@ -11,20 +11,24 @@ namespace exanet {
 template <typename T, std::uint32_t T::*Next>
 class Pool {
  public:
-  // References to records hold until the next add().
+  // References to records hold until the next add() or take().
   T& operator[](std::uint32_t index) { return records_[index]; }
   const T& operator[](std::uint32_t index) const { return records_[index]; }
   std::size_t size() const { return records_.size(); }  // in use or not
   std::size_t capacity() const { return records_.capacity(); }
 
   std::uint32_t add(const T& record) {
-    if (unused_ == kNone) {
-      records_.push_back(record);
-      return static_cast<std::uint32_t>(records_.size() - 1);
-    }
+    const std::uint32_t index = take();
+    records_[index] = record;
+    return index;
+  }
+
+  // The same for a record that is written where it lies: until then it holds something old.
+  std::uint32_t take() {
+    if (unused_ == kNone) [[unlikely]]
+      grow();
     const std::uint32_t index = unused_;
     unused_ = records_[index].*Next;
-    records_[index] = record;
     return index;
   }
 
@@ -35,6 +39,11 @@ class Pool {
 
  private:
   static constexpr std::uint32_t kNone = 0xffffffffu;
+
+  [[gnu::noinline]] void grow() {
+    records_.emplace_back();
+    free(static_cast<std::uint32_t>(records_.size() - 1));
+  }
 
   std::vector<T> records_;
   std::uint32_t unused_ = kNone;

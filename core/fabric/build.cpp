@@ -105,16 +105,6 @@ Fabric::Part::Part(State& net, const FabricPart& part, std::uint8_t number, std:
       events_.add_handler([](void* self, Time now, std::uint32_t a, std::uint64_t) { static_cast<Part*>(self)->decide_all(now, a); }, this);
 }
 
-void Fabric::Part::another_packet() {
-  packets_.emplace_back();
-  free_packet(static_cast<std::uint32_t>(packets_.size() - 1));
-}
-
-void Fabric::Part::another_freed() {
-  freed_.emplace_back();
-  free_freed(static_cast<std::uint32_t>(freed_.size() - 1));
-}
-
 void Fabric::State::build_ports(const FabricConfig& config) {
   if (channels_ < topology_.virtual_channels())
     throw std::invalid_argument("the topology's routing needs " + std::to_string(topology_.virtual_channels()) +

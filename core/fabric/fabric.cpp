@@ -5,8 +5,8 @@
 // When the front of an input will ask for its output is known in advance, so requests are registered ahead of their time. Which control word
 // tells of a packet's room, and so when the sender has it, depends on the packets that go the same way; it is settled when the next of them
 // is granted or when the sender runs short. Neither costs an event of its own. An output is looked at (the "arbitrate" event) only at times at
-// which a grant may be possible, and one look is pending at a time: each sees to the next. All requests and all room of one instant are known before it begins, so the result does not depend on
-// the order of events within an instant.
+// which a grant may be possible, and one look is pending at a time: each sees to the next. All requests and all room of one instant are known
+// before it begins, so the result does not depend on the order of events within an instant.
 #include <algorithm>
 #include <bit>
 
@@ -48,7 +48,7 @@ bool Fabric::Part::inject(const Packet& packet) {
   if (packet.priority == kPriority && start > now) start = overtake(now, bulk, start, span);
   take(room, words);
   const std::uint32_t index =
-      add_packet({start + router_.head + router_.to_request, start + span - router_.cycle + router_.to_request, kNone, packet.dst,
+      packets_.add({start + router_.head + router_.to_request, start + span - router_.cycle + router_.to_request, kNone, packet.dst,
                   packet.payload_bytes, packet.intra_port, packet.priority, packet.src, packet.user, now});
   plan(packets_[index], bulk);
   arrive(inputs_[input_index + packet.priority * twin_], index);
@@ -312,14 +312,14 @@ void Fabric::Part::cross_link(Time now, Output& output, std::uint32_t output_ind
   if (!output.border) return arrive(inputs_[far_input], packet_index);
   mail_[sending_][far_part(output)].arrivals.push_back({far_input, packet});
   mailed_ = min(mailed_, packet.time);
-  free_packet(packet_index);
+  packets_.free(packet_index);
 }
 
 void Fabric::Part::deliver(Time tail, std::uint32_t packet_index) {
   const Carried& c = packets_[packet_index];
   const Packet packet{c.src, c.dst, c.payload_bytes, c.intra_port, c.priority, c.user};
   const Time injected = c.injected;
-  free_packet(packet_index);
+  packets_.free(packet_index);
   --in_flight_;
   if (sink_.delivered != nullptr) sink_.delivered(sink_.self, packet, injected, tail);
 }
@@ -329,7 +329,7 @@ void Fabric::Part::collect() {
   for (const std::unique_ptr<Part>& other : net_.parts_) {
     Mail& mail = other->mail_[sending_][number_];
     for (const Arrival& a : mail.arrivals) {
-      const std::uint32_t index = add_packet(a.carried);
+      const std::uint32_t index = packets_.add(a.carried);
       plan(packets_[index], inputs_[a.input]);
       arrive(inputs_[a.input], index);
     }

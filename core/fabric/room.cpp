@@ -22,7 +22,7 @@ void Fabric::Part::reclaim(Room& room, Time now) {
     room.free_words += static_cast<std::int32_t>(freed.payload_words);
     ++room.free_packets;
     room.oldest = freed.next;
-    free_freed(index);
+    freed_.free(index);
   }
 }
 
@@ -99,7 +99,7 @@ void Fabric::Part::tell(Time now, Output& output) {
     } else {
       mail_[sending_][far_part(output)].credits.push_back({freed.time, freed.room, freed.payload_words});
       mailed_ = min(mailed_, freed.time);
-      free_freed(index);
+      freed_.free(index);
     }
   }
 }
@@ -137,7 +137,7 @@ void Fabric::Part::hand_over(Room& room, Time now, std::uint32_t freed_index) {
   if (!plenty(room, freed.time - now)) return room_returns(room, freed_index);
   room.free_words += static_cast<std::int32_t>(freed.payload_words);
   ++room.free_packets;
-  free_freed(freed_index);
+  freed_.free(freed_index);
 }
 
 // In the order of time, which for a port of both classes need not be that of grants.

@@ -12,6 +12,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/engine/pool.hpp"
 #include "core/fabric/fabric.hpp"
 #include "core/fabric/timing.hpp"
 #include "core/routing/routing.hpp"
@@ -250,12 +251,7 @@ struct Fabric::Part {
   bool has_room(const Room& room, std::uint8_t priority) const { return fits(room, priority, router_.most_payload_words); }
   std::uint8_t far_part(const Output& output) const { return output.border ? net_.part_of(inputs_[output.far_input].node) : number_; }
   void wake(Output& output, std::uint32_t output_index, Time at);
-  std::uint32_t add_packet(const Carried& carried);
-  void free_packet(std::uint32_t index);
   std::uint32_t add_freed(Time time, std::uint32_t room, std::uint32_t payload_words);
-  void free_freed(std::uint32_t index);
-  [[gnu::cold]] void another_packet();
-  [[gnu::cold]] void another_freed();
   Entrance& entrance(const Input& input) {
     return entrances_[std::size_t{input.node} * intra_ports_ + input.room / channels_ - input.first_intra_output];
   }
@@ -284,9 +280,8 @@ struct Fabric::Part {
   FabricSink sink_;
   std::uint8_t number_;
   std::uint32_t arbitrate_event_, deliver_event_, room_event_, steer_event_;
-  std::vector<Carried> packets_;
-  std::vector<Freed> freed_;
-  std::uint32_t unused_packet_ = fabric_state::kNone, unused_freed_ = fabric_state::kNone;
+  Pool<Carried, &Carried::next> packets_;
+  Pool<Freed, &Freed::next> freed_;
   std::uint64_t hops_ = 0;
   std::uint64_t in_flight_ = 0;  // those injected here less those delivered here; only the sum over all parts means something
   std::vector<std::uint32_t> borders_;           // outputs with a link to another part
@@ -295,36 +290,15 @@ struct Fabric::Part {
   Time mailed_ = Time::never();              // the earliest time at which mail of this window matters
 };
 
-// Records are taken out of those that are free.
-inline std::uint32_t Fabric::Part::add_packet(const Carried& carried) {
-  if (unused_packet_ == fabric_state::kNone) another_packet();
-  const std::uint32_t index = unused_packet_;
-  unused_packet_ = packets_[index].next;
-  packets_[index] = carried;
-  return index;
-}
-
-inline void Fabric::Part::free_packet(std::uint32_t index) {
-  packets_[index].next = unused_packet_;
-  unused_packet_ = index;
-}
-
 // Field by field: a record that is put together elsewhere and copied stalls until what has just been written in pieces can be read as a whole.
 inline std::uint32_t Fabric::Part::add_freed(Time time, std::uint32_t room, std::uint32_t payload_words) {
-  if (unused_freed_ == fabric_state::kNone) another_freed();
-  const std::uint32_t index = unused_freed_;
+  const std::uint32_t index = freed_.take();
   Freed& freed = freed_[index];
-  unused_freed_ = freed.next;
   freed.time = time;
   freed.next = fabric_state::kNone;
   freed.room = room;
   freed.payload_words = payload_words;
   return index;
-}
-
-inline void Fabric::Part::free_freed(std::uint32_t index) {
-  freed_[index].next = unused_freed_;
-  unused_freed_ = index;
 }
 
 // `input` has a front that asks for `output`, or no more.
