@@ -169,10 +169,6 @@ class Session:
         """Whether anything started here still runs."""
         return bool(self._children)
 
-    @property
-    def ended(self) -> int:
-        return len(self._ended)
-
     def pid(self, rank: int) -> int | None:
         """The process of the rank's program, once it has started."""
         return self._pids.get(rank)

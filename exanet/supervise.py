@@ -75,6 +75,7 @@ class Supervisor:
         self._exit_code = 0
         self._stopping_since: float | None = None
         self._killed = False
+        self._ended: set[int] = set()
         self._without_mpi: set[int] = set()
 
     def run(self) -> Outcome:
@@ -171,7 +172,7 @@ class Supervisor:
             return
         if self._crash:
             self._fail(self._crash, 1)
-        elif self._session.ended < self._ranks:
+        elif len(self._ended) < self._ranks:
             self._fail(str(self._simulator.results()["summary"]["reason"]) or "the simulator ended before the ranks", 1)
 
     def _check_joined(self, progress: Mapping[str, Any]) -> None:
@@ -206,6 +207,7 @@ class Supervisor:
 
     def _judge_end(self, event: RankEnded, state: Mapping[str, Any]) -> None:
         name, status = self._name(event.rank), event.status
+        self._ended.add(event.rank)
         # An exit code after MPI_Finalize is the program's own affair: everything has been measured.
         # mpirun ends the others when one has left with a code, by SIGTERM, then SIGKILL. After MPI_Finalize that is no failure of theirs.
         swept = self._mpirun and status in (-signal.SIGTERM, -signal.SIGKILL) and state["finalized"]
@@ -218,7 +220,7 @@ class Supervisor:
             self._judge_stopped(name, status)
         if event.exec_errno:
             self._fail(f"{name}: {self._program} could not be started: {os.strerror(event.exec_errno)}", status)
-        elif status == -signal.SIGINT and self._session.ended > 0 and self._signal == signal.SIGINT:
+        elif status == -signal.SIGINT and self._signal == signal.SIGINT:
             self._interrupt(signal.SIGINT)
         elif status < 0:
             self._fail(f"{name} was killed by {_signal_text(-status)}{_when(state)}", 128 - status)
@@ -247,9 +249,14 @@ class Supervisor:
         if self._stopping_since is not None:
             return
         code = _exit_code(event.status)
-        if self._session.ended < self._ranks:
+        states = self._simulator.rank_states()
+        silent = sorted(set(range(self._ranks)) - self._ended)
+        if not all(states[rank]["finalized"] for rank in silent):
             self._fail(f"mpirun ended with code {code} before all ranks had ended", code or 1)
-        elif code and not self._exit_code:
+            return
+        for rank in silent:  # mpirun, when it ended the others, has killed its wrapper before that could report
+            self._judge_end(RankEnded(rank, -signal.SIGKILL), states[rank])
+        if code and not self._exit_code:
             self._exit_code = code
 
 

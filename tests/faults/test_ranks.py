@@ -51,8 +51,9 @@ def test_what_a_rank_started_ends_with_it(exanet: Exanet, fault: str) -> None:
     assert ended.code == 134
 
 
-def test_exit_code_after_finalize_is_passed_on(exanet: Exanet, fault: str) -> None:
-    ended = exanet.run(fault, "late", "2", "9")
+@pytest.mark.parametrize("kind", ["late", "linger"])
+def test_exit_code_after_finalize_is_passed_on(exanet: Exanet, fault: str, kind: str) -> None:
+    ended = exanet.run(fault, kind, "2", "9")
     assert ended.code == 9
     assert ended.summary["complete"] is True
     assert ended.summary["messages"] > 0
