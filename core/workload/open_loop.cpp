@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <ctime>
 #include <optional>
 #include <stdexcept>
@@ -13,6 +12,7 @@
 #include "core/fabric/timing.hpp"
 #include "core/topology/slices.hpp"
 #include "core/units/check.hpp"
+#include "core/workload/arrivals.hpp"
 #include "core/workload/statistics.hpp"
 #include "core/workload/tally.hpp"
 
@@ -34,12 +34,6 @@ double link_time_ps(const FabricConfig& fabric, std::uint16_t packet_bytes) {
 }
 
 const OpenLoopConfig& checked(const OpenLoopConfig& config, const FabricConfig& fabric) {
-  if (!(config.load > 0 && config.load <= 1000)) throw std::invalid_argument("a load is above 0 and at most 1000; 1 fills a link");
-  if (config.burst != 0 && !(config.burst >= 1 && config.burst <= 1e6 && config.load <= 1 && !config.bernoulli))
-    throw std::invalid_argument("bursts are from 1 to 10^6 packets long on average, at a load of at most 1, which leaves no silence");
-  if (config.bernoulli && config.load > 1)
-    throw std::invalid_argument("with bernoulli arrivals a load is at most 1, a packet each packet time");
-  if (!(config.priority_share >= 0 && config.priority_share <= 1)) throw std::invalid_argument("a share of priority packets is from 0 to 1");
   if (config.packet_bytes > fabric.router.max_payload_bytes)
     throw std::invalid_argument("packets of " + std::to_string(config.packet_bytes) + " bytes; this machine's carry at most " +
                                 std::to_string(fabric.router.max_payload_bytes));
@@ -56,21 +50,6 @@ std::uint64_t fingerprint(const Packet& p) {
 }  // namespace
 
 struct OpenLoop::State {
-  // A node's packets of one class. With priorities a node has two sources, which draw the same packets in the same order and pass over those of the
-  // other class, so that each has a queue of its own and nothing needs to be kept.
-  struct Source {
-    Source(std::uint64_t seed, NodeId from, std::uint8_t its_class) : random(seed, from), node(from), own(its_class) {}
-    Random random;
-    Time next;             // creation of the packet at the head of the source's queue
-    NodeId node;
-    NodeId dst = kNoNode;  // where that goes
-    std::uint32_t sampled = 0;
-    bool in_burst = false;  // the next packet goes where this one goes
-    std::uint8_t own;           // its class
-    std::uint8_t priority = 0;  // of the packet at the head
-    std::uint64_t created = 0;
-  };
-
   struct Delivery {
     Packet packet;
     Time injected, tail;
@@ -93,14 +72,14 @@ struct OpenLoop::State {
   State(const TopologySpec& spec, const FabricConfig& fabric_config, const OpenLoopConfig& c)
       : config(checked(c, fabric_config)),
         topology(make_topology(spec)),
-        pattern(make_pattern(c.pattern, *topology, spec, c.seed)),
+        packet_ps(link_time_ps(fabric_config, c.packet_bytes)),
+        arrivals(config, packet_ps, make_pattern(c.pattern, *topology, spec, c.seed)),
         part_of(slices(*topology, c.threads)),
         parts(c.threads),
-        classes(c.priority_share > 0 ? 2 : 1),
+        classes(arrivals.classes()),
         model(make_model(fabric_parts(), *topology, with_priority(fabric_config), part_of)),
         fabric(*model),
         windows(queues(), fabric),
-        packet_ps(link_time_ps(fabric_config, c.packet_bytes)),
         begin(c.warm_up),
         end(c.warm_up + c.measure),
         stop_at(end + c.measure) {
@@ -111,13 +90,9 @@ struct OpenLoop::State {
     }
     for (std::uint32_t i = 0; i < topology->endpoint_count() * classes; ++i) {
       const NodeId node = i / classes;
-      Source& source = sources.emplace_back(config.seed, node, static_cast<std::uint8_t>(i % classes));
-      source.dst = pattern->destination(node, 0, source.random);
+      const Source& source = sources.emplace_back(arrivals.source(node, static_cast<std::uint8_t>(i % classes), stop_at));
       if (source.dst == kNoNode) continue;
       senders += source.own == 0;
-      source.next = Time::ps(gap_ps(source));
-      source.priority = draw_priority(source);
-      if (source.priority != source.own) next_own(source);
       Part& part = parts[part_of[node]];
       if (source.next < stop_at) part.queue.schedule(source.next, part.arrival, i);
     }
@@ -159,32 +134,6 @@ struct OpenLoop::State {
     step_end = to;
     for (Part& part : parts) part.deliver_early();
     windows.run_until(to);
-  }
-
-  std::int64_t gap_ps(Source& source) const {
-    double gap;
-    if (config.burst > 0) {
-      const bool last = source.random.unit() * config.burst < 1;  // of its burst
-      source.in_burst = !last;
-      gap = packet_ps + (last ? source.random.exponential(packet_ps * config.burst * (1 / config.load - 1)) : 0);
-    } else if (!config.bernoulli)
-      gap = source.random.exponential(packet_ps / config.load);
-    else
-      gap = packet_ps * (config.load >= 1 ? 1 : 1 + std::floor(std::log1p(-source.random.unit()) / std::log1p(-config.load)));
-    return static_cast<std::int64_t>(std::min(gap, 1e15)) + 1;
-  }
-
-  // Without priorities nothing is drawn, so that such a run is what it is without this option.
-  std::uint8_t draw_priority(Source& source) const { return config.priority_share > 0 && source.random.unit() < config.priority_share; }
-
-  // The next packet of its class; none that is created from the end on matters.
-  void next_own(Source& source) const {
-    do {
-      ++source.created;
-      source.next += Time::ps(gap_ps(source));
-      source.priority = draw_priority(source);
-      if (!source.in_burst) source.dst = pattern->destination(source.node, source.created, source.random);
-    } while (source.priority != source.own && source.next < stop_at);
   }
 
   bool in_window(Time t) const { return t >= begin && t < end; }
@@ -236,14 +185,14 @@ struct OpenLoop::State {
 
   OpenLoopConfig config;
   std::unique_ptr<Topology> topology;
-  std::unique_ptr<Pattern> pattern;
+  double packet_ps;
+  Arrivals arrivals;
   std::vector<std::uint8_t> part_of;
   std::vector<Part> parts;
   std::uint32_t classes;  // of sources at each node
   std::unique_ptr<NetworkModel> model;
   NetworkModel& fabric;
   Windows windows;
-  double packet_ps;
   Time begin, end, stop_at, step_end;
   std::vector<Source> sources;  // by node and class
   std::uint32_t senders = 0, samples_each = 0, sample_stride = 1;
@@ -258,7 +207,7 @@ struct OpenLoop::State {
 
 void OpenLoop::State::Part::advance(Source& source) {
   tally.of_priority[source.own].created += all->in_window(source.next);
-  all->next_own(source);
+  all->arrivals.advance(source, all->stop_at);
 }
 
 // Hands over what has been created until now, as far as there is room.

@@ -21,7 +21,9 @@ import pytest
 
 PROGRAMS = Path(__file__).parent / "programs"
 WITHIN_S = 5.0
-"""So long after a fault the run must be over, or the user warned."""
+"""So long after a fault the run must be over, or the user warned, on a host that has time for it."""
+PATIENCE_S = 60.0
+"""So long to wait for what is expected to happen."""
 
 
 @dataclass
@@ -84,6 +86,15 @@ class Exanet:
         return found
 
 
+def in_time(took_s: float) -> bool:
+    """Whether that is within WITHIN_S, or as long as eight plain starts of `exanet` take now (half a second each on an idle host)."""
+    if took_s < WITHIN_S:
+        return True
+    began = time.monotonic()
+    subprocess.run([sys.executable, "-m", "exanet", "--version"], check=True, stdout=subprocess.DEVNULL)
+    return took_s < 8 * (time.monotonic() - began)
+
+
 def wait_for(what: Callable[[], Any], timeout_s: float) -> Any:
     """The first true value of what(), or its last."""
     limit = time.monotonic() + timeout_s
@@ -111,12 +122,12 @@ def exanet(tmp_path: Path) -> Iterator[Exanet]:
     before = abandoned()
     made = Exanet(tmp_path)
     yield made
-    left = wait_for(lambda: not made.processes(), WITHIN_S) or made.processes()
+    left = wait_for(lambda: not made.processes(), PATIENCE_S) or made.processes()
     if left is not True:
         for line in left:
             os.kill(int(line.split()[0]), signal.SIGKILL)
     assert left is True, f"left running: {left}"
-    assert wait_for(lambda: not abandoned() - before, 2), "left in /dev/shm"
+    assert wait_for(lambda: not abandoned() - before, PATIENCE_S), "left in /dev/shm"
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the sources of an open loop create, when, and for whom. Nothing of it is stored: a source holds the packet at the head of its queue, and
+// draws the next one when that has gone, however long ago it was created.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "core/engine/random.hpp"
+#include "core/units/time.hpp"
+#include "core/workload/open_loop.hpp"
+#include "core/workload/pattern.hpp"
+
+namespace exanet {
+
+// A node's packets of one class. With priorities a node has two sources, which draw the same packets in the same order and pass over those of the
+// other class, so that each has a queue of its own and nothing needs to be kept.
+struct Source {
+  Source(std::uint64_t seed, NodeId from, std::uint8_t its_class) : random(seed, from), node(from), own(its_class) {}
+  Random random;
+  Time next;             // creation of the packet at the head of the source's queue
+  NodeId node;
+  NodeId dst = kNoNode;  // where that goes; none when the source never sends
+  std::uint32_t sampled = 0;
+  bool in_burst = false;  // the next packet goes where this one goes
+  std::uint8_t own;           // its class
+  std::uint8_t priority = 0;  // of the packet at the head
+  std::uint64_t created = 0;
+};
+
+class Arrivals {
+ public:
+  // `packet_ps` is a packet's time on a link. Throws std::invalid_argument on a figure of `config` that nothing can be created by.
+  Arrivals(const OpenLoopConfig& config, double packet_ps, std::unique_ptr<Pattern> pattern);
+
+  std::uint32_t classes() const { return config_.priority_share > 0 ? 2 : 1; }
+  // With its first packet; what is created at `end` or later does not matter.
+  Source source(NodeId node, std::uint8_t its_class, Time end) const;
+  // Goes on to the source's next packet.
+  void advance(Source& source, Time end) const;
+
+ private:
+  std::int64_t gap_ps(Source& source) const;
+  std::uint8_t draw_priority(Source& source) const;
+
+  OpenLoopConfig config_;
+  double packet_ps_;
+  std::unique_ptr<Pattern> pattern_;
+};
+
+}  // namespace exanet
