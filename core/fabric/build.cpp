@@ -201,7 +201,7 @@ Fabric::Fabric(EventQueue& events, const Topology& topology, const FabricConfig&
 
 Fabric::Fabric(const std::vector<FabricPart>& parts, const Topology& topology, const FabricConfig& config,
                const std::vector<std::uint8_t>& part_of)
-    : state_(std::make_unique<State>(parts, topology, config, part_of)) {}
+    : NetworkModel(topology, config), state_(std::make_unique<State>(parts, topology, config, part_of)) {}
 
 Fabric::~Fabric() = default;
 
@@ -214,16 +214,6 @@ void Fabric::collect(std::size_t part) { state_->parts_[part]->collect(); }
 void Fabric::finish(std::size_t part, Time now) { state_->parts_[part]->finish(now); }
 Time Fabric::mailed(std::size_t part) const { return state_->parts_[part]->mailed_; }
 Time Fabric::lookahead() const { return state_->lookahead_; }
-
-Time Fabric::zero_load_latency(NodeId src, NodeId dst, std::uint16_t payload_bytes) const {
-  std::vector<const LinkPace*> path;
-  for (NodeId at = src; at != dst;) {
-    const Hop hop = state_->topology_.next_hop(at, dst);
-    path.push_back(&state_->links_[state_->topology_.link_class(at, hop.port)]);
-    at = state_->topology_.neighbour(at, hop.port).node;
-  }
-  return zero_load_time(state_->router_, path, state_->router_.payload_words(payload_bytes));
-}
 
 const LinkStats& Fabric::link_stats(NodeId node, std::uint16_t port) const {
   return state_->stats_[state_->first_output_[node] + port];

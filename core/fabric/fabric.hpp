@@ -71,7 +71,6 @@ class Fabric final : public NetworkModel {
   std::uint64_t packet_hops() const override;
   std::uint64_t in_flight() const override;
 
-  Time zero_load_latency(NodeId src, NodeId dst, std::uint16_t payload_bytes) const override;
   std::uint32_t queued(NodeId node) const override;
   std::uint64_t memory_bytes() const override;
 

@@ -10,17 +10,28 @@
 
 #include "core/engine/windows.hpp"
 #include "core/fabric/network.hpp"
+#include "core/fabric/unloaded.hpp"
 
 namespace exanet {
 
 class NetworkModel : public Network, public Crossing {
  public:
-  virtual Time zero_load_latency(NodeId src, NodeId dst, std::uint16_t payload_bytes) const = 0;  // inject to delivered, by formula
+  // Injection at `at` to delivery in an empty network, by formula, on the way that the packet would take then.
+  Time zero_load_latency(NodeId src, NodeId dst, std::uint16_t payload_bytes, Time at = Time()) const;
   // Packets whose heads stand in the node's input buffers, those of its interface included.
   virtual std::uint32_t queued(NodeId node) const = 0;
   // Who waits for whom in a circle, when packets are in flight and no event is left; empty where that cannot be, or is not known.
   virtual std::string deadlock() const { return {}; }
   virtual std::uint64_t memory_bytes() const = 0;  // of routers, links and packets, events not counted
+
+ protected:
+  // Throws std::invalid_argument when a figure of `config` cannot be built. `topology` outlives the model.
+  NetworkModel(const Topology& topology, const FabricConfig& config);
+
+ private:
+  const Topology& topology_;
+  std::unique_ptr<Unloaded> unloaded_;
+  std::uint32_t word_bytes_;
 };
 
 // One of the parts that a network is divided into to run on several threads.

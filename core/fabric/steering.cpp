@@ -82,8 +82,7 @@ void Fabric::Part::steer(Input& input) {
 
 void Fabric::Part::decide(Time now, Input& input) {
   Carried& carried = packets_[input.front];
-  const std::uint64_t from_to = std::uint64_t{carried.src} << 32 | carried.dst;
-  const RouteRequest request{input.node, carried.dst, input.front_words, Random(from_to, static_cast<std::uint64_t>(carried.injected.ps())).next()};
+  const RouteRequest request{input.node, carried.dst, input.front_words, draw_of(carried.src, carried.dst, carried.injected)};
   const Hop hop = routing_->choose(request, carried.route, View(*this, now, input.priority));
   ask(input, input.first_output + hop.port, hop.vc, max(now, input.request));
 }

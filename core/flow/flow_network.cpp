@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/engine/random.hpp"
-#include "core/routing/routing.hpp"
+#include "core/routing/empty_way.hpp"
 
 namespace exanet {
 
@@ -18,19 +18,12 @@ Rate rate_of(std::uint16_t packet_bytes, std::int64_t time_ps, std::int64_t part
   return static_cast<Rate>(micro_bits * parts / time_ps);
 }
 
-// Routing that is let in here asks for none of this.
-class NoQueues final : public Outlook {
- public:
-  std::uint32_t queued_words(NodeId, std::uint16_t) const override { return 0; }
-  std::uint32_t channel_words(NodeId, Hop) const override { return 0; }
-  bool room(NodeId, Hop) const override { return true; }
-};
-
 }  // namespace
 
 FlowNetwork::FlowNetwork(const Topology& topology, const FabricConfig& fabric, std::uint16_t packet_bytes)
     : topology_(topology),
       router_(fabric.router),
+      unloaded_(make_unloaded(topology, fabric)),
       packet_bytes_(packet_bytes),
       channels_(static_cast<std::uint32_t>(std::max<std::int64_t>(fabric.router.virtual_channels, 1))),
       in_turn_(!fabric.router.fixed_priority && !fabric.router.links_first && !fabric.input_queued) {
@@ -41,6 +34,8 @@ FlowNetwork::FlowNetwork(const Topology& topology, const FabricConfig& fabric, s
   if (topology.routing() != nullptr && topology.routing()->looks())
     throw std::invalid_argument("this routing looks at queues, of which the flow level has none: choose another, e.g. valiant, or --level packet");
   const std::uint32_t words = router_.payload_words(packet_bytes);
+  in_rate_ = rate_of(packet_bytes, unloaded_->input_time(words).ps(), 1);
+  out_rate_ = rate_of(packet_bytes, unloaded_->output_time(words).ps(), 1);
   // Bulk leaves room for a largest packet of priority (docs/microarchitecture.md), and into a router's FIFO it goes where two of the largest fit.
   const RouterConfig& r = fabric.router;
   const std::int64_t each = std::max(words, 1u), most = router_.most_payload_words, headers = r.header_fifo_words / r.header_words / 2;
@@ -52,12 +47,10 @@ FlowNetwork::FlowNetwork(const Topology& topology, const FabricConfig& fabric, s
     // One pause for every pause_every words: (pause_every + 1) / pause_every of the words' time.
     const std::int64_t parts = pace.pause_every == 0 ? 1 : pace.pause_every;
     const std::int64_t time_ps = pace.packet_words[words] * pace.word_time.ps() * (pace.pause_every == 0 ? 1 : pace.pause_every + 1);
-    link_rate_.push_back(rate_of(packet_bytes, time_ps, parts));
-    packet_time_.push_back(Time::ps(time_ps / parts));
+    // No faster than the router's output.
+    link_rate_.push_back(std::min(rate_of(packet_bytes, time_ps, parts), out_rate_));
+    packet_time_.push_back(max(Time::ps(time_ps / parts), unloaded_->output_time(words)));
   }
-  const std::int64_t crossing = (router_.cycle * router_.packet_words(words)).ps();
-  in_rate_ = rate_of(packet_bytes, crossing + router_.input_gap.ps(), 1);
-  out_rate_ = rate_of(packet_bytes, crossing + router_.output_gap.ps(), 1);
   first_link_.reserve(topology.node_count());
   for (NodeId node = 0; node < topology.node_count(); ++node) {
     first_link_.push_back(links_);
@@ -81,17 +74,10 @@ void FlowNetwork::way(NodeId src, NodeId dst, std::vector<ResourceId>& resources
   resources.clear();
   if (channels != nullptr) channels->clear();
   resources.push_back(links_ + src);
-  const Routing* routing = topology_.routing();
-  const std::uint64_t draw = routing == nullptr ? 0 : Random(src, dst).next();
-  std::uint32_t state = 0;
-  for (NodeId at = src; at != dst;) {
-    const Hop hop = routing == nullptr ? topology_.next_hop(at, dst)
-                                       : routing->choose({at, dst, router_.payload_words(packet_bytes_), draw}, state, NoQueues());
-    const std::uint16_t port = hop.port;
-    resources.push_back(link(at, port));
+  empty_way(topology_, src, dst, router_.payload_words(packet_bytes_), Random(src, dst).next(), [&](NodeId at, Hop hop) {
+    resources.push_back(link(at, hop.port));
     if (channels != nullptr) channels->push_back(hop.vc);
-    at = topology_.neighbour(at, port).node;
-  }
+  });
   resources.push_back(links_ + topology_.endpoint_count() + dst);
 }
 
@@ -111,15 +97,15 @@ Time FlowNetwork::credit_loop() const {
 }
 
 Time FlowNetwork::latency(const std::vector<ResourceId>& way) const {
-  thread_local std::vector<const LinkPace*> path;
-  path.clear();
-  Time slowest;
+  const std::uint32_t words = router_.payload_words(packet_bytes_);
+  thread_local std::vector<std::uint8_t> links;
+  links.clear();
+  Time slowest = max(unloaded_->input_time(words), unloaded_->output_time(words));
   for (std::size_t i = 1; i + 1 < way.size(); ++i) {
-    const std::uint8_t link_class = class_[way[i]];
-    path.push_back(&paces_[link_class]);
-    slowest = max(slowest, packet_time_[link_class]);
+    links.push_back(class_[way[i]]);
+    slowest = max(slowest, packet_time_[links.back()]);
   }
-  return max(zero_load_time(router_, path, router_.payload_words(packet_bytes_)) - slowest, Time());
+  return max(unloaded_->packet_time(links, words, Time()) - slowest, Time());
 }
 
 double FlowNetwork::volume_bits(std::uint64_t bytes) const {

@@ -2,7 +2,7 @@
 // A machine's network as the flow level sees it: resources with a rate, and for each pair of endpoints those on its way.
 //
 // A resource is one direction of a link, or an endpoint's port into its router, or out of it. Its capacity is what it carries of payload in
-// packets of the given size: header, footer, framing and pauses are taken off by the same figures as at packet level (core/fabric/timing).
+// packets of the given size: header, footer, framing and pauses are taken off by the same figures as at packet level (core/fabric/unloaded).
 // Ways are those of the topology's routing function, walked when a flow starts; nothing about pairs is stored. Where routing draws lots, all
 // flows between two endpoints take one drawn way, while packets would spread over many.
 #pragma once
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/fabric/timing.hpp"
+#include "core/fabric/unloaded.hpp"
 #include "core/flow/max_min.hpp"
 #include "core/topology/topology.hpp"
 
@@ -52,6 +53,7 @@ class FlowNetwork {
  private:
   const Topology& topology_;
   RouterPace router_;
+  std::unique_ptr<Unloaded> unloaded_;
   std::vector<LinkPace> paces_;
   std::uint16_t packet_bytes_;
   std::uint32_t channels_, buffer_packets_, sender_packets_;

@@ -12,7 +12,7 @@ namespace exanet {
 namespace {
 
 constexpr double kDustBits = 1e-3;
-constexpr double kRounding = 1e-6;  // of all that has moved; ends are rounded up to picoseconds
+constexpr double kRounding = 1e-6;  // of all that has moved
 
 double bits_of(__int128 rate, Time time) { return static_cast<double>(rate) * 1e-18 * static_cast<double>(time.ps()); }  // micro-bits a second, ps
 
@@ -113,6 +113,7 @@ void FlowSimulator::finish(FlowId id, Time drained) {
   rates_ -= sharing_.rate(id);
   carried_bits_ -= bits_of(sharing_.rate(id), now_ - drained);
   delivered_bits_ += bits;
+  rounded_bits_ += bits_of(sharing_.rate(id), Time::ps(1));  // ends are rounded up to picoseconds
   sharing_.remove(id);
   moving_[id].left_bits = 0;
   Sender& sender = senders_[flows_[id].src];
@@ -249,7 +250,7 @@ void FlowSimulator::check_conserved() const {
     for (FlowId id = sender.waiting; id != kNothing; id = next_of_sender_[id]) ++here;
   }
   EXANET_CHECK(here == under_way(), "messages have been lost or doubled", now_.ps(), here, under_way());
-  EXANET_CHECK(std::abs(moved - carried_bits_) <= kRounding * moved, "some of the messages has been lost or doubled", now_.ps(), moved, carried_bits_);
+  EXANET_CHECK(std::abs(moved - carried_bits_) <= kRounding * moved + rounded_bits_, "some of the messages has been lost or doubled", now_.ps(), moved, carried_bits_);
   for (ResourceId r = 0; r < network_.resource_count(); ++r)
     EXANET_CHECK(sharing_.free(r) + used[r] == network_.capacity(r), "a resource has lost some of its capacity", now_.ps(), r, sharing_.free(r));
 }

@@ -79,7 +79,7 @@ class FlowSimulator final : public Flows {
   std::vector<ResourceId> way_;
   // What check_conserved() compares: all rates together over time, and what has arrived.
   __int128 rates_ = 0;
-  double carried_bits_ = 0, delivered_bits_ = 0;
+  double carried_bits_ = 0, delivered_bits_ = 0, rounded_bits_ = 0;
 };
 
 }  // namespace exanet

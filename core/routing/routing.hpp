@@ -11,8 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "core/engine/random.hpp"
 #include "core/routing/channel_graph.hpp"
 #include "core/topology/topology.hpp"
+#include "core/units/time.hpp"
 
 namespace exanet {
 
@@ -33,6 +35,11 @@ struct RouteRequest {
   std::uint32_t payload_words;
   std::uint64_t draw;           // a random number of this packet's own, the same at each router
 };
+
+// A packet's own random number: the same at each router, however the network is divided.
+inline std::uint64_t draw_of(NodeId src, NodeId dst, Time injected) {
+  return Random(std::uint64_t{src} << 32 | dst, static_cast<std::uint64_t>(injected.ps())).next();
+}
 
 class Routing {
  public:

@@ -15,7 +15,7 @@ namespace exanet {
 using namespace switch_state;
 
 void Switches::Part::wake(NodeId node, Time at) {
-  if (net_.slot_ > Time()) at = net_.slot_ * ((at.ps() + net_.slot_.ps() - 1) / net_.slot_.ps());
+  at = net_.pace_.in_slot(at);
   Node& asleep = net_.nodes_[node];
   if (at == events_.now()) asleep.ran = kNever;
   if (asleep.wake_at == at) return;

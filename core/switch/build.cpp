@@ -131,10 +131,7 @@ Switches::State::State(const std::vector<FabricPart>& parts, const Topology& top
       routing_(topology.routing()),
       part_of_(part_of),
       config_(*config.input_queued),
-      router_(config.router),
-      pipeline_(config.router.cycle * config.router.latency_cycles),
-      slot_(config.router.cycle * config_.slot_cycles),
-      speed_up_percent_(config_.speed_up_percent),
+      pace_(config),
       intra_ports_(static_cast<std::uint32_t>(config.router.intra_ports)),
       channels_(static_cast<std::uint32_t>(config.router.virtual_channels)),
       classes_(static_cast<std::uint32_t>(config_.classes)),
@@ -152,13 +149,7 @@ Switches::State::State(const std::vector<FabricPart>& parts, const Topology& top
                                 " virtual channels: set virtual_channels to that or more");
   lane_words_ = static_cast<std::int32_t>(config.router.inter_fifo_words / lanes_);
   output_fifo_words_ = static_cast<std::uint32_t>(config_.output_fifo_words > 0 ? config_.output_fifo_words : most_words_);
-  for (const LinkConfig& link : config.links) {
-    links_.emplace_back(link, config.router, router_);
-    latency_.push_back(link.latency);
-    hear_after_.push_back(pause_delay(config.router, config_, link));
-    const std::int64_t word_ps_100 = link.word_time.ps() * 100 * config.router.word_bits / link.word_bits;
-    if (crossbar_word_ps_100_ == 0 || word_ps_100 < crossbar_word_ps_100_) crossbar_word_ps_100_ = word_ps_100;
-  }
+  for (const LinkConfig& link : config.links) hear_after_.push_back(pause_delay(config.router, config_, link));
   for (std::uint32_t c = 0; c < classes_; ++c)
     tag_.push_back(config_.weights.empty() ? 0 : static_cast<std::int64_t>(kTag) / config_.weights[c]);
   for (std::uint32_t slot = 0; slot < kMostSlots; ++slot) {
@@ -253,22 +244,21 @@ void Switches::State::build_node(NodeId node, const FabricConfig& config) {
     if (far.node == kNoNode) continue;
     port.far = nodes_[far.node].first_port + far.port;
     port.link_class = topology_.link_class(node, static_cast<std::uint16_t>(p));
-    if (port.link_class >= links_.size())
+    if (port.link_class >= pace_.links.size())
       throw std::invalid_argument("the topology has links of class " + std::to_string(port.link_class) + ", but only " +
-                                  std::to_string(links_.size()) + " links are described: describe one for each class");
+                                  std::to_string(pace_.links.size()) + " links are described: describe one for each class");
     port.far_part = part_of(far.node);
     if (port.far_part == part_of(node)) continue;
-    const LinkPace& link = links_[port.link_class];
-    const Time arrival = link.word_time * link.head_words + pipeline_, credit = on_crossbar(1) + link.word_time * link.control_words;
-    lookahead_ = min(lookahead_, latency_[port.link_class] + min(arrival, credit));
+    const LinkPace& link = pace_.links[port.link_class];
+    const Time arrival = link.word_time * link.head_words + pace_.pipeline;
+    const Time credit = pace_.on_crossbar(1) + link.word_time * link.control_words;
+    lookahead_ = min(lookahead_, pace_.latency[port.link_class] + min(arrival, credit));
   }
 }
 
 Switches::Switches(const std::vector<FabricPart>& parts, const Topology& topology, const FabricConfig& config,
-                   const std::vector<std::uint8_t>& part_of) {
-  check_switches(config, topology);
-  state_ = std::make_unique<State>(parts, topology, config, part_of);
-}
+                   const std::vector<std::uint8_t>& part_of)
+    : NetworkModel(topology, config), state_(std::make_unique<State>(parts, topology, config, part_of)) {}
 
 Switches::Switches(EventQueue& events, const Topology& topology, const FabricConfig& config, FabricSink sink)
     : Switches({{&events, sink}}, topology, config, {}) {}
@@ -322,26 +312,6 @@ std::uint64_t Switches::memory_bytes() const {
                       bytes(s.fillings_) + bytes(s.entrances_);
   for (const auto& part : s.parts_) sum += bytes(part->entries_) + bytes(part->packets_);
   return sum;
-}
-
-// Each hop: the header crosses the link and the pipeline; the tail is right behind it, or held back by a slower line before.
-Time Switches::zero_load_latency(NodeId src, NodeId dst, std::uint16_t payload_bytes) const {
-  const State& s = *state_;
-  const std::uint32_t payload = s.router_.payload_words(payload_bytes), words = s.router_.packet_words(payload);
-  const auto in_slot = [&](Time t) { return s.slot_ > Time() ? s.slot_ * ((t.ps() + s.slot_.ps() - 1) / s.slot_.ps()) : t; };
-  Time request = s.pipeline_, tail = s.pipeline_ + s.on_crossbar(words);
-  for (NodeId at = src; at != dst;) {
-    const Hop hop = s.topology_.next_hop(at, dst);
-    const std::uint8_t kind = s.topology_.link_class(at, hop.port);
-    const LinkPace& link = s.links_[kind];
-    const Time granted = in_slot(request), left = max(granted + s.on_crossbar(words), tail);
-    std::uint32_t head_phase = 0, phase = 0;
-    const Time on = s.latency_[kind] + s.pipeline_;
-    request = granted + link.word_time * link.slots(link.head_words, head_phase) + on;
-    tail = max(granted + link.word_time * link.slots(link.packet_words[payload], phase), left) + on;
-    at = s.topology_.neighbour(at, hop.port).node;
-  }
-  return max(in_slot(request) + s.on_crossbar(words), tail);
 }
 
 }  // namespace exanet

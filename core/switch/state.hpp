@@ -13,6 +13,7 @@
 #include "core/engine/pool.hpp"
 #include "core/fabric/timing.hpp"
 #include "core/routing/routing.hpp"
+#include "core/switch/pace.hpp"
 #include "core/switch/switches.hpp"
 
 namespace exanet {
@@ -161,7 +162,6 @@ struct Switches::State {
 
   std::uint8_t part_of(NodeId node) const { return part_of_.empty() ? 0 : part_of_[node]; }
   std::uint8_t class_of(const Packet& packet) const { return packet.priority < classes_ ? packet.priority : static_cast<std::uint8_t>(classes_ - 1); }
-  Time on_crossbar(std::uint32_t words) const { return Time::ps((crossbar_word_ps_100_ * words + speed_up_percent_ - 1) / speed_up_percent_); }
   std::uint32_t& queued_for(NodeId node, const switch_state::Entry& entry) {
     return queued_words_[(nodes_[node].first_port + entry.output) * channels_ + entry.vc];
   }
@@ -170,12 +170,8 @@ struct Switches::State {
   const Routing* routing_;
   std::vector<std::uint8_t> part_of_;  // by node; empty when all are in one part
   SwitchConfig config_;
-  RouterPace router_;
-  std::vector<LinkPace> links_;
-  std::vector<Time> latency_, hear_after_;  // by link class: of the link; of a pause
-  Time pipeline_;                           // header in to request
-  Time slot_;
-  std::int64_t crossbar_word_ps_100_ = 0, speed_up_percent_;
+  SwitchPace pace_;
+  std::vector<Time> hear_after_;  // a pause; by link class
   std::uint32_t intra_ports_, channels_, classes_, lanes_;
   std::uint8_t slot_port_[switch_state::kMostSlots], slot_channel_[switch_state::kMostSlots];  // within a switch; a division each otherwise
   std::uint8_t lane_class_[switch_state::kMostLanes], lane_channel_[switch_state::kMostLanes];

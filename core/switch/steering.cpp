@@ -54,9 +54,8 @@ void Switches::Part::choose_way(Time now, NodeId node, Entry& entry) {
     hop = net_.topology_.next_hop(node, entry.dst);
   } else {
     Carried& carried = packets_[entry.packet];
-    const std::uint64_t from_to = std::uint64_t{carried.packet.src} << 32 | carried.packet.dst;
-    const RouteRequest request{node, entry.dst, net_.router_.payload_words(entry.payload_bytes),
-                               Random(from_to, static_cast<std::uint64_t>(carried.injected.ps())).next()};
+    const RouteRequest request{node, entry.dst, net_.pace_.router.payload_words(entry.payload_bytes),
+                               draw_of(carried.packet.src, carried.packet.dst, carried.injected)};
     hop = net_.routing_->choose(request, carried.route, View(*this, now, net_.lane_class_[entry.lane]));
   }
   entry.output = hop.port;
@@ -67,7 +66,7 @@ void Switches::Part::look_again(Time now, std::uint32_t port, std::uint32_t fron
   Entry& entry = entries_[front];
   if (entry.looking) return;
   entry.looking = true;
-  events_.schedule(now + net_.on_crossbar(entry.words), look_event_, port, front);
+  events_.schedule(now + net_.pace_.on_crossbar(entry.words), look_event_, port, front);
 }
 
 // The entry may have gone in the meantime; then this is a call for nobody. One that takes another output joins the end of its queue.
@@ -79,10 +78,10 @@ void Switches::Part::reconsider(Time now, std::uint32_t port, std::uint32_t inde
   if (before.front != index) return;
   entry.looking = false;
   unask(node, port, entry);
-  net_.queued_for(node, entry) -= net_.router_.payload_words(entry.payload_bytes);
+  net_.queued_for(node, entry) -= net_.pace_.router.payload_words(entry.payload_bytes);
   before.front = entry.next;
   choose_way(now, node, entry);
-  net_.queued_for(node, entry) += net_.router_.payload_words(entry.payload_bytes);
+  net_.queued_for(node, entry) += net_.pace_.router.payload_words(entry.payload_bytes);
   Queue& after = queue_of(node, port, entry.lane, entry.output);
   if (&after == &before) {
     after.front = index;

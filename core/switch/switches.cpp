@@ -18,9 +18,9 @@ bool Switches::Part::inject(const Packet& packet) {
   const std::uint32_t endpoints = net_.topology_.endpoint_count();
   EXANET_CHECK(packet.src < endpoints && packet.dst < endpoints && packet.intra_port < net_.intra_ports_, "packet from or to nowhere", now.ps(),
                packet.src, packet.dst);
-  const std::uint32_t payload = net_.router_.payload_words(packet.payload_bytes);
-  EXANET_CHECK(payload <= net_.router_.most_payload_words, "payload above the maximum", now.ps(), packet.payload_bytes, packet.src);
-  const auto words = static_cast<std::uint16_t>(net_.router_.packet_words(payload));
+  const std::uint32_t payload = net_.pace_.router.payload_words(packet.payload_bytes);
+  EXANET_CHECK(payload <= net_.pace_.router.most_payload_words, "payload above the maximum", now.ps(), packet.payload_bytes, packet.src);
+  const auto words = static_cast<std::uint16_t>(net_.pace_.router.packet_words(payload));
   const std::uint8_t priority_class = net_.class_of(packet);
   const std::uint32_t port = net_.nodes_[packet.src].first_port + net_.topology_.port_count(packet.src) + packet.intra_port;
   Entrance* entrance = &net_.entrances_[(std::size_t{packet.src} * net_.intra_ports_ + packet.intra_port) * net_.classes_];
@@ -41,10 +41,10 @@ bool Switches::Part::inject(const Packet& packet) {
   room.change(priority_class, words);
   ++in_flight_;
   const Time start = max(now, entrance->busy_until);
-  entrance->busy_until = start + net_.on_crossbar(words);
+  entrance->busy_until = start + net_.pace_.on_crossbar(words);
   Entry entry{};
-  entry.request = start + net_.pipeline_;
-  entry.tail_in = entrance->busy_until + net_.pipeline_;
+  entry.request = start + net_.pace_.pipeline;
+  entry.tail_in = entrance->busy_until + net_.pace_.pipeline;
   entry.packet = packets_.add({packet, now, kNone});
   entry.dst = packet.dst;
   entry.payload_bytes = packet.payload_bytes;
@@ -73,7 +73,7 @@ void Switches::Part::enqueue(NodeId node, std::uint32_t port, std::uint32_t inde
   Entry& entry = entries_[index];
   choose_way(events_.now(), node, entry);
   entry.next = kNone;
-  net_.queued_for(node, entry) += net_.router_.payload_words(entry.payload_bytes);
+  net_.queued_for(node, entry) += net_.pace_.router.payload_words(entry.payload_bytes);
   Queue& queue = queue_of(node, port, entry.lane, entry.output);
   if (queue.front != kNone) {
     entries_[queue.last].next = index;
@@ -118,10 +118,10 @@ void Switches::Part::grant(Time now, NodeId node, std::uint32_t output, const Ch
   const std::uint32_t index = queue.front;
   const Entry entry = entries_[index];
   unask(node, port, entry);
-  net_.queued_for(node, entry) -= net_.router_.payload_words(entry.payload_bytes);
+  net_.queued_for(node, entry) -= net_.pace_.router.payload_words(entry.payload_bytes);
   ++net_.nodes_[node].grants;
   charge(first + output, choice.priority_class, entry.words);
-  const Time left = max(now + net_.on_crossbar(entry.words), entry.tail_in);
+  const Time left = max(now + net_.pace_.on_crossbar(entry.words), entry.tail_in);
   net_.in_free_[port] = left;
   if (net_.ports_[first + output].link_class == kIntraTile) {
     net_.out_free_[first + output] = left;
@@ -144,16 +144,16 @@ void Switches::Part::grant(Time now, NodeId node, std::uint32_t output, const Ch
 void Switches::Part::cross_link(Time now, std::uint32_t output, std::uint8_t priority_class, const Entry& entry, Time left) {
   Port& out = net_.ports_[output];
   EXANET_CHECK(out.far != kNone, "route through a port without a link", now.ps(), net_.node_of_[output], output);
-  const LinkPace& link = net_.links_[out.link_class];
+  const LinkPace& link = net_.pace_.links[out.link_class];
   const Time start = max(now, out.wire_free);
   const std::uint32_t phase = start >= out.wire_free + link.word_time ? 0 : out.pause_phase;  // an idle link has had its pause
-  const std::uint32_t payload = net_.router_.payload_words(entry.payload_bytes);
+  const std::uint32_t payload = net_.pace_.router.payload_words(entry.payload_bytes);
   std::uint32_t after_head = phase, after_packet = phase;
   const Time head_out = start + link.word_time * link.slots(link.head_words, after_head);
   const Time busy = link.word_time * link.slots(link.packet_words[payload], after_packet);
   out.wire_free = max(start + busy, left);
   out.pause_phase = static_cast<std::uint8_t>(after_packet);
-  const std::int64_t behind = (net_.output_fifo_words_ - static_cast<std::uint32_t>(net_.most_words_)) * net_.crossbar_word_ps_100_ / 100;
+  const std::int64_t behind = (net_.output_fifo_words_ - static_cast<std::uint32_t>(net_.most_words_)) * net_.pace_.word_ps_100 / 100;
   net_.out_free_[output] = max(left, out.wire_free - Time::ps(behind));
 
   LinkStats& stats = net_.stats_[output];
@@ -165,7 +165,7 @@ void Switches::Part::cross_link(Time now, std::uint32_t output, std::uint8_t pri
   Entry far = entry;
   far.lane = static_cast<std::uint8_t>(priority_class * net_.channels_ + entry.vc);
   if (!net_.pauses_) net_.rooms_[output].change(far.lane, entry.words);
-  const Time on = net_.latency_[out.link_class] + net_.pipeline_;
+  const Time on = net_.pace_.latency[out.link_class] + net_.pace_.pipeline;
   far.request = head_out + on;
   far.tail_in = out.wire_free + on;
   if (out.far_part == number_) return arrive(net_.node_of_[out.far], out.far, entries_.add(far));
@@ -188,8 +188,8 @@ void Switches::Part::return_room(std::uint32_t port, std::uint32_t index, Time l
     entry.request = left;
     return take_room(port, index);
   }
-  const LinkPace& link = net_.links_[in.link_class];
-  entry.request = left + link.word_time * link.control_words + net_.latency_[in.link_class];
+  const LinkPace& link = net_.pace_.links[in.link_class];
+  entry.request = left + link.word_time * link.control_words + net_.pace_.latency[in.link_class];
   if (in.far_part == number_) return take_room(in.far, index);
   mail_[sending_][in.far_part].credits.push_back({entry.request, in.far, entry.words, entry.lane});
   mailed_ = min(mailed_, entry.request);

@@ -16,9 +16,9 @@ bool WormholeSwitches::Part::inject(const Packet& packet) {
   const std::uint32_t endpoints = net_.topology_.endpoint_count();
   EXANET_CHECK(packet.src < endpoints && packet.dst < endpoints && packet.intra_port < net_.intra_ports_, "packet from or to nowhere", now.ps(),
                packet.src, packet.dst);
-  const std::uint32_t payload = net_.router_.payload_words(packet.payload_bytes);
-  EXANET_CHECK(payload <= net_.router_.most_payload_words, "payload above the maximum", now.ps(), packet.payload_bytes, packet.src);
-  const auto words = static_cast<std::int32_t>(net_.router_.packet_words(payload));
+  const std::uint32_t payload = net_.pace_.router.payload_words(packet.payload_bytes);
+  EXANET_CHECK(payload <= net_.pace_.router.most_payload_words, "payload above the maximum", now.ps(), packet.payload_bytes, packet.src);
+  const auto words = static_cast<std::int32_t>(net_.pace_.router.packet_words(payload));
   const std::uint8_t priority_class = net_.class_of(packet);
   const std::uint32_t port = net_.nodes_[packet.src].first_port + net_.topology_.port_count(packet.src) + packet.intra_port;
   const auto lane = static_cast<std::uint8_t>(priority_class * net_.channels_);
@@ -35,10 +35,10 @@ bool WormholeSwitches::Part::inject(const Packet& packet) {
   room.room -= words;
   ++in_flight_;
   const Time start = max(now, entrance->busy_until);
-  entrance->busy_until = start + net_.crossbar_word_ * words;
+  entrance->busy_until = start + net_.pace_.crossbar_word * words;
   const std::uint32_t carried = packets_.add({packet, now, kNone});
   for (std::int32_t flit = 0; flit < words; ++flit)
-    receive({start + net_.crossbar_word_ * flit + net_.pipeline_, port, lane, flit == 0, static_cast<std::uint16_t>(words)}, carried);
+    receive({start + net_.pace_.crossbar_word * flit + net_.pace_.pipeline, port, lane, flit == 0, static_cast<std::uint16_t>(words)}, carried);
   return true;
 }
 
@@ -60,7 +60,7 @@ void WormholeSwitches::Part::receive(const Flit& flit, std::uint32_t packet) {
   }
   Worm& worm = worms_[filling];
   readable_[std::size_t{filling} * net_.most_words_ + worm.known++] = flit.readable;
-  if (worm.known == net_.header_words_) {
+  if (worm.known == net_.pace_.header_words) {
     worm.request = flit.readable;
     if (net_.looks_)
       events_.schedule(flit.readable, route_event_, filling);
@@ -106,7 +106,7 @@ void WormholeSwitches::Part::send(Time now, std::uint32_t output, std::uint8_t l
   Lane& channel = net_.lane_of_[output * net_.lanes_ + lane];
   const std::uint32_t index = channel.worm;
   Worm& worm = worms_[index];
-  const Time left = now + net_.crossbar_word_;
+  const Time left = now + net_.pace_.crossbar_word;
   net_.in_free_[worm.input] = left;
   charge(output, lane);
   if (net_.looks_) --net_.queued_flits_[output * net_.lanes_ + worm.want];
@@ -133,7 +133,7 @@ void WormholeSwitches::Part::send(Time now, std::uint32_t output, std::uint8_t l
 void WormholeSwitches::Part::cross_link(Time now, std::uint32_t output, std::uint8_t lane, std::uint32_t index, Time left) {
   const Worm worm = worms_[index];
   Link& out = net_.ports_[output];
-  const Wire& wire = net_.wires_[out.link_class];
+  const Wire& wire = net_.pace_.wires[out.link_class];
   const bool head = worm.sent == 0;
   LinkStats& stats = net_.stats_[output];
   if (head) {
@@ -143,9 +143,9 @@ void WormholeSwitches::Part::cross_link(Time now, std::uint32_t output, std::uin
     ++hops_;
   }
   Time busy;
-  const Time there = wire.pass(now, head, out.wire_free, out.pause_phase, busy) + wire.latency + net_.pipeline_;
+  const Time there = wire.pass(now, head, out.wire_free, out.pause_phase, busy) + wire.latency + net_.pace_.pipeline;
   stats.busy += busy;
-  net_.out_free_[output] = max(left, out.wire_free - wire.pace.word_time * wire.flit_words * (net_.output_fifo_words_ - 1));
+  net_.out_free_[output] = max(left, out.wire_free - wire.pace.word_time * wire.flit_words * (net_.pace_.output_fifo_words - 1));
   const Flit flit{there, out.far, lane, head, worm.words};
   if (out.far_part == number_) return receive(flit, worm.packet);
   Mail& mail = mail_[sending_][out.far_part];
@@ -180,7 +180,7 @@ void WormholeSwitches::Part::return_credit(std::uint32_t port, std::uint8_t lane
       events_.schedule(left, room_event_, port, priority_class);
     return;
   }
-  const Time at = left + net_.wires_[in.link_class].credit;
+  const Time at = left + net_.pace_.wires[in.link_class].credit;
   const std::uint32_t channel = in.far * net_.lanes_ + lane;
   if (in.far_part == number_) return take_credit(channel, at);
   mail_[sending_][in.far_part].credits.push_back({at, channel});
@@ -269,7 +269,7 @@ class WormholeSwitches::Part::View final : public Outlook {
       for (std::uint32_t lanes = net_.serves_[want]; lanes != 0; lanes &= lanes - 1) {
         Lane& beyond = net_.lane_of_[first + static_cast<std::uint32_t>(std::countr_zero(lanes))];
         reclaim(beyond, now_);
-        words += static_cast<std::uint32_t>(net_.lane_words_ - beyond.room);
+        words += static_cast<std::uint32_t>(net_.pace_.lane_words - beyond.room);
       }
     }
     return words;
@@ -299,9 +299,8 @@ void WormholeSwitches::Part::route(Worm& worm) {
     hop = net_.topology_.next_hop(node, worm.dst);
   } else {
     Carried& carried = packets_[worm.packet];
-    const std::uint64_t from_to = std::uint64_t{carried.packet.src} << 32 | carried.packet.dst;
-    const RouteRequest request{node, worm.dst, net_.router_.payload_words(worm.payload_bytes),
-                               Random(from_to, static_cast<std::uint64_t>(carried.injected.ps())).next()};
+    const RouteRequest request{node, worm.dst, net_.pace_.router.payload_words(worm.payload_bytes),
+                               draw_of(carried.packet.src, carried.packet.dst, carried.injected)};
     hop = net_.routing_->choose(request, carried.route, View(net_, events_.now(), priority_class));
   }
   EXANET_CHECK(net_.ports_[first + hop.port].far != kNone, "route through a port without a link", events_.now().ps(), node, hop.port);

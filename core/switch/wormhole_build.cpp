@@ -16,12 +16,6 @@ namespace {
 
 constexpr std::uint64_t kTag = 1 << 20;  // of a word at weight 1
 
-Wire wire_of(const LinkConfig& link, const RouterConfig& router, const RouterPace& pace) {
-  const LinkPace made(link, router, pace);
-  const auto flit_words = static_cast<std::uint32_t>(router.word_bits / link.word_bits);
-  return {made, link.latency, link.word_time * made.control_words + link.latency, flit_words, static_cast<std::uint32_t>(link.framing_words)};
-}
-
 }  // namespace
 
 WormholeSwitches::State::State(const std::vector<FabricPart>& parts, const Topology& topology, const FabricConfig& config,
@@ -30,17 +24,13 @@ WormholeSwitches::State::State(const std::vector<FabricPart>& parts, const Topol
       routing_(topology.routing()),
       part_of_(part_of),
       config_(*config.input_queued),
-      router_(config.router),
-      pipeline_(config.router.cycle * config.router.latency_cycles),
+      pace_(config),
       intra_ports_(static_cast<std::uint32_t>(config.router.intra_ports)),
       channels_(static_cast<std::uint32_t>(config.router.virtual_channels)),
       needed_(topology.virtual_channels()),
       classes_(static_cast<std::uint32_t>(config_.classes)),
       lanes_(classes_ * channels_),
-      header_words_(static_cast<std::uint32_t>(config.router.header_words)),
-      most_words_(router_.packet_words(router_.most_payload_words)),
-      output_fifo_words_(static_cast<std::uint32_t>(std::max<std::int64_t>(config_.output_fifo_words, 1))),
-      lane_words_(static_cast<std::int32_t>(config.router.inter_fifo_words / lanes_)),
+      most_words_(pace_.router.packet_words(pace_.router.most_payload_words)),
       entry_words_(static_cast<std::int32_t>(config.router.intra_fifo_words / classes_)),
       voq_(config_.queues == SwitchConfig::Queues::kVirtualOutput),
       looks_(routing_ != nullptr && routing_->looks()),
@@ -49,12 +39,6 @@ WormholeSwitches::State::State(const std::vector<FabricPart>& parts, const Topol
     throw std::invalid_argument("the topology's routing needs " + std::to_string(needed_) + " virtual channels: set virtual_channels to that or more");
   if (parts.size() > 1 && looks_)
     throw std::invalid_argument("routing that looks at queues runs on one thread with these switches: its choices within an instant have an order");
-  Time fastest = Time::never();
-  for (const LinkConfig& link : config.links) {
-    const Wire& wire = wires_.emplace_back(wire_of(link, config.router, router_));
-    fastest = min(fastest, wire.pace.word_time * wire.flit_words);
-  }
-  crossbar_word_ = Time::ps((fastest.ps() * 100 + config_.speed_up_percent - 1) / config_.speed_up_percent);
   for (std::uint32_t lane = 0; lane < lanes_; ++lane) {
     std::uint8_t& serves = serves_[lane / channels_ * channels_ + lane % channels_ % needed_];
     serves = static_cast<std::uint8_t>(serves | 1u << lane);
@@ -112,27 +96,25 @@ void WormholeSwitches::State::build_node(NodeId node) {
     const std::uint32_t index = nodes_[node].first_port + p;
     Link& port = ports_[index];
     node_of_[index] = node;
-    for (std::uint32_t lane = 0; lane < lanes_; ++lane) lane_of_[index * lanes_ + lane].room = p < inter ? lane_words_ : entry_words_;
+    for (std::uint32_t lane = 0; lane < lanes_; ++lane) lane_of_[index * lanes_ + lane].room = p < inter ? pace_.lane_words : entry_words_;
     if (p >= inter) continue;
     const PortRef far = topology_.neighbour(node, static_cast<std::uint16_t>(p));
     if (far.node == kNoNode) continue;
     port.far = nodes_[far.node].first_port + far.port;
     port.far_part = part_of(far.node);
     port.link_class = topology_.link_class(node, static_cast<std::uint16_t>(p));
-    if (port.link_class >= wires_.size())
+    if (port.link_class >= pace_.wires.size())
       throw std::invalid_argument("the topology has links of class " + std::to_string(port.link_class) + ", but only " +
-                                  std::to_string(wires_.size()) + " links are described: describe one for each class");
+                                  std::to_string(pace_.wires.size()) + " links are described: describe one for each class");
     if (port.far_part == part_of(node)) continue;
-    const Wire& wire = wires_[port.link_class];
-    lookahead_ = min(lookahead_, min(wire.pace.word_time * wire.flit_words + wire.latency + pipeline_, crossbar_word_ + wire.credit));
+    const Wire& wire = pace_.wires[port.link_class];
+    lookahead_ = min(lookahead_, min(wire.pace.word_time * wire.flit_words + wire.latency + pace_.pipeline, pace_.crossbar_word + wire.credit));
   }
 }
 
 WormholeSwitches::WormholeSwitches(const std::vector<FabricPart>& parts, const Topology& topology, const FabricConfig& config,
-                                   const std::vector<std::uint8_t>& part_of) {
-  check_switches(config, topology);
-  state_ = std::make_unique<State>(parts, topology, config, part_of);
-}
+                                   const std::vector<std::uint8_t>& part_of)
+    : NetworkModel(topology, config), state_(std::make_unique<State>(parts, topology, config, part_of)) {}
 
 WormholeSwitches::WormholeSwitches(EventQueue& events, const Topology& topology, const FabricConfig& config, FabricSink sink)
     : WormholeSwitches({{&events, sink}}, topology, config, {}) {}
@@ -180,45 +162,6 @@ std::uint64_t WormholeSwitches::memory_bytes() const {
   for (const Lane& channel : s.lane_of_) sum += channel.back.memory_bytes();
   for (const auto& part : s.parts_) sum += bytes(part->worms_) + bytes(part->readable_) + bytes(part->packets_);
   return sum;
-}
-
-// A packet's flits one by one through empty switches: each waits for the one before it on the line, for itself, the first one for the whole header,
-// and where buffers hold less than a round trip's flits, for the credit of the one that left its place.
-Time WormholeSwitches::zero_load_latency(NodeId src, NodeId dst, std::uint16_t payload_bytes) const {
-  const State& s = *state_;
-  const std::uint32_t words = s.router_.packet_words(s.router_.payload_words(payload_bytes));
-  struct Stage {
-    const Wire* wire;
-    Time free, line_free;          // of the link, and of the output's line
-    std::uint8_t phase = 0;
-    std::vector<Time> in, granted;  // by flit
-  };
-  std::vector<Stage> stages;
-  for (NodeId at = src; at != dst;) {
-    const Hop hop = s.topology_.next_hop(at, dst);
-    stages.push_back({&s.wires_[s.topology_.link_class(at, hop.port)], {}, {}, 0, {}, {}});
-    at = s.topology_.neighbour(at, hop.port).node;
-  }
-  stages.push_back({nullptr, {}, {}, 0, {}, {}});
-  for (Stage& stage : stages) stage.in.resize(words), stage.granted.resize(words);
-  for (std::uint32_t flit = 0; flit < words; ++flit) stages[0].in[flit] = s.crossbar_word_ * flit + s.pipeline_;
-  const std::uint32_t behind = s.header_words_ - 1;  // flits by which the header's end is behind its beginning: so far apart are two stages' turns
-  for (std::uint32_t turn = 0; turn < words + behind * stages.size(); ++turn)
-    for (std::size_t h = 0; h < stages.size(); ++h) {
-      if (turn < behind * h || turn - behind * h >= words) continue;
-      const std::uint32_t flit = turn - behind * static_cast<std::uint32_t>(h);
-      Stage& stage = stages[h];
-      Time at = max(stage.line_free, stage.in[flit == 0 ? behind : flit]);
-      const auto depth = static_cast<std::uint32_t>(s.lane_words_);
-      if (stage.wire != nullptr && flit >= depth) at = max(at, stages[h + 1].granted[flit - depth] + s.crossbar_word_ + stage.wire->credit);
-      stage.granted[flit] = at;
-      stage.line_free = at + s.crossbar_word_;
-      if (stage.wire == nullptr) continue;
-      Time busy;
-      stages[h + 1].in[flit] = stage.wire->pass(at, flit == 0, stage.free, stage.phase, busy) + stage.wire->latency + s.pipeline_;
-      stage.line_free = max(stage.line_free, stage.free - stage.wire->pace.word_time * stage.wire->flit_words * (s.output_fifo_words_ - 1));
-    }
-  return stages.back().line_free;
 }
 
 // Follows who waits for whom until a packet comes up again.

@@ -13,6 +13,7 @@
 #include "core/routing/routing.hpp"
 #include "core/switch/state.hpp"
 #include "core/switch/wormhole.hpp"
+#include "core/switch/wormhole_pace.hpp"
 
 namespace exanet {
 
@@ -54,23 +55,6 @@ class Times {
 
   std::vector<Time> at_;  // a power of two of them, or none
   std::uint32_t first_ = 0, count_ = 0;
-};
-
-// A kind of link, as flits see it.
-struct Wire {
-  LinkPace pace;
-  Time latency;
-  Time credit;                           // a flit out of the buffer to its credit's effect at the sender
-  std::uint32_t flit_words, framing;  // link words of a flit, and before a packet's first one
-
-  // When a flit that is granted at `now` is on the other side of the link, before its latency; moves the end of the wire's use and its phase on.
-  Time pass(Time now, bool head, Time& free, std::uint8_t& phase, Time& busy) const {
-    const Time start = max(now, free);
-    std::uint32_t at = start >= free + pace.word_time ? 0 : phase;  // an idle link has had its pause
-    busy = pace.word_time * pace.slots(flit_words + (head ? framing : 0), at);
-    phase = static_cast<std::uint8_t>(at);
-    return free = start + busy;
-  }
 };
 
 // A packet in the buffer of an input: as many of its flits as are there or on their way.
@@ -161,11 +145,9 @@ struct WormholeSwitches::State {
   const Routing* routing_;
   std::vector<std::uint8_t> part_of_;  // by node; empty when all are in one part
   SwitchConfig config_;
-  RouterPace router_;
-  std::vector<wormhole_state::Wire> wires_;  // by link class
-  Time pipeline_, crossbar_word_;
-  std::uint32_t intra_ports_, channels_, needed_, classes_, lanes_, header_words_, most_words_, output_fifo_words_;
-  std::int32_t lane_words_, entry_words_;  // of a lane of an input; of a class of an intra-tile port
+  WormholePace pace_;
+  std::uint32_t intra_ports_, channels_, needed_, classes_, lanes_, most_words_;
+  std::int32_t entry_words_;  // of a class of an intra-tile port
   std::uint8_t serves_[wormhole_state::kMostLanes] = {};  // by class and virtual channel of routing: lanes
   bool voq_, looks_, fixed_;
   std::vector<std::int64_t> tag_;  // by class: of a word's share

@@ -80,7 +80,9 @@ struct ClosedLoop::State {
     if (c.packet_bytes < 1 || c.packet_bytes > fabric_config.router.max_payload_bytes)
       throw std::invalid_argument("packets of " + std::to_string(c.packet_bytes) + " bytes; this machine's carry from 1 to " +
                                   std::to_string(fabric_config.router.max_payload_bytes));
-    const std::vector<std::uint32_t> numbers = ranks_of(c.jobs, topology->endpoint_count());
+    std::uint32_t alive = 0;
+    for (NodeId e = 0; e < topology->endpoint_count(); ++e) alive += topology->alive(e);
+    const std::vector<std::uint32_t> numbers = ranks_of(c.jobs, alive);
     for (std::size_t j = 0; j < c.jobs.size(); ++j) {
       if (c.jobs[j].rounds < 1 || c.jobs[j].rounds > 1'000'000'000) throw std::invalid_argument("a job runs from 1 to 10^9 rounds");
       if (c.jobs[j].program.bytes > std::uint64_t{1} << 40) throw std::invalid_argument("messages are at most 1 TiB long");

@@ -205,6 +205,9 @@ TEST_CASE("jobs without a number of ranks share the machine") {
   CHECK(r.jobs[0].ranks == 4);
   CHECK(r.jobs[1].ranks == 6);
   CHECK(r.jobs[2].ranks == 6);
+  TopologySpec two_lost{"torus", {4, 4}};
+  two_lost.failed = {"nodes:2:1"};
+  CHECK(finish(two_lost, {open}).jobs[0].ranks == 14);
 }
 
 TEST_CASE("what cannot be run is refused with advice, and a stopped run says so") {

@@ -10,7 +10,7 @@ namespace exanet {
 
 namespace {
 
-constexpr std::uint64_t kMostMessages = 1u << 28;
+constexpr std::uint64_t kMostMessages = 1u << 26;  // some 20 GB
 
 void room_for(double messages) {
   if (messages > static_cast<double>(kMostMessages))

@@ -119,6 +119,11 @@ TEST_CASE("sizes that are drawn: as many bytes as the load says, the same messag
     CHECK(measured == r.measured);
     CHECK(r.of_size[0].latency_ns < r.of_size[2].latency_ns);
     CHECK(r.slowdown >= 1);
+    CHECK_FALSE(r.saturated);  // though a long message that the window's end cuts may be a tenth of all bytes
+    for (const double share : {0.0, 0.5, 0.999, 1.0}) {
+      CHECK(r.latency.quantile(share) >= static_cast<std::uint64_t>(r.least.ps()));
+      CHECK(r.latency.quantile(share) <= static_cast<std::uint64_t>(r.most.ps()));
+    }
   }
   CHECK(results[0].created == results[1].created);
   CHECK(results[0].mean_bytes == results[1].mean_bytes);

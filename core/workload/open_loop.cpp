@@ -205,9 +205,17 @@ struct OpenLoop::State {
   std::optional<LinkMeter> meter;  // where there are not too many links
 };
 
+// Counts the source's packet, and goes on to its next.
 void OpenLoop::State::Part::advance(Source& source) {
-  tally.of_priority[source.own].created += all->in_window(source.next);
-  all->arrivals.advance(source, all->stop_at);
+  const State& s = *all;
+  if (s.in_window(source.next)) {
+    ++tally.of_priority[source.own].created;
+    if (source.sampled < s.samples_each && source.node % s.sample_stride == 0) {
+      ++source.sampled, ++tally.samples;
+      tally.zero_load_ps += static_cast<std::uint64_t>(s.fabric.zero_load_latency(source.node, source.dst, s.config.packet_bytes, source.next).ps());
+    }
+  }
+  s.arrivals.advance(source, s.stop_at);
 }
 
 // Hands over what has been created until now, as far as there is room.
@@ -220,13 +228,7 @@ void OpenLoop::State::Part::offer(std::uint32_t source_index, Time now) {
     if (!s.fabric.inject(packet)) return;  // ready() comes back
     ++tally.injected;
     tally.fingerprints += fingerprint(packet);
-    if (s.in_window(source.next)) {
-      ++tally.in_window_injected;
-      if (source.sampled < s.samples_each && node % s.sample_stride == 0) {
-        ++source.sampled, ++tally.samples;
-        tally.zero_load_ps += static_cast<std::uint64_t>(s.fabric.zero_load_latency(node, packet.dst, packet.payload_bytes).ps());
-      }
-    }
+    tally.in_window_injected += s.in_window(source.next);
     advance(source);
   }
   if (source.next < s.stop_at) queue.schedule(source.next, arrival, source_index);

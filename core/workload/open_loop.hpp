@@ -54,7 +54,7 @@ struct OpenLoopResult {
   std::uint64_t accepted = 0;                   // delivered in the window, whenever created
   double latency_ns = 0, latency_error_ns = 0;  // mean, and half its 95 % confidence interval from ten batches
   double network_latency_ns = 0;                // mean from injection on
-  double zero_load_ns = 0;                      // mean by formula over up to 4096 of the measured packets
+  double zero_load_ns = 0;                      // mean by formula over up to 4096 of the created packets
   Time least, most;
   Histogram latency;
   std::vector<PriorityResult> of_priority;  // from 0 on: one, or two if there is a share of priority 1
