@@ -124,11 +124,11 @@ class Legs final : public Routing {
   // The topology's own way, or one over an intermediate?
   std::uint32_t decide(const RouteRequest& r, const Outlook& outlook) const {
     const std::uint32_t stay = straight(r), turn = policy_ == Policy::kProgressive ? 1 : last_class_ - 1u;
-    const std::uint64_t bias = std::uint64_t{kBias} * r.payload_words;
     if (ends_leg(r.at, r.dst)) return stay;
     Way own;
     NodeId at = r.at;
     walk(at, r.dst, true, class_of(stay), own);
+    const std::uint64_t bias = std::uint64_t{kBias} * r.payload_words * own.length;
     std::uint32_t most = 0;
     for (const Link& link : own.known) most = std::max(most, outlook.queued_words(link.at, link.hop.port));
     for (std::uint64_t attempt = 0; attempt < kAttempts && std::uint64_t{most} * own.length > bias; ++attempt) {
@@ -162,7 +162,7 @@ class Legs final : public Routing {
   }
 
   static constexpr std::uint64_t kAttempts = 4;  // intermediates looked at (Besta and Hoefler 2014)
-  static constexpr std::uint32_t kBias = 4;      // packets in favour of the own way: as many as a link of the prototype has under way, which is no queue
+  static constexpr std::uint32_t kBias = 4;      // packets on the own way's first link that are no queue: as many as a link of the prototype has under way
 
   const Topology& topology_;
   Policy policy_;

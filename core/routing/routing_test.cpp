@@ -128,7 +128,8 @@ TEST_CASE("on a dragonfly, ways over another group beat minimal ones under adver
   CHECK(measure(with(fly, "valiant"), "uniform", 0.2).mean_hops > 1.3 * hops);
   for (const std::string name : {"ugal-l", "ugal-g", "par"}) {
     CAPTURE(name);
-    CHECK(measure(with(fly, name), "uniform", 0.2).mean_hops < 1.25 * hops);
+    CHECK(measure(with(fly, name), "uniform", 0.2).mean_hops < 1.05 * hops);
+    CHECK(measure(with(fly, name), "uniform", 0.05).mean_hops < 1.005 * hops);  // a link's worth of packets under way is no queue
   }
 }
 
