@@ -36,7 +36,7 @@ class Traffic {
     d["warm_up_ns"] = ns(r.warm_up);
     d["settled"] = r.settled;
     d["latency_ns"] = r.latency_ns;
-    d["latency_error_ns"] = r.latency_error_ns;
+    d["latency_error_ns"] = r.latency_error_ns ? nb::cast(*r.latency_error_ns) : nb::none();
     d["network_latency_ns"] = r.network_latency_ns;
     d["zero_load_ns"] = r.zero_load_ns;
     d["latency_least_ns"] = r.measured > 0 ? ns(r.least) : 0.0;

@@ -302,7 +302,7 @@ OpenLoopResult OpenLoop::State::summarize() {
   r.network_latency_ns = mean_ns(all.network_ps, all.measured);
   r.zero_load_ns = mean_ns(t.zero_load_ps, t.samples);
   if (all.measured > 0) {
-    r.latency_error_ns = half_interval(as_doubles(t.batch_ps), as_doubles(t.batch_packets)) * 1e-3;
+    if (const auto half_ps = half_interval(as_doubles(t.batch_ps), as_doubles(t.batch_packets))) r.latency_error_ns = *half_ps * 1e-3;
     r.least = t.least;
     r.most = t.most;
   }

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,7 +53,8 @@ struct OpenLoopResult {
   std::uint64_t created = 0;                    // in the window
   std::uint64_t measured = 0;                   // of these, delivered: what the latencies are of
   std::uint64_t accepted = 0;                   // delivered in the window, whenever created
-  double latency_ns = 0, latency_error_ns = 0;  // mean, and half its 95 % confidence interval from ten batches
+  double latency_ns = 0;                        // mean, and
+  std::optional<double> latency_error_ns;       // half its 95 % confidence interval from ten batches, if there are packets of each
   double network_latency_ns = 0;                // mean from injection on
   double zero_load_ns = 0;                      // mean by formula over up to 4096 of the created packets
   Time least, most;

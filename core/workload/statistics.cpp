@@ -42,10 +42,10 @@ bool has_settled(const std::vector<double>& series) {
   return series.size() >= kMean * kFewestMeans && 2 * mser5(series) <= series.size();
 }
 
-double half_interval(const std::array<double, kBatches>& sums, const std::array<double, kBatches>& counts) {
+std::optional<double> half_interval(const std::array<double, kBatches>& sums, const std::array<double, kBatches>& counts) {
   double mean = 0, squares = 0;
   for (std::size_t i = 0; i < kBatches; ++i) {
-    if (counts[i] == 0) return 0;
+    if (counts[i] == 0) return {};
     mean += sums[i] / counts[i] / kBatches;
   }
   for (std::size_t i = 0; i < kBatches; ++i) squares += std::pow(sums[i] / counts[i] - mean, 2);

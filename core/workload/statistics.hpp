@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 namespace exanet {
@@ -18,11 +19,11 @@ std::size_t mser5(const std::vector<double>& series);
 // Whether mser5() finds an end of the start-up that can be trusted, with at least ten means of five.
 bool has_settled(const std::vector<double>& series);
 
-// Half the 95 % confidence interval of the mean of a window of which these are the means of ten equal parts; 0 when a part had nothing. The
+// Half the 95 % confidence interval of the mean of a window of which these are the means of ten equal parts, unless a part had nothing. The
 // parts are all but independent of each other when each is much longer than what one observation does to the next (batch means: Law and
 // Kelton, "Simulation Modeling and Analysis", section 9.5.3).
 inline constexpr std::size_t kBatches = 10;
-double half_interval(const std::array<double, kBatches>& sums, const std::array<double, kBatches>& counts);
+std::optional<double> half_interval(const std::array<double, kBatches>& sums, const std::array<double, kBatches>& counts);
 
 // Jain's index of fairness: 1 when all shares are equal, 1/n when one of n has all; 0 when nobody has anything (Jain, Chiu and Hawe, "A
 // quantitative measure of fairness", DEC TR-301, 1984).

@@ -254,7 +254,7 @@ TEST_CASE("a window that begins by itself gives the mean of one that begins late
   CHECK(own.result().settled);
   CHECK(own.result().warm_up < Time::us(800));
   const OpenLoopResult late = measure({"torus", {4, 4, 4}}, "uniform", 0.4, 2, Time::us(400));
-  CHECK(own.result().latency_ns == near(late.latency_ns, (own.result().latency_error_ns + late.latency_error_ns) / late.latency_ns));
+  CHECK(own.result().latency_ns == near(late.latency_ns, (own.result().latency_error_ns.value() + late.latency_error_ns.value()) / late.latency_ns));
   config.pattern = "incast:8";  // eight senders of 0.4 to one link: the queues at the sources grow for ever
   OpenLoop never({"torus", {4, 4, 4}}, published_fabric(), config);
   REQUIRE(never.run());
