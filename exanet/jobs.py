@@ -123,6 +123,8 @@ def command(
     directory: Path,
     as_json: bool,
     quiet: bool,
+    *,
+    fresh: bool = False,
 ) -> None:
     """What `exanet sim --job` does: runs, writes tables, report.html and summary.json, and prints a table."""
     import json
@@ -145,7 +147,7 @@ def command(
         if key not in ("jobs", "links", "energy", "queued", "first_watched", "watched_ps", "cpu_s")
     }
     spent = {"energy": found["energy"]} if "energy" in found else {}
-    _write(directory, described, found, rows, {"run": run, **figures, **spent}, time.monotonic() - began)
+    directory = _write(directory, described, found, rows, {"run": run, **figures, **spent}, time.monotonic() - began, fresh)
     if as_json:
         print(json.dumps({**figures, **spent, "jobs": rows}, indent=2))
     elif not quiet:
@@ -153,8 +155,14 @@ def command(
 
 
 def _write(
-    directory: Path, described: Machine, found: dict[str, Any], rows: list[dict[str, Any]], summary: dict[str, Any], wall_s: float
-) -> None:
+    directory: Path,
+    described: Machine,
+    found: dict[str, Any],
+    rows: list[dict[str, Any]],
+    summary: dict[str, Any],
+    wall_s: float,
+    fresh: bool,
+) -> Path:
     import platform
 
     import polars as pl
@@ -186,7 +194,7 @@ def _write(
     files["report.html"] = report.fill(str(page["title"]), page, scripts).encode()
     files["run.json"] = results.json_bytes({"wall_s": wall_s, "cpu_s": found["cpu_s"], "host_system": platform.platform()})
     files["summary.json"] = results.json_bytes({**summary, "machine": described.resolve(), "jobs": rows})
-    results.publish(directory, files)
+    return results.publish(directory, files, fresh=fresh)
 
 
 def _show(described: Machine, figures: dict[str, Any], rows: list[dict[str, Any]], directory: Path) -> None:

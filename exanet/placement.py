@@ -59,7 +59,8 @@ def _from_file(path: Path, *, ranks: int, nodes: int, cores_per_node: int) -> li
             problems.append(f"{path}:{number}:1: error: node {node} has only {cores_per_node} cores; put this rank elsewhere")
         placed.append(node)
     if not problems and len(placed) < ranks:
-        problems.append(f"{path}:{len(lines)}:1: error: {len(placed)} ranks are placed, the run has {ranks}; add a line for each rank")
+        found = f"{len(placed)} ranks are placed" if lines else "the file is empty"
+        problems.append(f"{path}:{max(len(lines), 1)}:1: error: {found}, the run has {ranks} ranks; add a line for each rank")
     if problems:
         raise InputError(problems)
     return placed[:ranks]

@@ -63,23 +63,44 @@ class Run:
 
 TABLES = tuple(name for name in Run.__dataclass_fields__ if name not in ("summary", "run"))
 
+_OTHER_TABLES = ("points", "classes", "sizes", "queues", "link_use", "jobs", "runs")
+"""What other commands than `exanet run` leave, beside tables that have a name of TABLES."""
 
-def write(directory: Path, results: Mapping[str, Any], meta: Mapping[str, Any]) -> None:
-    """Write `results` (Simulator.results()) of the run described by `meta` into `directory`, whole or not at all.
+FILES = frozenset(("report.html", "run.json", "summary.json", *(f"{name}.parquet" for name in (*TABLES, *_OTHER_TABLES))))
+"""Every file that any command publishes."""
+
+_MARKS = {"run": ("ranks.parquet",), "sim": ("points.parquet", "jobs.parquet"), "sweep": ("runs.parquet", "journal.jsonl")}
+"""By which of its files the results of each command are known."""
+
+
+def write(directory: Path, results: Mapping[str, Any], meta: Mapping[str, Any], *, fresh: bool = False) -> Path:
+    """Write `results` (Simulator.results()) of the run described by `meta` into `directory`, whole or not at all; returns the folder.
 
     `meta` keys: program (argv), machine (resolved dict), machine_name, ranks, map, compute, mpi, exanet_version, and whatever else is
-    worth keeping of the run (started, ...), which goes to run.json. Raises InputError when the folder cannot be written.
+    worth keeping of the run (started, ...), which goes to run.json; `fresh` as for publish(). Raises InputError when the folder cannot be
+    written.
     """
     tables = to_tables(results, meta.get("machine", {}))
     files = {f"{name}.parquet": parquet(frame) for name, frame in tables.items()}
     files["run.json"] = json_bytes(_host_facts(results, meta))
     files["summary.json"] = json_bytes(summarize(results, meta, tables))  # last: its presence says that the folder is whole
-    publish(directory, files)
+    return publish(directory, files, fresh=fresh)
+
+
+def commands(directory: Path) -> list[str]:
+    """The commands whose results the folder holds; normally one, or none."""
+    found = [command for command, marks in _MARKS.items() if any((directory / name).exists() for name in marks)]
+    if not found and (directory / "summary.json").exists() and not (directory / "run.json").exists():
+        return ["karma"]
+    return found
 
 
 def load(directory: Path) -> Run:
-    """Read a folder that write() made. Raises InputError when it is missing, incomplete or of another format."""
+    """Read a folder that write() made. Raises InputError when it is missing, incomplete, another command's or of another format."""
     try:
+        if (found := commands(directory)) and "run" not in found:
+            table = next((name for name in _MARKS.get(found[0], ()) if (directory / name).exists()), "summary.json")
+            raise InputError(f"{directory}: results of exanet {found[0]}, not of exanet run; read its tables by themselves, first {table}")
         summary = json.loads((directory / "summary.json").read_text())
         run = json.loads((directory / "run.json").read_text())
         if summary.get("format") != FORMAT:
@@ -300,25 +321,54 @@ def parquet(frame: pl.DataFrame) -> bytes:
     return buffer.getvalue()
 
 
-def publish(directory: Path, files: Mapping[str, bytes]) -> None:
-    """Fill a folder beside `directory`, then rename it there; in a folder that is there already, rename file by file."""
+def publish(directory: Path, files: Mapping[str, bytes], *, fresh: bool = False) -> Path:
+    """Fill a folder beside `directory`, then rename it there; in a folder that is there already, rename file by file, summary.json last.
+
+    What an earlier run has left there and this one does not write is removed; files that no command publishes stay. With `fresh` nothing
+    is written into a folder that is there: when another run has taken `directory` (NAME-1) meanwhile, it is the next free number.
+    Returns the folder. Raises InputError; then earlier results are as they were, or have no summary.json.
+    """
+    while fresh and directory.exists():
+        directory = _next_number(directory)
     there = directory.is_dir()
-    beside = directory / f".new.{os.getpid()}" if there else directory.absolute().with_name(f".{directory.name}.{os.getpid()}")
+    # Of a long name only a part: the whole of it may leave no room for more.
+    beside = directory / f".new.{os.getpid()}" if there else directory.absolute().with_name(f".{directory.name[:40]}.{os.getpid()}")
     try:
         beside.mkdir(parents=True)
         for name, content in files.items():
             (beside / name).write_bytes(content)
         if not there:
-            beside.rename(directory)
-            return
+            return _rename(beside, directory, fresh)
         # Until the new summary.json is there (it comes last), a reader is told that the folder is not whole.
         (directory / "summary.json").unlink(missing_ok=True)
         for name in files:
-            (beside / name).replace(directory / name)
+            if name != "summary.json":
+                (beside / name).replace(directory / name)
+        for name in FILES - files.keys():
+            (directory / name).unlink(missing_ok=True)
+        (beside / "summary.json").replace(directory / "summary.json")
+        return directory
     except OSError as error:
         raise InputError(f"cannot write the results to {directory}: {_why(error)}") from error
     finally:
         shutil.rmtree(beside, ignore_errors=True)
+
+
+def _rename(beside: Path, directory: Path, fresh: bool) -> Path:
+    while True:
+        try:
+            beside.rename(directory)
+            return directory
+        except OSError as error:
+            # Another run has been faster.
+            if not fresh or error.errno not in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR):
+                raise
+            directory = _next_number(directory)
+
+
+def _next_number(directory: Path) -> Path:
+    stem, _, number = directory.name.rpartition("-")
+    return directory.with_name(f"{stem}-{int(number) + 1}")
 
 
 def _why(error: OSError) -> str:

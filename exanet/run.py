@@ -48,6 +48,8 @@ def run(options: Options) -> int:
 
     if not options.command:
         raise InputError("no program given; write it after --, e.g. exanet run -m exanest -n 16 -- lmp -in in.lj")
+    if not 0 <= options.seed < 1 << 64:
+        raise InputError(f"--seed {options.seed}: give a whole number from 0 to 2^64 - 1")
     factor = compute_factor(options.compute)
     described = machine.load(options.machine)
     placed = placement.place(options.mapping, ranks=options.ranks, nodes=described.nodes, cores_per_node=described.cores_per_node)
@@ -55,7 +57,7 @@ def run(options: Options) -> int:
     if options.fabric == "gateware":
         gateware_fabric.check(config, described.name)
     mpi = detect.detect(options.command, options.mpi)
-    directory = result_directory(options)
+    directory = result_directory("run", options.directory, f"exanet-run-{_program_label(options.command)}")
     gateware = gateware_fabric.library(config) if options.fabric == "gateware" else None
     meta = _meta(options, described.name, config, mpi)
     results, outcome = _simulate(options, config, placed, factor, mpi, gateware)
@@ -92,7 +94,10 @@ def _simulate(
     if lost:
         raise InputError(f"rank {placed.index(min(lost))} is placed on node {min(lost)}, which has failed; give another placement (--map)")
     library = {"node_library": str(gateware)} if gateware else {}
-    simulator = Simulator(config, placed, {"compute_factor": factor, "seed": options.seed, **library})
+    try:
+        simulator = Simulator(config, placed, {"compute_factor": factor, "seed": options.seed, **library})
+    except RuntimeError as error:  # the shared region, by its contract
+        raise InputError(f"{error}; raise the limits (ulimit -v for memory, -f for files, -n for open ones), or use fewer ranks") from None
     try:
         shown = progress.Progress(ranks=options.ranks, quiet=options.quiet)
         terminal = shown.pass_on if shown.on_terminal else None
@@ -152,18 +157,28 @@ def _program_label(command: Sequence[str]) -> str:
     return re.sub(r"[^\w.+-]+", "_", name) or "program"
 
 
-def result_directory(options: Options) -> Path:
-    """Where the results go: what -o says, or a new folder here. Raises InputError when it cannot be written."""
-    if options.directory is not None:
-        chosen = options.directory
-        if chosen.exists() and not chosen.is_dir():
-            raise InputError(f"-o {chosen}: it is a file; name a folder")
-        if chosen.is_dir() and any(chosen.iterdir()) and not (chosen / "summary.json").exists() and not (chosen / "run.json").exists():
-            raise InputError(f"-o {chosen}: the folder holds other files; name a new one, or one with earlier results")
-    else:
-        stem = f"exanet-run-{_program_label(options.command)}"
-        chosen = next(path for number in itertools.count(1) if not (path := Path(f"{stem}-{number}")).exists())
-    _check_writable(chosen)
+def result_directory(command: str, given: Path | None, stem: str = "") -> Path:
+    """Where the results of this exanet command go: what -o says, or a new folder STEM-NUMBER here.
+
+    Raises InputError when it cannot be written, or holds anything else than earlier results of the same command.
+    """
+    from exanet import results
+
+    try:
+        if given is None:
+            # File names have 255 bytes at most.
+            stem = os.fsencode(stem)[:200].decode(errors="ignore")
+            chosen = next(path for number in itertools.count(1) if not (path := Path(f"{stem}-{number}")).exists())
+        else:
+            chosen = given
+            if chosen.exists() and not chosen.is_dir():
+                raise InputError(f"-o {chosen}: it is a file; name a folder")
+            if chosen.is_dir() and any(chosen.iterdir()) and (found := results.commands(chosen)) != [command]:
+                held = f"results of exanet {' and '.join(found)}" if found else "other files"
+                raise InputError(f"-o {chosen}: the folder holds {held}; name a new one, or one with earlier results of exanet {command}")
+        _check_writable(chosen)
+    except OSError as error:
+        raise InputError(f"-o {given or stem}: {error.strerror}; choose another place with -o") from None
     return chosen
 
 
@@ -196,7 +211,7 @@ def _publish(options: Options, directory: Path, results: dict[str, Any], meta: d
 
     # The ranks' own output stays alone on stdout, so that it can be compared with that of a native run.
     console = Console(file=sys.stderr)
-    run_results.write(directory, results, meta)
+    directory = run_results.write(directory, results, meta, fresh=options.directory is None)
     if not options.quiet:
         summary.show(results, meta, console)
     shown: Path = directory / "summary.json"

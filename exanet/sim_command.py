@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import time
 from collections.abc import Iterator, Sequence
@@ -129,7 +128,7 @@ def command(
         if sharing != "max-min":
             raise InputError("--job at flow level shares by max-min: leave out --sharing")
         folder = _directory(output, described, job[0].partition(":")[0] + "-job")
-        jobs.command(described, job, mapping, packet_bytes, seed, level, folder, as_json, quiet)
+        jobs.command(described, job, mapping, packet_bytes, seed, level, folder, as_json, quiet, fresh=output is None)
         return
     sizes = message if message in messages.distributions() else None
     size = None if message is None or sizes is not None else _size("--message", message)
@@ -145,7 +144,7 @@ def command(
     directory = _directory(output, described, traffic)
     began = time.monotonic()
     points = list(_points(described, wanted, asked, threads, quiet))
-    sim_results.write(directory, described, asked, points, threads, time.monotonic() - began)
+    directory = sim_results.write(directory, described, asked, points, threads, time.monotonic() - began, fresh=output is None)
     if as_json:
         typer.echo(json.dumps([figures(point) for point in points], indent=2))
     elif not quiet:
@@ -181,9 +180,7 @@ def _time(option: str, text: str) -> int:
 def _directory(output: Path | None, described: Machine, traffic: str) -> Path:
     from exanet import run
 
-    stem = f"exanet-sim-{described.name}-{traffic.replace(':', '-')}"
-    free = (path for number in itertools.count(1) if not (path := Path(f"{stem}-{number}")).exists())
-    return run.result_directory(run.Options(described.name, 0, (), directory=output or next(free)))
+    return run.result_directory("sim", output, f"exanet-sim-{described.name}-{traffic.replace(':', '-')}")
 
 
 def _points(described: Machine, wanted: Sequence[float], asked: Asked, threads: int, quiet: bool) -> Iterator[dict[str, Any]]:

@@ -12,7 +12,9 @@ from exanet.machine import Machine
 from exanet.sim import COSTS, TABLES, Asked, figures
 
 
-def write(directory: Path, described: Machine, asked: Asked, points: Sequence[dict[str, Any]], threads: int, wall_s: float) -> None:
+def write(
+    directory: Path, described: Machine, asked: Asked, points: Sequence[dict[str, Any]], threads: int, wall_s: float, *, fresh: bool = False
+) -> Path:
     import platform
     from importlib.metadata import version
 
@@ -66,7 +68,7 @@ def write(directory: Path, described: Machine, asked: Asked, points: Sequence[di
         }
     )
     files["summary.json"] = results.json_bytes({"run": run, "machine": described.resolve(), "points": rows, **_tables(points)})
-    results.publish(directory, files)
+    return results.publish(directory, files, fresh=fresh)
 
 
 def _tables(points: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -47,7 +47,7 @@ def command(
     if output is not None:
         from exanet import run
 
-        directory = run.result_directory(run.Options("", 0, (), directory=output))
+        directory = run.result_directory("karma", output)
     found = measure(line_cycles)
     if directory is not None:
         write(directory, found)

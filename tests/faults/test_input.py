@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import shutil
 import subprocess
 from pathlib import Path
@@ -45,7 +46,15 @@ def test_no_ranks(exanet: Exanet, ranks: int) -> None:
     assert_refused(exanet.run(TRUE, ranks=ranks), "at least one rank")
 
 
-BAD_VALUES = [("--map", "random:x"), ("--map", "nonesuch"), ("--compute", "fast"), ("--mpi", "lam"), ("--fabric", "glue")]
+BAD_VALUES = [
+    ("--seed", "-1"),
+    ("--seed", str(1 << 64)),
+    ("--map", "random:x"),
+    ("--map", "nonesuch"),
+    ("--compute", "fast"),
+    ("--mpi", "lam"),
+    ("--fabric", "glue"),
+]
 
 
 @pytest.mark.parametrize(("option", "value"), BAD_VALUES)
@@ -123,6 +132,33 @@ def test_results_that_cannot_be_written(exanet: Exanet, fault: str) -> None:
     (exanet.folder / "file").write_text("")
     assert_refused(exanet.run(fault, "late", "0", options=("-o", "file")), "file", "folder")
     assert_refused(exanet.run(fault, "late", "0", options=("-o", "/")), "other files")
+
+
+def test_results_of_another_command_are_kept(exanet: Exanet, fault: str) -> None:
+    out = exanet.folder / "out"
+    out.mkdir()
+    (out / "journal.jsonl").write_text("")
+    for options in (("run", "-m", "exanest", "-n", "4", "--", fault, "late", "0"), ("sim", "-m", "trenz-2x2", "--load", "0.1")):
+        ended = exanet.finish(exanet.start(options[0], "-o", "out", *options[1:]), 0)
+        assert (ended.code, ended.messages) == (2, ended.err.splitlines()), ended.err
+        assert "-o out: the folder holds results of exanet sweep; name a new one" in ended.err
+    assert os.listdir(out) == ["journal.jsonl"]
+
+
+def test_long_names(exanet: Exanet, fault: str) -> None:
+    assert_refused(exanet.run(fault, "late", "0", options=("-o", "x" * 300)), "File name too long; choose another place with -o")
+    for option, value in (("--traffic", "x" * 300), ("--job", "ü" * 300 + ":bytes=4KiB")):
+        ended = exanet.finish(exanet.start("sim", "-m", "trenz-2x2", option, value), 0)
+        assert (ended.code, len(ended.messages), "Traceback" in ended.err) == (2, 1, False), ended.err
+    assert not list(exanet.folder.iterdir())
+
+
+def test_no_room_for_the_shared_region(exanet: Exanet, fault: str) -> None:
+    process = exanet.start(
+        "run", "-m", "exanest", "-n", "4", "-o", "out", "--", fault, "late", "0",
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100 * 1024, 100 * 1024)),
+    )  # fmt: skip
+    assert_refused(exanet.finish(process, 0), "the shared region", "File too large", "raise the limits")
 
 
 def test_full_disk(exanet: Exanet, fault: str) -> None:

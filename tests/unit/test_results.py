@@ -18,6 +18,7 @@ from synthetic_run import synthetic_meta, synthetic_run
 from exanet import results, summary
 from exanet.errors import InputError
 from exanet.quantity import bytes_text, count_text, time_text
+from exanet.run import result_directory
 
 DOCS = Path(__file__).parents[2] / "docs" / "results.md"
 
@@ -189,6 +190,104 @@ def test_interrupted_replacement_is_noticed(tmp_path: Path, monkeypatch: pytest.
         results.write(target, synthetic_run(seed=2), synthetic_meta())
     with pytest.raises(InputError, match=r"summary\.json is missing"):
         results.load(target)
+
+
+def test_what_an_earlier_run_left_goes_and_the_folder_is_whole_at_each_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "run"
+    results.write(target, synthetic_run(seed=1), synthetic_meta())
+    (target / "report.html").write_text("of seed 1")
+    (target / "queues.parquet").write_text("of another command")
+    (target / "mine.parquet").write_text("kept")
+    whole: list[bool] = []
+    for name in ("replace", "unlink"):
+        change = getattr(Path, name)
+
+        def watched(path: Path, *arguments: Any, change: Any = change, **options: Any) -> Any:
+            whole.append((target / "summary.json").exists())
+            return change(path, *arguments, **options)
+
+        monkeypatch.setattr(Path, name, watched)
+    results.write(target, synthetic_run(seed=2), synthetic_meta())
+    monkeypatch.undo()
+    assert whole.index(False) == 1, "only summary.json goes while it is there"
+    assert not any(whole[1:])
+    results.write(tmp_path / "fresh", synthetic_run(seed=2), synthetic_meta())
+    assert contents(target) == {**contents(tmp_path / "fresh"), "mine.parquet": b"kept"}
+
+
+def test_every_file_that_a_command_publishes_is_known() -> None:
+    from exanet import sim
+
+    names = {*results.TABLES, *sim.TABLES, "points", "queues", "link_use", "jobs", "messages", "links", "energy", "runs"}
+    assert {f"{name}.parquet" for name in names} | {"report.html", "run.json", "summary.json"} == results.FILES
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_fresh_folder_is_never_one_that_another_run_has_filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, late: bool) -> None:
+    """Also when it comes at the last moment."""
+
+    def others() -> None:
+        for number in (7, 8):
+            (tmp_path / f"r-{number}").mkdir()
+            (tmp_path / f"r-{number}" / "summary.json").write_text(f"of {number}")
+
+    rename = Path.rename
+
+    def overtaken(path: Path, to: Path) -> Path:
+        monkeypatch.undo()
+        others()
+        return rename(path, to)
+
+    if late:
+        monkeypatch.setattr(Path, "rename", overtaken)
+    else:
+        others()
+    assert results.write(tmp_path / "r-7", synthetic_run(seed=1), synthetic_meta(), fresh=True) == tmp_path / "r-9"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["r-7", "r-8", "r-9"]
+    assert contents(tmp_path / "r-7") == {"summary.json": b"of 7"}
+
+
+HELD = {
+    "run": ("summary.json", "run.json", "ranks.parquet", "messages.parquet"),
+    "sim": ("summary.json", "run.json", "jobs.parquet", "messages.parquet"),
+    "sweep": ("journal.jsonl",),
+    "karma": ("summary.json", "report.html"),
+}
+
+
+@pytest.mark.parametrize("command", ["run", "sim", "karma"])
+@pytest.mark.parametrize("held", HELD)
+def test_only_results_of_the_same_command_are_replaced(tmp_path: Path, command: str, held: str) -> None:
+    for name in HELD[held]:
+        (tmp_path / name).write_text("")
+    if command == held:
+        assert result_directory(command, tmp_path) == tmp_path
+        return
+    with pytest.raises(InputError, match=f"the folder holds results of exanet {held}; name a new one, or one .* of exanet {command}"):
+        result_directory(command, tmp_path)
+
+
+def test_a_folder_that_an_earlier_version_mixed_is_not_replaced(tmp_path: Path) -> None:
+    for name in (*HELD["run"], *HELD["sweep"]):
+        (tmp_path / name).write_text("")
+    with pytest.raises(InputError, match="results of exanet run and sweep"):
+        result_directory("run", tmp_path)
+
+
+def test_long_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="File name too long; choose another place with -o"):
+        result_directory("run", Path("x" * 300))
+    for chosen in (result_directory("sim", None, "ü" * 300), result_directory("run", Path("x" * 255))):
+        assert results.publish(chosen, {"summary.json": b"{}"}) == chosen
+
+
+@pytest.mark.parametrize(("held", "read"), [("sim", "jobs.parquet"), ("sweep", "journal.jsonl"), ("karma", "summary.json")])
+def test_results_of_other_commands_are_called_by_their_name(tmp_path: Path, held: str, read: str) -> None:
+    for name in HELD[held]:
+        (tmp_path / name).write_text("{}")
+    with pytest.raises(InputError, match=rf"results of exanet {held}, not of exanet run; .*{read}"):
+        results.load(tmp_path)
 
 
 @pytest.mark.parametrize(("name", "content"), [("summary.json", b"{"), ("ranks.parquet", b"PAR1"), ("summary.json", b'{"format": 99}')])
