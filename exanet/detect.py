@@ -65,7 +65,7 @@ def detect(command: Sequence[str], choice: str = "auto") -> Mpi:
     """The MPI of the program that COMMAND starts. Raises InputError with one clear message."""
     program = find_program(command[0])
     if elf.is_elf(program):
-        _check_machine(program)
+        _check_choice(_check_machine(program), choice)
     if choice == "none":
         return Mpi("none")
     if choice == "mpich":
@@ -85,6 +85,15 @@ def _check_machine(program: Path) -> elf.Executable:
     if not elf.runs_here(executable):
         raise InputError(f"program {str(program)!r} is built for {executable.machine}, this machine is {os.uname().machine}; build it here")
     return executable
+
+
+def _check_choice(executable: elf.Executable, choice: str) -> None:
+    """A program that is linked with one MPI does not run as another's."""
+    for soname in elf.libraries(executable) if choice != "auto" else ():
+        linked = "mpich" if _MPICH_SONAME.fullmatch(soname) else "openmpi" if _OPENMPI_SONAME.fullmatch(soname) else choice
+        if linked != choice:
+            name = str(executable.path)
+            raise InputError(f"--mpi {choice}: program {name!r} is linked with {soname}; leave out --mpi, or say --mpi {linked}")
 
 
 def _follow(command: list[str], depth: int) -> Mpi:
@@ -160,7 +169,8 @@ def _mpirun_version(mpirun: Path) -> int:
         done = subprocess.run([str(mpirun), "--version"], capture_output=True, text=True, timeout=20)
     except (OSError, subprocess.TimeoutExpired):
         return 0
-    match = re.search(r"\(Open MPI\) (\d+)\.", done.stdout)
+    # As mpirun.openmpi, which Debian has, version 4 calls itself by another name.
+    match = re.search(r"\((?:Open MPI|OpenRTE)\) (\d+)\.", done.stdout)
     return int(match[1]) if match else 0
 
 

@@ -89,6 +89,29 @@ def test_program_without_mpi(exanet: Exanet) -> None:
     assert_refused(exanet.run(TRUE), "not an MPI program", "--mpi")
 
 
+def test_another_mpi_than_the_programs(exanet: Exanet, fault: str) -> None:
+    own = "mpich" if "mpich" in fault else "openmpi"
+    for choice in {"mpich", "openmpi", "none"} - {own}:
+        assert_refused(
+            exanet.run(fault, "late", "0", options=("--mpi", choice)), f"--mpi {choice}", "linked with libmpi", f"say --mpi {own}"
+        )
+
+
+def test_open_mpi_beside_another_mpirun(exanet: Exanet, fault: str) -> None:
+    """Debian's mpirun.openmpi is found when mpirun is another MPI's, and --mpi says what the program says, too."""
+    if "mpich" in fault:
+        pytest.skip("of Open MPI")
+    (exanet.folder / "bin").mkdir()
+    other = exanet.folder / "bin" / "mpirun"
+    other.write_text("#!/bin/sh\necho HYDRA build details\n")
+    other.chmod(0o755)
+    exanet.environment["PATH"] = f"{other.parent}:{os.environ['PATH']}"
+    if not shutil.which("mpirun.openmpi"):
+        pytest.skip("no mpirun.openmpi here")
+    ended = exanet.run(fault, "late", "0", options=("--mpi", "openmpi"))
+    assert ended.code == 0, ended.err
+
+
 def test_text_that_is_executable(exanet: Exanet) -> None:
     path = exanet.folder / "text"
     path.write_text("hello\n")
