@@ -37,7 +37,6 @@ _OPEN_MPI_4 = {
     "mtl_ofi_provider_include": "exanet",
     "btl": "self",
     "osc": "pt2pt",
-    "orte_execute_quiet": "1",
     "orte_base_help_aggregate": "0",
     "btl_base_warn_component_unused": "0",
 }

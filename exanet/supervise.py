@@ -20,13 +20,13 @@ from typing import Any, Protocol
 
 from exanet.launch import Event, LauncherEnded, RankAborted, RankEnded, RankFault, Session
 from exanet.progress import Progress
-from exanet.watchdog import DeadlockWatch, Watchdog
+from exanet.watchdog import DeadlockWatch, Watchdog, by_call
 
 _POLL_S = 0.2
 _GRACE_S = 1.0  # between asking the ranks to end and ending them
-_MPIRUN_OWN_S = 1.0  # for mpirun to clean up by itself: it has seen a rank end, and does not bear being told meanwhile
+_MPIRUN_OWN_S = 1.0  # for mpirun to see a rank end; after that it cleans up by itself, and crashes when it is told meanwhile
 _SETTLE_S = 10.0  # for the simulator to notice that all ranks have ended
-_MPIRUN_GRACE_S = 2.5  # mpirun itself gives its ranks a second
+_MPIRUN_GRACE_S = 3.0  # mpirun itself gives its ranks a second
 _LOST_NETWORK = 75  # what a rank exits with when the simulator has stopped (runtime/lib/ni.h)
 _STOP_SIGNALS = {
     signal.SIGINT: "interrupted by Ctrl-C",
@@ -67,6 +67,7 @@ class Supervisor:
         self._watchdog = Watchdog(progress.note)
         self._deadlock = DeadlockWatch()
         self._mpirun = mpirun
+        self._mpirun_aborts = False  # a rank has ended in a way that mpirun ends the others for
         self._asked_since: float | None = None
         self._thread = threading.Thread(target=self._simulate, name="simulator", daemon=True)
         self._crash = ""
@@ -161,7 +162,8 @@ class Supervisor:
         if self._asked_since is None:
             if not self._mpirun or now - self._stopping_since >= _MPIRUN_OWN_S:
                 self._asked_since = now
-                self._session.terminate()
+                if not self._mpirun_aborts:
+                    self._session.terminate()
         elif now - self._asked_since > (_MPIRUN_GRACE_S if self._mpirun else _GRACE_S):
             self._killed = True
             self._session.kill()
@@ -173,7 +175,13 @@ class Supervisor:
         if self._crash:
             self._fail(self._crash, 1)
         elif len(self._ended) < self._ranks:
-            self._fail(str(self._simulator.results()["summary"]["reason"]) or "the simulator ended before the ranks", 1)
+            self._fail(self._simulator_reason() or "the simulator ended before the ranks", 1)
+
+    def _simulator_reason(self) -> str:
+        """Why the simulator has ended the run; of a deadlock also who waits where."""
+        reason = str(self._simulator.results()["summary"]["reason"])
+        waiting = by_call([str(state.get("mpi_call") or "") for state in self._simulator.rank_states()])
+        return f"{reason}: {waiting}" if reason.startswith("deadlock") and waiting else reason
 
     def _check_joined(self, progress: Mapping[str, Any]) -> None:
         """A rank that ended without MPI_Init keeps the others waiting in theirs for ever."""
@@ -203,11 +211,12 @@ class Supervisor:
 
     def _judge_abort(self, event: RankAborted) -> None:
         # MPICH also comes here by itself after a fatal error, which it has then explained on stderr.
-        self._fail(f"{self._name(event.rank)} called MPI_Abort({event.code})", _exit_code(event.code) or 1)
+        self._fail(f"{self._name(event.rank)} called MPI_Abort({event.code})", event.code & 0xFF or 1)
 
     def _judge_end(self, event: RankEnded, state: Mapping[str, Any]) -> None:
         name, status = self._name(event.rank), event.status
         self._ended.add(event.rank)
+        self._mpirun_aborts |= bool(status) or (state["initialized"] and not state["finalized"])
         # An exit code after MPI_Finalize is the program's own affair: everything has been measured.
         # mpirun ends the others when one has left with a code, by SIGTERM, then SIGKILL. After MPI_Finalize that is no failure of theirs.
         swept = self._mpirun and status in (-signal.SIGTERM, -signal.SIGKILL) and state["finalized"]
@@ -216,7 +225,7 @@ class Supervisor:
             return
         if self._stopping_since is not None:
             return
-        if status > 0 and state["initialized"] and not state["finalized"]:
+        if status >= 0 and state["initialized"] and not state["finalized"]:
             self._judge_stopped(name, status)
         if event.exec_errno:
             self._fail(f"{name}: {self._program} could not be started: {os.strerror(event.exec_errno)}", status)
@@ -239,9 +248,10 @@ class Supervisor:
         self._thread.join(2)
         if self._thread.is_alive():
             return
-        reason = str(self._simulator.results()["summary"]["reason"])
+        reason = self._simulator_reason()
         if "called MPI_Abort" in reason:
-            self._fail(f"{name} called MPI_Abort({status})", status)
+            code = reason.rpartition("(")[2].rstrip(")")  # of which the status has eight bits
+            self._fail(f"{name} called MPI_Abort({code})", status or 1)
         elif status == _LOST_NETWORK and (self._crash or reason):
             self._fail(self._crash or reason, 1)
 

@@ -69,17 +69,17 @@ class DeadlockWatch:
         if calls != self._calls or not all(call and not _NO_WAIT.match(call) for call in calls):
             self._begin(now, progress, calls)
         elif now - self._since >= QUIET_S and int(progress["virtual_ps"]) - self._virtual_ps > _DEADLOCK_VIRTUAL_PS:
-            return f"deadlock: every rank waits and no message is under way: {_by_call(calls)}"
+            return f"deadlock: every rank waits and no message is under way: {by_call(calls)}"
         return ""
 
     def _begin(self, now: float, progress: Mapping[str, Any], calls: list[str]) -> None:
         self._since, self._virtual_ps, self._calls = now, int(progress["virtual_ps"]), calls
 
 
-def _by_call(calls: Sequence[str]) -> str:
+def by_call(calls: Sequence[str]) -> str:
     """Names the ranks of each call, a few of them where they are many."""
     parts = []
-    for call in dict.fromkeys(calls):
+    for call in dict.fromkeys(call for call in calls if call):
         ranks = [str(rank) for rank, each in enumerate(calls) if each == call]
         shown = ", ".join(ranks[:4]) + (f" and {len(ranks) - 4} more" if len(ranks) > 4 else "")
         parts.append(f"rank{'s' if len(ranks) > 1 else ''} {shown} in {call}")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import time
@@ -31,6 +32,7 @@ def assert_incomplete(ended: Ended, reason: str) -> None:
         ("exit", "3", 3, "exited with code 3 without calling MPI_Finalize"),
         ("exit", "0", 1, "exited with code 0 without calling MPI_Finalize"),
         ("abort", "7", 7, "called MPI_Abort(7)"),
+        ("abort", "256", 1, "called MPI_Abort(256)"),
     ],
 )
 def test_rank_ends_badly(exanet: Exanet, fault: str, kind: str, code: str, exit_code: int, reason: str) -> None:
@@ -42,6 +44,31 @@ def test_rank_ends_badly(exanet: Exanet, fault: str, kind: str, code: str, exit_
     assert ended.code == exit_code
     assert in_time(ended.took_s - 1), "the run itself takes about a second"
     assert_incomplete(ended, f"{said[0].removeprefix('exanet: ')}")
+
+
+def test_negative_abort_code(exanet: Exanet, fault: str) -> None:
+    """Its low eight bits, as everywhere; it is no signal."""
+    assert exanet.run(fault, "abort", "2", "-1").code == 255
+
+
+def test_mpirun_cleans_up_undisturbed(exanet: Exanet, fault: str) -> None:
+    """Told to end while it ends the ranks of a failed run, Open MPI's crashes with a page of text, nearly always in this case."""
+    for kind, code in (("no-init", "3"), ("exit", "4")):
+        ended = exanet.run(fault, kind, "1", code)
+        assert ended.code == int(code)
+        assert [line for line in ended.messages if f"exited with code {code}" in line] == ended.messages, ended.err
+        assert "abort is already in progress" not in ended.err
+        assert "Segmentation fault" not in ended.err
+
+
+def test_an_mpi_explains_its_own_errors(exanet: Exanet, fault: str) -> None:
+    for _ in range(6):  # one time in five Open MPI loses its text on the way to mpirun, without us, too
+        ended = exanet.run(fault, "truncate", "1")
+        assert len(ended.messages) == 1
+        assert ended.code not in (0, 2)
+        if re.search("message truncated", ended.err, re.IGNORECASE):
+            return
+    pytest.fail(ended.err)
 
 
 def test_what_a_rank_started_ends_with_it(exanet: Exanet, fault: str) -> None:
@@ -70,6 +97,8 @@ def test_ranks_that_wait_for_nothing(exanet: Exanet, fault: str) -> None:
     ended = exanet.run(fault, "receive", "0")
     assert ended.code == 1
     assert "deadlock" in ended.summary["reason"]
+    assert "rank 0 in MPI_Recv; ranks 1, 2, 3 in MPI_Barrier" in ended.summary["reason"]
+    assert ended.summary["reason"] in ended.err
     assert in_time(ended.took_s - 1)
 
 

@@ -36,6 +36,10 @@ static void misbehave(const char *kind, int code) {
     int fd = open(getenv("FAULT_PIPE"), O_RDWR);
     if (fd < 0 || read(fd, &byte, 1) < 0) abort();
   }
+  if (!strcmp(kind, "truncate")) {
+    char two[2] = "a", one;
+    MPI_Sendrecv(two, 2, MPI_CHAR, 0, 0, &one, 1, MPI_CHAR, 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+  }
   if (!strcmp(kind, "receive")) MPI_Recv(&code, 1, MPI_INT, MPI_ANY_SOURCE, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
