@@ -7,13 +7,16 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
+try:  # reading the modules takes a second, in which a Ctrl-C may come
+    import typer
 
-from exanet import check, machines, sim_command
-from exanet.errors import InputError
-from exanet.karma import command as karma
-from exanet.sweep import command as sweep
-from exanet.validate import command as validate
+    from exanet import check, machines, sim_command
+    from exanet.errors import InputError
+    from exanet.karma import command as karma
+    from exanet.sweep import command as sweep
+    from exanet.validate import command as validate
+except KeyboardInterrupt:
+    sys.exit(130)
 
 app = typer.Typer(
     name="exanet",
@@ -90,3 +93,5 @@ def main() -> None:
         for message in error.messages:
             print(message if ": error: " in message else f"exanet: error: {message}", file=sys.stderr)
         sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)
