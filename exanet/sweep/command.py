@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import itertools
+import re
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -49,7 +51,10 @@ def command(
         key, found, text = axis.partition("=")
         if not found:
             raise InputError(f"--set {axis}: give an axis and its values, e.g. --set 'router.inter_fifo=512 words,1024 words'")
-        options[key.strip()] = _list(f"--set {key}", text)
+        key = key.strip()
+        options[key] = _list(f"--set {key}", text)
+        if key == "job" and any(re.match(r"\w+=", str(piece.value)) for piece in options[key].value):
+            raise InputError(f"--set {axis}: a comma ends a value: quote each job, --set 'job=\"{text}\"', or write a sweep file")
     if sample is not None:
         mark = Mark("--sample")
         options["sample"] = Located({"runs": Located(sample, mark)}, mark, {"runs": mark})
@@ -62,7 +67,12 @@ def command(
         typer.echo(execute.job_script(cluster), nl=False)
         return
     directory = _directory(output, plan)
-    sys.exit(_sweep(plan, directory, cluster, workers, quiet))
+    try:
+        code = _sweep(plan, directory, cluster, workers, quiet)
+    except KeyboardInterrupt:
+        print(f"exanet: stopped; the same command with -o {directory} goes on", file=sys.stderr)
+        code = 130
+    sys.exit(code)
 
 
 def _list(option: str, text: str) -> Located:
@@ -89,17 +99,15 @@ def _sweep(plan: Plan, directory: Path, cluster: str, workers: int, quiet: bool)
     kept = sum(run.key in journal.found for run in plan.runs)
     if kept and not quiet:
         print(f"exanet: {kept} of {len(plan.runs)} runs are in {journal.path} already", file=sys.stderr)
+    if journal.damaged and not quiet:
+        print(f"exanet: {journal.damaged} damaged lines there are left out; what they held is run again", file=sys.stderr)
     if journal.others and not quiet:
         print(f"exanet: {journal.others} results there are of another build of the simulator: not taken over", file=sys.stderr)
     try:
         errors = execute.execute(plan.runs, journal, cluster=cluster, workers=workers, tell=told)
-    except KeyboardInterrupt:
-        told.clear()
-        print(f"exanet: stopped; the same command with -o {directory} goes on", file=sys.stderr)
-        return 130
     finally:
+        told.clear()
         journal.close()
-    told.clear()
     frame = tables.table(plan, journal.found, errors)
     cpu_s = sum(journal.found[run.key]["cpu_s"] for run in plan.runs if run.key in journal.found)
     facts = {"wall_s": time.monotonic() - began, "cpu_s": cpu_s, "cluster": cluster, "workers": workers, "taken_from_journal": kept}
@@ -111,28 +119,40 @@ def _sweep(plan: Plan, directory: Path, cluster: str, workers: int, quiet: bool)
         ) from None
     if not quiet:
         _show(plan, frame, errors, directory)
+    elif errors:
+        print(f"exanet: {len(errors)} of {len(plan.runs)} runs failed; why stands in {directory / 'summary.json'}", file=sys.stderr)
     return 1 if errors else 0
 
 
 class _Progress:
-    """A line that changes on a terminal, a line every few seconds elsewhere."""
+    """A line that changes on a terminal; elsewhere a line every few seconds if something ended, and now and then while nobody works."""
 
     def __init__(self, total: int, quiet: bool) -> None:
         self._total, self._quiet = total, quiet
         self._began = self._last = time.monotonic()
         self._first: int | None = None
+        self._done = -1  # as told last
         self._terminal = sys.stderr.isatty()
 
-    def __call__(self, done: int, failed: int, workers: int) -> None:
+    def __call__(self, done: int, failed: int, workers: Callable[[], int]) -> None:
         now = time.monotonic()
         self._first = done if self._first is None else self._first
-        if self._quiet or (now - self._last < (0.2 if self._terminal else 5) and done < self._total):
+        news, silent_s = done != self._done, now - self._last
+        if self._quiet or (silent_s < self._pause_s(news) and (done < self._total or not news)):
             return
-        self._last = now
+        there = workers()
+        if not (news or self._terminal or there == 0):
+            return
+        self._last, self._done = now, done
         made = done - self._first
         left = f", about {(now - self._began) / made * (self._total - done):.0f} s left" if made and done < self._total else ""
-        line = f"exanet: {done} of {self._total} runs, {failed} failed, {workers} workers, {now - self._began:.0f} s{left}"
+        at_work = f"{there} workers" if there or done == self._total else "waiting for workers"
+        line = f"exanet: {done} of {self._total} runs, {failed} failed, {at_work}, {now - self._began:.0f} s{left}"
         print(f"\r\x1b[K{line}" if self._terminal else line, end="" if self._terminal else "\n", file=sys.stderr, flush=True)
+
+    def _pause_s(self, news: bool) -> float:
+        """How long a line stands at least."""
+        return (0.2 if news else 2) if self._terminal else (5 if news else 30)
 
     def clear(self) -> None:
         if self._terminal and not self._quiet:

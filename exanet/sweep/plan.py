@@ -12,7 +12,9 @@ import difflib
 import hashlib
 import json
 import math
+import os
 import random
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
@@ -22,13 +24,16 @@ from exanet import located, machine, units
 from exanet.errors import InputError
 from exanet.jobs import Job
 from exanet.located import Located, Mark
+from exanet.machine import Machine
 from exanet.sim import Asked
+from exanet.sweep.checks import Checks
 from exanet.units import UnitError
 
 SATURATION = "saturation"
 """In place of a load: the highest one that is still accepted, found by bisection."""
 
 MOST_RUNS = 1_000_000
+_PLACE = re.compile(r":\d+:\d+: error: ")  # in a message
 _DEFAULT_LOADS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
@@ -145,6 +150,13 @@ def _hint(text: str, known: Sequence[str]) -> str:
     return f"did you mean '{close[0]}'?" if close else f"use one of {', '.join(known)}"
 
 
+def _key_hint(key: str, known: Sequence[str]) -> str:
+    hint = _hint(key, known)
+    if hint.startswith("use"):
+        hint += "; or, under 'vary' or with --set, a constant of the machines by its dotted name, e.g. router.inter_fifo"
+    return hint
+
+
 def _reader(name: str, kind: str) -> Callable[[Located], Any]:
     if name == "traffic":
         return _traffic
@@ -168,7 +180,7 @@ def columns_of(plan: Plan) -> dict[str, str]:
 # -- the file --------------------------------------------------------------------------------------------------------------------------
 
 
-def read(path: Path | None, options: Mapping[str, Located], relative_to: Path | None = None) -> Plan:
+def read(path: Path | None, options: Mapping[str, Located]) -> Plan:
     """The plan in the file, if there is one, with `options` laid over its keys.
 
     Raises InputError with every problem of the file, each at its place.
@@ -177,6 +189,7 @@ def read(path: Path | None, options: Mapping[str, Located], relative_to: Path | 
     if not isinstance(tree.value, dict):
         raise InputError(tree.mark.error("a sweep is a mapping of axes to values, e.g. 'machine: [torus-512, fat-tree-1024]'"))
     given: dict[str, Located] = dict(tree.value)
+    relative_to = path.parent if path and "machine" not in options else None  # what the user names is found where the user is
     for key, value in options.items():
         if "." in key:
             vary = given.get("vary") or Located({}, value.mark)
@@ -186,18 +199,23 @@ def read(path: Path | None, options: Mapping[str, Located], relative_to: Path | 
     of_jobs = "job" in given
     known = ("name", "description", "machine", "vary", *_fields(of_jobs), *(() if of_jobs else ("load",)), "sample")
     problems = [
-        tree.keys.get(key, at.mark).error(f"unknown key '{key}'{' of a sweep over jobs' if of_jobs else ''}; {_hint(key, known)}")
+        tree.keys.get(key, at.mark).error(f"unknown key '{key}'{' of a sweep over jobs' if of_jobs else ''}; {_key_hint(key, known)}")
         for key, at in given.items()
         if key not in known
     ]
-    axes = _axes(given, _fields(of_jobs), problems)
+    marks: dict[tuple[str, Any], Mark] = {}
+    axes = _axes(given, _fields(of_jobs), marks, problems)
+    name = path.stem if path else "sweep"
+    if "name" in given:
+        name = str(given["name"].value)
+        if isinstance(given["name"].value, list | dict | None) or not name.strip():
+            problems.append(tree.keys["name"].error("'name' takes a word, e.g. name: buffers"))
     if "machine" not in given:
         problems.append(tree.mark.error("'machine' is missing: name the machines to compare, e.g. machine: [torus-512, fat-tree-1024]"))
     chosen = _sample(given, math.prod(len(values) for values in axes.values()), tree.mark, problems)
     if problems:
         raise InputError(problems)
-    name = str(given["name"].value) if "name" in given else path.stem if path else "sweep"
-    runs = _runs(axes, chosen, _fields(of_jobs), relative_to or (path.parent if path else None))
+    runs = _runs(axes, chosen, _fields(of_jobs), relative_to, marks)
     return Plan(name, runs, _several(axes), of_jobs)
 
 
@@ -208,8 +226,10 @@ def _values(at: Located) -> list[Located]:
     return values
 
 
-def _axes(given: Mapping[str, Located], known: Mapping[str, Any], problems: list[str]) -> dict[str, list[Any]]:
-    """Values by axis, in the order of the runs; machines and varied constants as Located."""
+def _axes(
+    given: Mapping[str, Located], known: Mapping[str, Any], marks: dict[tuple[str, Any], Mark], problems: list[str]
+) -> dict[str, list[Any]]:
+    """Values by axis, in the order of the runs; machines and varied constants as Located. The places of the others go to `marks`."""
     axes: dict[str, list[Any]] = {}
 
     def take(name: str, at: Located, reader: Callable[[Located], Any]) -> None:
@@ -219,6 +239,8 @@ def _axes(given: Mapping[str, Located], known: Mapping[str, Any], problems: list
                 try:
                     made = reader(value)
                     seen.setdefault(_text(made) if isinstance(made, Located) else made, made)
+                    if not isinstance(made, Located):
+                        marks.setdefault((name, made), value.mark)
                 except InputError as error:
                     problems.extend(error.messages)
         except InputError as error:
@@ -267,15 +289,24 @@ def _sample(given: Mapping[str, Located], total: int, mark: Mark, problems: list
     unknown = [key for key in keys if key not in ("runs", "seed")]
     runs = keys["runs"].value if "runs" in keys else None
     seed = keys["seed"].value if "seed" in keys else 1
-    if unknown or not isinstance(runs, int) or not isinstance(seed, int) or not 1 <= runs <= MOST_RUNS:
+    if unknown or type(runs) is not int or type(seed) is not int or not 1 <= runs <= MOST_RUNS:
         problems.append(wanted.mark.error(f"'sample' takes the number of runs, from 1 to {MOST_RUNS}, and a seed: {{runs: 100, seed: 1}}"))
         return ()
     return sorted(random.Random(seed).sample(range(total), min(runs, total)))
 
 
-def _runs(axes: Mapping[str, list[Any]], chosen: Sequence[int], known: Mapping[str, Any], relative_to: Path | None) -> list[Run]:
+def _runs(
+    axes: Mapping[str, list[Any]],
+    chosen: Sequence[int],
+    known: Mapping[str, Any],
+    relative_to: Path | None,
+    marks: Mapping[tuple[str, Any], Mark],
+) -> list[Run]:
     varied = [name for name in axes if name not in (*known, "machine", "load")]
-    machines: dict[tuple[Any, ...], dict[str, Any]] = {}
+    usual: dict[str, Any] = {name: field.default for name, field in known.items()}
+    usual["job" if "job" in axes else "load"] = "barrier" if "job" in axes else 0.5
+    checks = Checks(marks, usual)
+    machines: dict[tuple[Any, ...], tuple[Machine, dict[str, Any]] | None] = {}
     problems: dict[str, None] = {}
     runs = []
     for number in chosen:
@@ -283,35 +314,51 @@ def _runs(axes: Mapping[str, list[Any]], chosen: Sequence[int], known: Mapping[s
         for name in reversed(list(axes)):
             number, index = divmod(number, len(axes[name]))
             picked[name] = axes[name][index]
-        packets = picked.get("level", "packet") == "packet"
+        packets = picked.get("level", "packet") != "flow"
         which = (_text(picked["machine"]), packets, *(_text(picked[name]) for name in varied))
         if which not in machines:
             try:
                 machines[which] = _resolve(picked["machine"], {name: picked[name] for name in varied}, packets, relative_to)
             except InputError as error:
                 problems |= dict.fromkeys(error.messages)
-                machines[which] = {}
+                machines[which] = None
+        found = machines[which]
+        if found is None:
+            continue
+        problem = checks.problem(which, *found, picked)
+        if problem is not None:
+            problems[problem] = None
         if not problems:
-            runs.append(_run(picked, varied, known, machines[which]))
+            runs.append(_run(picked, varied, known, found[1]))
     if problems:
         raise InputError(list(problems))
+    _name_machines(runs)
     return runs
 
 
-def _resolve(named: Located, changes: Mapping[str, Located], packets: bool, relative_to: Path | None) -> dict[str, Any]:
+def _name_machines(runs: Sequence[Run]) -> None:
+    """Machines are called by their names; or, if two have the same name, all of them as they were given: the table tells them apart so."""
+    names = {run.columns["machine"]: run.machine["name"] for run in runs}
+    if len(set(names.values())) == len(names):
+        for run in runs:
+            run.columns["machine"] = names[run.columns["machine"]]
+
+
+def _resolve(named: Located, changes: Mapping[str, Located], packets: bool, relative_to: Path | None) -> tuple[Machine, dict[str, Any]]:
     text = str(named.value)
-    path = Path(text)
+    if relative_to is not None and (os.sep in text or text.endswith((".yaml", ".yml"))):
+        text = str(relative_to / Path(text).expanduser())
     try:
-        if relative_to is not None and path.suffix in (".yaml", ".yml") and not path.is_absolute() and (relative_to / path).exists():
-            return machine.load(relative_to / path, changes, packets=packets).resolve()
-        return machine.load(text, changes, packets=packets).resolve()
+        found = machine.load(text, changes, packets=packets)
+        return found, found.resolve()
     except InputError as error:
-        raise InputError([message if ": error: " in message else named.mark.error(message) for message in error.messages]) from None
+        placed = [message if _PLACE.search(message) else named.mark.error(message.replace(": error: ", ": ")) for message in error.messages]
+        raise InputError(placed) from None
 
 
 def _run(picked: Mapping[str, Any], varied: Sequence[str], known: Mapping[str, Any], resolved: dict[str, Any]) -> Run:
     asked = {field.name: picked[name] for name, field in known.items()}
     if asked["packet_bytes"] is None:
         asked["packet_bytes"] = resolved["router"]["max_payload_bytes"]
-    columns = {"machine": resolved["name"], **{name: _text(picked[name]) for name in varied}, **asked}
+    columns = {"machine": _text(picked["machine"]), **{name: _text(picked[name]) for name in varied}, **asked}
     return Run(columns, resolved, picked.get("load"), asked)

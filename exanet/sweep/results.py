@@ -114,7 +114,7 @@ def _networks(plan: Plan, named: pl.DataFrame, found: Mapping[str, dict[str, Any
     drawings: dict[str, Any] = {}
     shown = []
     for name, (load, run) in highest.items():
-        label = str(run.columns["machine"])
+        label = ", ".join(str(run.columns[name]) for name in run.columns if name == "machine" or name.startswith("topology."))
         if label not in drawings:
             drawings[label] = report.drawing(run.machine)
         network = dict(found[run.key]["network"])

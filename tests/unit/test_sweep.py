@@ -84,16 +84,20 @@ def test_a_sweep_that_is_killed_and_gone_on_with_gives_the_same_bytes(tmp_path: 
 
 def test_a_run_that_fails_is_recorded_and_the_others_go_on(tmp_path: Path) -> None:
     out = tmp_path / "r"
-    options = ("-m", "trenz-2x2,hypercube-512", "--traffic", "transpose", "--load", "0.1,0.2", "-o", out)
+    options = ("-m", "trenz-2x2", "--set", "message_bytes=1000,1000000000", "--load", "0.1,0.2", "-o", out)
     done = sweep(*options, "--set", "warm_up=1 us", "--set", "measure=5 us")
     shown, err = done.communicate(timeout=120)
     assert done.returncode == 1, err
-    assert "failed, 2 runs: transpose needs a square number of endpoints" in shown
+    assert "failed, 2 runs: no message begins within the window" in shown
     frame = pl.read_parquet(out / "runs.parquet")
-    assert frame["machine"].to_list() == ["trenz-2x2"] * 2 + ["hypercube-512"] * 2
+    assert frame["message_bytes"].to_list() == [1000] * 2 + [1000000000] * 2
     assert frame["error"].is_null().to_list() == [True, True, False, False]
     assert frame["accepted_load"].is_null().to_list() == [False, False, True, True]
     assert "2 of 4 runs failed" in page_text(out)
+    quiet = sweep(*options, "--set", "warm_up=1 us", "--set", "measure=5 us", "-q", "--workers", "1")
+    shown, err = quiet.communicate(timeout=120)
+    assert (quiet.returncode, shown) == (1, "")
+    assert err == f"exanet: 2 of 4 runs failed; why stands in {out / 'summary.json'}\n"
 
 
 def page_text(out: Path) -> str:
@@ -138,8 +142,17 @@ def test_a_full_disk_is_told_and_costs_nothing_that_is_done(tmp_path: Path) -> N
     assert f"{kept} of 4 runs are in" in err
 
 
-def test_two_sweeps_do_not_write_to_one_folder(tmp_path: Path) -> None:
+def opened(tmp_path: Path) -> execute.Journal:
     journal = execute.Journal(tmp_path / "r")
+    journal.open()
+    return journal
+
+
+RESULT: dict[str, object] = {"figures": {}, "network": None, "cpu_s": 0.0}
+
+
+def test_two_sweeps_do_not_write_to_one_folder(tmp_path: Path) -> None:
+    journal = opened(tmp_path)
     with pytest.raises(InputError, match="another sweep is writing here"):
         execute.Journal(tmp_path / "r")
     journal.close()
@@ -148,26 +161,63 @@ def test_two_sweeps_do_not_write_to_one_folder(tmp_path: Path) -> None:
 
 def test_a_torn_last_line_costs_that_line_alone(tmp_path: Path) -> None:
     runs = plan.read(write(tmp_path, SMALL), {}).runs
-    result = {"figures": {}, "network": None, "cpu_s": 0.0}
-    journal = execute.Journal(tmp_path / "r")
-    journal.add(runs[0], result)
-    journal.add(runs[1], result)
+    journal = opened(tmp_path)
+    journal.add(runs[0], RESULT)
+    journal.add(runs[1], RESULT)
     journal.close()
     whole = journal.path.read_bytes()
     journal.path.write_bytes(whole[:-7])
     journal = execute.Journal(tmp_path / "r")
     assert set(journal.found) == {runs[0].key}
-    journal.add(runs[2], result)
+    journal.add(runs[2], RESULT)
     journal.close()
     journal = execute.Journal(tmp_path / "r")
     assert set(journal.found) == {runs[0].key, runs[2].key}
     journal.close()
 
 
+BAD_LINES = (
+    b"5", b"null", b"{}", b"[1]", b"\xff\xfe", b"{torn", b"", b"[" * 5000,
+    b'{"key":"a","simulator":"b","result":5}', b'{"key":"a","simulator":"b","result":null}', b'{"key":"a","simulator":"b","result":{}}',
+    b'{"key":["a"],"simulator":"b","result":{"error":"x"}}', b'{"key":"a","simulator":"b","result":{"figures":1,"network":2,"cpu_s":"3"}}',
+)  # fmt: skip
+
+
+def test_a_damaged_line_costs_its_own_result_and_no_other(tmp_path: Path) -> None:
+    runs = plan.read(write(tmp_path, SMALL), {}).runs
+    journal = opened(tmp_path)
+    for run in runs[:4]:
+        journal.add(run, RESULT)
+    journal.close()
+    rows = journal.path.read_bytes().splitlines()
+    rows[1] = rows[1].replace(b'"result"', b'"resu\0t"')
+    damaged = b"\n".join([*rows[:2], *BAD_LINES, *rows[2:], b""])
+    journal.path.write_bytes(damaged + b'{"key":"to')
+    journal = execute.Journal(tmp_path / "r")
+    assert journal.found.keys() == {runs[i].key for i in (0, 2, 3)}
+    assert (journal.damaged, journal.others) == (1 + len(BAD_LINES), 0)
+    journal.close()
+    assert journal.path.read_bytes() == damaged, "no more than the torn end is cut off"
+
+
+def test_a_file_that_is_no_journal_of_ours_is_left_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "r").mkdir()
+    file = tmp_path / "r" / execute.JOURNAL
+    for content in (b'{"event":1}\n{"event":2}\n', b"no line end", b"\n", *(line + b"\n" for line in BAD_LINES)):
+        file.write_bytes(content)
+        with pytest.raises(InputError, match="it holds no results of a sweep"):
+            execute.Journal(tmp_path / "r")
+        assert file.read_bytes() == content
+    for content in (b"", b"{", b'{"key":"5f'):  # as a kill during the first write leaves it
+        file.write_bytes(content)
+        execute.Journal(tmp_path / "r").close()
+        assert file.read_bytes() == b""
+
+
 def test_results_of_another_simulator_are_not_taken_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = plan.read(write(tmp_path, SMALL), {}).runs[0]
-    journal = execute.Journal(tmp_path / "r")
-    journal.add(run, {"figures": {}, "network": None, "cpu_s": 0.0})
+    journal = opened(tmp_path)
+    journal.add(run, RESULT)
     assert run.key in journal.found
     journal.close()
     monkeypatch.setattr(execute, "simulator_digest", lambda: "another")
@@ -183,6 +233,36 @@ def test_the_runs_are_the_grid_in_the_order_of_the_file(tmp_path: Path) -> None:
     assert made.runs[0].asked["warm_up_ps"] == 1_000_000
     assert made.axes["seed"] == [1, 2, 3, 4, 5, 6, 7]
     assert [run.columns["machine"] for run in made.runs] == ["trenz-2x2"] * 105 + ["exanest-qfdb"] * 105
+
+
+def test_two_machines_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    """As the tutorial does it: a machine's file is copied, and a constant of it changed."""
+    from exanet import machine
+    from exanet.sweep import results
+
+    (tmp_path / "what-if.yaml").write_text(
+        "extends: torus-2x2x2\nname: torus-2x2x2\nrouter:\n  inter_fifo: {value: 1024 words, source: x, kind: chosen}\n"
+    )
+    assert machine.load(tmp_path / "what-if.yaml").name == "torus-2x2x2"
+    made = plan.read(write(tmp_path, "machine: [torus-2x2x2, what-if.yaml, trenz-2x2]\nload: [0.1, 0.2]\n"), {})
+    assert results.series_names(made) == ["torus-2x2x2"] * 2 + ["what-if.yaml"] * 2 + ["trenz-2x2"] * 2
+    found = {run.key: {"figures": dict.fromkeys(["offered_load", "zero_load_ns"], 1.0), "network": None, "cpu_s": 0.0} for run in made.runs}
+    assert results.table(made, found, {})["machine"].unique(maintain_order=True).to_list() == ["torus-2x2x2", "what-if.yaml", "trenz-2x2"]
+    alone = plan.read(write(tmp_path, "machine: [what-if.yaml, trenz-2x2]\nload: 0.1\n"), {})
+    assert results.series_names(alone) == ["torus-2x2x2", "trenz-2x2"]
+
+
+def test_a_machine_is_found_beside_the_file_or_where_the_user_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the file names lies beside the file; what the command names, in the present folder."""
+    (tmp_path / "sub").mkdir()
+    for folder in (tmp_path, tmp_path / "sub"):
+        (folder / "mine.yaml").write_text(f"extends: trenz-2x2\nname: of-{'sub' if folder.name == 'sub' else 'here'}\n")
+    monkeypatch.chdir(tmp_path)
+    file = write(tmp_path / "sub", "machine: ./mine.yaml\nload: 0.1\n")
+    assert plan.read(file, {}).runs[0].machine["name"] == "of-sub"
+    for given in ("mine.yaml", "./mine.yaml"):
+        mark = Mark("--machine")
+        assert plan.read(file, {"machine": Located(given, mark)}).runs[0].machine["name"] == "of-here"
 
 
 def test_constants_of_the_machines_are_axes_and_a_sample_is_drawn(tmp_path: Path) -> None:
@@ -265,6 +345,29 @@ BAD = [
     ("machine: torus-512\nvary:\n  router.fifo: 5 words\n", "s.yaml:3:16: error: the machine has no 'fifo' of 'router.fifo'"),
     ("machine: torus-512\nvary:\n  router.inter_fifo: [1 word]\n", "s.yaml:3:23: error: must hold two packets"),
     ("machine: torus-512\nvary:\n  router: 5\n", "'router' is no constant"),
+    ("machine: torus-512\nfoo: 1\n", "or, under 'vary' or with --set, a constant of the machines by its dotted name, e.g. "),
+    ("machine: [torus-512, ./no.yaml]\n", "s.yaml:1:22: error: no.yaml: cannot be read: No such file or directory"),
+    ("name: [a, b]\nmachine: torus-512\n", "s.yaml:1:1: error: 'name' takes a word"),
+    ("name:\nmachine: torus-512\n", "s.yaml:1:1: error: 'name' takes a word"),
+    ("machine: torus-512\nsample: {runs: true}\n", "s.yaml:2:9: error: 'sample' takes the number of runs"),
+    ("machine: torus-512\nlevel: [packet, foo]\n", "s.yaml:2:17: error: level foo: give packet or flow"),
+    ("machine: torus-512\narrivals: foo\n", "s.yaml:2:11: error: arrivals foo: give poisson"),
+    ("machine: torus-512\npacket_bytes: [64, 999999]\n", "s.yaml:2:20: error: torus-512: packets of 999999 bytes"),
+    ("machine: torus-512\nmeasure: 0 us\n", "s.yaml:2:10: error: the measured window is at least 1 ns long"),
+    ("machine: torus-512\npriority_share: 2\n", "s.yaml:2:17: error: a share of 2.0 with priority: give from 0 to 1"),
+    ("machine: torus-512\ntraffic: [uniform, 'hot-spot:7']\n", "s.yaml:2:20: error: hot-spot takes the share"),
+    ("machine: torus-512\nrounds: 0\n", "s.yaml:2:9: error: rounds are of messages"),
+    ("machine: torus-512\nmessage_bytes: 64\nrounds: 2\n", "s.yaml:3:9: error: rounds are of messages that are sent all at once"),
+    ("machine: torus-512\nload: [0.5, 0]\n", "s.yaml:2:13: error: a load of 0 is a burst of messages"),
+    ("machine: torus-512\nseed: [1, -1]\n", "s.yaml:2:11: error: seed -1: give a whole number from 0 to 2^64 - 1"),
+    ("machine: torus-512\nseed: [1, 18446744073709551616]\n", "s.yaml:2:11: error: seed 18446744073709551616"),
+    ("machine: torus-512\njob: stencil-9d\n", "s.yaml:2:6: error: there is no program \"stencil-9d\""),
+    ("machine: torus-512\njob: stencil-3d\nmapping: foo\n", "s.yaml:3:10: error: there is no mapping \"foo\""),
+    ("machine: torus-512\njob: 'stencil-3d:ranks=600'\n", "s.yaml:2:6: error: torus-512: the jobs have 600 ranks together"),
+    ("machine: torus-512\njob: stencil-3d\nseed: 9223372036854775808\n", "s.yaml:3:7: error: seed 9223372036854775808"),
+    ("machine: [trenz-2x2, torus-2x2x2]\ntraffic: transpose\n", "s.yaml:2:10: error: torus-2x2x2: transpose needs a square number"),
+    ("machine: torus-512\nlevel: flow\npace: foo\nload: 0\n", "s.yaml:3:7: error: pace foo: give free or fair"),
+    ("machine: torus-512\nlevel: foo\nmeasure: 0 us\n", "s.yaml:3:10: error: the measured window"),
     ("machine: torus-512\nvary: fast\n", "s.yaml:2:7: error: 'vary' takes constants"),
     ("machine: torus-512\nsample: 5\n", "'sample' takes the number of runs"),
     (f"machine: torus-512\nseed: {list(range(1500))}\npacket_bytes: {list(range(1000))}\n", "13500000 runs; at most 1000000"),
@@ -291,6 +394,8 @@ def test_the_command_refuses_before_it_writes(tmp_path: Path) -> None:
         (("-m", "trenz-2x2", "-o", tmp_path / "other"), "the folder holds other files"),
         (("-m", "trenz-2x2", "-o", tmp_path / "r", "--workers", "0"), "--workers 0: give at least 1"),
         (("-m", "trenz-2x2", "-o", tmp_path / "r", "--set", "x"), "--set x: give an axis and its values"),
+        (("-m", "trenz-2x2", "-o", tmp_path / "r", "--set", "job=allreduce:bytes=4KiB,rounds=2"), "a comma ends a value: quote each job"),
+        (("-m", "trenz-2x2", "-o", tmp_path / "r", "--cluster", "nowhere"), "--cluster nowhere: give local"),
     ):
         done = sweep(*options)
         _, err = done.communicate(timeout=60)
@@ -383,13 +488,13 @@ def test_a_sweep_runs_in_the_jobs_of_a_batch_system(tmp_path: Path, monkeypatch:
 def test_a_batch_system_that_is_not_told_what_to_ask_for_is_an_error(tmp_path: Path) -> None:
     pytest.importorskip("dask_jobqueue")
     for cluster, message in (
-        ("slurm", "must specify how much cores and memory"),
+        ("slurm", "must specify how much cores and memory per job you want to use: write at least cores and memory"),
         ("local", "submits no jobs"),
         ("tcp://h:1", "submits no jobs"),
     ):
         done = sweep(*FEW, "-o", tmp_path / "r", "--cluster", cluster, "--script")
         _, err = done.communicate(timeout=60)
-        assert (done.returncode, message in err, "Traceback" in err) == (2, True, False), err
+        assert (done.returncode, message in err, "Traceback" in err, err.count("\n")) == (2, True, False, 1), err
 
 
 def test_a_cluster_that_is_not_there_is_an_error(tmp_path: Path) -> None:
@@ -397,3 +502,4 @@ def test_a_cluster_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     _, err = done.communicate(timeout=60)
     assert done.returncode == 2
     assert "--cluster nowhere: " in err
+    assert not (tmp_path / "r").exists()

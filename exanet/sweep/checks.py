@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What no run can have, found before anything runs, and which value of the sweep is to blame.
+
+Each combination of values is given once to the checks of `exanet sim`, and to the simulator's own, which a network is made for and thrown
+away. Seeds, loads of one kind and constants of routers and links make no difference to them, so even large grids have few combinations.
+Large networks are not made here, nor more than so many; what shows only in them, or while a run runs, ends as a failed run.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from exanet import messages, sim
+from exanet.errors import InputError
+from exanet.jobs import Job
+from exanet.located import Located, Mark
+from exanet.machine import Machine
+
+_LARGE = 20_000  # endpoints
+_MOST_ENDPOINTS = 500_000  # of all networks made; some seconds
+
+
+class Checks:
+    """`marks` are the places of values, by axis and value; `usual` the values of axes that are not given."""
+
+    def __init__(self, marks: Mapping[tuple[str, Any], Mark], usual: Mapping[str, Any]) -> None:
+        self._marks, self._usual = marks, usual
+        self._seen: set[Any] = set()
+        self._left = _MOST_ENDPOINTS
+        self._topologies: dict[Hashable, str] = {}
+
+    def problem(self, where: Hashable, machine: Machine, resolved: dict[str, Any], picked: Mapping[str, Any]) -> str | None:
+        """Why this run cannot be, as a message at its place; None, too, if that was told before. `where` tells machines apart."""
+        asked = {name: picked[name] for name in self._usual}
+        if where not in self._topologies:
+            self._topologies[where] = json.dumps([resolved["topology"], resolved["router"]["max_payload_bytes"]], sort_keys=True)
+        load, seed = asked.get("load"), asked["seed"]
+        kind = (load == 0, load is not None and load > 1, seed if not 0 <= seed < 1 << 63 else 0)
+        key = (self._topologies[where], kind, *(value for name, value in asked.items() if name not in ("load", "seed")))
+        if key in self._seen:
+            return None
+        self._seen.add(key)
+        refused = self._refused(machine, resolved, asked)
+        if refused is None:
+            return None
+        return self._blame(refused, machine, resolved, asked, picked["machine"])
+
+    def _blame(self, refused: str, machine: Machine, resolved: dict[str, Any], asked: Mapping[str, Any], named: Located) -> str:
+        """The message, at the first value without which there would not be this one; of several, at the one that it begins with."""
+        blamed = named.mark
+        for name in sorted(self._usual, key=lambda name: not refused.startswith(name)):
+            changed = {**asked, name: self._usual[name]}
+            if (name, asked[name]) in self._marks and self._refused(machine, resolved, changed) != refused:
+                blamed = self._marks[name, asked[name]]
+                break
+        return blamed.error(f"{named.value}: {refused}" if "machine" in refused else refused)
+
+    def _refused(self, machine: Machine, resolved: dict[str, Any], asked: Mapping[str, Any]) -> str | None:
+        make = machine.nodes <= min(_LARGE, self._left)
+        self._left -= machine.nodes if make else 0
+        try:
+            _try_jobs(resolved, asked, make) if "job" in asked else _try_traffic(resolved, asked, make)
+        except (InputError, ValueError) as error:
+            return " ".join(str(error).split())
+        return None
+
+
+def _payload(resolved: dict[str, Any], asked: Mapping[str, Any], least: int) -> int:
+    largest = int(resolved["router"]["max_payload_bytes"])
+    given = asked["packet_bytes"]
+    if given is not None and not least <= given <= largest:
+        raise InputError(f"packets of {given} bytes: give from {least} to the machine's largest payload, {largest}")
+    return largest if given is None else int(given)
+
+
+def _try_traffic(resolved: dict[str, Any], values: Mapping[str, Any], make: bool) -> None:
+    from exanet import _core
+
+    kinds = sim.Asked.__dataclass_fields__
+    asked = sim.Asked(**{name: values[name.removesuffix("_ps")] for name in kinds})
+    load = 1.0 if values["load"] is None else values["load"]
+    payload = _payload(resolved, values, 0)
+    options = sim._options(asked, load, payload, 1)
+    if load and asked.measure_ps < 1000:
+        raise InputError("the measured window is at least 1 ns long")
+    if not messages.wanted(asked):
+        if load == 0:
+            raise InputError("a load of 0 is a burst of messages: say how long they are (message_bytes), or give a load above 0")
+        if make:
+            _core.Traffic(resolved, options)
+        return
+    if load and asked.rounds != 1:
+        raise InputError("rounds are of messages that are sent all at once: give load 0")
+    # A burst, however long the open loop would be; of two rounds in its place, for what a burst of one alone can have.
+    if make:
+        messages.running(resolved, payload, 0.0, replace(asked, rounds=2 if load else min(asked.rounds, 2)))
+
+
+def _try_jobs(resolved: dict[str, Any], values: Mapping[str, Any], make: bool) -> None:
+    from exanet import _core
+
+    payload = _payload(resolved, values, 1)
+    if not 0 <= values["seed"] < 1 << 63:
+        raise InputError(f"seed {values['seed']}: give a whole number from 0 to 2^63 - 1")
+    jobs = [Job.parse(part) for part in values["job"].split(" + ")]
+    rows = [
+        {"program": job.program, "bytes": job.size_bytes, **{k: getattr(job, k) for k in ("ranks", "rounds", "pause_ps", "priority")}}
+        for job in jobs
+    ]
+    for row in rows:
+        if row["priority"] not in (0, 1):
+            raise InputError(f"job {row['program']}: a priority of {row['priority']}: give 0 or 1")
+    if make:
+        _core.Jobs(
+            resolved,
+            {"jobs": rows, "mapping": values["mapping"], "seed": values["seed"], "packet_bytes": payload, "flow_level": False},
+        )
