@@ -137,13 +137,13 @@ class _Progress:
     def __call__(self, done: int, failed: int, workers: Callable[[], int]) -> None:
         now = time.monotonic()
         self._first = done if self._first is None else self._first
-        news, silent_s = done != self._done, now - self._last
+        news, silent_s = done != max(self._done, self._first), now - self._last
         if self._quiet or (silent_s < self._pause_s(news) and (done < self._total or not news)):
             return
-        there = workers()
+        there, self._last = workers(), now
         if not (news or self._terminal or there == 0):
             return
-        self._last, self._done = now, done
+        self._done = done
         made = done - self._first
         left = f", about {(now - self._began) / made * (self._total - done):.0f} s left" if made and done < self._total else ""
         at_work = f"{there} workers" if there or done == self._total else "waiting for workers"
@@ -151,8 +151,10 @@ class _Progress:
         print(f"\r\x1b[K{line}" if self._terminal else line, end="" if self._terminal else "\n", file=sys.stderr, flush=True)
 
     def _pause_s(self, news: bool) -> float:
-        """How long a line stands at least."""
-        return (0.2 if news else 2) if self._terminal else (5 if news else 30)
+        """How long a line stands at least; the first comes soon, for there may be no workers."""
+        if self._terminal:
+            return 0.2 if news else 2
+        return 5 if news or self._done < 0 else 30
 
     def clear(self) -> None:
         if self._terminal and not self._quiet:

@@ -190,11 +190,8 @@ def execute(runs: Sequence[Run], journal: Journal, *, cluster: str, workers: int
             ready = ended.next_batch(block=False)
             for future, result in ready:
                 run = futures.pop(future)
-                if future.status in ("cancelled", "lost"):  # as all of them are when the scheduler goes
-                    raise InputError(
-                        f"the cluster at {cluster} was lost; {done - len(errors)} of {len(runs)} runs are safe in {journal.path}: "
-                        f"give the same command with -o {journal.path.parent} again"
-                    )
+                if future.status in ("cancelled", "lost"):  # as those that wait are when the scheduler goes
+                    raise _lost(cluster, runs, journal)
                 if future.status != "finished":
                     result = {"error": _failure(future)}
                 journal.add(run, result)
@@ -204,8 +201,18 @@ def execute(runs: Sequence[Run], journal: Journal, *, cluster: str, workers: int
                 future.release()
             tell(done, len(errors), lambda: _worker_count(client))
             if not ready:
+                if client.status != "running":
+                    raise _lost(cluster, runs, journal)
                 time.sleep(_LOOK_S)
     return errors
+
+
+def _lost(cluster: str, runs: Sequence[Run], journal: Journal) -> InputError:
+    safe = sum(run.key in journal.found for run in runs)
+    return InputError(
+        f"the cluster at {cluster} was lost; {safe} of {len(runs)} runs are safe in {journal.path}: "
+        f"give the same command with -o {journal.path.parent} again"
+    )
 
 
 def _worker_count(client: Any) -> int:
@@ -242,24 +249,26 @@ def _client(cluster: str, workers: int) -> Iterator[Any]:
     import dask
     from dask.distributed import Client
 
-    for name in ("distributed", "distributed.client"):  # a worker that dies is told of once, as a failed run
+    # A worker that dies is told of once, as a failed run, and a scheduler that is lost as an error.
+    for name in ("distributed", "distributed.client", "tornado.application"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     # One run at a time on a worker: one that kills its worker takes no other with it.
     settings = {"scheduler.worker-saturation": 1.0, "scheduler.allowed-failures": 1, "comm.timeouts.connect": "120s"}
     with dask.config.set({f"distributed.{key}": value for key, value in settings.items()}):
+        started = client = None
         try:
-            with _interrupts_held():
-                started = _start(cluster, workers)
-            client = Client(started if started is not None else cluster, timeout=30)
-        except (OSError, ValueError, RuntimeError, TimeoutError) as error:
-            raise InputError(f"--cluster {cluster}: no cluster there: {' '.join(str(error).split())}; see docs/sweep.md") from None
-        try:
+            try:
+                with _interrupts_held():
+                    started = _start(cluster, workers)
+                client = Client(started if started is not None else cluster, timeout=30)
+            except (OSError, ValueError, RuntimeError, TimeoutError) as error:
+                raise InputError(f"--cluster {cluster}: no cluster there: {' '.join(str(error).split())}; see docs/sweep.md") from None
             yield client
         finally:
             with _interrupts_held(), contextlib.suppress(Exception):
-                client.close()
-                if started is not None:
-                    started.close()
+                for opened in (client, started):
+                    if opened is not None:
+                        opened.close()
 
 
 def _start(cluster: str, workers: int) -> Any:

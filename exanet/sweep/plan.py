@@ -338,10 +338,10 @@ def _runs(
 
 def _name_machines(runs: Sequence[Run]) -> None:
     """Machines are called by their names; or, if two have the same name, all of them as they were given: the table tells them apart so."""
-    names = {run.columns["machine"]: run.machine["name"] for run in runs}
-    if len(set(names.values())) == len(names):
+    names = {(run.columns["machine"], run.machine["name"]) for run in runs}
+    if len({name for _, name in names}) == len(names):
         for run in runs:
-            run.columns["machine"] = names[run.columns["machine"]]
+            run.columns["machine"] = run.machine["name"]
 
 
 def _resolve(named: Located, changes: Mapping[str, Located], packets: bool, relative_to: Path | None) -> tuple[Machine, dict[str, Any]]:

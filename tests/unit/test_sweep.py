@@ -21,7 +21,7 @@ from browser import MISSING, charts, in_browser
 
 from exanet.errors import InputError
 from exanet.located import Located, Mark
-from exanet.sweep import execute, plan
+from exanet.sweep import command, execute, plan
 
 SAME = ("runs.parquet", "summary.json", "report.html")
 SMALL = """
@@ -149,6 +149,73 @@ def opened(tmp_path: Path) -> execute.Journal:
 
 
 RESULT: dict[str, object] = {"figures": {}, "network": None, "cpu_s": 0.0}
+
+
+def descendants(process: int) -> list[int]:
+    found = []
+    for task in Path(f"/proc/{process}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            for child in map(int, task.read_text().split()):
+                found += [child, *descendants(child)]
+    return found
+
+
+def hears_interrupts(process: int) -> bool:
+    """Not if SIGINT is blocked in all of its threads."""
+    blocked = re.findall(r"^SigBlk:\s+(\w+)", Path(f"/proc/{process}/status").read_text(), re.MULTILINE)
+    return not all(int(mask, 16) >> signal.SIGINT - 1 & 1 for mask in blocked)
+
+
+LONG = ("-m", "torus-512", "--load", "0.5", "--seed", "1,2,3,4", "--set", "warm_up=1 us", "--set", "measure=1 s")
+
+
+def in_the_foreground(*options: str | Path) -> subprocess.Popen[str]:
+    """A sweep as a terminal runs it: its workers are in its process group, which a Ctrl-C goes to."""
+    command = [sys.executable, "-m", "exanet", "sweep", *map(str, options)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd="/", start_new_session=True)
+
+
+@pytest.mark.parametrize("moment", ["modules are read", "the cluster starts", "runs run"])
+def test_an_interrupt_is_one_line(tmp_path: Path, moment: str) -> None:
+    out = tmp_path / "r"
+    process = in_the_foreground(*LONG, "-o", out)
+
+    def is_now() -> bool:
+        if moment == "modules are read":
+            return "pydantic" in Path(f"/proc/{process.pid}/maps").read_text()
+        return len(descendants(process.pid)) >= 2 if moment == "the cluster starts" else (out / execute.JOURNAL).exists()
+
+    deadline = time.monotonic() + 60
+    while not is_now() and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.005)
+    os.killpg(process.pid, signal.SIGINT)
+    shown, _ = process.communicate(timeout=60)
+    line = f"exanet: stopped; the same command with -o {out} goes on\n"
+    assert (process.returncode, shown) == (130, "" if moment == "modules are read" else line)
+
+
+def test_a_worker_in_place_of_one_that_died_hears_no_interrupt_either(tmp_path: Path) -> None:
+    process = in_the_foreground(*LONG, "-o", tmp_path / "r", "--workers", "1")
+
+    def workers() -> set[int]:
+        return {child for child in descendants(process.pid) if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()}
+
+    try:
+        deadline = time.monotonic() + 60
+        while not (tmp_path / "r" / execute.JOURNAL).exists() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        (first,) = workers()
+        assert not hears_interrupts(first)
+        os.kill(first, signal.SIGKILL)
+        while not workers() - {first} and time.monotonic() < deadline:
+            time.sleep(0.02)
+        (second,) = workers() - {first}
+        assert not hears_interrupts(second)
+        os.killpg(process.pid, signal.SIGINT)
+        shown, _ = process.communicate(timeout=60)
+        assert (process.returncode, shown.count("Traceback"), shown.splitlines()[-1][:15]) == (130, 0, "exanet: stopped")
+    finally:
+        process.kill()
 
 
 def test_two_sweeps_do_not_write_to_one_folder(tmp_path: Path) -> None:
@@ -286,6 +353,16 @@ def test_shapes_are_values_too(tmp_path: Path) -> None:
     assert [run.columns["topology.shape"] for run in runs] == ["[4, 4]", "[8, 8, 8]"]
 
 
+def test_each_shape_has_its_own_drawing(tmp_path: Path) -> None:
+    from exanet.sweep import results
+
+    text = "machine: torus-512\nload: 0.2\nwarm_up: 1 us\nmeasure: 5 us\nvary:\n  topology.shape: [[4, 4], [2, 2, 2]]\n"
+    made = plan.read(write(tmp_path, text), {})
+    found = {run.key: execute.measure(run.machine, run.load, run.asked) for run in made.runs}
+    page = results._page(made, results.table(made, found, {}), found)
+    assert [len(page["drawings"][entry["machine"]]["names"]) for entry in page["networks"]] == [16, 8]
+
+
 def test_jobs_are_swept_to_their_end(tmp_path: Path) -> None:
     text = "machine: [trenz-2x2, exanest-qfdb]\njob: 'stencil-2d:bytes=1KiB,rounds=2'\nmapping: [linear, random]\nseed: [1, 2]\n"
     out = tmp_path / "r"
@@ -413,6 +490,7 @@ def dask_cluster(tmp_path: Path) -> Iterator[str]:
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     commands = [["scheduler", *local, "--port", "0", "--no-dashboard"], *[["worker", *local, "--nthreads", "1", "--no-dashboard"]] * 2]
     started = [subprocess.Popen([*dask[:2], dask[2] + kind, *options], cwd=tmp_path, **quiet) for kind, *options in commands]  # type: ignore[call-overload]
+    (tmp_path / "scheduler.pid").write_text(str(started[0].pid))
     try:
         deadline = time.monotonic() + 60
         while not (where.exists() and where.read_text().endswith("}")) and time.monotonic() < deadline:
@@ -423,6 +501,28 @@ def dask_cluster(tmp_path: Path) -> Iterator[str]:
             process.terminate()
         for process in started:
             process.wait(timeout=60)
+
+
+def test_progress_is_told_while_no_run_ends(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def told(terminal: bool, workers: int) -> list[str]:
+        """What is written in 70 s in which nothing ends but the last of three runs, at their end."""
+        now = 0.0
+        monkeypatch.setattr(command.time, "monotonic", lambda: now)
+        monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)
+        tell = command._Progress(3, quiet=False)
+        while now < 70:
+            tell(2, 0, lambda: workers)
+            now += 0.5
+        tell(3, 0, lambda: workers)
+        return [line for line in capsys.readouterr().err.replace("\r\x1b[K", "\n").splitlines() if line]
+
+    assert told(False, 2) == ["exanet: 3 of 3 runs, 0 failed, 2 workers, 70 s"]
+    waiting = told(False, 0)
+    assert waiting[:2] == [f"exanet: 2 of 3 runs, 0 failed, waiting for workers, {s} s" for s in (5, 35)]
+    assert len(waiting) == 4
+    ticks = told(True, 2)
+    assert ticks[:2] == [f"exanet: 2 of 3 runs, 0 failed, 2 workers, {s} s" for s in (2, 4)]
+    assert len(ticks) == 35
 
 
 FEW = ("-m", "trenz-2x2", "--load", "0.1,0.2,0.3", "--set", "warm_up=1 us", "--set", "measure=5 us")
@@ -442,6 +542,25 @@ def test_a_cluster_elsewhere_gives_the_same_bytes_as_processes_here(tmp_path: Pa
     for name in SAME:
         assert (tmp_path / "there" / name).read_bytes() == (tmp_path / "here" / name).read_bytes(), name
     assert json.loads((tmp_path / "there/run.json").read_text())["cluster"] == address
+
+
+@pytest.mark.slow
+def test_a_cluster_that_is_lost_is_one_message(tmp_path: Path) -> None:
+    with dask_cluster(tmp_path) as address:
+        many = ("-m", "trenz-2x2", "--load", "0.3", "--seed", ",".join(map(str, range(2000))), "--set", "measure=2 ms")
+        process = sweep(*many, "-o", tmp_path / "r", "--cluster", address)
+        deadline = time.monotonic() + 60
+        while lines(tmp_path / "r") < 3 and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.01)
+        os.kill(int((tmp_path / "scheduler.pid").read_text()), signal.SIGKILL)
+        _, err = process.communicate(timeout=120)
+    said = [line for line in err.splitlines() if not line.startswith("exanet: ") or "error" in line]
+    assert (process.returncode, len(said)) == (2, 1), err
+    told = re.fullmatch(
+        rf"exanet: error: the cluster at {address} was lost; (\d+) of 2000 runs are safe in .*: give the same command .*", said[0]
+    )
+    assert told
+    assert int(told[1]) == lines(tmp_path / "r")
 
 
 def batch_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
