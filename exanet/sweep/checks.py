@@ -2,13 +2,12 @@
 """What no run can have, found before anything runs, and which value of the sweep is to blame.
 
 Each combination of values is given once to the checks of `exanet sim`, and to the simulator's own, which a network is made for and thrown
-away. Seeds, loads of one kind and constants of routers and links make no difference to them, so even large grids have few combinations.
-Large networks are not made here, nor more than so many; what shows only in them, or while a run runs, ends as a failed run.
+away. Seeds and loads of one kind make no difference to them. Large networks are not made here, nor more than so many; what shows only in
+them, or while a run runs, ends as a failed run.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -16,11 +15,11 @@ from typing import Any
 from exanet import messages, sim
 from exanet.errors import InputError
 from exanet.jobs import Job
-from exanet.located import Located, Mark
+from exanet.located import Mark
 from exanet.machine import Machine
 
 _LARGE = 20_000  # endpoints
-_MOST_ENDPOINTS = 500_000  # of all networks made; some seconds
+_MOST_ENDPOINTS = 2_000_000  # of all networks made; some seconds
 
 
 class Checks:
@@ -30,33 +29,33 @@ class Checks:
         self._marks, self._usual = marks, usual
         self._seen: set[Any] = set()
         self._left = _MOST_ENDPOINTS
-        self._topologies: dict[Hashable, str] = {}
 
-    def problem(self, where: Hashable, machine: Machine, resolved: dict[str, Any], picked: Mapping[str, Any]) -> str | None:
-        """Why this run cannot be, as a message at its place; None, too, if that was told before. `where` tells machines apart."""
+    def problems(self, where: Hashable, machine: Machine, resolved: dict[str, Any], picked: Mapping[str, Any]) -> list[str]:
+        """Why this run cannot be, each at its place; nothing, too, if that was told before. `where` tells machines apart."""
         asked = {name: picked[name] for name in self._usual}
-        if where not in self._topologies:
-            self._topologies[where] = json.dumps([resolved["topology"], resolved["router"]["max_payload_bytes"]], sort_keys=True)
         load, seed = asked.get("load"), asked["seed"]
         kind = (load == 0, load is not None and load > 1, seed if not 0 <= seed < 1 << 63 else 0)
-        key = (self._topologies[where], kind, *(value for name, value in asked.items() if name not in ("load", "seed")))
+        key = (where, kind, *(value for name, value in asked.items() if name not in ("load", "seed")))
+        found: list[str] = []
         if key in self._seen:
-            return None
+            return found
         self._seen.add(key)
-        refused = self._refused(machine, resolved, asked)
-        if refused is None:
-            return None
-        return self._blame(refused, machine, resolved, asked, picked["machine"])
+        while (refused := self._refused(machine, resolved, asked)) is not None:
+            blamed = self._blamed(refused, machine, resolved, asked)
+            mark = self._marks[blamed, asked[blamed]] if blamed else picked["machine"].mark
+            found.append(mark.error(f"{picked['machine'].value}: {refused}" if "machine" in refused else refused))
+            if blamed is None:
+                break
+            asked[blamed] = self._usual[blamed]  # and what else?
+        return found
 
-    def _blame(self, refused: str, machine: Machine, resolved: dict[str, Any], asked: Mapping[str, Any], named: Located) -> str:
-        """The message, at the first value without which there would not be this one; of several, at the one that it begins with."""
-        blamed = named.mark
+    def _blamed(self, refused: str, machine: Machine, resolved: dict[str, Any], asked: Mapping[str, Any]) -> str | None:
+        """The first axis without whose value it would not be refused so; of several, the one that the message begins with."""
         for name in sorted(self._usual, key=lambda name: not refused.startswith(name)):
             changed = {**asked, name: self._usual[name]}
             if (name, asked[name]) in self._marks and self._refused(machine, resolved, changed) != refused:
-                blamed = self._marks[name, asked[name]]
-                break
-        return blamed.error(f"{named.value}: {refused}" if "machine" in refused else refused)
+                return name
+        return None
 
     def _refused(self, machine: Machine, resolved: dict[str, Any], asked: Mapping[str, Any]) -> str | None:
         make = machine.nodes <= min(_LARGE, self._left)

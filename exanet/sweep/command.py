@@ -100,7 +100,7 @@ def _sweep(plan: Plan, directory: Path, cluster: str, workers: int, quiet: bool)
     if kept and not quiet:
         print(f"exanet: {kept} of {len(plan.runs)} runs are in {journal.path} already", file=sys.stderr)
     if journal.damaged and not quiet:
-        print(f"exanet: {journal.damaged} damaged lines there are left out; what they held is run again", file=sys.stderr)
+        print(f"exanet: damaged lines there, left out: {journal.damaged}; what they held is run again", file=sys.stderr)
     if journal.others and not quiet:
         print(f"exanet: {journal.others} results there are of another build of the simulator: not taken over", file=sys.stderr)
     try:

@@ -325,9 +325,7 @@ def _runs(
         found = machines[which]
         if found is None:
             continue
-        problem = checks.problem(which, *found, picked)
-        if problem is not None:
-            problems[problem] = None
+        problems |= dict.fromkeys(checks.problems(which, *found, picked))
         if not problems:
             runs.append(_run(picked, varied, known, found[1]))
     if problems:

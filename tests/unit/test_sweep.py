@@ -69,17 +69,20 @@ def test_a_sweep_that_is_killed_and_gone_on_with_gives_the_same_bytes(tmp_path: 
     victim.communicate(timeout=60)
     had = lines(halved)
     assert 105 <= had < 210
-    with (halved / execute.JOURNAL).open("ab") as journal:
-        journal.write(b'{"key":"torn')  # as a kill in the middle of a write leaves it
+    rows = (halved / execute.JOURNAL).read_bytes().splitlines(keepends=True)
+    rows[50] = rows[50][:100] + b"\n"  # damaged
+    rows.append(b'{"key":"torn')  # as a kill in the middle of a write leaves it
+    (halved / execute.JOURNAL).write_bytes(b"".join(rows))
 
     again = sweep(file, "-o", halved)
     out, err = again.communicate(timeout=240)
     assert again.returncode == 0, err
-    assert f"{had} of 210 runs are in" in err
-    assert lines(halved) == 210
+    assert f"{had - 1} of 210 runs are in" in err
+    assert "damaged lines there, left out: 1; what they held is run again" in err
+    assert lines(halved) == 211
     for name in SAME:
         assert (whole / name).read_bytes() == (halved / name).read_bytes(), name
-    assert json.loads((halved / "run.json").read_text())["taken_from_journal"] == had
+    assert json.loads((halved / "run.json").read_text())["taken_from_journal"] == had - 1
 
 
 def test_a_run_that_fails_is_recorded_and_the_others_go_on(tmp_path: Path) -> None:
@@ -444,7 +447,7 @@ BAD = [
     ("machine: torus-512\njob: stencil-3d\nseed: 9223372036854775808\n", "s.yaml:3:7: error: seed 9223372036854775808"),
     ("machine: [trenz-2x2, torus-2x2x2]\ntraffic: transpose\n", "s.yaml:2:10: error: torus-2x2x2: transpose needs a square number"),
     ("machine: torus-512\nlevel: flow\npace: foo\nload: 0\n", "s.yaml:3:7: error: pace foo: give free or fair"),
-    ("machine: torus-512\nlevel: foo\nmeasure: 0 us\n", "s.yaml:3:10: error: the measured window"),
+    ("machine: torus-512\nlevel: foo\nmeasure: 0 us\n", "window is at least 1 ns long\ns.yaml:2:8: error: level foo"),
     ("machine: torus-512\nvary: fast\n", "s.yaml:2:7: error: 'vary' takes constants"),
     ("machine: torus-512\nsample: 5\n", "'sample' takes the number of runs"),
     (f"machine: torus-512\nseed: {list(range(1500))}\npacket_bytes: {list(range(1000))}\n", "13500000 runs; at most 1000000"),
