@@ -122,7 +122,12 @@ def _with_energy(point: dict[str, Any], resolved: dict[str, Any], payload: int, 
 
 
 def work(traffic: Any, progress: Any) -> None:
-    """Runs it in a thread, so that an interrupt is heard; `progress` is called with the share done."""
+    """Runs it in a thread, so that an interrupt is heard; `progress` is called with the share done.
+
+    What interrupts it, once or several times, stops it and is raised when it has ended. The end is told by an event and not by join(),
+    which takes a thread for ended when it is interrupted itself (CPython 3.11).
+    """
+    ended = threading.Event()
     failures: list[BaseException] = []
 
     def run() -> None:
@@ -130,20 +135,22 @@ def work(traffic: Any, progress: Any) -> None:
             traffic.run()
         except BaseException as error:
             failures.append(error)
+        finally:
+            ended.set()
 
-    thread = threading.Thread(target=run, name="exanet-sim")
-    thread.start()
-    try:
-        while thread.is_alive():
-            thread.join(0.2)
-            if progress is not None:
+    threading.Thread(target=run, name="exanet-sim").start()
+    interrupts: list[BaseException] = []
+    while True:
+        try:
+            if ended.wait(0.2):
+                break
+            if progress is not None and not interrupts:
                 progress(traffic.progress())
-    except BaseException:
-        traffic.stop()
-        thread.join()
-        raise
-    if failures:
-        raise failures[0]
+        except BaseException as error:
+            interrupts.append(error)
+            traffic.stop()
+    for error in interrupts[:1] or failures:
+        raise error
 
 
 def figures(point: dict[str, Any]) -> dict[str, Any]:

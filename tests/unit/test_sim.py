@@ -4,7 +4,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -193,6 +198,37 @@ def test_a_run_that_is_interrupted_stops() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         sim.simulate("torus-512", offered=0.5, asked=sim.Asked(measure_ps=10**11), progress=interrupt)
+
+
+BEGUN = """
+import sys, exanet.cli, exanet.sim
+work = exanet.sim.work
+exanet.sim.work = lambda *run: (print("begun", flush=True), work(*run))
+exanet.cli.main()
+"""
+
+
+@pytest.mark.parametrize("again", [0, 1])
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--load", "0.5", "--measure", "1 s"),
+        ("--message", "1 GiB"),
+        ("-m", "torus-512", "--level", "flow", "--rounds", "400"),
+        ("--job", "stencil-3d:rounds=1000000000"),
+    ],
+)
+def test_a_command_that_is_interrupted_ends_with_130_and_says_nothing(tmp_path: Path, options: tuple[str, ...], again: int) -> None:
+    command = [sys.executable, "-c", BEGUN, "sim", "-m", "trenz-2x2", "-q", "-o", str(tmp_path / "r"), *options]
+    piped: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=tmp_path, start_new_session=True, **piped) as running:
+        assert running.stdout and running.stdout.readline() == "begun\n"
+        for wait_s in (0.3, 0.0)[: 1 + again]:
+            time.sleep(wait_s)
+            os.killpg(running.pid, signal.SIGINT)
+        rest = running.communicate(timeout=300)
+    assert (*rest, running.returncode) in (("", "", 130), *[("", "", -signal.SIGINT)] * again)  # the second may come when all is over
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_files_are_the_same_for_any_number_of_threads(tmp_path: Path) -> None:
