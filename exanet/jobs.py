@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from exanet import energy, units
+from exanet.bounds import LARGEST_MESSAGE, check_seed, time_within, within
 from exanet.errors import InputError
 from exanet.machine import Machine, load
 from exanet.units import UnitError
@@ -83,19 +84,16 @@ def finish(
     """
     from exanet import _core, messages, sim
 
-    if level not in messages.LEVELS:
-        raise InputError(f"level {level}: give {' or '.join(messages.LEVELS)}")
+    messages.check_level(level)
     described = load(machine, packets=level == "packet") if isinstance(machine, str) else machine
     resolved = described.resolve() if isinstance(described, Machine) else described
     most = resolved["router"]["max_payload_bytes"]
     payload = most if packet_bytes is None else packet_bytes
-    if not 1 <= payload <= most:
-        raise InputError(f"packets of {payload} bytes: give from 1 to the machine's largest payload, {most}")
-    if not 0 <= seed < 1 << 63:
-        raise InputError(f"seed {seed}: give a whole number from 0 to 2^63 - 1")
+    within("packets of", payload, 1, most, units.format_bytes)
+    check_seed(seed)
     for job in jobs:
-        if job.priority not in (0, 1):
-            raise InputError(f"job {job.program}: a priority of {job.priority}: give 0 or 1")
+        _check(job)
+    _check_ranks(jobs, _core.topology_needs(resolved["topology"])["endpoints"])
     rows = [
         {"program": j.program, "bytes": j.size_bytes, **{k: getattr(j, k) for k in ("ranks", "rounds", "pause_ps", "priority")}}
         for j in jobs
@@ -111,6 +109,28 @@ def finish(
     sent = {"packets": found["packets"], "payload_bytes": sum(row["bytes"] for row in found["jobs"])}
     table = energy.table(resolved, found["links"], time_ps=found["finished_ns"] * 1e3, **sent)
     return {**found, **energy.totals(table, sent["payload_bytes"]), **({"energy": table} if table else {})}
+
+
+def _check(job: Job) -> None:
+    """Raises InputError on a figure that no job has."""
+    within(f"job {job.program}: ranks", job.ranks, 0, (1 << 32) - 1)
+    within(f"job {job.program}: rounds", job.rounds, 1, 10**9)
+    within(f"job {job.program}: bytes", job.size_bytes, 0, LARGEST_MESSAGE, units.format_bytes)
+    within(f"job {job.program}: priority", job.priority, 0, 1)
+    time_within(f"job {job.program}: pause", job.pause_ps)
+    time_within(f"job {job.program}: all its pauses together", job.rounds * job.pause_ps)
+
+
+def _check_ranks(jobs: Sequence[Job], endpoints: int) -> None:
+    """Raises InputError where jobs that get what the others leave would get nothing."""
+    taken = sum(job.ranks for job in jobs)
+    sharing = [job for job in jobs if job.ranks == 0]
+    if sharing and taken <= endpoints < taken + 2 * len(sharing):
+        names = " and ".join(f"job {job.program}" for job in sharing)
+        raise InputError(
+            f"{names}: the others leave {endpoints - taken} of the machine's {endpoints} endpoints, and a job takes two or more: "
+            "give the others fewer ranks"
+        )
 
 
 def command(

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from exanet import units
+from exanet.bounds import LARGEST_MESSAGE, time_within, within
 from exanet.errors import InputError
 from exanet.machine import Machine, load
 
@@ -24,10 +26,17 @@ SHARINGS = ("max-min", "fifo")
 DEFAULT_BYTES = 64 * 1024
 
 
+def check_level(level: str) -> None:
+    """Raises InputError on a level that there is not."""
+    if level not in LEVELS:
+        raise InputError(f"level {level}: give {' or '.join(LEVELS)}")
+
+
 def wanted(asked: Asked) -> bool:
     """Is the traffic of whole messages, rather than of single packets?"""
-    if asked.level not in LEVELS:
-        raise InputError(f"level {asked.level}: give {' or '.join(LEVELS)}")
+    check_level(asked.level)
+    if asked.message_bytes is not None and asked.message_sizes is not None:
+        raise InputError("messages have one size or sizes that are drawn: give message_bytes or message_sizes, not both")
     sized = asked.message_bytes is not None or asked.message_sizes is not None
     if asked.level == "packet" and not sized and asked.rounds != 1:
         raise InputError("rounds are of messages: say how long they are as well (--message)")
@@ -65,11 +74,11 @@ def running(resolved: dict[str, Any], payload: int, offered: float, asked: Asked
     if asked.pace not in PACES:
         raise InputError(f"pace {asked.pace}: give {' or '.join(PACES)}")
     check_sharing(asked.level, asked.sharing)
-    for name, value, most in (("rounds", asked.rounds, 1 << 31), ("a message of bytes", size_of(asked), 1 << 40)):
-        if not 1 <= value <= most:
-            raise InputError(f"{name} {value}: give from 1 to {most}")
-    if not 1 <= asked.grain_ps <= 10**12:
-        raise InputError(f"a grain of {asked.grain_ps} ps: give from 1 ps to 1 s")
+    within("rounds", asked.rounds, 1, 1 << 31)
+    if asked.rounds != 1 and offered:
+        raise InputError("rounds are of messages that are sent all at once: leave out the load, or the rounds")
+    within("a message of", size_of(asked), 1, LARGEST_MESSAGE, units.format_bytes)
+    within("a grain of", asked.grain_ps, 1, 10**12, units.format_time)
     options = {
         "pattern": asked.traffic,
         "load": offered,
@@ -110,15 +119,27 @@ def run_flows(
 
     check_sharing("flow", sharing)
     described = load(machine, packets=False) if isinstance(machine, str | Path) else machine
-    payload = described.model.router.max_payload.value if packet_bytes is None else packet_bytes
+    largest = described.model.router.max_payload.value
+    payload = largest if packet_bytes is None else packet_bytes
+    within("packets of", payload, 1, largest, units.format_bytes)
+    within("a grain of", grain_ps, 1, 10**12, units.format_time)
     try:
         run = _core.Flows(described.resolve(), payload, grain_ps, sharing == "fifo")
-        for flow in flows:
+        for number, flow in enumerate(flows):
+            _check_flow(number, flow)
             run.add(flow.src, flow.dst, flow.size_bytes, flow.start_ps, list(flow.after))
     except (ValueError, TypeError) as error:
         raise InputError(str(error)) from None
     sim.work(run, None)
     return dict(run.results())
+
+
+def _check_flow(number: int, flow: Flow) -> None:
+    """Raises InputError on what is no whole number, or beyond any simulation; which ends there are, the simulator knows."""
+    for what, end in (("from endpoint", flow.src), ("to endpoint", flow.dst), *(("after flow", earlier) for earlier in flow.after)):
+        within(f"flow {number}, {what}", end, 0, (1 << 32) - 1)
+    within(f"flow {number} of", flow.size_bytes, 1, LARGEST_MESSAGE, units.format_bytes)
+    time_within(f"flow {number} from", flow.start_ps)
 
 
 def show(described: Machine, asked: Asked, rows: Sequence[dict[str, Any]], cpu_s: float, directory: Path) -> None:

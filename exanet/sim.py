@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from exanet import energy, messages
+from exanet import energy, messages, units
+from exanet.bounds import check_seed, time_within, within
 from exanet.errors import InputError
 from exanet.located import values
 from exanet.machine import Machine, load
@@ -65,11 +66,10 @@ def simulate(
     resolved = described.resolve() if isinstance(described, Machine) else described
     largest = resolved["router"]["max_payload_bytes"]
     payload = largest if asked.packet_bytes is None else asked.packet_bytes
-    if not 0 <= payload <= 65535:
-        raise InputError(f"packets of {payload} bytes: give from 0 to the machine's largest payload, {largest}")
+    of_messages = messages.wanted(asked)
+    within("packets of", payload, int(of_messages), largest, units.format_bytes)
     options = _options(asked, offered, payload, threads)
     try:
-        of_messages = messages.wanted(asked)
         traffic = messages.running(resolved, payload, offered, asked) if of_messages else _core.Traffic(resolved, options)
     except ValueError as error:
         raise InputError(str(error)) from None
@@ -84,15 +84,19 @@ def simulate(
 
 def _options(asked: Asked, offered: float, payload: int, threads: int) -> dict[str, Any]:
     """What the core takes for single packets. Raises InputError."""
-    if not 0 <= asked.seed < 1 << 64:
-        raise InputError(f"seed {asked.seed}: give a whole number from 0 to 2^64 - 1")
+    check_seed(asked.seed)
+    time_within("a measured window of", asked.measure_ps, 1000)
+    time_within("a warm-up of", 0 if asked.warm_up_ps is None else asked.warm_up_ps)
     if not 1 <= threads <= 64:
         raise InputError(f"{threads} threads: give from 1 to 64, and no more than the machine has endpoints")
     if not 0 <= asked.priority_share <= 1:
         raise InputError(f"a share of {asked.priority_share} with priority: give from 0 to 1")
-    arrivals, _, burst = asked.arrivals.partition(":")
-    if arrivals not in ARRIVALS or (burst and (arrivals != "bursts" or not burst.isdecimal() or int(burst) == 0)):
-        raise InputError(f"arrivals {asked.arrivals}: give {' or '.join(ARRIVALS)}, the last with a mean length in packets, e.g. bursts:16")
+    arrivals, colon, burst = asked.arrivals.partition(":")
+    long = re.fullmatch("0*[1-9][0-9]{0,5}|1000000", burst) is not None
+    if arrivals not in ARRIVALS or (colon and not (arrivals == "bursts" and long)):
+        raise InputError(
+            f"arrivals {asked.arrivals[:40]}: give {' or '.join(ARRIVALS)}, these with a mean length up to 10^6 packets, e.g. bursts:16"
+        )
     return {
         "pattern": asked.traffic,
         "load": offered,
@@ -149,8 +153,8 @@ def work(traffic: Any, progress: Any) -> None:
         except BaseException as error:
             interrupts.append(error)
             traffic.stop()
-    for error in interrupts[:1] or failures:
-        raise error
+    if interrupts or failures:
+        raise (interrupts or failures)[0]
 
 
 def figures(point: dict[str, Any]) -> dict[str, Any]:
@@ -165,7 +169,11 @@ def variant(machine: str, topology: str | None, routing: str | None, failed: Seq
     if topology is not None:
         kind, _, shape = topology.partition(":")
         sides = re.split(r"[,x]", shape)
-        if not all(side.isdecimal() for side in sides):
+        if kind == "graph":
+            raise InputError(
+                f"--topology {topology}: a graph is described by a file: name it in a machine file, with 'kind: graph' (docs/simulate.md)"
+            )
+        if not all(re.fullmatch("[0-9]{1,18}", side) for side in sides):
             raise InputError(f"--topology {topology}: give a kind and its figures, e.g. torus:16,16,16")
         name = re.sub("[^a-z0-9]+", "-", topology.lower()).strip("-")
         changes = {

@@ -11,9 +11,10 @@ from typing import Annotated, Any
 
 import typer
 
-from exanet import energy, jobs, messages, sim_results, units
+from exanet import energy, jobs, messages, sim_options, sim_results, units
 from exanet.errors import InputError
 from exanet.machine import Machine
+from exanet.messages import check_level
 from exanet.progress import told
 from exanet.sim import Asked, figures, simulate, variant
 from exanet.units import UnitError
@@ -22,6 +23,7 @@ _DEFAULT_LOADS = "0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9"
 
 
 def command(
+    context: typer.Context,
     machine: Annotated[str, typer.Option("--machine", "-m", help="The machine: a name (see `exanet machines`) or a file.")],
     traffic: Annotated[
         str,
@@ -119,28 +121,23 @@ def command(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no table.")] = False,
 ) -> None:
     """Simulate a machine's network under synthetic traffic: accepted load, latency, link use, fairness by load; or messages or jobs."""
-    described = variant(machine, topology, routing, failed or [], packets=level == "packet")
-    if level == "flow" and described.model.topology.routing not in (None, "minimal", "up-down", "shortest"):
-        raise InputError(f"routing {described.model.topology.routing} steers packets; take --level packet, or the machine's own ways")
-    if job:
-        if message is not None or loads is not None:
-            raise InputError("--job runs to its end, with its own messages: leave out --message and --load")
-        if sharing != "max-min":
-            raise InputError("--job at flow level shares by max-min: leave out --sharing")
-        folder = _directory(output, described, job[0].partition(":")[0] + "-job")
-        jobs.command(described, job, mapping, packet_bytes, seed, level, folder, as_json, quiet, fresh=output is None)
-        return
+    check_level(level)
     sizes = message if message in messages.distributions() else None
     size = None if message is None or sizes is not None else _size("--message", message)
     of_messages = level == "flow" or message is not None
-    window = _time("--measure", measure or ("4 ms" if of_messages else "100 us"))
+    burst = of_messages and loads is None
+    sim_options.check(_given(context), of_jobs=bool(job), of_messages=of_messages, flow=level == "flow", burst=burst)
+    described = variant(machine, topology, routing, failed or [], packets=level == "packet")
+    if job:
+        folder = _directory(output, described, job[0].partition(":")[0] + "-job")
+        jobs.command(described, job, mapping, packet_bytes, seed, level, folder, as_json, quiet, fresh=output is None)
+        return
+    window = _time("--measure", ("4 ms" if of_messages else "100 us") if measure is None else measure)
     asked = Asked(
         traffic, packet_bytes, arrivals, seed, None if warm_up == "auto" else _time("--warm-up", warm_up), window,
         level, size, sizes, rounds, _time("--grain", grain), sharing, pace, priority,
     )  # fmt: skip
-    wanted = [0.0] if messages.wanted(asked) and loads is None else _loads(loads or _DEFAULT_LOADS)
-    if asked.rounds != 1 and wanted != [0.0]:
-        raise InputError("--rounds is of messages that are sent all at once: leave out --load")
+    wanted = [0.0] if burst else _loads(_DEFAULT_LOADS if loads is None else loads)
     directory = _directory(output, described, traffic)
     began = time.monotonic()
     points = list(_points(described, wanted, asked, threads, quiet))
@@ -151,6 +148,12 @@ def command(
         show = messages.show if of_messages else _show
         show(described, asked, [figures(point) for point in points], sum(point["cpu_s"] for point in points), directory)
         _show_tables(points)
+
+
+def _given(context: typer.Context) -> list[str]:
+    """The options that stand on the command line."""
+    sources = {option.opts[0]: context.get_parameter_source(option.name or "") for option in context.command.params}
+    return [option for option, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
 
 
 def _size(option: str, text: str) -> int:
@@ -165,7 +168,7 @@ def _loads(text: str) -> list[float]:
         wanted = [float(part) for part in text.split(",")]
     except ValueError:
         wanted = []
-    if not wanted or not all(0 < value <= 1000 for value in wanted):
+    if not wanted or "_" in text or not all(0 < value <= 1000 for value in wanted):
         raise InputError(f"--load {text}: give numbers above 0 with commas between them, e.g. 0.1,0.2,0.3; 1 fills a link of each sender")
     return sorted(set(wanted))
 

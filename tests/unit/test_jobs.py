@@ -122,17 +122,20 @@ def test_several_jobs_at_flow_level_disturb_each_other(tmp_path: Path) -> None:
         (["--job", "stencil-3d:bytes=4"], "bytes: 4 has no unit"),
         (["--job", "web-search:bytes=4KiB"], "web-search has flow sizes of its own; leave bytes out"),
         (["--job", "stencil-3d:rounds=-1"], "not a whole number"),
-        (["--job", "stencil-3d:rounds=0"], "from 1 to 10^9 rounds"),
+        (["--job", "stencil-3d:rounds=0"], "rounds 0: give from 1 to 1000000000"),
         (["--job", "stencil-3d:ranks=65"], "65 ranks together"),
-        (["--job", "stencil-3d", "--job", "stencil-3d:ranks=64"], "two or more"),
+        (["--job", "stencil-3d", "--job", "stencil-3d:ranks=64"], "the others leave 0 of the machine's 64 endpoints"),
         (["--job", "stencil-3d", "--map", "scatter"], "use one of linear"),
-        (["--job", "stencil-3d", "--packet-bytes", "0"], "from 1 to"),
-        (["--job", "stencil-3d:priority=2"], "give 0 or 1"),
+        (["--job", "stencil-3d", "--packet-bytes", "0"], "from 1 B to"),
+        (["--job", "stencil-3d:pause=99999999s,rounds=5"], "pause 99999999 s: give from 0 ps to 1000 s"),
+        (["--job", "stencil-3d:pause=1s,rounds=5000"], "all its pauses together 5000 s"),
+        (["--job", "stencil-3d:bytes=99999999999999GiB"], "to 1 TiB"),
+        (["--job", "stencil-3d:priority=2"], "priority 2: give from 0 to 1"),
         (["--job", "stencil-3d", "--seed", "-1"], "from 0 to"),
         (["--job", "stencil-3d:priority=1", "--level", "flow"], "leave out the priority"),
-        (["--job", "stencil-3d", "--level", "flow", "--sharing", "fifo"], "leave out --sharing"),
-        (["--job", "stencil-3d", "--message", "1 KiB"], "leave out --message"),
-        (["--job", "stencil-3d", "--load", "0.5"], "leave out --message"),
+        (["--job", "stencil-3d", "--level", "flow", "--sharing", "fifo"], "--sharing is of traffic, which there is none of beside --job"),
+        (["--job", "stencil-3d", "--message", "1 KiB"], "--message is of traffic"),
+        (["--job", "stencil-3d", "--load", "0.5"], "--load is of traffic"),
     ],
 )
 def test_what_cannot_be_run_is_refused_and_leaves_nothing(tmp_path: Path, options: list[str], message: str) -> None:
@@ -140,3 +143,9 @@ def test_what_cannot_be_run_is_refused_and_leaves_nothing(tmp_path: Path, option
         run(tmp_path / "r", *options)
     assert message in refusal.value.messages[0]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_job_takes_the_seeds_that_traffic_takes() -> None:
+    assert jobs.finish("trenz-2x2", [Job("barrier")], seed=(1 << 64) - 1)["finished_ns"] > 0
+    with pytest.raises(InputError, match="from 0 to 2\\^64 - 1"):
+        jobs.finish("trenz-2x2", [Job("barrier")], seed=1 << 64)

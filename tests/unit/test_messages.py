@@ -60,7 +60,7 @@ def test_rounds_of_a_burst_follow_each_other(tmp_path: Path) -> None:
     ("options", "message"),
     [
         (["--level", "flux"], "give packet or flow"),
-        (["--level", "flow", "--message", "0"], "from 1 to"),
+        (["--level", "flow", "--message", "0"], "from 1 B to"),
         (["--message", "12"], "has no unit"),
         (["--rounds", "2"], "--message"),
         (["--level", "flow", "--rounds", "0"], "rounds 0"),
@@ -70,8 +70,8 @@ def test_rounds_of_a_burst_follow_each_other(tmp_path: Path) -> None:
         (["--message", "1 KiB", "--sharing", "fifo"], "--level flow"),
         (["--message", "1 KiB", "--pace", "fare"], "give free or fair"),
         (["--message", "1 KiB", "--pace", "fair", "--rounds", "2"], "one round"),
-        (["--level", "flow", "--arrivals", "bernoulli"], "Poisson"),
-        (["--level", "flow", "--packet-bytes", "0"], "from 1 to"),
+        (["--level", "flow", "--arrivals", "bernoulli"], "--arrivals is of single packets"),
+        (["--level", "flow", "--packet-bytes", "0"], "from 1 B to"),
         (["--level", "flow", "--load", "0.1", "--measure", "2 ns", "--warm-up", "0"], "no message begins"),
     ],
 )
@@ -96,7 +96,10 @@ def test_flows_one_by_one_share_a_link_and_wait_for_each_other() -> None:
     [
         ([Flow(0, 0, 8)], "two different endpoints"),
         ([Flow(0, 512, 8)], "below 512"),
-        ([Flow(0, 1, 0)], "at least 1 byte"),
+        ([Flow(0, 1, 0)], "flow 0 of 0 B: give from 1 B to 1 TiB"),
+        ([Flow(0, 1, 1.5)], "flow 0 of 1.5: give a whole number"),  # type: ignore[arg-type]
+        ([Flow(-1, 1, 1)], "flow 0, from endpoint -1"),
+        ([Flow(0, 1, 1, 1 << 64)], "to 1000 s"),
         ([Flow(0, 1, 8, after=(0,))], "before it in the list"),
     ],
 )
@@ -185,3 +188,22 @@ def test_the_example_of_a_ring_allreduce_takes_the_time_of_its_steps() -> None:
         assert begun == (found["finished_ps"][flow.after[0]] if flow.after else 0)
     near, far = (int(messages.run_flows("fat-tree-64", [Flow(0, to, 1 << 14)])["finished_ps"][0]) for to in (1, 63))
     assert 126 * near <= found["finished_ps"].max() <= 126 * (far + 1000)  # a grain for each step
+
+
+def test_figures_from_python_that_no_integer_of_the_simulator_holds_are_refused() -> None:
+    with pytest.raises(InputError, match="a measured window of 100000000 s"):
+        sim.simulate("trenz-2x2", offered=0.1, asked=sim.Asked(measure_ps=10**20))
+    with pytest.raises(InputError, match="packets of -1 B"):
+        messages.run_flows("trenz-2x2", [], packet_bytes=-1)
+    with pytest.raises(InputError, match="not both"):
+        sim.simulate("trenz-2x2", offered=0.1, asked=sim.Asked(message_bytes=1, message_sizes="hadoop"))
+    with pytest.raises(InputError, match="leave out the load, or the rounds"):
+        sim.simulate("trenz-2x2", offered=0.1, asked=sim.Asked(message_bytes=1, rounds=2))
+
+
+def test_the_flow_level_takes_the_ways_that_do_not_look_at_queues(tmp_path: Path) -> None:
+    [point] = json.loads(run(tmp_path / "v", "--level", "flow", "--routing", "valiant", "--traffic", "complement", "--json").stdout)
+    assert point["mean_hops"] > 6  # which is what it is by the tree's own ways
+    for more in ([], ["--job", "barrier"]):
+        with pytest.raises(InputError, match="looks at queues"):
+            run(tmp_path / "a", "--level", "flow", "--routing", "ugal-l", *more)
