@@ -2,8 +2,8 @@
 """Reads a network's graph from a file: GraphML, as networkx and other tools write it, or a list of edges.
 
 A list of edges has one link a line, two names of routers apart by blanks or a comma; `NAME endpoints NUMBER` gives a router endpoints of
-its own. Text behind `#` is ignored. In GraphML a node's data named `endpoints` says the same, and direction, weights and all else are
-ignored. A router without a number of its own has the machine file's. Errors tell file and line.
+its own. Text behind `#` is ignored. In GraphML a node's data named `endpoints`, or their default, says the same, and direction, weights and
+all else are ignored. A router without a number of its own has the machine file's. Errors tell file and line.
 """
 
 from __future__ import annotations
@@ -47,6 +47,13 @@ class Graph:
             raise _Bad(line, f"router '{a}' is linked to itself; take this link out")
         self.links.append((self.router(a), self.router(b)))
 
+    def own(self, name: str, endpoints: int, line: int) -> None:
+        """The router has so many endpoints of its own."""
+        self.router(name)
+        if self.endpoints[name] not in (None, endpoints):
+            raise _Bad(line, f"router '{name}' has {self.endpoints[name]} endpoints already; take one of the two numbers out")
+        self.endpoints[name] = endpoints
+
     def resolve(self, default: int) -> dict[str, Any]:
         """As the simulator takes it, with `default` endpoints where the file gives none."""
         hosts = [default if own is None else own for own in self.endpoints.values()]
@@ -82,8 +89,7 @@ def _edges(text: str) -> Graph:
         if words == [""]:
             continue
         if len(words) == 3 and words[1] == "endpoints":
-            graph.router(words[0])
-            graph.endpoints[words[0]] = _count(words[2], number)
+            graph.own(words[0], _count(words[2], number), number)
         elif len(words) == 2 and all(words):
             graph.link(words[0], words[1], number)
         else:
@@ -92,7 +98,7 @@ def _edges(text: str) -> Graph:
 
 
 def _count(text: str, line: int) -> int:
-    if not text.isascii() or not text.isdecimal() or int(text) > 1024:
+    if not re.fullmatch("[0-9]{1,9}", text) or int(text) > 1024:
         raise _Bad(line, f"'{text[:20]}' is no number of endpoints; give a whole number from 0 to 1024")
     return int(text)
 
@@ -108,6 +114,8 @@ class _Reader:
         self.parser.CharacterDataHandler = self.text
         self.parser.EntityDeclHandler = self.entity
         self.endpoint_key = ""  # the id under which `endpoints` is declared
+        self.in_key = False  # within that declaration
+        self.default: int | None = None  # that it gives to nodes that say nothing
         self.node = ""
         self.data: str | None = None
         self.known: set[str] = set()
@@ -123,8 +131,8 @@ class _Reader:
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         element = name.rpartition(" ")[2]
-        if element == "key" and attributes.get("for") in ("node", "all") and attributes.get("attr.name") == "endpoints":
-            self.endpoint_key = attributes.get("id", "")
+        if element == "key" and attributes.get("for", "all") in ("node", "all") and attributes.get("attr.name") == "endpoints":
+            self.endpoint_key, self.in_key = attributes.get("id", ""), True
         elif element == "graph":
             if self.found_graph:
                 raise _Bad(self.line, "a second graph; give a file with one graph")
@@ -139,7 +147,7 @@ class _Reader:
             self.ends.append((self._attribute(attributes, "source"), self._attribute(attributes, "target"), self.line))
         elif element == "hyperedge":
             raise _Bad(self.line, "a hyperedge; a link joins two routers")
-        elif element == "data" and self.node and attributes.get("key") == self.endpoint_key:
+        elif (element == "default" and self.in_key) or (element == "data" and self.node and attributes.get("key") == self.endpoint_key):
             self.data = ""
 
     def _attribute(self, attributes: dict[str, str], name: str) -> str:
@@ -154,8 +162,12 @@ class _Reader:
     def end(self, name: str) -> None:
         element = name.rpartition(" ")[2]
         if element == "data" and self.data is not None:
-            self.graph.endpoints[self.node] = _count(self.data.strip(), self.line)
+            self.graph.own(self.node, _count(self.data.strip(), self.line), self.line)
             self.data = None
+        elif element == "default" and self.data is not None:
+            self.default, self.data = _count(self.data.strip(), self.line), None
+        elif element == "key":
+            self.in_key = False
         elif element == "node":
             self.node = ""
 
@@ -173,4 +185,5 @@ def _graphml(content: bytes) -> Graph:
             if end not in reader.known:
                 raise _Bad(line, f"there is no node '{end}'; an edge names two nodes of the file")
         reader.graph.link(a, b, line)
+    reader.graph.endpoints = {name: reader.default if own is None else own for name, own in reader.graph.endpoints.items()}
     return reader.graph

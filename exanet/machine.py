@@ -115,7 +115,8 @@ def load(name_or_path: str | Path, changes: Mapping[str, Located] | None = None,
     """The machine of that name, or described by that file (anything with a slash, or ending in .yaml or .yml).
 
     `changes` are other values for some of its constants, by dotted name, e.g. `router.inter_fifo`, or of the keys of its topology that
-    are no constants, e.g. `topology.routing`. Another `topology.kind` has the machine's last kind of link wherever it needs one.
+    are no constants, e.g. `topology.routing`. Another `topology.kind` has the machine's last kind of link wherever it needs one, and as
+    many virtual channels as its routing needs.
     Without `packets` its routers may be larger than the packet level takes: for the flow level.
 
     Raises:
@@ -127,7 +128,7 @@ def load(name_or_path: str | Path, changes: Mapping[str, Located] | None = None,
         tree = _changed(tree, name.split("."), name, value)
         if name == "topology.kind":
             tree = _relinked(tree, value)
-    return Machine(file, check(tree, packets), tuple(bases))
+    return Machine(file, check(tree, packets, changes or {}), tuple(bases))
 
 
 _PLAIN = (

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks a machine description: first each key by its type and unit, then what no single key shows.
 
-Everything found is reported at once, each problem at the place of the text that caused it, in the order of the file.
+Everything found is reported at once, each problem at the place of the text that caused it, in the order of the file; what stands in an
+extended file, where it may follow from the others, comes last.
 """
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
@@ -45,20 +46,38 @@ _MOST_FJ = 10**12  # a millijoule, for one packet or bit
 Problems = Iterator[tuple[tuple[str, ...], str]]  # the path to blame and a message
 
 
-def check(tree: Located, packets: bool = True) -> MachineFile:
+def check(tree: Located, packets: bool = True, changes: Mapping[str, Located] | None = None) -> MachineFile:
     """The description in `tree`; without `packets` its routers may be larger than the packet level takes.
 
-    Raises InputError with every problem.
+    `changes` are the values in it that are not its file's, by dotted name; with a `topology.kind` among them its routers get as many
+    virtual channels as routing on that needs. Raises InputError with every problem.
     """
+    changes = changes or {}
+    files = (*(value.mark.file for value in changes.values()), tree.mark.file)
+
+    def told(problems: set[tuple[Mark, str]]) -> list[str]:
+        """Causes before what follows from them: what is given for this run, the file, what it extends."""
+        ranked = sorted(problems, key=lambda problem: (files.index(problem[0].file) if problem[0].file in files else len(files), problem))
+        return [mark.error(text) for mark, text in ranked]
+
     try:
         model = MachineFile.model_validate(tree.plain(), strict=False)
     except ValidationError as error:
         problems = {_problem(tree, detail) for detail in error.errors(include_url=False, include_context=True)}
-        raise InputError([mark.error(text) for mark, text in sorted(problems)]) from None
-    problems = {(tree.find(path), text) for path, text in _contradictions(model, packets)}
+        raise InputError(told(problems)) from None
+    problems = {(tree.find(path), text) for path, text in _contradictions(model, packets, changes)}
     if problems:
-        raise InputError([mark.error(text) for mark, text in sorted(problems)])
-    return model
+        raise InputError(told(problems))
+    return _widened(model) if "topology.kind" in changes else model
+
+
+def _widened(model: MachineFile) -> MachineFile:
+    """The machine, with as many virtual channels as routing on its shape needs."""
+    needed, channels = topology_needs(model).virtual_channels, model.router.virtual_channels
+    if needed <= channels.value or own_ways(model):
+        return model
+    wider = type(channels)(value=needed, source=f"what routing on a {model.topology.kind} of this shape needs", kind="derived")
+    return model.model_copy(update={"router": model.router.model_copy(update={"virtual_channels": wider})})
 
 
 def _problem(tree: Located, detail: Any) -> tuple[Mark, str]:
@@ -77,10 +96,22 @@ def _problem(tree: Located, detail: Any) -> tuple[Mark, str]:
         return mark, f"'{last}' must be one of {known}" + (f"; did you mean '{close[0]}'?" if close else "")
     if kind == "exanet":
         return mark, f"'{_owner(path)}': {detail['msg']}"
-    text = str(detail["msg"])
+    text = _WRONG_TYPES.get(kind, str(detail["msg"]))
+    if kind in _WRONG_TYPES:
+        text += _example(path)
     if kind == "string_pattern_mismatch":
         text = "use lower-case letters, digits, dots, dashes and underscores, at most 63, starting with a letter or digit"
     return mark, f"'{_owner(path)}': {text[0].lower() + text[1:]}"
+
+
+_WRONG_TYPES = {"list_type": "expected a list", "dict_type": "expected a mapping", "string_type": "expected a text"}
+
+
+def _example(path: tuple[str | int, ...]) -> str:
+    """How the value at `path` may be written, if its key says so."""
+    owner = _type_at(path[:-1])
+    known = owner.model_fields.get(str(path[-1])) if owner else None
+    return f", e.g. {path[-1]}: {known.examples[0]}" if known is not None and known.examples else ""
 
 
 def _owner(path: tuple[str | int, ...]) -> str:
@@ -130,17 +161,17 @@ def _type_at(path: tuple[str | int, ...]) -> type[BaseModel] | None:
     return here if isinstance(here, type) and issubclass(here, BaseModel) else None
 
 
-def _contradictions(model: MachineFile, packets: bool) -> Problems:
+def _contradictions(model: MachineFile, packets: bool, changes: Mapping[str, Located]) -> Problems:
     found = [
         *_topology_problems(model),
-        *_router_problems(model, packets),
+        *_router_problems(model, packets, "topology.kind" in changes),
         *_link_problems(model),
         *_interface_problems(model),
         *_power_problems(model),
     ]
     yield from found
     if not found and packets:
-        yield from _switch_problems(model)
+        yield from _switch_problems(model, "router.switch.flow_control" in changes)
     yield from _slips(model)
 
 
@@ -183,7 +214,7 @@ def _blamed(model: MachineFile, text: str) -> tuple[str, ...]:
     return ("file",) if model.topology.kind == "graph" else ("shape", "value")
 
 
-def _router_problems(model: MachineFile, packets: bool) -> Problems:
+def _router_problems(model: MachineFile, packets: bool, reshaped: bool) -> Problems:
     router = model.router
     if router.clock.value == 0 or 10**12 % router.clock.value:
         yield ("router", "clock"), "its period is not a whole number of picoseconds; choose another frequency, e.g. 156.25 MHz (6400 ps)"
@@ -207,7 +238,7 @@ def _router_problems(model: MachineFile, packets: bool) -> Problems:
         yield ("router", "latency"), f"must be at least {_LEAST_CYCLES} cycles, one before the grant and two after it"
     if router.latency.value > _MOST_CYCLES:
         yield ("router", "latency"), f"must be at most {_MOST_CYCLES} cycles"
-    yield from _channel_problems(model, packets)
+    yield from _channel_problems(model, packets, reshaped)
     if not 2 <= router.intra_ports.value <= 8:
         yield ("router", "intra_ports"), "must be from 2 (packetizer and RDMA) to 8"
     yield from _granting_problems(router)
@@ -224,16 +255,24 @@ def _granting_problems(router: Router) -> Problems:
             yield ("router", key), f"must be at most {_MOST_GAP} cycles"
 
 
-def _switch_problems(model: MachineFile) -> Problems:
-    """What the simulator says of an input-queued switch, of the key whose name it begins with."""
+def _switch_problems(model: MachineFile, controlled: bool) -> Problems:
+    """What the simulator says of an input-queued switch, of the key whose name it begins with.
+
+    `controlled`: its flow control is not what its file says, so that keys of the other one may be left.
+    """
     switch = model.router.switch
     if (model.router.kind == "input-queued") != (switch is not None):
         advice = "add it, or take 'kind' out" if switch is None else "say 'kind: input-queued', or take it out"
         yield ("router", "kind" if switch is None else "switch"), f"'switch' is what an input-queued router has; {advice}"
     if switch is None or model.router.kind != "input-queued":
         return
+    pauses = ("pause", "resume", "pause_frame")
+    if switch.flow_control != "pause" and not controlled:
+        for key in pauses:
+            if getattr(switch, key) is not None:
+                yield ("router", "switch", key), f"'{key}' is of 'flow_control: pause'; say that, or take it out"
     if switch.flow_control == "pause":
-        missing = [key for key in ("pause", "resume", "pause_frame") if getattr(switch, key) is None]
+        missing = [key for key in pauses if getattr(switch, key) is None]
         for key in missing:
             yield ("router", "switch", "flow_control"), f"'{key}' is missing in 'router.switch', which pauses; add it"
         if missing:
@@ -249,13 +288,14 @@ def _switch_problems(model: MachineFile) -> Problems:
         yield path if name in (*type(switch).model_fields, "inter_fifo", "intra_fifo", "latency") else ("router", "switch"), text
 
 
-def _channel_problems(model: MachineFile, packets: bool) -> Problems:
+def _channel_problems(model: MachineFile, packets: bool, reshaped: bool) -> Problems:
     channels, own = model.router.virtual_channels.value, model.router.intra_ports.value
     try:
         needs = topology_needs(model)
     except ValueError:
         return  # told with the shape
-    if own_ways(model):
+    path = ("topology", "shape") if reshaped else ("router", "virtual_channels")
+    if own_ways(model) or reshaped:
         channels = max(channels, needs.virtual_channels)
     if not needs.virtual_channels <= channels <= _MOST_CHANNELS:
         yield (
@@ -265,7 +305,7 @@ def _channel_problems(model: MachineFile, packets: bool) -> Problems:
         )
     elif packets and needs.ports * channels + own > _MOST_INPUTS:
         yield (
-            ("router", "virtual_channels"),
+            path,
             f"{needs.ports} ports with {channels} channels each, and {own} of its own, are more inputs than the "
             f"{_MOST_INPUTS} of a router; use fewer channels or a shape with fewer ports",
         )

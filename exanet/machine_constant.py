@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
 from exanet import units
@@ -50,6 +50,15 @@ class Strict(BaseModel):
     """A mapping that refuses keys that it does not know."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, data: Any) -> Any:
+        """Null takes a key out, also one that the file below does not have."""
+        if not isinstance(data, dict):
+            return data
+        optional = {key for key, field in cls.model_fields.items() if not field.is_required()}
+        return {key: value for key, value in data.items() if value is not None or key not in optional}
 
 
 Text = Annotated[str, StringConstraints(min_length=1, max_length=2000)]

@@ -101,6 +101,8 @@ def _takes(annotation: Any) -> str:
     for choice in (annotation, *get_args(annotation)):
         if get_origin(choice) is Literal:
             return " \\| ".join(f"`{option}`" for option in get_args(choice))
+        if get_origin(choice) is list:
+            return "list of whole numbers" if int in get_args(get_args(choice)[0]) else "list of texts"
     return "text"
 
 

@@ -94,6 +94,7 @@ class Topology(Strict):
     )
     order: list[Annotated[int, Field(ge=0, le=15)]] | None = Field(
         default=None,
+        examples=["[0, 1, 2]"],
         description="For qfdb-torus, mesh and torus: the dimensions in the order in which a packet takes them, counted from 0; by default "
         "the last one first.",
     )
@@ -107,6 +108,7 @@ class Topology(Strict):
     )
     failed: list[Text] | None = Field(
         default=None,
+        examples=["[links:2:1]"],
         description="What has failed from the beginning: a node or a link by the names of docs/simulate.md (`(0,1,2)`, `(0,1,2) X+`), or "
         "how many at random with a seed (`links:3:1`, `nodes:1:1`). Packets go round it.",
     )

@@ -56,3 +56,10 @@ def test_options_in_the_pages_exist(page: Path) -> None:
         own = re.split(r"\s--(?=\s|$)", rest)[0]  # what follows -- belongs to the program
         wrong += [f"{name} {option}" for option in re.findall(r"(?<!\S)\[?(--?[a-zA-Z][\w-]*)", own) if option not in known]
     assert wrong == []
+
+
+def test_the_line_of_python_on_simulation_runs() -> None:
+    import exanet.sim
+
+    [line] = re.findall(r"`(exanet\.sim\.simulate\(.*\))`", (ROOT / "docs" / "simulate.md").read_text())
+    assert eval(line, {"exanet": exanet})["accepted_load"] > 0

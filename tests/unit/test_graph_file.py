@@ -40,6 +40,15 @@ def test_graphml(tmp_path: Path) -> None:
     assert found == {"names": ["a", "b", "c"], "hosts": [3, 2, 0], "links": [[0, 1], [1, 2], [2, 0]]}
 
 
+def test_nodes_that_say_nothing_have_the_default_of_their_key(tmp_path: Path) -> None:
+    key = '<key id="d0" for="node" attr.name="endpoints" attr.type="long"'
+    assert key + " />" in GRAPHML
+    content = GRAPHML.replace(key + " />", key + "><desc>1</desc><default>4</default></key>")
+    assert described(tmp_path, content).resolve()["topology"]["graph"]["hosts"] == [3, 4, 0]
+    other = GRAPHML.replace('attr.type="double" />', 'attr.type="double"><default>9</default></key>')
+    assert described(tmp_path, other).resolve()["topology"]["graph"]["hosts"] == [3, 2, 0]
+
+
 def test_a_list_of_links(tmp_path: Path) -> None:
     own = described(tmp_path, "# ours\na b\nb,c   # and back\n\nc a\nc endpoints 0\n")
     assert own.resolve()["topology"]["graph"] == {"names": ["a", "b", "c"], "hosts": [2, 2, 0], "links": [[0, 1], [1, 2], [2, 0]]}
@@ -62,6 +71,8 @@ def test_a_ring_of_routers_carries_traffic(tmp_path: Path) -> None:
         ("a b\n\nb b\n", 3, "'b' is linked to itself"),
         ("a endpoints x\n", 1, "'x' is no number of endpoints"),
         ("a endpoints 2000\n", 1, "from 0 to 1024"),
+        ("a b\na endpoints 2\na endpoints 2\na endpoints 3\n", 4, "router 'a' has 2 endpoints already"),
+        ("a endpoints " + "9" * 5000 + "\n", 1, "from 0 to 1024"),
         ("# nothing\n", None, "there is no router in it"),
         ("<graphml>\n<graph>\n</graphml>", 3, "no well-formed XML: mismatched tag"),
         ("<svg/>", 1, "there is no <graph> in it"),
@@ -95,6 +106,8 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         ("kind: torus\n  file: x", 6, "take it out"),
         ("order: [0, 0, 1]", 5, "order of dimensions must name each"),
         ("kind: hyperx\n  order: [0, 1]", 6, "has no order of dimensions"),
+        ('order: "0,1,2"', 5, "expected a list, e.g. order: [0, 1, 2]"),
+        ("failed: links:2:1", 5, "expected a list, e.g. failed: [links:2:1]"),
         ("order: [-1]", 5, "greater than or equal to 0"),
     ],
 )

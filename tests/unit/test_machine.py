@@ -166,3 +166,27 @@ def test_a_circle_of_extensions_is_found(tmp_path: Path) -> None:
 )
 def test_unreadable_files(tmp_path: Path, text: str, message: str) -> None:
     assert refused(tmp_path, text)[0] == message
+
+
+def test_causes_are_told_before_what_follows_from_them_in_an_extended_file(tmp_path: Path) -> None:
+    first, *rest = refused(tmp_path, "extends: exanest\nname: m\nrouter:\n  max_payload: {value: 0 B, source: x, kind: chosen}\n")
+    assert first.startswith("m.yaml:4:16: error: must be from 16 B")
+    assert rest and all("exanest.yaml" in message for message in rest)
+
+
+def test_a_null_that_takes_nothing_out_is_no_error_but_a_slip_is(tmp_path: Path) -> None:
+    file = tmp_path / "m.yaml"
+    file.write_text("extends: exanest\nname: m\nrouter: {kind: null, arbitration: null}\npower: null\n")
+    assert machine.load(file).model.router.kind == "exanet"
+    assert "did you mean 'kind'?" in refused(tmp_path, "extends: exanest\nname: m\nrouter: {kid: null}\n")[0]
+    assert "'topology'" in refused(tmp_path, "extends: exanest\nname: m\ntopology: null\n")[0]
+
+
+def test_another_shape_gets_the_virtual_channels_that_it_needs() -> None:
+    from exanet import sim
+
+    found = sim.variant("exanest", "jellyfish:20,6,3,1", None, [])
+    assert found.resolve()["router"]["virtual_channels"] == found.model.router.virtual_channels.value == 3
+    assert sim.variant("exanest", "fat-tree:4,4", None, []).model.router.virtual_channels.value == 2
+    with pytest.raises(InputError, match=r"^command line:1:1: error: 599 ports with 2 channels"):
+        sim.variant("exanest", "full-mesh:600", None, [])
