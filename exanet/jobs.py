@@ -150,6 +150,7 @@ def command(
     import json
     import time
 
+    from exanet import sim_results
     from exanet.progress import told
 
     jobs = [Job.parse(text) for text in texts]
@@ -160,29 +161,39 @@ def command(
         {"job": number, **vars(job), **{key: value for key, value in row.items() if key not in ("message", "endpoints")}}
         for number, (job, row) in enumerate(zip(jobs, found["jobs"], strict=True))
     ]
-    run = {"machine_name": described.name, "mapping": mapping, "packet_bytes": packet_bytes, "seed": seed, "level": level}
+    run = {
+        **sim_results.asked_of(described),
+        "jobs": list(texts),
+        "mapping": mapping,
+        "packet_bytes": packet_bytes,
+        "seed": seed,
+        "level": level,
+    }
     figures = {
         key: value
         for key, value in found.items()
         if key not in ("jobs", "links", "energy", "queued", "first_watched", "watched_ps", "cpu_s")
     }
     spent = {"energy": found["energy"]} if "energy" in found else {}
-    directory = _write(directory, described, found, rows, {"run": run, **figures, **spent}, time.monotonic() - began, fresh)
+    what = f"{described.name}{sim_results.ways(described)}" + ("" if mapping == "linear" else f", {mapping} mapping")
+    directory = _write(directory, described, what, found, rows, {"run": run, **figures, **spent}, time.monotonic() - began, fresh)
     if as_json:
         print(json.dumps({**figures, **spent, "jobs": rows}, indent=2))
     elif not quiet:
-        _show(described, figures, rows, directory)
+        _show(what, figures, [{**row, "text": text} for row, text in zip(rows, texts, strict=True)], directory)
 
 
 def _write(
     directory: Path,
     described: Machine,
+    what: str,
     found: dict[str, Any],
     rows: list[dict[str, Any]],
     summary: dict[str, Any],
     wall_s: float,
     fresh: bool,
 ) -> Path:
+    """`what` is what the page's title says that they ran on."""
     import platform
 
     import polars as pl
@@ -196,13 +207,14 @@ def _write(
     if "queued" in found:
         tables["queues"] = report.queue_table(found, found["watched_ps"])
     networks, drawings = report.networks(described, [("all jobs", found, found.get("watched_ps", 0))])
+    texts = summary["run"]["jobs"]
     columns = (
-        "program", "ranks", "rounds", "priority", "finished_ns", "first_finished_ns", "accepted_gbps", "messages", "message_ns",
+        "ranks", "rounds", "priority", "finished_ns", "first_finished_ns", "accepted_gbps", "messages", "message_ns",
         "message_p50_ns", "message_p99_ns", "fairness",
     )  # fmt: skip
     page = {
-        "title": f"{', '.join(row['program'] for row in rows)} on {described.name}",
-        "jobs": [[row[name] for name in columns] for row in rows],
+        "title": f"{', '.join(texts)} on {what}",
+        "jobs": [[text, *(row[name] for name in columns)] for text, row in zip(texts, rows, strict=True)],
         "messages": [list(row) for row in tables["messages"].iter_rows()],
         "energy": [list(row.values()) for row in found.get("energy", ())],
         "run": summary["run"],
@@ -217,7 +229,7 @@ def _write(
     return results.publish(directory, files, fresh=fresh)
 
 
-def _show(described: Machine, figures: dict[str, Any], rows: list[dict[str, Any]], directory: Path) -> None:
+def _show(what: str, figures: dict[str, Any], rows: list[dict[str, Any]], directory: Path) -> None:
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
@@ -231,7 +243,7 @@ def _show(described: Machine, figures: dict[str, Any], rows: list[dict[str, Any]
     for row in rows:
         ns = {key: time_text(row[key] * 1e3) for key in row if key.endswith("_ns")}
         table.add_row(
-            escape(row["program"]), f"{row['ranks']}", f"{row['rounds']}", ns["finished_ns"], ns["first_finished_ns"],
+            escape(row["text"]), f"{row['ranks']}", f"{row['rounds']}", ns["finished_ns"], ns["first_finished_ns"],
             f"{row['messages']}", ns["message_ns"], ns["message_p50_ns"], ns["message_p99_ns"], f"{row['fairness']:.3f}",
         )  # fmt: skip
     console = Console(highlight=False)
@@ -239,7 +251,7 @@ def _show(described: Machine, figures: dict[str, Any], rows: list[dict[str, Any]
     took = (
         f" in {time_text(figures['packet_latency_ns'] * 1e3)}" if figures["packet_latency_ns"] else ""
     )  # at flow level, nothing is known of it
-    console.print(f"[bold]{len(rows)}[/] job{'s' if len(rows) > 1 else ''} on [bold]{described.name}[/]\n")
+    console.print(f"[bold]{len(rows)}[/] job{'s' if len(rows) > 1 else ''} on {escape(what)}\n")
     console.print(table)
     console.print(
         f"\nFinished after {time_text(figures['finished_ns'] * 1e3)}; a packet passed {figures['mean_hops']:.2f} links{took} on average. "

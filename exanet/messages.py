@@ -149,6 +149,7 @@ def show(described: Machine, asked: Asked, rows: Sequence[dict[str, Any]], cpu_s
     from rich.table import Table
 
     from exanet.quantity import time_text
+    from exanet.sim_results import ways
     from exanet.units import format_bytes
 
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -171,7 +172,8 @@ def show(described: Machine, asked: Asked, rows: Sequence[dict[str, Any]], cpu_s
     size = format_bytes(size_of(asked)) if asked.message_sizes is None else f"{asked.message_sizes} sizes"
     shared = " with FIFO sharing" if asked.sharing == "fifo" else ""
     console.print(
-        f"Messages of {size}, [bold]{escape(asked.traffic)}[/], on [bold]{described.name}[/] at {asked.level} level{shared}, "
+        f"Messages of {size}, [bold]{escape(asked.traffic)}[/], on [bold]{described.name}[/]{escape(ways(described))} "
+        f"at {asked.level} level{shared}, "
         f"{rows[0]['senders']} of {described.nodes} endpoints send\n"
     )
     console.print(table)

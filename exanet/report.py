@@ -132,14 +132,19 @@ def _queues(point: dict[str, Any], measure_ps: int) -> dict[str, Any] | None:
 
 
 def networks(described: Machine, points: Sequence[tuple[str, dict[str, Any], int]]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """What network.js shows of one machine at labelled points, each with the time in ps that its samples cover; and the drawing."""
-    shown = [(label, network(point, sampled_ps)) for label, point, sampled_ps in points]
-    if not any(found for _, found in shown):
-        return [], {}
-    picture = drawing(described.resolve())
+    """What network.js shows of one machine at labelled points, each with the time in ps that its samples cover; and the drawing.
+
+    Of a network too large to draw, the queues alone.
+    """
+    shown = [
+        (label, network(point, sampled_ps) or {"use": None, "queues": _queues(point, sampled_ps), "over_time": None})
+        for label, point, sampled_ps in points
+    ]
+    drawn = any(found["use"] is not None for _, found in shown)
+    picture = drawing(described.resolve()) if drawn or any(found["queues"] is not None for _, found in shown) else {"names": []}
     for _, found in shown:
         queue_names(found, picture["names"])
-    return [{"label": label, "machine": described.name, **(found or {})} for label, found in shown], {described.name: picture}
+    return [{"label": label, "machine": described.name, **found} for label, found in shown], {described.name: picture} if drawn else {}
 
 
 def queue_table(point: dict[str, Any], sampled_ps: int) -> pl.DataFrame:

@@ -214,7 +214,9 @@ def _show(described: Machine, asked: Asked, rows: Sequence[dict[str, Any]], cpu_
     console = Console(highlight=False)
     console = console if console.is_terminal else Console(highlight=False, width=200)
     senders = f"{rows[0]['senders']} of {described.nodes} endpoints send"
-    console.print(f"[bold]{escape(asked.traffic)}[/] traffic on [bold]{described.name}[/], {senders}\n")
+    console.print(
+        f"[bold]{escape(asked.traffic)}[/] traffic on [bold]{described.name}[/]{escape(sim_results.ways(described))}, {senders}\n"
+    )
     console.print(table)
     console.print(
         f"\n{hops / max(cpu_s, 1e-9) / 1e6:.1f} M packet-hops a second of processor time. Results: {escape(str(directory))}", style="dim"

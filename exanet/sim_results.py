@@ -12,6 +12,21 @@ from exanet.machine import Machine
 from exanet.sim import COSTS, TABLES, Asked, figures
 
 
+def ways(described: Machine) -> str:
+    """What tells runs on one machine apart, to stand behind its name, e.g. `, valiant routing, without links:3:1`."""
+    topology = described.model.topology
+    routed = "" if topology.routing in (None, "minimal") else f", {topology.routing} routing"
+    failed = topology.failed or []
+    without = ", ".join(failed) if len(failed) <= 4 else f"{len(failed)} nodes and links"
+    return routed + (f", without {without}" if failed else "")
+
+
+def asked_of(described: Machine) -> dict[str, Any]:
+    """The same as data, and the machine's name."""
+    topology = described.model.topology
+    return {"machine_name": described.name, "routing": topology.routing or "minimal", "failed": list(topology.failed or [])}
+
+
 def write(
     directory: Path, described: Machine, asked: Asked, points: Sequence[dict[str, Any]], threads: int, wall_s: float, *, fresh: bool = False
 ) -> Path:
@@ -39,9 +54,9 @@ def write(
     if used:
         tables["link_use"] = pl.concat(used)
     networks, drawings = _networks(described, asked, points)
-    run = {"machine_name": described.name, **vars(asked), "exanet_version": version("exanet")}
+    run = {**asked_of(described), **vars(asked), "exanet_version": version("exanet")}
     page = {
-        "title": f"{asked.traffic} {'messages' if messages.wanted(asked) else 'traffic'} on {described.name}",
+        "title": f"{asked.traffic} {'messages' if messages.wanted(asked) else 'traffic'} on {described.name}{ways(described)}",
         "points": [
             [
                 row["offered_load"], row["accepted_load"], row["latency_ns"], row["latency_p50_ns"], row["latency_p99_ns"],

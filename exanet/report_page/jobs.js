@@ -2,7 +2,7 @@
 // The page of jobs that ran to their end: what each took, how long its messages did, and the network under them.
 
 const JOB_COLUMNS = [
-  ["program", String], ["ranks", formatCount], ["rounds", formatCount], ["priority", String], ["finished", nanoseconds], ["first rank", nanoseconds],
+  ["job", String], ["ranks", formatCount], ["rounds", formatCount], ["priority", String], ["finished", nanoseconds], ["first rank", nanoseconds],
   ["Gb/s", threeDigits], ["messages", formatCount], ["mean message", nanoseconds], ["median", nanoseconds], ["99 %", nanoseconds],
   ["fairness", (share) => share.toFixed(3)],
 ];

@@ -59,7 +59,10 @@ function queuesSection(queues) {
     places.stacked, places.heat);
 }
 
-// A choice of runs, and the pictures of the chosen one. entries: [{label, machine, use, queues, over_time}]; drawings by machine.
+const MOST_LINKS = 4096; // of report.py
+
+// A choice of runs, and the pictures of the chosen one. entries: [{label, machine, use, queues, over_time}], without `use` of a network too
+// large to draw; drawings by machine.
 function networksSection(entries, drawings) {
   if (!entries.length) return null;
   const place = element("div", {});
@@ -67,8 +70,9 @@ function networksSection(entries, drawings) {
   const show = () => {
     const { machine, use, queues, over_time } = entries[Number(choice.value)];
     charts.splice(0, charts.length, ...charts.filter((entry) => !place.contains(entry.place)));
-    const links = machineSection(networkData(drawings[machine], use), {
-      measures: ["use"], title: "Where links are hot", node: "kind", wraps: drawings[machine].wraps,
+    const title = "Where links are hot";
+    const links = use === null ? section(title, `Not drawn: the network has more than ${MOST_LINKS} links. links.parquet, beside this page, has the use of each.`) : machineSection(networkData(drawings[machine], use), {
+      measures: ["use"], title, node: "kind", wraps: drawings[machine].wraps,
       say: "Filled nodes are endpoints, the others switches. Use is the share of the measured window in which the link carried words.",
     });
     place.replaceChildren(...[links, over_time ? useOverTimeSection(over_time, drawings[machine]) : null, queues ? queuesSection(queues) : null].filter((part) => part !== null));

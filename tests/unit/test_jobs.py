@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +64,40 @@ def test_the_page_of_jobs_draws_in_a_browser(tmp_path: Path) -> None:
     elements = in_browser(tmp_path / "r/report.html")
     assert charts(elements) == 4
     assert "Watts and joules" in elements
+
+
+def page_data(directory: Path) -> Any:
+    return json.loads(re.findall(r'id="data">(.*?)</script>', (directory / "report.html").read_text())[0])
+
+
+@needs_browser
+def test_queues_of_a_network_too_large_to_draw_are_shown_and_a_note(tmp_path: Path) -> None:
+    assert run(tmp_path / "r", "-m", "fat-tree-1024", "--job", "incast:ranks=64").exit_code == 0
+    data = page_data(tmp_path / "r")
+    [network] = data["networks"]
+    assert (network["use"], network["over_time"], data["drawings"]) == (None, None, {})
+    assert len(network["queues"]["names"]) == len(network["queues"]["rows"]) > 1
+    elements = in_browser(tmp_path / "r/report.html")
+    assert charts(elements) == 3  # of messages, and two of queues
+    assert "Not drawn: the network has more than 4096 links" in elements
+
+
+def test_runs_on_one_machine_are_told_apart(tmp_path: Path) -> None:
+    text = "stencil-2d:bytes=2KiB,ranks=16"
+    shown = run(tmp_path / "r", "--job", text, "--map", "random", "--routing", "up-down", "--fail", "links:2:1").stdout
+    asked = json.loads((tmp_path / "r/summary.json").read_text())["run"]
+    told = {"jobs": [text], "mapping": "random", "routing": "up-down", "failed": ["links:2:1"]}
+    assert {key: asked[key] for key in told} == told
+    data = page_data(tmp_path / "r")
+    assert data["title"] == f"{text} on fat-tree-64, up-down routing, without links:2:1, random mapping"
+    assert data["jobs"][0][0] == text
+    assert text in shown and "on fat-tree-64, up-down routing, without links:2:1, random mapping" in shown
+    for more in ([], ["--level", "flow"]):
+        options = ["--routing", "valiant", "--load", "0.1", "--measure", "20 us", *more]
+        assert "fat-tree-64, valiant routing" in run(tmp_path / "t", *options).stdout
+        assert json.loads((tmp_path / "t/summary.json").read_text())["run"]["routing"] == "valiant"
+        assert "on fat-tree-64, valiant routing" in page_data(tmp_path / "t")["title"]
+        shutil.rmtree(tmp_path / "t")
 
 
 def test_a_job_with_priority_is_done_sooner_and_the_other_later() -> None:
