@@ -10,10 +10,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
 from exanet.errors import InputError
+
+Place = tuple[float, float]
+"""Right and down, in the picture's units."""
 
 MOST_LINKS = 8192
 """Links of a network that can be drawn, each direction for itself."""
@@ -21,6 +25,7 @@ MOST_LINKS = 8192
 _WIDTH, _HEIGHT, _MARGIN = 900.0, 640.0, 30.0
 _TINTS = ("#4477aa", "#cc6677", "#117733")  # of link classes, in the order of the machine's kinds of links
 _DEPTH = (0.42, 0.30)  # what a unit of z moves to the right and up
+_SAG = 0.12  # of a bent line's length: how far beside its middle the point lies towards which it is drawn
 _BENT = 1.5  # links longer than this many of the shortest ones in their direction
 
 
@@ -38,15 +43,13 @@ def svg(name: str, machine: dict[str, Any]) -> str:
     places = _fitted([(float(x) + _DEPTH[0] * float(z), -float(y) - _DEPTH[1] * float(z)) for x, y, z in drawn["position"]])
     classes = {(min(pair), max(pair)): int(number) for pair, number in zip(ends, drawn["link_class"], strict=True)}
     together = Counter((min(pair), max(pair)) for pair in ends)
-    lengths = {pair: math.dist(places[pair[0]], places[pair[1]]) for pair in together}
-    directions = {(a, b): _direction(places[a], places[b]) for a, b in together}
-    shortest: dict[tuple[float, float], float] = {}
-    for pair, direction in directions.items():
-        shortest[direction] = min(lengths[pair], shortest.get(direction, math.inf))
-    short = min(lengths.values(), default=1.0)
+    bent = _bent(places, together)
+    if bent:
+        places = _fitted(places, [_bend(places[a], places[b], _SAG / 2) for a, b in bent])
+    short = min((math.dist(places[a], places[b]) for a, b in together), default=1.0)
     kinds = [link["name"] for link in machine["links"]]
     lines = [
-        _line(places[a], places[b], lengths[a, b] > _BENT * shortest[directions[a, b]], _TINTS[classes[a, b] % len(_TINTS)], directed // 2)
+        _line(places[a], places[b], (a, b) in bent, _TINTS[classes[a, b] % len(_TINTS)], directed // 2)
         for (a, b), directed in sorted(together.items())
     ]
     size = max(1.5, min(7.0, 0.22 * short))
@@ -68,10 +71,11 @@ def _too_large(name: str, what: str) -> InputError:
     return InputError(f"{name} has {what}, too many to draw: draw a smaller shape of it, e.g. --topology dragonfly:2")
 
 
-def _fitted(places: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """The same places, as large as they fit into the picture, in its middle."""
-    left, top = min(x for x, _ in places), min(y for _, y in places)
-    wide, high = max(x for x, _ in places) - left, max(y for _, y in places) - top
+def _fitted(places: list[Place], beside: Sequence[Place] = ()) -> list[Place]:
+    """The same places, as large as they and those `beside` them fit into the picture, in its middle."""
+    all_x, all_y = zip(*places, *beside, strict=True)
+    left, top = min(all_x), min(all_y)
+    wide, high = max(all_x) - left, max(all_y) - top
     scale_x, scale_y = (_WIDTH - 2 * _MARGIN) / (wide or 1), (_HEIGHT - 2 * _MARGIN) / (high or 1)
     if max(scale_x, scale_y) < 8 * min(
         scale_x, scale_y
@@ -81,22 +85,37 @@ def _fitted(places: list[tuple[float, float]]) -> list[tuple[float, float]]:
     return [((x - left) * scale_x + shift_x, (y - top) * scale_y + shift_y) for x, y in places]
 
 
-def _direction(start: tuple[float, float], end: tuple[float, float]) -> tuple[float, float]:
+def _bent(places: list[Place], links: Iterable[tuple[int, int]]) -> set[tuple[int, int]]:
+    """The links that pass other nodes: those much longer than the shortest ones in their direction."""
+    lengths = {(a, b): math.dist(places[a], places[b]) for a, b in links}
+    directions = {(a, b): _direction(places[a], places[b]) for a, b in lengths}
+    shortest: dict[Place, float] = {}
+    for pair, direction in directions.items():
+        shortest[direction] = min(lengths[pair], shortest.get(direction, math.inf))
+    return {pair for pair, length in lengths.items() if length > _BENT * shortest[directions[pair]]}
+
+
+def _bend(start: Place, end: Place, sag: float) -> Place:
+    """Beside the middle of a line, by this share of its length. With _SAG, what a bent line is drawn to; it comes half as far."""
+    (x, y), (to_x, to_y) = start, end
+    return (x + to_x) / 2 - sag * (to_y - y), (y + to_y) / 2 + sag * (to_x - x)
+
+
+def _direction(start: Place, end: Place) -> Place:
     """The unit vector between two places, the same both ways."""
     length = math.dist(start, end) or 1.0
     x, y = round((end[0] - start[0]) / length, 3), round((end[1] - start[1]) / length, 3)
     return (x, y) if (x, y) > (0, 0) else (-x, -y)
 
 
-def _line(start: tuple[float, float], end: tuple[float, float], bent: bool, tint: str, links: int) -> str:
+def _line(start: Place, end: Place, bent: bool, tint: str, links: int) -> str:
     (x, y), (to_x, to_y) = start, end
-    bend = 0.12 if bent else 0.0
-    by_x, by_y = (x + to_x) / 2 - bend * (to_y - y), (y + to_y) / 2 + bend * (to_x - x)
+    by_x, by_y = _bend(start, end, _SAG)
     way = f"Q{by_x:.1f} {by_y:.1f} {to_x:.1f} {to_y:.1f}" if bent else f"L{to_x:.1f} {to_y:.1f}"
     return f'<path d="M{x:.1f} {y:.1f}{way}" stroke="{tint}" stroke-width="{0.8 * max(links, 1):.1f}"/>'
 
 
-def _mark(place: tuple[float, float], size: float, name: str, endpoint: bool) -> str:
+def _mark(place: Place, size: float, name: str, endpoint: bool) -> str:
     x, y = place
     said = f"<title>{escape(name)}</title>"
     if endpoint:

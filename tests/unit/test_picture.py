@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import get_args
 from xml.etree import ElementTree
@@ -20,7 +21,7 @@ SHAPES = {
     "fat-tree": "4,4,2",
     "k-ary-n-tree": "3,3",
     "xgft": "4,4,1,2",
-    "dragonfly": "2",
+    "dragonfly": "3",
     "qfdb-dragonfly": "3,1",
     "megafly": "2,2,2,1",
     "slim-fly": "5,1",
@@ -56,6 +57,11 @@ def test_every_kind_is_described_and_drawn(kind: str, shape: str, tmp_path: Path
     for mark in root.iter(f"{SVG}circle"):
         assert 0 < float(mark.attrib["cx"]) < 900
         assert 0 < float(mark.attrib["cy"]) < 640
+    for line in root.iter(f"{SVG}path"):  # a bent one comes half way to the point between its ends
+        x, y, *middle, to_x, to_y = (float(figure) for figure in re.findall("[0-9.]+|-[0-9.]+", line.attrib["d"]))
+        if middle:
+            assert 0 < (x + to_x) / 4 + middle[0] / 2 < 900
+            assert 0 < (y + to_y) / 4 + middle[1] / 2 < 620, "above the legend"
     assert file.read_text() == picture.svg(f"{kind}-{shape.replace(',', '-')}", resolved)
 
 
