@@ -294,7 +294,6 @@ def _channel_problems(model: MachineFile, packets: bool, reshaped: bool) -> Prob
         needs = topology_needs(model)
     except ValueError:
         return  # told with the shape
-    path = ("topology", "shape") if reshaped else ("router", "virtual_channels")
     if own_ways(model) or reshaped:
         channels = max(channels, needs.virtual_channels)
     if not needs.virtual_channels <= channels <= _MOST_CHANNELS:
@@ -305,7 +304,7 @@ def _channel_problems(model: MachineFile, packets: bool, reshaped: bool) -> Prob
         )
     elif packets and needs.ports * channels + own > _MOST_INPUTS:
         yield (
-            path,
+            ("topology", "shape") if reshaped else ("router", "virtual_channels"),
             f"{needs.ports} ports with {channels} channels each, and {own} of its own, are more inputs than the "
             f"{_MOST_INPUTS} of a router; use fewer channels or a shape with fewer ports",
         )
