@@ -224,7 +224,7 @@ exanet.cli.main()
     [
         ("--load", "0.5", "--measure", "1 s"),
         ("--message", "1 GiB"),
-        ("-m", "torus-512", "--level", "flow", "--rounds", "400"),
+        ("-m", "torus-512", "--level", "flow", "--rounds", "1000"),
         ("--job", "stencil-3d:rounds=1000000000"),
     ],
 )
