@@ -82,33 +82,47 @@ def finish(
     `packet_bytes` is the payload of a full packet, by default the machine's largest. `level` is one of messages.LEVELS;
     at flow level messages move at max-min fair rates, and `packet_latency_ns` is 0. Raises InputError on what cannot be run.
     """
-    from exanet import _core, messages, sim
+    from exanet import messages, sim
 
     messages.check_level(level)
     described = load(machine, packets=level == "packet") if isinstance(machine, str) else machine
     resolved = described.resolve() if isinstance(described, Machine) else described
+    simulation = running(resolved, jobs, mapping=mapping, packet_bytes=packet_bytes, seed=seed, level=level)
+    sim.work(simulation, progress)
+    found = dict(simulation.results())
+    sent = {"packets": found["packets"], "payload_bytes": sum(row["bytes"] for row in found["jobs"])}
+    table = energy.table(resolved, found["links"], time_ps=found["finished_ns"] * 1e3, **sent)
+    return {**found, **energy.totals(table, sent["payload_bytes"]), **({"energy": table} if table else {})}
+
+
+def running(
+    resolved: dict[str, Any], jobs: Sequence[Job], *, mapping: str, packet_bytes: int | None, seed: int, level: str, make: bool = True
+) -> Any:
+    """The simulation of the jobs, ready to run; arguments as for finish(). Without `make` figures are looked at, and no more.
+
+    Raises InputError on what cannot be run.
+    """
+    from exanet import _core
+
     most = resolved["router"]["max_payload_bytes"]
     payload = most if packet_bytes is None else packet_bytes
     within("packets of", payload, 1, most, units.format_bytes)
     check_seed(seed)
     for job in jobs:
         _check(job)
+    if not make:
+        return None
     _check_ranks(jobs, _core.topology_needs(resolved["topology"])["endpoints"])
     rows = [
         {"program": j.program, "bytes": j.size_bytes, **{k: getattr(j, k) for k in ("ranks", "rounds", "pause_ps", "priority")}}
         for j in jobs
     ]
     try:
-        running = _core.Jobs(
+        return _core.Jobs(
             resolved, {"jobs": rows, "mapping": mapping, "seed": seed, "packet_bytes": payload, "flow_level": level == "flow"}
         )
     except ValueError as error:
         raise InputError(str(error)) from None
-    sim.work(running, progress)
-    found = dict(running.results())
-    sent = {"packets": found["packets"], "payload_bytes": sum(row["bytes"] for row in found["jobs"])}
-    table = energy.table(resolved, found["links"], time_ps=found["finished_ns"] * 1e3, **sent)
-    return {**found, **energy.totals(table, sent["payload_bytes"]), **({"energy": table} if table else {})}
 
 
 def _check(job: Job) -> None:

@@ -12,9 +12,8 @@ from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from exanet import messages, sim
+from exanet import jobs, messages, sim
 from exanet.errors import InputError
-from exanet.jobs import Job
 from exanet.located import Mark
 from exanet.machine import Machine
 
@@ -67,11 +66,11 @@ class Checks:
         return None
 
 
-def _payload(resolved: dict[str, Any], asked: Mapping[str, Any], least: int) -> int:
+def _payload(resolved: dict[str, Any], asked: Mapping[str, Any]) -> int:
     largest = int(resolved["router"]["max_payload_bytes"])
     given = asked["packet_bytes"]
-    if given is not None and not least <= given <= largest:
-        raise InputError(f"packets of {given} bytes: give from {least} to the machine's largest payload, {largest}")
+    if given is not None and not 0 <= given <= largest:
+        raise InputError(f"packets of {given} bytes: give from 0 to the machine's largest payload, {largest}")
     return largest if given is None else int(given)
 
 
@@ -81,7 +80,7 @@ def _try_traffic(resolved: dict[str, Any], values: Mapping[str, Any], make: bool
     kinds = sim.Asked.__dataclass_fields__
     asked = sim.Asked(**{name: values[name.removesuffix("_ps")] for name in kinds})
     load = 1.0 if values["load"] is None else values["load"]
-    payload = _payload(resolved, values, 0)
+    payload = _payload(resolved, values)
     options = sim._options(asked, load, payload, 1)
     if load and asked.measure_ps < 1000:
         raise InputError("the measured window is at least 1 ns long")
@@ -99,21 +98,6 @@ def _try_traffic(resolved: dict[str, Any], values: Mapping[str, Any], make: bool
 
 
 def _try_jobs(resolved: dict[str, Any], values: Mapping[str, Any], make: bool) -> None:
-    from exanet import _core
-
-    payload = _payload(resolved, values, 1)
-    if not 0 <= values["seed"] < 1 << 63:
-        raise InputError(f"seed {values['seed']}: give a whole number from 0 to 2^63 - 1")
-    jobs = [Job.parse(part) for part in values["job"].split(" + ")]
-    rows = [
-        {"program": job.program, "bytes": job.size_bytes, **{k: getattr(job, k) for k in ("ranks", "rounds", "pause_ps", "priority")}}
-        for job in jobs
-    ]
-    for row in rows:
-        if row["priority"] not in (0, 1):
-            raise InputError(f"job {row['program']}: a priority of {row['priority']}: give 0 or 1")
-    if make:
-        _core.Jobs(
-            resolved,
-            {"jobs": rows, "mapping": values["mapping"], "seed": values["seed"], "packet_bytes": payload, "flow_level": False},
-        )
+    programs = [jobs.Job.parse(part) for part in values["job"].split(" + ")]
+    figures = {name: values[name] for name in ("mapping", "packet_bytes", "seed")}
+    jobs.running(resolved, programs, **figures, level="packet", make=make)
