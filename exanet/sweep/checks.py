@@ -33,7 +33,7 @@ class Checks:
         """Why this run cannot be, each at its place; nothing, too, if that was told before. `where` tells machines apart."""
         asked = {name: picked[name] for name in self._usual}
         load, seed = asked.get("load"), asked["seed"]
-        kind = (load == 0, load is not None and load > 1, seed if not 0 <= seed < 1 << 63 else 0)
+        kind = (load == 0, load is not None and load > 1, seed if not 0 <= seed < 1 << 64 else 0)
         key = (where, kind, *(value for name, value in asked.items() if name not in ("load", "seed")))
         found: list[str] = []
         if key in self._seen:
@@ -82,8 +82,6 @@ def _try_traffic(resolved: dict[str, Any], values: Mapping[str, Any], make: bool
     load = 1.0 if values["load"] is None else values["load"]
     payload = _payload(resolved, values)
     options = sim._options(asked, load, payload, 1)
-    if load and asked.measure_ps < 1000:
-        raise InputError("the measured window is at least 1 ns long")
     if not messages.wanted(asked):
         if load == 0:
             raise InputError("a load of 0 is a burst of messages: say how long they are (message_bytes), or give a load above 0")
