@@ -64,11 +64,9 @@ def simulate(
     asked = asked or Asked()
     described = load(machine, packets=asked.level == "packet") if isinstance(machine, str) else machine
     resolved = described.resolve() if isinstance(described, Machine) else described
-    largest = resolved["router"]["max_payload_bytes"]
-    payload = largest if asked.packet_bytes is None else asked.packet_bytes
     of_messages = messages.wanted(asked)
-    within("packets of", payload, int(of_messages), largest, units.format_bytes)
-    options = _options(asked, offered, payload, threads)
+    payload = payload_of(resolved, asked)
+    options = packet_options(asked, offered, payload, threads)
     try:
         traffic = messages.running(resolved, payload, offered, asked) if of_messages else _core.Traffic(resolved, options)
     except ValueError as error:
@@ -82,7 +80,15 @@ def simulate(
     return _with_energy(point, resolved, payload, asked, of_messages)
 
 
-def _options(asked: Asked, offered: float, payload: int, threads: int) -> dict[str, Any]:
+def payload_of(resolved: dict[str, Any], asked: Asked) -> int:
+    """Bytes of a packet: as asked, or the machine's largest. Raises InputError on what its packets do not carry."""
+    largest = int(resolved["router"]["max_payload_bytes"])
+    payload = largest if asked.packet_bytes is None else asked.packet_bytes
+    within("packets of", payload, int(messages.wanted(asked)), largest, units.format_bytes)
+    return payload
+
+
+def packet_options(asked: Asked, offered: float, payload: int, threads: int) -> dict[str, Any]:
     """What the core takes for single packets. Raises InputError."""
     check_seed(asked.seed)
     time_within("a measured window of", asked.measure_ps, 1000)

@@ -198,13 +198,11 @@ def _show(described: Machine, asked: Asked, rows: Sequence[dict[str, Any]], cpu_
     from rich.markup import escape
     from rich.table import Table
 
-    from exanet.quantity import time_text
-
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("offered", "accepted", "Gb/s", "mean latency", "", "median", "99 %", "empty", "hops", "hottest link", "fairness", ""):
         table.add_column(heading, justify="right")
     for row in rows:
-        ns = {key: "?" if row[key] is None else time_text(row[key] * 1e3) for key in row if key.endswith("_ns")}
+        ns = _times(row)
         table.add_row(
             f"{row['offered_load']:.3f}", f"{row['accepted_load']:.3f}", f"{row['accepted_gbps']:.1f}", ns["latency_ns"],
             f"± {ns['latency_error_ns']}", ns["latency_p50_ns"], ns["latency_p99_ns"], ns["zero_load_ns"], f"{row['mean_hops']:.2f}",
@@ -223,18 +221,23 @@ def _show(described: Machine, asked: Asked, rows: Sequence[dict[str, Any]], cpu_
     )
 
 
+def _times(row: dict[str, Any]) -> dict[str, str]:
+    """The times of a row as they are shown."""
+    from exanet.quantity import time_text
+
+    return {key: "?" if row[key] is None else time_text(row[key] * 1e3) for key in row if key.endswith("_ns")}
+
+
 def _show_tables(points: Sequence[dict[str, Any]]) -> None:
     """What there is of priorities, of sizes and of energy, a line each."""
     from rich.console import Console
-
-    from exanet.quantity import time_text
 
     console = Console(highlight=False)
     console = console if console.is_terminal else Console(highlight=False, width=200)
     for point in points:
         where = f"load {point['load']:g}" if point["load"] else "burst"
         for row in point.get("classes", ()):
-            ns = {key: "?" if row[key] is None else time_text(row[key] * 1e3) for key in row if key.endswith("_ns")}
+            ns = _times(row)
             console.print(
                 f"{where}, {row['class']}: accepted {row['accepted_load']:.3f} of {row['offered_load']:.3f}, mean latency "
                 f"{ns['latency_ns']}, median {ns['latency_p50_ns']}, 99 % {ns['latency_p99_ns']}"
@@ -242,7 +245,7 @@ def _show_tables(points: Sequence[dict[str, Any]]) -> None:
         for row in point.get("sizes", ()):
             if row["measured"] == 0:
                 continue
-            ns = {key: "?" if row[key] is None else time_text(row[key] * 1e3) for key in row if key.endswith("_ns")}
+            ns = _times(row)
             longest = "longer" if row["most_bytes"] is None else f"up to {row['most_bytes'] // 1000} kB"
             console.print(
                 f"{where}, {longest}: {row['measured']} of {row['created']} messages, mean {ns['latency_ns']}, 99 % {ns['latency_p99_ns']};"

@@ -66,22 +66,14 @@ class Checks:
         return None
 
 
-def _payload(resolved: dict[str, Any], asked: Mapping[str, Any]) -> int:
-    largest = int(resolved["router"]["max_payload_bytes"])
-    given = asked["packet_bytes"]
-    if given is not None and not 0 <= given <= largest:
-        raise InputError(f"packets of {given} bytes: give from 0 to the machine's largest payload, {largest}")
-    return largest if given is None else int(given)
-
-
 def _try_traffic(resolved: dict[str, Any], values: Mapping[str, Any], make: bool) -> None:
     from exanet import _core
 
     kinds = sim.Asked.__dataclass_fields__
     asked = sim.Asked(**{name: values[name.removesuffix("_ps")] for name in kinds})
     load = 1.0 if values["load"] is None else values["load"]
-    payload = _payload(resolved, values)
-    options = sim._options(asked, load, payload, 1)
+    payload = sim.payload_of(resolved, asked)
+    options = sim.packet_options(asked, load, payload, 1)
     if not messages.wanted(asked):
         if load == 0:
             raise InputError("a load of 0 is a burst of messages: say how long they are (message_bytes), or give a load above 0")

@@ -52,6 +52,17 @@ def test_every_network_carries_what_it_is_offered_at_low_load(name: str) -> None
     assert 0 < max(point["links"]["use"]) < 1
 
 
+def test_an_interval_of_too_few_packets_is_unknown(tmp_path: Path) -> None:
+    options = ["-m", "torus-2x2x2", "--load", "0.01,0.5", "--warm-up", "1 us", "--measure", "20 us", "-o", str(tmp_path / "r")]
+    shown = CliRunner().invoke(cli.app, ["sim", *options], catch_exceptions=False)
+    assert shown.exit_code == 0
+    few, many = pl.read_parquet(tmp_path / "r/points.parquet").to_dicts()
+    assert 0 < few["measured"] < 10  # so one of the ten batches has none
+    assert few["latency_error_ns"] is None
+    assert many["latency_error_ns"] > 0
+    assert "± ?" in shown.stdout
+
+
 def test_a_folder_of_results(tmp_path: Path) -> None:
     shown = run(tmp_path / "r")
     assert shown.exit_code == 0
