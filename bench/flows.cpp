@@ -31,7 +31,9 @@ int main(int argc, char** argv) {
     const auto* host = zone->create_host("node-" + std::to_string(id), 1e9)->seal();
     return std::make_pair(host->get_netpoint(), static_cast<simgrid::kernel::routing::NetPoint*>(nullptr));
   });
-  sg4::create_torus_zone("torus", engine.get_netzone_root(), {x, y, z}, callbacks, rate, 0, sg4::Link::SharingPolicy::SPLITDUPLEX)->seal();
+  sg4::create_torus_zone("torus", engine.get_netzone_root(), {x, y, z}, callbacks, rate, 0,
+                         sg4::Link::SharingPolicy::SPLITDUPLEX)
+      ->seal();
   struct Flow {
     unsigned long src, dst, bytes;
   };
@@ -51,5 +53,6 @@ int main(int argc, char** argv) {
   });
   const double before = cpu_s();
   engine.run();
-  std::printf("flows %zu %.6f %.9f %.9f\n", flows.size(), cpu_s() - before, last, sum / static_cast<double>(flows.size()));
+  std::printf("flows %zu %.6f %.9f %.9f\n", flows.size(), cpu_s() - before, last,
+              sum / static_cast<double>(flows.size()));
 }

@@ -25,7 +25,8 @@ static void give(struct turn *t) {
 
 static void await(struct turn *t, uint32_t count) {
   uint32_t seen;
-  while ((seen = __atomic_load_n(&t->count, __ATOMIC_ACQUIRE)) < count) syscall(SYS_futex, &t->count, FUTEX_WAIT, seen, NULL, NULL, 0);
+  while ((seen = __atomic_load_n(&t->count, __ATOMIC_ACQUIRE)) < count)
+    syscall(SYS_futex, &t->count, FUTEX_WAIT, seen, NULL, NULL, 0);
 }
 
 static double now(void) {
@@ -40,7 +41,7 @@ int main(int argc, char **argv) {
   if (n < 2 || rounds < 1) return 2;
   struct turn *turns = mmap(NULL, (size_t)n * sizeof *turns, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (turns == MAP_FAILED) return 1;
-  sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){0});   /* as ranks have it: no preemption by whom one wakes */
+  sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){0}); /* as ranks have it: no preemption by whom one wakes */
   for (int i = 0; i < n; i++) {
     if (fork() != 0) continue;
     double start = 0;
@@ -56,7 +57,7 @@ int main(int argc, char **argv) {
     }
     _exit(0);
   }
-  usleep(100000);   /* all asleep */
+  usleep(100000); /* all asleep */
   give(&turns[0]);
   while (wait(NULL) > 0) continue;
   return 0;

@@ -43,11 +43,13 @@ static void halo(int rank, int size, long count) {
   int side = 1;
   while (side * side < size) side++;
   int x = rank % side, y = rank / side;
-  const int to[4] = {y * side + (x + 1) % side, y * side + (x + side - 1) % side, (y + 1) % side * side + x, (y + side - 1) % side * side + x};
+  const int to[4] = {y * side + (x + 1) % side, y * side + (x + side - 1) % side, (y + 1) % side * side + x,
+                     (y + side - 1) % side * side + x};
   static const int opposite[4] = {1, 0, 3, 2};
   MPI_Request requests[8];
   for (long i = 0; i < count; i++) {
-    for (int d = 0; d < 4; d++) MPI_Irecv(in[d], HALO_BYTES, MPI_CHAR, to[d], opposite[d], MPI_COMM_WORLD, &requests[d]);
+    for (int d = 0; d < 4; d++)
+      MPI_Irecv(in[d], HALO_BYTES, MPI_CHAR, to[d], opposite[d], MPI_COMM_WORLD, &requests[d]);
     for (int d = 0; d < 4; d++) MPI_Isend(out[d], HALO_BYTES, MPI_CHAR, to[d], d, MPI_COMM_WORLD, &requests[4 + d]);
     MPI_Waitall(8, requests, MPI_STATUSES_IGNORE);
   }
@@ -71,8 +73,9 @@ int main(int argc, char **argv) {
     const char *name, *unit;
     void (*run)(int, int, long);
     long per_round;
-  } patterns[] = {
-      {"pingpong", "messages", pingpong, 2 * (size / 2)}, {"halo", "messages", halo, 4L * size}, {"allreduce", "operations", allreduce, 1}};
+  } patterns[] = {{"pingpong", "messages", pingpong, 2 * (size / 2)},
+                  {"halo", "messages", halo, 4L * size},
+                  {"allreduce", "operations", allreduce, 1}};
   int which = 0;
   while (argc == 4 && which < 3 && strcmp(argv[1], patterns[which].name) != 0) which++;
   if (argc != 4 || which == 3) {
@@ -87,7 +90,9 @@ int main(int argc, char **argv) {
   MPI_Barrier(MPI_COMM_WORLD);
   wall = wall_s() - wall;
   simulated = MPI_Wtime() - simulated;
-  if (rank == 0) printf("%s %ld %.6f %.9e\n", patterns[which].unit, patterns[which].per_round * count, wall, simulated / (double)count);
+  if (rank == 0)
+    printf("%s %ld %.6f %.9e\n", patterns[which].unit, patterns[which].per_round * count, wall,
+           simulated / (double)count);
   MPI_Finalize();
   return 0;
 }

@@ -6,6 +6,9 @@ tests/unit/test_docs.py fails when the committed page is not what this prints.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+
 import typer.main
 
 from exanet.cli import app
@@ -19,15 +22,20 @@ _HEAD = """<!-- SPDX-License-Identifier: Apache-2.0 -->
 def page() -> str:
     """The page; every command, argument and option of `exanet`."""
     group = typer.main.get_command(app)
-    parts = [_HEAD, _command("exanet", group)]
-    for name, command in sorted(getattr(group, "commands", {}).items()):
-        parts.append(_command(f"exanet {name}", command))
-    return "\n".join(parts)
+    return "\n".join([_HEAD, *(_command(name, command) for name, command in commands("exanet", group))])
+
+
+def commands(name: str, command: object) -> Iterator[tuple[str, object]]:
+    """The command and all below it, by what one types for them, in alphabetical order."""
+    yield name, command
+    for word, below in sorted(getattr(command, "commands", {}).items()):
+        yield from commands(f"{name} {word}", below)
 
 
 def _command(name: str, command: object) -> str:
     rows = [_row(parameter) for parameter in getattr(command, "params", []) if not getattr(parameter, "hidden", False)]
     help_text = (getattr(command, "help", None) or "").strip()
+    help_text = re.sub("\b\n((?:.+\n?)+)", r"```\n\1\n```", help_text)  # a paragraph that is not wrapped: lines to type
     table = "\n".join(["| | default | |", "|---|---|---|", *rows, ""]) if rows else ""
     return f"## {name}\n\n{help_text}\n\n{table}"
 

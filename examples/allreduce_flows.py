@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 
 from exanet import machine
-from exanet.messages import Flow, run_flows
+from exanet.sim.messages import Flow, run_flows
 
 
 def ring_allreduce(ranks: int, size_bytes: int) -> list[Flow]:

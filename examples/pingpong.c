@@ -18,7 +18,9 @@ int main(int argc, char **argv) {
   uint16_t ep;
   size_t bytes = argc > 1 ? strtoul(argv[1], NULL, 10) : 8;
   if (exanet_open(&ni) != 0 || exanet_size(ni) != 2 || bytes > exanet_packet_max(ni)) {
-    fprintf(stderr, "pingpong: run me with 'exanet run --mpi none -n 2 -- ./pingpong [BYTES]', with no more bytes than a packet takes\n");
+    fprintf(stderr,
+            "pingpong: run me with 'exanet run --mpi none -n 2 -- ./pingpong [BYTES]', with no more bytes than a "
+            "packet takes\n");
     return 2;
   }
   exanet_ep_open(ni, EXANET_EP_RAW, &ep);

@@ -3,17 +3,18 @@
 
 from __future__ import annotations
 
+import signal
 import sys
-from pathlib import Path
+import time
+from types import FrameType
 from typing import Annotated
 
 try:  # reading the modules takes a second, in which a Ctrl-C may come
     import typer
 
-    from exanet import check, machines, sim_command
-    from exanet.errors import InputError
-    from exanet.karma import command as karma
-    from exanet.sweep import command as sweep
+    from exanet.commands import check, karma, machines, run, sweep
+    from exanet.commands.sim import group as sim
+    from exanet.errors import INTERNAL_STATUS, InputError, InternalError
     from exanet.validate import command as validate
 except KeyboardInterrupt:
     sys.exit(130)
@@ -44,54 +45,44 @@ def _options(
 
 
 # What follows the first word that is no option belongs to the program, its options too.
-@app.command(context_settings={"allow_interspersed_args": False})
-def run(
-    machine: Annotated[str, typer.Option("--machine", "-m", help="The machine: a name (see `exanet machines`) or a file.")],
-    ranks: Annotated[int, typer.Option("--ranks", "-n", help="Number of MPI ranks; one core each.")],
-    command: Annotated[
-        list[str], typer.Argument(metavar="PROGRAM [ARGS]...", help="The program, unmodified, and its arguments; write -- before it.")
-    ],
-    mapping: Annotated[
-        str, typer.Option("--map", help="Which rank on which node: linear, round-robin, random:SEED, or a file with a node number a line.")
-    ] = "linear",
-    compute: Annotated[
-        str, typer.Option("--compute", help="Virtual time that computing takes: off, measured (CPU time here), or a factor on that.")
-    ] = "measured",
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Folder for the results; by default a new one here.")] = None,
-    mpi: Annotated[str, typer.Option("--mpi", help="The program's MPI: auto, mpich, openmpi; none for one of libexanet alone.")] = "auto",
-    seed: Annotated[int, typer.Option("--seed", help="Seed of whatever the machine draws at random.")] = 1,
-    report: Annotated[bool, typer.Option("--report/--no-report", help="Make report.html.")] = True,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no tables.")] = False,
-    fabric: Annotated[
-        str, typer.Option("--fabric", help="What carries the packets: model, or gateware (routers and links in Verilator, cycle by cycle).")
-    ] = "model",
-) -> None:
-    """Run a program on a simulated machine; its exit code becomes this one's."""
-    from exanet import detect, gateware_fabric, run
-
-    if mpi not in detect.CHOICES:
-        raise InputError(f"--mpi {mpi}: give one of {', '.join(detect.CHOICES)}")
-    if fabric not in gateware_fabric.FABRICS:
-        raise InputError(f"--fabric {fabric}: give one of {', '.join(gateware_fabric.FABRICS)}")
-    options = run.Options(machine, ranks, tuple(command), mapping, compute, mpi, output, report, quiet, seed, fabric)
-    raise typer.Exit(run.run(options))
-
-
+app.command(name="run", context_settings={"allow_interspersed_args": False})(run.command)
 app.command(name="karma")(karma.command)
 app.command(name="machines")(machines.command)
 app.command(name="check")(check.command)
-app.command(name="sim")(sim_command.command)
+app.add_typer(sim.app, name="sim")
 app.command(name="sweep")(sweep.command)
 app.command(name="validate")(validate.command)
 
 
+class _CtrlC:
+    """Handler of SIGINT that takes a key held down, or pressed twice, for one interrupt: a second would come while the first is served."""
+
+    SERVED_S = 2.0
+    """Nothing is heard for so long: enough to end what has been told to stop, and short for somebody who wants to end that, too."""
+
+    def __init__(self) -> None:
+        self._deaf_until = 0.0
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        now = time.monotonic()
+        if now < self._deaf_until:
+            return
+        self._deaf_until = now + self.SERVED_S
+        raise KeyboardInterrupt
+
+
 def main() -> None:
-    """Entry point: what the user can mend is one message and exit status 2."""
+    """Entry point: what the user can mend is one message and exit status 2, a defect of exanet's own one and status 70."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _CtrlC())
     try:
         app()
     except InputError as error:
         for message in error.messages:
             print(message if ": error: " in message else f"exanet: error: {message}", file=sys.stderr)
         sys.exit(2)
+    except InternalError as error:
+        print(f"exanet: internal error: {error}", file=sys.stderr)
+        sys.exit(INTERNAL_STATUS)
     except KeyboardInterrupt:
         sys.exit(130)

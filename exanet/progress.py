@@ -84,16 +84,16 @@ class Progress:
 
 
 @contextmanager
-def told(what: str, quiet: bool) -> Iterator[Callable[[float], None]]:
+def share_done(what: str, quiet: bool) -> Iterator[Callable[[float], None]]:
     """A function that shows the share done on the terminal, if there is one; the line is gone afterwards."""
     shown = sys.stderr.isatty() and not quiet
 
-    def tell(share: float) -> None:
+    def show(share: float) -> None:
         if shown:
             print(f"\r\x1b[Kexanet: {what}, {share:.0%}", end="", file=sys.stderr, flush=True)
 
     try:
-        yield tell
+        yield show
     finally:
         if shown:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)

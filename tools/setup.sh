@@ -1,18 +1,22 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Brings a Debian 12 machine to where ExaNet runs: Debian packages that are missing, a virtual environment, the package itself.
-# usage: tools/setup.sh run|test|bench|lint|gateware|formal|synth
+# usage: tools/setup.sh run|test|bench|lint|gateware|formal|synth|package
+# `test` leaves the package itself to `package`, which is a part of the tests (tools/parts.py).
 # Does nothing, in well under a second, when everything is there and no source is newer than the installed package.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-purpose=${1:?usage: tools/setup.sh run|test|bench|lint|gateware|formal|synth}
+purpose=${1:?usage: tools/setup.sh run|test|bench|lint|gateware|formal|synth|package}
 venv=.venv
+# pip's cache is used where the user has one, and none is made outside this folder.
+[ -d "${XDG_CACHE_HOME:-$HOME/.cache}/pip" ] || export PIP_CACHE_DIR=$PWD/build/cache/pip
 
 debian_packages() {
   echo libfabric-dev python3-venv
   case $purpose in
-    test) echo openmpi-bin libopenmpi-dev lammps hpcc doctest-dev chromium patch ;;
+    test) echo openmpi-bin libopenmpi-dev lammps hpcc doctest-dev chromium patch perl g++ ccache ;;
     gateware) echo doctest-dev perl g++ ;;
+    lint) echo doctest-dev g++ ;;
     bench) echo libopenmpi-dev libsimgrid-dev ;;
   esac
 }
@@ -40,17 +44,13 @@ fresh() {
   [ -e "$stamp" ] && [ -z "$(find "$@" -newer "$stamp" -type f -not -path '*/__pycache__/*' -print -quit)" ]
 }
 
+# The groups of pyproject.toml that are not there yet, all in one call of pip.
 make_environment() {
-  local stamp=$venv/.exanet-$purpose groups
-  fresh "$stamp" pyproject.toml tools/setup.sh && return
-  case $purpose in
-    run | bench) groups=mpi ;;
-    test) groups=mpi,test,gateware,jobqueue ;;
-    lint) groups=lint ;;
-    gateware) groups=gateware ;;
-    formal) groups=formal ;;
-    synth) groups=gateware,synth ;;
-  esac
+  local groups= group
+  for group in $(groups); do
+    fresh "$venv/.exanet-$group" pyproject.toml tools/setup.sh || groups+=${groups:+,}$group
+  done
+  [ -z "$groups" ] && return
   echo "setup: installing Python packages ($groups)"
   [ -x $venv/bin/python ] || python3 -m venv $venv
   # The package's own requirements and those of the groups, pinned in pyproject.toml; the package itself comes next, built in place.
@@ -63,13 +63,25 @@ for group in sys.argv[1].split(","):
 print("\n".join(wanted))
 PY
   $venv/bin/python -m pip install -q --disable-pip-version-check -r $venv/.requirements
-  touch "$stamp"
+  for group in ${groups//,/ }; do touch "$venv/.exanet-$group"; done
+}
+
+groups() {
+  case $purpose in
+    run | bench) echo mpi ;;
+    test) echo mpi test gateware jobqueue formal synth lint ;;
+    lint) echo gateware lint ;;
+    gateware) echo gateware ;;
+    formal) echo formal ;;
+    synth) echo gateware synth ;;
+  esac
 }
 
 install_package() {
   local stamp=$venv/.exanet-installed
   fresh "$stamp" pyproject.toml CMakeLists.txt core runtime exanet gateware machines && return
   echo "setup: building ExaNet"
+  export CMAKE_BUILD_PARALLEL_LEVEL=${JOBS:-$(nproc)}
   PATH=$PWD/$venv/bin:$PATH $venv/bin/python -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps .
   touch "$stamp"
 }
@@ -85,6 +97,6 @@ install_caminos() {
 install_debian
 make_environment
 case $purpose in
-  run | test | bench) install_package ;;
+  run | package | bench) install_package ;;
 esac
 [ "$purpose" != bench ] || install_caminos

@@ -47,7 +47,8 @@ class EventQueue {
 
   // Contract: registered once per component before the first event; the component outlives the queue's use; at most 256 of them.
   // `records` and their size tell where an event of argument `a` finds the a-th of them, if all stay where they are: it is fetched ahead.
-  std::uint32_t add_handler(Handler fn, void* self, Peek peek = nullptr, const void* records = nullptr, std::size_t size = 0) {
+  std::uint32_t add_handler(Handler fn, void* self, Peek peek = nullptr, const void* records = nullptr,
+                            std::size_t size = 0) {
     handlers_.push_back({fn, self, peek, reinterpret_cast<std::uintptr_t>(records != nullptr ? records : this), size});
     peeking_ = peeking_ || peek != nullptr;
     EXANET_CHECK(handlers_.size() <= 256, "too many event handlers", now_.ps(), handlers_.size(), 256);
@@ -73,7 +74,8 @@ class EventQueue {
     if (on_wheel_ == 0) return far_.empty() ? Time::never() : far_[0].time;
     const std::int64_t interval = next_occupied();
     std::uint16_t earliest = kIntervalPs;
-    each_of(wheel_[slot_of(interval)], tail_[slot_of(interval)], [&](const Event& e) { earliest = std::min(earliest, e.within); });
+    each_of(wheel_[slot_of(interval)], tail_[slot_of(interval)],
+            [&](const Event& e) { earliest = std::min(earliest, e.within); });
     return Time::ps((interval << kIntervalBits) + earliest);
   }
 
@@ -89,7 +91,9 @@ class EventQueue {
   // Runs all events with time <= end; now() is `end` afterwards unless it was later before or `end` is Time::never().
   void run_until(Time end) {
     for (;;) {
-      if (begin_ <= end - Time::ps(kIntervalPs - 1))  // most often the whole interval is due, and nothing has been scheduled into it since
+      if (begin_ <=
+          end - Time::ps(kIntervalPs -
+                         1))  // most often the whole interval is due, and nothing has been scheduled into it since
         while (next_ != last_ && near_.empty()) run_sorted();
       while (next_ != last_ || !near_.empty()) {
         if (next_of_interval() > end) return reach(end);
@@ -107,11 +111,11 @@ class EventQueue {
 
  private:
   static constexpr std::uint32_t kNone = 0xffffffffu;
-  static constexpr int kIntervalBits = 12;             // 4096 ps: below a router's cycle
+  static constexpr int kIntervalBits = 12;  // 4096 ps: below a router's cycle
   static constexpr std::uint16_t kIntervalPs = 1 << kIntervalBits;
   static constexpr std::int64_t kIntervals = 1 << 11;  // 8.4 us ahead
 
-  static constexpr std::uint32_t kCells = 32;   // of a chunk: a quarter of a kilobyte
+  static constexpr std::uint32_t kCells = 32;  // of a chunk: a quarter of a kilobyte
   static constexpr std::uint32_t kValues = 1 << kIntervalBits / 2;  // of half the bits of a time within an interval
   static constexpr std::uint64_t kOnes = 0x0101010101010101;
   static constexpr std::size_t kFetchAhead = 2;
@@ -126,7 +130,7 @@ class EventQueue {
   };
   struct Event {  // of an interval
     std::uint32_t a;
-    std::uint16_t within;   // picoseconds since its beginning
+    std::uint16_t within;  // picoseconds since its beginning
     std::uint16_t handler;  // with kMore, `a` is the place in more_ of both arguments
   };
   static constexpr std::uint16_t kMore = 0x8000;
@@ -142,10 +146,13 @@ class EventQueue {
     std::uint32_t handler;
   };
   struct alignas(64) Chunk {
-    Event cells[kCells];  // in `a` of the first the chunk filled after it, or, of those not in use, another; then events
+    Event
+        cells[kCells];  // in `a` of the first the chunk filled after it, or, of those not in use, another; then events
   };
   struct Later {
-    bool operator()(const Outside& x, const Outside& y) const { return x.time > y.time || (x.time == y.time && x.order > y.order); }
+    bool operator()(const Outside& x, const Outside& y) const {
+      return x.time > y.time || (x.time == y.time && x.order > y.order);
+    }
   };
 
   static std::int64_t interval_of(Time t) { return t.ps() >> kIntervalBits; }
@@ -356,13 +363,13 @@ class EventQueue {
   }
 
   Time now_;
-  Time begin_;                 // of the present interval
+  Time begin_;  // of the present interval
   std::int64_t present_ = -1;  // that interval's number; it is never beyond now()
   std::size_t next_ = 0, last_ = 0;  // of `sorted_`: the next event, and the end
-  std::vector<Event> sorted_;        // the present interval
+  std::vector<Event> sorted_;  // the present interval
   std::vector<Chunk> chunks_;
   std::vector<Outside> near_;  // heap: scheduled into the present interval since
-  std::vector<Outside> far_;   // heap: beyond the wheel
+  std::vector<Outside> far_;  // heap: beyond the wheel
   std::vector<Slot> handlers_;
   std::uint64_t next_order_ = 0;  // of those in heaps
   std::uint64_t processed_ = 0;
@@ -372,8 +379,9 @@ class EventQueue {
   std::vector<Event> half_sorted_;
   std::vector<More> more_;
   std::array<std::uint64_t, kIntervals / 64> occupied_{};
-  std::array<std::uint32_t, kIntervals> wheel_;   // the first chunk of each interval
-  std::array<std::uint32_t, kIntervals> tail_{};  // the cell for its next event; a multiple of kCells: of a chunk that is yet to be added
+  std::array<std::uint32_t, kIntervals> wheel_;  // the first chunk of each interval
+  std::array<std::uint32_t, kIntervals>
+      tail_{};  // the cell for its next event; a multiple of kCells: of a chunk that is yet to be added
 };
 
 }  // namespace exanet

@@ -18,15 +18,17 @@ struct Log {
   std::uint32_t next = 0;
 };
 
-void record(void* self, Time now, std::uint32_t a, std::uint64_t) { static_cast<Log*>(self)->seen.emplace_back(now.ps(), a); }
+void record(void* self, Time now, std::uint32_t a, std::uint64_t) {
+  static_cast<Log*>(self)->seen.emplace_back(now.ps(), a);
+}
 
 // Schedules b followers, the first at the present time.
 void spawn(void* self, Time now, std::uint32_t a, std::uint64_t b) {
   Log& log = *static_cast<Log*>(self);
   log.seen.emplace_back(now.ps(), a);
   for (std::uint64_t i = 0; i < b; ++i) {
-    log.queue->schedule(now + Time::ps(static_cast<std::int64_t>((i * 7919 + a) % 13 * (i != 0))), log.handler, log.next++,
-                        b > 1 ? b - 2 : 0);
+    log.queue->schedule(now + Time::ps(static_cast<std::int64_t>((i * 7919 + a) % 13 * (i != 0))), log.handler,
+                        log.next++, b > 1 ? b - 2 : 0);
     const Time next = log.queue->next_time();
     CHECK(next >= now);
     CHECK(!log.queue->empty());
@@ -57,7 +59,8 @@ TEST_CASE("handlers that schedule none, one or several followers keep the order"
   EventQueue queue;
   Log log{&queue, {}};
   log.handler = queue.add_handler(spawn, &log, nullptr, &log, sizeof log);  // what is fetched need not be there
-  for (std::uint64_t n : {9u, 0u, 1u, 6u}) queue.schedule(Time::ps(static_cast<std::int64_t>(n)), log.handler, log.next++, n);
+  for (std::uint64_t n : {9u, 0u, 1u, 6u})
+    queue.schedule(Time::ps(static_cast<std::int64_t>(n)), log.handler, log.next++, n);
   while (!queue.empty()) queue.run_one();
   CHECK(log.seen.size() == log.next);
   CHECK(log.seen.size() > 100);
@@ -90,7 +93,8 @@ TEST_CASE("near, middle and far events keep the order of a sorted list, however 
   std::uint32_t id = 0;
   for (int round = 0; round < 3000; ++round) {
     for (std::uint64_t n = random() % 4; n > 0; --n) {
-      const std::uint64_t reach[] = {1, 4096, 100'000, 9'000'000, 300'000'000};  // the same instant up to far beyond the wheel
+      const std::uint64_t reach[] = {1, 4096, 100'000, 9'000'000,
+                                     300'000'000};  // the same instant up to far beyond the wheel
       const std::uint64_t within = reach[random() % 5];
       const std::int64_t at = queue.now().ps() + static_cast<std::int64_t>(random() % within);
       queue.schedule(Time::ps(at), h, id);
@@ -110,5 +114,6 @@ TEST_CASE("near, middle and far events keep the order of a sorted list, however 
   }
   queue.run_until(Time::never());
   REQUIRE(log.seen.size() == id);
-  for (std::size_t i = 1; i < log.seen.size(); ++i) REQUIRE(log.seen[i - 1] < log.seen[i]);  // equal times: in the order of scheduling
+  for (std::size_t i = 1; i < log.seen.size(); ++i)
+    REQUIRE(log.seen[i - 1] < log.seen[i]);  // equal times: in the order of scheduling
 }

@@ -8,7 +8,7 @@
 
 namespace exanet {
 
-template <typename T, std::uint32_t T::*Next>
+template <typename T, std::uint32_t T::* Next>
 class Pool {
  public:
   // References to records hold until the next add() or take().

@@ -2,10 +2,13 @@
 #include "core/engine/windows.hpp"
 
 #include <ctime>
+#include <utility>
 
 namespace exanet {
 
 namespace {
+
+constexpr Time kFailed = Time::ps(-1);  // in place of a part's next event
 
 double thread_s() {
   timespec t;
@@ -41,7 +44,8 @@ Windows::~Windows() {
 
 Time Windows::next_time() const {
   Time next = Time::never();
-  for (std::size_t part = 0; part < queues_.size(); ++part) next = min(next, min(queues_[part]->next_time(), crossing_.mailed(part)));
+  for (std::size_t part = 0; part < queues_.size(); ++part)
+    next = min(next, min(queues_[part]->next_time(), crossing_.mailed(part)));
   return next;
 }
 
@@ -49,31 +53,52 @@ void Windows::run_until(Time end) {
   end_ = end;
   if (!threads_.empty()) barrier_.arrive_and_wait();
   run_part(0);
+  for (Slot& slot : slots_)
+    if (slot.failure) std::rethrow_exception(std::exchange(slot.failure, nullptr));
 }
 
 // Every thread goes through this in step. Each window has one barrier, so `next` is kept twice: another part may write that of its next
-// window while this one reads.
+// window while this one reads. Where one part has failed, all end with the window that it failed in.
 void Windows::run_part(std::size_t part) {
   EventQueue& queue = *queues_[part];
-  slots_[part].next[0] = min(queue.next_time(), crossing_.mailed(part));
-  slots_[part].spent_s[0] = 0;
+  Slot& slot = slots_[part];
+  slot.next[0] = min(queue.next_time(), crossing_.mailed(part));
+  slot.spent_s[0] = 0;
+  bool failed = false;
   for (unsigned turn = 0;; turn ^= 1) {
     barrier_.arrive_and_wait();
     Time first = Time::never();
-    for (const Slot& slot : slots_) first = min(first, slot.next[turn]);
+    for (const Slot& other : slots_) first = min(first, other.next[turn]);
     if (part == 0) account(turn);
-    if (first > end_ || first == Time::never()) break;
+    failed = first == kFailed;
+    if (failed || first > end_ || first == Time::never()) break;
     const double began_s = timed_ ? thread_s() : 0;
-    crossing_.collect(part);
-    const Time last = end_ - first < lookahead_ ? end_ : first + lookahead_ - Time::ps(1);
-    queue.run_until(last);
-    crossing_.finish(part, last);
-    Slot& slot = slots_[part];
-    slot.next[turn ^ 1] = min(queue.next_time(), crossing_.mailed(part));
+    slot.next[turn ^ 1] = guarded(slot, [&] {
+      crossing_.collect(part);
+      const Time last = end_ - first < lookahead_ ? end_ : first + lookahead_ - Time::ps(1);
+      queue.run_until(last);
+      crossing_.finish(part, last);
+      return min(queue.next_time(), crossing_.mailed(part));
+    });
     slot.spent_s[turn ^ 1] = timed_ ? thread_s() - began_s : 0;
   }
-  if (end_ != Time::never()) queue.run_until(end_);
+  if (end_ != Time::never() && !failed)
+    guarded(slot, [&] {
+      queue.run_until(end_);
+      return end_;
+    });
   barrier_.arrive_and_wait();
+}
+
+// Returns what `work` returns, or kFailed, with what it threw kept for the caller's thread.
+template <typename Work>
+Time Windows::guarded(Slot& slot, Work work) {
+  try {
+    return work();
+  } catch (...) {
+    slot.failure = std::current_exception();
+    return kFailed;
+  }
 }
 
 void Windows::account(unsigned turn) {

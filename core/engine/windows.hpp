@@ -12,6 +12,7 @@
 
 #include <barrier>
 #include <cstddef>
+#include <exception>
 #include <thread>
 #include <vector>
 
@@ -19,15 +20,17 @@
 
 namespace exanet {
 
-// What parts have for each other. Contract: each part's thread calls these for its own part; between the windows that mail is sent in and
+// Carries mail between parts. Contract: each part's thread calls these for its own part; between the windows that mail is sent in and
 // collected in lies a barrier, but another part may be a window ahead of the one that collects.
 class Crossing {
  public:
   virtual ~Crossing() = default;
-  virtual void collect(std::size_t part) = 0;        // takes what has been mailed to `part` in the window before
-  virtual void finish(std::size_t part, Time now) = 0;  // a window ends: no more events up to `now`; last mail may be sent
-  virtual Time mailed(std::size_t part) const = 0;   // the earliest time at which what `part` has mailed in this window matters
-  virtual Time lookahead() const = 0;                // above 0: mail matters no sooner than this after the event that sends it
+  virtual void collect(std::size_t part) = 0;  // takes what has been mailed to `part` in the window before
+  virtual void finish(std::size_t part,
+                      Time now) = 0;  // a window ends: no more events up to `now`; last mail may be sent
+  virtual Time mailed(
+      std::size_t part) const = 0;  // the earliest time at which what `part` has mailed in this window matters
+  virtual Time lookahead() const = 0;  // above 0: mail matters no sooner than this after the event that sends it
 };
 
 class Windows {
@@ -38,7 +41,8 @@ class Windows {
   Windows(const Windows&) = delete;
   Windows& operator=(const Windows&) = delete;
 
-  // Runs all events with time <= end, in all queues; as EventQueue::run_until().
+  // Runs all events with time <= end, in all queues; as EventQueue::run_until(). What an event throws, in whichever thread, is thrown here;
+  // the queues then stand at different times.
   void run_until(Time end);
 
   Time next_time() const;  // Time::never() when nothing is left to do
@@ -53,9 +57,12 @@ class Windows {
   struct alignas(64) Slot {
     Time next[2];  // earliest event, or mail sent, after a window; of this one and of the one before in turn
     double spent_s[2] = {};
+    std::exception_ptr failure;
   };
 
   void run_part(std::size_t part);
+  template <typename Work>
+  static Time guarded(Slot& slot, Work work);
   void account(unsigned turn);
 
   std::vector<EventQueue*> queues_;

@@ -2,11 +2,11 @@
 #include "core/flow/flow_network.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 #include <string>
 
+#include "core/config/error.hpp"
 #include "core/engine/random.hpp"
-#include "core/routing/empty_way.hpp"
+#include "core/routing/zero_load_route.hpp"
 
 namespace exanet {
 
@@ -20,33 +20,37 @@ Rate rate_of(std::uint16_t packet_bytes, std::int64_t time_ps, std::int64_t part
 
 }  // namespace
 
-FlowNetwork::FlowNetwork(const Topology& topology, const FabricConfig& fabric, std::uint16_t packet_bytes)
+FlowNetwork::FlowNetwork(const Topology& topology, const NetworkConfig& fabric, std::uint16_t packet_bytes)
     : topology_(topology),
       router_(fabric.router),
-      unloaded_(make_unloaded(topology, fabric)),
+      unloaded_(make_zero_load_model(topology, fabric)),
       packet_bytes_(packet_bytes),
       channels_(static_cast<std::uint32_t>(std::max<std::int64_t>(fabric.router.virtual_channels, 1))),
-      in_turn_(!fabric.router.fixed_priority && !fabric.router.links_first && !fabric.input_queued) {
-  if (fabric.links.empty()) throw std::invalid_argument("the machine describes no links");
+      in_turn_(fabric.router.arbitration == RouterConfig::Arbitration::kRoundRobin && !fabric.input_queued) {
+  if (fabric.links.empty()) throw ConfigError("links", "the machine describes no links");
   if (packet_bytes == 0 || packet_bytes > fabric.router.max_payload_bytes)
-    throw std::invalid_argument("packets of " + std::to_string(packet_bytes) + " bytes; at flow level they carry from 1 to " +
-                                std::to_string(fabric.router.max_payload_bytes) + " on this machine");
-  if (topology.routing() != nullptr && topology.routing()->looks())
-    throw std::invalid_argument("this routing looks at queues, of which the flow level has none: choose another, e.g. valiant, or --level packet");
+    throw ConfigError("packet_bytes", "packets of " + std::to_string(packet_bytes) +
+                                          " bytes; at flow level they carry from 1 to " +
+                                          std::to_string(fabric.router.max_payload_bytes) + " on this machine");
   const std::uint32_t words = router_.payload_words(packet_bytes);
   in_rate_ = rate_of(packet_bytes, unloaded_->input_time(words).ps(), 1);
   out_rate_ = rate_of(packet_bytes, unloaded_->output_time(words).ps(), 1);
   // Bulk leaves room for a largest packet of priority (docs/microarchitecture.md), and into a router's FIFO it goes where two of the largest fit.
   const RouterConfig& r = fabric.router;
-  const std::int64_t each = std::max(words, 1u), most = router_.most_payload_words, headers = r.header_fifo_words / r.header_words / 2;
-  const auto least_one = [](std::int64_t packets) { return static_cast<std::uint32_t>(std::max<std::int64_t>(packets, 1)); };
-  buffer_packets_ = least_one(std::min((r.inter_fifo_words / channels_ - 2 * most) / each + 1, headers / channels_ - 1));
+  const std::int64_t each = std::max(words, 1u), most = router_.most_payload_words,
+                     headers = r.header_fifo_words / r.header_words / 2;
+  const auto least_one = [](std::int64_t packets) {
+    return static_cast<std::uint32_t>(std::max<std::int64_t>(packets, 1));
+  };
+  buffer_packets_ =
+      least_one(std::min((r.inter_fifo_words / channels_ - 2 * most) / each + 1, headers / channels_ - 1));
   sender_packets_ = least_one(std::min((r.intra_fifo_words - most) / each, headers - 1));
   for (const LinkConfig& link : fabric.links) {
-    const LinkPace& pace = paces_.emplace_back(link, fabric.router, router_);
-    // One pause for every pause_every words: (pause_every + 1) / pause_every of the words' time.
-    const std::int64_t parts = pace.pause_every == 0 ? 1 : pace.pause_every;
-    const std::int64_t time_ps = pace.packet_words[words] * pace.word_time.ps() * (pace.pause_every == 0 ? 1 : pace.pause_every + 1);
+    const LinkTiming& pace = paces_.emplace_back(link, fabric.router, router_);
+    // One idle word time for every idle_every words: (idle_every + 1) / idle_every of the words' time.
+    const std::int64_t parts = pace.idle_every == 0 ? 1 : pace.idle_every;
+    const std::int64_t time_ps =
+        pace.packet_words[words] * pace.word_time.ps() * (pace.idle_every == 0 ? 1 : pace.idle_every + 1);
     // No faster than the router's output.
     link_rate_.push_back(std::min(rate_of(packet_bytes, time_ps, parts), out_rate_));
     packet_time_.push_back(max(Time::ps(time_ps / parts), unloaded_->output_time(words)));
@@ -59,10 +63,18 @@ FlowNetwork::FlowNetwork(const Topology& topology, const FabricConfig& fabric, s
     for (std::uint16_t port = 0; port < ports; ++port) {
       const bool plugged = topology.neighbour(node, port).node != kNoNode;
       const std::uint8_t link_class = plugged ? topology.link_class(node, port) : kUnplugged;
-      if (plugged && link_class >= fabric.links.size()) throw std::invalid_argument("the machine describes too few kinds of links");
+      if (plugged && link_class >= fabric.links.size())
+        throw ConfigError("links", "the machine describes too few kinds of links");
       class_.push_back(link_class);
     }
   }
+}
+
+void FlowNetwork::require_fixed_routes() const {
+  if (topology_.routing() != nullptr && topology_.routing()->adaptive())
+    throw ConfigError("topology.routing",
+                      "this routing looks at queues, of which the flow level has none: choose another, e.g. valiant, "
+                      "or packets at their own pace (--level packet, --pace free)");
 }
 
 Rate FlowNetwork::capacity(ResourceId resource) const {
@@ -70,14 +82,16 @@ Rate FlowNetwork::capacity(ResourceId resource) const {
   return link_rate_[class_[resource] == kUnplugged ? 0 : class_[resource]];
 }
 
-void FlowNetwork::way(NodeId src, NodeId dst, std::vector<ResourceId>& resources, std::vector<std::uint8_t>* channels) const {
+void FlowNetwork::way(NodeId src, NodeId dst, std::vector<ResourceId>& resources,
+                      std::vector<std::uint8_t>* channels) const {
   resources.clear();
   if (channels != nullptr) channels->clear();
   resources.push_back(links_ + src);
-  empty_way(topology_, src, dst, router_.payload_words(packet_bytes_), Random(src, dst).next(), [&](NodeId at, Hop hop) {
-    resources.push_back(link(at, hop.port));
-    if (channels != nullptr) channels->push_back(hop.vc);
-  });
+  zero_load_route(topology_, src, dst, router_.payload_words(packet_bytes_), Random(src, dst).next(),
+                  [&](NodeId at, Hop hop) {
+                    resources.push_back(link(at, hop.port));
+                    if (channels != nullptr) channels->push_back(hop.vc);
+                  });
   resources.push_back(links_ + topology_.endpoint_count() + dst);
 }
 
@@ -88,7 +102,7 @@ double FlowNetwork::sender_bits() const { return sender_packets_ * packet_bits()
 Time FlowNetwork::credit_loop() const {
   Time loop = Time::never(), packet = Time::never();
   for (std::size_t c = 0; c < paces_.size(); ++c) {
-    const LinkPace& pace = paces_[c];
+    const LinkTiming& pace = paces_[c];
     const Time there = pace.to_wire + pace.word_time * pace.head_words + pace.across;
     loop = min(loop, there + router_.to_credit + pace.word_time * pace.control_words + pace.back);
     packet = min(packet, packet_time_[c]);
@@ -109,7 +123,7 @@ Time FlowNetwork::latency(const std::vector<ResourceId>& way) const {
 }
 
 double FlowNetwork::volume_bits(std::uint64_t bytes) const {
-  const LinkPace& pace = paces_.front();
+  const LinkTiming& pace = paces_.front();
   const std::uint32_t full = pace.packet_words[router_.payload_words(packet_bytes_)];
   const auto rest = static_cast<std::uint32_t>(bytes % packet_bytes_);
   double packets = static_cast<double>(bytes / packet_bytes_);

@@ -2,7 +2,7 @@
 // A machine's network as the flow level sees it: resources with a rate, and for each pair of endpoints those on its way.
 //
 // A resource is one direction of a link, or an endpoint's port into its router, or out of it. Its capacity is what it carries of payload in
-// packets of the given size: header, footer, framing and pauses are taken off by the same figures as at packet level (core/fabric/unloaded).
+// packets of the given size: header, footer, framing and pauses are taken off by the same figures as at packet level (core/network/zero_load).
 // Ways are those of the topology's routing function, walked when a flow starts; nothing about pairs is stored. Where routing draws lots, all
 // flows between two endpoints take one drawn way, while packets would spread over many.
 #pragma once
@@ -10,9 +10,9 @@
 #include <memory>
 #include <vector>
 
-#include "core/fabric/timing.hpp"
-#include "core/fabric/unloaded.hpp"
 #include "core/flow/max_min.hpp"
+#include "core/network/timing.hpp"
+#include "core/network/zero_load.hpp"
 #include "core/topology/topology.hpp"
 
 namespace exanet {
@@ -20,7 +20,10 @@ namespace exanet {
 class FlowNetwork {
  public:
   // Throws std::invalid_argument on what cannot be built. `topology` outlives the network.
-  FlowNetwork(const Topology& topology, const FabricConfig& fabric, std::uint16_t packet_bytes);
+  FlowNetwork(const Topology& topology, const NetworkConfig& fabric, std::uint16_t packet_bytes);
+
+  // Throws ConfigError where routing looks at queues: way() is then that of an empty network.
+  void require_fixed_routes() const;
 
   const Topology& topology() const { return topology_; }
   std::uint32_t resource_count() const { return links_ + 2 * topology_.endpoint_count(); }
@@ -29,7 +32,8 @@ class FlowNetwork {
 
   // The resources from `src` to `dst` in order, the two ports included. src != dst.
   // `channels`, if given, gets the virtual channel of each link.
-  void way(NodeId src, NodeId dst, std::vector<ResourceId>& resources, std::vector<std::uint8_t>* channels = nullptr) const;
+  void way(NodeId src, NodeId dst, std::vector<ResourceId>& resources,
+           std::vector<std::uint8_t>* channels = nullptr) const;
 
   // From the moment at which the last bit of a message has passed its bottleneck to its delivery, in an empty network: what a packet takes
   // by the formula of the packet level, less its time on the slowest link of the way.
@@ -37,33 +41,35 @@ class FlowNetwork {
 
   // What a message of so many bytes costs a link, in bits of payload of full packets: the last packet may be shorter than its framing.
   double volume_bits(std::uint64_t bytes) const;
-  // What fluid sharing (FluidSimulator) wants to know of routers.
+  // Describes routers for fluid sharing (FluidSimulator).
   std::uint32_t link_count() const { return links_; }
   std::uint32_t channels() const { return channels_; }
   double packet_bits() const { return packet_bytes_ * 8.0; }
-  double buffer_bits() const;                    // of a virtual channel
-  double sender_bits() const;                    // of an endpoint's port into its router
-  Rate read_rate() const { return in_rate_; }    // of a FIFO
+  double buffer_bits() const;  // of a virtual channel
+  double sender_bits() const;  // of an endpoint's port into its router
+  Rate read_rate() const { return in_rate_; }  // of a FIFO
   // From the grant of a packet over the quickest link to that of one that takes its room: the head's way there and the credit's back. At
   // least a packet's time on the link, and no more than fills a quarter of a buffer.
   Time credit_loop() const;
   bool in_turn() const { return in_turn_; }  // its routers have FIFOs, and outputs serve them in turn
-  double link_rate_bps() const { return static_cast<double>(link_rate_.front()) * 1e-6; }  // of payload, on links of the first class
+  double link_rate_bps() const {
+    return static_cast<double>(link_rate_.front()) * 1e-6;
+  }  // of payload, on links of the first class
 
  private:
   const Topology& topology_;
-  RouterPace router_;
-  std::unique_ptr<Unloaded> unloaded_;
-  std::vector<LinkPace> paces_;
+  RouterTiming router_;
+  std::unique_ptr<ZeroLoadModel> unloaded_;
+  std::vector<LinkTiming> paces_;
   std::uint16_t packet_bytes_;
   std::uint32_t channels_, buffer_packets_, sender_packets_;
   bool in_turn_;
   std::uint32_t links_ = 0;
   std::vector<std::uint32_t> first_link_;  // by node
-  std::vector<std::uint8_t> class_;        // by link; kUnplugged where there is none
-  std::vector<Rate> link_rate_;            // by class
-  std::vector<Time> packet_time_;          // the same
-  Rate in_rate_, out_rate_;                // of ports
+  std::vector<std::uint8_t> class_;  // by link; kUnplugged where there is none
+  std::vector<Rate> link_rate_;  // by class
+  std::vector<Time> packet_time_;  // the same
+  Rate in_rate_, out_rate_;  // of ports
   static constexpr std::uint8_t kUnplugged = 0xff;
 };
 

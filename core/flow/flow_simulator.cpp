@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 
+#include "core/config/error.hpp"
 #include "core/units/check.hpp"
 
 namespace exanet {
@@ -14,9 +14,13 @@ namespace {
 constexpr double kDustBits = 1e-3;
 constexpr double kRounding = 1e-6;  // of all that has moved
 
-double bits_of(__int128 rate, Time time) { return static_cast<double>(rate) * 1e-18 * static_cast<double>(time.ps()); }  // micro-bits a second, ps
+double bits_of(__int128 rate, Time time) {
+  return static_cast<double>(rate) * 1e-18 * static_cast<double>(time.ps());
+}  // micro-bits a second, ps
 
-Time time_for(double bits, Rate rate) { return Time::ps(static_cast<std::int64_t>(std::ceil(bits * 1e18 / static_cast<double>(rate)))); }
+Time time_for(double bits, Rate rate) {
+  return Time::ps(static_cast<std::int64_t>(std::ceil(bits * 1e18 / static_cast<double>(rate))));
+}
 
 }  // namespace
 
@@ -26,7 +30,8 @@ FlowSimulator::FlowSimulator(const FlowNetwork& network, Time grain)
       sharing_(network.resource_count()),
       senders_(network.topology().endpoint_count()),
       used_bits_(network.resource_count()) {
-  if (grain < Time::ps(1)) throw std::invalid_argument("the grain in which events are taken together is at least 1 ps");
+  if (grain < Time::ps(1))
+    throw ConfigError("grain_ps", "the grain in which events are taken together is at least 1 ps");
   for (ResourceId r = 0; r < network.resource_count(); ++r) sharing_.set_capacity(r, network.capacity(r));
 }
 
@@ -68,7 +73,8 @@ void FlowSimulator::begin(FlowId id) {
   const Flow& flow = flows_[id];
   Sender& sender = senders_[flow.src];
   const double volume = network_.volume_bits(flow.bytes), sent = sent_bits(sender);
-  if (sender.bits == 0 || flow.begin != sender.taken) sender.ahead = std::min(sender.bits, sent + network_.sender_bits());
+  if (sender.bits == 0 || flow.begin != sender.taken)
+    sender.ahead = std::min(sender.bits, sent + network_.sender_bits());
   sender.taken = flow.begin;
   sender.bits += volume;
   if (sender.waiting == kNothing && sender.ahead <= sent + kDustBits) return release(id);
@@ -170,7 +176,8 @@ void FlowSimulator::aim(NodeId src) {
 double FlowSimulator::moved_bits(FlowId id) const {
   const Flow& flow = flows_[id];
   const double volume = network_.volume_bits(flow.bytes);
-  if (volume == 0 || id >= end_place_.size() || end_place_[id] == kNothing) return flow.finished == Time::never() ? 0 : 8.0 * static_cast<double>(flow.bytes);
+  if (volume == 0 || id >= end_place_.size() || end_place_[id] == kNothing)
+    return flow.finished == Time::never() ? 0 : 8.0 * static_cast<double>(flow.bytes);
   return waits(id) ? 0 : 8.0 * static_cast<double>(flow.bytes) * (1 - left_now(id, sharing_.rate(id)) / volume);
 }
 
@@ -178,7 +185,8 @@ std::vector<double> FlowSimulator::use_bits() const {
   std::vector<double> use = used_bits_;
   for (const Due& active : ends_) {
     if (waits(active.flow)) continue;
-    const double moved = network_.volume_bits(flows_[active.flow].bytes) - left_now(active.flow, sharing_.rate(active.flow));
+    const double moved =
+        network_.volume_bits(flows_[active.flow].bytes) - left_now(active.flow, sharing_.rate(active.flow));
     sharing_.each_resource(active.flow, [&](ResourceId r) { use[r] += moved; });
   }
   return use;
@@ -232,8 +240,9 @@ void FlowSimulator::sift_down(std::uint32_t at) {
 }
 
 std::uint64_t FlowSimulator::memory_bytes() const {
-  return base_memory_bytes() + sharing_.memory_bytes() + moving_.capacity() * sizeof(Moving) + ends_.capacity() * sizeof(Due) +
-         senders_.capacity() * sizeof(Sender) + used_bits_.capacity() * sizeof(double) +
+  return base_memory_bytes() + sharing_.memory_bytes() + moving_.capacity() * sizeof(Moving) +
+         ends_.capacity() * sizeof(Due) + senders_.capacity() * sizeof(Sender) +
+         used_bits_.capacity() * sizeof(double) +
          (end_place_.capacity() + next_of_sender_.capacity() + stirred_.capacity()) * sizeof(std::uint32_t);
 }
 
@@ -250,9 +259,11 @@ void FlowSimulator::check_conserved() const {
     for (FlowId id = sender.waiting; id != kNothing; id = next_of_sender_[id]) ++here;
   }
   EXANET_CHECK(here == under_way(), "messages have been lost or doubled", now_.ps(), here, under_way());
-  EXANET_CHECK(std::abs(moved - carried_bits_) <= kRounding * moved + rounded_bits_, "some of the messages has been lost or doubled", now_.ps(), moved, carried_bits_);
+  EXANET_CHECK(std::abs(moved - carried_bits_) <= kRounding * moved + rounded_bits_,
+               "some of the messages has been lost or doubled", now_.ps(), moved, carried_bits_);
   for (ResourceId r = 0; r < network_.resource_count(); ++r)
-    EXANET_CHECK(sharing_.free(r) + used[r] == network_.capacity(r), "a resource has lost some of its capacity", now_.ps(), r, sharing_.free(r));
+    EXANET_CHECK(sharing_.free(r) + used[r] == network_.capacity(r), "a resource has lost some of its capacity",
+                 now_.ps(), r, sharing_.free(r));
 }
 
 }  // namespace exanet

@@ -34,21 +34,24 @@ class FlowSimulator final : public Flows {
 
  private:
   struct Moving {
-    double left_bits = 0;  // at `since`; of one that waits in its sender: what must have left it before, since the sender was last idle
+    double left_bits =
+        0;  // at `since`; of one that waits in its sender: what must have left it before, since the sender was last idle
     Time since;
   };
   struct Sender {
-    FlowId moving = kNothing;                           // the first of a list
+    FlowId moving = kNothing;  // the first of a list
     FlowId waiting = kNothing, last_waiting = kNothing;  // the same, in order; none waits where none moves
-    double bits = 0, waiting_bits = 0;                  // taken since the sender was last idle; of these, of those that wait
-    Time taken;                                         // the last of them
-    double ahead = 0;                                   // of it
-    std::uint64_t aimed = 0;                            // the last step that looked when the next one may go
+    double bits = 0, waiting_bits = 0;  // taken since the sender was last idle; of these, of those that wait
+    Time taken;  // the last of them
+    double ahead = 0;  // of it
+    std::uint64_t aimed = 0;  // the last step that looked when the next one may go
   };
   struct Due {
     Time at;
     FlowId flow;
-    bool operator<(const Due& other) const { return at != other.at ? at > other.at : flow > other.flow; }  // least on top
+    bool operator<(const Due& other) const {
+      return at != other.at ? at > other.at : flow > other.flow;
+    }  // least on top
   };
 
   void begin(FlowId flow) override;
@@ -72,12 +75,12 @@ class FlowSimulator final : public Flows {
   std::vector<Moving> moving_;  // by flow
   std::vector<Sender> senders_;
   std::vector<FlowId> next_of_sender_;  // by flow: in one of its sender's lists
-  std::vector<NodeId> stirred_;         // senders for which something else than rates has changed in this step
-  std::vector<Due> ends_;               // and when the first that waits in a sender may go
+  std::vector<NodeId> stirred_;  // senders for which something else than rates has changed in this step
+  std::vector<Due> ends_;  // and when the first that waits in a sender may go
   std::vector<std::uint32_t> end_place_;  // of a flow in ends_
-  std::vector<double> used_bits_;         // by flows that have ended
+  std::vector<double> used_bits_;  // by flows that have ended
   std::vector<ResourceId> way_;
-  // What check_conserved() compares: all rates together over time, and what has arrived.
+  // Kept for check_conserved(): all rates together over time, and what has arrived.
   __int128 rates_ = 0;
   double carried_bits_ = 0, delivered_bits_ = 0, rounded_bits_ = 0;
 };

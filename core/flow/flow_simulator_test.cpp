@@ -7,7 +7,8 @@
 #include <stdexcept>
 
 #include "core/engine/random.hpp"
-#include "core/fabric/fabric_harness.hpp"
+#include "core/network/exanet/exanet_harness.hpp"
+#include "core/routing/make_topology.hpp"
 
 using namespace exanet;
 
@@ -16,7 +17,9 @@ namespace {
 // A row of nodes: node i's link to i + 1 is the only way to the right.
 struct Row {
   explicit Row(std::uint32_t nodes, Time grain = Time::ns(1))
-      : topology(make_topology({"mesh", {nodes}})), network(*topology, testing::published_fabric(), 256), flows(network, grain) {}
+      : topology(make_topology({"mesh", {nodes}})),
+        network(*topology, testing::published_fabric(), 256),
+        flows(network, grain) {}
 
   void run() {
     while (flows.step(Time::never())) continue;
@@ -29,7 +32,9 @@ struct Row {
     network.way(src, dst, way);
     return network.latency(way).us_double();
   }
-  double end_us(FlowId flow, NodeId src, NodeId dst) const { return flows.finished(flow).us_double() - latency_us(src, dst); }
+  double end_us(FlowId flow, NodeId src, NodeId dst) const {
+    return flows.finished(flow).us_double() - latency_us(src, dst);
+  }
 
   std::unique_ptr<Topology> topology;
   FlowNetwork network;
@@ -54,7 +59,7 @@ TEST_CASE("alone, a message of one packet takes the time of the packet level's f
   row.flows.add(0, 4, 256, Time());
   row.run();
   EventQueue queue;
-  const Fabric fabric(queue, *row.topology, testing::published_fabric(), FabricSink{});
+  const ExanetNetwork fabric(queue, *row.topology, testing::published_fabric(), PacketSink{});
   const Time expected = fabric.zero_load_latency(0, 4, 256);
   CHECK((row.flows.finished(0) - expected).ps() <= 1);
   CHECK((row.flows.finished(0) - expected).ps() >= -1);
@@ -99,7 +104,8 @@ TEST_CASE("of one sender: what stands in the router's FIFO goes first, then mess
   row.flows.add(0, 1, 2 * kMiB, Time());
   row.flows.add(0, 1, kMiB, Time::ps(static_cast<std::int64_t>(one * 1e6)));
   row.run();
-  CHECK(row.end_us(0, 0, 1) == near(3 * one - fifo, 1e-5));  // alone until the FIFO is empty of it, then half of the link
+  CHECK(row.end_us(0, 0, 1) ==
+        near(3 * one - fifo, 1e-5));  // alone until the FIFO is empty of it, then half of the link
   CHECK(row.end_us(1, 0, 1) == near(3 * one, 1e-5));
 }
 
@@ -124,7 +130,8 @@ TEST_CASE("nothing is lost or doubled at any time, and resources are used by wha
   Random random(11);
   for (FlowId f = 0; f < 300; ++f) {
     const NodeId src = random.below(16);
-    flows.add(src, (src + 1 + random.below(15)) % 16, 1 + random.below(f % 2 == 0 ? 2000 : 500'000), Time::ns(random.below(3'000'000)));
+    flows.add(src, (src + 1 + random.below(15)) % 16, 1 + random.below(f % 2 == 0 ? 2000 : 500'000),
+              Time::ns(random.below(3'000'000)));
   }
   for (int look = 1; look <= 60; ++look) {
     while (flows.step(Time::us(look * 100))) continue;
@@ -173,7 +180,8 @@ TEST_CASE("a coarser grain moves ends by no more than a few grains, and the same
     Random random(5);
     for (FlowId f = 0; f < 200; ++f) {
       const NodeId src = random.below(16);
-      flows.add(src, (src + 1 + random.below(15)) % 16, 1000 + random.below(1'000'000), Time::ns(random.below(500'000)));
+      flows.add(src, (src + 1 + random.below(15)) % 16, 1000 + random.below(1'000'000),
+                Time::ns(random.below(500'000)));
     }
     while (flows.step(Time::never())) continue;
     std::vector<double> ends;
@@ -192,7 +200,9 @@ TEST_CASE("a coarser grain moves ends by no more than a few grains, and the same
   CHECK(most_coarse < 50);
 }
 
-TEST_CASE("ways are links that hang together, with routing that draws lots as well; routing that looks at queues is refused") {
+TEST_CASE(
+    "ways are links that hang together, with routing that draws lots as well; routing that looks at queues is "
+    "refused") {
   for (const char* routing : {"", "valiant", "up-down"}) {
     CAPTURE(std::string(routing));
     TopologySpec spec{"torus", {4, 4}};
@@ -218,12 +228,15 @@ TEST_CASE("ways are links that hang together, with routing that draws lots as we
   TopologySpec spec{"torus", {4, 4}};
   spec.routing = "adaptive";
   const auto topology = make_topology(spec);
-  CHECK_THROWS_WITH_AS(FlowNetwork(*topology, testing::published_fabric(), 256), doctest::Contains("looks at queues"), std::invalid_argument);
+  const FlowNetwork network(*topology, testing::published_fabric(), 256);
+  CHECK_THROWS_WITH_AS(FlowSimulator(network, Time::us(1)), doctest::Contains("looks at queues"),
+                       std::invalid_argument);
 }
 
 TEST_CASE("what a run cannot use is refused") {
   const auto topology = make_topology({"mesh", {2}});
-  CHECK_THROWS_WITH_AS(FlowNetwork(*topology, testing::published_fabric(), 0), doctest::Contains("from 1 to 256"), std::invalid_argument);
+  CHECK_THROWS_WITH_AS(FlowNetwork(*topology, testing::published_fabric(), 0), doctest::Contains("from 1 to 256"),
+                       std::invalid_argument);
   const FlowNetwork network(*topology, testing::published_fabric(), 256);
   CHECK_THROWS_WITH_AS(FlowSimulator(network, Time()), doctest::Contains("at least 1 ps"), std::invalid_argument);
 }

@@ -14,30 +14,36 @@ namespace exanet {
 
 class Flows {
  public:
-  explicit Flows(const FlowNetwork& network) : network_(network) {}  // `network` outlives the flows
+  // `network` outlives the flows. Throws ConfigError where its routing looks at queues.
+  explicit Flows(const FlowNetwork& network) : network_(network) { network.require_fixed_routes(); }
   virtual ~Flows() = default;
 
   // Contract: src != dst, both endpoints; start is not before now().
   FlowId add(NodeId src, NodeId dst, std::uint64_t bytes, Time start);
   void after(FlowId flow, FlowId earlier);  // contract: before the first step(), without a cycle
 
-  // What happens next, and what happens with it. False when nothing is left to happen by `limit`; then now() is `limit`.
+  // Handles the next event. False when nothing is left to happen by `limit`; then now() is `limit`.
   virtual bool step(Time limit) = 0;
 
   Time now() const { return now_; }
   bool done() const { return finished_count_ == flows_.size(); }
   std::size_t finished_count() const { return finished_count_; }
-  Time begun(FlowId flow) const { return flows_[flow].begin; }        // when it could start
+  Time begun(FlowId flow) const { return flows_[flow].begin; }  // when it could start
   Time finished(FlowId flow) const { return flows_[flow].finished; }  // its arrival; Time::never() if still to come
-  std::vector<FlowId> take_arrivals() { return std::exchange(arrivals_, {}); }  // of which it is known since the last call when they arrive
-  double mean_hops() const { return ways_ == 0 ? 0 : static_cast<double>(hops_) / static_cast<double>(ways_); }  // of what has been on its way
+  std::vector<FlowId> take_arrivals() {
+    return std::exchange(arrivals_, {});
+  }  // of which it is known since the last call when they arrive
+  double mean_hops() const {
+    return ways_ == 0 ? 0 : static_cast<double>(hops_) / static_cast<double>(ways_);
+  }  // of what has been on its way
   std::uint64_t events() const { return events_; }
 
-  virtual double moved_bits(FlowId flow) const = 0;    // of payload, until now
-  virtual std::vector<double> use_bits() const = 0;    // of each resource until now, in bits of full packets
-  virtual std::uint64_t work() const = 0;              // how much was computed, in a unit of its own
+  virtual double moved_bits(FlowId flow) const = 0;  // of payload, until now
+  virtual std::vector<double> use_bits() const = 0;  // of each resource until now, in bits of full packets
+  virtual std::uint64_t work() const = 0;  // how much was computed, in a unit of its own
   virtual std::uint64_t memory_bytes() const = 0;
-  // Of all that has begun, each bit has been delivered or is under way, and resources are used by what is under way alone. Ends the program if not.
+  // Of all that has begun, each bit has been delivered or is under way, and resources are used by what is under way alone. Throws
+  // InternalError if not.
   virtual void check_conserved() const = 0;
 
  protected:
@@ -54,7 +60,7 @@ class Flows {
   virtual void begin(FlowId flow) = 0;  // takes it into the network at now_
   std::uint64_t under_way() const { return started_ - finished_count_; }  // or still at their senders
   Time next_start() const { return starts_.empty() ? Time::never() : starts_.front().at; }
-  void start_due();                     // begin() of all that may start by now_
+  void start_due();  // begin() of all that may start by now_
   void arrive(FlowId flow, Time at);
   std::uint64_t base_memory_bytes() const;
 
@@ -71,7 +77,9 @@ class Flows {
   struct Start {
     Time at;
     FlowId flow;
-    bool operator<(const Start& other) const { return at != other.at ? at > other.at : flow > other.flow; }  // least on top
+    bool operator<(const Start& other) const {
+      return at != other.at ? at > other.at : flow > other.flow;
+    }  // least on top
   };
   void wait_for_start(FlowId flow);
 

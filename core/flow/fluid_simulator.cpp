@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 #include <string>
 
+#include "core/config/error.hpp"
 #include "core/routing/routing.hpp"
 #include "core/units/check.hpp"
 
@@ -40,18 +40,23 @@ FluidSimulator::FluidSimulator(const FlowNetwork& network)
       last_(turn_),
       used_bits_(network.resource_count()) {
   if (!network.in_turn())
-    throw std::invalid_argument("FIFO sharing is of routers with FIFOs that are served in turn; this machine's put links or a fixed priority first, "
-                                "or have a queue for each output: choose max-min, or the packet level");
+    throw ConfigError("router.arbitration",
+                      "FIFO sharing is of routers with FIFOs that are served in turn; this machine's put links or a "
+                      "fixed priority first, "
+                      "or have a queue for each output: choose max-min, or the packet level");
   const Topology& topology = network.topology();
-  const std::uint32_t wanted = topology.routing() == nullptr ? topology.virtual_channels() : topology.routing()->virtual_channels();
+  const std::uint32_t wanted =
+      topology.routing() == nullptr ? topology.virtual_channels() : topology.routing()->virtual_channels();
   if (wanted > channels_)
-    throw std::invalid_argument("this routing needs " + std::to_string(wanted) + " virtual channels, and the machine's routers have " +
-                                std::to_string(channels_));
+    throw ConfigError("router.virtual_channels", "this routing needs " + std::to_string(wanted) +
+                                                     " virtual channels, and the machine's routers have " +
+                                                     std::to_string(channels_));
   first_input_.resize(topology.node_count() + 1);
   const auto each_link = [&](auto visit) {
     for (NodeId node = 0; node < topology.node_count(); ++node)
       for (std::uint16_t port = 0; port < topology.port_count(node); ++port)
-        if (const NodeId far = topology.neighbour(node, port).node; far != kNoNode) visit(network.link(node, port), far);
+        if (const NodeId far = topology.neighbour(node, port).node; far != kNoNode)
+          visit(network.link(node, port), far);
   };
   link_end_.resize(links_, kNoNode);
   each_link([&](ResourceId link, NodeId far) {
@@ -144,7 +149,9 @@ std::uint32_t FluidSimulator::branch(FifoId fifo, FifoId target) {
   return fifos_[fifo].first = static_cast<std::uint32_t>(branches_.size() - 1);
 }
 
-NodeId FluidSimulator::node_of(FifoId fifo) const { return fifo < sources_ ? link_end_[fifo / channels_] : fifo - sources_; }
+NodeId FluidSimulator::node_of(FifoId fifo) const {
+  return fifo < sources_ ? link_end_[fifo / channels_] : fifo - sources_;
+}
 
 void FluidSimulator::list_nodes() {
   nodes_.clear();
@@ -153,7 +160,7 @@ void FluidSimulator::list_nodes() {
   nodes_changed_ = false;
 }
 
-// What each FIFO of a router passes on in this step, as a share of what it holds.
+// Computes what each FIFO of a router passes on in this step, as a share of what it holds.
 void FluidSimulator::route(NodeId node, double step_s) {
   router_.clear();
   solved_.clear();
@@ -161,7 +168,10 @@ void FluidSimulator::route(NodeId node, double step_s) {
   const double read = bits_in(network_.read_rate(), step_s);
   const auto add = [&](FifoId id) {
     const Fifo& fifo = fifos_[id];
-    if (fifo.bits <= 0) return;
+    if (fifo.bits <= 0) {  // of which rounding may be left
+      for (std::uint32_t b = fifo.first; b != kNothing; b = branches_[b].next) branches_[b].share = 1;
+      return;
+    }
     solved_.push_back(id);
     router_.add_input(std::min(fifo.bits, read));
     for (std::uint32_t b = fifo.first; b != kNothing; b = branches_[b].next) {
@@ -184,7 +194,9 @@ void FluidSimulator::route(NodeId node, double step_s) {
   }
 }
 
-ResourceId FluidSimulator::resource(FifoId fifo) const { return fifo < sources_ ? fifo / channels_ : fifo - sources_ + links_; }
+ResourceId FluidSimulator::resource(FifoId fifo) const {
+  return fifo < sources_ ? fifo / channels_ : fifo - sources_ + links_;
+}
 
 std::uint32_t FluidSimulator::output(FifoId target, double step_s) {
   const ResourceId id = resource(target);
@@ -244,7 +256,8 @@ void FluidSimulator::leap(Time limit) {
   const double tolerated = 2 * buffer_bits_ * kTolerated;
   for (const FifoId id : used_fifos_) {
     const Fifo& fifo = fifos_[id];
-    if (id < sources_ && fifo.in > fifo.out) steps = std::min(steps, (buffer_bits_ - fifo.bits) / (fifo.in - fifo.out) - 1);
+    if (id < sources_ && fifo.in > fifo.out)
+      steps = std::min(steps, (buffer_bits_ - fifo.bits) / (fifo.in - fifo.out) - 1);
   }
   for (const Moving& m : moving_) {
     if (steps < kLeastLeap) return;
@@ -255,8 +268,9 @@ void FluidSimulator::leap(Time limit) {
     for (std::uint32_t p = m.first; p < m.first + m.length; ++p) {
       const Place& place = places_[p];
       if (std::abs(place.bend) * steps * steps > tolerated) steps = std::sqrt(tolerated / std::abs(place.bend));
-      const double reserve = p == m.first ? packet_bits_ : 0;
-      if (place.bits + place.change * steps < reserve) steps = (place.bits - reserve) / -place.change - 1;
+      // Not beyond the step with which the sender's next message begins.
+      const double reserve = p == m.first && place.bits >= packet_bits_ ? packet_bits_ : 0;
+      if (place.change < 0) steps = std::min(steps, (place.bits - reserve) / -place.change - 1);
     }
   }
   if (steps < kLeastLeap) return;
@@ -303,7 +317,8 @@ void FluidSimulator::advance_mark(Moving& m, Time step) {
   if (!emptied)
     m.passed = fifo.out > 0 ? std::min(1.0, m.ahead / fifo.out) : 0;
   else if (m.mark == 0)
-    m.passed = std::min(1.0, m.ahead / (m.pace > 0 ? m.pace : bits_in(network_.capacity(resource(branch.target)), step.ps() * 1e-12)));
+    m.passed = std::min(
+        1.0, m.ahead / (m.pace > 0 ? m.pace : bits_in(network_.capacity(resource(branch.target)), step.ps() * 1e-12)));
   if (++m.mark == m.length) return arrive_mark(m, step);
   const Fifo& next = fifos_[branch.target];
   m.ahead = std::max(0.0, next.bits - (1 - m.passed) * next.in);
@@ -320,8 +335,11 @@ void FluidSimulator::retire(std::size_t index) {
   const Moving m = moving_[index];
   double left = 0;
   for (std::uint32_t p = m.first; p < m.first + m.length; ++p) {
+    Branch& branch = branches_[places_[p].branch];
     left += places_[p].bits;
-    nodes_changed_ |= --crossing_[node_of(branches_[places_[p].branch].fifo)] == 0;
+    branch.bits -= places_[p].bits;
+    fifos_[branch.fifo].bits -= places_[p].bits;
+    nodes_changed_ |= --crossing_[node_of(branch.fifo)] == 0;
   }
   check_whole(m, left);
   network_.way(flows_[m.flow].src, flows_[m.flow].dst, way_);
@@ -349,7 +367,9 @@ double FluidSimulator::moved_bits(FlowId id) const {
   const Flow& flow = flows_[id];
   if (flow.finished != Time::never()) return 8.0 * static_cast<double>(flow.bytes);
   const std::uint32_t m = id < moving_of_.size() ? moving_of_[id] : kNothing;
-  return m == kNothing ? 0 : 8.0 * static_cast<double>(flow.bytes) * std::min(1.0, moving_[m].delivered / moving_[m].volume);
+  return m == kNothing
+             ? 0
+             : 8.0 * static_cast<double>(flow.bytes) * std::min(1.0, moving_[m].delivered / moving_[m].volume);
 }
 
 std::vector<double> FluidSimulator::use_bits() const {
@@ -366,10 +386,11 @@ std::vector<double> FluidSimulator::use_bits() const {
 
 std::uint64_t FluidSimulator::memory_bytes() const {
   return base_memory_bytes() + fifos_.capacity() * sizeof(Fifo) + branches_.capacity() * sizeof(Branch) +
-         moving_.capacity() * sizeof(Moving) + places_.capacity() * sizeof(Place) + used_bits_.capacity() * sizeof(double) +
-         (output_slot_.capacity() + output_mark_.capacity() + link_end_.capacity() + first_input_.capacity() + input_links_.capacity() +
-          crossing_.capacity() + nodes_.capacity() + next_of_sender_.capacity() + turn_.capacity() + last_.capacity() +
-          used_fifos_.capacity() + moving_of_.capacity()) *
+         moving_.capacity() * sizeof(Moving) + places_.capacity() * sizeof(Place) +
+         used_bits_.capacity() * sizeof(double) +
+         (output_slot_.capacity() + output_mark_.capacity() + link_end_.capacity() + first_input_.capacity() +
+          input_links_.capacity() + crossing_.capacity() + nodes_.capacity() + next_of_sender_.capacity() +
+          turn_.capacity() + last_.capacity() + used_fifos_.capacity() + moving_of_.capacity()) *
              sizeof(std::uint32_t);
 }
 
@@ -386,15 +407,16 @@ void FluidSimulator::check_conserved() const {
     here += m.mark < m.length;
   }
   for (const FifoId id : used_fifos_) standing += fifos_[id].bits;
-  EXANET_CHECK(std::abs(standing - left) <= kDust * volumes, "FIFOs hold what belongs to no message", now_.ps(), standing, left);
+  EXANET_CHECK(std::abs(standing - left) <= kDust * volumes, "FIFOs hold what belongs to no message", now_.ps(),
+               standing, left);
   for (std::size_t src = 0; src < turn_.size(); ++src)
     for (FlowId id = turn_[src]; id != last_[src]; id = next_of_sender_[id]) ++here;
   EXANET_CHECK(here == under_way(), "messages have been lost or doubled", now_.ps(), here, under_way());
 }
 
 void FluidSimulator::check_whole(const Moving& m, double on_the_way) const {
-  EXANET_CHECK(std::abs(m.volume - m.delivered - on_the_way) <= kDust * m.volume, "some of a message has been lost or doubled", now_.ps(), m.flow,
-               on_the_way);
+  EXANET_CHECK(std::abs(m.volume - m.delivered - on_the_way) <= kDust * m.volume,
+               "some of a message has been lost or doubled", now_.ps(), m.flow, on_the_way);
 }
 
 }  // namespace exanet

@@ -30,7 +30,8 @@ namespace exanet {
 
 class FluidSimulator final : public Flows {
  public:
-  explicit FluidSimulator(const FlowNetwork& network);  // throws std::invalid_argument when outputs do not serve their inputs in turn
+  explicit FluidSimulator(
+      const FlowNetwork& network);  // throws std::invalid_argument when outputs do not serve their inputs in turn
 
   bool step(Time limit) override;
   double moved_bits(FlowId flow) const override;
@@ -41,7 +42,8 @@ class FluidSimulator final : public Flows {
   double excess() const { return router_.excess(); }
 
  private:
-  using FifoId = std::uint32_t;  // (link, virtual channel); then each endpoint's port into its router; then its port out of it, which is no FIFO
+  using FifoId = std::
+      uint32_t;  // (link, virtual channel); then each endpoint's port into its router; then its port out of it, which is no FIFO
 
   struct Branch {  // of a FIFO: what goes on to one other
     FifoId fifo, target;
@@ -51,7 +53,7 @@ class FluidSimulator final : public Flows {
   };
   struct Fifo {
     std::uint32_t first = kNothing;  // branch
-    std::uint32_t slot = 0;          // as a resource of the router being solved, while solving_ is `mark`
+    std::uint32_t slot = 0;  // as a resource of the router being solved, while solving_ is `mark`
     std::uint32_t mark = 0;
     double bits = 0;
     double in = 0, out = 0;  // in the last step
@@ -60,17 +62,17 @@ class FluidSimulator final : public Flows {
     std::uint32_t branch;
     double bits;
     double change = 0;  // in the last step
-    double bend = 0;    // of the change, against the step before
+    double bend = 0;  // of the change, against the step before
   };
   struct Moving {
     FlowId flow;
     std::uint32_t first, length;  // in places_
     double volume, delivered = 0, last_move = 0;
-    Time late;               // from when it could start to the step with which it did
+    Time late;  // from when it could start to the step with which it did
     std::uint32_t mark = 0;  // its last bit's place
-    double ahead = 0;        // what was in that FIFO before it, and still is
-    double pace = 0;         // what left that FIFO in the step before
-    double passed = 0;       // the share of a step that was over when it went on
+    double ahead = 0;  // what was in that FIFO before it, and still is
+    double pace = 0;  // what left that FIFO in the step before
+    double passed = 0;  // the share of a step that was over when it went on
   };
 
   void begin(FlowId flow) override;
@@ -100,16 +102,16 @@ class FluidSimulator final : public Flows {
   std::vector<NodeId> link_end_;
   std::vector<Branch> branches_;
   std::vector<std::uint32_t> first_input_, input_links_;  // of each node: the links that end there
-  std::vector<std::uint32_t> crossing_;                   // flows that pass each node
-  std::vector<NodeId> nodes_;                             // that some flow passes
+  std::vector<std::uint32_t> crossing_;  // flows that pass each node
+  std::vector<NodeId> nodes_;  // that some flow passes
   bool nodes_changed_ = false;
   std::vector<Moving> moving_;
   std::vector<Place> places_;
   std::size_t dead_places_ = 0;  // of messages that are gone
-  std::vector<std::uint32_t> moving_of_;       // by flow: place in moving_
-  std::vector<FlowId> next_of_sender_;         // by flow
-  std::vector<FlowId> turn_, last_;            // by endpoint: whose turn it is, and who comes last
-  std::vector<double> used_bits_;              // by flows that have arrived
+  std::vector<std::uint32_t> moving_of_;  // by flow: place in moving_
+  std::vector<FlowId> next_of_sender_;  // by flow
+  std::vector<FlowId> turn_, last_;  // by endpoint: whose turn it is, and who comes last
+  std::vector<double> used_bits_;  // by flows that have arrived
   std::vector<ResourceId> way_;
   std::vector<std::uint8_t> way_channels_;
   RoundRobin router_;

@@ -29,7 +29,8 @@ void MaxMin::add(FlowId id, std::span<const ResourceId> path) {
   if (id >= flows_.size()) flows_.resize(id + 1);
   Flow& flow = flows_[id];
   EXANET_CHECK(flow.length == 0 && !path.empty(), "a flow was added twice, or without a way", 0, id, path.size());
-  flow = {0, take_row(static_cast<std::uint32_t>(path.size())), static_cast<std::uint32_t>(path.size()), kNothing, flow.part};
+  flow = {0, take_row(static_cast<std::uint32_t>(path.size())), static_cast<std::uint32_t>(path.size()), kNothing,
+          flow.part};
   for (std::uint32_t i = 0; i < flow.length; ++i) {
     Resource& resource = resources_[path[i]];
     entries_[flow.first + i] = {id, path[i], resource.first, kNothing};
@@ -182,8 +183,9 @@ void MaxMin::solve() {
 }
 
 std::uint64_t MaxMin::memory_bytes() const {
-  std::uint64_t bytes = resources_.capacity() * sizeof(Resource) + flows_.capacity() * sizeof(Flow) + entries_.capacity() * sizeof(Entry) +
-                        heap_.capacity() * sizeof(Full) + (part_.capacity() + changed_.capacity()) * sizeof(Change) +
+  std::uint64_t bytes = resources_.capacity() * sizeof(Resource) + flows_.capacity() * sizeof(Flow) +
+                        entries_.capacity() * sizeof(Entry) + heap_.capacity() * sizeof(Full) +
+                        (part_.capacity() + changed_.capacity()) * sizeof(Change) +
                         (part_resources_.capacity() + loosened_.capacity() + fresh_.capacity()) * sizeof(std::uint32_t);
   for (const auto& rows : free_rows_) bytes += rows.capacity() * sizeof(std::uint32_t);
   return bytes;

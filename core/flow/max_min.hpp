@@ -48,7 +48,9 @@ class MaxMin {
     FlowId flow;
     Rate before;
   };
-  const std::vector<Change>& changed() const { return changed_; }  // of the last solve(): new flows (from 0) and those with another rate
+  const std::vector<Change>& changed() const {
+    return changed_;
+  }  // of the last solve(): new flows (from 0) and those with another rate
 
   Rate rate(FlowId flow) const { return flows_[flow].rate; }
   Rate capacity(ResourceId resource) const { return resources_[resource].capacity; }
@@ -57,7 +59,8 @@ class MaxMin {
   std::size_t resource_count() const { return resources_.size(); }
   template <typename Visit>
   void each_resource(FlowId flow, Visit visit) const {
-    for (std::uint32_t e = flows_[flow].first; e < flows_[flow].first + flows_[flow].length; ++e) visit(entries_[e].resource);
+    for (std::uint32_t e = flows_[flow].first; e < flows_[flow].first + flows_[flow].length; ++e)
+      visit(entries_[e].resource);
   }
   std::uint64_t filled() const { return filled_; }  // flows that have been given a rate, over all solves
   std::uint64_t memory_bytes() const;
@@ -65,15 +68,15 @@ class MaxMin {
  private:
   struct Resource {
     Rate capacity = 0;
-    Rate free = 0;                   // capacity less the rates of its flows
+    Rate free = 0;  // capacity less the rates of its flows
     std::uint32_t first = kNothing;  // entry
     std::uint32_t flows = 0;
-    std::uint32_t open = 0;     // flows of the part that have no rate yet
+    std::uint32_t open = 0;  // flows of the part that have no rate yet
     std::uint32_t touched = 0;  // the last round that touched it
   };
   struct Flow {
     Rate rate = 0;
-    std::uint32_t first = 0;   // its entries stand in a row
+    std::uint32_t first = 0;  // its entries stand in a row
     std::uint32_t length = 0;  // 0: not in use
     ResourceId bottleneck = kNothing;
     std::uint32_t part = 0;  // the last solve that took it into the part
@@ -110,8 +113,8 @@ class MaxMin {
   std::vector<Flow> flows_;
   std::vector<Entry> entries_;
   std::vector<std::vector<std::uint32_t>> free_rows_;  // by length
-  std::vector<ResourceId> loosened_;                   // by flows that have gone
-  std::vector<ResourceId> part_resources_;             // that the part's flows use
+  std::vector<ResourceId> loosened_;  // by flows that have gone
+  std::vector<ResourceId> part_resources_;  // that the part's flows use
   std::vector<Change> part_;
   std::vector<Change> changed_;
   std::vector<FlowId> fresh_;

@@ -50,7 +50,8 @@ const std::vector<double>& RoundRobin::solve() {
     ++rounds_;
     if (settled) break;
   }
-  for (const Use& use : uses_) amounts_[use.input] = std::min(amounts_[use.input], resources_[use.resource].level / use.share);
+  for (const Use& use : uses_)
+    amounts_[use.input] = std::min(amounts_[use.input], resources_[use.resource].level / use.share);
   fit();
   return amounts_;
 }
@@ -78,10 +79,12 @@ void RoundRobin::order_by_resource() {
 // What an input could pass on if it were not for this one of its destinations.
 double RoundRobin::least_of_others(const Use& use) const {
   const Input& input = inputs_[use.input];
-  const std::uint32_t end = use.input + 1 < inputs_.size() ? inputs_[use.input + 1].first : static_cast<std::uint32_t>(uses_.size());
+  const std::uint32_t end =
+      use.input + 1 < inputs_.size() ? inputs_[use.input + 1].first : static_cast<std::uint32_t>(uses_.size());
   double least = input.most;
   for (std::uint32_t u = input.first; u < end; ++u)
-    if (uses_[u].resource != use.resource) least = std::min(least, resources_[uses_[u].resource].level / uses_[u].share);
+    if (uses_[u].resource != use.resource)
+      least = std::min(least, resources_[uses_[u].resource].level / uses_[u].share);
   return least;
 }
 
@@ -119,7 +122,8 @@ void RoundRobin::fit() {
     }
     if (sum <= resource.capacity) continue;
     if (resource.capacity > 0) excess_ = std::max(excess_, sum / resource.capacity - 1);
-    for (std::uint32_t i = 0; i < resource.uses; ++i) amounts_[uses_[of_resource_[resource.first + i]].input] *= resource.capacity / sum;
+    for (std::uint32_t i = 0; i < resource.uses; ++i)
+      amounts_[uses_[of_resource_[resource.first + i]].input] *= resource.capacity / sum;
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a router with FIFOs at its inputs passes on in a short time, seen as a fluid.
+// Computes what a router with FIFOs at its inputs passes on in a short time, seen as a fluid.
 //
 // Each input holds a mixture: of what it passes on, a fixed share goes to each resource (an output, the room behind it). Two rules:
 //   - An output serves the inputs that ask in turn, so each of them gets as much, or all that it asks for if that is less.
@@ -20,11 +20,13 @@ namespace exanet {
 class RoundRobin {
  public:
   void clear();
-  std::uint32_t add_resource(double capacity);                // returns its number
-  void add_input(double most);                                // what it holds and can pass on
-  void ask(std::uint32_t resource, double share);             // of the input added last; share above 0
-  const std::vector<double>& solve();                         // what each input passes on
-  double excess() const { return excess_; }                   // by which share some resource was over-full when the search was ended, at worst so far
+  std::uint32_t add_resource(double capacity);  // returns its number
+  void add_input(double most);  // what it holds and can pass on
+  void ask(std::uint32_t resource, double share);  // of the input added last; share above 0
+  const std::vector<double>& solve();  // what each input passes on
+  double excess() const {
+    return excess_;
+  }  // by which share some resource was over-full when the search was ended, at worst so far
   std::uint64_t rounds() const { return rounds_; }
 
  private:

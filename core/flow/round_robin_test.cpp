@@ -65,7 +65,9 @@ TEST_CASE("no room beyond one destination stops a FIFO altogether, and only that
   CHECK(amounts[1] == near(1));
 }
 
-TEST_CASE("of any routers: nothing is over-full, and whoever could send more stands before a full output that gives nobody more") {
+TEST_CASE(
+    "of any routers: nothing is over-full, and whoever could send more stands before a full output that gives nobody "
+    "more") {
   Random random(7);
   RoundRobin router;
   for (int trial = 0; trial < 300; ++trial) {
@@ -90,7 +92,8 @@ TEST_CASE("of any routers: nothing is over-full, and whoever could send more sta
       for (std::uint32_t o = 0; o < outputs; ++o) {
         if (share[i][o] == 0 || used[o] < capacity[o] * (1 - 1e-3)) continue;
         bool gives_more = false;
-        for (std::uint32_t j = 0; j < inputs; ++j) gives_more |= amounts[j] * share[j][o] > amounts[i] * share[i][o] * (1 + 1e-3);
+        for (std::uint32_t j = 0; j < inputs; ++j)
+          gives_more |= amounts[j] * share[j][o] > amounts[i] * share[i][o] * (1 + 1e-3);
         held |= !gives_more;
       }
       CAPTURE(trial);

@@ -1,32 +1,63 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a network interface costs. Every figure comes from the machine file, which names its source.
+// Configures a network interface: what each step costs. Every figure comes from the machine file, which names its source.
 #pragma once
 
 #include <cstdint>
 
+#include "core/config/visit.hpp"
 #include "core/units/time.hpp"
 
 namespace exanet {
 
 struct NiConfig {
-  std::uint32_t packet_max_bytes = 64;   // packetizer: largest atomic message
-  std::uint32_t eager_max_bytes = 32;    // MPI payload that fits beside its envelope
-  std::uint32_t envelope_bytes = 32;     // matching information and protocol word of an MPI message
-  Time library_send, library_receive;    // user-space library, CPU
-  Time mpi_send, mpi_receive;            // MPI software above it, CPU
-  Time store_word;                       // CPU stores one 128-bit word to the interface
-  Time packetizer;                       // last store to packet offered to the router
-  Time mailbox, mailbox_word;            // packet's tail to message visible: fixed part, and per 128-bit word into the shared cache
-  Time mailbox_read;                     // CPU reads one 64-byte line of the mailbox
-  Time dma_start;                        // descriptor in the engine to first memory access
-  Time dma_completion;                   // last word written to completion visible to the CPU
-  Time memory_read, memory_write;        // first word out of memory; last word into it
-  Time translation;                      // SMMU, per transfer
-  Time atomic;                           // one read-modify-write at the target
-  Time test_step;                        // an empty poll inside MPI_Test
-  Time clock;                            // packets go to the router at multiples of this; 0: whenever they are ready
+  std::uint32_t packet_max_bytes = 64;  // packetizer: largest atomic message
+  std::uint32_t eager_max_bytes = 32;  // MPI payload that fits beside its envelope
+  std::uint32_t envelope_bytes = 32;  // matching information and protocol word of an MPI message
+  Time library_send;  // user-space library, CPU
+  Time library_receive;
+  Time mpi_send;  // MPI software above it, CPU
+  Time mpi_receive;
+  Time store_word;  // CPU stores one word of the router's width to the interface
+  Time packetizer;  // last store to packet offered to the router
+  Time mailbox;  // packet's tail to message visible: fixed part ...
+  Time mailbox_word;  // ... and per router word into the shared cache
+  Time mailbox_read;  // CPU reads one 64-byte line of the mailbox
+  Time dma_start;  // descriptor in the engine to first memory access
+  Time dma_completion;  // last word written to completion visible to the CPU
+  Time memory_read;  // first word out of memory
+  Time memory_write;  // last word into it
+  Time translation;  // SMMU, per transfer
+  Time atomic;  // one read-modify-write at the target
+  Time test_step;  // an empty poll inside MPI_Test
+  Time clock;  // packets go to the router at multiples of this; 0: whenever they are ready
   std::uint32_t dma_block_bytes = 4096;  // acknowledged end to end
   std::uint32_t dma_window_blocks = 16;  // sent and not yet acknowledged, per transfer
 };
+
+template <typename V>
+void visit(NiConfig& c, V&& v) {
+  v("packet_max_bytes", c.packet_max_bytes);
+  v("eager_max_bytes", c.eager_max_bytes);
+  v("envelope_bytes", c.envelope_bytes);
+  v("library_send_ps", c.library_send);
+  v("library_receive_ps", c.library_receive);
+  v("mpi_send_ps", c.mpi_send);
+  v("mpi_receive_ps", c.mpi_receive);
+  v("store_word_ps", c.store_word);
+  v("packetizer_ps", c.packetizer);
+  v("mailbox_ps", c.mailbox);
+  v("mailbox_word_ps", c.mailbox_word);
+  v("mailbox_read_ps", c.mailbox_read);
+  v("dma_start_ps", c.dma_start);
+  v("dma_block_bytes", c.dma_block_bytes);
+  v("dma_window_blocks", c.dma_window_blocks);
+  v("dma_completion_ps", c.dma_completion);
+  v("memory_read_ps", c.memory_read);
+  v("memory_write_ps", c.memory_write);
+  v("translation_ps", c.translation);
+  v("atomic_ps", c.atomic);
+  v("test_step_ps", c.test_step);
+  v("clock_ps", c.clock);
+}
 
 }  // namespace exanet

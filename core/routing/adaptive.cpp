@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Minimal adaptive routing: of all ports on a shortest way, the one before which the least is queued; one virtual channel more than the topology's own
-// ways need. On a fat tree that is the least loaded of the ports up.
+// Minimal adaptive routing: of all ports on a shortest route, the one before which the least is queued; one virtual channel more than the topology's own
+// routes need. On a fat tree that is the least loaded of the ports up.
 //
-// No deadlock: the topology's own ways remain as an escape in channels of their own (Duato 1993, 1996). A packet takes the adaptive channel only where it
+// No deadlock: the topology's own routes remain as an escape in channels of their own (Duato 1993, 1996). A packet takes the adaptive channel only where it
 // sees room for itself, else it asks for the escape; while it is blocked it looks again, so that it never waits for an adaptive channel for good.
-// From the escape it may go back to adaptive channels. It gets there: each hop of either kind is one nearer where the topology's own ways are
+// From the escape it may go back to adaptive channels. It gets there: each hop of either kind is one nearer where the topology's own routes are
 // shortest ones.
-#include <stdexcept>
 
-#include "core/routing/routing.hpp"
+#include "core/config/error.hpp"
+#include "core/routing/registry.hpp"
 
 namespace exanet {
 
@@ -17,22 +17,24 @@ namespace {
 class MinimalAdaptive final : public Routing {
  public:
   explicit MinimalAdaptive(const Topology& topology) : topology_(topology), adaptive_(topology.virtual_channels()) {
-    if (adaptive_ >= 8) throw std::invalid_argument("adaptive routing needs a ninth virtual channel on this topology: choose another");
+    if (adaptive_ >= 8)
+      throw ConfigError("topology.routing",
+                        "adaptive routing needs a ninth virtual channel on this topology: choose another");
   }
 
   std::uint8_t virtual_channels() const override { return static_cast<std::uint8_t>(adaptive_ + 1); }
-  bool looks() const override { return true; }
-  bool looks_again() const override { return true; }
+  bool adaptive() const override { return true; }
+  bool may_reroute() const override { return true; }
 
-  Hop choose(const RouteRequest& r, std::uint32_t&, const Outlook& outlook) const override {
+  Hop choose(const RouteRequest& r, std::uint32_t&, const CongestionView& view) const override {
     PortList ports;
     topology_.minimal_ports(r.at, r.dst, ports);
     std::uint32_t least = UINT32_MAX;
     Hop best = topology_.next_hop(r.at, r.dst);
     for (std::uint32_t i = 0; i < ports.count; ++i) {  // from a port of the packet's own, so that equal ones share
       const Hop hop{ports.port[(i + r.draw) % ports.count], adaptive_};
-      if (!outlook.room(r.at, hop)) continue;
-      const std::uint32_t queued = outlook.queued_words(r.at, hop.port);
+      if (!view.has_credit(r.at, hop)) continue;
+      const std::uint32_t queued = view.queued_words(r.at, hop.port);
       if (queued >= least) continue;
       least = queued;
       best = hop;
@@ -40,7 +42,9 @@ class MinimalAdaptive final : public Routing {
     return best;
   }
 
-  std::vector<Channel> find_cycle(const CheckProgress& progress) const override { return find_escape_cycle(topology_, progress); }
+  std::vector<Channel> find_cycle(const CheckProgress& progress) const override {
+    return find_escape_cycle(topology_, progress);
+  }
 
  private:
   const Topology& topology_;
@@ -49,6 +53,14 @@ class MinimalAdaptive final : public Routing {
 
 }  // namespace
 
-std::unique_ptr<Routing> make_adaptive(const Topology& topology) { return std::make_unique<MinimalAdaptive>(topology); }
+namespace routings {
+
+RoutingKind adaptive() {
+  return {"adaptive",
+          "the shortest one with the least queued before it, hop by hop; the topology's own where there is no room",
+          [](const Topology& t) -> std::unique_ptr<Routing> { return std::make_unique<MinimalAdaptive>(t); }};
+}
+
+}  // namespace routings
 
 }  // namespace exanet

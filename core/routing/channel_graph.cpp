@@ -7,7 +7,8 @@
 
 namespace exanet {
 
-ChannelGraph::ChannelGraph(const Topology& topology, std::uint8_t virtual_channels) : virtual_channels_(virtual_channels) {
+ChannelGraph::ChannelGraph(const Topology& topology, std::uint8_t virtual_channels)
+    : virtual_channels_(virtual_channels) {
   for (NodeId node = 0; node < topology.node_count(); ++node) {
     first_.push_back(channels_);
     channels_ += static_cast<std::uint32_t>(topology.port_count(node)) * virtual_channels;
@@ -28,7 +29,8 @@ void ChannelGraph::depends(std::uint32_t holds, std::uint32_t asks_for) {
 Channel ChannelGraph::at(std::uint32_t channel) const {
   const auto node = static_cast<NodeId>(std::upper_bound(first_.begin(), first_.end(), channel) - first_.begin() - 1);
   const std::uint32_t own = channel - first_[node];
-  return {node, static_cast<std::uint16_t>(own / virtual_channels_), static_cast<std::uint8_t>(own % virtual_channels_)};
+  return {node, static_cast<std::uint16_t>(own / virtual_channels_),
+          static_cast<std::uint8_t>(own % virtual_channels_)};
 }
 
 std::vector<Channel> ChannelGraph::find_cycle() const {
@@ -71,15 +73,17 @@ std::vector<NodeId> representative_endpoints(const Topology& topology) {
   for (NodeId e = 0; e < topology.endpoint_count(); ++e) {
     if (!topology.alive(e)) continue;
     const NodeId beyond = topology.port_count(e) == 1 ? topology.neighbour(e, 0).node : kNoNode;
-    const NodeId router = beyond != kNoNode && beyond >= topology.endpoint_count() && topology.ways_by_switch() ? beyond : e;
+    const NodeId router =
+        beyond != kNoNode && beyond >= topology.endpoint_count() && topology.ways_by_switch() ? beyond : e;
     if (!seen[router]) found.push_back(e);
     seen[router] = true;
   }
   return found;
 }
 
-void tell_share(const CheckProgress& progress, std::size_t done, std::size_t all) {
-  if (progress && done * 100 / all != (done + 1) * 100 / all) progress(static_cast<double>(done + 1) / static_cast<double>(all));
+void report_share(const CheckProgress& progress, std::size_t done, std::size_t all) {
+  if (progress && done * 100 / all != (done + 1) * 100 / all)
+    progress(static_cast<double>(done + 1) / static_cast<double>(all));
 }
 
 std::vector<Channel> find_dependency_cycle(const Topology& topology, const std::function<Hop(NodeId, NodeId)>& route,
@@ -88,8 +92,9 @@ std::vector<Channel> find_dependency_cycle(const Topology& topology, const std::
   ChannelGraph graph(topology, topology.virtual_channels());
   const std::vector<NodeId> ends = representative_endpoints(topology);
   const auto next = [&](NodeId at, NodeId dst) { return route ? route(at, dst) : topology.next_hop(at, dst); };
-  std::vector<NodeId> seen(topology.node_count(), kNoNode);  // the last destination for which a way has led through this node
-  for (std::size_t number = 0; number < ends.size(); tell_share(progress, number++, ends.size())) {
+  std::vector<NodeId> seen(topology.node_count(),
+                           kNoNode);  // the last destination for which a route has led through this node
+  for (std::size_t number = 0; number < ends.size(); report_share(progress, number++, ends.size())) {
     const NodeId dst = ends[number];
     for (const NodeId src : ends) {
       if (src == dst || seen[src] == dst) continue;
@@ -113,7 +118,7 @@ std::vector<Channel> find_escape_cycle(const Topology& topology, const CheckProg
   ChannelGraph graph(topology, topology.virtual_channels());
   const std::vector<NodeId> ends = representative_endpoints(topology);
   std::vector<NodeId> seen(topology.node_count(), kNoNode), open;
-  for (std::size_t number = 0; number < ends.size(); tell_share(progress, number++, ends.size())) {
+  for (std::size_t number = 0; number < ends.size(); report_share(progress, number++, ends.size())) {
     const NodeId dst = ends[number];
     const auto visit = [&](NodeId node) {
       if (node == dst || seen[node] == dst) return;
@@ -126,7 +131,8 @@ std::vector<Channel> find_escape_cycle(const Topology& topology, const CheckProg
       open.pop_back();
       const Hop escape = topology.next_hop(at, dst);
       const NodeId beyond = topology.neighbour(at, escape.port).node;
-      if (beyond != dst) graph.depends(graph.channel(at, escape), graph.channel(beyond, topology.next_hop(beyond, dst)));
+      if (beyond != dst)
+        graph.depends(graph.channel(at, escape), graph.channel(beyond, topology.next_hop(beyond, dst)));
       visit(beyond);
       PortList minimal;
       topology.minimal_ports(at, dst, minimal);

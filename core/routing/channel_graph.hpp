@@ -40,24 +40,25 @@ class ChannelGraph {
   Channel at(std::uint32_t channel) const;
 
   std::uint8_t virtual_channels_;
-  std::vector<std::uint32_t> first_;             // by node: number of its first channel
+  std::vector<std::uint32_t> first_;  // by node: number of its first channel
   std::vector<std::vector<std::uint32_t>> next_;  // by vertex
   std::uint32_t channels_ = 0;
 };
 
 // Tells after each hundredth of `all` steps, of which one more than `done` have been done.
-void tell_share(const CheckProgress& progress, std::size_t done, std::size_t all);
+void report_share(const CheckProgress& progress, std::size_t done, std::size_t all);
 
-// Endpoints to which ways differ from switch to switch: one of those that hang on the same switch stands for all, for nothing follows its link
+// Endpoints to which routes differ from switch to switch: one of those that hang on the same switch stands for all, for nothing follows its link
 // and nothing precedes it. All endpoints where they are routers themselves.
 std::vector<NodeId> representative_endpoints(const Topology& topology);
 
-// Of the ways by next_hop(), or by `route`; by the topology's routing() where it has one and no `route` is given. A cycle of channels in the
+// Of the routes by next_hop(), or by `route`; by the topology's routing() where it has one and no `route` is given. A cycle of channels in the
 // order of dependency, or nothing when there is none. Looks at every pair of routers: seconds for ten thousand.
-std::vector<Channel> find_dependency_cycle(const Topology& topology, const std::function<Hop(NodeId, NodeId)>& route = {},
+std::vector<Channel> find_dependency_cycle(const Topology& topology,
+                                           const std::function<Hop(NodeId, NodeId)>& route = {},
                                            const CheckProgress& progress = {});
 
-// Both the way that next_hop() says and all minimal ones lead on, but only next_hop()'s channels can be waited for: the check of an escape.
+// Both the route that next_hop() says and all minimal ones lead on, but only next_hop()'s channels can be waited for: the check of an escape.
 std::vector<Channel> find_escape_cycle(const Topology& topology, const CheckProgress& progress = {});
 
 }  // namespace exanet

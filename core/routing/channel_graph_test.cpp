@@ -52,7 +52,9 @@ TEST_CASE("channel graph: no torus up to 8x8x8 has a cycle, whatever the order o
   Shape order{0, 1, 2};
   do {
     for (std::uint32_t shape = 1; shape < 64; ++shape) {
-      cyclic += !find_dependency_cycle(GridTopology(Shape{1 + shape % 4, 1 + shape / 4 % 4, 1 + shape / 16}, true, order)).empty();
+      cyclic +=
+          !find_dependency_cycle(GridTopology(Shape{1 + shape % 4, 1 + shape / 4 % 4, 1 + shape / 16}, true, order))
+               .empty();
       ++tori;
     }
   } while (std::next_permutation(order.begin(), order.end()));
@@ -61,7 +63,9 @@ TEST_CASE("channel graph: no torus up to 8x8x8 has a cycle, whatever the order o
   CHECK(cyclic == 0);
 }
 
-TEST_CASE("channel graph: a torus' miniatures have a cycle exactly when it has one, with the rule of virtual channels kept or broken") {
+TEST_CASE(
+    "channel graph: a torus' miniatures have a cycle exactly when it has one, with the rule of virtual channels kept "
+    "or broken") {
   unsigned cyclic = 0;
   for (const Shape& order : {Shape{0, 1, 2}, Shape{2, 0, 1}})
     for (std::uint32_t x = 1; x <= 6; ++x)
@@ -93,7 +97,9 @@ TEST_CASE("channel graph: with the rule of virtual channels broken, a cycle is f
   }
   // Nobody goes more than one link in a ring of three, so nothing can close.
   const GridTopology three(Shape{3}, true, {});
-  CHECK(find_dependency_cycle(three, [&](NodeId at, NodeId dst) { return Hop{three.next_hop(at, dst).port, 0}; }).empty());
+  CHECK(find_dependency_cycle(three, [&](NodeId at, NodeId dst) {
+          return Hop{three.next_hop(at, dst).port, 0};
+        }).empty());
 }
 
 TEST_CASE("channel graph: two orders of dimensions at once close a cycle even in a mesh") {

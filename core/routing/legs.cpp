@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ways in several legs: over a random intermediate endpoint's router where the short way is crowded.
+// Routes in several legs: over a random intermediate endpoint's router where the short route is crowded.
 //
 // valiant: always over an intermediate (Valiant and Brebner 1981); any traffic then loads the network as uniform traffic does, twice.
-// ugal-l: at the first router, the topology's own way, unless the queue at its output times its length is above that of the way over one
+// ugal-l: at the first router, the topology's own route, unless the queue at its output times its length is above that of the route over one
 //   of a few random intermediates (Singh 2005; Kim and others 2008; four of them: Besta and Hoefler 2014). ugal-g: the same with the fullest
-//   queue on each way, which no router could know.
+//   queue on each route, which no router could know.
 // par: as ugal-l, and asked again at each further router with endpoints, as long as the packet has stayed on links of class 0 and on the topology's
-//   own way (progressive adaptive routing: Jiang, Kim and Dally 2009).
+//   own route (progressive adaptive routing: Jiang, Kim and Dally 2009).
 //
 // What is compared decides how much comes through, because a packet that stays by mistake stands at the head of its source's FIFO until the
-// crowded link takes it. So where both ways begin with the same link, the queues of their own virtual channels are compared, not that link's
-// as a whole (UGAL-L VCH of Kim and others 2008), and one intermediate with a crowded way does not keep the packet. And a way that passes a link between
-// groups (of a class above 0) which the own way passes, too, is no way round it: its queue at the first router may be short, but its packets would
+// crowded link takes it. So where both routes begin with the same link, the queues of their own virtual channels are compared, not that link's
+// as a whole (UGAL-L VCH of Kim and others 2008), and one intermediate with a crowded route does not keep the packet. And a route that passes a link between
+// groups (of a class above 0) which the own route passes, too, is no way round it: its queue at the first router may be short, but its packets would
 // stand before that link, and with them all others of their channels. On a dragonfly that leaves out middles in the source's and the
 // destination's group. With those UGAL-L carries 0.36 of next-group traffic beyond saturation on 342 nodes (Valiant 0.42), without them 0.46.
 //
-// No deadlock: each leg follows the topology's own ways in virtual channels of its own, and classes only rise from leg to leg: a cycle would have
+// No deadlock: each leg follows the topology's own routes in virtual channels of its own, and classes only rise from leg to leg: a cycle would have
 // to lie within one class, where there is none. find_cycle() checks that for legs between any two routers that may be ends of a leg.
 //
-// Where there are channels enough (eight at most), packets on the topology's own way have a class to themselves: queued before the crowded link, they
+// Where there are channels enough (eight at most), packets on the topology's own route have a class to themselves: queued before the crowded link, they
 // would else stand in the way of those that go round it.
 //
 // On a network with switches a leg ends at the switch of the intermediate endpoint, which is not disturbed itself.
 //
 // State: 0 at the source; then the leg's target and, above, the number of its class plus 1.
 #include <algorithm>
-#include <stdexcept>
 
+#include "core/config/error.hpp"
 #include "core/engine/random.hpp"
-#include "core/routing/routing.hpp"
+#include "core/routing/registry.hpp"
 
 namespace exanet {
 
@@ -45,27 +45,31 @@ class Legs final : public Routing {
         channels_(topology.virtual_channels()),
         last_class_(policy == Policy::kProgressive || (policy != Policy::kValiant && channels_ * 3 <= 8) ? 2 : 1) {
     if (channels_ * (last_class_ + 1u) > 8)
-      throw std::invalid_argument("this routing needs " + std::to_string(channels_ * (last_class_ + 1u)) +
-                                  " virtual channels on this topology; a router has at most 8: choose another");
+      throw ConfigError("router.virtual_channels",
+                        "this routing needs " + std::to_string(channels_ * (last_class_ + 1u)) +
+                            " virtual channels on this topology; a router has at most 8: choose another");
     for (NodeId e = 0; e < topology.endpoint_count(); ++e)
       if (topology.alive(e)) ends_.push_back(e);
   }
 
   std::uint8_t virtual_channels() const override { return static_cast<std::uint8_t>(channels_ * (last_class_ + 1)); }
-  bool looks() const override { return policy_ != Policy::kValiant; }
-  bool looks_far() const override { return policy_ == Policy::kUgalGlobal; }
+  bool adaptive() const override { return policy_ != Policy::kValiant; }
+  bool needs_global_state() const override { return policy_ == Policy::kUgalGlobal; }
 
-  Hop choose(const RouteRequest& r, std::uint32_t& state, const Outlook& outlook) const override {
-    if (switched_ && r.at < topology_.endpoint_count()) return {0, 0};  // the only way, to the switch that decides
+  Hop choose(const RouteRequest& r, std::uint32_t& state, const CongestionView& view) const override {
+    // The only route, to the switch that decides. An endpoint of several links decides itself, and may be passed by others.
+    if (switched_ && r.at < topology_.endpoint_count() && topology_.port_count(r.at) == 1) return {0, 0};
     if (state == 0)
-      state = policy_ == Policy::kValiant ? pack(last_class_ - 1u, via(r)) : decide(r, outlook);
+      state = policy_ == Policy::kValiant ? pack(last_class_ - 1u, via(r)) : decide(r, view);
     else if (policy_ == Policy::kProgressive && state == straight(r) && is_turn(r.at))
-      state = decide(r, outlook);
-    if (class_of(state) < last_class_ && target_of(state) != r.dst && ends_leg(r.at, target_of(state))) state = pack(last_class_, r.dst);
+      state = decide(r, view);
+    if (class_of(state) < last_class_ && target_of(state) != r.dst && ends_leg(r.at, target_of(state)))
+      state = pack(last_class_, r.dst);
     Hop hop = topology_.next_hop(r.at, target_of(state));
     hop.vc = static_cast<std::uint8_t>(hop.vc + class_of(state) * channels_);
     // Beyond the first link between groups the decision stands.
-    if (policy_ == Policy::kProgressive && state == straight(r) && topology_.link_class(r.at, hop.port) > 0) state |= kCommitted;
+    if (policy_ == Policy::kProgressive && state == straight(r) && topology_.link_class(r.at, hop.port) > 0)
+      state |= kCommitted;
     return hop;
   }
 
@@ -77,7 +81,7 @@ class Legs final : public Routing {
   static std::uint32_t class_of(std::uint32_t state) { return (state >> 24 & 0x7f) - 1; }
   static NodeId target_of(std::uint32_t state) { return state & 0xffffff; }
 
-  // The topology's own way: in the first of three classes, or in the last of two.
+  // The topology's own route: in the first of three classes, or in the last of two.
   std::uint32_t straight(const RouteRequest& r) const { return pack(last_class_ == 2 ? 0 : last_class_, r.dst); }
 
   NodeId via(const RouteRequest& r, std::uint64_t attempt = 0) const {
@@ -101,45 +105,46 @@ class Legs final : public Routing {
     bool operator==(const Link& o) const { return at == o.at && hop.port == o.hop.port; }
   };
 
-  // A way: its length, the links whose queues are known (the first one, or all between routers), and those between groups.
-  struct Way {
+  // A route: its length, the links whose queues are known (the first one, or all between routers), and those between groups.
+  struct Route {
     std::uint32_t length = 0;
     std::vector<Link> known;
     std::vector<Link> between_groups;
   };
 
   // Follows `target` from `at` on, in channels of class `number`.
-  void walk(NodeId& at, NodeId target, bool to_end, std::uint32_t number, Way& way) const {
+  void walk(NodeId& at, NodeId target, bool to_end, std::uint32_t number, Route& route) const {
     while (to_end ? at != target : !ends_leg(at, target)) {
       Hop hop = topology_.next_hop(at, target);
       hop.vc = static_cast<std::uint8_t>(hop.vc + number * channels_);
       const NodeId beyond = topology_.neighbour(at, hop.port).node;
       const bool to_router = !switched_ || beyond >= topology_.endpoint_count();
-      if (way.length++ == 0 || (policy_ == Policy::kUgalGlobal && to_router)) way.known.push_back({at, hop});
-      if (topology_.link_class(at, hop.port) > 0) way.between_groups.push_back({at, hop});
+      if (route.length++ == 0 || (policy_ == Policy::kUgalGlobal && to_router)) route.known.push_back({at, hop});
+      if (topology_.link_class(at, hop.port) > 0) route.between_groups.push_back({at, hop});
       at = beyond;
     }
   }
 
-  // The topology's own way, or one over an intermediate?
-  std::uint32_t decide(const RouteRequest& r, const Outlook& outlook) const {
+  // The topology's own route, or one over an intermediate?
+  std::uint32_t decide(const RouteRequest& r, const CongestionView& view) const {
     const std::uint32_t stay = straight(r), turn = policy_ == Policy::kProgressive ? 1 : last_class_ - 1u;
     if (ends_leg(r.at, r.dst)) return stay;
-    Way own;
+    Route own;
     NodeId at = r.at;
     walk(at, r.dst, true, class_of(stay), own);
     const std::uint64_t bias = std::uint64_t{kBias} * r.payload_words * own.length;
     std::uint32_t most = 0;
-    for (const Link& link : own.known) most = std::max(most, outlook.queued_words(link.at, link.hop.port));
+    for (const Link& link : own.known) most = std::max(most, view.queued_words(link.at, link.hop.port));
     for (std::uint64_t attempt = 0; attempt < kAttempts && std::uint64_t{most} * own.length > bias; ++attempt) {
       const NodeId middle = via(r, attempt);
       if (ends_leg(r.at, middle)) continue;
-      Way other;
+      Route other;
       at = r.at;
       walk(at, middle, false, turn, other);
       walk(at, r.dst, true, last_class_, other);
       if (share_links(own.between_groups, other.between_groups)) continue;
-      if (std::uint64_t{fullest(own, other, outlook)} * own.length > std::uint64_t{fullest(other, own, outlook)} * other.length + bias)
+      if (std::uint64_t{fullest(own, other, view)} * own.length >
+          std::uint64_t{fullest(other, own, view)} * other.length + bias)
         return pack(turn, middle);
     }
     return stay;
@@ -149,20 +154,22 @@ class Legs final : public Routing {
     return std::find_first_of(a.begin(), a.end(), b.begin(), b.end()) != a.end();
   }
 
-  // The fullest queue on a way in comparison with another: of the whole port where the other does not pass, else of the way's channel. Of the
-  // second leg only what stands in its channel counts: the port's queue is mostly of packets on their own ways, which do not hold it up.
-  std::uint32_t fullest(const Way& way, const Way& compared, const Outlook& outlook) const {
+  // The fullest queue on a route in comparison with another: of the whole port where the other does not pass, else of the route's channel. Of the
+  // second leg only what stands in its channel counts: the port's queue is mostly of packets on their own routes, which do not hold it up.
+  std::uint32_t fullest(const Route& route, const Route& compared, const CongestionView& view) const {
     std::uint32_t most = 0;
-    for (const Link& link : way.known) {
+    for (const Link& link : route.known) {
       const bool shared = std::find(compared.known.begin(), compared.known.end(), link) != compared.known.end();
       const bool second = last_class_ == 2 && link.hop.vc >= last_class_ * channels_;
-      most = std::max(most, shared || second ? outlook.channel_words(link.at, link.hop) : outlook.queued_words(link.at, link.hop.port));
+      most = std::max(
+          most, shared || second ? view.channel_words(link.at, link.hop) : view.queued_words(link.at, link.hop.port));
     }
     return most;
   }
 
   static constexpr std::uint64_t kAttempts = 4;  // intermediates looked at (Besta and Hoefler 2014)
-  static constexpr std::uint32_t kBias = 4;      // packets on the own way's first link that are no queue: as many as a link of the prototype has under way
+  static constexpr std::uint32_t kBias =
+      4;  // packets on the own route's first link that are no queue: as many as a link of the prototype has under way
 
   const Topology& topology_;
   Policy policy_;
@@ -182,7 +189,8 @@ std::vector<Channel> Legs::find_cycle(const CheckProgress& progress) const {
     if (is_turn(node) && topology_.alive(node)) turns.push_back(node);
   const std::vector<NodeId> targets = representative_endpoints(topology_);
   for (std::uint32_t number = 0; number <= last_class_; ++number) {
-    std::vector<std::uint32_t> follows(nodes);  // what may come after a leg of this class that ends here, and may begin one of the next
+    std::vector<std::uint32_t> follows(
+        nodes);  // what may come after a leg of this class that ends here, and may begin one of the next
     const bool last = number == last_class_;
     for (const NodeId turn : turns)
       if (!last) follows[turn] = graph.junction();
@@ -192,7 +200,8 @@ std::vector<Channel> Legs::find_cycle(const CheckProgress& progress) const {
       hop.vc = static_cast<std::uint8_t>(hop.vc + number * channels_);
       return hop;
     };
-    for (std::size_t t = 0; t < targets.size(); tell_share(progress, number * targets.size() + t++, (last_class_ + 1u) * targets.size()))
+    for (std::size_t t = 0; t < targets.size();
+         report_share(progress, number * targets.size() + t++, (last_class_ + 1u) * targets.size()))
       for (const NodeId turn : turns)
         for (NodeId at = turn, target = targets[t]; seen[at] != target && !ends_leg(at, target);) {
           seen[at] = target;
@@ -216,11 +225,33 @@ std::vector<Channel> Legs::find_cycle(const CheckProgress& progress) const {
   return graph.find_cycle();
 }
 
+template <Policy kPolicy>
+std::unique_ptr<Routing> make(const Topology& topology) {
+  return std::make_unique<Legs>(topology, kPolicy);
+}
+
 }  // namespace
 
-std::unique_ptr<Routing> make_valiant(const Topology& t) { return std::make_unique<Legs>(t, Policy::kValiant); }
-std::unique_ptr<Routing> make_ugal_local(const Topology& t) { return std::make_unique<Legs>(t, Policy::kUgalLocal); }
-std::unique_ptr<Routing> make_ugal_global(const Topology& t) { return std::make_unique<Legs>(t, Policy::kUgalGlobal); }
-std::unique_ptr<Routing> make_progressive(const Topology& t) { return std::make_unique<Legs>(t, Policy::kProgressive); }
+namespace routings {
+
+RoutingKind valiant() {
+  return {"valiant", "over the router of a random endpoint, and on from there", make<Policy::kValiant>};
+}
+RoutingKind ugal_local() {
+  return {"ugal-l",
+          "the topology's own, or one over a random endpoint's router where that one's queue is shorter for its "
+          "length, decided at the first router",
+          make<Policy::kUgalLocal>};
+}
+RoutingKind ugal_global() {
+  return {"ugal-g", "as ugal-l, with the fullest queue on each route, which no router could know",
+          make<Policy::kUgalGlobal>};
+}
+RoutingKind progressive() {
+  return {"par", "as ugal-l, decided again at each further router as long as the packet has stayed in its group",
+          make<Policy::kProgressive>};
+}
+
+}  // namespace routings
 
 }  // namespace exanet

@@ -13,7 +13,8 @@ namespace exanet::spec {
 
 // Check bits for the lowest `data_bits` of `words`; `hamming_bits` is 7 for headers (120 bits), 6 for control words (57).
 template <std::size_t N>
-constexpr std::uint32_t extended_hamming(const std::array<std::uint32_t, N>& words, unsigned data_bits, unsigned hamming_bits) {
+constexpr std::uint32_t extended_hamming(const std::array<std::uint32_t, N>& words, unsigned data_bits,
+                                         unsigned hamming_bits) {
   std::uint32_t code = 0, parity = 0;
   for (unsigned i = 0, number = 3; i < data_bits; ++i, ++number) {
     while ((number & (number - 1)) == 0) ++number;
@@ -36,7 +37,8 @@ constexpr std::uint32_t crc32(std::uint32_t state, std::uint32_t word) {
 }
 
 // CRC of header, padded payload and footer, as the footer carries it. What routers and links write counts as zero.
-constexpr std::uint32_t packet_crc(Header header, std::span<const std::array<std::uint32_t, 4>> payload, Footer footer) {
+constexpr std::uint32_t packet_crc(Header header, std::span<const std::array<std::uint32_t, 4>> payload,
+                                   Footer footer) {
   header.set_vc(0);
   header.set_ecc(0);
   footer.set_crc32(0);

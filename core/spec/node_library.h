@@ -47,7 +47,8 @@ typedef struct exanet_room {
 
 typedef struct exanet_line_counts {
   uint64_t packets, payload_bytes;
-  uint64_t packet_cycles; /* with a word of a packet on the line, or a pause in the middle of one; Magic and Start included */
+  uint64_t
+      packet_cycles; /* with a word of a packet on the line, or a pause in the middle of one; Magic and Start included */
 } exanet_line_counts;
 
 typedef struct exanet_node_library_calls {
@@ -58,8 +59,9 @@ typedef struct exanet_node_library_calls {
   /* Contract: the sender has room for the packet at that port, counting what room() has told. */
   void (*send)(exanet_nodes*, uint32_t node, uint32_t port, const exanet_node_packet*);
   void (*step)(exanet_nodes*);
-  uint32_t (*arrivals)(const exanet_nodes*, const exanet_arrival**); /* in the order of node and port; valid until the next step() */
-  uint32_t (*room)(const exanet_nodes*, const exanet_room**);        /* the same */
+  uint32_t (*arrivals)(const exanet_nodes*,
+                       const exanet_arrival**); /* in the order of node and port; valid until the next step() */
+  uint32_t (*room)(const exanet_nodes*, const exanet_room**); /* the same */
   /* Nothing is under way and every node has come to rest: further cycles would change nothing. */
   int (*at_rest)(const exanet_nodes*);
   void (*counts)(const exanet_nodes*, uint32_t line, exanet_line_counts*);

@@ -5,7 +5,7 @@
 #include <bit>
 #include <stdexcept>
 
-#include "core/topology/topology.hpp"
+#include "core/topology/registry.hpp"
 
 namespace exanet {
 
@@ -13,7 +13,8 @@ namespace {
 
 std::uint32_t only_figure(const TopologySpec& spec, std::uint32_t most, const char* what) {
   if (spec.shape.size() != 1 || spec.shape[0] < 1 || spec.shape[0] > most)
-    throw std::invalid_argument("a " + spec.kind + " takes one figure, its number of " + what + ", from 1 to " + std::to_string(most));
+    throw std::invalid_argument("a " + spec.kind + " takes one figure, its number of " + what + ", from 1 to " +
+                                std::to_string(most));
   return spec.shape[0];
 }
 
@@ -23,7 +24,9 @@ class Hypercube final : public Topology {
   std::uint32_t node_count() const override { return 1u << bits_; }
   std::uint16_t port_count(NodeId) const override { return static_cast<std::uint16_t>(bits_); }
   PortRef neighbour(NodeId node, std::uint16_t port) const override { return {node ^ (1u << port), port}; }
-  Hop next_hop(NodeId at, NodeId dst) const override { return {static_cast<std::uint16_t>(std::bit_width(at ^ dst) - 1), 0}; }
+  Hop next_hop(NodeId at, NodeId dst) const override {
+    return {static_cast<std::uint16_t>(std::bit_width(at ^ dst) - 1), 0};
+  }
   void minimal_ports(NodeId at, NodeId dst, PortList& out) const override {
     for (std::uint16_t bit = 0; bit < bits_; ++bit)
       if ((at ^ dst) >> bit & 1u) out.add(bit);
@@ -71,15 +74,41 @@ class FullMesh final : public Topology {
   bool upper_half(NodeId node) const override { return node >= nodes_ / 2; }
 
  private:
-  static std::uint16_t port_to(NodeId own, NodeId other) { return static_cast<std::uint16_t>(other < own ? other : other - 1); }
+  static std::uint16_t port_to(NodeId own, NodeId other) {
+    return static_cast<std::uint16_t>(other < own ? other : other - 1);
+  }
   std::uint32_t nodes_;
 };
-
-}  // namespace
 
 std::unique_ptr<Topology> make_hypercube(const TopologySpec& spec) {
   return std::make_unique<Hypercube>(only_figure(spec, 22, "dimensions"));
 }
-std::unique_ptr<Topology> make_full_mesh(const TopologySpec& spec) { return std::make_unique<FullMesh>(only_figure(spec, 1024, "nodes")); }
+std::unique_ptr<Topology> make_full_mesh(const TopologySpec& spec) {
+  return std::make_unique<FullMesh>(only_figure(spec, 1024, "nodes"));
+}
+
+}  // namespace
+
+namespace topologies {
+
+TopologyKind hypercube() {
+  return {.name = "hypercube",
+          .help = "a link for each bit of the node's number",
+          .shape = "[dimensions]",
+          .links = {"link"},
+          .samples = {{{4}}, {{1}}, {{6}}},
+          .make = make_hypercube};
+}
+
+TopologyKind full_mesh() {
+  return {.name = "full-mesh",
+          .help = "every node linked to every other",
+          .shape = "[nodes]",
+          .links = {"link"},
+          .samples = {{{6}}, {{2}}, {{17}}},
+          .make = make_full_mesh};
+}
+
+}  // namespace topologies
 
 }  // namespace exanet

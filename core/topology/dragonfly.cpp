@@ -8,6 +8,7 @@
 // Links inside the source's group use virtual channel 0, those inside the destination's channel 1, links between groups channel 0: each way
 // climbs (local 0, global 0, local 1), so there is no cycle. A way over two global links is sometimes shorter in links; it is not taken.
 #include "core/topology/hosted.hpp"
+#include "core/topology/registry.hpp"
 
 namespace exanet {
 
@@ -21,7 +22,8 @@ struct Parameters {
 Parameters parameters(const std::vector<std::uint32_t>& shape) {
   if (shape.size() != 1 && shape.size() != 3)
     throw std::invalid_argument(
-        "a dragonfly takes [h], the links of a switch to other groups (balanced: h endpoints a switch, 2h switches a group), or all three "
+        "a dragonfly takes [h], the links of a switch to other groups (balanced: h endpoints a switch, 2h switches a "
+        "group), or all three "
         "of "
         "[endpoints a switch, switches a group, links of a switch to other groups]");
   for (const std::uint32_t n : shape)
@@ -69,7 +71,8 @@ class Dragonfly final : public HostedTopology {
 
   std::string fabric_port_name(std::uint32_t number, std::uint16_t port) const override {
     const PortRef far = beyond(number, port);
-    return port < group_ - 1 ? std::to_string(far.node % group_).insert(0, "s") : std::to_string(far.node / group_).insert(0, "group");
+    return port < group_ - 1 ? std::to_string(far.node % group_).insert(0, "s")
+                             : std::to_string(far.node / group_).insert(0, "group");
   }
 
   void switch_position(std::uint32_t number, float xyz[3]) const override {
@@ -89,8 +92,23 @@ class Dragonfly final : public HostedTopology {
   std::uint32_t group_, global_, groups_;
 };
 
+std::unique_ptr<Topology> make_dragonfly(const TopologySpec& spec) {
+  return std::make_unique<Dragonfly>(parameters(spec.shape));
+}
+
 }  // namespace
 
-std::unique_ptr<Topology> make_dragonfly(const TopologySpec& spec) { return std::make_unique<Dragonfly>(parameters(spec.shape)); }
+namespace topologies {
+
+TopologyKind dragonfly() {
+  return {.name = "dragonfly",
+          .help = "groups of fully meshed switches, and a link between each two groups",
+          .shape = "[h] or [endpoints a switch, switches a group, links of a switch to other groups]",
+          .links = {"local", "global"},
+          .samples = {{{2}}, {{1}}, {{3}}, {{2, 3, 1}}, {{1, 1, 4}}},
+          .make = make_dragonfly};
+}
+
+}  // namespace topologies
 
 }  // namespace exanet

@@ -14,7 +14,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "core/topology/topology.hpp"
+#include "core/topology/registry.hpp"
 
 namespace exanet {
 
@@ -30,7 +30,8 @@ class FatTree final : public Topology {
       if (m < 1 || m > 4096 || parents[l] < 1 || parents[l] > 4096)
         throw std::invalid_argument("a switch of a fat tree has from 1 to 4096 children, and as many parents");
       endpoints *= m;
-      if (endpoints > kMostNodes) throw std::invalid_argument("more than " + std::to_string(kMostNodes) + " endpoints: make it smaller");
+      if (endpoints > kMostNodes)
+        throw std::invalid_argument("more than " + std::to_string(kMostNodes) + " endpoints: make it smaller");
     }
     std::uint64_t first = 0, below = 1, width = 1;
     for (std::size_t l = 0; l <= children.size(); ++l) {
@@ -41,7 +42,8 @@ class FatTree final : public Topology {
       levels_.resize(l + 1);
       levels_[l] = {below, width, static_cast<std::uint32_t>(first), down, up};
       first += endpoints / below * width;
-      if (first > kMostNodes) throw std::invalid_argument("more than " + std::to_string(kMostNodes) + " nodes: make it smaller");
+      if (first > kMostNodes)
+        throw std::invalid_argument("more than " + std::to_string(kMostNodes) + " nodes: make it smaller");
     }
     nodes_ = static_cast<std::uint32_t>(first);
     endpoints_ = static_cast<std::uint32_t>(endpoints);
@@ -75,7 +77,8 @@ class FatTree final : public Topology {
   Hop next_hop(NodeId node, NodeId dst) const override {
     const Place here = place(node);
     const Level& level = levels_[here.level];
-    if (dst / level.below == here.tree) return {static_cast<std::uint16_t>(dst / levels_[here.level - 1].below % level.down), 0};
+    if (dst / level.below == here.tree)
+      return {static_cast<std::uint16_t>(dst / levels_[here.level - 1].below % level.down), 0};
     return {static_cast<std::uint16_t>(level.down + dst / level.width % level.up), 0};
   }
 
@@ -96,7 +99,8 @@ class FatTree final : public Topology {
 
   std::string port_name(NodeId node, std::uint16_t port) const override {
     const Level& level = levels_[place(node).level];
-    return port < level.down ? std::to_string(port).insert(0, "down ") : std::to_string(port - level.down).insert(0, "up ");
+    return port < level.down ? std::to_string(port).insert(0, "down ")
+                             : std::to_string(port - level.down).insert(0, "up ");
   }
 
   // Levels one above the other, each spread over the width of the row of endpoints.
@@ -104,7 +108,8 @@ class FatTree final : public Topology {
     const Place here = place(node);
     const Level& level = levels_[here.level];
     const double step = static_cast<double>(level.below) / static_cast<double>(level.width);
-    xyz[0] = static_cast<float>(static_cast<double>(here.tree * level.below) + (static_cast<double>(here.number) + 0.5) * step);
+    xyz[0] = static_cast<float>(static_cast<double>(here.tree * level.below) +
+                                (static_cast<double>(here.number) + 0.5) * step);
     xyz[1] = static_cast<float>(here.level) * static_cast<float>(endpoints_) * 0.25f;
     xyz[2] = 0;
   }
@@ -144,11 +149,10 @@ class FatTree final : public Topology {
   std::uint32_t nodes_ = 0, endpoints_ = 0, top_ = 0;
 };
 
-}  // namespace
-
 std::unique_ptr<Topology> make_fat_tree(const TopologySpec& spec) {
   const auto& children = spec.shape;
-  if (children.empty()) throw std::invalid_argument("a fat tree needs its switches' children by level, endpoints first, e.g. [4, 4, 4]");
+  if (children.empty())
+    throw std::invalid_argument("a fat tree needs its switches' children by level, endpoints first, e.g. [4, 4, 4]");
   std::vector<std::uint32_t> parents{1};
   parents.insert(parents.end(), children.begin(), children.end() - 1);
   return std::make_unique<FatTree>(children, parents);
@@ -156,7 +160,8 @@ std::unique_ptr<Topology> make_fat_tree(const TopologySpec& spec) {
 
 std::unique_ptr<Topology> make_k_ary_n_tree(const TopologySpec& spec) {
   if (spec.shape.size() != 2 || spec.shape[1] < 1 || spec.shape[1] > 16)
-    throw std::invalid_argument("a k-ary-n-tree takes [k, n]: the children of a switch, and from 1 to 16 levels, e.g. [4, 3] for 64 endpoints");
+    throw std::invalid_argument(
+        "a k-ary-n-tree takes [k, n]: the children of a switch, and from 1 to 16 levels, e.g. [4, 3] for 64 endpoints");
   TopologySpec tree = spec;
   tree.shape.assign(spec.shape[1], spec.shape[0]);
   return make_fat_tree(tree);
@@ -166,10 +171,44 @@ std::unique_ptr<Topology> make_xgft(const TopologySpec& spec) {
   const auto half = static_cast<std::ptrdiff_t>(spec.shape.size() / 2);
   if (spec.shape.empty() || spec.shape.size() % 2 != 0)
     throw std::invalid_argument(
-        "an xgft takes the children of the switches of each level, then the parents of what is beneath each level, both from below, e.g. "
+        "an xgft takes the children of the switches of each level, then the parents of what is beneath each level, "
+        "both from below, e.g. "
         "[8, 8, 16, 1, 4, 4]");
   return std::make_unique<FatTree>(std::vector<std::uint32_t>(spec.shape.begin(), spec.shape.begin() + half),
                                    std::vector<std::uint32_t>(spec.shape.begin() + half, spec.shape.end()));
 }
+
+}  // namespace
+
+namespace topologies {
+
+TopologyKind fat_tree() {
+  return {.name = "fat-tree",
+          .help = "a tree of switches with as many parents as children",
+          .shape = "[children of a switch by level, endpoints first, ...]",
+          .links = {"link"},
+          .samples = {{{4, 4}}, {{4}}, {{4, 4, 4}}, {{3, 2, 4, 2}}, {{8, 5}}},
+          .make = make_fat_tree};
+}
+
+TopologyKind k_ary_n_tree() {
+  return {.name = "k-ary-n-tree",
+          .help = "a fat-tree of n levels of switches with k children each",
+          .shape = "[k, n]",
+          .links = {"link"},
+          .samples = {{{3, 3}}},
+          .make = make_k_ary_n_tree};
+}
+
+TopologyKind xgft() {
+  return {.name = "xgft",
+          .help = "an extended generalized fat tree: thin and slimmed ones as well",
+          .shape = "[children by level as for a fat-tree, ..., parents of what is beneath each level, ...]",
+          .links = {"link"},
+          .samples = {{{3, 4, 2, 1, 2, 2}}, {{4, 4, 4, 1, 2, 2}}, {{3, 2, 4, 1, 3, 1}}, {{4, 4, 2, 1}}},
+          .make = make_xgft};
+}
+
+}  // namespace topologies
 
 }  // namespace exanet

@@ -3,18 +3,19 @@
 // numbered router by router.
 //
 // Routing is by shortest ways with distance classes where the graph is at most `kWidest` links wide, and up*/down* on one virtual channel
-// where it is wider (core/routing/ways.hpp).
+// where it is wider (core/topology/route_tables.hpp).
 #include <cmath>
 #include <stdexcept>
 
-#include "core/routing/ways.hpp"
+#include "core/topology/registry.hpp"
+#include "core/topology/route_tables.hpp"
 
 namespace exanet {
 
 namespace {
 
-constexpr std::uint32_t kWidest = 2;        // as many as the published router has virtual channels
-constexpr std::uint32_t kWidestAtAll = 8;   // as many as any router has; for those who ask for shortest ways
+constexpr std::uint32_t kWidest = 2;  // as many as the published router has virtual channels
+constexpr std::uint32_t kWidestAtAll = 8;  // as many as any router has; for those who ask for shortest ways
 constexpr std::size_t kMostRouters = 8192;  // for the tables of ways
 
 class GraphTopology final : public Topology {
@@ -22,35 +23,40 @@ class GraphTopology final : public Topology {
   GraphTopology(const GraphSpec& graph, std::uint32_t widest) : names_(graph.names) {
     for (const std::uint32_t hosts : graph.hosts) {
       first_host_.push_back(endpoints_);
-      for (std::uint32_t h = 0; h < hosts; ++h) router_of_.push_back(static_cast<std::uint32_t>(first_host_.size() - 1));
+      for (std::uint32_t h = 0; h < hosts; ++h)
+        router_of_.push_back(static_cast<std::uint32_t>(first_host_.size() - 1));
       endpoints_ += hosts;
     }
     first_host_.push_back(endpoints_);
     links_.resize(names_.size());
     for (const auto& [a, b] : graph.links) {
-      if (a >= names_.size() || b >= names_.size()) throw std::invalid_argument("a link of the graph leads to a router that is not there");
-      if (a == b) throw std::invalid_argument("router '" + names_[a] + "' of the graph is linked to itself: take that link out");
-      const auto port_a = static_cast<std::uint16_t>(links_[a].size()), port_b = static_cast<std::uint16_t>(links_[b].size());
+      if (a >= names_.size() || b >= names_.size())
+        throw std::invalid_argument("a link of the graph leads to a router that is not there");
+      if (a == b)
+        throw std::invalid_argument("router '" + names_[a] + "' of the graph is linked to itself: take that link out");
+      const auto port_a = static_cast<std::uint16_t>(links_[a].size()),
+                 port_b = static_cast<std::uint16_t>(links_[b].size());
       links_[a].push_back({b, port_b});
       links_[b].push_back({a, port_a});
       if (port_a > 1024 || port_b > 1024) throw std::invalid_argument("a router of the graph has more than 1024 links");
     }
-    shortest_ = ways_.find_shortest(links_, widest);
+    shortest_ = tables_.find_shortest(links_, widest);
     if (!shortest_ && widest == kWidestAtAll)
       throw std::invalid_argument("the graph is in several parts, or more than " + std::to_string(kWidestAtAll) +
                                   " links wide, too wide for shortest ways: take the routing up-down");
-    if (!shortest_ && !ways_.find_up_down(links_))
+    if (!shortest_ && !tables_.find_up_down(links_))
       throw std::invalid_argument("the graph is in several parts: link them, or take all but one out");
   }
 
   std::uint32_t node_count() const override { return endpoints_ + static_cast<std::uint32_t>(names_.size()); }
   std::uint32_t endpoint_count() const override { return endpoints_; }
-  std::uint8_t virtual_channels() const override { return ways_.virtual_channels(); }
+  std::uint8_t virtual_channels() const override { return tables_.virtual_channels(); }
   bool shortest() const override { return shortest_; }
   std::uint8_t link_class(NodeId, std::uint16_t) const override { return 0; }
 
   std::uint16_t port_count(NodeId node) const override {
-    return static_cast<std::uint16_t>(node < endpoints_ ? 1 : hosts(node - endpoints_) + links_[node - endpoints_].size());
+    return static_cast<std::uint16_t>(node < endpoints_ ? 1
+                                                        : hosts(node - endpoints_) + links_[node - endpoints_].size());
   }
 
   PortRef neighbour(NodeId node, std::uint16_t port) const override {
@@ -68,15 +74,16 @@ class GraphTopology final : public Topology {
     if (at < endpoints_) return {0, 0};
     const std::uint32_t here = at - endpoints_, there = router_of_[dst];
     if (here == there) return {static_cast<std::uint16_t>(dst - first_host_[here]), 0};
-    const Hop hop = ways_.towards(here, there);
+    const Hop hop = tables_.towards(here, there);
     return {static_cast<std::uint16_t>(hosts(here) + hop.port), hop.vc};
   }
 
   void minimal_ports(NodeId at, NodeId dst, PortList& out) const override {
     const std::uint32_t here = at - endpoints_, there = router_of_[dst], first = out.count;
     if (at < endpoints_ || here == there) return out.add(next_hop(at, dst).port);
-    ways_.minimal(links_, here, there, out);
-    for (std::uint32_t i = first; i < out.count; ++i) out.port[i] = static_cast<std::uint16_t>(out.port[i] + hosts(here));
+    tables_.minimal(links_, here, there, out);
+    for (std::uint32_t i = first; i < out.count; ++i)
+      out.port[i] = static_cast<std::uint16_t>(out.port[i] + hosts(here));
   }
 
   bool ways_by_switch() const override { return true; }
@@ -102,7 +109,8 @@ class GraphTopology final : public Topology {
   // On a circle, endpoints further out.
   void position(NodeId node, float xyz[3]) const override {
     const std::uint32_t router = node < endpoints_ ? router_of_[node] : node - endpoints_;
-    const double circle = static_cast<double>(names_.size()) * 0.5, angle = 2 * M_PI * router / static_cast<double>(names_.size());
+    const double circle = static_cast<double>(names_.size()) * 0.5,
+                 angle = 2 * M_PI * router / static_cast<double>(names_.size());
     const double out = node < endpoints_ ? 1 + 0.4 * (node - first_host_[router] + 1) : 0;
     xyz[0] = static_cast<float>((circle + out) * std::cos(angle));
     xyz[1] = static_cast<float>((circle + out) * std::sin(angle));
@@ -119,22 +127,20 @@ class GraphTopology final : public Topology {
 
   std::vector<std::string> names_;
   std::vector<std::uint32_t> first_host_;  // by router, and one beyond
-  std::vector<std::uint32_t> router_of_;   // by endpoint
+  std::vector<std::uint32_t> router_of_;  // by endpoint
   Adjacency links_;
-  Ways ways_;
+  RouteTables tables_;
   std::uint32_t endpoints_ = 0;
   bool shortest_ = false;
 };
-
-}  // namespace
 
 std::unique_ptr<Topology> make_graph(const TopologySpec& spec) {
   const GraphSpec& graph = spec.graph;
   if (graph.names.empty() || graph.names.size() != graph.hosts.size())
     throw std::invalid_argument("a graph has at least one router: name the file that describes it");
   if (graph.names.size() > kMostRouters)
-    throw std::invalid_argument("the graph has " + std::to_string(graph.names.size()) + " routers; at most " + std::to_string(kMostRouters) +
-                                " can be routed by tables");
+    throw std::invalid_argument("the graph has " + std::to_string(graph.names.size()) + " routers; at most " +
+                                std::to_string(kMostRouters) + " can be routed by tables");
   std::uint64_t endpoints = 0;
   for (const std::uint32_t hosts : graph.hosts) {
     if (hosts > 1024) throw std::invalid_argument("a router of the graph has more than 1024 endpoints");
@@ -143,5 +149,50 @@ std::unique_ptr<Topology> make_graph(const TopologySpec& spec) {
   if (endpoints == 0) throw std::invalid_argument("no router of the graph has an endpoint: nothing could be sent");
   return std::make_unique<GraphTopology>(graph, spec.routing == "shortest" ? kWidestAtAll : kWidest);
 }
+
+// Samples for the tests.
+
+// Ten routers, each two links from each other at most; every second one with two endpoints, the others with one.
+GraphSpec petersen() {
+  GraphSpec graph;
+  for (std::uint32_t v = 0; v < 10; ++v) {
+    graph.names.push_back(std::to_string(v).insert(0, "v"));
+    graph.hosts.push_back(1 + v % 2);
+  }
+  for (std::uint32_t v = 0; v < 5; ++v) {
+    graph.links.push_back({v, (v + 1) % 5});
+    graph.links.push_back({v, v + 5});
+    graph.links.push_back({v + 5, (v + 2) % 5 + 5});
+  }
+  return graph;
+}
+
+// Routers in a row with a ring at its end, and two links between the first two; endpoints at some of them. Too wide for distance classes.
+GraphSpec string_of(std::uint32_t routers) {
+  GraphSpec graph;
+  for (std::uint32_t v = 0; v < routers; ++v) {
+    graph.names.push_back(std::to_string(v).insert(0, "r"));
+    graph.hosts.push_back(v % 3);
+    if (v > 0) graph.links.push_back({v - 1, v});
+  }
+  graph.links.push_back({0, 1});
+  graph.links.push_back({routers - 1, routers - 4});
+  return graph;
+}
+
+}  // namespace
+
+namespace topologies {
+
+TopologyKind graph() {
+  return {.name = "graph",
+          .help = "routers and links as a file describes them",
+          .shape = "[endpoints of a router that has no number of its own]",
+          .links = {"link"},
+          .samples = {{{}, {}, petersen()}, {{}, {}, string_of(9)}},
+          .make = make_graph};
+}
+
+}  // namespace topologies
 
 }  // namespace exanet

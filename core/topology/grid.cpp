@@ -7,21 +7,27 @@
 namespace exanet {
 
 Grid::Grid(std::vector<std::uint32_t> shape, bool wraps, std::uint32_t most) : shape_(std::move(shape)), wraps_(wraps) {
-  if (shape_.empty()) throw std::invalid_argument("the topology has no shape: give the number of nodes in each dimension, e.g. [4, 4, 2]");
+  if (shape_.empty())
+    throw std::invalid_argument(
+        "the topology has no shape: give the number of nodes in each dimension, e.g. [4, 4, 2]");
   if (shape_.size() > 16) throw std::invalid_argument("the topology's shape has more than 16 dimensions: use fewer");
   std::uint64_t size = 1;
   for (const std::uint32_t side : shape_) {
     if (side == 0 || side > 65535)
-      throw std::invalid_argument("a side of the topology's shape is " + std::to_string(side) + ": give a whole number from 1 to 65535");
+      throw std::invalid_argument("a side of the topology's shape is " + std::to_string(side) +
+                                  ": give a whole number from 1 to 65535");
     stride_.push_back(static_cast<std::uint32_t>(size));
     size *= side;
-    if (size > most) throw std::invalid_argument("the topology's shape has more than " + std::to_string(most) + " points: make it smaller");
+    if (size > most)
+      throw std::invalid_argument("the topology's shape has more than " + std::to_string(most) +
+                                  " points: make it smaller");
   }
   size_ = static_cast<std::uint32_t>(size);
   each_ = (shape_.size() + 3) / 4 * 4;
   coordinates_.resize(size_ * each_);
   for (std::uint32_t point = 0; point < size_; ++point)
-    for (std::size_t d = 0; d < shape_.size(); ++d) coordinates_[point * each_ + d] = static_cast<Coordinate>(point / stride_[d] % shape_[d]);
+    for (std::size_t d = 0; d < shape_.size(); ++d)
+      coordinates_[point * each_ + d] = static_cast<Coordinate>(point / stride_[d] % shape_[d]);
 }
 
 std::uint32_t Grid::neighbour(std::uint32_t point, std::uint32_t port) const {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/routing/dimension_order.hpp"
+#include "core/topology/dimension_order.hpp"
 
 namespace exanet {
 
@@ -30,7 +30,7 @@ class Grid {
   static constexpr std::uint32_t kNone = 0xffffffffu;
   std::uint32_t neighbour(std::uint32_t point, std::uint32_t port) const;
 
-  std::string name(std::uint32_t point) const;                                 // "(1,0,2)"
+  std::string name(std::uint32_t point) const;  // "(1,0,2)"
   static std::string port_name(std::uint32_t port, std::uint32_t dimensions);  // "X+", or "D4-" above three dimensions
   void position(std::uint32_t point, float xyz[3]) const;
   bool upper_half(std::uint32_t point) const;  // by the longest dimension, the first of equals

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/topology/registry.hpp"
+
 namespace exanet {
 
 GridTopology::GridTopology(const std::vector<std::uint32_t>& shape, bool wraps, const std::vector<std::uint32_t>& order)
@@ -29,5 +31,39 @@ Hop GridTopology::next_hop(NodeId at, NodeId dst) const {
   const GridStep step = routing_.next(grid_.coordinates(at), grid_.coordinates(dst));
   return {static_cast<std::uint16_t>(2 * step.dimension + (step.plus ? 0 : 1)), step.vc};
 }
+
+namespace topologies {
+
+TopologyKind mesh() {
+  return {.name = "mesh",
+          .help = "a mesh of any number of dimensions",
+          .shape = "[nodes in each dimension, ...]",
+          .links = {"link"},
+          .samples = {{{4, 5}}, {{1}}, {{2, 2}}, {{5, 1, 3}}, {{4, 3, 2}, {0, 2, 1}}},
+          .make = [](const TopologySpec& s) -> std::unique_ptr<Topology> {
+            return std::make_unique<GridTopology>(s.shape, false, s.order);
+          }};
+}
+
+TopologyKind torus() {
+  return {.name = "torus",
+          .help = "a torus of any number of dimensions",
+          .shape = "[nodes in each dimension, ...]",
+          .links = {"link"},
+          .samples = {{{4, 4, 4}},
+                      {{5, 3}},
+                      {{2, 6}},
+                      {{7}},
+                      {{8}},
+                      {{2, 2, 2, 2}},
+                      {{3, 4, 2, 2, 2}},
+                      {{16, 12}},
+                      {{4, 6, 5}, {1, 0, 2}}},
+          .make = [](const TopologySpec& s) -> std::unique_ptr<Topology> {
+            return std::make_unique<GridTopology>(s.shape, true, s.order);
+          }};
+}
+
+}  // namespace topologies
 
 }  // namespace exanet

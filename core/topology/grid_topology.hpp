@@ -16,7 +16,9 @@ class GridTopology final : public Topology {
   std::uint16_t port_count(NodeId) const override { return static_cast<std::uint16_t>(2 * grid_.dimensions()); }
   PortRef neighbour(NodeId node, std::uint16_t port) const override;
   Hop next_hop(NodeId at, NodeId dst) const override;
-  void minimal_ports(NodeId at, NodeId dst, PortList& out) const override { routing_.minimal(grid_.coordinates(at), grid_.coordinates(dst), 0, out); }
+  void minimal_ports(NodeId at, NodeId dst, PortList& out) const override {
+    routing_.minimal(grid_.coordinates(at), grid_.coordinates(dst), 0, out);
+  }
   std::uint8_t link_class(NodeId, std::uint16_t) const override { return 0; }
   std::string node_name(NodeId node) const override { return grid_.name(node); }
   std::string port_name(NodeId, std::uint16_t port) const override { return Grid::port_name(port, grid_.dimensions()); }

@@ -16,7 +16,9 @@ class HostedTopology : public Topology {
  public:
   std::uint32_t node_count() const final { return endpoints_ + switches_; }
   std::uint32_t endpoint_count() const final { return endpoints_; }
-  std::uint16_t port_count(NodeId node) const final { return static_cast<std::uint16_t>(node < endpoints_ ? 1 : hosts_ + fabric_ports_); }
+  std::uint16_t port_count(NodeId node) const final {
+    return static_cast<std::uint16_t>(node < endpoints_ ? 1 : hosts_ + fabric_ports_);
+  }
 
   PortRef neighbour(NodeId node, std::uint16_t port) const final {
     if (node < endpoints_) return {endpoints_ + node / hosts_, static_cast<std::uint16_t>(node % hosts_)};
@@ -64,7 +66,9 @@ class HostedTopology : public Topology {
     if (node < endpoints_) xyz[1] += 0.5f * static_cast<float>(node % hosts_ + 1) / static_cast<float>(hosts_);
   }
 
-  bool upper_half(NodeId node) const final { return switch_upper_half(node < endpoints_ ? node / hosts_ : node - endpoints_); }
+  bool upper_half(NodeId node) const final {
+    return switch_upper_half(node < endpoints_ ? node / hosts_ : node - endpoints_);
+  }
 
  protected:
   HostedTopology(std::uint64_t hosts, std::uint64_t switches, std::uint64_t fabric_ports)
@@ -72,15 +76,19 @@ class HostedTopology : public Topology {
         switches_(static_cast<std::uint32_t>(switches)),
         fabric_ports_(static_cast<std::uint32_t>(fabric_ports)),
         endpoints_(static_cast<std::uint32_t>(hosts * switches)) {
-    if (hosts == 0 || switches == 0) throw std::invalid_argument("there must be at least one endpoint a switch, and one switch");
+    if (hosts == 0 || switches == 0)
+      throw std::invalid_argument("there must be at least one endpoint a switch, and one switch");
     if (hosts > 65535 || switches > kMostNodes || (hosts + 1) * switches > kMostNodes || hosts + fabric_ports > 65535)
-      throw std::invalid_argument("endpoints and switches together are more than " + std::to_string(kMostNodes) + ": make it smaller");
+      throw std::invalid_argument("endpoints and switches together are more than " + std::to_string(kMostNodes) +
+                                  ": make it smaller");
   }
 
   // Switches and their fabric ports, both counted from 0.
   virtual PortRef beyond(std::uint32_t here, std::uint16_t port) const = 0;
   virtual Hop towards(std::uint32_t here, std::uint32_t there) const = 0;  // here != there
-  virtual void minimal_towards(std::uint32_t here, std::uint32_t there, PortList& out) const { out.add(towards(here, there).port); }
+  virtual void minimal_towards(std::uint32_t here, std::uint32_t there, PortList& out) const {
+    out.add(towards(here, there).port);
+  }
   virtual std::uint8_t fabric_link_class(std::uint16_t) const { return 0; }
   virtual std::string switch_name(std::uint32_t number) const = 0;
   virtual std::string fabric_port_name(std::uint32_t number, std::uint16_t port) const = 0;

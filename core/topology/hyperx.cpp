@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "core/topology/hosted.hpp"
+#include "core/topology/registry.hpp"
 
 namespace exanet {
 
@@ -14,7 +15,8 @@ namespace {
 
 std::uint64_t product_of_sides(const std::vector<std::uint32_t>& shape) {
   if (shape.size() < 2)
-    throw std::invalid_argument("a hyperx takes [endpoints a switch, switches in each dimension...], e.g. [8, 8, 8] for 8 x 8 switches");
+    throw std::invalid_argument(
+        "a hyperx takes [endpoints a switch, switches in each dimension...], e.g. [8, 8, 8] for 8 x 8 switches");
   std::uint64_t product = 1;
   for (std::size_t d = 1; d < shape.size(); ++d) {
     if (shape[d] < 1 || shape[d] > 1024) throw std::invalid_argument("a side of a hyperx is from 1 to 1024 switches");
@@ -31,7 +33,8 @@ std::uint64_t links_of_switch(const std::vector<std::uint32_t>& shape) {
 
 class HyperX final : public HostedTopology {
  public:
-  explicit HyperX(const std::vector<std::uint32_t>& shape) : HostedTopology(shape[0], product_of_sides(shape), links_of_switch(shape)) {
+  explicit HyperX(const std::vector<std::uint32_t>& shape)
+      : HostedTopology(shape[0], product_of_sides(shape), links_of_switch(shape)) {
     std::uint32_t stride = 1, port = 0;
     for (std::size_t d = 1; d < shape.size(); ++d) {
       dimensions_.push_back({shape[d], stride, port});
@@ -65,7 +68,8 @@ class HyperX final : public HostedTopology {
 
   std::string switch_name(std::uint32_t number) const override {
     std::string name = "switch";
-    for (const Dimension& d : dimensions_) name.append(&d == &dimensions_[0] ? "(" : ",").append(std::to_string(coordinate(number, d)));
+    for (const Dimension& d : dimensions_)
+      name.append(&d == &dimensions_[0] ? "(" : ",").append(std::to_string(coordinate(number, d)));
     return name.append(")");
   }
 
@@ -109,8 +113,6 @@ class HyperX final : public HostedTopology {
   std::size_t longest_ = 0;
 };
 
-}  // namespace
-
 std::unique_ptr<Topology> make_hyperx(const TopologySpec& spec) {
   product_of_sides(spec.shape);  // complains of a shape without sides
   return std::make_unique<HyperX>(spec.shape);
@@ -118,11 +120,37 @@ std::unique_ptr<Topology> make_hyperx(const TopologySpec& spec) {
 
 std::unique_ptr<Topology> make_flattened_butterfly(const TopologySpec& spec) {
   if (spec.shape.size() != 2 || spec.shape[1] < 2 || spec.shape[1] > 16)
-    throw std::invalid_argument("a flattened-butterfly takes [k, n], the k-ary n-fly that it flattens: k endpoints a switch, and n from 2 to 16, "
-                                "which makes n - 1 dimensions of k switches, e.g. [8, 3] for 512 endpoints");
+    throw std::invalid_argument(
+        "a flattened-butterfly takes [k, n], the k-ary n-fly that it flattens: k endpoints a switch, and n from 2 to "
+        "16, "
+        "which makes n - 1 dimensions of k switches, e.g. [8, 3] for 512 endpoints");
   TopologySpec lattice = spec;
   lattice.shape.assign(spec.shape[1], spec.shape[0]);
   return make_hyperx(lattice);
 }
+
+}  // namespace
+
+namespace topologies {
+
+TopologyKind hyperx() {
+  return {.name = "hyperx",
+          .help = "switches on a lattice, fully meshed in each dimension",
+          .shape = "[endpoints a switch, side, side, ...]",
+          .links = {"link"},
+          .samples = {{{2, 3, 4}}, {{3, 4, 4}}, {{2, 5}}, {{1, 2, 5, 3}}},
+          .make = make_hyperx};
+}
+
+TopologyKind flattened_butterfly() {
+  return {.name = "flattened-butterfly",
+          .help = "a hyperx of k endpoints a switch and n - 1 sides of k",
+          .shape = "[k, n]",
+          .links = {"link"},
+          .samples = {{{2, 4}}},
+          .make = make_flattened_butterfly};
+}
+
+}  // namespace topologies
 
 }  // namespace exanet

@@ -5,12 +5,13 @@
 // Random pairs of switches with free ports are linked; where the rest cannot be linked among themselves, a link is taken out and its two
 // ends are given to them, as in the paper. A graph that came out in several parts is thrown away.
 //
-// Routing is by shortest ways with distance classes (core/routing/ways.hpp): as many virtual channels are needed as the graph is wide.
+// Routing is by shortest ways with distance classes (core/topology/route_tables.hpp): as many virtual channels are needed as the graph is wide.
 #include <algorithm>
 
 #include "core/engine/random.hpp"
-#include "core/routing/ways.hpp"
 #include "core/topology/hosted.hpp"
+#include "core/topology/registry.hpp"
+#include "core/topology/route_tables.hpp"
 
 namespace exanet {
 
@@ -47,6 +48,7 @@ bool swap_in(Graph& graph, std::uint32_t a, std::uint32_t b, Random& random) {
 Graph random_graph(std::uint32_t switches, std::uint32_t degree, Random& random) {
   Graph graph(switches);
   std::vector<std::uint32_t> open;  // switches with free ports
+  open.reserve(switches);
   for (std::uint32_t s = 0; s < switches; ++s) open.push_back(s);
   for (std::uint32_t failures = 0; !open.empty();) {
     const std::uint32_t a = open[random.below(static_cast<std::uint32_t>(open.size()))];
@@ -76,19 +78,24 @@ class Jellyfish final : public HostedTopology {
     for (std::uint64_t attempt = 0; attempt < 100; ++attempt) {
       Random random(seed, attempt);
       graph_ = random_graph(switches, degree, random);
-      if (!graph_.empty() && find_ways()) return;
+      if (!graph_.empty() && build_tables()) return;
     }
-    throw std::invalid_argument("no connected random graph of this shape was found: give a switch more links, or another seed");
+    throw std::invalid_argument(
+        "no connected random graph of this shape was found: give a switch more links, or another seed");
   }
 
-  std::uint8_t virtual_channels() const override { return ways_.virtual_channels(); }
+  std::uint8_t virtual_channels() const override { return tables_.virtual_channels(); }
 
  protected:
   PortRef beyond(std::uint32_t here, std::uint16_t port) const override { return links_[here][port]; }
-  void minimal_towards(std::uint32_t here, std::uint32_t there, PortList& out) const override { ways_.minimal(links_, here, there, out); }
-  Hop towards(std::uint32_t here, std::uint32_t there) const override { return ways_.towards(here, there); }
+  void minimal_towards(std::uint32_t here, std::uint32_t there, PortList& out) const override {
+    tables_.minimal(links_, here, there, out);
+  }
+  Hop towards(std::uint32_t here, std::uint32_t there) const override { return tables_.towards(here, there); }
   std::string switch_name(std::uint32_t number) const override { return std::to_string(number).insert(0, "switch"); }
-  std::string fabric_port_name(std::uint32_t number, std::uint16_t port) const override { return switch_name(graph_[number][port]); }
+  std::string fabric_port_name(std::uint32_t number, std::uint16_t port) const override {
+    return switch_name(graph_[number][port]);
+  }
   void switch_position(std::uint32_t number, float xyz[3]) const override {
     std::uint32_t side = 1;
     while (side * side < switches_) ++side;
@@ -103,33 +110,49 @@ class Jellyfish final : public HostedTopology {
   static constexpr std::uint32_t kWidest = 8;
 
   // False when the graph is not in one part, or wider than there are virtual channels.
-  bool find_ways() {
+  bool build_tables() {
     links_.assign(graph_.size(), {});
     for (std::uint32_t s = 0; s < graph_.size(); ++s)
       for (const std::uint32_t other : graph_[s]) {
         const auto back = std::find(graph_[other].begin(), graph_[other].end(), s) - graph_[other].begin();
         links_[s].push_back({other, static_cast<std::uint16_t>(back)});
       }
-    return ways_.find_shortest(links_, kWidest);
+    return tables_.find_shortest(links_, kWidest);
   }
 
   Graph graph_;
   Adjacency links_;
-  Ways ways_;
+  RouteTables tables_;
 };
-
-}  // namespace
 
 std::unique_ptr<Topology> make_jellyfish(const TopologySpec& spec) {
   const auto& s = spec.shape;
   if (s.size() != 3 && s.size() != 4)
-    throw std::invalid_argument("a jellyfish takes [switches, links of a switch to others, endpoints a switch, seed], e.g. [64, 6, 4, 1]");
+    throw std::invalid_argument(
+        "a jellyfish takes [switches, links of a switch to others, endpoints a switch, seed], e.g. [64, 6, 4, 1]");
   if (s[0] < 2 || s[0] > 8192) throw std::invalid_argument("a jellyfish has from 2 to 8192 switches");
   if (s[1] < 1 || s[1] >= s[0] || s[1] > 254)
-    throw std::invalid_argument("a switch of a jellyfish has from 1 to 254 links to others, fewer than there are switches");
+    throw std::invalid_argument(
+        "a switch of a jellyfish has from 1 to 254 links to others, fewer than there are switches");
   if (std::uint64_t{s[0]} * s[1] % 2 != 0)
-    throw std::invalid_argument("switches times links of a switch must be even, for each link has two ends: change one of them by 1");
+    throw std::invalid_argument(
+        "switches times links of a switch must be even, for each link has two ends: change one of them by 1");
   return std::make_unique<Jellyfish>(s[0], s[1], s[2], s.size() == 4 ? s[3] : 1);
 }
+
+}  // namespace
+
+namespace topologies {
+
+TopologyKind jellyfish() {
+  return {.name = "jellyfish",
+          .help = "switches in a random regular graph",
+          .shape = "[switches, links of a switch to others, endpoints a switch, seed]",
+          .links = {"link"},
+          .samples = {{{12, 3, 2}}, {{20, 4, 3}}, {{35, 6, 2, 7}}, {{4, 3, 1}}},
+          .make = make_jellyfish};
+}
+
+}  // namespace topologies
 
 }  // namespace exanet

@@ -9,7 +9,7 @@
 // the destination's number says, and down. Every way is up, across, down: one virtual channel is enough.
 #include <stdexcept>
 
-#include "core/topology/topology.hpp"
+#include "core/topology/registry.hpp"
 
 namespace exanet {
 
@@ -28,7 +28,9 @@ class Megafly final : public Topology {
   std::uint8_t virtual_channels() const override { return 1; }
 
   std::uint16_t port_count(NodeId node) const override {
-    return static_cast<std::uint16_t>(node < endpoints_ ? 1 : node < first_spine_ ? hosts_ + spines_ : leaves_ + global_);
+    return static_cast<std::uint16_t>(node < endpoints_     ? 1
+                                      : node < first_spine_ ? hosts_ + spines_
+                                                            : leaves_ + global_);
   }
 
   // A leaf's ports: endpoints, then spines. A spine's: leaves, then other groups.
@@ -40,7 +42,8 @@ class Megafly final : public Topology {
       return {first_spine_ + leaf / leaves_ * spines_ + (port - hosts_), static_cast<std::uint16_t>(leaf % leaves_)};
     }
     const std::uint32_t spine = node - first_spine_, group = spine / spines_;
-    if (port < leaves_) return {endpoints_ + group * leaves_ + port, static_cast<std::uint16_t>(hosts_ + spine % spines_)};
+    if (port < leaves_)
+      return {endpoints_ + group * leaves_ + port, static_cast<std::uint16_t>(hosts_ + spine % spines_)};
     const std::uint32_t link = spine % spines_ * global_ + (port - leaves_);
     const std::uint32_t far_group = link < group ? link : link + 1, back = link_to(far_group, group);
     return {first_spine_ + far_group * spines_ + back / global_, static_cast<std::uint16_t>(leaves_ + back % global_)};
@@ -64,11 +67,14 @@ class Megafly final : public Topology {
 
   void minimal_ports(NodeId at, NodeId dst, PortList& out) const override {
     const std::uint32_t leaf = at - endpoints_, far_leaf = dst / hosts_;
-    if (at < endpoints_ || at >= first_spine_ || leaf == far_leaf || leaf / leaves_ != far_leaf / leaves_) return out.add(next_hop(at, dst).port);
+    if (at < endpoints_ || at >= first_spine_ || leaf == far_leaf || leaf / leaves_ != far_leaf / leaves_)
+      return out.add(next_hop(at, dst).port);
     for (std::uint32_t spine = 0; spine < spines_; ++spine) out.add(static_cast<std::uint16_t>(hosts_ + spine));
   }
 
-  std::uint8_t link_class(NodeId node, std::uint16_t port) const override { return node >= first_spine_ && port >= leaves_ ? 1 : 0; }
+  std::uint8_t link_class(NodeId node, std::uint16_t port) const override {
+    return node >= first_spine_ && port >= leaves_ ? 1 : 0;
+  }
 
   std::string node_name(NodeId node) const override {
     if (node < endpoints_) {
@@ -112,19 +118,34 @@ class Megafly final : public Topology {
   std::uint32_t hosts_, leaves_, spines_, global_, groups_, endpoints_ = 0, first_spine_ = 0;
 };
 
-}  // namespace
-
 std::unique_ptr<Topology> make_megafly(const TopologySpec& spec) {
   const auto& s = spec.shape;
   if (s.size() != 4)
     throw std::invalid_argument(
-        "a megafly takes [endpoints a leaf, leaves a group, spines a group, links of a spine to other groups], e.g. [8, 4, 4, 2]");
+        "a megafly takes [endpoints a leaf, leaves a group, spines a group, links of a spine to other groups], e.g. "
+        "[8, 4, 4, 2]");
   for (const std::uint32_t n : s)
     if (n < 1 || n > 1024) throw std::invalid_argument("the figures of a megafly are from 1 to 1024");
   const std::uint64_t groups = std::uint64_t{s[2]} * s[3] + 1;
   if (groups * (std::uint64_t{s[0]} * s[1] + s[1] + s[2]) > kMostNodes)
-    throw std::invalid_argument("endpoints and switches together are more than " + std::to_string(kMostNodes) + ": make it smaller");
+    throw std::invalid_argument("endpoints and switches together are more than " + std::to_string(kMostNodes) +
+                                ": make it smaller");
   return std::make_unique<Megafly>(s[0], s[1], s[2], s[3]);
 }
+
+}  // namespace
+
+namespace topologies {
+
+TopologyKind megafly() {
+  return {.name = "megafly",
+          .help = "a dragonfly whose groups are leaves and spines (Dragonfly+)",
+          .shape = "[endpoints a leaf, leaves a group, spines a group, links of a spine to other groups]",
+          .links = {"local", "global"},
+          .samples = {{{2, 2, 2, 1}}, {{3, 2, 4, 2}}, {{1, 3, 1, 2}}},
+          .make = make_megafly};
+}
+
+}  // namespace topologies
 
 }  // namespace exanet

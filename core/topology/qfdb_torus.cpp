@@ -3,6 +3,8 @@
 
 #include <stdexcept>
 
+#include "core/topology/registry.hpp"
+
 namespace exanet {
 
 namespace {
@@ -58,5 +60,20 @@ void QfdbTorus::position(NodeId node, float xyz[3]) const {
   xyz[0] += static_cast<float>(node % 2);
   xyz[1] += static_cast<float>(node % kPerQfdb / 2);
 }
+
+namespace topologies {
+
+TopologyKind qfdb_torus() {
+  return {.name = "qfdb-torus",
+          .help = "fully meshed groups of four nodes (QFDBs) in a 3-D torus whose links end at each group's first node",
+          .shape = "[groups in x, in y, in z]",
+          .links = {"intra-qfdb", "inter-qfdb"},
+          .samples = {{{3, 2, 2}}, {{4, 4, 2}}, {{5, 5, 1}, {0, 1, 2}}},
+          .make = [](const TopologySpec& s) -> std::unique_ptr<Topology> {
+            return std::make_unique<QfdbTorus>(s.shape, s.order);
+          }};
+}
+
+}  // namespace topologies
 
 }  // namespace exanet

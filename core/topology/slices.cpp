@@ -35,12 +35,13 @@ std::vector<std::vector<NodeId>> levels(const Topology& topology) {
 std::vector<std::uint8_t> slices(const Topology& topology, std::uint32_t parts) {
   const std::uint32_t most = topology.endpoint_count() < kMostParts ? topology.endpoint_count() : kMostParts;
   if (parts < 1 || parts > most)
-    throw std::invalid_argument(std::to_string(parts) + " threads: give from 1 to " + std::to_string(most) + " for this machine of " +
-                                std::to_string(topology.endpoint_count()) + " endpoints");
+    throw std::invalid_argument(std::to_string(parts) + " threads: give from 1 to " + std::to_string(most) +
+                                " for this machine of " + std::to_string(topology.endpoint_count()) + " endpoints");
   std::vector<std::uint8_t> part_of(topology.node_count(), 0);
   if (parts == 1) return part_of;
   for (const std::vector<NodeId>& level : levels(topology))
-    for (std::size_t i = 0; i < level.size(); ++i) part_of[level[i]] = static_cast<std::uint8_t>(i * parts / level.size());
+    for (std::size_t i = 0; i < level.size(); ++i)
+      part_of[level[i]] = static_cast<std::uint8_t>(i * parts / level.size());
   return part_of;
 }
 

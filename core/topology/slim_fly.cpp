@@ -6,11 +6,12 @@
 // Switches (0, x, y) and (1, m, c) for x, y, m, c below q. With generators X and X' made from a primitive element of the field: (0, x, y) is
 // linked to (0, x, y') when y - y' is in X, (1, m, c) to (1, m, c') when c - c' is in X', and (0, x, y) to (1, m, c) when y = m x + c.
 //
-// Routing is by shortest ways with distance classes (core/routing/ways.hpp), on two virtual channels.
+// Routing is by shortest ways with distance classes (core/topology/route_tables.hpp), on two virtual channels.
 #include <algorithm>
 
-#include "core/routing/ways.hpp"
 #include "core/topology/hosted.hpp"
+#include "core/topology/registry.hpp"
+#include "core/topology/route_tables.hpp"
 
 namespace exanet {
 
@@ -90,10 +91,13 @@ Generators generators(std::uint32_t q, const Field& field) {
 
 class SlimFly final : public HostedTopology {
  public:
-  SlimFly(std::uint32_t q, std::uint32_t hosts, std::uint32_t degree) : HostedTopology(hosts, 2 * q * q, degree), q_(q) {
+  SlimFly(std::uint32_t q, std::uint32_t hosts, std::uint32_t degree)
+      : HostedTopology(hosts, 2 * q * q, degree), q_(q) {
     const Field field(q);
     const Generators g = generators(q, field);
-    const auto number = [q](std::uint32_t part, std::uint32_t line, std::uint32_t place) { return (part * q + line) * q + place; };
+    const auto number = [q](std::uint32_t part, std::uint32_t line, std::uint32_t place) {
+      return (part * q + line) * q + place;
+    };
     std::vector<std::vector<std::uint32_t>> linked(switches_);
     for (std::uint32_t line = 0; line < q; ++line)
       for (std::uint32_t a = 0; a < q; ++a)
@@ -108,20 +112,30 @@ class SlimFly final : public HostedTopology {
     links_.resize(switches_);
     for (std::uint32_t s = 0; s < switches_; ++s)
       for (const std::uint32_t other : linked[s])
-        links_[s].push_back({other, static_cast<std::uint16_t>(std::lower_bound(linked[other].begin(), linked[other].end(), s) -
-                                                               linked[other].begin())});
-    if (!ways_.find_shortest(links_, 2)) throw std::invalid_argument("this slim-fly is wider than two links: choose another q");
+        links_[s].push_back(
+            {other, static_cast<std::uint16_t>(std::lower_bound(linked[other].begin(), linked[other].end(), s) -
+                                               linked[other].begin())});
+    if (!tables_.find_shortest(links_, 2))
+      throw std::invalid_argument("this slim-fly is wider than two links: choose another q");
   }
 
  protected:
   PortRef beyond(std::uint32_t here, std::uint16_t port) const override { return links_[here][port]; }
-  Hop towards(std::uint32_t here, std::uint32_t there) const override { return ways_.towards(here, there); }
-  void minimal_towards(std::uint32_t here, std::uint32_t there, PortList& out) const override { ways_.minimal(links_, here, there, out); }
+  Hop towards(std::uint32_t here, std::uint32_t there) const override { return tables_.towards(here, there); }
+  void minimal_towards(std::uint32_t here, std::uint32_t there, PortList& out) const override {
+    tables_.minimal(links_, here, there, out);
+  }
   std::string switch_name(std::uint32_t number) const override {
     std::string name = "switch(" + std::to_string(number / (q_ * q_));
-    return name.append(",").append(std::to_string(number / q_ % q_)).append(",").append(std::to_string(number % q_)).append(")");
+    return name.append(",")
+        .append(std::to_string(number / q_ % q_))
+        .append(",")
+        .append(std::to_string(number % q_))
+        .append(")");
   }
-  std::string fabric_port_name(std::uint32_t number, std::uint16_t port) const override { return switch_name(links_[number][port].node); }
+  std::string fabric_port_name(std::uint32_t number, std::uint16_t port) const override {
+    return switch_name(links_[number][port].node);
+  }
   void switch_position(std::uint32_t number, float xyz[3]) const override {
     xyz[0] = static_cast<float>(number / q_ % q_);
     xyz[1] = static_cast<float>(number % q_);
@@ -132,17 +146,31 @@ class SlimFly final : public HostedTopology {
  private:
   std::uint32_t q_;
   Adjacency links_;
-  Ways ways_;
+  RouteTables tables_;
 };
-
-}  // namespace
 
 std::unique_ptr<Topology> make_slim_fly(const TopologySpec& spec) {
   const auto& s = spec.shape;
   if (s.empty() || s.size() > 2 || s[0] < 3 || s[0] > 64 || !Field::exists(s[0]))
-    throw std::invalid_argument("a slim-fly takes [q] or [q, endpoints a switch] with a prime power q from 3 to 64, e.g. [5] for 50 switches");
+    throw std::invalid_argument(
+        "a slim-fly takes [q] or [q, endpoints a switch] with a prime power q from 3 to 64, e.g. [5] for 50 switches");
   const std::uint32_t q = s[0], degree = q % 4 == 1 ? (3 * q - 1) / 2 : q % 4 == 3 ? (3 * q + 1) / 2 : 3 * q / 2;
   return std::make_unique<SlimFly>(s[0], s.size() == 2 ? s[1] : (degree + 1) / 2, degree);
 }
+
+}  // namespace
+
+namespace topologies {
+
+TopologyKind slim_fly() {
+  return {.name = "slim-fly",
+          .help = "switches in a graph of diameter two that is almost as large as one can be",
+          .shape = "[q] or [q, endpoints a switch], q a prime power",
+          .links = {"link"},
+          .samples = {{{5, 1}}, {{3}}, {{5}}, {{4}}, {{7, 1}}, {{8, 1}}, {{9, 1}}},
+          .make = make_slim_fly};
+}
+
+}  // namespace topologies
 
 }  // namespace exanet

@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/config/visit.hpp"
+
 namespace exanet {
 
 using NodeId = std::uint32_t;
@@ -27,7 +29,7 @@ struct PortRef {
 
 struct Hop {
   std::uint16_t port;  // inter-tile output port
-  std::uint8_t vc;     // virtual channel on that link
+  std::uint8_t vc;  // virtual channel on that link
 };
 
 // Output ports of one router.
@@ -39,7 +41,7 @@ struct PortList {
   }
 };
 
-class Routing;
+class Routing;  // core/routing/routing.hpp; a topology hands it on and knows nothing of it
 
 class Topology {
  public:
@@ -48,43 +50,61 @@ class Topology {
   virtual std::uint32_t endpoint_count() const { return node_count(); }
   virtual std::uint16_t port_count(NodeId node) const = 0;
   virtual PortRef neighbour(NodeId node, std::uint16_t port) const = 0;
-  virtual Hop next_hop(NodeId at, NodeId dst) const = 0;                       // at != dst; pure function of its arguments
-  virtual void minimal_ports(NodeId at, NodeId dst, PortList& out) const { out.add(next_hop(at, dst).port); }  // on a way no longer
-  virtual bool shortest() const { return true; }                               // no way of fewer links than next_hop()'s
-  virtual std::uint8_t virtual_channels() const { return 2; }                  // next_hop() answers channels below this
+  virtual Hop next_hop(NodeId at, NodeId dst) const = 0;  // at != dst; pure function of its arguments
+  virtual void minimal_ports(NodeId at, NodeId dst, PortList& out) const {
+    out.add(next_hop(at, dst).port);
+  }  // on a way no longer
+  virtual bool shortest() const { return true; }  // no way of fewer links than next_hop()'s
+  virtual std::uint8_t virtual_channels() const { return 2; }  // next_hop() answers channels below this
   // Small machines that have a cycle of dependencies if this one has; none: not known.
   virtual std::vector<std::unique_ptr<Topology>> miniatures() const { return {}; }
-  virtual const Routing* routing() const { return nullptr; }                   // what packets follow instead of next_hop(), if anything
-  virtual bool alive(NodeId) const { return true; }                            // has not failed
-  virtual bool ways_by_switch() const { return false; }                        // all endpoints of a switch are reached by the same ways
-  virtual std::uint8_t link_class(NodeId node, std::uint16_t port) const = 0;  // index into FabricConfig::links
-  virtual std::string node_name(NodeId node) const = 0;                        // as a person would say it, e.g. "qfdb(1,0,2).F3"
-  virtual std::string port_name(NodeId node, std::uint16_t port) const = 0;    // e.g. "X+", "F2"
-  virtual void position(NodeId node, float xyz[3]) const = 0;                  // where to draw it; neighbours near each other
-  virtual bool upper_half(
-      NodeId node) const = 0;  // beyond a cut across the middle of the longest dimension; the lower half is never larger
+  virtual const Routing* routing() const { return nullptr; }  // what packets follow instead of next_hop(), if anything
+  virtual bool alive(NodeId) const { return true; }  // has not failed
+  virtual bool ways_by_switch() const { return false; }  // all endpoints of a switch are reached by the same ways
+  virtual std::uint8_t link_class(NodeId node, std::uint16_t port) const = 0;  // index into NetworkConfig::links
+  virtual std::string node_name(NodeId node) const = 0;  // as a person would say it, e.g. "qfdb(1,0,2).F3"
+  virtual std::string port_name(NodeId node, std::uint16_t port) const = 0;  // e.g. "X+", "F2"
+  virtual void position(NodeId node, float xyz[3]) const = 0;  // where to draw it; neighbours near each other
+  virtual bool upper_half(NodeId node)
+      const = 0;  // beyond a cut across the middle of the longest dimension; the lower half is never larger
 };
 
 // A graph of one's own, as a file says it.
 struct GraphSpec {
-  std::vector<std::string> names;                            // of the routers
-  std::vector<std::uint32_t> hosts;                          // endpoints of each
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> links;  // between routers, each once; several between two are several links
+  std::vector<std::string> names;  // of the routers
+  std::vector<std::uint32_t> hosts;  // endpoints of each
+  std::vector<std::pair<std::uint32_t, std::uint32_t>>
+      links;  // between routers, each once; several between two are several links
 };
 
 // What a machine description says of its shape.
 struct TopologySpec {
-  std::string kind;                       // one of topology_kinds()
-  std::vector<std::uint32_t> shape;       // sides; QFDBs in x, y, z for qfdb-torus; others: the first lines of each topology's file
-  std::vector<std::uint32_t> order = {};  // dimensions in the order of routing, counted from 0; empty: last dimension first
-  GraphSpec graph = {};                   // of the kind "graph"
-  std::string routing = {};               // "" or "minimal": the topology's own; else "up-down" or one of routing_names()
-  std::vector<std::string> failed = {};   // nodes, links ("NODE PORT"), or how many at random ("links:NUMBER:SEED", "nodes:NUMBER:SEED")
+  std::string kind;  // the name of one in registry.hpp
+  std::vector<std::uint32_t>
+      shape;  // sides; QFDBs in x, y, z for qfdb-torus; others: the first lines of each topology's file
+  std::vector<std::uint32_t> order =
+      {};  // dimensions in the order of routing, counted from 0; empty: last dimension first
+  GraphSpec graph = {};  // of the kind "graph"
+  std::string routing = {};  // "": the topology's own; else a name in core/routing/registry.hpp
+  std::vector<std::string> failed =
+      {};  // nodes, links ("NODE PORT"), or how many at random ("links:NUMBER:SEED", "nodes:NUMBER:SEED")
 };
 
-std::vector<std::string> topology_kinds();
+template <typename V>
+void visit(GraphSpec& c, V&& v) {
+  v("names", c.names);
+  v("hosts", c.hosts);
+  v("links", c.links);
+}
 
-// Throws std::invalid_argument, saying what to do, on an unknown kind or a shape or order that does not fit it.
-std::unique_ptr<Topology> make_topology(const TopologySpec& spec);
+template <typename V>
+void visit(TopologySpec& c, V&& v) {
+  v("kind", c.kind);
+  v("shape", c.shape);
+  v("order", c.order, kOptional);
+  v("routing", c.routing, kOptional);
+  v("failed", c.failed, kOptional);
+  v("graph", c.graph, kOptional);
+}
 
 }  // namespace exanet

@@ -8,91 +8,19 @@
 #include <stdexcept>
 
 #include "core/routing/channel_graph.hpp"
+#include "core/routing/make_topology.hpp"
 #include "core/topology/metrics.hpp"
-#include "core/topology/topology.hpp"
+#include "core/topology/registry.hpp"
 
 using namespace exanet;
 
 namespace {
 
-// Ten routers, each two links from each other at most; every second one with two endpoints, the others with one.
-GraphSpec petersen() {
-  GraphSpec graph;
-  for (std::uint32_t v = 0; v < 10; ++v) {
-    graph.names.push_back(std::to_string(v).insert(0, "v"));
-    graph.hosts.push_back(1 + v % 2);
-  }
-  for (std::uint32_t v = 0; v < 5; ++v) {
-    graph.links.push_back({v, (v + 1) % 5});
-    graph.links.push_back({v, v + 5});
-    graph.links.push_back({v + 5, (v + 2) % 5 + 5});
-  }
-  return graph;
-}
-
-// Routers in a row with a ring at its end, and two links between the first two; endpoints at some of them. Too wide for distance classes.
-GraphSpec string_of(std::uint32_t routers) {
-  GraphSpec graph;
-  for (std::uint32_t v = 0; v < routers; ++v) {
-    graph.names.push_back(std::to_string(v).insert(0, "r"));
-    graph.hosts.push_back(v % 3);
-    if (v > 0) graph.links.push_back({v - 1, v});
-  }
-  graph.links.push_back({0, 1});
-  graph.links.push_back({routers - 1, routers - 4});
-  return graph;
-}
-
+// Samples of every topology in the registry, and all tori of up to five nodes a side.
 std::vector<TopologySpec> all_small() {
-  std::vector<TopologySpec> specs = {{"mesh", {1}},
-                                     {"mesh", {2, 2}},
-                                     {"mesh", {5, 1, 3}},
-                                     {"mesh", {4, 3, 2}, {0, 2, 1}},
-                                     {"torus", {7}},
-                                     {"torus", {8}},
-                                     {"torus", {2, 2, 2, 2}},
-                                     {"torus", {3, 4, 2, 2, 2}},
-                                     {"torus", {16, 12}},
-                                     {"torus", {4, 6, 5}, {1, 0, 2}},
-                                     {"qfdb-torus", {4, 4, 2}},
-                                     {"qfdb-torus", {5, 5, 1}, {0, 1, 2}},
-                                     {"fat-tree", {4}},
-                                     {"fat-tree", {4, 4, 4}},
-                                     {"fat-tree", {3, 2, 4, 2}},
-                                     {"fat-tree", {8, 5}},
-                                     {"k-ary-n-tree", {3, 3}},
-                                     {"dragonfly", {1}},
-                                     {"dragonfly", {3}},
-                                     {"dragonfly", {2, 3, 1}},
-                                     {"dragonfly", {1, 1, 4}},
-                                     {"hyperx", {3, 4, 4}},
-                                     {"hyperx", {2, 5}},
-                                     {"hyperx", {1, 2, 5, 3}},
-                                     {"flattened-butterfly", {2, 4}},
-                                     {"jellyfish", {20, 4, 3}},
-                                     {"jellyfish", {35, 6, 2, 7}},
-                                     {"jellyfish", {4, 3, 1}},
-                                     {"hypercube", {1}},
-                                     {"hypercube", {6}},
-                                     {"full-mesh", {2}},
-                                     {"full-mesh", {17}},
-                                     {"qfdb-dragonfly", {4, 2}},
-                                     {"qfdb-dragonfly", {1, 3}},
-                                     {"qfdb-dragonfly", {3, 1}},
-                                     {"xgft", {4, 4, 4, 1, 2, 2}},
-                                     {"xgft", {3, 2, 4, 1, 3, 1}},
-                                     {"xgft", {4, 4, 2, 1}},
-                                     {"megafly", {2, 2, 2, 1}},
-                                     {"megafly", {3, 2, 4, 2}},
-                                     {"megafly", {1, 3, 1, 2}},
-                                     {"slim-fly", {3}},
-                                     {"slim-fly", {5}},
-                                     {"slim-fly", {4}},
-                                     {"slim-fly", {7, 1}},
-                                     {"slim-fly", {8, 1}},
-                                     {"slim-fly", {9, 1}},
-                                     {"graph", {}, {}, petersen()},
-                                     {"graph", {}, {}, string_of(9)}};
+  std::vector<TopologySpec> specs;
+  for (const TopologyKind& kind : topology_kinds())
+    for (const TopologySample& sample : kind.samples) specs.push_back(spec_of(kind, sample));
   for (std::uint32_t x = 1; x <= 5; ++x)
     for (std::uint32_t y = 1; y <= 5; ++y)
       for (std::uint32_t z = 1; z <= 5; ++z) {
@@ -182,8 +110,8 @@ TEST_CASE("routing closes no cycle of channel dependencies") {
 }
 
 TEST_CASE("without the upper channel a ring closes a cycle, and a mesh does not") {
-  for (const TopologySpec& spec :
-       {TopologySpec{"torus", {5}}, TopologySpec{"torus", {3, 6}}, TopologySpec{"qfdb-torus", {5, 1, 1}}, TopologySpec{"mesh", {6, 5}}}) {
+  for (const TopologySpec& spec : {TopologySpec{"torus", {5}}, TopologySpec{"torus", {3, 6}},
+                                   TopologySpec{"qfdb-torus", {5, 1, 1}}, TopologySpec{"mesh", {6, 5}}}) {
     CAPTURE(describe(spec));
     const auto topology = make_topology(spec);
     const auto lower_only = [&](NodeId at, NodeId dst) { return Hop{topology->next_hop(at, dst).port, 0}; };
@@ -195,7 +123,8 @@ TEST_CASE("without the upper channel a ring closes a cycle, and a mesh does not"
 }
 
 TEST_CASE("all-to-all traffic loads both directions of even rings alike") {
-  for (const TopologySpec& spec : {TopologySpec{"torus", {4}}, TopologySpec{"torus", {8, 8}}, TopologySpec{"torus", {4, 4, 4}}}) {
+  for (const TopologySpec& spec :
+       {TopologySpec{"torus", {4}}, TopologySpec{"torus", {8, 8}}, TopologySpec{"torus", {4, 4, 4}}}) {
     const auto topology = make_topology(spec);
     std::map<std::string, std::uint64_t> load;
     for (NodeId src = 0; src < topology->node_count(); ++src)
@@ -220,20 +149,32 @@ TEST_CASE("diameter, mean distance and bisection of known shapes") {
   const Known known[] = {
       {{"mesh", {2, 2}}, 2, 4.0 / 3, 2},
       {{"mesh", {4, 3}}, 5, (1.25 + 8.0 / 9) * 12 / 11, 3},  // means along the sides, a node and itself included
-      {{"torus", {8, 8, 8}}, 12, 6.0 * 512 / 511, 128},      // a quarter of the side in each dimension; 2 * 8 * 8
+      {{"torus", {8, 8, 8}}, 12, 6.0 * 512 / 511, 128},  // a quarter of the side in each dimension; 2 * 8 * 8
       {{"torus", {2}}, 1, 1, 2},
       {{"hypercube", {5}}, 5, 2.5 * 32 / 31, 16},
       {{"full-mesh", {9}}, 1, 1, 20},
-      {{"fat-tree", {4, 4, 4}}, 6, (3 * 2 + 12 * 4 + 48 * 6) / 63.0, 32},       // up and down; half of 64 endpoints
+      {{"fat-tree", {4, 4, 4}}, 6, (3 * 2 + 12 * 4 + 48 * 6) / 63.0, 32},  // up and down; half of 64 endpoints
       {{"fat-tree", {8, 8, 16}}, 6, (7 * 2 + 56 * 4 + 960 * 6) / 1023.0, 512},  // 1024 endpoints, switches of 16 ports
-      {{"hyperx", {3, 4, 4}}, 4, (2 * 2 + 3 * 6 * 3 + 3 * 9 * 4) / 47.0, 16},   // in the row or column one link more, elsewhere two
-      {{"flattened-butterfly", {8, 3}}, 4, (7 * 2 + 8 * (14 * 3 + 49 * 4)) / 511.0, 128},  // the figures of its paper: 64 switches of 22 ports
+      {{"hyperx", {3, 4, 4}},
+       4,
+       (2 * 2 + 3 * 6 * 3 + 3 * 9 * 4) / 47.0,
+       16},  // in the row or column one link more, elsewhere two
+      {{"flattened-butterfly", {8, 3}},
+       4,
+       (7 * 2 + 8 * (14 * 3 + 49 * 4)) / 511.0,
+       128},  // the figures of its paper: 64 switches of 22 ports
       {{"dragonfly", {2, 2, 1}}, 5, (1 * 2 + 2 * 3 + 2 * (3 + 4 + 4 + 5)) / 11.0, 2},
       {{"qfdb-torus", {1, 1, 1}}, 1, 1, 4},
-      {{"slim-fly", {5, 1}}, 4, (7 * 3 + 42 * 4) / 49.0, 125},                   // Hoffman and Singleton's graph: 50 switches, degree 7
-      {{"slim-fly", {7, 1}}, 4, (11 * 3 + 86 * 4) / 97.0, 343},                  // 98 switches of degree 11
-      {{"xgft", {4, 4, 4, 1, 2, 2}}, 6, (3 * 2 + 12 * 4 + 48 * 6) / 63.0, 8},    // a quarter of the links of the full tree at the top
-      {{"megafly", {8, 4, 4, 2}}, 5, (7 * 2 + 24 * 4 + 256 * 5) / 287.0, 20},    // up, across, down; 4 * 5 pairs of groups
+      {{"slim-fly", {5, 1}}, 4, (7 * 3 + 42 * 4) / 49.0, 125},  // Hoffman and Singleton's graph: 50 switches, degree 7
+      {{"slim-fly", {7, 1}}, 4, (11 * 3 + 86 * 4) / 97.0, 343},  // 98 switches of degree 11
+      {{"xgft", {4, 4, 4, 1, 2, 2}},
+       6,
+       (3 * 2 + 12 * 4 + 48 * 6) / 63.0,
+       8},  // a quarter of the links of the full tree at the top
+      {{"megafly", {8, 4, 4, 2}},
+       5,
+       (7 * 2 + 24 * 4 + 256 * 5) / 287.0,
+       20},  // up, across, down; 4 * 5 pairs of groups
       // To F1, 2 + 2 + 1, from F1. A node's 127 ways: 2.5 on the torus, 0.75 at either end or, in its own QFDB, altogether.
       {{"qfdb-torus", {4, 4, 2}}, 7, (128 * 2.5 + 124 * 1.5 + 4 * 0.75) / 127, 16},
   };
@@ -269,7 +210,8 @@ TEST_CASE("packets go Z, then Y, then X, and the short way round") {
   const auto at = [](std::uint32_t x, std::uint32_t y, std::uint32_t z) { return x + 5 * (y + 5 * z); };
   CHECK(torus->port_name(0, torus->next_hop(0, at(1, 1, 1)).port) == "Z+");
   CHECK(torus->port_name(0, torus->next_hop(0, at(1, 4, 0)).port) == "Y-");
-  CHECK(torus->next_hop(0, at(1, 4, 0)).vc == 1);  // the offset is positive although the way leads through the wrap-around
+  CHECK(torus->next_hop(0, at(1, 4, 0)).vc ==
+        1);  // the offset is positive although the way leads through the wrap-around
   CHECK(torus->next_hop(at(0, 4, 0), at(0, 0, 0)).vc == 0);
   const auto x_first = make_topology({"torus", {5, 5, 5}, {0, 1, 2}});
   CHECK(x_first->port_name(0, x_first->next_hop(0, at(1, 1, 1)).port) == "X+");
@@ -297,8 +239,10 @@ TEST_CASE("bad specifications are refused with advice") {
   CHECK(complaint({"flattened-butterfly", {8, 1}}).find("n from 2 to 16") != std::string::npos);
   CHECK(complaint({"graph", {}}).find("name the file") != std::string::npos);
   CHECK(complaint({"graph", {}, {}, {{"a", "b"}, {1, 1}, {}}}).find("several parts") != std::string::npos);
-  CHECK(complaint({"graph", {}, {}, {{"a", "b"}, {1, 1}, {{0, 0}}}}).find("'a' of the graph is linked to itself") != std::string::npos);
-  CHECK(complaint({"graph", {}, {}, {{"a", "b"}, {0, 0}, {{0, 1}}}}).find("no router of the graph has an endpoint") != std::string::npos);
+  CHECK(complaint({"graph", {}, {}, {{"a", "b"}, {1, 1}, {{0, 0}}}}).find("'a' of the graph is linked to itself") !=
+        std::string::npos);
+  CHECK(complaint({"graph", {}, {}, {{"a", "b"}, {0, 0}, {{0, 1}}}}).find("no router of the graph has an endpoint") !=
+        std::string::npos);
   CHECK(complaint({"mesh", {2048, 2048}}).empty());
   CHECK_FALSE(complaint({"mesh", {2048, 2049}}).empty());
 }

@@ -40,7 +40,8 @@ class Histogram {
     for (const std::uint64_t count : counts_) total += count;
     for (std::uint32_t i = 0; i < counts_.size(); ++i) {
       seen += counts_[i];
-      if (seen > 0 && static_cast<double>(seen) >= quantile * static_cast<double>(total)) return std::clamp((lower(i) + lower(i + 1)) / 2, least_, most_);
+      if (seen > 0 && static_cast<double>(seen) >= quantile * static_cast<double>(total))
+        return std::clamp((lower(i) + lower(i + 1)) / 2, least_, most_);
     }
     return 0;
   }

@@ -27,7 +27,10 @@ class Time {
   constexpr Time operator+(Time o) const { return Time(v_ + o.v_); }
   constexpr Time operator-(Time o) const { return Time(v_ - o.v_); }
   constexpr Time operator*(std::int64_t n) const { return Time(v_ * n); }
-  constexpr Time& operator+=(Time o) { v_ += o.v_; return *this; }
+  constexpr Time& operator+=(Time o) {
+    v_ += o.v_;
+    return *this;
+  }
 
  private:
   explicit constexpr Time(std::int64_t v) : v_(v) {}

@@ -6,6 +6,7 @@
 #include <initializer_list>
 
 #include "core/engine/random.hpp"
+#include "core/routing/make_topology.hpp"
 #include "core/workload/open_loop_harness.hpp"
 
 using namespace exanet;
@@ -14,7 +15,7 @@ namespace {
 
 struct Machine {
   TopologySpec spec;
-  FabricConfig fabric;
+  NetworkConfig fabric;
   OpenLoopConfig traffic;
 };
 
@@ -26,16 +27,27 @@ class Draw {
     return values.begin()[random_.below(static_cast<std::uint32_t>(values.size()))];
   }
   bool one_in(std::uint32_t n) { return random_.below(n) == 0; }
-  std::int64_t from_to(std::int64_t least, std::int64_t most) { return least + random_.below(static_cast<std::uint32_t>(most - least + 1)); }
+  std::int64_t from_to(std::int64_t least, std::int64_t most) {
+    return least + random_.below(static_cast<std::uint32_t>(most - least + 1));
+  }
 
  private:
   Random random_;
 };
 
 TopologySpec draw_topology(Draw& draw) {
-  TopologySpec spec = draw.of<TopologySpec>({{"torus", {4, 4, 2}}, {"torus", {5, 6}}, {"torus", {9}}, {"torus", {3, 4, 2, 3}}, {"mesh", {5, 4}},
-                                             {"qfdb-torus", {2, 3, 1}}, {"fat-tree", {4, 4, 2}}, {"dragonfly", {2}}, {"jellyfish", {24, 6, 3, 1}},
-                                             {"hypercube", {5}}, {"hyperx", {2, 3, 3}}, {"full-mesh", {9}}});
+  TopologySpec spec = draw.of<TopologySpec>({{"torus", {4, 4, 2}},
+                                             {"torus", {5, 6}},
+                                             {"torus", {9}},
+                                             {"torus", {3, 4, 2, 3}},
+                                             {"mesh", {5, 4}},
+                                             {"qfdb-torus", {2, 3, 1}},
+                                             {"fat-tree", {4, 4, 2}},
+                                             {"dragonfly", {2}},
+                                             {"jellyfish", {24, 6, 3, 1}},
+                                             {"hypercube", {5}},
+                                             {"hyperx", {2, 3, 3}},
+                                             {"full-mesh", {9}}});
   if (spec.kind == "dragonfly")
     spec.routing = draw.of({"", "valiant", "ugal-l", "par"});
   else if (spec.kind == "fat-tree")
@@ -47,15 +59,15 @@ TopologySpec draw_topology(Draw& draw) {
 
 SwitchConfig draw_switch(Draw& draw, std::int64_t channels) {
   SwitchConfig config;
-  config.switching = draw.of({SwitchConfig::Switching::kCutThrough, SwitchConfig::Switching::kWormhole});
+  config.switching = draw.of<std::string>({"cut-through", "wormhole"});
   config.classes = draw.from_to(1, channels > 4 ? 1 : 2);  // at most eight lanes
   config.arbitration = draw.of({SwitchConfig::Arbitration::kRoundRobin, SwitchConfig::Arbitration::kFixedPriority});
-  if (config.switching == SwitchConfig::Switching::kWormhole) return config;
+  if (config.switching == "wormhole") return config;
   config.arbitration = draw.of({config.arbitration, SwitchConfig::Arbitration::kIslip});
   config.queues = draw.of({SwitchConfig::Queues::kFifo, SwitchConfig::Queues::kVirtualOutput});
   config.iterations = draw.from_to(1, 3);
   config.speed_up_percent = draw.of<std::int64_t>({100, 150, 200});
-  config.shared_buffer = draw.one_in(3);
+  config.buffer = draw.one_in(3) ? SwitchConfig::Buffer::kShared : SwitchConfig::Buffer::kPerLane;
   return config;
 }
 
@@ -76,8 +88,10 @@ Machine draw_machine(std::uint64_t seed, bool input_queued) {
   router.latency_cycles = draw.from_to(input_queued ? 2 : 3, 12);
   router.input_gap_cycles = draw.of({0, 0, 1});
   router.output_gap_cycles = draw.of({0, 0, 3});
-  router.fixed_priority = draw.one_in(6);
-  router.links_first = draw.one_in(3);
+  const bool fixed_priority = draw.one_in(6), links_first = draw.one_in(3);
+  router.arbitration = fixed_priority ? RouterConfig::Arbitration::kFixedPriority
+                       : links_first  ? RouterConfig::Arbitration::kLinksFirst
+                                      : RouterConfig::Arbitration::kRoundRobin;
   const std::int64_t channels = std::max<std::int64_t>(draw.from_to(2, 3), make_topology(m.spec)->virtual_channels());
   router.virtual_channels = channels;
   router.inter_fifo_words = channels * words * draw.of({2, 3, 5, 9, 40});
@@ -85,10 +99,10 @@ Machine draw_machine(std::uint64_t seed, bool input_queued) {
   router.header_fifo_words = channels * draw.of({4, 6, 16, 64});
   if (input_queued) {
     m.fabric.input_queued = draw_switch(draw, channels);
-    if (m.fabric.input_queued->shared_buffer) router.inter_fifo_words *= 2;
-    if (m.fabric.input_queued->switching == SwitchConfig::Switching::kCutThrough)
-      router.inter_fifo_words *= m.fabric.input_queued->classes;
-    if (m.spec.routing == "adaptive" || m.spec.routing == "ugal-l" || m.spec.routing == "par") m.spec.routing = "";  // runs on one thread there
+    if (m.fabric.input_queued->buffer == SwitchConfig::Buffer::kShared) router.inter_fifo_words *= 2;
+    if (m.fabric.input_queued->switching == "cut-through") router.inter_fifo_words *= m.fabric.input_queued->classes;
+    if (m.spec.routing == "adaptive" || m.spec.routing == "ugal-l" || m.spec.routing == "par")
+      m.spec.routing = "";  // runs on one thread there
   }
   m.traffic.seed = seed;
   m.traffic.pattern = draw.of({"uniform", "tornado", "permutation", "hot-spot:0.1", "neighbour", "all-to-all"});
@@ -111,7 +125,8 @@ void check(std::uint64_t seed, bool input_queued) {
   OpenLoop one(m.spec, m.fabric, m.traffic);
   REQUIRE(one.run());
   const OpenLoopResult& a = one.result();
-  CHECK(a.events < 400 * (a.packet_hops + a.packets) + 1000);  // who stands and looks for another way does so again and again
+  CHECK(a.events <
+        400 * (a.packet_hops + a.packets) + 1000);  // who stands and looks for another way does so again and again
   m.traffic.threads = static_cast<std::uint32_t>(2 + seed % 2);
   OpenLoop several(m.spec, m.fabric, m.traffic);
   REQUIRE(several.run());
@@ -140,7 +155,7 @@ TEST_CASE("any machine: one look at an output is pending at a time") {
   traffic.measure = Time::us(30);
   TopologySpec spec{"dragonfly", {3}};
   spec.routing = "ugal-l";
-  FabricConfig fabric = testing::published_fabric(128);
+  NetworkConfig fabric = testing::published_fabric(128);
   const std::int64_t latencies_ps[] = {173'238, 503'944, 610'955};
   for (std::size_t i = 0; i < 3; ++i) fabric.links[i].latency = Time::ps(latencies_ps[i]);
   for (LinkConfig& link : fabric.links) link.pause_every = 0;
@@ -149,7 +164,7 @@ TEST_CASE("any machine: one look at an output is pending at a time") {
   fabric.router.inter_fifo_words = 432;
   fabric.router.intra_fifo_words = 640;
   fabric.router.header_fifo_words = 24;
-  fabric.router.fixed_priority = true;
+  fabric.router.arbitration = RouterConfig::Arbitration::kFixedPriority;
   fabric.router.latency_cycles = 5;
   OpenLoop loop(spec, fabric, traffic);
   REQUIRE(loop.run());

@@ -3,19 +3,23 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 #include <utility>
+
+#include "core/config/error.hpp"
 
 namespace exanet {
 
 Arrivals::Arrivals(const OpenLoopConfig& config, double packet_ps, std::unique_ptr<Pattern> pattern)
     : config_(config), packet_ps_(packet_ps), pattern_(std::move(pattern)) {
-  if (!(config.load > 0 && config.load <= 1000)) throw std::invalid_argument("a load is above 0 and at most 1000; 1 fills a link");
+  if (!(config.load > 0 && config.load <= 1000))
+    throw ConfigError("load", "a load is above 0 and at most 1000; 1 fills a link");
   if (config.burst != 0 && !(config.burst >= 1 && config.burst <= 1e6 && config.load <= 1 && !config.bernoulli))
-    throw std::invalid_argument("bursts are from 1 to 10^6 packets long on average, at a load of at most 1, which leaves no silence");
+    throw ConfigError(
+        "burst", "bursts are from 1 to 10^6 packets long on average, at a load of at most 1, which leaves no silence");
   if (config.bernoulli && config.load > 1)
-    throw std::invalid_argument("with bernoulli arrivals a load is at most 1, a packet each packet time");
-  if (!(config.priority_share >= 0 && config.priority_share <= 1)) throw std::invalid_argument("a share of priority packets is from 0 to 1");
+    throw ConfigError("load", "with bernoulli arrivals a load is at most 1, a packet each packet time");
+  if (!(config.priority_share >= 0 && config.priority_share <= 1))
+    throw ConfigError("priority_share", "a share of priority packets is from 0 to 1");
 }
 
 Source Arrivals::source(NodeId node, std::uint8_t its_class, Time end) const {
@@ -46,7 +50,8 @@ std::int64_t Arrivals::gap_ps(Source& source) const {
   } else if (!config_.bernoulli)
     gap = source.random.exponential(packet_ps_ / config_.load);
   else
-    gap = packet_ps_ * (config_.load >= 1 ? 1 : 1 + std::floor(std::log1p(-source.random.unit()) / std::log1p(-config_.load)));
+    gap = packet_ps_ *
+          (config_.load >= 1 ? 1 : 1 + std::floor(std::log1p(-source.random.unit()) / std::log1p(-config_.load)));
   return static_cast<std::int64_t>(std::min(gap, 1e15)) + 1;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the sources of an open loop create, when, and for whom. Nothing of it is stored: a source holds the packet at the head of its queue, and
+// Creates the packets of an open loop's sources, each with its time and destination. Nothing of it is stored: a source holds the packet at the head of its queue, and
 // draws the next one when that has gone, however long ago it was created.
 #pragma once
 
@@ -18,19 +18,19 @@ namespace exanet {
 struct Source {
   Source(std::uint64_t seed, NodeId from, std::uint8_t its_class) : random(seed, from), node(from), own(its_class) {}
   Random random;
-  Time next;             // creation of the packet at the head of the source's queue
+  Time next;  // creation of the packet at the head of the source's queue
   NodeId node;
   NodeId dst = kNoNode;  // where that goes; none when the source never sends
   std::uint32_t sampled = 0;
   bool in_burst = false;  // the next packet goes where this one goes
-  std::uint8_t own;           // its class
+  std::uint8_t own;  // its class
   std::uint8_t priority = 0;  // of the packet at the head
   std::uint64_t created = 0;
 };
 
 class Arrivals {
  public:
-  // `packet_ps` is a packet's time on a link. Throws std::invalid_argument on a figure of `config` that nothing can be created by.
+  // `packet_ps` is a packet's time on a link. Throws ConfigError on a figure of `config` that nothing can be created by.
   Arrivals(const OpenLoopConfig& config, double packet_ps, std::unique_ptr<Pattern> pattern);
 
   std::uint32_t classes() const { return config_.priority_share > 0 ? 2 : 1; }

@@ -42,7 +42,8 @@ TEST_CASE("classes: priority packets pass bulk at every load, also beyond its sa
 
 TEST_CASE("classes: a share divides the same arrivals into two streams") {
   const TopologySpec spec{"torus", {4, 4}};
-  const OpenLoopResult all_bulk = with_share(spec, 0.4, 1e-12), half = with_share(spec, 0.4, 0.5), all = with_share(spec, 0.4, 1);
+  const OpenLoopResult all_bulk = with_share(spec, 0.4, 1e-12), half = with_share(spec, 0.4, 0.5),
+                       all = with_share(spec, 0.4, 1);
   CHECK(half.created == all_bulk.created);
   CHECK(all.created == all_bulk.created);
   CHECK(half.of_priority[0].created + half.of_priority[1].created == half.created);

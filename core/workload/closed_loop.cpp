@@ -3,11 +3,16 @@
 
 #include <algorithm>
 #include <ctime>
-#include <stdexcept>
+#include <optional>
 
+#include "core/config/error.hpp"
 #include "core/engine/random.hpp"
+#include "core/network/model.hpp"
+#include "core/nic/nic.hpp"
+#include "core/routing/make_topology.hpp"
 #include "core/units/check.hpp"
-#include "core/workload/flow_carrier.hpp"
+#include "core/workload/carrier.hpp"
+#include "core/workload/queue_samples.hpp"
 #include "core/workload/statistics.hpp"
 
 namespace exanet {
@@ -17,23 +22,19 @@ namespace {
 constexpr std::uint32_t kNone = 0xffffffffu;
 
 struct Message {
-  NodeId src, dst;
-  std::uint32_t to_rank;       // of all jobs' ranks
-  std::uint32_t next;          // behind it at its interface, or the next free record
-  std::uint64_t step;          // of the receiver
-  std::uint64_t to_inject;     // bytes
-  std::uint64_t undelivered;   // bytes
+  std::uint32_t from_rank, to_rank;  // of all jobs' ranks
+  std::uint32_t next_free;
+  std::uint64_t step;  // of the receiver
   std::uint64_t reply_bytes;
   Time handed_over;
-  bool is_reply, injected, awaited;
-  std::uint8_t priority;
+  bool is_reply, awaited;
 };
 
 struct Rank {
   std::uint64_t step = 0;
   std::uint32_t job = 0, number = 0;
   std::uint32_t expected = 0, replies_due = 0;
-  bool pausing = false, waiting = false;
+  bool computing = false, waiting = false;
   Time finished = Time::ps(-1);
   std::uint64_t bytes_sent = 0;
   std::vector<std::uint32_t> arrived;  // messages, by step from the present one on
@@ -46,13 +47,9 @@ struct Job {
   double message_ps = 0;
 };
 
-struct Interface {
-  std::uint32_t first = kNone, last = kNone;  // messages that are not yet injected in full; an endpoint's rank is of one job, so all of one class
-};
-
 // Ranks of each job; those without a number share equally what the others leave.
 std::vector<std::uint32_t> ranks_of(const std::vector<JobConfig>& jobs, std::uint32_t endpoints) {
-  if (jobs.empty()) throw std::invalid_argument("there is no job to run: name at least one");
+  if (jobs.empty()) throw ConfigError("jobs", "there is no job to run: name at least one");
   std::uint64_t fixed = 0, open = 0;
   for (const JobConfig& job : jobs) fixed += job.program.ranks, open += job.program.ranks == 0;
   std::vector<std::uint32_t> ranks;
@@ -63,35 +60,58 @@ std::vector<std::uint32_t> ranks_of(const std::vector<JobConfig>& jobs, std::uin
   return ranks;
 }
 
-FabricConfig with_priority(FabricConfig fabric, const std::vector<JobConfig>& jobs) {
+NetworkConfig with_priority(NetworkConfig fabric, const std::vector<JobConfig>& jobs) {
   fabric.priority = std::any_of(jobs.begin(), jobs.end(), [](const JobConfig& job) { return job.priority > 0; });
   return fabric;
 }
 
+auto carrier_of(const ClosedLoopConfig& config, const NicKind& nic) {
+  return config.flow_level ? make_flow_carrier : nic.message_library ? make_library_carrier : make_packet_carrier;
+}
+
 }  // namespace
 
-struct ClosedLoop::State {
-  State(const TopologySpec& spec, const FabricConfig& fabric_config, const ClosedLoopConfig& c)
-      : config(c),
-        topology(make_topology(spec)),
-        model(c.flow_level ? nullptr : make_model({{&queue, FabricSink{this, on_delivered, on_ready}}}, *topology, with_priority(fabric_config, c.jobs), {})),
-        flows(c.flow_level ? std::make_unique<FlowCarrier>(*topology, fabric_config, c.packet_bytes, queue, this, on_arrived) : nullptr),
-        interfaces(topology->endpoint_count()) {
-    if (c.packet_bytes < 1 || c.packet_bytes > fabric_config.router.max_payload_bytes)
-      throw std::invalid_argument("packets of " + std::to_string(c.packet_bytes) + " bytes; this machine's carry from 1 to " +
-                                  std::to_string(fabric_config.router.max_payload_bytes));
+struct ClosedLoop::State final : CarrierListener {
+  State(const TopologySpec& spec, const NetworkConfig& network_config, const ClosedLoopConfig& c)
+      : config(c), topology(make_topology(spec)) {
+    if (c.packet_bytes < 1 || c.packet_bytes > network_config.router.max_payload_bytes)
+      throw ConfigError("packet_bytes", "packets of " + std::to_string(c.packet_bytes) +
+                                            " bytes; this machine's carry from 1 to " +
+                                            std::to_string(network_config.router.max_payload_bytes));
+    add_jobs();
+    step_event = queue.add_handler(
+        [](void* self, Time now, std::uint32_t rank, std::uint64_t) { static_cast<State*>(self)->go_on(rank, now); },
+        this);
+    const NetworkConfig network = with_priority(network_config, c.jobs);
+    const NicKind& nic = nic_kind(c.nic);
+    carrier = carrier_of(c, nic)({queue, *topology, network, c.interface, nic, c.packet_bytes, endpoint_of, *this});
+    for (std::uint32_t r = 0; r < ranks.size(); ++r) queue.schedule(Time(), step_event, r);
+    if (carrier->model() != nullptr) samples.emplace(queue, *topology, *carrier->model());
+  }
+
+  void add_jobs() {
+    const ClosedLoopConfig& c = config;
     std::uint32_t alive = 0;
     for (NodeId e = 0; e < topology->endpoint_count(); ++e) alive += topology->alive(e);
     const std::vector<std::uint32_t> numbers = ranks_of(c.jobs, alive);
     for (std::size_t j = 0; j < c.jobs.size(); ++j) {
-      if (c.jobs[j].rounds < 1 || c.jobs[j].rounds > 1'000'000'000) throw std::invalid_argument("a job runs from 1 to 10^9 rounds");
-      if (c.jobs[j].program.bytes > std::uint64_t{1} << 40) throw std::invalid_argument("messages are at most 1 TiB long");
-      if (c.jobs[j].priority > 1) throw std::invalid_argument("a job's priority is 0 or 1");
-      if (c.jobs[j].priority > 0 && c.flow_level) throw std::invalid_argument("packets overtake others at packet level: leave out the priority");
+      if (c.jobs[j].rounds < 1 || c.jobs[j].rounds > 1'000'000'000)
+        throw ConfigError("jobs", "a job runs from 1 to 10^9 rounds");
+      if (c.jobs[j].program.bytes > std::uint64_t{1} << 40)
+        throw ConfigError("jobs", "messages are at most 1 TiB long");
+      if (c.jobs[j].priority > 1) throw ConfigError("jobs", "a job's priority is 0 or 1");
+      if (c.jobs[j].priority > 0 && c.flow_level)
+        throw ConfigError("jobs", "packets overtake others at packet level: leave out the priority");
+      if (c.jobs[j].priority > 0 && nic_kind(c.nic).message_library)
+        throw ConfigError(
+            "jobs", "the message library sends all data in one class: leave out the priority, or take --nic ideal");
       ProgramSpec program = c.jobs[j].program;
       program.ranks = numbers[j];
       Job& job = jobs.emplace_back();
       job.program = make_program(program);
+      if (nic_kind(c.nic).message_library && job.program->answered_by_interface())
+        throw ConfigError(
+            "jobs", "in " + program.name + " interfaces answer requests, or nobody receives: that takes --nic ideal");
       job.first_rank = static_cast<std::uint32_t>(ranks.size());
       job.steps = job.program->steps();
       job.total_steps = job.steps * c.jobs[j].rounds;
@@ -106,27 +126,6 @@ struct ClosedLoop::State {
       for (const NodeId endpoint : endpoints) endpoint_of.push_back(endpoint);
       results.emplace_back().endpoints = endpoints;
     }
-    step_event = queue.add_handler(
-        [](void* self, Time now, std::uint32_t rank, std::uint64_t) { static_cast<State*>(self)->go_on(rank, now); }, this);
-    for (std::uint32_t r = 0; r < ranks.size(); ++r) queue.schedule(Time(), step_event, r);
-    const std::uint32_t nodes = topology->node_count();
-    first_watched = nodes > topology->endpoint_count() ? topology->endpoint_count() : 0;
-    watched = model != nullptr && nodes - first_watched <= ClosedLoopResult::kMostWatched ? nodes - first_watched : 0;
-    watch_event = queue.add_handler([](void* self, Time, std::uint32_t, std::uint64_t) { static_cast<State*>(self)->watch(); }, this);
-    if (watched > 0) queue.schedule(sample, watch_event, 0);
-  }
-
-  // Samples become twice as long whenever there are too many of them; of the finer ones every second is one of the coarser.
-  void watch() {
-    for (NodeId node = first_watched; node < first_watched + watched; ++node) queued.push_back(model->queued(node));
-    if (queue.empty()) return;
-    if (queued.size() == std::size_t{ClosedLoopResult::kMostSamples} * watched) {
-      for (std::size_t kept = 0; kept < ClosedLoopResult::kMostSamples / 2; ++kept)
-        std::copy_n(queued.begin() + static_cast<std::ptrdiff_t>((2 * kept + 1) * watched), watched, queued.begin() + static_cast<std::ptrdiff_t>(kept * watched));
-      queued.resize(queued.size() / 2);
-      sample = sample * 2;
-    }
-    queue.schedule(sample * static_cast<std::int64_t>(queued.size() / watched + 1), watch_event, 0);
   }
 
   // Takes the rank as far as it gets without anything that is not here yet.
@@ -137,14 +136,15 @@ struct ClosedLoop::State {
       const std::uint64_t round = rank.step / job.steps;
       const auto step = static_cast<std::uint32_t>(rank.step % job.steps);
       if (!rank.waiting) {
-        const Time pause = rank.pausing ? Time() : job.program->pause(rank.number, round, step);
-        rank.pausing = pause > Time();
-        if (rank.pausing) return queue.schedule(now + pause, step_event, index);
+        const Time gap = rank.computing ? Time() : job.program->compute_gap(rank.number, round, step);
+        rank.computing = gap > Time();
+        if (rank.computing) return queue.schedule(now + gap, step_event, index);
         begin_step(index, round, step, now);
       }
       if (rank.arrived.empty()) rank.arrived.push_back(0);
-      if (rank.replies_due > 0 || rank.arrived[0] < rank.expected) return;
-      EXANET_CHECK(rank.arrived[0] == rank.expected, "more messages in a step than the program expects", now.ps(), index, rank.step);
+      if (rank.replies_due > 0 || rank.arrived[0] < rank.expected || carrier->busy(index)) return;
+      EXANET_CHECK(rank.arrived[0] == rank.expected, "more messages in a step than the program expects", now.ps(),
+                   index, rank.step);
       rank.arrived.erase(rank.arrived.begin());
       rank.waiting = false;
       ++rank.step;
@@ -158,6 +158,7 @@ struct ClosedLoop::State {
     const Job& job = jobs[rank.job];
     rank.waiting = true;
     rank.expected = job.program->receives(rank.number, round, step);
+    carrier->begin_step(index, rank.step, rank.expected, now);
     sending.clear();
     job.program->sends(rank.number, round, step, sending);
     for (const Sending& s : sending) {
@@ -166,72 +167,32 @@ struct ClosedLoop::State {
       rank.bytes_sent += s.bytes;
       hand_over(index, job.first_rank + s.to, rank.step, s.bytes, s.reply_bytes, false, now, s.awaited);
     }
-    inject(endpoint_of[index]);
+    carrier->doorbell(index);
   }
 
-  void hand_over(std::uint32_t from, std::uint32_t to, std::uint64_t step, std::uint64_t bytes, std::uint64_t reply, bool is_reply, Time now,
-                 bool awaited = true) {
+  void hand_over(std::uint32_t from, std::uint32_t to, std::uint64_t step, std::uint64_t bytes, std::uint64_t reply,
+                 bool is_reply, Time now, bool awaited = true) {
     std::uint32_t m = free_message;
     if (m == kNone) {
       m = static_cast<std::uint32_t>(messages.size());
       messages.emplace_back();
     } else {
-      free_message = messages[m].next;
+      free_message = messages[m].next_free;
     }
-    messages[m] = {endpoint_of[from], endpoint_of[to], to, kNone, step, bytes, bytes, reply, now, is_reply, false, awaited,
-                   config.jobs[ranks[from].job].priority};
+    messages[m] = {from, to, kNone, step, reply, now, is_reply, awaited};
     ++results[ranks[from].job].messages;
     results[ranks[from].job].bytes += bytes;
     ++under_way;
-    if (flows != nullptr) {
-      messages[m].injected = true;
-      return flows->send(endpoint_of[from], endpoint_of[to], bytes, m);
-    }
-    Interface& ni = interfaces[endpoint_of[from]];
-    (ni.first == kNone ? ni.first : messages[ni.last].next) = m;
-    ni.last = m;
+    carrier->post({from, to, step, bytes, config.jobs[ranks[from].job].priority, m});
   }
 
-  // Cuts what waits at the interface into packets, one of each message in turn, as far as there is room.
-  void inject(NodeId node) {
-    if (flows != nullptr) return flows->handed_over(node);
-    Interface& ni = interfaces[node];
-    while (ni.first != kNone) {
-      Message& message = messages[ni.first];
-      const auto bytes = static_cast<std::uint16_t>(std::min<std::uint64_t>(message.to_inject, config.packet_bytes));
-      if (!model->inject({node, message.dst, bytes, 0, message.priority, ni.first})) return;  // on_ready() comes back
-      message.to_inject -= bytes;
-      message.injected = message.to_inject == 0;
-      const std::uint32_t served = ni.first;
-      if (message.next == kNone && !message.injected) continue;
-      ni.first = message.next;
-      message.next = kNone;
-      if (message.injected) continue;
-      messages[ni.last].next = served;
-      ni.last = served;
-    }
+  void resumed(std::uint32_t rank, Time now) override {
+    if (ranks[rank].waiting) go_on(rank, now);
   }
 
-  static void on_arrived(void* self, std::uint32_t message, Time now) { static_cast<State*>(self)->complete(message, now); }
-  static void on_ready(void* self, NodeId node, std::uint8_t, std::uint8_t, Time) { static_cast<State*>(self)->inject(node); }
-
-  static void on_delivered(void* self, const Packet& packet, Time injected, Time tail) {
-    State& s = *static_cast<State*>(self);
-    const auto index = static_cast<std::uint32_t>(packet.user);
-    EXANET_CHECK(index < s.messages.size() && s.messages[index].dst == packet.dst && s.messages[index].src == packet.src &&
-                     s.messages[index].undelivered >= packet.payload_bytes,
-                 "a packet of no message has arrived", tail.ps(), packet.user, packet.dst);
-    s.packet_ps += static_cast<double>((tail - injected).ps());
-    ++s.packets;
-    Message& message = s.messages[index];
-    message.undelivered -= packet.payload_bytes;
-    if (message.undelivered == 0 && message.injected) s.complete(index, tail);
-  }
-
-  void complete(std::uint32_t index, Time now) {
+  void arrived(std::uint32_t index, Time now) override {
     const Message message = messages[index];
-    messages[index].dst = kNoNode;
-    messages[index].next = free_message;
+    messages[index].next_free = free_message;
     free_message = index;
     --under_way;
     Rank& rank = ranks[message.to_rank];
@@ -242,12 +203,13 @@ struct ClosedLoop::State {
       --rank.replies_due;
     } else {
       if (!message.awaited && message.reply_bytes == 0) return;
-      EXANET_CHECK(message.step >= rank.step || message.reply_bytes > 0, "a message for a step that is over", now.ps(), message.to_rank, message.step);
+      EXANET_CHECK(message.step >= rank.step || message.reply_bytes > 0, "a message for a step that is over", now.ps(),
+                   message.to_rank, message.step);
       const auto ahead = static_cast<std::size_t>(message.step - rank.step);
       if (message.reply_bytes > 0) {
-        const std::uint32_t requester = rank_at(message.src, rank.job);
+        const std::uint32_t requester = message.from_rank;
         hand_over(message.to_rank, requester, ranks[requester].step, message.reply_bytes, 0, true, now);
-        inject(message.dst);
+        carrier->doorbell(message.to_rank);
         return;  // the answer is the interface's; the rank knows nothing of the request
       }
       if (rank.arrived.size() <= ahead) rank.arrived.resize(ahead + 1);
@@ -256,41 +218,26 @@ struct ClosedLoop::State {
     if (rank.waiting) go_on(message.to_rank, now);
   }
 
-  std::uint32_t rank_at(NodeId endpoint, std::uint32_t job) {
-    if (rank_of.empty()) {
-      rank_of.resize(topology->endpoint_count());
-      for (std::uint32_t r = 0; r < ranks.size(); ++r) rank_of[endpoint_of[r]] = r;
-    }
-    EXANET_CHECK(ranks[rank_of[endpoint]].job == job, "a message between jobs", queue.now().ps(), endpoint, job);
-    return rank_of[endpoint];
-  }
-
   ClosedLoopResult summarize();
 
   ClosedLoopConfig config;
   EventQueue queue;
   std::unique_ptr<Topology> topology;
-  std::unique_ptr<NetworkModel> model;  // at packet level
-  std::unique_ptr<FlowCarrier> flows;   // at flow level
-  std::vector<Interface> interfaces;
+  std::unique_ptr<MessageCarrier> carrier;
   std::vector<Job> jobs;
   std::vector<Rank> ranks;
-  std::vector<NodeId> endpoint_of;     // by rank of all jobs
-  std::vector<std::uint32_t> rank_of;  // by endpoint, once asked for
+  std::vector<NodeId> endpoint_of;  // by rank of all jobs
   std::vector<Message> messages;
   std::vector<Sending> sending;
   std::vector<JobResult> results;
-  NodeId first_watched = 0;
-  std::uint32_t watched = 0, watch_event = 0;
-  Time sample = Time::ns(100);
-  std::vector<std::uint32_t> queued;
+  std::optional<QueueSamples> samples;  // where there are queues of packets
   std::uint32_t step_event = 0, free_message = kNone;
-  std::uint64_t steps_done = 0, under_way = 0, packets = 0;
-  double all_steps = 0, packet_ps = 0;
+  std::uint64_t steps_done = 0, under_way = 0;
+  double all_steps = 0;
 };
 
-ClosedLoop::ClosedLoop(const TopologySpec& spec, const FabricConfig& fabric, const ClosedLoopConfig& config)
-    : state_(std::make_unique<State>(spec, fabric, config)) {}
+ClosedLoop::ClosedLoop(const TopologySpec& spec, const NetworkConfig& network, const ClosedLoopConfig& config)
+    : state_(std::make_unique<State>(spec, network, config)) {}
 
 ClosedLoop::~ClosedLoop() = default;
 
@@ -305,28 +252,28 @@ ClosedLoopResult ClosedLoop::State::summarize() {
     std::vector<double> rates;
     for (std::uint32_t i = 0; i < job.ranks; ++i) {
       const Rank& rank = ranks[jobs[j].first_rank + i];
-      EXANET_CHECK(rank.finished >= Time(), "a rank waits for a message that nobody sends", queue.now().ps(), i, rank.step);
+      EXANET_CHECK(rank.finished >= Time(), "a rank waits for a message that nobody sends", queue.now().ps(), i,
+                   rank.step);
       job.finished = max(job.finished, rank.finished);
       job.first_finished = min(job.first_finished, rank.finished);
-      rates.push_back(static_cast<double>(rank.bytes_sent) / static_cast<double>(std::max<std::int64_t>(rank.finished.ps(), 1)));
+      rates.push_back(static_cast<double>(rank.bytes_sent) /
+                      static_cast<double>(std::max<std::int64_t>(rank.finished.ps(), 1)));
     }
     job.fairness = std::all_of(rates.begin(), rates.end(), [](double rate) { return rate == 0; }) ? 1 : jain(rates);
     job.message_ns = job.messages == 0 ? 0 : jobs[j].message_ps / static_cast<double>(job.messages) * 1e-3;
     r.finished = max(r.finished, job.finished);
   }
   r.jobs = std::move(results);
-  r.packets = flows != nullptr ? flows->packets() : packets;
-  r.packet_hops = flows != nullptr ? flows->packet_hops() : model->packet_hops();
+  const MessageCarrier::Totals totals = carrier->totals();
+  r.packets = totals.packets;
+  r.packet_hops = totals.packet_hops;
   r.events = queue.processed();
   if (r.packets > 0) {
     r.mean_hops = static_cast<double>(r.packet_hops) / static_cast<double>(r.packets);
-    r.packet_ns = packet_ps / static_cast<double>(r.packets) * 1e-3;
+    r.packet_ns = totals.packet_ps / static_cast<double>(r.packets) * 1e-3;
   }
-  r.first_watched = first_watched;
-  r.watched = watched;
-  r.sample = sample;
-  r.queued = std::move(queued);
-  r.links = link_use(*topology, {}, flows != nullptr ? flows->link_counts() : link_counts(*topology, *model), r.finished);
+  if (samples) r.queues = samples->take();
+  r.links = link_use(*topology, {}, carrier->link_counts(), r.finished);
   return r;
 }
 
@@ -336,16 +283,14 @@ bool ClosedLoop::run() {
   while (!s.queue.empty()) {
     for (int i = 0; i < 100'000 && !s.queue.empty(); ++i) {
       s.queue.run_one();
-      if (s.flows != nullptr) s.flows->advance();
+      s.carrier->advance();
     }
     progress_.store(static_cast<double>(s.steps_done) / s.all_steps, std::memory_order_relaxed);
     if (stopped_.load(std::memory_order_relaxed)) return false;
   }
-  const std::uint64_t in_flight = s.flows != nullptr ? 0 : s.model->in_flight();
-  const std::string circle = in_flight == 0 ? "" : s.model->deadlock();
-  EXANET_CHECK(in_flight == 0 && s.under_way == 0,
-               circle.empty() ? "packets or messages are stuck in the network" : circle.c_str(), s.queue.now().ps(), in_flight, s.under_way);
-  if (s.flows != nullptr) s.flows->check_done();
+  s.carrier->check_done();
+  EXANET_CHECK(s.under_way == 0, "messages are stuck in the network", s.queue.now().ps(), s.under_way,
+               s.messages.size());
   result_ = s.summarize();
   result_.cpu_s = static_cast<double>(std::clock() - started) / CLOCKS_PER_SEC;
   progress_.store(1, std::memory_order_relaxed);

@@ -8,17 +8,18 @@
 #include <set>
 #include <stdexcept>
 
-#include "core/fabric/fabric_harness.hpp"
+#include "core/network/exanet/exanet_harness.hpp"
+#include "core/routing/make_topology.hpp"
 
 using namespace exanet;
 using testing::published_fabric;
 
 namespace {
 
-ClosedLoopResult finish(const TopologySpec& spec, const std::vector<JobConfig>& jobs, const std::string& mapping = "linear",
-                        std::uint64_t seed = 1) {
+ClosedLoopResult finish(const TopologySpec& spec, const std::vector<JobConfig>& jobs,
+                        const std::string& mapping = "linear", std::uint64_t seed = 1) {
   ClosedLoopConfig config{jobs, mapping, seed, 256};
-  FabricConfig fabric = published_fabric();
+  NetworkConfig fabric = published_fabric();
   fabric.router.virtual_channels = std::max<std::int64_t>(2, make_topology(spec)->virtual_channels());
   ClosedLoop loop(spec, fabric, config);
   REQUIRE(loop.run());
@@ -28,7 +29,8 @@ ClosedLoopResult finish(const TopologySpec& spec, const std::vector<JobConfig>& 
 
 doctest::Approx near(double value, double error) { return doctest::Approx(value).epsilon(error).scale(0); }
 
-std::string complaint(const TopologySpec& spec, const std::vector<JobConfig>& jobs, const std::string& mapping = "linear") {
+std::string complaint(const TopologySpec& spec, const std::vector<JobConfig>& jobs,
+                      const std::string& mapping = "linear") {
   try {
     ClosedLoop loop(spec, published_fabric(), {jobs, mapping, 1, 256});
   } catch (const std::invalid_argument& e) {
@@ -57,7 +59,8 @@ TEST_CASE("in every program as many messages come as are expected, of every numb
               if (s.reply_bytes == 0 && s.awaited) ++come[s.to];
             }
           }
-          for (std::uint32_t rank = 0; rank < ranks; ++rank) REQUIRE(program->receives(rank, round, step) == come[rank]);
+          for (std::uint32_t rank = 0; rank < ranks; ++rank)
+            REQUIRE(program->receives(rank, round, step) == come[rank]);
         }
     }
 }
@@ -69,7 +72,8 @@ TEST_CASE("ranks lie on a grid of least surface") {
   CHECK(near_cube(7, 3) == std::vector<std::uint32_t>{7, 1, 1});
 }
 
-TEST_CASE("a stencil on the torus of its shape: neighbours only, and a round takes as long as six messages on one port") {
+TEST_CASE(
+    "a stencil on the torus of its shape: neighbours only, and a round takes as long as six messages on one port") {
   const JobConfig job{{"stencil-3d", 0, 4096, Time::us(1), 1}, 5};
   const ClosedLoopResult r = finish({"torus", {4, 4, 4}}, {job});
   CHECK(r.mean_hops == 1);
@@ -114,13 +118,15 @@ TEST_CASE("collectives send as much as their algorithms say") {
   CHECK(bytes_and_steps("allgather-bruck", 10) == Sum{10 * 9 * kMiB, 4});
   CHECK(bytes_and_steps("alltoall", 10) == Sum{10 * 9 * kMiB, 1});
   CHECK(bytes_and_steps("alltoall-pairwise", 10) == Sum{10 * 9 * kMiB, 9});
-  CHECK(bytes_and_steps("alltoall-bruck", 16) == Sum{16 * 4 * 8 * kMiB, 4});  // each block moves once for each bit of its distance
+  CHECK(bytes_and_steps("alltoall-bruck", 16) ==
+        Sum{16 * 4 * 8 * kMiB, 4});  // each block moves once for each bit of its distance
   CHECK(bytes_and_steps("alltoall-bruck", 10) == Sum{10 * (5 + 4 + 4 + 2) * kMiB, 4});
   CHECK(bytes_and_steps("barrier", 10) == Sum{0, 4});
 }
 
 TEST_CASE("after a broadcast everybody has it, after an allgather all of it: what is sent can have been received") {
-  for (const std::string name : {"broadcast", "allgather-ring", "allgather-bruck", "allreduce-tree", "allreduce-doubling", "barrier"})
+  for (const std::string name :
+       {"broadcast", "allgather-ring", "allgather-bruck", "allreduce-tree", "allreduce-doubling", "barrier"})
     for (const std::uint32_t ranks : {2u, 5u, 8u, 13u, 16u}) {
       CAPTURE(name);
       const auto program = make_program({name, ranks, 1 << 20, Time(), 1});
@@ -155,7 +161,9 @@ TEST_CASE("every program runs to its end, and an incast takes as long as its las
   CHECK(r.finished.us_double() == near(15 * 256 * 38 * 6.4e-3, 0.01));
 }
 
-TEST_CASE("a ring and Rabenseifner's algorithm take a quarter of the time of a tree for long vectors, and more for short ones") {
+TEST_CASE(
+    "a ring and Rabenseifner's algorithm take a quarter of the time of a tree for long vectors, and more for short "
+    "ones") {
   const auto us = [](const std::string& name, std::uint64_t bytes) {
     return finish({"fat-tree", {4, 4}}, {{{name, 16, bytes, Time(), 1}, 1}}).finished.us_double();
   };
@@ -176,7 +184,7 @@ TEST_CASE("flows have the sizes of their distribution and nobody waits for them"
       program->sends(rank, round, 0, sends);
       sum += static_cast<double>(sends.at(0).bytes);
       small += sends[0].bytes <= 80'000;
-      gaps += program->pause(rank, round, 0).us_double();
+      gaps += program->compute_gap(rank, round, 0).us_double();
     }
   // The mean by hand: the middle of each step of the table times its share.
   CHECK(sum / 20'000 == near(1'711'250, 0.03));
@@ -188,7 +196,8 @@ TEST_CASE("jobs get their endpoints in blocks, by switch, one by one, or at rand
   const auto tree = make_topology({"fat-tree", {4, 4}});
   using Endpoints = std::vector<NodeId>;
   CHECK(map_jobs("linear", {4, 8}, *tree, 1) == std::vector<Endpoints>{{0, 1, 2, 3}, {4, 5, 6, 7, 8, 9, 10, 11}});
-  CHECK(map_jobs("switch", {8, 8}, *tree, 1) == std::vector<Endpoints>{{0, 1, 2, 3, 8, 9, 10, 11}, {4, 5, 6, 7, 12, 13, 14, 15}});
+  CHECK(map_jobs("switch", {8, 8}, *tree, 1) ==
+        std::vector<Endpoints>{{0, 1, 2, 3, 8, 9, 10, 11}, {4, 5, 6, 7, 12, 13, 14, 15}});
   CHECK(map_jobs("node", {3, 3}, *tree, 1) == std::vector<Endpoints>{{0, 2, 4}, {1, 3, 5}});
   const auto partial = map_jobs("switch", {6, 10}, *tree, 1);  // takes what is left of switches that are shared
   std::set<NodeId> all(partial[0].begin(), partial[0].end());
@@ -213,8 +222,10 @@ TEST_CASE("jobs without a number of ranks share the machine") {
 TEST_CASE("what cannot be run is refused with advice, and a stopped run says so") {
   const JobConfig job{{"stencil-2d", 0, 256, Time(), 1}, 1};
   CHECK(complaint({"torus", {4}}, {}).find("no job") != std::string::npos);
-  CHECK(complaint({"torus", {4}}, {{{"stencil", 4, 1, Time(), 1}, 1}}).find("use one of stencil-2d") != std::string::npos);
-  CHECK(complaint({"torus", {4}}, {{{"stencil-2d", 5, 1, Time(), 1}, 1}}).find("5 ranks together") != std::string::npos);
+  CHECK(complaint({"torus", {4}}, {{{"stencil", 4, 1, Time(), 1}, 1}}).find("use one of stencil-2d") !=
+        std::string::npos);
+  CHECK(complaint({"torus", {4}}, {{{"stencil-2d", 5, 1, Time(), 1}, 1}}).find("5 ranks together") !=
+        std::string::npos);
   CHECK(complaint({"torus", {4}}, {{{"stencil-2d", 1, 1, Time(), 1}, 1}}).find("two or more") != std::string::npos);
   CHECK(complaint({"torus", {4}}, {job}, "scatter").find("use one of linear") != std::string::npos);
   ClosedLoop loop({"torus", {4}}, published_fabric(), {{job}, "linear", 1, 256});

@@ -20,7 +20,9 @@ class Exchange : public Program {
  public:
   using Program::Program;
   std::uint32_t receives(std::uint32_t rank, std::uint64_t, std::uint32_t step) const final { return from(rank, step); }
-  void sends(std::uint32_t rank, std::uint64_t, std::uint32_t step, std::vector<Sending>& out) const final { to(rank, step, out); }
+  void sends(std::uint32_t rank, std::uint64_t, std::uint32_t step, std::vector<Sending>& out) const final {
+    to(rank, step, out);
+  }
 
  protected:
   virtual std::uint32_t from(std::uint32_t rank, std::uint32_t step) const = 0;
@@ -57,14 +59,16 @@ class AllAtOnce final : public Exchange {
  private:
   std::uint32_t from(std::uint32_t, std::uint32_t) const override { return p() - 1; }
   void to(std::uint32_t rank, std::uint32_t, std::vector<Sending>& out) const override {
-    for (std::uint32_t shift = 1; shift < p(); ++shift) out.push_back({static_cast<std::uint32_t>((std::uint64_t{rank} + shift) % p()), bytes()});
+    for (std::uint32_t shift = 1; shift < p(); ++shift)
+      out.push_back({static_cast<std::uint32_t>((std::uint64_t{rank} + shift) % p()), bytes()});
   }
 };
 
 // Binomial trees rooted at rank 0: `up` gathers, `down` spreads; with both, the one after the other.
 class Binomial final : public Exchange {
  public:
-  Binomial(const ProgramSpec& spec, bool up, bool down) : Exchange(spec), levels_(log2_up(spec.ranks)), up_(up), down_(down) {}
+  Binomial(const ProgramSpec& spec, bool up, bool down)
+      : Exchange(spec), levels_(log2_up(spec.ranks)), up_(up), down_(down) {}
   std::uint32_t steps() const override { return levels_ * (up_ + down_); }
 
  private:
@@ -80,7 +84,8 @@ class Binomial final : public Exchange {
   }
   void to(std::uint32_t rank, std::uint32_t step, std::vector<Sending>& out) const override {
     const std::uint32_t r = reach(step);
-    if (gathers(step) ? rank >= r && rank < 2 * r : rank < r && rank + r < p()) out.push_back({gathers(step) ? rank - r : rank + r, bytes()});
+    if (gathers(step) ? rank >= r && rank < 2 * r : rank < r && rank + r < p())
+      out.push_back({gathers(step) ? rank - r : rank + r, bytes()});
   }
 
   std::uint32_t levels_;
@@ -117,7 +122,8 @@ class Butterfly final : public Exchange {
   }
   void to(std::uint32_t rank, std::uint32_t step, std::vector<Sending>& out) const override {
     if (before(step) || after(step)) {
-      if (rank < 2 * rest_ && rank % 2 == (before(step) ? 0 : 1)) out.push_back({before(step) ? rank + 1 : rank - 1, bytes()});
+      if (rank < 2 * rest_ && rank % 2 == (before(step) ? 0 : 1))
+        out.push_back({before(step) ? rank + 1 : rank - 1, bytes()});
       return;
     }
     const std::uint32_t number = inside(rank), round = step - (rest_ > 0 ? 1 : 0);
@@ -134,38 +140,90 @@ class Butterfly final : public Exchange {
 
 std::uint32_t doubled(std::uint32_t step) { return 1u << step; }
 
-}  // namespace
-
-using Made = std::unique_ptr<Program>;
-
-Made make_allreduce_ring(const ProgramSpec& s) {
-  return std::make_unique<Shifts>(s, 2 * (s.ranks - 1), [](const ProgramSpec& p, std::uint32_t) { return Sending{1, (p.bytes + p.ranks - 1) / p.ranks}; });
+std::unique_ptr<Program> make_allreduce_ring(const ProgramSpec& s) {
+  return std::make_unique<Shifts>(s, 2 * (s.ranks - 1), [](const ProgramSpec& p, std::uint32_t) {
+    return Sending{1, (p.bytes + p.ranks - 1) / p.ranks};
+  });
 }
-Made make_allgather_ring(const ProgramSpec& s) {
-  return std::make_unique<Shifts>(s, s.ranks - 1, [](const ProgramSpec& p, std::uint32_t) { return Sending{1, p.bytes}; });
+std::unique_ptr<Program> make_allgather_ring(const ProgramSpec& s) {
+  return std::make_unique<Shifts>(s, s.ranks - 1,
+                                  [](const ProgramSpec& p, std::uint32_t) { return Sending{1, p.bytes}; });
 }
-Made make_allgather_bruck(const ProgramSpec& s) {
+std::unique_ptr<Program> make_allgather_bruck(const ProgramSpec& s) {
   return std::make_unique<Shifts>(s, log2_up(s.ranks), [](const ProgramSpec& p, std::uint32_t step) {
     return Sending{p.ranks - doubled(step), p.bytes * std::min(doubled(step), p.ranks - doubled(step))};
   });
 }
-Made make_alltoall_pairwise(const ProgramSpec& s) {
-  return std::make_unique<Shifts>(s, s.ranks - 1, [](const ProgramSpec& p, std::uint32_t step) { return Sending{step + 1, p.bytes}; });
+std::unique_ptr<Program> make_alltoall_pairwise(const ProgramSpec& s) {
+  return std::make_unique<Shifts>(s, s.ranks - 1,
+                                  [](const ProgramSpec& p, std::uint32_t step) { return Sending{step + 1, p.bytes}; });
 }
-Made make_alltoall_bruck(const ProgramSpec& s) {
+std::unique_ptr<Program> make_alltoall_bruck(const ProgramSpec& s) {
   return std::make_unique<Shifts>(s, log2_up(s.ranks), [](const ProgramSpec& p, std::uint32_t step) {
     const std::uint32_t bit = doubled(step), whole = p.ranks / (2 * bit) * bit, left = p.ranks % (2 * bit);
     return Sending{bit, p.bytes * (whole + (left > bit ? left - bit : 0))};  // blocks whose distance has this bit
   });
 }
-Made make_barrier(const ProgramSpec& s) {
-  return std::make_unique<Shifts>(s, log2_up(s.ranks), [](const ProgramSpec&, std::uint32_t step) { return Sending{doubled(step), 0}; });
+std::unique_ptr<Program> make_barrier(const ProgramSpec& s) {
+  return std::make_unique<Shifts>(s, log2_up(s.ranks),
+                                  [](const ProgramSpec&, std::uint32_t step) { return Sending{doubled(step), 0}; });
 }
-Made make_alltoall(const ProgramSpec& s) { return std::make_unique<AllAtOnce>(s); }
-Made make_broadcast(const ProgramSpec& s) { return std::make_unique<Binomial>(s, false, true); }
-Made make_reduce(const ProgramSpec& s) { return std::make_unique<Binomial>(s, true, false); }
-Made make_allreduce_tree(const ProgramSpec& s) { return std::make_unique<Binomial>(s, true, true); }
-Made make_allreduce_doubling(const ProgramSpec& s) { return std::make_unique<Butterfly>(s, false); }
-Made make_allreduce_rabenseifner(const ProgramSpec& s) { return std::make_unique<Butterfly>(s, true); }
+std::unique_ptr<Program> make_alltoall(const ProgramSpec& s) { return std::make_unique<AllAtOnce>(s); }
+std::unique_ptr<Program> make_broadcast(const ProgramSpec& s) { return std::make_unique<Binomial>(s, false, true); }
+std::unique_ptr<Program> make_reduce(const ProgramSpec& s) { return std::make_unique<Binomial>(s, true, false); }
+std::unique_ptr<Program> make_allreduce_tree(const ProgramSpec& s) { return std::make_unique<Binomial>(s, true, true); }
+std::unique_ptr<Program> make_allreduce_doubling(const ProgramSpec& s) { return std::make_unique<Butterfly>(s, false); }
+std::unique_ptr<Program> make_allreduce_rabenseifner(const ProgramSpec& s) {
+  return std::make_unique<Butterfly>(s, true);
+}
+
+}  // namespace
+
+namespace programs {
+
+ProgramKind allreduce_ring() {
+  return {"allreduce-ring", "allreduce round a ring; `bytes` is the vector", make_allreduce_ring};
+}
+
+ProgramKind allreduce_doubling() {
+  return {"allreduce-doubling", "allreduce by recursive doubling; `bytes` is the vector", make_allreduce_doubling};
+}
+
+ProgramKind allreduce_rabenseifner() {
+  return {"allreduce-rabenseifner", "allreduce by halving and doubling (Rabenseifner); `bytes` is the vector",
+          make_allreduce_rabenseifner};
+}
+
+ProgramKind allreduce_tree() {
+  return {"allreduce-tree", "allreduce as reduce and broadcast; `bytes` is the vector", make_allreduce_tree};
+}
+
+ProgramKind broadcast() { return {"broadcast", "a binomial tree from rank 0; `bytes` is the vector", make_broadcast}; }
+
+ProgramKind reduce() { return {"reduce", "a binomial tree to rank 0; `bytes` is the vector", make_reduce}; }
+
+ProgramKind allgather_ring() {
+  return {"allgather-ring", "each rank's block of `bytes` to all, round a ring", make_allgather_ring};
+}
+
+ProgramKind allgather_bruck() {
+  return {"allgather-bruck", "each rank's block of `bytes` to all, by doubling distances (Bruck)",
+          make_allgather_bruck};
+}
+
+ProgramKind alltoall() { return {"alltoall", "a block of `bytes` from each to each, all at once", make_alltoall}; }
+
+ProgramKind alltoall_pairwise() {
+  return {"alltoall-pairwise", "a block of `bytes` from each to each, one partner a step", make_alltoall_pairwise};
+}
+
+ProgramKind alltoall_bruck() {
+  return {"alltoall-bruck", "a block of `bytes` from each to each, by the bits of the distance (Bruck)",
+          make_alltoall_bruck};
+}
+
+ProgramKind barrier() { return {"barrier", "a dissemination barrier: messages of no data", make_barrier}; }
+
+}  // namespace programs
 
 }  // namespace exanet

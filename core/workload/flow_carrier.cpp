@@ -1,34 +1,76 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/workload/flow_carrier.hpp"
-
+// Carries the messages of jobs at flow level, in step with the event queue in which the jobs' ranks go on: flows move up to the next event, and
+// an arrival is an event. Rates are max-min fair; of an interface's messages those of one step move together, and one that is handed over later
+// begins behind what already stands in the router's FIFO (FlowSimulator).
 #include <algorithm>
 
+#include "core/flow/flow_simulator.hpp"
 #include "core/units/check.hpp"
+#include "core/workload/carrier.hpp"
 #include "core/workload/link_use.hpp"
 
 namespace exanet {
 
-FlowCarrier::FlowCarrier(const Topology& topology, const FabricConfig& fabric, std::uint16_t packet_bytes, EventQueue& queue,
-                         void* self, void (*arrived)(void*, std::uint32_t, Time))
-    : topology_(topology),
-      network_(topology, fabric, packet_bytes),
-      flows_(network_, Time::ns(1)),
-      queue_(queue),
-      self_(self),
-      arrived_(arrived),
-      packet_bytes_(packet_bytes),
-      next_start_(topology.endpoint_count()),
-      stats_(network_.link_count()) {
-  event_ = queue.add_handler(
-      [](void* carrier, Time now, std::uint32_t flow, std::uint64_t) { static_cast<FlowCarrier*>(carrier)->arrive(flow, now); }, this);
-}
+namespace {
 
-void FlowCarrier::send(NodeId src, NodeId dst, std::uint64_t bytes, std::uint32_t message) {
-  flows_.add(src, dst, bytes, max(max(queue_.now(), flows_.now()), next_start_[src]));
-  sent_.push_back({src, dst, bytes, message});
-}
+class FlowCarrier final : public MessageCarrier {
+ public:
+  explicit FlowCarrier(const CarrierSetup& setup)
+      : topology_(setup.topology),
+        network_(setup.topology, setup.network, setup.packet_bytes),
+        flows_(network_, Time::ns(1)),
+        queue_(setup.queue),
+        endpoints_(setup.endpoints),
+        listener_(setup.listener),
+        packet_bytes_(setup.packet_bytes),
+        next_start_(setup.topology.endpoint_count()),
+        stats_(network_.link_count()) {
+    event_ = queue_.add_handler([](void* self, Time now, std::uint32_t flow,
+                                   std::uint64_t) { static_cast<FlowCarrier*>(self)->arrive(flow, now); },
+                                this);
+  }
 
-void FlowCarrier::handed_over(NodeId src) { next_start_[src] = max(max(queue_.now(), flows_.now()), next_start_[src]) + Time::ps(1); }
+  void post(const RankMessage& m) override {
+    const NodeId src = endpoints_[m.from];
+    flows_.add(src, endpoints_[m.to], m.bytes, max(max(queue_.now(), flows_.now()), next_start_[src]));
+    sent_.push_back({src, endpoints_[m.to], m.bytes, m.id});
+  }
+  // What a rank sends from now on, be it at the same time, is behind what it has sent.
+  void doorbell(std::uint32_t rank) override {
+    Time& next = next_start_[endpoints_[rank]];
+    next = max(max(queue_.now(), flows_.now()), next) + Time::ps(1);
+  }
+  void advance() override;
+  void check_done() const override {
+    EXANET_CHECK(flows_.done(), "flows have not arrived", flows_.now().ps(), flows_.finished_count(), sent_.size());
+    flows_.check_conserved();
+  }
+  Totals totals() const override { return {packets_, packet_hops_, 0}; }
+  std::vector<LinkStats> link_counts() const override;  // of messages that have arrived
+
+ private:
+  struct Sent {
+    NodeId src, dst;
+    std::uint64_t bytes;
+    std::uint32_t message;
+  };
+
+  void arrive(FlowId flow, Time now);
+
+  const Topology& topology_;
+  FlowNetwork network_;
+  FlowSimulator flows_;
+  EventQueue& queue_;
+  const std::vector<NodeId> endpoints_;
+  CarrierListener& listener_;
+  std::uint16_t packet_bytes_;
+  std::uint32_t event_ = 0;
+  std::vector<Sent> sent_;  // by flow
+  std::vector<Time> next_start_;  // by endpoint: of what it sends next, at the earliest
+  std::vector<LinkStats> stats_;  // by resource
+  std::vector<ResourceId> path_;
+  std::uint64_t packets_ = 0, packet_hops_ = 0;
+};
 
 void FlowCarrier::advance() {
   // Ranks that go on at the same moment send at the same moment: rates are found once for all of them.
@@ -46,27 +88,30 @@ void FlowCarrier::advance() {
 void FlowCarrier::arrive(FlowId flow, Time now) {
   const Sent sent = sent_[flow];
   const std::uint64_t packets = std::max<std::uint64_t>((sent.bytes + packet_bytes_ - 1) / packet_bytes_, 1);
-  network_.way(sent.src, sent.dst, way_);
-  for (std::size_t hop = 1; hop + 1 < way_.size(); ++hop) {
-    LinkStats& stats = stats_[way_[hop]];
+  network_.way(sent.src, sent.dst, path_);
+  for (std::size_t hop = 1; hop + 1 < path_.size(); ++hop) {
+    LinkStats& stats = stats_[path_[hop]];
     stats.packets += packets;
     stats.payload_bytes += sent.bytes;
-    stats.busy = stats.busy + Time::ps(static_cast<std::int64_t>(network_.volume_bits(sent.bytes) * 1e18 / static_cast<double>(network_.capacity(way_[hop]))));
+    const double busy_ps = network_.volume_bits(sent.bytes) * 1e18 / static_cast<double>(network_.capacity(path_[hop]));
+    stats.busy = stats.busy + Time::ps(static_cast<std::int64_t>(busy_ps));
   }
   packets_ += packets;
-  packet_hops_ += packets * (way_.size() - 2);
-  arrived_(self_, sent.message, now);
-}
-
-void FlowCarrier::check_done() const {
-  EXANET_CHECK(flows_.done(), "flows have not arrived", flows_.now().ps(), flows_.finished_count(), sent_.size());
-  flows_.check_conserved();
+  packet_hops_ += packets * (path_.size() - 2);
+  listener_.arrived(sent.message, now);
 }
 
 std::vector<LinkStats> FlowCarrier::link_counts() const {
   std::vector<LinkStats> counts;
-  each_link(topology_, [&](NodeId node, std::uint16_t port, NodeId) { counts.push_back(stats_[network_.link(node, port)]); });
+  each_link(topology_,
+            [&](NodeId node, std::uint16_t port, NodeId) { counts.push_back(stats_[network_.link(node, port)]); });
   return counts;
+}
+
+}  // namespace
+
+std::unique_ptr<MessageCarrier> make_flow_carrier(const CarrierSetup& setup) {
+  return std::make_unique<FlowCarrier>(setup);
 }
 
 }  // namespace exanet

@@ -5,6 +5,7 @@
 
 #include "core/flow/flow_simulator.hpp"
 #include "core/flow/fluid_simulator.hpp"
+#include "core/routing/make_topology.hpp"
 #include "core/units/check.hpp"
 #include "core/workload/message_run.hpp"
 
@@ -14,7 +15,7 @@ namespace {
 
 class FlowMessages final : public MessageRun {
  public:
-  FlowMessages(const TopologySpec& spec, const FabricConfig& fabric, const MessageConfig& config)
+  FlowMessages(const TopologySpec& spec, const NetworkConfig& fabric, const MessageConfig& config)
       : config_(config),
         topology_(make_topology(spec)),
         network_(*topology_, fabric, config.packet_bytes),
@@ -29,14 +30,14 @@ class FlowMessages final : public MessageRun {
     for (const auto& [message, earlier] : plan_.after) flows_.after(message, earlier);
     if (!(config_.load > 0 ? run_open_loop() : run_burst())) return false;
     result_.cpu_s = static_cast<double>(std::clock() - started) / CLOCKS_PER_SEC;
-    tell(1, 1);
+    report_progress(1, 1);
     return true;
   }
 
  private:
   bool advance(Time limit) {
     while (flows_.step(limit)) {
-      tell(flows_.finished_count(), plan_.messages.size());
+      report_progress(flows_.finished_count(), plan_.messages.size());
       if (stopped()) return false;
     }
     return true;
@@ -49,7 +50,8 @@ class FlowMessages final : public MessageRun {
       times.end = max(times.end, flows_.finished(static_cast<FlowId>(m)));
       times.accepted_bytes[plan_.messages[m].src] += static_cast<double>(plan_.messages[m].bytes);
     }
-    EXANET_CHECK(flows_.done(), "flows wait for each other", flows_.now().ps(), flows_.finished_count(), plan_.messages.size());
+    EXANET_CHECK(flows_.done(), "flows wait for each other", flows_.now().ps(), flows_.finished_count(),
+                 plan_.messages.size());
     finish(std::move(times), std::vector<double>(network_.resource_count()), flows_.use_bits());
     return true;
   }
@@ -99,12 +101,14 @@ class FlowMessages final : public MessageRun {
     result_.memory_bytes = flows_.memory_bytes();
     const double window_s = static_cast<double>((times.end - times.begin).ps()) * 1e-12;
     double volume = 0;  // of the mean message, which is what links are taken to have carried
-    for (const auto& m : plan_.messages) volume += network_.volume_bits(m.bytes) / static_cast<double>(plan_.messages.size());
+    for (const auto& m : plan_.messages)
+      volume += network_.volume_bits(m.bytes) / static_cast<double>(plan_.messages.size());
     each_link(*topology_, [&](NodeId node, std::uint16_t port, NodeId far) {
       const ResourceId r = network_.link(node, port);
       const double bits = use_after[r] - use_before[r], messages = bits / volume;
       const double share = bits / (static_cast<double>(network_.capacity(r)) * 1e-6 * window_s);
-      result_.links.push_back({node, far, port, topology_->link_class(node, port), static_cast<std::uint64_t>(std::llround(messages * result_.mean_packets)),
+      result_.links.push_back({node, far, port, topology_->link_class(node, port),
+                               static_cast<std::uint64_t>(std::llround(messages * result_.mean_packets)),
                                static_cast<std::uint64_t>(std::llround(messages * result_.mean_bytes)), share});
     });
   }
@@ -119,7 +123,8 @@ class FlowMessages final : public MessageRun {
 
 }  // namespace
 
-std::unique_ptr<MessageRun> make_flow_messages(const TopologySpec& spec, const FabricConfig& fabric, const MessageConfig& config) {
+std::unique_ptr<MessageRun> make_flow_messages(const TopologySpec& spec, const NetworkConfig& fabric,
+                                               const MessageConfig& config) {
   return std::make_unique<FlowMessages>(spec, fabric, config);
 }
 

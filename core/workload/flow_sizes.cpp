@@ -5,22 +5,26 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
+
+#include "core/config/error.hpp"
 
 namespace exanet {
 
 namespace {
 
-constexpr FlowSizes::Point kWebSearch[] = {{0, 0},       {1e4, 15}, {2e4, 20}, {3e4, 30}, {5e4, 40}, {8e4, 53},
-                                           {2e5, 60},    {1e6, 70}, {2e6, 80}, {5e6, 90}, {1e7, 97}, {3e7, 100}};
-constexpr FlowSizes::Point kHadoop[] = {{0, 0},      {100, 1},   {200, 2},   {300, 5},   {350, 15},  {400, 20},  {500, 30},
-                                        {600, 40},   {700, 50},  {1000, 60}, {2000, 67}, {7000, 70}, {3e4, 72},  {5e4, 82},
-                                        {8e4, 87},   {1.2e5, 90}, {3e5, 95}, {1e6, 97.5}, {2e6, 99}, {1e7, 100}};
-constexpr FlowSizes::Point kAliStorage[] = {{0, 0},         {4000, 22.93},  {8000, 69.21},    {16000, 80.61}, {32000, 90.47},
-                                            {64000, 93.53}, {128000, 96.77}, {256000, 97.53}, {2e6, 100}};
+constexpr FlowSizes::Point kWebSearch[] = {{0, 0},    {1e4, 15}, {2e4, 20}, {3e4, 30}, {5e4, 40}, {8e4, 53},
+                                           {2e5, 60}, {1e6, 70}, {2e6, 80}, {5e6, 90}, {1e7, 97}, {3e7, 100}};
+constexpr FlowSizes::Point kHadoop[] = {{0, 0},      {100, 1},   {200, 2},    {300, 5},  {350, 15},
+                                        {400, 20},   {500, 30},  {600, 40},   {700, 50}, {1000, 60},
+                                        {2000, 67},  {7000, 70}, {3e4, 72},   {5e4, 82}, {8e4, 87},
+                                        {1.2e5, 90}, {3e5, 95},  {1e6, 97.5}, {2e6, 99}, {1e7, 100}};
+constexpr FlowSizes::Point kAliStorage[] = {{0, 0},          {4000, 22.93},   {8000, 69.21},
+                                            {16000, 80.61},  {32000, 90.47},  {64000, 93.53},
+                                            {128000, 96.77}, {256000, 97.53}, {2e6, 100}};
 
 const std::vector<FlowSizes>& all() {
-  static const std::vector<FlowSizes> sizes = {{"web-search", kWebSearch}, {"hadoop", kHadoop}, {"ali-storage", kAliStorage}};
+  static const std::vector<FlowSizes> sizes = {
+      {"web-search", kWebSearch}, {"hadoop", kHadoop}, {"ali-storage", kAliStorage}};
   return sizes;
 }
 
@@ -36,7 +40,8 @@ std::uint64_t FlowSizes::at(double percent) const {
   while (i + 1 < points_.size() && points_[i].percent < percent) ++i;
   const Point &below = points_[i - 1], &above = points_[i];
   const double share = (percent - below.percent) / (above.percent - below.percent);
-  return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::ceil(below.bytes + share * (above.bytes - below.bytes))));
+  return std::max<std::uint64_t>(
+      1, static_cast<std::uint64_t>(std::ceil(below.bytes + share * (above.bytes - below.bytes))));
 }
 
 std::vector<std::string> flow_size_names() {
@@ -51,7 +56,7 @@ const FlowSizes& flow_sizes(const std::string& name) {
     if (sizes.name() == name) return sizes;
     known += (known.empty() ? "" : ", ") + sizes.name();
   }
-  throw std::invalid_argument("there are no flow sizes '" + name + "': use one of " + known);
+  throw ConfigError("sizes", "there are no flow sizes '" + name + "': use one of " + known);
 }
 
 }  // namespace exanet

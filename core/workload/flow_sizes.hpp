@@ -28,6 +28,6 @@ class FlowSizes {
 };
 
 std::vector<std::string> flow_size_names();
-const FlowSizes& flow_sizes(const std::string& name);  // throws std::invalid_argument, saying what there is, on an unknown name
+const FlowSizes& flow_sizes(const std::string& name);  // throws ConfigError, saying what there is, on an unknown name
 
 }  // namespace exanet

@@ -7,38 +7,42 @@ namespace exanet {
 
 std::vector<LinkStats> link_counts(const Topology& topology, const Network& network) {
   std::vector<LinkStats> counts;
-  each_link(topology, [&](NodeId node, std::uint16_t port, NodeId) { counts.push_back(network.link_stats(node, port)); });
+  each_link(topology,
+            [&](NodeId node, std::uint16_t port, NodeId) { counts.push_back(network.link_stats(node, port)); });
   return counts;
 }
 
-std::vector<LinkUse> link_use(const Topology& topology, const std::vector<LinkStats>& before, const std::vector<LinkStats>& after, Time between) {
+std::vector<LinkUse> link_use(const Topology& topology, const std::vector<LinkStats>& before,
+                              const std::vector<LinkStats>& after, Time between) {
   std::vector<LinkUse> rows;
   rows.reserve(after.size());
   const auto between_ps = static_cast<double>(between.ps());
   each_link(topology, [&](NodeId node, std::uint16_t port, NodeId far) {
     const LinkStats now = after[rows.size()], then = before.empty() ? LinkStats{} : before[rows.size()];
     const auto busy_ps = static_cast<double>((now.busy - then.busy).ps());
-    rows.push_back({node, far, port, topology.link_class(node, port), now.packets - then.packets, now.payload_bytes - then.payload_bytes,
+    rows.push_back({node, far, port, topology.link_class(node, port), now.packets - then.packets,
+                    now.payload_bytes - then.payload_bytes,
                     between > Time() ? std::min(1.0, busy_ps / between_ps) : 0});
   });
   return rows;
 }
 
-LinkMeter::LinkMeter(const Topology& topology, const Network& network, Time now) : looked_at_(now) {
+LinkMeter::LinkMeter(const Topology& topology, const Network& network, Time now) : sampled_at_(now) {
   each_link(topology, [&](NodeId node, std::uint16_t port, NodeId) {
     const LinkStats& stats = network.link_stats(node, port);
     links_.push_back({&stats, stats.busy});
   });
 }
 
-void LinkMeter::look(Time now, std::vector<float>& use) {
-  const Time between = now - looked_at_;
+void LinkMeter::sample(Time now, std::vector<float>& use) {
+  const Time between = now - sampled_at_;
   for (Link& link : links_) {
-    const Time busy = min(link.stats->busy - link.busy, between);  // what is more is for the next look
-    use.push_back(between > Time() ? static_cast<float>(static_cast<double>(busy.ps()) / static_cast<double>(between.ps())) : 0);
+    const Time busy = min(link.stats->busy - link.busy, between);  // what is more is for the next sample
+    use.push_back(
+        between > Time() ? static_cast<float>(static_cast<double>(busy.ps()) / static_cast<double>(between.ps())) : 0);
     link.busy += busy;
   }
-  looked_at_ = now;
+  sampled_at_ = now;
 }
 
 }  // namespace exanet

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each link carried between two moments: the same rows of every kind of measurement, node by node and port by port.
+// Records what each link carried between two moments: the same rows of every kind of measurement, node by node and port by port.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "core/fabric/network.hpp"
+#include "core/network/network.hpp"
 #include "core/topology/topology.hpp"
 
 namespace exanet {
@@ -15,7 +15,7 @@ struct LinkUse {
   std::uint16_t port;
   std::uint8_t link_class;
   std::uint64_t packets, payload_bytes;  // granted to it in that time
-  double use;                            // share of that time in which it carried words; all of it where it was granted more than it could carry
+  double use;  // share of that time in which it carried words; all of it where it was granted more than it could carry
 };
 
 // Calls visit(node, port, far node) for each direction of each link.
@@ -32,26 +32,27 @@ void each_link(const Topology& topology, Visit visit) {
 std::vector<LinkStats> link_counts(const Topology& topology, const Network& network);
 
 // `before` is empty if counting began with the run.
-std::vector<LinkUse> link_use(const Topology& topology, const std::vector<LinkStats>& before, const std::vector<LinkStats>& after, Time between);
+std::vector<LinkUse> link_use(const Topology& topology, const std::vector<LinkStats>& before,
+                              const std::vector<LinkStats>& after, Time between);
 
-// The use of each link from one look to the next. A network is looked at hundreds of times while it runs, so links are found once, and no more
+// Measures the use of each link from one sample to the next. A network is sampled hundreds of times while it runs, so links are found once, and no more
 // of them is read than how long they were busy.
 class LinkMeter {
  public:
   // From `now` on. Contract: the network outlives the meter.
   LinkMeter(const Topology& topology, const Network& network, Time now);
 
-  // Appends to `use` what share of the time since the last look each link carried words, in the order of each_link(). A network counts words when it
-  // grants a packet: those that a link can only have carried later count in the next look.
-  void look(Time now, std::vector<float>& use);
+  // Appends to `use` what share of the time since the last sample each link carried words, in the order of each_link(). A network counts words when it
+  // grants a packet: those that a link can only have carried later count in the next sample.
+  void sample(Time now, std::vector<float>& use);
 
  private:
   struct Link {
     const LinkStats* stats;
-    Time busy;  // as far as looks have told of it
+    Time busy;  // as far as samples have shown it
   };
   std::vector<Link> links_;
-  Time looked_at_;
+  Time sampled_at_;
 };
 
 }  // namespace exanet

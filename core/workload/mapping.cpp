@@ -2,8 +2,8 @@
 // Which rank of which job on which endpoint.
 #include <algorithm>
 #include <numeric>
-#include <stdexcept>
 
+#include "core/config/error.hpp"
 #include "core/engine/random.hpp"
 #include "core/workload/closed_loop.hpp"
 
@@ -29,10 +29,10 @@ std::vector<std::vector<NodeId>> by_switch(const Topology& topology) {
 
 std::vector<std::string> mapping_names() { return {std::begin(kMappings), std::end(kMappings)}; }
 
-std::vector<std::vector<NodeId>> map_jobs(const std::string& mapping, const std::vector<std::uint32_t>& ranks, const Topology& topology,
-                                          std::uint64_t seed) {
+std::vector<std::vector<NodeId>> map_jobs(const std::string& mapping, const std::vector<std::uint32_t>& ranks,
+                                          const Topology& topology, std::uint64_t seed) {
   if (std::find(std::begin(kMappings), std::end(kMappings), mapping) == std::end(kMappings))
-    throw std::invalid_argument("there is no mapping \"" + mapping + "\": use one of linear, switch, node, random");
+    throw ConfigError("mapping", "there is no mapping \"" + mapping + "\": use one of linear, switch, node, random");
   std::vector<std::vector<NodeId>> groups;  // handed out whole
   if (mapping == "switch") {
     groups = by_switch(topology);
@@ -49,14 +49,15 @@ std::vector<std::vector<NodeId>> map_jobs(const std::string& mapping, const std:
   for (const auto& group : groups) there += group.size();
   const std::uint64_t wanted = std::accumulate(ranks.begin(), ranks.end(), std::uint64_t{0});
   if (wanted > there)
-    throw std::invalid_argument("the jobs have " + std::to_string(wanted) + " ranks together; this machine has " +
-                                std::to_string(there) + " endpoints, and each takes one rank");
+    throw ConfigError("jobs", "the jobs have " + std::to_string(wanted) + " ranks together; this machine has " +
+                                  std::to_string(there) + " endpoints, and each takes one rank");
   std::vector<std::vector<NodeId>> endpoints(ranks.size());
   const bool in_turn = mapping == "switch" || mapping == "node";
   std::vector<NodeId> spare;  // of groups that a job has taken in part
   std::size_t turn = 0;
   for (const auto& group : groups) {
-    for (std::size_t tries = 0; tries < ranks.size() && endpoints[turn].size() >= ranks[turn]; ++tries) turn = (turn + 1) % ranks.size();
+    for (std::size_t tries = 0; tries < ranks.size() && endpoints[turn].size() >= ranks[turn]; ++tries)
+      turn = (turn + 1) % ranks.size();
     for (const NodeId endpoint : group)
       endpoints[turn].size() < ranks[turn] ? endpoints[turn].push_back(endpoint) : spare.push_back(endpoint);
     if (in_turn) turn = (turn + 1) % ranks.size();

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/workload/message_plan.hpp"
 
-#include <stdexcept>
-
+#include "core/config/error.hpp"
 #include "core/workload/flow_sizes.hpp"
 #include "core/workload/pattern.hpp"
 
@@ -14,8 +13,9 @@ constexpr std::uint64_t kMostMessages = 1u << 26;  // some 20 GB
 
 void room_for(double messages) {
   if (messages > static_cast<double>(kMostMessages))
-    throw std::invalid_argument("that is more than " + std::to_string(kMostMessages) + " messages: ask for fewer rounds, a shorter window, "
-                                "larger messages or a smaller machine");
+    throw ConfigError("rounds", "that is more than " + std::to_string(kMostMessages) +
+                                    " messages: ask for fewer rounds, a shorter window, "
+                                    "larger messages or a smaller machine");
 }
 
 // Of the next message.
@@ -39,8 +39,10 @@ MessagePlan burst(const MessageConfig& config, const Pattern& pattern, std::uint
   return plan;
 }
 
-MessagePlan open_loop(const MessageConfig& config, const Pattern& pattern, std::uint32_t endpoints, double link_rate_bps) {
-  const double mean_bytes = config.sizes.empty() ? static_cast<double>(config.message_bytes) : flow_sizes(config.sizes).mean_bytes();
+MessagePlan open_loop(const MessageConfig& config, const Pattern& pattern, std::uint32_t endpoints,
+                      double link_rate_bps) {
+  const double mean_bytes =
+      config.sizes.empty() ? static_cast<double>(config.message_bytes) : flow_sizes(config.sizes).mean_bytes();
   const double mean_ps = 8e12 * mean_bytes / link_rate_bps / config.load;
   const Time stop = config.warm_up + config.measure + config.measure;
   room_for(static_cast<double>(stop.ps()) / mean_ps * endpoints);
@@ -48,7 +50,8 @@ MessagePlan open_loop(const MessageConfig& config, const Pattern& pattern, std::
   for (NodeId src = 0; src < endpoints; ++src) {
     Random random(config.seed, src);
     std::uint64_t index = 0;
-    for (double at = random.exponential(mean_ps); at < static_cast<double>(stop.ps()); at += random.exponential(mean_ps)) {
+    for (double at = random.exponential(mean_ps); at < static_cast<double>(stop.ps());
+         at += random.exponential(mean_ps)) {
       const NodeId dst = pattern.destination(src, index++, random);
       if (dst == kNoNode) break;
       plan.messages.push_back({src, dst, draw_size(config, random), Time::ps(static_cast<std::int64_t>(at))});
@@ -59,27 +62,35 @@ MessagePlan open_loop(const MessageConfig& config, const Pattern& pattern, std::
 
 }  // namespace
 
-MessagePlan make_message_plan(const MessageConfig& config, const Topology& topology, const TopologySpec& spec, double link_rate_bps) {
+MessagePlan make_message_plan(const MessageConfig& config, const Topology& topology, const TopologySpec& spec,
+                              double link_rate_bps) {
   const std::uint32_t endpoints = topology.endpoint_count();
   if (config.message_bytes < 1 || config.message_bytes > std::uint64_t{1} << 40)
-    throw std::invalid_argument("a message has from 1 byte to 1 TiB");
-  if (config.rounds < 1) throw std::invalid_argument("a burst has at least one round");
+    throw ConfigError("message_bytes", "a message has from 1 byte to 1 TiB");
+  if (config.rounds < 1) throw ConfigError("rounds", "a burst has at least one round");
   if (config.paced && (config.rounds > 1 || config.load > 0))
-    throw std::invalid_argument("senders can keep to the flow level's rates in a burst of one round, where these rates never change");
+    throw ConfigError(
+        "paced", "senders can keep to the flow level's rates in a burst of one round, where these rates never change");
   if (!config.sizes.empty() && config.fluid)
-    throw std::invalid_argument("with FIFO sharing a sender sends one message after the other, so that short ones would stand behind the longest: for "
-                                "sizes of a distribution choose max-min, or the packet level");
+    throw ConfigError("fluid",
+                      "with FIFO sharing a sender sends one message after the other, so that short ones would stand "
+                      "behind the longest: for "
+                      "sizes of a distribution choose max-min, or the packet level");
   const auto pattern = make_pattern(config.traffic, topology, spec, config.seed);
   if (config.load == 0) {
     MessagePlan plan = burst(config, *pattern, endpoints);
-    if (plan.messages.empty()) throw std::invalid_argument("nobody sends anything in this pattern on this machine: choose another");
+    if (plan.messages.empty())
+      throw ConfigError("pattern", "nobody sends anything in this pattern on this machine: choose another");
     return plan;
   }
-  if (!(config.load > 0 && config.load <= 1000)) throw std::invalid_argument("a load is above 0 and at most 1000; 1 fills a link");
-  if (config.measure < Time::ns(1) || config.warm_up < Time()) throw std::invalid_argument("the measured window is at least 1 ns long");
+  if (!(config.load > 0 && config.load <= 1000))
+    throw ConfigError("load", "a load is above 0 and at most 1000; 1 fills a link");
+  if (config.measure < Time::ns(1) || config.warm_up < Time())
+    throw ConfigError("measure_ps", "the measured window is at least 1 ns long");
   MessagePlan plan = open_loop(config, *pattern, endpoints, link_rate_bps);
   if (plan.messages.empty())
-    throw std::invalid_argument("no message begins within the window: make the window longer or the messages smaller");
+    throw ConfigError("measure_ps",
+                      "no message begins within the window: make the window longer or the messages smaller");
   return plan;
 }
 

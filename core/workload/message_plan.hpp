@@ -18,18 +18,35 @@ namespace exanet {
 
 struct MessageConfig {
   std::string traffic = "permutation";  // one of pattern_names()
-  double load = 0;                      // 0: a burst; above 0, as in OpenLoopConfig
+  double load = 0;  // 0: a burst; above 0, as in OpenLoopConfig
   std::uint64_t message_bytes = 1 << 20;
-  std::string sizes;         // if given, one of flow_size_names() instead
+  std::string sizes;  // if given, one of flow_size_names() instead
   std::uint32_t rounds = 1;  // of a burst
   std::uint16_t packet_bytes = 256;
   std::uint64_t seed = 1;
-  Time warm_up, measure;      // of an open loop
+  Time warm_up, measure;  // of an open loop
   Time grain = Time::ns(1);  // flow level: FlowSimulator
-  bool fluid = false;        // flow level: FluidSimulator instead
-  bool paced = false;        // packet level: senders keep to the rates of the flow level, each beginning at a random moment of its packet's time; a
-                             // burst of one round
+  bool fluid = false;  // flow level: FluidSimulator instead
+  bool paced =
+      false;  // packet level: senders keep to the rates of the flow level, each beginning at a random moment of its packet's time; a
+  // burst of one round
 };
+
+template <typename V>
+void visit(MessageConfig& c, V&& v) {
+  v("pattern", c.traffic);
+  v("load", c.load);
+  v("sizes", c.sizes);
+  v("message_bytes", c.message_bytes);
+  v("rounds", c.rounds);
+  v("packet_bytes", c.packet_bytes);
+  v("seed", c.seed);
+  v("warm_up_ps", c.warm_up);
+  v("measure_ps", c.measure);
+  v("grain_ps", c.grain);
+  v("fluid", c.fluid);
+  v("paced", c.paced);
+}
 
 struct MessagePlan {
   struct Message {
@@ -41,7 +58,8 @@ struct MessagePlan {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> after;  // message, one that must have arrived before it starts
 };
 
-// `link_rate_bps` is the payload that load 1 stands for. Throws std::invalid_argument, saying what to do, on what cannot be planned.
-MessagePlan make_message_plan(const MessageConfig& config, const Topology& topology, const TopologySpec& spec, double link_rate_bps);
+// `link_rate_bps` is the payload that load 1 stands for. Throws ConfigError, saying what to do, on what cannot be planned.
+MessagePlan make_message_plan(const MessageConfig& config, const Topology& topology, const TopologySpec& spec,
+                              double link_rate_bps);
 
 }  // namespace exanet

@@ -13,13 +13,14 @@ namespace {
 
 constexpr std::size_t kMostSamples = 4096;
 
-// What a message takes in an empty network.
+// Computes what a message takes in an empty network.
 double alone_ps(const FlowNetwork& network, const MessagePlan::Message& message) {
   std::vector<ResourceId> way;
   network.way(message.src, message.dst, way);
   Rate least = network.capacity(way.front());
   for (const ResourceId r : way) least = std::min(least, network.capacity(r));
-  return network.volume_bits(message.bytes) * 1e18 / static_cast<double>(least) + static_cast<double>(network.latency(way).ps());
+  return network.volume_bits(message.bytes) * 1e18 / static_cast<double>(least) +
+         static_cast<double>(network.latency(way).ps());
 }
 
 // A sender's payload rate: in an open loop what was accepted of it in the window, in a burst what it sent over the time that it took.
@@ -31,6 +32,7 @@ std::vector<double> sender_rates(const MessageConfig& config, const MessagePlan&
     last = max(last, times.arrived[m]);
   }
   std::vector<double> rates;
+  rates.reserve(senders.size());
   for (const auto& [node, sent] : senders)
     rates.push_back(config.load > 0 ? times.accepted_bytes[node] : sent.first / static_cast<double>(sent.second.ps()));
   return rates;
@@ -39,7 +41,9 @@ std::vector<double> sender_rates(const MessageConfig& config, const MessagePlan&
 // Classes of a decade each, about the limits that are usual for data centres: mice below 100 kB, elephants above 1 MB.
 std::vector<SizeClass> size_classes() {
   std::vector<SizeClass> classes;
-  for (const std::uint64_t most : {std::uint64_t{10'000}, std::uint64_t{100'000}, std::uint64_t{1'000'000}, ~std::uint64_t{0}}) classes.emplace_back().most_bytes = most;
+  for (const std::uint64_t most :
+       {std::uint64_t{10'000}, std::uint64_t{100'000}, std::uint64_t{1'000'000}, ~std::uint64_t{0}})
+    classes.emplace_back().most_bytes = most;
   return classes;
 }
 
@@ -49,8 +53,9 @@ SizeClass& class_of(std::vector<SizeClass>& classes, std::uint64_t bytes) {
 
 std::int64_t thousandths(double ratio) { return static_cast<std::int64_t>(std::llround(ratio * 1000)); }
 
-// What messages took, and what they would have taken alone.
-void summarize_times(const MessageConfig& config, const MessagePlan& plan, const MessageTimes& times, const FlowNetwork& network, MessageResult& r) {
+// Compares what messages took with what they would have taken alone.
+void summarize_times(const MessageConfig& config, const MessagePlan& plan, const MessageTimes& times,
+                     const FlowNetwork& network, MessageResult& r) {
   double latency = 0, sampled = 0, alone = 0, ratios = 0;
   // Samples are spread over all messages.
   const std::size_t every = config.sizes.empty() ? std::max<std::size_t>(1, plan.messages.size() / kMostSamples) : 1;
@@ -90,8 +95,8 @@ void summarize_times(const MessageConfig& config, const MessagePlan& plan, const
 
 }  // namespace
 
-void summarize(const MessageConfig& config, const MessagePlan& plan, const MessageTimes& times, const FlowNetwork& network,
-               MessageResult& r) {
+void summarize(const MessageConfig& config, const MessagePlan& plan, const MessageTimes& times,
+               const FlowNetwork& network, MessageResult& r) {
   summarize_times(config, plan, times, network, r);
   const std::vector<double> rates = sender_rates(config, plan, times);
   const bool burst = config.load == 0;
@@ -101,8 +106,10 @@ void summarize(const MessageConfig& config, const MessagePlan& plan, const Messa
   for (const double bytes : times.accepted_bytes) accepted += bytes;
   for (const auto& message : plan.messages) {
     r.mean_bytes += static_cast<double>(message.bytes) / static_cast<double>(plan.messages.size());
-    r.mean_packets += std::ceil(static_cast<double>(message.bytes) / config.packet_bytes) / static_cast<double>(plan.messages.size());
-    if (!burst && message.start >= times.begin && message.start < times.end) offered += static_cast<double>(message.bytes);
+    r.mean_packets +=
+        std::ceil(static_cast<double>(message.bytes) / config.packet_bytes) / static_cast<double>(plan.messages.size());
+    if (!burst && message.start >= times.begin && message.start < times.end)
+      offered += static_cast<double>(message.bytes);
   }
   const double link_bytes = network.link_rate_bps() / 8 * window_s * r.senders;
   r.accepted_load = accepted / link_bytes;

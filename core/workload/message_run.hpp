@@ -6,8 +6,8 @@
 #include <atomic>
 #include <memory>
 
-#include "core/fabric/fabric.hpp"
 #include "core/flow/flow_network.hpp"
+#include "core/network/network.hpp"
 #include "core/units/histogram.hpp"
 #include "core/workload/link_use.hpp"
 #include "core/workload/message_plan.hpp"
@@ -18,21 +18,21 @@ namespace exanet {
 struct SizeClass {
   std::uint64_t most_bytes = 0, created = 0, measured = 0;
   double latency_ns = 0, slowdown = 0;  // means
-  Histogram latency, slowdowns;         // the latter in thousandths
+  Histogram latency, slowdowns;  // the latter in thousandths
 };
 
 struct MessageResult {
   std::uint32_t senders = 0;
   double offered_load = 0, accepted_load = 0;  // mean over senders, of what a link carries; a burst offers 1
   double offered_gbps = 0, accepted_gbps = 0;  // the same as payload, all senders together
-  std::uint64_t created = 0, measured = 0;     // messages, within the window of an open loop; delivered of these
-  double mean_bytes = 0, mean_packets = 0;     // of all messages of the run
-  double completion_ns = 0;                    // a burst: when the last message has arrived; an open loop: when the run ended
-  double latency_ns = 0;                       // from when a message could start to its arrival: mean
-  double zero_load_ns = 0;                     // the same in an empty network, over up to 4096 of the messages, or all if sizes are drawn
-  double slowdown = 0;                         // mean of the ratio of both, over the same
-  Histogram slowdowns;                         // in thousandths
-  std::vector<SizeClass> of_size;              // if sizes are drawn: all that have been measured, by how long they are
+  std::uint64_t created = 0, measured = 0;  // messages, within the window of an open loop; delivered of these
+  double mean_bytes = 0, mean_packets = 0;  // of all messages of the run
+  double completion_ns = 0;  // a burst: when the last message has arrived; an open loop: when the run ended
+  double latency_ns = 0;  // from when a message could start to its arrival: mean
+  double zero_load_ns = 0;  // the same in an empty network, over up to 4096 of the messages, or all if sizes are drawn
+  double slowdown = 0;  // mean of the ratio of both, over the same
+  Histogram slowdowns;  // in thousandths
+  std::vector<SizeClass> of_size;  // if sizes are drawn: all that have been measured, by how long they are
   Time least, most;
   Histogram latency;
   double mean_hops = 0;
@@ -47,14 +47,16 @@ struct MessageResult {
 class MessageRun {
  public:
   virtual ~MessageRun() = default;
-  virtual bool run() = 0;                                                        // once; false when stop() ended it before its time
-  void stop() { stopped_.store(true, std::memory_order_relaxed); }               // from any thread
-  double progress() const { return progress_.load(std::memory_order_relaxed); }  // share of the messages, from any thread
+  virtual bool run() = 0;  // once; false when stop() ended it before its time
+  void stop() { stopped_.store(true, std::memory_order_relaxed); }  // from any thread
+  double progress() const {
+    return progress_.load(std::memory_order_relaxed);
+  }  // share of the messages, from any thread
   const MessageResult& result() const { return result_; }
 
  protected:
   bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
-  void tell(std::size_t done, std::size_t of) {
+  void report_progress(std::size_t done, std::size_t of) {
     progress_.store(static_cast<double>(done) / static_cast<double>(of), std::memory_order_relaxed);
   }
   MessageResult result_;
@@ -64,18 +66,20 @@ class MessageRun {
   std::atomic<double> progress_{0};
 };
 
-// Both throw std::invalid_argument on anything that cannot be run.
-std::unique_ptr<MessageRun> make_packet_messages(const TopologySpec& spec, const FabricConfig& fabric, const MessageConfig& config);
-std::unique_ptr<MessageRun> make_flow_messages(const TopologySpec& spec, const FabricConfig& fabric, const MessageConfig& config);
+// Both throw ConfigError on anything that cannot be run.
+std::unique_ptr<MessageRun> make_packet_messages(const TopologySpec& spec, const NetworkConfig& fabric,
+                                                 const MessageConfig& config);
+std::unique_ptr<MessageRun> make_flow_messages(const TopologySpec& spec, const NetworkConfig& fabric,
+                                               const MessageConfig& config);
 
-// What a level has to say, from which the figures follow.
+// Answers of a level, from which the figures follow.
 struct MessageTimes {
-  std::vector<Time> ready;             // by message: when it could start
-  std::vector<Time> arrived;           // Time::never() if it has not
+  std::vector<Time> ready;  // by message: when it could start
+  std::vector<Time> arrived;  // Time::never() if it has not
   std::vector<double> accepted_bytes;  // by sender, in the window
-  Time begin, end;                     // of the window: of a burst, all of it
+  Time begin, end;  // of the window: of a burst, all of it
 };
-void summarize(const MessageConfig& config, const MessagePlan& plan, const MessageTimes& times, const FlowNetwork& network,
-               MessageResult& result);
+void summarize(const MessageConfig& config, const MessagePlan& plan, const MessageTimes& times,
+               const FlowNetwork& network, MessageResult& result);
 
 }  // namespace exanet

@@ -5,21 +5,24 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "core/fabric/fabric_harness.hpp"
+#include "core/config/error.hpp"
+#include "core/network/exanet/exanet_harness.hpp"
+#include "core/routing/make_topology.hpp"
 #include "core/workload/message_run.hpp"
 
 using namespace exanet;
 
 namespace {
 
-FabricConfig fabric_for(const TopologySpec& spec) {
-  FabricConfig fabric = testing::published_fabric();
+NetworkConfig fabric_for(const TopologySpec& spec) {
+  NetworkConfig fabric = testing::published_fabric();
   fabric.router.virtual_channels = std::max<std::int64_t>(2, make_topology(spec)->virtual_channels());
   return fabric;
 }
 
 MessageResult carry(const TopologySpec& spec, const MessageConfig& config, bool packets) {
-  const auto run = packets ? make_packet_messages(spec, fabric_for(spec), config) : make_flow_messages(spec, fabric_for(spec), config);
+  const auto run = packets ? make_packet_messages(spec, fabric_for(spec), config)
+                           : make_flow_messages(spec, fabric_for(spec), config);
   REQUIRE(run->run());
   CHECK(run->progress() == 1);
   return run->result();
@@ -67,9 +70,13 @@ TEST_CASE("rounds follow each other, at both levels") {
   }
 }
 
-TEST_CASE("permutations: paced by its rates, the packet level does what the flow level says; left to itself it is never faster") {
-  for (const TopologySpec& spec : {TopologySpec{"torus", {4, 4, 4}}, TopologySpec{"fat-tree", {4, 4, 4}}, TopologySpec{"hypercube", {6}}})
-    for (const char* traffic : {"transpose", "complement", "reversal", "shuffle", "butterfly", "tornado", "permutation"}) {
+TEST_CASE(
+    "permutations: paced by its rates, the packet level does what the flow level says; left to itself it is never "
+    "faster") {
+  for (const TopologySpec& spec :
+       {TopologySpec{"torus", {4, 4, 4}}, TopologySpec{"fat-tree", {4, 4, 4}}, TopologySpec{"hypercube", {6}}})
+    for (const char* traffic :
+         {"transpose", "complement", "reversal", "shuffle", "butterfly", "tornado", "permutation"}) {
       CAPTURE(spec.kind);
       CAPTURE(std::string(traffic));
       MessageConfig config = burst(traffic, 1 << 14);
@@ -103,7 +110,9 @@ TEST_CASE("an open loop below saturation accepts what is offered, at both levels
   CHECK(r.saturated);
 }
 
-TEST_CASE("sizes that are drawn: as many bytes as the load says, the same messages at both levels, each class with its own figures") {
+TEST_CASE(
+    "sizes that are drawn: as many bytes as the load says, the same messages at both levels, each class with its own "
+    "figures") {
   MessageConfig config = burst("uniform");
   config.sizes = "ali-storage";
   config.load = 0.2;
@@ -130,7 +139,9 @@ TEST_CASE("sizes that are drawn: as many bytes as the load says, the same messag
   CHECK(results[0].latency_ns == near(results[1].latency_ns, 0.05));
 }
 
-TEST_CASE("an interface sends its messages in turn, at both levels: a short one behind a long one does not wait for all of it") {
+TEST_CASE(
+    "an interface sends its messages in turn, at both levels: a short one behind a long one does not wait for all of "
+    "it") {
   MessageConfig config = burst("incast:1");
   config.load = 0.6;
   config.sizes = "web-search";
@@ -188,4 +199,22 @@ TEST_CASE("plans that cannot be made are refused, and a stopped run says so") {
     run->stop();
     CHECK_FALSE(run->run());
   }
+}
+
+TEST_CASE(
+    "messages: routing that looks at queues carries them packet by packet, and is refused where rates are computed") {
+  TopologySpec spec{"torus", {4, 4}};
+  spec.routing = "ugal-l";
+  NetworkConfig fabric = testing::published_fabric();
+  fabric.router.virtual_channels = 6;
+  fabric.router.inter_fifo_words = 512;
+  fabric.router.header_fifo_words = 128;
+  MessageConfig config;
+  config.message_bytes = 4096;
+  const auto packets = make_packet_messages(spec, fabric, config);
+  REQUIRE(packets->run());
+  CHECK(packets->result().measured == 16);
+  CHECK_THROWS_WITH_AS(make_flow_messages(spec, fabric, config), doctest::Contains("looks at queues"), ConfigError);
+  config.paced = true;
+  CHECK_THROWS_WITH_AS(make_packet_messages(spec, fabric, config), doctest::Contains("looks at queues"), ConfigError);
 }

@@ -5,11 +5,14 @@
 #include <array>
 #include <ctime>
 #include <optional>
-#include <stdexcept>
 #include <utility>
 
+#include "core/config/error.hpp"
 #include "core/engine/windows.hpp"
-#include "core/fabric/timing.hpp"
+#include "core/network/model.hpp"
+#include "core/network/timing.hpp"
+#include "core/nic/ideal/feed.hpp"
+#include "core/routing/make_topology.hpp"
 #include "core/topology/slices.hpp"
 #include "core/units/check.hpp"
 #include "core/workload/arrivals.hpp"
@@ -25,19 +28,21 @@ constexpr std::uint32_t kMostSamples = 4096;
 constexpr std::int64_t kMostSteps = 200;
 constexpr Time kLeastStep = Time::us(1);
 
-double link_time_ps(const FabricConfig& fabric, std::uint16_t packet_bytes) {
-  if (fabric.links.empty()) throw std::invalid_argument("the machine describes no links");
-  const RouterPace router(fabric.router);
-  const LinkPace link(fabric.links[0], fabric.router, router);
-  const double pauses = link.pause_every == 0 ? 1 : 1 + 1.0 / link.pause_every;
+double link_time_ps(const NetworkConfig& fabric, std::uint16_t packet_bytes) {
+  if (fabric.links.empty()) throw ConfigError("links", "the machine describes no links");
+  const RouterTiming router(fabric.router);
+  const LinkTiming link(fabric.links[0], fabric.router, router);
+  const double pauses = link.idle_every == 0 ? 1 : 1 + 1.0 / link.idle_every;
   return static_cast<double>(link.packet_words[router.payload_words(packet_bytes)] * link.word_time.ps()) * pauses;
 }
 
-const OpenLoopConfig& checked(const OpenLoopConfig& config, const FabricConfig& fabric) {
+const OpenLoopConfig& checked(const OpenLoopConfig& config, const NetworkConfig& fabric) {
   if (config.packet_bytes > fabric.router.max_payload_bytes)
-    throw std::invalid_argument("packets of " + std::to_string(config.packet_bytes) + " bytes; this machine's carry at most " +
-                                std::to_string(fabric.router.max_payload_bytes));
-  if (config.measure < Time::ns(1) || config.warm_up < Time()) throw std::invalid_argument("the measured window is at least 1 ns long");
+    throw ConfigError("packet_bytes", "packets of " + std::to_string(config.packet_bytes) +
+                                          " bytes; this machine's carry at most " +
+                                          std::to_string(fabric.router.max_payload_bytes));
+  if (config.measure < Time::ns(1) || config.warm_up < Time())
+    throw ConfigError("measure_ps", "the measured window is at least 1 ns long");
   return config;
 }
 
@@ -69,7 +74,7 @@ struct OpenLoop::State {
     void deliver_early();
   };
 
-  State(const TopologySpec& spec, const FabricConfig& fabric_config, const OpenLoopConfig& c)
+  State(const TopologySpec& spec, const NetworkConfig& fabric_config, const OpenLoopConfig& c)
       : config(checked(c, fabric_config)),
         topology(make_topology(spec)),
         packet_ps(link_time_ps(fabric_config, c.packet_bytes)),
@@ -77,7 +82,7 @@ struct OpenLoop::State {
         part_of(slices(*topology, c.threads)),
         parts(c.threads),
         classes(arrivals.classes()),
-        model(make_model(fabric_parts(), *topology, with_priority(fabric_config), part_of)),
+        model(make_network_model(fabric_parts(), *topology, with_priority(fabric_config), part_of)),
         fabric(*model),
         windows(queues(), fabric),
         begin(c.warm_up),
@@ -85,24 +90,27 @@ struct OpenLoop::State {
         stop_at(end + c.measure) {
     for (Part& part : parts) {
       part.tally.accepted.resize(topology->endpoint_count());
-      part.arrival = part.queue.add_handler(
-          [](void* self, Time now, std::uint32_t source, std::uint64_t) { static_cast<Part*>(self)->offer(source, now); }, &part);
+      part.arrival = part.queue.add_handler([](void* self, Time now, std::uint32_t source,
+                                               std::uint64_t) { static_cast<Part*>(self)->offer(source, now); },
+                                            &part);
     }
     for (std::uint32_t i = 0; i < topology->endpoint_count() * classes; ++i) {
       const NodeId node = i / classes;
-      const Source& source = sources.emplace_back(arrivals.source(node, static_cast<std::uint8_t>(i % classes), stop_at));
+      const Source& source =
+          sources.emplace_back(arrivals.source(node, static_cast<std::uint8_t>(i % classes), stop_at));
       if (source.dst == kNoNode) continue;
       senders += source.own == 0;
       Part& part = parts[part_of[node]];
       if (source.next < stop_at) part.queue.schedule(source.next, part.arrival, i);
     }
-    if (senders == 0) throw std::invalid_argument("nobody sends anything in this pattern on this machine: choose another");
+    if (senders == 0)
+      throw ConfigError("pattern", "nobody sends anything in this pattern on this machine: choose another");
     samples_each = std::max(1u, kMostSamples / classes / senders);
     sample_stride = (senders + kMostSamples - 1) / kMostSamples;
   }
 
-  std::vector<FabricPart> fabric_parts() {
-    std::vector<FabricPart> made;
+  std::vector<Partition> fabric_parts() {
+    std::vector<Partition> made;
     for (Part& part : parts) {
       part.all = this;
       made.push_back({&part.queue, {&part, on_delivered, on_ready, true}});
@@ -112,11 +120,12 @@ struct OpenLoop::State {
 
   std::vector<EventQueue*> queues() {
     std::vector<EventQueue*> found;
+    found.reserve(parts.size());
     for (Part& part : parts) found.push_back(&part.queue);
     return found;
   }
 
-  FabricConfig with_priority(FabricConfig fabric_config) const {
+  NetworkConfig with_priority(NetworkConfig fabric_config) const {
     fabric_config.priority = classes > 1;
     return fabric_config;
   }
@@ -166,13 +175,15 @@ struct OpenLoop::State {
     return true;
   }
 
-  NodeId first_watched() const { return topology->node_count() > topology->endpoint_count() ? topology->endpoint_count() : 0; }
+  NodeId first_watched() const {
+    return topology->node_count() > topology->endpoint_count() ? topology->endpoint_count() : 0;
+  }
 
   void watch() {
     ++samples;
     if (topology->node_count() - first_watched() <= OpenLoopResult::kMostWatched)
       for (NodeId node = first_watched(); node < topology->node_count(); ++node) queued.push_back(fabric.queued(node));
-    if (meter) meter->look(parts[0].queue.now(), link_use);
+    if (meter) meter->sample(parts[0].queue.now(), link_use);
   }
 
   OpenLoopResult summarize();
@@ -198,7 +209,6 @@ struct OpenLoop::State {
   std::uint32_t senders = 0, samples_each = 0, sample_stride = 1;
   std::vector<LinkStats> before, after;  // of the window
   std::vector<double> start_up;  // mean latency of what was delivered in each step before the window
-  bool has_warmed_up = true;
   std::uint32_t samples = 0;
   std::vector<std::uint32_t> queued;
   std::vector<float> link_use;
@@ -212,7 +222,8 @@ void OpenLoop::State::Part::advance(Source& source) {
     ++tally.of_priority[source.own].created;
     if (source.sampled < s.samples_each && source.node % s.sample_stride == 0) {
       ++source.sampled, ++tally.samples;
-      tally.zero_load_ps += static_cast<std::uint64_t>(s.fabric.zero_load_latency(source.node, source.dst, s.config.packet_bytes, source.next).ps());
+      tally.zero_load_ps += static_cast<std::uint64_t>(
+          s.fabric.zero_load_latency(source.node, source.dst, s.config.packet_bytes, source.next).ps());
     }
   }
   s.arrivals.advance(source, s.stop_at);
@@ -223,15 +234,20 @@ void OpenLoop::State::Part::offer(std::uint32_t source_index, Time now) {
   State& s = *all;
   Source& source = s.sources[source_index];
   const NodeId node = source.node;
-  while (source.next <= now && source.next < s.stop_at) {
-    const Packet packet{node, source.dst, s.config.packet_bytes, 0, source.own, static_cast<std::uint64_t>(source.next.ps())};
-    if (!s.fabric.inject(packet)) return;  // ready() comes back
-    ++tally.injected;
-    tally.fingerprints += fingerprint(packet);
-    tally.in_window_injected += s.in_window(source.next);
-    advance(source);
-  }
-  if (source.next < s.stop_at) queue.schedule(source.next, arrival, source_index);
+  const bool all = feed(
+      s.fabric,
+      [&](Packet& packet) {
+        if (source.next > now || source.next >= s.stop_at) return false;
+        packet = {node, source.dst, s.config.packet_bytes, 0, source.own, static_cast<std::uint64_t>(source.next.ps())};
+        return true;
+      },
+      [&](const Packet& packet) {
+        ++tally.injected;
+        tally.fingerprints += fingerprint(packet);
+        tally.in_window_injected += s.in_window(source.next);
+        advance(source);
+      });
+  if (all && source.next < s.stop_at) queue.schedule(source.next, arrival, source_index);
 }
 
 void OpenLoop::State::Part::delivered(const Packet& packet, Time injected_at, Time tail) {
@@ -253,7 +269,7 @@ void OpenLoop::State::Part::deliver_early() {
   for (const Delivery& d : std::exchange(early, {})) delivered(d.packet, d.injected, d.tail);
 }
 
-OpenLoop::OpenLoop(const TopologySpec& spec, const FabricConfig& fabric, const OpenLoopConfig& config)
+OpenLoop::OpenLoop(const TopologySpec& spec, const NetworkConfig& fabric, const OpenLoopConfig& config)
     : state_(std::make_unique<State>(spec, fabric, config)) {}
 
 OpenLoop::~OpenLoop() = default;
@@ -274,7 +290,7 @@ double mean_ns(std::uint64_t sum_ps, std::uint64_t count) {
 
 }  // namespace
 
-// What has been counted, as figures.
+// Turns what has been counted into figures.
 OpenLoopResult OpenLoop::State::summarize() {
   State& s = *this;
   const Tally t = total();
@@ -285,11 +301,11 @@ OpenLoopResult OpenLoop::State::summarize() {
   for (std::size_t i = 0; i < (s.config.priority_share > 0 ? t.of_priority.size() : 1); ++i) {
     const ClassTally& c = t.of_priority[i];
     all.add(c);
-    r.of_priority.push_back({c.created, c.measured, static_cast<double>(c.created) * per_load, static_cast<double>(c.delivered) * per_load,
-                             mean_ns(c.latency_ps, c.measured), mean_ns(c.network_ps, c.measured), c.latency});
+    r.of_priority.push_back({c.created, c.measured, static_cast<double>(c.created) * per_load,
+                             static_cast<double>(c.delivered) * per_load, mean_ns(c.latency_ps, c.measured),
+                             mean_ns(c.network_ps, c.measured), c.latency});
   }
   r.warm_up = s.begin;
-  r.settled = s.has_warmed_up;
   r.senders = s.senders;
   r.created = all.created;
   r.measured = all.measured;
@@ -302,7 +318,8 @@ OpenLoopResult OpenLoop::State::summarize() {
   r.network_latency_ns = mean_ns(all.network_ps, all.measured);
   r.zero_load_ns = mean_ns(t.zero_load_ps, t.samples);
   if (all.measured > 0) {
-    if (const auto half_ps = half_interval(as_doubles(t.batch_ps), as_doubles(t.batch_packets))) r.latency_error_ns = *half_ps * 1e-3;
+    if (const auto half_ps = half_interval(as_doubles(t.batch_ps), as_doubles(t.batch_packets)))
+      r.latency_error_ns = *half_ps * 1e-3;
     r.least = t.least;
     r.most = t.most;
   }
@@ -315,6 +332,7 @@ OpenLoopResult OpenLoop::State::summarize() {
     if (source.own == 0 && source.dst != kNoNode) shares.push_back(static_cast<double>(t.accepted[source.node]));
   r.fairness = jain(shares);
   r.saturated = r.created > 0 && (r.measured < r.created || r.accepted_load < 0.9 * r.offered_load);
+  r.settled = !s.config.settle || (!r.saturated && !rises(as_doubles(t.batch_ps), as_doubles(t.batch_packets)));
   for (const Part& part : s.parts) r.events += part.queue.processed();
   r.memory_bytes = s.fabric.memory_bytes();
   r.first_watched = s.first_watched();
@@ -343,7 +361,6 @@ bool OpenLoop::run() {
     return true;
   };
   if (!until(s.begin, s.config.settle ? +[](State& now) { return now.settled(); } : nullptr)) return false;
-  s.has_warmed_up = !s.config.settle || has_settled(s.start_up);
   s.before = link_counts(*s.topology, s.fabric);
   if (s.before.size() <= OpenLoopResult::kMostWatched) {
     s.meter.emplace(*s.topology, s.fabric, s.parts[0].queue.now());
@@ -366,10 +383,10 @@ bool OpenLoop::run() {
   s.run_until(Time::never());
   const Tally total = s.total();
   const std::string circle = s.fabric.in_flight() == 0 ? "" : s.fabric.deadlock();
-  EXANET_CHECK(s.fabric.in_flight() == 0, circle.empty() ? "packets are stuck in the network" : circle.c_str(), s.stop_at.ps(),
-               s.fabric.in_flight(), total.injected);
-  EXANET_CHECK(total.injected == total.delivered && total.fingerprints == 0, "packets were lost, doubled or altered", s.stop_at.ps(),
-               total.injected, total.delivered);
+  EXANET_CHECK(s.fabric.in_flight() == 0, circle.empty() ? "packets are stuck in the network" : circle.c_str(),
+               s.stop_at.ps(), s.fabric.in_flight(), total.injected);
+  EXANET_CHECK(total.injected == total.delivered && total.fingerprints == 0, "packets were lost, doubled or altered",
+               s.stop_at.ps(), total.injected, total.delivered);
 
   result_ = s.summarize();
   result_.cpu_s = static_cast<double>(std::clock() - started) / CLOCKS_PER_SEC;

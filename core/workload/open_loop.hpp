@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "core/fabric/fabric.hpp"
+#include "core/network/network.hpp"
 #include "core/units/histogram.hpp"
 #include "core/workload/link_use.hpp"
 #include "core/workload/pattern.hpp"
@@ -28,8 +28,8 @@ struct OpenLoopConfig {
   double load = 0.1;  // 1: packets of a sender fill one of its links (class 0, framing and pauses included)
   std::uint16_t packet_bytes = 256;
   bool bernoulli = false;  // each packet time a coin is tossed; otherwise a Poisson process
-  double burst = 0;        // above 0: on and off, bursts to one destination of so many packets on average (geometric)
-                           // at a link's rate, exponential silence between
+  double burst = 0;  // above 0: on and off, bursts to one destination of so many packets on average (geometric)
+  // at a link's rate, exponential silence between
   double priority_share = 0;  // of the packets, which overtake the others in arbitration
   std::uint64_t seed = 1;
   std::uint32_t threads = 1;  // the results are the same for any number
@@ -37,6 +37,21 @@ struct OpenLoopConfig {
   bool settle = false;  // begin to measure as soon as the start-up is over (MSER-5), after warm_up at the latest
   Time measure = Time::us(100);
 };
+
+template <typename V>
+void visit(OpenLoopConfig& c, V&& v) {
+  v("pattern", c.pattern);
+  v("load", c.load);
+  v("packet_bytes", c.packet_bytes);
+  v("bernoulli", c.bernoulli);
+  v("burst", c.burst, kOptional);
+  v("priority_share", c.priority_share);
+  v("seed", c.seed);
+  v("threads", c.threads);
+  v("warm_up_ps", c.warm_up);
+  v("settle", c.settle);
+  v("measure_ps", c.measure);
+}
 
 // The packets of one priority; figures as in OpenLoopResult.
 struct PriorityResult {
@@ -48,25 +63,28 @@ struct PriorityResult {
 
 struct OpenLoopResult {
   std::uint32_t senders = 0;
-  double offered_load = 0, accepted_load = 0;   // created, delivered in the window; of what a link carries, mean over senders
-  double offered_gbps = 0, accepted_gbps = 0;   // the same as payload, all senders together
-  std::uint64_t created = 0;                    // in the window
-  std::uint64_t measured = 0;                   // of these, delivered: what the latencies are of
-  std::uint64_t accepted = 0;                   // delivered in the window, whenever created
-  double latency_ns = 0;                        // mean, and
-  std::optional<double> latency_error_ns;       // half its 95 % confidence interval from ten batches, if there are packets of each
-  double network_latency_ns = 0;                // mean from injection on
-  double zero_load_ns = 0;                      // mean by formula over up to 4096 of the created packets
+  double offered_load = 0,
+         accepted_load = 0;  // created, delivered in the window; of what a link carries, mean over senders
+  double offered_gbps = 0, accepted_gbps = 0;  // the same as payload, all senders together
+  std::uint64_t created = 0;  // in the window
+  std::uint64_t measured = 0;  // of these, delivered: what the latencies are of
+  std::uint64_t accepted = 0;  // delivered in the window, whenever created
+  double latency_ns = 0;  // mean, and
+  std::optional<double>
+      latency_error_ns;  // half its 95 % confidence interval from ten batches, if there are packets of each
+  double network_latency_ns = 0;  // mean from injection on
+  double zero_load_ns = 0;  // mean by formula over up to 4096 of the created packets
   Time least, most;
   Histogram latency;
   std::vector<PriorityResult> of_priority;  // from 0 on: one, or two if there is a share of priority 1
   double mean_hops = 0;  // links, over all packets of the run
-  double fairness = 0;   // Jain's index of what was accepted from each sender
+  double fairness = 0;  // Jain's index of what was accepted from each sender
   bool saturated = false;
-  Time warm_up;         // what it took
-  bool settled = true;  // false: asked to find the end of the start-up, and did not
+  Time warm_up;  // what it took
+  bool settled =
+      true;  // false: asked to find the end of the start-up, and latency went on growing, or less was accepted than offered
   std::uint64_t packets = 0, packet_hops = 0, events = 0;  // of the whole run
-  double cpu_s = 0;          // of all threads
+  double cpu_s = 0;  // of all threads
   double longest_cpu_s = 0;  // of the busiest thread in each window of time: what is left with a processor a thread
   std::uint64_t memory_bytes = 0;
   std::vector<LinkUse> links;  // in the window
@@ -76,19 +94,22 @@ struct OpenLoopResult {
   NodeId first_watched = 0;
   std::uint32_t watched = 0, samples = 0;
   std::vector<std::uint32_t> queued;  // [sample][router]
-  std::vector<float> link_use;        // [sample][link], in the order of `links`: share of its part of the window; of kMostWatched links at most
+  std::vector<float>
+      link_use;  // [sample][link], in the order of `links`: share of its part of the window; of kMostWatched links at most
 };
 
 class OpenLoop {
  public:
-  // Throws std::invalid_argument on anything that cannot be run.
-  OpenLoop(const TopologySpec& spec, const FabricConfig& fabric, const OpenLoopConfig& config);
+  // Throws ConfigError on anything that cannot be run.
+  OpenLoop(const TopologySpec& spec, const NetworkConfig& fabric, const OpenLoopConfig& config);
   ~OpenLoop();
 
   // Once. False when stop() ended it before its time.
   bool run();
-  void stop() { stopped_.store(true, std::memory_order_relaxed); }               // from any thread
-  double progress() const { return progress_.load(std::memory_order_relaxed); }  // share of the work done, from any thread
+  void stop() { stopped_.store(true, std::memory_order_relaxed); }  // from any thread
+  double progress() const {
+    return progress_.load(std::memory_order_relaxed);
+  }  // share of the work done, from any thread
   const OpenLoopResult& result() const { return result_; }
   const Topology& topology() const;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of synthetic traffic share: a measurement on the published router and links, and a small shape of every topology.
+// Harness of the tests of synthetic traffic: a measurement on the published router and links, and a small shape of every topology.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "core/fabric/fabric_harness.hpp"
+#include "core/network/exanet/exanet_harness.hpp"
+#include "core/routing/make_topology.hpp"
 #include "core/workload/open_loop.hpp"
 
 namespace exanet::testing {
@@ -16,14 +17,14 @@ namespace exanet::testing {
 constexpr double kPacketNs = 38 * 6.4;  // words of a packet of 256 bytes on a link, by the time of one
 
 // With as many virtual channels as the topology needs.
-inline FabricConfig fabric_for(const TopologySpec& spec) {
-  FabricConfig fabric = published_fabric();
+inline NetworkConfig fabric_for(const TopologySpec& spec) {
+  NetworkConfig fabric = published_fabric();
   fabric.router.virtual_channels = std::max<std::int64_t>(2, make_topology(spec)->virtual_channels());
   return fabric;
 }
 
-inline OpenLoopResult measure(const TopologySpec& spec, const std::string& pattern, double load, std::uint64_t seed, Time window,
-                              const FabricConfig& fabric) {
+inline OpenLoopResult measure(const TopologySpec& spec, const std::string& pattern, double load, std::uint64_t seed,
+                              Time window, const NetworkConfig& fabric) {
   OpenLoopConfig config;
   config.pattern = pattern;
   config.load = load;
@@ -43,9 +44,10 @@ inline OpenLoopResult measure(const TopologySpec& spec, const std::string& patte
 inline doctest::Approx near(double value, double error) { return doctest::Approx(value).epsilon(error).scale(0); }
 
 inline std::vector<TopologySpec> every_topology() {
-  return {{"torus", {4, 4, 4}},   {"torus", {6, 3}},     {"mesh", {4, 4}},          {"fat-tree", {4, 4}},     {"xgft", {4, 4, 4, 1, 2, 2}},
-          {"dragonfly", {2}},     {"megafly", {2, 2, 2, 2}}, {"slim-fly", {5, 2}},  {"hyperx", {2, 4, 4}},    {"jellyfish", {16, 4, 2}},
-          {"hypercube", {5}},     {"full-mesh", {12}},   {"qfdb-torus", {2, 2, 2}}, {"qfdb-dragonfly", {3, 1}}};
+  return {{"torus", {4, 4, 4}},         {"torus", {6, 3}},         {"mesh", {4, 4}},          {"fat-tree", {4, 4}},
+          {"xgft", {4, 4, 4, 1, 2, 2}}, {"dragonfly", {2}},        {"megafly", {2, 2, 2, 2}}, {"slim-fly", {5, 2}},
+          {"hyperx", {2, 4, 4}},        {"jellyfish", {16, 4, 2}}, {"hypercube", {5}},        {"full-mesh", {12}},
+          {"qfdb-torus", {2, 2, 2}},    {"qfdb-dragonfly", {3, 1}}};
 }
 
 // To the bit.
@@ -73,7 +75,8 @@ inline void check_same(const OpenLoopResult& a, const OpenLoopResult& b) {
   REQUIRE(a.links.size() == b.links.size());
   std::size_t different = 0;
   for (std::size_t i = 0; i < a.links.size(); ++i)
-    different += a.links[i].use != b.links[i].use || a.links[i].packets != b.links[i].packets || a.links[i].payload_bytes != b.links[i].payload_bytes;
+    different += a.links[i].use != b.links[i].use || a.links[i].packets != b.links[i].packets ||
+                 a.links[i].payload_bytes != b.links[i].payload_bytes;
   CHECK(different == 0);
   CHECK(a.queued == b.queued);
 }

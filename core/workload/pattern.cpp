@@ -5,13 +5,15 @@
 #include <bit>
 #include <charconv>
 #include <numeric>
-#include <stdexcept>
+#include <string_view>
+
+#include "core/config/error.hpp"
 
 namespace exanet {
 
 namespace {
 
-// What a pattern is made from.
+// Parts of which a pattern is made.
 struct Setting {
   const Topology& topology;
   const TopologySpec& spec;
@@ -43,8 +45,9 @@ Made permutation(const Setting& s, Rule rule) {
 // Bits of an endpoint's number; patterns that move bits need a power of two.
 std::uint32_t bits_of(const Setting& s) {
   if (!std::has_single_bit(s.endpoints))
-    throw std::invalid_argument(s.name + " moves the bits of endpoint numbers and needs a power of two of them; this machine has " +
-                                std::to_string(s.endpoints) + " endpoints: choose another pattern, e.g. permutation");
+    throw ConfigError(
+        "pattern", s.name + " moves the bits of endpoint numbers and needs a power of two of them; this machine has " +
+                       std::to_string(s.endpoints) + " endpoints: choose another pattern, e.g. permutation");
   return static_cast<std::uint32_t>(std::countr_zero(s.endpoints));
 }
 
@@ -133,8 +136,8 @@ Made make_transpose(const Setting& s) {
   std::uint32_t side = 1;
   while (std::uint64_t{side} * side < s.endpoints) ++side;
   if (std::uint64_t{side} * side != s.endpoints)
-    throw std::invalid_argument("transpose needs a square number of endpoints; this machine has " + std::to_string(s.endpoints) +
-                                ": choose another pattern, e.g. permutation");
+    throw ConfigError("pattern", "transpose needs a square number of endpoints; this machine has " +
+                                     std::to_string(s.endpoints) + ": choose another pattern, e.g. permutation");
   return permutation(s, [side](NodeId src) { return src % side * side + src / side; });
 }
 
@@ -191,14 +194,16 @@ Made make_random_permutation(const Setting& s) {
 Made make_hot_spot(const Setting& s) {
   const double share = s.figure != nullptr ? *s.figure : 0.2;
   if (!(share >= 0 && share <= 1))
-    throw std::invalid_argument("hot-spot takes the share of the traffic that goes to one endpoint, e.g. hot-spot:0.1");
+    throw ConfigError("pattern",
+                      "hot-spot takes the share of the traffic that goes to one endpoint, e.g. hot-spot:0.1");
   return std::make_unique<HotSpot>(s.endpoints, share);
 }
 
 // A share of all traffic goes to the first eighth of the endpoints, anywhere in it.
 class HotRegion final : public Pattern {
  public:
-  HotRegion(std::uint32_t endpoints, double share) : rest_(endpoints), region_(std::max(2u, endpoints / 8)), share_(share) {}
+  HotRegion(std::uint32_t endpoints, double share)
+      : rest_(endpoints), region_(std::max(2u, endpoints / 8)), share_(share) {}
   NodeId destination(NodeId src, std::uint64_t index, Random& random) const override {
     if (random.unit() >= share_) return rest_.destination(src, index, random);
     if (src >= region_) return random.below(region_);
@@ -215,7 +220,9 @@ class HotRegion final : public Pattern {
 Made make_hot_region(const Setting& s) {
   const double share = s.figure != nullptr ? *s.figure : 0.5;
   if (!(share >= 0 && share <= 1))
-    throw std::invalid_argument("hot-region takes the share of the traffic that goes to the first eighth of the endpoints, e.g. hot-region:0.5");
+    throw ConfigError("pattern",
+                      "hot-region takes the share of the traffic that goes to the first eighth of the endpoints, e.g. "
+                      "hot-region:0.5");
   return std::make_unique<HotRegion>(s.endpoints, share);
 }
 
@@ -236,8 +243,9 @@ Made make_next_group(const Setting& s) {
   const double figure = s.figure != nullptr ? *s.figure : s.endpoints / 2;
   const auto group = static_cast<std::uint32_t>(figure >= 1 && figure <= s.endpoints ? figure : 0);
   if (group == 0 || group != figure || s.endpoints % group != 0 || s.endpoints == group)
-    throw std::invalid_argument("next-group takes the number of endpoints in a group, a divisor of this machine's " +
-                                std::to_string(s.endpoints) + " that leaves two groups or more, e.g. next-group:18 on dragonfly-342");
+    throw ConfigError("pattern", "next-group takes the number of endpoints in a group, a divisor of this machine's " +
+                                     std::to_string(s.endpoints) +
+                                     " that leaves two groups or more, e.g. next-group:18 on dragonfly-342");
   return std::make_unique<NextGroup>(s.endpoints, group);
 }
 
@@ -245,7 +253,8 @@ Made make_next_group(const Setting& s) {
 Made make_incast(const Setting& s) {
   const double figure = s.figure != nullptr ? *s.figure : s.endpoints - 1;
   if (!(figure >= 1 && figure <= s.endpoints - 1) || figure != static_cast<double>(static_cast<std::uint32_t>(figure)))
-    throw std::invalid_argument("incast takes the number of senders, from 1 to " + std::to_string(s.endpoints - 1) + ", e.g. incast:16");
+    throw ConfigError("pattern", "incast takes the number of senders, from 1 to " + std::to_string(s.endpoints - 1) +
+                                     ", e.g. incast:16");
   const auto senders = static_cast<std::uint32_t>(figure);
   std::vector<NodeId> to(s.endpoints);
   std::iota(to.begin(), to.end(), 0u);
@@ -253,28 +262,51 @@ Made make_incast(const Setting& s) {
   return std::make_unique<Permutation>(std::move(to));
 }
 
-// A new pattern is one line here.
-constexpr struct {
-  const char* name;
+// A new pattern is one line here: its name, what stands behind its colon, to whom an endpoint sends, and who makes it.
+constexpr struct Entry {
+  PatternKind kind;
   Made (*make)(const Setting&);
-  bool takes_figure;
 } kPatterns[] = {
-    {"uniform", make_uniform, false},   {"transpose", make_transpose, false}, {"complement", make_complement, false},
-    {"reversal", make_reversal, false}, {"shuffle", make_shuffle, false},     {"butterfly", make_butterfly, false},
-    {"tornado", make_tornado, false},   {"neighbour", make_neighbour, false}, {"permutation", make_random_permutation, false},
-    {"hot-spot", make_hot_spot, true},  {"incast", make_incast, true},        {"all-to-all", make_all_to_all, false},
-    {"hot-region", make_hot_region, true}, {"next-group", make_next_group, true},
+    {{"uniform", "", "any other"}, make_uniform},
+    {{"transpose", "", "its mirror in a square of all endpoints"}, make_transpose},
+    {{"complement", "", "the last one less its own number"}, make_complement},
+    {{"reversal", "", "its number with the bits reversed"}, make_reversal},
+    {{"shuffle", "", "its number with the bits turned left by one"}, make_shuffle},
+    {{"butterfly", "", "its number with the highest and the lowest bit exchanged"}, make_butterfly},
+    {{"tornado", "",
+      "just short of half way round, in each dimension of a mesh or torus, over all endpoints elsewhere"},
+     make_tornado},
+    {{"neighbour", "", "a random one of those one link away; behind switches, the next or the one before"},
+     make_neighbour},
+    {{"permutation", "", "one fixed other, drawn at random"}, make_random_permutation},
+    {{"hot-spot", "SHARE", "the middle endpoint with that probability (0.2 if left out), else any other"},
+     make_hot_spot},
+    {{"incast", "SENDERS", "endpoint 0, from so many senders (all if left out)"}, make_incast},
+    {{"all-to-all", "", "each other in turn"}, make_all_to_all},
+    {{"hot-region", "SHARE",
+      "the first eighth of the endpoints with that probability (0.5 if left out), else any other"},
+     make_hot_region},
+    {{"next-group", "SIZE",
+      "any of the next group's endpoints, of so many each (half of all if left out): the worst that a dragonfly meets"},
+     make_next_group},
 };
 
 }  // namespace
 
 std::vector<std::string> pattern_names() {
   std::vector<std::string> names;
-  for (const auto& entry : kPatterns) names.emplace_back(entry.name);
+  for (const Entry& entry : kPatterns) names.emplace_back(entry.kind.name);
   return names;
 }
 
-std::unique_ptr<Pattern> make_pattern(const std::string& text, const Topology& topology, const TopologySpec& spec, std::uint64_t seed) {
+std::vector<PatternKind> pattern_kinds() {
+  std::vector<PatternKind> kinds;
+  for (const Entry& entry : kPatterns) kinds.push_back(entry.kind);
+  return kinds;
+}
+
+std::unique_ptr<Pattern> make_pattern(const std::string& text, const Topology& topology, const TopologySpec& spec,
+                                      std::uint64_t seed) {
   const std::size_t colon = text.find(':');
   const std::string name = text.substr(0, colon);
   double figure = 0;
@@ -282,19 +314,21 @@ std::unique_ptr<Pattern> make_pattern(const std::string& text, const Topology& t
     const char* end = text.data() + text.size();
     const auto parsed = std::from_chars(text.data() + colon + 1, end, figure);
     if (parsed.ec != std::errc() || parsed.ptr != end)
-      throw std::invalid_argument("what follows the colon of " + text + " is not a number");
+      throw ConfigError("pattern", "what follows the colon of " + text + " is not a number");
   }
-  if (topology.endpoint_count() < 2) throw std::invalid_argument("traffic needs at least two endpoints; this machine has one");
+  if (topology.endpoint_count() < 2)
+    throw ConfigError("pattern", "traffic needs at least two endpoints; this machine has one");
   std::string known;
-  for (const auto& entry : kPatterns) {
-    known.append(known.empty() ? "" : ", ").append(entry.name);
-    if (name != entry.name) continue;
-    if (colon != std::string::npos && !entry.takes_figure)
-      throw std::invalid_argument(name + " takes no figure: leave out what follows the colon");
-    Made made = entry.make({topology, spec, topology.endpoint_count(), seed, name, colon == std::string::npos ? nullptr : &figure});
+  for (const Entry& entry : kPatterns) {
+    known.append(known.empty() ? "" : ", ").append(entry.kind.name);
+    if (name != entry.kind.name) continue;
+    if (colon != std::string::npos && std::string_view(entry.kind.figure).empty())
+      throw ConfigError("pattern", name + " takes no figure: leave out what follows the colon");
+    Made made = entry.make(
+        {topology, spec, topology.endpoint_count(), seed, name, colon == std::string::npos ? nullptr : &figure});
     return spec.failed.empty() ? std::move(made) : std::make_unique<Surviving>(std::move(made), topology);
   }
-  throw std::invalid_argument("there is no traffic pattern \"" + name + "\": use one of " + known);
+  throw ConfigError("pattern", "there is no traffic pattern \"" + name + "\": use one of " + known);
 }
 
 }  // namespace exanet

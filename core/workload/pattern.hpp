@@ -21,11 +21,19 @@ class Pattern {
   virtual NodeId destination(NodeId src, std::uint64_t index, Random& random) const = 0;
 };
 
+struct PatternKind {
+  const char* name;  // as --traffic calls it
+  const char* figure;  // what the number behind its colon is, e.g. "SHARE"; "" where it takes none
+  const char* help;  // to whom an endpoint sends, as a clause
+};
+
+std::vector<PatternKind> pattern_kinds();
 std::vector<std::string> pattern_names();
 
 // `name` is one of pattern_names(), with a figure behind a colon where the pattern takes one ("hot-spot:0.1", "incast:16"). Throws
-// std::invalid_argument, saying what to do, on an unknown name, a bad figure, or a number of endpoints that the pattern is not made for.
+// ConfigError, saying what to do, on an unknown name, a bad figure, or a number of endpoints that the pattern is not made for.
 // `topology` outlives the pattern.
-std::unique_ptr<Pattern> make_pattern(const std::string& name, const Topology& topology, const TopologySpec& spec, std::uint64_t seed);
+std::unique_ptr<Pattern> make_pattern(const std::string& name, const Topology& topology, const TopologySpec& spec,
+                                      std::uint64_t seed);
 
 }  // namespace exanet

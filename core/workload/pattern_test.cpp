@@ -7,6 +7,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "core/routing/make_topology.hpp"
+
 using namespace exanet;
 
 namespace {
@@ -32,7 +34,8 @@ std::string complaint(const std::string& name, const TopologySpec& spec) {
 }  // namespace
 
 TEST_CASE("every pattern sends to another endpoint, or nowhere") {
-  for (const TopologySpec& spec : {TopologySpec{"torus", {4, 4}}, TopologySpec{"fat-tree", {4, 4}}, TopologySpec{"mesh", {2, 8}}}) {
+  for (const TopologySpec& spec :
+       {TopologySpec{"torus", {4, 4}}, TopologySpec{"fat-tree", {4, 4}}, TopologySpec{"mesh", {2, 8}}}) {
     const auto topology = make_topology(spec);
     for (const std::string& name : pattern_names()) {
       CAPTURE(name);
@@ -65,8 +68,9 @@ TEST_CASE("permutations by their definitions") {
   CHECK(destinations("tornado", torus)[0] == 1 + 4 * 1);
   CHECK(destinations("tornado", {"torus", {8}})[6] == (6 + 3) % 8);
   CHECK(destinations("tornado", {"torus", {7, 2}})[0] == 3);
-  CHECK(destinations("incast:3", torus) == std::vector<NodeId>{kNoNode, 0, kNoNode, kNoNode, kNoNode, kNoNode, 0, kNoNode, kNoNode, kNoNode,
-                                                               kNoNode, 0, kNoNode, kNoNode, kNoNode, kNoNode});
+  CHECK(destinations("incast:3", torus) == std::vector<NodeId>{kNoNode, 0, kNoNode, kNoNode, kNoNode, kNoNode, 0,
+                                                               kNoNode, kNoNode, kNoNode, kNoNode, 0, kNoNode, kNoNode,
+                                                               kNoNode, kNoNode});
 }
 
 TEST_CASE("next-group: everybody of a group sends to all of the next one, those of the last to the first") {
@@ -85,7 +89,8 @@ TEST_CASE("next-group: everybody of a group sends to all of the next one, those 
   }
   for (const char* wrong : {"next-group:7", "next-group:72", "next-group:0", "next-group:-8", "next-group:1.5"})
     CHECK(complaint(wrong, fly).find("a divisor of this machine's 72") != std::string::npos);
-  CHECK(complaint("next-group", {"full-mesh", {5}}).find("takes the number of endpoints in a group") != std::string::npos);
+  CHECK(complaint("next-group", {"full-mesh", {5}}).find("takes the number of endpoints in a group") !=
+        std::string::npos);
 }
 
 TEST_CASE("a random permutation is one, follows its seed and has no fixed point") {
@@ -125,7 +130,8 @@ TEST_CASE("a hot region gets its share, all of it alike") {
   Random random(1);
   std::vector<std::uint32_t> got(64);
   for (std::uint64_t i = 0; i < 100'000; ++i) ++got[pattern->destination(20, i, random)];
-  for (NodeId hot = 0; hot < 8; ++hot) CHECK(got[hot] / 100'000.0 == doctest::Approx(0.5 / 8 + 0.5 / 63).epsilon(0.05).scale(0));
+  for (NodeId hot = 0; hot < 8; ++hot)
+    CHECK(got[hot] / 100'000.0 == doctest::Approx(0.5 / 8 + 0.5 / 63).epsilon(0.05).scale(0));
   CHECK(complaint("hot-region:2", spec).find("first eighth") != std::string::npos);
 }
 

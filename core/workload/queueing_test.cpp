@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "core/engine/random.hpp"
+#include "core/routing/make_topology.hpp"
 #include "core/workload/open_loop_harness.hpp"
 
 using namespace exanet;
@@ -64,8 +65,9 @@ double waiting_ns(const Topology& topology, double load) {
         in = far.port, at = far.node;
       }
     }
-  std::map<std::pair<NodeId, int>, std::pair<double, double>> outputs;  // sum of streams, sum of squares of those that wait elsewhere
-  double waiting = 0;                                                  // packet times in a packet time
+  std::map<std::pair<NodeId, int>, std::pair<double, double>>
+      outputs;  // sum of streams, sum of squares of those that wait elsewhere
+  double waiting = 0;  // packet times in a packet time
   const double router = kRouterNs / kPacketNs;
   for (const auto& [where, rate] : streams) {
     const auto& [node, in, out] = where;
@@ -76,7 +78,8 @@ double waiting_ns(const Topology& topology, double load) {
       waiting += rate * (load - rate) * router * router / 2;  // behind others of its sender that take another link
   }
   for (const auto& [output, sums] : outputs) {
-    const bool pauses = output.second != kOwn && topology.link_class(output.first, static_cast<std::uint16_t>(output.second)) > 0;
+    const bool pauses =
+        output.second != kOwn && topology.link_class(output.first, static_cast<std::uint16_t>(output.second)) > 0;
     const double service = output.second == kOwn ? router : pauses ? kPausing : 1;
     waiting += (sums.first * sums.first - sums.second) * service * service / 2 / (1 - sums.first * service);
   }
@@ -112,15 +115,18 @@ TEST_CASE("queueing: uniform traffic at low load waits as independent M/D/1 queu
       }
     } sending{bench, Random(3, 0), kPacketNs * 1e3 / load, 0, 40'000};
     sending.event = bench.queue.add_handler(
-        [](void* self, Time now, std::uint32_t src, std::uint64_t) { static_cast<Sending*>(self)->next(src, now); }, &sending);
+        [](void* self, Time now, std::uint32_t src, std::uint64_t) { static_cast<Sending*>(self)->next(src, now); },
+        &sending);
     for (NodeId src = 0; src < bench.topology->endpoint_count(); ++src) sending.schedule(src, Time());
     bench.run();
     double waited_ns = 0;
     for (const Delivery& d : bench.deliveries) {
       const Time took = d.tail - Time::ps(static_cast<std::int64_t>(d.packet.user));
-      waited_ns += static_cast<double>((took - bench.fabric.zero_load_latency(d.packet.src, d.packet.dst, 256)).ps()) * 1e-3;
+      waited_ns +=
+          static_cast<double>((took - bench.fabric.zero_load_latency(d.packet.src, d.packet.dst, 256)).ps()) * 1e-3;
     }
-    const double mean = waited_ns / static_cast<double>(bench.deliveries.size()), expected = waiting_ns(*bench.topology, load);
+    const double mean = waited_ns / static_cast<double>(bench.deliveries.size()),
+                 expected = waiting_ns(*bench.topology, load);
     CAPTURE(load);
     CHECK(mean == near(expected, 0.1));
   }

@@ -4,7 +4,7 @@
 
 #include <cstdio>
 
-#include "core/fabric/fabric_harness.hpp"
+#include "core/network/exanet/exanet_harness.hpp"
 #include "core/workload/open_loop.hpp"
 
 using namespace exanet;
@@ -17,16 +17,17 @@ TEST_CASE("packet-hops a second of processor time under synthetic traffic" * doc
     std::int64_t window_us;
   };
   // Packets of 34 words. The cubes accept 0.80 and 0.40 of uniform traffic at most: 30 and 60 % of that.
-  for (const Case& c : {Case{{"torus", {8, 8, 8}}, "uniform", 0.24, 1000}, Case{{"torus", {8, 8, 8}}, "uniform", 0.48, 500},
-                        Case{{"torus", {16, 16, 16}}, "uniform", 0.12, 100}, Case{{"torus", {16, 16, 16}}, "uniform", 0.24, 50},
-                        Case{{"fat-tree", {8, 8, 16}}, "permutation", 0.3, 200}, Case{{"dragonfly", {13}}, "uniform", 0.1, 20}}) {
+  for (const Case& c :
+       {Case{{"torus", {8, 8, 8}}, "uniform", 0.24, 1000}, Case{{"torus", {8, 8, 8}}, "uniform", 0.48, 500},
+        Case{{"torus", {16, 16, 16}}, "uniform", 0.12, 100}, Case{{"torus", {16, 16, 16}}, "uniform", 0.24, 50},
+        Case{{"fat-tree", {8, 8, 16}}, "permutation", 0.3, 200}, Case{{"dragonfly", {13}}, "uniform", 0.1, 20}}) {
     OpenLoopConfig config;
     config.pattern = c.pattern;
     config.packet_bytes = 512;
     config.load = 1e-6;
     config.warm_up = Time();
     config.measure = Time::ns(1);
-    FabricConfig fabric = testing::published_fabric(512);
+    NetworkConfig fabric = testing::published_fabric(512);
     OpenLoop idle(c.spec, fabric, config);
     REQUIRE(idle.run());
     config.load = c.load;

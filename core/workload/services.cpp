@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What data centres send: requests and replies, storage, incast, and flows of the sizes that were measured there.
+// Traffic of data centres: requests and replies, storage, incast, and flows of the sizes that were measured there.
 //
 // Requests are answered by the receiver's interface at once. Whom a rank asks is drawn from the job's seed, the rank and the round alone.
 #include "core/engine/random.hpp"
@@ -18,6 +18,7 @@ class Service : public Program {
   using Program::Program;
   std::uint32_t steps() const override { return 1; }
   std::uint32_t receives(std::uint32_t, std::uint64_t, std::uint32_t) const override { return 0; }
+  bool answered_by_interface() const override { return true; }
 
  protected:
   Random draw(std::uint32_t rank, std::uint64_t round) const {
@@ -66,7 +67,7 @@ class Storage final : public Service {
   static constexpr std::uint32_t kEach = 4;
 };
 
-// Flows to random others, of sizes by a distribution, after pauses drawn from an exponential distribution: open,
+// Flows to random others, of sizes by a distribution, after gaps drawn from an exponential distribution: open,
 // nobody waits for them.
 class Flows final : public Service {
  public:
@@ -76,22 +77,52 @@ class Flows final : public Service {
     const std::uint32_t to = other(rank, random);
     out.push_back({to, sizes_.at(random.unit() * 100), 0, false});
   }
-  Time pause(std::uint32_t rank, std::uint64_t round, std::uint32_t) const override {
+  Time compute_gap(std::uint32_t rank, std::uint64_t round, std::uint32_t) const override {
     Random random = draw(rank, ~round);
-    return Time::ps(static_cast<std::int64_t>(random.exponential(static_cast<double>(spec_.pause.ps()))));
+    return Time::ps(static_cast<std::int64_t>(random.exponential(static_cast<double>(spec_.compute_gap.ps()))));
   }
 
  private:
   const FlowSizes& sizes_;
 };
 
-}  // namespace
-
-std::unique_ptr<Program> make_incast_job(const ProgramSpec& s) { return std::make_unique<Incast>(s); }
+std::unique_ptr<Program> make_incast(const ProgramSpec& s) { return std::make_unique<Incast>(s); }
 std::unique_ptr<Program> make_request_reply(const ProgramSpec& s) { return std::make_unique<RequestReply>(s); }
 std::unique_ptr<Program> make_storage(const ProgramSpec& s) { return std::make_unique<Storage>(s); }
 std::unique_ptr<Program> make_web_search(const ProgramSpec& s) { return std::make_unique<Flows>(s, "web-search"); }
 std::unique_ptr<Program> make_hadoop(const ProgramSpec& s) { return std::make_unique<Flows>(s, "hadoop"); }
 std::unique_ptr<Program> make_ali_storage(const ProgramSpec& s) { return std::make_unique<Flows>(s, "ali-storage"); }
+
+}  // namespace
+
+namespace programs {
+
+ProgramKind incast() { return {"incast", "`bytes` to rank 0, which acknowledges", make_incast}; }
+
+ProgramKind request_reply() {
+  return {"request-reply", "64 bytes to a random other, whose interface answers with `bytes`", make_request_reply};
+}
+
+ProgramKind storage() {
+  return {"storage", "three of four ranks: a read (70 %) or a write of `bytes` at a random one of the others",
+          make_storage};
+}
+
+ProgramKind web_search() {
+  return {"web-search", "a flow to a random other after a pause, of a size of DCTCP's web search; nobody waits",
+          make_web_search};
+}
+
+ProgramKind hadoop() {
+  return {"hadoop", "a flow to a random other after a pause, of a size of Facebook's Hadoop; nobody waits",
+          make_hadoop};
+}
+
+ProgramKind ali_storage() {
+  return {"ali-storage", "a flow to a random other after a pause, of a size of Alibaba's storage; nobody waits",
+          make_ali_storage};
+}
+
+}  // namespace programs
 
 }  // namespace exanet

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t kMean = 5;          // observations to a mean
 constexpr std::size_t kFewestMeans = 10;  // to judge by
+constexpr double kLeastRise = 0.25, kSureRise = 4;
 constexpr double kStudent95 = 2.262;      // two-sided 95 % quantile of Student's t with 9 degrees of freedom
 
 // Truncations that leave fewer means than this are not tried: a few that happen to lie close together would win.
@@ -42,7 +43,8 @@ bool has_settled(const std::vector<double>& series) {
   return series.size() >= kMean * kFewestMeans && 2 * mser5(series) <= series.size();
 }
 
-std::optional<double> half_interval(const std::array<double, kBatches>& sums, const std::array<double, kBatches>& counts) {
+std::optional<double> half_interval(const std::array<double, kBatches>& sums,
+                                    const std::array<double, kBatches>& counts) {
   double mean = 0, squares = 0;
   for (std::size_t i = 0; i < kBatches; ++i) {
     if (counts[i] == 0) return {};
@@ -50,6 +52,20 @@ std::optional<double> half_interval(const std::array<double, kBatches>& sums, co
   }
   for (std::size_t i = 0; i < kBatches; ++i) squares += std::pow(sums[i] / counts[i] - mean, 2);
   return kStudent95 * std::sqrt(squares / (kBatches - 1) / kBatches);
+}
+
+bool rises(const std::array<double, kBatches>& sums, const std::array<double, kBatches>& counts) {
+  constexpr double kMiddle = (kBatches - 1) / 2.0;
+  constexpr double kSpread = kBatches * (kBatches * kBatches - 1) / 12.0;  // sum of squared distances from the middle
+  double mean = 0, slope = 0, squares = 0;
+  for (std::size_t i = 0; i < kBatches; ++i) {
+    if (counts[i] == 0) return false;
+    mean += sums[i] / counts[i] / kBatches;
+    slope += sums[i] / counts[i] * (static_cast<double>(i) - kMiddle) / kSpread;
+  }
+  for (std::size_t i = 0; i < kBatches; ++i)
+    squares += std::pow(sums[i] / counts[i] - mean - slope * (static_cast<double>(i) - kMiddle), 2);
+  return slope * kBatches > kLeastRise * mean && slope > kSureRise * std::sqrt(squares / (kBatches - 2) / kSpread);
 }
 
 double jain(const std::vector<double>& shares) {

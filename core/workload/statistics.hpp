@@ -23,7 +23,12 @@ bool has_settled(const std::vector<double>& series);
 // parts are all but independent of each other when each is much longer than what one observation does to the next (batch means: Law and
 // Kelton, "Simulation Modeling and Analysis", section 9.5.3).
 inline constexpr std::size_t kBatches = 10;
-std::optional<double> half_interval(const std::array<double, kBatches>& sums, const std::array<double, kBatches>& counts);
+std::optional<double> half_interval(const std::array<double, kBatches>& sums,
+                                    const std::array<double, kBatches>& counts);
+
+// Whether the means of these parts grow from the first to the last, by a quarter of the mean or more and by more than chance does: beyond
+// saturation they grow by two fifths at least, for what has been growing since time 0 is then looked at from 2 to 3 windows after.
+bool rises(const std::array<double, kBatches>& sums, const std::array<double, kBatches>& counts);
 
 // Jain's index of fairness: 1 when all shares are equal, 1/n when one of n has all; 0 when nobody has anything (Jain, Chiu and Hawe, "A
 // quantitative measure of fairness", DEC TR-301, 1984).

@@ -52,7 +52,8 @@ TEST_CASE("what keeps growing has not settled, nor what is too short to say") {
   std::vector<double> series;
   for (int i = 0; i < 1000; ++i) series.push_back(i);
   CHECK_FALSE(has_settled(series));
-  for (const std::size_t length : {50u, 55u, 100u}) CHECK_FALSE(has_settled({series.begin(), series.begin() + static_cast<std::ptrdiff_t>(length)}));
+  for (const std::size_t length : {50u, 55u, 100u})
+    CHECK_FALSE(has_settled({series.begin(), series.begin() + static_cast<std::ptrdiff_t>(length)}));
   CHECK_FALSE(has_settled(std::vector<double>(49, 1.0)));
   CHECK(has_settled(std::vector<double>(50, 1.0)));
   CHECK(mser5({}) == 0);
@@ -85,4 +86,27 @@ TEST_CASE("of observations that depend on each other, 95 % of the intervals hold
   }
   CHECK(held >= 0.92 * kTries);
   CHECK(held <= 0.98 * kTries);
+}
+
+TEST_CASE("what grows through the window rises; what only varies, or grows by little, does not") {
+  std::array<double, kBatches> sums, counts;
+  counts.fill(100);
+  Random random(3);
+  int noise = 0;
+  for (int trial = 0; trial < 1000; ++trial) {
+    for (double& sum : sums) sum = 100 * (1 + 0.3 * random.unit());
+    noise += rises(sums, counts);
+  }
+  CHECK(noise <= 2);
+  const auto grown = [&](double first, double step) {
+    for (std::size_t i = 0; i < kBatches; ++i)
+      sums[i] = 100 * (first + step * static_cast<double>(i) + 0.1 * random.unit());
+    return rises(sums, counts);
+  };
+  CHECK(grown(2, 0.1));  // since two windows before
+  CHECK_FALSE(grown(2, 0.01));
+  CHECK_FALSE(grown(2, -0.1));
+  grown(2, 0.1);
+  counts[4] = 0;
+  CHECK_FALSE(rises(sums, counts));
 }

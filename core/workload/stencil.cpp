@@ -4,8 +4,8 @@
 //
 // Rank 0 is a corner, and the first dimension changes fastest, so that linear mapping lays a grid on a torus of its shape.
 #include <algorithm>
-#include <stdexcept>
 
+#include "core/config/error.hpp"
 #include "core/workload/program.hpp"
 
 namespace exanet {
@@ -32,9 +32,10 @@ namespace {
 
 class Stencil final : public Program {
  public:
-  Stencil(const ProgramSpec& spec, std::uint32_t dimensions) : Program(spec), sides_(near_cube(spec.ranks, dimensions)) {
+  Stencil(const ProgramSpec& spec, std::uint32_t dimensions)
+      : Program(spec), sides_(near_cube(spec.ranks, dimensions)) {
     for (const std::uint32_t side : sides_) neighbours_ += side > 2 ? 2 : side - 1;
-    if (neighbours_ == 0) throw std::invalid_argument("a stencil needs at least two ranks");
+    if (neighbours_ == 0) throw ConfigError("jobs", "a stencil needs at least two ranks");
   }
 
   std::uint32_t steps() const override { return 1; }
@@ -54,9 +55,21 @@ class Stencil final : public Program {
   std::uint32_t neighbours_ = 0;
 };
 
-}  // namespace
-
 std::unique_ptr<Program> make_stencil_2d(const ProgramSpec& spec) { return std::make_unique<Stencil>(spec, 2); }
 std::unique_ptr<Program> make_stencil_3d(const ProgramSpec& spec) { return std::make_unique<Stencil>(spec, 3); }
+
+}  // namespace
+
+namespace programs {
+
+ProgramKind stencil_2d() {
+  return {"stencil-2d",
+          "a message of `bytes` to each neighbour on a grid of two dimensions, as square as can be, that wraps round",
+          make_stencil_2d};
+}
+
+ProgramKind stencil_3d() { return {"stencil-3d", "the same in three dimensions", make_stencil_3d}; }
+
+}  // namespace programs
 
 }  // namespace exanet

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an open loop counts of its packets, where it happens: at the nodes of one part. Whole numbers throughout, so that the sums over all
+// Counts the packets of an open loop where they are: at the nodes of one part. Whole numbers throughout, so that the sums over all
 // parts do not depend on how many there are.
 #pragma once
 
@@ -18,7 +18,8 @@ namespace exanet {
 // delivered at any time.
 struct ClassTally {
   std::uint64_t created = 0, delivered = 0, measured = 0;
-  std::uint64_t latency_ps = 0, network_ps = 0;  // of the measured ones: since their creation, since the network took them
+  std::uint64_t latency_ps = 0,
+                network_ps = 0;  // of the measured ones: since their creation, since the network took them
   Histogram latency;
 
   void add(const ClassTally& o) {
@@ -30,13 +31,13 @@ struct ClassTally {
 
 struct Tally {
   std::uint64_t injected = 0, delivered = 0, fingerprints = 0;  // of the whole run
-  std::uint64_t in_window_injected = 0, measured = 0;           // created in the window: taken by the network, delivered
+  std::uint64_t in_window_injected = 0, measured = 0;  // created in the window: taken by the network, delivered
   std::uint64_t zero_load_ps = 0, samples = 0;
   std::array<ClassTally, 2> of_priority;
   Time least = Time::never(), most;
   std::array<std::uint64_t, kBatches> batch_ps{}, batch_packets{};
   std::uint64_t early_ps = 0, early = 0;  // of what was delivered before the window: latency, packets
-  std::vector<std::uint32_t> accepted;    // by source: delivered here in the window
+  std::vector<std::uint32_t> accepted;  // by source: delivered here in the window
 
   void add(const Tally& o) {
     injected += o.injected, delivered += o.delivered, fingerprints += o.fingerprints;
@@ -59,8 +60,9 @@ struct Tally {
     ++measured;
     least = min(least, latency);
     most = max(most, latency);
-    const auto batch = static_cast<std::size_t>(static_cast<double>((created - begin).ps()) * static_cast<double>(kBatches) /
-                                                static_cast<double>((end - begin).ps()));
+    const auto batch =
+        static_cast<std::size_t>(static_cast<double>((created - begin).ps()) * static_cast<double>(kBatches) /
+                                 static_cast<double>((end - begin).ps()));
     batch_ps[std::min(batch, kBatches - 1)] += static_cast<std::uint64_t>(latency.ps());
     batch_packets[std::min(batch, kBatches - 1)] += 1;
   }

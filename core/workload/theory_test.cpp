@@ -6,6 +6,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "core/routing/make_topology.hpp"
 #include "core/workload/open_loop_harness.hpp"
 
 using namespace exanet;
@@ -46,13 +47,16 @@ TEST_CASE("tornado on a ring saturates when each link carries the packets of thr
   CHECK(mean_use(below) == near(0.3 * 3 / 2, 0.02));  // the other direction is idle
   CHECK(above.saturated);
   CHECK(above.mean_hops == 3);
-  CHECK(above.accepted_load <= 1.0 / 3);  // beyond saturation a ring without throttled injection takes less, not as much
-  FabricConfig links_first = published_fabric();
-  links_first.router.links_first = true;  // packets on the way go before new ones, so no less comes through
+  CHECK(above.accepted_load <=
+        1.0 / 3);  // beyond saturation a ring without throttled injection takes less, not as much
+  NetworkConfig links_first = published_fabric();
+  links_first.router.arbitration =
+      RouterConfig::Arbitration::kLinksFirst;  // packets on the way go before new ones, so no less comes through
   CHECK(measure({"torus", {8}}, "tornado", 0.4, 1, Time::us(2000), links_first).accepted_load == near(1.0 / 3, 0.01));
 }
 
-TEST_CASE("uniform traffic on a torus: link use follows from distance, accepted load stays below the bisection's bound") {
+TEST_CASE(
+    "uniform traffic on a torus: link use follows from distance, accepted load stays below the bisection's bound") {
   const TopologySpec spec{"torus", {8, 8}};
   const OpenLoopResult r = measure(spec, "uniform", 0.5);
   CHECK(r.mean_hops == near(4.0 * 64 / 63, 0.01));
@@ -65,7 +69,8 @@ TEST_CASE("uniform traffic on a torus: link use follows from distance, accepted 
   CHECK(full.accepted_load > 0.6);
 }
 
-TEST_CASE("a fat tree of full bisection carries the complement without contention, and an incast at the rate of one link") {
+TEST_CASE(
+    "a fat tree of full bisection carries the complement without contention, and an incast at the rate of one link") {
   const OpenLoopResult r = measure({"fat-tree", {4, 4, 4}}, "complement", 0.7, 1, Time::us(400));
   CHECK_FALSE(r.saturated);
   CHECK(r.mean_hops == 6);
@@ -101,7 +106,9 @@ std::vector<double> channel_loads(const Topology& topology) {
 
 }  // namespace
 
-TEST_CASE("on every topology each link carries what counting all ways says, and none accepts more than its busiest link carries") {
+TEST_CASE(
+    "on every topology each link carries what counting all ways says, and none accepts more than its busiest link "
+    "carries") {
   for (const TopologySpec& spec : every_topology()) {
     CAPTURE(spec.kind);
     const std::vector<double> expected = channel_loads(*make_topology(spec));
@@ -116,7 +123,8 @@ TEST_CASE("on every topology each link carries what counting all ways says, and 
       // What pauses, or framing differently, is busy longer: class 0 is the measure of load.
       if (r.links[i].link_class != 0) continue;
       error += std::abs(r.links[i].use - expected[i] * r.accepted_load);
-      allowed += std::sqrt(expected[i] * r.accepted_load / slots);  // a Poisson count's deviation; its mean is four fifths of that
+      allowed += std::sqrt(expected[i] * r.accepted_load /
+                           slots);  // a Poisson count's deviation; its mean is four fifths of that
     }
     CHECK(error < allowed + 0.01);
     // Waiting is small at this load, and never negative.
@@ -137,10 +145,11 @@ TEST_CASE("fair shares: senders of inputs of their own get the same, those behin
   CHECK(line.accepted_load * 3 == near(1, 0.01));
   CHECK(line.fairness == near(1 / (3 * (1.0 / 4 + 2.0 / 16)), 0.01));
   // With links first every sixteenth turn is the sender's: the nearest has 1/16 of the last link, the next 1/16 of what is left, the last one the rest.
-  FabricConfig links_first = published_fabric();
-  links_first.router.links_first = true;
+  NetworkConfig links_first = published_fabric();
+  links_first.router.arbitration = RouterConfig::Arbitration::kLinksFirst;
   const double own = 1.0 / 16, next = own * (1 - own), rest = (1 - own) * (1 - own);
-  CHECK(measure({"mesh", {4}}, "incast:3", 1.0, 1, Time::us(400), links_first).fairness == near(1 / (3 * (own * own + next * next + rest * rest)), 0.02));
+  CHECK(measure({"mesh", {4}}, "incast:3", 1.0, 1, Time::us(400), links_first).fairness ==
+        near(1 / (3 * (own * own + next * next + rest * rest)), 0.02));
 }
 
 TEST_CASE("bursts offer the same load, and wait longer than a Poisson process does") {
@@ -169,7 +178,8 @@ TEST_CASE("bursts offer the same load, and wait longer than a Poisson process do
   REQUIRE(stormy.run());
   CHECK(stormy.result().latency_ns > 1.3 * calm.result().latency_ns);
   many.load = 1.1;
-  CHECK_THROWS_WITH_AS(OpenLoop({"torus", {4}}, published_fabric(), many), doctest::Contains("bursts are from 1"), std::invalid_argument);
+  CHECK_THROWS_WITH_AS(OpenLoop({"torus", {4}}, published_fabric(), many), doctest::Contains("bursts are from 1"),
+                       std::invalid_argument);
 }
 
 TEST_CASE("adversarial traffic: one global link between two groups of a dragonfly bounds minimal routing") {
@@ -181,7 +191,8 @@ TEST_CASE("adversarial traffic: one global link between two groups of a dragonfl
 }
 
 TEST_CASE("the same seed gives the same run, another seed another") {
-  const OpenLoopResult a = measure({"jellyfish", {20, 5, 3}}, "uniform", 0.3), b = measure({"jellyfish", {20, 5, 3}}, "uniform", 0.3),
+  const OpenLoopResult a = measure({"jellyfish", {20, 5, 3}}, "uniform", 0.3),
+                       b = measure({"jellyfish", {20, 5, 3}}, "uniform", 0.3),
                        c = measure({"jellyfish", {20, 5, 3}}, "uniform", 0.3, 2);
   CHECK(a.latency.counts() == b.latency.counts());
   CHECK(a.events == b.events);
@@ -204,13 +215,16 @@ TEST_CASE("arrivals of both kinds offer the load that was asked for") {
 TEST_CASE("what cannot be run is refused, and a stopped run says so") {
   OpenLoopConfig config;
   config.load = 0;
-  CHECK_THROWS_WITH_AS(OpenLoop({"torus", {4}}, published_fabric(), config), doctest::Contains("above 0"), std::invalid_argument);
+  CHECK_THROWS_WITH_AS(OpenLoop({"torus", {4}}, published_fabric(), config), doctest::Contains("above 0"),
+                       std::invalid_argument);
   config.load = 1.5;
   config.bernoulli = true;
-  CHECK_THROWS_WITH_AS(OpenLoop({"torus", {4}}, published_fabric(), config), doctest::Contains("at most 1"), std::invalid_argument);
+  CHECK_THROWS_WITH_AS(OpenLoop({"torus", {4}}, published_fabric(), config), doctest::Contains("at most 1"),
+                       std::invalid_argument);
   config.bernoulli = false;
   config.packet_bytes = 257;
-  CHECK_THROWS_WITH_AS(OpenLoop({"torus", {4}}, published_fabric(), config), doctest::Contains("at most 256"), std::invalid_argument);
+  CHECK_THROWS_WITH_AS(OpenLoop({"torus", {4}}, published_fabric(), config), doctest::Contains("at most 256"),
+                       std::invalid_argument);
   config.packet_bytes = 256;
   OpenLoop loop({"torus", {4}}, published_fabric(), config);
   loop.stop();
@@ -228,12 +242,14 @@ TEST_CASE("the packets standing in routers are those of Little's law") {
   for (std::uint32_t sample = 0; sample < r.samples; ++sample) standing += r.queued[sample * 2 + 1] / 200.0;
   const double packets_per_ns = static_cast<double>(r.created) / 40'000e3;
   CHECK(standing == near(packets_per_ns * (r.latency_ns - r.zero_load_ns), 0.25));
-  for (std::uint32_t sample = 0; sample < r.samples; ++sample) CHECK(r.queued[sample * 2] <= 1);  // at the receiver nothing queues
+  for (std::uint32_t sample = 0; sample < r.samples; ++sample)
+    CHECK(r.queued[sample * 2] <= 1);  // at the receiver nothing queues
 }
 
 TEST_CASE("a link that is offered more than it carries is in use all the time, and not more") {
   const OpenLoopResult r = measure({"mesh", {2}}, "incast:1", 3, 1, Time::us(10));
-  const auto full = std::max_element(r.links.begin(), r.links.end(), [](const LinkUse& a, const LinkUse& b) { return a.use < b.use; });
+  const auto full = std::max_element(r.links.begin(), r.links.end(),
+                                     [](const LinkUse& a, const LinkUse& b) { return a.use < b.use; });
   CHECK(full->use == near(1, 0.01));
   CHECK(full->use <= 1);
   for (std::uint32_t sample = 0; sample < r.samples; ++sample) {
@@ -254,7 +270,9 @@ TEST_CASE("a window that begins by itself gives the mean of one that begins late
   CHECK(own.result().settled);
   CHECK(own.result().warm_up < Time::us(800));
   const OpenLoopResult late = measure({"torus", {4, 4, 4}}, "uniform", 0.4, 2, Time::us(400));
-  CHECK(own.result().latency_ns == near(late.latency_ns, (own.result().latency_error_ns.value() + late.latency_error_ns.value()) / late.latency_ns));
+  CHECK(
+      own.result().latency_ns ==
+      near(late.latency_ns, (own.result().latency_error_ns.value() + late.latency_error_ns.value()) / late.latency_ns));
   config.pattern = "incast:8";  // eight senders of 0.4 to one link: the queues at the sources grow for ever
   OpenLoop never({"torus", {4, 4, 4}}, published_fabric(), config);
   REQUIRE(never.run());

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "core/switch/switch_harness.hpp"
+#include "core/network/cut_through/switch_harness.hpp"
 #include "core/workload/message_run.hpp"
 #include "core/workload/open_loop_harness.hpp"
 
@@ -14,8 +14,8 @@ using namespace exanet::testing;
 namespace {
 
 // The published links behind switches whose own clock is four times too slow for them: the crossbar has the links' rate all the same.
-FabricConfig slow_clock(const SwitchConfig& config) {
-  FabricConfig fabric = published_fabric();
+NetworkConfig slow_clock(const SwitchConfig& config) {
+  NetworkConfig fabric = published_fabric();
   fabric.router.word_bits = 64;
   fabric.router.cycle = Time::ps(25'600);
   fabric.router.inter_fifo_words = 2048;
@@ -29,11 +29,11 @@ std::vector<SwitchConfig> kinds_of_switch() {
   fifo.queues = SwitchConfig::Queues::kFifo;
   fast.speed_up_percent = 200;
   cells.slot_cycles = 9;  // of 25.6 ns: a packet of 34 words takes 217.6 on the crossbar's line, thus a slot
-  wormhole.switching = SwitchConfig::Switching::kWormhole;
+  wormhole.switching = "wormhole";
   return {fifo, fast, cells, wormhole};
 }
 
-MessageResult carry(const FabricConfig& fabric, std::uint64_t bytes, bool packets) {
+MessageResult carry(const NetworkConfig& fabric, std::uint64_t bytes, bool packets) {
   MessageConfig config;
   config.traffic = "complement";
   config.message_bytes = bytes;
@@ -48,10 +48,11 @@ MessageResult carry(const FabricConfig& fabric, std::uint64_t bytes, bool packet
 TEST_CASE("messages through switches take the same at both levels, and no less than through empty ones") {
   for (const SwitchConfig& config : kinds_of_switch())
     for (const std::uint64_t bytes : {256u, 65536u}) {
-      CAPTURE(static_cast<int>(config.switching));
+      CAPTURE(config.switching);
       CAPTURE(config.slot_cycles);
       CAPTURE(bytes);
-      const MessageResult flow = carry(slow_clock(config), bytes, false), packet = carry(slow_clock(config), bytes, true);
+      const MessageResult flow = carry(slow_clock(config), bytes, false),
+                          packet = carry(slow_clock(config), bytes, true);
       CHECK(flow.completion_ns == near(packet.completion_ns, 0.03));
       CHECK(flow.slowdown == near(1, 0.001));
       CHECK(packet.slowdown > 0.999);
@@ -69,14 +70,15 @@ TEST_CASE("the empty network is that of the routing, and of the slot in which a 
   }
   SwitchConfig cells;
   cells.slot_cycles = 40;
-  FabricConfig fabric = slow_clock(cells);
+  NetworkConfig fabric = slow_clock(cells);
   const OpenLoopResult r = measure({"torus", {4, 4}}, "uniform", 0.005, 1, Time::us(2000), fabric);
   CHECK(r.latency_ns == near(r.zero_load_ns, 0.02));
   CHECK(r.latency_ns >= r.zero_load_ns);
 }
 
 TEST_CASE("what a permutation would take in the empty network does not depend on how much of it gets in") {
-  const OpenLoopResult little = measure({"dragonfly", {2}}, "tornado", 0.1), much = measure({"dragonfly", {2}}, "tornado", 0.9);
+  const OpenLoopResult little = measure({"dragonfly", {2}}, "tornado", 0.1),
+                       much = measure({"dragonfly", {2}}, "tornado", 0.9);
   CHECK(much.saturated);
   CHECK(much.zero_load_ns == near(little.zero_load_ns, 0.02));
 }

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
 
-from exanet import gateware_build
 from exanet.errors import InputError
+from exanet.gateware import build
 from exanet.karma import registers
 
 CYCLE_NS = 6.4
@@ -155,7 +155,7 @@ def _registers(block: str) -> dict[str, tuple[int, dict[str, tuple[int, int]]]]:
 
 def _load() -> ctypes.CDLL:
     parameters = {"InterPorts": 2, "IntraPorts": 3, "Dimensions": 2}
-    path = gateware_build.library("karma", top="karma_board", parameters=parameters, wrapper=[_WRAPPER])
+    path = build.library("karma", top="karma_board", parameters=parameters, wrapper=[_WRAPPER])
     try:
         library = ctypes.CDLL(str(path))
     except OSError as error:

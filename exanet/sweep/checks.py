@@ -12,10 +12,12 @@ from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from exanet import jobs, messages, sim
+from exanet import _core, sim
 from exanet.errors import InputError
-from exanet.located import Mark
 from exanet.machine import Machine
+from exanet.machine.located import Mark
+from exanet.sim import jobs, messages
+from exanet.sim.spec import of_messages
 
 _LARGE = 20_000  # endpoints
 _MOST_ENDPOINTS = 2_000_000  # of all networks made; some seconds
@@ -67,14 +69,12 @@ class Checks:
 
 
 def _try_traffic(resolved: dict[str, Any], values: Mapping[str, Any], make: bool) -> None:
-    from exanet import _core
-
     kinds = sim.Asked.__dataclass_fields__
     asked = sim.Asked(**{name: values[name.removesuffix("_ps")] for name in kinds})
     load = 1.0 if values["load"] is None else values["load"]
     payload = sim.payload_of(resolved, asked)
     options = sim.packet_options(asked, load, payload, 1)
-    if not messages.wanted(asked):
+    if not of_messages(asked):
         if load == 0:
             raise InputError("a load of 0 is a burst of messages: say how long they are (message_bytes), or give a load above 0")
         if make:
@@ -89,5 +89,5 @@ def _try_traffic(resolved: dict[str, Any], values: Mapping[str, Any], make: bool
 
 def _try_jobs(resolved: dict[str, Any], values: Mapping[str, Any], make: bool) -> None:
     programs = [jobs.Job.parse(part) for part in values["job"].split(" + ")]
-    figures = {name: values[name] for name in ("mapping", "packet_bytes", "seed")}
+    figures = {name: values[name] for name in ("mapping", "packet_bytes", "seed", "nic") if name in values}
     jobs.running(resolved, programs, **figures, level="packet", make=make)

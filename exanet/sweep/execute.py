@@ -13,28 +13,29 @@ import contextlib
 import fcntl
 import hashlib
 import json
-import logging
-import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
-from multiprocessing import resource_tracker
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from exanet.errors import InputError
+from exanet.sweep import cluster as clusters
 from exanet.sweep.plan import Run
 
 JOURNAL = "journal.jsonl"
-_STEPS = 6  # of the bisection: 1/64 of what a link carries
+_STEPS = 5  # of the bisection between a load that is accepted and twice that: to 1/32 of the load found
+_LEAST_LOAD = 1 / 4096  # that is tried
 _BEGINNING = b'{"key":"'  # of each line
-_LOOK_S = 0.05  # between looks at what has ended
+_LOOK_S = 0.02  # between looks at what has ended
+_WORKERS_S = 0.2  # between looks at whether a worker has come back
 
 
 def measure(machine: dict[str, Any], load: float | None, asked: dict[str, Any]) -> dict[str, Any]:
     """On a worker: one run's figures, or the error that it ended with."""
-    from exanet.jobs import Job, finish
-    from exanet.report import network
+    from exanet.results.report import network
     from exanet.sim import Asked, figures, simulate
+    from exanet.sim.jobs import Job, finish
 
     def point(offered: float) -> dict[str, Any]:
         return simulate(machine, offered=offered, asked=Asked(**asked))
@@ -42,7 +43,7 @@ def measure(machine: dict[str, Any], load: float | None, asked: dict[str, Any]) 
     try:
         if "job" in asked:
             jobs = [Job.parse(part) for part in asked["job"].split(" + ")]
-            done = finish(machine, jobs, mapping=asked["mapping"], packet_bytes=asked["packet_bytes"], seed=asked["seed"])
+            done = finish(machine, jobs, **{name: value for name, value in asked.items() if name != "job"})
             return {"figures": _of_jobs(done), "network": network(done, done.get("watched_ps", 0)), "cpu_s": done["cpu_s"]}
         found = point(load) if load is not None else _saturation(point)
     except (InputError, ValueError, RuntimeError, MemoryError) as error:
@@ -61,15 +62,17 @@ def _of_jobs(done: dict[str, Any]) -> dict[str, Any]:
 
 
 def _saturation(point: Callable[[float], dict[str, Any]]) -> dict[str, Any]:
-    """The point at the highest load that is not saturated, to 1/64; the lowest one tried if all are."""
+    """The point at the highest load that is not saturated, to 1/32 of it; the lowest one tried if all are."""
     best: dict[str, Any] = point(1.0)
-    low, high = 0.0, 1.0
-    for _ in range(_STEPS if best["saturated"] else 0):
+    low = high = 1.0
+    while best["saturated"] and high > _LEAST_LOAD:
+        low, high = low / 2, low
+        best = point(low)
+    for _ in range(_STEPS if low < high and not best["saturated"] else 0):
         middle = (low + high) / 2
         tried = point(middle)
         if tried["saturated"]:
             high = middle
-            best = tried if best["saturated"] else best
         else:
             low, best = middle, tried
     return best
@@ -172,34 +175,51 @@ Tell = Callable[[int, int, Callable[[], int]], None]
 
 
 def execute(runs: Sequence[Run], journal: Journal, *, cluster: str, workers: int, tell: Tell) -> dict[str, str]:
-    """Runs all that the journal lacks; the errors of those that failed, by key. Raises InputError if there is no cluster, or it is lost."""
+    """Runs all that the journal lacks; the errors of those that failed, by key. Raises InputError if there is no cluster, or it is lost.
+
+    As many runs are handed out as there are workers, so that one that kills its worker takes no other with it. Such a run is tried again;
+    when it has killed two, it has failed.
+    """
     errors: dict[str, str] = {}
     if all(run.key in journal.found for run in runs):
         return errors
-    with _client(cluster, workers) as client:
+    with clusters.connected(cluster, workers) as (client, tend):
         from dask.distributed import as_completed
 
         journal.open()
-        waiting = {run.key: run for run in runs if run.key not in journal.found}
-        # Keys of one kind, for tasks that Dask takes for alike wait at the scheduler, and whichever worker is free takes the next.
-        futures = {client.submit(measure, run.machine, run.load, run.asked, key=("run", key)): run for key, run in waiting.items()}
+        waiting = deque({run.key: run for run in runs if run.key not in journal.found}.values())
         done = len(runs) - len(waiting)
-        tell(done, 0, lambda: _worker_count(client))
-        ended = as_completed(list(futures), with_results=True, raise_errors=False)
-        while futures:
+        deaths: Counter[str] = Counter()  # of workers, by run
+        futures: dict[Any, Run] = {}
+        ended = as_completed([], with_results=True, raise_errors=False)
+        look_at = 0.0
+        tell(done, 0, lambda: len(clusters.threads(client)))
+        while futures or waiting:
+            tend(done)
             ready = ended.next_batch(block=False)
             for future, result in ready:
                 run = futures.pop(future)
                 if future.status in ("cancelled", "lost"):  # as those that wait are when the scheduler goes
                     raise _lost(cluster, runs, journal)
                 if future.status != "finished":
-                    result = {"error": _failure(future)}
+                    error = future.exception()
+                    deaths[run.key] += clusters.deaths(error)
+                    if deaths[run.key] == 1:
+                        waiting.appendleft(run)
+                        continue
+                    result = {"error": _failure(error)}
                 journal.add(run, result)
                 if "error" in result:
                     errors[run.key] = result["error"]
                 done += 1
-                future.release()
-            tell(done, len(errors), lambda: _worker_count(client))
+            tell(done, len(errors), lambda: len(clusters.threads(client)))
+            if waiting and (ready or time.monotonic() >= look_at):
+                look_at = time.monotonic() + _WORKERS_S
+                for _ in range(min(len(waiting), sum(clusters.threads(client)) - len(futures))):
+                    run = waiting.popleft()
+                    future = client.submit(measure, run.machine, run.load, run.asked, key=("run", run.key, deaths[run.key]))
+                    futures[future] = run
+                    ended.add(future)
             if not ready:
                 if client.status != "running":
                     raise _lost(cluster, runs, journal)
@@ -215,105 +235,7 @@ def _lost(cluster: str, runs: Sequence[Run], journal: Journal) -> InputError:
     )
 
 
-def _worker_count(client: Any) -> int:
-    try:
-        return len(client.sync(client.scheduler.ncores, callback_timeout=5))
-    except Exception:  # the scheduler does not answer; what comes of its runs will tell
-        return 0
-
-
-def _failure(future: Any) -> str:
-    error = future.exception()
-    if type(error).__name__ == "KilledWorker":
+def _failure(error: BaseException) -> str:
+    if clusters.deaths(error):
         return "the worker died each time that it tried: out of memory, or a fault of the simulator"
     return f"{type(error).__name__}: {' '.join(str(error).split())}"
-
-
-@contextlib.contextmanager
-def _interrupts_held() -> Iterator[None]:
-    """No thread or process that begins in here ever hears of a Ctrl-C, for it inherits what is blocked; this thread does at the end.
-
-    Workers stand in the terminal's process group, those too that are started later in place of one that died.
-    """
-    resource_tracker.ensure_running()  # or it would be started in here, and let interrupts through again
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-@contextlib.contextmanager
-def _client(cluster: str, workers: int) -> Iterator[Any]:
-    """A client of the cluster that the user named; what was started for it is ended with it."""
-    import dask
-    from dask.distributed import Client
-
-    # A worker that dies is told of once, as a failed run, and a scheduler that is lost as an error.
-    for name in ("distributed", "distributed.client", "tornado.application"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)
-    # One run at a time on a worker: one that kills its worker takes no other with it.
-    settings = {"scheduler.worker-saturation": 1.0, "scheduler.allowed-failures": 1, "comm.timeouts.connect": "120s"}
-    with dask.config.set({f"distributed.{key}": value for key, value in settings.items()}):
-        started = client = None
-        try:
-            try:
-                with _interrupts_held():
-                    started = _start(cluster, workers)
-                client = Client(started if started is not None else cluster, timeout=30)
-            except (OSError, ValueError, RuntimeError, TimeoutError) as error:
-                raise InputError(f"--cluster {cluster}: no cluster there: {' '.join(str(error).split())}; see docs/sweep.md") from None
-            yield client
-        finally:
-            with _interrupts_held(), contextlib.suppress(Exception):
-                for opened in (client, started):
-                    if opened is not None:
-                        opened.close()
-
-
-def _start(cluster: str, workers: int) -> Any:
-    if "://" in cluster:
-        return None
-    if cluster == "local":
-        from dask.distributed import LocalCluster
-
-        return LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL)
-    started = _batch(cluster)
-    started.scale(workers)
-    return started
-
-
-def _batch(cluster: str) -> Any:
-    """A cluster of a batch system's jobs, none of which is asked for yet.
-
-    What a job asks for stands in Dask's own configuration, ~/.config/dask/jobqueue.yaml. Raises InputError if there is no such system, or
-    that configuration is not enough.
-    """
-    try:
-        import dask_jobqueue
-    except ImportError:
-        raise InputError(f"--cluster {cluster}: needs dask-jobqueue: pip install 'exanet[jobqueue]'") from None
-    kinds = {
-        name.removesuffix("Cluster").lower(): name for name in dir(dask_jobqueue) if name.endswith("Cluster") and name != "JobQueueCluster"
-    }
-    if cluster not in kinds:
-        raise InputError(f"--cluster {cluster}: give local, the address of a scheduler (tcp://…), or one of {', '.join(sorted(kinds))}")
-    try:
-        return getattr(dask_jobqueue, kinds[cluster])()
-    except (OSError, ValueError, RuntimeError) as error:
-        why = str(error).partition(", for example")[0].partition("\n")[0]
-        raise InputError(
-            f"--cluster {cluster}: {why}: write at least cores and memory, and the queue and account that your site asks for, under "
-            f"jobqueue: {cluster}: in ~/.config/dask/jobqueue.yaml; see docs/sweep.md"
-        ) from None
-
-
-def job_script(cluster: str) -> str:
-    """What would be submitted for each worker, without submitting it. Raises InputError."""
-    if cluster == "local" or "://" in cluster:
-        raise InputError(f"--script: --cluster {cluster} submits no jobs; name a batch system, e.g. --cluster slurm")
-    started = _batch(cluster)
-    try:
-        return str(started.job_script())
-    finally:
-        started.close()

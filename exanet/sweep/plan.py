@@ -20,12 +20,12 @@ from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from exanet import located, machine, units
+from exanet import machine, units
 from exanet.errors import InputError
-from exanet.jobs import Job
-from exanet.located import Located, Mark
-from exanet.machine import Machine
+from exanet.machine import Machine, located
+from exanet.machine.located import Located, Mark
 from exanet.sim import Asked
+from exanet.sim.jobs import Job
 from exanet.sweep.checks import Checks
 from exanet.units import UnitError
 
@@ -45,6 +45,7 @@ class JobsAsked:
     mapping: str = "linear"
     packet_bytes: int | None = None
     seed: int = 1
+    nic: str = "ideal"
 
 
 @dataclass(frozen=True)
@@ -355,7 +356,8 @@ def _resolve(named: Located, changes: Mapping[str, Located], packets: bool, rela
 
 
 def _run(picked: Mapping[str, Any], varied: Sequence[str], known: Mapping[str, Any], resolved: dict[str, Any]) -> Run:
-    asked = {field.name: picked[name] for name, field in known.items()}
+    # Without costs at its interfaces a run has no column of them, as before there were any.
+    asked = {field.name: picked[name] for name, field in known.items() if (field.name, picked[name]) != ("nic", "ideal")}
     if asked["packet_bytes"] is None:
         asked["packet_bytes"] = resolved["router"]["max_payload_bytes"]
     columns = {"machine": _text(picked["machine"]), **{name: _text(picked[name]) for name in varied}, **asked}

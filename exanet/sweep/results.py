@@ -9,7 +9,8 @@ from typing import Any
 
 import polars as pl
 
-from exanet import report, results
+from exanet import results
+from exanet.results import report
 from exanet.sweep.plan import Plan, Run, columns_of
 
 

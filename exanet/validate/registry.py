@@ -18,8 +18,18 @@ from ruamel.yaml import YAML
 
 from exanet.validate.runner import Runner
 
-Kind = Literal["calibrated", "predicted", "bound", "shape", "beside"]
-"""The last: what it depends on was not published, so that ours is shown without a verdict."""
+Kind = Literal["calibrated", "constructed", "predicted", "bound", "shape", "beside"]
+"""What a row says: it fixes a constant; it follows from widths and clocks that the gateware is built with; it is predicted from what other
+rows fixed; ours is to be no worse; an order is to hold; or what it depends on was not published, so that ours has no verdict."""
+
+Verdict = Literal["passed", "off", "failed", "skipped", "beside"]
+"""`off`: a prediction that misses by more than it may, by as much as is known, for a cause that is stated. `skipped`: a tool is missing."""
+
+PREDICTED_WITHIN = 0.05
+"""Share of the published value by which a prediction may miss it: one figure for all rows."""
+
+DRIFT = 0.01
+"""Share of the published value by which the known deviation of a row that is off may change before the row fails."""
 
 
 @dataclass(frozen=True)
@@ -34,44 +44,80 @@ class Measured:
 
 
 @dataclass(frozen=True)
+class Off:
+    """A prediction that misses: by which share of the published value, and why."""
+
+    error: float
+    cause: str
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """The share of the published value by which a calibrated or constructed row may miss it, and why so much."""
+
+    share: float
+    reason: str
+
+
+@dataclass(frozen=True)
 class Experiment:
     """How one row is reproduced."""
 
     id: str
     kind: Kind
-    tolerance: float  # share of the published value, or points when `points`; 0 for a shape or a bound
-    points: bool
     measure: Callable[[Runner], Measured]
+    tolerance: Tolerance | None = None  # of calibrated and constructed rows
+    off: Off | None = None  # of predicted rows
+    needs: tuple[str, ...] = ()  # keys of optional.TOOLS
     long: bool = False  # takes minutes: measured when it is named, or with --long
 
-    def error(self, ours: float, published: float) -> float:
-        """Ours less the published value: in points, or as a share of it."""
-        return ours - published if self.points else (ours - published) / published
+    @property
+    def allowed(self) -> float | None:
+        """The share of the published value by which ours may miss it; None where no such figure decides."""
+        return PREDICTED_WITHIN if self.kind == "predicted" else self.tolerance.share if self.tolerance else None
 
-    def passes(self, found: Measured, published: Any) -> bool | None:
-        """None: there is no verdict."""
+    def error(self, ours: float, published: float) -> float:
+        """Ours less the published value, as a share of it."""
+        return (ours - published) / published
+
+    def verdict(self, found: Measured, published: Any) -> Verdict:
+        """What is to be said of what was found."""
         if self.kind == "beside":
-            return None
+            return "beside"
         if found.holds is not None:
-            return found.holds
-        return abs(self.error(found.value, float(published))) <= self.tolerance * (1 + 1e-12)
+            return "passed" if found.holds else "failed"
+        assert self.allowed is not None
+        error = self.error(found.value, float(published))
+        if abs(error) <= self.allowed * (1 + 1e-12):
+            return "passed"
+        return "off" if self.off and abs(error - self.off.error) <= DRIFT + 1e-12 else "failed"
 
 
 _experiments: dict[str, Experiment] = {}
 
 
 def experiment(
-    row: str, *, kind: Kind, tolerance: float = 0.0, points: bool = False, long: bool = False
+    row: str,
+    *,
+    kind: Kind,
+    tolerance: Tolerance | None = None,
+    off: Off | None = None,
+    needs: tuple[str, ...] = (),
+    long: bool = False,
 ) -> Callable[[Callable[[Runner], Measured]], Callable[[Runner], Measured]]:
     """Declares that the function measures the row of that id.
 
-    `tolerance` is a share of the published value (0.02: 2 %), or a difference in its unit when `points`.
+    Raises ValueError where `tolerance` is missing (calibrated, constructed), or it or `off` is given to a row that has none.
     """
+    if (tolerance is not None) != (kind in ("calibrated", "constructed")):
+        raise ValueError(f"{row}: calibrated and constructed rows have a tolerance with its reason, others none")
+    if off is not None and (kind != "predicted" or abs(off.error) <= PREDICTED_WITHIN):
+        raise ValueError(f"{row}: predictions alone are off, by more than {PREDICTED_WITHIN:.0%}")
 
     def register(measure: Callable[[Runner], Measured]) -> Callable[[Runner], Measured]:
         if row in _experiments:
             raise ValueError(f"{row} has two experiments")
-        _experiments[row] = Experiment(row, kind, tolerance, points, measure, long)
+        _experiments[row] = Experiment(row, kind, measure, tolerance, off, needs, long)
         return measure
 
     return register

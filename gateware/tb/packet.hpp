@@ -20,8 +20,8 @@ struct Packet {
 };
 
 // A packet of `bytes` random bytes; `number` comes back in its footer.
-inline Packet make_packet(std::uint32_t source, std::uint32_t destination, unsigned kind, unsigned bytes, std::uint32_t number, std::mt19937_64& random,
-                          bool high_priority = false) {
+inline Packet make_packet(std::uint32_t source, std::uint32_t destination, unsigned kind, unsigned bytes,
+                          std::uint32_t number, std::mt19937_64& random, bool high_priority = false) {
   Packet packet;
   packet.header.set_dmadd(random());
   packet.header.set_dcid(destination);
@@ -32,7 +32,8 @@ inline Packet make_packet(std::uint32_t source, std::uint32_t destination, unsig
   packet.header.set_high_priority(high_priority);
   spec::protect(packet.header);
   packet.payload.resize((bytes + 15) / 16);
-  for (unsigned i = 0; i < bytes; ++i) packet.payload[i / 16][i % 16 / 4] |= static_cast<std::uint32_t>(random() & 0xff) << 8 * (i % 4);
+  for (unsigned i = 0; i < bytes; ++i)
+    packet.payload[i / 16][i % 16 / 4] |= static_cast<std::uint32_t>(random() & 0xff) << 8 * (i % 4);
   packet.footer.set_number(number);
   packet.footer.set_channel(random());
   packet.footer.set_crc32(spec::packet_crc(packet.header, packet.payload, packet.footer));

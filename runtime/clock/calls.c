@@ -11,22 +11,20 @@
  *
  * Limit: large-count variants with arrays of counts (MPI_Gatherv_c …) and functions that not every supported MPI has (MPI 4's
  * persistent collectives, partitioned calls and sessions) are not wrapped; they work and take time, but do not show in the profile. */
-#include "exanet/mpi_calls.h"
-
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "clock.h"
+#include "exanet/mpi_calls.h"
 
 _Static_assert(EXANET_MPI_CALL_COUNT <= EXANET_MPI_CALLS, "the region's profile has too few rows");
 
-#define ARGUMENTS long a0, long a1, long a2, long a3, long a4, long a5, long a6, long a7, long a8, long a9, long a10, long a11, long a12
+#define ARGUMENTS \
+  long a0, long a1, long a2, long a3, long a4, long a5, long a6, long a7, long a8, long a9, long a10, long a11, long a12
 #define PASSED a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12
 typedef long (*mpi_function)(ARGUMENTS);
-
-enum call_kind { PLAIN, TEST, OWN };
 
 __thread __attribute__((tls_model("initial-exec"))) int exanet_mpi_depth;
 
@@ -48,7 +46,8 @@ static inline mpi_function resolve(mpi_function *slot, const char *name) {
   return found;
 }
 
-static inline __attribute__((always_inline)) long pass(mpi_function real, enum exanet_mpi_call call, enum call_kind kind, ARGUMENTS) {
+static inline __attribute__((always_inline)) long pass(mpi_function real, enum exanet_mpi_call call,
+                                                       enum exanet_call_kind kind, ARGUMENTS) {
   struct exanet_ni *ni = exanet_mpi_depth == 0 ? exanet_virtual_ni() : NULL;
   if (ni == NULL) {
     exanet_mpi_depth++;
@@ -57,11 +56,11 @@ static inline __attribute__((always_inline)) long pass(mpi_function real, enum e
     return result;
   }
   exanet_mpi_depth = 1;
-  if (kind == TEST) exanet_testing_begin();
-  exanet_mpi_enter(ni, call);
+  if (kind == EXANET_CALL_TEST) exanet_testing_begin();
+  exanet_mpi_enter(ni, call, kind);
   long result = real(PASSED);
-  exanet_mpi_leave(ni, call);
-  if (kind == TEST) exanet_testing_end();
+  exanet_mpi_leave(ni, call, kind);
+  if (kind == EXANET_CALL_TEST) exanet_testing_end();
   exanet_mpi_depth = 0;
   return result;
 }
@@ -88,39 +87,44 @@ static int counts_fit(unsigned counts, const long *arguments) {
   return 1;
 }
 
-static long call_large(struct large_count *slot, const char *name, const char *plain, enum exanet_mpi_call call, unsigned counts, ARGUMENTS) {
+static long call_large(struct large_count *slot, const char *name, const char *plain, enum exanet_mpi_call call,
+                       enum exanet_call_kind kind, unsigned counts, ARGUMENTS) {
   mpi_function real = resolve_large(slot, name, plain);
   if (real == NULL) {
     const long arguments[] = {PASSED};
     if (!counts_fit(counts, arguments)) return MPI_ERR_COUNT_CLASS;
     real = slot->plain;
   }
-  return pass(real, call, PLAIN, PASSED);
+  return pass(real, call, kind, PASSED);
 }
 
-#define WRAP(symbol, name, kind)                                                    \
-  EXPORT long symbol(ARGUMENTS);                                                    \
-  EXPORT long symbol(ARGUMENTS) {                                                   \
-    static mpi_function real;                                                       \
-    return pass(resolve(&real, #symbol), EXANET_MPI_##name, kind, PASSED);          \
+#define WRAP(symbol, name, kind)                                           \
+  EXPORT long symbol(ARGUMENTS);                                           \
+  EXPORT long symbol(ARGUMENTS) {                                          \
+    static mpi_function real;                                              \
+    return pass(resolve(&real, #symbol), EXANET_MPI_##name, kind, PASSED); \
   }
-#define WRAP_LARGE(symbol, plain, name, counts)                                     \
-  EXPORT long symbol(ARGUMENTS);                                                    \
-  EXPORT long symbol(ARGUMENTS) {                                                   \
-    static struct large_count slot;                                                 \
-    return call_large(&slot, #symbol, #plain, EXANET_MPI_##name, counts, PASSED);   \
+#define WRAP_LARGE(symbol, plain, name, kind, counts)                                   \
+  EXPORT long symbol(ARGUMENTS);                                                        \
+  EXPORT long symbol(ARGUMENTS) {                                                       \
+    static struct large_count slot;                                                     \
+    return call_large(&slot, #symbol, #plain, EXANET_MPI_##name, kind, counts, PASSED); \
   }
 
-#define DEFINE_PLAIN(name, counts)    \
-  WRAP(MPI_##name, name, PLAIN)       \
-  WRAP(PMPI_##name, name, PLAIN)
-#define DEFINE_TEST(name, counts)     \
-  WRAP(MPI_##name, name, TEST)        \
-  WRAP(PMPI_##name, name, TEST)
-#define DEFINE_LARGE(name, counts)    \
-  DEFINE_PLAIN(name, counts)          \
-  WRAP_LARGE(MPI_##name##_c, MPI_##name, name, counts)   \
-  WRAP_LARGE(PMPI_##name##_c, PMPI_##name, name, counts)
+#define WRAP_BOTH(name, kind)  \
+  WRAP(MPI_##name, name, kind) \
+  WRAP(PMPI_##name, name, kind)
+#define WRAP_BOTH_LARGE(name, kind, counts)                  \
+  WRAP_BOTH(name, kind)                                      \
+  WRAP_LARGE(MPI_##name##_c, MPI_##name, name, kind, counts) \
+  WRAP_LARGE(PMPI_##name##_c, PMPI_##name, name, kind, counts)
+#define DEFINE_PLAIN(name, counts) WRAP_BOTH(name, EXANET_CALL_PLAIN)
+#define DEFINE_TEST(name, counts) WRAP_BOTH(name, EXANET_CALL_TEST)
+#define DEFINE_IMMEDIATE(name, counts) WRAP_BOTH(name, EXANET_CALL_IMMEDIATE)
+#define DEFINE_ONE_SIDED(name, counts) WRAP_BOTH(name, EXANET_CALL_ONE_SIDED)
+#define DEFINE_LARGE(name, counts) WRAP_BOTH_LARGE(name, EXANET_CALL_PLAIN, counts)
+#define DEFINE_IMMEDIATE_LARGE(name, counts) WRAP_BOTH_LARGE(name, EXANET_CALL_IMMEDIATE, counts)
+#define DEFINE_ONE_SIDED_LARGE(name, counts) WRAP_BOTH_LARGE(name, EXANET_CALL_ONE_SIDED, counts)
 #define DEFINE_OWN(name, counts) /* phases.c */
 #define DEFINE(name, kind, counts) DEFINE_##kind(name, counts)
 EXANET_MPI_CALL_LIST(DEFINE)

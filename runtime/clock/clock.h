@@ -3,6 +3,7 @@
 #ifndef EXANET_CLOCK_CLOCK_H
 #define EXANET_CLOCK_CLOCK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,6 +14,11 @@
 #define PS_PER_US UINT64_C(1000000)
 #define PS_PER_MS UINT64_C(1000000000)
 #define PS_PER_S UINT64_C(1000000000000)
+
+/* What clocks read at the program's time 0, in seconds, in every rank of every run: those of the date (2026-01-01 in UTC), and those that
+ * count from the machine's start. Far enough apart that a deadline tells by its size which kind of clock it was made from. */
+#define EXANET_EPOCH_S INT64_C(1767225600)
+#define EXANET_BOOT_S INT64_C(1000)
 
 /* The shim is loaded before the program starts, so its thread-local state fits the static block: one instruction to read, and no
  * allocation on the first access (clock_gettime must not allocate). */
@@ -31,11 +37,30 @@ static inline struct exanet_ni *exanet_virtual_ni(void) {
   return ni != NULL && exanet_is_virtual(ni) ? ni : NULL;
 }
 
+/* -- now.c: the time that the program sees ------------------------------------------------------------------------------------------- */
+/* Whether the calling thread's clocks are the program's, not the system's. */
+bool exanet_in_program_time(void);
+/* The program's time: picoseconds since the process began. */
+uint64_t exanet_now_ps(void);
+/* Outside virtual time: a sleep or wait is over that lasted until this moment of the program's time. */
+void exanet_passed_until(uint64_t ps);
+/* The part of the program's time that is not the rank's clock: at least so much. */
+void exanet_still_until(uint64_t ps);
+/* In a forked child: its time goes on at the system's pace. Before the interface is forgotten. */
+void exanet_now_in_child(void);
+bool exanet_in_child(void);
+/* The system's monotonic clock. */
+uint64_t exanet_system_ps(void);
+
 /* The next definition of a libc function after the shim's; cached in *slot. `version` may be NULL. */
 void *exanet_real(void **slot, const char *name, const char *version);
 
 /* The MPI library's own function, or NULL when it has none of that name. */
 void *exanet_mpi_real(const char *name);
+
+/* Called by the wrappers of the same names, which stand in a shared object of their own (sessions.c). */
+EXPORT int exanet_session_init(const char *name, long info, long errhandler, void *session);
+EXPORT int exanet_session_finalize(const char *name, void *session);
 
 /* The MPI library granted MPI_THREAD_MULTIPLE. */
 void exanet_note_thread_multiple(struct exanet_ni *ni);

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The program's clocks in the virtual phase.
+ * The program's clocks.
  *
- * All wall clocks (real, monotonic, boot time, their coarse and raw kin) read the same: EXANET_EPOCH_S plus the rank's virtual clock.
- * One base for all of them lets an absolute deadline be understood without knowing which clock it was made from (waits.c).
- * Clocks of CPU time (clock(), CLOCK_*_CPUTIME_ID, getrusage, times) read the virtual clock from 0: on the simulated machine a rank owns
- * its core and its MPI library polls, so its CPU time is its wall time. Before and after the phase all of them are the system's.
+ * All of them read the program's time (now.c). Clocks of the date add EXANET_EPOCH_S, which is fixed, since runs must repeat; clocks that
+ * count from the machine's start add EXANET_BOOT_S, so little that a double of seconds keeps picoseconds. Clocks of CPU time
+ * (clock(), CLOCK_*_CPUTIME_ID, getrusage, times) count from 0: on the simulated machine a rank owns its core and its MPI library polls,
+ * so its CPU time is its wall time.
  *
  * clock_gettime() may be called from signal handlers and constructors: no lock, no allocation; before its libc function is known it
  * asks the kernel.
  *
- * Limits: the clock jumps where the phase begins and ends; clocks of other processes and threads (pthread_getcpuclockid), timerfd,
- * setitimer and programs that use rdtsc or the vDSO directly see real time. */
+ * UCX, which several MPI libraries bring along, measures the processor's counter against the clock as soon as it is loaded, for as long as
+ * its own measurements take to agree. Before MPI_Init it reads the system's clock.
+ *
+ * Limits: timerfd, setitimer, clocks of other processes, and programs that use rdtsc, the vDSO or system calls directly see real time. */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -36,39 +39,67 @@ int exanet_system_clock(clockid_t clock, struct timespec *out) {
   return real_gettime != NULL ? real_gettime(clock, out) : (int)syscall(SYS_clock_gettime, clock, out);
 }
 
-enum clock_base { BASE_NONE, BASE_EPOCH, BASE_ZERO };
+static bool is_in_ucx(const void *address) {
+  Dl_info info;
+  if (dladdr(address, &info) == 0 || info.dli_fname == NULL) return false;
+  const char *slash = strrchr(info.dli_fname, '/'), *name = slash != NULL ? slash + 1 : info.dli_fname;
+  return strncmp(name, "libucs", 6) == 0 || strncmp(name, "libucm", 6) == 0;
+}
 
-static enum clock_base base_of(clockid_t clock) {
+/* Whether the caller reads the clock to measure the host by it. */
+static bool calibrates(const void *caller) {
+  SHIM_TLS const void *known;
+  SHIM_TLS bool answer;
+  if (exanet_virtual_ni() != NULL) return false;
+  if (caller != known) {
+    answer = is_in_ucx(caller);
+    known = caller;
+  }
+  return answer;
+}
+
+/* Clocks of CPU time by process or thread: the kernel's names for them, negative, with the process in the upper bits. */
+static bool is_own_cpu_clock(clockid_t clock) {
+  enum { KIND = 3, OF_A_FILE = 3, OF_A_THREAD = 4 };
+  if (clock >= 0 || (clock & KIND) == OF_A_FILE) return false;
+  const pid_t of = (pid_t) ~(clock >> 3);
+  struct timespec used;
+  return clock & OF_A_THREAD ? exanet_system_clock(clock, &used) == 0 : of == 0 || of == getpid();
+}
+
+/* The reading of a clock at the program's time 0, in seconds; -1: not a clock of the program's. */
+static int64_t zero_of(clockid_t clock) {
   switch (clock) {
     case CLOCK_REALTIME:
+    case CLOCK_REALTIME_COARSE:
+    case CLOCK_REALTIME_ALARM:
+    case CLOCK_TAI: return EXANET_EPOCH_S;
     case CLOCK_MONOTONIC:
     case CLOCK_MONOTONIC_RAW:
-    case CLOCK_REALTIME_COARSE:
     case CLOCK_MONOTONIC_COARSE:
     case CLOCK_BOOTTIME:
-    case CLOCK_TAI:
-      return BASE_EPOCH;
+    case CLOCK_BOOTTIME_ALARM: return EXANET_BOOT_S;
     case CLOCK_PROCESS_CPUTIME_ID:
-    case CLOCK_THREAD_CPUTIME_ID:
-      return BASE_ZERO;
-    default:
-      return BASE_NONE;
+    case CLOCK_THREAD_CPUTIME_ID: return exanet_in_child() ? -1 : 0;
+    default: return is_own_cpu_clock(clock) && !exanet_in_child() ? 0 : -1;
   }
 }
 
-EXPORT int clock_gettime(clockid_t clock, struct timespec *out) {
-  struct exanet_ni *ni = exanet_virtual_ni();
-  enum clock_base base = ni != NULL ? base_of(clock) : BASE_NONE;
-  if (base == BASE_NONE) return exanet_system_clock(clock, out);
-  uint64_t ps = exanet_clock_read(ni);
-  out->tv_sec = (time_t)(ps / PS_PER_S) + (base == BASE_EPOCH ? EXANET_EPOCH_S : 0);
-  out->tv_nsec = (long)(ps % PS_PER_S / PS_PER_NS);
+static int read_clock(clockid_t clock, struct timespec *out, const void *caller) {
+  const int64_t zero = exanet_in_program_time() && !calibrates(caller) ? zero_of(clock) : -1;
+  if (zero < 0) return exanet_system_clock(clock, out);
+  const uint64_t ps = exanet_now_ps();
+  *out = (struct timespec){.tv_sec = (time_t)(ps / PS_PER_S) + zero, .tv_nsec = (long)(ps % PS_PER_S / PS_PER_NS)};
   return 0;
+}
+
+EXPORT int clock_gettime(clockid_t clock, struct timespec *out) {
+  return read_clock(clock, out, __builtin_return_address(0));
 }
 
 EXPORT int gettimeofday(struct timeval *restrict out, void *restrict zone) {
   struct timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
+  read_clock(CLOCK_REALTIME, &now, __builtin_return_address(0));
   *out = (struct timeval){.tv_sec = now.tv_sec, .tv_usec = now.tv_nsec / 1000};
   if (zone != NULL) memset(zone, 0, sizeof(struct timezone));
   return 0;
@@ -98,11 +129,13 @@ EXPORT clock_t clock(void) {
   return (clock_t)(now.tv_sec * CLOCKS_PER_SEC + now.tv_nsec / (1000000000 / CLOCKS_PER_SEC));
 }
 
+/* The CPU time is the program's own, in a rank; a child's is the system's. */
+static bool owns_its_core(void) { return exanet_in_program_time() && !exanet_in_child(); }
+
 EXPORT clock_t times(struct tms *out) {
   static void *slot;
-  struct exanet_ni *ni = exanet_virtual_ni();
-  if (ni == NULL) return ((clock_t(*)(struct tms *))exanet_real(&slot, "times", NULL))(out);
-  clock_t ticks = (clock_t)(exanet_clock_read(ni) / (PS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK)));
+  if (!owns_its_core()) return ((clock_t (*)(struct tms *))exanet_real(&slot, "times", NULL))(out);
+  clock_t ticks = (clock_t)(exanet_now_ps() / (PS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK)));
   if (out != NULL) *out = (struct tms){.tms_utime = ticks};
   return ticks;
 }
@@ -110,10 +143,10 @@ EXPORT clock_t times(struct tms *out) {
 EXPORT int getrusage(__rusage_who_t who, struct rusage *out) {
   static void *slot;
   int status = ((int (*)(__rusage_who_t, struct rusage *))exanet_real(&slot, "getrusage", NULL))(who, out);
-  struct exanet_ni *ni = exanet_virtual_ni();
-  if (status != 0 || ni == NULL || who == RUSAGE_CHILDREN) return status;
-  uint64_t ps = exanet_clock_read(ni);
-  out->ru_utime = (struct timeval){.tv_sec = (time_t)(ps / PS_PER_S), .tv_usec = (suseconds_t)(ps % PS_PER_S / PS_PER_US)};
+  if (status != 0 || who == RUSAGE_CHILDREN || !owns_its_core()) return status;
+  const uint64_t ps = exanet_now_ps();
+  out->ru_utime =
+      (struct timeval){.tv_sec = (time_t)(ps / PS_PER_S), .tv_usec = (suseconds_t)(ps % PS_PER_S / PS_PER_US)};
   out->ru_stime = (struct timeval){0};
   return 0;
 }

@@ -31,7 +31,8 @@ struct pmix_value {
   } data;
 };
 
-typedef int (*get_function)(const void *proc, const char *key, const void *info, size_t info_count, struct pmix_value **value);
+typedef int (*get_function)(const void *proc, const char *key, const void *info, size_t info_count,
+                            struct pmix_value **value);
 
 /* The library may have come with an extension module, in a scope that RTLD_NEXT does not see; then it is found by its name. */
 static int find_pmix(struct dl_phdr_info *info, size_t size, void *name) {
@@ -59,7 +60,8 @@ EXPORT int PMIx_Get(const void *proc, const char *key, const void *info, size_t 
   if (real == NULL) return -1; /* PMIX_ERROR */
   int status = real(proc, key, info, info_count, value);
   const char *rank = getenv("EXANET_RANK");
-  if (status != 0 || key == NULL || strcmp(key, "pmix.lpeers") != 0 || rank == NULL || getenv("EXANET_NI") == NULL) return status;
+  if (status != 0 || key == NULL || strcmp(key, "pmix.lpeers") != 0 || rank == NULL || getenv("EXANET_NI") == NULL)
+    return status;
   if (value == NULL || *value == NULL || (*value)->type != PMIX_STRING_TYPE) return status;
   char *alone = strdup(rank);
   if (alone == NULL) return status;
@@ -71,7 +73,9 @@ EXPORT int PMIx_Get(const void *proc, const char *key, const void *info, size_t 
 typedef int (*shm_open_function)(const char *name, int flags, mode_t mode);
 typedef int (*shm_unlink_function)(const char *name);
 
-static int is_mpich_segment(const char *name) { return strncmp(name, "/mpich_shm_", 11) == 0 && getenv("EXANET_NI") != NULL; }
+static int is_mpich_segment(const char *name) {
+  return strncmp(name, "/mpich_shm_", 11) == 0 && getenv("EXANET_NI") != NULL;
+}
 
 EXPORT int shm_open(const char *name, int flags, mode_t mode) {
   static void *slot;

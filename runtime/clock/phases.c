@@ -1,29 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Where the phases of a run begin and end: MPI_Init (all ranks meet, virtual time starts), MPI_Finalize (all meet, it ends), MPI_Abort;
- * and MPI_Wtime. Start-up and shut-down, with their process management over sockets, take no virtual time.
+ * Where the phases of a run begin and end: MPI_Init or the first session (all ranks meet, virtual time starts), MPI_Finalize or the end of
+ * the last session, whichever is later (all meet, it ends), MPI_Abort; and MPI_Wtime. Start-up and shut-down, with their process management
+ * over sockets, take no virtual time.
  *
- * Limit: a program that uses MPI 4's sessions only never leaves the free phase. */
-#include "exanet/mpi_calls.h"
-
+ * Limits: virtual time does not begin again, so a session after the last one's end is refused. Open MPI 5 makes a communicator from a group
+ * through its launcher, in real time: a rank that is in there keeps virtual time from passing for the others. */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "clock.h"
+#include "exanet/mpi_calls.h"
 
 /* MPI_THREAD_MULTIPLE in MPICH and Open MPI, and in the standard's binary interface (MPI 5). */
 enum { THREAD_MULTIPLE = 3, THREAD_MULTIPLE_ABI = 4096 };
 
 static struct exanet_ni *opened;
+static int users; /* MPI_Init, and sessions */
+static pthread_mutex_t users_lock = PTHREAD_MUTEX_INITIALIZER; /* threads may open sessions at once */
 
-/* After the library's own MPI_Init: joins the other ranks in virtual time. Once in a process. */
-static void enter_virtual_phase(int provided) {
-  if (opened != NULL || getenv("EXANET_NI") == NULL) return;
+/* Joins the other ranks in virtual time; once in a process. */
+static void join(int provided) {
   int status = exanet_open(&opened);
   if (status == 0) {
     if (provided == THREAD_MULTIPLE || provided == THREAD_MULTIPLE_ABI) exanet_note_thread_multiple(opened);
+    exanet_note_before(opened, exanet_now_ps());
     status = exanet_start(opened);
+    exanet_still_until(exanet_before_ps(opened));
   }
   if (status != 0) {
     fprintf(stderr, "exanet: cannot join the simulated machine named by EXANET_NI: %s\n", strerror(-status));
@@ -31,17 +36,54 @@ static void enter_virtual_phase(int provided) {
   }
 }
 
+/* After the library's own MPI_Init or MPI_Session_init. */
+static void enter_virtual_phase(int provided) {
+  if (getenv("EXANET_NI") == NULL) return;
+  pthread_mutex_lock(&users_lock);
+  if (users++ == 0) {
+    if (opened != NULL) {
+      fprintf(
+          stderr,
+          "exanet: this program begins MPI again after it has ended it, and virtual time with it; keep a session open "
+          "until the end\n");
+      _exit(1);
+    }
+    join(provided);
+  }
+  pthread_mutex_unlock(&users_lock);
+}
+
+/* Before the library's own MPI_Finalize or MPI_Session_finalize: the last one ends virtual time. */
+static void leave_virtual_phase(void) {
+  pthread_mutex_lock(&users_lock);
+  const bool last = users == 1;
+  if (users > 0) --users;
+  struct exanet_ni *ni = last ? exanet_virtual_ni() : NULL;
+  if (ni != NULL) {
+    exanet_mpi_enter(ni, EXANET_MPI_Finalize, EXANET_CALL_PLAIN);
+    exanet_finish(ni);
+    exanet_mpi_leave(ni, EXANET_MPI_Finalize, EXANET_CALL_PLAIN);
+  }
+  pthread_mutex_unlock(&users_lock);
+}
+
 typedef int (*init_function)(int *argc, char ***argv);
 typedef int (*init_thread_function)(int *argc, char ***argv, int required, int *provided);
 typedef int (*finalize_function)(void);
+typedef int (*session_init_function)(long info, long errhandler, void *session);
+typedef int (*session_finalize_function)(void *session);
 typedef int (*abort_function)(void *comm, int code);
 typedef double (*time_function)(void);
 
-static void *own(void **slot, const char *name) {
-  if (*slot == NULL) *slot = exanet_mpi_real(name);
-  if (*slot != NULL) return *slot;
+static _Noreturn void no_such_function(const char *name) {
   fprintf(stderr, "exanet: this process called %s, but no MPI library in it has that function\n", name);
   abort();
+}
+
+static void *own(void **slot, const char *name) {
+  if (*slot == NULL) *slot = exanet_mpi_real(name);
+  if (*slot == NULL) no_such_function(name);
+  return *slot;
 }
 
 static int init(init_function real, int *argc, char ***argv) {
@@ -59,18 +101,30 @@ static int init_thread(init_thread_function real, int *argc, char ***argv, int r
 }
 
 static int finalize(finalize_function real) {
-  struct exanet_ni *ni = exanet_mpi_depth == 0 ? exanet_virtual_ni() : NULL;
+  if (exanet_mpi_depth == 0) leave_virtual_phase();
   exanet_mpi_depth++;
-  if (ni != NULL) {
-    exanet_mpi_enter(ni, EXANET_MPI_Finalize);
-    exanet_finish(ni);
-    exanet_mpi_leave(ni, EXANET_MPI_Finalize);
-  }
   int result = real();
-  if (--exanet_mpi_depth == 0 && opened != NULL) {
-    exanet_close(opened);
-    opened = NULL;
-  }
+  exanet_mpi_depth--;
+  return result;
+}
+
+int exanet_session_init(const char *name, long info, long errhandler, void *session) {
+  session_init_function real = (session_init_function)exanet_mpi_real(name);
+  if (real == NULL) no_such_function(name);
+  exanet_mpi_depth++;
+  int result = real(info, errhandler, session);
+  /* Which level of threads was granted stands in the session's info: as if it were the highest. */
+  if (--exanet_mpi_depth == 0 && result == 0) enter_virtual_phase(THREAD_MULTIPLE);
+  return result;
+}
+
+int exanet_session_finalize(const char *name, void *session) {
+  session_finalize_function real = (session_finalize_function)exanet_mpi_real(name);
+  if (real == NULL) no_such_function(name);
+  if (exanet_mpi_depth == 0) leave_virtual_phase();
+  exanet_mpi_depth++;
+  int result = real(session);
+  exanet_mpi_depth--;
   return result;
 }
 
@@ -83,26 +137,23 @@ static int abort_run(abort_function real, void *comm, int code) {
   return result;
 }
 
-static double wtime(time_function real) {
-  struct exanet_ni *ni = exanet_virtual_ni();
-  return ni != NULL ? (double)exanet_clock_read(ni) * 1e-12 : real();
-}
+static double wtime(time_function real) { return exanet_in_program_time() ? (double)exanet_now_ps() * 1e-12 : real(); }
 
-/* The virtual clock ticks in picoseconds. */
-static double wtick(time_function real) { return exanet_virtual_ni() != NULL ? 1e-12 : real(); }
+/* The program's time is counted in picoseconds. */
+static double wtick(time_function real) { return exanet_in_program_time() ? 1e-12 : real(); }
 
-#define BOTH(NAME, type, result, parameters, ...)                 \
-  EXPORT result MPI_##NAME parameters;                            \
-  EXPORT result PMPI_##NAME parameters;                           \
-  EXPORT result MPI_##NAME parameters {                           \
-    static void *slot;                                            \
-    type real = (type)own(&slot, "MPI_" #NAME);                   \
-    return __VA_ARGS__;                                           \
-  }                                                               \
-  EXPORT result PMPI_##NAME parameters {                          \
-    static void *slot;                                            \
-    type real = (type)own(&slot, "PMPI_" #NAME);                  \
-    return __VA_ARGS__;                                           \
+#define BOTH(NAME, type, result, parameters, ...) \
+  EXPORT result MPI_##NAME parameters;            \
+  EXPORT result PMPI_##NAME parameters;           \
+  EXPORT result MPI_##NAME parameters {           \
+    static void *slot;                            \
+    type real = (type)own(&slot, "MPI_" #NAME);   \
+    return __VA_ARGS__;                           \
+  }                                               \
+  EXPORT result PMPI_##NAME parameters {          \
+    static void *slot;                            \
+    type real = (type)own(&slot, "PMPI_" #NAME);  \
+    return __VA_ARGS__;                           \
   }
 
 BOTH(Init, init_function, int, (int *argc, char ***argv), init(real, argc, argv))

@@ -30,34 +30,56 @@ struct start {
   void *(*routine)(void *);
   void *argument;
   int helper;
+  bool expected; /* in virtual time others let it go first */
 };
+
+static void one_less(void *unused) {
+  (void)unused;
+  atomic_fetch_sub(&program_threads, 1);
+}
 
 static void *run(void *argument) {
   struct start start = *(struct start *)argument;
   free(argument);
-  exanet_helper_thread = start.helper;
-  return start.routine(start.argument);
+  if (start.helper) {
+    exanet_helper_thread = start.helper;
+    exanet_thread_is_helper();
+    return start.routine(start.argument);
+  }
+  void *result;
+  if (start.expected) exanet_thread_has_come();
+  pthread_cleanup_push(one_less, NULL);
+  result = start.routine(start.argument);
+  pthread_cleanup_pop(1);
+  return result;
 }
 
 typedef int (*create_function)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 
-EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*routine)(void *), void *argument) {
+EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*routine)(void *),
+                          void *argument) {
   static void *slot;
   create_function real = (create_function)exanet_real(&slot, "pthread_create", "GLIBC_2.34");
   int helper = exanet_helper_thread || exanet_mpi_depth > 0;
   struct start *start = malloc(sizeof *start);
   if (start == NULL) return real(thread, attributes, routine, argument);
-  *start = (struct start){routine, argument, helper};
+  *start = (struct start){routine, argument, helper, !helper && exanet_virtual_ni() != NULL};
   if (!helper) {
     atomic_fetch_add(&program_threads, 1);
     set_multithreaded_if(exanet_process_ni());
   }
+  const bool expected = start->expected;
+  if (expected) exanet_thread_is_coming();
   int status = real(thread, attributes, run, start);
-  if (status != 0) free(start);
+  if (status == 0) return 0;
+  if (expected) exanet_thread_has_not_come();
+  if (!helper) one_less(NULL);
+  free(start);
   return status;
 }
 
 static void forget_in_child(void) {
+  exanet_now_in_child();
   exanet_forget();
   exanet_mpi_depth = 0;
 }

@@ -17,7 +17,10 @@ EXPORT int sched_yield(void) {
   struct exanet_ni *ni = exanet_virtual_ni();
   if (ni != NULL) {
     if (!exanet_program_threads()) return 0;
-    if (exanet_mpi_depth > 0) exanet_thread_spins(ni);
+    if (exanet_mpi_depth > 0)
+      exanet_thread_spins(ni);
+    else
+      exanet_thread_yields();
   }
   return (int)syscall(SYS_sched_yield);
 }

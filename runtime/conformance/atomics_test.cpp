@@ -13,7 +13,8 @@ constexpr std::uint64_t kKey = 3;
 struct Window {
   fid_mr* mr;
   Node& n;
-  Window(Node& node, void* at, std::size_t bytes) : mr(node.expose(at, bytes, FI_REMOTE_READ | FI_REMOTE_WRITE, kKey)), n(node) {
+  Window(Node& node, void* at, std::size_t bytes)
+      : mr(node.expose(at, bytes, FI_REMOTE_READ | FI_REMOTE_WRITE, kKey)), n(node) {
     n.barrier();
   }
   void close() {
@@ -26,7 +27,9 @@ template <typename T>
 T fetch(Node& n, int target, fi_datatype type, fi_op op, T operand) {
   T old{};
   int context;
-  n.post([&] { return fi_fetch_atomic(n.ep, &operand, 1, nullptr, &old, nullptr, n.peer(target), 0, kKey, type, op, &context); });
+  n.post([&] {
+    return fi_fetch_atomic(n.ep, &operand, 1, nullptr, &old, nullptr, n.peer(target), 0, kKey, type, op, &context);
+  });
   const auto done = n.wait(&context);
   EXPECT_EQ(done.flags, FI_ATOMIC | FI_READ);
   return old;
@@ -37,7 +40,8 @@ T compare(Node& n, int target, fi_datatype type, fi_op op, T operand, T against)
   T old{};
   int context;
   n.post([&] {
-    return fi_compare_atomic(n.ep, &operand, 1, nullptr, &against, nullptr, &old, nullptr, n.peer(target), 0, kKey, type, op, &context);
+    return fi_compare_atomic(n.ep, &operand, 1, nullptr, &against, nullptr, &old, nullptr, n.peer(target), 0, kKey,
+                             type, op, &context);
   });
   n.wait(&context);
   return old;
@@ -91,15 +95,25 @@ TEST_CASE("every pair of operation and type is either offered by all queries or 
     fi_atomic_attr attr{};
     EXPECT_EQ(fi_query_atomic(n.domain, FI_UINT64, FI_SUM, &attr, FI_TAGGED), -FI_EOPNOTSUPP);
     const std::uint64_t one = 1;
-    EXPECT_EQ(fi_atomic(n.ep, &one, 1, nullptr, n.peer(0), 0, kKey, FI_UINT64, FI_ATOMIC_READ, nullptr), -FI_EOPNOTSUPP);
+    EXPECT_EQ(fi_atomic(n.ep, &one, 1, nullptr, n.peer(0), 0, kKey, FI_UINT64, FI_ATOMIC_READ, nullptr),
+              -FI_EOPNOTSUPP);
     EXPECT_EQ(fi_atomic(n.ep, &one, 0, nullptr, n.peer(0), 0, kKey, FI_UINT64, FI_SUM, nullptr), -FI_EINVAL);
     EXPECT_EQ(fi_atomic(n.ep, &one, 1u << 20, nullptr, n.peer(0), 0, kKey, FI_UINT64, FI_SUM, nullptr), -FI_EINVAL);
   });
 }
 
 TEST_CASE("arithmetic on integers and floating-point numbers") {
-  check_arithmetic<std::int32_t>(FI_INT32, {{FI_MIN, 10}, {FI_MAX, 12}, {FI_SUM, 22}, {FI_PROD, 120}, {FI_LOR, 1}, {FI_LAND, 1},
-                                            {FI_BOR, 14}, {FI_BAND, 8}, {FI_LXOR, 0}, {FI_BXOR, 6}, {FI_ATOMIC_WRITE, 10}});
+  check_arithmetic<std::int32_t>(FI_INT32, {{FI_MIN, 10},
+                                            {FI_MAX, 12},
+                                            {FI_SUM, 22},
+                                            {FI_PROD, 120},
+                                            {FI_LOR, 1},
+                                            {FI_LAND, 1},
+                                            {FI_BOR, 14},
+                                            {FI_BAND, 8},
+                                            {FI_LXOR, 0},
+                                            {FI_BXOR, 6},
+                                            {FI_ATOMIC_WRITE, 10}});
   check_arithmetic<std::uint64_t>(FI_UINT64, {{FI_MIN, 10}, {FI_SUM, 22}, {FI_BXOR, 6}});
   check_arithmetic<std::int8_t>(FI_INT8, {{FI_SUM, 22}, {FI_PROD, 120}});
   check_arithmetic<double>(FI_DOUBLE, {{FI_MIN, 10}, {FI_MAX, 12}, {FI_SUM, 22}, {FI_PROD, 120}});

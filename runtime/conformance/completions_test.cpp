@@ -10,26 +10,31 @@ TEST_CASE("each completion format carries its fields and not a byte more") {
   for (const fi_cq_format format : {FI_CQ_FORMAT_CONTEXT, FI_CQ_FORMAT_MSG, FI_CQ_FORMAT_DATA, FI_CQ_FORMAT_TAGGED}) {
     Options options;
     options.format = format;
-    constexpr std::size_t sizes[] = {0, sizeof(fi_cq_entry), sizeof(fi_cq_msg_entry), sizeof(fi_cq_data_entry), sizeof(fi_cq_tagged_entry)};
+    constexpr std::size_t sizes[] = {0, sizeof(fi_cq_entry), sizeof(fi_cq_msg_entry), sizeof(fi_cq_data_entry),
+                                     sizeof(fi_cq_tagged_entry)};
     const std::size_t size = sizes[format];
-    CHECK_EQ(run_ranks_once(1, [&](int rank, int count) {
-      Node n(rank, count, options);
-      int value = 5, in = 0, context;
-      n.post([&] { return fi_trecv(n.ep, &in, sizeof in, nullptr, n.peer(0), 9, 0, &context); });
-      n.post([&] { return fi_tinject(n.ep, &value, sizeof value, n.peer(0), 9); });
-      unsigned char raw[128];
-      std::memset(raw, 0xee, sizeof raw);
-      while (fi_cq_read(n.cq, raw, 1) != 1) {}
-      fi_cq_tagged_entry entry{};
-      std::memcpy(&entry, raw, size);
-      EXPECT(entry.op_context == &context);
-      if (format >= FI_CQ_FORMAT_MSG) EXPECT_EQ(entry.len, sizeof value);
-      if (format >= FI_CQ_FORMAT_DATA) EXPECT(entry.buf == &in);
-      if (format >= FI_CQ_FORMAT_TAGGED) EXPECT_EQ(entry.tag, 9u);
-      for (std::size_t i = size; i < sizeof raw; ++i) EXPECT_EQ(raw[i], 0xee);
-      EXPECT_EQ(in, 5);
-      n.close();
-    }), "");
+    CHECK_EQ(
+        run_ranks_once(1,
+                       [&](int rank, int count) {
+                         Node n(rank, count, options);
+                         int value = 5, in = 0, context;
+                         n.post([&] { return fi_trecv(n.ep, &in, sizeof in, nullptr, n.peer(0), 9, 0, &context); });
+                         n.post([&] { return fi_tinject(n.ep, &value, sizeof value, n.peer(0), 9); });
+                         unsigned char raw[128];
+                         std::memset(raw, 0xee, sizeof raw);
+                         while (fi_cq_read(n.cq, raw, 1) != 1) {
+                         }
+                         fi_cq_tagged_entry entry{};
+                         std::memcpy(&entry, raw, size);
+                         EXPECT(entry.op_context == &context);
+                         if (format >= FI_CQ_FORMAT_MSG) EXPECT_EQ(entry.len, sizeof value);
+                         if (format >= FI_CQ_FORMAT_DATA) EXPECT(entry.buf == &in);
+                         if (format >= FI_CQ_FORMAT_TAGGED) EXPECT_EQ(entry.tag, 9u);
+                         for (std::size_t i = size; i < sizeof raw; ++i) EXPECT_EQ(raw[i], 0xee);
+                         EXPECT_EQ(in, 5);
+                         n.close();
+                       }),
+        "");
   }
 }
 
@@ -72,8 +77,10 @@ TEST_CASE("counters count, injected and quiet operations too") {
     std::vector<unsigned char> data(500);
     if (n.rank == 0) {
       for (std::uint64_t i = 0; i < kCount; ++i) {
-        n.post([&] { return i % 2 ? fi_send(n.ep, data.data(), data.size(), nullptr, n.other(), nullptr)
-                                  : fi_inject(n.ep, data.data(), 8, n.other()); });
+        n.post([&] {
+          return i % 2 ? fi_send(n.ep, data.data(), data.size(), nullptr, n.other(), nullptr)
+                       : fi_inject(n.ep, data.data(), 8, n.other());
+        });
         n.post([&] { return fi_write(n.ep, &i, sizeof i, nullptr, n.other(), 0, 1, nullptr); });
         EXPECT_OK(fi_cntr_wait(n.writes, i + 1, -1));
       }
@@ -87,7 +94,8 @@ TEST_CASE("counters count, injected and quiet operations too") {
       for (std::uint64_t i = 0; i < kCount; ++i) {
         n.post([&] { return fi_recv(n.ep, data.data(), data.size(), nullptr, n.other(), nullptr); });
       }
-      while (fi_cntr_read(n.receives) < received + kCount) {}
+      while (fi_cntr_read(n.receives) < received + kCount) {
+      }
       EXPECT_OK(fi_cntr_wait(n.remote_writes, kCount, -1));
       EXPECT_EQ(fi_cntr_wait(n.receives, received + kCount + 1, 1), -FI_ETIMEDOUT);
     }
@@ -172,7 +180,9 @@ TEST_CASE("a full queue says so and loses nothing") {
       EXPECT_EQ(done, kCount);
     } else {
       for (int i = 0; i < kCount; ++i) {
-        n.post([&] { return fi_trecv(n.ep, &in[static_cast<std::size_t>(i)], sizeof(int), nullptr, n.other(), 1, 0, &contexts[0]); });
+        n.post([&] {
+          return fi_trecv(n.ep, &in[static_cast<std::size_t>(i)], sizeof(int), nullptr, n.other(), 1, 0, &contexts[0]);
+        });
         n.wait(&contexts[0]);
         EXPECT_EQ(in[static_cast<std::size_t>(i)], i);
       }
@@ -199,9 +209,11 @@ TEST_CASE("four threads of a rank exchange messages through one endpoint") {
             const int value = t * 1000 + i;
             ssize_t rc;
             const auto tag = static_cast<std::uint64_t>(t);
-            while ((rc = fi_trecv(n.ep, &in[t][i], sizeof(int), nullptr, n.other(), tag, 0, tokens[t])) == -FI_EAGAIN) {}
+            while ((rc = fi_trecv(n.ep, &in[t][i], sizeof(int), nullptr, n.other(), tag, 0, tokens[t])) == -FI_EAGAIN) {
+            }
             EXPECT_OK(rc);
-            while ((rc = fi_tinject(n.ep, &value, sizeof value, n.other(), tag)) == -FI_EAGAIN) {}
+            while ((rc = fi_tinject(n.ep, &value, sizeof value, n.other(), tag)) == -FI_EAGAIN) {
+            }
             EXPECT_OK(rc);
             ++outstanding[t];
             // Whoever reads a completion books it for its thread.

@@ -45,13 +45,17 @@ template <typename A, typename B>
 void expect_equal(const A& got, const B& wanted, const char* text, const char* file, int line) {
   if (!(got == static_cast<A>(wanted))) {
     std::string values;
-    if constexpr (std::is_arithmetic_v<A>) values = ": got " + std::to_string(got) + ", expected " + std::to_string(static_cast<A>(wanted));
+    if constexpr (std::is_arithmetic_v<A>)
+      values = ": got " + std::to_string(got) + ", expected " + std::to_string(static_cast<A>(wanted));
     fail(file, line, text + values);
   }
 }
-#define EXPECT(condition) \
-  do { if (!(condition)) ::exanet::conformance::fail(__FILE__, __LINE__, #condition); } while (0)
-#define EXPECT_EQ(got, wanted) ::exanet::conformance::expect_equal((got), (wanted), #got " == " #wanted, __FILE__, __LINE__)
+#define EXPECT(condition)                                                          \
+  do {                                                                             \
+    if (!(condition)) ::exanet::conformance::fail(__FILE__, __LINE__, #condition); \
+  } while (0)
+#define EXPECT_EQ(got, wanted) \
+  ::exanet::conformance::expect_equal((got), (wanted), #got " == " #wanted, __FILE__, __LINE__)
 #define EXPECT_OK(call) EXPECT_EQ(static_cast<long>(call), 0L)
 
 // Four boards in a mesh, with round figures near the prototype's: what is asked here is behaviour, not time.
@@ -77,9 +81,13 @@ inline MachineConfig machine() {
   return m;
 }
 
-struct Report { int status; std::string text; };
+struct Report {
+  int status;
+  std::string text;
+};
 
-inline Report run_rank(int n, const std::string& region, int rank, int pipe_fd, const std::function<void(int, int)>& program) {
+inline Report run_rank(int n, const std::string& region, int rank, int pipe_fd,
+                       const std::function<void(int, int)>& program) {
   setenv("EXANET_NI", region.c_str(), 1);
   setenv("EXANET_RANK", std::to_string(rank).c_str(), 1);
   std::string text;
@@ -96,12 +104,14 @@ inline Report run_rank(int n, const std::string& region, int rank, int pipe_fd, 
 inline std::string reap(Coordinator& coordinator, RankId rank, pid_t pid, int pipe_fd) {
   std::string text;
   char buffer[512];
-  for (ssize_t got; (got = read(pipe_fd, buffer, sizeof buffer)) > 0;) text.append(buffer, static_cast<std::size_t>(got));
+  for (ssize_t got; (got = read(pipe_fd, buffer, sizeof buffer)) > 0;)
+    text.append(buffer, static_cast<std::size_t>(got));
   int status = 0;
   waitpid(pid, &status, 0);
   const int how = WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
   coordinator.rank_exited(rank, how);
-  if (text.empty() && how != 0) text = how < 0 ? "killed by signal " + std::to_string(-how) : "exit status " + std::to_string(how);
+  if (text.empty() && how != 0)
+    text = how < 0 ? "killed by signal " + std::to_string(-how) : "exit status " + std::to_string(how);
   return text.empty() ? text : "rank " + std::to_string(rank) + ": " + text;
 }
 
@@ -162,12 +172,12 @@ inline std::string run_ranks_once(int n, const std::function<void(int, int)>& pr
 // -- a rank's provider objects -----------------------------------------------------------------------------------------------------
 
 struct Options {
-  std::uint64_t caps = 0;                        // 0: everything
+  std::uint64_t caps = 0;  // 0: everything
   fi_threading threading = FI_THREAD_DOMAIN;
   fi_cq_format format = FI_CQ_FORMAT_TAGGED;
   fi_av_type av_type = FI_AV_TABLE;
   int mr_mode = 0;
-  std::uint64_t selective = 0;                   // FI_SELECTIVE_COMPLETION
+  std::uint64_t selective = 0;  // FI_SELECTIVE_COMPLETION
   bool counters = false;
   std::size_t cq_size = 0;
   std::uint64_t tx_op_flags = 0;
@@ -182,7 +192,7 @@ class Node {
   fid_av* av = nullptr;
   fid_cq* cq = nullptr;
   fid_ep* ep = nullptr;
-  fid_cntr* sends = nullptr;       // with Options::counters
+  fid_cntr* sends = nullptr;  // with Options::counters
   fid_cntr* receives = nullptr;
   fid_cntr* writes = nullptr;
   fid_cntr* remote_writes = nullptr;
@@ -234,7 +244,8 @@ class Node {
     fi_cq_tagged_entry entry{};
     fi_addr_t from = FI_ADDR_NOTAVAIL;
     ssize_t got;
-    while ((got = fi_cq_readfrom(cq, &entry, 1, &from)) == -FI_EAGAIN) {}
+    while ((got = fi_cq_readfrom(cq, &entry, 1, &from)) == -FI_EAGAIN) {
+    }
     if (got == -FI_EAVAIL) fail(__FILE__, __LINE__, "unexpected error completion " + std::to_string(next_error().err));
     EXPECT_EQ(got, 1);
     if (source) *source = from;
@@ -245,7 +256,8 @@ class Node {
     fi_cq_err_entry error{};
     fi_cq_tagged_entry entry{};
     ssize_t got;
-    while ((got = fi_cq_read(cq, &entry, 1)) == -FI_EAGAIN) {}
+    while ((got = fi_cq_read(cq, &entry, 1)) == -FI_EAGAIN) {
+    }
     if (got == 1) fail(__FILE__, __LINE__, "a success where an error was due, flags " + std::to_string(entry.flags));
     EXPECT_EQ(got, -FI_EAVAIL);
     EXPECT_EQ(fi_cq_readerr(cq, &error, 0), 1);
@@ -322,9 +334,10 @@ class Node {
   static void free_info(fi_info* info) {
     std::free(info->domain_attr->name);
     std::free(info->fabric_attr->name);
-    for (void* part : {static_cast<void*>(info->src_addr), static_cast<void*>(info->dest_addr), static_cast<void*>(info->tx_attr),
-                       static_cast<void*>(info->rx_attr), static_cast<void*>(info->ep_attr), static_cast<void*>(info->domain_attr),
-                       static_cast<void*>(info->fabric_attr), static_cast<void*>(info)})
+    for (void* part :
+         {static_cast<void*>(info->src_addr), static_cast<void*>(info->dest_addr), static_cast<void*>(info->tx_attr),
+          static_cast<void*>(info->rx_attr), static_cast<void*>(info->ep_attr), static_cast<void*>(info->domain_attr),
+          static_cast<void*>(info->fabric_attr), static_cast<void*>(info)})
       std::free(part);
   }
 
@@ -348,16 +361,18 @@ inline void run_ranks(int n, const Options& options, const std::function<void(No
   for (const bool timed : {false, true}) {
     CAPTURE(timed);
     MeetingPoint start;
-    CHECK_EQ(run_ranks_once(n, [&](int rank, int size) {
-      exanet_ni* ni = nullptr;
-      EXPECT_OK(exanet_open(&ni));
-      auto node = std::make_unique<Node>(rank, size, options);
-      start.meet(size);
-      if (timed) EXPECT_OK(exanet_start(ni));
-      program(*node);
-      if (timed) EXPECT_OK(exanet_finish(ni));
-      node->close();
-    }), "");
+    CHECK_EQ(run_ranks_once(n,
+                            [&](int rank, int size) {
+                              exanet_ni* ni = nullptr;
+                              EXPECT_OK(exanet_open(&ni));
+                              auto node = std::make_unique<Node>(rank, size, options);
+                              start.meet(size);
+                              if (timed) EXPECT_OK(exanet_start(ni));
+                              program(*node);
+                              if (timed) EXPECT_OK(exanet_finish(ni));
+                              node->close();
+                            }),
+             "");
   }
 }
 inline void run_ranks(int n, const std::function<void(Node&)>& program) { run_ranks(n, Options{}, program); }

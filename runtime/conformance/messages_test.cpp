@@ -47,8 +47,10 @@ TEST_CASE("untagged messages of every size, unexpected when they arrive") {
         auto out = pattern(bytes, 5);
         n.post([&] { return fi_send(n.ep, out.data(), bytes, nullptr, n.other(), &context); });
         n.barrier();  // overtakes nothing: the receive below is posted after the message has arrived
-        if (bytes > n.info->tx_attr->inject_size) n.wait(&context);
-        else while (fi_cq_read(n.cq, nullptr, 0) != -FI_EAGAIN) n.next();
+        if (bytes > n.info->tx_attr->inject_size)
+          n.wait(&context);
+        else
+          while (fi_cq_read(n.cq, nullptr, 0) != -FI_EAGAIN) n.next();
       } else {
         n.barrier();
         std::vector<unsigned char> in(bytes);
@@ -71,15 +73,20 @@ TEST_CASE("short messages do not overtake long ones of the same sender") {
     if (n.rank == 0) {
       for (int i = 0; i < kCount; ++i) {
         buffers[static_cast<std::size_t>(i)] = pattern(size_of(i), static_cast<unsigned>(i));
-        n.post([&] { return fi_tsend(n.ep, buffers[static_cast<std::size_t>(i)].data(), size_of(i), nullptr, n.other(), 7,
-                                     &contexts[static_cast<std::size_t>(i)]); });
+        n.post([&] {
+          return fi_tsend(n.ep, buffers[static_cast<std::size_t>(i)].data(), size_of(i), nullptr, n.other(), 7,
+                          &contexts[static_cast<std::size_t>(i)]);
+        });
       }
       for (int i = 0; i < kCount; ++i) n.next();
     } else {
       for (int i = 0; i < kCount; ++i) {
         auto& in = buffers[static_cast<std::size_t>(i)];
         in.assign(20000, 0);
-        n.post([&] { return fi_trecv(n.ep, in.data(), in.size(), nullptr, FI_ADDR_UNSPEC, 7, 0, &contexts[static_cast<std::size_t>(i)]); });
+        n.post([&] {
+          return fi_trecv(n.ep, in.data(), in.size(), nullptr, FI_ADDR_UNSPEC, 7, 0,
+                          &contexts[static_cast<std::size_t>(i)]);
+        });
         const auto done = n.next();
         EXPECT_EQ(done.len, size_of(i));
         in.resize(done.len);
@@ -92,7 +99,8 @@ TEST_CASE("short messages do not overtake long ones of the same sender") {
 TEST_CASE("every rank to every rank, itself included") {
   run_ranks(4, [](Node& n) {
     for (const std::size_t bytes : {std::size_t{8}, std::size_t{1024}}) {
-      std::vector<std::vector<unsigned char>> in(static_cast<std::size_t>(n.size)), out(static_cast<std::size_t>(n.size));
+      std::vector<std::vector<unsigned char>> in(static_cast<std::size_t>(n.size)),
+          out(static_cast<std::size_t>(n.size));
       for (int r = 0; r < n.size; ++r) {
         auto& buffer = in[static_cast<std::size_t>(r)];
         buffer.resize(bytes);
@@ -104,7 +112,8 @@ TEST_CASE("every rank to every rank, itself included") {
         n.post([&] { return fi_send(n.ep, buffer.data(), bytes, nullptr, n.peer(r), &buffer); });
       }
       for (int i = 0; i < 2 * n.size; ++i) n.next();
-      for (int r = 0; r < n.size; ++r) EXPECT(in[static_cast<std::size_t>(r)] == pattern(bytes, static_cast<unsigned>(r * 16 + n.rank)));
+      for (int r = 0; r < n.size; ++r)
+        EXPECT(in[static_cast<std::size_t>(r)] == pattern(bytes, static_cast<unsigned>(r * 16 + n.rank)));
       n.barrier();
     }
   });
@@ -215,8 +224,10 @@ TEST_CASE("lists of buffers are gathered and scattered") {
       const std::size_t a = bytes / 5, b = bytes / 2;
       auto* base = n.rank == 0 ? out.data() : in.data();
       const iovec parts[3] = {{base, a}, {base + a, b}, {base + a + b, bytes - a - b}};
-      if (n.rank == 0) n.post([&] { return fi_tsendv(n.ep, parts, nullptr, 3, n.other(), 1, &context); });
-      else n.post([&] { return fi_trecvv(n.ep, parts, nullptr, 3, n.other(), 1, 0, &context); });
+      if (n.rank == 0)
+        n.post([&] { return fi_tsendv(n.ep, parts, nullptr, 3, n.other(), 1, &context); });
+      else
+        n.post([&] { return fi_trecvv(n.ep, parts, nullptr, 3, n.other(), 1, 0, &context); });
       const auto done = n.wait(&context);
       if (n.rank == 1) {
         EXPECT_EQ(done.len, bytes);

@@ -23,7 +23,8 @@ fi_cq_tagged_entry peek_until_found(Node& n, std::uint64_t tag, std::uint64_t fl
     n.post([&] { return fi_trecvmsg(n.ep, &m, FI_PEEK | flags); });
     fi_cq_tagged_entry entry{};
     ssize_t got;
-    while ((got = fi_cq_read(n.cq, &entry, 1)) == -FI_EAGAIN) {}
+    while ((got = fi_cq_read(n.cq, &entry, 1)) == -FI_EAGAIN) {
+    }
     if (got == 1) return entry;
     fi_cq_err_entry error{};
     EXPECT_EQ(fi_cq_readerr(n.cq, &error, 0), 1);

@@ -54,7 +54,8 @@ TEST_CASE("put and get by the target's virtual addresses and keys of the provide
     n.post([&] { return fi_trecv(n.ep, theirs, sizeof theirs, nullptr, n.other(), 1, 0, &context); });
     n.wait(&context);
     const std::uint64_t value = 1000 + static_cast<unsigned>(n.rank);
-    n.post([&] { return fi_write(n.ep, &value, sizeof value, nullptr, n.other(), theirs[0] + 24, theirs[1], &context); });
+    n.post(
+        [&] { return fi_write(n.ep, &value, sizeof value, nullptr, n.other(), theirs[0] + 24, theirs[1], &context); });
     n.wait(&context);
     n.barrier();
     EXPECT_EQ(window[3], 1001u - static_cast<unsigned>(n.rank));
@@ -72,7 +73,8 @@ TEST_CASE("what the target did not allow fails at the initiator and touches noth
     if (n.rank == 0) {
       std::vector<unsigned char> local(64, 9);
       int context;
-      const auto refused = [&](ssize_t (*call)(Node&, void*, std::uint64_t, std::uint64_t, void*), std::uint64_t at, std::uint64_t key) {
+      const auto refused = [&](ssize_t (*call)(Node&, void*, std::uint64_t, std::uint64_t, void*), std::uint64_t at,
+                               std::uint64_t key) {
         n.post([&] { return call(n, local.data(), at, key, &context); });
         const auto error = n.next_error();
         EXPECT_EQ(error.err, FI_EACCES);

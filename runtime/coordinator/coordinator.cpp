@@ -6,12 +6,16 @@
 #include <algorithm>
 #include <climits>
 
+#include "core/config/error.hpp"
+#include "core/routing/make_topology.hpp"
+
 namespace exanet {
 namespace {
 
 constexpr int kAlive = INT_MIN;
 constexpr const char* kDeadlock = "deadlock: every rank waits and no message is under way";
-constexpr std::int64_t kPatience = 20'000'000;  // ns without a change before one more rank is let run: one of them may wait for it
+constexpr std::int64_t kPatience =
+    20'000'000;  // ns without a change before one more rank is let run: one of them may wait for it
 
 std::uint32_t processors() {
   cpu_set_t set;
@@ -26,20 +30,21 @@ void give_turn(exn_rank& slot) {
 
 }  // namespace
 
-Coordinator::Coordinator(const MachineConfig& machine, std::vector<NodeId> placement, const Options& options)
+Coordinator::Coordinator(const MachineConfig& machine, const std::vector<NodeId>& placement, const Options& options)
     : region_(static_cast<std::uint32_t>(placement.size())),
       topology_(make_topology(machine.topology)),
       placement_(placement),
       options_(options),
       ni_(machine.ni),
-      engine_(events_, *topology_, machine.fabric, machine.ni, placement, *this, machine.network),
+      engine_(events_, *topology_, machine.fabric, machine.ni, placement, *this, nic_kind("exanet"), machine.network),
       statistics_(placement.size()),
       ranks_(placement.size()),
       processors_(processors()),
       exit_status_(placement.size()) {
   for (const NodeId node : placement) {
-    if (node >= topology_->node_count()) throw std::invalid_argument("placement names node " + std::to_string(node) + ", the machine has " +
-                                                                     std::to_string(topology_->node_count()));
+    if (node >= topology_->node_count())
+      throw ConfigError("placement", "placement names node " + std::to_string(node) + ", the machine has " +
+                                         std::to_string(topology_->node_count()));
   }
   for (auto& status : exit_status_) status = kAlive;
   region_->send_cpu_ps = static_cast<std::uint64_t>(engine_.send_cpu().ps());
@@ -50,8 +55,11 @@ Coordinator::Coordinator(const MachineConfig& machine, std::vector<NodeId> place
   region_->envelope_bytes = machine.ni.envelope_bytes;
   region_->eager_max = machine.ni.eager_max_bytes;
   region_->packet_max = machine.ni.packet_max_bytes;
+  region_->store_word_bytes = static_cast<std::uint32_t>(machine.fabric.router.word_bits / 8);
   region_->compute_factor = options.compute_factor;
-  engine_.on_packet([](void* self, Time latency) { static_cast<Coordinator*>(self)->statistics_.packet_latency.add(latency.ps()); }, this);
+  engine_.on_packet(
+      [](void* self, Time latency) { static_cast<Coordinator*>(self)->statistics_.packet_latency.add(latency.ps()); },
+      this);
   on_wake_ = events_.add_handler(
       [](void* self, Time now, std::uint32_t rank, std::uint64_t generation) {
         static_cast<Coordinator*>(self)->wake_event(rank, static_cast<std::uint32_t>(generation), now);
@@ -102,17 +110,26 @@ void Coordinator::rank_exited(RankId rank, int status) {
   const std::uint32_t phase = __atomic_load_n(&region_->phase, __ATOMIC_ACQUIRE);
   const std::string who = "rank " + std::to_string(rank);
   const std::uint32_t aborted = region_.rank(rank).abort_code;
-  if (aborted) stop(who + " called MPI_Abort(" + std::to_string(static_cast<int>(aborted - 1)) + ")");
-  else if (status < 0) stop(who + " was killed by signal " + std::to_string(-status));
-  else if (status > 0) stop(who + " exited with code " + std::to_string(status));
-  else if (phase == EXN_VIRTUAL) stop(who + " exited without MPI_Finalize");
+  if (aborted)
+    stop(who + " called MPI_Abort(" + std::to_string(static_cast<int>(aborted - 1)) + ")");
+  else if (status < 0)
+    stop(who + " was killed by signal " + std::to_string(-status));
+  else if (status > 0)
+    stop(who + " exited with code " + std::to_string(status));
+  else if (phase == EXN_VIRTUAL)
+    stop(who + " exited without MPI_Finalize");
   __atomic_store_n(&region_->simulator_wake, 1, __ATOMIC_RELEASE);
   futex_wake(&region_->simulator_wake);
 }
 
 Coordinator::Progress Coordinator::progress() const {
-  Progress p{Time::ps(now_ps_.load()), messages_.load(), packets_seen_.load(), events_seen_.load(), __atomic_load_n(&region_->phase, __ATOMIC_ACQUIRE),
-             0, exited_.load()};
+  Progress p{Time::ps(now_ps_.load()),
+             messages_.load(),
+             packets_seen_.load(),
+             events_seen_.load(),
+             __atomic_load_n(&region_->phase, __ATOMIC_ACQUIRE),
+             0,
+             exited_.load()};
   for (RankId r = 0; r < ranks(); ++r) p.attached += __atomic_load_n(&region_.rank(r).pid, __ATOMIC_RELAXED) != 0;
   return p;
 }
@@ -154,7 +171,8 @@ void Coordinator::run_virtual() {
     events_seen_.store(events(), std::memory_order_relaxed);
     if (stopping()) return;
     if (due_.empty()) {
-      stop(at_finish_ == 0 ? kDeadlock : "no rank can go on: some wait in MPI_Finalize, the others for nothing that is under way");
+      stop(at_finish_ == 0 ? kDeadlock
+                           : "no rank can go on: some wait in MPI_Finalize, the others for nothing that is under way");
       return;
     }
     if (deadlocked()) {
@@ -172,8 +190,8 @@ bool Coordinator::wait_asleep() {
     __atomic_store_n(&region_->simulator_wake, 0, __ATOMIC_SEQ_CST);
     const std::uint32_t running = __atomic_load_n(&region_->running, __ATOMIC_SEQ_CST);
     if (running == 0) return true;
-    const bool told = futex_wait(&region_->simulator_wake, 0, kPatience);
-    if (!told && running == seen && region_->due_next < due_.size()) {
+    const bool woken = futex_wait(&region_->simulator_wake, 0, kPatience);
+    if (!woken && running == seen && region_->due_next < due_.size()) {
       // Whoever runs may be waiting, in real time, for a rank that is due but has not had its turn.
       const std::uint32_t next = __atomic_fetch_add(&region_->due_next, 1, __ATOMIC_ACQ_REL);
       if (next < due_.size()) {
@@ -187,11 +205,11 @@ bool Coordinator::wait_asleep() {
 }
 
 void Coordinator::collect() {
-  // due_ still holds those that ran: by number, so that commands of one time are taken in a fixed order.
+  // due_ still holds those that ran: by number, so that descriptors of one time are taken in a fixed order.
   std::sort(due_.begin(), due_.end());
   for (const RankId r : due_) {
     drain(r);
-    rewind(region_.rank(r).cmd);
+    rewind(region_.rank(r).work);
     rewind(region_.rank(r).cq);
   }
   for (const RankId r : due_) fell_asleep(r);
@@ -203,7 +221,8 @@ void Coordinator::fell_asleep(RankId r) {
   Rank& rank = ranks_[r];
   const exn_rank& slot = region_.rank(r);
   if (slot.clock_ps < static_cast<std::uint64_t>(rank.clock.ps()) || slot.clock_ps > kLatestPs) {
-    stop("rank " + std::to_string(r) + " set its clock to " + std::to_string(slot.clock_ps) + " ps, which is before its last or beyond all");
+    stop("rank " + std::to_string(r) + " set its clock to " + std::to_string(slot.clock_ps) +
+         " ps, which is before its last or beyond all");
     return;
   }
   rank.clock = Time::ps(static_cast<std::int64_t>(slot.clock_ps));
@@ -218,7 +237,7 @@ void Coordinator::fell_asleep(RankId r) {
     return;
   }
   set_wake(r, slot.deadline_ps < kLatestPs ? Time::ps(static_cast<std::int64_t>(slot.deadline_ps)) : Time::never());
-  for (const Stored& stored : rank.completions) set_wake(r, Time::ps(static_cast<std::int64_t>(stored.cqe.time_ps)));
+  for (const Stored& stored : rank.completions) set_wake(r, stored.time);
 }
 
 void Coordinator::set_wake(RankId r, Time at) {
@@ -255,7 +274,6 @@ void Coordinator::release() {
     const std::size_t before = rank.completions.size();
     const std::size_t left = push_until(r, max(seen, rank.clock));
     rounds_.empty_wakes += rank.completions.size() == before;
-    rank.empty_wakes = rank.completions.size() == before ? rank.empty_wakes + 1 : 0;
     slot.clock_ps = static_cast<std::uint64_t>(rank.clock.ps());
     slot.horizon_ps = left == 0 && !engine_.has_pending(r) ? static_cast<std::uint64_t>(max(seen, Time()).ps()) : 0;
     __atomic_store_n(&slot.state, EXN_RUNNING, __ATOMIC_RELEASE);
@@ -276,11 +294,11 @@ void Coordinator::release() {
 bool Coordinator::deadlocked() const {
   if (!engine_.idle()) return false;
   // A window that has doubled this often is seconds long; nobody who polls so patiently does anything else.
-  constexpr std::uint32_t kPatientWakes = 20;
+  constexpr std::uint32_t kPatientWaits = 20;
   return std::all_of(ranks_.begin(), ranks_.end(), [](const Rank& r) {
     const bool for_ever = r.asleep && r.wake_at == Time::never();
     // What has just come for a rank is about to be handed over.
-    return r.held || (r.blocking && r.completions.empty() && (for_ever || r.empty_wakes >= kPatientWakes));
+    return r.held || (r.blocking > 0 && r.completions.empty() && (for_ever || r.blocking > kPatientWaits));
   });
 }
 

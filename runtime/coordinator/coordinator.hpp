@@ -7,7 +7,7 @@
 // seen before its time, none after it, and what happens is a function of the programs and the machine alone.
 //
 // Before all ranks have come to exanet_start() and after all have come to exanet_finish() time stands still: the coordinator then serves
-// commands as they come, at once.
+// descriptors as they come, at once.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "core/msg/engine.hpp"
+#include "core/protocol/engine.hpp"
 #include "core/topology/topology.hpp"
 #include "runtime/coordinator/region.hpp"
 #include "runtime/coordinator/statistics.hpp"
@@ -26,63 +26,79 @@ namespace exanet {
 
 struct MachineConfig {
   TopologySpec topology;
-  FabricConfig fabric;
+  NetworkConfig fabric;
   NiConfig ni;
-  MakeNetwork network = make_fabric;
+  MakeNetwork network = make_network;
 };
+
+template <typename V>
+void visit(MachineConfig& c, V&& v) {
+  v("topology", c.topology);
+  visit(c.fabric, v);
+  v("ni", c.ni);
+}
 
 class Coordinator final : private Host {
  public:
   struct Options {
     double compute_factor = 0;
   };
-  // Throws std::invalid_argument (machine), std::system_error (region).
-  Coordinator(const MachineConfig& machine, std::vector<NodeId> placement, const Options& options);
+  // Throws ConfigError (machine, placement), std::system_error (region).
+  Coordinator(const MachineConfig& machine, const std::vector<NodeId>& placement, const Options& options);
   ~Coordinator() override;
 
-  void run();                                  // until all ranks have ended or stop(); once
-  void stop(const std::string& reason);        // any thread
-  void rank_exited(RankId rank, int status);   // any thread; negative: killed by that signal
+  void run();  // until all ranks have ended or stop(); once
+  void stop(const std::string& reason);  // any thread
+  void rank_exited(RankId rank, int status);  // any thread; negative: killed by that signal
 
-  struct Progress { Time now; std::uint64_t messages, packets, events; std::uint32_t phase, attached, exited; };
-  Progress progress() const;                   // any thread
+  struct Progress {
+    Time now;
+    std::uint64_t messages, packets, events;
+    std::uint32_t phase, attached, exited;
+  };
+  Progress progress() const;  // any thread
   const Region& region() const { return region_; }
   Region& region() { return region_; }
 
   // After run():
   const Statistics& statistics() const { return statistics_; }
   const Topology& topology() const { return *topology_; }
-  const Network& network() const { return engine_.interfaces().network(); }
+  const Network& network() const { return engine_.nic().network(); }
   const std::vector<NodeId>& placement() const { return placement_; }
-  std::string reason() const;                  // empty: complete
+  std::string reason() const;  // empty: complete
   Time rank_clock(RankId rank) const { return ranks_[rank].clock; }
   std::uint64_t events() const { return events_.processed(); }
-  std::uint64_t packets() const { return engine_.interfaces().packets(); }
-  std::uint64_t payload_bytes() const { return engine_.interfaces().payload_bytes(); }
-  struct Rounds { std::uint64_t rounds = 0, wakes = 0, empty_wakes = 0; };
+  std::uint64_t packets() const { return engine_.nic().packets(); }
+  std::uint64_t payload_bytes() const { return engine_.nic().payload_bytes(); }
+  std::vector<Matching::Unmatched> blocked_sends() const { return engine_.blocked_sends(); }
+  struct Rounds {
+    std::uint64_t rounds = 0, wakes = 0, empty_wakes = 0;
+  };
   const Rounds& rounds() const { return rounds_; }
   std::uint32_t ranks() const { return static_cast<std::uint32_t>(ranks_.size()); }
 
  private:
-  static constexpr std::uint64_t kLatestPs = std::uint64_t{1} << 62;  // 53 days: clocks end here, so that times can be added to them
-  struct Stored {                              // a completion on its way to a rank
-    Stored() {}                                // the payload is written as far as it is used
-    exn_cqe cqe;
-    std::array<std::byte, 256> payload;
+  static constexpr std::uint64_t kLatestPs = std::uint64_t{1}
+                                             << 62;  // 53 days: clocks end here, so that times can be added to them
+  static constexpr Time kLatest = Time::ps(std::int64_t{kLatestPs});
+  struct Stored {  // a completion on its way to a rank
+    Stored() {}  // the record is written as far as it is used
+    Time time;
+    std::uint32_t bytes = 0;
+    std::array<std::byte, sizeof(exn_completion) + kPacketMax> record;  // as in the ring, payload included
   };
   struct Rank {
-    bool asleep = false;                       // and nothing has woken it yet
-    bool held = false;                         // waits for all others at the start or the end: completions do not wake it
+    bool asleep = false;  // and nothing has woken it yet
+    bool held = false;  // waits for all others at the start or the end: completions do not wake it
     bool ended = false;
-    bool blocking = false;
+    std::uint32_t blocking = 0;  // 1 + waits in vain before this one
     Time clock, wake_at;
-    std::uint32_t generation = 0;              // of sleeps: tells a stale wake-up event
-    std::uint32_t empty_wakes = 0;             // in a row, deadline only
+    std::uint32_t generation = 0;  // of sleeps: tells a stale wake-up event
     std::vector<Stored> completions;
   };
 
   // Host
-  void complete(RankId rank, const Completion& completion) override;
+  void complete(RankId rank, const Completion& completion, Payload payload) override;
   bool read(RankId rank, std::uint64_t addr, std::byte* to, std::size_t bytes) override;
   bool write(RankId rank, std::uint64_t addr, const std::byte* from, std::size_t bytes) override;
   void record(const MessageRecord& message) override;
@@ -105,8 +121,8 @@ class Coordinator final : private Host {
   // rings.cpp
   bool drain(RankId rank);
   static void rewind(exn_ring& ring);
-  const char* fault(const exn_cmd& command) const;
-  void submit(RankId rank, const exn_cmd& command, const std::byte* payload);
+  void refuse(RankId rank, const std::string& what);
+  void submit(RankId rank, const std::byte* at);
   bool push(RankId rank, const Stored& stored);
   std::size_t push_until(RankId rank, Time horizon);
 

@@ -23,20 +23,36 @@ exn_region* map_region() {
 }
 
 // Behind libexanet's back: `write` fills slots from the ring's present end and says how far the end moves.
-void scribble(exanet_ni* ni, std::uint32_t rank, const std::function<std::uint32_t(exn_ring&, std::uint32_t at)>& write) {
-  exn_ring& ring = exn_rank_slot(map_region(), rank)->cmd;
+void scribble(exanet_ni* ni, std::uint32_t rank,
+              const std::function<std::uint32_t(exn_ring&, std::uint32_t at)>& write) {
+  exn_ring& ring = exn_rank_slot(map_region(), rank)->work;
   const std::uint32_t tail = ring.tail;
   __atomic_store_n(&ring.tail, tail + write(ring, tail & EXN_RING_MASK), __ATOMIC_RELEASE);
   exanet_completion c;
   exanet_wait(ni, &c, 1, kForEver);
 }
 
-exn_cmd command(std::uint8_t op, std::uint8_t slots) {
-  exn_cmd c{};
-  c.op = op;
-  c.slots = slots;
-  c.peer = exanet_address(0, 0);
-  return c;
+exn_descriptor descriptor(std::uint8_t kind, std::uint8_t slots, std::uint16_t payload_bytes = 0) {
+  exn_descriptor d{};
+  d.header.kind = kind;
+  d.header.slots = slots;
+  d.header.payload_bytes = payload_bytes;
+  return d;
+}
+
+exn_descriptor send(std::uint8_t slots, std::uint64_t length, std::uint16_t payload_bytes) {
+  exn_descriptor d = descriptor(EXN_OP_SEND, slots, payload_bytes);
+  d.send.length = length;
+  return d;
+}
+
+// A sum of one 64-bit word.
+exn_descriptor sum() {
+  exn_descriptor d = descriptor(EXN_OP_ATOMIC, 2, 8);
+  d.atomic.operation = 2;
+  d.atomic.datatype = 7;
+  d.atomic.count = 1;
+  return d;
 }
 
 void ends_naming(Machine& m, const std::string& who, const std::string& what, double within_s = 3) {
@@ -47,8 +63,8 @@ void ends_naming(Machine& m, const std::string& who, const std::string& what, do
   CHECK(!m.region_exists());
 }
 
-// Rank 1 of 3 writes `c` into its ring; the other two wait for messages.
-std::string hostile(const exn_cmd& c, bool in_virtual_time = true) {
+// Rank 1 of 3 writes `d` into its ring; the other two wait for messages.
+std::string hostile(const exn_descriptor& d, bool in_virtual_time = true) {
   Machine m(3);
   m.run([&](exanet_ni* ni, std::uint32_t rank) {
     std::uint16_t ep;
@@ -56,10 +72,10 @@ std::string hostile(const exn_cmd& c, bool in_virtual_time = true) {
     if (in_virtual_time) exanet_start(ni);
     if (rank == 1)
       scribble(ni, rank, [&](exn_ring& ring, std::uint32_t at) {
-        exn_cmd copy = c;
-        if (copy.time_ps == 0) copy.time_ps = exanet_clock_ps(ni);
+        exn_descriptor copy = d;
+        if (copy.header.time_ps == 0) copy.header.time_ps = exanet_clock_ps(ni);
         std::memcpy(ring.slots[at], &copy, sizeof copy);
-        return std::max<std::uint32_t>(copy.slots, 1);
+        return std::max<std::uint32_t>(copy.header.slots, 1);
       });
     exanet_completion done;
     exanet_wait(ni, &done, 1, kForEver);
@@ -122,12 +138,14 @@ TEST_CASE("a stop from outside ends waiting and computing ranks alike") {
 TEST_CASE("deadlock: all wait for what nobody sends") {
   const auto deadlock = [](const Machine::Program& program, const std::string& what) {
     Machine m(3);
-    m.run([&](exanet_ni* ni, std::uint32_t rank) {
-      std::uint16_t ep;
-      exanet_ep_open(ni, EXANET_EP_MESSAGE, &ep);
-      exanet_start(ni);
-      return program(ni, rank);
-    }, 20);
+    m.run(
+        [&](exanet_ni* ni, std::uint32_t rank) {
+          std::uint16_t ep;
+          exanet_ep_open(ni, EXANET_EP_MESSAGE, &ep);
+          exanet_start(ni);
+          return program(ni, rank);
+        },
+        20);
     ends_naming(m, what, "");
   };
   const auto wait = [](exanet_ni* ni) {
@@ -137,7 +155,8 @@ TEST_CASE("deadlock: all wait for what nobody sends") {
   };
   const auto poll = [](exanet_ni* ni) {
     exanet_completion c;
-    while (exanet_poll(ni, &c, 1) == 0) {}
+    while (exanet_poll(ni, &c, 1) == 0) {
+    }
     return 1;
   };
   deadlock([&](exanet_ni* ni, std::uint32_t) { return wait(ni); }, "deadlock");
@@ -173,7 +192,8 @@ TEST_CASE("long waits that do end are no deadlock") {
       if (exanet_wait(ni, &c, 1, 500'000'000'000'000) != 0) return 1;  // 500 s of sleep, as it were
       exanet_packet_send(ni, ep, exanet_address(1, ep), "x", 1);
     } else {
-      while (exanet_poll(ni, &c, 1) == 0) {}
+      while (exanet_poll(ni, &c, 1) == 0) {
+      }
     }
     exanet_finish(ni);
     return 0;
@@ -182,63 +202,92 @@ TEST_CASE("long waits that do end are no deadlock") {
   CHECK(m.statuses == std::vector<int>{0, 0});
 }
 
-TEST_CASE("commands that libexanet never writes end the run with the rank's name") {
-  const auto refused = [](const exn_cmd& c) {
-    const std::string reason = hostile(c);
+TEST_CASE("descriptors that libexanet never writes end the run with the rank's name") {
+  const auto refused = [](const exn_descriptor& d, const std::string& why) {
+    const std::string reason = hostile(d);
     INFO("reason: ", reason);
-    CHECK(reason.find("rank 1 wrote a") == 0);
+    CHECK(reason.find("rank 1 wrote a malformed descriptor to its network interface: " + why) == 0);
   };
-  exn_cmd c = command(200, 2);
-  CHECK(hostile(c) == "rank 1 wrote an unknown command (200) to its network interface");
-  CHECK(hostile(c, false) == "rank 1 wrote an unknown command (200) to its network interface");
-  refused(command(EXN_OP_SEND, 0));
-  refused(command(EXN_OP_SEND, 1));  // shorter than a command
-  c = command(EXN_OP_SEND, 1);
-  c.len = c.inline_bytes = 0xfffffff0u;  // and its payload longer than the machine's memory
-  refused(c);
-  c = command(EXN_OP_SEND, 3);
-  c.inline_bytes = 105;
-  c.len = 105;
-  refused(c);
-  c = command(EXN_OP_SEND, 2);
-  c.len = 32;  // eager, but nothing is carried
-  refused(c);
-  c = command(EXN_OP_SEND, 2);
-  c.len = ~0ull;
-  refused(c);
-  c = command(EXN_OP_SEND, 2);
-  c.len = 4000;
-  c.inline_bytes = 20;  // less than it says
-  refused(c);
-  c = command(EXN_OP_PUT, 2);
-  c.len = 1;
-  c.inline_bytes = 20;  // more than it says
-  refused(c);
-  c = command(EXN_OP_PACKET, 2);
-  c.len = 60000;
-  refused(c);
-  c = command(EXN_OP_PACKET, 8);
-  c.len = c.inline_bytes = 300;  // more than the packetizer takes
-  refused(c);
-  for (const std::uint64_t data : {0xff02ull, 0x07ffull, 0x30702ull, 0x20702ull, 0x0070aull}) {  // type, operation, kind; kind and operation at odds
-    c = command(EXN_OP_ATOMIC, 2);
-    c.data = data;
-    c.count = 1;
-    c.len = c.inline_bytes = 8;
-    refused(c);
+  CHECK(hostile(descriptor(200, 2)) == "rank 1 wrote a descriptor of unknown kind (200) to its network interface");
+  CHECK(hostile(descriptor(200, 2), false) ==
+        "rank 1 wrote a descriptor of unknown kind (200) to its network interface");
+  refused(send(0, 0, 0), "it does not fit its slots");
+  refused(descriptor(EXN_OP_RECEIVE, 1), "it does not fit its slots");  // shorter than its fixed part
+  refused(send(1, 1, 1), "it does not fit its slots");
+  refused(send(1, 0xffff, 0xffff), "it does not fit its slots");
+  refused(send(2, 65, 65), "it does not fit its slots");
+  refused(send(2, 32, 0), "a message that is not as long as it says");  // eager, but nothing is carried
+  refused(send(2, ~0ull, 0), "more bytes than there can be");
+  refused(send(2, 4000, 20), "a message that is not as long as it says");
+  exn_descriptor d = descriptor(EXN_OP_PUT, 2, 20);
+  d.put.length = 1;
+  refused(d, "a put that is not as long as it says");
+  refused(descriptor(EXN_OP_PACKET, 8, 300), "a packet that is longer than the packetizer takes");
+  struct What {
+    std::uint8_t operation, datatype, kind;
+  };
+  for (const What& w : {What{2, 255, 0}, What{255, 7, 0}, What{2, 7, 3}, What{2, 7, 2},
+                        What{10, 7, 0}}) {  // the last two: kind and operation at odds
+    d = sum();
+    d.atomic.operation = w.operation;
+    d.atomic.datatype = w.datatype;
+    d.atomic.atomic_kind = w.kind;
+    refused(d, "an atomic that does not exist");
   }
-  for (const std::uint32_t count : {0u, 2u, 129u, 0xffffffffu}) {
-    c = command(EXN_OP_ATOMIC, 2);
-    c.data = 0x0702;
-    c.count = count;
-    c.len = c.inline_bytes = 8;
-    refused(c);
+  for (const std::uint32_t count : {0u, 129u, 0xffffffffu}) {
+    d = sum();
+    d.atomic.count = count;
+    refused(d, "an atomic of too many elements or none");
   }
-  c = command(EXN_OP_RECV, 2);
-  c.time_ps = ~0ull;
-  refused(c);
-  c.time_ps = INT64_MAX;
-  refused(c);
+  d = sum();
+  d.atomic.count = 2;
+  refused(d, "an atomic that is not as long as it says");
+  refused(descriptor(EXN_OP_PEEK, 2, 8), "data where there are none");
+  d = descriptor(EXN_OP_RECEIVE, 2);
+  for (const std::uint64_t time : {std::uint64_t{~0ull}, std::uint64_t{INT64_MAX}}) {
+    d.header.time_ps = time;
+    refused(d, "a time beyond all");
+  }
+}
+
+TEST_CASE("the records are the same bytes in C and in C++") {
+  exn_descriptor d = descriptor(EXN_OP_SEND, 3, 32);
+  d.header.ep = 7;
+  d.header.flags = EXANET_TAGGED | EXANET_DELIVERED;
+  d.header.time_ps = 123'456'789;
+  d.send = {d.header, exanet_address(5, 9), 11, 12, 13, 14, 15};
+  int seen = 0;
+  visit_descriptor(reinterpret_cast<const std::byte*>(&d), [&](const auto& record, const std::byte* payload) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(record)>, SendDescriptor>) {
+      ++seen;
+      CHECK(
+          (record.kind == DescriptorKind::kSend && record.slots == 3 && record.ep == 7 && record.payload_bytes == 32));
+      CHECK((record.has(kTagged) && record.has(kDelivered) && !record.has(kSilent) &&
+             record.time == Time::ps(123'456'789)));
+      CHECK((record.peer == Address{5, 9} && record.cookie == 11 && record.tag == 12));
+      CHECK((record.buffer == 13 && record.length == 14 && record.data == 15));
+      CHECK(payload == reinterpret_cast<const std::byte*>(&d.send + 1));
+    }
+  });
+  CHECK(seen == 1);
+  ReceiveCompletion done;
+  done.ep = 3;
+  done.status = -5;
+  done.time = Time::ns(2);
+  done.cpu_ps = 77;
+  done.flags = kHasData;
+  done.cookie = 1;
+  done.peer = Address{kAnyRank, 0xffff, 0xffff};
+  done.tag = 2;
+  done.length = 3;
+  done.data = 4;
+  done.buffer = 5;
+  exn_completion c;
+  std::memcpy(&c, &done, sizeof done);
+  CHECK((c.header.kind == EXANET_C_RECEIVE && c.header.ep == 3 && c.header.status == -5 && c.header.time_ps == 2000));
+  CHECK((c.header.cpu_ps == 77 && c.header.flags == EXANET_HAS_DATA && c.receive.cookie == 1 &&
+         c.receive.peer == EXANET_ANY));
+  CHECK((c.receive.tag == 2 && c.receive.length == 3 && c.receive.data == 4 && c.receive.buffer == 5));
 }
 
 TEST_CASE("a ring whose ends make no sense") {
@@ -251,41 +300,43 @@ TEST_CASE("a ring whose ends make no sense") {
       exanet_wait(ni, &c, 1, kForEver);
       return 0;
     });
-    ends_naming(m, "rank 1 wrote a malformed command", "");
+    ends_naming(m, "rank 1 wrote a malformed ring", "");
   };
-  broken([](exn_rank& r) { r.cmd.tail += 2000; });
-  broken([](exn_rank& r) { r.cmd.tail -= 1; });
-  broken([](exn_rank& r) { r.cmd.head = 0x80000000u; });
+  broken([](exn_rank& r) { r.work.tail += 2000; });
+  broken([](exn_rank& r) { r.work.tail -= 1; });
+  broken([](exn_rank& r) { r.work.head = 0x80000000u; });
   broken([](exn_rank& r) {
-    r.cmd.slots[r.cmd.tail & EXN_RING_MASK][0] = EXN_OP_PAD;  // to the ring's end, which is beyond what was written
-    r.cmd.tail += 2;
+    r.work.slots[r.work.tail & EXN_RING_MASK][0] = EXN_OP_PAD;  // to the ring's end, which is beyond what was written
+    r.work.tail += 2;
   });
 }
 
-TEST_CASE("random bytes in the command ring") {
+TEST_CASE("random bytes in the ring of descriptors") {
   for (std::uint32_t seed = 1; seed <= 25; ++seed) {
     Machine m(2);
-    m.run([&](exanet_ni* ni, std::uint32_t rank) {
-      std::uint16_t ep;
-      exanet_ep_open(ni, EXANET_EP_MESSAGE, &ep);
-      exanet_start(ni);
-      exanet_completion c;
-      if (rank == 1) {
-        scribble(ni, rank, [&](exn_ring& ring, std::uint32_t at) {
-          std::mt19937 random(seed);
-          const std::uint32_t slots = EXN_RING_SLOTS - at;
-          for (std::uint32_t s = 0; s < slots; ++s) {
-            for (auto& byte : ring.slots[at + s]) byte = static_cast<std::uint8_t>(random());
-            // Most of them nearly right, so that they get further in.
-            if (s % 2 == 0) ring.slots[at + s][0] = static_cast<std::uint8_t>(1 + random() % 13);
-            if (s % 2 == 0) ring.slots[at + s][1] = 2;
+    m.run(
+        [&](exanet_ni* ni, std::uint32_t rank) {
+          std::uint16_t ep;
+          exanet_ep_open(ni, EXANET_EP_MESSAGE, &ep);
+          exanet_start(ni);
+          exanet_completion c;
+          if (rank == 1) {
+            scribble(ni, rank, [&](exn_ring& ring, std::uint32_t at) {
+              std::mt19937 random(seed);
+              const std::uint32_t slots = EXN_RING_SLOTS - at;
+              for (std::uint32_t s = 0; s < slots; ++s) {
+                for (auto& byte : ring.slots[at + s]) byte = static_cast<std::uint8_t>(random());
+                // Most of them nearly right, so that they get further in.
+                if (s % 2 == 0) ring.slots[at + s][0] = static_cast<std::uint8_t>(1 + random() % 13);
+                if (s % 2 == 0) ring.slots[at + s][1] = 2;
+              }
+              return slots;
+            });
           }
-          return slots;
-        });
-      }
-      exanet_wait(ni, &c, 1, kForEver);
-      return 0;
-    }, 20);
+          exanet_wait(ni, &c, 1, kForEver);
+          return 0;
+        },
+        20);
     INFO("seed ", seed);
     ends_naming(m, "rank 1 wrote a", "");
   }

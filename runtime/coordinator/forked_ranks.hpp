@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of coordinator and user library share: a machine whose ranks are forked children, each running a function of the test
+// Harness of the tests of coordinator and user library: a machine whose ranks are forked children, each running a function of the test
 // on libexanet.
 #pragma once
 
@@ -21,6 +21,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/routing/make_topology.hpp"
 #include "exanet/exanet.h"
 #include "runtime/coordinator/coordinator.hpp"
 
@@ -58,7 +59,7 @@ inline MachineConfig small_machine() {
   return m;
 }
 
-// What ranks report: memory that the test and its children share.
+// Reports of ranks: memory that the test and its children share.
 struct Report {
   std::uint64_t values[64][256];
 };
@@ -67,8 +68,10 @@ class Machine {
  public:
   using Program = std::function<int(exanet_ni*, std::uint32_t rank)>;
 
-  explicit Machine(std::uint32_t ranks, const MachineConfig& config = small_machine()) : coordinator(config, place(ranks, config), {}) {
-    report = static_cast<Report*>(::mmap(nullptr, sizeof(Report), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  explicit Machine(std::uint32_t ranks, const MachineConfig& config = small_machine())
+      : coordinator(config, place(ranks, config), {}) {
+    report = static_cast<Report*>(
+        ::mmap(nullptr, sizeof(Report), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   }
   ~Machine() { ::munmap(report, sizeof(Report)); }
 

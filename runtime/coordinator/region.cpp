@@ -28,11 +28,13 @@ Region::Region(std::uint32_t ranks) {
   const std::size_t slots = round_up(due + ranks * sizeof(std::uint32_t), 4096);
   const std::size_t bytes = slots + std::size_t{ranks} * sizeof(exn_rank);
   void* map = MAP_FAILED;
-  if (::ftruncate(fd_, static_cast<off_t>(bytes)) == 0) map = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
+  if (::ftruncate(fd_, static_cast<off_t>(bytes)) == 0)
+    map = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
   if (map == MAP_FAILED) {
     const int error = errno;
     ::close(fd_);
-    throw std::system_error(error, std::generic_category(), "cannot map the shared region of " + std::to_string(bytes) + " bytes");
+    throw std::system_error(error, std::generic_category(),
+                            "cannot map the shared region of " + std::to_string(bytes) + " bytes");
   }
   region_ = static_cast<exn_region*>(map);
   region_->version = EXN_VERSION;
@@ -59,12 +61,14 @@ void Region::unlink() {
 
 bool read_process(std::uint32_t pid, std::uint64_t addr, std::byte* to, std::size_t bytes) {
   const iovec local{to, bytes}, remote{reinterpret_cast<void*>(addr), bytes};
-  return bytes == 0 || ::process_vm_readv(static_cast<pid_t>(pid), &local, 1, &remote, 1, 0) == static_cast<ssize_t>(bytes);
+  return bytes == 0 ||
+         ::process_vm_readv(static_cast<pid_t>(pid), &local, 1, &remote, 1, 0) == static_cast<ssize_t>(bytes);
 }
 
 bool write_process(std::uint32_t pid, std::uint64_t addr, const std::byte* from, std::size_t bytes) {
   const iovec local{const_cast<std::byte*>(from), bytes}, remote{reinterpret_cast<void*>(addr), bytes};
-  return bytes == 0 || ::process_vm_writev(static_cast<pid_t>(pid), &local, 1, &remote, 1, 0) == static_cast<ssize_t>(bytes);
+  return bytes == 0 ||
+         ::process_vm_writev(static_cast<pid_t>(pid), &local, 1, &remote, 1, 0) == static_cast<ssize_t>(bytes);
 }
 
 void futex_wake(std::uint32_t* word) { ::syscall(SYS_futex, word, FUTEX_WAKE, 1, nullptr, nullptr, 0); }

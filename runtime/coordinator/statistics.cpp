@@ -57,8 +57,10 @@ void Statistics::add(const MessageRecord& m) {
   size.bytes += m.bytes;
   message_latency.add((m.delivered - m.posted).ps());
   timeline.add_sent(m.src, m.posted, m.bytes);
-  if (messages.size() < kMostMessages) messages.push_back(m);
-  else ++dropped.messages;
+  if (messages.size() < kMostMessages)
+    messages.push_back(m);
+  else
+    ++dropped.messages;
 }
 
 }  // namespace exanet

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run leaves behind besides its end: counts, histograms, a time line. All of constant size, whatever the run's length, but for the
+// Statistics that a run leaves behind: counts, histograms, a time line. All of constant size, whatever the run's length, but for the
 // list of messages, which stops at a limit and says so.
 #pragma once
 
@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/msg/command.hpp"
+#include "core/protocol/host.hpp"
 #include "core/units/histogram.hpp"
 #include "core/units/time.hpp"
 
@@ -31,20 +31,24 @@ class Timeline {
   void fold();
   std::size_t ranks_, used_ = 0;
   Time bin_ = Time::ns(100);
-  std::vector<std::uint64_t> waits_, sent_;   // [rank][bin]
+  std::vector<std::uint64_t> waits_, sent_;  // [rank][bin]
 };
 
 struct Statistics {
-  explicit Statistics(std::size_t ranks) : n(ranks), pairs(ranks * ranks), received(ranks), timeline(ranks), rma(ranks) {}
+  explicit Statistics(std::size_t ranks)
+      : n(ranks), pairs(ranks * ranks), received(ranks), timeline(ranks), rma(ranks) {}
   static constexpr std::size_t kMostMessages = 1 << 20;
-  struct Count { std::uint64_t messages = 0, bytes = 0; };
+  struct Count {
+    std::uint64_t messages = 0, bytes = 0;
+  };
 
   void add(const MessageRecord& m);
 
   std::size_t n;
-  std::vector<Count> pairs;                 // [source][destination]; messages and puts from source, gets and atomics from the initiator
+  std::vector<Count>
+      pairs;  // [source][destination]; messages and puts from source, gets and atomics from the initiator
   std::vector<Count> received;
-  std::array<Count, 64> sizes{};            // bucket i: 2^(i-1) < size <= 2^i; bucket 0: 0 and 1
+  std::array<Count, 64> sizes{};  // bucket i: 2^(i-1) < size <= 2^i; bucket 0: 0 and 1
   Histogram packet_latency, message_latency;
   Timeline timeline;
   std::vector<Count> rma;

@@ -2,6 +2,7 @@
 // Do ranks see every completion at its time, whatever they do in between, and the same in every run?
 #include <doctest/doctest.h>
 
+#include "core/network/model.hpp"
 #include "runtime/coordinator/forked_ranks.hpp"
 
 using namespace exanet;
@@ -12,12 +13,12 @@ namespace {
 constexpr std::uint64_t kForEver = UINT64_MAX;
 
 // One packet of `bytes` from clock to clock: stores, packetizer, network, mailbox, read.
-Time packet_time(const Machine& m, NodeId from, NodeId to, std::uint16_t bytes) {
+Time packet_time(const Machine& m, NodeId from, NodeId to, std::uint16_t bytes, int word_bytes = 16) {
   const NiConfig ni = testing::small_machine().ni;
-  const std::int64_t words = std::max(1, (bytes + 15) / 16), lines = std::max(1, (bytes + 63) / 64);
-  const Time network = static_cast<const Fabric&>(m.coordinator.network()).zero_load_latency(from, to, bytes);
-  return ni.library_send + ni.store_word * words + ni.packetizer + network + ni.mailbox +
-         ni.mailbox_word * ((bytes + 15) / 16) + ni.mailbox_read * lines + ni.library_receive;
+  const std::int64_t words = (bytes + word_bytes - 1) / word_bytes, lines = std::max(1, (bytes + 63) / 64);
+  const Time network = static_cast<const NetworkModel&>(m.coordinator.network()).zero_load_latency(from, to, bytes);
+  return ni.library_send + ni.store_word * std::max<std::int64_t>(words, 1) + ni.packetizer + network + ni.mailbox +
+         ni.mailbox_word * words + ni.mailbox_read * lines + ni.library_receive;
 }
 
 exanet_completion next(exanet_ni* ni) {
@@ -29,6 +30,17 @@ exanet_completion next(exanet_ni* ni) {
 std::uint64_t clock_of(const Machine& m, std::uint32_t rank, int i) { return m.report->values[rank][i]; }
 
 }  // namespace
+
+TEST_CASE("when virtual time begins every rank knows how far the furthest program's clock was") {
+  Machine m(3);
+  m.run([&](exanet_ni* ni, std::uint32_t rank) {
+    exanet_note_before(ni, rank == 1 ? 7000 : rank);
+    exanet_start(ni);
+    m.report->values[rank][0] = exanet_before_ps(ni);
+    return exanet_finish(ni);
+  });
+  for (std::uint32_t rank = 0; rank < 3; ++rank) CHECK(clock_of(m, rank, 0) == 7000);
+}
 
 TEST_CASE("packets to and fro take the formula's time, start and finish are met together") {
   for (const std::uint16_t bytes : {0, 1, 16, 64}) {
@@ -45,7 +57,9 @@ TEST_CASE("packets to and fro take the formula's time, start and finish are met 
         data[0] = static_cast<char>(i);
         if (rank == 0) exanet_packet_send(ni, ep, exanet_address(1, ep), data, bytes);
         const exanet_completion c = next(ni);
-        if (c.kind != EXANET_C_PACKET || c.packet_len != bytes || (bytes > 0 && c.packet[0] != i) || c.peer != exanet_address(1 - rank, ep)) return 3;
+        if (c.kind != EXANET_C_PACKET || c.packet_len != bytes || (bytes > 0 && c.packet[0] != i) ||
+            c.peer != exanet_address(1 - rank, ep))
+          return 3;
         if (rank == 1) exanet_packet_send(ni, ep, exanet_address(0, ep), data, bytes);
         m.report->values[rank][i] = exanet_clock_ps(ni);
       }
@@ -56,8 +70,38 @@ TEST_CASE("packets to and fro take the formula's time, start and finish are met 
     CHECK(m.coordinator.reason() == "");
     CHECK(m.statuses == std::vector<int>{0, 0});
     const Time there = packet_time(m, 0, 1, bytes), back = packet_time(m, 1, 0, bytes);
-    for (int i = 0; i < 20; ++i) CHECK(clock_of(m, 0, i) == static_cast<std::uint64_t>(((there + back) * (i + 1)).ps()));
+    for (int i = 0; i < 20; ++i)
+      CHECK(clock_of(m, 0, i) == static_cast<std::uint64_t>(((there + back) * (i + 1)).ps()));
     CHECK(!m.region_exists());
+  }
+}
+
+TEST_CASE("packets are stored and written in words of the router's width") {
+  for (const int word_bytes : {4, 8, 16, 32, 64}) {
+    MachineConfig config = testing::small_machine();
+    config.fabric.router.word_bits = 8 * word_bytes;
+    Machine m(2, config);
+    const std::uint16_t sizes[] = {0, 1, 8, 9, 32, 33, 64};
+    m.run([&](exanet_ni* ni, std::uint32_t rank) {
+      std::uint16_t ep;
+      exanet_ep_open(ni, EXANET_EP_RAW, &ep);
+      exanet_start(ni);
+      char data[64] = {};
+      for (int i = 0; i < 7; ++i) {
+        if (rank == 0) exanet_packet_send(ni, ep, exanet_address(1, ep), data, sizes[i]);
+        next(ni);
+        if (rank == 1) exanet_packet_send(ni, ep, exanet_address(0, ep), data, sizes[i]);
+        m.report->values[rank][i] = exanet_clock_ps(ni);
+      }
+      exanet_finish(ni);
+      return 0;
+    });
+    CHECK(m.coordinator.reason() == "");
+    Time at;
+    for (int i = 0; i < 7; ++i) {
+      at = at + packet_time(m, 0, 1, sizes[i], word_bytes) + packet_time(m, 1, 0, sizes[i], word_bytes);
+      CHECK(clock_of(m, 0, i) == static_cast<std::uint64_t>(at.ps()));
+    }
   }
 }
 
@@ -164,8 +208,10 @@ TEST_CASE("the same run gives the same clocks") {
       for (int round = 0; round < 12; ++round) {
         const std::size_t len = round % 3 == 0 ? 8 : 600;
         for (std::uint32_t peer = 0; peer < 8; ++peer) {
-          exanet_recv(ni, ep, round % 2 ? EXANET_ANY : exanet_address(peer, ep), static_cast<std::uint64_t>(round), 0, in[peer], 600, 0, EXANET_TAGGED, 1);
-          exanet_send(ni, ep, exanet_address((rank + peer) % 8, ep), static_cast<std::uint64_t>(round), out[peer], len, 0, EXANET_TAGGED, 2);
+          exanet_recv(ni, ep, round % 2 ? EXANET_ANY : exanet_address(peer, ep), static_cast<std::uint64_t>(round), 0,
+                      in[peer], 600, 0, EXANET_TAGGED, 1);
+          exanet_send(ni, ep, exanet_address((rank + peer) % 8, ep), static_cast<std::uint64_t>(round), out[peer], len,
+                      0, EXANET_TAGGED, 2);
         }
         for (int left = 16; left > 0;) {
           exanet_completion c[4];
@@ -217,7 +263,8 @@ TEST_CASE("thousands of posts without a poll, and of completions without one, lo
     CHECK(m.coordinator.reason() == "");
     CHECK(m.statuses == std::vector<int>{0, 0});
     const NiConfig ni = testing::small_machine().ni;
-    if (in_virtual_time) CHECK(clock_of(m, 0, 0) == kMany * static_cast<std::uint64_t>((ni.library_send + ni.store_word).ps()));
+    if (in_virtual_time)
+      CHECK(clock_of(m, 0, 0) == kMany * static_cast<std::uint64_t>((ni.library_send + ni.store_word).ps()));
   }
 }
 
@@ -228,7 +275,9 @@ TEST_CASE("one-sided operations reach another process's memory, and only what it
     std::uint16_t ep;
     std::uint64_t key = 9;
     exanet_ep_open(ni, EXANET_EP_MESSAGE, &ep);
-    if (rank == 1) exanet_mem_register(ni, memory, sizeof memory, EXANET_REMOTE_READ | EXANET_REMOTE_WRITE | EXANET_OFFSET_ADDRESSED, 0, &key);
+    if (rank == 1)
+      exanet_mem_register(ni, memory, sizeof memory, EXANET_REMOTE_READ | EXANET_REMOTE_WRITE | EXANET_OFFSET_ADDRESSED,
+                          0, &key);
     exanet_start(ni);
     if (rank == 0) {
       for (int i = 0; i < 4096; ++i) local[i] = static_cast<std::uint64_t>(i) * 3 + 1;
@@ -279,8 +328,10 @@ TEST_CASE("the ping-pong example prints the formula's time") {
     REQUIRE(::pread(out, printed, sizeof printed - 1, 0) > 0);
     ::close(out);
     char expected[200];
-    const Time both = packet_time(m, 0, 1, static_cast<std::uint16_t>(bytes)) + packet_time(m, 1, 0, static_cast<std::uint16_t>(bytes));
-    std::snprintf(expected, sizeof expected, "%d bytes: %.1f ns one way\n", bytes, static_cast<double>(both.ps()) * 1e-3 / 2);
+    const Time both = packet_time(m, 0, 1, static_cast<std::uint16_t>(bytes)) +
+                      packet_time(m, 1, 0, static_cast<std::uint16_t>(bytes));
+    std::snprintf(expected, sizeof expected, "%d bytes: %.1f ns one way\n", bytes,
+                  static_cast<double>(both.ps()) * 1e-3 / 2);
     CHECK(std::string(printed) == expected);
     CHECK(m.statuses == std::vector<int>{0, 0});
   }

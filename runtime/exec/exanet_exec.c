@@ -16,6 +16,7 @@
  *                             "started RANK PID", "failed RANK ERRNO", "ended RANK PID STATUS" (STATUS < 0: minus the signal)
  *              EXANET_NI      the shared region, removed when the parent dies
  *              EXANET_LIBRARY libexanet-fi.so if it does not lie beside this program
+ *              EXANET_SESSIONS not empty: libexanet-sessions.so, beside that, is preloaded as well
  *
  * Limits: Linux. The exit status is the program's, or 128 + signal; 127 (not found) or 126 when it could not be started. */
 #ifndef _GNU_SOURCE
@@ -26,6 +27,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +46,8 @@
 /* Sent by the kernel when our parent ends. A real-time signal, because no program is ended with one: whatever else comes is passed on. */
 static int parent_died_signal(void) { return SIGRTMIN + 3; }
 
-static const int kForwarded[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGCONT, SIGTSTP, SIGWINCH};
+static const int kForwarded[] = {SIGTERM, SIGINT,  SIGHUP,  SIGQUIT, SIGUSR1,
+                                 SIGUSR2, SIGALRM, SIGCONT, SIGTSTP, SIGWINCH};
 
 static void die(const char *what, int error) {
   fprintf(stderr, "exanet-exec: %s%s%s\n", what, error ? ": " : "", error ? strerror(error) : "");
@@ -63,7 +66,8 @@ static int report(const char *line) {
   int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return -errno;
   /* Blocks while the launcher's queue is full, which is a matter of milliseconds; when the launcher is gone it fails at once. */
-  ssize_t sent = sendto(fd, line, strlen(line), MSG_NOSIGNAL, (struct sockaddr *)&to, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len));
+  ssize_t sent = sendto(fd, line, strlen(line), MSG_NOSIGNAL, (struct sockaddr *)&to,
+                        (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len));
   int error = sent < 0 ? -errno : 0;
   close(fd);
   return error;
@@ -84,7 +88,8 @@ static long find_rank(void) {
     }
     return rank;
   }
-  die("no rank: none of EXANET_RANK, PMI_RANK, PMIX_RANK, OMPI_COMM_WORLD_RANK is set; start it through `exanet run`", 0);
+  die("no rank: none of EXANET_RANK, PMI_RANK, PMIX_RANK, OMPI_COMM_WORLD_RANK is set; start it through `exanet run`",
+      0);
   return -1;
 }
 
@@ -97,8 +102,9 @@ static void find_library(char *path, size_t size) {
     if (n < 0) die("/proc/self/exe", errno);
     path[n] = 0;
     char *slash = strrchr(path, '/');
-    if (!slash || (size_t)(slash - path) + sizeof "/libexanet-fi.so" > size) die("the installation path is too long", 0);
-    strcpy(slash, "/libexanet-fi.so");
+    if (!slash || (size_t)(slash - path) + sizeof "/libexanet-fi.so" > size)
+      die("the installation path is too long", 0);
+    memcpy(slash, "/libexanet-fi.so", sizeof "/libexanet-fi.so");
   }
   if (access(path, R_OK)) die(path, errno);
 }
@@ -108,17 +114,16 @@ static void set_environment(long rank) {
   snprintf(text, sizeof text, "%ld", rank);
   setenv("EXANET_RANK", text, 1);
   find_library(library, sizeof library);
-  const char *before = getenv("LD_PRELOAD");
-  if (before && *before) {
-    /* Behind what is there: a sanitizer's runtime, for one, must come first. */
-    char *joined;
-    if (asprintf(&joined, "%s:%s", before, library) < 0) die("LD_PRELOAD", ENOMEM);
-    setenv("LD_PRELOAD", joined, 1);
-    free(joined);
-  } else {
-    setenv("LD_PRELOAD", library, 1);
-  }
-  *strrchr(library, '/') = 0;
+  const char *before = getenv("LD_PRELOAD"), *sessions = getenv("EXANET_SESSIONS");
+  /* Behind what is there: a sanitizer's runtime, for one, must come first. The wrappers of sessions stand before what they call. */
+  char *joined, *slash = strrchr(library, '/');
+  const bool first = !before || !*before, with = sessions && *sessions;
+  if (asprintf(&joined, "%s%s%.*s%s%s", first ? "" : before, first ? "" : ":", with ? (int)(slash - library) : 0,
+               library, with ? "/libexanet-sessions.so:" : "", library) < 0)
+    die("LD_PRELOAD", ENOMEM);
+  setenv("LD_PRELOAD", joined, 1);
+  free(joined);
+  *slash = 0;
   setenv("FI_PROVIDER_PATH", library, 1);
   setenv("FI_PROVIDER", "exanet", 1);
 }
@@ -161,7 +166,7 @@ static void sweep(void) {
   for (int waited = 0; waited < SWEEP_LIMIT_MS; waited += 2) {
     pid_t reaped;
     while ((reaped = waitpid(-1, NULL, WNOHANG)) > 0) continue;
-    if (reaped < 0) return;   /* ECHILD: nothing is left */
+    if (reaped < 0) return; /* ECHILD: nothing is left */
     kill_children_of(getpid());
     sleep_ms(2);
   }
@@ -247,7 +252,8 @@ int main(int argc, char **argv) {
   pid_t child = start(program, &before);
   if (child < 0) {
     snprintf(line, sizeof line, "failed %ld %d", rank, -child);
-    if (report(line) || !getenv("EXANET_STATUS")) fprintf(stderr, "exanet-exec: %s: %s\n", program[0], strerror(-child));
+    if (report(line) || !getenv("EXANET_STATUS"))
+      fprintf(stderr, "exanet-exec: %s: %s\n", program[0], strerror(-child));
     return child == -ENOENT ? 127 : 126;
   }
   if (!guard) {

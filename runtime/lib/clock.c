@@ -12,12 +12,14 @@
 THREAD_LOCAL int testing;
 THREAD_LOCAL bool asked;   /* this MPI call is MPI_Test or its kin */
 THREAD_LOCAL unsigned mpi_depth;
+THREAD_LOCAL bool noted; /* this MPI call, since there were other threads when it began */
 THREAD_LOCAL uint64_t counted_cpu_ps;   /* CPU time of this thread at the last call's end */
 THREAD_LOCAL uint64_t mpi_entered_ps;
 
 void exanet_testing_begin(void) { ++testing; }
 void exanet_testing_end(void) { --testing; }
 int exn_testing(void) { return testing; }
+bool exn_in_mpi(void) { return mpi_depth > 0; }
 
 static uint64_t thread_cpu_ps(void) {
   struct timespec now;
@@ -28,6 +30,7 @@ static uint64_t thread_cpu_ps(void) {
 void exn_account_enter(struct exanet_ni *ni) {
   ni->clock_reads = 0;
   if (!exn_virtual(ni)) return;
+  if (ni->looked) exn_looks_were_work(ni);
   if (__atomic_load_n(&ni->pending_ps, __ATOMIC_RELAXED)) {
     const uint64_t ps = __atomic_exchange_n(&ni->pending_ps, 0, __ATOMIC_RELAXED);
     ni->clock_ps += ps;
@@ -71,6 +74,21 @@ void exanet_advance(struct exanet_ni *ni, uint64_t ps) {
   if (exn_virtual(ni)) __atomic_add_fetch(&ni->pending_ps, ps, __ATOMIC_RELAXED);
 }
 
+uint64_t exanet_clock_peek(const struct exanet_ni *ni) {
+  return ni->clock_ps + __atomic_load_n(&ni->pending_ps, __ATOMIC_RELAXED);
+}
+
+void exanet_note_before(struct exanet_ni *ni, uint64_t ps) {
+  uint64_t furthest = __atomic_load_n(&ni->region->before_ps, __ATOMIC_RELAXED);
+  while (furthest < ps &&
+         !__atomic_compare_exchange_n(&ni->region->before_ps, &furthest, ps, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+    continue;
+}
+
+uint64_t exanet_before_ps(const struct exanet_ni *ni) {
+  return __atomic_load_n(&ni->region->before_ps, __ATOMIC_ACQUIRE);
+}
+
 uint64_t exanet_clock_read(struct exanet_ni *ni) {
   /* Another thread may be inside a call: then what has been computed is counted at the end of that. */
   if (ni->region->compute_factor > 0 && exn_virtual(ni) && !exanet_program_threads()) {
@@ -79,21 +97,33 @@ uint64_t exanet_clock_read(struct exanet_ni *ni) {
     ni->clock_reads = reads;
   }
   if (++ni->clock_reads > 1000) exanet_advance(ni, 100000);
-  return ni->clock_ps + __atomic_load_n(&ni->pending_ps, __ATOMIC_RELAXED);
+  if (exanet_program_threads()) {
+    exn_wake_nappers(ni);
+    if (!exn_is_roused()) exn_let_roused_go_first();
+  }
+  return exanet_clock_peek(ni);
 }
 
-void exanet_mpi_enter(struct exanet_ni *ni, uint32_t call) {
+void exanet_mpi_enter(struct exanet_ni *ni, uint32_t call, enum exanet_call_kind kind) {
   if (mpi_depth++ > 0) return;
   asked = testing > 0;
-  if (exanet_program_threads()) exn_thread_enters_mpi(ni, asked);
+  noted = exanet_program_threads() > 0;
+  if (noted) {
+    exn_let_roused_go_first();
+    exn_thread_enters_mpi(ni, asked);
+  }
   exn_account_enter(ni);
+  exn_looks_begin(ni, kind);
   ni->slot->mpi_call = call + 1;
   mpi_entered_ps = ni->clock_ps;
 }
 
-void exanet_mpi_leave(struct exanet_ni *ni, uint32_t call) {
-  if (mpi_depth == 0 || --mpi_depth > 0) return;
-  if (exanet_program_threads()) exn_thread_leaves_mpi(asked);
+void exanet_mpi_leave(struct exanet_ni *ni, uint32_t call, enum exanet_call_kind kind) {
+  if (mpi_depth == 0) return;
+  --mpi_depth;
+  if (mpi_depth > 0) return;
+  if (noted) exn_thread_leaves_mpi(asked);
+  exn_looks_end(ni, kind);
   ni->slot->mpi_call = 0;
   if (call >= EXN_MPI_CALLS || !exn_virtual(ni)) return;
   ++ni->slot->mpi[call].calls;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the clock shim and the provider may ask of libexanet beyond its public interface. Same shared object, so no ABI promise. */
+ * Declares what the clock shim and the provider may ask of libexanet beyond its public interface. Same shared object, so no ABI promise. */
 #ifndef EXANET_LIB_INTERNAL_H
 #define EXANET_LIB_INTERNAL_H
 
@@ -18,14 +18,30 @@ void exanet_testing_end(void);
 
 /* Profile of MPI calls: `call` is an index into the shim's table of names (< EXANET_MPI_CALLS). Nested calls count for the outermost. */
 #define EXANET_MPI_CALLS 192
-void exanet_mpi_enter(struct exanet_ni *ni, uint32_t call);
-void exanet_mpi_leave(struct exanet_ni *ni, uint32_t call);
+enum exanet_call_kind {
+  EXANET_CALL_PLAIN,
+  EXANET_CALL_TEST, /* asks whether something has happened */
+  EXANET_CALL_IMMEDIATE, /* waits for nobody */
+  EXANET_CALL_ONE_SIDED, /* on a window, which may be the rank's own */
+};
+void exanet_mpi_enter(struct exanet_ni *ni, uint32_t call, enum exanet_call_kind kind);
+void exanet_mpi_leave(struct exanet_ni *ni, uint32_t call, enum exanet_call_kind kind);
 
 /* The program asked for several threads (MPI_THREAD_MULTIPLE or FI_THREAD_SAFE): polls then yield to the process's other threads. */
 void exanet_set_multithreaded(struct exanet_ni *ni);
 
 /* With several threads: the calling thread spins inside MPI and has nothing to do until something arrives. */
 void exanet_thread_spins(struct exanet_ni *ni);
+/* A sleep in virtual time: of the whole rank, or of the calling thread beside others. */
+void exanet_sleep(struct exanet_ni *ni, uint64_t ps);
+/* The program creates a thread in virtual time: before, and then either in it or when it could not be. */
+void exanet_thread_is_coming(void);
+void exanet_thread_has_come(void);
+void exanet_thread_has_not_come(void);
+/* The calling thread yields the processor outside MPI. */
+void exanet_thread_yields(void);
+/* The calling thread belongs to the MPI library. */
+void exanet_thread_is_helper(void);
 /* The calling thread waits for the interface's lock in order to look for completions. */
 void exanet_thread_at_lock(bool at_lock);
 /* Whether the last poll returned nothing because other threads have work: whoever polled then steps aside, without the interface's lock,
@@ -38,9 +54,12 @@ int exanet_other_threads_busy(void);
 /* Clock reads: returns the virtual clock in ps; after 1000 reads in a row without any other libexanet call each read adds 100 ns,
  * so that a program that spins on the clock gets on. */
 uint64_t exanet_clock_read(struct exanet_ni *ni);
+/* The same clock as it stands; in any phase, and free. */
+uint64_t exanet_clock_peek(const struct exanet_ni *ni);
 
-/* Nanoseconds since the epoch that the virtual clock's zero stands for (the same in every rank of a run, fixed: runs must repeat). */
-#define EXANET_EPOCH_S 1700000000
+/* The program's time before exanet_start(): each rank notes its own; from its return on the furthest of all ranks' is known. */
+void exanet_note_before(struct exanet_ni *ni, uint64_t ps);
+uint64_t exanet_before_ps(const struct exanet_ni *ni);
 
 /* MPI_Abort(code) was called: tells the simulator, which ends the run and reports it. */
 void exanet_abort(struct exanet_ni *ni, int code);
@@ -48,7 +67,7 @@ void exanet_abort(struct exanet_ni *ni, int code);
 /* A forked child is no rank: drops the interface without touching the region. exanet_process_ni() returns NULL in this process from then on. */
 void exanet_forget(void);
 
-/* How many threads the program has created itself; 0: its main thread is alone, but for those of its libraries. (runtime/clock) */
+/* How many threads that the program has created itself there are; 0: its main thread is alone, but for those of its libraries. (runtime/clock) */
 int exanet_program_threads(void);
 
 /* The system's clock. In a rank clock_gettime() and its kin read virtual time, also for calls from this library: time what the host

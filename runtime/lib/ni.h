@@ -12,29 +12,41 @@
 #define EXN_STOPPED_EXIT 75   /* EX_TEMPFAIL: the run was ended from outside */
 #define EXN_FIRST_WINDOW_PS 16000000ull          /* 16 us */
 #define EXN_LAST_WINDOW_PS 1000000000000ull      /* 1 s */
-#define EXN_THREADS_SLOWER 16                     /* with several threads 1 to 16 us: a poll may hold a lock that another one needs */
+#define EXN_THREADS_SLOWER 16 /* with several threads 1 to 16 us: a poll may hold a lock that another one needs */
+
+struct exn_thread;
 
 struct exanet_ni {
   struct exn_region *region;
   struct exn_rank *slot;
   uint32_t rank;
-  int opened;                    /* exanet_open() count */
+  int opened; /* exanet_open() count */
   uint64_t clock_ps;
   /* polling */
-  bool fresh;                    /* the next empty poll is free: something was posted or found since the last one */
-  uint64_t window_ps;            /* how far the next empty poll looks ahead */
+  bool fresh; /* the next empty poll is free: something was posted or found since the last one */
+  uint64_t window_ps; /* how far the next empty poll looks ahead */
+  uint32_t vain; /* waits in vain since the last post, completion or MPI call */
+  /* empty polls that do not wait (looks.c) */
+  uint32_t looks; /* how many are left to this MPI call */
+  uint32_t own_work; /* how many more the next one-sided call may need */
+  uint32_t looked; /* how many there have been since the last other call or wait */
+  bool ahead; /* the clock has moved by looks, and the simulator does not know */
   bool multithreaded;
-  bool others_first;             /* the last poll found other threads at work */
-  uint32_t asleep;               /* futex, several threads: 1 while one of them sleeps in virtual time */
-  uint32_t dozing;               /* the others that wait for its end */
-  unsigned clock_reads;          /* since the last other call */
-  unsigned idle_polls;           /* in free time */
+  bool others_first; /* the last poll found other threads at work */
+  uint32_t asleep; /* futex, several threads: 1 while one of them waits in virtual time */
+  uint32_t dozing; /* the others that wait for its end */
+  unsigned clock_reads; /* since the last other call */
+  unsigned idle_polls; /* in free time */
   /* completions that need no simulator: eager sends; a ring that grows */
-  struct exanet_completion_small { uint64_t cookie, len; uint16_t ep; } *local;
+  struct exanet_completion_small {
+    uint64_t cookie, len;
+    uint16_t ep;
+  } *local;
   uint32_t local_head, local_count, local_size;
-  uint32_t endpoints;            /* endpoint numbers handed out */
+  uint32_t endpoints; /* endpoint numbers handed out */
   uint64_t next_key;
-  uint64_t pending_ps;           /* slept, or gone by in reading the clock: added to the clock by the next call (threads may do so at once) */
+  uint64_t
+      pending_ps; /* slept, or gone by in reading the clock: added to the clock by the next call (threads may do so at once) */
 };
 
 static inline bool exn_virtual(const struct exanet_ni *ni) {
@@ -46,31 +58,43 @@ void exn_exit_if_stopped(struct exanet_ni *ni);
 
 /* sleep.c: gives the processor away until the simulator says so. `state` is an enum exn_state. */
 void exn_sleep(struct exanet_ni *ni, uint32_t state, uint64_t deadline_ps, bool blocking);
-void exn_doze(struct exanet_ni *ni);                       /* until no thread of this rank sleeps in virtual time */
-void exn_kick(struct exanet_ni *ni);                       /* free time: the simulator has something to do */
-bool exn_free_wait(struct exanet_ni *ni);                  /* free time: a short real wait for a completion */
+void exn_doze(struct exanet_ni *ni); /* until no thread of this rank sleeps in virtual time */
+void exn_kick(struct exanet_ni *ni); /* free time: the simulator has something to do */
+bool exn_free_wait(struct exanet_ni *ni); /* free time: a short real wait for a completion */
 
 /* threads.c; the caller holds whatever serialises calls on the interface */
-void exn_something_happened(void);          /* posted */
+void exn_something_happened(void); /* posted */
 void exn_completion_came(void);
-void exn_dealt_with(void);                  /* a poll: what the last one found has gone its way */
-void exn_thread_waits(void);                /* the calling thread has posted or polled in vain */
-void exn_thread_enters_mpi(struct exanet_ni *ni, bool asks);   /* asks: MPI_Test and its kin */
+void exn_dealt_with(void); /* a poll: what the last one found has gone its way */
+void exn_thread_waits(void); /* the calling thread has posted or polled in vain */
+void exn_thread_enters_mpi(struct exanet_ni *ni, bool asks); /* asks: MPI_Test and its kin */
 void exn_thread_leaves_mpi(bool asked);
-void exn_may_hold(struct exanet_ni *ni);    /* once, before several threads call */
-void exn_hold_spinners(void);               /* the calling thread is about to sleep in virtual time */
-bool exn_other_threads_run(void);           /* after an empty poll: does another thread have work? */
+void exn_may_hold(struct exanet_ni *ni); /* once, before several threads call */
+void exn_hold_spinners(void); /* the calling thread is about to sleep in virtual time */
+bool exn_other_threads_run(void); /* after an empty poll: does another thread have work? */
 
-/* work.c */
-struct exn_cmd *exn_cmd_begin(struct exanet_ni *ni, uint32_t payload_bytes);   /* room in the ring, zeroed; waits if it is full */
-void exn_cmd_end(struct exanet_ni *ni, struct exn_cmd *cmd);
+/* looks.c */
+void exn_looks_begin(struct exanet_ni *ni, enum exanet_call_kind kind);
+void exn_looks_end(struct exanet_ni *ni, enum exanet_call_kind kind);
+bool exn_look(struct exanet_ni *ni); /* this empty poll does not wait */
+void exn_looks_were_work(struct exanet_ni *ni);
+void exn_look_again(struct exanet_ni *ni); /* a wait was in vain */
+bool exn_catch_up(struct exanet_ni *ni); /* true: the simulator has run up to this rank's clock */
+
+/* naps.c */
+uint64_t exn_next_nap(void); /* the earliest end of a sleep, on the rank's clock; UINT64_MAX: nobody sleeps */
+void exn_wake_nappers(struct exanet_ni *ni); /* those whose time the rank's clock has reached */
+bool exn_is_roused(void); /* the calling thread has been woken, and others let it go first */
+void exn_let_roused_go_first(void); /* before time passes: until they sleep again, wait or have computed for long */
+void exn_thread_goes(struct exn_thread *thread); /* it ends, or is no more waited for */
 
 /* poll.c */
 int exn_local_grow(struct exanet_ni *ni);
 
 /* clock.c */
-int exn_testing(void);                                      /* inside MPI_Test and its kin */
-void exn_account_enter(struct exanet_ni *ni);              /* CPU time used by the program becomes virtual time */
+int exn_testing(void); /* inside MPI_Test and its kin */
+bool exn_in_mpi(void); /* the calling thread */
+void exn_account_enter(struct exanet_ni *ni); /* CPU time used by the program becomes virtual time */
 void exn_account_leave(struct exanet_ni *ni);
 static inline void exn_charge(struct exanet_ni *ni, uint64_t ps) {
   if (!exn_virtual(ni)) return;

@@ -4,8 +4,9 @@
 // A poll that finds something returns it at once. The first empty poll after that, or after something was posted, is free, because MPI
 // libraries read a queue until it is empty. The next one waits: until the next completion's time, but no further than a window that
 // doubles with each empty poll, because the caller may also wait for something that is not the network. Inside MPI_Test and its kin
-// a poll is a question, not a wait: it takes one short fixed step.
+// a poll is a question, not a wait: it takes one short fixed step. Other MPI calls look some times before they wait (looks.c).
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +16,7 @@ int exn_local_grow(struct exanet_ni *ni) {
   const uint32_t size = ni->local_size ? ni->local_size * 2 : 64;
   struct exanet_completion_small *grown = malloc(size * sizeof *grown);
   if (!grown) return -ENOMEM;
-  for (uint32_t i = 0; i < ni->local_count; ++i) grown[i] = ni->local[(ni->local_head + i) % ni->local_size];
+  for (uint32_t i = 0; i < ni->local_count; ++i) grown[i] = ni->local[(ni->local_head + i) & (ni->local_size - 1)];
   free(ni->local);
   ni->local = grown;
   ni->local_head = 0;
@@ -24,39 +25,79 @@ int exn_local_grow(struct exanet_ni *ni) {
 }
 
 /* The next completion in the ring, whatever its time; NULL when there is none. */
-static struct exn_cqe *front(struct exanet_ni *ni) {
+static const union exn_completion *front(struct exanet_ni *ni) {
   struct exn_ring *ring = &ni->slot->cq;
   for (;;) {
     if (ring->head == __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE)) return NULL;
-    struct exn_cqe *cqe = (struct exn_cqe *)ring->slots[ring->head & EXN_RING_MASK];
-    if (cqe->kind != 0) return cqe;
-    __atomic_store_n(&ring->head, (ring->head | EXN_RING_MASK) + 1, __ATOMIC_RELEASE);  /* padding up to the ring's end */
+    const union exn_completion *c = (const union exn_completion *)ring->slots[ring->head & EXN_RING_MASK];
+    if (c->header.kind != EXANET_C_PAD) return c;
+    __atomic_store_n(&ring->head, (ring->head | EXN_RING_MASK) + 1, __ATOMIC_RELEASE);
   }
 }
 
-static void take_one(struct exanet_ni *ni, const struct exn_cqe *cqe, struct exanet_completion *out) {
-  out->kind = cqe->kind;
-  out->tagged = (uint8_t)cqe->tagged;
-  out->ep = cqe->ep;
-  out->status = cqe->status;
-  out->peer = cqe->peer;
-  out->cookie = cqe->cookie;
-  out->tag = cqe->tag;
-  out->len = cqe->len;
-  out->data = cqe->data;
-  out->has_data = cqe->has_data;
-  out->buf = (void *)(uintptr_t)cqe->addr;
-  out->packet_len = 0;
-  const void *carried = cqe + 1;
-  if (cqe->kind == EXANET_C_PACKET) {
-    out->packet_len = cqe->inline_bytes;
-    memcpy(out->packet, carried, cqe->inline_bytes);
-  } else if (cqe->inline_bytes) {
-    memcpy(out->buf, carried, cqe->inline_bytes);
+static void take_packet(const union exn_completion *c, struct exanet_completion *out) {
+  out->peer = c->packet.peer;
+  out->len = out->packet_len = c->header.payload_bytes;
+  memcpy(out->packet, &c->packet + 1, c->header.payload_bytes);
+}
+
+static void take_receive(const union exn_completion *c, struct exanet_completion *out) {
+  out->cookie = c->receive.cookie;
+  out->peer = c->receive.peer;
+  out->tag = c->receive.tag;
+  out->len = c->receive.length;
+  out->data = c->receive.data;
+  out->buf = (void *)(uintptr_t)c->receive.buffer;
+  if (c->header.payload_bytes) memcpy(out->buf, &c->receive + 1, c->header.payload_bytes);
+}
+
+/* A send, put, get or atomic: their records are alike. */
+#define TAKE_INITIATOR(record)     \
+  do {                             \
+    out->cookie = (record).cookie; \
+    out->peer = (record).peer;     \
+    out->len = (record).length;    \
+  } while (0)
+
+static void take_one(struct exanet_ni *ni, const union exn_completion *c, struct exanet_completion *out) {
+  const struct exn_completion_header *header = &c->header;
+  memset(out, 0, offsetof(struct exanet_completion, packet));
+  out->kind = header->kind;
+  out->tagged = (header->flags & EXANET_TAGGED) != 0;
+  out->ep = header->ep;
+  out->status = header->status;
+  out->has_data = (header->flags & EXANET_HAS_DATA) != 0;
+  switch ((enum exanet_completion_kind)header->kind) {
+    case EXANET_C_SEND: TAKE_INITIATOR(c->send); break;
+    case EXANET_C_PUT: TAKE_INITIATOR(c->put); break;
+    case EXANET_C_GET: TAKE_INITIATOR(c->get); break;
+    case EXANET_C_ATOMIC: TAKE_INITIATOR(c->atomic); break;
+    case EXANET_C_RECEIVE: take_receive(c, out); break;
+    case EXANET_C_PACKET: take_packet(c, out); break;
+    case EXANET_C_PEEK:
+      out->cookie = c->peek.cookie;
+      out->peer = c->peek.peer;
+      out->tag = c->peek.tag;
+      out->len = c->peek.length;
+      out->data = c->peek.data;
+      break;
+    case EXANET_C_REMOTE_PUT:
+      out->peer = c->remote_put.peer;
+      out->len = c->remote_put.length;
+      out->data = c->remote_put.data;
+      break;
+    case EXANET_C_REMOTE_EVENT:
+      out->peer = c->remote_event.peer;
+      out->key = c->remote_event.key;
+      out->len = c->remote_event.length;
+      out->access = c->remote_event.access;
+      break;
+    case EXANET_C_MULTI_DONE: out->cookie = c->multi_done.cookie; break;
+    case EXANET_C_PAD: break;
   }
-  exn_charge(ni, cqe->cpu_ps);
+  exn_charge(ni, header->cpu_ps);
   struct exn_ring *ring = &ni->slot->cq;
-  __atomic_store_n(&ring->head, ring->head + cqe->slots, __ATOMIC_RELEASE);
+  __atomic_store_n(&ring->head, ring->head + header->slots, __ATOMIC_RELEASE);
 }
 
 static int take(struct exanet_ni *ni, struct exanet_completion *out, int max) {
@@ -65,24 +106,21 @@ static int take(struct exanet_ni *ni, struct exanet_completion *out, int max) {
     const struct exanet_completion_small done = ni->local[ni->local_head];
     ni->local_head = (ni->local_head + 1) % ni->local_size;
     --ni->local_count;
+    memset(&out[n], 0, offsetof(struct exanet_completion, packet));
     out[n].kind = EXANET_C_SEND;
-    out[n].tagged = 0;
     out[n].ep = done.ep;
-    out[n].status = 0;
-    out[n].peer = 0;
     out[n].cookie = done.cookie;
-    out[n].tag = out[n].data = 0;
     out[n].len = done.len;
-    out[n].buf = NULL;
-    out[n].has_data = out[n].packet_len = 0;
     ++n;
   }
   const bool timed = exn_virtual(ni);
-  for (struct exn_cqe *cqe; n < max && (cqe = front(ni)) && (!timed || cqe->time_ps <= ni->clock_ps);) take_one(ni, cqe, &out[n++]);
+  for (const union exn_completion *c; n < max && (c = front(ni)) && (!timed || c->header.time_ps <= ni->clock_ps);)
+    take_one(ni, c, &out[n++]);
   if (n > 0) {
     exn_completion_came();
     ni->fresh = true;
     ni->window_ps = EXN_FIRST_WINDOW_PS;
+    ni->vain = 0;
     ni->idle_polls = 0;
   }
   return n;
@@ -90,10 +128,28 @@ static int take(struct exanet_ni *ni, struct exanet_completion *out, int max) {
 
 /* Moves the clock to the next completion or to `until`, whichever is earlier; asks the simulator unless it has already said enough. */
 static void wait_until(struct exanet_ni *ni, uint64_t until, bool blocking) {
-  const struct exn_cqe *next = front(ni);
-  const uint64_t at = next && next->time_ps < until ? next->time_ps : until;
-  if (at <= ni->slot->horizon_ps) ni->clock_ps = at;
-  else exn_sleep(ni, EXN_SLEEPING, at, blocking);  /* the simulator does not look for what it has already put into the ring */
+  if (exanet_program_threads()) {
+    exn_let_roused_go_first();
+    const uint64_t nap = exn_next_nap();
+    if (nap < until) until = nap > ni->clock_ps ? nap : ni->clock_ps;
+    if (nap != UINT64_MAX) blocking = false;
+  }
+  const union exn_completion *next = front(ni);
+  const uint64_t at = next && next->header.time_ps < until ? next->header.time_ps : until;
+  if (at <= ni->slot->horizon_ps)
+    ni->clock_ps = at;
+  else
+    exn_sleep(ni, EXN_SLEEPING, at,
+              blocking); /* the simulator does not look for what it has already put into the ring */
+  if (exanet_program_threads()) {
+    exn_wake_nappers(ni);
+    exn_let_roused_go_first(); /* they read the clock, which the caller is about to charge */
+  }
+}
+
+static void in_vain(struct exanet_ni *ni) {
+  ++ni->vain;
+  exn_look_again(ni);
 }
 
 static int poll_virtual(struct exanet_ni *ni, struct exanet_completion *out, int max) {
@@ -108,16 +164,22 @@ static int poll_virtual(struct exanet_ni *ni, struct exanet_completion *out, int
   if (exn_testing()) {
     wait_until(ni, ni->clock_ps + ni->region->test_step_ps, false);
   } else {
+    if (exn_catch_up(ni)) return take(ni, out, max);
+    if (exn_look(ni)) return 0;
+    ni->looked = 0;
     uint64_t window = ni->window_ps;
-    if (ni->multithreaded) window = window < EXN_THREADS_SLOWER * EXN_FIRST_WINDOW_PS ? window / EXN_THREADS_SLOWER : EXN_FIRST_WINDOW_PS;
+    if (ni->multithreaded)
+      window = window < EXN_THREADS_SLOWER * EXN_FIRST_WINDOW_PS ? window / EXN_THREADS_SLOWER : EXN_FIRST_WINDOW_PS;
     wait_until(ni, ni->clock_ps + window, !ni->multithreaded);
     if (ni->window_ps < EXN_LAST_WINDOW_PS) ni->window_ps *= 2;
   }
-  return take(ni, out, max);
+  const int n = take(ni, out, max);
+  if (n == 0) in_vain(ni);
+  return n;
 }
 
 int exanet_poll(struct exanet_ni *ni, struct exanet_completion *out, int max) {
-  exn_account_enter(ni);
+  if (!ni->looked) exn_account_enter(ni); /* what a look has taken counts once it is known to have been work */
   exn_dealt_with();
   int n = take(ni, out, max);
   if (n == 0) {
@@ -128,7 +190,7 @@ int exanet_poll(struct exanet_ni *ni, struct exanet_completion *out, int max) {
       n = take(ni, out, max);
     }
   }
-  exn_account_leave(ni);
+  if (!ni->looked) exn_account_leave(ni);
   return n;
 }
 
@@ -140,6 +202,7 @@ int exanet_wait(struct exanet_ni *ni, struct exanet_completion *out, int max, ui
     if (exn_virtual(ni)) {
       if (ni->clock_ps >= end) break;
       wait_until(ni, end, true);
+      ++ni->vain;
     } else {
       /* Time stands still: a real millisecond of patience stands for any finite timeout. */
       if (timeout_ps != UINT64_MAX && patience-- == 0) break;

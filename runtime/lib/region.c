@@ -13,8 +13,8 @@
 #include "runtime/lib/ni.h"
 
 static struct exanet_ni process_ni;
-static struct exanet_ni *open_ni;          /* &process_ni once open */
-static bool forgotten;                     /* a forked child: the interface is its parent's */
+static struct exanet_ni *open_ni; /* &process_ni once open */
+static bool forgotten; /* a forked child: the interface is its parent's */
 
 struct exanet_ni *exanet_process_ni(void) { return __atomic_load_n(&open_ni, __ATOMIC_ACQUIRE); }
 
@@ -65,8 +65,13 @@ int exanet_open(struct exanet_ni **out) {
     munmap(region, region->bytes);
     return -ENODEV;
   }
-  *ni = (struct exanet_ni){.region = region, .slot = exn_rank_slot(region, (uint32_t)number), .rank = (uint32_t)number, .opened = 1,
-                           .fresh = true, .window_ps = EXN_FIRST_WINDOW_PS, .next_key = 1};
+  *ni = (struct exanet_ni){.region = region,
+                           .slot = exn_rank_slot(region, (uint32_t)number),
+                           .rank = (uint32_t)number,
+                           .opened = 1,
+                           .fresh = true,
+                           .window_ps = EXN_FIRST_WINDOW_PS,
+                           .next_key = 1};
   /* The simulator moves bulk data in and out of this process; where the kernel restricts that to relatives, say that it may. */
   prctl(PR_SET_PTRACER, region->simulator_pid, 0, 0, 0);
   /* A rank that wakes another goes to sleep right after: being preempted in between would cost a context switch for nothing. */

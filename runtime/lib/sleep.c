@@ -12,15 +12,19 @@
 
 static void futex_wake(uint32_t *word) { syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0); }
 
-static void futex_wait(uint32_t *word, uint32_t value, const struct timespec *limit) { syscall(SYS_futex, word, FUTEX_WAIT, value, limit, NULL, 0); }
+static void futex_wait(uint32_t *word, uint32_t value, const struct timespec *limit) {
+  syscall(SYS_futex, word, FUTEX_WAIT, value, limit, NULL, 0);
+}
 
 void exn_kick(struct exanet_ni *ni) {
-  if (__atomic_exchange_n(&ni->region->simulator_wake, 1, __ATOMIC_ACQ_REL) == 0) futex_wake(&ni->region->simulator_wake);
+  if (__atomic_exchange_n(&ni->region->simulator_wake, 1, __ATOMIC_ACQ_REL) == 0)
+    futex_wake(&ni->region->simulator_wake);
 }
 
 static void wake_dozing(struct exanet_ni *ni) {
   __atomic_store_n(&ni->asleep, 0, __ATOMIC_SEQ_CST);
-  if (__atomic_load_n(&ni->dozing, __ATOMIC_SEQ_CST)) syscall(SYS_futex, &ni->asleep, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+  if (__atomic_load_n(&ni->dozing, __ATOMIC_SEQ_CST))
+    syscall(SYS_futex, &ni->asleep, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
 static void hand_over(struct exanet_ni *ni) {
@@ -41,14 +45,14 @@ void exn_sleep(struct exanet_ni *ni, uint32_t state, uint64_t deadline_ps, bool 
   const uint32_t turn = slot->turn;
   slot->clock_ps = ni->clock_ps;
   slot->deadline_ps = deadline_ps;
-  slot->blocking = blocking;
+  slot->blocking = blocking ? 1 + ni->vain : 0;
   __atomic_store_n(&slot->state, state, __ATOMIC_RELEASE);
-  if (ni->multithreaded) {
-    __atomic_store_n(&ni->asleep, 1, __ATOMIC_RELEASE);
-    exn_hold_spinners();
-  }
-  if (counted) hand_over(ni);
-  else exn_kick(ni);
+  if (ni->multithreaded || exanet_program_threads()) __atomic_store_n(&ni->asleep, 1, __ATOMIC_RELEASE);
+  if (ni->multithreaded) exn_hold_spinners();
+  if (counted)
+    hand_over(ni);
+  else
+    exn_kick(ni);
   /* No time limit, whose timer would cost as much as a cache miss or two each time: a simulator that ends gives everybody a last turn, and one
    * that is killed takes the ranks with it, since exanet-exec dies with its parent and the rank with exanet-exec. */
   exn_exit_if_stopped(ni);

@@ -6,13 +6,15 @@
 // with. Looking is a poll, a post, a yield or a lock found taken inside MPI, or two calls of MPI_Test and its kin (the first may still have
 // brought what came before). A thread that computes, has just entered MPI and is about to post, or has not looked since, goes first. Not
 // every spinning thread polls: MPI libraries let one of them look after the network (who finds its lock taken goes round again) and the
-// others spin on what it finds. Of those that do so without calling anything that is seen here, one that has posted is idle once it has spun
+// others spin on what it finds. Among those that do so without calling anything that is seen here, one that has posted is idle once it has spun
 // for EXN_SPUN_NS. While the one that polls sleeps in virtual time the others are held, by a signal where they spin, or they would take
 // the processors from the ranks that it waits for.
 //
 // Limit: a thread that spins on memory outside MPI until another one has received something looks like one that computes; after EXN_PATIENCE
 // polls in vain time passes in spite of it. Which thread comes first is the host's choice, so such runs do not repeat to the byte.
 #define _GNU_SOURCE
+#include "runtime/lib/threads.h"
+
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -27,40 +29,37 @@
 
 #include "runtime/lib/ni.h"
 
-#define EXN_MOST_THREADS 256   /* more threads than these that poll count as computing ones */
-#define EXN_PATIENCE 5000u     /* polls in vain, each some tens of microseconds with its step aside */
-#define EXN_YIELDS 16u         /* steps aside that only yield; later ones sleep, since a yield lets nobody in whose processor is another one */
+#define EXN_PATIENCE 5000u /* polls in vain, each some tens of microseconds with its step aside */
+#define EXN_YIELDS \
+  16u /* steps aside that only yield; later ones sleep, since a yield lets nobody in whose processor is another one */
 
 #define EXN_HOLD_SIGNAL (SIGRTMAX - 3)
-#define EXN_SPUN_NS 30000u     /* processor time in which a spinning thread surely sees what another one has found */
+#define EXN_YIELDS_IN_A_ROW 16u
+#define EXN_YIELDED_NS UINT64_C(10000000)
+#define EXN_SPUN_NS 30000u /* processor time in which a spinning thread surely sees what another one has found */
 
-/* Moments are counted in polls that followed a completion, by when it had been dealt with; 0 is never. Each thread writes its own entry,
- * others read it; seen_at and seen_ns belong to whoever polls. */
-static struct poller {
-  pid_t tid;        /* 0: free */
-  bool in_mpi;
-  bool at_lock;     /* asleep on the interface's lock, but with a look to take at it */
-  bool looked;      /* in the present MPI call */
-  uint32_t idle_at; /* looked in vain */
-  uint32_t entered_at, asked_at;  /* the present MPI call; the last one, if it was MPI_Test or its kin */
-  uint32_t seen_at; /* when the thread that polls first saw this one at work, and this one's processor time then */
-  uint64_t seen_ns;
-} pollers[EXN_MOST_THREADS];
+struct exn_thread exn_threads[EXN_MOST_THREADS];
 static uint32_t moment = 1;
-static bool dealing;   /* completions were handed out, and nobody has polled since */
+static bool dealing; /* completions were handed out, and nobody has polled since */
 static uint32_t in_vain;
 static pthread_key_t at_thread_end;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static __thread __attribute__((tls_model("initial-exec"))) struct poller *own;
+static __thread __attribute__((tls_model("initial-exec"))) struct exn_thread *own;
 
-static void free_poller(void *poller) { __atomic_store_n(&((struct poller *)poller)->tid, 0, __ATOMIC_RELEASE); }
-static void make_key(void) { pthread_key_create(&at_thread_end, free_poller); }
+static void free_entry(void *entry) {
+  struct exn_thread *thread = entry;
+  exn_thread_goes(thread);
+  thread->in_mpi = thread->at_lock = thread->helper = false;
+  __atomic_store_n(&thread->tid, 0, __ATOMIC_RELEASE);
+}
 
-static struct poller *own_poller(void) {
+static void make_key(void) { pthread_key_create(&at_thread_end, free_entry); }
+
+struct exn_thread *exn_own_thread(void) {
   if (own) return own;
   pthread_once(&once, make_key);
   const pid_t self = (pid_t)syscall(SYS_gettid);
-  for (struct poller *p = pollers; p < pollers + EXN_MOST_THREADS && !own; ++p) {
+  for (struct exn_thread *p = exn_threads; p < exn_threads + EXN_MOST_THREADS && !own; ++p) {
     pid_t none = 0;
     if (__atomic_compare_exchange_n(&p->tid, &none, self, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) own = p;
   }
@@ -70,18 +69,37 @@ static struct poller *own_poller(void) {
 
 static uint32_t now(void) { return __atomic_load_n(&moment, __ATOMIC_ACQUIRE); }
 
-static void set_idle(struct poller *me, uint32_t at) { __atomic_store_n(&me->idle_at, at, __ATOMIC_RELEASE); }
+static void set_idle(struct exn_thread *me, uint32_t at) { __atomic_store_n(&me->idle_at, at, __ATOMIC_RELEASE); }
 
 void exn_thread_waits(void) {
-  struct poller *me = own_poller();
+  struct exn_thread *me = exn_own_thread();
   if (!me) return;
   me->looked = true;
   set_idle(me, now());
 }
 
-void exn_thread_enters_mpi(struct exanet_ni *ni, bool asks) {
-  struct poller *me = own_poller();
+static uint64_t host_ns(void) {
+  struct timespec now;
+  exanet_system_clock(CLOCK_MONOTONIC_COARSE, &now);
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+void exanet_thread_yields(void) {
+  struct exn_thread *me = exn_own_thread();
   if (!me) return;
+  __atomic_store_n(&me->yielded_ns, host_ns(), __ATOMIC_RELEASE);
+  __atomic_add_fetch(&me->yields, 1, __ATOMIC_RELEASE);
+}
+
+bool exn_thread_only_yields(const struct exn_thread *thread) {
+  return __atomic_load_n(&thread->yields, __ATOMIC_ACQUIRE) >= EXN_YIELDS_IN_A_ROW &&
+         host_ns() - __atomic_load_n(&thread->yielded_ns, __ATOMIC_ACQUIRE) < EXN_YIELDED_NS;
+}
+
+void exn_thread_enters_mpi(struct exanet_ni *ni, bool asks) {
+  struct exn_thread *me = exn_own_thread();
+  if (!me) return;
+  me->yields = 0;
   if (asks && me->idle_at == now()) exn_doze(ni);
   me->in_mpi = true;
   me->entered_at = now();
@@ -92,7 +110,7 @@ void exn_thread_enters_mpi(struct exanet_ni *ni, bool asks) {
 }
 
 void exn_thread_leaves_mpi(bool asked) {
-  struct poller *me = own_poller();
+  struct exn_thread *me = exn_own_thread();
   if (!me) return;
   me->in_mpi = false;
   if (!asked) {
@@ -108,8 +126,13 @@ void exanet_thread_spins(struct exanet_ni *ni) {
   exn_doze(ni);
 }
 
+void exanet_thread_is_helper(void) {
+  struct exn_thread *me = exn_own_thread();
+  if (me) me->helper = true;
+}
+
 void exanet_thread_at_lock(bool at_lock) {
-  struct poller *me = exanet_program_threads() ? own_poller() : NULL;
+  struct exn_thread *me = exanet_program_threads() ? exn_own_thread() : NULL;
   if (me) __atomic_store_n(&me->at_lock, at_lock, __ATOMIC_RELEASE);
 }
 
@@ -126,9 +149,9 @@ void exn_dealt_with(void) {
   if (__atomic_add_fetch(&moment, 1, __ATOMIC_ACQ_REL) == 0) __atomic_store_n(&moment, 1, __ATOMIC_RELEASE);
 }
 
-static bool on_processor(const char *tid) {
+bool exn_thread_runs(pid_t tid) {
   char path[64], stat[256];
-  snprintf(path, sizeof path, "/proc/self/task/%.20s/stat", tid);
+  snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)tid);
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
   const ssize_t n = read(fd, stat, sizeof stat - 1);
@@ -136,23 +159,24 @@ static bool on_processor(const char *tid) {
   if (n <= 0) return false;
   stat[n] = 0;
   const char *after = strrchr(stat, ')');
-  return after && after[1] && after[2] == 'R';
+  return after && after[1] && (after[2] == 'R' || after[2] == 'D');
 }
 
-static struct poller *find(pid_t tid) {
-  for (struct poller *p = pollers; p < pollers + EXN_MOST_THREADS; ++p)
+static struct exn_thread *find(pid_t tid) {
+  for (struct exn_thread *p = exn_threads; p < exn_threads + EXN_MOST_THREADS; ++p)
     if (__atomic_load_n(&p->tid, __ATOMIC_ACQUIRE) == tid) return p;
   return NULL;
 }
 
-static uint64_t processor_ns(pid_t tid) {
+uint64_t exn_thread_ns(pid_t tid) {
   struct timespec used = {0};
-  syscall(SYS_clock_gettime, (clockid_t)(~(unsigned)tid << 3 | 6u), &used);  /* the kernel's name for a thread's processor clock */
+  syscall(SYS_clock_gettime, (clockid_t)(~(unsigned)tid << 3 | 6u),
+          &used); /* the kernel's name for a thread's processor clock */
   return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
 }
 
-static bool has_spun(struct poller *p) {
-  const uint64_t used = processor_ns(p->tid);
+static bool has_spun(struct exn_thread *p) {
+  const uint64_t used = exn_thread_ns(p->tid);
   if (p->seen_at != now()) {
     p->seen_at = now();
     p->seen_ns = used;
@@ -160,14 +184,15 @@ static bool has_spun(struct poller *p) {
   return used - p->seen_ns >= EXN_SPUN_NS;
 }
 
-static bool has_work(struct poller *p, const char *tid) {
+static bool has_work(struct exn_thread *p, pid_t tid) {
   if (p && __atomic_load_n(&p->idle_at, __ATOMIC_ACQUIRE) == now()) return false;
   if (p && __atomic_load_n(&p->at_lock, __ATOMIC_ACQUIRE)) return true;
-  return on_processor(tid) && !(p && p->in_mpi && p->looked && has_spun(p));
+  return exn_thread_runs(tid) && !(p && p->in_mpi && p->looked && has_spun(p));
 }
-static bool is_busy(struct poller *p, const char *tid) { return (p && p->in_mpi) || on_processor(tid); }
 
-static bool any_other_thread(bool (*is)(struct poller *, const char *)) {
+static bool is_busy(struct exn_thread *p, pid_t tid) { return (p && p->in_mpi) || exn_thread_runs(tid); }
+
+bool exn_any_other_thread(bool (*is)(struct exn_thread *, pid_t)) {
   DIR *tasks = opendir("/proc/self/task");
   if (!tasks) return false;
   const pid_t self = (pid_t)syscall(SYS_gettid);
@@ -175,7 +200,9 @@ static bool any_other_thread(bool (*is)(struct poller *, const char *)) {
   for (struct dirent *entry; !found && (entry = readdir(tasks));) {
     if (!isdigit((unsigned char)entry->d_name[0])) continue;
     const pid_t tid = (pid_t)atoi(entry->d_name);
-    found = tid != self && is(find(tid), entry->d_name);
+    if (tid == self) continue;
+    struct exn_thread *thread = find(tid);
+    found = !(thread && thread->helper) && is(thread, tid);
   }
   closedir(tasks);
   return found;
@@ -183,7 +210,7 @@ static bool any_other_thread(bool (*is)(struct poller *, const char *)) {
 
 bool exn_other_threads_run(void) {
   exn_thread_waits();
-  return ++in_vain <= EXN_PATIENCE && any_other_thread(has_work);
+  return ++in_vain <= EXN_PATIENCE && exn_any_other_thread(has_work);
 }
 
 bool exanet_others_first(struct exanet_ni *ni) {
@@ -194,11 +221,13 @@ bool exanet_others_first(struct exanet_ni *ni) {
 
 void exanet_step_aside(void) {
   const struct timespec moment_of_host = {.tv_nsec = 50000};
-  if (in_vain <= EXN_YIELDS) syscall(SYS_sched_yield);  /* not the interposed ones */
-  else syscall(SYS_nanosleep, &moment_of_host, NULL);
+  if (in_vain <= EXN_YIELDS)
+    syscall(SYS_sched_yield); /* not the interposed ones */
+  else
+    syscall(SYS_nanosleep, &moment_of_host, NULL);
 }
 
-int exanet_other_threads_busy(void) { return any_other_thread(is_busy); }
+int exanet_other_threads_busy(void) { return exn_any_other_thread(is_busy); }
 
 /* -- holding --------------------------------------------------------------------------------------------------------------------------- */
 static struct exanet_ni *held_by;
@@ -219,11 +248,9 @@ void exn_may_hold(struct exanet_ni *ni) {
 
 void exn_hold_spinners(void) {
   const pid_t self = (pid_t)syscall(SYS_gettid), process = getpid();
-  for (const struct poller *p = pollers; p < pollers + EXN_MOST_THREADS; ++p) {
+  for (const struct exn_thread *p = exn_threads; p < exn_threads + EXN_MOST_THREADS; ++p) {
     const pid_t tid = __atomic_load_n(&p->tid, __ATOMIC_ACQUIRE);
     if (tid == 0 || tid == self || !p->in_mpi) continue;
-    char name[16];
-    snprintf(name, sizeof name, "%d", tid);
-    if (on_processor(name)) syscall(SYS_tgkill, process, tid, EXN_HOLD_SIGNAL);
+    if (exn_thread_runs(tid)) syscall(SYS_tgkill, process, tid, EXN_HOLD_SIGNAL);
   }
 }

@@ -1,212 +1,197 @@
 // SPDX-License-Identifier: Apache-2.0
-// Posting work: each call charges what it costs the processor, stamps a command with the rank's clock and puts it into the ring.
+// Posting work: each call charges what it costs the processor, stamps a descriptor with the rank's clock and puts it into the ring.
 #include <errno.h>
 #include <string.h>
 
-#include "core/msg/atomic_table.h"
+#include "core/protocol/atomic_table.h"
 #include "runtime/lib/ni.h"
 
-static uint32_t slots_for(uint32_t payload_bytes) {
-  return (uint32_t)((sizeof(struct exn_cmd) + payload_bytes + EXN_SLOT_BYTES - 1) / EXN_SLOT_BYTES);
-}
-
-/* Contract: what the call costs is charged after this, not before: a full ring gives the simulator the processor, which then counts on
+/* Takes slots of the ring for a descriptor of `fixed_bytes` and its payload, fixed part zeroed; waits if the ring is full.
+ * Contract: what the call costs is charged after this, not before: a full ring gives the simulator the processor, which then counts on
  * nothing being posted before the rank's clock and that cost. */
-struct exn_cmd *exn_cmd_begin(struct exanet_ni *ni, uint32_t payload_bytes) {
-  struct exn_ring *ring = &ni->slot->cmd;
-  const uint32_t slots = slots_for(payload_bytes);
+static void *begin(struct exanet_ni *ni, enum exanet_descriptor_kind kind, uint16_t ep, uint32_t flags,
+                   uint32_t fixed_bytes, uint32_t payload_bytes) {
+  exn_account_enter(ni);
+  struct exn_ring *ring = &ni->slot->work;
+  const uint32_t slots = (fixed_bytes + payload_bytes + EXANET_SLOT_BYTES - 1) / EXANET_SLOT_BYTES;
   for (;;) {
     const uint32_t tail = ring->tail, used = tail - __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
     const uint32_t to_end = EXN_RING_SLOTS - (tail & EXN_RING_MASK);
     const uint32_t need = slots <= to_end ? slots : to_end + slots;
     if (EXN_RING_SLOTS - used >= need) break;
     /* Full: let the simulator take what is there. Costs no virtual time. */
-    if (exn_virtual(ni)) exn_sleep(ni, EXN_SLEEPING, ni->clock_ps, false);
-    else exn_free_wait(ni);
+    if (exn_virtual(ni))
+      exn_sleep(ni, EXN_SLEEPING, ni->clock_ps, false);
+    else
+      exn_free_wait(ni);
   }
   uint32_t at = ring->tail & EXN_RING_MASK;
   if (slots > EXN_RING_SLOTS - at) {
-    struct exn_cmd *pad = (struct exn_cmd *)ring->slots[at];
-    pad->op = EXN_OP_PAD;
+    struct exn_descriptor_header *pad = (struct exn_descriptor_header *)ring->slots[at];
+    pad->kind = EXN_OP_PAD;
     pad->slots = 0;
     __atomic_store_n(&ring->tail, ring->tail + EXN_RING_SLOTS - at, __ATOMIC_RELEASE);
     at = 0;
   }
-  struct exn_cmd *cmd = (struct exn_cmd *)ring->slots[at];
-  memset(cmd, 0, sizeof *cmd);
-  cmd->slots = (uint8_t)slots;
-  cmd->inline_bytes = payload_bytes;
-  return cmd;
+  struct exn_descriptor_header *header = (struct exn_descriptor_header *)ring->slots[at];
+  memset(header, 0, fixed_bytes);
+  header->kind = (uint8_t)kind;
+  header->slots = (uint8_t)slots;
+  header->ep = ep;
+  header->flags = (uint16_t)flags;
+  header->payload_bytes = (uint16_t)payload_bytes;
+  return header;
 }
 
-void exn_cmd_end(struct exanet_ni *ni, struct exn_cmd *cmd) {
-  struct exn_ring *ring = &ni->slot->cmd;
-  cmd->time_ps = ni->clock_ps;
-  __atomic_store_n(&ring->tail, ring->tail + cmd->slots, __ATOMIC_RELEASE);
+static void end(struct exanet_ni *ni, struct exn_descriptor_header *header) {
+  struct exn_ring *ring = &ni->slot->work;
+  header->time_ps = ni->clock_ps;
+  __atomic_store_n(&ring->tail, ring->tail + header->slots, __ATOMIC_RELEASE);
   ni->fresh = true;
   exn_something_happened();
   if (ni->multithreaded) exn_thread_waits();
   ni->window_ps = EXN_FIRST_WINDOW_PS;
-  ni->slot->horizon_ps = 0;  /* what this command leads to is not in the ring yet: the next wait has to ask */
+  ni->vain = 0;
+  ni->slot->horizon_ps = 0; /* what this descriptor leads to is not in the ring yet: the next wait has to ask */
   if (!exn_virtual(ni)) exn_kick(ni);
   exn_account_leave(ni);
 }
 
-static uint8_t *payload(struct exn_cmd *cmd) { return (uint8_t *)(cmd + 1); }
+static uint64_t address_of(const void *buf) { return (uint64_t)(uintptr_t)buf; }
 
-static bool no_such_rank(const struct exanet_ni *ni, exanet_addr to) { return to >> 16 >= ni->region->ranks; }
+static bool no_such_rank(const struct exanet_ni *ni, exanet_addr to) {
+  return to >> 48 != 0 || exanet_addr_rank(to) >= ni->region->ranks;
+}
 
-int exanet_ep_open(struct exanet_ni *ni, enum exanet_ep_kind kind, uint16_t *ep) {
+int exanet_ep_open(struct exanet_ni *ni, enum exanet_endpoint_kind kind, uint16_t *ep) {
   if (ni->endpoints > 65534) return -ENOSPC;
-  exn_account_enter(ni);
-  struct exn_cmd *cmd = exn_cmd_begin(ni, 0);
-  cmd->op = EXN_OP_EP_OPEN;
-  *ep = cmd->ep = (uint16_t)ni->endpoints++;
-  cmd->data = kind == EXANET_EP_RAW;
-  exn_cmd_end(ni, cmd);
+  *ep = (uint16_t)ni->endpoints++;
+  struct exn_ep_open_descriptor *d = begin(ni, EXN_OP_EP_OPEN, *ep, 0, sizeof *d, 0);
+  d->ep_kind = (uint8_t)kind;
+  end(ni, &d->header);
   return 0;
 }
 
 int exanet_ep_close(struct exanet_ni *ni, uint16_t ep) {
-  exn_account_enter(ni);
-  struct exn_cmd *cmd = exn_cmd_begin(ni, 0);
-  cmd->op = EXN_OP_EP_CLOSE;
-  cmd->ep = ep;
-  exn_cmd_end(ni, cmd);
+  struct exn_ep_close_descriptor *d = begin(ni, EXN_OP_EP_CLOSE, ep, 0, sizeof *d, 0);
+  end(ni, &d->header);
   return 0;
 }
 
 int exanet_mem_register(struct exanet_ni *ni, void *addr, size_t len, uint32_t access, int choose, uint64_t *key) {
   /* Chosen keys lie where callers that number their own regions from 0 do not come. */
   if (choose) *key = ni->next_key++ | 1ull << 32;
-  exn_account_enter(ni);
-  struct exn_cmd *cmd = exn_cmd_begin(ni, 0);
-  cmd->op = EXN_OP_MEM_REGISTER;
-  cmd->tag = (uint64_t)(uintptr_t)addr;
-  cmd->len = len;
-  cmd->flags = access;
-  cmd->ignore = *key;
-  exn_cmd_end(ni, cmd);
+  struct exn_mem_register_descriptor *d = begin(ni, EXN_OP_MEM_REGISTER, 0, 0, sizeof *d, 0);
+  d->key = *key;
+  d->address = address_of(addr);
+  d->length = len;
+  d->access = access;
+  end(ni, &d->header);
   return 0;
 }
 
 int exanet_mem_deregister(struct exanet_ni *ni, uint64_t key) {
-  exn_account_enter(ni);
-  struct exn_cmd *cmd = exn_cmd_begin(ni, 0);
-  cmd->op = EXN_OP_MEM_DEREGISTER;
-  cmd->ignore = key;
-  exn_cmd_end(ni, cmd);
+  struct exn_mem_deregister_descriptor *d = begin(ni, EXN_OP_MEM_DEREGISTER, 0, 0, sizeof *d, 0);
+  d->key = key;
+  end(ni, &d->header);
   return 0;
 }
 
-static uint64_t store_cost(const struct exanet_ni *ni, uint64_t bytes) { return ni->region->store_word_ps * ((bytes + 15) / 16); }
+/* Stores go to the interface a word of the router's width at a time. */
+static uint64_t store_cost(const struct exanet_ni *ni, uint64_t bytes) {
+  const uint64_t word = ni->region->store_word_bytes;
+  return ni->region->store_word_ps * ((bytes + word - 1) / word);
+}
 
 /* An eager send is over for the sender once it is stored: its completion needs no simulator. */
 static int complete_locally(struct exanet_ni *ni, uint16_t ep, uint64_t cookie, uint64_t len);
 
-int exanet_send(struct exanet_ni *ni, uint16_t ep, exanet_addr to, uint64_t tag, const void *buf, size_t len, uint64_t data,
-                uint32_t flags, uint64_t cookie) {
+int exanet_send(struct exanet_ni *ni, uint16_t ep, exanet_addr to, uint64_t tag, const void *buf, size_t len,
+                uint64_t data, uint32_t flags, uint64_t cookie) {
   const bool eager = len <= ni->region->eager_max;
   if (no_such_rank(ni, to)) return -EHOSTUNREACH;
   if (!eager && (flags & EXANET_INJECT) && len > EXANET_INJECT_MAX) return -EMSGSIZE;
   const uint32_t carried = eager || (flags & EXANET_INJECT) ? (uint32_t)len : 0;
-  exn_account_enter(ni);
-  struct exn_cmd *cmd = exn_cmd_begin(ni, carried);
-  exn_charge(ni, ni->region->send_cpu_ps + store_cost(ni, ni->region->envelope_bytes + (eager ? len : 0)));
-  const bool local = eager && !(flags & EXANET_DELIVERED);
   /* A buffer that was copied for a rendezvous is the caller's again at once, and so is its completion. */
-  const bool copied = !eager && (flags & EXANET_INJECT) && !(flags & EXANET_DELIVERED);
-  cmd->op = EXN_OP_SEND;
-  cmd->ep = ep;
-  cmd->flags = flags | (local || copied ? EXANET_SILENT : 0);
-  cmd->peer = to;
-  cmd->tag = tag;
-  cmd->addr = (uint64_t)(uintptr_t)buf;
-  cmd->len = len;
-  cmd->data = data;
-  cmd->cookie = cookie;
-  if (carried) memcpy(payload(cmd), buf, carried);
-  exn_cmd_end(ni, cmd);
-  return (local || copied) && !(flags & EXANET_SILENT) ? complete_locally(ni, ep, cookie, len) : 0;
+  const bool local = (eager || (flags & EXANET_INJECT)) && !(flags & EXANET_DELIVERED);
+  struct exn_send_descriptor *d = begin(ni, EXN_OP_SEND, ep, flags | (local ? EXANET_SILENT : 0), sizeof *d, carried);
+  exn_charge(ni, ni->region->send_cpu_ps + store_cost(ni, ni->region->envelope_bytes + (eager ? len : 0)));
+  d->peer = to;
+  d->cookie = cookie;
+  d->tag = tag;
+  d->buffer = address_of(buf);
+  d->length = len;
+  d->data = data;
+  if (carried) memcpy(d + 1, buf, carried);
+  end(ni, &d->header);
+  return local && !(flags & EXANET_SILENT) ? complete_locally(ni, ep, cookie, len) : 0;
 }
 
-int exanet_recv(struct exanet_ni *ni, uint16_t ep, exanet_addr from, uint64_t tag, uint64_t ignore, void *buf, size_t len,
-                size_t min_left, uint32_t flags, uint64_t cookie) {
-  exn_account_enter(ni);
-  struct exn_cmd *cmd = exn_cmd_begin(ni, 0);
-  cmd->op = EXN_OP_RECV;
-  cmd->ep = ep;
-  cmd->flags = flags;
-  cmd->peer = from;
-  cmd->tag = tag;
-  cmd->ignore = ignore;
-  cmd->addr = (uint64_t)(uintptr_t)buf;
-  cmd->len = len;
-  cmd->data = min_left;
-  cmd->cookie = cookie;
-  exn_cmd_end(ni, cmd);
+int exanet_recv(struct exanet_ni *ni, uint16_t ep, exanet_addr from, uint64_t tag, uint64_t ignore, void *buf,
+                size_t len, size_t min_left, uint32_t flags, uint64_t cookie) {
+  struct exn_receive_descriptor *d = begin(ni, EXN_OP_RECEIVE, ep, flags, sizeof *d, 0);
+  d->peer = from;
+  d->cookie = cookie;
+  d->tag = tag;
+  d->ignore = ignore;
+  d->buffer = address_of(buf);
+  d->length = len;
+  d->min_left = min_left;
+  end(ni, &d->header);
   return 0;
 }
 
-int exanet_peek(struct exanet_ni *ni, uint16_t ep, exanet_addr from, uint64_t tag, uint64_t ignore, uint32_t flags, uint64_t cookie) {
-  exn_account_enter(ni);
-  struct exn_cmd *cmd = exn_cmd_begin(ni, 0);
-  cmd->op = EXN_OP_PEEK;
-  cmd->ep = ep;
-  cmd->flags = flags;
-  cmd->peer = from;
-  cmd->tag = tag;
-  cmd->ignore = ignore;
-  cmd->cookie = cookie;
-  exn_cmd_end(ni, cmd);
+int exanet_peek(struct exanet_ni *ni, uint16_t ep, exanet_addr from, uint64_t tag, uint64_t ignore, uint32_t flags,
+                uint64_t cookie) {
+  struct exn_peek_descriptor *d = begin(ni, EXN_OP_PEEK, ep, flags, sizeof *d, 0);
+  d->peer = from;
+  d->cookie = cookie;
+  d->tag = tag;
+  d->ignore = ignore;
+  end(ni, &d->header);
   /* The answer exists at this very moment, but the simulator has to give it: do not spend the next poll for nothing. */
   ni->fresh = false;
   return 0;
 }
 
 int exanet_cancel(struct exanet_ni *ni, uint16_t ep, uint64_t cookie) {
-  exn_account_enter(ni);
-  struct exn_cmd *cmd = exn_cmd_begin(ni, 0);
-  cmd->op = EXN_OP_CANCEL;
-  cmd->ep = ep;
-  cmd->cookie = cookie;
-  exn_cmd_end(ni, cmd);
+  struct exn_cancel_descriptor *d = begin(ni, EXN_OP_CANCEL, ep, 0, sizeof *d, 0);
+  d->cookie = cookie;
+  end(ni, &d->header);
   return 0;
 }
 
-static struct exn_cmd *begin_rdma(struct exanet_ni *ni, uint8_t op, uint16_t ep, exanet_addr to, const void *buf, size_t len,
-                                  uint64_t remote, uint64_t key, uint32_t flags, uint64_t cookie, uint32_t carried) {
-  exn_account_enter(ni);
-  struct exn_cmd *cmd = exn_cmd_begin(ni, carried);
-  exn_charge(ni, ni->region->rdma_cpu_ps);
-  cmd->op = op;
-  cmd->ep = ep;
-  cmd->flags = flags;
-  cmd->peer = to;
-  cmd->tag = remote;
-  cmd->ignore = key;
-  cmd->addr = (uint64_t)(uintptr_t)buf;
-  cmd->len = len;
-  cmd->cookie = cookie;
-  return cmd;
-}
-
-int exanet_put(struct exanet_ni *ni, uint16_t ep, exanet_addr to, const void *buf, size_t len, uint64_t remote, uint64_t key,
-               uint64_t data, uint32_t flags, uint64_t cookie) {
+int exanet_put(struct exanet_ni *ni, uint16_t ep, exanet_addr to, const void *buf, size_t len, uint64_t remote,
+               uint64_t key, uint64_t data, uint32_t flags, uint64_t cookie) {
   if (no_such_rank(ni, to)) return -EHOSTUNREACH;
   if ((flags & EXANET_INJECT) && len > EXANET_INJECT_MAX) return -EMSGSIZE;
   const uint32_t carried = flags & EXANET_INJECT ? (uint32_t)len : 0;
-  struct exn_cmd *cmd = begin_rdma(ni, EXN_OP_PUT, ep, to, buf, len, remote, key, flags, cookie, carried);
-  cmd->data = data;
-  if (carried) memcpy(payload(cmd), buf, carried);
-  exn_cmd_end(ni, cmd);
+  struct exn_put_descriptor *d = begin(ni, EXN_OP_PUT, ep, flags, sizeof *d, carried);
+  exn_charge(ni, ni->region->rdma_cpu_ps);
+  d->peer = to;
+  d->cookie = cookie;
+  d->buffer = address_of(buf);
+  d->length = len;
+  d->remote = remote;
+  d->key = key;
+  d->data = data;
+  if (carried) memcpy(d + 1, buf, carried);
+  end(ni, &d->header);
   return 0;
 }
 
 int exanet_get(struct exanet_ni *ni, uint16_t ep, exanet_addr to, void *buf, size_t len, uint64_t remote, uint64_t key,
                uint32_t flags, uint64_t cookie) {
   if (no_such_rank(ni, to)) return -EHOSTUNREACH;
-  exn_cmd_end(ni, begin_rdma(ni, EXN_OP_GET, ep, to, buf, len, remote, key, flags, cookie, 0));
+  struct exn_get_descriptor *d = begin(ni, EXN_OP_GET, ep, flags, sizeof *d, 0);
+  exn_charge(ni, ni->region->rdma_cpu_ps);
+  d->peer = to;
+  d->cookie = cookie;
+  d->buffer = address_of(buf);
+  d->length = len;
+  d->remote = remote;
+  d->key = key;
+  end(ni, &d->header);
   return 0;
 }
 
@@ -214,13 +199,13 @@ size_t exanet_atomic_size(int type) { return exanet_type_bytes(type); }
 
 int exanet_atomic_valid(enum exanet_atomic_kind kind, int op, int type, size_t *max_count) {
   if (!exanet_op_valid((int)kind, op, type)) return -EOPNOTSUPP;
-  if (max_count) *max_count = EXN_ATOMIC_BYTES / exanet_type_bytes(type);
+  if (max_count) *max_count = EXANET_ATOMIC_MAX / exanet_type_bytes(type);
   return 0;
 }
 
-int exanet_atomic(struct exanet_ni *ni, uint16_t ep, enum exanet_atomic_kind kind, exanet_addr to, int op, int type, size_t count,
-                  const void *operand, const void *compare, void *result, uint64_t remote, uint64_t key, uint32_t flags,
-                  uint64_t cookie) {
+int exanet_atomic(struct exanet_ni *ni, uint16_t ep, enum exanet_atomic_kind kind, exanet_addr to, int op, int type,
+                  size_t count, const void *operand, const void *compare, void *result, uint64_t remote, uint64_t key,
+                  uint32_t flags, uint64_t cookie) {
   size_t most;
   if (no_such_rank(ni, to)) return -EHOSTUNREACH;
   if (exanet_atomic_valid(kind, op, type, &most) != 0) return -EOPNOTSUPP;
@@ -228,28 +213,31 @@ int exanet_atomic(struct exanet_ni *ni, uint16_t ep, enum exanet_atomic_kind kin
   const size_t bytes = count * exanet_type_bytes(type);
   const bool reads = op == exanet_op_read, compares = kind == EXANET_ATOMIC_COMPARE;
   const uint32_t carried = reads ? 0 : (uint32_t)(bytes * (compares ? 2 : 1));
-  struct exn_cmd *cmd = begin_rdma(ni, EXN_OP_ATOMIC, ep, to, NULL, bytes, remote, key, flags, cookie, carried);
-  cmd->data = (uint64_t)op | (uint64_t)type << 8 | (uint64_t)kind << 16;
-  cmd->count = (uint32_t)count;
-  cmd->addr2 = (uint64_t)(uintptr_t)result;
-  if (!reads) memcpy(payload(cmd), operand, bytes);
-  if (compares) memcpy(payload(cmd) + bytes, compare, bytes);
-  exn_cmd_end(ni, cmd);
+  struct exn_atomic_descriptor *d = begin(ni, EXN_OP_ATOMIC, ep, flags, sizeof *d, carried);
+  exn_charge(ni, ni->region->rdma_cpu_ps);
+  d->peer = to;
+  d->cookie = cookie;
+  d->result = address_of(result);
+  d->remote = remote;
+  d->key = key;
+  d->count = (uint32_t)count;
+  d->atomic_kind = (uint8_t)kind;
+  d->operation = (uint8_t)op;
+  d->datatype = (uint8_t)type;
+  if (!reads) memcpy(d + 1, operand, bytes);
+  if (compares) memcpy((uint8_t *)(d + 1) + bytes, compare, bytes);
+  end(ni, &d->header);
   return 0;
 }
 
 int exanet_packet_send(struct exanet_ni *ni, uint16_t ep, exanet_addr to, const void *buf, size_t len) {
   if (no_such_rank(ni, to)) return -EHOSTUNREACH;
   if (len > ni->region->packet_max) return -EMSGSIZE;
-  exn_account_enter(ni);
-  struct exn_cmd *cmd = exn_cmd_begin(ni, (uint32_t)len);
+  struct exn_packet_descriptor *d = begin(ni, EXN_OP_PACKET, ep, 0, sizeof *d, (uint32_t)len);
   exn_charge(ni, ni->region->packet_cpu_ps + store_cost(ni, len > 0 ? len : 1));
-  cmd->op = EXN_OP_PACKET;
-  cmd->ep = ep;
-  cmd->peer = to;
-  cmd->len = len;
-  if (len) memcpy(payload(cmd), buf, len);
-  exn_cmd_end(ni, cmd);
+  d->peer = to;
+  if (len) memcpy(d + 1, buf, len);
+  end(ni, &d->header);
   return 0;
 }
 

@@ -24,7 +24,8 @@ size_t exanet_name_size(uint32_t format) {
 
 void exanet_name_write(uint32_t format, exanet_addr addr, void *name) {
   if (exanet_name_is_sockaddr(format)) {
-    struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(exanet_addr_ep(addr)),
+    struct sockaddr_in in = {.sin_family = AF_INET,
+                             .sin_port = htons(exanet_addr_ep(addr)),
                              .sin_addr.s_addr = htonl(EXANET_IN_NET | exanet_addr_rank(addr))};
     memcpy(name, &in, sizeof in);
   } else {

@@ -69,7 +69,8 @@ static int exanet_av_insert_one(struct exanet_av *av, const void *name, fi_addr_
   return 0;
 }
 
-static int exanet_av_insert(struct fid_av *fid, const void *names, size_t count, fi_addr_t *fi_addr, uint64_t flags, void *context) {
+static int exanet_av_insert(struct fid_av *fid, const void *names, size_t count, fi_addr_t *fi_addr, uint64_t flags,
+                            void *context) {
   struct exanet_av *av = exanet_av_of(fid);
   int *errors = (flags & FI_SYNC_ERR) ? context : NULL;
   if (flags & ~(FI_MORE | FI_SYNC_ERR)) return -FI_EBADFLAGS;
@@ -87,8 +88,8 @@ static int exanet_av_insert(struct fid_av *fid, const void *names, size_t count,
   return rc ? rc : (int)good;
 }
 
-static int exanet_av_insertsvc(struct fid_av *av, const char *node, const char *service, fi_addr_t *fi_addr, uint64_t flags,
-                               void *context) {
+static int exanet_av_insertsvc(struct fid_av *av, const char *node, const char *service, fi_addr_t *fi_addr,
+                               uint64_t flags, void *context) {
   return -FI_ENOSYS;
 }
 
@@ -103,8 +104,10 @@ static int exanet_av_remove(struct fid_av *fid, fi_addr_t *fi_addr, size_t count
   if (flags) return -FI_EBADFLAGS;
   exanet_lock();
   for (size_t i = 0; i < count; i++) {
-    if (fi_addr[i] < av->count && av->entries[fi_addr[i]] != EXANET_ANY) av->entries[fi_addr[i]] = EXANET_ANY;
-    else rc = -FI_EINVAL;
+    if (fi_addr[i] < av->count && av->entries[fi_addr[i]] != EXANET_ANY)
+      av->entries[fi_addr[i]] = EXANET_ANY;
+    else
+      rc = -FI_EINVAL;
   }
   if (count && av->bucket_count) exanet_av_rebuild(av);
   exanet_unlock();
@@ -113,7 +116,9 @@ static int exanet_av_remove(struct fid_av *fid, fi_addr_t *fi_addr, size_t count
 
 static int exanet_av_lookup(struct fid_av *fid, fi_addr_t fi_addr, void *name, size_t *len) {
   struct exanet_av *av = exanet_av_of(fid);
-  struct { uint64_t words[4]; } whole;   /* any of our names fits */
+  struct {
+    uint64_t words[4];
+  } whole; /* any of our names fits */
   exanet_addr addr;
   exanet_lock();
   int rc = exanet_av_resolve(av, fi_addr, &addr);
@@ -130,7 +135,8 @@ static const char *exanet_av_straddr(struct fid_av *fid, const void *name, char 
   exanet_addr addr;
   char text[EXANET_ADDR_STRING_MAX] = "exanet://?";
   int size = (int)sizeof "exanet://?" - 1;
-  if (!exanet_name_read(exanet_av_of(fid)->domain->addr_format, name, &addr)) size = exanet_name_print(addr, text, sizeof text);
+  if (!exanet_name_read(exanet_av_of(fid)->domain->addr_format, name, &addr))
+    size = exanet_name_print(addr, text, sizeof text);
   if (*len) {
     size_t n = (size_t)size < *len - 1 ? (size_t)size : *len - 1;
     memcpy(buf, text, n);

@@ -4,11 +4,15 @@
 
 #include "exanet_prov.h"
 
-static struct exanet_cntr *exanet_cntr_of(struct fid_cntr *cntr) { return EXANET_CONTAINER(cntr, struct exanet_cntr, fid); }
+static struct exanet_cntr *exanet_cntr_of(struct fid_cntr *cntr) {
+  return EXANET_CONTAINER(cntr, struct exanet_cntr, fid);
+}
 
 void exanet_cntr_count(struct exanet_cntr *cntr, bool error) {
-  if (error) cntr->errors++;
-  else cntr->value++;
+  if (error)
+    cntr->errors++;
+  else
+    cntr->value++;
 }
 
 static uint64_t exanet_cntr_read(struct fid_cntr *fid) {
@@ -37,10 +41,18 @@ static int exanet_cntr_change(struct fid_cntr *fid, uint64_t value, bool add, bo
   exanet_unlock();
   return 0;
 }
-static int exanet_cntr_add(struct fid_cntr *cntr, uint64_t value) { return exanet_cntr_change(cntr, value, true, false); }
-static int exanet_cntr_set(struct fid_cntr *cntr, uint64_t value) { return exanet_cntr_change(cntr, value, false, false); }
-static int exanet_cntr_adderr(struct fid_cntr *cntr, uint64_t value) { return exanet_cntr_change(cntr, value, true, true); }
-static int exanet_cntr_seterr(struct fid_cntr *cntr, uint64_t value) { return exanet_cntr_change(cntr, value, false, true); }
+static int exanet_cntr_add(struct fid_cntr *cntr, uint64_t value) {
+  return exanet_cntr_change(cntr, value, true, false);
+}
+static int exanet_cntr_set(struct fid_cntr *cntr, uint64_t value) {
+  return exanet_cntr_change(cntr, value, false, false);
+}
+static int exanet_cntr_adderr(struct fid_cntr *cntr, uint64_t value) {
+  return exanet_cntr_change(cntr, value, true, true);
+}
+static int exanet_cntr_seterr(struct fid_cntr *cntr, uint64_t value) {
+  return exanet_cntr_change(cntr, value, false, true);
+}
 
 static int exanet_cntr_wait(struct fid_cntr *fid, uint64_t threshold, int timeout) {
   struct exanet_cntr *cntr = exanet_cntr_of(fid);

@@ -11,7 +11,9 @@
 static struct exanet_cq *exanet_cq_of(struct fid_cq *cq) { return EXANET_CONTAINER(cq, struct exanet_cq, fid); }
 
 /* -- ring ---------------------------------------------------------------------------------------------------------------------------- */
-static struct exanet_cq_slot *exanet_cq_slot(struct exanet_cq *cq, size_t i) { return &cq->slots[(cq->head + i) & (cq->capacity - 1)]; }
+static struct exanet_cq_slot *exanet_cq_slot(struct exanet_cq *cq, size_t i) {
+  return &cq->slots[(cq->head + i) & (cq->capacity - 1)];
+}
 
 static bool exanet_cq_grow(struct exanet_cq *cq) {
   size_t capacity = cq->capacity ? 2 * cq->capacity : EXANET_CQ_FIRST_SLOTS;
@@ -27,16 +29,19 @@ static bool exanet_cq_grow(struct exanet_cq *cq) {
 
 void exanet_cq_push(struct exanet_cq *cq, const struct exanet_cq_slot *slot) {
   if (!cq) return;
-  if (cq->count == cq->capacity && !exanet_cq_grow(cq)) abort();   /* a lost completion would hang the program with no trace */
+  if (cq->count == cq->capacity && !exanet_cq_grow(cq))
+    abort(); /* a lost completion would hang the program with no trace */
   cq->count++;
   *exanet_cq_slot(cq, cq->count - 1) = *slot;
 }
 
-struct exanet_cq_slot *exanet_cq_newest(struct exanet_cq *cq) { return cq->count ? exanet_cq_slot(cq, cq->count - 1) : NULL; }
+struct exanet_cq_slot *exanet_cq_newest(struct exanet_cq *cq) {
+  return cq->count ? exanet_cq_slot(cq, cq->count - 1) : NULL;
+}
 
 static void exanet_cq_pop(struct exanet_cq *cq) {
   cq->count--;
-  cq->head = cq->count ? (cq->head + 1) & (cq->capacity - 1) : 0;   /* the first entries stay in the caches */
+  cq->head = cq->count ? (cq->head + 1) & (cq->capacity - 1) : 0; /* the first entries stay in the caches */
 }
 
 /* -- reading ------------------------------------------------------------------------------------------------------------------------- */
@@ -55,8 +60,12 @@ static ssize_t exanet_cq_take(struct exanet_cq *cq, void *buf, size_t count, fi_
   while (n < count && cq->count) {
     const struct exanet_cq_slot *slot = exanet_cq_slot(cq, 0);
     if (slot->error) return n ? (ssize_t)n : -FI_EAVAIL;
-    struct fi_cq_tagged_entry entry = {.op_context = slot->context, .flags = slot->flags, .len = slot->len, .buf = slot->buf,
-                                       .data = slot->data, .tag = slot->tag};
+    struct fi_cq_tagged_entry entry = {.op_context = slot->context,
+                                       .flags = slot->flags,
+                                       .len = slot->len,
+                                       .buf = slot->buf,
+                                       .data = slot->data,
+                                       .tag = slot->tag};
     memcpy((char *)buf + n * size, &entry, size);
     if (source) source[n] = slot->source;
     exanet_cq_pop(cq);
@@ -74,7 +83,9 @@ static ssize_t exanet_cq_readfrom(struct fid_cq *fid, void *buf, size_t count, f
   return n;
 }
 
-static ssize_t exanet_cq_read(struct fid_cq *fid, void *buf, size_t count) { return exanet_cq_readfrom(fid, buf, count, NULL); }
+static ssize_t exanet_cq_read(struct fid_cq *fid, void *buf, size_t count) {
+  return exanet_cq_readfrom(fid, buf, count, NULL);
+}
 
 /* libfabric 2.x appended src_addr to the error entry and sets it itself; writing stops at err_data_size, where 1.x ends. */
 static ssize_t exanet_cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *entry, uint64_t flags) {
@@ -99,9 +110,9 @@ static ssize_t exanet_cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *ent
   if (slot->error != FI_EADDRNOTAVAIL) {
     entry->err_data_size = 0;
   } else if (entry->err_data && entry->err_data_size) {
-    size_t room = entry->err_data_size < sizeof slot->peer ? entry->err_data_size : sizeof slot->peer;
-    memcpy(entry->err_data, &cq->error_peer, room);
-    entry->err_data_size = room;
+    size_t size = entry->err_data_size < sizeof slot->peer ? entry->err_data_size : sizeof slot->peer;
+    memcpy(entry->err_data, &cq->error_peer, size);
+    entry->err_data_size = size;
   } else {
     entry->err_data = &cq->error_peer;
     entry->err_data_size = sizeof slot->peer;
@@ -112,7 +123,8 @@ static ssize_t exanet_cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *ent
 }
 
 /* -- blocking ------------------------------------------------------------------------------------------------------------------------ */
-static ssize_t exanet_cq_sreadfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *source, const void *cond, int timeout) {
+static ssize_t exanet_cq_sreadfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *source, const void *cond,
+                                   int timeout) {
   struct exanet_cq *cq = exanet_cq_of(fid);
   size_t wanted = cq->wait_cond == FI_CQ_COND_THRESHOLD && cond ? (size_t)(uintptr_t)cond : 1;
   if (cq->wait_obj == FI_WAIT_NONE) return -FI_ENOSYS;

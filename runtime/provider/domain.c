@@ -4,7 +4,9 @@
 
 #include "exanet_prov.h"
 
-static struct exanet_domain *exanet_domain_of(struct fid *fid) { return EXANET_CONTAINER(fid, struct exanet_domain, fid.fid); }
+static struct exanet_domain *exanet_domain_of(struct fid *fid) {
+  return EXANET_CONTAINER(fid, struct exanet_domain, fid.fid);
+}
 
 static int exanet_domain_close(struct fid *fid) {
   struct exanet_domain *domain = exanet_domain_of(fid);
@@ -20,15 +22,18 @@ static int exanet_domain_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
   return 0;
 }
 
-static int exanet_domain_scalable_ep(struct fid_domain *domain, struct fi_info *info, struct fid_ep **sep, void *context) {
+static int exanet_domain_scalable_ep(struct fid_domain *domain, struct fi_info *info, struct fid_ep **sep,
+                                     void *context) {
   return -FI_ENOSYS;
 }
 
-static int exanet_domain_stx_ctx(struct fid_domain *domain, struct fi_tx_attr *attr, struct fid_stx **stx, void *context) {
+static int exanet_domain_stx_ctx(struct fid_domain *domain, struct fi_tx_attr *attr, struct fid_stx **stx,
+                                 void *context) {
   return -FI_ENOSYS;
 }
 
-static int exanet_domain_srx_ctx(struct fid_domain *domain, struct fi_rx_attr *attr, struct fid_ep **rx, void *context) {
+static int exanet_domain_srx_ctx(struct fid_domain *domain, struct fi_rx_attr *attr, struct fid_ep **rx,
+                                 void *context) {
   return -FI_ENOSYS;
 }
 

@@ -8,7 +8,9 @@
 
 #define EXANET_DEFAULT_MIN_MULTI_RECV 64
 
-static struct exanet_endpoint *exanet_endpoint_of_fid(struct fid *fid) { return EXANET_CONTAINER(fid, struct exanet_endpoint, fid.fid); }
+static struct exanet_endpoint *exanet_endpoint_of_fid(struct fid *fid) {
+  return EXANET_CONTAINER(fid, struct exanet_endpoint, fid.fid);
+}
 
 /* -- opening and closing ------------------------------------------------------------------------------------------------------------- */
 static int exanet_endpoint_enlist(struct exanet_core *core) {
@@ -60,9 +62,12 @@ static int exanet_endpoint_bind_cq(struct exanet_core *core, struct exanet_cq *c
 }
 
 static int exanet_endpoint_bind_cntr(struct exanet_core *core, struct exanet_cntr *cntr, uint64_t flags) {
-  static const uint64_t names[EXANET_CNTR_COUNT] = {
-      [EXANET_CNTR_SEND] = FI_SEND, [EXANET_CNTR_RECV] = FI_RECV, [EXANET_CNTR_READ] = FI_READ, [EXANET_CNTR_WRITE] = FI_WRITE,
-      [EXANET_CNTR_REMOTE_READ] = FI_REMOTE_READ, [EXANET_CNTR_REMOTE_WRITE] = FI_REMOTE_WRITE};
+  static const uint64_t names[EXANET_CNTR_COUNT] = {[EXANET_CNTR_SEND] = FI_SEND,
+                                                    [EXANET_CNTR_RECV] = FI_RECV,
+                                                    [EXANET_CNTR_READ] = FI_READ,
+                                                    [EXANET_CNTR_WRITE] = FI_WRITE,
+                                                    [EXANET_CNTR_REMOTE_READ] = FI_REMOTE_READ,
+                                                    [EXANET_CNTR_REMOTE_WRITE] = FI_REMOTE_WRITE};
   if (cntr->domain != core->domain) return -FI_EDOMAIN;
   for (int i = 0; i < EXANET_CNTR_COUNT; i++) {
     if (flags & names[i]) core->counters[i] = cntr;
@@ -76,7 +81,8 @@ static int exanet_endpoint_bind(struct fid *fid, struct fid *bfid, uint64_t flag
   if (core->enabled) return -FI_EOPBADSTATE;
   switch (bfid->fclass) {
     case FI_CLASS_CQ: return exanet_endpoint_bind_cq(core, EXANET_CONTAINER(bfid, struct exanet_cq, fid.fid), flags);
-    case FI_CLASS_CNTR: return exanet_endpoint_bind_cntr(core, EXANET_CONTAINER(bfid, struct exanet_cntr, fid.fid), flags);
+    case FI_CLASS_CNTR:
+      return exanet_endpoint_bind_cntr(core, EXANET_CONTAINER(bfid, struct exanet_cntr, fid.fid), flags);
     case FI_CLASS_EQ: core->eq = EXANET_CONTAINER(bfid, struct exanet_eq, fid.fid); return 0;
     case FI_CLASS_AV:
       core->av = EXANET_CONTAINER(bfid, struct exanet_av, fid.fid);
@@ -87,10 +93,10 @@ static int exanet_endpoint_bind(struct fid *fid, struct fid *bfid, uint64_t flag
 
 /* A caller may bind less than his capabilities suggest (a pure RMA initiator has no receive queue), but nothing at all is a mistake. */
 static int exanet_endpoint_enable(struct exanet_core *core) {
-  bool heard = core->tx_cq || core->rx_cq;
-  for (int i = 0; i < EXANET_CNTR_COUNT; i++) heard |= core->counters[i] != NULL;
+  bool reported = core->tx_cq || core->rx_cq;
+  for (int i = 0; i < EXANET_CNTR_COUNT; i++) reported |= core->counters[i] != NULL;
   if (!core->av) return -FI_ENOAV;
-  if (!heard) return -FI_ENOCQ;
+  if (!reported) return -FI_ENOCQ;
   core->enabled = true;
   return 0;
 }
@@ -121,8 +127,10 @@ static int exanet_endpoint_control(struct fid *fid, int command, void *arg) {
       return 0;
     case FI_SETOPSFLAG:
       if (!(*flags & FI_TRANSMIT) == !(*flags & FI_RECV)) return -FI_EINVAL;
-      if (*flags & FI_TRANSMIT) ep->tx_flags = *flags & ~FI_TRANSMIT;
-      else ep->rx_flags = *flags & ~FI_RECV;
+      if (*flags & FI_TRANSMIT)
+        ep->tx_flags = *flags & ~FI_TRANSMIT;
+      else
+        ep->rx_flags = *flags & ~FI_RECV;
       return 0;
     default: return -FI_ENOSYS;
   }
@@ -153,10 +161,12 @@ static int exanet_endpoint_setopt(fid_t fid, int level, int name, const void *va
   return 0;
 }
 
-static int exanet_endpoint_tx_ctx(struct fid_ep *sep, int index, struct fi_tx_attr *attr, struct fid_ep **tx, void *context) {
+static int exanet_endpoint_tx_ctx(struct fid_ep *sep, int index, struct fi_tx_attr *attr, struct fid_ep **tx,
+                                  void *context) {
   return -FI_ENOSYS;
 }
-static int exanet_endpoint_rx_ctx(struct fid_ep *sep, int index, struct fi_rx_attr *attr, struct fid_ep **rx, void *context) {
+static int exanet_endpoint_rx_ctx(struct fid_ep *sep, int index, struct fi_rx_attr *attr, struct fid_ep **rx,
+                                  void *context) {
   return -FI_ENOSYS;
 }
 static ssize_t exanet_endpoint_rx_left(struct fid_ep *ep) {
@@ -171,20 +181,27 @@ static ssize_t exanet_endpoint_tx_left(struct fid_ep *ep) {
 static int exanet_endpoint_setname(fid_t fid, void *addr, size_t len) { return -FI_ENOSYS; }
 static int exanet_endpoint_getname(fid_t fid, void *name, size_t *len) {
   const struct exanet_core *core = exanet_endpoint_of_fid(fid)->core;
-  struct { uint64_t words[4]; } whole;
-  size_t size = exanet_name_size(core->domain->addr_format), room = *len;
+  struct {
+    uint64_t words[4];
+  } whole;
+  size_t size = exanet_name_size(core->domain->addr_format), space = *len;
   exanet_name_write(core->domain->addr_format, exanet_address(exanet_rank(exanet_process.ni), core->id), &whole);
-  memcpy(name, &whole, room < size ? room : size);
+  memcpy(name, &whole, space < size ? space : size);
   *len = size;
-  return room < size ? -FI_ETOOSMALL : 0;
+  return space < size ? -FI_ETOOSMALL : 0;
 }
 static int exanet_endpoint_getpeer(struct fid_ep *ep, void *addr, size_t *len) { return -FI_ENOSYS; }
-static int exanet_endpoint_connect(struct fid_ep *ep, const void *addr, const void *param, size_t len) { return -FI_ENOSYS; }
+static int exanet_endpoint_connect(struct fid_ep *ep, const void *addr, const void *param, size_t len) {
+  return -FI_ENOSYS;
+}
 static int exanet_endpoint_listen(struct fid_pep *pep) { return -FI_ENOSYS; }
 static int exanet_endpoint_accept(struct fid_ep *ep, const void *param, size_t len) { return -FI_ENOSYS; }
-static int exanet_endpoint_reject(struct fid_pep *pep, fid_t handle, const void *param, size_t len) { return -FI_ENOSYS; }
+static int exanet_endpoint_reject(struct fid_pep *pep, fid_t handle, const void *param, size_t len) {
+  return -FI_ENOSYS;
+}
 static int exanet_endpoint_shutdown(struct fid_ep *ep, uint64_t flags) { return -FI_ENOSYS; }
-static int exanet_endpoint_join(struct fid_ep *ep, const void *addr, uint64_t flags, struct fid_mc **mc, void *context) {
+static int exanet_endpoint_join(struct fid_ep *ep, const void *addr, uint64_t flags, struct fid_mc **mc,
+                                void *context) {
   return -FI_ENOSYS;
 }
 

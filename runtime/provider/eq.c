@@ -98,7 +98,8 @@ static ssize_t exanet_eq_write(struct fid_eq *fid, uint32_t number, const void *
   return (ssize_t)len;
 }
 
-static ssize_t exanet_eq_sread(struct fid_eq *fid, uint32_t *number, void *buf, size_t len, int timeout, uint64_t flags) {
+static ssize_t exanet_eq_sread(struct fid_eq *fid, uint32_t *number, void *buf, size_t len, int timeout,
+                               uint64_t flags) {
   struct exanet_stopwatch watch = exanet_stopwatch_start();
   uint64_t limit = exanet_wait_timeout_ps(timeout);
   ssize_t rc;

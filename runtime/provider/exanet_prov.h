@@ -34,17 +34,24 @@
 #include "runtime/lib/internal.h"
 
 #define EXANET_IOV_LIMIT 4
-#define EXANET_TX_SIZE 4096       /* outstanding transmit operations of an endpoint unless the caller says otherwise */
-#define EXANET_RX_SIZE 65536      /* posted receives: MPI libraries retry for ever when receives run out, so be generous */
+#define EXANET_TX_SIZE 4096 /* outstanding transmit operations of an endpoint unless the caller says otherwise */
+#define EXANET_RX_SIZE 65536 /* posted receives: MPI libraries retry for ever when receives run out, so be generous */
 #define EXANET_QUEUE_MAX (1u << 20)
-#define EXANET_ABI_SLACK 256      /* bytes appended to structs that later libfabric versions read further into */
+#define EXANET_ABI_SLACK 256 /* bytes appended to structs that later libfabric versions read further into */
 #define EXANET_FI_VERSION FI_VERSION(2, 5)
 #define EXANET_PROV_VERSION FI_VERSION(0, 1)
 
 #define EXANET_CONTAINER(ptr, type, field) ((type *)((char *)(ptr) - offsetof(type, field)))
 
-enum exanet_counter { EXANET_CNTR_SEND, EXANET_CNTR_RECV, EXANET_CNTR_READ, EXANET_CNTR_WRITE, EXANET_CNTR_REMOTE_READ,
-                      EXANET_CNTR_REMOTE_WRITE, EXANET_CNTR_COUNT };
+enum exanet_counter {
+  EXANET_CNTR_SEND,
+  EXANET_CNTR_RECV,
+  EXANET_CNTR_READ,
+  EXANET_CNTR_WRITE,
+  EXANET_CNTR_REMOTE_READ,
+  EXANET_CNTR_REMOTE_WRITE,
+  EXANET_CNTR_COUNT
+};
 
 /* -- the process's interface (prov.c, progress.c) --------------------------------------------------------------------------------- */
 struct exanet_core;
@@ -52,18 +59,19 @@ struct exanet_mr;
 
 struct exanet_process {
   pthread_mutex_t lock;
-  _Atomic int waiting;              /* threads that wait for the lock to post: a poll that found nothing lets them go first */
+  _Atomic int waiting; /* threads that wait for the lock to post: a poll that found nothing lets them go first */
   struct exanet_ni *ni;
-  struct exanet_core **endpoints;   /* by libexanet's endpoint number */
+  struct exanet_core **endpoints; /* by libexanet's endpoint number */
   size_t endpoint_slots;
   struct exanet_mr *regions;
 };
 extern struct exanet_process exanet_process;
 
 void exanet_lock(void);
-void exanet_lock_to_poll(void);     /* for who only looks for completions: does not keep others from waiting in virtual time */
+void exanet_lock_to_poll(
+    void); /* for who only looks for completions: does not keep others from waiting in virtual time */
 void exanet_unlock(void);
-int exanet_process_open(struct exanet_ni **ni);   /* idempotent; -FI_ENODATA where there is no simulated machine */
+int exanet_process_open(struct exanet_ni **ni); /* idempotent; -FI_ENODATA where there is no simulated machine */
 /* The following want the lock held. Polls once and sorts what came; returns the number of completions. Never loops. */
 int exanet_progress(void);
 int exanet_progress_wait(uint64_t timeout_ps);
@@ -78,20 +86,22 @@ struct exanet_stopwatch {
 struct exanet_domain;
 bool exanet_wait_possible(enum fi_wait_obj object);
 uint64_t exanet_wait_timeout_ps(int timeout_ms);
-void exanet_wait_step(const struct exanet_domain *domain, uint64_t timeout_ps);   /* lock held; may be dropped for a moment */
+void exanet_wait_step(const struct exanet_domain *domain,
+                      uint64_t timeout_ps); /* lock held; may be dropped for a moment */
 struct exanet_stopwatch exanet_stopwatch_start(void);
 uint64_t exanet_stopwatch_ps(const struct exanet_stopwatch *watch);
 bool exanet_domain_threaded(const struct exanet_domain *domain);
 const char *exanet_error_text(int error, char *buf, size_t len);
 
 /* -- addresses (addr.c) ------------------------------------------------------------------------------------------------------------ */
-#define EXANET_ADDR_FORMAT (FI_PROV_SPECIFIC | 0x45u)   /* native: an exanet_addr of 8 bytes */
+#define EXANET_ADDR_FORMAT (FI_PROV_SPECIFIC | 0x45u) /* native: an exanet_addr of 8 bytes */
 #define EXANET_ADDR_STRING_MAX 40
 
 bool exanet_name_known(uint32_t format);
 size_t exanet_name_size(uint32_t format);
 void exanet_name_write(uint32_t format, exanet_addr addr, void *name);
-int exanet_name_read(uint32_t format, const void *name, exanet_addr *addr);   /* -FI_EINVAL: not an address of this machine */
+int exanet_name_read(uint32_t format, const void *name,
+                     exanet_addr *addr); /* -FI_EINVAL: not an address of this machine */
 bool exanet_name_is_self(const char *node);
 int exanet_name_parse(const char *node, const char *service, exanet_addr *addr);
 int exanet_name_print(exanet_addr addr, char *buf, size_t len);
@@ -109,21 +119,21 @@ struct exanet_eq {
 
 struct exanet_domain {
   struct fid_domain fid;
-  struct exanet_eq *eq;      /* memory registration events go here when bound with FI_REG_MR */
+  struct exanet_eq *eq; /* memory registration events go here when bound with FI_REG_MR */
   enum fi_threading threading;
   uint32_t addr_format;
-  bool virtual_addresses;    /* remote addresses are the target's virtual addresses rather than offsets */
+  bool virtual_addresses; /* remote addresses are the target's virtual addresses rather than offsets */
   bool provider_keys;
-  bool remote_events;        /* the caller wants to count what other ranks do to his memory (FI_RMA_EVENT) */
+  bool remote_events; /* the caller wants to count what other ranks do to his memory (FI_RMA_EVENT) */
   _Atomic int users;
 };
 
 struct exanet_av {
   struct fid_av fid;
   struct exanet_domain *domain;
-  exanet_addr *entries;      /* by fi_addr_t; EXANET_ANY: removed */
+  exanet_addr *entries; /* by fi_addr_t; EXANET_ANY: removed */
   size_t count, capacity;
-  uint32_t *buckets;         /* reverse map, open addressing: index + 1, 0 free; rebuilt when entries change shape */
+  uint32_t *buckets; /* reverse map, open addressing: index + 1, 0 free; rebuilt when entries change shape */
   size_t bucket_count;
 };
 
@@ -132,7 +142,7 @@ struct exanet_mr {
   struct exanet_domain *domain;
   struct exanet_cntr *counter;
   uint64_t counter_flags;
-  struct exanet_mr *next;    /* all regions of the process */
+  struct exanet_mr *next; /* all regions of the process */
 };
 
 struct exanet_cq_slot {
@@ -142,10 +152,10 @@ struct exanet_cq_slot {
   void *buf;
   uint64_t data;
   uint64_t tag;
-  size_t overflow;           /* bytes that did not fit */
+  size_t overflow; /* bytes that did not fit */
   exanet_addr peer;
   fi_addr_t source;
-  int error;                 /* positive errno value, 0: success */
+  int error; /* positive errno value, 0: success */
 };
 
 struct exanet_cq {
@@ -154,21 +164,21 @@ struct exanet_cq {
   enum fi_cq_format format;
   enum fi_cq_wait_cond wait_cond;
   enum fi_wait_obj wait_obj;
-  size_t limit;              /* posts are refused while so many completions wait here */
+  size_t limit; /* posts are refused while so many completions wait here */
   struct exanet_cq_slot *slots;
   size_t head, count, capacity;
   bool signaled;
-  exanet_addr error_peer;    /* what err_data points to until the next read */
+  exanet_addr error_peer; /* what err_data points to until the next read */
 };
 
 struct exanet_cntr {
   struct fid_cntr fid;
   struct exanet_domain *domain;
   uint64_t value, errors;
-  uint64_t seen, seen_errors;   /* what the last read returned: only an unchanged counter polls */
+  uint64_t seen, seen_errors; /* what the last read returned: only an unchanged counter polls */
 };
 
-/* What an endpoint and its aliases share. */
+/* Shared by an endpoint and its aliases. */
 struct exanet_core {
   struct exanet_domain *domain;
   struct exanet_av *av;
@@ -183,14 +193,14 @@ struct exanet_core {
   size_t inject_size, tx_size, rx_size;
   size_t tx_used, rx_used;
   size_t min_multi_recv;
-  struct exanet_op *ops;     /* outstanding, newest first */
-  int references;            /* the endpoint and its aliases */
+  struct exanet_op *ops; /* outstanding, newest first */
+  int references; /* the endpoint and its aliases */
 };
 
 struct exanet_endpoint {
   struct fid_ep fid;
   struct exanet_core *core;
-  uint64_t tx_flags, rx_flags;   /* default operation flags */
+  uint64_t tx_flags, rx_flags; /* default operation flags */
 };
 
 /* -- operations (op.c) ------------------------------------------------------------------------------------------------------------- */
@@ -198,7 +208,7 @@ enum exanet_op_class { EXANET_OP_TX, EXANET_OP_RX, EXANET_OP_PEEK, EXANET_OP_CLA
 
 struct exanet_op {
   struct exanet_op *next, *prev;
-  struct exanet_core *core;      /* NULL: the endpoint was closed meanwhile */
+  struct exanet_core *core; /* NULL: the endpoint was closed meanwhile */
   void *context;
   uint64_t cq_flags;
   size_t len;
@@ -206,10 +216,10 @@ struct exanet_op {
   uint64_t tag;
   enum exanet_op_class op_class;
   enum exanet_counter counter;
-  bool quiet;                    /* no queue entry on success */
+  bool quiet; /* no queue entry on success */
   bool multi;
-  void *bounce;                  /* contiguous stand-in for a list of buffers */
-  struct iovec *scatter;         /* where to take `bounce` apart on completion */
+  void *bounce; /* contiguous stand-in for a list of buffers */
+  struct iovec *scatter; /* where to take `bounce` apart on completion */
   size_t scatter_count;
 };
 
@@ -223,7 +233,7 @@ void exanet_op_scatter(const struct exanet_op *op, size_t bytes);
 
 /* One transmit operation on its way to libexanet. `begin` fills it; after the libexanet call `end` keeps or returns the op. */
 struct exanet_tx {
-  struct exanet_op *op;          /* NULL: silent */
+  struct exanet_op *op; /* NULL: silent */
   uint32_t ni_flags;
   const void *buf;
   size_t len;
@@ -234,12 +244,12 @@ struct exanet_tx_request {
   const struct iovec *iov;
   size_t iov_count;
   fi_addr_t peer;
-  uint64_t flags;                /* FI_* operation flags, resolved */
+  uint64_t flags; /* FI_* operation flags, resolved */
   uint64_t cq_flags;
   enum exanet_counter counter;
   void *context;
-  bool inject;                   /* an fi_inject call: never completes */
-  bool into;                     /* data comes back into the list (reads) */
+  bool inject; /* an fi_inject call: never completes */
+  bool into; /* data comes back into the list (reads) */
 };
 int exanet_tx_begin(struct exanet_core *core, const struct exanet_tx_request *request, struct exanet_tx *tx);
 ssize_t exanet_tx_end(struct exanet_tx *tx, int rc);
@@ -256,16 +266,17 @@ int exanet_domain_open(struct fid_fabric *fabric, struct fi_info *info, struct f
 int exanet_eq_open(struct fid_fabric *fabric, struct fi_eq_attr *attr, struct fid_eq **eq, void *context);
 void exanet_eq_push(struct exanet_eq *eq, uint32_t event, fid_t fid, void *context, uint64_t data, int err);
 int exanet_av_open(struct fid_domain *domain, struct fi_av_attr *attr, struct fid_av **av, void *context);
-int exanet_av_resolve(const struct exanet_av *av, fi_addr_t fi_addr, exanet_addr *addr);   /* lock held */
-fi_addr_t exanet_av_reverse(const struct exanet_av *av, exanet_addr addr);                 /* lock held */
+int exanet_av_resolve(const struct exanet_av *av, fi_addr_t fi_addr, exanet_addr *addr); /* lock held */
+fi_addr_t exanet_av_reverse(const struct exanet_av *av, exanet_addr addr); /* lock held */
 int exanet_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid_cq **cq, void *context);
-void exanet_cq_push(struct exanet_cq *cq, const struct exanet_cq_slot *slot);              /* lock held */
-struct exanet_cq_slot *exanet_cq_newest(struct exanet_cq *cq);                             /* lock held */
+void exanet_cq_push(struct exanet_cq *cq, const struct exanet_cq_slot *slot); /* lock held */
+struct exanet_cq_slot *exanet_cq_newest(struct exanet_cq *cq); /* lock held */
 int exanet_cntr_open(struct fid_domain *domain, struct fi_cntr_attr *attr, struct fid_cntr **cntr, void *context);
-void exanet_cntr_count(struct exanet_cntr *cntr, bool error);                              /* lock held */
+void exanet_cntr_count(struct exanet_cntr *cntr, bool error); /* lock held */
 int exanet_poll_open(struct fid_domain *domain, struct fi_poll_attr *attr, struct fid_poll **pollset);
 int exanet_endpoint_open(struct fid_domain *domain, struct fi_info *info, struct fid_ep **ep, void *context);
-int exanet_atomic_query(struct fid_domain *domain, enum fi_datatype datatype, enum fi_op op, struct fi_atomic_attr *attr, uint64_t flags);
+int exanet_atomic_query(struct fid_domain *domain, enum fi_datatype datatype, enum fi_op op,
+                        struct fi_atomic_attr *attr, uint64_t flags);
 
 extern struct fi_ops_mr exanet_mr_ops;
 extern struct fi_ops_msg exanet_msg_ops;
@@ -287,7 +298,9 @@ struct exanet_message {
 ssize_t exanet_message_send(struct fid_ep *ep, const struct exanet_message *message);
 ssize_t exanet_message_recv(struct fid_ep *ep, const struct exanet_message *message);
 
-static inline struct exanet_endpoint *exanet_endpoint_of(struct fid_ep *fid) { return EXANET_CONTAINER(fid, struct exanet_endpoint, fid); }
+static inline struct exanet_endpoint *exanet_endpoint_of(struct fid_ep *fid) {
+  return EXANET_CONTAINER(fid, struct exanet_endpoint, fid);
+}
 static inline uint64_t exanet_tx_flags(struct fid_ep *fid) { return exanet_endpoint_of(fid)->tx_flags; }
 static inline uint64_t exanet_rx_flags(struct fid_ep *fid) { return exanet_endpoint_of(fid)->rx_flags; }
 

@@ -10,11 +10,14 @@ static int exanet_fabric_close(struct fid *fid) {
   return 0;
 }
 
-static int exanet_fabric_passive_ep(struct fid_fabric *fabric, struct fi_info *info, struct fid_pep **pep, void *context) {
+static int exanet_fabric_passive_ep(struct fid_fabric *fabric, struct fi_info *info, struct fid_pep **pep,
+                                    void *context) {
   return -FI_ENOSYS;
 }
 
-static int exanet_fabric_wait_open(struct fid_fabric *fabric, struct fi_wait_attr *attr, struct fid_wait **wait) { return -FI_ENOSYS; }
+static int exanet_fabric_wait_open(struct fid_fabric *fabric, struct fi_wait_attr *attr, struct fid_wait **wait) {
+  return -FI_ENOSYS;
+}
 static int exanet_fabric_trywait(struct fid_fabric *fabric, struct fid **fids, int count) { return -FI_ENOSYS; }
 
 static struct fi_ops exanet_fabric_fid_ops = {

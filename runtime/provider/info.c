@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the provider offers, as one sheet, and the comparison of a caller's hints with it.
+ * The provider's capabilities, as one sheet, and the comparison of a caller's hints with it.
  *
  * Where the choice is the caller's (threading, progress, address vector, operation flags) his wish is echoed: MPI libraries refuse a
  * provider that answers otherwise. The info tree is allocated with calloc() because the libfabric core frees it;
@@ -12,13 +12,14 @@
 /* -- the capability sheet ---------------------------------------------------------------------------------------------------------- */
 #define EXANET_MODIFIERS (FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)
 #define EXANET_TX_CAPS (FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_SEND | FI_READ | FI_WRITE)
-#define EXANET_RX_CAPS                                                                                                       \
-  (FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_MULTI_RECV | FI_DIRECTED_RECV | \
-   FI_SOURCE | FI_SOURCE_ERR | FI_RMA_EVENT)
+#define EXANET_RX_CAPS                                                                                    \
+  (FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_MULTI_RECV | \
+   FI_DIRECTED_RECV | FI_SOURCE | FI_SOURCE_ERR | FI_RMA_EVENT)
 #define EXANET_DOMAIN_CAPS (FI_LOCAL_COMM | FI_REMOTE_COMM)
 #define EXANET_CAPS (EXANET_TX_CAPS | EXANET_RX_CAPS | EXANET_DOMAIN_CAPS)
-#define EXANET_TX_OP_FLAGS \
-  (FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_REMOTE_CQ_DATA | FI_MORE)
+#define EXANET_TX_OP_FLAGS                                                                                            \
+  (FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_REMOTE_CQ_DATA | \
+   FI_MORE)
 #define EXANET_RX_OP_FLAGS (FI_COMPLETION | FI_MULTI_RECV | FI_MORE)
 #define EXANET_MSG_ORDER FI_ORDER_SAS
 #define EXANET_COMP_ORDER FI_ORDER_NONE
@@ -39,15 +40,15 @@ static bool exanet_info_subset(uint64_t wanted, uint64_t offered) { return (want
 static bool exanet_info_name_fits(const char *wanted) { return !wanted || strcmp(wanted, "exanet") == 0; }
 
 static bool exanet_info_tx_fits(const struct fi_tx_attr *hint) {
-  return exanet_info_subset(hint->caps, EXANET_TX_CAPS | EXANET_DOMAIN_CAPS | EXANET_RX_CAPS) &&
-         exanet_info_subset(hint->op_flags, EXANET_TX_OP_FLAGS) && exanet_info_subset(hint->msg_order, EXANET_MSG_ORDER) &&
+  return exanet_info_subset(hint->caps, EXANET_CAPS) && exanet_info_subset(hint->op_flags, EXANET_TX_OP_FLAGS) &&
+         exanet_info_subset(hint->msg_order, EXANET_MSG_ORDER) &&
          exanet_info_subset(hint->comp_order, EXANET_COMP_ORDER) && hint->inject_size <= exanet_info_inject_size() &&
          hint->size <= EXANET_QUEUE_MAX && hint->iov_limit <= EXANET_IOV_LIMIT && hint->rma_iov_limit <= 1;
 }
 
 static bool exanet_info_rx_fits(const struct fi_rx_attr *hint) {
-  return exanet_info_subset(hint->caps, EXANET_RX_CAPS | EXANET_DOMAIN_CAPS | EXANET_TX_CAPS) &&
-         exanet_info_subset(hint->op_flags, EXANET_RX_OP_FLAGS) && exanet_info_subset(hint->msg_order, EXANET_MSG_ORDER) &&
+  return exanet_info_subset(hint->caps, EXANET_CAPS) && exanet_info_subset(hint->op_flags, EXANET_RX_OP_FLAGS) &&
+         exanet_info_subset(hint->msg_order, EXANET_MSG_ORDER) &&
          exanet_info_subset(hint->comp_order, EXANET_COMP_ORDER) && hint->total_buffered_recv <= EXANET_MAX_MESSAGE &&
          hint->size <= EXANET_QUEUE_MAX && hint->iov_limit <= EXANET_IOV_LIMIT;
 }
@@ -55,14 +56,16 @@ static bool exanet_info_rx_fits(const struct fi_rx_attr *hint) {
 static bool exanet_info_ep_fits(const struct fi_ep_attr *hint) {
   return (hint->type == FI_EP_UNSPEC || hint->type == FI_EP_RDM) &&
          (hint->protocol == FI_PROTO_UNSPEC || hint->protocol == EXANET_PROTOCOL) && hint->protocol_version <= 1 &&
-         hint->max_msg_size <= EXANET_MAX_MESSAGE && hint->tx_ctx_cnt <= 1 && hint->rx_ctx_cnt <= 1 && hint->auth_key_size == 0 &&
-         hint->max_order_raw_size == 0 && hint->max_order_war_size == 0 && hint->max_order_waw_size == 0;
+         hint->max_msg_size <= EXANET_MAX_MESSAGE && hint->tx_ctx_cnt <= 1 && hint->rx_ctx_cnt <= 1 &&
+         hint->auth_key_size == 0 && hint->max_order_raw_size == 0 && hint->max_order_war_size == 0 &&
+         hint->max_order_waw_size == 0;
 }
 
 static bool exanet_info_domain_fits(const struct fi_domain_attr *hint) {
-  return exanet_info_name_fits(hint->name) && exanet_info_subset(hint->caps, EXANET_DOMAIN_CAPS) && hint->av_type <= FI_AV_TABLE &&
-         hint->mr_key_size <= EXANET_MR_KEY_BYTES && hint->cq_data_size <= EXANET_CQ_DATA_BYTES && hint->auth_key_size == 0 &&
-         hint->max_ep_tx_ctx <= 1 && hint->max_ep_rx_ctx <= 1 && hint->max_ep_stx_ctx == 0 && hint->max_ep_srx_ctx == 0 &&
+  return exanet_info_name_fits(hint->name) && exanet_info_subset(hint->caps, EXANET_DOMAIN_CAPS) &&
+         hint->av_type <= FI_AV_TABLE && hint->mr_key_size <= EXANET_MR_KEY_BYTES &&
+         hint->cq_data_size <= EXANET_CQ_DATA_BYTES && hint->auth_key_size == 0 && hint->max_ep_tx_ctx <= 1 &&
+         hint->max_ep_rx_ctx <= 1 && hint->max_ep_stx_ctx == 0 && hint->max_ep_srx_ctx == 0 &&
          hint->mr_iov_limit <= 1 && hint->ep_cnt <= EXANET_OBJECTS_MAX && hint->cq_cnt <= EXANET_OBJECTS_MAX &&
          hint->cntr_cnt <= EXANET_OBJECTS_MAX && (hint->tx_ctx_cnt == 0 || hint->tx_ctx_cnt <= EXANET_OBJECTS_MAX) &&
          hint->rx_ctx_cnt <= EXANET_OBJECTS_MAX;
@@ -71,10 +74,12 @@ static bool exanet_info_domain_fits(const struct fi_domain_attr *hint) {
 static bool exanet_info_fits(const struct fi_info *hints) {
   if (!hints) return true;
   return exanet_info_subset(hints->caps, EXANET_CAPS) && exanet_name_known(hints->addr_format) &&
-         (!hints->tx_attr || exanet_info_tx_fits(hints->tx_attr)) && (!hints->rx_attr || exanet_info_rx_fits(hints->rx_attr)) &&
+         (!hints->tx_attr || exanet_info_tx_fits(hints->tx_attr)) &&
+         (!hints->rx_attr || exanet_info_rx_fits(hints->rx_attr)) &&
          (!hints->ep_attr || exanet_info_ep_fits(hints->ep_attr)) &&
          (!hints->domain_attr || exanet_info_domain_fits(hints->domain_attr)) &&
-         (!hints->fabric_attr || (exanet_info_name_fits(hints->fabric_attr->name) && exanet_info_name_fits(hints->fabric_attr->prov_name)));
+         (!hints->fabric_attr ||
+          (exanet_info_name_fits(hints->fabric_attr->name) && exanet_info_name_fits(hints->fabric_attr->prov_name)));
 }
 
 /* -- answering ----------------------------------------------------------------------------------------------------------------------- */
@@ -83,7 +88,8 @@ static size_t exanet_info_or(size_t wanted, size_t otherwise) { return wanted ? 
 /* A primary capability without any modifier means all of its modifiers. */
 static uint64_t exanet_info_caps(const struct fi_info *hints) {
   if (!hints || !hints->caps) return EXANET_CAPS;
-  uint64_t caps = hints->caps, message = FI_SEND | FI_RECV, memory = FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
+  uint64_t caps = hints->caps, message = FI_SEND | FI_RECV,
+           memory = FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
   if ((caps & (FI_MSG | FI_TAGGED)) && !(caps & message)) caps |= message;
   if ((caps & (FI_RMA | FI_ATOMIC)) && !(caps & memory)) caps |= memory;
   if (!(caps & (FI_MSG | FI_TAGGED))) caps &= ~message;
@@ -120,7 +126,8 @@ static void exanet_info_fill_contexts(struct fi_info *info, const struct fi_info
   info->rx_attr->iov_limit = EXANET_IOV_LIMIT;
 }
 
-static void exanet_info_fill_domain(uint32_t version, struct fi_domain_attr *domain, const struct fi_domain_attr *hint) {
+static void exanet_info_fill_domain(uint32_t version, struct fi_domain_attr *domain,
+                                    const struct fi_domain_attr *hint) {
   domain->domain = hint ? hint->domain : NULL;
   domain->threading = hint && hint->threading ? hint->threading : FI_THREAD_DOMAIN;
   domain->control_progress = hint && hint->control_progress ? hint->control_progress : FI_PROGRESS_MANUAL;
@@ -161,8 +168,8 @@ static struct fi_info *exanet_info_alloc(void) {
   info->fabric_attr = calloc(1, sizeof *info->fabric_attr + EXANET_ABI_SLACK);
   if (info->domain_attr) info->domain_attr->name = strdup("exanet");
   if (info->fabric_attr) info->fabric_attr->name = strdup("exanet");
-  if (info->tx_attr && info->rx_attr && info->ep_attr && info->domain_attr && info->fabric_attr && info->domain_attr->name &&
-      info->fabric_attr->name)
+  if (info->tx_attr && info->rx_attr && info->ep_attr && info->domain_attr && info->fabric_attr &&
+      info->domain_attr->name && info->fabric_attr->name)
     return info;
   exanet_info_free(info);
   return NULL;

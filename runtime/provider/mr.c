@@ -62,8 +62,8 @@ static int exanet_mr_register(struct exanet_domain *domain, struct exanet_mr *mr
   exanet_lock();
   int rc = !domain->provider_keys && exanet_mr_key_taken(attr->requested_key) ? -EEXIST : 0;
   if (!rc)
-    rc = exanet_mem_register(exanet_process.ni, attr->mr_iov[0].iov_base, attr->mr_iov[0].iov_len, access, domain->provider_keys,
-                             &mr->fid.key);
+    rc = exanet_mem_register(exanet_process.ni, attr->mr_iov[0].iov_base, attr->mr_iov[0].iov_len, access,
+                             domain->provider_keys, &mr->fid.key);
   if (!rc) {
     mr->next = exanet_process.regions;
     exanet_process.regions = mr;
@@ -94,15 +94,15 @@ static int exanet_mr_regattr(struct fid *fid, const struct fi_mr_attr *attr, uin
   return 0;
 }
 
-static int exanet_mr_regv(struct fid *fid, const struct iovec *iov, size_t count, uint64_t access, uint64_t offset, uint64_t key,
-                          uint64_t flags, struct fid_mr **mr, void *context) {
-  struct fi_mr_attr attr = {.mr_iov = iov, .iov_count = count, .access = access, .offset = offset, .requested_key = key,
-                            .context = context};
+static int exanet_mr_regv(struct fid *fid, const struct iovec *iov, size_t count, uint64_t access, uint64_t offset,
+                          uint64_t key, uint64_t flags, struct fid_mr **mr, void *context) {
+  struct fi_mr_attr attr = {
+      .mr_iov = iov, .iov_count = count, .access = access, .offset = offset, .requested_key = key, .context = context};
   return exanet_mr_regattr(fid, &attr, flags, mr);
 }
 
-static int exanet_mr_reg(struct fid *fid, const void *buf, size_t len, uint64_t access, uint64_t offset, uint64_t key, uint64_t flags,
-                         struct fid_mr **mr, void *context) {
+static int exanet_mr_reg(struct fid *fid, const void *buf, size_t len, uint64_t access, uint64_t offset, uint64_t key,
+                         uint64_t flags, struct fid_mr **mr, void *context) {
   struct iovec iov = {.iov_base = (void *)(uintptr_t)buf, .iov_len = len};
   return exanet_mr_regv(fid, &iov, 1, access, offset, key, flags, mr, context);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The life of one posted operation: what must be remembered until its completion comes back.
  *
- * An operation that nobody will hear of (inject, or selective completion without a counter) has no record: it is posted silently with
+ * An operation whose end is not reported (inject, or selective completion without a counter) has no record: it is posted silently with
  * cookie 0. Lists of buffers are gathered into one bounce buffer, since the interface takes one. Records come from slabs and are never
  * given back before clean-up, because a completion may still name the record of an endpoint that was closed. */
-#include "exanet_prov.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "exanet_prov.h"
 
 #define EXANET_SLAB_OPS 256
 
@@ -38,21 +38,27 @@ struct exanet_op *exanet_op_take(struct exanet_core *core, enum exanet_op_class 
   *op = (struct exanet_op){.core = core, .op_class = op_class, .context = context, .next = core->ops};
   if (core->ops) core->ops->prev = op;
   core->ops = op;
-  if (op_class == EXANET_OP_TX) core->tx_used++;
-  else core->rx_used++;
+  if (op_class == EXANET_OP_TX)
+    core->tx_used++;
+  else
+    core->rx_used++;
   return op;
 }
 
-static void exanet_op_unlink(struct exanet_op *op) {
-  if (op->prev) op->prev->next = op->next;
-  else op->core->ops = op->next;
+static void exanet_op_unlink(struct exanet_core *core, struct exanet_op *op) {
+  if (op->prev)
+    op->prev->next = op->next;
+  else
+    core->ops = op->next;
   if (op->next) op->next->prev = op->prev;
-  if (op->op_class == EXANET_OP_TX) op->core->tx_used--;
-  else op->core->rx_used--;
+  if (op->op_class == EXANET_OP_TX)
+    core->tx_used--;
+  else
+    core->rx_used--;
 }
 
 void exanet_op_finish(struct exanet_op *op) {
-  if (op->core) exanet_op_unlink(op);
+  if (op->core) exanet_op_unlink(op->core, op);
   free(op->bounce);
   free(op->scatter);
   *op = (struct exanet_op){.next = exanet_free_ops};
@@ -62,7 +68,7 @@ void exanet_op_finish(struct exanet_op *op) {
 void exanet_op_orphan_all(struct exanet_core *core) {
   while (core->ops) {
     struct exanet_op *op = core->ops;
-    exanet_op_unlink(op);
+    exanet_op_unlink(core, op);
     op->core = NULL;
   }
 }
@@ -124,7 +130,8 @@ static int exanet_tx_take_buffers(const struct exanet_tx_request *request, struc
   return 0;
 }
 
-static int exanet_tx_take_op(struct exanet_core *core, const struct exanet_tx_request *request, bool quiet, struct exanet_tx *tx) {
+static int exanet_tx_take_op(struct exanet_core *core, const struct exanet_tx_request *request, bool quiet,
+                             struct exanet_tx *tx) {
   struct exanet_op *op = tx->op = exanet_op_take(core, EXANET_OP_TX, request->inject ? NULL : request->context);
   if (!op) return -FI_ENOMEM;
   op->cq_flags = request->cq_flags;
@@ -147,16 +154,21 @@ int exanet_tx_begin(struct exanet_core *core, const struct exanet_tx_request *re
   if (rc) return rc;
   bool injected = request->flags & FI_INJECT;
   bool quiet = request->inject || (core->tx_selective && !(request->flags & FI_COMPLETION));
-  if (injected && tx->len > core->inject_size) rc = -FI_EINVAL;
-  else if (quiet && !core->counters[request->counter] && (!tx->bounce || injected)) tx->ni_flags |= EXANET_SILENT;
-  else rc = exanet_tx_take_op(core, request, quiet, tx);
+  if (injected && tx->len > core->inject_size)
+    rc = -FI_EINVAL;
+  else if (quiet && !core->counters[request->counter] && (!tx->bounce || injected))
+    tx->ni_flags |= EXANET_SILENT;
+  else
+    rc = exanet_tx_take_op(core, request, quiet, tx);
   return rc ? (int)exanet_tx_end(tx, rc) : 0;
 }
 
 /* The bounce buffer lives as long as the interface may read it: not at all when the interface copied it. */
 ssize_t exanet_tx_end(struct exanet_tx *tx, int rc) {
-  if (rc == 0 && tx->op && !(tx->ni_flags & EXANET_INJECT)) tx->op->bounce = tx->bounce;
-  else free(tx->bounce);
+  if (rc == 0 && tx->op && !(tx->ni_flags & EXANET_INJECT))
+    tx->op->bounce = tx->bounce;
+  else
+    free(tx->bounce);
   if (rc < 0 && tx->op) exanet_op_finish(tx->op);
   tx->bounce = NULL;
   return rc < 0 ? -exanet_fi_errno(rc) : 0;

@@ -16,7 +16,9 @@ struct exanet_pollset {
   struct exanet_poll_member *members;
 };
 
-static struct exanet_pollset *exanet_pollset_of(struct fid_poll *fid) { return EXANET_CONTAINER(fid, struct exanet_pollset, fid); }
+static struct exanet_pollset *exanet_pollset_of(struct fid_poll *fid) {
+  return EXANET_CONTAINER(fid, struct exanet_pollset, fid);
+}
 
 static bool exanet_pollset_ready(struct exanet_poll_member *member) {
   if (member->fid->fclass == FI_CLASS_CQ) return EXANET_CONTAINER(member->fid, struct exanet_cq, fid.fid)->count > 0;

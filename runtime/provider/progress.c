@@ -6,13 +6,14 @@
 
 #include "exanet_prov.h"
 
-#define EXANET_BATCH 4   /* as many as a wake-up brings; they lie on the stack, whose pages a rank that has just been woken finds cold */
+#define EXANET_BATCH \
+  4   /* as many as a wake-up brings; they lie on the stack, whose pages a rank that has just been woken finds cold */
 
 static uint64_t exanet_progress_flags(const struct exanet_completion *c) {
   uint64_t message = c->tagged ? FI_TAGGED : FI_MSG;
   switch (c->kind) {
     case EXANET_C_SEND: return FI_SEND | message;
-    case EXANET_C_RECV:
+    case EXANET_C_RECEIVE:
     case EXANET_C_PEEK: return FI_RECV | message;
     case EXANET_C_PUT: return FI_RMA | FI_WRITE;
     case EXANET_C_GET: return FI_RMA | FI_READ;
@@ -22,15 +23,20 @@ static uint64_t exanet_progress_flags(const struct exanet_completion *c) {
   }
 }
 
-static void exanet_progress_fail(struct exanet_core *core, const struct exanet_completion *c, const struct exanet_op *op) {
-  bool receive = c->kind == EXANET_C_RECV || c->kind == EXANET_C_PEEK;
-  struct exanet_cq_slot slot = {.context = op ? op->context : NULL, .flags = op ? op->cq_flags : exanet_progress_flags(c),
-                                .error = exanet_fi_errno(c->status), .peer = c->peer, .source = FI_ADDR_NOTAVAIL, .tag = c->tag,
+static void exanet_progress_fail(struct exanet_core *core, const struct exanet_completion *c,
+                                 const struct exanet_op *op) {
+  bool receive = c->kind == EXANET_C_RECEIVE || c->kind == EXANET_C_PEEK;
+  struct exanet_cq_slot slot = {.context = op ? op->context : NULL,
+                                .flags = op ? op->cq_flags : exanet_progress_flags(c),
+                                .error = exanet_fi_errno(c->status),
+                                .peer = c->peer,
+                                .source = FI_ADDR_NOTAVAIL,
+                                .tag = c->tag,
                                 .data = c->has_data ? c->data : 0};
   if (op && c->status == -EMSGSIZE) {
-    /* A multi-receive's message starts somewhere inside the buffer; the room is what was left from there. */
-    size_t room = op->len - (c->buf ? (size_t)((char *)c->buf - (char *)op->buf) : 0);
-    slot.len = c->len < room ? c->len : room;
+    /* A multi-receive's message starts somewhere inside the buffer; the space is what was left from there. */
+    size_t space = op->len - (c->buf ? (size_t)((char *)c->buf - (char *)op->buf) : 0);
+    slot.len = c->len < space ? c->len : space;
     slot.overflow = c->len - slot.len;
     slot.buf = op->scatter ? NULL : c->buf;
     if (op->scatter) exanet_op_scatter(op, slot.len);
@@ -45,15 +51,18 @@ static void exanet_progress_fail(struct exanet_core *core, const struct exanet_c
 }
 
 static void exanet_progress_tx(struct exanet_core *core, const struct exanet_completion *c, struct exanet_op *op) {
-  static const enum exanet_counter counters[] = {[EXANET_C_SEND] = EXANET_CNTR_SEND, [EXANET_C_PUT] = EXANET_CNTR_WRITE,
-                                                 [EXANET_C_GET] = EXANET_CNTR_READ, [EXANET_C_ATOMIC] = EXANET_CNTR_WRITE};
+  static const enum exanet_counter counters[] = {[EXANET_C_SEND] = EXANET_CNTR_SEND,
+                                                 [EXANET_C_PUT] = EXANET_CNTR_WRITE,
+                                                 [EXANET_C_GET] = EXANET_CNTR_READ,
+                                                 [EXANET_C_ATOMIC] = EXANET_CNTR_WRITE};
   struct exanet_cntr *cntr = core->counters[op ? op->counter : counters[c->kind]];
   if (cntr) exanet_cntr_count(cntr, c->status != 0);
   if (c->status) {
     exanet_progress_fail(core, c, op);
   } else if (op) {
     if (op->scatter) exanet_op_scatter(op, SIZE_MAX);
-    struct exanet_cq_slot slot = {.context = op->context, .flags = op->cq_flags, .peer = c->peer, .source = FI_ADDR_NOTAVAIL};
+    struct exanet_cq_slot slot = {
+        .context = op->context, .flags = op->cq_flags, .peer = c->peer, .source = FI_ADDR_NOTAVAIL};
     if (!op->quiet) exanet_cq_push(core->tx_cq, &slot);
   }
   if (op) exanet_op_finish(op);
@@ -68,20 +77,26 @@ static void exanet_progress_source(const struct exanet_core *core, exanet_addr p
 
 static void exanet_progress_recv(struct exanet_core *core, const struct exanet_completion *c, struct exanet_op *op) {
   struct exanet_cntr *cntr = core->counters[EXANET_CNTR_RECV];
-  if (cntr && c->kind == EXANET_C_RECV) exanet_cntr_count(cntr, c->status != 0);
+  if (cntr && c->kind == EXANET_C_RECEIVE) exanet_cntr_count(cntr, c->status != 0);
   if (!op) return;
   bool peek = c->kind == EXANET_C_PEEK;
   if (c->status) {
     exanet_progress_fail(core, c, op);
   } else {
-    struct exanet_cq_slot slot = {.context = op->context, .flags = op->cq_flags | (c->has_data ? FI_REMOTE_CQ_DATA : 0), .len = c->len,
-                                  .buf = op->scatter || peek ? NULL : c->buf, .data = c->has_data ? c->data : 0, .tag = c->tag,
-                                  .peer = c->peer, .source = FI_ADDR_NOTAVAIL};
+    struct exanet_cq_slot slot = {.context = op->context,
+                                  .flags = op->cq_flags | (c->has_data ? FI_REMOTE_CQ_DATA : 0),
+                                  .len = c->len,
+                                  .buf = op->scatter || peek ? NULL : c->buf,
+                                  .data = c->has_data ? c->data : 0,
+                                  .tag = c->tag,
+                                  .peer = c->peer,
+                                  .source = FI_ADDR_NOTAVAIL};
     if (op->scatter) exanet_op_scatter(op, c->len);
     exanet_progress_source(core, c->peer, &slot);
     if (!op->quiet || slot.error || peek) exanet_cq_push(core->rx_cq, &slot);
   }
-  if (peek && !c->status && op->op_class == EXANET_OP_CLAIMED) return;   /* kept for the receive that takes the claimed message */
+  if (peek && !c->status && op->op_class == EXANET_OP_CLAIMED)
+    return;   /* kept for the receive that takes the claimed message */
   if (!op->multi || c->status == -ECANCELED) exanet_op_finish(op);   /* a cancelled buffer has no other end */
 }
 
@@ -89,27 +104,30 @@ static void exanet_progress_recv(struct exanet_core *core, const struct exanet_c
 static void exanet_progress_multi_done(struct exanet_core *core, struct exanet_op *op) {
   if (!op) return;
   struct exanet_cq_slot *newest = core->rx_cq ? exanet_cq_newest(core->rx_cq) : NULL;
-  struct exanet_cq_slot slot = {.context = op->context, .flags = FI_MULTI_RECV, .buf = op->buf, .source = FI_ADDR_NOTAVAIL};
-  if (newest && newest->context == op->context && (newest->flags & FI_RECV)) newest->flags |= FI_MULTI_RECV;
-  else exanet_cq_push(core->rx_cq, &slot);
+  struct exanet_cq_slot slot = {
+      .context = op->context, .flags = FI_MULTI_RECV, .buf = op->buf, .source = FI_ADDR_NOTAVAIL};
+  if (newest && newest->context == op->context && (newest->flags & FI_RECV))
+    newest->flags |= FI_MULTI_RECV;
+  else
+    exanet_cq_push(core->rx_cq, &slot);
   exanet_op_finish(op);
 }
 
 static void exanet_progress_remote_put(struct exanet_core *core, const struct exanet_completion *c) {
-  struct exanet_cq_slot slot = {.flags = exanet_progress_flags(c), .len = c->len, .data = c->data, .peer = c->peer,
-                                .source = FI_ADDR_NOTAVAIL};
+  struct exanet_cq_slot slot = {
+      .flags = exanet_progress_flags(c), .len = c->len, .data = c->data, .peer = c->peer, .source = FI_ADDR_NOTAVAIL};
   exanet_progress_source(core, c->peer, &slot);
   slot.error = 0;
   exanet_cq_push(core->rx_cq, &slot);
 }
 
 static void exanet_progress_remote_event(struct exanet_core *core, const struct exanet_completion *c) {
-  bool write = c->data & EXANET_REMOTE_WRITE;
+  bool write = c->access & EXANET_REMOTE_WRITE;
   struct exanet_cntr *cntr = core ? core->counters[write ? EXANET_CNTR_REMOTE_WRITE : EXANET_CNTR_REMOTE_READ] : NULL;
   if (cntr) exanet_cntr_count(cntr, false);
   uint64_t flag = write ? FI_REMOTE_WRITE : FI_REMOTE_READ;
   for (struct exanet_mr *mr = exanet_process.regions; mr; mr = mr->next)
-    if (mr->counter && mr->fid.key == c->tag && (mr->counter_flags & flag)) exanet_cntr_count(mr->counter, false);
+    if (mr->counter && mr->fid.key == c->key && (mr->counter_flags & flag)) exanet_cntr_count(mr->counter, false);
 }
 
 static void exanet_progress_dispatch(const struct exanet_completion *c) {
@@ -128,7 +146,7 @@ static void exanet_progress_dispatch(const struct exanet_completion *c) {
     case EXANET_C_PUT:
     case EXANET_C_GET:
     case EXANET_C_ATOMIC: exanet_progress_tx(core, c, op); break;
-    case EXANET_C_RECV:
+    case EXANET_C_RECEIVE:
     case EXANET_C_PEEK: exanet_progress_recv(core, c, op); break;
     case EXANET_C_MULTI_DONE: exanet_progress_multi_done(core, op); break;
     case EXANET_C_REMOTE_PUT: exanet_progress_remote_put(core, c); break;
@@ -143,7 +161,7 @@ static int exanet_progress_sort(const struct exanet_completion *batch, int n) {
 
 int exanet_progress(void) {
   struct exanet_completion batch[EXANET_BATCH];
-  if (atomic_load(&exanet_process.waiting)) return 0;   /* another thread has work to post: it goes before time passes */
+  if (atomic_load(&exanet_process.waiting)) return 0; /* another thread has work to post: it goes before time passes */
   return exanet_progress_sort(batch, exanet_poll(exanet_process.ni, batch, EXANET_BATCH));
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The provider's entry point, and the process-wide state behind every object. */
-#include "exanet_prov.h"
-
 #include <rdma/providers/fi_prov.h>
 #include <stdlib.h>
+
+#include "exanet_prov.h"
 
 struct exanet_process exanet_process = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -40,7 +40,9 @@ int exanet_process_open(struct exanet_ni **ni) {
 
 int exanet_no_bind(struct fid *fid, struct fid *bfid, uint64_t flags) { return -FI_ENOSYS; }
 int exanet_no_control(struct fid *fid, int command, void *arg) { return -FI_ENOSYS; }
-int exanet_no_ops_open(struct fid *fid, const char *name, uint64_t flags, void **ops, void *context) { return -FI_ENOSYS; }
+int exanet_no_ops_open(struct fid *fid, const char *name, uint64_t flags, void **ops, void *context) {
+  return -FI_ENOSYS;
+}
 
 int exanet_fi_errno(int status) {
   switch (status) {

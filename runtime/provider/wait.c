@@ -11,9 +11,13 @@
 #define EXANET_PS_PER_NS 1000ull
 
 /* A file descriptor would become readable in the host's time, not in the machine's. */
-bool exanet_wait_possible(enum fi_wait_obj object) { return object == FI_WAIT_NONE || object == FI_WAIT_UNSPEC || object == FI_WAIT_YIELD; }
+bool exanet_wait_possible(enum fi_wait_obj object) {
+  return object == FI_WAIT_NONE || object == FI_WAIT_UNSPEC || object == FI_WAIT_YIELD;
+}
 
-uint64_t exanet_wait_timeout_ps(int timeout_ms) { return timeout_ms < 0 ? UINT64_MAX : (uint64_t)timeout_ms * EXANET_PS_PER_MS; }
+uint64_t exanet_wait_timeout_ps(int timeout_ms) {
+  return timeout_ms < 0 ? UINT64_MAX : (uint64_t)timeout_ms * EXANET_PS_PER_MS;
+}
 
 /* Virtual time where it runs, else the host's: before the start a wait must end as well. */
 static uint64_t exanet_stopwatch_now(bool virtual_time) {
@@ -38,22 +42,26 @@ bool exanet_domain_threaded(const struct exanet_domain *domain) {
 
 /* With one thread, one wait in virtual time does it. With several, waiting would keep the others from the interface: poll, step aside. */
 void exanet_wait_step(const struct exanet_domain *domain, uint64_t timeout_ps) {
-  if (!exanet_domain_threaded(domain)) exanet_progress_wait(timeout_ps);
-  else if (exanet_progress() == 0) exanet_progress_yield();
+  if (!exanet_domain_threaded(domain))
+    exanet_progress_wait(timeout_ps);
+  else if (exanet_progress() == 0)
+    exanet_progress_yield();
 }
 
 const char *exanet_error_text(int error, char *buf, size_t len) {
   static _Thread_local char own[128];
-  const char *text = error == FI_ETRUNC           ? "message longer than its receive buffer"
-                     : error == FI_EADDRNOTAVAIL  ? "message from an endpoint that is not in the address vector"
-                     : error == FI_EACCES         ? "remote memory is not registered for this access"
-                     : error == FI_ENOMSG         ? "no matching message"
-                     : error == FI_ECANCELED      ? "canceled"
-                     : error == FI_ECONNREFUSED   ? "no such endpoint at the target"
-                     : error == FI_EHOSTUNREACH   ? "no such rank"
-                                                  : NULL;
-  if (!text) snprintf(own, sizeof own, "error %d", error);
-  else snprintf(own, sizeof own, "%s", text);
+  const char *text = error == FI_ETRUNC          ? "message longer than its receive buffer"
+                     : error == FI_EADDRNOTAVAIL ? "message from an endpoint that is not in the address vector"
+                     : error == FI_EACCES        ? "remote memory is not registered for this access"
+                     : error == FI_ENOMSG        ? "no matching message"
+                     : error == FI_ECANCELED     ? "canceled"
+                     : error == FI_ECONNREFUSED  ? "no such endpoint at the target"
+                     : error == FI_EHOSTUNREACH  ? "no such rank"
+                                                 : NULL;
+  if (!text)
+    snprintf(own, sizeof own, "error %d", error);
+  else
+    snprintf(own, sizeof own, "%s", text);
   if (buf && len) snprintf(buf, len, "%s", own);
   return buf && len ? buf : own;
 }

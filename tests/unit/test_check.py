@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from exanet import _core, check, cli, machine, sim
+from exanet import _core, cli, machine, sim
+from exanet.commands import check
 from exanet.errors import InputError
 
 SHORT = sim.Asked(warm_up_ps=5_000_000, measure_ps=20_000_000)
@@ -29,7 +30,7 @@ def test_every_machine_is_free_of_deadlock(name: str) -> None:
 
 
 def test_a_proof_in_words_and_as_data() -> None:
-    assert "torus-512: free of deadlock; the ways between 261632 pairs" in run("check", "torus-512").stdout
+    assert "torus-512: free of deadlock; the routes between 261632 pairs" in run("check", "torus-512").stdout
     data = json.loads(run("check", "dragonfly-342", "--routing", "par", "--json").stdout)
     assert (data["free_of_deadlock"], data["virtual_channels"], data["links"]) == (True, 6, 2 * 798)
 
@@ -37,7 +38,7 @@ def test_a_proof_in_words_and_as_data() -> None:
 def test_a_circle_is_printed_and_is_one() -> None:
     shown = run("check", "torus-512", "--channels", "1")
     assert shown.exit_code == 1
-    assert "can wait for each other in a circle" in shown.stdout
+    assert "can wait for each other in a cycle" in shown.stdout
     cycle = check.check(machine.load("torus-512"), channels=1).cycle
     assert len(cycle) == 8
     assert len({node for node, _, _ in cycle}) == 8

@@ -12,8 +12,10 @@ import pytest
 from synthetic_run import synthetic_meta, synthetic_run
 from typer.testing import CliRunner
 
-from exanet import cli, energy, jobs, machine, results, sim
+from exanet import cli, machine, results, sim
 from exanet.errors import InputError
+from exanet.machine import energy
+from exanet.sim import jobs
 
 BOARD_W = 0.136 + 0.337  # of KARMA'17 section 4.1: the network IP, and the transceivers of its two links
 BY_TRAFFIC = Path(__file__).parents[2] / "examples/machines/energy-by-traffic.yaml"

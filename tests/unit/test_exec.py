@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from exanet.launch import library_folder
+from exanet.run.launch import library_folder
 
 WRAPPER = str(library_folder() / "exanet-exec")
 

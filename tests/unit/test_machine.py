@@ -5,6 +5,7 @@ import pytest
 
 from exanet import machine
 from exanet.errors import InputError
+from exanet.machine import located
 
 SHIPPED = {"exanest": (128, 512), "exanest-blade": (16, 64), "exanest-qfdb": (4, 16), "trenz-2x2": (4, 16)}
 RACKS = {"track-1": (432, 1728), "track-2": (3840, 15360)}
@@ -100,14 +101,14 @@ CONTRADICTIONS = [
     ("topology: {kind: mesh}", "a mesh has no links of the kind 'intra-qfdb'"),
     ("topology: {kind: mesh}", "a mesh needs links of the kind 'link'"),
     ("router: {clock: {value: 7 MHz, source: x, kind: chosen}}", "whole number of picoseconds"),
-    ("router: {clock: {value: 0, source: x, kind: chosen}}", "whole number of picoseconds"),
+    ("router: {clock: {value: 0, source: x, kind: chosen}}", "must be above zero"),
     ("router: {inter_fifo: {value: 63 words, source: x, kind: chosen}}", "two packets of max_payload for each virtual channel"),
     ("router: {header_fifo: {value: 7 words, source: x, kind: chosen}}", "two headers of each class"),
     ("router: {header: {value: 0, source: x, kind: chosen}}", "from 1 to 64 words"),
     ("router: {virtual_channels: {value: 1, source: x, kind: chosen}}", "must be from 2"),
     ("router: {virtual_channels: {value: 9, source: x, kind: chosen}}", "to 8"),
     ("links: {intra-qfdb: {rate: {value: 7 Gb/s, source: x, kind: chosen}}}", "whole number of picoseconds"),
-    ("links: {intra-qfdb: {rate: {value: 0, source: x, kind: chosen}}}", "whole number of picoseconds"),
+    ("links: {intra-qfdb: {rate: {value: 0, source: x, kind: chosen}}}", "must be above zero"),
     ("ni: {eager_max: {value: 33 B, source: x, kind: chosen}}", "exceed packet_max"),
     ("ni: {packet_max: {value: 257 B, source: x, kind: chosen}}", "from 1 B to 256 B"),
     ("ni: {dma_block: {value: 255 B, source: x, kind: chosen}}", "from one packet's payload (256 B) to 16 MiB"),
@@ -190,3 +191,21 @@ def test_another_shape_gets_the_virtual_channels_that_it_needs() -> None:
     assert sim.variant("exanest", "fat-tree:4,4", None, []).model.router.virtual_channels.value == 2
     with pytest.raises(InputError, match=r"^command line:1:1: error: 599 ports with 2 channels"):
         sim.variant("exanest", "full-mesh:600", None, [])
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("links.link.rate", "0 Gb/s", "must be above zero, e.g. 10 Gb/s; a link that carries nothing has failed"),
+        ("router.clock", "0 Hz", "must be above zero, e.g. 156.25 MHz"),
+        ("links.link.latency", "99999999999 s", "is longer than 1 s; is its unit right?"),
+        ("ni.mailbox", "99999999999 s", "is longer than 1 s; is its unit right?"),
+        ("router.inter_fifo", f"{10**30} words", "more than 2147483647; is its unit right?"),
+    ],
+)
+def test_a_figure_that_no_machine_has_is_told_by_itself(key: str, value: str, message: str) -> None:
+    for base in ("torus-512", "bxi-256"):
+        with pytest.raises(InputError) as refusal:
+            machine.load(base, located.values({key: value}, "command line"))
+        assert any(message in said for said in refusal.value.messages), refusal.value.messages
+        assert not any("_ps'" in said or "_words'" in said for said in refusal.value.messages), refusal.value.messages

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 from pathlib import Path
 
-from exanet import machine, machine_reference
+from exanet import machine
+from exanet.machine import reference
 
 PAGE = Path(__file__).parents[2] / "docs/reference/machine-files.md"
 
 
 def test_the_committed_page_is_what_the_schema_says() -> None:
-    assert PAGE.read_text() == machine_reference.text(), "run: python -m exanet.machine_reference > docs/reference/machine-files.md"
+    assert PAGE.read_text() == reference.text(), "run: python -m exanet.machine.reference > docs/reference/machine-files.md"
 
 
 def test_the_example_on_the_page_is_a_machine(tmp_path: Path) -> None:

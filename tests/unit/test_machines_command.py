@@ -6,7 +6,8 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from exanet import cli, machine, machines
+from exanet import cli, machine
+from exanet.commands import machines
 
 # MICPRO'18, table 1: FPGAs, cores, GB of memory.
 TABLE_1 = {

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import pickle
+import re
 import runpy
 import subprocess
 import sys
@@ -14,9 +16,11 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from exanet import cli, machine, messages, sim
-from exanet.errors import InputError
-from exanet.messages import Flow
+from exanet import _core, cli, machine, sim
+from exanet.errors import InputError, InternalError
+from exanet.machine import variant
+from exanet.sim import messages, spec
+from exanet.sim.messages import Flow
 
 
 def run(directory: Path, *more: str) -> Any:
@@ -141,7 +145,7 @@ def test_the_example_of_both_levels_agrees_with_paced_and_with_free_senders() ->
 @pytest.mark.parametrize("sizes", ["ali-storage", "hadoop"])
 def test_flows_of_data_centres_take_as_long_at_flow_level_at_low_load(sizes: str) -> None:
     asked = {"message_sizes": sizes, "measure_ps": 10**10}
-    packet, flow = (sim.simulate("fat-tree-64", offered=0.1, asked=sim.Asked(level=level, **asked)) for level in messages.LEVELS)
+    packet, flow = (sim.simulate("fat-tree-64", offered=0.1, asked=sim.Asked(level=level, **asked)) for level in spec.LEVELS)
     assert flow["created"] == flow["measured"] == packet["measured"] > 500
     assert flow["latency_ns"] == pytest.approx(packet["latency_ns"], rel=0.05)
     assert flow["slowdown"] == pytest.approx(packet["slowdown"], rel=0.25)
@@ -165,7 +169,7 @@ def test_flow_sizes_have_a_table_of_their_own(tmp_path: Path) -> None:
 def test_fifo_sharing_takes_free_senders_as_the_packet_level_does() -> None:
     asked = {"traffic": "tornado", "message_bytes": 1 << 16}
     packet = sim.simulate("torus-512", offered=0, asked=sim.Asked(**asked))
-    fair, fifo = (sim.simulate("torus-512", offered=0, asked=sim.Asked(level="flow", sharing=way, **asked)) for way in messages.SHARINGS)
+    fair, fifo = (sim.simulate("torus-512", offered=0, asked=sim.Asked(level="flow", sharing=way, **asked)) for way in spec.SHARINGS)
     assert fifo["completion_ns"] == pytest.approx(packet["completion_ns"], rel=0.1)
     assert fair["completion_ns"] < packet["completion_ns"] / 4  # what fair rates would make of it
 
@@ -207,3 +211,108 @@ def test_the_flow_level_takes_the_ways_that_do_not_look_at_queues(tmp_path: Path
     for more in ([], ["--job", "barrier"]):
         with pytest.raises(InputError, match="looks at queues"):
             run(tmp_path / "a", "--level", "flow", "--routing", "ugal-l", *more)
+
+
+@pytest.mark.parametrize(
+    ("described", "traffic", "seed"),
+    [
+        ("fat-tree-64", "uniform", 9),
+        ("fat-tree-64", "uniform", 112),
+        ("fat-tree-64", "hot-region:0.5", 81),
+        ("fat-tree-64", "hot-region:0.5", 255),
+        ("dragonfly:2", "hot-region:0.5", 5),
+        ("dragonfly:2 valiant", "uniform", 11),
+        ("torus:9,9", "hot-region:0.5", 12),
+    ],
+)
+def test_fifo_sharing_ends_whenever_messages_leave_their_senders(described: str, traffic: str, seed: int) -> None:
+    """In these some message has left its sender, and its place there is empty and stays so, while others fill FIFOs."""
+    topology, _, routing = described.partition(" ")
+    own = topology == "fat-tree-64"
+    network = variant.variant(topology if own else "torus-512", None if own else topology, routing or None, [], packets=False)
+    found = sim.simulate(network, offered=0, asked=sim.Asked(traffic=traffic, seed=seed, level="flow", sharing="fifo"))
+    assert found["measured"] == found["created"] > 0
+
+
+def test_a_check_that_fails_is_an_exception_with_what_was_run_and_python_goes_on() -> None:
+    flows = _core.Flows(machine.load("trenz-2x2").resolve(), 256, 1000)
+    flows.add(0, 1, 1000, 0, [])
+    assert flows.run()
+    with pytest.raises(RuntimeError, match=r"a flow cannot start \(simulated time \d+ ps, values 0 and 1, core/flow/flows.cpp:\d+\)"):
+        flows.add(0, 1, 1000, 0, [])  # before what is now
+
+
+BROKEN = """
+import exanet.cli, exanet.sim.messages as messages
+class Broken:
+    def run(self): raise RuntimeError("flows wait for each other")
+messages.running = lambda *_: Broken()
+exanet.cli.main()
+"""
+
+
+def test_an_internal_error_is_one_message_with_what_was_run_and_a_status_of_its_own(tmp_path: Path) -> None:
+    options = ["sim", "-m", "torus-512", "--topology", "torus:4,4", "--routing", "valiant", "--level", "flow", "--seed", "7", "-o", "r"]
+    done = subprocess.run([sys.executable, "-c", BROKEN, *options], capture_output=True, text=True, cwd=tmp_path, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (70, "", 1), done.stderr
+    assert done.stderr.startswith("exanet: internal error: flows wait for each other; this is a defect of exanet. What was run: machine ")
+    for said in (
+        "machine torus-4-4",
+        "topology torus:4,4",
+        "routing valiant",
+        "load 0.0",
+        "traffic uniform",
+        "seed 7",
+        "level flow",
+        "sharing max-min",
+    ):
+        assert f"{said}," in done.stderr, said
+    assert list(tmp_path.iterdir()) == []
+    again = pickle.loads(pickle.dumps(InternalError("what", {"seed": 7})))
+    assert (again.what, again.parameters) == ("what", {"seed": 7})
+
+
+def test_valiant_at_flow_level_says_that_its_messages_keep_one_route(tmp_path: Path) -> None:
+    for routing, level, noted in (("valiant", "flow", True), ("minimal", "flow", False), ("valiant", "packet", False)):
+        out = tmp_path / f"{routing}-{level}"
+        done = run(out, "--topology", "torus:4,4", "--routing", routing, "--level", level, "--message", "1 KiB")
+        assert ("note: at flow level a message keeps one of the routes that valiant draws" in done.stdout) == noted
+        assert ("notes" in json.loads((out / "summary.json").read_text())["run"]) == noted
+    done = run(tmp_path / "j", "--topology", "torus:4,4", "--routing", "valiant", "--level", "flow", "--job", "barrier")
+    assert "note: at flow level" in done.stdout
+
+
+def test_there_are_no_figures_of_what_has_not_arrived(tmp_path: Path) -> None:
+    asked = sim.Asked(message_bytes=1 << 20, measure_ps=2_000_000, warm_up_ps=0, seed=3)
+    point = sim.simulate(machine.load("torus-2x2x2"), offered=100, asked=asked)
+    assert point["created"] > point["measured"] == 0
+    nulls = {key for key, value in point.items() if value is None}
+    assert nulls >= {"latency_ns", "latency_p50_ns", "latency_p99_ns", "latency_least_ns", "latency_most_ns", "slowdown", "slowdown_p99"}
+    options = [
+        "-m",
+        "torus-2x2x2",
+        "--message",
+        "1 MiB",
+        "--load",
+        "100",
+        "--measure",
+        "2 us",
+        "--warm-up",
+        "0 s",
+        "-o",
+        str(tmp_path / "r"),
+    ]
+    done = CliRunner().invoke(cli.app, ["sim", *options], catch_exceptions=False)
+    assert done.exit_code == 0
+    assert " 0 s " not in done.stdout
+    assert pl.read_parquet(tmp_path / "r/points.parquet")["latency_ns"].to_list() == [None]
+
+
+def test_a_mean_of_survivors_is_marked(tmp_path: Path) -> None:
+    loads = ["--load", "0.05,1", "--measure", "40 us", "--warm-up", "0 s"]
+    options = ["-m", "torus-512", "--topology", "torus:4,4", "--traffic", "incast:8", *loads]
+    done = CliRunner().invoke(cli.app, ["sim", *options, "-o", str(tmp_path / "r")], catch_exceptions=False)
+    low, high = (line for line in done.stdout.splitlines() if re.match(r"\s*[01]\.\d{3} ", line))
+    assert "> " not in low
+    assert "> " in high
+    assert high.rstrip().endswith("saturated")

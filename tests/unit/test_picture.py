@@ -5,14 +5,15 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import get_args
 from xml.etree import ElementTree
 
 import pytest
 from typer.testing import CliRunner
 
-from exanet import _core, cli, machine_schema, picture, sim
+from exanet import _core, cli, sim
 from exanet.errors import InputError
+from exanet.machine import schema
+from exanet.results import picture
 
 SHAPES = {
     "qfdb-torus": "3,2,2",
@@ -35,7 +36,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def test_the_shapes_are_of_every_kind_but_graphs() -> None:
-    assert {*SHAPES, "graph"} == set(get_args(machine_schema.Topology.model_fields["kind"].annotation))
+    assert {*SHAPES, "graph"} == set(schema.LINK_KINDS)
 
 
 @pytest.mark.parametrize(("kind", "shape"), SHAPES.items())

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exanet.errors import InputError
-from exanet.placement import place
+from exanet.machine.placement import place
 
 
 def test_linear_fills_node_by_node() -> None:
@@ -26,6 +26,13 @@ def test_random_repeats_with_its_seed() -> None:
     one = place("random:1", ranks=64, nodes=32, cores_per_node=4)
     assert one == place("random:1", ranks=64, nodes=32, cores_per_node=4)
     assert one != place("random:2", ranks=64, nodes=32, cores_per_node=4)
+
+
+def test_random_without_a_seed_of_its_own_is_drawn_by_that_of_the_run() -> None:
+    machine = {"ranks": 64, "nodes": 32, "cores_per_node": 4}
+    assert place("random", **machine, seed=1) == place("random:1", **machine)
+    assert place("random", **machine, seed=2) == place("random:2", **machine)
+    assert place("random:1", **machine, seed=2) == place("random:1", **machine)
 
 
 @given(st.sampled_from(["linear", "round-robin", "random:3"]), st.integers(1, 40), st.integers(1, 8), st.data())

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exanet import pmi1
+from exanet.run import pmi1
 
 
 class Job:
@@ -148,7 +148,7 @@ def test_no_bytes_break_the_server(pieces: list[bytes]) -> None:
 
 def test_a_thousand_ranks_meet() -> None:
     ranks = 1000
-    from exanet.launch import _allow_files
+    from exanet.run.launch import _allow_files
 
     _allow_files(3 * ranks + 128)
     job = Job(ranks)

@@ -14,8 +14,9 @@ from browser import charts, in_browser, needs_browser
 from synthetic_run import synthetic_meta, synthetic_run
 from test_results import nothing_measured
 
-from exanet import report, results
+from exanet import results
 from exanet.errors import InputError
+from exanet.results import report
 
 
 class Page(HTMLParser):

@@ -15,10 +15,11 @@ import pytest
 from rich.console import Console
 from synthetic_run import synthetic_meta, synthetic_run
 
-from exanet import results, summary
+from exanet import results
 from exanet.errors import InputError
 from exanet.quantity import bytes_text, count_text, time_text
-from exanet.run import result_directory
+from exanet.results import summary
+from exanet.results.directory import result_directory
 
 DOCS = Path(__file__).parents[2] / "docs" / "results.md"
 

@@ -223,13 +223,14 @@ def test_a_run_that_is_interrupted_stops() -> None:
 
 BEGUN = """
 import sys, exanet.cli, exanet.sim
-work = exanet.sim.work
-exanet.sim.work = lambda *run: (print("begun", flush=True), work(*run))
+from exanet.sim import background
+work = background.work
+background.work = lambda *run: (print("begun", flush=True), work(*run))
 exanet.cli.main()
 """
 
 
-@pytest.mark.parametrize("again", [0, 1])
+@pytest.mark.parametrize("again", [0, 1, 20])
 @pytest.mark.parametrize(
     "options",
     [
@@ -244,7 +245,7 @@ def test_a_command_that_is_interrupted_ends_with_130_and_says_nothing(tmp_path: 
     piped: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, cwd=tmp_path, start_new_session=True, **piped) as running:
         assert running.stdout and running.stdout.readline() == "begun\n"
-        for wait_s in (0.3, 0.0)[: 1 + again]:
+        for wait_s in (0.3, *[0.0] * again):
             time.sleep(wait_s)
             os.killpg(running.pid, signal.SIGINT)
         rest = running.communicate(timeout=300)
@@ -261,3 +262,21 @@ def test_files_are_the_same_for_any_number_of_threads(tmp_path: Path) -> None:
         for name in names:
             assert (tmp_path / str(threads) / name).read_bytes() == (tmp_path / "1" / name).read_bytes(), name
         assert json.loads((tmp_path / str(threads) / "run.json").read_text())["threads"] == threads
+
+
+@pytest.mark.parametrize("offered", ["0.1", None, [], 1j, -1, 10**400, float("nan"), float("inf")])
+@pytest.mark.parametrize("more", [{}, {"level": "flow"}, {"message_bytes": 1000}])
+def test_a_load_that_is_none_is_refused_on_either_level(offered: Any, more: dict[str, Any]) -> None:
+    with pytest.raises(InputError):
+        sim.simulate("trenz-2x2", offered=offered, asked=sim.Asked(measure_ps=10**6, **more))
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{"priority_share": "x"}, {"arrivals": 5}, {"traffic": 5}, {"seed": 1.5}, {"measure_ps": "1"}, {"packet_bytes": 1.5}, {"level": 7}],
+)
+def test_figures_of_another_type_are_refused(more: dict[str, Any]) -> None:
+    with pytest.raises(InputError):
+        sim.simulate("trenz-2x2", offered=0.1, asked=sim.Asked(**{"measure_ps": 10**6, **more}))
+    with pytest.raises(InputError):
+        sim.simulate("trenz-2x2", offered=0.1, asked=sim.Asked(measure_ps=10**6), threads="two")  # type: ignore[arg-type]

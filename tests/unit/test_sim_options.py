@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -55,3 +56,57 @@ def test_defaults_are_not_refused(tmp_path: Path) -> None:
     for number, run in enumerate((JOB, FLOW, MESSAGE, ("--load", "0.1", "--measure", "5 us"))):
         options = ["sim", "-m", "trenz-2x2", "-q", "-o", str(tmp_path / str(number)), *run]
         assert CliRunner().invoke(cli.app, options, catch_exceptions=False).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "mode"),
+    [
+        (("--load", "0.1", "--measure", "5 us"), "load"),
+        (("--load", "0.1", "--measure", "5 us", "--level", "packet"), "load"),
+        (("--load", "0.1", "--measure", "5 us", "--level=flow", "--level=packet"), "load"),
+        (MESSAGE, "messages"),
+        (("--message=1KiB",), "messages"),
+        (FLOW, "messages"),
+        (("--level=flow",), "messages"),
+        (JOB, "jobs"),
+        (("--job=barrier", *FLOW), "jobs"),
+        (("--topology", "torus:4", "--traffic", "--job"), "load"),  # the value of another option
+    ],
+)
+def test_the_mode_follows_from_the_options(tmp_path: Path, options: tuple[str, ...], mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same command with the mode's name does the same."""
+    monkeypatch.chdir(tmp_path)
+    general = ("-m", "trenz-2x2", "-q", "-o", "r")
+    named = tuple(option for option in options if mode != "load" or (not option.startswith("--level") and option != "packet"))
+    ran = []
+    for words in (("sim", *general, *options), ("sim", mode, *general, *named)):
+        done = CliRunner().invoke(cli.app, list(words))
+        ran.append((done.exit_code, str(done.exception), (tmp_path / "r/summary.json").read_text() if done.exit_code == 0 else ""))
+    assert ran[0] == ran[1]
+    assert ran[0][2] or "--job" in ran[0][1]
+
+
+def test_an_option_of_another_mode_is_refused_with_its_mode(tmp_path: Path) -> None:
+    for words, said in [
+        (("load", "--level", "flow"), "--level is of whole messages (exanet sim messages)"),
+        (("load", "--job", "barrier"), "--job is of jobs (exanet sim jobs)"),
+        (("messages", "--threads", "2"), "--threads is of single packets (exanet sim load)"),
+        (("jobs", "--job", "barrier", "--load", "0.5"), "--load is of traffic, which there is none of beside --job"),
+    ]:
+        with pytest.raises(InputError, match=re.escape(said)):
+            CliRunner().invoke(cli.app, ["sim", words[0], "-m", "trenz-2x2", "-o", str(tmp_path / "r"), *words[1:]], catch_exceptions=False)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_no_mode_has_is_refused_as_everywhere() -> None:
+    for words in (["sim", "-m", "trenz-2x2", "--lod", "0.5"], ["sim", "jib"], ["sim", "-m", "trenz-2x2", "jobs"]):
+        assert CliRunner().invoke(cli.app, words).exit_code == 2
+
+
+def test_each_mode_has_a_page_of_help() -> None:
+    for mode in ("load", "messages", "jobs"):
+        assert mode in CliRunner().invoke(cli.app, ["sim", "--help"]).stdout
+        page = CliRunner().invoke(cli.app, ["sim", mode, "--help"]).stdout
+        assert page.count("\n  --") < 20
+    assert "--priority" not in page
+    assert "--job" in page

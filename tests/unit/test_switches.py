@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from exanet import cli, machine, sim
 from exanet.errors import InputError
-from exanet.located import Located, Mark
+from exanet.machine.located import Located, Mark
 
 SHORT = sim.Asked(warm_up_ps=5_000_000, measure_ps=20_000_000)
 HERE = Mark("test")
@@ -167,7 +167,7 @@ def test_switches_can_be_varied_and_are_no_gateware() -> None:
     blocked = sim.simulate(one_queue, offered=1.0, asked=SHORT)["accepted_load"]
     free = sim.simulate("exanest-tor", offered=1.0, asked=SHORT)["accepted_load"]
     assert blocked < 0.75 < 0.85 < free
-    from exanet.gateware_fabric import _problems
+    from exanet.gateware.fabric import _problems
 
     assert any("not input-queued switches" in problem for problem in _problems(machine.load("exanest-tor").resolve()))
     assert json.dumps(fifo.resolve())

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from exanet.watchdog import QUIET_S, DeadlockWatch, Watchdog
+from exanet.run.watchdog import QUIET_S, DeadlockWatch, Watchdog, want_of_buffering
 
 
 class Clock:
@@ -86,10 +86,10 @@ def test_it_says_so_when_the_rank_goes_on(sleeper: int) -> None:
     assert said[1] == "rank 0 goes on"
 
 
-def deadlock(calls: list[str], seconds: float = QUIET_S + 2, **per_look: int) -> str:
+def deadlock(calls: list[str], seconds: float = QUIET_S + 2, napping: bool = False, **per_look: int) -> str:
     clock, said = Clock(), ""
     watch = DeadlockWatch(clock)
-    states = [rank(1, rank=number, mpi_call=call) for number, call in enumerate(calls)]
+    states = [rank(1, rank=number, mpi_call=call, napping=napping) for number, call in enumerate(calls)]
     for look in range(int(seconds / 0.5)):
         clock.now += 0.5
         values = {"virtual_ps": look * 10**12} | {name: look * step for name, step in per_look.items()}
@@ -104,9 +104,28 @@ def test_all_ranks_wait_for_nothing() -> None:
 def test_not_a_deadlock() -> None:
     assert deadlock(["MPI_Recv", "MPI_Barrier"], seconds=QUIET_S - 0.5) == ""
     assert deadlock(["MPI_Recv", ""]) == "", "a rank computes, or sleeps"
+    assert deadlock(["MPI_Recv", "MPI_Barrier"], napping=True) == "", "another thread of the rank sleeps"
     assert deadlock(["MPI_Recv", "MPI_Iprobe"]) == "", "a rank may stop asking"
     assert deadlock(["MPI_Recv", "MPI_Testall"]) == ""
     assert deadlock(["MPI_Recv", "MPI_File_write"]) == ""
     assert deadlock(["MPI_Recv", "MPI_Barrier"], messages=1) == "", "messages arrive"
     assert deadlock(["MPI_Recv", "MPI_Barrier"], packets=1) == "", "a long message is on its way"
     assert deadlock(["MPI_Recv", "MPI_Barrier"], virtual_ps=10) == "", "virtual time hardly moves: the host is slow"
+
+
+def buffering(calls: list[str], sends: list[tuple[int, int]]) -> str:
+    return want_of_buffering(calls, sends=sends, eager_max_bytes=32, envelope_bytes=32, packet_limit_bytes=256)
+
+
+def test_want_of_buffering() -> None:
+    told = buffering(["MPI_Send", "MPI_Send", "MPI_Recv"], [(1, 40), (0, 224), (0, 33)])
+    assert "ranks 0, 1 sent up to 224 B, more than this machine's eager_max of 32 B" in told
+    assert "eager_max: 224 B (and packet_max: 256 B)" in told
+    assert "no machine file helps" in buffering(["MPI_Send", "MPI_Recv"], [(0, 225)])
+    assert "rank 0 sent 225 B" in buffering(["MPI_Send", "MPI_Recv"], [(0, 225)])
+
+
+def test_no_want_of_buffering() -> None:
+    assert buffering(["MPI_Recv", "MPI_Recv"], []) == ""
+    assert buffering(["MPI_Ssend", "MPI_Waitall"], [(0, 64), (1, 64)]) == "", "they may wait for something else than room"
+    assert buffering(["MPI_Send", "MPI_Recv"], []) == "", "its receive is there, and something else is wrong"

@@ -16,11 +16,24 @@ BARE = ("E01", "E02", "D10")
 GATEWARE = ("K05", "K08", "K09", "K10", "K11", "K12", "K13", "K14", "E03", "E04")
 
 
+OFF = {"E01", "E02", "E03", "K05"}
+"""The predictions that miss. Each row's Off says by how much, and one that changes fails, so that a regression shows here too."""
+
+
+def verdicts(rows: dict[str, dict[str, Any]]) -> None:
+    """Each row has the verdict that is known of it, and those that are off say why."""
+    expected = {row: "off" if row in OFF else "beside" if found["kind"] == "beside" else "passed" for row, found in rows.items()}
+    assert {row: found["verdict"] for row, found in rows.items()} == expected, {row: found["remark"] for row, found in rows.items()}
+    assert {row for row, found in rows.items() if found["cause"]} == OFF & set(rows)
+
+
 def validate(*rows: str) -> tuple[int, dict[str, dict[str, Any]]]:
     command = [sys.executable, "-P", "-m", "exanet", "validate", "--json", "--only", ",".join(rows)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=1200, check=False)
     assert done.stdout, done.stderr
-    return done.returncode, {row["id"]: row for row in json.loads(done.stdout)}
+    found = {row["id"]: row for row in json.loads(done.stdout)}
+    verdicts(found)
+    return done.returncode, found
 
 
 def test_calibrated_latencies_are_exact_and_the_links_are_used_as_published() -> None:
@@ -50,7 +63,8 @@ def test_bare_packets_follow_the_constants_of_the_machine() -> None:
 def test_the_gateware_is_where_it_was_published_or_better() -> None:
     status, rows = validate(*GATEWARE)
     assert status == 0, rows
-    assert {row: rows[row]["kind"] for row in GATEWARE if rows[row]["kind"] != "predicted"} == dict.fromkeys(("K08", "K10", "K12"), "bound")
+    kinds = {"bound": {"K08", "K10", "K12"}, "constructed": {"K09", "K11", "K13", "K14"}, "predicted": {"K05", "E03", "E04"}}
+    assert {kind: {row for row in GATEWARE if rows[row]["kind"] == kind} for kind in kinds} == kinds
     assert rows["K05"]["ours"] == pytest.approx(rows["E04"]["ours"]), "ping-pongs and the words on the lines agree"
     assert min(rows["K10"]["ours"], rows["K12"]["ours"]) >= 94.0
     assert rows["K14"]["ours"] >= 91.0

@@ -2,21 +2,31 @@
 """Bare packets between the mailboxes of the Trenz boards, by size, one hop; two hops beside it. A further hop of these boards (E03, E04) is
 measured in the gateware instead.
 
-The tolerance is wide because the published measurements of these boards do not agree with one another: KARMA'17 found a round trip of
-less than a microsecond for one hop, MICPRO'18 about 1.2 us one way. Nothing of ours was fitted to either: the constants are those of the
-later prototype, whose further hop takes 312.5 ns where these boards needed about 400 ns.
+Nothing of ours was fitted to these boards: the constants are those of the later prototype. The published measurements do not agree with
+one another either: KARMA'17 found a round trip of less than a microsecond for one hop, MICPRO'18 about 1.2 us one way.
 """
 
 from __future__ import annotations
 
 from exanet.validate.fit import line
-from exanet.validate.registry import Measured, experiment
+from exanet.validate.registry import Measured, Off, experiment
 from exanet.validate.runner import RunFailed, Runner
 
 MACHINE = "trenz-2x2"
 SIZES = (8, 16, 32, 64, 96, 128, 160, 192, 224, 256)
 ONE_HOP, TWO_HOPS = (0, 1), (0, 3)
-TOLERANCE = 0.4
+
+_TOO_FAST = Off(
+    -0.359,
+    "the constants are the later prototype's. Of the 430 ns that are missing, 88 are the hop, which took these boards 400 ns (E04) and "
+    "takes 312.5 here; the other 340 lie between processor and packet, for which no figure of them is published. Reading the port at "
+    "20 cycles a word, as KARMA's processor did (K06), would take 371 ns more than the cached mailbox that the constants stand for",
+)
+_SAME_OFFSET = Off(
+    -0.256,
+    "430 of the 512 ns that are missing are E01's; the other 82 are the slope, 2.90 ns for each byte from 8 to 256 against 3.1, which is "
+    'itself a difference of two figures that say "about" (D10)',
+)
 
 
 def one_way_ns(runner: Runner, nodes: tuple[int, int]) -> dict[int, float]:
@@ -28,33 +38,32 @@ def one_way_ns(runner: Runner, nodes: tuple[int, int]) -> dict[int, float]:
     return {int(size): float(ns) for size, ns in answer["one_way_ns"].items()}
 
 
-@experiment("E01", kind="predicted", tolerance=TOLERANCE)
+@experiment("E01", kind="predicted", off=_TOO_FAST)
 def one_hop_small(runner: Runner) -> Measured:
     ours = one_way_ns(runner, ONE_HOP)
     return Measured(
         ours[8] / 1000,
-        "8 B; constants of the later prototype, none fitted here. The same boards gave less than 0.5 us (half of a sub-us round trip, "
-        "KARMA'17) and about 1.2 us (MICPRO'18): ours lies between",
+        "8 B, none of the constants fitted here; half of KARMA'17's round trip on such boards is less than 0.5 us",
         data={"one_way_ns": ours, "two_hops_ns": one_way_ns(runner, TWO_HOPS)},
     )
 
 
-@experiment("E02", kind="predicted", tolerance=TOLERANCE)
+@experiment("E02", kind="predicted", off=_SAME_OFFSET)
 def one_hop_full(runner: Runner) -> Measured:
     ours = one_way_ns(runner, ONE_HOP)
     return Measured(ours[256] / 1000, f"E01 and {ours[256] - ours[8]:.0f} ns for 248 B more; see D10 for what makes the slope")
 
 
-@experiment("D10", kind="predicted", tolerance=0.1)
+@experiment("D10", kind="predicted")
 def slope(runner: Runner) -> Measured:
     ours = one_way_ns(runner, ONE_HOP)
     fitted = line([float(size) for size in SIZES[1:]], [ours[size] for size in SIZES[1:]])
     machine = runner.machine(MACHINE).resolve()
-    ni, wire = machine["ni"], machine["links"][0]
+    ni, wire, word_bytes = machine["ni"], machine["links"][0], machine["router"]["word_bits"] // 8
     parts = {
-        "processor stores": ni["store_word_ps"] / 16,
+        "processor stores": ni["store_word_ps"] / word_bytes,
         "the wire with its pauses": wire["word_time_ps"] * 8 / wire["word_bits"] * (1 + 1 / wire["pause_every"]),
-        "mailbox writes": ni["mailbox_word_ps"] / 16,
+        "mailbox writes": ni["mailbox_word_ps"] / word_bytes,
         "mailbox reads": ni["mailbox_read_ps"] / 64,
     }
     shown = " + ".join(f"{what} {ps / 1000:.2f}" for what, ps in parts.items())

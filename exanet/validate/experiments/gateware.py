@@ -9,24 +9,37 @@ without dead cycles, an IP of fewer gates.
 from __future__ import annotations
 
 import functools
-import importlib.util
 import json
 import subprocess
 import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from exanet import gateware_build
 from exanet.errors import InputError
+from exanet.gateware import build
 from exanet.karma import experiments as karma
 from exanet.karma.board import CYCLE_NS
-from exanet.validate.registry import Measured, experiment
+from exanet.optional import VERILATED
+from exanet.validate.registry import Measured, Off, Tolerance, experiment
 from exanet.validate.runner import RunFailed, Runner
 
 PUBLISHED_BYTES = 512
 STORE_NS, LOAD_NS = 3 * 4 * CYCLE_NS, 3 * 20 * CYCLE_NS
 """What the processor takes to write and to read a small packet of three words at the intra-tile port: 4 and 20 cycles a word (KARMA'17,
 section 4.2, K07 and K06)."""
+_WIDTHS = Tolerance(0.001, "it follows from widths and clock alone, but for the ends of a counted stream")
+_WORD_A_PACKET = Tolerance(0.02, "ours is the limit of 64 words in 70 (D05); their link idles about one word a packet more (D09)")
+_NO_INTERFACE = Off(
+    -0.168,
+    "the Verilated IP ends at the ports of its router: packetizer and mailbox, which the published path has, are missing. By the constants "
+    "that machines/exanest.yaml has for them (32 ns, and 100 ns with 6.4 ns for each of three words) they are 151 of the 269 ns that are "
+    "missing; what the other 118 are is not published",
+)
+_NO_DEAD_CYCLES = Off(
+    -0.11,
+    "our router has no dead cycle. Theirs has eight a packet (D03), 51 ns, which is the 50 ns that are missing, if a header waits for them "
+    "once a hop; whether it does, and whether the figure is one way at all, is not stated",
+)
 _SYNTH_LIMIT_S = 900
 
 T = TypeVar("T")
@@ -65,18 +78,18 @@ def _link() -> dict[tuple[str, int], karma.Row]:
 # -- latency ---------------------------------------------------------------------------------------------------------------------------
 
 
-@experiment("E03", kind="predicted", tolerance=0.25)
+@experiment("E03", kind="predicted", off=_NO_INTERFACE, needs=VERILATED)
 def two_hops_small(runner: Runner) -> Measured:
     hardware = _latency(16)[2]["one_way_ns"]
     return Measured(
         (hardware + STORE_NS + LOAD_NS) / 1000,
         f"16 B in the Verilated IP {hardware:.0f} ns, of which transceivers {2 * karma.LINE_CYCLES * CYCLE_NS:.0f} (AMD PG074); the "
-        f"processor's stores {STORE_NS:.0f} and loads {LOAD_NS:.0f} as K07 and K06 have them. Their packetizer and mailbox are not in it",
+        f"processor's stores {STORE_NS:.0f} and loads {LOAD_NS:.0f} as K07 and K06 have them",
         data={"hardware_ns": hardware, "store_ns": STORE_NS, "load_ns": LOAD_NS},
     )
 
 
-@experiment("E04", kind="predicted", tolerance=0.1)
+@experiment("E04", kind="predicted", needs=VERILATED)
 def further_hop(runner: Runner) -> Measured:
     alone = _hop(0)
     return Measured(
@@ -87,19 +100,18 @@ def further_hop(runner: Runner) -> Measured:
     )
 
 
-@experiment("K05", kind="predicted", tolerance=0.15)
+@experiment("K05", kind="predicted", off=_NO_DEAD_CYCLES, needs=VERILATED)
 def two_hops_less_one(runner: Runner) -> Measured:
     trips = _latency(16)
     difference = trips[2]["round_trip_ns"] - trips[1]["round_trip_ns"]
     return Measured(
         difference / 2,
-        f"half the difference of our round trips, {difference:.1f} ns, against their figure taken as one way, as E04 suggests. The eight "
-        "dead cycles a packet of their router (D03) would add 51 ns, were a header to wait for them",
+        f"half the difference of our round trips, {difference:.1f} ns, against their figure taken as one way, as E04 suggests",
         data={"difference_of_round_trips_ns": difference},
     )
 
 
-@experiment("K08", kind="bound")
+@experiment("K08", kind="bound", needs=VERILATED)
 def round_trip(runner: Runner) -> Measured:
     ours = _latency(16)[1]["round_trip_ns"]
     return Measured(
@@ -114,12 +126,12 @@ def _percent(row: karma.Row) -> float:
     return float(row["efficiency_percent"])
 
 
-@experiment("K09", kind="predicted", tolerance=0.001)
+@experiment("K09", kind="constructed", tolerance=_WIDTHS, needs=VERILATED)
 def router_peak(runner: Runner) -> Measured:
     return Measured(_router()["1 sender"]["raw_gbps"], "header and footer included: a word in every cycle")
 
 
-@experiment("K10", kind="bound", points=True)
+@experiment("K10", kind="bound", needs=VERILATED)
 def router_one_sender(runner: Runner) -> Measured:
     ours = _percent(_router()["1 sender"])
     return Measured(
@@ -127,24 +139,24 @@ def router_one_sender(runner: Runner) -> Measured:
     )
 
 
-@experiment("K11", kind="predicted", tolerance=0.001)
+@experiment("K11", kind="constructed", tolerance=_WIDTHS, needs=VERILATED)
 def router_overhead(runner: Runner) -> Measured:
     return Measured(100 * (100 / _percent(_router()["1 sender"]) - 1), "cycles a packet beyond its 32 words of payload, in a full stream")
 
 
-@experiment("K12", kind="bound", points=True)
+@experiment("K12", kind="bound", needs=VERILATED)
 def router_two_senders(runner: Runner) -> Measured:
     ours = _percent(_router()["2 senders to one port"])
     alone = _percent(_router()["3 senders, each its own port"])
     return Measured(ours, f"at the limit; three senders with a port each reach {alone:.2f} % each", holds=ours >= 89.5)
 
 
-@experiment("K13", kind="predicted", tolerance=0.001)
+@experiment("K13", kind="constructed", tolerance=_WIDTHS, needs=VERILATED)
 def line(runner: Runner) -> Measured:
     return Measured(_run(karma.line_rate), "64 bits in every cycle of a full stream")
 
 
-@experiment("K14", kind="predicted", tolerance=2, points=True)
+@experiment("K14", kind="constructed", tolerance=_WORD_A_PACKET, needs=VERILATED)
 def link(runner: Runner) -> Measured:
     rates = {f"{flows}, pause every {pause}" if pause else flows: _percent(row) for (flows, pause), row in _link().items()}
     paused = _percent(_link()["one way", karma.PAUSE_WORDS])
@@ -163,9 +175,7 @@ def link(runner: Runner) -> Measured:
 @functools.cache
 def _resources() -> dict[str, dict[str, dict[str, float]]]:
     """What gateware/synth.py counts, by part."""
-    if importlib.util.find_spec("pyosys") is None:
-        raise RunFailed("Yosys is not installed: it counts the resources; pip install 'exanet[synth]' (or make setup-synth)")
-    script = _run(gateware_build.sources) / "gateware/synth.py"
+    script = _run(build.sources) / "gateware/synth.py"
     try:
         done = subprocess.run(
             [sys.executable, str(script), "--json"], capture_output=True, text=True, errors="replace", timeout=_SYNTH_LIMIT_S, check=False
@@ -192,21 +202,21 @@ def _taken(part: str, times: int = 1) -> Measured:
     )
 
 
-@experiment("K17", kind="bound")
+@experiment("K17", kind="bound", needs=("yosys",))
 def whole_ip(runner: Runner) -> Measured:
     return _taken("ip")
 
 
-@experiment("K18", kind="bound")
+@experiment("K18", kind="bound", needs=("yosys",))
 def router_resources(runner: Runner) -> Measured:
     return _taken("router")
 
 
-@experiment("K19", kind="bound")
+@experiment("K19", kind="bound", needs=("yosys",))
 def link_resources(runner: Runner) -> Measured:
     return _taken("link", 2)
 
 
-@experiment("K20", kind="bound")
+@experiment("K20", kind="bound", needs=("yosys",))
 def register_resources(runner: Runner) -> Measured:
     return _taken("registers")

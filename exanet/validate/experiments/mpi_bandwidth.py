@@ -11,7 +11,7 @@ SIZES = (1 << 20, 2 << 20, 4 << 20)
 WINDOW = 4
 
 
-@experiment("P06", kind="predicted", tolerance=2.0, points=True)
+@experiment("P06", kind="predicted", needs=("mpich",))
 def link_use(runner: Runner) -> Measured:
     rates = runner.run("bandwidth", MACHINE, ONE_HOP, WINDOW, *SIZES)["gbps"]
     machine = runner.machine(MACHINE)

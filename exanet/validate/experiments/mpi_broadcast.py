@@ -13,7 +13,7 @@ from exanet.validate.runner import Runner
 LEAST_R2 = 0.95
 
 
-@experiment("P09", kind="shape")
+@experiment("P09", kind="shape", needs=("mpich",))
 def broadcast(runner: Runner) -> Measured:
     latency = runner.run("broadcast", MACHINE, range(runner.machine(MACHINE).nodes), SIZE)["latency_us"]
     levels = [math.log2(int(ranks)) for ranks in latency]

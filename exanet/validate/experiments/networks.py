@@ -13,8 +13,9 @@ import functools
 import statistics
 from typing import Any
 
-from exanet import jobs, located, sim
-from exanet.machine import load
+from exanet import sim
+from exanet.machine import load, located
+from exanet.sim import jobs
 from exanet.validate.registry import Measured, experiment
 from exanet.validate.runner import Runner
 

@@ -25,9 +25,11 @@ class Completion(ctypes.Structure):
         ("tag", ctypes.c_uint64),
         ("len", ctypes.c_uint64),
         ("data", ctypes.c_uint64),
+        ("key", ctypes.c_uint64),
         ("buf", ctypes.c_void_p),
-        ("has_data", ctypes.c_uint32),
-        ("packet_len", ctypes.c_uint32),
+        ("access", ctypes.c_uint32),
+        ("has_data", ctypes.c_uint16),
+        ("packet_len", ctypes.c_uint16),
         ("packet", ctypes.c_uint8 * 256),
     )
 
@@ -52,7 +54,7 @@ ni, ep, got = ctypes.c_void_p(), ctypes.c_uint16(), Completion()
 must(library.exanet_open(ctypes.byref(ni)), "exanet_open")
 must(library.exanet_ep_open(ni, RAW, ctypes.byref(ep)), "exanet_ep_open")
 rank = library.exanet_rank(ni)
-peer = (1 - rank) << 16  # exanet_address(rank, endpoint 0)
+peer = 1 - rank  # exanet_address(rank, endpoint 0)
 
 
 def send(payload: bytes) -> None:

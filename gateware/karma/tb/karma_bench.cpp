@@ -59,37 +59,37 @@ class Bench {
     step();
   }
 
-#define EXANET_AXI(prefix)                                                                                                  \
-  void write_##prefix(std::size_t n, std::uint32_t address, std::uint32_t data) {                                           \
-    Vkarma_board& b = *boards_[n];                                                                                          \
-    b.prefix##_awaddr = static_cast<SData>(address);                                                                        \
-    b.prefix##_wdata = data;                                                                                                \
-    b.prefix##_wstrb = 0xf;                                                                                                 \
-    b.prefix##_awvalid = b.prefix##_wvalid = 1;                                                                             \
-    settle(b);                                                                                                              \
-    bool taken = false;                                                                                                     \
-    transfer([&] { return b.prefix##_awready && b.prefix##_wready; },                                                       \
-             [&] {                                                                                                          \
-               if (!taken) b.prefix##_awvalid = b.prefix##_wvalid = 0;                                                      \
-               taken = true;                                                                                                \
-               settle(b);                                                                                                   \
-               return b.prefix##_bvalid;                                                                                    \
-             });                                                                                                            \
-  }                                                                                                                         \
-  std::uint32_t read_##prefix(std::size_t n, std::uint32_t address) {                                                       \
-    Vkarma_board& b = *boards_[n];                                                                                          \
-    std::uint32_t data = 0;                                                                                                 \
-    b.prefix##_araddr = static_cast<SData>(address);                                                                        \
-    b.prefix##_arvalid = 1;                                                                                                 \
-    settle(b);                                                                                                              \
-    transfer([&] { return b.prefix##_arready; },                                                                            \
-             [&] {                                                                                                          \
-               b.prefix##_arvalid = 0;                                                                                      \
-               settle(b);                                                                                                   \
-               data = b.prefix##_rdata;                                                                                     \
-               return b.prefix##_rvalid;                                                                                    \
-             });                                                                                                            \
-    return data;                                                                                                            \
+#define EXANET_AXI(prefix)                                                        \
+  void write_##prefix(std::size_t n, std::uint32_t address, std::uint32_t data) { \
+    Vkarma_board& b = *boards_[n];                                                \
+    b.prefix##_awaddr = static_cast<SData>(address);                              \
+    b.prefix##_wdata = data;                                                      \
+    b.prefix##_wstrb = 0xf;                                                       \
+    b.prefix##_awvalid = b.prefix##_wvalid = 1;                                   \
+    settle(b);                                                                    \
+    bool taken = false;                                                           \
+    transfer([&] { return b.prefix##_awready && b.prefix##_wready; },             \
+             [&] {                                                                \
+               if (!taken) b.prefix##_awvalid = b.prefix##_wvalid = 0;            \
+               taken = true;                                                      \
+               settle(b);                                                         \
+               return b.prefix##_bvalid;                                          \
+             });                                                                  \
+  }                                                                               \
+  std::uint32_t read_##prefix(std::size_t n, std::uint32_t address) {             \
+    Vkarma_board& b = *boards_[n];                                                \
+    std::uint32_t data = 0;                                                       \
+    b.prefix##_araddr = static_cast<SData>(address);                              \
+    b.prefix##_arvalid = 1;                                                       \
+    settle(b);                                                                    \
+    transfer([&] { return b.prefix##_arready; },                                  \
+             [&] {                                                                \
+               b.prefix##_arvalid = 0;                                            \
+               settle(b);                                                         \
+               data = b.prefix##_rdata;                                           \
+               return b.prefix##_rvalid;                                          \
+             });                                                                  \
+    return data;                                                                  \
   }
   EXANET_AXI(node)
   EXANET_AXI(karma)
@@ -108,7 +108,8 @@ class Bench {
   std::uint64_t cycle() const { return cycle_; }
   std::size_t boards() const { return boards_.size(); }
   const Line* line(std::size_t board, unsigned port) const {
-    const auto found = std::find_if(lines_.begin(), lines_.end(), [&](const Line& l) { return l.from == board && l.from_port == port; });
+    const auto found = std::find_if(lines_.begin(), lines_.end(),
+                                    [&](const Line& l) { return l.from == board && l.from_port == port; });
     return found == lines_.end() ? nullptr : &*found;
   }
 
@@ -162,13 +163,16 @@ class Bench {
 #define EXANET_EXPORT extern "C" __attribute__((visibility("default")))
 
 // `lines` holds four numbers for each line: board, port, board, port.
-EXANET_EXPORT void* karma_open(unsigned boards, const unsigned* lines, unsigned line_count, unsigned latency_cycles, unsigned pause_every,
-                               double bit_error_rate, std::uint64_t seed) {
+EXANET_EXPORT void* karma_open(unsigned boards, const unsigned* lines, unsigned line_count, unsigned latency_cycles,
+                               unsigned pause_every, double bit_error_rate, std::uint64_t seed) {
   auto bench = std::make_unique<Bench>(boards);
   for (unsigned i = 0; i < line_count; ++i, lines += 4) {
     if (lines[0] >= boards || lines[2] >= boards || lines[1] >= kInter || lines[3] >= kInter) return nullptr;
     bench->connect(lines[0], lines[1], lines[2], lines[3],
-                   {.latency_cycles = latency_cycles, .pause_every = pause_every, .bit_error_rate = bit_error_rate, .seed = seed + i});
+                   {.latency_cycles = latency_cycles,
+                    .pause_every = pause_every,
+                    .bit_error_rate = bit_error_rate,
+                    .seed = seed + i});
   }
   return bench.release();
 }
@@ -199,8 +203,8 @@ EXANET_EXPORT std::uint64_t karma_cycle(const void* bench) { return static_cast<
 // The first words that leave each board from now on are kept.
 EXANET_EXPORT void karma_record(void* bench, std::uint64_t words) { static_cast<Bench*>(bench)->record(words); }
 // How many were; copies as many as `capacity` of them, and the cycles in which they went.
-EXANET_EXPORT std::uint64_t karma_recorded(const void* bench, unsigned board, unsigned port, std::uint64_t* cycles, std::uint64_t* words,
-                                           std::uint64_t capacity) {
+EXANET_EXPORT std::uint64_t karma_recorded(const void* bench, unsigned board, unsigned port, std::uint64_t* cycles,
+                                           std::uint64_t* words, std::uint64_t capacity) {
   const Line* line = static_cast<const Bench*>(bench)->line(board, port);
   if (!line) return 0;
   const auto count = static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(capacity, line->sent_words.size()));

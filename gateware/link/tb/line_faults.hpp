@@ -14,15 +14,17 @@
 namespace exanet::gateware {
 
 struct FaultConfig {
-  unsigned kinds = kAnyWord;      // words that the rates below apply to
+  unsigned kinds = kAnyWord;  // words that the rates below apply to
   double bit_error_rate = 0;
-  double wrecked = 0;             // share of words in which up to eight bits are turned
+  double wrecked = 0;  // share of words in which up to eight bits are turned
   double dropped = 0;
-  double repeated = 0;            // the word comes twice; four later the line drops one to be in time again
-  double illegal = 0;             // share of headers replaced by one with right check bits, too long or for a node that is not there
+  double repeated = 0;  // the word comes twice; four later the line drops one to be in time again
+  double illegal =
+      0;  // share of headers replaced by one with right check bits, too long or for a node that is not there
   std::uint64_t down_every = 0, down_for = 0;  // in words
-  int bad_lane = -1;              // of 32 bits, the one whose bits are wrong; -1: all
-  double late = 0;                // share of words at which a lane, for four words, brings what it had a word before: deskew has failed
+  int bad_lane = -1;  // of 32 bits, the one whose bits are wrong; -1: all
+  double late =
+      0;  // share of words at which a lane, for four words, brings what it had a word before: deskew has failed
 };
 
 template <typename Word>
@@ -50,11 +52,13 @@ class LineFaults {
   double draw() { return std::uniform_real_distribution<double>()(random_); }
 
   void next_error() {
-    to_error_ = config_.bit_error_rate > 0 ? std::geometric_distribution<std::uint64_t>(config_.bit_error_rate)(random_) : UINT64_MAX;
+    to_error_ = config_.bit_error_rate > 0 ? std::geometric_distribution<std::uint64_t>(config_.bit_error_rate)(random_)
+                                           : UINT64_MAX;
   }
   std::optional<Word> disturb(const Word& was, LineWordKind kind, unsigned position) {
     Word word = was;
-    const std::uint64_t bits = config_.bad_lane < 0 ? kLineBits<Word> : 32, first = config_.bad_lane < 0 ? 0 : 32 * config_.bad_lane;
+    const std::uint64_t bits = config_.bad_lane < 0 ? kLineBits<Word> : 32,
+                        first = config_.bad_lane < 0 ? 0 : 32 * config_.bad_lane;
     std::uint64_t left = bits;
     while (to_error_ < left) {
       turn_bit(word, first + bits - left + to_error_);
@@ -65,7 +69,8 @@ class LineFaults {
     if (config_.wrecked > 0 && draw() < config_.wrecked)
       for (std::uint64_t n = 1 + random_() % 8; n > 0; --n) turn_bit(word, random_() % kLineBits<Word>);
     if (config_.illegal > 0 && kind == kHeader)
-      for (unsigned i = 0; i < kLineBits<Word> / 64; ++i) set_part(word, i, forge(position + i, part(was, i), part(word, i)));
+      for (unsigned i = 0; i < kLineBits<Word> / 64; ++i)
+        set_part(word, i, forge(position + i, part(was, i), part(word, i)));
     if (config_.dropped > 0 && draw() < config_.dropped) return std::nullopt;
     return word;
   }
@@ -82,8 +87,8 @@ class LineFaults {
     }
     if (!forging_) return word;
     spec::Header header;
-    header.raw = {static_cast<std::uint32_t>(lower_), static_cast<std::uint32_t>(lower_ >> 32), static_cast<std::uint32_t>(was),
-                  static_cast<std::uint32_t>(was >> 32)};
+    header.raw = {static_cast<std::uint32_t>(lower_), static_cast<std::uint32_t>(lower_ >> 32),
+                  static_cast<std::uint32_t>(was), static_cast<std::uint32_t>(was >> 32)};
     if (too_long_) header.set_length(513 + random_() % 511);
     spec::protect(header);
     return header.raw[2] | std::uint64_t{header.raw[3]} << 32;

@@ -17,10 +17,10 @@ namespace exanet::gateware {
 
 struct TransceiverConfig {
   unsigned latency_cycles = 45;
-  unsigned pause_every = 0;      // 0: never
+  unsigned pause_every = 0;  // 0: never
   double bit_error_rate = 0;
   std::uint64_t seed = 1;
-  int bad_lane = -1;             // the one with wrong bits; -1: all of them
+  int bad_lane = -1;  // the one with wrong bits; -1: all of them
 };
 
 inline constexpr unsigned kLaneBits = 32;
@@ -61,7 +61,8 @@ class LineTransceiver {
     return std::geometric_distribution<std::uint64_t>(config_.bit_error_rate)(random_);
   }
   Word disturb(Word word) {
-    const std::uint64_t bits = config_.bad_lane < 0 ? kLineBits<Word> : kLaneBits, first = config_.bad_lane < 0 ? 0 : kLaneBits * config_.bad_lane;
+    const std::uint64_t bits = config_.bad_lane < 0 ? kLineBits<Word> : kLaneBits,
+                        first = config_.bad_lane < 0 ? 0 : kLaneBits * config_.bad_lane;
     std::uint64_t left = bits;
     while (to_error_ < left) {
       turn_bit(word, first + bits - left + to_error_);

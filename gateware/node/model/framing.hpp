@@ -26,7 +26,15 @@ void turn_bit(Word& word, std::uint64_t bit) {
   set_part(word, i, part(word, i) ^ std::uint64_t{1} << bit % 64);
 }
 
-enum LineWordKind : unsigned { kMagic = 1, kStart = 2, kCredit = 4, kHeader = 8, kPayload = 16, kFooter = 32, kAnyWord = 63 };
+enum LineWordKind : unsigned {
+  kMagic = 1,
+  kStart = 2,
+  kCredit = 4,
+  kHeader = 8,
+  kPayload = 16,
+  kFooter = 32,
+  kAnyWord = 63
+};
 
 // Contract: sees every word that a sender offers, from reset on.
 template <typename Word>
@@ -37,7 +45,8 @@ class Framing {
   // What the next word is. A wide control word is its Start or Credit; kMagic is a word that announces and is nothing else.
   LineWordKind next(const Word& word) {
     if (!open_) return control(word);
-    const bool escape = kWide ? part(word, 0) == spec::kMagicWord && part(word, 1) == spec::kMagicWord : part(word, 0) == spec::kMagicWord;
+    const bool escape = kWide ? part(word, 0) == spec::kMagicWord && part(word, 1) == spec::kMagicWord
+                              : part(word, 0) == spec::kMagicWord;
     const LineWordKind kind = data_kind();
     if (escape && !magic_) {
       magic_ = true;
@@ -47,9 +56,9 @@ class Framing {
     for (unsigned i = 0; i < kLineBits<Word> / 64; ++i) data(part(word, i));
     return kind;
   }
-  bool open() const { return open_; }                // in the middle of a packet
-  bool announced() const { return magic_; }          // by Magic
-  unsigned position() const { return at_; }          // 64-bit parts of the packet that are over
+  bool open() const { return open_; }  // in the middle of a packet
+  bool announced() const { return magic_; }  // by Magic
+  unsigned position() const { return at_; }  // 64-bit parts of the packet that are over
   const spec::Header& header() const { return header_; }  // of the last packet whose header is over
 
  private:

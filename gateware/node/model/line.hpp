@@ -51,8 +51,10 @@ class Line {
 
   void count(bool taken, const Word& word) {
     const bool open = framing_.open();
-    if (open) ++counts.packet_cycles;
-    else if (taken || framing_.announced()) ++opening_;
+    if (open)
+      ++counts.packet_cycles;
+    else if (taken || framing_.announced())
+      ++opening_;
     if (!taken) return;
     const LineWordKind kind = framing_.next(word);
     if (open && !framing_.open()) counts.payload_bytes += framing_.header().length();

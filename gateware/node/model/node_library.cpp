@@ -28,8 +28,8 @@ struct Node {
   PacketSource source[kIntra];
   PacketSink sink[kIntra];
   std::uint32_t out[kInter], in[kInter];  // lines
-  unsigned sending = 0;                   // sources that are not idle
-  unsigned still = 0;                     // cycles without a word at any port
+  unsigned sending = 0;  // sources that are not idle
+  unsigned still = 0;  // cycles without a word at any port
 
   bool at_rest() const { return still >= kRest && sending == 0; }
 };
@@ -63,7 +63,9 @@ struct exanet_nodes {
   std::uint64_t cycle_ = 0;
 };
 
-exanet_nodes::exanet_nodes(std::uint32_t nodes, const std::uint32_t* registers, std::uint32_t lines, const exanet_line* line) : nodes_(nodes) {
+exanet_nodes::exanet_nodes(std::uint32_t nodes, const std::uint32_t* registers, std::uint32_t lines,
+                           const exanet_line* line)
+    : nodes_(nodes) {
   lines_.reserve(lines);
   for (Node& node : nodes_) {
     std::fill(std::begin(node.out), std::end(node.out), kNone);
@@ -157,7 +159,8 @@ void exanet_nodes::collect(std::uint32_t number) {
     spec::Credit credit;
     credit.raw[0] = node.model->credit_o[i];
     if (credit.raw[0] != 0) {
-      room_.push_back({number, i, static_cast<std::uint32_t>(credit.words()), static_cast<std::uint32_t>(credit.headers())});
+      room_.push_back(
+          {number, i, static_cast<std::uint32_t>(credit.words()), static_cast<std::uint32_t>(credit.headers())});
       moving = true;
     }
   }
@@ -184,7 +187,9 @@ const exanet_node_library_calls kCalls = {
       return new exanet_nodes(nodes, registers, lines, line);
     },
     [](exanet_nodes* nodes) { delete nodes; },
-    [](exanet_nodes* nodes, std::uint32_t node, std::uint32_t port, const exanet_node_packet* packet) { nodes->send(node, port, *packet); },
+    [](exanet_nodes* nodes, std::uint32_t node, std::uint32_t port, const exanet_node_packet* packet) {
+      nodes->send(node, port, *packet);
+    },
     [](exanet_nodes* nodes) { nodes->step(); },
     [](const exanet_nodes* nodes, const exanet_arrival** first) {
       *first = nodes->arrivals_.data();
@@ -195,9 +200,13 @@ const exanet_node_library_calls kCalls = {
       return static_cast<std::uint32_t>(nodes->room_.size());
     },
     [](const exanet_nodes* nodes) { return static_cast<int>(nodes->at_rest()); },
-    [](const exanet_nodes* nodes, std::uint32_t line, exanet_line_counts* counts) { *counts = nodes->lines_[line].counts; },
+    [](const exanet_nodes* nodes, std::uint32_t line, exanet_line_counts* counts) {
+      *counts = nodes->lines_[line].counts;
+    },
 };
 
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) const exanet_node_library_calls* exanet_node_library() { return &kCalls; }
+extern "C" __attribute__((visibility("default"))) const exanet_node_library_calls* exanet_node_library() {
+  return &kCalls;
+}

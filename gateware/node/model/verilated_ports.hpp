@@ -28,7 +28,8 @@ constexpr std::size_t length_of(const VlUnpacked<T, N>*) {
 // Of Verilator's class of a node.
 template <typename Model>
 struct NodeShape {
-  static constexpr unsigned kInter = length_of(static_cast<std::remove_reference_t<decltype(Model::tx_data_o)>*>(nullptr));
+  static constexpr unsigned kInter =
+      length_of(static_cast<std::remove_reference_t<decltype(Model::tx_data_o)>*>(nullptr));
   static constexpr unsigned kIntra = length_of(static_cast<std::remove_reference_t<decltype(Model::flit_o)>*>(nullptr));
   using Word = decltype(line_word(std::declval<Model&>().tx_data_o[0]));
 };

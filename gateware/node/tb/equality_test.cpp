@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Are the Verilated nodes and the model of core/fabric the same network, cycle by cycle?
+// Are the Verilated nodes and the model of core/network/exanet the same network, cycle by cycle?
 //
-// Both take the same packets at the same times behind the same calls (core/fabric/network.hpp); for each packet the time at which its port takes
+// Both take the same packets at the same times behind the same calls (core/network/network.hpp); for each packet the time at which its port takes
 // it and the time at which its last word is delivered must be the same in both. The first difference is printed with what went on around it.
 #include <doctest/doctest.h>
 
@@ -13,8 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "core/fabric/fabric.hpp"
-#include "core/gateware/node_network.hpp"
+#include "core/network/exanet/exanet_network.hpp"
+#include "core/network/verilated/verilated_network.hpp"
+#include "core/routing/make_topology.hpp"
 
 using namespace exanet;
 
@@ -26,8 +27,7 @@ constexpr unsigned kPorts = 2;  // intra-tile
 enum class Pattern { kUniform, kTornado, kHotspot, kNeighbour };
 constexpr const char* kPatternNames[] = {"uniform", "tornado", "hotspot", "neighbour"};
 
-enum Arbitration { kInTurn, kLinksFirst, kFixedPriority };
-constexpr const char* kArbitrationNames[] = {"in turn", "links first", "fixed priority"};
+using Arbitration = RouterConfig::Arbitration;
 
 struct Case {
   TopologySpec topology;
@@ -36,7 +36,7 @@ struct Case {
   unsigned packets = 1000;
   std::uint64_t seed = 1;
   unsigned least_bytes = 0, most_bytes = 512;
-  Arbitration arbitration = kInTurn;
+  Arbitration arbitration = Arbitration::kRoundRobin;
   unsigned line_cycles = 20;
   std::int64_t pause_every = 0;
   std::int64_t inter_fifo_words = 1024;
@@ -49,16 +49,17 @@ struct Case {
     for (const auto side : topology.shape) s << ' ' << side;
     s << (topology.order.empty() ? "" : " order");
     for (const auto d : topology.order) s << ' ' << d;
-    s << ", " << kPatternNames[static_cast<int>(pattern)] << ", load " << load << ", " << least_bytes << " to " << most_bytes << " B, "
-      << kArbitrationNames[arbitration] << ", priority one in " << priority_one_in << ", line of " << (wide ? "four lanes and " : "") << line_cycles << " cycles, pause every " << pause_every << ", " << packets << " packets, seed " << seed;
+    s << ", " << kPatternNames[static_cast<int>(pattern)] << ", load " << load << ", " << least_bytes << " to "
+      << most_bytes << " B, " << name_of(arbitration) << ", priority one in " << priority_one_in << ", line of "
+      << (wide ? "four lanes and " : "") << line_cycles << " cycles, pause every " << pause_every << ", " << packets
+      << " packets, seed " << seed;
     return s.str();
   }
-  FabricConfig fabric() const {
-    FabricConfig config;
+  NetworkConfig fabric() const {
+    NetworkConfig config;
     config.router.cycle = kCycle;
     config.router.max_payload_bytes = 512;
-    config.router.fixed_priority = arbitration == kFixedPriority;
-    config.router.links_first = arbitration == kLinksFirst;
+    config.router.arbitration = arbitration;
     config.router.intra_ports = kPorts;
     config.router.inter_fifo_words = inter_fifo_words;
     config.priority = true;
@@ -84,10 +85,8 @@ NodeId destination(const Case& c, NodeId src, NodeId nodes, std::mt19937_64& ran
   std::vector<std::uint32_t> x;
   for (NodeId rest = src; x.size() < shape.size(); rest /= shape[x.size() - 1]) x.push_back(rest % shape[x.size()]);
   switch (c.pattern) {
-    case Pattern::kUniform:
-      return static_cast<NodeId>(random() % nodes);
-    case Pattern::kHotspot:
-      return random() % 4 == 0 ? 0 : static_cast<NodeId>(random() % nodes);
+    case Pattern::kUniform: return static_cast<NodeId>(random() % nodes);
+    case Pattern::kHotspot: return random() % 4 == 0 ? 0 : static_cast<NodeId>(random() % nodes);
     case Pattern::kTornado:
       for (std::size_t d = 0; d < shape.size(); ++d) x[d] = (x[d] + (shape[d] + 1) / 2 - 1 + random() % 2) % shape[d];
       break;
@@ -117,7 +116,8 @@ std::vector<Offer> traffic(const Case& c) {
       const auto bytes = static_cast<std::uint16_t>(c.least_bytes + random() % (c.most_bytes - c.least_bytes + 1));
       const NodeId dst = destination(c, src, nodes, random);
       offers.push_back({kCycle * static_cast<std::int64_t>(next[port]),
-                        {src, dst, bytes, static_cast<std::uint8_t>(port % kPorts), static_cast<std::uint8_t>(random() % c.priority_one_in == 0), 0}});
+                        {src, dst, bytes, static_cast<std::uint8_t>(port % kPorts),
+                         static_cast<std::uint8_t>(random() % c.priority_one_in == 0), 0}});
     }
   std::stable_sort(offers.begin(), offers.end(), [](const Offer& a, const Offer& b) { return a.at < b.at; });
   for (std::size_t i = 0; i < offers.size(); ++i) offers[i].packet.user = i;
@@ -133,7 +133,10 @@ struct Fate {
 class Run {
  public:
   Run(const Case& c, const std::vector<Offer>& offers, const MakeNetwork& make)
-      : offers_(offers), fates(offers.size()), topology_(make_topology(c.topology)), queues_(topology_->node_count() * kPorts * 2) {
+      : offers_(offers),
+        fates(offers.size()),
+        topology_(make_topology(c.topology)),
+        queues_(topology_->node_count() * kPorts * 2) {
     network_ = make(events_, *topology_, c.fabric(),
                     {this,
                      [](void* self, const Packet& packet, Time taken, Time tail) {
@@ -144,8 +147,9 @@ class Run {
                      [](void* self, NodeId node, std::uint8_t port, std::uint8_t priority, Time) {
                        static_cast<Run*>(self)->pump((node * kPorts + port) * 2 + priority);
                      }});
-    offer_event_ = events_.add_handler(
-        [](void* self, Time, std::uint32_t index, std::uint64_t last) { static_cast<Run*>(self)->offer(index, last != 0); }, this);
+    offer_event_ = events_.add_handler([](void* self, Time, std::uint32_t index,
+                                          std::uint64_t last) { static_cast<Run*>(self)->offer(index, last != 0); },
+                                       this);
     if (!offers.empty()) events_.schedule(offers[0].at, offer_event_, 0);
     while (arrived_ < offers.size() && !events_.empty()) events_.run_one();
   }
@@ -203,14 +207,15 @@ std::string difference(const std::vector<Offer>& offers, const Run& gateware, co
   s << count << " packets differ, the first:\n";
   std::vector<std::size_t> around;
   for (std::size_t i = 0; i < offers.size(); ++i)
-    if (earliest(i) <= earliest(first) + kCycle * 20 && earliest(i) >= earliest(first) - kCycle * 400) around.push_back(i);
+    if (earliest(i) <= earliest(first) + kCycle * 20 && earliest(i) >= earliest(first) - kCycle * 400)
+      around.push_back(i);
   std::sort(around.begin(), around.end(), [&](std::size_t a, std::size_t b) { return earliest(a) < earliest(b); });
   for (const std::size_t i : around) {
     const Packet& p = offers[i].packet;
-    s << (differs(i) ? " ! " : "   ") << p.src << '.' << int{p.intra_port} << " -> " << p.dst << ' ' << p.payload_bytes << " B"
-      << (p.priority != 0 ? " high" : "") << ": offered " << cycles(offers[i].at) << ", taken " << cycles(gateware.fates[i].taken) << " / "
-      << cycles(model.fates[i].taken) << ", delivered " << cycles(gateware.fates[i].delivered) << " / " << cycles(model.fates[i].delivered)
-      << '\n';
+    s << (differs(i) ? " ! " : "   ") << p.src << '.' << int{p.intra_port} << " -> " << p.dst << ' ' << p.payload_bytes
+      << " B" << (p.priority != 0 ? " high" : "") << ": offered " << cycles(offers[i].at) << ", taken "
+      << cycles(gateware.fates[i].taken) << " / " << cycles(model.fates[i].taken) << ", delivered "
+      << cycles(gateware.fates[i].delivered) << " / " << cycles(model.fates[i].delivered) << '\n';
   }
   return s.str();
 }
@@ -220,7 +225,7 @@ std::uint64_t total_packets = 0;
 // Returns when each packet was taken and delivered.
 std::vector<Fate> compare(const Case& c, const std::vector<Offer>& offers) {
   const Run gateware(c, offers, make_node_network(c.wide ? EXANET_WIDE_NODE_LIBRARY : EXANET_NODE_LIBRARY, c.topology)),
-      model(c, offers, make_fabric);
+      model(c, offers, make_network);
   const std::string found = difference(offers, gateware, model);
   total_packets += offers.size();
   if (!found.empty()) FAIL_CHECK(c.text() << ": " << found);
@@ -234,12 +239,14 @@ void compare(const Case& c) { compare(c, traffic(c)); }
 }  // namespace
 
 TEST_CASE("equality: one packet between two nodes") {
-  for (const unsigned bytes : {0u, 1u, 16u, 17u, 512u}) compare({.topology = {"mesh", {2}}, .load = 0.01, .packets = 1, .least_bytes = bytes, .most_bytes = bytes});
+  for (const unsigned bytes : {0u, 1u, 16u, 17u, 512u})
+    compare({.topology = {"mesh", {2}}, .load = 0.01, .packets = 1, .least_bytes = bytes, .most_bytes = bytes});
 }
 
 TEST_CASE("equality: two nodes") {
   for (const double load : {0.1, 0.5, 1.0, 2.0})
-    for (const unsigned line : {0u, 1u, 20u, 45u}) compare({.topology = {"mesh", {2}}, .load = load, .packets = 1000, .seed = 7, .line_cycles = line});
+    for (const unsigned line : {0u, 1u, 20u, 45u})
+      compare({.topology = {"mesh", {2}}, .load = load, .packets = 1000, .seed = 7, .line_cycles = line});
 }
 
 // Packets of 15 words from one port fill the room beyond a long line but for 2 words, and each credit makes them 17. A long packet from the other
@@ -259,12 +266,23 @@ TEST_CASE("equality: short packets do not starve a long one") {
 // Every shape with every pattern, lightly to fully loaded, each with long and short packets; arbiters in turn.
 TEST_CASE("equality: random traffic on rings, meshes and tori") {
   std::uint64_t seed = 20'000;
-  for (const TopologySpec& t : {TopologySpec{"torus", {4}}, TopologySpec{"torus", {7}}, TopologySpec{"torus", {2, 2}}, TopologySpec{"mesh", {2, 2}},
-                                TopologySpec{"torus", {4, 4}}, TopologySpec{"torus", {4, 4}, {0, 1}}, TopologySpec{"torus", {2, 2, 2}, {1, 2, 0}}})
+  for (const TopologySpec& t : {TopologySpec{"torus", {4}}, TopologySpec{"torus", {7}}, TopologySpec{"torus", {2, 2}},
+                                TopologySpec{"mesh", {2, 2}}, TopologySpec{"torus", {4, 4}},
+                                TopologySpec{"torus", {4, 4}, {0, 1}}, TopologySpec{"torus", {2, 2, 2}, {1, 2, 0}}})
     for (const Pattern pattern : {Pattern::kUniform, Pattern::kTornado, Pattern::kHotspot, Pattern::kNeighbour})
       for (const double load : {0.1, 0.4, 1.0}) {
-        compare({.topology = t, .pattern = pattern, .load = load, .packets = 500, .seed = ++seed, .arbitration = in_turn(seed)});
-        compare({.topology = t, .pattern = pattern, .load = load, .packets = 1400, .seed = ++seed, .most_bytes = 64,
+        compare({.topology = t,
+                 .pattern = pattern,
+                 .load = load,
+                 .packets = 500,
+                 .seed = ++seed,
+                 .arbitration = in_turn(seed)});
+        compare({.topology = t,
+                 .pattern = pattern,
+                 .load = load,
+                 .packets = 1400,
+                 .seed = ++seed,
+                 .most_bytes = 64,
                  .arbitration = in_turn(seed / 2)});
       }
   MESSAGE("packets compared: " << total_packets);
@@ -275,8 +293,19 @@ TEST_CASE("equality: random traffic on 64 nodes") {
   const TopologySpec torus{"torus", {4, 4, 4}, {2, 0, 1}};
   for (const Pattern pattern : {Pattern::kUniform, Pattern::kTornado, Pattern::kHotspot, Pattern::kNeighbour}) {
     for (const double load : {0.1, 0.4, 1.0})
-      compare({.topology = torus, .pattern = pattern, .load = load, .packets = 800, .seed = ++seed, .arbitration = in_turn(seed)});
-    compare({.topology = torus, .pattern = pattern, .load = 1.0, .packets = 3000, .seed = ++seed, .most_bytes = 96, .arbitration = in_turn(seed)});
+      compare({.topology = torus,
+               .pattern = pattern,
+               .load = load,
+               .packets = 800,
+               .seed = ++seed,
+               .arbitration = in_turn(seed)});
+    compare({.topology = torus,
+             .pattern = pattern,
+             .load = 1.0,
+             .packets = 3000,
+             .seed = ++seed,
+             .most_bytes = 96,
+             .arbitration = in_turn(seed)});
   }
   MESSAGE("packets compared: " << total_packets);
 }
@@ -285,10 +314,17 @@ TEST_CASE("equality: random traffic on 64 nodes") {
 TEST_CASE("equality: transceivers that pause") {
   std::uint64_t seed = 24'000;
   for (const std::int64_t every : {32, 7})
-    for (const TopologySpec& t : {TopologySpec{"mesh", {2}}, TopologySpec{"torus", {5}}, TopologySpec{"torus", {2, 2}}, TopologySpec{"torus", {4, 4}}})
+    for (const TopologySpec& t : {TopologySpec{"mesh", {2}}, TopologySpec{"torus", {5}}, TopologySpec{"torus", {2, 2}},
+                                  TopologySpec{"torus", {4, 4}}})
       for (const double load : {0.1, 0.5, 1.0, 3.0})
         for (const unsigned most : {64u, 512u})
-          compare({.topology = t, .load = load, .packets = 400, .seed = ++seed, .most_bytes = most, .arbitration = in_turn(seed), .pause_every = every});
+          compare({.topology = t,
+                   .load = load,
+                   .packets = 400,
+                   .seed = ++seed,
+                   .most_bytes = most,
+                   .arbitration = in_turn(seed),
+                   .pause_every = every});
   MESSAGE("packets compared: " << total_packets);
 }
 
@@ -298,37 +334,69 @@ TEST_CASE("equality: long lines, loaded beyond what room allows") {
   for (const TopologySpec& t : {TopologySpec{"mesh", {2}}, TopologySpec{"torus", {5}}, TopologySpec{"torus", {2, 2}}})
     for (const Pattern pattern : {Pattern::kUniform, Pattern::kHotspot})
       for (const unsigned most : {24u, 512u})
-        compare({.topology = t, .pattern = pattern, .load = 3.0, .packets = 1500, .seed = ++seed, .most_bytes = most, .line_cycles = 700});
+        compare({.topology = t,
+                 .pattern = pattern,
+                 .load = 3.0,
+                 .packets = 1500,
+                 .seed = ++seed,
+                 .most_bytes = most,
+                 .line_cycles = 700});
   MESSAGE("packets compared: " << total_packets);
 }
 
 // Half of the packets have priority: where room is short, which class it goes to shows, and so does who overtakes whom at the senders.
 TEST_CASE("equality: as much priority as bulk") {
   std::uint64_t seed = 25'000;
-  for (const TopologySpec& t : {TopologySpec{"mesh", {2}}, TopologySpec{"torus", {5}}, TopologySpec{"torus", {2, 2}}, TopologySpec{"torus", {4, 4}}})
-    for (const Arbitration arbitration : {kInTurn, kLinksFirst, kFixedPriority})
+  for (const TopologySpec& t : {TopologySpec{"mesh", {2}}, TopologySpec{"torus", {5}}, TopologySpec{"torus", {2, 2}},
+                                TopologySpec{"torus", {4, 4}}})
+    for (const Arbitration arbitration :
+         {Arbitration::kRoundRobin, Arbitration::kLinksFirst, Arbitration::kFixedPriority})
       for (const unsigned line : {20u, 700u})
         for (const unsigned most : {24u, 512u})
-          compare({.topology = t, .load = 2.0, .packets = 400, .seed = ++seed, .most_bytes = most, .arbitration = arbitration, .line_cycles = line,
-                   .wide = seed % 3 == 0, .priority_one_in = 2});
+          compare({.topology = t,
+                   .load = 2.0,
+                   .packets = 400,
+                   .seed = ++seed,
+                   .most_bytes = most,
+                   .arbitration = arbitration,
+                   .line_cycles = line,
+                   .wide = seed % 3 == 0,
+                   .priority_one_in = 2});
   MESSAGE("packets compared: " << total_packets);
 }
 
 // Links of four lanes, a line word for each router word. The lines' own words cost less, so that the routers are what is short more often.
 TEST_CASE("equality: links of four lanes") {
   for (const unsigned bytes : {0u, 1u, 16u, 17u, 512u})
-    compare({.topology = {"mesh", {2}}, .load = 0.01, .packets = 1, .least_bytes = bytes, .most_bytes = bytes, .wide = true});
+    compare({.topology = {"mesh", {2}},
+             .load = 0.01,
+             .packets = 1,
+             .least_bytes = bytes,
+             .most_bytes = bytes,
+             .wide = true});
   std::uint64_t seed = 23'000;
   for (const double load : {0.1, 0.5, 1.0, 2.0})
     for (const unsigned line : {0u, 1u, 20u, 45u, 700u})
       for (const unsigned most : {0u, 24u, 512u})
-        compare({.topology = {"mesh", {2}}, .load = load, .packets = 400, .seed = ++seed, .most_bytes = most, .line_cycles = line, .wide = true});
-  for (const TopologySpec& t : {TopologySpec{"torus", {4}}, TopologySpec{"torus", {5}}, TopologySpec{"torus", {2, 2}}, TopologySpec{"mesh", {2, 2}},
-                                TopologySpec{"torus", {4, 4}, {0, 1}}})
+        compare({.topology = {"mesh", {2}},
+                 .load = load,
+                 .packets = 400,
+                 .seed = ++seed,
+                 .most_bytes = most,
+                 .line_cycles = line,
+                 .wide = true});
+  for (const TopologySpec& t : {TopologySpec{"torus", {4}}, TopologySpec{"torus", {5}}, TopologySpec{"torus", {2, 2}},
+                                TopologySpec{"mesh", {2, 2}}, TopologySpec{"torus", {4, 4}, {0, 1}}})
     for (const Pattern pattern : {Pattern::kUniform, Pattern::kTornado, Pattern::kHotspot, Pattern::kNeighbour})
       for (const double load : {0.2, 1.0, 3.0})
         for (const unsigned most : {48u, 512u})
-          compare({.topology = t, .pattern = pattern, .load = load, .packets = 300, .seed = ++seed, .most_bytes = most,
-                   .arbitration = in_turn(seed), .wide = true});
+          compare({.topology = t,
+                   .pattern = pattern,
+                   .load = load,
+                   .packets = 300,
+                   .seed = ++seed,
+                   .most_bytes = most,
+                   .arbitration = in_turn(seed),
+                   .wide = true});
   MESSAGE("packets compared: " << total_packets);
 }

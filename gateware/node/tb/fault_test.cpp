@@ -22,7 +22,8 @@ namespace {
 constexpr unsigned kChunk = 40;
 
 struct Count {
-  std::uint64_t sent = 0, touched = 0, words = 0, sound = 0, marked = 0, changed = 0, astray = 0, twice = 0, framing = 0;
+  std::uint64_t sent = 0, touched = 0, words = 0, sound = 0, marked = 0, changed = 0, astray = 0, twice = 0,
+                framing = 0;
   bool hung = false;
 };
 
@@ -56,7 +57,8 @@ class Campaign {
   bool accounted() {
     for (unsigned n = 0; n < 2; ++n) {
       const auto tx = network_.node(n).counters(0), rx = network_.node(1 - n).counters(0);
-      const auto balance = static_cast<std::uint32_t>(tx.tx_packets() - rx.rx_packets() - rx.rx_cut_packets() - rx.rx_reclaimed());
+      const auto balance =
+          static_cast<std::uint32_t>(tx.tx_packets() - rx.rx_packets() - rx.rx_cut_packets() - rx.rx_reclaimed());
       if (balance % 128 != 0) return false;
     }
     return true;
@@ -74,31 +76,37 @@ class Campaign {
         const std::size_t over = network_.node(from).counters(0).tx_packets() - before;
         there.stuck = false;
         network_.run(6000);
-        if (over != 8 + (empty ? 32 : 16)) return false;  // the slots of the intra-tile port, and 512 words or 32 headers of the pool
+        if (over != 8 + (empty ? 32 : 16))
+          return false;  // the slots of the intra-tile port, and 512 words or 32 headers of the pool
       }
     const std::uint64_t sound = count_.sound;
     collect();
-    return count_.sound - sound == 2 * (kPushed[0] + kPushed[1]) && count_.changed + count_.astray + count_.twice + count_.framing == 0;
+    return count_.sound - sound == 2 * (kPushed[0] + kPushed[1]) &&
+           count_.changed + count_.astray + count_.twice + count_.framing == 0;
   }
   std::string registers() {
-    std::uint64_t credits = 0, corrected = 0, headers = 0, controls = 0, payloads = 0, cut = 0, reclaimed = 0, stray = 0;
+    std::uint64_t credits = 0, corrected = 0, headers = 0, controls = 0, payloads = 0, cut = 0, reclaimed = 0,
+                  stray = 0;
     for (unsigned n = 0; n < 2; ++n) {
       const auto c = network_.node(n).counters(0);
-      credits += c.tx_credits(), corrected += c.rx_corrected(), headers += c.rx_bad_headers(), controls += c.rx_bad_controls(), payloads += c.rx_bad_payloads();
+      credits += c.tx_credits(), corrected += c.rx_corrected(), headers += c.rx_bad_headers(),
+          controls += c.rx_bad_controls(), payloads += c.rx_bad_payloads();
       cut += c.rx_cut_packets(), reclaimed += c.rx_reclaimed(), stray += c.rx_stray_words();
     }
-    return "credits " + std::to_string(credits) + ", corrected " + std::to_string(corrected) + ", bad headers " + std::to_string(headers) + ", controls " + std::to_string(controls) +
-           ", payloads " + std::to_string(payloads) + ", cut " + std::to_string(cut) + ", given up " + std::to_string(reclaimed) +
+    return "credits " + std::to_string(credits) + ", corrected " + std::to_string(corrected) + ", bad headers " +
+           std::to_string(headers) + ", controls " + std::to_string(controls) + ", payloads " +
+           std::to_string(payloads) + ", cut " + std::to_string(cut) + ", given up " + std::to_string(reclaimed) +
            ", stray words " + std::to_string(stray);
   }
 
  private:
   void push(unsigned from, unsigned port, unsigned bytes, bool high_priority) {
-    Packet packet = make_packet(dcid(from, 0), dcid(1 - from, 0), port, bytes, static_cast<std::uint32_t>(count_.sent & 0xffffff), random_,
-                                high_priority);
+    Packet packet = make_packet(dcid(from, 0), dcid(1 - from, 0), port, bytes,
+                                static_cast<std::uint32_t>(count_.sent & 0xffffff), random_, high_priority);
     // Words that look like the line's own are the hardest.
     if (bytes >= 16 && random_() % 8 == 0) {
-      const auto low = static_cast<std::uint32_t>(spec::kMagicWord), high = static_cast<std::uint32_t>(spec::kMagicWord >> 32);
+      const auto low = static_cast<std::uint32_t>(spec::kMagicWord),
+                 high = static_cast<std::uint32_t>(spec::kMagicWord >> 32);
       packet.payload[0] = {low, high, low, high};
       packet.footer.set_crc32(spec::packet_crc(packet.header, packet.payload, packet.footer));
     }
@@ -197,12 +205,15 @@ struct Scenario {
 std::vector<Scenario> scenarios(bool lanes) {
   std::vector<Scenario> all;
   for (const double rate : {1e-6, 1e-5, 1e-4, 1e-3})
-    all.push_back({"any word, bit error rate " + std::to_string(rate), {.bit_error_rate = rate}, rate < 5e-4 ? 0.05 : 0.25});
+    all.push_back(
+        {"any word, bit error rate " + std::to_string(rate), {.bit_error_rate = rate}, rate < 5e-4 ? 0.05 : 0.25});
   const std::pair<const char*, unsigned> kinds[] = {{"Magic", kMagic},   {"Start", kStart},     {"credit", kCredit},
                                                     {"header", kHeader}, {"payload", kPayload}, {"footer", kFooter}};
   for (const auto& [name, kind] : kinds) {
     for (const double rate : {1e-6, 1e-5, 1e-4, 1e-3})
-      all.push_back({std::string(name) + ", bit error rate " + std::to_string(rate), {.kinds = kind, .bit_error_rate = rate}, 0.01});
+      all.push_back({std::string(name) + ", bit error rate " + std::to_string(rate),
+                     {.kinds = kind, .bit_error_rate = rate},
+                     0.01});
     all.push_back({std::string(name) + ", up to eight bits in every fifth", {.kinds = kind, .wrecked = 0.2}, 0.05});
   }
   all.push_back({"dropped words", {.dropped = 1e-3}, 0.03});
@@ -231,8 +242,9 @@ void try_scenario(const Scenario& scenario, std::uint64_t damaged, std::uint64_t
   Campaign<Network> campaign(scenario.config, seed);
   const auto target = static_cast<std::uint64_t>(static_cast<double>(damaged) * scenario.share) + 1;
   const Count count = campaign.run(target, 8 * target + 1000, scenario.stuck);
-  MESSAGE(scenario.name << ": " << count.sent << " sent, " << count.words << " words damaged of " << count.touched << " packets, " << count.sound
-                        << " sound, " << count.marked << " marked; " << campaign.registers());
+  MESSAGE(scenario.name << ": " << count.sent << " sent, " << count.words << " words damaged of " << count.touched
+                        << " packets, " << count.sound << " sound, " << count.marked << " marked; "
+                        << campaign.registers());
   total.sent += count.sent, total.damaged += count.touched, total.sound += count.sound, total.marked += count.marked;
   total.bad += count.changed + count.astray + count.twice + count.framing + count.hung;
   ++total.campaigns;
@@ -261,12 +273,14 @@ void try_all(const char* link) {
     for (const Scenario& scenario : scenarios(kLineBits<typename Network::LineWord> == 128))
       try_scenario<Network>(scenario, damaged - std::min(damaged, total.damaged), seed++, total);
   } while (asked && total.damaged < damaged && total.bad == 0);
-  std::printf("faults, %s link: %llu packets damaged of %llu, in %llu campaigns, seeds %llu to %llu: %llu arrived sound, %llu marked, %llu hung, "
-              "changed, astray, doubled or broken\n",
-              link, static_cast<unsigned long long>(total.damaged), static_cast<unsigned long long>(total.sent),
-              static_cast<unsigned long long>(total.campaigns), static_cast<unsigned long long>(seed - total.campaigns),
-              static_cast<unsigned long long>(seed - 1), static_cast<unsigned long long>(total.sound),
-              static_cast<unsigned long long>(total.marked), static_cast<unsigned long long>(total.bad));
+  std::printf(
+      "faults, %s link: %llu packets damaged of %llu, in %llu campaigns, seeds %llu to %llu: %llu arrived sound, %llu "
+      "marked, %llu hung, "
+      "changed, astray, doubled or broken\n",
+      link, static_cast<unsigned long long>(total.damaged), static_cast<unsigned long long>(total.sent),
+      static_cast<unsigned long long>(total.campaigns), static_cast<unsigned long long>(seed - total.campaigns),
+      static_cast<unsigned long long>(seed - 1), static_cast<unsigned long long>(total.sound),
+      static_cast<unsigned long long>(total.marked), static_cast<unsigned long long>(total.bad));
   CHECK(total.bad == 0);
   CHECK(total.damaged >= (asked ? damaged : damaged / 2));
 }
@@ -274,7 +288,7 @@ void try_all(const char* link) {
 }  // namespace
 
 TEST_CASE("faults: whatever comes on the line, nothing hangs, goes astray, changes silently or is lost uncounted") {
-  try_all<NodeNetwork>("narrow");
+  try_all<VerilatedNetwork>("narrow");
 }
 
 TEST_CASE("faults: the same on a link of four lanes") { try_all<WideNodeNetwork>("wide"); }

@@ -140,7 +140,7 @@ class NodeNetworkOf {
   std::uint64_t cycle_ = 0;
 };
 
-using NodeNetwork = NodeNetworkOf<Vexanet_node>;           // two inter-tile and three intra-tile ports
+using VerilatedNetwork = NodeNetworkOf<Vexanet_node>;           // two inter-tile and three intra-tile ports
 using WideNodeNetwork = NodeNetworkOf<Vexanet_node_wide>;  // four and two, and links of four lanes
 
 // Two nodes and one link.
@@ -161,8 +161,10 @@ struct PairOf {
   double efficiency(unsigned node, unsigned port, std::size_t warm_up) {
     const auto& a = network.node(node).receivers[port].arrivals;
     REQUIRE(a.size() > warm_up + 1);
-    const double line_words = 128.0 / kLineBits<typename Network::LineWord> * static_cast<double>(a[0].packet.payload.size());
-    return 100 * static_cast<double>(a.size() - 1 - warm_up) * line_words / static_cast<double>(a.back().tail_cycle - a[warm_up].tail_cycle);
+    const double line_words =
+        128.0 / kLineBits<typename Network::LineWord> * static_cast<double>(a[0].packet.payload.size());
+    return 100 * static_cast<double>(a.size() - 1 - warm_up) * line_words /
+           static_cast<double>(a.back().tail_cycle - a[warm_up].tail_cycle);
   }
   std::size_t unsound(unsigned node, unsigned port) {
     std::size_t bad = 0;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr unsigned kThreshold = 0, kInterval = 256;
 
-using Pair = PairOf<NodeNetwork>;
+using Pair = PairOf<VerilatedNetwork>;
 
 }  // namespace
 
@@ -27,7 +27,8 @@ TEST_CASE("link: one way, with credits") {
     CHECK(pair.network.node(1).receivers[0].arrivals.size() == 400);
     CHECK(pair.unsound(1, 0) == 0);
     const double share = pair.efficiency(1, 0, 50);
-    MESSAGE("link one way, " << bytes << " B: " << share << " % of 10 Gb/s (limit " << (bytes == 512 ? 91.43 : 84.21) << ", published 90 at 512 B)");
+    MESSAGE("link one way, " << bytes << " B: " << share << " % of 10 Gb/s (limit " << (bytes == 512 ? 91.43 : 84.21)
+                             << ", published 90 at 512 B)");
     CHECK(share >= (bytes == 512 ? 91.0 : 83.7));
     CHECK(pair.network.node(0).counters(0).rx_bad_controls() == 0);
   }
@@ -40,9 +41,11 @@ TEST_CASE("link: both ways full") {
   for (const unsigned from : {0u, 1u}) {
     CHECK(pair.unsound(1 - from, from) == 0);
     // Upwards on the upper channel, downwards on the lower, and the header says so with its check bits right.
-    for (const Arrival& arrival : pair.network.node(1 - from).receivers[from].arrivals) REQUIRE(arrival.packet.header.vc() == 1 - from);
+    for (const Arrival& arrival : pair.network.node(1 - from).receivers[from].arrivals)
+      REQUIRE(arrival.packet.header.vc() == 1 - from);
     const double share = pair.efficiency(1 - from, from, 50);
-    MESSAGE("link both ways, 512 B: " << share << " % of 10 Gb/s, credit words " << pair.network.node(from).counters(0).tx_credits());
+    MESSAGE("link both ways, 512 B: " << share << " % of 10 Gb/s, credit words "
+                                      << pair.network.node(from).counters(0).tx_credits());
     CHECK(share >= 90.0);
   }
 }
@@ -67,16 +70,18 @@ TEST_CASE("link: how long a line one virtual channel's 512 words keep full") {
     CHECK(pair.unsound(1, 0) == 0);
     const double share = pair.efficiency(1, 0, 59);  // over whole rounds of 15
     const double round_trip = 15 * 64 * 100 / share;
-    MESSAGE("line of " << latency << " cycles: " << share << " %; 15 packets in " << round_trip << " cycles, " << round_trip - 2 * latency
-                       << " more than there and back");
-    CHECK(round_trip == doctest::Approx(std::max(15 * 70u, 2 * latency + 83)).epsilon(0.001));  // a full line, or there and back and a packet's passage
+    MESSAGE("line of " << latency << " cycles: " << share << " %; 15 packets in " << round_trip << " cycles, "
+                       << round_trip - 2 * latency << " more than there and back");
+    CHECK(round_trip == doctest::Approx(std::max(15 * 70u, 2 * latency + 83))
+                            .epsilon(0.001));  // a full line, or there and back and a packet's passage
   }
 }
 
 TEST_CASE("node: time of a hop") {
   std::map<unsigned, std::uint64_t> heads;
   for (const unsigned latency : {0u, 1u, 45u}) {
-    NodeNetwork network{{two_by_two(0, 0), two_by_two(1, 0), two_by_two(0, 1), two_by_two(1, 1)}, kThreshold, kInterval};
+    VerilatedNetwork network{
+        {two_by_two(0, 0), two_by_two(1, 0), two_by_two(0, 1), two_by_two(1, 1)}, kThreshold, kInterval};
     network.connect(0, 0, 1, 0, {.latency_cycles = latency});
     network.connect(2, 0, 3, 0, {.latency_cycles = latency});
     network.connect(0, 1, 2, 1, {.latency_cycles = latency});
@@ -95,8 +100,8 @@ TEST_CASE("node: time of a hop") {
       time[hops - 1] = arrivals[0].head_cycle - sender.sent_cycles().back();
     }
     const std::uint64_t hop = time[1] - time[0];
-    MESSAGE("line of " << latency << " cycles: one hop " << time[0] << ", two hops " << time[1] << ", difference " << hop << " cycles = "
-                       << static_cast<double>(hop) * 6.4 << " ns");
+    MESSAGE("line of " << latency << " cycles: one hop " << time[0] << ", two hops " << time[1] << ", difference "
+                       << hop << " cycles = " << static_cast<double>(hop) * 6.4 << " ns");
     heads[latency] = hop;
   }
   CHECK(heads[1] - heads[0] == 1);
@@ -104,21 +109,22 @@ TEST_CASE("node: time of a hop") {
 }
 
 TEST_CASE("nodes: a 2x2 mesh of routers and links delivers everything, in order, uncorrupted") {
-  NodeNetwork network({two_by_two(0, 0), two_by_two(1, 0), two_by_two(0, 1), two_by_two(1, 1)}, kThreshold, kInterval);
+  VerilatedNetwork network({two_by_two(0, 0), two_by_two(1, 0), two_by_two(0, 1), two_by_two(1, 1)}, kThreshold,
+                           kInterval);
   const TransceiverConfig line{.latency_cycles = 45, .pause_every = 32};
   network.connect(0, 0, 1, 0, line);
   network.connect(2, 0, 3, 0, line);
   network.connect(0, 1, 2, 1, line);
   network.connect(1, 1, 3, 1, line);
   std::mt19937_64 random{21};
-  constexpr unsigned kPackets = 500, kAll = 4 * NodeNetwork::kIntra * kPackets;
+  constexpr unsigned kPackets = 500, kAll = 4 * VerilatedNetwork::kIntra * kPackets;
   std::map<std::tuple<unsigned, unsigned, unsigned>, std::uint32_t> sent, seen;
   for (unsigned from = 0; from < 4; ++from)
-    for (unsigned port = 0; port < NodeNetwork::kIntra; ++port)
+    for (unsigned port = 0; port < VerilatedNetwork::kIntra; ++port)
       for (unsigned i = 0; i < kPackets; ++i) {
         const unsigned to = static_cast<unsigned>(random() % 4), bytes = static_cast<unsigned>(random() % 513);
-        network.node(from).senders[port].push(
-            make_packet(dcid(from & 1, from >> 1), dcid(to & 1, to >> 1), port, bytes, sent[{from, port, to}]++, random));
+        network.node(from).senders[port].push(make_packet(dcid(from & 1, from >> 1), dcid(to & 1, to >> 1), port, bytes,
+                                                          sent[{from, port, to}]++, random));
       }
   std::size_t arrived = 0, bad = 0, out_of_order = 0;
   while (arrived < kAll && network.cycle() < 300'000) {
@@ -128,14 +134,15 @@ TEST_CASE("nodes: a 2x2 mesh of routers and links delivers everything, in order,
       for (const Receiver& receiver : network.node(n).receivers) arrived += receiver.arrivals.size();
   }
   for (unsigned n = 0; n < 4; ++n)
-    for (unsigned port = 0; port < NodeNetwork::kIntra; ++port)
+    for (unsigned port = 0; port < VerilatedNetwork::kIntra; ++port)
       for (const Arrival& arrival : network.node(n).receivers[port].arrivals) {
         const auto source = arrival.packet.header.source_dcid();
         bad += !arrival.sound || arrival.packet.header.dcid() != dcid(n & 1, n >> 1);
-        out_of_order += arrival.packet.footer.number() != seen[{static_cast<unsigned>((source & 1) | source >> 8 << 1), port, n}]++;
+        out_of_order +=
+            arrival.packet.footer.number() != seen[{static_cast<unsigned>((source & 1) | source >> 8 << 1), port, n}]++;
       }
-  MESSAGE("2x2 mesh with links: " << arrived << " packets in " << network.cycle() << " cycles, " << bad << " bad or astray, " << out_of_order
-                                  << " out of order");
+  MESSAGE("2x2 mesh with links: " << arrived << " packets in " << network.cycle() << " cycles, " << bad
+                                  << " bad or astray, " << out_of_order << " out of order");
   CHECK(arrived == kAll);
   CHECK(bad == 0);
   CHECK(out_of_order == 0);
@@ -144,7 +151,8 @@ TEST_CASE("nodes: a 2x2 mesh of routers and links delivers everything, in order,
 TEST_CASE("link: a word that equals Magic is data when it is data") {
   Pair pair{{.latency_cycles = 5}};
   Packet packet = make_packet(dcid(0, 0), dcid(1, 0), 0, 512, 0, pair.random);
-  const auto low = static_cast<std::uint32_t>(spec::kMagicWord), high = static_cast<std::uint32_t>(spec::kMagicWord >> 32);
+  const auto low = static_cast<std::uint32_t>(spec::kMagicWord),
+             high = static_cast<std::uint32_t>(spec::kMagicWord >> 32);
   for (auto& word : packet.payload) word = {low, high, low, high};
   packet.footer.set_crc32(spec::packet_crc(packet.header, packet.payload, packet.footer));
   pair.network.node(0).senders[0].push(packet);
@@ -161,7 +169,8 @@ TEST_CASE("link: wrong bits are corrected or seen, nothing arrives silently chan
     constexpr unsigned kPackets = 2000;
     std::map<std::uint32_t, Packet> sent;
     for (unsigned i = 0; i < kPackets; ++i) {
-      Packet packet = make_packet(dcid(0, 0), dcid(1, 0), 0, static_cast<unsigned>(pair.random() % 513), i, pair.random);
+      Packet packet =
+          make_packet(dcid(0, 0), dcid(1, 0), 0, static_cast<unsigned>(pair.random() % 513), i, pair.random);
       sent.emplace(i, packet);
       pair.network.node(0).senders[0].push(packet);
     }
@@ -183,11 +192,13 @@ TEST_CASE("link: wrong bits are corrected or seen, nothing arrives silently chan
     }
     const auto c = pair.network.node(1).counters(0);
     const auto back = pair.network.node(0).counters(0);
-    MESSAGE("bit error rate " << rate << ": " << pair.network.node(0).tx[0]->wrong_bits() << " wrong bits, " << kPackets << " packets sent, "
-                              << receiver.arrivals.size() << " arrived, " << sound << " sound, " << marked << " marked, " << changed
-                              << " silently changed; corrected " << c.rx_corrected() << ", bad headers " << c.rx_bad_headers() << ", bad controls "
-                              << c.rx_bad_controls() << ", bad payloads " << c.rx_bad_payloads() << ", cut " << c.rx_cut_packets() << ", reclaimed "
-                              << c.rx_reclaimed() << "; the other way corrected " << back.rx_corrected());
+    MESSAGE("bit error rate " << rate << ": " << pair.network.node(0).tx[0]->wrong_bits() << " wrong bits, " << kPackets
+                              << " packets sent, " << receiver.arrivals.size() << " arrived, " << sound << " sound, "
+                              << marked << " marked, " << changed << " silently changed; corrected " << c.rx_corrected()
+                              << ", bad headers " << c.rx_bad_headers() << ", bad controls " << c.rx_bad_controls()
+                              << ", bad payloads " << c.rx_bad_payloads() << ", cut " << c.rx_cut_packets()
+                              << ", reclaimed " << c.rx_reclaimed() << "; the other way corrected "
+                              << back.rx_corrected());
     CHECK(changed == 0);
     CHECK(c.rx_corrected() > 0);
     CHECK(c.rx_bad_payloads() > 0);
@@ -202,14 +213,16 @@ TEST_CASE("link: dropped words and a line that goes down in mid-packet hang noth
   // Every 997th word is lost; from cycle 20,000 to 26,000 all are.
   pair.network.node(0).tx[0]->tamper = [&](std::uint64_t word) -> std::optional<std::uint64_t> {
     ++count;
-    return count % 997 == 0 || (pair.network.cycle() > 20'000 && pair.network.cycle() < 26'000) ? std::nullopt : std::optional(word);
+    return count % 997 == 0 || (pair.network.cycle() > 20'000 && pair.network.cycle() < 26'000) ? std::nullopt
+                                                                                                : std::optional(word);
   };
   pair.send(0, 0, 1000, 512);
   pair.network.run(120'000);
   const auto c = pair.network.node(1).counters(0);
   const auto& arrivals = pair.network.node(1).receivers[0].arrivals;
-  MESSAGE("words lost: 1000 packets sent, " << arrivals.size() << " arrived, " << pair.unsound(1, 0) << " of them marked, cut " << c.rx_cut_packets()
-                                            << ", reclaimed " << c.rx_reclaimed() << ", stray words " << c.rx_stray_words());
+  MESSAGE("words lost: 1000 packets sent, " << arrivals.size() << " arrived, " << pair.unsound(1, 0)
+                                            << " of them marked, cut " << c.rx_cut_packets() << ", reclaimed "
+                                            << c.rx_reclaimed() << ", stray words " << c.rx_stray_words());
   CHECK(pair.network.node(0).senders[0].idle());
   CHECK(c.rx_cut_packets() > 0);
   CHECK(arrivals.size() + c.rx_reclaimed() == 1000);
@@ -222,7 +235,8 @@ TEST_CASE("link: dropped words and a line that goes down in mid-packet hang noth
   CHECK(sound == 45);
 }
 
-TEST_CASE_TEMPLATE("link: a neighbour hears of a node's health at once after the reset", Network, NodeNetwork, WideNodeNetwork) {
+TEST_CASE_TEMPLATE("link: a neighbour hears of a node's health at once after the reset", Network, VerilatedNetwork,
+                   WideNodeNetwork) {
   PairOf<Network> pair{{.latency_cycles = 45}};
   pair.network.node(0).model->health_i = 0x5a;
   pair.network.node(0).model->eval();
@@ -234,11 +248,12 @@ TEST_CASE_TEMPLATE("link: a neighbour hears of a node's health at once after the
 // words on its own wire, for two packets on the line (one on it, one in the link's buffer) and for one at the far port.
 TEST_CASE("node: a priority packet passes links, queues and pools full of bulk") {
   constexpr unsigned kLine = 45, kBulk = 400, kRouterPacket = 34, kLinkPacket = 70;
-  NodeNetwork network({two_by_two(0, 0), two_by_two(1, 0)}, kThreshold, kInterval);
+  VerilatedNetwork network({two_by_two(0, 0), two_by_two(1, 0)}, kThreshold, kInterval);
   network.connect(0, 0, 1, 0, {.latency_cycles = kLine});
   std::mt19937_64 random{4};
   for (unsigned i = 0; i < kBulk; ++i) {
-    for (const unsigned from : {0u, 1u}) network.node(1).senders[from].push(make_packet(dcid(1, 0), dcid(1, 0), 2, 512, i, random));
+    for (const unsigned from : {0u, 1u})
+      network.node(1).senders[from].push(make_packet(dcid(1, 0), dcid(1, 0), 2, 512, i, random));
     network.node(0).senders[0].push(make_packet(dcid(0, 0), dcid(1, 0), 2, 512, i, random));
   }
   network.run(6000);
@@ -261,7 +276,8 @@ TEST_CASE("node: a priority packet passes links, queues and pools full of bulk")
     worst = std::max(worst, arrived - offered);
   }
   constexpr unsigned kEmpty = 14 + kLine;
-  MESSAGE("priority packet over a link, through two routers full of bulk: header after " << worst << " cycles at most (empty: " << kEmpty << ")");
+  MESSAGE("priority packet over a link, through two routers full of bulk: header after "
+          << worst << " cycles at most (empty: " << kEmpty << ")");
   CHECK(worst <= kEmpty + kRouterPacket + 2 * kLinkPacket + kRouterPacket);
 }
 

@@ -39,7 +39,8 @@ TEST_CASE("wide link: both ways full") {
   for (const unsigned from : {0u, 1u}) {
     CHECK(pair.unsound(1 - from, from) == 0);
     const double share = pair.efficiency(1 - from, from, 50);
-    MESSAGE("wide link both ways, 512 B: " << share << " % of 20 Gb/s each way, credit words " << pair.network.node(from).counters(0).tx_credits());
+    MESSAGE("wide link both ways, 512 B: " << share << " % of 20 Gb/s each way, credit words "
+                                           << pair.network.node(from).counters(0).tx_credits());
     CHECK(share == doctest::Approx(kLimit).epsilon(0.001));
   }
 }
@@ -65,8 +66,8 @@ TEST_CASE("wide link: how long a line one virtual channel's 512 words keep full"
     pair.network.run(300 * 36 + 2 * latency * 300 / 15 + 3000);
     CHECK(pair.unsound(1, 0) == 0);
     const double share = pair.efficiency(1, 0, 59), round_trip = 15 * 32 * 100 / share;
-    MESSAGE("wide line of " << latency << " cycles: " << share << " %; 15 packets in " << round_trip << " cycles, " << round_trip - 2 * latency
-                            << " more than there and back");
+    MESSAGE("wide line of " << latency << " cycles: " << share << " %; 15 packets in " << round_trip << " cycles, "
+                            << round_trip - 2 * latency << " more than there and back");
     // 15 packets of bulk in the time there and back and of a packet's own passage, or on a full line.
     CHECK(round_trip == doctest::Approx(std::max(15 * 35u, 2 * latency + 48)).epsilon(0.001));
   }
@@ -95,7 +96,8 @@ TEST_CASE("wide link: time of a hop") {
 }
 
 TEST_CASE("wide link: a word that looks like Magic is data when it is data") {
-  const auto low = static_cast<std::uint32_t>(spec::kMagicWord), high = static_cast<std::uint32_t>(spec::kMagicWord >> 32);
+  const auto low = static_cast<std::uint32_t>(spec::kMagicWord),
+             high = static_cast<std::uint32_t>(spec::kMagicWord >> 32);
   for (const bool both : {true, false}) {
     Pair pair{{.latency_cycles = 5}};
     Packet packet = make_packet(dcid(0, 0), dcid(1, 0), 0, 512, 0, pair.random);
@@ -116,8 +118,9 @@ TEST_CASE("wide link: one bad lane") {
   pair.network.run(60'000);
   const auto c = pair.network.node(1).counters(0);
   const auto& arrivals = pair.network.node(1).receivers[0].arrivals;
-  MESSAGE("bad lane: " << pair.network.node(0).tx[0]->wrong_bits() << " wrong bits, " << arrivals.size() << " of 1000 packets arrived, " << pair.unsound(1, 0)
-                       << " marked, " << c.rx_corrected() << " headers put right, " << c.rx_reclaimed() << " given up");
+  MESSAGE("bad lane: " << pair.network.node(0).tx[0]->wrong_bits() << " wrong bits, " << arrivals.size()
+                       << " of 1000 packets arrived, " << pair.unsound(1, 0) << " marked, " << c.rx_corrected()
+                       << " headers put right, " << c.rx_reclaimed() << " given up");
   CHECK(pair.network.node(0).senders[0].idle());
   CHECK(c.rx_corrected() > 0);
   CHECK(c.rx_bad_payloads() > 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Output, virtual channel and length of a packet from its header: dimension order, virtual channel by the sign of the offset.
 //
-// The rule is that of core/routing/dimension_order.hpp, which says why it cannot deadlock. A disabled port sends the packet the other way
+// The rule is that of core/topology/dimension_order.hpp, which says why it cannot deadlock. A disabled port sends the packet the other way
 // round its ring; where that way is disabled too, or where the destination is outside of the
 // machine, the packet has no route and is discarded by its input.
 module router_route #(

@@ -76,7 +76,8 @@ TEST_CASE("router: fixed priority serves the lowest input, round robin all") {
       for (unsigned i = 0; i < 40; ++i) network.node(0).senders[from].push(make_packet(from, 0, 2, 64, i, random));
     network.run(40 * 6 + 20);
     unsigned lower = 0;
-    for (const Arrival& arrival : network.node(0).receivers[2].arrivals) lower += arrival.packet.header.source_dcid() == 0;
+    for (const Arrival& arrival : network.node(0).receivers[2].arrivals)
+      lower += arrival.packet.header.source_dcid() == 0;
     CHECK(lower == doctest::Approx(fixed ? 40 : 20).epsilon(0.1));
   }
 }
@@ -105,7 +106,8 @@ TEST_CASE("router: a priority packet passes queues and pools full of bulk") {
   std::mt19937_64 random{4};
   constexpr unsigned kBulk = 400, kWait = 34;
   for (unsigned i = 0; i < kBulk; ++i) {
-    for (const unsigned from : {0u, 1u}) network.node(1).senders[from].push(make_packet(dcid(1, 0), dcid(1, 0), 2, kBytes, i, random));
+    for (const unsigned from : {0u, 1u})
+      network.node(1).senders[from].push(make_packet(dcid(1, 0), dcid(1, 0), 2, kBytes, i, random));
     network.node(0).senders[0].push(make_packet(dcid(0, 0), dcid(1, 0), 2, kBytes, i, random));
   }
   network.run(6000);
@@ -115,7 +117,8 @@ TEST_CASE("router: a priority packet passes queues and pools full of bulk") {
   for (unsigned i = 0; i < 40; ++i) {
     const std::size_t before = receiver.arrivals.size();
     std::size_t arrived_from_here = 0;
-    for (const Arrival& arrival : receiver.arrivals) arrived_from_here += arrival.packet.header.source_dcid() == dcid(0, 0);
+    for (const Arrival& arrival : receiver.arrivals)
+      arrived_from_here += arrival.packet.header.source_dcid() == dcid(0, 0);
     const std::size_t within = sender.sent_cycles().size() - arrived_from_here;
     REQUIRE(within >= 77);  // 63 and 15 are what bulk may take of the pools; one of them may be moving
     REQUIRE(sender.waiting() > 0);
@@ -154,7 +157,8 @@ TEST_CASE("router: latency in an empty router, for any length") {
     const std::uint64_t sent = one.network.node(0).senders[0].sent_cycles()[0];
     CHECK(arrival.head_cycle - sent == 4);
     CHECK(arrival.tail_cycle - sent == 4 + 1 + (bytes + 15) / 16);
-    if (bytes == 512) MESSAGE("zero-load latency: " << arrival.head_cycle - sent << " cycles, input wire to output wire");
+    if (bytes == 512)
+      MESSAGE("zero-load latency: " << arrival.head_cycle - sent << " cycles, input wire to output wire");
   }
 }
 
@@ -163,7 +167,8 @@ TEST_CASE("router: a packet without a route is discarded and counted, and holds 
   config.set_disabled(1);
   RouterNetwork network{std::vector{config}};
   std::mt19937_64 random{3};
-  for (unsigned i = 0; i < 200; ++i) network.node(0).senders[0].push(make_packet(0, i % 2 ? dcid(0, 0) : dcid(1, 0), 1, 512, i, random));
+  for (unsigned i = 0; i < 200; ++i)
+    network.node(0).senders[0].push(make_packet(0, i % 2 ? dcid(0, 0) : dcid(1, 0), 1, 512, i, random));
   network.run(200 * 36);
   expect_sound(network.node(0).receivers[1], 100);
   CHECK(network.node(0).model->discarded_o == 100);
@@ -182,10 +187,11 @@ TEST_CASE("routers: a 2x2 mesh delivers everything, in order, uncorrupted") {
     for (unsigned from = 0; from < 4; ++from)
       for (unsigned port = 0; port < kIntra; ++port)
         for (unsigned i = 0; i < kPackets; ++i) {
-          const unsigned to = static_cast<unsigned>(random() % 4), kind = port;  // a flow: source node, source port, destination
+          const unsigned to = static_cast<unsigned>(random() % 4),
+                         kind = port;  // a flow: source node, source port, destination
           const unsigned bytes = static_cast<unsigned>(random() % 513);
-          network.node(from).senders[port].push(
-              make_packet(dcid(from & 1, from >> 1), dcid(to & 1, to >> 1), kind, bytes, sent[{from, port, to}]++, random));
+          network.node(from).senders[port].push(make_packet(dcid(from & 1, from >> 1), dcid(to & 1, to >> 1), kind,
+                                                            bytes, sent[{from, port, to}]++, random));
         }
     std::size_t arrived = 0;
     while (arrived < 4 * kIntra * kPackets && network.cycle() < 400'000) {
@@ -206,8 +212,8 @@ TEST_CASE("routers: a 2x2 mesh delivers everything, in order, uncorrupted") {
           out_of_order += arrival.packet.footer.number() != seen[{from, port, n}]++;
         }
       }
-    MESSAGE("2x2 mesh, seed " << seed << ": " << arrived << " packets in " << network.cycle() << " cycles, " << bad << " bad, " << astray
-                              << " astray, " << out_of_order << " out of order");
+    MESSAGE("2x2 mesh, seed " << seed << ": " << arrived << " packets in " << network.cycle() << " cycles, " << bad
+                              << " bad, " << astray << " astray, " << out_of_order << " out of order");
     CHECK(arrived == 4 * kIntra * kPackets);
     CHECK(bad == 0);
     CHECK(astray == 0);
@@ -223,9 +229,11 @@ TEST_CASE("routers: full rings drain, with the traffic that would close the cycl
     bool links_first;
     unsigned most_cycles;
   };
-  for (const auto [side, links_first, most_cycles] : {Ring{4, false, 300'000}, Ring{7, false, 300'000}, Ring{7, true, 83'000}}) {
+  for (const auto [side, links_first, most_cycles] :
+       {Ring{4, false, 300'000}, Ring{7, false, 300'000}, Ring{7, true, 83'000}}) {
     std::vector<spec::RouterConfig> configs;
-    for (unsigned x = 0; x < side; ++x) configs.push_back(on_ring(x, side)), configs.back().set_links_first(links_first);
+    for (unsigned x = 0; x < side; ++x)
+      configs.push_back(on_ring(x, side)), configs.back().set_links_first(links_first);
     RouterNetwork network(configs);
     for (unsigned x = 0; x < side; ++x) network.connect({x, 0}, {(x + 1) % side, 1});
     std::mt19937_64 random{5};
@@ -233,7 +241,8 @@ TEST_CASE("routers: full rings drain, with the traffic that would close the cycl
     for (unsigned x = 0; x < side; ++x)  // tornado: everyone to just short of half way round, and half way
       for (unsigned port = 0; port < kIntra; ++port)
         for (unsigned i = 0; i < kPackets; ++i)
-          network.node(x).senders[port].push(make_packet(x, (x + side / 2 - (side > 4 ? port % 2 : 0)) % side, port, 512, i, random));
+          network.node(x).senders[port].push(
+              make_packet(x, (x + side / 2 - (side > 4 ? port % 2 : 0)) % side, port, 512, i, random));
     std::size_t arrived = 0;
     while (arrived < side * kIntra * kPackets && network.cycle() < 300'000) {
       network.run(1000);
@@ -241,7 +250,8 @@ TEST_CASE("routers: full rings drain, with the traffic that would close the cycl
       for (unsigned x = 0; x < side; ++x)
         for (const Receiver& receiver : network.node(x).receivers) arrived += receiver.arrivals.size();
     }
-    MESSAGE("ring of " << side << std::string(links_first ? ", links first: " : ": ") << arrived << " packets in " << network.cycle() << " cycles");
+    MESSAGE("ring of " << side << std::string(links_first ? ", links first: " : ": ") << arrived << " packets in "
+                       << network.cycle() << " cycles");
     CHECK(arrived == side * kIntra * kPackets);
     CHECK(network.cycle() <= most_cycles);
   }

@@ -72,7 +72,8 @@ class Shape {
     unsigned bad = 0;
     for (unsigned p = 0; p < kPorts; ++p) {
       bad += receivers_[p].framing_errors();
-      for (const Arrival& arrival : receivers_[p].arrivals) bad += !arrival.sound || arrival.packet.footer.number() != p;
+      for (const Arrival& arrival : receivers_[p].arrivals)
+        bad += !arrival.sound || arrival.packet.footer.number() != p;
     }
     return bad;
   }

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "exanet/descriptors.h"  /* enums, flags and limits named below */
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -22,14 +24,11 @@ extern "C" {
 struct exanet_ni;
 
 #define EXANET_ANY UINT64_MAX       /* any source */
-#define EXANET_PACKET_MAX 256       /* no machine's packetizer takes more payload than this, bytes */
-#define EXANET_INJECT_MAX 256       /* largest `flags & EXANET_INJECT` buffer, bytes */
 
 /* An endpoint's address on the machine: rank and endpoint number. */
-typedef uint64_t exanet_addr;
-static inline exanet_addr exanet_address(uint32_t rank, uint16_t ep) { return ((uint64_t)rank << 16) | ep; }
-static inline uint32_t exanet_addr_rank(exanet_addr a) { return (uint32_t)(a >> 16); }
-static inline uint16_t exanet_addr_ep(exanet_addr a) { return (uint16_t)a; }
+static inline exanet_addr exanet_address(uint32_t rank, uint16_t ep) { return rank | ((uint64_t)ep << 32); }
+static inline uint32_t exanet_addr_rank(exanet_addr a) { return (uint32_t)a; }
+static inline uint16_t exanet_addr_ep(exanet_addr a) { return (uint16_t)(a >> 32); }
 
 /* -- opening -------------------------------------------------------------------------------------------------------------------- */
 /* The environment names the machine: EXANET_NI (path of the shared region), EXANET_RANK (this process's rank), set by `exanet run`.
@@ -38,20 +37,16 @@ int exanet_open(struct exanet_ni **ni);
 void exanet_close(struct exanet_ni *ni);
 uint32_t exanet_rank(const struct exanet_ni *ni);
 uint32_t exanet_size(const struct exanet_ni *ni);
-size_t exanet_eager_max(const struct exanet_ni *ni);      /* largest message sent without rendezvous, bytes */
-size_t exanet_packet_max(const struct exanet_ni *ni);     /* largest packetizer message, bytes */
+size_t exanet_eager_max(const struct exanet_ni *ni); /* largest message sent without rendezvous, bytes */
+size_t exanet_packet_max(const struct exanet_ni *ni); /* largest packetizer message, bytes */
 
 /* Endpoints are numbered by the process, 0..65534. MESSAGE endpoints match tags; RAW ones are bare mailboxes. */
-enum exanet_ep_kind { EXANET_EP_MESSAGE = 1, EXANET_EP_RAW = 2 };
-int exanet_ep_open(struct exanet_ni *ni, enum exanet_ep_kind kind, uint16_t *ep);
-/* Posted receives vanish without completions, matched ones too; senders of messages that were not taken hear -ECONNRESET. */
+int exanet_ep_open(struct exanet_ni *ni, enum exanet_endpoint_kind kind, uint16_t *ep);
+/* Posted receives vanish without completions, matched ones too; sends of messages that were not taken complete with -ECONNRESET. */
 int exanet_ep_close(struct exanet_ni *ni, uint16_t ep);
 
 /* -- protection domain: registered memory ---------------------------------------------------------------------------------------- */
-#define EXANET_REMOTE_READ 1u
-#define EXANET_REMOTE_WRITE 2u
-#define EXANET_OFFSET_ADDRESSED 4u   /* remote addresses are offsets into the region, not virtual addresses */
-#define EXANET_REPORT_EVENTS 8u      /* each put, get and atomic that touches the region completes here as EXANET_C_REMOTE_EVENT */
+/* `access`: EXANET_REMOTE_READ, EXANET_REMOTE_WRITE, EXANET_OFFSET_ADDRESSED, EXANET_REPORT_EVENTS. */
 /* `key` in: wanted key, when `choose` is 0 (a region that has it already is replaced); out: the key. */
 int exanet_mem_register(struct exanet_ni *ni, void *addr, size_t len, uint32_t access, int choose, uint64_t *key);
 int exanet_mem_deregister(struct exanet_ni *ni, uint64_t key);
@@ -59,68 +54,57 @@ int exanet_mem_deregister(struct exanet_ni *ni, uint64_t key);
 /* -- work ----------------------------------------------------------------------------------------------------------------------- */
 /* `cookie` comes back in the completion. Buffers belong to the interface until then, unless EXANET_INJECT (buffer reusable at once).
  * -EHOSTUNREACH: no such rank; -EMSGSIZE: longer than the interface takes. A full queue is waited for, at no virtual time. */
-#define EXANET_INJECT 1u             /* copy the buffer now */
-#define EXANET_SILENT 2u             /* no completion when it succeeds (errors always complete) */
-#define EXANET_HAS_DATA 4u           /* `data` (64 bit) is delivered with the message / put */
-#define EXANET_DELIVERED 8u          /* complete only when the target has it (delivery complete) */
-#define EXANET_MULTI 16u             /* receive: the buffer takes several messages (multi-receive); see min_left */
-#define EXANET_CLAIM 32u             /* peek: reserve the message found; receive: take the message reserved under this cookie */
-#define EXANET_DISCARD 64u           /* peek or claimed receive: drop the message */
-#define EXANET_TAGGED 128u           /* match tags; untagged and tagged messages never match each other */
+/* `flags`: EXANET_INJECT (up to EXANET_INJECT_MAX bytes), EXANET_SILENT, EXANET_HAS_DATA, EXANET_DELIVERED, EXANET_MULTI (see min_left),
+ * EXANET_CLAIM, EXANET_DISCARD, EXANET_TAGGED. */
 
 /* Tagged or untagged message to a MESSAGE endpoint. Order between two endpoints is kept in matching. */
-int exanet_send(struct exanet_ni *ni, uint16_t ep, exanet_addr to, uint64_t tag, const void *buf, size_t len, uint64_t data,
-                uint32_t flags, uint64_t cookie);
+int exanet_send(struct exanet_ni *ni, uint16_t ep, exanet_addr to, uint64_t tag, const void *buf, size_t len,
+                uint64_t data, uint32_t flags, uint64_t cookie);
 /* `from`: an address or EXANET_ANY. A bit set in `ignore` is not compared. A message longer than `len` completes with -EMSGSIZE (truncated). */
-int exanet_recv(struct exanet_ni *ni, uint16_t ep, exanet_addr from, uint64_t tag, uint64_t ignore, void *buf, size_t len,
-                size_t min_left, uint32_t flags, uint64_t cookie);
+int exanet_recv(struct exanet_ni *ni, uint16_t ep, exanet_addr from, uint64_t tag, uint64_t ignore, void *buf,
+                size_t len, size_t min_left, uint32_t flags, uint64_t cookie);
 /* Completes with EXANET_C_PEEK: status 0 and the message's peer, tag, len, data; or -ENOMSG. */
-int exanet_peek(struct exanet_ni *ni, uint16_t ep, exanet_addr from, uint64_t tag, uint64_t ignore, uint32_t flags, uint64_t cookie);
+int exanet_peek(struct exanet_ni *ni, uint16_t ep, exanet_addr from, uint64_t tag, uint64_t ignore, uint32_t flags,
+                uint64_t cookie);
 /* If the receive is still unmatched it completes with -ECANCELED; otherwise nothing happens (its completion is on its way). A multi-receive
  * buffer takes no more messages, and completes with -ECANCELED, in place of EXANET_C_MULTI_DONE, after those on their way into it. */
 int exanet_cancel(struct exanet_ni *ni, uint16_t ep, uint64_t cookie);
 
 /* RDMA. `remote` is an address (or offset) in the region `key` of rank `to`. Completes when the end-to-end acknowledgement is back
  * (put) or the data is in memory (get); with -EACCES, touching nothing, when the region does not allow it. */
-int exanet_put(struct exanet_ni *ni, uint16_t ep, exanet_addr to, const void *buf, size_t len, uint64_t remote, uint64_t key,
-               uint64_t data, uint32_t flags, uint64_t cookie);
+int exanet_put(struct exanet_ni *ni, uint16_t ep, exanet_addr to, const void *buf, size_t len, uint64_t remote,
+               uint64_t key, uint64_t data, uint32_t flags, uint64_t cookie);
 int exanet_get(struct exanet_ni *ni, uint16_t ep, exanet_addr to, void *buf, size_t len, uint64_t remote, uint64_t key,
                uint32_t flags, uint64_t cookie);
 
 /* Atomics: op and type numbers are libfabric's (enum fi_op, enum fi_datatype), count elements. `result` may be NULL unless fetching;
  * `compare` is for the compare-and-swap family. Executed one at a time at the target's interface, in the order of virtual time. */
-enum exanet_atomic_kind { EXANET_ATOMIC = 0, EXANET_ATOMIC_FETCH = 1, EXANET_ATOMIC_COMPARE = 2 };
-int exanet_atomic_valid(enum exanet_atomic_kind kind, int op, int type, size_t *max_count);   /* 0 or -EOPNOTSUPP */
-size_t exanet_atomic_size(int type);                                                          /* bytes of one element, 0: unknown */
-int exanet_atomic(struct exanet_ni *ni, uint16_t ep, enum exanet_atomic_kind kind, exanet_addr to, int op, int type, size_t count,
-                  const void *operand, const void *compare, void *result, uint64_t remote, uint64_t key, uint32_t flags,
-                  uint64_t cookie);
+int exanet_atomic_valid(enum exanet_atomic_kind kind, int op, int type, size_t *max_count); /* 0 or -EOPNOTSUPP */
+size_t exanet_atomic_size(int type); /* bytes of one element, 0: unknown */
+int exanet_atomic(struct exanet_ni *ni, uint16_t ep, enum exanet_atomic_kind kind, exanet_addr to, int op, int type,
+                  size_t count, const void *operand, const void *compare, void *result, uint64_t remote, uint64_t key,
+                  uint32_t flags, uint64_t cookie);
 
 /* Bare packetizer message of at most exanet_packet_max() bytes to a RAW endpoint's mailbox; no completion, arrives as EXANET_C_PACKET. */
 int exanet_packet_send(struct exanet_ni *ni, uint16_t ep, exanet_addr to, const void *buf, size_t len);
 
 /* -- completions ---------------------------------------------------------------------------------------------------------------- */
-enum exanet_completion_kind {
-  EXANET_C_SEND = 1, EXANET_C_RECV, EXANET_C_PEEK, EXANET_C_PUT, EXANET_C_GET, EXANET_C_ATOMIC,
-  EXANET_C_REMOTE_PUT,    /* target side: a put with EXANET_HAS_DATA landed in our memory (cookie 0) */
-  EXANET_C_REMOTE_EVENT,  /* target side, counters only: an RMA or atomic touched region `key` (in tag); `flags` EXANET_REMOTE_* */
-  EXANET_C_PACKET,        /* RAW mailbox: payload in `packet` */
-  EXANET_C_MULTI_DONE     /* a multi-receive buffer was released; cookie is the receive's */
-};
-
+/* Zero, but for what the record of the kind in descriptors.h has. */
 struct exanet_completion {
-  uint8_t kind;
+  uint8_t kind; /* enum exanet_completion_kind */
   uint8_t tagged;
   uint16_t ep;
-  int32_t status;          /* 0 or a negative errno value */
-  exanet_addr peer;        /* source of a receive, peek, packet */
+  int32_t status; /* 0 or a negative errno value */
+  exanet_addr peer; /* source of a receive, peek, packet */
   uint64_t cookie;
   uint64_t tag;
-  uint64_t len;            /* bytes of the message (may exceed the buffer when truncated: status -EMSGSIZE) */
-  uint64_t data;           /* valid if has_data */
-  void *buf;               /* receive: where the data landed (multi-receive: inside the buffer) */
-  uint32_t has_data;
-  uint32_t packet_len;
+  uint64_t len; /* bytes of the message (may exceed the buffer when truncated: status -EMSGSIZE) */
+  uint64_t data; /* valid if has_data */
+  uint64_t key; /* remote event: the region */
+  void *buf; /* receive: where the data landed (multi-receive: inside the buffer) */
+  uint32_t access; /* remote event: EXANET_REMOTE_READ or EXANET_REMOTE_WRITE */
+  uint16_t has_data;
+  uint16_t packet_len;
   uint8_t packet[EXANET_PACKET_MAX];
 };
 
@@ -136,7 +120,7 @@ int exanet_start(struct exanet_ni *ni);
 int exanet_finish(struct exanet_ni *ni);
 int exanet_is_virtual(const struct exanet_ni *ni);
 uint64_t exanet_clock_ps(const struct exanet_ni *ni);
-void exanet_advance(struct exanet_ni *ni, uint64_t ps);        /* the rank computes (or sleeps) for so long */
+void exanet_advance(struct exanet_ni *ni, uint64_t ps); /* the rank computes (or sleeps) for so long */
 
 #pragma GCC visibility pop
 

@@ -4,8 +4,9 @@
  *
  * X(name, kind, counts). Kinds: PLAIN; LARGE, plain with a large-count variant MPI_<name>_c, whose calls are counted under the same
  * name and in which argument i is an MPI_Count if bit i of `counts` is set; TEST, a call that asks whether something has happened and
- * returns at once; OWN, a call with a wrapper of its own. Only functions that every supported MPI has are listed: programs probe for
- * newer ones by weak symbols, which a wrapper of ours would wrongly satisfy.
+ * returns at once; IMMEDIATE, one that begins or ends something and waits for nobody, and ONE_SIDED, one on a window, both with LARGE as
+ * above; OWN, a call with a wrapper of its own. Only functions that every supported MPI has are listed: programs probe for newer ones by
+ * weak symbols, which a wrapper of ours would wrongly satisfy.
  *
  * Source of names, argument positions and the _c variants: the MPI standard, version 4.1, annex A.
  */
@@ -14,6 +15,7 @@
 
 #include <stdint.h>
 
+/* clang-format off */
 #define EXANET_MPI_CALL_LIST(X)                             \
   /* start and end */                                       \
   X(Init, OWN, 0)                                           \
@@ -22,29 +24,29 @@
   X(Abort, OWN, 0)                                          \
   /* point to point */                                      \
   X(Send, LARGE, 1u << 1)                                   \
-  X(Bsend, LARGE, 1u << 1)                                  \
+  X(Bsend, IMMEDIATE_LARGE, 1u << 1)                        \
   X(Ssend, LARGE, 1u << 1)                                  \
   X(Rsend, LARGE, 1u << 1)                                  \
-  X(Isend, LARGE, 1u << 1)                                  \
-  X(Ibsend, LARGE, 1u << 1)                                 \
-  X(Issend, LARGE, 1u << 1)                                 \
-  X(Irsend, LARGE, 1u << 1)                                 \
+  X(Isend, IMMEDIATE_LARGE, 1u << 1)                        \
+  X(Ibsend, IMMEDIATE_LARGE, 1u << 1)                       \
+  X(Issend, IMMEDIATE_LARGE, 1u << 1)                       \
+  X(Irsend, IMMEDIATE_LARGE, 1u << 1)                       \
   X(Recv, LARGE, 1u << 1)                                   \
-  X(Irecv, LARGE, 1u << 1)                                  \
+  X(Irecv, IMMEDIATE_LARGE, 1u << 1)                        \
   X(Mrecv, LARGE, 1u << 1)                                  \
-  X(Imrecv, LARGE, 1u << 1)                                 \
+  X(Imrecv, IMMEDIATE_LARGE, 1u << 1)                       \
   X(Sendrecv, LARGE, 1u << 1 | 1u << 6)                     \
   X(Sendrecv_replace, LARGE, 1u << 1)                       \
-  X(Start, PLAIN, 0)                                        \
-  X(Startall, PLAIN, 0)                                     \
+  X(Start, IMMEDIATE, 0)                                    \
+  X(Startall, IMMEDIATE, 0)                                 \
   X(Probe, PLAIN, 0)                                        \
   X(Mprobe, PLAIN, 0)                                       \
   X(Wait, PLAIN, 0)                                         \
   X(Waitany, PLAIN, 0)                                      \
   X(Waitsome, PLAIN, 0)                                     \
   X(Waitall, PLAIN, 0)                                      \
-  X(Cancel, PLAIN, 0)                                       \
-  X(Request_free, PLAIN, 0)                                 \
+  X(Cancel, IMMEDIATE, 0)                                   \
+  X(Request_free, IMMEDIATE, 0)                             \
   X(Buffer_detach, PLAIN, 0)                                \
   X(Iprobe, TEST, 0)                                        \
   X(Improbe, TEST, 0)                                       \
@@ -71,66 +73,66 @@
   X(Reduce_scatter_block, LARGE, 1u << 2)                   \
   X(Scan, LARGE, 1u << 2)                                   \
   X(Exscan, LARGE, 1u << 2)                                 \
-  X(Ibarrier, PLAIN, 0)                                     \
-  X(Ibcast, LARGE, 1u << 1)                                 \
-  X(Igather, LARGE, 1u << 1 | 1u << 4)                      \
-  X(Igatherv, PLAIN, 0)                                     \
-  X(Iscatter, LARGE, 1u << 1 | 1u << 4)                     \
-  X(Iscatterv, PLAIN, 0)                                    \
-  X(Iallgather, LARGE, 1u << 1 | 1u << 4)                   \
-  X(Iallgatherv, PLAIN, 0)                                  \
-  X(Ialltoall, LARGE, 1u << 1 | 1u << 4)                    \
-  X(Ialltoallv, PLAIN, 0)                                   \
-  X(Ialltoallw, PLAIN, 0)                                   \
-  X(Ireduce, LARGE, 1u << 2)                                \
-  X(Iallreduce, LARGE, 1u << 2)                             \
-  X(Ireduce_scatter, PLAIN, 0)                              \
-  X(Ireduce_scatter_block, LARGE, 1u << 2)                  \
-  X(Iscan, LARGE, 1u << 2)                                  \
-  X(Iexscan, LARGE, 1u << 2)                                \
+  X(Ibarrier, IMMEDIATE, 0)                                 \
+  X(Ibcast, IMMEDIATE_LARGE, 1u << 1)                       \
+  X(Igather, IMMEDIATE_LARGE, 1u << 1 | 1u << 4)            \
+  X(Igatherv, IMMEDIATE, 0)                                 \
+  X(Iscatter, IMMEDIATE_LARGE, 1u << 1 | 1u << 4)           \
+  X(Iscatterv, IMMEDIATE, 0)                                \
+  X(Iallgather, IMMEDIATE_LARGE, 1u << 1 | 1u << 4)         \
+  X(Iallgatherv, IMMEDIATE, 0)                              \
+  X(Ialltoall, IMMEDIATE_LARGE, 1u << 1 | 1u << 4)          \
+  X(Ialltoallv, IMMEDIATE, 0)                               \
+  X(Ialltoallw, IMMEDIATE, 0)                               \
+  X(Ireduce, IMMEDIATE_LARGE, 1u << 2)                      \
+  X(Iallreduce, IMMEDIATE_LARGE, 1u << 2)                   \
+  X(Ireduce_scatter, IMMEDIATE, 0)                          \
+  X(Ireduce_scatter_block, IMMEDIATE_LARGE, 1u << 2)        \
+  X(Iscan, IMMEDIATE_LARGE, 1u << 2)                        \
+  X(Iexscan, IMMEDIATE_LARGE, 1u << 2)                      \
   X(Neighbor_allgather, LARGE, 1u << 1 | 1u << 4)           \
   X(Neighbor_allgatherv, PLAIN, 0)                          \
   X(Neighbor_alltoall, LARGE, 1u << 1 | 1u << 4)            \
   X(Neighbor_alltoallv, PLAIN, 0)                           \
   X(Neighbor_alltoallw, PLAIN, 0)                           \
-  X(Ineighbor_allgather, LARGE, 1u << 1 | 1u << 4)          \
-  X(Ineighbor_allgatherv, PLAIN, 0)                         \
-  X(Ineighbor_alltoall, LARGE, 1u << 1 | 1u << 4)           \
-  X(Ineighbor_alltoallv, PLAIN, 0)                          \
-  X(Ineighbor_alltoallw, PLAIN, 0)                          \
+  X(Ineighbor_allgather, IMMEDIATE_LARGE, 1u << 1 | 1u << 4) \
+  X(Ineighbor_allgatherv, IMMEDIATE, 0)                     \
+  X(Ineighbor_alltoall, IMMEDIATE_LARGE, 1u << 1 | 1u << 4) \
+  X(Ineighbor_alltoallv, IMMEDIATE, 0)                      \
+  X(Ineighbor_alltoallw, IMMEDIATE, 0)                      \
   /* one-sided */                                           \
-  X(Put, LARGE, 1u << 1 | 1u << 5)                          \
-  X(Get, LARGE, 1u << 1 | 1u << 5)                          \
-  X(Accumulate, LARGE, 1u << 1 | 1u << 5)                   \
-  X(Get_accumulate, LARGE, 1u << 1 | 1u << 4 | 1u << 8)     \
-  X(Fetch_and_op, PLAIN, 0)                                 \
-  X(Compare_and_swap, PLAIN, 0)                             \
-  X(Rput, LARGE, 1u << 1 | 1u << 5)                         \
-  X(Rget, LARGE, 1u << 1 | 1u << 5)                         \
-  X(Raccumulate, LARGE, 1u << 1 | 1u << 5)                  \
-  X(Rget_accumulate, LARGE, 1u << 1 | 1u << 4 | 1u << 8)    \
-  X(Win_fence, PLAIN, 0)                                    \
-  X(Win_start, PLAIN, 0)                                    \
-  X(Win_complete, PLAIN, 0)                                 \
-  X(Win_post, PLAIN, 0)                                     \
-  X(Win_wait, PLAIN, 0)                                     \
+  X(Put, ONE_SIDED_LARGE, 1u << 1 | 1u << 5)                \
+  X(Get, ONE_SIDED_LARGE, 1u << 1 | 1u << 5)                \
+  X(Accumulate, ONE_SIDED_LARGE, 1u << 1 | 1u << 5)         \
+  X(Get_accumulate, ONE_SIDED_LARGE, 1u << 1 | 1u << 4 | 1u << 8) \
+  X(Fetch_and_op, ONE_SIDED, 0)                             \
+  X(Compare_and_swap, ONE_SIDED, 0)                         \
+  X(Rput, ONE_SIDED_LARGE, 1u << 1 | 1u << 5)               \
+  X(Rget, ONE_SIDED_LARGE, 1u << 1 | 1u << 5)               \
+  X(Raccumulate, ONE_SIDED_LARGE, 1u << 1 | 1u << 5)        \
+  X(Rget_accumulate, ONE_SIDED_LARGE, 1u << 1 | 1u << 4 | 1u << 8) \
+  X(Win_fence, ONE_SIDED, 0)                                \
+  X(Win_start, ONE_SIDED, 0)                                \
+  X(Win_complete, ONE_SIDED, 0)                             \
+  X(Win_post, ONE_SIDED, 0)                                 \
+  X(Win_wait, ONE_SIDED, 0)                                 \
   X(Win_test, TEST, 0)                                      \
-  X(Win_lock, PLAIN, 0)                                     \
-  X(Win_lock_all, PLAIN, 0)                                 \
-  X(Win_unlock, PLAIN, 0)                                   \
-  X(Win_unlock_all, PLAIN, 0)                               \
-  X(Win_flush, PLAIN, 0)                                    \
-  X(Win_flush_all, PLAIN, 0)                                \
-  X(Win_flush_local, PLAIN, 0)                              \
-  X(Win_flush_local_all, PLAIN, 0)                          \
-  X(Win_create, LARGE, 1u << 2)                             \
-  X(Win_create_dynamic, PLAIN, 0)                           \
-  X(Win_allocate, LARGE, 1u << 1)                           \
-  X(Win_allocate_shared, LARGE, 1u << 1)                    \
-  X(Win_free, PLAIN, 0)                                     \
+  X(Win_lock, ONE_SIDED, 0)                                 \
+  X(Win_lock_all, ONE_SIDED, 0)                             \
+  X(Win_unlock, ONE_SIDED, 0)                               \
+  X(Win_unlock_all, ONE_SIDED, 0)                           \
+  X(Win_flush, ONE_SIDED, 0)                                \
+  X(Win_flush_all, ONE_SIDED, 0)                            \
+  X(Win_flush_local, ONE_SIDED, 0)                          \
+  X(Win_flush_local_all, ONE_SIDED, 0)                      \
+  X(Win_create, ONE_SIDED_LARGE, 1u << 2)                   \
+  X(Win_create_dynamic, ONE_SIDED, 0)                       \
+  X(Win_allocate, ONE_SIDED_LARGE, 1u << 1)                 \
+  X(Win_allocate_shared, ONE_SIDED_LARGE, 1u << 1)          \
+  X(Win_free, ONE_SIDED, 0)                                 \
   /* communicators */                                       \
   X(Comm_dup, PLAIN, 0)                                     \
-  X(Comm_idup, PLAIN, 0)                                    \
+  X(Comm_idup, IMMEDIATE, 0)                                \
   X(Comm_dup_with_info, PLAIN, 0)                           \
   X(Comm_split, PLAIN, 0)                                   \
   X(Comm_split_type, PLAIN, 0)                              \
@@ -158,12 +160,13 @@
   X(File_write_at, LARGE, 1u << 3)                          \
   X(File_write_at_all, LARGE, 1u << 3)                      \
   X(File_sync, PLAIN, 0)
+/* clang-format on */
 
 enum exanet_mpi_call {
 #define EXANET_MPI_ENUM(name, kind, counts) EXANET_MPI_##name,
   EXANET_MPI_CALL_LIST(EXANET_MPI_ENUM)
 #undef EXANET_MPI_ENUM
-  EXANET_MPI_CALL_COUNT
+      EXANET_MPI_CALL_COUNT
 };
 
 #define EXANET_MPI_NAME(name, kind, counts) "MPI_" #name,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The region that a rank's libexanet and the simulator share: the simulated network interface as a process sees it.
  *
- * Each rank has a slot: a ring of commands (rank to simulator), a ring of completions (simulator to rank), its clock, and a word to sleep
- * on. Either side writes a ring's payload first and its index after with release order; the other reads the index with acquire order.
+ * Each rank has a slot: a ring of descriptors (rank to simulator), a ring of completions (simulator to rank), its clock, and a word to sleep
+ * on; the records in the rings are those of descriptors.h. Either side writes a ring's payload first and its index after with release order; the other reads the index with acquire order.
  * Only the two sides named beside a field ever write it.
  *
  * Ranks are woken one after another: the simulator lays down the list of ranks that are due, wakes the first few, and every rank
@@ -14,68 +14,23 @@
 
 #include <stdint.h>
 
+#include "exanet/descriptors.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 #define EXN_MAGIC 0x3154454e41584531ull
-#define EXN_VERSION 1u
-#define EXN_SLOT_BYTES 64u
+#define EXN_VERSION 5u
 #define EXN_RING_SLOTS 1024u          /* 64 KiB a ring, two rings a rank; touched only as far as they are used */
 #define EXN_RING_MASK (EXN_RING_SLOTS - 1u)
 #define EXN_MPI_CALLS 192u
-#define EXN_ATOMIC_BYTES 1024u        /* of an atomic's target: operand and compare values travel in the command */
-
-enum exn_op {
-  EXN_OP_PAD = 0,                     /* skip to the ring's start */
-  EXN_OP_EP_OPEN, EXN_OP_EP_CLOSE, EXN_OP_MEM_REGISTER, EXN_OP_MEM_DEREGISTER,
-  EXN_OP_SEND, EXN_OP_RECV, EXN_OP_PEEK, EXN_OP_CANCEL,
-  EXN_OP_PUT, EXN_OP_GET, EXN_OP_ATOMIC, EXN_OP_PACKET,
-};
-
-/* A command; payload bytes follow the fixed part directly. `slots` counts 64-byte slots, payload included. */
-struct exn_cmd {
-  uint8_t op;
-  uint8_t slots;
-  uint16_t ep;
-  uint32_t flags;                     /* EXANET_* of exanet.h */
-  uint64_t peer;                      /* exanet_addr or EXANET_ANY */
-  uint64_t time_ps;                   /* when the rank's CPU has handed it over */
-  uint64_t cookie;
-  uint64_t tag;                       /* RMA: remote address */
-  uint64_t ignore;                    /* RMA: key */
-  uint64_t addr;                      /* local buffer */
-  uint64_t len;
-  uint64_t data;                      /* remote CQ data; receive: min_left; atomic: op | type << 8 | kind << 16 */
-  uint64_t addr2;                     /* atomic: result; */
-  uint32_t inline_bytes;              /* payload (send, put, packet) or operand then compare (atomic) carried in the command */
-  uint32_t count;                     /* atomic: elements */
-};
-
-/* A completion; payload bytes follow the fixed part directly. */
-struct exn_cqe {
-  uint8_t kind;                       /* enum exanet_completion_kind, 0: skip to the ring's start */
-  uint8_t slots;
-  uint16_t ep;
-  int32_t status;
-  uint64_t time_ps;                   /* visible to a poll from this time on */
-  uint64_t peer;
-  uint64_t cookie;
-  uint64_t tag;
-  uint64_t len;
-  uint64_t data;
-  uint64_t addr;                      /* where inline payload goes, 0: nowhere */
-  uint32_t cpu_ps;                    /* CPU time that its consumption costs */
-  uint16_t has_data;
-  uint16_t tagged;
-  uint32_t inline_bytes;
-  uint32_t reserved;
-};
 
 struct exn_ring {
-  uint32_t head __attribute__((aligned(64)));  /* consumer; the two sides hardly ever run at once, so they share a line */
+  uint32_t head
+      __attribute__((aligned(64)));  /* consumer; the two sides hardly ever run at once, so they share a line */
   uint32_t tail;                                /* producer */
-  uint8_t slots[EXN_RING_SLOTS][EXN_SLOT_BYTES] __attribute__((aligned(64)));
+  uint8_t slots[EXN_RING_SLOTS][EXANET_SLOT_BYTES] __attribute__((aligned(64)));
 };
 
 enum exn_state {
@@ -89,23 +44,28 @@ enum exn_state {
 
 enum exn_phase { EXN_FREE = 0, EXN_VIRTUAL = 1, EXN_DONE = 2 };
 
-struct exn_mpi_profile { uint64_t calls; uint64_t time_ps; };
+struct exn_mpi_profile {
+  uint64_t calls;
+  uint64_t time_ps;
+};
 
 struct exn_rank {
-  uint32_t turn __attribute__((aligned(64)));  /* futex: one more each time that the rank, asleep, is let run; whoever's turn it is to say so */
-  uint32_t wake;                      /* futex, free time only: 1 look again */
-  uint32_t state;                     /* enum exn_state; rank when it goes to sleep, simulator when it lets it run */
-  uint32_t pid;                       /* rank */
-  uint32_t mpi_call;                  /* rank: 1 + index of the MPI call that it is in, 0: none */
-  uint64_t clock_ps;                  /* rank while it runs, simulator while it sleeps */
-  uint64_t deadline_ps;               /* rank: wake at this time at the latest */
-  uint64_t horizon_ps;                /* simulator: every completion up to here is in the ring; rank: 0 once it has posted */
-  uint64_t compute_ps;                /* rank: sums for the profile */
+  uint32_t turn __attribute__((
+      aligned(64))); /* futex: one more each time that the rank, asleep, is let run; whoever's turn it is to say so */
+  uint32_t wake; /* futex, free time only: 1 look again */
+  uint32_t state; /* enum exn_state; rank when it goes to sleep, simulator when it lets it run */
+  uint32_t pid; /* rank */
+  uint32_t mpi_call; /* rank: 1 + index of the MPI call that it is in, 0: none */
+  uint64_t clock_ps; /* rank while it runs, simulator while it sleeps */
+  uint64_t deadline_ps; /* rank: wake at this time at the latest */
+  uint64_t horizon_ps; /* simulator: every completion up to here is in the ring; rank: 0 once it has posted */
+  uint64_t compute_ps; /* rank: sums for the profile */
   uint64_t library_ps;
-  uint32_t blocking;                  /* rank: it waits without a step limit of its own (deadlock detection) */
-  uint32_t abort_code;                /* rank: 1 + code given to MPI_Abort */
+  uint32_t blocking; /* rank: 0 it does not really wait, else 1 + waits in vain before this one (deadlock detection) */
+  uint32_t abort_code; /* rank: 1 + code given to MPI_Abort */
+  uint32_t napping; /* rank: one of its threads sleeps, and goes on when the clock has come to its time */
   struct exn_mpi_profile mpi[EXN_MPI_CALLS];
-  struct exn_ring cmd;
+  struct exn_ring work;
   struct exn_ring cq;
 };
 
@@ -113,29 +73,30 @@ struct exn_region {
   uint64_t magic;
   uint32_t version;
   uint32_t ranks;
-  uint64_t bytes;                     /* size of the whole region */
+  uint64_t bytes; /* size of the whole region */
   uint32_t simulator_pid;
-  uint32_t phase;                     /* enum exn_phase; simulator */
-  uint32_t stop;                      /* simulator: ranks must exit at once */
+  uint32_t phase; /* enum exn_phase; simulator */
+  uint32_t stop; /* simulator: ranks must exit at once */
   uint32_t multithreaded;
   /* costs that libexanet charges to the rank's clock, ps; from the machine file */
-  uint64_t send_cpu_ps;               /* MPI + library, before the first store */
-  uint64_t store_word_ps;             /* one 128-bit word stored to the interface */
-  uint64_t rdma_cpu_ps;               /* starting an RDMA transfer */
-  uint64_t packet_cpu_ps;             /* library, bare packet */
-  uint64_t test_step_ps;              /* an empty poll inside MPI_Test */
+  uint64_t send_cpu_ps; /* MPI + library, before the first store */
+  uint64_t store_word_ps; /* one word of store_word_bytes stored to the interface */
+  uint64_t rdma_cpu_ps; /* starting an RDMA transfer */
+  uint64_t packet_cpu_ps; /* library, bare packet */
+  uint64_t test_step_ps; /* an empty poll inside MPI_Test */
   uint32_t envelope_bytes;
   uint32_t eager_max;
   uint32_t packet_max;
-  uint32_t reserved;
-  double compute_factor;              /* 0: computing takes no virtual time */
+  uint32_t store_word_bytes; /* the width of the router's words */
+  double compute_factor; /* 0: computing takes no virtual time */
+  uint64_t before_ps; /* ranks: how far the furthest of their programs' clocks was when virtual time began */
   /* scheduling */
-  uint32_t simulator_wake __attribute__((aligned(64)));  /* futex */
-  uint32_t running __attribute__((aligned(64)));         /* ranks that have been released and have not slept since */
-  uint32_t due_next __attribute__((aligned(64)));        /* index into due[] of the next rank to wake */
+  uint32_t simulator_wake __attribute__((aligned(64))); /* futex */
+  uint32_t running __attribute__((aligned(64))); /* ranks that have been released and have not slept since */
+  uint32_t due_next __attribute__((aligned(64))); /* index into due[] of the next rank to wake */
   uint32_t due_count;
-  uint32_t due_offset;                /* of uint32_t due[ranks], from the region's start */
-  uint32_t rank_offset;               /* of struct exn_rank[ranks] */
+  uint32_t due_offset; /* of uint32_t due[ranks], from the region's start */
+  uint32_t rank_offset; /* of struct exn_rank[ranks] */
 };
 
 static inline struct exn_rank *exn_rank_slot(struct exn_region *r, uint32_t rank) {

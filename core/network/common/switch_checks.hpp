@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/network/config.hpp"
+#include "core/topology/topology.hpp"
+
+namespace exanet {
+
+// Words of a packet of the largest size, header and footer included.
+std::int64_t most_packet_words(const RouterConfig& router);
+
+// Checks what every input-queued switch needs, whatever its switching. Throws ConfigError, saying what to do.
+void check_input_queued(const NetworkConfig& config, const Topology& topology);
+
+}  // namespace exanet

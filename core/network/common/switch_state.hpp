@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Records that input-queued switches have in common, whatever their switching: sets of inputs, queues, packets in flight and injection ports.
+//
+// A class of packets and a virtual channel together are a lane. An input and a virtual channel together are a slot.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <utility>
+
+#include "core/network/common/injection.hpp"
+#include "core/network/network.hpp"
+#include "core/routing/routing.hpp"
+#include "core/units/time.hpp"
+
+namespace exanet {
+
+inline constexpr std::uint32_t kMostSlots = 128;  // of a switch
+inline constexpr std::uint32_t kMostLanes = 8;  // of an input
+inline constexpr std::int64_t kMostFifoWords = 1 << 24;
+
+namespace switch_state {
+
+inline constexpr std::uint32_t kNone = 0xffffffffu;
+inline constexpr std::uint8_t kIntraTile = 0xff;  // in place of a link class
+
+// A set of a switch's slots, ports in order.
+struct Slots {
+  std::uint64_t word[2] = {};
+  void add(unsigned slot) { word[slot / 64] |= std::uint64_t{1} << (slot % 64); }
+  void remove(unsigned slot) { word[slot / 64] &= ~(std::uint64_t{1} << (slot % 64)); }
+  bool has(unsigned slot) const { return (word[slot / 64] >> (slot % 64) & 1) != 0; }
+  bool empty() const { return (word[0] | word[1]) == 0; }
+  Slots operator&(const Slots& o) const { return {{word[0] & o.word[0], word[1] & o.word[1]}}; }
+  // The first one from `from` on, round the end. Contract: not empty.
+  unsigned next(unsigned from) const {
+    const unsigned at = from / 64 % 2;
+    const std::uint64_t here = word[at] & (~std::uint64_t{0} << (from % 64));
+    if (here != 0) return at * 64 + static_cast<unsigned>(std::countr_zero(here));
+    if (word[1 - at] != 0) return (1 - at) * 64 + static_cast<unsigned>(std::countr_zero(word[1 - at]));
+    return at * 64 + static_cast<unsigned>(std::countr_zero(word[at]));
+  }
+};
+
+struct PacketInFlight {
+  Packet packet;
+  Time injected;
+  std::uint32_t next_free;
+  std::uint32_t route = 0;  // what routing wants to remember of it
+};
+
+// State of a packet that routing asks for at a router.
+inline RouteRequest request_of(const PacketInFlight& in_flight, NodeId at, std::uint32_t payload_words) {
+  const Packet& packet = in_flight.packet;
+  return {at, packet.dst, payload_words, draw_of(packet.src, packet.dst, in_flight.injected)};
+}
+
+// Takes a packet out of its partition's records and hands it to the sink: its last word has left at `now`.
+template <typename Packets>
+void deliver_packet(const PacketSink& sink, Packets& packets, std::uint32_t index, Time now) {
+  const PacketInFlight delivered = packets[index];
+  packets.free(index);
+  if (sink.delivered != nullptr) sink.delivered(sink.self, delivered.packet, delivered.injected, now);
+}
+
+// Packets of one lane of an input, with virtual output queues those to one output; the first one asks.
+struct Queue {
+  std::uint32_t front = kNone, last = kNone;
+};
+
+// An intra-tile port and class, as the network interface sees it.
+struct InjectionPort {
+  Time busy_until;  // of the port: words are still being written; kept in its class 0
+  std::array<std::uint32_t, 2> refused_of{};  // by priority
+  std::int32_t need = 0;
+
+  bool waits() const { return refused_of[0] + refused_of[1] > 0; }
+  void refuse(std::int32_t words, std::uint8_t priority) {
+    need = words > need ? words : need;
+    ++refused_of[priority != 0];
+  }
+  // Calls ready() once for each refusal: there is room for the largest of them.
+  void offer(const PacketSink& sink, NodeId node, std::uint8_t intra_port, Time now) {
+    need = 0;
+    const std::array<std::uint32_t, 2> calls = std::exchange(refused_of, {});
+    for (const std::uint8_t priority : {std::uint8_t{1}, std::uint8_t{0}})
+      call_ready(sink, calls[priority], node, intra_port, priority, now);
+  }
+};
+
+}  // namespace switch_state
+
+}  // namespace exanet

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Configures a packet network: its routers, its kinds of links, and what a switch has in place of an ExaNet router.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/config/visit.hpp"
+#include "core/network/switch_config.hpp"
+#include "core/units/time.hpp"
+
+namespace exanet {
+
+// One kind of link. All figures are per direction.
+struct LinkConfig {
+  std::int64_t word_bits = 64;     // width of a link word
+  Time word_time;                  // one link word, before pauses (64 bit at 156.25 MHz: 6400 ps)
+  std::int64_t pause_every = 0;    // the transceiver pauses one word time after this many words; 0: never
+  std::int64_t framing_words = 2;  // Magic and Start
+  Time latency;                    // a word out of one link to the same word in the next one: transceivers and cable
+  std::string name;                // of this kind
+};
+
+template <typename V>
+void visit(LinkConfig& c, V&& v) {
+  v("name", c.name);
+  v("word_bits", c.word_bits);
+  v("framing_words", c.framing_words);
+  v("latency_ps", c.latency);
+  v("word_time_ps", c.word_time);
+  v("pause_every", c.pause_every);
+}
+
+// The path of a link's key in a ConfigError.
+inline std::string link_path(const LinkConfig& link, const char* key) {
+  return "links." + (link.name.empty() ? "" : link.name + ".") + key;
+}
+
+struct RouterConfig {
+  // Among the inputs that ask for an output: each in turn; in turn, but links before intra-tile ports except in one grant of 16, so that more
+  // comes through beyond saturation; or the first one (ports in order, intra-tile last).
+  enum class Arbitration : std::uint8_t { kRoundRobin, kLinksFirst, kFixedPriority };
+
+  Time cycle;  // 156.25 MHz: 6400 ps
+  std::int64_t latency_cycles = 4;  // header in to header out, no contention; 2 of them after the grant
+  std::int64_t word_bits = 128;
+  std::int64_t header_words = 1;
+  std::int64_t footer_words = 1;
+  std::int64_t max_payload_bytes = 256;
+  std::int64_t intra_fifo_words = 4096;  // payload words
+  std::int64_t inter_fifo_words = 1024;
+  std::int64_t header_fifo_words = 128;  // of a port: divided among its virtual channels and their two classes
+  std::int64_t virtual_channels = 2;
+  std::int64_t input_gap_cycles = 0;  // an input asks again this long after a packet's tail has left it ...
+  std::int64_t output_gap_cycles =
+      0;  // ... and an output takes the next packet this long after the last one's tail: an unoptimised pipeline
+  Arbitration arbitration = Arbitration::kRoundRobin;
+  std::int64_t intra_ports = 2;  // towards the network interface: 0 packetizer/mailbox, 1 RDMA
+
+  // Words that so many bytes fill. Contract: word_bits is positive, which the network's construction checks.
+  std::int64_t words(std::uint64_t bytes) const {
+    return (static_cast<std::int64_t>(bytes) * 8 + word_bits - 1) / word_bits;
+  }
+};
+
+template <>
+inline constexpr auto kChoices<RouterConfig::Arbitration> =
+    choices<RouterConfig::Arbitration>({{"round-robin", RouterConfig::Arbitration::kRoundRobin},
+                                        {"links-first", RouterConfig::Arbitration::kLinksFirst},
+                                        {"fixed-priority", RouterConfig::Arbitration::kFixedPriority}});
+
+template <typename V>
+void visit(RouterConfig& c, V&& v) {
+  v("cycle_ps", c.cycle);
+  v("latency_cycles", c.latency_cycles);
+  v("arbitration", c.arbitration, kOptional);
+  v("input_gap_cycles", c.input_gap_cycles, kOptional);
+  v("output_gap_cycles", c.output_gap_cycles, kOptional);
+  v("word_bits", c.word_bits);
+  v("header_words", c.header_words);
+  v("footer_words", c.footer_words);
+  v("max_payload_bytes", c.max_payload_bytes);
+  v("intra_fifo_words", c.intra_fifo_words);
+  v("inter_fifo_words", c.inter_fifo_words);
+  v("header_fifo_words", c.header_fifo_words);
+  v("virtual_channels", c.virtual_channels);
+  v("intra_ports", c.intra_ports);
+}
+
+struct NetworkConfig {
+  RouterConfig router;
+  std::vector<LinkConfig> links;  // indexed by Topology::link_class
+  bool priority = false;  // packets of priority 1 may come: there are queues for them
+  std::optional<SwitchConfig> input_queued;  // the routers are input-queued switches in place of ExaNet routers
+};
+
+template <typename V>
+void visit(NetworkConfig& c, V&& v) {
+  v("router", c.router);
+  v("router.switch", c.input_queued, kOptional);
+  v("links", c.links);
+}
+
+// The name of the network model (registry.hpp) of these routers.
+inline std::string_view model_name(const NetworkConfig& config) {
+  return config.input_queued ? std::string_view(config.input_queued->switching) : std::string_view("exanet");
+}
+
+}  // namespace exanet

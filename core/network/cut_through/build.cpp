@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lays out the switches' arrays for a topology, and answers what does not concern time.
+#include <algorithm>
+
+#include "core/config/error.hpp"
+#include "core/network/common/layout.hpp"
+#include "core/network/common/partitioned_network_impl.hpp"
+#include "core/network/common/switch_checks.hpp"
+#include "core/network/cut_through/state.hpp"
+
+namespace exanet {
+
+using namespace cut_through_state;
+
+State::State(const std::vector<Partition>& parts, const Topology& topology, const NetworkConfig& config,
+             const std::vector<std::uint8_t>& part_of)
+    : topology_(topology),
+      routing_(topology.routing()),
+      part_of_(part_of),
+      config_(*config.input_queued),
+      timing_(config),
+      intra_ports_(static_cast<std::uint32_t>(config.router.intra_ports)),
+      channels_(static_cast<std::uint32_t>(config.router.virtual_channels)),
+      classes_(static_cast<std::uint32_t>(config_.classes)),
+      lanes_(classes_ * channels_),
+      most_words_(static_cast<std::int32_t>(most_packet_words(config.router))),
+      voq_(config_.queues == SwitchConfig::Queues::kVirtualOutput),
+      pauses_(config_.flow_control == SwitchConfig::FlowControl::kPause),
+      adaptive_(routing_ != nullptr && routing_->adaptive()),
+      may_reroute_(routing_ != nullptr && routing_->may_reroute()),
+      tag_(tags_of(config_.weights, classes_)) {
+  if (parts.size() > 1 && pauses_)
+    throw ConfigError("threads",
+                      "flow_control is pause: such switches run on one thread, for pauses within an instant have an "
+                      "order; take --threads 1");
+  if (parts.size() > 1 && adaptive_)
+    throw ConfigError("threads",
+                      "routing that looks at queues runs on one thread with these switches: its choices within an "
+                      "instant have an order");
+  require_channels(topology, channels_);
+  lane_words_ = static_cast<std::int32_t>(config.router.inter_fifo_words / lanes_);
+  output_fifo_words_ =
+      static_cast<std::uint32_t>(config_.output_fifo_words > 0 ? config_.output_fifo_words : most_words_);
+  for (const LinkConfig& link : config.links) pause_delay_.push_back(pause_delay(config.router, config_, link));
+  for (std::uint32_t slot = 0; slot < kMostSlots; ++slot) {
+    slot_port_[slot] = static_cast<std::uint8_t>(slot / channels_);
+    slot_channel_[slot] = static_cast<std::uint8_t>(slot % channels_);
+  }
+  for (std::uint32_t lane = 0; lane < kMostLanes; ++lane) {
+    lane_class_[lane] = static_cast<std::uint8_t>(lane / channels_);
+    lane_channel_[lane] = static_cast<std::uint8_t>(lane % channels_);
+  }
+  build_ports(config);
+  for (const Partition& part : parts)
+    parts_.push_back(std::make_unique<Part>(*this, part, static_cast<std::uint8_t>(parts_.size()), parts.size()));
+}
+
+Part::Part(State& net, const Partition& part, std::uint8_t number, std::size_t parts)
+    : net_(net), events_(*part.events), sink_(part.sink), number_(number), mail_(parts) {
+  register_events();
+}
+
+void Part::register_events() {
+  allocate_event_ = events_.add_handler(
+      [](void* s, Time now, std::uint32_t a, std::uint64_t) { static_cast<Part*>(s)->allocate(now, a); }, this);
+  deliver_event_ = events_.add_handler(
+      [](void* s, Time now, std::uint32_t a, std::uint64_t) { static_cast<Part*>(s)->deliver(now, a); }, this);
+  offer_event_ = events_.add_handler(
+      [](void* s, Time now, std::uint32_t a, std::uint64_t) { static_cast<Part*>(s)->offer_credits(now, a); }, this);
+  arrive_event_ = events_.add_handler(
+      [](void* s, Time now, std::uint32_t port, std::uint64_t entry) {
+        Part& part = *static_cast<Part*>(s);
+        const auto index = static_cast<std::uint32_t>(entry);
+        if (part.net_.pauses_ && part.net_.ports_[port].link_class != kIntraTile)
+          part.fill(now, port, part.entries_[index].lane, part.entries_[index].words);
+        part.enqueue(part.net_.node_of_[port], port, index);
+      },
+      this);
+  drain_event_ = events_.add_handler(
+      [](void* s, Time now, std::uint32_t port, std::uint64_t what) {
+        static_cast<Part*>(s)->drain(now, port, static_cast<std::uint8_t>(what >> 32),
+                                     static_cast<std::int32_t>(what & 0xffffffff));
+      },
+      this);
+  pause_event_ = events_.add_handler(
+      [](void* s, Time now, std::uint32_t port, std::uint64_t what) {
+        static_cast<Part*>(s)->receive_pause(now, port, static_cast<std::uint8_t>(what >> 1), (what & 1) != 0);
+      },
+      this);
+  reroute_event_ = events_.add_handler(
+      [](void* s, Time now, std::uint32_t port, std::uint64_t entry) {
+        static_cast<Part*>(s)->reroute(now, port, static_cast<std::uint32_t>(entry));
+      },
+      this);
+}
+
+void State::build_ports(const NetworkConfig& config) {
+  const auto [ports, queues] = lay_out_switches(topology_, intra_ports_, lanes_, voq_, nodes_);
+  ports_.resize(ports);
+  in_free_.resize(ports);
+  out_free_.resize(ports);
+  node_of_.resize(ports);
+  pools_.resize(ports);
+  stats_.resize(ports);
+  queues_.resize(queues);
+  waiting_.resize(std::size_t{ports} * classes_);
+  shares_.resize(std::size_t{ports} * classes_);
+  queued_words_.resize(std::size_t{ports} * channels_);
+  virtual_time_.resize(ports);
+  if (pauses_) fillings_.resize(ports);
+  injection_ports_.resize(std::size_t{topology_.endpoint_count()} * intra_ports_ * classes_);
+  for (NodeId node = 0; node < topology_.node_count(); ++node) build_node(node, config);
+}
+
+void State::build_node(NodeId node, const NetworkConfig& config) {
+  const std::uint32_t inter = topology_.port_count(node);
+  for (std::uint32_t p = 0; p < nodes_[node].ports; ++p) {
+    const std::uint32_t index = nodes_[node].first_port + p;
+    Port& port = ports_[index];
+    CreditPool& pool = pools_[index];
+    node_of_[index] = node;
+    if (p >= inter) {
+      pool.each = static_cast<std::int32_t>(config.router.intra_fifo_words / classes_);
+      continue;
+    }
+    const bool shared = config_.buffer == SwitchConfig::Buffer::kShared;
+    pool.each = shared ? most_words_ : lane_words_;
+    if (shared)
+      pool.pool =
+          static_cast<std::int32_t>(config.router.inter_fifo_words) - pool.each * static_cast<std::int32_t>(lanes_);
+    const PortRef far = topology_.neighbour(node, static_cast<std::uint16_t>(p));
+    if (far.node == kNoNode) continue;
+    port.far = nodes_[far.node].first_port + far.port;
+    port.link_class = described_link_class(topology_, node, p, timing_.links.size());
+    port.far_part = part_of(far.node);
+    if (port.far_part == part_of(node)) continue;
+    const LinkTiming& link = timing_.links[port.link_class];
+    const Time arrival = link.word_time * link.head_words + timing_.pipeline;
+    const Time credit = timing_.on_crossbar(1) + link.word_time * link.control_words;
+    lookahead_ = min(lookahead_, timing_.latency[port.link_class] + min(arrival, credit));
+  }
+}
+
+std::uint64_t CutThroughNetwork::pauses() const {
+  std::uint64_t sum = 0;
+  for (const auto& part : state_->parts_) sum += part->pauses_sent_;
+  return sum;
+}
+
+std::int32_t CutThroughNetwork::fullest(NodeId node, std::uint16_t port) const {
+  return state_->fillings_.empty() ? 0 : state_->fillings_[state_->first_port(node) + port].most;
+}
+
+std::uint32_t CutThroughNetwork::queued(NodeId node) const {
+  const State& s = *state_;
+  const Part& part = *s.parts_[s.part_of(node)];
+  const std::uint32_t end =
+      node + 1 < s.nodes_.size() ? s.nodes_[node + 1].first_queue : static_cast<std::uint32_t>(s.queues_.size());
+  std::uint32_t packets = 0;
+  for (std::uint32_t q = s.nodes_[node].first_queue; q < end; ++q)
+    for (std::uint32_t e = s.queues_[q].front; e != kNone && part.entries_[e].request <= part.events_.now();
+         e = part.entries_[e].next)
+      ++packets;
+  return packets;
+}
+
+std::uint64_t CutThroughNetwork::memory_bytes() const {
+  const State& s = *state_;
+  std::uint64_t sum =
+      capacity_bytes(s.nodes_, s.node_of_, s.ports_, s.in_free_, s.out_free_, s.pools_, s.stats_, s.queues_, s.waiting_,
+                     s.shares_, s.queued_words_, s.virtual_time_, s.fillings_, s.injection_ports_);
+  for (const auto& part : s.parts_) sum += capacity_bytes(part->entries_, part->packets_);
+  return sum;
+}
+
+template class PartitionedNetwork<State>;
+
+}  // namespace exanet

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// The switches' data: flat arrays of ports, queues and buffer entries. Private to core/network/cut_through.
+//
+// The arrays by node and port belong to all parts, each of which touches those of its own nodes; entries and packets are a part's own.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/engine/pool.hpp"
+#include "core/network/common/class_schedule.hpp"
+#include "core/network/common/mailboxes.hpp"
+#include "core/network/common/switch_state.hpp"
+#include "core/network/cut_through/cut_through_network.hpp"
+#include "core/network/cut_through/timing.hpp"
+#include "core/network/timing.hpp"
+#include "core/routing/routing.hpp"
+
+namespace exanet {
+
+namespace cut_through_state {
+
+using namespace switch_state;
+
+inline constexpr Time kNever = Time::ps(-1);
+
+// A packet's place in an input's buffer. After its grant it stands for the credits that are on their way back to the sender.
+struct Entry {
+  Time request;  // it can be granted; after the grant: the sender has the room
+  Time tail_in;  // its last word can be read
+  std::uint32_t packet, next;
+  NodeId dst;
+  std::uint16_t payload_bytes;
+  std::uint16_t words;  // header, payload and footer
+  std::uint16_t output;  // of this switch
+  std::uint8_t intra_port;
+  std::uint8_t lane;  // whose room it takes
+  std::uint8_t vc;  // of the link beyond
+  bool rerouting;  // an event to choose its route again is under way
+};
+
+// The credit pool of an input's buffer, as its sender knows it.
+struct CreditPool {
+  std::int32_t used[kMostLanes] = {};
+  std::int32_t each = 0;  // of a lane alone
+  std::int32_t pool = 0;  // left of what lanes share beyond that
+  std::uint32_t oldest = kNone, last = kNone;  // on its way back, in order of time
+  bool starved = false;  // the sender waits for credits, and none are on their way
+  std::uint8_t closed = 0;  // lanes that have no room for a packet, as far as has been looked
+
+  std::int32_t from_pool(std::int32_t words) const { return words > each ? words - each : 0; }
+  bool fits(std::uint8_t lane, std::int32_t words) const {
+    return from_pool(used[lane] + words) - from_pool(used[lane]) <= pool;
+  }
+  void change(std::uint8_t lane, std::int32_t words) {
+    pool -= from_pool(used[lane] + words) - from_pool(used[lane]);
+    used[lane] += words;
+  }
+};
+
+// A port, and the link beyond.
+struct Port {
+  Time wire_free;  // end of the last word on the link
+  std::uint32_t far = kNone;  // the port at the other end
+  std::uint8_t link_class = kIntraTile;
+  std::uint8_t idle_phase = 0;
+  std::uint8_t paused = 0;  // lanes, as this sender has received
+  std::uint8_t pausing = 0;  // lanes, as this receiver has sent
+  std::uint8_t accepts_from = 0;  // iSLIP: an input's first choice among outputs
+  std::uint8_t far_part = 0;
+};
+
+// Counts the words in a receiver's lanes; only with pauses.
+struct Filling {
+  std::int32_t words[kMostLanes] = {};
+  std::int32_t most = 0;
+};
+
+struct Node {
+  std::uint32_t first_port = 0, ports = 0, first_queue = 0;
+  Time wake_at = kNever, ran = kNever;
+  std::uint32_t grants = 0;
+  Slots asked;  // outputs, not slots, that somebody waits for
+};
+
+struct Choice {
+  std::uint32_t slot = kNone;
+  std::uint8_t priority_class = 0;
+};
+
+struct Arrival {
+  std::uint32_t port;
+  Entry entry;
+  PacketInFlight packet;
+};
+
+struct Credit {
+  Time time;
+  std::uint32_t port;  // the sender's
+  std::uint16_t words;
+  std::uint8_t lane;
+};
+
+// Mail of one partition to another in a window.
+struct Mail {
+  std::vector<Arrival> arrivals;
+  std::vector<Credit> credits;
+
+  void clear() {
+    arrivals.clear();
+    credits.clear();
+  }
+};
+
+struct Part;
+
+struct State {
+  State(const std::vector<Partition>& parts, const Topology& topology, const NetworkConfig& config,
+        const std::vector<std::uint8_t>& part_of);
+
+  void build_ports(const NetworkConfig& config);
+  void build_node(NodeId node, const NetworkConfig& config);
+
+  std::uint8_t part_of(NodeId node) const { return partition_of(part_of_, node); }
+  std::uint32_t first_port(NodeId node) const { return nodes_[node].first_port; }
+  std::uint8_t class_of(const Packet& packet) const {
+    return packet.priority < classes_ ? packet.priority : static_cast<std::uint8_t>(classes_ - 1);
+  }
+  std::uint32_t& queued_for(NodeId node, const Entry& entry) {
+    return queued_words_[(nodes_[node].first_port + entry.output) * channels_ + entry.vc];
+  }
+
+  const Topology& topology_;
+  const Routing* routing_;
+  std::vector<std::uint8_t> part_of_;  // by node; empty when all are in one part
+  SwitchConfig config_;
+  SwitchTiming timing_;
+  std::vector<Time> pause_delay_;  // a pause; by link class
+  std::uint32_t intra_ports_, channels_, classes_, lanes_;
+  std::uint8_t slot_port_[kMostSlots], slot_channel_[kMostSlots];  // within a switch; a division each otherwise
+  std::uint8_t lane_class_[kMostLanes], lane_channel_[kMostLanes];
+  std::int32_t most_words_ = 0, lane_words_ = 0;
+  std::uint32_t output_fifo_words_ = 0;
+  bool voq_, pauses_, adaptive_, may_reroute_;
+  std::vector<std::int64_t> tag_;  // by class: of a word's share
+
+  std::vector<Node> nodes_;
+  std::vector<NodeId> node_of_;  // by port
+  std::vector<Port> ports_;
+  std::vector<Time> in_free_, out_free_;  // by port: its lines into the crossbar and out of it
+  std::vector<CreditPool> pools_;  // by port: of the input beyond its link; an intra-tile port's: of its own input
+  std::vector<LinkStats> stats_;
+  std::vector<Queue> queues_;
+  std::vector<Slots> waiting_;  // (port, class): who asks for this output
+  std::vector<Share> shares_;  // the same
+  std::vector<std::uint32_t>
+      queued_words_;  // (port, virtual channel): payload of packets in this switch that ask for this output
+  std::vector<std::uint64_t> virtual_time_;  // by port: start of the share that was served last
+  std::vector<Filling> fillings_;  // by port
+  std::vector<InjectionPort> injection_ports_;  // (endpoint, intra-tile port, class)
+  Time lookahead_ = Time::never();
+  std::vector<std::unique_ptr<Part>> parts_;
+};
+
+struct Part {
+  Part(State& net, const Partition& part, std::uint8_t number, std::size_t parts);
+  void register_events();
+
+  // cut_through_network.cpp
+  bool inject(const Packet& packet);
+  void arrive(NodeId node, std::uint32_t port, std::uint32_t entry);
+  void enqueue(NodeId node, std::uint32_t port, std::uint32_t entry);
+  void grant(Time now, NodeId node, std::uint32_t output, const Choice& choice);
+  void cross_link(Time now, std::uint32_t output, std::uint8_t priority_class, const Entry& entry, Time left);
+  void return_credits(std::uint32_t port, std::uint32_t entry, Time left);
+  void take_credits(std::uint32_t sender, std::uint32_t entry);
+  void collect();
+  void reclaim(CreditPool& pool, Time now);
+  void offer_credits(Time now, std::uint32_t port);
+  void deliver(Time now, std::uint32_t packet);
+  Queue& queue_of(NodeId node, std::uint32_t port, std::uint8_t lane, std::uint32_t output);
+  void ask(NodeId node, std::uint32_t port, const Entry& front);
+  void unask(NodeId node, std::uint32_t port, const Entry& front);
+
+  // steering.cpp
+  class View;
+  void choose_route(Time now, NodeId node, Entry& entry);
+  void schedule_reroute(Time now, std::uint32_t port, std::uint32_t front);
+  void reroute(Time now, std::uint32_t port, std::uint32_t entry);
+
+  // allocate.cpp
+  void wake(NodeId node, Time at);
+  void allocate(Time now, NodeId node);
+  void match_in_turn(Time now, NodeId node, Slots free);
+  void match_by_islip(Time now, NodeId node, Slots free);
+  Choice choose(Time now, NodeId node, std::uint32_t output, const Slots& free);
+  std::uint32_t first_ready(Time now, NodeId node, std::uint32_t output, std::uint8_t priority_class,
+                            const Slots& free);
+  bool passes(Time now, std::uint32_t output, std::uint8_t priority_class, std::uint32_t port, std::uint32_t front);
+  void charge(std::uint32_t output, std::uint8_t priority_class, std::uint32_t words);
+
+  // pause.cpp
+  void fill(Time now, std::uint32_t port, std::uint8_t lane, std::int32_t words);
+  void drain(Time now, std::uint32_t port, std::uint8_t lane, std::int32_t words);
+  void send_pause(Time now, std::uint32_t port, std::uint8_t lane, bool pause);
+  void receive_pause(Time now, std::uint32_t port, std::uint8_t lane, bool pause);
+
+  State& net_;
+  EventQueue& events_;
+  PacketSink sink_;
+  std::uint8_t number_;
+  Pool<Entry, &Entry::next> entries_;
+  Pool<PacketInFlight, &PacketInFlight::next_free> packets_;
+  std::uint64_t hops_ = 0, pauses_sent_ = 0;
+  std::uint64_t in_flight_ =
+      0;  // those injected here less those delivered here; only the sum over all parts means something
+  std::uint32_t allocate_event_ = 0, deliver_event_ = 0, offer_event_ = 0, arrive_event_ = 0, drain_event_ = 0,
+                pause_event_ = 0, reroute_event_ = 0;
+  Mailboxes<Mail> mail_;
+};
+
+}  // namespace cut_through_state
+
+}  // namespace exanet

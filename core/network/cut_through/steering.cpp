@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chooses where packets go: the topology's route, or that of a routing of its own (core/routing/routing.hpp), when the packet joins a queue. A
+// packet at the front that is blocked, and may be rerouted, chooses again after the time that it takes through the crossbar.
+#include "core/network/cut_through/state.hpp"
+
+namespace exanet {
+
+using namespace cut_through_state;
+
+// Shows routing the switches, for a packet of some class. With pauses a sender knows no more than whether it may go on.
+class Part::View final : public CongestionView {
+ public:
+  View(Part& part, Time now, std::uint32_t priority_class)
+      : part_(part), net_(part.net_), now_(now), class_(priority_class) {}
+
+  std::uint32_t queued_words(NodeId node, std::uint16_t port) const override {
+    std::uint32_t words = 0;
+    for (std::uint8_t vc = 0; vc < net_.channels_; ++vc) words += channel_words(node, {port, vc});
+    return words;
+  }
+
+  std::uint32_t channel_words(NodeId node, Hop hop) const override {
+    const std::uint32_t index = net_.nodes_[node].first_port + hop.port;
+    CreditPool& pool = net_.pools_[index];
+    part_.reclaim(pool, now_);
+    std::int32_t beyond = 0;
+    for (std::uint32_t c = 0; c < net_.classes_; ++c) beyond += pool.used[c * net_.channels_ + hop.vc];
+    return net_.queued_words_[index * net_.channels_ + hop.vc] + static_cast<std::uint32_t>(beyond);
+  }
+
+  bool has_credit(NodeId node, Hop hop) const override {
+    const std::uint32_t index = net_.nodes_[node].first_port + hop.port;
+    const auto lane = static_cast<std::uint8_t>(class_ * net_.channels_ + hop.vc);
+    if (net_.pauses_) return (net_.ports_[index].paused >> lane & 1) == 0;
+    part_.reclaim(net_.pools_[index], now_);
+    return net_.pools_[index].fits(lane, net_.most_words_);
+  }
+
+ private:
+  Part& part_;
+  State& net_;
+  Time now_;
+  std::uint32_t class_;
+};
+
+void Part::choose_route(Time now, NodeId node, Entry& entry) {
+  if (entry.dst == node) {
+    entry.output = static_cast<std::uint16_t>(net_.topology_.port_count(node) + entry.intra_port);
+    entry.vc = 0;
+    return;
+  }
+  Hop hop;
+  if (net_.routing_ == nullptr) {
+    hop = net_.topology_.next_hop(node, entry.dst);
+  } else {
+    PacketInFlight& in_flight = packets_[entry.packet];
+    hop = net_.routing_->choose(request_of(in_flight, node, net_.timing_.router.payload_words(entry.payload_bytes)),
+                                in_flight.route, View(*this, now, net_.lane_class_[entry.lane]));
+  }
+  entry.output = hop.port;
+  entry.vc = hop.vc;
+}
+
+void Part::schedule_reroute(Time now, std::uint32_t port, std::uint32_t front) {
+  Entry& entry = entries_[front];
+  if (entry.rerouting) return;
+  entry.rerouting = true;
+  events_.schedule(now + net_.timing_.on_crossbar(entry.words), reroute_event_, port, front);
+}
+
+// The entry may have gone in the meantime; then this is a call for nobody. One that takes another output joins the end of its queue.
+void Part::reroute(Time now, std::uint32_t port, std::uint32_t index) {
+  const NodeId node = net_.node_of_[port];
+  Entry& entry = entries_[index];
+  if (!entry.rerouting || entry.output >= net_.nodes_[node].ports) return;
+  Queue& before = queue_of(node, port, entry.lane, entry.output);
+  if (before.front != index) return;
+  entry.rerouting = false;
+  unask(node, port, entry);
+  net_.queued_for(node, entry) -= net_.timing_.router.payload_words(entry.payload_bytes);
+  before.front = entry.next;
+  choose_route(now, node, entry);
+  net_.queued_for(node, entry) += net_.timing_.router.payload_words(entry.payload_bytes);
+  Queue& after = queue_of(node, port, entry.lane, entry.output);
+  if (&after == &before) {
+    after.front = index;
+  } else {
+    if (before.front != kNone) ask(node, port, entries_[before.front]);
+    entry.next = kNone;
+    (after.front == kNone ? after.front : entries_[after.last].next) = index;
+    after.last = index;
+  }
+  if (after.front == index) ask(node, port, entry);
+  wake(node, now);
+}
+
+}  // namespace exanet

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lays out the fabric's arrays for a topology, and answers what does not concern time.
+#include <algorithm>
+#include <string>
+
+#include "core/config/error.hpp"
+#include "core/network/common/layout.hpp"
+#include "core/network/common/partitioned_network_impl.hpp"
+#include "core/network/exanet/state.hpp"
+#include "core/network/exanet/zero_load.hpp"
+#include "core/network/registry.hpp"
+
+namespace exanet {
+
+using namespace exanet_state;
+
+namespace {
+
+constexpr std::size_t kSecondLevelCache = 1 << 20;  // bytes; of most processors
+constexpr std::int64_t kClasses = 2;  // of queues at each virtual channel, also where no priority packets come
+
+// Bulk goes where there is room for two of the largest packets, so that one priority packet always fits.
+void check_depths(const RouterConfig& r, std::int64_t most_payload_words) {
+  const auto at_least = [](std::int64_t value, std::int64_t least, const char* name, const char* what) {
+    require(
+        value >= least, std::string("router.") + name,
+        std::string(name) + " is " + std::to_string(value) + ": give at least " + std::to_string(least) + ", " + what);
+  };
+  // All that ask in an instant are known before it begins.
+  if (r.header_words == 1)
+    at_least(r.latency_cycles, 3, "latency_cycles", "one of them before the grant and two after it");
+  at_least(r.intra_fifo_words, 2 * most_payload_words, "intra_fifo_words",
+           "two of the largest payloads, one of them a priority packet's");
+  at_least(r.inter_fifo_words, 2 * most_payload_words * r.virtual_channels, "inter_fifo_words",
+           "two of the largest payloads in each virtual channel, one of them a priority packet's");
+  at_least(r.header_fifo_words, 2 * kClasses * r.header_words * r.virtual_channels, "header_fifo_words",
+           "two headers in each virtual channel's queue of each class");
+}
+
+// The largest packet fits into each virtual channel.
+void check_fifos(const RouterConfig& c) {
+  const RouterTiming timing(c);
+  require_in_range(c.intra_fifo_words, timing.most_payload_words, 1 << 24, "router.intra_fifo_words",
+                   "intra_fifo_words (which must hold the largest payload)");
+  require_in_range(c.inter_fifo_words, timing.most_payload_words * c.virtual_channels, 1 << 24,
+                   "router.inter_fifo_words",
+                   "inter_fifo_words (which must hold the largest payload in each virtual channel)");
+  require_in_range(c.header_fifo_words, c.header_words * c.virtual_channels, 1 << 24, "router.header_fifo_words",
+                   "header_fifo_words (which must hold a header in each virtual channel)");
+}
+
+Time shortest(const std::vector<LinkTiming>& links) {
+  Time least = links.empty() ? Time() : Time::never();
+  for (const LinkTiming& link : links) least = min(least, link.word_time * link.packet_words[0]);
+  return least;
+}
+
+}  // namespace
+
+State::State(const std::vector<Partition>& parts, const Topology& topology, const NetworkConfig& config,
+             const std::vector<std::uint8_t>& part_of)
+    : topology_(topology),
+      part_of_(part_of),
+      router_(config.router),
+      intra_ports_(static_cast<std::uint32_t>(config.router.intra_ports)),
+      channels_(static_cast<std::uint32_t>(config.router.virtual_channels)),
+      fixed_priority_(config.router.arbitration == RouterConfig::Arbitration::kFixedPriority),
+      links_first_(config.router.arbitration == RouterConfig::Arbitration::kLinksFirst),
+      endpoints_(topology.endpoint_count()),
+      words_each_(static_cast<std::int32_t>(config.router.inter_fifo_words /
+                                            std::max<std::int64_t>(config.router.virtual_channels, 1))) {
+  if (parts.size() > 1 && topology.routing() != nullptr && topology.routing()->needs_global_state())
+    throw ConfigError(
+        "threads", "a routing that looks at the queues of far routers runs on one thread: use one thread, or ugal-l");
+  check_fifos(config.router);
+  for (const LinkConfig& link : config.links) links_.emplace_back(link, config.router, router_);
+  build_ports(config);
+  for (const Partition& part : parts)
+    parts_.push_back(std::make_unique<Part>(*this, part, static_cast<std::uint8_t>(parts_.size()), parts.size()));
+}
+
+Part::Part(State& net, const Partition& part, std::uint8_t number, std::size_t parts)
+    : router_(net.router_),
+      links_(net.links_),
+      topology_(net.topology_),
+      routing_(net.topology_.routing()),
+      adaptive_(routing_ != nullptr && routing_->adaptive()),
+      may_reroute_(adaptive_ && routing_->may_reroute()),
+      outputs_(net.outputs_.data()),
+      stats_(net.stats_.data()),
+      pools_(net.pools_.data()),
+      inputs_(net.inputs_.data()),
+      injection_ports_(net.injection_ports_.data()),
+      decisions_(net.decisions_.data()),
+      decision_lists_(net.decision_lists_.data()),
+      intra_ports_(net.intra_ports_),
+      channels_(net.channels_),
+      fixed_priority_(net.fixed_priority_),
+      links_first_(net.links_first_),
+      twin_(net.twin_),
+      mask_words_(net.mask_words_),
+      wide_words_(net.wide_words_),
+      reserve_{static_cast<std::int32_t>(net.router_.most_payload_words), 0},
+      shortest_(adaptive_ ? Time() : shortest(net.links_)),
+      net_(net),
+      events_(*part.events),
+      sink_(part.sink),
+      number_(number),
+      mail_(parts) {
+  // Fetching ahead pays where routers do not stay in the second-level cache anyway.
+  const bool large = net.outputs_.size() * sizeof(Output) + net.inputs_.size() * sizeof(Input) > kSecondLevelCache;
+  for (std::uint32_t o = 0; o < net.outputs_.size(); ++o)
+    if (outputs_[o].border && net.part_of(inputs_[outputs_[o].first_input].node) == number) borders_.push_back(o);
+  arbitrate_event_ = events_.add_handler(
+      [](void* self, Time now, std::uint32_t a, std::uint64_t) { static_cast<Part*>(self)->arbitrate(now, a); }, this,
+      large ? [](void* self, std::uint32_t a, unsigned step) { static_cast<const Part*>(self)->peek(a, step); }
+            : EventQueue::Peek{},
+      outputs_, sizeof(Output));
+  deliver_event_ = events_.add_handler(
+      [](void* self, Time now, std::uint32_t a, std::uint64_t) { static_cast<Part*>(self)->deliver(now, a); }, this,
+      large ? [](void* self, std::uint32_t a,
+                 unsigned) { __builtin_prefetch(&static_cast<const Part*>(self)->packets_[a]); }
+            : EventQueue::Peek{});
+  offer_event_ = events_.add_handler(
+      [](void* self, Time now, std::uint32_t a, std::uint64_t) { static_cast<Part*>(self)->offer_credit(now, a); },
+      this);
+  decide_event_ = events_.add_handler(
+      [](void* self, Time now, std::uint32_t a, std::uint64_t) { static_cast<Part*>(self)->decide_all(now, a); }, this);
+}
+
+void State::build_ports(const NetworkConfig& config) {
+  require_channels(topology_, channels_);
+  check_depths(config.router, router_.most_payload_words);
+  const NodeId nodes = topology_.node_count();
+  std::uint32_t outputs = 0, inputs = 0, most = 0;
+  for (NodeId node = 0; node <= nodes; ++node) {
+    first_output_.push_back(outputs);
+    first_input_.push_back(inputs);
+    if (node == nodes) break;
+    const std::uint32_t ports = topology_.port_count(node);
+    const std::uint32_t intra = node < endpoints_ ? intra_ports_ : 0;
+    if (ports * channels_ + intra > kMostInputs)
+      throw ConfigError("router.virtual_channels", "a router of " + topology_.node_name(node) +
+                                                       " would have more than " + std::to_string(kMostInputs) +
+                                                       " inputs: use fewer ports or virtual channels");
+    most = std::max(most, ports * channels_ + intra);
+    outputs += ports + intra;
+    inputs += ports * channels_ + intra;
+  }
+  outputs_.resize(outputs);
+  stats_.resize(outputs);
+  pools_.resize(std::size_t{outputs} * channels_);
+  if (config.priority) {
+    twin_ = inputs;
+    mask_words_ = 1;
+  }
+  inputs_.resize(inputs + twin_);
+  if (topology_.routing() != nullptr && topology_.routing()->adaptive()) {
+    decisions_.resize(inputs_.size());
+    decision_lists_.resize(nodes);
+  }
+  if (most > mask_words_ * 64) {
+    mask_words_ = (most + 63) / 64;
+    wide_words_ = mask_words_ * (config.priority ? 2 : 1);
+  }
+  wide_.resize(std::size_t{outputs} * wide_words_);
+  injection_ports_.resize(std::size_t{endpoints_} * intra_ports_);
+  for (NodeId node = 0; node < nodes; ++node) build_node(node, config);
+  for (std::uint32_t i = 0; i < twin_; ++i) {
+    inputs_[twin_ + i] = inputs_[i];
+    inputs_[twin_ + i].priority = kPriority;
+    inputs_[twin_ + i].place = static_cast<std::uint16_t>(inputs_[i].place + mask_words_ * 64);
+  }
+}
+
+void State::build_node(NodeId node, const NetworkConfig& config) {
+  const RouterConfig& r = config.router;
+  const auto headers = static_cast<std::int32_t>(r.header_fifo_words / r.header_words / kClasses);
+  const std::uint32_t ports = topology_.port_count(node);
+  for (std::uint32_t o = first_output_[node]; o < first_output_[node + 1]; ++o) {
+    const std::uint32_t port = o - first_output_[node];
+    const bool intra = port >= ports;
+    Output& output = outputs_[o];
+    output.first_input = first_input_[node];
+    output.granted = (first_input_[node + 1] - first_input_[node] - 1) & (kMostInputs - 1);
+    for (std::uint32_t vc = 0; vc < (intra ? 1 : channels_); ++vc) {
+      const std::uint32_t i = first_input_[node] + (intra ? ports * channels_ + port - ports : port * channels_ + vc);
+      Input& input = inputs_[i];
+      input.node = node;
+      input.place = static_cast<std::uint16_t>(i - first_input_[node]);
+      input.first_output = first_output_[node];
+      input.first_intra_output = first_output_[node] + ports;
+      if (!intra) input.credit_output = o;
+      if (intra) input.pool = o * channels_;
+      CreditPool& pool = pools_[std::size_t{o} * channels_ + vc];
+      const auto share = static_cast<std::int32_t>(intra ? 1 : channels_);
+      pool.free_words = static_cast<std::int32_t>(intra ? r.intra_fifo_words : r.inter_fifo_words) / share;
+      pool.free_packets = headers / share;
+    }
+    const PortRef far = intra ? PortRef{} : topology_.neighbour(node, static_cast<std::uint16_t>(port));
+    if (far.node == kNoNode) continue;
+    output.link_class = described_link_class(topology_, node, port, links_.size());
+    output.far_input = first_input_[far.node] + far.port * channels_;
+    output.border = part_of(far.node) != part_of(node);
+    // The link in the other direction ends here: its sender knows the room of these inputs.
+    for (std::uint32_t vc = 0; vc < channels_; ++vc) {
+      Input& input = inputs_[first_input_[node] + port * channels_ + vc];
+      input.pool = (first_output_[far.node] + far.port) * channels_ + vc;
+      input.link_class = topology_.link_class(far.node, far.port);
+    }
+    // A packet that is granted is felt at the other side later than this, and so is the credit that a partition cannot send at the end of a window,
+    // because a packet granted after it might.
+    const LinkTiming& link = links_[output.link_class];
+    if (output.border)
+      lookahead_ = min(lookahead_, link.to_wire + min(link.back, link.word_time * link.head_words + link.across));
+  }
+}
+
+void ExanetNetwork::finish(std::size_t part, Time now) { state_->parts_[part]->finish(now); }
+
+std::uint64_t ExanetNetwork::memory_bytes() const {
+  const State& s = *state_;
+  std::uint64_t sum = capacity_bytes(s.part_of_, s.first_output_, s.first_input_, s.outputs_, s.stats_, s.pools_,
+                                     s.inputs_, s.injection_ports_, s.wide_, s.decisions_, s.decision_lists_);
+  for (const auto& part : s.parts_) {
+    sum += capacity_bytes(part->packets_, part->returns_);
+    part->mail_.each([&](const Mail& mail) { sum += capacity_bytes(mail.arrivals, mail.credits); });
+  }
+  return sum;
+}
+
+template class PartitionedNetwork<State>;
+
+namespace networks {
+
+NetworkKind exanet_router() {
+  return {.name = "exanet",
+          .help = "when there is room for all of it beyond the link, by the rules of the ExaNet router",
+          .check = [](const NetworkConfig&, const Topology&) {},
+          .make_zero_load = [](const NetworkConfig& config) -> std::unique_ptr<ZeroLoadModel> {
+            return std::make_unique<ExanetZeroLoad>(config);
+          },
+          .make = [](const std::vector<Partition>& parts, const Topology& topology, const NetworkConfig& config,
+                     const std::vector<std::uint8_t>& part_of) -> std::unique_ptr<NetworkModel> {
+            return std::make_unique<ExanetNetwork>(parts, topology, config, part_of);
+          }};
+}
+
+}  // namespace networks
+
+}  // namespace exanet

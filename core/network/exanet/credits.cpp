@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// Credits: what a sender knows of the buffer beyond its link or port, how the credit for a packet comes back when the packet has been read, and
+// which control word carries it. See docs/microarchitecture.md, "Credits".
+#include <algorithm>
+
+#include "core/network/common/injection.hpp"
+#include "core/network/exanet/state.hpp"
+
+namespace exanet {
+
+using namespace exanet_state;
+
+void Part::take(CreditPool& pool, std::uint32_t words) {
+  pool.free_words -= static_cast<std::int32_t>(words);
+  --pool.free_packets;
+}
+
+void Part::reclaim(CreditPool& pool, Time now) {
+  while (pool.oldest != kNone) {
+    const std::uint32_t index = pool.oldest;
+    const CreditReturn& returned = returns_[index];
+    if (returned.time > now) return;
+    pool.free_words += static_cast<std::int32_t>(returned.payload_words);
+    ++pool.free_packets;
+    pool.oldest = returned.next;
+    returns_.free(index);
+  }
+}
+
+// A packet of so many words has been read out of `input` at `left`.
+void Part::return_credit(const Input& input, std::uint32_t payload_words, Time left) {
+  if (input.link_class == kIntraTile) {
+    CreditPool& pool = pools_[input.pool];
+    const Time time = left + router_.to_sender;
+    const bool look = pool.starved() || (twin_ != 0 && injection_port(input).offers_at > time);
+    insert_return(pool, add_return(time, input.pool, payload_words));
+    if (look) await_credit(injection_port(input), pool, static_cast<std::uint32_t>(&input - inputs_));
+    return;
+  }
+  const Time time = left + router_.to_credit;
+  Output& sender = outputs_[input.credit_output];
+  const std::uint32_t returned = add_return(time, input.pool, payload_words);
+  queue_credit(sender, returned);
+  if (twin_ != 0 && !sender.border && overtakes_others(sender, returned))
+    wake(outputs_[input.pool / channels_], input.pool / channels_, credit_arrival(sender, time));
+  if (!sender.starves || !pools_[input.pool].starved()) return;
+  pools_[input.pool].last = kNone;
+  sender.starves = false;
+  for (std::uint32_t vc = 0, first = input.pool / channels_ * channels_; vc < channels_; ++vc)
+    if (pools_[first + vc].starved()) sender.starves = true;
+  wake(outputs_[input.pool / channels_], input.pool / channels_, credit_arrival(sender, time));
+}
+
+// Whether room that was returned before is going to be free later, and so its sender may be waiting for too long: a packet that is granted
+// after one of the other class may be the first to have gone.
+bool Part::overtakes_others(const Output& sender, std::uint32_t return_index) const {
+  for (std::uint32_t i = return_index; i != sender.pending;) {
+    i = returns_[i].next;
+    if (returns_[i].pool == returns_[return_index].pool) return true;
+  }
+  return false;
+}
+
+void Part::queue_credit(Output& output, std::uint32_t return_index) {
+  CreditReturn& returned = returns_[return_index];
+  returned.next = return_index;
+  std::uint32_t before = output.pending == kNone ? return_index : output.pending;  // alone it is a ring
+  if (returned.time >= returns_[before].time) [[likely]] {
+    output.pending = return_index;
+  } else {
+    while (returns_[returns_[before].next].time <= returned.time) before = returns_[before].next;
+  }
+  returned.next = returns_[before].next;
+  returns_[before].next = return_index;
+}
+
+// Settles which control words of `output`'s link carry the pending credits of its port's FIFOs: the first whose beginning is not
+// before the room is known, Start of a packet or, in an idle link, a credit of its own. No credit is begun where a packet can come to the wire
+// before its end: that packet's Start carries it. So what lies beyond the reach of packets that may yet be granted is left for later. Written with
+// choices in place of branches: which of two cases holds is chance, and a wrong guess costs more than working out both.
+void Part::send_credits(Time now, Output& output) {
+  const LinkTiming& link = links_[output.link_class];
+  while (output.pending != kNone) {
+    const std::uint32_t last = output.pending, index = returns_[last].next;
+    CreditReturn& returned = returns_[index];
+    const bool another =
+        returned.time > output.control_end - link.word_time;  // control word than the one of which is known
+    const Time magic = max(returned.time, output.wire_free);
+    const std::uint32_t phase = output.idle_phase * (magic < output.wire_free + link.word_time);
+    std::uint32_t both = phase;
+    const Time begin = link.idles_at(phase) ? magic + link.word_time : magic;
+    if (another & (begin + link.word_time * link.control_words > now + link.to_wire)) return;
+    const Time end = magic + link.word_time * link.slots(link.control_words, both);
+    output.control_end = another ? end : output.control_end;
+    output.wire_free = another ? end : output.wire_free;
+    output.idle_phase = static_cast<std::uint8_t>(another ? both : output.idle_phase);
+    returns_[last].next = returned.next;
+    output.pending = index == last ? kNone : last;
+    returned.time = output.control_end + link.back;
+    if (!output.border) {
+      accept_credit(pools_[returned.pool], now, index);
+    } else {
+      mail_.to(far_part(output), returned.time)
+          .credits.push_back({returned.time, returned.pool, returned.payload_words});
+      returns_.free(index);
+    }
+  }
+}
+
+// When the sender can have the credit at the earliest that is pending since `returned`.
+Time Part::credit_arrival(const Output& output, Time returned) const {
+  const LinkTiming& link = links_[output.link_class];
+  if (returned <= output.control_end - link.word_time) return output.control_end + link.back;
+  // Start of a packet yet to be granted may carry it in the same cycle.
+  return max(returned + link.word_time, output.wire_free + link.word_time * link.control_words) + link.back;
+}
+
+// Settles which credits the far end of `output` has sent by now. Another partition sends them by mail.
+void Part::receive_credits(Time now, const Output& output) {
+  if (!output.border && output.far_input != kNone) send_credits(now, outputs_[inputs_[output.far_input].credit_output]);
+}
+
+// When the next credit comes to `output`, at the earliest; never when no packet is on its way out of the buffer beyond.
+Time Part::next_credit(const Output& output, std::uint32_t pool_index) const {
+  if (pools_[pool_index].oldest != kNone) return returns_[pools_[pool_index].oldest].time;
+  if (output.border) return Time::never();
+  const Output& sender = outputs_[inputs_[output.far_input].credit_output];
+  if (sender.pending == kNone) return Time::never();
+  std::uint32_t index = sender.pending;
+  do {
+    index = returns_[index].next;
+    if (returns_[index].pool == pool_index) return credit_arrival(sender, returns_[index].time);
+  } while (index != sender.pending);
+  return Time::never();
+}
+
+// Gives the sender the credit that a control word carries: at once where it has plenty until then, for nobody can notice, and nothing needs to be
+// kept.
+void Part::accept_credit(CreditPool& pool, Time now, std::uint32_t return_index) {
+  const CreditReturn& returned = returns_[return_index];
+  if (!plenty(pool, returned.time - now)) return append_return(pool, return_index);
+  pool.free_words += static_cast<std::int32_t>(returned.payload_words);
+  ++pool.free_packets;
+  returns_.free(return_index);
+}
+
+// In the order of time, which for a port of both classes need not be that of grants.
+void Part::insert_return(CreditPool& pool, std::uint32_t return_index) {
+  CreditReturn& returned = returns_[return_index];
+  if (twin_ == 0 || pool.oldest == kNone || returns_[pool.last].time <= returned.time)
+    return append_return(pool, return_index);
+  std::uint32_t* at = &pool.oldest;
+  while (returns_[*at].time <= returned.time) at = &returns_[*at].next;
+  returned.next = *at;
+  *at = return_index;
+}
+
+void Part::append_return(CreditPool& pool, std::uint32_t return_index) {
+  returns_[return_index].next = kNone;
+  const bool only = pool.oldest == kNone;
+  std::uint32_t* const behind = &returns_[only ? return_index : pool.last].next;
+  *(only ? &pool.oldest : behind) = return_index;
+  pool.last = return_index;
+}
+
+void Part::refuse(InjectionPort& port, CreditPool& pool, std::uint32_t input_index, std::uint8_t priority,
+                  std::uint32_t words) {
+  port.need[priority] = std::max(port.need[priority], static_cast<std::uint16_t>(words));
+  ++port.refused[priority];
+  if (port.offers_at == kNotScheduled && !pool.starved()) await_credit(port, pool, input_index);
+}
+
+void Part::await_credit(InjectionPort& port, CreditPool& pool, std::uint32_t input_index) {
+  if (pool.oldest == kNone) {
+    pool.last = CreditPool::kStarved;
+    return;
+  }
+  port.offers_at = returns_[pool.oldest].time;
+  events_.schedule(port.offers_at, offer_event_, input_index);
+}
+
+// An intra-tile port that refused packets gets room back.
+void Part::offer_credit(Time now, std::uint32_t input_index) {
+  Input& input = inputs_[input_index];
+  CreditPool& pool = pools_[input.pool];
+  InjectionPort& port = injection_port(input);
+  if (port.offers_at != now) return;  // room came back before what was waited for, and was looked at
+  port.offers_at = kNotScheduled;
+  reclaim(pool, now);
+  const auto intra_port = static_cast<std::uint8_t>(input.pool / channels_ - input.first_intra_output);
+  offer_space(sink_, port, input.node, intra_port, now,
+              [&](std::uint8_t priority, std::uint32_t need) { return fits(pool, priority, need); });
+  if (port.refused[kPriority] + port.refused[kBulk] > 0 && port.offers_at == kNotScheduled && !pool.starved())
+    await_credit(port, pool, input_index);
+}
+
+}  // namespace exanet

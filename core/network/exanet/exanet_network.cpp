@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+// The path of a packet: injection, arbitration, crossbar, link, delivery. See exanet_network.hpp for the model, state.hpp for the data and
+// docs/microarchitecture.md for the rules; how room comes back is in credits.cpp.
+//
+// When the front of an input will ask for its output is known in advance, so requests are registered ahead of their time. Which control word
+// tells of a packet's room, and so when the sender has it, depends on the packets that go the same way; it is settled when the next of them
+// is granted or when the sender runs short. Neither costs an event of its own. An output is looked at (the "arbitrate" event) only at times at
+// which a grant may be possible, and one look is pending at a time: each sees to the next. All requests and all room of one instant are known
+// before it begins, so the result does not depend on the order of events within an instant.
+#include <algorithm>
+#include <bit>
+
+#include "core/network/common/injection.hpp"
+#include "core/network/exanet/state.hpp"
+#include "core/units/check.hpp"
+
+namespace exanet {
+
+using namespace exanet_state;
+
+namespace {
+
+// As in gateware/router/rtl/router_output.sv. With fewer, long rings that are offered more than they carry lose throughput: docs/microarchitecture.md.
+constexpr std::uint8_t kMostPassed = 15;
+
+}  // namespace
+
+bool Part::inject(const Packet& packet) {
+  const Time now = events_.now();
+  const std::uint32_t words = checked_payload_words(packet, net_.endpoints_, intra_ports_, router_, now);
+  EXANET_CHECK(packet.priority == kBulk || (packet.priority == kPriority && twin_ != 0),
+               "priority where the fabric was built without", now.ps(), packet.src, packet.priority);
+  const std::uint32_t input_index = net_.first_input_[packet.src + 1] - intra_ports_ + packet.intra_port;
+  Input& bulk = inputs_[input_index];
+  CreditPool& pool = pools_[bulk.pool];
+  InjectionPort& port = injection_ports_[std::size_t{packet.src} * intra_ports_ + packet.intra_port];
+  reclaim(pool, now);
+  if (!fits(pool, packet.priority, words)) {
+    refuse(port, pool, input_index, packet.priority, words);
+    return false;
+  }
+  ++in_flight_;
+  const Time span = router_.cycle * router_.packet_words(words);
+  Time start = max(now, port.busy_until);
+  port.busy_until = start + span;
+  if (packet.priority == kPriority && start > now) start = overtake(now, bulk, start, span);
+  take(pool, words);
+  const std::uint32_t index = packets_.add(
+      {start + router_.head + router_.to_request, start + span - router_.cycle + router_.to_request, kNone, packet.dst,
+       packet.payload_bytes, packet.intra_port, packet.priority, packet.src, packet.user, now});
+  plan(packets_[index], bulk);
+  arrive(inputs_[input_index + packet.priority * twin_], index);
+  return true;
+}
+
+// A priority packet goes to the port's wire before the packets of bulk that have been taken and have not begun: all that are to begin from `now`
+// on follow each other without a gap up to `end`, and move by its `span`. Returns when it begins.
+Time Part::overtake(Time now, Input& bulk, Time end, Time span) {
+  const Time begun = now + router_.head + router_.to_request;
+  for (std::uint32_t p = bulk.front; p != kNone; p = packets_[p].next) {
+    PacketInFlight& packet = packets_[p];
+    if (packet.time < begun) continue;
+    end = end - router_.cycle * router_.packet_words(router_.payload_words(packet.payload_bytes));
+    packet.time += span;
+    packet.tail_in += span;
+    if (p != bulk.front) continue;
+    bulk.request = max(packet.time, bulk.idle_at);
+    if (bulk.output != kNone) {
+      wake(outputs_[bulk.output], bulk.output, max(bulk.request, outputs_[bulk.output].free_at));
+    } else {
+      cancel_decision(static_cast<std::uint32_t>(&bulk - inputs_));
+      schedule_decision(bulk.request, static_cast<std::uint32_t>(&bulk - inputs_));
+    }
+  }
+  return end;
+}
+
+// A packet is going to arrive in `input`, whose room it has taken.
+void Part::arrive(Input& input, std::uint32_t packet_index) {
+  if (input.front != kNone) {
+    packets_[input.last].next = packet_index;
+    input.last = packet_index;
+    return;
+  }
+  input.front = input.last = packet_index;
+  register_front(input);
+}
+
+// Works out what the packet asks for where it is going to: well before it has to be known, for it takes long, and the output is in no cache.
+inline void Part::plan(PacketInFlight& packet, const Input& input) const {
+  if (packet.dst == input.node) {
+    packet.output = input.first_intra_output + packet.intra_port;
+    packet.vc = 0;
+  } else if (routing_ == nullptr) {
+    const Hop hop = topology_.next_hop(input.node, packet.dst);
+    packet.output = input.first_output + hop.port;
+    packet.vc = hop.vc;
+  } else {
+    packet.output = kNone;
+    return;
+  }
+  __builtin_prefetch(&outputs_[packet.output], 1);
+}
+
+// The front of `input` will ask for its output as soon as its header is there and the packet before it has gone.
+void Part::register_front(Input& input) {
+  const PacketInFlight& packet = packets_[input.front];
+  input.front_words = static_cast<std::uint16_t>(router_.payload_words(packet.payload_bytes));
+  input.request = max(packet.time, input.idle_at);
+  if (packet.output == kNone) return steer(input);
+  ask(input, packet.output, packet.vc, input.request);
+}
+
+void Part::ask(Input& input, std::uint32_t output_index, std::uint8_t vc, Time from) {
+  input.output = output_index;
+  input.front_vc = vc;
+  Output& output = outputs_[output_index];
+  await(output, output_index, input);
+  wake(output, output_index, max(from, output.free_at));
+}
+
+// Looks at `output` at `at`, unless it does so before.
+void Part::wake(Output& output, std::uint32_t output_index, Time at) {
+  if (at >= output.wake_at) return;
+  output.wake_at = at;
+  events_.schedule(at, arbitrate_event_, output_index);
+}
+
+void Part::arbitrate(Time now, std::uint32_t output_index) {
+  Output& output = outputs_[output_index];
+  __builtin_prefetch(&pools_[output_index * channels_], 1);
+  if (output.wake_at != now) return;  // an earlier look came in between
+  output.wake_at = Time::never();
+  if (adaptive_) decide_all(now, inputs_[output.first_input].node);
+  if ((output.waiting[0] | output.waiting[1]) == 0) return;
+  if (now < output.free_at) return wake(output, output_index, output.free_at);
+  Time next = Time::never();
+  const std::uint32_t chosen = choose(now, output, output_index, next);
+  if (chosen != kNone) grant(now, output, output_index, output.first_input + chosen);
+  if (may_reroute_) reroute_those_left(now, output, output_index);
+  if (next != Time::never()) wake(output, output_index, max(next, output.free_at));
+}
+
+// Fetches what arbitrate() is going to touch: the output and the room beyond it; the first input that asks; and its packet, its room and the
+// far input. The output that the packet will ask for there is not worth the route that would have to be worked out for it.
+void Part::peek(std::uint32_t output_index, unsigned step) const {
+  const Output& output = outputs_[output_index];
+  if (step == 0) {
+    __builtin_prefetch(&output, 1);
+    __builtin_prefetch(&pools_[output_index * channels_], 1);
+    __builtin_prefetch(&stats_[output_index], 1);
+    return;
+  }
+  if ((output.waiting[0] | output.waiting[1]) == 0) return;
+  if (wide_words_ != 0) return;
+  const auto first = static_cast<std::uint32_t>(output.waiting[0] != 0 ? std::countr_zero(output.waiting[0])
+                                                                       : 64 + std::countr_zero(output.waiting[1]));
+  const Input& input = inputs_[output.first_input + (mask_words_ == 1 && first >= 64 ? first - 64 + twin_ : first)];
+  if (step == 1) return __builtin_prefetch(&input, 1);
+  __builtin_prefetch(&packets_[input.front], 1);
+  __builtin_prefetch(&pools_[input.pool], 1);
+  if (output.link_class != kIntraTile && !output.border)
+    __builtin_prefetch(&inputs_[output.far_input + input.front_vc], 1);
+}
+
+// Priority packets go before bulk. `next` becomes the time from which on somebody else could go as well, as far as that is not a matter of room.
+inline std::uint32_t Part::choose(Time now, Output& output, std::uint32_t output_index, Time& next) {
+  if ((wide_words_ | twin_ | output.waiting[1] | (output.waiting[0] & (output.waiting[0] - 1))) ==
+      0) {  // somebody waits, most of the time alone
+    const auto only = static_cast<std::uint32_t>(std::countr_zero(output.waiting[0]));
+    const Input& input = inputs_[output.first_input + only];
+    __builtin_prefetch(&packets_[input.front], 1);
+    if (input.request > now) next = input.request;
+    if (input.request > now || !has_credit_beyond(now, output, output_index, input)) return kNone;
+    if (input.link_class == kIntraTile) output.passed = 0;
+    output.granted = only & (kMostInputs - 1);
+    return only;
+  }
+  if (twin_ != 0) {
+    const std::uint32_t chosen = choose_of(now, output, output_index, kPriority, next);
+    if (chosen != kNone) {
+      const std::uint64_t* const bulk = masks(output, output_index, kBulk);
+      if (std::any_of(bulk, bulk + mask_words_, [](std::uint64_t word) { return word != 0; })) next = now;
+      return chosen;
+    }
+  }
+  return choose_of(now, output, output_index, kBulk, next);
+}
+
+// Within a class, with `links_first`, packets from links go before those of network interfaces but for one in 16 (kMostPassed); among them those
+// that are due before others; and of these the first one behind the input that was granted last. Where nobody of the chosen kind is due, all that
+// could have gone become due.
+std::uint32_t Part::choose_of(Time now, Output& output, std::uint32_t output_index, std::uint8_t priority, Time& next) {
+  Input* const inputs = inputs_ + output.first_input + priority * twin_;
+  const bool links_turn = output.passed < kMostPassed;
+  std::uint32_t chosen = kNone;
+  int best = -1;
+  bool own = false;  // a network interface's packet could go
+  bool others = false;  // than the chosen one
+  const auto first_kind = [&](const Input& input) {
+    return !links_first_ || (input.link_class != kIntraTile) == links_turn;
+  };
+  const auto consider = [&](std::uint32_t index) {
+    const Input& input = inputs[index];
+    __builtin_prefetch(&packets_[input.front], 1);
+    if (input.request > now) next = min(next, input.request);
+    if (input.request > now || !has_credit_beyond(now, output, output_index, input)) return;
+    others = best >= 0;
+    own |= input.link_class == kIntraTile;
+    const int its = fixed_priority_ ? 0 : first_kind(input) * 4 + input.due * 2 + (index > output.granted);
+    if (its <= best) return;
+    best = its;
+    chosen = index;
+  };
+  each_waiting(output, output_index, priority, consider);
+  if (chosen == kNone) return kNone;
+  if (others) next = now;
+  const Input& input = inputs[chosen];
+  if (others && !input.due && !fixed_priority_)
+    each_waiting(output, output_index, priority, [&](std::uint32_t index) {
+      Input& other = inputs[index];
+      const bool pool =
+          output.link_class == kIntraTile || has_credit(pools_[output_index * channels_ + other.front_vc], priority);
+      if (other.request <= now && first_kind(other) == first_kind(input) && pool) other.due = true;
+    });
+  if (input.link_class == kIntraTile)
+    output.passed = 0;
+  else if (links_first_ && own)
+    output.passed = (output.passed + 1) & 15;
+  output.granted = chosen & (kMostInputs - 1);
+  return chosen + priority * twin_;
+}
+
+// Whether the next buffer takes a packet, the largest whatever this one's length: by its own length a short one would go whenever a long one of
+// the same channel waits, and might do so for ever. If not, sees to it that the output is looked at again when a credit arrives.
+bool Part::has_credit_beyond(Time now, const Output& output, std::uint32_t output_index, const Input& input) {
+  if (output.link_class == kIntraTile) return true;
+  CreditPool& far = pools_[output_index * channels_ + input.front_vc];
+  reclaim(far, now);
+  if (has_credit(far, input.priority)) return true;
+  if (!far.starved()) {
+    receive_credits(now, output);
+    reclaim(far, now);
+    if (has_credit(far, input.priority)) return true;
+  }
+  if (far.starved()) return false;
+  const Time next = next_credit(output, output_index * channels_ + input.front_vc);
+  if (next != Time::never()) {
+    wake(outputs_[output_index], output_index, max(next, now + Time::ps(1)));
+  } else {
+    far.last = CreditPool::kStarved;
+    if (!output.border) outputs_[inputs_[output.far_input].credit_output].starves = true;
+  }
+  return false;
+}
+
+void Part::grant(Time now, Output& output, std::uint32_t output_index, std::uint32_t input_index) {
+  Input& input = inputs_[input_index];
+  const std::uint32_t index = input.front, words = input.front_words;
+  PacketInFlight& packet = packets_[index];
+  if (output.link_class != kIntraTile) {
+    __builtin_prefetch(&stats_[output_index], 1);
+    EXANET_CHECK(output.far_input != kNone, "route through a port without a link", now.ps(), input.node, output_index);
+    if (!output.border) plan(packet, inputs_[output.far_input + input.front_vc]);
+  }
+  if (input.link_class != kIntraTile) __builtin_prefetch(&outputs_[input.credit_output], 1);
+  const std::uint32_t next = packet.next;
+  forget(output, output_index, input);
+  if (may_reroute_) cancel_decision(input_index);
+  input.due = false;
+  // The crossbar reads a word a cycle, the first in the cycle after the grant, and the last one not before it can be read.
+  const Time left = max(now + router_.cycle * router_.packet_words(words), packet.tail_in);
+  if (output.link_class == kIntraTile) {
+    output.free_at = left + router_.output_gap;
+    if (sink_.early)
+      deliver(left + router_.to_output, index);
+    else
+      events_.schedule(left + router_.to_output, deliver_event_, index);
+  } else {
+    cross_link(now, output, output_index, input, index, left);
+  }
+  input.idle_at = left + router_.input_gap;
+  input.front = next;
+  return_credit(input, words, left);
+  if (next != kNone) register_front(input);
+}
+
+// Sends the packet over the output's link into the far buffer, whose room has been checked. It waits in the link's buffer while the packet
+// before it is on the wire; nothing else is granted until its Start has gone out.
+void Part::cross_link(Time now, Output& output, std::uint32_t output_index, const Input& input,
+                      std::uint32_t packet_index, Time left) {
+  const LinkTiming& link = links_[output.link_class];
+  if (output.pending != kNone) send_credits(now, output);
+  const Time ready = now + link.to_wire, start = max(ready, output.wire_free);
+  // A link that has been idle for a word time has had its pause by then.
+  const std::uint32_t phase = output.idle_phase * (start < output.wire_free + link.word_time);
+  std::uint32_t after_control = phase, after_head = phase, after_packet = phase;
+  const Time head_out = start + link.word_time * link.slots(link.head_words, after_head);
+  const Time busy = link.word_time * link.slots(link.packet_words[input.front_words], after_packet);
+  output.control_end = start + link.word_time * link.slots(link.control_words, after_control);
+  output.wire_free = max(start + busy, left + link.tail_to_wire + link.last_word);
+  output.free_at = max(left + router_.output_gap, output.control_end - link.word_time + link.slot_back);
+  output.idle_phase = static_cast<std::uint8_t>(after_packet);
+
+  PacketInFlight& packet = packets_[packet_index];
+  LinkStats& stats = stats_[output_index];
+  stats.packets += 1;
+  stats.payload_bytes += packet.payload_bytes;
+  stats.busy += busy;
+  stats.waited += now - input.request + (start - ready);
+  ++hops_;
+  take(pools_[output_index * channels_ + input.front_vc], input.front_words);
+  packet.time = head_out + link.across;
+  packet.tail_in = output.wire_free + link.across;
+  packet.next = kNone;
+  const std::uint32_t far_input = output.far_input + input.front_vc + input.priority * twin_;
+  if (!output.border) return arrive(inputs_[far_input], packet_index);
+  mail_.to(far_part(output), packet.time).arrivals.push_back({far_input, packet});
+  packets_.free(packet_index);
+}
+
+void Part::deliver(Time tail, std::uint32_t packet_index) {
+  const PacketInFlight& c = packets_[packet_index];
+  const Packet packet{c.src, c.dst, c.payload_bytes, c.intra_port, c.priority, c.user};
+  const Time injected = c.injected;
+  packets_.free(packet_index);
+  --in_flight_;
+  if (sink_.delivered != nullptr) sink_.delivered(sink_.self, packet, injected, tail);
+}
+
+void Part::collect() {
+  mail_.collect(net_.parts_, number_, [&](Mail& mail) {
+    for (const Arrival& a : mail.arrivals) {
+      const std::uint32_t index = packets_.add(a.in_flight);
+      plan(packets_[index], inputs_[a.input]);
+      arrive(inputs_[a.input], index);
+    }
+    for (const Credit& c : mail.credits) {
+      const bool starved = pools_[c.pool].starved();
+      accept_credit(pools_[c.pool], events_.now(), add_return(c.time, c.pool, c.payload_words));
+      if (starved) wake(outputs_[c.pool / channels_], c.pool / channels_, c.time);
+    }
+  });
+}
+
+// Sends the credits that no packet of a later window can carry. What is left matters a lookahead after the window at the earliest.
+void Part::finish(Time now) {
+  for (const std::uint32_t index : borders_) {
+    Output& output = outputs_[index];
+    send_credits(now, output);
+    if (output.pending == kNone) continue;
+    const Time matters = credit_arrival(output, returns_[returns_[output.pending].next].time) - net_.lookahead_;
+    mail_.matters_at(max(matters, now + Time::ps(1)));
+  }
+}
+
+}  // namespace exanet

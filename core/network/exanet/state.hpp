@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fabric's data: flat arrays of inputs, outputs and packets, so that a packet's hop touches a handful of cache lines. Private
+// to core/network/exanet.
+//
+// The nodes are divided into parts. A part has its own event queue and packets, and touches nothing of another part's: its
+// outputs, the credits that they have, and its inputs. What crosses the border between two parts (a packet, a credit)
+// takes the latency of a link, and is mailed: see ExanetNetwork::collect(). A fabric in one piece is one part without mail.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/engine/pool.hpp"
+#include "core/network/common/mailboxes.hpp"
+#include "core/network/exanet/exanet_network.hpp"
+#include "core/network/timing.hpp"
+#include "core/routing/routing.hpp"
+
+namespace exanet {
+
+namespace exanet_state {
+
+inline constexpr std::uint32_t kNone = 0xffffffffu;
+inline constexpr std::uint32_t kFewInputs =
+    128;  // of a router, all classes, whose outputs keep their masks of waiting inputs themselves
+inline constexpr std::uint32_t kMostInputs = 1024;  // of a router, of each class
+inline constexpr std::uint8_t kBulk = 0, kPriority = 1;  // classes
+inline constexpr std::uint8_t kIntraTile = 0xff;  // in place of a link class
+inline constexpr Time kNotScheduled = Time::ps(-1);
+
+// A packet in flight. The first half is its place in the buffer of the input that it stands in or is on its way to, with what the router reads
+// of its header; the second is read at the ends of its route, and by routing.
+struct alignas(64) PacketInFlight {
+  Time time;  // it can be granted
+  Time tail_in;  // its last word can be read
+  std::uint32_t next;  // the one behind it in that buffer; of those not in use, another
+  NodeId dst;
+  std::uint16_t payload_bytes;
+  std::uint8_t intra_port;
+  std::uint8_t priority;
+  NodeId src;
+  std::uint64_t user;
+  Time injected;
+  std::uint32_t route = 0;  // what routing remembers of it
+  std::uint32_t output =
+      kNone;  // that it asks for where that input is, and with which virtual channel; none where routing decides when it is its turn
+  std::uint8_t vc = 0;
+};
+static_assert(sizeof(PacketInFlight) == 64);
+
+// The credit for a packet that has left a buffer, on its way back to the sender.
+struct CreditReturn {
+  Time time;  // while it is pending: it can be sent; then: the sender has it
+  std::uint32_t next;
+  std::uint32_t pool;
+  std::uint32_t payload_words;
+};
+
+// An inter-tile port's virtual channel, or an intra-tile port, of one class: a FIFO of packets. Only its front asks for an output. The two classes
+// of a port's virtual channel share its room.
+struct alignas(64) Input {
+  std::uint32_t front = kNone;
+  std::uint32_t last = kNone;
+  std::uint32_t output = kNone;  // what the front asks for
+  std::uint32_t pool = kNone;  // this buffer's credits, as its sender knows them
+  Time request;  // from when on the front asks
+  Time idle_at;  // the packet before the front has gone, and the gap is over
+  NodeId node = kNoNode;
+  std::uint32_t first_output = 0;  // of this router
+  std::uint32_t first_intra_output = 0;  // of this router
+  std::uint16_t front_words = 0;  // payload words and virtual channel of the front
+  std::uint8_t front_vc = 0;
+  std::uint8_t priority = kBulk;  // its class
+  std::uint16_t place =
+      0;  // in the masks of those that wait: among the inputs of its router and class, and behind all of bulk
+  std::uint8_t link_class = kIntraTile;
+  bool due : 1 = false;  // the front goes before those of its class that came later
+  std::uint32_t credit_output = kNone;  // this port's output, whose link carries credits to the sender
+};
+
+// The credit pool of an input's buffer, as the sender knows it: what is free, and a list of the credits that are on their way.
+struct CreditPool {
+  static constexpr std::uint32_t kStarved = kNone - 1;
+
+  std::uint32_t oldest = kNone;
+  std::uint32_t last =
+      kNone;  // of that list; while it is empty, whether the sender waits for credits of which it cannot know the time yet
+  std::int32_t free_words = 0;
+  std::int32_t free_packets = 0;
+
+  bool starved() const { return last == kStarved; }
+};
+
+struct alignas(64) Output {
+  Time free_at;  // next grant possible
+  Time wire_free;  // end of the last word on the link
+  Time control_end;  // end of the last control word: it carried all credits that were pending at its beginning
+  Time wake_at = Time::never();  // the next look: an arbitrate event
+  std::uint64_t waiting[2] =
+      {};  // inputs whose front asks for this output, with priorities a word each class; in a wide fabric how many, in the first
+  std::uint32_t first_input = 0;  // of this router
+  std::uint32_t far_input = kNone;  // virtual channel 0 at the other end
+  std::uint32_t pending =
+      kNone;  // pending credits for this port's FIFOs, not sent yet: a ring in order of time, its last one
+  std::uint8_t idle_phase = 0;
+  std::uint8_t link_class = kIntraTile;
+  std::uint16_t passed : 4 = 0;  // grants to links since a packet of the network interface that could have gone did not
+  std::uint16_t starves : 1 =
+      0;  // a sender to this port may wait for room of which it cannot know the time yet; only of this part's
+  std::uint16_t border : 1 = 0;  // the link leads to another part
+  std::uint16_t granted : 10 = 0;  // the input that was granted last, of either class
+};
+static_assert(sizeof(Output) == 64);
+
+// An intra-tile port, as its network interface sees it.
+struct InjectionPort {
+  Time busy_until;  // words are still being written
+  Time offers_at = kNotScheduled;  // an event to look at the room, if somebody waits and a time is known
+  std::uint32_t refused[2] = {};  // by class: calls of ready() that are due
+  std::uint16_t need[2] = {};  // payload words of the largest refused packet
+};
+
+// When the front of an input decides on its route, or reconsiders it. Only with adaptive routing. A router's are a list in order of time, and of
+// inputs where that is the same.
+struct Decision {
+  Time at = kNotScheduled;
+  std::uint32_t before = kNone, next = kNone;
+};
+
+struct DecisionList {  // of a router
+  Time earliest = Time::never();
+  std::uint32_t first = kNone, last = kNone;
+};
+
+struct Arrival {
+  std::uint32_t input;
+  PacketInFlight in_flight;
+};
+
+struct Credit {
+  Time time;
+  std::uint32_t pool;
+  std::uint32_t payload_words;
+};
+
+// Mail of one partition to another in a window.
+struct Mail {
+  std::vector<Arrival> arrivals;
+  std::vector<Credit> credits;
+
+  void clear() {
+    arrivals.clear();
+    credits.clear();
+  }
+};
+
+struct Part;
+
+// Holds what all parts share. Parts write to the arrays, each to its own nodes'.
+struct State {
+  State(const std::vector<Partition>& parts, const Topology& topology, const NetworkConfig& config,
+        const std::vector<std::uint8_t>& part_of);
+
+  void build_ports(const NetworkConfig& config);
+  void build_node(NodeId node, const NetworkConfig& config);
+  std::uint8_t part_of(NodeId node) const { return partition_of(part_of_, node); }
+  std::uint32_t first_port(NodeId node) const { return first_output_[node]; }
+
+  const Topology& topology_;
+  std::vector<std::uint8_t> part_of_;  // by node; empty when all are in one part
+  RouterTiming router_;
+  std::vector<LinkTiming> links_;
+  std::uint32_t intra_ports_;  // of an endpoint; a switch has none
+  std::uint32_t channels_;
+  bool fixed_priority_, links_first_;
+  std::uint32_t endpoints_;
+  std::int32_t words_each_;  // of a virtual channel's buffer
+  Time lookahead_ = Time::never();
+  std::uint32_t twin_ = 0;  // from an input of bulk to that of priority packets with the same room; 0: there are none
+
+  std::vector<std::uint32_t> first_output_, first_input_;  // by node, and one beyond
+  std::vector<Output> outputs_;  // inter-tile, then intra-tile ports of each node
+  std::vector<LinkStats> stats_;  // of the outputs
+  std::vector<CreditPool> pools_;  // (output, virtual channel): at its far end; an intra-tile port's: its input's
+  std::vector<Input> inputs_;  // (port, virtual channel), then intra-tile ports of each node; and as many for priority
+  std::vector<InjectionPort> injection_ports_;  // intra-tile ports of each node
+  std::vector<Decision> decisions_;  // of the inputs; empty where routing does not look
+  std::vector<DecisionList> decision_lists_;  // of the nodes; the same
+  std::uint32_t mask_words_ = 2;  // of waiting inputs of a class
+  // Of a wide fabric, in which some router has more than kFewInputs: for each output a mask of so many words.
+  std::uint32_t wide_words_ = 0;
+  std::vector<std::uint64_t> wide_;
+  std::vector<std::unique_ptr<Part>> parts_;
+};
+
+struct Part {
+  Part(State& net, const Partition& part, std::uint8_t number, std::size_t parts);
+
+  bool inject(const Packet& packet);
+  void refuse(InjectionPort& port, CreditPool& pool, std::uint32_t input_index, std::uint8_t priority,
+              std::uint32_t words);
+  Time overtake(Time now, Input& bulk, Time end, Time span);
+  void await_credit(InjectionPort& port, CreditPool& pool, std::uint32_t input_index);
+  void arbitrate(Time now, std::uint32_t output_index);
+  void peek(std::uint32_t output_index, unsigned step) const;
+  void deliver(Time tail, std::uint32_t packet_index);
+  void offer_credit(Time now, std::uint32_t input_index);
+  void collect();
+  void finish(Time now);
+
+  template <typename Visit>
+  void each_waiting(const Output& output, std::uint32_t output_index, std::uint8_t priority, Visit visit) const;
+  std::uint64_t* wide(std::uint32_t output_index) const {
+    return net_.wide_.data() + std::size_t{output_index} * wide_words_;
+  }
+  const std::uint64_t* masks(const Output& output, std::uint32_t output_index, std::uint8_t priority) const {
+    return (wide_words_ == 0 ? output.waiting : wide(output_index)) + priority * mask_words_;
+  }
+  void await(Output& output, std::uint32_t output_index, const Input& input);
+  void forget(Output& output, std::uint32_t output_index, const Input& input);
+  std::uint32_t choose(Time now, Output& output, std::uint32_t output_index, Time& next);
+  std::uint32_t choose_of(Time now, Output& output, std::uint32_t output_index, std::uint8_t priority, Time& next);
+  bool has_credit_beyond(Time now, const Output& output, std::uint32_t output_index, const Input& input);
+  void grant(Time now, Output& output, std::uint32_t output_index, std::uint32_t input_index);
+  void cross_link(Time now, Output& output, std::uint32_t output_index, const Input& input, std::uint32_t packet_index,
+                  Time left);
+  void plan(PacketInFlight& packet, const Input& input) const;
+  void register_front(Input& input);
+  void ask(Input& input, std::uint32_t output_index, std::uint8_t vc, Time from);
+  class View;  // steering.cpp, with what follows
+  void steer(Input& input);
+  void decide(Time now, Input& input);
+  void schedule_decision(Time at, std::uint32_t input_index);
+  void cancel_decision(std::uint32_t input_index);
+  void decide_all(Time now, NodeId node);
+  void schedule_reroute(Time now, std::uint32_t input_index);
+  void reroute_those_left(Time now, const Output& output, std::uint32_t output_index);
+  void arrive(Input& input, std::uint32_t packet_index);
+  void return_credit(const Input& input, std::uint32_t payload_words, Time left);
+  void queue_credit(Output& output, std::uint32_t return_index);
+  bool overtakes_others(const Output& sender, std::uint32_t return_index) const;
+  void insert_return(CreditPool& pool, std::uint32_t return_index);
+  void send_credits(Time now, Output& output);
+  void receive_credits(Time now, const Output& output);
+  Time next_credit(const Output& output, std::uint32_t pool_index) const;
+  Time credit_arrival(const Output& output, Time returned) const;
+  void accept_credit(CreditPool& pool, Time now, std::uint32_t return_index);
+  void append_return(CreditPool& pool, std::uint32_t return_index);
+  void reclaim(CreditPool& pool, Time now);
+  void take(CreditPool& pool, std::uint32_t words);
+  // Bulk leaves room for the largest priority packet.
+  bool fits(const CreditPool& pool, std::uint8_t priority, std::uint32_t words) const {
+    return pool.free_words >= static_cast<std::int32_t>(words) + reserve_[priority] &&
+           pool.free_packets >= 2 - priority;
+  }
+  // Whether a largest packet of either class will find room for so long, whatever is granted meanwhile. In `span` an output grants fewer than
+  // span / shortest_ + 2 packets, for their beginnings on the link are that far apart, and fewer words than span / cycle and a largest packet's.
+  bool plenty(const CreditPool& pool, Time span) const {
+    const auto most = static_cast<std::int32_t>(router_.most_payload_words);
+    return shortest_ * (pool.free_packets - 3) > span && router_.cycle * (pool.free_words - 3 * most) > span;
+  }
+  bool has_credit(const CreditPool& pool, std::uint8_t priority) const {
+    return fits(pool, priority, router_.most_payload_words);
+  }
+  std::uint8_t far_part(const Output& output) const {
+    return output.border ? net_.part_of(inputs_[output.far_input].node) : number_;
+  }
+  void wake(Output& output, std::uint32_t output_index, Time at);
+  std::uint32_t add_return(Time time, std::uint32_t pool, std::uint32_t payload_words);
+  InjectionPort& injection_port(const Input& input) {
+    return injection_ports_[std::size_t{input.node} * intra_ports_ + input.pool / channels_ - input.first_intra_output];
+  }
+
+  // The shared data, each a load less away.
+  const RouterTiming& router_;
+  const std::vector<LinkTiming>& links_;
+  const Topology& topology_;
+  const Routing* const routing_;  // null: packets go where the topology says
+  const bool adaptive_, may_reroute_;
+  Output* const outputs_;
+  LinkStats* const stats_;
+  CreditPool* const pools_;
+  Input* const inputs_;
+  InjectionPort* const injection_ports_;
+  Decision* const decisions_;
+  DecisionList* const decision_lists_;
+  const std::uint32_t intra_ports_, channels_;
+  const bool fixed_priority_, links_first_;
+  const std::uint32_t twin_, mask_words_, wide_words_;
+  const std::int32_t reserve_[2];  // payload words, by class
+  const Time shortest_;  // packet on any link; 0 where routing looks at how much room there is
+
+  State& net_;
+  EventQueue& events_;
+  PacketSink sink_;
+  std::uint8_t number_;
+  std::uint32_t arbitrate_event_, deliver_event_, offer_event_, decide_event_;
+  Pool<PacketInFlight, &PacketInFlight::next> packets_;
+  Pool<CreditReturn, &CreditReturn::next> returns_;
+  std::uint64_t hops_ = 0;
+  std::uint64_t in_flight_ =
+      0;  // those injected here less those delivered here; only the sum over all parts means something
+  std::vector<std::uint32_t> borders_;  // outputs with a link to another part
+  Mailboxes<Mail> mail_;
+};
+
+// Field by field: a record that is put together elsewhere and copied stalls until what has just been written in pieces can be read as a whole.
+inline std::uint32_t Part::add_return(Time time, std::uint32_t pool, std::uint32_t payload_words) {
+  const std::uint32_t index = returns_.take();
+  CreditReturn& returned = returns_[index];
+  returned.time = time;
+  returned.next = kNone;
+  returned.pool = pool;
+  returned.payload_words = payload_words;
+  return index;
+}
+
+// `input` has a front that asks for `output`, or no more.
+inline void Part::await(Output& output, std::uint32_t output_index, const Input& input) {
+  const std::uint32_t word = input.place / 64;
+  const std::uint64_t bit = std::uint64_t{1} << (input.place % 64);
+  if (wide_words_ == 0) [[likely]] {
+    output.waiting[word] |= bit;
+    return;
+  }
+  output.waiting[0] += (wide(output_index)[word] & bit) == 0;
+  wide(output_index)[word] |= bit;
+}
+
+inline void Part::forget(Output& output, std::uint32_t output_index, const Input& input) {
+  const std::uint32_t word = input.place / 64;
+  const std::uint64_t bit = std::uint64_t{1} << (input.place % 64);
+  if (wide_words_ == 0) [[likely]] {
+    output.waiting[word] &= ~bit;
+    return;
+  }
+  output.waiting[0] -= (wide(output_index)[word] & bit) != 0;
+  wide(output_index)[word] &= ~bit;
+}
+
+// All of a class that wait, in the order of inputs.
+template <typename Visit>
+void Part::each_waiting(const Output& output, std::uint32_t output_index, std::uint8_t priority, Visit visit) const {
+  const std::uint64_t* const words = masks(output, output_index, priority);
+  for (std::uint32_t word = 0; word < mask_words_; ++word)
+    for (std::uint64_t rest = words[word]; rest != 0; rest &= rest - 1)
+      visit(word * 64 + static_cast<std::uint32_t>(std::countr_zero(rest)));
+}
+
+}  // namespace exanet_state
+
+}  // namespace exanet

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packets that follow a routing of their own (core/routing/routing.hpp): the fabric's side. An adaptive routing decides when
+// the header is there and the packet before it has gone, by an event of its own; one that does not decides ahead, as dimension order does.
+//
+// A packet that still stands there after the time that it takes through the crossbar decides again, if it may be rerouted.
+//
+// What is decided depends on what the router's other packets have decided and on what has been granted. So in each instant all of a router's
+// decisions come first, in the order of its inputs, and then its grants: the order of events within an instant does not matter, nor
+// how the nodes are divided among threads. All decisions of an instant are known before it begins. Who looks at other routers' queues (UGAL-G)
+// does depend on that order, and is refused in parts.
+#include "core/engine/random.hpp"
+#include "core/network/exanet/state.hpp"
+
+namespace exanet {
+
+using namespace exanet_state;
+
+// Shows routing this partition's routers, and, without parts, of all.
+class Part::View final : public CongestionView {
+ public:
+  View(Part& part, Time now, std::uint8_t priority) : part_(part), now_(now), priority_(priority) {}
+
+  std::uint32_t queued_words(NodeId node, std::uint16_t port) const override {
+    std::uint32_t words = waiting_words(node, port, kAnyChannel);
+    for (std::uint8_t vc = 0; vc < part_.channels_; ++vc) words += taken_words(node, {port, vc});
+    return words;
+  }
+
+  std::uint32_t channel_words(NodeId node, Hop hop) const override {
+    return waiting_words(node, hop.port, hop.vc) + taken_words(node, hop);
+  }
+
+  // For the largest packet of its class: else an output would not grant it.
+  bool has_credit(NodeId node, Hop hop) const override {
+    const std::uint32_t index = part_.net_.first_output_[node] + hop.port;
+    CreditPool& pool = part_.pools_[index * part_.channels_ + hop.vc];
+    part_.receive_credits(now_, part_.outputs_[index]);
+    part_.reclaim(pool, now_);
+    return part_.has_credit(pool, priority_);
+  }
+
+ private:
+  static constexpr std::uint8_t kAnyChannel = 0xff;
+
+  // Of the buffer beyond a port.
+  std::uint32_t taken_words(NodeId node, Hop hop) const {
+    const std::uint32_t index = part_.net_.first_output_[node] + hop.port;
+    CreditPool& pool = part_.pools_[index * part_.channels_ + hop.vc];
+    part_.receive_credits(now_, part_.outputs_[index]);
+    part_.reclaim(pool, now_);
+    return static_cast<std::uint32_t>(part_.net_.words_each_ - pool.free_words);
+  }
+
+  // In the FIFOs whose fronts ask for a port: the fronts, and those behind them whom the topology's own way leads there as well.
+  std::uint32_t waiting_words(NodeId node, std::uint16_t port, std::uint8_t vc) const {
+    const std::uint32_t index = part_.net_.first_output_[node] + port;
+    const Output& output = part_.outputs_[index];
+    std::uint32_t words = 0;
+    const auto count = [&](const Input& input) {
+      if (vc != kAnyChannel && input.front_vc != vc) return;
+      words += input.front_words;
+      for (std::uint32_t e = part_.packets_[input.front].next; e != kNone && part_.packets_[e].time <= now_;
+           e = part_.packets_[e].next) {
+        const auto& later = part_.packets_[e];
+        if (later.dst != node && part_.topology_.next_hop(node, later.dst).port == port)
+          words += part_.router_.payload_words(later.payload_bytes);
+      }
+    };
+    part_.each_waiting(output, index, kBulk, [&](std::uint32_t i) { count(part_.inputs_[output.first_input + i]); });
+    if (part_.twin_ != 0)
+      part_.each_waiting(output, index, kPriority,
+                         [&](std::uint32_t i) { count(part_.inputs_[output.first_input + part_.twin_ + i]); });
+    return words;
+  }
+
+  Part& part_;
+  Time now_;
+  std::uint8_t priority_;
+};
+
+void Part::steer(Input& input) {
+  const Time now = events_.now();
+  if (!adaptive_) return decide(now, input);
+  input.output = kNone;
+  schedule_decision(max(now, input.request), static_cast<std::uint32_t>(&input - inputs_));
+}
+
+void Part::decide(Time now, Input& input) {
+  PacketInFlight& in_flight = packets_[input.front];
+  const RouteRequest request{input.node, in_flight.dst, input.front_words,
+                             draw_of(in_flight.src, in_flight.dst, in_flight.injected)};
+  const Hop hop = routing_->choose(request, in_flight.route, View(*this, now, input.priority));
+  ask(input, input.first_output + hop.port, hop.vc, max(now, input.request));
+}
+
+// The front of the input decides at `at`, later than most of those that are waiting to: the list is searched from its end.
+void Part::schedule_decision(Time at, std::uint32_t input_index) {
+  const NodeId node = inputs_[input_index].node;
+  DecisionList& list = decision_lists_[node];
+  Decision* const decisions = decisions_;
+  std::uint32_t before = list.last;
+  while (before != kNone && (decisions[before].at > at || (decisions[before].at == at && before > input_index)))
+    before = decisions[before].before;
+  const std::uint32_t next = before == kNone ? list.first : decisions[before].next;
+  decisions[input_index] = {at, before, next};
+  (before == kNone ? list.first : decisions[before].next) = input_index;
+  (next == kNone ? list.last : decisions[next].before) = input_index;
+  list.earliest = decisions[list.first].at;
+  events_.schedule(at, decide_event_, node);
+}
+
+// Takes the input from the list, if it is there.
+void Part::cancel_decision(std::uint32_t input_index) {
+  Decision* const decisions = decisions_;
+  const Decision look = decisions[input_index];
+  if (look.at == kNotScheduled) return;
+  DecisionList& list = decision_lists_[inputs_[input_index].node];
+  decisions[input_index].at = kNotScheduled;
+  (look.before == kNone ? list.first : decisions[look.before].next) = look.next;
+  (look.next == kNone ? list.last : decisions[look.next].before) = look.before;
+  list.earliest = list.first == kNone ? Time::never() : decisions[list.first].at;
+}
+
+// All of a router's decisions of this instant, in the order of its inputs. Called before any of its grants of this instant.
+void Part::decide_all(Time now, NodeId node) {
+  DecisionList& list = decision_lists_[node];
+  while (list.earliest <= now) {
+    const std::uint32_t index = list.first;
+    cancel_decision(index);
+    Input& input = inputs_[index];
+    const std::uint32_t before = input.output;
+    if (before != kNone) forget(outputs_[before], before, input);
+    decide(now, input);
+    if (input.output != before) input.due = false;
+    if (may_reroute_ && outputs_[input.output].free_at > now) schedule_reroute(now, index);
+  }
+}
+
+void Part::schedule_reroute(Time now, std::uint32_t input_index) {
+  schedule_decision(now + router_.cycle * router_.packet_words(inputs_[input_index].front_words), input_index);
+}
+
+// Schedules another decision for the inputs that decided in this instant and have not been granted; all others that wait here have one already.
+void Part::reroute_those_left(Time now, const Output& output, std::uint32_t output_index) {
+  if (output.link_class == kIntraTile) return;
+  for (std::uint8_t priority = kBulk; priority <= (twin_ == 0 ? kBulk : kPriority); ++priority)
+    each_waiting(output, output_index, priority, [&](std::uint32_t waiting) {
+      const std::uint32_t index = output.first_input + priority * twin_ + waiting;
+      if (decisions_[index].at == kNotScheduled) schedule_reroute(now, index);
+    });
+}
+
+}  // namespace exanet

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Computes what a packet takes through ExaNet routers where nothing is in its way: the rules of docs/microarchitecture.md as a formula.
+#pragma once
+
+#include <vector>
+
+#include "core/network/timing.hpp"
+#include "core/network/zero_load.hpp"
+
+namespace exanet {
+
+class ExanetZeroLoad final : public ZeroLoadModel {
+ public:
+  explicit ExanetZeroLoad(const NetworkConfig& config);  // throws ConfigError
+
+  Time packet_time(const std::vector<std::uint8_t>& links, std::uint32_t payload_words, Time at) const override;
+  Time input_time(std::uint32_t payload_words) const override {
+    return crossbar_time(payload_words) + router_.input_gap;
+  }
+  Time output_time(std::uint32_t payload_words) const override {
+    return crossbar_time(payload_words) + router_.output_gap;
+  }
+
+ private:
+  Time crossbar_time(std::uint32_t payload_words) const { return router_.cycle * router_.packet_words(payload_words); }
+
+  RouterTiming router_;
+  std::vector<LinkTiming> links_;  // by class
+};
+
+// Inject to delivered in an empty network, along links of the given classes in this order.
+Time zero_load_time(const RouterTiming& router, const std::vector<const LinkTiming*>& path,
+                    std::uint32_t payload_words);
+
+}  // namespace exanet

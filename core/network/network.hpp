@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Carries packets between network interfaces: the model of core/network/exanet, or the Verilated gateware behind the same calls.
+//
+// The interfaces above know nothing else of a network, so a program meets the same machine over either. One virtual call a packet; whoever
+// uses the model alone calls ExanetNetwork itself, which is final.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "core/engine/event_queue.hpp"
+#include "core/network/config.hpp"
+#include "core/topology/topology.hpp"
+#include "core/units/time.hpp"
+
+namespace exanet {
+
+struct Packet {
+  NodeId src;
+  NodeId dst;
+  std::uint16_t payload_bytes;  // 0..max_payload_bytes
+  std::uint8_t intra_port;  // both where it enters and where it leaves
+  std::uint8_t priority;  // class: 0 bulk, 1 priority, which has queues of its own and goes first
+  std::uint64_t user;  // handed back on delivery
+};
+
+// Who receives what the network has carried.
+struct PacketSink {
+  void* self = nullptr;
+  // `packet`'s last word has left its destination's intra-tile output at `tail`; called exactly then (now == tail), or, with `early`, perhaps
+  // as soon as that is known.
+  void (*delivered)(void* self, const Packet& packet, Time injected, Time tail) = nullptr;
+  // The intra-tile port has room for the class again after inject() returned false; called once for each refusal, at the time that it has room.
+  // Where both classes have been refused, priority packets are asked for first.
+  void (*ready)(void* self, NodeId node, std::uint8_t intra_port, std::uint8_t priority, Time now) = nullptr;
+  bool early = false;
+};
+
+struct LinkStats {
+  std::uint64_t packets = 0;
+  std::uint64_t payload_bytes = 0;
+  Time busy;  // time in which the link carried words (framing and pauses included)
+  Time waited;  // time for which this output or its link kept packets standing at their routers
+};
+
+class Network {
+ public:
+  virtual ~Network() = default;
+
+  // Contract: called at the queue's present time. False when the intra-tile port has no room for the whole packet, and, if it is bulk, for a
+  // largest priority packet besides: keep it, wait for ready(). A packet of the other class may go meanwhile.
+  virtual bool inject(const Packet& packet) = 0;
+
+  virtual const LinkStats& link_stats(NodeId node,
+                                      std::uint16_t port) const = 0;  // of the outgoing direction; stays where it is
+  virtual std::uint64_t packet_hops() const = 0;
+  virtual std::uint64_t in_flight() const = 0;  // injected and not yet delivered
+  virtual std::uint64_t cycles() const {
+    return 0;
+  }  // clock cycles that were evaluated one by one; a model of events has none
+};
+
+// Makes the network of a machine. Throws ConfigError, saying what to do, when it cannot be this one's.
+using MakeNetwork = std::function<std::unique_ptr<Network>(EventQueue& events, const Topology& topology,
+                                                           const NetworkConfig& config, PacketSink sink)>;
+
+// The model of the routers that the machine has: see model.hpp.
+std::unique_ptr<Network> make_network(EventQueue& events, const Topology& topology, const NetworkConfig& config,
+                                      PacketSink sink);
+
+}  // namespace exanet

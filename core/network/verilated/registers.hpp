@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the registers of the routers and the lines between them are for a machine: from the simulator's description to the gateware's.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/network/network.hpp"
+#include "core/spec/packet.hpp"
+
+namespace exanet {
+
+class GatewareRegisters {
+ public:
+  // Throws std::invalid_argument, saying what to do, when the gateware cannot be that machine's.
+  GatewareRegisters(const TopologySpec& spec, const NetworkConfig& config);
+
+  const std::uint32_t* data() const { return registers_.data(); }  // four words a node
+  std::uint32_t dcid(NodeId node) const { return dcid_[node]; }
+  std::uint32_t line_cycles() const { return line_cycles_; }
+  std::uint32_t pause_every() const { return pause_every_; }
+  // The packet type that leaves by an intra-tile port: messages by the first, blocks by the second.
+  std::uint8_t kind(std::uint8_t intra_port) const {
+    return static_cast<std::uint8_t>(intra_port == 0 ? spec::PacketType::kMessage : spec::PacketType::kWrite);
+  }
+
+ private:
+  std::vector<std::uint32_t> registers_, dcid_;
+  std::uint32_t line_cycles_, pause_every_;
+};
+
+}  // namespace exanet

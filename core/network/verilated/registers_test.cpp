@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Do the registers of the routers say what the machine says of arbitration and lines, and is refused what routers of gateware have not?
+#include "core/network/verilated/registers.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+#include <tuple>
+
+#include "core/network/exanet/exanet_harness.hpp"
+
+using namespace exanet;
+
+namespace {
+
+constexpr std::size_t kWords = std::tuple_size_v<decltype(spec::RouterConfig::raw)>;
+const TopologySpec kRing{"torus", {3}};
+
+NetworkConfig cycles_of_line(std::int64_t cycles) {
+  NetworkConfig config = testing::published_fabric(256);
+  config.links.resize(1);
+  config.links[0].latency = config.router.cycle * cycles;
+  return config;
+}
+
+spec::RouterConfig of_node(const GatewareRegisters& registers, std::size_t node) {
+  spec::RouterConfig config;
+  std::copy_n(registers.data() + node * kWords, kWords, config.raw.begin());
+  return config;
+}
+
+}  // namespace
+
+TEST_CASE("each node's registers have the machine's arbitration") {
+  using Arbitration = RouterConfig::Arbitration;
+  for (const Arbitration arbitration :
+       {Arbitration::kRoundRobin, Arbitration::kLinksFirst, Arbitration::kFixedPriority}) {
+    NetworkConfig config = cycles_of_line(39);
+    config.router.arbitration = arbitration;
+    const GatewareRegisters registers(kRing, config);
+    for (std::size_t node = 0; node < 3; ++node) {
+      const spec::RouterConfig made = of_node(registers, node);
+      CHECK(made.coordinate(0) == node);
+      CHECK(made.fixed_priority() == (arbitration == Arbitration::kFixedPriority));
+      CHECK(made.links_first() == (arbitration == Arbitration::kLinksFirst));
+    }
+  }
+}
+
+TEST_CASE("lines have the machine's latency and pauses") {
+  NetworkConfig config = cycles_of_line(39);
+  config.links[0].pause_every = 255;
+  const GatewareRegisters registers(kRing, config);
+  CHECK(registers.line_cycles() == 39);
+  CHECK(registers.pause_every() == 255);
+}
+
+TEST_CASE("gaps between packets are refused") {
+  NetworkConfig before = cycles_of_line(39), after = before;
+  before.router.input_gap_cycles = 1;
+  after.router.output_gap_cycles = 1;
+  CHECK_THROWS_WITH_AS(GatewareRegisters(kRing, before),
+                       "this machine cannot be run on the gateware: it has no gaps between packets",
+                       std::invalid_argument);
+  CHECK_THROWS_AS(GatewareRegisters(kRing, after), std::invalid_argument);
+}

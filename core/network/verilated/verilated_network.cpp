@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/network/verilated/verilated_network.hpp"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "core/network/common/injection.hpp"
+#include "core/network/timing.hpp"
+#include "core/network/verilated/registers.hpp"
+#include "core/spec/node_library.h"
+#include "core/units/check.hpp"
+
+namespace exanet {
+namespace {
+
+constexpr std::uint64_t kIdBits = 48;
+constexpr std::uint32_t kClasses = 2;  // bulk and priority packets
+constexpr std::uint32_t kNoLine = 0xffffffffu;
+// The last word of a packet is on the output's wire for a cycle, and with the interface at the end of it.
+constexpr std::int64_t kTailCycles = 1;
+
+const exanet_node_library_calls& load(const std::string& path) {
+  void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // stays loaded: it may serve several networks
+  if (handle == nullptr)
+    throw std::invalid_argument("the Verilated gateware cannot be loaded: " + std::string(::dlerror()));
+  using Get = const exanet_node_library_calls* (*)();
+  const auto get = reinterpret_cast<Get>(::dlsym(handle, EXANET_NODE_LIBRARY_SYMBOL));
+  if (get == nullptr || get()->version != EXANET_NODE_LIBRARY_VERSION)
+    throw std::invalid_argument(path + " is not a library of Verilated nodes of this version: build it again");
+  return *get();
+}
+
+class VerilatedNetwork final : public Network {
+ public:
+  VerilatedNetwork(const std::string& library, const TopologySpec& spec, EventQueue& events, const Topology& topology,
+                   const NetworkConfig& config, PacketSink sink);
+  ~VerilatedNetwork() override { calls_.close(nodes_); }
+  VerilatedNetwork(const VerilatedNetwork&) = delete;
+  VerilatedNetwork& operator=(const VerilatedNetwork&) = delete;
+
+  bool inject(const Packet& packet) override;
+  const LinkStats& link_stats(NodeId node, std::uint16_t port) const override;
+  std::uint64_t packet_hops() const override;
+  std::uint64_t in_flight() const override { return in_flight_; }
+  std::uint64_t cycles() const override { return cycles_; }
+
+ private:
+  struct PacketInFlight {
+    Packet packet;
+    Time injected;
+    std::uint64_t id;
+    bool under_way;
+  };
+  struct InjectionPort {                 // an intra-tile port, as its network interface sees it
+    std::uint32_t words, headers;      // free behind it, for both classes
+    std::uint32_t refused[2] = {};     // by class: calls of ready() that are due
+    std::uint32_t need[2] = {};        // payload words of the largest refused packet
+  };
+  struct Waiting {
+    std::int64_t cycle;
+    std::uint32_t slot;
+  };
+
+  std::uint32_t payload_words(const Packet& p) const { return (p.payload_bytes + word_bytes_ - 1) / word_bytes_; }
+  // Bulk leaves room for the largest priority packet.
+  bool fits(const InjectionPort& port, std::uint8_t priority, std::uint32_t words) const {
+    return port.words >= words + (priority == 0 ? most_payload_words_ : 0) && port.headers >= 2u - priority;
+  }
+  InjectionPort& injection_port(std::uint64_t node, std::uint64_t port) {
+    return injection_ports_[node * intra_ports_ + port];
+  }
+  std::int64_t next_cycle(Time at) const { return (at.ps() + period_.ps() - 1) / period_.ps(); }
+  void schedule_cycle(std::int64_t cycle);
+  void run_cycle(Time now);
+  void hand_over(const PacketInFlight& in_flight);
+  void arrived(Time now, std::uint64_t id);
+  void room(Time now, std::uint32_t port, std::uint64_t amount);
+
+  const exanet_node_library_calls& calls_;
+  exanet_nodes* nodes_;
+  EventQueue& events_;
+  PacketSink sink_;
+  GatewareRegisters registers_;
+  Time period_;
+  std::uint32_t word_bytes_, most_payload_words_, intra_ports_;
+  std::uint32_t cycle_event_, arrived_event_, credit_event_;
+  std::vector<std::uint32_t> line_;  // by node and port; kNoLine where nothing is plugged in
+  mutable std::vector<LinkStats> stats_;
+  std::vector<InjectionPort> injection_ports_;
+  std::vector<PacketInFlight> packets_;
+  std::vector<std::uint32_t> free_;
+  std::vector<Waiting> waiting_;  // handed over, for a cycle that has not been simulated
+  bool running_ = false;
+  std::uint64_t in_flight_ = 0, cycles_ = 0, next_generation_ = 0;
+};
+
+VerilatedNetwork::VerilatedNetwork(const std::string& library, const TopologySpec& spec, EventQueue& events,
+                                   const Topology& topology, const NetworkConfig& config, PacketSink sink)
+    : calls_(load(library)),
+      events_(events),
+      sink_(sink),
+      registers_(spec, config),
+      period_(config.router.cycle),
+      word_bytes_(static_cast<std::uint32_t>(config.router.word_bits / 8)),
+      most_payload_words_(RouterTiming(config.router).most_payload_words),
+      intra_ports_(static_cast<std::uint32_t>(config.router.intra_ports)) {
+  const std::uint32_t nodes = topology.node_count(), ports = topology.port_count(0);
+  if (calls_.inter_ports < ports || calls_.intra_ports != intra_ports_)
+    throw std::invalid_argument(library + " has nodes with other ports than this machine's: build it for this machine");
+  if (calls_.line_bits != config.links[0].word_bits)
+    throw std::invalid_argument(
+        library + " has nodes with links of another width than this machine's: build it for this machine");
+  std::vector<exanet_line> lines;
+  line_.assign(std::size_t{nodes} * calls_.inter_ports, kNoLine);
+  for (NodeId node = 0; node < nodes; ++node) {
+    for (std::uint16_t port = 0; port < ports; ++port) {
+      const PortRef far = topology.neighbour(node, port);
+      if (far.node == kNoNode) continue;
+      line_[std::size_t{node} * calls_.inter_ports + port] = static_cast<std::uint32_t>(lines.size());
+      lines.push_back({node, port, far.node, far.port, registers_.line_cycles(), registers_.pause_every()});
+    }
+  }
+  nodes_ = calls_.open(nodes, registers_.data(), static_cast<std::uint32_t>(lines.size()), lines.data());
+  stats_.resize(line_.size());
+  injection_ports_.assign(std::size_t{nodes} * intra_ports_,
+                          {static_cast<std::uint32_t>(config.router.intra_fifo_words),
+                           static_cast<std::uint32_t>(config.router.header_fifo_words / kClasses)});
+  cycle_event_ = events.add_handler(
+      [](void* self, Time now, std::uint32_t, std::uint64_t) { static_cast<VerilatedNetwork*>(self)->run_cycle(now); },
+      this);
+  arrived_event_ = events.add_handler([](void* self, Time now, std::uint32_t,
+                                         std::uint64_t id) { static_cast<VerilatedNetwork*>(self)->arrived(now, id); },
+                                      this);
+  credit_event_ =
+      events.add_handler([](void* self, Time now, std::uint32_t port,
+                            std::uint64_t amount) { static_cast<VerilatedNetwork*>(self)->room(now, port, amount); },
+                         this);
+}
+
+bool VerilatedNetwork::inject(const Packet& packet) {
+  const Time now = events_.now();
+  const std::uint32_t words = payload_words(packet);
+  InjectionPort& port = injection_port(packet.src, packet.intra_port);
+  EXANET_CHECK(packet.priority < kClasses, "a packet of no class", now.ps(), packet.src, packet.priority);
+  if (!fits(port, packet.priority, words)) {
+    port.need[packet.priority] = std::max(port.need[packet.priority], words);
+    ++port.refused[packet.priority];
+    return false;
+  }
+  port.words -= words;
+  port.headers -= 1;
+  if (free_.empty()) {
+    free_.push_back(static_cast<std::uint32_t>(packets_.size()));
+    packets_.emplace_back();
+  }
+  const std::uint32_t slot = free_.back();
+  free_.pop_back();
+  // The generation tells a late second copy from the packet that has the slot now.
+  packets_[slot] = {packet, now, (next_generation_++ << 24 | slot) & ((std::uint64_t{1} << kIdBits) - 1), true};
+  ++in_flight_;
+  const std::int64_t cycle = next_cycle(now);
+  waiting_.push_back({cycle, slot});
+  if (!running_) schedule_cycle(cycle);
+  return true;
+}
+
+// A cycle is simulated a picosecond after its edge, when all that happens at the edge itself has happened.
+void VerilatedNetwork::schedule_cycle(std::int64_t cycle) {
+  running_ = true;
+  events_.schedule(period_ * cycle + Time::ps(1), cycle_event_, 0);
+}
+
+void VerilatedNetwork::run_cycle(Time now) {
+  const std::int64_t cycle = now.ps() / period_.ps();
+  std::size_t kept = 0;
+  for (const Waiting& waiting : waiting_) {
+    if (waiting.cycle <= cycle)
+      hand_over(packets_[waiting.slot]);
+    else
+      waiting_[kept++] = waiting;
+  }
+  waiting_.resize(kept);
+  calls_.step(nodes_);
+  ++cycles_;
+  const Time edge = period_ * (cycle + 1);
+  const exanet_arrival* arrival = nullptr;
+  for (std::uint32_t i = 0, n = calls_.arrivals(nodes_, &arrival); i < n; ++i) {
+    const std::uint32_t slot = static_cast<std::uint32_t>(arrival[i].id & 0xffffff);
+    EXANET_CHECK(slot < packets_.size() && packets_[slot].under_way && packets_[slot].id == arrival[i].id,
+                 "the gateware delivers a packet that nobody sent", now.ps(), arrival[i].node, arrival[i].id);
+    const Packet& packet = packets_[slot].packet;
+    EXANET_CHECK(packet.dst == arrival[i].node && packet.intra_port == arrival[i].port,
+                 "the gateware delivers a packet elsewhere", now.ps(), arrival[i].node, packet.dst);
+    EXANET_CHECK(arrival[i].sound, "the gateware delivers a packet changed", now.ps(), packet.src, packet.dst);
+    events_.schedule(edge + period_ * kTailCycles, arrived_event_, 0, slot);
+  }
+  const exanet_room* room = nullptr;
+  for (std::uint32_t i = 0, n = calls_.room(nodes_, &room); i < n; ++i)
+    events_.schedule(edge, credit_event_, room[i].node * intra_ports_ + room[i].port,
+                     std::uint64_t{room[i].words} << 32 | room[i].headers);
+  if (!waiting_.empty() || !calls_.at_rest(nodes_)) {
+    schedule_cycle(cycle + 1);
+    return;
+  }
+  running_ = false;
+}
+
+void VerilatedNetwork::hand_over(const PacketInFlight& in_flight) {
+  const Packet& p = in_flight.packet;
+  const exanet_node_packet packet{in_flight.id,    registers_.dcid(p.src),        registers_.dcid(p.dst),
+                                  p.payload_bytes, registers_.kind(p.intra_port), p.priority};
+  calls_.send(nodes_, p.src, p.intra_port, &packet);
+}
+
+void VerilatedNetwork::arrived(Time now, std::uint64_t slot) {
+  const PacketInFlight in_flight = packets_[slot];
+  packets_[slot].under_way = false;
+  free_.push_back(static_cast<std::uint32_t>(slot));
+  --in_flight_;
+  if (sink_.delivered != nullptr) sink_.delivered(sink_.self, in_flight.packet, in_flight.injected, now);
+}
+
+void VerilatedNetwork::room(Time now, std::uint32_t index, std::uint64_t amount) {
+  InjectionPort& port = injection_ports_[index];
+  port.words += static_cast<std::uint32_t>(amount >> 32);
+  port.headers += static_cast<std::uint32_t>(amount);
+  offer_space(sink_, port, index / intra_ports_, static_cast<std::uint8_t>(index % intra_ports_), now,
+              [&](std::uint8_t priority, std::uint32_t need) { return fits(port, priority, need); });
+}
+
+const LinkStats& VerilatedNetwork::link_stats(NodeId node, std::uint16_t port) const {
+  const std::size_t index = std::size_t{node} * calls_.inter_ports + port;
+  LinkStats& stats = stats_[index];
+  if (line_[index] == kNoLine) return stats;
+  exanet_line_counts counts;
+  calls_.counts(nodes_, line_[index], &counts);
+  stats.packets = counts.packets;
+  stats.payload_bytes = counts.payload_bytes;
+  stats.busy = period_ * static_cast<std::int64_t>(counts.packet_cycles);
+  return stats;
+}
+
+std::uint64_t VerilatedNetwork::packet_hops() const {
+  std::uint64_t hops = 0;
+  for (const std::uint32_t line : line_) {
+    if (line == kNoLine) continue;
+    exanet_line_counts counts;
+    calls_.counts(nodes_, line, &counts);
+    hops += counts.packets;
+  }
+  return hops;
+}
+
+}  // namespace
+
+MakeNetwork make_node_network(std::string library, TopologySpec spec) {
+  return [library = std::move(library), spec = std::move(spec)](EventQueue& events, const Topology& topology,
+                                                                const NetworkConfig& config,
+                                                                PacketSink sink) -> std::unique_ptr<Network> {
+    return std::make_unique<VerilatedNetwork>(library, spec, events, topology, config, sink);
+  };
+}
+
+}  // namespace exanet

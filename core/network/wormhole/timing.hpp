@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long flits and packets take through wormhole switches: the figures that core/network/wormhole/wormhole_network.cpp and the formula for empty switches both
+// rest on.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/network/timing.hpp"
+#include "core/network/zero_load.hpp"
+
+namespace exanet {
+
+// A kind of link, as flits see it.
+struct Wire {
+  LinkTiming timing;
+  Time latency;
+  Time credit;  // a flit out of the buffer to its credit's effect at the sender
+  std::uint32_t flit_words, framing;  // link words of a flit, and before a packet's first one
+
+  // When a flit that is granted at `now` is on the other side of the link, before its latency; moves the end of the wire's use and its phase on.
+  Time pass(Time now, bool head, Time& free, std::uint8_t& phase, Time& busy) const {
+    const Time start = max(now, free);
+    std::uint32_t at = start >= free + timing.word_time ? 0 : phase;  // an idle link has had its pause
+    busy = timing.word_time * timing.slots(flit_words + (head ? framing : 0), at);
+    phase = static_cast<std::uint8_t>(at);
+    return free = start + busy;
+  }
+};
+
+struct WormholeTiming final : ZeroLoadModel {
+  explicit WormholeTiming(const NetworkConfig& config);  // throws ConfigError
+
+  Time packet_time(const std::vector<std::uint8_t>& links, std::uint32_t payload_words, Time at) const override;
+  Time input_time(std::uint32_t payload_words) const override {
+    return crossbar_word * router.packet_words(payload_words);
+  }
+  Time output_time(std::uint32_t payload_words) const override { return input_time(payload_words); }
+
+  RouterTiming router;
+  std::vector<Wire> wires;  // by link class
+  Time pipeline, crossbar_word;
+  std::uint32_t header_words, output_fifo_words;
+  std::int32_t lane_words;  // of a lane of an input
+};
+
+}  // namespace exanet

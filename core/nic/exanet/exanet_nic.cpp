@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/nic/exanet/exanet_nic.hpp"
+
+#include "core/config/error.hpp"
+
+namespace exanet {
+namespace {
+
+NiConfig checked(const NiConfig& ni, const RouterConfig& router) {
+  require(router.intra_ports >= 2, "router.intra_ports",
+          "intra_ports must be at least 2: one for mailboxes and one for RDMA");
+  require(std::int64_t{ni.packet_max_bytes} <= router.max_payload_bytes, "ni.packet_max_bytes",
+          "packet_max is more than the router's max_payload");
+  require(std::int64_t{ni.envelope_bytes} + ni.eager_max_bytes <= router.max_payload_bytes, "ni.eager_max_bytes",
+          "envelope and eager_max together are more than the router's max_payload: an eager message is one packet");
+  require(router.max_payload_bytes > 0, "router.max_payload_bytes", "max_payload must not be 0");
+  require(ni.dma_block_bytes > 0, "ni.dma_block_bytes", "dma_block must not be 0");
+  require(ni.dma_window_blocks > 0, "ni.dma_window_blocks", "dma_window must be at least one block");
+  require(ni.clock >= Time(), "ni.clock_ps", "the interface's clock must not be negative");
+  return ni;
+}
+
+NetworkConfig with_priority(NetworkConfig network) {
+  network.priority = true;  // acknowledgements
+  return network;
+}
+
+}  // namespace
+
+ExanetNic::ExanetNic(const NicSetup& setup)
+    : context_{setup.events, setup.listener, checked(setup.config, setup.network.router), setup.network.router},
+      network_(setup.make_network(
+          setup.events, setup.topology, with_priority(setup.network),
+          PacketSink{this,
+                     [](void* self, const Packet& p, Time injected, Time now) {
+                       static_cast<ExanetNic*>(self)->delivered(p, injected, now);
+                     },
+                     [](void* self, NodeId node, std::uint8_t port, std::uint8_t priority, Time now) {
+                       static_cast<ExanetNic*>(self)->ready(node, port, priority, now);
+                     }})),
+      packetizer_(context_, setup.topology.node_count()),
+      mailbox_(context_, setup.topology.node_count()),
+      rdma_(context_, setup.topology.node_count()) {
+  context_.network = network_.get();
+}
+
+void ExanetNic::post(const PacketizerMessage& message) {
+  ++context_.active;
+  if (context_.instant)
+    mailbox_.write_instantly(message.user);
+  else
+    packetizer_.post(message);
+}
+
+void ExanetNic::post(const RdmaTransfer& transfer) {
+  ++context_.active;
+  rdma_.post(transfer);
+}
+
+void ExanetNic::ready(NodeId node, std::uint8_t port, std::uint8_t priority, Time now) {
+  if (port == kMailboxPort)
+    packetizer_.ready(node, now);
+  else
+    rdma_.ready(node, priority, now);
+}
+
+void ExanetNic::delivered(const Packet& packet, Time injected, Time now) {
+  context_.listener.packet_delivered(packet, injected, now);
+  const std::uint64_t user = packet.user & ~kPacketKind;
+  switch (packet.user & kPacketKind) {
+    case kDataPacket: rdma_.data_arrived(static_cast<std::uint32_t>(user), packet.payload_bytes, now); break;
+    case kAckPacket: rdma_.ack_arrived(static_cast<std::uint32_t>(user), now); break;
+    default: mailbox_.write(packet.dst, packet.payload_bytes, user, now); break;
+  }
+}
+
+namespace nics {
+
+NicKind exanet_interface() {
+  return {"exanet",
+          "packetizer, mailboxes and RDMA engine of the machine file, each with its costs, under the message library",
+          true, true, [](const NicSetup& setup) -> std::unique_ptr<Nic> { return std::make_unique<ExanetNic>(setup); }};
+}
+
+}  // namespace nics
+
+}  // namespace exanet

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ExaNet network interfaces: packetizer, mailboxes and RDMA engine of each node, each with its costs.
+//
+// A message is one packetizer packet into a mailbox (router port 0). A transfer is what an RDMA engine moves (port 1). An interface with a clock
+// injects at clock edges (PortClock).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "core/nic/exanet/mailbox.hpp"
+#include "core/nic/exanet/packetizer.hpp"
+#include "core/nic/exanet/rdma_engine.hpp"
+#include "core/nic/nic.hpp"
+
+namespace exanet {
+
+class ExanetNic final : public Nic {
+ public:
+  // Throws ConfigError when a figure of the configuration cannot be built on this router, or the network's maker throws it.
+  explicit ExanetNic(const NicSetup& setup);
+
+  void post(const PacketizerMessage& message) override;
+  void post(const RdmaTransfer& transfer) override;
+  void doorbell(NodeId) override {}  // an engine begins with the descriptor
+
+  void set_instant(bool instant) override { context_.instant = instant; }
+
+  const Network& network() const override { return *network_; }
+  std::uint64_t packets() const override { return context_.packets; }
+  std::uint64_t payload_bytes() const override { return context_.payload_bytes; }
+  std::uint64_t active() const override { return context_.active; }
+
+ private:
+  void ready(NodeId node, std::uint8_t port, std::uint8_t priority, Time now);
+  void delivered(const Packet& packet, Time injected, Time now);
+
+  NicContext context_;
+  std::unique_ptr<Network> network_;
+  Packetizer packetizer_;
+  Mailbox mailbox_;
+  RdmaEngine rdma_;
+};
+
+}  // namespace exanet

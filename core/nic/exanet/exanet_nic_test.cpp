@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+// Do the interfaces take the time that their costs add up to, keep order, acknowledge by block, share fairly and lose nothing?
+#include "core/nic/exanet/exanet_nic.hpp"
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <memory>
+
+#include "core/network/exanet/exanet_harness.hpp"
+#include "core/network/model.hpp"
+#include "core/routing/make_topology.hpp"
+
+using namespace exanet;
+
+namespace {
+
+NiConfig costs() {
+  NiConfig ni;
+  ni.packetizer = Time::ns(30);
+  ni.mailbox = Time::ns(50);
+  ni.mailbox_word = Time::ps(6400);
+  ni.dma_start = Time::ns(100);
+  ni.dma_completion = Time::ns(40);
+  ni.memory_read = Time::ns(120);
+  ni.memory_write = Time::ns(60);
+  ni.translation = Time::ns(20);
+  return ni;
+}
+
+NetworkConfig steady_fabric() {
+  NetworkConfig fabric = testing::published_fabric();
+  for (LinkConfig& link : fabric.links)
+    link.pause_every = 0;  // so that the time of a packet on the link is a plain number
+  return fabric;
+}
+
+struct Seen {
+  char what;  // 'c' message, 'd' data, 'a' acknowledgement
+  std::uint64_t user;
+  Time at;
+};
+
+struct Bench final : NicListener {
+  Bench(const TopologySpec& spec, const NetworkConfig& fabric, const NiConfig& ni)
+      : topology(make_topology(spec)), nic({queue, *topology, fabric, ni, *this}) {}
+  void message_arrived(std::uint64_t user, Time now) override { seen.push_back({'c', user, now}); }
+  void transfer_arrived(std::uint64_t user, Time now) override { seen.push_back({'d', user, now}); }
+  void transfer_acknowledged(std::uint64_t user, Time now) override { seen.push_back({'a', user, now}); }
+  void packet_delivered(const Packet&, Time, Time) override { ++delivered; }
+  void run() {
+    while (!queue.empty()) queue.run_one();
+  }
+  Time at(char what, std::uint64_t user) const {
+    for (const Seen& s : seen)
+      if (s.what == what && s.user == user) return s.at;
+    return Time::never();
+  }
+  Time network(NodeId src, NodeId dst, std::uint16_t bytes) const {
+    return static_cast<const NetworkModel&>(nic.network()).zero_load_latency(src, dst, bytes);
+  }
+
+  EventQueue queue;
+  std::unique_ptr<Topology> topology;
+  ExanetNic nic;
+  std::vector<Seen> seen;
+  std::uint64_t delivered = 0;
+};
+
+constexpr Time kPacketOnLink =
+    Time::ps(38 * 6400);  // 256 bytes: Magic, Start, header, 16 words and footer at two link words each
+
+}  // namespace
+
+TEST_CASE("a message takes network and mailbox") {
+  for (const std::uint16_t bytes : {0, 1, 16, 17, 64}) {
+    Bench b({"mesh", {3}}, steady_fabric(), costs());
+    b.nic.post(PacketizerMessage{0, 2, bytes, 9});
+    b.run();
+    const std::int64_t words = (bytes + 15) / 16;  // of 128 bits
+    CHECK(b.at('c', 9) == b.network(0, 2, bytes) + Time::ns(50) + Time::ps(6400 * words));
+    CHECK(b.nic.active() == 0);
+    CHECK(b.seen.size() == 1);
+  }
+}
+
+TEST_CASE("the mailbox is written in words of the router's width") {
+  for (const std::int64_t bits : {32, 64, 128, 256, 512}) {
+    NetworkConfig fabric = steady_fabric();
+    fabric.router.word_bits = bits;
+    const auto word_bytes = static_cast<std::uint16_t>(bits / 8);
+    for (const int bytes : {word_bytes - 1, word_bytes + 0, word_bytes + 1, 3 * word_bytes}) {
+      Bench b({"mesh", {3}}, fabric, costs());
+      b.nic.post(PacketizerMessage{0, 2, static_cast<std::uint32_t>(bytes), 9});
+      b.run();
+      const std::int64_t words = bytes <= word_bytes ? 1 : bytes == word_bytes + 1 ? 2 : 3;
+      CHECK(b.at('c', 9) == b.network(0, 2, static_cast<std::uint16_t>(bytes)) + Time::ns(50) + Time::ps(6400 * words));
+    }
+  }
+}
+
+TEST_CASE("a transfer takes engine, memory, network and its acknowledgement") {
+  for (const std::uint64_t bytes : {0u, 1u, 256u, 257u, 2560u}) {
+    Bench b({"mesh", {2}}, steady_fabric(), costs());
+    b.nic.post(RdmaTransfer{0, 1, bytes, true, true, 7});
+    b.run();
+    // All but a short last packet are full, and the link is what limits them.
+    const std::int64_t full = static_cast<std::int64_t>(bytes) / 256;
+    const Time start = Time::ns(100 + 20 + 120);
+    Time tail = start + kPacketOnLink * (full > 0 ? full - 1 : 0) +
+                b.network(0, 1, bytes < 256 ? static_cast<std::uint16_t>(bytes) : 256);
+    if (bytes > 256 && bytes % 256 != 0)
+      tail = tail + Time::ps(6400 * (2 + 2 * (2 + 1)));  // one byte more: a packet of one word behind them
+    CHECK(b.at('d', 7) == tail + Time::ns(60));
+    CHECK(b.at('a', 7) == tail + Time::ns(60) + b.network(1, 0, 0));
+    CHECK(b.nic.active() == 0);
+  }
+}
+
+TEST_CASE("a request reads no memory and is not acknowledged") {
+  Bench b({"mesh", {2}}, steady_fabric(), costs());
+  b.nic.post(RdmaTransfer{0, 1, 0, false, false, 3});
+  b.run();
+  CHECK(b.at('d', 3) == Time::ns(100 + 60) + b.network(0, 1, 0));
+  CHECK(b.seen.size() == 1);
+  CHECK(b.nic.packets() == 1);
+}
+
+TEST_CASE("a window of one block waits for each acknowledgement, a wide one for none") {
+  constexpr std::int64_t kBlocks = 8, kPacketsOfBlock = 16;
+  const auto end = [](std::uint32_t window, Bench& b) {
+    b.nic.post(RdmaTransfer{0, 1, kBlocks * 4096, true, false, 1});
+    b.run();
+    CHECK(b.nic.packets() == kBlocks * (kPacketsOfBlock + 1));  // one acknowledgement a block
+    CHECK(b.delivered == b.nic.packets());
+    return b.at('d', 1) - Time::ns(100 + 60);
+  };
+  NiConfig narrow = costs(), wide = costs();
+  narrow.dma_window_blocks = 1;
+  wide.dma_window_blocks = 64;
+  Bench n({"mesh", {2}}, steady_fabric(), narrow), w({"mesh", {2}}, steady_fabric(), wide);
+  const Time block = n.network(0, 1, 256) + kPacketOnLink * (kPacketsOfBlock - 1);
+  CHECK(end(1, n) == (block + n.network(1, 0, 0)) * (kBlocks - 1) + block);
+  CHECK(end(64, w) == w.network(0, 1, 256) + kPacketOnLink * (kBlocks * kPacketsOfBlock - 1));
+}
+
+TEST_CASE("the acknowledgements of a transfer: one a block, the last short block included") {
+  for (const std::uint64_t bytes : {0ull, 1ull, 4095ull, 4096ull, 4097ull, 12288ull, 12289ull}) {
+    Bench b({"mesh", {2}}, steady_fabric(), costs());
+    b.nic.post(RdmaTransfer{0, 1, bytes, true, true, 1});
+    b.run();
+    std::uint64_t data = bytes == 0 ? 1 : 0;
+    for (std::uint64_t left = bytes; left > 0;) {  // packets do not straddle blocks
+      const std::uint64_t in_block = left < 4096 ? left : 4096;
+      data += (in_block + 255) / 256;
+      left -= in_block;
+    }
+    const std::uint64_t acks = bytes == 0 ? 1 : (bytes + 4095) / 4096;
+    CHECK(b.nic.packets() == data + acks);
+    CHECK(b.seen.size() == 2);
+  }
+}
+
+TEST_CASE("transfers between two nodes arrive in order, whatever their kind and size") {
+  NiConfig ni = costs();
+  ni.dma_window_blocks = 1;
+  Bench b({"mesh", {2, 2}}, steady_fabric(), ni);
+  b.nic.post(RdmaTransfer{0, 3, 100000, true, true, 0});  // slow, reads memory
+  b.nic.post(RdmaTransfer{0, 3, 0, false, false, 1});  // would be first by far
+  b.nic.post(RdmaTransfer{0, 3, 5000, true, true, 2});
+  b.nic.post(RdmaTransfer{0, 3, 8, false, false, 3});
+  b.nic.post(RdmaTransfer{0, 1, 8, false, false, 4});  // another destination does not wait
+  b.run();
+  CHECK(b.at('d', 0) < b.at('d', 1));
+  CHECK(b.at('d', 1) < b.at('d', 2));
+  CHECK(b.at('d', 2) < b.at('d', 3));
+  CHECK(b.at('d', 4) < b.at('d', 0));
+}
+
+TEST_CASE("an engine takes turns between destinations") {
+  NiConfig ni = costs();
+  ni.dma_window_blocks = 1000;
+  NetworkConfig fabric = steady_fabric();
+  fabric.router.intra_fifo_words = 32;  // no room to run ahead of the network
+  Bench b({"mesh", {4, 2}}, fabric, ni);
+  // From a corner along one link: 1, 2 and 3 share it. Equal transfers end within a packet's time of one another per hop.
+  for (const NodeId dst : {1, 2, 3}) b.nic.post(RdmaTransfer{0, dst, 64 * 256, false, false, dst});
+  b.run();
+  const Time hop = b.network(0, 2, 256) - b.network(0, 1, 256);
+  CHECK(b.at('d', 2) - b.at('d', 1) <= hop + kPacketOnLink * 2);
+  CHECK(b.at('d', 1) - b.at('d', 2) <= kPacketOnLink * 2);
+  CHECK(b.at('d', 3) - b.at('d', 2) <= hop + kPacketOnLink * 2);
+  CHECK(b.at('d', 1) > kPacketOnLink * (3 * 62));  // none had the link for itself
+}
+
+TEST_CASE("nothing is lost with the smallest buffers") {
+  NetworkConfig fabric = steady_fabric();
+  fabric.router.intra_fifo_words = 32;
+  fabric.router.inter_fifo_words = 64;
+  fabric.router.header_fifo_words = 8;
+  NiConfig ni = costs();
+  ni.dma_block_bytes = 300;  // blocks that are no multiple of a packet
+  ni.dma_window_blocks = 1;
+  Bench b({"torus", {3, 3}}, fabric, ni);
+  std::uint64_t user = 0;
+  std::map<std::uint64_t, NodeId> transfers;
+  for (NodeId src = 0; src < 9; ++src) {
+    for (NodeId dst = 0; dst < 9; ++dst) {
+      b.nic.post(RdmaTransfer{src, dst, 37 * (src + 3 * dst), true, true, user});
+      transfers[user++] = dst;
+      for (int i = 0; i < 20; ++i) b.nic.post(PacketizerMessage{src, dst, 64, user++});
+      b.nic.post(RdmaTransfer{src, dst, 0, false, false, user++});
+    }
+  }
+  b.run();
+  std::map<std::pair<char, std::uint64_t>, int> count;
+  for (const Seen& s : b.seen) ++count[{s.what, s.user}];
+  for (const auto& [key, n] : count) CHECK(n == 1);
+  CHECK(count.size() == user + transfers.size());
+  CHECK(b.nic.active() == 0);
+  CHECK(b.nic.network().in_flight() == 0);
+  CHECK(b.delivered == b.nic.packets());
+}
+
+TEST_CASE("a node's messages to itself pass its own router") {
+  Bench b({"mesh", {2}}, steady_fabric(), costs());
+  b.nic.post(RdmaTransfer{1, 1, 256, true, true, 1});
+  b.nic.post(PacketizerMessage{0, 0, 32, 2});
+  b.run();
+  CHECK(b.at('d', 1) == Time::ns(240 + 60) + b.network(1, 1, 256));
+  CHECK(b.at('a', 1) == Time::ns(240 + 60) + b.network(1, 1, 256) + b.network(1, 1, 0));
+  CHECK(b.at('c', 2) == b.network(0, 0, 32) + Time::ns(50) + Time::ps(2 * 6400));
+}
+
+TEST_CASE("instant: no time, no packet, everything arrives") {
+  Bench b({"mesh", {2}}, steady_fabric(), costs());
+  b.nic.set_instant(true);
+  b.queue.run_until(Time::us(5));
+  b.nic.post(RdmaTransfer{0, 1, 1 << 20, true, true, 1});
+  b.nic.post(RdmaTransfer{0, 1, 0, false, false, 2});
+  b.nic.post(PacketizerMessage{1, 0, 64, 3});
+  b.run();
+  CHECK(b.queue.now() == Time::us(5));
+  CHECK(b.seen.size() == 4);
+  CHECK(b.nic.packets() == 0);
+  CHECK(b.nic.active() == 0);
+}
+
+TEST_CASE("a change to instant and back with transfers under way ends each of them once") {
+  // At every stage of a transfer of many blocks, some acknowledged and some not.
+  for (std::int64_t at_ns = 0; at_ns < 30000; at_ns += 41) {
+    NiConfig ni = costs();
+    ni.dma_block_bytes = 256;  // so that acknowledgements are on their way when the data end
+    Bench b({"mesh", {2}}, steady_fabric(), ni);
+    b.nic.post(RdmaTransfer{0, 1, 6 * 4096, true, true, 1});
+    b.nic.post(PacketizerMessage{0, 1, 64, 2});
+    b.queue.run_until(Time::ns(at_ns));
+    b.nic.set_instant(true);
+    b.nic.post(RdmaTransfer{1, 0, 5000, true, true, 3});
+    b.queue.run_until(Time::ns(at_ns + 1000));
+    b.nic.set_instant(false);
+    b.nic.post(RdmaTransfer{0, 1, 5000, true, true, 4});
+    b.run();
+    CHECK(b.seen.size() == 7);
+    CHECK(b.nic.active() == 0);
+    CHECK(b.at('a', 1) != Time::never());
+    CHECK(b.at('a', 3) == Time::ns(at_ns));
+    CHECK(b.at('d', 4) > b.at('d', 1));
+  }
+}
+
+TEST_CASE("figures that cannot be built are refused") {
+  const auto refused = [](auto change) {
+    NiConfig ni = costs();
+    NetworkConfig fabric = steady_fabric();
+    change(ni, fabric);
+    CHECK_THROWS_AS(Bench({"mesh", {2}}, fabric, ni), std::invalid_argument);
+  };
+  refused([](NiConfig& ni, NetworkConfig&) { ni.dma_block_bytes = 0; });
+  refused([](NiConfig& ni, NetworkConfig&) { ni.dma_window_blocks = 0; });
+  refused(
+      [](NiConfig& ni, NetworkConfig&) { ni.eager_max_bytes = 225; });  // with its envelope one byte more than a packet
+  refused([](NiConfig& ni, NetworkConfig&) { ni.packet_max_bytes = 257; });
+  refused([](NiConfig&, NetworkConfig& fabric) { fabric.router.intra_ports = 1; });
+  NiConfig largest = costs();
+  largest.eager_max_bytes = 224;
+  Bench b({"mesh", {2}}, steady_fabric(), largest);
+}
+
+TEST_CASE("an interface with a clock hands packets over at its edges") {
+  NiConfig clocked = costs();
+  clocked.clock = Time::ps(6400);
+  for (const std::int64_t at : {0, 1, 6399, 6400, 6401}) {
+    Bench b({"mesh", {2}}, steady_fabric(), clocked);
+    const std::uint32_t send =
+        b.queue.add_handler([](void* self, Time, std::uint32_t,
+                               std::uint64_t) { static_cast<Bench*>(self)->nic.post(PacketizerMessage{0, 1, 0, 9}); },
+                            &b);
+    b.queue.schedule(Time::ps(at), send, 0);
+    b.run();
+    CHECK(b.at('c', 9) == Time::ps((at + 6399) / 6400 * 6400) + b.network(0, 1, 0) + Time::ns(50));
+  }
+  Bench with({"mesh", {2}}, steady_fabric(), clocked), without({"mesh", {2}}, steady_fabric(), costs());
+  for (Bench* b : {&with, &without}) {
+    b->nic.post(RdmaTransfer{0, 1, 100'000, true, true, 1});
+    b->run();
+  }
+  // The data are ready 240 ns after the start, half a cycle before an edge; from then on the link alone paces them.
+  CHECK(with.at('d', 1) == without.at('d', 1) + Time::ps(3200));
+}

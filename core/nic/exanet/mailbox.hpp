@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The mailboxes: messages are written to the shared cache one after another, so that a short one cannot overtake a long one.
+#pragma once
+
+#include <vector>
+
+#include "core/nic/exanet/engine.hpp"
+
+namespace exanet {
+
+class Mailbox {
+ public:
+  Mailbox(NicContext& context, std::size_t nodes) : context_(context), idle_(nodes) {
+    on_visible_ = context.events.add_handler(
+        [](void* self, Time now, std::uint32_t, std::uint64_t user) {
+          NicContext& its = static_cast<Mailbox*>(self)->context_;
+          --its.active;
+          its.listener.message_arrived(user, now);
+        },
+        this);
+  }
+
+  // The message's last word is there.
+  void write(NodeId node, std::uint32_t bytes, std::uint64_t user, Time now) {
+    Time& idle = idle_[node];
+    idle = max(idle, now) + context_.config.mailbox_word * context_.router.words(bytes);
+    context_.events.schedule(idle + context_.config.mailbox, on_visible_, 0, user);
+  }
+  void write_instantly(std::uint64_t user) { context_.events.schedule(context_.events.now(), on_visible_, 0, user); }
+
+ private:
+  NicContext& context_;
+  std::vector<Time> idle_;  // by node: its writer is free from then on
+  std::uint32_t on_visible_ = 0;
+};
+
+}  // namespace exanet

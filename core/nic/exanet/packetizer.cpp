@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/nic/exanet/packetizer.hpp"
+
+namespace exanet {
+
+Packetizer::Packetizer(NicContext& context, std::size_t nodes)
+    : context_(context),
+      nodes_(nodes),
+      port_(context, nodes, this, [](void* self, NodeId node, Time) { static_cast<Packetizer*>(self)->inject(node); }) {
+}
+
+void Packetizer::post(const PacketizerMessage& m) {
+  const Packet packet{m.src, m.dst, static_cast<std::uint16_t>(m.bytes), kMailboxPort, 0, kMessagePacket | m.user};
+  context_.count(packet);
+  nodes_[m.src].waiting.push_back(packet);
+  port_.request(m.src, context_.events.now());
+}
+
+void Packetizer::ready(NodeId node, Time now) {
+  nodes_[node].refused = false;
+  port_.request(node, now);
+}
+
+void Packetizer::inject(NodeId node_id) {
+  Node& node = nodes_[node_id];
+  while (!node.refused && !node.waiting.empty()) {
+    if (context_.network->inject(node.waiting.front()))
+      node.waiting.pop_front();
+    else
+      node.refused = true;
+  }
+}
+
+}  // namespace exanet

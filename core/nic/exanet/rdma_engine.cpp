@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/nic/exanet/rdma_engine.hpp"
+
+#include <algorithm>
+
+namespace exanet {
+
+RdmaEngine::RdmaEngine(NicContext& context, std::size_t nodes)
+    : context_(context),
+      max_payload_(static_cast<std::uint32_t>(context.router.max_payload_bytes)),
+      nodes_(nodes),
+      port_(context, nodes, this,
+            [](void* self, NodeId node, Time now) { static_cast<RdmaEngine*>(self)->inject(node, now); }) {
+  on_ready_ =
+      context.events.add_handler([](void* self, Time now, std::uint32_t node,
+                                    std::uint64_t) { static_cast<RdmaEngine*>(self)->port_.request(node, now); },
+                                 this);
+  on_complete_ = context.events.add_handler(
+      [](void* self, Time now, std::uint32_t id, std::uint64_t) { static_cast<RdmaEngine*>(self)->complete(id, now); },
+      this);
+  on_instant_ack_ =
+      context.events.add_handler([](void* self, Time now, std::uint32_t id,
+                                    std::uint64_t) { static_cast<RdmaEngine*>(self)->ack_arrived(id, now); },
+                                 this);
+}
+
+std::uint32_t RdmaEngine::allocate() {
+  if (free_.empty()) {
+    transfers_.emplace_back();
+    return static_cast<std::uint32_t>(transfers_.size() - 1);
+  }
+  const std::uint32_t id = free_.back();
+  free_.pop_back();
+  return id;
+}
+
+void RdmaEngine::post(const RdmaTransfer& t) {
+  const std::uint32_t id = allocate();
+  const NiConfig& cost = context_.config;
+  const Time now = context_.events.now();
+  transfers_[id] =
+      Transfer{t.src,   t.dst,
+               t.bytes, 0,
+               0,       0,
+               0,       t.acknowledged,
+               false,   now + cost.dma_start + (t.reads_memory ? cost.translation + cost.memory_read : Time()),
+               t.user};
+  if (context_.instant) {
+    context_.events.schedule(now, on_complete_, id);
+    return;
+  }
+  std::vector<Channel>& channels = nodes_[t.src].channels;
+  auto channel = std::find_if(channels.begin(), channels.end(), [&](const Channel& c) { return c.dst == t.dst; });
+  if (channel == channels.end()) channel = channels.insert(channels.end(), Channel{t.dst, {}});
+  channel->waiting.push_back(id);
+  context_.events.schedule(transfers_[id].ready_at, on_ready_, t.src);
+}
+
+void RdmaEngine::ready(NodeId node, std::uint8_t priority, Time now) {
+  (priority != 0 ? nodes_[node].acks_refused : nodes_[node].refused) = false;
+  port_.request(node, now);
+}
+
+bool RdmaEngine::sendable(const Transfer& t, Time now) const {
+  return t.ready_at <= now && (!t.acknowledged || t.blocks_sent - t.blocks_acked < context_.config.dma_window_blocks);
+}
+
+std::uint32_t RdmaEngine::next_payload(const Transfer& t) const {
+  // Packets never straddle a block, so that each block's acknowledgement covers whole packets.
+  const std::uint64_t in_block = context_.config.dma_block_bytes - t.sent % context_.config.dma_block_bytes;
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>({t.bytes - t.sent, max_payload_, in_block}));
+}
+
+void RdmaEngine::inject_acks(Node& node) {
+  while (!node.acks_refused && !node.acks.empty()) {
+    if (context_.network->inject(node.acks.front()))
+      node.acks.pop_front();
+    else
+      node.acks_refused = true;
+  }
+}
+
+void RdmaEngine::inject(NodeId node_id, Time now) {
+  Node& node = nodes_[node_id];
+  inject_acks(node);
+  std::size_t passed = 0;  // channels in a row that had nothing to send
+  while (!node.refused && passed < node.channels.size()) {
+    if (node.turn >= node.channels.size()) node.turn = 0;
+    Channel& channel = node.channels[node.turn];
+    const std::uint32_t id = channel.waiting.front();
+    Transfer& t = transfers_[id];
+    if (!sendable(t, now)) {
+      ++passed;
+      ++node.turn;
+      continue;
+    }
+    const std::uint32_t bytes = next_payload(t);
+    const Packet packet{t.src, t.dst, static_cast<std::uint16_t>(bytes), kRdmaPort, 0, kDataPacket | id};
+    if (!context_.network->inject(packet)) {
+      node.refused = true;
+      break;
+    }
+    passed = 0;
+    context_.count(packet);
+    t.begun = true;
+    t.sent += bytes;
+    if (t.sent % context_.config.dma_block_bytes == 0 || t.sent == t.bytes) ++t.blocks_sent;
+    if (t.sent == t.bytes) {
+      channel.waiting.pop_front();
+      if (channel.waiting.empty()) {
+        node.channels.erase(node.channels.begin() + static_cast<std::ptrdiff_t>(node.turn));
+        continue;
+      }
+    }
+    ++node.turn;
+  }
+}
+
+void RdmaEngine::data_arrived(std::uint32_t id, std::uint32_t bytes, Time now) {
+  Transfer& t = transfers_[id];
+  t.received += bytes;
+  if (t.received == t.bytes) {
+    context_.events.schedule(now + context_.config.memory_write, on_complete_, id);
+  } else if (t.acknowledged && t.received % context_.config.dma_block_bytes == 0) {
+    send_ack(id, now);
+  }
+}
+
+void RdmaEngine::send_ack(std::uint32_t id, Time now) {
+  const Transfer& t = transfers_[id];
+  const Packet ack{t.dst, t.src, 0, kRdmaPort, 1, kAckPacket | id};
+  context_.count(ack);
+  nodes_[t.dst].acks.push_back(ack);
+  port_.request(t.dst, now);
+}
+
+void RdmaEngine::complete(std::uint32_t id, Time now) {
+  // Copied: the listener may start transfers and so move the table.
+  const Transfer t = transfers_[id];
+  if (!t.acknowledged) {
+    free_.push_back(id);
+    --context_.active;
+  }
+  context_.listener.transfer_arrived(t.user, now);
+  if (!t.acknowledged) return;
+  if (!t.begun) {
+    // It never was on the network. One that was ends there, even if all that follows is instant.
+    Transfer& own = transfers_[id];
+    own.blocks_sent = own.blocks_acked + 1;
+    context_.events.schedule(now, on_instant_ack_, id);
+  } else {
+    send_ack(id, now);
+  }
+}
+
+void RdmaEngine::ack_arrived(std::uint32_t id, Time now) {
+  Transfer& t = transfers_[id];
+  ++t.blocks_acked;
+  const bool whole = t.received == t.bytes || !t.begun;
+  if (whole && t.blocks_acked == t.blocks_sent && (t.sent == t.bytes || !t.begun)) {
+    const std::uint64_t user = t.user;
+    free_.push_back(id);
+    --context_.active;
+    context_.listener.transfer_acknowledged(user, now);
+  } else {
+    port_.request(t.src, now);
+  }
+}
+
+}  // namespace exanet

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// The RDMA engines: transfers cut into packets, grouped into blocks that the far end acknowledges, with a window of blocks in flight.
+//
+// Transfers between the same two nodes start and arrive in the order in which they were given, whatever their kind, which is what one-sided
+// ordering needs; between different destinations an engine takes turns packet by packet. RDMA requests (reads, atomics) are transfers too, so
+// they cannot overtake a put. Acknowledgements go before data.
+//
+// Limits: the receiving side takes data at port rate; address translation always hits.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "core/nic/exanet/engine.hpp"
+
+namespace exanet {
+
+class RdmaEngine {
+ public:
+  RdmaEngine(NicContext& context, std::size_t nodes);
+
+  void post(const RdmaTransfer& transfer);
+  void ready(NodeId node, std::uint8_t priority, Time now);  // the network has room again
+  void data_arrived(std::uint32_t id, std::uint32_t bytes, Time now);
+  void ack_arrived(std::uint32_t id, Time now);
+
+ private:
+  struct Transfer {
+    NodeId src, dst;
+    std::uint64_t bytes, sent, received;
+    std::uint32_t blocks_sent, blocks_acked;
+    bool acknowledged, begun;
+    Time ready_at;
+    std::uint64_t user;
+  };
+  struct Channel {
+    NodeId dst;
+    std::deque<std::uint32_t> waiting;
+  };  // transfers to one destination, in order
+  struct Node {
+    std::deque<Packet> acks;  // waiting for room
+    std::vector<Channel> channels;  // those with work
+    std::size_t turn = 0;
+    bool refused = false;  // data ...
+    bool acks_refused = false;  // ... and acknowledgements, which have priority
+  };
+
+  std::uint32_t allocate();
+  void inject(NodeId node, Time now);
+  void inject_acks(Node& node);
+  bool sendable(const Transfer& t, Time now) const;
+  std::uint32_t next_payload(const Transfer& t) const;
+  void send_ack(std::uint32_t id, Time now);
+  void complete(std::uint32_t id, Time now);
+
+  NicContext& context_;
+  std::uint32_t max_payload_;
+  std::vector<Node> nodes_;
+  std::vector<Transfer> transfers_;
+  std::vector<std::uint32_t> free_;
+  PortClock port_;
+  std::uint32_t on_ready_, on_complete_, on_instant_ack_;
+};
+
+}  // namespace exanet

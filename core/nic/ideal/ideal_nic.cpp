@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/nic/ideal/ideal_nic.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/nic/ideal/feed.hpp"
+#include "core/units/check.hpp"
+
+namespace exanet {
+
+IdealNic::IdealNic(const NicSetup& setup, std::uint32_t packet_bytes)
+    : events_(setup.events),
+      listener_(setup.listener),
+      packet_bytes_(packet_bytes),
+      network_(setup.make_network(setup.events, setup.topology, setup.network,
+                                  PacketSink{this,
+                                             [](void* self, const Packet& packet, Time injected, Time tail) {
+                                               static_cast<IdealNic*>(self)->delivered(packet, injected, tail);
+                                             },
+                                             [](void* self, NodeId node, std::uint8_t, std::uint8_t, Time) {
+                                               static_cast<IdealNic*>(self)->doorbell(node);
+                                             }})),
+      queues_(setup.topology.node_count(), Queue{kNone, kNone}) {
+  on_due_ = events_.add_handler(
+      [](void* self, Time, std::uint32_t node, std::uint64_t) { static_cast<IdealNic*>(self)->doorbell(node); }, this);
+}
+
+void IdealNic::enqueue(const IdealMessage& m, Kind kind) {
+  std::uint32_t id = free_;
+  if (id == kNone) {
+    id = static_cast<std::uint32_t>(messages_.size());
+    messages_.emplace_back();
+  } else {
+    free_ = messages_[id].next;
+  }
+  messages_[id] = {m.src, m.dst, kNone, m.priority, kind, false, m.bytes, m.bytes, m.user, m.next_ps, m.every_ps};
+  ++active_;
+  Queue& queue = queues_[m.src];
+  (queue.first == kNone ? queue.first : messages_[queue.last].next) = id;
+  queue.last = id;
+}
+
+void IdealNic::doorbell(NodeId node) {
+  feed(
+      *network_,
+      [&](Packet& packet) {
+        const std::uint32_t id = queues_[node].first;
+        if (id == kNone) return false;
+        const Message& m = messages_[id];
+        if (m.every_ps > 0 && m.next_ps > static_cast<double>(events_.now().ps())) return false;  // its event comes
+        const auto bytes = static_cast<std::uint16_t>(std::min<std::uint64_t>(m.to_inject, packet_bytes_));
+        packet = {node, m.dst, bytes, 0, m.priority, id};
+        return true;
+      },
+      [&](const Packet& packet) { took(node, packet.payload_bytes); });
+}
+
+// Goes on to the next message; the one that has had its turn waits for another one behind all others.
+void IdealNic::took(NodeId node, std::uint32_t bytes) {
+  ++packets_;
+  payload_bytes_ += bytes;
+  Queue& queue = queues_[node];
+  const std::uint32_t id = queue.first;
+  Message& m = messages_[id];
+  m.to_inject -= bytes;
+  m.injected = m.to_inject == 0;
+  if (m.next != kNone || m.injected) {
+    queue.first = m.next;
+    m.next = kNone;
+    if (m.injected) return;
+    messages_[queue.last].next = id;
+    queue.last = id;
+  }
+  if (m.every_ps == 0) return;
+  m.next_ps += m.every_ps;
+  events_.schedule(max(events_.now(), Time::ps(static_cast<std::int64_t>(std::ceil(m.next_ps)))), on_due_, node);
+}
+
+void IdealNic::delivered(const Packet& packet, Time injected, Time tail) {
+  const auto id = static_cast<std::uint32_t>(packet.user);
+  EXANET_CHECK(id < messages_.size() && messages_[id].dst == packet.dst && messages_[id].src == packet.src &&
+                   messages_[id].undelivered >= packet.payload_bytes,
+               "a packet of no message has arrived", tail.ps(), packet.user, packet.dst);
+  listener_.packet_delivered(packet, injected, tail);
+  messages_[id].undelivered -= packet.payload_bytes;
+  if (messages_[id].undelivered > 0 || !messages_[id].injected) return;
+  const Message m = messages_[id];
+  messages_[id].dst = kNoNode;
+  messages_[id].next = free_;
+  free_ = id;
+  --active_;
+  if (m.kind == kMessage) return listener_.message_arrived(m.user, tail);
+  listener_.transfer_arrived(m.user, tail);
+  if (m.kind == kAcknowledged) listener_.transfer_acknowledged(m.user, tail);
+}
+
+namespace nics {
+
+NicKind ideal() {
+  return {"ideal", "no costs: messages are cut into packets as fast as the router takes them", false, false,
+          [](const NicSetup& setup) -> std::unique_ptr<Nic> {
+            return std::make_unique<IdealNic>(setup,
+                                              static_cast<std::uint32_t>(setup.network.router.max_payload_bytes));
+          }};
+}
+
+}  // namespace nics
+
+}  // namespace exanet

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Network interfaces that cost nothing: a message is in the network as soon as that has room for it, and complete with its last word.
+//
+// An interface cuts its messages into packets and hands over one packet of each message in turn, as an RDMA engine with many channels does, as
+// fast as the router's intra-tile port takes them. A message may be paced: its packets then are due one by one, at a rate of its own, and
+// the one whose turn it is holds up those behind it until it is due.
+//
+// Limits: one class of packets a node, so that a packet that was refused holds up no other class; no port but the first.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/nic/nic.hpp"
+
+namespace exanet {
+
+struct IdealMessage {
+  NodeId src, dst;
+  std::uint64_t bytes;
+  std::uint64_t user;
+  std::uint8_t priority = 0;
+  double next_ps = 0,
+         every_ps = 0;  // paced, if `every_ps` is above 0: its first packet is due, and each one after the other
+};
+
+class IdealNic final : public Nic {
+ public:
+  // Packets carry up to `packet_bytes`.
+  IdealNic(const NicSetup& setup, std::uint32_t packet_bytes);
+
+  void post(const PacketizerMessage& m) override { enqueue({m.src, m.dst, m.bytes, m.user}, kMessage); }
+  void post(const RdmaTransfer& t) override {
+    enqueue({t.src, t.dst, t.bytes, t.user}, t.acknowledged ? kAcknowledged : kTransfer);
+  }
+  void post(const IdealMessage& message) { enqueue(message, kTransfer); }
+  void doorbell(NodeId node) override;
+  bool waiting(NodeId node) const {
+    return queues_[node].first != kNone;
+  }  // something posted there has not been injected altogether
+
+  const Network& network() const override { return *network_; }
+  std::uint64_t packets() const override { return packets_; }
+  std::uint64_t payload_bytes() const override { return payload_bytes_; }
+  std::uint64_t active() const override { return active_; }
+
+ private:
+  enum Kind : std::uint8_t { kMessage, kTransfer, kAcknowledged };
+  struct Message {
+    NodeId src, dst;
+    std::uint32_t next;  // behind it at its interface, or the next free record
+    std::uint8_t priority;
+    Kind kind;
+    bool injected;
+    std::uint64_t to_inject, undelivered;  // bytes
+    std::uint64_t user;
+    double next_ps, every_ps;
+  };
+  struct Queue {
+    std::uint32_t first, last;
+  };  // of messages that are not yet injected altogether
+  static constexpr std::uint32_t kNone = 0xffffffffu;
+
+  void enqueue(const IdealMessage& message, Kind kind);
+  void took(NodeId node, std::uint32_t bytes);
+  void delivered(const Packet& packet, Time injected, Time tail);
+
+  EventQueue& events_;
+  NicListener& listener_;
+  std::uint32_t packet_bytes_;
+  std::unique_ptr<Network> network_;
+  std::vector<Queue> queues_;  // by node
+  std::vector<Message> messages_;
+  std::uint32_t free_ = kNone, on_due_ = 0;
+  std::uint64_t packets_ = 0, payload_bytes_ = 0, active_ = 0;
+};
+
+}  // namespace exanet

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// The network interfaces of all nodes: a descriptor goes in, packets go out, completions come back.
+//
+// Contract:
+// - A descriptor is posted at the queue's present time, as often as its sender likes: it waits at its source's interface until that takes it.
+//   doorbell() tells the interface of what has been posted at a node; an interface may begin before, and need not begin later.
+// - Each descriptor leads to one completion at its destination, and, if it is acknowledged, to one at its source. Completions come at the
+//   queue's present time, never from inside post() or doorbell(). `user` comes back with them; its two top bits are 0.
+// - Messages between two nodes arrive in the order in which they were posted; transfers too where the interface is ordered, else it takes turns
+//   between all of them packet by packet. Between different destinations it always does.
+//
+// Room for more: a node has one interface. With several, a descriptor says which beside `src` and `dst`, and an implementation keeps an
+// engine's state by interface instead of by node. An engine (core/nic/exanet) is a class in a file of its own that injects packets of a kind
+// of its own and gets those that arrive. Time-out and retransmission belong to the engine that has sent: it holds a descriptor until the
+// last acknowledgement, so that is what it repeats from, and a transfer that is given up completes at its source with an error, which needs a
+// status in NicListener::transfer_acknowledged.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/engine/event_queue.hpp"
+#include "core/network/network.hpp"
+#include "core/nic/config.hpp"
+#include "core/topology/topology.hpp"
+
+namespace exanet {
+
+// A message of one packet into a mailbox.
+struct PacketizerMessage {
+  NodeId src, dst;
+  std::uint32_t bytes;  // at most the network's largest payload
+  std::uint64_t user;
+};
+
+// A transfer by an RDMA engine from memory to memory, as many packets as that takes; without bytes it is one empty packet.
+struct RdmaTransfer {
+  NodeId src, dst;
+  std::uint64_t bytes;
+  bool acknowledged;  // the source learns that it is there
+  bool reads_memory;  // the data come out of the source's memory: a request carries its few words in the descriptor
+  std::uint64_t user;
+};
+
+class NicListener {
+ public:
+  virtual ~NicListener() = default;
+  virtual void message_arrived(std::uint64_t user, Time now) = 0;  // visible in the mailbox
+  virtual void transfer_arrived(std::uint64_t user, Time now) = 0;  // all of it in memory at the destination
+  virtual void transfer_acknowledged(std::uint64_t user, Time now) = 0;  // the source has the last acknowledgement
+  virtual void packet_delivered(const Packet& packet, Time injected, Time now) = 0;  // statistics; acknowledgements too
+};
+
+class Nic {
+ public:
+  virtual ~Nic() = default;
+  virtual void post(const PacketizerMessage& message) = 0;
+  virtual void post(const RdmaTransfer& transfer) = 0;
+  virtual void doorbell(NodeId node) = 0;
+  // While instant, nothing that begins takes time or uses the network: before MPI_Init has returned and after MPI_Finalize was entered.
+  // What is on the network at a change ends there. Only the message library of core/protocol asks for it; an interface starts without.
+  virtual void set_instant(bool) {}
+
+  virtual const Network& network() const = 0;
+  virtual std::uint64_t packets() const = 0;  // injected, acknowledgements included
+  virtual std::uint64_t payload_bytes() const = 0;  // of these packets
+  virtual std::uint64_t active() const = 0;  // descriptors whose completions are not all there
+};
+
+// Parts of which an interface is made. All references outlive it.
+struct NicSetup {
+  EventQueue& events;
+  const Topology& topology;
+  const NetworkConfig& network;
+  const NiConfig& config;
+  NicListener& listener;
+  MakeNetwork make_network = exanet::make_network;
+};
+
+struct NicKind {
+  const char* name;  // as --nic calls it
+  const char* help;  // what it costs, as a clause
+  // Ranks of jobs use it through the message library of core/protocol, at the costs of processor and protocol; otherwise a message of theirs
+  // is a descriptor.
+  bool message_library;
+  bool ordered;  // transfers between two nodes arrive in the order in which they were posted
+  std::unique_ptr<Nic> (*make)(const NicSetup& setup);  // throws ConfigError on a figure that it cannot be built with
+};
+
+const std::vector<NicKind>& nic_kinds();
+std::vector<std::string> nic_names();
+// Throws ConfigError, naming those that there are.
+const NicKind& nic_kind(const std::string& name);
+
+}  // namespace exanet

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Does every network interface keep the contract: each descriptor completes once, in order between two nodes, whole, and nothing is left?
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "core/engine/random.hpp"
+#include "core/network/exanet/exanet_harness.hpp"
+#include "core/nic/nic.hpp"
+#include "core/routing/make_topology.hpp"
+
+using namespace exanet;
+
+namespace {
+
+struct Seen final : NicListener {
+  void message_arrived(std::uint64_t user, Time) override { messages.push_back(user); }
+  void transfer_arrived(std::uint64_t user, Time) override { transfers.push_back(user); }
+  void transfer_acknowledged(std::uint64_t user, Time) override { acknowledged.push_back(user); }
+  void packet_delivered(const Packet& packet, Time injected, Time now) override {
+    CHECK(injected < now);
+    ++packets;
+    bytes += packet.payload_bytes;
+  }
+  std::vector<std::uint64_t> messages, transfers, acknowledged;
+  std::uint64_t packets = 0, bytes = 0;
+};
+
+// By pair of nodes: what was posted, in order.
+using Posted = std::map<std::pair<NodeId, NodeId>, std::vector<std::uint64_t>>;
+
+// All of `posted`, and of each pair in its order.
+void check_order(const std::vector<std::uint64_t>& seen, const Posted& posted) {
+  std::map<std::uint64_t, std::pair<NodeId, NodeId>> pair_of;
+  for (const auto& [pair, users] : posted)
+    for (const std::uint64_t user : users) pair_of[user] = pair;
+  Posted found;
+  for (const std::uint64_t user : seen) found[pair_of.at(user)].push_back(user);
+  CHECK(found == posted);
+}
+
+}  // namespace
+
+TEST_CASE("network interfaces: what is posted completes once, in order and whole") {
+  for (const NicKind& kind : nic_kinds()) {
+    CAPTURE(kind.name);
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+      Random random(seed, 0);
+      EventQueue queue;
+      const std::unique_ptr<Topology> topology = make_topology({"torus", {3, 3}});
+      NetworkConfig network = testing::published_fabric();
+      NiConfig config;
+      config.mailbox = Time::ns(50);
+      config.memory_read = Time::ns(120);
+      config.dma_block_bytes = 300;
+      config.dma_window_blocks = 2;
+      config.clock = seed % 2 ? Time::ps(6400) : Time();
+      Seen seen;
+      const std::unique_ptr<Nic> nic = kind.make({queue, *topology, network, config, seen});
+      Posted messages, transfers, acknowledged;
+      std::uint64_t bytes = 0;
+      for (std::uint64_t user = 0; user < 300; ++user) {
+        const NodeId src = random.below(9), dst = random.below(9);
+        const std::uint32_t size = random.below(4) == 0 ? 0 : random.below(2000);
+        if (random.below(2) == 0) {
+          nic->post(PacketizerMessage{src, dst, size % 65, user});
+          messages[{src, dst}].push_back(user);
+          bytes += size % 65;
+        } else {
+          const bool acks = random.below(2) == 0;
+          nic->post(RdmaTransfer{src, dst, size, acks, true, user});
+          transfers[{src, dst}].push_back(user);
+          if (acks) acknowledged[{src, dst}].push_back(user);
+          bytes += size;
+        }
+        if (random.below(3) == 0) nic->doorbell(src);
+        if (random.below(5) == 0) queue.run_until(queue.now() + Time::ns(random.below(2000)));
+      }
+      for (NodeId node = 0; node < 9; ++node) nic->doorbell(node);
+      while (!queue.empty()) queue.run_one();
+      CHECK(nic->active() == 0);
+      CHECK(nic->network().in_flight() == 0);
+      CHECK(seen.packets == nic->packets());
+      CHECK((seen.bytes == bytes && nic->payload_bytes() == bytes));
+      for (auto* list : {&seen.transfers, &seen.acknowledged})
+        if (!kind.ordered) std::sort(list->begin(), list->end());
+      check_order(seen.messages, messages);
+      check_order(seen.transfers, transfers);
+      check_order(seen.acknowledged, acknowledged);
+    }
+  }
+}
+
+TEST_CASE("network interfaces: an unknown name is refused with those that there are") {
+  CHECK_THROWS_WITH_AS(nic_kind("none"), "there is no network interface \"none\": use one of ideal, exanet",
+                       std::invalid_argument);
+  for (const std::string& name : nic_names()) CHECK(nic_kind(name).name == name);
+}

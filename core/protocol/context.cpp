@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/protocol/context.hpp"
+
+namespace exanet {
+
+Context::Context(EventQueue& queue, const Topology& topology, const NetworkConfig& fabric, const NiConfig& ni,
+                 std::vector<NodeId> nodes, Host& owner, NicListener& listener, const NicKind& kind,
+                 const MakeNetwork& make)
+    : events(queue),
+      config(ni),
+      router(fabric.router),
+      host(owner),
+      placement(std::move(nodes)),
+      memory(placement.size()),
+      nic(kind.make({queue, topology, fabric, ni, listener, make})),
+      processors(queue, placement.size(), instant),
+      matching(*this, placement.size()) {
+  nic->set_instant(instant);
+}
+
+Time Context::consume_cpu(std::uint64_t bytes) const {
+  const std::int64_t lines = static_cast<std::int64_t>((bytes + 63) / 64);
+  return config.mailbox_read * std::max<std::int64_t>(lines, 1) + config.library_receive;
+}
+
+bool Context::copy(RankId from, std::uint64_t from_addr, RankId to, std::uint64_t to_addr, std::uint64_t bytes) {
+  constexpr std::uint64_t kPiece = 256 * 1024;  // fits the second-level cache: read and written back warm
+  if (bounce_.empty()) bounce_.resize(kPiece);
+  for (std::uint64_t at = 0; at < bytes; at += kPiece) {
+    const std::uint64_t n = std::min(kPiece, bytes - at);
+    if (!host.read(from, from_addr + at, bounce_.data(), n) || !host.write(to, to_addr + at, bounce_.data(), n))
+      return false;
+  }
+  return true;
+}
+
+}  // namespace exanet

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Common ground of a machine's protocols: network interfaces, ranks' registered memory and processors, matching, and what steps cost.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/engine/event_queue.hpp"
+#include "core/nic/nic.hpp"
+#include "core/protocol/host.hpp"
+#include "core/protocol/matching.hpp"
+#include "core/protocol/memory_map.hpp"
+#include "core/protocol/processors.hpp"
+
+namespace exanet {
+
+class Context {
+ public:
+  // Throws ConfigError when the interface or the network cannot be built as configured.
+  Context(EventQueue& events, const Topology& topology, const NetworkConfig& fabric, const NiConfig& config,
+          std::vector<NodeId> placement, Host& host, NicListener& listener, const NicKind& kind,
+          const MakeNetwork& make);
+
+  EventQueue& events;
+  const NiConfig config;
+  const RouterConfig router;
+  Host& host;
+  bool instant = true;  // time stands still: steps take none
+  std::uint64_t live = 0;  // operations under way anywhere, posted receives not counted
+  const std::vector<NodeId> placement;
+  std::vector<MemoryMap> memory;  // of each rank
+  const std::unique_ptr<Nic> nic;
+  Processors processors;
+  Matching matching;
+
+  std::size_t ranks() const { return placement.size(); }
+  NodeId node(RankId rank) const { return placement[rank]; }
+
+  // `user` comes back in the listener's call.
+  void send_control(RankId from, RankId to, std::uint32_t bytes, std::uint64_t user) {
+    nic->post(PacketizerMessage{node(from), node(to), bytes, user});
+  }
+  struct Transfer {
+    std::uint64_t bytes = 0;
+    bool acknowledged = false, reads_memory = false;
+  };
+  void transfer(RankId from, RankId to, Transfer t, std::uint64_t user) {
+    nic->post(RdmaTransfer{node(from), node(to), t.bytes, t.acknowledged, t.reads_memory, user});
+  }
+
+  // Costs on a rank's processor. What it stores to the interface goes a router word at a time.
+  Time store(std::uint64_t bytes) const { return config.store_word * router.words(bytes); }
+  Time receive_cpu() const { return config.mailbox_read + config.library_receive; }
+  Time consume_cpu(std::uint64_t bytes) const;  // of a mailbox message
+  Time send_cpu() const { return config.mpi_send + config.library_send; }
+  Time rdma_cpu() const { return config.library_send + store(kDescriptorBytes); }
+  Time packet_cpu() const { return config.library_send; }
+  Time after(Time now, Time cost) const { return instant ? now : now + cost; }
+
+  // Moves bytes from one rank's memory to another's; false as Host::read() and write().
+  bool copy(RankId from, std::uint64_t from_addr, RankId to, std::uint64_t to_addr, std::uint64_t bytes);
+
+  // A completion that belongs to a descriptor, with nothing but its header filled in.
+  template <typename C>
+  C completion(const DescriptorHeader& d, Time at, std::int32_t status = 0) const {
+    C done;
+    done.ep = d.ep;
+    done.status = status;
+    done.time = at;
+    done.cpu_ps = static_cast<std::uint32_t>(receive_cpu().ps());
+    done.flags = d.flags & kTagged;
+    return done;
+  }
+
+ private:
+  static constexpr std::uint64_t kDescriptorBytes = 64;  // of an RDMA descriptor
+  std::vector<std::byte> bounce_;
+};
+
+}  // namespace exanet

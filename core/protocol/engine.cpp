@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/protocol/engine.hpp"
+
+#include "core/protocol/state_machine.hpp"
+
+namespace exanet {
+
+MessageEngine::MessageEngine(EventQueue& events, const Topology& topology, const NetworkConfig& fabric,
+                             const NiConfig& config, std::vector<NodeId> placement, Host& host, const NicKind& kind,
+                             const MakeNetwork& make)
+    : context_(events, topology, fabric, config, std::move(placement), host, *this, kind, make),
+      machines_(make_protocols(context_)) {
+  for (std::uint32_t number = 0; number < machines_.size(); ++number) {
+    StateMachine& machine = *machines_[number];
+    machine.set_number(number);
+    for (const DescriptorKind kind : machine.kinds()) {
+      const auto index = static_cast<std::size_t>(kind);
+      if (index >= takers_.size()) takers_.resize(index + 1);
+      takers_[index].push_back(&machine);
+    }
+  }
+}
+
+MessageEngine::~MessageEngine() = default;
+
+void MessageEngine::set_instant(bool instant) {
+  context_.instant = instant;
+  context_.nic->set_instant(instant);
+}
+
+Time MessageEngine::lookahead() const {
+  const NiConfig& ni = context_.config;
+  const Time message = send_cpu() + context_.store(ni.envelope_bytes) + ni.packetizer;
+  const Time packet = packet_cpu() + ni.store_word + ni.packetizer;
+  return max(min(min(message, rdma_cpu()), packet), Time::ps(1));
+}
+
+void MessageEngine::take(RankId rank, const DescriptorHeader& d, Payload payload) {
+  for (StateMachine* machine : takers_[static_cast<std::size_t>(d.kind)]) {
+    if (machine->submit(rank, d, payload)) return;
+  }
+}
+
+void MessageEngine::message_arrived(std::uint64_t user, Time now) {
+  StateMachine& machine = *machines_[StateMachine::number_of(user)];
+  const std::uint32_t operation = StateMachine::operation_of(user);
+  if (user & StateMachine::kAcknowledgement)
+    machine.acknowledgement_arrived(operation, now);
+  else
+    machine.control_arrived(operation, now);
+}
+
+void MessageEngine::transfer_arrived(std::uint64_t user, Time now) {
+  machines_[StateMachine::number_of(user)]->data_arrived(StateMachine::operation_of(user), now);
+}
+
+void MessageEngine::transfer_acknowledged(std::uint64_t user, Time now) {
+  machines_[StateMachine::number_of(user)]->data_acknowledged(StateMachine::operation_of(user), now);
+}
+
+}  // namespace exanet

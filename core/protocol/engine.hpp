@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// The message library and the protocol side of the network interfaces, for all ranks of a machine: hands descriptors, and what the interfaces
+// report, to the state machines of protocols.cpp.
+//
+// Time: a descriptor carries the time at which the rank's processor has handed it over. Descriptors are submitted when their rank goes to
+// sleep and may lie up to lookahead() before the queue's present time; all that they touch outside their rank lies later, so the order of
+// events is that of virtual time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/protocol/context.hpp"
+#include "core/protocol/host.hpp"
+
+namespace exanet {
+
+class StateMachine;
+
+class MessageEngine final : private NicListener {
+ public:
+  // `kind`: an interface that has a message library. Throws ConfigError when it or the network cannot be built as configured.
+  MessageEngine(EventQueue& events, const Topology& topology, const NetworkConfig& fabric, const NiConfig& config,
+                std::vector<NodeId> placement, Host& host, const NicKind& kind, const MakeNetwork& make = make_network);
+  ~MessageEngine() override;
+
+  // `d`: one of the records of core/spec/descriptors.hpp.
+  template <typename Descriptor>
+  void submit(RankId rank, const Descriptor& d, Payload payload = {}) {
+    static_assert(Descriptor::kKind != DescriptorKind::kPad);
+    take(rank, d, payload);
+  }
+  // The rank polls from `clock` on / has been given back to its program.
+  void asleep(RankId rank, Time clock) { context_.processors.asleep(rank, clock); }
+  void awake(RankId rank) { context_.processors.awake(rank); }
+  // Work waits for the rank to poll: it must not advance its clock without the simulator.
+  bool has_pending(RankId rank) const { return context_.processors.has_pending(rank); }
+  Time busy_until(RankId rank) const { return context_.processors.busy_until(rank); }
+
+  void set_instant(bool instant);
+  // A descriptor that a rank hands over at a time t touches nothing outside the rank before t's call + lookahead().
+  Time lookahead() const;
+
+  // CPU costs that libexanet charges before it stamps a descriptor.
+  Time send_cpu() const { return context_.send_cpu(); }
+  Time rdma_cpu() const { return context_.rdma_cpu(); }
+  Time packet_cpu() const { return context_.packet_cpu(); }
+
+  const Nic& nic() const { return *context_.nic; }
+  std::uint64_t operations() const { return context_.live; }  // under way anywhere, posted receives not counted
+  // Messages by rendezvous that nobody has asked for: their senders wait, or will.
+  std::vector<Matching::Unmatched> blocked_sends() const {
+    return context_.matching.unmatched(context_.config.eager_max_bytes);
+  }
+  // Nothing goes on by itself: only messages are left that nobody has asked for.
+  bool idle() const { return context_.live == context_.matching.waiting(); }
+
+  // Statistics of delivered packets and messages are the host's and the histogram's business; set once.
+  void on_packet(void (*fn)(void*, Time), void* self) {
+    packet_fn_ = fn;
+    packet_self_ = self;
+  }
+
+ private:
+  void take(RankId rank, const DescriptorHeader& d, Payload payload);
+
+  // NicListener
+  void message_arrived(std::uint64_t user, Time now) override;
+  void transfer_arrived(std::uint64_t user, Time now) override;
+  void transfer_acknowledged(std::uint64_t user, Time now) override;
+  void packet_delivered(const Packet&, Time injected, Time now) override {
+    if (packet_fn_) packet_fn_(packet_self_, now - injected);
+  }
+
+  Context context_;
+  std::vector<std::unique_ptr<StateMachine>> machines_;
+  std::vector<std::vector<StateMachine*>> takers_;  // [kind of descriptor]: in the order in which they are asked
+  void (*packet_fn_)(void*, Time) = nullptr;
+  void* packet_self_ = nullptr;
+};
+
+}  // namespace exanet

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ranks' processors inside the message library. Matching's consequences and protocol steps need one: they happen only while their rank
+// is in the library (polling), each at its cost, one after another. Until then they wait here. What the interface does in hardware needs no
+// rank.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/engine/event_queue.hpp"
+#include "core/protocol/host.hpp"
+
+namespace exanet {
+
+// Contract: cost() is asked right before step(), which is given the time at which the processor is done.
+class ProcessorStep {
+ public:
+  virtual ~ProcessorStep() = default;
+  virtual Time cost(std::uint32_t operation) const = 0;
+  virtual void step(std::uint32_t operation, Time done) = 0;
+};
+
+class Processors {
+ public:
+  // `instant`: steps cost nothing and wait for nobody.
+  Processors(EventQueue& events, std::size_t ranks, const bool& instant);
+
+  void enqueue(RankId rank, ProcessorStep& step, std::uint32_t operation, Time at);
+  // The rank polls from `clock` on / has been given back to its program.
+  void asleep(RankId rank, Time clock);
+  void awake(RankId rank) { processors_[rank].polling = false; }
+  bool has_pending(RankId rank) const { return !processors_[rank].pending.empty(); }
+  Time busy_until(RankId rank) const { return processors_[rank].busy_until; }
+
+ private:
+  struct Work {
+    ProcessorStep* step;
+    std::uint32_t operation;
+    Time time;
+  };
+  struct Processor {
+    bool polling = false;
+    Time clock, busy_until;
+    std::vector<Work> pending;
+  };
+
+  void progress(RankId rank, Time now);
+  void run(Processor& processor, const Work& work);
+
+  EventQueue& events_;
+  const bool& instant_;
+  std::vector<Processor> processors_;
+  std::uint32_t on_progress_;
+};
+
+}  // namespace exanet

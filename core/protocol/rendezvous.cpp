@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rendezvous: the envelope travels alone; the receiver, once matched, fetches the payload by an RDMA read from the sender's memory and then
+// acknowledges to the sender. That is the protocol of the ExaNeSt MPI library (MICPRO 2018, section 4.2). Starting the read and
+// acknowledging are work of the receiver's processor.
+//
+//   requested ──▶ matched ──▶ reading ──▶ receiving ──▶ fetched ──▶ acknowledging ──▶ (sender completes: over)
+//       │ └──────────────────── discarded ────────────────▲              ▲
+//       └──────────────────────────────────────────────── refused ───────┘
+#include <cerrno>
+
+#include "core/protocol/state_machine.hpp"
+
+namespace exanet {
+namespace {
+
+struct RendezvousMessage : Operation<SendDescriptor> {
+  // matched, fetched: waits for the receiver's processor. reading: the request is under way; receiving: the data are.
+  enum class State : std::uint8_t {
+    requested,
+    matched,
+    reading,
+    receiving,
+    fetched,
+    acknowledging
+  } state = State::requested;
+  Message message;
+};
+
+class Rendezvous final : public OperationMachine<RendezvousMessage>, private MessageProtocol, private ProcessorStep {
+ public:
+  using State = RendezvousMessage::State;
+
+  explicit Rendezvous(Context& context) : OperationMachine(context) {
+    on_offer_ = context.events.add_handler(
+        [](void* self, Time, std::uint32_t id, std::uint64_t) { static_cast<Rendezvous*>(self)->offer(id); }, this);
+    on_fetched_ = context.events.add_handler(
+        [](void* self, Time now, std::uint32_t id, std::uint64_t) { static_cast<Rendezvous*>(self)->enqueue(id, now); },
+        this);
+  }
+
+  bool submit(RankId rank, const DescriptorHeader& d, Payload payload) override {
+    begin(rank, static_cast<const SendDescriptor&>(d), payload, context_.config.packetizer);
+    return true;
+  }
+
+  void control_arrived(std::uint32_t id, Time now) override {
+    if ((*this)[id].state == State::requested)
+      arrive(id, now);
+    else
+      end(id, now);  // acknowledging
+  }
+
+  void data_arrived(std::uint32_t id, Time now) override {
+    RendezvousMessage& op = (*this)[id];
+    if (op.state == State::reading)
+      serve_read(id);
+    else
+      receive(op, id, now);
+  }
+
+  void data_acknowledged(std::uint32_t id, Time) override { release(id); }
+
+ private:
+  void execute(std::uint32_t id, Time now) override {
+    RendezvousMessage& op = (*this)[id];
+    if (unreachable(op)) {
+      op.status = -EHOSTUNREACH;
+      end(id, now);
+      return;
+    }
+    context_.send_control(op.rank, target(op), context_.config.envelope_bytes, user(id));
+  }
+
+  // At the receiver.
+  void arrive(std::uint32_t id, Time now) {
+    RendezvousMessage& op = (*this)[id];
+    op.message = Message(*this, id, op.rank, op.d);
+    if (context_.matching.takes(op.d.peer, EndpointKind::kMessage))
+      context_.matching.arrived(op.message, now);
+    else
+      refused(op.message, -ECONNREFUSED);
+  }
+
+  // At the sender's interface: its engine serves the read without its processor.
+  void serve_read(std::uint32_t id) {
+    RendezvousMessage& op = (*this)[id];
+    op.state = State::receiving;
+    ++op.holds;
+    context_.transfer(op.rank, target(op), {op.message.bytes(), true, op.payload.empty()}, user(id));
+  }
+
+  void receive(RendezvousMessage& op, std::uint32_t id, Time now) {
+    const Message& m = op.message;
+    // Once the endpoint is closed its buffers are the program's again.
+    if (!context_.matching.is_open(target(op), op.d.peer.ep)) {
+      op.status = -ECONNRESET;
+    } else {
+      const bool copied = op.payload.empty() ? context_.copy(op.rank, op.d.buffer, target(op), m.buffer, m.bytes())
+                                             : context_.host.write(target(op), m.buffer, op.payload.data(), m.bytes());
+      op.status = copied ? 0 : -EFAULT;
+    }
+    op.state = State::fetched;
+    context_.events.schedule(context_.after(now, context_.config.dma_completion), on_fetched_, id);
+  }
+
+  void enqueue(std::uint32_t id, Time at) { context_.processors.enqueue(target((*this)[id]), *this, id, at); }
+
+  // The sender completes, unless its buffer was carried by value and it does not ask for delivery: it has completed long ago.
+  void end(std::uint32_t id, Time now) {
+    const RendezvousMessage& op = (*this)[id];
+    if (op.status == 0 || !sender_has_completed(op)) complete<SendCompletion>(id, now, op.d.length);
+    finish(id);
+  }
+  static bool sender_has_completed(const RendezvousMessage& op) { return !op.payload.empty() && !op.d.has(kDelivered); }
+
+  // ProcessorStep, at the receiver
+  Time cost(std::uint32_t id) const override {
+    const bool reads = (*this)[id].state == State::matched;
+    return context_.receive_cpu() +
+           (reads ? context_.rdma_cpu()
+                  : context_.config.library_send + context_.store(context_.config.envelope_bytes));
+  }
+  void step(std::uint32_t id, Time done) override {
+    RendezvousMessage& op = (*this)[id];
+    Time offered = done;
+    if (op.state == State::matched) {
+      op.state = State::reading;
+    } else {
+      op.state = State::acknowledging;
+      if (op.message.receive) {
+        const Time cpu = context_.config.mailbox_read + context_.config.mpi_receive;
+        context_.matching.deliver(op.message, done, op.status, cpu, Protocol::rendezvous, {});
+      }
+      offered = context_.after(done, context_.config.packetizer);
+    }
+    context_.events.schedule(max(context_.events.now(), offered), on_offer_, id);
+  }
+  void offer(std::uint32_t id) {
+    const RendezvousMessage& op = (*this)[id];
+    if (op.state == State::reading)
+      context_.transfer(target(op), op.rank, {}, user(id));
+    else
+      context_.send_control(target(op), op.rank, context_.config.envelope_bytes, user(id));
+  }
+
+  // MessageProtocol
+  void matched(Message& m, Time at) override {
+    (*this)[m.operation].state = State::matched;
+    enqueue(m.operation, at);
+  }
+  void discarded(Message& m, Time at) override {
+    (*this)[m.operation].state = State::fetched;  // as it were: the sender gets its acknowledgement
+    enqueue(m.operation, at);
+  }
+  void refused(Message& m, std::int32_t status) override {
+    RendezvousMessage& op = (*this)[m.operation];
+    if (sender_has_completed(op)) {
+      finish(m.operation);
+      return;
+    }
+    op.status = status;
+    op.state = State::acknowledging;
+    context_.send_control(target(op), op.rank, 0, user(m.operation));
+  }
+
+  std::uint32_t on_offer_, on_fetched_;
+};
+
+}  // namespace
+
+std::unique_ptr<StateMachine> make_rendezvous(Context& context) { return std::make_unique<Rendezvous>(context); }
+
+}  // namespace exanet

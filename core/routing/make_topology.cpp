@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/routing/make_topology.hpp"
+
+#include <stdexcept>
+#include <utility>
+
+#include "core/config/error.hpp"
+#include "core/routing/registry.hpp"
+#include "core/topology/registry.hpp"
+#include "core/topology/rerouted.hpp"
+#include "core/topology/wrapped.hpp"
+
+namespace exanet {
+
+namespace {
+
+// A topology whose packets follow a routing of their own.
+class Routed final : public WrappedTopology {
+ public:
+  Routed(std::unique_ptr<Topology> inner, const std::string& name)
+      : WrappedTopology(std::move(inner)), routing_(make_routing(name, *inner_)) {}
+  const Routing* routing() const override { return routing_.get(); }
+  std::uint8_t virtual_channels() const override { return routing_->virtual_channels(); }
+
+ private:
+  std::unique_ptr<Routing> routing_;
+};
+
+// Blames a key for what a maker refuses, unless the maker has blamed one: it need not know the key under which it was asked.
+template <typename Make>
+std::unique_ptr<Topology> blaming(const char* path, const Make& make) {
+  try {
+    return make();
+  } catch (const ConfigError&) {
+    throw;
+  } catch (const std::invalid_argument& error) {
+    throw ConfigError(path, error.what());
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Topology> make_topology(const TopologySpec& spec) {
+  const std::string& routing = spec.routing;
+  const char* shape = spec.kind == "graph" ? "topology.graph" : "topology.shape";
+  std::unique_ptr<Topology> topology = blaming(shape, [&] { return make_plain_topology(spec); });
+  if (routing == kUpDown || !spec.failed.empty())
+    topology = blaming(spec.failed.empty() ? "topology.routing" : "topology.failed",
+                       [&] { return make_rerouted(std::move(topology), spec.failed, routing != kUpDown); });
+  const bool own =
+      routing.empty() || routing == kMinimal || routing == kUpDown || (routing == kShortest && spec.kind == "graph");
+  if (own) return topology;
+  return blaming("topology.routing", [&] { return std::make_unique<Routed>(std::move(topology), routing); });
+}
+
+}  // namespace exanet

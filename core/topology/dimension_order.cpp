@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/topology/dimension_order.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "core/config/error.hpp"
+
+namespace exanet {
+
+DimensionOrder::DimensionOrder(std::vector<std::uint32_t> shape, bool wraps, std::vector<std::uint32_t> order)
+    : shape_(std::move(shape)), order_(std::move(order)), wraps_(wraps) {
+  const auto dimensions = static_cast<std::uint32_t>(shape_.size());
+  if (order_.empty())
+    for (std::uint32_t d = dimensions; d-- > 0;) order_.push_back(d);
+  std::vector<std::uint32_t> sorted = order_;
+  std::sort(sorted.begin(), sorted.end());
+  bool permutation = sorted.size() == dimensions;
+  for (std::uint32_t d = 0; permutation && d < dimensions; ++d) permutation = sorted[d] == d;
+  if (!permutation)
+    throw ConfigError("topology.order", "the order of dimensions must name each of the " + std::to_string(dimensions) +
+                                            " dimensions once, counted from 0; leave it out for last dimension first");
+  last_first_ = std::is_sorted(order_.rbegin(), order_.rend());
+  if (dimensions > 4) return;
+  for (std::uint32_t d = 0; d < dimensions; ++d) sides_ |= std::uint64_t{shape_[d]} << 16 * d;
+  first_.assign(16, 0);
+  for (std::uint32_t set = 1; set < 16; ++set)
+    for (std::uint32_t i = dimensions; i-- > 0;)
+      if ((set >> order_[i] & 1) != 0) first_[set] = static_cast<std::uint8_t>(order_[i]);
+}
+
+GridStep DimensionOrder::next_of_many(const Coordinate* at, const Coordinate* dst, std::uint32_t salt) const {
+  const std::uint32_t* d = order_.data();
+  while (at[*d] == dst[*d]) ++d;
+  const std::uint32_t here = at[*d], there = dst[*d], side = shape_[*d];
+  const bool above = there > here;
+  bool plus = above;
+  if (wraps_) {
+    const std::uint32_t up = above ? there - here : there + side - here;
+    plus = 2 * up < side || (2 * up == side && half_way_is_plus(here, *d, dst, salt));
+  }
+  return {static_cast<std::uint16_t>(*d), plus, static_cast<std::uint8_t>(above)};
+}
+
+bool DimensionOrder::half_way_is_plus(std::uint32_t here, std::uint32_t dimension, const Coordinate* dst,
+                                      std::uint32_t salt) const {
+  std::uint32_t bits = here ^ salt;
+  for (std::uint32_t d = 0; d < shape_.size(); ++d)
+    if (d != dimension) bits ^= dst[d];
+  return (bits & 1u) == 0;
+}
+
+std::uint32_t DimensionOrder::distance(const Coordinate* at, const Coordinate* dst) const {
+  std::uint32_t total = 0;
+  for (std::size_t d = 0; d < shape_.size(); ++d) {
+    const std::uint32_t offset = at[d] > dst[d] ? at[d] - dst[d] : dst[d] - at[d];
+    total += wraps_ ? std::min(offset, shape_[d] - offset) : offset;
+  }
+  return total;
+}
+
+}  // namespace exanet

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Carries the messages of jobs' ranks: packets from interfaces without costs (packet_carrier.cpp), flows (flow_carrier.cpp), or the
+// message library of core/protocol over interfaces with costs (library_carrier.cpp).
+//
+// Contract: a rank begins a step by begin_step(), posts its messages, and ends by doorbell(); all at the queue's present time, which is the same
+// for the three. arrived() comes once for each message, from the queue, when its receiver may go on with it. Where sending and
+// receiving take time of a rank's processor, busy() is true while the rank's own sends are not over, and resumed() says that they are.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/engine/event_queue.hpp"
+#include "core/network/model.hpp"
+#include "core/nic/nic.hpp"
+#include "core/topology/topology.hpp"
+
+namespace exanet {
+
+struct RankMessage {
+  std::uint32_t from, to;  // ranks of all jobs
+  std::uint64_t step;  // of the receiver, to which the message belongs
+  std::uint64_t bytes;
+  std::uint8_t priority;
+  std::uint32_t id;  // handed back on arrival
+};
+
+class CarrierListener {
+ public:
+  virtual ~CarrierListener() = default;
+  virtual void arrived(std::uint32_t message, Time now) = 0;
+  virtual void resumed(std::uint32_t rank, Time now) = 0;
+};
+
+class MessageCarrier {
+ public:
+  struct Totals {
+    std::uint64_t packets = 0, packet_hops = 0;
+    double packet_ps = 0;  // injection to delivery, of all packets; 0 where nothing is known of it
+  };
+
+  virtual ~MessageCarrier() = default;
+  virtual void begin_step(std::uint32_t /*rank*/, std::uint64_t /*step*/, std::uint32_t /*receives*/, Time /*now*/) {}
+  virtual void post(const RankMessage& message) = 0;
+  virtual void doorbell(std::uint32_t rank) = 0;
+  virtual bool busy(std::uint32_t) const { return false; }
+  virtual void advance() {}  // after each event of the queue
+  virtual void check_done() const = 0;  // once no event is left: nothing is under way
+  virtual Totals totals() const = 0;
+  virtual std::vector<LinkStats> link_counts() const = 0;  // in the order of each_link()
+  virtual const NetworkModel* model() const { return nullptr; }  // none at flow level
+};
+
+// Parts of which a carrier is made; references outlive it.
+struct CarrierSetup {
+  EventQueue& queue;
+  const Topology& topology;
+  const NetworkConfig& network;
+  const NiConfig& interface;
+  const NicKind& nic;
+  std::uint16_t packet_bytes;
+  std::vector<NodeId> endpoints;  // by rank of all jobs
+  CarrierListener& listener;
+};
+
+// All throw ConfigError on a figure that cannot be built.
+std::unique_ptr<MessageCarrier> make_packet_carrier(const CarrierSetup& setup);
+std::unique_ptr<MessageCarrier> make_flow_carrier(const CarrierSetup& setup);
+std::unique_ptr<MessageCarrier> make_library_carrier(const CarrierSetup& setup);
+
+}  // namespace exanet

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// From Python's description of a machine to the core's, and from the core's rows to NumPy arrays.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "core/topology/topology.hpp"
+#include "core/units/histogram.hpp"
+#include "core/workload/link_use.hpp"
+#include "exanet/bindings/configuration.hpp"
+#include "runtime/coordinator/coordinator.hpp"
+
+namespace exanet {
+
+namespace nb = nanobind;
+
+// Reads a machine's description, all of it. Throws ConfigError. The keys that Python alone reads are named here.
+inline MachineConfig machine_of(const nb::dict& machine) {
+  return ConfigReader::read<MachineConfig>(machine, "", {"name", "cores_per_node", "power"});
+}
+
+inline TopologySpec topology_spec(const nb::dict& topology) {
+  return ConfigReader::read<TopologySpec>(topology, "topology");
+}
+
+// Reads the topology alone of a machine's description.
+inline TopologySpec topology_of(const nb::dict& machine) {
+  return topology_spec(nb::cast<nb::dict>(machine["topology"]));
+}
+
+template <typename T>
+nb::object array(std::vector<T> values, std::size_t columns = 0) {
+  auto* kept = new std::vector<T>(std::move(values));
+  const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  if (columns == 0) return nb::cast(nb::ndarray<nb::numpy, T>(kept->data(), {kept->size()}, owner));
+  return nb::cast(nb::ndarray<nb::numpy, T>(kept->data(), {kept->size() / columns, columns}, owner));
+}
+
+template <typename Row, typename Get>
+nb::object column(const std::vector<Row>& rows, Get get) {
+  using T = std::decay_t<decltype(get(rows.front()))>;
+  std::vector<T> values;
+  values.reserve(rows.size());
+  for (const Row& row : rows) values.push_back(get(row));
+  return array(std::move(values));
+}
+
+inline nb::dict histogram(const Histogram& h) {
+  std::vector<double> lower, upper;
+  std::vector<std::uint64_t> count;
+  for (std::uint32_t i = 0; i < h.counts().size(); ++i) {
+    if (h.counts()[i] == 0) continue;
+    lower.push_back(static_cast<double>(Histogram::lower(i)) * 1e-3);
+    upper.push_back(static_cast<double>(Histogram::lower(i + 1)) * 1e-3);
+    count.push_back(h.counts()[i]);
+  }
+  nb::dict d;
+  d["lower_ns"] = array(std::move(lower));
+  d["upper_ns"] = array(std::move(upper));
+  d["count"] = array(std::move(count));
+  return d;
+}
+
+// Rows of links as columns.
+inline nb::dict links(const std::vector<LinkUse>& rows) {
+  nb::dict d;
+  d["node"] = column(rows, [](const LinkUse& l) { return l.node; });
+  d["port"] = column(rows, [](const LinkUse& l) { return l.port; });
+  d["to_node"] = column(rows, [](const LinkUse& l) { return l.to_node; });
+  d["link_class"] = column(rows, [](const LinkUse& l) { return l.link_class; });
+  d["packets"] = column(rows, [](const LinkUse& l) { return l.packets; });
+  d["payload_bytes"] = column(rows, [](const LinkUse& l) { return l.payload_bytes; });
+  d["use"] = column(rows, [](const LinkUse& l) { return l.use; });
+  return d;
+}
+
+inline double ns(Time t) { return static_cast<double>(t.ps()) * 1e-3; }
+
+// A latency's percentiles: `prefix`_p50_ns, ...
+inline void percentiles(nb::dict& d, const std::string& prefix, const Histogram& h) {
+  for (const auto& [name, share] :
+       {std::pair{"_p50_ns", 0.5}, {"_p90_ns", 0.9}, {"_p99_ns", 0.99}, {"_p999_ns", 0.999}})
+    d[(prefix + name).c_str()] = static_cast<double>(h.quantile(share)) * 1e-3;
+}
+
+// The Python class of a measurement that runs in a thread of its own: run() without Python's lock, stop() and progress() from any thread.
+// Contract: Face::loop() has these three, Face::results() what was measured.
+template <typename Face>
+nb::class_<Face> bind_measurement(nb::module_& m, const char* name) {
+  return nb::class_<Face>(m, name)
+      .def("run",
+           [](Face& face) {
+             const nb::gil_scoped_release release;
+             return face.loop().run();
+           })
+      .def("stop", [](Face& face) { face.loop().stop(); })
+      .def("progress", [](Face& face) { return face.loop().progress(); })
+      .def("results", &Face::results);
+}
+
+void bind_configuration(nb::module_& m);  // configuration.cpp
+void bind_traffic(nb::module_& m);  // traffic.cpp
+void bind_jobs(nb::module_& m);  // jobs.cpp
+void bind_messages(nb::module_& m);  // messages.cpp
+void bind_registries(nb::module_& m);  // registries.cpp
+
+}  // namespace exanet

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Python face of jobs: programs of communication that run to their end.
+#include "core/workload/closed_loop.hpp"
+#include "exanet/bindings/convert.hpp"
+
+namespace exanet {
+
+using namespace nanobind::literals;
+
+namespace {
+
+class Jobs {
+ public:
+  Jobs(const nb::dict& machine, const nb::dict& options) : Jobs(machine_of(machine), config_of(options)) {}
+
+  ClosedLoop& loop() { return loop_; }
+
+  nb::dict results() const {
+    const ClosedLoopResult& r = loop_.result();
+    nb::dict d;
+    d["finished_ns"] = ns(r.finished);
+    d["packets"] = r.packets;
+    d["packet_hops"] = r.packet_hops;
+    d["mean_hops"] = r.mean_hops;
+    d["packet_latency_ns"] = r.packet_ns;
+    d["events"] = r.events;
+    d["cpu_s"] = r.cpu_s;
+    nb::list jobs;
+    for (const JobResult& job : r.jobs) jobs.append(row(job));
+    d["jobs"] = jobs;
+    d["links"] = links(r.links);
+    if (const QueueTable& q = r.queues; !q.queued.empty()) {
+      d["first_watched"] = q.first_watched;
+      d["watched_ps"] = q.sample.ps() * static_cast<std::int64_t>(q.queued.size() / q.watched);
+      d["queued"] = array(std::vector<std::uint32_t>(q.queued), q.watched);  // [sample][router]
+    }
+    return d;
+  }
+
+ private:
+  static nb::dict row(const JobResult& job) {
+    nb::dict d;
+    d["ranks"] = job.ranks;
+    d["finished_ns"] = ns(job.finished);
+    d["first_finished_ns"] = ns(job.first_finished);
+    d["messages"] = job.messages;
+    d["bytes"] = job.bytes;
+    d["accepted_gbps"] = job.finished > Time() ? static_cast<double>(job.bytes) * 8 / ns(job.finished) : 0.0;
+    d["message_ns"] = job.message_ns;
+    percentiles(d, "message", job.message);
+    d["fairness"] = job.fairness;
+    d["message"] = histogram(job.message);
+    d["endpoints"] = array(job.endpoints);
+    return d;
+  }
+
+  // Each job has a seed of its own.
+  static ClosedLoopConfig config_of(const nb::dict& options) {
+    auto c = ConfigReader::read<ClosedLoopConfig>(options, "");
+    for (std::size_t j = 0; j < c.jobs.size(); ++j) c.jobs[j].program.seed = c.seed + j;
+    return c;
+  }
+
+  Jobs(const MachineConfig& machine, ClosedLoopConfig config)
+      : loop_(machine.topology, machine.fabric, with_interface(machine, config)) {}
+
+  static const ClosedLoopConfig& with_interface(const MachineConfig& machine, ClosedLoopConfig& config) {
+    config.interface = machine.ni;
+    return config;
+  }
+
+  ClosedLoop loop_;
+};
+
+}  // namespace
+
+void bind_jobs(nb::module_& m) {
+  bind_measurement<Jobs>(m, "Jobs").def(nb::init<const nb::dict&, const nb::dict&>(), "machine"_a, "options"_a);
+  m.def("program_names", &program_names);
+  m.def("mapping_names", &mapping_names);
+}
+
+}  // namespace exanet

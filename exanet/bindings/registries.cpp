@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the registries of the core list, for help texts, reference pages and the machine schema.
+#include "core/network/registry.hpp"
+#include "core/nic/nic.hpp"
+#include "core/routing/registry.hpp"
+#include "core/topology/registry.hpp"
+#include "core/workload/pattern.hpp"
+#include "core/workload/program.hpp"
+#include "exanet/bindings/convert.hpp"
+
+using namespace nanobind::literals;
+
+namespace exanet {
+namespace {
+
+template <typename Kind>
+nb::dict named(const Kind& kind) {
+  nb::dict d;
+  d["name"] = kind.name;
+  d["help"] = kind.help;
+  return d;
+}
+
+nb::list topologies() {
+  nb::list all;
+  for (const TopologyKind& kind : topology_kinds()) {
+    nb::dict d = named(kind);
+    d["shape"] = kind.shape;
+    nb::list links;
+    for (const char* link : kind.links) links.append(link);
+    d["links"] = links;
+    all.append(d);
+  }
+  return all;
+}
+
+nb::list routings() {
+  nb::list all;
+  for (const RoutingKind& kind : routing_kinds()) {
+    nb::dict d = named(kind);
+    d["own"] = kind.make == nullptr;
+    all.append(d);
+  }
+  return all;
+}
+
+nb::list patterns() {
+  nb::list all;
+  for (const PatternKind& kind : pattern_kinds()) {
+    nb::dict d = named(kind);
+    d["figure"] = kind.figure;
+    all.append(d);
+  }
+  return all;
+}
+
+nb::list programs() {
+  nb::list all;
+  for (const ProgramKind& kind : program_kinds()) all.append(named(kind));
+  return all;
+}
+
+nb::list networks() {
+  nb::list all;
+  for (const NetworkKind& kind : network_kinds()) all.append(named(kind));
+  return all;
+}
+
+nb::list nics() {
+  nb::list all;
+  for (const NicKind& kind : nic_kinds()) all.append(named(kind));
+  return all;
+}
+
+// By registry, its entries in their order: each has a `name` as machine files and options call it, and a `help`, a clause. Topologies have besides
+// `shape` (what its numbers count) and `links` (the kinds, by class); routings `own` (whether the topology brings it); patterns `figure` (what
+// stands behind the colon, "" where nothing does).
+nb::dict registries() {
+  nb::dict d;
+  d["topologies"] = topologies();
+  d["routings"] = routings();
+  d["patterns"] = patterns();
+  d["programs"] = programs();
+  d["networks"] = networks();
+  d["nics"] = nics();
+  return d;
+}
+
+}  // namespace
+
+void bind_registries(nb::module_& m) { m.def("registries", &registries); }
+
+}  // namespace exanet

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`exanet check`: can packets on a machine's network wait for each other in a cycle? Proves that they cannot, or shows the cycle."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from exanet.commands.options import Failed, Routing, Topology
+from exanet.machine.deadlock import check
+from exanet.machine.variant import variant
+from exanet.progress import share_done
+
+
+def command(
+    machine: Annotated[str, typer.Argument(help="The machine: a name (see `exanet machines`) or a file.")],
+    routing: Routing = None,
+    failed: Failed = None,
+    topology: Topology = None,
+    channels: Annotated[
+        int | None, typer.Option("--channels", help="As if a link had only so many virtual channels: what the others are for.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print data instead of sentences.")] = False,
+) -> None:
+    """Prove that a machine's routing is free of deadlock, or print the cycle of channels and exit with 1."""
+    described = variant(machine, topology, routing, failed or [])
+    with share_done(f"routes on {described.name}", False) as progress:
+        verdict = check(described, channels=channels, progress=progress)
+    if as_json:
+        typer.echo(json.dumps({"machine": described.name, **vars(verdict), "free_of_deadlock": not verdict.cycle}, indent=2))
+    else:
+        routes = described.model.topology.routing or "own"
+        on = f"{verdict.links} directed links with {verdict.virtual_channels} virtual channel{'s' * (verdict.virtual_channels > 1)}"
+        if verdict.miniatures:
+            sizes = ", ".join(str(nodes) for nodes in verdict.miniatures)
+            typer.echo(f"{described.name}: too many pairs to look at; looked at a ring of each dimension, on networks of {sizes} nodes")
+        if verdict.cycle:
+            typer.echo(f"{described.name}: packets can wait for each other in a cycle, on {on} ({routes} routes):")
+            for (node, port, vc), (follower, _, _) in zip(verdict.cycle, verdict.cycle[1:] + verdict.cycle[:1], strict=True):
+                typer.echo(f"  {node} {port}, channel {vc}: held by a packet that waits at {follower}")
+        else:
+            typer.echo(
+                f"{described.name}: free of deadlock; the routes between {verdict.pairs} pairs close no cycle on {on} ({routes} routes)"
+            )
+    if verdict.cycle:
+        raise typer.Exit(1)

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`exanet run`: the command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from exanet.errors import InputError
+from exanet.machine.placement import KINDS
+
+
+def command(
+    machine: Annotated[str, typer.Option("--machine", "-m", help="The machine: a name (see `exanet machines`) or a file.")],
+    ranks: Annotated[int, typer.Option("--ranks", "-n", help="Number of MPI ranks; one core each.")],
+    program: Annotated[
+        list[str], typer.Argument(metavar="PROGRAM [ARGS]...", help="The program, unmodified, and its arguments; write -- before it.")
+    ],
+    mapping: Annotated[str, typer.Option("--map", help=f"Which rank on which node: {KINDS}.")] = "linear",
+    compute: Annotated[
+        str, typer.Option("--compute", help="Virtual time that computing takes: off, measured (CPU time here), or a factor on that.")
+    ] = "measured",
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Folder for the results; by default a new one here.")] = None,
+    mpi: Annotated[str, typer.Option("--mpi", help="The program's MPI: auto, mpich, openmpi; none for one of libexanet alone.")] = "auto",
+    seed: Annotated[int, typer.Option("--seed", help="Seed of --map random.")] = 1,
+    report: Annotated[bool, typer.Option("--report/--no-report", help="Make report.html.")] = True,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no tables.")] = False,
+    fabric: Annotated[
+        str, typer.Option("--fabric", help="What carries the packets: model, or gateware (routers and links in Verilator, cycle by cycle).")
+    ] = "model",
+) -> None:
+    """Run a program on a simulated machine; its exit code becomes this one's."""
+    from exanet.gateware.fabric import FABRICS
+    from exanet.mpi import detect
+    from exanet.run import program as runs
+
+    if mpi not in detect.CHOICES:
+        raise InputError(f"--mpi {mpi}: give one of {', '.join(detect.CHOICES)}")
+    if fabric not in FABRICS:
+        raise InputError(f"--fabric {fabric}: give one of {', '.join(FABRICS)}")
+    options = runs.Options(machine, ranks, tuple(program), mapping, compute, mpi, output, report, quiet, seed, fabric)
+    raise typer.Exit(runs.run(options))

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`exanet sim load`: single packets at offered loads."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from exanet.commands.options import Failed, Json, MachineOption, Output, Quiet, Routing, Topology, time_ps
+from exanet.commands.sim import points, tables
+from exanet.commands.sim.options import PacketBytes, Seed, Traffic
+from exanet.machine.variant import variant
+from exanet.sim import Asked
+
+_DEFAULT_LOADS = "0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9"
+
+
+def command(
+    machine: MachineOption,
+    traffic: Traffic = "uniform",
+    loads: Annotated[
+        str,
+        typer.Option("--load", metavar="LOAD,...", help="Offered loads, each measured for itself; 1 fills a link of each sender."),
+    ] = _DEFAULT_LOADS,
+    packet_bytes: PacketBytes = None,
+    arrivals: Annotated[
+        str, typer.Option("--arrivals", help="How packets are created: poisson, bernoulli, or bursts[:PACKETS].")
+    ] = "poisson",
+    priority: Annotated[
+        float, typer.Option("--priority", help="Share of the packets that overtake the others in routers; shown by itself.")
+    ] = 0.0,
+    warm_up: Annotated[
+        str, typer.Option("--warm-up", help="Simulated time before anything is measured; auto: until latency has settled.")
+    ] = "auto",
+    measure: Annotated[str, typer.Option("--measure", help="Simulated time of the measured window.")] = "100 us",
+    seed: Seed = 1,
+    topology: Topology = None,
+    routing: Routing = None,
+    failed: Failed = None,
+    threads: Annotated[
+        int, typer.Option("--threads", help="Processors to use for each load; the results are the same for any number.")
+    ] = 1,
+    output: Output = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Single packets at offered loads: accepted load, latency, link use and fairness of each."""
+    described = variant(machine, topology, routing, failed or [])
+    window = time_ps("--measure", measure)
+    asked = Asked(
+        traffic, packet_bytes, arrivals, seed, None if warm_up == "auto" else time_ps("--warm-up", warm_up), window, priority_share=priority
+    )
+    points.run(described, points.loads(loads), asked, threads, output, as_json, quiet, tables.show_packets)

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`exanet sim messages`: whole messages, all at once or at a load, packet by packet or as flows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+
+import typer
+
+from exanet import registries
+from exanet.commands.options import Failed, Json, MachineOption, Output, Quiet, Routing, Topology, size_bytes, time_ps
+from exanet.commands.sim import points, tables
+from exanet.commands.sim.options import Level, PacketBytes, Seed, Traffic
+from exanet.machine.variant import variant
+from exanet.sim import Asked
+from exanet.sim.spec import DEFAULT_BYTES, check_level, distributions
+
+_ABOUT = {
+    "flow": "the flow level: take --level flow, or leave it out",
+    "packet": "the packet level: leave it out, or --level flow",
+    "burst": "messages that are sent all at once: leave out --load",
+    "load": "messages that come at a load, not all at once: give --load, or leave it out",
+}
+_NEEDS = {"--rounds": "burst", "--sharing": "flow", "--grain": "flow", "--pace": "packet", "--warm-up": "load", "--measure": "load"}
+
+
+def idle(given: Mapping[str, str]) -> list[str]:
+    """A message for each option, of those `given` with their values, that would say nothing in the run that they ask for."""
+    there_is = {"flow" if given.get("--level") == "flow" else "packet", "load" if "--load" in given else "burst"}
+    return [f"{option} is of {_ABOUT[need]}" for option, need in _NEEDS.items() if option in given and need not in there_is]
+
+
+def command(
+    machine: MachineOption,
+    message: Annotated[
+        str | None,
+        typer.Option(
+            "--message",
+            metavar="SIZE",
+            help=f"Their size, by default 64 KiB, or sizes as in data centres: {registries.flow_sizes()}.",
+        ),
+    ] = None,
+    traffic: Traffic = "uniform",
+    loads: Annotated[
+        str | None,
+        typer.Option(
+            "--load",
+            metavar="LOAD,...",
+            help="Offered loads, each measured for itself; 1 fills a link of each sender. By default all messages are sent at once.",
+        ),
+    ] = None,
+    level: Level = "packet",
+    rounds: Annotated[int, typer.Option("--rounds", help="Messages of each sender, each sent when the one before has arrived.")] = 1,
+    sharing: Annotated[
+        str,
+        typer.Option(
+            "--sharing", help="Flow level: max-min, what the network can carry; fifo, what senders get of it who give all they can."
+        ),
+    ] = "max-min",
+    grain: Annotated[str, typer.Option("--grain", help="Flow level: events within this time are taken together.")] = "1 ns",
+    pace: Annotated[
+        str, typer.Option("--pace", help="Packet level: free, as fast as the network takes them; fair, at the flow level's rates.")
+    ] = "free",
+    packet_bytes: PacketBytes = None,
+    warm_up: Annotated[
+        str, typer.Option("--warm-up", help="At a load: simulated time before anything is measured; auto: a quarter of --measure.")
+    ] = "auto",
+    measure: Annotated[str, typer.Option("--measure", help="At a load: simulated time of the measured window.")] = "4 ms",
+    seed: Seed = 1,
+    topology: Topology = None,
+    routing: Routing = None,
+    failed: Failed = None,
+    output: Output = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Whole messages, sent all at once or at a load: when they arrive, and how much later than in an empty network."""
+    check_level(level)
+    sizes = message if message in distributions() else None
+    if message is None:
+        size = DEFAULT_BYTES if level == "packet" else None  # at flow level they need no size to be messages
+    else:
+        size = None if sizes is not None else size_bytes("--message", message)
+    described = variant(machine, topology, routing, failed or [], packets=level == "packet")
+    window = time_ps("--measure", measure)
+    asked = Asked(
+        traffic, packet_bytes, "poisson", seed, None if warm_up == "auto" else time_ps("--warm-up", warm_up), window,
+        level, size, sizes, rounds, time_ps("--grain", grain), sharing, pace,
+    )  # fmt: skip
+    wanted = [0.0] if loads is None else points.loads(loads)
+    points.run(described, wanted, asked, 1, output, as_json, quiet, tables.show_messages)

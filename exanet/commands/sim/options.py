@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options that two or three modes of `exanet sim` take."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from exanet import registries
+
+Traffic = Annotated[str, typer.Option("--traffic", help=f"Who sends to whom: {registries.patterns()}.")]
+Level = Annotated[
+    str,
+    typer.Option("--level", help="packet: every packet and hop; flow: messages at the rates of fair sharing, up to millions of endpoints."),
+]
+PacketBytes = Annotated[int | None, typer.Option("--packet-bytes", help="Payload of a packet; by default the machine's largest.")]
+Seed = Annotated[int, typer.Option("--seed", help="Seed of everything that is drawn; the same seed gives the same files.")]

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `exanet sim load` and `exanet sim messages` do alike: measures each load, writes the folder, shows the table."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from exanet.commands.sim import tables
+from exanet.errors import InputError
+from exanet.machine import Machine
+from exanet.progress import share_done
+from exanet.results.directory import result_directory
+from exanet.sim import Asked, figures, simulate
+from exanet.sim import results as sim_results
+
+Show = Callable[[Machine, Asked, Sequence[dict[str, Any]], float, Path], None]
+"""Prints the table of points, from their rows, the processor time, and the folder."""
+
+
+def loads(text: str) -> list[float]:
+    """Offered loads in ascending order. Raises InputError."""
+    try:
+        wanted = [float(part) for part in text.split(",")]
+    except ValueError:
+        wanted = []
+    if not wanted or "_" in text or not all(0 < value <= 1000 for value in wanted):
+        raise InputError(f"--load {text}: give numbers above 0 with commas between them, e.g. 0.1,0.2,0.3; 1 fills a link of each sender")
+    return sorted(set(wanted))
+
+
+def directory_of(output: Path | None, described: Machine, what: str) -> Path:
+    """Where the results go: what -o says, or a new folder named after the machine and what runs on it."""
+    return result_directory("sim", output, f"exanet-sim-{described.name}-{what.replace(':', '-')}")
+
+
+def run(
+    described: Machine,
+    offered: Sequence[float],
+    asked: Asked,
+    threads: int,
+    output: Path | None,
+    as_json: bool,
+    quiet: bool,
+    show: Show,
+) -> None:
+    """Measures each of the `offered` loads, 0 for a burst, and leaves the folder. Raises InputError on what cannot be simulated."""
+    directory = directory_of(output, described, asked.traffic)
+    began = time.monotonic()
+    points = list(_points(described, offered, asked, threads, quiet))
+    directory = sim_results.write(directory, described, asked, points, threads, time.monotonic() - began, fresh=output is None)
+    if as_json:
+        typer.echo(json.dumps([figures(point) for point in points], indent=2))
+    elif not quiet:
+        show(described, asked, [figures(point) for point in points], sum(point["cpu_s"] for point in points), directory)
+        tables.show_parts(points)
+
+
+def _points(described: Machine, wanted: Sequence[float], asked: Asked, threads: int, quiet: bool) -> Iterator[dict[str, Any]]:
+    for number, offered in enumerate(wanted, 1):
+        with share_done(f"load {offered:g}, {number} of {len(wanted)}" if offered else "messages", quiet) as progress:
+            point = simulate(described, offered=offered, asked=asked, threads=threads, progress=progress)
+        yield point

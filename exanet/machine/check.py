@@ -1,0 +1,378 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks a machine description: first each key by its type and unit, then what no single key shows.
+
+Everything found is reported at once, each problem at the place of the text that caused it, in the order of the file; what stands in an
+extended file, where it may follow from the others, comes last.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping
+from typing import Any, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+
+from exanet import _core
+from exanet.errors import InputError
+from exanet.machine.constant import Constant, dimension_of
+from exanet.machine.located import Located, Mark
+from exanet.machine.resolve import described_path, resolve
+from exanet.machine.schema import GRIDS, LINK_KINDS, MachineFile, Router, constants, own_ways, topology_needs, topology_of
+
+_MAX_NODES = 1 << 22  # the node field of the global address has 22 bits
+_MOST_CHANNELS = 8
+_MOST_INPUTS = 1024  # of a router in the simulator
+_PACKET_LIMIT = 256  # bytes; the user library's largest packetizer message on any machine (EXANET_PACKET_MAX)
+_WORD_LIMITS = (8, 4096)  # bits
+_LEAST_CYCLES, _MOST_CYCLES = 3, 1_000_000
+_MOST_FRAMING = 1024  # words
+_MOST_GAP = 255  # cycles
+_MOST_UNPAUSED = 255  # words; a router of the simulator counts them in a byte
+_LONGEST_PS = 10**12
+_LARGEST = (1 << 31) - 1
+_MOST_UW = 10**12  # a megawatt, of one part
+_MOST_FJ = 10**12  # a millijoule, for one packet or bit
+
+Problems = Iterator[tuple[tuple[str, ...], str]]  # the path to blame and a message
+
+
+def check(tree: Located, packets: bool = True, changes: Mapping[str, Located] | None = None) -> MachineFile:
+    """The description in `tree`; without `packets` its routers may be larger than the packet level takes.
+
+    `changes` are the values in it that are not its file's, by dotted name; with a `topology.kind` among them its routers get as many
+    virtual channels as routing on that needs. Raises InputError with every problem.
+    """
+    changes = changes or {}
+    files = (*(value.mark.file for value in changes.values()), tree.mark.file)
+
+    def messages(problems: set[tuple[Mark, str]]) -> list[str]:
+        """Causes before what follows from them: what is given for this run, the file, what it extends."""
+        ranked = sorted(problems, key=lambda problem: (files.index(problem[0].file) if problem[0].file in files else len(files), problem))
+        return [mark.error(text) for mark, text in ranked]
+
+    try:
+        model = MachineFile.model_validate(tree.plain(), strict=False)
+    except ValidationError as error:
+        problems = {_problem(tree, detail) for detail in error.errors(include_url=False, include_context=True)}
+        raise InputError(messages(problems)) from None
+    problems = {(tree.find(path), text) for path, text in _contradictions(model, packets, changes)}
+    if problems:
+        raise InputError(messages(problems))
+    return _widened(model) if "topology.kind" in changes else model
+
+
+def _widened(model: MachineFile) -> MachineFile:
+    """The machine, with as many virtual channels as routing on its shape needs."""
+    needed, channels = topology_needs(model).virtual_channels, model.router.virtual_channels
+    if needed <= channels.value or own_ways(model):
+        return model
+    wider = type(channels)(value=needed, source=f"what routing on a {model.topology.kind} of this shape needs", kind="derived")
+    return model.model_copy(update={"router": model.router.model_copy(update={"virtual_channels": wider})})
+
+
+def _problem(tree: Located, detail: Any) -> tuple[Mark, str]:
+    path: tuple[str | int, ...] = detail["loc"]
+    kind, last = detail["type"], str(path[-1]) if path else ""
+    if kind == "extra_forbidden":
+        return tree.find(path, key=True), _unknown(last, path[:-1])
+    if kind == "missing":
+        return tree.find(path[:-1], key=True), f"'{last}' is missing{_inside(path[:-1])}; {_how(path)}"
+    mark = tree.find(path)
+    if kind in ("model_type", "model_attributes_type"):
+        return mark, f"'{_owner(path)}' takes a mapping; {_how(path)}" if path else "a machine description is a mapping of keys to values"
+    if kind == "literal_error":
+        known = detail["ctx"]["expected"].replace(" or ", ", ")
+        close = difflib.get_close_matches(str(detail["input"]), known.replace("'", "").split(", "), 1)
+        return mark, f"'{last}' must be one of {known}" + (f"; did you mean '{close[0]}'?" if close else "")
+    if kind == "exanet":
+        return mark, f"'{_owner(path)}': {detail['msg']}"
+    text = _WRONG_TYPES.get(kind, str(detail["msg"]))
+    if kind in _WRONG_TYPES:
+        text += _example(path)
+    if kind == "string_pattern_mismatch":
+        text = "use lower-case letters, digits, dots, dashes and underscores, at most 63, starting with a letter or digit"
+    return mark, f"'{_owner(path)}': {text[0].lower() + text[1:]}"
+
+
+_WRONG_TYPES = {"list_type": "expected a list", "dict_type": "expected a mapping", "string_type": "expected a text"}
+
+
+def _example(path: tuple[str | int, ...]) -> str:
+    """How the value at `path` may be written, if its key says so."""
+    owner = _type_at(path[:-1])
+    known = owner.model_fields.get(str(path[-1])) if owner else None
+    return f", e.g. {path[-1]}: {known.examples[0]}" if known is not None and known.examples else ""
+
+
+def _owner(path: tuple[str | int, ...]) -> str:
+    return ".".join(str(step) for step in path if step != "value")
+
+
+def _inside(path: tuple[str | int, ...]) -> str:
+    return f" in '{_owner(path)}'" if path else ""
+
+
+def _unknown(key: str, parent: tuple[str | int, ...]) -> str:
+    owner = _type_at(parent)
+    known = list(owner.model_fields) if owner else []
+    if not parent:
+        known.append("extends")
+    close = difflib.get_close_matches(key, known, 1, 0.6)
+    shown = key if len(key) <= 60 else key[:57] + "..."
+    advice = f"did you mean '{close[0]}'?" if close else f"known keys: {', '.join(known)}"
+    return f"unknown key '{shown}'{_inside(parent)}; {advice}"
+
+
+def _how(path: tuple[str | int, ...]) -> str:
+    """How to write what `path` names."""
+    kind = _type_at(path)
+    if kind is not None and issubclass(kind, Constant):
+        dimension = dimension_of(kind)
+        example = dimension.example if dimension else "[4, 4, 2]" if path[-1] == "shape" else "2"
+        return f"write {path[-1]}: {{value: {example}, source: where it comes from, kind: published|derived|calibrated|chosen}}"
+    if kind is not None:
+        return f"give it the keys {', '.join(kind.model_fields)}"
+    return "every constant has a value, a source and a kind" if path[-1] in ("value", "source", "kind") else "add it"
+
+
+def _type_at(path: tuple[str | int, ...]) -> type[BaseModel] | None:
+    """The model that describes the value at `path`, if a model does."""
+    here: Any = MachineFile
+    for step in path:
+        if get_origin(here) in (dict, list):
+            here = get_args(here)[-1]
+        elif isinstance(here, type) and issubclass(here, BaseModel) and step in here.model_fields:
+            here = here.model_fields[str(step)].annotation
+            options = [arg for arg in get_args(here) if isinstance(arg, type) and issubclass(arg, BaseModel)]
+            if get_origin(here) not in (dict, list) and options:
+                here = options[0]
+        else:
+            return None
+    return here if isinstance(here, type) and issubclass(here, BaseModel) else None
+
+
+def _contradictions(model: MachineFile, packets: bool, changes: Mapping[str, Located]) -> Problems:
+    found = [
+        *_topology_problems(model),
+        *_router_problems(model, packets, "topology.kind" in changes),
+        *_link_problems(model),
+        *_interface_problems(model),
+        *_power_problems(model),
+    ]
+    yield from found
+    slips = list(_slips(model))
+    if not found and not slips and packets:
+        yield from _switch_problems(model, "router.switch.flow_control" in changes)
+    yield from slips
+
+
+def _topology_problems(model: MachineFile) -> Problems:
+    kind, shape = model.topology.kind, model.topology.shape.value
+    if (kind == "graph") != (model.topology.file is not None):
+        advice = "name it, e.g. file: network.graphml" if kind == "graph" else "take it out, or set kind: graph"
+        yield ("topology",) if kind == "graph" else ("topology", "file"), f"'file' is for a graph, and for nothing else; {advice}"
+        return
+    if model.topology.order is not None and kind not in GRIDS:
+        yield ("topology", "order"), f"a {kind} has no order of dimensions; take it out"
+    if kind == "qfdb-torus" and len(shape) != 3:
+        yield ("topology", "shape", "value"), f"a qfdb-torus has 3 dimensions, e.g. [4, 4, 2]; this shape has {len(shape)}"
+    else:
+        try:
+            nodes = topology_needs(model).nodes
+            if nodes > _MAX_NODES:
+                yield ("topology", "shape", "value"), f"{nodes} nodes; the global address reaches {_MAX_NODES}, make it smaller"
+        except _core.ConfigError as error:
+            yield from _told(error)
+    if kind == "graph" and model.topology.routing == "adaptive" and _one_route_a_pair(model):
+        yield (
+            ("topology", "routing"),
+            "this graph's own routes are up*/down*, one a pair: adaptive routing has nothing to choose from: use ugal-l, or valiant",
+        )
+    if not 1 <= model.hardware.cores_per_node.value <= 4096:
+        yield ("hardware", "cores_per_node"), "must be from 1 to 4096"
+    wanted = LINK_KINDS[kind]
+    for name in model.links:
+        if name not in wanted:
+            yield ("links", name), f"a {kind} has no links of the kind '{name}' (but {', '.join(wanted)}); take it out, or set it to null"
+    for name in wanted:
+        if name not in model.links:
+            yield ("links",), f"a {kind} needs links of the kind '{name}'; add it"
+
+
+def _one_route_a_pair(model: MachineFile) -> bool:
+    """Of a graph: shortest routes take a virtual channel for each link of its width, up*/down* ones a single channel."""
+    try:
+        own = _core.topology_needs({**topology_of(model), "routing": "minimal"})
+    except ValueError:
+        return False  # told with the shape
+    return bool(own["virtual_channels"] == 1)
+
+
+def _told(error: _core.ConfigError) -> Problems:
+    """The problems of the simulator's refusal, each with the key of the file that its path comes from."""
+    for path, text in error.problems:
+        keys = described_path(path)
+        yield (*keys, "value") if keys == ("topology", "shape") else keys, text
+
+
+def _router_problems(model: MachineFile, packets: bool, reshaped: bool) -> Problems:
+    router = model.router
+    if router.clock.value == 0:
+        yield ("router", "clock"), "must be above zero, e.g. 156.25 MHz"
+    elif 10**12 % router.clock.value:
+        yield ("router", "clock"), "its period is not a whole number of picoseconds; choose another frequency, e.g. 156.25 MHz (6400 ps)"
+    yield from _word_problems(("router", "word"), router.word.value)
+    if not 16 <= router.max_payload.value <= 4096:
+        yield ("router", "max_payload"), "must be from 16 B to 4096 B"
+    channels, bits = router.virtual_channels.value, router.max_payload.value * 8
+    # Bulk leaves room for a priority packet. Switches have lanes for their classes, and say themselves how deep those must be.
+    packets_each, many = (1, "one packet") if router.switch is not None else (2, "two packets")
+    if router.intra_fifo.value * router.word.value < bits * packets_each:
+        yield ("router", "intra_fifo"), f"must hold at least {many} of max_payload; make it deeper"
+    whole = router.switch is None or router.switch.switching == "cut-through"
+    if whole and router.inter_fifo.value // max(channels, 1) * router.word.value < bits * packets_each:
+        yield ("router", "inter_fifo"), f"must hold {many} of max_payload for each virtual channel; make it deeper"
+    if router.switch is None and router.header_fifo.value < 4 * router.header.value * channels:
+        yield ("router", "header_fifo"), "must hold two headers of each class, bulk and priority, for each virtual channel; make it deeper"
+    for name, words, least, most in (("header", router.header, 1, 64), ("footer", router.footer, 0, 64)):
+        if not least <= words.value <= most:
+            yield ("router", name), f"must be from {least} to {most} words"
+    if router.switch is None and router.header.value == 1 and router.latency.value < _LEAST_CYCLES:
+        yield ("router", "latency"), f"must be at least {_LEAST_CYCLES} cycles, one before the grant and two after it"
+    if router.latency.value > _MOST_CYCLES:
+        yield ("router", "latency"), f"must be at most {_MOST_CYCLES} cycles"
+    yield from _channel_problems(model, packets, reshaped)
+    if not 2 <= router.intra_ports.value <= 8:
+        yield ("router", "intra_ports"), "must be from 2 (packetizer and RDMA) to 8"
+    yield from _granting_problems(router)
+
+
+def _granting_problems(router: Router) -> Problems:
+    """Of how an ExaNet router grants its outputs; an input-queued one has keys of its own for that."""
+    for key in ("arbitration", "input_gap", "output_gap"):
+        given = getattr(router, key)
+        if given is not None and router.kind == "input-queued":
+            own = "say it in 'switch', and " if key == "arbitration" else ""
+            yield ("router", key), f"'{key}' is what an exanet router has, not an input-queued one; {own}take it out, or set it to null"
+        elif isinstance(given, Constant) and given.value > _MOST_GAP:
+            yield ("router", key), f"must be at most {_MOST_GAP} cycles"
+
+
+def _switch_problems(model: MachineFile, controlled: bool) -> Problems:
+    """What the simulator says of an input-queued switch.
+
+    `controlled`: its flow control is not what its file says, so that keys of the other one may be left.
+    """
+    switch = model.router.switch
+    if (model.router.kind == "input-queued") != (switch is not None):
+        advice = "add it, or take 'kind' out" if switch is None else "say 'kind: input-queued', or take it out"
+        yield ("router", "kind" if switch is None else "switch"), f"'switch' is what an input-queued router has; {advice}"
+    if switch is None or model.router.kind != "input-queued":
+        return
+    pauses = ("pause", "resume", "pause_frame")
+    if switch.flow_control != "pause" and not controlled:
+        for key in pauses:
+            if getattr(switch, key) is not None:
+                yield ("router", "switch", key), f"'{key}' is of 'flow_control: pause'; say that, or take it out"
+    if switch.flow_control == "pause":
+        missing = [key for key in pauses if getattr(switch, key) is None]
+        for key in missing:
+            yield ("router", "switch", "flow_control"), f"'{key}' is missing in 'router.switch', which pauses; add it"
+        if missing:
+            return
+    try:
+        _core.check_switch(resolve(model))
+    except _core.ConfigError as error:
+        yield from _told(error)
+
+
+def _channel_problems(model: MachineFile, packets: bool, reshaped: bool) -> Problems:
+    channels, own = model.router.virtual_channels.value, model.router.intra_ports.value
+    try:
+        needs = topology_needs(model)
+    except ValueError:
+        return  # told with the shape
+    if own_ways(model) or reshaped:
+        channels = max(channels, needs.virtual_channels)
+    if not needs.virtual_channels <= channels <= _MOST_CHANNELS:
+        yield (
+            ("router", "virtual_channels"),
+            f"must be from {needs.virtual_channels}, with which routing on this {model.topology.kind} is free of deadlock, "
+            f"to {_MOST_CHANNELS}",
+        )
+    elif packets and needs.ports * channels + own > _MOST_INPUTS:
+        yield (
+            ("topology", "shape") if reshaped else ("router", "virtual_channels"),
+            f"{needs.ports} ports with {channels} channels each, and {own} of its own, are more inputs than the "
+            f"{_MOST_INPUTS} of a router; use fewer channels or a shape with fewer ports",
+        )
+
+
+def _link_problems(model: MachineFile) -> Problems:
+    for name, link in model.links.items():
+        if link.framing.value > _MOST_FRAMING:
+            yield ("links", name, "framing"), f"must be at most {_MOST_FRAMING} words"
+        if link.pause_every.value == 1 or link.pause_every.value > _MOST_UNPAUSED:
+            yield ("links", name, "pause_every"), f"must be from 2 to {_MOST_UNPAUSED} words; 0 for a link that never pauses"
+        yield from _word_problems(("links", name, "word"), link.word.value)
+        if link.rate.value == 0:
+            yield (
+                ("links", name, "rate"),
+                "must be above zero, e.g. 10 Gb/s; a link that carries nothing has failed (topology.failed)",
+            )
+        elif (link.word.value * 10**12) % link.rate.value:
+            yield (
+                ("links", name, "rate"),
+                f"{link.word.value} bit take no whole number of picoseconds; choose another rate or word",
+            )
+
+
+def _word_problems(path: tuple[str, ...], bits: int) -> Problems:
+    if bits % 8 or not _WORD_LIMITS[0] <= bits <= _WORD_LIMITS[1]:
+        yield path, f"a word is a whole number of bytes, from {_WORD_LIMITS[0]} bit to {_WORD_LIMITS[1]} bit"
+
+
+def _interface_problems(model: MachineFile) -> Problems:
+    ni, payload = model.ni, model.router.max_payload.value
+    largest = min(_PACKET_LIMIT, payload)
+    if not 1 <= ni.packet_max.value <= largest:
+        yield ("ni", "packet_max"), f"must be from 1 B to {largest} B (the user library's and the router's largest packet)"
+    if ni.envelope.value + ni.eager_max.value > ni.packet_max.value:
+        yield ("ni", "eager_max"), f"envelope and eager payload together exceed packet_max ({ni.packet_max.value} B); make one smaller"
+    if not payload <= ni.dma_block.value <= 1 << 24:
+        yield ("ni", "dma_block"), f"must be from one packet's payload ({payload} B) to 16 MiB"
+    if not 1 <= ni.dma_window.value <= 65536:
+        yield ("ni", "dma_window"), "must be from 1 to 65536 blocks"
+    if ni.clock.value and 10**12 % ni.clock.value:
+        yield ("ni", "clock"), "its period is not a whole number of picoseconds; choose another frequency, e.g. 156.25 MHz (6400 ps), or 0"
+    if ni.test_step.value == 0:
+        yield ("ni", "test_step"), "must be above zero, or a program that polls would stop simulated time"
+
+
+def _power_problems(model: MachineFile) -> Problems:
+    wanted = LINK_KINDS[model.topology.kind]
+    for name in model.power.links if model.power is not None else ():
+        if name not in wanted:
+            yield (
+                ("power", "links", name),
+                f"a {model.topology.kind} has no links of the kind '{name}' (but {', '.join(wanted)}); take it out",
+            )
+
+
+def _slips(model: MachineFile) -> Problems:
+    """Costs beyond a second and sizes beyond 31 bits are slips of the unit, and would overflow the simulator's arithmetic."""
+    for name, constant in constants(model):
+        if not name.startswith(("router.", "links.", "ni.", "power.")) or not isinstance(constant.value, int):
+            continue
+        dimension = dimension_of(type(constant))
+        base = dimension.base if dimension else ""
+        path = tuple(name.split("."))
+        if base == "ps" and constant.value > _LONGEST_PS:
+            yield path, "is longer than 1 s; is its unit right?"
+        elif base in ("bytes", "bits", "words", "cycles", "blocks") and constant.value > _LARGEST:
+            yield path, f"is {constant.value} {base}, more than {_LARGEST}; is its unit right?"
+        elif base == "uw" and constant.value > _MOST_UW:
+            yield path, "is more than 1 MW; is its unit right?"
+        elif base in ("fj", "fj_per_bit") and constant.value > _MOST_FJ:
+            yield path, "is more than 1 mJ; is its unit right?"

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a constant of a machine file is: a value in a unit, who says so, and how it was come by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Generic, Literal, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetCoreSchemaHandler, StringConstraints, model_validator
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+from exanet import units
+from exanet.units import Dimension, UnitError
+
+Kind = Literal["published", "derived", "calibrated", "chosen"]
+T = TypeVar("T")
+
+
+def _fail(text: str) -> PydanticCustomError:
+    return PydanticCustomError("exanet", "{text}", {"text": text})
+
+
+def _quantity(dimension: Dimension) -> Callable[[Any], int]:
+    def check(value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            raise _fail(f"expected a {dimension.name}, e.g. {dimension.example}")
+        if not isinstance(value, str) and value != 0:
+            raise _fail(f"{value} has no unit; a {dimension.name} needs one, e.g. {dimension.example}")
+        try:
+            return units.parse(value if isinstance(value, str) else "0", dimension)
+        except UnitError as error:
+            raise _fail(str(error)) from None
+
+    return check
+
+
+def _count(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise _fail("expected a whole number, zero or more, without a unit")
+    return int(value)
+
+
+def _shape(value: Any) -> list[int]:
+    if not isinstance(value, list) or not 1 <= len(value) <= 16 or not all(type(n) is int and 1 <= n <= 1 << 22 for n in value):
+        raise _fail("expected a list of 1 to 16 whole numbers of at least 1, e.g. [4, 4, 2]")
+    return value
+
+
+class Strict(BaseModel):
+    """A mapping that refuses keys that it does not know."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, data: Any) -> Any:
+        """Null takes a key out, also one that the file below does not have."""
+        if not isinstance(data, dict):
+            return data
+        optional = {key for key, field in cls.model_fields.items() if not field.is_required()}
+        return {key: value for key, value in data.items() if value is not None or key not in optional}
+
+
+Text = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
+
+
+class OneOf:
+    """Marks a text that is one of some names, which the simulator's registries list: `Annotated[str, OneOf(names)]`."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = tuple(names)
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.literal_schema(list(self.names))
+
+
+class Constant(Strict, Generic[T]):
+    """A model constant: what it is, who says so, and how it was come by."""
+
+    value: T
+    source: Text
+    kind: Kind
+
+
+Time = Constant[Annotated[int, BeforeValidator(_quantity(units.TIME)), Field(json_schema_extra={"dimension": "TIME"})]]
+Frequency = Constant[Annotated[int, BeforeValidator(_quantity(units.FREQUENCY)), Field(json_schema_extra={"dimension": "FREQUENCY"})]]
+Rate = Constant[Annotated[int, BeforeValidator(_quantity(units.RATE)), Field(json_schema_extra={"dimension": "RATE"})]]
+Bits = Constant[Annotated[int, BeforeValidator(_quantity(units.BITS)), Field(json_schema_extra={"dimension": "BITS"})]]
+Bytes = Constant[Annotated[int, BeforeValidator(_quantity(units.BYTES)), Field(json_schema_extra={"dimension": "BYTES"})]]
+Cycles = Constant[Annotated[int, BeforeValidator(_quantity(units.CYCLES)), Field(json_schema_extra={"dimension": "CYCLES"})]]
+Words = Constant[Annotated[int, BeforeValidator(_quantity(units.WORDS)), Field(json_schema_extra={"dimension": "WORDS"})]]
+Blocks = Constant[Annotated[int, BeforeValidator(_quantity(units.BLOCKS)), Field(json_schema_extra={"dimension": "BLOCKS"})]]
+Percent = Constant[Annotated[int, BeforeValidator(_quantity(units.PERCENT)), Field(json_schema_extra={"dimension": "PERCENT"})]]
+Height = Constant[Annotated[int, BeforeValidator(_quantity(units.HEIGHT)), Field(json_schema_extra={"dimension": "HEIGHT"})]]
+Watts = Constant[Annotated[int, BeforeValidator(_quantity(units.POWER)), Field(json_schema_extra={"dimension": "POWER"})]]
+Joules = Constant[Annotated[int, BeforeValidator(_quantity(units.ENERGY)), Field(json_schema_extra={"dimension": "ENERGY"})]]
+JoulesPerBit = Constant[
+    Annotated[int, BeforeValidator(_quantity(units.ENERGY_PER_BIT)), Field(json_schema_extra={"dimension": "ENERGY_PER_BIT"})]
+]
+Count = Constant[Annotated[int, BeforeValidator(_count)]]
+Shape = Constant[Annotated[list[int], BeforeValidator(_shape)]]
+
+
+DIMENSIONS = {name: value for name, value in vars(units).items() if isinstance(value, Dimension)}
+
+
+def dimension_of(constant: type[BaseModel]) -> Dimension | None:
+    """The dimension of a constant's value; None for a count or a shape."""
+    extra = constant.model_fields["value"].json_schema_extra
+    return DIMENSIONS[str(extra["dimension"])] if isinstance(extra, dict) else None

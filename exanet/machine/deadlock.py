@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Can packets on a machine's network wait for each other in a cycle? Proves that they cannot, or shows the cycle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from exanet.errors import InputError
+from exanet.machine.machine import Machine
+from exanet.machine.schema import topology_of
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the graph of channel dependencies says.
+
+    `cycle` lists channels (node, port, virtual channel), each held by a packet that waits for the next one; empty: free of deadlock.
+    """
+
+    virtual_channels: int
+    links: int  # directions counted for themselves
+    pairs: int  # of ends of routes; endpoints of one switch are one
+    cycle: list[tuple[str, str, int]]
+    miniatures: list[int]  # nodes of the small machines that were looked at in place of one with too many pairs; empty: of itself
+
+
+def check(described: Machine, *, channels: int | None = None, progress: Callable[[float], None] | None = None) -> Verdict:
+    """Checks the machine's routing; with `channels`, as if a link had only so many virtual channels.
+
+    `progress` is called now and then with the share done.
+
+    A torus or mesh with too many pairs of nodes is looked at in miniatures that have a circle exactly when it has one: one for each
+    dimension, with two points in every other. Raises InputError on another network too large to look at every pair of its ends, or fewer
+    channels with another routing than its own.
+    """
+    from exanet import _core
+
+    if channels is not None and not 1 <= channels <= 8:
+        raise InputError(f"--channels {channels}: give a number from 1 to 8")
+    try:
+        found = _core.check(topology_of(described.model), channels or 0, progress)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    cycle = [tuple(channel) for channel in found["cycle"]]
+    return Verdict(found["virtual_channels"], found["links"], found["pairs"], cycle, found["miniatures"])

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Machine descriptions: found, read, merged with what they extend, checked, and resolved to the numbers that the simulator wants.
+
+A machine is a YAML file. `extends: NAME` starts from another one and lays the file's keys over it, mapping by mapping; lists and
+constants (mappings with a `value`) are replaced whole, and a key set to null is taken out. All problems of a description are collected
+before any is reported, each with the place of the offending text, even when that text stands in the extended file.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from exanet.errors import InputError
+from exanet.machine import located
+from exanet.machine.check import check
+from exanet.machine.constant import Constant
+from exanet.machine.located import Located
+from exanet.machine.resolve import resolve
+from exanet.machine.schema import LINK_KINDS, MachineFile, constants, node_count
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A checked machine description."""
+
+    file: Path
+    model: MachineFile
+    bases: tuple[str, ...] = ()  # what it extends, nearest first
+
+    @property
+    def name(self) -> str:
+        return self.model.name
+
+    @property
+    def description(self) -> str:
+        return self.model.description
+
+    @property
+    def nodes(self) -> int:
+        return node_count(self.model)
+
+    @property
+    def cores_per_node(self) -> int:
+        return self.model.hardware.cores_per_node.value
+
+    @property
+    def cores(self) -> int:
+        return self.nodes * self.cores_per_node
+
+    @property
+    def memory_per_node_bytes(self) -> int:
+        return self.model.hardware.memory_per_node.value
+
+    def resolve(self) -> dict[str, Any]:
+        """The description as the simulator takes it: plain integers, times in picoseconds, the unit in each key's suffix."""
+        return resolve(self.model)
+
+    def link_rate(self, name: str) -> Fraction:
+        """Bits per second that a link of this kind carries, pauses taken off."""
+        link = self.model.links[name]
+        pause = link.pause_every.value
+        return Fraction(link.rate.value) * (Fraction(pause, pause + 1) if pause else 1)
+
+    def constants(self) -> Iterator[tuple[str, Constant[Any]]]:
+        """Every constant of the description with its dotted name."""
+        return constants(self.model)
+
+
+# -- finding ---------------------------------------------------------------------------------------------------------------------------
+
+
+def _folders() -> list[Path]:
+    here = Path(__file__).resolve().parent.parent
+    return [folder for folder in (here / "machines", here.parent / "machines") if folder.is_dir()]
+
+
+def shipped() -> dict[str, Path]:
+    """The machines that come with the package: name to file, in alphabetical order."""
+    found: dict[str, Path] = {}
+    for folder in reversed(_folders()):
+        found |= {file.stem: file for file in folder.glob("*.yaml")}
+    return dict(sorted(found.items()))
+
+
+def names() -> list[str]:
+    """Names of the machines that come with the package."""
+    return list(shipped())
+
+
+def load(name_or_path: str | Path, changes: Mapping[str, Located] | None = None, *, packets: bool = True) -> Machine:
+    """The machine of that name, or described by that file (anything with a slash, or ending in .yaml or .yml).
+
+    `changes` are other values for some of its constants, by dotted name, e.g. `router.inter_fifo`, or of the keys of its topology that
+    are no constants, e.g. `topology.routing`. Another `topology.kind` has the machine's last kind of link wherever it needs one, and as
+    many virtual channels as its routing needs.
+    Without `packets` its routers may be larger than the packet level takes: for the flow level.
+
+    Raises:
+        InputError: no such machine, or its description has errors (all of them are listed).
+    """
+    file, shown = _locate(name_or_path, None)
+    tree, bases = _read_with_bases(file, shown, [])
+    for name, value in (changes or {}).items():
+        tree = _changed(tree, name.split("."), name, value)
+        if name == "topology.kind":
+            tree = _relinked(tree, value)
+    return Machine(file, check(tree, packets, changes or {}), tuple(bases))
+
+
+_PLAIN = (
+    "topology.kind", "topology.order", "topology.routing", "topology.failed", "name", "description",
+    "router.arbitration", "router.switch.queues", "router.switch.arbitration", "router.switch.flow_control", "router.switch.buffer",
+)  # fmt: skip
+
+
+def _relinked(tree: Located, kind: Located) -> Located:
+    """`tree` with the kinds of links that this kind of topology has."""
+    links = tree.value["links"]
+    wanted = LINK_KINDS.get(str(kind.value), ())
+    if not isinstance(links.value, dict) or not links.value or not wanted:
+        return tree
+    last = list(links.value.values())[-1]
+    made = Located({name: links.value.get(name, last) for name in wanted}, links.mark, links.keys)
+    power = tree.value.get("power")
+    drawn = power.value.get("links") if power is not None and isinstance(power.value, dict) else None
+    powered: dict[str, Located] = {}
+    if drawn is not None and isinstance(drawn.value, dict) and drawn.value:
+        last = list(drawn.value.values())[-1]
+        kept = Located({name: drawn.value.get(name, last) for name in wanted}, drawn.mark, drawn.keys)
+        powered = {"power": Located(power.value | {"links": kept}, power.mark, power.keys)}
+    topology = tree.value["topology"]
+    plain = {key: child for key, child in topology.value.items() if key not in ("order", "file", "failed")}
+    return Located(
+        tree.value
+        | powered
+        | {"links": made, "packaging": Located([], links.mark), "topology": Located(plain, topology.mark, topology.keys)},
+        tree.mark,
+        tree.keys,
+    )
+
+
+def _changed(tree: Located, path: Sequence[str], name: str, value: Located) -> Located:
+    """`tree` with another value for the constant at `path`; the rest is shared with it."""
+    here = tree.value if isinstance(tree.value, dict) else {}
+    if name in _PLAIN and len(path) == 1:
+        return Located(here | {path[0]: value}, tree.mark, tree.keys | {path[0]: value.mark})
+    if not path:
+        if "value" not in here:
+            raise InputError(value.mark.error(f"'{name}' is no constant of the machine; `exanet machines NAME` lists them"))
+        place = value.mark
+        made = {"value": value, "source": Located("varied", place), "kind": Located("chosen", place)}
+        return Located(made, place, dict.fromkeys(made, place))
+    if path[0] not in here:
+        close = difflib.get_close_matches(path[0], here, 1, 0.5)
+        hint = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(key for key in here if key != 'value') or 'none'}"
+        raise InputError(value.mark.error(f"the machine has no '{path[0]}' of '{name}'; {hint}"))
+    return Located(here | {path[0]: _changed(here[path[0]], path[1:], name, value)}, tree.mark, tree.keys)
+
+
+def _locate(name: str | Path, relative_to: Path | None) -> tuple[Path, str]:
+    text = str(name)
+    if isinstance(name, Path) or os.sep in text or text.endswith((".yaml", ".yml")):
+        path = Path(text).expanduser()
+        if relative_to is not None and not path.is_absolute():
+            path = relative_to / path
+        return path, str(path)
+    known = shipped()
+    if text in known:
+        return known[text], _short(known[text])
+    close = difflib.get_close_matches(text, known, 1, 0.5)
+    hint = f"did you mean '{close[0]}'? " if close else ""
+    listed = ", ".join(known) or "none"
+    shown = located.printable(text if len(text) <= 80 else text[:77] + "...")
+    raise InputError(f"there is no machine '{shown}'; {hint}Machines: {listed}. Give a machine file of your own by its path")
+
+
+def _short(path: Path) -> str:
+    relative = os.path.relpath(path)
+    return str(path) if relative.startswith("..") else relative
+
+
+def _read_with_bases(file: Path, shown: str, seen: list[Path]) -> tuple[Located, list[str]]:
+    if "\0" in shown:
+        raise InputError("a file name cannot hold a zero byte")
+    tree = located.read(file, located.printable(shown))
+    if not isinstance(tree.value, dict):
+        raise InputError(tree.mark.error("a machine description is a mapping of keys to values, e.g. 'name: my-machine'"))
+    _anchor(tree, file.parent)
+    base = tree.value.pop("extends", None)
+    if base is None:
+        return tree, []
+    if not isinstance(base.value, str) or not base.value:
+        raise InputError(base.mark.error("'extends' takes the name of a machine or the path of a machine file"))
+    if file.resolve() in seen or len(seen) > 20:
+        raise InputError(base.mark.error(f"'{base.value}' extends, in the end, itself; break the circle"))
+    try:
+        path, name = _locate(base.value, file.parent)
+        below, bases = _read_with_bases(path, name, [*seen, file.resolve()])
+    except InputError as error:
+        raise InputError([base.mark.error(f"cannot extend '{base.value}'"), *error.messages]) from None
+    return _overlay(below, tree), [base.value, *bases]
+
+
+def _anchor(tree: Located, folder: Path) -> None:
+    """A graph's file is named from the folder of the machine file that names it."""
+    topology = tree.value.get("topology")
+    named = topology.value.get("file") if topology is not None and isinstance(topology.value, dict) else None
+    if named is not None and isinstance(named.value, str) and "\0" not in named.value:
+        topology.value["file"] = Located(str(folder / Path(named.value).expanduser()), named.mark)
+
+
+def _overlay(below: Located, above: Located) -> Located:
+    """`above` laid over `below`. A constant is replaced whole, or its source would speak of another value."""
+    if not isinstance(below.value, dict) or not isinstance(above.value, dict) or "value" in above.value or "value" in below.value:
+        return above
+    merged = dict(below.value)
+    for key, child in above.value.items():
+        if child.value is None and key in merged:
+            del merged[key]
+        else:
+            merged[key] = _overlay(merged[key], child) if key in merged else child
+    return Located(merged, above.mark, below.keys | above.keys)

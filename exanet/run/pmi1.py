@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A PMI-1 server: how the ranks of an MPICH program find each other when they start.
+
+Problem: MPICH learns its rank and the other ranks' addresses from a process manager, over a file descriptor, in a protocol of text
+lines (`cmd=put kvsname=... key=... value=...`). MPICH's own manager starts helpers of its own and hangs with many ranks on one host.
+
+Model: one socket pair a rank, all of them served by whoever runs the event loop (see `exanet.run.launch`); a key-value space and a barrier.
+Every rank is told that it sits on a node of its own, so that MPICH moves nothing through real shared memory behind the virtual clock.
+
+Limits: version 1.1 of the protocol, one job, no spawn, no name publishing (both are refused, as the protocol allows). A rank that sends
+anything else breaks the protocol: the server says so, naming the rank, and the run ends.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+_NAME_MAX = 256
+_KEY_MAX = 64
+_VALUE_MAX = 4096
+_LINE_MAX = _NAME_MAX + _KEY_MAX + _VALUE_MAX + 256
+
+
+class ProtocolError(Exception):
+    """A rank sent what the protocol does not allow."""
+
+
+@dataclass
+class _Client:
+    rank: int
+    sock: socket.socket
+    child: socket.socket | None
+    buffer: bytearray = field(default_factory=bytearray)
+    in_barrier: bool = False
+    spoke: bool = False
+    in_spawn: bool = False
+
+
+def parse(line: str) -> dict[str, str]:
+    """Takes `cmd=put key=a value=b` apart. The value of `value` and `message` runs to the end of the line and may hold spaces."""
+    words: dict[str, str] = {}
+    rest = line
+    while rest := rest.lstrip(" "):
+        name, equals, rest = rest.partition("=")
+        if not equals or not name or " " in name:
+            raise ProtocolError(f"not NAME=VALUE: {line[:80]!r}")
+        if name in ("value", "message", "error_msg"):
+            words[name] = rest
+            break
+        words[name], _, rest = rest.partition(" ")
+    if "cmd" not in words:
+        raise ProtocolError(f"no cmd=: {line[:80]!r}")
+    return words
+
+
+class Server:
+    """The server of one job.
+
+    Contract: `open(rank)` is the descriptor to give to the rank as PMI_FD, closed here with `started(rank)`; the owner of the event loop
+    calls `readable(rank)` when `sock(rank)` has something to read. `on_error(rank, text)` is called when a rank breaks the protocol,
+    `on_abort(rank, code, text)` when one asks for the job's end. None of them is called twice for one event, and neither raises.
+    """
+
+    def __init__(self, ranks: int, on_error: Callable[[int, str], None], on_abort: Callable[[int, int, str], None]) -> None:
+        self._ranks = ranks
+        # MPICH names files in /dev/shm after it: two runs on one host must not have the same.
+        self._space = f"exanet-{os.getpid()}-{secrets.token_hex(6)}"
+        self._on_error = on_error
+        self._on_abort = on_abort
+        self._values: dict[str, str] = {"PMI_process_mapping": f"(vector,(0,{ranks},1))"}
+        self._clients: dict[int, _Client] = {}
+        self._waiting = 0
+        self._commands: Mapping[str, Callable[[_Client, dict[str, str]], str | None]] = {
+            "init": self._init,
+            "get_maxes": lambda c, w: f"cmd=maxes rc=0 kvsname_max={_NAME_MAX} keylen_max={_KEY_MAX} vallen_max={_VALUE_MAX}",
+            "get_appnum": lambda c, w: "cmd=appnum rc=0 appnum=0",
+            "get_my_kvsname": lambda c, w: f"cmd=my_kvsname rc=0 kvsname={self._space}",
+            "get_universe_size": lambda c, w: f"cmd=universe_size rc=0 size={self._ranks}",
+            "put": self._put,
+            "get": self._get,
+            "barrier_in": self._barrier,
+            "finalize": self._finalize,
+            "abort": self._abort,
+            "publish_name": lambda c, w: "cmd=publish_result rc=1 msg=not_supported",
+            "unpublish_name": lambda c, w: "cmd=unpublish_result rc=1 msg=not_supported",
+            "lookup_name": lambda c, w: "cmd=lookup_result rc=1 msg=not_supported",
+            "spawn": lambda c, w: "cmd=spawn_result rc=1 errcodes=1 msg=not_supported",
+        }
+
+    # -- connections --------------------------------------------------------------------------------------------------------------
+
+    def open(self, rank: int) -> int:
+        """Makes the rank's connection and returns the descriptor to hand to it."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        ours.setblocking(False)
+        self._clients[rank] = _Client(rank, ours, theirs)
+        return theirs.fileno()
+
+    def sock(self, rank: int) -> socket.socket:
+        return self._clients[rank].sock
+
+    def started(self, rank: int) -> None:
+        """The rank has its own copy of the descriptor now."""
+        client = self._clients[rank]
+        if client.child:
+            client.child.close()
+            client.child = None
+
+    def close(self, rank: int) -> None:
+        client = self._clients.pop(rank, None)
+        if client is None:
+            return
+        if client.in_barrier:
+            self._waiting -= 1
+        client.sock.close()
+        if client.child:
+            client.child.close()
+
+    def close_all(self) -> None:
+        for rank in list(self._clients):
+            self.close(rank)
+
+    def waiting_ranks(self) -> list[int]:
+        """Ranks that stand in a barrier which not all have reached."""
+        return [c.rank for c in self._clients.values() if c.in_barrier]
+
+    def readable(self, rank: int) -> bool:
+        """Serves what the rank has sent. False: its end is closed, or it broke the protocol; take the socket out of the loop."""
+        client = self._clients.get(rank)
+        if client is None:
+            return False
+        try:
+            data = client.sock.recv(65536)
+        except BlockingIOError:
+            return True
+        except OSError:
+            data = b""
+        if not data:
+            return False
+        client.buffer += data
+        try:
+            self._serve_lines(client)
+        except ProtocolError as error:
+            self._on_error(rank, f"the process-manager protocol (PMI-1) was broken: {error}")
+            return False
+        return True
+
+    def _serve_lines(self, client: _Client) -> None:
+        while (end := client.buffer.find(b"\n")) >= 0:
+            line = bytes(client.buffer[:end])
+            del client.buffer[: end + 1]
+            try:
+                text = line.decode("ascii")
+            except UnicodeDecodeError:
+                raise ProtocolError(f"not ASCII: {line[:80]!r}") from None
+            # Only spawn comes in several lines: "mcmd=spawn", its arguments, "endcmd".
+            client.in_spawn = client.in_spawn or text.startswith("mcmd=spawn")
+            if client.in_spawn and text != "endcmd":
+                continue
+            words = {"cmd": "spawn"} if client.in_spawn else parse(text)
+            client.in_spawn = False
+            handler = self._commands.get(words["cmd"])
+            if handler is None:
+                raise ProtocolError(f"unknown command {words['cmd'][:40]!r}")
+            if not client.spoke and words["cmd"] not in ("init", "abort"):
+                raise ProtocolError(f"{words['cmd']!r} before init")
+            answer = handler(client, words)
+            if answer is not None:
+                self._send(client, answer)
+        if len(client.buffer) > _LINE_MAX:
+            raise ProtocolError(f"a line longer than {_LINE_MAX} bytes")
+
+    def _send(self, client: _Client, line: str) -> None:
+        # An answer is a few hundred bytes, to a peer that waits for it: it always fits the socket's buffer, unless the peer floods us.
+        try:
+            client.sock.sendall(line.encode() + b"\n")
+        except BlockingIOError:
+            raise ProtocolError("answers are not read") from None
+        except OSError:
+            return  # It has ended; its exit is reported elsewhere.
+
+    # -- commands -----------------------------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def _init(client: _Client, words: dict[str, str]) -> str:
+        client.spoke = True
+        ok = words.get("pmi_version") == "1"
+        return f"cmd=response_to_init pmi_version=1 pmi_subversion=1 rc={0 if ok else -1}"
+
+    @staticmethod
+    def _need(words: dict[str, str], name: str, limit: int) -> str:
+        value = words.get(name)
+        if value is None:
+            raise ProtocolError(f"{words['cmd']} without {name}=")
+        if len(value) > limit:
+            raise ProtocolError(f"{name}= longer than {limit} bytes")
+        return value
+
+    def _put(self, client: _Client, words: dict[str, str]) -> str:
+        self._need(words, "kvsname", _NAME_MAX)
+        key, value = self._need(words, "key", _KEY_MAX), self._need(words, "value", _VALUE_MAX)
+        if key in self._values:
+            return f"cmd=put_result rc=-1 msg=duplicate_key_{key}"
+        self._values[key] = value
+        return "cmd=put_result rc=0 msg=success"
+
+    def _get(self, client: _Client, words: dict[str, str]) -> str:
+        self._need(words, "kvsname", _NAME_MAX)
+        key = self._need(words, "key", _KEY_MAX)
+        value = self._values.get(key)
+        if value is None:
+            return f"cmd=get_result rc=-1 msg=key_{key}_not_found value=unknown"
+        return f"cmd=get_result rc=0 msg=success value={value}"
+
+    def _barrier(self, client: _Client, words: dict[str, str]) -> None:
+        if client.in_barrier:
+            raise ProtocolError("barrier_in twice")
+        group = words.get("group", "WORLD")
+        if group not in ("WORLD", "all"):
+            raise ProtocolError(f"a barrier over the group {group[:40]!r}, which version 1.1 does not have")
+        client.in_barrier = True
+        self._waiting += 1
+        if self._waiting == self._ranks:
+            self._waiting = 0
+            for each in self._clients.values():
+                each.in_barrier = False
+                self._send(each, "cmd=barrier_out rc=0")
+
+    @staticmethod
+    def _finalize(client: _Client, words: dict[str, str]) -> str:
+        return "cmd=finalize_ack rc=0"
+
+    def _abort(self, client: _Client, words: dict[str, str]) -> None:
+        try:
+            code = int(words.get("exitcode", "1"))
+        except ValueError:
+            raise ProtocolError(f"exitcode={words['exitcode'][:40]!r}") from None
+        self._on_abort(client.rank, code, words.get("message", words.get("error_msg", "")))

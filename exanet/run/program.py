@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`exanet run`: a program on a simulated machine, from its machine file to its report."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from exanet.errors import InputError
+from exanet.results.directory import result_directory
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line says of a run."""
+
+    machine: str
+    ranks: int
+    command: tuple[str, ...]
+    mapping: str = "linear"
+    compute: str = "measured"
+    mpi: str = "auto"
+    directory: Path | None = None
+    report: bool = True
+    quiet: bool = False
+    seed: int = 1
+    fabric: str = "model"
+
+
+def run(options: Options) -> int:
+    """Runs the program and returns the exit code for the process.
+
+    Raises InputError: before anything has started for whatever can be found then, after the run when its results cannot be written.
+    """
+    from exanet import machine
+    from exanet.gateware import fabric
+    from exanet.machine import placement
+    from exanet.mpi import detect
+
+    if not options.command:
+        raise InputError("no program given; write it after --, e.g. exanet run -m exanest -n 16 -- lmp -in in.lj")
+    if not 0 <= options.seed < 1 << 64:
+        raise InputError(f"--seed {options.seed}: give a whole number from 0 to 2^64 - 1")
+    factor = compute_factor(options.compute)
+    described = machine.load(options.machine)
+    placed = placement.place(
+        options.mapping, ranks=options.ranks, nodes=described.nodes, cores_per_node=described.cores_per_node, seed=options.seed
+    )
+    config = described.resolve()
+    if options.fabric == "gateware":
+        fabric.check(config, described.name)
+    mpi = detect.detect(options.command, options.mpi)
+    directory = result_directory("run", options.directory, f"exanet-run-{_program_label(options.command)}")
+    gateware = fabric.library(config) if options.fabric == "gateware" else None
+    meta = _meta(options, described.name, config, mpi)
+    results, outcome = _simulate(options, config, placed, factor, mpi, gateware)
+    if not outcome.used_network and not outcome.reason:
+        print("exanet: the program never called MPI_Init, so nothing ran on the simulated machine", file=sys.stderr)
+        return int(outcome.exit_code)
+    if outcome.reason:
+        results["summary"] |= {"complete": False, "reason": outcome.reason}
+    _publish(options, directory, results, meta | {"exit_code": outcome.exit_code})
+    return int(outcome.exit_code)
+
+
+def compute_factor(text: str) -> float:
+    """`off` is 0, `measured` 1, else a factor on the host's CPU time. Raises InputError."""
+    if text in ("off", "measured"):
+        return 0.0 if text == "off" else 1.0
+    try:
+        factor = float(text)
+    except ValueError:
+        factor = -1.0
+    if not 0.0 <= factor < 1e6:
+        raise InputError(f"--compute {text}: give off, measured, or a factor on the measured processor time, e.g. 2.5")
+    return factor
+
+
+def _simulate(
+    options: Options, config: dict[str, Any], placed: list[int], factor: float, mpi: Any, gateware: Path | None
+) -> tuple[dict[str, Any], Any]:
+    from exanet import progress
+    from exanet._core import Simulator, failed_endpoints
+    from exanet.run import launch, supervise
+
+    launch.library_folder()  # says what is missing before anything is made
+    lost = set(failed_endpoints(config["topology"])) & set(placed) if config["topology"].get("failed") else set()
+    if lost:
+        raise InputError(f"rank {placed.index(min(lost))} is placed on node {min(lost)}, which has failed; give another placement (--map)")
+    library = {"node_library": str(gateware)} if gateware else {}
+    try:
+        simulator = Simulator(config, placed, {"compute_factor": factor, **library})
+    except RuntimeError as error:  # the shared region, by its contract
+        raise InputError(f"{error}; raise the limits (ulimit -v for memory, -f for files, -n for open ones), or use fewer ranks") from None
+    try:
+        shown = progress.Progress(ranks=options.ranks, quiet=options.quiet)
+        terminal = shown.pass_on if shown.on_terminal else None
+        session = launch.Session(options.command, ranks=options.ranks, mpi=mpi, region=simulator.path, terminal=terminal)
+        supervisor = supervise.Supervisor(
+            simulator, session, ranks=options.ranks, program=options.command[0], progress=shown, mpirun=mpi.kind == "openmpi"
+        )
+        began = time.monotonic()
+        outcome = supervisor.run()
+        results: dict[str, Any] = simulator.results()
+        results["summary"].setdefault("wall_s", time.monotonic() - began)
+        return results, outcome
+    finally:
+        simulator.close()
+
+
+def _meta(options: Options, machine_name: str, config: dict[str, Any], mpi: Any) -> dict[str, Any]:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        own_version = version("exanet")
+    except PackageNotFoundError:
+        own_version = "unknown"
+    names = {"mpich": "MPICH", "openmpi": f"Open MPI {mpi.version}", "none": "none"}
+    return {
+        "program": list(options.command),
+        "machine": config,
+        "machine_name": machine_name,
+        "ranks": options.ranks,
+        "map": options.mapping,
+        "compute": options.compute,
+        "mpi": names[mpi.kind],
+        "seed": options.seed,
+        "fabric": options.fabric,
+        "exanet_version": own_version,
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "mpi_library": str(mpi.library or ""),
+        "working_directory": str(Path.cwd()),
+    }
+
+
+# -- results -------------------------------------------------------------------------------------------------------------------------
+
+
+def _program_label(command: Sequence[str]) -> str:
+    """A short name for the program: the script's, when an interpreter runs one."""
+    name = Path(command[0]).name
+    if re.fullmatch(r"python[\d.]*", name):
+        words = iter(command[1:])
+        for word in words:
+            if word == "-m":
+                name = next(words, name)
+                break
+            if not word.startswith("-"):
+                name = Path(word).stem
+                break
+    return re.sub(r"[^\w.+-]+", "_", name) or "program"
+
+
+def _publish(options: Options, directory: Path, results: dict[str, Any], meta: dict[str, Any]) -> None:
+    """Writes the folder, and the report into it, and shows the table."""
+    from rich.console import Console
+
+    from exanet import results as run_results
+    from exanet.results import report, summary
+
+    # The ranks' own output stays alone on stdout, so that it can be compared with that of a native run.
+    console = Console(file=sys.stderr)
+    directory = run_results.write(directory, results, meta, fresh=options.directory is None)
+    if not options.quiet:
+        summary.show(results, meta, console)
+    shown: Path = directory / "summary.json"
+    if options.report:
+        shown = report.write(directory)
+    if not options.quiet:
+        with contextlib.suppress(BrokenPipeError):
+            console.print(f"\nResults: [bold]{directory}[/], {shown.name}", highlight=False)

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds ranks that stand still in the real world while virtual time waits for them.
+
+Virtual time goes on only when every rank waits for the network. A rank that reads from a terminal, a full pipe or a dead file server is
+not in the network, so the whole machine stands still, and nothing says why. Such a rank is known by three signs together: the simulator
+counts it as running, it has used no processor time for a while, and no event has happened meanwhile.
+
+A deadlock of the program looks different, because an MPI library polls for ever: virtual time runs on, while not one packet is sent and
+every rank stays in one MPI call that waits.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+LOOK_EVERY_S = 0.25
+QUIET_S = 2.5
+"""So long without processor time and without an event makes a rank suspicious."""
+
+_TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
+_LITTLE_CPU_S = 0.03
+
+# System calls that a program is often found in, by their numbers on x86-64.
+_CALLS = {0: "read", 1: "write", 7: "poll", 23: "select", 35: "sleep", 61: "wait for a child process", 230: "sleep", 232: "epoll_wait"}
+_CALLS |= {42: "connect", 43: "accept", 45: "receive", 72: "a lock on a file", 73: "a lock on a file", 202: "a lock", 270: "select"}
+
+
+@dataclass
+class _Watch:
+    since: float
+    cpu_s: float
+    warned: bool = False
+
+
+# Calls that come back by themselves, or that wait for something besides the network.
+_NO_WAIT = re.compile(r"MPI_(I|.*[Tt]est|File_|Wtime|Request_get_status|Session_|T_)")
+_DEADLOCK_VIRTUAL_PS = 10**12
+"""Longer than any message is on its way."""
+
+
+class DeadlockWatch:
+    """Contract: call `look` as often as you like; it returns what to tell the user once all ranks have waited for nothing long enough."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._traffic = (-1, -1)
+        self._since = self._last_look = clock()
+        self._virtual_ps = 0
+        self._calls: list[str] = []
+
+    def look(self, progress: Mapping[str, Any], states: Callable[[], Sequence[Mapping[str, Any]]]) -> str:
+        now = self._clock()
+        if now - self._last_look < LOOK_EVERY_S:
+            return ""
+        self._last_look = now
+        traffic = (int(progress["messages"]), int(progress["packets"]))
+        if traffic != self._traffic or progress["phase"] != "running":
+            self._traffic = traffic
+            self._begin(now, progress, [])
+            return ""
+        # A thread that sleeps beside the one in the call may yet do what that waits for.
+        calls = ["" if state.get("napping") else str(state.get("mpi_call") or "") for state in states()]
+        if calls != self._calls or not all(call and not _NO_WAIT.match(call) for call in calls):
+            self._begin(now, progress, calls)
+        elif now - self._since >= QUIET_S and int(progress["virtual_ps"]) - self._virtual_ps > _DEADLOCK_VIRTUAL_PS:
+            return f"deadlock: every rank waits and no message is under way: {by_call(calls)}"
+        return ""
+
+    def _begin(self, now: float, progress: Mapping[str, Any], calls: list[str]) -> None:
+        self._since, self._virtual_ps, self._calls = now, int(progress["virtual_ps"]), calls
+
+
+def by_call(calls: Sequence[str]) -> str:
+    """Names the ranks of each call, a few of them where they are many."""
+    parts = []
+    for call in dict.fromkeys(call for call in calls if call):
+        parts.append(f"{_name([rank for rank, each in enumerate(calls) if each == call])} in {call}")
+    return "; ".join(parts[:6])
+
+
+def _name(ranks: Sequence[int]) -> str:
+    shown = ", ".join(str(rank) for rank in ranks[:4]) + (f" and {len(ranks) - 4} more" if len(ranks) > 4 else "")
+    return f"rank{'s' if len(ranks) > 1 else ''} {shown}"
+
+
+def want_of_buffering(
+    calls: Sequence[str], *, sends: Sequence[tuple[int, int]], eager_max_bytes: int, envelope_bytes: int, packet_limit_bytes: int
+) -> str:
+    """Of a deadlock: which ranks buffering would let go on, and how much of it; "" when there are none.
+
+    `calls`: the MPI call of each rank; `sends`: rank and bytes of each message that waits for its receive, longer than `eager_max_bytes`;
+    `packet_limit_bytes`: the most that envelope and payload of an eager message can have together, on any machine.
+    """
+    waiting = [(rank, size) for rank, size in sends if calls[rank] == "MPI_Send"]
+    if not waiting:
+        return ""
+    ranks, sizes = sorted({rank for rank, _ in waiting}), {size for _, size in waiting}
+    largest, packet = max(sizes), envelope_bytes + max(sizes)
+    if packet <= packet_limit_bytes:
+        help_ = f"a machine file with eager_max: {largest} B (and packet_max: {packet} B) or more would let the program go on"
+    else:
+        help_ = f"no machine file helps, since an eager message is one packet, of {packet_limit_bytes} B at most with its envelope"
+    return (
+        f"; for want of buffering: {_name(ranks)} sent {'up to ' if len(sizes) > 1 else ''}{largest} B, more than this machine's eager_max "
+        f"of {eager_max_bytes} B, and MPI_Send then returns only when the message is received; {help_}; MPI promises no buffering: "
+        "use MPI_Sendrecv, MPI_Isend or MPI_Bsend"
+    )
+
+
+class Watchdog:
+    """Contract: call `look` as often as you like; it warns once for each time that a rank stands still, and once when it goes on."""
+
+    def __init__(self, warn: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
+        self._warn = warn
+        self._clock = clock
+        self._last_look = clock()
+        self._events = -1
+        self._watches: dict[int, _Watch] = {}
+
+    def look(self, progress: Mapping[str, Any], states: Callable[[], Sequence[Mapping[str, Any]]]) -> None:
+        now = self._clock()
+        if now - self._last_look < LOOK_EVERY_S:
+            return
+        self._last_look = now
+        events = int(progress["events"])
+        moved, self._events = events != self._events, events
+        if moved or progress["phase"] != "running":
+            self._forget()
+            return
+        running = {int(s["rank"]): s for s in states() if s["state"] == "running" and s["initialized"] and not s["finalized"] and s["pid"]}
+        for rank in [rank for rank in self._watches if rank not in running]:
+            del self._watches[rank]
+        for rank, state in running.items():
+            self._look_at(rank, int(state["pid"]), str(state.get("mpi_call") or ""), now)
+
+    def _forget(self) -> None:
+        for rank, watch in self._watches.items():
+            if watch.warned:
+                self._warn(f"rank {rank} goes on")
+        self._watches.clear()
+
+    def _look_at(self, rank: int, pid: int, call: str, now: float) -> None:
+        stat = _stat(pid)
+        if stat is None:
+            return
+        state, cpu_s = stat
+        watch = self._watches.get(rank)
+        if watch is None or cpu_s - watch.cpu_s > _LITTLE_CPU_S:
+            self._watches[rank] = _Watch(now, cpu_s, watch.warned if watch else False)
+        elif now - watch.since >= QUIET_S and not watch.warned:
+            watch.warned = True
+            where = f" in {call}" if call else ""
+            self._warn(
+                f"rank {rank} (pid {pid}) has stood still{where} for {now - watch.since:.0f} s{_doing(pid, state)}; "
+                "all other ranks wait for it, since virtual time cannot go on without it"
+            )
+
+
+def _stat(pid: int) -> tuple[str, float] | None:
+    """State letter and processor time of a process, all threads together; None when it is gone."""
+    try:
+        words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return words[0], (int(words[11]) + int(words[12])) * _TICK_S
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def _doing(pid: int, state: str) -> str:
+    """What the process waits for, as far as the system tells."""
+    if state in "Tt":
+        return " (it is stopped; send it SIGCONT)"
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        words = Path(f"/proc/{pid}/syscall").read_text().split()
+        number = int(words[0])
+        if os.uname().machine == "x86_64" and number in _CALLS:
+            of = f" of {os.readlink(f'/proc/{pid}/fd/{int(words[1], 16)}')}" if number in (0, 1) else ""
+            return f" (in {_CALLS[number]}{of})"
+    with contextlib.suppress(OSError):
+        where = Path(f"/proc/{pid}/wchan").read_text().strip()
+        if where not in ("", "0"):
+            return f" (the kernel says: {where})"
+    return ""

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The folder that `exanet sim` leaves behind: tables, page, and what was asked. docs/simulate.md says what each file holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from exanet.machine import Machine, variant
+from exanet.sim.points import COSTS, TABLES, figures
+from exanet.sim.spec import Asked, caveats, of_messages
+
+
+def write(
+    directory: Path, described: Machine, asked: Asked, points: Sequence[dict[str, Any]], threads: int, wall_s: float, *, fresh: bool = False
+) -> Path:
+    import platform
+    from importlib.metadata import version
+
+    import polars as pl
+
+    from exanet import results
+    from exanet.results import report
+
+    rows = [figures(point) for point in points]
+    tables = {"points": pl.DataFrame(rows)}
+    for name in TABLES:
+        if name in points[0]:
+            frames = [pl.DataFrame(p[name]).insert_column(0, pl.lit(p["load"]).alias("load")) for p in points]
+            tables[name] = pl.concat(frames)
+    watched = [
+        report.queue_table(point, asked.measure_ps).insert_column(0, pl.lit(point["load"]).alias("load"))
+        for point in points
+        if "queued" in point
+    ]
+    if watched:
+        tables["queues"] = pl.concat(watched)
+    used = [_link_use(point, asked.measure_ps) for point in points if "link_use" in point]
+    if used:
+        tables["link_use"] = pl.concat(used)
+    networks, drawings = _networks(described, asked, points)
+    run = {**variant.facts(described), **vars(asked), "exanet_version": version("exanet")}
+    if notes := caveats(asked.level, described.model.topology.routing):
+        run["notes"] = notes
+    page = {
+        "title": f"{asked.traffic} {'messages' if of_messages(asked) else 'traffic'} on {described.name}{variant.label(described)}",
+        "points": [
+            [
+                row["offered_load"], row["accepted_load"], row["latency_ns"], row["latency_p50_ns"], row["latency_p99_ns"],
+                row["zero_load_ns"], row["saturated"], row["fairness"], row["hottest_link_use"], row["mean_hops"],
+            ]
+            for row in rows
+        ],
+        "classes": [[p["load"], *row.values()] for p in points for row in p.get("classes", ())],
+        "energy": [[p["load"], *row.values()] for p in points for row in p.get("energy", ())],
+        "run": run,
+        "networks": networks,
+        "drawings": drawings,
+    }  # fmt: skip
+    files = {f"{name}.parquet": results.parquet(frame) for name, frame in tables.items()}
+    files["report.html"] = report.fill(
+        str(page["title"]), page, ("format.js", "parts.js", "machine.js", "network.js", "energy.js", "sim.js")
+    ).encode()
+    files["run.json"] = results.json_bytes(
+        {
+            "wall_s": wall_s,
+            "threads": threads,
+            **{key: [p[key] for p in points] for key in COSTS if key in points[0]},
+            "host_system": platform.platform(),
+        }
+    )
+    files["summary.json"] = results.json_bytes({"run": run, "machine": described.resolve(), "points": rows, **_tables(points)})
+    return results.publish(directory, files, fresh=fresh)
+
+
+def _tables(points: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The short tables, of those points that have them."""
+    return {
+        name: [{"load": p["load"], **row} for p in points for row in p[name]]
+        for name in ("classes", "sizes", "energy")
+        if name in points[0]
+    }
+
+
+def _link_use(point: dict[str, Any], measure_ps: int) -> Any:
+    """Use of each link in each of MOST_SAMPLES parts of the window at most."""
+    import numpy as np
+    import polars as pl
+
+    from exanet.results import report
+
+    means, step = report.over_time(point["link_use"])
+    parts, links = means.shape
+    ends = np.minimum(np.arange(1, parts + 1) * step, len(point["link_use"])) * (measure_ps / len(point["link_use"]) / 1e3)
+    return pl.DataFrame(
+        {
+            "load": [point["load"]] * (parts * links),
+            "time_ns": np.repeat(ends, links),
+            **{name: np.tile(point["links"][name], parts) for name in ("node", "port")},
+            "use": means.ravel(),
+        }
+    )
+
+
+def _networks(described: Machine, asked: Asked, points: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """What the page shows of the network at each load, and its drawing."""
+    from exanet.results import report
+
+    return report.networks(described, [(f"load {point['load']:g}", point, asked.measure_ps) for point in points])

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a simulation of traffic is given, and what goes with what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from exanet import _core
+from exanet.errors import InputError
+
+LEVELS = ("packet", "flow")
+PACES = ("free", "fair")
+SHARINGS = ("max-min", "fifo")
+DEFAULT_BYTES = 64 * 1024
+ARRIVALS = ("poisson", "bernoulli", "bursts")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What every point of a run has in common."""
+
+    traffic: str = "uniform"
+    packet_bytes: int | None = None  # None: the largest payload of the machine's packets
+    arrivals: str = "poisson"
+    seed: int = 1
+    warm_up_ps: int | None = None  # None: until latency has settled, and twice the measured window at most
+    measure_ps: int = 100_000_000
+    level: str = "packet"  # one of LEVELS
+    message_bytes: int | None = None  # None: single packets; at flow level, DEFAULT_BYTES
+    message_sizes: str | None = None  # instead of message_bytes: a distribution of sizes, one of distributions()
+    rounds: int = 1  # messages of a sender in a burst, one after the other
+    grain_ps: int = 1000  # flow level: events so close are taken together
+    sharing: str = "max-min"  # flow level, one of SHARINGS
+    pace: str = "free"  # of the senders of a burst at packet level, one of PACES
+    priority_share: float = 0.0  # of single packets: those that overtake the others in arbitration
+
+
+def check_level(level: str) -> None:
+    """Raises InputError on a level that there is not."""
+    if level not in LEVELS:
+        raise InputError(f"level {level}: give {' or '.join(LEVELS)}")
+
+
+def of_messages(asked: Asked) -> bool:
+    """Is the traffic of whole messages, rather than of single packets?"""
+    check_level(asked.level)
+    if asked.message_bytes is not None and asked.message_sizes is not None:
+        raise InputError("messages have one size or sizes that are drawn: give message_bytes or message_sizes, not both")
+    sized = asked.message_bytes is not None or asked.message_sizes is not None
+    if asked.level == "packet" and not sized and asked.rounds != 1:
+        raise InputError("rounds are of messages: say how long they are as well (--message)")
+    return asked.level == "flow" or sized
+
+
+def distributions() -> list[str]:
+    """Names of the distributions of flow sizes."""
+    return list(_core.flow_size_names())
+
+
+def caveats(level: str, routing: str | None) -> list[str]:
+    """What is known to be wrong with the figures at this level, under this routing: to be shown with them."""
+    if level == "flow" and routing == "valiant":
+        return [
+            "at flow level a message keeps one of the routes that valiant draws, where its packets spread over many: it takes longer, by "
+            "about twice (docs/flow.md); --level packet has no such error"
+        ]
+    return []
+
+
+def check_sharing(level: str, sharing: str) -> None:
+    """Raises InputError on a way of sharing that there is not, or not at this level."""
+    if sharing not in SHARINGS:
+        raise InputError(f"sharing {sharing}: give {' or '.join(SHARINGS)}")
+    if sharing != "max-min" and level == "packet":
+        raise InputError(f"sharing {sharing} is a way to compute rates; packets share by themselves: take --level flow, or leave it out")
+
+
+def size_of(asked: Asked) -> int:
+    """Bytes of a message, if its size is not drawn."""
+    return DEFAULT_BYTES if asked.message_bytes is None else asked.message_bytes

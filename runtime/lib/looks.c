@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Looks: empty polls that do not wait.
+//
+// An empty poll says that the caller waits for the network, unless he also gets on without it. MPI libraries do: many calls look after the
+// network once before they see whether they are done, and what a rank asks of its own window (a lock, an accumulate) goes through a queue
+// in its memory, which MPICH serves one entry at a time between two polls of the network. An MPI call therefore may look at the network
+// some times before its polls wait. What it did meanwhile shows afterwards: looks that end in a wait were part of it and take no time of
+// their own; looks after which the call posts something or returns were work, and take one step of MPI_Test each.
+//
+// Limit: a one-sided call with more steps of its own than looks (an accumulate of several hundred kB on the rank's own memory) waits in between,
+// for a window of poll.c each time.
+#include "runtime/lib/ni.h"
+
+#define EXN_LOOKS_PLAIN 2u
+#define EXN_LOOKS 64u
+#define EXN_LOOKS_AT_MOST 4096u /* after a wait in vain */
+#define EXN_STEPS_PER_CALL 16u /* of a one-sided one: a request, its answer, and the pieces they are cut into */
+
+void exn_looks_begin(struct exanet_ni *ni, enum exanet_call_kind kind) {
+  const bool one_sided = kind == EXANET_CALL_ONE_SIDED;
+  ni->vain = 0;
+  ni->window_ps = EXN_FIRST_WINDOW_PS;
+  if (ni->multithreaded || kind == EXANET_CALL_TEST) return; /* threads.c: other threads go first */
+  if (one_sided) ni->own_work += EXN_STEPS_PER_CALL;
+  ni->looks = kind == EXANET_CALL_PLAIN ? EXN_LOOKS_PLAIN : EXN_LOOKS + (one_sided ? ni->own_work : 0);
+}
+
+void exn_looks_end(struct exanet_ni *ni, enum exanet_call_kind kind) {
+  if (kind == EXANET_CALL_ONE_SIDED && ni->own_work > ni->looks) ni->own_work = ni->looks;
+  ni->looks = 0;
+  if (ni->looked) exn_looks_were_work(ni);
+}
+
+bool exn_look(struct exanet_ni *ni) {
+  if (ni->looks == 0) return false;
+  --ni->looks;
+  ++ni->looked;
+  return true;
+}
+
+void exn_looks_were_work(struct exanet_ni *ni) {
+  exn_charge(ni, ni->looked * ni->region->test_step_ps);
+  ni->looked = 0;
+  ni->ahead = true;
+}
+
+void exn_look_again(struct exanet_ni *ni) {
+  if (ni->own_work == 0) return;
+  const uint64_t again = EXN_LOOKS * (ni->window_ps / EXN_FIRST_WINDOW_PS);
+  ni->looks = again < EXN_LOOKS_AT_MOST ? (uint32_t)again : EXN_LOOKS_AT_MOST;
+}
+
+/* Or a program that asks again and again in such calls would leave the others behind for ever. */
+bool exn_catch_up(struct exanet_ni *ni) {
+  if (!ni->ahead) return false;
+  ni->ahead = false;
+  if (ni->clock_ps <= ni->slot->horizon_ps) return false;
+  exn_sleep(ni, EXN_SLEEPING, ni->clock_ps, false);
+  return true;
+}

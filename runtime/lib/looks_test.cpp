@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// When does an empty poll wait, and when is it a look in passing? What a rank does without the network must cost little virtual time, must not
+// be taken for a deadlock, and must not keep the others from theirs.
+#include <doctest/doctest.h>
+
+#include "runtime/coordinator/forked_ranks.hpp"
+
+using namespace exanet;
+using testing::Machine;
+
+namespace {
+
+constexpr std::uint32_t kCall = 3;  // any
+constexpr std::uint64_t kStepPs = 100'000;
+
+// Polls as often inside one MPI call; the number of those that returned nothing.
+int polls_in_call(exanet_ni* ni, exanet_call_kind kind, int polls) {
+  exanet_completion c{};
+  int empty = 0;
+  exanet_mpi_enter(ni, kCall, kind);
+  for (int i = 0; i < polls; ++i) empty += exanet_poll(ni, &c, 1) == 0;
+  exanet_mpi_leave(ni, kCall, kind);
+  return empty;
+}
+
+std::uint64_t time_of_polls(exanet_call_kind kind, int polls) {
+  Machine m(1);
+  m.run([&](exanet_ni* ni, std::uint32_t) {
+    exanet_start(ni);
+    polls_in_call(ni, EXANET_CALL_PLAIN, 1);  // the first one after the start is free
+    const std::uint64_t before = exanet_clock_ps(ni);
+    polls_in_call(ni, kind, polls);
+    m.report->values[0][0] = exanet_clock_ps(ni) - before;
+    exanet_finish(ni);
+    return 0;
+  });
+  CHECK(m.coordinator.reason() == "");
+  return m.report->values[0][0];
+}
+
+}  // namespace
+
+TEST_CASE("looks after which a call returns take a step each") {
+  CHECK(time_of_polls(EXANET_CALL_PLAIN, 2) == 2 * kStepPs);
+  CHECK(time_of_polls(EXANET_CALL_IMMEDIATE, 64) == 64 * kStepPs);
+  CHECK(time_of_polls(EXANET_CALL_ONE_SIDED, 80) == 80 * kStepPs);
+  // One more, and the call waits: for 16 us, and what came before was part of that.
+  CHECK(time_of_polls(EXANET_CALL_PLAIN, 3) == 16'000'000);
+  CHECK(time_of_polls(EXANET_CALL_IMMEDIATE, 65) == 16'000'000);
+  CHECK(time_of_polls(EXANET_CALL_ONE_SIDED, 81) == 16'000'000);
+}
+
+TEST_CASE("each one-sided call adds looks for what it leaves to the next") {
+  Machine m(1);
+  m.run([&](exanet_ni* ni, std::uint32_t) {
+    exanet_start(ni);
+    polls_in_call(ni, EXANET_CALL_PLAIN, 1);
+    for (int i = 0; i < 100; ++i) polls_in_call(ni, EXANET_CALL_ONE_SIDED, 0);
+    polls_in_call(ni, EXANET_CALL_ONE_SIDED, 64 + 101 * 16);
+    m.report->values[0][0] = exanet_clock_ps(ni);
+    exanet_finish(ni);
+    return 0;
+  });
+  CHECK(m.report->values[0][0] == (64 + 101 * 16) * kStepPs);
+}
+
+TEST_CASE("a wait ends at the completion's time however many looks came before it") {
+  std::vector<std::uint64_t> seen;
+  for (const exanet_call_kind kind : {EXANET_CALL_PLAIN, EXANET_CALL_IMMEDIATE, EXANET_CALL_ONE_SIDED}) {
+    Machine m(2);
+    m.run([&](exanet_ni* ni, std::uint32_t rank) {
+      std::uint16_t ep;
+      exanet_ep_open(ni, EXANET_EP_RAW, &ep);
+      exanet_start(ni);
+      if (rank == 0) {
+        exanet_advance(ni, 20'000'000);
+        exanet_packet_send(ni, ep, exanet_address(1, ep), "x", 1);
+      } else {
+        exanet_completion c{};
+        exanet_mpi_enter(ni, kCall, kind);
+        while (exanet_poll(ni, &c, 1) == 0) {
+        }
+        exanet_mpi_leave(ni, kCall, kind);
+        m.report->values[1][0] = exanet_clock_ps(ni);
+      }
+      exanet_finish(ni);
+      return 0;
+    });
+    CHECK(m.coordinator.reason() == "");
+    seen.push_back(m.report->values[1][0]);
+  }
+  CHECK(seen[0] > 20'000'000);
+  CHECK(seen == std::vector<std::uint64_t>(3, seen[0]));
+}
+
+TEST_CASE("many calls that each wait in vain are no deadlock") {
+  Machine m(1);
+  m.run([](exanet_ni* ni, std::uint32_t) {
+    exanet_start(ni);
+    for (int i = 0; i < 100; ++i) polls_in_call(ni, EXANET_CALL_PLAIN, 4);
+    exanet_finish(ni);
+    return 0;
+  });
+  CHECK(m.coordinator.reason() == "");
+  CHECK(m.coordinator.rank_clock(0) <= Time::us(100 * 48));  // windows begin anew with each call
+}
+
+TEST_CASE("a rank that looks in call after call does not leave the others behind") {
+  Machine m(2);
+  m.run(
+      [&](exanet_ni* ni, std::uint32_t rank) {
+        std::uint16_t ep;
+        exanet_ep_open(ni, EXANET_EP_RAW, &ep);
+        exanet_start(ni);
+        if (rank == 0) {
+          exanet_advance(ni, 20'000'000);
+          exanet_packet_send(ni, ep, exanet_address(1, ep), "x", 1);
+        } else {
+          while (polls_in_call(ni, EXANET_CALL_IMMEDIATE, 1) == 1) {
+          }
+          m.report->values[1][0] = exanet_clock_ps(ni);
+        }
+        exanet_finish(ni);
+        return 0;
+      },
+      20);
+  CHECK(m.coordinator.reason() == "");
+  CHECK(m.report->values[1][0] > 20'000'000);
+  CHECK(m.report->values[1][0] < 30'000'000);
+}

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does every key of a resolved description reach the simulator's configuration, and is what would not reach it refused with its path?"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from exanet import _core, machine
+from exanet.machine.resolve import described_path, resolved_key
+from exanet.machine.schema import Link, NetworkInterface, Router, Switch
+
+SHIPPED = ("exanest", "torus-512", "exanest-tor", "bxi-256", "fat-tree-64")
+PYTHON_ALONE = ("name", "cores_per_node", "power")
+KEYS: dict[str, dict[str, Any]] = _core.configuration_keys()
+
+Path = tuple[str | int, ...]
+
+
+def at(part: Any, path: Path) -> Any:
+    for step in path:
+        part = part[step]
+    return part
+
+
+def everything() -> dict[str, Any]:
+    """A resolved machine in which every optional key is said."""
+    resolved = copy.deepcopy(machine.load("exanest").resolve())
+    graph = {"names": ["a", "b"], "hosts": [1, 2], "links": [[0, 1]]}
+    resolved["topology"] |= {"order": [0, 1, 2], "routing": "valiant", "failed": ["links:1:1"], "graph": graph}
+    resolved["router"]["switch"] = {}
+    for key, described in KEYS.items():
+        *section, name = key.split(".")
+        if section[0] in ("router", "ni"):
+            at(resolved, tuple(section)).setdefault(name, described["default"])
+    return resolved
+
+
+MACHINES = {
+    **{name: machine.load(name).resolve() for name in SHIPPED},
+    "all keys": everything(),
+}
+
+
+def leaves(part: Any, path: Path = ()) -> Iterator[Path]:
+    """Paths of all values; a list of values is one."""
+    if isinstance(part, dict):
+        for key, child in part.items():
+            yield from leaves(child, (*path, key))
+    elif isinstance(part, list) and part and isinstance(part[0], dict):
+        for number, child in enumerate(part):
+            yield from leaves(child, (*path, number))
+    else:
+        yield path
+
+
+def with_value(resolved: dict[str, Any], path: Path, value: Any) -> dict[str, Any]:
+    changed = copy.deepcopy(resolved)
+    at(changed, path[:-1])[path[-1]] = value
+    return changed
+
+
+def without(resolved: dict[str, Any], path: Path) -> dict[str, Any]:
+    changed = copy.deepcopy(resolved)
+    del at(changed, path[:-1])[path[-1]]
+    return changed
+
+
+def listed(path: Path) -> str:
+    """The path as the list of keys has it."""
+    return ".".join("*" if isinstance(step, int) else step for step in path)
+
+
+def named(resolved: dict[str, Any], path: Path) -> str:
+    """The path as errors have it."""
+    return ".".join(resolved["links"][step]["name"] if isinstance(step, int) else step for step in path)
+
+
+def another(value: Any, choices: list[str] | None) -> Any:
+    if choices:
+        return next(choice for choice in choices if choice != value)
+    if isinstance(value, list):
+        return [*value[:-1], another(value[-1], None)] if value else [1]
+    return value + 1 if isinstance(value, int) else f"{value}x"
+
+
+def read_keys(resolved: dict[str, Any]) -> list[Path]:
+    return [path for path in leaves(resolved) if path[0] not in PYTHON_ALONE]
+
+
+def refused(resolved: dict[str, Any]) -> list[tuple[str, str]]:
+    with pytest.raises(_core.ConfigError) as error:
+        _core.configuration(resolved)
+    assert isinstance(error.value, ValueError)
+    return list(error.value.problems)
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_another_value_changes_the_configuration_at_its_key_alone(name: str) -> None:
+    resolved = MACHINES[name]
+    before = _core.configuration(resolved)
+    for path in read_keys(resolved):
+        value = another(at(resolved, path), KEYS[listed(path)].get("choices"))
+        after = _core.configuration(with_value(resolved, path, value))
+        assert at(after, path) == value != at(before, path), path
+        assert [other for other in leaves(after) if at(after, other) != at(before, other)] == [path]
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_what_python_alone_reads_changes_nothing(name: str) -> None:
+    resolved = MACHINES[name]
+    before = _core.configuration(resolved)
+    assert not set(before) & set(PYTHON_ALONE)
+    assert _core.configuration({key: value for key, value in resolved.items() if key not in PYTHON_ALONE}) == before
+
+
+def test_the_machines_here_have_every_key_that_there_is() -> None:
+    assert {listed(path) for resolved in MACHINES.values() for path in read_keys(resolved)} == set(KEYS)
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_the_configuration_is_a_description_of_itself(name: str) -> None:
+    configuration = _core.configuration(MACHINES[name])
+    assert _core.configuration(configuration) == configuration
+    assert {listed(path) for path in leaves(configuration)} <= set(KEYS)
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_a_key_that_nothing_reads_is_refused(name: str) -> None:
+    resolved = MACHINES[name]
+    for section in sorted({path[:-1] for path in read_keys(resolved)} | {()}, key=str):
+        [(path, text)] = refused(with_value(resolved, (*section, "mailbux"), 1))
+        assert path == named(resolved, (*section, "mailbux"))
+        assert text == f"'{path}' is a key that nothing reads: take it out"
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_a_missing_key_is_refused_or_has_its_default(name: str) -> None:
+    resolved = MACHINES[name]
+    for path in read_keys(resolved):
+        fewer = without(resolved, path)
+        if KEYS[listed(path)]["optional"]:
+            assert at(_core.configuration(fewer), path) == KEYS[listed(path)]["default"]
+            continue
+        problems = refused(fewer)
+        if path[-1] == "name":  # then its number names the link
+            assert [text for _, text in problems] == [f"'links.{path[1]}.name' is missing"]
+        else:
+            assert problems == [(named(resolved, path), f"'{named(resolved, path)}' is missing")]
+
+
+def test_all_problems_are_told_at_once_each_with_its_path() -> None:
+    resolved = everything()
+    resolved["router"] |= {"latency_cycles": "4", "arbitration": "oldest"}
+    resolved["ni"] |= {"packet_max_bytes": 1 << 32, "atomic_ps": 1.5}
+    resolved["links"][1]["pause_every"] = True
+    resolved["topology"]["shape"] = "4x4"
+    del resolved["router"]["switch"]["classes"]
+    assert refused(resolved) == [
+        ("topology.shape", "'topology.shape' is not a list of such values as it takes"),
+        ("router.latency_cycles", "'router.latency_cycles' is not a whole number from -9223372036854775808 to 9223372036854775807"),
+        ("router.arbitration", "'router.arbitration' is none of round-robin, links-first, fixed-priority"),
+        ("router.switch.classes", "'router.switch.classes' is missing"),
+        ("links.inter-qfdb.pause_every", "'links.inter-qfdb.pause_every' is not a whole number from "
+         "-9223372036854775808 to 9223372036854775807"),
+        ("ni.packet_max_bytes", "'ni.packet_max_bytes' is not a whole number from 0 to 4294967295"),
+        ("ni.atomic_ps", "'ni.atomic_ps' is not a whole number from -9223372036854775808 to 9223372036854775807"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("section", "model"), [("router", Router), ("router.switch", Switch), ("links.*", Link), ("ni", NetworkInterface)])
+def test_files_and_configuration_have_the_same_keys(section: str, model: type[BaseModel]) -> None:
+    of_files = {resolved_key(model, key) for key in model.model_fields} - {"kind", "switch"}
+    assert of_files == {key.rpartition(".")[2] for key in KEYS if key.rpartition(".")[0] == section} - {"name"}
+
+
+def test_every_key_leads_back_to_a_key_of_the_file() -> None:
+    for key in KEYS:
+        if key in ("topology.graph.names", "topology.graph.hosts", "topology.graph.links"):
+            assert described_path(key) == ("topology", "file")
+        elif key == "links.*.name":
+            assert described_path(key) == ("links", "*")
+        else:
+            assert len(described_path(key)) == key.count(".") + 1, key
+    assert described_path("links.link.word_time_ps") == ("links", "link", "rate")
+    assert described_path("router.switch.pause_words") == ("router", "switch", "pause")
+    assert described_path("ni.clock_ps") == ("ni", "clock")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "path"),
+    [("patern", "uniform", "patern"), ("threads", -1, "threads"), ("load", "much", "load")],
+)
+def test_options_of_a_measurement_are_read_the_same_way(key: str, value: Any, path: str) -> None:
+    from exanet import sim
+
+    options = sim.packet_options(sim.Asked(), 0.1, 256, 1)
+    with pytest.raises(_core.ConfigError) as error:
+        _core.Traffic(MACHINES["torus-512"], options | {key: value})
+    assert [found for found, _ in error.value.problems] == [path]

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who imports whom in the package: no cycle, and every folder uses only what lies below it.
+
+All imports count, wherever they stand: one within a function does not make a cycle any better.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[2] / "exanet"
+
+ORDER = (
+    *("errors", "units", "quantity", "bounds", "progress", "registries", "mpi", "optional"),
+    *("machine", "results", "gateware", "karma", "sim", "run", "sweep", "validate", "jobs", "messages", "commands", "cli", "__main__"),
+)
+"""Folders and single files of the package: each may use what stands before it, and nothing behind it."""
+
+
+def sources() -> dict[str, str]:
+    """The text of each module, by its dotted name; programs that `exanet validate` runs are none."""
+    files = (file for file in PACKAGE.rglob("*.py") if "programs" not in file.parts)
+    return {".".join(("exanet", *file.relative_to(PACKAGE).with_suffix("").parts)): file.read_text() for file in files}
+
+
+def imports(modules: Mapping[str, str]) -> dict[str, set[str]]:
+    """The modules that each one imports; a package stands as PACKAGE.__init__."""
+
+    def module(name: str) -> str | None:
+        return next((known for known in (name, f"{name}.__init__") if known in modules), None)
+
+    found: dict[str, set[str]] = {}
+    for name, text in modules.items():
+        named: list[str | None] = []
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Import):
+                named += [module(alias.name) for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+                named += [module(f"{node.module}.{alias.name}") or module(node.module) for alias in node.names]
+        found[name] = {other for other in named if other is not None} - {name}
+    return found
+
+
+def room(module: str) -> str:
+    """The folder that a module stands in, or the module itself where it stands in none."""
+    return module.split(".")[1]
+
+
+def cycle(graph: Mapping[str, set[str]]) -> list[str]:
+    """The nodes of a cycle, each using the next one; none if there is none."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(reversed(error.args[1]))
+    return []
+
+
+def upward(graph: Mapping[str, set[str]]) -> list[str]:
+    """The imports that lead from a folder to one that stands behind it in ORDER."""
+    return [
+        f"{name} imports {other}"
+        for name, others in graph.items()
+        for other in sorted(others)
+        if room(other) != room(name) and room(other) != "__init__" and ORDER.index(room(other)) > ORDER.index(room(name))
+    ]
+
+
+def test_no_module_imports_itself_in_the_end() -> None:
+    graph = imports(sources())
+    assert len(graph) > 60
+    assert " imports ".join(cycle(graph)) == ""
+
+
+def test_folders_use_what_lies_below_them() -> None:
+    graph = imports(sources())
+    assert {room(name) for name in graph} - {"__init__"} == set(ORDER)
+    assert upward(graph) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["from exanet.sim import jobs", "def late():\n    import exanet.sim.jobs", "from exanet.sim.jobs import Job"]
+)
+def test_a_cycle_is_found(text: str) -> None:
+    planted = {**sources(), "exanet.machine.energy": text}
+    found = cycle(imports(planted))
+    assert found[0] == found[-1]
+    assert "exanet.machine.energy" in found
+    assert all(other in imports(planted)[name] for name, other in pairwise(found))
+    assert "exanet.machine.energy imports exanet.sim.jobs" in upward(imports(planted))
+
+
+def test_an_import_that_leads_upward_is_found_without_a_cycle() -> None:
+    planted = {**sources(), "exanet.errors": "from exanet.run import pmi1"}
+    assert "exanet.errors imports exanet.run.pmi1" in upward(imports(planted))

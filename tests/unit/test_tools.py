@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tools behind `make test`: are parts run in order, side by side, within their limits; is what passed tried again when it must be; is
+what is left outside found, and is it ours?"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+
+import leftovers  # noqa: E402
+import parts  # noqa: E402
+import passed  # noqa: E402
+import schedule  # noqa: E402
+import tidy  # noqa: E402
+from schedule import Outcome, Part  # noqa: E402
+
+
+def run(folder: Path, *parts: Part, processors: int = 2) -> tuple[dict[str, str], str]:
+    said: list[str] = []
+    outcomes = schedule.run(parts, processors=processors, folder=folder, environment=os.environ, said=said.append)
+    return {outcome.name: outcome.result for outcome in outcomes}, "\n".join(said)
+
+
+def test_what_needs_a_failed_part_is_left_out_and_the_rest_runs(tmp_path: Path) -> None:
+    results, said = run(
+        tmp_path,
+        Part("good", "echo fine"),
+        Part("bad", "echo what is wrong; false; echo too far"),
+        Part("after", "true", needs=("good",)),
+        Part("never", "true", needs=("bad",)),
+        Part("nor", "true", needs=("never",)),
+    )
+    assert results == {"good": "passed", "bad": "failed", "after": "passed", "never": "left out", "nor": "left out"}
+    assert "what is wrong" in said and "too far" not in said and "fine" not in said
+    assert (tmp_path / "good.log").read_text() == "fine\n"
+
+
+def test_as_many_at_a_time_as_there_are_processors(tmp_path: Path) -> None:
+    count = f"mkdir {tmp_path}/running-$$ && ls -d {tmp_path}/running-* | wc -l && sleep 0.3 && rmdir {tmp_path}/running-$$"
+    run(tmp_path / "logs", *(Part(f"one-{i}", count) for i in range(5)))
+    seen = [int((tmp_path / "logs" / f"one-{i}.log").read_text()) for i in range(5)]
+    assert max(seen) == 2
+    run(tmp_path / "logs", Part("all", f"{count}; echo $JOBS", share=1), Part("other", count), processors=4)
+    assert (tmp_path / "logs/all.log").read_text().split() == ["1", "4"]
+    assert (tmp_path / "logs/other.log").read_text().split() == ["1"]
+
+
+def test_a_part_past_its_limit_is_killed_with_what_it_started(tmp_path: Path) -> None:
+    began = time.monotonic()
+    results, said = run(tmp_path, Part("hung", f"sleep 1000 & echo $! > {tmp_path}/pid; wait", limit_s=0.5))
+    assert results == {"hung": "timed out"}
+    assert time.monotonic() - began < 60
+    assert "killed: it may take 0 s" in said or "killed: it may take 1 s" in said
+    stat = Path("/proc", (tmp_path / "pid").read_text().strip(), "stat")
+    assert not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z"
+
+
+def test_processor_time_is_that_of_all_descendants(tmp_path: Path) -> None:
+    spin = f"{sys.executable} -c 'import time\nwhile time.process_time() < 0.5: pass'"
+    (outcome,) = schedule.run(
+        [Part("spin", f"({spin}) & ({spin}); wait")], processors=1, folder=tmp_path, environment=os.environ, said=lambda line: None
+    )
+    assert 1.0 <= outcome.cpu_s < 1.0 + 2 * outcome.wall_s
+
+
+def test_the_table_has_the_longest_first_and_the_sum() -> None:
+    outcomes = [Outcome("short", "passed", 1, 2), Outcome("long", "failed", 10, 5), Outcome("middle", "passed", 5, 5)]
+    lines = schedule.table(outcomes, wall_s=11, most=2).splitlines()
+    assert [line.split() for line in lines[1:]] == [["long", "10.0", "5.0", "failed"], ["middle", "5.0", "5.0"], ["all", "11.0", "12.0"]]
+
+
+def test_parts_that_cannot_be() -> None:
+    with pytest.raises(ValueError, match="two parts a"):
+        schedule.check([Part("a", "true"), Part("a", "true")])
+    with pytest.raises(ValueError, match="part a needs b, which must stand before it"):
+        schedule.check([Part("a", "true", needs=("b",)), Part("b", "true")])
+
+
+def test_the_parts_of_make_test_can_be_and_cover_all_tests() -> None:
+    schedule.check(parts.PARTS)
+    commands = " ".join(part.command for part in parts.PARTS)
+    folders = {path.parent.relative_to(ROOT) for path in (ROOT / "tests").rglob("test_*.py")}
+    assert folders and all(f" {folder}" in commands for folder in folders)
+    assert [part.name for part in parts.chosen(["pytest-unit"])] == ["package", "karma-model", "pytest-unit"]
+    with pytest.raises(SystemExit, match="no part pytests"):
+        parts.chosen(["pytests"])
+
+
+def test_a_finding_is_kept_until_something_changes(tmp_path: Path) -> None:
+    source = tmp_path / "a.sv"
+    source.write_text("module a;")
+    kept = passed.Kept(tmp_path / "kept")
+
+    def key(**changed: object) -> str:
+        return passed.key(**{"files": [source], "distributions": ["pytest"], "arguments": ("depth", 2)} | changed)  # type: ignore[arg-type]
+
+    first = key()
+    assert kept.find(first) is None
+    kept.keep(first, "PASS")
+    assert kept.find(key()) == "PASS"
+    assert kept.find(key(arguments=("depth", 3))) is None
+    assert kept.find(key(distributions=["pytest", "hypothesis"])) is None
+    source.write_text("module b;")
+    assert kept.find(key()) is None
+    source.write_text("module a;")
+    assert kept.find(key()) == "PASS"
+    assert passed.Kept(None).find(first) is None
+
+
+def test_what_is_left_is_told_from_what_others_make(tmp_path: Path) -> None:
+    hold = "import sys\nopen(sys.argv[1], 'w').close()\nfile = open(sys.argv[1])\nsys.stdin.read()"
+
+    def holder(name: str, **variable: str) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-c", hold, str(tmp_path / name)]
+        return subprocess.Popen(command, stdin=subprocess.PIPE, env=os.environ | variable)
+
+    (tmp_path / "before").touch()
+    watch = leftovers.Watch([tmp_path, tmp_path / "none"], "TOOLS_TEST=ours")
+    ours, others, busy = holder("ours", TOOLS_TEST="ours"), holder("others", TOOLS_TEST="theirs"), holder("busy", TOOLS_TEST="ours")
+    limit = time.monotonic() + 60
+    while tmp_path / "ours" not in watch._ours and time.monotonic() < limit:
+        time.sleep(0.05)
+    for process in (ours, others):
+        process.communicate()
+    assert watch.close() == ([tmp_path / "ours"], [tmp_path / "others"])
+    busy.communicate()
+
+
+def test_clang_tidy_looks_again_when_something_that_is_included_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tidy, "ROOT", tmp_path)
+    (tmp_path / "core").mkdir()
+    (tmp_path / "core/a.cpp").write_text('#include <vector>\n#include "core/a.hpp"\n')
+    (tmp_path / "core/a.hpp").write_text('#include "b.hpp"\n#include "a.hpp"\n')
+    (tmp_path / "core/b.hpp").write_text("")
+    (tmp_path / "core/a_test.cpp").write_text("")
+    database = tmp_path / "compile_commands.json"
+    database.write_text(json.dumps([{"file": str(tmp_path / f"core/{name}.cpp"), "command": "g++"} for name in ("a", "a_test")]))
+    assert list(tidy.units(database)) == [tmp_path / "core/a.cpp"]
+    assert {path.name for path in tidy.included(tmp_path / "core/a.cpp")} == {"a.cpp", "a.hpp", "b.hpp"}

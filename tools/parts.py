@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The parts of `make test`: runs them, as many at a time as there are processors, and says what each took.
+
+usage: python tools/parts.py [PART...]     (all of them, or those named with what they need; the output of those named is shown)
+
+Everything that a part writes stays below build/: its output (build/parts/NAME.log), temporary files, caches, what it takes for the
+user's home. Exit status 1 when a part failed, or something was left elsewhere.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import leftovers
+import schedule
+from schedule import Part
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = ROOT / "build"
+# Not python -m: the installed package is tested, not the folder of its sources.
+PYTEST = "pytest --durations=20 --basetemp=build/tmp/pytest-"
+# The compiler by the name by which the package is built, so that ccache knows the core again in the gateware's build.
+CMAKE = "cmake -S . -G Ninja -DCMAKE_C_COMPILER=gcc -DCMAKE_CXX_COMPILER=g++"
+SANITIZED = (
+    f"{CMAKE} -B build/sanitized -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS=-O1 -DCMAKE_C_FLAGS=-O1"
+    " -DEXANET_TESTS=ON -DEXANET_PYTHON=OFF -DEXANET_SANITIZE=address,undefined"
+)
+GATEWARE = f"{CMAKE} -B build/gateware -DCMAKE_BUILD_TYPE=Release -DEXANET_PYTHON=OFF -DEXANET_GATEWARE=ON"
+KARMA = "from exanet.karma.board import ONE, Bench\nwith Bench(ONE): pass"
+
+# In the order in which they are started, where they need not wait: long chains first.
+PARTS = [
+    Part("package", "tools/setup.sh package", share=1),
+    Part("core-build", f'{SANITIZED} && cmake --build build/sanitized -j "$JOBS"', share=0.5),
+    Part("karma-model", f"python -P -c '{KARMA}'", needs=("package",)),
+    Part("pytest-mpi", f"{PYTEST}mpi tests/mpi", needs=("package",)),
+    Part("pytest-unit", f"{PYTEST}unit tests/unit", needs=("package", "karma-model")),
+    Part("pytest-validation", f"{PYTEST}validation tests/validation", needs=("package", "karma-model")),
+    Part("pytest-faults", f"{PYTEST}faults tests/faults", needs=("package",)),
+    Part("core-tests", "ctest --test-dir build/sanitized --output-on-failure", needs=("core-build",)),
+    Part("gateware-build", f'{GATEWARE} && cmake --build build/gateware -j "$JOBS" --target gateware_tests', share=0.5),
+    Part("lint-tidy", "python tools/tidy.py build/cp*/compile_commands.json --jobs 1 --keep build/kept", needs=("package",)),
+    Part("gateware-tests", "build/gateware/gateware/gateware_tests", needs=("gateware-build",)),
+    Part("mutations", 'python gateware/formal.py --mutations --jobs "$JOBS" --keep build/kept', share=0.5),
+    Part("proofs", 'python gateware/formal.py --jobs "$JOBS" --keep build/kept', share=0.5),
+    # Counts the parts alone, and holds their sum to the whole; `make synth` counts the whole, too.
+    Part("budget", "python gateware/synth.py router link registers --keep build/kept"),
+    Part("lint-gateware", "python gateware/lint.py"),
+    Part("lint-format", "tools/format.sh --dry-run --Werror"),
+    Part("lint-python", "ruff check . && ruff format --check . && mypy"),
+]
+
+
+def environment() -> dict[str, str]:
+    """That of all parts: tools of the virtual environment first, and every place where a program leaves files below build/."""
+    places = {
+        "HOME": BUILD / "home",
+        "TMPDIR": BUILD / "tmp",
+        "XDG_CACHE_HOME": BUILD / "cache",
+        "XDG_CONFIG_HOME": BUILD / "home/.config",
+        "XDG_DATA_HOME": BUILD / "home/.local/share",
+        "CCACHE_DIR": BUILD / "ccache",
+    }
+    shutil.rmtree(places["TMPDIR"], ignore_errors=True)
+    for folder in places.values():
+        folder.mkdir(parents=True, exist_ok=True)
+    own = {**os.environ, **{name: str(folder) for name, folder in places.items()}}
+    own["PATH"] = f"{ROOT / '.venv/bin'}:{os.environ['PATH']}"
+    if shutil.which("ccache"):
+        own |= {"CMAKE_C_COMPILER_LAUNCHER": "ccache", "CMAKE_CXX_COMPILER_LAUNCHER": "ccache", "CCACHE_DEPEND": "1"}
+    return own
+
+
+def chosen(names: list[str]) -> list[Part]:
+    """The parts of these names with all that they need; all parts without a name. Raises SystemExit for a name that is none."""
+    by_name = {part.name: part for part in PARTS}
+    if unknown := [name for name in names if name not in by_name]:
+        raise SystemExit(f"no part {', '.join(unknown)}; there are {', '.join(by_name)}")
+    wanted: set[str] = set()
+    todo = names or list(by_name)
+    while todo:
+        name = todo.pop()
+        if name not in wanted:
+            wanted.add(name)
+            todo = [*todo, *by_name[name].needs]
+    return [part for part in PARTS if part.name in wanted]
+
+
+def main() -> int:
+    os.chdir(ROOT)
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    names, began = sys.argv[1:], time.monotonic()
+    parts, own = chosen(names), environment()
+    watch = leftovers.Watch(leftovers.places(), f"TMPDIR={own['TMPDIR']}")
+    outcomes = schedule.run(parts, processors=len(os.sched_getaffinity(0)), folder=BUILD / "parts", environment=own)
+    for name in names:
+        if any(outcome.name == name and outcome.result == "passed" for outcome in outcomes):
+            print((BUILD / "parts" / f"{name}.log").read_text(errors="replace"), end="")
+    print(schedule.table(outcomes, wall_s=time.monotonic() - began))
+    ours, others = watch.close()
+    if others:
+        print(f"new since the start, perhaps not of these tests: {', '.join(map(str, others))}")
+    for path in ours:
+        print(f"error: left outside the project's folder: {path}", file=sys.stderr)
+    return 1 if ours or any(outcome.result != "passed" for outcome in outcomes) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

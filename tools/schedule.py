@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs commands that depend on one another, as many at a time as there are processors, and says what each took.
+
+Contract: a part starts when all that it needs have passed and the processors that it takes are free; the parts before it in the list go
+first. A part that runs longer than its limit is killed with everything that it started, and has failed. What needs a failed part is left
+out. A part's output goes to a file of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+_POLL_S = 0.1
+_GRACE_S = 10.0
+"""From SIGTERM to SIGKILL for a part past its limit: time to clean up."""
+_MOST_SHOWN = 40_000
+"""Characters of the output of a part that failed; its file has all of it."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One command of the pipeline, for bash.
+
+    `share` is how many of the processors it can keep busy: the command finds their number, at least 1, in $JOBS. With `share` 0 it runs
+    one thing at a time. `limit_s` is how long it may take on a slow machine that others use, too.
+    """
+
+    name: str
+    command: str
+    needs: tuple[str, ...] = ()
+    share: float = 0
+    limit_s: float = 1800
+
+    def jobs(self, processors: int) -> int:
+        return max(1, int(self.share * processors))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a part ended: `passed`, `failed`, `timed out` or `left out`. Seconds on the wall, and of processors with all descendants."""
+
+    name: str
+    result: str
+    wall_s: float = 0.0
+    cpu_s: float = 0.0
+
+
+@dataclass
+class _Running:
+    part: Part
+    process: subprocess.Popen[bytes]
+    jobs: int
+    began: float = field(default_factory=time.monotonic)
+    ended_by_us: float | None = None
+
+    def signal(self, number: signal.Signals) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, number)
+
+    def check_limit(self) -> None:
+        now = time.monotonic()
+        if self.ended_by_us is None and now - self.began > self.part.limit_s:
+            self.ended_by_us = now
+            self.signal(signal.SIGTERM)
+        elif self.ended_by_us is not None and now - self.ended_by_us > _GRACE_S:
+            self.signal(signal.SIGKILL)
+
+    def outcome(self) -> Outcome | None:
+        """How it ended, or None while it runs."""
+        pid, status, usage = os.wait4(self.process.pid, os.WNOHANG)
+        if pid == 0:
+            return None
+        self.process.returncode = os.waitstatus_to_exitcode(status)
+        self.signal(signal.SIGKILL)  # what it left running
+        result = "timed out" if self.ended_by_us is not None else "passed" if self.process.returncode == 0 else "failed"
+        return Outcome(self.part.name, result, time.monotonic() - self.began, usage.ru_utime + usage.ru_stime)
+
+
+def check(parts: Sequence[Part]) -> None:
+    """Raises ValueError when a part needs one that does not stand before it, or a name stands twice."""
+    known: set[str] = set()
+    for part in parts:
+        if part.name in known:
+            raise ValueError(f"there are two parts {part.name}")
+        if unknown := set(part.needs) - known:
+            raise ValueError(f"part {part.name} needs {', '.join(sorted(unknown))}, which must stand before it")
+        known.add(part.name)
+
+
+def run(
+    parts: Sequence[Part],
+    *,
+    processors: int,
+    folder: Path,
+    environment: Mapping[str, str],
+    said: Callable[[str], None] = lambda line: print(line, flush=True),
+) -> list[Outcome]:
+    """Runs all parts; their output is in `folder`/NAME.log. Outcomes come in the order in which the parts ended.
+
+    Raises ValueError as check() does.
+    """
+    check(parts)
+    folder.mkdir(parents=True, exist_ok=True)
+    waiting, running, outcomes = list(parts), list[_Running](), list[Outcome]()
+    try:
+        while waiting or running:
+            results = {outcome.name: outcome.result for outcome in outcomes}
+            free = processors - sum(one.jobs for one in running)
+            for part in list(waiting):
+                if any(results.get(name, "passed") != "passed" for name in part.needs):
+                    waiting.remove(part)
+                    outcomes.append(Outcome(part.name, "left out"))
+                    said(f"{part.name}: left out, it needs {', '.join(name for name in part.needs if results.get(name) != 'passed')}")
+                    break
+                ready = all(name in results for name in part.needs)
+                if ready and part.jobs(processors) <= free:
+                    waiting.remove(part)
+                    running.append(_start(part, part.jobs(processors), folder, environment))
+                    said(f"{part.name}: started")
+                    break
+                if ready:  # it goes before what stands behind it, however small that is
+                    free = 0
+            else:
+                _wait(running, outcomes, folder, said)
+    finally:
+        for one in running:
+            one.signal(signal.SIGKILL)
+            one.process.wait()
+    return outcomes
+
+
+def _start(part: Part, jobs: int, folder: Path, environment: Mapping[str, str]) -> _Running:
+    with (folder / f"{part.name}.log").open("wb") as log:
+        process = subprocess.Popen(
+            ["bash", "-euo", "pipefail", "-c", part.command],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env={**environment, "JOBS": str(jobs)},
+            start_new_session=True,
+        )
+    return _Running(part, process, jobs)
+
+
+def _wait(running: list[_Running], outcomes: list[Outcome], folder: Path, said: Callable[[str], None]) -> None:
+    """Waits until some part has ended, and tells of it; of one that failed, with what it printed."""
+    before = len(outcomes)
+    while len(outcomes) == before:
+        for one in list(running):
+            one.check_limit()
+            outcome = one.outcome()
+            if outcome is None:
+                continue
+            running.remove(one)
+            outcomes.append(outcome)
+            if outcome.result != "passed":
+                said((folder / f"{outcome.name}.log").read_text(errors="replace")[-_MOST_SHOWN:])
+            limit = f" (killed: it may take {one.part.limit_s:.0f} s)" if outcome.result == "timed out" else ""
+            said(f"{outcome.name}: {outcome.result} after {outcome.wall_s:.0f} s, {outcome.cpu_s:.0f} s of processors{limit}")
+        if len(outcomes) == before:
+            time.sleep(_POLL_S)
+
+
+def table(outcomes: Sequence[Outcome], *, wall_s: float, most: int = 20) -> str:
+    """The parts that took longest, one a line, with the sum of all."""
+    rows = sorted(outcomes, key=lambda outcome: -outcome.wall_s)[:most]
+    lines = [f"{'part':24}{'wall s':>9}{'CPU s':>9}"]
+    lines += [f"{row.name:24}{row.wall_s:9.1f}{row.cpu_s:9.1f}{'' if row.result == 'passed' else '  ' + row.result}" for row in rows]
+    lines.append(f"{'all':24}{wall_s:9.1f}{sum(outcome.cpu_s for outcome in outcomes):9.1f}")
+    return "\n".join(lines)
