@@ -9,13 +9,12 @@ import time
 from types import FrameType
 from typing import Annotated
 
-try:  # reading the modules takes a second, in which a Ctrl-C may come
+try:  # a Ctrl-C may come while the modules are read
     import typer
 
-    from exanet.commands import check, karma, machines, run, sweep
+    from exanet.commands import check, karma, machines, run, sweep, validate
     from exanet.commands.sim import group as sim
     from exanet.errors import INTERNAL_STATUS, InputError, InternalError
-    from exanet.validate import command as validate
 except KeyboardInterrupt:
     sys.exit(130)
 

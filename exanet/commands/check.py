@@ -9,9 +9,6 @@ from typing import Annotated
 import typer
 
 from exanet.commands.options import Failed, Routing, Topology
-from exanet.machine.deadlock import check
-from exanet.machine.variant import variant
-from exanet.progress import share_done
 
 
 def command(
@@ -25,6 +22,10 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print data instead of sentences.")] = False,
 ) -> None:
     """Prove that a machine's routing is free of deadlock, or print the cycle of channels and exit with 1."""
+    from exanet.machine.deadlock import check
+    from exanet.machine.variant import variant
+    from exanet.progress import share_done
+
     described = variant(machine, topology, routing, failed or [])
     with share_done(f"routes on {described.name}", False) as progress:
         verdict = check(described, channels=channels, progress=progress)

@@ -1,153 +1,41 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`exanet karma`: runs the bench on the Verilated IP and shows what it measured beside what was published."""
+"""`exanet karma`: the bench of the network IP."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from exanet.errors import InputError
 from exanet.karma.board import CYCLE_NS
-from exanet.karma.experiments import LATENCY_BYTES, LINE_CYCLES, LINE_PARTS, Row, hop, latency, link_bandwidth, router_bandwidth
-from exanet.validate.registry import published
+from exanet.karma.experiments import LINE_CYCLES
 
-_WIDE = 160  # columns when the output is no terminal
 _MOST_LINE_CYCLES = 400
-_PUBLISHED_BYTES = 512  # the payload that K10, K12 and K14 are stated for
-_FACTS = ("K05", "K08", "K10", "K12", "K14", "E04")
 
 
 def command(
     line_cycles: Annotated[
         int, typer.Option("--line", metavar="CYCLES", help="Latency of transceiver and line, in cycles of 6.4 ns.")
     ] = LINE_CYCLES,
-    as_json: Annotated[bool, typer.Option("--json", help="Print data instead of tables.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print data instead of karma.")] = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Folder for report.html (the plots) and summary.json; by default none.")
     ] = None,
 ) -> None:
     """Measure the network IP with its bench KARMA, Verilated: latency, bandwidth, and where each nanosecond of a hop goes."""
+    from exanet.directory import result_directory
+    from exanet.validate import karma
+
     if not 0 <= line_cycles <= _MOST_LINE_CYCLES:
         raise InputError(f"--line {line_cycles}: give from 0 to {_MOST_LINE_CYCLES} cycles of {CYCLE_NS} ns")
-    directory = None
-    if output is not None:
-        from exanet.results.directory import result_directory
-
-        directory = result_directory("karma", output)
-    found = measure(line_cycles)
+    directory = result_directory("karma", output) if output is not None else None
+    found = karma.measure(line_cycles)
     if directory is not None:
-        write(directory, found)
+        karma.write(directory, found)
     if as_json:
         typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
     else:
-        show(found)
-        if directory is not None:
-            Console(highlight=False).print(f"\nReport: {directory / 'report.html'}", style="dim")
-
-
-def measure(line_cycles: int = LINE_CYCLES) -> dict[str, Any]:
-    """Everything that the command shows. Raises InputError when the model cannot be built."""
-    facts = {row: {key: published()[row][key] for key in ("quantity", "value", "unit", "source")} for row in _FACTS}
-    return {
-        "cycle_ns": CYCLE_NS,
-        "line_cycles": line_cycles,
-        "hop": {"alone": hop(line_cycles=0), "with_line": hop(line_cycles=line_cycles)},
-        "latency": latency(line_cycles=0) + (latency(line_cycles=line_cycles) if line_cycles else []),
-        "router": router_bandwidth(),
-        "link": link_bandwidth(line_cycles=line_cycles),
-        "published": facts,
-    }
-
-
-def write(directory: Path, found: dict[str, Any]) -> None:
-    """report.html and summary.json. Raises InputError when they cannot be written."""
-    from exanet import results
-    from exanet.results import report
-
-    title = "KARMA: the network IP, measured"
-    page = report.fill(title, {"title": title, "sizes": list(LATENCY_BYTES)} | found, ("format.js", "parts.js", "karma.js"))
-    results.publish(directory, {"report.html": page.encode(), "summary.json": results.json_bytes(found)})
-
-
-# -- tables ----------------------------------------------------------------------------------------------------------------------------
-
-
-def show(found: dict[str, Any]) -> None:
-    """All tables, each with what was published below."""
-    console = Console(highlight=False)
-    console = console if console.is_terminal else Console(highlight=False, width=_WIDE)
-    _show_hop(console, found)
-    _show_latency(console, found)
-    console.print("[bold]Router, payload from port to port, % of 20 Gb/s[/] (figure 9)\n")
-    _show_bandwidth(console, found, "router", 32, {"1 sender": "K10", "2 senders to one port": "K12"})
-    console.print("[bold]Link, payload, % of 10 Gb/s[/] (figure 10)\n")
-    _show_bandwidth(console, found, "link", 48, {"one way": "K14"})
-
-
-def _table(*headings: str) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for number, heading in enumerate(headings):
-        table.add_column(heading, justify="right" if number else "left")
-    return table
-
-
-def _show_hop(console: Console, found: dict[str, Any]) -> None:
-    console.print("[bold]Two hops less one hop: where every nanosecond goes[/]\n")
-    table = _table("", "cycles", "ns", "cycles", "ns with transceivers")
-    for alone, lined in zip(found["hop"]["alone"], found["hop"]["with_line"], strict=True):
-        style = "bold" if alone is found["hop"]["alone"][-1] else None
-        table.add_row(alone["part"], str(alone["cycles"]), f"{alone['ns']:.1f}", str(lined["cycles"]), f"{lined['ns']:.1f}", style=style)
-        if alone["part"].startswith("transceiver") and found["line_cycles"] == LINE_CYCLES:
-            for part, cycles in LINE_PARTS.items():
-                table.add_row(
-                    f"  {part} of an Aurora 64B/66B core (AMD PG074)", "", "", str(cycles), f"{cycles * CYCLE_NS:.1f}", style="dim"
-                )
-    console.print(table)
-    alone = found["hop"]["alone"][-1]["cycles"]
-    facts = found["published"]
-    for row, note in (("E04", "one way"), ("K05", "from round trips; taken as one way")):
-        value = facts[row]["value"]
-        console.print(f"published: {value} ns ({row}, {note}); the line for exactly that: {value / CYCLE_NS - alone:.1f} cycles")
-    differences = [f"{_by_ping_pong(found, line):g}" for line in dict.fromkeys((0, found["line_cycles"]))]
-    console.print(f"the same from ping-pongs, half of the difference of round trips: {' and '.join(differences)} cycles\n")
-
-
-def _by_ping_pong(found: dict[str, Any], line_cycles: int) -> float:
-    trips = {(row["hops"], row["payload_bytes"]): row["round_trip_cycles"] for row in found["latency"] if row["line_cycles"] == line_cycles}
-    return float(trips[2, 16] - trips[1, 16]) / 2
-
-
-def _show_latency(console: Console, found: dict[str, Any]) -> None:
-    console.print("[bold]Round trip, ns[/] (figures 7 and 8)\n")
-    lines = list(dict.fromkeys((0, found["line_cycles"])))
-    columns = [(line, hops) for line in lines for hops in (1, 2)]
-    names = [f"{hops} hop{'s' if hops > 1 else ''}{', transceivers' if line else ', IP alone'}" for line, hops in columns]
-    table = _table("payload", *names)
-    trips = {(row["line_cycles"], row["hops"], row["payload_bytes"]): row["round_trip_ns"] for row in found["latency"]}
-    for size in LATENCY_BYTES:
-        table.add_row(f"{size} B", *(f"{trips[line, hops, size]:.0f}" for line, hops in columns))
-    console.print(table)
-    console.print(
-        "published: one hop below 1000 ns for a small packet (K08). Theirs has the processor's stores and loads in it; ours is answered by "
-        "the far board's generator.\n"
-    )
-
-
-def _show_bandwidth(console: Console, found: dict[str, Any], part: str, overhead: int, theirs: dict[str, str]) -> None:
-    """Ours for each set of flows, and theirs where there are any; `overhead` is what a packet has beside its payload, in bytes."""
-    rows: list[Row] = found[part]
-    kinds = list(dict.fromkeys((row["flows"], row.get("pause_words", 0)) for row in rows))
-    names = [f"{flows}{f', pause every {pause} words' if pause else ''}" for flows, pause in kinds]
-    table = _table("payload", "limit", *names, *(f"published {flows} ({row})" for flows, row in theirs.items()))
-    by = {(row["flows"], row.get("pause_words", 0), row["payload_bytes"]): row["efficiency_percent"] for row in rows}
-    for size in dict.fromkeys(row["payload_bytes"] for row in rows):
-        published_ones = [f"{found['published'][row]['value']:g}" if size == _PUBLISHED_BYTES else "" for row in theirs.values()]
-        ours = [f"{by[*kind, size]:.2f}" for kind in kinds]
-        table.add_row(f"{size} B", f"{100 * size / (size + overhead):.2f}", *ours, *published_ones)
-    console.print(table)
-    console.print()
+        karma.show(found, directory)

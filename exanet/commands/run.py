@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from exanet.errors import InputError
-from exanet.machine.placement import KINDS
+from exanet.run.placement import KINDS
 
 
 def command(

@@ -14,8 +14,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from exanet import units
 
 
@@ -29,6 +27,8 @@ def table(
     """
     if "power" not in machine or time_ps <= 0:
         return []
+    import numpy as np
+
     from exanet import _core
 
     power, router = machine["power"], machine["router"]

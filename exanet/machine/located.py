@@ -120,6 +120,13 @@ def parse(data: bytes, name: str) -> Located:
     return _Builder(name).build(root, 0)
 
 
+def parse_list(option: str, text: str) -> Located:
+    """The values of an option, with commas between them. Raises InputError."""
+    parsed = parse(f"[{text}]".encode(), option)
+    assert isinstance(parsed.value, list)
+    return parsed
+
+
 def _syntax(error: YAMLError, start: Mark) -> str:
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     what = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error).splitlines()[0]

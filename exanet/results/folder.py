@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from exanet.directory import MARKS, commands
 from exanet.errors import InputError
 from exanet.machine import energy
 
@@ -69,9 +70,6 @@ _OTHER_TABLES = ("points", "classes", "sizes", "queues", "link_use", "jobs", "ru
 FILES = frozenset(("report.html", "run.json", "summary.json", *(f"{name}.parquet" for name in (*TABLES, *_OTHER_TABLES))))
 """Every file that any command publishes."""
 
-_MARKS = {"run": ("ranks.parquet",), "sim": ("points.parquet", "jobs.parquet"), "sweep": ("runs.parquet", "journal.jsonl")}
-"""By which of its files the results of each command are known."""
-
 
 def write(directory: Path, results: Mapping[str, Any], meta: Mapping[str, Any], *, fresh: bool = False) -> Path:
     """Write `results` (Simulator.results()) of the run described by `meta` into `directory`, whole or not at all; returns the folder.
@@ -87,19 +85,11 @@ def write(directory: Path, results: Mapping[str, Any], meta: Mapping[str, Any], 
     return publish(directory, files, fresh=fresh)
 
 
-def commands(directory: Path) -> list[str]:
-    """The commands whose results the folder holds; normally one, or none."""
-    found = [command for command, marks in _MARKS.items() if any((directory / name).exists() for name in marks)]
-    if not found and (directory / "summary.json").exists() and not (directory / "run.json").exists():
-        return ["karma"]
-    return found
-
-
 def load(directory: Path) -> Run:
     """Read a folder that write() made. Raises InputError when it is missing, incomplete, another command's or of another format."""
     try:
         if (found := commands(directory)) and "run" not in found:
-            table = next((name for name in _MARKS.get(found[0], ()) if (directory / name).exists()), "summary.json")
+            table = next((name for name in MARKS.get(found[0], ()) if (directory / name).exists()), "summary.json")
             raise InputError(f"{directory}: results of exanet {found[0]}, not of exanet run; read its tables by themselves, first {table}")
         summary = json.loads((directory / "summary.json").read_text())
         run = json.loads((directory / "run.json").read_text())

@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from exanet.directory import result_directory
 from exanet.errors import InputError
-from exanet.results.directory import result_directory
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ def run(options: Options) -> int:
     """
     from exanet import machine
     from exanet.gateware import fabric
-    from exanet.machine import placement
     from exanet.mpi import detect
+    from exanet.run import placement
 
     if not options.command:
         raise InputError("no program given; write it after --, e.g. exanet run -m exanest -n 16 -- lmp -in in.lj")

@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from exanet import _core, cli, machine, sim
-from exanet.commands import check
 from exanet.errors import InputError
+from exanet.machine import deadlock
 
 SHORT = sim.Asked(warm_up_ps=5_000_000, measure_ps=20_000_000)
 
@@ -26,7 +26,7 @@ def test_every_machine_is_free_of_deadlock(name: str) -> None:
     described = machine.load(name)
     if described.nodes > 1024:
         pytest.skip("takes seconds to minutes: `exanet check` by hand")
-    assert check.check(described).cycle == []
+    assert deadlock.check(described).cycle == []
 
 
 def test_a_proof_in_words_and_as_data() -> None:
@@ -39,7 +39,7 @@ def test_a_circle_is_printed_and_is_one() -> None:
     shown = run("check", "torus-512", "--channels", "1")
     assert shown.exit_code == 1
     assert "can wait for each other in a cycle" in shown.stdout
-    cycle = check.check(machine.load("torus-512"), channels=1).cycle
+    cycle = deadlock.check(machine.load("torus-512"), channels=1).cycle
     assert len(cycle) == 8
     assert len({node for node, _, _ in cycle}) == 8
     assert len({port for _, port, _ in cycle}) == 1  # once round a ring
@@ -52,7 +52,7 @@ def test_another_topology_routing_and_failures() -> None:
     assert resolved["topology"] == {"kind": "dragonfly", "shape": [2], "routing": "ugal-l", "failed": ["links:2:3"]}
     assert resolved["router"]["virtual_channels"] == 6
     assert [link["name"] for link in resolved["links"]] == ["local", "global"]
-    assert check.check(other).cycle == []
+    assert deadlock.check(other).cycle == []
     point = sim.simulate(other, offered=0.1, asked=SHORT)
     assert not point["saturated"]
 
@@ -92,9 +92,9 @@ def test_what_does_not_fit_is_refused(options: tuple[str, ...], message: str) ->
 
 def test_a_torus_of_any_size_is_looked_at_ring_by_ring() -> None:
     described = sim.variant("torus-512", "torus:64,64,64", None, [])
-    assert check.check(described).miniatures == [256, 256, 256]
-    assert check.check(described).cycle == []
-    assert check.check(described, channels=1).cycle != []
+    assert deadlock.check(described).miniatures == [256, 256, 256]
+    assert deadlock.check(described).cycle == []
+    assert deadlock.check(described, channels=1).cycle != []
 
 
 def test_endpoints_that_are_lost() -> None:
@@ -113,7 +113,7 @@ def test_routing_in_a_machine_file_is_blamed_in_its_place(tmp_path: Path) -> Non
 @pytest.mark.parametrize("routing", [None, "ugal-l", "adaptive"])
 def test_it_tells_how_far_it_is(routing: str | None) -> None:
     told: list[float] = []
-    check.check(sim.variant("torus-512", "torus:6,5", routing, []), progress=told.append)
+    deadlock.check(sim.variant("torus-512", "torus:6,5", routing, []), progress=told.append)
     assert len(told) > 20
     assert told == sorted(told)
     assert told[-1] == 1
@@ -124,4 +124,4 @@ def test_an_interrupt_ends_it() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        check.check(machine.load("torus-512"), progress=interrupt)
+        deadlock.check(machine.load("torus-512"), progress=interrupt)

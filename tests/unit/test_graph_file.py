@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from exanet import machine, sim
-from exanet.commands import machines
 from exanet.errors import InputError
+from exanet.machine import facts as machines
 from exanet.machine import graph_file, located
 
 # As networkx.write_graphml writes a graph whose nodes have the attribute `endpoints`, or none.

@@ -7,6 +7,8 @@ All imports count, wherever they stand: one within a function does not make a cy
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections.abc import Mapping
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
@@ -17,7 +19,7 @@ import pytest
 PACKAGE = Path(__file__).parents[2] / "exanet"
 
 ORDER = (
-    *("errors", "units", "quantity", "bounds", "progress", "registries", "mpi", "optional"),
+    *("errors", "units", "quantity", "bounds", "progress", "terminal", "directory", "registries", "mpi", "optional"),
     *("machine", "results", "gateware", "karma", "sim", "run", "sweep", "validate", "jobs", "messages", "commands", "cli", "__main__"),
 )
 """Folders and single files of the package: each may use what stands before it, and nothing behind it."""
@@ -98,3 +100,12 @@ def test_a_cycle_is_found(text: str) -> None:
 def test_an_import_that_leads_upward_is_found_without_a_cycle() -> None:
     planted = {**sources(), "exanet.errors": "from exanet.run import pmi1"}
     assert "exanet.errors imports exanet.run.pmi1" in upward(imports(planted))
+
+
+@pytest.mark.parametrize("page", ["--help", "run --help", "sim jobs --help", "sweep --help"])
+def test_help_reads_neither_tables_nor_machines(page: str) -> None:
+    """What takes a quarter of a second to read is read by the commands that use it, when they run."""
+    code = "import sys\nfrom exanet.cli import main\ntry: main()\nfinally: print(*sys.modules, file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-P", "-c", code, *page.split()], capture_output=True, text=True, check=True)
+    heavy = {"numpy", "polars", "ruamel.yaml", "rich.console", "distributed", "exanet.machine", "exanet.results", "exanet.sweep"}
+    assert "Usage" in done.stdout and heavy & set(done.stderr.split()) == set()

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from exanet import cli, machine
-from exanet.commands import machines
+from exanet.machine import facts
 
 # MICPRO'18, table 1: FPGAs, cores, GB of memory.
 TABLE_1 = {
@@ -25,13 +25,13 @@ DENSITY = {"track-1": (11, 43, 173), "track-2": (96, 384, 1536)}
 @pytest.mark.parametrize(("where", "expected"), TABLE_1.items())
 def test_packaging_gives_the_published_table(where: tuple[str, str], expected: tuple[int, int, int]) -> None:
     name, level = where
-    row = next(row for row in machines.levels(machine.load(name)) if row.name == level)
+    row = next(row for row in facts.levels(machine.load(name)) if row.name == level)
     assert (row.fpgas, row.cores, row.memory_bytes / 10**9) == expected
 
 
 @pytest.mark.parametrize(("name", "expected"), DENSITY.items())
 def test_packaging_gives_the_published_density(name: str, expected: tuple[int, int, int]) -> None:
-    density = machines.levels(machine.load(name))[-1].per_unit()
+    density = facts.levels(machine.load(name))[-1].per_unit()
     assert density is not None
     assert tuple(round(density[key]) for key in ("fpgas", "cores", "memory_gb")) == expected
 
@@ -39,7 +39,7 @@ def test_packaging_gives_the_published_density(name: str, expected: tuple[int, i
 def test_the_largest_package_is_the_machine() -> None:
     for name in machine.names():
         loaded = machine.load(name)
-        packaging = machines.levels(loaded)
+        packaging = facts.levels(loaded)
         if packaging:
             assert packaging[-1].cores == loaded.cores, name
 

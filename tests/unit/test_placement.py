@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exanet.errors import InputError
-from exanet.machine.placement import place
+from exanet.run.placement import place
 
 
 def test_linear_fills_node_by_node() -> None:

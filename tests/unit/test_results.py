@@ -16,10 +16,10 @@ from rich.console import Console
 from synthetic_run import synthetic_meta, synthetic_run
 
 from exanet import results
+from exanet.directory import result_directory
 from exanet.errors import InputError
 from exanet.quantity import bytes_text, count_text, time_text
 from exanet.results import summary
-from exanet.results.directory import result_directory
 
 DOCS = Path(__file__).parents[2] / "docs" / "results.md"
 

@@ -19,11 +19,11 @@ import polars as pl
 import pytest
 from browser import MISSING, charts, in_browser
 
-from exanet.commands import sweep as command
 from exanet.errors import InputError
 from exanet.machine.located import Located, Mark
 from exanet.sweep import cluster as clusters
 from exanet.sweep import execute, plan
+from exanet.sweep import run as sweeps
 
 SAME = ("runs.parquet", "summary.json", "report.html")
 SMALL = """
@@ -570,9 +570,9 @@ def test_progress_is_told_while_no_run_ends(monkeypatch: pytest.MonkeyPatch, cap
     def told(terminal: bool, workers: int) -> list[str]:
         """What is written in 70 s in which nothing ends but the last of three runs, at their end."""
         now = 0.0
-        monkeypatch.setattr(command.time, "monotonic", lambda: now)
+        monkeypatch.setattr(sweeps.time, "monotonic", lambda: now)
         monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)
-        tell = command._Progress(3, quiet=False)
+        tell = sweeps._Progress(3, quiet=False)
         while now < 70:
             tell(2, 0, lambda: workers)
             now += 0.5

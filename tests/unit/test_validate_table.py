@@ -7,7 +7,7 @@ import pytest
 
 from exanet import optional
 from exanet.errors import InputError
-from exanet.validate import command, registry
+from exanet.validate import registry, table
 from exanet.validate.fit import line
 from exanet.validate.registry import Experiment, Measured, Off, Tolerance, Verdict
 from exanet.validate.runner import RunFailed, Runner
@@ -22,18 +22,18 @@ def test_only_what_fixes_a_constant_is_calibrated() -> None:
 
 
 def test_rows_are_chosen_by_id_in_the_table_s_order() -> None:
-    assert list(command.select("P05, P03")) == ["P03", "P05"]
+    assert list(table.select("P05, P03")) == ["P03", "P05"]
 
 
 def test_what_takes_minutes_is_measured_when_it_is_asked_for() -> None:
-    assert {"R53", "R54", "R55"} == set(command.select(None, True)) - set(command.select(None))
-    assert list(command.select("R54")) == ["R54"]
+    assert {"R53", "R54", "R55"} == set(table.select(None, True)) - set(table.select(None))
+    assert list(table.select("R54")) == ["R54"]
 
 
 def test_what_stands_beside_has_no_verdict(capsys: pytest.CaptureFixture[str]) -> None:
-    row = command.measure(experiment("beside", found=Measured(3.0, "", text="three")), Runner())
+    row = table.measure(experiment("beside", found=Measured(3.0, "", text="three")), Runner())
     assert (row["verdict"], row["error"], row["shown"]) == ("beside", None, "three")
-    command.show([row])
+    table.show([row])
     assert "1 rows: 1 beside, without a verdict." in capsys.readouterr().out
 
 
@@ -42,7 +42,7 @@ def test_what_stands_beside_has_no_verdict(capsys: pytest.CaptureFixture[str]) -
 )
 def test_an_unknown_row_is_refused(only: str, message: str) -> None:
     with pytest.raises(InputError) as refusal:
-        command.select(only)
+        table.select(only)
     assert message in refusal.value.messages[0]
 
 
@@ -81,28 +81,28 @@ def test_what_is_off_stays_off_by_as_much_as_is_known(ours: float, verdict: Verd
 
 def test_a_row_that_is_off_says_why_and_fails_once_it_is_off_by_something_else(capsys: pytest.CaptureFixture[str]) -> None:
     off = Off(-0.3, "the boards were slower")
-    known = command.measure(experiment(off=off, found=Measured(0.91, "measured")), Runner())
-    changed = command.measure(experiment(off=off, found=Measured(0.8, "measured")), Runner())
+    known = table.measure(experiment(off=off, found=Measured(0.91, "measured")), Runner())
+    changed = table.measure(experiment(off=off, found=Measured(0.8, "measured")), Runner())
     assert (known["verdict"], known["cause"]) == ("off", "the boards were slower")
     assert (changed["verdict"], changed["cause"]) == ("failed", "was known to be off by -30.0%: what has changed since?")
-    command.show([known, changed])
+    table.show([known, changed])
     shown = capsys.readouterr().out
     assert "P03 measured Off: the boards were slower" in shown
     assert "2 rows: 1 off, 1 failed." in shown
-    assert command.status_of([known]) == 0
-    assert command.status_of([known, changed]) == 1
+    assert table.status_of([known]) == 0
+    assert table.status_of([known, changed]) == 1
 
 
 @pytest.mark.parametrize("holds", [True, False])
 def test_a_shape_passes_if_it_holds(holds: bool) -> None:
-    row = command.measure(experiment("shape", found=Measured(0.9, "", holds=holds, text="R² = 0.9")), Runner())
+    row = table.measure(experiment("shape", found=Measured(0.9, "", holds=holds, text="R² = 0.9")), Runner())
     assert (row["verdict"], row["error"], row["shown"]) == ("passed" if holds else "failed", None, "R² = 0.9")
 
 
 def test_a_failed_run_fails_its_row_with_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
-    row = command.measure(experiment(), Runner())
+    row = table.measure(experiment(), Runner())
     assert (row["verdict"], row["ours"], row["remark"]) == ("failed", None, "the program did not run")
-    command.show([row])
+    table.show([row])
     shown = capsys.readouterr().out
     assert "no result" in shown
     assert "1 rows: 1 failed." in shown
@@ -112,20 +112,20 @@ def test_without_its_tool_a_row_is_skipped_with_the_command_that_installs_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(optional.importlib.util, "find_spec", lambda name: None)
-    rows = [command.measure(registry.experiments()[name], Runner()) for name in ("K17", "K09")]
+    rows = [table.measure(registry.experiments()[name], Runner()) for name in ("K17", "K09")]
     assert [(row["verdict"], row["ours"], row["error"]) for row in rows] == [("skipped", None, None)] * 2
     assert rows[0]["remark"] == (
         "Yosys is not installed: it counts the gateware's resources; pip install 'exanet[synth]' (or make setup-synth)"
     )
     assert rows[1]["remark"].startswith("Verilator is not installed: ")
-    command.show(rows)
+    table.show(rows)
     shown = capsys.readouterr().out
     assert "2 rows: 2 skipped." in shown
     assert "pip install 'exanet[synth]'" in shown
     assert "no result" not in shown and "failed" not in shown
-    passed = command.measure(experiment(found=Measured(1.3, "")), Runner())
-    assert command.status_of(rows) == 2, "nothing could be measured"
-    assert command.status_of([*rows, passed]) == 0
+    passed = table.measure(experiment(found=Measured(1.3, "")), Runner())
+    assert table.status_of(rows) == 2, "nothing could be measured"
+    assert table.status_of([*rows, passed]) == 0
 
 
 def test_every_tool_that_a_row_needs_is_known_and_each_is_needed() -> None:
@@ -147,7 +147,7 @@ def test_off_and_tolerances_belong_to_their_kinds() -> None:
 
 
 def test_a_row_shows_published_ours_and_error(capsys: pytest.CaptureFixture[str]) -> None:
-    command.show([command.measure(experiment(found=Measured(1.313, "why")), Runner())])
+    table.show([table.measure(experiment(found=Measured(1.313, "why")), Runner())])
     shown = capsys.readouterr().out
     assert "1.3 us" in shown
     assert "1.313 us" in shown

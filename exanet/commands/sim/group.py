@@ -15,7 +15,6 @@ from typer.core import TyperGroup
 
 from exanet.commands.sim import jobs, load, messages
 from exanet.errors import InputError
-from exanet.sim.spec import check_level
 
 _ABOUT = {
     "load": "single packets (exanet sim load): leave it out, or --message and --level flow",
@@ -62,6 +61,8 @@ class _Modes(TyperGroup):
 
     def _with_mode(self, args: list[str]) -> list[str]:
         """`args` behind the mode that they mean."""
+        from exanet.sim.spec import check_level
+
         given = {option.option: option for option in self._given(args)}
         if "--job" in given:
             return ["jobs", *args]

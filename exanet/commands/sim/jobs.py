@@ -11,14 +11,7 @@ import typer
 
 from exanet import registries
 from exanet.commands.options import Failed, Json, MachineOption, Output, Quiet, Routing, Topology
-from exanet.commands.sim import tables
 from exanet.commands.sim.options import Level, PacketBytes, Seed
-from exanet.commands.sim.points import directory_of
-from exanet.machine import variant
-from exanet.progress import share_done
-from exanet.sim import job_results
-from exanet.sim.jobs import Job, finish
-from exanet.sim.spec import caveats, check_level
 
 
 def command(
@@ -45,6 +38,13 @@ def command(
     quiet: Quiet = False,
 ) -> None:
     """Jobs that run to their end, each on endpoints of its own: when they finish, and what their messages took."""
+    from exanet.machine import variant
+    from exanet.progress import share_done
+    from exanet.sim import job_results, tables
+    from exanet.sim.jobs import Job, finish
+    from exanet.sim.run import directory_of
+    from exanet.sim.spec import caveats, check_level
+
     check_level(level)
     described = variant.variant(machine, topology, routing, failed or [], packets=level == "packet")
     directory = directory_of(output, described, texts[0].partition(":")[0] + "-job")

@@ -8,10 +8,7 @@ from typing import Annotated
 import typer
 
 from exanet.commands.options import Failed, Json, MachineOption, Output, Quiet, Routing, Topology, time_ps
-from exanet.commands.sim import points, tables
 from exanet.commands.sim.options import PacketBytes, Seed, Traffic
-from exanet.machine.variant import variant
-from exanet.sim import Asked
 
 _DEFAULT_LOADS = "0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9"
 
@@ -46,9 +43,13 @@ def command(
     quiet: Quiet = False,
 ) -> None:
     """Single packets at offered loads: accepted load, latency, link use and fairness of each."""
+    from exanet.machine.variant import variant
+    from exanet.sim import run, tables
+    from exanet.sim.spec import Asked
+
     described = variant(machine, topology, routing, failed or [])
     window = time_ps("--measure", measure)
     asked = Asked(
         traffic, packet_bytes, arrivals, seed, None if warm_up == "auto" else time_ps("--warm-up", warm_up), window, priority_share=priority
     )
-    points.run(described, points.loads(loads), asked, threads, output, as_json, quiet, tables.show_packets)
+    run.run(described, run.loads(loads), asked, threads, output, as_json, quiet, tables.show_packets)

@@ -10,11 +10,7 @@ import typer
 
 from exanet import registries
 from exanet.commands.options import Failed, Json, MachineOption, Output, Quiet, Routing, Topology, size_bytes, time_ps
-from exanet.commands.sim import points, tables
 from exanet.commands.sim.options import Level, PacketBytes, Seed, Traffic
-from exanet.machine.variant import variant
-from exanet.sim import Asked
-from exanet.sim.spec import DEFAULT_BYTES, check_level, distributions
 
 _ABOUT = {
     "flow": "the flow level: take --level flow, or leave it out",
@@ -76,6 +72,10 @@ def command(
     quiet: Quiet = False,
 ) -> None:
     """Whole messages, sent all at once or at a load: when they arrive, and how much later than in an empty network."""
+    from exanet.machine.variant import variant
+    from exanet.sim import run, tables
+    from exanet.sim.spec import DEFAULT_BYTES, Asked, check_level, distributions
+
     check_level(level)
     sizes = message if message in distributions() else None
     if message is None:
@@ -88,5 +88,5 @@ def command(
         traffic, packet_bytes, "poisson", seed, None if warm_up == "auto" else time_ps("--warm-up", warm_up), window,
         level, size, sizes, rounds, time_ps("--grain", grain), sharing, pace,
     )  # fmt: skip
-    wanted = [0.0] if loads is None else points.loads(loads)
-    points.run(described, wanted, asked, 1, output, as_json, quiet, tables.show_messages)
+    wanted = [0.0] if loads is None else run.loads(loads)
+    run.run(described, wanted, asked, 1, output, as_json, quiet, tables.show_messages)

@@ -9,15 +9,14 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import typer
-
-from exanet.commands.sim import tables
+from exanet.directory import result_directory
 from exanet.errors import InputError
 from exanet.machine import Machine
 from exanet.progress import share_done
-from exanet.results.directory import result_directory
-from exanet.sim import Asked, figures, simulate
 from exanet.sim import results as sim_results
+from exanet.sim import tables
+from exanet.sim.points import figures, simulate
+from exanet.sim.spec import Asked
 
 Show = Callable[[Machine, Asked, Sequence[dict[str, Any]], float, Path], None]
 """Prints the table of points, from their rows, the processor time, and the folder."""
@@ -55,7 +54,7 @@ def run(
     points = list(_points(described, offered, asked, threads, quiet))
     directory = sim_results.write(directory, described, asked, points, threads, time.monotonic() - began, fresh=output is None)
     if as_json:
-        typer.echo(json.dumps([figures(point) for point in points], indent=2))
+        print(json.dumps([figures(point) for point in points], indent=2))
     elif not quiet:
         show(described, asked, [figures(point) for point in points], sum(point["cpu_s"] for point in points), directory)
         tables.show_parts(points)

@@ -9,10 +9,20 @@ import tempfile
 from pathlib import Path
 
 from exanet.errors import InputError
-from exanet.results.folder import commands
 
 _FREE_BYTES = 32 * 1024 * 1024
 """Room that the results of a run may take; less than this left is found before the run, not after."""
+
+MARKS = {"run": ("ranks.parquet",), "sim": ("points.parquet", "jobs.parquet"), "sweep": ("runs.parquet", "journal.jsonl")}
+"""By which of its files the results of each command are known."""
+
+
+def commands(directory: Path) -> list[str]:
+    """The commands whose results the folder holds; normally one, or none."""
+    found = [command for command, marks in MARKS.items() if any((directory / name).exists() for name in marks)]
+    if not found and (directory / "summary.json").exists() and not (directory / "run.json").exists():
+        return ["karma"]
+    return found
 
 
 def result_directory(command: str, given: Path | None, stem: str = "") -> Path:

@@ -1,52 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`exanet validate`: measures the published figures again and says how far ours are from them."""
+"""`exanet validate` without its options: measures the published figures again and says how far ours are from them."""
 
 from __future__ import annotations
 
 import difflib
-import json
-import signal
-import sys
-from typing import Annotated, Any, get_args
+from typing import Any, get_args
 
-import typer
-from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
-from exanet import optional
+from exanet import optional, terminal
 from exanet.errors import InputError
 from exanet.validate.registry import Experiment, Kind, Verdict, experiments, published
 from exanet.validate.runner import RunFailed, Runner
-
-_WIDE = 200  # columns when the output is no terminal
-
-
-def command(
-    only: Annotated[str | None, typer.Option("--only", metavar="ID,...", help="Measure these rows only.")] = None,
-    long: Annotated[bool, typer.Option("--long", help="Measure those as well that take minutes: large networks.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print data instead of a table.")] = False,
-) -> None:
-    """Measure published figures again, on the simulated machines and in the gateware.
-
-    A prediction passes within 5 %, and is off beyond that, with its cause. Rows without their tool are skipped. Exit code 1 if a row
-    fails, 2 if nothing could be measured, 0 otherwise.
-    """
-    chosen = select(only, long)
-    # A terminated validation takes its run with it, as an interrupted one does.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    console = Console(stderr=True)
-    rows: list[dict[str, Any]] = []
-    with console.status("") as status:
-        runner = Runner(tell=lambda what: status.update(f"{len(rows) + 1} of {len(chosen)}: {what}"))
-        for row in chosen.values():
-            runner.tell(f"{row.id}: {published()[row.id]['quantity']}")
-            rows.append(measure(row, runner))
-    if as_json:
-        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
-    else:
-        show(rows)
-    raise typer.Exit(status_of(rows))
 
 
 def status_of(rows: list[dict[str, Any]]) -> int:
@@ -117,19 +82,13 @@ _COLOURS = {"passed": "green", "off": "yellow", "failed": "red", "skipped": "dim
 
 def show(rows: list[dict[str, Any]]) -> None:
     """The table, each row with its remark below."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("id", "quantity"):
-        table.add_column(heading)
-    for heading in ("published", "ours", "error", "allowed"):
-        table.add_column(heading, justify="right")
-    table.add_column("kind")
-    table.add_column("")
+    table = terminal.table("id", "quantity", "published", "ours", "error", "allowed", "kind", "", left=2)
+    for column in table.columns[-2:]:
+        column.justify = "left"
     for row in rows:
         verdict = f"[{_COLOURS[row['verdict']]}]{'' if row['verdict'] == 'beside' else row['verdict']}[/]"
         table.add_row(row["id"], row["quantity"], _published(row), _ours(row), _error(row), _allowed(row), row["kind"], verdict)
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=_WIDE)
+    console = terminal.console()
     console.print(table)
     console.print()
     for row in rows:

@@ -9,26 +9,19 @@ from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
+from exanet import terminal
 from exanet.machine import Machine, energy, variant
 from exanet.quantity import time_text
-from exanet.sim import Asked
-from exanet.sim.spec import caveats, size_of
+from exanet.sim.spec import Asked, caveats, size_of
 from exanet.units import format_bytes
-
-
-def _console() -> Console:
-    """The terminal, or 200 columns of plain text where there is none."""
-    console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=200)
 
 
 def show_packets(described: Machine, asked: Asked, rows: Sequence[dict[str, Any]], cpu_s: float, directory: Path) -> None:
     """A line for each load; `rows` as in points.parquet."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("offered", "accepted", "Gb/s", "mean latency", "", "median", "99 %", "empty", "hops", "hottest link", "fairness", ""):
-        table.add_column(heading, justify="right")
+    table = terminal.table(
+        "offered", "accepted", "Gb/s", "mean latency", "", "median", "99 %", "empty", "hops", "hottest link", "fairness", "", left=0
+    )
     for row in rows:
         ns = _times(row)
         table.add_row(
@@ -37,7 +30,7 @@ def show_packets(described: Machine, asked: Asked, rows: Sequence[dict[str, Any]
             f"{row['hottest_link_use']:.0%}", f"{row['fairness']:.3f}", "saturated" if row["saturated"] else "",
         )  # fmt: skip
     hops = sum(row["packet_hops"] for row in rows)
-    console = _console()
+    console = terminal.console()
     senders = f"{rows[0]['senders']} of {described.nodes} endpoints send"
     console.print(f"[bold]{escape(asked.traffic)}[/] traffic on [bold]{described.name}[/]{escape(variant.label(described))}, {senders}\n")
     console.print(table)
@@ -48,12 +41,10 @@ def show_packets(described: Machine, asked: Asked, rows: Sequence[dict[str, Any]
 
 def show_messages(described: Machine, asked: Asked, rows: Sequence[dict[str, Any]], cpu_s: float, directory: Path) -> None:
     """A line for each point; `rows` as in points.parquet."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    headings = (
+    table = terminal.table(
         "offered", "accepted", "Gb/s", "all done", "mean message", "median", "99 %", "empty", "slowdown", "99 %", "hops", "hottest link",
+        "fairness", "", left=0,
     )  # fmt: skip
-    for heading in (*headings, "fairness", ""):
-        table.add_column(heading, justify="right")
     for row in rows:
         ns = _times(row)
         slowdown, slowdown99 = ("?" if row[key] is None else f"{row[key]:.2f}" for key in ("slowdown", "slowdown_p99"))
@@ -64,7 +55,7 @@ def show_messages(described: Machine, asked: Asked, rows: Sequence[dict[str, Any
             slowdown, slowdown99, f"{row['mean_hops']:.2f}", f"{row['hottest_link_use']:.0%}",
             f"{row['fairness']:.3f}", "saturated" if row["saturated"] else "",
         )  # fmt: skip
-    console = _console()
+    console = terminal.console()
     size = format_bytes(size_of(asked)) if asked.message_sizes is None else f"{asked.message_sizes} sizes"
     shared = " with FIFO sharing" if asked.sharing == "fifo" else ""
     console.print(
@@ -85,17 +76,14 @@ def _warn(console: Console, level: str, described: Machine) -> None:
 
 def show_jobs(what: str, figures: dict[str, Any], rows: list[dict[str, Any]], directory: Path, level: str, described: Machine) -> None:
     """A line for each job; `what` is what they ran on, `figures` those of all of them together."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("job")
-    for heading in ("ranks", "rounds", "finished", "first rank", "messages", "mean message", "median", "99 %", "fairness"):
-        table.add_column(heading, justify="right")
+    table = terminal.table("job", "ranks", "rounds", "finished", "first rank", "messages", "mean message", "median", "99 %", "fairness")
     for row in rows:
         ns = {key: time_text(row[key] * 1e3) for key in row if key.endswith("_ns")}
         table.add_row(
             escape(row["text"]), f"{row['ranks']}", f"{row['rounds']}", ns["finished_ns"], ns["first_finished_ns"],
             f"{row['messages']}", ns["message_ns"], ns["message_p50_ns"], ns["message_p99_ns"], f"{row['fairness']:.3f}",
         )  # fmt: skip
-    console = _console()
+    console = terminal.console()
     took = (
         f" in {time_text(figures['packet_latency_ns'] * 1e3)}" if figures["packet_latency_ns"] else ""
     )  # at flow level, nothing is known of it
@@ -113,7 +101,7 @@ def show_jobs(what: str, figures: dict[str, Any], rows: list[dict[str, Any]], di
 
 def show_parts(points: Sequence[dict[str, Any]]) -> None:
     """What there is of priorities, of sizes and of energy, a line each."""
-    console = _console()
+    console = terminal.console()
     for point in points:
         where = f"load {point['load']:g}" if point["load"] else "burst"
         for row in point.get("classes", ()):

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`exanet validate`: published figures measured again."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from typing import Annotated, Any
+
+import typer
+
+
+def command(
+    only: Annotated[str | None, typer.Option("--only", metavar="ID,...", help="Measure these rows only.")] = None,
+    long: Annotated[bool, typer.Option("--long", help="Measure those as well that take minutes: large networks.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print data instead of a table.")] = False,
+) -> None:
+    """Measure published figures again, on the simulated machines and in the gateware.
+
+    A prediction passes within 5 %, and is off beyond that, with its cause. Rows without their tool are skipped. Exit code 1 if a row
+    fails, 2 if nothing could be measured, 0 otherwise.
+    """
+    from rich.console import Console
+
+    from exanet.validate import table
+    from exanet.validate.registry import published
+    from exanet.validate.runner import Runner
+
+    chosen = table.select(only, long)
+    # A terminated validation takes its run with it, as an interrupted one does.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    console = Console(stderr=True)
+    rows: list[dict[str, Any]] = []
+    with console.status("") as status:
+        runner = Runner(tell=lambda what: status.update(f"{len(rows) + 1} of {len(chosen)}: {what}"))
+        for row in chosen.values():
+            runner.tell(f"{row.id}: {published()[row.id]['quantity']}")
+            rows.append(table.measure(row, runner))
+    if as_json:
+        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+    else:
+        table.show(rows)
+    raise typer.Exit(table.status_of(rows))
