@@ -20,7 +20,7 @@ def command(
     line_cycles: Annotated[
         int, typer.Option("--line", metavar="CYCLES", help="Latency of transceiver and line, in cycles of 6.4 ns.")
     ] = LINE_CYCLES,
-    as_json: Annotated[bool, typer.Option("--json", help="Print data instead of karma.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print data instead of tables.")] = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Folder for report.html (the plots) and summary.json; by default none.")
     ] = None,
