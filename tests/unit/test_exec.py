@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from host import gone, wait_for
 
 from exanet.run.launch import library_folder
 
@@ -98,23 +99,8 @@ def test_passes_signals_on(launcher: Launcher) -> None:
     process.communicate()
 
 
-def alive(pid: int) -> bool:
-    """Whether it runs; one that is dead and not yet waited for does not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
-def gone(pid: int, within_s: float = 60) -> bool:
-    limit = time.monotonic() + within_s
-    while alive(pid) and time.monotonic() < limit:
-        time.sleep(0.02)
-    return not alive(pid)
-
-
 def test_nothing_that_the_program_started_survives_it(launcher: Launcher) -> None:
-    process = launcher.start("--", "sh", "-c", "setsid sleep 100 & echo $!; exit 0")
+    process = launcher.start("--", "sh", "-c", "setsid sleep 1000 & echo $!; exit 0")
     assert process.stdout
     orphan = int(process.stdout.readline())
     assert process.wait() == 0
@@ -125,12 +111,10 @@ def test_nothing_that_the_program_started_survives_it(launcher: Launcher) -> Non
 @pytest.mark.parametrize("guard", [(), ("--guard",)])
 def test_dies_with_its_parent(launcher: Launcher, guard: tuple[str, ...], tmp_path: Path) -> None:
     note = tmp_path / "pids"
-    command = [WRAPPER, *guard, "--", "sh", "-c", f"sleep 100 & echo $$ $! > {note}.new; mv {note}.new {note}; wait"]
-    code = f"import subprocess, time; subprocess.Popen({command!r}); time.sleep(100)"
+    command = [WRAPPER, *guard, "--", "sh", "-c", f"sleep 1000 & echo $$ $! > {note}.new; mv {note}.new {note}; wait"]
+    code = f"import subprocess, time; subprocess.Popen({command!r}); time.sleep(1000)"
     with subprocess.Popen([sys.executable, "-c", code], env=launcher.environment) as parent:
-        limit = time.monotonic() + 60
-        while not note.exists() and time.monotonic() < limit:
-            time.sleep(0.02)
+        assert wait_for(note.exists), "the program did not start"
         pids = [int(word) for word in note.read_text().split()]
         parent.kill()
     assert all(gone(pid) for pid in pids)
