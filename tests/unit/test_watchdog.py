@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from host import stat, wait_for
 
 from exanet.run.watchdog import QUIET_S, DeadlockWatch, Watchdog, want_of_buffering
 
@@ -31,7 +33,7 @@ def rank(pid: int, **values: Any) -> dict[str, Any]:
 @pytest.fixture
 def sleeper() -> Iterator[int]:
     """A process that does nothing."""
-    with subprocess.Popen(["sleep", "100"]) as process:
+    with subprocess.Popen(["sleep", "1000"]) as process:
         yield process.pid
         process.kill()
 
@@ -44,15 +46,19 @@ def worker() -> Iterator[int]:
         process.kill()
 
 
-def looks(pid: int, seconds: float, **values: Any) -> list[str]:
-    """What is said in so many seconds of a fake clock, looking at a real process twice a second."""
-    import time
+def cpu_s(pid: int) -> float:
+    """Processor time of a process so far."""
+    return sum(map(int, stat(pid)[11:13])) / os.sysconf("SC_CLK_TCK")
 
+
+def looks(pid: int, seconds: float, computing_s: float = 0.0, **values: Any) -> list[str]:
+    """What is said in so many seconds of a fake clock, looking at a real process twice a second, each time that it has computed so long."""
     clock, said = Clock(), list[str]()
     watchdog = Watchdog(said.append, clock)
     for _ in range(int(seconds / 0.5)):
         clock.now += 0.5
-        time.sleep(0.05)
+        until_s = cpu_s(pid) + computing_s
+        assert wait_for(lambda until_s=until_s: cpu_s(pid) >= until_s)
         watchdog.look(progress(), lambda: [rank(pid, **values)])
     return said
 
@@ -68,7 +74,7 @@ def test_not_too_early(sleeper: int) -> None:
 
 
 def test_a_rank_that_computes_is_left_alone(worker: int) -> None:
-    assert looks(worker, QUIET_S + 3) == []
+    assert looks(worker, QUIET_S + 3, computing_s=0.05) == []
 
 
 @pytest.mark.parametrize("values", [{"state": "waiting"}, {"initialized": False}, {"finalized": True}])
