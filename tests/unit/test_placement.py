@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from host import unhurried
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -35,6 +36,7 @@ def test_random_without_a_seed_of_its_own_is_drawn_by_that_of_the_run() -> None:
     assert place("random:1", **machine, seed=2) == place("random:1", **machine)
 
 
+@unhurried
 @given(st.sampled_from(["linear", "round-robin", "random:3"]), st.integers(1, 40), st.integers(1, 8), st.data())
 def test_no_core_twice(kind: str, nodes: int, cores: int, data: st.DataObject) -> None:
     ranks = data.draw(st.integers(1, nodes * cores))

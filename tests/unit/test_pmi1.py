@@ -7,6 +7,7 @@ import socket
 from collections.abc import Iterator
 
 import pytest
+from host import unhurried
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -134,6 +135,7 @@ def test_commands_before_init() -> None:
     job.close()
 
 
+@unhurried
 @given(st.lists(st.binary(min_size=1, max_size=200), max_size=10))
 def test_no_bytes_break_the_server(pieces: list[bytes]) -> None:
     job = Job(1)

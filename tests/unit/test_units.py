@@ -2,6 +2,7 @@
 from fractions import Fraction
 
 import pytest
+from host import unhurried
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -60,26 +61,31 @@ def test_a_refusal_says_what_to_write(text: str, dimension: units.Dimension, adv
     assert advice in str(refusal.value)
 
 
+@unhurried
 @given(st.integers(0, 10**15))
 def test_every_time_reads_back_as_it_was_written(ps: int) -> None:
     assert parse(units.format_time(ps), units.TIME) == ps
 
 
+@unhurried
 @given(st.integers(0, 2**50))
 def test_every_size_reads_back_as_it_was_written(count: int) -> None:
     assert parse(units.format_bytes(count), units.BYTES) == count
 
 
+@unhurried
 @given(st.integers(0, 10**13))
 def test_every_frequency_reads_back_as_it_was_written(hertz: int) -> None:
     assert parse(units.format_frequency(hertz), units.FREQUENCY) == hertz
 
 
+@unhurried
 @given(st.decimals(0, 10**6, places=6))
 def test_no_digit_is_rounded_away(value: object) -> None:
     assert units.parse_exact(f"{value:f} ns", units.TIME) == Fraction(str(value)) * 1000
 
 
+@unhurried
 @given(st.text(max_size=80), st.sampled_from([units.TIME, units.BYTES, units.RATE, units.WORDS]))
 def test_any_text_is_a_quantity_or_refused(text: str, dimension: units.Dimension) -> None:
     try:
