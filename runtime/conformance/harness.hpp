@@ -142,7 +142,7 @@ inline std::string run_ranks_once(int n, const std::function<void(int, int)>& pr
     if (pipe(ends) != 0) return "no pipe";
     const pid_t pid = _Fork();
     if (pid == 0) {
-      alarm(60);  // a rank that hangs is killed, and named
+      alarm(300);  // a rank that hangs is killed, and named
       close(ends[0]);
       for (const int other : pipes) close(other);
       _exit(run_rank(n, coordinator.region().path(), r, ends[1], program).status);

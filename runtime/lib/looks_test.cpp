@@ -107,23 +107,21 @@ TEST_CASE("many calls that each wait in vain are no deadlock") {
 
 TEST_CASE("a rank that looks in call after call does not leave the others behind") {
   Machine m(2);
-  m.run(
-      [&](exanet_ni* ni, std::uint32_t rank) {
-        std::uint16_t ep;
-        exanet_ep_open(ni, EXANET_EP_RAW, &ep);
-        exanet_start(ni);
-        if (rank == 0) {
-          exanet_advance(ni, 20'000'000);
-          exanet_packet_send(ni, ep, exanet_address(1, ep), "x", 1);
-        } else {
-          while (polls_in_call(ni, EXANET_CALL_IMMEDIATE, 1) == 1) {
-          }
-          m.report->values[1][0] = exanet_clock_ps(ni);
-        }
-        exanet_finish(ni);
-        return 0;
-      },
-      20);
+  m.run([&](exanet_ni* ni, std::uint32_t rank) {
+    std::uint16_t ep;
+    exanet_ep_open(ni, EXANET_EP_RAW, &ep);
+    exanet_start(ni);
+    if (rank == 0) {
+      exanet_advance(ni, 20'000'000);
+      exanet_packet_send(ni, ep, exanet_address(1, ep), "x", 1);
+    } else {
+      while (polls_in_call(ni, EXANET_CALL_IMMEDIATE, 1) == 1) {
+      }
+      m.report->values[1][0] = exanet_clock_ps(ni);
+    }
+    exanet_finish(ni);
+    return 0;
+  });
   CHECK(m.coordinator.reason() == "");
   CHECK(m.report->values[1][0] > 20'000'000);
   CHECK(m.report->values[1][0] < 30'000'000);
