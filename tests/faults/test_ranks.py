@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import PATIENCE_S, Ended, Exanet, in_time, wait_for
+from conftest import PATIENCE_S, Ended, Exanet, soon, wait_for
 
 
 def assert_incomplete(ended: Ended, reason: str) -> None:
@@ -36,14 +36,17 @@ def assert_incomplete(ended: Ended, reason: str) -> None:
     ],
 )
 def test_rank_ends_badly(exanet: Exanet, fault: str, kind: str, code: str, exit_code: int, reason: str) -> None:
-    ended = exanet.run(fault, kind, "2", code)
-    said = [line for line in ended.messages if "rank " in line]
-    assert len(said) == 1, ended.err
-    assert said[0].startswith("exanet: rank 2 (pid ")
-    assert reason in said[0]
-    assert ended.code == exit_code
-    assert in_time(ended.took_s - 1), "the run itself takes about a second"
-    assert_incomplete(ended, f"{said[0].removeprefix('exanet: ')}")
+    def attempt() -> float:
+        ended = exanet.run(fault, kind, "2", code)
+        said = [line for line in ended.messages if "rank " in line]
+        assert len(said) == 1, ended.err
+        assert said[0].startswith("exanet: rank 2 (pid ")
+        assert reason in said[0]
+        assert ended.code == exit_code
+        assert_incomplete(ended, f"{said[0].removeprefix('exanet: ')}")
+        return ended.took_s - 1
+
+    assert soon(attempt), "the run itself takes about a second"
 
 
 def test_negative_abort_code(exanet: Exanet, fault: str) -> None:
@@ -62,7 +65,7 @@ def test_mpirun_cleans_up_undisturbed(exanet: Exanet, fault: str) -> None:
 
 
 def test_an_mpi_explains_its_own_errors(exanet: Exanet, fault: str) -> None:
-    for _ in range(6):  # one time in five Open MPI loses its text on the way to mpirun, without us, too
+    for _ in range(20):  # one time in five, or more often on a busy host, Open MPI loses its text on the way to mpirun, without us, too
         ended = exanet.run(fault, "truncate", "1")
         assert len(ended.messages) == 1
         assert ended.code not in (0, 2)
@@ -87,19 +90,25 @@ def test_exit_code_after_finalize_is_passed_on(exanet: Exanet, fault: str, kind:
 
 
 def test_rank_that_never_calls_init(exanet: Exanet, fault: str) -> None:
-    ended = exanet.run(fault, "no-init", "1", "0")
-    assert ended.code != 0
-    assert in_time(ended.took_s - 1)
-    assert [line for line in ended.messages if "rank 1" in line or "mpirun" in line], ended.err
+    def attempt() -> float:
+        ended = exanet.run(fault, "no-init", "1", "0")
+        assert ended.code != 0
+        assert [line for line in ended.messages if "rank 1" in line or "mpirun" in line], ended.err
+        return ended.took_s - 1
+
+    assert soon(attempt)
 
 
 def test_ranks_that_wait_for_nothing(exanet: Exanet, fault: str) -> None:
-    ended = exanet.run(fault, "receive", "0")
-    assert ended.code == 1
-    assert "deadlock" in ended.summary["reason"]
-    assert "rank 0 in MPI_Recv; ranks 1, 2, 3 in MPI_Barrier" in ended.summary["reason"]
-    assert ended.summary["reason"] in ended.err
-    assert in_time(ended.took_s - 1)
+    def attempt() -> float:
+        ended = exanet.run(fault, "receive", "0")
+        assert ended.code == 1
+        assert "deadlock" in ended.summary["reason"]
+        assert "rank 0 in MPI_Recv; ranks 1, 2, 3 in MPI_Barrier" in ended.summary["reason"]
+        assert ended.summary["reason"] in ended.err
+        return ended.took_s - 1
+
+    assert soon(attempt)
 
 
 @pytest.mark.parametrize("kind", ["read", "stop"])
@@ -107,54 +116,66 @@ def test_rank_that_hangs_is_named(exanet: Exanet, fault: str, kind: str) -> None
     pipe = exanet.folder / "pipe"
     os.mkfifo(pipe)
     exanet.environment["FAULT_PIPE"] = str(pipe)
-    process = running(exanet, fault, kind, 3)
-    began = time.monotonic()
-    assert process.stderr
-    line = process.stderr.readline()
-    took_s = time.monotonic() - began
-    assert "rank 3 (pid " in line
-    assert "stood still" in line
-    assert ("in read of" in line and "pipe" in line) if kind == "read" else "SIGCONT" in line
-    assert in_time(took_s)
-    began = time.monotonic()
-    process.send_signal(signal.SIGINT)
-    ended = exanet.finish(process, began)
-    assert ended.code == 130
-    assert in_time(ended.took_s)
-    assert_incomplete(ended, "interrupted")
+
+    def attempt() -> float:
+        """How long the longer of the two takes, until the user is warned and until the run is over."""
+        process = running(exanet, fault, kind, 3)
+        began = time.monotonic()
+        assert process.stderr
+        line = process.stderr.readline()
+        warned_s = time.monotonic() - began
+        assert "rank 3 (pid " in line
+        assert "stood still" in line
+        assert ("in read of" in line and "pipe" in line) if kind == "read" else "SIGCONT" in line
+        began = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        ended = exanet.finish(process, began)
+        assert ended.code == 130
+        assert_incomplete(ended, "interrupted")
+        return max(warned_s, ended.took_s)
+
+    assert soon(attempt)
 
 
 def running(exanet: Exanet, fault: str, kind: str = "barriers", rank: int = 0, **options: Any) -> subprocess.Popen[str]:
     """A run of four ranks that never ends by itself, once the rank is about to do what it is told."""
     mark = exanet.folder / "pid"
+    mark.unlink(missing_ok=True)
     program = (fault, kind, str(rank), "0", str(mark))
     process = exanet.start("run", "-m", "exanest", "-n", "4", "--compute", "off", "-q", "-o", "out", "--", *program, **options)
-    assert wait_for(mark.exists, PATIENCE_S), "the ranks did not start"
+    assert wait_for(lambda: mark.exists() and mark.read_text().endswith("\n"), PATIENCE_S), "the ranks did not start"
     return process
 
 
 @pytest.mark.parametrize(("number", "exit_code", "reason"), [(signal.SIGINT, 130, "Ctrl-C"), (signal.SIGTERM, 143, "SIGTERM")])
 def test_interrupted(exanet: Exanet, fault: str, number: signal.Signals, exit_code: int, reason: str) -> None:
-    process = running(exanet, fault)
-    began = time.monotonic()
-    process.send_signal(number)
-    ended = exanet.finish(process, began)
-    assert ended.code == exit_code
-    assert in_time(ended.took_s)
-    assert reason in ended.err
-    assert "Traceback" not in ended.err
-    assert_incomplete(ended, reason)
+    def attempt() -> float:
+        process = running(exanet, fault)
+        began = time.monotonic()
+        process.send_signal(number)
+        ended = exanet.finish(process, began)
+        assert ended.code == exit_code
+        assert reason in ended.err
+        assert "Traceback" not in ended.err
+        assert_incomplete(ended, reason)
+        return ended.took_s
+
+    assert soon(attempt)
 
 
 def test_ctrl_c_reaches_the_whole_process_group(exanet: Exanet, fault: str) -> None:
     """As a terminal does it: the ranks get the signal too, and die of it before anybody can end them."""
-    process = running(exanet, fault, start_new_session=True)
-    began = time.monotonic()
-    os.killpg(process.pid, signal.SIGINT)
-    ended = exanet.finish(process, began)
-    assert ended.code == 130
-    assert "interrupted by Ctrl-C" in ended.err
-    assert in_time(ended.took_s)
+
+    def attempt() -> float:
+        process = running(exanet, fault, start_new_session=True)
+        began = time.monotonic()
+        os.killpg(process.pid, signal.SIGINT)
+        ended = exanet.finish(process, began)
+        assert ended.code == 130
+        assert "interrupted by Ctrl-C" in ended.err
+        return ended.took_s
+
+    assert soon(attempt)
 
 
 def test_nothing_survives_exanet_itself(exanet: Exanet, fault: str) -> None:
@@ -166,12 +187,15 @@ def test_nothing_survives_exanet_itself(exanet: Exanet, fault: str) -> None:
 
 
 def test_a_killed_wrapper_takes_its_rank_along(exanet: Exanet, fault: str) -> None:
-    process = running(exanet, fault)
-    rank_0 = int((exanet.folder / "pid").read_text())
-    wrapper = int(Path(f"/proc/{rank_0}/stat").read_text().rpartition(")")[2].split()[1])
-    began = time.monotonic()
-    os.kill(wrapper, signal.SIGKILL)
-    ended = exanet.finish(process, began)
-    assert ended.code != 0
-    assert in_time(ended.took_s)
-    assert ended.summary["complete"] is False
+    def attempt() -> float:
+        process = running(exanet, fault)
+        rank_0 = int((exanet.folder / "pid").read_text())
+        wrapper = int(Path(f"/proc/{rank_0}/stat").read_text().rpartition(")")[2].split()[1])
+        began = time.monotonic()
+        os.kill(wrapper, signal.SIGKILL)
+        ended = exanet.finish(process, began)
+        assert ended.code != 0
+        assert ended.summary["complete"] is False
+        return ended.took_s
+
+    assert soon(attempt)

@@ -14,13 +14,12 @@ from conftest import PATIENCE_S, Segments, wait_for
 MAKE = "import sys\nwith open(sys.argv[1], 'w') as f: f.flush(); sys.stdin.read()"
 
 
-def leave(name: str, **environment: str) -> None:
-    """A process of that environment makes a segment, lives for a while, and leaves it."""
+def leave(segments: Segments, name: str, **environment: str) -> None:
+    """A process of that environment makes a segment, lives until it is seen, and leaves it."""
     with subprocess.Popen(
         [sys.executable, "-c", MAKE, f"/dev/shm/{name}"], stdin=subprocess.PIPE, env={**os.environ, **environment}
     ) as process:
-        assert wait_for(Path("/dev/shm", name).exists, PATIENCE_S)
-        wait_for(lambda: False, 0.5)
+        assert wait_for(lambda: segments.looked_at(name), PATIENCE_S)
         process.communicate()
 
 
@@ -29,8 +28,8 @@ def test_own_segments_alone_count() -> None:
     own, other = f"exanet-test-{mark}-own", f"exanet-test-{mark}-other"
     segments = Segments(mark)
     try:
-        leave(own, FAULT_TEST_MARK=mark)
-        leave(other)
+        leave(segments, own, FAULT_TEST_MARK=mark)
+        leave(segments, other)
         segments.close()
         assert segments.left() == {own}
         Path("/dev/shm", own).unlink()
