@@ -61,7 +61,7 @@ def test_a_sweep_that_is_killed_and_gone_on_with_gives_the_same_bytes(tmp_path: 
     done = sweep(file, "-o", whole, "--workers", "2")
     out, err = done.communicate(timeout=240)
     assert done.returncode == 0, err
-    assert "210 of 210 runs, 0 failed, 2 workers" in err
+    assert re.search("210 of 210 runs, 0 failed, [12] workers", err), "one may start when the other has done it all"
     assert "small, 210 runs" in out
 
     victim = sweep(file, "-o", halved, "-q")
@@ -206,7 +206,8 @@ def test_an_interrupt_is_one_line(tmp_path: Path, moment: str) -> None:
     shown, _ = process.communicate(timeout=300)
     shown = re.sub("exanet: 0 of 4 runs, 0 failed, .*\n", "", shown)  # said while nothing happens for seconds
     line = f"exanet: stopped; the same command with -o {out} goes on\n"
-    assert (process.returncode, shown) == (130, "" if moment == "modules are read" else line)
+    # The first moment may be over when a busy host lets the signal come.
+    assert (process.returncode, shown) in ((130, line), *[(130, "")] * (moment == "modules are read"))
 
 
 def test_a_worker_in_place_of_one_that_died_hears_no_interrupt_either(tmp_path: Path) -> None:
@@ -563,7 +564,7 @@ def dask_cluster(tmp_path: Path) -> Iterator[str]:
         for process in reversed(started):
             process.terminate()
         for process in started:
-            process.wait(timeout=60)
+            process.wait(timeout=300)
 
 
 def test_progress_is_told_while_no_run_ends(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

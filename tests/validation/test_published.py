@@ -121,14 +121,14 @@ def test_a_terminated_validation_takes_its_run_with_it(tmp_path: Path) -> None:
     with subprocess.Popen(
         command, env=os.environ | {"TMPDIR": str(tmp_path)}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as validation:
-        deadline = time.monotonic() + 60
-        while not processes_naming(f"{tmp_path}/") and time.monotonic() < deadline:
+        deadline = time.monotonic() + 300
+        while not (found := processes_naming(f"{tmp_path}/")) and time.monotonic() < deadline:
             time.sleep(0.05)
-        assert processes_naming(f"{tmp_path}/"), "the run never started"
+        assert found, "the run never started"
         validation.terminate()
         assert validation.wait(timeout=300) == 128 + 15
     assert list(tmp_path.iterdir()) == []
     deadline = time.monotonic() + 60
-    while processes_naming(f"{tmp_path}/") and time.monotonic() < deadline:
+    while (found := processes_naming(f"{tmp_path}/")) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert processes_naming(f"{tmp_path}/") == []
+    assert found == []
