@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The standard headers that most files of core/ include, compiled once in the build with sanitizers.
+// The standard headers that most tests of core/ include, compiled once in the build with sanitizers.
 #pragma once
 
 #include <algorithm>

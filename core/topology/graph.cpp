@@ -16,7 +16,6 @@ namespace {
 
 constexpr std::uint32_t kWidest = 2;  // as many as the published router has virtual channels
 constexpr std::uint32_t kWidestAtAll = 8;  // as many as any router has; for those who ask for shortest ways
-constexpr std::size_t kMostRouters = 8192;  // for the tables of ways
 
 class GraphTopology final : public Topology {
  public:

@@ -23,8 +23,6 @@ namespace exanet {
 
 namespace {
 
-constexpr std::size_t kMostRouters = 8192;
-
 class Rerouted final : public WrappedTopology {
  public:
   Rerouted(std::unique_ptr<Topology> inner, const std::vector<std::string>& failed, bool own_routes)

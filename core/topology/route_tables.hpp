@@ -17,6 +17,9 @@
 
 namespace exanet {
 
+// Tables grow with the square of the routers.
+inline constexpr std::size_t kMostRouters = 8192;
+
 // By router and port: the router beyond, and its port. kNoNode: no link.
 using Adjacency = std::vector<std::vector<PortRef>>;
 

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uint32_t kNone = 0xffffffffu;
 
-struct Message {
+struct InFlight {
   std::uint32_t from_rank, to_rank;  // of all jobs' ranks
   std::uint32_t next_free;
   std::uint64_t step;  // of the receiver
@@ -191,7 +191,7 @@ struct ClosedLoop::State final : CarrierListener {
   }
 
   void arrived(std::uint32_t index, Time now) override {
-    const Message message = messages[index];
+    const InFlight message = messages[index];
     messages[index].next_free = free_message;
     free_message = index;
     --under_way;
@@ -227,7 +227,7 @@ struct ClosedLoop::State final : CarrierListener {
   std::vector<Job> jobs;
   std::vector<Rank> ranks;
   std::vector<NodeId> endpoint_of;  // by rank of all jobs
-  std::vector<Message> messages;
+  std::vector<InFlight> messages;
   std::vector<Sending> sending;
   std::vector<JobResult> results;
   std::optional<QueueSamples> samples;  // where there are queues of packets

@@ -11,7 +11,7 @@ namespace exanet {
 
 namespace {
 
-constexpr std::size_t kMostSamples = 4096;
+constexpr std::size_t kMostCompared = 4096;  // messages, with what each would take alone
 
 // Computes what a message takes in an empty network.
 double alone_ps(const FlowNetwork& network, const MessagePlan::Message& message) {
@@ -58,7 +58,7 @@ void summarize_times(const MessageConfig& config, const MessagePlan& plan, const
                      const FlowNetwork& network, MessageResult& r) {
   double latency = 0, sampled = 0, alone = 0, ratios = 0;
   // Samples are spread over all messages.
-  const std::size_t every = config.sizes.empty() ? std::max<std::size_t>(1, plan.messages.size() / kMostSamples) : 1;
+  const std::size_t every = config.sizes.empty() ? std::max<std::size_t>(1, plan.messages.size() / kMostCompared) : 1;
   if (!config.sizes.empty()) r.of_size = size_classes();
   r.least = Time::never();
   for (std::size_t m = 0; m < plan.messages.size(); ++m) {
