@@ -58,7 +58,7 @@ void *exanet_real(void **slot, const char *name, const char *version);
 /* The MPI library's own function, or NULL when it has none of that name. */
 void *exanet_mpi_real(const char *name);
 
-/* Called by the wrappers of the same names, which stand in a shared object of their own (sessions.c). */
+/* Called by the wrappers of the same names, which stand in a shared object of their own (runtime/sessions). */
 EXPORT int exanet_session_init(const char *name, long info, long errhandler, void *session);
 EXPORT int exanet_session_finalize(const char *name, void *session);
 

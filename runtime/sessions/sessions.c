@@ -3,7 +3,7 @@
  *
  * A shared object of its own, preloaded only where the program's MPI has sessions: programs probe for them by weak symbols, which these
  * would wrongly satisfy with an older one. Handles are ints in MPICH and pointers in Open MPI; as longs they fit both (calls.c). */
-#include "clock.h"
+#include "runtime/clock/clock.h"
 
 #define SESSION(prefix)                                                             \
   EXPORT int prefix##_Session_init(long info, long errhandler, void *session);      \
