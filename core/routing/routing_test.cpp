@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Does each routing do what it is for?
+#include "core/routing/routing.hpp"
+
 #include <doctest/doctest.h>
 
 #include "core/routing/channel_graph.hpp"
-#include "core/routing/routing.hpp"
 #include "core/routing/routing_harness.hpp"
 
 using namespace exanet;
