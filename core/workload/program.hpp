@@ -5,7 +5,8 @@
 // goes through the same number of steps. In a step it computes, hands all messages of the step to its network interface at
 // once, and waits until the messages that the program says have come to it in that step, and the replies to its own, are there. Messages
 // may come early: each belongs to a step of its receiver. A program is computed, not stored: its functions are pure, so ten thousand ranks
-// of a ring cost no more than ten. Limits: sends cost the sender no time and are never waited for.
+// of a ring cost no more than ten. Limits: with ideal interfaces sends
+// cost the sender no time and are never waited for.
 //
 // Contract: for each rank and step, the messages that others send there in that step are as many as receives() says (closed_loop_test checks
 // it for every program and many numbers of ranks).

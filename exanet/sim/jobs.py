@@ -85,7 +85,7 @@ def finish(
 ) -> dict[str, Any]:
     """Runs the jobs together: `finished_ns` of the last, `mean_hops`, `packet_latency_ns`, the list `jobs`, the table `links`.
 
-    `packet_bytes` is the payload of a full packet, by default the machine's largest. `level` is one of spec.LEVELS;
+    `packet_bytes` is the payload of a full packet of ideal interfaces, by default the machine's largest. `level` is one of spec.LEVELS;
     at flow level messages move at max-min fair rates, `packet_latency_ns` is 0. `nic` is one of registries.nics(), at packet level: with
     "exanet" ranks send and receive through the message library, at its costs. Raises InputError on what cannot be run.
     """
@@ -122,6 +122,11 @@ def running(
     check_seed(seed)
     if level == "flow" and nic != "ideal":
         raise InputError(f"--nic {nic} is of the packet level: leave it out, or --level flow")
+    if nic != "ideal" and payload != most:
+        raise InputError(
+            f"packets of {units.format_bytes(payload)}: {nic} interfaces send packets of {units.format_bytes(most)}, as the machine says; "
+            "leave out --packet-bytes, or change router.max_payload"
+        )
     for job in jobs:
         _check(job)
     if not make:

@@ -29,7 +29,7 @@ def loads(text: str) -> list[float]:
     except ValueError:
         wanted = []
     if not wanted or "_" in text or not all(0 < value <= 1000 for value in wanted):
-        raise InputError(f"--load {text}: give numbers above 0 with commas between them, e.g. 0.1,0.2,0.3; 1 fills a link of each sender")
+        raise InputError(f"--load {text}: give numbers above 0, at most 1000, by commas, e.g. 0.1,0.2,0.3; 1 fills a link of each sender")
     return sorted(set(wanted))
 
 

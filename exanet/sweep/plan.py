@@ -304,6 +304,7 @@ def _runs(
     marks: Mapping[tuple[str, Any], Mark],
 ) -> list[Run]:
     varied = [name for name in axes if name not in (*known, "machine", "load")]
+    with_nic = len(axes.get("nic", ())) > 1
     usual: dict[str, Any] = {name: field.default for name, field in known.items()}
     usual["job" if "job" in axes else "load"] = "barrier" if "job" in axes else 0.5
     checks = Checks(marks, usual)
@@ -328,7 +329,7 @@ def _runs(
             continue
         problems |= dict.fromkeys(checks.problems(which, *found, picked))
         if not problems:
-            runs.append(_run(picked, varied, known, found[1]))
+            runs.append(_run(picked, varied, known, found[1], with_nic))
     if problems:
         raise InputError(list(problems))
     _name_machines(runs)
@@ -355,10 +356,12 @@ def _resolve(named: Located, changes: Mapping[str, Located], packets: bool, rela
         raise InputError(placed) from None
 
 
-def _run(picked: Mapping[str, Any], varied: Sequence[str], known: Mapping[str, Any], resolved: dict[str, Any]) -> Run:
-    # Without costs at its interfaces a run has no column of them, as before there were any.
+def _run(picked: Mapping[str, Any], varied: Sequence[str], known: Mapping[str, Any], resolved: dict[str, Any], with_nic: bool) -> Run:
+    # Where no run has costs at its interfaces there is no column of them, as before there were any.
     asked = {field.name: picked[name] for name, field in known.items() if (field.name, picked[name]) != ("nic", "ideal")}
     if asked["packet_bytes"] is None:
         asked["packet_bytes"] = resolved["router"]["max_payload_bytes"]
     columns = {"machine": _text(picked["machine"]), **{name: _text(picked[name]) for name in varied}, **asked}
+    if with_nic:
+        columns["nic"] = picked["nic"]
     return Run(columns, resolved, picked.get("load"), asked)

@@ -91,11 +91,20 @@ def test_an_option_of_another_mode_is_refused_with_its_mode(tmp_path: Path) -> N
         (("load", "--level", "flow"), "--level is of whole messages (exanet sim messages)"),
         (("load", "--job", "barrier"), "--job is of jobs (exanet sim jobs)"),
         (("messages", "--threads", "2"), "--threads is of single packets (exanet sim load)"),
+        (("messages", "--arrivals", "bernoulli"), "--arrivals is of single packets (exanet sim load), not of messages: leave it out"),
+        (
+            ("jobs", "--job", "barrier", "--nic", "exanet", "--packet-bytes", "16"),
+            "exanet interfaces send packets of 256 B",
+        ),
         (("jobs", "--job", "barrier", "--load", "0.5"), "--load is of traffic, which there is none of beside --job"),
     ]:
         with pytest.raises(InputError, match=re.escape(said)):
             CliRunner().invoke(cli.app, ["sim", words[0], "-m", "trenz-2x2", "-o", str(tmp_path / "r"), *words[1:]], catch_exceptions=False)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_help_comes_whatever_stands_behind_it() -> None:
+    assert "jobs" in CliRunner().invoke(cli.app, ["sim", "--help", "--job", "barrier"], catch_exceptions=False).stdout
 
 
 def test_what_no_mode_has_is_refused_as_everywhere() -> None:

@@ -429,6 +429,20 @@ def test_jobs_are_swept_to_their_end(tmp_path: Path) -> None:
         plan.read(write(tmp_path, "machine: trenz-2x2\njob: 'stencil-2d:speed=1'\n"), {})
 
 
+def test_interfaces_are_an_axis(tmp_path: Path) -> None:
+    text = "machine: trenz-2x2\njob: 'alltoall:bytes=1KiB'\n"
+    out = tmp_path / "r"
+    _, err = (done := sweep(write(tmp_path, text + "nic: [ideal, exanet]\n"), "-o", out)).communicate(timeout=300)
+    assert done.returncode == 0, err
+    frame = pl.read_parquet(out / "runs.parquet")
+    assert frame["nic"].to_list() == ["ideal", "exanet"]
+    assert frame["finished_ns"][0] < frame["finished_ns"][1]
+    alone, _ = (plan.read(write(tmp_path, text + f"nic: {nic}\n"), {}).runs for nic in ("ideal", "exanet"))
+    assert "nic" not in alone[0].columns
+    with pytest.raises(InputError, match="exanet interfaces send packets of 256 B, as the machine says"):
+        plan.read(write(tmp_path, text + "nic: [ideal, exanet]\npacket_bytes: 64\n"), {})
+
+
 def test_both_levels_are_swept_together(tmp_path: Path) -> None:
     text = "machine: trenz-2x2\nlevel: [packet, flow]\nmessage_bytes: 65536\nload: [0, 0.3]\nmeasure: 2 ms\n"
     out = tmp_path / "r"

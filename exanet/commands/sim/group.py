@@ -17,8 +17,8 @@ from exanet.commands.sim import jobs, load, messages
 from exanet.errors import InputError
 
 _ABOUT = {
-    "load": "single packets (exanet sim load): leave it out, or --message and --level flow",
-    "messages": "whole messages (exanet sim messages): give --message or --level flow, or leave it out",
+    "load": "single packets (exanet sim load), not of messages: leave it out",
+    "messages": "whole messages (exanet sim messages): give --message or --level flow without the word load, or leave it out",
     "jobs": "jobs (exanet sim jobs): give --job, or leave it out",
 }
 """What the options of a mode are about, for who uses them in another."""
@@ -37,6 +37,8 @@ class _Modes(TyperGroup):
     """Hands the words of the command line to the mode that they are of."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args[:1] == ["--help"]:
+            args = args[:1]  # what else there is may be of a mode
         if args and args[0].startswith("-") and args[0] != "--help":
             args = self._with_mode(args)
         if args and args[0] in self.commands:
