@@ -83,5 +83,8 @@ def main() -> None:
     except InternalError as error:
         print(f"exanet: internal error: {error}", file=sys.stderr)
         sys.exit(INTERNAL_STATUS)
+    except MemoryError:
+        print("exanet: error: there is not enough memory for this: raise the limit (ulimit -v), or simulate less at once", file=sys.stderr)
+        sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)

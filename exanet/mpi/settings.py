@@ -8,9 +8,11 @@ path is closed: MPICH is told that no two ranks are local to each other; Open MP
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from exanet.errors import InputError
 from exanet.mpi import elf
 from exanet.mpi.detect import Mpi
 
@@ -53,6 +55,10 @@ _OPEN_MPI_5 = {
 }
 
 
+_TEMPORARY = ("TMPDIR", "TEMP", "TMP")
+"""Where Open MPI looks for its folder, in this order; then /tmp (opal_tmp_directory())."""
+
+
 def environment(mpi: Mpi, *, region: str, status: str, library: Path, base: Mapping[str, str] | None = None) -> dict[str, str]:
     """The environment of all ranks (and of mpirun): the user's own, plus what the simulated network and the MPI need."""
     own = os.environ if base is None else base
@@ -77,7 +83,15 @@ def environment(mpi: Mpi, *, region: str, status: str, library: Path, base: Mapp
 
 
 def mpirun_command(mpi: Mpi, ranks: int) -> list[str]:
-    """mpirun and its options, up to the program."""
+    """mpirun and its options, up to the program. Raises InputError where mpirun could not begin."""
+    named = next((name for name in _TEMPORARY if os.environ.get(name)), None)
+    place = os.environ[named] if named else "/tmp"
+    there = next(folder for folder in (Path(place), *Path(place).absolute().parents) if folder.exists())  # it makes what is missing
+    try:
+        tempfile.TemporaryDirectory(dir=there).cleanup()
+    except OSError as error:
+        said = f"{named}, {place}," if named else place
+        raise InputError(f"Open MPI takes a folder for its files, and {said} cannot be written: {error.strerror}; set TMPDIR") from None
     command = [str(mpi.launcher), "-n", str(ranks), "--bind-to", "none"]
     if mpi.version < 5:
         command += ["--oversubscribe"]

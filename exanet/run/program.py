@@ -42,6 +42,7 @@ def run(options: Options) -> int:
     from exanet import machine
     from exanet.gateware import fabric
     from exanet.mpi import detect
+    from exanet.results import report, summary  # noqa: F401  Now, when nothing is lost yet if memory does not reach for them.
     from exanet.run import placement
 
     if not options.command:

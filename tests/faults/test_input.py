@@ -184,6 +184,15 @@ def test_no_room_for_the_shared_region(exanet: Exanet, fault: str) -> None:
     assert_refused(exanet.finish(process, 0), "the shared region", "File too large", "raise the limits")
 
 
+def test_no_folder_for_temporary_files(exanet: Exanet, fault: str) -> None:
+    exanet.environment["TMPDIR"] = "/proc/none"
+    process = exanet.start("run", "-m", "exanest", "-n", "2", "-o", "out", "--", fault, "late", "0")
+    if "mpich" in fault:  # which needs none
+        assert exanet.finish(process, 0).code == 0
+    else:
+        assert_refused(exanet.finish(process, 0), "TMPDIR, /proc/none, cannot be written", "set TMPDIR")
+
+
 def test_full_disk(exanet: Exanet, fault: str) -> None:
     place = exanet.folder / "small"
     place.mkdir()
