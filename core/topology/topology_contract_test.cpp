@@ -5,14 +5,15 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <stdexcept>
 
 #include "core/routing/channel_graph.hpp"
-#include "core/routing/make_topology.hpp"
+#include "core/routing/routing_harness.hpp"
 #include "core/topology/metrics.hpp"
 #include "core/topology/registry.hpp"
 
 using namespace exanet;
+using testing::complaint;
+using testing::describe;
 
 namespace {
 
@@ -28,12 +29,6 @@ std::vector<TopologySpec> all_small() {
         if (x * y * z <= 36) specs.push_back({"qfdb-torus", {x, y, z}});
       }
   return specs;
-}
-
-std::string describe(const TopologySpec& spec) {
-  std::string text = spec.kind;
-  for (const std::uint32_t side : spec.shape) text.append(" ").append(std::to_string(side));
-  return text;
 }
 
 std::vector<std::uint32_t> shortest_ways(const Topology& topology, NodeId source) {
@@ -218,14 +213,6 @@ TEST_CASE("packets go Z, then Y, then X, and the short way round") {
 }
 
 TEST_CASE("bad specifications are refused with advice") {
-  const auto complaint = [](const TopologySpec& spec) -> std::string {
-    try {
-      make_topology(spec);
-    } catch (const std::invalid_argument& e) {
-      return e.what();
-    }
-    return "";
-  };
   CHECK(complaint({"ring", {4}}).find("qfdb-torus, mesh, torus, fat-tree") != std::string::npos);
   CHECK(complaint({"qfdb-torus", {4, 4}}).find("three sides") != std::string::npos);
   CHECK(complaint({"torus", {}}).find("no shape") != std::string::npos);

@@ -87,6 +87,26 @@ inline void percentiles(nb::dict& d, const std::string& prefix, const Histogram&
     d[(prefix + name).c_str()] = static_cast<double>(h.quantile(share)) * 1e-3;
 }
 
+// The figures that packets and messages have alike, from the result of either.
+template <typename Result>
+void loads(nb::dict& d, const Result& r) {
+  d["offered_load"] = r.offered_load;
+  d["accepted_load"] = r.accepted_load;
+  d["offered_gbps"] = r.offered_gbps;
+  d["accepted_gbps"] = r.accepted_gbps;
+  d["created"] = r.created;
+  d["measured"] = r.measured;
+}
+
+template <typename Result>
+void latencies(nb::dict& d, const Result& r) {
+  d["latency_least_ns"] = r.measured > 0 ? ns(r.least) : 0.0;
+  percentiles(d, "latency", r.latency);
+  d["latency_most_ns"] = ns(r.most);
+  d["mean_hops"] = r.mean_hops;
+  d["fairness"] = r.fairness;
+}
+
 // The Python class of a measurement that runs in a thread of its own: run() without Python's lock, stop() and progress() from any thread.
 // Contract: Face::loop() has these three, Face::results() what was measured.
 template <typename Face>

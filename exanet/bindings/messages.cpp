@@ -28,12 +28,7 @@ class Messages {
     const MessageResult& r = run_->result();
     nb::dict d;
     d["senders"] = r.senders;
-    d["offered_load"] = r.offered_load;
-    d["accepted_load"] = r.accepted_load;
-    d["offered_gbps"] = r.offered_gbps;
-    d["accepted_gbps"] = r.accepted_gbps;
-    d["created"] = r.created;
-    d["measured"] = r.measured;
+    loads(d, r);
     d["saturated"] = r.saturated;
     d["completion_ns"] = r.completion_ns;
     d["latency_ns"] = r.latency_ns;
@@ -42,11 +37,7 @@ class Messages {
     ratios(d, r.slowdowns);
     d["mean_message_bytes"] = r.mean_bytes;
     d["mean_message_packets"] = r.mean_packets;
-    d["latency_least_ns"] = r.measured > 0 ? ns(r.least) : 0.0;
-    percentiles(d, "latency", r.latency);
-    d["latency_most_ns"] = ns(r.most);
-    d["mean_hops"] = r.mean_hops;
-    d["fairness"] = r.fairness;
+    latencies(d, r);
     d["events"] = r.events;
     d["work"] = r.work;
     d["cpu_s"] = r.cpu_s;

@@ -27,12 +27,7 @@ class Traffic {
     const OpenLoopResult& r = loop_.result();
     nb::dict d;
     d["senders"] = r.senders;
-    d["offered_load"] = r.offered_load;
-    d["accepted_load"] = r.accepted_load;
-    d["offered_gbps"] = r.offered_gbps;
-    d["accepted_gbps"] = r.accepted_gbps;
-    d["created"] = r.created;
-    d["measured"] = r.measured;
+    loads(d, r);
     d["accepted"] = r.accepted;
     d["saturated"] = r.saturated;
     d["warm_up_ns"] = ns(r.warm_up);
@@ -41,11 +36,7 @@ class Traffic {
     d["latency_error_ns"] = r.latency_error_ns ? nb::cast(*r.latency_error_ns) : nb::none();
     d["network_latency_ns"] = r.network_latency_ns;
     d["zero_load_ns"] = r.zero_load_ns;
-    d["latency_least_ns"] = r.measured > 0 ? ns(r.least) : 0.0;
-    percentiles(d, "latency", r.latency);
-    d["latency_most_ns"] = ns(r.most);
-    d["mean_hops"] = r.mean_hops;
-    d["fairness"] = r.fairness;
+    latencies(d, r);
     d["packets"] = r.packets;
     d["packet_hops"] = r.packet_hops;
     d["events"] = r.events;

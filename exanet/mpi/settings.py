@@ -54,7 +54,6 @@ _OPEN_MPI_5 = {
     "smsc": "^cma,knem,xpmem",
 }
 
-
 _TEMPORARY = ("TMPDIR", "TEMP", "TMP")
 """Where Open MPI looks for its folder, in this order; then /tmp (opal_tmp_directory())."""
 
@@ -82,16 +81,21 @@ def environment(mpi: Mpi, *, region: str, status: str, library: Path, base: Mapp
     return env
 
 
-def mpirun_command(mpi: Mpi, ranks: int) -> list[str]:
-    """mpirun and its options, up to the program. Raises InputError where mpirun could not begin."""
+def check_temporary_folder() -> None:
+    """Raises InputError where Open MPI could not make the folder of its session."""
     named = next((name for name in _TEMPORARY if os.environ.get(name)), None)
     place = os.environ[named] if named else "/tmp"
-    there = next(folder for folder in (Path(place), *Path(place).absolute().parents) if folder.exists())  # it makes what is missing
+    folder = Path(place).absolute()
+    there = next(one for one in (folder, *folder.parents) if one.exists())  # it makes what is missing
     try:
         tempfile.TemporaryDirectory(dir=there).cleanup()
     except OSError as error:
         said = f"{named}, {place}," if named else place
         raise InputError(f"Open MPI takes a folder for its files, and {said} cannot be written: {error.strerror}; set TMPDIR") from None
+
+
+def mpirun_command(mpi: Mpi, ranks: int) -> list[str]:
+    """mpirun and its options, up to the program."""
     command = [str(mpi.launcher), "-n", str(ranks), "--bind-to", "none"]
     if mpi.version < 5:
         command += ["--oversubscribe"]

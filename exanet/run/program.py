@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`exanet run`: a program on a simulated machine, from its machine file to its report."""
+"""`exanet run`: a program on a simulated machine, from its machine file to its report.
+
+Everything that the results take is imported before the run begins: where memory does not reach for it, nothing is lost yet.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,21 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
+
+from exanet import machine, progress
+from exanet import results as run_results
+from exanet._core import Simulator, failed_endpoints
 from exanet.directory import result_directory
 from exanet.errors import InputError
+from exanet.gateware import fabric
+from exanet.mpi import detect, settings
+from exanet.results import report, summary
+from exanet.run import launch, placement, supervise
 
 
 @dataclass(frozen=True)
@@ -39,12 +52,6 @@ def run(options: Options) -> int:
 
     Raises InputError: before anything has started for whatever can be found then, after the run when its results cannot be written.
     """
-    from exanet import machine
-    from exanet.gateware import fabric
-    from exanet.mpi import detect
-    from exanet.results import report, summary  # noqa: F401  Now, when nothing is lost yet if memory does not reach for them.
-    from exanet.run import placement
-
     if not options.command:
         raise InputError("no program given; write it after --, e.g. exanet run -m exanest -n 16 -- lmp -in in.lj")
     if not 0 <= options.seed < 1 << 64:
@@ -58,6 +65,8 @@ def run(options: Options) -> int:
     if options.fabric == "gateware":
         fabric.check(config, described.name)
     mpi = detect.detect(options.command, options.mpi)
+    if mpi.kind == "openmpi":
+        settings.check_temporary_folder()
     directory = result_directory("run", options.directory, f"exanet-run-{_program_label(options.command)}")
     gateware = fabric.library(config) if options.fabric == "gateware" else None
     meta = _meta(options, described.name, config, mpi)
@@ -87,10 +96,6 @@ def compute_factor(text: str) -> float:
 def _simulate(
     options: Options, config: dict[str, Any], placed: list[int], factor: float, mpi: Any, gateware: Path | None
 ) -> tuple[dict[str, Any], Any]:
-    from exanet import progress
-    from exanet._core import Simulator, failed_endpoints
-    from exanet.run import launch, supervise
-
     launch.library_folder()  # says what is missing before anything is made
     lost = set(failed_endpoints(config["topology"])) & set(placed) if config["topology"].get("failed") else set()
     if lost:
@@ -117,8 +122,6 @@ def _simulate(
 
 
 def _meta(options: Options, machine_name: str, config: dict[str, Any], mpi: Any) -> dict[str, Any]:
-    from importlib.metadata import PackageNotFoundError, version
-
     try:
         own_version = version("exanet")
     except PackageNotFoundError:
@@ -161,11 +164,6 @@ def _program_label(command: Sequence[str]) -> str:
 
 def _publish(options: Options, directory: Path, results: dict[str, Any], meta: dict[str, Any]) -> None:
     """Writes the folder, and the report into it, and shows the table."""
-    from rich.console import Console
-
-    from exanet import results as run_results
-    from exanet.results import report, summary
-
     # The ranks' own output stays alone on stdout, so that it can be compared with that of a native run.
     console = Console(file=sys.stderr)
     directory = run_results.write(directory, results, meta, fresh=options.directory is None)

@@ -15,7 +15,7 @@ import math
 import os
 import random
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -304,7 +304,8 @@ def _runs(
     marks: Mapping[tuple[str, Any], Mark],
 ) -> list[Run]:
     varied = [name for name in axes if name not in (*known, "machine", "load")]
-    with_nic = len(axes.get("nic", ())) > 1
+    # Where all interfaces are ideal there is no column of them, as before there were others.
+    hidden = {"nic"} if axes.get("nic") == ["ideal"] else set()
     usual: dict[str, Any] = {name: field.default for name, field in known.items()}
     usual["job" if "job" in axes else "load"] = "barrier" if "job" in axes else 0.5
     checks = Checks(marks, usual)
@@ -329,7 +330,7 @@ def _runs(
             continue
         problems |= dict.fromkeys(checks.problems(which, *found, picked))
         if not problems:
-            runs.append(_run(picked, varied, known, found[1], with_nic))
+            runs.append(_run(picked, varied, known, found[1], hidden))
     if problems:
         raise InputError(list(problems))
     _name_machines(runs)
@@ -356,12 +357,10 @@ def _resolve(named: Located, changes: Mapping[str, Located], packets: bool, rela
         raise InputError(placed) from None
 
 
-def _run(picked: Mapping[str, Any], varied: Sequence[str], known: Mapping[str, Any], resolved: dict[str, Any], with_nic: bool) -> Run:
-    # Where no run has costs at its interfaces there is no column of them, as before there were any.
-    asked = {field.name: picked[name] for name, field in known.items() if (field.name, picked[name]) != ("nic", "ideal")}
+def _run(picked: Mapping[str, Any], varied: Sequence[str], known: Mapping[str, Any], resolved: dict[str, Any], hidden: Set[str]) -> Run:
+    asked = {field.name: picked[name] for name, field in known.items()}
     if asked["packet_bytes"] is None:
         asked["packet_bytes"] = resolved["router"]["max_payload_bytes"]
-    columns = {"machine": _text(picked["machine"]), **{name: _text(picked[name]) for name in varied}, **asked}
-    if with_nic:
-        columns["nic"] = picked["nic"]
+    shown = {name: value for name, value in asked.items() if name not in hidden}
+    columns = {"machine": _text(picked["machine"]), **{name: _text(picked[name]) for name in varied}, **shown}
     return Run(columns, resolved, picked.get("load"), asked)

@@ -20,12 +20,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from host import PATIENCE_S, wait_for
 
 PROGRAMS = Path(__file__).parent / "programs"
 WITHIN_S = 5.0
 """So long after a fault the run must be over, or the user warned, on a host that has time for it."""
-PATIENCE_S = 60.0
-"""So long to wait for what is expected to happen."""
 
 
 @dataclass
@@ -106,14 +105,6 @@ def in_time(took_s: float) -> bool:
 def soon(attempt: Callable[[], float]) -> bool:
     """Whether one of a few attempts is in time: the host keeps some from it when others need it, a fault of ours all of them."""
     return any(in_time(attempt()) for _ in range(5))
-
-
-def wait_for(what: Callable[[], Any], timeout_s: float) -> Any:
-    """The first true value of what(), or its last."""
-    limit = time.monotonic() + timeout_s
-    while not (value := what()) and time.monotonic() < limit:
-        time.sleep(0.02)
-    return value
 
 
 class Segments:

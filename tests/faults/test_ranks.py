@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import PATIENCE_S, Ended, Exanet, soon, wait_for
+from conftest import Ended, Exanet, soon
+from host import PATIENCE_S, wait_for
 
 
 def assert_incomplete(ended: Ended, reason: str) -> None:

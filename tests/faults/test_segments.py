@@ -9,7 +9,8 @@ import sys
 import uuid
 from pathlib import Path
 
-from conftest import PATIENCE_S, Segments, wait_for
+from conftest import Segments
+from host import PATIENCE_S, wait_for
 
 MAKE = "import sys\nwith open(sys.argv[1], 'w') as f: f.flush(); sys.stdin.read()"
 

@@ -119,3 +119,15 @@ def test_each_mode_has_a_page_of_help() -> None:
         assert page.count("\n  --") < 20
     assert "--priority" not in page
     assert "--job" in page
+
+
+def test_too_little_memory_is_one_message(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def exhausted() -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(cli, "app", exhausted)
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    said = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert said.startswith("exanet: error: there is not enough memory") and said.count("\n") == 1

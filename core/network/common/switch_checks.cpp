@@ -46,4 +46,10 @@ void check_input_queued(const NetworkConfig& config, const Topology& topology) {
   }
 }
 
+void require_one_thread_if(bool adaptive, std::size_t threads) {
+  require(!adaptive || threads <= 1, "threads",
+          "routing that looks at queues runs on one thread with these switches: its choices within an instant have an "
+          "order");
+}
+
 }  // namespace exanet

@@ -33,10 +33,7 @@ State::State(const std::vector<Partition>& parts, const Topology& topology, cons
     throw ConfigError("threads",
                       "flow_control is pause: such switches run on one thread, for pauses within an instant have an "
                       "order; take --threads 1");
-  if (parts.size() > 1 && adaptive_)
-    throw ConfigError("threads",
-                      "routing that looks at queues runs on one thread with these switches: its choices within an "
-                      "instant have an order");
+  require_one_thread_if(adaptive_, parts.size());
   require_channels(topology, channels_);
   lane_words_ = static_cast<std::int32_t>(config.router.inter_fifo_words / lanes_);
   output_fifo_words_ =

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lays out the wormhole switches' arrays for a topology, and answers what does not concern time.
-#include "core/config/error.hpp"
 #include "core/network/common/layout.hpp"
 #include "core/network/common/partitioned_network_impl.hpp"
+#include "core/network/common/switch_checks.hpp"
 #include "core/network/wormhole/state.hpp"
 
 namespace exanet {
@@ -28,10 +28,7 @@ State::State(const std::vector<Partition>& parts, const Topology& topology, cons
       fixed_(config_.arbitration == SwitchConfig::Arbitration::kFixedPriority),
       tag_(tags_of(config_.weights, classes_)) {
   require_channels(topology, channels_);
-  if (parts.size() > 1 && adaptive_)
-    throw ConfigError("threads",
-                      "routing that looks at queues runs on one thread with these switches: its choices within an "
-                      "instant have an order");
+  require_one_thread_if(adaptive_, parts.size());
   for (std::uint32_t lane = 0; lane < lanes_; ++lane) {
     std::uint8_t& serves = serves_[lane / channels_ * channels_ + lane % channels_ % needed_];
     serves = static_cast<std::uint8_t>(serves | 1u << lane);
