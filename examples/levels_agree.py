@@ -2,7 +2,8 @@
 """How far do flow level and packet level agree? Bursts of every permutation on networks of 512 nodes.
 
 Of each: when the last message has arrived, and the mean time of a message; the flow level's figure against that of the packet level.
-Max-min rates are compared with senders that keep to them (paced), FIFO sharing with senders that give all they can (free).
+Max-min rates are compared with senders that keep to them (paced), FIFO sharing with senders that give all they can (free). The routers
+have a FIFO for each virtual channel that routing names, as FIFO sharing has it; `--vc-allocation occupancy` lets packets take any.
 
     python examples/levels_agree.py --machines torus-512,hypercube-512 --message 65536
 """
@@ -18,16 +19,15 @@ from exanet import machine, sim
 from exanet.errors import InputError
 
 PATTERNS = ("permutation", "complement", "reversal", "shuffle", "butterfly", "tornado", "neighbour", "transpose")
-FAT_TREE = "extends: torus-512\nname: fat-tree-512\ntopology:\n  kind: fat-tree\n  shape: {value: [8, 8, 8], source: 8^3, kind: chosen}\n"
+FAT_TREE = "topology:\n  kind: fat-tree\n  shape: {value: [8, 8, 8], source: 8^3, kind: chosen}\n"
 MACHINES = "torus-512,hypercube-512,hyperx-512,jellyfish-512,fat-tree-512"
 
 
-def described(name: str) -> machine.Machine:
-    if name != "fat-tree-512":
-        return machine.load(name)
+def described(name: str, vc_allocation: str) -> machine.Machine:
+    base, shape = ("torus-512", FAT_TREE) if name == "fat-tree-512" else (name, "")
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "fat-tree-512.yaml"
-        file.write_text(FAT_TREE)
+        file = Path(folder) / "machine.yaml"
+        file.write_text(f"extends: {base}\nname: {Path(name).stem}\nrouter: {{vc_allocation: {vc_allocation}}}\n{shape}")
         return machine.load(file)
 
 
@@ -39,13 +39,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--machines", default=MACHINES, help=f"comma-separated names (default: {MACHINES})")
     parser.add_argument("--message", type=int, default=65536, help="bytes of a message (default: 65536)")
+    parser.add_argument("--vc-allocation", choices=("routing", "occupancy"), default="routing", help="of the routers (default: routing)")
     arguments = parser.parse_args()
     print("| network | permutation | max-min: all done | paced: all done | mean | fifo: all done | free: all done | mean |")
     print("|---|---|---|---|---|---|---|---|")
     within = {"max-min and paced senders": 0, "fifo and free senders": 0}
     cases = 0
     for name in arguments.machines.split(","):
-        network = described(name)
+        network = described(name, arguments.vc_allocation)
         for traffic in PATTERNS:
             asked = {"traffic": traffic, "message_bytes": arguments.message}
             try:

@@ -6,6 +6,7 @@
 
 #include "core/config/error.hpp"
 #include "core/engine/random.hpp"
+#include "core/network/vc_allocation.hpp"
 #include "core/routing/zero_load_route.hpp"
 
 namespace exanet {
@@ -25,7 +26,8 @@ FlowNetwork::FlowNetwork(const Topology& topology, const NetworkConfig& fabric, 
       router_(fabric.router),
       unloaded_(make_zero_load_model(topology, fabric)),
       packet_bytes_(packet_bytes),
-      channels_(static_cast<std::uint32_t>(std::max<std::int64_t>(fabric.router.virtual_channels, 1))),
+      channels_(std::min(channel_step(topology, fabric.router),
+                         static_cast<std::uint32_t>(std::max<std::int64_t>(fabric.router.virtual_channels, 1)))),
       in_turn_(fabric.router.arbitration == RouterConfig::Arbitration::kRoundRobin && !fabric.input_queued) {
   if (fabric.links.empty()) throw ConfigError("links", "the machine describes no links");
   if (packet_bytes == 0 || packet_bytes > fabric.router.max_payload_bytes)

@@ -43,9 +43,13 @@ struct RouterConfig {
   // Among the inputs that ask for an output: each in turn; in turn, but links before intra-tile ports except in one grant of 16, so that more
   // comes through beyond saturation; or the first one (ports in order, intra-tile last).
   enum class Arbitration : std::uint8_t { kRoundRobin, kLinksFirst, kFixedPriority };
+  // Which virtual channel of a link a packet gets: the one that routing names; or, of those that may stand for it (channel_step()), the emptiest.
+  enum class VcAllocation : std::uint8_t { kRouting, kOccupancy };
 
   Time cycle;  // 156.25 MHz: 6400 ps
   std::int64_t latency_cycles = 4;  // header in to header out, no contention; 2 of them after the grant
+  std::int64_t endpoint_latency_cycles =
+      0;  // the same of an endpoint behind a switch; 0: the least, 3, or the switch's where that is less
   std::int64_t word_bits = 128;
   std::int64_t header_words = 1;
   std::int64_t footer_words = 1;
@@ -54,6 +58,7 @@ struct RouterConfig {
   std::int64_t inter_fifo_words = 1024;
   std::int64_t header_fifo_words = 128;  // of a port: divided among its virtual channels and their two classes
   std::int64_t virtual_channels = 2;
+  VcAllocation vc_allocation = VcAllocation::kOccupancy;
   std::int64_t input_gap_cycles = 0;  // an input asks again this long after a packet's tail has left it ...
   std::int64_t output_gap_cycles =
       0;  // ... and an output takes the next packet this long after the last one's tail: an unoptimised pipeline
@@ -72,10 +77,15 @@ inline constexpr auto kChoices<RouterConfig::Arbitration> =
                                         {"links-first", RouterConfig::Arbitration::kLinksFirst},
                                         {"fixed-priority", RouterConfig::Arbitration::kFixedPriority}});
 
+template <>
+inline constexpr auto kChoices<RouterConfig::VcAllocation> = choices<RouterConfig::VcAllocation>(
+    {{"routing", RouterConfig::VcAllocation::kRouting}, {"occupancy", RouterConfig::VcAllocation::kOccupancy}});
+
 template <typename V>
 void visit(RouterConfig& c, V&& v) {
   v("cycle_ps", c.cycle);
   v("latency_cycles", c.latency_cycles);
+  v("endpoint_latency_cycles", c.endpoint_latency_cycles, kOptional);
   v("arbitration", c.arbitration, kOptional);
   v("input_gap_cycles", c.input_gap_cycles, kOptional);
   v("output_gap_cycles", c.output_gap_cycles, kOptional);
@@ -87,6 +97,7 @@ void visit(RouterConfig& c, V&& v) {
   v("inter_fifo_words", c.inter_fifo_words);
   v("header_fifo_words", c.header_fifo_words);
   v("virtual_channels", c.virtual_channels);
+  v("vc_allocation", c.vc_allocation, kOptional);
   v("intra_ports", c.intra_ports);
 }
 

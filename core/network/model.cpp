@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/network/model.hpp"
 
+#include "core/network/vc_allocation.hpp"
 #include "core/routing/zero_load_route.hpp"
 
 namespace exanet {
@@ -8,7 +9,9 @@ namespace exanet {
 NetworkModel::NetworkModel(const Topology& topology, const NetworkConfig& config)
     : topology_(topology),
       zero_load_(make_zero_load_model(topology, config)),
-      word_bytes_(static_cast<std::uint32_t>(config.router.word_bits / 8)) {}
+      word_bytes_(static_cast<std::uint32_t>(config.router.word_bits / 8)),
+      keeps_order_(topology.routing() == nullptr && channel_step(topology, config.router) >=
+                                                        static_cast<std::uint32_t>(config.router.virtual_channels)) {}
 
 Time NetworkModel::zero_load_latency(NodeId src, NodeId dst, std::uint16_t payload_bytes, Time at) const {
   const std::uint32_t words = (payload_bytes + word_bytes_ - 1) / word_bytes_;

@@ -16,6 +16,7 @@ namespace exanet {
 
 class NetworkModel : public Network, public Crossing {
  public:
+  bool keeps_order() const final { return keeps_order_; }
   // Injection at `at` to delivery in an empty network, by formula, on the route that the packet would take then.
   Time zero_load_latency(NodeId src, NodeId dst, std::uint16_t payload_bytes, Time at = Time()) const;
   // Packets whose heads stand in the node's input buffers, those of its interface included.
@@ -32,6 +33,7 @@ class NetworkModel : public Network, public Crossing {
   const Topology& topology_;
   std::unique_ptr<ZeroLoadModel> zero_load_;
   std::uint32_t word_bytes_;
+  bool keeps_order_;
 };
 
 // One of the parts that a network is divided into to run on several threads.

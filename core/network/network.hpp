@@ -52,6 +52,9 @@ class Network {
   // largest priority packet besides: keep it, wait for ready(). A packet of the other class may go meanwhile.
   virtual bool inject(const Packet& packet) = 0;
 
+  // Packets of a class from one intra-tile port arrive at one endpoint in the order in which they were injected.
+  virtual bool keeps_order() const { return true; }
+
   virtual const LinkStats& link_stats(NodeId node,
                                       std::uint16_t port) const = 0;  // of the outgoing direction; stays where it is
   virtual std::uint64_t packet_hops() const = 0;

@@ -36,7 +36,7 @@ void check_network(const NetworkConfig& config, const Topology& topology) {
 std::unique_ptr<ZeroLoadModel> make_zero_load_model(const Topology& topology, const NetworkConfig& config) {
   const NetworkKind& kind = network_kind(config);
   kind.check(config, topology);
-  return kind.make_zero_load(config);
+  return kind.make_zero_load(config, topology);
 }
 
 std::unique_ptr<NetworkModel> make_network_model(const std::vector<Partition>& parts, const Topology& topology,

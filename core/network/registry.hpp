@@ -18,7 +18,7 @@ struct NetworkKind {
   // Throws ConfigError, saying what to do, when no such network can be built.
   void (*check)(const NetworkConfig& config, const Topology& topology);
   // Contract: `config` has been checked.
-  std::unique_ptr<ZeroLoadModel> (*make_zero_load)(const NetworkConfig& config);
+  std::unique_ptr<ZeroLoadModel> (*make_zero_load)(const NetworkConfig& config, const Topology& topology);
   // Node n belongs to parts[part_of[n]]; empty when there is one part. `topology` and the queues outlive the network.
   std::unique_ptr<NetworkModel> (*make)(const std::vector<Partition>& parts, const Topology& topology,
                                         const NetworkConfig& config, const std::vector<std::uint8_t>& part_of);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/network/timing.hpp"
 
+#include <algorithm>
 #include <bit>
 
 #include "core/config/error.hpp"
@@ -20,7 +21,15 @@ constexpr std::uint32_t kRoomCycles =
     3;  // the receiver's two registers, less the same, the router's register, and its count of room
 constexpr std::uint32_t kReleaseCycles = 2;  // the router's register of a link's release, and its count of slots
 
+constexpr std::int64_t kEndpointCycles = 3;  // one before the grant and two after it
+
 }  // namespace
+
+std::int64_t endpoint_cycles(const RouterConfig& c) {
+  if (c.endpoint_latency_cycles == 0) return std::min(kEndpointCycles, c.latency_cycles);
+  return require_in_range(c.endpoint_latency_cycles, kOutputCycles, 1'000'000, "router.endpoint_latency_cycles",
+                          "endpoint_latency_cycles");
+}
 
 RouterTiming::RouterTiming(const RouterConfig& c) {
   require(c.cycle > Time(), "router.cycle_ps", "the router's cycle must be longer than 0");
@@ -35,6 +44,7 @@ RouterTiming::RouterTiming(const RouterConfig& c) {
   to_request = c.cycle * (require_in_range(c.latency_cycles, kOutputCycles, 1'000'000, "router.latency_cycles",
                                            "latency_cycles") -
                           kOutputCycles);
+  endpoint_to_request = c.cycle * (endpoint_cycles(c) - kOutputCycles);
   to_output = c.cycle * kOutputCycles;
   head = c.cycle * (header - 1);
   to_credit = c.cycle * kCreditCycles;

@@ -18,10 +18,17 @@ struct RouterTiming {
     return (payload_bytes + (1u << word_shift) - 1) >> word_shift;
   }
   std::uint32_t packet_words(std::uint32_t payload) const { return payload + overhead_words; }
+  // That of an endpoint behind a switch.
+  RouterTiming at_endpoint() const {
+    RouterTiming made = *this;
+    made.to_request = endpoint_to_request;
+    return made;
+  }
 
   Time cycle;
   Time
       to_request;  // a header's or a footer's cycle on the port's wire to the first one in which it can be granted or read
+  Time endpoint_to_request;  // the same in an endpoint behind a switch
   Time
       to_output;  // a grant to the header's cycle on the output's wire, and the footer's read to the end of its cycle there
   Time head;  // the header's words after the first, at a word a cycle
@@ -33,6 +40,9 @@ struct RouterTiming {
   std::uint32_t overhead_words;  // header and footer
   std::uint32_t most_payload_words;
 };
+
+// Header in to header out of an endpoint behind a switch. Throws ConfigError.
+std::int64_t endpoint_cycles(const RouterConfig& config);
 
 // One direction of a link of some class.
 struct LinkTiming {

@@ -114,30 +114,68 @@ std::vector<Channel> find_dependency_cycle(const Topology& topology, const std::
   return graph.find_cycle();
 }
 
+namespace {
+
+// Calls visit(at) for each node from which packets to `dst` go on, when they take any minimal port, or next_hop()'s. `seen` has, by node, the last
+// destination for which it was called.
+template <typename Visit>
+void each_on_minimal_routes(const Topology& topology, const std::vector<NodeId>& ends, NodeId dst,
+                            std::vector<NodeId>& seen, const Visit& visit) {
+  std::vector<NodeId> open;
+  const auto reach = [&](NodeId node) {
+    if (node == dst || seen[node] == dst) return;
+    seen[node] = dst;
+    open.push_back(node);
+  };
+  for (const NodeId src : ends) reach(src);
+  while (!open.empty()) {
+    const NodeId at = open.back();
+    open.pop_back();
+    visit(at);
+    PortList ports;
+    topology.minimal_ports(at, dst, ports);
+    ports.add(topology.next_hop(at, dst).port);
+    for (std::uint32_t i = 0; i < ports.count; ++i) reach(topology.neighbour(at, ports.port[i]).node);
+  }
+}
+
+}  // namespace
+
+std::vector<Channel> find_minimal_cycle(const Topology& topology, const CheckProgress& progress) {
+  ChannelGraph graph(topology, topology.virtual_channels());
+  const std::vector<NodeId> ends = representative_endpoints(topology);
+  std::vector<NodeId> seen(topology.node_count(), kNoNode);
+  const auto channels_at = [&](NodeId at, NodeId dst, const auto& each) {
+    const std::uint8_t vc = topology.next_hop(at, dst).vc;
+    PortList ports;
+    topology.minimal_ports(at, dst, ports);
+    for (std::uint32_t i = 0; i < ports.count; ++i) each(Hop{ports.port[i], vc});
+  };
+  for (std::size_t number = 0; number < ends.size(); report_share(progress, number++, ends.size())) {
+    const NodeId dst = ends[number];
+    each_on_minimal_routes(topology, ends, dst, seen, [&](NodeId at) {
+      channels_at(at, dst, [&](Hop hop) {
+        const NodeId beyond = topology.neighbour(at, hop.port).node;
+        if (beyond == dst) return;
+        channels_at(beyond, dst, [&](Hop next) { graph.depends(graph.channel(at, hop), graph.channel(beyond, next)); });
+      });
+    });
+  }
+  return graph.find_cycle();
+}
+
 std::vector<Channel> find_escape_cycle(const Topology& topology, const CheckProgress& progress) {
   ChannelGraph graph(topology, topology.virtual_channels());
   const std::vector<NodeId> ends = representative_endpoints(topology);
-  std::vector<NodeId> seen(topology.node_count(), kNoNode), open;
+  std::vector<NodeId> seen(topology.node_count(), kNoNode);
   for (std::size_t number = 0; number < ends.size(); report_share(progress, number++, ends.size())) {
     const NodeId dst = ends[number];
-    const auto visit = [&](NodeId node) {
-      if (node == dst || seen[node] == dst) return;
-      seen[node] = dst;
-      open.push_back(node);
-    };
-    for (const NodeId src : ends) visit(src);
-    while (!open.empty()) {
-      const NodeId at = open.back();
-      open.pop_back();
+    each_on_minimal_routes(topology, ends, dst, seen, [&](NodeId at) {
       const Hop escape = topology.next_hop(at, dst);
       const NodeId beyond = topology.neighbour(at, escape.port).node;
       if (beyond != dst)
         graph.depends(graph.channel(at, escape), graph.channel(beyond, topology.next_hop(beyond, dst)));
-      visit(beyond);
-      PortList minimal;
-      topology.minimal_ports(at, dst, minimal);
-      for (std::uint32_t i = 0; i < minimal.count; ++i) visit(topology.neighbour(at, minimal.port[i]).node);
-    }
+    });
   }
   return graph.find_cycle();
 }

@@ -58,6 +58,9 @@ std::vector<Channel> find_dependency_cycle(const Topology& topology,
                                            const std::function<Hop(NodeId, NodeId)>& route = {},
                                            const CheckProgress& progress = {});
 
+// Of all minimal routes together, each in next_hop()'s channels.
+std::vector<Channel> find_minimal_cycle(const Topology& topology, const CheckProgress& progress = {});
+
 // Both the route that next_hop() says and all minimal ones lead on, but only next_hop()'s channels can be waited for: the check of an escape.
 std::vector<Channel> find_escape_cycle(const Topology& topology, const CheckProgress& progress = {});
 

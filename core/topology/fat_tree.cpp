@@ -53,6 +53,7 @@ class FatTree final : public Topology {
   std::uint32_t node_count() const override { return nodes_; }
   std::uint32_t endpoint_count() const override { return endpoints_; }
   std::uint8_t virtual_channels() const override { return 1; }
+  bool any_minimal_port() const override { return true; }  // up, and then down
   std::uint8_t link_class(NodeId, std::uint16_t) const override { return 0; }
 
   std::uint16_t port_count(NodeId node) const override {

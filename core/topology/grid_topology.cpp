@@ -8,7 +8,11 @@
 namespace exanet {
 
 GridTopology::GridTopology(const std::vector<std::uint32_t>& shape, bool wraps, const std::vector<std::uint32_t>& order)
-    : wraps_(wraps), order_(order), grid_(shape, wraps, kMostNodes), routing_(shape, wraps, order) {}
+    : wraps_(wraps),
+      channels_(wraps && std::any_of(shape.begin(), shape.end(), [](std::uint32_t side) { return side > 3; }) ? 2 : 1),
+      order_(order),
+      grid_(shape, wraps, kMostNodes),
+      routing_(shape, wraps, order) {}
 
 std::vector<std::unique_ptr<Topology>> GridTopology::miniatures() const {
   std::vector<std::unique_ptr<Topology>> made;
@@ -29,7 +33,8 @@ PortRef GridTopology::neighbour(NodeId node, std::uint16_t port) const {
 
 Hop GridTopology::next_hop(NodeId at, NodeId dst) const {
   const GridStep step = routing_.next(grid_.coordinates(at), grid_.coordinates(dst));
-  return {static_cast<std::uint16_t>(2 * step.dimension + (step.plus ? 0 : 1)), step.vc};
+  return {static_cast<std::uint16_t>(2 * step.dimension + (step.plus ? 0 : 1)),
+          static_cast<std::uint8_t>(step.vc & (channels_ - 1u))};
 }
 
 namespace topologies {

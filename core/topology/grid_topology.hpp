@@ -19,6 +19,8 @@ class GridTopology final : public Topology {
   void minimal_ports(NodeId at, NodeId dst, PortList& out) const override {
     routing_.minimal(grid_.coordinates(at), grid_.coordinates(dst), 0, out);
   }
+  // A packet for which a ring is no more than one hop waits for no other hop of it.
+  std::uint8_t virtual_channels() const override { return channels_; }
   std::uint8_t link_class(NodeId, std::uint16_t) const override { return 0; }
   std::string node_name(NodeId node) const override { return grid_.name(node); }
   std::string port_name(NodeId, std::uint16_t port) const override { return Grid::port_name(port, grid_.dimensions()); }
@@ -31,6 +33,7 @@ class GridTopology final : public Topology {
 
  private:
   bool wraps_;
+  std::uint8_t channels_;
   std::vector<std::uint32_t> order_;
   Grid grid_;
   DimensionOrder routing_;

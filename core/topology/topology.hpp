@@ -48,12 +48,17 @@ class Topology {
   virtual ~Topology() = default;
   virtual std::uint32_t node_count() const = 0;
   virtual std::uint32_t endpoint_count() const { return node_count(); }
+  bool switched() const {
+    return node_count() > endpoint_count();
+  }  // every endpoint hangs on a switch by its only port
   virtual std::uint16_t port_count(NodeId node) const = 0;
   virtual PortRef neighbour(NodeId node, std::uint16_t port) const = 0;
   virtual Hop next_hop(NodeId at, NodeId dst) const = 0;  // at != dst; pure function of its arguments
   virtual void minimal_ports(NodeId at, NodeId dst, PortList& out) const {
     out.add(next_hop(at, dst).port);
   }  // on a way no longer
+  // Any of minimal_ports() may be taken at each router, in next_hop()'s channel: all such routes together close no cycle.
+  virtual bool any_minimal_port() const { return false; }
   virtual bool shortest() const { return true; }  // no way of fewer links than next_hop()'s
   virtual std::uint8_t virtual_channels() const { return 2; }  // next_hop() answers channels below this
   // Small machines that have a cycle of dependencies if this one has; none: not known.

@@ -242,6 +242,8 @@ def _router_problems(model: MachineFile, packets: bool, reshaped: bool) -> Probl
         yield ("router", "latency"), f"must be at least {_LEAST_CYCLES} cycles, one before the grant and two after it"
     if router.latency.value > _MOST_CYCLES:
         yield ("router", "latency"), f"must be at most {_MOST_CYCLES} cycles"
+    if router.endpoint_latency is not None and not _LEAST_CYCLES <= router.endpoint_latency.value <= _MOST_CYCLES:
+        yield ("router", "endpoint_latency"), f"must be from {_LEAST_CYCLES} cycles (one before the grant, two after it) to {_MOST_CYCLES}"
     yield from _channel_problems(model, packets, reshaped)
     if not 2 <= router.intra_ports.value <= 8:
         yield ("router", "intra_ports"), "must be from 2 (packetizer and RDMA) to 8"
@@ -293,6 +295,11 @@ def _channel_problems(model: MachineFile, packets: bool, reshaped: bool) -> Prob
         needs = topology_needs(model)
     except ValueError:
         return  # told with the shape
+    if model.router.endpoint_latency is not None and needs.nodes == needs.endpoints and not reshaped:
+        yield (
+            ("router", "endpoint_latency"),
+            f"the endpoints of a {model.topology.kind} are routers themselves, of the latency of all; take it out, or set it to null",
+        )
     if own_ways(model) or reshaped:
         channels = max(channels, needs.virtual_channels)
     if not needs.virtual_channels <= channels <= _MOST_CHANNELS:

@@ -115,7 +115,8 @@ def load(name_or_path: str | Path, changes: Mapping[str, Located] | None = None,
 
 _PLAIN = (
     "topology.kind", "topology.order", "topology.routing", "topology.failed", "name", "description",
-    "router.arbitration", "router.switch.queues", "router.switch.arbitration", "router.switch.flow_control", "router.switch.buffer",
+    "router.arbitration", "router.vc_allocation",
+    "router.switch.queues", "router.switch.arbitration", "router.switch.flow_control", "router.switch.buffer",
 )  # fmt: skip
 
 

@@ -157,6 +157,11 @@ class Router(Strict):
     switch: Switch | None = Field(default=None, description="What an input-queued switch has besides.")
     clock: Frequency = Field(description="Clock of the router and of its ports.")
     latency: Cycles = Field(description="Header in to header out, without contention.")
+    endpoint_latency: Cycles | None = Field(
+        default=None,
+        description="The same of an endpoint that hangs on a switch, between its interface and its link; 3 cycles if not said, or "
+        "`latency` where that is less. Where endpoints are routers themselves (tori, meshes) there is none.",
+    )
     arbitration: Annotated[str, _choice("router.arbitration")] | None = Field(
         default=None,
         description="Of an exanet router, among the inputs that ask for an output: each in turn, which is the default; in turn, but "
@@ -176,6 +181,11 @@ class Router(Strict):
     inter_fifo: Words = Field(description="Payload FIFO of a port towards another node, divided among its virtual channels.")
     header_fifo: Words = Field(description="Header FIFO of a port, divided among its virtual channels and their two classes.")
     virtual_channels: Count = Field(description="Virtual channels of a link.")
+    vc_allocation: Annotated[str, _choice("router.vc_allocation")] | None = Field(
+        default=None,
+        description="Which channel a packet gets: of those that may stand for the one that routing names, the emptiest, which is the "
+        "default; or always that one, as the gateware has it, so that channels beyond those that routing needs stand empty.",
+    )
     intra_ports: Count = Field(description="Ports towards the network interface: packetizer and mailbox, RDMA.")
 
 

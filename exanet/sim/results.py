@@ -41,7 +41,7 @@ def write(
         tables["link_use"] = pl.concat(used)
     networks, drawings = _networks(described, asked, points)
     run = {**variant.facts(described), **vars(asked), "exanet_version": version("exanet")}
-    if notes := caveats(asked.level, described.model.topology.routing):
+    if notes := caveats(asked.level, described.model, asked.sharing):
         run["notes"] = notes
     page = {
         "title": f"{asked.traffic} {'messages' if of_messages(asked) else 'traffic'} on {described.name}{variant.label(described)}",

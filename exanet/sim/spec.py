@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from exanet import _core
 from exanet.errors import InputError
+from exanet.machine.schema import MachineFile, topology_needs
 
 LEVELS = ("packet", "flow")
 PACES = ("free", "fair")
@@ -57,14 +58,22 @@ def distributions() -> list[str]:
     return list(_core.flow_size_names())
 
 
-def caveats(level: str, routing: str | None) -> list[str]:
-    """What is known to be wrong with the figures at this level, under this routing: to be shown with them."""
-    if level == "flow" and routing == "valiant":
-        return [
-            "at flow level a message keeps one of the routes that valiant draws, where its packets spread over many: it takes longer, by "
-            "about twice (docs/flow.md); --level packet has no such error"
-        ]
-    return []
+def caveats(level: str, model: MachineFile, sharing: str = "max-min") -> list[str]:
+    """What is known to be wrong with the figures at this level, on this machine: to be shown with them."""
+    routing, router = model.topology.routing, model.router
+    found = []
+    if level == "flow" and routing in ("valiant", "spray"):
+        found.append(
+            f"at flow level a message keeps one of the routes that {routing} draws, where its packets spread over many: it takes longer, "
+            "by about twice (docs/flow.md); --level packet has no such error"
+        )
+    several = router.vc_allocation != "routing" and router.virtual_channels.value > topology_needs(model).virtual_channels
+    if level == "flow" and sharing == "fifo" and several:
+        found.append(
+            "FIFO sharing has one FIFO where this machine's packets spread over several virtual channels: some pass where it makes them "
+            "wait, and its mean times are up to 13 % too long (docs/flow.md); --level packet has no such error"
+        )
+    return found
 
 
 def check_sharing(level: str, sharing: str) -> None:

@@ -64,13 +64,13 @@ def show_messages(described: Machine, asked: Asked, rows: Sequence[dict[str, Any
         f"{rows[0]['senders']} of {described.nodes} endpoints send\n"
     )
     console.print(table)
-    _warn(console, asked.level, described)
+    _warn(console, asked.level, described, asked.sharing)
     count = sum(row["created"] for row in rows)
     console.print(f"\n{count} messages in {cpu_s:.2f} s of processor time. Results: {escape(str(directory))}", style="dim")
 
 
-def _warn(console: Console, level: str, described: Machine) -> None:
-    for text in caveats(level, described.model.topology.routing):
+def _warn(console: Console, level: str, described: Machine, sharing: str = "max-min") -> None:
+    for text in caveats(level, described.model, sharing):
         console.print(f"\n[yellow]note[/]: {escape(text)}")
 
 

@@ -139,28 +139,44 @@ std::uint32_t Part::first_ready(Time now, NodeId node, std::uint32_t output, std
   return kNone;
 }
 
-// Whether this front may go, as far as the buffer beyond is concerned. If not, the switch is woken when it may.
+// Whether this front may go, as far as the buffers beyond are concerned. If not, the switch is woken when it may.
 bool Part::passes(Time now, std::uint32_t output, std::uint8_t priority_class, std::uint32_t port,
                   std::uint32_t front) {
   const Entry& entry = entries_[front];
   if (entry.request > now) return false;
   const Port& out = net_.ports_[output];
   if (out.link_class == kIntraTile) return true;
-  const auto lane = static_cast<std::uint8_t>(priority_class * net_.channels_ + entry.vc);
-  if (net_.pauses_) {
-    if ((out.paused >> lane & 1) == 0) return true;
-  } else {
-    CreditPool& pool = net_.pools_[output];
-    reclaim(pool, now);
-    if ((pool.closed >> lane & 1) == 0) {
-      if (pool.fits(lane, net_.most_words_)) return true;  // for the largest, or short packets would starve long ones
-      pool.closed = static_cast<std::uint8_t>(pool.closed | 1u << lane);
-      pool.starved = pool.oldest == kNone;
-      if (!pool.starved) wake(net_.node_of_[output], entries_[pool.oldest].request);
-    }
-  }
+  for (std::uint32_t vc = entry.vc; vc < net_.channels_; vc += net_.channel_step_)
+    if (has_credit(now, output, static_cast<std::uint8_t>(priority_class * net_.channels_ + vc))) return true;
   if (net_.may_reroute_) schedule_reroute(now, port, front);
   return false;
+}
+
+// Whether a lane of the buffer beyond takes a packet, the largest whatever this one's length: else short ones would starve long ones.
+bool Part::has_credit(Time now, std::uint32_t output, std::uint8_t lane) {
+  if (net_.pauses_) return (net_.ports_[output].paused >> lane & 1) == 0;
+  CreditPool& pool = net_.pools_[output];
+  reclaim(pool, now);
+  if ((pool.closed >> lane & 1) != 0) return false;
+  if (pool.fits(lane, net_.most_words_)) return true;
+  pool.closed = static_cast<std::uint8_t>(pool.closed | 1u << lane);
+  pool.starved = pool.oldest == kNone;
+  if (!pool.starved) wake(net_.node_of_[output], entries_[pool.oldest].request);
+  return false;
+}
+
+// Of the channels that may stand for `vc`, and whose lane has room, the one whose lane holds least; with pauses the first that may go on. Contract:
+// there is one.
+std::uint8_t Part::emptiest_channel(std::uint32_t output, std::uint8_t priority_class, std::uint8_t vc) const {
+  const CreditPool& pool = net_.pools_[output];
+  std::uint8_t best = vc;
+  std::int32_t least = INT32_MAX;
+  for (std::uint32_t c = vc; c < net_.channels_; c += net_.channel_step_) {
+    const auto lane = static_cast<std::uint8_t>(priority_class * net_.channels_ + c);
+    const bool room = net_.pauses_ ? (net_.ports_[output].paused >> lane & 1) == 0 : pool.fits(lane, net_.most_words_);
+    if (room && pool.used[lane] < least) least = pool.used[lane], best = static_cast<std::uint8_t>(c);
+  }
+  return best;
 }
 
 }  // namespace exanet

@@ -7,6 +7,7 @@
 #include "core/network/common/partitioned_network_impl.hpp"
 #include "core/network/common/switch_checks.hpp"
 #include "core/network/cut_through/state.hpp"
+#include "core/network/vc_allocation.hpp"
 
 namespace exanet {
 
@@ -18,9 +19,10 @@ State::State(const std::vector<Partition>& parts, const Topology& topology, cons
       routing_(topology.routing()),
       part_of_(part_of),
       config_(*config.input_queued),
-      timing_(config),
+      timing_(config, topology),
       intra_ports_(static_cast<std::uint32_t>(config.router.intra_ports)),
       channels_(static_cast<std::uint32_t>(config.router.virtual_channels)),
+      channel_step_(channel_step(topology, config.router)),
       classes_(static_cast<std::uint32_t>(config_.classes)),
       lanes_(classes_ * channels_),
       most_words_(static_cast<std::int32_t>(most_packet_words(config.router))),
@@ -132,7 +134,7 @@ void State::build_node(NodeId node, const NetworkConfig& config) {
     port.far_part = part_of(far.node);
     if (port.far_part == part_of(node)) continue;
     const LinkTiming& link = timing_.links[port.link_class];
-    const Time arrival = link.word_time * link.head_words + timing_.pipeline;
+    const Time arrival = link.word_time * link.head_words + pipeline_of(far.node);
     const Time credit = timing_.on_crossbar(1) + link.word_time * link.control_words;
     lookahead_ = min(lookahead_, timing_.latency[port.link_class] + min(arrival, credit));
   }

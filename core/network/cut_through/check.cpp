@@ -59,7 +59,8 @@ Time pause_delay(const RouterConfig& router, const SwitchConfig& config, const L
 std::int64_t pause_headroom_words(const RouterConfig& router, const SwitchConfig& config, const LinkConfig& link) {
   const LinkTiming timing(link, router, RouterTiming(router));
   const std::int64_t packet = most_packet_words(router);
-  const Time there = link.word_time * timing.head_words + link.latency + router.cycle * router.latency_cycles;
+  const Time there = link.word_time * timing.head_words + link.latency +
+                     router.cycle * std::max(router.latency_cycles, endpoint_cycles(router));
   return words_in(pause_delay(router, config, link) + there, link, router) +
          std::max(config.output_fifo_words, packet) + packet;
 }
@@ -67,16 +68,17 @@ std::int64_t pause_headroom_words(const RouterConfig& router, const SwitchConfig
 namespace networks {
 
 NetworkKind cut_through() {
-  return {.name = "cut-through",
-          .help = "when there is room for all of it beyond the link",
-          .check = check,
-          .make_zero_load = [](const NetworkConfig& config) -> std::unique_ptr<ZeroLoadModel> {
-            return std::make_unique<SwitchTiming>(config);
-          },
-          .make = [](const std::vector<Partition>& parts, const Topology& topology, const NetworkConfig& config,
-                     const std::vector<std::uint8_t>& part_of) -> std::unique_ptr<NetworkModel> {
-            return std::make_unique<CutThroughNetwork>(parts, topology, config, part_of);
-          }};
+  return {
+      .name = "cut-through",
+      .help = "when there is room for all of it beyond the link",
+      .check = check,
+      .make_zero_load = [](const NetworkConfig& config, const Topology& topology) -> std::unique_ptr<ZeroLoadModel> {
+        return std::make_unique<SwitchTiming>(config, topology);
+      },
+      .make = [](const std::vector<Partition>& parts, const Topology& topology, const NetworkConfig& config,
+                 const std::vector<std::uint8_t>& part_of) -> std::unique_ptr<NetworkModel> {
+        return std::make_unique<CutThroughNetwork>(parts, topology, config, part_of);
+      }};
 }
 
 }  // namespace networks

@@ -42,8 +42,8 @@ bool Part::inject(const Packet& packet) {
   const Time start = max(now, injection_port->busy_until);
   injection_port->busy_until = start + net_.timing_.on_crossbar(words);
   Entry entry{};
-  entry.request = start + net_.timing_.pipeline;
-  entry.tail_in = injection_port->busy_until + net_.timing_.pipeline;
+  entry.request = start + net_.timing_.endpoint_pipeline;
+  entry.tail_in = injection_port->busy_until + net_.timing_.endpoint_pipeline;
   entry.packet = packets_.add({packet, now, kNone});
   entry.dst = packet.dst;
   entry.payload_bytes = packet.payload_bytes;
@@ -116,7 +116,7 @@ void Part::grant(Time now, NodeId node, std::uint32_t output, const Choice& choi
   const auto lane = static_cast<std::uint8_t>(choice.priority_class * net_.channels_ + net_.slot_channel_[choice.slot]);
   Queue& queue = queue_of(node, port, lane, output);
   const std::uint32_t index = queue.front;
-  const Entry entry = entries_[index];
+  Entry entry = entries_[index];
   unask(node, port, entry);
   net_.queued_for(node, entry) -= net_.timing_.router.payload_words(entry.payload_bytes);
   ++net_.nodes_[node].grants;
@@ -127,6 +127,7 @@ void Part::grant(Time now, NodeId node, std::uint32_t output, const Choice& choi
     net_.out_free_[first + output] = left;
     events_.schedule(left, deliver_event_, entry.packet);
   } else {
+    entry.vc = emptiest_channel(first + output, choice.priority_class, entry.vc);
     cross_link(now, first + output, choice.priority_class, entry, left);
     if (net_.out_free_[first + output] > left) wake(node, net_.out_free_[first + output]);
   }
@@ -167,7 +168,7 @@ void Part::cross_link(Time now, std::uint32_t output, std::uint8_t priority_clas
   Entry far = entry;
   far.lane = static_cast<std::uint8_t>(priority_class * net_.channels_ + entry.vc);
   if (!net_.pauses_) net_.pools_[output].change(far.lane, entry.words);
-  const Time on = net_.timing_.latency[out.link_class] + net_.timing_.pipeline;
+  const Time on = net_.timing_.latency[out.link_class] + net_.pipeline_of(net_.node_of_[out.far]);
   far.request = head_out + on;
   far.tail_in = out.wire_free + on;
   if (out.far_part == number_) return arrive(net_.node_of_[out.far], out.far, entries_.add(far));

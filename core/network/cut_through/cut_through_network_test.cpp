@@ -149,7 +149,7 @@ TEST_CASE("switches that cannot be built are refused, saying what to do") {
     spoil(config);
     std::string message;
     try {
-      SwitchBench bench({"torus", {3, 3}}, config);
+      SwitchBench bench({"torus", {4, 4}}, config);
     } catch (const std::invalid_argument& error) {
       message = error.what();
     }

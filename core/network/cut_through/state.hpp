@@ -36,7 +36,7 @@ struct Entry {
   std::uint16_t output;  // of this switch
   std::uint8_t intra_port;
   std::uint8_t lane;  // whose room it takes
-  std::uint8_t vc;  // of the link beyond
+  std::uint8_t vc;  // of the link beyond, as routing names it; once granted, the one that it gets
   bool rerouting;  // an event to choose its route again is under way
 };
 
@@ -124,6 +124,9 @@ struct State {
 
   std::uint8_t part_of(NodeId node) const { return partition_of(part_of_, node); }
   std::uint32_t first_port(NodeId node) const { return nodes_[node].first_port; }
+  Time pipeline_of(NodeId node) const {
+    return node < topology_.endpoint_count() ? timing_.endpoint_pipeline : timing_.pipeline;
+  }
   std::uint8_t class_of(const Packet& packet) const {
     return packet.priority < classes_ ? packet.priority : static_cast<std::uint8_t>(classes_ - 1);
   }
@@ -137,7 +140,7 @@ struct State {
   SwitchConfig config_;
   SwitchTiming timing_;
   std::vector<Time> pause_delay_;  // a pause; by link class
-  std::uint32_t intra_ports_, channels_, classes_, lanes_;
+  std::uint32_t intra_ports_, channels_, channel_step_, classes_, lanes_;
   std::uint8_t slot_port_[kMostSlots], slot_channel_[kMostSlots];  // within a switch; a division each otherwise
   std::uint8_t lane_class_[kMostLanes], lane_channel_[kMostLanes];
   std::int32_t most_words_ = 0, lane_words_ = 0;
@@ -198,6 +201,8 @@ struct Part {
   std::uint32_t first_ready(Time now, NodeId node, std::uint32_t output, std::uint8_t priority_class,
                             const Slots& free);
   bool passes(Time now, std::uint32_t output, std::uint8_t priority_class, std::uint32_t port, std::uint32_t front);
+  bool has_credit(Time now, std::uint32_t output, std::uint8_t lane);
+  std::uint8_t emptiest_channel(std::uint32_t output, std::uint8_t priority_class, std::uint8_t vc) const;
   void charge(std::uint32_t output, std::uint8_t priority_class, std::uint32_t words);
 
   // pause.cpp

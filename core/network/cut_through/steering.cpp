@@ -15,28 +15,39 @@ class Part::View final : public CongestionView {
 
   std::uint32_t queued_words(NodeId node, std::uint16_t port) const override {
     std::uint32_t words = 0;
-    for (std::uint8_t vc = 0; vc < net_.channels_; ++vc) words += channel_words(node, {port, vc});
-    return words;
+    const std::uint32_t first = (net_.nodes_[node].first_port + port) * net_.channels_;
+    for (std::uint32_t vc = 0; vc < net_.channels_; ++vc) words += net_.queued_words_[first + vc];
+    return words + beyond(node, {port, 0}, 1);
   }
 
   std::uint32_t channel_words(NodeId node, Hop hop) const override {
     const std::uint32_t index = net_.nodes_[node].first_port + hop.port;
-    CreditPool& pool = net_.pools_[index];
-    part_.reclaim(pool, now_);
-    std::int32_t beyond = 0;
-    for (std::uint32_t c = 0; c < net_.classes_; ++c) beyond += pool.used[c * net_.channels_ + hop.vc];
-    return net_.queued_words_[index * net_.channels_ + hop.vc] + static_cast<std::uint32_t>(beyond);
+    return net_.queued_words_[index * net_.channels_ + hop.vc] + beyond(node, hop, net_.channel_step_);
   }
 
   bool has_credit(NodeId node, Hop hop) const override {
     const std::uint32_t index = net_.nodes_[node].first_port + hop.port;
-    const auto lane = static_cast<std::uint8_t>(class_ * net_.channels_ + hop.vc);
-    if (net_.pauses_) return (net_.ports_[index].paused >> lane & 1) == 0;
     part_.reclaim(net_.pools_[index], now_);
-    return net_.pools_[index].fits(lane, net_.most_words_);
+    for (std::uint32_t vc = hop.vc; vc < net_.channels_; vc += net_.channel_step_) {
+      const std::uint32_t lane = class_ * net_.channels_ + vc;
+      if (net_.pauses_ ? (net_.ports_[index].paused >> lane & 1) == 0
+                       : net_.pools_[index].fits(static_cast<std::uint8_t>(lane), net_.most_words_))
+        return true;
+    }
+    return false;
   }
 
  private:
+  // Of the buffers beyond a port, of all classes: its channel's, and those's that are `step`, two, ... further.
+  std::uint32_t beyond(NodeId node, Hop hop, std::uint32_t step) const {
+    CreditPool& pool = net_.pools_[net_.nodes_[node].first_port + hop.port];
+    part_.reclaim(pool, now_);
+    std::int32_t words = 0;
+    for (std::uint32_t c = 0; c < net_.classes_; ++c)
+      for (std::uint32_t vc = hop.vc; vc < net_.channels_; vc += step) words += pool.used[c * net_.channels_ + vc];
+    return static_cast<std::uint32_t>(words);
+  }
+
   Part& part_;
   State& net_;
   Time now_;

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/network/cut_through/timing.hpp"
 
+#include "core/topology/topology.hpp"
+
 namespace exanet {
 
-SwitchTiming::SwitchTiming(const NetworkConfig& config)
+SwitchTiming::SwitchTiming(const NetworkConfig& config, const Topology& topology)
     : router(config.router),
       pipeline(config.router.cycle * config.router.latency_cycles),
+      endpoint_pipeline(topology.switched() ? config.router.cycle * endpoint_cycles(config.router) : pipeline),
       slot(config.router.cycle * config.input_queued->slot_cycles),
       speed_up_percent(config.input_queued->speed_up_percent) {
   for (const LinkConfig& link : config.links) {
@@ -19,12 +22,12 @@ SwitchTiming::SwitchTiming(const NetworkConfig& config)
 // Each hop: the header crosses the link and the pipeline; the tail is right behind it, or held back by a slower line before.
 Time SwitchTiming::packet_time(const std::vector<std::uint8_t>& path, std::uint32_t payload_words, Time at) const {
   const std::uint32_t words = router.packet_words(payload_words);
-  Time request = at + pipeline, tail = request + on_crossbar(words);
-  for (const std::uint8_t kind : path) {
-    const LinkTiming& link = links[kind];
+  Time request = at + endpoint_pipeline, tail = request + on_crossbar(words);
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    const LinkTiming& link = links[path[i]];
     const Time granted = in_slot(request), left = max(granted + on_crossbar(words), tail);
     std::uint32_t head_phase = 0, phase = 0;
-    const Time on = latency[kind] + pipeline;
+    const Time on = latency[path[i]] + (i + 1 < path.size() ? pipeline : endpoint_pipeline);
     request = granted + link.word_time * link.slots(link.head_words, head_phase) + on;
     tail = max(granted + link.word_time * link.slots(link.packet_words[payload_words], phase), left) + on;
   }

@@ -11,7 +11,7 @@
 namespace exanet {
 
 struct SwitchTiming final : ZeroLoadModel {
-  explicit SwitchTiming(const NetworkConfig& config);  // throws ConfigError
+  SwitchTiming(const NetworkConfig& config, const Topology& topology);  // throws ConfigError
 
   Time packet_time(const std::vector<std::uint8_t>& links, std::uint32_t payload_words, Time at) const override;
   Time input_time(std::uint32_t payload_words) const override {
@@ -29,6 +29,7 @@ struct SwitchTiming final : ZeroLoadModel {
   std::vector<LinkTiming> links;  // by class, and so
   std::vector<Time> latency;  // of the link
   Time pipeline;  // header in to request
+  Time endpoint_pipeline;  // the same where packets are injected and delivered
   Time slot;  // 0: grants are made at any time
   std::int64_t word_ps_100 = 0,
                speed_up_percent;  // of a router word on the fastest link, times 100; of the crossbar's lines

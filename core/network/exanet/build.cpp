@@ -9,6 +9,7 @@
 #include "core/network/exanet/state.hpp"
 #include "core/network/exanet/zero_load.hpp"
 #include "core/network/registry.hpp"
+#include "core/network/vc_allocation.hpp"
 
 namespace exanet {
 
@@ -27,8 +28,10 @@ void check_depths(const RouterConfig& r, std::int64_t most_payload_words) {
         std::string(name) + " is " + std::to_string(value) + ": give at least " + std::to_string(least) + ", " + what);
   };
   // All that ask in an instant are known before it begins.
-  if (r.header_words == 1)
+  if (r.header_words == 1) {
     at_least(r.latency_cycles, 3, "latency_cycles", "one of them before the grant and two after it");
+    at_least(endpoint_cycles(r), 3, "endpoint_latency_cycles", "one of them before the grant and two after it");
+  }
   at_least(r.intra_fifo_words, 2 * most_payload_words, "intra_fifo_words",
            "two of the largest payloads, one of them a priority packet's");
   at_least(r.inter_fifo_words, 2 * most_payload_words * r.virtual_channels, "inter_fifo_words",
@@ -64,6 +67,7 @@ State::State(const std::vector<Partition>& parts, const Topology& topology, cons
       router_(config.router),
       intra_ports_(static_cast<std::uint32_t>(config.router.intra_ports)),
       channels_(static_cast<std::uint32_t>(config.router.virtual_channels)),
+      channel_step_(channel_step(topology, config.router)),
       fixed_priority_(config.router.arbitration == RouterConfig::Arbitration::kFixedPriority),
       links_first_(config.router.arbitration == RouterConfig::Arbitration::kLinksFirst),
       endpoints_(topology.endpoint_count()),
@@ -73,7 +77,10 @@ State::State(const std::vector<Partition>& parts, const Topology& topology, cons
     throw ConfigError(
         "threads", "a routing that looks at the queues of far routers runs on one thread: use one thread, or ugal-l");
   check_fifos(config.router);
-  for (const LinkConfig& link : config.links) links_.emplace_back(link, config.router, router_);
+  const RouterTiming endpoint = topology.switched() ? router_.at_endpoint() : router_;
+  endpoint_to_request_ = endpoint.to_request;
+  for (const RouterTiming& far : {router_, endpoint})
+    for (const LinkConfig& link : config.links) links_.emplace_back(link, config.router, far);
   build_ports(config);
   for (const Partition& part : parts)
     parts_.push_back(std::make_unique<Part>(*this, part, static_cast<std::uint8_t>(parts_.size()), parts.size()));
@@ -95,13 +102,14 @@ Part::Part(State& net, const Partition& part, std::uint8_t number, std::size_t p
       decision_lists_(net.decision_lists_.data()),
       intra_ports_(net.intra_ports_),
       channels_(net.channels_),
+      channel_step_(net.channel_step_),
       fixed_priority_(net.fixed_priority_),
       links_first_(net.links_first_),
       twin_(net.twin_),
       mask_words_(net.mask_words_),
       wide_words_(net.wide_words_),
       reserve_{static_cast<std::int32_t>(net.router_.most_payload_words), 0},
-      shortest_(adaptive_ ? Time() : shortest(net.links_)),
+      shortest_(adaptive_ || channel_step_ < channels_ ? Time() : shortest(net.links_)),
       net_(net),
       events_(*part.events),
       sink_(part.sink),
@@ -199,7 +207,8 @@ void State::build_node(NodeId node, const NetworkConfig& config) {
     }
     const PortRef far = intra ? PortRef{} : topology_.neighbour(node, static_cast<std::uint16_t>(port));
     if (far.node == kNoNode) continue;
-    output.link_class = described_link_class(topology_, node, port, links_.size());
+    output.link_class = described_link_class(topology_, node, port, config.links.size());
+    if (far.node < endpoints_) output.link_class = static_cast<std::uint8_t>(output.link_class + config.links.size());
     output.far_input = first_input_[far.node] + far.port * channels_;
     output.border = part_of(far.node) != part_of(node);
     // The link in the other direction ends here: its sender knows the room of these inputs.
@@ -234,16 +243,17 @@ template class PartitionedNetwork<State>;
 namespace networks {
 
 NetworkKind exanet_router() {
-  return {.name = "exanet",
-          .help = "when there is room for all of it beyond the link, by the rules of the ExaNet router",
-          .check = [](const NetworkConfig&, const Topology&) {},
-          .make_zero_load = [](const NetworkConfig& config) -> std::unique_ptr<ZeroLoadModel> {
-            return std::make_unique<ExanetZeroLoad>(config);
-          },
-          .make = [](const std::vector<Partition>& parts, const Topology& topology, const NetworkConfig& config,
-                     const std::vector<std::uint8_t>& part_of) -> std::unique_ptr<NetworkModel> {
-            return std::make_unique<ExanetNetwork>(parts, topology, config, part_of);
-          }};
+  return {
+      .name = "exanet",
+      .help = "when there is room for all of it beyond the link, by the rules of the ExaNet router",
+      .check = [](const NetworkConfig&, const Topology&) {},
+      .make_zero_load = [](const NetworkConfig& config, const Topology& topology) -> std::unique_ptr<ZeroLoadModel> {
+        return std::make_unique<ExanetZeroLoad>(config, topology);
+      },
+      .make = [](const std::vector<Partition>& parts, const Topology& topology, const NetworkConfig& config,
+                 const std::vector<std::uint8_t>& part_of) -> std::unique_ptr<NetworkModel> {
+        return std::make_unique<ExanetNetwork>(parts, topology, config, part_of);
+      }};
 }
 
 }  // namespace networks

@@ -17,6 +17,7 @@ inline NetworkConfig published_fabric(std::int64_t max_payload_bytes = 256) {
   NetworkConfig config;
   config.router.cycle = Time::ps(6400);
   config.router.max_payload_bytes = max_payload_bytes;
+  config.router.vc_allocation = RouterConfig::VcAllocation::kRouting;  // as the gateware
   LinkConfig inside, between;
   inside.word_time = between.word_time = Time::ps(6400);
   inside.latency = Time::ps(286900);

@@ -46,8 +46,8 @@ bool Part::inject(const Packet& packet) {
   if (packet.priority == kPriority && start > now) start = overtake(now, bulk, start, span);
   take(pool, words);
   const std::uint32_t index = packets_.add(
-      {start + router_.head + router_.to_request, start + span - router_.cycle + router_.to_request, kNone, packet.dst,
-       packet.payload_bytes, packet.intra_port, packet.priority, packet.src, packet.user, now});
+      {start + router_.head + net_.endpoint_to_request_, start + span - router_.cycle + net_.endpoint_to_request_,
+       kNone, packet.dst, packet.payload_bytes, packet.intra_port, packet.priority, packet.src, packet.user, now});
   plan(packets_[index], bulk);
   arrive(inputs_[input_index + packet.priority * twin_], index);
   return true;
@@ -56,7 +56,7 @@ bool Part::inject(const Packet& packet) {
 // A priority packet goes to the port's wire before the packets of bulk that have been taken and have not begun: all that are to begin from `now`
 // on follow each other without a gap up to `end`, and move by its `span`. Returns when it begins.
 Time Part::overtake(Time now, Input& bulk, Time end, Time span) {
-  const Time begun = now + router_.head + router_.to_request;
+  const Time begun = now + router_.head + net_.endpoint_to_request_;
   for (std::uint32_t p = bulk.front; p != kNone; p = packets_[p].next) {
     PacketInFlight& packet = packets_[p];
     if (packet.time < begun) continue;
@@ -171,7 +171,7 @@ inline std::uint32_t Part::choose(Time now, Output& output, std::uint32_t output
     const Input& input = inputs_[output.first_input + only];
     __builtin_prefetch(&packets_[input.front], 1);
     if (input.request > now) next = input.request;
-    if (input.request > now || !has_credit_beyond(now, output, output_index, input)) return kNone;
+    if (input.request > now || !may_go(now, output, output_index, input)) return kNone;
     if (input.link_class == kIntraTile) output.passed = 0;
     output.granted = only & (kMostInputs - 1);
     return only;
@@ -204,7 +204,7 @@ std::uint32_t Part::choose_of(Time now, Output& output, std::uint32_t output_ind
     const Input& input = inputs[index];
     __builtin_prefetch(&packets_[input.front], 1);
     if (input.request > now) next = min(next, input.request);
-    if (input.request > now || !has_credit_beyond(now, output, output_index, input)) return;
+    if (input.request > now || !may_go(now, output, output_index, input)) return;
     others = best >= 0;
     own |= input.link_class == kIntraTile;
     const int its = fixed_priority_ ? 0 : first_kind(input) * 4 + input.due * 2 + (index > output.granted);
@@ -219,8 +219,7 @@ std::uint32_t Part::choose_of(Time now, Output& output, std::uint32_t output_ind
   if (others && !input.due && !fixed_priority_)
     each_waiting(output, output_index, priority, [&](std::uint32_t index) {
       Input& other = inputs[index];
-      const bool pool =
-          output.link_class == kIntraTile || has_credit(pools_[output_index * channels_ + other.front_vc], priority);
+      const bool pool = output.link_class == kIntraTile || has_credit_in_any(output_index, other);
       if (other.request <= now && first_kind(other) == first_kind(input) && pool) other.due = true;
     });
   if (input.link_class == kIntraTile)
@@ -231,20 +230,49 @@ std::uint32_t Part::choose_of(Time now, Output& output, std::uint32_t output_ind
   return chosen + priority * twin_;
 }
 
+// Whether one of the next buffers takes the front of `input`.
+bool Part::may_go(Time now, const Output& output, std::uint32_t output_index, const Input& input) {
+  if (output.link_class == kIntraTile) return true;
+  for (std::uint32_t vc = input.front_vc; vc < channels_; vc += channel_step_)
+    if (has_credit_beyond(now, output, output_index, vc, input.priority)) return true;
+  return false;
+}
+
+// The same, as far as is known.
+bool Part::has_credit_in_any(std::uint32_t output_index, const Input& input) const {
+  for (std::uint32_t vc = input.front_vc; vc < channels_; vc += channel_step_)
+    if (has_credit(pools_[output_index * channels_ + vc], input.priority)) return true;
+  return false;
+}
+
+// Of the channels that may stand for `vc` the one with the most room, the first of equals. Who has the most room has credit, if any has.
+std::uint8_t Part::emptiest_channel(Time now, const Output& output, std::uint32_t output_index, std::uint8_t vc) {
+  receive_credits(now, output);
+  std::uint8_t best = vc;
+  std::int32_t most = -1;
+  for (std::uint32_t c = vc; c < channels_; c += channel_step_) {
+    CreditPool& pool = pools_[output_index * channels_ + c];
+    reclaim(pool, now);
+    const std::int32_t room = pool.free_packets > 1 ? pool.free_words : 0;
+    if (room > most) most = room, best = static_cast<std::uint8_t>(c);
+  }
+  return best;
+}
+
 // Whether the next buffer takes a packet, the largest whatever this one's length: by its own length a short one would go whenever a long one of
 // the same channel waits, and might do so for ever. If not, sees to it that the output is looked at again when a credit arrives.
-bool Part::has_credit_beyond(Time now, const Output& output, std::uint32_t output_index, const Input& input) {
-  if (output.link_class == kIntraTile) return true;
-  CreditPool& far = pools_[output_index * channels_ + input.front_vc];
+bool Part::has_credit_beyond(Time now, const Output& output, std::uint32_t output_index, std::uint32_t vc,
+                             std::uint8_t priority) {
+  CreditPool& far = pools_[output_index * channels_ + vc];
   reclaim(far, now);
-  if (has_credit(far, input.priority)) return true;
+  if (has_credit(far, priority)) return true;
   if (!far.starved()) {
     receive_credits(now, output);
     reclaim(far, now);
-    if (has_credit(far, input.priority)) return true;
+    if (has_credit(far, priority)) return true;
   }
   if (far.starved()) return false;
-  const Time next = next_credit(output, output_index * channels_ + input.front_vc);
+  const Time next = next_credit(output, output_index * channels_ + vc);
   if (next != Time::never()) {
     wake(outputs_[output_index], output_index, max(next, now + Time::ps(1)));
   } else {
@@ -261,6 +289,7 @@ void Part::grant(Time now, Output& output, std::uint32_t output_index, std::uint
   if (output.link_class != kIntraTile) {
     __builtin_prefetch(&stats_[output_index], 1);
     EXANET_CHECK(output.far_input != kNone, "route through a port without a link", now.ps(), input.node, output_index);
+    if (channel_step_ < channels_) input.front_vc = emptiest_channel(now, output, output_index, input.front_vc);
     if (!output.border) plan(packet, inputs_[output.far_input + input.front_vc]);
   }
   if (input.link_class != kIntraTile) __builtin_prefetch(&outputs_[input.credit_output], 1);

@@ -171,11 +171,12 @@ struct State {
   const Topology& topology_;
   std::vector<std::uint8_t> part_of_;  // by node; empty when all are in one part
   RouterTiming router_;
-  std::vector<LinkTiming> links_;
+  std::vector<LinkTiming> links_;  // by class, and behind them the same towards endpoints behind switches
   std::uint32_t intra_ports_;  // of an endpoint; a switch has none
-  std::uint32_t channels_;
+  std::uint32_t channels_, channel_step_;
   bool fixed_priority_, links_first_;
   std::uint32_t endpoints_;
+  Time endpoint_to_request_;  // as to_request, where packets are injected
   std::int32_t words_each_;  // of a virtual channel's buffer
   Time lookahead_ = Time::never();
   std::uint32_t twin_ = 0;  // from an input of bulk to that of priority packets with the same room; 0: there are none
@@ -222,7 +223,11 @@ struct Part {
   void forget(Output& output, std::uint32_t output_index, const Input& input);
   std::uint32_t choose(Time now, Output& output, std::uint32_t output_index, Time& next);
   std::uint32_t choose_of(Time now, Output& output, std::uint32_t output_index, std::uint8_t priority, Time& next);
-  bool has_credit_beyond(Time now, const Output& output, std::uint32_t output_index, const Input& input);
+  bool may_go(Time now, const Output& output, std::uint32_t output_index, const Input& input);
+  bool has_credit_beyond(Time now, const Output& output, std::uint32_t output_index, std::uint32_t vc,
+                         std::uint8_t priority);
+  bool has_credit_in_any(std::uint32_t output_index, const Input& input) const;
+  std::uint8_t emptiest_channel(Time now, const Output& output, std::uint32_t output_index, std::uint8_t vc);
   void grant(Time now, Output& output, std::uint32_t output_index, std::uint32_t input_index);
   void cross_link(Time now, Output& output, std::uint32_t output_index, const Input& input, std::uint32_t packet_index,
                   Time left);
@@ -286,11 +291,11 @@ struct Part {
   InjectionPort* const injection_ports_;
   Decision* const decisions_;
   DecisionList* const decision_lists_;
-  const std::uint32_t intra_ports_, channels_;
+  const std::uint32_t intra_ports_, channels_, channel_step_;
   const bool fixed_priority_, links_first_;
   const std::uint32_t twin_, mask_words_, wide_words_;
   const std::int32_t reserve_[2];  // payload words, by class
-  const Time shortest_;  // packet on any link; 0 where routing looks at how much room there is
+  const Time shortest_;  // packet on any link; 0 where somebody looks at how much room there is
 
   State& net_;
   EventQueue& events_;

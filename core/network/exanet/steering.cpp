@@ -21,34 +21,39 @@ class Part::View final : public CongestionView {
   View(Part& part, Time now, std::uint8_t priority) : part_(part), now_(now), priority_(priority) {}
 
   std::uint32_t queued_words(NodeId node, std::uint16_t port) const override {
-    std::uint32_t words = waiting_words(node, port, kAnyChannel);
-    for (std::uint8_t vc = 0; vc < part_.channels_; ++vc) words += taken_words(node, {port, vc});
-    return words;
+    return waiting_words(node, port, kAnyChannel) + taken_words(node, {port, 0}, 1);
   }
 
   std::uint32_t channel_words(NodeId node, Hop hop) const override {
-    return waiting_words(node, hop.port, hop.vc) + taken_words(node, hop);
+    return waiting_words(node, hop.port, hop.vc) + taken_words(node, hop, part_.channel_step_);
   }
 
   // For the largest packet of its class: else an output would not grant it.
   bool has_credit(NodeId node, Hop hop) const override {
     const std::uint32_t index = part_.net_.first_output_[node] + hop.port;
-    CreditPool& pool = part_.pools_[index * part_.channels_ + hop.vc];
     part_.receive_credits(now_, part_.outputs_[index]);
-    part_.reclaim(pool, now_);
-    return part_.has_credit(pool, priority_);
+    for (std::uint32_t vc = hop.vc; vc < part_.channels_; vc += part_.channel_step_) {
+      CreditPool& pool = part_.pools_[index * part_.channels_ + vc];
+      part_.reclaim(pool, now_);
+      if (part_.has_credit(pool, priority_)) return true;
+    }
+    return false;
   }
 
  private:
   static constexpr std::uint8_t kAnyChannel = 0xff;
 
-  // Of the buffer beyond a port.
-  std::uint32_t taken_words(NodeId node, Hop hop) const {
+  // Of the buffers beyond a port: its channel's, and those's that are `step`, two, ... further.
+  std::uint32_t taken_words(NodeId node, Hop hop, std::uint32_t step) const {
     const std::uint32_t index = part_.net_.first_output_[node] + hop.port;
-    CreditPool& pool = part_.pools_[index * part_.channels_ + hop.vc];
     part_.receive_credits(now_, part_.outputs_[index]);
-    part_.reclaim(pool, now_);
-    return static_cast<std::uint32_t>(part_.net_.words_each_ - pool.free_words);
+    std::uint32_t words = 0;
+    for (std::uint32_t vc = hop.vc; vc < part_.channels_; vc += step) {
+      CreditPool& pool = part_.pools_[index * part_.channels_ + vc];
+      part_.reclaim(pool, now_);
+      words += static_cast<std::uint32_t>(part_.net_.words_each_ - pool.free_words);
+    }
+    return words;
   }
 
   // In the FIFOs whose fronts ask for a port: the fronts, and those behind them whom the topology's own way leads there as well.

@@ -11,7 +11,7 @@ namespace exanet {
 
 class ExanetZeroLoad final : public ZeroLoadModel {
  public:
-  explicit ExanetZeroLoad(const NetworkConfig& config);  // throws ConfigError
+  ExanetZeroLoad(const NetworkConfig& config, const Topology& topology);  // throws ConfigError
 
   Time packet_time(const std::vector<std::uint8_t>& links, std::uint32_t payload_words, Time at) const override;
   Time input_time(std::uint32_t payload_words) const override {
@@ -24,12 +24,8 @@ class ExanetZeroLoad final : public ZeroLoadModel {
  private:
   Time crossbar_time(std::uint32_t payload_words) const { return router_.cycle * router_.packet_words(payload_words); }
 
-  RouterTiming router_;
-  std::vector<LinkTiming> links_;  // by class
+  RouterTiming router_, endpoint_;
+  std::vector<LinkTiming> links_, last_links_;  // by class; towards an endpoint
 };
-
-// Inject to delivered in an empty network, along links of the given classes in this order.
-Time zero_load_time(const RouterTiming& router, const std::vector<const LinkTiming*>& path,
-                    std::uint32_t payload_words);
 
 }  // namespace exanet

@@ -73,3 +73,25 @@ TEST_CASE("simulated latency equals the formula for all pairs, several sizes and
     }
   }
 }
+
+TEST_CASE("an endpoint behind a switch has the latency of its interface, not the switch's") {
+  // Two endpoints on a switch of 47 cycles, 300.8 ns, by links of 25 ns: 16 bytes are 3 router words and 8 link words. From grant to grant over the
+  // link: 2 cycles to the output, one in the link's buffer, 5 words with the header, 25 ns, one to receive, and the far router's cycles before the grant.
+  NetworkConfig config = published_fabric();
+  config.router.latency_cycles = 47;
+  config.links[0].latency = config.links[1].latency = Time::ns(25);
+  const auto over_switch = [&](std::int64_t endpoint_cycles) {
+    config.router.endpoint_latency_cycles = endpoint_cycles;
+    Bench bench({"fat-tree", {2}}, config);
+    bench.send(0, 1, 16);
+    bench.run();
+    REQUIRE(bench.deliveries.size() == 1);
+    CHECK(bench.deliveries[0].tail == bench.fabric.zero_load_latency(0, 1, 16));
+    return bench.deliveries[0].tail;
+  };
+  const Time least = over_switch(0);
+  CHECK(least < Time::ns(300 + 2 * 25 + 2 * 8 * 6 + 60));
+  CHECK(over_switch(3) == least);
+  CHECK(over_switch(13) - least == Time::ps(2 * 10 * 6400));
+  CHECK(over_switch(47) - least == Time::ps(2 * 44 * 6400));  // as a switch each
+}

@@ -104,11 +104,11 @@ Time Part::assign_channels(Time now, std::uint32_t output) {
   for (std::uint32_t asked = out.asked; asked != 0; asked &= asked - 1) {
     const auto want = static_cast<std::uint8_t>(std::countr_zero(asked));
     Slots& waiting = net_.waiting_[output * net_.lanes_ + want];
-    for (std::uint32_t free = net_.lanes_for(out, want) & ~std::uint32_t{out.held}; free != 0 && !waiting.empty();
-         free &= free - 1) {
+    for (std::uint32_t free = net_.lanes_for(out, want) & ~std::uint32_t{out.held}; free != 0 && !waiting.empty();) {
       const std::uint32_t slot = next_header(now, output, want, retry);
       if (slot == kNone) break;
-      const auto lane = static_cast<std::uint32_t>(std::countr_zero(free));
+      const std::uint32_t lane = emptiest_lane(now, output, free);
+      free &= ~(1u << lane);
       const std::uint32_t index = front_of(output, want, slot);
       worms_[index].moving = true;
       net_.passed_[worms_[index].input * net_.lanes_ + worms_[index].lane] = Time::never();
@@ -122,6 +122,19 @@ Time Part::assign_channels(Time now, std::uint32_t output) {
     if (waiting.empty()) out.asked = static_cast<std::uint8_t>(out.asked & ~(1u << want));
   }
   return retry;
+}
+
+// The one with the most credits, the first of equals.
+std::uint32_t Part::emptiest_lane(Time now, std::uint32_t output, std::uint32_t lanes) {
+  auto best = static_cast<std::uint32_t>(std::countr_zero(lanes));
+  std::int32_t most = -1;
+  for (; lanes != 0; lanes &= lanes - 1) {
+    const auto lane = static_cast<std::uint32_t>(std::countr_zero(lanes));
+    Lane& beyond = net_.lane_of_[output * net_.lanes_ + lane];
+    reclaim(beyond, now);
+    if (beyond.credits > most) most = beyond.credits, best = lane;
+  }
+  return best;
 }
 
 // The packet of an input's slot that asks for this of an output.

@@ -3,6 +3,7 @@
 #include "core/network/common/layout.hpp"
 #include "core/network/common/partitioned_network_impl.hpp"
 #include "core/network/common/switch_checks.hpp"
+#include "core/network/vc_allocation.hpp"
 #include "core/network/wormhole/state.hpp"
 
 namespace exanet {
@@ -15,10 +16,10 @@ State::State(const std::vector<Partition>& parts, const Topology& topology, cons
       routing_(topology.routing()),
       part_of_(part_of),
       config_(*config.input_queued),
-      timing_(config),
+      timing_(config, topology),
       intra_ports_(static_cast<std::uint32_t>(config.router.intra_ports)),
       channels_(static_cast<std::uint32_t>(config.router.virtual_channels)),
-      needed_(topology.virtual_channels()),
+      channel_step_(channel_step(topology, config.router)),
       classes_(static_cast<std::uint32_t>(config_.classes)),
       lanes_(classes_ * channels_),
       most_words_(timing_.router.packet_words(timing_.router.most_payload_words)),
@@ -30,7 +31,7 @@ State::State(const std::vector<Partition>& parts, const Topology& topology, cons
   require_channels(topology, channels_);
   require_one_thread_if(adaptive_, parts.size());
   for (std::uint32_t lane = 0; lane < lanes_; ++lane) {
-    std::uint8_t& serves = serves_[lane / channels_ * channels_ + lane % channels_ % needed_];
+    std::uint8_t& serves = serves_[lane / channels_ * channels_ + lane % channels_ % channel_step_];
     serves = static_cast<std::uint8_t>(serves | 1u << lane);
   }
   build_ports();
@@ -90,7 +91,7 @@ void State::build_node(NodeId node) {
     port.link_class = described_link_class(topology_, node, p, timing_.wires.size());
     if (port.far_part == part_of(node)) continue;
     const Wire& wire = timing_.wires[port.link_class];
-    lookahead_ = min(lookahead_, min(wire.timing.word_time * wire.flit_words + wire.latency + timing_.pipeline,
+    lookahead_ = min(lookahead_, min(wire.timing.word_time * wire.flit_words + wire.latency + pipeline_of(far.node),
                                      timing_.crossbar_word + wire.credit));
   }
 }

@@ -133,6 +133,9 @@ struct State {
 
   std::uint8_t part_of(NodeId node) const { return partition_of(part_of_, node); }
   std::uint32_t first_port(NodeId node) const { return nodes_[node].first_port; }
+  Time pipeline_of(NodeId node) const {
+    return node < topology_.endpoint_count() ? timing_.endpoint_pipeline : timing_.pipeline;
+  }
   std::uint8_t class_of(const Packet& packet) const {
     return packet.priority < classes_ ? packet.priority : static_cast<std::uint8_t>(classes_ - 1);
   }
@@ -146,7 +149,7 @@ struct State {
   std::vector<std::uint8_t> part_of_;  // by node; empty when all are in one part
   SwitchConfig config_;
   WormholeTiming timing_;
-  std::uint32_t intra_ports_, channels_, needed_, classes_, lanes_, most_words_;
+  std::uint32_t intra_ports_, channels_, channel_step_, classes_, lanes_, most_words_;
   std::int32_t entry_words_;  // of a class of an intra-tile port
   std::uint8_t serves_[kMostLanes] = {};  // by class and virtual channel of routing: lanes
   bool voq_, adaptive_, fixed_;
@@ -200,6 +203,7 @@ struct Part {
   void allocate(Time now, NodeId node);
   void pass_flits(Time now, NodeId node, Slots outputs);
   Time assign_channels(Time now, std::uint32_t output);
+  std::uint32_t emptiest_lane(Time now, std::uint32_t output, std::uint32_t lanes);
   std::uint32_t front_of(std::uint32_t output, std::uint8_t want, std::uint32_t slot) const;
   void wake_fronts(std::uint32_t input, std::uint8_t lane);
   std::uint32_t next_header(Time now, std::uint32_t output, std::uint8_t want, Time& retry) const;

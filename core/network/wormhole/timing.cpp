@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/topology/topology.hpp"
+
 namespace exanet {
 
 namespace {
@@ -16,9 +18,10 @@ Wire wire_of(const LinkConfig& link, const RouterConfig& router, const RouterTim
 
 }  // namespace
 
-WormholeTiming::WormholeTiming(const NetworkConfig& config)
+WormholeTiming::WormholeTiming(const NetworkConfig& config, const Topology& topology)
     : router(config.router),
       pipeline(config.router.cycle * config.router.latency_cycles),
+      endpoint_pipeline(topology.switched() ? config.router.cycle * endpoint_cycles(config.router) : pipeline),
       header_words(static_cast<std::uint32_t>(config.router.header_words)),
       output_fifo_words(static_cast<std::uint32_t>(std::max<std::int64_t>(config.input_queued->output_fifo_words, 1))),
       lane_words(static_cast<std::int32_t>(config.router.inter_fifo_words /
@@ -47,7 +50,7 @@ Time WormholeTiming::packet_time(const std::vector<std::uint8_t>& links, std::ui
   for (const std::uint8_t link : links) stages.push_back({&wires[link], {}, {}, 0, {}, {}});
   stages.push_back({nullptr, {}, {}, 0, {}, {}});
   for (Stage& stage : stages) stage.in.resize(words), stage.granted.resize(words);
-  for (std::uint32_t flit = 0; flit < words; ++flit) stages[0].in[flit] = crossbar_word * flit + pipeline;
+  for (std::uint32_t flit = 0; flit < words; ++flit) stages[0].in[flit] = crossbar_word * flit + endpoint_pipeline;
   const std::uint32_t behind =
       header_words - 1;  // flits by which the header's end is behind its beginning: so far apart are two stages' turns
   for (std::uint32_t turn = 0; turn < words + behind * stages.size(); ++turn)
@@ -63,8 +66,8 @@ Time WormholeTiming::packet_time(const std::vector<std::uint8_t>& links, std::ui
       stage.line_free = at + crossbar_word;
       if (stage.wire == nullptr) continue;
       Time busy;
-      stages[h + 1].in[flit] =
-          stage.wire->pass(at, flit == 0, stage.free, stage.phase, busy) + stage.wire->latency + pipeline;
+      stages[h + 1].in[flit] = stage.wire->pass(at, flit == 0, stage.free, stage.phase, busy) + stage.wire->latency +
+                               (h + 2 < stages.size() ? pipeline : endpoint_pipeline);
       stage.line_free = max(stage.line_free, stage.free - stage.wire->timing.word_time * stage.wire->flit_words *
                                                               (output_fifo_words - 1));
     }

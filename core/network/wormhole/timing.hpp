@@ -29,7 +29,7 @@ struct Wire {
 };
 
 struct WormholeTiming final : ZeroLoadModel {
-  explicit WormholeTiming(const NetworkConfig& config);  // throws ConfigError
+  WormholeTiming(const NetworkConfig& config, const Topology& topology);  // throws ConfigError
 
   Time packet_time(const std::vector<std::uint8_t>& links, std::uint32_t payload_words, Time at) const override;
   Time input_time(std::uint32_t payload_words) const override {
@@ -39,7 +39,8 @@ struct WormholeTiming final : ZeroLoadModel {
 
   RouterTiming router;
   std::vector<Wire> wires;  // by link class
-  Time pipeline, crossbar_word;
+  Time pipeline, endpoint_pipeline,
+      crossbar_word;  // header in to request; the same where packets are injected and delivered; ...
   std::uint32_t header_words, output_fifo_words;
   std::int32_t lane_words;  // of a lane of an input
 };

@@ -37,7 +37,7 @@ bool Part::inject(const Packet& packet) {
   injection_port->busy_until = start + net_.timing_.crossbar_word * words;
   const std::uint32_t in_flight = packets_.add({packet, now, kNone});
   for (std::int32_t flit = 0; flit < words; ++flit)
-    receive({start + net_.timing_.crossbar_word * flit + net_.timing_.pipeline, port, lane, flit == 0,
+    receive({start + net_.timing_.crossbar_word * flit + net_.timing_.endpoint_pipeline, port, lane, flit == 0,
              static_cast<std::uint16_t>(words)},
             in_flight);
   return true;
@@ -145,7 +145,8 @@ void Part::cross_link(Time now, std::uint32_t output, std::uint8_t lane, std::ui
     ++hops_;
   }
   Time busy;
-  const Time there = wire.pass(now, head, out.wire_free, out.idle_phase, busy) + wire.latency + net_.timing_.pipeline;
+  const Time there = wire.pass(now, head, out.wire_free, out.idle_phase, busy) + wire.latency +
+                     net_.pipeline_of(net_.node_of_[out.far]);
   stats.busy += busy;
   net_.out_free_[output] =
       max(left, out.wire_free - wire.timing.word_time * wire.flit_words * (net_.timing_.output_fifo_words - 1));
@@ -248,7 +249,7 @@ class Part::View final : public CongestionView {
 
   std::uint32_t queued_words(NodeId node, std::uint16_t port) const override {
     std::uint32_t words = 0;
-    for (std::uint8_t vc = 0; vc < net_.needed_; ++vc) words += channel_words(node, {port, vc});
+    for (std::uint8_t vc = 0; vc < net_.channel_step_; ++vc) words += channel_words(node, {port, vc});
     return words;
   }
 

@@ -33,7 +33,7 @@ NetworkConfig worms(std::int64_t channels, std::int64_t words_each, SwitchConfig
 TEST_CASE("wormhole: latency and rate of one hop, worked out by hand") {
   // With room enough the words follow each other as under cut-through: 12.8 (pipeline) + 6.4 (header on the link) + 10 (link) + 12.8, and
   // ten words of 6.4 ns into the interface.
-  WormBench bench({"full-mesh", {2}}, worms(2, 20));
+  WormBench bench({"full-mesh", {2}}, worms(1, 20));
   bench.send(0, 1, kCellBytes);
   bench.run();
   REQUIRE(bench.deliveries.size() == 1);
@@ -41,7 +41,7 @@ TEST_CASE("wormhole: latency and rate of one hop, worked out by hand") {
 
   // A buffer of two words: from a word's grant to the use of its credit it takes 6.4 (link word) + 10 + 12.8 (pipeline) + 6.4 (crossbar) + 6.4
   // (credit) + 10 = 52 ns. The last two words go after four such rounds, and the tail is the second of them: 12.8 + 208 + 6.4, and 29.2 + 6.4.
-  WormBench tight({"full-mesh", {2}}, worms(2, 2));
+  WormBench tight({"full-mesh", {2}}, worms(1, 2));
   tight.send(0, 1, kCellBytes);
   tight.run();
   REQUIRE(tight.deliveries.size() == 1);
@@ -125,15 +125,15 @@ TEST_CASE(
     NetworkConfig fabric = worms(channels, words, config);
     fabric.router.max_payload_bytes = 256;
     fabric.links[0].latency = Time();
-    OpenLoop run({"mesh", {6, 6}}, fabric, loop);  // whose ways need two channels
+    OpenLoop run({"mesh", {6, 6}}, fabric, loop);  // whose ways need one channel
     REQUIRE(run.run());
     return run.result().accepted_load;
   };
   for (const auto queues : {SwitchConfig::Queues::kFifo, SwitchConfig::Queues::kVirtualOutput})
-    CHECK(carried(4, 16, queues) > carried(2, 32, queues) * 1.1);
-  const double two = carried(2, 16, SwitchConfig::Queues::kFifo), four = carried(4, 16, SwitchConfig::Queues::kFifo);
-  CHECK(four > two * 1.2);
-  CHECK(carried(8, 16, SwitchConfig::Queues::kFifo) > four);
+    CHECK(carried(2, 16, queues) > carried(1, 32, queues) * 1.05);
+  const double one = carried(1, 16, SwitchConfig::Queues::kFifo), two = carried(2, 16, SwitchConfig::Queues::kFifo);
+  CHECK(two > one * 1.15);
+  CHECK(carried(4, 16, SwitchConfig::Queues::kFifo) > two);
 }
 
 TEST_CASE("wormhole: all that is sent arrives, whatever the buffers, on every kind of network and routing") {
@@ -248,7 +248,7 @@ TEST_CASE("wormhole: a packet of a higher class waits for a word at each link; w
 
 TEST_CASE("wormhole: what such switches have not is refused, saying what to do") {
   const auto refused = [](const std::function<void(NetworkConfig&)>& spoil,
-                          const TopologySpec& spec = {"torus", {3, 3}}) {
+                          const TopologySpec& spec = {"torus", {4, 4}}) {
     NetworkConfig config = worms(2, 3);
     spoil(config);
     std::string message;

@@ -46,10 +46,9 @@ ExanetNic::ExanetNic(const NicSetup& setup)
 
 void ExanetNic::post(const PacketizerMessage& message) {
   ++context_.active;
-  if (context_.instant)
-    mailbox_.write_instantly(message.user);
-  else
-    packetizer_.post(message);
+  if (context_.instant) return mailbox_.write_instantly(message.user);
+  if (!network_->keeps_order()) messages_.sent(message.src, message.dst, {message.user, message.bytes});
+  packetizer_.post(message);
 }
 
 void ExanetNic::post(const RdmaTransfer& transfer) {
@@ -68,10 +67,17 @@ void ExanetNic::delivered(const Packet& packet, Time injected, Time now) {
   context_.listener.packet_delivered(packet, injected, now);
   const std::uint64_t user = packet.user & ~kPacketKind;
   switch (packet.user & kPacketKind) {
-    case kDataPacket: rdma_.data_arrived(static_cast<std::uint32_t>(user), packet.payload_bytes, now); break;
+    case kDataPacket: rdma_.data_arrived(packet, now); break;
     case kAckPacket: rdma_.ack_arrived(static_cast<std::uint32_t>(user), now); break;
-    default: mailbox_.write(packet.dst, packet.payload_bytes, user, now); break;
+    default: message_arrived(packet, user, now); break;
   }
+}
+
+// A message that came before its turn waits in the interface: it is written once those before it have been.
+void ExanetNic::message_arrived(const Packet& packet, std::uint64_t user, Time now) {
+  if (network_->keeps_order()) return mailbox_.write(packet.dst, packet.payload_bytes, user, now);
+  messages_.arrived(packet.src, packet.dst, {user, packet.payload_bytes},
+                    [&](const Message& m) { mailbox_.write(packet.dst, m.bytes, m.user, now); });
 }
 
 namespace nics {

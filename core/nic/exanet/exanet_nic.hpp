@@ -11,6 +11,7 @@
 #include "core/nic/exanet/mailbox.hpp"
 #include "core/nic/exanet/packetizer.hpp"
 #include "core/nic/exanet/rdma_engine.hpp"
+#include "core/nic/in_order.hpp"
 #include "core/nic/nic.hpp"
 
 namespace exanet {
@@ -32,13 +33,20 @@ class ExanetNic final : public Nic {
   std::uint64_t active() const override { return context_.active; }
 
  private:
+  struct Message {
+    std::uint64_t user;
+    std::uint32_t bytes;
+    bool operator==(const Message&) const = default;
+  };
   void ready(NodeId node, std::uint8_t port, std::uint8_t priority, Time now);
   void delivered(const Packet& packet, Time injected, Time now);
+  void message_arrived(const Packet& packet, std::uint64_t user, Time now);
 
   NicContext context_;
   std::unique_ptr<Network> network_;
   Packetizer packetizer_;
   Mailbox mailbox_;
+  InOrder<Message> messages_;  // on their way from packetizers to mailboxes
   RdmaEngine rdma_;
 };
 

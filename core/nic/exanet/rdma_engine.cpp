@@ -44,11 +44,12 @@ void RdmaEngine::post(const RdmaTransfer& t) {
                0,       0,
                0,       t.acknowledged,
                false,   now + cost.dma_start + (t.reads_memory ? cost.translation + cost.memory_read : Time()),
-               t.user};
+               t.user,  {}};
   if (context_.instant) {
     context_.events.schedule(now, on_complete_, id);
     return;
   }
+  if (!context_.network->keeps_order()) order_.sent(t.src, t.dst, id);
   std::vector<Channel>& channels = nodes_[t.src].channels;
   auto channel = std::find_if(channels.begin(), channels.end(), [&](const Channel& c) { return c.dst == t.dst; });
   if (channel == channels.end()) channel = channels.insert(channels.end(), Channel{t.dst, {}});
@@ -95,7 +96,8 @@ void RdmaEngine::inject(NodeId node_id, Time now) {
       continue;
     }
     const std::uint32_t bytes = next_payload(t);
-    const Packet packet{t.src, t.dst, static_cast<std::uint16_t>(bytes), kRdmaPort, 0, kDataPacket | id};
+    const std::uint64_t block = context_.network->keeps_order() ? 0 : t.sent / context_.config.dma_block_bytes;
+    const Packet packet{t.src, t.dst, static_cast<std::uint16_t>(bytes), kRdmaPort, 0, kDataPacket | block << 32 | id};
     if (!context_.network->inject(packet)) {
       node.refused = true;
       break;
@@ -116,14 +118,31 @@ void RdmaEngine::inject(NodeId node_id, Time now) {
   }
 }
 
-void RdmaEngine::data_arrived(std::uint32_t id, std::uint32_t bytes, Time now) {
+void RdmaEngine::data_arrived(const Packet& packet, Time now) {
+  const auto id = static_cast<std::uint32_t>(packet.user);
   Transfer& t = transfers_[id];
-  t.received += bytes;
-  if (t.received == t.bytes) {
-    context_.events.schedule(now + context_.config.memory_write, on_complete_, id);
-  } else if (t.acknowledged && t.received % context_.config.dma_block_bytes == 0) {
+  t.received += packet.payload_bytes;
+  const bool ordered = context_.network->keeps_order();
+  const auto write = [&](std::uint32_t whole) {
+    context_.events.schedule(now + context_.config.memory_write, on_complete_, whole);
+  };
+  if (t.received == t.bytes)
+    ordered ? write(id) : order_.arrived(t.src, t.dst, id, write);
+  else if (t.acknowledged && (ordered ? t.received % context_.config.dma_block_bytes == 0 : fills_block(t, packet)))
     send_ack(id, now);
-  }
+}
+
+// Whether all of the packet's block is there, whatever is missing of others.
+bool RdmaEngine::fills_block(Transfer& t, const Packet& packet) const {
+  const std::uint64_t number = (packet.user & ~kPacketKind) >> 32, begin = number * context_.config.dma_block_bytes;
+  const auto size =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(t.bytes - begin, context_.config.dma_block_bytes));
+  auto block = std::find_if(t.blocks.begin(), t.blocks.end(), [&](const Block& b) { return b.number == number; });
+  if (block == t.blocks.end()) block = t.blocks.insert(block, {number, 0});
+  block->received += packet.payload_bytes;
+  if (block->received < size) return false;
+  t.blocks.erase(block);
+  return true;
 }
 
 void RdmaEngine::send_ack(std::uint32_t id, Time now) {

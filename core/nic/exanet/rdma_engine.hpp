@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/nic/exanet/engine.hpp"
+#include "core/nic/in_order.hpp"
 
 namespace exanet {
 
@@ -22,10 +23,14 @@ class RdmaEngine {
 
   void post(const RdmaTransfer& transfer);
   void ready(NodeId node, std::uint8_t priority, Time now);  // the network has room again
-  void data_arrived(std::uint32_t id, std::uint32_t bytes, Time now);
+  void data_arrived(const Packet& packet, Time now);
   void ack_arrived(std::uint32_t id, Time now);
 
  private:
+  struct Block {
+    std::uint64_t number;
+    std::uint32_t received;  // bytes
+  };
   struct Transfer {
     NodeId src, dst;
     std::uint64_t bytes, sent, received;
@@ -33,6 +38,7 @@ class RdmaEngine {
     bool acknowledged, begun;
     Time ready_at;
     std::uint64_t user;
+    std::vector<Block> blocks;  // begun and not yet acknowledged, where packets overtake each other
   };
   struct Channel {
     NodeId dst;
@@ -52,6 +58,7 @@ class RdmaEngine {
   bool sendable(const Transfer& t, Time now) const;
   std::uint32_t next_payload(const Transfer& t) const;
   void send_ack(std::uint32_t id, Time now);
+  bool fills_block(Transfer& t, const Packet& packet) const;
   void complete(std::uint32_t id, Time now);
 
   NicContext& context_;
@@ -59,6 +66,7 @@ class RdmaEngine {
   std::vector<Node> nodes_;
   std::vector<Transfer> transfers_;
   std::vector<std::uint32_t> free_;
+  InOrder<std::uint32_t> order_;  // transfers on their way, where packets overtake each other
   PortClock port_;
   std::uint32_t on_ready_, on_complete_, on_instant_ack_;
 };

@@ -36,6 +36,7 @@ void IdealNic::enqueue(const IdealMessage& m, Kind kind) {
   }
   messages_[id] = {m.src, m.dst, kNone, m.priority, kind, false, m.bytes, m.bytes, m.user, m.next_ps, m.every_ps};
   ++active_;
+  if (kind == kMessage && !network_->keeps_order()) order_.sent(m.src, m.dst, m.user);
   Queue& queue = queues_[m.src];
   (queue.first == kNone ? queue.first : messages_[queue.last].next) = id;
   queue.last = id;
@@ -90,7 +91,8 @@ void IdealNic::delivered(const Packet& packet, Time injected, Time tail) {
   messages_[id].next = free_;
   free_ = id;
   --active_;
-  if (m.kind == kMessage) return listener_.message_arrived(m.user, tail);
+  const auto tell = [&](std::uint64_t user) { listener_.message_arrived(user, tail); };
+  if (m.kind == kMessage) return network_->keeps_order() ? tell(m.user) : order_.arrived(m.src, m.dst, m.user, tell);
   listener_.transfer_arrived(m.user, tail);
   if (m.kind == kAcknowledged) listener_.transfer_acknowledged(m.user, tail);
 }

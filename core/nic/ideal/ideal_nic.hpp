@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/nic/in_order.hpp"
 #include "core/nic/nic.hpp"
 
 namespace exanet {
@@ -71,6 +72,8 @@ class IdealNic final : public Nic {
   std::unique_ptr<Network> network_;
   std::vector<Queue> queues_;  // by node
   std::vector<Message> messages_;
+  InOrder<std::uint64_t>
+      order_;  // messages for mailboxes on their way, by user word, where packets overtake each other
   std::uint32_t free_ = kNone, on_due_ = 0;
   std::uint64_t packets_ = 0, payload_bytes_ = 0, active_ = 0;
 };

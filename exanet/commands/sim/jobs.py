@@ -71,7 +71,7 @@ def command(
         if key not in ("jobs", "links", "energy", "queued", "first_watched", "watched_ps", "cpu_s")
     }
     spent = {"energy": found["energy"]} if "energy" in found else {}
-    if notes := caveats(level, described.model.topology.routing):
+    if notes := caveats(level, described.model):
         run["notes"] = notes
     what = (
         f"{described.name}{variant.label(described)}"
