@@ -18,9 +18,13 @@ namespace exanet {
 
 namespace nb = nanobind;
 
-// Reads a machine's description, all of it. Throws ConfigError. The keys that Python alone reads are named here.
+// Reads a machine's description, all of it. Throws ConfigError. The keys that Python alone reads are named here. A network alone has no `ni`,
+// and whoever simulates its interfaces has refused it before.
 inline MachineConfig machine_of(const nb::dict& machine) {
-  return ConfigReader::read<MachineConfig>(machine, "", {"name", "cores_per_node", "power"});
+  nb::dict whole;
+  if (!machine.contains("ni")) whole["ni"] = ConfigWriter::write(NiConfig());
+  whole.update(machine);
+  return ConfigReader::read<MachineConfig>(whole, "", {"name", "cores_per_node", "power"});
 }
 
 inline TopologySpec topology_spec(const nb::dict& topology) {

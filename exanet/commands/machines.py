@@ -13,14 +13,24 @@ from exanet.errors import InputError
 
 
 def command(
-    name: Annotated[str | None, typer.Argument(help="A machine's name or file; without it, all machines are listed.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="A machine's name or file; without it, all machines are listed. `new`: write a file to begin with.")
+    ] = None,
+    file: Annotated[str | None, typer.Argument(metavar="[NEW]", help="Behind `new`: the new machine's name; its file is NEW.yaml.")] = None,
     topology: Annotated[
         str | None, typer.Option("--topology", metavar="KIND:SHAPE", help="Another shape for the machine, e.g. mesh:8,4,2.")
     ] = None,
     svg: Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="Draw its network, as a picture in this file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print data instead of tables.")] = False,
 ) -> None:
-    """List the machines, or describe one: size, memory, links, diameter, bisection, and every constant with its source; or draw it."""
+    """List the machines, or describe one: size, memory, links, diameter, bisection, and every constant with its source; or draw it.
+
+    exanet machines new NAME writes NAME.yaml, a network with a comment on each key, to begin with.
+    """
+    if name == "new":
+        return _begin(file, topology is not None or svg is not None or as_json)
+    if file is not None:
+        raise InputError(f"machines {name} {file}: describe one machine at a time; to begin a new one: exanet machines new {file}")
     from exanet import machine
     from exanet.machine import facts, tables
     from exanet.machine.variant import variant
@@ -43,3 +53,12 @@ def command(
         typer.echo(json.dumps(data, indent=2, ensure_ascii=False))
     else:
         tables.show(described, data)
+
+
+def _begin(name: str | None, more: bool) -> None:
+    from exanet.machine import start
+
+    if name is None or more:
+        raise InputError("machines new takes the new machine's name and nothing else, e.g. exanet machines new my-network")
+    path = start.write(name)
+    typer.echo(f"{path} is written. To go on: exanet check {path}; exanet sim -m {path} --load 0.1,0.3,0.5")

@@ -8,17 +8,18 @@ extended file, where it may follow from the others, comes last.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from exanet import _core
+from exanet import _core, units
 from exanet.errors import InputError
 from exanet.machine.constant import Constant, dimension_of
 from exanet.machine.located import Located, Mark
 from exanet.machine.resolve import described_path, resolve
-from exanet.machine.schema import GRIDS, LINK_KINDS, MachineFile, Router, constants, own_ways, topology_needs, topology_of
+from exanet.machine.schema import GRIDS, LINK_KINDS, Link, MachineFile, Router, constants, own_ways, topology_needs, topology_of
+from exanet.units import UnitError
 
 _MAX_NODES = 1 << 22  # the node field of the global address has 22 bits
 _MOST_CHANNELS = 8
@@ -34,32 +35,62 @@ _LARGEST = (1 << 31) - 1
 _MOST_UW = 10**12  # a megawatt, of one part
 _MOST_FJ = 10**12  # a millijoule, for one packet or bit
 
+Keys = tuple[str | int, ...]  # that lead to a value
 Problems = Iterator[tuple[tuple[str, ...], str]]  # the path to blame and a message
 
 
-def check(tree: Located, packets: bool = True, changes: Mapping[str, Located] | None = None) -> MachineFile:
+def check(
+    tree: Located,
+    packets: bool = True,
+    changes: Mapping[str, Located] | None = None,
+    extends: Mark | None = None,
+    advice: str = "",
+) -> MachineFile:
     """The description in `tree`; without `packets` its routers may be larger than the packet level takes.
 
     `changes` are the values in it that are not its file's, by dotted name; with a `topology.kind` among them its routers get as many
-    virtual channels as routing on that needs. Raises InputError with every problem.
+    virtual channels as routing on that needs. `extends` is the place where the file names the one that it extends, to which problems of the
+    latter are put down; `advice` says what to do where keys are missing in a file that extends none. Raises InputError with every problem.
     """
     changes = changes or {}
     files = (*(value.mark.file for value in changes.values()), tree.mark.file)
 
-    def messages(problems: set[tuple[Mark, str]]) -> list[str]:
+    def messages(problems: set[tuple[Mark, Keys, str]]) -> list[str]:
         """Causes before what follows from them: what is given for this run, the file, what it extends."""
-        ranked = sorted(problems, key=lambda problem: (files.index(problem[0].file) if problem[0].file in files else len(files), problem))
-        return [mark.error(text) for mark, text in ranked]
 
+        def rank(problem: tuple[Mark, Keys, str]) -> Any:
+            mark, _, text = problem
+            return files.index(mark.file) if mark.file in files else len(files), mark, text
+
+        return list(dict.fromkeys(told(*problem) for problem in sorted(problems, key=rank)))
+
+    def told(mark: Mark, path: Keys, text: str) -> str:
+        if extends is None or mark.file in files:
+            return mark.error(text)
+        return extends.error(f"'{_owner(path)}', inherited from {mark.file}:{mark.line}:{mark.column}: {text}")
+
+    plain = tree.plain()
     try:
-        model = MachineFile.model_validate(tree.plain(), strict=False)
+        model = MachineFile.model_validate(plain, strict=False, context={"cycle_ps": _cycle_ps(plain)})
     except ValidationError as error:
-        problems = {_problem(tree, detail) for detail in error.errors(include_url=False, include_context=True)}
-        raise InputError(messages(problems)) from None
-    problems = {(tree.find(path), text) for path, text in _contradictions(model, packets, changes)}
+        details = error.errors(include_url=False, include_context=True)
+        missing = extends is None and any(detail["type"] == "missing" for detail in details)
+        hint = [tree.mark.error(f"keys are missing; {advice}")] if missing and advice else []
+        raise InputError(messages({_problem(tree, detail) for detail in details}) + hint) from None
+    problems: set[tuple[Mark, Keys, str]] = {(tree.find(path), path, text) for path, text in _contradictions(model, packets, changes)}
     if problems:
         raise InputError(messages(problems))
     return _widened(model) if "topology.kind" in changes else model
+
+
+def _cycle_ps(plain: Any) -> int | None:
+    """Of the router's clock, in which times may be given; None if it is none, which is told with it."""
+    try:
+        clock = plain["router"]["clock"]
+        hertz = units.parse(clock["value"] if isinstance(clock, dict) else clock, units.FREQUENCY)
+    except (KeyError, TypeError, AttributeError, UnitError):
+        return None
+    return 10**12 // hertz if hertz and 10**12 % hertz == 0 else None
 
 
 def _widened(model: MachineFile) -> MachineFile:
@@ -71,8 +102,14 @@ def _widened(model: MachineFile) -> MachineFile:
     return model.model_copy(update={"router": model.router.model_copy(update={"virtual_channels": wider})})
 
 
-def _problem(tree: Located, detail: Any) -> tuple[Mark, str]:
-    path: tuple[str | int, ...] = detail["loc"]
+def _problem(tree: Located, detail: Any) -> tuple[Mark, Keys, str]:
+    """Where, of which key, and what is wrong."""
+    path: Keys = detail["loc"]
+    mark, text = _told_of(tree, detail, path)
+    return mark, path, text
+
+
+def _told_of(tree: Located, detail: Any, path: Keys) -> tuple[Mark, str]:
     kind, last = detail["type"], str(path[-1]) if path else ""
     if kind == "extra_forbidden":
         return tree.find(path, key=True), _unknown(last, path[:-1])
@@ -98,22 +135,22 @@ def _problem(tree: Located, detail: Any) -> tuple[Mark, str]:
 _WRONG_TYPES = {"list_type": "expected a list", "dict_type": "expected a mapping", "string_type": "expected a text"}
 
 
-def _example(path: tuple[str | int, ...]) -> str:
+def _example(path: Keys) -> str:
     """How the value at `path` may be written, if its key says so."""
     owner = _type_at(path[:-1])
     known = owner.model_fields.get(str(path[-1])) if owner else None
     return f", e.g. {path[-1]}: {known.examples[0]}" if known is not None and known.examples else ""
 
 
-def _owner(path: tuple[str | int, ...]) -> str:
+def _owner(path: Keys) -> str:
     return ".".join(str(step) for step in path if step != "value")
 
 
-def _inside(path: tuple[str | int, ...]) -> str:
+def _inside(path: Keys) -> str:
     return f" in '{_owner(path)}'" if path else ""
 
 
-def _unknown(key: str, parent: tuple[str | int, ...]) -> str:
+def _unknown(key: str, parent: Keys) -> str:
     owner = _type_at(parent)
     known = list(owner.model_fields) if owner else []
     if not parent:
@@ -124,19 +161,27 @@ def _unknown(key: str, parent: tuple[str | int, ...]) -> str:
     return f"unknown key '{shown}'{_inside(parent)}; {advice}"
 
 
-def _how(path: tuple[str | int, ...]) -> str:
+def _how(path: Keys) -> str:
     """How to write what `path` names."""
     kind = _type_at(path)
     if kind is not None and issubclass(kind, Constant):
         dimension = dimension_of(kind)
         example = dimension.example if dimension else "[4, 4, 2]" if path[-1] == "shape" else "2"
-        return f"write {path[-1]}: {{value: {example}, source: where it comes from, kind: published|derived|calibrated|chosen}}"
+        return f"write {path[-1]}: {example}"
+    if path == ("links",):
+        return f"give it the kinds of links that the topology has, each with the keys {', '.join(Link.model_fields)}"
     if kind is not None:
         return f"give it the keys {', '.join(kind.model_fields)}"
-    return "every constant has a value, a source and a kind" if path[-1] in ("value", "source", "kind") else "add it"
+    return "a constant is a value alone, or has a value, a source and a kind" if path[-1] in ("value", "source", "kind") else "add it"
 
 
-def _type_at(path: tuple[str | int, ...]) -> type[BaseModel] | None:
+def is_constant(path: Sequence[str]) -> bool:
+    """Whether the key at `path` is a constant."""
+    kind = _type_at(tuple(path))
+    return kind is not None and issubclass(kind, Constant)
+
+
+def _type_at(path: Keys) -> type[BaseModel] | None:
     """The model that describes the value at `path`, if a model does."""
     here: Any = MachineFile
     for step in path:
@@ -189,7 +234,7 @@ def _topology_problems(model: MachineFile) -> Problems:
             ("topology", "routing"),
             "this graph's own routes are up*/down*, one a pair: adaptive routing has nothing to choose from: use ugal-l, or valiant",
         )
-    if not 1 <= model.hardware.cores_per_node.value <= 4096:
+    if model.hardware is not None and not 1 <= model.hardware.cores_per_node.value <= 4096:
         yield ("hardware", "cores_per_node"), "must be from 1 to 4096"
     wanted = LINK_KINDS[kind]
     for name in model.links:
@@ -341,6 +386,8 @@ def _word_problems(path: tuple[str, ...], bits: int) -> Problems:
 
 
 def _interface_problems(model: MachineFile) -> Problems:
+    if model.ni is None:
+        return
     ni, payload = model.ni, model.router.max_payload.value
     largest = min(_PACKET_LIMIT, payload)
     if not 1 <= ni.packet_max.value <= largest:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetCoreSchemaHandler, StringConstraints, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetCoreSchemaHandler, StringConstraints, ValidationInfo, model_validator
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from exanet import units
@@ -20,18 +20,46 @@ def _fail(text: str) -> PydanticCustomError:
     return PydanticCustomError("exanet", "{text}", {"text": text})
 
 
-def _quantity(dimension: Dimension) -> Callable[[Any], int]:
-    def check(value: Any) -> int:
+def _quantity(dimension: Dimension) -> Callable[[Any, ValidationInfo], int]:
+    def check(value: Any, info: ValidationInfo) -> int:
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             raise _fail(f"expected a {dimension.name}, e.g. {dimension.example}")
         if not isinstance(value, str) and value != 0:
             raise _fail(f"{value} has no unit; a {dimension.name} needs one, e.g. {dimension.example}")
         try:
-            return units.parse(value if isinstance(value, str) else "0", dimension)
+            text = value if isinstance(value, str) else "0"
+            turned = _clocked(text, dimension, (info.context or {}).get("cycle_ps"))
+            return units.parse(text, dimension) if turned is None else turned
         except UnitError as error:
             raise _fail(str(error)) from None
 
     return check
+
+
+def _clocked(text: str, dimension: Dimension, cycle_ps: int | None) -> int | None:
+    """A time that is given in cycles, or cycles that are given as a time; None of all else. Raises UnitError on a part of a cycle."""
+    other = units.CYCLES if dimension is units.TIME else units.TIME if dimension is units.CYCLES else None
+    try:
+        given = units.parse_exact(text, other) if other is not None else 0
+    except UnitError:
+        return None
+    if given == 0:
+        return None
+    if cycle_ps is None:
+        whole = "a frequency whose period is a whole number of picoseconds, e.g. 500 MHz"
+        raise UnitError(f"{text.strip()} cannot be turned into a {dimension.name}: router.clock must be {whole}")
+    if dimension is units.TIME:
+        exact = given * cycle_ps
+        if exact.denominator != 1:
+            raise UnitError(f"{text.strip()} is {exact} ps, which is not a whole number; choose a value that is")
+        return int(exact)
+    cycles, rest = divmod(given, cycle_ps)
+    if rest:
+        near = " or ".join(f"{n} cycles ({units.format_time(int(n * cycle_ps))})" for n in (cycles, cycles + 1))
+        raise UnitError(
+            f"{text.strip()} is {float(given / cycle_ps):.6g} cycles of router.clock, which is not a whole number; write {near}"
+        )
+    return int(cycles)
 
 
 def _count(value: Any) -> int:
@@ -75,11 +103,16 @@ class OneOf:
 
 
 class Constant(Strict, Generic[T]):
-    """A model constant: what it is, who says so, and how it was come by."""
+    """A model constant: what it is, who says so, and how it was come by. A value alone is the choice of whoever wrote the file."""
 
     value: T
     source: Text
     kind: Kind
+
+    @model_validator(mode="before")
+    @classmethod
+    def _alone(cls, data: Any) -> Any:
+        return data if isinstance(data, dict) else {"value": data, "source": "the user", "kind": "chosen"}
 
 
 Time = Constant[Annotated[int, BeforeValidator(_quantity(units.TIME)), Field(json_schema_extra={"dimension": "TIME"})]]

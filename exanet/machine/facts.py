@@ -36,9 +36,9 @@ class Level:
 
 def levels(described: Machine) -> list[Level]:
     """The table of packaging: one row a level, smallest first; none of a machine that has been given another shape than they make up."""
-    if math.prod(package.holds.value for package in described.model.packaging) != described.nodes:
-        return []
     hardware = described.model.hardware
+    if hardware is None or math.prod(package.holds.value for package in described.model.packaging) != described.nodes:
+        return []
     rows: list[Level] = []
     nodes = 1
     for package in described.model.packaging:
@@ -73,7 +73,7 @@ def facts(described: Machine) -> dict[str, Any]:
         "shape": described.model.topology.shape.value,
         "nodes": described.nodes,
         "cores": described.cores,
-        "memory_bytes": described.nodes * described.memory_per_node_bytes,
+        "memory_bytes": described.memory_bytes,
         "link_gbps": {name: link.rate.value / 1e9 for name, link in described.model.links.items()},
         "link_after_pauses_gbps": rates,
         "switches": metrics["switches"],

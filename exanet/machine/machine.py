@@ -18,9 +18,9 @@ from typing import Any
 
 from exanet.errors import InputError
 from exanet.machine import located
-from exanet.machine.check import check
+from exanet.machine.check import check, is_constant
 from exanet.machine.constant import Constant
-from exanet.machine.located import Located
+from exanet.machine.located import Located, Mark
 from exanet.machine.resolve import resolve
 from exanet.machine.schema import LINK_KINDS, MachineFile, constants, node_count
 
@@ -46,16 +46,26 @@ class Machine:
         return node_count(self.model)
 
     @property
-    def cores_per_node(self) -> int:
+    def cores(self) -> int | None:
+        """None where the file says nothing of hardware."""
+        return None if self.model.hardware is None else self.nodes * self.model.hardware.cores_per_node.value
+
+    @property
+    def memory_bytes(self) -> int | None:
+        """As cores."""
+        return None if self.model.hardware is None else self.nodes * self.model.hardware.memory_per_node.value
+
+    def cores_for_programs(self) -> int:
+        """Cores of a node. Raises InputError where the file describes a network alone, on which no program can run."""
+        missing = [f"'{key}'" for key in ("hardware", "ni") if getattr(self.model, key) is None]
+        if self.model.hardware is None or missing:
+            raise InputError(
+                Mark(str(self.file)).error(
+                    f"this machine is a network alone: to run programs it needs {' and '.join(missing)}; "
+                    "write that, or take it from a machine that has it, e.g. extends: exanest"
+                )
+            )
         return self.model.hardware.cores_per_node.value
-
-    @property
-    def cores(self) -> int:
-        return self.nodes * self.cores_per_node
-
-    @property
-    def memory_per_node_bytes(self) -> int:
-        return self.model.hardware.memory_per_node.value
 
     def resolve(self) -> dict[str, Any]:
         """The description as the simulator takes it: plain integers, times in picoseconds, the unit in each key's suffix."""
@@ -93,6 +103,13 @@ def names() -> list[str]:
     return list(shipped())
 
 
+def like(tree: Located) -> str:
+    """A machine that comes with the package, of the same kind of topology where there is one."""
+    topology = tree.value.get("topology")
+    kind = topology.plain().get("kind") if topology is not None and isinstance(topology.value, dict) else None
+    return next((name for name in shipped() if name.startswith(f"{kind}-")), "exanest")
+
+
 def load(name_or_path: str | Path, changes: Mapping[str, Located] | None = None, *, packets: bool = True) -> Machine:
     """The machine of that name, or described by that file (anything with a slash, or ending in .yaml or .yml).
 
@@ -105,12 +122,13 @@ def load(name_or_path: str | Path, changes: Mapping[str, Located] | None = None,
         InputError: no such machine, or its description has errors (all of them are listed).
     """
     file, shown = _locate(name_or_path, None)
-    tree, bases = _read_with_bases(file, shown, [])
+    tree, bases, extends = _read_with_bases(file, shown, [])
+    advice = f"take them from a machine like it, e.g. extends: {like(tree)}, or begin with a file that is whole: exanet machines new NAME"
     for name, value in (changes or {}).items():
         tree = _changed(tree, name.split("."), name, value)
         if name == "topology.kind":
             tree = _relinked(tree, value)
-    return Machine(file, check(tree, packets, changes or {}), tuple(bases))
+    return Machine(file, check(tree, packets, changes or {}, extends, advice), tuple(bases))
 
 
 _PLAIN = (
@@ -122,9 +140,9 @@ _PLAIN = (
 
 def _relinked(tree: Located, kind: Located) -> Located:
     """`tree` with the kinds of links that this kind of topology has."""
-    links = tree.value["links"]
+    links = tree.value.get("links")
     wanted = LINK_KINDS.get(str(kind.value), ())
-    if not isinstance(links.value, dict) or not links.value or not wanted:
+    if links is None or not isinstance(links.value, dict) or not links.value or not wanted:
         return tree
     last = list(links.value.values())[-1]
     made = Located({name: links.value.get(name, last) for name in wanted}, links.mark, links.keys)
@@ -152,7 +170,7 @@ def _changed(tree: Located, path: Sequence[str], name: str, value: Located) -> L
     if name in _PLAIN and len(path) == 1:
         return Located(here | {path[0]: value}, tree.mark, tree.keys | {path[0]: value.mark})
     if not path:
-        if "value" not in here:
+        if "value" not in here and not is_constant(name.split(".")):
             raise InputError(value.mark.error(f"'{name}' is no constant of the machine; `exanet machines NAME` lists them"))
         place = value.mark
         made = {"value": value, "source": Located("varied", place), "kind": Located("chosen", place)}
@@ -186,7 +204,8 @@ def _short(path: Path) -> str:
     return str(path) if relative.startswith("..") else relative
 
 
-def _read_with_bases(file: Path, shown: str, seen: list[Path]) -> tuple[Located, list[str]]:
+def _read_with_bases(file: Path, shown: str, seen: list[Path]) -> tuple[Located, list[str], Mark | None]:
+    """The tree of the file and all that it extends, their names, and the place where this one says so."""
     if "\0" in shown:
         raise InputError("a file name cannot hold a zero byte")
     tree = located.read(file, located.printable(shown))
@@ -195,17 +214,17 @@ def _read_with_bases(file: Path, shown: str, seen: list[Path]) -> tuple[Located,
     _anchor(tree, file.parent)
     base = tree.value.pop("extends", None)
     if base is None:
-        return tree, []
+        return tree, [], None
     if not isinstance(base.value, str) or not base.value:
         raise InputError(base.mark.error("'extends' takes the name of a machine or the path of a machine file"))
     if file.resolve() in seen or len(seen) > 20:
         raise InputError(base.mark.error(f"'{base.value}' extends, in the end, itself; break the circle"))
     try:
         path, name = _locate(base.value, file.parent)
-        below, bases = _read_with_bases(path, name, [*seen, file.resolve()])
+        below, bases, _ = _read_with_bases(path, name, [*seen, file.resolve()])
     except InputError as error:
         raise InputError([base.mark.error(f"cannot extend '{base.value}'"), *error.messages]) from None
-    return _overlay(below, tree), [base.value, *bases]
+    return _overlay(below, tree), [base.value, *bases], base.mark
 
 
 def _anchor(tree: Located, folder: Path) -> None:

@@ -29,7 +29,7 @@ _INTRODUCTION = """<!-- SPDX-License-Identifier: Apache-2.0 -->
 A machine is a YAML 1.2 file. `exanet run -m FILE` takes it by its path, `exanet machines FILE` describes it. `extends: NAME` (or the path
 of a file beside it) starts from another machine, so that a file holds only what differs; a key set to `null` is taken out.
 
-Every constant says its value, its source and its kind:
+A constant is a value, or a mapping of its value, its source and its kind:
 
 ```yaml
 extends: exanest
@@ -37,14 +37,19 @@ name: my-machine
 description: The prototype with links four times as fast
 links:
   inter-qfdb:
-    rate: {value: 40 Gb/s, source: what if, kind: chosen}
+    rate: 40 Gb/s
+    latency: {value: 100 ns, source: "data sheet, table 3", kind: published}
 ```
 
 `kind` is `published` (a source states it), `derived` (computed from published facts), `calibrated` (fixed by a published measurement,
-see docs/calibration.md) or `chosen` (nobody published it; ours).
+see docs/calibration.md) or `chosen` (nobody published it; ours). A value alone is `chosen`, by `the user`.
+
+A network that is only simulated (`sim`, `sweep`, `check`) needs neither `hardware` nor `ni`; programs (`exanet run`) and `--nic exanet` do.
+`exanet machines new NAME` writes NAME.yaml, a network with a comment on each key, to begin with.
 
 A quantity carries its unit; a bare number other than 0 is an error. `b` is bit, `B` is byte, `k` is 1000, `Ki` is 1024. Values are exact:
-a time is a whole number of picoseconds, and what does not come out whole is refused.
+a time is a whole number of picoseconds, and what does not come out whole is refused. A time may be given in cycles of `router.clock`, and a
+number of cycles as a time, if it comes out whole: `latency: 40 ns` or `latency: 20 cycles`.
 
 | quantity | example | units |
 |---|---|---|

@@ -44,13 +44,14 @@ def resolve(model: MachineFile) -> dict[str, Any]:
         router["virtual_channels"] = max(router["virtual_channels"], topology_needs(model).virtual_channels)
     kinds = LINK_KINDS[model.topology.kind]
     power = {} if model.power is None else {"power": energy.resolved(model.power, kinds)}
+    cores = {} if model.hardware is None else {"cores_per_node": model.hardware.cores_per_node.value}
     return {
         "name": model.name,
-        "cores_per_node": model.hardware.cores_per_node.value,
+        **cores,
         "topology": topology_of(model),
         "router": router,
         "links": [{"name": name, **_section(model.links[name])} for name in kinds],
-        "ni": _section(model.ni),
+        **({} if model.ni is None else {"ni": _section(model.ni)}),
         **power,
     }
 

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a machine file may say: the one list of its keys, their units and their meaning.
 
-Every constant of the model carries its value, its source and its kind. A constant is added by one line here, one in the machine files
-(none where it may be left out), and the field in the simulator's configuration that it goes to: resolve.py finds its name there.
+Every constant of the model carries its value, its source and its kind (a value alone is its user's choice). A constant is added by one
+line here, one in the machine files (none where it may be left out), and the field in the simulator's configuration that it goes to:
+resolve.py finds its name there.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,7 +58,7 @@ def _choice(key: str) -> OneOf:
 
 
 class Hardware(Strict):
-    """What stands in the machine: for its description, and for the number of ranks that it takes."""
+    """What stands in the machine: for its description, and for the number of ranks that it takes; programs need it, a network does not."""
 
     node: Text = Field(description="What one node is.")
     cores_per_node: Count = Field(description="Processor cores of a node: as many ranks as run on it.")
@@ -200,7 +202,7 @@ class Link(Strict):
 
 
 class NetworkInterface(Strict):
-    """The network interface of a node and the software above it."""
+    """The network interface of a node and the software above it; programs and `--nic exanet` need it, a network does not."""
 
     packet_max: Bytes = Field(description="Largest packetizer message (MPI: envelope and payload together).")
     eager_max: Bytes = Field(description="Largest MPI payload beside its envelope; longer messages go by rendezvous and RDMA.")
@@ -246,14 +248,18 @@ class Power(Strict):
     ni: PartPower | None = Field(default=None, description="Of each endpoint's interface; a packet passes the sender's and the receiver's.")
 
 
+NAME = re.compile(r"^[a-z0-9][a-z0-9._-]{0,62}$")
+"""Of a machine."""
+
+
 class MachineFile(Strict):
     """A whole machine."""
 
-    name: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,62}$")] = Field(
+    name: Annotated[str, StringConstraints(pattern=NAME)] = Field(
         description="Name: lower-case letters, digits, dots, dashes and underscores."
     )
     description: Text = Field(description="One sentence for the list of machines.")
-    hardware: Hardware
+    hardware: Hardware | None = Field(default=None)
     packaging: list[Package] = Field(default_factory=list, description="Levels of packaging, smallest first.")
     topology: Topology
     router: Router
@@ -261,7 +267,7 @@ class MachineFile(Strict):
         description="Kinds of links: intra-qfdb and inter-qfdb for a qfdb-torus, those and inter-mezzanine for a qfdb-dragonfly, local and "
         "global for a dragonfly or megafly, link for all others."
     )
-    ni: NetworkInterface
+    ni: NetworkInterface | None = Field(default=None)
     power: Power | None = Field(default=None)
 
 

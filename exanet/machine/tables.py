@@ -24,8 +24,8 @@ def show_all(rows: Sequence[dict[str, Any]]) -> None:
         table.add_row(
             row["name"],
             f"{row['nodes']}",
-            f"{row['cores']}",
-            _memory(row["memory_bytes"]),
+            "" if row["cores"] is None else f"{row['cores']}",
+            "" if row["memory_bytes"] is None else _memory(row["memory_bytes"]),
             f"{row['links']} x {_rates(row)}",
             f"{row['diameter_hops']}",
             f"{row['average_hops']:.2f}",
@@ -61,9 +61,12 @@ def _summary_table(described: Machine, data: dict[str, Any]) -> Table:
     shape = " x ".join(str(n) for n in data["shape"])
     table.add_row("topology", f"{data['topology']}, {shape}{' QFDBs' if data['topology'] == 'qfdb-torus' else ''}")
     switches = f"; {data['switches']} switches" if data["switches"] else ""
-    table.add_row("nodes", f"{data['nodes']}, each {escape(hardware.node)}{switches}")
-    table.add_row("cores", f"{data['cores']} at {units.format_frequency(hardware.core_clock.value)}, {described.cores_per_node} a node")
-    table.add_row("memory", f"{_memory(data['memory_bytes'])}, {_memory(described.memory_per_node_bytes)} a node")
+    each = "" if hardware is None else f", each {escape(hardware.node)}"
+    table.add_row("nodes", f"{data['nodes']}{each}{switches}")
+    if hardware is not None:
+        clock = units.format_frequency(hardware.core_clock.value)
+        table.add_row("cores", f"{data['cores']} at {clock}, {hardware.cores_per_node.value} a node")
+        table.add_row("memory", f"{_memory(data['memory_bytes'])}, {_memory(hardware.memory_per_node.value)} a node")
     table.add_row("links", f"{data['links']} in each direction, {_rates(data)}")
     table.add_row("diameter", f"{data['diameter_hops']} hops; mean {data['average_hops']:.3f}")
     table.add_row("bisection", f"{data['bisection_links']} links, {data['bisection_gbps']:.1f} Gb/s after pauses, in each direction")

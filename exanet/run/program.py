@@ -58,9 +58,8 @@ def run(options: Options) -> int:
         raise InputError(f"--seed {options.seed}: give a whole number from 0 to 2^64 - 1")
     factor = compute_factor(options.compute)
     described = machine.load(options.machine)
-    placed = placement.place(
-        options.mapping, ranks=options.ranks, nodes=described.nodes, cores_per_node=described.cores_per_node, seed=options.seed
-    )
+    cores = described.cores_for_programs()
+    placed = placement.place(options.mapping, ranks=options.ranks, nodes=described.nodes, cores_per_node=cores, seed=options.seed)
     config = described.resolve()
     if options.fabric == "gateware":
         fabric.check(config, described.name)

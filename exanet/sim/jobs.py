@@ -122,6 +122,11 @@ def running(
     check_seed(seed)
     if level == "flow" and nic != "ideal":
         raise InputError(f"--nic {nic} is of the packet level: leave it out, or --level flow")
+    if nic != "ideal" and "ni" not in resolved:
+        raise InputError(
+            f"--nic {nic}: the machine {resolved['name']} is a network alone, without 'ni', the times of its interfaces; write them in its "
+            "file, take them from a machine that has them (extends), or leave --nic out"
+        )
     if nic != "ideal" and payload != most:
         raise InputError(
             f"packets of {units.format_bytes(payload)}: {nic} interfaces send packets of {units.format_bytes(most)}, as the machine says; "
