@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <cmath>
 #include <numeric>
 #include <string_view>
 
@@ -21,6 +22,7 @@ struct Setting {
   std::uint64_t seed;
   const std::string& name;
   const double* figure;  // behind the colon; null when there is none
+  std::string_view text = {};  // the same, of a pattern that takes a text
 };
 
 using Made = std::unique_ptr<Pattern>;
@@ -262,6 +264,65 @@ Made make_incast(const Setting& s) {
   return std::make_unique<Permutation>(std::move(to));
 }
 
+// To each with a probability of his own: by weights, a row of them for each source, scaled to one another. Rows of zeros are silent.
+class Matrix final : public Pattern {
+ public:
+  explicit Matrix(const Setting& s) {
+    std::string_view rest = s.text;
+    if (rest.size() < 2 || rest.front() != '[' || rest.back() != ']') fail("it stands in brackets");
+    for (rest = rest.substr(1, rest.size() - 2); !rest.empty();) {
+      const std::size_t end = rest.find(';');
+      if (end == std::string_view::npos) fail("each row ends with a semicolon");
+      read_row(rest.substr(0, end), s);
+      rest.remove_prefix(end + 1);
+    }
+    if (first_.size() != s.endpoints) fail(std::to_string(first_.size()) + " rows");
+    first_.push_back(to_.size());
+  }
+
+  NodeId destination(NodeId src, std::uint64_t, Random& random) const override {
+    const auto begin = up_to_.begin() + static_cast<std::ptrdiff_t>(first_[src]),
+               end = up_to_.begin() + static_cast<std::ptrdiff_t>(first_[src + 1]);
+    if (begin == end) return kNoNode;
+    const auto found = std::min(std::upper_bound(begin, end, random.unit() * end[-1]), end - 1);
+    return to_[static_cast<std::size_t>(found - up_to_.begin())];
+  }
+
+ private:
+  // Takes the next source's destinations, without those that have failed.
+  void read_row(std::string_view row, const Setting& s) {
+    const std::size_t src = first_.size();
+    first_.push_back(to_.size());
+    double sum = 0;
+    while (!row.empty()) {
+      const std::string_view entry = row.substr(0, row.find(','));
+      row.remove_prefix(std::min(row.size(), entry.size() + 1));
+      NodeId dst = 0;
+      double weight = 0;
+      const char* end = entry.data() + entry.size();
+      const auto name = std::from_chars(entry.data(), end, dst);
+      if (name.ec != std::errc() || name.ptr == end || *name.ptr != ' ') fail("a destination and its weight");
+      const auto number = std::from_chars(name.ptr + 1, end, weight);
+      if (number.ec != std::errc() || number.ptr != end || !(weight > 0) || !std::isfinite(sum + weight))
+        fail("a weight is a number above zero");
+      if (dst >= s.endpoints || dst == src) fail("endpoint " + std::to_string(dst) + " in row " + std::to_string(src));
+      if (!s.topology.alive(dst)) continue;
+      to_.push_back(dst);
+      up_to_.push_back(sum += weight);
+    }
+  }
+
+  [[noreturn]] static void fail(const std::string& what) {
+    throw ConfigError("pattern", "the text of a traffic matrix is wrong: " + what + ": give it a file, matrix:FILE");
+  }
+
+  std::vector<std::size_t> first_;  // of a source in the other two, and one beyond
+  std::vector<NodeId> to_;
+  std::vector<double> up_to_;  // sums of weights from the source's first destination to this one
+};
+
+Made make_matrix(const Setting& s) { return std::make_unique<Matrix>(s); }
+
 // A new pattern is one line here: its name, what stands behind its colon, to whom an endpoint sends, and who makes it.
 constexpr struct Entry {
   PatternKind kind;
@@ -289,6 +350,7 @@ constexpr struct Entry {
     {{"next-group", "SIZE",
       "any of the next group's endpoints, of so many each (half of all if left out): the worst that a dragonfly meets"},
      make_next_group},
+    {{"matrix", "FILE", "others by the weights of its row in a file, CSV or NumPy's .npy", true}, make_matrix},
 };
 
 }  // namespace
@@ -309,13 +371,6 @@ std::unique_ptr<Pattern> make_pattern(const std::string& text, const Topology& t
                                       std::uint64_t seed) {
   const std::size_t colon = text.find(':');
   const std::string name = text.substr(0, colon);
-  double figure = 0;
-  if (colon != std::string::npos) {
-    const char* end = text.data() + text.size();
-    const auto parsed = std::from_chars(text.data() + colon + 1, end, figure);
-    if (parsed.ec != std::errc() || parsed.ptr != end)
-      throw ConfigError("pattern", "what follows the colon of " + text + " is not a number");
-  }
   if (topology.endpoint_count() < 2)
     throw ConfigError("pattern", "traffic needs at least two endpoints; this machine has one");
   std::string known;
@@ -324,8 +379,18 @@ std::unique_ptr<Pattern> make_pattern(const std::string& text, const Topology& t
     if (name != entry.kind.name) continue;
     if (colon != std::string::npos && std::string_view(entry.kind.figure).empty())
       throw ConfigError("pattern", name + " takes no figure: leave out what follows the colon");
-    Made made = entry.make(
-        {topology, spec, topology.endpoint_count(), seed, name, colon == std::string::npos ? nullptr : &figure});
+    double figure = 0;
+    Setting setting{topology, spec, topology.endpoint_count(), seed, name, nullptr};
+    if (entry.kind.text) {
+      setting.text = std::string_view(text).substr(std::min(text.size(), name.size() + 1));
+    } else if (colon != std::string::npos) {
+      const char* end = text.data() + text.size();
+      const auto parsed = std::from_chars(text.data() + colon + 1, end, figure);
+      if (parsed.ec != std::errc() || parsed.ptr != end)
+        throw ConfigError("pattern", "what follows the colon of " + text + " is not a number");
+      setting.figure = &figure;
+    }
+    Made made = entry.make(setting);
     return spec.failed.empty() ? std::move(made) : std::make_unique<Surviving>(std::move(made), topology);
   }
   throw ConfigError("pattern", "there is no traffic pattern \"" + name + "\": use one of " + known);

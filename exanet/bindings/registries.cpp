@@ -49,6 +49,7 @@ nb::list patterns() {
   for (const PatternKind& kind : pattern_kinds()) {
     nb::dict d = named(kind);
     d["figure"] = kind.figure;
+    d["text"] = kind.text;
     all.append(d);
   }
   return all;
@@ -74,7 +75,7 @@ nb::list nics() {
 
 // By registry, its entries in their order: each has a `name` as machine files and options call it, and a `help`, a clause. Topologies have besides
 // `shape` (what its numbers count) and `links` (the kinds, by class); routings `own` (whether the topology brings it); patterns `figure` (what
-// stands behind the colon, "" where nothing does).
+// stands behind the colon, "" where nothing does) and `text` (whether that is a text that must be given).
 nb::dict registries() {
   nb::dict d;
   d["topologies"] = topologies();

@@ -7,13 +7,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from exanet import _core, units
 from exanet.bounds import check_seed, time_within, within
 from exanet.errors import InputError
 from exanet.machine import Machine, energy, load
-from exanet.sim import background, messages
+from exanet.sim import background, matrix, messages
 from exanet.sim.spec import ARRIVALS, Asked, of_messages
 
 COSTS = ("cpu_s", "longest_cpu_s", "events", "memory_bytes")
@@ -41,9 +42,10 @@ def simulate(
     resolved = described.resolve() if isinstance(described, Machine) else described
     whole = of_messages(asked)
     payload = payload_of(resolved, asked)
-    options = packet_options(asked, offered, payload, threads)
+    full = replace(asked, traffic=matrix.in_full(asked.traffic, resolved))
+    options = packet_options(full, offered, payload, threads)
     try:
-        traffic = messages.running(resolved, payload, offered, asked) if whole else _core.Traffic(resolved, options)
+        traffic = messages.running(resolved, payload, offered, full) if whole else _core.Traffic(resolved, options)
     except ValueError as error:
         raise InputError(str(error)) from None
     background.work(traffic, progress, resolved, {"load": offered, **vars(asked), "threads": threads})

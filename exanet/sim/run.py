@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -13,8 +14,8 @@ from exanet.directory import result_directory
 from exanet.errors import InputError
 from exanet.machine import Machine
 from exanet.progress import share_done
+from exanet.sim import matrix, tables
 from exanet.sim import results as sim_results
-from exanet.sim import tables
 from exanet.sim.points import figures, simulate
 from exanet.sim.spec import Asked
 
@@ -35,7 +36,8 @@ def loads(text: str) -> list[float]:
 
 def directory_of(output: Path | None, described: Machine, what: str) -> Path:
     """Where the results go: what -o says, or a new folder named after the machine and what runs on it."""
-    return result_directory("sim", output, f"exanet-sim-{described.name}-{what.replace(':', '-')}")
+    named = re.sub(r"[^A-Za-z0-9._-]+", "-", matrix.label(what))
+    return result_directory("sim", output, f"exanet-sim-{described.name}-{named}")
 
 
 def run(

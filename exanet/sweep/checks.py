@@ -16,7 +16,7 @@ from exanet import _core, sim
 from exanet.errors import InputError
 from exanet.machine import Machine
 from exanet.machine.located import Mark
-from exanet.sim import jobs, messages
+from exanet.sim import jobs, matrix, messages
 from exanet.sim.spec import of_messages
 
 _LARGE = 20_000  # endpoints
@@ -71,6 +71,7 @@ class Checks:
 def _try_traffic(resolved: dict[str, Any], values: Mapping[str, Any], make: bool) -> None:
     kinds = sim.Asked.__dataclass_fields__
     asked = sim.Asked(**{name: values[name.removesuffix("_ps")] for name in kinds})
+    asked = replace(asked, traffic=matrix.in_full(asked.traffic, resolved))
     load = 1.0 if values["load"] is None else values["load"]
     payload = sim.payload_of(resolved, asked)
     options = sim.packet_options(asked, load, payload, 1)

@@ -24,7 +24,7 @@ from exanet import machine, units
 from exanet.errors import InputError
 from exanet.machine import Machine, located
 from exanet.machine.located import Located, Mark
-from exanet.sim import Asked
+from exanet.sim import Asked, matrix
 from exanet.sim.jobs import Job
 from exanet.sweep.checks import Checks
 from exanet.units import UnitError
@@ -158,9 +158,9 @@ def _key_hint(key: str, known: Sequence[str]) -> str:
     return hint
 
 
-def _reader(name: str, kind: str) -> Callable[[Located], Any]:
+def _reader(name: str, kind: str, folder: Path | None) -> Callable[[Located], Any]:
     if name == "traffic":
-        return _traffic
+        return lambda at: matrix.relative(_traffic(at), folder)
     if name == "job":
         return _job
     if name.endswith("_ps"):
@@ -205,7 +205,8 @@ def read(path: Path | None, options: Mapping[str, Located]) -> Plan:
         if key not in known
     ]
     marks: dict[tuple[str, Any], Mark] = {}
-    axes = _axes(given, _fields(of_jobs), marks, problems)
+    folder = path.parent if path and "traffic" not in options else None
+    axes = _axes(given, _fields(of_jobs), marks, problems, folder)
     name = path.stem if path else "sweep"
     if "name" in given:
         name = str(given["name"].value)
@@ -228,9 +229,16 @@ def _values(at: Located) -> list[Located]:
 
 
 def _axes(
-    given: Mapping[str, Located], known: Mapping[str, Any], marks: dict[tuple[str, Any], Mark], problems: list[str]
+    given: Mapping[str, Located],
+    known: Mapping[str, Any],
+    marks: dict[tuple[str, Any], Mark],
+    problems: list[str],
+    folder: Path | None,
 ) -> dict[str, list[Any]]:
-    """Values by axis, in the order of the runs; machines and varied constants as Located. The places of the others go to `marks`."""
+    """Values by axis, in the order of the runs; machines and varied constants as Located. The places of the others go to `marks`.
+
+    Files of traffic are named from `folder`, if there is one.
+    """
     axes: dict[str, list[Any]] = {}
 
     def take(name: str, at: Located, reader: Callable[[Located], Any]) -> None:
@@ -260,7 +268,7 @@ def _axes(
         problems.append(vary.mark.error("'vary' takes constants of a machine file with their values, e.g. router.inter_fifo: [512 words]"))
     for name, field in known.items():
         if name in given:
-            take(name, given[name], _reader(field.name, str(field.type)))
+            take(name, given[name], _reader(field.name, str(field.type), folder))
         elif field.default is not MISSING:
             axes[name] = [field.default]
     if "load" in given:
@@ -362,5 +370,7 @@ def _run(picked: Mapping[str, Any], varied: Sequence[str], known: Mapping[str, A
     if asked["packet_bytes"] is None:
         asked["packet_bytes"] = resolved["router"]["max_payload_bytes"]
     shown = {name: value for name, value in asked.items() if name not in hidden}
+    if "traffic" in asked:  # workers read no files, and a run's key is of what is in them
+        asked["traffic"] = matrix.in_full(asked["traffic"], resolved)
     columns = {"machine": _text(picked["machine"]), **{name: _text(picked[name]) for name in varied}, **shown}
     return Run(columns, resolved, picked.get("load"), asked)

@@ -30,7 +30,7 @@ def test_all_topologies_routings_and_traffics_are_drawn() -> None:
     cases = [drawn_runs.drawn(number) for number in range(3000)]
     drawn = {key: {str(case.get(key)).split(":")[0] for case in cases} for key in ("topology", "routing", "traffic")}
     for registry, key in (("topologies", "topology"), ("routings", "routing"), ("patterns", "traffic")):
-        assert {entry["name"] for entry in registries[registry]} <= drawn[key]
+        assert {entry["name"] for entry in registries[registry] if not entry.get("text")} <= drawn[key]  # nobody draws files
 
 
 FAILING = """
