@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -45,3 +46,10 @@ def size_bytes(option: str, text: str) -> int:
         return units.parse(text, units.BYTES)
     except UnitError as error:
         raise InputError(f"{option}: {error}") from None
+
+
+def packet_size(text: str | None) -> int | None:
+    """Bytes of `--packet-bytes`, whose name says the unit of a number alone. Raises InputError."""
+    if text is None or re.fullmatch(r"[+-]?[0-9]{1,30}", text):
+        return None if text is None else int(text)
+    return size_bytes("--packet-bytes", text)

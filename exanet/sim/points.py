@@ -31,7 +31,8 @@ _WATCHED = ("queued", "first_watched", "link_use")
 def simulate(
     machine: Machine | str | dict[str, Any], *, offered: float, asked: Asked | None = None, threads: int = 1, progress: Any = None
 ) -> dict[str, Any]:
-    """One point: `offered` of what a link carries from each sender; the columns of points.parquet, and the tables TABLES.
+    """One point: `offered` of what a link carries from each sender; the columns of points.parquet, which are what `--json` prints, and the
+    tables TABLES.
 
     The machine is a name, a file, a Machine, or what Machine.resolve() gives. Messages are sent all at once if `offered` is 0. What is
     measured is the same for any number of `threads`.
@@ -56,7 +57,7 @@ def simulate(
             point["classes"] = [{"class": name, **_told(row)} for name, row in zip(CLASSES, classes, strict=True)]
     elif "sizes" in point:
         point["sizes"] = [_told(row) for row in point["sizes"]]
-    return _with_energy(point, resolved, payload, asked, whole)
+    return _with_use(_with_energy(point, resolved, payload, asked, whole))
 
 
 def _told(row: dict[str, Any]) -> dict[str, Any]:
@@ -117,7 +118,12 @@ def _with_energy(point: dict[str, Any], resolved: dict[str, Any], payload: int, 
     return {**point, **energy.totals(rows, sent_bytes), **({"energy": rows} if rows else {})}
 
 
+def _with_use(point: dict[str, Any]) -> dict[str, Any]:
+    """The point with the greatest and the mean use of its links."""
+    use = point["links"]["use"]
+    return point | {"hottest_link_use": float(use.max()), "mean_link_use": float(use.mean())}
+
+
 def figures(point: dict[str, Any]) -> dict[str, Any]:
     """The row of a point: all its single figures that the simulation alone determines."""
-    row = {key: value for key, value in point.items() if key not in (*TABLES, *_WATCHED, *COSTS)}
-    return row | {"hottest_link_use": float(point["links"]["use"].max()), "mean_link_use": float(point["links"]["use"].mean())}
+    return {key: value for key, value in point.items() if key not in (*TABLES, *_WATCHED, *COSTS)}

@@ -10,6 +10,7 @@ from typing import Any
 from exanet.machine import Machine, variant
 from exanet.sim.points import COSTS, TABLES, figures
 from exanet.sim.spec import Asked, caveats, of_messages
+from exanet.sim.tables import most_accepted
 
 
 def write(
@@ -48,10 +49,12 @@ def write(
         "points": [
             [
                 row["offered_load"], row["accepted_load"], row["latency_ns"], row["latency_p50_ns"], row["latency_p99_ns"],
-                row["zero_load_ns"], row["saturated"], row["fairness"], row["hottest_link_use"], row["mean_hops"],
+                row["zero_load_ns"], row["saturated"], row["fairness"], row["hottest_link_use"], row["mean_hops"], row["offered_gbps"],
+                row["accepted_gbps"],
             ]
             for row in rows
         ],
+        "most": most_accepted(rows),
         "classes": [[p["load"], *row.values()] for p in points for row in p.get("classes", ())],
         "energy": [[p["load"], *row.values()] for p in points for row in p.get("energy", ())],
         "run": run,

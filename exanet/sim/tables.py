@@ -17,6 +17,17 @@ from exanet.sim.spec import Asked, caveats, size_of
 from exanet.units import format_bytes
 
 
+def most_accepted(rows: Sequence[dict[str, Any]]) -> str:
+    """What the network carried at most, and from which load on it was saturated, for terminal and page; nothing of a single point."""
+    loads = [row for row in rows if row["load"]]
+    if len(loads) < 2:
+        return ""
+    best = max(loads, key=lambda row: float(row["accepted_load"]))
+    beyond = [row["load"] for row in loads if row["saturated"]]
+    where = f"saturated from load {min(beyond):g} on" if beyond else "not saturated at any of these loads"
+    return f"The most accepted is {best['accepted_load']:.3f}, {best['accepted_gbps']:.1f} Gb/s, at load {best['load']:g}; {where}."
+
+
 def show_packets(described: Machine, asked: Asked, rows: Sequence[dict[str, Any]], cpu_s: float, directory: Path) -> None:
     """A line for each load; `rows` as in points.parquet."""
     table = terminal.table(
@@ -34,6 +45,7 @@ def show_packets(described: Machine, asked: Asked, rows: Sequence[dict[str, Any]
     senders = f"{rows[0]['senders']} of {described.nodes} endpoints send"
     console.print(f"[bold]{escape(asked.traffic)}[/] traffic on [bold]{described.name}[/]{escape(variant.label(described))}, {senders}\n")
     console.print(table)
+    _show_most(console, rows)
     console.print(
         f"\n{hops / max(cpu_s, 1e-9) / 1e6:.1f} M packet-hops a second of processor time. Results: {escape(str(directory))}", style="dim"
     )
@@ -64,9 +76,15 @@ def show_messages(described: Machine, asked: Asked, rows: Sequence[dict[str, Any
         f"{rows[0]['senders']} of {described.nodes} endpoints send\n"
     )
     console.print(table)
+    _show_most(console, rows)
     _warn(console, asked.level, described, asked.sharing)
     count = sum(row["created"] for row in rows)
     console.print(f"\n{count} messages in {cpu_s:.2f} s of processor time. Results: {escape(str(directory))}", style="dim")
+
+
+def _show_most(console: Console, rows: Sequence[dict[str, Any]]) -> None:
+    if text := most_accepted(rows):
+        console.print(f"\n{text}")
 
 
 def _warn(console: Console, level: str, described: Machine, sharing: str = "max-min") -> None:

@@ -26,6 +26,7 @@ from exanet.machine import Machine, located
 from exanet.machine.located import Located, Mark
 from exanet.sim import Asked, matrix
 from exanet.sim.jobs import Job
+from exanet.sim.spec import distributions
 from exanet.sweep.checks import Checks
 from exanet.units import UnitError
 
@@ -104,6 +105,15 @@ def _duration(at: Located) -> int | None:
         raise InputError(at.mark.error(str(error))) from None
 
 
+def _bytes(at: Located) -> int:
+    if not isinstance(at.value, str):
+        return _whole(at)  # the axis' name says the unit
+    try:
+        return units.parse(at.value, units.BYTES)
+    except UnitError as error:
+        raise InputError(at.mark.error(str(error))) from None
+
+
 def _constant(at: Located) -> Located:
     if isinstance(at.value, dict):
         raise InputError(at.mark.error("give the value alone, e.g. router.inter_fifo: [512 words, 1024 words]"))
@@ -165,6 +175,8 @@ def _reader(name: str, kind: str, folder: Path | None) -> Callable[[Located], An
         return _job
     if name.endswith("_ps"):
         return _duration
+    if name.endswith("_bytes"):
+        return _bytes
     return _whole if "int" in kind else _number if "float" in kind else _word
 
 
@@ -198,6 +210,8 @@ def read(path: Path | None, options: Mapping[str, Located]) -> Plan:
         else:
             given[key] = value
     of_jobs = "job" in given
+    if "message" in given:
+        _name_messages(given)
     known = ("name", "description", "machine", "vary", *_fields(of_jobs), *(() if of_jobs else ("load",)), "sample")
     problems = [
         tree.keys.get(key, at.mark).error(f"unknown key '{key}'{' of a sweep over jobs' if of_jobs else ''}; {_key_hint(key, known)}")
@@ -219,6 +233,23 @@ def read(path: Path | None, options: Mapping[str, Located]) -> Plan:
         raise InputError(problems)
     runs = _runs(axes, chosen, _fields(of_jobs), relative_to, marks)
     return Plan(name, runs, _several(axes), of_jobs)
+
+
+def _name_messages(given: dict[str, Located]) -> None:
+    """Takes `message`, with what `--message` takes, for one of the axes `message_bytes` and `message_sizes`. Raises InputError."""
+    at = given.pop("message")
+    drawn = [value.value in distributions() for value in _values(at)]
+    if any(drawn) and not all(drawn):
+        raise InputError(
+            at.mark.error(f"'message' takes sizes, e.g. 64 KiB, or names, {', '.join(distributions())}: not both in one sweep")
+        )
+    name = "message_sizes" if any(drawn) else "message_bytes"
+    if name in given:
+        raise InputError(at.mark.error(f"'message' and '{name}' are the same: keep one"))
+    for value in _values(at):
+        if not isinstance(value.value, str):
+            raise InputError(value.mark.error(f"{value.value} has no unit; a size needs one, e.g. 64 KiB"))
+    given[name] = at
 
 
 def _values(at: Located) -> list[Located]:

@@ -62,6 +62,7 @@ def _varying(plan: Plan) -> list[str]:
 
 
 _CURVE = ("offered_load", "accepted_load", "latency_ns", "latency_p99_ns", "zero_load_ns", "mean_hops", "hottest_link_use", "fairness")
+_MOST = ("accepted_load", "accepted_gbps", "zero_load_ns", "mean_hops", "hottest_link_use", "fairness")
 _OF_JOBS = ("finished_ns", "mean_hops", "packet_latency_ns", "hottest_link_use")
 
 
@@ -72,6 +73,7 @@ def _page(plan: Plan, frame: pl.DataFrame, found: Mapping[str, dict[str, Any]]) 
     return {
         "title": f"{plan.name}: {len(plan.runs)} runs",
         "curves": [] if plan.of_jobs else _curves(named),
+        "most": [] if plan.of_jobs else [[row["series"], *(row[name] for name in _MOST)] for row in most(named)],
         "jobs": _jobs(named) if plan.of_jobs else [],
         "search": not plan.of_jobs and bool(frame["at_saturation"].all()),
         "networks": networks,
@@ -87,13 +89,29 @@ def _curves(named: pl.DataFrame) -> list[dict[str, Any]]:
     if good.is_empty():
         return []
     means = good.group_by("series", "load", maintain_order=True).agg(
-        *(pl.col(name).mean() for name in _CURVE), pl.col("saturated").any(), pl.len().alias("runs")
+        *(pl.col(name).mean() for name in (*_CURVE, "accepted_gbps")), pl.col("saturated").any(), pl.len().alias("runs")
     )
     curves = []
     for name in dict.fromkeys(good["series"]):
-        points = means.filter(pl.col("series") == name).sort("load").select(*_CURVE, "saturated", "runs", "load")
+        points = means.filter(pl.col("series") == name).sort("load").select(*_CURVE, "saturated", "runs", "load", "accepted_gbps")
         curves.append({"name": name, "points": [list(row) for row in points.iter_rows()]})
     return curves
+
+
+def most(named: pl.DataFrame) -> list[dict[str, Any]]:
+    """The most that each series accepts, for terminal and page: means over seeds, of a search or at the load with the highest.
+
+    `named` is the table with the column `series`. Bursts count where a series has nothing else.
+    """
+    found = []
+    good = named.filter(pl.col("error").is_null())
+    for name in dict.fromkeys(good["series"]):
+        rows = good.filter(pl.col("series") == name)
+        loads = rows.filter(pl.col("load").is_null() | (pl.col("load") > 0))
+        by = "at_saturation" if bool(rows["at_saturation"].all()) else "load"  # each seed has found a load of its own
+        means = (rows if loads.is_empty() else loads).group_by(by, maintain_order=True).agg(pl.col(column).mean() for column in _MOST)
+        found.append({"series": name, "runs": len(rows), **means.sort("accepted_load", maintain_order=True).row(-1, named=True)})
+    return found
 
 
 def _jobs(named: pl.DataFrame) -> list[list[Any]]:

@@ -105,19 +105,21 @@ def _show(plan: Plan, frame: Any, errors: dict[str, str], directory: Path) -> No
     from exanet import terminal
     from exanet.quantity import time_text
 
-    most = ("time to the end",) if plan.of_jobs else ("most accepted", "empty network")
-    shown = terminal.table("", "runs", *most, "hops", "hottest link")
+    figures = ("time to the end",) if plan.of_jobs else ("most accepted", "Gb/s", "empty network")
+    shown = terminal.table("", "runs", *figures, "hops", "hottest link")
     named = frame.with_columns(pl.Series("series", tables.series_names(plan)))
+    most = {} if plan.of_jobs else {row["series"]: row for row in tables.most(named)}
     for name in dict.fromkeys(named["series"]):
         rows = named.filter((pl.col("series") == name) & pl.col("error").is_null())
         if rows.is_empty():
             shown.add_row(escape(name), "0", "all failed")
             continue
-        top = rows.sort("finished_ns" if plan.of_jobs else "accepted_load", maintain_order=True).row(-1, named=True)
         if plan.of_jobs:
+            top = rows.sort("finished_ns", maintain_order=True).row(-1, named=True)
             cells = [time_text(rows["finished_ns"].mean() * 1e3)]
         else:
-            cells = [f"{top['accepted_load']:.3f}", time_text(rows["zero_load_ns"].mean() * 1e3)]
+            top = most[name]
+            cells = [f"{top['accepted_load']:.3f}", f"{top['accepted_gbps']:.1f}", time_text(top["zero_load_ns"] * 1e3)]
         shown.add_row(escape(name), str(len(rows)), *cells, f"{top['mean_hops']:.2f}", f"{top['hottest_link_use']:.0%}")
     console = terminal.console()
     console.print(f"[bold]{escape(plan.name)}[/], {len(plan.runs)} runs\n")

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from exanet import registries
-from exanet.commands.options import Failed, Json, MachineOption, Output, Quiet, Routing, Topology
+from exanet.commands.options import Failed, Json, MachineOption, Output, Quiet, Routing, Topology, packet_size
 from exanet.commands.sim.options import Level, PacketBytes, Seed
 
 
@@ -28,7 +28,7 @@ def command(
     mapping: Annotated[str, typer.Option("--map", help=f"Endpoints of the jobs: {registries.mappings()}.")] = "linear",
     nic: Annotated[str, typer.Option("--nic", help=f"Network interfaces that ranks send through: {registries.nics()}.")] = "ideal",
     level: Level = "packet",
-    packet_bytes: PacketBytes = None,
+    packets: PacketBytes = None,
     seed: Seed = 1,
     topology: Topology = None,
     routing: Routing = None,
@@ -46,6 +46,7 @@ def command(
     from exanet.sim.spec import caveats, check_level
 
     check_level(level)
+    packet_bytes = packet_size(packets)
     described = variant.variant(machine, topology, routing, failed or [], packets=level == "packet")
     directory = directory_of(output, described, texts[0].partition(":")[0] + "-job")
     jobs = [Job.parse(text) for text in texts]

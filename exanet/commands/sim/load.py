@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from exanet.commands.options import Failed, Json, MachineOption, Output, Quiet, Routing, Topology, time_ps
+from exanet.commands.options import Failed, Json, MachineOption, Output, Quiet, Routing, Topology, packet_size, time_ps
 from exanet.commands.sim.options import PacketBytes, Seed, Traffic
 
 _DEFAULT_LOADS = "0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9"
@@ -20,7 +20,7 @@ def command(
         str,
         typer.Option("--load", metavar="LOAD,...", help="Offered loads, each measured for itself; 1 fills a link of each sender."),
     ] = _DEFAULT_LOADS,
-    packet_bytes: PacketBytes = None,
+    packets: PacketBytes = None,
     arrivals: Annotated[
         str, typer.Option("--arrivals", help="How packets are created: poisson, bernoulli, or bursts[:PACKETS].")
     ] = "poisson",
@@ -50,6 +50,12 @@ def command(
     described = variant(machine, topology, routing, failed or [])
     window = time_ps("--measure", measure)
     asked = Asked(
-        traffic, packet_bytes, arrivals, seed, None if warm_up == "auto" else time_ps("--warm-up", warm_up), window, priority_share=priority
+        traffic,
+        packet_size(packets),
+        arrivals,
+        seed,
+        None if warm_up == "auto" else time_ps("--warm-up", warm_up),
+        window,
+        priority_share=priority,
     )
     run.run(described, run.loads(loads), asked, threads, output, as_json, quiet, tables.show_packets)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from exanet import registries
-from exanet.commands.options import Failed, Json, MachineOption, Output, Quiet, Routing, Topology, size_bytes, time_ps
+from exanet.commands.options import Failed, Json, MachineOption, Output, Quiet, Routing, Topology, packet_size, size_bytes, time_ps
 from exanet.commands.sim.options import Level, PacketBytes, Seed, Traffic
 
 _ABOUT = {
@@ -58,7 +58,7 @@ def command(
     pace: Annotated[
         str, typer.Option("--pace", help="Packet level: free, as fast as the network takes them; fair, at the flow level's rates.")
     ] = "free",
-    packet_bytes: PacketBytes = None,
+    packets: PacketBytes = None,
     warm_up: Annotated[
         str, typer.Option("--warm-up", help="At a load: simulated time before anything is measured; auto: a quarter of --measure.")
     ] = "auto",
@@ -85,7 +85,7 @@ def command(
     described = variant(machine, topology, routing, failed or [], packets=level == "packet")
     window = time_ps("--measure", measure)
     asked = Asked(
-        traffic, packet_bytes, "poisson", seed, None if warm_up == "auto" else time_ps("--warm-up", warm_up), window,
+        traffic, packet_size(packets), "poisson", seed, None if warm_up == "auto" else time_ps("--warm-up", warm_up), window,
         level, size, sizes, rounds, time_ps("--grain", grain), sharing, pace,
     )  # fmt: skip
     wanted = [0.0] if loads is None else run.loads(loads)

@@ -14,5 +14,8 @@ Level = Annotated[
     str,
     typer.Option("--level", help="packet: every packet and hop; flow: messages at the rates of fair sharing, up to millions of endpoints."),
 ]
-PacketBytes = Annotated[int | None, typer.Option("--packet-bytes", help="Payload of a packet; by default the machine's largest.")]
+PacketBytes = Annotated[
+    str | None,
+    typer.Option("--packet-bytes", metavar="SIZE", help="Payload of a packet, e.g. 64 or 1KiB; by default the machine's largest."),
+]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of everything that is drawn; the same seed gives the same files.")]

@@ -39,6 +39,14 @@ function roundSteps(most) {
   return Array.from({ length: Math.floor(most / step) + 1 }, (_, i) => Number((i * step).toPrecision(6)));
 }
 
+// The values of a logarithmic axis from `least` to `most`: 1, 2 and 5 times powers of ten, or of more than three decades the powers alone.
+function logSteps(least, most) {
+  const factors = most / least > 1000 ? [1] : [1, 2, 5], steps = [];
+  for (let power = Math.floor(Math.log10(least)); power <= Math.floor(Math.log10(most)) + 1; ++power) steps.push(...factors.map((factor) => Number(`${factor}e${power}`)));
+  const first = Math.max(steps.findLastIndex((value) => value <= least), 0);
+  return steps.slice(first, steps.findIndex((value, i) => i > first && value >= most) + 1);
+}
+
 // The unit of time in which an axis up to `ps` has short labels.
 function timeUnit(ps) {
   const [scale, unit] = [[1e12, "s"], [1e9, "ms"], [1e6, "µs"], [1e3, "ns"]].find(([s]) => ps >= s) || [1, "ps"];

@@ -10,9 +10,9 @@ const TINTS = ["one", "two", "three"];
 
 // Shares of each job's messages that took no longer. rows: [job, lower_ns, upper_ns, count]
 function messageCurves(jobs, rows) {
-  return () => ({
+  return (place) => ({
     grid: { left: 70, right: 20, top: 20, bottom: 50 },
-    xAxis: axis({ type: "log", name: "time from handing a message over to its last word (µs)", nameGap: 30 }),
+    xAxis: logAxis(place, rows.map(([, , upper]) => upper / 1e3), { name: "time from handing a message over to its last word (µs)", nameGap: 30 }),
     yAxis: axis({ type: "value", name: "share of messages", nameGap: 45, min: 0, max: 1 }),
     tooltip: tooltip((item) => tip(item.seriesName, [["within", nanoseconds(item.value[0] * 1e3)], ["messages", formatPercent(item.value[1])]]), { trigger: "item" }),
     series: jobs.map(([program], number) => {

@@ -54,6 +54,17 @@ function axis(options) {
   };
 }
 
+// A logarithmic axis that ends at round values about `values`, with a label at each of them; `place` says them, too, for who sees no picture.
+function logAxis(place, values, options) {
+  const known = values.filter((value) => value > 0);
+  const steps = known.length ? logSteps(Math.min(...known), Math.max(...known)) : [1, 10];
+  place.setAttribute("aria-label", `${options.name}, logarithmic: ${steps.join(", ")}`);
+  return axis({
+    type: "log", min: steps[0], max: steps[steps.length - 1], axisTick: { customValues: steps, lineStyle: { color: colour("line") } },
+    axisLabel: { customValues: steps, formatter: String, color: colour("soft"), hideOverlap: true }, ...options,
+  });
+}
+
 // A hover box; text goes in as text, never as markup.
 function tip(title, rows) {
   const lines = rows.map(([what, value]) => element("div", {}, element("span", {}, what), element("span", {}, value)));

@@ -1,27 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page of a simulation under synthetic traffic: latency and accepted load against offered load, and the network at each load.
 
-const POINT = { offered: 0, accepted: 1, mean: 2, p50: 3, p99: 4, zero: 5, saturated: 6, fairness: 7, most: 8, hops: 9 };
+const POINT = { offered: 0, accepted: 1, mean: 2, p50: 3, p99: 4, zero: 5, saturated: 6, fairness: 7, most: 8, hops: 9, offeredGbps: 10, acceptedGbps: 11 };
 const POINT_COLUMNS = [
   ["offered", formatPercent], ["accepted", formatPercent], ["mean latency", formatNs], ["median", formatNs],
   ["99 %", formatNs], ["empty network", formatNs], ["saturated", (yes) => (yes ? "yes" : "no")],
-  ["fairness", (share) => share.toFixed(3)], ["hottest link", formatPercent], ["hops", (hops) => hops.toFixed(2)],
+  ["fairness", (share) => share.toFixed(3)], ["hottest link", formatPercent], ["hops", (hops) => hops.toFixed(2)], ["offered Gb/s", threeDigits],
+  ["accepted Gb/s", threeDigits],
 ];
 
 // `beyond`: points beyond saturation, of what arrived alone; hollow, with no line to them.
 function curve(name, points, column, tint, scale, dashed, beyond) {
   return {
-    name, type: "line", data: points.map((p) => [p[POINT.offered], p[column] * scale]), symbolSize: 7, itemStyle: { color: colour(tint) },
+    name, type: "line", data: points.map((p) => [p[POINT.offered], p[column] * scale, p[POINT.offeredGbps], p[POINT.acceptedGbps]]), symbolSize: 7, itemStyle: { color: colour(tint) },
     symbol: beyond ? "emptyTriangle" : "emptyCircle", lineStyle: { color: colour(tint), type: dashed ? "dashed" : "solid", width: beyond ? 0 : 2 },
   };
 }
 
+// What a load of 1 is in payload, of all senders together.
+function inGbps(points) {
+  const known = points.find((p) => p[POINT.offered] > 0);
+  return known ? ` (1 is ${threeDigits(known[POINT.offeredGbps] / known[POINT.offered])} Gb/s of payload, all senders together)` : "";
+}
+
 function curves(points, yName, lines) {
-  return () => ({
+  return (place) => ({
     grid: { left: 70, right: 20, top: 20, bottom: 50 },
-    xAxis: axis({ type: "value", name: "offered load", nameGap: 30, min: 0 }),
-    yAxis: axis({ type: lines.log ? "log" : "value", name: yName, nameGap: 50 }),
-    tooltip: tooltip((item) => tip(item.seriesName, [["offered", formatPercent(item.value[0])], [yName, threeDigits(item.value[1])]]), { trigger: "item" }),
+    xAxis: axis({ type: "value", name: `offered load${inGbps(points)}`, nameGap: 30, min: 0 }),
+    yAxis: lines.log ? logAxis(place, lines.flatMap(([, of, column, , scale]) => of.map((p) => p[column] * scale)), { name: yName, nameGap: 50 })
+      : axis({ type: "value", name: yName, nameGap: 50 }),
+    tooltip: tooltip(({ seriesName, value }) => tip(seriesName, [["offered", `${formatPercent(value[0])}, ${threeDigits(value[2])} Gb/s`], [yName, threeDigits(value[1])],
+      ["accepted", `${threeDigits(value[3])} Gb/s`]]), { trigger: "item" }),
     series: lines.map((line) => curve(...line)),
   });
 }
@@ -37,7 +46,7 @@ function showSimulation() {
   document.querySelector("main").append(...[
     section("Latency against load", "From the creation of a packet, or of a message, to its delivery, the queue at its source included. Beyond saturation that queue grows for as long as one measures: the curve ends there, and triangles are of what arrived, which is too little.",
       bar(legend([["one", "mean"], ["two", "99 %"], ["three", "empty network"]]), [csvButton("points", POINT_COLUMNS.map(([name]) => name), data.points)]), chartIn(420, curves(points, "latency (µs)", latency))),
-    section("Accepted against offered load", "Load 1 fills one link of each sender.", bar(legend([["one", "accepted"], ["three", "offered"]]), []), chartIn(320, curves(data.points, "accepted load", load))),
+    section("Accepted against offered load", ["Load 1 fills one link of each sender.", data.most].join(" "), bar(legend([["one", "accepted"], ["three", "offered"]]), []), chartIn(320, curves(data.points, "accepted load", load))),
     networksSection(data.networks, data.drawings),
     classesSection(data.classes),
     energySection(data.energy, true),

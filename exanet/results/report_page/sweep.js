@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page of a sweep: a curve for each machine and traffic, the network of one of them, and all runs.
 
-const AT = { offered: 0, accepted: 1, mean: 2, p99: 3, zero: 4, hops: 5, hottest: 6, fairness: 7, saturated: 8, runs: 9, load: 10 };
+const AT = { offered: 0, accepted: 1, mean: 2, p99: 3, zero: 4, hops: 5, hottest: 6, fairness: 7, saturated: 8, runs: 9, load: 10, gbps: 11 };
 const MOST_CURVES = 24; // in one picture; the table has the others
 
 function curvesIn(curves, column, scale, options) {
-  return () => ({
+  const drawn = (line) => line.points.filter((p) => p[column] > 0 && !(options.log && p[AT.saturated]));
+  return (place) => ({
     grid: { left: 70, right: 20, top: 20, bottom: 50 },
     xAxis: axis({ type: "value", name: "offered load", nameGap: 30, min: 0 }),
-    yAxis: axis({ type: options.log ? "log" : "value", name: options.name, nameGap: 50 }),
-    tooltip: tooltip((item) => tip(item.seriesName, [["offered", formatPercent(item.value[0])], [options.name, threeDigits(item.value[1])], ["means of", `${item.value[2]} runs`]]), { trigger: "item" }),
+    yAxis: options.log ? logAxis(place, curves.flatMap((line) => drawn(line).map((p) => p[column] * scale)), { name: options.name, nameGap: 50 })
+      : axis({ type: "value", name: options.name, nameGap: 50 }),
+    tooltip: tooltip(({ seriesName, value }) => tip(seriesName, [["offered", formatPercent(value[0])], [options.name, threeDigits(value[1])], ["accepted", `${threeDigits(value[3])} Gb/s`],
+      ["means of", `${value[2]} runs`]]), { trigger: "item" }),
     series: curves.map((line, i) => ({
-      name: line.name, type: "line", symbolSize: 6, data: line.points.filter((p) => p[column] > 0 && !(options.log && p[AT.saturated])).map((p) => [p[AT.offered], p[column] * scale, p[AT.runs]]),
+      name: line.name, type: "line", symbolSize: 6, data: drawn(line).map((p) => [p[AT.offered], p[column] * scale, p[AT.runs], p[AT.gbps]]),
       itemStyle: { color: tintOf(i, curves.length) }, lineStyle: { color: tintOf(i, curves.length) },
     })),
   });
@@ -26,7 +29,7 @@ function curveSection(curves) {
   const keys = element("div", { class: "bar" });
   const picture = (first, height) => {
     let [, column, scale, options] = measures[first];
-    const place = chartIn(height, () => curvesIn(curves, column, scale, options)());
+    const place = chartIn(height, (on) => curvesIn(curves, column, scale, options)(on));
     return { place, show: (key) => { [, column, scale, options] = measures[key]; draw(place); } };
   };
   const latency = picture("mean", 440), load = picture("accepted", 360);
@@ -39,13 +42,10 @@ function curveSection(curves) {
   ];
 }
 
-// The highest load that each of them takes: of a search, or the most accepted at any load.
+// The highest load that each of them takes, as the terminal says it: of a search, or the most accepted at any load.
 function mostSection(data) {
-  const rows = data.curves.map(({ name, points }) => {
-    const best = points.reduce((a, b) => (b[AT.accepted] > a[AT.accepted] ? b : a));
-    return [name, best[AT.accepted], best[AT.zero], best[AT.hops], best[AT.hottest], best[AT.fairness]];
-  }).sort((a, b) => b[1] - a[1]);
-  const columns = [["" ], ["accepted", formatPercent], ["empty network", formatNs], ["hops", (v) => v.toFixed(2)], ["hottest link", formatPercent], ["fairness", (v) => v.toFixed(3)]];
+  const rows = [...data.most].sort((a, b) => b[1] - a[1]);
+  const columns = [[""], ["accepted", formatPercent], ["Gb/s", threeDigits], ["empty network", formatNs], ["hops", (v) => v.toFixed(2)], ["hottest link", formatPercent], ["fairness", (v) => v.toFixed(3)]];
   return section(data.search ? "The highest load before saturation" : "The most that each accepted", null, bar([], [csvButton("most", columns.map(([name]) => name), rows)]), table(columns, rows, "accepted"));
 }
 
