@@ -6,6 +6,7 @@
 
 #include "core/config/error.hpp"
 #include "core/routing/registry.hpp"
+#include "core/topology/link_kinds.hpp"
 #include "core/topology/registry.hpp"
 #include "core/topology/rerouted.hpp"
 #include "core/topology/wrapped.hpp"
@@ -38,12 +39,9 @@ std::unique_ptr<Topology> blaming(const char* path, const Make& make) {
   }
 }
 
-}  // namespace
-
-std::unique_ptr<Topology> make_topology(const TopologySpec& spec) {
+// `topology` without what has failed, and with the routing that the machine says.
+std::unique_ptr<Topology> routed(std::unique_ptr<Topology> topology, const TopologySpec& spec) {
   const std::string& routing = spec.routing;
-  const char* shape = spec.kind == "graph" ? "topology.graph" : "topology.shape";
-  std::unique_ptr<Topology> topology = blaming(shape, [&] { return make_plain_topology(spec); });
   if (routing == kUpDown || !spec.failed.empty())
     topology = blaming(spec.failed.empty() ? "topology.routing" : "topology.failed",
                        [&] { return make_rerouted(std::move(topology), spec.failed, routing != kUpDown); });
@@ -51,6 +49,16 @@ std::unique_ptr<Topology> make_topology(const TopologySpec& spec) {
       routing.empty() || routing == kMinimal || routing == kUpDown || (routing == kShortest && spec.kind == "graph");
   if (own) return topology;
   return blaming("topology.routing", [&] { return std::make_unique<Routed>(std::move(topology), routing); });
+}
+
+}  // namespace
+
+std::unique_ptr<Topology> make_topology(const TopologySpec& spec) {
+  const char* shape = spec.kind == "graph" ? "topology.graph" : "topology.shape";
+  std::unique_ptr<Topology> topology = blaming(shape, [&] { return make_plain_topology(spec); });
+  if (spec.link_kinds.empty()) return routed(std::move(topology), spec);
+  LinkClasses classes = link_classes(*topology, spec);
+  return with_link_classes(routed(std::move(topology), spec), std::move(classes));
 }
 
 }  // namespace exanet

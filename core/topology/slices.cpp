@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::uint32_t kMostParts = 64;
 
-// The nodes by their distance from the nearest endpoint, each level by number; what no endpoint reaches comes last.
+}  // namespace
+
 std::vector<std::vector<NodeId>> levels(const Topology& topology) {
   std::vector<std::vector<NodeId>> found(1);
   std::vector<bool> seen(topology.node_count(), false);
@@ -29,8 +30,6 @@ std::vector<std::vector<NodeId>> levels(const Topology& topology) {
     if (!seen[node]) found.back().push_back(node);
   return found;
 }
-
-}  // namespace
 
 std::vector<std::uint8_t> slices(const Topology& topology, std::uint32_t parts) {
   const std::uint32_t most = topology.endpoint_count() < kMostParts ? topology.endpoint_count() : kMostParts;

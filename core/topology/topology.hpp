@@ -80,6 +80,8 @@ struct GraphSpec {
   std::vector<std::uint32_t> hosts;  // endpoints of each
   std::vector<std::pair<std::uint32_t, std::uint32_t>>
       links;  // between routers, each once; several between two are several links
+  std::vector<std::uint32_t> kinds =
+      {};  // of each link, one more than the place of its kind in TopologySpec::link_kinds, 0 for the usual one; empty: all 0
 };
 
 // What a machine description says of its shape.
@@ -93,6 +95,7 @@ struct TopologySpec {
   std::string routing = {};  // "": the topology's own; else a name in core/routing/registry.hpp
   std::vector<std::string> failed =
       {};  // nodes, links ("NODE PORT"), or how many at random ("links:NUMBER:SEED", "nodes:NUMBER:SEED")
+  std::vector<std::string> link_kinds = {};  // beyond those of the kind of topology: link_kinds.hpp
 };
 
 template <typename V>
@@ -100,6 +103,7 @@ void visit(GraphSpec& c, V&& v) {
   v("names", c.names);
   v("hosts", c.hosts);
   v("links", c.links);
+  v("kinds", c.kinds, kOptional);
 }
 
 template <typename V>
@@ -110,6 +114,7 @@ void visit(TopologySpec& c, V&& v) {
   v("routing", c.routing, kOptional);
   v("failed", c.failed, kOptional);
   v("graph", c.graph, kOptional);
+  v("link_kinds", c.link_kinds, kOptional);
 }
 
 }  // namespace exanet

@@ -18,7 +18,19 @@ from exanet.errors import InputError
 from exanet.machine.constant import Constant, dimension_of
 from exanet.machine.located import Located, Mark
 from exanet.machine.resolve import described_path, resolve
-from exanet.machine.schema import GRIDS, LINK_KINDS, Link, MachineFile, Router, constants, own_ways, topology_needs, topology_of
+from exanet.machine.schema import (
+    GRIDS,
+    LINK_KINDS,
+    Link,
+    MachineFile,
+    Router,
+    constants,
+    is_further_kind,
+    link_kinds,
+    own_ways,
+    topology_needs,
+    topology_of,
+)
 from exanet.units import UnitError
 
 _MAX_NODES = 1 << 22  # the node field of the global address has 22 bits
@@ -238,8 +250,9 @@ def _topology_problems(model: MachineFile) -> Problems:
         yield ("hardware", "cores_per_node"), "must be from 1 to 4096"
     wanted = LINK_KINDS[kind]
     for name in model.links:
-        if name not in wanted:
-            yield ("links", name), f"a {kind} has no links of the kind '{name}' (but {', '.join(wanted)}); take it out, or set it to null"
+        if name not in wanted and not is_further_kind(kind, name):
+            known = ", ".join(wanted if kind in GRIDS else (*wanted, "host", "level-2", "level-3", "..."))
+            yield ("links", name), f"a {kind} has no links of the kind '{name}' (but {known}); take it out, or set it to null"
     for name in wanted:
         if name not in model.links:
             yield ("links",), f"a {kind} needs links of the kind '{name}'; add it"
@@ -405,7 +418,7 @@ def _interface_problems(model: MachineFile) -> Problems:
 
 
 def _power_problems(model: MachineFile) -> Problems:
-    wanted = LINK_KINDS[model.topology.kind]
+    wanted = link_kinds(model)
     for name in model.power.links if model.power is not None else ():
         if name not in wanted:
             yield (

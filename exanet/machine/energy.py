@@ -11,7 +11,7 @@ Source of every figure: the machine file, which names where it comes from. docs/
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from exanet import units
@@ -98,7 +98,7 @@ def text(sums: Mapping[str, Any]) -> str:
     return f"{si_text(sums['power_w'], 'W')}, {si_text(sums['idle_w'], 'W')} of it idle; {si_text(sums['energy_j'], 'J')}{bit}"
 
 
-def resolved(power: Any, kinds: tuple[str, ...]) -> dict[str, Any]:
+def resolved(power: Any, kinds: Sequence[str]) -> dict[str, Any]:
     """The section `power` of a machine file as the simulator's table: whole numbers, 0 where the file says nothing."""
 
     def figures(part: Any) -> dict[str, int]:

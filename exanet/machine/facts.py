@@ -65,7 +65,7 @@ def facts(described: Machine) -> dict[str, Any]:
     """The line of a machine in the list, as data."""
     metrics = topology_metrics(described)
     rates = {name: float(described.link_rate(name)) / 1e9 for name in described.model.links}
-    slowest = min(described.link_rate(name) for name in described.model.links)
+    slowest = min(described.link_rate(name) for name in described.model.links if name != "host" or len(rates) == 1)
     return {
         "name": described.name,
         "description": described.description,

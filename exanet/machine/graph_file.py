@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads a network's graph from a file: GraphML, as networkx and other tools write it, or a list of edges.
 
-A list of edges has one link a line, two names of routers apart by blanks or a comma; `NAME endpoints NUMBER` gives a router endpoints of
-its own. Text behind `#` is ignored. In GraphML a node's data named `endpoints`, or their default, says the same, and direction, weights and
-all else are ignored. A router without a number of its own has the machine file's. Errors tell file and line.
+A list of edges has one link a line, two names of routers apart by blanks or a comma, and the link's kind behind them where it is not the
+usual one; `NAME endpoints NUMBER` gives a router endpoints of its own. Text behind `#` is ignored. In GraphML a node's data named
+`endpoints` and an edge's named `link_kind`, or their defaults, say the same, and direction, weights and all else are ignored. A router
+without a number of its own has the machine file's. Errors tell file and line.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,6 +36,8 @@ class Graph:
 
     endpoints: dict[str, int | None] = field(default_factory=dict)
     links: list[tuple[int, int]] = field(default_factory=list)
+    kinds: dict[int, tuple[str, int]] = field(default_factory=dict)  # by the place of a link that is of no usual kind; and its line
+    file: str = ""
     _places: dict[str, int] = field(default_factory=dict)
 
     def router(self, name: str) -> int:
@@ -42,9 +46,11 @@ class Graph:
             self.endpoints[name] = None
         return self._places[name]
 
-    def link(self, a: str, b: str, line: int) -> None:
+    def link(self, a: str, b: str, line: int, kind: str = "") -> None:
         if a == b:
             raise _Bad(line, f"router '{a}' is linked to itself; take this link out")
+        if kind not in ("", "link"):
+            self.kinds[len(self.links)] = kind, line
         self.links.append((self.router(a), self.router(b)))
 
     def own(self, name: str, endpoints: int, line: int) -> None:
@@ -54,10 +60,20 @@ class Graph:
             raise _Bad(line, f"router '{name}' has {self.endpoints[name]} endpoints already; take one of the two numbers out")
         self.endpoints[name] = endpoints
 
-    def resolve(self, default: int) -> dict[str, Any]:
-        """As the simulator takes it, with `default` endpoints where the file gives none."""
+    def resolve(self, default: int, described: Sequence[str]) -> dict[str, Any]:
+        """As the simulator takes it, with `default` endpoints where the file gives none; `described` are kinds of links beyond the usual.
+
+        Raises InputError on one that is not described.
+        """
         hosts = [default if own is None else own for own in self.endpoints.values()]
-        return {"names": list(self.endpoints), "hosts": hosts, "links": [list(link) for link in self.links]}
+        out = {"names": list(self.endpoints), "hosts": hosts, "links": [list(link) for link in self.links]}
+        for kind, line in self.kinds.values():
+            if kind not in described:
+                what = f"a link of the kind '{printable(kind[:40])}', which the machine file does not describe: add it to 'links' there"
+                raise InputError(f"{self.file}:{line}: error: {what}")
+        place = {"": 0, **{name: number for number, name in enumerate(described, 1)}}
+        kinds = [place[self.kinds.get(number, ("", 0))[0]] for number in range(len(self.links))]
+        return {**out, "kinds": kinds} if self.kinds else out
 
 
 def read(file: Path) -> Graph:
@@ -79,6 +95,7 @@ def read(file: Path) -> Graph:
         raise InputError(f"{shown}:{bad.line}: error: {printable(str(bad))}") from None
     if not graph.endpoints:
         raise InputError(f"{shown}: error: there is no router in it; give one link a line, e.g. 'a b'")
+    graph.file = shown
     return graph
 
 
@@ -90,10 +107,11 @@ def _edges(text: str) -> Graph:
             continue
         if len(words) == 3 and words[1] == "endpoints":
             graph.own(words[0], _count(words[2], number), number)
-        elif len(words) == 2 and all(words):
-            graph.link(words[0], words[1], number)
+        elif len(words) in (2, 3) and all(words):
+            graph.link(words[0], words[1], number, *words[2:])
         else:
-            raise _Bad(number, f"'{line.strip()[:60]}' is no link; write two names of routers, or NAME endpoints NUMBER")
+            what = "write two names of routers, and the link's kind if it has one, or NAME endpoints NUMBER"
+            raise _Bad(number, f"'{line.strip()[:60]}' is no link; {what}")
     return graph
 
 
@@ -117,13 +135,17 @@ class _Reader:
         self.parser.EndElementHandler = self.end
         self.parser.CharacterDataHandler = self.text
         self.parser.EntityDeclHandler = self.entity
-        self.endpoint_key = ""  # the id under which `endpoints` is declared
-        self.in_key = False  # within that declaration
-        self.default: int | None = None  # that it gives to nodes that say nothing
+        self.keys: dict[str, str] = {}  # `endpoints` and `link_kind` by the ids under which they are declared
+        self.in_key = ""  # the one within whose declaration this is
+        self.default: int | None = None  # endpoints of nodes that say nothing
+        self.default_kind = ""  # of edges that say nothing
         self.node = ""
+        self.edge = False  # within one, the last of `edges`
         self.data: str | None = None
+        self.data_is = ""  # a value of keys
         self.known: set[str] = set()
-        self.ends: list[tuple[str, str, int]] = []
+        self.edges: list[tuple[str, str, int]] = []
+        self.kinds: dict[int, str] = {}  # by the place of an edge
         self.found_graph = False
 
     @property
@@ -135,11 +157,12 @@ class _Reader:
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         element = name.rpartition(" ")[2]
-        if element == "key" and attributes.get("for", "all") in ("node", "all") and attributes.get("attr.name") == "endpoints":
-            self.endpoint_key, self.in_key = attributes.get("id", ""), True
-        elif element == "key" and attributes.get("for", "all") in ("edge", "all") and attributes.get("attr.name", "").lower() in _OF_LINKS:
-            name = attributes["attr.name"]
-            raise _Bad(self.line, f"links have no {name} of their own here: say it of all, in links.link of the machine file; take it out")
+        of, key = attributes.get("for", "all"), attributes.get("attr.name", "")
+        if element == "key" and (key, of) in (("endpoints", "node"), ("endpoints", "all"), ("link_kind", "edge"), ("link_kind", "all")):
+            self.keys[attributes.get("id", "")] = self.in_key = key
+        elif element == "key" and of in ("edge", "all") and key.lower() in _OF_LINKS:
+            say = "say it of all, in links.link of the machine file, or of a kind of links, which an edge names by its data 'link_kind'"
+            raise _Bad(self.line, f"links have no {key} of their own here: {say}; take it out")
         elif element == "graph":
             if self.found_graph:
                 raise _Bad(self.line, "a second graph; give a file with one graph")
@@ -151,11 +174,16 @@ class _Reader:
             self.known.add(self.node)
             self.graph.router(self.node)
         elif element == "edge":
-            self.ends.append((self._attribute(attributes, "source"), self._attribute(attributes, "target"), self.line))
+            self.edges.append((self._attribute(attributes, "source"), self._attribute(attributes, "target"), self.line))
+            self.edge = True
         elif element == "hyperedge":
             raise _Bad(self.line, "a hyperedge; a link joins two routers")
-        elif (element == "default" and self.in_key) or (element == "data" and self.node and attributes.get("key") == self.endpoint_key):
-            self.data = ""
+        elif element == "default" and self.in_key:
+            self.data, self.data_is = "", self.in_key
+        elif element == "data" and self.keys.get(attributes.get("key", "")) == (
+            "endpoints" if self.node else "link_kind" if self.edge else None
+        ):
+            self.data, self.data_is = "", self.keys[attributes["key"]]
 
     def _attribute(self, attributes: dict[str, str], name: str) -> str:
         if name not in attributes:
@@ -168,15 +196,26 @@ class _Reader:
 
     def end(self, name: str) -> None:
         element = name.rpartition(" ")[2]
-        if element == "data" and self.data is not None:
-            self.graph.own(self.node, _count(self.data.strip(), self.line), self.line)
+        if element in ("data", "default") and self.data is not None:
+            self._take(self.data.strip(), element == "default")
             self.data = None
-        elif element == "default" and self.data is not None:
-            self.default, self.data = _count(self.data.strip(), self.line), None
         elif element == "key":
-            self.in_key = False
+            self.in_key = ""
         elif element == "node":
             self.node = ""
+        elif element == "edge":
+            self.edge = False
+
+    def _take(self, said: str, of_all: bool) -> None:
+        """What has been said of a node, an edge, or all of them."""
+        if self.data_is == "endpoints" and of_all:
+            self.default = _count(said, self.line)
+        elif self.data_is == "endpoints":
+            self.graph.own(self.node, _count(said, self.line), self.line)
+        elif of_all:
+            self.default_kind = said
+        else:
+            self.kinds[len(self.edges) - 1] = said
 
 
 def _graphml(content: bytes) -> Graph:
@@ -187,10 +226,10 @@ def _graphml(content: bytes) -> Graph:
         raise _Bad(error.lineno, f"no well-formed XML: {expat.ErrorString(error.code)}") from None
     if not reader.found_graph:
         raise _Bad(1, "there is no <graph> in it; give a GraphML file, or one link a line")
-    for a, b, line in reader.ends:  # nodes may stand behind the edges that name them
+    for number, (a, b, line) in enumerate(reader.edges):  # nodes may stand behind the edges that name them
         for end in (a, b):
             if end not in reader.known:
                 raise _Bad(line, f"there is no node '{end}'; an edge names two nodes of the file")
-        reader.graph.link(a, b, line)
+        reader.graph.link(a, b, line, reader.kinds.get(number, reader.default_kind))
     reader.graph.endpoints = {name: reader.default if own is None else own for name, own in reader.graph.endpoints.items()}
     return reader.graph

@@ -105,9 +105,25 @@ def names() -> list[str]:
 
 def like(tree: Located) -> str:
     """A machine that comes with the package, of the same kind of topology where there is one."""
+    return next((name for name in shipped() if name.startswith(f"{_kind_of(tree)}-")), "exanest")
+
+
+def _kind_of(tree: Located) -> str:
+    """Of the topology; "" where the file says none."""
     topology = tree.value.get("topology")
-    kind = topology.plain().get("kind") if topology is not None and isinstance(topology.value, dict) else None
-    return next((name for name in shipped() if name.startswith(f"{kind}-")), "exanest")
+    kind = topology.value.get("kind") if topology is not None and isinstance(topology.value, dict) else None
+    return str(kind.value) if kind is not None else ""
+
+
+def _with_kinds(tree: Located) -> Located:
+    """`tree` in which each kind of links beyond the topology's own has the keys of the first of these where it says none of its own."""
+    links = tree.value.get("links")
+    own = LINK_KINDS.get(_kind_of(tree), ())
+    first = links.value.get(own[0]) if links is not None and isinstance(links.value, dict) and own else None
+    if links is None or first is None:
+        return tree
+    whole = {name: link if name in own else _overlay(first, link) for name, link in links.value.items()}
+    return Located(tree.value | {"links": Located(whole, links.mark, links.keys)}, tree.mark, tree.keys)
 
 
 def load(name_or_path: str | Path, changes: Mapping[str, Located] | None = None, *, packets: bool = True) -> Machine:
@@ -125,9 +141,11 @@ def load(name_or_path: str | Path, changes: Mapping[str, Located] | None = None,
     tree, bases, extends = _read_with_bases(file, shown, [])
     advice = f"take them from a machine like it, e.g. extends: {like(tree)}, or begin with a file that is whole: exanet machines new NAME"
     for name, value in (changes or {}).items():
+        before = _kind_of(tree)
         tree = _changed(tree, name.split("."), name, value)
-        if name == "topology.kind":
+        if name == "topology.kind" and value.value != before:
             tree = _relinked(tree, value)
+    tree = _with_kinds(tree)
     return Machine(file, check(tree, packets, changes or {}, extends, advice), tuple(bases))
 
 

@@ -16,12 +16,12 @@ from pydantic import BaseModel
 from exanet.machine import energy
 from exanet.machine.constant import Constant, dimension_of
 from exanet.machine.schema import (
-    LINK_KINDS,
     Link,
     MachineFile,
     NetworkInterface,
     Router,
     Topology,
+    link_kinds,
     own_ways,
     topology_needs,
     topology_of,
@@ -42,7 +42,7 @@ def resolve(model: MachineFile) -> dict[str, Any]:
     router = _section(model.router)
     if own_ways(model):
         router["virtual_channels"] = max(router["virtual_channels"], topology_needs(model).virtual_channels)
-    kinds = LINK_KINDS[model.topology.kind]
+    kinds = link_kinds(model)
     power = {} if model.power is None else {"power": energy.resolved(model.power, kinds)}
     cores = {} if model.hardware is None else {"cores_per_node": model.hardware.cores_per_node.value}
     return {
@@ -96,6 +96,8 @@ def described_path(path: str) -> tuple[str, ...]:
 
     Ends where the file has nothing of that name.
     """
+    if path == "topology.link_kinds":
+        return ("links",)
     here: Any = MachineFile
     found: list[str] = []
     items = False

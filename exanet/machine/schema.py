@@ -265,7 +265,9 @@ class MachineFile(Strict):
     router: Router
     links: dict[str, Link] = Field(
         description="Kinds of links: intra-qfdb and inter-qfdb for a qfdb-torus, those and inter-mezzanine for a qfdb-dragonfly, local and "
-        "global for a dragonfly or megafly, link for all others."
+        "global for a dragonfly or megafly, link for all others. Of networks with switches also host, between an endpoint and its switch; "
+        "level-2, level-3, ..., up to a switch so many links from the nearest endpoint, as a fat tree's; and what a graph's file calls its "
+        "links. A key that one of these leaves out is that of the topology's first kind."
     )
     ni: NetworkInterface | None = Field(default=None)
     power: Power | None = Field(default=None)
@@ -298,8 +300,28 @@ def topology_of(model: MachineFile) -> dict[str, Any]:
     if topology.failed:
         out["failed"] = list(topology.failed)
     if topology.kind == "graph" and topology.file is not None:
-        out["graph"] = graph_file.read(Path(topology.file)).resolve(topology.shape.value[0])
+        out["graph"] = graph_file.read(Path(topology.file)).resolve(topology.shape.value[0], further_kinds(model))
+    if further := further_kinds(model):
+        out["link_kinds"] = further
     return out
+
+
+def link_kinds(model: MachineFile) -> list[str]:
+    """The kinds of the machine's links, in the order of their class numbers in the network."""
+    further = further_kinds(model)
+    return [*(["host"] if "host" in further else []), *LINK_KINDS[model.topology.kind], *(name for name in further if name != "host")]
+
+
+def further_kinds(model: MachineFile) -> list[str]:
+    """Those beyond the topology's own. The others in the file are none."""
+    return [name for name in model.links if is_further_kind(model.topology.kind, name)]
+
+
+def is_further_kind(topology: str, name: str) -> bool:
+    """Whether a network of this topology may have such links."""
+    if topology in GRIDS or name in LINK_KINDS.get(topology, ()):
+        return False
+    return topology == "graph" or re.fullmatch("host|level-[2-9]|level-1[0-9]", name) is not None
 
 
 def topology_needs(model: MachineFile) -> Needs:

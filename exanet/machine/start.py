@@ -43,6 +43,11 @@ links:                    # by kind, which the topology says: most have one, a d
     pause_every: 0        # words between pauses of the line; 0: it never pauses
     framing: 2 words      # around each packet
     latency: 25 ns        # from one router to the next: transceivers, and 5 ns a metre of cable
+  # host:                 # of an endpoint to its switch; what it leaves out is as above
+  #   latency: 10 ns
+  # level-3:              # up to the switches of level 3
+  #   rate: 400 Gb/s
+  #   latency: 150 ns
 
 # For programs (exanet run) and --nic exanet: `hardware`, the processors, and `ni`, the interface with its times; exanest has both.
 """

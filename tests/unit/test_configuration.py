@@ -30,8 +30,8 @@ def at(part: Any, path: Path) -> Any:
 def everything() -> dict[str, Any]:
     """A resolved machine in which every optional key is said."""
     resolved = copy.deepcopy(machine.load("exanest").resolve())
-    graph = {"names": ["a", "b"], "hosts": [1, 2], "links": [[0, 1]]}
-    resolved["topology"] |= {"order": [0, 1, 2], "routing": "valiant", "failed": ["links:1:1"], "graph": graph}
+    graph = {"names": ["a", "b"], "hosts": [1, 2], "links": [[0, 1]], "kinds": [1]}
+    resolved["topology"] |= {"order": [0, 1, 2], "routing": "valiant", "failed": ["links:1:1"], "graph": graph, "link_kinds": ["host"]}
     resolved["router"]["switch"] = {}
     for key, described in KEYS.items():
         *section, name = key.split(".")
@@ -180,8 +180,10 @@ def test_files_and_configuration_have_the_same_keys(section: str, model: type[Ba
 
 def test_every_key_leads_back_to_a_key_of_the_file() -> None:
     for key in KEYS:
-        if key in ("topology.graph.names", "topology.graph.hosts", "topology.graph.links"):
+        if key.startswith("topology.graph."):
             assert described_path(key) == ("topology", "file")
+        elif key == "topology.link_kinds":
+            assert described_path(key) == ("links",)
         elif key == "links.*.name":
             assert described_path(key) == ("links", "*")
         else:
