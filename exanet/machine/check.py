@@ -39,6 +39,7 @@ _MOST_INPUTS = 1024  # of a router in the simulator
 _PACKET_LIMIT = 256  # bytes; the user library's largest packetizer message on any machine (EXANET_PACKET_MAX)
 _WORD_LIMITS = (8, 4096)  # bits
 _LEAST_CYCLES, _MOST_CYCLES = 3, 1_000_000
+_LARGEST_PAYLOAD = 1 << 14  # bytes: jumbo frames; the simulator counts a packet's words, of a byte at least, in 16 bits
 _MOST_FRAMING = 1024  # words
 _MOST_GAP = 255  # cycles
 _MOST_UNPAUSED = 255  # words; a router of the simulator counts them in a byte
@@ -281,8 +282,8 @@ def _router_problems(model: MachineFile, packets: bool, reshaped: bool) -> Probl
     elif 10**12 % router.clock.value:
         yield ("router", "clock"), "its period is not a whole number of picoseconds; choose another frequency, e.g. 156.25 MHz (6400 ps)"
     yield from _word_problems(("router", "word"), router.word.value)
-    if not 16 <= router.max_payload.value <= 4096:
-        yield ("router", "max_payload"), "must be from 16 B to 4096 B"
+    if not 16 <= router.max_payload.value <= _LARGEST_PAYLOAD:
+        yield ("router", "max_payload"), f"must be from 16 B to {_LARGEST_PAYLOAD} B"
     channels, bits = router.virtual_channels.value, router.max_payload.value * 8
     # Bulk leaves room for a priority packet. Switches have lanes for their classes, and say themselves how deep those must be.
     packets_each, many = (1, "one packet") if router.switch is not None else (2, "two packets")

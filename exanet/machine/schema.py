@@ -178,7 +178,7 @@ class Router(Strict):
     word: Bits = Field(description="Width of its data path.")
     header: Words = Field(description="Header of a packet.")
     footer: Words = Field(description="Footer of a packet.")
-    max_payload: Bytes = Field(description="Largest payload of a packet.")
+    max_payload: Bytes = Field(description="Largest payload of a packet, up to 16 KiB.")
     intra_fifo: Words = Field(description="Payload FIFO of a port towards the network interface, which bulk and priority packets share.")
     inter_fifo: Words = Field(description="Payload FIFO of a port towards another node, divided among its virtual channels.")
     header_fifo: Words = Field(description="Header FIFO of a port, divided among its virtual channels and their two classes.")

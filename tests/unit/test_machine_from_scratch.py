@@ -152,6 +152,46 @@ def test_a_problem_of_an_inherited_key_names_the_key_and_the_file_of_the_user(tm
     ]
 
 
+class TestJumbo:
+    """Packets of 9 kB, as Ethernet's jumbo frames are."""
+
+    FIFOS = "max_payload: 9000 B\n  intra_fifo: 2048 words\n  inter_fifo: 2048 words"
+    SWITCH = "  kind: input-queued\n  switch: {queues: virtual-output, arbitration: round-robin, flow_control: credits, speed_up: 100 %, classes: 1}\n"
+
+    def file(self, folder: Path, more: str = "") -> Path:
+        old = "max_payload: 256 B\n  intra_fifo: 256 words\n  inter_fifo: 256 words"
+        assert old in NETWORK
+        return written(folder, NETWORK.replace(old, self.FIFOS).replace("router:\n", f"router:\n{more}"))
+
+    @pytest.mark.parametrize("switching", [None, "cut-through", "wormhole"])
+    def test_they_take_their_time(self, tmp_path: Path, switching: str | None) -> None:
+        more = "" if switching is None else self.SWITCH.replace("{queues", f"{{switching: {switching}, queues")
+        described = machine.load(self.file(tmp_path, more))
+        point = sim.simulate(described, offered=0.0, asked=sim.Asked(traffic="complement", message_bytes=9000))
+        assert point["mean_message_packets"] == 1
+        assert point["latency_least_ns"] == pytest.approx(point["zero_load_ns"], rel=1e-3)
+        assert point["zero_load_ns"] > 9000 * 8 / 100  # its time on one link, and the rest of the way
+        loaded = sim.simulate(described, offered=0.4, asked=sim.Asked(measure_ps=50_000_000))
+        assert loaded["accepted_load"] == pytest.approx(0.4, rel=0.15)
+
+    def test_interfaces_take_them(self, tmp_path: Path) -> None:
+        text = (
+            "extends: exanest-qfdb\nname: mine\nrouter: {max_payload: 9000 B, intra_fifo: 4096 words, inter_fifo: 4096 words}\n"
+            "ni: {dma_block: 16 KiB}\n"
+        )
+        small, large = (finish(str(written(tmp_path, t)), [Job("alltoall", size_bytes=1 << 18)], nic="exanet") for t in
+                        ("extends: exanest-qfdb\nname: mine\n", text))  # fmt: skip
+        assert large["packets"] < small["packets"] / 20
+        assert 0.7 * small["finished_ns"] < large["finished_ns"] < small["finished_ns"]
+
+    def test_what_they_need_is_told_of_each_key(self, tmp_path: Path) -> None:
+        told = refused(tmp_path, "extends: exanest\nname: mine\nrouter: {max_payload: 9000 B}\n")
+        keys = ("router.inter_fifo", "ni.dma_block")
+        assert [key for key in keys if any(f"'{key}', inherited from" in line for line in told)] == list(keys), told
+        assert all(line.startswith("mine.yaml:1:10: error: ") for line in told)
+        assert "must be from 16 B to 16384 B" in refused(tmp_path, "extends: exanest\nname: mine\nrouter: {max_payload: 17 kB}\n")[0]
+
+
 class TestNew:
     def test_the_start_is_taken_as_it_is(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.chdir(tmp_path)
