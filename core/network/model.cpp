@@ -10,8 +10,7 @@ NetworkModel::NetworkModel(const Topology& topology, const NetworkConfig& config
     : topology_(topology),
       zero_load_(make_zero_load_model(topology, config)),
       word_bytes_(static_cast<std::uint32_t>(config.router.word_bits / 8)),
-      keeps_order_(topology.routing() == nullptr && channel_step(topology, config.router) >=
-                                                        static_cast<std::uint32_t>(config.router.virtual_channels)) {}
+      keeps_order_(packets_keep_order(topology, config.router)) {}
 
 Time NetworkModel::zero_load_latency(NodeId src, NodeId dst, std::uint16_t payload_bytes, Time at) const {
   const std::uint32_t words = (payload_bytes + word_bytes_ - 1) / word_bytes_;

@@ -27,7 +27,7 @@ constexpr std::int64_t kEndpointCycles = 3;  // one before the grant and two aft
 
 std::int64_t endpoint_cycles(const RouterConfig& c) {
   if (c.endpoint_latency_cycles == 0) return std::min(kEndpointCycles, c.latency_cycles);
-  return require_in_range(c.endpoint_latency_cycles, kOutputCycles, 1'000'000, "router.endpoint_latency_cycles",
+  return require_in_range(c.endpoint_latency_cycles, 1, 1'000'000, "router.endpoint_latency_cycles",
                           "endpoint_latency_cycles");
 }
 
@@ -44,7 +44,7 @@ RouterTiming::RouterTiming(const RouterConfig& c) {
   to_request = c.cycle * (require_in_range(c.latency_cycles, kOutputCycles, 1'000'000, "router.latency_cycles",
                                            "latency_cycles") -
                           kOutputCycles);
-  endpoint_to_request = c.cycle * (endpoint_cycles(c) - kOutputCycles);
+  endpoint_to_request = c.cycle * (std::max<std::int64_t>(endpoint_cycles(c), kOutputCycles) - kOutputCycles);
   to_output = c.cycle * kOutputCycles;
   head = c.cycle * (header - 1);
   to_credit = c.cycle * kCreditCycles;

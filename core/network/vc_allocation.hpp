@@ -17,4 +17,10 @@ inline std::uint32_t channel_step(const Topology& topology, const RouterConfig& 
   return router.vc_allocation == RouterConfig::VcAllocation::kRouting ? channels : topology.virtual_channels();
 }
 
+// Whether packets of a class between two endpoints arrive in the order in which they were injected: they have one way, and one channel of each link.
+inline bool packets_keep_order(const Topology& topology, const RouterConfig& router) {
+  return topology.routing() == nullptr &&
+         channel_step(topology, router) >= static_cast<std::uint32_t>(router.virtual_channels);
+}
+
 }  // namespace exanet

@@ -42,7 +42,8 @@ inline TopologySpec with(TopologySpec spec, const std::string& routing, std::vec
   return spec;
 }
 
-inline bool too_many_channels(const TopologySpec& spec) {
+// Needs more channels than routers have, or is not made for the topology.
+inline bool cannot_be(const TopologySpec& spec) {
   try {
     make_topology(spec);
   } catch (const std::invalid_argument& e) {

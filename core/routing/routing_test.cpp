@@ -167,3 +167,26 @@ TEST_CASE(
     CHECK(topology->routing()->find_cycle({}).empty());
   }
 }
+
+TEST_CASE(
+    "ways up a fat tree: drawn for each pair or packet they carry permutations that one rule for all does not, and "
+    "sprayed packets overtake") {
+  const auto carried = [](const std::string& routing) {
+    return measure(with({"fat-tree", {4, 4, 4}}, routing), "transpose", 1);
+  };
+  const OpenLoopResult own = carried(""), random = carried("random"), spray = carried("spray");
+  CHECK(own.accepted_load < 0.35);  // four of transpose's packets share each way up
+  CHECK(random.accepted_load > own.accepted_load * 1.3);
+  CHECK(spray.accepted_load > own.accepted_load * 2);
+  CHECK(own.overtaken == 0);
+  CHECK(random.overtaken == 0);
+  CHECK(spray.overtaken > 0.05);
+  CHECK(spray.latest > Time::ns(200));
+}
+
+TEST_CASE("ways up a fat tree: other topologies are refused") {
+  for (const char* name : {"random", "spray"}) {
+    CHECK(complaint(with({"torus", {4, 4}}, name)).find("is for fat trees") != std::string::npos);
+    CHECK(complaint(with({"xgft", {4, 4, 1, 2}}, name)).empty());
+  }
+}

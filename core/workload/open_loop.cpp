@@ -11,11 +11,13 @@
 #include "core/engine/windows.hpp"
 #include "core/network/model.hpp"
 #include "core/network/timing.hpp"
+#include "core/network/vc_allocation.hpp"
 #include "core/nic/ideal/feed.hpp"
 #include "core/routing/make_topology.hpp"
 #include "core/topology/slices.hpp"
 #include "core/units/check.hpp"
 #include "core/workload/arrivals.hpp"
+#include "core/workload/overtaking.hpp"
 #include "core/workload/statistics.hpp"
 #include "core/workload/tally.hpp"
 
@@ -66,6 +68,7 @@ struct OpenLoop::State {
     EventQueue queue;
     std::uint32_t arrival = 0;
     Tally tally;
+    Overtaking overtaking;
     std::vector<Delivery> early;  // what the network has told of before this step's end, and is delivered after it
 
     void offer(std::uint32_t source_index, Time now);
@@ -82,7 +85,8 @@ struct OpenLoop::State {
         part_of(slices(*topology, c.threads)),
         parts(c.threads),
         classes(arrivals.classes()),
-        model(make_network_model(fabric_parts(), *topology, with_priority(fabric_config), part_of)),
+        model(make_network_model(fabric_parts(packets_keep_order(*topology, fabric_config.router)), *topology,
+                                 with_priority(fabric_config), part_of)),
         fabric(*model),
         windows(queues(), fabric),
         begin(c.warm_up),
@@ -109,11 +113,12 @@ struct OpenLoop::State {
     sample_stride = (senders + kMostSamples - 1) / kMostSamples;
   }
 
-  std::vector<Partition> fabric_parts() {
+  // Where the order of arrivals is watched, the network tells of each when it is there.
+  std::vector<Partition> fabric_parts(bool early) {
     std::vector<Partition> made;
     for (Part& part : parts) {
       part.all = this;
-      made.push_back({&part.queue, {&part, on_delivered, on_ready, true}});
+      made.push_back({&part.queue, {&part, on_delivered, on_ready, early}});
     }
     return made;
   }
@@ -261,7 +266,9 @@ void OpenLoop::State::Part::delivered(const Packet& packet, Time injected_at, Ti
   }
   const Time created = Time::ps(static_cast<std::int64_t>(packet.user));
   if (tail < s.begin) tally.early_ps += static_cast<std::uint64_t>((tail - created).ps()), ++tally.early;
+  const Time late = s.fabric.keeps_order() ? Time() : overtaking.late(packet, created, tail);
   if (!s.in_window(created)) return;
+  if (late > Time()) ++tally.overtaken, tally.latest = max(tally.latest, late);
   tally.measure(tally.of_priority[packet.priority], created, tail - created, tail - injected_at, s.begin, s.end);
 }
 
@@ -324,6 +331,8 @@ OpenLoopResult OpenLoop::State::summarize() {
     r.most = t.most;
   }
   r.latency = all.latency;
+  if (r.measured > 0) r.overtaken = static_cast<double>(t.overtaken) / static_cast<double>(r.measured);
+  r.latest = t.latest;
   r.packets = t.delivered;
   r.packet_hops = s.fabric.packet_hops();
   if (r.packets > 0) r.mean_hops = static_cast<double>(r.packet_hops) / static_cast<double>(r.packets);

@@ -78,6 +78,8 @@ struct OpenLoopResult {
   Histogram latency;
   std::vector<PriorityResult> of_priority;  // from 0 on: one, or two if there is a share of priority 1
   double mean_hops = 0;  // links, over all packets of the run
+  double overtaken = 0;  // share of the measured that came after one created later for the same pair and class
+  Time latest;  // the longest time by which one did
   double fairness = 0;  // Jain's index of what was accepted from each sender
   bool saturated = false;
   Time warm_up;  // what it took

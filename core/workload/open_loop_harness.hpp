@@ -64,6 +64,8 @@ inline void check_same(const OpenLoopResult& a, const OpenLoopResult& b) {
   CHECK(a.least == b.least);
   CHECK(a.most == b.most);
   CHECK(a.fairness == b.fairness);
+  CHECK(a.overtaken == b.overtaken);
+  CHECK(a.latest == b.latest);
   CHECK(a.saturated == b.saturated);
   CHECK(a.latency.counts() == b.latency.counts());
   REQUIRE(a.of_priority.size() == b.of_priority.size());

@@ -301,8 +301,9 @@ def _router_problems(model: MachineFile, packets: bool, reshaped: bool) -> Probl
         yield ("router", "latency"), f"must be at least {_LEAST_CYCLES} cycles, one before the grant and two after it"
     if router.latency.value > _MOST_CYCLES:
         yield ("router", "latency"), f"must be at most {_MOST_CYCLES} cycles"
-    if router.endpoint_latency is not None and not _LEAST_CYCLES <= router.endpoint_latency.value <= _MOST_CYCLES:
-        yield ("router", "endpoint_latency"), f"must be from {_LEAST_CYCLES} cycles (one before the grant, two after it) to {_MOST_CYCLES}"
+    least = 1 if router.kind == "input-queued" else _LEAST_CYCLES
+    if router.endpoint_latency is not None and not least <= router.endpoint_latency.value <= _MOST_CYCLES:
+        yield ("router", "endpoint_latency"), f"must be from {least} to {_MOST_CYCLES} cycles"
     yield from _channel_problems(model, packets, reshaped)
     if not 2 <= router.intra_ports.value <= 8:
         yield ("router", "intra_ports"), "must be from 2 (packetizer and RDMA) to 8"

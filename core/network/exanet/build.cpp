@@ -31,6 +31,8 @@ void check_depths(const RouterConfig& r, std::int64_t most_payload_words) {
   if (r.header_words == 1) {
     at_least(r.latency_cycles, 3, "latency_cycles", "one of them before the grant and two after it");
     at_least(endpoint_cycles(r), 3, "endpoint_latency_cycles", "one of them before the grant and two after it");
+  } else {
+    at_least(endpoint_cycles(r), 2, "endpoint_latency_cycles", "both after the grant");
   }
   at_least(r.intra_fifo_words, 2 * most_payload_words, "intra_fifo_words",
            "two of the largest payloads, one of them a priority packet's");
