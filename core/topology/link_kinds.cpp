@@ -22,6 +22,7 @@ class Classed final : public WrappedTopology {
   Classed(std::unique_ptr<Topology> inner, LinkClasses classes)
       : WrappedTopology(std::move(inner)), classes_(std::move(classes)) {}
   std::uint8_t link_class(NodeId node, std::uint16_t port) const override { return classes_[node][port]; }
+  bool any_minimal_port() const override { return inner_->any_minimal_port(); }
   const Routing* routing() const override { return inner_->routing(); }
   std::vector<std::unique_ptr<Topology>> miniatures() const override { return inner_->miniatures(); }
 

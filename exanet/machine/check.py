@@ -184,7 +184,8 @@ def _how(path: Keys) -> str:
     if path == ("links",):
         return f"give it the kinds of links that the topology has, each with the keys {', '.join(Link.model_fields)}"
     if kind is not None:
-        return f"give it the keys {', '.join(kind.model_fields)}"
+        needed = [key for key, field in kind.model_fields.items() if field.is_required()]
+        return f"give it the keys {', '.join(needed or kind.model_fields)}"
     return "a constant is a value alone, or has a value, a source and a kind" if path[-1] in ("value", "source", "kind") else "add it"
 
 

@@ -23,9 +23,10 @@ topology:
   shape: [4, 4, 4]        # what its numbers mean depends on the kind: here children of a switch by level, endpoints first
   # routing: adaptive     # other ways than the topology's own: valiant, ugal-l, par, adaptive, up-down
 
-router:                   # of each node, switches and endpoints alike
+router:                   # of each switch; where there are none, of each endpoint
   clock: 1 GHz
   latency: 100 ns         # header in to header out, without contention; in ns or cycles
+  # endpoint_latency: 10 ns  # the same of an endpoint that hangs on a switch; 3 cycles if not said
   word: 128 bit           # data path: with the clock, 128 Gb/s
   header: 1 word
   footer: 1 word

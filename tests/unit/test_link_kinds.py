@@ -55,9 +55,15 @@ def test_latency_is_that_of_the_links_on_the_way(tmp_path: Path) -> None:
         return float(sim.simulate(load(tmp_path, text), offered=0.0, asked=asked)["zero_load_ns"])
 
     usual = alone("extends: fat-tree-64\nname: mine\nlinks: {link: {latency: 100 ns}}\n")
-    assert alone("extends: fat-tree-64\nname: mine\nlinks: {link: {latency: 100 ns}, host: {latency: 10 ns}}\n") == usual - 2 * 90
-    assert alone("extends: fat-tree-64\nname: mine\nlinks: {link: {latency: 100 ns}, level-3: {latency: 500 ns}}\n") == usual + 2 * 400
-    assert alone("extends: fat-tree-64\nname: mine\nlinks: {link: {latency: 100 ns}, level-2: {latency: 150 ns}}\n") == usual + 2 * 50
+    assert alone("extends: fat-tree-64\nname: mine\nlinks: {link: {latency: 100 ns}, host: {latency: 10 ns}}\n") == pytest.approx(
+        usual - 2 * 90
+    )
+    assert alone("extends: fat-tree-64\nname: mine\nlinks: {link: {latency: 100 ns}, level-3: {latency: 500 ns}}\n") == pytest.approx(
+        usual + 2 * 400
+    )
+    assert alone("extends: fat-tree-64\nname: mine\nlinks: {link: {latency: 100 ns}, level-2: {latency: 150 ns}}\n") == pytest.approx(
+        usual + 2 * 50
+    )
 
 
 @pytest.mark.parametrize("level", ["packet", "flow"])

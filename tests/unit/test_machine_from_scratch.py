@@ -134,8 +134,8 @@ def test_a_part_of_a_cycle_is_refused(tmp_path: Path, old: str, new: str, messag
 def test_missing_keys_say_what_to_extend(tmp_path: Path) -> None:
     text = "name: mine\ndescription: x\ntopology: {kind: dragonfly, shape: [2]}\n"
     assert refused(tmp_path, text)[1:] == [
-        "mine.yaml:1:1: error: 'router' is missing; give it the keys kind, switch, clock, latency, arbitration, input_gap, output_gap, "
-        "word, header, footer, max_payload, intra_fifo, inter_fifo, header_fifo, virtual_channels, intra_ports",
+        "mine.yaml:1:1: error: 'router' is missing; give it the keys clock, latency, word, header, footer, max_payload, intra_fifo, "
+        "inter_fifo, header_fifo, virtual_channels, intra_ports",
         "mine.yaml:1:1: error: keys are missing; take them from a machine like it, e.g. extends: dragonfly-114582, or begin with a file "
         "that is whole: exanet machines new NAME",
     ]
@@ -156,7 +156,10 @@ class TestJumbo:
     """Packets of 9 kB, as Ethernet's jumbo frames are."""
 
     FIFOS = "max_payload: 9000 B\n  intra_fifo: 2048 words\n  inter_fifo: 2048 words"
-    SWITCH = "  kind: input-queued\n  switch: {queues: virtual-output, arbitration: round-robin, flow_control: credits, speed_up: 100 %, classes: 1}\n"
+    SWITCH = (
+        "  kind: input-queued\n"
+        "  switch: {queues: virtual-output, arbitration: round-robin, flow_control: credits, speed_up: 100 %, classes: 1}\n"
+    )
 
     def file(self, folder: Path, more: str = "") -> Path:
         old = "max_payload: 256 B\n  intra_fifo: 256 words\n  inter_fifo: 256 words"
