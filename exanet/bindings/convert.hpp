@@ -108,8 +108,6 @@ void latencies(nb::dict& d, const Result& r) {
   percentiles(d, "latency", r.latency);
   d["latency_most_ns"] = ns(r.most);
   d["mean_hops"] = r.mean_hops;
-  d["overtaken"] = r.overtaken;
-  d["overtaken_ns"] = static_cast<double>(r.latest.ps()) * 1e-3;
   d["fairness"] = r.fairness;
 }
 

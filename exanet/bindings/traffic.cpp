@@ -37,6 +37,8 @@ class Traffic {
     d["network_latency_ns"] = r.network_latency_ns;
     d["zero_load_ns"] = r.zero_load_ns;
     latencies(d, r);
+    d["overtaken"] = r.overtaken;
+    d["overtaken_ns"] = ns(r.latest);
     d["packets"] = r.packets;
     d["packet_hops"] = r.packet_hops;
     d["events"] = r.events;
