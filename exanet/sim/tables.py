@@ -46,6 +46,12 @@ def show_packets(described: Machine, asked: Asked, rows: Sequence[dict[str, Any]
     console.print(f"[bold]{escape(asked.traffic)}[/] traffic on [bold]{described.name}[/]{escape(variant.label(described))}, {senders}\n")
     console.print(table)
     _show_most(console, rows)
+    if any(row["overtaken"] for row in rows):
+        worst = max(rows, key=lambda row: float(row["overtaken"]))
+        console.print(
+            f"\nPackets overtake each other: at load {worst['load']:g}, {worst['overtaken']:.1%} came after a later one between the same "
+            f"endpoints, by up to {time_text(worst['overtaken_ns'] * 1e3)}."
+        )
     console.print(
         f"\n{hops / max(cpu_s, 1e-9) / 1e6:.1f} M packet-hops a second of processor time. Results: {escape(str(directory))}", style="dim"
     )
