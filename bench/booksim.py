@@ -3,9 +3,9 @@
 
     python bench/booksim.py [--booksim PROGRAM]
 
-Prints a table in Markdown. Without a BookSim (`booksim` on the PATH, or --booksim) its columns stay empty. Both sides: packets of 4 flits,
-2 virtual channels of 16 flits (3 on the dragonfly), three stages before the crossbar, a cycle on the crossbar and one on the channel.
-Permutations are handed to both as BookSim defines them.
+Prints a table in Markdown. Without a BookSim (`booksim` on the PATH, or --booksim) its columns stay empty. Both sides: packets of 16
+flits, 2 virtual channels of 32 flits (3 of 256 on the dragonfly), three stages before the crossbar, a cycle on the crossbar and one on the
+channel. Permutations are handed to both as BookSim defines them. The last of three columns is our figure as BookSim counts it: `counted`.
 """
 
 from __future__ import annotations
@@ -36,8 +36,9 @@ class Network:
     patterns: dict[str, Destination | None]  # by BookSim's name; None: uniform
     channels: int = 2
     routing: str = ""
+    depth: int = DEPTH
     latency: list[int] = field(default_factory=lambda: [1])  # of each of our kinds of links, in cycles
-    apart: str = "torus"  # the topology's links are of the kinds of a torus
+    kinds: list[str] = field(default_factory=list)  # beside those of the topology
     place: Destination = lambda endpoint: endpoint  # our number of BookSim's endpoint
 
 
@@ -78,7 +79,7 @@ NETWORKS = [
     ),
     Network(
         "72-node dragonfly", "dragonfly", [2], {"topology": "dragonflynew", "k": 2, "n": 1, "routing_function": "min"},
-        {"uniform": None}, channels=3, latency=[1, 10, 100],
+        {"uniform": None}, channels=3, depth=256, latency=[1, 10, 100], kinds=["host"],
     ),
 ]  # fmt: skip
 
@@ -92,11 +93,14 @@ def described(network: Network) -> dict[str, Any]:
     }  # fmt: skip
     made["router"] |= {
         "cycle_ps": CYCLE_PS, "latency_cycles": STAGES, "word_bits": 64, "header_words": 1, "footer_words": 0, "intra_fifo_words": 1024,
-        "inter_fifo_words": DEPTH * network.channels, "virtual_channels": network.channels, "vc_allocation": "occupancy", "switch": switch,
+        "inter_fifo_words": network.depth * network.channels, "virtual_channels": network.channels, "vc_allocation": "occupancy",
+        "switch": switch,
     }  # fmt: skip
     if network.kind not in ("torus", "mesh"):
         made["router"]["endpoint_latency_cycles"] = 1
     made["topology"] = {"kind": network.kind, "shape": network.shape, "routing": network.routing}
+    if network.kinds:
+        made["topology"]["link_kinds"] = network.kinds
     link = {"word_bits": 64, "framing_words": 0, "word_time_ps": CYCLE_PS, "pause_every": 0}
     made["links"] = [{"name": f"link{i}", **link, "latency_ps": cycles * CYCLE_PS} for i, cycles in enumerate(network.latency)]
     return made
@@ -121,9 +125,25 @@ def ours(network: Network, pattern: str) -> tuple[float, float]:
     return high["accepted_load"], low["latency_ns"] * 1000 / CYCLE_PS
 
 
+def counted(network: Network, pattern: str, accepted: float, latency: float) -> tuple[float, float]:
+    """Our figures as BookSim's would be of the same network.
+
+    There packets to their own sender go through its router, are taken as fast as they come, and count: one in as many as there are
+    endpoints, or all of those whom a permutation maps to themselves. And latency begins and ends elsewhere: routers have channels of a
+    cycle from and to their terminals, and a terminal reads in the cycle after. Ours begin in the router, or, where there are switches, in
+    an endpoint of a cycle with a link like all others.
+    """
+    destination, endpoints = network.patterns[pattern], 72 if network.kind == "dragonfly" else 64
+    own = 1 if destination is None else sum(destination(source) == source for source in range(endpoints))
+    share = own / endpoints
+    taken = accepted / (1 - share) if destination is None else (1 - share) * accepted + share
+    apart = 3 if network.kind in ("torus", "mesh") else -3
+    return taken, (1 - share) * (latency + apart) + share * (FLITS + 2 * STAGES)
+
+
 def theirs(program: str, network: Network, pattern: str) -> tuple[float, float]:
     settings = {
-        "num_vcs": network.channels, "vc_buf_size": DEPTH, "packet_size": FLITS, "traffic": pattern, "injection_rate_uses_flits": 1,
+        "num_vcs": network.channels, "vc_buf_size": network.depth, "packet_size": FLITS, "traffic": pattern, "injection_rate_uses_flits": 1,
         "sample_period": 5000, "max_samples": 6, "latency_thres": 1e12, "use_noc_latency": 0,
     } | network.theirs  # fmt: skip
 
@@ -145,15 +165,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--booksim", default=shutil.which("booksim"), help="the program (default: booksim on the PATH)")
     program = parser.parse_args().booksim
-    print(
-        "| network | traffic | accepted beyond saturation, flits a cycle: BookSim2 | ours | | latency at 1 %, cycles: BookSim2 | ours | |"
-    )
-    print("|---|---|---|---|---|---|---|---|")
+    print("| network | traffic | accepted at load 1, BookSim2 | ours | counted | | latency in cycles, BookSim2 | ours | counted | |")
+    print("|---|---|---|---|---|---|---|---|---|---|")
     for network in NETWORKS:
         for pattern in network.patterns:
             mine = ours(network, pattern)
             other = theirs(program, network, pattern) if program else (float("nan"),) * 2
-            cells = [f"{o:{form}} | {m:{form}} | {m / o - 1:+.1%}" for m, o, form in zip(mine, other, (".3f", ".1f"), strict=True)]
+            columns = zip(other, mine, counted(network, pattern, *mine), (".3f", ".1f"), strict=True)
+            cells = [f"{o:{form}} | {m:{form}} | {c:{form}} | {c / o - 1:+.1%}" for o, m, c, form in columns]
             print(f"| {network.name} | {pattern} | {' | '.join(cells)} |".replace("nan%", "").replace("nan", ""), flush=True)
 
 

@@ -31,7 +31,7 @@ TOPOLOGIES = (
     "hyperx:2,3,3,2", "flattened-butterfly:4,3", "jellyfish:20,5,3,7", "jellyfish:11,4,2,3", "hypercube:6", "full-mesh:12", "full-mesh:2",
     "qfdb-torus:2,2,2", "qfdb-dragonfly:4,2", "graph:",
 )  # fmt: skip
-OBLIVIOUS = (None, None, None, "minimal", "up-down", "valiant", "valiant")
+OBLIVIOUS = (None, None, None, "minimal", "up-down", "valiant", "valiant", "random", "spray")
 ADAPTIVE = ("ugal-l", "ugal-g", "par", "adaptive")
 TRAFFICS = (
     "uniform", "uniform", "permutation", "transpose", "complement", "reversal", "shuffle", "butterfly", "tornado", "neighbour",

@@ -103,8 +103,9 @@ class Topology(Strict):
     )
     routing: Text | None = Field(
         default=None,
-        description="Other ways than the topology's own: up-down, valiant, ugal-l, ugal-g, par, adaptive; shortest for a graph "
-        "(docs/simulate.md). Where they need more virtual channels than the router has, it gets them, and its FIFOs are shared out.",
+        description="Other ways than the topology's own: up-down, valiant, ugal-l, ugal-g, par, adaptive; random and spray for a fat tree, "
+        "shortest for a graph (docs/simulate.md). Where they need more virtual channels than the router has, it gets them, and its "
+        "FIFOs are shared out.",
     )
     failed: list[Text] | None = Field(
         default=None,

@@ -34,6 +34,14 @@ def test_what_a_rank_asks_of_itself(exanet_run: Runner, stack: Stack, ranks: int
     assert float(done.line("ibsend")[0]) < 1000
 
 
+def test_messages_keep_their_order_where_packets_do_not(
+    exanet_run: Runner, stack: Stack, compiled: Callable[[str], Path], tmp_path: Path
+) -> None:
+    machine = tmp_path / "overtaking.yaml"
+    machine.write_text("extends: torus-512\nname: overtaking\ntopology: {shape: [4, 2], routing: valiant}\nrouter: {virtual_channels: 4}\n")
+    assert exanet_run(stack, 8, [compiled("overtaking")], machine=str(machine)).line("ok") == ["8"]
+
+
 def test_deadlock_for_want_of_buffering(exanet_run: Runner, stack: Stack, compiled: Callable[[str], Path], tmp_path: Path) -> None:
     """The message says what would help, and it does."""
     failed = exanet_run(stack, 2, [compiled("exchange"), "64"], code=1)

@@ -10,9 +10,9 @@ namespace exanet {
 
 namespace {
 
-class Spread final : public Routing {
+class DrawnWays final : public Routing {
  public:
-  Spread(const Topology& topology, bool each_packet) : topology_(topology), each_packet_(each_packet) {
+  DrawnWays(const Topology& topology, bool each_packet) : topology_(topology), each_packet_(each_packet) {
     if (!topology.any_minimal_port())
       throw ConfigError("topology.routing",
                         "this routing is for fat trees, whose ports up are all alike; here packets that choose "
@@ -47,12 +47,12 @@ namespace routings {
 
 RoutingKind random_way() {
   return {"random", "one of the shortest, drawn once for each pair of endpoints; on fat trees",
-          [](const Topology& t) -> std::unique_ptr<Routing> { return std::make_unique<Spread>(t, false); }};
+          [](const Topology& t) -> std::unique_ptr<Routing> { return std::make_unique<DrawnWays>(t, false); }};
 }
 
 RoutingKind spray() {
   return {"spray", "one of the shortest, drawn for each packet, so that packets overtake each other; on fat trees",
-          [](const Topology& t) -> std::unique_ptr<Routing> { return std::make_unique<Spread>(t, true); }};
+          [](const Topology& t) -> std::unique_ptr<Routing> { return std::make_unique<DrawnWays>(t, true); }};
 }
 
 }  // namespace routings
