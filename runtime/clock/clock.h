@@ -55,6 +55,9 @@ uint64_t exanet_system_ps(void);
 /* The next definition of a libc function after the shim's; cached in *slot. `version` may be NULL. */
 void *exanet_real(void **slot, const char *name, const char *version);
 
+/* Whether the code at `address` is in a library whose file's name begins so. */
+bool exanet_is_in_library(const void *address, const char *name);
+
 /* The MPI library's own function, or NULL when it has none of that name. */
 void *exanet_mpi_real(const char *name);
 

@@ -14,7 +14,6 @@
  *
  * Limits: timerfd, setitimer, clocks of other processes, and programs that use rdtsc, the vDSO or system calls directly see real time. */
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -40,10 +39,7 @@ int exanet_system_clock(clockid_t clock, struct timespec *out) {
 }
 
 static bool is_in_ucx(const void *address) {
-  Dl_info info;
-  if (dladdr(address, &info) == 0 || info.dli_fname == NULL) return false;
-  const char *slash = strrchr(info.dli_fname, '/'), *name = slash != NULL ? slash + 1 : info.dli_fname;
-  return strncmp(name, "libucs", 6) == 0 || strncmp(name, "libucm", 6) == 0;
+  return exanet_is_in_library(address, "libucs") || exanet_is_in_library(address, "libucm");
 }
 
 /* Whether the caller reads the clock to measure the host by it. */

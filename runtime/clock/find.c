@@ -22,6 +22,13 @@ void *exanet_real(void **slot, const char *name, const char *version) {
   return found;
 }
 
+bool exanet_is_in_library(const void *address, const char *name) {
+  Dl_info info;
+  if (dladdr(address, &info) == 0 || info.dli_fname == NULL) return false;
+  const char *slash = strrchr(info.dli_fname, '/');
+  return strncmp(slash != NULL ? slash + 1 : info.dli_fname, name, strlen(name)) == 0;
+}
+
 static _Atomic(void *) mpi_library;
 
 static int find_mpi(struct dl_phdr_info *info, size_t size, void *result) {

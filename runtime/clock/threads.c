@@ -31,6 +31,7 @@ struct start {
   void *argument;
   int helper;
   bool expected; /* in virtual time others let it go first */
+  struct exn_thread *entry;
 };
 
 static void one_less(void *unused) {
@@ -47,6 +48,7 @@ static void *run(void *argument) {
     return start.routine(start.argument);
   }
   void *result;
+  exanet_thread_begins(start.entry);
   if (start.expected) exanet_thread_has_come();
   pthread_cleanup_push(one_less, NULL);
   result = start.routine(start.argument);
@@ -63,8 +65,9 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, v
   int helper = exanet_helper_thread || exanet_mpi_depth > 0;
   struct start *start = malloc(sizeof *start);
   if (start == NULL) return real(thread, attributes, routine, argument);
-  *start = (struct start){routine, argument, helper, !helper && exanet_virtual_ni() != NULL};
+  *start = (struct start){routine, argument, helper, !helper && exanet_virtual_ni() != NULL, NULL};
   if (!helper) {
+    start->entry = exanet_thread_expect();
     atomic_fetch_add(&program_threads, 1);
     set_multithreaded_if(exanet_process_ni());
   }
@@ -74,6 +77,7 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, v
   if (status == 0) return 0;
   if (expected) exanet_thread_has_not_come();
   if (!helper) one_less(NULL);
+  exanet_thread_expect_no_more(start->entry);
   free(start);
   return status;
 }

@@ -51,7 +51,9 @@ static bool has_limit(const struct timespec *deadline) { return deadline != NULL
   static int CLOCK_NAME##_until(PARAMETERS, const struct timespec *deadline) {                     \
     struct wait w;                                                                                 \
     if (!wait_begin(&w, deadline)) return EINVAL;                                                  \
+    exanet_thread_waits_with_limit(true);                                                          \
     const int status = real_##CLOCK_NAME()(ARGUMENTS, CLOCK_MONOTONIC, &w.deadline);               \
+    exanet_thread_waits_with_limit(false);                                                         \
     if (status == ETIMEDOUT) wait_expired(&w);                                                     \
     return status;                                                                                 \
   }                                                                                                \
@@ -87,7 +89,9 @@ static int sem_until(sem_t *sem, const struct timespec *deadline) {
     errno = EINVAL;
     return -1;
   }
+  exanet_thread_waits_with_limit(true);
   const int status = real_sem_clockwait()(sem, CLOCK_MONOTONIC, &w.deadline);
+  exanet_thread_waits_with_limit(false);
   if (status != 0 && errno == ETIMEDOUT) {
     wait_expired(&w);
     errno = ETIMEDOUT;

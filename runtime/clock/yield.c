@@ -2,8 +2,11 @@
 // MPI libraries yield the processor in their progress loops, so that others on it may get on. In the virtual phase a poll that finds nothing
 // already gives the processor away for exactly as long as needed; the yield would only cost two context switches more.
 //
-// With several threads a yield inside MPI tells that the thread waits; so does a lock that is found taken, since Open MPI's threads look after
-// the network one at a time and the others go round and round without a yield.
+// With several threads that take turns inside MPI (runtime/lib/token.c), a yield there tells that the thread waits for another one; so does a lock
+// that is found taken. A thread that takes a lock may not step aside before it has left it, since the next one may want it; one that sleeps on
+// a lock or a condition lets others go first meanwhile.
+//
+// Limit: the locks of pthreads, and no others (spin locks, futexes).
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
@@ -17,24 +20,90 @@ EXPORT int sched_yield(void) {
   struct exanet_ni *ni = exanet_virtual_ni();
   if (ni != NULL) {
     if (!exanet_program_threads()) return 0;
-    if (exanet_mpi_depth > 0)
-      exanet_thread_spins(ni);
-    else
+    if (exanet_mpi_depth == 0)
       exanet_thread_yields();
+    else if (exanet_takes_turns(ni))
+      exanet_thread_spins();
   }
   return (int)syscall(SYS_sched_yield);
 }
 
-int exanet_system_trylock(pthread_mutex_t *mutex) {
-  static void *slot;
-  return ((int (*)(pthread_mutex_t *))exanet_real(&slot, "pthread_mutex_trylock", "GLIBC_2.34"))(mutex);
+typedef int (*mutex_function)(pthread_mutex_t *);
+
+#define SYSTEM(name, FUNCTION, version)                                     \
+  int name(pthread_mutex_t *mutex) {                                        \
+    static void *slot;                                                      \
+    return ((mutex_function)exanet_real(&slot, #FUNCTION, version))(mutex); \
+  }
+SYSTEM(exanet_system_trylock, pthread_mutex_trylock, "GLIBC_2.34")
+SYSTEM(exanet_system_lock, pthread_mutex_lock, "GLIBC_2.2.5")
+SYSTEM(exanet_system_unlock, pthread_mutex_unlock, "GLIBC_2.2.5")
+
+enum { TURNS_FOR_LOCK = 4 };
+
+/* Inside MPI, in a rank whose threads take turns. */
+static bool takes_turns(void) {
+  if (exanet_mpi_depth == 0) return false;
+  const struct exanet_ni *ni = exanet_virtual_ni();
+  return ni != NULL && exanet_takes_turns(ni);
+}
+
+EXPORT int pthread_mutex_lock(pthread_mutex_t *mutex) {
+  if (!takes_turns()) return exanet_system_lock(mutex);
+  int status = exanet_system_trylock(mutex);
+  /* Who has it waits for its turn: several threads that sleep on a lock and take it without theirs would keep each other from both. */
+  for (int turns = 0; status == EBUSY && turns < TURNS_FOR_LOCK; ++turns) {
+    exanet_thread_waits_for_lock();
+    status = exanet_system_trylock(mutex);
+  }
+  if (status == EBUSY) {
+    exanet_thread_sleeps_at_lock(true);
+    status = exanet_system_lock(mutex);
+    exanet_thread_sleeps_at_lock(false);
+  }
+  if (status == 0) exanet_thread_locks(true);
+  return status;
 }
 
 EXPORT int pthread_mutex_trylock(pthread_mutex_t *mutex) {
   const int status = exanet_system_trylock(mutex);
-  if (status == EBUSY && exanet_mpi_depth > 0 && exanet_program_threads()) {
-    struct exanet_ni *ni = exanet_virtual_ni();
-    if (ni != NULL) exanet_thread_spins(ni);
+  if (!takes_turns()) return status;
+  if (status == 0) exanet_thread_locks(true);
+  if (status == EBUSY) exanet_thread_spins();
+  return status;
+}
+
+EXPORT int pthread_mutex_unlock(pthread_mutex_t *mutex) {
+  const int status = exanet_system_unlock(mutex);
+  if (status == 0 && takes_turns()) exanet_thread_locks(false);
+  return status;
+}
+
+/* Open MPI asks its launcher for addresses when it first needs them: an answer from outside, for which nobody else goes first. */
+static bool waits_for_launcher(const void *caller) {
+  SHIM_TLS const void *known;
+  SHIM_TLS bool answer;
+  if (caller != known) {
+    answer = exanet_is_in_library(caller, "libpmix");
+    known = caller;
   }
+  return answer;
+}
+
+EXPORT int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex) {
+  typedef int (*function)(pthread_cond_t *, pthread_mutex_t *);
+  static void *slot;
+  const function real = (function)exanet_real(&slot, "pthread_cond_wait", "GLIBC_2.3.2");
+  if (!takes_turns()) return real(cond, mutex);
+  const bool for_launcher = waits_for_launcher(__builtin_return_address(0));
+  if (for_launcher)
+    exanet_thread_is_at_work(true);
+  else
+    exanet_thread_sleeps(true);
+  const int status = real(cond, mutex);
+  if (for_launcher)
+    exanet_thread_is_at_work(false);
+  else
+    exanet_thread_sleeps(false);
   return status;
 }

@@ -10,8 +10,8 @@
 /* Loaded before the program starts, so thread-local state fits the static block: one instruction to reach. */
 #define THREAD_LOCAL static __thread __attribute__((tls_model("initial-exec")))
 THREAD_LOCAL int testing;
-THREAD_LOCAL bool asked;   /* this MPI call is MPI_Test or its kin */
 THREAD_LOCAL unsigned mpi_depth;
+THREAD_LOCAL uint32_t mpi_call; /* as in the rank's slot */
 THREAD_LOCAL bool noted; /* this MPI call, since there were other threads when it began */
 THREAD_LOCAL uint64_t counted_cpu_ps;   /* CPU time of this thread at the last call's end */
 THREAD_LOCAL uint64_t mpi_entered_ps;
@@ -20,6 +20,7 @@ void exanet_testing_begin(void) { ++testing; }
 void exanet_testing_end(void) { --testing; }
 int exn_testing(void) { return testing; }
 bool exn_in_mpi(void) { return mpi_depth > 0; }
+uint32_t exn_mpi_call(void) { return mpi_call; }
 
 static uint64_t thread_cpu_ps(void) {
   struct timespec now;
@@ -30,7 +31,7 @@ static uint64_t thread_cpu_ps(void) {
 void exn_account_enter(struct exanet_ni *ni) {
   ni->clock_reads = 0;
   if (!exn_virtual(ni)) return;
-  if (ni->looked) exn_looks_were_work(ni);
+  if (exn_polls.looked) exn_looks_were_work(ni);
   if (__atomic_load_n(&ni->pending_ps, __ATOMIC_RELAXED)) {
     const uint64_t ps = __atomic_exchange_n(&ni->pending_ps, 0, __ATOMIC_RELAXED);
     ni->clock_ps += ps;
@@ -54,8 +55,8 @@ void exn_account_leave(struct exanet_ni *ni) {
 int exanet_start(struct exanet_ni *ni) {
   if (ni->region->phase != EXN_FREE) return 0;
   exn_sleep(ni, EXN_AT_START, 0, false);
-  ni->fresh = true;
-  ni->window_ps = EXN_FIRST_WINDOW_PS;
+  exn_polls.fresh = true;
+  exn_polls.window_ps = EXN_FIRST_WINDOW_PS;
   exn_account_leave(ni);
   return 0;
 }
@@ -106,15 +107,14 @@ uint64_t exanet_clock_read(struct exanet_ni *ni) {
 
 void exanet_mpi_enter(struct exanet_ni *ni, uint32_t call, enum exanet_call_kind kind) {
   if (mpi_depth++ > 0) return;
-  asked = testing > 0;
   noted = exanet_program_threads() > 0;
   if (noted) {
     exn_let_roused_go_first();
-    exn_thread_enters_mpi(ni, asked);
+    exn_thread_enters_mpi(ni, testing > 0);
   }
   exn_account_enter(ni);
   exn_looks_begin(ni, kind);
-  ni->slot->mpi_call = call + 1;
+  ni->slot->mpi_call = mpi_call = call + 1;
   mpi_entered_ps = ni->clock_ps;
 }
 
@@ -122,18 +122,19 @@ void exanet_mpi_leave(struct exanet_ni *ni, uint32_t call, enum exanet_call_kind
   if (mpi_depth == 0) return;
   --mpi_depth;
   if (mpi_depth > 0) return;
-  if (noted) exn_thread_leaves_mpi(asked);
+  if (noted) exn_thread_leaves_mpi();
   exn_looks_end(ni, kind);
-  ni->slot->mpi_call = 0;
+  ni->slot->mpi_call = mpi_call = 0;
   if (call >= EXN_MPI_CALLS || !exn_virtual(ni)) return;
   ++ni->slot->mpi[call].calls;
   ni->slot->mpi[call].time_ps += ni->clock_ps - mpi_entered_ps;
 }
 
 void exanet_set_multithreaded(struct exanet_ni *ni) {
-  exn_may_hold(ni);
+  exn_may_hold();
   ni->multithreaded = true;
 }
+bool exanet_takes_turns(const struct exanet_ni *ni) { return ni->multithreaded; }
 
 void exanet_abort(struct exanet_ni *ni, int code) {
   ni->slot->abort_code = 1u + (uint32_t)code;

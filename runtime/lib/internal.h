@@ -30,11 +30,25 @@ void exanet_mpi_leave(struct exanet_ni *ni, uint32_t call, enum exanet_call_kind
 /* The program asked for several threads (MPI_THREAD_MULTIPLE or FI_THREAD_SAFE): polls then yield to the process's other threads. */
 void exanet_set_multithreaded(struct exanet_ni *ni);
 
-/* With several threads: the calling thread spins inside MPI and has nothing to do until something arrives. */
-void exanet_thread_spins(struct exanet_ni *ni);
+/* With several threads, inside MPI: the calling thread spins for what another one does. */
+void exanet_thread_spins(void);
+/* It takes or leaves a lock; it sleeps on one, or on something else. */
+void exanet_thread_locks(bool locked);
+void exanet_thread_waits_for_lock(void); /* whose owner may be waiting for its turn */
+void exanet_thread_sleeps_at_lock(bool asleep);
+void exanet_thread_sleeps(bool asleep);
+void exanet_thread_is_at_work(bool at_work); /* even if it sleeps */
+/* In or outside MPI: it sleeps until something happens, but no longer than for some time. */
+void exanet_thread_waits_with_limit(bool waits);
+bool exanet_takes_turns(const struct exanet_ni *ni);
 /* A sleep in virtual time: of the whole rank, or of the calling thread beside others. */
 void exanet_sleep(struct exanet_ni *ni, uint64_t ps);
-/* The program creates a thread in virtual time: before, and then either in it or when it could not be. */
+/* The program creates a thread: before, and then either in it or when it could not be. NULL: there are too many. */
+struct exn_thread;
+struct exn_thread *exanet_thread_expect(void);
+void exanet_thread_begins(struct exn_thread *thread);
+void exanet_thread_expect_no_more(struct exn_thread *thread);
+/* The same in virtual time. */
 void exanet_thread_is_coming(void);
 void exanet_thread_has_come(void);
 void exanet_thread_has_not_come(void);
@@ -42,11 +56,8 @@ void exanet_thread_has_not_come(void);
 void exanet_thread_yields(void);
 /* The calling thread belongs to the MPI library. */
 void exanet_thread_is_helper(void);
-/* The calling thread waits for the interface's lock in order to look for completions. */
-void exanet_thread_at_lock(bool at_lock);
-/* Whether the last poll returned nothing because other threads have work: whoever polled then steps aside, without the interface's lock,
- * which is what they may be waiting for. Yields, or after some times in vain sleeps for a moment of real time. */
-bool exanet_others_first(struct exanet_ni *ni);
+/* After a poll, without the interface's lock: lets other threads go first if the poll returned nothing because they have work, and
+ * the caller gets to no better place for it. */
 void exanet_step_aside(void);
 /* Whether another thread of this process computes or is in an MPI call; costs some microseconds. */
 int exanet_other_threads_busy(void);
@@ -73,6 +84,8 @@ int exanet_program_threads(void);
 /* The system's clock. In a rank clock_gettime() and its kin read virtual time, also for calls from this library: time what the host
  * really took (CPU time of the rank, watchdogs) with this. Async-signal-safe. (runtime/clock) */
 int exanet_system_clock(clockid_t clock, struct timespec *out);
-/* The system's pthread_mutex_trylock(): a lock found taken by the interposed one says that the thread waits. (runtime/clock) */
+/* The system's, for locks of our own: what a thread does with others says something about it. (runtime/clock) */
 int exanet_system_trylock(pthread_mutex_t *mutex);
+int exanet_system_lock(pthread_mutex_t *mutex);
+int exanet_system_unlock(pthread_mutex_t *mutex);
 #endif

@@ -18,36 +18,36 @@
 
 void exn_looks_begin(struct exanet_ni *ni, enum exanet_call_kind kind) {
   const bool one_sided = kind == EXANET_CALL_ONE_SIDED;
-  ni->vain = 0;
-  ni->window_ps = EXN_FIRST_WINDOW_PS;
-  if (ni->multithreaded || kind == EXANET_CALL_TEST) return; /* threads.c: other threads go first */
-  if (one_sided) ni->own_work += EXN_STEPS_PER_CALL;
-  ni->looks = kind == EXANET_CALL_PLAIN ? EXN_LOOKS_PLAIN : EXN_LOOKS + (one_sided ? ni->own_work : 0);
+  exn_polls.vain = 0;
+  exn_polls.window_ps = EXN_FIRST_WINDOW_PS;
+  if (kind == EXANET_CALL_TEST) return;
+  if (one_sided) exn_polls.own_work += EXN_STEPS_PER_CALL;
+  exn_polls.looks = kind == EXANET_CALL_PLAIN ? EXN_LOOKS_PLAIN : EXN_LOOKS + (one_sided ? exn_polls.own_work : 0);
 }
 
 void exn_looks_end(struct exanet_ni *ni, enum exanet_call_kind kind) {
-  if (kind == EXANET_CALL_ONE_SIDED && ni->own_work > ni->looks) ni->own_work = ni->looks;
-  ni->looks = 0;
-  if (ni->looked) exn_looks_were_work(ni);
+  if (kind == EXANET_CALL_ONE_SIDED && exn_polls.own_work > exn_polls.looks) exn_polls.own_work = exn_polls.looks;
+  exn_polls.looks = 0;
+  if (exn_polls.looked) exn_looks_were_work(ni);
 }
 
 bool exn_look(struct exanet_ni *ni) {
-  if (ni->looks == 0) return false;
-  --ni->looks;
-  ++ni->looked;
+  if (exn_polls.looks == 0) return false;
+  --exn_polls.looks;
+  ++exn_polls.looked;
   return true;
 }
 
 void exn_looks_were_work(struct exanet_ni *ni) {
-  exn_charge(ni, ni->looked * ni->region->test_step_ps);
-  ni->looked = 0;
+  exn_charge(ni, exn_polls.looked * ni->region->test_step_ps);
+  exn_polls.looked = 0;
   ni->ahead = true;
 }
 
 void exn_look_again(struct exanet_ni *ni) {
-  if (ni->own_work == 0) return;
-  const uint64_t again = EXN_LOOKS * (ni->window_ps / EXN_FIRST_WINDOW_PS);
-  ni->looks = again < EXN_LOOKS_AT_MOST ? (uint32_t)again : EXN_LOOKS_AT_MOST;
+  if (exn_polls.own_work == 0) return;
+  const uint64_t again = EXN_LOOKS * (exn_polls.window_ps / EXN_FIRST_WINDOW_PS);
+  exn_polls.looks = again < EXN_LOOKS_AT_MOST ? (uint32_t)again : EXN_LOOKS_AT_MOST;
 }
 
 /* Or a program that asks again and again in such calls would leave the others behind for ever. */

@@ -81,9 +81,9 @@ static void wake_due(struct exanet_ni *ni, uint64_t clock_ps) {
 
 void exn_wake_nappers(struct exanet_ni *ni) {
   if (exanet_clock_peek(ni) < exn_next_nap()) return;
-  pthread_mutex_lock(&lock);
+  exanet_system_lock(&lock);
   wake_due(ni, exanet_clock_peek(ni));
-  pthread_mutex_unlock(&lock);
+  exanet_system_unlock(&lock);
 }
 
 void exanet_thread_is_coming(void) { __atomic_add_fetch(&roused, 1, __ATOMIC_ACQ_REL); }
@@ -124,15 +124,17 @@ void exn_let_roused_go_first(void) {
   if (all_settled()) return;
   struct exn_thread *me = exn_own_thread();
   if (me) exn_thread_goes(me);
+  const bool was_in_place = exn_thread_is_in_place(true);
   for (long ns = EXN_FIRST_LOOK_NS, waited = 0; !all_settled() && waited < (long)EXN_NAP_PATIENCE_NS * 5;
        waited += ns) {
     const uint32_t seen = __atomic_load_n(&settled, __ATOMIC_ACQUIRE);
-    if (all_settled()) return;
+    if (all_settled()) break;
     futex_wait(&settled, seen, ns);
     if (seen != __atomic_load_n(&settled, __ATOMIC_ACQUIRE)) continue;
     look_at_roused();
     if (ns < EXN_LAST_LOOK_NS) ns *= 2;
   }
+  exn_thread_is_in_place(was_in_place);
 }
 
 /* Whoever may move the clock, or is about to wake somebody. Those that nap wait. */
@@ -154,31 +156,33 @@ static bool all_others_wait(const struct exanet_ni *ni) {
 static bool is_next(const struct exn_thread *me) { return me->nap_until_ps <= exn_next_nap(); }
 
 static void try_to_move_clock(struct exanet_ni *ni, const struct exn_thread *me, bool patient) {
-  pthread_mutex_lock(&lock);
+  exanet_system_lock(&lock);
   if (is_next(me) && me->nap == EXN_NAPPING && (all_others_wait(ni) || !patient)) {
     const uint64_t clock = exanet_clock_peek(ni);
     if (me->nap_until_ps > clock) exanet_advance(ni, me->nap_until_ps - clock);
     wake_due(ni, me->nap_until_ps);
   }
-  pthread_mutex_unlock(&lock);
+  exanet_system_unlock(&lock);
 }
 
 static void lie_down(struct exanet_ni *ni, struct exn_thread *me, uint64_t until_ps) {
   me->at_lock = true;
-  pthread_mutex_lock(&lock);
+  exanet_system_lock(&lock);
   me->at_lock = false;
   me->yields = 0;
+  __atomic_add_fetch(&me->acts, 1, __ATOMIC_RELEASE);
   me->nap_until_ps = until_ps;
   const bool was_roused = __atomic_exchange_n(&me->nap, EXN_NAPPING, __ATOMIC_ACQ_REL) == EXN_ROUSED;
   find_next_nap(ni);
-  pthread_mutex_unlock(&lock);
+  exanet_system_unlock(&lock);
+  exn_token_give(me);
   if (was_roused) settle();
 }
 
 static void get_up(struct exanet_ni *ni, struct exn_thread *me) {
-  pthread_mutex_lock(&lock);
+  exanet_system_lock(&lock);
   if (turn(me, EXN_NAPPING, EXN_UP)) find_next_nap(ni);
-  pthread_mutex_unlock(&lock);
+  exanet_system_unlock(&lock);
 }
 
 void exanet_sleep(struct exanet_ni *ni, uint64_t ps) {

@@ -12,9 +12,20 @@
 #define EXN_STOPPED_EXIT 75   /* EX_TEMPFAIL: the run was ended from outside */
 #define EXN_FIRST_WINDOW_PS 16000000ull          /* 16 us */
 #define EXN_LAST_WINDOW_PS 1000000000000ull      /* 1 s */
-#define EXN_THREADS_SLOWER 16 /* with several threads 1 to 16 us: a poll may hold a lock that another one needs */
 
 struct exn_thread;
+
+/* What a thread's polls have come to. */
+struct exn_polls {
+  bool fresh; /* the next empty one is free: something was posted or found since the last one */
+  uint64_t window_ps; /* how far the next empty one looks ahead */
+  uint32_t vain; /* waits in vain since the last post, completion or MPI call */
+  /* empty ones that do not wait (looks.c) */
+  uint32_t looks; /* how many are left to this MPI call */
+  uint32_t own_work; /* how many more the next one-sided call may need */
+  uint32_t looked; /* how many there have been since the last other call or wait */
+};
+extern __thread __attribute__((tls_model("initial-exec"))) struct exn_polls exn_polls;
 
 struct exanet_ni {
   struct exn_region *region;
@@ -22,19 +33,9 @@ struct exanet_ni {
   uint32_t rank;
   int opened; /* exanet_open() count */
   uint64_t clock_ps;
-  /* polling */
-  bool fresh; /* the next empty poll is free: something was posted or found since the last one */
-  uint64_t window_ps; /* how far the next empty poll looks ahead */
-  uint32_t vain; /* waits in vain since the last post, completion or MPI call */
-  /* empty polls that do not wait (looks.c) */
-  uint32_t looks; /* how many are left to this MPI call */
-  uint32_t own_work; /* how many more the next one-sided call may need */
-  uint32_t looked; /* how many there have been since the last other call or wait */
   bool ahead; /* the clock has moved by looks, and the simulator does not know */
   bool multithreaded;
-  bool others_first; /* the last poll found other threads at work */
-  uint32_t asleep; /* futex, several threads: 1 while one of them waits in virtual time */
-  uint32_t dozing; /* the others that wait for its end */
+  bool asleep; /* several threads: one of them waits in virtual time */
   unsigned clock_reads; /* since the last other call */
   unsigned idle_polls; /* in free time */
   /* completions that need no simulator: eager sends; a ring that grows */
@@ -58,7 +59,6 @@ void exn_exit_if_stopped(struct exanet_ni *ni);
 
 /* sleep.c: gives the processor away until the simulator says so. `state` is an enum exn_state. */
 void exn_sleep(struct exanet_ni *ni, uint32_t state, uint64_t deadline_ps, bool blocking);
-void exn_doze(struct exanet_ni *ni); /* until no thread of this rank sleeps in virtual time */
 void exn_kick(struct exanet_ni *ni); /* free time: the simulator has something to do */
 bool exn_free_wait(struct exanet_ni *ni); /* free time: a short real wait for a completion */
 
@@ -66,12 +66,15 @@ bool exn_free_wait(struct exanet_ni *ni); /* free time: a short real wait for a 
 void exn_something_happened(void); /* posted */
 void exn_completion_came(void);
 void exn_dealt_with(void); /* a poll: what the last one found has gone its way */
-void exn_thread_waits(void); /* the calling thread has posted or polled in vain */
+void exn_step_is_over(void); /* of those that ask */
+void exn_wait_was_in_vain(void);
 void exn_thread_enters_mpi(struct exanet_ni *ni, bool asks); /* asks: MPI_Test and its kin */
-void exn_thread_leaves_mpi(bool asked);
-void exn_may_hold(struct exanet_ni *ni); /* once, before several threads call */
-void exn_hold_spinners(void); /* the calling thread is about to sleep in virtual time */
-bool exn_other_threads_run(void); /* after an empty poll: does another thread have work? */
+void exn_thread_leaves_mpi(void);
+bool exn_thread_is_in_place(bool in_place); /* it may sleep, and yet be at work; what it was before */
+void exn_may_hold(void); /* before several threads call */
+bool exn_other_threads_run(void); /* after an empty poll: does another thread have work? Then the caller steps aside. */
+bool exn_others_wait_for_ever(
+    void); /* no other thread does anything before something arrives; costs some microseconds */
 
 /* looks.c */
 void exn_looks_begin(struct exanet_ni *ni, enum exanet_call_kind kind);
@@ -94,6 +97,7 @@ int exn_local_grow(struct exanet_ni *ni);
 /* clock.c */
 int exn_testing(void); /* inside MPI_Test and its kin */
 bool exn_in_mpi(void); /* the calling thread */
+uint32_t exn_mpi_call(void); /* 1 + index of the MPI call that it is in, 0: none */
 void exn_account_enter(struct exanet_ni *ni); /* CPU time used by the program becomes virtual time */
 void exn_account_leave(struct exanet_ni *ni);
 static inline void exn_charge(struct exanet_ni *ni, uint64_t ps) {

@@ -12,6 +12,11 @@
 
 #include "runtime/lib/ni.h"
 
+#define EXN_VAIN 16u
+
+__thread __attribute__((tls_model("initial-exec"))) struct exn_polls exn_polls = {.fresh = true,
+                                                                                  .window_ps = EXN_FIRST_WINDOW_PS};
+
 int exn_local_grow(struct exanet_ni *ni) {
   const uint32_t size = ni->local_size ? ni->local_size * 2 : 64;
   struct exanet_completion_small *grown = malloc(size * sizeof *grown);
@@ -118,9 +123,9 @@ static int take(struct exanet_ni *ni, struct exanet_completion *out, int max) {
     take_one(ni, c, &out[n++]);
   if (n > 0) {
     exn_completion_came();
-    ni->fresh = true;
-    ni->window_ps = EXN_FIRST_WINDOW_PS;
-    ni->vain = 0;
+    exn_polls.fresh = true;
+    exn_polls.window_ps = EXN_FIRST_WINDOW_PS;
+    exn_polls.vain = 0;
     ni->idle_polls = 0;
   }
   return n;
@@ -148,30 +153,31 @@ static void wait_until(struct exanet_ni *ni, uint64_t until, bool blocking) {
 }
 
 static void in_vain(struct exanet_ni *ni) {
-  ++ni->vain;
+  ++exn_polls.vain;
+  if (!exn_testing()) exn_wait_was_in_vain();
   exn_look_again(ni);
 }
 
+/* Of a rank with several threads it is asked only once it has waited in vain for long. */
+static bool waits_for_ever(const struct exanet_ni *ni) {
+  return !ni->multithreaded || (exn_polls.vain > EXN_VAIN && exn_others_wait_for_ever());
+}
+
 static int poll_virtual(struct exanet_ni *ni, struct exanet_completion *out, int max) {
-  if (ni->fresh) {
-    ni->fresh = false;
+  if (exn_polls.fresh) {
+    exn_polls.fresh = false;
     return 0;
   }
-  if (ni->multithreaded && exn_other_threads_run()) {
-    ni->others_first = true;
-    return 0;
-  }
+  if (ni->multithreaded && exn_other_threads_run()) return 0;
   if (exn_testing()) {
     wait_until(ni, ni->clock_ps + ni->region->test_step_ps, false);
+    exn_step_is_over();
   } else {
     if (exn_catch_up(ni)) return take(ni, out, max);
     if (exn_look(ni)) return 0;
-    ni->looked = 0;
-    uint64_t window = ni->window_ps;
-    if (ni->multithreaded)
-      window = window < EXN_THREADS_SLOWER * EXN_FIRST_WINDOW_PS ? window / EXN_THREADS_SLOWER : EXN_FIRST_WINDOW_PS;
-    wait_until(ni, ni->clock_ps + window, !ni->multithreaded);
-    if (ni->window_ps < EXN_LAST_WINDOW_PS) ni->window_ps *= 2;
+    exn_polls.looked = 0;
+    wait_until(ni, ni->clock_ps + exn_polls.window_ps, waits_for_ever(ni));
+    if (exn_polls.window_ps < EXN_LAST_WINDOW_PS) exn_polls.window_ps *= 2;
   }
   const int n = take(ni, out, max);
   if (n == 0) in_vain(ni);
@@ -179,7 +185,7 @@ static int poll_virtual(struct exanet_ni *ni, struct exanet_completion *out, int
 }
 
 int exanet_poll(struct exanet_ni *ni, struct exanet_completion *out, int max) {
-  if (!ni->looked) exn_account_enter(ni); /* what a look has taken counts once it is known to have been work */
+  if (!exn_polls.looked) exn_account_enter(ni); /* what a look has taken counts once it is known to have been work */
   exn_dealt_with();
   int n = take(ni, out, max);
   if (n == 0) {
@@ -190,7 +196,7 @@ int exanet_poll(struct exanet_ni *ni, struct exanet_completion *out, int max) {
       n = take(ni, out, max);
     }
   }
-  if (!ni->looked) exn_account_leave(ni);
+  if (!exn_polls.looked) exn_account_leave(ni);
   return n;
 }
 
@@ -202,7 +208,7 @@ int exanet_wait(struct exanet_ni *ni, struct exanet_completion *out, int max, ui
     if (exn_virtual(ni)) {
       if (ni->clock_ps >= end) break;
       wait_until(ni, end, true);
-      ++ni->vain;
+      ++exn_polls.vain;
     } else {
       /* Time stands still: a real millisecond of patience stands for any finite timeout. */
       if (timeout_ps != UINT64_MAX && patience-- == 0) break;

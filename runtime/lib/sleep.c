@@ -2,7 +2,6 @@
 // Handing the processor over: a rank that waits in virtual time sleeps on a futex, wakes the next rank that is due, and the last one to
 // sleep wakes the simulator.
 #define _GNU_SOURCE
-#include <limits.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -19,12 +18,6 @@ static void futex_wait(uint32_t *word, uint32_t value, const struct timespec *li
 void exn_kick(struct exanet_ni *ni) {
   if (__atomic_exchange_n(&ni->region->simulator_wake, 1, __ATOMIC_ACQ_REL) == 0)
     futex_wake(&ni->region->simulator_wake);
-}
-
-static void wake_dozing(struct exanet_ni *ni) {
-  __atomic_store_n(&ni->asleep, 0, __ATOMIC_SEQ_CST);
-  if (__atomic_load_n(&ni->dozing, __ATOMIC_SEQ_CST))
-    syscall(SYS_futex, &ni->asleep, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
 static void hand_over(struct exanet_ni *ni) {
@@ -45,10 +38,13 @@ void exn_sleep(struct exanet_ni *ni, uint32_t state, uint64_t deadline_ps, bool 
   const uint32_t turn = slot->turn;
   slot->clock_ps = ni->clock_ps;
   slot->deadline_ps = deadline_ps;
-  slot->blocking = blocking ? 1 + ni->vain : 0;
+  slot->blocking = blocking ? 1 + exn_polls.vain : 0;
   __atomic_store_n(&slot->state, state, __ATOMIC_RELEASE);
-  if (ni->multithreaded || exanet_program_threads()) __atomic_store_n(&ni->asleep, 1, __ATOMIC_RELEASE);
-  if (ni->multithreaded) exn_hold_spinners();
+  const bool was_in_place = exn_thread_is_in_place(true);
+  if (exanet_program_threads()) {
+    __atomic_store_n(&ni->asleep, true, __ATOMIC_RELEASE);
+    slot->mpi_call = exn_mpi_call(); /* another thread may have been in one, or left it */
+  }
   if (counted)
     hand_over(ni);
   else
@@ -57,16 +53,10 @@ void exn_sleep(struct exanet_ni *ni, uint32_t state, uint64_t deadline_ps, bool 
    * that is killed takes the ranks with it, since exanet-exec dies with its parent and the rank with exanet-exec. */
   exn_exit_if_stopped(ni);
   while (__atomic_load_n(&slot->turn, __ATOMIC_ACQUIRE) == turn) futex_wait(&slot->turn, turn, NULL);
-  if (__atomic_load_n(&ni->asleep, __ATOMIC_RELAXED)) wake_dozing(ni);
+  __atomic_store_n(&ni->asleep, false, __ATOMIC_RELEASE);
   exn_exit_if_stopped(ni);
   ni->clock_ps = slot->clock_ps;
-}
-
-void exn_doze(struct exanet_ni *ni) {
-  if (!__atomic_load_n(&ni->asleep, __ATOMIC_ACQUIRE)) return;
-  __atomic_add_fetch(&ni->dozing, 1, __ATOMIC_SEQ_CST);
-  while (__atomic_load_n(&ni->asleep, __ATOMIC_SEQ_CST)) futex_wait(&ni->asleep, 1, NULL);
-  __atomic_sub_fetch(&ni->dozing, 1, __ATOMIC_SEQ_CST);
+  exn_thread_is_in_place(was_in_place);
 }
 
 bool exn_free_wait(struct exanet_ni *ni) {

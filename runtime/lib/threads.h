@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define EXN_MOST_THREADS 256 /* a program's further threads count as computing ones */
+#define EXN_MOST_THREADS 256 /* a program's further threads take no turns, and nobody waits for them */
 #define EXN_NO_NAP UINT64_MAX
 
 /* Has the thread a part in what happens next? */
@@ -17,24 +17,38 @@ enum exn_nap {
   EXN_NAPPING, /* asleep until nap_until_ps */
 };
 
-/* Moments are counted in polls that followed a completion, by when it had been dealt with; 0 is never. */
 struct exn_thread {
-  pid_t tid; /* 0: free */
+  pid_t tid; /* 0: free; EXN_COMING: its creator has made room for it */
+  uint32_t order; /* by creation; whoever creates it */
+  int stat; /* file descriptor of its state in /proc, 1 more; whoever looks, under the token's lock */
   bool helper; /* the MPI library's own: it lives in the system's time, and nobody waits for it */
   bool in_mpi;
+  bool looked; /* in the present MPI call: it has posted or polled */
+  bool asks; /* the present or last MPI call is MPI_Test or its kin */
   bool at_lock; /* asleep on a lock inside MPI, with something to do behind it */
-  bool looked; /* in the present MPI call */
-  uint32_t idle_at; /* looked in vain */
-  uint32_t entered_at, asked_at; /* the present MPI call; the last one, if it was MPI_Test or its kin */
+  bool sleeps; /* it said so: asleep, or about to be, or woken */
+  bool has_limit; /* asleep until something happens, or for some time */
+  bool in_place; /* asleep in libexanet, and yet at work: in virtual time, or until others have gone first */
+  bool blind; /* has spun without a poll: another one may hold a lock that it polls under */
+  bool in_poll; /* waits for the token there, maybe with a lock that is not seen here */
+  bool queued; /* waits for the token; the token's lock */
+  uint32_t go; /* futex: one more each time that it is given the token */
+  uint32_t idle_moment, idle_step; /* when it last looked in vain (threads.c) */
+  uint32_t acts; /* one more each time that it does something that is seen here */
   uint32_t
-      seen_at; /* when the thread that polls first saw this one at work, and this one's processor time then; whoever polls */
+      seen_acts; /* those when another thread first saw it at work, its processor time and the moment then; the token's lock */
+  uint32_t seen_moment;
   uint64_t seen_ns;
+  uint64_t slept_ns,
+      slept_since; /* its processor time when another thread first saw it asleep, and the host's time; the token's lock */
   uint32_t nap; /* enum exn_nap; also whoever wakes it; futex */
   uint64_t nap_until_ps; /* on the rank's clock */
   uint32_t yields; /* outside MPI, since it last did anything else that is seen here */
   uint64_t yielded_ns; /* the last one, in the host's time */
   uint64_t roused_ns; /* its processor time when it was roused; whoever looks */
 };
+
+#define EXN_COMING ((pid_t) - 1)
 
 extern struct exn_thread exn_threads[EXN_MOST_THREADS];
 struct exn_thread *exn_own_thread(void); /* NULL: there are too many */
@@ -43,7 +57,22 @@ struct exn_thread *exn_own_thread(void); /* NULL: there are too many */
 bool exn_thread_runs(pid_t tid);
 uint64_t exn_thread_ns(pid_t tid); /* its processor time */
 bool exn_thread_only_yields(const struct exn_thread *thread); /* it spins outside MPI, and lets others go first */
+/* It runs, is not in the queue for the token, and has not yet computed or spun for longer than others wait. The token's lock is held. */
+bool exn_thread_spins_idly(const struct exn_thread *thread); /* inside MPI, without the token */
+bool exn_thread_may_act(struct exn_thread *thread, uint64_t patience_ns);
+/* Whether it has looked for what it waits for since anything last happened. */
+bool exn_thread_is_idle(const struct exn_thread *thread);
 /* Whether `is` holds for any other thread of the program; `thread` is NULL for those that have no entry. */
 bool exn_any_other_thread(bool (*is)(struct exn_thread *thread, pid_t tid));
+
+/* token.c: one of a rank's threads at a time is inside MPI, in an order that the host has no part in. */
+void exn_token_lock(void);
+void exn_token_unlock(void);
+void exn_token_take(struct exn_thread *me);
+void exn_token_let_others_go_first(struct exn_thread *me);
+void exn_token_queue_where_it_is(struct exn_thread *me); /* in a signal handler */
+void exn_hold(struct exn_thread *thread); /* it has lost the token, and spins */
+void exn_token_give(struct exn_thread *me); /* before it sleeps, naps or ends; nothing if it has none */
+bool exn_token_is_with(const struct exn_thread *me);
 
 #endif

@@ -47,11 +47,10 @@ static void end(struct exanet_ni *ni, struct exn_descriptor_header *header) {
   struct exn_ring *ring = &ni->slot->work;
   header->time_ps = ni->clock_ps;
   __atomic_store_n(&ring->tail, ring->tail + header->slots, __ATOMIC_RELEASE);
-  ni->fresh = true;
+  exn_polls.fresh = true;
   exn_something_happened();
-  if (ni->multithreaded) exn_thread_waits();
-  ni->window_ps = EXN_FIRST_WINDOW_PS;
-  ni->vain = 0;
+  exn_polls.window_ps = EXN_FIRST_WINDOW_PS;
+  exn_polls.vain = 0;
   ni->slot->horizon_ps = 0; /* what this descriptor leads to is not in the ring yet: the next wait has to ask */
   if (!exn_virtual(ni)) exn_kick(ni);
   exn_account_leave(ni);
@@ -150,7 +149,7 @@ int exanet_peek(struct exanet_ni *ni, uint16_t ep, exanet_addr from, uint64_t ta
   d->ignore = ignore;
   end(ni, &d->header);
   /* The answer exists at this very moment, but the simulator has to give it: do not spend the next poll for nothing. */
-  ni->fresh = false;
+  exn_polls.fresh = false;
   return 0;
 }
 

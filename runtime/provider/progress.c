@@ -172,6 +172,5 @@ int exanet_progress_wait(uint64_t timeout_ps) {
 
 void exanet_progress_yield(void) {
   exanet_unlock();
-  exanet_step_aside();
   exanet_lock_to_poll();
 }

@@ -2,6 +2,8 @@
  * The provider's entry point, and the process-wide state behind every object. */
 #include <rdma/providers/fi_prov.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "exanet_prov.h"
 
@@ -10,22 +12,17 @@ struct exanet_process exanet_process = {.lock = PTHREAD_MUTEX_INITIALIZER};
 void exanet_lock(void) {
   if (exanet_system_trylock(&exanet_process.lock) == 0) return;
   atomic_fetch_add(&exanet_process.waiting, 1);
-  pthread_mutex_lock(&exanet_process.lock);
+  exanet_system_lock(&exanet_process.lock);
   atomic_fetch_sub(&exanet_process.waiting, 1);
 }
 
-void exanet_lock_to_poll(void) {
-  if (exanet_system_trylock(&exanet_process.lock) == 0) return;
-  exanet_thread_at_lock(true);
-  pthread_mutex_lock(&exanet_process.lock);
-  exanet_thread_at_lock(false);
-}
+void exanet_lock_to_poll(void) { exanet_system_lock(&exanet_process.lock); }
 
 /* A mutex is not fair: without stepping aside, a thread that polls in a loop would keep the lock from one that has work to post. */
 void exanet_unlock(void) {
-  const bool others_first = exanet_process.ni && exanet_others_first(exanet_process.ni);
-  pthread_mutex_unlock(&exanet_process.lock);
-  if (others_first || atomic_load(&exanet_process.waiting)) exanet_step_aside();
+  exanet_system_unlock(&exanet_process.lock);
+  exanet_step_aside();
+  if (atomic_load(&exanet_process.waiting)) syscall(SYS_sched_yield);
 }
 
 int exanet_process_open(struct exanet_ni **ni) {

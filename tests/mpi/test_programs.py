@@ -97,6 +97,22 @@ def test_four_threads_a_rank(exanet_run: Runner, stack: Stack) -> None:
     assert done.line("ok") == ["4"]
 
 
+def test_threads_that_communicate_at_once(exanet_run: Runner, stack: Stack, compiled: Callable[[str], Path]) -> None:
+    """One thread takes what the main thread takes alone; several take turns, in the same order in every run."""
+    program = compiled("threaded")
+
+    def run(what: str, line: str) -> list[int]:
+        return [int(time_ps) for time_ps in exanet_run(stack, 2, [program, what]).line(line)]
+
+    [alone] = run("0", "pairs")
+    assert run("1", "pairs") == [alone]
+    assert run("-2", "by size") == run("-0", "by size")
+    four, again = run("4", "pairs"), run("4", "pairs")
+    assert four == again
+    assert max(four) < 2 * alone
+    assert run("mixed", "mixed") == run("mixed", "mixed")
+
+
 def test_a_thread_that_sleeps_leaves_the_clock_alone(exanet_run: Runner, stack: Stack, compiled: Callable[[str], Path]) -> None:
     """Half a round trip takes what it takes alone, the other thread sleeps as often as 100 us go by, and each run is the same."""
     program = compiled("naps")

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Threads of one rank that communicate at once, under MPI_THREAD_MULTIPLE. Two ranks.
+ *
+ * Usage: threaded THREADS   ping-pong of each thread with its counterpart, a tag each; 0: of the main thread alone.
+ *                           Prints `pairs PICOSECONDS…`, half a round trip of each.
+ *        threaded -THREADS  ping-pong of rank 0 with whichever thread of rank 1 is there, by size; 0 threads as -0: the main thread.
+ *                           Prints `by size PICOSECONDS…`.
+ *        threaded mixed     three threads that test, probe, send to their own rank and meet in barriers. Prints `mixed PICOSECONDS`. */
+#include <mpi.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TURNS = 40, SIZES = 3, MOST = 16, MIXED = 3 };
+static const int sizes[SIZES] = {8, 4096, 262144};
+static int rank, threads;
+static double took[MOST];
+static MPI_Comm comms[MIXED];
+
+static void check(int holds) {
+  if (!holds) abort();
+}
+
+static void *pair(void *number) {
+  const int tag = (int)(long)number;
+  char bytes[8] = {0};
+  const double start = MPI_Wtime();
+  for (int i = 0; i < TURNS; i++) {
+    bytes[0] = (char)i;
+    if (rank == 0) MPI_Send(bytes, sizeof bytes, MPI_CHAR, 1, tag, MPI_COMM_WORLD);
+    MPI_Recv(bytes, sizeof bytes, MPI_CHAR, !rank, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank == 1) MPI_Send(bytes, sizeof bytes, MPI_CHAR, 0, tag, MPI_COMM_WORLD);
+    check(bytes[0] == (char)i);
+  }
+  took[tag] = (MPI_Wtime() - start) / TURNS / 2;
+  return NULL;
+}
+
+static void *answer(void *first) {
+  char *bytes = malloc((size_t)sizes[SIZES - 1]);
+  for (int s = 0; s < SIZES; s++)
+    for (int i = (int)(long)first; i < TURNS; i += threads) {
+      MPI_Recv(bytes, sizes[s], MPI_CHAR, 0, s, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Send(bytes, sizes[s], MPI_CHAR, 0, s, MPI_COMM_WORLD);
+    }
+  free(bytes);
+  return NULL;
+}
+
+static void ask(void) {
+  char *bytes = calloc(1, (size_t)sizes[SIZES - 1]);
+  for (int s = 0; s < SIZES; s++) {
+    const double start = MPI_Wtime();
+    for (int i = 0; i < TURNS; i++) {
+      MPI_Send(bytes, sizes[s], MPI_CHAR, 1, s, MPI_COMM_WORLD);
+      MPI_Recv(bytes, sizes[s], MPI_CHAR, 1, s, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    took[s] = (MPI_Wtime() - start) / TURNS / 2;
+  }
+  free(bytes);
+}
+
+static void *mix(void *number) {
+  const int me = (int)(long)number, peer = !rank, next = (me + 1) % MIXED;
+  for (int i = 0; i < TURNS / 2; i++) {
+    const int sent = i;
+    int got = -1, flag = 0;
+    MPI_Request request;
+    switch ((me + i) % 4) {
+      case 0:
+        MPI_Irecv(&got, 1, MPI_INT, peer, me, MPI_COMM_WORLD, &request);
+        MPI_Send(&sent, 1, MPI_INT, peer, me, MPI_COMM_WORLD);
+        while (!flag) MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+        check(got == i);
+        break;
+      case 1:
+        MPI_Isend(&sent, 1, MPI_INT, peer, me, MPI_COMM_WORLD, &request);
+        while (!flag) MPI_Iprobe(peer, me, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+        MPI_Recv(&got, 1, MPI_INT, peer, me, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        check(got == i);
+        break;
+      case 2: MPI_Barrier(comms[me]); break;
+      default:
+        MPI_Isend(&sent, 1, MPI_INT, rank, MIXED + next, MPI_COMM_WORLD, &request);
+        MPI_Recv(&got, 1, MPI_INT, rank, MIXED + next, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+  }
+  return NULL;
+}
+
+static void run_threads(void *(*routine)(void *)) {
+  pthread_t started[MOST];
+  for (long i = 0; i < threads; i++) pthread_create(&started[i], NULL, routine, (void *)i);
+  for (int i = 0; i < threads; i++) pthread_join(started[i], NULL);
+}
+
+static void print(const char *what, int count) {
+  if (rank != 0) return;
+  printf("%s", what);
+  for (int i = 0; i < count; i++) printf(" %.0f", took[i] * 1e12);
+  printf("\n");
+}
+
+static void run_all(void *(*routine)(void *), int many) {
+  threads = many;
+  if (many > 0) {
+    run_threads(routine);
+    return;
+  }
+  threads = 1;
+  routine(NULL);
+}
+
+int main(int argc, char **argv) {
+  int provided;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+  check(provided == MPI_THREAD_MULTIPLE && argc > 1);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (strcmp(argv[1], "mixed") == 0) {
+    for (int i = 0; i < MIXED; i++) MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
+    const double start = MPI_Wtime();
+    run_all(mix, MIXED);
+    took[0] = MPI_Wtime() - start;
+    print("mixed", 1);
+    for (int i = 0; i < MIXED; i++) MPI_Comm_free(&comms[i]);
+  } else if (argv[1][0] == '-') {
+    if (rank == 0)
+      ask();
+    else
+      run_all(answer, -atoi(argv[1]));
+    print("by size", SIZES);
+  } else {
+    run_all(pair, atoi(argv[1]));
+    print("pairs", threads);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return 0;
+}
