@@ -29,6 +29,11 @@ static bool wait_begin(struct wait *w, const struct timespec *deadline) {
   return true;
 }
 
+/* Others that sleep for longer do not move the clock beyond the deadline meanwhile. */
+static void wait_waits(const struct wait *w) {
+  if (w->limit.ni != NULL) exanet_thread_waits_until(exanet_clock_peek(w->limit.ni) + exanet_limit_ps(&w->limit));
+}
+
 static void wait_expired(const struct wait *w) {
   if (w->limit.ni == NULL)
     exanet_passed_until(w->limit.until_ps);
@@ -51,9 +56,9 @@ static bool has_limit(const struct timespec *deadline) { return deadline != NULL
   static int CLOCK_NAME##_until(PARAMETERS, const struct timespec *deadline) {                     \
     struct wait w;                                                                                 \
     if (!wait_begin(&w, deadline)) return EINVAL;                                                  \
-    exanet_thread_waits_with_limit(true);                                                          \
+    wait_waits(&w);                                                                                \
     const int status = real_##CLOCK_NAME()(ARGUMENTS, CLOCK_MONOTONIC, &w.deadline);               \
-    exanet_thread_waits_with_limit(false);                                                         \
+    exanet_thread_waits_until(0);                                                                  \
     if (status == ETIMEDOUT) wait_expired(&w);                                                     \
     return status;                                                                                 \
   }                                                                                                \
@@ -89,9 +94,9 @@ static int sem_until(sem_t *sem, const struct timespec *deadline) {
     errno = EINVAL;
     return -1;
   }
-  exanet_thread_waits_with_limit(true);
+  wait_waits(&w);
   const int status = real_sem_clockwait()(sem, CLOCK_MONOTONIC, &w.deadline);
-  exanet_thread_waits_with_limit(false);
+  exanet_thread_waits_until(0);
   if (status != 0 && errno == ETIMEDOUT) {
     wait_expired(&w);
     errno = ETIMEDOUT;

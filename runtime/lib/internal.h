@@ -38,8 +38,8 @@ void exanet_thread_waits_for_lock(void); /* whose owner may be waiting for its t
 void exanet_thread_sleeps_at_lock(bool asleep);
 void exanet_thread_sleeps(bool asleep);
 void exanet_thread_is_at_work(bool at_work); /* even if it sleeps */
-/* In or outside MPI: it sleeps until something happens, but no longer than for some time. */
-void exanet_thread_waits_with_limit(bool waits);
+/* In or outside MPI: it sleeps until something happens, but no longer than until this moment. */
+void exanet_thread_waits_until(uint64_t ps); /* on the rank's clock; 0: no more */
 bool exanet_takes_turns(const struct exanet_ni *ni);
 /* A sleep in virtual time: of the whole rank, or of the calling thread beside others. */
 void exanet_sleep(struct exanet_ni *ni, uint64_t ps);

@@ -140,7 +140,9 @@ void exn_let_roused_go_first(void) {
 /* Whoever may move the clock, or is about to wake somebody. Those that nap wait. */
 static bool is_at_work(struct exn_thread *thread, pid_t tid) {
   if (thread && __atomic_load_n(&thread->nap, __ATOMIC_ACQUIRE) == EXN_NAPPING) return false;
-  if (thread && (thread->in_mpi || thread->at_lock)) return true;
+  if (thread && (thread->in_mpi || thread->at_lock || thread->in_place)) return true;
+  const uint64_t limit_ps = thread ? __atomic_load_n(&thread->limit_ps, __ATOMIC_ACQUIRE) : 0;
+  if (limit_ps != 0 && limit_ps < exn_own_thread()->nap_until_ps) return true;
   return !(thread && exn_thread_only_yields(thread)) && exn_thread_runs(tid);
 }
 
@@ -155,14 +157,18 @@ static bool all_others_wait(const struct exanet_ni *ni) {
 
 static bool is_next(const struct exn_thread *me) { return me->nap_until_ps <= exn_next_nap(); }
 
-static void try_to_move_clock(struct exanet_ni *ni, const struct exn_thread *me, bool patient) {
+/* Not at the first look: for some microseconds a thread also sleeps on a lock of the C library's. Returns whether all others waited. */
+static bool try_to_move_clock(struct exanet_ni *ni, const struct exn_thread *me, bool patient, bool waited_before) {
+  bool all_wait = false;
   exanet_system_lock(&lock);
-  if (is_next(me) && me->nap == EXN_NAPPING && (all_others_wait(ni) || !patient)) {
+  if (is_next(me) && me->nap == EXN_NAPPING) all_wait = all_others_wait(ni) || !patient;
+  if (all_wait && waited_before) {
     const uint64_t clock = exanet_clock_peek(ni);
     if (me->nap_until_ps > clock) exanet_advance(ni, me->nap_until_ps - clock);
     wake_due(ni, me->nap_until_ps);
   }
   exanet_system_unlock(&lock);
+  return all_wait;
 }
 
 static void lie_down(struct exanet_ni *ni, struct exn_thread *me, uint64_t until_ps) {
@@ -194,9 +200,11 @@ void exanet_sleep(struct exanet_ni *ni, uint64_t ps) {
   uint64_t clock = exanet_clock_peek(ni);
   lie_down(ni, me, clock + ps);
   long waited = 0; /* since the clock has moved */
+  bool others_wait = false;
   for (long ns = EXN_FIRST_LOOK_NS; exn_virtual(ni) && __atomic_load_n(&me->nap, __ATOMIC_ACQUIRE) == EXN_NAPPING;) {
     const bool asleep = __atomic_load_n(&ni->asleep, __ATOMIC_ACQUIRE);
-    if (is_next(me)) try_to_move_clock(ni, me, asleep || waited < EXN_SPIN_PATIENCE_NS);
+    const bool patient = asleep || waited < EXN_SPIN_PATIENCE_NS;
+    others_wait = is_next(me) && try_to_move_clock(ni, me, patient, others_wait);
     futex_wait(&me->nap, EXN_NAPPING, ns);
     waited = asleep || exanet_clock_peek(ni) != clock ? 0 : waited + ns;
     clock = exanet_clock_peek(ni);

@@ -389,9 +389,9 @@ void exanet_thread_spins(void) {
   let_others_go_first();
 }
 
-void exanet_thread_waits_with_limit(bool waits) {
+void exanet_thread_waits_until(uint64_t ps) {
   struct exn_thread *me = exanet_program_threads() ? exn_own_thread() : NULL;
-  if (me) me->has_limit = waits;
+  if (me) __atomic_store_n(&me->limit_ps, ps, __ATOMIC_RELEASE);
 }
 
 static bool has_work(struct exn_thread *p, pid_t tid) {
@@ -441,7 +441,7 @@ static bool sleeps_on_futex(pid_t tid) {
 
 static bool may_wake(struct exn_thread *p, pid_t tid) {
   if (p && p->in_mpi) return p->asks;
-  return (p && p->has_limit) || !sleeps_on_futex(tid);
+  return (p && p->limit_ps != 0) || !sleeps_on_futex(tid);
 }
 
 bool exn_others_wait_for_ever(void) { return !exn_any_other_thread(may_wake); }
@@ -501,6 +501,9 @@ void exn_may_hold(void) {
 }
 
 /* -- others' questions ---------------------------------------------------------------------------------------------------------------------- */
-static bool is_busy(struct exn_thread *p, pid_t tid) { return (p && p->in_mpi) || exn_thread_runs(tid); }
+static bool is_busy(struct exn_thread *p, pid_t tid) {
+  if (p && p->in_mpi) return true;
+  return !(p && __atomic_load_n(&p->nap, __ATOMIC_ACQUIRE) == EXN_NAPPING) && exn_thread_runs(tid);
+}
 
 int exanet_other_threads_busy(void) { return exn_any_other_thread(is_busy); }

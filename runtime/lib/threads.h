@@ -27,7 +27,7 @@ struct exn_thread {
   bool asks; /* the present or last MPI call is MPI_Test or its kin */
   bool at_lock; /* asleep on a lock inside MPI, with something to do behind it */
   bool sleeps; /* it said so: asleep, or about to be, or woken */
-  bool has_limit; /* asleep until something happens, or for some time */
+  uint64_t limit_ps; /* asleep until something happens, or until this moment of the rank's clock; 0: not so */
   bool in_place; /* asleep in libexanet, and yet at work: in virtual time, or until others have gone first */
   bool blind; /* has spun without a poll: another one may hold a lock that it polls under */
   bool in_poll; /* waits for the token there, maybe with a lock that is not seen here */

@@ -120,6 +120,7 @@ def test_a_thread_that_sleeps_leaves_the_clock_alone(exanet_run: Runner, stack: 
     def run(level: int, nappers: int) -> tuple[float, int, int]:
         done = exanet_run(stack, 2, [program, str(level), str(nappers)])
         assert done.line("waits") == ["390000"]
+        assert done.line("limit") == ["2000000"]
         time_ns, naps, ended_ns = done.line("ping-pong")
         return float(time_ns), int(naps), int(ended_ns)
 

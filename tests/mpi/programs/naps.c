@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A ping-pong beside a thread that does nothing but sleep for 100 us at a time, then threads that sleep while the first one waits for them, in
- * the kernel or by yielding. Prints `ping-pong NANOSECONDS NAPS ENDED_NANOSECONDS` and `waits NANOSECONDS`.
+ * the kernel or by yielding. Prints `ping-pong NANOSECONDS NAPS ENDED_NANOSECONDS` `waits NANOSECONDS` and
+ * `limit NANOSECONDS`.
  *
  * Usage: naps THREAD_LEVEL(0: single, 3: multiple) NAPPERS */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <mpi.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { TURNS = 500 };
@@ -52,6 +55,25 @@ static double waits(void) {
   return MPI_Wtime() - start;
 }
 
+/* A wait of 2 ms for a thread that sleeps for 200: it ends at its limit, and the sleep goes on. */
+static double wait_with_limit(void) {
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  pthread_cond_t never = PTHREAD_COND_INITIALIZER;
+  pthread_t sleeper;
+  struct timespec limit;
+  done = 0;
+  pthread_create(&sleeper, NULL, nap_thrice, (void *)200000L);
+  clock_gettime(CLOCK_REALTIME, &limit);
+  double start = MPI_Wtime();
+  limit.tv_nsec += 2000000;
+  pthread_mutex_lock(&mutex);
+  int expired = pthread_cond_timedwait(&never, &mutex, &limit) == ETIMEDOUT && !done;
+  pthread_mutex_unlock(&mutex);
+  double took = MPI_Wtime() - start;
+  pthread_join(sleeper, NULL);
+  return expired ? took : -1;
+}
+
 int main(int argc, char **argv) {
   if (argc < 3) return 2;
   int provided, rank, nappers = atoi(argv[2]);
@@ -63,8 +85,10 @@ int main(int argc, char **argv) {
   int seen = naps;
   stop = 1;
   if (nappers) pthread_join(napper, NULL);
-  double ended = MPI_Wtime(), waited = waits();
-  if (rank == 0) printf("ping-pong %.3f %d %.0f\nwaits %.0f\n", time * 1e9, seen, ended * 1e9, waited * 1e9);
+  double ended = MPI_Wtime(), waited = waits(), limit = wait_with_limit();
+  if (rank == 0)
+    printf("ping-pong %.3f %d %.0f\nwaits %.0f\nlimit %.0f\n", time * 1e9, seen, ended * 1e9, waited * 1e9,
+           limit * 1e9);
   MPI_Finalize();
   return 0;
 }
