@@ -57,6 +57,7 @@ struct Case {
   }
   NetworkConfig fabric() const {
     NetworkConfig config;
+    config.router.vc_allocation = RouterConfig::VcAllocation::kRouting;
     config.router.cycle = kCycle;
     config.router.max_payload_bytes = 512;
     config.router.arbitration = arbitration;
