@@ -39,8 +39,9 @@ struct WormholeTiming final : ZeroLoadModel {
 
   RouterTiming router;
   std::vector<Wire> wires;  // by link class
-  Time pipeline, endpoint_pipeline,
-      crossbar_word;  // header in to request; the same where packets are injected and delivered; ...
+  Time pipeline;  // header in to request
+  Time endpoint_pipeline;  // the same where packets are injected and delivered
+  Time crossbar_word;
   std::uint32_t header_words, output_fifo_words;
   std::int32_t lane_words;  // of a lane of an input
 };
