@@ -54,3 +54,26 @@ TEST_CASE(
       check_same(saturated(spec, switching, 2, 4, VcAllocation::kOccupancy, 3), two);
     }
 }
+
+TEST_CASE(
+    "virtual channels: a packet goes only where there is room for it, when headers run out before words, or words "
+    "before headers") {
+  for (const std::int64_t headers : {16, 24, 512})
+    for (const std::int64_t words : {64, 1024}) {
+      NetworkConfig fabric = published_fabric(256);
+      fabric.router.virtual_channels = 4;
+      fabric.router.vc_allocation = VcAllocation::kOccupancy;
+      fabric.router.header_fifo_words = headers;
+      fabric.router.inter_fifo_words = words * 4;
+      for (const std::uint16_t bytes : {16, 256}) {
+        OpenLoopConfig loop;
+        loop.packet_bytes = bytes;
+        loop.load = 1;
+        loop.priority_share = 0.4;
+        loop.warm_up = Time::us(5);
+        loop.measure = Time::us(20);
+        OpenLoop run({"mesh", {4, 4}}, fabric, loop);
+        CHECK(run.run());
+      }
+    }
+}

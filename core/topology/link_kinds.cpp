@@ -15,7 +15,7 @@ namespace exanet {
 namespace {
 
 constexpr const char* kHost = "host";
-constexpr std::size_t kMostClasses = 255;
+constexpr std::size_t kMostClasses = 127;  // the network has numbers for twice as many: links to endpoints differ
 
 class Classed final : public WrappedTopology {
  public:
@@ -60,7 +60,8 @@ LinkClasses link_classes(const Topology& topology, const TopologySpec& spec) {
                                       [&](const TopologyKind& kind) { return kind.name == spec.kind; });
   const bool host_first = std::find(kinds.begin(), kinds.end(), kHost) != kinds.end();
   const std::size_t own = described->links.size();
-  if (own + kinds.size() > kMostClasses) throw ConfigError("links", "more than 255 kinds of links: take some out");
+  if (own + kinds.size() > kMostClasses)
+    throw ConfigError("links", "more than " + std::to_string(kMostClasses) + " kinds of links: take some out");
   std::vector<std::uint8_t> class_of(kinds.size());  // by its place in `link_kinds`
   for (std::size_t k = 0, next = own + host_first; k < kinds.size(); ++k)
     class_of[k] = kinds[k] == kHost ? 0 : static_cast<std::uint8_t>(next++);

@@ -5,6 +5,7 @@
 
 #include "core/network/common/injection.hpp"
 #include "core/network/exanet/state.hpp"
+#include "core/units/check.hpp"
 
 namespace exanet {
 
@@ -13,6 +14,8 @@ using namespace exanet_state;
 void Part::take(CreditPool& pool, std::uint32_t words) {
   pool.free_words -= static_cast<std::int32_t>(words);
   --pool.free_packets;
+  EXANET_DCHECK((pool.free_words | pool.free_packets) >= 0, "a packet goes where there is no room", events_.now().ps(),
+                words, static_cast<std::uint64_t>(&pool - pools_));
 }
 
 void Part::reclaim(CreditPool& pool, Time now) {

@@ -245,16 +245,17 @@ bool Part::has_credit_in_any(std::uint32_t output_index, const Input& input) con
   return false;
 }
 
-// Of the channels that may stand for `vc` the one with the most room, the first of equals. Who has the most room has credit, if any has.
-std::uint8_t Part::emptiest_channel(Time now, const Output& output, std::uint32_t output_index, std::uint8_t vc) {
+// Of the channels that may stand for that of the front of `input`, and have credit for it, the one with the most room, the first of equals.
+// Contract: there is one.
+std::uint8_t Part::emptiest_channel(Time now, const Output& output, std::uint32_t output_index, const Input& input) {
   receive_credits(now, output);
-  std::uint8_t best = vc;
+  std::uint8_t best = input.front_vc;
   std::int32_t most = -1;
-  for (std::uint32_t c = vc; c < channels_; c += channel_step_) {
-    CreditPool& pool = pools_[output_index * channels_ + c];
+  for (std::uint32_t vc = input.front_vc; vc < channels_; vc += channel_step_) {
+    CreditPool& pool = pools_[output_index * channels_ + vc];
     reclaim(pool, now);
-    const std::int32_t room = pool.free_packets > 1 ? pool.free_words : 0;
-    if (room > most) most = room, best = static_cast<std::uint8_t>(c);
+    if (has_credit(pool, input.priority) && pool.free_words > most)
+      most = pool.free_words, best = static_cast<std::uint8_t>(vc);
   }
   return best;
 }
@@ -289,7 +290,7 @@ void Part::grant(Time now, Output& output, std::uint32_t output_index, std::uint
   if (output.link_class != kIntraTile) {
     __builtin_prefetch(&stats_[output_index], 1);
     EXANET_CHECK(output.far_input != kNone, "route through a port without a link", now.ps(), input.node, output_index);
-    if (channel_step_ < channels_) input.front_vc = emptiest_channel(now, output, output_index, input.front_vc);
+    if (channel_step_ < channels_) input.front_vc = emptiest_channel(now, output, output_index, input);
     if (!output.border) plan(packet, inputs_[output.far_input + input.front_vc]);
   }
   if (input.link_class != kIntraTile) __builtin_prefetch(&outputs_[input.credit_output], 1);

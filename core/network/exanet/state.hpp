@@ -227,7 +227,7 @@ struct Part {
   bool has_credit_beyond(Time now, const Output& output, std::uint32_t output_index, std::uint32_t vc,
                          std::uint8_t priority);
   bool has_credit_in_any(std::uint32_t output_index, const Input& input) const;
-  std::uint8_t emptiest_channel(Time now, const Output& output, std::uint32_t output_index, std::uint8_t vc);
+  std::uint8_t emptiest_channel(Time now, const Output& output, std::uint32_t output_index, const Input& input);
   void grant(Time now, Output& output, std::uint32_t output_index, std::uint32_t input_index);
   void cross_link(Time now, Output& output, std::uint32_t output_index, const Input& input, std::uint32_t packet_index,
                   Time left);
