@@ -24,6 +24,22 @@ struct NetworkKind {
                                         const NetworkConfig& config, const std::vector<std::uint8_t>& part_of);
 };
 
+// A model by its classes: of its zero-load times, and of the network, which runs in parts.
+template <class ZeroLoad, class Model>
+NetworkKind describe_network(const char* name, const char* help, void (*check)(const NetworkConfig&, const Topology&)) {
+  return {
+      .name = name,
+      .help = help,
+      .check = check,
+      .make_zero_load = [](const NetworkConfig& config, const Topology& topology) -> std::unique_ptr<ZeroLoadModel> {
+        return std::make_unique<ZeroLoad>(config, topology);
+      },
+      .make = [](const std::vector<Partition>& parts, const Topology& topology, const NetworkConfig& config,
+                 const std::vector<std::uint8_t>& part_of) -> std::unique_ptr<NetworkModel> {
+        return std::make_unique<Model>(parts, topology, config, part_of);
+      }};
+}
+
 const std::vector<NetworkKind>& network_kinds();
 
 // The model of these routers. Throws ConfigError when there is none of its name.

@@ -41,7 +41,7 @@ class Legs final : public Routing {
   Legs(const Topology& topology, Policy policy)
       : topology_(topology),
         policy_(policy),
-        switched_(topology.node_count() > topology.endpoint_count()),
+        switched_(topology.switched()),
         channels_(topology.virtual_channels()),
         last_class_(policy == Policy::kProgressive || (policy != Policy::kValiant && channels_ * 3 <= 8) ? 2 : 1) {
     if (channels_ * (last_class_ + 1u) > 8)

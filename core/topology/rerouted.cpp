@@ -61,9 +61,7 @@ class Rerouted final : public WrappedTopology {
  private:
   // The switch of an endpoint that is no router itself.
   NodeId hangs_on(NodeId node) const {
-    if (node >= inner_->endpoint_count() || inner_->node_count() == inner_->endpoint_count() ||
-        inner_->port_count(node) != 1)
-      return kNoNode;
+    if (node >= inner_->endpoint_count() || !inner_->switched() || inner_->port_count(node) != 1) return kNoNode;
     return inner_->neighbour(node, 0).node;
   }
 
@@ -126,8 +124,7 @@ void Rerouted::fail_at_random(bool links, const std::string& figures) {
   std::vector<std::pair<NodeId, std::uint16_t>> choice;
   for (NodeId node = 0; node < inner_->node_count(); ++node) {
     if (hangs_on(node) != kNoNode) continue;
-    if (!links && (inner_->node_count() == inner_->endpoint_count() || node >= inner_->endpoint_count()))
-      choice.push_back({node, 0});
+    if (!links && (!inner_->switched() || node >= inner_->endpoint_count())) choice.push_back({node, 0});
     for (std::uint16_t port = 0; links && port < inner_->port_count(node); ++port) {
       const PortRef far = inner_->neighbour(node, port);
       if (far.node != kNoNode && hangs_on(far.node) == kNoNode &&

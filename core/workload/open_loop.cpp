@@ -180,9 +180,7 @@ struct OpenLoop::State {
     return true;
   }
 
-  NodeId first_watched() const {
-    return topology->node_count() > topology->endpoint_count() ? topology->endpoint_count() : 0;
-  }
+  NodeId first_watched() const { return topology->switched() ? topology->endpoint_count() : 0; }
 
   void watch() {
     ++samples;

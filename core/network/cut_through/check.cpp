@@ -68,17 +68,8 @@ std::int64_t pause_headroom_words(const RouterConfig& router, const SwitchConfig
 namespace networks {
 
 NetworkKind cut_through() {
-  return {
-      .name = "cut-through",
-      .help = "when there is room for all of it beyond the link",
-      .check = check,
-      .make_zero_load = [](const NetworkConfig& config, const Topology& topology) -> std::unique_ptr<ZeroLoadModel> {
-        return std::make_unique<SwitchTiming>(config, topology);
-      },
-      .make = [](const std::vector<Partition>& parts, const Topology& topology, const NetworkConfig& config,
-                 const std::vector<std::uint8_t>& part_of) -> std::unique_ptr<NetworkModel> {
-        return std::make_unique<CutThroughNetwork>(parts, topology, config, part_of);
-      }};
+  return describe_network<SwitchTiming, CutThroughNetwork>("cut-through",
+                                                           "when there is room for all of it beyond the link", check);
 }
 
 }  // namespace networks

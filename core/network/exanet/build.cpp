@@ -245,17 +245,9 @@ template class PartitionedNetwork<State>;
 namespace networks {
 
 NetworkKind exanet_router() {
-  return {
-      .name = "exanet",
-      .help = "when there is room for all of it beyond the link, by the rules of the ExaNet router",
-      .check = [](const NetworkConfig&, const Topology&) {},
-      .make_zero_load = [](const NetworkConfig& config, const Topology& topology) -> std::unique_ptr<ZeroLoadModel> {
-        return std::make_unique<ExanetZeroLoad>(config, topology);
-      },
-      .make = [](const std::vector<Partition>& parts, const Topology& topology, const NetworkConfig& config,
-                 const std::vector<std::uint8_t>& part_of) -> std::unique_ptr<NetworkModel> {
-        return std::make_unique<ExanetNetwork>(parts, topology, config, part_of);
-      }};
+  return describe_network<ExanetZeroLoad, ExanetNetwork>(
+      "exanet", "when there is room for all of it beyond the link, by the rules of the ExaNet router",
+      [](const NetworkConfig&, const Topology&) {});
 }
 
 }  // namespace networks

@@ -46,17 +46,8 @@ void check(const NetworkConfig& config, const Topology& topology) {
 namespace networks {
 
 NetworkKind wormhole() {
-  return {
-      .name = "wormhole",
-      .help = "word by word, with a credit for each; a buffer may hold less than a packet",
-      .check = check,
-      .make_zero_load = [](const NetworkConfig& config, const Topology& topology) -> std::unique_ptr<ZeroLoadModel> {
-        return std::make_unique<WormholeTiming>(config, topology);
-      },
-      .make = [](const std::vector<Partition>& parts, const Topology& topology, const NetworkConfig& config,
-                 const std::vector<std::uint8_t>& part_of) -> std::unique_ptr<NetworkModel> {
-        return std::make_unique<WormholeNetwork>(parts, topology, config, part_of);
-      }};
+  return describe_network<WormholeTiming, WormholeNetwork>(
+      "wormhole", "word by word, with a credit for each; a buffer may hold less than a packet", check);
 }
 
 }  // namespace networks
