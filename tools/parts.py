@@ -33,6 +33,7 @@ SANITIZED = (
     " -DEXANET_TESTS=ON -DEXANET_PYTHON=OFF -DEXANET_SANITIZE=address,undefined"
 )
 GATEWARE = f"{CMAKE} -B build/gateware -DCMAKE_BUILD_TYPE=Release -DEXANET_PYTHON=OFF -DEXANET_GATEWARE=ON"
+TIDY = f"{CMAKE} -B build/tidy -DEXANET_FOLDER_AT_ONCE=OFF"
 KARMA = "from exanet.karma.board import ONE, Bench\nwith Bench(ONE): pass"
 
 # In the order in which they are started, where they need not wait: long chains first.
@@ -46,7 +47,7 @@ PARTS = [
     Part("pytest-faults", f"{PYTEST}faults tests/faults", needs=("package",)),
     Part("core-tests", "ctest --test-dir build/sanitized --output-on-failure", needs=("core-build",)),
     Part("gateware-build", f'{GATEWARE} && cmake --build build/gateware -j "$JOBS" --target gateware_tests', share=0.5),
-    Part("lint-tidy", "python tools/tidy.py build/cp*/compile_commands.json --jobs 1 --keep build/kept", needs=("package",)),
+    Part("lint-tidy", f"{TIDY} && python tools/tidy.py build/tidy/compile_commands.json --jobs 1 --keep build/kept"),
     Part("gateware-tests", "build/gateware/gateware/gateware_tests", needs=("gateware-build",)),
     Part("mutations", 'python gateware/formal.py --mutations --jobs "$JOBS" --keep build/kept', share=0.5),
     Part("proofs", 'python gateware/formal.py --jobs "$JOBS" --keep build/kept', share=0.5),
@@ -75,6 +76,7 @@ def environment() -> dict[str, str]:
     own["PATH"] = f"{ROOT / '.venv/bin'}:{os.environ['PATH']}"
     if shutil.which("ccache"):
         own |= {"CMAKE_C_COMPILER_LAUNCHER": "ccache", "CMAKE_CXX_COMPILER_LAUNCHER": "ccache", "CCACHE_DEPEND": "1"}
+        own["CCACHE_BASEDIR"] = str(BUILD)  # the core's files that CMake writes go by the same names in each build's own folder
     return own
 
 
