@@ -23,6 +23,7 @@ Rate rate_of(std::uint16_t packet_bytes, std::int64_t time_ps, std::int64_t part
 
 FlowNetwork::FlowNetwork(const Topology& topology, const NetworkConfig& fabric, std::uint16_t packet_bytes)
     : topology_(topology),
+      rails_(topology.rails()),
       router_(fabric.router),
       unloaded_(make_zero_load_model(topology, fabric)),
       packet_bytes_(packet_bytes),
@@ -80,7 +81,7 @@ void FlowNetwork::require_fixed_routes() const {
 }
 
 Rate FlowNetwork::capacity(ResourceId resource) const {
-  if (resource >= links_) return resource - links_ < topology_.endpoint_count() ? in_rate_ : out_rate_;
+  if (resource >= links_) return resource - links_ < sender_count() ? in_rate_ : out_rate_;
   return link_rate_[class_[resource] == kUnplugged ? 0 : class_[resource]];
 }
 
@@ -88,13 +89,24 @@ void FlowNetwork::way(NodeId src, NodeId dst, std::vector<ResourceId>& resources
                       std::vector<std::uint8_t>* channels) const {
   resources.clear();
   if (channels != nullptr) channels->clear();
-  resources.push_back(links_ + src);
+  resources.push_back(links_ + src * rails_);
   zero_load_route(topology_, src, dst, router_.payload_words(packet_bytes_), Random(src, dst).next(),
                   [&](NodeId at, Hop hop) {
                     resources.push_back(link(at, hop.port));
                     if (channels != nullptr) channels->push_back(hop.vc);
                   });
-  resources.push_back(links_ + topology_.endpoint_count() + dst);
+  resources.push_back(links_ + sender_count() + dst * rails_);
+  if (rails_ == 1) return;
+  const std::uint32_t rail = resources[1] - link(src, 0);
+  resources.front() += rail;
+  resources.back() += rail;
+}
+
+// By its way's first link.
+std::uint32_t FlowNetwork::sender_on(NodeId src, NodeId dst) const {
+  thread_local std::vector<ResourceId> resources;
+  way(src, dst, resources);
+  return resources.front() - links_;
 }
 
 double FlowNetwork::buffer_bits() const { return buffer_packets_ * packet_bits(); }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A machine's network as the flow level sees it: resources with a rate, and for each pair of endpoints those on its way.
 //
-// A resource is one direction of a link, or an endpoint's port into its router, or out of it. Its capacity is what it carries of payload in
-// packets of the given size: header, footer, framing and pauses are taken off by the same figures as at packet level (core/network/zero_load).
+// A resource is one direction of a link, or an endpoint's port into its router, or out of it, one for each rail. Its capacity is what it
+// carries of payload in packets of the given size: header, footer, framing and pauses are taken off by the same figures as at packet level (core/network/zero_load).
 // Ways are those of the topology's routing function, walked when a flow starts; nothing about pairs is stored. Where routing draws lots, all
 // flows between two endpoints take one drawn way, while packets would spread over many.
 #pragma once
@@ -26,7 +26,10 @@ class FlowNetwork {
   void require_fixed_routes() const;
 
   const Topology& topology() const { return topology_; }
-  std::uint32_t resource_count() const { return links_ + 2 * topology_.endpoint_count(); }
+  std::uint32_t resource_count() const { return links_ + 2 * sender_count(); }
+  // Ports of endpoints into their routers, by endpoint and rail; as many lead out of them.
+  std::uint32_t sender_count() const { return topology_.endpoint_count() * rails_; }
+  std::uint32_t sender_of(NodeId src, NodeId dst) const { return rails_ == 1 ? src : sender_on(src, dst); }
   Rate capacity(ResourceId resource) const;
   ResourceId link(NodeId node, std::uint16_t port) const { return first_link_[node] + port; }  // the outgoing direction
 
@@ -52,12 +55,14 @@ class FlowNetwork {
   // least a packet's time on the link, and no more than fills a quarter of a buffer.
   Time credit_loop() const;
   bool in_turn() const { return in_turn_; }  // its routers have FIFOs, and outputs serve them in turn
-  double link_rate_bps() const {
-    return static_cast<double>(link_rate_.front()) * 1e-6;
-  }  // of payload, on links of the first class
+  // Of payload, on links of the first class, as many as an endpoint has.
+  double endpoint_rate_bps() const { return static_cast<double>(link_rate_.front()) * 1e-6 * rails_; }
 
  private:
+  std::uint32_t sender_on(NodeId src, NodeId dst) const;
+
   const Topology& topology_;
+  const std::uint32_t rails_;
   RouterTiming router_;
   std::unique_ptr<ZeroLoadModel> unloaded_;
   std::vector<LinkTiming> paces_;

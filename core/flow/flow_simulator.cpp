@@ -28,7 +28,7 @@ FlowSimulator::FlowSimulator(const FlowNetwork& network, Time grain)
     : Flows(network),
       grain_(grain),
       sharing_(network.resource_count()),
-      senders_(network.topology().endpoint_count()),
+      senders_(network.sender_count()),
       used_bits_(network.resource_count()) {
   if (grain < Time::ps(1))
     throw ConfigError("grain_ps", "the grain in which events are taken together is at least 1 ps");
@@ -47,7 +47,7 @@ bool FlowSimulator::step(Time limit) {
   while (!ends_.empty() && ends_.front().at <= now_) {
     const Due due = ends_.front();
     if (waits(due.flow)) {
-      release_due(flows_[due.flow].src);
+      release_due(sender_of(due.flow));
     } else {
       drop_first_end();
       finish(due.flow, due.at);
@@ -71,7 +71,8 @@ void FlowSimulator::begin(FlowId id) {
     next_of_sender_.resize(flows_.size(), kNothing);
   }
   const Flow& flow = flows_[id];
-  Sender& sender = senders_[flow.src];
+  const std::uint32_t number = network_.sender_of(flow.src, flow.dst);
+  Sender& sender = senders_[number];
   const double volume = network_.volume_bits(flow.bytes), sent = sent_bits(sender);
   if (sender.bits == 0 || flow.begin != sender.taken)
     sender.ahead = std::min(sender.bits, sent + network_.sender_bits());
@@ -82,7 +83,7 @@ void FlowSimulator::begin(FlowId id) {
   sender.waiting_bits += volume;
   (sender.waiting == kNothing ? sender.waiting : next_of_sender_[sender.last_waiting]) = id;
   sender.last_waiting = id;
-  stirred_.push_back(flow.src);
+  stirred_.push_back(number);
 }
 
 void FlowSimulator::release(FlowId id) {
@@ -92,12 +93,12 @@ void FlowSimulator::release(FlowId id) {
   hops_ += way_.size() - 2;
   ++ways_;
   moving_[id] = {network_.volume_bits(flow.bytes), now_};
-  next_of_sender_[id] = std::exchange(senders_[flow.src].moving, id);
+  next_of_sender_[id] = std::exchange(senders_[sender_of(id)].moving, id);
 }
 
 // The first that waits, and those behind it that need not wait any longer either.
-void FlowSimulator::release_due(NodeId src) {
-  Sender& sender = senders_[src];
+void FlowSimulator::release_due(std::uint32_t number) {
+  Sender& sender = senders_[number];
   const double ahead = std::max(sent_bits(sender) + kDustBits, moving_[sender.waiting].left_bits);
   while (sender.waiting != kNothing && moving_[sender.waiting].left_bits <= ahead) {
     const FlowId id = sender.waiting;
@@ -106,7 +107,7 @@ void FlowSimulator::release_due(NodeId src) {
     if (end_place_[id] != kNothing) set_end(id, Time::never());  // until its rate is known
     release(id);
   }
-  stirred_.push_back(src);
+  stirred_.push_back(number);
 }
 
 void FlowSimulator::finish(FlowId id, Time drained) {
@@ -122,16 +123,17 @@ void FlowSimulator::finish(FlowId id, Time drained) {
   rounded_bits_ += bits_of(sharing_.rate(id), Time::ps(1));  // ends are rounded up to picoseconds
   sharing_.remove(id);
   moving_[id].left_bits = 0;
-  Sender& sender = senders_[flows_[id].src];
+  const std::uint32_t number = sender_of(id);
+  Sender& sender = senders_[number];
   FlowId* link = &sender.moving;
   while (*link != id) link = &next_of_sender_[*link];
   *link = next_of_sender_[id];
   if (sender.waiting == kNothing) {
     if (sender.moving == kNothing) sender = Sender();
   } else if (sender.moving == kNothing) {
-    release_due(flows_[id].src);
+    release_due(number);
   } else {
-    stirred_.push_back(flows_[id].src);
+    stirred_.push_back(number);
   }
   arrive(id, drained + network_.latency(way_));
 }
@@ -158,15 +160,16 @@ void FlowSimulator::reschedule() {
     EXANET_CHECK(rate > 0, "a flow has come to a stand", now_.ps(), change.flow, rate);
     rates_ += rate - change.before;
     set_end(change.flow, now_ + time_for(flow.left_bits, rate));
-    if (senders_[flows_[change.flow].src].waiting != kNothing) stirred_.push_back(flows_[change.flow].src);
+    if (const std::uint32_t number = sender_of(change.flow); senders_[number].waiting != kNothing)
+      stirred_.push_back(number);
   }
-  for (const NodeId src : stirred_) aim(src);
+  for (const std::uint32_t number : stirred_) aim(number);
   stirred_.clear();
 }
 
 // When the first that waits in the sender may go.
-void FlowSimulator::aim(NodeId src) {
-  Sender& sender = senders_[src];
+void FlowSimulator::aim(std::uint32_t number) {
+  Sender& sender = senders_[number];
   if (sender.waiting == kNothing || std::exchange(sender.aimed, events_) == events_) return;
   Rate rate = 0;
   for (FlowId id = sender.moving; id != kNothing; id = next_of_sender_[id]) rate += sharing_.rate(id);

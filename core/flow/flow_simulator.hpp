@@ -56,13 +56,13 @@ class FlowSimulator final : public Flows {
 
   void begin(FlowId flow) override;
   void release(FlowId flow);
-  void release_due(NodeId src);
+  void release_due(std::uint32_t sender);
   void finish(FlowId flow, Time drained);
   double sent_bits(const Sender& sender) const;
-  bool waits(FlowId flow) const { return senders_[flows_[flow].src].waiting == flow; }  // of those in ends_
+  bool waits(FlowId flow) const { return senders_[sender_of(flow)].waiting == flow; }  // of those in ends_
   void advance_to(Time at);
   void reschedule();
-  void aim(NodeId src);
+  void aim(std::uint32_t sender);
   double left_now(FlowId flow, Rate rate) const;
   // The ends of flows: a heap in which an end can be moved.
   void set_end(FlowId flow, Time at);
@@ -73,9 +73,9 @@ class FlowSimulator final : public Flows {
   Time grain_;
   MaxMin sharing_;
   std::vector<Moving> moving_;  // by flow
-  std::vector<Sender> senders_;
+  std::vector<Sender> senders_;  // by FlowNetwork::sender_of
   std::vector<FlowId> next_of_sender_;  // by flow: in one of its sender's lists
-  std::vector<NodeId> stirred_;  // senders for which something else than rates has changed in this step
+  std::vector<std::uint32_t> stirred_;  // senders for which something else than rates has changed in this step
   std::vector<Due> ends_;  // and when the first that waits in a sender may go
   std::vector<std::uint32_t> end_place_;  // of a flow in ends_
   std::vector<double> used_bits_;  // by flows that have ended

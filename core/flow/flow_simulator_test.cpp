@@ -26,7 +26,7 @@ struct Row {
     REQUIRE(flows.done());
     flows.check_conserved();
   }
-  double link_us(std::uint64_t bytes) const { return network.volume_bits(bytes) / network.link_rate_bps() * 1e6; }
+  double link_us(std::uint64_t bytes) const { return network.volume_bits(bytes) / network.endpoint_rate_bps() * 1e6; }
   double latency_us(NodeId src, NodeId dst) const {
     std::vector<ResourceId> way;
     network.way(src, dst, way);
@@ -49,7 +49,7 @@ doctest::Approx near(double value, double error) { return doctest::Approx(value)
 
 TEST_CASE("a link carries what framing and headers leave of it") {
   Row row(2);  // 256 bytes of payload in 2 + 2 * 18 words of 64 bit, 6.4 ns each
-  CHECK(row.network.link_rate_bps() == near(256 * 8 / (38 * 6.4e-9), 1e-9));
+  CHECK(row.network.endpoint_rate_bps() == near(256 * 8 / (38 * 6.4e-9), 1e-9));
   CHECK(row.network.volume_bits(512) == 2 * 256 * 8);
   CHECK(row.network.volume_bits(16) == near(256 * 8 * (2 + 2 * 3) / 38.0, 1e-12));
 }
@@ -99,7 +99,7 @@ TEST_CASE("a flow that arrives later takes its share from then on") {
 
 TEST_CASE("of one sender: what stands in the router's FIFO goes first, then messages share") {
   Row row(2);
-  const double one = row.link_us(kMiB), fifo = row.network.sender_bits() / row.network.link_rate_bps() * 1e6;
+  const double one = row.link_us(kMiB), fifo = row.network.sender_bits() / row.network.endpoint_rate_bps() * 1e6;
   CHECK(row.network.sender_bits() == (128 / 2 - 1) * 256 * 8);  // so many headers of bulk, and one left to priority
   row.flows.add(0, 1, 2 * kMiB, Time());
   row.flows.add(0, 1, kMiB, Time::ps(static_cast<std::int64_t>(one * 1e6)));

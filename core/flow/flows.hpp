@@ -58,6 +58,7 @@ class Flows {
   };
 
   virtual void begin(FlowId flow) = 0;  // takes it into the network at now_
+  std::uint32_t sender_of(FlowId flow) const { return network_.sender_of(flows_[flow].src, flows_[flow].dst); }
   std::uint64_t under_way() const { return started_ - finished_count_; }  // or still at their senders
   Time next_start() const { return starts_.empty() ? Time::never() : starts_.front().at; }
   void start_due();  // begin() of all that may start by now_

@@ -28,15 +28,15 @@ FluidSimulator::FluidSimulator(const FlowNetwork& network)
       links_(network.link_count()),
       channels_(network.channels()),
       sources_(links_ * channels_),
-      sinks_(sources_ + network.topology().endpoint_count()),
+      sinks_(sources_ + network.sender_count()),
       buffer_bits_(network.buffer_bits()),
       packet_bits_(network.packet_bits()),
       step_(network.credit_loop()),
-      fifos_(sinks_ + network.topology().endpoint_count()),
+      fifos_(sinks_ + network.sender_count()),
       output_slot_(network.resource_count()),
       output_mark_(network.resource_count()),
       crossing_(network.topology().node_count()),
-      turn_(network.topology().endpoint_count(), kNothing),
+      turn_(network.sender_count(), kNothing),
       last_(turn_),
       used_bits_(network.resource_count()) {
   if (!network.in_turn())
@@ -98,21 +98,21 @@ void FluidSimulator::begin(FlowId id) {
     next_of_sender_.resize(flows_.size(), kNothing);
     moving_of_.resize(flows_.size(), kNothing);
   }
-  const NodeId src = flows_[id].src;
-  if (last_[src] != kNothing) {
-    next_of_sender_[last_[src]] = id;
-    last_[src] = id;
+  FlowId& last = last_[sender_of(id)];
+  if (last != kNothing) {
+    next_of_sender_[last] = id;
+    last = id;
     return;
   }
-  last_[src] = id;
+  last = id;
   release(id);
   moving_.back().late = now_ - flows_[id].begin;
 }
 
 void FluidSimulator::release(FlowId id) {
   const Flow& flow = flows_[id];
-  turn_[flow.src] = id;
   network_.way(flow.src, flow.dst, way_, &way_channels_);
+  turn_[way_.front() - links_] = id;
   const auto hops = static_cast<std::uint32_t>(way_.size() - 2);
   hops_ += hops;
   ++ways_;
@@ -120,9 +120,10 @@ void FluidSimulator::release(FlowId id) {
   moving_of_[id] = static_cast<std::uint32_t>(moving_.size());
   moving_.push_back({id, static_cast<std::uint32_t>(places_.size()), hops + 1, volume, 0, 0, Time()});
   EXANET_CHECK(places_.size() + hops + 1 < kNothing, "the flows' ways are too many", now_.ps(), id, hops);
-  FifoId fifo = sources_ + flow.src;
+  FifoId fifo = sources_ + (way_.front() - links_);
   for (std::uint32_t hop = 0; hop <= hops; ++hop) {
-    const FifoId target = hop < hops ? way_[hop + 1] * channels_ + way_channels_[hop] : sinks_ + flow.dst;
+    const FifoId target =
+        hop < hops ? way_[hop + 1] * channels_ + way_channels_[hop] : sources_ + (way_.back() - links_);
     places_.push_back({branch(fifo, target), hop == 0 ? volume : 0});
     nodes_changed_ |= crossing_[node_of(fifo)]++ == 0;
     fifo = target;
@@ -134,11 +135,11 @@ void FluidSimulator::release(FlowId id) {
 
 // The sender's next messages, if there are any: until they are a packet's worth.
 void FluidSimulator::pass_turn(FlowId id) {
-  const NodeId src = flows_[id].src;
+  const std::uint32_t sender = sender_of(id);
   double bits = 0;
-  for (; bits < packet_bits_ && last_[src] != id; bits += moving_.back().volume) release(id = next_of_sender_[id]);
+  for (; bits < packet_bits_ && last_[sender] != id; bits += moving_.back().volume) release(id = next_of_sender_[id]);
   if (bits >= packet_bits_) return;
-  turn_[src] = last_[src] = kNothing;
+  turn_[sender] = last_[sender] = kNothing;
 }
 
 std::uint32_t FluidSimulator::branch(FifoId fifo, FifoId target) {
@@ -150,7 +151,7 @@ std::uint32_t FluidSimulator::branch(FifoId fifo, FifoId target) {
 }
 
 NodeId FluidSimulator::node_of(FifoId fifo) const {
-  return fifo < sources_ ? link_end_[fifo / channels_] : fifo - sources_;
+  return fifo < sources_ ? link_end_[fifo / channels_] : (fifo - sources_) / network_.topology().rails();
 }
 
 void FluidSimulator::list_nodes() {
@@ -184,7 +185,9 @@ void FluidSimulator::route(NodeId node, double step_s) {
   };
   for (std::uint32_t i = first_input_[node]; i < first_input_[node + 1]; ++i)
     for (std::uint32_t channel = 0; channel < channels_; ++channel) add(input_links_[i] * channels_ + channel);
-  if (node < turn_.size()) add(sources_ + node);
+  const std::uint32_t rails = network_.topology().rails();
+  for (std::uint32_t sender = node * rails; sender < turn_.size() && sender < (node + 1) * rails; ++sender)
+    add(sources_ + sender);
   const std::vector<double>& amounts = router_.solve();
   for (std::size_t i = 0; i < solved_.size(); ++i) {
     Fifo& fifo = fifos_[solved_[i]];
@@ -294,7 +297,7 @@ void FluidSimulator::advance_marks(Time step) {
   passing_.clear();
   for (std::size_t i = 0; i < moving_.size();) {
     Moving& m = moving_[i];
-    if (turn_[flows_[m.flow].src] == m.flow && places_[m.first].bits < packet_bits_) passing_.push_back(m.flow);
+    if (turn_[sender_of(m.flow)] == m.flow && places_[m.first].bits < packet_bits_) passing_.push_back(m.flow);
     if (m.mark < m.length) advance_mark(m, step);
     if (m.mark == m.length && m.volume - m.delivered < kDust * packet_bits_)
       retire(i);
@@ -409,8 +412,8 @@ void FluidSimulator::check_conserved() const {
   for (const FifoId id : used_fifos_) standing += fifos_[id].bits;
   EXANET_CHECK(std::abs(standing - left) <= kDust * volumes, "FIFOs hold what belongs to no message", now_.ps(),
                standing, left);
-  for (std::size_t src = 0; src < turn_.size(); ++src)
-    for (FlowId id = turn_[src]; id != last_[src]; id = next_of_sender_[id]) ++here;
+  for (std::size_t sender = 0; sender < turn_.size(); ++sender)
+    for (FlowId id = turn_[sender]; id != last_[sender]; id = next_of_sender_[id]) ++here;
   EXANET_CHECK(here == under_way(), "messages have been lost or doubled", now_.ps(), here, under_way());
 }
 

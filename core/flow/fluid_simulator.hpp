@@ -110,7 +110,7 @@ class FluidSimulator final : public Flows {
   std::size_t dead_places_ = 0;  // of messages that are gone
   std::vector<std::uint32_t> moving_of_;  // by flow: place in moving_
   std::vector<FlowId> next_of_sender_;  // by flow
-  std::vector<FlowId> turn_, last_;  // by endpoint: whose turn it is, and who comes last
+  std::vector<FlowId> turn_, last_;  // by sender: whose turn it is, and who comes last
   std::vector<double> used_bits_;  // by flows that have arrived
   std::vector<ResourceId> way_;
   std::vector<std::uint8_t> way_channels_;

@@ -26,7 +26,7 @@ struct Row {
     flows.check_conserved();
   }
   double moved_us(FlowId flow) const {
-    return flows.moved_bits(flow) / network.link_rate_bps() * 1e6;
+    return flows.moved_bits(flow) / network.endpoint_rate_bps() * 1e6;
   }  // what a link carries in that time
 
   std::unique_ptr<Topology> topology;
@@ -48,7 +48,7 @@ TEST_CASE("fluid: alone, a message takes the packet level's time, whatever its l
     EventQueue queue;
     const ExanetNetwork fabric(queue, *row.topology, testing::published_fabric(), PacketSink{});
     const double expected = 0.123 + fabric.zero_load_latency(0, 4, 256).us_double() +
-                            static_cast<double>(packets - 1) * 256 * 8 / row.network.link_rate_bps() * 1e6;
+                            static_cast<double>(packets - 1) * 256 * 8 / row.network.endpoint_rate_bps() * 1e6;
     CHECK(row.flows.finished(0).us_double() == near(expected, 1e-3));
   }
 }
@@ -89,7 +89,7 @@ TEST_CASE("fluid: a sender's messages go one after the other, and a flow begins 
   row.flows.add(1, 2, kMiB, Time());
   row.flows.after(2, 1);
   row.run();
-  const double one = kMiB * 8 / row.network.link_rate_bps() * 1e6;
+  const double one = kMiB * 8 / row.network.endpoint_rate_bps() * 1e6;
   CHECK(row.flows.finished(0).us_double() == near(one, 3e-3));
   CHECK(row.flows.finished(1).us_double() == near(2 * one, 3e-3));
   CHECK(row.flows.begun(2) == row.flows.finished(1));

@@ -20,7 +20,7 @@ struct Packet {
   NodeId src;
   NodeId dst;
   std::uint16_t payload_bytes;  // 0..max_payload_bytes
-  std::uint8_t intra_port;  // both where it enters and where it leaves
+  std::uint8_t intra_port;  // both where it enters and where it leaves; with several rails those of rail 0 first
   std::uint8_t priority;  // class: 0 bulk, 1 priority, which has queues of its own and goes first
   std::uint64_t user;  // handed back on delivery
 };

@@ -46,17 +46,18 @@ void check_order(const std::vector<std::uint64_t>& seen, const Posted& posted) {
 TEST_CASE("network interfaces: what is posted completes once, in order and whole") {
   // On the later ones packets overtake each other.
   const TopologySpec networks[] = {
-      {"torus", {3, 3}}, {"torus", {3, 3}, {}, {}, "adaptive"}, {"torus", {3, 3}, {}, {}, "valiant"}, {"mesh", {3, 3}}};
+      {"torus", {3, 3}}, {"torus", {3, 3}, {}, {}, "adaptive"},       {"torus", {3, 3}, {}, {}, "valiant"},
+      {"mesh", {3, 3}},  {"fat-tree", {3, 3}, {}, {}, "", {}, {}, 2}, {"fat-tree", {3, 3}, {}, {}, "spray", {}, {}, 3}};
   for (const NicKind& kind : nic_kinds()) {
     CAPTURE(kind.name);
     for (std::uint64_t seed = 0; seed < 40; ++seed) {
       CAPTURE(seed);
       Random random(seed, 0);
       EventQueue queue;
-      const std::unique_ptr<Topology> topology = make_topology(networks[seed % 4]);
+      const std::unique_ptr<Topology> topology = make_topology(networks[seed % std::size(networks)]);
       NetworkConfig network = testing::published_fabric();
       network.router.virtual_channels = 3;
-      if (seed % 4 == 3) network.router.vc_allocation = RouterConfig::VcAllocation::kOccupancy;
+      if (seed % std::size(networks) == 3) network.router.vc_allocation = RouterConfig::VcAllocation::kOccupancy;
       NiConfig config;
       config.mailbox = Time::ns(50);
       config.memory_read = Time::ns(120);

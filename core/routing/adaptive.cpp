@@ -25,6 +25,7 @@ class MinimalAdaptive final : public Routing {
   std::uint8_t virtual_channels() const override { return static_cast<std::uint8_t>(adaptive_ + 1); }
   bool adaptive() const override { return true; }
   bool may_reroute() const override { return true; }
+  bool spreads() const override { return true; }
 
   Hop choose(const RouteRequest& r, std::uint32_t&, const CongestionView& view) const override {
     PortList ports;

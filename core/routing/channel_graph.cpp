@@ -2,6 +2,7 @@
 #include "core/routing/channel_graph.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/routing/routing.hpp"
 
@@ -72,7 +73,7 @@ std::vector<NodeId> representative_endpoints(const Topology& topology) {
   std::vector<bool> seen(topology.node_count());
   for (NodeId e = 0; e < topology.endpoint_count(); ++e) {
     if (!topology.alive(e)) continue;
-    const NodeId beyond = topology.port_count(e) == 1 ? topology.neighbour(e, 0).node : kNoNode;
+    const NodeId beyond = topology.port_count(e) == topology.rails() ? topology.neighbour(e, 0).node : kNoNode;
     const NodeId router =
         beyond != kNoNode && beyond >= topology.endpoint_count() && topology.ways_by_switch() ? beyond : e;
     if (!seen[router]) found.push_back(e);
@@ -92,23 +93,31 @@ std::vector<Channel> find_dependency_cycle(const Topology& topology, const std::
   ChannelGraph graph(topology, topology.virtual_channels());
   const std::vector<NodeId> ends = representative_endpoints(topology);
   const auto next = [&](NodeId at, NodeId dst) { return route ? route(at, dst) : topology.next_hop(at, dst); };
+  const bool by_switch = topology.ways_by_switch() && topology.rails() > 1;
   std::vector<NodeId> seen(topology.node_count(),
                            kNoNode);  // the last destination for which a route has led through this node
   for (std::size_t number = 0; number < ends.size(); report_share(progress, number++, ends.size())) {
     const NodeId dst = ends[number];
-    for (const NodeId src : ends) {
-      if (src == dst || seen[src] == dst) continue;
-      NodeId at = src;
-      Hop hop = next(at, dst);
-      while (seen[at] != dst) {
-        seen[at] = dst;
+    const auto follow = [&](NodeId at, Hop hop) {
+      for (seen[at] = dst;;) {
         const NodeId beyond = topology.neighbour(at, hop.port).node;
         if (beyond == dst) break;
         const Hop follower = next(beyond, dst);
         graph.depends(graph.channel(at, hop), graph.channel(beyond, follower));
         at = beyond;
         hop = follower;
+        if (std::exchange(seen[at], dst) == dst) break;
       }
+    };
+    for (const NodeId src : ends) {
+      if (src == dst || seen[src] == dst) continue;
+      const Hop first = next(src, dst);
+      if (!by_switch) {
+        follow(src, first);
+        continue;
+      }
+      // It stands for all endpoints of its switches, which together may take any rail.
+      for (std::uint16_t rail = 0; rail < topology.rails(); ++rail) follow(src, {rail, first.vc});
     }
   }
   return graph.find_cycle();

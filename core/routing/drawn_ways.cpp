@@ -21,6 +21,7 @@ class DrawnWays final : public Routing {
 
   std::uint8_t virtual_channels() const override { return topology_.virtual_channels(); }
   bool adaptive() const override { return false; }
+  bool spreads() const override { return each_packet_; }
 
   // The state is the pair's number, drawn at the source, where `at` is that.
   Hop choose(const RouteRequest& r, std::uint32_t& state, const CongestionView&) const override {

@@ -7,6 +7,7 @@
 #include "core/config/error.hpp"
 #include "core/routing/registry.hpp"
 #include "core/topology/link_kinds.hpp"
+#include "core/topology/rails.hpp"
 #include "core/topology/registry.hpp"
 #include "core/topology/rerouted.hpp"
 #include "core/topology/wrapped.hpp"
@@ -39,12 +40,15 @@ std::unique_ptr<Topology> blaming(const char* path, const Make& make) {
   }
 }
 
-// `topology` without what has failed, and with the routing that the machine says.
+// `topology` without what has failed, as often as there are rails, and with the routing that the machine says.
 std::unique_ptr<Topology> routed(std::unique_ptr<Topology> topology, const TopologySpec& spec) {
   const std::string& routing = spec.routing;
+  require(spec.rails == 1 || spec.failed.empty(), "topology.failed",
+          "with several rails nothing can fail yet: take 'failed' out, or 'rails'");
   if (routing == kUpDown || !spec.failed.empty())
     topology = blaming(spec.failed.empty() ? "topology.routing" : "topology.failed",
                        [&] { return make_rerouted(std::move(topology), spec.failed, routing != kUpDown); });
+  topology = with_rails(std::move(topology), spec.rails);
   const bool own =
       routing.empty() || routing == kMinimal || routing == kUpDown || (routing == kShortest && spec.kind == "graph");
   if (own) return topology;
@@ -57,7 +61,7 @@ std::unique_ptr<Topology> make_topology(const TopologySpec& spec) {
   const char* shape = spec.kind == "graph" ? "topology.graph" : "topology.shape";
   std::unique_ptr<Topology> topology = blaming(shape, [&] { return make_plain_topology(spec); });
   if (spec.link_kinds.empty()) return routed(std::move(topology), spec);
-  LinkClasses classes = link_classes(*topology, spec);
+  LinkClasses classes = on_all_rails(link_classes(*topology, spec), topology->endpoint_count(), spec.rails);
   return with_link_classes(routed(std::move(topology), spec), std::move(classes));
 }
 

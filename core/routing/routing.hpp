@@ -46,6 +46,7 @@ class Routing {
   virtual bool adaptive() const = 0;  // choose() asks the view
   virtual bool needs_global_state() const { return false; }  // ... of other routers than its own
   virtual bool may_reroute() const { return false; }  // ... and may change its mind while the packet is blocked
+  virtual bool spreads() const { return false; }  // packets of one pair may begin by any link of their endpoint
   virtual Hop choose(const RouteRequest& request, std::uint32_t& state, const CongestionView& view) const = 0;
   // In the order of dependency; empty: free of deadlock.
   virtual std::vector<Channel> find_cycle(const CheckProgress& progress) const = 0;

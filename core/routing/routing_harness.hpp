@@ -19,6 +19,7 @@ namespace exanet::testing {
 inline std::string describe(const TopologySpec& spec) {
   std::string text = spec.kind + " " + spec.routing;
   for (const std::uint32_t side : spec.shape) text.append(" ").append(std::to_string(side));
+  if (spec.rails > 1) text.append(", rails: ").append(std::to_string(spec.rails));
   return text;
 }
 
@@ -40,6 +41,18 @@ inline TopologySpec with(TopologySpec spec, const std::string& routing, std::vec
   spec.routing = routing;
   spec.failed = std::move(failed);
   return spec;
+}
+
+// Those of `specs` whose endpoints hang on switches by one link, with so many.
+inline std::vector<TopologySpec> on_rails(const std::vector<TopologySpec>& specs, std::uint32_t rails) {
+  std::vector<TopologySpec> found;
+  for (const TopologySpec& spec : specs) {
+    const auto topology = make_topology(spec);
+    if (!topology->switched() || topology->rails() > 1) continue;
+    found.push_back(spec);
+    found.back().rails = rails;
+  }
+  return found;
 }
 
 // Needs more channels than routers have, or is not made for the topology.

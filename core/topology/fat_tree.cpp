@@ -9,11 +9,13 @@
 // of level l is named by the subtree that it serves (endpoint / (m1...ml)) and by a number within the subtree's switches of that level.
 //
 // Routing is up to the nearest common ancestor and down; each of the equal ways up is chosen by digits of the destination (D-mod-k:
-// Zahavi 2010), so packets to one endpoint meet only in a tree towards it, and a shift permutation meets nobody. Up before down closes
-// no cycle: one virtual channel is enough.
+// Zahavi 2010), so packets to one endpoint meet only in a tree towards it, and a shift permutation meets nobody. Where an endpoint has
+// several parents, which of them is its turn as with rails (rails.hpp), or each destination would receive by one of its links alone. Up before
+// down closes no cycle: one virtual channel is enough.
 #include <algorithm>
 #include <stdexcept>
 
+#include "core/topology/rails.hpp"
 #include "core/topology/registry.hpp"
 
 namespace exanet {
@@ -40,7 +42,7 @@ class FatTree final : public Topology {
       const std::uint32_t down = l == 0 ? 0 : children[l - 1];
       const std::uint32_t up = l == children.size() ? 0 : parents[l];
       levels_.resize(l + 1);
-      levels_[l] = {below, width, static_cast<std::uint32_t>(first), down, up};
+      levels_[l] = {below, width, l == 0 ? 1 : width / parents[0], static_cast<std::uint32_t>(first), down, up};
       first += endpoints / below * width;
       if (first > kMostNodes)
         throw std::invalid_argument("more than " + std::to_string(kMostNodes) + " nodes: make it smaller");
@@ -52,6 +54,7 @@ class FatTree final : public Topology {
 
   std::uint32_t node_count() const override { return nodes_; }
   std::uint32_t endpoint_count() const override { return endpoints_; }
+  std::uint16_t rails() const override { return static_cast<std::uint16_t>(levels_[0].up); }
   std::uint8_t virtual_channels() const override { return 1; }
   bool any_minimal_port() const override { return true; }  // up, and then down
   std::uint8_t link_class(NodeId, std::uint16_t) const override { return 0; }
@@ -80,7 +83,8 @@ class FatTree final : public Topology {
     const Level& level = levels_[here.level];
     if (dst / level.below == here.tree)
       return {static_cast<std::uint16_t>(dst / levels_[here.level - 1].below % level.down), 0};
-    return {static_cast<std::uint16_t>(level.down + dst / level.width % level.up), 0};
+    if (here.level == 0 && level.up > 1) return {static_cast<std::uint16_t>(rail_of_pair(node, dst, level.up)), 0};
+    return {static_cast<std::uint16_t>(level.down + dst / level.each % level.up), 0};
   }
 
   void minimal_ports(NodeId node, NodeId dst, PortList& out) const override {
@@ -127,6 +131,7 @@ class FatTree final : public Topology {
   struct Level {
     std::uint64_t below;  // endpoints below a switch
     std::uint64_t width;  // switches that serve the same endpoints
+    std::uint64_t each;  // of these, by one of an endpoint's links
     std::uint32_t first;  // node
     std::uint32_t down, up;
   };

@@ -93,6 +93,15 @@ LinkClasses link_classes(const Topology& topology, const TopologySpec& spec) {
   return classes;
 }
 
+LinkClasses on_all_rails(LinkClasses classes, std::uint32_t endpoints, std::uint32_t rails) {
+  const LinkClasses plane = classes;
+  for (std::uint32_t rail = 1; rail < rails; ++rail) {
+    for (NodeId e = 0; e < endpoints; ++e) classes[e].insert(classes[e].end(), plane[e].begin(), plane[e].end());
+    classes.insert(classes.end(), plane.begin() + endpoints, plane.end());
+  }
+  return classes;
+}
+
 std::unique_ptr<Topology> with_link_classes(std::unique_ptr<Topology> inner, LinkClasses classes) {
   return std::make_unique<Classed>(std::move(inner), std::move(classes));
 }

@@ -22,4 +22,7 @@ LinkClasses link_classes(const Topology& topology, const TopologySpec& spec);
 // `inner` with these classes in place of its own.
 std::unique_ptr<Topology> with_link_classes(std::unique_ptr<Topology> inner, LinkClasses classes);
 
+// The same of all planes of a topology with rails, whose planes have these.
+LinkClasses on_all_rails(LinkClasses classes, std::uint32_t endpoints, std::uint32_t rails);
+
 }  // namespace exanet

@@ -50,7 +50,10 @@ class Topology {
   virtual std::uint32_t endpoint_count() const { return node_count(); }
   bool switched() const {
     return node_count() > endpoint_count();
-  }  // every endpoint hangs on a switch by its only port
+  }  // every endpoint hangs on a switch by its only port, or on one by each of its rails
+  // Links by which each endpoint hangs on the network, all alike; it has ports to its interface for each (core/topology/rails.hpp). One
+  // where endpoints are routers themselves.
+  virtual std::uint16_t rails() const { return 1; }
   virtual std::uint16_t port_count(NodeId node) const = 0;
   virtual PortRef neighbour(NodeId node, std::uint16_t port) const = 0;
   virtual Hop next_hop(NodeId at, NodeId dst) const = 0;  // at != dst; pure function of its arguments
@@ -96,6 +99,7 @@ struct TopologySpec {
   std::vector<std::string> failed =
       {};  // nodes, links ("NODE PORT"), or how many at random ("links:NUMBER:SEED", "nodes:NUMBER:SEED")
   std::vector<std::string> link_kinds = {};  // beyond those of the kind of topology: link_kinds.hpp
+  std::uint32_t rails = 1;  // planes of switches, with a link of each endpoint into each: rails.hpp
 };
 
 template <typename V>
@@ -115,6 +119,7 @@ void visit(TopologySpec& c, V&& v) {
   v("failed", c.failed, kOptional);
   v("graph", c.graph, kOptional);
   v("link_kinds", c.link_kinds, kOptional);
+  v("rails", c.rails, kOptional);
 }
 
 }  // namespace exanet

@@ -14,14 +14,18 @@
 using namespace exanet;
 using testing::complaint;
 using testing::describe;
+using testing::on_rails;
 
 namespace {
 
-// Samples of every topology in the registry, and all tori of up to five nodes a side.
+// Samples of every topology in the registry, those with switches on two and three rails as well, and all tori of up to five nodes a side.
 std::vector<TopologySpec> all_small() {
   std::vector<TopologySpec> specs;
   for (const TopologyKind& kind : topology_kinds())
     for (const TopologySample& sample : kind.samples) specs.push_back(spec_of(kind, sample));
+  for (const TopologySpec& spec : on_rails({specs.begin(), specs.end()}, 2)) specs.push_back(spec);
+  for (const TopologyKind& kind : topology_kinds())
+    for (const TopologySpec& spec : on_rails({spec_of(kind, kind.samples.at(0))}, 3)) specs.push_back(spec);
   for (std::uint32_t x = 1; x <= 5; ++x)
     for (std::uint32_t y = 1; y <= 5; ++y)
       for (std::uint32_t z = 1; z <= 5; ++z) {

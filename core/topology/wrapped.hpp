@@ -12,6 +12,7 @@ class WrappedTopology : public Topology {
 
   std::uint32_t node_count() const override { return inner_->node_count(); }
   std::uint32_t endpoint_count() const override { return inner_->endpoint_count(); }
+  std::uint16_t rails() const override { return inner_->rails(); }
   std::uint16_t port_count(NodeId node) const override { return inner_->port_count(node); }
   PortRef neighbour(NodeId node, std::uint16_t port) const override { return inner_->neighbour(node, port); }
   Hop next_hop(NodeId at, NodeId dst) const override { return inner_->next_hop(at, dst); }

@@ -54,6 +54,7 @@ TopologySpec draw_topology(Draw& draw) {
     spec.routing = draw.of({"", "adaptive"});
   else if (spec.kind != "qfdb-torus" && spec.kind != "jellyfish")
     spec.routing = draw.of({"", "", "adaptive", "valiant"});
+  if (make_topology(spec)->switched()) spec.rails = draw.of({1u, 1u, 2u, 3u});
   return spec;
 }
 

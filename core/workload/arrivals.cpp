@@ -9,8 +9,9 @@
 
 namespace exanet {
 
-Arrivals::Arrivals(const OpenLoopConfig& config, double packet_ps, std::unique_ptr<Pattern> pattern)
-    : config_(config), packet_ps_(packet_ps), pattern_(std::move(pattern)) {
+Arrivals::Arrivals(const OpenLoopConfig& config, double packet_ps, std::unique_ptr<Pattern> pattern,
+                   const InjectionPorts& ports)
+    : config_(config), packet_ps_(packet_ps), pattern_(std::move(pattern)), ports_(ports) {
   if (!(config.load > 0 && config.load <= 1000))
     throw ConfigError("load", "a load is above 0 and at most 1000; 1 fills a link");
   if (config.burst != 0 && !(config.burst >= 1 && config.burst <= 1e6 && config.load <= 1 && !config.bernoulli))
@@ -22,13 +23,13 @@ Arrivals::Arrivals(const OpenLoopConfig& config, double packet_ps, std::unique_p
     throw ConfigError("priority_share", "a share of priority packets is from 0 to 1");
 }
 
-Source Arrivals::source(NodeId node, std::uint8_t its_class, Time end) const {
-  Source made(config_.seed, node, its_class);
+Source Arrivals::source(NodeId node, std::uint8_t its_class, std::uint8_t its_queue, Time end) const {
+  Source made(config_.seed, node, its_class, its_queue);
   made.dst = pattern_->destination(node, 0, made.random);
   if (made.dst == kNoNode) return made;
   made.next = Time::ps(gap_ps(made));
   made.priority = draw_priority(made);
-  if (made.priority != made.own) advance(made, end);
+  if (!is_own(made)) advance(made, end);
   return made;
 }
 
@@ -38,7 +39,7 @@ void Arrivals::advance(Source& source, Time end) const {
     source.next += Time::ps(gap_ps(source));
     source.priority = draw_priority(source);
     if (!source.in_burst) source.dst = pattern_->destination(source.node, source.created, source.random);
-  } while (source.priority != source.own && source.next < end);
+  } while (!is_own(source) && source.next < end);
 }
 
 std::int64_t Arrivals::gap_ps(Source& source) const {

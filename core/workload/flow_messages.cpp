@@ -19,7 +19,7 @@ class FlowMessages final : public MessageRun {
       : config_(config),
         topology_(make_topology(spec)),
         network_(*topology_, fabric, config.packet_bytes),
-        plan_(make_message_plan(config, *topology_, spec, network_.link_rate_bps())),
+        plan_(make_message_plan(config, *topology_, spec, network_.endpoint_rate_bps())),
         owned_(config.fluid ? std::unique_ptr<Flows>(std::make_unique<FluidSimulator>(network_))
                             : std::make_unique<FlowSimulator>(network_, config.grain)),
         flows_(*owned_) {}

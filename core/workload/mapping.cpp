@@ -13,11 +13,12 @@ namespace {
 
 constexpr const char* kMappings[] = {"linear", "switch", "node", "random"};
 
-// Endpoints that hang on one switch; one each where there are no switches.
+// Endpoints that hang on one switch, with several rails by the first; one each where there are no switches.
 std::vector<std::vector<NodeId>> by_switch(const Topology& topology) {
   std::vector<std::vector<NodeId>> groups(topology.node_count());
   for (NodeId endpoint = 0; endpoint < topology.endpoint_count(); ++endpoint) {
-    const NodeId beyond = topology.port_count(endpoint) == 1 ? topology.neighbour(endpoint, 0).node : kNoNode;
+    const NodeId beyond =
+        topology.port_count(endpoint) == topology.rails() ? topology.neighbour(endpoint, 0).node : kNoNode;
     if (!topology.alive(endpoint)) continue;
     groups[beyond != kNoNode && beyond >= topology.endpoint_count() ? beyond : endpoint].push_back(endpoint);
   }

@@ -40,10 +40,10 @@ MessagePlan burst(const MessageConfig& config, const Pattern& pattern, std::uint
 }
 
 MessagePlan open_loop(const MessageConfig& config, const Pattern& pattern, std::uint32_t endpoints,
-                      double link_rate_bps) {
+                      double endpoint_rate_bps) {
   const double mean_bytes =
       config.sizes.empty() ? static_cast<double>(config.message_bytes) : flow_sizes(config.sizes).mean_bytes();
-  const double mean_ps = 8e12 * mean_bytes / link_rate_bps / config.load;
+  const double mean_ps = 8e12 * mean_bytes / endpoint_rate_bps / config.load;
   const Time stop = config.warm_up + config.measure + config.measure;
   room_for(static_cast<double>(stop.ps()) / mean_ps * endpoints);
   MessagePlan plan;
@@ -63,7 +63,7 @@ MessagePlan open_loop(const MessageConfig& config, const Pattern& pattern, std::
 }  // namespace
 
 MessagePlan make_message_plan(const MessageConfig& config, const Topology& topology, const TopologySpec& spec,
-                              double link_rate_bps) {
+                              double endpoint_rate_bps) {
   const std::uint32_t endpoints = topology.endpoint_count();
   if (config.message_bytes < 1 || config.message_bytes > std::uint64_t{1} << 40)
     throw ConfigError("message_bytes", "a message has from 1 byte to 1 TiB");
@@ -87,7 +87,7 @@ MessagePlan make_message_plan(const MessageConfig& config, const Topology& topol
     throw ConfigError("load", "a load is above 0 and at most 1000; 1 fills a link");
   if (config.measure < Time::ns(1) || config.warm_up < Time())
     throw ConfigError("measure_ps", "the measured window is at least 1 ns long");
-  MessagePlan plan = open_loop(config, *pattern, endpoints, link_rate_bps);
+  MessagePlan plan = open_loop(config, *pattern, endpoints, endpoint_rate_bps);
   if (plan.messages.empty())
     throw ConfigError("measure_ps",
                       "no message begins within the window: make the window longer or the messages smaller");

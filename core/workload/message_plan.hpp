@@ -58,8 +58,8 @@ struct MessagePlan {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> after;  // message, one that must have arrived before it starts
 };
 
-// `link_rate_bps` is the payload that load 1 stands for. Throws ConfigError, saying what to do, on what cannot be planned.
+// `endpoint_rate_bps` is the payload that load 1 stands for. Throws ConfigError, saying what to do, on what cannot be planned.
 MessagePlan make_message_plan(const MessageConfig& config, const Topology& topology, const TopologySpec& spec,
-                              double link_rate_bps);
+                              double endpoint_rate_bps);
 
 }  // namespace exanet

@@ -111,11 +111,11 @@ void summarize(const MessageConfig& config, const MessagePlan& plan, const Messa
     if (!burst && message.start >= times.begin && message.start < times.end)
       offered += static_cast<double>(message.bytes);
   }
-  const double link_bytes = network.link_rate_bps() / 8 * window_s * r.senders;
+  const double link_bytes = network.endpoint_rate_bps() / 8 * window_s * r.senders;
   r.accepted_load = accepted / link_bytes;
   r.accepted_gbps = accepted * 8e-9 / window_s;
   r.offered_load = burst ? 1 : offered / link_bytes;
-  r.offered_gbps = burst ? network.link_rate_bps() * r.senders * 1e-9 : offered * 8e-9 / window_s;
+  r.offered_gbps = burst ? network.endpoint_rate_bps() * r.senders * 1e-9 : offered * 8e-9 / window_s;
   r.fairness = jain(rates);
   // Of drawn sizes a few messages may hold a large share of the bytes, which the window's end cuts.
   r.saturated = !burst && (r.measured < r.created || (config.sizes.empty() && r.accepted_load < 0.9 * r.offered_load));

@@ -13,6 +13,7 @@
 #include "core/network/timing.hpp"
 #include "core/network/vc_allocation.hpp"
 #include "core/nic/ideal/feed.hpp"
+#include "core/nic/ideal/injection_ports.hpp"
 #include "core/routing/make_topology.hpp"
 #include "core/topology/slices.hpp"
 #include "core/units/check.hpp"
@@ -80,8 +81,9 @@ struct OpenLoop::State {
   State(const TopologySpec& spec, const NetworkConfig& fabric_config, const OpenLoopConfig& c)
       : config(checked(c, fabric_config)),
         topology(make_topology(spec)),
-        packet_ps(link_time_ps(fabric_config, c.packet_bytes)),
-        arrivals(config, packet_ps, make_pattern(c.pattern, *topology, spec, c.seed)),
+        packet_ps(link_time_ps(fabric_config, c.packet_bytes) / topology->rails()),
+        ports(*topology, fabric_config.router),
+        arrivals(config, packet_ps, make_pattern(c.pattern, *topology, spec, c.seed), ports),
         part_of(slices(*topology, c.threads)),
         parts(c.threads),
         classes(arrivals.classes()),
@@ -98,18 +100,20 @@ struct OpenLoop::State {
                                                std::uint64_t) { static_cast<Part*>(self)->offer(source, now); },
                                             &part);
     }
-    for (std::uint32_t i = 0; i < topology->endpoint_count() * classes; ++i) {
-      const NodeId node = i / classes;
-      const Source& source =
-          sources.emplace_back(arrivals.source(node, static_cast<std::uint8_t>(i % classes), stop_at));
+    const std::uint32_t each = classes * ports.queues();
+    for (std::uint32_t i = 0; i < topology->endpoint_count() * each; ++i) {
+      const NodeId node = i / each;
+      const auto its_class = static_cast<std::uint8_t>(i % classes),
+                 queue = static_cast<std::uint8_t>(i % each / classes);
+      const Source& source = sources.emplace_back(arrivals.source(node, its_class, queue, stop_at));
       if (source.dst == kNoNode) continue;
-      senders += source.own == 0;
+      senders += source.is_first();
       Part& part = parts[part_of[node]];
       if (source.next < stop_at) part.queue.schedule(source.next, part.arrival, i);
     }
     if (senders == 0)
       throw ConfigError("pattern", "nobody sends anything in this pattern on this machine: choose another");
-    samples_each = std::max(1u, kMostSamples / classes / senders);
+    samples_each = std::max(1u, kMostSamples / each / senders);
     sample_stride = (senders + kMostSamples - 1) / kMostSamples;
   }
 
@@ -135,9 +139,10 @@ struct OpenLoop::State {
     return fabric_config;
   }
 
-  static void on_ready(void* self, NodeId node, std::uint8_t, std::uint8_t priority, Time now) {
+  static void on_ready(void* self, NodeId node, std::uint8_t intra_port, std::uint8_t priority, Time now) {
     Part& part = *static_cast<Part*>(self);
-    part.offer(node * part.all->classes + priority, now);
+    const InjectionPorts& ports = part.all->ports;
+    part.offer((node * ports.queues() + ports.queue_at(intra_port)) * part.all->classes + priority, now);
   }
   static void on_delivered(void* self, const Packet& packet, Time injected, Time tail) {
     static_cast<Part*>(self)->delivered(packet, injected, tail);
@@ -199,16 +204,17 @@ struct OpenLoop::State {
 
   OpenLoopConfig config;
   std::unique_ptr<Topology> topology;
-  double packet_ps;
+  double packet_ps;  // on all links of an endpoint together
+  InjectionPorts ports;
   Arrivals arrivals;
   std::vector<std::uint8_t> part_of;
   std::vector<Part> parts;
-  std::uint32_t classes;  // of sources at each node
+  std::uint32_t classes;  // of sources at each node and queue
   std::unique_ptr<NetworkModel> model;
   NetworkModel& fabric;
   Windows windows;
   Time begin, end, stop_at, step_end;
-  std::vector<Source> sources;  // by node and class
+  std::vector<Source> sources;  // by node, queue and class
   std::uint32_t senders = 0, samples_each = 0, sample_stride = 1;
   std::vector<LinkStats> before, after;  // of the window
   std::vector<double> start_up;  // mean latency of what was delivered in each step before the window
@@ -241,13 +247,19 @@ void OpenLoop::State::Part::offer(std::uint32_t source_index, Time now) {
       s.fabric,
       [&](Packet& packet) {
         if (source.next > now || source.next >= s.stop_at) return false;
-        packet = {node, source.dst, s.config.packet_bytes, 0, source.own, static_cast<std::uint64_t>(source.next.ps())};
+        packet = {node,
+                  source.dst,
+                  s.config.packet_bytes,
+                  s.ports.port(source.queue, source.turn),
+                  source.own,
+                  static_cast<std::uint64_t>(source.next.ps())};
         return true;
       },
       [&](const Packet& packet) {
         ++tally.injected;
         tally.fingerprints += fingerprint(packet);
         tally.in_window_injected += s.in_window(source.next);
+        s.ports.pass(source.turn);
         advance(source);
       });
   if (all && source.next < s.stop_at) queue.schedule(source.next, arrival, source_index);
@@ -336,7 +348,7 @@ OpenLoopResult OpenLoop::State::summarize() {
   if (r.packets > 0) r.mean_hops = static_cast<double>(r.packet_hops) / static_cast<double>(r.packets);
   std::vector<double> shares;
   for (const Source& source : s.sources)
-    if (source.own == 0 && source.dst != kNoNode) shares.push_back(static_cast<double>(t.accepted[source.node]));
+    if (source.is_first() && source.dst != kNoNode) shares.push_back(static_cast<double>(t.accepted[source.node]));
   r.fairness = jain(shares);
   r.saturated = r.created > 0 && (r.measured < r.created || r.accepted_load < 0.9 * r.offered_load);
   r.settled = !s.config.settle || (!r.saturated && !rises(as_doubles(t.batch_ps), as_doubles(t.batch_packets)));

@@ -25,11 +25,12 @@ namespace exanet {
 
 struct OpenLoopConfig {
   std::string pattern = "uniform";
-  double load = 0.1;  // 1: packets of a sender fill one of its links (class 0, framing and pauses included)
+  double load =
+      0.1;  // 1: packets of a sender fill one of its links, all of its rails (class 0, framing and pauses included)
   std::uint16_t packet_bytes = 256;
   bool bernoulli = false;  // each packet time a coin is tossed; otherwise a Poisson process
   double burst = 0;  // above 0: on and off, bursts to one destination of so many packets on average (geometric)
-  // at a link's rate, exponential silence between
+  // at the rate of load 1, exponential silence between
   double priority_share = 0;  // of the packets, which overtake the others in arbitration
   std::uint64_t seed = 1;
   std::uint32_t threads = 1;  // the results are the same for any number

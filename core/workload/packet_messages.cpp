@@ -26,7 +26,7 @@ class PacketMessages final : public MessageRun, private NicListener {
       : config_(config),
         topology_(make_topology(spec)),
         network_(*topology_, fabric, config.packet_bytes),
-        plan_(make_message_plan(config, *topology_, spec, network_.link_rate_bps())),
+        plan_(make_message_plan(config, *topology_, spec, network_.endpoint_rate_bps())),
         nic_({queue_, *topology_, fabric, NiConfig{}, *this,
               [this](EventQueue& events, const Topology& topology, const NetworkConfig& built, PacketSink sink) {
                 auto made = make_network_model({{&events, sink}}, topology, built, {});
@@ -111,7 +111,8 @@ class PacketMessages final : public MessageRun, private NicListener {
   void start(std::uint32_t message, Time now) {
     const MessagePlan::Message& m = plan_.messages[message];
     times_.ready[message] = config_.paced ? m.start : now;
-    const bool others = nic_.waiting(m.src);  // the network has refused the one whose turn it is, or that is not due
+    const bool others =
+        nic_.waiting(m.src, m.dst);  // the network has refused the one whose turn it is, or that is not due
     nic_.post(IdealMessage{m.src, m.dst, m.bytes, message, 0, states_[message].next_ps, states_[message].packet_ps});
     if (!others) nic_.doorbell(m.src);
   }

@@ -32,6 +32,11 @@ OpenLoopResult measure(const TopologySpec& spec, const std::string& pattern, dou
   return loop.result();
 }
 
+TopologySpec two_rails(TopologySpec spec) {
+  spec.rails = 2;
+  return spec;
+}
+
 }  // namespace
 
 TEST_CASE("threads: one to four of them give the same results, below and beyond saturation, on every kind of network") {
@@ -46,7 +51,10 @@ TEST_CASE("threads: one to four of them give the same results, below and beyond 
         Case{{"fat-tree", {4, 4, 4}}, "permutation", 0.9}, Case{{"dragonfly", {2}}, "complement", 0.5},
         Case{{"hyperx", {2, 3, 3}}, "hot-spot:0.2", 0.5}, Case{{"jellyfish", {8, 4, 2}}, "all-to-all", 1.0},
         Case{{"qfdb-torus", {2, 2, 1}}, "incast:15", 0.3}, Case{{"hypercube", {5}}, "shuffle", 0.6},
-        Case{{"full-mesh", {8}}, "uniform", 1.0}}) {
+        Case{{"full-mesh", {8}}, "uniform", 1.0}, Case{two_rails({"dragonfly", {2}}), "uniform", 1.0},
+        Case{two_rails({"fat-tree", {4, 4}, {}, {}, "spray"}), "permutation", 2.0},
+        Case{two_rails({"fat-tree", {4, 4}, {}, {}, "adaptive"}), "hot-spot:0.2", 0.9},
+        Case{{"xgft", {4, 4, 2, 2}}, "uniform", 0.9}}) {
     CAPTURE(c.spec.kind);
     CAPTURE(c.pattern);
     const OpenLoopResult one = measure(c.spec, c.pattern, c.load, 1, published_fabric());

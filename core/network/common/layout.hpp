@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/config/error.hpp"
+#include "core/network/config.hpp"
 #include "core/topology/topology.hpp"
 
 namespace exanet {
@@ -27,6 +28,16 @@ inline std::uint8_t described_link_class(const Topology& topology, NodeId node, 
     throw ConfigError("links", "the topology has links of class " + std::to_string(link_class) + ", but only " +
                                    std::to_string(described) + " links are described: describe one for each class");
   return link_class;
+}
+
+// Intra-tile ports of an endpoint: so many for each rail, rail by rail.
+inline std::uint32_t intra_ports_of(const Topology& topology, const RouterConfig& router) {
+  const std::int64_t ports = router.intra_ports * topology.rails();
+  if (ports > 256)
+    throw ConfigError("router.intra_ports", std::to_string(ports) +
+                                                " ports to an endpoint's interface, so many for each of its links into "
+                                                "the network: use fewer; a packet names one of 256");
+  return static_cast<std::uint32_t>(ports);
 }
 
 struct PortsAndQueues {

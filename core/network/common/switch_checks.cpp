@@ -39,7 +39,8 @@ void check_input_queued(const NetworkConfig& config, const Topology& topology) {
   require_in_range(c.output_fifo_words, 0, kMostFifoWords, "router.switch.output_fifo_words", "output_fifo");
   require(!config.links.empty(), "links", "the machine describes no links");
   for (NodeId node = 0; node < topology.node_count(); ++node) {
-    const std::int64_t ports = topology.port_count(node) + (node < topology.endpoint_count() ? r.intra_ports : 0);
+    const std::int64_t ports =
+        topology.port_count(node) + (node < topology.endpoint_count() ? r.intra_ports * topology.rails() : 0);
     require(ports * r.virtual_channels <= kMostSlots, "router.switch",
             "a switch at " + topology.node_name(node) + " would have more than " + count(kMostSlots) +
                 " inputs: use fewer ports or virtual channels");

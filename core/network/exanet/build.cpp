@@ -67,7 +67,7 @@ State::State(const std::vector<Partition>& parts, const Topology& topology, cons
     : topology_(topology),
       part_of_(part_of),
       router_(config.router),
-      intra_ports_(static_cast<std::uint32_t>(config.router.intra_ports)),
+      intra_ports_(intra_ports_of(topology, config.router)),
       channels_(static_cast<std::uint32_t>(config.router.virtual_channels)),
       channel_step_(channel_step(topology, config.router)),
       fixed_priority_(config.router.arbitration == RouterConfig::Arbitration::kFixedPriority),

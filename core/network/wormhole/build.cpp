@@ -17,7 +17,7 @@ State::State(const std::vector<Partition>& parts, const Topology& topology, cons
       part_of_(part_of),
       config_(*config.input_queued),
       timing_(config, topology),
-      intra_ports_(static_cast<std::uint32_t>(config.router.intra_ports)),
+      intra_ports_(intra_ports_of(topology, config.router)),
       channels_(static_cast<std::uint32_t>(config.router.virtual_channels)),
       channel_step_(channel_step(topology, config.router)),
       classes_(static_cast<std::uint32_t>(config_.classes)),

@@ -18,10 +18,12 @@ IdealNic::IdealNic(const NicSetup& setup, std::uint32_t packet_bytes)
                                              [](void* self, const Packet& packet, Time injected, Time tail) {
                                                static_cast<IdealNic*>(self)->delivered(packet, injected, tail);
                                              },
-                                             [](void* self, NodeId node, std::uint8_t, std::uint8_t, Time) {
-                                               static_cast<IdealNic*>(self)->doorbell(node);
+                                             [](void* self, NodeId node, std::uint8_t intra_port, std::uint8_t, Time) {
+                                               auto& nic = *static_cast<IdealNic*>(self);
+                                               nic.feed_queue(node, nic.ports_.queue_at(intra_port));
                                              }})),
-      queues_(setup.topology.node_count(), Queue{kNone, kNone}) {
+      ports_(setup.topology, setup.network.router),
+      queues_(std::size_t{setup.topology.node_count()} * ports_.queues(), Queue{kNone, kNone}) {
   on_due_ = events_.add_handler(
       [](void* self, Time, std::uint32_t node, std::uint64_t) { static_cast<IdealNic*>(self)->doorbell(node); }, this);
 }
@@ -37,31 +39,36 @@ void IdealNic::enqueue(const IdealMessage& m, Kind kind) {
   messages_[id] = {m.src, m.dst, kNone, m.priority, kind, false, m.bytes, m.bytes, m.user, m.next_ps, m.every_ps};
   ++active_;
   if (kind == kMessage && !network_->keeps_order()) order_.sent(m.src, m.dst, m.user);
-  Queue& queue = queues_[m.src];
+  Queue& queue = queues_[queue_of(m.src, m.dst)];
   (queue.first == kNone ? queue.first : messages_[queue.last].next) = id;
   queue.last = id;
 }
 
 void IdealNic::doorbell(NodeId node) {
+  for (std::uint32_t number = 0; number < ports_.queues(); ++number) feed_queue(node, number);
+}
+
+void IdealNic::feed_queue(NodeId node, std::uint32_t number) {
+  Queue& queue = queues_[node * ports_.queues() + number];
   feed(
       *network_,
       [&](Packet& packet) {
-        const std::uint32_t id = queues_[node].first;
+        const std::uint32_t id = queue.first;
         if (id == kNone) return false;
         const Message& m = messages_[id];
         if (m.every_ps > 0 && m.next_ps > static_cast<double>(events_.now().ps())) return false;  // its event comes
         const auto bytes = static_cast<std::uint16_t>(std::min<std::uint64_t>(m.to_inject, packet_bytes_));
-        packet = {node, m.dst, bytes, 0, m.priority, id};
+        packet = {node, m.dst, bytes, ports_.port(number, queue.turn), m.priority, id};
         return true;
       },
-      [&](const Packet& packet) { took(node, packet.payload_bytes); });
+      [&](const Packet& packet) { took(queue, node, packet.payload_bytes); });
 }
 
 // Goes on to the next message; the one that has had its turn waits for another one behind all others.
-void IdealNic::took(NodeId node, std::uint32_t bytes) {
+void IdealNic::took(Queue& queue, NodeId node, std::uint32_t bytes) {
   ++packets_;
   payload_bytes_ += bytes;
-  Queue& queue = queues_[node];
+  ports_.pass(queue.turn);
   const std::uint32_t id = queue.first;
   Message& m = messages_[id];
   m.to_inject -= bytes;

@@ -3,7 +3,8 @@
 //
 // An interface cuts its messages into packets and hands over one packet of each message in turn, as an RDMA engine with many channels does, as
 // fast as the router's intra-tile port takes them. A message may be paced: its packets then are due one by one, at a rate of its own, and
-// the one whose turn it is holds up those behind it until it is due.
+// the one whose turn it is holds up those behind it until it is due. With several rails messages take turns by the ports of their rail
+// (injection_ports.hpp).
 //
 // Limits: one class of packets a node, so that a packet that was refused holds up no other class; no port but the first.
 #pragma once
@@ -11,6 +12,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/nic/ideal/injection_ports.hpp"
 #include "core/nic/in_order.hpp"
 #include "core/nic/nic.hpp"
 
@@ -36,9 +38,8 @@ class IdealNic final : public Nic {
   }
   void post(const IdealMessage& message) { enqueue(message, kTransfer); }
   void doorbell(NodeId node) override;
-  bool waiting(NodeId node) const {
-    return queues_[node].first != kNone;
-  }  // something posted there has not been injected altogether
+  // Something posted there, to go by the same ports as a message to `dst`, has not been injected altogether.
+  bool waiting(NodeId node, NodeId dst) const { return queues_[queue_of(node, dst)].first != kNone; }
 
   const Network& network() const override { return *network_; }
   std::uint64_t packets() const override { return packets_; }
@@ -57,20 +58,24 @@ class IdealNic final : public Nic {
     std::uint64_t user;
     double next_ps, every_ps;
   };
-  struct Queue {
+  struct Queue {  // of messages that are not yet injected altogether
     std::uint32_t first, last;
-  };  // of messages that are not yet injected altogether
+    std::uint32_t turn = 0;  // of rails
+  };
   static constexpr std::uint32_t kNone = 0xffffffffu;
 
   void enqueue(const IdealMessage& message, Kind kind);
-  void took(NodeId node, std::uint32_t bytes);
+  std::uint32_t queue_of(NodeId node, NodeId dst) const { return node * ports_.queues() + ports_.queue_of(node, dst); }
+  void feed_queue(NodeId node, std::uint32_t number);
+  void took(Queue& queue, NodeId node, std::uint32_t bytes);
   void delivered(const Packet& packet, Time injected, Time tail);
 
   EventQueue& events_;
   NicListener& listener_;
   std::uint32_t packet_bytes_;
   std::unique_ptr<Network> network_;
-  std::vector<Queue> queues_;  // by node
+  InjectionPorts ports_;
+  std::vector<Queue> queues_;  // by node, and number of its queue
   std::vector<Message> messages_;
   InOrder<std::uint64_t>
       order_;  // messages for mailboxes on their way, by user word, where packets overtake each other
