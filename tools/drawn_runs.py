@@ -53,6 +53,7 @@ def drawn(number: int) -> dict[str, Any]:
     }  # fmt: skip
     if draw.random() < 0.15:
         case["failed"] = (draw.choice((f"links:2:{number}", f"nodes:1:{number}", f"links:1:{number}")),)
+    case["rails"] = random.Random(f"rails {number}").choice((1, 1, 1, 1, 2, 3))
     mode = draw.choice(("packets", "packets", "messages", "max-min", "fifo", "fifo", "job", "job at flow level"))
     case["mode"] = mode
     own = ("shortest",) if case["topology"] == "graph:" else ()
@@ -121,6 +122,8 @@ def carry_out(case: dict[str, Any]) -> None:
 
     level = "packet" if case["mode"] in ("packets", "messages", "job") else "flow"
     machine = _machine(case["machine"], case["topology"], case["routing"], case["failed"], level == "packet")
+    if case["rails"] > 1:
+        machine = machine | {"topology": machine["topology"] | {"rails": case["rails"]}}
     if "jobs" in case:
         jobs = [Job.parse(text) for text in case["jobs"]]
         finish(machine, jobs, mapping=case["mapping"], seed=case["seed"], level=level, nic=case["nic"])

@@ -107,6 +107,12 @@ class Topology(Strict):
         "shortest for a graph (docs/simulate.md). Where they need more virtual channels than the router has, it gets them, and its "
         "FIFOs are shared out.",
     )
+    rails: Annotated[int, Field(ge=1, le=8)] | None = Field(
+        default=None,
+        examples=["2"],
+        description="How many links each endpoint has into the network: so many planes of switches, each a whole copy, with a link of each "
+        "endpoint into each plane. Of topologies with switches; 1 if not said. A load of 1 fills all of an endpoint's links.",
+    )
     failed: list[Text] | None = Field(
         default=None,
         examples=["[links:2:1]"],
@@ -300,6 +306,8 @@ def topology_of(model: MachineFile) -> dict[str, Any]:
         out["routing"] = topology.routing
     if topology.failed:
         out["failed"] = list(topology.failed)
+    if topology.rails is not None:
+        out["rails"] = topology.rails
     if topology.kind == "graph" and topology.file is not None:
         out["graph"] = graph_file.read(Path(topology.file)).resolve(topology.shape.value[0], further_kinds(model))
     if further := further_kinds(model):
@@ -335,7 +343,7 @@ def topology_needs(model: MachineFile) -> Needs:
 
 def _counted_here(model: MachineFile) -> bool:
     topology = model.topology
-    return topology.kind in GRIDS and topology.order is None and not own_ways(model)
+    return topology.kind in GRIDS and topology.order is None and topology.rails is None and not own_ways(model)
 
 
 def own_ways(model: MachineFile) -> bool:

@@ -59,7 +59,9 @@ def _summary_table(described: Machine, data: dict[str, Any]) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False)
     hardware = described.model.hardware
     shape = " x ".join(str(n) for n in data["shape"])
-    table.add_row("topology", f"{data['topology']}, {shape}{' QFDBs' if data['topology'] == 'qfdb-torus' else ''}")
+    several = described.model.topology.rails or 1
+    rails = f", {several} rails" if several > 1 else ""
+    table.add_row("topology", f"{data['topology']}, {shape}{' QFDBs' if data['topology'] == 'qfdb-torus' else ''}{rails}")
     switches = f"; {data['switches']} switches" if data["switches"] else ""
     each = "" if hardware is None else f", each {escape(hardware.node)}"
     table.add_row("nodes", f"{data['nodes']}{each}{switches}")

@@ -39,15 +39,22 @@ def variant(machine: str, topology: str | None, routing: str | None, failed: Seq
 
 
 def label(described: Machine) -> str:
-    """The routing and the failures, to stand behind the machine's name, e.g. `, valiant routing, without links:3:1`."""
+    """Rails, routing and failures, to stand behind the machine's name, e.g. `, 2 rails, valiant routing, without links:3:1`."""
     topology = described.model.topology
     routed = "" if topology.routing in (None, "minimal") else f", {topology.routing} routing"
     failed = topology.failed or []
     without = ", ".join(failed) if len(failed) <= 4 else f"{len(failed)} nodes and links"
-    return routed + (f", without {without}" if failed else "")
+    several = f", {topology.rails} rails" if (topology.rails or 1) > 1 else ""
+    return several + routed + (f", without {without}" if failed else "")
 
 
 def facts(described: Machine) -> dict[str, Any]:
     """The same as data, and the machine's name."""
     topology = described.model.topology
-    return {"machine_name": described.name, "routing": topology.routing or "minimal", "failed": list(topology.failed or [])}
+    several = {"rails": topology.rails} if (topology.rails or 1) > 1 else {}
+    return {
+        "machine_name": described.name,
+        **several,
+        "routing": topology.routing or "minimal",
+        "failed": list(topology.failed or []),
+    }

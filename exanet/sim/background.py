@@ -57,7 +57,7 @@ def work(simulation: Any, progress: Any, machine: Mapping[str, Any], asked: Mapp
 def _shape(machine: Mapping[str, Any]) -> dict[str, Any]:
     topology = machine["topology"]
     shown = {"machine": machine["name"], "topology": ":".join([topology["kind"], ",".join(map(str, topology["shape"]))])}
-    return shown | {key: topology[key] for key in ("routing", "failed") if topology.get(key)}
+    return shown | {key: topology[key] for key in ("rails", "routing", "failed") if topology.get(key)}
 
 
 @contextlib.contextmanager

@@ -31,7 +31,9 @@ def everything() -> dict[str, Any]:
     """A resolved machine in which every optional key is said."""
     resolved = copy.deepcopy(machine.load("exanest").resolve())
     graph = {"names": ["a", "b"], "hosts": [1, 2], "links": [[0, 1]], "kinds": [1]}
-    resolved["topology"] |= {"order": [0, 1, 2], "routing": "valiant", "failed": ["links:1:1"], "graph": graph, "link_kinds": ["host"]}
+    resolved["topology"] |= {
+        "order": [0, 1, 2], "routing": "valiant", "failed": ["links:1:1"], "graph": graph, "link_kinds": ["host"], "rails": 2,
+    }  # fmt: skip
     resolved["router"]["switch"] = {}
     for key, described in KEYS.items():
         *section, name = key.split(".")

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Several links an endpoint, from a machine file to results."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from exanet.cli import app
+from exanet.errors import InputError
+from exanet.machine import load
+from exanet.machine.deadlock import check
+from exanet.machine.facts import topology_metrics
+from exanet.sim import Asked, simulate
+from exanet.sim.jobs import Job, finish
+
+
+def _file(folder: Path, *, rails: Any = 2, base: str = "fat-tree-64", more: str = "") -> Path:
+    file = folder / "rails.yaml"
+    file.write_text(f"extends: {base}\nname: rails\ndescription: rails\ntopology:\n  rails: {rails}\n{more}")
+    return file
+
+
+def _refusal(file: Path) -> str:
+    with pytest.raises(InputError) as refused:
+        load(file)
+    assert len(refused.value.messages) == 1
+    return refused.value.messages[0]
+
+
+def test_machine_with_rails(tmp_path: Path) -> None:
+    one, two = topology_metrics(load("fat-tree-64")), topology_metrics(load(_file(tmp_path)))
+    assert two == one | {
+        "switches": 2 * one["switches"], "links": 2 * one["links"], "bisection_links": 2 * one["bisection_links"],
+    }  # fmt: skip
+    found = check(load(_file(tmp_path)))
+    assert found.cycle == []
+    assert found.links == 2 * check(load("fat-tree-64")).links
+
+
+def test_kinds_of_links_are_those_of_each_plane(tmp_path: Path) -> None:
+    more = "links:\n  host: {latency: 10 ns}\n  level-3: {latency: 150 ns}\n"
+    shared = {"asked": Asked(seed=3, measure_ps=20_000_000), "offered": 0.2}
+    one = simulate(load(_file(tmp_path, rails=1, more=more)).resolve(), **shared)
+    two = simulate(load(_file(tmp_path, more=more)).resolve(), **shared)
+    assert two["zero_load_ns"] == pytest.approx(one["zero_load_ns"], rel=0.02)
+    for kind in range(3):
+        assert (two["links"]["link_class"] == kind).sum() == 2 * (one["links"]["link_class"] == kind).sum()
+
+
+def test_refusals_say_what_to_do(tmp_path: Path) -> None:
+    place = f"{_file(tmp_path)}:5:10: error: "
+    assert _refusal(_file(tmp_path, base="torus-512")).startswith(f"{place}there are no switches to repeat")
+    assert _refusal(_file(tmp_path, rails=0)).startswith(f"{place}'topology.rails': input should be greater than or equal to 1")
+    assert _refusal(_file(tmp_path, rails=9)).startswith(f"{place}'topology.rails': input should be less than or equal to 8")
+    assert "expected a whole number" in _refusal(_file(tmp_path, rails="two")) or "integer" in _refusal(_file(tmp_path, rails="two"))
+    failed = _refusal(_file(tmp_path, more="  failed: [links:1:1]\n"))
+    assert ":6:" in failed and "take 'failed' out, or 'rails'" in failed
+
+
+def test_load_of_one_fills_both_links(tmp_path: Path) -> None:
+    """Uniform traffic on a fat tree: the same share of twice the rate."""
+    shared = {"asked": Asked(seed=1, measure_ps=30_000_000), "offered": 1.0}
+    one, two = simulate("fat-tree-64", **shared), simulate(load(_file(tmp_path)).resolve(), **shared)
+    assert two["accepted_load"] == pytest.approx(one["accepted_load"], rel=0.05)
+    assert two["accepted_gbps"] == pytest.approx(2 * one["accepted_gbps"], rel=0.05)
+    assert two["overtaken"] == 0 or load(_file(tmp_path)).model.router.vc_allocation != "routing"
+
+
+def test_threads_give_the_same(tmp_path: Path) -> None:
+    described = load(_file(tmp_path)).resolve()
+    shared = {"asked": Asked(traffic="permutation", seed=1, measure_ps=10_000_000), "offered": 0.9}
+    one, three = (simulate(described, **shared, threads=threads) for threads in (1, 3))
+    same = ("accepted", "packets", "packet_hops", "latency_ns", "accepted_load", "zero_load_ns", "fairness")
+    assert {key: one[key] for key in same} == {key: three[key] for key in same}
+
+
+@pytest.mark.parametrize("sharing", ["max-min", "fifo"])
+def test_flow_level_has_a_port_a_rail(tmp_path: Path, sharing: str) -> None:
+    """Each endpoint has something for all others: a rail has half of it, and all of it takes half the time."""
+    asked = Asked(traffic="all-to-all", level="flow", sharing=sharing, message_bytes=65_536, rounds=1, seed=1)
+    described = load(_file(tmp_path)).resolve()
+    one, two = simulate("fat-tree-64", offered=0.0, asked=asked), simulate(described, offered=0.0, asked=asked)
+    assert two["completion_ns"] <= one["completion_ns"] * 1.001
+    load_of = Asked(traffic="uniform", level="flow", sharing=sharing, message_bytes=16_384, seed=1, measure_ps=100_000_000)
+    one, two = simulate("fat-tree-64", offered=0.4, asked=load_of), simulate(described, offered=0.4, asked=load_of)
+    assert two["accepted_gbps"] == pytest.approx(2 * one["accepted_gbps"], rel=0.1)
+
+
+@pytest.mark.parametrize(("nic", "share"), [("ideal", 0.56), ("exanet", 0.65)])
+def test_jobs(nic: str, share: float) -> None:
+    """All at once from each to each, on ExaNet's routers in a tree: two rails take little more than half the time of one."""
+    job = Job.parse("alltoall:bytes=16KiB")
+    exanest = load("exanest").resolve()
+    one = exanest | {"topology": {"kind": "fat-tree", "shape": [4, 4]}, "links": exanest["links"][:1]}
+    two = one | {"topology": one["topology"] | {"rails": 2}}
+    took = [finish(machine, [job], nic=nic)["finished_ns"] for machine in (one, two)]
+    assert took[0] / 2 <= took[1] < took[0] * share
+
+
+def test_results_say_how_many_rails(tmp_path: Path) -> None:
+    out = tmp_path / "results"
+    words = ["sim", "-m", str(_file(tmp_path)), "--load", "0.2", "--measure", "5us", "-o", str(out)]
+    ended = CliRunner().invoke(app, words)
+    assert ended.exit_code == 0, ended.output
+    assert "2 rails" in ended.output
+    assert json.loads((out / "summary.json").read_text())["machine"]["topology"]["rails"] == 2
