@@ -26,7 +26,7 @@ namespace exanet {
 struct OpenLoopConfig {
   std::string pattern = "uniform";
   double load =
-      0.1;  // 1: packets of a sender fill one of its links, all of its rails (class 0, framing and pauses included)
+      0.1;  // 1: packets of a sender fill one of its links, or all of its rails (class 0, framing and pauses included)
   std::uint16_t packet_bytes = 256;
   bool bernoulli = false;  // each packet time a coin is tossed; otherwise a Poisson process
   double burst = 0;  // above 0: on and off, bursts to one destination of so many packets on average (geometric)
