@@ -93,12 +93,12 @@ def drawn(number: int) -> dict[str, Any]:
 
 
 @functools.lru_cache(maxsize=4096)
-def _machine(machine: str, topology: str, routing: str | None, failed: tuple[str, ...], packets: bool) -> dict[str, Any]:
+def _machine(machine: str, topology: str, rails: int, routing: str | None, failed: tuple[str, ...], packets: bool) -> dict[str, Any]:
     from exanet.machine import load, variant
     from exanet.machine.located import values
 
     if topology != "graph:":
-        return variant.variant(machine, topology, routing, failed, packets=packets).resolve()
+        return variant.variant(machine, topology, routing, failed, rails=rails if rails > 1 else None, packets=packets).resolve()
     with tempfile.TemporaryDirectory() as folder:
         draw = random.Random(str((machine, routing, failed)))
         nodes = draw.randrange(2, 20)
@@ -110,6 +110,8 @@ def _machine(machine: str, topology: str, routing: str | None, failed: tuple[str
             f"extends: {machine}\nname: drawn\ndescription: drawn\ntopology:\n  kind: graph\n  shape: {shape}\n  file: net.txt\n"
         )
         changes: dict[str, Any] = {} if routing is None else {"topology.routing": routing}
+        if rails > 1:
+            changes["topology.rails"] = rails
         if failed:
             changes["topology.failed"] = list(failed)
         return load(file, values(changes, "drawn"), packets=packets).resolve()
@@ -121,9 +123,7 @@ def carry_out(case: dict[str, Any]) -> None:
     from exanet.sim.jobs import Job, finish
 
     level = "packet" if case["mode"] in ("packets", "messages", "job") else "flow"
-    machine = _machine(case["machine"], case["topology"], case["routing"], case["failed"], level == "packet")
-    if case["rails"] > 1:
-        machine = machine | {"topology": machine["topology"] | {"rails": case["rails"]}}
+    machine = _machine(case["machine"], case["topology"], case["rails"], case["routing"], case["failed"], level == "packet")
     if "jobs" in case:
         jobs = [Job.parse(text) for text in case["jobs"]]
         finish(machine, jobs, mapping=case["mapping"], seed=case["seed"], level=level, nic=case["nic"])

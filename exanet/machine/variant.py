@@ -12,8 +12,16 @@ from exanet.machine.located import values
 from exanet.machine.machine import Machine, load
 
 
-def variant(machine: str, topology: str | None, routing: str | None, failed: Sequence[str], *, packets: bool = True) -> Machine:
-    """The machine with another topology, routing, or failures. Raises InputError on what does not fit."""
+def variant(
+    machine: str,
+    topology: str | None,
+    routing: str | None,
+    failed: Sequence[str],
+    *,
+    rails: int | None = None,
+    packets: bool = True,
+) -> Machine:
+    """The machine with another topology, routing, failures, or number of rails. Raises InputError on what does not fit."""
     changes: dict[str, Any] = {}
     if topology is not None:
         kind, _, shape = topology.partition(":")
@@ -35,6 +43,8 @@ def variant(machine: str, topology: str | None, routing: str | None, failed: Seq
         changes["topology.routing"] = routing
     if failed:
         changes["topology.failed"] = list(failed)
+    if rails is not None:
+        changes["topology.rails"] = rails
     return load(machine, values(changes, "command line"), packets=packets)
 
 
