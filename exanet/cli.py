@@ -12,6 +12,7 @@ from typing import Annotated
 try:  # a Ctrl-C may come while the modules are read
     import typer
 
+    from exanet import memory
     from exanet.commands import check, karma, machines, run, sweep, validate
     from exanet.commands.sim import group as sim
     from exanet.errors import INTERNAL_STATUS, InputError, InternalError
@@ -36,11 +37,16 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+_WITH_TABLES = ("run", "sim", "sweep", "validate", "karma")
+
+
 @app.callback()
 def _options(
+    context: typer.Context,
     version: Annotated[bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit.")] = False,
 ) -> None:
-    pass
+    if context.invoked_subcommand in _WITH_TABLES:
+        memory.check()
 
 
 # What follows the first word that is no option belongs to the program, its options too.

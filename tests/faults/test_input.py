@@ -184,6 +184,19 @@ def test_no_room_for_the_shared_region(exanet: Exanet, fault: str) -> None:
     assert_refused(exanet.finish(process, 0), "the shared region", "File too large", "raise the limits")
 
 
+def test_memory_is_limited(exanet: Exanet, fault: str) -> None:
+    """Tables are made when all has been simulated, and with too little memory for them their library ends the process, or never ends."""
+    for command in (
+        ("run", "-m", "exanest", "-n", "4", "-o", "out", "--", fault, "late", "0"),
+        ("sim", "-m", "trenz-2x2", "--load", "0.1", "-o", "out"),
+        ("sweep", "-m", "trenz-2x2", "--load", "0.1", "-o", "out"),
+    ):
+        process = exanet.start(*command, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (400_000 * 1024, 400_000 * 1024)))
+        assert_refused(exanet.finish(process, 0), "memory is limited to 400000 KiB", "raise the limit (ulimit -v)")
+    process = exanet.start("check", "trenz-2x2", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (400_000 * 1024,) * 2))
+    assert exanet.finish(process, 0).code == 0
+
+
 def test_no_folder_for_temporary_files(exanet: Exanet, fault: str) -> None:
     exanet.environment["TMPDIR"] = "/proc/none"
     process = exanet.start("run", "-m", "exanest", "-n", "2", "-o", "out", "--", fault, "late", "0")
