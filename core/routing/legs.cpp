@@ -57,8 +57,9 @@ class Legs final : public Routing {
   bool needs_global_state() const override { return policy_ == Policy::kUgalGlobal; }
 
   Hop choose(const RouteRequest& r, std::uint32_t& state, const CongestionView& view) const override {
-    // By its pair's link to the switch that decides.
-    if (switched_ && r.at < topology_.endpoint_count() && state == 0) return topology_.next_hop(r.at, r.dst);
+    // By its pair's link to the switch that decides. An endpoint that others may pass decides itself.
+    if (switched_ && r.at < topology_.endpoint_count() && topology_.port_count(r.at) == topology_.rails())
+      return topology_.next_hop(r.at, r.dst);
     if (state == 0)
       state = policy_ == Policy::kValiant ? pack(last_class_ - 1u, via(r)) : decide(r, view);
     else if (policy_ == Policy::kProgressive && state == straight(r) && is_turn(r.at))

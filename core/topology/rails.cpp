@@ -101,8 +101,8 @@ std::unique_ptr<Topology> with_rails(std::unique_ptr<Topology> inner, std::uint3
   require(nodes <= kMostNodes, kPath,
           std::to_string(rails) + " planes of switches make " + std::to_string(nodes) + " nodes, more than " +
               std::to_string(kMostNodes) + ": take fewer rails, or a smaller shape");
-  require(inner->rails() == 1, kPath,
-          "each endpoint of this shape has " + std::to_string(inner->rails()) +
+  require(inner->port_count(0) == 1, kPath,
+          "each endpoint of this shape has " + std::to_string(inner->port_count(0)) +
               " links of its own: take 'rails' out, or a shape in which it has one");
   return std::make_unique<Railed>(std::move(inner), rails);
 }

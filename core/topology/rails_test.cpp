@@ -87,12 +87,16 @@ TEST_CASE("rails: an endpoint of a tree with several parents uses them alike, to
     REQUIRE(last.size() == 2);
     for (const auto& [at, packets] : last) CHECK(packets >= 7);
   }
+  CHECK(make_topology(with({"xgft", {4, 4, 2, 2}}, "up-down"))->rails() == 1);
+  CHECK(make_topology(with({"xgft", {4, 4, 2, 2}}, "", {"links:1:1"}))->rails() == 1);
 }
 
 TEST_CASE("rails: without switches to repeat they are refused, and so is what is beyond them yet") {
   CHECK(complaint(with_rails_of({"torus", {4, 4}}, 2)).find("there are no switches to repeat") != std::string::npos);
   CHECK(complaint(with_rails_of({"torus", {4, 4}}, 1)).empty());
   CHECK(complaint(with_rails_of({"xgft", {4, 4, 2, 1}}, 2)).find("2 links of its own") != std::string::npos);
+  CHECK(complaint(with(with_rails_of({"xgft", {4, 4, 2, 1}}, 2), "up-down")).find("2 links of its own") !=
+        std::string::npos);
   CHECK(complaint(with_rails_of({"fat-tree", {4, 4}}, 9)).find("rails") != std::string::npos);
   CHECK(complaint(with_rails_of({"fat-tree", std::vector<std::uint32_t>(18, 2)}, 2)).find("take fewer rails") !=
         std::string::npos);

@@ -44,6 +44,7 @@ class Rerouted final : public WrappedTopology {
     const PortRef far = inner_->neighbour(node, port);
     return far.node == kNoNode || cut_[first_port_[node] + port] || dead_[node] || dead_[far.node] ? PortRef{} : far;
   }
+  std::uint16_t rails() const override { return 1; }  // an endpoint of several links is a router, which others may pass
   bool alive(NodeId node) const override { return !dead_[node]; }
   bool shortest() const override { return false; }
   std::uint8_t virtual_channels() const override {

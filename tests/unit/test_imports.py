@@ -19,7 +19,7 @@ import pytest
 PACKAGE = Path(__file__).parents[2] / "exanet"
 
 ORDER = (
-    *("errors", "units", "quantity", "bounds", "progress", "terminal", "directory", "registries", "mpi", "optional"),
+    *("errors", "units", "quantity", "bounds", "progress", "terminal", "directory", "memory", "registries", "mpi", "optional"),
     *("machine", "results", "gateware", "karma", "sim", "run", "sweep", "validate", "jobs", "messages", "commands", "cli", "__main__"),
 )
 """Folders and single files of the package: each may use what stands before it, and nothing behind it."""
