@@ -226,7 +226,7 @@ struct Credit {
 
 // Registers of a router. Ports are numbered inter-tile first, then intra-tile.
 struct RouterConfig {
-  static constexpr unsigned kBits = 116;
+  static constexpr unsigned kBits = 117;
   std::array<std::uint32_t, 4> raw{};
   // place of this node in each dimension
   constexpr std::uint64_t coordinate(unsigned i) const { return get_bits(raw, 0 + 8 * i, 8); }
@@ -246,7 +246,7 @@ struct RouterConfig {
   // port towards lower coordinates in each dimension
   constexpr std::uint64_t minus_port(unsigned i) const { return get_bits(raw, 67 + 3 * i, 3); }
   constexpr void set_minus_port(unsigned i, std::uint64_t v) { set_bits(raw, 67 + 3 * i, 3, v); }
-  // inter-tile ports that must not be used: packets go the other way round, or are discarded where there is none
+  // inter-tile ports that must not be used: packets that enter a ring there go the other way round it, others are discarded
   constexpr std::uint64_t disabled() const { return get_bits(raw, 76, 6); }
   constexpr void set_disabled(std::uint64_t v) { set_bits(raw, 76, 6, v); }
   // intra-tile port for each packet type
@@ -258,6 +258,9 @@ struct RouterConfig {
   // round robin among links before intra-tile ports, but for one grant in 16 (1), or among all alike (0)
   constexpr std::uint64_t links_first() const { return get_bits(raw, 115, 1); }
   constexpr void set_links_first(std::uint64_t v) { set_bits(raw, 115, 1, v); }
+  // the rest of the configuration is valid; until then every packet is discarded
+  constexpr std::uint64_t enabled() const { return get_bits(raw, 116, 1); }
+  constexpr void set_enabled(std::uint64_t v) { set_bits(raw, 116, 1, v); }
 };
 
 // What a link has counted since reset; every counter wraps.

@@ -88,7 +88,7 @@ class Bench:
             port = dimension if dimension < 2 else 0
             side = 2 if dimension < 2 else 1
             self.write(board, "node", f"dimension[{dimension}]", coordinate=at, side=side, plus_port=port, minus_port=port)
-        self.write(board, "node", "routing", order_0=2, order_1=1, order_2=0)
+        self.write(board, "node", "routing", order_0=2, order_1=1, order_2=0, enabled=1)
         self.write(board, "node", "type_port", ports=sum(kind % 3 << 2 * kind for kind in range(16)))
         self.write(board, "karma", "source", dcid=self.address(board))
 

@@ -9,6 +9,7 @@ namespace exanet::gateware {
 // A node of two dimensions with side two, where both ways lead to the same neighbour: port 0 along x, port 1 along y.
 inline spec::RouterConfig two_by_two(unsigned x, unsigned y) {
   spec::RouterConfig config;
+  config.set_enabled(1);
   config.set_coordinate(0, x);
   config.set_coordinate(1, y);
   for (unsigned d = 0; d < 3; ++d) {

@@ -99,7 +99,7 @@ def test_health_reaches_the_neighbours_and_a_disabled_port_discards() -> None:
         assert bench.read(1, "node", "link[0].far_health", "word") == 0xA5
         assert bench.read(2, "node", "link[1].far_health", "word") == 0xA5
         assert bench.read(3, "node", "link[0].far_health", "word") == 0
-        bench.write(0, "node", "routing", order_0=2, order_1=1, disabled=0b01)
+        bench.write(0, "node", "routing", order_0=2, order_1=1, disabled=0b01, enabled=1)
         karma.prepare(bench, karma.Flow((0, 0), (1, 1)), 16)
         karma.start(bench, (0, 0), 5)
         bench.run(1000)

@@ -42,6 +42,7 @@ void check(const TopologySpec& spec, const NetworkConfig& config) {
 
 spec::RouterConfig router_registers(const TopologySpec& spec, const NetworkConfig& fabric, std::uint32_t node) {
   spec::RouterConfig config;
+  config.set_enabled(1);
   const auto dimensions = static_cast<unsigned>(spec.shape.size());
   config.set_wraps(spec.kind == "torus");
   for (unsigned d = 0; d < spec::kMaxDimensions; ++d) {

@@ -101,10 +101,11 @@ package exanet_pkg;
 
   // Registers of a router. Ports are numbered inter-tile first, then intra-tile.
   typedef struct packed {
+    logic enabled;  // the rest of the configuration is valid; until then every packet is discarded
     logic links_first;  // round robin among links before intra-tile ports, but for one grant in 16 (1), or among all alike (0)
     logic fixed_priority;  // arbiters: lowest input first (1) or round robin (0)
     logic [15:0][1:0] type_port;  // intra-tile port for each packet type
-    logic [5:0] disabled;  // inter-tile ports that must not be used: packets go the other way round, or are discarded where there is none
+    logic [5:0] disabled;  // inter-tile ports that must not be used: packets that enter a ring there go the other way round it, others are discarded
     logic [2:0][2:0] minus_port;  // port towards lower coordinates in each dimension
     logic [2:0][2:0] plus_port;  // port towards higher coordinates in each dimension
     logic [2:0][1:0] order;  // dimensions in the order in which offsets are consumed

@@ -74,6 +74,7 @@ module exanet_ip #(
     router_config.wraps = written.routing.wraps.value;
     router_config.fixed_priority = written.routing.fixed_priority.value;
     router_config.links_first = written.routing.links_first.value;
+    router_config.enabled = written.routing.enabled.value;
     router_config.disabled = written.routing.disabled.value;
     for (int unsigned t = 0; t < 16; t++) router_config.type_port[t] = written.type_port.ports.value[2*t+:2];
   end

@@ -329,6 +329,10 @@ module node_registers (
                 logic load_next;
             } links_first;
             struct {
+                logic next;
+                logic load_next;
+            } enabled;
+            struct {
                 logic [5:0] next;
                 logic load_next;
             } disabled;
@@ -396,6 +400,9 @@ module node_registers (
             struct {
                 logic value;
             } links_first;
+            struct {
+                logic value;
+            } enabled;
             struct {
                 logic [5:0] value;
             } disabled;
@@ -573,6 +580,29 @@ module node_registers (
         end
     end
     assign hwif_out.routing.links_first.value = field_storage.routing.links_first.value;
+    // Field: node_registers.routing.enabled
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.routing.enabled.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.routing && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.routing.enabled.value & ~decoded_wr_biten[11:11]) | (decoded_wr_data[11:11] & decoded_wr_biten[11:11]);
+            load_next_c = '1;
+        end
+        field_combo.routing.enabled.next = next_c;
+        field_combo.routing.enabled.load_next = load_next_c;
+    end
+    always_ff @(posedge clk or negedge arst_n) begin
+        if(~arst_n) begin
+            field_storage.routing.enabled.value <= 1'h0;
+        end else begin
+            if(field_combo.routing.enabled.load_next) begin
+                field_storage.routing.enabled.value <= field_combo.routing.enabled.next;
+            end
+        end
+    end
+    assign hwif_out.routing.enabled.value = field_storage.routing.enabled.value;
     // Field: node_registers.routing.disabled
     always_comb begin
         automatic logic [5:0] next_c;
@@ -819,6 +849,7 @@ module node_registers (
             readback_data_var[8] = field_storage.routing.wraps.value;
             readback_data_var[9] = field_storage.routing.fixed_priority.value;
             readback_data_var[10] = field_storage.routing.links_first.value;
+            readback_data_var[11] = field_storage.routing.enabled.value;
             readback_data_var[21:16] = field_storage.routing.disabled.value;
         end
         if(rd_mux_addr == 10'hc) begin

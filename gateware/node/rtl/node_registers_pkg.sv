@@ -186,6 +186,10 @@ package node_registers_pkg;
     } node_registers__routing__links_first__out_t;
 
     typedef struct {
+        logic value;
+    } node_registers__routing__enabled__out_t;
+
+    typedef struct {
         logic [5:0] value;
     } node_registers__routing__disabled__out_t;
 
@@ -196,6 +200,7 @@ package node_registers_pkg;
         node_registers__routing__wraps__out_t wraps;
         node_registers__routing__fixed_priority__out_t fixed_priority;
         node_registers__routing__links_first__out_t links_first;
+        node_registers__routing__enabled__out_t enabled;
         node_registers__routing__disabled__out_t disabled;
     } node_registers__routing__out_t;
 

@@ -41,8 +41,18 @@ module exanet_router #(
   if (MostWords > exanet_pkg::MaxPayloadWords || 2 * MostWords > PayloadDepth || 2 * MostWords > IntraDepth) begin : gen_illegal_3
     $error("a pool holds two of the largest packets, of up to 32 payload words each");
   end
-  if (HeaderDepth < 2 || IntraHeaders < 2) begin : gen_illegal_4
-    $error("a pool holds two headers");
+  if (HeaderDepth < 2 || HeaderDepth > 64 || IntraHeaders < 2 || IntraHeaders > 64) begin : gen_illegal_4
+    $error("a pool holds 2 to 64 headers");
+  end
+  if (PayloadDepth > 512 || IntraDepth > 4096) begin : gen_illegal_5
+    $error("a pool of a link holds up to 512 payload words, of an intra-tile port up to 4096");
+  end
+  if ((PayloadDepth & (PayloadDepth - 1)) != 0 || (HeaderDepth & (HeaderDepth - 1)) != 0 || (IntraDepth & (IntraDepth - 1)) != 0 ||
+      (IntraHeaders & (IntraHeaders - 1)) != 0) begin : gen_illegal_6
+    $error("depths are powers of two");
+  end
+  if (IntraSlots < 1 || LinkSlots < 1) begin : gen_illegal_7
+    $error("a consumer takes one packet at least");
   end
 
   exanet_pkg::router_config_t config_q;
@@ -84,7 +94,7 @@ module exanet_router #(
     exanet_pkg::header_t header;
     router_pkg::request_t route;
     assign header = flit_q[p].data;
-    router_route #(.InterPorts(InterPorts), .IntraPorts(IntraPorts), .Dimensions(Dimensions)) u_route (
+    router_route #(.InterPorts(InterPorts), .IntraPorts(IntraPorts), .Dimensions(Dimensions), .Port(p)) u_route (
       .config_i(config_q), .header_i(header), .port_o(port), .vc_o(route.vc), .known_o(route.valid), .words_o(route.words));
     assign route.port = 4'(port);
 

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Output, virtual channel and length of a packet from its header: dimension order, virtual channel by the sign of the offset.
 //
-// The rule is that of core/topology/dimension_order.hpp, which says why it cannot deadlock. A disabled port sends the packet the other way
-// round its ring; where that way is disabled too, or where the destination is outside of the
-// machine, the packet has no route and is discarded by its input.
+// The rule is that of core/topology/dimension_order.hpp, which says why it cannot deadlock. A packet that comes along the dimension in which it
+// goes on goes straight on: without disabled ports that is the rule's own way, and with them it never turns back. Where a packet enters a ring
+// by way of a disabled port it goes the other way round, and all the way. A channel is still left at the wrap-around link alone, so the argument holds
+// (gateware/router/tb/disabled_test.cpp looks at the channels of rings and tori without one or two links).
+//
+// A packet has no route, and is discarded by its input, where all ports that it may take are disabled or not there, where its destination is outside
+// of the machine, where it would turn back, and as long as the router is not enabled.
 module router_route #(
   parameter int unsigned InterPorts = 2,
   parameter int unsigned IntraPorts = 3,
   parameter int unsigned Dimensions = 1,
+  parameter int unsigned Port = 0,  // at which the packet comes
   parameter int unsigned DimensionBits[3] = '{8, 7, 7},  // split of the destination's 22 bits, first dimension lowest
   localparam int unsigned PortBits = $clog2(InterPorts + IntraPorts)
 ) (
@@ -22,12 +27,16 @@ module router_route #(
 
   logic [2:0][7:0] there;
   logic [2:0] differs, above, plus, outside;  // a coordinate that no node has: such a packet would go round for ever
+  logic [2:0] rising, falling;  // the packet comes from below, from above
   logic [1:0] chosen;
-  logic parity, forward, use_plus;
+  logic parity, straight, use_plus, turns_back;
+  logic [2:0] port;
   logic [2:0] plus_port, minus_port;
   logic [1:0] intra;
 
   for (genvar d = 0; d < 3; d++) begin : gen_dimension
+    assign rising[d] = Port < InterPorts && config_i.minus_port[d] == 3'(Port);
+    assign falling[d] = Port < InterPorts && config_i.plus_port[d] == 3'(Port);
     if (d < Dimensions) begin : gen_used
       logic [8:0] up, offset;
       assign there[d] = 8'(header_i.dcid[Shift[d]+:DimensionBits[d]]);
@@ -39,7 +48,8 @@ module router_route #(
       assign plus[d] = !config_i.wraps ? above[d]
           : {up, 1'b0} < {1'b0, config_i.side[d]} || ({up, 1'b0} == {1'b0, config_i.side[d]} && !(parity ^ there[d][0] ^ config_i.coordinate[d][0]));
     end else begin : gen_unused
-      assign {there[d], differs[d], above[d], plus[d], outside[d]} = '0;
+      assign {there[d], differs[d], above[d], plus[d]} = '0;
+      assign outside[d] = header_i.dcid[Shift[d]+:DimensionBits[d]] != '0;
     end
   end
 
@@ -50,17 +60,24 @@ module router_route #(
   assign vc_o = above[chosen];
   assign plus_port = config_i.plus_port[chosen];
   assign minus_port = config_i.minus_port[chosen];
-  assign forward = plus[chosen];
-  assign use_plus = forward ? !config_i.disabled[plus_port] : config_i.disabled[minus_port];
   assign intra = config_i.type_port[header_i.kind];
+
+  assign straight = rising[chosen] || falling[chosen];
+  always_comb begin
+    use_plus = plus[chosen];
+    if (config_i.wraps && straight) use_plus = rising[chosen];
+    else if (config_i.wraps && config_i.disabled[plus[chosen] ? plus_port : minus_port]) use_plus = !plus[chosen];
+  end
+  assign port = use_plus ? plus_port : minus_port;
+  assign turns_back = 32'(port) == Port || (straight && use_plus != rising[chosen]);
 
   always_comb begin
     if (differs != '0) begin
-      port_o  = PortBits'(use_plus ? plus_port : minus_port);
-      known_o = !(config_i.disabled[plus_port] && config_i.disabled[minus_port]) && outside == '0;
+      port_o  = PortBits'(port);
+      known_o = config_i.enabled && outside == '0 && differs[chosen] && 32'(port) < InterPorts && !config_i.disabled[port] && !turns_back;
     end else begin
       port_o  = PortBits'(InterPorts + 32'(intra));
-      known_o = 32'(intra) < IntraPorts;
+      known_o = config_i.enabled && outside == '0 && 32'(intra) < IntraPorts;
     end
   end
 
