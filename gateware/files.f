@@ -3,7 +3,6 @@ gateware/common/rtl/exanet_descriptor_pkg.sv
 gateware/common/rtl/exanet_code_pkg.sv
 gateware/common/rtl/exanet_fifo.sv
 gateware/common/rtl/exanet_fifo_block.sv
-gateware/common/rtl/exanet_secded.sv
 gateware/router/rtl/router_pkg.sv
 gateware/router/rtl/router_route.sv
 gateware/router/rtl/router_arbiter.sv

@@ -44,6 +44,8 @@ PROOFS = [
     Proof("link-framing", "link/formal/framing_formal.sv", engine="smtbmc z3", depth=2),
     Proof("link-receiver-wide", "link/formal/rx_formal.sv", {"LineBits": 128}, engine="smtbmc z3", depth=2),
     Proof("link-framing-wide", "link/formal/framing_formal.sv", {"LineBits": 128}, engine="smtbmc z3", depth=2),
+    Proof("link-credits", "link/formal/credit_formal.sv", engine="smtbmc z3", depth=2),
+    Proof("link-credits-wide", "link/formal/credit_formal.sv", {"LineBits": 128}, engine="smtbmc z3", depth=2),
     Proof("fifo", "common/formal/fifo_formal.sv"),
     Proof("fifo-block", "common/formal/fifo_formal.sv", {"Block": 1}),
     Proof("arbiter", "router/formal/arbiter_formal.sv"),
@@ -98,6 +100,9 @@ MUTATIONS = [
     Mutation(
         "link-framing-wide", "link/rtl/link_tx.sv", "word[63:0] == MagicWord && !stuffed_q", "word == {MagicWord, MagicWord} && !stuffed_q"
     ),
+    Mutation("link-credits", "link/rtl/link_tx.sv", "untold_words > 12'(PayloadDepth - 2 * MostWords)", "1'b0"),
+    Mutation("link-credits", "link/rtl/link_tx.sv", "untold_headers > 8'(HeaderDepth - 2)", "1'b0"),
+    Mutation("link-credits-wide", "link/rtl/link_tx.sv", "buffer_valid || due || stale", "buffer_valid || due"),
     Mutation(
         "link-framing", "link/rtl/link_tx.sv", "control.freed_words[v] = words_q[v][10:0]", "control.freed_words[v] = told_words_q[10:0]"
     ),

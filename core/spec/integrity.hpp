@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The codes that protect packets, in software: extended Hamming for headers and link control words, CRC-32 of IEEE 802.3 for the rest.
-//
-// Same construction as the gateware's, written apart from its tables: data bit i has the i-th number that is neither 0 nor a power of two as its
-// code word; check bit j is the parity of the data bits whose code word has bit j; the last check bit is the parity of everything.
+// The codes that protect packets, in software: CRC-8 for headers, CRC-32 of IEEE 802.3 for the rest; by long division, apart from the gateware's
+// tables.
 #pragma once
 
 #include <span>
@@ -11,24 +9,18 @@
 
 namespace exanet::spec {
 
-// Check bits for the lowest `data_bits` of `words`; `hamming_bits` is 7 for headers (120 bits), 6 for control words (57).
-template <std::size_t N>
-constexpr std::uint32_t extended_hamming(const std::array<std::uint32_t, N>& words, unsigned data_bits,
-                                         unsigned hamming_bits) {
-  std::uint32_t code = 0, parity = 0;
-  for (unsigned i = 0, number = 3; i < data_bits; ++i, ++number) {
-    while ((number & (number - 1)) == 0) ++number;
-    if (words[i / 32] >> (i % 32) & 1u) {
-      code ^= number;
-      parity ^= 1;
-    }
+// Remainder of bits 118:0, the highest first, behind which come eight zeros.
+constexpr std::uint32_t header_crc8(const Header& header) {
+  std::uint32_t state = 0;
+  for (unsigned i = 119; i-- > 0;) {
+    const std::uint32_t top = (state >> 7 ^ header.raw[i / 32] >> (i % 32)) & 1u;
+    state = (state << 1 ^ top * 0x07u) & 0xffu;
   }
-  for (unsigned j = 0; j < hamming_bits; ++j) parity ^= code >> j & 1u;
-  return code | parity << hamming_bits;
+  return state;
 }
 
-constexpr void protect(Header& header) { header.set_ecc(extended_hamming(header.raw, 120, 7)); }
-constexpr bool intact(const Header& header) { return header.ecc() == extended_hamming(header.raw, 120, 7); }
+constexpr void protect(Header& header) { header.set_ecc(header_crc8(header)); }
+constexpr bool intact(const Header& header) { return header.ecc() == header_crc8(header) && header.reserved() == 0; }
 
 constexpr std::uint32_t crc32(std::uint32_t state, std::uint32_t word) {
   state ^= word;

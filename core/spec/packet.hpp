@@ -62,7 +62,7 @@ enum class ReportKind : std::uint8_t {
   kHeaders1 = 4,  // the same of virtual channel 1
 };
 
-// First word of every packet. An extended Hamming code over bits 119:0 corrects one wrong bit and detects two.
+// First word of every packet. Its CRC-8 detects up to three wrong bits, which one on the line becomes behind a descrambler, and all within eight bits in a row; it corrects none.
 struct Header {
   static constexpr unsigned kBits = 128;
   std::array<std::uint32_t, 4> raw{};
@@ -93,10 +93,10 @@ struct Header {
   // reserved for copies to several outputs; routers of this version treat it as data
   constexpr std::uint64_t multicast() const { return get_bits(raw, 118, 1); }
   constexpr void set_multicast(std::uint64_t v) { set_bits(raw, 118, 1, v); }
-  // zero
+  // zero, outside the check bits: a header in which it is one is damaged
   constexpr std::uint64_t reserved() const { return get_bits(raw, 119, 1); }
   constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 119, 1, v); }
-  // check bits of the (128, 120) extended Hamming code
+  // CRC-8 of bits 118:0, x^8 + x^2 + x + 1, bit 118 the highest power
   constexpr std::uint64_t ecc() const { return get_bits(raw, 120, 8); }
   constexpr void set_ecc(std::uint64_t v) { set_bits(raw, 120, 8, v); }
 };
@@ -147,9 +147,9 @@ struct Control {
   // virtual channel of the packet that starts
   constexpr std::uint64_t vc() const { return get_bits(raw, 2, 1); }
   constexpr void set_vc(std::uint64_t v) { set_bits(raw, 2, 1, v); }
-  // number of the packet on this link: a gap shows lost packets
-  constexpr std::uint64_t number() const { return get_bits(raw, 3, 4); }
-  constexpr void set_number(std::uint64_t v) { set_bits(raw, 3, 4, v); }
+  // zero
+  constexpr std::uint64_t reserved() const { return get_bits(raw, 3, 4); }
+  constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 3, 4, v); }
   // what the report is; one control word after the other takes the next kind
   constexpr std::uint64_t report_kind() const { return get_bits(raw, 7, 3); }
   constexpr void set_report_kind(std::uint64_t v) { set_bits(raw, 7, 3, v); }
@@ -265,8 +265,8 @@ struct RouterConfig {
 
 // What a link has counted since reset; every counter wraps.
 struct LinkCounters {
-  static constexpr unsigned kBits = 384;
-  std::array<std::uint32_t, 12> raw{};
+  static constexpr unsigned kBits = 320;
+  std::array<std::uint32_t, 10> raw{};
   // packets sent
   constexpr std::uint64_t tx_packets() const { return get_bits(raw, 0, 32); }
   constexpr void set_tx_packets(std::uint64_t v) { set_bits(raw, 0, 32, v); }
@@ -279,30 +279,24 @@ struct LinkCounters {
   // packets handed to the router whole
   constexpr std::uint64_t rx_packets() const { return get_bits(raw, 96, 32); }
   constexpr void set_rx_packets(std::uint64_t v) { set_bits(raw, 96, 32, v); }
-  // headers with one wrong bit, put right
-  constexpr std::uint64_t rx_corrected() const { return get_bits(raw, 128, 32); }
-  constexpr void set_rx_corrected(std::uint64_t v) { set_bits(raw, 128, 32, v); }
-  // headers beyond correction, or without room: packet not handed on
-  constexpr std::uint64_t rx_bad_headers() const { return get_bits(raw, 160, 32); }
-  constexpr void set_rx_bad_headers(std::uint64_t v) { set_bits(raw, 160, 32, v); }
+  // headers with wrong bits, or without room: packet not handed on
+  constexpr std::uint64_t rx_bad_headers() const { return get_bits(raw, 128, 32); }
+  constexpr void set_rx_bad_headers(std::uint64_t v) { set_bits(raw, 128, 32, v); }
   // control words with wrong bits or of no known kind: not looked at
-  constexpr std::uint64_t rx_bad_controls() const { return get_bits(raw, 192, 32); }
-  constexpr void set_rx_bad_controls(std::uint64_t v) { set_bits(raw, 192, 32, v); }
+  constexpr std::uint64_t rx_bad_controls() const { return get_bits(raw, 160, 32); }
+  constexpr void set_rx_bad_controls(std::uint64_t v) { set_bits(raw, 160, 32, v); }
   // packets whose CRC is wrong: handed on, marked
-  constexpr std::uint64_t rx_bad_payloads() const { return get_bits(raw, 224, 32); }
-  constexpr void set_rx_bad_payloads(std::uint64_t v) { set_bits(raw, 224, 32, v); }
+  constexpr std::uint64_t rx_bad_payloads() const { return get_bits(raw, 192, 32); }
+  constexpr void set_rx_bad_payloads(std::uint64_t v) { set_bits(raw, 192, 32, v); }
   // packets that stopped short: made up to their length, marked
-  constexpr std::uint64_t rx_cut_packets() const { return get_bits(raw, 256, 32); }
-  constexpr void set_rx_cut_packets(std::uint64_t v) { set_bits(raw, 256, 32, v); }
-  // gaps in the numbers of Start
-  constexpr std::uint64_t rx_lost_packets() const { return get_bits(raw, 288, 32); }
-  constexpr void set_rx_lost_packets(std::uint64_t v) { set_bits(raw, 288, 32, v); }
+  constexpr std::uint64_t rx_cut_packets() const { return get_bits(raw, 224, 32); }
+  constexpr void set_rx_cut_packets(std::uint64_t v) { set_bits(raw, 224, 32, v); }
   // packets whose room was given back to the sender because they never arrived
-  constexpr std::uint64_t rx_reclaimed() const { return get_bits(raw, 320, 32); }
-  constexpr void set_rx_reclaimed(std::uint64_t v) { set_bits(raw, 320, 32, v); }
+  constexpr std::uint64_t rx_reclaimed() const { return get_bits(raw, 256, 32); }
+  constexpr void set_rx_reclaimed(std::uint64_t v) { set_bits(raw, 256, 32, v); }
   // data words outside packets, dropped
-  constexpr std::uint64_t rx_stray_words() const { return get_bits(raw, 352, 32); }
-  constexpr void set_rx_stray_words(std::uint64_t v) { set_bits(raw, 352, 32, v); }
+  constexpr std::uint64_t rx_stray_words() const { return get_bits(raw, 288, 32); }
+  constexpr void set_rx_stray_words(std::uint64_t v) { set_bits(raw, 288, 32, v); }
 };
 
 }  // namespace exanet::spec

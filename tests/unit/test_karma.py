@@ -83,10 +83,10 @@ def test_wrong_bits_on_a_line_are_counted_at_both_levels() -> None:
         karma.start(bench, flow.source, 500)
         bench.run(60_000)
         counted = {
-            name: bench.read(1, "node", f"link[0].{name}") for name in ("rx_bad_payloads", "rx_cut_packets", "rx_packets", "rx_corrected")
+            name: bench.read(1, "node", f"link[0].{name}") for name in ("rx_bad_payloads", "rx_cut_packets", "rx_packets", "rx_bad_headers")
         }
         assert counted["rx_bad_payloads"] > 0
-        assert counted["rx_corrected"] > 0
+        assert counted["rx_bad_headers"] > 0
         bad, received = (bench.read(1, "karma", f"port[1].{name}") for name in ("bad", "received"))
         assert bad == counted["rx_bad_payloads"] + counted["rx_cut_packets"]
         assert received == counted["rx_packets"] + counted["rx_cut_packets"]
@@ -95,7 +95,7 @@ def test_wrong_bits_on_a_line_are_counted_at_both_levels() -> None:
 def test_health_reaches_the_neighbours_and_a_disabled_port_discards() -> None:
     with Bench(FOUR) as bench:
         bench.write(0, "node", "health", own=0xA5)
-        bench.run(70_000)  # after reset a link waits 65,536 cycles before it repeats itself
+        bench.run(70_000)  # a link repeats itself once in 65,536 idle cycles
         assert bench.read(1, "node", "link[0].far_health", "word") == 0xA5
         assert bench.read(2, "node", "link[1].far_health", "word") == 0xA5
         assert bench.read(3, "node", "link[0].far_health", "word") == 0

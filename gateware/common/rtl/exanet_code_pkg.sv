@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Extended Hamming codes and the CRC-32 of IEEE 802.3: each bit is the parity of the word under one mask of the generated tables.
+// The check bits of headers and control words and the CRC-32 of IEEE 802.3: each bit is the parity of the word under one mask of the generated tables.
 package exanet_code_pkg;
   function automatic logic [7:0] header_ecc(logic [119:0] data);
     logic [7:0] ecc;
-    for (int unsigned j = 0; j < 7; j++) ecc[j] = ^(data & exanet_pkg::HammingMasks[j]);
-    ecc[7] = ^{data, ecc[6:0]};
+    for (int unsigned j = 0; j < 8; j++) ecc[j] = ^(data & exanet_pkg::HeaderMasks[j]);
     return ecc;
+  endfunction
+
+  function automatic logic header_sound(exanet_pkg::header_t header);
+    return header.ecc == header_ecc(header[119:0]) && !header.reserved;
   endfunction
 
   function automatic logic [6:0] control_ecc(logic [56:0] data);
     logic [6:0] ecc;
-    for (int unsigned j = 0; j < 6; j++) ecc[j] = ^(data & exanet_pkg::HammingMasks[j][56:0]);
+    for (int unsigned j = 0; j < 6; j++) ecc[j] = ^(data & exanet_pkg::HammingMasks[j]);
     ecc[6] = ^{data, ecc[5:0]};
     return ecc;
   endfunction

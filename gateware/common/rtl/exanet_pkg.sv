@@ -33,10 +33,10 @@ package exanet_pkg;
     ReportKindHeaders1 = 3'd4  // the same of virtual channel 1
   } report_kind_e;
 
-  // First word of every packet. An extended Hamming code over bits 119:0 corrects one wrong bit and detects two.
+  // First word of every packet. Its CRC-8 detects up to three wrong bits, which one on the line becomes behind a descrambler, and all within eight bits in a row; it corrects none.
   typedef struct packed {
-    logic [7:0] ecc;  // check bits of the (128, 120) extended Hamming code
-    logic reserved;  // zero
+    logic [7:0] ecc;  // CRC-8 of bits 118:0, x^8 + x^2 + x + 1, bit 118 the highest power
+    logic reserved;  // zero, outside the check bits: a header in which it is one is damaged
     logic multicast;  // reserved for copies to several outputs; routers of this version treat it as data
     logic vc;  // virtual channel of the link that the packet takes next; each router writes it
     logic high_priority;  // goes before packets without it
@@ -69,7 +69,7 @@ package exanet_pkg;
     logic [1:0][6:0] freed_headers;  // packets that have left the receiver's FIFO, for each virtual channel
     logic [10:0] report;  // health, or what was sent: the difference to what has arrived was lost, and its room is free again
     logic [2:0] report_kind;  // what the report is; one control word after the other takes the next kind
-    logic [3:0] number;  // number of the packet on this link: a gap shows lost packets
+    logic [3:0] reserved;  // zero
     logic vc;  // virtual channel of the packet that starts
     logic [1:0] kind;  // Start or credit
   } control_t;
@@ -118,40 +118,35 @@ package exanet_pkg;
   typedef struct packed {
     logic [31:0] rx_stray_words;  // data words outside packets, dropped
     logic [31:0] rx_reclaimed;  // packets whose room was given back to the sender because they never arrived
-    logic [31:0] rx_lost_packets;  // gaps in the numbers of Start
     logic [31:0] rx_cut_packets;  // packets that stopped short: made up to their length, marked
     logic [31:0] rx_bad_payloads;  // packets whose CRC is wrong: handed on, marked
     logic [31:0] rx_bad_controls;  // control words with wrong bits or of no known kind: not looked at
-    logic [31:0] rx_bad_headers;  // headers beyond correction, or without room: packet not handed on
-    logic [31:0] rx_corrected;  // headers with one wrong bit, put right
+    logic [31:0] rx_bad_headers;  // headers with wrong bits, or without room: packet not handed on
     logic [31:0] rx_packets;  // packets handed to the router whole
     logic [31:0] tx_stuffed;  // data words equal to Magic, sent twice
     logic [31:0] tx_credits;  // credit words sent, without those in Start
     logic [31:0] tx_packets;  // packets sent
   } link_counters_t;
 
-  // Extended Hamming codes: the code word of each data bit, and the data bits under each check bit.
-  // The (64, 57) code is the lower part.
-  localparam logic [119:0][6:0] HammingCodes = {
-    7'd127, 7'd126, 7'd125, 7'd124, 7'd123, 7'd122, 7'd121, 7'd120, 7'd119, 7'd118, 7'd117, 7'd116,
-    7'd115, 7'd114, 7'd113, 7'd112, 7'd111, 7'd110, 7'd109, 7'd108, 7'd107, 7'd106, 7'd105, 7'd104,
-    7'd103, 7'd102, 7'd101, 7'd100, 7'd99, 7'd98, 7'd97, 7'd96, 7'd95, 7'd94, 7'd93, 7'd92,
-    7'd91, 7'd90, 7'd89, 7'd88, 7'd87, 7'd86, 7'd85, 7'd84, 7'd83, 7'd82, 7'd81, 7'd80,
-    7'd79, 7'd78, 7'd77, 7'd76, 7'd75, 7'd74, 7'd73, 7'd72, 7'd71, 7'd70, 7'd69, 7'd68,
-    7'd67, 7'd66, 7'd65, 7'd63, 7'd62, 7'd61, 7'd60, 7'd59, 7'd58, 7'd57, 7'd56, 7'd55,
-    7'd54, 7'd53, 7'd52, 7'd51, 7'd50, 7'd49, 7'd48, 7'd47, 7'd46, 7'd45, 7'd44, 7'd43,
-    7'd42, 7'd41, 7'd40, 7'd39, 7'd38, 7'd37, 7'd36, 7'd35, 7'd34, 7'd33, 7'd31, 7'd30,
-    7'd29, 7'd28, 7'd27, 7'd26, 7'd25, 7'd24, 7'd23, 7'd22, 7'd21, 7'd20, 7'd19, 7'd18,
-    7'd17, 7'd15, 7'd14, 7'd13, 7'd12, 7'd11, 7'd10, 7'd9, 7'd7, 7'd6, 7'd5, 7'd3
+  // CRC-8 of a header (x^8 + x^2 + x + 1): the data bits under each check bit.
+  localparam logic [7:0][119:0] HeaderMasks = {
+    120'h6de7e93af8961ec8bb94c66856a8e0,
+    120'h36f3f49d7c4b0f645dca63342b5470,
+    120'h1b79fa4ebe2587b22ee5319a15aa38,
+    120'h0dbcfd275f12c3d9177298cd0ad51c,
+    120'h06de7e93af8961ec8bb94c66856a8e,
+    120'h036f3f49d7c4b0f645dca63342b547,
+    120'h6c50769e137446b3997a9571f7f243,
+    120'h5bcfd275f12c3d9177298cd0ad51c1
   };
-  localparam logic [6:0][119:0] HammingMasks = {
-    120'hfffffffffffffffe00000000000000,
-    120'hffffffff00000001fffffffc000000,
-    120'hffff0000ffff0001fffe0003fff800,
-    120'hff00ff00ff00ff01fe01fe03fc07f0,
-    120'hf0f0f0f0f0f0f0f1e1e1e1e3c3c78e,
-    120'hcccccccccccccccd9999999b33366d,
-    120'haaaaaaaaaaaaaaab55555556aaad5b
+  // Extended Hamming code of control words: the data bits under each check bit but the last.
+  localparam logic [5:0][56:0] HammingMasks = {
+    57'h1fffffffc000000,
+    57'h1fffe0003fff800,
+    57'h1fe01fe03fc07f0,
+    57'h1e1e1e1e3c3c78e,
+    57'h19999999b33366d,
+    57'h155555556aaad5b
   };
   // CRC-32 of IEEE 802.3: the bits of a 64-bit word, with the state added to its lower half,
   // under each bit of the next state.

@@ -50,7 +50,7 @@ module karma_consumer #(
   end
   assign crc_next = exanet_code_pkg::crc_step(exanet_code_pkg::crc_step(crc_q, covered[63:0]), covered[127:64]);
   assign wrong = footer.error || footer.crc32 != ~crc_next || words_q != 6'((header_q.length + 10'd15) >> 4) ||
-      header_q.ecc != exanet_code_pkg::header_ecc(header_q[119:0]);
+      !exanet_code_pkg::header_sound(header_q);
   assign trip = now_i - sent_at_q;
 
   assign arrived_o = tail;

@@ -42,9 +42,9 @@ module framing_formal #(
   assign moved = valid && ready_i;
   link_rx #(.LineBits(LineBits)) rx (
     .clk_i, .rst_ni(rst_n), .valid_i(moved), .data_i(data), .flit_o(flit_out), .freed_i(none), .credit_o(credit), .reclaim_o(reclaim),
-    .health_o(health), .packets_o(counters.rx_packets), .corrected_o(counters.rx_corrected), .bad_headers_o(counters.rx_bad_headers),
+    .health_o(health), .packets_o(counters.rx_packets), .bad_headers_o(counters.rx_bad_headers),
     .bad_controls_o(counters.rx_bad_controls), .bad_payloads_o(counters.rx_bad_payloads), .cut_packets_o(counters.rx_cut_packets),
-    .lost_packets_o(counters.rx_lost_packets), .reclaimed_o(counters.rx_reclaimed), .stray_words_o(counters.rx_stray_words));
+    .reclaimed_o(counters.rx_reclaimed), .stray_words_o(counters.rx_stray_words));
 
   // Packets as they are read from the sender's buffer: up to a word marked as the last.
   logic [2:0] state;

@@ -22,9 +22,9 @@ module rx_formal #(
   exanet_pkg::link_counters_t counters;
   link_rx #(.LineBits(LineBits), .Patience(4), .PayloadDepth(PayloadDepth), .HeaderDepth(HeaderDepth)) dut (
     .clk_i, .rst_ni(rst_n), .valid_i, .data_i, .flit_o(flit), .freed_i(freed), .credit_o(credit), .reclaim_o(reclaim), .health_o(health),
-    .packets_o(counters.rx_packets), .corrected_o(counters.rx_corrected), .bad_headers_o(counters.rx_bad_headers),
+    .packets_o(counters.rx_packets), .bad_headers_o(counters.rx_bad_headers),
     .bad_controls_o(counters.rx_bad_controls), .bad_payloads_o(counters.rx_bad_payloads), .cut_packets_o(counters.rx_cut_packets),
-    .lost_packets_o(counters.rx_lost_packets), .reclaimed_o(counters.rx_reclaimed), .stray_words_o(counters.rx_stray_words));
+    .reclaimed_o(counters.rx_reclaimed), .stray_words_o(counters.rx_stray_words));
   assign header = flit.data;
 
   // The router's FIFOs: what was written and has not left.

@@ -6,7 +6,8 @@ module exanet_link #(
   parameter int unsigned LineBits = 64,  // or 128
   parameter int unsigned Patience = 4096,
   parameter int unsigned PayloadDepth = 512,  // of the router's pool behind this port, for each virtual channel
-  parameter int unsigned HeaderDepth = 32
+  parameter int unsigned HeaderDepth = 32,
+  parameter int unsigned MostWords = exanet_pkg::MaxPayloadWords  // payload of the largest packet, for two of which the far end asks room
 ) (
   input  logic                clk_i,
   input  logic                rst_ni,
@@ -29,17 +30,23 @@ module exanet_link #(
   output exanet_pkg::health_t health_o,
   output exanet_pkg::link_counters_t counters_o
 );
+  if (PayloadDepth > 512 || HeaderDepth < 2 || HeaderDepth > 64) begin : gen_illegal_1
+    $error("a pool of up to 512 payload words and of 2 to 64 headers");
+  end
+  if (MostWords > exanet_pkg::MaxPayloadWords || 2 * MostWords > PayloadDepth) begin : gen_illegal_2
+    $error("a pool holds two of the largest packets, of up to 32 payload words each");
+  end
   exanet_pkg::credit_t reclaim[2];
 
-  link_tx #(.LineBits(LineBits)) u_tx (
+  link_tx #(.LineBits(LineBits), .PayloadDepth(PayloadDepth), .HeaderDepth(HeaderDepth), .MostWords(MostWords)) u_tx (
     .clk_i, .rst_ni, .flit_i, .release_o, .credit_i, .reclaim_i(reclaim), .health_i, .credit_threshold_i, .credit_interval_i,
     .valid_o(tx_valid_o), .data_o(tx_data_o), .ready_i(tx_ready_i),
     .packets_o(counters_o.tx_packets), .credits_o(counters_o.tx_credits), .stuffed_o(counters_o.tx_stuffed));
 
   link_rx #(.LineBits(LineBits), .Patience(Patience), .PayloadDepth(PayloadDepth), .HeaderDepth(HeaderDepth)) u_rx (
     .clk_i, .rst_ni, .valid_i(rx_valid_i), .data_i(rx_data_i), .flit_o, .freed_i(credit_i), .credit_o, .reclaim_o(reclaim), .health_o,
-    .packets_o(counters_o.rx_packets), .corrected_o(counters_o.rx_corrected), .bad_headers_o(counters_o.rx_bad_headers),
+    .packets_o(counters_o.rx_packets), .bad_headers_o(counters_o.rx_bad_headers),
     .bad_controls_o(counters_o.rx_bad_controls),
-    .bad_payloads_o(counters_o.rx_bad_payloads), .cut_packets_o(counters_o.rx_cut_packets), .lost_packets_o(counters_o.rx_lost_packets),
+    .bad_payloads_o(counters_o.rx_bad_payloads), .cut_packets_o(counters_o.rx_cut_packets),
     .reclaimed_o(counters_o.rx_reclaimed), .stray_words_o(counters_o.rx_stray_words));
 endmodule

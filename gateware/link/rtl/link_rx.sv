@@ -6,8 +6,8 @@
 // exactly its payload and a footer: when the rest does not come (another control word, or silence of `Patience` cycles), it is made up, marked.
 // And the queues never overflow: a header that came out wrong may ask for more than was reserved, so room is counted here as well.
 //
-// A header with one wrong bit is put right; with three it may be taken for another one, which the CRC then tells. A control word has no
-// second check, so its code only detects (up to three wrong bits): a wrong count would be worse than none, for the next word makes it good.
+// The codes of headers and control words only detect, up to three wrong bits: that is what one on the line becomes behind a descrambler, so one
+// that were put right would be put wrong. A packet with a damaged header is lost, and its room reclaimed; of a control word the next one makes it good.
 module link_rx #(
   parameter int unsigned LineBits = 64,       // or 128
   parameter int unsigned Patience = 4096,
@@ -24,13 +24,11 @@ module link_rx #(
   output exanet_pkg::credit_t reclaim_o[2],     // room here whose packets were lost on the way
   output exanet_pkg::health_t health_o,         // of the far node
   output logic [31:0]         packets_o,
-  output logic [31:0]         corrected_o,      // headers with one wrong bit
-  output logic [31:0]         bad_headers_o,    // beyond correction, or without room: the packet is not handed on
+  output logic [31:0]         bad_headers_o,    // with wrong bits, or without room: the packet is not handed on
   output logic [31:0]         bad_controls_o,
   output logic [31:0]         bad_payloads_o,   // CRC
   output logic [31:0]         cut_packets_o,    // made up to their length
-  output logic [31:0]         lost_packets_o,   // gaps in the numbers of Start
-  output logic [31:0]         reclaimed_o,      // packets whose room was given back
+  output logic [31:0]         reclaimed_o,      // packets that did not arrive, whose room was given back
   output logic [31:0]         stray_words_o     // words outside packets
 );
   import exanet_pkg::*;
@@ -110,18 +108,13 @@ module link_rx #(
   logic [127:0] word;
   logic [5:0] left_q;
   logic [31:0] crc_q, crc_next, sent_crc;
-  logic [3:0] number_q;
   logic [$clog2(Patience)-1:0] timer_q;
   logic whole;
   header_t header;
   footer_t footer;
-  logic [119:0] header_data;
-  logic header_corrected, header_bad;
+  logic header_sound;
 
-  exanet_secded #(.DataBits(120), .CheckBits(8)) u_header (
-    .valid_i(whole && state_q == Header),
-    .data_i(word[119:0]), .ecc_i(word[127:120]), .data_o(header_data), .corrected_o(header_corrected), .bad_o(header_bad));
-  assign header = {exanet_code_pkg::header_ecc(header_data), header_data};
+  assign header = word;
   assign footer = word;
   assign filling = state_q == FillPayload || state_q == FillFooter;
   assign silence = timer_q == '0;
@@ -133,7 +126,7 @@ module link_rx #(
   logic [5:0] length_words;
   logic accept;
   assign length_words = 6'((header.length + 10'd15) >> 4);
-  assign accept = whole && state_q == Header && !header_bad && header.length <= 10'(16 * MaxPayloadWords) &&
+  assign accept = whole && state_q == Header && header_sound && header.length <= 10'(16 * MaxPayloadWords) &&
       room_headers_q[vc_q] != '0 && room_words_q[vc_q] >= 10'(length_words);
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -153,7 +146,11 @@ module link_rx #(
   // Without a word the codes are not computed: simulation is faster for it, and synthesis takes what is simplest.
   always_comb begin
     crc_header = 'x;
-    if (whole && state_q == Header) crc_header = exanet_code_pkg::crc_header(header);
+    header_sound = 'x;
+    if (whole && state_q == Header) begin
+      crc_header = exanet_code_pkg::crc_header(header);
+      header_sound = exanet_code_pkg::header_sound(header);
+    end
   end
   if (LineBits == 64) begin : gen_halves
     logic upper_q;
@@ -205,7 +202,6 @@ module link_rx #(
       timer_q        <= '1;
       flit_o         <= '0;
       packets_o      <= '0;
-      corrected_o    <= '0;
       bad_headers_o  <= '0;
       bad_payloads_o <= '0;
       cut_packets_o  <= '0;
@@ -218,7 +214,6 @@ module link_rx #(
         else crc_q <= crc_next;
       end
       if ((data_valid_q && state_q == Hunt) || (filling && data_valid_q)) stray_words_o <= stray_words_o + 1'b1;
-      corrected_o <= corrected_o + 32'(accept && header_corrected);
 
       case (state_q)
         Header:
@@ -277,9 +272,7 @@ module link_rx #(
       words_q        <= '0;
       headers_q      <= '0;
       health_o       <= '0;
-      number_q       <= '0;
       bad_controls_o <= '0;
-      lost_packets_o <= '0;
       got_words_q    <= '0;
       got_headers_q  <= '0;
       reclaimed_o    <= '0;
@@ -311,10 +304,6 @@ module link_rx #(
         end
       end
       reclaimed_o <= reclaimed_o + widened(reclaim_o[0].headers) + widened(reclaim_o[1].headers);
-      if (start) begin
-        number_q       <= control.number + 1'b1;
-        lost_packets_o <= lost_packets_o + 32'(4'(control.number - number_q));
-      end
       if (control_valid_q && !take_control) bad_controls_o <= bad_controls_o + 1'b1;
     end
   end

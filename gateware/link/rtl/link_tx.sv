@@ -8,10 +8,14 @@
 //
 // Control words never delay a packet: Start carries what is due when a packet comes, and a credit is sent only when no packet can be at the
 // wire in one of its cycles. In an idle link it goes as soon as `credit_threshold_i` words have come back; that register at 0 means with
-// every packet. After `credit_interval_i` idle cycles (0: never) counts and reports are repeated, at a time at which nothing else is due, so that
-// what was lost on the line is put right and when packets and credits arrive does not depend on the repetition.
+// every packet. Whatever it says, what has come back is told before the far end, which asks room for two of the largest packets, could wait for it.
+// After `credit_interval_i` idle cycles (0: 65,536) counts and reports are repeated, so that what was lost on the line is put right. That is at a time at
+// which nothing else is due: without a threshold and pauses of the transceiver, when packets and credits arrive does not depend on it.
 module link_tx #(
   parameter int unsigned LineBits = 64,  // or 128
+  parameter int unsigned PayloadDepth = 512,  // of this node's pool, for each virtual channel
+  parameter int unsigned HeaderDepth = 32,
+  parameter int unsigned MostWords = exanet_pkg::MaxPayloadWords,
   parameter int unsigned Depth = 128     // of the buffer: two of the largest packets, rounded up
 ) (
   input  logic                clk_i,
@@ -48,7 +52,6 @@ module link_tx #(
   logic [1:0][10:0] sent_words_q;
   logic [1:0][6:0] sent_headers_q;
   logic [15:0] timer_q;
-  logic [3:0] number_q;
   logic [2:0] report_q;
   report_kind_e report;
   control_t control;
@@ -57,9 +60,14 @@ module link_tx #(
     .clk_i, .rst_ni, .write_i(flit_i.valid), .data_i({flit_i.vc, flit_i.tail, flit_i.data}),
     .read_i(buffer_read), .valid_o(buffer_valid), .data_o({vc, tail, word}));
 
-  assign due = 8'(headers_q[0] + headers_q[1]) != told_headers_q && 12'(words_q[0] + words_q[1] - told_words_q) >= credit_threshold_i;
+  logic [11:0] untold_words;
+  logic [7:0] untold_headers;
+  assign untold_words = 12'(words_q[0] + words_q[1] - told_words_q);
+  assign untold_headers = 8'(headers_q[0] + headers_q[1] - told_headers_q);
+  assign due = untold_headers != '0 && (untold_words >= credit_threshold_i || untold_words > 12'(PayloadDepth - 2 * MostWords) ||
+      untold_headers > 8'(HeaderDepth - 2));
   assign report = report_kind_e'(report_q);
-  assign stale = timer_q == '0 && credit_interval_i != '0;
+  assign stale = timer_q == '0;
   assign moved = valid_o && ready_i;
   assign release_o = tells && starts && moved;
 
@@ -67,7 +75,6 @@ module link_tx #(
     control = '0;
     control.kind = starts ? ControlKindStart : ControlKindCredit;
     control.vc = starts && vc;
-    control.number = number_q;
     control.report_kind = report;
     case (report)
       ReportKindWords0: control.report = sent_words_q[0];
@@ -150,8 +157,7 @@ module link_tx #(
       headers_q  <= '0;
       told_words_q   <= '0;
       told_headers_q <= '0;
-      timer_q    <= 16'd1;  // the neighbour hears of this node's health as soon as the interval is written, and nothing during the reset
-      number_q   <= '0;
+      timer_q    <= 16'd1;  // the neighbour hears of this node's health at once, but nothing during the reset
       report_q   <= '0;
       head_q     <= 1'b0;
       sent_words_q   <= '0;
@@ -176,13 +182,12 @@ module link_tx #(
       if (moved && tells) begin
         told_words_q   <= words_q[0] + words_q[1];
         told_headers_q <= headers_q[0] + headers_q[1];
-        timer_q        <= credit_interval_i;
+        timer_q        <= credit_interval_i == '0 ? '1 : credit_interval_i;
         report_q       <= report == ReportKindHeaders1 ? '0 : report_q + 1'b1;
       end else if (timer_q != '0) begin
         timer_q <= timer_q - 1'b1;
       end
       if (release_o) begin
-        number_q  <= number_q + 1'b1;
         packets_o <= packets_o + 1'b1;
       end
       if (moved && tells && !starts) credits_o <= credits_o + 1'b1;

@@ -9,13 +9,15 @@
 #include <random>
 
 #include "core/spec/integrity.hpp"
-#include "gateware/node/model/framing.hpp"
+#include "gateware/link/tb/line_errors.hpp"
 
 namespace exanet::gateware {
 
 struct FaultConfig {
   unsigned kinds = kAnyWord;  // words that the rates below apply to
-  double bit_error_rate = 0;
+  double bit_error_rate = 0;  // of the line; what becomes of each: line_errors.hpp
+  unsigned alone =
+      0;  // words from one wrong bit to the next on average, and half as many at least, so that each comes alone
   double wrecked = 0;  // share of words in which up to eight bits are turned
   double dropped = 0;
   double repeated = 0;  // the word comes twice; four later the line drops one to be in time again
@@ -30,17 +32,23 @@ struct FaultConfig {
 template <typename Word>
 class LineFaults {
  public:
-  LineFaults(FaultConfig config, std::uint64_t seed) : config_(config), random_(seed) { next_error(); }
+  LineFaults(FaultConfig config, std::uint64_t seed)
+      : config_(config), errors_(config.bit_error_rate, ~seed, config.bad_lane), random_(seed) {}
 
   std::uint64_t packets_touched() const { return touched_; }
   std::uint64_t words_touched() const { return words_touched_; }
+  std::uint64_t wrong_bits() const { return errors_.count(); }
   void stop() { config_ = {.kinds = 0}; }
 
   std::optional<Word> operator()(const Word& word) {
     const unsigned before = framing_.position();
     const LineWordKind kind = framing_.next(word);
     new_packet_ = new_packet_ || kind == kStart;
-    std::optional<Word> out = (kind & config_.kinds) ? disturb(word, kind, before) : word;
+    if (config_.alone > 0 && to_next_-- == 0) {
+      errors_.once();
+      to_next_ = config_.alone / 2 + static_cast<unsigned>(random_() % config_.alone);
+    }
+    std::optional<Word> out = (kind & config_.kinds) ? disturb(word, kind, before) : errors_(word, false);
     ++count_;
     if (config_.down_every && count_ % config_.down_every < config_.down_for) out.reset();
     if (out) out = delay_lane(*out, word);
@@ -51,21 +59,8 @@ class LineFaults {
  private:
   double draw() { return std::uniform_real_distribution<double>()(random_); }
 
-  void next_error() {
-    to_error_ = config_.bit_error_rate > 0 ? std::geometric_distribution<std::uint64_t>(config_.bit_error_rate)(random_)
-                                           : UINT64_MAX;
-  }
   std::optional<Word> disturb(const Word& was, LineWordKind kind, unsigned position) {
-    Word word = was;
-    const std::uint64_t bits = config_.bad_lane < 0 ? kLineBits<Word> : 32,
-                        first = config_.bad_lane < 0 ? 0 : 32 * config_.bad_lane;
-    std::uint64_t left = bits;
-    while (to_error_ < left) {
-      turn_bit(word, first + bits - left + to_error_);
-      left -= to_error_ + 1;
-      next_error();
-    }
-    if (to_error_ != UINT64_MAX) to_error_ -= left;
+    Word word = errors_(was);
     if (config_.wrecked > 0 && draw() < config_.wrecked)
       for (std::uint64_t n = 1 + random_() % 8; n > 0; --n) turn_bit(word, random_() % kLineBits<Word>);
     if (config_.illegal > 0 && kind == kHeader)
@@ -133,12 +128,13 @@ class LineFaults {
   }
 
   FaultConfig config_;
+  LineErrors<Word> errors_;
   std::mt19937_64 random_;
-  std::uint64_t to_error_ = UINT64_MAX, touched_ = 0, words_touched_ = 0, count_ = 0, lower_ = 0;
+  std::uint64_t touched_ = 0, words_touched_ = 0, count_ = 0, lower_ = 0;
   std::deque<std::optional<Word>> waiting_;
   Framing<Word> framing_;
   Word before_{};
-  unsigned late_for_ = 0, late_lane_ = 0;
+  unsigned to_next_ = 0, late_for_ = 0, late_lane_ = 0;
   bool new_packet_ = false, forging_ = false, too_long_ = false;
 };
 

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A transceiver and its line, one direction: a word a cycle, a fixed latency, a pause after every `pause_every` words (the gearbox of 64b/66b),
-// wrong bits at a given rate, and faults on purpose. A line of 128 bits is four lanes of 32, which the receiving transceiver puts side by side
+// wrong bits at a given rate (link/tb/line_errors.hpp), and faults on purpose. A line of 128 bits is four lanes of 32, which the receiving transceiver puts side by side
 // again, so that their skew is part of the latency; one lane alone may be bad.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <optional>
-#include <random>
 
-#include "gateware/node/model/framing.hpp"
+#include "gateware/link/tb/line_errors.hpp"
 
 namespace exanet::gateware {
 
@@ -23,17 +21,16 @@ struct TransceiverConfig {
   int bad_lane = -1;  // the one with wrong bits; -1: all of them
 };
 
-inline constexpr unsigned kLaneBits = 32;
-
 template <typename Word>
 class LineTransceiver {
  public:
-  explicit LineTransceiver(TransceiverConfig config) : config_(config), random_(config.seed), to_error_(next_error()) {}
+  explicit LineTransceiver(TransceiverConfig config)
+      : config_(config), errors_(config.bit_error_rate, config.seed, config.bad_lane) {}
 
   // Called for each word that enters the line; nullopt drops it. For faults at a chosen place.
   std::function<std::optional<Word>(const Word&)> tamper;
   std::uint64_t words() const { return words_; }
-  std::uint64_t wrong_bits() const { return wrong_bits_; }
+  std::uint64_t wrong_bits() const { return errors_.count(); }
 
   // Whether it takes a word in this cycle.
   bool ready() const { return config_.pause_every == 0 || run_ < config_.pause_every; }
@@ -45,7 +42,7 @@ class LineTransceiver {
     std::optional<Word> word;
     if (taken) {
       ++words_;
-      word = disturb(*offered);
+      word = errors_(*offered);
       if (tamper) word = tamper(*word);
     }
     line_.push_back(word);
@@ -56,27 +53,9 @@ class LineTransceiver {
   }
 
  private:
-  std::uint64_t next_error() {
-    if (config_.bit_error_rate <= 0) return UINT64_MAX;
-    return std::geometric_distribution<std::uint64_t>(config_.bit_error_rate)(random_);
-  }
-  Word disturb(Word word) {
-    const std::uint64_t bits = config_.bad_lane < 0 ? kLineBits<Word> : kLaneBits,
-                        first = config_.bad_lane < 0 ? 0 : kLaneBits * config_.bad_lane;
-    std::uint64_t left = bits;
-    while (to_error_ < left) {
-      turn_bit(word, first + bits - left + to_error_);
-      ++wrong_bits_;
-      left -= to_error_ + 1;
-      to_error_ = next_error();
-    }
-    if (to_error_ != UINT64_MAX) to_error_ -= left;
-    return word;
-  }
-
   TransceiverConfig config_;
-  std::mt19937_64 random_;
-  std::uint64_t to_error_, words_ = 0, wrong_bits_ = 0;
+  LineErrors<Word> errors_;
+  std::uint64_t words_ = 0;
   unsigned run_ = 0;
   std::deque<std::optional<Word>> line_;
 };

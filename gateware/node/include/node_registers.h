@@ -16,7 +16,7 @@ extern "C" {
 #define NODE_REGISTERS__ID__VERSION_bm 0xff
 #define NODE_REGISTERS__ID__VERSION_bp 0
 #define NODE_REGISTERS__ID__VERSION_bw 8
-#define NODE_REGISTERS__ID__VERSION_reset 0x1
+#define NODE_REGISTERS__ID__VERSION_reset 0x2
 #define NODE_REGISTERS__ID__MAGIC_bm 0xffffff00
 #define NODE_REGISTERS__ID__MAGIC_bp 8
 #define NODE_REGISTERS__ID__MAGIC_bw 24
@@ -137,15 +137,10 @@ extern "C" {
 #define NODE_REGISTERS__LINK__COUNTER_NAME_5262B2C8__COUNT_bp 0
 #define NODE_REGISTERS__LINK__COUNTER_NAME_5262B2C8__COUNT_bw 32
 
-// reg - node_registers::link::counter_name_d205a121
-#define NODE_REGISTERS__LINK__COUNTER_NAME_D205A121__COUNT_bm 0xffffffff
-#define NODE_REGISTERS__LINK__COUNTER_NAME_D205A121__COUNT_bp 0
-#define NODE_REGISTERS__LINK__COUNTER_NAME_D205A121__COUNT_bw 32
-
-// reg - node_registers::link::counter_name_ca98bb06
-#define NODE_REGISTERS__LINK__COUNTER_NAME_CA98BB06__COUNT_bm 0xffffffff
-#define NODE_REGISTERS__LINK__COUNTER_NAME_CA98BB06__COUNT_bp 0
-#define NODE_REGISTERS__LINK__COUNTER_NAME_CA98BB06__COUNT_bw 32
+// reg - node_registers::link::counter_name_5e58ce08
+#define NODE_REGISTERS__LINK__COUNTER_NAME_5E58CE08__COUNT_bm 0xffffffff
+#define NODE_REGISTERS__LINK__COUNTER_NAME_5E58CE08__COUNT_bp 0
+#define NODE_REGISTERS__LINK__COUNTER_NAME_5E58CE08__COUNT_bw 32
 
 // reg - node_registers::link::counter_name_abdd566c
 #define NODE_REGISTERS__LINK__COUNTER_NAME_ABDD566C__COUNT_bm 0xffffffff
@@ -162,15 +157,10 @@ extern "C" {
 #define NODE_REGISTERS__LINK__COUNTER_NAME_FA592CE7__COUNT_bp 0
 #define NODE_REGISTERS__LINK__COUNTER_NAME_FA592CE7__COUNT_bw 32
 
-// reg - node_registers::link::counter_name_2e9d3f21
-#define NODE_REGISTERS__LINK__COUNTER_NAME_2E9D3F21__COUNT_bm 0xffffffff
-#define NODE_REGISTERS__LINK__COUNTER_NAME_2E9D3F21__COUNT_bp 0
-#define NODE_REGISTERS__LINK__COUNTER_NAME_2E9D3F21__COUNT_bw 32
-
-// reg - node_registers::link::counter_name_6bec9a75
-#define NODE_REGISTERS__LINK__COUNTER_NAME_6BEC9A75__COUNT_bm 0xffffffff
-#define NODE_REGISTERS__LINK__COUNTER_NAME_6BEC9A75__COUNT_bp 0
-#define NODE_REGISTERS__LINK__COUNTER_NAME_6BEC9A75__COUNT_bw 32
+// reg - node_registers::link::counter_name_94ccf739
+#define NODE_REGISTERS__LINK__COUNTER_NAME_94CCF739__COUNT_bm 0xffffffff
+#define NODE_REGISTERS__LINK__COUNTER_NAME_94CCF739__COUNT_bp 0
+#define NODE_REGISTERS__LINK__COUNTER_NAME_94CCF739__COUNT_bw 32
 
 // reg - node_registers::link::counter_name_9d786d6d
 #define NODE_REGISTERS__LINK__COUNTER_NAME_9D786D6D__COUNT_bm 0xffffffff
@@ -184,12 +174,12 @@ typedef struct __attribute__ ((__packed__)) {
     uint32_t tx_credits;
     uint32_t tx_stuffed;
     uint32_t rx_packets;
-    uint32_t rx_corrected;
+    uint8_t RESERVED_14_17[0x4];
     uint32_t rx_bad_headers;
     uint32_t rx_bad_controls;
     uint32_t rx_bad_payloads;
     uint32_t rx_cut_packets;
-    uint32_t rx_lost_packets;
+    uint8_t RESERVED_28_2b[0x4];
     uint32_t rx_reclaimed;
     uint32_t rx_stray_words;
     uint8_t RESERVED_34_3f[0xc];

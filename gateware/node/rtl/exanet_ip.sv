@@ -96,12 +96,10 @@ module exanet_ip #(
     assign status.link[p].tx_credits.count.next = now.tx_credits;
     assign status.link[p].tx_stuffed.count.next = now.tx_stuffed;
     assign status.link[p].rx_packets.count.next = now.rx_packets;
-    assign status.link[p].rx_corrected.count.next = now.rx_corrected;
     assign status.link[p].rx_bad_headers.count.next = now.rx_bad_headers;
     assign status.link[p].rx_bad_controls.count.next = now.rx_bad_controls;
     assign status.link[p].rx_bad_payloads.count.next = now.rx_bad_payloads;
     assign status.link[p].rx_cut_packets.count.next = now.rx_cut_packets;
-    assign status.link[p].rx_lost_packets.count.next = now.rx_lost_packets;
     assign status.link[p].rx_reclaimed.count.next = now.rx_reclaimed;
     assign status.link[p].rx_stray_words.count.next = now.rx_stray_words;
   end

@@ -241,12 +241,10 @@ module node_registers (
             logic tx_credits;
             logic tx_stuffed;
             logic rx_packets;
-            logic rx_corrected;
             logic rx_bad_headers;
             logic rx_bad_controls;
             logic rx_bad_payloads;
             logic rx_cut_packets;
-            logic rx_lost_packets;
             logic rx_reclaimed;
             logic rx_stray_words;
         } link[6];
@@ -280,12 +278,10 @@ module node_registers (
             decoded_reg_strb.link[i0].tx_credits = cpuif_req_masked & (cpuif_addr == 10'h108 + (10)'(i0) * 10'h40) & !cpuif_req_is_wr;
             decoded_reg_strb.link[i0].tx_stuffed = cpuif_req_masked & (cpuif_addr == 10'h10c + (10)'(i0) * 10'h40) & !cpuif_req_is_wr;
             decoded_reg_strb.link[i0].rx_packets = cpuif_req_masked & (cpuif_addr == 10'h110 + (10)'(i0) * 10'h40) & !cpuif_req_is_wr;
-            decoded_reg_strb.link[i0].rx_corrected = cpuif_req_masked & (cpuif_addr == 10'h114 + (10)'(i0) * 10'h40) & !cpuif_req_is_wr;
             decoded_reg_strb.link[i0].rx_bad_headers = cpuif_req_masked & (cpuif_addr == 10'h118 + (10)'(i0) * 10'h40) & !cpuif_req_is_wr;
             decoded_reg_strb.link[i0].rx_bad_controls = cpuif_req_masked & (cpuif_addr == 10'h11c + (10)'(i0) * 10'h40) & !cpuif_req_is_wr;
             decoded_reg_strb.link[i0].rx_bad_payloads = cpuif_req_masked & (cpuif_addr == 10'h120 + (10)'(i0) * 10'h40) & !cpuif_req_is_wr;
             decoded_reg_strb.link[i0].rx_cut_packets = cpuif_req_masked & (cpuif_addr == 10'h124 + (10)'(i0) * 10'h40) & !cpuif_req_is_wr;
-            decoded_reg_strb.link[i0].rx_lost_packets = cpuif_req_masked & (cpuif_addr == 10'h128 + (10)'(i0) * 10'h40) & !cpuif_req_is_wr;
             decoded_reg_strb.link[i0].rx_reclaimed = cpuif_req_masked & (cpuif_addr == 10'h12c + (10)'(i0) * 10'h40) & !cpuif_req_is_wr;
             decoded_reg_strb.link[i0].rx_stray_words = cpuif_req_masked & (cpuif_addr == 10'h130 + (10)'(i0) * 10'h40) & !cpuif_req_is_wr;
         end
@@ -834,7 +830,7 @@ module node_registers (
         automatic logic [31:0] readback_data_var;
         readback_data_var = '0;
         if(rd_mux_addr == 10'h0) begin
-            readback_data_var[7:0] = 8'h1;
+            readback_data_var[7:0] = 8'h2;
             readback_data_var[31:8] = 24'h45584e;
         end
         if(rd_mux_addr == 10'h4) begin
@@ -889,9 +885,6 @@ module node_registers (
             if(rd_mux_addr == 10'h110 + (10)'(i0) * 10'h40) begin
                 readback_data_var[31:0] = hwif_in.link[i0].rx_packets.count.next;
             end
-            if(rd_mux_addr == 10'h114 + (10)'(i0) * 10'h40) begin
-                readback_data_var[31:0] = hwif_in.link[i0].rx_corrected.count.next;
-            end
             if(rd_mux_addr == 10'h118 + (10)'(i0) * 10'h40) begin
                 readback_data_var[31:0] = hwif_in.link[i0].rx_bad_headers.count.next;
             end
@@ -903,9 +896,6 @@ module node_registers (
             end
             if(rd_mux_addr == 10'h124 + (10)'(i0) * 10'h40) begin
                 readback_data_var[31:0] = hwif_in.link[i0].rx_cut_packets.count.next;
-            end
-            if(rd_mux_addr == 10'h128 + (10)'(i0) * 10'h40) begin
-                readback_data_var[31:0] = hwif_in.link[i0].rx_lost_packets.count.next;
             end
             if(rd_mux_addr == 10'h12c + (10)'(i0) * 10'h40) begin
                 readback_data_var[31:0] = hwif_in.link[i0].rx_reclaimed.count.next;

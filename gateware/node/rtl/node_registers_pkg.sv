@@ -77,19 +77,11 @@ package node_registers_pkg;
 
     typedef struct {
         logic [31:0] next;
-    } node_registers__link__counter_name_d205a121__count__in_t;
+    } node_registers__link__counter_name_5e58ce08__count__in_t;
 
     typedef struct {
-        node_registers__link__counter_name_d205a121__count__in_t count;
-    } node_registers__link__counter_name_d205a121__in_t;
-
-    typedef struct {
-        logic [31:0] next;
-    } node_registers__link__counter_name_ca98bb06__count__in_t;
-
-    typedef struct {
-        node_registers__link__counter_name_ca98bb06__count__in_t count;
-    } node_registers__link__counter_name_ca98bb06__in_t;
+        node_registers__link__counter_name_5e58ce08__count__in_t count;
+    } node_registers__link__counter_name_5e58ce08__in_t;
 
     typedef struct {
         logic [31:0] next;
@@ -117,19 +109,11 @@ package node_registers_pkg;
 
     typedef struct {
         logic [31:0] next;
-    } node_registers__link__counter_name_2e9d3f21__count__in_t;
+    } node_registers__link__counter_name_94ccf739__count__in_t;
 
     typedef struct {
-        node_registers__link__counter_name_2e9d3f21__count__in_t count;
-    } node_registers__link__counter_name_2e9d3f21__in_t;
-
-    typedef struct {
-        logic [31:0] next;
-    } node_registers__link__counter_name_6bec9a75__count__in_t;
-
-    typedef struct {
-        node_registers__link__counter_name_6bec9a75__count__in_t count;
-    } node_registers__link__counter_name_6bec9a75__in_t;
+        node_registers__link__counter_name_94ccf739__count__in_t count;
+    } node_registers__link__counter_name_94ccf739__in_t;
 
     typedef struct {
         logic [31:0] next;
@@ -145,13 +129,11 @@ package node_registers_pkg;
         node_registers__link__counter_name_096eb2c3__in_t tx_credits;
         node_registers__link__counter_name_86b5ecb3__in_t tx_stuffed;
         node_registers__link__counter_name_5262b2c8__in_t rx_packets;
-        node_registers__link__counter_name_d205a121__in_t rx_corrected;
-        node_registers__link__counter_name_ca98bb06__in_t rx_bad_headers;
+        node_registers__link__counter_name_5e58ce08__in_t rx_bad_headers;
         node_registers__link__counter_name_abdd566c__in_t rx_bad_controls;
         node_registers__link__counter_name_fcb3b658__in_t rx_bad_payloads;
         node_registers__link__counter_name_fa592ce7__in_t rx_cut_packets;
-        node_registers__link__counter_name_2e9d3f21__in_t rx_lost_packets;
-        node_registers__link__counter_name_6bec9a75__in_t rx_reclaimed;
+        node_registers__link__counter_name_94ccf739__in_t rx_reclaimed;
         node_registers__link__counter_name_9d786d6d__in_t rx_stray_words;
     } node_registers__link__in_t;
 

@@ -163,7 +163,7 @@ TEST_CASE("link: a word that equals Magic is data when it is data") {
   CHECK(pair.network.node(0).counters(0).tx_stuffed() == 64);
 }
 
-TEST_CASE("link: wrong bits are corrected or seen, nothing arrives silently changed, nothing hangs") {
+TEST_CASE("link: wrong bits are seen, nothing arrives silently changed, nothing hangs") {
   for (const double rate : {1e-5, 1e-4, 1e-3}) {
     Pair pair{{.latency_cycles = 45, .bit_error_rate = rate, .seed = 7}};
     constexpr unsigned kPackets = 2000;
@@ -191,16 +191,14 @@ TEST_CASE("link: wrong bits are corrected or seen, nothing arrives silently chan
       changed += original.header.raw != arrival.packet.header.raw || original.payload != arrival.packet.payload;
     }
     const auto c = pair.network.node(1).counters(0);
-    const auto back = pair.network.node(0).counters(0);
     MESSAGE("bit error rate " << rate << ": " << pair.network.node(0).tx[0]->wrong_bits() << " wrong bits, " << kPackets
                               << " packets sent, " << receiver.arrivals.size() << " arrived, " << sound << " sound, "
-                              << marked << " marked, " << changed << " silently changed; corrected " << c.rx_corrected()
-                              << ", bad headers " << c.rx_bad_headers() << ", bad controls " << c.rx_bad_controls()
-                              << ", bad payloads " << c.rx_bad_payloads() << ", cut " << c.rx_cut_packets()
-                              << ", reclaimed " << c.rx_reclaimed() << "; the other way corrected "
-                              << back.rx_corrected());
+                              << marked << " marked, " << changed << " silently changed; bad headers "
+                              << c.rx_bad_headers() << ", bad controls " << c.rx_bad_controls() << ", bad payloads "
+                              << c.rx_bad_payloads() << ", cut " << c.rx_cut_packets() << ", reclaimed "
+                              << c.rx_reclaimed());
     CHECK(changed == 0);
-    CHECK(c.rx_corrected() > 0);
+    CHECK(c.rx_bad_headers() > 0);
     CHECK(c.rx_bad_payloads() > 0);
     CHECK(marked == receiver.arrivals.size() - sound);
     CHECK(c.rx_reclaimed() == kPackets - receiver.arrivals.size());
