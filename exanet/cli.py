@@ -9,13 +9,16 @@ import time
 from types import FrameType
 from typing import Annotated
 
-try:  # a Ctrl-C may come while the modules are read
-    import typer
+from exanet import lightly
 
-    from exanet import memory
-    from exanet.commands import check, karma, machines, run, sweep, validate
-    from exanet.commands.sim import group as sim
-    from exanet.errors import INTERNAL_STATUS, InputError, InternalError
+try:  # a Ctrl-C may come while the modules are read
+    with lightly.imports():
+        import typer
+
+        from exanet import memory
+        from exanet.commands import check, karma, machines, run, sweep, validate
+        from exanet.commands.sim import group as sim
+        from exanet.errors import INTERNAL_STATUS, InputError, InternalError
 except KeyboardInterrupt:
     sys.exit(130)
 

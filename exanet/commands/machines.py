@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from exanet import lightly
 from exanet.errors import InputError
 
 
@@ -31,9 +32,10 @@ def command(
         return _begin(file, topology is not None or svg is not None or as_json)
     if file is not None:
         raise InputError(f"machines {name} {file}: describe one machine at a time; to begin a new one: exanet machines new {file}")
-    from exanet import machine
-    from exanet.machine import facts, tables
-    from exanet.machine.variant import variant
+    with lightly.imports():
+        from exanet import machine
+        from exanet.machine import facts, tables
+        from exanet.machine.variant import variant
 
     if name is None:
         if topology is not None or svg is not None:

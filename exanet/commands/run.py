@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from exanet import lightly
 from exanet.errors import InputError
 from exanet.run.placement import KINDS
 
@@ -32,9 +33,10 @@ def command(
     ] = "model",
 ) -> None:
     """Run a program on a simulated machine; its exit code becomes this one's."""
-    from exanet.gateware.fabric import FABRICS
-    from exanet.mpi import detect
-    from exanet.run import program as runs
+    with lightly.imports():
+        from exanet.gateware.fabric import FABRICS
+        from exanet.mpi import detect
+        from exanet.run import program as runs
 
     if mpi not in detect.CHOICES:
         raise InputError(f"--mpi {mpi}: give one of {', '.join(detect.CHOICES)}")

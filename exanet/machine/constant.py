@@ -77,7 +77,7 @@ def _shape(value: Any) -> list[int]:
 class Strict(BaseModel):
     """A mapping that refuses keys that it does not know."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     @model_validator(mode="before")
     @classmethod

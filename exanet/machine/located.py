@@ -108,7 +108,7 @@ def parse(data: bytes, name: str) -> Located:
         line = data.count(b"\n", 0, error.start) + 1
         raise InputError(Mark(name, line).error("the file is not UTF-8 text; save it as UTF-8")) from None
     try:
-        root = YAML(typ="rt", pure=True).compose(text)
+        root = YAML(typ="safe", pure=True).compose(text)
     except YAMLError as error:
         raise InputError(_syntax(error, start)) from None
     except RecursionError:

@@ -13,6 +13,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -226,13 +227,15 @@ def _read_with_bases(file: Path, shown: str, seen: list[Path]) -> tuple[Located,
     """The tree of the file and all that it extends, their names, and the place where this one says so."""
     if "\0" in shown:
         raise InputError("a file name cannot hold a zero byte")
-    tree = located.read(file, located.printable(shown))
+    read = _read_shipped if file.parent in _folders() else located.read
+    tree = read(file, located.printable(shown))
     if not isinstance(tree.value, dict):
         raise InputError(tree.mark.error("a machine description is a mapping of keys to values, e.g. 'name: my-machine'"))
-    _anchor(tree, file.parent)
-    base = tree.value.pop("extends", None)
+    base = tree.value.get("extends")
+    tree = _anchored(tree, file.parent)
     if base is None:
         return tree, [], None
+    tree = Located({key: child for key, child in tree.value.items() if key != "extends"}, tree.mark, tree.keys)
     if not isinstance(base.value, str) or not base.value:
         raise InputError(base.mark.error("'extends' takes the name of a machine or the path of a machine file"))
     if file.resolve() in seen or len(seen) > 20:
@@ -245,12 +248,21 @@ def _read_with_bases(file: Path, shown: str, seen: list[Path]) -> tuple[Located,
     return _overlay(below, tree), [base.value, *bases], base.mark
 
 
-def _anchor(tree: Located, folder: Path) -> None:
-    """A graph's file is named from the folder of the machine file that names it."""
+@lru_cache(maxsize=64)
+def _read_shipped(file: Path, shown: str) -> Located:
+    """As located.read, of a file that others extend. Its tree has several users, so nobody changes it."""
+    return located.read(file, shown)
+
+
+def _anchored(tree: Located, folder: Path) -> Located:
+    """`tree`, in which a graph's file is named from the folder of the machine file that names it."""
     topology = tree.value.get("topology")
     named = topology.value.get("file") if topology is not None and isinstance(topology.value, dict) else None
-    if named is not None and isinstance(named.value, str) and "\0" not in named.value:
-        topology.value["file"] = Located(str(folder / Path(named.value).expanduser()), named.mark)
+    if named is None or not isinstance(named.value, str) or "\0" in named.value:
+        return tree
+    placed = Located(str(folder / Path(named.value).expanduser()), named.mark)
+    whole = Located(topology.value | {"file": placed}, topology.mark, topology.keys)
+    return Located(tree.value | {"topology": whole}, tree.mark, tree.keys)
 
 
 def _overlay(below: Located, above: Located) -> Located:

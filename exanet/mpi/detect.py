@@ -81,11 +81,9 @@ def detect(command: Sequence[str], choice: str = "auto") -> Mpi:
 
 
 def _check_machine(program: Path) -> elf.Executable:
-    from elftools.common.exceptions import ELFError
-
     try:
         executable = elf.read(program)
-    except (ELFError, OSError, ValueError) as error:
+    except (OSError, ValueError) as error:
         raise InputError(f"program {str(program)!r} is a damaged executable: {error}") from None
     if not elf.runs_here(executable):
         raise InputError(f"program {str(program)!r} is built for {executable.machine}, this machine is {os.uname().machine}; build it here")

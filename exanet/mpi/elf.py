@@ -7,19 +7,24 @@ import mmap
 import os
 import platform
 import re
+import struct
 import subprocess
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
-from typing import Any
 
-_MACHINES = {"x86_64": "EM_X86_64", "aarch64": "EM_AARCH64", "ppc64le": "EM_PPC64", "riscv64": "EM_RISCV", "s390x": "EM_S390"}
+_MACHINES = {3: "i386", 21: "ppc64le", 22: "s390x", 40: "arm", 62: "x86_64", 183: "aarch64", 243: "riscv64"}
+"""ELF's number of a machine (e_machine), and the name that `uname -m` has for it."""
+_LOAD, _DYNAMIC, _INTERPRETER = 1, 2, 3  # kinds of segments
+_NO_MORE, _NEEDED, _STRINGS = 0, 1, 5  # tags of the dynamic section
 _LIST_LINE = re.compile(r"^\s*(\S+) => (.+?)(?: \(0x[0-9a-f]+\))?$")
 
 
 @dataclass(frozen=True)
 class Executable:
     path: Path
-    machine: str  # the name that `uname -m` has for it, or ELF's own
+    machine: str  # the name that `uname -m` has for it, or ELF's number
     interpreter: str | None  # the dynamic loader; None for a static program
     needed: tuple[str, ...]  # sonames that it asks for itself
 
@@ -29,25 +34,59 @@ def is_elf(path: Path) -> bool:
         return file.read(4) == b"\x7fELF"
 
 
-def read(path: Path) -> Executable:
-    """Reads headers and dynamic section. Raises elftools' ELFError when the file is damaged."""
-    from elftools.elf.dynamic import DynamicSegment
-    from elftools.elf.elffile import ELFFile
-    from elftools.elf.segments import InterpSegment
+class DamagedError(ValueError):
+    """What the headers say is not in the file."""
 
-    with path.open("rb") as file:
-        elf = ELFFile(file)
-        machine = str(elf["e_machine"])
-        interpreter: str | None = None
-        needed: list[str] = []
-        for segment in elf.iter_segments():
-            if isinstance(segment, InterpSegment):
-                interpreter = str(segment.get_interp_name())
-            elif isinstance(segment, DynamicSegment):
-                tags: Any = segment.iter_tags("DT_NEEDED")
-                needed = [str(tag.needed) for tag in tags]
-    names = {elf_name: name for name, elf_name in _MACHINES.items()}
-    return Executable(path, names.get(machine, machine), interpreter, tuple(needed))
+
+def read(path: Path) -> Executable:
+    """Reads headers and dynamic section (System V ABI, chapters 4 and 5). Raises DamagedError."""
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        try:
+            return _read(path, data)
+        except (struct.error, LookupError, ValueError, OverflowError) as error:
+            raise DamagedError(f"its headers lead nowhere ({error})") from None
+
+
+def _read(path: Path, data: mmap.mmap) -> Executable:
+    order, wide = {1: "<", 2: ">"}[data[5]], data[4] == 2
+    (machine,) = struct.unpack_from(f"{order}H", data, 18)
+    (segments_at,) = struct.unpack_from(f"{order}{'Q' if wide else 'I'}", data, 32 if wide else 28)
+    size, count = struct.unpack_from(f"{order}HH", data, 54 if wide else 42)
+    segments = [_segment(data, segments_at + i * size, order, wide) for i in range(count)]
+    interpreter: str | None = None
+    needed: list[str] = []
+    for kind, offset, _, length in segments:
+        if kind == _INTERPRETER:
+            interpreter = _text(data, offset)
+        elif kind == _DYNAMIC:
+            layout = struct.Struct(order + ("qQ" if wide else "iI"))
+            tags = _tags(layout.iter_unpack(data[offset : offset + length // layout.size * layout.size]))
+            strings = next((value for tag, value in tags if tag == _STRINGS), 0)
+            base = next(
+                (at + strings - start for kind, at, start, held in segments if kind == _LOAD and start <= strings < start + held), 0
+            )
+            needed = [_text(data, base + value) for tag, value in tags if tag == _NEEDED]
+    return Executable(path, _MACHINES.get(machine, f"machine {machine} of ELF"), interpreter, tuple(needed))
+
+
+def _segment(data: mmap.mmap, at: int, order: str, wide: bool) -> tuple[int, int, int, int]:
+    """A segment's kind, its place in the file, its address, and its size in the file."""
+    if wide:
+        kind, _, offset, address, _, size = struct.unpack_from(f"{order}IIQQQQ", data, at)
+    else:
+        kind, offset, address, _, size = struct.unpack_from(f"{order}IIIII", data, at)
+    return kind, offset, address, size
+
+
+def _tags(entries: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    return list(takewhile(lambda entry: entry[0] != _NO_MORE, entries))
+
+
+def _text(data: mmap.mmap, at: int) -> str:
+    end = data.find(b"\0", at)
+    if not 0 <= at < len(data) or end < 0:
+        raise IndexError(f"no text at {at}")
+    return data[at:end].decode(errors="surrogateescape")
 
 
 def runs_here(executable: Executable) -> bool:

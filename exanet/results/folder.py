@@ -71,14 +71,22 @@ FILES = frozenset(("report.html", "run.json", "summary.json", *(f"{name}.parquet
 """Every file that any command publishes."""
 
 
-def write(directory: Path, results: Mapping[str, Any], meta: Mapping[str, Any], *, fresh: bool = False) -> Path:
+def write(
+    directory: Path,
+    results: Mapping[str, Any],
+    meta: Mapping[str, Any],
+    *,
+    tables: Mapping[str, pl.DataFrame] | None = None,
+    fresh: bool = False,
+) -> Path:
     """Write `results` (Simulator.results()) of the run described by `meta` into `directory`, whole or not at all; returns the folder.
 
     `meta` keys: program (argv), machine (resolved dict), machine_name, ranks, map, compute, mpi, exanet_version, and whatever else is
-    worth keeping of the run (started, ...), which goes to run.json; `fresh` as for publish(). Raises InputError when the folder cannot be
+    worth keeping of the run (started, ...), which goes to run.json; `tables` are those of to_tables(), if they are there already; `fresh`
+    as for publish(). Raises InputError when the folder cannot be
     written.
     """
-    tables = to_tables(results, meta.get("machine", {}))
+    tables = to_tables(results, meta.get("machine", {})) if tables is None else tables
     files = {f"{name}.parquet": parquet(frame) for name, frame in tables.items()}
     files["run.json"] = json_bytes(_host_facts(results, meta))
     files["summary.json"] = json_bytes(summarize(results, meta, tables))  # last: its presence says that the folder is whole

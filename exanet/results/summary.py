@@ -22,9 +22,11 @@ TOP = 5
 """Rows of the link and MPI call tables."""
 
 
-def show(results: Mapping[str, Any], meta: Mapping[str, Any], console: Console) -> None:
-    """Print the run's summary. An incomplete run says so, and why, in the first line."""
-    tables = run_results.to_tables(results, meta.get("machine", {}))
+def show(
+    results: Mapping[str, Any], meta: Mapping[str, Any], console: Console, *, tables: Mapping[str, pl.DataFrame] | None = None
+) -> None:
+    """Print the run's summary; `tables` as of results.write(). An incomplete run says so, and why, in the first line."""
+    tables = run_results.to_tables(results, meta.get("machine", {})) if tables is None else tables
     summary = run_results.summarize(results, meta, tables)
     if not summary["complete"]:
         console.print(f"[bold red]incomplete: {escape(summary['reason'] or 'the run was stopped')}[/]", soft_wrap=True)

@@ -165,9 +165,10 @@ def _publish(options: Options, directory: Path, results: dict[str, Any], meta: d
     """Writes the folder, and the report into it, and shows the table."""
     # The ranks' own output stays alone on stdout, so that it can be compared with that of a native run.
     console = Console(file=sys.stderr)
-    directory = run_results.write(directory, results, meta, fresh=options.directory is None)
+    tables = run_results.to_tables(results, meta["machine"])
+    directory = run_results.write(directory, results, meta, tables=tables, fresh=options.directory is None)
     if not options.quiet:
-        summary.show(results, meta, console)
+        summary.show(results, meta, console, tables=tables)
     shown: Path = directory / "summary.json"
     if options.report:
         shown = report.write(directory)

@@ -7,6 +7,7 @@ All imports count, wherever they stand: one within a function does not make a cy
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -16,10 +17,14 @@ from pathlib import Path
 
 import pytest
 
+from exanet import machine
+from exanet.machine import located
+from exanet.machine.located import Located
+
 PACKAGE = Path(__file__).parents[2] / "exanet"
 
 ORDER = (
-    *("errors", "units", "quantity", "bounds", "progress", "terminal", "directory", "memory", "registries", "mpi", "optional"),
+    *("errors", "lightly", "units", "quantity", "bounds", "progress", "terminal", "directory", "memory", "registries", "mpi", "optional"),
     *("machine", "results", "gateware", "karma", "sim", "run", "sweep", "validate", "jobs", "messages", "commands", "cli", "__main__"),
 )
 """Folders and single files of the package: each may use what stands before it, and nothing behind it."""
@@ -109,3 +114,39 @@ def test_help_reads_neither_tables_nor_machines(page: str) -> None:
     done = subprocess.run([sys.executable, "-P", "-c", code, *page.split()], capture_output=True, text=True, check=True)
     heavy = {"numpy", "polars", "ruamel.yaml", "rich.console", "distributed", "exanet.machine", "exanet.results", "exanet.sweep"}
     assert "Usage" in done.stdout and heavy & set(done.stderr.split()) == set()
+
+
+@pytest.mark.parametrize("words", [["run", "-m", "exanest", "-n", "2", "--", "/bin/true"], ["machines", "exanest", "--json"]])
+def test_what_a_command_reads_starts_no_threads_and_leaves_the_environment_alone(words: list[str]) -> None:
+    """Threads of numpy's OpenBLAS, a search for garbage among modules, and packages that are for other commands: half of a run's start."""
+    code = """
+import gc, os, sys
+before = dict(os.environ)
+from exanet.cli import main
+try:
+    main()
+finally:
+    names = [open(f"/proc/self/task/{thread}/comm").read() for thread in os.listdir("/proc/self/task")]
+    facts = gc.get_freeze_count() > 20_000, gc.isenabled(), os.environ == before
+    print("then", names.count(open("/proc/self/comm").read()), *facts, *sys.modules, file=sys.stderr)
+"""
+    environment = {name: value for name, value in os.environ.items() if name not in ("OPENBLAS_NUM_THREADS", "_RJEM_MALLOC_CONF")}
+    done = subprocess.run([sys.executable, "-P", "-c", code, *words], capture_output=True, text=True, env=environment)
+    then = done.stderr.splitlines()[-1].split()
+    assert then[:5] == ["then", "1", "True", "True", "True"]
+    others = {"distributed", "dask", "pandas", "pyarrow", "networkx", "exanet.sim", "exanet.sweep"}
+    assert others & set(then) == set()
+
+
+def test_each_file_of_a_machine_is_read_once_in_a_list_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[Path] = []
+
+    def count(path: Path, shown: str | None = None) -> Located:
+        read.append(path)
+        return real(path, shown)
+
+    real = located.read
+    machine.machine._read_shipped.cache_clear()
+    monkeypatch.setattr(located, "read", count)
+    assert [machine.load(name).name for name in machine.names()] == machine.names()
+    assert sorted(read) == sorted(machine.shipped().values())
