@@ -48,6 +48,9 @@ struct exn_thread;
 struct exn_thread *exanet_thread_expect(void);
 void exanet_thread_begins(struct exn_thread *thread);
 void exanet_thread_expect_no_more(struct exn_thread *thread);
+/* Who posts an operation, NULL where the rank has one thread; and that the operation has completed, in whichever thread's poll. */
+struct exn_thread *exanet_thread_posting(void);
+void exanet_thread_has_news(struct exn_thread *thread);
 /* The same in virtual time. */
 void exanet_thread_is_coming(void);
 void exanet_thread_has_come(void);

@@ -67,7 +67,7 @@ void exn_something_happened(void); /* posted */
 void exn_completion_came(void);
 void exn_dealt_with(void); /* a poll: what the last one found has gone its way */
 void exn_step_is_over(void); /* of those that ask */
-void exn_wait_was_in_vain(void);
+void exn_wait_was_in_vain(bool was_long);
 void exn_thread_enters_mpi(struct exanet_ni *ni, bool asks); /* asks: MPI_Test and its kin */
 void exn_thread_leaves_mpi(void);
 bool exn_thread_is_in_place(bool in_place); /* it may sleep, and yet be at work; what it was before */

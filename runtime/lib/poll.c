@@ -13,6 +13,7 @@
 #include "runtime/lib/ni.h"
 
 #define EXN_VAIN 16u
+#define EXN_FEW 4u /* 500 us of waiting, in windows of 16 us and more */
 
 __thread __attribute__((tls_model("initial-exec"))) struct exn_polls exn_polls = {.fresh = true,
                                                                                   .window_ps = EXN_FIRST_WINDOW_PS};
@@ -154,7 +155,7 @@ static void wait_until(struct exanet_ni *ni, uint64_t until, bool blocking) {
 
 static void in_vain(struct exanet_ni *ni) {
   ++exn_polls.vain;
-  if (!exn_testing()) exn_wait_was_in_vain();
+  if (!exn_testing()) exn_wait_was_in_vain(exn_polls.vain > EXN_FEW);
   exn_look_again(ni);
 }
 

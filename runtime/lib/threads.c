@@ -11,7 +11,9 @@
 // to do returns at once, and steps aside at the library's next yield, or when it leaves its last lock, or with its next call. If it polls
 // again before, and holds a lock that is seen here, it keeps that over all of its polls, and who wants it or the token waits as well. If it holds
 // none, it may have one of the library's own making (Open MPI 4 polls under a spin lock, and its blocking sends do nothing but poll): it steps
-// aside in its poll, and those that then spin for the lock without polling are stopped by a signal until it is their turn again.
+// aside in its poll, and those that then spin for the lock without polling are stopped by a signal until it is their turn again. That comes
+// when something of theirs has completed, if their call has posted anything (a blocking send or receive); it would take sixteen threads, of
+// which one polls, a signal and two switches each to look at what came for one of them. A wait that was long and in vain is everybody's turn.
 //
 // A thread that computes goes first for EXN_PATIENCE_NS of its processor time, and so does one that spins on memory; then time passes in spite
 // of it, until it is next seen here.
@@ -50,6 +52,7 @@ static uint32_t created; /* entries handed out */
 static uint32_t moment = 1, step = 1; /* a new moment is a new step as well */
 static bool dealing; /* completions were handed out, and nobody has polled since */
 static uint32_t in_vain;
+static uint32_t long_waits; /* in vain */
 static pthread_key_t at_thread_end;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -247,7 +250,16 @@ static void begin_moment(void) {
 
 void exn_step_is_over(void) { next_of(&step); }
 
-void exn_wait_was_in_vain(void) { begin_moment(); }
+void exn_wait_was_in_vain(bool was_long) {
+  if (was_long) __atomic_add_fetch(&long_waits, 1, __ATOMIC_ACQ_REL);
+  begin_moment();
+}
+
+struct exn_thread *exanet_thread_posting(void) { return own; }
+
+void exanet_thread_has_news(struct exn_thread *thread) {
+  if (thread) __atomic_store_n(&thread->news, true, __ATOMIC_RELEASE);
+}
 
 void exn_something_happened(void) {
   in_vain = 0;
@@ -276,7 +288,16 @@ static void set_busy(struct exn_thread *me) {
   __atomic_store_n(&me->idle_moment, 0, __ATOMIC_RELEASE);
 }
 
+static bool is_held(const struct exn_thread *thread) {
+  return __atomic_load_n(&thread->held, __ATOMIC_ACQUIRE) == __atomic_load_n(&long_waits, __ATOMIC_ACQUIRE) + 1;
+}
+
+bool exn_thread_is_held(const struct exn_thread *thread) {
+  return is_held(thread) && !__atomic_load_n(&thread->news, __ATOMIC_ACQUIRE);
+}
+
 bool exn_thread_is_idle(const struct exn_thread *thread) {
+  if (is_held(thread)) return exn_thread_is_held(thread);
   if (thread->asks)
     return __atomic_load_n(&thread->idle_step, __ATOMIC_ACQUIRE) == __atomic_load_n(&step, __ATOMIC_ACQUIRE);
   return __atomic_load_n(&thread->idle_moment, __ATOMIC_ACQUIRE) == __atomic_load_n(&moment, __ATOMIC_ACQUIRE);
@@ -485,7 +506,10 @@ static void hold(int signal) {
   const int kept = errno;
   if (own && own->in_mpi && own->looked) {
     set_idle(own);
+    __atomic_store_n(&own->news, false, __ATOMIC_RELEASE);
+    if (posted && !own->asks) __atomic_store_n(&own->held, __atomic_load_n(&long_waits, __ATOMIC_ACQUIRE) + 1, __ATOMIC_RELEASE);
     exn_token_queue_where_it_is(own);
+    __atomic_store_n(&own->held, 0, __ATOMIC_RELEASE);
   }
   errno = kept;
 }

@@ -31,7 +31,10 @@ struct exn_thread {
   bool in_place; /* asleep in libexanet, and yet at work: in virtual time, or until others have gone first */
   bool blind; /* has spun without a poll: another one may hold a lock that it polls under */
   bool in_poll; /* waits for the token there, maybe with a lock that is not seen here */
+  uint32_t held; /* stopped by a signal where only what it has posted itself can help it: waits in vain until then, 1 more; 0: not so */
+  bool news; /* of that something has completed; whoever polls */
   bool queued; /* waits for the token; the token's lock */
+  bool looks; /* and looks after the one that has it, at short intervals; the same lock */
   uint32_t go; /* futex: one more each time that it is given the token */
   uint32_t idle_moment, idle_step; /* when it last looked in vain (threads.c) */
   uint32_t acts; /* one more each time that it does something that is seen here */
@@ -60,6 +63,8 @@ bool exn_thread_only_yields(const struct exn_thread *thread); /* it spins outsid
 /* It runs, is not in the queue for the token, and has not yet computed or spun for longer than others wait. The token's lock is held. */
 bool exn_thread_spins_idly(const struct exn_thread *thread); /* inside MPI, without the token */
 bool exn_thread_may_act(struct exn_thread *thread, uint64_t patience_ns);
+/* Stopped by a signal, and nothing that it has posted has completed since. */
+bool exn_thread_is_held(const struct exn_thread *thread);
 /* Whether it has looked for what it waits for since anything last happened. */
 bool exn_thread_is_idle(const struct exn_thread *thread);
 /* Whether `is` holds for any other thread of the program; `thread` is NULL for those that have no entry. */

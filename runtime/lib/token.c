@@ -24,7 +24,9 @@
 #define EXN_INSIDE_NS UINT64_C(20000000) /* and inside */
 #define EXN_SPUN_NS UINT64_C(50000) /* and where it may spin for a lock that the one that waits has */
 #define EXN_FIRST_LOOK_NS 20000L
+#define EXN_POLL_LOOK_NS 80000L /* of one that may have a lock that the holder spins for */
 #define EXN_LAST_LOOK_NS 5000000L
+#define EXN_HELD_LOOK_NS 50000000L /* of those that others look after */
 
 #define THREAD_LOCAL static __thread __attribute__((tls_model("initial-exec")))
 
@@ -55,7 +57,7 @@ enum { CANNOT_LOOK, WAITS, ASKS, WANTS_LOCK, HAS_WORK };
 static unsigned merit(const struct exn_thread *thread) {
   if (thread->at_lock) return WANTS_LOCK;
   if (!exn_thread_is_idle(thread)) return HAS_WORK;
-  return thread->blind ? CANNOT_LOOK : thread->asks ? ASKS : WAITS;
+  return thread->blind || exn_thread_is_held(thread) ? CANNOT_LOOK : thread->asks ? ASKS : WAITS;
 }
 
 static struct exn_thread *first_in_line(void) {
@@ -78,13 +80,14 @@ static void pass_on(const struct exn_thread *me) {
   if (holder) return;
   struct exn_thread *next = first_in_line();
   if (!next) return;
-  if (!any_on_its_way(me)) {
+  const bool goes = !any_on_its_way(me);
+  if (goes) {
     __atomic_store_n(&holder, next, __ATOMIC_RELEASE);
     last = next->order;
     next->queued = false;
     __atomic_add_fetch(&next->acts, 1, __ATOMIC_RELEASE); /* what it does from here on counts */
   }
-  if (next == me) return;
+  if (next == me || (!goes && next->looks)) return;
   __atomic_add_fetch(&next->go, 1, __ATOMIC_RELEASE); /* to go, or to look when it may */
   syscall(SYS_futex, &next->go, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
@@ -107,8 +110,9 @@ static void queue(struct exn_thread *me) {
   me->queued = true;
   pass_on(me);
   for (long next_ns = EXN_FIRST_LOOK_NS; me->queued;) {
-    const long ns = holder && holder->in_mpi && !me->in_poll ? EXN_LAST_LOOK_NS : next_ns;
-    if (ns == next_ns && ns < EXN_LAST_LOOK_NS) next_ns *= 2;
+    me->looks = me->in_poll || (!(holder && holder->in_mpi) && first_in_line() == me);
+    const long ns = me->looks ? next_ns : exn_thread_is_held(me) ? EXN_HELD_LOOK_NS : EXN_LAST_LOOK_NS;
+    if (me->looks && ns < (me->in_poll ? EXN_POLL_LOOK_NS : EXN_LAST_LOOK_NS)) next_ns *= 2;
     const uint32_t seen = __atomic_load_n(&me->go, __ATOMIC_ACQUIRE);
     const struct timespec limit = {.tv_nsec = ns};
     exn_token_unlock();
@@ -118,6 +122,7 @@ static void queue(struct exn_thread *me) {
     look_after_holder(me);
     pass_on(me);
   }
+  me->looks = false;
   exn_token_unlock();
 }
 

@@ -210,6 +210,7 @@ struct exanet_op {
   struct exanet_op *next, *prev;
   struct exanet_core *core; /* NULL: the endpoint was closed meanwhile */
   void *context;
+  struct exn_thread *poster; /* NULL: the rank's only thread */
   uint64_t cq_flags;
   size_t len;
   void *buf;

@@ -141,6 +141,7 @@ static void exanet_progress_dispatch(const struct exanet_completion *c) {
     if (op && !op->multi) exanet_op_finish(op);
     return;
   }
+  if (op) exanet_thread_has_news(op->poster);
   switch (c->kind) {
     case EXANET_C_SEND:
     case EXANET_C_PUT:
