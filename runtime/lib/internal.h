@@ -43,6 +43,8 @@ void exanet_thread_waits_until(uint64_t ps); /* on the rank's clock; 0: no more 
 bool exanet_takes_turns(const struct exanet_ni *ni);
 /* A sleep in virtual time: of the whole rank, or of the calling thread beside others. */
 void exanet_sleep(struct exanet_ni *ni, uint64_t ps);
+/* The same, at whose end the other ranks have come to the rank's clock, too. */
+void exanet_sleep_with_others(struct exanet_ni *ni, uint64_t ps);
 /* The program creates a thread: before, and then either in it or when it could not be. NULL: there are too many. */
 struct exn_thread;
 struct exn_thread *exanet_thread_expect(void);

@@ -212,3 +212,11 @@ void exanet_sleep(struct exanet_ni *ni, uint64_t ps) {
   }
   get_up(ni, me);
 }
+
+void exanet_sleep_with_others(struct exanet_ni *ni, uint64_t ps) {
+  exanet_sleep(ni, ps);
+  if (exanet_program_threads() || !exn_virtual(ni)) return;
+  exn_account_enter(ni);
+  exn_sleep(ni, EXN_SLEEPING, ni->clock_ps, false);
+  exn_account_leave(ni);
+}

@@ -5,6 +5,7 @@
  *                           Prints `pairs PICOSECONDS…`, half a round trip of each.
  *        threaded -THREADS  ping-pong of rank 0 with whichever thread of rank 1 is there, by size; 0 threads as -0: the main thread.
  *                           Prints `by size PICOSECONDS…`.
+ *        threaded crowd     sixteen threads of rank 0 send long messages to their counterparts. Prints `crowd PICOSECONDS`.
  *        threaded mixed     three threads that test, probe, send to their own rank and meet in barriers. Prints `mixed PICOSECONDS`. */
 #include <mpi.h>
 #include <pthread.h>
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TURNS = 40, SIZES = 3, MOST = 16, MIXED = 3 };
+enum { TURNS = 40, SIZES = 3, MOST = 16, MIXED = 3, LONG = 65536 };
 static const int sizes[SIZES] = {8, 4096, 262144};
 static int rank, threads;
 static double took[MOST];
@@ -59,6 +60,18 @@ static void ask(void) {
     took[s] = (MPI_Wtime() - start) / TURNS / 2;
   }
   free(bytes);
+}
+
+static void *crowd(void *number) {
+  const int tag = (int)(long)number;
+  char *bytes = calloc(1, LONG);
+  for (int i = 0; i < TURNS; i++)
+    if (rank == 0)
+      MPI_Send(bytes, LONG, MPI_CHAR, 1, tag, MPI_COMM_WORLD);
+    else
+      MPI_Recv(bytes, LONG, MPI_CHAR, 0, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  free(bytes);
+  return NULL;
 }
 
 static void *mix(void *number) {
@@ -126,6 +139,11 @@ int main(int argc, char **argv) {
     took[0] = MPI_Wtime() - start;
     print("mixed", 1);
     for (int i = 0; i < MIXED; i++) MPI_Comm_free(&comms[i]);
+  } else if (strcmp(argv[1], "crowd") == 0) {
+    const double start = MPI_Wtime();
+    run_all(crowd, MOST);
+    took[0] = MPI_Wtime() - start;
+    print("crowd", 1);
   } else if (argv[1][0] == '-') {
     if (rank == 0)
       ask();
