@@ -507,7 +507,8 @@ static void hold(int signal) {
   if (own && own->in_mpi && own->looked) {
     set_idle(own);
     __atomic_store_n(&own->news, false, __ATOMIC_RELEASE);
-    if (posted && !own->asks) __atomic_store_n(&own->held, __atomic_load_n(&long_waits, __ATOMIC_ACQUIRE) + 1, __ATOMIC_RELEASE);
+    if (posted && !own->asks)
+      __atomic_store_n(&own->held, __atomic_load_n(&long_waits, __ATOMIC_ACQUIRE) + 1, __ATOMIC_RELEASE);
     exn_token_queue_where_it_is(own);
     __atomic_store_n(&own->held, 0, __ATOMIC_RELEASE);
   }

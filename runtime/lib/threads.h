@@ -31,7 +31,8 @@ struct exn_thread {
   bool in_place; /* asleep in libexanet, and yet at work: in virtual time, or until others have gone first */
   bool blind; /* has spun without a poll: another one may hold a lock that it polls under */
   bool in_poll; /* waits for the token there, maybe with a lock that is not seen here */
-  uint32_t held; /* stopped by a signal where only what it has posted itself can help it: waits in vain until then, 1 more; 0: not so */
+  uint32_t
+      held; /* stopped by a signal where only what it has posted itself can help it: waits in vain until then, 1 more; 0: not so */
   bool news; /* of that something has completed; whoever polls */
   bool queued; /* waits for the token; the token's lock */
   bool looks; /* and looks after the one that has it, at short intervals; the same lock */

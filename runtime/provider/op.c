@@ -35,7 +35,8 @@ struct exanet_op *exanet_op_take(struct exanet_core *core, enum exanet_op_class 
   if (!exanet_free_ops && !exanet_op_grow()) return NULL;
   struct exanet_op *op = exanet_free_ops;
   exanet_free_ops = op->next;
-  *op = (struct exanet_op){.core = core, .op_class = op_class, .context = context, .poster = exanet_thread_posting(), .next = core->ops};
+  *op = (struct exanet_op){
+      .core = core, .op_class = op_class, .context = context, .poster = exanet_thread_posting(), .next = core->ops};
   if (core->ops) core->ops->prev = op;
   core->ops = op;
   if (op_class == EXANET_OP_TX)
