@@ -85,8 +85,8 @@ Rate FlowNetwork::capacity(ResourceId resource) const {
   return link_rate_[class_[resource] == kUnplugged ? 0 : class_[resource]];
 }
 
-void FlowNetwork::way(NodeId src, NodeId dst, std::vector<ResourceId>& resources,
-                      std::vector<std::uint8_t>* channels) const {
+void FlowNetwork::route(NodeId src, NodeId dst, std::vector<ResourceId>& resources,
+                        std::vector<std::uint8_t>* channels) const {
   resources.clear();
   if (channels != nullptr) channels->clear();
   resources.push_back(links_ + src * rails_);
@@ -102,10 +102,10 @@ void FlowNetwork::way(NodeId src, NodeId dst, std::vector<ResourceId>& resources
   resources.back() += rail;
 }
 
-// By its way's first link.
+// By the first link of its route.
 std::uint32_t FlowNetwork::sender_on(NodeId src, NodeId dst) const {
   thread_local std::vector<ResourceId> resources;
-  way(src, dst, resources);
+  route(src, dst, resources);
   return resources.front() - links_;
 }
 
@@ -124,13 +124,13 @@ Time FlowNetwork::credit_loop() const {
   return max(min(loop, packet * (buffer_packets_ / 4)), packet);
 }
 
-Time FlowNetwork::latency(const std::vector<ResourceId>& way) const {
+Time FlowNetwork::latency(const std::vector<ResourceId>& route) const {
   const std::uint32_t words = router_.payload_words(packet_bytes_);
   thread_local std::vector<std::uint8_t> links;
   links.clear();
   Time slowest = max(unloaded_->input_time(words), unloaded_->output_time(words));
-  for (std::size_t i = 1; i + 1 < way.size(); ++i) {
-    links.push_back(class_[way[i]]);
+  for (std::size_t i = 1; i + 1 < route.size(); ++i) {
+    links.push_back(class_[route[i]]);
     slowest = max(slowest, packet_time_[links.back()]);
   }
   return max(unloaded_->packet_time(links, words, Time()) - slowest, Time());

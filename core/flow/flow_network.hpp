@@ -22,7 +22,7 @@ class FlowNetwork {
   // Throws std::invalid_argument on what cannot be built. `topology` outlives the network.
   FlowNetwork(const Topology& topology, const NetworkConfig& fabric, std::uint16_t packet_bytes);
 
-  // Throws ConfigError where routing looks at queues: way() is then that of an empty network.
+  // Throws ConfigError where routing looks at queues: route() is then that of an empty network.
   void require_fixed_routes() const;
 
   const Topology& topology() const { return topology_; }
@@ -35,12 +35,12 @@ class FlowNetwork {
 
   // The resources from `src` to `dst` in order, the two ports included. src != dst.
   // `channels`, if given, gets the virtual channel of each link.
-  void way(NodeId src, NodeId dst, std::vector<ResourceId>& resources,
-           std::vector<std::uint8_t>* channels = nullptr) const;
+  void route(NodeId src, NodeId dst, std::vector<ResourceId>& resources,
+             std::vector<std::uint8_t>* channels = nullptr) const;
 
   // From the moment at which the last bit of a message has passed its bottleneck to its delivery, in an empty network: what a packet takes
   // by the formula of the packet level, less its time on the slowest link of the way.
-  Time latency(const std::vector<ResourceId>& way) const;
+  Time latency(const std::vector<ResourceId>& route) const;
 
   // What a message of so many bytes costs a link, in bits of payload of full packets: the last packet may be shorter than its framing.
   double volume_bits(std::uint64_t bytes) const;

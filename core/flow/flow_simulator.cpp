@@ -88,9 +88,9 @@ void FlowSimulator::begin(FlowId id) {
 
 void FlowSimulator::release(FlowId id) {
   const Flow& flow = flows_[id];
-  network_.way(flow.src, flow.dst, way_);
-  sharing_.add(id, way_);
-  hops_ += way_.size() - 2;
+  network_.route(flow.src, flow.dst, route_);
+  sharing_.add(id, route_);
+  hops_ += route_.size() - 2;
   ++ways_;
   moving_[id] = {network_.volume_bits(flow.bytes), now_};
   next_of_sender_[id] = std::exchange(senders_[sender_of(id)].moving, id);
@@ -111,10 +111,10 @@ void FlowSimulator::release_due(std::uint32_t number) {
 }
 
 void FlowSimulator::finish(FlowId id, Time drained) {
-  way_.clear();
+  route_.clear();
   const double bits = network_.volume_bits(flows_[id].bytes);
   sharing_.each_resource(id, [&](ResourceId r) {
-    way_.push_back(r);
+    route_.push_back(r);
     used_bits_[r] += bits;
   });
   rates_ -= sharing_.rate(id);
@@ -135,7 +135,7 @@ void FlowSimulator::finish(FlowId id, Time drained) {
   } else {
     stirred_.push_back(number);
   }
-  arrive(id, drained + network_.latency(way_));
+  arrive(id, drained + network_.latency(route_));
 }
 
 // Since it was last idle.

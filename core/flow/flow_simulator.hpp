@@ -79,7 +79,7 @@ class FlowSimulator final : public Flows {
   std::vector<Due> ends_;  // and when the first that waits in a sender may go
   std::vector<std::uint32_t> end_place_;  // of a flow in ends_
   std::vector<double> used_bits_;  // by flows that have ended
-  std::vector<ResourceId> way_;
+  std::vector<ResourceId> route_;
   // Kept for check_conserved(): all rates together over time, and what has arrived.
   __int128 rates_ = 0;
   double carried_bits_ = 0, delivered_bits_ = 0, rounded_bits_ = 0;

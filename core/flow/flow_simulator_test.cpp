@@ -28,9 +28,9 @@ struct Row {
   }
   double link_us(std::uint64_t bytes) const { return network.volume_bits(bytes) / network.endpoint_rate_bps() * 1e6; }
   double latency_us(NodeId src, NodeId dst) const {
-    std::vector<ResourceId> way;
-    network.way(src, dst, way);
-    return network.latency(way).us_double();
+    std::vector<ResourceId> route;
+    network.route(src, dst, route);
+    return network.latency(route).us_double();
   }
   double end_us(FlowId flow, NodeId src, NodeId dst) const {
     return flows.finished(flow).us_double() - latency_us(src, dst);
@@ -209,16 +209,16 @@ TEST_CASE(
     spec.routing = routing;
     const auto topology = make_topology(spec);
     const FlowNetwork network(*topology, testing::published_fabric(), 256);
-    std::vector<ResourceId> way, again;
+    std::vector<ResourceId> route, again;
     for (NodeId src = 0; src < 16; ++src)
       for (NodeId dst = 0; dst < 16; ++dst) {
         if (src == dst) continue;
-        network.way(src, dst, way);
-        network.way(src, dst, again);
-        REQUIRE(way == again);
+        network.route(src, dst, route);
+        network.route(src, dst, again);
+        REQUIRE(route == again);
         NodeId at = src;
-        for (std::size_t i = 1; i + 1 < way.size(); ++i) {
-          const auto port = static_cast<std::uint16_t>(way[i] - network.link(at, 0));
+        for (std::size_t i = 1; i + 1 < route.size(); ++i) {
+          const auto port = static_cast<std::uint16_t>(route[i] - network.link(at, 0));
           REQUIRE(port < topology->port_count(at));
           at = topology->neighbour(at, port).node;
         }

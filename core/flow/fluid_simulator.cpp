@@ -111,19 +111,19 @@ void FluidSimulator::begin(FlowId id) {
 
 void FluidSimulator::release(FlowId id) {
   const Flow& flow = flows_[id];
-  network_.way(flow.src, flow.dst, way_, &way_channels_);
-  turn_[way_.front() - links_] = id;
-  const auto hops = static_cast<std::uint32_t>(way_.size() - 2);
+  network_.route(flow.src, flow.dst, route_, &route_channels_);
+  turn_[route_.front() - links_] = id;
+  const auto hops = static_cast<std::uint32_t>(route_.size() - 2);
   hops_ += hops;
   ++ways_;
   const double volume = network_.volume_bits(flow.bytes);
   moving_of_[id] = static_cast<std::uint32_t>(moving_.size());
   moving_.push_back({id, static_cast<std::uint32_t>(places_.size()), hops + 1, volume, 0, 0, Time()});
-  EXANET_CHECK(places_.size() + hops + 1 < kNothing, "the flows' ways are too many", now_.ps(), id, hops);
-  FifoId fifo = sources_ + (way_.front() - links_);
+  EXANET_CHECK(places_.size() + hops + 1 < kNothing, "the routes of the flows are too many", now_.ps(), id, hops);
+  FifoId fifo = sources_ + (route_.front() - links_);
   for (std::uint32_t hop = 0; hop <= hops; ++hop) {
     const FifoId target =
-        hop < hops ? way_[hop + 1] * channels_ + way_channels_[hop] : sources_ + (way_.back() - links_);
+        hop < hops ? route_[hop + 1] * channels_ + route_channels_[hop] : sources_ + (route_.back() - links_);
     places_.push_back({branch(fifo, target), hop == 0 ? volume : 0});
     nodes_changed_ |= crossing_[node_of(fifo)]++ == 0;
     fifo = target;
@@ -329,9 +329,9 @@ void FluidSimulator::advance_mark(Moving& m, Time step) {
 
 void FluidSimulator::arrive_mark(const Moving& m, Time step) {
   const Flow& flow = flows_[m.flow];
-  network_.way(flow.src, flow.dst, way_);
+  network_.route(flow.src, flow.dst, route_);
   const Time early = Time::ps(static_cast<std::int64_t>((1 - m.passed) * static_cast<double>(step.ps())));
-  arrive(m.flow, max(now_ - early - step_ * (m.length - 1) - m.late, flow.begin) + network_.latency(way_));
+  arrive(m.flow, max(now_ - early - step_ * (m.length - 1) - m.late, flow.begin) + network_.latency(route_));
 }
 
 void FluidSimulator::retire(std::size_t index) {
@@ -345,8 +345,8 @@ void FluidSimulator::retire(std::size_t index) {
     nodes_changed_ |= --crossing_[node_of(branch.fifo)] == 0;
   }
   check_whole(m, left);
-  network_.way(flows_[m.flow].src, flows_[m.flow].dst, way_);
-  for (const ResourceId r : way_) used_bits_[r] += m.volume;
+  network_.route(flows_[m.flow].src, flows_[m.flow].dst, route_);
+  for (const ResourceId r : route_) used_bits_[r] += m.volume;
   dead_places_ += m.length;
   moving_[index] = moving_.back();
   moving_of_[moving_[index].flow] = static_cast<std::uint32_t>(index);
@@ -377,12 +377,12 @@ double FluidSimulator::moved_bits(FlowId id) const {
 
 std::vector<double> FluidSimulator::use_bits() const {
   std::vector<double> use = used_bits_;
-  std::vector<ResourceId> way;
+  std::vector<ResourceId> route;
   for (const Moving& m : moving_) {
-    network_.way(flows_[m.flow].src, flows_[m.flow].dst, way);
+    network_.route(flows_[m.flow].src, flows_[m.flow].dst, route);
     double passed = m.volume;
-    for (std::uint32_t hop = 0; hop < m.length; ++hop) use[way[hop + 1]] += passed -= places_[m.first + hop].bits;
-    use[way.front()] += m.volume - places_[m.first].bits;
+    for (std::uint32_t hop = 0; hop < m.length; ++hop) use[route[hop + 1]] += passed -= places_[m.first + hop].bits;
+    use[route.front()] += m.volume - places_[m.first].bits;
   }
   return use;
 }

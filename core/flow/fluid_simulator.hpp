@@ -112,8 +112,8 @@ class FluidSimulator final : public Flows {
   std::vector<FlowId> next_of_sender_;  // by flow
   std::vector<FlowId> turn_, last_;  // by sender: whose turn it is, and who comes last
   std::vector<double> used_bits_;  // by flows that have arrived
-  std::vector<ResourceId> way_;
-  std::vector<std::uint8_t> way_channels_;
+  std::vector<ResourceId> route_;
+  std::vector<std::uint8_t> route_channels_;
   RoundRobin router_;
   std::vector<FifoId> used_fifos_, solved_;
   std::vector<FlowId> passing_;  // the turn on, after this step

@@ -20,7 +20,7 @@ std::uint32_t MaxMin::take_row(std::uint32_t length) {
     return row;
   }
   const std::size_t row = entries_.size();
-  EXANET_CHECK(row + length < kNothing, "the flows' ways are too many", 0, row, length);
+  EXANET_CHECK(row + length < kNothing, "the routes of the flows are too many", 0, row, length);
   entries_.resize(row + length);
   return static_cast<std::uint32_t>(row);
 }
@@ -28,7 +28,7 @@ std::uint32_t MaxMin::take_row(std::uint32_t length) {
 void MaxMin::add(FlowId id, std::span<const ResourceId> path) {
   if (id >= flows_.size()) flows_.resize(id + 1);
   Flow& flow = flows_[id];
-  EXANET_CHECK(flow.length == 0 && !path.empty(), "a flow was added twice, or without a way", 0, id, path.size());
+  EXANET_CHECK(flow.length == 0 && !path.empty(), "a flow was added twice, or without a route", 0, id, path.size());
   flow = {0, take_row(static_cast<std::uint32_t>(path.size())), static_cast<std::uint32_t>(path.size()), kNothing,
           flow.part};
   for (std::uint32_t i = 0; i < flow.length; ++i) {

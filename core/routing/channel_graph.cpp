@@ -75,7 +75,7 @@ std::vector<NodeId> representative_endpoints(const Topology& topology) {
     if (!topology.alive(e)) continue;
     const NodeId beyond = topology.port_count(e) == topology.rails() ? topology.neighbour(e, 0).node : kNoNode;
     const NodeId router =
-        beyond != kNoNode && beyond >= topology.endpoint_count() && topology.ways_by_switch() ? beyond : e;
+        beyond != kNoNode && beyond >= topology.endpoint_count() && topology.routes_by_switch() ? beyond : e;
     if (!seen[router]) found.push_back(e);
     seen[router] = true;
   }
@@ -93,7 +93,7 @@ std::vector<Channel> find_dependency_cycle(const Topology& topology, const std::
   ChannelGraph graph(topology, topology.virtual_channels());
   const std::vector<NodeId> ends = representative_endpoints(topology);
   const auto next = [&](NodeId at, NodeId dst) { return route ? route(at, dst) : topology.next_hop(at, dst); };
-  const bool by_switch = topology.ways_by_switch() && topology.rails() > 1;
+  const bool by_switch = topology.routes_by_switch() && topology.rails() > 1;
   std::vector<NodeId> seen(topology.node_count(),
                            kNoNode);  // the last destination for which a route has led through this node
   for (std::size_t number = 0; number < ends.size(); report_share(progress, number++, ends.size())) {

@@ -85,7 +85,7 @@ class GraphTopology final : public Topology {
       out.port[i] = static_cast<std::uint16_t>(out.port[i] + hosts(here));
   }
 
-  bool ways_by_switch() const override { return true; }
+  bool routes_by_switch() const override { return true; }
 
   std::string node_name(NodeId node) const override {
     if (node >= endpoints_) return names_[node - endpoints_];

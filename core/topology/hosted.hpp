@@ -43,7 +43,7 @@ class HostedTopology : public Topology {
     for (std::uint32_t i = first; i < out.count; ++i) out.port[i] = static_cast<std::uint16_t>(out.port[i] + hosts_);
   }
 
-  bool ways_by_switch() const final { return true; }
+  bool routes_by_switch() const final { return true; }
 
   std::uint8_t link_class(NodeId node, std::uint16_t port) const final {
     return node < endpoints_ || port < hosts_ ? 0 : fabric_link_class(static_cast<std::uint16_t>(port - hosts_));

@@ -68,7 +68,7 @@ class Topology {
   virtual std::vector<std::unique_ptr<Topology>> miniatures() const { return {}; }
   virtual const Routing* routing() const { return nullptr; }  // what packets follow instead of next_hop(), if anything
   virtual bool alive(NodeId) const { return true; }  // has not failed
-  virtual bool ways_by_switch() const { return false; }  // all endpoints of a switch are reached by the same ways
+  virtual bool routes_by_switch() const { return false; }  // all endpoints of a switch are reached by the same ways
   virtual std::uint8_t link_class(NodeId node, std::uint16_t port) const = 0;  // index into NetworkConfig::links
   virtual std::string node_name(NodeId node) const = 0;  // as a person would say it, e.g. "qfdb(1,0,2).F3"
   virtual std::string port_name(NodeId node, std::uint16_t port) const = 0;  // e.g. "X+", "F2"

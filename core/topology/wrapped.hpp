@@ -21,7 +21,7 @@ class WrappedTopology : public Topology {
   std::uint8_t virtual_channels() const override { return inner_->virtual_channels(); }
   std::uint8_t link_class(NodeId node, std::uint16_t port) const override { return inner_->link_class(node, port); }
   bool alive(NodeId node) const override { return inner_->alive(node); }
-  bool ways_by_switch() const override { return inner_->ways_by_switch(); }
+  bool routes_by_switch() const override { return inner_->routes_by_switch(); }
   std::string node_name(NodeId node) const override { return inner_->node_name(node); }
   std::string port_name(NodeId node, std::uint16_t port) const override { return inner_->port_name(node, port); }
   void position(NodeId node, float xyz[3]) const override { inner_->position(node, xyz); }
