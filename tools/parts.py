@@ -30,10 +30,10 @@ PYTEST = "pytest --durations=20 --basetemp=build/tmp/pytest-"
 CMAKE = "cmake -S . -G Ninja -DCMAKE_C_COMPILER=gcc -DCMAKE_CXX_COMPILER=g++"
 SANITIZED = (
     f"{CMAKE} -B build/sanitized -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS=-O1 -DCMAKE_C_FLAGS=-O1"
-    " -DEXANET_TESTS=ON -DEXANET_PYTHON=OFF -DEXANET_SANITIZE=address,undefined"
+    " -DEXANET_FOLDER_AT_ONCE=ON -DEXANET_TESTS=ON -DEXANET_PYTHON=OFF -DEXANET_SANITIZE=address,undefined"
 )
 GATEWARE = f"{CMAKE} -B build/gateware -DCMAKE_BUILD_TYPE=Release -DEXANET_PYTHON=OFF -DEXANET_GATEWARE=ON"
-TIDY = f"{CMAKE} -B build/tidy -DEXANET_FOLDER_AT_ONCE=OFF"
+TIDY = f"{CMAKE} -B build/tidy"
 KARMA = "from exanet.karma.board import ONE, Bench\nwith Bench(ONE): pass"
 
 # In the order in which they are started, where they need not wait: long chains first.
@@ -76,7 +76,6 @@ def environment() -> dict[str, str]:
     own["PATH"] = f"{ROOT / '.venv/bin'}:{os.environ['PATH']}"
     if shutil.which("ccache"):
         own |= {"CMAKE_C_COMPILER_LAUNCHER": "ccache", "CMAKE_CXX_COMPILER_LAUNCHER": "ccache", "CCACHE_DEPEND": "1"}
-        own["CCACHE_BASEDIR"] = str(BUILD)  # the core's files that CMake writes go by the same names in each build's own folder
     return own
 
 

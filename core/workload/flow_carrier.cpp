@@ -88,7 +88,7 @@ void FlowCarrier::advance() {
 void FlowCarrier::arrive(FlowId flow, Time now) {
   const Sent sent = sent_[flow];
   const std::uint64_t packets = std::max<std::uint64_t>((sent.bytes + packet_bytes_ - 1) / packet_bytes_, 1);
-  network_.way(sent.src, sent.dst, path_);
+  network_.route(sent.src, sent.dst, path_);
   for (std::size_t hop = 1; hop + 1 < path_.size(); ++hop) {
     LinkStats& stats = stats_[path_[hop]];
     stats.packets += packets;

@@ -16,7 +16,7 @@ constexpr std::size_t kMostCompared = 4096;  // messages, with what each would t
 // Computes what a message takes in an empty network.
 double alone_ps(const FlowNetwork& network, const MessagePlan::Message& message) {
   std::vector<ResourceId> way;
-  network.way(message.src, message.dst, way);
+  network.route(message.src, message.dst, way);
   Rate least = network.capacity(way.front());
   for (const ResourceId r : way) least = std::min(least, network.capacity(r));
   return network.volume_bits(message.bytes) * 1e18 / static_cast<double>(least) +

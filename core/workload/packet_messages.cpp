@@ -98,7 +98,7 @@ class PacketMessages final : public MessageRun, private NicListener {
     for (ResourceId r = 0; r < network_.resource_count(); ++r) sharing.set_capacity(r, network_.capacity(r));
     std::vector<ResourceId> path;
     for (std::uint32_t m = 0; m < plan_.messages.size(); ++m) {
-      network_.way(plan_.messages[m].src, plan_.messages[m].dst, path);
+      network_.route(plan_.messages[m].src, plan_.messages[m].dst, path);
       sharing.add(m, path);
     }
     sharing.solve();
