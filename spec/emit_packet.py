@@ -36,34 +36,29 @@ def crc_columns() -> list[int]:
     return columns
 
 
+def masks(name: str, columns: list[int], *, checks: int, bits: int) -> list[str]:
+    """A table that has for each of `checks` check bits the data bits, of `bits`, whose column has it."""
+    rows = [f"{bits}'h{sum((column >> j & 1) << i for i, column in enumerate(columns)):0{-(-bits // 4)}x}" for j in reversed(range(checks))]
+    return [
+        f"  localparam logic [{checks - 1}:0][{bits - 1}:0] {name} = {{",
+        *(f"    {row}," for row in rows[:-1]),
+        f"    {rows[-1]}",
+        "  };",
+    ]
+
+
 def system_verilog_tables() -> list[str]:
     """The codes as masks: check bit j is the parity of the data bits under mask j."""
-    out = [
+    return [
         "",
         "  // CRC-8 of a header (x^8 + x^2 + x + 1): the data bits under each check bit.",
-        "  localparam logic [7:0][119:0] HeaderMasks = {",
-    ]
-    for j in reversed(range(8)):
-        mask = sum((column >> j & 1) << i for i, column in enumerate(header_columns()))
-        out.append(f"    120'h{mask:030x}{',' if j else ''}")
-    out += [
-        "  };",
+        *masks("HeaderMasks", header_columns(), checks=8, bits=120),
         "  // Extended Hamming code of control words: the data bits under each check bit but the last.",
-        "  localparam logic [5:0][56:0] HammingMasks = {",
-    ]
-    for j in reversed(range(6)):
-        mask = sum((code >> j & 1) << i for i, code in enumerate(hamming_codes()))
-        out.append(f"    57'h{mask:015x}{',' if j else ''}")
-    out += [
-        "  };",
+        *masks("HammingMasks", hamming_codes(), checks=6, bits=57),
         "  // CRC-32 of IEEE 802.3: the bits of a 64-bit word, with the state added to its lower half,",
         "  // under each bit of the next state.",
-        "  localparam logic [31:0][63:0] CrcMasks = {",
+        *masks("CrcMasks", crc_columns(), checks=32, bits=64),
     ]
-    for j in reversed(range(32)):
-        mask = sum((column >> j & 1) << i for i, column in enumerate(crc_columns()))
-        out.append(f"    64'h{mask:016x}{',' if j else ''}")
-    return [*out, "  };"]
 
 
 def system_verilog(spec: dict[str, Any], layouts: list[Layout]) -> str:
