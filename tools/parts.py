@@ -33,7 +33,7 @@ SANITIZED = (
     " -DEXANET_FOLDER_AT_ONCE=ON -DEXANET_TESTS=ON -DEXANET_PYTHON=OFF -DEXANET_SANITIZE=address,undefined"
 )
 GATEWARE = f"{CMAKE} -B build/gateware -DCMAKE_BUILD_TYPE=Release -DEXANET_PYTHON=OFF -DEXANET_GATEWARE=ON"
-TIDY = f"{CMAKE} -B build/tidy"
+TIDY = f"{CMAKE} -B build/tidy -DEXANET_FOLDER_AT_ONCE=ON"
 KARMA = "from exanet.karma.board import ONE, Bench\nwith Bench(ONE): pass"
 
 # In the order in which they are started, where they need not wait: long chains first.

@@ -159,3 +159,16 @@ def test_clang_tidy_looks_again_when_something_that_is_included_changes(tmp_path
     database.write_text(json.dumps([{"file": str(tmp_path / f"core/{name}.cpp"), "command": "g++"} for name in ("a", "a_test")]))
     assert list(tidy.units(database)) == [tmp_path / "core/a.cpp"]
     assert {path.name for path in tidy.included(tmp_path / "core/a.cpp")} == {"a.cpp", "a.hpp", "b.hpp"}
+
+
+def test_clang_tidy_looks_at_a_folder_that_is_compiled_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tidy, "ROOT", tmp_path)
+    source, folder, database = tmp_path / "core/a.cpp", tmp_path / "build/Unity/unity_core.cxx", tmp_path / "compile_commands.json"
+    for file in (source, folder):
+        file.parent.mkdir(parents=True)
+    source.write_text("")
+    folder.write_text(f'#include "{source}"\n')
+    database.write_text(json.dumps([{"file": str(folder), "command": "g++"}]))
+    assert list(tidy.units(database)) == [folder]
+    assert tidy.sources(folder) == [source]
+    assert tidy.included(folder) == {folder, source}
