@@ -14,6 +14,7 @@ Programs in C are compiled with the mpicc of each.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
@@ -111,7 +112,7 @@ Runner = Callable[..., Finished]
 @pytest.fixture
 def exanet_run(tmp_path: Path) -> Runner:
     """Runs a command on a simulated machine: `exanet_run(stack, ranks, command)`; asserts that it succeeds unless `code` is another one."""
-    count = 0
+    numbers = itertools.count(1)
 
     def run(
         stack: Stack | None,
@@ -124,9 +125,7 @@ def exanet_run(tmp_path: Path) -> Runner:
         timeout: float = 600,
         cwd: Path | None = None,
     ) -> Finished:
-        nonlocal count
-        count += 1
-        folder = tmp_path / f"result-{count}"
+        folder = tmp_path / f"result-{next(numbers)}"
         words = [sys.executable, "-m", "exanet", "run", "-m", machine, "-n", str(ranks), "--quiet", "--no-report", "-o", str(folder)]
         words += [*options, "--", *(str(word) for word in command)]
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(("MPI4PY_", "OMPI_", "PMIX_"))}
