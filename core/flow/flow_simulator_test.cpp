@@ -11,6 +11,8 @@
 #include "core/routing/make_topology.hpp"
 
 using namespace exanet;
+using testing::kMiB;
+using testing::near;
 
 namespace {
 
@@ -40,10 +42,6 @@ struct Row {
   FlowNetwork network;
   FlowSimulator flows;
 };
-
-constexpr std::uint64_t kMiB = 1 << 20;
-
-doctest::Approx near(double value, double error) { return doctest::Approx(value).epsilon(error).scale(0); }
 
 }  // namespace
 

@@ -11,11 +11,13 @@
 #include "core/workload/message_run.hpp"
 
 using namespace exanet;
+using testing::kMiB;
+using testing::near;
 
 namespace {
 
-struct Row {
-  explicit Row(std::uint32_t nodes)
+struct FluidRow {
+  explicit FluidRow(std::uint32_t nodes)
       : topology(make_topology({"mesh", {nodes}})),
         network(*topology, testing::published_fabric(), 256),
         flows(network) {}
@@ -34,15 +36,11 @@ struct Row {
   FluidSimulator flows;
 };
 
-constexpr std::uint64_t kMiB = 1 << 20;
-
-doctest::Approx near(double value, double error) { return doctest::Approx(value).epsilon(error).scale(0); }
-
 }  // namespace
 
 TEST_CASE("fluid: alone, a message takes the packet level's time, whatever its length") {
   for (const std::uint64_t packets : {1, 7, 400}) {
-    Row row(5);
+    FluidRow row(5);
     row.flows.add(0, 4, 256 * packets, Time::ns(123));
     row.run();
     EventQueue queue;
@@ -54,7 +52,7 @@ TEST_CASE("fluid: alone, a message takes the packet level's time, whatever its l
 }
 
 TEST_CASE("fluid: parking lot: each router gives its own sender half, and half to what comes from behind") {
-  Row row(
+  FluidRow row(
       5);  // all to the last node: the last link carries 1/2 from node 3, 1/4 from node 2, 1/8 from each of nodes 1 and 0
   for (NodeId src = 0; src < 4; ++src) row.flows.add(src, 4, 16 * kMiB, Time());
   const auto advance = [&](Time limit) {
@@ -70,7 +68,7 @@ TEST_CASE("fluid: parking lot: each router gives its own sender half, and half t
 }
 
 TEST_CASE("fluid: who stands behind a blocked head waits as well") {
-  Row row(4);
+  FluidRow row(4);
   row.flows.add(0, 3, 16 * kMiB, Time());  // shares a FIFO in node 2 with 1 -> 2, which ends there
   row.flows.add(1, 2, 16 * kMiB, Time());
   row.flows.add(2, 3, 16 * kMiB, Time());
@@ -83,7 +81,7 @@ TEST_CASE("fluid: who stands behind a blocked head waits as well") {
 }
 
 TEST_CASE("fluid: a sender's messages go one after the other, and a flow begins when what it waits for has arrived") {
-  Row row(3);
+  FluidRow row(3);
   row.flows.add(0, 2, kMiB, Time());
   row.flows.add(0, 1, kMiB, Time());
   row.flows.add(1, 2, kMiB, Time());

@@ -253,4 +253,8 @@ class Ranks final : public Host {
   MessageEngine engine;
 };
 
+inline const TopologySpec kLine{"mesh", {4}};
+// Places in each rank's memory, and the key by which it is shared.
+constexpr std::uint64_t A = Ranks::kBase, B = A + 0x4000, C = A + 0x8000, kKey = 42;
+
 }  // namespace exanet::testing

@@ -7,12 +7,14 @@
 #include "core/protocol/engine_harness.hpp"
 
 using namespace exanet;
+using testing::A;
+using testing::B;
+using testing::C;
+using testing::kLine;
 using testing::Ranks;
 
 namespace {
 
-constexpr std::uint64_t A = Ranks::kBase, B = Ranks::kBase + 0x4000, C = Ranks::kBase + 0x8000;
-const TopologySpec kLine{"mesh", {4}};
 
 CancelDescriptor cancel_of(std::uint64_t cookie, Time at) {
   CancelDescriptor d;

@@ -7,13 +7,14 @@
 #include "core/protocol/engine_harness.hpp"
 
 using namespace exanet;
+using testing::A;
+using testing::B;
+using testing::kKey;
+using testing::kLine;
 using testing::Ranks;
 
 namespace {
 
-constexpr std::uint64_t A = Ranks::kBase, B = Ranks::kBase + 0x4000;
-constexpr std::uint64_t kKey = 42;
-const TopologySpec kLine{"mesh", {4}};
 
 Ranks pair_of_nodes() { return Ranks(kLine, {0, 2}); }
 

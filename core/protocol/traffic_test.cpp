@@ -8,6 +8,7 @@
 #include "core/protocol/engine_harness.hpp"
 
 using namespace exanet;
+using testing::kKey;
 using testing::Ranks;
 using Kind = CompletionKind;
 
@@ -22,7 +23,6 @@ struct Setup {
 // Memory of a rank: a slot for each operation it takes part in, at both ends, so that what lands where can be told.
 constexpr std::uint64_t kSlot = 512, kSlots = Ranks::kBytes / kSlot;
 constexpr std::uint64_t kCounter = Ranks::kBase + (kSlots - 1) * kSlot;  // the last slot: a sum that atomics add to
-constexpr std::uint64_t kKey = 7;
 
 struct Expected {
   Kind kind;

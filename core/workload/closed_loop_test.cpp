@@ -12,6 +12,7 @@
 #include "core/routing/make_topology.hpp"
 
 using namespace exanet;
+using testing::near;
 using testing::published_fabric;
 
 namespace {
@@ -19,15 +20,11 @@ namespace {
 ClosedLoopResult finish(const TopologySpec& spec, const std::vector<JobConfig>& jobs,
                         const std::string& mapping = "linear", std::uint64_t seed = 1) {
   ClosedLoopConfig config{jobs, mapping, seed, 256};
-  NetworkConfig fabric = published_fabric();
-  fabric.router.virtual_channels = std::max<std::int64_t>(2, make_topology(spec)->virtual_channels());
-  ClosedLoop loop(spec, fabric, config);
+  ClosedLoop loop(spec, testing::fabric_for(spec), config);
   REQUIRE(loop.run());
   CHECK(loop.progress() == 1);
   return loop.result();
 }
-
-doctest::Approx near(double value, double error) { return doctest::Approx(value).epsilon(error).scale(0); }
 
 std::string complaint(const TopologySpec& spec, const std::vector<JobConfig>& jobs,
                       const std::string& mapping = "linear") {

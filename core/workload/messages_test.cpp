@@ -11,14 +11,10 @@
 #include "core/workload/message_run.hpp"
 
 using namespace exanet;
+using testing::fabric_for;
+using testing::near;
 
 namespace {
-
-NetworkConfig fabric_for(const TopologySpec& spec) {
-  NetworkConfig fabric = testing::published_fabric();
-  fabric.router.virtual_channels = std::max<std::int64_t>(2, make_topology(spec)->virtual_channels());
-  return fabric;
-}
 
 MessageResult carry(const TopologySpec& spec, const MessageConfig& config, bool packets) {
   const auto run = packets ? make_packet_messages(spec, fabric_for(spec), config)
@@ -34,8 +30,6 @@ MessageConfig burst(const std::string& traffic, std::uint64_t bytes = 1 << 16) {
   config.message_bytes = bytes;
   return config;
 }
-
-doctest::Approx near(double value, double error) { return doctest::Approx(value).epsilon(error).scale(0); }
 
 }  // namespace
 

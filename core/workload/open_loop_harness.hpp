@@ -16,13 +16,6 @@ namespace exanet::testing {
 
 constexpr double kPacketNs = 38 * 6.4;  // words of a packet of 256 bytes on a link, by the time of one
 
-// With as many virtual channels as the topology needs.
-inline NetworkConfig fabric_for(const TopologySpec& spec) {
-  NetworkConfig fabric = published_fabric();
-  fabric.router.virtual_channels = std::max<std::int64_t>(2, make_topology(spec)->virtual_channels());
-  return fabric;
-}
-
 inline OpenLoopResult measure(const TopologySpec& spec, const std::string& pattern, double load, std::uint64_t seed,
                               Time window, const NetworkConfig& fabric) {
   OpenLoopConfig config;
@@ -39,9 +32,6 @@ inline OpenLoopResult measure(const TopologySpec& spec, const std::string& patte
                               Time window = Time::us(100)) {
   return measure(spec, pattern, load, seed, window, fabric_for(spec));
 }
-
-// Within a share `error` of `value` (doctest's own epsilon is of 1 + value).
-inline doctest::Approx near(double value, double error) { return doctest::Approx(value).epsilon(error).scale(0); }
 
 inline std::vector<TopologySpec> every_topology() {
   return {{"torus", {4, 4, 4}},         {"torus", {6, 3}},         {"mesh", {4, 4}},          {"fat-tree", {4, 4}},

@@ -2,6 +2,9 @@
 // Harness of the tests of the ExaNet network: the published router and link, and a fabric with senders that keep their intra-tile ports full.
 #pragma once
 
+#include <doctest/doctest.h>
+
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <string>
@@ -26,6 +29,18 @@ inline NetworkConfig published_fabric(std::int64_t max_payload_bytes = 256) {
   config.links = {inside, between, between};
   return config;
 }
+
+// With as many virtual channels as the topology needs.
+inline NetworkConfig fabric_for(const TopologySpec& spec) {
+  NetworkConfig fabric = published_fabric();
+  fabric.router.virtual_channels = std::max<std::int64_t>(2, make_topology(spec)->virtual_channels());
+  return fabric;
+}
+
+// Within a share `error` of `value` (doctest's own epsilon is of 1 + value).
+inline doctest::Approx near(double value, double error) { return doctest::Approx(value).epsilon(error).scale(0); }
+
+constexpr std::uint64_t kMiB = 1 << 20;
 
 struct Delivery {
   Packet packet;

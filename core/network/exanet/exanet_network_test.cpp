@@ -19,7 +19,7 @@ using testing::published_fabric;
 
 namespace {
 
-constexpr std::int64_t kCycle = 6400;
+constexpr std::int64_t kCyclePs = 6400;
 
 NetworkConfig one_class(std::int64_t payload, std::int64_t pause_every) {
   NetworkConfig config = published_fabric(payload);
@@ -32,7 +32,7 @@ NetworkConfig one_class(std::int64_t payload, std::int64_t pause_every) {
 double cycles_a_packet(const std::vector<Delivery>& deliveries, std::size_t from = 100) {
   REQUIRE(deliveries.size() > from + 100);
   const Time span = deliveries.back().tail - deliveries[from].tail;
-  return static_cast<double>(span.ps()) / kCycle / static_cast<double>(deliveries.size() - 1 - from);
+  return static_cast<double>(span.ps()) / kCyclePs / static_cast<double>(deliveries.size() - 1 - from);
 }
 
 NetworkConfig with_priority(NetworkConfig config) {
@@ -105,7 +105,7 @@ TEST_CASE("peak rate of a link is payload over payload and framing, less the pau
     CHECK(stats.packets == 4000);
     CHECK(stats.payload_bytes == 4000u * static_cast<std::uint64_t>(k.payload));
     const std::int64_t words = 4000 * (2 + 4 + k.payload / 8);
-    CHECK(stats.busy == Time::ps((words + (k.pause_every == 0 ? 0 : (words - 1) / k.pause_every)) * kCycle));
+    CHECK(stats.busy == Time::ps((words + (k.pause_every == 0 ? 0 : (words - 1) / k.pause_every)) * kCyclePs));
     CHECK(bench.fabric.link_stats(1, 1).packets == 0);
   }
 }
@@ -184,7 +184,7 @@ TEST_CASE("with room for one packet, one packet passes for each return of the cr
     bench.run();
     // From grant to grant: to the wire 3 cycles, 38 link words, link, into the far FIFO and out of it 3, room known to the far link 2, Magic
     // and Credit, link, to the router 3.
-    const std::int64_t round = (3 + 38 + 3 + 2 + 2 + 3) * kCycle + 2 * 286900;
+    const std::int64_t round = (3 + 38 + 3 + 2 + 2 + 3) * kCyclePs + 2 * 286900;
     for (std::size_t i = 1; i < bench.deliveries.size(); ++i)
       CHECK((bench.deliveries[i].tail - bench.deliveries[i - 1].tail).ps() == round);
     CHECK(bench.refusals == bench.readies);
@@ -214,7 +214,7 @@ TEST_CASE("ready comes once for each refusal, when there is room and not before"
   while (!seen.queue.empty()) seen.queue.run_one();
   // The header is granted two cycles after it was on the wire, its 18 words are read one a cycle from the next one on, and the cycle after the last
   // the sender knows.
-  CHECK(seen.ready == std::vector<Time>{Time::ps(21 * kCycle), Time::ps(21 * kCycle)});
+  CHECK(seen.ready == std::vector<Time>{Time::ps(21 * kCyclePs), Time::ps(21 * kCyclePs)});
   CHECK(fabric.inject(packet));
 }
 
