@@ -117,11 +117,11 @@ def traffic(network: Network, pattern: str, endpoints: int) -> str:
 def ours(network: Network, pattern: str) -> tuple[float, float]:
     """Accepted flits a cycle and endpoint beyond saturation, and mean latency in cycles at the lowest load."""
     made = described(network)
-    asked = sim.Asked(
+    spec = sim.TrafficSpec(
         traffic(network, pattern, 72 if network.kind == "dragonfly" else 64), packet_bytes=(FLITS - 1) * 8, arrivals="bernoulli",
         warm_up_ps=15_000_000, measure_ps=30_000_000,
     )  # fmt: skip
-    low, high = (sim.simulate(made, offered=load, asked=asked) for load in (LOW, HIGH))
+    low, high = (sim.simulate(made, offered=load, spec=spec) for load in (LOW, HIGH))
     return high["accepted_load"], low["latency_ns"] * 1000 / CYCLE_PS
 
 

@@ -43,9 +43,9 @@ def ours(
     resolved["router"]["max_payload_bytes"] = PAYLOAD_BYTES
     if shape:
         resolved["topology"]["shape"] = list(shape)
-    asked = sim.Asked(traffic, PAYLOAD_BYTES, warm_up_ps=20_000_000, measure_ps=measure_us * 1_000_000)
+    spec = sim.TrafficSpec(traffic, PAYLOAD_BYTES, warm_up_ps=20_000_000, measure_ps=measure_us * 1_000_000)
     began = time.perf_counter()
-    point = sim.simulate(resolved, offered=load, asked=asked, threads=threads)
+    point = sim.simulate(resolved, offered=load, spec=spec, threads=threads)
     passed_s = time.perf_counter() - began
     return float(point["packet_hops"] / (passed_s if wall else point["longest_cpu_s"]))
 

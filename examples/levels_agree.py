@@ -48,13 +48,13 @@ def main() -> None:
     for name in arguments.machines.split(","):
         network = described(name, arguments.vc_allocation)
         for traffic in PATTERNS:
-            asked = {"traffic": traffic, "message_bytes": arguments.message}
+            spec = {"traffic": traffic, "message_bytes": arguments.message}
             try:
-                fair = sim.simulate(network, offered=0, asked=sim.Asked(level="flow", **asked))
+                fair = sim.simulate(network, offered=0, spec=sim.TrafficSpec(level="flow", **spec))
             except InputError:
                 continue  # the pattern is not made for so many endpoints
-            fifo = sim.simulate(network, offered=0, asked=sim.Asked(level="flow", sharing="fifo", **asked))
-            paced, free = (sim.simulate(network, offered=0, asked=sim.Asked(pace=pace, **asked)) for pace in ("fair", "free"))
+            fifo = sim.simulate(network, offered=0, spec=sim.TrafficSpec(level="flow", sharing="fifo", **spec))
+            paced, free = (sim.simulate(network, offered=0, spec=sim.TrafficSpec(pace=pace, **spec)) for pace in ("fair", "free"))
             done = [f"{flow['completion_ns'] * 1e-3:.0f} µs" for flow in (fair, fifo)]
             print(f"| {name} | {traffic} | {done[0]} | {cells(fair, paced)} | {done[1]} | {cells(fifo, free)} |", flush=True)
             cases += 1

@@ -55,7 +55,7 @@ def main() -> None:
                 wanted.remove(kind)  # sizes rise, and to describe a million nodes takes seconds
                 continue
             before = resource.getrusage(resource.RUSAGE_SELF).ru_utime
-            points = [sim.simulate(network, offered=0, asked=sim.Asked(traffic=traffic, level="flow")) for traffic in TRAFFIC]
+            points = [sim.simulate(network, offered=0, spec=sim.TrafficSpec(traffic=traffic, level="flow")) for traffic in TRAFFIC]
             spent = resource.getrusage(resource.RUSAGE_SELF).ru_utime - before
             cells = " | ".join(f"{point['completion_ns'] * 1e-6:.2f} ms | {point['slowdown']:.2f}" for point in points)
             print(f"| {kind} {SHAPES[kind][size]} | {network.nodes} | {points[0]['mean_hops']:.2f} | {cells} | {spent:.1f} s |", flush=True)

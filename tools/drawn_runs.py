@@ -119,7 +119,7 @@ def _machine(machine: str, topology: str, rails: int, routing: str | None, faile
 
 def carry_out(case: dict[str, Any]) -> None:
     """Raises InputError on what cannot be run, InternalError and whatever else on a defect."""
-    from exanet.sim import Asked, simulate
+    from exanet.sim import TrafficSpec, simulate
     from exanet.sim.jobs import Job, finish
 
     level = "packet" if case["mode"] in ("packets", "messages", "job") else "flow"
@@ -128,8 +128,8 @@ def carry_out(case: dict[str, Any]) -> None:
         jobs = [Job.parse(text) for text in case["jobs"]]
         finish(machine, jobs, mapping=case["mapping"], seed=case["seed"], level=level, nic=case["nic"])
         return
-    asked = {key: value for key, value in case.items() if key in Asked.__dataclass_fields__}
-    simulate(machine, offered=case["load"], asked=Asked(**asked, level=level), threads=case.get("threads", 1))
+    spec = {key: value for key, value in case.items() if key in TrafficSpec.__dataclass_fields__}
+    simulate(machine, offered=case["load"], spec=TrafficSpec(**spec, level=level), threads=case.get("threads", 1))
 
 
 def child(numbers: range, limit_s: float) -> None:

@@ -15,7 +15,6 @@ using testing::Ranks;
 
 namespace {
 
-
 CancelDescriptor cancel_of(std::uint64_t cookie, Time at) {
   CancelDescriptor d;
   d.cookie = cookie;

@@ -15,7 +15,6 @@ using testing::Ranks;
 
 namespace {
 
-
 Ranks pair_of_nodes() { return Ranks(kLine, {0, 2}); }
 
 AtomicDescriptor add(const Ranks& ranks, RankId to, std::uint64_t remote, std::uint64_t cookie,

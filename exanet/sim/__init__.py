@@ -3,6 +3,6 @@
 
 from exanet.machine.variant import variant
 from exanet.sim.points import COSTS, TABLES, figures, packet_options, payload_of, simulate
-from exanet.sim.spec import Asked
+from exanet.sim.spec import TrafficSpec
 
-__all__ = ["COSTS", "TABLES", "Asked", "figures", "packet_options", "payload_of", "simulate", "variant"]
+__all__ = ["COSTS", "TABLES", "TrafficSpec", "figures", "packet_options", "payload_of", "simulate", "variant"]

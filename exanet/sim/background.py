@@ -13,10 +13,10 @@ from typing import Any
 from exanet.errors import InternalError
 
 
-def work(simulation: Any, progress: Any, machine: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
+def work(simulation: Any, progress: Any, machine: Mapping[str, Any], spec: Mapping[str, Any]) -> None:
     """Runs it in a thread, so that an interrupt is heard; `progress` is called with the share done.
 
-    Raises InternalError, with the resolved `machine` and what was `asked` of it, where a check of the simulator fails.
+    Raises InternalError, with the resolved `machine` and what was asked of it (`spec`), where a check of the simulator fails.
 
     What interrupts it, once or several times, stops it and is raised when it has ended: a Ctrl-C as KeyboardInterrupt, and whatever
     `progress` raises. An event says when it has ended: join() takes a thread for ended when it is interrupted itself (CPython 3.11).
@@ -50,7 +50,7 @@ def work(simulation: Any, progress: Any, machine: Mapping[str, Any], asked: Mapp
     if interrupts or failures:
         ended_by = (interrupts or failures)[0]
         if isinstance(ended_by, RuntimeError) and not interrupts:
-            raise InternalError(str(ended_by), {**_shape(machine), **asked}) from ended_by
+            raise InternalError(str(ended_by), {**_shape(machine), **spec}) from ended_by
         raise ended_by
 
 

@@ -93,8 +93,8 @@ def finish(
     described = load(machine, packets=level == "packet") if isinstance(machine, str) else machine
     resolved = described.resolve() if isinstance(described, Machine) else described
     simulation = running(resolved, jobs, mapping=mapping, packet_bytes=packet_bytes, seed=seed, level=level, nic=nic)
-    asked = {"mapping": mapping, "packet_bytes": packet_bytes, "seed": seed, "level": level, "nic": nic}
-    background.work(simulation, progress, resolved, {"jobs": list(jobs), **asked})
+    spec = {"mapping": mapping, "packet_bytes": packet_bytes, "seed": seed, "level": level, "nic": nic}
+    background.work(simulation, progress, resolved, {"jobs": list(jobs), **spec})
     found = dict(simulation.results())
     sent = {"packets": found["packets"], "payload_bytes": sum(row["bytes"] for row in found["jobs"])}
     table = energy.table(resolved, found["links"], time_ps=found["finished_ns"] * 1e3, **sent)

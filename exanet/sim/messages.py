@@ -17,38 +17,38 @@ from exanet.bounds import LARGEST_MESSAGE, time_within, within
 from exanet.errors import InputError
 from exanet.machine import Machine, load
 from exanet.sim import background
-from exanet.sim.spec import PACES, Asked, check_sharing, size_of
+from exanet.sim.spec import PACES, TrafficSpec, check_sharing, size_of
 
 
-def running(resolved: dict[str, Any], payload: int, offered: float, asked: Asked) -> Any:
+def running(resolved: dict[str, Any], payload: int, offered: float, spec: TrafficSpec) -> Any:
     """What background.work() runs: a burst for an offered load of 0, otherwise an open loop. Raises InputError on what cannot be run."""
-    if asked.arrivals != "poisson":
-        raise InputError(f"arrivals {asked.arrivals}: messages arrive in a Poisson process or all at once")
-    if asked.priority_share:
+    if spec.arrivals != "poisson":
+        raise InputError(f"arrivals {spec.arrivals}: messages arrive in a Poisson process or all at once")
+    if spec.priority_share:
         raise InputError("messages have no priority here: give a job one (--job NAME:priority=1), or leave out --message")
-    if asked.pace not in PACES:
-        raise InputError(f"pace {asked.pace}: give {' or '.join(PACES)}")
-    check_sharing(asked.level, asked.sharing)
-    within("rounds", asked.rounds, 1, 1 << 31)
-    if asked.rounds != 1 and offered:
+    if spec.pace not in PACES:
+        raise InputError(f"pace {spec.pace}: give {' or '.join(PACES)}")
+    check_sharing(spec.level, spec.sharing)
+    within("rounds", spec.rounds, 1, 1 << 31)
+    if spec.rounds != 1 and offered:
         raise InputError("rounds are of messages that are sent all at once: leave out the load, or the rounds")
-    within("a message of", size_of(asked), 1, LARGEST_MESSAGE, units.format_bytes)
-    within("a grain of", asked.grain_ps, 1, 10**12, units.format_time)
+    within("a message of", size_of(spec), 1, LARGEST_MESSAGE, units.format_bytes)
+    within("a grain of", spec.grain_ps, 1, 10**12, units.format_time)
     options = {
-        "pattern": asked.traffic,
+        "pattern": spec.traffic,
         "load": offered,
-        "message_bytes": size_of(asked),
-        "sizes": asked.message_sizes or "",
-        "rounds": asked.rounds,
+        "message_bytes": size_of(spec),
+        "sizes": spec.message_sizes or "",
+        "rounds": spec.rounds,
         "packet_bytes": payload,
-        "seed": asked.seed,
-        "warm_up_ps": asked.measure_ps // 4 if asked.warm_up_ps is None else asked.warm_up_ps,
-        "measure_ps": asked.measure_ps,
-        "grain_ps": asked.grain_ps,
-        "fluid": asked.sharing == "fifo",
-        "paced": asked.pace == "fair",
+        "seed": spec.seed,
+        "warm_up_ps": spec.measure_ps // 4 if spec.warm_up_ps is None else spec.warm_up_ps,
+        "measure_ps": spec.measure_ps,
+        "grain_ps": spec.grain_ps,
+        "fluid": spec.sharing == "fifo",
+        "paced": spec.pace == "fair",
     }
-    return _core.Messages(resolved, options, asked.level == "packet")
+    return _core.Messages(resolved, options, spec.level == "packet")
 
 
 @dataclass(frozen=True)

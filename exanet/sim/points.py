@@ -15,7 +15,7 @@ from exanet.bounds import check_seed, time_within, within
 from exanet.errors import InputError
 from exanet.machine import Machine, energy, load
 from exanet.sim import background, matrix, messages
-from exanet.sim.spec import ARRIVALS, Asked, of_messages
+from exanet.sim.spec import ARRIVALS, TrafficSpec, of_messages
 
 COSTS = ("cpu_s", "longest_cpu_s", "events", "memory_bytes")
 """What a point took: two repeats of a run, or runs with other numbers of threads, need not agree in these."""
@@ -29,7 +29,7 @@ _WATCHED = ("queued", "first_watched", "link_use")
 
 
 def simulate(
-    machine: Machine | str | dict[str, Any], *, offered: float, asked: Asked | None = None, threads: int = 1, progress: Any = None
+    machine: Machine | str | dict[str, Any], *, offered: float, spec: TrafficSpec | None = None, threads: int = 1, progress: Any = None
 ) -> dict[str, Any]:
     """One point: `offered` of what a link carries from each sender; the columns of points.parquet, which are what `--json` prints, and the
     tables TABLES.
@@ -38,26 +38,26 @@ def simulate(
     measured is the same for any number of `threads`.
     `progress` is called with the share done while it runs. Raises InputError on what cannot be simulated.
     """
-    asked = asked or Asked()
-    described = load(machine, packets=asked.level == "packet") if isinstance(machine, str) else machine
+    spec = spec or TrafficSpec()
+    described = load(machine, packets=spec.level == "packet") if isinstance(machine, str) else machine
     resolved = described.resolve() if isinstance(described, Machine) else described
-    whole = of_messages(asked)
-    payload = payload_of(resolved, asked)
-    full = replace(asked, traffic=matrix.in_full(asked.traffic, resolved))
+    whole = of_messages(spec)
+    payload = payload_of(resolved, spec)
+    full = replace(spec, traffic=matrix.in_full(spec.traffic, resolved))
     options = packet_options(full, offered, payload, threads)
     try:
         traffic = messages.running(resolved, payload, offered, full) if whole else _core.Traffic(resolved, options)
     except ValueError as error:
         raise InputError(str(error)) from None
-    background.work(traffic, progress, resolved, {"load": offered, **vars(asked), "threads": threads})
+    background.work(traffic, progress, resolved, {"load": offered, **vars(spec), "threads": threads})
     point: dict[str, Any] = {"load": offered, **_told(traffic.results())}
     if not whole:
         classes = point.pop("classes")
-        if asked.priority_share > 0:
+        if spec.priority_share > 0:
             point["classes"] = [{"class": name, **_told(row)} for name, row in zip(CLASSES, classes, strict=True)]
     elif "sizes" in point:
         point["sizes"] = [_told(row) for row in point["sizes"]]
-    return _with_use(_with_energy(point, resolved, payload, asked, whole))
+    return _with_use(_with_energy(point, resolved, payload, spec, whole))
 
 
 def _told(row: dict[str, Any]) -> dict[str, Any]:
@@ -67,47 +67,47 @@ def _told(row: dict[str, Any]) -> dict[str, Any]:
     return {key: None if key.startswith(tuple(unknown)) and not isinstance(value, dict) else value for key, value in row.items()}
 
 
-def payload_of(resolved: dict[str, Any], asked: Asked) -> int:
+def payload_of(resolved: dict[str, Any], spec: TrafficSpec) -> int:
     """Bytes of a packet: as asked, or the machine's largest. Raises InputError on what its packets do not carry."""
     largest = int(resolved["router"]["max_payload_bytes"])
-    payload = largest if asked.packet_bytes is None else asked.packet_bytes
-    within("packets of", payload, int(of_messages(asked)), largest, units.format_bytes)
+    payload = largest if spec.packet_bytes is None else spec.packet_bytes
+    within("packets of", payload, int(of_messages(spec)), largest, units.format_bytes)
     return payload
 
 
-def packet_options(asked: Asked, offered: float, payload: int, threads: int) -> dict[str, Any]:
+def packet_options(spec: TrafficSpec, offered: float, payload: int, threads: int) -> dict[str, Any]:
     """What the core takes for single packets. Raises InputError."""
-    check_seed(asked.seed)
-    time_within("a measured window of", asked.measure_ps, 1000)
-    time_within("a warm-up of", 0 if asked.warm_up_ps is None else asked.warm_up_ps)
+    check_seed(spec.seed)
+    time_within("a measured window of", spec.measure_ps, 1000)
+    time_within("a warm-up of", 0 if spec.warm_up_ps is None else spec.warm_up_ps)
     if not hasattr(threads, "__index__") or not 1 <= threads <= 64:
         raise InputError(f"{threads} threads: give from 1 to 64, and no more than the machine has endpoints")
-    if not isinstance(asked.priority_share, int | float) or not 0 <= asked.priority_share <= 1:
-        raise InputError(f"a share of {asked.priority_share} with priority: give from 0 to 1")
-    arrivals, colon, burst = str(asked.arrivals).partition(":")
+    if not isinstance(spec.priority_share, int | float) or not 0 <= spec.priority_share <= 1:
+        raise InputError(f"a share of {spec.priority_share} with priority: give from 0 to 1")
+    arrivals, colon, burst = str(spec.arrivals).partition(":")
     long = re.fullmatch("0*[1-9][0-9]{0,5}|1000000", burst) is not None
     if arrivals not in ARRIVALS or (colon and not (arrivals == "bursts" and long)):
         raise InputError(
-            f"arrivals {str(asked.arrivals)[:40]}: give {' or '.join(ARRIVALS)}, these of up to 10^6 packets in the mean, e.g. bursts:16"
+            f"arrivals {str(spec.arrivals)[:40]}: give {' or '.join(ARRIVALS)}, these of up to 10^6 packets in the mean, e.g. bursts:16"
         )
     return {
-        "pattern": asked.traffic,
+        "pattern": spec.traffic,
         "load": offered,
         "packet_bytes": payload,
         "bernoulli": arrivals == "bernoulli",
         "burst": float(burst or 16) if arrivals == "bursts" else 0.0,
-        "priority_share": asked.priority_share,
-        "seed": asked.seed,
-        "warm_up_ps": 2 * asked.measure_ps if asked.warm_up_ps is None else asked.warm_up_ps,
-        "settle": asked.warm_up_ps is None,
-        "measure_ps": asked.measure_ps,
+        "priority_share": spec.priority_share,
+        "seed": spec.seed,
+        "warm_up_ps": 2 * spec.measure_ps if spec.warm_up_ps is None else spec.warm_up_ps,
+        "settle": spec.warm_up_ps is None,
+        "measure_ps": spec.measure_ps,
         "threads": threads,
     }
 
 
-def _with_energy(point: dict[str, Any], resolved: dict[str, Any], payload: int, asked: Asked, whole: bool) -> dict[str, Any]:
+def _with_energy(point: dict[str, Any], resolved: dict[str, Any], payload: int, spec: TrafficSpec, whole: bool) -> dict[str, Any]:
     """The point with the table `energy` and its sums, if the machine says what it draws."""
-    window_ps = point["completion_ns"] * 1e3 if whole and point["load"] == 0 else float(asked.measure_ps)
+    window_ps = point["completion_ns"] * 1e3 if whole and point["load"] == 0 else float(spec.measure_ps)
     if whole:
         sent_bytes = round(point["accepted_gbps"] * window_ps / 8e3)
         packets = sent_bytes / point["mean_message_bytes"] * point["mean_message_packets"]

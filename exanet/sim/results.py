@@ -9,12 +9,19 @@ from typing import Any
 
 from exanet.machine import Machine, variant
 from exanet.sim.points import COSTS, TABLES, figures
-from exanet.sim.spec import Asked, caveats, of_messages
+from exanet.sim.spec import TrafficSpec, caveats, of_messages
 from exanet.sim.tables import most_accepted
 
 
 def write(
-    directory: Path, described: Machine, asked: Asked, points: Sequence[dict[str, Any]], threads: int, wall_s: float, *, fresh: bool = False
+    directory: Path,
+    described: Machine,
+    spec: TrafficSpec,
+    points: Sequence[dict[str, Any]],
+    threads: int,
+    wall_s: float,
+    *,
+    fresh: bool = False,
 ) -> Path:
     import platform
     from importlib.metadata import version
@@ -31,21 +38,21 @@ def write(
             frames = [pl.DataFrame(p[name]).insert_column(0, pl.lit(p["load"]).alias("load")) for p in points]
             tables[name] = pl.concat(frames)
     watched = [
-        report.queue_table(point, asked.measure_ps).insert_column(0, pl.lit(point["load"]).alias("load"))
+        report.queue_table(point, spec.measure_ps).insert_column(0, pl.lit(point["load"]).alias("load"))
         for point in points
         if "queued" in point
     ]
     if watched:
         tables["queues"] = pl.concat(watched)
-    used = [_link_use(point, asked.measure_ps) for point in points if "link_use" in point]
+    used = [_link_use(point, spec.measure_ps) for point in points if "link_use" in point]
     if used:
         tables["link_use"] = pl.concat(used)
-    networks, drawings = _networks(described, asked, points)
-    run = {**variant.facts(described), **vars(asked), "exanet_version": version("exanet")}
-    if notes := caveats(asked.level, described.model, asked.sharing):
+    networks, drawings = _networks(described, spec, points)
+    run = {**variant.facts(described), **vars(spec), "exanet_version": version("exanet")}
+    if notes := caveats(spec.level, described.model, spec.sharing):
         run["notes"] = notes
     page = {
-        "title": f"{asked.traffic} {'messages' if of_messages(asked) else 'traffic'} on {described.name}{variant.label(described)}",
+        "title": f"{spec.traffic} {'messages' if of_messages(spec) else 'traffic'} on {described.name}{variant.label(described)}",
         "points": [
             [
                 row["offered_load"], row["accepted_load"], row["latency_ns"], row["latency_p50_ns"], row["latency_p99_ns"],
@@ -106,8 +113,8 @@ def _link_use(point: dict[str, Any], measure_ps: int) -> Any:
     )
 
 
-def _networks(described: Machine, asked: Asked, points: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+def _networks(described: Machine, spec: TrafficSpec, points: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """What the page shows of the network at each load, and its drawing."""
     from exanet.results import report
 
-    return report.networks(described, [(f"load {point['load']:g}", point, asked.measure_ps) for point in points])
+    return report.networks(described, [(f"load {point['load']:g}", point, spec.measure_ps) for point in points])

@@ -17,9 +17,9 @@ from exanet.progress import share_done
 from exanet.sim import matrix, tables
 from exanet.sim import results as sim_results
 from exanet.sim.points import figures, simulate
-from exanet.sim.spec import Asked
+from exanet.sim.spec import TrafficSpec
 
-Show = Callable[[Machine, Asked, Sequence[dict[str, Any]], float, Path], None]
+Show = Callable[[Machine, TrafficSpec, Sequence[dict[str, Any]], float, Path], None]
 """Prints the table of points, from their rows, the processor time, and the folder."""
 
 
@@ -43,7 +43,7 @@ def directory_of(output: Path | None, described: Machine, what: str) -> Path:
 def run(
     described: Machine,
     offered: Sequence[float],
-    asked: Asked,
+    spec: TrafficSpec,
     threads: int,
     output: Path | None,
     as_json: bool,
@@ -51,19 +51,19 @@ def run(
     show: Show,
 ) -> None:
     """Measures each of the `offered` loads, 0 for a burst, and leaves the folder. Raises InputError on what cannot be simulated."""
-    directory = directory_of(output, described, asked.traffic)
+    directory = directory_of(output, described, spec.traffic)
     began = time.monotonic()
-    points = list(_points(described, offered, asked, threads, quiet))
-    directory = sim_results.write(directory, described, asked, points, threads, time.monotonic() - began, fresh=output is None)
+    points = list(_points(described, offered, spec, threads, quiet))
+    directory = sim_results.write(directory, described, spec, points, threads, time.monotonic() - began, fresh=output is None)
     if as_json:
         print(json.dumps([figures(point) for point in points], indent=2))
     elif not quiet:
-        show(described, asked, [figures(point) for point in points], sum(point["cpu_s"] for point in points), directory)
+        show(described, spec, [figures(point) for point in points], sum(point["cpu_s"] for point in points), directory)
         tables.show_parts(points)
 
 
-def _points(described: Machine, wanted: Sequence[float], asked: Asked, threads: int, quiet: bool) -> Iterator[dict[str, Any]]:
+def _points(described: Machine, wanted: Sequence[float], spec: TrafficSpec, threads: int, quiet: bool) -> Iterator[dict[str, Any]]:
     for number, offered in enumerate(wanted, 1):
         with share_done(f"load {offered:g}, {number} of {len(wanted)}" if offered else "messages", quiet) as progress:
-            point = simulate(described, offered=offered, asked=asked, threads=threads, progress=progress)
+            point = simulate(described, offered=offered, spec=spec, threads=threads, progress=progress)
         yield point

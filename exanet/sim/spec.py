@@ -17,7 +17,7 @@ ARRIVALS = ("poisson", "bernoulli", "bursts")
 
 
 @dataclass(frozen=True)
-class Asked:
+class TrafficSpec:
     """What every point of a run has in common."""
 
     traffic: str = "uniform"
@@ -42,15 +42,15 @@ def check_level(level: str) -> None:
         raise InputError(f"level {level}: give {' or '.join(LEVELS)}")
 
 
-def of_messages(asked: Asked) -> bool:
+def of_messages(spec: TrafficSpec) -> bool:
     """Is the traffic of whole messages, rather than of single packets?"""
-    check_level(asked.level)
-    if asked.message_bytes is not None and asked.message_sizes is not None:
+    check_level(spec.level)
+    if spec.message_bytes is not None and spec.message_sizes is not None:
         raise InputError("messages have one size or sizes that are drawn: give message_bytes or message_sizes, not both")
-    sized = asked.message_bytes is not None or asked.message_sizes is not None
-    if asked.level == "packet" and not sized and asked.rounds != 1:
+    sized = spec.message_bytes is not None or spec.message_sizes is not None
+    if spec.level == "packet" and not sized and spec.rounds != 1:
         raise InputError("rounds are of messages: say how long they are as well (--message)")
-    return asked.level == "flow" or sized
+    return spec.level == "flow" or sized
 
 
 def distributions() -> list[str]:
@@ -84,6 +84,6 @@ def check_sharing(level: str, sharing: str) -> None:
         raise InputError(f"sharing {sharing} is a way to compute rates; packets share by themselves: take --level flow, or leave it out")
 
 
-def size_of(asked: Asked) -> int:
+def size_of(spec: TrafficSpec) -> int:
     """Bytes of a message, if its size is not drawn."""
-    return DEFAULT_BYTES if asked.message_bytes is None else asked.message_bytes
+    return DEFAULT_BYTES if spec.message_bytes is None else spec.message_bytes

@@ -13,7 +13,7 @@ from rich.markup import escape
 from exanet import terminal
 from exanet.machine import Machine, energy, variant
 from exanet.quantity import time_text
-from exanet.sim.spec import Asked, caveats, size_of
+from exanet.sim.spec import TrafficSpec, caveats, size_of
 from exanet.units import format_bytes
 
 
@@ -28,7 +28,7 @@ def most_accepted(rows: Sequence[dict[str, Any]]) -> str:
     return f"The most accepted is {best['accepted_load']:.3f}, {best['accepted_gbps']:.1f} Gb/s, at load {best['load']:g}; {where}."
 
 
-def show_packets(described: Machine, asked: Asked, rows: Sequence[dict[str, Any]], cpu_s: float, directory: Path) -> None:
+def show_packets(described: Machine, spec: TrafficSpec, rows: Sequence[dict[str, Any]], cpu_s: float, directory: Path) -> None:
     """A line for each load; `rows` as in points.parquet."""
     table = terminal.table(
         "offered", "accepted", "Gb/s", "mean latency", "", "median", "99 %", "empty", "hops", "hottest link", "fairness", "", left=0
@@ -43,7 +43,7 @@ def show_packets(described: Machine, asked: Asked, rows: Sequence[dict[str, Any]
     hops = sum(row["packet_hops"] for row in rows)
     console = terminal.console()
     senders = f"{rows[0]['senders']} of {described.nodes} endpoints send"
-    console.print(f"[bold]{escape(asked.traffic)}[/] traffic on [bold]{described.name}[/]{escape(variant.label(described))}, {senders}\n")
+    console.print(f"[bold]{escape(spec.traffic)}[/] traffic on [bold]{described.name}[/]{escape(variant.label(described))}, {senders}\n")
     console.print(table)
     _show_most(console, rows)
     if any(row["overtaken"] for row in rows):
@@ -57,7 +57,7 @@ def show_packets(described: Machine, asked: Asked, rows: Sequence[dict[str, Any]
     )
 
 
-def show_messages(described: Machine, asked: Asked, rows: Sequence[dict[str, Any]], cpu_s: float, directory: Path) -> None:
+def show_messages(described: Machine, spec: TrafficSpec, rows: Sequence[dict[str, Any]], cpu_s: float, directory: Path) -> None:
     """A line for each point; `rows` as in points.parquet."""
     table = terminal.table(
         "offered", "accepted", "Gb/s", "all done", "mean message", "median", "99 %", "empty", "slowdown", "99 %", "hops", "hottest link",
@@ -74,16 +74,16 @@ def show_messages(described: Machine, asked: Asked, rows: Sequence[dict[str, Any
             f"{row['fairness']:.3f}", "saturated" if row["saturated"] else "",
         )  # fmt: skip
     console = terminal.console()
-    size = format_bytes(size_of(asked)) if asked.message_sizes is None else f"{asked.message_sizes} sizes"
-    shared = " with FIFO sharing" if asked.sharing == "fifo" else ""
+    size = format_bytes(size_of(spec)) if spec.message_sizes is None else f"{spec.message_sizes} sizes"
+    shared = " with FIFO sharing" if spec.sharing == "fifo" else ""
     console.print(
-        f"Messages of {size}, [bold]{escape(asked.traffic)}[/], on [bold]{described.name}[/]{escape(variant.label(described))} "
-        f"at {asked.level} level{shared}, "
+        f"Messages of {size}, [bold]{escape(spec.traffic)}[/], on [bold]{described.name}[/]{escape(variant.label(described))} "
+        f"at {spec.level} level{shared}, "
         f"{rows[0]['senders']} of {described.nodes} endpoints send\n"
     )
     console.print(table)
     _show_most(console, rows)
-    _warn(console, asked.level, described, asked.sharing)
+    _warn(console, spec.level, described, spec.sharing)
     count = sum(row["created"] for row in rows)
     console.print(f"\n{count} messages in {cpu_s:.2f} s of processor time. Results: {escape(str(directory))}", style="dim")
 

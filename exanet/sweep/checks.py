@@ -33,59 +33,59 @@ class Checks:
 
     def problems(self, where: Hashable, machine: Machine, resolved: dict[str, Any], picked: Mapping[str, Any]) -> list[str]:
         """Why this run cannot be, each at its place; nothing, too, if that was told before. `where` tells machines apart."""
-        asked = {name: picked[name] for name in self._usual}
-        load, seed = asked.get("load"), asked["seed"]
+        spec = {name: picked[name] for name in self._usual}
+        load, seed = spec.get("load"), spec["seed"]
         kind = (load == 0, load is not None and load > 1, seed if not 0 <= seed < 1 << 64 else 0)
-        key = (where, kind, *(value for name, value in asked.items() if name not in ("load", "seed")))
+        key = (where, kind, *(value for name, value in spec.items() if name not in ("load", "seed")))
         found: list[str] = []
         if key in self._seen:
             return found
         self._seen.add(key)
-        while (refused := self._refused(machine, resolved, asked)) is not None:
-            blamed = self._blamed(refused, machine, resolved, asked)
-            mark = self._marks[blamed, asked[blamed]] if blamed else picked["machine"].mark
+        while (refused := self._refused(machine, resolved, spec)) is not None:
+            blamed = self._blamed(refused, machine, resolved, spec)
+            mark = self._marks[blamed, spec[blamed]] if blamed else picked["machine"].mark
             found.append(mark.error(f"{picked['machine'].value}: {refused}" if "machine" in refused else refused))
             if blamed is None:
                 break
-            asked[blamed] = self._usual[blamed]  # and what else?
+            spec[blamed] = self._usual[blamed]  # and what else?
         return found
 
-    def _blamed(self, refused: str, machine: Machine, resolved: dict[str, Any], asked: Mapping[str, Any]) -> str | None:
+    def _blamed(self, refused: str, machine: Machine, resolved: dict[str, Any], spec: Mapping[str, Any]) -> str | None:
         """The first axis without whose value it would not be refused so; of several, the one that the message begins with."""
         for name in sorted(self._usual, key=lambda name: not refused.startswith(name)):
-            changed = {**asked, name: self._usual[name]}
-            if (name, asked[name]) in self._marks and self._refused(machine, resolved, changed) != refused:
+            changed = {**spec, name: self._usual[name]}
+            if (name, spec[name]) in self._marks and self._refused(machine, resolved, changed) != refused:
                 return name
         return None
 
-    def _refused(self, machine: Machine, resolved: dict[str, Any], asked: Mapping[str, Any]) -> str | None:
+    def _refused(self, machine: Machine, resolved: dict[str, Any], spec: Mapping[str, Any]) -> str | None:
         make = machine.nodes <= min(_LARGE, self._left)
         self._left -= machine.nodes if make else 0
         try:
-            _try_jobs(resolved, asked, make) if "job" in asked else _try_traffic(resolved, asked, make)
+            _try_jobs(resolved, spec, make) if "job" in spec else _try_traffic(resolved, spec, make)
         except (InputError, ValueError) as error:
             return " ".join(str(error).split())
         return None
 
 
 def _try_traffic(resolved: dict[str, Any], values: Mapping[str, Any], make: bool) -> None:
-    kinds = sim.Asked.__dataclass_fields__
-    asked = sim.Asked(**{name: values[name.removesuffix("_ps")] for name in kinds})
-    asked = replace(asked, traffic=matrix.in_full(asked.traffic, resolved))
+    kinds = sim.TrafficSpec.__dataclass_fields__
+    spec = sim.TrafficSpec(**{name: values[name.removesuffix("_ps")] for name in kinds})
+    spec = replace(spec, traffic=matrix.in_full(spec.traffic, resolved))
     load = 1.0 if values["load"] is None else values["load"]
-    payload = sim.payload_of(resolved, asked)
-    options = sim.packet_options(asked, load, payload, 1)
-    if not of_messages(asked):
+    payload = sim.payload_of(resolved, spec)
+    options = sim.packet_options(spec, load, payload, 1)
+    if not of_messages(spec):
         if load == 0:
             raise InputError("a load of 0 is a burst of messages: say how long they are (message_bytes), or give a load above 0")
         if make:
             _core.Traffic(resolved, options)
         return
-    if load and asked.rounds != 1:
+    if load and spec.rounds != 1:
         raise InputError("rounds are of messages that are sent all at once: give load 0")
     # A burst, however long the open loop would be; of two rounds in its place, for what a burst of one alone can have.
     if make:
-        messages.running(resolved, payload, 0.0, replace(asked, rounds=2 if load else min(asked.rounds, 2)))
+        messages.running(resolved, payload, 0.0, replace(spec, rounds=2 if load else min(spec.rounds, 2)))
 
 
 def _try_jobs(resolved: dict[str, Any], values: Mapping[str, Any], make: bool) -> None:

@@ -31,24 +31,24 @@ _LOOK_S = 0.02  # between looks at what has ended
 _WORKERS_S = 0.2  # between looks at whether a worker has come back
 
 
-def measure(machine: dict[str, Any], load: float | None, asked: dict[str, Any]) -> dict[str, Any]:
+def measure(machine: dict[str, Any], load: float | None, spec: dict[str, Any]) -> dict[str, Any]:
     """On a worker: one run's figures, or the error that it ended with."""
     from exanet.results.report import network
-    from exanet.sim import Asked, figures, simulate
+    from exanet.sim import TrafficSpec, figures, simulate
     from exanet.sim.jobs import Job, finish
 
     def point(offered: float) -> dict[str, Any]:
-        return simulate(machine, offered=offered, asked=Asked(**asked))
+        return simulate(machine, offered=offered, spec=TrafficSpec(**spec))
 
     try:
-        if "job" in asked:
-            jobs = [Job.parse(part) for part in asked["job"].split(" + ")]
-            done = finish(machine, jobs, **{name: value for name, value in asked.items() if name != "job"})
+        if "job" in spec:
+            jobs = [Job.parse(part) for part in spec["job"].split(" + ")]
+            done = finish(machine, jobs, **{name: value for name, value in spec.items() if name != "job"})
             return {"figures": _of_jobs(done), "network": network(done, done.get("watched_ps", 0)), "cpu_s": done["cpu_s"]}
         found = point(load) if load is not None else _saturation(point)
     except (InputError, ValueError, RuntimeError, MemoryError) as error:
         return {"error": " ".join(str(error).split()) or type(error).__name__}
-    return {"figures": figures(found), "network": network(found, asked["measure_ps"]), "cpu_s": found["cpu_s"]}
+    return {"figures": figures(found), "network": network(found, spec["measure_ps"]), "cpu_s": found["cpu_s"]}
 
 
 def _of_jobs(done: dict[str, Any]) -> dict[str, Any]:
@@ -217,7 +217,7 @@ def execute(runs: Sequence[Run], journal: Journal, *, cluster: str, workers: int
                 look_at = time.monotonic() + _WORKERS_S
                 for _ in range(min(len(waiting), sum(clusters.threads(client)) - len(futures))):
                     run = waiting.popleft()
-                    future = client.submit(measure, run.machine, run.load, run.asked, key=("run", run.key, deaths[run.key]))
+                    future = client.submit(measure, run.machine, run.load, run.spec, key=("run", run.key, deaths[run.key]))
                     futures[future] = run
                     ended.add(future)
             if not ready:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a sweep is made of: a grid over machines, constants of their descriptions, traffic, loads and seeds.
 
-Every field of `exanet.sim.Asked` is an axis, by its name; so are `machine`, `load`, and, under `vary`, any constant of a machine file
-by its dotted name. A sweep over jobs has those of `JobsAsked` in their place. The runs are all combinations, the load fastest, or as many
+Every field of `exanet.sim.TrafficSpec` is an axis, by its name; so are `machine`, `load`, and, under `vary`, any constant of a machine file
+by its dotted name. A sweep over jobs has those of `JobsSpec` in their place. The runs are all combinations, the load fastest, or as many
 as `sample` draws of them.
 """
 
@@ -24,7 +24,7 @@ from exanet import machine, units
 from exanet.errors import InputError
 from exanet.machine import Machine, located
 from exanet.machine.located import Located, Mark
-from exanet.sim import Asked, matrix
+from exanet.sim import TrafficSpec, matrix
 from exanet.sim.jobs import Job
 from exanet.sim.spec import distributions
 from exanet.sweep.checks import Checks
@@ -39,7 +39,7 @@ _DEFAULT_LOADS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
 @dataclass(frozen=True)
-class JobsAsked:
+class JobsSpec:
     """What a run of jobs takes; `job` as `exanet sim --job` has it, several together with " + " between them."""
 
     job: str
@@ -56,12 +56,12 @@ class Run:
     columns: dict[str, Any]
     machine: dict[str, Any]  # resolved
     load: float | None  # None: search for saturation
-    asked: dict[str, Any]  # fields of Asked, or of JobsAsked
+    spec: dict[str, Any]  # fields of TrafficSpec, or of JobsSpec
 
     @property
     def key(self) -> str:
         """The same for two runs that must have the same result."""
-        text = json.dumps([self.machine, self.load, self.asked], sort_keys=True)
+        text = json.dumps([self.machine, self.load, self.spec], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -181,8 +181,8 @@ def _reader(name: str, kind: str, folder: Path | None) -> Callable[[Located], An
 
 
 def _fields(of_jobs: bool) -> dict[str, Any]:
-    """Axis name to field of Asked or JobsAsked."""
-    return {field.name.removesuffix("_ps"): field for field in fields(JobsAsked if of_jobs else Asked)}
+    """Axis name to field of TrafficSpec or JobsSpec."""
+    return {field.name.removesuffix("_ps"): field for field in fields(JobsSpec if of_jobs else TrafficSpec)}
 
 
 def columns_of(plan: Plan) -> dict[str, str]:
@@ -397,11 +397,11 @@ def _resolve(named: Located, changes: Mapping[str, Located], packets: bool, rela
 
 
 def _run(picked: Mapping[str, Any], varied: Sequence[str], known: Mapping[str, Any], resolved: dict[str, Any], hidden: Set[str]) -> Run:
-    asked = {field.name: picked[name] for name, field in known.items()}
-    if asked["packet_bytes"] is None:
-        asked["packet_bytes"] = resolved["router"]["max_payload_bytes"]
-    shown = {name: value for name, value in asked.items() if name not in hidden}
-    if "traffic" in asked:  # workers read no files, and a run's key is of what is in them
-        asked["traffic"] = matrix.in_full(asked["traffic"], resolved)
+    spec = {field.name: picked[name] for name, field in known.items()}
+    if spec["packet_bytes"] is None:
+        spec["packet_bytes"] = resolved["router"]["max_payload_bytes"]
+    shown = {name: value for name, value in spec.items() if name not in hidden}
+    if "traffic" in spec:  # workers read no files, and a run's key is of what is in them
+        spec["traffic"] = matrix.in_full(spec["traffic"], resolved)
     columns = {"machine": _text(picked["machine"]), **{name: _text(picked[name]) for name in varied}, **shown}
-    return Run(columns, resolved, picked.get("load"), asked)
+    return Run(columns, resolved, picked.get("load"), spec)

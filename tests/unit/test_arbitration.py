@@ -32,7 +32,7 @@ def gaps(before: str, after: str) -> str:
 
 def point(name: str, traffic: str, load: float = 1.0) -> dict[str, Any]:
     """100 us of single packets after as much to settle."""
-    return sim.simulate(name, offered=load, asked=sim.Asked(traffic=traffic, warm_up_ps=100_000_000, measure_ps=100_000_000))
+    return sim.simulate(name, offered=load, spec=sim.TrafficSpec(traffic=traffic, warm_up_ps=100_000_000, measure_ps=100_000_000))
 
 
 def test_links_first_carries_more_of_an_overloaded_ring(tmp_path: Path) -> None:

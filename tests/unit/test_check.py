@@ -14,7 +14,7 @@ from exanet import _core, cli, machine, sim
 from exanet.errors import InputError
 from exanet.machine import deadlock
 
-SHORT = sim.Asked(warm_up_ps=5_000_000, measure_ps=20_000_000)
+SHORT = sim.TrafficSpec(warm_up_ps=5_000_000, measure_ps=20_000_000)
 
 
 def run(*options: str) -> Any:
@@ -53,7 +53,7 @@ def test_another_topology_routing_and_failures() -> None:
     assert resolved["router"]["virtual_channels"] == 6
     assert [link["name"] for link in resolved["links"]] == ["local", "global"]
     assert deadlock.check(other).cycle == []
-    point = sim.simulate(other, offered=0.1, asked=SHORT)
+    point = sim.simulate(other, offered=0.1, spec=SHORT)
     assert not point["saturated"]
 
 
@@ -62,7 +62,7 @@ def test_ugal_carries_what_minimal_routing_cannot() -> None:
         sim.simulate(
             sim.variant("dragonfly-342", None, routing, []),
             offered=0.35,
-            asked=sim.Asked("complement", None, "poisson", 1, 20_000_000, 20_000_000),
+            spec=sim.TrafficSpec("complement", None, "poisson", 1, 20_000_000, 20_000_000),
         )
         for routing in (None, "ugal-l")
     )

@@ -202,7 +202,7 @@ def test_every_key_leads_back_to_a_key_of_the_file() -> None:
 def test_options_of_a_measurement_are_read_the_same_way(key: str, value: Any, path: str) -> None:
     from exanet import sim
 
-    options = sim.packet_options(sim.Asked(), 0.1, 256, 1)
+    options = sim.packet_options(sim.TrafficSpec(), 0.1, 256, 1)
     with pytest.raises(_core.ConfigError) as error:
         _core.Traffic(MACHINES["torus-512"], options | {key: value})
     assert [found for found, _ in error.value.problems] == [path]

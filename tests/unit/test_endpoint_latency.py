@@ -30,7 +30,7 @@ def described(folder: Path, *, base: str = "torus-512", kind: str = "fat-tree", 
 
 def latency_ns(network: machine.Machine) -> float:
     """Of a short packet between two endpoints, with nobody else about."""
-    point = sim.simulate(network, offered=0.001, asked=sim.Asked(packet_bytes=16))
+    point = sim.simulate(network, offered=0.001, spec=sim.TrafficSpec(packet_bytes=16))
     return float(point["zero_load_ns"])
 
 
@@ -51,6 +51,6 @@ def test_two_endpoints_on_a_switch_of_300_ns_are_not_three_switches_apart(tmp_pa
         ),
     ],
 )
-def test_a_latency_that_cannot_be_is_refused_where_it_stands(tmp_path: Path, asked: dict[str, str], message: str) -> None:
+def test_a_latency_that_cannot_be_is_refused_where_it_stands(tmp_path: Path, spec: dict[str, str], message: str) -> None:
     with pytest.raises(InputError, match=f"machine.yaml:8:.*{message}"):
-        described(tmp_path, **asked)
+        described(tmp_path, **spec)

@@ -45,8 +45,8 @@ def test_idle_boards_draw_the_published_power_whatever_they_carry(offered: float
 
 def test_a_burst_costs_what_its_packets_and_bits_do_at_each_hop() -> None:
     """One sender, 64 packets of 256 B and two words around them, over `hops` links."""
-    asked = {"traffic": "complement", "message_bytes": 64 * 256}
-    point = sim.simulate(str(BY_TRAFFIC), offered=0, asked=sim.Asked(**asked))
+    spec = {"traffic": "complement", "message_bytes": 64 * 256}
+    point = sim.simulate(str(BY_TRAFFIC), offered=0, spec=sim.TrafficSpec(**spec))
     packets, hops = 4 * 64, point["mean_hops"]
     packet_bits = 8 * 256 + 2 * 128
     rows = parts(point["energy"])
@@ -57,7 +57,7 @@ def test_a_burst_costs_what_its_packets_and_bits_do_at_each_hop() -> None:
     assert link_bits < rows["links, link"]["bits"] < link_bits * 33 / 32 + 8 * 64  # and the pauses
     assert rows["links, link"]["moving_j"] == pytest.approx(rows["links, link"]["bits"] * 17.75e-12)
     assert point["energy_j"] == pytest.approx(sum(row["energy_j"] for row in rows.values()))
-    flow = sim.simulate(str(BY_TRAFFIC), offered=0, asked=sim.Asked(level="flow", **asked))
+    flow = sim.simulate(str(BY_TRAFFIC), offered=0, spec=sim.TrafficSpec(level="flow", **spec))
     assert flow["energy_pj_per_bit"] == pytest.approx(point["energy_pj_per_bit"], rel=0.05)
 
 
@@ -65,7 +65,7 @@ def test_behind_switches_it_is_these_that_are_routers(tmp_path: Path) -> None:
     file = powered(
         tmp_path, "fat-tree-64", f"  router: {{idle: {constant('2 W')}, packet: {constant('1 nJ')}}}\n  ni: {{idle: {constant('1 W')}}}\n"
     )
-    point = sim.simulate(str(file), offered=0, asked=sim.Asked(traffic="complement", message_bytes=256))
+    point = sim.simulate(str(file), offered=0, spec=sim.TrafficSpec(traffic="complement", message_bytes=256))
     rows = parts(point["energy"])
     assert (rows["routers"]["count"], rows["interfaces"]["count"]) == (48, 64)
     assert point["idle_w"] == 48 * 2 + 64

@@ -25,17 +25,17 @@ def changed(folder: Path, text: str) -> str:
 
 
 def test_the_shipped_machine_fits(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: dict[str, object] = {}
+    spec: dict[str, object] = {}
 
     def library(name: str, **rest: object) -> Path:
-        asked.update(rest, name=name)
+        spec.update(rest, name=name)
         return Path("there")
 
     monkeypatch.setattr(build, "library", library)
     config = machine.load("torus-2x2x2").resolve()
     fabric.check(config, "torus-2x2x2")
     assert fabric.library(config) == Path("there")
-    parameters = asked["parameters"]
+    parameters = spec["parameters"]
     assert isinstance(parameters, dict)
     assert (parameters["InterPorts"], parameters["IntraPorts"], parameters["Dimensions"]) == (6, 2, 3)
     assert (parameters["PayloadDepth"], parameters["IntraDepth"]) == (512, 4096)
@@ -44,14 +44,14 @@ def test_the_shipped_machine_fits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_links_of_four_lanes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    asked: dict[str, int] = {}
-    monkeypatch.setattr(build, "library", lambda name, **rest: asked.update(rest["parameters"]) or Path("there"))
+    spec: dict[str, int] = {}
+    monkeypatch.setattr(build, "library", lambda name, **rest: spec.update(rest["parameters"]) or Path("there"))
     words = "word: {value: 128 bit, source: x, kind: chosen}, framing: {value: 1 words, source: x, kind: chosen}"
     link = "{rate: {value: 20 Gb/s, source: x, kind: chosen}, " + words + "}"
     config = machine.load(changed(tmp_path, f"links: {{link: {link}}}\n")).resolve()
     fabric.check(config, "mine")
     fabric.library(config)
-    assert asked["LineBits"] == 128
+    assert spec["LineBits"] == 128
 
 
 @pytest.mark.parametrize("name", ["exanest", "fat-tree-64", "dragonfly-342"])

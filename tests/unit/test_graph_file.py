@@ -60,7 +60,7 @@ def test_a_list_of_links(tmp_path: Path) -> None:
 
 def test_a_ring_of_routers_carries_traffic(tmp_path: Path) -> None:
     ring = described(tmp_path, "\n".join(f"r{i} r{(i + 1) % 5}" for i in range(5)), 1)
-    point = sim.simulate(ring, offered=0.1, asked=sim.Asked(warm_up_ps=5_000_000, measure_ps=20_000_000))
+    point = sim.simulate(ring, offered=0.1, spec=sim.TrafficSpec(warm_up_ps=5_000_000, measure_ps=20_000_000))
     assert not point["saturated"]
     assert 3.3 < point["mean_hops"] < 3.7  # two to and from routers, and the mean of 1 and 2
 

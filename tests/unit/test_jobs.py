@@ -86,9 +86,9 @@ def test_queues_of_a_network_too_large_to_draw_are_shown_and_a_note(tmp_path: Pa
 def test_runs_on_one_machine_are_told_apart(tmp_path: Path) -> None:
     text = "stencil-2d:bytes=2KiB,ranks=16"
     shown = run(tmp_path / "r", "--job", text, "--map", "random", "--routing", "up-down", "--fail", "links:2:1").stdout
-    asked = json.loads((tmp_path / "r/summary.json").read_text())["run"]
+    spec = json.loads((tmp_path / "r/summary.json").read_text())["run"]
     told = {"jobs": [text], "mapping": "random", "routing": "up-down", "failed": ["links:2:1"]}
-    assert {key: asked[key] for key in told} == told
+    assert {key: spec[key] for key in told} == told
     data = page_data(tmp_path / "r")
     assert data["title"] == f"{text} on fat-tree-64, up-down routing, without links:2:1, random mapping"
     assert data["jobs"][0][0] == text

@@ -51,8 +51,8 @@ def test_a_machine_that_names_no_further_kind_is_what_it_was() -> None:
 
 def test_latency_is_that_of_the_links_on_the_way(tmp_path: Path) -> None:
     def alone(text: str) -> float:
-        asked = sim.Asked(traffic="complement", message_bytes=64)  # over the top of the tree: up three links, down three
-        return float(sim.simulate(load(tmp_path, text), offered=0.0, asked=asked)["zero_load_ns"])
+        spec = sim.TrafficSpec(traffic="complement", message_bytes=64)  # over the top of the tree: up three links, down three
+        return float(sim.simulate(load(tmp_path, text), offered=0.0, spec=spec)["zero_load_ns"])
 
     usual = alone("extends: fat-tree-64\nname: mine\nlinks: {link: {latency: 100 ns}}\n")
     assert alone("extends: fat-tree-64\nname: mine\nlinks: {link: {latency: 100 ns}, host: {latency: 10 ns}}\n") == pytest.approx(
@@ -69,8 +69,8 @@ def test_latency_is_that_of_the_links_on_the_way(tmp_path: Path) -> None:
 @pytest.mark.parametrize("level", ["packet", "flow"])
 def test_a_tree_with_thin_uplinks_carries_less(tmp_path: Path, level: str) -> None:
     def accepted(text: str) -> float:
-        asked = sim.Asked(traffic="complement", message_bytes=1 << 16, level=level)
-        return float(sim.simulate(load(tmp_path, text), offered=0.0, asked=asked)["completion_ns"])
+        spec = sim.TrafficSpec(traffic="complement", message_bytes=1 << 16, level=level)
+        return float(sim.simulate(load(tmp_path, text), offered=0.0, spec=spec)["completion_ns"])
 
     full = accepted("extends: fat-tree-64\nname: mine\n")
     thin = accepted("extends: fat-tree-64\nname: mine\nlinks: {level-3: {rate: 2.5 Gb/s}}\n")
@@ -79,8 +79,8 @@ def test_a_tree_with_thin_uplinks_carries_less(tmp_path: Path, level: str) -> No
 
 def test_a_load_of_1_fills_a_link_of_each_sender(tmp_path: Path) -> None:
     def offered(text: str) -> float:
-        asked = sim.Asked(warm_up_ps=1_000_000, measure_ps=40_000_000)
-        return float(sim.simulate(load(tmp_path, text), offered=0.3, asked=asked)["offered_gbps"])
+        spec = sim.TrafficSpec(warm_up_ps=1_000_000, measure_ps=40_000_000)
+        return float(sim.simulate(load(tmp_path, text), offered=0.3, spec=spec)["offered_gbps"])
 
     slow = offered("extends: fat-tree-64\nname: mine\nlinks: {link: {rate: 20 Gb/s}, host: {rate: 5 Gb/s}}\n")
     assert slow == pytest.approx(offered("extends: fat-tree-64\nname: mine\nlinks: {link: {rate: 5 Gb/s}}\n"), rel=0.001)
@@ -91,7 +91,7 @@ def test_kinds_change_no_route(tmp_path: Path, routing: str) -> None:
     """A kind that is like the usual one changes nothing but its number."""
 
     def figures(text: str) -> dict[str, object]:
-        point = sim.simulate(load(tmp_path, text), offered=0.5, asked=sim.Asked(warm_up_ps=1_000_000, measure_ps=5_000_000))
+        point = sim.simulate(load(tmp_path, text), offered=0.5, spec=sim.TrafficSpec(warm_up_ps=1_000_000, measure_ps=5_000_000))
         return sim.figures(point)
 
     same = f"extends: fat-tree-64\nname: mine\ntopology: {{routing: {routing}}}\n"
@@ -102,7 +102,7 @@ def test_everything_works_on_them(tmp_path: Path) -> None:
     file = tmp_path / "mine.yaml"
     file.write_text(TREE + "power: {links: {host: {idle: 1 W}, level-3: {idle: 2 W}}}\n")
     assert finish(str(file), [Job("barrier")], nic="exanet")["finished_ns"] > 0
-    point = sim.simulate(str(file), offered=0.1, asked=sim.Asked(measure_ps=2_000_000))
+    point = sim.simulate(str(file), offered=0.1, spec=sim.TrafficSpec(measure_ps=2_000_000))
     assert {row["part"]: row["idle_w"] for row in point["energy"]}["links, level-3"] == 2 * 128
     for words in (["machines", str(file)], ["check", str(file)], ["check", str(file), "--fail", "links:2:1"]):
         assert CliRunner().invoke(cli.app, words).exit_code == 0, words
@@ -157,7 +157,7 @@ def test_edges_of_a_graph_name_their_kind(tmp_path: Path) -> None:
         GRAPHML.replace('attr.name="link_kind" attr.type="string"/>', 'attr.name="link_kind"><default>long</default></key>')
     )
     assert load(tmp_path, GRAPH).resolve()["topology"]["graph"]["kinds"] == [1, 1, 0]
-    point = sim.simulate(load(tmp_path, GRAPH), offered=0.1, asked=sim.Asked(measure_ps=20_000_000))
+    point = sim.simulate(load(tmp_path, GRAPH), offered=0.1, spec=sim.TrafficSpec(measure_ps=20_000_000))
     assert point["latency_most_ns"] > 2000 > point["latency_least_ns"]
 
 

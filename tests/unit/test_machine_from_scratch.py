@@ -60,7 +60,7 @@ def test_a_network_needs_values_alone_and_no_interface(tmp_path: Path) -> None:
     constants = dict(described.constants())
     assert constants["links.link.latency"].value == 25_000
     assert {(constant.kind, constant.source) for constant in constants.values()} == {("chosen", "the user")}
-    point = sim.simulate(described, offered=0.2, asked=sim.Asked(measure_ps=2_000_000))
+    point = sim.simulate(described, offered=0.2, spec=sim.TrafficSpec(measure_ps=2_000_000))
     assert point["measured"] > 0
     assert finish(described, [Job("barrier")])["finished_ns"] > 0
 
@@ -170,11 +170,11 @@ class TestJumbo:
     def test_they_take_their_time(self, tmp_path: Path, switching: str | None) -> None:
         more = "" if switching is None else self.SWITCH.replace("{queues", f"{{switching: {switching}, queues")
         described = machine.load(self.file(tmp_path, more))
-        point = sim.simulate(described, offered=0.0, asked=sim.Asked(traffic="complement", message_bytes=9000))
+        point = sim.simulate(described, offered=0.0, spec=sim.TrafficSpec(traffic="complement", message_bytes=9000))
         assert point["mean_message_packets"] == 1
         assert point["latency_least_ns"] == pytest.approx(point["zero_load_ns"], rel=1e-3)
         assert point["zero_load_ns"] > 9000 * 8 / 100  # its time on one link, and the rest of the way
-        loaded = sim.simulate(described, offered=0.4, asked=sim.Asked(measure_ps=50_000_000))
+        loaded = sim.simulate(described, offered=0.4, spec=sim.TrafficSpec(measure_ps=50_000_000))
         assert loaded["accepted_load"] == pytest.approx(0.4, rel=0.15)
 
     def test_interfaces_take_them(self, tmp_path: Path) -> None:

@@ -22,9 +22,9 @@ def small() -> machine.Machine:
     return sim.variant("torus-512", RING, None, [])
 
 
-def sent(traffic: str, **asked: object) -> dict[int, int]:
+def sent(traffic: str, **spec: object) -> dict[int, int]:
     """Packets by link's source node, and how many endpoints send."""
-    point = sim.simulate(small(), offered=0.2, asked=sim.Asked(traffic=traffic, **{**ASKED, **asked}))  # type: ignore[arg-type]
+    point = sim.simulate(small(), offered=0.2, spec=sim.TrafficSpec(traffic=traffic, **{**ASKED, **spec}))  # type: ignore[arg-type]
     used: dict[int, int] = {-1: point["senders"]}
     for node, packets in zip(point["links"]["node"], point["links"]["packets"], strict=True):
         used[int(node)] = used.get(int(node), 0) + int(packets)
@@ -58,14 +58,14 @@ def test_rows_are_scaled_to_the_load(tmp_path: Path) -> None:
     even = in_text(tmp_path, "0 1 1 1\n1 0 1 1\n1 1 0 1\n1 1 1 0\n")
     once = sent(even)
     assert once == sent(in_text(tmp_path, "0 9 9 9\n1 0 1 1\n.5 .5 0 .5\n1e5 1e5 1e5 0\n"))
-    point = sim.simulate(small(), offered=0.2, asked=sim.Asked(traffic=even, measure_ps=30_000_000))
+    point = sim.simulate(small(), offered=0.2, spec=sim.TrafficSpec(traffic=even, measure_ps=30_000_000))
     assert point["offered_load"] == pytest.approx(0.2, rel=0.1)
 
 
 @pytest.mark.parametrize("level", ["packet", "flow"])
 def test_messages_take_matrices_at_both_levels(tmp_path: Path, level: str) -> None:
     traffic = in_text(tmp_path, "0 1 0 0\n0 0 1 0\n0 0 0 0\n0 0 0 0\n")
-    point = sim.simulate(small(), offered=0.0, asked=sim.Asked(traffic=traffic, level=level, message_bytes=4096))
+    point = sim.simulate(small(), offered=0.0, spec=sim.TrafficSpec(traffic=traffic, level=level, message_bytes=4096))
     assert point["senders"] == point["created"] == point["measured"] == 2
 
 
@@ -127,7 +127,7 @@ def test_a_sweep_names_it_from_its_own_folder_and_takes_it_along(tmp_path: Path)
     file.write_text("machine: torus-2x2x2\ntraffic: [uniform, 'matrix:mix.csv']\nload: [0.1]\n")
     uniform, mixed = read(file, {}).runs
     assert mixed.columns["traffic"] == f"matrix:{tmp_path}/mix.csv"
-    assert mixed.asked["traffic"].startswith("matrix:[1 1.0,2 1.0,")
+    assert mixed.spec["traffic"].startswith("matrix:[1 1.0,2 1.0,")
     first = mixed.key
     weights = 1 - np.eye(8)
     weights[0, 1] = 2

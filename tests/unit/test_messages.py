@@ -19,8 +19,9 @@ from typer.testing import CliRunner
 from exanet import _core, cli, machine, sim
 from exanet.errors import InputError, InternalError
 from exanet.machine import variant
-from exanet.sim import messages, spec
+from exanet.sim import messages
 from exanet.sim.messages import Flow
+from exanet.sim.spec import LEVELS, SHARINGS
 
 
 def run(directory: Path, *more: str) -> Any:
@@ -28,9 +29,9 @@ def run(directory: Path, *more: str) -> Any:
 
 
 def test_both_levels_agree_on_a_burst() -> None:
-    asked = {"traffic": "complement", "message_bytes": 1 << 17}
-    packet = sim.simulate("fat-tree-64", offered=0, asked=sim.Asked(level="packet", **asked))
-    flow = sim.simulate("fat-tree-64", offered=0, asked=sim.Asked(level="flow", **asked))
+    spec = {"traffic": "complement", "message_bytes": 1 << 17}
+    packet = sim.simulate("fat-tree-64", offered=0, spec=sim.TrafficSpec(level="packet", **spec))
+    flow = sim.simulate("fat-tree-64", offered=0, spec=sim.TrafficSpec(level="flow", **spec))
     assert flow["completion_ns"] == pytest.approx(packet["completion_ns"], rel=0.02)
     assert flow["mean_hops"] == packet["mean_hops"] == 6
     assert flow["created"] == flow["measured"] == 64
@@ -118,7 +119,7 @@ def test_the_flow_level_takes_routers_larger_than_the_packet_level_does(tmp_path
     file.write_text("extends: torus-512\nname: m\ntopology:\n  kind: full-mesh\n  shape: {value: [600], source: x, kind: chosen}\n")
     with pytest.raises(InputError):
         machine.load(file)
-    point = sim.simulate(str(file), offered=0, asked=sim.Asked(traffic="complement", level="flow"))
+    point = sim.simulate(str(file), offered=0, spec=sim.TrafficSpec(traffic="complement", level="flow"))
     assert point["slowdown"] == pytest.approx(1, abs=1e-3)
 
 
@@ -144,8 +145,8 @@ def test_the_example_of_both_levels_agrees_with_paced_and_with_free_senders() ->
 
 @pytest.mark.parametrize("sizes", ["ali-storage", "hadoop"])
 def test_flows_of_data_centres_take_as_long_at_flow_level_at_low_load(sizes: str) -> None:
-    asked = {"message_sizes": sizes, "measure_ps": 10**10}
-    packet, flow = (sim.simulate("fat-tree-64", offered=0.1, asked=sim.Asked(level=level, **asked)) for level in spec.LEVELS)
+    spec = {"message_sizes": sizes, "measure_ps": 10**10}
+    packet, flow = (sim.simulate("fat-tree-64", offered=0.1, spec=sim.TrafficSpec(level=level, **spec)) for level in LEVELS)
     assert flow["created"] == flow["measured"] == packet["measured"] > 500
     assert flow["latency_ns"] == pytest.approx(packet["latency_ns"], rel=0.05)
     assert flow["slowdown"] == pytest.approx(packet["slowdown"], rel=0.25)
@@ -163,13 +164,13 @@ def test_flow_sizes_have_a_table_of_their_own(tmp_path: Path) -> None:
     [point] = json.loads((tmp_path / "r/summary.json").read_text())["points"]
     assert sizes["created"].sum() == point["created"]
     with pytest.raises(InputError, match="max-min"):
-        sim.simulate("torus-512", offered=0.1, asked=sim.Asked(level="flow", sharing="fifo", message_sizes="hadoop"))
+        sim.simulate("torus-512", offered=0.1, spec=sim.TrafficSpec(level="flow", sharing="fifo", message_sizes="hadoop"))
 
 
 def test_fifo_sharing_takes_free_senders_as_the_packet_level_does() -> None:
-    asked = {"traffic": "tornado", "message_bytes": 1 << 16}
-    packet = sim.simulate("torus-512", offered=0, asked=sim.Asked(**asked))
-    fair, fifo = (sim.simulate("torus-512", offered=0, asked=sim.Asked(level="flow", sharing=way, **asked)) for way in spec.SHARINGS)
+    spec = {"traffic": "tornado", "message_bytes": 1 << 16}
+    packet = sim.simulate("torus-512", offered=0, spec=sim.TrafficSpec(**spec))
+    fair, fifo = (sim.simulate("torus-512", offered=0, spec=sim.TrafficSpec(level="flow", sharing=way, **spec)) for way in SHARINGS)
     assert fifo["completion_ns"] == pytest.approx(packet["completion_ns"], rel=0.1)
     assert fair["completion_ns"] < packet["completion_ns"] / 4  # what fair rates would make of it
 
@@ -196,13 +197,13 @@ def test_the_example_of_a_ring_allreduce_takes_the_time_of_its_steps() -> None:
 
 def test_figures_from_python_that_no_integer_of_the_simulator_holds_are_refused() -> None:
     with pytest.raises(InputError, match="a measured window of 100000000 s"):
-        sim.simulate("trenz-2x2", offered=0.1, asked=sim.Asked(measure_ps=10**20))
+        sim.simulate("trenz-2x2", offered=0.1, spec=sim.TrafficSpec(measure_ps=10**20))
     with pytest.raises(InputError, match="packets of -1 B"):
         messages.run_flows("trenz-2x2", [], packet_bytes=-1)
     with pytest.raises(InputError, match="not both"):
-        sim.simulate("trenz-2x2", offered=0.1, asked=sim.Asked(message_bytes=1, message_sizes="hadoop"))
+        sim.simulate("trenz-2x2", offered=0.1, spec=sim.TrafficSpec(message_bytes=1, message_sizes="hadoop"))
     with pytest.raises(InputError, match="leave out the load, or the rounds"):
-        sim.simulate("trenz-2x2", offered=0.1, asked=sim.Asked(message_bytes=1, rounds=2))
+        sim.simulate("trenz-2x2", offered=0.1, spec=sim.TrafficSpec(message_bytes=1, rounds=2))
 
 
 def test_the_flow_level_takes_the_ways_that_do_not_look_at_queues(tmp_path: Path) -> None:
@@ -230,7 +231,7 @@ def test_fifo_sharing_ends_whenever_messages_leave_their_senders(described: str,
     topology, _, routing = described.partition(" ")
     own = topology == "fat-tree-64"
     network = variant.variant(topology if own else "torus-512", None if own else topology, routing or None, [], packets=False)
-    found = sim.simulate(network, offered=0, asked=sim.Asked(traffic=traffic, seed=seed, level="flow", sharing="fifo"))
+    found = sim.simulate(network, offered=0, spec=sim.TrafficSpec(traffic=traffic, seed=seed, level="flow", sharing="fifo"))
     assert found["measured"] == found["created"] > 0
 
 
@@ -283,8 +284,8 @@ def test_valiant_at_flow_level_says_that_its_messages_keep_one_route(tmp_path: P
 
 
 def test_there_are_no_figures_of_what_has_not_arrived(tmp_path: Path) -> None:
-    asked = sim.Asked(message_bytes=1 << 20, measure_ps=2_000_000, warm_up_ps=0, seed=3)
-    point = sim.simulate(machine.load("torus-2x2x2"), offered=100, asked=asked)
+    spec = sim.TrafficSpec(message_bytes=1 << 20, measure_ps=2_000_000, warm_up_ps=0, seed=3)
+    point = sim.simulate(machine.load("torus-2x2x2"), offered=100, spec=spec)
     assert point["created"] > point["measured"] == 0
     nulls = {key for key, value in point.items() if value is None}
     assert nulls >= {"latency_ns", "latency_p50_ns", "latency_p99_ns", "latency_least_ns", "latency_most_ns", "slowdown", "slowdown_p99"}

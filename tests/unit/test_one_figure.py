@@ -37,8 +37,8 @@ def test_simulate_returns_all_that_json_has(tmp_path: Path, more: tuple[str, ...
     [row] = json.loads(command("sim", *SHORT, "--load", "0.3", *more, "--json", "-o", str(tmp_path / "r")))
     named = dict(zip(more[::2], more[1::2], strict=True))
     size = {"1 KiB": 1024, "4 KiB": 4096}.get(named.get("--message", ""))
-    asked = sim.Asked(measure_ps=10_000_000, level=named.get("--level", "packet"), message_bytes=size)
-    point = sim.simulate("trenz-2x2", offered=0.3, asked=asked)
+    spec = sim.TrafficSpec(measure_ps=10_000_000, level=named.get("--level", "packet"), message_bytes=size)
+    point = sim.simulate("trenz-2x2", offered=0.3, spec=spec)
     assert {key: point[key] for key in row} == row
     assert {"hottest_link_use", "mean_link_use", "accepted_gbps"} <= row.keys()
 
@@ -92,7 +92,7 @@ def test_a_size_may_have_its_unit_wherever_one_is_given(tmp_path: Path) -> None:
         return plan.read(None, values({"machine": "trenz-2x2", "load": 0, **axes}, "options")).runs
 
     assert runs(message="4 KiB")[0].key == runs(message_bytes="4 KiB")[0].key == runs(message_bytes=4096)[0].key
-    assert runs(message=["hadoop"])[0].asked["message_sizes"] == "hadoop"
+    assert runs(message=["hadoop"])[0].spec["message_sizes"] == "hadoop"
     assert runs(message="4 KiB", packet_bytes="64 B")[0].key == runs(message="4 KiB", packet_bytes=64)[0].key
     one, other = (
         json.loads(command("sim", *SHORT, "--load", "0.2", "--packet-bytes", size, "--json", "-o", str(tmp_path / size)))

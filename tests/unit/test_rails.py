@@ -15,7 +15,7 @@ from exanet.errors import InputError
 from exanet.machine import load
 from exanet.machine.deadlock import check
 from exanet.machine.facts import topology_metrics
-from exanet.sim import Asked, simulate
+from exanet.sim import TrafficSpec, simulate
 from exanet.sim.jobs import Job, finish
 
 
@@ -44,7 +44,7 @@ def test_machine_with_rails(tmp_path: Path) -> None:
 
 def test_kinds_of_links_are_those_of_each_plane(tmp_path: Path) -> None:
     more = "links:\n  host: {latency: 10 ns}\n  level-3: {latency: 150 ns}\n"
-    shared = {"asked": Asked(seed=3, measure_ps=20_000_000), "offered": 0.2}
+    shared = {"spec": TrafficSpec(seed=3, measure_ps=20_000_000), "offered": 0.2}
     one = simulate(load(_file(tmp_path, rails=1, more=more)).resolve(), **shared)
     two = simulate(load(_file(tmp_path, more=more)).resolve(), **shared)
     assert two["zero_load_ns"] == pytest.approx(one["zero_load_ns"], rel=0.02)
@@ -64,7 +64,7 @@ def test_refusals_say_what_to_do(tmp_path: Path) -> None:
 
 def test_load_of_one_fills_both_links(tmp_path: Path) -> None:
     """Uniform traffic on a fat tree: the same share of twice the rate."""
-    shared = {"asked": Asked(seed=1, measure_ps=30_000_000), "offered": 1.0}
+    shared = {"spec": TrafficSpec(seed=1, measure_ps=30_000_000), "offered": 1.0}
     one, two = simulate("fat-tree-64", **shared), simulate(load(_file(tmp_path)).resolve(), **shared)
     assert two["accepted_load"] == pytest.approx(one["accepted_load"], rel=0.05)
     assert two["accepted_gbps"] == pytest.approx(2 * one["accepted_gbps"], rel=0.05)
@@ -73,7 +73,7 @@ def test_load_of_one_fills_both_links(tmp_path: Path) -> None:
 
 def test_threads_give_the_same(tmp_path: Path) -> None:
     described = load(_file(tmp_path)).resolve()
-    shared = {"asked": Asked(traffic="permutation", seed=1, measure_ps=10_000_000), "offered": 0.9}
+    shared = {"spec": TrafficSpec(traffic="permutation", seed=1, measure_ps=10_000_000), "offered": 0.9}
     one, three = (simulate(described, **shared, threads=threads) for threads in (1, 3))
     same = ("accepted", "packets", "packet_hops", "latency_ns", "accepted_load", "zero_load_ns", "fairness")
     assert {key: one[key] for key in same} == {key: three[key] for key in same}
@@ -82,12 +82,12 @@ def test_threads_give_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize("sharing", ["max-min", "fifo"])
 def test_flow_level_has_a_port_a_rail(tmp_path: Path, sharing: str) -> None:
     """Each endpoint has something for all others: a rail has half of it, and all of it takes half the time."""
-    asked = Asked(traffic="all-to-all", level="flow", sharing=sharing, message_bytes=65_536, rounds=1, seed=1)
+    spec = TrafficSpec(traffic="all-to-all", level="flow", sharing=sharing, message_bytes=65_536, rounds=1, seed=1)
     described = load(_file(tmp_path)).resolve()
-    one, two = simulate("fat-tree-64", offered=0.0, asked=asked), simulate(described, offered=0.0, asked=asked)
+    one, two = simulate("fat-tree-64", offered=0.0, spec=spec), simulate(described, offered=0.0, spec=spec)
     assert two["completion_ns"] <= one["completion_ns"] * 1.001
-    load_of = Asked(traffic="uniform", level="flow", sharing=sharing, message_bytes=16_384, seed=1, measure_ps=100_000_000)
-    one, two = simulate("fat-tree-64", offered=0.4, asked=load_of), simulate(described, offered=0.4, asked=load_of)
+    load_of = TrafficSpec(traffic="uniform", level="flow", sharing=sharing, message_bytes=16_384, seed=1, measure_ps=100_000_000)
+    one, two = simulate("fat-tree-64", offered=0.4, spec=load_of), simulate(described, offered=0.4, spec=load_of)
     assert two["accepted_gbps"] == pytest.approx(2 * one["accepted_gbps"], rel=0.1)
 
 

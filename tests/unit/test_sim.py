@@ -34,7 +34,7 @@ NETWORKS = (
     "megafly-288",
     "exanest-dragonfly",
 )
-SHORT = sim.Asked(warm_up_ps=5_000_000, measure_ps=10_000_000)
+SHORT = sim.TrafficSpec(warm_up_ps=5_000_000, measure_ps=10_000_000)
 
 
 def run(directory: Path, *more: str) -> Any:
@@ -44,7 +44,7 @@ def run(directory: Path, *more: str) -> Any:
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_every_network_carries_what_it_is_offered_at_low_load(name: str) -> None:
-    point = sim.simulate(name, offered=0.1, asked=SHORT)
+    point = sim.simulate(name, offered=0.1, spec=SHORT)
     assert not point["saturated"]
     assert point["accepted_load"] == pytest.approx(0.1, rel=0.15)
     assert point["created"] == point["measured"] > 0
@@ -218,7 +218,7 @@ def test_a_run_that_is_interrupted_stops() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        sim.simulate("torus-512", offered=0.5, asked=sim.Asked(measure_ps=10**11), progress=interrupt)
+        sim.simulate("torus-512", offered=0.5, spec=sim.TrafficSpec(measure_ps=10**11), progress=interrupt)
 
 
 BEGUN = """
@@ -268,7 +268,7 @@ def test_files_are_the_same_for_any_number_of_threads(tmp_path: Path) -> None:
 @pytest.mark.parametrize("more", [{}, {"level": "flow"}, {"message_bytes": 1000}])
 def test_a_load_that_is_none_is_refused_on_either_level(offered: Any, more: dict[str, Any]) -> None:
     with pytest.raises(InputError):
-        sim.simulate("trenz-2x2", offered=offered, asked=sim.Asked(measure_ps=10**6, **more))
+        sim.simulate("trenz-2x2", offered=offered, spec=sim.TrafficSpec(measure_ps=10**6, **more))
 
 
 @pytest.mark.parametrize(
@@ -277,6 +277,6 @@ def test_a_load_that_is_none_is_refused_on_either_level(offered: Any, more: dict
 )
 def test_figures_of_another_type_are_refused(more: dict[str, Any]) -> None:
     with pytest.raises(InputError):
-        sim.simulate("trenz-2x2", offered=0.1, asked=sim.Asked(**{"measure_ps": 10**6, **more}))
+        sim.simulate("trenz-2x2", offered=0.1, spec=sim.TrafficSpec(**{"measure_ps": 10**6, **more}))
     with pytest.raises(InputError):
-        sim.simulate("trenz-2x2", offered=0.1, asked=sim.Asked(measure_ps=10**6), threads="two")  # type: ignore[arg-type]
+        sim.simulate("trenz-2x2", offered=0.1, spec=sim.TrafficSpec(measure_ps=10**6), threads="two")  # type: ignore[arg-type]

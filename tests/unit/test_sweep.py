@@ -346,7 +346,7 @@ def test_the_runs_are_the_grid_in_the_order_of_the_file(tmp_path: Path) -> None:
     made = plan.read(write(tmp_path, SMALL), {})
     assert len(made.runs) == 2 * 3 * 5 * 7 == len({run.key for run in made.runs})
     assert [run.load for run in made.runs[:5]] == [0.1, 0.2, 0.3, 0.4, 0.5]
-    assert made.runs[0].asked["warm_up_ps"] == 1_000_000
+    assert made.runs[0].spec["warm_up_ps"] == 1_000_000
     assert made.axes["seed"] == [1, 2, 3, 4, 5, 6, 7]
     assert [run.columns["machine"] for run in made.runs] == ["trenz-2x2"] * 105 + ["exanest-qfdb"] * 105
 
@@ -407,7 +407,7 @@ def test_each_shape_has_its_own_drawing(tmp_path: Path) -> None:
 
     text = "machine: torus-512\nload: 0.2\nwarm_up: 1 us\nmeasure: 5 us\nvary:\n  topology.shape: [[4, 4], [2, 2, 2]]\n"
     made = plan.read(write(tmp_path, text), {})
-    found = {run.key: execute.measure(run.machine, run.load, run.asked) for run in made.runs}
+    found = {run.key: execute.measure(run.machine, run.load, run.spec) for run in made.runs}
     page = results._page(made, results.table(made, found, {}), found)
     assert [len(page["drawings"][entry["machine"]]["names"]) for entry in page["networks"]] == [16, 8]
 
@@ -462,14 +462,14 @@ def test_the_examples_are_plans() -> None:
 
 
 def test_saturation_is_found_by_bisection() -> None:
-    asked = {"warm_up_ps": 20_000_000, "measure_ps": 50_000_000, "traffic": "incast:8"}
+    spec = {"warm_up_ps": 20_000_000, "measure_ps": 50_000_000, "traffic": "incast:8"}
     from exanet import machine
 
     resolved = machine.load("fat-tree-64").resolve()
-    found = execute.measure(resolved, None, asked)["figures"]
+    found = execute.measure(resolved, None, spec)["figures"]
     assert not found["saturated"]
     assert 0.08 < found["load"] < 0.125 / 0.9  # eight senders share the last link, and 90 % are accepted
-    assert execute.measure(resolved, found["load"] + 2 / 64, asked)["figures"]["saturated"]
+    assert execute.measure(resolved, found["load"] + 2 / 64, spec)["figures"]["saturated"]
 
 
 def test_the_steps_of_the_search_are_relative() -> None:

@@ -14,7 +14,7 @@ from exanet import cli, machine, sim
 from exanet.errors import InputError
 from exanet.machine.located import Located, Mark
 
-SHORT = sim.Asked(warm_up_ps=5_000_000, measure_ps=20_000_000)
+SHORT = sim.TrafficSpec(warm_up_ps=5_000_000, measure_ps=20_000_000)
 HERE = Mark("test")
 PAUSING = {"flow_control": "pause", "pause": "80 words", "resume": "40 words", "pause_frame": "8 words"}
 
@@ -122,7 +122,7 @@ def test_pauses_on_a_torus_need_the_channels_that_routing_asks_for(tmp_path: Pat
 
 @pytest.mark.parametrize("name", ["exanest-tor", "bxi-256"])
 def test_shipped_switches_carry_traffic_and_jobs(name: str, tmp_path: Path) -> None:
-    point = sim.simulate(name, offered=0.4, asked=SHORT)
+    point = sim.simulate(name, offered=0.4, spec=SHORT)
     assert point["accepted_load"] == pytest.approx(0.4, abs=0.03)
     assert not point["saturated"]
     job = ["sim", "-m", name, "--job", "allreduce-ring:bytes=4KiB", "-o", str(tmp_path / "job"), "--json"]
@@ -133,10 +133,10 @@ def test_shipped_switches_carry_traffic_and_jobs(name: str, tmp_path: Path) -> N
 def test_threads_change_nothing_and_are_refused_with_pauses(machine_of: str, tmp_path: Path) -> None:
     file = tmp_path / "m.yaml"
     file.write_text(text({}, topology="fat-tree", shape="[4, 4]") if machine_of != "exanest-tor" else "extends: exanest-tor\nname: m\n")
-    one, two = (sim.simulate(str(file), offered=0.7, asked=SHORT, threads=threads) for threads in (1, 2))
+    one, two = (sim.simulate(str(file), offered=0.7, spec=SHORT, threads=threads) for threads in (1, 2))
     assert (one["latency_ns"], one["accepted_load"]) == (two["latency_ns"], two["accepted_load"])
     with pytest.raises(InputError, match="pauses within an instant have an order; take --threads 1"):
-        sim.simulate("bxi-256", offered=0.4, asked=SHORT, threads=2)
+        sim.simulate("bxi-256", offered=0.4, spec=SHORT, threads=2)
 
 
 def test_wormhole_takes_buffers_of_less_than_a_packet_and_the_ways_of_a_check(tmp_path: Path) -> None:
@@ -145,9 +145,9 @@ def test_wormhole_takes_buffers_of_less_than_a_packet_and_the_ways_of_a_check(tm
     file.write_text(text(WORMHOLE, short))
     run = CliRunner().invoke(cli.app, ["check", str(file)])
     assert (run.exit_code, "free of deadlock" in run.output) == (0, True)
-    shallow = sim.simulate(str(file), offered=1.0, asked=SHORT)
+    shallow = sim.simulate(str(file), offered=1.0, spec=SHORT)
     file.write_text(text(WORMHOLE, short.replace("8 words", "512 words")))
-    deep = sim.simulate(str(file), offered=1.0, asked=SHORT)
+    deep = sim.simulate(str(file), offered=1.0, spec=SHORT)
     assert shallow["accepted_load"] < 0.5 * deep["accepted_load"]
     file.write_text(
         text(WORMHOLE, short + "  virtual_channels: {value: 3, source: test, kind: chosen}\n").replace(
@@ -164,8 +164,8 @@ def test_switches_can_be_varied_and_are_no_gateware() -> None:
     assert fifo.resolve()["router"]["switch"]["queues"] == "fifo"
     assert fifo.resolve()["router"]["switch"]["speed_up_percent"] == 200
     one_queue = machine.load("exanest-tor", {"router.switch.queues": Located("fifo", HERE)})
-    blocked = sim.simulate(one_queue, offered=1.0, asked=SHORT)["accepted_load"]
-    free = sim.simulate("exanest-tor", offered=1.0, asked=SHORT)["accepted_load"]
+    blocked = sim.simulate(one_queue, offered=1.0, spec=SHORT)["accepted_load"]
+    free = sim.simulate("exanest-tor", offered=1.0, spec=SHORT)["accepted_load"]
     assert blocked < 0.75 < 0.85 < free
     from exanet.gateware.fabric import _problems
 

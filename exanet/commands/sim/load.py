@@ -45,11 +45,11 @@ def command(
     """Single packets at offered loads: accepted load, latency, link use and fairness of each."""
     from exanet.machine.variant import variant
     from exanet.sim import run, tables
-    from exanet.sim.spec import Asked
+    from exanet.sim.spec import TrafficSpec
 
     described = variant(machine, topology, routing, failed or [])
     window = time_ps("--measure", measure)
-    asked = Asked(
+    spec = TrafficSpec(
         traffic,
         packet_size(packets),
         arrivals,
@@ -58,4 +58,4 @@ def command(
         window,
         priority_share=priority,
     )
-    run.run(described, run.loads(loads), asked, threads, output, as_json, quiet, tables.show_packets)
+    run.run(described, run.loads(loads), spec, threads, output, as_json, quiet, tables.show_packets)

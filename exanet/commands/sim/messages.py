@@ -74,7 +74,7 @@ def command(
     """Whole messages, sent all at once or at a load: when they arrive, and how much later than in an empty network."""
     from exanet.machine.variant import variant
     from exanet.sim import run, tables
-    from exanet.sim.spec import DEFAULT_BYTES, Asked, check_level, distributions
+    from exanet.sim.spec import DEFAULT_BYTES, TrafficSpec, check_level, distributions
 
     check_level(level)
     sizes = message if message in distributions() else None
@@ -84,9 +84,9 @@ def command(
         size = None if sizes is not None else size_bytes("--message", message)
     described = variant(machine, topology, routing, failed or [], packets=level == "packet")
     window = time_ps("--measure", measure)
-    asked = Asked(
+    spec = TrafficSpec(
         traffic, packet_size(packets), "poisson", seed, None if warm_up == "auto" else time_ps("--warm-up", warm_up), window,
         level, size, sizes, rounds, time_ps("--grain", grain), sharing, pace,
     )  # fmt: skip
     wanted = [0.0] if loads is None else run.loads(loads)
-    run.run(described, wanted, asked, 1, output, as_json, quiet, tables.show_messages)
+    run.run(described, wanted, spec, 1, output, as_json, quiet, tables.show_messages)

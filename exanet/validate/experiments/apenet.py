@@ -25,8 +25,8 @@ _FIXED = Tolerance(0.001, "the figure fixes the machine's rate; the window of th
 def _full_link(runner: Runner, payload: int) -> dict[str, Any]:
     """The link from one sender to its neighbour, offered half as much again as it takes, in packets of `payload` bytes."""
     machine = runner.machine("apenet")
-    asked = sim.Asked(traffic="incast:1", packet_bytes=payload, measure_ps=_WINDOW_PS)
-    point = sim.simulate(machine, offered=1.5, asked=asked)
+    spec = sim.TrafficSpec(traffic="incast:1", packet_bytes=payload, measure_ps=_WINDOW_PS)
+    point = sim.simulate(machine, offered=1.5, spec=spec)
     link, router = machine.resolve()["links"][0], machine.resolve()["router"]
     words = link["framing_words"] + router["header_words"] + router["footer_words"] + 8 * payload // link["word_bits"]
     bits = int(point["links"]["packets"].max()) * words * link["word_bits"] * _CODING

@@ -127,7 +127,7 @@ def topologies_by_throughput(runner: Runner) -> Measured:
     slower = {}
     for name, network in _FLOW_SIZES.items():
         runner.tell(f"flows on the {name}")
-        point = sim.simulate(_network(*network, packets=False), offered=0, asked=sim.Asked(level="flow"))
+        point = sim.simulate(_network(*network, packets=False), offered=0, spec=sim.TrafficSpec(level="flow"))
         slower[name] = float(point["slowdown"])
     alike = abs(slower["dragonfly"] / slower["fat tree"] - 1) < 0.2
     return Measured(
@@ -147,7 +147,9 @@ def _curve(runner: Runner, name: str) -> dict[float, dict[str, Any]]:
     machine, found = _network(*network).resolve(), {}
     for offered in loads:
         runner.tell(f"{name}, load {offered:g} of {', '.join(f'{one:g}' for one in loads)}")
-        found[offered] = sim.figures(sim.simulate(machine, offered=offered, asked=sim.Asked(warm_up_ps=window_ps, measure_ps=window_ps)))
+        found[offered] = sim.figures(
+            sim.simulate(machine, offered=offered, spec=sim.TrafficSpec(warm_up_ps=window_ps, measure_ps=window_ps))
+        )
     return found
 
 
