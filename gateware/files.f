@@ -1,6 +1,8 @@
 gateware/common/rtl/exanet_pkg.sv
 gateware/common/rtl/exanet_descriptor_pkg.sv
 gateware/common/rtl/exanet_code_pkg.sv
+gateware/common/rtl/exanet_stream_check.sv
+gateware/common/rtl/exanet_axil_check.sv
 gateware/common/rtl/exanet_fifo.sv
 gateware/common/rtl/exanet_fifo_block.sv
 gateware/router/rtl/router_pkg.sv

@@ -46,6 +46,7 @@ PROOFS = [
     Proof("link-framing-wide", "link/formal/framing_formal.sv", {"LineBits": 128}, engine="smtbmc z3", depth=2),
     Proof("link-credits", "link/formal/credit_formal.sv", engine="smtbmc z3", depth=2),
     Proof("link-credits-wide", "link/formal/credit_formal.sv", {"LineBits": 128}, engine="smtbmc z3", depth=2),
+    Proof("registers", "node/formal/registers_formal.sv", engine="smtbmc z3", depth=2),
     Proof("fifo", "common/formal/fifo_formal.sv"),
     Proof("fifo-block", "common/formal/fifo_formal.sv", {"Block": 1}),
     Proof("arbiter", "router/formal/arbiter_formal.sv"),
@@ -94,12 +95,16 @@ MUTATIONS = [
         "link-receiver", "link/rtl/link_rx.sv", "room_words_q[vc_q] >= 10'(length_words)", "room_words_q[vc_q] != '0", {"PayloadDepth": 1}
     ),
     Mutation("link-receiver", "link/rtl/link_rx.sv", "state_q == Payload ? FillPayload : FillFooter", "FillFooter"),
-    Mutation("link-framing", "link/rtl/link_tx.sv", "data_o == MagicWord && !stuffed_q", "1'b0"),
+    Mutation("link-framing", "link/rtl/link_tx.sv", "offered == MagicWord && !stuffed_q", "1'b0"),
     Mutation("link-framing", "link/rtl/link_rx.sv", "announces && !magic_q", "announces"),
     Mutation("link-framing-wide", "link/rtl/link_rx.sv", "!magic_q && magic && !announces", "magic && !announces"),
     Mutation(
         "link-framing-wide", "link/rtl/link_tx.sv", "word[63:0] == MagicWord && !stuffed_q", "word == {MagicWord, MagicWord} && !stuffed_q"
     ),
+    Mutation("link-framing", "link/rtl/link_tx.sv", "takes = !valid_o || ready_i", "takes = 1'b1"),
+    Mutation("link-framing-wide", "link/rtl/link_tx.sv", "if (moved) data_o", "if (offers) data_o"),
+    Mutation("link-credits", "link/rtl/link_tx.sv", "else if (takes) valid_o", "else valid_o"),
+    Mutation("registers", "node/rtl/node_registers.sv", "if(s_axil_bready) axil_resp_acked = '1;", "axil_resp_acked = '1;"),
     Mutation("link-credits", "link/rtl/link_tx.sv", "untold_words > 12'(PayloadDepth - 2 * MostWords)", "1'b0"),
     Mutation("link-credits", "link/rtl/link_tx.sv", "untold_headers > 8'(HeaderDepth - 2)", "1'b0"),
     Mutation("link-credits-wide", "link/rtl/link_tx.sv", "buffer_valid || due || stale", "buffer_valid || due"),

@@ -11,6 +11,9 @@
 // every packet. Whatever it says, what has come back is told before the far end, which asks room for two of the largest packets, could wait for it.
 // After `credit_interval_i` idle cycles (0: 65,536) counts and reports are repeated, so that what was lost on the line is put right. That is at a time at
 // which nothing else is due: without a threshold and pauses of the transceiver, when packets and credits arrive does not depend on it.
+//
+// The words go through a register, which takes the next one when it is empty or its own has been taken: what waits for the transceiver stays as it is,
+// and framing and codes are not in the way of `ready_i`. Which word comes next, and what a control word tells, is settled when the register takes it.
 module link_tx #(
   parameter int unsigned LineBits = 64,  // or 128
   parameter int unsigned PayloadDepth = 512,  // of this node's pool, for each virtual channel
@@ -21,7 +24,7 @@ module link_tx #(
   input  logic                clk_i,
   input  logic                rst_ni,
   input  exanet_pkg::flit_t   flit_i,
-  output logic                release_o,      // a packet has come to the wire
+  output logic                release_o,      // a packet's Start is in the register of the line
   input  exanet_pkg::credit_t credit_i[2],    // room that came back in this node's FIFOs
   input  exanet_pkg::credit_t reclaim_i[2],   // room in them whose packets were lost on the way here
   input  exanet_pkg::health_t health_i,
@@ -43,8 +46,9 @@ module link_tx #(
   typedef enum logic [2:0] { Boundary, Start, Credit, Lower, Upper } state_e;
   state_e state_q, state_d;
 
-  logic buffer_valid, buffer_read, tail, vc, stuffed_q, stuff, moved, due, stale, head_q, tells, starts;
+  logic buffer_valid, buffer_read, tail, vc, stuffed_q, stuff, offers, takes, moved, due, stale, head_q, tells, starts;
   logic [127:0] word;
+  logic [LineBits-1:0] offered;  // to the register
   logic [1:0][11:0] words_q;   // room that came back, since reset
   logic [1:0][7:0] headers_q;
   logic [11:0] told_words_q;   // both channels' room as the far end knows it
@@ -68,7 +72,8 @@ module link_tx #(
       untold_headers > 8'(HeaderDepth - 2));
   assign report = report_kind_e'(report_q);
   assign stale = timer_q == '0;
-  assign moved = valid_o && ready_i;
+  assign takes = !valid_o || ready_i;
+  assign moved = offers && takes;
   assign release_o = tells && starts && moved;
 
   always_comb begin
@@ -97,30 +102,30 @@ module link_tx #(
     assign quiet = credit_i[0].headers == '0 && credit_i[1].headers == '0;
     assign starts = state_q == Start;
     assign tells = state_q == Start || state_q == Credit;
-    assign stuff = data_o == MagicWord && !stuffed_q;
+    assign stuff = offered == MagicWord && !stuffed_q;
     always_comb begin
       state_d = state_q;
       buffer_read = 1'b0;
       case (state_q)
         Boundary: begin
-          valid_o = buffer_valid || (!flit_i.valid && (due || (stale && quiet)));
-          data_o = MagicWord;
-          if (ready_i && valid_o) state_d = buffer_valid ? Start : Credit;
+          offers = buffer_valid || (!flit_i.valid && (due || (stale && quiet)));
+          offered = MagicWord;
+          if (takes && offers) state_d = buffer_valid ? Start : Credit;
         end
         Start, Credit: begin
-          valid_o = 1'b1;
-          data_o = control;
-          if (ready_i) state_d = state_q == Start ? Lower : Boundary;
+          offers = 1'b1;
+          offered = control;
+          if (takes) state_d = state_q == Start ? Lower : Boundary;
         end
         Lower: begin
-          valid_o = buffer_valid;
-          data_o = word[63:0];
-          if (ready_i && buffer_valid && !stuff) state_d = Upper;
+          offers = buffer_valid;
+          offered = word[63:0];
+          if (takes && buffer_valid && !stuff) state_d = Upper;
         end
         default: begin
-          valid_o = buffer_valid;
-          data_o = word[127:64];
-          if (ready_i && buffer_valid && !stuff) begin
+          offers = buffer_valid;
+          offered = word[127:64];
+          if (takes && buffer_valid && !stuff) begin
             buffer_read = 1'b1;
             state_d = tail ? Boundary : Lower;
           end
@@ -135,19 +140,28 @@ module link_tx #(
       state_d = state_q;
       buffer_read = 1'b0;
       if (state_q == Boundary) begin
-        valid_o = buffer_valid || due || stale;
-        data_o = {control, MagicWord};
-        if (ready_i && buffer_valid) state_d = Upper;
+        offers = buffer_valid || due || stale;
+        offered = {control, MagicWord};
+        if (takes && buffer_valid) state_d = Upper;
       end else begin
-        valid_o = buffer_valid;
-        data_o = stuff ? {MagicWord, MagicWord} : word;
-        if (ready_i && buffer_valid && !stuff) begin
+        offers = buffer_valid;
+        offered = stuff ? {MagicWord, MagicWord} : word;
+        if (takes && buffer_valid && !stuff) begin
           buffer_read = 1'b1;
           state_d = tail ? Boundary : Upper;
         end
       end
     end
   end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) valid_o <= 1'b0;
+    else if (takes) valid_o <= offers;
+  end
+  always_ff @(posedge clk_i) begin
+    if (moved) data_o <= offered;
+  end
+  exanet_stream_check #(.Width(LineBits)) u_check (.clk_i, .rst_ni, .valid_i(valid_o), .data_i(data_o), .ready_i);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
