@@ -114,7 +114,8 @@ Time Part::credit_arrival(const Output& output, Time returned) const {
   const LinkTiming& link = links_[output.link_class];
   if (returned <= output.told) return control_end(output, link) + link.back;
   // Start of a packet yet to be granted may carry it in the same cycle.
-  return max(returned + link.to_line + link.word_time, output.wire_free + link.word_time * link.control_words) + link.back;
+  return max(returned + link.to_line + link.word_time, output.wire_free + link.word_time * link.control_words) +
+         link.back;
 }
 
 // Settles which credits the far end of `output` has sent by now. Another partition sends them by mail.
