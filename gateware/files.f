@@ -6,6 +6,7 @@ gateware/common/rtl/exanet_axil_check.sv
 gateware/common/rtl/exanet_fifo.sv
 gateware/common/rtl/exanet_fifo_block.sv
 gateware/router/rtl/router_pkg.sv
+gateware/router/rtl/router_ways.sv
 gateware/router/rtl/router_route.sv
 gateware/router/rtl/router_arbiter.sv
 gateware/router/rtl/router_input.sv

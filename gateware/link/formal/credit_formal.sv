@@ -65,8 +65,8 @@ module credit_formal #(
       Bounded: assert (untold_words[0] <= 7'(PayloadDepth) && untold_words[1] <= 7'(PayloadDepth) &&
                        untold_headers[0] <= 4'(HeaderDepth) && untold_headers[1] <= 4'(HeaderDepth));
       OfPackets: assert (untold_words[0] <= 7'(MostWords * 32'(untold_headers[0])) && untold_words[1] <= 7'(MostWords * 32'(untold_headers[1])));
-      Untold: assert (12'(tx.untold_words) == 12'(untold_words[0]) + 12'(untold_words[1]) &&
-                      8'(tx.untold_headers) == 8'(untold_headers[0]) + 8'(untold_headers[1]));
+      Untold: assert (tx.untold_words_q == 12'(untold_words[0]) + 12'(untold_words[1]) &&
+                      tx.untold_headers_q == 8'(untold_headers[0]) + 8'(untold_headers[1]));
       Empty: assert (tx.u_buffer.write_q == tx.u_buffer.read_q && !tx.buffer_valid);
       OnItsWay: assert (LineBits == 64 && 3'(tx.state_q) == Credit ? waited <= 2'd1 && stale_for <= 2'd1 :
                         3'(tx.state_q) == Boundary && waited == '0 && stale_for == '0);

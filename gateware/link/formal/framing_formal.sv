@@ -157,6 +157,19 @@ module framing_formal #(
       end
     end
   end
+  // Which halves of the words in the buffer equal Magic is marked beside them.
+  for (genvar k = 0; k < Depth; k++) begin : gen_entry
+    logic [131:0] entry;
+    logic [Bits-2:0] age;
+    assign entry = tx.u_buffer.memory[k];
+    assign age = unsigned'((Bits - 1)'(k)) - tx.u_buffer.read_q[Bits-2:0];
+    always_ff @(posedge clk_i) begin
+      if (rst_n) begin
+        Marked: assert (Bits'(age) >= held ||
+                        entry[131:130] == {entry[127:64] == exanet_pkg::MagicWord, entry[63:0] == exanet_pkg::MagicWord});
+      end
+    end
+  end
   for (genvar v = 0; v < 2; v++) begin : gen_sum
     always_ff @(posedge clk_i) begin
       if (rst_n) begin
