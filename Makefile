@@ -5,7 +5,7 @@ BIN := .venv/bin
 RANKS ?= 16
 MACHINE ?= exanest
 
-.PHONY: run test test-cpp test-python gateware faults formal budget synth bench lint format clean setup-%
+.PHONY: run test test-cpp test-python gateware faults formal budget synth timing bench lint format clean setup-%
 
 setup-%:
 	@tools/setup.sh $*
@@ -48,6 +48,10 @@ budget: setup-synth
 
 synth: setup-synth
 	@$(BIN)/python gateware/synth.py
+
+# Levels of the gateware's paths, and the frequency of a link that is placed and routed; fails when one is beyond its limit.
+timing: setup-synth
+	@$(BIN)/python tools/parts.py timing
 
 bench: setup-bench
 	@PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/python bench/run.py

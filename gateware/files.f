@@ -1,9 +1,12 @@
 gateware/common/rtl/exanet_pkg.sv
 gateware/common/rtl/exanet_descriptor_pkg.sv
 gateware/common/rtl/exanet_code_pkg.sv
+gateware/common/rtl/exanet_stream_check.sv
+gateware/common/rtl/exanet_axil_check.sv
 gateware/common/rtl/exanet_fifo.sv
 gateware/common/rtl/exanet_fifo_block.sv
 gateware/router/rtl/router_pkg.sv
+gateware/router/rtl/router_ways.sv
 gateware/router/rtl/router_route.sv
 gateware/router/rtl/router_arbiter.sv
 gateware/router/rtl/router_input.sv

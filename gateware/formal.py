@@ -46,6 +46,7 @@ PROOFS = [
     Proof("link-framing-wide", "link/formal/framing_formal.sv", {"LineBits": 128}, engine="smtbmc z3", depth=2),
     Proof("link-credits", "link/formal/credit_formal.sv", engine="smtbmc z3", depth=2),
     Proof("link-credits-wide", "link/formal/credit_formal.sv", {"LineBits": 128}, engine="smtbmc z3", depth=2),
+    Proof("registers", "node/formal/registers_formal.sv", engine="smtbmc z3", depth=2),
     Proof("fifo", "common/formal/fifo_formal.sv"),
     Proof("fifo-block", "common/formal/fifo_formal.sv", {"Block": 1}),
     Proof("arbiter", "router/formal/arbiter_formal.sv"),
@@ -86,25 +87,29 @@ MUTATIONS = [
     Mutation("output", "router/rtl/router_output.sv", "headers_q[v] >= 7'(Packets)", "headers_q[v] != '0"),
     Mutation("output", "router/rtl/router_output.sv", "class_d = asks[1] != '0", "class_d = asks[0] == '0"),
     Mutation("output", "router/rtl/router_output.sv", "- (take ? 11'(taken) : '0)", "- 11'(take)"),
-    Mutation("output", "router/rtl/router_output.sv", "word.head && header.vc != vc_q", "word.head && vc_q"),
+    Mutation("output", "router/rtl/router_output.sv", "word.head && header.vc != vc", "word.head && vc"),
     Mutation("input", "router/rtl/router_input.sv", "if (left_q == 6'd1)", "if (left_q <= 6'd2)"),
     Mutation("input", "router/rtl/router_input.sv", "state_q == Payload && data_valid", "state_q == Payload"),
     Mutation("input", "router/rtl/router_input.sv", "'{words: 12'(words_q), headers: 8'd1}", "'{words: 12'(left_q), headers: 8'd1}"),
     Mutation(
-        "link-receiver", "link/rtl/link_rx.sv", "room_words_q[vc_q] >= 10'(length_words)", "room_words_q[vc_q] != '0", {"PayloadDepth": 1}
+        "link-receiver", "link/rtl/link_rx.sv", "room_words_q[vc_q] >= 10'(length_words_q)", "room_words_q[vc_q] != '0", {"PayloadDepth": 1}
     ),
     Mutation("link-receiver", "link/rtl/link_rx.sv", "state_q == Payload ? FillPayload : FillFooter", "FillFooter"),
-    Mutation("link-framing", "link/rtl/link_tx.sv", "data_o == MagicWord && !stuffed_q", "1'b0"),
+    Mutation(
+        "link-framing", "link/rtl/link_tx.sv", "((state_q == Lower && magic[0]) || (state_q == Upper && magic[1])) && !stuffed_q", "1'b0"
+    ),
     Mutation("link-framing", "link/rtl/link_rx.sv", "announces && !magic_q", "announces"),
     Mutation("link-framing-wide", "link/rtl/link_rx.sv", "!magic_q && magic && !announces", "magic && !announces"),
-    Mutation(
-        "link-framing-wide", "link/rtl/link_tx.sv", "word[63:0] == MagicWord && !stuffed_q", "word == {MagicWord, MagicWord} && !stuffed_q"
-    ),
-    Mutation("link-credits", "link/rtl/link_tx.sv", "untold_words > 12'(PayloadDepth - 2 * MostWords)", "1'b0"),
-    Mutation("link-credits", "link/rtl/link_tx.sv", "untold_headers > 8'(HeaderDepth - 2)", "1'b0"),
+    Mutation("link-framing-wide", "link/rtl/link_tx.sv", "magic[0] && !stuffed_q", "magic == 2'b11 && !stuffed_q"),
+    Mutation("link-framing", "link/rtl/link_tx.sv", "takes = !valid_o || ready_i", "takes = 1'b1"),
+    Mutation("link-framing-wide", "link/rtl/link_tx.sv", "if (moved) data_o", "if (offers) data_o"),
+    Mutation("link-credits", "link/rtl/link_tx.sv", "else if (takes) valid_o", "else valid_o"),
+    Mutation("registers", "node/rtl/node_registers.sv", "if(s_axil_bready) axil_resp_acked = '1;", "axil_resp_acked = '1;"),
+    Mutation("link-credits", "link/rtl/link_tx.sv", "untold_words_q > 12'(PayloadDepth - 2 * MostWords)", "1'b0"),
+    Mutation("link-credits", "link/rtl/link_tx.sv", "untold_headers_q > 8'(HeaderDepth - 2)", "1'b0"),
     Mutation("link-credits-wide", "link/rtl/link_tx.sv", "buffer_valid || due || stale", "buffer_valid || due"),
     Mutation(
-        "link-framing", "link/rtl/link_tx.sv", "control.freed_words[v] = words_q[v][10:0]", "control.freed_words[v] = told_words_q[10:0]"
+        "link-framing", "link/rtl/link_tx.sv", "control.freed_words[v] = words_q[v][10:0]", "control.freed_words[v] = untold_words_q[10:0]"
     ),
 ]
 

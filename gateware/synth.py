@@ -8,7 +8,7 @@ for the whole. The exit status is 1 when one takes more than was published. The 
 include those used as memory, it is to be compared with `lut`. With --keep what was counted is written down in that folder, and counted
 again when a source, Yosys or this file has changed.
 
-Yosys' mapping is an estimate: the published figures are those of the vendor's tool. No timing: Yosys knows none for this family.
+Yosys' mapping is an estimate: the published figures are those of the vendor's tool. gateware/timing.py counts the levels of its paths.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 RAM_LUTS = {"RAM32M": 4, "RAM64M": 4, "RAM32M16": 8, "RAM64M8": 8, "RAM32X1D": 2, "RAM64X1D": 2, "RAM128X1D": 4, "SRL16E": 1, "SRLC32E": 1}
@@ -61,24 +63,37 @@ def sources() -> list[Path]:
     return [ROOT / line for line in (ROOT / "gateware/files.f").read_text().split() if line.endswith(".sv")]
 
 
-def synthesise(target: Target) -> dict[str, float]:
+def read(top: str, parameters: dict[str, int]) -> str:
+    """The command of Yosys that reads a part."""
+    given = " ".join(f"-G {name}={value}" for name, value in parameters.items())
+    return f"read_slang --threads 1 -DSYNTHESIS --top {top} {given} {' '.join(map(str, sources()))}"
+
+
+def run_yosys(*commands: str) -> None:
     from pyosys import libyosys
 
-    files = sources()
-    parameters = " ".join(f"-G {name}={value}" for name, value in target.parameters.items())
+    design = libyosys.Design()
+    for command in commands:
+        libyosys.run_pass(f"tee -q {command}", design)
+
+
+def mapped(target: Target) -> dict[str, Any]:
+    """The part as Yosys maps it to the device: the module that it writes as JSON."""
     with tempfile.TemporaryDirectory() as folder:
-        stat = Path(folder) / "stat.json"
-        design = libyosys.Design()
-        for command in (
-            f"read_slang --threads 1 -DSYNTHESIS --top {target.top} {parameters} {' '.join(map(str, files))}",
+        netlist = Path(folder) / "netlist.json"
+        run_yosys(
+            read(target.top, target.parameters),
             "scratchpad -set abc9.verify false",  # ABC's proof that its own mapping is right does not end on wide parities
             f"synth_xilinx -family xcup -flatten -noiopad -noclkbuf -top {target.top}",
-            f"tee -o {stat} stat -tech xilinx -json",
-        ):
-            libyosys.run_pass(f"tee -q {command}", design)
-        modules = json.loads(stat.read_text())["modules"]
-    (module,) = (value for name, value in modules.items() if target.top in name)
-    return count(module["num_cells_by_type"])
+            f"write_json {netlist}",
+        )
+        modules = json.loads(netlist.read_text())["modules"]
+    (module,) = (value for value in modules.values() if "top" in value["attributes"])
+    return dict(module)
+
+
+def synthesise(target: Target) -> dict[str, float]:
+    return count(Counter(cell["type"] for cell in mapped(target)["cells"].values()))
 
 
 def kept_or_synthesised(name: str, folder: Path) -> dict[str, float]:

@@ -69,11 +69,11 @@ PY
 groups() {
   case $purpose in
     run | bench) echo mpi ;;
-    test) echo mpi test gateware jobqueue formal synth lint ;;
+    test) echo mpi test gateware jobqueue formal synth place lint ;;
     lint) echo gateware lint ;;
     gateware) echo gateware ;;
     formal) echo formal ;;
-    synth) echo gateware synth ;;
+    synth) echo gateware synth place ;;
   esac
 }
 

@@ -15,6 +15,7 @@ constexpr std::uint32_t kOutputCycles = 2;  // grant; the word's read from its F
 constexpr std::uint32_t kSenderCycles = 1;  // the register of credits out of the router
 constexpr std::uint32_t kCreditCycles = 2;  // the same, and the link's count of room
 constexpr std::uint32_t kBufferCycles = 1;  // the link's buffer
+constexpr std::uint32_t kLineCycles = 1;  // the link's register towards the line
 constexpr std::uint32_t kReceiveCycles =
     1;  // the receiver's register, and its register towards the router, less the cycle of the word itself
 constexpr std::uint32_t kRoomCycles =
@@ -67,11 +68,12 @@ LinkTiming::LinkTiming(const LinkConfig& c, const RouterConfig& router, const Ro
     return static_cast<std::uint32_t>((words * router.word_bits + bits - 1) / bits);
   };
   word_time = c.word_time;
-  to_wire = timing.to_output + timing.cycle * kBufferCycles;
+  to_line = timing.cycle * kLineCycles;
+  to_wire = timing.to_output + timing.cycle * kBufferCycles + to_line;
   across = c.latency + timing.cycle * kReceiveCycles + timing.to_request;
   back = c.latency + timing.cycle * kRoomCycles;
   slot_back = timing.cycle * kReleaseCycles;
-  tail_to_wire = timing.cycle * (kOutputCycles - 1 + kBufferCycles);
+  tail_to_wire = timing.cycle * (kOutputCycles - 1 + kBufferCycles) + to_line;
   idle_every = require_in_range(c.pause_every, 0, 255, link_path(c, "pause_every"), "a link's pause_every");
   require(idle_every != 1, link_path(c, "pause_every"),
           "a link's pause_every is 1, a pause after each word: give it half the rate, and 0 or from 2 to 255");

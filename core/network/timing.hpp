@@ -57,16 +57,18 @@ struct LinkTiming {
     return words + idles;
   }
 
-  bool idles_at(std::uint32_t phase) const {
-    return (phase == idle_every) & (idle_every != 0);
-  }  // before the next word
+  // From the first word of a packet or credit on the line, but for a pause before it, until the register takes its control word.
+  Time to_control(std::uint32_t phase) const {
+    return control_words > 1 ? word_time * slots(control_words - 1, phase) - to_line : Time() - to_line;
+  }
 
   Time word_time;
+  Time to_line;  // a word taken by the link's register to the same word on the line, when the line is free
   Time to_wire;  // a grant to the first link word, when the link is free
   Time
       across;  // the end of a header's or footer's last link word to the first cycle in which it can be granted or read at the far end
   Time back;  // the end of a control word to the cycle in which the credit that it carries counts for a grant
-  Time slot_back;  // the beginning of Start to the cycle in which the output can grant again
+  Time slot_back;  // Start taken by the link's register to the cycle in which the output can grant again
   Time tail_to_wire;  // a packet's last word read to the first of its own link words
   std::uint32_t idle_every;  // 0: never, and the phase means nothing
   std::uint64_t per_idle;  // 2^64 by that, rounded up: a multiplication takes a fifth of a division's time; 0: never

@@ -128,7 +128,7 @@ def hop(*, line_cycles: int) -> list[Row]:
     whole = second[0] - first[0]
     parts = {
         "router": router,
-        "into the link's buffer": first[0] - sent - router,
+        "the link's buffer and its register": first[0] - sent - router,
         "Magic and Start": first[2] - first[0],
         "header, two link words": first[3] - first[2] + 1,
         "transceiver and line": line_cycles,

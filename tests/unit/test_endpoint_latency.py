@@ -36,7 +36,7 @@ def latency_ns(network: machine.Machine) -> float:
 
 def test_two_endpoints_on_a_switch_of_300_ns_are_not_three_switches_apart(tmp_path: Path) -> None:
     least = latency_ns(described(tmp_path))
-    assert 300 + 2 * 25 < least < 500  # a switch, two links, 16 bytes at 10 Gb/s on each, and 6 cycles of interfaces
+    assert 300 + 2 * 25 < least < 510  # a switch, two links, 16 bytes at 10 Gb/s on each, and 6 cycles of interfaces
     as_a_switch = latency_ns(described(tmp_path, more="  endpoint_latency: {value: 47 cycles, source: test, kind: chosen}"))
     assert as_a_switch - least == pytest.approx(2 * 44 * 6.4)
 

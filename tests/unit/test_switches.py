@@ -61,8 +61,8 @@ def refused(tmp_path: Path, written: str) -> list[str]:
         (PAUSING | {"buffer": "shared"}, 17, "buffer: lanes that are paused have their own; share it with credits only"),
         (
             PAUSING | {"pause": "460 words"}, 14,
-            "pause is at 460 words of a lane of 512, but 103 more may come in until it is felt: pause earlier, or make inter_fifo at least "
-            "1126 words",
+            "pause is at 460 words of a lane of 512, but 102 more may come in until it is felt: pause earlier, or make inter_fifo at least "
+            "1124 words",
         ),
         (PAUSING | {"resume": "80 words"}, 14, "pause is at 80 words and resume at 80: pause at a packet (18 words) or more"),
         (PAUSING | {"flow_control": "credits"}, 14, "'pause' is of 'flow_control: pause'; say that, or take it out"),

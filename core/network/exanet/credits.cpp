@@ -77,7 +77,7 @@ void Part::queue_credit(Output& output, std::uint32_t return_index) {
   returns_[before].next = return_index;
 }
 
-// Settles which control words of `output`'s link carry the pending credits of its port's FIFOs: the first whose beginning is not
+// Settles which control words of `output`'s link carry the pending credits of its port's FIFOs: the first that the line's register takes not
 // before the room is known, Start of a packet or, in an idle link, a credit of its own. No credit is begun where a packet can come to the wire
 // before its end: that packet's Start carries it. So what lies beyond the reach of packets that may yet be granted is left for later. Written with
 // choices in place of branches: which of two cases holds is chance, and a wrong guess costs more than working out both.
@@ -86,20 +86,19 @@ void Part::send_credits(Time now, Output& output) {
   while (output.pending != kNone) {
     const std::uint32_t last = output.pending, index = returns_[last].next;
     CreditReturn& returned = returns_[index];
-    const bool another =
-        returned.time > output.control_end - link.word_time;  // control word than the one of which is known
-    const Time magic = max(returned.time, output.wire_free);
+    const bool another = returned.time > output.told;  // control word than the one of which is known
+    const Time magic = max(returned.time + link.to_line, output.wire_free);
     const std::uint32_t phase = output.idle_phase * (magic < output.wire_free + link.word_time);
     std::uint32_t both = phase;
-    const Time begin = link.idles_at(phase) ? magic + link.word_time : magic;
-    if (another & (begin + link.word_time * link.control_words > now + link.to_wire)) return;
+    if (another & (magic + link.word_time * link.control_words > now + link.to_wire)) return;
     const Time end = magic + link.word_time * link.slots(link.control_words, both);
-    output.control_end = another ? end : output.control_end;
+    const Time told = magic + link.to_control(phase);
+    settle_control(output, link, another ? told : output.told, another ? end : control_end(output, link));
     output.wire_free = another ? end : output.wire_free;
     output.idle_phase = static_cast<std::uint8_t>(another ? both : output.idle_phase);
     returns_[last].next = returned.next;
     output.pending = index == last ? kNone : last;
-    returned.time = output.control_end + link.back;
+    returned.time = control_end(output, link) + link.back;
     if (!output.border) {
       accept_credit(pools_[returned.pool], now, index);
     } else {
@@ -113,9 +112,10 @@ void Part::send_credits(Time now, Output& output) {
 // When the sender can have the credit at the earliest that is pending since `returned`.
 Time Part::credit_arrival(const Output& output, Time returned) const {
   const LinkTiming& link = links_[output.link_class];
-  if (returned <= output.control_end - link.word_time) return output.control_end + link.back;
+  if (returned <= output.told) return control_end(output, link) + link.back;
   // Start of a packet yet to be granted may carry it in the same cycle.
-  return max(returned + link.word_time, output.wire_free + link.word_time * link.control_words) + link.back;
+  return max(returned + link.to_line + link.word_time, output.wire_free + link.word_time * link.control_words) +
+         link.back;
 }
 
 // Settles which credits the far end of `output` has sent by now. Another partition sends them by mail.

@@ -327,9 +327,10 @@ void Part::cross_link(Time now, Output& output, std::uint32_t output_index, cons
   std::uint32_t after_control = phase, after_head = phase, after_packet = phase;
   const Time head_out = start + link.word_time * link.slots(link.head_words, after_head);
   const Time busy = link.word_time * link.slots(link.packet_words[input.front_words], after_packet);
-  output.control_end = start + link.word_time * link.slots(link.control_words, after_control);
+  const Time told = start + link.to_control(phase);
+  settle_control(output, link, told, start + link.word_time * link.slots(link.control_words, after_control));
   output.wire_free = max(start + busy, left + link.tail_to_wire + link.last_word);
-  output.free_at = max(left + router_.output_gap, output.control_end - link.word_time + link.slot_back);
+  output.free_at = max(left + router_.output_gap, told + link.slot_back);
   output.idle_phase = static_cast<std::uint8_t>(after_packet);
 
   PacketInFlight& packet = packets_[packet_index];

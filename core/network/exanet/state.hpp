@@ -96,11 +96,12 @@ struct CreditPool {
 struct alignas(64) Output {
   Time free_at;  // next grant possible
   Time wire_free;  // end of the last word on the link
-  Time control_end;  // end of the last control word: it carried all credits that were pending at its beginning
+  Time told;  // the register of the line took the last control word: it carries all credits that were pending then
   Time wake_at = Time::never();  // the next look: an arbitrate event
   std::uint64_t waiting[2] =
       {};  // inputs whose front asks for this output, with priorities a word each class; in a wide fabric how many, in the first
-  std::uint32_t first_input = 0;  // of this router
+  std::uint32_t first_input : 31 = 0;  // of this router
+  std::uint32_t control_paused : 1 = 0;  // a pause before the last control word
   std::uint32_t far_input = kNone;  // virtual channel 0 at the other end
   std::uint32_t pending =
       kNone;  // pending credits for this port's FIFOs, not sent yet: a ring in order of time, its last one
@@ -250,6 +251,13 @@ struct Part {
   void send_credits(Time now, Output& output);
   void receive_credits(Time now, const Output& output);
   Time next_credit(const Output& output, std::uint32_t pool_index) const;
+  static Time control_end(const Output& output, const LinkTiming& link) {
+    return output.told + link.to_line + link.word_time * (1 + output.control_paused);
+  }
+  static void settle_control(Output& output, const LinkTiming& link, Time told, Time end) {
+    output.told = told;
+    output.control_paused = end > told + link.to_line + link.word_time;
+  }
   Time credit_arrival(const Output& output, Time returned) const;
   void accept_credit(CreditPool& pool, Time now, std::uint32_t return_index);
   void append_return(CreditPool& pool, std::uint32_t return_index);

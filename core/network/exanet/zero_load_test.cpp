@@ -10,15 +10,15 @@ using testing::Delivery;
 using testing::published_fabric;
 
 TEST_CASE("zero-load latency of one hop, worked out by hand") {
-  // 16 bytes: 3 router words, 8 link words (Magic, Start, 6). The header is granted in cycle 2 and comes to the wire in cycle 5; the last link
-  // word is out at the end of cycle 12. A cycle and 286.9 ns later the footer is on the second router's port; two cycles on it can be read, and
-  // from the beginning of that cycle two more pass to the end of its cycle on the output's wire: 13 + 1 + 2 + 2.
+  // 16 bytes: 3 router words, 8 link words (Magic, Start, 6). The header is granted in cycle 2 and comes to the wire in cycle 6; the last link
+  // word is out at the end of cycle 13. A cycle and 286.9 ns later the footer is on the second router's port; two cycles on it can be read, and
+  // from the beginning of that cycle two more pass to the end of its cycle on the output's wire: 14 + 1 + 2 + 2.
   Bench bench({"mesh", {2, 1}}, published_fabric());
   bench.send(0, 1, 16);
   bench.run();
   REQUIRE(bench.deliveries.size() == 1);
-  CHECK(bench.deliveries[0].tail == Time::ps(18 * 6400 + 286900));
-  CHECK(bench.fabric.zero_load_latency(0, 1, 16) == Time::ps(18 * 6400 + 286900));
+  CHECK(bench.deliveries[0].tail == Time::ps(19 * 6400 + 286900));
+  CHECK(bench.fabric.zero_load_latency(0, 1, 16) == Time::ps(19 * 6400 + 286900));
   CHECK(bench.fabric.packet_hops() == 1);
 }
 
@@ -30,7 +30,7 @@ TEST_CASE("zero-load latency with a pause, worked out by hand") {
   bench.send(0, 1, 256);
   bench.run();
   REQUIRE(bench.deliveries.size() == 1);
-  CHECK(bench.deliveries[0].tail == Time::ps((5 + 39 + 1 + 2 + 2) * 6400 + 286900));
+  CHECK(bench.deliveries[0].tail == Time::ps((6 + 39 + 1 + 2 + 2) * 6400 + 286900));
 }
 
 TEST_CASE("a packet to its own node passes one router") {
@@ -76,7 +76,8 @@ TEST_CASE("simulated latency equals the formula for all pairs, several sizes and
 
 TEST_CASE("an endpoint behind a switch has the latency of its interface, not the switch's") {
   // Two endpoints on a switch of 47 cycles, 300.8 ns, by links of 25 ns: 16 bytes are 3 router words and 8 link words. From grant to grant over the
-  // link: 2 cycles to the output, one in the link's buffer, 5 words with the header, 25 ns, one to receive, and the far router's cycles before the grant.
+  // link: 2 cycles to the output, one each in the link's buffer and its register, 5 words with the header, 25 ns, one to receive, and the far
+  // router's cycles before the grant.
   NetworkConfig config = published_fabric();
   config.router.latency_cycles = 47;
   config.links[0].latency = config.links[1].latency = Time::ns(25);

@@ -20,8 +20,9 @@ module exanet_fifo #(
 
   (* ram_style = "distributed" *) logic [Width-1:0] memory[Depth];
   logic [Bits:0] write_q, read_q;
+  logic more;  // than one word
 
-  assign valid_o = write_q != read_q;
+  assign more = write_q != (Bits + 1)'(read_q + 1'b1);
   assign data_o  = memory[read_q[Bits-1:0]];
 
   always_ff @(posedge clk_i) begin
@@ -32,9 +33,11 @@ module exanet_fifo #(
     if (!rst_ni) begin
       write_q <= '0;
       read_q  <= '0;
+      valid_o <= 1'b0;
     end else begin
       if (write_i) write_q <= write_q + 1'b1;
       if (read_i) read_q <= read_q + 1'b1;
+      valid_o <= write_i || (read_i ? more : valid_o);
     end
   end
 
@@ -43,6 +46,7 @@ module exanet_fifo #(
   always_ff @(posedge clk_i) begin
     if (rst_ni && write_i) NoOverflow : assert ((write_q - read_q) != (Bits + 1)'(Depth));
     if (rst_ni && read_i) NoUnderflow : assert (valid_o);
+    if (rst_ni) ValidIsNotEmpty : assert (valid_o == (write_q != read_q));
   end
 `endif
 endmodule

@@ -85,6 +85,13 @@ module karma_board #(
     .s_axil_arprot(karma_arprot),
     .s_axil_rready(karma_rready), .s_axil_rvalid(karma_rvalid), .s_axil_rdata(karma_rdata), .s_axil_rresp(karma_rresp),
     .hwif_in(status), .hwif_out(written));
+  exanet_axil_check #(.AddressBits(9)) u_check (
+    .clk_i, .rst_ni,
+    .awready_i(karma_awready), .awvalid_i(karma_awvalid), .awaddr_i(karma_awaddr), .awprot_i(karma_awprot),
+    .wready_i(karma_wready), .wvalid_i(karma_wvalid), .wdata_i(karma_wdata), .wstrb_i(karma_wstrb),
+    .bready_i(karma_bready), .bvalid_i(karma_bvalid), .bresp_i(karma_bresp),
+    .arready_i(karma_arready), .arvalid_i(karma_arvalid), .araddr_i(karma_araddr), .arprot_i(karma_arprot),
+    .rready_i(karma_rready), .rvalid_i(karma_rvalid), .rdata_i(karma_rdata), .rresp_i(karma_rresp));
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) now_q <= '0;

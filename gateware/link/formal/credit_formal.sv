@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A sender without packets, whatever its registers say and whatever room comes back. Proved: when so much has come back untold in a channel that
-// the far end might wait for it, a credit goes within three cycles in which the line is ready; and a timer that has run out repeats the counts as
-// soon where nothing comes back meanwhile, and runs out whatever the interval is. So no value of a register, and no word lost on the line, stops a link for good.
+// the far end might wait for it, a credit is in the line's register within three cycles in which the line is ready, and stays until it is taken;
+// and a timer that has run out repeats the counts as soon where nothing comes back meanwhile, and runs out whatever the interval is. So no value of
+// a register, and no word lost on the line, stops a link for good.
 module credit_formal #(
   parameter int unsigned LineBits = 64,
   parameter int unsigned PayloadDepth = 16,
@@ -64,8 +65,8 @@ module credit_formal #(
       Bounded: assert (untold_words[0] <= 7'(PayloadDepth) && untold_words[1] <= 7'(PayloadDepth) &&
                        untold_headers[0] <= 4'(HeaderDepth) && untold_headers[1] <= 4'(HeaderDepth));
       OfPackets: assert (untold_words[0] <= 7'(MostWords * 32'(untold_headers[0])) && untold_words[1] <= 7'(MostWords * 32'(untold_headers[1])));
-      Untold: assert (12'(tx.untold_words) == 12'(untold_words[0]) + 12'(untold_words[1]) &&
-                      8'(tx.untold_headers) == 8'(untold_headers[0]) + 8'(untold_headers[1]));
+      Untold: assert (tx.untold_words_q == 12'(untold_words[0]) + 12'(untold_words[1]) &&
+                      tx.untold_headers_q == 8'(untold_headers[0]) + 8'(untold_headers[1]));
       Empty: assert (tx.u_buffer.write_q == tx.u_buffer.read_q && !tx.buffer_valid);
       OnItsWay: assert (LineBits == 64 && 3'(tx.state_q) == Credit ? waited <= 2'd1 && stale_for <= 2'd1 :
                         3'(tx.state_q) == Boundary && waited == '0 && stale_for == '0);

@@ -46,12 +46,32 @@ module framing_formal #(
     .bad_controls_o(counters.rx_bad_controls), .bad_payloads_o(counters.rx_bad_payloads), .cut_packets_o(counters.rx_cut_packets),
     .reclaimed_o(counters.rx_reclaimed), .stray_words_o(counters.rx_stray_words));
 
-  // Packets as they are read from the sender's buffer: up to a word marked as the last.
-  logic [2:0] state;
-  logic amid = 1'b0, half = 1'b0;
+  // The word on the line as the sender saw it when its register took it, and the sender as the line sees it.
+  logic [2:0] state, of_line, seen;
+  logic [127:0] word;
+  logic reads, ends, starts, tells, was_stuffed, stuffs, seen_stuffed;
+  exanet_pkg::control_t control;
+  logic [1:0][10:0] known_words;
+  logic [1:0][6:0] known_headers;
   assign state = 3'(tx.state_q);
   always_ff @(posedge clk_i) begin
-    if (tx.buffer_read) amid <= !tx.tail;
+    if (tx.moved) begin
+      {of_line, word, ends, was_stuffed} <= {state, tx.word, tx.tail, tx.stuffed_q};
+      {reads, starts} <= {tx.buffer_read, released};
+      for (int unsigned v = 0; v < 2; v++) begin
+        known_words[v]   <= tx.words_q[v][10:0];
+        known_headers[v] <= tx.headers_q[v][6:0];
+      end
+    end
+  end
+  assign control = data[LineBits-1-:64];
+  assign seen = valid ? of_line : state;
+  assign seen_stuffed = valid ? was_stuffed : tx.stuffed_q;
+
+  // Packets as they are read from the sender's buffer: up to a word marked as the last.
+  logic amid = 1'b0, half = 1'b0;
+  always_ff @(posedge clk_i) begin
+    if (moved && reads) amid <= !ends;
     if (LineBits == 64 && rx.is_data) half <= !half;
   end
 
@@ -63,8 +83,8 @@ module framing_formal #(
     pending <= rx.is_control;
     for (int unsigned v = 0; v < 2; v++) begin
       if (rx.is_control) begin
-        told_words[v]   <= tx.words_q[v][10:0];
-        told_headers[v] <= tx.headers_q[v][6:0];
+        told_words[v]   <= known_words[v];
+        told_headers[v] <= known_headers[v];
       end
       sum_words[v]   <= sum_words[v] + credit[v].words[10:0];
       sum_headers[v] <= sum_headers[v] + credit[v].headers[6:0];
@@ -76,39 +96,77 @@ module framing_formal #(
     if (rst_n) begin
       BetweenPackets: assert (!rx.is_control || (!amid && !half));
       CodeRight: assert (!rx.control_valid_q || rx.take_control);
-      StartIsStart: assert (!rx.is_control || (data[LineBits-64+:2] == exanet_pkg::ControlKindStart) == released);
+      StartIsStart: assert (!rx.is_control || (control.kind == exanet_pkg::ControlKindStart) == starts);
+      Coded: assert (!valid || !tells || (control.ecc == exanet_code_pkg::control_ecc(control[56:0]) && control.reserved == '0 &&
+                     (starts ? control.kind == exanet_pkg::ControlKindStart : control.kind == exanet_pkg::ControlKindCredit) &&
+                     control.freed_words == known_words && control.freed_headers == known_headers));
       Held: assert (held <= Bits'(Depth));
       DataOrControl: assert (!(rx.data_valid_q && rx.control_valid_q) && rx.control_valid_q == pending);
       OfTheSender: assert (!pending || (rx.control.freed_words == told_words && rx.control.freed_headers == told_headers));
       Told: assert (pending || (rx.words_q == told_words && rx.headers_q == told_headers));
     end
   end
-  // What is data, and that the decoder and the sender are in step.
+  // What is data, that the decoder and the sender are in step, and which word of the sender follows which.
   if (LineBits == 64) begin : gen_narrow
+    assign tells = of_line == Start || of_line == Credit;
+    assign stuffs = data == exanet_pkg::MagicWord && !was_stuffed;
     always_ff @(posedge clk_i) begin
       if (rst_n) begin
-        DataIsData: assert (!rx.is_data || (state == Lower && data == tx.word[63:0]) || (state == Upper && data == tx.word[127:64]));
-        EachOnce: assert (tx.buffer_read == (rx.is_data && half) && half == (state == Upper));
-        ControlIsControl: assert (!rx.is_control || state == Start || state == Credit);
+        DataIsData: assert (!rx.is_data || (of_line == Lower && data == word[63:0]) || (of_line == Upper && data == word[127:64]));
+        EachOnce: assert ((moved && reads) == (rx.is_data && half) && half == (seen == Upper));
+        ControlIsControl: assert (!rx.is_control || tells);
         NoneLost: assert (!moved || rx.is_data || rx.is_control || data == exanet_pkg::MagicWord);
-        MagicSeen: assert (rx.magic_q == (state == Start || state == Credit || tx.stuffed_q));
+        MagicSeen: assert (rx.magic_q == (seen == Start || seen == Credit || seen_stuffed));
         Stuffing: assert (!tx.stuffed_q || ((state == Lower || state == Upper) && tx.buffer_valid &&
                                             (state == Lower ? tx.word[63:0] : tx.word[127:64]) == exanet_pkg::MagicWord));
         States: assert (state <= Upper && (state != Upper || tx.buffer_valid));
-        Between: assert (!(state == Boundary || state == Start || state == Credit) || !amid);
+        Between: assert (!(seen == Boundary || seen == Start || seen == Credit) || !amid);
         Starting: assert (state != Start || tx.buffer_valid);
+        if (valid) begin
+          Word: assert (of_line == Boundary ? data == exanet_pkg::MagicWord : of_line == Lower ? data == word[63:0] :
+                        of_line == Upper ? data == word[127:64] : tells);
+          Stuffed: assert (!was_stuffed || ((of_line == Lower || of_line == Upper) && data == exanet_pkg::MagicWord));
+          Reads: assert (reads == (of_line == Upper && !stuffs) && starts == (of_line == Start));
+          Follows: assert (of_line == Boundary ? state == Start || state == Credit : of_line == Start ? state == Lower :
+                           of_line == Credit ? state == Boundary : stuffs ? state == of_line :
+                           of_line == Lower ? state == Upper : state == (ends ? Boundary : Lower));
+          Twice: assert (tx.stuffed_q == ((of_line == Lower || of_line == Upper) && stuffs));
+        end
       end
     end
   end else begin : gen_wide
+    assign tells = of_line == Boundary;
+    assign stuffs = word[63:0] == exanet_pkg::MagicWord && !was_stuffed;
     always_ff @(posedge clk_i) begin
       if (rst_n) begin
-        DataIsData: assert (!rx.is_data || (state == Upper && data == tx.word));
-        EachOnce: assert (tx.buffer_read == rx.is_data);
-        ControlIsControl: assert (!rx.is_control || state == Boundary);
+        DataIsData: assert (!rx.is_data || (of_line == Upper && data == word));
+        EachOnce: assert ((moved && reads) == rx.is_data);
+        ControlIsControl: assert (!rx.is_control || tells);
         NoneLost: assert (!moved || rx.is_data || rx.is_control || data == {2{exanet_pkg::MagicWord}});
-        MagicSeen: assert (rx.magic_q == tx.stuffed_q);
+        MagicSeen: assert (rx.magic_q == seen_stuffed);
         Stuffing: assert (!tx.stuffed_q || (state == Upper && tx.buffer_valid && tx.word[63:0] == exanet_pkg::MagicWord));
-        States: assert ((state == Boundary && !amid) || state == Upper);
+        States: assert ((seen == Boundary && !amid) || seen == Upper);
+        Known: assert (state == Boundary || state == Upper);
+        if (valid) begin
+          Word: assert (tells ? data[63:0] == exanet_pkg::MagicWord : data == (stuffs ? {2{exanet_pkg::MagicWord}} : word));
+          Stuffed: assert (!was_stuffed || (of_line == Upper && word[63:0] == exanet_pkg::MagicWord));
+          Reads: assert (reads == (of_line == Upper && !stuffs) && (of_line == Upper || !was_stuffed));
+          Follows: assert (tells ? state == (starts ? Upper : Boundary) : stuffs ? state == Upper : state == (ends ? Boundary : Upper));
+          Twice: assert (tx.stuffed_q == (of_line == Upper && stuffs));
+        end
+      end
+    end
+  end
+  // Which halves of the words in the buffer equal Magic is marked beside them.
+  for (genvar k = 0; k < Depth; k++) begin : gen_entry
+    logic [131:0] entry;
+    logic [Bits-2:0] age;
+    assign entry = tx.u_buffer.memory[k];
+    assign age = unsigned'((Bits - 1)'(k)) - tx.u_buffer.read_q[Bits-2:0];
+    always_ff @(posedge clk_i) begin
+      if (rst_n) begin
+        Marked: assert (Bits'(age) >= held ||
+                        entry[131:130] == {entry[127:64] == exanet_pkg::MagicWord, entry[63:0] == exanet_pkg::MagicWord});
       end
     end
   end

@@ -63,6 +63,24 @@ module rx_formal #(
   assign vc_next = flit.valid && flit.head ? flit.vc : vc;
   assign left_next = flit.valid && flit.head ? 6'((header.length + 10'd15) >> 4) : left - 6'(flit.valid && !flit.tail);
 
+  // The codes and the length of a header are those of the word behind the first stage.
+  localparam logic [2:0] Header = 3'd1;
+  localparam logic [1:0] HeaderWords = 2'(128 / LineBits);
+  logic [1:0] seen;  // line words of the header in the first stage and behind it
+  if (LineBits == 64) begin : gen_halves
+    assign seen = 2'(dut.data_valid_q) + 2'(dut.gen_halves.upper_q);
+  end else begin : gen_whole
+    assign seen = 2'(dut.data_valid_q);
+  end
+  always_ff @(posedge clk_i) begin
+    if (rst_n) begin
+      InStep: assert (state != Header || dut.opens || dut.heads_q + seen == HeaderWords);
+      Opens: assert (!dut.start || dut.heads_q == HeaderWords);
+      Length: assert (!(dut.whole && state == Header) ||
+                      (dut.length_words_q == 6'((dut.header.length + 10'd15) >> 4) && (!dut.legal_q || dut.header.length <= 10'd512)));
+    end
+  end
+
   for (genvar v = 0; v < 2; v++) begin : gen_room
     logic [9:0] coming;
     assign coming = (flit.valid && !flit.head && !flit.tail && flit.vc == (v == 1) ? 10'd1 : '0) +

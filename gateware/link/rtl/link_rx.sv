@@ -48,19 +48,53 @@ module link_rx #(
     assign is_control = valid_i && !magic_q && magic && !announces;
   end
 
-  logic data_valid_q, control_valid_q;
+  // Codes are checked on the way into the register, those of a header a line word at a time, since behind it they would lie before all that follows.
+  // Without such a word they are not computed: simulation is faster for it, and synthesis takes what is simplest.
+  localparam int unsigned HeaderWords = 128 / LineBits;
+  logic data_valid_q, control_valid_q, control_sound, control_sound_q;
   logic [LineBits-1:0] word_q;
+  logic [1:0] heads_q;  // line words of a header that are still to come
+  logic [7:0] syndrome, syndrome_q;  // what the header's check bits differ by, of the words up to this one
+  logic [5:0] length_words, length_words_q;
+  logic legal, legal_q;
+  control_t told;
+  header_t part;  // a header of this line word alone
+  assign told = data_i[LineBits-1-:64];
+  if (LineBits == 64) begin : gen_part
+    assign part = heads_q == 2'd2 ? {64'b0, data_i} : {data_i, 64'b0};
+  end else begin : gen_all
+    assign part = data_i;
+  end
+  always_comb begin
+    control_sound = 'x;
+    if (is_control) control_sound = told.ecc == exanet_code_pkg::control_ecc(told[56:0]);
+    {syndrome, length_words, legal} = 'x;
+    if (is_data && heads_q != '0) begin
+      syndrome = part.ecc ^ exanet_code_pkg::header_ecc(part[119:0]) ^ (heads_q == 2'(HeaderWords) ? '0 : syndrome_q);
+      length_words = 6'((part.length + 10'd15) >> 4);
+      legal = part.length <= 10'(16 * MaxPayloadWords) && !part.reserved;
+    end
+  end
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       magic_q         <= 1'b0;
       data_valid_q    <= 1'b0;
       control_valid_q <= 1'b0;
+      control_sound_q <= 1'b0;
+      heads_q         <= '0;
+      syndrome_q      <= '0;
+      length_words_q  <= '0;
+      legal_q         <= 1'b0;
       word_q          <= '0;
     end else begin
       if (valid_i) magic_q <= announces && !magic_q;
       data_valid_q    <= is_data;
       control_valid_q <= is_control;
+      control_sound_q <= control_sound;
       word_q          <= data_i;
+      if (is_control && control_sound && told.kind == ControlKindStart) heads_q <= 2'(HeaderWords);
+      else if (is_data && heads_q != '0) heads_q <= heads_q - 1'b1;
+      if (is_data && heads_q != '0) {syndrome_q, length_words_q, legal_q} <= {syndrome, length_words, legal};
     end
   end
 
@@ -75,12 +109,7 @@ module link_rx #(
   logic [5:0] handed_words;
   header_t handed;
   assign control = word_q[LineBits-1-:64];
-  always_comb begin
-    take_control = 1'b0;
-    if (control_valid_q && (control.kind == ControlKindStart || control.kind == ControlKindCredit)) begin
-      take_control = control.ecc == exanet_code_pkg::control_ecc(control[56:0]);
-    end
-  end
+  assign take_control = control_valid_q && control_sound_q && (control.kind == ControlKindStart || control.kind == ControlKindCredit);
   assign reports_words = {control.report_kind == ReportKindWords1, control.report_kind == ReportKindWords0};
   assign reports_headers = {control.report_kind == ReportKindHeaders1, control.report_kind == ReportKindHeaders0};
   assign handed = flit_o.data;
@@ -104,7 +133,7 @@ module link_rx #(
   end
 
   // Data words, one or two to a router word.
-  logic vc_q, filling, wrong_crc, silence, opens;
+  logic vc_q, filling, wrong_crc, wrong_q, silence, opens;
   logic [127:0] word;
   logic [5:0] left_q;
   logic [31:0] crc_q, crc_next, sent_crc;
@@ -112,7 +141,6 @@ module link_rx #(
   logic whole;
   header_t header;
   footer_t footer;
-  logic header_sound;
 
   assign header = word;
   assign footer = word;
@@ -123,18 +151,16 @@ module link_rx #(
   // Room in the pools behind this port.
   logic [1:0][9:0] room_words_q;
   logic [1:0][6:0] room_headers_q;
-  logic [5:0] length_words;
   logic accept;
-  assign length_words = 6'((header.length + 10'd15) >> 4);
-  assign accept = whole && state_q == Header && header_sound && header.length <= 10'(16 * MaxPayloadWords) &&
-      room_headers_q[vc_q] != '0 && room_words_q[vc_q] >= 10'(length_words);
+  assign accept = whole && state_q == Header && syndrome_q == '0 && legal_q && room_headers_q[vc_q] != '0 &&
+      room_words_q[vc_q] >= 10'(length_words_q);
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       room_words_q   <= '{default: 10'(PayloadDepth)};
       room_headers_q <= '{default: 7'(HeaderDepth)};
     end else begin
       for (int unsigned v = 0; v < 2; v++) begin
-        room_words_q[v]   <= room_words_q[v] + 10'(freed_i[v].words) - (accept && vc_q == v[0] ? 10'(length_words) : '0);
+        room_words_q[v]   <= room_words_q[v] + 10'(freed_i[v].words) - (accept && vc_q == v[0] ? 10'(length_words_q) : '0);
         room_headers_q[v] <= room_headers_q[v] + 7'(freed_i[v].headers) - 7'(accept && vc_q == v[0]);
       end
     end
@@ -143,14 +169,9 @@ module link_rx #(
   // The CRC covers the header but for its channel and check bits, which routers change, and the footer but for its own field and the mark.
   logic [LineBits-1:0] covered;
   logic [31:0] crc_header;
-  // Without a word the codes are not computed: simulation is faster for it, and synthesis takes what is simplest.
   always_comb begin
     crc_header = 'x;
-    header_sound = 'x;
-    if (whole && state_q == Header) begin
-      crc_header = exanet_code_pkg::crc_header(header);
-      header_sound = exanet_code_pkg::header_sound(header);
-    end
+    if (whole && state_q == Header) crc_header = exanet_code_pkg::crc_header(header);
   end
   if (LineBits == 64) begin : gen_halves
     logic upper_q;
@@ -201,6 +222,7 @@ module link_rx #(
       crc_q          <= '1;
       timer_q        <= '1;
       flit_o         <= '0;
+      wrong_q        <= 1'b0;
       packets_o      <= '0;
       bad_headers_o  <= '0;
       bad_payloads_o <= '0;
@@ -208,6 +230,8 @@ module link_rx #(
       stray_words_o  <= '0;
     end else begin
       flit_o <= '0;
+      wrong_q <= 1'b0;
+      bad_payloads_o <= bad_payloads_o + 32'(wrong_q);
       timer_q <= data_valid_q ? '1 : silence ? timer_q : timer_q - 1'b1;
       if (data_valid_q) begin
         if (state_q == Header) crc_q <= crc_header;
@@ -220,8 +244,8 @@ module link_rx #(
         if (whole) begin
           if (accept) begin
             flit_o  <= '{valid: 1'b1, vc: vc_q, head: 1'b1, tail: 1'b0, data: header};
-            left_q  <= length_words;
-            state_q <= header.length == '0 ? Footer : Payload;
+            left_q  <= length_words_q;
+            state_q <= length_words_q == '0 ? Footer : Payload;
           end else begin
             bad_headers_o <= bad_headers_o + 1'b1;
             state_q       <= Hunt;
@@ -236,7 +260,7 @@ module link_rx #(
         Footer:
         if (whole) begin
           flit_o         <= '{valid: 1'b1, vc: vc_q, head: 1'b0, tail: 1'b1, data: {word[127] || wrong_crc, word[126:0]}};
-          bad_payloads_o <= bad_payloads_o + 32'(wrong_crc);
+          wrong_q        <= wrong_crc;
           packets_o      <= packets_o + 1'b1;
           state_q        <= Hunt;
         end

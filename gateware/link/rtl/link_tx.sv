@@ -11,6 +11,9 @@
 // every packet. Whatever it says, what has come back is told before the far end, which asks room for two of the largest packets, could wait for it.
 // After `credit_interval_i` idle cycles (0: 65,536) counts and reports are repeated, so that what was lost on the line is put right. That is at a time at
 // which nothing else is due: without a threshold and pauses of the transceiver, when packets and credits arrive does not depend on it.
+//
+// The words go through a register, which takes the next one when it is empty or its own has been taken: what waits for the transceiver stays as it is,
+// and framing and codes are not in the way of `ready_i`. Which word comes next, and what a control word tells, is settled when the register takes it.
 module link_tx #(
   parameter int unsigned LineBits = 64,  // or 128
   parameter int unsigned PayloadDepth = 512,  // of this node's pool, for each virtual channel
@@ -21,7 +24,7 @@ module link_tx #(
   input  logic                clk_i,
   input  logic                rst_ni,
   input  exanet_pkg::flit_t   flit_i,
-  output logic                release_o,      // a packet has come to the wire
+  output logic                release_o,      // a packet's Start is in the register of the line
   input  exanet_pkg::credit_t credit_i[2],    // room that came back in this node's FIFOs
   input  exanet_pkg::credit_t reclaim_i[2],   // room in them whose packets were lost on the way here
   input  exanet_pkg::health_t health_i,
@@ -43,12 +46,13 @@ module link_tx #(
   typedef enum logic [2:0] { Boundary, Start, Credit, Lower, Upper } state_e;
   state_e state_q, state_d;
 
-  logic buffer_valid, buffer_read, tail, vc, stuffed_q, stuff, moved, due, stale, head_q, tells, starts;
+  logic buffer_valid, buffer_read, tail, vc, stuffed_q, stuff, offers, takes, moved, due, stale, head_q, tells, starts, told;
   logic [127:0] word;
+  logic [LineBits-1:0] offered;  // to the register
   logic [1:0][11:0] words_q;   // room that came back, since reset
   logic [1:0][7:0] headers_q;
-  logic [11:0] told_words_q;   // both channels' room as the far end knows it
-  logic [7:0] told_headers_q;
+  logic [11:0] untold_words_q;  // both channels' room of which the far end does not know
+  logic [7:0] untold_headers_q;
   logic [1:0][10:0] sent_words_q;
   logic [1:0][6:0] sent_headers_q;
   logic [15:0] timer_q;
@@ -56,20 +60,24 @@ module link_tx #(
   report_kind_e report;
   control_t control;
 
-  exanet_fifo #(.Width(130), .Depth(Depth)) u_buffer (
-    .clk_i, .rst_ni, .write_i(flit_i.valid), .data_i({flit_i.vc, flit_i.tail, flit_i.data}),
-    .read_i(buffer_read), .valid_o(buffer_valid), .data_o({vc, tail, word}));
+  // Which halves of a word equal Magic is settled on the way into the buffer, not behind its memory.
+  logic [1:0] magic_in, magic;
+  assign magic_in = {flit_i.data[127:64] == MagicWord, flit_i.data[63:0] == MagicWord};
+  exanet_fifo #(.Width(132), .Depth(Depth)) u_buffer (
+    .clk_i, .rst_ni, .write_i(flit_i.valid), .data_i({magic_in, flit_i.vc, flit_i.tail, flit_i.data}),
+    .read_i(buffer_read), .valid_o(buffer_valid), .data_o({magic, vc, tail, word}));
 
-  logic [11:0] untold_words;
-  logic [7:0] untold_headers;
-  assign untold_words = 12'(words_q[0] + words_q[1] - told_words_q);
-  assign untold_headers = 8'(headers_q[0] + headers_q[1] - told_headers_q);
-  assign due = untold_headers != '0 && (untold_words >= credit_threshold_i || untold_words > 12'(PayloadDepth - 2 * MostWords) ||
-      untold_headers > 8'(HeaderDepth - 2));
+  logic [11:0] back_words;
+  logic [7:0] back_headers;
+  assign back_words = credit_i[0].words + credit_i[1].words + reclaim_i[0].words + reclaim_i[1].words;
+  assign back_headers = credit_i[0].headers + credit_i[1].headers + reclaim_i[0].headers + reclaim_i[1].headers;
+  assign due = untold_headers_q != '0 && (untold_words_q >= credit_threshold_i || untold_words_q > 12'(PayloadDepth - 2 * MostWords) ||
+      untold_headers_q > 8'(HeaderDepth - 2));
   assign report = report_kind_e'(report_q);
   assign stale = timer_q == '0;
-  assign moved = valid_o && ready_i;
-  assign release_o = tells && starts && moved;
+  assign takes = !valid_o || ready_i;
+  assign moved = offers && takes;
+  assign release_o = tells && starts && takes;
 
   always_comb begin
     control = '0;
@@ -97,30 +105,31 @@ module link_tx #(
     assign quiet = credit_i[0].headers == '0 && credit_i[1].headers == '0;
     assign starts = state_q == Start;
     assign tells = state_q == Start || state_q == Credit;
-    assign stuff = data_o == MagicWord && !stuffed_q;
+    assign told = tells && takes;
+    assign stuff = ((state_q == Lower && magic[0]) || (state_q == Upper && magic[1])) && !stuffed_q;
     always_comb begin
       state_d = state_q;
       buffer_read = 1'b0;
       case (state_q)
         Boundary: begin
-          valid_o = buffer_valid || (!flit_i.valid && (due || (stale && quiet)));
-          data_o = MagicWord;
-          if (ready_i && valid_o) state_d = buffer_valid ? Start : Credit;
+          offers = buffer_valid || (!flit_i.valid && (due || (stale && quiet)));
+          offered = MagicWord;
+          if (takes && offers) state_d = buffer_valid ? Start : Credit;
         end
         Start, Credit: begin
-          valid_o = 1'b1;
-          data_o = control;
-          if (ready_i) state_d = state_q == Start ? Lower : Boundary;
+          offers = 1'b1;
+          offered = control;
+          if (takes) state_d = state_q == Start ? Lower : Boundary;
         end
         Lower: begin
-          valid_o = buffer_valid;
-          data_o = word[63:0];
-          if (ready_i && buffer_valid && !stuff) state_d = Upper;
+          offers = buffer_valid;
+          offered = word[63:0];
+          if (takes && buffer_valid && !stuff) state_d = Upper;
         end
         default: begin
-          valid_o = buffer_valid;
-          data_o = word[127:64];
-          if (ready_i && buffer_valid && !stuff) begin
+          offers = buffer_valid;
+          offered = word[127:64];
+          if (takes && buffer_valid && !stuff) begin
             buffer_read = 1'b1;
             state_d = tail ? Boundary : Lower;
           end
@@ -130,18 +139,19 @@ module link_tx #(
   end else begin : gen_wide
     assign starts = buffer_valid;
     assign tells = state_q == Boundary;
-    assign stuff = word[63:0] == MagicWord && !stuffed_q;
+    assign told = tells && moved;
+    assign stuff = magic[0] && !stuffed_q;
     always_comb begin
       state_d = state_q;
       buffer_read = 1'b0;
       if (state_q == Boundary) begin
-        valid_o = buffer_valid || due || stale;
-        data_o = {control, MagicWord};
-        if (ready_i && buffer_valid) state_d = Upper;
+        offers = buffer_valid || due || stale;
+        offered = {control, MagicWord};
+        if (takes && buffer_valid) state_d = Upper;
       end else begin
-        valid_o = buffer_valid;
-        data_o = stuff ? {MagicWord, MagicWord} : word;
-        if (ready_i && buffer_valid && !stuff) begin
+        offers = buffer_valid;
+        offered = stuff ? {MagicWord, MagicWord} : word;
+        if (takes && buffer_valid && !stuff) begin
           buffer_read = 1'b1;
           state_d = tail ? Boundary : Upper;
         end
@@ -150,13 +160,22 @@ module link_tx #(
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) valid_o <= 1'b0;
+    else if (takes) valid_o <= offers;
+  end
+  always_ff @(posedge clk_i) begin
+    if (moved) data_o <= offered;
+  end
+  exanet_stream_check #(.Width(LineBits)) u_check (.clk_i, .rst_ni, .valid_i(valid_o), .data_i(data_o), .ready_i);
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       state_q    <= Boundary;
       stuffed_q  <= 1'b0;
       words_q    <= '0;
       headers_q  <= '0;
-      told_words_q   <= '0;
-      told_headers_q <= '0;
+      untold_words_q   <= '0;
+      untold_headers_q <= '0;
       timer_q    <= 16'd1;  // the neighbour hears of this node's health at once, but nothing during the reset
       report_q   <= '0;
       head_q     <= 1'b0;
@@ -175,13 +194,13 @@ module link_tx #(
       if (buffer_read && !head_q && !tail) sent_words_q[vc] <= sent_words_q[vc] + 1'b1;
       if (release_o) head_q <= 1'b1;
       else if (buffer_read) head_q <= 1'b0;
-      if (moved && (state_q == Lower || state_q == Upper)) begin
+      if (takes && buffer_valid && (state_q == Lower || state_q == Upper)) begin
         stuffed_q <= stuff;
         stuffed_o <= stuffed_o + 32'(stuff);
       end
-      if (moved && tells) begin
-        told_words_q   <= words_q[0] + words_q[1];
-        told_headers_q <= headers_q[0] + headers_q[1];
+      untold_words_q   <= told ? back_words : back_words + untold_words_q;
+      untold_headers_q <= told ? back_headers : back_headers + untold_headers_q;
+      if (told) begin
         timer_q        <= credit_interval_i == '0 ? '1 : credit_interval_i;
         report_q       <= report == ReportKindHeaders1 ? '0 : report_q + 1'b1;
       end else if (timer_q != '0) begin
@@ -190,7 +209,7 @@ module link_tx #(
       if (release_o) begin
         packets_o <= packets_o + 1'b1;
       end
-      if (moved && tells && !starts) credits_o <= credits_o + 1'b1;
+      if (told && !starts) credits_o <= credits_o + 1'b1;
     end
   end
 endmodule

@@ -61,6 +61,13 @@ module exanet_ip #(
     .s_axil_bready, .s_axil_bvalid, .s_axil_bresp, .s_axil_arready, .s_axil_arvalid, .s_axil_araddr(s_axil_araddr), .s_axil_arprot,
     .s_axil_rready, .s_axil_rvalid, .s_axil_rdata, .s_axil_rresp,
     .hwif_in(status), .hwif_out(written));
+  exanet_axil_check #(.AddressBits(10)) u_check (
+    .clk_i, .rst_ni,
+    .awready_i(s_axil_awready), .awvalid_i(s_axil_awvalid), .awaddr_i(s_axil_awaddr), .awprot_i(s_axil_awprot),
+    .wready_i(s_axil_wready), .wvalid_i(s_axil_wvalid), .wdata_i(s_axil_wdata), .wstrb_i(s_axil_wstrb),
+    .bready_i(s_axil_bready), .bvalid_i(s_axil_bvalid), .bresp_i(s_axil_bresp),
+    .arready_i(s_axil_arready), .arvalid_i(s_axil_arvalid), .araddr_i(s_axil_araddr), .arprot_i(s_axil_arprot),
+    .rready_i(s_axil_rready), .rvalid_i(s_axil_rvalid), .rdata_i(s_axil_rdata), .rresp_i(s_axil_rresp));
 
   always_comb begin
     router_config = '0;

@@ -39,7 +39,13 @@ class NodeNetworkOf {
     }
   };
 
-  NodeNetworkOf(const std::vector<spec::RouterConfig>& configs, unsigned credit_threshold, unsigned credit_interval) {
+  // `before_reset` other than 0: registers and memories hold chance values before the reset, others for each number.
+  NodeNetworkOf(const std::vector<spec::RouterConfig>& configs, unsigned credit_threshold, unsigned credit_interval,
+                int before_reset = 0) {
+    if (before_reset != 0) {
+      context_.randReset(2);
+      context_.randSeed(before_reset);
+    }
     for (const auto& config : configs) {
       Node& node = nodes_.emplace_back();
       node.model = std::make_unique<Model>(&context_);
@@ -48,6 +54,13 @@ class NodeNetworkOf {
       for (unsigned i = 0; i < config.raw.size(); ++i) node.model->config_i[i] = config.raw[i];
       node.model->credit_threshold_i = static_cast<SData>(credit_threshold);
       node.model->credit_interval_i = static_cast<SData>(credit_interval);
+      node.model->health_i = 0;
+      node.model->release_i = 0;
+      node.model->tx_ready_i = 0;
+      node.model->rx_valid_i = 0;
+      for (unsigned p = 0; p < kInter; ++p) drive_word(node.model->rx_data_i[p], LineWord{});
+      for (unsigned i = 0; i < kIntra; ++i)
+        for (unsigned w = 0; w < spec::Flit{}.raw.size(); ++w) node.model->flit_i[i][w] = 0;
       node.model->rst_ni = 0;
     }
     for (int i = 0; i < 4; ++i) clock();

@@ -110,6 +110,7 @@ module input_formal #(
       WholeLength:  assert (!word.valid || word.head || word.tail == (due == '0));
       TailIsLast:   assert (!granted || last == (word.valid && word.tail));
       RequestHolds: assert (!asked || (request.valid && request.words[1:0] == asked_words));
+      StillShown: assert (!head_due || request.words[1:0] == asked_words);
       RoomKept:     assert (words + held_words == 4'(PayloadDepth) && headers + held_headers == 4'(HeaderDepth));
       NoMoreThanTaken: assert (4'(credit.words) <= held_words && 4'(credit.headers) <= held_headers);
     end

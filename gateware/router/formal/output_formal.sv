@@ -25,7 +25,7 @@ module output_formal #(
   logic rst_n = 1'b0;
   always_ff @(posedge clk_i) rst_n <= 1'b1;
 
-  // Inputs: a request stands until it is granted; header in the next cycle, then payload words and footer with gaps.
+  // Inputs: a request stands until it is granted, and what it asks is still seen in the cycle of its header, the next one; then payload words and footer with gaps.
   localparam int unsigned MostWords = 3;
   router_pkg::request_t request[2][Inputs];
   router_pkg::word_t word[2][Inputs];
@@ -42,8 +42,8 @@ module output_formal #(
     assign data = '{vc: head_due[i] && old_vc_i, dmadd: 48'(i), default: '0};
     assign idle = !sending[i] || last[i];
     assign valid = rst_n && idle && (asking[i] || ask_i[i]);
-    assign vc[i] = asking[i] ? vc_q[i] : vc_i[i];
-    assign length[i] = asking[i] ? length_q[i] : length_i[i];
+    assign vc[i] = asking[i] || head_due[i] ? vc_q[i] : vc_i[i];
+    assign length[i] = asking[i] || head_due[i] ? length_q[i] : length_i[i];
     assign request[Class][Input] = '{valid: valid, port: '0, vc: vc[i], words: 6'(length[i])};
     assign word[Class][Input] = '{
       valid: sending[i] && (head_due[i] || go_i[i]), head: head_due[i], tail: !head_due[i] && left[i] == '0, data: data};
@@ -112,6 +112,15 @@ module output_formal #(
         BulkLeavesRoom: assert (32'(taken_words[0][v]) + MostWords <= FarWords && 32'(taken_headers[0][v]) < FarHeaders);
       end
     end
+    // A packet that has just been granted is counted in the cycle behind.
+    logic counts;
+    assign counts = dut.fresh_q && dut.vc == (v == 1);
+    always_ff @(posedge clk_i) begin
+      if (rst_n) begin
+        WordsKept:   assert (11'(room_words[v]) == dut.words_q[v] - (counts ? 11'(dut.taken) : '0));
+        HeadersKept: assert (7'(room_headers[v]) == dut.headers_q[v] - 7'(counts));
+      end
+    end
     assign room_words[v] = 3'(FarWords) - taken_words[0][v] - taken_words[1][v];
     assign room_headers[v] = 2'(FarHeaders) - taken_headers[0][v] - taken_headers[1][v];
   end
@@ -141,8 +150,6 @@ module output_formal #(
       NothingLost: assert (flit.valid == (past_words != '0) && (!flit.valid || past_words[flit.data[2:0]]));
       NotMixed:    assert (!flit.valid || (flit.head ? !open : open && flit.data[2:0] == whose && flit.vc == on_vc));
       SaysChannel: assert (!(flit.valid && flit.head) || header.vc == flit.vc);
-      WordsKept:   assert (11'(room_words[0]) == dut.words_q[0] && 11'(room_words[1]) == dut.words_q[1]);
-      HeadersKept: assert (7'(room_headers[0]) == dut.headers_q[0] && 7'(room_headers[1]) == dut.headers_q[1]);
       PriorityFirst: assert (!(granted && !granted_class && priority_waits));
       SlotsKept:   assert (taken_slots + 3'(dut.slots_q) == 3'(Slots));
       NeverIdle:   assert (granted || dut.asks == '0);

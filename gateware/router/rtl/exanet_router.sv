@@ -84,6 +84,9 @@ module exanet_router #(
   localparam int unsigned QueueWords = PayloadDepth < HeadersWords ? PayloadDepth : HeadersWords;
   localparam int unsigned IntraQueueWords = IntraDepth < IntraHeadersWords ? IntraDepth : IntraHeadersWords;
 
+  router_pkg::way_t ways[3];
+  router_ways #(.InterPorts(InterPorts)) u_ways (.clk_i, .rst_ni, .config_i(config_q), .ways_o(ways));
+
   router_pkg::request_t request[2][Inputs];
   router_pkg::word_t word[2][Inputs];
   logic [1:0][Inputs-1:0] last, grant, discarded;
@@ -95,7 +98,8 @@ module exanet_router #(
     router_pkg::request_t route;
     assign header = flit_q[p].data;
     router_route #(.InterPorts(InterPorts), .IntraPorts(IntraPorts), .Dimensions(Dimensions), .Port(p)) u_route (
-      .config_i(config_q), .header_i(header), .port_o(port), .vc_o(route.vc), .known_o(route.valid), .words_o(route.words));
+      .ways_i(ways), .enabled_i(config_q.enabled), .type_port_i(config_q.type_port),
+      .header_i(header), .port_o(port), .vc_o(route.vc), .known_o(route.valid), .words_o(route.words));
     assign route.port = 4'(port);
 
     // A header names the class of its packet, and packets follow each other on the wire.

@@ -36,7 +36,7 @@ module router_output #(
   localparam int unsigned SelectBits = Inputs > 1 ? $clog2(Inputs) : 1;
   localparam int unsigned SlotBits = $clog2(Slots + 1);
 
-  logic busy_q, free, vc_q, vc_d, granted, class_q, class_d;
+  logic busy_q, free, fresh_q, vc, vc_q, granted, class_q, class_d;
   logic [SelectBits-1:0] select_q, select_d;
   logic [SlotBits-1:0] slots_q;
   // As wide as the totals that a link carries: then a total that was taken from a damaged word is put right by the next one, whatever it was.
@@ -80,23 +80,26 @@ module router_output #(
     granted  = grant != '0;
     select_d = '0;
     for (int unsigned i = 0; i < Inputs; i++) if (grant[i]) select_d = SelectBits'(i);
-    vc_d  = request_i[class_d][select_d].vc;
-    taken = request_i[class_d][select_d].words;
   end
+  // The packet's channel and length are asked for in the cycle behind its grant, in which its input still shows them: the next grant is two at least away.
+  assign vc = fresh_q ? request_i[class_q][select_q].vc : vc_q;
+  assign taken = request_i[class_q][select_q].words;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       busy_q   <= 1'b0;
+      fresh_q  <= 1'b0;
       select_q <= '0;
       class_q  <= 1'b0;
       vc_q     <= 1'b0;
       slots_q  <= SlotBits'(Slots);
     end else begin
+      fresh_q <= granted;
+      vc_q    <= vc;
       if (granted) begin
         busy_q   <= 1'b1;
         select_q <= select_d;
         class_q  <= class_d;
-        vc_q     <= vc_d;
       end else if (last_i[class_q][select_q]) begin
         busy_q <= 1'b0;
       end
@@ -107,7 +110,7 @@ module router_output #(
   for (genvar v = 0; v < 2; v++) begin : gen_credits
     if (IsLink) begin : gen_counters
       logic take;
-      assign take = granted && vc_d == (v == 1);
+      assign take = fresh_q && vc == (v == 1);
       always_ff @(posedge clk_i or negedge rst_ni) begin
         if (!rst_ni) begin
           words_q[v]   <= 11'(FarWords);
@@ -137,10 +140,10 @@ module router_output #(
       flit_o <= '0;
     end else begin
       flit_o.valid <= busy_q && word.valid;
-      flit_o.vc <= IsLink && vc_q;
+      flit_o.vc <= IsLink && vc;
       flit_o.head <= word.head;
       flit_o.tail <= word.tail;
-      flit_o.data <= (IsLink && word.head && header.vc != vc_q) ? word.data ^ 128'(VcFlip) : word.data;
+      flit_o.data <= (IsLink && word.head && header.vc != vc) ? word.data ^ 128'(VcFlip) : word.data;
     end
   end
 endmodule

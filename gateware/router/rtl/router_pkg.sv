@@ -9,6 +9,23 @@ package router_pkg;
     logic [5:0] words;
   } request_t;
 
+  // One dimension of a router's configuration, worked out ahead of the packets (router_ways).
+  typedef struct packed {
+    logic [7:0]      here;
+    logic [8:0]      side;
+    logic            wraps;
+    logic [1:0][8:0] above;  // coordinates above here and below this are upwards; the second one where half way round is
+    logic [1:0][8:0] below;  // the same of coordinates below here
+    logic [2:0]      plus_port;
+    logic [2:0]      minus_port;
+    logic            plus_disabled;
+    logic            minus_disabled;
+    logic            plus_there;  // there is such a port
+    logic            minus_there;
+    logic            ordered;  // the dimension has a place in the order
+    logic [2:0]      after;  // dimensions whose offsets are consumed before this one's
+  } way_t;
+
   // A word on its way through the crossbar.
   typedef struct packed {
     logic         valid;

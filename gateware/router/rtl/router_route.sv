@@ -16,68 +16,66 @@ module router_route #(
   parameter int unsigned DimensionBits[3] = '{8, 7, 7},  // split of the destination's 22 bits, first dimension lowest
   localparam int unsigned PortBits = $clog2(InterPorts + IntraPorts)
 ) (
-  input  exanet_pkg::router_config_t config_i,
-  input  exanet_pkg::header_t        header_i,
-  output logic [PortBits-1:0]        port_o,
-  output logic                       vc_o,
-  output logic                       known_o,  // there is a route
-  output logic [5:0]                 words_o   // payload words
+  input  router_pkg::way_t     ways_i[3],
+  input  logic                 enabled_i,
+  input  logic [15:0][1:0]     type_port_i,
+  input  exanet_pkg::header_t  header_i,
+  output logic [PortBits-1:0]  port_o,
+  output logic                 vc_o,
+  output logic                 known_o,  // there is a route
+  output logic [5:0]           words_o   // payload words
 );
   localparam int unsigned Shift[3] = '{0, DimensionBits[0], DimensionBits[0] + DimensionBits[1]};
 
   logic [2:0][7:0] there;
-  logic [2:0] differs, above, plus, outside;  // a coordinate that no node has: such a packet would go round for ever
-  logic [2:0] rising, falling;  // the packet comes from below, from above
-  logic [1:0] chosen;
-  logic parity, straight, use_plus, turns_back;
+  logic [2:0] differs, above, outside;  // a coordinate that no node has: such a packet would go round for ever
+  logic [2:0] chosen, goes;  // the dimension in which it goes on, and those in which it may
+  logic [2:0][2:0] ports;
   logic [2:0] port;
-  logic [2:0] plus_port, minus_port;
   logic [1:0] intra;
-
-  for (genvar d = 0; d < 3; d++) begin : gen_dimension
-    assign rising[d] = Port < InterPorts && config_i.minus_port[d] == 3'(Port);
-    assign falling[d] = Port < InterPorts && config_i.plus_port[d] == 3'(Port);
-    if (d < Dimensions) begin : gen_used
-      logic [8:0] up, offset;
-      assign there[d] = 8'(header_i.dcid[Shift[d]+:DimensionBits[d]]);
-      assign differs[d] = there[d] != config_i.coordinate[d];
-      assign outside[d] = {1'b0, there[d]} >= config_i.side[d];
-      assign above[d] = there[d] > config_i.coordinate[d];
-      assign offset = {1'b0, there[d]} - {1'b0, config_i.coordinate[d]};
-      assign up = above[d] ? offset : offset + config_i.side[d];
-      assign plus[d] = !config_i.wraps ? above[d]
-          : {up, 1'b0} < {1'b0, config_i.side[d]} || ({up, 1'b0} == {1'b0, config_i.side[d]} && !(parity ^ there[d][0] ^ config_i.coordinate[d][0]));
-    end else begin : gen_unused
-      assign {there[d], differs[d], above[d], plus[d]} = '0;
-      assign outside[d] = header_i.dcid[Shift[d]+:DimensionBits[d]] != '0;
-    end
-  end
+  logic parity;
 
   // A packet exactly half way round goes up when the lowest bits of here and of the other dimensions' destinations have an even sum.
   assign parity = there[0][0] ^ there[1][0] ^ there[2][0];
 
-  assign chosen = differs[config_i.order[0]] ? config_i.order[0] : differs[config_i.order[1]] ? config_i.order[1] : config_i.order[2];
-  assign vc_o = above[chosen];
-  assign plus_port = config_i.plus_port[chosen];
-  assign minus_port = config_i.minus_port[chosen];
-  assign intra = config_i.type_port[header_i.kind];
-
-  assign straight = rising[chosen] || falling[chosen];
-  always_comb begin
-    use_plus = plus[chosen];
-    if (config_i.wraps && straight) use_plus = rising[chosen];
-    else if (config_i.wraps && config_i.disabled[plus[chosen] ? plus_port : minus_port]) use_plus = !plus[chosen];
+  for (genvar d = 0; d < 3; d++) begin : gen_dimension
+    if (d < Dimensions) begin : gen_used
+      router_pkg::way_t way;
+      logic half, up, round, plus, rising, falling, use_plus;  // rising: the packet comes from below; falling: from above
+      assign way = ways_i[d];
+      assign there[d] = 8'(header_i.dcid[Shift[d]+:DimensionBits[d]]);
+      assign differs[d] = there[d] != way.here;
+      assign outside[d] = {1'b0, there[d]} >= way.side;
+      assign above[d] = there[d] > way.here;
+      assign half = !(parity ^ there[d][0] ^ way.here[0]);
+      // Whichever of the two it is: above is known no sooner.
+      assign up = {1'b0, there[d]} < way.above[half];
+      assign round = {1'b0, there[d]} < way.below[half];
+      assign plus = above[d] ? up : round;
+      assign rising = Port < InterPorts && way.minus_port == 3'(Port);
+      assign falling = Port < InterPorts && way.plus_port == 3'(Port);
+      assign use_plus = way.wraps && (rising || falling) ? rising : plus ^ (way.wraps && (plus ? way.plus_disabled : way.minus_disabled));
+      // It never goes where it came from.
+      assign goes[d] = use_plus ? way.plus_there && !way.plus_disabled && !falling : way.minus_there && !way.minus_disabled && !rising;
+      assign ports[d] = use_plus ? way.plus_port : way.minus_port;
+      assign chosen[d] = differs[d] && way.ordered && (differs & way.after) == '0;
+    end else begin : gen_unused
+      assign {there[d], differs[d], above[d], goes[d], chosen[d], ports[d]} = '0;
+      assign outside[d] = header_i.dcid[Shift[d]+:DimensionBits[d]] != '0;
+    end
   end
-  assign port = use_plus ? plus_port : minus_port;
-  assign turns_back = 32'(port) == Port || (straight && use_plus != rising[chosen]);
 
+  assign vc_o = (chosen & above) != '0;
+  assign intra = type_port_i[header_i.kind];
   always_comb begin
+    port = '0;
+    for (int unsigned d = 0; d < 3; d++) port |= chosen[d] ? ports[d] : '0;
     if (differs != '0) begin
       port_o  = PortBits'(port);
-      known_o = config_i.enabled && outside == '0 && differs[chosen] && 32'(port) < InterPorts && !config_i.disabled[port] && !turns_back;
+      known_o = enabled_i && outside == '0 && (chosen & goes) != '0;
     end else begin
       port_o  = PortBits'(InterPorts + 32'(intra));
-      known_o = config_i.enabled && outside == '0 && 32'(intra) < IntraPorts;
+      known_o = enabled_i && outside == '0 && 32'(intra) < IntraPorts;
     end
   end
 

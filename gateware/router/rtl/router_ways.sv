@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Works out of a router's configuration what router_route compares a destination with, so that no arithmetic lies between a header and its route.
+//
+// Of the coordinates in a dimension, those above here up to half a ring away are upwards, and those below here that are nearer the other way round. Where
+// a packet goes that is exactly half way round, router_route decides: hence two bounds of each.
+module router_ways #(
+  parameter int unsigned InterPorts = 2
+) (
+  input  logic                       clk_i,
+  input  logic                       rst_ni,
+  input  exanet_pkg::router_config_t config_i,
+  output router_pkg::way_t           ways_o[3]
+);
+  // The place of a dimension in the order in which offsets are consumed; 3 where it has none.
+  function automatic logic [1:0] place(logic [2:0][1:0] order, logic [1:0] dimension);
+    for (int unsigned i = 0; i < 3; i++) if (order[i] == dimension) return 2'(i);
+    return 2'd3;
+  endfunction
+
+  for (genvar d = 0; d < 3; d++) begin : gen_dimension
+    router_pkg::way_t way;
+    logic [8:0] side, half;
+    logic [2:0] plus_port, minus_port;
+    assign side = config_i.side[d];
+    assign half = 9'(config_i.coordinate[d]) + 9'((side - 1'b1) >> 1) + 1'b1;
+    assign plus_port = config_i.plus_port[d];
+    assign minus_port = config_i.minus_port[d];
+    always_comb begin
+      way.here = config_i.coordinate[d];
+      way.side = side;
+      way.wraps = config_i.wraps;
+      for (int unsigned even = 0; even < 2; even++) begin
+        logic [8:0] bound;
+        bound = half + 9'(even == 1 && !side[0]);
+        way.above[even] = config_i.wraps ? bound : '1;
+        way.below[even] = config_i.wraps && bound > side ? bound - side : '0;
+      end
+      way.plus_port = plus_port;
+      way.minus_port = minus_port;
+      way.plus_disabled = plus_port < 3'd6 && config_i.disabled[plus_port];
+      way.minus_disabled = minus_port < 3'd6 && config_i.disabled[minus_port];
+      way.plus_there = 32'(plus_port) < InterPorts;
+      way.minus_there = 32'(minus_port) < InterPorts;
+      way.ordered = place(config_i.order, 2'(d)) != 2'd3;
+      for (int unsigned e = 0; e < 3; e++) way.after[e] = place(config_i.order, 2'(e)) < place(config_i.order, 2'(d));
+    end
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) ways_o[d] <= '0;
+      else ways_o[d] <= way;
+    end
+  end
+endmodule
