@@ -49,8 +49,10 @@ static bool takes_turns(void) {
 }
 
 EXPORT int pthread_mutex_lock(pthread_mutex_t *mutex) {
-  if (!takes_turns()) return exanet_system_lock(mutex);
+  const bool may_hand_on = exanet_may_hand_turn_on();
+  if (!may_hand_on && !takes_turns()) return exanet_system_lock(mutex);
   int status = exanet_system_trylock(mutex);
+  if (may_hand_on) return status == EBUSY ? EXANET_ASLEEP(exanet_system_lock(mutex)) : status;
   /* Who has it waits for its turn: several threads that sleep on a lock and take it without theirs would keep each other from both. */
   for (int turns = 0; status == EBUSY && turns < TURNS_FOR_LOCK; ++turns) {
     exanet_thread_waits_for_lock();
@@ -94,6 +96,7 @@ EXPORT int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex) {
   typedef int (*function)(pthread_cond_t *, pthread_mutex_t *);
   static void *slot;
   const function real = (function)exanet_real(&slot, "pthread_cond_wait", "GLIBC_2.3.2");
+  if (exanet_may_hand_turn_on()) return EXANET_ASLEEP(real(cond, mutex));
   if (!takes_turns()) return real(cond, mutex);
   const bool for_launcher = waits_for_launcher(__builtin_return_address(0));
   if (for_launcher)

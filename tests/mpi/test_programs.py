@@ -120,6 +120,14 @@ def test_sixteen_threads_that_send_long_messages_end_soon(exanet_run: Runner, st
     assert once == pytest.approx(again, rel=0.1)
 
 
+def test_a_thread_that_waits_for_another_ones_end_hands_its_turn_on(
+    exanet_run: Runner, stack: Stack, compiled: Callable[[str], Path]
+) -> None:
+    """The receiver once found out by itself that the main thread sleeps, after 5 ms each time: some hundred times what a receive takes."""
+    done = exanet_run(stack, 2, [compiled("threaded"), "joined"])
+    assert float(done.line("joined")[0]) < 50
+
+
 def test_communicators_from_groups_one_after_the_other(exanet_run: Runner, stack: Stack) -> None:
     """Open MPI 5 asks its launcher, in which a rank waits for others that still wait for messages."""
     if stack.name == "openmpi4":
