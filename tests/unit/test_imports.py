@@ -141,7 +141,7 @@ finally:
     assert others & set(then) == set()
     commands = {"run", "machines", "check", "karma", "sweep", "validate", "sim.group"}
     assert {name for name in commands if f"exanet.commands.{name}" in then} == {words[0]}
-    assert "rich.console" not in then or (words[0] == "run" and "--quiet" not in words)
+    assert "--quiet" not in words or "rich.console" not in then
 
 
 def test_each_file_of_a_machine_is_read_once_in_a_list_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
