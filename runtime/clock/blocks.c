@@ -3,7 +3,9 @@
  * its turn inside MPI on (runtime/lib/token.c): others would find out that it sleeps, but some milliseconds of the host's later, and each at
  * its own time.
  *
- * Limit: the calls of pthreads, and no others; locks and condition variables are in yield.c. */
+ * A lock is no such place: it is left soon, and whether it is taken just then is up to the host.
+ *
+ * Limit: the calls of pthreads, and no others; condition variables are in yield.c. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>

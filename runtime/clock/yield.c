@@ -49,10 +49,8 @@ static bool takes_turns(void) {
 }
 
 EXPORT int pthread_mutex_lock(pthread_mutex_t *mutex) {
-  const bool may_hand_on = exanet_may_hand_turn_on();
-  if (!may_hand_on && !takes_turns()) return exanet_system_lock(mutex);
+  if (!takes_turns()) return exanet_system_lock(mutex);
   int status = exanet_system_trylock(mutex);
-  if (may_hand_on) return status == EBUSY ? EXANET_ASLEEP(exanet_system_lock(mutex)) : status;
   /* Who has it waits for its turn: several threads that sleep on a lock and take it without theirs would keep each other from both. */
   for (int turns = 0; status == EBUSY && turns < TURNS_FOR_LOCK; ++turns) {
     exanet_thread_waits_for_lock();
