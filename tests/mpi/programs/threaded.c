@@ -7,8 +7,8 @@
  *                           Prints `by size PICOSECONDS…`.
  *        threaded crowd     sixteen threads of rank 0 send long messages to their counterparts. Prints `crowd PICOSECONDS`.
  *        threaded mixed     three threads that test, probe, send to their own rank and meet in barriers. Prints `mixed PICOSECONDS`.
- *        threaded joined    a thread for each receive, for whose end the main thread waits. Prints `joined RATIO`: of the host's time to that
- *                           without threads. */
+ *        threaded joined    a thread for each receive, for whose end the main thread waits. Prints `joined RATIO`: of the host's time for the
+ *                           quickest to that without threads. */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <pthread.h>
@@ -122,9 +122,11 @@ static double host_s(void) {
   return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
+/* The host's time of the quickest turn: nothing else that the host has to do is in that. */
 static double exchange(int in_thread) {
-  const double start = host_s();
-  for (int i = 0; i < TURNS; i++) {
+  double least = 1e9;
+  for (int i = 0; i < 5 * TURNS; i++) {
+    const double start = host_s();
     pthread_t receiver;
     if (in_thread) pthread_create(&receiver, NULL, receive, NULL);
     MPI_Send(&i, 1, MPI_INT, !rank, 0, MPI_COMM_WORLD);
@@ -132,9 +134,11 @@ static double exchange(int in_thread) {
       pthread_join(receiver, NULL);
     else
       receive(NULL);
+    const double took = host_s() - start;
+    if (took < least) least = took;
     MPI_Barrier(MPI_COMM_WORLD);
   }
-  return host_s() - start;
+  return least;
 }
 
 static void run_threads(void *(*routine)(void *)) {
