@@ -6,23 +6,62 @@ from __future__ import annotations
 import signal
 import sys
 import time
+from collections.abc import Iterator, MutableMapping
+from importlib import import_module
 from types import FrameType
-from typing import Annotated
+from typing import Annotated, Any
 
 from exanet import lightly
 
 try:  # a Ctrl-C may come while the modules are read
     with lightly.imports():
         import typer
+        from typer.core import TyperGroup
 
         from exanet import memory
-        from exanet.commands import check, karma, machines, run, sweep, validate
-        from exanet.commands.sim import group as sim
         from exanet.errors import INTERNAL_STATUS, InputError, InternalError
 except KeyboardInterrupt:
     sys.exit(130)
 
+
+class _Commands(MutableMapping[str, Any]):
+    """The commands by name; each is read and built when it is first asked for, which takes as long as a small run's simulation."""
+
+    MODULES = ("run", "karma", "machines", "check", "sweep", "validate", "sim.group")
+
+    def __init__(self) -> None:
+        self._modules = {module.partition(".")[0]: module for module in self.MODULES}
+        self._built: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._built:
+            with lightly.imports():
+                module = import_module(f"exanet.commands.{self._modules[name]}")
+            self._built[name] = typer.main.get_command(module.app)
+            self._built[name].name = name
+        return self._built[name]
+
+    def __setitem__(self, name: str, command: Any) -> None:
+        self._built[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._modules[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+
+class _Group(TyperGroup):
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = _Commands()
+
+
 app = typer.Typer(
+    cls=_Group,
     name="exanet",
     help="Run unmodified MPI programs on a simulated ExaNet machine.",
     no_args_is_help=True,
@@ -50,16 +89,6 @@ def _options(
 ) -> None:
     if context.invoked_subcommand in _WITH_TABLES:
         memory.check()
-
-
-# What follows the first word that is no option belongs to the program, its options too.
-app.command(name="run", context_settings={"allow_interspersed_args": False})(run.command)
-app.command(name="karma")(karma.command)
-app.command(name="machines")(machines.command)
-app.command(name="check")(check.command)
-app.add_typer(sim.app, name="sim")
-app.command(name="sweep")(sweep.command)
-app.command(name="validate")(validate.command)
 
 
 class _CtrlC:

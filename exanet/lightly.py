@@ -11,7 +11,8 @@ from contextlib import contextmanager
 
 @contextmanager
 def imports() -> Iterator[None]:
-    """Within it nobody looks for garbage among modules, which stay, and numpy's OpenBLAS starts no threads, which spin until there is work.
+    """Within it nobody looks for garbage among modules, which stay, nor for plugins of pydantic among all packages, and numpy's OpenBLAS
+    starts no threads, which spin until there is work.
 
     They are not looked at later either, nor at the end. The environment is the user's again afterwards, also where packages (polars)
     have written into it: the ranks of a run get it.
@@ -19,6 +20,7 @@ def imports() -> Iterator[None]:
     environment = dict(os.environ)
     collected = gc.isenabled()
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     gc.disable()
     try:
         yield

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from exanet.commands import single
 from exanet.commands.options import Failed, Routing, Topology
 
 
@@ -47,3 +48,6 @@ def command(
             )
     if verdict.cycle:
         raise typer.Exit(1)
+
+
+app = single.app(command)

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from exanet.commands import single
 from exanet.errors import InputError
 from exanet.karma.board import CYCLE_NS
 from exanet.karma.experiments import LINE_CYCLES
@@ -39,3 +40,6 @@ def command(
         typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
     else:
         karma.show(found, directory)
+
+
+app = single.app(command)

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from exanet import lightly
+from exanet.commands import single
 from exanet.errors import InputError
 
 
@@ -64,3 +65,6 @@ def _begin(name: str | None, more: bool) -> None:
         raise InputError("machines new takes the new machine's name and nothing else, e.g. exanet machines new my-network")
     path = start.write(name)
     typer.echo(f"{path} is written. To go on: exanet check {path}; exanet sim -m {path} --load 0.1,0.3,0.5")
+
+
+app = single.app(command)

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from exanet import lightly
+from exanet.commands import single
 from exanet.errors import InputError
 from exanet.run.placement import KINDS
 
@@ -44,3 +45,7 @@ def command(
         raise InputError(f"--fabric {fabric}: give one of {', '.join(FABRICS)}")
     options = runs.Options(machine, ranks, tuple(program), mapping, compute, mpi, output, report, quiet, seed, fabric)
     raise typer.Exit(runs.run(options))
+
+
+# What follows the first word that is no option belongs to the program, its options too.
+app = single.app(command, allow_interspersed_args=False)

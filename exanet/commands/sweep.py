@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from exanet.commands import single
 from exanet.errors import InputError
 
 
@@ -70,3 +71,6 @@ def command(
         print(f"exanet: stopped; the same command with -o {directory} goes on", file=sys.stderr)
         code = 130
     sys.exit(code)
+
+
+app = single.app(command)

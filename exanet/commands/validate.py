@@ -10,6 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
+from exanet.commands import single
+
 
 def command(
     only: Annotated[str | None, typer.Option("--only", metavar="ID,...", help="Measure these rows only.")] = None,
@@ -42,3 +44,6 @@ def command(
     else:
         table.show(rows)
     raise typer.Exit(table.status_of(rows))
+
+
+app = single.app(command)

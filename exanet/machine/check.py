@@ -13,7 +13,7 @@ from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from exanet import _core, units
+from exanet import _core, lightly, units
 from exanet.errors import InputError
 from exanet.machine.constant import Constant, dimension_of
 from exanet.machine.located import Located, Mark
@@ -83,6 +83,8 @@ def check(
         return extends.error(f"'{_owner(path)}', inherited from {mark.file}:{mark.line}:{mark.column}: {text}")
 
     plain = tree.plain()
+    with lightly.imports():
+        MachineFile.model_rebuild()
     try:
         model = MachineFile.model_validate(plain, strict=False, context={"cycle_ps": _cycle_ps(plain)})
     except ValidationError as error:

@@ -30,7 +30,7 @@ CHOICES = ("auto", "mpich", "openmpi", "none")
 _WRAPPERS = {"env", "nice", "nohup", "numactl", "stdbuf", "taskset", "time", "timeout", "valgrind", "strace", "ltrace", "perf"}
 _MPICH_SONAME = re.compile(r"libmpi(ch)?\.so\.12|libmpi_abi\.so\.\d+")
 _OPENMPI_SONAME = re.compile(r"libmpi\.so\.(\d+)")
-_STATIC_MARK = rb"MPICH Version:|Open MPI v\d|\0MPI_Init\0|MPIR_Err_create_code"
+_STATIC_MARK = re.compile(rb"MPICH Version:|Open MPI v\d|\0MPI_Init\0|MPIR_Err_create_code")
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ def _folders_of_mpis() -> list[Path]:
 def from_library(soname: str, path: Path) -> Mpi:
     """The MPI that a libmpi belongs to."""
     if _MPICH_SONAME.fullmatch(soname):
-        if elf.contains(path.resolve(), rb"Intel\(R\) MPI Library"):
+        if elf.contains(path.resolve(), b"Intel(R) MPI Library"):
             raise InputError(f"{path} is Intel MPI, which is not supported; run with MPICH or Open MPI")
         return Mpi("mpich", path)
     needed = " ".join(elf.read(path.resolve()).needed)

@@ -63,7 +63,7 @@ def environment(mpi: Mpi, *, region: str, status: str, library: Path, base: Mapp
     own = os.environ if base is None else base
     env = {name: value for name, value in own.items() if not name.startswith(_FOREIGN)}
     env |= {"EXANET_NI": region, "EXANET_STATUS": status, "EXANET_LIBRARY": str(library)}
-    if mpi.library and elf.contains(mpi.library.resolve(), rb"MPI_Session_init\0"):
+    if mpi.library and b"MPI_Session_init\0" in elf.read(mpi.library.resolve()).strings:
         env["EXANET_SESSIONS"] = "1"
     if mpi.search:
         env["LD_LIBRARY_PATH"] = ":".join(part for part in (env.get("LD_LIBRARY_PATH", ""), str(mpi.search)) if part)

@@ -7,7 +7,7 @@ lines (`cmd=put kvsname=... key=... value=...`). MPICH's own manager starts help
 Model: one socket pair a rank, all of them served by whoever runs the event loop (see `exanet.run.launch`); a key-value space and a barrier.
 Every rank is told that it sits on a node of its own, so that MPICH moves nothing through real shared memory behind the virtual clock.
 
-Limits: version 1.1 of the protocol, one job, no spawn, no name publishing (both are refused, as the protocol allows). A rank that sends
+Limits: version 1.1 of the protocol, one job, no spawn (it is refused, as the protocol allows). A rank that sends
 anything else breaks the protocol: the server says so, naming the rank, and the run ends.
 """
 
@@ -72,6 +72,7 @@ class Server:
         self._on_error = on_error
         self._on_abort = on_abort
         self._values: dict[str, str] = {"PMI_process_mapping": f"(vector,(0,{ranks},1))"}
+        self._ports: dict[str, str] = {}  # of MPI_Publish_name
         self._clients: dict[int, _Client] = {}
         self._waiting = 0
         self._commands: Mapping[str, Callable[[_Client, dict[str, str]], str | None]] = {
@@ -85,9 +86,9 @@ class Server:
             "barrier_in": self._barrier,
             "finalize": self._finalize,
             "abort": self._abort,
-            "publish_name": lambda c, w: "cmd=publish_result rc=1 msg=not_supported",
-            "unpublish_name": lambda c, w: "cmd=unpublish_result rc=1 msg=not_supported",
-            "lookup_name": lambda c, w: "cmd=lookup_result rc=1 msg=not_supported",
+            "publish_name": self._publish_name,
+            "unpublish_name": self._unpublish_name,
+            "lookup_name": self._lookup_name,
             "spawn": lambda c, w: "cmd=spawn_result rc=1 errcodes=1 msg=not_supported",
         }
 
@@ -215,6 +216,21 @@ class Server:
         if value is None:
             return f"cmd=get_result rc=-1 msg=key_{key}_not_found value=unknown"
         return f"cmd=get_result rc=0 msg=success value={value}"
+
+    def _publish_name(self, client: _Client, words: dict[str, str]) -> str:
+        service, port = self._need(words, "service", _VALUE_MAX), self._need(words, "port", _VALUE_MAX)
+        if service in self._ports:
+            return "cmd=publish_result rc=1 msg=published_already"
+        self._ports[service] = port
+        return "cmd=publish_result rc=0 msg=success"
+
+    def _unpublish_name(self, client: _Client, words: dict[str, str]) -> str:
+        known = self._ports.pop(self._need(words, "service", _VALUE_MAX), None) is not None
+        return f"cmd=unpublish_result {'rc=0 msg=success' if known else 'rc=1 msg=not_published'}"
+
+    def _lookup_name(self, client: _Client, words: dict[str, str]) -> str:
+        port = self._ports.get(self._need(words, "service", _VALUE_MAX))
+        return "cmd=lookup_result rc=1 msg=not_published" if port is None else f"cmd=lookup_result rc=0 port={port}"
 
     def _barrier(self, client: _Client, words: dict[str, str]) -> None:
         if client.in_barrier:

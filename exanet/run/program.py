@@ -17,8 +17,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from exanet import machine, progress
 from exanet import results as run_results
 from exanet._core import Simulator, failed_endpoints
@@ -26,7 +24,7 @@ from exanet.directory import result_directory
 from exanet.errors import InputError
 from exanet.gateware import fabric
 from exanet.mpi import detect, settings
-from exanet.results import report, summary
+from exanet.results import report
 from exanet.run import launch, placement, supervise
 
 
@@ -69,13 +67,14 @@ def run(options: Options) -> int:
     directory = result_directory("run", options.directory, f"exanet-run-{_program_label(options.command)}")
     gateware = fabric.library(config) if options.fabric == "gateware" else None
     meta = _meta(options, described.name, config, mpi)
+    console = None if options.quiet else _terminal()
     results, outcome = _simulate(options, config, placed, factor, mpi, gateware)
     if not outcome.used_network and not outcome.reason:
         print("exanet: the program never called MPI_Init, so nothing ran on the simulated machine", file=sys.stderr)
         return int(outcome.exit_code)
     if outcome.reason:
         results["summary"] |= {"complete": False, "reason": outcome.reason}
-    _publish(options, directory, results, meta | {"exit_code": outcome.exit_code})
+    _publish(options, directory, results, meta | {"exit_code": outcome.exit_code}, console)
     return int(outcome.exit_code)
 
 
@@ -161,17 +160,25 @@ def _program_label(command: Sequence[str]) -> str:
     return re.sub(r"[^\w.+-]+", "_", name) or "program"
 
 
-def _publish(options: Options, directory: Path, results: dict[str, Any], meta: dict[str, Any]) -> None:
-    """Writes the folder, and the report into it, and shows the table."""
+def _terminal() -> Any:
+    """The console for tables; what shows them is imported with it."""
+    from rich.console import Console
+
+    from exanet.results import summary  # noqa: F401
+
     # The ranks' own output stays alone on stdout, so that it can be compared with that of a native run.
-    console = Console(file=sys.stderr)
+    return Console(file=sys.stderr)
+
+
+def _publish(options: Options, directory: Path, results: dict[str, Any], meta: dict[str, Any], console: Any) -> None:
+    """Writes the folder, and the report into it, and shows the table on `console`, if there is one."""
     tables = run_results.to_tables(results, meta["machine"])
     directory = run_results.write(directory, results, meta, tables=tables, fresh=options.directory is None)
-    if not options.quiet:
+    if console:
+        from exanet.results import summary
+
         summary.show(results, meta, console, tables=tables)
-    shown: Path = directory / "summary.json"
-    if options.report:
-        shown = report.write(directory)
-    if not options.quiet:
+    file = report.write(directory) if options.report else directory / "summary.json"
+    if console:
         with contextlib.suppress(BrokenPipeError):
-            console.print(f"\nResults: [bold]{directory}[/], {shown.name}", highlight=False)
+            console.print(f"\nResults: [bold]{directory}[/], {file.name}", highlight=False)

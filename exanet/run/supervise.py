@@ -66,7 +66,7 @@ class Supervisor:
         self._program = program
         self._progress = progress
         self._watchdog = Watchdog(progress.note)
-        self._deadlock = DeadlockWatch()
+        self._deadlock = DeadlockWatch(progress.note)
         self._mpirun = mpirun
         self._mpirun_aborts = False  # a rank has ended in a way that mpirun ends the others for
         self._asked_since: float | None = None

@@ -61,6 +61,21 @@ bool exanet_is_in_library(const void *address, const char *name);
 /* The MPI library's own function, or NULL when it has none of that name. */
 void *exanet_mpi_real(const char *name);
 
+/* The calling thread is outside MPI in a rank whose threads take turns inside. */
+static inline bool exanet_may_hand_turn_on(void) {
+  if (exanet_mpi_depth > 0) return false;
+  const struct exanet_ni *ni = exanet_virtual_ni();
+  return ni != NULL && exanet_takes_turns(ni);
+}
+/* The value of a call that may sleep until another thread does something. */
+#define EXANET_ASLEEP(call)      \
+  ({                             \
+    exanet_thread_blocks(true);  \
+    const int status_ = (call);  \
+    exanet_thread_blocks(false); \
+    status_;                     \
+  })
+
 /* Called by the wrappers of the same names, which stand in a shared object of their own (runtime/sessions). */
 EXPORT int exanet_session_init(const char *name, long info, long errhandler, void *session);
 EXPORT int exanet_session_finalize(const char *name, void *session);

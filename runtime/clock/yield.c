@@ -94,6 +94,7 @@ EXPORT int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex) {
   typedef int (*function)(pthread_cond_t *, pthread_mutex_t *);
   static void *slot;
   const function real = (function)exanet_real(&slot, "pthread_cond_wait", "GLIBC_2.3.2");
+  if (exanet_may_hand_turn_on()) return EXANET_ASLEEP(real(cond, mutex));
   if (!takes_turns()) return real(cond, mutex);
   const bool for_launcher = waits_for_launcher(__builtin_return_address(0));
   if (for_launcher)

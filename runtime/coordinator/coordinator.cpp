@@ -16,6 +16,8 @@ constexpr int kAlive = INT_MIN;
 constexpr const char* kDeadlock = "deadlock: every rank waits and no message is under way";
 constexpr std::int64_t kPatience =
     20'000'000;  // ns without a change before one more rank is let run: one of them may wait for it
+// How far a rank that runs alone may go before it asks again. Nobody else posts anything meanwhile, so nothing comes for it before the next event.
+constexpr Time kFurthestAlone = Time::us(1000);
 
 std::uint32_t processors() {
   cpu_set_t set;
@@ -164,7 +166,8 @@ void Coordinator::run_virtual() {
   while (wait_asleep()) {
     collect();
     if (at_finish_ == ranks() || stopping()) return;
-    while (events_.next_time() < window_end_ && !stopping()) events_.run_one();
+    Time next = events_.next_time();
+    for (; next < window_end_ && !stopping(); next = events_.next_time()) events_.run_one();
     now_ps_.store(events_.now().ps(), std::memory_order_relaxed);
     messages_.store(statistics_.total.messages, std::memory_order_relaxed);
     packets_seen_.store(packets(), std::memory_order_relaxed);
@@ -179,6 +182,7 @@ void Coordinator::run_virtual() {
       stop(kDeadlock);
       return;
     }
+    if (due_.size() == 1) window_end_ = max(window_end_, min(next, ranks_[due_[0]].clock + kFurthestAlone));
     release();
   }
 }

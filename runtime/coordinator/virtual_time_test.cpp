@@ -196,6 +196,32 @@ TEST_CASE("polls that test step by a fixed time and see a completion at its time
   }
 }
 
+TEST_CASE("a rank that asks while the others wait needs the simulator once a millisecond") {
+  Machine m(2);
+  m.run([&](exanet_ni* ni, std::uint32_t rank) {
+    std::uint16_t ep;
+    exanet_ep_open(ni, EXANET_EP_RAW, &ep);
+    exanet_start(ni);
+    exanet_completion c{};
+    if (rank == 0) {
+      exanet_testing_begin();
+      for (int i = 0; i <= 50'000; ++i) exanet_poll(ni, &c, 1);  // the first one is free
+      exanet_testing_end();
+      m.report->values[0][0] = exanet_clock_ps(ni);
+      exanet_packet_send(ni, ep, exanet_address(1, ep), "x", 1);
+    } else {
+      next(ni);
+      m.report->values[1][0] = exanet_clock_ps(ni);
+    }
+    exanet_finish(ni);
+    return 0;
+  });
+  CHECK(m.coordinator.reason() == "");
+  CHECK(clock_of(m, 0, 0) == 5'000'000'000);
+  CHECK(clock_of(m, 1, 0) == 5'000'000'000 + static_cast<std::uint64_t>(packet_time(m, 0, 1, 1).ps()));
+  CHECK(m.coordinator.rounds().rounds < 50);
+}
+
 TEST_CASE("the same run gives the same clocks") {
   std::vector<std::vector<std::uint64_t>> runs;
   for (int repeat = 0; repeat < 4; ++repeat) {

@@ -57,6 +57,8 @@ void exanet_thread_has_news(struct exn_thread *thread);
 void exanet_thread_is_coming(void);
 void exanet_thread_has_come(void);
 void exanet_thread_has_not_come(void);
+/* The calling thread, outside MPI, is about to sleep until another thread does something (true), or has woken. */
+void exanet_thread_blocks(bool asleep);
 /* The calling thread yields the processor outside MPI. */
 void exanet_thread_yields(void);
 /* The calling thread belongs to the MPI library. */

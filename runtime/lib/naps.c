@@ -60,14 +60,14 @@ uint64_t exn_next_nap(void) { return __atomic_load_n(&next_nap_ps, __ATOMIC_ACQU
 /* The lock is held. */
 static void find_next_nap(struct exanet_ni *ni) {
   uint64_t next = EXN_NO_NAP;
-  for (const struct exn_thread *t = exn_threads; t < exn_threads + EXN_MOST_THREADS; ++t)
+  for (const struct exn_thread *t = exn_threads; t < exn_threads_end(); ++t)
     if (t->tid != 0 && t->nap == EXN_NAPPING && t->nap_until_ps < next) next = t->nap_until_ps;
   __atomic_store_n(&next_nap_ps, next, __ATOMIC_RELEASE);
   ni->slot->napping = next != EXN_NO_NAP;
 }
 
 static void wake_due(struct exanet_ni *ni, uint64_t clock_ps) {
-  for (struct exn_thread *t = exn_threads; t < exn_threads + EXN_MOST_THREADS; ++t) {
+  for (struct exn_thread *t = exn_threads; t < exn_threads_end(); ++t) {
     if (t->tid == 0 || t->nap_until_ps > clock_ps || t->nap != EXN_NAPPING) continue;
     t->roused_ns = exn_thread_ns(t->tid);
     __atomic_add_fetch(&roused, 1, __ATOMIC_ACQ_REL);
@@ -105,7 +105,7 @@ void exn_thread_goes(struct exn_thread *thread) {
 
 /* Takes those that wait or compute for long from the ones that go first. */
 static void look_at_roused(void) {
-  for (struct exn_thread *t = exn_threads; t < exn_threads + EXN_MOST_THREADS; ++t) {
+  for (struct exn_thread *t = exn_threads; t < exn_threads_end(); ++t) {
     const pid_t tid = __atomic_load_n(&t->tid, __ATOMIC_ACQUIRE);
     if (tid == 0 || __atomic_load_n(&t->nap, __ATOMIC_ACQUIRE) != EXN_ROUSED) continue;
     /* In MPI others see what it is about (threads.c). */

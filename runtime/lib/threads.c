@@ -48,7 +48,10 @@
 #define EXN_YIELDED_NS UINT64_C(10000000)
 
 struct exn_thread exn_threads[EXN_MOST_THREADS];
+static struct exn_thread *used_end = exn_threads;
+struct exn_thread *exn_threads_end(void) { return __atomic_load_n(&used_end, __ATOMIC_ACQUIRE); }
 static uint32_t created; /* entries handed out */
+static bool announced; /* by the program's pthread_create(): those of all its threads */
 static uint32_t moment = 1, step = 1; /* a new moment is a new step as well */
 static bool dealing; /* completions were handed out, and nobody has polled since */
 static uint32_t in_vain;
@@ -78,11 +81,18 @@ static void free_entry(void *entry) {
 
 static void make_key(void) { pthread_key_create(&at_thread_end, free_entry); }
 
+static void extend_to(struct exn_thread *end) {
+  struct exn_thread *known = exn_threads_end();
+  while (known < end && !__atomic_compare_exchange_n(&used_end, &known, end, true, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+    continue;
+}
+
 static struct exn_thread *take_entry(pid_t tid) {
   for (struct exn_thread *p = exn_threads; p < exn_threads + EXN_MOST_THREADS; ++p) {
     pid_t none = 0;
     if (!__atomic_compare_exchange_n(&p->tid, &none, tid, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) continue;
     p->order = __atomic_add_fetch(&created, 1, __ATOMIC_RELAXED);
+    extend_to(p + 1);
     return p;
   }
   return NULL;
@@ -103,6 +113,7 @@ struct exn_thread *exn_own_thread(void) {
 
 struct exn_thread *exanet_thread_expect(void) {
   exn_own_thread(); /* who creates threads is one of them */
+  __atomic_store_n(&announced, true, __ATOMIC_RELEASE);
   return take_entry(EXN_COMING);
 }
 
@@ -117,7 +128,7 @@ void exanet_thread_begins(struct exn_thread *entry) {
 }
 
 static struct exn_thread *find(pid_t tid) {
-  for (struct exn_thread *p = exn_threads; p < exn_threads + EXN_MOST_THREADS; ++p)
+  for (struct exn_thread *p = exn_threads; p < exn_threads_end(); ++p)
     if (__atomic_load_n(&p->tid, __ATOMIC_ACQUIRE) == tid) return p;
   return NULL;
 }
@@ -138,11 +149,10 @@ static bool any_other_task(bool (*is)(struct exn_thread *, pid_t)) {
   return found;
 }
 
-/* Threads that the program has created by pthread_create() have entries. */
 bool exn_any_other_thread(bool (*is)(struct exn_thread *, pid_t)) {
-  if (!exanet_program_threads()) return any_other_task(is);
+  if (!__atomic_load_n(&announced, __ATOMIC_ACQUIRE)) return any_other_task(is);
   const struct exn_thread *me = exn_own_thread();
-  for (struct exn_thread *p = exn_threads; p < exn_threads + EXN_MOST_THREADS; ++p) {
+  for (struct exn_thread *p = exn_threads; p < exn_threads_end(); ++p) {
     const pid_t tid = __atomic_load_n(&p->tid, __ATOMIC_ACQUIRE);
     if (tid != 0 && p != me && !p->helper && is(p, tid)) return true;
   }
@@ -397,6 +407,13 @@ void exanet_thread_sleeps(bool asleep) {
     exn_token_give(me);
   else
     exn_token_take(me);
+}
+
+void exanet_thread_blocks(bool asleep) {
+  struct exn_thread *me = exn_own_thread();
+  if (!me) return;
+  me->sleeps = asleep;
+  if (asleep) exn_token_give(me);
 }
 
 /* What it waits for needs another thread. Those that have polled since have let others go first already. */

@@ -55,6 +55,7 @@ struct exn_thread {
 #define EXN_COMING ((pid_t) - 1)
 
 extern struct exn_thread exn_threads[EXN_MOST_THREADS];
+struct exn_thread *exn_threads_end(void); /* entries from here on have never been used */
 struct exn_thread *exn_own_thread(void); /* NULL: there are too many */
 
 /* Whether the kernel has it on a processor, or waiting for one or for its memory. */

@@ -62,7 +62,7 @@ static unsigned merit(const struct exn_thread *thread) {
 
 static struct exn_thread *first_in_line(void) {
   struct exn_thread *first = NULL;
-  for (struct exn_thread *t = exn_threads; t < exn_threads + EXN_MOST_THREADS; ++t) {
+  for (struct exn_thread *t = exn_threads; t < exn_threads_end(); ++t) {
     if (!t->queued) continue;
     if (!first || merit(t) > merit(first) || (merit(t) == merit(first) && place(t) < place(first))) first = t;
   }
@@ -70,7 +70,7 @@ static struct exn_thread *first_in_line(void) {
 }
 
 static bool any_on_its_way(const struct exn_thread *me) {
-  for (struct exn_thread *t = exn_threads; t < exn_threads + EXN_MOST_THREADS; ++t)
+  for (struct exn_thread *t = exn_threads; t < exn_threads_end(); ++t)
     if (t->tid != 0 && t != me && !exn_thread_spins_idly(t) && exn_thread_may_act(t, EXN_COMES_NS)) return true;
   return false;
 }

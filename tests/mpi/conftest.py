@@ -138,14 +138,14 @@ def exanet_run(tmp_path: Path) -> Runner:
 
 
 @pytest.fixture(scope="session")
-def compiled(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Compiles programs/NAME.c with the stack's MPI."""
+def compiled(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Compiles programs/NAME.c with the stack's MPI: `compiled(name, *flags)`."""
     folder = tmp_path_factory.mktemp(f"programs-{stack.name}")
 
-    def compile_program(name: str) -> Path:
+    def compile_program(name: str, *flags: str) -> Path:
         program = folder / name
         if not program.exists():
-            subprocess.run([stack.compiler, "-O2", "-Wall", "-pthread", "-o", program, PROGRAMS / f"{name}.c"], check=True)
+            subprocess.run([stack.compiler, "-O2", "-Wall", "-pthread", *flags, "-o", program, PROGRAMS / f"{name}.c"], check=True)
         return program
 
     return compile_program

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -120,6 +121,14 @@ def test_sixteen_threads_that_send_long_messages_end_soon(exanet_run: Runner, st
     assert once == pytest.approx(again, rel=0.1)
 
 
+def test_a_thread_that_waits_for_another_ones_end_hands_its_turn_on(
+    exanet_run: Runner, stack: Stack, compiled: Callable[[str], Path]
+) -> None:
+    """The receiver once found out by itself that the main thread sleeps, after 5 ms each time: some hundred times what a receive takes."""
+    done = exanet_run(stack, 2, [compiled("threaded"), "joined"])
+    assert float(done.line("joined")[0]) < 50
+
+
 def test_communicators_from_groups_one_after_the_other(exanet_run: Runner, stack: Stack) -> None:
     """Open MPI 5 asks its launcher, in which a rank waits for others that still wait for messages."""
     if stack.name == "openmpi4":
@@ -146,6 +155,23 @@ def test_a_thread_that_sleeps_leaves_the_clock_alone(exanet_run: Runner, stack: 
     assert beside[1] == ended_ns // 100_000
     assert beside[2] <= ended_ns + 101_000
     assert run(3, 1) == run(3, 1) == beside
+
+
+def test_parallel_regions_of_openmp_take_no_time_of_the_network(exanet_run: Runner, stack: Stack, compiled: Callable[..., Path]) -> None:
+    """Their threads sleep or spin in libgomp between two regions, and do not call MPI: the messages take what they take without them."""
+    program = compiled("openmp", "-fopenmp")
+    alone, beside, again = (exanet_run(stack, 3, [program, *words]).line("took") for words in (("1", "1"), ("4", "1"), ("4", "3")))
+    assert alone == beside == again
+
+
+def test_openblas_with_threads(exanet_run: Runner, mpich: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+    took: dict[str, list[str]] = {}
+    for threads in ("1", "2"):
+        monkeypatch.setenv("OPENBLAS_NUM_THREADS", threads)
+        took_ps, there = exanet_run(mpich, 2, [mpich.python, PROGRAMS / "blas.py"]).line("took")
+        took.setdefault(took_ps, []).append(there)
+    [there_were] = took.values()
+    assert there_were == ["1", str(min(2, os.cpu_count() or 1))]
 
 
 def test_polling_takes_the_time_that_the_message_takes(exanet_run: Runner, stack: Stack) -> None:

@@ -116,7 +116,10 @@ def test_help_reads_neither_tables_nor_machines(page: str) -> None:
     assert "Usage" in done.stdout and heavy & set(done.stderr.split()) == set()
 
 
-@pytest.mark.parametrize("words", [["run", "-m", "exanest", "-n", "2", "--", "/bin/true"], ["machines", "exanest", "--json"]])
+_RUN = ["run", "-m", "exanest", "-n", "2"]
+
+
+@pytest.mark.parametrize("words", [[*_RUN, "--", "/bin/true"], [*_RUN, "--quiet", "--", "/bin/true"], ["machines", "exanest", "--json"]])
 def test_what_a_command_reads_starts_no_threads_and_leaves_the_environment_alone(words: list[str]) -> None:
     """Threads of numpy's OpenBLAS, a search for garbage among modules, and packages that are for other commands: half of a run's start."""
     code = """
@@ -134,8 +137,11 @@ finally:
     done = subprocess.run([sys.executable, "-P", "-c", code, *words], capture_output=True, text=True, env=environment)
     then = done.stderr.splitlines()[-1].split()
     assert then[:5] == ["then", "1", "True", "True", "True"]
-    others = {"distributed", "dask", "pandas", "pyarrow", "networkx", "exanet.sim", "exanet.sweep"}
+    others = {"distributed", "dask", "pandas", "pyarrow", "networkx", "exanet.sim", "exanet.sweep", "exanet.karma", "exanet.validate"}
     assert others & set(then) == set()
+    commands = {"run", "machines", "check", "karma", "sweep", "validate", "sim.group"}
+    assert {name for name in commands if f"exanet.commands.{name}" in then} == {words[0]}
+    assert "--quiet" not in words or "rich.console" not in then
 
 
 def test_each_file_of_a_machine_is_read_once_in_a_list_of_all(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -93,9 +93,17 @@ def test_abort(job: Job) -> None:
     assert job.aborts == [(2, 7, "out of luck")]
 
 
-def test_spawn_and_names_are_refused(job: Job) -> None:
+def test_spawn_is_refused(job: Job) -> None:
     assert "rc=1" in job.ask(0, "mcmd=spawn\nnprocs=2\nexecname=a.out\nendcmd")
-    assert "rc=1" in job.ask(0, "cmd=publish_name service=x port=y")
+
+
+def test_names_are_published_once_found_and_taken_back(job: Job) -> None:
+    assert "rc=1" in job.ask(0, "cmd=lookup_name service=x")
+    assert "rc=0" in job.ask(0, "cmd=publish_name service=x port=y")
+    assert "rc=1" in job.ask(0, "cmd=publish_name service=x port=z")
+    assert "rc=0 port=y" in job.ask(0, "cmd=lookup_name service=x")
+    assert "rc=0" in job.ask(0, "cmd=unpublish_name service=x")
+    assert "rc=1" in job.ask(0, "cmd=unpublish_name service=x")
 
 
 def test_end_of_connection(job: Job) -> None:

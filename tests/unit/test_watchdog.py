@@ -92,9 +92,11 @@ def test_it_says_so_when_the_rank_goes_on(sleeper: int) -> None:
     assert said[1] == "rank 0 goes on"
 
 
-def deadlock(calls: list[str], seconds: float = QUIET_S + 2, napping: bool = False, **per_look: int) -> str:
+def deadlock(
+    calls: list[str], seconds: float = QUIET_S + 2, napping: bool = False, warnings: list[str] | None = None, **per_look: int
+) -> str:
     clock, said = Clock(), ""
-    watch = DeadlockWatch(clock)
+    watch = DeadlockWatch((warnings if warnings is not None else []).append, clock)
     states = [rank(1, rank=number, mpi_call=call, napping=napping) for number, call in enumerate(calls)]
     for look in range(int(seconds / 0.5)):
         clock.now += 0.5
@@ -117,6 +119,17 @@ def test_not_a_deadlock() -> None:
     assert deadlock(["MPI_Recv", "MPI_Barrier"], messages=1) == "", "messages arrive"
     assert deadlock(["MPI_Recv", "MPI_Barrier"], packets=1) == "", "a long message is on its way"
     assert deadlock(["MPI_Recv", "MPI_Barrier"], virtual_ps=10) == "", "virtual time hardly moves: the host is slow"
+
+
+def test_a_deadlock_beside_a_thread_that_sleeps_is_told_once_and_not_ended() -> None:
+    warnings: list[str] = []
+    assert deadlock(["MPI_Recv", "MPI_Recv"], seconds=QUIET_S + 20, napping=True, warnings=warnings) == ""
+    assert len(warnings) == 1
+    assert "ranks 0, 1 in MPI_Recv; only threads of ranks 0, 1 sleep and wake" in warnings[0]
+    for other in ({"seconds": QUIET_S + 1}, {"messages": 1}, {"virtual_ps": 10}):
+        quiet: list[str] = []
+        deadlock(["MPI_Recv", "MPI_Recv"], **({"seconds": QUIET_S + 20} | other), napping=True, warnings=quiet)
+        assert quiet == []
 
 
 def buffering(calls: list[str], sends: list[tuple[int, int]]) -> str:

@@ -96,7 +96,7 @@ class _Modes(TyperGroup):
             raise InputError(problems)
 
 
-app = typer.Typer(cls=_Modes, no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(cls=_Modes, no_args_is_help=True, add_completion=False, rich_markup_mode=None)
 app.command(name="load")(load.command)
 app.command(name="messages")(messages.command)
 app.command(name="jobs")(jobs.command)
