@@ -51,7 +51,8 @@ synth: setup-synth
 
 # Levels of the gateware's paths, and the frequency of a link that is placed and routed; fails when one is beyond its limit.
 timing: setup-synth
-	@$(BIN)/python tools/parts.py timing
+	@$(BIN)/python gateware/timing.py
+	@$(BIN)/python gateware/place.py
 
 bench: setup-bench
 	@PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/python bench/run.py

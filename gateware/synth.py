@@ -8,18 +8,24 @@ for the whole. The exit status is 1 when one takes more than was published. The 
 include those used as memory, it is to be compared with `lut`. With --keep what was counted is written down in that folder, and counted
 again when a source, Yosys or this file has changed.
 
-Yosys' mapping is an estimate: the published figures are those of the vendor's tool. gateware/timing.py counts the levels of its paths.
+Yosys' mapping is an estimate: the published figures are those of the vendor's tool. gateware/timing.py shows the levels of its paths.
 """
 
 from __future__ import annotations
 
 import json
+import multiprocessing
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import levels
 
 ROOT = Path(__file__).resolve().parent.parent
 RAM_LUTS = {"RAM32M": 4, "RAM64M": 4, "RAM32M16": 8, "RAM64M8": 8, "RAM32X1D": 2, "RAM64X1D": 2, "RAM128X1D": 4, "SRL16E": 1, "SRLC32E": 1}
@@ -37,6 +43,7 @@ TARGETS = {
     "router": Target("exanet_router", SHAPE, {"lut_logic": 9599, "lut_memory": 3162, "ff": 7649}),
     "link": Target("exanet_link", {}, {"lut_logic": 2626.5, "lut_memory": 849, "ff": 2427}),
     "link-wide": Target("exanet_link", {"LineBits": 128}, {}),
+    "router-6x1": Target("exanet_router", {"InterPorts": 6, "IntraPorts": 1, "Dimensions": 3}, {}),
     "registers": Target("node_registers", {}, {"lut_logic": 2468, "lut_memory": 187, "ff": 6451}),
     "ip": Target("exanet_ip", SHAPE, {"lut_logic": 17287, "lut_memory": 5577, "ff": 18954, "bram36": 116.5}),
 }
@@ -92,25 +99,52 @@ def mapped(target: Target) -> dict[str, Any]:
     return dict(module)
 
 
-def synthesise(target: Target) -> dict[str, float]:
-    return count(Counter(cell["type"] for cell in mapped(target)["cells"].values()))
+@dataclass(frozen=True)
+class Counted:
+    resources: dict[str, float]
+    levels: levels.Levels
 
 
-def kept_or_synthesised(name: str, folder: Path) -> dict[str, float]:
+def count_both(target: Target) -> Counted:
+    module = mapped(target)
+    return Counted(count(Counter(cell["type"] for cell in module["cells"].values())), levels.count_levels(module))
+
+
+def synthesise(target: Target) -> Counted:
+    """Counts in a process of its own: what Yosys finds depends on what it has mapped before."""
+    with multiprocessing.get_context("fork").Pool(1) as process:
+        return process.apply(count_both, (target,))
+
+
+def kept_or_synthesised(name: str, folder: Path) -> Counted:
     """What `folder` holds of an earlier run on the same sources, or what synthesise() finds, which is then kept there."""
     sys.path.insert(0, str(ROOT / "tools"))
     import passed
 
     kept, target = passed.Kept(folder), TARGETS[name]
-    files = [*sources(), ROOT / "gateware/files.f", Path(__file__), Path(passed.__file__)]
+    files = [*sources(), ROOT / "gateware/files.f", Path(__file__), Path(levels.__file__), Path(passed.__file__)]
     key = passed.key(files=files, distributions=["pyosys"], arguments=(sys.version, target.top, sorted(target.parameters.items())))
-    found: dict[str, float] | None = kept.find(key)
+    found = kept.find(key)
     if found is not None:
-        print(f"{name}: not counted again, nothing that it depends on has changed")
-        return found
-    found = synthesise(target)
-    kept.keep(key, found)
-    return found
+        print(f"{name}: not counted again, nothing that it depends on has changed", file=sys.stderr)
+        return Counted(found["resources"], {int(depth): number for depth, number in found["levels"].items()})
+    counted = synthesise(target)
+    kept.keep(key, {"resources": counted.resources, "levels": counted.levels})
+    return counted
+
+
+def counted(words: list[str], names: Iterable[str]) -> dict[str, Counted] | None:
+    """The parts that a command line names, or all of `names`. Says so and returns None where it names another."""
+    folder = None
+    if "--keep" in words[:-1]:
+        at = words.index("--keep")
+        folder = Path(words[at + 1])
+        words = words[:at] + words[at + 2 :]
+    wanted = [name for name in words if not name.startswith("-")] or list(names)
+    if unknown := [name for name in wanted if name not in names]:
+        print(f"error: {', '.join(unknown)}: there is no such part; give some of {', '.join(names)}", file=sys.stderr)
+        return None
+    return {name: kept_or_synthesised(name, folder) if folder else synthesise(TARGETS[name]) for name in wanted}
 
 
 def whole(results: dict[str, dict[str, float]]) -> dict[str, float]:
@@ -129,24 +163,19 @@ def exceeded(results: dict[str, dict[str, float]]) -> list[str]:
 
 
 def main() -> int:
-    words, folder = sys.argv[1:], None
-    if "--keep" in words[:-1]:
-        at = words.index("--keep")
-        folder = Path(words[at + 1])
-        del words[at : at + 2]
-    names = [name for name in words if not name.startswith("-")] or list(TARGETS)
-    if unknown := [name for name in names if name not in TARGETS]:
-        print(f"error: {', '.join(unknown)}: there is no such part; give some of {', '.join(TARGETS)}", file=sys.stderr)
+    words = sys.argv[1:]
+    found = counted(words, TARGETS)
+    if found is None:
         return 2
-    results = {name: kept_or_synthesised(name, folder) if folder else synthesise(TARGETS[name]) for name in names}
+    results = {name: one.resources for name, one in found.items()}
     if "ip" not in results and set(PARTS) <= set(results):
         results["ip"] = whole(results)
     if "--json" in words:
-        print(json.dumps({name: {"ours": found, "published": TARGETS[name].published} for name, found in results.items()}))
+        print(json.dumps({name: {"ours": ours, "published": TARGETS[name].published} for name, ours in results.items()}))
         return 0
     print(f"{'':10}{'':12}{'ours':>8}{'published':>11}")
-    for name, found in results.items():
-        for key, value in found.items():
+    for name, resources in results.items():
+        for key, value in resources.items():
             published = TARGETS[name].published.get(key)
             print(f"{name:10}{key:12}{value:>8g}{'' if published is None else f'{published:>11g}'}")
     for line in exceeded(results):

@@ -42,7 +42,7 @@ def test_two_endpoints_on_a_switch_of_300_ns_are_not_three_switches_apart(tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("asked", "message"),
+    ("spec", "message"),
     [
         ({"more": "  endpoint_latency: {value: 2 cycles, source: test, kind: chosen}"}, "must be from 3 to 1000000 cycles"),
         (
