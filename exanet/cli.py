@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 import signal
 import sys
 import time
 from collections.abc import Iterator, MutableMapping
 from importlib import import_module
 from types import FrameType
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 from exanet import lightly
 
@@ -108,6 +110,16 @@ class _CtrlC:
         raise KeyboardInterrupt
 
 
+def _end_interrupted() -> NoReturn:
+    """Ends with status 130: the interpreter dies of an interrupt that came within exec(), as of dataclasses, though it was served."""
+    try:
+        atexit._run_exitfuncs()
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+    finally:
+        os._exit(130)
+
+
 def main() -> None:
     """Entry point: what the user can mend is one message and exit status 2, a defect of exanet's own one and status 70."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
@@ -125,4 +137,8 @@ def main() -> None:
         print("exanet: error: there is not enough memory for this: raise the limit (ulimit -v), or simulate less at once", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
-        sys.exit(130)
+        _end_interrupted()
+    except SystemExit as end:
+        if end.code == 130:
+            _end_interrupted()
+        raise

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from exanet import lightly
 from exanet.commands import single
 from exanet.commands.options import Failed, Routing, Topology
 
@@ -23,9 +24,10 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print data instead of sentences.")] = False,
 ) -> None:
     """Prove that a machine's routing is free of deadlock, or print the cycle of channels and exit with 1."""
-    from exanet.machine.deadlock import check
-    from exanet.machine.variant import variant
-    from exanet.progress import share_done
+    with lightly.imports():
+        from exanet.machine.deadlock import check
+        from exanet.machine.variant import variant
+        from exanet.progress import share_done
 
     described = variant(machine, topology, routing, failed or [])
     with share_done(f"routes on {described.name}", False) as progress:

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from exanet import lightly
 from exanet.commands import single
 from exanet.errors import InputError
 from exanet.karma.board import CYCLE_NS
@@ -27,8 +28,9 @@ def command(
     ] = None,
 ) -> None:
     """Measure the network IP with its bench KARMA, Verilated: latency, bandwidth, and where each nanosecond of a hop goes."""
-    from exanet.directory import result_directory
-    from exanet.validate import karma
+    with lightly.imports():
+        from exanet.directory import result_directory
+        from exanet.validate import karma
 
     if not 0 <= line_cycles <= _MOST_LINE_CYCLES:
         raise InputError(f"--line {line_cycles}: give from 0 to {_MOST_LINE_CYCLES} cycles of {CYCLE_NS} ns")

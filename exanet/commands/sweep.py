@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from exanet import lightly
 from exanet.commands import single
 from exanet.errors import InputError
 
@@ -38,10 +39,11 @@ def command(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no table.")] = False,
 ) -> None:
     """Simulate many machines, traffics, loads and seeds; give the same command again to go on after a stop."""
-    from exanet.machine.located import Located, Mark, parse_list
-    from exanet.sweep import cluster as clusters
-    from exanet.sweep import run as sweeps
-    from exanet.sweep.plan import read
+    with lightly.imports():
+        from exanet.machine.located import Located, Mark, parse_list
+        from exanet.sweep import cluster as clusters
+        from exanet.sweep import run as sweeps
+        from exanet.sweep.plan import read
 
     given = {"machine": machines, "traffic": traffic, "load": loads, "seed": seeds}
     options = {key: parse_list(f"--{key}", text) for key, text in given.items() if text is not None}

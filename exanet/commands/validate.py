@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from exanet import lightly
 from exanet.commands import single
 
 
@@ -25,9 +26,10 @@ def command(
     """
     from rich.console import Console
 
-    from exanet.validate import table
-    from exanet.validate.registry import published
-    from exanet.validate.runner import Runner
+    with lightly.imports():
+        from exanet.validate import table
+        from exanet.validate.registry import published
+        from exanet.validate.runner import Runner
 
     chosen = table.select(only, long)
     # A terminated validation takes its run with it, as an interrupted one does.

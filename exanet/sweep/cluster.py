@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from exanet import lightly
 from exanet.errors import InputError
 
 _LOOK_S = 5  # between looks at the jobs of a batch system
@@ -36,8 +37,9 @@ _SETTINGS = {
 @contextlib.contextmanager
 def connected(cluster: str, workers: int) -> Iterator[tuple[Any, Tend]]:
     """A client of the cluster that the user named, and who tends its workers; what was started for it is ended with it."""
-    import dask
-    from dask.distributed import Client
+    with lightly.imports():
+        import dask
+        from dask.distributed import Client
 
     # A worker that dies is told of once, as a failed run, and a scheduler that is lost as an error.
     for name in ("distributed", "distributed.client", "tornado.application", "asyncio"):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -17,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from exanet import machine
+from exanet import lightly, machine
 from exanet.machine import located
 from exanet.machine.located import Located
 
@@ -156,3 +157,11 @@ def test_each_file_of_a_machine_is_read_once_in_a_list_of_all(monkeypatch: pytes
     monkeypatch.setattr(located, "read", count)
     assert [machine.load(name).name for name in machine.names()] == machine.names()
     assert sorted(read) == sorted(machine.shipped().values())
+
+
+def test_an_interrupt_is_served_when_modules_have_been_read() -> None:
+    read = False
+    with pytest.raises(KeyboardInterrupt), lightly.imports():
+        os.kill(os.getpid(), signal.SIGINT)
+        read = True
+    assert read

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from exanet import registries
+from exanet import lightly, registries
 from exanet.commands.options import Failed, Json, MachineOption, Output, Quiet, Routing, Topology, packet_size
 from exanet.commands.sim.options import Level, PacketBytes, Seed
 
@@ -38,12 +38,13 @@ def command(
     quiet: Quiet = False,
 ) -> None:
     """Jobs that run to their end, each on endpoints of its own: when they finish, and what their messages took."""
-    from exanet.machine import variant
-    from exanet.progress import share_done
-    from exanet.sim import job_results, tables
-    from exanet.sim.jobs import Job, finish
-    from exanet.sim.run import directory_of
-    from exanet.sim.spec import caveats, check_level
+    with lightly.imports():
+        from exanet.machine import variant
+        from exanet.progress import share_done
+        from exanet.sim import job_results, tables
+        from exanet.sim.jobs import Job, finish
+        from exanet.sim.run import directory_of
+        from exanet.sim.spec import caveats, check_level
 
     check_level(level)
     packet_bytes = packet_size(packets)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from exanet import lightly
 from exanet.commands.options import Failed, Json, MachineOption, Output, Quiet, Routing, Topology, packet_size, time_ps
 from exanet.commands.sim.options import PacketBytes, Seed, Traffic
 
@@ -43,9 +44,10 @@ def command(
     quiet: Quiet = False,
 ) -> None:
     """Single packets at offered loads: accepted load, latency, link use and fairness of each."""
-    from exanet.machine.variant import variant
-    from exanet.sim import run, tables
-    from exanet.sim.spec import TrafficSpec
+    with lightly.imports():
+        from exanet.machine.variant import variant
+        from exanet.sim import run, tables
+        from exanet.sim.spec import TrafficSpec
 
     described = variant(machine, topology, routing, failed or [])
     window = time_ps("--measure", measure)

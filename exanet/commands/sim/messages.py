@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from exanet import registries
+from exanet import lightly, registries
 from exanet.commands.options import Failed, Json, MachineOption, Output, Quiet, Routing, Topology, packet_size, size_bytes, time_ps
 from exanet.commands.sim.options import Level, PacketBytes, Seed, Traffic
 
@@ -72,9 +72,10 @@ def command(
     quiet: Quiet = False,
 ) -> None:
     """Whole messages, sent all at once or at a load: when they arrive, and how much later than in an empty network."""
-    from exanet.machine.variant import variant
-    from exanet.sim import run, tables
-    from exanet.sim.spec import DEFAULT_BYTES, TrafficSpec, check_level, distributions
+    with lightly.imports():
+        from exanet.machine.variant import variant
+        from exanet.sim import run, tables
+        from exanet.sim.spec import DEFAULT_BYTES, TrafficSpec, check_level, distributions
 
     check_level(level)
     sizes = message if message in distributions() else None
