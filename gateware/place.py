@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Places and routes the link on a real device with open tools, and says at which frequency it runs there.
 
-usage: python gateware/place.py [--keep FOLDER]     (needs the groups `synth` and `place` of pyproject.toml; two minutes)
+usage: python gateware/place.py [--keep FOLDER]     (needs the groups `synth` and `place` of pyproject.toml; a minute)
 
 The device is a Lattice ECP5 (LFE5U-25F, speed grade 8), which nextpnr knows wire by wire; the link is alone there, without pads. An ECP5 is
 slower than an UltraScale+: the figure tells when a path has got longer, not what the link reaches there. The exit status is 1 when it is
