@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counts what the published configuration takes on an UltraScale+ device, with Yosys.
 
-usage: python gateware/synth.py [router] [link] [link-wide] [router-6x1] [registers] [ip] [--json] [--keep FOLDER]     (needs pyosys; minutes)
+usage: python gateware/synth.py [router] [link] [link-wide] [router-6x1] [registers] [ip] [--json] [--keep FOLDER]
+
+(It needs pyosys, and minutes for all.)
 
 `ip` is the whole: router, two links and registers. When it is not asked for but its parts are, their sum is held to what was published
 for the whole. The exit status is 1 when one takes more than was published. The published "LUT" is taken as those used as logic; should it
