@@ -2,12 +2,12 @@
 """Shows that a restructuring changed no result: runs one fixed set of simulations and programs, and compares what two sets left.
 
 usage: python tools/same_results.py run FOLDER [--exanet PROGRAM] [--python PYTHON] [--only simulations,programs,sweeps]
-       python tools/same_results.py compare FOLDER FOLDER
+       python tools/same_results.py compare [--values] FOLDER FOLDER
 
 `run` leaves a folder of result files for each case: simulations drawn over all topologies, routings, routers, levels and jobs; MPI programs
 on the MPIs that are installed; the sweeps of examples/. `--exanet` is the installed command under test; the programs' own interpreter and
-MPI are PYTHON's, so that both sets run the very same program. `compare` names every file that differs, and exits with 1 if one does.
-Host-dependent figures (run.json, the page) are left out.
+MPI are PYTHON's, so that both sets run the very same program. `compare` names every file that differs, and exits with 1 if one does; with
+`--values` columns and keys that only one of the sets has are left out, and those that differ are named. Host-dependent figures (run.json, the page) are left out.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+
+import polars as pl
 
 ROOT = Path(__file__).resolve().parent.parent
 SEED = 20261122
@@ -225,14 +227,44 @@ def compared(folder: Path) -> dict[str, str]:
     return {str(file.relative_to(folder)): digest(file) for file in sorted(kept)}
 
 
-def compare(before: Path, after: Path) -> int:
+def different_keys(then: object, now: object, path: str) -> list[str]:
+    """Paths of the values that differ, of those that both have. A list is compared as a whole."""
+    if isinstance(then, dict) and isinstance(now, dict):
+        return [
+            found for key in then.keys() & now.keys() if key != "program" for found in different_keys(then[key], now[key], f"{path}.{key}")
+        ]
+    if isinstance(then, list) and isinstance(now, list) and len(then) == len(now):
+        return sorted({found for a, b in zip(then, now, strict=True) for found in different_keys(a, b, f"{path}[]")})
+    return [] if then == now else [path]
+
+
+def different_values(then: Path, now: Path) -> list[str]:
+    """Columns or keys of two files that differ, of those that both have."""
+    if then.suffix == ".json":
+        return sorted(different_keys(json.loads(then.read_text()), json.loads(now.read_text()), ""))
+    if then.suffix != ".parquet":
+        return [] if then.read_bytes() == now.read_bytes() else ["content"]
+    a, b = pl.read_parquet(then), pl.read_parquet(now)
+    if len(a) != len(b):
+        return [f"{len(a)} rows in place of {len(b)}"]
+    return [column for column in a.columns if column in b.columns and not a[column].equals(b[column], null_equal=True)]
+
+
+def compare(before: Path, after: Path, values: bool) -> int:
     """Prints what differs and how many files are equal. Returns 1 where something differs, or where there is nothing to compare."""
     then, now = compared(before), compared(after)
     cases = {name.split("/")[0] for name in then} & {name.split("/")[0] for name in now}
     names = [name for name in sorted(then.keys() | now.keys()) if name.split("/")[0] in cases]
     different = [name for name in names if then.get(name) != now.get(name)]
+    what: dict[str, str] = {}
+    if values:
+        common = [name for name in different if name in then and name in now]
+        what = {name: ", ".join(different_values(before / name, after / name)) for name in common}
+        different = [name for name in common if what[name]]
     for name in different:
-        print(f"differs: {name}" + ("" if name in then else " (new)") + ("" if name in now else " (gone)"))
+        print(
+            f"differs: {name}" + ("" if name in then else " (new)") + ("" if name in now else " (gone)") + f" {what.get(name, '')}".rstrip()
+        )
     ran = sum((before / case / "exit.txt").read_text() == "0\n" for case in cases)
     print(
         f"{len(cases)} cases ({ran} ran, {len(cases) - ran} refused), {len(names) - len(different)} files equal, {len(different)} different"
@@ -255,9 +287,10 @@ def main() -> int:
     both = what.add_parser("compare")
     both.add_argument("before", type=Path)
     both.add_argument("after", type=Path)
+    both.add_argument("--values", action="store_true")
     asked = parser.parse_args()
     if asked.what == "compare":
-        return compare(asked.before, asked.after)
+        return compare(asked.before, asked.after, asked.values)
     into = asked.folder.resolve()
     scratch = Path(os.environ.get("TMPDIR", "/tmp")) / "exanet-same-results"
     into.mkdir(parents=True, exist_ok=True)

@@ -119,10 +119,12 @@ static long call_large(struct large_count *slot, const char *name, const char *p
   WRAP_LARGE(MPI_##name##_c, MPI_##name, name, kind, counts) \
   WRAP_LARGE(PMPI_##name##_c, PMPI_##name, name, kind, counts)
 #define DEFINE_PLAIN(name, counts) WRAP_BOTH(name, EXANET_CALL_PLAIN)
+#define DEFINE_BLOCKING(name, counts) WRAP_BOTH(name, EXANET_CALL_BLOCKING)
 #define DEFINE_TEST(name, counts) WRAP_BOTH(name, EXANET_CALL_TEST)
 #define DEFINE_IMMEDIATE(name, counts) WRAP_BOTH(name, EXANET_CALL_IMMEDIATE)
 #define DEFINE_ONE_SIDED(name, counts) WRAP_BOTH(name, EXANET_CALL_ONE_SIDED)
-#define DEFINE_LARGE(name, counts) WRAP_BOTH_LARGE(name, EXANET_CALL_PLAIN, counts)
+#define DEFINE_PLAIN_LARGE(name, counts) WRAP_BOTH_LARGE(name, EXANET_CALL_PLAIN, counts)
+#define DEFINE_BLOCKING_LARGE(name, counts) WRAP_BOTH_LARGE(name, EXANET_CALL_BLOCKING, counts)
 #define DEFINE_IMMEDIATE_LARGE(name, counts) WRAP_BOTH_LARGE(name, EXANET_CALL_IMMEDIATE, counts)
 #define DEFINE_ONE_SIDED_LARGE(name, counts) WRAP_BOTH_LARGE(name, EXANET_CALL_ONE_SIDED, counts)
 #define DEFINE_OWN(name, counts) /* phases.c */

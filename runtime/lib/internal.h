@@ -20,6 +20,7 @@ void exanet_testing_end(void);
 #define EXANET_MPI_CALLS 192
 enum exanet_call_kind {
   EXANET_CALL_PLAIN,
+  EXANET_CALL_BLOCKING, /* waits for messages, and polls for nothing else */
   EXANET_CALL_TEST, /* asks whether something has happened */
   EXANET_CALL_IMMEDIATE, /* waits for nobody */
   EXANET_CALL_ONE_SIDED, /* on a window, which may be the rank's own */

@@ -5,7 +5,8 @@
 // network once before they see whether they are done, and what a rank asks of its own window (a lock, an accumulate) goes through a queue
 // in its memory, which MPICH serves one entry at a time between two polls of the network. An MPI call therefore may look at the network
 // some times before its polls wait. What it did meanwhile shows afterwards: looks that end in a wait were part of it and take no time of
-// their own; looks after which the call posts something or returns were work, and take one step of MPI_Test each.
+// their own; looks after which the call posts something or returns were work, and take one step of MPI_Test each. A call that waits for messages
+// has no other work as long as the rank has used no window, and does not look: each look is a round of the MPI library's progress.
 //
 // Limit: a one-sided call with more steps of its own than looks (an accumulate of several hundred kB on the rank's own memory) waits in between,
 // for a window of poll.c each time.
@@ -21,8 +22,16 @@ void exn_looks_begin(struct exanet_ni *ni, enum exanet_call_kind kind) {
   exn_polls.vain = 0;
   exn_polls.window_ps = EXN_FIRST_WINDOW_PS;
   if (kind == EXANET_CALL_TEST) return;
-  if (one_sided) exn_polls.own_work += EXN_STEPS_PER_CALL;
-  exn_polls.looks = kind == EXANET_CALL_PLAIN ? EXN_LOOKS_PLAIN : EXN_LOOKS + (one_sided ? exn_polls.own_work : 0);
+  if (kind == EXANET_CALL_BLOCKING && !ni->one_sided) {
+    exn_polls.looks = 0;
+    return;
+  }
+  if (one_sided) {
+    ni->one_sided = true;
+    exn_polls.own_work += EXN_STEPS_PER_CALL;
+  }
+  const bool plain = kind == EXANET_CALL_PLAIN || kind == EXANET_CALL_BLOCKING;
+  exn_polls.looks = plain ? EXN_LOOKS_PLAIN : EXN_LOOKS + (one_sided ? exn_polls.own_work : 0);
 }
 
 void exn_looks_end(struct exanet_ni *ni, enum exanet_call_kind kind) {

@@ -87,9 +87,25 @@ TEST_CASE("each one-sided call adds looks for what it leaves to the next") {
   CHECK(m.report->values[0][0] == (64 + 101 * 16) * kStepPs);
 }
 
+TEST_CASE("a call that waits for messages does not look before the rank has used a window") {
+  CHECK(time_of_polls(EXANET_CALL_BLOCKING, 1) == 16'000'000);
+  Machine m(1);
+  m.run([&](exanet_ni* ni, std::uint32_t) {
+    exanet_start(ni);
+    polls_in_call(ni, EXANET_CALL_PLAIN, 1);
+    polls_in_call(ni, EXANET_CALL_ONE_SIDED, 0);
+    polls_in_call(ni, EXANET_CALL_BLOCKING, 2);
+    m.report->values[0][0] = exanet_clock_ps(ni);
+    exanet_finish(ni);
+    return 0;
+  });
+  CHECK(m.report->values[0][0] == 2 * kStepPs);
+}
+
 TEST_CASE("a wait ends at the completion's time however many looks came before it") {
   std::vector<std::uint64_t> seen;
-  for (const exanet_call_kind kind : {EXANET_CALL_PLAIN, EXANET_CALL_IMMEDIATE, EXANET_CALL_ONE_SIDED})
+  for (const exanet_call_kind kind :
+       {EXANET_CALL_BLOCKING, EXANET_CALL_PLAIN, EXANET_CALL_IMMEDIATE, EXANET_CALL_ONE_SIDED})
     seen.push_back(time_of_packet_at_20us([kind](exanet_ni* ni) {
       exanet_completion c{};
       exanet_mpi_enter(ni, kCall, kind);
@@ -97,7 +113,7 @@ TEST_CASE("a wait ends at the completion's time however many looks came before i
       }
       exanet_mpi_leave(ni, kCall, kind);
     }));
-  CHECK(seen == std::vector<std::uint64_t>(3, seen[0]));
+  CHECK(seen == std::vector<std::uint64_t>(4, seen[0]));
 }
 
 TEST_CASE("many calls that each wait in vain are no deadlock") {

@@ -34,6 +34,7 @@ struct exanet_ni {
   int opened; /* exanet_open() count */
   uint64_t clock_ps;
   bool ahead; /* the clock has moved by looks, and the simulator does not know */
+  bool one_sided; /* calls on windows have been made: any call may have to serve the rank's own */
   bool multithreaded;
   bool asleep; /* several threads: one of them waits in virtual time */
   unsigned clock_reads; /* since the last other call */

@@ -36,23 +36,21 @@ HPL.out
 2
 1
 1
-1
+1 ways to broadcast
 0
-1
+1 depths of looking ahead
 0
-1
+2 swapping: a mix
+64 its threshold
+0 L1 transposed
+0 U transposed
+1 equilibration
+8 doubles: alignment
+##### line 32: HPL reads up to here
+0 further sizes for PTRANS
 0
-8
-4
-1
+0 further block sizes for PTRANS
 0
-1
-8
-##### no more lines are read by HPL
-0
-0
-0
-40 9 8
 """
 
 

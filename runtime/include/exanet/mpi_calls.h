@@ -2,11 +2,11 @@
  * The MPI calls that the clock shim stands in front of, one line each; a call's index in the profile is its position in this list.
  * The simulator prints the same names, so both sides include this file.
  *
- * X(name, kind, counts). Kinds: PLAIN; LARGE, plain with a large-count variant MPI_<name>_c, whose calls are counted under the same
- * name and in which argument i is an MPI_Count if bit i of `counts` is set; TEST, a call that asks whether something has happened and
- * returns at once; IMMEDIATE, one that begins or ends something and waits for nobody, and ONE_SIDED, one on a window, both with LARGE as
- * above; OWN, a call with a wrapper of its own. Only functions that every supported MPI has are listed: programs probe for newer ones by
- * weak symbols, which a wrapper of ours would wrongly satisfy.
+ * X(name, kind, counts). Kinds: PLAIN; BLOCKING, a call that waits for messages and polls for nothing else; TEST, one that asks whether
+ * something has happened and returns at once; IMMEDIATE, one that begins or ends something and waits for nobody; ONE_SIDED, one on a window;
+ * OWN, one with a wrapper of its own. The kinds with _LARGE have a large-count variant MPI_<name>_c, whose calls are counted under the same
+ * name and in which argument i is an MPI_Count if bit i of `counts` is set. Only functions that every supported MPI has are listed: programs
+ * probe for newer ones by weak symbols, which a wrapper of ours would wrongly satisfy.
  *
  * Source of names, argument positions and the _c variants: the MPI standard, version 4.1, annex A.
  */
@@ -23,28 +23,28 @@
   X(Finalize, OWN, 0)                                       \
   X(Abort, OWN, 0)                                          \
   /* point to point */                                      \
-  X(Send, LARGE, 1u << 1)                                   \
+  X(Send, BLOCKING_LARGE, 1u << 1)                           \
   X(Bsend, IMMEDIATE_LARGE, 1u << 1)                        \
-  X(Ssend, LARGE, 1u << 1)                                  \
-  X(Rsend, LARGE, 1u << 1)                                  \
+  X(Ssend, BLOCKING_LARGE, 1u << 1)                          \
+  X(Rsend, BLOCKING_LARGE, 1u << 1)                          \
   X(Isend, IMMEDIATE_LARGE, 1u << 1)                        \
   X(Ibsend, IMMEDIATE_LARGE, 1u << 1)                       \
   X(Issend, IMMEDIATE_LARGE, 1u << 1)                       \
   X(Irsend, IMMEDIATE_LARGE, 1u << 1)                       \
-  X(Recv, LARGE, 1u << 1)                                   \
+  X(Recv, BLOCKING_LARGE, 1u << 1)                           \
   X(Irecv, IMMEDIATE_LARGE, 1u << 1)                        \
-  X(Mrecv, LARGE, 1u << 1)                                  \
+  X(Mrecv, BLOCKING_LARGE, 1u << 1)                          \
   X(Imrecv, IMMEDIATE_LARGE, 1u << 1)                       \
-  X(Sendrecv, LARGE, 1u << 1 | 1u << 6)                     \
-  X(Sendrecv_replace, LARGE, 1u << 1)                       \
+  X(Sendrecv, BLOCKING_LARGE, 1u << 1 | 1u << 6)             \
+  X(Sendrecv_replace, BLOCKING_LARGE, 1u << 1)               \
   X(Start, IMMEDIATE, 0)                                    \
   X(Startall, IMMEDIATE, 0)                                 \
-  X(Probe, PLAIN, 0)                                        \
-  X(Mprobe, PLAIN, 0)                                       \
-  X(Wait, PLAIN, 0)                                         \
-  X(Waitany, PLAIN, 0)                                      \
-  X(Waitsome, PLAIN, 0)                                     \
-  X(Waitall, PLAIN, 0)                                      \
+  X(Probe, BLOCKING, 0)                                     \
+  X(Mprobe, BLOCKING, 0)                                    \
+  X(Wait, BLOCKING, 0)                                      \
+  X(Waitany, BLOCKING, 0)                                   \
+  X(Waitsome, BLOCKING, 0)                                  \
+  X(Waitall, BLOCKING, 0)                                   \
   X(Cancel, IMMEDIATE, 0)                                   \
   X(Request_free, IMMEDIATE, 0)                             \
   X(Buffer_detach, PLAIN, 0)                                \
@@ -56,23 +56,23 @@
   X(Testall, TEST, 0)                                       \
   X(Request_get_status, TEST, 0)                            \
   /* collectives */                                         \
-  X(Barrier, PLAIN, 0)                                      \
-  X(Bcast, LARGE, 1u << 1)                                  \
-  X(Gather, LARGE, 1u << 1 | 1u << 4)                       \
-  X(Gatherv, PLAIN, 0)                                      \
-  X(Scatter, LARGE, 1u << 1 | 1u << 4)                      \
-  X(Scatterv, PLAIN, 0)                                     \
-  X(Allgather, LARGE, 1u << 1 | 1u << 4)                    \
-  X(Allgatherv, PLAIN, 0)                                   \
-  X(Alltoall, LARGE, 1u << 1 | 1u << 4)                     \
-  X(Alltoallv, PLAIN, 0)                                    \
-  X(Alltoallw, PLAIN, 0)                                    \
-  X(Reduce, LARGE, 1u << 2)                                 \
-  X(Allreduce, LARGE, 1u << 2)                              \
-  X(Reduce_scatter, PLAIN, 0)                               \
-  X(Reduce_scatter_block, LARGE, 1u << 2)                   \
-  X(Scan, LARGE, 1u << 2)                                   \
-  X(Exscan, LARGE, 1u << 2)                                 \
+  X(Barrier, BLOCKING, 0)                                   \
+  X(Bcast, BLOCKING_LARGE, 1u << 1)                         \
+  X(Gather, BLOCKING_LARGE, 1u << 1 | 1u << 4)              \
+  X(Gatherv, BLOCKING, 0)                                   \
+  X(Scatter, BLOCKING_LARGE, 1u << 1 | 1u << 4)             \
+  X(Scatterv, BLOCKING, 0)                                  \
+  X(Allgather, BLOCKING_LARGE, 1u << 1 | 1u << 4)           \
+  X(Allgatherv, BLOCKING, 0)                                \
+  X(Alltoall, BLOCKING_LARGE, 1u << 1 | 1u << 4)            \
+  X(Alltoallv, BLOCKING, 0)                                 \
+  X(Alltoallw, BLOCKING, 0)                                 \
+  X(Reduce, BLOCKING_LARGE, 1u << 2)                        \
+  X(Allreduce, BLOCKING_LARGE, 1u << 2)                     \
+  X(Reduce_scatter, BLOCKING, 0)                            \
+  X(Reduce_scatter_block, BLOCKING_LARGE, 1u << 2)          \
+  X(Scan, BLOCKING_LARGE, 1u << 2)                          \
+  X(Exscan, BLOCKING_LARGE, 1u << 2)                        \
   X(Ibarrier, IMMEDIATE, 0)                                 \
   X(Ibcast, IMMEDIATE_LARGE, 1u << 1)                       \
   X(Igather, IMMEDIATE_LARGE, 1u << 1 | 1u << 4)            \
@@ -90,11 +90,11 @@
   X(Ireduce_scatter_block, IMMEDIATE_LARGE, 1u << 2)        \
   X(Iscan, IMMEDIATE_LARGE, 1u << 2)                        \
   X(Iexscan, IMMEDIATE_LARGE, 1u << 2)                      \
-  X(Neighbor_allgather, LARGE, 1u << 1 | 1u << 4)           \
-  X(Neighbor_allgatherv, PLAIN, 0)                          \
-  X(Neighbor_alltoall, LARGE, 1u << 1 | 1u << 4)            \
-  X(Neighbor_alltoallv, PLAIN, 0)                           \
-  X(Neighbor_alltoallw, PLAIN, 0)                           \
+  X(Neighbor_allgather, BLOCKING_LARGE, 1u << 1 | 1u << 4)  \
+  X(Neighbor_allgatherv, BLOCKING, 0)                       \
+  X(Neighbor_alltoall, BLOCKING_LARGE, 1u << 1 | 1u << 4)   \
+  X(Neighbor_alltoallv, BLOCKING, 0)                        \
+  X(Neighbor_alltoallw, BLOCKING, 0)                        \
   X(Ineighbor_allgather, IMMEDIATE_LARGE, 1u << 1 | 1u << 4) \
   X(Ineighbor_allgatherv, IMMEDIATE, 0)                     \
   X(Ineighbor_alltoall, IMMEDIATE_LARGE, 1u << 1 | 1u << 4) \
@@ -151,14 +151,14 @@
   X(File_open, PLAIN, 0)                                    \
   X(File_close, PLAIN, 0)                                   \
   X(File_set_view, PLAIN, 0)                                \
-  X(File_read, LARGE, 1u << 2)                              \
-  X(File_read_all, LARGE, 1u << 2)                          \
-  X(File_read_at, LARGE, 1u << 3)                           \
-  X(File_read_at_all, LARGE, 1u << 3)                       \
-  X(File_write, LARGE, 1u << 2)                             \
-  X(File_write_all, LARGE, 1u << 2)                         \
-  X(File_write_at, LARGE, 1u << 3)                          \
-  X(File_write_at_all, LARGE, 1u << 3)                      \
+  X(File_read, PLAIN_LARGE, 1u << 2)                        \
+  X(File_read_all, PLAIN_LARGE, 1u << 2)                    \
+  X(File_read_at, PLAIN_LARGE, 1u << 3)                     \
+  X(File_read_at_all, PLAIN_LARGE, 1u << 3)                 \
+  X(File_write, PLAIN_LARGE, 1u << 2)                       \
+  X(File_write_all, PLAIN_LARGE, 1u << 2)                   \
+  X(File_write_at, PLAIN_LARGE, 1u << 3)                    \
+  X(File_write_at_all, PLAIN_LARGE, 1u << 3)                \
   X(File_sync, PLAIN, 0)
 /* clang-format on */
 
