@@ -7,7 +7,8 @@ usage: python tools/same_results.py run FOLDER [--exanet PROGRAM] [--python PYTH
 `run` leaves a folder of result files for each case: simulations drawn over all topologies, routings, routers, levels and jobs; MPI programs
 on the MPIs that are installed; the sweeps of examples/. `--exanet` is the installed command under test; the programs' own interpreter and
 MPI are PYTHON's, so that both sets run the very same program. `compare` names every file that differs, and exits with 1 if one does; with
-`--values` columns and keys that only one of the sets has are left out, and those that differ are named. Host-dependent figures (run.json, the page) are left out.
+`--values` columns and keys that only one of the sets has are left out, and those that differ are named. Host-dependent figures
+(run.json, the page) are left out.
 """
 
 from __future__ import annotations
