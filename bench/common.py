@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the benchmarks share: finding programs, running them, and saying what is missing."""
+"""Finds programs for the benchmarks, runs them, and says what is missing."""
 
 from __future__ import annotations
 

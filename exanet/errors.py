@@ -8,7 +8,7 @@ from typing import Any
 
 
 class InputError(Exception):
-    """What the user gave cannot be used.
+    """Input of the user that cannot be used.
 
     Carries every problem found, one message each; the command line prints them and exits with status 2, without a traceback.
     """

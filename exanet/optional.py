@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an installation may lack, and how it is had: tools that parts of ExaNet use and the package does not bring."""
+"""Names tools that an installation may lack, and how they are had: tools that parts of ExaNet use and the package does not bring."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ TOOLS = {
 }
 
 VERILATED = ("verilator", "perl", "g++")
-"""What building the gateware's models takes."""
+"""Tools that building the gateware's models takes."""
 
 
 def missing(names: Iterable[str]) -> list[str]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the simulator knows by name, from its registries: for help texts, and for pages that list it."""
+"""Names from the simulator's registries: for help texts, and for pages that list it."""
 
 from __future__ import annotations
 

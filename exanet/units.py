@@ -27,7 +27,7 @@ class UnitError(ValueError):
 
 @dataclass(frozen=True)
 class Dimension:
-    """What a quantity measures: the units that it may be written in, as exact multiples of one base unit."""
+    """A dimension: the units that a quantity may be written in, as exact multiples of one base unit."""
 
     name: str
     base: str  # suffix of the resolved key, e.g. "ps"

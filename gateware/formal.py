@@ -210,7 +210,7 @@ class Trial:
 
 
 def attempt(trial: Trial, path: Path, kept: passed.Kept) -> tuple[str, float | None]:
-    """What sby says, and the CPU seconds that it took; None when what was kept says it."""
+    """Verdict of sby, and the CPU seconds that it took; None when it was kept from before."""
     key = trial.key()
     if kept.find(key) == trial.wanted:
         return trial.wanted, None

@@ -119,7 +119,7 @@ def synthesise(target: Target) -> Counted:
 
 
 def kept_or_synthesised(name: str, folder: Path) -> Counted:
-    """What `folder` holds of an earlier run on the same sources, or what synthesise() finds, which is then kept there."""
+    """Counts that `folder` holds of an earlier run on the same sources, or those of synthesise(), which are then kept there."""
     sys.path.insert(0, str(ROOT / "tools"))
     import passed
 
@@ -155,7 +155,7 @@ def whole(results: dict[str, dict[str, float]]) -> dict[str, float]:
 
 
 def exceeded(results: dict[str, dict[str, float]]) -> list[str]:
-    """What takes more than was published, in words."""
+    """Parts that take more than was published, in words."""
     return [
         f"{name} takes {found[key]:g} {key}, more than the published {most:g}"
         for name, found in results.items()

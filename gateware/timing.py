@@ -25,7 +25,7 @@ get no longer."""
 
 
 def exceeded(results: dict[str, Levels]) -> list[str]:
-    """What has longer paths than it may, in words."""
+    """Parts with longer paths than they may have, in words."""
     lines = []
     for name, found in results.items():
         beyond = sum(number for levels, number in found.items() if levels > LIMITS[name])

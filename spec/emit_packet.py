@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What SystemVerilog, C++ and the documentation say of spec/packet.yaml."""
+"""Writes spec/packet.yaml as SystemVerilog, C++ and documentation."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What C, C++, SystemVerilog and the documentation say of spec/descriptors.yaml."""
+"""Writes spec/descriptors.yaml as C, C++, SystemVerilog and documentation."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def c_struct(name: str, record: Record, header: str | None) -> list[str]:
 
 
 def c(records: Records) -> str:
-    out = ["/* SPDX-License-Identifier: Apache-2.0", f" * {NOTE}", " *", " * What a process and its network interface hand each other. */"]
+    out = ["/* SPDX-License-Identifier: Apache-2.0", f" * {NOTE}", " *", " * Records between a process and its network interface. */"]
     out += ["#ifndef EXANET_DESCRIPTORS_H", "#define EXANET_DESCRIPTORS_H", "", "#include <stddef.h>", "#include <stdint.h>", ""]
     out += ["#ifdef __cplusplus", "#define EXN_ASSERT static_assert", "#else", "#define EXN_ASSERT _Static_assert", "#endif", ""]
     out += [f"#define {macro(name)} {item['value']}u  /* {item['meaning']} */" for name, item in records.constants.items()]
@@ -165,7 +165,7 @@ CASES
 
 def cpp(records: Records) -> str:
     out = ["// SPDX-License-Identifier: Apache-2.0", f"// {NOTE}", "//"]
-    out += ["// What a process and its network interface hand each other; the same bytes as in exanet/descriptors.h.", "#pragma once", ""]
+    out += ["// Records between a process and its network interface; the same bytes as in exanet/descriptors.h.", "#pragma once", ""]
     out += [f"#include <{name}>" for name in ("array", "cstddef", "cstdint", "cstring", "type_traits", "variant")]
     out += ["", '#include "core/units/time.hpp"', "", "namespace exanet {", "", *cpp_names(records)]
     for layout in records.layouts:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests need that look at processes and time: the host may be slow, and busy with something else."""
+"""Helps tests that look at processes and time: the host may be slow, and busy with something else."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def wait_for(what: Callable[[], Any], timeout_s: float = PATIENCE_S) -> Any:
 
 
 def stat(pid: int) -> list[str]:
-    """What the system tells of a process, from its state on (proc_pid_stat(5), field 3); empty when it is gone."""
+    """Facts that the system tells of a process, from its state on (proc_pid_stat(5), field 3); empty when it is gone."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:

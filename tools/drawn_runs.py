@@ -46,7 +46,7 @@ JOBS = (
 
 
 def drawn(number: int) -> dict[str, Any]:
-    """What this run is given, as words."""
+    """Arguments of this run, as words."""
     draw = random.Random(number)
     case: dict[str, Any] = {
         "machine": draw.choice(MACHINES), "topology": draw.choice(TOPOLOGIES), "failed": (), "seed": number,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests have left outside the project's folder.
+"""Finds what the tests have left outside the project's folder.
 
 Other programs of the same user write to these places at the same time, and nothing says of a file who made it. So it is looked who holds
 what is new when it appears: what a process of ours has open, mapped, or works in is ours. What is held too shortly to be seen is only told
@@ -25,7 +25,7 @@ def places() -> list[Path]:
 
 
 def entries(folders: list[Path]) -> set[Path]:
-    """What lies in these folders and belongs to this user; folders that are not there or cannot be read count as empty."""
+    """Files in these folders that belong to this user; folders that are not there or cannot be read count as empty."""
     found = set()
     for folder in folders:
         try:
@@ -87,7 +87,7 @@ class Watch:
                     self._ours.add(path)
 
     def close(self) -> tuple[list[Path], list[Path]]:
-        """What is there now, was not before, and is held by nobody: what is surely ours, and what may be somebody else's."""
+        """Files that are there now, were not before, and are held by nobody: those surely ours, and those that may be somebody else's."""
         self._ended.set()
         self._thread.join()
         new = sorted(entries(self._folders) - self._before)

@@ -38,7 +38,7 @@ class Kept:
         self._folder = folder
 
     def find(self, key: str) -> Any:
-        """What was kept under that key, or None."""
+        """The text kept under that key, or None."""
         if self._folder is None:
             return None
         try:

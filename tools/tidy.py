@@ -60,7 +60,7 @@ def units(database: Path) -> dict[Path, str]:
 
 
 def look(file: Path, command: str, database: Path, kept: passed.Kept, compiler: str) -> str | None:
-    """What clang-tidy says, which is nothing when all is well; None when the file need not be looked at."""
+    """Words of clang-tidy, none when all is well; None when the file need not be looked at."""
     key = passed.key(
         files=[*included(file), ROOT / ".clang-tidy", Path(__file__), Path(passed.__file__)],
         distributions=["clang-tidy"],

@@ -335,7 +335,7 @@ class EventQueue {
     run(time_of(event), event.handler & ~kMore, more.a, more.b);
   }
 
-  // Whatever follows an interval's last event there has been an event once.
+  // Records behind an interval's last event have been events once.
   void fetch() const {
     const Event& coming = sorted_[next_ + kFetchAhead];
     const Slot& slot = handlers_[coming.handler & ~kMore];

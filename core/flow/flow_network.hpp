@@ -42,7 +42,7 @@ class FlowNetwork {
   // by the formula of the packet level, less its time on the slowest link of the way.
   Time latency(const std::vector<ResourceId>& route) const;
 
-  // What a message of so many bytes costs a link, in bits of payload of full packets: the last packet may be shorter than its framing.
+  // Cost of a message of so many bytes to a link, in bits of payload of full packets: the last packet may be shorter than its framing.
   double volume_bits(std::uint64_t bytes) const;
   // Describes routers for fluid sharing (FluidSimulator).
   std::uint32_t link_count() const { return links_; }

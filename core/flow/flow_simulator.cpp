@@ -249,7 +249,7 @@ std::uint64_t FlowSimulator::memory_bytes() const {
          (end_place_.capacity() + next_of_sender_.capacity() + stirred_.capacity()) * sizeof(std::uint32_t);
 }
 
-// What rates have carried over time, against what messages have lost and gained; and each resource's use, against the rates of those on it.
+// Checks bits carried at the rates against bits lost and gained by messages, and each resource's use against the rates of those on it.
 void FlowSimulator::check_conserved() const {
   double moved = delivered_bits_;
   std::vector<Rate> used(network_.resource_count());

@@ -158,7 +158,7 @@ TEST_CASE("a flow begins when the last one that it waits for has arrived") {
 }
 
 TEST_CASE("messages of equal size that begin together never need another rate when others end") {
-  // What ends first had the highest rate; those that are left have their bottlenecks elsewhere.
+  // The flow that ends first had the highest rate; those that are left have their bottlenecks elsewhere.
   const auto topology = make_topology({"torus", {8, 8}});
   const FlowNetwork network(*topology, testing::published_fabric(), 256);
   FlowSimulator flows(network, Time::ns(1));

@@ -65,7 +65,7 @@ struct Case {
     check_conservation();
   }
 
-  // What flows hold and what is free is the capacity, to the last unit.
+  // Rates of flows and free capacity add up to the capacity, to the last unit.
   void check_conservation() const {
     std::vector<Rate> used(capacity.size(), 0);
     for (const auto& [flow, path] : flows)

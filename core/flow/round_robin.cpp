@@ -76,7 +76,7 @@ void RoundRobin::order_by_resource() {
   }
 }
 
-// What an input could pass on if it were not for this one of its destinations.
+// Rate that an input could pass on if it were not for this one of its destinations.
 double RoundRobin::least_of_others(const Use& use) const {
   const Input& input = inputs_[use.input];
   const std::uint32_t end =

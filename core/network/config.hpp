@@ -43,7 +43,7 @@ struct RouterConfig {
   // Among the inputs that ask for an output: each in turn; in turn, but links before intra-tile ports except in one grant of 16, so that more
   // comes through beyond saturation; or the first one (ports in order, intra-tile last).
   enum class Arbitration : std::uint8_t { kRoundRobin, kLinksFirst, kFixedPriority };
-  // Which virtual channel of a link a packet gets: the one that routing names; or, of those that may stand for it (channel_step()), the emptiest.
+  // Virtual channel that a packet gets: the one that routing names; or, of those that may stand for it (channel_step()), the emptiest.
   enum class VcAllocation : std::uint8_t { kRouting, kOccupancy };
 
   Time cycle;  // 156.25 MHz: 6400 ps

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which virtual channels of a link may stand for each other.
+// Says which virtual channels of a link may stand for each other.
 #pragma once
 
 #include <cstdint>

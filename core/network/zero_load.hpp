@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What packets take where nothing is in their way, by formula: of whichever model the routers are, and without building a network. The models'
+// Computes the time of packets with nothing in their way, by formula: of whichever model the routers are, and without building a network. The models'
 // tests hold each formula to its model, to the picosecond.
 #pragma once
 

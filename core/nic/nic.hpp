@@ -61,7 +61,7 @@ class Nic {
   virtual void post(const RdmaTransfer& transfer) = 0;
   virtual void doorbell(NodeId node) = 0;
   // While instant, nothing that begins takes time or uses the network: before MPI_Init has returned and after MPI_Finalize was entered.
-  // What is on the network at a change ends there. Only the message library of core/protocol asks for it; an interface starts without.
+  // Packets on the network at a change end there. Only the message library of core/protocol asks for it; an interface starts without.
   virtual void set_instant(bool) {}
 
   virtual const Network& network() const = 0;

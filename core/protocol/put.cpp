@@ -28,7 +28,7 @@ class Put final : public OneSidedMachine<PutOperation> {
       fail<PutCompletion>(id, -EHOSTUNREACH, now, d.length);
       return;
     }
-    // What the target is going to refuse it refuses at the first packet, and the rest is never sent. An initiator that
+    // A target refuses at the first packet, and the rest is never sent. An initiator that
     // knows the key has had it from the region's owner, so the region is there by now.
     std::uint64_t addr = 0;
     const bool allowed = d.length == 0 || region(op, d.length, kRemoteWrite, addr);

@@ -8,7 +8,7 @@
 // par: as ugal-l, and asked again at each further router with endpoints, as long as the packet has stayed on links of class 0 and on the topology's
 //   own route (progressive adaptive routing: Jiang, Kim and Dally 2009).
 //
-// What is compared decides how much comes through, because a packet that stays by mistake stands at the head of its source's FIFO until the
+// The measure of comparison decides how much comes through, because a packet that stays by mistake stands at the head of its source's FIFO until the
 // crowded link takes it. So where both routes begin with the same link, the queues of their own virtual channels are compared, not that link's
 // as a whole (UGAL-L VCH of Kim and others 2008), and one intermediate with a crowded route does not keep the packet. And a route that passes a link between
 // groups (of a class above 0) which the own route passes, too, is no way round it: its queue at the first router may be short, but its packets would

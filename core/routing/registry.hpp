@@ -26,7 +26,7 @@ struct RoutingKind {
 // Those that a topology brings itself first.
 const std::vector<RoutingKind>& routing_kinds();
 
-// Of those with a Routing.
+// Names of those with a Routing.
 std::vector<std::string> routing_names();
 
 // Throws ConfigError, saying what to do, on an unknown name, or one that is not made for this topology. `topology` outlives it.

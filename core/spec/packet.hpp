@@ -263,7 +263,7 @@ struct RouterConfig {
   constexpr void set_enabled(std::uint64_t v) { set_bits(raw, 116, 1, v); }
 };
 
-// What a link has counted since reset; every counter wraps.
+// Counts of a link since reset; every counter wraps.
 struct LinkCounters {
   static constexpr unsigned kBits = 320;
   std::array<std::uint32_t, 10> raw{};

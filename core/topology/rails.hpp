@@ -16,7 +16,7 @@ namespace exanet {
 
 inline constexpr std::uint32_t kMostRails = 8;
 
-// Whose turn it is at an endpoint, as one end of a pair.
+// Turn at an endpoint, as one end of a pair.
 inline std::uint32_t rail_turn(NodeId endpoint, std::uint32_t rails, std::uint64_t end) {
   std::uint64_t drawn = (std::uint64_t{endpoint / rails} << 1 | end) + 0x9e3779b97f4a7c15u;
   drawn = (drawn ^ drawn >> 30) * 0xbf58476d1ce4e5b9u;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the fabric asks of a machine's shape. A node is a router with inter-tile ports (links to other nodes). An endpoint, e.g. one MPSoC,
+// Contract of a machine's shape. A node is a router with inter-tile ports (links to other nodes). An endpoint, e.g. one MPSoC,
 // has intra-tile ports besides (towards its network interface); a node without them is a switch.
 //
 // Contract: nodes are 0..node_count()-1, endpoints the first endpoint_count() of them; inter-tile ports of a node 0..port_count(node)-1;
@@ -87,7 +87,7 @@ struct GraphSpec {
       {};  // of each link, one more than the place of its kind in TopologySpec::link_kinds, 0 for the usual one; empty: all 0
 };
 
-// What a machine description says of its shape.
+// Shape as the machine description says it.
 struct TopologySpec {
   std::string kind;  // the name of one in registry.hpp
   std::vector<std::uint32_t>

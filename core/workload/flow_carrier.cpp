@@ -35,7 +35,7 @@ class FlowCarrier final : public MessageCarrier {
     flows_.add(src, endpoints_[m.to], m.bytes, max(max(queue_.now(), flows_.now()), next_start_[src]));
     sent_.push_back({src, endpoints_[m.to], m.bytes, m.id});
   }
-  // What a rank sends from now on, be it at the same time, is behind what it has sent.
+  // Messages sent from now on, be it at the same time, are behind those sent before.
   void doorbell(std::uint32_t rank) override {
     Time& next = next_start_[endpoints_[rank]];
     next = max(max(queue_.now(), flows_.now()), next) + Time::ps(1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which rank of which job on which endpoint.
+// Puts the ranks of jobs on endpoints.
 #include <algorithm>
 #include <numeric>
 

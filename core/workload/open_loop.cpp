@@ -196,7 +196,7 @@ struct OpenLoop::State {
 
   OpenLoopResult summarize();
 
-  // What sources have created but the network has not taken, up to the window's end.
+  // Packets that sources have created but the network has not taken, up to the window's end.
   void count_left_behind() {
     for (Source& source : sources)
       while (source.dst != kNoNode && source.next < end) parts[part_of[source.node]].advance(source);

@@ -46,7 +46,7 @@ class Program {
   virtual void sends(std::uint32_t rank, std::uint64_t round, std::uint32_t step,
                      std::vector<Sending>& out) const = 0;  // appends
   virtual std::uint32_t receives(std::uint32_t rank, std::uint64_t round, std::uint32_t step) const = 0;  // not replies
-  // What the rank computes before the step.
+  // Time that the rank computes before the step.
   virtual Time compute_gap(std::uint32_t /*rank*/, std::uint64_t /*round*/, std::uint32_t step) const {
     return step == 0 ? spec_.compute_gap : Time();
   }

@@ -120,7 +120,7 @@ TEST_CASE(
     double error = 0, allowed = 0;
     const double slots = 400e3 / (38 * 6.4);  // packets that fit into the window
     for (std::size_t i = 0; i < expected.size(); ++i) {
-      // What pauses, or framing differently, is busy longer: class 0 is the measure of load.
+      // A link that pauses, or frames differently, is busy longer: class 0 is the measure of load.
       if (r.links[i].link_class != 0) continue;
       error += std::abs(r.links[i].use - expected[i] * r.accepted_load);
       allowed += std::sqrt(expected[i] * r.accepted_load /

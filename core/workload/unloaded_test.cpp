@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is said of the empty network: does it hold for every kind of router and routing, and does the flow level go by it?
+// Does the zero-load time hold for every kind of router and routing, and does the flow level go by it?
 #include <doctest/doctest.h>
 
 #include <cmath>

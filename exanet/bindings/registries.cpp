@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the registries of the core list, for help texts, reference pages and the machine schema.
+// Hands the registries of the core to Python, for help texts, reference pages and the machine schema.
 #include "core/network/registry.hpp"
 #include "core/nic/nic.hpp"
 #include "core/routing/registry.hpp"

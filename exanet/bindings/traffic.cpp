@@ -75,7 +75,7 @@ class Traffic {
   OpenLoop loop_;
 };
 
-// What a description must fit; raises ValueError with advice on a shape that its kind does not take.
+// Checks a description; raises ValueError with advice on a shape that its kind does not take.
 nb::dict topology_needs(const nb::dict& topology) {
   const std::unique_ptr<Topology> t = make_topology(topology_spec(topology));
   nb::dict d;

@@ -47,5 +47,5 @@ def command(
     raise typer.Exit(runs.run(options))
 
 
-# What follows the first word that is no option belongs to the program, its options too.
+# Everything behind the first word that is no option belongs to the program, its options too.
 app = single.app(command, allow_interspersed_args=False)

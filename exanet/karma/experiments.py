@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What KARMA measures: round trips, bandwidth, and where the time of a hop goes. The boards' own counters count every figure in cycles.
+"""Measures as KARMA does: round trips, bandwidth, and where the time of a hop goes. The boards' own counters count every figure in cycles.
 
 Rows are dicts, ready for a table, JSON and a page; `_cycles` are cycles of 6.4 ns. The published conditions are those of section 4 of the
 KARMA paper.
@@ -217,7 +217,7 @@ def link_bandwidth(sizes: Sequence[int] = BANDWIDTH_BYTES, *, line_cycles: int =
 
 
 def line_rate() -> float:
-    """What the line carries at most, in Gb/s: link words of 64 bits while a stream of the largest packets is under way."""
+    """Highest rate of the line in Gb/s: link words of 64 bits while a stream of the largest packets is under way."""
     with Bench(TWO, line_cycles=LINE_CYCLES) as bench:
         flow = LINK_FLOWS["one way"][0]
         prepare(bench, flow, 512)

@@ -325,7 +325,7 @@ def _granting_problems(router: Router) -> Problems:
 
 
 def _switch_problems(model: MachineFile, controlled: bool) -> Problems:
-    """What the simulator says of an input-queued switch.
+    """Problems that the simulator finds in an input-queued switch.
 
     `controlled`: its flow control is not what its file says, so that keys of the other one may be left.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a constant of a machine file is: a value in a unit, who says so, and how it was come by."""
+"""Reads a constant of a machine file: a value in a unit, who says so, and how it was come by."""
 
 from __future__ import annotations
 

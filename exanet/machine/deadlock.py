@@ -13,7 +13,7 @@ from exanet.machine.schema import topology_of
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the graph of channel dependencies says.
+    """Verdict from the graph of channel dependencies.
 
     `cycle` lists channels (node, port, virtual channel), each held by a packet that waits for the next one; empty: free of deadlock.
     """

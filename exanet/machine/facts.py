@@ -14,7 +14,7 @@ from exanet.machine.machine import Machine
 
 @dataclass(frozen=True)
 class Level:
-    """What one level of packaging holds, all smaller ones included."""
+    """Contents of one level of packaging, all smaller ones included."""
 
     name: str
     nodes: int

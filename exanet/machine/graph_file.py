@@ -23,7 +23,7 @@ _LARGEST = 64 << 20  # bytes
 
 
 class _Bad(Exception):
-    """What is wrong, and in which line."""
+    """A defect of the file, and its line."""
 
     def __init__(self, line: int, text: str) -> None:
         super().__init__(text)
@@ -126,7 +126,7 @@ _OF_LINKS = ("rate", "bandwidth", "capacity", "speed", "latency", "delay")
 
 
 class _Reader:
-    """What expat calls while it reads GraphML."""
+    """Handlers that expat calls while it reads GraphML."""
 
     def __init__(self) -> None:
         self.graph = Graph()
@@ -207,7 +207,7 @@ class _Reader:
             self.edge = False
 
     def _take(self, said: str, of_all: bool) -> None:
-        """What has been said of a node, an edge, or all of them."""
+        """Attributes given for a node, an edge, or all of them."""
         if self.data_is == "endpoints" and of_all:
             self.default = _count(said, self.line)
         elif self.data_is == "endpoints":

@@ -75,7 +75,7 @@ def _section(part: BaseModel) -> dict[str, Any]:
 
 
 def resolved_key(section: type[BaseModel], key: str) -> str:
-    """What a key of the file is called in the resolved description."""
+    """Name of a file's key in the resolved description."""
     if (section, key) in _DERIVED:
         return _DERIVED[section, key][0]
     if (section, key) == (Topology, "file"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a machine file may say: the one list of its keys, their units and their meaning.
+"""The schema of machine files: the one list of their keys, units and meanings.
 
 Every constant of the model carries its value, its source and its kind (a value alone is its user's choice). A constant is added by one
 line here, one in the machine files (none where it may be left out), and the field in the simulator's configuration that it goes to:
@@ -58,7 +58,7 @@ def _choice(key: str) -> OneOf:
 
 
 class Hardware(Strict):
-    """What stands in the machine: for its description, and for the number of ranks that it takes; programs need it, a network does not."""
+    """Parts of the machine: for its description, and for the number of ranks that it takes; programs need it, a network does not."""
 
     node: Text = Field(description="What one node is.")
     cores_per_node: Count = Field(description="Processor cores of a node: as many ranks as run on it.")
@@ -238,7 +238,7 @@ class NetworkInterface(Strict):
 
 
 class PartPower(Strict):
-    """What one part draws and spends; a figure that is left out counts as 0."""
+    """Power and energy of one part; a figure that is left out counts as 0."""
 
     idle: Watts | None = Field(default=None, description="Drawn all the time: by a router, an interface, or one direction of a link.")
     packet: Joules | None = Field(default=None, description="Spent on each packet that passes.")
@@ -288,7 +288,7 @@ GRIDS = ("qfdb-torus", "mesh", "torus")
 
 @dataclass(frozen=True)
 class Needs:
-    """What a topology is and asks of its routers."""
+    """Facts of a topology, and its needs of routers."""
 
     endpoints: int
     nodes: int

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which MPI a program uses, and what each MPI is told so that it goes over our provider."""
+"""Finds the MPI that a program uses, and tells each MPI to go over our provider."""

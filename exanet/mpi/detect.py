@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which MPI a program uses, so that the run can set everything for it.
+"""Finds the MPI that a program uses, so that the run can set everything for it.
 
 Problem: MPICH and Open MPI are started and configured differently, and a program says which one it needs only through the libraries that
 it loads; a script says it only through the program or the module that it leads to.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an executable says about itself: its machine, its interpreter, the libraries that the loader finds for it."""
+"""Reads the headers of an executable: its machine, its interpreter, the libraries that the loader finds for it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def is_elf(path: Path) -> bool:
 
 
 class DamagedError(ValueError):
-    """What the headers say is not in the file."""
+    """Headers that point outside the file."""
 
 
 def read(path: Path) -> Executable:

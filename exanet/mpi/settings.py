@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each MPI must be told to go through the simulated network, and only through it.
+"""Settings that send each MPI through the simulated network, and only through it.
 
 Ranks of a run share one real host. Whatever an MPI would move through real shared memory there moves in no virtual time, so every such
 path is closed: MPICH is told that no two ranks are local to each other; Open MPI's shared-memory components are left out by name.

@@ -33,14 +33,14 @@ FORMAT = 1
 """Raised when a file or column changes its meaning or goes away."""
 
 PROTOCOLS = ("eager", "rendezvous", "put", "get", "atomic")
-"""What a message travelled as; index as the simulator reports it."""
+"""Protocols of messages; index as the simulator reports it."""
 
 HOTTEST_LINKS = 20
 
 MOST_BINS = 1024
 """Bins of the timeline; of a longer run they are longer."""
 
-# What the run was asked to do: the same for two repeats. Every other key of `meta` goes to run.json.
+# Parameters of the run: the same for two repeats. Every other key of `meta` goes to run.json.
 _ASKED = ("program", "machine_name", "ranks", "map", "compute", "mpi", "seed", "fabric", "exanet_version")
 
 
@@ -65,7 +65,7 @@ class Run:
 TABLES = tuple(name for name in Run.__dataclass_fields__ if name not in ("summary", "run"))
 
 _OTHER_TABLES = ("points", "classes", "sizes", "queues", "link_use", "jobs", "runs")
-"""What other commands than `exanet run` leave, beside tables that have a name of TABLES."""
+"""Files that other commands than `exanet run` leave, beside tables that have a name of TABLES."""
 
 FILES = frozenset(("report.html", "run.json", "summary.json", *(f"{name}.parquet" for name in (*TABLES, *_OTHER_TABLES))))
 """Every file that any command publishes."""
@@ -302,7 +302,7 @@ def _host_facts(results: Mapping[str, Any], meta: Mapping[str, Any]) -> dict[str
 
 
 def _plain(value: Any) -> Any:
-    """What json cannot write by itself: numpy's numbers and arrays, paths, models."""
+    """Converts for json: numpy's numbers and arrays, paths, models."""
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
     return str(value)

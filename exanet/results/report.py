@@ -90,7 +90,7 @@ def drawing(machine: dict[str, Any]) -> dict[str, Any]:
 
 
 def network(point: dict[str, Any], measure_ps: int) -> dict[str, Any] | None:
-    """What network.js shows of one simulated point beside the drawing; None of a network too large to draw."""
+    """Data of one simulated point for network.js, beside the drawing; None of a network too large to draw."""
     use = point["links"]["use"]
     if len(use) > MOST_LINKS:
         return None
@@ -132,7 +132,7 @@ def _queues(point: dict[str, Any], measure_ps: int) -> dict[str, Any] | None:
 
 
 def networks(described: Machine, points: Sequence[tuple[str, dict[str, Any], int]]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """What network.js shows of one machine at labelled points, each with the time in ps that its samples cover; and the drawing.
+    """Data of one machine for network.js at labelled points, each with the time in ps that its samples cover; and the drawing.
 
     Of a network too large to draw, the queues alone.
     """
@@ -182,7 +182,7 @@ def _embed(data: dict[str, Any]) -> str:
 
 
 def page_data(run: Run) -> dict[str, Any]:
-    """What the page's script reads. Rows are arrays; `columns` beside them in the script says what is where."""
+    """Data that the page's script reads. Rows are arrays; `columns` beside them in the script says what is where."""
     without = ("ranks", "hottest_links")
     group = -(-max(len(run.ranks), 1) // MOST_ROWS)
     return {

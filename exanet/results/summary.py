@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run has to say on the terminal: how long it took, where the time went, and what the network did."""
+"""Writes the summary of a run for the terminal: how long it took, where the time went, and what the network did."""
 
 from __future__ import annotations
 

@@ -252,7 +252,7 @@ class Session:
             rank = self._children.pop(pid, None)
             if rank is None:
                 continue  # an orphan that came to us
-            # What the wrapper said of the rank before it ended is in the socket by now.
+            # The wrapper's last words on the rank are in the socket by now.
             self._read_reports()
             code = os.waitstatus_to_exitcode(status)
             if rank < 0:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which rank runs on which node."""
+"""Puts ranks on nodes."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ from exanet.run import launch, placement, supervise
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line says of a run."""
+    """Options of a run, as the command line has them."""
 
     machine: str
     ranks: int

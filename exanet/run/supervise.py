@@ -36,7 +36,7 @@ _STOP_SIGNALS = {
 
 
 class Simulator(Protocol):
-    """What is used here of exanet._core.Simulator."""
+    """The part of exanet._core.Simulator that is used here."""
 
     def run(self) -> None: ...
     def stop(self, reason: str) -> None: ...
@@ -187,7 +187,7 @@ class Supervisor:
         return f"{reason}: {waiting}{self._want_of_buffering()}" if reason.startswith("deadlock") and waiting else reason
 
     def _want_of_buffering(self) -> str:
-        """What to say when ranks wait in MPI_Send for receives that buffering would not have made them wait for."""
+        """Advice when ranks wait in MPI_Send for receives that buffering would not have made them wait for."""
         if self._thread.is_alive():
             return ""
         blocked = self._simulator.blocked_sends()

@@ -195,7 +195,7 @@ def _stat(pid: int) -> tuple[str, float] | None:
 
 
 def _doing(pid: int, state: str) -> str:
-    """What the process waits for, as far as the system tells."""
+    """Reason why the process waits, as far as the system tells."""
     if state in "Tt":
         return " (it is stopped; send it SIGCONT)"
     with contextlib.suppress(OSError, ValueError, IndexError):

@@ -21,7 +21,7 @@ from exanet.sim.spec import PACES, TrafficSpec, check_sharing, size_of
 
 
 def running(resolved: dict[str, Any], payload: int, offered: float, spec: TrafficSpec) -> Any:
-    """What background.work() runs: a burst for an offered load of 0, otherwise an open loop. Raises InputError on what cannot be run."""
+    """For background.work(), a point: a burst for an offered load of 0, otherwise an open loop. Raises InputError on what cannot be run."""
     if spec.arrivals != "poisson":
         raise InputError(f"arrivals {spec.arrivals}: messages arrive in a Poisson process or all at once")
     if spec.priority_share:

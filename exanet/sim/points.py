@@ -18,7 +18,7 @@ from exanet.sim import background, matrix, messages
 from exanet.sim.spec import ARRIVALS, TrafficSpec, of_messages
 
 COSTS = ("cpu_s", "longest_cpu_s", "events", "memory_bytes")
-"""What a point took: two repeats of a run, or runs with other numbers of threads, need not agree in these."""
+"""Cost of a point: two repeats of a run, or runs with other numbers of threads, need not agree in these."""
 
 TABLES = ("latency", "links", "classes", "sizes", "energy")
 """Parts of a point that are tables: classes with priorities, sizes where messages' are drawn, energy if the machine says what it draws."""
@@ -76,7 +76,7 @@ def payload_of(resolved: dict[str, Any], spec: TrafficSpec) -> int:
 
 
 def packet_options(spec: TrafficSpec, offered: float, payload: int, threads: int) -> dict[str, Any]:
-    """What the core takes for single packets. Raises InputError."""
+    """The core's arguments for single packets. Raises InputError."""
     check_seed(spec.seed)
     time_within("a measured window of", spec.measure_ps, 1000)
     time_within("a warm-up of", 0 if spec.warm_up_ps is None else spec.warm_up_ps)

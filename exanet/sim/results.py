@@ -114,7 +114,7 @@ def _link_use(point: dict[str, Any], measure_ps: int) -> Any:
 
 
 def _networks(described: Machine, spec: TrafficSpec, points: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """What the page shows of the network at each load, and its drawing."""
+    """The page's data of the network at each load, and its drawing."""
     from exanet.results import report
 
     return report.networks(described, [(f"load {point['load']:g}", point, spec.measure_ps) for point in points])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `exanet sim load` and `exanet sim messages` do alike: measures each load, writes the folder, shows the table."""
+"""Measures each load, writes the folder, shows the table: for `exanet sim load` and `exanet sim messages` alike."""
 
 from __future__ import annotations
 

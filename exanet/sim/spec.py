@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a simulation of traffic is given, and what goes with what."""
+"""The specification of a simulation of traffic, and checks of what goes with what."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ARRIVALS = ("poisson", "bernoulli", "bursts")
 
 @dataclass(frozen=True)
 class TrafficSpec:
-    """What every point of a run has in common."""
+    """Parameters that every point of a run has in common."""
 
     traffic: str = "uniform"
     packet_bytes: int | None = None  # None: the largest payload of the machine's packets
@@ -59,7 +59,7 @@ def distributions() -> list[str]:
 
 
 def caveats(level: str, model: MachineFile, sharing: str = "max-min") -> list[str]:
-    """What is known to be wrong with the figures at this level, on this machine: to be shown with them."""
+    """Known errors of the figures at this level, on this machine: to be shown with them."""
     routing, router = model.topology.routing, model.router
     found = []
     if level == "flow" and routing in ("valiant", "spray"):

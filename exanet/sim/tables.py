@@ -18,7 +18,7 @@ from exanet.units import format_bytes
 
 
 def most_accepted(rows: Sequence[dict[str, Any]]) -> str:
-    """What the network carried at most, and from which load on it was saturated, for terminal and page; nothing of a single point."""
+    """Highest accepted load, and the load from which on the network was saturated, for terminal and page; nothing of a single point."""
     loads = [row for row in rows if row["load"]]
     if len(loads) < 2:
         return ""
@@ -124,7 +124,7 @@ def show_jobs(what: str, figures: dict[str, Any], rows: list[dict[str, Any]], di
 
 
 def show_parts(points: Sequence[dict[str, Any]]) -> None:
-    """What there is of priorities, of sizes and of energy, a line each."""
+    """Figures of priorities, of sizes and of energy where there are any, a line each."""
     console = terminal.console()
     for point in points:
         where = f"load {point['load']:g}" if point["load"] else "burst"

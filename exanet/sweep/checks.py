@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What no run can have, found before anything runs, and which value of the sweep is to blame.
+"""Finds what no run can have before anything runs, and names the sweep's value that is to blame.
 
 Each combination of values is given once to the checks of `exanet sim`, and to the simulator's own, which a network is made for and thrown
 away. Seeds and loads of one kind make no difference to them. Large networks are not made here, nor more than so many; what shows only in

@@ -193,7 +193,7 @@ def _batch(cluster: str) -> Any:
 
 
 def job_script(cluster: str) -> str:
-    """What would be submitted for each worker, without submitting it. Raises InputError."""
+    """Script that would be submitted for each worker, without submitting it. Raises InputError."""
     if cluster == "local" or "://" in cluster:
         raise InputError(f"--script: --cluster {cluster} submits no jobs; name a batch system, e.g. --cluster slurm")
     started = _batch(cluster)

@@ -171,7 +171,7 @@ class Journal:
 
 
 Tell = Callable[[int, int, Callable[[], int]], None]
-"""What is told of a sweep now and then: runs done, runs failed, and how to count the workers."""
+"""Tells of a sweep now and then: runs done, runs failed, and how to count the workers."""
 
 
 def execute(runs: Sequence[Run], journal: Journal, *, cluster: str, workers: int, tell: Tell) -> dict[str, str]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a sweep is made of: a grid over machines, constants of their descriptions, traffic, loads and seeds.
+"""Plans a sweep: a grid over machines, constants of their descriptions, traffic, loads and seeds.
 
 Every field of `exanet.sim.TrafficSpec` is an axis, by its name; so are `machine`, `load`, and, under `vary`, any constant of a machine file
 by its dotted name. A sweep over jobs has those of `JobsSpec` in their place. The runs are all combinations, the load fastest, or as many
@@ -40,7 +40,7 @@ _DEFAULT_LOADS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 @dataclass(frozen=True)
 class JobsSpec:
-    """What a run of jobs takes; `job` as `exanet sim --job` has it, several together with " + " between them."""
+    """Parameters of a run of jobs; `job` as `exanet sim --job` has it, several together with " + " between them."""
 
     job: str
     mapping: str = "linear"
@@ -318,7 +318,7 @@ def _several(axes: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
 
 
 def _sample(given: Mapping[str, Located], total: int, mark: Mark, problems: list[str]) -> Sequence[int]:
-    """Which combinations are run."""
+    """Combinations that are run."""
     wanted = given.get("sample")
     if wanted is None:
         if total > MOST_RUNS:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which published figures there are to reproduce, and by which experiment.
+"""Lists the published figures to reproduce, and the experiment of each.
 
 A new row is a fact in `published.yaml` and one decorated function in a module of `experiments/`; nothing else lists them.
 """
@@ -19,7 +19,7 @@ from ruamel.yaml import YAML
 from exanet.validate.runner import Runner
 
 Kind = Literal["calibrated", "constructed", "predicted", "bound", "shape", "beside"]
-"""What a row says: it fixes a constant; it follows from widths and clocks that the gateware is built with; it is predicted from what other
+"""Kind of a row: it fixes a constant; it follows from widths and clocks that the gateware is built with; it is predicted from what other
 rows fixed; ours is to be no worse; an order is to hold; or what it depends on was not published, so that ours has no verdict."""
 
 Verdict = Literal["passed", "off", "failed", "skipped", "beside"]
@@ -34,7 +34,7 @@ DRIFT = 0.01
 
 @dataclass(frozen=True)
 class Measured:
-    """What an experiment found: `value` in the published unit (for a shape or a bound: whether it holds), and what to know about it."""
+    """Finding of an experiment: `value` in the published unit (for a shape or a bound: whether it holds), and what to know about it."""
 
     value: float
     remark: str
@@ -81,7 +81,7 @@ class Experiment:
         return (ours - published) / published
 
     def verdict(self, found: Measured, published: Any) -> Verdict:
-        """What is to be said of what was found."""
+        """Words on the finding."""
         if self.kind == "beside":
             return "beside"
         if found.holds is not None:

@@ -65,7 +65,7 @@ static inline __attribute__((always_inline)) long pass(mpi_function real, enum e
   return result;
 }
 
-/* Which function to call for MPI_<name>_c. An MPI older than version 4 has none, and a program that found ours by a weak symbol may
+/* The function to call for MPI_<name>_c. An MPI older than version 4 has none, and a program that found ours by a weak symbol may
  * still call it: the plain function serves, since it takes the same arguments as long as the counts fit an int. */
 struct large_count {
   mpi_function real, plain;

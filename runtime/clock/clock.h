@@ -15,7 +15,7 @@
 #define PS_PER_MS UINT64_C(1000000000)
 #define PS_PER_S UINT64_C(1000000000000)
 
-/* What clocks read at the program's time 0, in seconds, in every rank of every run: those of the date (2026-01-01 in UTC), and those that
+/* Readings of clocks at the program's time 0, in seconds, in every rank of every run: those of the date (2026-01-01 in UTC), and those that
  * count from the machine's start. Far enough apart that a deadline tells by its size which kind of clock it was made from. */
 #define EXANET_EPOCH_S INT64_C(1767225600)
 #define EXANET_BOOT_S INT64_C(1000)

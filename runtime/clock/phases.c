@@ -113,7 +113,7 @@ int exanet_session_init(const char *name, long info, long errhandler, void *sess
   if (real == NULL) no_such_function(name);
   exanet_mpi_depth++;
   int result = real(info, errhandler, session);
-  /* Which level of threads was granted stands in the session's info: as if it were the highest. */
+  /* The level of threads that was granted stands in the session's info: taken as the highest. */
   if (--exanet_mpi_depth == 0 && result == 0) enter_virtual_phase(THREAD_MULTIPLE);
   return result;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which atomics exist, and do they do what their names say, one at a time?
+// Do those atomics exist that should, and do they do what their names say, one at a time?
 #include <limits>
 
 #include "runtime/conformance/harness.hpp"

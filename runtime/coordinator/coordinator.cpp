@@ -301,13 +301,13 @@ bool Coordinator::deadlocked() const {
   constexpr std::uint32_t kPatientWaits = 20;
   return std::all_of(ranks_.begin(), ranks_.end(), [](const Rank& r) {
     const bool for_ever = r.asleep && r.wake_at == Time::never();
-    // What has just come for a rank is about to be handed over.
+    // Completions that have just come for a rank are about to be handed over.
     return r.held || (r.blocking > 0 && r.completions.empty() && (for_ever || r.blocking > kPatientWaits));
   });
 }
 
 void Coordinator::finish_virtual() {
-  // What is still under way (acknowledgements, late events) ends in its own time.
+  // Packets still in flight and late events end in their own time.
   while (!events_.empty() && !stopping()) events_.run_one();
   if (stopping()) return;
   engine_.set_instant(true);

@@ -15,7 +15,7 @@
 
 struct exn_thread;
 
-/* What a thread's polls have come to. */
+/* State of a thread's polls. */
 struct exn_polls {
   bool fresh; /* the next empty one is free: something was posted or found since the last one */
   uint64_t window_ps; /* how far the next empty one looks ahead */

@@ -7,7 +7,7 @@
 // nor asked (it may have served another thread inside the process), and when a wait was in vain; a step of MPI_Test is over sooner, and
 // counts only for those that ask. A thread that asks goes before one that waits, or the steps of its loop would be as long as the other's wait.
 //
-// Which of the threads is inside MPI is the token's matter (token.c). The one that has it and polls in vain while another one has something
+// The token (token.c) says which of the threads is inside MPI. The one that has it and polls in vain while another one has something
 // to do returns at once, and steps aside at the library's next yield, or when it leaves its last lock, or with its next call. If it polls
 // again before, and holds a lock that is seen here, it keeps that over all of its polls, and who wants it or the token waits as well. If it holds
 // none, it may have one of the library's own making (Open MPI 4 polls under a spin lock, and its blocking sends do nothing but poll): it steps
@@ -416,7 +416,7 @@ void exanet_thread_blocks(bool asleep) {
   if (asleep) exn_token_give(me);
 }
 
-/* What it waits for needs another thread. Those that have polled since have let others go first already. */
+/* It waits for something that another thread has to do. Those that have polled since have let others go first already. */
 void exanet_thread_spins(void) {
   if (!takes_turns()) return;
   if (!polled) {

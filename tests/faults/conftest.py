@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the fault tests share: the command line in a process of its own, and a look at what it leaves behind."""
+"""Fixtures of the fault tests: the command line in a process of its own, and a look at what it leaves behind."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ class Segments:
         return name in self._known
 
     def left(self) -> set[str]:
-        """What they made and is still there."""
+        """Things of their making that are still there."""
         return {name for name in self._made if (self.FOLDER / name).exists()}
 
     def close(self) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What cannot run is refused before anything starts: one clear message, exit status 2, nothing written."""
+"""Refuses what cannot run before anything starts: one clear message, exit status 2, nothing written."""
 
 from __future__ import annotations
 

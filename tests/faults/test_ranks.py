@@ -17,7 +17,7 @@ from host import PATIENCE_S, wait_for
 
 
 def assert_incomplete(ended: Ended, reason: str) -> None:
-    """What was measured is kept, marked incomplete, with the reason that the user was told."""
+    """Results up to then are kept, marked incomplete, with the reason that the user was told."""
     summary = ended.summary
     assert summary["complete"] is False
     assert reason in summary["reason"]

@@ -30,7 +30,7 @@ def one_way_ns(exanet_run: Runner, stack: Stack, mapping: str, *sizes: int) -> d
 
 
 def word_ns(config: dict[str, Any], *, hops: int) -> float:
-    """What one more 128-bit word of an eager message costs: stored by the processor, carried by the slowest stage, put into the mailbox."""
+    """Cost of one more 128-bit word of an eager message: stored by the processor, carried by the slowest stage, put into the mailbox."""
     link = config["links"][0]
     stage = config["router"]["cycle_ps"] if hops == 0 else config["router"]["word_bits"] // link["word_bits"] * link["word_time_ps"]
     return float(config["ni"]["store_word_ps"] + stage + config["ni"]["mailbox_word_ps"]) / 1000

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a page that the program wrote shows in a browser, without a network."""
+"""Shows a page that the program wrote in a browser, without a network."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def test_gaps_cost_latency_and_load(tmp_path: Path) -> None:
 
 
 def refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *options: str) -> str:
-    """What the command line says when it refuses these options."""
+    """Words of the command line when it refuses these options."""
     monkeypatch.setattr("sys.argv", ["exanet", *options])
     with pytest.raises(SystemExit) as ended:
         cli.main()

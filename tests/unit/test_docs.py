@@ -37,7 +37,7 @@ def options_of(command: Any) -> set[str]:
 
 
 def unknown(line: str) -> list[str]:
-    """What there is not, of the command line `exanet` + `line`: its command, or options."""
+    """Missing parts of the command line `exanet` + `line`: its command, or options."""
     commands = all_commands()
     name = "exanet"
     for word in line.split():

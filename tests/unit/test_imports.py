@@ -110,7 +110,7 @@ def test_an_import_that_leads_upward_is_found_without_a_cycle() -> None:
 
 @pytest.mark.parametrize("page", ["--help", "run --help", "sim jobs --help", "sweep --help"])
 def test_help_reads_neither_tables_nor_machines(page: str) -> None:
-    """What takes a quarter of a second to read is read by the commands that use it, when they run."""
+    """Modules that take a quarter of a second to read are read by the commands that use them, when they run."""
     code = "import sys\nfrom exanet.cli import main\ntry: main()\nfinally: print(*sys.modules, file=sys.stderr)"
     done = subprocess.run([sys.executable, "-P", "-c", code, *page.split()], capture_output=True, text=True, check=True)
     heavy = {"numpy", "polars", "ruamel.yaml", "rich.console", "distributed", "exanet.machine", "exanet.results", "exanet.sweep"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What includes what in core/ and runtime/: no file and no room depends on itself, over however many others."""
+"""Looks at includes in core/ and runtime/: no file and no room depends on itself, over however many others."""
 
 from __future__ import annotations
 

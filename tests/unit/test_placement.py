@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which rank is put on which node."""
+"""Puts ranks on nodes, as asked."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def said(path: str) -> Iterator[tuple[int, str]]:
 
 
 def missing(path: str) -> list[str]:
-    """What the file cites and the project does not have."""
+    """References of the file to what the project does not have."""
     paths, names, words = known()
     fenced, found = False, []
     for number, line in said(path):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is committed about registers is what spec/*.rdl says, and the map holds what router and link have."""
+"""Committed files about registers say what spec/*.rdl says, and the map holds what router and link have."""
 
 import importlib.util
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the core's registries list is complete, and what Python says of it agrees."""
+"""The core's registries are complete, and Python agrees with them."""
 
 from __future__ import annotations
 

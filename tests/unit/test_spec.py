@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is committed about bits is what spec/packet.yaml and spec/descriptors.yaml say."""
+"""Committed files about bits say what spec/packet.yaml and spec/descriptors.yaml say."""
 
 import importlib
 import shutil

@@ -106,7 +106,7 @@ def test_a_run_that_fails_is_recorded_and_the_others_go_on(tmp_path: Path) -> No
 
 
 def page_text(out: Path) -> str:
-    """What the report says when a browser has drawn it; the data itself where there is none."""
+    """Text of the report when a browser has drawn it; the data itself where there is none."""
     if MISSING:
         data = json.loads(re.findall(r'id="data">(.*?)</script>', (out / "report.html").read_text())[0])
         failed = sum(row[-1] is not None for row in data["runs"])
@@ -369,7 +369,7 @@ def test_two_machines_of_one_name_are_told_apart(tmp_path: Path) -> None:
 
 
 def test_a_machine_is_found_beside_the_file_or_where_the_user_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the file names lies beside the file; what the command names, in the present folder."""
+    """Files named in the file lie beside it; those that the command names, in the present folder."""
     (tmp_path / "sub").mkdir()
     for folder in (tmp_path, tmp_path / "sub"):
         (folder / "mine.yaml").write_text(f"extends: trenz-2x2\nname: of-{'sub' if folder.name == 'sub' else 'here'}\n")
@@ -583,7 +583,7 @@ def dask_cluster(tmp_path: Path) -> Iterator[str]:
 
 def test_progress_is_told_while_no_run_ends(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     def told(terminal: bool, workers: int) -> list[str]:
-        """What is written in 70 s in which nothing ends but the last of three runs, at their end."""
+        """Text written in 70 s in which nothing ends but the last of three runs, at their end."""
         now = 0.0
         monkeypatch.setattr(sweeps.time, "monotonic", lambda: now)
         monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)

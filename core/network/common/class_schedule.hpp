@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which class of packets an output serves: the highest, or each by its weight. A class has a share that begins where its last one ended, or where the
+// Chooses the class of packets that an output serves: the highest, or each by its weight. A class has a share that begins where its last one ended, or where the
 // output is by now if it has been idle, and the one that begins first is served (start-time fair queueing: Goyal and others 1996; with equal packets
 // this is weighted round robin).
 #pragma once

@@ -4,7 +4,7 @@
 //
 // A packet that still stands there after the time that it takes through the crossbar decides again, if it may be rerouted.
 //
-// What is decided depends on what the router's other packets have decided and on what has been granted. So in each instant all of a router's
+// A decision depends on those of the router's other packets and on what has been granted. So in each instant all of a router's
 // decisions come first, in the order of its inputs, and then its grants: the order of events within an instant does not matter, nor
 // how the nodes are divided among threads. All decisions of an instant are known before it begins. Who looks at other routers' queues (UGAL-G)
 // does depend on that order, and is refused in parts.

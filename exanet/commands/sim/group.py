@@ -21,7 +21,7 @@ _ABOUT = {
     "messages": "whole messages (exanet sim messages): give --message or --level flow without the word load, or leave it out",
     "jobs": "jobs (exanet sim jobs): give --job, or leave it out",
 }
-"""What the options of a mode are about, for who uses them in another."""
+"""Subjects of a mode's options, for who uses them in another."""
 
 
 @dataclass(frozen=True)

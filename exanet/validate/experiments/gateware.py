@@ -25,7 +25,7 @@ from exanet.validate.runner import RunFailed, Runner
 
 PUBLISHED_BYTES = 512
 STORE_NS, LOAD_NS = 3 * 4 * CYCLE_NS, 3 * 20 * CYCLE_NS
-"""What the processor takes to write and to read a small packet of three words at the intra-tile port: 4 and 20 cycles a word (KARMA'17,
+"""Cycles of the processor to write and to read a small packet of three words at the intra-tile port: 4 and 20 cycles a word (KARMA'17,
 section 4.2, K07 and K06)."""
 _WIDTHS = Tolerance(0.001, "it follows from widths and clock alone, but for the ends of a counted stream")
 _WORD_A_PACKET = Tolerance(0.02, "ours is the limit of 64 words in 70 (D05); their link idles about one word a packet more (D09)")
@@ -46,7 +46,7 @@ T = TypeVar("T")
 
 
 def _run(measure: Callable[[], T]) -> T:
-    """What cannot be built fails its row, and no other."""
+    """Fails the row of a part that cannot be built, and no other."""
     try:
         return measure()
     except InputError as error:
@@ -174,7 +174,7 @@ def link(runner: Runner) -> Measured:
 
 @functools.cache
 def _resources() -> dict[str, dict[str, dict[str, float]]]:
-    """What gateware/synth.py counts, by part."""
+    """Counts of gateware/synth.py, by part."""
     script = _run(build.sources) / "gateware/synth.py"
     try:
         done = subprocess.run(

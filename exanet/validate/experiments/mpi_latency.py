@@ -56,7 +56,7 @@ def interface_share(runner: Runner) -> Measured:
 
 
 def interface_ps(runner: Runner) -> int:
-    """What interface and user library cost a small message, summed from the machine's constants."""
+    """Cost of interface and user library to a small message, summed from the machine's constants."""
     machine = runner.machine(MACHINE).resolve()
     ni, word_bytes = machine["ni"], machine["router"]["word_bits"] // 8
     message = ni["envelope_bytes"] + SIZE

@@ -114,7 +114,7 @@ package exanet_pkg;
     logic [2:0][7:0] coordinate;  // place of this node in each dimension
   } router_config_t;
 
-  // What a link has counted since reset; every counter wraps.
+  // Counts of a link since reset; every counter wraps.
   typedef struct packed {
     logic [31:0] rx_stray_words;  // data words outside packets, dropped
     logic [31:0] rx_reclaimed;  // packets whose room was given back to the sender because they never arrived

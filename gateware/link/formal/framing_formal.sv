@@ -106,7 +106,7 @@ module framing_formal #(
       Told: assert (pending || (rx.words_q == told_words && rx.headers_q == told_headers));
     end
   end
-  // What is data, that the decoder and the sender are in step, and which word of the sender follows which.
+  // Tells data, that the decoder and the sender are in step, and which word of the sender follows which.
   if (LineBits == 64) begin : gen_narrow
     assign tells = of_line == Start || of_line == Credit;
     assign stuffs = data == exanet_pkg::MagicWord && !was_stuffed;
@@ -157,7 +157,7 @@ module framing_formal #(
       end
     end
   end
-  // Which halves of the words in the buffer equal Magic is marked beside them.
+  // Marks beside the words in the buffer say which of their halves equal Magic.
   for (genvar k = 0; k < Depth; k++) begin : gen_entry
     logic [131:0] entry;
     logic [Bits-2:0] age;

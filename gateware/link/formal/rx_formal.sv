@@ -53,7 +53,7 @@ module rx_formal #(
     end
   end
 
-  // What helps the proof: the state of the receiver is where the packet is behind its output register.
+  // Helps the proof: the state of the receiver is where the packet is behind its output register.
   localparam logic [2:0] Payload = 3'd2, Footer = 3'd3, FillPayload = 3'd4, FillFooter = 3'd5;  // as link_rx
   logic [2:0] state;
   logic open_next, vc_next;

@@ -311,7 +311,7 @@ module link_rx #(
         headers_q <= control.freed_headers;
         if (control.report_kind == ReportKindHealth) health_o <= control.report[7:0];
       end
-      // What was sent before this word and has not been handed on by now never will be.
+      // Words sent before this one and not handed on by now never will be.
       for (int unsigned v = 0; v < 2; v++) begin
         reclaim_o[v] <= '0;
         if (flit_o.valid && flit_o.head && flit_o.vc == v[0]) begin

@@ -60,7 +60,7 @@ module link_tx #(
   report_kind_e report;
   control_t control;
 
-  // Which halves of a word equal Magic is settled on the way into the buffer, not behind its memory.
+  // Compares the halves of a word with Magic on the way into the buffer, not behind its memory.
   logic [1:0] magic_in, magic;
   assign magic_in = {flit_i.data[127:64] == MagicWord, flit_i.data[63:0] == MagicWord};
   exanet_fifo #(.Width(132), .Depth(Depth)) u_buffer (

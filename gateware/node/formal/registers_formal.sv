@@ -31,7 +31,7 @@ module registers_formal (
   exanet_stream_check #(.Width(2)) u_b (.clk_i, .rst_ni(rst_n), .valid_i(bvalid), .data_i(bresp), .ready_i(bready_i));
   exanet_stream_check #(.Width(34)) u_r (.clk_i, .rst_ni(rst_n), .valid_i(rvalid), .data_i({rdata, rresp}), .ready_i(rready_i));
 
-  // What helps the proof: the buffer of two answers is never written when it is full.
+  // Helps the proof: the buffer of two answers is never written when it is full.
   logic [1:0] held;
   assign held = dut.axil_resp_wptr - dut.axil_resp_rptr;
   always_ff @(posedge clk_i) begin

@@ -42,7 +42,7 @@ class Framing {
  public:
   static constexpr bool kWide = kLineBits<Word> == 128;
 
-  // What the next word is. A wide control word is its Start or Credit; kMagic is a word that announces and is nothing else.
+  // Kind of the next word. A wide control word is its Start or Credit; kMagic is a word that announces and is nothing else.
   LineWordKind next(const Word& word) {
     if (!open_) return control(word);
     const bool escape = kWide ? part(word, 0) == spec::kMagicWord && part(word, 1) == spec::kMagicWord

@@ -143,7 +143,7 @@ void exanet_nodes::drive(Node& node) {
   }
 }
 
-// What the edge has brought to the outputs. The network interface takes every word, and gives the slot back with the last.
+// Words that the edge has brought to the outputs. The network interface takes every word, and gives the slot back with the last.
 void exanet_nodes::collect(std::uint32_t number) {
   Node& node = nodes_[number];
   unsigned release = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands at an intra-tile port in place of a network interface: packets made with every code in place on the way in, and taken
+// Stands at an intra-tile port in place of a network interface: packets made with every code in place on the way in, and taken
 // apart with every check on the way out. The payload is not the program's bytes, which move beside the network, but words that only this packet has.
 #pragma once
 

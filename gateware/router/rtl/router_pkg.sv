@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Records inside the router, wide enough for any number of ports.
 package router_pkg;
-  // What a FIFO's front packet asks of the outputs.
+  // Requests of a FIFO's front packet to the outputs.
   typedef struct packed {
     logic       valid;
     logic [3:0] port;
