@@ -47,7 +47,8 @@ TopologyKind mesh() {
           .samples = {{{4, 5}}, {{1}}, {{2, 2}}, {{5, 1, 3}}, {{4, 3, 2}, {0, 2, 1}}},
           .make = [](const TopologySpec& s) -> std::unique_ptr<Topology> {
             return std::make_unique<GridTopology>(s.shape, false, s.order);
-          }};
+          },
+          .ordered = true};
 }
 
 TopologyKind torus() {
@@ -66,7 +67,8 @@ TopologyKind torus() {
                       {{4, 6, 5}, {1, 0, 2}}},
           .make = [](const TopologySpec& s) -> std::unique_ptr<Topology> {
             return std::make_unique<GridTopology>(s.shape, true, s.order);
-          }};
+          },
+          .ordered = true};
 }
 
 }  // namespace topologies

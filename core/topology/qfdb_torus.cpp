@@ -71,7 +71,8 @@ TopologyKind qfdb_torus() {
           .samples = {{{3, 2, 2}}, {{4, 4, 2}}, {{5, 5, 1}, {0, 1, 2}}},
           .make = [](const TopologySpec& s) -> std::unique_ptr<Topology> {
             return std::make_unique<QfdbTorus>(s.shape, s.order);
-          }};
+          },
+          .ordered = true};
 }
 
 }  // namespace topologies

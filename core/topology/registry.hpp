@@ -28,6 +28,7 @@ struct TopologyKind {
       samples;  // the first one has some dozens of endpoints, for runs under load; the others go to the edges
   // Throws std::invalid_argument, saying what to do, on a shape or order that does not fit.
   std::unique_ptr<Topology> (*make)(const TopologySpec& spec);
+  bool ordered = false;  // takes an order of dimensions
 };
 
 const std::vector<TopologyKind>& topology_kinds();

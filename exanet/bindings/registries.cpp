@@ -29,6 +29,8 @@ nb::list topologies() {
     nb::list links;
     for (const char* link : kind.links) links.append(link);
     d["links"] = links;
+    d["ordered"] = kind.ordered;
+    d["switched"] = make_plain_topology(spec_of(kind, kind.samples.front()))->switched();
     all.append(d);
   }
   return all;
@@ -74,7 +76,7 @@ nb::list nics() {
 }
 
 // By registry, its entries in their order: each has a `name` as machine files and options call it, and a `help`, a clause. Topologies have besides
-// `shape` (what its numbers count) and `links` (the kinds, by class); routings `own` (whether the topology brings it); patterns `figure` (what
+// `shape` (what its numbers count), `links` (the kinds, by class), `ordered` (whether dimensions have an order) and `switched`; routings `own` (whether the topology brings it); patterns `figure` (what
 // stands behind the colon, "" where nothing does) and `text` (whether that is a text that must be given).
 nb::dict registries() {
   nb::dict d;

@@ -19,8 +19,9 @@ from exanet.machine.constant import Constant, dimension_of
 from exanet.machine.located import Located, Mark
 from exanet.machine.resolve import described_path, resolve
 from exanet.machine.schema import (
-    GRIDS,
     LINK_KINDS,
+    ORDERED,
+    SWITCHED,
     Link,
     MachineFile,
     Router,
@@ -234,7 +235,7 @@ def _topology_problems(model: MachineFile) -> Problems:
         advice = "name it, e.g. file: network.graphml" if kind == "graph" else "take it out, or set kind: graph"
         yield ("topology",) if kind == "graph" else ("topology", "file"), f"'file' is for a graph, and for nothing else; {advice}"
         return
-    if model.topology.order is not None and kind not in GRIDS:
+    if model.topology.order is not None and kind not in ORDERED:
         yield ("topology", "order"), f"a {kind} has no order of dimensions; take it out"
     if kind == "qfdb-torus" and len(shape) != 3:
         yield ("topology", "shape", "value"), f"a qfdb-torus has 3 dimensions, e.g. [4, 4, 2]; this shape has {len(shape)}"
@@ -255,7 +256,7 @@ def _topology_problems(model: MachineFile) -> Problems:
     wanted = LINK_KINDS[kind]
     for name in model.links:
         if name not in wanted and not is_further_kind(kind, name):
-            known = ", ".join(wanted if kind in GRIDS else (*wanted, "host", "level-2", "level-3", "..."))
+            known = ", ".join(wanted if kind not in SWITCHED else (*wanted, "host", "level-2", "level-3", "..."))
             yield ("links", name), f"a {kind} has no links of the kind '{name}' (but {known}); take it out, or set it to null"
     for name in wanted:
         if name not in model.links:

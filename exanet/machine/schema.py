@@ -8,7 +8,6 @@ resolve.py finds its name there.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -44,6 +43,9 @@ from exanet.machine.constant import (
 _REGISTRIES: dict[str, list[dict[str, Any]]] = _core.registries()
 
 LINK_KINDS: dict[str, tuple[str, ...]] = {entry["name"]: tuple(entry["links"]) for entry in _REGISTRIES["topologies"]}
+# Those in which an order of dimensions may be said; and those whose endpoints hang on switches.
+ORDERED = frozenset(entry["name"] for entry in _REGISTRIES["topologies"] if entry["ordered"])
+SWITCHED = frozenset(entry["name"] for entry in _REGISTRIES["topologies"] if entry["switched"])
 """Every topology with the kinds of its links, in the order of their class numbers in the network."""
 
 SWITCHES = tuple(entry["name"] for entry in _REGISTRIES["networks"] if entry["name"] != "exanet")
@@ -280,11 +282,6 @@ class MachineFile(Strict):
     power: Power | None = Field(default=None)
 
 
-QFDB_NODES = 4
-
-# Shapes that are counted here; the simulator counts the others.
-GRIDS = ("qfdb-torus", "mesh", "torus")
-
 
 @dataclass(frozen=True)
 class Needs:
@@ -328,22 +325,14 @@ def further_kinds(model: MachineFile) -> list[str]:
 
 def is_further_kind(topology: str, name: str) -> bool:
     """Whether a network of this topology may have such links."""
-    if topology in GRIDS or name in LINK_KINDS.get(topology, ()):
+    if topology not in SWITCHED or name in LINK_KINDS.get(topology, ()):
         return False
     return topology == "graph" or re.fullmatch("host|level-[2-9]|level-1[0-9]", name) is not None
 
 
 def topology_needs(model: MachineFile) -> Needs:
     """Of the machine's shape. Raises ValueError, with advice, on a shape that its kind does not take."""
-    if _counted_here(model):
-        nodes = node_count(model)
-        return Needs(nodes, nodes, 2, 2 * len(model.topology.shape.value) + QFDB_NODES - 1)
     return Needs(**_core.topology_needs(topology_of(model)))
-
-
-def _counted_here(model: MachineFile) -> bool:
-    topology = model.topology
-    return topology.kind in GRIDS and topology.order is None and topology.rails is None and not own_ways(model)
 
 
 def own_ways(model: MachineFile) -> bool:
@@ -353,10 +342,7 @@ def own_ways(model: MachineFile) -> bool:
 
 def node_count(model: MachineFile) -> int:
     """Endpoints of the machine's shape: the nodes that programs run on."""
-    if model.topology.kind not in GRIDS:
-        return topology_needs(model).endpoints
-    product = math.prod(model.topology.shape.value)
-    return product * QFDB_NODES if model.topology.kind == "qfdb-torus" else product
+    return topology_needs(model).endpoints
 
 
 def constants(model: MachineFile) -> Iterator[tuple[str, Constant[Any]]]:

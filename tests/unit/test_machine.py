@@ -97,7 +97,8 @@ links:
 
 CONTRADICTIONS = [
     ("topology: {shape: {value: [4, 4], source: x, kind: chosen}}", "3 dimensions"),
-    ("topology: {shape: {value: [4194304, 4, 2], source: x, kind: chosen}}", "the global address reaches"),
+    ("topology: {shape: {value: [4194304, 4, 2], source: x, kind: chosen}}", "a side of the topology's shape is 4194304"),
+    ("topology: {shape: {value: [65535, 65535, 2], source: x, kind: chosen}}", "more than 1048576 points"),
     ("topology: {kind: mesh}", "a mesh has no links of the kind 'intra-qfdb'"),
     ("topology: {kind: mesh}", "a mesh needs links of the kind 'link'"),
     ("router: {clock: {value: 7 MHz, source: x, kind: chosen}}", "whole number of picoseconds"),
