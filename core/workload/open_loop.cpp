@@ -2,25 +2,18 @@
 #include "core/workload/open_loop.hpp"
 
 #include <algorithm>
-#include <array>
 #include <ctime>
-#include <optional>
 #include <utility>
 
 #include "core/config/error.hpp"
-#include "core/engine/windows.hpp"
-#include "core/network/model.hpp"
 #include "core/network/timing.hpp"
 #include "core/network/vc_allocation.hpp"
 #include "core/nic/ideal/feed.hpp"
-#include "core/nic/ideal/injection_ports.hpp"
 #include "core/routing/make_topology.hpp"
 #include "core/topology/slices.hpp"
 #include "core/units/check.hpp"
-#include "core/workload/arrivals.hpp"
-#include "core/workload/overtaking.hpp"
+#include "core/workload/open_loop_state.hpp"
 #include "core/workload/statistics.hpp"
-#include "core/workload/tally.hpp"
 
 namespace exanet {
 
@@ -57,172 +50,119 @@ std::uint64_t fingerprint(const Packet& p) {
 
 }  // namespace
 
-struct OpenLoop::State {
-  struct Delivery {
-    Packet packet;
-    Time injected, tail;
-  };
-
-  // The nodes that one thread runs.
-  struct alignas(64) Part {
-    State* all = nullptr;
-    EventQueue queue;
-    std::uint32_t arrival = 0;
-    Tally tally;
-    Overtaking overtaking;
-    std::vector<Delivery> early;  // what the network has told of before this step's end, and is delivered after it
-
-    void offer(std::uint32_t source_index, Time now);
-    void advance(Source& source);
-    void delivered(const Packet& packet, Time injected_at, Time tail);
-    void deliver_early();
-  };
-
-  State(const TopologySpec& spec, const NetworkConfig& fabric_config, const OpenLoopConfig& c)
-      : config(checked(c, fabric_config)),
-        topology(make_topology(spec)),
-        packet_ps(link_time_ps(fabric_config, c.packet_bytes) / topology->rails()),
-        ports(*topology, fabric_config.router),
-        arrivals(config, packet_ps, make_pattern(c.pattern, *topology, spec, c.seed), ports),
-        part_of(slices(*topology, c.threads)),
-        parts(c.threads),
-        classes(arrivals.classes()),
-        model(make_network_model(fabric_parts(packets_keep_order(*topology, fabric_config.router)), *topology,
-                                 with_priority(fabric_config), part_of)),
-        fabric(*model),
-        windows(queues(), fabric),
-        begin(c.warm_up),
-        end(c.warm_up + c.measure),
-        stop_at(end + c.measure) {
-    for (Part& part : parts) {
-      part.tally.accepted.resize(topology->endpoint_count());
-      part.arrival = part.queue.add_handler([](void* self, Time now, std::uint32_t source,
-                                               std::uint64_t) { static_cast<Part*>(self)->offer(source, now); },
-                                            &part);
-    }
-    const std::uint32_t each = classes * ports.queues();
-    for (std::uint32_t i = 0; i < topology->endpoint_count() * each; ++i) {
-      const NodeId node = i / each;
-      const auto its_class = static_cast<std::uint8_t>(i % classes),
-                 queue = static_cast<std::uint8_t>(i % each / classes);
-      const Source& source = sources.emplace_back(arrivals.source(node, its_class, queue, stop_at));
-      if (source.dst == kNoNode) continue;
-      senders += source.is_first();
-      Part& part = parts[part_of[node]];
-      if (source.next < stop_at) part.queue.schedule(source.next, part.arrival, i);
-    }
-    if (senders == 0)
-      throw ConfigError("pattern", "nobody sends anything in this pattern on this machine: choose another");
-    samples_each = std::max(1u, kMostSamples / each / senders);
-    sample_stride = (senders + kMostSamples - 1) / kMostSamples;
+OpenLoop::State::State(const TopologySpec& spec, const NetworkConfig& fabric_config, const OpenLoopConfig& c)
+    : config(checked(c, fabric_config)),
+      topology(make_topology(spec)),
+      packet_ps(link_time_ps(fabric_config, c.packet_bytes) / topology->rails()),
+      ports(*topology, fabric_config.router),
+      arrivals(config, packet_ps, make_pattern(c.pattern, *topology, spec, c.seed), ports),
+      part_of(slices(*topology, c.threads)),
+      parts(c.threads),
+      classes(arrivals.classes()),
+      model(make_network_model(fabric_parts(packets_keep_order(*topology, fabric_config.router)), *topology,
+                               with_priority(fabric_config), part_of)),
+      fabric(*model),
+      windows(queues(), fabric),
+      begin(c.warm_up),
+      end(c.warm_up + c.measure),
+      stop_at(end + c.measure) {
+  for (Part& part : parts) {
+    part.tally.accepted.resize(topology->endpoint_count());
+    part.arrival = part.queue.add_handler(
+        [](void* self, Time now, std::uint32_t source, std::uint64_t) { static_cast<Part*>(self)->offer(source, now); },
+        &part);
   }
-
-  // Where the order of arrivals is watched, the network tells of each when it is there.
-  std::vector<Partition> fabric_parts(bool early) {
-    std::vector<Partition> made;
-    for (Part& part : parts) {
-      part.all = this;
-      made.push_back({&part.queue, {&part, on_delivered, on_ready, early}});
-    }
-    return made;
+  const std::uint32_t each = classes * ports.queues();
+  for (std::uint32_t i = 0; i < topology->endpoint_count() * each; ++i) {
+    const NodeId node = i / each;
+    const auto its_class = static_cast<std::uint8_t>(i % classes),
+               queue = static_cast<std::uint8_t>(i % each / classes);
+    const Source& source = sources.emplace_back(arrivals.source(node, its_class, queue, stop_at));
+    if (source.dst == kNoNode) continue;
+    senders += source.is_first();
+    Part& part = parts[part_of[node]];
+    if (source.next < stop_at) part.queue.schedule(source.next, part.arrival, i);
   }
+  if (senders == 0)
+    throw ConfigError("pattern", "nobody sends anything in this pattern on this machine: choose another");
+  samples_each = std::max(1u, kMostSamples / each / senders);
+  sample_stride = (senders + kMostSamples - 1) / kMostSamples;
+}
 
-  std::vector<EventQueue*> queues() {
-    std::vector<EventQueue*> found;
-    found.reserve(parts.size());
-    for (Part& part : parts) found.push_back(&part.queue);
-    return found;
+std::vector<Partition> OpenLoop::State::fabric_parts(bool early) {
+  std::vector<Partition> made;
+  for (Part& part : parts) {
+    part.all = this;
+    made.push_back({&part.queue, {&part, on_delivered, on_ready, early}});
   }
+  return made;
+}
 
-  NetworkConfig with_priority(NetworkConfig fabric_config) const {
-    fabric_config.priority = classes > 1;
-    return fabric_config;
+std::vector<EventQueue*> OpenLoop::State::queues() {
+  std::vector<EventQueue*> found;
+  found.reserve(parts.size());
+  for (Part& part : parts) found.push_back(&part.queue);
+  return found;
+}
+
+NetworkConfig OpenLoop::State::with_priority(NetworkConfig fabric_config) const {
+  fabric_config.priority = classes > 1;
+  return fabric_config;
+}
+
+void OpenLoop::State::on_ready(void* self, NodeId node, std::uint8_t intra_port, std::uint8_t priority, Time now) {
+  Part& part = *static_cast<Part*>(self);
+  const InjectionPorts& ports = part.all->ports;
+  part.offer((node * ports.queues() + ports.queue_at(intra_port)) * part.all->classes + priority, now);
+}
+
+void OpenLoop::State::on_delivered(void* self, const Packet& packet, Time injected, Time tail) {
+  static_cast<Part*>(self)->delivered(packet, injected, tail);
+}
+
+void OpenLoop::State::run_until(Time to) {
+  step_end = to;
+  for (Part& part : parts) part.deliver_early();
+  windows.run_until(to);
+}
+
+Tally OpenLoop::State::total() const {
+  Tally sum;
+  for (const Part& part : parts) sum.add(part.tally);
+  return sum;
+}
+
+bool OpenLoop::State::all_arrived() const {
+  std::uint64_t awaited = 0;
+  for (const Part& part : parts) awaited += part.tally.in_window_injected - part.tally.measured;
+  return awaited == 0;
+}
+
+bool OpenLoop::State::settled() {
+  std::uint64_t early_ps = 0, early = 0;
+  for (Part& part : parts) {
+    early_ps += std::exchange(part.tally.early_ps, 0);
+    early += std::exchange(part.tally.early, 0);
   }
+  if (early > 0) start_up.push_back(static_cast<double>(early_ps) / static_cast<double>(early));
+  if (start_up.size() % 5 != 0 || !has_settled(start_up)) return false;
+  begin = parts[0].queue.now();
+  end = begin + config.measure;
+  stop_at = end + config.measure;
+  return true;
+}
 
-  static void on_ready(void* self, NodeId node, std::uint8_t intra_port, std::uint8_t priority, Time now) {
-    Part& part = *static_cast<Part*>(self);
-    const InjectionPorts& ports = part.all->ports;
-    part.offer((node * ports.queues() + ports.queue_at(intra_port)) * part.all->classes + priority, now);
-  }
-  static void on_delivered(void* self, const Packet& packet, Time injected, Time tail) {
-    static_cast<Part*>(self)->delivered(packet, injected, tail);
-  }
+void OpenLoop::State::watch() {
+  ++samples;
+  if (topology->node_count() - first_watched() <= OpenLoopResult::kMostWatched)
+    for (NodeId node = first_watched(); node < topology->node_count(); ++node) queued.push_back(fabric.queued(node));
+  if (meter) meter->sample(parts[0].queue.now(), link_use);
+}
 
-  // Between steps everything stands as at that time: what has been delivered until then has been counted, and nothing else.
-  void run_until(Time to) {
-    step_end = to;
-    for (Part& part : parts) part.deliver_early();
-    windows.run_until(to);
-  }
-
-  bool in_window(Time t) const { return t >= begin && t < end; }
-
-  Tally total() const {
-    Tally sum;
-    for (const Part& part : parts) sum.add(part.tally);
-    return sum;
-  }
-
-  // Of all packets that were created and taken by the network in the window, none is under way any more.
-  bool all_arrived() const {
-    std::uint64_t awaited = 0;
-    for (const Part& part : parts) awaited += part.tally.in_window_injected - part.tally.measured;
-    return awaited == 0;
-  }
-
-  // Looks at the start-up after each of its steps. Once it is over, the window begins there and then.
-  bool settled() {
-    std::uint64_t early_ps = 0, early = 0;
-    for (Part& part : parts) {
-      early_ps += std::exchange(part.tally.early_ps, 0);
-      early += std::exchange(part.tally.early, 0);
-    }
-    if (early > 0) start_up.push_back(static_cast<double>(early_ps) / static_cast<double>(early));
-    if (start_up.size() % 5 != 0 || !has_settled(start_up)) return false;
-    begin = parts[0].queue.now();
-    end = begin + config.measure;
-    stop_at = end + config.measure;
-    return true;
-  }
-
-  NodeId first_watched() const { return topology->switched() ? topology->endpoint_count() : 0; }
-
-  void watch() {
-    ++samples;
-    if (topology->node_count() - first_watched() <= OpenLoopResult::kMostWatched)
-      for (NodeId node = first_watched(); node < topology->node_count(); ++node) queued.push_back(fabric.queued(node));
-    if (meter) meter->sample(parts[0].queue.now(), link_use);
-  }
-
-  OpenLoopResult summarize();
-
-  // Packets that sources have created but the network has not taken, up to the window's end.
-  void count_left_behind() {
-    for (Source& source : sources)
-      while (source.dst != kNoNode && source.next < end) parts[part_of[source.node]].advance(source);
-  }
-
-  OpenLoopConfig config;
-  std::unique_ptr<Topology> topology;
-  double packet_ps;  // on all links of an endpoint together
-  InjectionPorts ports;
-  Arrivals arrivals;
-  std::vector<std::uint8_t> part_of;
-  std::vector<Part> parts;
-  std::uint32_t classes;  // of sources at each node and queue
-  std::unique_ptr<NetworkModel> model;
-  NetworkModel& fabric;
-  Windows windows;
-  Time begin, end, stop_at, step_end;
-  std::vector<Source> sources;  // by node, queue and class
-  std::uint32_t senders = 0, samples_each = 0, sample_stride = 1;
-  std::vector<LinkStats> before, after;  // of the window
-  std::vector<double> start_up;  // mean latency of what was delivered in each step before the window
-  std::uint32_t samples = 0;
-  std::vector<std::uint32_t> queued;
-  std::vector<float> link_use;
-  std::optional<LinkMeter> meter;  // where there are not too many links
-};
+void OpenLoop::State::count_left_behind() {
+  for (Source& source : sources)
+    while (source.dst != kNoNode && source.next < end) parts[part_of[source.node]].advance(source);
+}
 
 // Counts the source's packet, and goes on to its next.
 void OpenLoop::State::Part::advance(Source& source) {
@@ -292,76 +232,6 @@ OpenLoop::OpenLoop(const TopologySpec& spec, const NetworkConfig& fabric, const 
 OpenLoop::~OpenLoop() = default;
 
 const Topology& OpenLoop::topology() const { return *state_->topology; }
-
-namespace {
-
-std::array<double, kBatches> as_doubles(const std::array<std::uint64_t, kBatches>& numbers) {
-  std::array<double, kBatches> made;
-  std::transform(numbers.begin(), numbers.end(), made.begin(), [](std::uint64_t n) { return static_cast<double>(n); });
-  return made;
-}
-
-double mean_ns(std::uint64_t sum_ps, std::uint64_t count) {
-  return count == 0 ? 0 : static_cast<double>(sum_ps) / static_cast<double>(count) * 1e-3;
-}
-
-}  // namespace
-
-// Turns what has been counted into figures.
-OpenLoopResult OpenLoop::State::summarize() {
-  State& s = *this;
-  const Tally t = total();
-  OpenLoopResult r;
-  const double window_ps = static_cast<double>((s.end - s.begin).ps()), per_load = s.packet_ps / window_ps / s.senders;
-  const double gbps = 8.0 * s.config.packet_bytes / window_ps * 1e3;
-  ClassTally all;
-  for (std::size_t i = 0; i < (s.config.priority_share > 0 ? t.of_priority.size() : 1); ++i) {
-    const ClassTally& c = t.of_priority[i];
-    all.add(c);
-    r.of_priority.push_back({c.created, c.measured, static_cast<double>(c.created) * per_load,
-                             static_cast<double>(c.delivered) * per_load, mean_ns(c.latency_ps, c.measured),
-                             mean_ns(c.network_ps, c.measured), c.latency});
-  }
-  r.warm_up = s.begin;
-  r.senders = s.senders;
-  r.created = all.created;
-  r.measured = all.measured;
-  r.accepted = all.delivered;
-  r.offered_load = static_cast<double>(all.created) * per_load;
-  r.accepted_load = static_cast<double>(all.delivered) * per_load;
-  r.offered_gbps = static_cast<double>(all.created) * gbps;
-  r.accepted_gbps = static_cast<double>(all.delivered) * gbps;
-  r.latency_ns = mean_ns(all.latency_ps, all.measured);
-  r.network_latency_ns = mean_ns(all.network_ps, all.measured);
-  r.zero_load_ns = mean_ns(t.zero_load_ps, t.samples);
-  if (all.measured > 0) {
-    if (const auto half_ps = half_interval(as_doubles(t.batch_ps), as_doubles(t.batch_packets)))
-      r.latency_error_ns = *half_ps * 1e-3;
-    r.least = t.least;
-    r.most = t.most;
-  }
-  r.latency = all.latency;
-  if (r.measured > 0) r.overtaken = static_cast<double>(t.overtaken) / static_cast<double>(r.measured);
-  r.latest = t.latest;
-  r.packets = t.delivered;
-  r.packet_hops = s.fabric.packet_hops();
-  if (r.packets > 0) r.mean_hops = static_cast<double>(r.packet_hops) / static_cast<double>(r.packets);
-  std::vector<double> shares;
-  for (const Source& source : s.sources)
-    if (source.is_first() && source.dst != kNoNode) shares.push_back(static_cast<double>(t.accepted[source.node]));
-  r.fairness = jain(shares);
-  r.saturated = r.created > 0 && (r.measured < r.created || r.accepted_load < 0.9 * r.offered_load);
-  r.settled = !s.config.settle || (!r.saturated && !rises(as_doubles(t.batch_ps), as_doubles(t.batch_packets)));
-  for (const Part& part : s.parts) r.events += part.queue.processed();
-  r.memory_bytes = s.fabric.memory_bytes();
-  r.first_watched = s.first_watched();
-  r.samples = s.samples;
-  r.watched = s.queued.empty() ? 0 : s.topology->node_count() - r.first_watched;
-  r.queued = std::move(s.queued);
-  r.link_use = std::move(s.link_use);
-  r.links = exanet::link_use(*s.topology, s.before, s.after, s.end - s.begin);
-  return r;
-}
 
 bool OpenLoop::run() {
   State& s = *state_;

@@ -225,7 +225,7 @@ def _contradictions(model: MachineFile, packets: bool, changes: Mapping[str, Loc
     yield from found
     slips = list(_slips(model))
     if not found and not slips and packets:
-        yield from _switch_problems(model, "router.switch.flow_control" in changes)
+        yield from _switch_problems(model, changes)
     yield from slips
 
 
@@ -325,11 +325,8 @@ def _granting_problems(router: Router) -> Problems:
             yield ("router", key), f"must be at most {_MOST_GAP} cycles"
 
 
-def _switch_problems(model: MachineFile, controlled: bool) -> Problems:
-    """Problems that the simulator finds in an input-queued switch.
-
-    `controlled`: its flow control is not what its file says, so that keys of the other one may be left.
-    """
+def _switch_problems(model: MachineFile, changes: Mapping[str, Located]) -> Problems:
+    """Problems of an input-queued switch. Keys of another flow control or arbitration than that of its `changes` may be left in its file."""
     switch = model.router.switch
     if (model.router.kind == "input-queued") != (switch is not None):
         advice = "add it, or take 'kind' out" if switch is None else "say 'kind: input-queued', or take it out"
@@ -337,10 +334,12 @@ def _switch_problems(model: MachineFile, controlled: bool) -> Problems:
     if switch is None or model.router.kind != "input-queued":
         return
     pauses = ("pause", "resume", "pause_frame")
-    if switch.flow_control != "pause" and not controlled:
+    if switch.flow_control != "pause" and "router.switch.flow_control" not in changes:
         for key in pauses:
             if getattr(switch, key) is not None:
                 yield ("router", "switch", key), f"'{key}' is of 'flow_control: pause'; say that, or take it out"
+    if switch.iterations is not None and switch.arbitration != "islip" and "router.switch.arbitration" not in changes:
+        yield ("router", "switch", "iterations"), "'iterations' is of 'arbitration: islip'; say that, or take it out"
     if switch.flow_control == "pause":
         missing = [key for key in pauses if getattr(switch, key) is None]
         for key in missing:

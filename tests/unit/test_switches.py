@@ -56,6 +56,7 @@ def refused(tmp_path: Path, written: str) -> list[str]:
         ({"weights": "[1, 2]"}, 14, "weights are 2 for 1 classes: give one for each, or none"),
         ({"output_fifo": "2 words"}, 14, "output_fifo has 2 words: it must hold a packet of 18 words"),
         ({"arbitration": "islip", "iterations": "0"}, 14, "iterations is 0: give a whole number from 1 to 64"),
+        ({"arbitration": "round-robin", "iterations": "2"}, 14, "'iterations' is of 'arbitration: islip'; say that, or take it out"),
         ({"queues": "voq"}, 9, "'queues' must be one of 'fifo', 'virtual-output'"),
         ({"flow_control": "pause"}, 11, "'pause' is missing in 'router.switch', which pauses; add it"),
         (PAUSING | {"buffer": "shared"}, 17, "buffer: lanes that are paused have their own; share it with credits only"),

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Figures of an open loop, from what its parts have counted.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "core/workload/open_loop_state.hpp"
+#include "core/workload/statistics.hpp"
+
+namespace exanet {
+
+namespace {
+
+std::array<double, kBatches> as_doubles(const std::array<std::uint64_t, kBatches>& numbers) {
+  std::array<double, kBatches> made;
+  std::transform(numbers.begin(), numbers.end(), made.begin(), [](std::uint64_t n) { return static_cast<double>(n); });
+  return made;
+}
+
+double mean_ns(std::uint64_t sum_ps, std::uint64_t count) {
+  return count == 0 ? 0 : static_cast<double>(sum_ps) / static_cast<double>(count) * 1e-3;
+}
+
+}  // namespace
+
+// Turns what has been counted into figures.
+OpenLoopResult OpenLoop::State::summarize() {
+  State& s = *this;
+  const Tally t = total();
+  OpenLoopResult r;
+  const double window_ps = static_cast<double>((s.end - s.begin).ps()), per_load = s.packet_ps / window_ps / s.senders;
+  const double gbps = 8.0 * s.config.packet_bytes / window_ps * 1e3;
+  ClassTally all;
+  for (std::size_t i = 0; i < (s.config.priority_share > 0 ? t.of_priority.size() : 1); ++i) {
+    const ClassTally& c = t.of_priority[i];
+    all.add(c);
+    r.of_priority.push_back({c.created, c.measured, static_cast<double>(c.created) * per_load,
+                             static_cast<double>(c.delivered) * per_load, mean_ns(c.latency_ps, c.measured),
+                             mean_ns(c.network_ps, c.measured), c.latency});
+  }
+  r.warm_up = s.begin;
+  r.senders = s.senders;
+  r.created = all.created;
+  r.measured = all.measured;
+  r.accepted = all.delivered;
+  r.offered_load = static_cast<double>(all.created) * per_load;
+  r.accepted_load = static_cast<double>(all.delivered) * per_load;
+  r.offered_gbps = static_cast<double>(all.created) * gbps;
+  r.accepted_gbps = static_cast<double>(all.delivered) * gbps;
+  r.latency_ns = mean_ns(all.latency_ps, all.measured);
+  r.network_latency_ns = mean_ns(all.network_ps, all.measured);
+  r.zero_load_ns = mean_ns(t.zero_load_ps, t.samples);
+  if (all.measured > 0) {
+    if (const auto half_ps = half_interval(as_doubles(t.batch_ps), as_doubles(t.batch_packets)))
+      r.latency_error_ns = *half_ps * 1e-3;
+    r.least = t.least;
+    r.most = t.most;
+  }
+  r.latency = all.latency;
+  if (r.measured > 0) r.overtaken = static_cast<double>(t.overtaken) / static_cast<double>(r.measured);
+  r.latest = t.latest;
+  r.packets = t.delivered;
+  r.packet_hops = s.fabric.packet_hops();
+  if (r.packets > 0) r.mean_hops = static_cast<double>(r.packet_hops) / static_cast<double>(r.packets);
+  std::vector<double> shares;
+  for (const Source& source : s.sources)
+    if (source.is_first() && source.dst != kNoNode) shares.push_back(static_cast<double>(t.accepted[source.node]));
+  r.fairness = jain(shares);
+  r.saturated = r.created > 0 && (r.measured < r.created || r.accepted_load < 0.9 * r.offered_load);
+  r.settled = !s.config.settle || (!r.saturated && !rises(as_doubles(t.batch_ps), as_doubles(t.batch_packets)));
+  for (const Part& part : s.parts) r.events += part.queue.processed();
+  r.memory_bytes = s.fabric.memory_bytes();
+  r.first_watched = s.first_watched();
+  r.samples = s.samples;
+  r.watched = s.queued.empty() ? 0 : s.topology->node_count() - r.first_watched;
+  r.queued = std::move(s.queued);
+  r.link_use = std::move(s.link_use);
+  r.links = exanet::link_use(*s.topology, s.before, s.after, s.end - s.begin);
+  return r;
+}
+
+}  // namespace exanet
