@@ -23,6 +23,10 @@ Topology = Annotated[
     ),
 ]
 Routing = Annotated[str | None, typer.Option("--routing", help=f"Other routes than the machine's: {registries.routings()}.")]
+Rails = Annotated[
+    int | None,
+    typer.Option("--rails", metavar="LINKS", help="Links of each endpoint, each into switches of its own, in place of the machine's."),
+]
 Failed = Annotated[
     list[str] | None,
     typer.Option("--fail", metavar="WHAT", help="A node or link that has failed, or how many at random: links:3:SEED, nodes:1:SEED."),

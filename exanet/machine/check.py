@@ -326,7 +326,7 @@ def _granting_problems(router: Router) -> Problems:
 
 
 def _switch_problems(model: MachineFile, changes: Mapping[str, Located]) -> Problems:
-    """Problems of an input-queued switch. Keys of another flow control or arbitration than that of its `changes` may be left in its file."""
+    """Of an input-queued switch. Keys of another flow control or arbitration than that of its `changes` may be left in its file."""
     switch = model.router.switch
     if (model.router.kind == "input-queued") != (switch is not None):
         advice = "add it, or take 'kind' out" if switch is None else "say 'kind: input-queued', or take it out"

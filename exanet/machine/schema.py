@@ -282,7 +282,6 @@ class MachineFile(Strict):
     power: Power | None = Field(default=None)
 
 
-
 @dataclass(frozen=True)
 class Needs:
     """Facts of a topology, and its needs of routers."""

@@ -102,10 +102,14 @@ def test_jobs(nic: str, share: float) -> None:
     assert took[0] / 2 <= took[1] < took[0] * share
 
 
-def test_results_say_how_many_rails(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "mode", [["--load", "0.2", "--measure", "5us"], ["--message", "1KiB", "--rounds", "1"], ["--job", "barrier:rounds=1"]]
+)
+@pytest.mark.parametrize("option", [True, False])
+def test_results_say_how_many_rails(tmp_path: Path, mode: list[str], option: bool) -> None:
     out = tmp_path / "results"
-    words = ["sim", "-m", str(_file(tmp_path)), "--load", "0.2", "--measure", "5us", "-o", str(out)]
-    ended = CliRunner().invoke(app, words)
+    machine = ["fat-tree-64", "--rails", "2"] if option else [str(_file(tmp_path))]
+    ended = CliRunner().invoke(app, ["sim", "-m", *machine, *mode, "-o", str(out)])
     assert ended.exit_code == 0, ended.output
     assert "2 rails" in ended.output
     assert json.loads((out / "summary.json").read_text())["machine"]["topology"]["rails"] == 2

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from exanet import lightly, registries
-from exanet.commands.options import Failed, Json, MachineOption, Output, Quiet, Routing, Topology, packet_size
+from exanet.commands.options import Failed, Json, MachineOption, Output, Quiet, Rails, Routing, Topology, packet_size
 from exanet.commands.sim.options import Level, PacketBytes, Seed
 
 
@@ -32,6 +32,7 @@ def command(
     seed: Seed = 1,
     topology: Topology = None,
     routing: Routing = None,
+    rails: Rails = None,
     failed: Failed = None,
     output: Output = None,
     as_json: Json = False,
@@ -48,7 +49,7 @@ def command(
 
     check_level(level)
     packet_bytes = packet_size(packets)
-    described = variant.variant(machine, topology, routing, failed or [], packets=level == "packet")
+    described = variant.variant(machine, topology, routing, failed or [], rails=rails, packets=level == "packet")
     directory = directory_of(output, described, texts[0].partition(":")[0] + "-job")
     jobs = [Job.parse(text) for text in texts]
     began = time.monotonic()

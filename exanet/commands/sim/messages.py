@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from exanet import lightly, registries
-from exanet.commands.options import Failed, Json, MachineOption, Output, Quiet, Routing, Topology, packet_size, size_bytes, time_ps
+from exanet.commands.options import Failed, Json, MachineOption, Output, Quiet, Rails, Routing, Topology, packet_size, size_bytes, time_ps
 from exanet.commands.sim.options import Level, PacketBytes, Seed, Traffic
 
 _ABOUT = {
@@ -66,6 +66,7 @@ def command(
     seed: Seed = 1,
     topology: Topology = None,
     routing: Routing = None,
+    rails: Rails = None,
     failed: Failed = None,
     output: Output = None,
     as_json: Json = False,
@@ -83,7 +84,7 @@ def command(
         size = DEFAULT_BYTES if level == "packet" else None  # at flow level they need no size to be messages
     else:
         size = None if sizes is not None else size_bytes("--message", message)
-    described = variant(machine, topology, routing, failed or [], packets=level == "packet")
+    described = variant(machine, topology, routing, failed or [], rails=rails, packets=level == "packet")
     window = time_ps("--measure", measure)
     spec = TrafficSpec(
         traffic, packet_size(packets), "poisson", seed, None if warm_up == "auto" else time_ps("--warm-up", warm_up), window,
