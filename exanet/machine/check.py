@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
@@ -235,6 +236,12 @@ def _topology_problems(model: MachineFile) -> Problems:
         advice = "name it, e.g. file: network.graphml" if kind == "graph" else "take it out, or set kind: graph"
         yield ("topology",) if kind == "graph" else ("topology", "file"), f"'file' is for a graph, and for nothing else; {advice}"
         return
+    if model.topology.file is not None:
+        try:
+            Path(model.topology.file).open("rb").close()
+        except OSError as error:
+            yield ("topology", "file"), f"{model.topology.file} cannot be read: {error.strerror}; give a file of links, or GraphML"
+            return
     if model.topology.order is not None and kind not in ORDERED:
         yield ("topology", "order"), f"a {kind} has no order of dimensions; take it out"
     if kind == "qfdb-torus" and len(shape) != 3:
@@ -356,8 +363,8 @@ def _channel_problems(model: MachineFile, packets: bool, reshaped: bool) -> Prob
     channels, own = model.router.virtual_channels.value, model.router.intra_ports.value
     try:
         needs = topology_needs(model)
-    except ValueError:
-        return  # told with the shape
+    except (ValueError, InputError):
+        return  # told with the shape, or the graph's file
     if model.router.endpoint_latency is not None and needs.nodes == needs.endpoints and not reshaped:
         yield (
             ("router", "endpoint_latency"),

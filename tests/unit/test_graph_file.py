@@ -104,6 +104,16 @@ def test_adaptive_routing_is_refused_where_there_is_one_route_a_pair(tmp_path: P
     machine.load(tmp_path / "m.yaml", located.values({"topology.routing": "adaptive"}, "command line"))
 
 
+def test_a_machine_names_a_file_that_is_not_there(tmp_path: Path) -> None:
+    described(tmp_path, "a b\n")
+    (tmp_path / "net.txt").unlink()
+    with pytest.raises(InputError) as refused:
+        machine.load(tmp_path / "m.yaml")
+    assert len(refused.value.messages) == 1
+    assert refused.value.messages[0].startswith(f"{tmp_path}/m.yaml:")
+    assert "cannot be read: No such file or directory; give a file of links, or GraphML" in refused.value.messages[0]
+
+
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="No such file"):
         graph_file.read(tmp_path / "none")
