@@ -53,8 +53,8 @@ TEST_CASE("lines have the machine's latency and pauses") {
   NetworkConfig config = cycles_of_line(39);
   config.links[0].pause_every = 255;
   const GatewareRegisters registers(kRing, config);
-  CHECK(registers.line_cycles() == 39);
-  CHECK(registers.pause_every() == 255);
+  CHECK(registers.line(0).cycles == 39);
+  CHECK(registers.line(0).pause_every == 255);
 }
 
 TEST_CASE("gaps between packets are refused") {

@@ -6,6 +6,9 @@ module exanet_ip #(
   parameter int unsigned InterPorts = 2,
   parameter int unsigned IntraPorts = 3,
   parameter int unsigned Dimensions = 2,
+  parameter bit          Qfdb = 1'b0,  // a node of a QFDB, or a point of a grid
+  parameter int unsigned XBits = 8,  // split of addresses (router_route)
+  parameter int unsigned YBits = 7,
   parameter int unsigned PayloadDepth = 512,
   parameter int unsigned HeaderDepth = 32,
   parameter int unsigned IntraDepth = 4096,
@@ -83,13 +86,20 @@ module exanet_ip #(
     router_config.links_first = written.routing.links_first.value;
     router_config.enabled = written.routing.enabled.value;
     router_config.disabled = written.routing.disabled.value;
+    router_config.qfdb_node = written.qfdb.node.value;
     for (int unsigned t = 0; t < 16; t++) router_config.type_port[t] = written.type_port.ports.value[2*t+:2];
   end
 
   assign status.shape.inter_ports.next = 4'(InterPorts);
   assign status.shape.intra_ports.next = 4'(IntraPorts);
   assign status.shape.dimensions.next = 2'(Dimensions);
+  assign status.shape.qfdb.next = Qfdb;
+  assign status.shape.x_bits.next = 4'(XBits);
+  assign status.shape.y_bits.next = 4'(YBits);
   assign status.discarded.count.next = discarded;
+  if (InterPorts > 6) begin : gen_illegal
+    $error("the map of registers has places for six links");
+  end
   for (genvar p = 0; p < 6; p++) begin : gen_link
     exanet_pkg::link_counters_t now;
     if (p < InterPorts) begin : gen_used
@@ -112,8 +122,9 @@ module exanet_ip #(
   end
 
   exanet_node #(
-    .InterPorts(InterPorts), .IntraPorts(IntraPorts), .Dimensions(Dimensions), .PayloadDepth(PayloadDepth), .HeaderDepth(HeaderDepth),
-    .IntraDepth(IntraDepth), .IntraHeaders(IntraHeaders), .MostWords(MostWords), .IntraSlots(IntraSlots), .LineBits(LineBits)
+    .InterPorts(InterPorts), .IntraPorts(IntraPorts), .Dimensions(Dimensions), .Qfdb(Qfdb), .XBits(XBits), .YBits(YBits),
+    .PayloadDepth(PayloadDepth), .HeaderDepth(HeaderDepth), .IntraDepth(IntraDepth), .IntraHeaders(IntraHeaders),
+    .MostWords(MostWords), .IntraSlots(IntraSlots), .LineBits(LineBits)
   ) u_node (
     .clk_i, .rst_ni, .config_i(router_config), .credit_threshold_i(written.credit.threshold.value), .credit_interval_i(written.credit.interval.value),
     .health_i(written.health.own.value), .discarded_o(discarded), .flit_i, .credit_o, .flit_o, .release_i, .tx_valid_o, .tx_data_o, .tx_ready_i,

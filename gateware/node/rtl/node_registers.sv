@@ -235,6 +235,7 @@ module node_registers (
         logic credit;
         logic health;
         logic discarded;
+        logic qfdb;
         struct {
             logic far_health;
             logic tx_packets;
@@ -272,6 +273,7 @@ module node_registers (
         decoded_reg_strb.credit = cpuif_req_masked & (cpuif_addr == 10'h1c);
         decoded_reg_strb.health = cpuif_req_masked & (cpuif_addr == 10'h20);
         decoded_reg_strb.discarded = cpuif_req_masked & (cpuif_addr == 10'h24) & !cpuif_req_is_wr;
+        decoded_reg_strb.qfdb = cpuif_req_masked & (cpuif_addr == 10'h28);
         for(int i0=0; i0<6; i0++) begin
             decoded_reg_strb.link[i0].far_health = cpuif_req_masked & (cpuif_addr == 10'h100 + (10)'(i0) * 10'h40) & !cpuif_req_is_wr;
             decoded_reg_strb.link[i0].tx_packets = cpuif_req_masked & (cpuif_addr == 10'h104 + (10)'(i0) * 10'h40) & !cpuif_req_is_wr;
@@ -329,7 +331,7 @@ module node_registers (
                 logic load_next;
             } enabled;
             struct {
-                logic [5:0] next;
+                logic [8:0] next;
                 logic load_next;
             } disabled;
         } routing;
@@ -349,11 +351,11 @@ module node_registers (
                 logic load_next;
             } side;
             struct {
-                logic [2:0] next;
+                logic [3:0] next;
                 logic load_next;
             } plus_port;
             struct {
-                logic [2:0] next;
+                logic [3:0] next;
                 logic load_next;
             } minus_port;
         } dimension[3];
@@ -373,6 +375,12 @@ module node_registers (
                 logic load_next;
             } own;
         } health;
+        struct {
+            struct {
+                logic [1:0] next;
+                logic load_next;
+            } node;
+        } qfdb;
     } field_combo_t;
     field_combo_t field_combo;
 
@@ -400,7 +408,7 @@ module node_registers (
                 logic value;
             } enabled;
             struct {
-                logic [5:0] value;
+                logic [8:0] value;
             } disabled;
         } routing;
         struct {
@@ -416,10 +424,10 @@ module node_registers (
                 logic [8:0] value;
             } side;
             struct {
-                logic [2:0] value;
+                logic [3:0] value;
             } plus_port;
             struct {
-                logic [2:0] value;
+                logic [3:0] value;
             } minus_port;
         } dimension[3];
         struct {
@@ -435,6 +443,11 @@ module node_registers (
                 logic [7:0] value;
             } own;
         } health;
+        struct {
+            struct {
+                logic [1:0] value;
+            } node;
+        } qfdb;
     } field_storage_t;
     field_storage_t field_storage;
 
@@ -601,12 +614,12 @@ module node_registers (
     assign hwif_out.routing.enabled.value = field_storage.routing.enabled.value;
     // Field: node_registers.routing.disabled
     always_comb begin
-        automatic logic [5:0] next_c;
+        automatic logic [8:0] next_c;
         automatic logic load_next_c;
         next_c = field_storage.routing.disabled.value;
         load_next_c = '0;
         if(decoded_reg_strb.routing && decoded_req_is_wr) begin // SW write
-            next_c = (field_storage.routing.disabled.value & ~decoded_wr_biten[21:16]) | (decoded_wr_data[21:16] & decoded_wr_biten[21:16]);
+            next_c = (field_storage.routing.disabled.value & ~decoded_wr_biten[24:16]) | (decoded_wr_data[24:16] & decoded_wr_biten[24:16]);
             load_next_c = '1;
         end
         field_combo.routing.disabled.next = next_c;
@@ -614,7 +627,7 @@ module node_registers (
     end
     always_ff @(posedge clk or negedge arst_n) begin
         if(~arst_n) begin
-            field_storage.routing.disabled.value <= 6'h0;
+            field_storage.routing.disabled.value <= 9'h0;
         end else begin
             if(field_combo.routing.disabled.load_next) begin
                 field_storage.routing.disabled.value <= field_combo.routing.disabled.next;
@@ -694,12 +707,12 @@ module node_registers (
         assign hwif_out.dimension[i0].side.value = field_storage.dimension[i0].side.value;
         // Field: node_registers.dimension[].plus_port
         always_comb begin
-            automatic logic [2:0] next_c;
+            automatic logic [3:0] next_c;
             automatic logic load_next_c;
             next_c = field_storage.dimension[i0].plus_port.value;
             load_next_c = '0;
             if(decoded_reg_strb.dimension[i0] && decoded_req_is_wr) begin // SW write
-                next_c = (field_storage.dimension[i0].plus_port.value & ~decoded_wr_biten[22:20]) | (decoded_wr_data[22:20] & decoded_wr_biten[22:20]);
+                next_c = (field_storage.dimension[i0].plus_port.value & ~decoded_wr_biten[23:20]) | (decoded_wr_data[23:20] & decoded_wr_biten[23:20]);
                 load_next_c = '1;
             end
             field_combo.dimension[i0].plus_port.next = next_c;
@@ -707,7 +720,7 @@ module node_registers (
         end
         always_ff @(posedge clk or negedge arst_n) begin
             if(~arst_n) begin
-                field_storage.dimension[i0].plus_port.value <= 3'h0;
+                field_storage.dimension[i0].plus_port.value <= 4'h0;
             end else begin
                 if(field_combo.dimension[i0].plus_port.load_next) begin
                     field_storage.dimension[i0].plus_port.value <= field_combo.dimension[i0].plus_port.next;
@@ -717,12 +730,12 @@ module node_registers (
         assign hwif_out.dimension[i0].plus_port.value = field_storage.dimension[i0].plus_port.value;
         // Field: node_registers.dimension[].minus_port
         always_comb begin
-            automatic logic [2:0] next_c;
+            automatic logic [3:0] next_c;
             automatic logic load_next_c;
             next_c = field_storage.dimension[i0].minus_port.value;
             load_next_c = '0;
             if(decoded_reg_strb.dimension[i0] && decoded_req_is_wr) begin // SW write
-                next_c = (field_storage.dimension[i0].minus_port.value & ~decoded_wr_biten[26:24]) | (decoded_wr_data[26:24] & decoded_wr_biten[26:24]);
+                next_c = (field_storage.dimension[i0].minus_port.value & ~decoded_wr_biten[27:24]) | (decoded_wr_data[27:24] & decoded_wr_biten[27:24]);
                 load_next_c = '1;
             end
             field_combo.dimension[i0].minus_port.next = next_c;
@@ -730,7 +743,7 @@ module node_registers (
         end
         always_ff @(posedge clk or negedge arst_n) begin
             if(~arst_n) begin
-                field_storage.dimension[i0].minus_port.value <= 3'h0;
+                field_storage.dimension[i0].minus_port.value <= 4'h0;
             end else begin
                 if(field_combo.dimension[i0].minus_port.load_next) begin
                     field_storage.dimension[i0].minus_port.value <= field_combo.dimension[i0].minus_port.next;
@@ -808,6 +821,29 @@ module node_registers (
         end
     end
     assign hwif_out.health.own.value = field_storage.health.own.value;
+    // Field: node_registers.qfdb.node
+    always_comb begin
+        automatic logic [1:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.qfdb.node.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.qfdb && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.qfdb.node.value & ~decoded_wr_biten[1:0]) | (decoded_wr_data[1:0] & decoded_wr_biten[1:0]);
+            load_next_c = '1;
+        end
+        field_combo.qfdb.node.next = next_c;
+        field_combo.qfdb.node.load_next = load_next_c;
+    end
+    always_ff @(posedge clk or negedge arst_n) begin
+        if(~arst_n) begin
+            field_storage.qfdb.node.value <= 2'h0;
+        end else begin
+            if(field_combo.qfdb.node.load_next) begin
+                field_storage.qfdb.node.value <= field_combo.qfdb.node.next;
+            end
+        end
+    end
+    assign hwif_out.qfdb.node.value = field_storage.qfdb.node.value;
 
     //--------------------------------------------------------------------------
     // Write response
@@ -830,13 +866,16 @@ module node_registers (
         automatic logic [31:0] readback_data_var;
         readback_data_var = '0;
         if(rd_mux_addr == 10'h0) begin
-            readback_data_var[7:0] = 8'h2;
+            readback_data_var[7:0] = 8'h3;
             readback_data_var[31:8] = 24'h45584e;
         end
         if(rd_mux_addr == 10'h4) begin
             readback_data_var[3:0] = hwif_in.shape.inter_ports.next;
             readback_data_var[7:4] = hwif_in.shape.intra_ports.next;
             readback_data_var[9:8] = hwif_in.shape.dimensions.next;
+            readback_data_var[12] = hwif_in.shape.qfdb.next;
+            readback_data_var[19:16] = hwif_in.shape.x_bits.next;
+            readback_data_var[23:20] = hwif_in.shape.y_bits.next;
         end
         if(rd_mux_addr == 10'h8) begin
             readback_data_var[1:0] = field_storage.routing.order_0.value;
@@ -846,7 +885,7 @@ module node_registers (
             readback_data_var[9] = field_storage.routing.fixed_priority.value;
             readback_data_var[10] = field_storage.routing.links_first.value;
             readback_data_var[11] = field_storage.routing.enabled.value;
-            readback_data_var[21:16] = field_storage.routing.disabled.value;
+            readback_data_var[24:16] = field_storage.routing.disabled.value;
         end
         if(rd_mux_addr == 10'hc) begin
             readback_data_var[31:0] = field_storage.type_port.ports.value;
@@ -855,8 +894,8 @@ module node_registers (
             if(rd_mux_addr == 10'h10 + (10)'(i0) * 10'h4) begin
                 readback_data_var[7:0] = field_storage.dimension[i0].coordinate.value;
                 readback_data_var[16:8] = field_storage.dimension[i0].side.value;
-                readback_data_var[22:20] = field_storage.dimension[i0].plus_port.value;
-                readback_data_var[26:24] = field_storage.dimension[i0].minus_port.value;
+                readback_data_var[23:20] = field_storage.dimension[i0].plus_port.value;
+                readback_data_var[27:24] = field_storage.dimension[i0].minus_port.value;
             end
         end
         if(rd_mux_addr == 10'h1c) begin
@@ -868,6 +907,9 @@ module node_registers (
         end
         if(rd_mux_addr == 10'h24) begin
             readback_data_var[31:0] = hwif_in.discarded.count.next;
+        end
+        if(rd_mux_addr == 10'h28) begin
+            readback_data_var[1:0] = field_storage.qfdb.node.value;
         end
         for(int i0=0; i0<6; i0++) begin
             if(rd_mux_addr == 10'h100 + (10)'(i0) * 10'h40) begin

@@ -22,9 +22,24 @@ package node_registers_pkg;
     } node_registers__shape__dimensions__in_t;
 
     typedef struct {
+        logic next;
+    } node_registers__shape__qfdb__in_t;
+
+    typedef struct {
+        logic [3:0] next;
+    } node_registers__shape__x_bits__in_t;
+
+    typedef struct {
+        logic [3:0] next;
+    } node_registers__shape__y_bits__in_t;
+
+    typedef struct {
         node_registers__shape__inter_ports__in_t inter_ports;
         node_registers__shape__intra_ports__in_t intra_ports;
         node_registers__shape__dimensions__in_t dimensions;
+        node_registers__shape__qfdb__in_t qfdb;
+        node_registers__shape__x_bits__in_t x_bits;
+        node_registers__shape__y_bits__in_t y_bits;
     } node_registers__shape__in_t;
 
     typedef struct {
@@ -172,7 +187,7 @@ package node_registers_pkg;
     } node_registers__routing__enabled__out_t;
 
     typedef struct {
-        logic [5:0] value;
+        logic [8:0] value;
     } node_registers__routing__disabled__out_t;
 
     typedef struct {
@@ -203,11 +218,11 @@ package node_registers_pkg;
     } node_registers__dimension__side__out_t;
 
     typedef struct {
-        logic [2:0] value;
+        logic [3:0] value;
     } node_registers__dimension__plus_port__out_t;
 
     typedef struct {
-        logic [2:0] value;
+        logic [3:0] value;
     } node_registers__dimension__minus_port__out_t;
 
     typedef struct {
@@ -239,10 +254,19 @@ package node_registers_pkg;
     } node_registers__health__out_t;
 
     typedef struct {
+        logic [1:0] value;
+    } node_registers__qfdb__node__out_t;
+
+    typedef struct {
+        node_registers__qfdb__node__out_t node;
+    } node_registers__qfdb__out_t;
+
+    typedef struct {
         node_registers__routing__out_t routing;
         node_registers__type_port__out_t type_port;
         node_registers__dimension__out_t dimension[3];
         node_registers__credit__out_t credit;
         node_registers__health__out_t health;
+        node_registers__qfdb__out_t qfdb;
     } node_registers__out_t;
 endpackage
