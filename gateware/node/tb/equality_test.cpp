@@ -173,6 +173,16 @@ class Run {
 
   std::uint64_t cycles() const { return network_->cycles(); }
   std::uint64_t packet_hops() const { return network_->packet_hops(); }
+  // Links whose packets, bytes or busy time are not those of the same network over there.
+  unsigned links_that_differ(const Run& other) const {
+    unsigned differ = 0;
+    for (NodeId node = 0; node < topology_->node_count(); ++node)
+      for (std::uint16_t port = 0; port < topology_->port_count(node); ++port) {
+        const LinkStats &a = network_->link_stats(node, port), &b = other.network_->link_stats(node, port);
+        differ += a.packets != b.packets || a.payload_bytes != b.payload_bytes || a.busy != b.busy;
+      }
+    return differ;
+  }
 
  private:
   const std::vector<Offer>& offers_;
@@ -250,6 +260,7 @@ std::vector<Fate> compare(const Case& c, const std::vector<Offer>& offers) {
   total_packets += offers.size();
   if (!found.empty()) FAIL_CHECK(c.text() << ": " << found);
   CHECK(gateware.packet_hops() == model.packet_hops());
+  CHECK(gateware.links_that_differ(model) == 0);
   CHECK(gateware.at_rest());
   if (std::getenv("EXANET_VERBOSE") != nullptr) MESSAGE(c.text() << ": " << gateware.cycles() << " cycles");
   return gateware.fates;
