@@ -82,11 +82,11 @@ def main() -> int:
             print(f"{top}:\n{said}", file=sys.stderr)
     for inter, intra, dimensions, bits, qfdb in SHAPES:
         parameters = {"InterPorts": inter, "IntraPorts": intra, "Dimensions": dimensions, "LineBits": bits, "Qfdb": qfdb}
-        said = verilator("exanet_node", *(f"-G{name}={value}" for name, value in parameters.items()))
-        said += slang("exanet_node", files, *(f"-G{name}={value}" for name, value in parameters.items()))
+        said = verilator("exanet_ip", *(f"-G{name}={value}" for name, value in parameters.items()))
+        said += slang("exanet_ip", files, *(f"-G{name}={value}" for name, value in parameters.items()))
         if said:
             failed += 1
-            print(f"exanet_node with {inter} + {intra} ports, lines of {bits} bits, QFDB {qfdb}:\n{said}", file=sys.stderr)
+            print(f"exanet_ip with {inter} + {intra} ports, lines of {bits} bits, QFDB {qfdb}:\n{said}", file=sys.stderr)
     print(f"{len(tops)} modules and {len(SHAPES)} shapes under Verilator -Wall, pyslang and Verible: {failed} with messages")
     return 1 if failed else 0
 

@@ -212,11 +212,11 @@ typedef struct __attribute__ ((__packed__)) {
     uint32_t discarded;
     uint32_t qfdb;
     uint8_t RESERVED_2c_ff[0xd4];
-    node_registers__link__stride40_t link[6];
+    node_registers__link__stride40_t link[9];
 } node_registers_t;
 
 
-static_assert(sizeof(node_registers_t) == 0x280, "Packing error");
+static_assert(sizeof(node_registers_t) == 0x340, "Packing error");
 
 #ifdef __cplusplus
 }

@@ -97,28 +97,21 @@ module exanet_ip #(
   assign status.shape.x_bits.next = 4'(XBits);
   assign status.shape.y_bits.next = 4'(YBits);
   assign status.discarded.count.next = discarded;
-  if (InterPorts > 6) begin : gen_illegal
-    $error("the map of registers has places for six links");
-  end
-  for (genvar p = 0; p < 6; p++) begin : gen_link
+  for (genvar p = 0; p < exanet_pkg::MaxInterPorts; p++) begin : gen_link
     exanet_pkg::link_counters_t now;
+    exanet_pkg::health_t health;
     if (p < InterPorts) begin : gen_used
       assign now = counters[p];
-      assign status.link[p].far_health.word.next = far_health[p];
+      assign health = far_health[p];
     end else begin : gen_unused
       assign now = '0;
-      assign status.link[p].far_health.word.next = '0;
+      assign health = '0;
     end
-    assign status.link[p].tx_packets.count.next = now.tx_packets;
-    assign status.link[p].tx_credits.count.next = now.tx_credits;
-    assign status.link[p].tx_stuffed.count.next = now.tx_stuffed;
-    assign status.link[p].rx_packets.count.next = now.rx_packets;
-    assign status.link[p].rx_bad_headers.count.next = now.rx_bad_headers;
-    assign status.link[p].rx_bad_controls.count.next = now.rx_bad_controls;
-    assign status.link[p].rx_bad_payloads.count.next = now.rx_bad_payloads;
-    assign status.link[p].rx_cut_packets.count.next = now.rx_cut_packets;
-    assign status.link[p].rx_reclaimed.count.next = now.rx_reclaimed;
-    assign status.link[p].rx_stray_words.count.next = now.rx_stray_words;
+    node_registers_link u_answers (
+      .request_i(written.link[p]), .far_health_i(health), .tx_packets_i(now.tx_packets), .tx_credits_i(now.tx_credits),
+      .tx_stuffed_i(now.tx_stuffed), .rx_packets_i(now.rx_packets), .rx_bad_headers_i(now.rx_bad_headers),
+      .rx_bad_controls_i(now.rx_bad_controls), .rx_bad_payloads_i(now.rx_bad_payloads), .rx_cut_packets_i(now.rx_cut_packets),
+      .rx_reclaimed_i(now.rx_reclaimed), .rx_stray_words_i(now.rx_stray_words), .answer_o(status.link[p]));
   end
 
   exanet_node #(

@@ -43,7 +43,8 @@ module exanet_node #(
 
   exanet_router #(
     .InterPorts(InterPorts), .IntraPorts(IntraPorts), .Dimensions(Dimensions), .Qfdb(Qfdb), .XBits(XBits), .YBits(YBits),
-    .PayloadDepth(PayloadDepth), .HeaderDepth(HeaderDepth), .IntraDepth(IntraDepth), .IntraHeaders(IntraHeaders), .MostWords(MostWords), .IntraSlots(IntraSlots)
+    .PayloadDepth(PayloadDepth), .HeaderDepth(HeaderDepth), .IntraDepth(IntraDepth), .IntraHeaders(IntraHeaders),
+    .MostWords(MostWords), .IntraSlots(IntraSlots)
   ) u_router (
     .clk_i, .rst_ni, .config_i, .flit_i(in), .credit_o(freed), .flit_o(out), .credit_i(room), .release_i(moved_on), .discarded_o);
 

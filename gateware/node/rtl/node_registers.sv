@@ -215,10 +215,12 @@ module node_registers (
     end
 
     logic cpuif_req_masked;
+    logic external_pending;
 
     // Read & write latencies are balanced. Stalls not required
-    assign cpuif_req_stall_rd = '0;
-    assign cpuif_req_stall_wr = '0;
+    // except if external
+    assign cpuif_req_stall_rd = external_pending;
+    assign cpuif_req_stall_wr = external_pending;
     assign cpuif_req_masked = cpuif_req
                             & !(!cpuif_req_is_wr & cpuif_req_stall_rd)
                             & !(cpuif_req_is_wr & cpuif_req_stall_wr);
@@ -236,22 +238,12 @@ module node_registers (
         logic health;
         logic discarded;
         logic qfdb;
-        struct {
-            logic far_health;
-            logic tx_packets;
-            logic tx_credits;
-            logic tx_stuffed;
-            logic rx_packets;
-            logic rx_bad_headers;
-            logic rx_bad_controls;
-            logic rx_bad_payloads;
-            logic rx_cut_packets;
-            logic rx_reclaimed;
-            logic rx_stray_words;
-        } link[6];
+        logic link[9];
     } decoded_reg_strb_t;
     decoded_reg_strb_t decoded_reg_strb;
     logic decoded_err;
+    logic decoded_req_is_external;
+
     logic [9:0] decoded_addr;
     logic decoded_req;
     logic decoded_req_is_wr;
@@ -261,6 +253,8 @@ module node_registers (
     always_comb begin
         automatic logic is_valid_addr;
         automatic logic is_valid_rw;
+        automatic logic is_external;
+        is_external = '0;
         is_valid_addr = '1; // No valid address check
         is_valid_rw = '1; // No valid RW check
         decoded_reg_strb.id = cpuif_req_masked & (cpuif_addr == 10'h0) & !cpuif_req_is_wr;
@@ -274,20 +268,29 @@ module node_registers (
         decoded_reg_strb.health = cpuif_req_masked & (cpuif_addr == 10'h20);
         decoded_reg_strb.discarded = cpuif_req_masked & (cpuif_addr == 10'h24) & !cpuif_req_is_wr;
         decoded_reg_strb.qfdb = cpuif_req_masked & (cpuif_addr == 10'h28);
-        for(int i0=0; i0<6; i0++) begin
-            decoded_reg_strb.link[i0].far_health = cpuif_req_masked & (cpuif_addr == 10'h100 + (10)'(i0) * 10'h40) & !cpuif_req_is_wr;
-            decoded_reg_strb.link[i0].tx_packets = cpuif_req_masked & (cpuif_addr == 10'h104 + (10)'(i0) * 10'h40) & !cpuif_req_is_wr;
-            decoded_reg_strb.link[i0].tx_credits = cpuif_req_masked & (cpuif_addr == 10'h108 + (10)'(i0) * 10'h40) & !cpuif_req_is_wr;
-            decoded_reg_strb.link[i0].tx_stuffed = cpuif_req_masked & (cpuif_addr == 10'h10c + (10)'(i0) * 10'h40) & !cpuif_req_is_wr;
-            decoded_reg_strb.link[i0].rx_packets = cpuif_req_masked & (cpuif_addr == 10'h110 + (10)'(i0) * 10'h40) & !cpuif_req_is_wr;
-            decoded_reg_strb.link[i0].rx_bad_headers = cpuif_req_masked & (cpuif_addr == 10'h118 + (10)'(i0) * 10'h40) & !cpuif_req_is_wr;
-            decoded_reg_strb.link[i0].rx_bad_controls = cpuif_req_masked & (cpuif_addr == 10'h11c + (10)'(i0) * 10'h40) & !cpuif_req_is_wr;
-            decoded_reg_strb.link[i0].rx_bad_payloads = cpuif_req_masked & (cpuif_addr == 10'h120 + (10)'(i0) * 10'h40) & !cpuif_req_is_wr;
-            decoded_reg_strb.link[i0].rx_cut_packets = cpuif_req_masked & (cpuif_addr == 10'h124 + (10)'(i0) * 10'h40) & !cpuif_req_is_wr;
-            decoded_reg_strb.link[i0].rx_reclaimed = cpuif_req_masked & (cpuif_addr == 10'h12c + (10)'(i0) * 10'h40) & !cpuif_req_is_wr;
-            decoded_reg_strb.link[i0].rx_stray_words = cpuif_req_masked & (cpuif_addr == 10'h130 + (10)'(i0) * 10'h40) & !cpuif_req_is_wr;
+        for(int i0=0; i0<9; i0++) begin
+            decoded_reg_strb.link[i0] = cpuif_req_masked & (cpuif_addr >= 10'h100 + (10)'(i0) * 10'h40) & (cpuif_addr <= 10'h100 + (10)'(i0) * 10'h40 + 10'h33);
+            is_external |= cpuif_req_masked & (cpuif_addr >= 10'h100 + (10)'(i0) * 10'h40) & (cpuif_addr <= 10'h100 + (10)'(i0) * 10'h40 + 10'h33);
+            is_valid_rw |= cpuif_req_masked & (cpuif_addr >= 10'h100 + (10)'(i0) * 10'h40) & (cpuif_addr <= 10'h100 + (10)'(i0) * 10'h40 + 10'h33);
         end
         decoded_err = '0;
+        decoded_req_is_external = is_external;
+    end
+    logic external_wr_ack;
+    logic external_rd_ack;
+    always_ff @(posedge clk or negedge arst_n) begin
+        if(~arst_n) begin
+            external_pending <= '0;
+        end else begin
+            if(decoded_req_is_external & ~external_wr_ack & ~external_rd_ack) external_pending <= '1;
+            else if(external_wr_ack | external_rd_ack) external_pending <= '0;
+            `ifndef SYNTHESIS
+                assert_bad_ext_wr_ack: assert(!external_wr_ack || (external_pending | decoded_req_is_external))
+                    else $error("An external wr_ack strobe was asserted when no external request was active");
+                assert_bad_ext_rd_ack: assert(!external_rd_ack || (external_pending | decoded_req_is_external))
+                    else $error("An external rd_ack strobe was asserted when no external request was active");
+            `endif
+        end
     end
 
     // Pass down signals to next stage
@@ -844,20 +847,58 @@ module node_registers (
         end
     end
     assign hwif_out.qfdb.node.value = field_storage.qfdb.node.value;
+    for(genvar i0=0; i0<9; i0++) begin
+        // External region: node_registers.link[]
+        assign hwif_out.link[i0].req = decoded_reg_strb.link[i0];
+        assign hwif_out.link[i0].addr = decoded_addr[5:0];
+        assign hwif_out.link[i0].req_is_wr = decoded_req_is_wr;
+        assign hwif_out.link[i0].wr_data = decoded_wr_data;
+        assign hwif_out.link[i0].wr_biten = decoded_wr_biten;
+    end
 
     //--------------------------------------------------------------------------
     // Write response
     //--------------------------------------------------------------------------
-    assign cpuif_wr_ack = decoded_req & decoded_req_is_wr;
+    always_comb begin
+        automatic logic wr_ack;
+        wr_ack = '0;
+        for(int i0=0; i0<9; i0++) begin
+            wr_ack |= hwif_in.link[i0].wr_ack;
+        end
+        external_wr_ack = wr_ack;
+    end
+    assign cpuif_wr_ack = external_wr_ack | (decoded_req & decoded_req_is_wr & ~decoded_req_is_external);
     // Writes are always granted with no error response
     assign cpuif_wr_err = '0;
 
     //--------------------------------------------------------------------------
     // Readback
     //--------------------------------------------------------------------------
+    logic readback_external_rd_ack_c;
+    always_comb begin
+        automatic logic rd_ack;
+        rd_ack = '0;
+        for(int i0=0; i0<9; i0++) begin
+            rd_ack |= hwif_in.link[i0].rd_ack;
+        end
+        readback_external_rd_ack_c = rd_ack;
+    end
+
+    logic readback_external_rd_ack;
+
+    assign readback_external_rd_ack = readback_external_rd_ack_c;
 
     logic [9:0] rd_mux_addr;
-    assign rd_mux_addr = decoded_addr;
+    logic [9:0] pending_rd_addr;
+    // Hold read mux address to guarantee it is stable throughout any external accesses
+    always_ff @(posedge clk or negedge arst_n) begin
+        if(~arst_n) begin
+            pending_rd_addr <= '0;
+        end else begin
+            if(decoded_req) pending_rd_addr <= decoded_addr;
+        end
+    end
+    assign rd_mux_addr = decoded_req ? decoded_addr : pending_rd_addr;
 
     logic readback_err;
     logic readback_done;
@@ -911,47 +952,18 @@ module node_registers (
         if(rd_mux_addr == 10'h28) begin
             readback_data_var[1:0] = field_storage.qfdb.node.value;
         end
-        for(int i0=0; i0<6; i0++) begin
-            if(rd_mux_addr == 10'h100 + (10)'(i0) * 10'h40) begin
-                readback_data_var[7:0] = hwif_in.link[i0].far_health.word.next;
-            end
-            if(rd_mux_addr == 10'h104 + (10)'(i0) * 10'h40) begin
-                readback_data_var[31:0] = hwif_in.link[i0].tx_packets.count.next;
-            end
-            if(rd_mux_addr == 10'h108 + (10)'(i0) * 10'h40) begin
-                readback_data_var[31:0] = hwif_in.link[i0].tx_credits.count.next;
-            end
-            if(rd_mux_addr == 10'h10c + (10)'(i0) * 10'h40) begin
-                readback_data_var[31:0] = hwif_in.link[i0].tx_stuffed.count.next;
-            end
-            if(rd_mux_addr == 10'h110 + (10)'(i0) * 10'h40) begin
-                readback_data_var[31:0] = hwif_in.link[i0].rx_packets.count.next;
-            end
-            if(rd_mux_addr == 10'h118 + (10)'(i0) * 10'h40) begin
-                readback_data_var[31:0] = hwif_in.link[i0].rx_bad_headers.count.next;
-            end
-            if(rd_mux_addr == 10'h11c + (10)'(i0) * 10'h40) begin
-                readback_data_var[31:0] = hwif_in.link[i0].rx_bad_controls.count.next;
-            end
-            if(rd_mux_addr == 10'h120 + (10)'(i0) * 10'h40) begin
-                readback_data_var[31:0] = hwif_in.link[i0].rx_bad_payloads.count.next;
-            end
-            if(rd_mux_addr == 10'h124 + (10)'(i0) * 10'h40) begin
-                readback_data_var[31:0] = hwif_in.link[i0].rx_cut_packets.count.next;
-            end
-            if(rd_mux_addr == 10'h12c + (10)'(i0) * 10'h40) begin
-                readback_data_var[31:0] = hwif_in.link[i0].rx_reclaimed.count.next;
-            end
-            if(rd_mux_addr == 10'h130 + (10)'(i0) * 10'h40) begin
-                readback_data_var[31:0] = hwif_in.link[i0].rx_stray_words.count.next;
+        for(int i0=0; i0<9; i0++) begin
+            if((rd_mux_addr >= 10'h100 + (10)'(i0) * 10'h40) && (rd_mux_addr <= 10'h100 + (10)'(i0) * 10'h40 + 10'h33)) begin
+                readback_data_var = hwif_in.link[i0].rd_data;
             end
         end
         readback_data = readback_data_var;
-        readback_done = decoded_req & ~decoded_req_is_wr;
+        readback_done = decoded_req & ~decoded_req_is_wr & ~decoded_req_is_external;
         readback_err = '0;
     end
 
-    assign cpuif_rd_ack = readback_done;
+    assign external_rd_ack = readback_external_rd_ack;
+    assign cpuif_rd_ack = readback_done | readback_external_rd_ack;
     assign cpuif_rd_data = readback_data;
     assign cpuif_rd_err = readback_err;
 endmodule

@@ -32,8 +32,8 @@ module route_formal #(
   logic vc, known;
   logic [5:0] words;
   router_route #(.InterPorts(InterPorts), .IntraPorts(IntraPorts), .Dimensions(Dimensions), .Qfdb(Qfdb), .Port(Port)) dut (
-    .ways_i(ways), .enabled_i(config_i.enabled), .qfdb_node_i(config_i.qfdb_node), .disabled_i(config_i.disabled[2:0]), .type_port_i(config_i.type_port),
-    .header_i, .port_o(port), .vc_o(vc), .known_o(known), .words_o(words));
+    .ways_i(ways), .enabled_i(config_i.enabled), .qfdb_node_i(config_i.qfdb_node), .disabled_i(config_i.disabled[2:0]),
+    .type_port_i(config_i.type_port), .header_i, .port_o(port), .vc_o(vc), .known_o(known), .words_o(words));
 
   logic [1:0] node, beyond, intra;
   logic [7:0] x, y, z;

@@ -110,7 +110,8 @@ module exanet_router #(
     router_pkg::request_t route;
     assign header = flit_q[p].data;
     router_route #(.InterPorts(InterPorts), .IntraPorts(IntraPorts), .Dimensions(Dimensions), .Qfdb(Qfdb), .XBits(XBits), .YBits(YBits), .Port(p)) u_route (
-      .ways_i(ways), .enabled_i(config_q.enabled), .qfdb_node_i(config_q.qfdb_node), .disabled_i(config_q.disabled[2:0]), .type_port_i(config_q.type_port),
+      .ways_i(ways), .enabled_i(config_q.enabled), .qfdb_node_i(config_q.qfdb_node), .disabled_i(config_q.disabled[2:0]),
+      .type_port_i(config_q.type_port),
       .header_i(header), .port_o(port), .vc_o(route.vc), .known_o(route.valid), .words_o(route.words));
     assign route.port = 4'(port);
 
