@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/network/verilated/registers.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
@@ -99,8 +100,8 @@ spec::RouterConfig router_registers(const TopologySpec& spec, const NetworkConfi
   config.set_disabled(disabled);
   config.set_fixed_priority(fabric.router.arbitration == RouterConfig::Arbitration::kFixedPriority);
   config.set_links_first(fabric.router.arbitration == RouterConfig::Arbitration::kLinksFirst);
-  for (unsigned kind = 0; kind < 16; ++kind)
-    config.set_type_port(kind, kind == static_cast<unsigned>(spec::PacketType::kMessage) ? 0 : 1);
+  const auto last_port = static_cast<unsigned>(fabric.router.intra_ports) - 1;
+  for (unsigned kind = 0; kind < 16; ++kind) config.set_type_port(kind, std::min(kind, last_port));
   return config;
 }
 

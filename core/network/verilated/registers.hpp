@@ -23,10 +23,8 @@ class GatewareRegisters {
   std::uint32_t dcid(NodeId node) const { return dcid_[node]; }
   // Of a link class of the machine.
   const Line& line(std::size_t link_class) const { return lines_[link_class]; }
-  // The packet type that leaves by an intra-tile port: messages by the first, blocks by the second.
-  std::uint8_t kind(std::uint8_t intra_port) const {
-    return static_cast<std::uint8_t>(intra_port == 0 ? spec::PacketType::kMessage : spec::PacketType::kWrite);
-  }
+  // The packet type that leaves by an intra-tile port: messages by the first, blocks by the second, and so on in the order of types.
+  std::uint8_t kind(std::uint8_t intra_port) const { return intra_port; }
 
  private:
   std::vector<std::uint32_t> registers_, dcid_;

@@ -23,7 +23,6 @@ using namespace exanet;
 namespace {
 
 constexpr Time kCycle = Time::ps(6400);
-constexpr unsigned kPorts = 2;  // intra-tile
 constexpr std::uint64_t kRestCycles = 10'000;  // more than it takes from the last arrival until nothing moves
 
 enum class Pattern { kUniform, kTornado, kHotspot, kNeighbour };
@@ -47,6 +46,7 @@ struct Case {
   unsigned line_cycles_between_qfdbs = 33;
 
   bool of_qfdbs() const { return topology.kind == "qfdb-torus"; }
+  unsigned ports() const { return of_qfdbs() ? 3 : 2; }  // intra-tile, as each library is built
   NodeId nodes_each() const { return of_qfdbs() ? spec::kQfdbNodes : 1; }  // at a point of the shape
   std::string text() const {
     std::ostringstream s;
@@ -66,7 +66,7 @@ struct Case {
     config.router.cycle = kCycle;
     config.router.max_payload_bytes = 512;
     config.router.arbitration = arbitration;
-    config.router.intra_ports = kPorts;
+    config.router.intra_ports = ports();
     config.router.inter_fifo_words = inter_fifo_words;
     config.priority = true;
     LinkConfig link;
@@ -116,18 +116,19 @@ std::vector<Offer> traffic(const Case& c) {
   std::mt19937_64 random(c.seed);
   NodeId nodes = c.nodes_each();
   for (const auto side : c.topology.shape) nodes *= side;
-  const double words = 6 + (c.least_bytes + c.most_bytes) / 16.0, gap = words * kPorts / c.load;
+  const unsigned ports = c.ports();
+  const double words = 6 + (c.least_bytes + c.most_bytes) / 16.0, gap = words * ports / c.load;
   std::vector<Offer> offers;
-  std::vector<std::uint64_t> next(nodes * kPorts, 0);
+  std::vector<std::uint64_t> next(nodes * ports, 0);
   while (offers.size() < c.packets)
-    for (std::uint32_t port = 0; port < nodes * kPorts; ++port) {
+    for (std::uint32_t port = 0; port < nodes * ports; ++port) {
       const auto bits = static_cast<double>(random() >> 11) * 0x1p-53;
       next[port] += static_cast<std::uint64_t>(2 * gap * bits);
-      const NodeId src = port / kPorts;
+      const NodeId src = port / ports;
       const auto bytes = static_cast<std::uint16_t>(c.least_bytes + random() % (c.most_bytes - c.least_bytes + 1));
       const NodeId dst = destination(c, src, nodes, random);
       offers.push_back({kCycle * static_cast<std::int64_t>(next[port]),
-                        {src, dst, bytes, static_cast<std::uint8_t>(port % kPorts),
+                        {src, dst, bytes, static_cast<std::uint8_t>(port % ports),
                          static_cast<std::uint8_t>(random() % c.priority_one_in == 0), 0}});
     }
   std::stable_sort(offers.begin(), offers.end(), [](const Offer& a, const Offer& b) { return a.at < b.at; });
@@ -147,7 +148,8 @@ class Run {
       : offers_(offers),
         fates(offers.size()),
         topology_(make_topology(c.topology)),
-        queues_(topology_->node_count() * kPorts * 2) {
+        ports_(c.ports()),
+        queues_(topology_->node_count() * ports_ * 2) {
     network_ = make(events_, *topology_, c.fabric(),
                     {this,
                      [](void* self, const Packet& packet, Time taken, Time tail) {
@@ -156,7 +158,8 @@ class Run {
                        ++run.arrived_;
                      },
                      [](void* self, NodeId node, std::uint8_t port, std::uint8_t priority, Time) {
-                       static_cast<Run*>(self)->pump((node * kPorts + port) * 2 + priority);
+                       Run& run = *static_cast<Run*>(self);
+                       run.pump((node * run.ports_ + port) * 2 + priority);
                      }});
     offer_event_ = events_.add_handler([](void* self, Time, std::uint32_t index,
                                           std::uint64_t last) { static_cast<Run*>(self)->offer(index, last != 0); },
@@ -197,7 +200,7 @@ class Run {
     if (!last) return events_.schedule(now, offer_event_, index, 1);
     for (; index < offers_.size() && offers_[index].at == now; ++index) {
       const Packet& packet = offers_[index].packet;
-      const std::uint32_t queue = (packet.src * kPorts + packet.intra_port) * 2 + packet.priority;
+      const std::uint32_t queue = (packet.src * ports_ + packet.intra_port) * 2 + packet.priority;
       queues_[queue].push_back(packet);
       if (queues_[queue].size() == 1) pump(queue);
     }
@@ -209,6 +212,7 @@ class Run {
 
   EventQueue events_;
   std::unique_ptr<Topology> topology_;
+  unsigned ports_;
   std::unique_ptr<Network> network_;
   std::vector<std::deque<Packet>> queues_;
   std::uint32_t offer_event_ = 0;
@@ -474,4 +478,37 @@ TEST_CASE("equality: links of four lanes") {
                    .arbitration = in_turn(seed),
                    .wide = true});
   MESSAGE("packets compared: " << total_packets);
+}
+
+// Cases that are drawn, on seeds that no other case here has: EXANET_EQUALITY_PACKETS of them from EXANET_EQUALITY_SEED on, for a campaign.
+TEST_CASE("equality: drawn cases") {
+  const auto given = [](const char* name, std::uint64_t otherwise) {
+    const char* value = std::getenv(name);
+    return value == nullptr ? otherwise : std::strtoull(value, nullptr, 10);
+  };
+  const std::uint64_t packets = given("EXANET_EQUALITY_PACKETS", 8'000);
+  std::uint64_t seed = given("EXANET_EQUALITY_SEED", 1'000'000), compared = 0;
+  const std::vector<TopologySpec> topologies = {
+      {"qfdb-torus", {4, 1, 1}}, {"qfdb-torus", {2, 2, 1}}, {"qfdb-torus", {3, 1, 2}, {1, 2, 0}},
+      {"torus", {6}},            {"torus", {3, 4}, {0, 1}}, {"mesh", {3, 3}},
+      {"torus", {3, 2, 2}},      {"mesh", {2, 3, 2}}};
+  for (; compared < packets; ++seed) {
+    std::mt19937_64 random(seed);
+    const auto pick = [&](const auto& from) { return from[random() % from.size()]; };
+    Case c{.topology = pick(topologies)};
+    c.pattern = static_cast<Pattern>(random() % 4);
+    c.load = pick(std::vector<double>{0.1, 0.3, 0.7, 1.5, 3.0});
+    c.packets = static_cast<unsigned>(500 + random() % 2500);
+    c.seed = seed;
+    c.most_bytes = pick(std::vector<unsigned>{0, 16, 64, 200, 512});
+    c.arbitration = static_cast<Arbitration>(random() % 3);
+    c.line_cycles = pick(std::vector<unsigned>{0, 1, 7, 20, 45, 300});
+    c.line_cycles_between_qfdbs = pick(std::vector<unsigned>{0, 3, 33, 200});
+    c.wide = !c.of_qfdbs() && c.topology.shape.size() < 3 && random() % 3 == 0;
+    c.pause_every = c.wide ? 0 : pick(std::vector<std::int64_t>{0, 0, 5, 32, 66});
+    c.priority_one_in = pick(std::vector<unsigned>{2, 8, 1'000'000});
+    compare(c);
+    compared += c.packets;
+  }
+  MESSAGE("packets compared: " << compared << ", seeds up to " << seed - 1);
 }
