@@ -31,8 +31,7 @@ constexpr unsigned dimension_bits(bool qfdb, unsigned dimension) {
 // A destination's DCID.
 constexpr std::uint32_t address(bool qfdb, unsigned node, const unsigned (&coordinates)[3]) {
   std::uint32_t dcid = node;
-  for (unsigned d = 0, shift = qfdb ? 2 : 0; d < 3; shift += dimension_bits(qfdb, d++))
-    dcid |= coordinates[d] << shift;
+  for (unsigned d = 0, shift = qfdb ? 2 : 0; d < 3; shift += dimension_bits(qfdb, d++)) dcid |= coordinates[d] << shift;
   return dcid;
 }
 
@@ -51,8 +50,7 @@ inline std::optional<Step> route_rule(const spec::RouterConfig& config, RuleShap
   unsigned chosen = 3;
   bool differs = false;
   for (unsigned d = 0; d < 3; ++d) differs = differs || there[d] != config.coordinate(d);
-  if (const auto self = static_cast<unsigned>(config.qfdb_node());
-      shape.qfdb && (differs ? self != 0 : self != node)) {
+  if (const auto self = static_cast<unsigned>(config.qfdb_node()); shape.qfdb && (differs ? self != 0 : self != node)) {
     const unsigned next = differs ? 0 : node, port = next < self ? next : next - 1;
     if (disabled(port) || from < kMeshPorts) return std::nullopt;
     return Step{port, next > self};

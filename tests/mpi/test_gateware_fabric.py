@@ -2,8 +2,8 @@
 """Does a program meet the same machine when its packets cross the Verilated routers and links as when they cross the model?
 
 All that a run leaves behind must be the same, to the picosecond and the byte, but for what the two fabrics know of their own work. One
-machine is the smallest that routes, four nodes in a ring with two ranks each, because its nodes are built by Verilator here; the other is the
-ExaNeSt blade, with a rank on each node of its four QFDBs.
+machine is the smallest that routes, four nodes in a ring with two ranks each, because its nodes are built by Verilator here; the other is
+the ExaNeSt blade, with a rank on each node of its four QFDBs.
 """
 
 from __future__ import annotations

@@ -47,7 +47,9 @@ def test_the_shipped_blade_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (parameters["InterPorts"], parameters["IntraPorts"], parameters["Dimensions"], parameters["Qfdb"]) == (5, 2, 1, 1)
 
 
-@pytest.mark.parametrize(("shape", "dimensions"), [("[1, 1, 1]", 1), ("[2, 1, 1]", 1), ("[2, 2, 1]", 2), ("[1, 1, 2]", 3), ("[4, 2, 2]", 3)])
+@pytest.mark.parametrize(
+    ("shape", "dimensions"), [("[1, 1, 1]", 1), ("[2, 1, 1]", 1), ("[2, 2, 1]", 2), ("[1, 1, 2]", 3), ("[4, 2, 2]", 3)]
+)
 def test_nodes_have_ports_for_the_dimensions_with_links(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, shape: str, dimensions: int
 ) -> None:

@@ -94,7 +94,8 @@ NodeId destination(const Case& c, NodeId src, NodeId nodes, std::mt19937_64& ran
   const auto shape = c.topology.shape;
   const NodeId each = c.nodes_each();
   std::vector<std::uint32_t> x;
-  for (NodeId rest = src / each; x.size() < shape.size(); rest /= shape[x.size() - 1]) x.push_back(rest % shape[x.size()]);
+  for (NodeId rest = src / each; x.size() < shape.size(); rest /= shape[x.size() - 1])
+    x.push_back(rest % shape[x.size()]);
   switch (c.pattern) {
     case Pattern::kUniform: return static_cast<NodeId>(random() % nodes);
     case Pattern::kHotspot: return random() % 4 == 0 ? 0 : static_cast<NodeId>(random() % nodes);
@@ -488,10 +489,14 @@ TEST_CASE("equality: drawn cases") {
   };
   const std::uint64_t packets = given("EXANET_EQUALITY_PACKETS", 8'000);
   std::uint64_t seed = given("EXANET_EQUALITY_SEED", 1'000'000), compared = 0;
-  const std::vector<TopologySpec> topologies = {
-      {"qfdb-torus", {4, 1, 1}}, {"qfdb-torus", {2, 2, 1}}, {"qfdb-torus", {3, 1, 2}, {1, 2, 0}},
-      {"torus", {6}},            {"torus", {3, 4}, {0, 1}}, {"mesh", {3, 3}},
-      {"torus", {3, 2, 2}},      {"mesh", {2, 3, 2}}};
+  const std::vector<TopologySpec> topologies = {{"qfdb-torus", {4, 1, 1}},
+                                                {"qfdb-torus", {2, 2, 1}},
+                                                {"qfdb-torus", {3, 1, 2}, {1, 2, 0}},
+                                                {"torus", {6}},
+                                                {"torus", {3, 4}, {0, 1}},
+                                                {"mesh", {3, 3}},
+                                                {"torus", {3, 2, 2}},
+                                                {"mesh", {2, 3, 2}}};
   for (; compared < packets; ++seed) {
     std::mt19937_64 random(seed);
     const auto pick = [&](const auto& from) { return from[random() % from.size()]; };

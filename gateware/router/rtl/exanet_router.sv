@@ -97,7 +97,8 @@ module exanet_router #(
   localparam int unsigned IntraQueueWords = IntraDepth < IntraHeadersWords ? IntraDepth : IntraHeadersWords;
 
   router_pkg::way_t ways[3];
-  router_ways #(.InterPorts(InterPorts), .FirstPort(Qfdb ? exanet_pkg::QfdbNodes - 1 : 0)) u_ways (.clk_i, .rst_ni, .config_i(config_q), .ways_o(ways));
+  router_ways #(.InterPorts(InterPorts), .FirstPort(Qfdb ? exanet_pkg::QfdbNodes - 1 : 0)) u_ways (
+    .clk_i, .rst_ni, .config_i(config_q), .ways_o(ways));
 
   router_pkg::request_t request[2][Inputs];
   router_pkg::word_t word[2][Inputs];
@@ -109,10 +110,11 @@ module exanet_router #(
     exanet_pkg::header_t header;
     router_pkg::request_t route;
     assign header = flit_q[p].data;
-    router_route #(.InterPorts(InterPorts), .IntraPorts(IntraPorts), .Dimensions(Dimensions), .Qfdb(Qfdb), .XBits(XBits), .YBits(YBits), .Port(p)) u_route (
+    router_route #(
+      .InterPorts(InterPorts), .IntraPorts(IntraPorts), .Dimensions(Dimensions), .Qfdb(Qfdb), .XBits(XBits), .YBits(YBits), .Port(p)
+    ) u_route (
       .ways_i(ways), .enabled_i(config_q.enabled), .qfdb_node_i(config_q.qfdb_node), .disabled_i(config_q.disabled[2:0]),
-      .type_port_i(config_q.type_port),
-      .header_i(header), .port_o(port), .vc_o(route.vc), .known_o(route.valid), .words_o(route.words));
+      .type_port_i(config_q.type_port), .header_i(header), .port_o(port), .vc_o(route.vc), .known_o(route.valid), .words_o(route.words));
     assign route.port = 4'(port);
 
     // A header names the class of its packet, and packets follow each other on the wire.
