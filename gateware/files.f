@@ -18,6 +18,7 @@ gateware/link/rtl/exanet_link.sv
 gateware/node/rtl/exanet_node.sv
 gateware/node/rtl/node_registers_pkg.sv
 gateware/node/rtl/node_registers.sv
+gateware/node/rtl/node_registers_link.sv
 gateware/node/rtl/exanet_ip.sv
 gateware/karma/rtl/karma_registers_pkg.sv
 gateware/karma/rtl/karma_registers.sv

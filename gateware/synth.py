@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counts what the published configuration takes on an UltraScale+ device, with Yosys.
 
-usage: python gateware/synth.py [router] [link] [link-wide] [router-6x1] [registers] [ip] [--json] [--keep FOLDER]
+usage: python gateware/synth.py [router] [link] [link-wide] [router-6x1] [registers] [link-registers] [ip] [--json] [--keep FOLDER]
 
 (It needs pyosys, and minutes for all.)
 
-`ip` is the whole: router, two links and registers. When it is not asked for but its parts are, their sum is held to what was published
-for the whole. The exit status is 1 when one takes more than was published. The published "LUT" is taken as those used as logic; should it
-include those used as memory, it is to be compared with `lut`. With --keep what was counted is written down in that folder, and counted
-again when a source, Yosys or this file has changed.
+`ip` is the whole: router, registers, two links and theirs. When it is not asked for but its parts are, their sum is held to what was
+published for the whole. The exit status is 1 when one takes more than was published. The published "LUT" is taken as those used as
+logic; should it include those used as memory, it is to be compared with `lut`. With --keep what was counted is written down in that
+folder, and counted again when a source, Yosys or this file has changed.
 
 Yosys' mapping is an estimate: the published figures are those of the vendor's tool. gateware/timing.py shows the levels of its paths.
 """
@@ -47,9 +47,10 @@ TARGETS = {
     "link-wide": Target("exanet_link", {"LineBits": 128}, {}),
     "router-6x1": Target("exanet_router", {"InterPorts": 6, "IntraPorts": 1, "Dimensions": 3}, {}),
     "registers": Target("node_registers", {}, {"lut_logic": 2468, "lut_memory": 187, "ff": 6451}),
+    "link-registers": Target("node_registers_link", {}, {}),
     "ip": Target("exanet_ip", SHAPE, {"lut_logic": 17287, "lut_memory": 5577, "ff": 18954, "bram36": 116.5}),
 }
-PARTS = {"router": 1, "link": 2, "registers": 1}
+PARTS = {"router": 1, "link": 2, "registers": 1, "link-registers": 2}
 
 
 def count(cells: dict[str, int]) -> dict[str, float]:
@@ -175,11 +176,11 @@ def main() -> int:
     if "--json" in words:
         print(json.dumps({name: {"ours": ours, "published": TARGETS[name].published} for name, ours in results.items()}))
         return 0
-    print(f"{'':10}{'':12}{'ours':>8}{'published':>11}")
+    print(f"{'':16}{'':12}{'ours':>8}{'published':>11}")
     for name, resources in results.items():
         for key, value in resources.items():
             published = TARGETS[name].published.get(key)
-            print(f"{name:10}{key:12}{value:>8g}{'' if published is None else f'{published:>11g}'}")
+            print(f"{name:16}{key:12}{value:>8g}{'' if published is None else f'{published:>11g}'}")
     for line in exceeded(results):
         print(f"error: {line}", file=sys.stderr)
     return 1 if exceeded(results) else 0

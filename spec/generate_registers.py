@@ -19,7 +19,7 @@ from peakrdl_regblock import RegblockExporter
 from peakrdl_regblock.cpuif.axi4lite import AXI4Lite_Cpuif_flattened
 from peakrdl_regblock.udps import ALL_UDPS
 from systemrdl import RDLCompiler
-from systemrdl.node import AddrmapNode, FieldNode, RegNode
+from systemrdl.node import AddrmapNode, FieldNode, RegfileNode, RegNode
 
 ROOT = Path(__file__).resolve().parent.parent
 MAPS = ("node", "karma")
@@ -57,6 +57,28 @@ def exported(name: str, top: AddrmapNode) -> dict[Path, str]:
         for file, target in ((f"{stem}_pkg.sv", "rtl"), (f"{stem}.sv", "rtl"), (f"{stem}.h", "include")):
             text = re.sub(r"[ \t]+$", "", (Path(scratch) / file).read_text(), flags=re.M)
             out[folder / target / file] = f"// {LICENCE}\n// {note(name)}\n{text.rstrip()}\n"
+    return out
+
+
+def external_reads(name: str, top: AddrmapNode) -> dict[Path, str]:
+    """A module for each kind of group of registers that the block leaves to others: it answers with what stands at its inputs."""
+    out = {}
+    for group in (node for node in top.children(unroll=False) if isinstance(node, RegfileNode) and node.external):
+        block, kind = f"{name}_registers", group.inst_name
+        record = f"{block}_pkg::{block}__{kind}__external"
+        found = [(register, field) for register in group.registers() for field in register.fields()]
+        if any(field.is_sw_writable or field.low for _, field in found):
+            raise ValueError(f"spec/{name}.rdl: {kind}: external registers are read alone, and have one field each, from bit 0")
+        bits = max(register.address_offset for register, _ in found).bit_length()
+        ports = [f"  input  logic [{field.width - 1}:0] {register.inst_name}_i," for register, field in found]
+        reads = [f"      {bits}'h{register.address_offset:02X}: answer_o.rd_data = 32'({register.inst_name}_i);" for register, _ in found]
+        lines = [
+            f"// {LICENCE}", f"// {note(name)}", f"module {block}_{kind} (", f"  input  {record}__out_t request_i,", *ports,
+            f"  output {record}__in_t answer_o", ");", "  always_comb begin", "    answer_o.rd_data = '0;",
+            "    answer_o.rd_ack = request_i.req && !request_i.req_is_wr;", "    answer_o.wr_ack = request_i.req && request_i.req_is_wr;",
+            "    case (request_i.addr)", *reads, "      default: ;", "    endcase", "  end", "endmodule", "",
+        ]  # fmt: skip
+        out[ROOT / f"gateware/{name}/rtl/{block}_{kind}.sv"] = "\n".join(lines)
     return out
 
 
@@ -115,7 +137,7 @@ def outputs() -> dict[Path, str]:
     tops = {name: compiled(name) for name in MAPS}
     out = {ROOT / "exanet/karma/registers.py": python(tops), ROOT / "docs/reference/registers.md": markdown(tops)}
     for name, top in tops.items():
-        out |= exported(name, top)
+        out |= exported(name, top) | external_reads(name, top)
     return out
 
 

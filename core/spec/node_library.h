@@ -48,7 +48,7 @@ typedef struct exanet_room {
 typedef struct exanet_line_counts {
   uint64_t packets, payload_bytes;
   uint64_t
-      packet_cycles; /* with a word of a packet on the line, or a pause in the middle of one; Magic and Start included */
+      packet_cycles; /* with a word of a packet on the line, or a pause before one that waits; Magic and Start included */
 } exanet_line_counts;
 
 typedef struct exanet_node_library_calls {

@@ -35,6 +35,8 @@ inline constexpr unsigned kLinkBits = 64;  // link word
 inline constexpr unsigned kMaxPayloadWords = 32;  // payload of the largest packet, 512 bytes
 inline constexpr unsigned kVirtualChannels = 2;  // virtual channels of a link
 inline constexpr unsigned kMaxDimensions = 3;  // dimensions that the router knows
+inline constexpr unsigned kMaxInterPorts = 9;  // inter-tile ports of a router: to the three other nodes of a QFDB, and two for each dimension
+inline constexpr unsigned kQfdbNodes = 4;  // nodes of a QFDB, each linked to each; the first, the network FPGA, has the links to other QFDBs
 inline constexpr std::uint64_t kMagicWord = 0xa5c396f05a3c690f;  // link word that announces a control word; sent twice it stands for itself as data
 
 enum class PacketType : std::uint8_t {
@@ -69,7 +71,7 @@ struct Header {
   // user virtual address at the destination
   constexpr std::uint64_t dmadd() const { return get_bits(raw, 0, 48); }
   constexpr void set_dmadd(std::uint64_t v) { set_bits(raw, 0, 48, v); }
-  // destination node: coordinates, first dimension lowest
+  // destination node: in machines of QFDBs two bits for the node of the QFDB, then coordinates, first dimension lowest
   constexpr std::uint64_t dcid() const { return get_bits(raw, 48, 22); }
   constexpr void set_dcid(std::uint64_t v) { set_bits(raw, 48, 22, v); }
   // protection domain at the destination
@@ -226,7 +228,7 @@ struct Credit {
 
 // Registers of a router. Ports are numbered inter-tile first, then intra-tile.
 struct RouterConfig {
-  static constexpr unsigned kBits = 117;
+  static constexpr unsigned kBits = 128;
   std::array<std::uint32_t, 4> raw{};
   // place of this node in each dimension
   constexpr std::uint64_t coordinate(unsigned i) const { return get_bits(raw, 0 + 8 * i, 8); }
@@ -241,26 +243,29 @@ struct RouterConfig {
   constexpr std::uint64_t order(unsigned i) const { return get_bits(raw, 52 + 2 * i, 2); }
   constexpr void set_order(unsigned i, std::uint64_t v) { set_bits(raw, 52 + 2 * i, 2, v); }
   // port towards higher coordinates in each dimension
-  constexpr std::uint64_t plus_port(unsigned i) const { return get_bits(raw, 58 + 3 * i, 3); }
-  constexpr void set_plus_port(unsigned i, std::uint64_t v) { set_bits(raw, 58 + 3 * i, 3, v); }
+  constexpr std::uint64_t plus_port(unsigned i) const { return get_bits(raw, 58 + 4 * i, 4); }
+  constexpr void set_plus_port(unsigned i, std::uint64_t v) { set_bits(raw, 58 + 4 * i, 4, v); }
   // port towards lower coordinates in each dimension
-  constexpr std::uint64_t minus_port(unsigned i) const { return get_bits(raw, 67 + 3 * i, 3); }
-  constexpr void set_minus_port(unsigned i, std::uint64_t v) { set_bits(raw, 67 + 3 * i, 3, v); }
+  constexpr std::uint64_t minus_port(unsigned i) const { return get_bits(raw, 70 + 4 * i, 4); }
+  constexpr void set_minus_port(unsigned i, std::uint64_t v) { set_bits(raw, 70 + 4 * i, 4, v); }
   // inter-tile ports that must not be used: packets that enter a ring there go the other way round it, others are discarded
-  constexpr std::uint64_t disabled() const { return get_bits(raw, 76, 6); }
-  constexpr void set_disabled(std::uint64_t v) { set_bits(raw, 76, 6, v); }
+  constexpr std::uint64_t disabled() const { return get_bits(raw, 82, 9); }
+  constexpr void set_disabled(std::uint64_t v) { set_bits(raw, 82, 9, v); }
   // intra-tile port for each packet type
-  constexpr std::uint64_t type_port(unsigned i) const { return get_bits(raw, 82 + 2 * i, 2); }
-  constexpr void set_type_port(unsigned i, std::uint64_t v) { set_bits(raw, 82 + 2 * i, 2, v); }
+  constexpr std::uint64_t type_port(unsigned i) const { return get_bits(raw, 91 + 2 * i, 2); }
+  constexpr void set_type_port(unsigned i, std::uint64_t v) { set_bits(raw, 91 + 2 * i, 2, v); }
   // arbiters: lowest input first (1) or round robin (0)
-  constexpr std::uint64_t fixed_priority() const { return get_bits(raw, 114, 1); }
-  constexpr void set_fixed_priority(std::uint64_t v) { set_bits(raw, 114, 1, v); }
+  constexpr std::uint64_t fixed_priority() const { return get_bits(raw, 123, 1); }
+  constexpr void set_fixed_priority(std::uint64_t v) { set_bits(raw, 123, 1, v); }
   // round robin among links before intra-tile ports, but for one grant in 16 (1), or among all alike (0)
-  constexpr std::uint64_t links_first() const { return get_bits(raw, 115, 1); }
-  constexpr void set_links_first(std::uint64_t v) { set_bits(raw, 115, 1, v); }
+  constexpr std::uint64_t links_first() const { return get_bits(raw, 124, 1); }
+  constexpr void set_links_first(std::uint64_t v) { set_bits(raw, 124, 1, v); }
   // the rest of the configuration is valid; until then every packet is discarded
-  constexpr std::uint64_t enabled() const { return get_bits(raw, 116, 1); }
-  constexpr void set_enabled(std::uint64_t v) { set_bits(raw, 116, 1, v); }
+  constexpr std::uint64_t enabled() const { return get_bits(raw, 125, 1); }
+  constexpr void set_enabled(std::uint64_t v) { set_bits(raw, 125, 1, v); }
+  // which node of its QFDB this is, 0 the network FPGA; a router that is built for grids alone does not look at it
+  constexpr std::uint64_t qfdb_node() const { return get_bits(raw, 126, 2); }
+  constexpr void set_qfdb_node(std::uint64_t v) { set_bits(raw, 126, 2, v); }
 };
 
 // Counts of a link since reset; every counter wraps.

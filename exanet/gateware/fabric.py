@@ -22,6 +22,7 @@ _WORD_BITS, _LATENCY, _CHANNELS, _MOST_PAYLOAD = 128, 4, 2, 512
 _CLASSES = 2  # bulk and priority, each with queues of its own
 _FRAMING = {64: 2, 128: 1}  # words that frame a packet, by the bits of a line word
 _MOST_DIMENSIONS, _MOST_INTRA = 3, 4
+_QFDB, _QFDB_NODES = "qfdb-torus", 4
 
 
 def check(config: dict[str, Any], machine: str) -> None:
@@ -36,11 +37,12 @@ def library(config: dict[str, Any]) -> Path:
 
     Raises InputError when a tool is missing or the build fails.
     """
-    router, dimensions = config["router"], len(config["topology"]["shape"])
+    router, qfdb, dimensions = config["router"], config["topology"]["kind"] == _QFDB, _dimensions(config["topology"])
     parameters = {
-        "InterPorts": 2 * dimensions,
+        "InterPorts": 2 * dimensions + (_QFDB_NODES - 1 if qfdb else 0),
         "IntraPorts": router["intra_ports"],
         "Dimensions": dimensions,
+        "Qfdb": int(qfdb),
         "PayloadDepth": router["inter_fifo_words"] // _CHANNELS,
         "HeaderDepth": router["header_fifo_words"] // (_CHANNELS * _CLASSES),
         "IntraDepth": router["intra_fifo_words"],
@@ -49,7 +51,15 @@ def library(config: dict[str, Any]) -> Path:
         "MostWords": -(-router["max_payload_bytes"] * 8 // _WORD_BITS),
     }
     wrapper = ["gateware/node/model/node_library.cpp"]
-    return build.library(f"nodes-{dimensions}d", top="exanet_node", parameters=parameters, wrapper=wrapper)
+    return build.library(f"nodes-{'qfdb-' if qfdb else ''}{dimensions}d", top="exanet_node", parameters=parameters, wrapper=wrapper)
+
+
+def _dimensions(topology: dict[str, Any]) -> int:
+    """Dimensions that the router is built for: of QFDBs those up to the last one that has links, one at least."""
+    shape = topology["shape"]
+    if topology["kind"] != _QFDB:
+        return len(shape)
+    return max([d + 1 for d, side in enumerate(shape) if side > 1], default=1)
 
 
 def _problems(config: dict[str, Any]) -> Iterator[str]:
@@ -59,10 +69,10 @@ def _problems(config: dict[str, Any]) -> Iterator[str]:
         yield "its routers are ExaNet's, not input-queued switches; take --fabric model"
     if config["topology"].get("routing", "minimal") != "minimal" or config["topology"].get("failed"):
         yield "its routers know dimension order alone; take --fabric model, or leave routing and failures out"
-    if kind not in ("mesh", "torus"):
-        yield f"its routers know meshes and tori, not a {kind}; take --fabric model, or a machine like trenz-2x2"
+    if kind not in ("mesh", "torus", _QFDB):
+        yield f"its routers know meshes, tori and tori of QFDBs, not a {kind}; take --fabric model, or a machine like torus-2x2x2"
         return
-    nodes = 1
+    nodes = _QFDB_NODES if kind == _QFDB else 1
     for side in shape:
         nodes *= side
     if len(shape) > _MOST_DIMENSIONS:
@@ -87,6 +97,8 @@ def _problems(config: dict[str, Any]) -> Iterator[str]:
         yield "ni.clock is not the router's, at whose edges the gateware takes packets; give it the same value as router.clock"
     for link in config["links"]:
         yield from _link_problems(link, router["cycle_ps"])
+    if len({link["word_bits"] for link in config["links"]}) > 1:
+        yield "its links have words of several widths; the gateware's are all of one"
 
 
 def _link_problems(link: dict[str, Any], cycle_ps: int) -> Iterator[str]:
@@ -100,7 +112,7 @@ def _link_problems(link: dict[str, Any], cycle_ps: int) -> Iterator[str]:
         below, above = (whole / 1000 for whole in _neighbours(link["latency_ps"], cycle_ps))
         yield (
             f"{name}.latency is {link['latency_ps'] / 1000:g} ns, no whole number of the router's cycles; "
-            f"make it {below:g} ns or {above:g} ns, or take a machine like torus-2x2x2"
+            f"make it {below:g} ns or {above:g} ns, or take a machine like torus-2x2x2 or exanest-blade"
         )
 
 

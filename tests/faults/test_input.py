@@ -63,7 +63,9 @@ def test_bad_option_values(exanet: Exanet, option: str, value: str) -> None:
 
 
 def test_a_machine_that_is_no_gateware(exanet: Exanet) -> None:
-    assert_refused(exanet.run(TRUE, options=("--fabric", "gateware")), "--fabric gateware: exanest", "meshes and tori")
+    assert_refused(
+        exanet.run(TRUE, options=("--fabric", "gateware")), "--fabric gateware: exanest", "128 nodes", "links.intra-qfdb.latency"
+    )
 
 
 def test_bad_placement_file(exanet: Exanet) -> None:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Does a program meet the same machine when its packets cross the Verilated routers and links as when they cross the model?
 
-All that a run leaves behind must be the same, to the picosecond and the byte, but for what the two fabrics know of their own work. The
-machine is the smallest that routes, four nodes in a ring with two ranks each, because its nodes are built by Verilator here.
+All that a run leaves behind must be the same, to the picosecond and the byte, but for what the two fabrics know of their own work. One
+machine is the smallest that routes, four nodes in a ring with two ranks each, because its nodes are built by Verilator here; the other is
+the ExaNeSt blade, with a rank on each node of its four QFDBs.
 """
 
 from __future__ import annotations
@@ -41,6 +42,12 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return machine
 
 
+ON_THE_BLADE = {
+    "ping-pong": [sys.executable, PROGRAMS / "pingpong.py", "0", "64", "1024"],
+    "allreduce": [sys.executable, PROGRAMS / "allreduce.py", "1", "100"],
+}
+
+
 def same_run(model: Finished, gateware: Finished) -> None:
     assert model.summary["run"]["fabric"] == "model" and model.summary["cycles"] == 0
     assert gateware.summary["run"]["fabric"] == "gateware" and gateware.summary["cycles"] > 1000
@@ -63,3 +70,17 @@ def test_the_same_run(exanet_run: Runner, mpich: Stack, built: Path, monkeypatch
     if name != "lammps":  # which prints how long it really took
         assert gateware.output == model.output != ""
     same_run(model, gateware)
+
+
+@pytest.mark.parametrize("name", ON_THE_BLADE)
+def test_the_same_run_on_a_blade(exanet_run: Runner, mpich: Stack, built: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(built.parent / "cache"))
+    words, options = ON_THE_BLADE[name], ("--compute", "off", "--map", "round-robin")
+    model, gateware = (
+        exanet_run(mpich, 16, words, machine="exanest-blade", options=(*options, "--fabric", fabric), timeout=600)
+        for fabric in ("model", "gateware")
+    )
+    assert gateware.output == model.output != ""
+    same_run(model, gateware)
+    links = pl.read_parquet(gateware.folder / "links.parquet").filter(pl.col("packets") > 0)
+    assert set(links["link_class"]) == {0, 1}, "inside QFDBs and between them"

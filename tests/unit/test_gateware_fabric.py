@@ -18,46 +18,69 @@ def refused(name: str) -> list[str]:
     return caught.value.messages
 
 
-def changed(folder: Path, text: str) -> str:
+def changed(folder: Path, text: str, extends: str = "torus-2x2x2") -> str:
     path = folder / "mine.yaml"
-    path.write_text(f"extends: torus-2x2x2\nname: mine\ndescription: changed\n{text}")
+    path.write_text(f"extends: {extends}\nname: mine\ndescription: changed\n{text}")
     return str(path)
 
 
-def test_the_shipped_machine_fits(monkeypatch: pytest.MonkeyPatch) -> None:
-    spec: dict[str, object] = {}
-
-    def library(name: str, **rest: object) -> Path:
-        spec.update(rest, name=name)
-        return Path("there")
-
-    monkeypatch.setattr(build, "library", library)
-    config = machine.load("torus-2x2x2").resolve()
-    fabric.check(config, "torus-2x2x2")
+def parameters_of(name: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
+    """What the nodes of a machine that fits are built with."""
+    spec: dict[str, int] = {}
+    monkeypatch.setattr(build, "library", lambda name, **rest: spec.update(rest["parameters"]) or Path("there"))
+    config = machine.load(name).resolve()
+    fabric.check(config, name)
     assert fabric.library(config) == Path("there")
-    parameters = spec["parameters"]
-    assert isinstance(parameters, dict)
-    assert (parameters["InterPorts"], parameters["IntraPorts"], parameters["Dimensions"]) == (6, 2, 3)
+    return spec
+
+
+def test_the_shipped_torus_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    parameters = parameters_of("torus-2x2x2", monkeypatch)
+    assert (parameters["InterPorts"], parameters["IntraPorts"], parameters["Dimensions"], parameters["Qfdb"]) == (6, 2, 3, 0)
     assert (parameters["PayloadDepth"], parameters["IntraDepth"]) == (512, 4096)
     assert (parameters["HeaderDepth"], parameters["IntraHeaders"]) == (32, 64)
     assert (parameters["MostWords"], parameters["LineBits"]) == (16, 64)
 
 
+def test_the_shipped_blade_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    parameters = parameters_of("exanest-blade", monkeypatch)
+    assert (parameters["InterPorts"], parameters["IntraPorts"], parameters["Dimensions"], parameters["Qfdb"]) == (5, 2, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("shape", "dimensions"), [("[1, 1, 1]", 1), ("[2, 1, 1]", 1), ("[2, 2, 1]", 2), ("[1, 1, 2]", 3), ("[4, 2, 2]", 3)]
+)
+def test_nodes_have_ports_for_the_dimensions_with_links(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, shape: str, dimensions: int
+) -> None:
+    text = f"topology: {{shape: {{value: {shape}, source: x, kind: chosen}}}}\n"
+    parameters = parameters_of(changed(tmp_path, text, extends="exanest-blade"), monkeypatch)
+    assert (parameters["InterPorts"], parameters["Dimensions"]) == (3 + 2 * dimensions, dimensions)
+
+
 def test_links_of_four_lanes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    spec: dict[str, int] = {}
-    monkeypatch.setattr(build, "library", lambda name, **rest: spec.update(rest["parameters"]) or Path("there"))
     words = "word: {value: 128 bit, source: x, kind: chosen}, framing: {value: 1 words, source: x, kind: chosen}"
     link = "{rate: {value: 20 Gb/s, source: x, kind: chosen}, " + words + "}"
-    config = machine.load(changed(tmp_path, f"links: {{link: {link}}}\n")).resolve()
-    fabric.check(config, "mine")
-    fabric.library(config)
-    assert spec["LineBits"] == 128
+    assert parameters_of(changed(tmp_path, f"links: {{link: {link}}}\n"), monkeypatch)["LineBits"] == 128
 
 
-@pytest.mark.parametrize("name", ["exanest", "fat-tree-64", "dragonfly-342"])
+def test_links_of_several_widths(tmp_path: Path) -> None:
+    words = "word: {value: 128 bit, source: x, kind: chosen}, framing: {value: 1 words, source: x, kind: chosen}"
+    link = "{rate: {value: 20 Gb/s, source: x, kind: chosen}, pause_every: {value: 0 words, source: x, kind: chosen}, " + words + "}"
+    (message,) = refused(changed(tmp_path, f"links: {{inter-qfdb: {link}}}\n", extends="exanest-blade"))
+    assert "several widths" in message
+
+
+@pytest.mark.parametrize("name", ["exanest-dragonfly", "fat-tree-64", "dragonfly-342"])
 def test_other_topologies(name: str) -> None:
     (message,) = refused(name)
-    assert "meshes and tori" in message and "--fabric model" in message
+    assert "tori of QFDBs" in message and "--fabric model" in message
+
+
+def test_the_whole_prototype_is_too_large_and_between_cycles() -> None:
+    nodes, clock, inside, between = refused("exanest")
+    assert "128 nodes" in nodes and "ni.clock" in clock
+    assert "links.intra-qfdb.latency" in inside and "links.inter-qfdb.latency" in between and "exanest-blade" in between
 
 
 def test_a_machine_without_clock() -> None:

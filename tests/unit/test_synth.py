@@ -13,6 +13,7 @@ AT_THE_LIMIT = {
     "router": {"lut": 12761, "lut_logic": 9599, "lut_memory": 3162, "ff": 7649, "bram36": 53},
     "link": {"lut": 3475, "lut_logic": 2626, "lut_memory": 849, "ff": 2427, "bram36": 0},
     "registers": {"lut": 2434, "lut_logic": 2434, "lut_memory": 0, "ff": 6451, "bram36": 0},
+    "link-registers": {"lut": 0, "lut_logic": 0, "lut_memory": 0, "ff": 0, "bram36": 0},
 }
 
 
@@ -46,4 +47,7 @@ def test_cells_are_counted_as_data_sheets_do(synth: ModuleType) -> None:
 def test_an_unknown_part_is_bad_input(synth: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(sys, "argv", ["synth.py", "rooter"])
     assert synth.main() == 2
-    assert "rooter: there is no such part; give some of router, link, link-wide, router-6x1, registers, ip" in capsys.readouterr().err
+    assert (
+        "rooter: there is no such part; give some of router, link, link-wide, router-6x1, registers, link-registers, ip"
+        in capsys.readouterr().err
+    )

@@ -12,21 +12,23 @@ namespace exanet {
 
 class GatewareRegisters {
  public:
+  struct Line {
+    std::uint32_t cycles, pause_every;
+  };
+
   // Throws std::invalid_argument, saying what to do, when the gateware cannot be that machine's.
   GatewareRegisters(const TopologySpec& spec, const NetworkConfig& config);
 
   const std::uint32_t* data() const { return registers_.data(); }  // four words a node
   std::uint32_t dcid(NodeId node) const { return dcid_[node]; }
-  std::uint32_t line_cycles() const { return line_cycles_; }
-  std::uint32_t pause_every() const { return pause_every_; }
-  // The packet type that leaves by an intra-tile port: messages by the first, blocks by the second.
-  std::uint8_t kind(std::uint8_t intra_port) const {
-    return static_cast<std::uint8_t>(intra_port == 0 ? spec::PacketType::kMessage : spec::PacketType::kWrite);
-  }
+  // Of a link class of the machine.
+  const Line& line(std::size_t link_class) const { return lines_[link_class]; }
+  // The packet type that leaves by an intra-tile port: messages by the first, blocks by the second, and so on in the order of types.
+  std::uint8_t kind(std::uint8_t intra_port) const { return intra_port; }
 
  private:
   std::vector<std::uint32_t> registers_, dcid_;
-  std::uint32_t line_cycles_, pause_every_;
+  std::vector<Line> lines_;
 };
 
 }  // namespace exanet

@@ -53,8 +53,43 @@ TEST_CASE("lines have the machine's latency and pauses") {
   NetworkConfig config = cycles_of_line(39);
   config.links[0].pause_every = 255;
   const GatewareRegisters registers(kRing, config);
-  CHECK(registers.line_cycles() == 39);
-  CHECK(registers.pause_every() == 255);
+  CHECK(registers.line(0).cycles == 39);
+  CHECK(registers.line(0).pause_every == 255);
+}
+
+TEST_CASE("nodes of QFDBs have their place, the ports of the torus behind those inside, and lines by kind of link") {
+  NetworkConfig config = testing::published_fabric(256);
+  config.links.resize(2);
+  config.links[0].latency = config.router.cycle * 20;
+  config.links[1].latency = config.router.cycle * 33;
+  const GatewareRegisters registers({"qfdb-torus", {4, 2, 1}}, config);
+  CHECK(registers.line(0).cycles == 20);
+  CHECK(registers.line(1).cycles == 33);
+  for (std::uint32_t node = 0; node < 32; ++node) {
+    const spec::RouterConfig made = of_node(registers, node);
+    const std::uint32_t f = node % 4, x = node / 4 % 4, y = node / 16;
+    CHECK(made.qfdb_node() == f);
+    CHECK(made.coordinate(0) == x);
+    CHECK(made.coordinate(1) == y);
+    CHECK(made.wraps() == 1);
+    CHECK(made.plus_port(1) == 5);
+    CHECK(made.minus_port(1) == 6);
+    // Nothing is plugged in at the torus ports of nodes that are not the first, nor in the third dimension.
+    CHECK(made.disabled() == (f == 0 ? 0x180u : 0x1f8u));
+    CHECK(registers.dcid(node) == (f | x << 2 | y << 10));
+  }
+}
+
+TEST_CASE("links of several widths are refused") {
+  NetworkConfig config = testing::published_fabric(256);
+  config.links.resize(2);
+  for (LinkConfig& link : config.links) link.latency = config.router.cycle * 20;
+  config.links[1].pause_every = 0;
+  config.links[1].word_bits = 128;
+  config.links[1].framing_words = 1;
+  CHECK_THROWS_WITH_AS(GatewareRegisters({"qfdb-torus", {4, 1, 1}}, config),
+                       "this machine cannot be run on the gateware: its links are all of the same width",
+                       std::invalid_argument);
 }
 
 TEST_CASE("gaps between packets are refused") {

@@ -86,9 +86,9 @@ class VerilatedNetwork final : public Network {
   PacketSink sink_;
   GatewareRegisters registers_;
   Time period_;
-  std::uint32_t word_bytes_, most_payload_words_, intra_ports_;
+  std::uint32_t word_bytes_, most_payload_words_, intra_ports_, ports_ = 0;
   std::uint32_t cycle_event_, arrived_event_, credit_event_;
-  std::vector<std::uint32_t> line_;  // by node and port; kNoLine where nothing is plugged in
+  std::vector<std::uint32_t> line_;  // by node and port, `ports_` each; kNoLine where nothing is plugged in
   mutable std::vector<LinkStats> stats_;
   std::vector<InjectionPort> injection_ports_;
   std::vector<PacketInFlight> packets_;
@@ -108,22 +108,26 @@ VerilatedNetwork::VerilatedNetwork(const std::string& library, const TopologySpe
       word_bytes_(static_cast<std::uint32_t>(config.router.word_bits / 8)),
       most_payload_words_(RouterTiming(config.router).most_payload_words),
       intra_ports_(static_cast<std::uint32_t>(config.router.intra_ports)) {
-  const std::uint32_t nodes = topology.node_count(), ports = topology.port_count(0);
-  if (calls_.inter_ports < ports || calls_.intra_ports != intra_ports_)
-    throw std::invalid_argument(library + " has nodes with other ports than this machine's: build it for this machine");
+  const std::uint32_t nodes = topology.node_count();
+  for (NodeId node = 0; node < nodes; ++node) ports_ = std::max<std::uint32_t>(ports_, topology.port_count(node));
   if (calls_.line_bits != config.links[0].word_bits)
     throw std::invalid_argument(
         library + " has nodes with links of another width than this machine's: build it for this machine");
   std::vector<exanet_line> lines;
-  line_.assign(std::size_t{nodes} * calls_.inter_ports, kNoLine);
+  line_.assign(std::size_t{nodes} * ports_, kNoLine);
+  bool fits = calls_.intra_ports == intra_ports_;
   for (NodeId node = 0; node < nodes; ++node) {
-    for (std::uint16_t port = 0; port < ports; ++port) {
+    for (std::uint16_t port = 0; port < topology.port_count(node); ++port) {
       const PortRef far = topology.neighbour(node, port);
       if (far.node == kNoNode) continue;
-      line_[std::size_t{node} * calls_.inter_ports + port] = static_cast<std::uint32_t>(lines.size());
-      lines.push_back({node, port, far.node, far.port, registers_.line_cycles(), registers_.pause_every()});
+      fits = fits && port < calls_.inter_ports;
+      line_[std::size_t{node} * ports_ + port] = static_cast<std::uint32_t>(lines.size());
+      const auto& [cycles, pause_every] = registers_.line(topology.link_class(node, port));
+      lines.push_back({node, port, far.node, far.port, cycles, pause_every});
     }
   }
+  if (!fits)
+    throw std::invalid_argument(library + " has nodes with other ports than this machine's: build it for this machine");
   nodes_ = calls_.open(nodes, registers_.data(), static_cast<std::uint32_t>(lines.size()), lines.data());
   stats_.resize(line_.size());
   injection_ports_.assign(std::size_t{nodes} * intra_ports_,
@@ -233,7 +237,7 @@ void VerilatedNetwork::room(Time now, std::uint32_t index, std::uint64_t amount)
 }
 
 const LinkStats& VerilatedNetwork::link_stats(NodeId node, std::uint16_t port) const {
-  const std::size_t index = std::size_t{node} * calls_.inter_ports + port;
+  const std::size_t index = std::size_t{node} * ports_ + port;
   LinkStats& stats = stats_[index];
   if (line_[index] == kNoLine) return stats;
   exanet_line_counts counts;

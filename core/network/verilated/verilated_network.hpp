@@ -6,8 +6,8 @@
 // first, from the first edge that is not before t; all that happens at an edge has happened before the edge is simulated. While nothing
 // is under way no cycle is simulated: a network at rest stays as it is.
 //
-// Limits: meshes and tori of up to three dimensions, all links alike and a whole number of cycles long. For how long a packet stood at a
-// router cannot be seen from outside, so LinkStats::waited stays 0.
+// Limits: meshes, tori and tori of QFDBs of up to three dimensions, links of one width and a whole number of cycles long. For how long a packet
+// stood at a router cannot be seen from outside, so LinkStats::waited stays 0.
 #pragma once
 
 #include <string>

@@ -6,6 +6,8 @@ package exanet_pkg;
   localparam int unsigned MaxPayloadWords = 32;  // payload of the largest packet, 512 bytes
   localparam int unsigned VirtualChannels = 2;  // virtual channels of a link
   localparam int unsigned MaxDimensions = 3;  // dimensions that the router knows
+  localparam int unsigned MaxInterPorts = 9;  // inter-tile ports of a router: to the three other nodes of a QFDB, and two for each dimension
+  localparam int unsigned QfdbNodes = 4;  // nodes of a QFDB, each linked to each; the first, the network FPGA, has the links to other QFDBs
   localparam logic [63:0] MagicWord = 64'hA5C396F05A3C690F;  // link word that announces a control word; sent twice it stands for itself as data
 
   typedef enum logic [3:0] {
@@ -44,7 +46,7 @@ package exanet_pkg;
     logic [9:0] length;  // payload bytes, 0 to 512; the payload is padded with zeros to whole words
     logic [21:0] source_dcid;  // node that sent the packet
     logic [9:0] pdid;  // protection domain at the destination
-    logic [21:0] dcid;  // destination node: coordinates, first dimension lowest
+    logic [21:0] dcid;  // destination node: in machines of QFDBs two bits for the node of the QFDB, then coordinates, first dimension lowest
     logic [47:0] dmadd;  // user virtual address at the destination
   } header_t;
 
@@ -101,13 +103,14 @@ package exanet_pkg;
 
   // Registers of a router. Ports are numbered inter-tile first, then intra-tile.
   typedef struct packed {
+    logic [1:0] qfdb_node;  // which node of its QFDB this is, 0 the network FPGA; a router that is built for grids alone does not look at it
     logic enabled;  // the rest of the configuration is valid; until then every packet is discarded
     logic links_first;  // round robin among links before intra-tile ports, but for one grant in 16 (1), or among all alike (0)
     logic fixed_priority;  // arbiters: lowest input first (1) or round robin (0)
     logic [15:0][1:0] type_port;  // intra-tile port for each packet type
-    logic [5:0] disabled;  // inter-tile ports that must not be used: packets that enter a ring there go the other way round it, others are discarded
-    logic [2:0][2:0] minus_port;  // port towards lower coordinates in each dimension
-    logic [2:0][2:0] plus_port;  // port towards higher coordinates in each dimension
+    logic [8:0] disabled;  // inter-tile ports that must not be used: packets that enter a ring there go the other way round it, others are discarded
+    logic [2:0][3:0] minus_port;  // port towards lower coordinates in each dimension
+    logic [2:0][3:0] plus_port;  // port towards higher coordinates in each dimension
     logic [2:0][1:0] order;  // dimensions in the order in which offsets are consumed
     logic wraps;  // torus (1) or mesh (0)
     logic [2:0][8:0] side;  // nodes in each dimension

@@ -20,6 +20,15 @@ module registers_formal (
   logic [1:0] bresp, rresp;
   logic [31:0] rdata;
   node_registers_pkg::node_registers__out_t written;
+  // The registers of links are outside of the block: their answers come at once, with any data.
+  node_registers_pkg::node_registers__in_t status;
+  always_comb begin
+    status = status_i;
+    for (int unsigned p = 0; p < exanet_pkg::MaxInterPorts; p++) begin
+      status.link[p].rd_ack = written.link[p].req && !written.link[p].req_is_wr;
+      status.link[p].wr_ack = written.link[p].req && written.link[p].req_is_wr;
+    end
+  end
   node_registers dut (
     .clk(clk_i), .arst_n(rst_n),
     .s_axil_awready(awready), .s_axil_awvalid(awvalid_i), .s_axil_awaddr(awaddr_i), .s_axil_awprot('0),
@@ -27,7 +36,7 @@ module registers_formal (
     .s_axil_bready(bready_i), .s_axil_bvalid(bvalid), .s_axil_bresp(bresp),
     .s_axil_arready(arready), .s_axil_arvalid(arvalid_i), .s_axil_araddr(araddr_i), .s_axil_arprot('0),
     .s_axil_rready(rready_i), .s_axil_rvalid(rvalid), .s_axil_rdata(rdata), .s_axil_rresp(rresp),
-    .hwif_in(status_i), .hwif_out(written));
+    .hwif_in(status), .hwif_out(written));
   exanet_stream_check #(.Width(2)) u_b (.clk_i, .rst_ni(rst_n), .valid_i(bvalid), .data_i(bresp), .ready_i(bready_i));
   exanet_stream_check #(.Width(34)) u_r (.clk_i, .rst_ni(rst_n), .valid_i(rvalid), .data_i({rdata, rresp}), .ready_i(rready_i));
 

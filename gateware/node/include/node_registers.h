@@ -16,7 +16,7 @@ extern "C" {
 #define NODE_REGISTERS__ID__VERSION_bm 0xff
 #define NODE_REGISTERS__ID__VERSION_bp 0
 #define NODE_REGISTERS__ID__VERSION_bw 8
-#define NODE_REGISTERS__ID__VERSION_reset 0x2
+#define NODE_REGISTERS__ID__VERSION_reset 0x3
 #define NODE_REGISTERS__ID__MAGIC_bm 0xffffff00
 #define NODE_REGISTERS__ID__MAGIC_bp 8
 #define NODE_REGISTERS__ID__MAGIC_bw 24
@@ -32,6 +32,15 @@ extern "C" {
 #define NODE_REGISTERS__SHAPE__DIMENSIONS_bm 0x300
 #define NODE_REGISTERS__SHAPE__DIMENSIONS_bp 8
 #define NODE_REGISTERS__SHAPE__DIMENSIONS_bw 2
+#define NODE_REGISTERS__SHAPE__QFDB_bm 0x1000
+#define NODE_REGISTERS__SHAPE__QFDB_bp 12
+#define NODE_REGISTERS__SHAPE__QFDB_bw 1
+#define NODE_REGISTERS__SHAPE__X_BITS_bm 0xf0000
+#define NODE_REGISTERS__SHAPE__X_BITS_bp 16
+#define NODE_REGISTERS__SHAPE__X_BITS_bw 4
+#define NODE_REGISTERS__SHAPE__Y_BITS_bm 0xf00000
+#define NODE_REGISTERS__SHAPE__Y_BITS_bp 20
+#define NODE_REGISTERS__SHAPE__Y_BITS_bw 4
 
 // reg - node_registers::routing
 #define NODE_REGISTERS__ROUTING__ORDER_0_bm 0x3
@@ -62,9 +71,9 @@ extern "C" {
 #define NODE_REGISTERS__ROUTING__ENABLED_bp 11
 #define NODE_REGISTERS__ROUTING__ENABLED_bw 1
 #define NODE_REGISTERS__ROUTING__ENABLED_reset 0x0
-#define NODE_REGISTERS__ROUTING__DISABLED_bm 0x3f0000
+#define NODE_REGISTERS__ROUTING__DISABLED_bm 0x1ff0000
 #define NODE_REGISTERS__ROUTING__DISABLED_bp 16
-#define NODE_REGISTERS__ROUTING__DISABLED_bw 6
+#define NODE_REGISTERS__ROUTING__DISABLED_bw 9
 #define NODE_REGISTERS__ROUTING__DISABLED_reset 0x0
 
 // reg - node_registers::type_port
@@ -82,13 +91,13 @@ extern "C" {
 #define NODE_REGISTERS__DIMENSION__SIDE_bp 8
 #define NODE_REGISTERS__DIMENSION__SIDE_bw 9
 #define NODE_REGISTERS__DIMENSION__SIDE_reset 0x1
-#define NODE_REGISTERS__DIMENSION__PLUS_PORT_bm 0x700000
+#define NODE_REGISTERS__DIMENSION__PLUS_PORT_bm 0xf00000
 #define NODE_REGISTERS__DIMENSION__PLUS_PORT_bp 20
-#define NODE_REGISTERS__DIMENSION__PLUS_PORT_bw 3
+#define NODE_REGISTERS__DIMENSION__PLUS_PORT_bw 4
 #define NODE_REGISTERS__DIMENSION__PLUS_PORT_reset 0x0
-#define NODE_REGISTERS__DIMENSION__MINUS_PORT_bm 0x7000000
+#define NODE_REGISTERS__DIMENSION__MINUS_PORT_bm 0xf000000
 #define NODE_REGISTERS__DIMENSION__MINUS_PORT_bp 24
-#define NODE_REGISTERS__DIMENSION__MINUS_PORT_bw 3
+#define NODE_REGISTERS__DIMENSION__MINUS_PORT_bw 4
 #define NODE_REGISTERS__DIMENSION__MINUS_PORT_reset 0x0
 
 // reg - node_registers::credit
@@ -111,6 +120,12 @@ extern "C" {
 #define NODE_REGISTERS__DISCARDED__COUNT_bm 0xffffffff
 #define NODE_REGISTERS__DISCARDED__COUNT_bp 0
 #define NODE_REGISTERS__DISCARDED__COUNT_bw 32
+
+// reg - node_registers::qfdb
+#define NODE_REGISTERS__QFDB__NODE_bm 0x3
+#define NODE_REGISTERS__QFDB__NODE_bp 0
+#define NODE_REGISTERS__QFDB__NODE_bw 2
+#define NODE_REGISTERS__QFDB__NODE_reset 0x0
 
 // reg - node_registers::link::far_health
 #define NODE_REGISTERS__LINK__FAR_HEALTH__WORD_bm 0xff
@@ -195,12 +210,13 @@ typedef struct __attribute__ ((__packed__)) {
     uint32_t credit;
     uint32_t health;
     uint32_t discarded;
-    uint8_t RESERVED_28_ff[0xd8];
-    node_registers__link__stride40_t link[6];
+    uint32_t qfdb;
+    uint8_t RESERVED_2c_ff[0xd4];
+    node_registers__link__stride40_t link[9];
 } node_registers_t;
 
 
-static_assert(sizeof(node_registers_t) == 0x280, "Packing error");
+static_assert(sizeof(node_registers_t) == 0x340, "Packing error");
 
 #ifdef __cplusplus
 }

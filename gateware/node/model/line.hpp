@@ -27,7 +27,7 @@ class Line {
   void put(std::uint64_t cycle, bool valid, const Word& word) {
     const bool taken = valid && ready();
     run_ = taken ? run_ + 1 : 0;
-    count(taken, word);
+    count(valid, taken, word);
     if (!taken) return;
     delay_[(cycle + ends.latency_cycles) % delay_.size()] = {word, true};
     ++under_way_;
@@ -49,11 +49,12 @@ class Line {
     bool valid = false;
   };
 
-  void count(bool taken, const Word& word) {
+  // A pause in front of a word that is offered is a part of what the word begins.
+  void count(bool valid, bool taken, const Word& word) {
     const bool open = framing_.open();
     if (open)
       ++counts.packet_cycles;
-    else if (taken || framing_.announced())
+    else if (valid || framing_.announced())
       ++opening_;
     if (!taken) return;
     const LineWordKind kind = framing_.next(word);

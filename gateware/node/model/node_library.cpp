@@ -28,6 +28,7 @@ struct Node {
   PacketSource source[kIntra];
   PacketSink sink[kIntra];
   std::uint32_t out[kInter], in[kInter];  // lines
+  unsigned plugged = 0;  // ports with a line out; at the others the first word of a link waits for ever
   unsigned sending = 0;  // sources that are not idle
   unsigned still = 0;  // cycles without a word at any port
 
@@ -78,6 +79,7 @@ exanet_nodes::exanet_nodes(std::uint32_t nodes, const std::uint32_t* registers, 
   for (std::uint32_t i = 0; i < lines; ++i) {
     lines_.emplace_back(line[i]);
     nodes_[line[i].from].out[line[i].from_port] = i;
+    nodes_[line[i].from].plugged |= 1u << line[i].from_port;
     nodes_[line[i].to].in[line[i].to_port] = i;
   }
   for (int edge = 0; edge < 8; ++edge) {
@@ -104,7 +106,7 @@ void exanet_nodes::step() {
       // Whether a word is offered does not depend on ready, so it can be read before.
       line.put(cycle_, node.model->tx_valid_o >> p & 1u, line_word(node.model->tx_data_o[p]));
     }
-    node.model->tx_ready_i = static_cast<CData>(ready);
+    drive_ports(node.model->tx_ready_i, ready);
   }
   for (std::uint32_t n = 0; n < nodes_.size(); ++n) {
     Node& node = nodes_[n];
@@ -131,7 +133,7 @@ void exanet_nodes::drive(Node& node) {
   }
   if (valid != 0) node.still = 0;
   if (node.at_rest()) return;
-  node.model->rx_valid_i = static_cast<CData>(valid);
+  drive_ports(node.model->rx_valid_i, valid);
   for (unsigned i = 0; i < kIntra; ++i) {
     spec::Flit flit;
     if (!node.source[i].idle()) {
@@ -147,7 +149,7 @@ void exanet_nodes::drive(Node& node) {
 void exanet_nodes::collect(std::uint32_t number) {
   Node& node = nodes_[number];
   unsigned release = 0;
-  bool moving = node.model->tx_valid_o != 0;
+  bool moving = (node.model->tx_valid_o & node.plugged) != 0;
   for (unsigned i = 0; i < kIntra; ++i) {
     spec::Flit flit;
     for (unsigned w = 0; w < flit.raw.size(); ++w) flit.raw[w] = node.model->flit_o[i][w];
@@ -164,7 +166,7 @@ void exanet_nodes::collect(std::uint32_t number) {
       moving = true;
     }
   }
-  node.model->release_i = static_cast<CData>(release);
+  drive_ports(node.model->release_i, release);
   node.still = moving ? 0 : node.still + 1;
 }
 

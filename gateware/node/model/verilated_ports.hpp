@@ -20,6 +20,12 @@ inline void drive_word(VlWide<4>& port, const WideWord& word) {
   for (unsigned i = 0; i < 4; ++i) port[i] = static_cast<EData>(word[i / 2] >> 32 * (i % 2));
 }
 
+// A bit for each port, in a type that depends on how many there are.
+template <typename Bits>
+void drive_ports(Bits& port, unsigned bits) {
+  port = static_cast<Bits>(bits);
+}
+
 template <typename T, std::size_t N>
 constexpr std::size_t length_of(const VlUnpacked<T, N>*) {
   return N;

@@ -6,6 +6,9 @@ module exanet_ip #(
   parameter int unsigned InterPorts = 2,
   parameter int unsigned IntraPorts = 3,
   parameter int unsigned Dimensions = 2,
+  parameter bit          Qfdb = 1'b0,  // a node of a QFDB, or a point of a grid
+  parameter int unsigned XBits = 8,  // split of addresses (router_route)
+  parameter int unsigned YBits = 7,
   parameter int unsigned PayloadDepth = 512,
   parameter int unsigned HeaderDepth = 32,
   parameter int unsigned IntraDepth = 4096,
@@ -83,37 +86,38 @@ module exanet_ip #(
     router_config.links_first = written.routing.links_first.value;
     router_config.enabled = written.routing.enabled.value;
     router_config.disabled = written.routing.disabled.value;
+    router_config.qfdb_node = written.qfdb.node.value;
     for (int unsigned t = 0; t < 16; t++) router_config.type_port[t] = written.type_port.ports.value[2*t+:2];
   end
 
   assign status.shape.inter_ports.next = 4'(InterPorts);
   assign status.shape.intra_ports.next = 4'(IntraPorts);
   assign status.shape.dimensions.next = 2'(Dimensions);
+  assign status.shape.qfdb.next = Qfdb;
+  assign status.shape.x_bits.next = 4'(XBits);
+  assign status.shape.y_bits.next = 4'(YBits);
   assign status.discarded.count.next = discarded;
-  for (genvar p = 0; p < 6; p++) begin : gen_link
+  for (genvar p = 0; p < exanet_pkg::MaxInterPorts; p++) begin : gen_link
     exanet_pkg::link_counters_t now;
+    exanet_pkg::health_t health;
     if (p < InterPorts) begin : gen_used
       assign now = counters[p];
-      assign status.link[p].far_health.word.next = far_health[p];
+      assign health = far_health[p];
     end else begin : gen_unused
       assign now = '0;
-      assign status.link[p].far_health.word.next = '0;
+      assign health = '0;
     end
-    assign status.link[p].tx_packets.count.next = now.tx_packets;
-    assign status.link[p].tx_credits.count.next = now.tx_credits;
-    assign status.link[p].tx_stuffed.count.next = now.tx_stuffed;
-    assign status.link[p].rx_packets.count.next = now.rx_packets;
-    assign status.link[p].rx_bad_headers.count.next = now.rx_bad_headers;
-    assign status.link[p].rx_bad_controls.count.next = now.rx_bad_controls;
-    assign status.link[p].rx_bad_payloads.count.next = now.rx_bad_payloads;
-    assign status.link[p].rx_cut_packets.count.next = now.rx_cut_packets;
-    assign status.link[p].rx_reclaimed.count.next = now.rx_reclaimed;
-    assign status.link[p].rx_stray_words.count.next = now.rx_stray_words;
+    node_registers_link u_answers (
+      .request_i(written.link[p]), .far_health_i(health), .tx_packets_i(now.tx_packets), .tx_credits_i(now.tx_credits),
+      .tx_stuffed_i(now.tx_stuffed), .rx_packets_i(now.rx_packets), .rx_bad_headers_i(now.rx_bad_headers),
+      .rx_bad_controls_i(now.rx_bad_controls), .rx_bad_payloads_i(now.rx_bad_payloads), .rx_cut_packets_i(now.rx_cut_packets),
+      .rx_reclaimed_i(now.rx_reclaimed), .rx_stray_words_i(now.rx_stray_words), .answer_o(status.link[p]));
   end
 
   exanet_node #(
-    .InterPorts(InterPorts), .IntraPorts(IntraPorts), .Dimensions(Dimensions), .PayloadDepth(PayloadDepth), .HeaderDepth(HeaderDepth),
-    .IntraDepth(IntraDepth), .IntraHeaders(IntraHeaders), .MostWords(MostWords), .IntraSlots(IntraSlots), .LineBits(LineBits)
+    .InterPorts(InterPorts), .IntraPorts(IntraPorts), .Dimensions(Dimensions), .Qfdb(Qfdb), .XBits(XBits), .YBits(YBits),
+    .PayloadDepth(PayloadDepth), .HeaderDepth(HeaderDepth), .IntraDepth(IntraDepth), .IntraHeaders(IntraHeaders),
+    .MostWords(MostWords), .IntraSlots(IntraSlots), .LineBits(LineBits)
   ) u_node (
     .clk_i, .rst_ni, .config_i(router_config), .credit_threshold_i(written.credit.threshold.value), .credit_interval_i(written.credit.interval.value),
     .health_i(written.health.own.value), .discarded_o(discarded), .flit_i, .credit_o, .flit_o, .release_i, .tx_valid_o, .tx_data_o, .tx_ready_i,

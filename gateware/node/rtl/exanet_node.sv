@@ -5,6 +5,9 @@ module exanet_node #(
   parameter int unsigned InterPorts = 2,
   parameter int unsigned IntraPorts = 3,
   parameter int unsigned Dimensions = 1,
+  parameter bit          Qfdb = 1'b0,  // a node of a QFDB, or a point of a grid
+  parameter int unsigned XBits = 8,  // split of addresses (router_route)
+  parameter int unsigned YBits = 7,
   parameter int unsigned PayloadDepth = 512,
   parameter int unsigned HeaderDepth = 32,
   parameter int unsigned IntraDepth = 4096,
@@ -39,8 +42,9 @@ module exanet_node #(
   logic [Ports-1:0] moved_on;
 
   exanet_router #(
-    .InterPorts(InterPorts), .IntraPorts(IntraPorts), .Dimensions(Dimensions), .PayloadDepth(PayloadDepth), .HeaderDepth(HeaderDepth),
-    .IntraDepth(IntraDepth), .IntraHeaders(IntraHeaders), .MostWords(MostWords), .IntraSlots(IntraSlots)
+    .InterPorts(InterPorts), .IntraPorts(IntraPorts), .Dimensions(Dimensions), .Qfdb(Qfdb), .XBits(XBits), .YBits(YBits),
+    .PayloadDepth(PayloadDepth), .HeaderDepth(HeaderDepth), .IntraDepth(IntraDepth), .IntraHeaders(IntraHeaders),
+    .MostWords(MostWords), .IntraSlots(IntraSlots)
   ) u_router (
     .clk_i, .rst_ni, .config_i, .flit_i(in), .credit_o(freed), .flit_o(out), .credit_i(room), .release_i(moved_on), .discarded_o);
 

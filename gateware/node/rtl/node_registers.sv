@@ -215,10 +215,12 @@ module node_registers (
     end
 
     logic cpuif_req_masked;
+    logic external_pending;
 
     // Read & write latencies are balanced. Stalls not required
-    assign cpuif_req_stall_rd = '0;
-    assign cpuif_req_stall_wr = '0;
+    // except if external
+    assign cpuif_req_stall_rd = external_pending;
+    assign cpuif_req_stall_wr = external_pending;
     assign cpuif_req_masked = cpuif_req
                             & !(!cpuif_req_is_wr & cpuif_req_stall_rd)
                             & !(cpuif_req_is_wr & cpuif_req_stall_wr);
@@ -235,22 +237,13 @@ module node_registers (
         logic credit;
         logic health;
         logic discarded;
-        struct {
-            logic far_health;
-            logic tx_packets;
-            logic tx_credits;
-            logic tx_stuffed;
-            logic rx_packets;
-            logic rx_bad_headers;
-            logic rx_bad_controls;
-            logic rx_bad_payloads;
-            logic rx_cut_packets;
-            logic rx_reclaimed;
-            logic rx_stray_words;
-        } link[6];
+        logic qfdb;
+        logic link[9];
     } decoded_reg_strb_t;
     decoded_reg_strb_t decoded_reg_strb;
     logic decoded_err;
+    logic decoded_req_is_external;
+
     logic [9:0] decoded_addr;
     logic decoded_req;
     logic decoded_req_is_wr;
@@ -260,6 +253,8 @@ module node_registers (
     always_comb begin
         automatic logic is_valid_addr;
         automatic logic is_valid_rw;
+        automatic logic is_external;
+        is_external = '0;
         is_valid_addr = '1; // No valid address check
         is_valid_rw = '1; // No valid RW check
         decoded_reg_strb.id = cpuif_req_masked & (cpuif_addr == 10'h0) & !cpuif_req_is_wr;
@@ -272,20 +267,30 @@ module node_registers (
         decoded_reg_strb.credit = cpuif_req_masked & (cpuif_addr == 10'h1c);
         decoded_reg_strb.health = cpuif_req_masked & (cpuif_addr == 10'h20);
         decoded_reg_strb.discarded = cpuif_req_masked & (cpuif_addr == 10'h24) & !cpuif_req_is_wr;
-        for(int i0=0; i0<6; i0++) begin
-            decoded_reg_strb.link[i0].far_health = cpuif_req_masked & (cpuif_addr == 10'h100 + (10)'(i0) * 10'h40) & !cpuif_req_is_wr;
-            decoded_reg_strb.link[i0].tx_packets = cpuif_req_masked & (cpuif_addr == 10'h104 + (10)'(i0) * 10'h40) & !cpuif_req_is_wr;
-            decoded_reg_strb.link[i0].tx_credits = cpuif_req_masked & (cpuif_addr == 10'h108 + (10)'(i0) * 10'h40) & !cpuif_req_is_wr;
-            decoded_reg_strb.link[i0].tx_stuffed = cpuif_req_masked & (cpuif_addr == 10'h10c + (10)'(i0) * 10'h40) & !cpuif_req_is_wr;
-            decoded_reg_strb.link[i0].rx_packets = cpuif_req_masked & (cpuif_addr == 10'h110 + (10)'(i0) * 10'h40) & !cpuif_req_is_wr;
-            decoded_reg_strb.link[i0].rx_bad_headers = cpuif_req_masked & (cpuif_addr == 10'h118 + (10)'(i0) * 10'h40) & !cpuif_req_is_wr;
-            decoded_reg_strb.link[i0].rx_bad_controls = cpuif_req_masked & (cpuif_addr == 10'h11c + (10)'(i0) * 10'h40) & !cpuif_req_is_wr;
-            decoded_reg_strb.link[i0].rx_bad_payloads = cpuif_req_masked & (cpuif_addr == 10'h120 + (10)'(i0) * 10'h40) & !cpuif_req_is_wr;
-            decoded_reg_strb.link[i0].rx_cut_packets = cpuif_req_masked & (cpuif_addr == 10'h124 + (10)'(i0) * 10'h40) & !cpuif_req_is_wr;
-            decoded_reg_strb.link[i0].rx_reclaimed = cpuif_req_masked & (cpuif_addr == 10'h12c + (10)'(i0) * 10'h40) & !cpuif_req_is_wr;
-            decoded_reg_strb.link[i0].rx_stray_words = cpuif_req_masked & (cpuif_addr == 10'h130 + (10)'(i0) * 10'h40) & !cpuif_req_is_wr;
+        decoded_reg_strb.qfdb = cpuif_req_masked & (cpuif_addr == 10'h28);
+        for(int i0=0; i0<9; i0++) begin
+            decoded_reg_strb.link[i0] = cpuif_req_masked & (cpuif_addr >= 10'h100 + (10)'(i0) * 10'h40) & (cpuif_addr <= 10'h100 + (10)'(i0) * 10'h40 + 10'h33);
+            is_external |= cpuif_req_masked & (cpuif_addr >= 10'h100 + (10)'(i0) * 10'h40) & (cpuif_addr <= 10'h100 + (10)'(i0) * 10'h40 + 10'h33);
+            is_valid_rw |= cpuif_req_masked & (cpuif_addr >= 10'h100 + (10)'(i0) * 10'h40) & (cpuif_addr <= 10'h100 + (10)'(i0) * 10'h40 + 10'h33);
         end
         decoded_err = '0;
+        decoded_req_is_external = is_external;
+    end
+    logic external_wr_ack;
+    logic external_rd_ack;
+    always_ff @(posedge clk or negedge arst_n) begin
+        if(~arst_n) begin
+            external_pending <= '0;
+        end else begin
+            if(decoded_req_is_external & ~external_wr_ack & ~external_rd_ack) external_pending <= '1;
+            else if(external_wr_ack | external_rd_ack) external_pending <= '0;
+            `ifndef SYNTHESIS
+                assert_bad_ext_wr_ack: assert(!external_wr_ack || (external_pending | decoded_req_is_external))
+                    else $error("An external wr_ack strobe was asserted when no external request was active");
+                assert_bad_ext_rd_ack: assert(!external_rd_ack || (external_pending | decoded_req_is_external))
+                    else $error("An external rd_ack strobe was asserted when no external request was active");
+            `endif
+        end
     end
 
     // Pass down signals to next stage
@@ -329,7 +334,7 @@ module node_registers (
                 logic load_next;
             } enabled;
             struct {
-                logic [5:0] next;
+                logic [8:0] next;
                 logic load_next;
             } disabled;
         } routing;
@@ -349,11 +354,11 @@ module node_registers (
                 logic load_next;
             } side;
             struct {
-                logic [2:0] next;
+                logic [3:0] next;
                 logic load_next;
             } plus_port;
             struct {
-                logic [2:0] next;
+                logic [3:0] next;
                 logic load_next;
             } minus_port;
         } dimension[3];
@@ -373,6 +378,12 @@ module node_registers (
                 logic load_next;
             } own;
         } health;
+        struct {
+            struct {
+                logic [1:0] next;
+                logic load_next;
+            } node;
+        } qfdb;
     } field_combo_t;
     field_combo_t field_combo;
 
@@ -400,7 +411,7 @@ module node_registers (
                 logic value;
             } enabled;
             struct {
-                logic [5:0] value;
+                logic [8:0] value;
             } disabled;
         } routing;
         struct {
@@ -416,10 +427,10 @@ module node_registers (
                 logic [8:0] value;
             } side;
             struct {
-                logic [2:0] value;
+                logic [3:0] value;
             } plus_port;
             struct {
-                logic [2:0] value;
+                logic [3:0] value;
             } minus_port;
         } dimension[3];
         struct {
@@ -435,6 +446,11 @@ module node_registers (
                 logic [7:0] value;
             } own;
         } health;
+        struct {
+            struct {
+                logic [1:0] value;
+            } node;
+        } qfdb;
     } field_storage_t;
     field_storage_t field_storage;
 
@@ -601,12 +617,12 @@ module node_registers (
     assign hwif_out.routing.enabled.value = field_storage.routing.enabled.value;
     // Field: node_registers.routing.disabled
     always_comb begin
-        automatic logic [5:0] next_c;
+        automatic logic [8:0] next_c;
         automatic logic load_next_c;
         next_c = field_storage.routing.disabled.value;
         load_next_c = '0;
         if(decoded_reg_strb.routing && decoded_req_is_wr) begin // SW write
-            next_c = (field_storage.routing.disabled.value & ~decoded_wr_biten[21:16]) | (decoded_wr_data[21:16] & decoded_wr_biten[21:16]);
+            next_c = (field_storage.routing.disabled.value & ~decoded_wr_biten[24:16]) | (decoded_wr_data[24:16] & decoded_wr_biten[24:16]);
             load_next_c = '1;
         end
         field_combo.routing.disabled.next = next_c;
@@ -614,7 +630,7 @@ module node_registers (
     end
     always_ff @(posedge clk or negedge arst_n) begin
         if(~arst_n) begin
-            field_storage.routing.disabled.value <= 6'h0;
+            field_storage.routing.disabled.value <= 9'h0;
         end else begin
             if(field_combo.routing.disabled.load_next) begin
                 field_storage.routing.disabled.value <= field_combo.routing.disabled.next;
@@ -694,12 +710,12 @@ module node_registers (
         assign hwif_out.dimension[i0].side.value = field_storage.dimension[i0].side.value;
         // Field: node_registers.dimension[].plus_port
         always_comb begin
-            automatic logic [2:0] next_c;
+            automatic logic [3:0] next_c;
             automatic logic load_next_c;
             next_c = field_storage.dimension[i0].plus_port.value;
             load_next_c = '0;
             if(decoded_reg_strb.dimension[i0] && decoded_req_is_wr) begin // SW write
-                next_c = (field_storage.dimension[i0].plus_port.value & ~decoded_wr_biten[22:20]) | (decoded_wr_data[22:20] & decoded_wr_biten[22:20]);
+                next_c = (field_storage.dimension[i0].plus_port.value & ~decoded_wr_biten[23:20]) | (decoded_wr_data[23:20] & decoded_wr_biten[23:20]);
                 load_next_c = '1;
             end
             field_combo.dimension[i0].plus_port.next = next_c;
@@ -707,7 +723,7 @@ module node_registers (
         end
         always_ff @(posedge clk or negedge arst_n) begin
             if(~arst_n) begin
-                field_storage.dimension[i0].plus_port.value <= 3'h0;
+                field_storage.dimension[i0].plus_port.value <= 4'h0;
             end else begin
                 if(field_combo.dimension[i0].plus_port.load_next) begin
                     field_storage.dimension[i0].plus_port.value <= field_combo.dimension[i0].plus_port.next;
@@ -717,12 +733,12 @@ module node_registers (
         assign hwif_out.dimension[i0].plus_port.value = field_storage.dimension[i0].plus_port.value;
         // Field: node_registers.dimension[].minus_port
         always_comb begin
-            automatic logic [2:0] next_c;
+            automatic logic [3:0] next_c;
             automatic logic load_next_c;
             next_c = field_storage.dimension[i0].minus_port.value;
             load_next_c = '0;
             if(decoded_reg_strb.dimension[i0] && decoded_req_is_wr) begin // SW write
-                next_c = (field_storage.dimension[i0].minus_port.value & ~decoded_wr_biten[26:24]) | (decoded_wr_data[26:24] & decoded_wr_biten[26:24]);
+                next_c = (field_storage.dimension[i0].minus_port.value & ~decoded_wr_biten[27:24]) | (decoded_wr_data[27:24] & decoded_wr_biten[27:24]);
                 load_next_c = '1;
             end
             field_combo.dimension[i0].minus_port.next = next_c;
@@ -730,7 +746,7 @@ module node_registers (
         end
         always_ff @(posedge clk or negedge arst_n) begin
             if(~arst_n) begin
-                field_storage.dimension[i0].minus_port.value <= 3'h0;
+                field_storage.dimension[i0].minus_port.value <= 4'h0;
             end else begin
                 if(field_combo.dimension[i0].minus_port.load_next) begin
                     field_storage.dimension[i0].minus_port.value <= field_combo.dimension[i0].minus_port.next;
@@ -808,20 +824,81 @@ module node_registers (
         end
     end
     assign hwif_out.health.own.value = field_storage.health.own.value;
+    // Field: node_registers.qfdb.node
+    always_comb begin
+        automatic logic [1:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.qfdb.node.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.qfdb && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.qfdb.node.value & ~decoded_wr_biten[1:0]) | (decoded_wr_data[1:0] & decoded_wr_biten[1:0]);
+            load_next_c = '1;
+        end
+        field_combo.qfdb.node.next = next_c;
+        field_combo.qfdb.node.load_next = load_next_c;
+    end
+    always_ff @(posedge clk or negedge arst_n) begin
+        if(~arst_n) begin
+            field_storage.qfdb.node.value <= 2'h0;
+        end else begin
+            if(field_combo.qfdb.node.load_next) begin
+                field_storage.qfdb.node.value <= field_combo.qfdb.node.next;
+            end
+        end
+    end
+    assign hwif_out.qfdb.node.value = field_storage.qfdb.node.value;
+    for(genvar i0=0; i0<9; i0++) begin
+        // External region: node_registers.link[]
+        assign hwif_out.link[i0].req = decoded_reg_strb.link[i0];
+        assign hwif_out.link[i0].addr = decoded_addr[5:0];
+        assign hwif_out.link[i0].req_is_wr = decoded_req_is_wr;
+        assign hwif_out.link[i0].wr_data = decoded_wr_data;
+        assign hwif_out.link[i0].wr_biten = decoded_wr_biten;
+    end
 
     //--------------------------------------------------------------------------
     // Write response
     //--------------------------------------------------------------------------
-    assign cpuif_wr_ack = decoded_req & decoded_req_is_wr;
+    always_comb begin
+        automatic logic wr_ack;
+        wr_ack = '0;
+        for(int i0=0; i0<9; i0++) begin
+            wr_ack |= hwif_in.link[i0].wr_ack;
+        end
+        external_wr_ack = wr_ack;
+    end
+    assign cpuif_wr_ack = external_wr_ack | (decoded_req & decoded_req_is_wr & ~decoded_req_is_external);
     // Writes are always granted with no error response
     assign cpuif_wr_err = '0;
 
     //--------------------------------------------------------------------------
     // Readback
     //--------------------------------------------------------------------------
+    logic readback_external_rd_ack_c;
+    always_comb begin
+        automatic logic rd_ack;
+        rd_ack = '0;
+        for(int i0=0; i0<9; i0++) begin
+            rd_ack |= hwif_in.link[i0].rd_ack;
+        end
+        readback_external_rd_ack_c = rd_ack;
+    end
+
+    logic readback_external_rd_ack;
+
+    assign readback_external_rd_ack = readback_external_rd_ack_c;
 
     logic [9:0] rd_mux_addr;
-    assign rd_mux_addr = decoded_addr;
+    logic [9:0] pending_rd_addr;
+    // Hold read mux address to guarantee it is stable throughout any external accesses
+    always_ff @(posedge clk or negedge arst_n) begin
+        if(~arst_n) begin
+            pending_rd_addr <= '0;
+        end else begin
+            if(decoded_req) pending_rd_addr <= decoded_addr;
+        end
+    end
+    assign rd_mux_addr = decoded_req ? decoded_addr : pending_rd_addr;
 
     logic readback_err;
     logic readback_done;
@@ -830,13 +907,16 @@ module node_registers (
         automatic logic [31:0] readback_data_var;
         readback_data_var = '0;
         if(rd_mux_addr == 10'h0) begin
-            readback_data_var[7:0] = 8'h2;
+            readback_data_var[7:0] = 8'h3;
             readback_data_var[31:8] = 24'h45584e;
         end
         if(rd_mux_addr == 10'h4) begin
             readback_data_var[3:0] = hwif_in.shape.inter_ports.next;
             readback_data_var[7:4] = hwif_in.shape.intra_ports.next;
             readback_data_var[9:8] = hwif_in.shape.dimensions.next;
+            readback_data_var[12] = hwif_in.shape.qfdb.next;
+            readback_data_var[19:16] = hwif_in.shape.x_bits.next;
+            readback_data_var[23:20] = hwif_in.shape.y_bits.next;
         end
         if(rd_mux_addr == 10'h8) begin
             readback_data_var[1:0] = field_storage.routing.order_0.value;
@@ -846,7 +926,7 @@ module node_registers (
             readback_data_var[9] = field_storage.routing.fixed_priority.value;
             readback_data_var[10] = field_storage.routing.links_first.value;
             readback_data_var[11] = field_storage.routing.enabled.value;
-            readback_data_var[21:16] = field_storage.routing.disabled.value;
+            readback_data_var[24:16] = field_storage.routing.disabled.value;
         end
         if(rd_mux_addr == 10'hc) begin
             readback_data_var[31:0] = field_storage.type_port.ports.value;
@@ -855,8 +935,8 @@ module node_registers (
             if(rd_mux_addr == 10'h10 + (10)'(i0) * 10'h4) begin
                 readback_data_var[7:0] = field_storage.dimension[i0].coordinate.value;
                 readback_data_var[16:8] = field_storage.dimension[i0].side.value;
-                readback_data_var[22:20] = field_storage.dimension[i0].plus_port.value;
-                readback_data_var[26:24] = field_storage.dimension[i0].minus_port.value;
+                readback_data_var[23:20] = field_storage.dimension[i0].plus_port.value;
+                readback_data_var[27:24] = field_storage.dimension[i0].minus_port.value;
             end
         end
         if(rd_mux_addr == 10'h1c) begin
@@ -869,47 +949,21 @@ module node_registers (
         if(rd_mux_addr == 10'h24) begin
             readback_data_var[31:0] = hwif_in.discarded.count.next;
         end
-        for(int i0=0; i0<6; i0++) begin
-            if(rd_mux_addr == 10'h100 + (10)'(i0) * 10'h40) begin
-                readback_data_var[7:0] = hwif_in.link[i0].far_health.word.next;
-            end
-            if(rd_mux_addr == 10'h104 + (10)'(i0) * 10'h40) begin
-                readback_data_var[31:0] = hwif_in.link[i0].tx_packets.count.next;
-            end
-            if(rd_mux_addr == 10'h108 + (10)'(i0) * 10'h40) begin
-                readback_data_var[31:0] = hwif_in.link[i0].tx_credits.count.next;
-            end
-            if(rd_mux_addr == 10'h10c + (10)'(i0) * 10'h40) begin
-                readback_data_var[31:0] = hwif_in.link[i0].tx_stuffed.count.next;
-            end
-            if(rd_mux_addr == 10'h110 + (10)'(i0) * 10'h40) begin
-                readback_data_var[31:0] = hwif_in.link[i0].rx_packets.count.next;
-            end
-            if(rd_mux_addr == 10'h118 + (10)'(i0) * 10'h40) begin
-                readback_data_var[31:0] = hwif_in.link[i0].rx_bad_headers.count.next;
-            end
-            if(rd_mux_addr == 10'h11c + (10)'(i0) * 10'h40) begin
-                readback_data_var[31:0] = hwif_in.link[i0].rx_bad_controls.count.next;
-            end
-            if(rd_mux_addr == 10'h120 + (10)'(i0) * 10'h40) begin
-                readback_data_var[31:0] = hwif_in.link[i0].rx_bad_payloads.count.next;
-            end
-            if(rd_mux_addr == 10'h124 + (10)'(i0) * 10'h40) begin
-                readback_data_var[31:0] = hwif_in.link[i0].rx_cut_packets.count.next;
-            end
-            if(rd_mux_addr == 10'h12c + (10)'(i0) * 10'h40) begin
-                readback_data_var[31:0] = hwif_in.link[i0].rx_reclaimed.count.next;
-            end
-            if(rd_mux_addr == 10'h130 + (10)'(i0) * 10'h40) begin
-                readback_data_var[31:0] = hwif_in.link[i0].rx_stray_words.count.next;
+        if(rd_mux_addr == 10'h28) begin
+            readback_data_var[1:0] = field_storage.qfdb.node.value;
+        end
+        for(int i0=0; i0<9; i0++) begin
+            if((rd_mux_addr >= 10'h100 + (10)'(i0) * 10'h40) && (rd_mux_addr <= 10'h100 + (10)'(i0) * 10'h40 + 10'h33)) begin
+                readback_data_var = hwif_in.link[i0].rd_data;
             end
         end
         readback_data = readback_data_var;
-        readback_done = decoded_req & ~decoded_req_is_wr;
+        readback_done = decoded_req & ~decoded_req_is_wr & ~decoded_req_is_external;
         readback_err = '0;
     end
 
-    assign cpuif_rd_ack = readback_done;
+    assign external_rd_ack = readback_external_rd_ack;
+    assign cpuif_rd_ack = readback_done | readback_external_rd_ack;
     assign cpuif_rd_data = readback_data;
     assign cpuif_rd_err = readback_err;
 endmodule

@@ -7,7 +7,7 @@ package node_registers_pkg;
 
     localparam NODE_REGISTERS_DATA_WIDTH = 32;
     localparam NODE_REGISTERS_MIN_ADDR_WIDTH = 10;
-    localparam NODE_REGISTERS_SIZE = 'h280;
+    localparam NODE_REGISTERS_SIZE = 'h340;
 
     typedef struct {
         logic [3:0] next;
@@ -22,9 +22,24 @@ package node_registers_pkg;
     } node_registers__shape__dimensions__in_t;
 
     typedef struct {
+        logic next;
+    } node_registers__shape__qfdb__in_t;
+
+    typedef struct {
+        logic [3:0] next;
+    } node_registers__shape__x_bits__in_t;
+
+    typedef struct {
+        logic [3:0] next;
+    } node_registers__shape__y_bits__in_t;
+
+    typedef struct {
         node_registers__shape__inter_ports__in_t inter_ports;
         node_registers__shape__intra_ports__in_t intra_ports;
         node_registers__shape__dimensions__in_t dimensions;
+        node_registers__shape__qfdb__in_t qfdb;
+        node_registers__shape__x_bits__in_t x_bits;
+        node_registers__shape__y_bits__in_t y_bits;
     } node_registers__shape__in_t;
 
     typedef struct {
@@ -36,111 +51,15 @@ package node_registers_pkg;
     } node_registers__discarded__in_t;
 
     typedef struct {
-        logic [7:0] next;
-    } node_registers__link__far_health__word__in_t;
-
-    typedef struct {
-        node_registers__link__far_health__word__in_t word;
-    } node_registers__link__far_health__in_t;
-
-    typedef struct {
-        logic [31:0] next;
-    } node_registers__link__counter_name_01a6076e__count__in_t;
-
-    typedef struct {
-        node_registers__link__counter_name_01a6076e__count__in_t count;
-    } node_registers__link__counter_name_01a6076e__in_t;
-
-    typedef struct {
-        logic [31:0] next;
-    } node_registers__link__counter_name_096eb2c3__count__in_t;
-
-    typedef struct {
-        node_registers__link__counter_name_096eb2c3__count__in_t count;
-    } node_registers__link__counter_name_096eb2c3__in_t;
-
-    typedef struct {
-        logic [31:0] next;
-    } node_registers__link__counter_name_86b5ecb3__count__in_t;
-
-    typedef struct {
-        node_registers__link__counter_name_86b5ecb3__count__in_t count;
-    } node_registers__link__counter_name_86b5ecb3__in_t;
-
-    typedef struct {
-        logic [31:0] next;
-    } node_registers__link__counter_name_5262b2c8__count__in_t;
-
-    typedef struct {
-        node_registers__link__counter_name_5262b2c8__count__in_t count;
-    } node_registers__link__counter_name_5262b2c8__in_t;
-
-    typedef struct {
-        logic [31:0] next;
-    } node_registers__link__counter_name_5e58ce08__count__in_t;
-
-    typedef struct {
-        node_registers__link__counter_name_5e58ce08__count__in_t count;
-    } node_registers__link__counter_name_5e58ce08__in_t;
-
-    typedef struct {
-        logic [31:0] next;
-    } node_registers__link__counter_name_abdd566c__count__in_t;
-
-    typedef struct {
-        node_registers__link__counter_name_abdd566c__count__in_t count;
-    } node_registers__link__counter_name_abdd566c__in_t;
-
-    typedef struct {
-        logic [31:0] next;
-    } node_registers__link__counter_name_fcb3b658__count__in_t;
-
-    typedef struct {
-        node_registers__link__counter_name_fcb3b658__count__in_t count;
-    } node_registers__link__counter_name_fcb3b658__in_t;
-
-    typedef struct {
-        logic [31:0] next;
-    } node_registers__link__counter_name_fa592ce7__count__in_t;
-
-    typedef struct {
-        node_registers__link__counter_name_fa592ce7__count__in_t count;
-    } node_registers__link__counter_name_fa592ce7__in_t;
-
-    typedef struct {
-        logic [31:0] next;
-    } node_registers__link__counter_name_94ccf739__count__in_t;
-
-    typedef struct {
-        node_registers__link__counter_name_94ccf739__count__in_t count;
-    } node_registers__link__counter_name_94ccf739__in_t;
-
-    typedef struct {
-        logic [31:0] next;
-    } node_registers__link__counter_name_9d786d6d__count__in_t;
-
-    typedef struct {
-        node_registers__link__counter_name_9d786d6d__count__in_t count;
-    } node_registers__link__counter_name_9d786d6d__in_t;
-
-    typedef struct {
-        node_registers__link__far_health__in_t far_health;
-        node_registers__link__counter_name_01a6076e__in_t tx_packets;
-        node_registers__link__counter_name_096eb2c3__in_t tx_credits;
-        node_registers__link__counter_name_86b5ecb3__in_t tx_stuffed;
-        node_registers__link__counter_name_5262b2c8__in_t rx_packets;
-        node_registers__link__counter_name_5e58ce08__in_t rx_bad_headers;
-        node_registers__link__counter_name_abdd566c__in_t rx_bad_controls;
-        node_registers__link__counter_name_fcb3b658__in_t rx_bad_payloads;
-        node_registers__link__counter_name_fa592ce7__in_t rx_cut_packets;
-        node_registers__link__counter_name_94ccf739__in_t rx_reclaimed;
-        node_registers__link__counter_name_9d786d6d__in_t rx_stray_words;
-    } node_registers__link__in_t;
+        logic rd_ack;
+        logic [31:0] rd_data;
+        logic wr_ack;
+    } node_registers__link__external__in_t;
 
     typedef struct {
         node_registers__shape__in_t shape;
         node_registers__discarded__in_t discarded;
-        node_registers__link__in_t link[6];
+        node_registers__link__external__in_t link[9];
     } node_registers__in_t;
 
     typedef struct {
@@ -172,7 +91,7 @@ package node_registers_pkg;
     } node_registers__routing__enabled__out_t;
 
     typedef struct {
-        logic [5:0] value;
+        logic [8:0] value;
     } node_registers__routing__disabled__out_t;
 
     typedef struct {
@@ -203,11 +122,11 @@ package node_registers_pkg;
     } node_registers__dimension__side__out_t;
 
     typedef struct {
-        logic [2:0] value;
+        logic [3:0] value;
     } node_registers__dimension__plus_port__out_t;
 
     typedef struct {
-        logic [2:0] value;
+        logic [3:0] value;
     } node_registers__dimension__minus_port__out_t;
 
     typedef struct {
@@ -239,10 +158,28 @@ package node_registers_pkg;
     } node_registers__health__out_t;
 
     typedef struct {
+        logic [1:0] value;
+    } node_registers__qfdb__node__out_t;
+
+    typedef struct {
+        node_registers__qfdb__node__out_t node;
+    } node_registers__qfdb__out_t;
+
+    typedef struct {
+        logic req;
+        logic [5:0] addr;
+        logic req_is_wr;
+        logic [31:0] wr_data;
+        logic [31:0] wr_biten;
+    } node_registers__link__external__out_t;
+
+    typedef struct {
         node_registers__routing__out_t routing;
         node_registers__type_port__out_t type_port;
         node_registers__dimension__out_t dimension[3];
         node_registers__credit__out_t credit;
         node_registers__health__out_t health;
+        node_registers__qfdb__out_t qfdb;
+        node_registers__link__external__out_t link[9];
     } node_registers__out_t;
 endpackage

@@ -16,13 +16,14 @@
 #include "core/network/exanet/exanet_network.hpp"
 #include "core/network/verilated/verilated_network.hpp"
 #include "core/routing/make_topology.hpp"
+#include "core/spec/packet.hpp"
 
 using namespace exanet;
 
 namespace {
 
 constexpr Time kCycle = Time::ps(6400);
-constexpr unsigned kPorts = 2;  // intra-tile
+constexpr std::uint64_t kRestCycles = 10'000;  // more than it takes from the last arrival until nothing moves
 
 enum class Pattern { kUniform, kTornado, kHotspot, kNeighbour };
 constexpr const char* kPatternNames[] = {"uniform", "tornado", "hotspot", "neighbour"};
@@ -42,7 +43,11 @@ struct Case {
   std::int64_t inter_fifo_words = 1024;
   bool wide = false;  // links of four lanes
   unsigned priority_one_in = 8;
+  unsigned line_cycles_between_qfdbs = 33;
 
+  bool of_qfdbs() const { return topology.kind == "qfdb-torus"; }
+  unsigned ports() const { return of_qfdbs() ? 3 : 2; }  // intra-tile, as each library is built
+  NodeId nodes_each() const { return of_qfdbs() ? spec::kQfdbNodes : 1; }  // at a point of the shape
   std::string text() const {
     std::ostringstream s;
     s << topology.kind;
@@ -61,7 +66,7 @@ struct Case {
     config.router.cycle = kCycle;
     config.router.max_payload_bytes = 512;
     config.router.arbitration = arbitration;
-    config.router.intra_ports = kPorts;
+    config.router.intra_ports = ports();
     config.router.inter_fifo_words = inter_fifo_words;
     config.priority = true;
     LinkConfig link;
@@ -70,6 +75,10 @@ struct Case {
     link.latency = kCycle * line_cycles;
     link.pause_every = pause_every;
     config.links = {link};
+    if (of_qfdbs()) {
+      link.latency = kCycle * line_cycles_between_qfdbs;
+      config.links.push_back(link);
+    }
     return config;
   }
 };
@@ -83,8 +92,10 @@ struct Offer {
 
 NodeId destination(const Case& c, NodeId src, NodeId nodes, std::mt19937_64& random) {
   const auto shape = c.topology.shape;
+  const NodeId each = c.nodes_each();
   std::vector<std::uint32_t> x;
-  for (NodeId rest = src; x.size() < shape.size(); rest /= shape[x.size() - 1]) x.push_back(rest % shape[x.size()]);
+  for (NodeId rest = src / each; x.size() < shape.size(); rest /= shape[x.size() - 1])
+    x.push_back(rest % shape[x.size()]);
   switch (c.pattern) {
     case Pattern::kUniform: return static_cast<NodeId>(random() % nodes);
     case Pattern::kHotspot: return random() % 4 == 0 ? 0 : static_cast<NodeId>(random() % nodes);
@@ -98,26 +109,27 @@ NodeId destination(const Case& c, NodeId src, NodeId nodes, std::mt19937_64& ran
   }
   NodeId dst = 0;
   for (std::size_t d = shape.size(); d-- > 0;) dst = dst * shape[d] + x[d];
-  return dst;
+  return each == 1 ? dst : dst * each + static_cast<NodeId>(random() % each);
 }
 
 // At each intra-tile port packets of random length at random times; one in `priority_one_in` has priority.
 std::vector<Offer> traffic(const Case& c) {
   std::mt19937_64 random(c.seed);
-  NodeId nodes = 1;
+  NodeId nodes = c.nodes_each();
   for (const auto side : c.topology.shape) nodes *= side;
-  const double words = 6 + (c.least_bytes + c.most_bytes) / 16.0, gap = words * kPorts / c.load;
+  const unsigned ports = c.ports();
+  const double words = 6 + (c.least_bytes + c.most_bytes) / 16.0, gap = words * ports / c.load;
   std::vector<Offer> offers;
-  std::vector<std::uint64_t> next(nodes * kPorts, 0);
+  std::vector<std::uint64_t> next(nodes * ports, 0);
   while (offers.size() < c.packets)
-    for (std::uint32_t port = 0; port < nodes * kPorts; ++port) {
+    for (std::uint32_t port = 0; port < nodes * ports; ++port) {
       const auto bits = static_cast<double>(random() >> 11) * 0x1p-53;
       next[port] += static_cast<std::uint64_t>(2 * gap * bits);
-      const NodeId src = port / kPorts;
+      const NodeId src = port / ports;
       const auto bytes = static_cast<std::uint16_t>(c.least_bytes + random() % (c.most_bytes - c.least_bytes + 1));
       const NodeId dst = destination(c, src, nodes, random);
       offers.push_back({kCycle * static_cast<std::int64_t>(next[port]),
-                        {src, dst, bytes, static_cast<std::uint8_t>(port % kPorts),
+                        {src, dst, bytes, static_cast<std::uint8_t>(port % ports),
                          static_cast<std::uint8_t>(random() % c.priority_one_in == 0), 0}});
     }
   std::stable_sort(offers.begin(), offers.end(), [](const Offer& a, const Offer& b) { return a.at < b.at; });
@@ -137,7 +149,8 @@ class Run {
       : offers_(offers),
         fates(offers.size()),
         topology_(make_topology(c.topology)),
-        queues_(topology_->node_count() * kPorts * 2) {
+        ports_(c.ports()),
+        queues_(topology_->node_count() * ports_ * 2) {
     network_ = make(events_, *topology_, c.fabric(),
                     {this,
                      [](void* self, const Packet& packet, Time taken, Time tail) {
@@ -146,17 +159,34 @@ class Run {
                        ++run.arrived_;
                      },
                      [](void* self, NodeId node, std::uint8_t port, std::uint8_t priority, Time) {
-                       static_cast<Run*>(self)->pump((node * kPorts + port) * 2 + priority);
+                       Run& run = *static_cast<Run*>(self);
+                       run.pump((node * run.ports_ + port) * 2 + priority);
                      }});
     offer_event_ = events_.add_handler([](void* self, Time, std::uint32_t index,
                                           std::uint64_t last) { static_cast<Run*>(self)->offer(index, last != 0); },
                                        this);
     if (!offers.empty()) events_.schedule(offers[0].at, offer_event_, 0);
     while (arrived_ < offers.size() && !events_.empty()) events_.run_one();
+    // Credits and reports of what was sent are still under way; behind them comes nothing.
+    const std::uint64_t busy = network_->cycles();
+    while (!events_.empty() && network_->cycles() < busy + kRestCycles) events_.run_one();
+    at_rest_ = events_.empty();
   }
+
+  bool at_rest() const { return at_rest_; }
 
   std::uint64_t cycles() const { return network_->cycles(); }
   std::uint64_t packet_hops() const { return network_->packet_hops(); }
+  // Links whose packets, bytes or busy time are not those of the same network over there.
+  unsigned links_that_differ(const Run& other) const {
+    unsigned differ = 0;
+    for (NodeId node = 0; node < topology_->node_count(); ++node)
+      for (std::uint16_t port = 0; port < topology_->port_count(node); ++port) {
+        const LinkStats &a = network_->link_stats(node, port), &b = other.network_->link_stats(node, port);
+        differ += a.packets != b.packets || a.payload_bytes != b.payload_bytes || a.busy != b.busy;
+      }
+    return differ;
+  }
 
  private:
   const std::vector<Offer>& offers_;
@@ -171,7 +201,7 @@ class Run {
     if (!last) return events_.schedule(now, offer_event_, index, 1);
     for (; index < offers_.size() && offers_[index].at == now; ++index) {
       const Packet& packet = offers_[index].packet;
-      const std::uint32_t queue = (packet.src * kPorts + packet.intra_port) * 2 + packet.priority;
+      const std::uint32_t queue = (packet.src * ports_ + packet.intra_port) * 2 + packet.priority;
       queues_[queue].push_back(packet);
       if (queues_[queue].size() == 1) pump(queue);
     }
@@ -183,10 +213,12 @@ class Run {
 
   EventQueue events_;
   std::unique_ptr<Topology> topology_;
+  unsigned ports_;
   std::unique_ptr<Network> network_;
   std::vector<std::deque<Packet>> queues_;
   std::uint32_t offer_event_ = 0;
   std::size_t arrived_ = 0;
+  bool at_rest_ = false;
 };
 
 std::int64_t cycles(Time t) { return t.ps() < 0 ? -1 : t.ps() / kCycle.ps(); }
@@ -225,12 +257,16 @@ std::uint64_t total_packets = 0;
 
 // Returns when each packet was taken and delivered.
 std::vector<Fate> compare(const Case& c, const std::vector<Offer>& offers) {
-  const Run gateware(c, offers, make_node_network(c.wide ? EXANET_WIDE_NODE_LIBRARY : EXANET_NODE_LIBRARY, c.topology)),
-      model(c, offers, make_network);
+  const char* library = c.of_qfdbs() ? EXANET_QFDB_NODE_LIBRARY
+                        : c.wide     ? EXANET_WIDE_NODE_LIBRARY
+                                     : EXANET_NODE_LIBRARY;
+  const Run gateware(c, offers, make_node_network(library, c.topology)), model(c, offers, make_network);
   const std::string found = difference(offers, gateware, model);
   total_packets += offers.size();
   if (!found.empty()) FAIL_CHECK(c.text() << ": " << found);
   CHECK(gateware.packet_hops() == model.packet_hops());
+  CHECK(gateware.links_that_differ(model) == 0);
+  CHECK(gateware.at_rest());
   if (std::getenv("EXANET_VERBOSE") != nullptr) MESSAGE(c.text() << ": " << gateware.cycles() << " cycles");
   return gateware.fates;
 }
@@ -308,6 +344,49 @@ TEST_CASE("equality: random traffic on 64 nodes") {
              .most_bytes = 96,
              .arbitration = in_turn(seed)});
   }
+  MESSAGE("packets compared: " << total_packets);
+}
+
+// The ExaNeSt blade: four QFDBs in a ring, lightly to beyond what the ring carries, as the prototype's lines are (32 words to a pause) and without pauses.
+TEST_CASE("equality: a blade of four QFDBs") {
+  std::uint64_t seed = 26'000;
+  const TopologySpec blade{"qfdb-torus", {4, 1, 1}};
+  for (const Pattern pattern : {Pattern::kUniform, Pattern::kTornado, Pattern::kHotspot, Pattern::kNeighbour})
+    for (const double load : {0.1, 0.3, 0.8}) {
+      ++seed;
+      compare({.topology = blade,
+               .pattern = pattern,
+               .load = load,
+               .packets = 3200,
+               .seed = seed,
+               .most_bytes = load < 0.2 || seed % 2 == 0 ? 96u : 512u,
+               .arbitration = in_turn(seed / 2),
+               .pause_every = seed % 2 == 0 ? 32 : 0});
+    }
+  for (const unsigned line : {0u, 700u})
+    compare({.topology = blade,
+             .load = 2.0,
+             .packets = 1600,
+             .seed = ++seed,
+             .arbitration = in_turn(seed),
+             .line_cycles = line,
+             .priority_one_in = 2});
+  MESSAGE("packets compared: " << total_packets);
+}
+
+TEST_CASE("equality: QFDBs alone, in rings and in tori") {
+  std::uint64_t seed = 27'000;
+  for (const TopologySpec& t : {TopologySpec{"qfdb-torus", {1, 1, 1}}, TopologySpec{"qfdb-torus", {2, 1, 1}},
+                                TopologySpec{"qfdb-torus", {1, 1, 3}}, TopologySpec{"qfdb-torus", {2, 2, 1}, {0, 1, 2}},
+                                TopologySpec{"qfdb-torus", {2, 2, 2}}, TopologySpec{"qfdb-torus", {3, 2, 1}}})
+    for (const Pattern pattern : {Pattern::kUniform, Pattern::kTornado})
+      for (const double load : {0.1, 1.0})
+        compare({.topology = t,
+                 .pattern = pattern,
+                 .load = load,
+                 .packets = 600,
+                 .seed = ++seed,
+                 .arbitration = in_turn(seed)});
   MESSAGE("packets compared: " << total_packets);
 }
 
@@ -400,4 +479,41 @@ TEST_CASE("equality: links of four lanes") {
                    .arbitration = in_turn(seed),
                    .wide = true});
   MESSAGE("packets compared: " << total_packets);
+}
+
+// Cases that are drawn, on seeds that no other case here has: EXANET_EQUALITY_PACKETS of them from EXANET_EQUALITY_SEED on, for a campaign.
+TEST_CASE("equality: drawn cases") {
+  const auto given = [](const char* name, std::uint64_t otherwise) {
+    const char* value = std::getenv(name);
+    return value == nullptr ? otherwise : std::strtoull(value, nullptr, 10);
+  };
+  const std::uint64_t packets = given("EXANET_EQUALITY_PACKETS", 8'000);
+  std::uint64_t seed = given("EXANET_EQUALITY_SEED", 1'000'000), compared = 0;
+  const std::vector<TopologySpec> topologies = {{"qfdb-torus", {4, 1, 1}},
+                                                {"qfdb-torus", {2, 2, 1}},
+                                                {"qfdb-torus", {3, 1, 2}, {1, 2, 0}},
+                                                {"torus", {6}},
+                                                {"torus", {3, 4}, {0, 1}},
+                                                {"mesh", {3, 3}},
+                                                {"torus", {3, 2, 2}},
+                                                {"mesh", {2, 3, 2}}};
+  for (; compared < packets; ++seed) {
+    std::mt19937_64 random(seed);
+    const auto pick = [&](const auto& from) { return from[random() % from.size()]; };
+    Case c{.topology = pick(topologies)};
+    c.pattern = static_cast<Pattern>(random() % 4);
+    c.load = pick(std::vector<double>{0.1, 0.3, 0.7, 1.5, 3.0});
+    c.packets = static_cast<unsigned>(500 + random() % 2500);
+    c.seed = seed;
+    c.most_bytes = pick(std::vector<unsigned>{0, 16, 64, 200, 512});
+    c.arbitration = static_cast<Arbitration>(random() % 3);
+    c.line_cycles = pick(std::vector<unsigned>{0, 1, 7, 20, 45, 300});
+    c.line_cycles_between_qfdbs = pick(std::vector<unsigned>{0, 3, 33, 200});
+    c.wide = !c.of_qfdbs() && c.topology.shape.size() < 3 && random() % 3 == 0;
+    c.pause_every = c.wide ? 0 : pick(std::vector<std::int64_t>{0, 0, 5, 32, 66});
+    c.priority_one_in = pick(std::vector<unsigned>{2, 8, 1'000'000});
+    compare(c);
+    compared += c.packets;
+  }
+  MESSAGE("packets compared: " << compared << ", seeds up to " << seed - 1);
 }

@@ -6,11 +6,15 @@
 // Behind a port each virtual channel has two queues, of bulk and of priority packets, which draw on one pool of room: each is as deep as the pool.
 // Senders keep count of it: a port's receiver starts with PayloadDepth words and HeaderDepth headers in each virtual channel (intra-tile: IntraDepth
 // and IntraHeaders in channel 0) and gives them back through credit_o. Of bulk a sender leaves room for the largest priority packet.
+// With Qfdb ports 0 to 2 lead to the other nodes of its QFDB (router_route).
 // docs/microarchitecture.md has the rules.
 module exanet_router #(
   parameter int unsigned InterPorts = 2,
   parameter int unsigned IntraPorts = 3,
   parameter int unsigned Dimensions = 1,
+  parameter bit          Qfdb = 1'b0,         // a node of a QFDB, or a point of a grid
+  parameter int unsigned XBits = 8,           // split of addresses (router_route)
+  parameter int unsigned YBits = 7,
   parameter int unsigned PayloadDepth = 512,  // of each virtual channel: 1024 words a port
   parameter int unsigned HeaderDepth = 32,    // of each virtual channel and class: 128 a port
   parameter int unsigned IntraDepth = 4096,
@@ -32,8 +36,8 @@ module exanet_router #(
 );
   localparam int unsigned Inputs = 2 * InterPorts + IntraPorts;  // of each class
   localparam int unsigned PortBits = $clog2(Ports);
-  if (InterPorts < 1 || InterPorts > 6 || IntraPorts < 1 || IntraPorts > 4) begin : gen_illegal_1
-    $error("1 to 6 inter-tile and 1 to 4 intra-tile ports");
+  if (InterPorts < 1 || InterPorts > exanet_pkg::MaxInterPorts || IntraPorts < 1 || IntraPorts > 4) begin : gen_illegal_1
+    $error("1 to 9 inter-tile and 1 to 4 intra-tile ports");
   end
   if (Dimensions < 1 || Dimensions > 3) begin : gen_illegal_2
     $error("1 to 3 dimensions");
@@ -53,6 +57,14 @@ module exanet_router #(
   end
   if (IntraSlots < 1 || LinkSlots < 1) begin : gen_illegal_7
     $error("a consumer takes one packet at least");
+  end
+
+  localparam int unsigned NodeBits = Qfdb ? 2 : 0;
+  if (XBits < 1 || XBits > 8 || YBits < 1 || YBits > 8 || NodeBits + XBits + YBits < 14 || NodeBits + XBits + YBits > 21) begin : gen_illegal_8
+    $error("a coordinate has 1 to 8 of an address's 22 bits");
+  end
+  if (Qfdb && InterPorts < exanet_pkg::QfdbNodes - 1) begin : gen_illegal_9
+    $error("a node of a QFDB has a port to each of the three others");
   end
 
   exanet_pkg::router_config_t config_q;
@@ -85,7 +97,8 @@ module exanet_router #(
   localparam int unsigned IntraQueueWords = IntraDepth < IntraHeadersWords ? IntraDepth : IntraHeadersWords;
 
   router_pkg::way_t ways[3];
-  router_ways #(.InterPorts(InterPorts)) u_ways (.clk_i, .rst_ni, .config_i(config_q), .ways_o(ways));
+  router_ways #(.InterPorts(InterPorts), .FirstPort(Qfdb ? exanet_pkg::QfdbNodes - 1 : 0)) u_ways (
+    .clk_i, .rst_ni, .config_i(config_q), .ways_o(ways));
 
   router_pkg::request_t request[2][Inputs];
   router_pkg::word_t word[2][Inputs];
@@ -97,9 +110,11 @@ module exanet_router #(
     exanet_pkg::header_t header;
     router_pkg::request_t route;
     assign header = flit_q[p].data;
-    router_route #(.InterPorts(InterPorts), .IntraPorts(IntraPorts), .Dimensions(Dimensions), .Port(p)) u_route (
-      .ways_i(ways), .enabled_i(config_q.enabled), .type_port_i(config_q.type_port),
-      .header_i(header), .port_o(port), .vc_o(route.vc), .known_o(route.valid), .words_o(route.words));
+    router_route #(
+      .InterPorts(InterPorts), .IntraPorts(IntraPorts), .Dimensions(Dimensions), .Qfdb(Qfdb), .XBits(XBits), .YBits(YBits), .Port(p)
+    ) u_route (
+      .ways_i(ways), .enabled_i(config_q.enabled), .qfdb_node_i(config_q.qfdb_node), .disabled_i(config_q.disabled[2:0]),
+      .type_port_i(config_q.type_port), .header_i(header), .port_o(port), .vc_o(route.vc), .known_o(route.valid), .words_o(route.words));
     assign route.port = 4'(port);
 
     // A header names the class of its packet, and packets follow each other on the wire.

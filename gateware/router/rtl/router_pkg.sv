@@ -16,8 +16,8 @@ package router_pkg;
     logic            wraps;
     logic [1:0][8:0] above;  // coordinates above here and below this are upwards; the second one where half way round is
     logic [1:0][8:0] below;  // the same of coordinates below here
-    logic [2:0]      plus_port;
-    logic [2:0]      minus_port;
+    logic [3:0]      plus_port;
+    logic [3:0]      minus_port;
     logic            plus_disabled;
     logic            minus_disabled;
     logic            plus_there;  // there is such a port

@@ -4,7 +4,8 @@
 // Of the coordinates in a dimension, those above here up to half a ring away are upwards, and those below here that are nearer the other way round. Where
 // a packet goes that is exactly half way round, router_route decides: hence two bounds of each.
 module router_ways #(
-  parameter int unsigned InterPorts = 2
+  parameter int unsigned InterPorts = 2,
+  parameter int unsigned FirstPort = 0  // of those that lead on in a dimension
 ) (
   input  logic                       clk_i,
   input  logic                       rst_ni,
@@ -17,10 +18,20 @@ module router_ways #(
     return 2'd3;
   endfunction
 
+  function automatic logic there(logic [3:0] port);
+    return 32'(port) < InterPorts && 32'(port) + 1 > FirstPort;
+  endfunction
+
+  // A port as it is compared with the one at which a packet comes, in three bits where they are enough: one that is not there is like none that is.
+  function automatic logic [3:0] known(logic [3:0] port);
+    if (32'(port) >= InterPorts) return InterPorts < 8 ? 4'd7 : 4'd15;
+    return InterPorts < 8 ? {1'b0, port[2:0]} : port;
+  endfunction
+
   for (genvar d = 0; d < 3; d++) begin : gen_dimension
     router_pkg::way_t way;
     logic [8:0] side, half;
-    logic [2:0] plus_port, minus_port;
+    logic [3:0] plus_port, minus_port;
     assign side = config_i.side[d];
     assign half = 9'(config_i.coordinate[d]) + 9'((side - 1'b1) >> 1) + 1'b1;
     assign plus_port = config_i.plus_port[d];
@@ -35,12 +46,12 @@ module router_ways #(
         way.above[even] = config_i.wraps ? bound : '1;
         way.below[even] = config_i.wraps && bound > side ? bound - side : '0;
       end
-      way.plus_port = plus_port;
-      way.minus_port = minus_port;
-      way.plus_disabled = plus_port < 3'd6 && config_i.disabled[plus_port];
-      way.minus_disabled = minus_port < 3'd6 && config_i.disabled[minus_port];
-      way.plus_there = 32'(plus_port) < InterPorts;
-      way.minus_there = 32'(minus_port) < InterPorts;
+      way.plus_port = known(plus_port);
+      way.minus_port = known(minus_port);
+      way.plus_disabled = 32'(plus_port) < exanet_pkg::MaxInterPorts && config_i.disabled[plus_port];
+      way.minus_disabled = 32'(minus_port) < exanet_pkg::MaxInterPorts && config_i.disabled[minus_port];
+      way.plus_there = there(plus_port);
+      way.minus_there = there(minus_port);
       way.ordered = place(config_i.order, 2'(d)) != 2'd3;
       for (int unsigned e = 0; e < 3; e++) way.after[e] = place(config_i.order, 2'(e)) < place(config_i.order, 2'(d));
     end
