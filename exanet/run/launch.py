@@ -96,7 +96,14 @@ class Session:
     """
 
     def __init__(
-        self, command: Sequence[str], *, ranks: int, mpi: Mpi, region: str, terminal: Callable[[bytes], None] | None = None
+        self,
+        command: Sequence[str],
+        *,
+        ranks: int,
+        mpi: Mpi,
+        region: str,
+        record: Path | None = None,
+        terminal: Callable[[bytes], None] | None = None,
     ) -> None:
         folder = library_folder()
         self._command = list(command)
@@ -123,6 +130,8 @@ class Session:
             self._selector.register(self._output.ours, selectors.EVENT_READ, self._output)
         self._pmi = pmi1.Server(ranks, self._pmi_error, self._pmi_abort) if mpi.kind == "mpich" else None
         self._environment = mpi_settings.environment(mpi, region=region, status=f"@{name}", library=folder / "libexanet-fi.so")
+        if record:
+            self._environment["EXANET_RECORD"] = str(record)
 
     # -- starting -----------------------------------------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@
 #include "core/protocol/engine.hpp"
 #include "core/topology/topology.hpp"
 #include "runtime/coordinator/region.hpp"
-#include "runtime/coordinator/statistics.hpp"
+#include "core/protocol/statistics.hpp"
 
 namespace exanet {
 

@@ -14,6 +14,7 @@ THREAD_LOCAL unsigned mpi_depth;
 THREAD_LOCAL uint32_t mpi_call; /* as in the rank's slot */
 THREAD_LOCAL bool noted; /* this MPI call, since there were other threads when it began */
 THREAD_LOCAL uint64_t counted_cpu_ps;   /* CPU time of this thread at the last call's end */
+THREAD_LOCAL uint64_t uncounted_from_ps;
 THREAD_LOCAL uint64_t mpi_entered_ps;
 
 void exanet_testing_begin(void) { ++testing; }
@@ -50,6 +51,14 @@ void exn_account_enter(struct exanet_ni *ni) {
 
 void exn_account_leave(struct exanet_ni *ni) {
   if (ni->region->compute_factor > 0) counted_cpu_ps = thread_cpu_ps();
+}
+
+void exanet_uncounted_begin(struct exanet_ni *ni) {
+  if (ni->region->compute_factor > 0) uncounted_from_ps = thread_cpu_ps();
+}
+
+void exanet_uncounted_end(struct exanet_ni *ni) {
+  if (ni->region->compute_factor > 0 && counted_cpu_ps != 0) counted_cpu_ps += thread_cpu_ps() - uncounted_from_ps;
 }
 
 int exanet_start(struct exanet_ni *ni) {

@@ -31,6 +31,11 @@
   X(Ibsend, IMMEDIATE_LARGE, 1u << 1)                       \
   X(Issend, IMMEDIATE_LARGE, 1u << 1)                       \
   X(Irsend, IMMEDIATE_LARGE, 1u << 1)                       \
+  X(Send_init, IMMEDIATE_LARGE, 1u << 1)                    \
+  X(Bsend_init, IMMEDIATE_LARGE, 1u << 1)                   \
+  X(Ssend_init, IMMEDIATE_LARGE, 1u << 1)                   \
+  X(Rsend_init, IMMEDIATE_LARGE, 1u << 1)                   \
+  X(Recv_init, IMMEDIATE_LARGE, 1u << 1)                    \
   X(Recv, LARGE, 1u << 1)                                   \
   X(Irecv, IMMEDIATE_LARGE, 1u << 1)                        \
   X(Mrecv, LARGE, 1u << 1)                                  \
