@@ -60,11 +60,11 @@ std::uint32_t Activities::receive(RankId from, std::uint64_t tag, std::uint64_t 
   return activity;
 }
 
-std::uint32_t Activities::collective(std::unique_ptr<Schedule> schedule, const Communicator& comm, std::uint64_t tag) {
+std::uint32_t Activities::collective(std::unique_ptr<Schedule> schedule, const std::vector<std::uint64_t>* names, std::uint64_t tag) {
   const std::uint32_t activity = allocate();
   Activity& a = all_[activity];
   a.schedule = std::move(schedule);
-  a.members = comm.members;
+  a.names = names;
   a.tag = tag;
   post_stage(activity);
   return activity;
@@ -78,7 +78,7 @@ void Activities::post_stage(std::uint32_t activity) {
     bool ends = false;
     while (a.next < messages.size() && !ends) {
       const ScheduledMessage& m = messages[a.next++];
-      const auto peer = a.members == nullptr ? m.peer : static_cast<RankId>((*a.members)[m.peer]);
+      const auto peer = a.names == nullptr ? m.peer : static_cast<RankId>((*a.names)[m.peer]);
       if (!m.sends)
         library_.receive(rank_, peer, a.tag, 0, activity), ++a.outstanding;
       else

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/replay/communicators.hpp"
 #include "core/replay/library.hpp"
 #include "core/replay/schedule.hpp"
 
@@ -25,7 +24,8 @@ class Activities {
   std::uint32_t send(RankId to, std::uint64_t tag, std::uint64_t bytes, bool synchronous);
   std::uint32_t receive(RankId from, std::uint64_t tag, std::uint64_t ignore);
   std::uint32_t nothing();  // complete as it is
-  std::uint32_t collective(std::unique_ptr<Schedule> schedule, const Communicator& comm, std::uint64_t tag);
+  // `names`: world ranks by the schedule's; nullptr: the same.
+  std::uint32_t collective(std::unique_ptr<Schedule> schedule, const std::vector<std::uint64_t>* names, std::uint64_t tag);
 
   bool done(std::uint32_t activity) const { return all_[activity].outstanding == 0 && !all_[activity].schedule; }
   // Nobody asks for it any more: it goes when it is complete.
@@ -44,7 +44,7 @@ class Activities {
     bool released = false, in_use = false;
     std::unique_ptr<Schedule> schedule;  // of what is left
     std::uint32_t next = 0;  // of its messages
-    const std::vector<std::uint64_t>* members = nullptr;
+    const std::vector<std::uint64_t>* names = nullptr;
     std::uint64_t tag = 0;
   };
   struct Own {  // a message to the rank itself that waits for its receive, or the other way round

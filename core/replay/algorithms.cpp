@@ -49,6 +49,8 @@ const char* collective_name(std::uint8_t code) {
   return "";
 }
 
+constexpr std::uint64_t kContextMaskBytes = 260, kColourAndKeyBytes = 8, kWordBytes = 4;
+
 bool power_of_two(const CollectiveCall& c) { return std::has_single_bit(c.ranks); }
 bool has_an_element_each(const CollectiveCall& c) { return c.elements() >= std::bit_floor(c.ranks); }
 
@@ -155,6 +157,29 @@ void plan_collective(std::uint8_t code, const CollectiveCall& call, const Collec
   find(collective, chosen != choices.end() ? chosen->second : selected(code, call, waits))->plan(call, out);
 }
 
-void plan_communicator(std::uint8_t, const CollectiveCall&, Schedule&) {}
+void plan_agreement(std::uint8_t code, const CollectiveCall& parent, Schedule& out) {
+  if (parent.ranks < 2) return;
+  CollectiveCall numbers = parent;
+  numbers.bytes = kContextMaskBytes;
+  numbers.element_bytes = 4;
+  if (code == EXANET_TRACE_Comm_create_group) return allreduce_doubling(numbers, out);
+  if (code == EXANET_TRACE_Comm_split || code == EXANET_TRACE_Comm_split_type || code == EXANET_TRACE_Cart_sub) {
+    CollectiveCall colours = parent;
+    colours.bytes = kColourAndKeyBytes;
+    plan_collective(EXANET_TRACE_Allgather, colours, {}, out);
+  }
+  plan_collective(EXANET_TRACE_Allreduce, numbers, {}, out);
+  if (code != EXANET_TRACE_Comm_split_type) return;
+  // One that keeps all members, and is split again.
+  plan_announcement(parent, out);
+  plan_agreement(EXANET_TRACE_Comm_split, parent, out);
+}
+
+void plan_announcement(const CollectiveCall& made, Schedule& out) {
+  CollectiveCall word = made;
+  word.bytes = kWordBytes;
+  word.root = 0;
+  plan_collective(EXANET_TRACE_Bcast, word, {}, out);
+}
 
 }  // namespace exanet

@@ -24,15 +24,14 @@ std::uint64_t blocks(const CollectiveCall& c, std::uint64_t first, std::uint32_t
 std::uint64_t to_rank(const CollectiveCall& c, std::uint32_t rank) { return by_rank(c) ? c.sent[rank] : c.bytes; }
 std::uint64_t from_rank(const CollectiveCall& c, std::uint32_t rank) { return by_rank(c) ? c.received[rank] : c.bytes; }
 
-// Blocks of several sizes go round in pieces no longer than the shortest of them, or than kPiece where that is shorter.
+// Blocks of several sizes go round in pieces.
 void ring_in_pieces(const CollectiveCall& c, Schedule& out) {
-  const std::uint64_t shortest = *std::min_element(c.received.begin(), c.received.end());
-  const std::uint64_t piece = std::max<std::uint64_t>(shortest < kPiece ? kPiece : shortest, 1);
   std::uint64_t to_send = blocks(c, 0, c.ranks) - c.received[c.after(1)], to_receive = blocks(c, 0, c.ranks) - c.received[c.me];
   std::uint32_t sends = c.me, receives = c.before(1);
   std::uint64_t sent = 0, received = 0;
   while (to_send > 0 || to_receive > 0) {
-    const std::uint64_t given = std::min(c.received[sends] - sent, piece), taken = std::min(c.received[receives] - received, piece);
+    const std::uint64_t given = std::min({c.received[sends] - sent, kPiece, to_send});
+    const std::uint64_t taken = std::min({c.received[receives] - received, kPiece, to_receive});
     if (taken > 0) out.receive(c.before(1));
     if (given > 0) out.send(c.after(1), given);
     out.stage();

@@ -233,9 +233,10 @@ CollectiveCall RankReplay::collective_of(const Communicator& comm) const {
   return c;
 }
 
-std::uint32_t RankReplay::begin_schedule(Communicator& comm, std::unique_ptr<Schedule> schedule) {
+std::uint32_t RankReplay::begin_schedule(Communicator& comm, std::unique_ptr<Schedule> schedule,
+                                         const std::vector<std::uint64_t>* names) {
   const std::uint64_t number = comm.collectives++;
-  return activities_.collective(std::move(schedule), comm, kCollectiveTag | std::uint64_t{comm.context} << 32 | (number & 0xffffffffu));
+  return activities_.collective(std::move(schedule), names, kCollectiveTag | std::uint64_t{comm.context} << 32 | (number & 0xffffffffu));
 }
 
 void RankReplay::begin_collective() {
@@ -247,24 +248,33 @@ void RankReplay::begin_collective() {
   if (c.root >= comm.ranks) stream_.fail("a collective's root is no member: the stream is damaged");
   std::unique_ptr<Schedule> schedule = activities_.empty_schedule();
   plan_collective(call_.code, c, config_.collectives, *schedule);
-  const std::uint32_t activity = begin_schedule(comm, std::move(schedule));
+  const std::uint32_t activity = begin_schedule(comm, std::move(schedule), comm.members);
   if (call_.code < EXANET_TRACE_Ibarrier)
     wait_for(activity);
   else
     keep(call_.request, activity);
 }
 
+// In ranks of MPI_COMM_WORLD, since two communicators have a part in it.
 void RankReplay::begin_creation() {
-  if (call_.comm != 0 && call_.code != EXANET_TRACE_COMMUNICATOR) {
-    Communicator& parent = communicator(call_.comm);
-    CollectiveCall c;
-    c.ranks = parent.ranks;
-    c.me = parent.me;
-    std::unique_ptr<Schedule> schedule = activities_.empty_schedule();
-    plan_communicator(call_.code, c, *schedule);
-    wait_for(begin_schedule(parent, std::move(schedule)));
+  const bool known = communicators_.add(rank_, call_);
+  if (!known) stream_.fail("a communicator of which this rank is no member: the stream is damaged");
+  const bool intra = (call_.flags & EXANET_TRACE_INTER) == 0 && call_.code != EXANET_TRACE_Intercomm_merge;
+  if (call_.code == EXANET_TRACE_COMMUNICATOR || !intra) return;
+  Communicator* made = call_.made == 0 ? nullptr : &communicator(call_.made);
+  const bool by_members = call_.code == EXANET_TRACE_Comm_create_group;
+  if (by_members && made == nullptr) return;
+  Communicator& parent = by_members ? *made : communicator(call_.comm);
+  if (parent.inter) return;
+  Schedule agreement, announcement;
+  plan_agreement(call_.code, {.ranks = parent.ranks, .me = parent.me}, agreement);
+  std::unique_ptr<Schedule> whole = activities_.empty_schedule();
+  whole->append(agreement, [&parent](std::uint32_t rank) { return parent.world(rank); });
+  if (made != nullptr) {
+    plan_announcement({.ranks = made->ranks, .me = made->me}, announcement);
+    whole->append(announcement, [made](std::uint32_t rank) { return made->world(rank); });
   }
-  if (!communicators_.add(rank_, call_)) stream_.fail("a communicator of which this rank is no member: the stream is damaged");
+  wait_for(begin_schedule(parent, std::move(whole), nullptr));
 }
 
 std::string RankReplay::where() const {

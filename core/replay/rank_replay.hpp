@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/replay/activities.hpp"
+#include "core/replay/communicators.hpp"
 #include "core/replay/replay.hpp"
 
 namespace exanet {
@@ -49,7 +50,8 @@ class RankReplay {
   Communicator& communicator(std::uint32_t number);
   Request& request(std::uint64_t number);
   void keep(std::uint32_t number, std::uint32_t activity);
-  std::uint32_t begin_schedule(Communicator& comm, std::unique_ptr<Schedule> schedule);
+  std::uint32_t begin_schedule(Communicator& comm, std::unique_ptr<Schedule> schedule,
+                               const std::vector<std::uint64_t>* names);
   CollectiveCall collective_of(const Communicator& comm) const;
   void compute(Time recorded);
 

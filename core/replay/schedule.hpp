@@ -35,6 +35,14 @@ class Schedule {
     receive(from);
     stage();
   }
+  // Takes the stages of another, whose ranks are called otherwise here.
+  template <typename Name>
+  void append(const Schedule& other, Name name) {
+    for (ScheduledMessage message : other.messages_) {
+      message.peer = name(message.peer);
+      messages_.push_back(message);
+    }
+  }
   void clear() { messages_.clear(); }
   const std::vector<ScheduledMessage>& messages() const { return messages_; }
 

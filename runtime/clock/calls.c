@@ -9,8 +9,10 @@
  * MPI_X and PMPI_X are wrapped apart, each in front of the next definition of its own name, so that a PMPI tool between the program
  * and the library works as without us; Fortran's entry points end in one of the two. Only the outermost call of a thread counts.
  *
- * Limit: large-count variants with arrays of counts (MPI_Gatherv_c …) and functions that not every supported MPI has (MPI 4's
- * persistent collectives, partitioned calls and sessions) are not wrapped; they work and take time, but do not show in the profile. */
+ * Large-count variants with arrays of counts (MPI_Gatherv_c …) are in runtime/lists.
+ *
+ * Limit: other functions that not every supported MPI has (MPI 4's persistent collectives and partitioned calls) are not wrapped; they work and take
+ * time, but do not show in the profile. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -120,6 +122,11 @@ static long call_large(struct large_count *slot, const char *name, const char *p
     real = slot->plain;
   }
   return pass(real, call, kind, true, PASSED);
+}
+
+long exanet_call_with_lists(void **slot, const char *name, uint32_t call, enum exanet_call_kind kind, const long *a) {
+  return pass(resolve((mpi_function *)slot, name), call, kind, true, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8],
+              a[9], 0, 0, 0);
 }
 
 #define WRAP(symbol, name, kind)                                           \

@@ -62,19 +62,19 @@ static uint64_t count_at(const long *arguments, int at, bool large) {
   return count > 0 ? (uint64_t)count : 0;
 }
 
-static uint64_t listed_bytes(const long *arguments, int counts, int types, int list, int i) {
-  const int count = ((const int *)arguments[counts])[i];
+static uint64_t listed_bytes(const long *arguments, bool large, int counts, int types, int list, int i) {
+  const long count = large ? ((const long *)arguments[counts])[i] : ((const int *)arguments[counts])[i];
   const long type = list == 2 ? exanet_handle_at(arguments[types], i) : arguments[types];
   return count > 0 ? (uint64_t)count * exanet_type_bytes_of(type) : 0;
 }
 
-static void put_list(const long *arguments, bool given, int counts, int types, int list, int size) {
+static void put_list(const long *arguments, bool large, bool given, int counts, int types, int list, int size) {
   if (!given || list == 0) {
     exanet_stream_put(0);
     return;
   }
   exanet_stream_put((uint64_t)size);
-  for (int i = 0; i < size; i++) exanet_stream_put(listed_bytes(arguments, counts, types, list, i));
+  for (int i = 0; i < size; i++) exanet_stream_put(listed_bytes(arguments, large, counts, types, list, i));
 }
 
 static uint64_t reduction_flags(long op) {
@@ -106,6 +106,6 @@ void exanet_collective_put(uint8_t code, const long *a, bool large, uint32_t req
   exanet_stream_put(receives && c->receive_list == 0
                         ? count_at(a, c->receive_count, large) * exanet_type_bytes_of(a[c->receive_type])
                         : 0);
-  put_list(a, sends, c->send_count, c->send_type, c->send_list, comm->size);
-  put_list(a, receives, c->receive_count, c->receive_type, c->receive_list, comm->size);
+  put_list(a, large, sends, c->send_count, c->send_type, c->send_list, comm->size);
+  put_list(a, large, receives, c->receive_count, c->receive_type, c->receive_list, comm->size);
 }
