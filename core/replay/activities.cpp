@@ -60,12 +60,14 @@ std::uint32_t Activities::receive(RankId from, std::uint64_t tag, std::uint64_t 
   return activity;
 }
 
-std::uint32_t Activities::collective(std::unique_ptr<Schedule> schedule, const std::vector<std::uint64_t>* names, std::uint64_t tag) {
+std::uint32_t Activities::collective(std::unique_ptr<Schedule> schedule, const std::vector<std::uint64_t>* names, std::uint64_t tag,
+                                     Time before_stage) {
   const std::uint32_t activity = allocate();
   Activity& a = all_[activity];
   a.schedule = std::move(schedule);
   a.names = names;
   a.tag = tag;
+  a.before_stage = before_stage;
   post_stage(activity);
   return activity;
 }
@@ -76,6 +78,7 @@ void Activities::post_stage(std::uint32_t activity) {
   const auto& messages = a.schedule->messages();
   while (a.outstanding == 0) {
     bool ends = false;
+    if (a.next < messages.size()) library_.clock(rank_) += a.before_stage;
     while (a.next < messages.size() && !ends) {
       const ScheduledMessage& m = messages[a.next++];
       const auto peer = a.names == nullptr ? m.peer : static_cast<RankId>((*a.names)[m.peer]);

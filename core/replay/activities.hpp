@@ -24,8 +24,9 @@ class Activities {
   std::uint32_t send(RankId to, std::uint64_t tag, std::uint64_t bytes, bool synchronous);
   std::uint32_t receive(RankId from, std::uint64_t tag, std::uint64_t ignore);
   std::uint32_t nothing();  // complete as it is
-  // `names`: world ranks by the schedule's; nullptr: the same.
-  std::uint32_t collective(std::unique_ptr<Schedule> schedule, const std::vector<std::uint64_t>* names, std::uint64_t tag);
+  // `names`: world ranks by the schedule's; nullptr: the same. `before_stage`: what the rank computes before it posts each one.
+  std::uint32_t collective(std::unique_ptr<Schedule> schedule, const std::vector<std::uint64_t>* names, std::uint64_t tag,
+                           Time before_stage);
 
   bool done(std::uint32_t activity) const { return all_[activity].outstanding == 0 && !all_[activity].schedule; }
   // Nobody asks for it any more: it goes when it is complete.
@@ -46,6 +47,7 @@ class Activities {
     std::uint32_t next = 0;  // of its messages
     const std::vector<std::uint64_t>* names = nullptr;
     std::uint64_t tag = 0;
+    Time before_stage;
   };
   struct Own {  // a message to the rank itself that waits for its receive, or the other way round
     std::uint64_t tag, ignore;

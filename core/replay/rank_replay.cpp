@@ -57,18 +57,25 @@ Time RankReplay::resume() {
   }
 }
 
-void RankReplay::compute(Time recorded) {
-  const Time scaled = config_.compute_factor == 1
-                          ? recorded
-                          : Time::ps(static_cast<std::int64_t>(static_cast<double>(recorded.ps()) * config_.compute_factor));
-  library_.clock(rank_) += scaled;
-  figures_.compute += scaled;
+Time RankReplay::scaled(Time recorded) const {
+  if (config_.compute_factor == 1) return recorded;
+  return Time::ps(static_cast<std::int64_t>(static_cast<double>(recorded.ps()) * config_.compute_factor));
+}
+
+// One of equal parts of what the library computes in the call: before it posts, between stages, and after the last.
+void RankReplay::charge_inside(std::uint32_t parts) {
+  const Time part = Time::ps(inside_left_.ps() / parts);
+  library_.clock(rank_) += part;
+  inside_left_ = inside_left_ - part;
 }
 
 void RankReplay::begin() {
-  compute(call_.compute);
+  const Time computed = scaled(call_.compute);
+  inside_left_ = scaled(call_.inside);
+  figures_.compute += computed + inside_left_;
+  library_.clock(rank_) += computed;
   began_ = library_.clock(rank_);
-  compute(call_.inside);
+  if (call_.form != EXANET_TRACE_COLLECTIVE && call_.form != EXANET_TRACE_CREATE) charge_inside(2);
   in_call_ = true;
   switch (call_.form) {
     case EXANET_TRACE_MESSAGE: return begin_message();
@@ -85,6 +92,7 @@ void RankReplay::begin() {
 void RankReplay::end() {
   for (const std::uint32_t activity : waited_) activities_.release(activity);
   waited_.clear();
+  charge_inside(1);
   until_ = Time::never();
   in_call_ = false;
   ReplayedCall& figures = figures_.calls[call_.code];
@@ -236,7 +244,10 @@ CollectiveCall RankReplay::collective_of(const Communicator& comm) const {
 std::uint32_t RankReplay::begin_schedule(Communicator& comm, std::unique_ptr<Schedule> schedule,
                                          const std::vector<std::uint64_t>* names) {
   const std::uint64_t number = comm.collectives++;
-  return activities_.collective(std::move(schedule), names, kCollectiveTag | std::uint64_t{comm.context} << 32 | (number & 0xffffffffu));
+  const std::uint32_t stages = schedule->stages();
+  const Time part = Time::ps(inside_left_.ps() / (stages + 1));
+  inside_left_ = inside_left_ - part * static_cast<std::int64_t>(stages);
+  return activities_.collective(std::move(schedule), names, kCollectiveTag | std::uint64_t{comm.context} << 32 | (number & 0xffffffffu), part);
 }
 
 void RankReplay::begin_collective() {

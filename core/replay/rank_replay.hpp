@@ -53,7 +53,8 @@ class RankReplay {
   std::uint32_t begin_schedule(Communicator& comm, std::unique_ptr<Schedule> schedule,
                                const std::vector<std::uint64_t>* names);
   CollectiveCall collective_of(const Communicator& comm) const;
-  void compute(Time recorded);
+  Time scaled(Time recorded) const;
+  void charge_inside(std::uint32_t parts);
 
   const ReplayConfig& config_;
   const Time test_step_;
@@ -66,6 +67,7 @@ class RankReplay {
   std::vector<Request> requests_;  // by number
   std::vector<std::uint32_t> waited_;  // activities that the call waits for
   bool in_call_ = false, finished_ = false, probing_ = false;
+  Time inside_left_;  // what the MPI library computes in the present call, as far as it is not charged
   Time began_, until_ = Time::never();  // until_: of a call that takes so long
   std::uint32_t posted_ = 0;  // calls since the rank last slept
   ReplayedRank figures_;

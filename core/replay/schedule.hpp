@@ -2,6 +2,7 @@
 // A collective operation as one rank carries it out: messages to send and receive, in stages, each of which begins when all of the one before is complete.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -42,6 +43,9 @@ class Schedule {
       message.peer = name(message.peer);
       messages_.push_back(message);
     }
+  }
+  std::uint32_t stages() const {
+    return static_cast<std::uint32_t>(std::count_if(messages_.begin(), messages_.end(), [](const auto& m) { return m.ends_stage; }));
   }
   void clear() { messages_.clear(); }
   const std::vector<ScheduledMessage>& messages() const { return messages_; }

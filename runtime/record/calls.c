@@ -310,7 +310,7 @@ void exanet_record_open(struct exanet_ni *ni, void *(*find)(const char *name)) {
     failed(ni, status);
     return;
   }
-  counted_ps = ni->slot->compute_ps;
+  counted_ps = exanet_computed_ps(ni);
   exanet_recording = true;
 }
 
@@ -318,7 +318,7 @@ void exanet_record_close(struct exanet_ni *ni) {
   if (!exanet_recording) return;
   exanet_recording = false;
   exanet_stream_begin(EXANET_TRACE_Finalize);
-  exanet_stream_put(ni->slot->compute_ps - counted_ps);
+  exanet_stream_put(exanet_computed_ps(ni) - counted_ps);
   exanet_stream_put(0);
   exanet_stream_put(0);
   const int status = exanet_stream_end();
@@ -353,12 +353,12 @@ void exanet_record_prepare(struct exanet_ni *ni, struct exanet_recorded_call *ca
 
 void exanet_record_begins(struct exanet_ni *ni, struct exanet_recorded_call *call) {
   call->begin_ps = exanet_clock_peek(ni);
-  call->compute_ps = ni->slot->compute_ps;
+  call->compute_ps = exanet_computed_ps(ni);
 }
 
 void exanet_record_ends(struct exanet_ni *ni, const struct exanet_recorded_call *call, int result) {
   if (result != 0) return;
-  const uint64_t computed_ps = ni->slot->compute_ps, end_ps = exanet_clock_peek(ni);
+  const uint64_t computed_ps = exanet_computed_ps(ni), end_ps = exanet_clock_peek(ni);
   exanet_system_lock(&lock);
   int status = 0;
   if (exanet_recording && put_call(call, computed_ps, end_ps)) status = exanet_stream_end();
