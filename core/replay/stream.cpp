@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -166,7 +167,10 @@ bool TraceStream::next(TraceRecord& r) {
   r.form = trace_form(r.code);
   if (r.form == EXANET_TRACE_NO_FORM) fail("a call with the unknown code " + std::to_string(r.code) + ": the stream is damaged");
   end_ = size_;
-  const std::uint64_t length = number();
+  // The number of its bytes is cut itself where no byte of it is below 128.
+  const std::uint8_t* const rest = bytes_ + at_;
+  const bool told = std::any_of(rest, bytes_ + std::min(size_, at_ + 10), [](std::uint8_t byte) { return byte < 128; });
+  const std::uint64_t length = told || size_ - at_ >= 10 ? number() : size_;
   if (length > size_ - at_) {  // cut in its middle
     --records_;
     at_ = size_;
