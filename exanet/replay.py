@@ -49,12 +49,17 @@ def choices(text: str | None) -> dict[str, str]:
 
 
 def replay(options: Options, progress: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Replays the trace: what was measured, as a run's (exanet.results), and what was asked. Raises InputError on what cannot be replayed."""
+    """Replays the trace: what was measured, as a run's (exanet.results), and what was asked.
+
+    Raises InputError on what cannot be replayed.
+    """
     trace = folder.load(options.trace)
     if not trace.about.complete:
         raise InputError(f"{options.trace}: the recording is not whole, so it cannot be replayed: {trace.about.reason}")
     if trace.about.unrecorded:
-        raise InputError(f"{options.trace}: the program calls {', '.join(trace.about.unrecorded)}, which is not recorded and cannot be replayed")
+        raise InputError(
+            f"{options.trace}: the program calls {', '.join(trace.about.unrecorded)}, which is not recorded and cannot be replayed"
+        )
     described = load(options.machine)
     cores = described.cores_for_programs()
     placed = placement.place(options.mapping, ranks=trace.about.ranks, nodes=described.nodes, cores_per_node=cores, seed=options.seed)

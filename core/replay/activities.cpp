@@ -60,8 +60,8 @@ std::uint32_t Activities::receive(RankId from, std::uint64_t tag, std::uint64_t 
   return activity;
 }
 
-std::uint32_t Activities::collective(std::unique_ptr<Schedule> schedule, const std::vector<std::uint64_t>* names, std::uint64_t tag,
-                                     Time before_stage) {
+std::uint32_t Activities::collective(std::unique_ptr<Schedule> schedule, const std::vector<std::uint64_t>* names,
+                                     std::uint64_t tag, Time before_stage) {
   const std::uint32_t activity = allocate();
   Activity& a = all_[activity];
   a.schedule = std::move(schedule);

@@ -14,7 +14,8 @@ namespace exanet {
 
 // Messages carry these in their tags: a collective's number in the place of a tag, and the acknowledgement of a synchronous send.
 inline constexpr std::uint64_t kCollectiveTag = std::uint64_t{1} << 62, kAcknowledgementTag = std::uint64_t{1} << 63;
-inline constexpr std::uint64_t kSynchronous = std::uint64_t{1} << 63;  // in a message's data: acknowledge it under the number beside it
+inline constexpr std::uint64_t kSynchronous = std::uint64_t{1}
+                                              << 63;  // in a message's data: acknowledge it under the number beside it
 
 class Activities {
  public:
@@ -25,8 +26,8 @@ class Activities {
   std::uint32_t receive(RankId from, std::uint64_t tag, std::uint64_t ignore);
   std::uint32_t nothing();  // complete as it is
   // `names`: world ranks by the schedule's; nullptr: the same. `before_stage`: what the rank computes before it posts each one.
-  std::uint32_t collective(std::unique_ptr<Schedule> schedule, const std::vector<std::uint64_t>* names, std::uint64_t tag,
-                           Time before_stage);
+  std::uint32_t collective(std::unique_ptr<Schedule> schedule, const std::vector<std::uint64_t>* names,
+                           std::uint64_t tag, Time before_stage);
 
   bool done(std::uint32_t activity) const { return all_[activity].outstanding == 0 && !all_[activity].schedule; }
   // Nobody asks for it any more: it goes when it is complete.

@@ -55,7 +55,8 @@ bool power_of_two(const CollectiveCall& c) { return std::has_single_bit(c.ranks)
 bool has_an_element_each(const CollectiveCall& c) { return c.elements() >= std::bit_floor(c.ranks); }
 
 std::uint64_t whole(const CollectiveCall& c) {
-  return c.received.empty() ? c.bytes * c.ranks : std::accumulate(c.received.begin(), c.received.end(), std::uint64_t{0});
+  return c.received.empty() ? c.bytes * c.ranks
+                            : std::accumulate(c.received.begin(), c.received.end(), std::uint64_t{0});
 }
 
 // MPICH's choice.
@@ -64,7 +65,8 @@ const char* selected(std::uint8_t code, const CollectiveCall& c, bool waits) {
     case EXANET_TRACE_Barrier: return "dissemination";
     case EXANET_TRACE_Bcast:
       if (c.ranks < 8 || c.bytes < 12288 || (waits && c.bytes == 12288)) return "binomial";
-      return power_of_two(c) && (c.bytes < 524288 || (waits && c.bytes == 524288)) ? "scatter-doubling" : "scatter-ring";
+      return power_of_two(c) && (c.bytes < 524288 || (waits && c.bytes == 524288)) ? "scatter-doubling"
+                                                                                   : "scatter-ring";
     case EXANET_TRACE_Gather:
     case EXANET_TRACE_Scatter: return "binomial";
     case EXANET_TRACE_Gatherv:
@@ -82,7 +84,8 @@ const char* selected(std::uint8_t code, const CollectiveCall& c, bool waits) {
     case EXANET_TRACE_Reduce:
       return c.bytes > 2048 && c.built_in && has_an_element_each(c) ? "rabenseifner" : "binomial";
     case EXANET_TRACE_Allreduce:
-      return c.bytes > (waits ? 8u : 2048u) && c.built_in && has_an_element_each(c) ? "rabenseifner" : "recursive-doubling";
+      return c.bytes > (waits ? 8u : 2048u) && c.built_in && has_an_element_each(c) ? "rabenseifner"
+                                                                                    : "recursive-doubling";
     case EXANET_TRACE_Reduce_scatter:
     case EXANET_TRACE_Reduce_scatter_block: return whole(c) < 524288 ? "recursive-halving" : "pairwise";
     default: return "recursive-doubling";
@@ -122,7 +125,8 @@ const std::vector<CollectiveAlgorithm>& collective_algorithms() {
       {"alltoallv", "in-place", alltoall_in_place, "in place"},
       {"reduce", "binomial", reduce_binomial, "up to 2 KiB, and of fewer elements than ranks"},
       {"reduce", "rabenseifner", reduce_rabenseifner, "otherwise"},
-      {"allreduce", "recursive-doubling", allreduce_doubling, "up to 8 B (nonblocking: 2 KiB), and of fewer elements than ranks"},
+      {"allreduce", "recursive-doubling", allreduce_doubling,
+       "up to 8 B (nonblocking: 2 KiB), and of fewer elements than ranks"},
       {"allreduce", "rabenseifner", allreduce_rabenseifner, "otherwise"},
       {"allreduce", "ring", allreduce_ring, "never"},
       {"allreduce", "tree", allreduce_tree, "never"},
@@ -141,8 +145,9 @@ void check_choices(const CollectiveChoices& choices) {
       known.append(known.empty() ? "" : ", ").append(algorithm.collective).append("=").append(algorithm.name);
       if (collective == algorithm.collective) of_it.append(of_it.empty() ? "" : ", ").append(algorithm.name);
     }
-    throw ConfigError("collective", of_it.empty() ? "there is no collective \"" + collective + "\": use some of " + known
-                                                  : collective + " by \"" + name + "\" is unknown: use one of " + of_it);
+    throw ConfigError("collective", of_it.empty()
+                                        ? "there is no collective \"" + collective + "\": use some of " + known
+                                        : collective + " by \"" + name + "\" is unknown: use one of " + of_it);
   }
 }
 
@@ -157,13 +162,14 @@ void plan_collective(std::uint8_t code, const CollectiveCall& call, const Collec
   find(collective, chosen != choices.end() ? chosen->second : selected(code, call, waits))->plan(call, out);
 }
 
-void plan_agreement(std::uint8_t code, const CollectiveCall& parent, Schedule& out) {
+void plan_agreement(std::uint8_t code, bool reorders, const CollectiveCall& parent, Schedule& out) {
   if (parent.ranks < 2) return;
   CollectiveCall numbers = parent;
   numbers.bytes = kContextMaskBytes;
   numbers.element_bytes = 4;
   if (code == EXANET_TRACE_Comm_create_group) return allreduce_doubling(numbers, out);
-  if (code == EXANET_TRACE_Comm_split || code == EXANET_TRACE_Comm_split_type || code == EXANET_TRACE_Cart_sub) {
+  if (code == EXANET_TRACE_Comm_split || code == EXANET_TRACE_Comm_split_type || code == EXANET_TRACE_Cart_sub ||
+      reorders) {
     CollectiveCall colours = parent;
     colours.bytes = kColourAndKeyBytes;
     plan_collective(EXANET_TRACE_Allgather, colours, {}, out);
@@ -172,7 +178,7 @@ void plan_agreement(std::uint8_t code, const CollectiveCall& parent, Schedule& o
   if (code != EXANET_TRACE_Comm_split_type) return;
   // One that keeps all members, and is split again.
   plan_announcement(parent, out);
-  plan_agreement(EXANET_TRACE_Comm_split, parent, out);
+  plan_agreement(EXANET_TRACE_Comm_split, false, parent, out);
 }
 
 void plan_announcement(const CollectiveCall& made, Schedule& out) {

@@ -13,7 +13,8 @@ using namespace exanet;
 
 namespace {
 
-CollectiveCall call_of(const std::string& collective, std::uint32_t ranks, std::uint32_t me, std::uint32_t root, std::uint64_t bytes) {
+CollectiveCall call_of(const std::string& collective, std::uint32_t ranks, std::uint32_t me, std::uint32_t root,
+                       std::uint64_t bytes) {
   CollectiveCall c{.ranks = ranks, .me = me, .root = root, .element_bytes = 4, .bytes = bytes};
   const bool all = collective == "allgatherv" || collective == "reduce-scatter" || collective == "alltoallv";
   // Sizes that differ by rank, some of them 0; the same pair has the same at both ends.
@@ -21,7 +22,8 @@ CollectiveCall call_of(const std::string& collective, std::uint32_t ranks, std::
   for (std::uint32_t r = 0; r < ranks; ++r) {
     if (collective == "alltoallv") c.sent.push_back(size(me, r));
     if (collective == "scatterv" && me == root) c.sent.push_back(size(r, 0));
-    if (all || (collective == "gatherv" && me == root)) c.received.push_back(collective == "alltoallv" ? size(me, r) : size(r, 0));
+    if (all || (collective == "gatherv" && me == root))
+      c.received.push_back(collective == "alltoallv" ? size(me, r) : size(r, 0));
   }
   if (collective == "gatherv" || collective == "scatterv") c.bytes = size(me, 0);
   return c;
@@ -93,9 +95,11 @@ bool ends(const std::vector<Schedule>& schedules) {
   return true;
 }
 
-std::vector<Schedule> plan(const CollectiveAlgorithm& algorithm, std::uint32_t ranks, std::uint32_t root, std::uint64_t bytes) {
+std::vector<Schedule> plan(const CollectiveAlgorithm& algorithm, std::uint32_t ranks, std::uint32_t root,
+                           std::uint64_t bytes) {
   std::vector<Schedule> schedules(ranks);
-  for (std::uint32_t me = 0; me < ranks; ++me) algorithm.plan(call_of(algorithm.collective, ranks, me, root, bytes), schedules[me]);
+  for (std::uint32_t me = 0; me < ranks; ++me)
+    algorithm.plan(call_of(algorithm.collective, ranks, me, root, bytes), schedules[me]);
   return schedules;
 }
 
@@ -113,7 +117,8 @@ TEST_CASE("every algorithm ends, and each message is expected") {
       for (const std::uint32_t root : {0u, ranks / 2, ranks - 1}) {
         for (const std::uint64_t bytes : {4u, 100u, 40000u}) {
           const std::vector<Schedule> schedules = plan(algorithm, ranks, root, bytes);
-          INFO(algorithm.collective << "=" << algorithm.name << " of " << ranks << " ranks, root " << root << ", " << bytes << " B");
+          INFO(algorithm.collective << "=" << algorithm.name << " of " << ranks << " ranks, root " << root << ", "
+                                    << bytes << " B");
           CHECK(carried(schedules) >= 0);
           CHECK(ends(schedules));
         }
@@ -126,7 +131,8 @@ TEST_CASE("algorithms send as many bytes as their sources say") {
   const std::int64_t n = 1 << 16;
   CHECK(sent("bcast", "binomial", 16, n) == 15 * n);
   CHECK(sent("bcast", "binomial", 13, n) == 12 * n);
-  CHECK(sent("bcast", "scatter-doubling", 16, n) == 4 * n / 2 + 15 * n);  // half of it on each level, then all pieces to all
+  CHECK(sent("bcast", "scatter-doubling", 16, n) ==
+        4 * n / 2 + 15 * n);  // half of it on each level, then all pieces to all
   CHECK(sent("allreduce", "recursive-doubling", 16, n) == 16 * 4 * n);
   CHECK(sent("allreduce", "recursive-doubling", 10, n) == 8 * 3 * n + 4 * n);
   CHECK(sent("allreduce", "rabenseifner", 16, n) == 2 * 15 * n);
@@ -165,7 +171,8 @@ TEST_CASE("MPICH's choices change where its table says") {
 
 TEST_CASE("unknown algorithms are refused with those that there are") {
   CHECK_NOTHROW(check_choices({{"bcast", "binomial"}}));
-  CHECK_THROWS_WITH_AS(check_choices({{"bcast", "ring"}}), "bcast by \"ring\" is unknown: use one of binomial, scatter-doubling, scatter-ring",
+  CHECK_THROWS_WITH_AS(check_choices({{"bcast", "ring"}}),
+                       "bcast by \"ring\" is unknown: use one of binomial, scatter-doubling, scatter-ring",
                        ConfigError);
   CHECK_THROWS_AS(check_choices({{"broadcast", "binomial"}}), ConfigError);
 }

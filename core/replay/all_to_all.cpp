@@ -26,7 +26,8 @@ std::uint64_t from_rank(const CollectiveCall& c, std::uint32_t rank) { return by
 
 // Blocks of several sizes go round in pieces.
 void ring_in_pieces(const CollectiveCall& c, Schedule& out) {
-  std::uint64_t to_send = blocks(c, 0, c.ranks) - c.received[c.after(1)], to_receive = blocks(c, 0, c.ranks) - c.received[c.me];
+  std::uint64_t to_send = blocks(c, 0, c.ranks) - c.received[c.after(1)],
+                to_receive = blocks(c, 0, c.ranks) - c.received[c.me];
   std::uint32_t sends = c.me, receives = c.before(1);
   std::uint64_t sent = 0, received = 0;
   while (to_send > 0 || to_receive > 0) {
@@ -45,12 +46,14 @@ void ring_in_pieces(const CollectiveCall& c, Schedule& out) {
 }  // namespace
 
 void barrier_dissemination(const CollectiveCall& c, Schedule& out) {
-  for (std::uint32_t distance = 1; distance < c.ranks; distance *= 2) out.exchange(c.after(distance), 0, c.before(distance));
+  for (std::uint32_t distance = 1; distance < c.ranks; distance *= 2)
+    out.exchange(c.after(distance), 0, c.before(distance));
 }
 
 void allgather_doubling(const CollectiveCall& c, Schedule& out) {
   if (!std::has_single_bit(c.ranks)) return allgather_bruck(c, out);
-  for (std::uint32_t mask = 1; mask < c.ranks; mask *= 2) out.exchange(c.me ^ mask, blocks(c, c.me & ~(mask - 1), mask), c.me ^ mask);
+  for (std::uint32_t mask = 1; mask < c.ranks; mask *= 2)
+    out.exchange(c.me ^ mask, blocks(c, c.me & ~(mask - 1), mask), c.me ^ mask);
 }
 
 void allgather_bruck(const CollectiveCall& c, Schedule& out) {

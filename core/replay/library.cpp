@@ -17,8 +17,9 @@ Library::Library(const Setup& s)
       statistics_(s.placement.size()),
       engine_(s.queue, s.topology, s.network, s.interface, s.placement, *this, nic_kind("exanet")) {
   engine_.set_instant(false);
-  engine_.on_packet([](void* self, Time latency) { static_cast<Library*>(self)->statistics_.packet_latency.add(latency.ps()); },
-                    this);
+  engine_.on_packet(
+      [](void* self, Time latency) { static_cast<Library*>(self)->statistics_.packet_latency.add(latency.ps()); },
+      this);
   on_wake_ = queue_.add_handler(
       [](void* self, Time now, std::uint32_t rank, std::uint64_t generation) {
         static_cast<Library*>(self)->wake(rank, static_cast<std::uint32_t>(generation), now);
@@ -42,7 +43,8 @@ void Library::charge(RankId rank, Time cost) {
   ranks_[rank].library += cost;
 }
 
-bool Library::send(RankId rank, RankId to, std::uint64_t tag, std::uint64_t bytes, std::uint64_t data, std::uint64_t cookie) {
+bool Library::send(RankId rank, RankId to, std::uint64_t tag, std::uint64_t bytes, std::uint64_t data,
+                   std::uint64_t cookie) {
   const bool eager = bytes <= config_.eager_max_bytes;
   charge(rank, engine_.send_cpu() + config_.store_word * router_.words(config_.envelope_bytes + (eager ? bytes : 0)));
   SendDescriptor d;
@@ -96,7 +98,8 @@ void Library::complete(RankId rank, const Completion& completion, Payload) {
     a.kind = peek->status == 0 ? Arrival::Kind::probed : Arrival::Kind::missed;
   Rank& r = ranks_[rank];
   // Of equal times the one that came first is taken first.
-  const auto place = std::find_if(r.arrivals.begin(), r.arrivals.end(), [&a](const Arrival& other) { return other.time <= a.time; });
+  const auto place =
+      std::find_if(r.arrivals.begin(), r.arrivals.end(), [&a](const Arrival& other) { return other.time <= a.time; });
   r.arrivals.insert(place, a);
   if (r.asleep && !r.ended) set_wake(rank, a.time);
 }

@@ -20,9 +20,7 @@ bool is_synchronous(std::uint8_t code) {
 bool is_buffered(std::uint8_t code) {
   return code == EXANET_TRACE_Bsend || code == EXANET_TRACE_Ibsend || code == EXANET_TRACE_Bsend_init;
 }
-bool asks(std::uint8_t code) {
-  return code >= EXANET_TRACE_Test && code <= EXANET_TRACE_Request_get_status;
-}
+bool asks(std::uint8_t code) { return code >= EXANET_TRACE_Test && code <= EXANET_TRACE_Request_get_status; }
 
 }  // namespace
 
@@ -84,7 +82,8 @@ void RankReplay::begin() {
     case EXANET_TRACE_PROBE: return begin_probe();
     case EXANET_TRACE_COLLECTIVE: return begin_collective();
     case EXANET_TRACE_CREATE: return begin_creation();
-    case EXANET_TRACE_NAME: stream_.fail("the program calls " + call_.name + ", which is not recorded and cannot be replayed");
+    case EXANET_TRACE_NAME:
+      stream_.fail("the program calls " + call_.name + ", which is not recorded and cannot be replayed");
     default: return;
   }
 }
@@ -112,17 +111,17 @@ bool RankReplay::satisfied() {
     activities_.progress();
     return true;
   }
-  return std::all_of(waited_.begin(), waited_.end(), [this](std::uint32_t activity) { return activities_.done(activity); });
+  return std::all_of(waited_.begin(), waited_.end(),
+                     [this](std::uint32_t activity) { return activities_.done(activity); });
 }
 
 // A call that asks in vain, or that takes so long.
-void RankReplay::pass(Time step) {
-  until_ = library_.clock(rank_) + step;
-}
+void RankReplay::pass(Time step) { until_ = library_.clock(rank_) + step; }
 
 Communicator& RankReplay::communicator(std::uint32_t number) {
   Communicator* found = communicators_.find(rank_, number);
-  if (found == nullptr) stream_.fail("communicator " + std::to_string(number) + " has not been made: the stream is damaged");
+  if (found == nullptr)
+    stream_.fail("communicator " + std::to_string(number) + " has not been made: the stream is damaged");
   return *found;
 }
 
@@ -160,7 +159,8 @@ void RankReplay::begin_message() {
     requests_[call_.request].start = call_;
     return;
   }
-  const bool waits = call_.code <= EXANET_TRACE_Rsend || call_.code == EXANET_TRACE_Recv || call_.code == EXANET_TRACE_Mrecv;
+  const bool waits =
+      call_.code <= EXANET_TRACE_Rsend || call_.code == EXANET_TRACE_Recv || call_.code == EXANET_TRACE_Mrecv;
   const std::uint32_t activity = activity_of(call_, call_.message, is_send(call_.code));
   if (waits)
     wait_for(activity);
@@ -179,7 +179,8 @@ void RankReplay::begin_requests() {
     switch (call_.code) {
       case EXANET_TRACE_Start:
       case EXANET_TRACE_Startall:
-        if (!r.persistent || r.activity != kNone) stream_.fail("a request is started that is not persistent, or that is active");
+        if (!r.persistent || r.activity != kNone)
+          stream_.fail("a request is started that is not persistent, or that is active");
         r.activity = activity_of(r.start, r.start.message, is_send(r.start.code));
         break;
       case EXANET_TRACE_Request_free:
@@ -204,8 +205,8 @@ void RankReplay::begin_probe() {
   const TraceMessage& m = call_.message;
   if (m.peer == rank_) return;  // one to itself has been sent before
   probing_ = true;
-  library_.probe(rank_, m.peer == kAnyPeer ? kAnyRank : m.peer, std::uint64_t{communicator(call_.comm).context} << 32 | m.tag,
-                 m.any_tag ? 0xffffffffu : 0, kProbe);
+  library_.probe(rank_, m.peer == kAnyPeer ? kAnyRank : m.peer,
+                 std::uint64_t{communicator(call_.comm).context} << 32 | m.tag, m.any_tag ? 0xffffffffu : 0, kProbe);
 }
 
 // Asks again as long as there is no message.
@@ -247,7 +248,8 @@ std::uint32_t RankReplay::begin_schedule(Communicator& comm, std::unique_ptr<Sch
   const std::uint32_t stages = schedule->stages();
   const Time part = Time::ps(inside_left_.ps() / (stages + 1));
   inside_left_ = inside_left_ - part * static_cast<std::int64_t>(stages);
-  return activities_.collective(std::move(schedule), names, kCollectiveTag | std::uint64_t{comm.context} << 32 | (number & 0xffffffffu), part);
+  return activities_.collective(std::move(schedule), names,
+                                kCollectiveTag | std::uint64_t{comm.context} << 32 | (number & 0xffffffffu), part);
 }
 
 void RankReplay::begin_collective() {
@@ -255,7 +257,8 @@ void RankReplay::begin_collective() {
   if (comm.inter) stream_.fail("a collective on an intercommunicator cannot be replayed");
   const CollectiveCall c = collective_of(comm);
   for (const auto* list : {&c.sent, &c.received})
-    if (!list->empty() && list->size() != comm.ranks) stream_.fail("a collective's sizes are not as many as ranks: the stream is damaged");
+    if (!list->empty() && list->size() != comm.ranks)
+      stream_.fail("a collective's sizes are not as many as ranks: the stream is damaged");
   if (c.root >= comm.ranks) stream_.fail("a collective's root is no member: the stream is damaged");
   std::unique_ptr<Schedule> schedule = activities_.empty_schedule();
   plan_collective(call_.code, c, config_.collectives, *schedule);
@@ -278,7 +281,8 @@ void RankReplay::begin_creation() {
   Communicator& parent = by_members ? *made : communicator(call_.comm);
   if (parent.inter) return;
   Schedule agreement, announcement;
-  plan_agreement(call_.code, {.ranks = parent.ranks, .me = parent.me}, agreement);
+  plan_agreement(call_.code, (call_.flags & EXANET_TRACE_REORDERED) != 0, {.ranks = parent.ranks, .me = parent.me},
+                 agreement);
   std::unique_ptr<Schedule> whole = activities_.empty_schedule();
   whole->append(agreement, [&parent](std::uint32_t rank) { return parent.world(rank); });
   if (made != nullptr) {

@@ -14,7 +14,8 @@ namespace exanet {
 
 class RankReplay {
  public:
-  RankReplay(const ReplayConfig& config, const NiConfig& interface, RankId rank, Library& library, Communicators& communicators);
+  RankReplay(const ReplayConfig& config, const NiConfig& interface, RankId rank, Library& library,
+             Communicators& communicators);
 
   // As LibraryUser::resume().
   Time resume();

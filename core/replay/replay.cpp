@@ -25,8 +25,8 @@ class Replay::State final : public LibraryUser {
       const exanet_trace_header& header = made.stream().header();
       if (header.rank != rank || header.ranks != config.streams.size())
         throw ConfigError("trace", config.streams[rank] + ": it is of rank " + std::to_string(header.rank) + " of " +
-                                       std::to_string(header.ranks) + ", in the place of rank " + std::to_string(rank) + " of " +
-                                       std::to_string(config.streams.size()));
+                                       std::to_string(header.ranks) + ", in the place of rank " + std::to_string(rank) +
+                                       " of " + std::to_string(config.streams.size()));
     }
     library.start();
   }
@@ -42,8 +42,9 @@ class Replay::State final : public LibraryUser {
       stuck.append(stuck.empty() ? "" : "; ").append(rank.where());
     }
     if (count == 0) return;
-    throw ConfigError("trace", "the replay cannot go on: " + std::to_string(count) + " of " + std::to_string(ranks.size()) +
-                                   " ranks wait for messages that nobody sends: " + stuck + (count > 4 ? "; and others" : ""));
+    throw ConfigError("trace",
+                      "the replay cannot go on: " + std::to_string(count) + " of " + std::to_string(ranks.size()) +
+                          " ranks wait for messages that nobody sends: " + stuck + (count > 4 ? "; and others" : ""));
   }
 
   double share_read() const {
@@ -83,7 +84,8 @@ class Replay::State final : public LibraryUser {
   }
 };
 
-Replay::Replay(const TopologySpec& spec, const NetworkConfig& network, const NiConfig& interface, const ReplayConfig& config)
+Replay::Replay(const TopologySpec& spec, const NetworkConfig& network, const NiConfig& interface,
+               const ReplayConfig& config)
     : state_(std::make_unique<State>(spec, network, interface, config)) {}
 
 Replay::~Replay() = default;

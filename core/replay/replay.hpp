@@ -59,7 +59,9 @@ class Replay {
   // Once. False when stop() ended it. Throws ConfigError on a damaged stream, and where ranks wait for what never comes.
   bool run();
   void stop() { stopped_.store(true, std::memory_order_relaxed); }  // from any thread
-  double progress() const { return progress_.load(std::memory_order_relaxed); }  // share of the streams, from any thread
+  double progress() const {
+    return progress_.load(std::memory_order_relaxed);
+  }  // share of the streams, from any thread
 
   const ReplayResult& result() const { return result_; }
   const Topology& topology() const;

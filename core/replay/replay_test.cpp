@@ -95,14 +95,21 @@ TEST_CASE("messages match by tag and communicator, in order, and a receive from 
   auto s = two();
   const std::initializer_list<std::uint64_t> both{EXANET_TRACE_WORLD, 3, EXANET_TRACE_OF_WORLD, 0, 0};
   for (auto& stream : s) stream.call(EXANET_TRACE_Comm_dup, both);
-  s[0].message(EXANET_TRACE_Send, 1, 8, 0, 1).message(EXANET_TRACE_Send, 1, 16, 0, 2).call(EXANET_TRACE_Send, {3, 3, 2, 24, 0}).end();
-  s[1].call(EXANET_TRACE_Recv, {3, 2, 2, 24, 0}).message(EXANET_TRACE_Recv, 0, 16, 0, 2).call(EXANET_TRACE_Recv, {EXANET_TRACE_WORLD, 1, 0, 8, 0}).end();
+  s[0].message(EXANET_TRACE_Send, 1, 8, 0, 1)
+      .message(EXANET_TRACE_Send, 1, 16, 0, 2)
+      .call(EXANET_TRACE_Send, {3, 3, 2, 24, 0})
+      .end();
+  s[1].call(EXANET_TRACE_Recv, {3, 2, 2, 24, 0})
+      .message(EXANET_TRACE_Recv, 0, 16, 0, 2)
+      .call(EXANET_TRACE_Recv, {EXANET_TRACE_WORLD, 1, 0, 8, 0})
+      .end();
   const Outcome found = replay(s);
   CHECK(found.complaint == "");
   auto other = two();
   other[0].message(EXANET_TRACE_Send, 1, 8, 0, 1).end();
   other[1].message(EXANET_TRACE_Recv, 0, 8, 0, 2).end();
-  CHECK(says(replay(other), "1 of 2 ranks wait for messages that nobody sends: rank 1 in call 1, MPI_Recv from rank 0 with tag 2"));
+  CHECK(says(replay(other),
+             "1 of 2 ranks wait for messages that nobody sends: rank 1 in call 1, MPI_Recv from rank 0 with tag 2"));
 }
 
 TEST_CASE("persistent requests, probes, synchronous sends and messages to the own rank") {

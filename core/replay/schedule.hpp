@@ -45,7 +45,8 @@ class Schedule {
     }
   }
   std::uint32_t stages() const {
-    return static_cast<std::uint32_t>(std::count_if(messages_.begin(), messages_.end(), [](const auto& m) { return m.ends_stage; }));
+    return static_cast<std::uint32_t>(
+        std::count_if(messages_.begin(), messages_.end(), [](const auto& m) { return m.ends_stage; }));
   }
   void clear() { messages_.clear(); }
   const std::vector<ScheduledMessage>& messages() const { return messages_; }
@@ -62,7 +63,9 @@ struct CollectiveCall {
   std::uint64_t bytes = 0;  // the vector, or a rank's block
   std::vector<std::uint64_t> sent, received;  // by rank
 
-  std::uint32_t after(std::uint32_t steps) const { return static_cast<std::uint32_t>((std::uint64_t{me} + steps) % ranks); }
+  std::uint32_t after(std::uint32_t steps) const {
+    return static_cast<std::uint32_t>((std::uint64_t{me} + steps) % ranks);
+  }
   std::uint32_t before(std::uint32_t steps) const {
     return static_cast<std::uint32_t>((std::uint64_t{me} + ranks - steps % ranks) % ranks);
   }

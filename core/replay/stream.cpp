@@ -45,23 +45,25 @@ exanet_trace_form trace_form(std::uint8_t code) { return calls_by_code()[code].f
 TraceStream::TraceStream(const std::string& path) : path_(path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) throw ConfigError("trace", path + ": " + std::strerror(errno));
-  struct stat status {};
+  struct stat status{};
   const bool known = ::fstat(file, &status) == 0 && status.st_size >= 0;
   size_ = known ? static_cast<std::size_t>(status.st_size) : 0;
   void* mapped = size_ >= sizeof header_ ? ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file, 0) : MAP_FAILED;
   ::close(file);
-  if (mapped == MAP_FAILED) throw ConfigError("trace", path + ": it is too short to be a recorded rank's stream; record the program anew");
+  if (mapped == MAP_FAILED)
+    throw ConfigError("trace", path + ": it is too short to be a recorded rank's stream; record the program anew");
   bytes_ = static_cast<const std::uint8_t*>(mapped);
   ::madvise(mapped, size_, MADV_SEQUENTIAL);
   std::memcpy(&header_, bytes_, sizeof header_);
   at_ = end_ = sizeof header_;
   const bool ours = std::memcmp(header_.magic, EXANET_TRACE_MAGIC, sizeof header_.magic) == 0;
-  const std::string why = !ours ? "it is no recorded rank's stream"
-                          : header_.version != EXANET_TRACE_VERSION
-                              ? "its format has version " + std::to_string(header_.version) + ", and this exanet reads version " +
-                                    std::to_string(EXANET_TRACE_VERSION) + ": record the program anew"
-                          : header_.rank >= header_.ranks || header_.ranks > kMost ? "its header is damaged: record the program anew"
-                                                                                   : "";
+  const std::string why =
+      !ours ? "it is no recorded rank's stream"
+      : header_.version != EXANET_TRACE_VERSION
+          ? "its format has version " + std::to_string(header_.version) + ", and this exanet reads version " +
+                std::to_string(EXANET_TRACE_VERSION) + ": record the program anew"
+      : header_.rank >= header_.ranks || header_.ranks > kMost ? "its header is damaged: record the program anew"
+                                                               : "";
   if (!why.empty()) {
     ::munmap(mapped, size_);
     throw ConfigError("trace", path + ": " + why);
@@ -71,7 +73,8 @@ TraceStream::TraceStream(const std::string& path) : path_(path) {
 TraceStream::~TraceStream() { ::munmap(const_cast<std::uint8_t*>(bytes_), size_); }
 
 void TraceStream::fail(const std::string& what) const {
-  throw ConfigError("trace", path_ + ": call " + std::to_string(records_) + " (before byte " + std::to_string(at_) + "): " + what);
+  throw ConfigError(
+      "trace", path_ + ": call " + std::to_string(records_) + " (before byte " + std::to_string(at_) + "): " + what);
 }
 
 std::uint64_t TraceStream::number() {
@@ -148,7 +151,7 @@ void TraceStream::fields(TraceRecord& r) {
     case EXANET_TRACE_CREATE:
       r.comm = comm();
       r.made = comm();
-      r.flags = static_cast<std::uint32_t>(number_below(4, "a communicator's flags"));
+      r.flags = static_cast<std::uint32_t>(number_below(8, "a communicator's flags"));
       list(r.first, header_.ranks, "a member");
       list(r.second, header_.ranks, "a remote member");
       return;
@@ -165,7 +168,8 @@ bool TraceStream::next(TraceRecord& r) {
   ++records_;
   r.code = bytes_[at_++];
   r.form = trace_form(r.code);
-  if (r.form == EXANET_TRACE_NO_FORM) fail("a call with the unknown code " + std::to_string(r.code) + ": the stream is damaged");
+  if (r.form == EXANET_TRACE_NO_FORM)
+    fail("a call with the unknown code " + std::to_string(r.code) + ": the stream is damaged");
   end_ = size_;
   // The number of its bytes is cut itself where no byte of it is below 128.
   const std::uint8_t* const rest = bytes_ + at_;

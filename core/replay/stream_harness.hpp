@@ -39,7 +39,8 @@ class StreamBytes {
   }
   StreamBytes& end(std::uint64_t compute_ps = 0) { return call(EXANET_TRACE_Finalize, {}, compute_ps); }
   // To or from a rank, with tag 5, on MPI_COMM_WORLD.
-  StreamBytes& message(std::uint8_t code, std::uint32_t peer, std::uint64_t size, std::uint64_t request = 0, std::uint64_t tag = 5) {
+  StreamBytes& message(std::uint8_t code, std::uint32_t peer, std::uint64_t size, std::uint64_t request = 0,
+                       std::uint64_t tag = 5) {
     return call(code, {EXANET_TRACE_WORLD, peer + 2, tag + 1, size, request});
   }
 

@@ -92,14 +92,17 @@ TEST_CASE("of a stream that is cut anywhere what is whole is read") {
 TEST_CASE("what is no stream, or one of another version, is told") {
   CHECK(outcome({'a', 'b'}).find("too short") != std::string::npos);
   CHECK(outcome(std::vector<std::uint8_t>(64, 'x')).find("no recorded rank's stream") != std::string::npos);
-  CHECK(outcome(StreamBytes(0, 1, 2).end().bytes).find("version 2, and this exanet reads version 1") != std::string::npos);
+  CHECK(outcome(StreamBytes(0, 1, 2).end().bytes).find("version 2, and this exanet reads version 1") !=
+        std::string::npos);
   CHECK(outcome(StreamBytes(3, 3).end().bytes).find("header is damaged") != std::string::npos);
 }
 
 TEST_CASE("damaged records are told with their place") {
   CHECK(outcome(StreamBytes(0, 2).call(200, {}).bytes).find("unknown code 200") != std::string::npos);
-  CHECK(outcome(StreamBytes(0, 2).message(EXANET_TRACE_Send, 2, 8).bytes).find("call 1 (before byte") != std::string::npos);
-  CHECK(outcome(StreamBytes(0, 2).call(EXANET_TRACE_Send, {1}).bytes).find("ends before its fields do") != std::string::npos);
+  CHECK(outcome(StreamBytes(0, 2).message(EXANET_TRACE_Send, 2, 8).bytes).find("call 1 (before byte") !=
+        std::string::npos);
+  CHECK(outcome(StreamBytes(0, 2).call(EXANET_TRACE_Send, {1}).bytes).find("ends before its fields do") !=
+        std::string::npos);
   CHECK(outcome(StreamBytes(0, 2).call(EXANET_TRACE_Finalize, {1}).bytes).find("more fields") != std::string::npos);
 }
 

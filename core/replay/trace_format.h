@@ -57,6 +57,7 @@ enum exanet_trace_form {
 #define EXANET_TRACE_IS_ROOT 8u
 #define EXANET_TRACE_INTER 1u /* an intercommunicator */
 #define EXANET_TRACE_OF_WORLD 2u /* its members are those of MPI_COMM_WORLD, which are not listed */
+#define EXANET_TRACE_REORDERED 4u /* MPI was allowed to give its members other ranks */
 
 #define EXANET_TRACE_WORLD 1u
 #define EXANET_TRACE_SELF 2u
@@ -155,7 +156,7 @@ enum exanet_trace_code {
 #define EXANET_TRACE_ENUM(name, code, form) EXANET_TRACE_##name = code,
   EXANET_TRACE_CALLS(EXANET_TRACE_ENUM)
 #undef EXANET_TRACE_ENUM
-  EXANET_TRACE_COMMUNICATOR = 101, /* a communicator that no recorded call has made */
+      EXANET_TRACE_COMMUNICATOR = 101, /* a communicator that no recorded call has made */
   EXANET_TRACE_UNRECORDED = 102
 };
 

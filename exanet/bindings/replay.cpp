@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Python face of recorded programs: a trace as columns, and its replay on a machine.
-#include "core/replay/communicators.hpp"
 #include "core/replay/replay.hpp"
-#include "exanet/bindings/convert.hpp"
-#include "exanet/bindings/run_results.hpp"
 
 #include <nanobind/stl/map.h>
+
+#include "core/replay/communicators.hpp"
+#include "exanet/bindings/convert.hpp"
+#include "exanet/bindings/run_results.hpp"
 
 namespace exanet {
 
@@ -25,7 +26,13 @@ class ReplayFace {
 
   nb::dict results() const {
     const ReplayResult& r = loop_->result();
-    RunFigures run{loop_->topology(), loop_->network(), loop_->statistics(), loop_->packets(), loop_->payload_bytes(), r.events, {}};
+    RunFigures run{loop_->topology(),
+                   loop_->network(),
+                   loop_->statistics(),
+                   loop_->packets(),
+                   loop_->payload_bytes(),
+                   r.events,
+                   {}};
     for (std::size_t i = 0; i < r.ranks.size(); ++i)
       run.ranks.push_back({placement_[i], ps(r.ranks[i].clock), ps(r.ranks[i].compute), ps(r.ranks[i].library)});
     nb::dict d = run_results(run);
@@ -47,7 +54,8 @@ class ReplayFace {
     std::vector<std::uint32_t> rank, call;
     std::vector<std::uint64_t> calls, time;
     nb::list names;
-    for (std::uint32_t code = 0; code < 256; ++code) names.append(std::string("MPI_") + trace_call_name(static_cast<std::uint8_t>(code)));
+    for (std::uint32_t code = 0; code < 256; ++code)
+      names.append(std::string("MPI_") + trace_call_name(static_cast<std::uint8_t>(code)));
     for (std::uint32_t i = 0; i < r.ranks.size(); ++i) {
       for (std::uint32_t code = 0; code < r.ranks[i].calls.size(); ++code) {
         const ReplayedCall& figures = r.ranks[i].calls[code];
@@ -84,7 +92,8 @@ class TraceTables {
     nb::list unrecorded;
     const RankId rank = stream.header().rank;
     while (stream.next(r)) {
-      if (r.form == EXANET_TRACE_CREATE && !communicators_.add(rank, r)) stream.fail("a communicator of which this rank is no member");
+      if (r.form == EXANET_TRACE_CREATE && !communicators_.add(rank, r))
+        stream.fail("a communicator of which this rank is no member");
       if (r.form == EXANET_TRACE_NAME) unrecorded.append(r.name);
       clock += r.compute;
       add(rank, r, clock);
@@ -124,22 +133,27 @@ class TraceTables {
 
   void add(RankId rank, const TraceRecord& r, Time begin) {
     static const TraceMessage none;
-    const bool collective = r.form == EXANET_TRACE_COLLECTIVE, receives = r.code >= EXANET_TRACE_Recv && r.code <= EXANET_TRACE_Imrecv;
-    const bool messages = r.form == EXANET_TRACE_MESSAGE || r.form == EXANET_TRACE_EXCHANGE || r.form == EXANET_TRACE_PROBE;
+    const bool collective = r.form == EXANET_TRACE_COLLECTIVE,
+               receives = r.code >= EXANET_TRACE_Recv && r.code <= EXANET_TRACE_Imrecv;
+    const bool messages =
+        r.form == EXANET_TRACE_MESSAGE || r.form == EXANET_TRACE_EXCHANGE || r.form == EXANET_TRACE_PROBE;
     const TraceMessage& sent = messages && !receives && r.form != EXANET_TRACE_PROBE ? r.message : none;
-    const TraceMessage& received = r.form == EXANET_TRACE_EXCHANGE ? r.received : messages && &sent == &none ? r.message : none;
+    const TraceMessage& received = r.form == EXANET_TRACE_EXCHANGE ? r.received
+                                   : messages && &sent == &none    ? r.message
+                                                                   : none;
     Columns& c = columns_;
     c.call.push_back(r.code);
     c.begin.push_back(begin.ps());
     c.took.push_back(r.took.ps());
     c.compute.push_back(r.compute.ps());
     c.inside.push_back(r.inside.ps());
-    c.communicator.push_back(messages || collective ? communicator(rank, r.comm)
+    c.communicator.push_back(messages || collective          ? communicator(rank, r.comm)
                              : r.form == EXANET_TRACE_CREATE ? communicator(rank, r.made)
                                                              : -1);
     c.peer.push_back(peer_of(sent));
     c.tag.push_back(tag_of(sent));
-    c.bytes.push_back(collective ? static_cast<std::int64_t>(r.send_bytes) + sum(r.first) : static_cast<std::int64_t>(sent.bytes));
+    c.bytes.push_back(collective ? static_cast<std::int64_t>(r.send_bytes) + sum(r.first)
+                                 : static_cast<std::int64_t>(sent.bytes));
     c.receive_peer.push_back(peer_of(received));
     c.receive_tag.push_back(tag_of(received));
     c.receive_bytes.push_back(collective ? static_cast<std::int64_t>(r.receive_bytes) + sum(r.second)
@@ -177,12 +191,16 @@ class TraceTables {
 
 void bind_replay(nb::module_& m) {
   bind_measurement<ReplayFace>(m, "Replay")
-      .def(nb::init<const nb::dict&, const std::vector<std::string>&, const std::vector<NodeId>&, double, const CollectiveChoices&>(),
+      .def(nb::init<const nb::dict&, const std::vector<std::string>&, const std::vector<NodeId>&, double,
+                    const CollectiveChoices&>(),
            "machine"_a, "streams"_a, "placement"_a, "compute_factor"_a, "collectives"_a);
-  nb::class_<TraceTables>(m, "TraceTables").def(nb::init<std::uint32_t>(), "ranks"_a).def("read", &TraceTables::read, "path"_a);
+  nb::class_<TraceTables>(m, "TraceTables")
+      .def(nb::init<std::uint32_t>(), "ranks"_a)
+      .def("read", &TraceTables::read, "path"_a);
   m.def("collective_algorithms", [] {
     std::vector<std::pair<std::string, std::string>> all;
-    for (const CollectiveAlgorithm& algorithm : collective_algorithms()) all.emplace_back(algorithm.collective, algorithm.name);
+    for (const CollectiveAlgorithm& algorithm : collective_algorithms())
+      all.emplace_back(algorithm.collective, algorithm.name);
     return all;
   });
   m.def("trace_call_names", [] {

@@ -22,7 +22,9 @@ def command(
     compute: Annotated[float, typer.Option("--compute", metavar="FACTOR", help="Computing, times so much of what was recorded.")] = 1.0,
     collective: Annotated[
         str | None,
-        typer.Option("--collective", metavar="NAME=ALGORITHM,...", help="Algorithms of collectives in the place of those that MPICH takes."),
+        typer.Option(
+            "--collective", metavar="NAME=ALGORITHM,...", help="Algorithms of collectives in the place of those that MPICH takes."
+        ),
     ] = None,
     output: Output = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of --map random.")] = 1,

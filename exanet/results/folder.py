@@ -41,7 +41,20 @@ MOST_BINS = 1024
 """Bins of the timeline; of a longer run they are longer."""
 
 # What the run was asked to do: the same for two repeats. Every other key of `meta` goes to run.json.
-_ASKED = ("program", "machine_name", "ranks", "map", "compute", "mpi", "seed", "fabric", "exanet_version", "trace", "collectives", "recorded")
+_ASKED = (
+    "program",
+    "machine_name",
+    "ranks",
+    "map",
+    "compute",
+    "mpi",
+    "seed",
+    "fabric",
+    "exanet_version",
+    "trace",
+    "collectives",
+    "recorded",
+)
 
 
 @dataclass(frozen=True)

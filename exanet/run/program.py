@@ -112,7 +112,9 @@ def _simulate(
     try:
         shown = progress.Progress(ranks=options.ranks, quiet=options.quiet)
         terminal = shown.pass_on if shown.on_terminal else None
-        session = launch.Session(options.command, ranks=options.ranks, mpi=mpi, region=simulator.path, record=options.record, terminal=terminal)
+        session = launch.Session(
+            options.command, ranks=options.ranks, mpi=mpi, region=simulator.path, record=options.record, terminal=terminal
+        )
         supervisor = supervise.Supervisor(
             simulator, session, ranks=options.ranks, program=options.command[0], progress=shown, mpirun=mpi.kind == "openmpi"
         )

@@ -130,14 +130,18 @@ def load(folder: Path) -> Trace:
     try:
         content = json.loads((folder / "trace.json").read_text())
         if content.get("format") != FORMAT:
-            raise InputError(f"{folder}: a trace of format {content.get('format')}; this exanet reads format {FORMAT}: record the program anew")
+            raise InputError(
+                f"{folder}: a trace of format {content.get('format')}; this exanet reads format {FORMAT}: record the program anew"
+            )
         trace = Trace(folder, About.model_validate(content))
     except FileNotFoundError:
         raise InputError(f"{folder}: not a trace, trace.json is missing; make one with exanet run --record {folder}") from None
     except OSError as error:
         raise InputError(f"{folder}: {error.strerror}") from None
     except (ValidationError, ValueError, AttributeError) as error:
-        raise InputError(f"{folder / 'trace.json'}: not a trace's description: {str(error).splitlines()[0]}; record the program anew") from None
+        raise InputError(
+            f"{folder / 'trace.json'}: not a trace's description: {str(error).splitlines()[0]}; record the program anew"
+        ) from None
     missing = [file.name for file in trace.streams if not file.is_file()]
     if missing:
         raise InputError(f"{folder}: {missing[0]} is missing: record the program anew")

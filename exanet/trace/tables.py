@@ -28,7 +28,12 @@ def show(trace: Trace, found: Mapping[str, pl.DataFrame], console: Console) -> N
     if about.unrecorded:
         console.print(f"Not recorded: {', '.join(about.unrecorded)}", highlight=False)
     _print(console, "Calls", found["by_call"], {"call": str, "calls": count_text, "bytes": bytes_text, "took_ps": time_text})
-    _print(console, "Messages by size, from so many bytes", found["by_size"], {"lower_bytes": bytes_text, "messages": count_text, "bytes": bytes_text})
+    _print(
+        console,
+        "Messages by size, from so many bytes",
+        found["by_size"],
+        {"lower_bytes": bytes_text, "messages": count_text, "bytes": bytes_text},
+    )
     ranks = {"rank": str, "calls": count_text, "bytes": bytes_text, "took_ps": time_text, "compute_ps": time_text}
     _print(console, "Ranks", found["by_rank"], ranks)
     heaviest = found["matrix"].sort("bytes", "src", "dst", descending=[True, False, False])

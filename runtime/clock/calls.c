@@ -125,14 +125,14 @@ static long call_large(struct large_count *slot, const char *name, const char *p
 }
 
 long exanet_call_with_lists(void **slot, const char *name, uint32_t call, enum exanet_call_kind kind, const long *a) {
-  return pass(resolve((mpi_function *)slot, name), call, kind, true, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8],
-              a[9], 0, 0, 0);
+  return pass(resolve((mpi_function *)slot, name), call, kind, true, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7],
+              a[8], a[9], 0, 0, 0);
 }
 
-#define WRAP(symbol, name, kind)                                           \
-  EXPORT long symbol(ARGUMENTS);                                           \
-  EXPORT long symbol(ARGUMENTS) {                                          \
-    static mpi_function real;                                              \
+#define WRAP(symbol, name, kind)                                                  \
+  EXPORT long symbol(ARGUMENTS);                                                  \
+  EXPORT long symbol(ARGUMENTS) {                                                 \
+    static mpi_function real;                                                     \
     return pass(resolve(&real, #symbol), EXANET_MPI_##name, kind, false, PASSED); \
   }
 #define WRAP_LARGE(symbol, plain, name, kind, counts)                                   \

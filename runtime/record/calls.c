@@ -49,7 +49,8 @@ static void keep_handle(uint64_t handle) {
 
 static void failed(const struct exanet_ni *ni, int status) {
   exanet_recording = false;
-  fprintf(stderr, "exanet: rank %u: its MPI calls are recorded no further: %s; the run goes on\n", ni->rank, strerror(status));
+  fprintf(stderr, "exanet: rank %u: its MPI calls are recorded no further: %s; the run goes on\n", ni->rank,
+          strerror(status));
 }
 
 /* -- fields --------------------------------------------------------------------------------------------------------------------------- */
@@ -85,7 +86,7 @@ static const struct exanet_communicator *communicator(long handle) {
   exanet_stream_begin(EXANET_TRACE_COMMUNICATOR);
   for (int i = 0; i < 4; i++) exanet_stream_put(0);
   exanet_stream_put(comm->number);
-  exanet_communicator_describe(comm);
+  exanet_communicator_describe(comm, 0);
   return exanet_stream_end() == 0 ? comm : NULL;
 }
 
@@ -134,7 +135,8 @@ static bool put_probed(uint8_t code, const struct exanet_recorded_call *call, ui
   exanet_stream_put(found.peer);
   exanet_stream_put(found.tag);
   exanet_stream_put(bytes_field(call, 1, 2));
-  exanet_stream_put(code == EXANET_TRACE_Imrecv ? exanet_request_begin(exanet_handle_at(call->arguments[4], 0), false) : 0);
+  exanet_stream_put(code == EXANET_TRACE_Imrecv ? exanet_request_begin(exanet_handle_at(call->arguments[4], 0), false)
+                                                : 0);
   return true;
 }
 
@@ -212,7 +214,8 @@ static bool put_requests(uint8_t code, const struct exanet_recorded_call *call, 
   return true;
 }
 
-static bool put_collective(uint8_t code, const struct exanet_recorded_call *call, uint64_t computed_ps, uint64_t end_ps) {
+static bool put_collective(uint8_t code, const struct exanet_recorded_call *call, uint64_t computed_ps,
+                           uint64_t end_ps) {
   const struct exanet_collective *c = exanet_collective_of(code);
   if (communicator(call->arguments[c->comm]) == NULL) return false;
   const bool waits = code < EXANET_TRACE_Ibarrier;
@@ -245,15 +248,19 @@ static bool put_create(uint8_t code, const struct exanet_recorded_call *call, ui
   const long handle = exanet_handle_at(call->arguments[made_at(code)], 0);
   const bool member = exanet_handle_of(handle) != exanet_mpi.no_communicator;
   /* Members of a communicator that is not yet there (MPI_Comm_idup) are asked for at its first use. */
-  const struct exanet_communicator *comm = member && code != EXANET_TRACE_Comm_idup ? exanet_communicator_add(handle) : NULL;
+  const struct exanet_communicator *comm =
+      member && code != EXANET_TRACE_Comm_idup ? exanet_communicator_add(handle) : NULL;
   exanet_stream_begin(code);
   put_times(call, computed_ps, end_ps);
   exanet_stream_put(parent);
   exanet_stream_put(comm != NULL ? comm->number : 0);
+  const bool reorders = code == EXANET_TRACE_Cart_create && (int)call->arguments[4] != 0;
+  const uint64_t flags = reorders ? EXANET_TRACE_REORDERED : 0;
   if (comm != NULL) {
-    exanet_communicator_describe(comm);
+    exanet_communicator_describe(comm, flags);
   } else {
-    for (int i = 0; i < 3; i++) exanet_stream_put(0);
+    exanet_stream_put(flags);
+    for (int i = 0; i < 2; i++) exanet_stream_put(0);
   }
   return true;
 }
@@ -299,10 +306,8 @@ void exanet_record_open(struct exanet_ni *ni, void *(*find)(const char *name)) {
   }
   char path[4096];
   snprintf(path, sizeof path, "%s/rank-%06u.calls", folder, ni->rank);
-  struct exanet_trace_header header = {.version = EXANET_TRACE_VERSION,
-                                       .mpi = exanet_mpi.kind,
-                                       .rank = ni->rank,
-                                       .ranks = ni->region->ranks};
+  struct exanet_trace_header header = {
+      .version = EXANET_TRACE_VERSION, .mpi = exanet_mpi.kind, .rank = ni->rank, .ranks = ni->region->ranks};
   memcpy(header.magic, EXANET_TRACE_MAGIC, sizeof header.magic);
   int status = exanet_stream_open(path, &header, sizeof header);
   if (status == 0 && !exanet_communicators_open()) status = ENOMEM;
@@ -359,9 +364,10 @@ void exanet_record_begins(struct exanet_ni *ni, struct exanet_recorded_call *cal
 void exanet_record_ends(struct exanet_ni *ni, const struct exanet_recorded_call *call, int result) {
   if (result != 0) return;
   const uint64_t computed_ps = exanet_computed_ps(ni), end_ps = exanet_clock_peek(ni);
-  exanet_system_lock(&lock);
+  const bool locked = ni->multithreaded;
+  if (locked) exanet_system_lock(&lock);
   int status = 0;
   if (exanet_recording && put_call(call, computed_ps, end_ps)) status = exanet_stream_end();
   if (status != 0) failed(ni, status);
-  exanet_system_unlock(&lock);
+  if (locked) exanet_system_unlock(&lock);
 }

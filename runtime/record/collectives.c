@@ -40,7 +40,8 @@ struct significance {
   bool send, receive;
 };
 
-static struct significance significance_of(uint8_t code, const struct exanet_communicator *comm, bool is_root, bool in_place) {
+static struct significance significance_of(uint8_t code, const struct exanet_communicator *comm, bool is_root,
+                                           bool in_place) {
   struct significance s = {!in_place, true};
   if (comm->remote != NULL) return (struct significance){false, false};
   switch (code >= EXANET_TRACE_Ibarrier ? code - EXANET_TRACE_NONBLOCKING : code) {
@@ -92,17 +93,20 @@ void exanet_collective_put(uint8_t code, const long *a, bool large, uint32_t req
   const bool in_place = c->receive_count >= 0 && a[0] == exanet_mpi.in_place;
   const bool scatters = code % EXANET_TRACE_NONBLOCKING == EXANET_TRACE_Scatter % EXANET_TRACE_NONBLOCKING ||
                         code % EXANET_TRACE_NONBLOCKING == EXANET_TRACE_Scatterv % EXANET_TRACE_NONBLOCKING;
-  const struct significance s =
-      significance_of(code, comm, is_root, in_place || (scatters && is_root && a[c->receive_count - 1] == exanet_mpi.in_place));
+  const struct significance s = significance_of(
+      code, comm, is_root, in_place || (scatters && is_root && a[c->receive_count - 1] == exanet_mpi.in_place));
   const bool sends = s.send && c->send_count >= 0, receives = s.receive && c->receive_count >= 0;
-  const int any_type = sends && c->send_list != 2 ? c->send_type : receives && c->receive_list != 2 ? c->receive_type : -1;
+  const int any_type = sends && c->send_list != 2         ? c->send_type
+                       : receives && c->receive_list != 2 ? c->receive_type
+                                                          : -1;
   exanet_stream_put(comm->number);
   exanet_stream_put((uint64_t)(root >= 0 ? root : 0));
   exanet_stream_put(request);
   exanet_stream_put((c->op >= 0 ? reduction_flags(a[c->op]) : 0) | (in_place ? EXANET_TRACE_IN_PLACE : 0) |
                     (is_root ? EXANET_TRACE_IS_ROOT : 0));
   exanet_stream_put(any_type >= 0 ? exanet_type_bytes_of(a[any_type]) : 0);
-  exanet_stream_put(sends && c->send_list == 0 ? count_at(a, c->send_count, large) * exanet_type_bytes_of(a[c->send_type]) : 0);
+  exanet_stream_put(
+      sends && c->send_list == 0 ? count_at(a, c->send_count, large) * exanet_type_bytes_of(a[c->send_type]) : 0);
   exanet_stream_put(receives && c->receive_list == 0
                         ? count_at(a, c->receive_count, large) * exanet_type_bytes_of(a[c->receive_type])
                         : 0);

@@ -15,7 +15,8 @@ static int world_size;
 
 /* World ranks of a group's members, and frees the group. */
 static int *translate(long group, int size) {
-  int *own = malloc(sizeof *own * (size_t)(size > 0 ? size : 1)), *world = malloc(sizeof *world * (size_t)(size > 0 ? size : 1));
+  int *own = malloc(sizeof *own * (size_t)(size > 0 ? size : 1)),
+      *world = malloc(sizeof *world * (size_t)(size > 0 ? size : 1));
   if (own != NULL && world != NULL) {
     for (int i = 0; i < size; i++) own[i] = i;
     if (exanet_mpi.group_translate_ranks(group, size, own, world_group, world) != 0) {
@@ -79,7 +80,8 @@ const struct exanet_communicator *exanet_communicator_add(long handle) {
 bool exanet_communicators_open(void) {
   exanet_mpi.comm_size((long)exanet_mpi.world, &world_size);
   return exanet_mpi.comm_group((long)exanet_mpi.world, &world_group) == 0 &&
-         exanet_communicator_add((long)exanet_mpi.world) != NULL && exanet_communicator_add((long)exanet_mpi.self) != NULL;
+         exanet_communicator_add((long)exanet_mpi.world) != NULL &&
+         exanet_communicator_add((long)exanet_mpi.self) != NULL;
 }
 
 int exanet_communicator_peer(const struct exanet_communicator *comm, int rank) {
@@ -87,8 +89,9 @@ int exanet_communicator_peer(const struct exanet_communicator *comm, int rank) {
   return comm->remote != NULL ? comm->remote[rank] : comm->members != NULL ? comm->members[rank] : rank;
 }
 
-void exanet_communicator_describe(const struct exanet_communicator *comm) {
-  exanet_stream_put((comm->remote != NULL ? EXANET_TRACE_INTER : 0) | (comm->members == NULL ? EXANET_TRACE_OF_WORLD : 0));
+void exanet_communicator_describe(const struct exanet_communicator *comm, uint64_t flags) {
+  const uint64_t inter = comm->remote != NULL ? EXANET_TRACE_INTER : 0;
+  exanet_stream_put(flags | inter | (comm->members == NULL ? EXANET_TRACE_OF_WORLD : 0));
   exanet_stream_put(comm->members != NULL ? (uint64_t)comm->size : 0);
   for (int i = 0; comm->members != NULL && i < comm->size; i++) exanet_stream_put((uint64_t)comm->members[i]);
   exanet_stream_put((uint64_t)comm->remote_size);

@@ -21,6 +21,6 @@ const struct exanet_communicator *exanet_communicator_find(long handle);
 const struct exanet_communicator *exanet_communicator_add(long handle);
 /* The world rank of one of a communicator's, of an intercommunicator its remote group's. -1: there is none. */
 int exanet_communicator_peer(const struct exanet_communicator *comm, int rank);
-/* Fields of the record that makes it: flags, members. */
-void exanet_communicator_describe(const struct exanet_communicator *comm);
+/* Fields of the record that makes it: flags, some of which the caller knows, and members. */
+void exanet_communicator_describe(const struct exanet_communicator *comm, uint64_t flags);
 #endif

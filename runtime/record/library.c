@@ -62,7 +62,7 @@ const char *exanet_mpi_find_out(void *(*find)(const char *name)) {
     *wanted[i].to = find(wanted[i].name);
     if (*wanted[i].to == NULL) return "its MPI library lacks functions that the recorder asks";
   }
-  return is_standard_abi((void *)exanet_mpi.type_size)
-             ? "its MPI library has the standard's binary interface (libmpi_abi); use one linked to MPICH's or Open MPI's own"
-             : NULL;
+  return is_standard_abi((void *)exanet_mpi.type_size) ? "its MPI library has the standard's binary interface "
+                                                         "(libmpi_abi); use one linked to MPICH's or Open MPI's own"
+                                                       : NULL;
 }

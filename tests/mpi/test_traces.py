@@ -89,7 +89,9 @@ def test_collectives_are_the_same_messages(exanet_run: Runner, mpich: Stack, tmp
 
 
 def test_a_ping_pong_is_the_same_to_the_picosecond(exanet_run: Runner, mpich: Stack, tmp_path: Path) -> None:
-    done = recorded(exanet_run, mpich, 2, [mpich.python, PROGRAMS / "pingpong.py", "8", "512", "20000"], tmp_path / "trace", mapping="round-robin")
+    done = recorded(
+        exanet_run, mpich, 2, [mpich.python, PROGRAMS / "pingpong.py", "8", "512", "20000"], tmp_path / "trace", mapping="round-robin"
+    )
     tables = replayed(tmp_path / "trace", tmp_path / "replayed", mapping="round-robin")
     run = results.load(done.folder)
     assert len(run.messages) > 10
@@ -121,7 +123,9 @@ def test_of_a_killed_rank_what_is_whole_stays(exanet_run: Runner, mpich: Stack, 
     exanet_run(mpich, 2, [mpich.python, "-c", program], options=("--compute", "off", "--record", str(trace)), code=137)
     calls = pl.read_parquet(trace / "calls.parquet")
     assert len(calls.filter((pl.col("rank") == 1) & (pl.col("call") == "MPI_Barrier"))) == 50
-    done = subprocess.run([sys.executable, "-m", "exanet", "replay", str(trace), "-m", "exanest"], capture_output=True, text=True, cwd=tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-m", "exanet", "replay", str(trace), "-m", "exanest"], capture_output=True, text=True, cwd=tmp_path
+    )
     assert done.returncode == 2
     assert "the recording is not whole" in done.stderr
 

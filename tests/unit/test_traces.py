@@ -127,7 +127,10 @@ def test_a_cut_recording_can_be_looked_at_but_not_replayed(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("streams", "what"),
     [
-        ([message(RECV, 1, 8) + call(FINALIZE), call(FINALIZE)], "1 of 2 ranks wait for messages that nobody sends: rank 0 in call 1, MPI_Recv"),
+        (
+            [message(RECV, 1, 8) + call(FINALIZE), call(FINALIZE)],
+            "1 of 2 ranks wait for messages that nobody sends: rank 0 in call 1, MPI_Recv",
+        ),
         ([call(WAIT, 3) + call(FINALIZE), call(FINALIZE)], "MPI_Wait of request 3, which no call has begun"),
         ([call(UNRECORDED, *b"MPI_Put") + call(FINALIZE), call(FINALIZE)], "calls MPI_Put, which is not recorded"),
         ([message(SEND, 1, 1 << 20) + message(RECV, 1, 8) + call(FINALIZE)] * 2, "wait for messages that nobody sends"),

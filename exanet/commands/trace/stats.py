@@ -32,5 +32,3 @@ def command(
         typer.echo(json.dumps({"trace": read.about.model_dump(), **statistics.as_data(found)}, indent=2))
     else:
         tables.show(read, found, Console())
-
-

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Solves a five-point Laplacian by conjugate gradients: rows of the grid by rank, halos to both neighbours, two sums an iteration. The residual is checked."""
+"""Solves a five-point Laplacian by conjugate gradients: halos to both neighbours, two sums an iteration. The residual is checked."""
 
 import sys
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transforms a cube forth and back by planes: transforms of two dimensions, a transposition among all ranks, and the third. The answer is checked."""
+"""Transforms a cube forth and back: two dimensions by planes, a transposition among all ranks, and the third. The answer is checked."""
 
 import sys
 
