@@ -126,8 +126,10 @@ def _frame(rank: int, columns: Mapping[str, Any], names: pl.Series) -> pl.DataFr
 
 
 def load(folder: Path) -> Trace:
-    """A trace. Raises InputError where it is missing, not whole, or of another version."""
+    """A trace. Where the run could not finish it, that is done now. Raises InputError where it is missing, or of another version."""
     try:
+        if not (folder / "trace.json").exists() and (streams := list(folder.glob("rank-*.calls"))):
+            finish(folder, len(streams), {}, "the run ended before it was finished")
         content = json.loads((folder / "trace.json").read_text())
         if content.get("format") != FORMAT:
             raise InputError(

@@ -155,6 +155,12 @@ def test_what_is_no_trace_is_told(tmp_path: Path, ping: Path) -> None:
         folder.finish(tmp_path / "other", 3, {})
 
 
+def test_a_trace_that_the_run_could_not_finish_is_finished_when_it_is_read(tmp_path: Path) -> None:
+    trace = write(tmp_path / "left", PING)
+    assert folder.load(trace).about.calls == 8
+    assert "the run ended before it was finished" in refused(trace)
+
+
 def test_more_ranks_than_cores_are_refused(tmp_path: Path) -> None:
     trace = write(tmp_path / "many", [call(FINALIZE)] * 200)
     folder.finish(trace, 200, {})
