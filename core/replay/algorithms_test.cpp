@@ -13,9 +13,20 @@ using namespace exanet;
 
 namespace {
 
+// Of elements of 4 bytes, at rank 0.
+CollectiveCall vector_of(std::uint32_t ranks, std::uint64_t bytes) {
+  CollectiveCall c;
+  c.ranks = ranks;
+  c.element_bytes = 4;
+  c.bytes = bytes;
+  return c;
+}
+
 CollectiveCall call_of(const std::string& collective, std::uint32_t ranks, std::uint32_t me, std::uint32_t root,
                        std::uint64_t bytes) {
-  CollectiveCall c{.ranks = ranks, .me = me, .root = root, .element_bytes = 4, .bytes = bytes};
+  CollectiveCall c = vector_of(ranks, bytes);
+  c.me = me;
+  c.root = root;
   const bool all = collective == "allgatherv" || collective == "reduce-scatter" || collective == "alltoallv";
   // Sizes that differ by rank, some of them 0; the same pair has the same at both ends.
   const auto size = [bytes](std::uint32_t a, std::uint32_t b) { return bytes * ((a + b) % 3); };
@@ -150,7 +161,7 @@ TEST_CASE("algorithms send as many bytes as their sources say") {
 TEST_CASE("MPICH's choices change where its table says") {
   const auto messages = [](std::uint8_t code, std::uint32_t ranks, std::uint64_t bytes) {
     Schedule out;
-    plan_collective(code, {.ranks = ranks, .element_bytes = 4, .bytes = bytes}, {}, out);
+    plan_collective(code, vector_of(ranks, bytes), {}, out);
     return out.messages().size();
   };
   CHECK(messages(EXANET_TRACE_Allreduce, 16, 8) == 2 * 4);
@@ -165,7 +176,7 @@ TEST_CASE("MPICH's choices change where its table says") {
   CHECK(messages(EXANET_TRACE_Alltoall, 8, 257) == 2 * 7);
   CHECK(messages(EXANET_TRACE_Allreduce, 16, 0) == 0);
   Schedule ring;
-  plan_collective(EXANET_TRACE_Allreduce, {.ranks = 16, .element_bytes = 4, .bytes = 8}, {{"allreduce", "ring"}}, ring);
+  plan_collective(EXANET_TRACE_Allreduce, vector_of(16, 8), {{"allreduce", "ring"}}, ring);
   CHECK(ring.messages().size() == 2 * 30);
 }
 

@@ -20,6 +20,12 @@ bool is_synchronous(std::uint8_t code) {
 bool is_buffered(std::uint8_t code) {
   return code == EXANET_TRACE_Bsend || code == EXANET_TRACE_Ibsend || code == EXANET_TRACE_Bsend_init;
 }
+CollectiveCall call_on(const Communicator& comm) {
+  CollectiveCall c;
+  c.ranks = comm.ranks;
+  c.me = comm.me;
+  return c;
+}
 bool asks(std::uint8_t code) { return code >= EXANET_TRACE_Test && code <= EXANET_TRACE_Request_get_status; }
 
 }  // namespace
@@ -218,9 +224,7 @@ bool RankReplay::probe_answered() {
 }
 
 CollectiveCall RankReplay::collective_of(const Communicator& comm) const {
-  CollectiveCall c;
-  c.ranks = comm.ranks;
-  c.me = comm.me;
+  CollectiveCall c = call_on(comm);
   c.root = call_.root;
   c.built_in = (call_.flags & EXANET_TRACE_BUILT_IN) != 0;
   c.commutative = (call_.flags & EXANET_TRACE_COMMUTATIVE) != 0;
@@ -281,12 +285,11 @@ void RankReplay::begin_creation() {
   Communicator& parent = by_members ? *made : communicator(call_.comm);
   if (parent.inter) return;
   Schedule agreement, announcement;
-  plan_agreement(call_.code, (call_.flags & EXANET_TRACE_REORDERED) != 0, {.ranks = parent.ranks, .me = parent.me},
-                 agreement);
+  plan_agreement(call_.code, (call_.flags & EXANET_TRACE_REORDERED) != 0, call_on(parent), agreement);
   std::unique_ptr<Schedule> whole = activities_.empty_schedule();
   whole->append(agreement, [&parent](std::uint32_t rank) { return parent.world(rank); });
   if (made != nullptr) {
-    plan_announcement({.ranks = made->ranks, .me = made->me}, announcement);
+    plan_announcement(call_on(*made), announcement);
     whole->append(announcement, [made](std::uint32_t rank) { return made->world(rank); });
   }
   wait_for(begin_schedule(parent, std::move(whole), nullptr));
