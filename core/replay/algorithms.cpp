@@ -145,9 +145,12 @@ void check_choices(const CollectiveChoices& choices) {
       known.append(known.empty() ? "" : ", ").append(algorithm.collective).append("=").append(algorithm.name);
       if (collective == algorithm.collective) of_it.append(of_it.empty() ? "" : ", ").append(algorithm.name);
     }
-    throw ConfigError("collective", of_it.empty()
-                                        ? "there is no collective \"" + collective + "\": use some of " + known
-                                        : collective + " by \"" + name + "\" is unknown: use one of " + of_it);
+    std::string text = of_it.empty() ? "there is no collective \"" : collective;
+    if (of_it.empty())
+      text.append(collective).append("\": use some of ").append(known);
+    else
+      text.append(" by \"").append(name).append("\" is unknown: use one of ").append(of_it);
+    throw ConfigError("collective", text);
   }
 }
 

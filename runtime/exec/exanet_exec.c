@@ -115,8 +115,9 @@ static void set_environment(long rank) {
   setenv("EXANET_RANK", text, 1);
   find_library(library, sizeof library);
   /* Behind what is there: a sanitizer's runtime, for one, must come first. The others' wrappers stand before what they call. */
-  const char *before = getenv("LD_PRELOAD");
-  char *joined = strdup(before ? before : ""), *beside = strdup(getenv("EXANET_BESIDE") ? getenv("EXANET_BESIDE") : "");
+  const char *before = getenv("LD_PRELOAD"), *named = getenv("EXANET_BESIDE");
+  char *joined = strdup(before ? before : ""), *beside = strdup(named ? named : "");
+  if (!joined || !beside) die("LD_PRELOAD", ENOMEM);
   char *slash = strrchr(library, '/'), *rest = NULL;
   for (char *name = strtok_r(beside, ":", &rest); name; name = strtok_r(NULL, ":", &rest)) {
     char *more;

@@ -15,18 +15,16 @@ static int world_size;
 
 /* World ranks of a group's members, and frees the group. */
 static int *translate(long group, int size) {
-  int *own = malloc(sizeof *own * (size_t)(size > 0 ? size : 1)),
-      *world = malloc(sizeof *world * (size_t)(size > 0 ? size : 1));
-  if (own != NULL && world != NULL) {
-    for (int i = 0; i < size; i++) own[i] = i;
-    if (exanet_mpi.group_translate_ranks(group, size, own, world_group, world) != 0) {
-      free(world);
-      world = NULL;
-    }
-  }
+  const size_t room = size > 0 ? (size_t)size : 1;
+  int *own = calloc(room, sizeof *own), *world = calloc(room, sizeof *world);
+  bool done = own != NULL && world != NULL;
+  for (int i = 0; done && i < size; i++) own[i] = i;
+  done = done && exanet_mpi.group_translate_ranks(group, size, own, world_group, world) == 0;
   free(own);
   exanet_mpi.group_free(&group);
-  return world;
+  if (done) return world;
+  free(world);
+  return NULL;
 }
 
 static bool is_world(const int *members, int size) {
@@ -37,13 +35,15 @@ static bool is_world(const int *members, int size) {
 }
 
 static bool ask(struct exanet_communicator *comm, long handle) {
-  int inter = 0;
+  int inter = 0, size = 0;
   long group = 0, remote = 0;
-  exanet_mpi.comm_size(handle, &comm->size);
+  exanet_mpi.comm_size(handle, &size);
   exanet_mpi.comm_rank(handle, &comm->rank);
+  comm->size = size;
   if (exanet_mpi.comm_group(handle, &group) != 0) return false;
-  comm->members = translate(group, comm->size);
+  comm->members = translate(group, size);
   if (comm->members == NULL) return false;
+  const bool same = is_world(comm->members, size);
   exanet_mpi.comm_test_inter(handle, &inter);
   if (inter) {
     exanet_mpi.comm_remote_size(handle, &comm->remote_size);
@@ -51,7 +51,7 @@ static bool ask(struct exanet_communicator *comm, long handle) {
     comm->remote = translate(remote, comm->remote_size);
     return comm->remote != NULL;
   }
-  if (is_world(comm->members, comm->size)) {
+  if (same) {
     free(comm->members);
     comm->members = NULL;
   }
@@ -95,5 +95,5 @@ void exanet_communicator_describe(const struct exanet_communicator *comm, uint64
   exanet_stream_put(comm->members != NULL ? (uint64_t)comm->size : 0);
   for (int i = 0; comm->members != NULL && i < comm->size; i++) exanet_stream_put((uint64_t)comm->members[i]);
   exanet_stream_put((uint64_t)comm->remote_size);
-  for (int i = 0; i < comm->remote_size; i++) exanet_stream_put((uint64_t)comm->remote[i]);
+  for (int i = 0; comm->remote != NULL && i < comm->remote_size; i++) exanet_stream_put((uint64_t)comm->remote[i]);
 }

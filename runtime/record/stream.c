@@ -40,6 +40,7 @@ static int store(uint64_t at, const uint8_t *bytes, size_t count) {
     if (piece == NULL || at < piece_at || at >= piece_at + PIECE) {
       const int status = map_piece(at / PIECE * PIECE);
       if (status != 0) return status;
+      if (piece == NULL) return EFAULT;
     }
     const uint64_t room = piece_at + PIECE - at, part = count < room ? count : room;
     memcpy(piece + (at - piece_at), bytes, part);
