@@ -73,7 +73,7 @@ def replay(options: Options, progress: Any = None) -> tuple[dict[str, Any], dict
         raise InputError(str(error)) from None
     found = dict(simulation.results())
     found["summary"]["wall_s"] = time.monotonic() - began
-    return found, _meta(options, trace, described, resolved)
+    return found, _meta(options, trace, described, resolved) | {"cpu_s": found["summary"]["cpu_s"]}
 
 
 def _check_nodes(resolved: Mapping[str, Any], placed: Sequence[int]) -> None:

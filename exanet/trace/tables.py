@@ -30,7 +30,7 @@ def show(trace: Trace, found: Mapping[str, pl.DataFrame], console: Console) -> N
     _print(console, "Calls", found["by_call"], {"call": str, "calls": count_text, "bytes": bytes_text, "took_ps": time_text})
     _print(
         console,
-        "Messages by size, from so many bytes",
+        "Messages, from so long",
         found["by_size"],
         {"lower_bytes": bytes_text, "messages": count_text, "bytes": bytes_text},
     )
