@@ -131,5 +131,6 @@ void bind_traffic(nb::module_& m);  // traffic.cpp
 void bind_jobs(nb::module_& m);  // jobs.cpp
 void bind_messages(nb::module_& m);  // messages.cpp
 void bind_registries(nb::module_& m);  // registries.cpp
+void bind_replay(nb::module_& m);  // replay.cpp
 
 }  // namespace exanet

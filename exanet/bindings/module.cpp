@@ -9,6 +9,7 @@
 #include "core/routing/make_topology.hpp"
 #include "core/topology/metrics.hpp"
 #include "exanet/bindings/convert.hpp"
+#include "exanet/bindings/run_results.hpp"
 #include "exanet/mpi_calls.h"
 #include "runtime/coordinator/coordinator.hpp"
 
@@ -111,167 +112,33 @@ class Simulator {
   }
 
   nb::dict results() const {
-    nb::dict d;
-    d["summary"] = summary();
-    d["ranks"] = ranks();
-    d["links"] = links();
-    d["pairs"] = pairs();
-    d["message_sizes"] = message_sizes();
-    d["packet_latency"] = histogram(get().statistics().packet_latency);
-    d["message_latency"] = histogram(get().statistics().message_latency);
-    d["timeline"] = timeline();
+    const RunFigures run = figures();
+    nb::dict d = run_results(run);
+    d["summary"] = summary(run);
     d["mpi_calls"] = mpi_calls();
-    d["messages"] = messages();
-    d["messages_dropped"] = get().statistics().dropped.messages;
-    d["topology"] = topology();
     return d;
   }
 
  private:
-  std::vector<RankId> all_ranks() const {
-    std::vector<RankId> all(get().ranks());
-    for (RankId r = 0; r < all.size(); ++r) all[r] = r;
-    return all;
+  RunFigures figures() const {
+    const Coordinator& c = get();
+    RunFigures run{c.topology(), c.network(), c.statistics(), c.packets(), c.payload_bytes(), c.events(), {}};
+    for (RankId r = 0; r < c.ranks(); ++r) {
+      const exn_rank& slot = c.region().rank(r);
+      run.ranks.push_back({c.placement()[r], ps(c.rank_clock(r)), slot.compute_ps, slot.library_ps});
+    }
+    return run;
   }
 
-  nb::dict summary() const {
+  nb::dict summary(const RunFigures& run) const {
     const Coordinator& c = get();
-    std::uint64_t end = 0;
-    for (const RankId r : all_ranks()) end = std::max(end, ps(c.rank_clock(r)));
-    nb::dict d;
-    d["virtual_ps"] = end;
-    d["events"] = c.events();
-    d["packet_hops"] = c.network().packet_hops();
-    d["packets"] = c.packets();
-    d["payload_bytes"] = c.payload_bytes();
-    d["cycles"] = c.network().cycles();
-    d["messages"] = c.statistics().total.messages;
-    d["bytes"] = c.statistics().total.bytes;
+    nb::dict d = run_summary(run);
     d["wall_s"] = wall_s_;
     d["rounds"] = c.rounds().rounds;
     d["wakes"] = c.rounds().wakes;
     d["empty_wakes"] = c.rounds().empty_wakes;
     d["complete"] = c.reason().empty();
     d["reason"] = c.reason();
-    return d;
-  }
-
-  nb::dict ranks() const {
-    const Coordinator& c = get();
-    const Statistics& s = c.statistics();
-    const auto sent = [&s](RankId r, bool bytes) {
-      std::uint64_t sum = 0;
-      for (std::size_t to = 0; to < s.n; ++to)
-        sum += bytes ? s.pairs[r * s.n + to].bytes : s.pairs[r * s.n + to].messages;
-      return sum;
-    };
-    const auto slot = [&c](RankId r) -> const exn_rank& { return c.region().rank(r); };
-    const std::vector<RankId> all = all_ranks();
-    nb::dict d;
-    d["rank"] = array(all);
-    d["node"] = column(all, [&](RankId r) { return c.placement()[r]; });
-    d["virtual_ps"] = column(all, [&](RankId r) { return ps(c.rank_clock(r)); });
-    d["compute_ps"] = column(all, [&](RankId r) { return static_cast<std::uint64_t>(slot(r).compute_ps); });
-    d["library_ps"] = column(all, [&](RankId r) { return static_cast<std::uint64_t>(slot(r).library_ps); });
-    d["wait_ps"] = column(all, [&](RankId r) {
-      const std::uint64_t busy = slot(r).compute_ps + slot(r).library_ps, clock = ps(c.rank_clock(r));
-      return clock > busy ? clock - busy : std::uint64_t{0};
-    });
-    d["messages_sent"] = column(all, [&](RankId r) { return sent(r, false); });
-    d["bytes_sent"] = column(all, [&](RankId r) { return sent(r, true); });
-    d["messages_received"] = column(all, [&](RankId r) { return s.received[r].messages; });
-    d["bytes_received"] = column(all, [&](RankId r) { return s.received[r].bytes; });
-    d["rma_ops"] = column(all, [&](RankId r) { return s.rma[r].messages; });
-    d["rma_bytes"] = column(all, [&](RankId r) { return s.rma[r].bytes; });
-    return d;
-  }
-
-  struct LinkRow {
-    NodeId node, to;
-    std::uint16_t port;
-    std::uint8_t link_class;
-  };
-  std::vector<LinkRow> link_rows() const {
-    const Topology& t = get().topology();
-    std::vector<LinkRow> rows;
-    for (NodeId n = 0; n < t.node_count(); ++n) {
-      for (std::uint16_t p = 0; p < t.port_count(n); ++p) {
-        const PortRef to = t.neighbour(n, p);
-        if (to.node != kNoNode) rows.push_back({n, to.node, p, t.link_class(n, p)});
-      }
-    }
-    return rows;
-  }
-
-  nb::dict links() const {
-    const Network& f = get().network();
-    const std::vector<LinkRow> rows = link_rows();
-    const auto stats = [&f](const LinkRow& l) -> const LinkStats& { return f.link_stats(l.node, l.port); };
-    nb::dict d;
-    d["node"] = column(rows, [](const LinkRow& l) { return l.node; });
-    d["port"] = column(rows, [](const LinkRow& l) { return l.port; });
-    d["link_class"] = column(rows, [](const LinkRow& l) { return l.link_class; });
-    d["to_node"] = column(rows, [](const LinkRow& l) { return l.to; });
-    d["packets"] = column(rows, [&](const LinkRow& l) { return stats(l).packets; });
-    d["payload_bytes"] = column(rows, [&](const LinkRow& l) { return stats(l).payload_bytes; });
-    d["busy_ps"] = column(rows, [&](const LinkRow& l) { return ps(stats(l).busy); });
-    d["waited_ps"] = column(rows, [&](const LinkRow& l) { return ps(stats(l).waited); });
-    return d;
-  }
-
-  nb::dict pairs() const {
-    const Statistics& s = get().statistics();
-    std::vector<std::uint32_t> src, dst;
-    std::vector<std::uint64_t> messages, bytes;
-    for (std::size_t i = 0; i < s.pairs.size(); ++i) {
-      if (s.pairs[i].messages == 0) continue;
-      src.push_back(static_cast<std::uint32_t>(i / s.n));
-      dst.push_back(static_cast<std::uint32_t>(i % s.n));
-      messages.push_back(s.pairs[i].messages);
-      bytes.push_back(s.pairs[i].bytes);
-    }
-    nb::dict d;
-    d["src"] = array(std::move(src));
-    d["dst"] = array(std::move(dst));
-    d["messages"] = array(std::move(messages));
-    d["bytes"] = array(std::move(bytes));
-    return d;
-  }
-
-  nb::dict message_sizes() const {
-    const auto& sizes = get().statistics().sizes;
-    std::vector<std::uint64_t> lower, upper, messages, bytes;
-    for (std::size_t i = 0; i < sizes.size(); ++i) {
-      if (sizes[i].messages == 0) continue;
-      lower.push_back(i == 0 ? 0 : (std::uint64_t{1} << (i - 1)) + 1);
-      upper.push_back(std::uint64_t{1} << i);
-      messages.push_back(sizes[i].messages);
-      bytes.push_back(sizes[i].bytes);
-    }
-    nb::dict d;
-    d["lower_bytes"] = array(std::move(lower));
-    d["upper_bytes"] = array(std::move(upper));
-    d["messages"] = array(std::move(messages));
-    d["bytes"] = array(std::move(bytes));
-    return d;
-  }
-
-  nb::dict timeline() const {
-    const Timeline& t = get().statistics().timeline;
-    const std::size_t bins = t.bins_used();
-    const auto cut = [&](const std::vector<std::uint64_t>& table) {
-      std::vector<std::uint64_t> values;
-      values.reserve(get().ranks() * bins);
-      for (RankId r = 0; r < get().ranks(); ++r) {
-        const auto row = table.begin() + static_cast<std::ptrdiff_t>(r * Timeline::kBins);
-        values.insert(values.end(), row, row + static_cast<std::ptrdiff_t>(bins));
-      }
-      return array(std::move(values), std::max<std::size_t>(bins, 1));
-    };
-    nb::dict d;
-    d["bin_ps"] = t.bin().ps();
-    d["wait_ps"] = cut(t.waits_ps());
-    d["sent_bytes"] = cut(t.sent_bytes());
     return d;
   }
 
@@ -296,38 +163,6 @@ class Simulator {
     d["call"] = array(std::move(call));
     d["calls"] = array(std::move(calls));
     d["time_ps"] = array(std::move(time));
-    return d;
-  }
-
-  nb::dict messages() const {
-    const auto& m = get().statistics().messages;
-    nb::dict d;
-    d["src"] = column(m, [](const MessageRecord& r) { return r.src; });
-    d["dst"] = column(m, [](const MessageRecord& r) { return r.dst; });
-    d["bytes"] = column(m, [](const MessageRecord& r) { return r.bytes; });
-    d["tag"] = column(m, [](const MessageRecord& r) { return r.tag; });
-    d["protocol"] = column(m, [](const MessageRecord& r) { return static_cast<std::uint8_t>(r.protocol); });
-    d["posted_ps"] = column(m, [](const MessageRecord& r) { return ps(r.posted); });
-    d["delivered_ps"] = column(m, [](const MessageRecord& r) { return ps(r.delivered); });
-    return d;
-  }
-
-  nb::dict topology() const {
-    const Topology& t = get().topology();
-    std::vector<float> position;
-    nb::list names, ports;
-    for (NodeId n = 0; n < t.node_count(); ++n) {
-      float xyz[3];
-      t.position(n, xyz);
-      position.insert(position.end(), xyz, xyz + 3);
-      names.append(t.node_name(n));
-    }
-    for (const LinkRow& l : link_rows()) ports.append(t.port_name(l.node, l.port));
-    nb::dict d;
-    d["nodes"] = t.node_count();
-    d["node_name"] = names;
-    d["position"] = array(std::move(position), 3);
-    d["port_name"] = ports;
     return d;
   }
 
@@ -387,6 +222,7 @@ NB_MODULE(_core, m) {
   exanet::bind_jobs(m);
   exanet::bind_messages(m);
   exanet::bind_registries(m);
+  exanet::bind_replay(m);
   m.def("topology_metrics", &exanet::topology_metrics, "config"_a);
   m.def("route", &exanet::route, "config"_a, "src"_a, "dst"_a);
 }

@@ -32,6 +32,9 @@ def command(
     fabric: Annotated[
         str, typer.Option("--fabric", help="What carries the packets: model, or gateware (routers and links in Verilator, cycle by cycle).")
     ] = "model",
+    record: Annotated[
+        Path | None, typer.Option("--record", metavar="FOLDER", help="Record the program's MPI calls in this folder, for `exanet replay`.")
+    ] = None,
 ) -> None:
     """Run a program on a simulated machine; its exit code becomes this one's."""
     with lightly.imports():
@@ -43,7 +46,7 @@ def command(
         raise InputError(f"--mpi {mpi}: give one of {', '.join(detect.CHOICES)}")
     if fabric not in FABRICS:
         raise InputError(f"--fabric {fabric}: give one of {', '.join(FABRICS)}")
-    options = runs.Options(machine, ranks, tuple(program), mapping, compute, mpi, output, report, quiet, seed, fabric)
+    options = runs.Options(machine, ranks, tuple(program), mapping, compute, mpi, output, report, quiet, seed, fabric, record)
     raise typer.Exit(runs.run(options))
 
 

@@ -19,6 +19,9 @@ from exanet.mpi.detect import Mpi
 # Variables of an outer launcher or batch system. Its ranks and nodes are not ours, and an MPI that finds them believes that they are.
 _FOREIGN = ("PMI_", "PMIX_", "OMPI_COMM_", "OMPI_UNIVERSE", "ORTE_", "PRTE_", "HYDRA_", "MPIEXEC_", "SLURM_", "PBS_", "LSB_", "EXANET_")
 
+_BESIDE = {"libexanet-sessions.so": b"MPI_Session_init\0", "libexanet-lists.so": b"MPI_Gatherv_c\0"}
+"""Wrappers of functions that not every MPI has, by one of them."""
+
 _MPICH = {
     "MPIR_CVAR_CH4_NETMOD": "ofi",
     "MPIR_CVAR_NOLOCAL": "1",
@@ -63,8 +66,9 @@ def environment(mpi: Mpi, *, region: str, status: str, library: Path, base: Mapp
     own = os.environ if base is None else base
     env = {name: value for name, value in own.items() if not name.startswith(_FOREIGN)}
     env |= {"EXANET_NI": region, "EXANET_STATUS": status, "EXANET_LIBRARY": str(library)}
-    if mpi.library and b"MPI_Session_init\0" in elf.read(mpi.library.resolve()).strings:
-        env["EXANET_SESSIONS"] = "1"
+    names = elf.read(mpi.library.resolve()).strings if mpi.library else b""
+    if beside := [file for file, symbol in _BESIDE.items() if symbol in names]:
+        env["EXANET_BESIDE"] = ":".join(beside)
     if mpi.search:
         env["LD_LIBRARY_PATH"] = ":".join(part for part in (env.get("LD_LIBRARY_PATH", ""), str(mpi.search)) if part)
     # One core a rank, as the machine has them: a program that starts threads does so because it was told to.

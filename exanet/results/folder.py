@@ -41,7 +41,20 @@ MOST_BINS = 1024
 """Bins of the timeline; of a longer run they are longer."""
 
 # Parameters of the run: the same for two repeats. Every other key of `meta` goes to run.json.
-_ASKED = ("program", "machine_name", "ranks", "map", "compute", "mpi", "seed", "fabric", "exanet_version")
+_ASKED = (
+    "program",
+    "machine_name",
+    "ranks",
+    "map",
+    "compute",
+    "mpi",
+    "seed",
+    "fabric",
+    "exanet_version",
+    "trace",
+    "collectives",
+    "recorded",
+)
 
 
 @dataclass(frozen=True)
@@ -91,6 +104,11 @@ def write(
     files["run.json"] = json_bytes(_host_facts(results, meta))
     files["summary.json"] = json_bytes(summarize(results, meta, tables))  # last: its presence says that the folder is whole
     return publish(directory, files, fresh=fresh)
+
+
+def asked(meta: Mapping[str, Any]) -> dict[str, Any]:
+    """Of write()'s `meta` what says what was run: the same for two repeats."""
+    return {key: meta[key] for key in _ASKED if key in meta}
 
 
 def load(directory: Path) -> Run:
@@ -258,7 +276,7 @@ def summarize(results: Mapping[str, Any], meta: Mapping[str, Any], tables: Mappi
         "message_latency": latency_figures(tables["latency"], "message"),
         "hottest_links": hottest.select(busiest).to_dicts(),
         "energy": energy.totals(tables["energy"].to_dicts(), _delivered(results)["payload_bytes"]),
-        "run": {key: meta[key] for key in _ASKED if key in meta},
+        "run": asked(meta),
         "machine_sha256": hashlib.sha256(json.dumps(machine, sort_keys=True, default=_plain).encode()).hexdigest(),
         "machine": machine,
         "topology": {key: value for key, value in results["topology"].items() if np.ndim(value) == 0},

@@ -43,7 +43,7 @@ def library_folder() -> Path:
     """The folder of exanet-exec and the libraries: in the installed package, or where EXANET_LIB_DIR says (a build tree)."""
     given = os.environ.get("EXANET_LIB_DIR")
     folder = Path(given) if given else Path(__file__).parent.parent / "lib"
-    for name in ("exanet-exec", "libexanet-fi.so", "libexanet-sessions.so"):
+    for name in ("exanet-exec", "libexanet-fi.so", "libexanet-sessions.so", "libexanet-lists.so"):
         if not (folder / name).is_file():
             raise InputError(f"{folder / name} is missing: install the package (pip install .), or set EXANET_LIB_DIR to a build folder")
     if ":" in str(folder) or " " in str(folder):
@@ -96,7 +96,14 @@ class Session:
     """
 
     def __init__(
-        self, command: Sequence[str], *, ranks: int, mpi: Mpi, region: str, terminal: Callable[[bytes], None] | None = None
+        self,
+        command: Sequence[str],
+        *,
+        ranks: int,
+        mpi: Mpi,
+        region: str,
+        record: Path | None = None,
+        terminal: Callable[[bytes], None] | None = None,
     ) -> None:
         folder = library_folder()
         self._command = list(command)
@@ -123,6 +130,8 @@ class Session:
             self._selector.register(self._output.ours, selectors.EVENT_READ, self._output)
         self._pmi = pmi1.Server(ranks, self._pmi_error, self._pmi_abort) if mpi.kind == "mpich" else None
         self._environment = mpi_settings.environment(mpi, region=region, status=f"@{name}", library=folder / "libexanet-fi.so")
+        if record:
+            self._environment["EXANET_RECORD"] = str(record)
 
     # -- starting -----------------------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ import re
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -26,6 +26,7 @@ from exanet.gateware import fabric
 from exanet.mpi import detect, settings
 from exanet.results import report
 from exanet.run import launch, placement, supervise
+from exanet.trace import folder as trace_folder
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class Options:
     quiet: bool = False
     seed: int = 1
     fabric: str = "model"
+    record: Path | None = None
 
 
 def run(options: Options) -> int:
@@ -65,6 +67,8 @@ def run(options: Options) -> int:
     if mpi.kind == "openmpi":
         settings.check_temporary_folder()
     directory = result_directory("run", options.directory, f"exanet-run-{_program_label(options.command)}")
+    if options.record:
+        options = replace(options, record=trace_folder.prepare(options.record))
     gateware = fabric.library(config) if options.fabric == "gateware" else None
     meta = _meta(options, described.name, config, mpi)
     console = None if options.quiet else _terminal()
@@ -75,6 +79,8 @@ def run(options: Options) -> int:
     if outcome.reason:
         results["summary"] |= {"complete": False, "reason": outcome.reason}
     _publish(options, directory, results, meta | {"exit_code": outcome.exit_code}, console)
+    if options.record:
+        trace_folder.finish(options.record, options.ranks, run_results.asked(meta), outcome.reason)
     return int(outcome.exit_code)
 
 
@@ -106,7 +112,9 @@ def _simulate(
     try:
         shown = progress.Progress(ranks=options.ranks, quiet=options.quiet)
         terminal = shown.pass_on if shown.on_terminal else None
-        session = launch.Session(options.command, ranks=options.ranks, mpi=mpi, region=simulator.path, terminal=terminal)
+        session = launch.Session(
+            options.command, ranks=options.ranks, mpi=mpi, region=simulator.path, record=options.record, terminal=terminal
+        )
         supervisor = supervise.Supervisor(
             simulator, session, ranks=options.ranks, program=options.command[0], progress=shown, mpirun=mpi.kind == "openmpi"
         )

@@ -9,8 +9,10 @@
  * MPI_X and PMPI_X are wrapped apart, each in front of the next definition of its own name, so that a PMPI tool between the program
  * and the library works as without us; Fortran's entry points end in one of the two. Only the outermost call of a thread counts.
  *
- * Limit: large-count variants with arrays of counts (MPI_Gatherv_c …) and functions that not every supported MPI has (MPI 4's
- * persistent collectives, partitioned calls and sessions) are not wrapped; they work and take time, but do not show in the profile. */
+ * Large-count variants with arrays of counts (MPI_Gatherv_c …) are in runtime/lists.
+ *
+ * Limit: other functions that not every supported MPI has (MPI 4's persistent collectives and partitioned calls) are not wrapped; they work and take
+ * time, but do not show in the profile. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -18,6 +20,7 @@
 
 #include "clock.h"
 #include "exanet/mpi_calls.h"
+#include "runtime/record/record.h"
 
 _Static_assert(EXANET_MPI_CALL_COUNT <= EXANET_MPI_CALLS, "the region's profile has too few rows");
 
@@ -46,8 +49,26 @@ static inline mpi_function resolve(mpi_function *slot, const char *name) {
   return found;
 }
 
+/* The call itself, recorded. */
+static __attribute__((noinline)) long pass_recorded(struct exanet_ni *ni, mpi_function real, enum exanet_mpi_call call,
+                                                    enum exanet_call_kind kind, bool large, ARGUMENTS) {
+  const long arguments[] = {PASSED};
+  struct exanet_recorded_call recorded = {.call = call, .large = large, .arguments = arguments};
+  exanet_uncounted_begin(ni);
+  exanet_record_prepare(ni, &recorded);
+  exanet_uncounted_end(ni);
+  exanet_mpi_enter(ni, call, kind);
+  exanet_record_begins(ni, &recorded);
+  long result = real(PASSED);
+  exanet_mpi_leave(ni, call, kind);
+  exanet_uncounted_begin(ni);
+  exanet_record_ends(ni, &recorded, (int)result);
+  exanet_uncounted_end(ni);
+  return result;
+}
+
 static inline __attribute__((always_inline)) long pass(mpi_function real, enum exanet_mpi_call call,
-                                                       enum exanet_call_kind kind, ARGUMENTS) {
+                                                       enum exanet_call_kind kind, bool large, ARGUMENTS) {
   struct exanet_ni *ni = exanet_mpi_depth == 0 ? exanet_virtual_ni() : NULL;
   if (ni == NULL) {
     exanet_mpi_depth++;
@@ -57,9 +78,14 @@ static inline __attribute__((always_inline)) long pass(mpi_function real, enum e
   }
   exanet_mpi_depth = 1;
   if (kind == EXANET_CALL_TEST) exanet_testing_begin();
-  exanet_mpi_enter(ni, call, kind);
-  long result = real(PASSED);
-  exanet_mpi_leave(ni, call, kind);
+  long result;
+  if (__builtin_expect(exanet_recording, 0)) {
+    result = pass_recorded(ni, real, call, kind, large, PASSED);
+  } else {
+    exanet_mpi_enter(ni, call, kind);
+    result = real(PASSED);
+    exanet_mpi_leave(ni, call, kind);
+  }
   if (kind == EXANET_CALL_TEST) exanet_testing_end();
   exanet_mpi_depth = 0;
   return result;
@@ -95,14 +121,19 @@ static long call_large(struct large_count *slot, const char *name, const char *p
     if (!counts_fit(counts, arguments)) return MPI_ERR_COUNT_CLASS;
     real = slot->plain;
   }
-  return pass(real, call, kind, PASSED);
+  return pass(real, call, kind, true, PASSED);
 }
 
-#define WRAP(symbol, name, kind)                                           \
-  EXPORT long symbol(ARGUMENTS);                                           \
-  EXPORT long symbol(ARGUMENTS) {                                          \
-    static mpi_function real;                                              \
-    return pass(resolve(&real, #symbol), EXANET_MPI_##name, kind, PASSED); \
+long exanet_call_with_lists(void **slot, const char *name, uint32_t call, enum exanet_call_kind kind, const long *a) {
+  return pass(resolve((mpi_function *)slot, name), call, kind, true, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7],
+              a[8], a[9], 0, 0, 0);
+}
+
+#define WRAP(symbol, name, kind)                                                  \
+  EXPORT long symbol(ARGUMENTS);                                                  \
+  EXPORT long symbol(ARGUMENTS) {                                                 \
+    static mpi_function real;                                                     \
+    return pass(resolve(&real, #symbol), EXANET_MPI_##name, kind, false, PASSED); \
   }
 #define WRAP_LARGE(symbol, plain, name, kind, counts)                                   \
   EXPORT long symbol(ARGUMENTS);                                                        \

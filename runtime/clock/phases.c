@@ -13,6 +13,7 @@
 
 #include "clock.h"
 #include "exanet/mpi_calls.h"
+#include "runtime/record/record.h"
 
 /* MPI_THREAD_MULTIPLE in MPICH and Open MPI, and in the standard's binary interface (MPI 5). */
 enum { THREAD_MULTIPLE = 3, THREAD_MULTIPLE_ABI = 4096 };
@@ -29,6 +30,7 @@ static void join(int provided) {
     exanet_note_before(opened, exanet_now_ps());
     status = exanet_start(opened);
     exanet_still_until(exanet_before_ps(opened));
+    if (status == 0) exanet_record_open(opened, exanet_mpi_real);
   }
   if (status != 0) {
     fprintf(stderr, "exanet: cannot join the simulated machine named by EXANET_NI: %s\n", strerror(-status));
@@ -61,6 +63,7 @@ static void leave_virtual_phase(void) {
   struct exanet_ni *ni = last ? exanet_virtual_ni() : NULL;
   if (ni != NULL) {
     exanet_mpi_enter(ni, EXANET_MPI_Finalize, EXANET_CALL_PLAIN);
+    exanet_record_close(ni);
     exanet_finish(ni);
     exanet_mpi_leave(ni, EXANET_MPI_Finalize, EXANET_CALL_PLAIN);
   }

@@ -18,9 +18,9 @@
 #include <vector>
 
 #include "core/protocol/engine.hpp"
+#include "core/protocol/statistics.hpp"
 #include "core/topology/topology.hpp"
 #include "runtime/coordinator/region.hpp"
-#include "runtime/coordinator/statistics.hpp"
 
 namespace exanet {
 

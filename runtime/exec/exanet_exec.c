@@ -16,7 +16,7 @@
  *                             "started RANK PID", "failed RANK ERRNO", "ended RANK PID STATUS" (STATUS < 0: minus the signal)
  *              EXANET_NI      the shared region, removed when the parent dies
  *              EXANET_LIBRARY libexanet-fi.so if it does not lie beside this program
- *              EXANET_SESSIONS not empty: libexanet-sessions.so, beside that, is preloaded as well
+ *              EXANET_BESIDE  names of libraries beside that, with colons between, which are preloaded as well
  *
  * Limits: Linux. The exit status is the program's, or 128 + signal; 127 (not found) or 126 when it could not be started. */
 #ifndef _GNU_SOURCE
@@ -114,13 +114,23 @@ static void set_environment(long rank) {
   snprintf(text, sizeof text, "%ld", rank);
   setenv("EXANET_RANK", text, 1);
   find_library(library, sizeof library);
-  const char *before = getenv("LD_PRELOAD"), *sessions = getenv("EXANET_SESSIONS");
-  /* Behind what is there: a sanitizer's runtime, for one, must come first. The wrappers of sessions stand before what they call. */
-  char *joined, *slash = strrchr(library, '/');
-  const bool first = !before || !*before, with = sessions && *sessions;
-  if (asprintf(&joined, "%s%s%.*s%s%s", first ? "" : before, first ? "" : ":", with ? (int)(slash - library) : 0,
-               library, with ? "/libexanet-sessions.so:" : "", library) < 0)
-    die("LD_PRELOAD", ENOMEM);
+  /* Behind what is there: a sanitizer's runtime, for one, must come first. The others' wrappers stand before what they call. */
+  const char *before = getenv("LD_PRELOAD"), *named = getenv("EXANET_BESIDE");
+  char *joined = strdup(before ? before : ""), *beside = strdup(named ? named : "");
+  if (!joined || !beside) die("LD_PRELOAD", ENOMEM);
+  char *slash = strrchr(library, '/'), *rest = NULL;
+  for (char *name = strtok_r(beside, ":", &rest); name; name = strtok_r(NULL, ":", &rest)) {
+    char *more;
+    if (asprintf(&more, "%s%s%.*s/%s", joined, *joined ? ":" : "", (int)(slash - library), library, name) < 0)
+      die("LD_PRELOAD", ENOMEM);
+    free(joined);
+    joined = more;
+  }
+  char *all;
+  if (asprintf(&all, "%s%s%s", joined, *joined ? ":" : "", library) < 0) die("LD_PRELOAD", ENOMEM);
+  free(joined);
+  free(beside);
+  joined = all;
   setenv("LD_PRELOAD", joined, 1);
   free(joined);
   *slash = 0;

@@ -14,6 +14,7 @@ THREAD_LOCAL unsigned mpi_depth;
 THREAD_LOCAL uint32_t mpi_call; /* as in the rank's slot */
 THREAD_LOCAL bool noted; /* this MPI call, since there were other threads when it began */
 THREAD_LOCAL uint64_t counted_cpu_ps;   /* CPU time of this thread at the last call's end */
+THREAD_LOCAL uint64_t uncounted_from_ps;
 THREAD_LOCAL uint64_t mpi_entered_ps;
 
 void exanet_testing_begin(void) { ++testing; }
@@ -44,12 +45,23 @@ void exn_account_enter(struct exanet_ni *ni) {
     const uint64_t ps = (uint64_t)((double)(now - counted_cpu_ps) * factor);
     ni->clock_ps += ps;
     ni->slot->compute_ps += ps;
+    ni->idle_ps += ps;
   }
   counted_cpu_ps = now;
 }
 
 void exn_account_leave(struct exanet_ni *ni) {
   if (ni->region->compute_factor > 0) counted_cpu_ps = thread_cpu_ps();
+}
+
+uint64_t exanet_computed_ps(const struct exanet_ni *ni) { return ni->slot->compute_ps - ni->swallowed_ps; }
+
+void exanet_uncounted_begin(struct exanet_ni *ni) {
+  if (ni->region->compute_factor > 0) uncounted_from_ps = thread_cpu_ps();
+}
+
+void exanet_uncounted_end(struct exanet_ni *ni) {
+  if (ni->region->compute_factor > 0 && counted_cpu_ps != 0) counted_cpu_ps += thread_cpu_ps() - uncounted_from_ps;
 }
 
 int exanet_start(struct exanet_ni *ni) {
@@ -113,6 +125,7 @@ void exanet_mpi_enter(struct exanet_ni *ni, uint32_t call, enum exanet_call_kind
     exn_thread_enters_mpi(ni, testing > 0);
   }
   exn_account_enter(ni);
+  ni->idle_ps = 0;
   exn_looks_begin(ni, kind);
   ni->slot->mpi_call = mpi_call = call + 1;
   mpi_entered_ps = ni->clock_ps;

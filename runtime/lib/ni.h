@@ -47,6 +47,8 @@ struct exanet_ni {
   uint32_t local_head, local_count, local_size;
   uint32_t endpoints; /* endpoint numbers handed out */
   uint64_t next_key;
+  /* computed in the present MPI call since it last posted or found something; of what was computed so far, that which a wait has swallowed */
+  uint64_t idle_ps, swallowed_ps;
   uint64_t
       pending_ps; /* slept, or gone by in reading the clock: added to the clock by the next call (threads may do so at once) */
 };

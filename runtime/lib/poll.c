@@ -123,6 +123,7 @@ static int take(struct exanet_ni *ni, struct exanet_completion *out, int max) {
   for (const union exn_completion *c; n < max && (c = front(ni)) && (!timed || c->header.time_ps <= ni->clock_ps);)
     take_one(ni, c, &out[n++]);
   if (n > 0) {
+    ni->idle_ps = 0;
     exn_completion_came();
     exn_polls.fresh = true;
     exn_polls.window_ps = EXN_FIRST_WINDOW_PS;
@@ -141,12 +142,15 @@ static void wait_until(struct exanet_ni *ni, uint64_t until, bool blocking) {
     if (nap != UINT64_MAX) blocking = false;
   }
   const union exn_completion *next = front(ni);
-  const uint64_t at = next && next->header.time_ps < until ? next->header.time_ps : until;
+  const uint64_t at = next && next->header.time_ps < until ? next->header.time_ps : until, before = ni->clock_ps;
   if (at <= ni->slot->horizon_ps)
     ni->clock_ps = at;
   else
     exn_sleep(ni, EXN_SLEEPING, at,
               blocking); /* the simulator does not look for what it has already put into the ring */
+  const uint64_t waited = ni->clock_ps - before;
+  ni->swallowed_ps += waited < ni->idle_ps ? waited : ni->idle_ps;
+  ni->idle_ps = 0;
   if (exanet_program_threads()) {
     exn_wake_nappers(ni);
     exn_let_roused_go_first(); /* they read the clock, which the caller is about to charge */

@@ -46,6 +46,7 @@ static void *begin(struct exanet_ni *ni, enum exanet_descriptor_kind kind, uint1
 static void end(struct exanet_ni *ni, struct exn_descriptor_header *header) {
   struct exn_ring *ring = &ni->slot->work;
   header->time_ps = ni->clock_ps;
+  ni->idle_ps = 0;
   __atomic_store_n(&ring->tail, ring->tail + header->slots, __ATOMIC_RELEASE);
   exn_polls.fresh = true;
   exn_something_happened();

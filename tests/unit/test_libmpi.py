@@ -37,7 +37,7 @@ def test_library_in_the_environment_is_found_and_the_ranks_are_told(program: Pat
     assert (mpi.kind, mpi.search) == ("mpich", program.parent / "lib")
     told = environment(mpi, region="r", status="s", library=Path("l"))
     assert told["LD_LIBRARY_PATH"] == f"/elsewhere:{program.parent / 'lib'}"
-    assert "EXANET_SESSIONS" not in told, "this libmpi has none"
+    assert "EXANET_BESIDE" not in told, "this libmpi has neither sessions nor lists of large counts"
 
 
 def test_missing_library_is_said_with_where_it_was_sought(program: Path) -> None:

@@ -23,20 +23,25 @@
   X(Finalize, OWN, 0)                                       \
   X(Abort, OWN, 0)                                          \
   /* point to point */                                      \
-  X(Send, BLOCKING_LARGE, 1u << 1)                           \
+  X(Send, BLOCKING_LARGE, 1u << 1)                          \
   X(Bsend, IMMEDIATE_LARGE, 1u << 1)                        \
-  X(Ssend, BLOCKING_LARGE, 1u << 1)                          \
-  X(Rsend, BLOCKING_LARGE, 1u << 1)                          \
+  X(Ssend, BLOCKING_LARGE, 1u << 1)                         \
+  X(Rsend, BLOCKING_LARGE, 1u << 1)                         \
   X(Isend, IMMEDIATE_LARGE, 1u << 1)                        \
   X(Ibsend, IMMEDIATE_LARGE, 1u << 1)                       \
   X(Issend, IMMEDIATE_LARGE, 1u << 1)                       \
   X(Irsend, IMMEDIATE_LARGE, 1u << 1)                       \
-  X(Recv, BLOCKING_LARGE, 1u << 1)                           \
+  X(Send_init, IMMEDIATE_LARGE, 1u << 1)                    \
+  X(Bsend_init, IMMEDIATE_LARGE, 1u << 1)                   \
+  X(Ssend_init, IMMEDIATE_LARGE, 1u << 1)                   \
+  X(Rsend_init, IMMEDIATE_LARGE, 1u << 1)                   \
+  X(Recv_init, IMMEDIATE_LARGE, 1u << 1)                    \
+  X(Recv, BLOCKING_LARGE, 1u << 1)                          \
   X(Irecv, IMMEDIATE_LARGE, 1u << 1)                        \
-  X(Mrecv, BLOCKING_LARGE, 1u << 1)                          \
+  X(Mrecv, BLOCKING_LARGE, 1u << 1)                         \
   X(Imrecv, IMMEDIATE_LARGE, 1u << 1)                       \
-  X(Sendrecv, BLOCKING_LARGE, 1u << 1 | 1u << 6)             \
-  X(Sendrecv_replace, BLOCKING_LARGE, 1u << 1)               \
+  X(Sendrecv, BLOCKING_LARGE, 1u << 1 | 1u << 6)            \
+  X(Sendrecv_replace, BLOCKING_LARGE, 1u << 1)              \
   X(Start, IMMEDIATE, 0)                                    \
   X(Startall, IMMEDIATE, 0)                                 \
   X(Probe, BLOCKING, 0)                                     \
@@ -95,7 +100,7 @@
   X(Neighbor_alltoall, BLOCKING_LARGE, 1u << 1 | 1u << 4)   \
   X(Neighbor_alltoallv, BLOCKING, 0)                        \
   X(Neighbor_alltoallw, BLOCKING, 0)                        \
-  X(Ineighbor_allgather, IMMEDIATE_LARGE, 1u << 1 | 1u << 4) \
+  X(Ineighbor_allgather, IMMEDIATE_LARGE, 1u << 1 | 1u << 4)\
   X(Ineighbor_allgatherv, IMMEDIATE, 0)                     \
   X(Ineighbor_alltoall, IMMEDIATE_LARGE, 1u << 1 | 1u << 4) \
   X(Ineighbor_alltoallv, IMMEDIATE, 0)                      \
@@ -104,13 +109,13 @@
   X(Put, ONE_SIDED_LARGE, 1u << 1 | 1u << 5)                \
   X(Get, ONE_SIDED_LARGE, 1u << 1 | 1u << 5)                \
   X(Accumulate, ONE_SIDED_LARGE, 1u << 1 | 1u << 5)         \
-  X(Get_accumulate, ONE_SIDED_LARGE, 1u << 1 | 1u << 4 | 1u << 8) \
+  X(Get_accumulate, ONE_SIDED_LARGE, 1u << 1 | 1u << 4 | 1u << 8)\
   X(Fetch_and_op, ONE_SIDED, 0)                             \
   X(Compare_and_swap, ONE_SIDED, 0)                         \
   X(Rput, ONE_SIDED_LARGE, 1u << 1 | 1u << 5)               \
   X(Rget, ONE_SIDED_LARGE, 1u << 1 | 1u << 5)               \
   X(Raccumulate, ONE_SIDED_LARGE, 1u << 1 | 1u << 5)        \
-  X(Rget_accumulate, ONE_SIDED_LARGE, 1u << 1 | 1u << 4 | 1u << 8) \
+  X(Rget_accumulate, ONE_SIDED_LARGE, 1u << 1 | 1u << 4 | 1u << 8)\
   X(Win_fence, ONE_SIDED, 0)                                \
   X(Win_start, ONE_SIDED, 0)                                \
   X(Win_complete, ONE_SIDED, 0)                             \

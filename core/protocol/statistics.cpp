@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/coordinator/statistics.hpp"
+#include "core/protocol/statistics.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace exanet {
 

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/replay/activities.hpp"
+
+#include <algorithm>
+
+namespace exanet {
+
+std::uint32_t Activities::allocate() {
+  if (free_.empty()) {
+    free_.push_back(static_cast<std::uint32_t>(all_.size()));
+    all_.emplace_back();
+  }
+  const std::uint32_t activity = free_.back();
+  free_.pop_back();
+  all_[activity] = Activity{};
+  all_[activity].in_use = true;
+  return activity;
+}
+
+std::uint32_t Activities::nothing() { return allocate(); }
+
+bool Activities::match_own(std::vector<Own>& waiting, const Own& own) {
+  const auto found = std::find_if(waiting.begin(), waiting.end(), [&own](const Own& other) {
+    return ((other.tag ^ own.tag) & ~(other.ignore | own.ignore)) == 0;
+  });
+  if (found == waiting.end()) return false;
+  completed(found->activity);
+  waiting.erase(found);
+  return true;
+}
+
+std::uint32_t Activities::send(RankId to, std::uint64_t tag, std::uint64_t bytes, bool synchronous) {
+  const std::uint32_t activity = allocate();
+  Activity& a = all_[activity];
+  if (to == rank_) {
+    a.outstanding = 1;
+    if (match_own(own_receives_, {tag, 0, activity}))
+      all_[activity].outstanding = 0;
+    else
+      own_sends_.push_back({tag, 0, activity});
+    return activity;
+  }
+  if (synchronous) {
+    library_.receive(rank_, to, kAcknowledgementTag | activity, 0, activity);
+    ++a.outstanding;
+  }
+  a.outstanding += !library_.send(rank_, to, tag, bytes, synchronous ? kSynchronous | activity : 0, activity);
+  return activity;
+}
+
+std::uint32_t Activities::receive(RankId from, std::uint64_t tag, std::uint64_t ignore) {
+  const std::uint32_t activity = allocate();
+  all_[activity].outstanding = 1;
+  if ((from == rank_ || from == kAnyRank) && match_own(own_sends_, {tag, ignore, activity}))
+    all_[activity].outstanding = 0;
+  else if (from == rank_)
+    own_receives_.push_back({tag, ignore, activity});
+  else
+    library_.receive(rank_, from, tag, ignore, activity);
+  return activity;
+}
+
+std::uint32_t Activities::collective(std::unique_ptr<Schedule> schedule, const std::vector<std::uint64_t>* names,
+                                     std::uint64_t tag, Time before_stage) {
+  const std::uint32_t activity = allocate();
+  Activity& a = all_[activity];
+  a.schedule = std::move(schedule);
+  a.names = names;
+  a.tag = tag;
+  a.before_stage = before_stage;
+  post_stage(activity);
+  return activity;
+}
+
+// Posts messages up to the end of a stage that does not complete at once.
+void Activities::post_stage(std::uint32_t activity) {
+  Activity& a = all_[activity];
+  const auto& messages = a.schedule->messages();
+  while (a.outstanding == 0) {
+    bool ends = false;
+    if (a.next < messages.size()) library_.clock(rank_) += a.before_stage;
+    while (a.next < messages.size() && !ends) {
+      const ScheduledMessage& m = messages[a.next++];
+      const auto peer = a.names == nullptr ? m.peer : static_cast<RankId>((*a.names)[m.peer]);
+      if (!m.sends)
+        library_.receive(rank_, peer, a.tag, 0, activity), ++a.outstanding;
+      else
+        a.outstanding += !library_.send(rank_, peer, a.tag, m.bytes, 0, activity);
+      ends = m.ends_stage;
+    }
+    if (!ends) break;
+  }
+  if (a.outstanding > 0 || a.next < messages.size()) return;
+  a.schedule->clear();
+  schedules_.push_back(std::move(a.schedule));
+}
+
+void Activities::completed(std::uint32_t activity) {
+  Activity& a = all_[activity];
+  if (--a.outstanding > 0) return;
+  if (a.schedule)
+    advanced_.push_back(activity);
+  else if (a.released)
+    a.in_use = false, free_.push_back(activity);
+}
+
+void Activities::release(std::uint32_t activity) {
+  Activity& a = all_[activity];
+  a.released = true;
+  if (done(activity) && a.in_use) a.in_use = false, free_.push_back(activity);
+}
+
+void Activities::arrived(const Arrival& arrival) {
+  if (arrival.kind == Arrival::Kind::probed || arrival.kind == Arrival::Kind::missed) {
+    answer_ = arrival.kind;
+    return;
+  }
+  if (arrival.kind == Arrival::Kind::received && (arrival.data & kSynchronous) != 0)
+    library_.send(rank_, arrival.peer, kAcknowledgementTag | (arrival.data & ~kSynchronous), 0, 0, 0);
+  completed(static_cast<std::uint32_t>(arrival.cookie));
+}
+
+bool Activities::progress() {
+  Arrival arrival;
+  bool any = false;
+  while (library_.poll(rank_, arrival)) {
+    arrived(arrival);
+    any = true;
+  }
+  for (std::size_t i = 0; i < advanced_.size(); ++i) {
+    const std::uint32_t activity = advanced_[i];
+    post_stage(activity);
+    if (done(activity) && all_[activity].released) release(activity);
+  }
+  advanced_.clear();
+  return any;
+}
+
+std::unique_ptr<Schedule> Activities::empty_schedule() {
+  if (schedules_.empty()) return std::make_unique<Schedule>();
+  std::unique_ptr<Schedule> schedule = std::move(schedules_.back());
+  schedules_.pop_back();
+  return schedule;
+}
+
+}  // namespace exanet

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a rank has begun and not yet completed: a message, or a collective, which is messages in stages. An activity's number is the cookie of its messages.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/replay/library.hpp"
+#include "core/replay/schedule.hpp"
+
+namespace exanet {
+
+// Messages carry these in their tags: a collective's number in the place of a tag, and the acknowledgement of a synchronous send.
+inline constexpr std::uint64_t kCollectiveTag = std::uint64_t{1} << 62, kAcknowledgementTag = std::uint64_t{1} << 63;
+inline constexpr std::uint64_t kSynchronous = std::uint64_t{1}
+                                              << 63;  // in a message's data: acknowledge it under the number beside it
+
+class Activities {
+ public:
+  Activities(Library& library, RankId rank) : library_(library), rank_(rank) {}
+
+  // Each returns the new activity.
+  std::uint32_t send(RankId to, std::uint64_t tag, std::uint64_t bytes, bool synchronous);
+  std::uint32_t receive(RankId from, std::uint64_t tag, std::uint64_t ignore);
+  std::uint32_t nothing();  // complete as it is
+  // `names`: world ranks by the schedule's; nullptr: the same. `before_stage`: what the rank computes before it posts each one.
+  std::uint32_t collective(std::unique_ptr<Schedule> schedule, const std::vector<std::uint64_t>* names,
+                           std::uint64_t tag, Time before_stage);
+
+  bool done(std::uint32_t activity) const { return all_[activity].outstanding == 0 && !all_[activity].schedule; }
+  // Nobody asks for it any more: it goes when it is complete.
+  void release(std::uint32_t activity);
+
+  // Takes what has arrived by the rank's clock, and goes on with what it completes. False where nothing had.
+  bool progress();
+  // What the last probe has answered, once; sent: nothing yet.
+  Arrival::Kind take_answer() { return std::exchange(answer_, Arrival::Kind::sent); }
+  // A schedule that is no longer needed, for reuse.
+  std::unique_ptr<Schedule> empty_schedule();
+
+ private:
+  struct Activity {
+    std::uint32_t outstanding = 0;
+    bool released = false, in_use = false;
+    std::unique_ptr<Schedule> schedule;  // of what is left
+    std::uint32_t next = 0;  // of its messages
+    const std::vector<std::uint64_t>* names = nullptr;
+    std::uint64_t tag = 0;
+    Time before_stage;
+  };
+  struct Own {  // a message to the rank itself that waits for its receive, or the other way round
+    std::uint64_t tag, ignore;
+    std::uint32_t activity;
+  };
+
+  std::uint32_t allocate();
+  void completed(std::uint32_t activity);
+  void post_stage(std::uint32_t activity);
+  void arrived(const Arrival& arrival);
+  bool match_own(std::vector<Own>& waiting, const Own& own);
+
+  Library& library_;
+  const RankId rank_;
+  std::vector<Activity> all_;
+  std::vector<std::uint32_t> free_, advanced_;
+  Arrival::Kind answer_ = Arrival::Kind::sent;
+  std::vector<Own> own_sends_, own_receives_;
+  std::vector<std::unique_ptr<Schedule>> schedules_;  // empty ones
+};
+
+}  // namespace exanet

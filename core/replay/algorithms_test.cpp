@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// Does every algorithm end for every number of ranks, is each message expected, and are as many bytes sent as there must be?
+#include "core/replay/algorithms.hpp"
+
+#include <doctest/doctest.h>
+
+#include <numeric>
+
+#include "core/config/error.hpp"
+#include "core/replay/trace_format.h"
+
+using namespace exanet;
+
+namespace {
+
+// Of elements of 4 bytes, at rank 0.
+CollectiveCall vector_of(std::uint32_t ranks, std::uint64_t bytes) {
+  CollectiveCall c;
+  c.ranks = ranks;
+  c.element_bytes = 4;
+  c.bytes = bytes;
+  return c;
+}
+
+CollectiveCall call_of(const std::string& collective, std::uint32_t ranks, std::uint32_t me, std::uint32_t root,
+                       std::uint64_t bytes) {
+  CollectiveCall c = vector_of(ranks, bytes);
+  c.me = me;
+  c.root = root;
+  const bool all = collective == "allgatherv" || collective == "reduce-scatter" || collective == "alltoallv";
+  // Sizes that differ by rank, some of them 0; the same pair has the same at both ends.
+  const auto size = [bytes](std::uint32_t a, std::uint32_t b) { return bytes * ((a + b) % 3); };
+  for (std::uint32_t r = 0; r < ranks; ++r) {
+    if (collective == "alltoallv") c.sent.push_back(size(me, r));
+    if (collective == "scatterv" && me == root) c.sent.push_back(size(r, 0));
+    if (all || (collective == "gatherv" && me == root))
+      c.received.push_back(collective == "alltoallv" ? size(me, r) : size(r, 0));
+  }
+  if (collective == "gatherv" || collective == "scatterv") c.bytes = size(me, 0);
+  return c;
+}
+
+// Runs the schedules of all ranks, every message eager; returns the bytes sent, or -1 when a rank waits for ever or a message is left over.
+std::int64_t carried(const std::vector<Schedule>& schedules) {
+  const std::size_t ranks = schedules.size();
+  std::vector<std::size_t> at(ranks);
+  std::vector<std::int64_t> under_way(ranks * ranks);
+  std::int64_t bytes = 0;
+  for (bool any = true; any;) {
+    any = false;
+    for (std::size_t r = 0; r < ranks; ++r) {
+      const auto& messages = schedules[r].messages();
+      // A stage's sends leave at once; its receives have to be there before it ends.
+      while (at[r] < messages.size()) {
+        std::size_t end = at[r];
+        while (!messages[end].ends_stage) ++end;
+        for (std::size_t i = at[r]; i <= end; ++i) {
+          if (!messages[i].sends) continue;
+          ++under_way[r * ranks + messages[i].peer];
+          bytes += static_cast<std::int64_t>(messages[i].bytes);
+        }
+        at[r] = end + 1;
+        any = true;
+      }
+    }
+  }
+  for (std::size_t r = 0; r < ranks; ++r)
+    for (const ScheduledMessage& m : schedules[r].messages())
+      if (!m.sends && --under_way[m.peer * ranks + r] < 0) return -1;
+  return std::accumulate(under_way.begin(), under_way.end(), std::int64_t{0}) == 0 ? bytes : -1;
+}
+
+// The same with synchronous messages, stage by stage: whether all come to their end.
+bool ends(const std::vector<Schedule>& schedules) {
+  const std::size_t ranks = schedules.size();
+  std::vector<std::size_t> begin(ranks);
+  std::vector<std::vector<bool>> done(ranks);
+  for (std::size_t r = 0; r < ranks; ++r) done[r].resize(schedules[r].messages().size());
+  const auto stage_end = [&](std::size_t r) {
+    std::size_t end = begin[r];
+    while (!schedules[r].messages()[end].ends_stage) ++end;
+    return end + 1;
+  };
+  for (bool any = true; any;) {
+    any = false;
+    for (std::size_t r = 0; r < ranks; ++r) {
+      const auto& mine = schedules[r].messages();
+      if (begin[r] == mine.size()) continue;
+      const std::size_t end = stage_end(r);
+      bool whole = true;
+      for (std::size_t i = begin[r]; i < end; ++i) {
+        if (done[r][i]) continue;
+        const std::size_t p = mine[i].peer;
+        const auto& theirs = schedules[p].messages();
+        for (std::size_t j = begin[p]; begin[p] < theirs.size() && j < stage_end(p) && !done[r][i]; ++j)
+          if (!done[p][j] && theirs[j].peer == r && theirs[j].sends != mine[i].sends) done[p][j] = done[r][i] = true;
+        whole = whole && done[r][i];
+      }
+      if (!whole) continue;
+      begin[r] = end;
+      any = true;
+    }
+  }
+  for (std::size_t r = 0; r < ranks; ++r)
+    if (begin[r] != schedules[r].messages().size()) return false;
+  return true;
+}
+
+std::vector<Schedule> plan(const CollectiveAlgorithm& algorithm, std::uint32_t ranks, std::uint32_t root,
+                           std::uint64_t bytes) {
+  std::vector<Schedule> schedules(ranks);
+  for (std::uint32_t me = 0; me < ranks; ++me)
+    algorithm.plan(call_of(algorithm.collective, ranks, me, root, bytes), schedules[me]);
+  return schedules;
+}
+
+std::int64_t sent(const std::string& collective, const std::string& name, std::uint32_t ranks, std::uint64_t bytes) {
+  for (const CollectiveAlgorithm& algorithm : collective_algorithms())
+    if (collective == algorithm.collective && name == algorithm.name) return carried(plan(algorithm, ranks, 0, bytes));
+  return -2;
+}
+
+}  // namespace
+
+TEST_CASE("every algorithm ends, and each message is expected") {
+  for (const CollectiveAlgorithm& algorithm : collective_algorithms()) {
+    for (std::uint32_t ranks = 2; ranks <= 19; ++ranks) {
+      for (const std::uint32_t root : {0u, ranks / 2, ranks - 1}) {
+        for (const std::uint64_t bytes : {4u, 100u, 40000u}) {
+          const std::vector<Schedule> schedules = plan(algorithm, ranks, root, bytes);
+          INFO(algorithm.collective << "=" << algorithm.name << " of " << ranks << " ranks, root " << root << ", "
+                                    << bytes << " B");
+          CHECK(carried(schedules) >= 0);
+          CHECK(ends(schedules));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("algorithms send as many bytes as their sources say") {
+  const std::int64_t n = 1 << 16;
+  CHECK(sent("bcast", "binomial", 16, n) == 15 * n);
+  CHECK(sent("bcast", "binomial", 13, n) == 12 * n);
+  CHECK(sent("bcast", "scatter-doubling", 16, n) ==
+        4 * n / 2 + 15 * n);  // half of it on each level, then all pieces to all
+  CHECK(sent("allreduce", "recursive-doubling", 16, n) == 16 * 4 * n);
+  CHECK(sent("allreduce", "recursive-doubling", 10, n) == 8 * 3 * n + 4 * n);
+  CHECK(sent("allreduce", "rabenseifner", 16, n) == 2 * 15 * n);
+  CHECK(sent("allreduce", "ring", 16, n) == 2 * 15 * n);
+  CHECK(sent("reduce", "rabenseifner", 16, n) == 15 * n + 4 * n / 2);
+  CHECK(sent("allgather", "ring", 7, n) == 7 * 6 * n);
+  CHECK(sent("allgather", "bruck", 7, n) == 7 * 6 * n);
+  CHECK(sent("allgather", "recursive-doubling", 8, n) == 8 * 7 * n);
+  CHECK(sent("alltoall", "pairwise", 9, n) == 9 * 8 * n);
+  CHECK(sent("alltoall", "scattered", 40, n) == 40 * 39 * n);
+  CHECK(sent("gather", "binomial", 8, n) == 4 * n + 2 * 2 * n + 4 * n);
+  CHECK(sent("barrier", "dissemination", 9, n) == 0);
+}
+
+TEST_CASE("MPICH's choices change where its table says") {
+  const auto messages = [](std::uint8_t code, std::uint32_t ranks, std::uint64_t bytes) {
+    Schedule out;
+    plan_collective(code, vector_of(ranks, bytes), {}, out);
+    return out.messages().size();
+  };
+  CHECK(messages(EXANET_TRACE_Allreduce, 16, 8) == 2 * 4);
+  CHECK(messages(EXANET_TRACE_Allreduce, 16, 60) == 2 * 4);  // fewer elements than ranks
+  CHECK(messages(EXANET_TRACE_Allreduce, 16, 64) == 2 * 8);
+  CHECK(messages(EXANET_TRACE_Iallreduce, 16, 2048) == 2 * 4);
+  CHECK(messages(EXANET_TRACE_Bcast, 8, 12288) == 3);
+  CHECK(messages(EXANET_TRACE_Ibcast, 8, 12288) == 3 + 2 * 3);
+  CHECK(messages(EXANET_TRACE_Bcast, 8, 524289) == 3 + 2 * 7);
+  CHECK(messages(EXANET_TRACE_Bcast, 7, 1 << 20) == 3);
+  CHECK(messages(EXANET_TRACE_Alltoall, 8, 256) == 2 * 3);
+  CHECK(messages(EXANET_TRACE_Alltoall, 8, 257) == 2 * 7);
+  CHECK(messages(EXANET_TRACE_Allreduce, 16, 0) == 0);
+  Schedule ring;
+  plan_collective(EXANET_TRACE_Allreduce, vector_of(16, 8), {{"allreduce", "ring"}}, ring);
+  CHECK(ring.messages().size() == 2 * 30);
+}
+
+TEST_CASE("unknown algorithms are refused with those that there are") {
+  CHECK_NOTHROW(check_choices({{"bcast", "binomial"}}));
+  CHECK_THROWS_WITH_AS(check_choices({{"bcast", "ring"}}),
+                       "bcast by \"ring\" is unknown: use one of binomial, scatter-doubling, scatter-ring",
+                       ConfigError);
+  CHECK_THROWS_AS(check_choices({{"broadcast", "binomial"}}), ConfigError);
+}

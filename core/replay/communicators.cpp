@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/replay/communicators.hpp"
+
+#include <algorithm>
+
+namespace exanet {
+
+Communicators::Communicators(std::uint32_t ranks) : ranks_(ranks), of_rank_(ranks) {
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    auto& own = of_rank_[rank];
+    own.resize(3);
+    own[0].ranks = 0;
+    own[EXANET_TRACE_WORLD] = {0, rank, ranks, nullptr, false, 0};
+    const Members alone{{rank}, {}};
+    context(alone, rank);
+    own[EXANET_TRACE_SELF] = {1, 0, 1, &groups_.find(alone)->first.first, false, 0};
+  }
+}
+
+std::uint32_t Communicators::context(const Members& members, std::uint32_t rank) {
+  Group& group = groups_[members];
+  const std::uint32_t before = group.made[rank]++;
+  if (group.contexts.size() <= before) group.contexts.push_back(contexts_++);
+  return group.contexts[before];
+}
+
+bool Communicators::add(std::uint32_t rank, const TraceRecord& record) {
+  if (record.made < 3) return record.made == 0;
+  Members members{record.first, record.second};
+  const bool inter = (record.flags & EXANET_TRACE_INTER) != 0;
+  const auto place = std::find(record.first.begin(), record.first.end(), rank);
+  const bool of_world = (record.flags & EXANET_TRACE_OF_WORLD) != 0 && record.first.empty();
+  if (!of_world && place == record.first.end()) return false;
+  Communicator made;
+  made.inter = inter;
+  made.ranks = of_world ? ranks_ : static_cast<std::uint32_t>(record.first.size());
+  made.me = of_world ? rank : static_cast<std::uint32_t>(place - record.first.begin());
+  // Both sides of an intercommunicator name the same two groups.
+  if (inter && record.second < record.first) std::swap(members.first, members.second);
+  made.context = context(members, rank);
+  if (!of_world) {
+    const auto& known = groups_.find(members)->first;
+    made.members = inter && record.second < record.first ? &known.second : &known.first;
+  }
+  auto& own = of_rank_[rank];
+  if (own.size() <= record.made) own.resize(record.made + 1, Communicator{0, 0, 0, nullptr, false, 0});
+  own[record.made] = made;
+  return true;
+}
+
+}  // namespace exanet

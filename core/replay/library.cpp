@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/replay/library.hpp"
+
+#include <algorithm>
+
+#include "core/units/check.hpp"
+
+namespace exanet {
+
+Library::Library(const Setup& s)
+    : queue_(s.queue),
+      config_(s.interface),
+      router_(s.network.router),
+      user_(s.user),
+      ranks_(s.placement.size()),
+      contents_(s.interface.eager_max_bytes),
+      statistics_(s.placement.size()),
+      engine_(s.queue, s.topology, s.network, s.interface, s.placement, *this, nic_kind("exanet")) {
+  engine_.set_instant(false);
+  engine_.on_packet(
+      [](void* self, Time latency) { static_cast<Library*>(self)->statistics_.packet_latency.add(latency.ps()); },
+      this);
+  on_wake_ = queue_.add_handler(
+      [](void* self, Time now, std::uint32_t rank, std::uint64_t generation) {
+        static_cast<Library*>(self)->wake(rank, static_cast<std::uint32_t>(generation), now);
+      },
+      this);
+}
+
+void Library::start() {
+  for (RankId rank = 0; rank < ranks_.size(); ++rank) {
+    EpOpenDescriptor open;
+    open.ep_kind = EndpointKind::kMessage;
+    engine_.submit(rank, open);
+    ranks_[rank].asleep = true;
+    ranks_[rank].wake_at = Time::never();
+    set_wake(rank, Time());
+  }
+}
+
+void Library::charge(RankId rank, Time cost) {
+  ranks_[rank].clock += cost;
+  ranks_[rank].library += cost;
+}
+
+bool Library::send(RankId rank, RankId to, std::uint64_t tag, std::uint64_t bytes, std::uint64_t data,
+                   std::uint64_t cookie) {
+  const bool eager = bytes <= config_.eager_max_bytes;
+  charge(rank, engine_.send_cpu() + config_.store_word * router_.words(config_.envelope_bytes + (eager ? bytes : 0)));
+  SendDescriptor d;
+  d.flags = static_cast<std::uint16_t>(kTagged | kHasData | (eager ? kSilent : 0));
+  d.time = ranks_[rank].clock;
+  d.peer = Address{to, 0};
+  d.cookie = cookie;
+  d.tag = tag;
+  d.length = bytes;
+  d.data = data;
+  engine_.submit(rank, d, eager ? Payload(contents_.data(), bytes) : Payload{});
+  return eager;
+}
+
+void Library::receive(RankId rank, RankId from, std::uint64_t tag, std::uint64_t ignore, std::uint64_t cookie) {
+  ReceiveDescriptor d;
+  d.flags = kTagged;
+  d.time = ranks_[rank].clock;
+  d.peer = Address{from, 0};
+  d.cookie = cookie;
+  d.tag = tag;
+  d.ignore = ignore;
+  d.length = ~std::uint64_t{0} >> 1;
+  engine_.submit(rank, d);
+}
+
+void Library::probe(RankId rank, RankId from, std::uint64_t tag, std::uint64_t ignore, std::uint64_t cookie) {
+  PeekDescriptor d;
+  d.flags = kTagged;
+  d.time = ranks_[rank].clock;
+  d.peer = Address{from, 0};
+  d.cookie = cookie;
+  d.tag = tag;
+  d.ignore = ignore;
+  engine_.submit(rank, d);
+}
+
+void Library::complete(RankId rank, const Completion& completion, Payload) {
+  Arrival a;
+  std::visit(
+      [&a](const auto& c) {
+        a.time = c.time;
+        a.cpu = Time::ps(c.cpu_ps);
+        if constexpr (requires { c.cookie; }) a.cookie = c.cookie;
+        if constexpr (requires { c.peer; }) a.peer = c.peer.rank;
+        if constexpr (requires { c.data; }) a.data = c.data;
+      },
+      completion);
+  if (std::holds_alternative<ReceiveCompletion>(completion)) a.kind = Arrival::Kind::received;
+  if (const auto* peek = std::get_if<PeekCompletion>(&completion))
+    a.kind = peek->status == 0 ? Arrival::Kind::probed : Arrival::Kind::missed;
+  Rank& r = ranks_[rank];
+  // Of equal times the one that came first is taken first.
+  const auto place =
+      std::find_if(r.arrivals.begin(), r.arrivals.end(), [&a](const Arrival& other) { return other.time <= a.time; });
+  r.arrivals.insert(place, a);
+  if (r.asleep && !r.ended) set_wake(rank, a.time);
+}
+
+bool Library::poll(RankId rank, Arrival& out) {
+  Rank& r = ranks_[rank];
+  if (r.arrivals.empty() || r.arrivals.back().time > r.clock) return false;
+  out = r.arrivals.back();
+  r.arrivals.pop_back();
+  charge(rank, out.cpu);
+  return true;
+}
+
+void Library::set_wake(RankId rank, Time at) {
+  Rank& r = ranks_[rank];
+  at = max(at, r.clock);
+  if (at >= r.wake_at) return;
+  r.wake_at = at;
+  queue_.schedule(max(at, queue_.now()), on_wake_, rank, r.generation);
+}
+
+void Library::wake(RankId rank, std::uint32_t generation, Time now) {
+  Rank& r = ranks_[rank];
+  if (!r.asleep || r.generation != generation || r.wake_at > now) return;
+  r.asleep = false;
+  statistics_.timeline.add_wait(rank, r.clock, r.wake_at);
+  r.clock = max(r.wake_at, engine_.busy_until(rank));
+  engine_.awake(rank);
+  const Time until = user_.resume(rank);
+  r.asleep = true;
+  r.wake_at = Time::never();
+  ++r.generation;
+  engine_.asleep(rank, r.clock);
+  if (r.ended) return;
+  if (until < Time::never()) set_wake(rank, until);
+  if (!r.arrivals.empty()) set_wake(rank, r.arrivals.back().time);
+}
+
+}  // namespace exanet

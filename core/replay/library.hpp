@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranks that use the message library as processes do, without being any: each has a clock, posts messages, polls, and sleeps until something has come.
+//
+// Model: what libexanet does in a rank (runtime/lib) and the coordinator for it, step by step. Sends cost the processor what libexanet charges; a completion
+// is seen at its time, by a rank that polls, and costs what it says; while a rank sleeps its processor is in the library and does what
+// rendezvous asks of it. Messages have no contents.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/network/model.hpp"
+#include "core/protocol/engine.hpp"
+#include "core/protocol/statistics.hpp"
+
+namespace exanet {
+
+struct Arrival {
+  Time time, cpu;
+  std::uint64_t cookie = 0, data = 0;
+  RankId peer = 0;
+  enum class Kind : std::uint8_t { sent, received, probed, missed } kind = Kind::sent;
+};
+
+// Contract: resume() lets the rank go on from its clock, and returns until when it sleeps at most: Time::never() if it waits for arrivals alone.
+class LibraryUser {
+ public:
+  virtual ~LibraryUser() = default;
+  virtual Time resume(RankId rank) = 0;
+};
+
+class Library final : private Host {
+ public:
+  struct Setup {
+    EventQueue& queue;
+    const Topology& topology;
+    const NetworkConfig& network;
+    const NiConfig& interface;
+    const std::vector<NodeId>& placement;
+    LibraryUser& user;
+  };
+  // Throws ConfigError on what cannot be built.
+  explicit Library(const Setup& setup);
+
+  void start();  // all ranks, at time 0
+  void end(RankId rank) { ranks_[rank].ended = true; }
+
+  Time clock(RankId rank) const { return ranks_[rank].clock; }
+  Time& clock(RankId rank) { return ranks_[rank].clock; }
+  Time library_time(RankId rank) const { return ranks_[rank].library; }
+  void charge(RankId rank, Time cost);
+
+  // True: it is over for the sender at once, and no arrival tells of it.
+  bool send(RankId rank, RankId to, std::uint64_t tag, std::uint64_t bytes, std::uint64_t data, std::uint64_t cookie);
+  void receive(RankId rank, RankId from, std::uint64_t tag, std::uint64_t ignore, std::uint64_t cookie);
+  void probe(RankId rank, RankId from, std::uint64_t tag, std::uint64_t ignore, std::uint64_t cookie);
+  // The next completion whose time has come by the rank's clock; its cost is charged.
+  bool poll(RankId rank, Arrival& out);
+  bool has_arrivals(RankId rank) const { return !ranks_[rank].arrivals.empty(); }
+
+  const MessageEngine& engine() const { return engine_; }
+  const Statistics& statistics() const { return statistics_; }
+
+ private:
+  struct Rank {
+    Time clock, library, wake_at;
+    std::uint32_t generation = 0;
+    bool asleep = false, ended = false;
+    std::vector<Arrival> arrivals;  // the earliest one last
+  };
+
+  void complete(RankId rank, const Completion& completion, Payload) override;
+  bool read(RankId, std::uint64_t, std::byte*, std::size_t) override { return true; }
+  bool write(RankId, std::uint64_t, const std::byte*, std::size_t) override { return true; }
+  void record(const MessageRecord& message) override { statistics_.add(message); }
+
+  void set_wake(RankId rank, Time at);
+  void wake(RankId rank, std::uint32_t generation, Time now);
+
+  EventQueue& queue_;
+  const NiConfig config_;
+  const RouterConfig router_;
+  LibraryUser& user_;
+  std::vector<Rank> ranks_;
+  std::vector<std::byte> contents_;
+  Statistics statistics_;
+  MessageEngine engine_;
+  std::uint32_t on_wake_ = 0;
+};
+
+}  // namespace exanet

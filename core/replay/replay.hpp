@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Replays recorded MPI programs on a machine: the calls of each rank in their order, its computing between them, and what they wait for.
+//
+// Problem: what a program's communication takes on another machine is to be known without running the program. Model: ranks read their streams a call at a
+// time and post the same messages to the message library that `exanet run` simulates; a call returns when what it waits for is complete, so the
+// dependencies are MPI's: matching by source, tag and communicator in order, eager and rendezvous as the machine's protocol has them, persistent and
+// nonblocking requests, synchronous sends. Collectives are messages by named algorithms (algorithms.hpp). A successful test waits for what it had found,
+// one in vain takes a step; of several requests those that had completed first are waited for. Computing is what was recorded, times a
+// factor.
+//
+// Limits: a receive from any source takes what comes first here, a message to the own rank is matched in memory at no cost, and what the
+// MPI library's own progress did between calls is not replayed. One-sided calls, neighbourhood collectives and collectives on
+// intercommunicators are refused.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/network/network.hpp"
+#include "core/nic/config.hpp"
+#include "core/protocol/statistics.hpp"
+#include "core/replay/algorithms.hpp"
+#include "core/topology/topology.hpp"
+
+namespace exanet {
+
+struct ReplayConfig {
+  std::vector<std::string> streams;  // files, by rank
+  std::vector<NodeId> placement;  // by rank
+  double compute_factor = 1;
+  CollectiveChoices collectives;
+};
+
+struct ReplayedCall {
+  std::uint64_t calls = 0;
+  Time time;
+};
+
+struct ReplayedRank {
+  Time clock, compute, library;
+  std::vector<ReplayedCall> calls;  // by code (trace_format.h)
+};
+
+struct ReplayResult {
+  Time finished;  // the last rank
+  std::vector<ReplayedRank> ranks;
+  std::uint64_t calls = 0, events = 0;
+  double cpu_s = 0;
+};
+
+class Replay {
+ public:
+  // Throws ConfigError on anything that cannot be replayed.
+  Replay(const TopologySpec& spec, const NetworkConfig& network, const NiConfig& interface, const ReplayConfig& config);
+  ~Replay();
+
+  // Once. False when stop() ended it. Throws ConfigError on a damaged stream, and where ranks wait for what never comes.
+  bool run();
+  void stop() { stopped_.store(true, std::memory_order_relaxed); }  // from any thread
+  double progress() const {
+    return progress_.load(std::memory_order_relaxed);
+  }  // share of the streams, from any thread
+
+  const ReplayResult& result() const { return result_; }
+  const Topology& topology() const;
+  const Statistics& statistics() const;
+  const Network& network() const;
+  std::uint64_t packets() const;
+  std::uint64_t payload_bytes() const;
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+  ReplayResult result_;
+  std::atomic<bool> stopped_{false};
+  std::atomic<double> progress_{0};
+};
+
+}  // namespace exanet

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Do replayed ranks wait for what MPI says that they wait for, and is what cannot be replayed told?
+#include "core/replay/replay.hpp"
+
+#include <doctest/doctest.h>
+
+#include "core/config/error.hpp"
+#include "core/protocol/engine_harness.hpp"
+#include "core/replay/stream_harness.hpp"
+
+using namespace exanet;
+using testing::StreamBytes;
+using testing::StreamFiles;
+
+namespace {
+
+struct Outcome {
+  ReplayResult result;
+  std::uint64_t messages = 0, bytes = 0;
+  std::string complaint;
+};
+
+Outcome replay(const std::vector<StreamBytes>& streams, double factor = 1, const CollectiveChoices& choices = {}) {
+  StreamFiles files;
+  ReplayConfig config;
+  for (std::size_t rank = 0; rank < streams.size(); ++rank) {
+    files.add(streams[rank].bytes);
+    config.placement.push_back(static_cast<NodeId>(rank));
+  }
+  config.streams = files.paths;
+  config.compute_factor = factor;
+  config.collectives = choices;
+  Outcome outcome;
+  try {
+    Replay run({"torus", {4}}, testing::steady_fabric(), testing::odd_costs(), config);
+    const bool ended = run.run();
+    REQUIRE(ended);
+    CHECK(run.progress() == 1);
+    outcome.result = run.result();
+    outcome.messages = run.statistics().total.messages;
+    outcome.bytes = run.statistics().total.bytes;
+  } catch (const ConfigError& error) {
+    outcome.complaint = error.what();
+  }
+  return outcome;
+}
+
+bool says(const Outcome& outcome, const char* what) { return outcome.complaint.find(what) != std::string::npos; }
+
+std::vector<StreamBytes> two() { return {StreamBytes(0, 2), StreamBytes(1, 2)}; }
+
+Time ping_pong(std::uint64_t bytes, int rounds) {
+  auto s = two();
+  for (int i = 0; i < rounds; ++i) {
+    s[0].message(EXANET_TRACE_Send, 1, bytes).message(EXANET_TRACE_Recv, 1, bytes);
+    s[1].message(EXANET_TRACE_Recv, 0, bytes).message(EXANET_TRACE_Send, 0, bytes);
+  }
+  s[0].end(), s[1].end();
+  const Outcome found = replay(s);
+  CHECK(found.complaint == "");
+  CHECK(found.messages == 2 * static_cast<std::uint64_t>(rounds));
+  CHECK(found.bytes == 2 * bytes * static_cast<std::uint64_t>(rounds));
+  return found.result.finished;
+}
+
+}  // namespace
+
+TEST_CASE("a ping-pong takes as long as its messages, whatever their protocol") {
+  const Time eager = ping_pong(8, 1), rendezvous = ping_pong(4096, 1);
+  CHECK(eager > Time::us(1));
+  CHECK(rendezvous > eager);
+  CHECK(ping_pong(8, 10) <= eager * 10);
+  CHECK(ping_pong(8, 10) > eager * 9);
+}
+
+TEST_CASE("computing is as long as recorded, times the factor") {
+  auto s = two();
+  s[0].end(5'000'000), s[1].end(2'000'000);
+  CHECK(replay(s).result.finished == Time::us(5));
+  CHECK(replay(s, 0.5).result.finished == Time::ps(2'500'000));
+  CHECK(replay(s, 0).result.finished == Time());
+}
+
+TEST_CASE("a receive waits for its sender's computing, and a wait for the request") {
+  auto s = two();
+  s[0].call(EXANET_TRACE_Send, {EXANET_TRACE_WORLD, 3, 6, 8, 0}, 7'000'000).end();
+  s[1].message(EXANET_TRACE_Irecv, 0, 8, 1).call(EXANET_TRACE_Wait, {1}).end();
+  const Outcome found = replay(s);
+  CHECK(found.result.ranks[1].clock > Time::us(7));
+  CHECK(found.result.ranks[1].calls[EXANET_TRACE_Wait].time > Time::us(7));
+  CHECK(found.result.ranks[1].calls[EXANET_TRACE_Irecv].time == Time());
+}
+
+TEST_CASE("messages match by tag and communicator, in order, and a receive from any takes what comes") {
+  auto s = two();
+  const std::initializer_list<std::uint64_t> both{EXANET_TRACE_WORLD, 3, EXANET_TRACE_OF_WORLD, 0, 0};
+  for (auto& stream : s) stream.call(EXANET_TRACE_Comm_dup, both);
+  s[0].message(EXANET_TRACE_Send, 1, 8, 0, 1)
+      .message(EXANET_TRACE_Send, 1, 16, 0, 2)
+      .call(EXANET_TRACE_Send, {3, 3, 2, 24, 0})
+      .end();
+  s[1].call(EXANET_TRACE_Recv, {3, 2, 2, 24, 0})
+      .message(EXANET_TRACE_Recv, 0, 16, 0, 2)
+      .call(EXANET_TRACE_Recv, {EXANET_TRACE_WORLD, 1, 0, 8, 0})
+      .end();
+  const Outcome found = replay(s);
+  CHECK(found.complaint == "");
+  auto other = two();
+  other[0].message(EXANET_TRACE_Send, 1, 8, 0, 1).end();
+  other[1].message(EXANET_TRACE_Recv, 0, 8, 0, 2).end();
+  CHECK(says(replay(other),
+             "1 of 2 ranks wait for messages that nobody sends: rank 1 in call 1, MPI_Recv from rank 0 with tag 2"));
+}
+
+TEST_CASE("persistent requests, probes, synchronous sends and messages to the own rank") {
+  auto s = two();
+  s[0].message(EXANET_TRACE_Send_init, 1, 8, 1);
+  s[1].message(EXANET_TRACE_Recv_init, 0, 8, 1);
+  for (auto& stream : s)
+    for (int i = 0; i < 3; ++i) stream.call(EXANET_TRACE_Start, {1}).call(EXANET_TRACE_Wait, {1});
+  s[0].call(EXANET_TRACE_Request_free, {1}).message(EXANET_TRACE_Ssend, 1, 8).message(EXANET_TRACE_Irecv, 0, 8, 1);
+  s[0].message(EXANET_TRACE_Send, 0, 8).call(EXANET_TRACE_Wait, {1}).end();
+  s[1].call(EXANET_TRACE_Probe, {EXANET_TRACE_WORLD, 2, 6, 1}, 3'000'000).message(EXANET_TRACE_Recv, 0, 8).end();
+  const Outcome found = replay(s);
+  CHECK(found.complaint == "");
+  CHECK(found.messages == 3 + 2);  // the acknowledgement of the synchronous one; what stays in the rank is none
+  CHECK(found.result.ranks[0].clock > Time::us(3));
+}
+
+TEST_CASE("a collective by another algorithm sends other messages") {
+  std::vector<StreamBytes> s;
+  for (std::uint32_t rank = 0; rank < 4; ++rank)
+    s.push_back(StreamBytes(rank, 4).call(EXANET_TRACE_Allreduce, {EXANET_TRACE_WORLD, 0, 0, 3, 8, 8, 0, 0, 0}).end());
+  CHECK(replay(s).messages == 4 * 2);
+  CHECK(replay(s, 1, {{"allreduce", "ring"}}).messages == 4 * 6);
+  CHECK(says(replay(s, 1, {{"allreduce", "rings"}}), "unknown"));
+}
+
+TEST_CASE("what cannot be replayed is told") {
+  auto s = two();
+  s[0].call(EXANET_TRACE_Wait, {1}).end(), s[1].end();
+  CHECK(says(replay(s), "MPI_Wait of request 1, which no call has begun"));
+  s = two();
+  s[0].end();
+  CHECK(says(replay(s), "the stream ends before the program does"));
+  s = two();
+  s[0].call(EXANET_TRACE_UNRECORDED, {'M', 'P', 'I', '_', 'P', 'u', 't'}).end(), s[1].end();
+  CHECK(says(replay(s), "MPI_Put, which is not recorded"));
+  CHECK(says(replay({StreamBytes(1, 2).end(), StreamBytes(0, 2).end()}), "in the place of rank 0"));
+  s = two();
+  s[0].call(EXANET_TRACE_Bcast, {9, 0, 0, 0, 1, 8, 0, 0, 0}).end(), s[1].end();
+  CHECK(says(replay(s), "communicator 9 has not been made"));
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// A collective operation as one rank carries it out: messages to send and receive, in stages, each of which begins when all of the one before is complete.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace exanet {
+
+struct ScheduledMessage {
+  std::uint32_t peer;  // rank in the communicator
+  std::uint64_t bytes;  // of what is sent
+  bool sends, ends_stage;
+};
+
+class Schedule {
+ public:
+  void send(std::uint32_t to, std::uint64_t bytes) { messages_.push_back({to, bytes, true, false}); }
+  void receive(std::uint32_t from) { messages_.push_back({from, 0, false, false}); }
+  // What follows waits for what has been said.
+  void stage() {
+    if (!messages_.empty()) messages_.back().ends_stage = true;
+  }
+  // Both at once, and nothing else.
+  void exchange(std::uint32_t to, std::uint64_t bytes, std::uint32_t from) {
+    receive(from);
+    send(to, bytes);
+    stage();
+  }
+  void send_alone(std::uint32_t to, std::uint64_t bytes) {
+    send(to, bytes);
+    stage();
+  }
+  void receive_alone(std::uint32_t from) {
+    receive(from);
+    stage();
+  }
+  // Takes the stages of another, whose ranks are called otherwise here.
+  template <typename Name>
+  void append(const Schedule& other, Name name) {
+    for (ScheduledMessage message : other.messages_) {
+      message.peer = name(message.peer);
+      messages_.push_back(message);
+    }
+  }
+  std::uint32_t stages() const {
+    return static_cast<std::uint32_t>(
+        std::count_if(messages_.begin(), messages_.end(), [](const auto& m) { return m.ends_stage; }));
+  }
+  void clear() { messages_.clear(); }
+  const std::vector<ScheduledMessage>& messages() const { return messages_; }
+
+ private:
+  std::vector<ScheduledMessage> messages_;
+};
+
+// What a rank knows of a collective that it takes part in. Sizes are in bytes; of collectives with a size for each rank those are listed.
+struct CollectiveCall {
+  std::uint32_t ranks = 1, me = 0, root = 0;
+  bool built_in = true, commutative = true, in_place = false;
+  std::uint64_t element_bytes = 1;
+  std::uint64_t bytes = 0;  // the vector, or a rank's block
+  std::vector<std::uint64_t> sent, received;  // by rank
+
+  std::uint32_t after(std::uint32_t steps) const {
+    return static_cast<std::uint32_t>((std::uint64_t{me} + steps) % ranks);
+  }
+  std::uint32_t before(std::uint32_t steps) const {
+    return static_cast<std::uint32_t>((std::uint64_t{me} + ranks - steps % ranks) % ranks);
+  }
+  std::uint32_t relative() const { return (me + ranks - root) % ranks; }  // to the root
+  std::uint32_t absolute(std::uint32_t relative) const { return (relative + root) % ranks; }
+  std::uint64_t elements() const { return element_bytes == 0 ? bytes : bytes / element_bytes; }
+};
+
+}  // namespace exanet

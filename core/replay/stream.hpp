@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads a rank's stream of MPI calls (trace_format.h), a record at a time, and checks each before it is believed.
+//
+// The file is mapped: what has been read may leave memory again, whatever the stream's length. Contract: next() gives records in their order, and
+// false at the end; complete() then says whether the last one was the program's end, or the stream was cut. A record that cannot be is a
+// ConfigError that names file, record and byte.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/replay/trace_format.h"
+#include "core/units/time.hpp"
+
+namespace exanet {
+
+inline constexpr std::uint32_t kNoPeer = 0xfffffffeu, kAnyPeer = 0xffffffffu;  // in place of a world rank
+
+struct TraceMessage {
+  std::uint32_t peer = kNoPeer;  // world rank
+  bool any_tag = false;
+  std::uint32_t tag = 0;
+  std::uint64_t bytes = 0;
+};
+
+// One call. Which fields mean anything depends on its form.
+struct TraceRecord {
+  std::uint8_t code = 0;
+  exanet_trace_form form = EXANET_TRACE_NO_FORM;
+  Time compute, inside, took;
+  std::uint32_t comm = 0, made = 0;  // of the rank's own numbers; made: by CREATE
+  std::uint32_t request = 0;
+  TraceMessage message, received;  // received: of EXCHANGE
+  bool found = false;  // by PROBE
+  std::uint32_t root = 0, flags = 0, element_bytes = 0;
+  std::uint64_t send_bytes = 0, receive_bytes = 0;
+  std::vector<std::uint64_t> first, second;  // requests; bytes sent and received by rank; members and remote members
+  std::string name;  // of UNRECORDED
+};
+
+const char* trace_call_name(std::uint8_t code);  // without MPI_; "" of an unknown one
+exanet_trace_form trace_form(std::uint8_t code);
+
+class TraceStream {
+ public:
+  // Throws ConfigError where the file is no stream of this version.
+  explicit TraceStream(const std::string& path);
+  ~TraceStream();
+  TraceStream(const TraceStream&) = delete;
+  TraceStream& operator=(const TraceStream&) = delete;
+
+  bool next(TraceRecord& record);
+  bool complete() const { return complete_; }
+  std::uint64_t records() const { return records_; }
+  const exanet_trace_header& header() const { return header_; }
+  double share_read() const { return static_cast<double>(at_) / static_cast<double>(size_); }
+  [[noreturn]] void fail(const std::string& what) const;  // about the last record
+
+ private:
+  std::uint64_t number();
+  std::uint64_t number_below(std::uint64_t limit, const char* what);
+  void list(std::vector<std::uint64_t>& to, std::uint64_t limit, const char* what);
+  std::uint32_t peer();
+  void message(TraceMessage& to);
+  void fields(TraceRecord& record);
+
+  const std::string path_;
+  exanet_trace_header header_{};
+  const std::uint8_t* bytes_ = nullptr;
+  std::size_t size_ = 0, at_ = 0, end_ = 0;  // end_: of the present record
+  std::uint64_t records_ = 0;
+  bool complete_ = false;
+};
+
+}  // namespace exanet

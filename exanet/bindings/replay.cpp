@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Python face of recorded programs: a trace as columns, and its replay on a machine.
+#include "core/replay/replay.hpp"
+
+#include <nanobind/stl/map.h>
+
+#include "core/replay/communicators.hpp"
+#include "exanet/bindings/convert.hpp"
+#include "exanet/bindings/run_results.hpp"
+
+namespace exanet {
+
+using namespace nanobind::literals;
+
+namespace {
+
+std::uint64_t ps(Time t) { return static_cast<std::uint64_t>(t.ps()); }
+
+class ReplayFace {
+ public:
+  ReplayFace(const nb::dict& machine, const std::vector<std::string>& streams, const std::vector<NodeId>& placement,
+             double compute_factor, const CollectiveChoices& collectives)
+      : placement_(placement), loop_(make(machine_of(machine), {streams, placement, compute_factor, collectives})) {}
+
+  Replay& loop() { return *loop_; }
+
+  nb::dict results() const {
+    const ReplayResult& r = loop_->result();
+    RunFigures run{loop_->topology(),
+                   loop_->network(),
+                   loop_->statistics(),
+                   loop_->packets(),
+                   loop_->payload_bytes(),
+                   r.events,
+                   {}};
+    for (std::size_t i = 0; i < r.ranks.size(); ++i)
+      run.ranks.push_back({placement_[i], ps(r.ranks[i].clock), ps(r.ranks[i].compute), ps(r.ranks[i].library)});
+    nb::dict d = run_results(run);
+    nb::dict summary = run_summary(run);
+    summary["calls"] = r.calls;
+    summary["cpu_s"] = r.cpu_s;
+    summary["complete"] = true;
+    d["summary"] = summary;
+    d["mpi_calls"] = mpi_calls(r);
+    return d;
+  }
+
+ private:
+  static std::unique_ptr<Replay> make(const MachineConfig& machine, const ReplayConfig& config) {
+    return std::make_unique<Replay>(machine.topology, machine.fabric, machine.ni, config);
+  }
+
+  static nb::dict mpi_calls(const ReplayResult& r) {
+    std::vector<std::uint32_t> rank, call;
+    std::vector<std::uint64_t> calls, time;
+    nb::list names;
+    for (std::uint32_t code = 0; code < 256; ++code)
+      names.append(std::string("MPI_") + trace_call_name(static_cast<std::uint8_t>(code)));
+    for (std::uint32_t i = 0; i < r.ranks.size(); ++i) {
+      for (std::uint32_t code = 0; code < r.ranks[i].calls.size(); ++code) {
+        const ReplayedCall& figures = r.ranks[i].calls[code];
+        if (figures.calls == 0 || code == EXANET_TRACE_COMMUNICATOR) continue;
+        rank.push_back(i);
+        call.push_back(code);
+        calls.push_back(figures.calls);
+        time.push_back(ps(figures.time));
+      }
+    }
+    nb::dict d;
+    d["names"] = names;
+    d["rank"] = array(std::move(rank));
+    d["call"] = array(std::move(call));
+    d["calls"] = array(std::move(calls));
+    d["time_ps"] = array(std::move(time));
+    return d;
+  }
+
+  const std::vector<NodeId> placement_;
+  std::unique_ptr<Replay> loop_;
+};
+
+// The calls of one rank as columns. Peers are world ranks, -1 for any and -2 for none; so are tags, -1 for any.
+class TraceTables {
+ public:
+  explicit TraceTables(std::uint32_t ranks) : communicators_(ranks) {}
+
+  nb::dict read(const std::string& path) {
+    TraceStream stream(path);
+    columns_ = {};
+    TraceRecord r;
+    Time clock;
+    nb::list unrecorded;
+    const RankId rank = stream.header().rank;
+    while (stream.next(r)) {
+      if (r.form == EXANET_TRACE_CREATE && !communicators_.add(rank, r))
+        stream.fail("a communicator of which this rank is no member");
+      if (r.form == EXANET_TRACE_NAME) unrecorded.append(r.name);
+      clock += r.compute;
+      add(rank, r, clock);
+      clock += r.took;
+    }
+    nb::dict d;
+    d["rank"] = rank;
+    d["ranks"] = stream.header().ranks;
+    d["mpi"] = stream.header().mpi;
+    d["complete"] = stream.complete();
+    d["unrecorded"] = unrecorded;
+    d["columns"] = columns();
+    return d;
+  }
+
+ private:
+  struct Columns {
+    std::vector<std::uint8_t> call;
+    std::vector<std::int64_t> begin, took, compute, inside, communicator, peer, tag, bytes, receive_peer, receive_tag,
+        receive_bytes, root, requests;
+  };
+
+  static std::int64_t peer_of(const TraceMessage& m) {
+    return m.peer == kAnyPeer ? -1 : m.peer == kNoPeer ? -2 : static_cast<std::int64_t>(m.peer);
+  }
+  static std::int64_t tag_of(const TraceMessage& m) { return m.any_tag ? -1 : static_cast<std::int64_t>(m.tag); }
+  static std::int64_t sum(const std::vector<std::uint64_t>& list) {
+    std::uint64_t all = 0;
+    for (const std::uint64_t bytes : list) all += bytes;
+    return static_cast<std::int64_t>(all);
+  }
+
+  std::int64_t communicator(RankId rank, std::uint32_t number) {
+    const Communicator* known = communicators_.find(rank, number);
+    return known == nullptr ? -1 : known->context;
+  }
+
+  void add(RankId rank, const TraceRecord& r, Time begin) {
+    static const TraceMessage none;
+    const bool collective = r.form == EXANET_TRACE_COLLECTIVE,
+               receives = r.code >= EXANET_TRACE_Recv && r.code <= EXANET_TRACE_Imrecv;
+    const bool messages =
+        r.form == EXANET_TRACE_MESSAGE || r.form == EXANET_TRACE_EXCHANGE || r.form == EXANET_TRACE_PROBE;
+    const TraceMessage& sent = messages && !receives && r.form != EXANET_TRACE_PROBE ? r.message : none;
+    const TraceMessage& received = r.form == EXANET_TRACE_EXCHANGE ? r.received
+                                   : messages && &sent == &none    ? r.message
+                                                                   : none;
+    Columns& c = columns_;
+    c.call.push_back(r.code);
+    c.begin.push_back(begin.ps());
+    c.took.push_back(r.took.ps());
+    c.compute.push_back(r.compute.ps());
+    c.inside.push_back(r.inside.ps());
+    c.communicator.push_back(messages || collective          ? communicator(rank, r.comm)
+                             : r.form == EXANET_TRACE_CREATE ? communicator(rank, r.made)
+                                                             : -1);
+    c.peer.push_back(peer_of(sent));
+    c.tag.push_back(tag_of(sent));
+    c.bytes.push_back(collective ? static_cast<std::int64_t>(r.send_bytes) + sum(r.first)
+                                 : static_cast<std::int64_t>(sent.bytes));
+    c.receive_peer.push_back(peer_of(received));
+    c.receive_tag.push_back(tag_of(received));
+    c.receive_bytes.push_back(collective ? static_cast<std::int64_t>(r.receive_bytes) + sum(r.second)
+                                         : static_cast<std::int64_t>(received.bytes));
+    c.root.push_back(collective ? static_cast<std::int64_t>(r.root) : -1);
+    c.requests.push_back(r.form == EXANET_TRACE_REQUESTS ? static_cast<std::int64_t>(r.first.size())
+                                                         : (messages || collective) && r.request != 0);
+  }
+
+  nb::dict columns() {
+    Columns& c = columns_;
+    nb::dict d;
+    d["call"] = array(std::move(c.call));
+    d["begin_ps"] = array(std::move(c.begin));
+    d["took_ps"] = array(std::move(c.took));
+    d["compute_ps"] = array(std::move(c.compute));
+    d["inside_ps"] = array(std::move(c.inside));
+    d["communicator"] = array(std::move(c.communicator));
+    d["peer"] = array(std::move(c.peer));
+    d["tag"] = array(std::move(c.tag));
+    d["bytes"] = array(std::move(c.bytes));
+    d["receive_peer"] = array(std::move(c.receive_peer));
+    d["receive_tag"] = array(std::move(c.receive_tag));
+    d["receive_bytes"] = array(std::move(c.receive_bytes));
+    d["root"] = array(std::move(c.root));
+    d["requests"] = array(std::move(c.requests));
+    return d;
+  }
+
+  Communicators communicators_;
+  Columns columns_;
+};
+
+}  // namespace
+
+void bind_replay(nb::module_& m) {
+  bind_measurement<ReplayFace>(m, "Replay")
+      .def(nb::init<const nb::dict&, const std::vector<std::string>&, const std::vector<NodeId>&, double,
+                    const CollectiveChoices&>(),
+           "machine"_a, "streams"_a, "placement"_a, "compute_factor"_a, "collectives"_a);
+  nb::class_<TraceTables>(m, "TraceTables")
+      .def(nb::init<std::uint32_t>(), "ranks"_a)
+      .def("read", &TraceTables::read, "path"_a);
+  m.def("collective_algorithms", [] {
+    std::vector<std::pair<std::string, std::string>> all;
+    for (const CollectiveAlgorithm& algorithm : collective_algorithms())
+      all.emplace_back(algorithm.collective, algorithm.name);
+    return all;
+  });
+  m.def("trace_call_names", [] {
+    std::vector<std::string> names;
+    names.reserve(256);
+    for (int code = 0; code < 256; ++code) names.emplace_back(trace_call_name(static_cast<std::uint8_t>(code)));
+    return names;
+  });
+}
+
+}  // namespace exanet

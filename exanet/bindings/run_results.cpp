@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exanet/bindings/run_results.hpp"
+
+#include <algorithm>
+
+namespace exanet {
+
+namespace {
+
+nb::dict ranks(const RunFigures& run) {
+  const Statistics& s = run.statistics;
+  const auto sent = [&s](RankId r, bool bytes) {
+    std::uint64_t sum = 0;
+    for (std::size_t to = 0; to < s.n; ++to)
+      sum += bytes ? s.pairs[r * s.n + to].bytes : s.pairs[r * s.n + to].messages;
+    return sum;
+  };
+  std::vector<RankId> all(run.ranks.size());
+  for (RankId r = 0; r < all.size(); ++r) all[r] = r;
+  nb::dict d;
+  d["rank"] = array(all);
+  d["node"] = column(run.ranks, [](const RankTimes& r) { return r.node; });
+  d["virtual_ps"] = column(run.ranks, [](const RankTimes& r) { return r.virtual_ps; });
+  d["compute_ps"] = column(run.ranks, [](const RankTimes& r) { return r.compute_ps; });
+  d["library_ps"] = column(run.ranks, [](const RankTimes& r) { return r.library_ps; });
+  d["wait_ps"] = column(run.ranks, [](const RankTimes& r) {
+    const std::uint64_t busy = r.compute_ps + r.library_ps;
+    return r.virtual_ps > busy ? r.virtual_ps - busy : std::uint64_t{0};
+  });
+  d["messages_sent"] = column(all, [&](RankId r) { return sent(r, false); });
+  d["bytes_sent"] = column(all, [&](RankId r) { return sent(r, true); });
+  d["messages_received"] = column(all, [&](RankId r) { return s.received[r].messages; });
+  d["bytes_received"] = column(all, [&](RankId r) { return s.received[r].bytes; });
+  d["rma_ops"] = column(all, [&](RankId r) { return s.rma[r].messages; });
+  d["rma_bytes"] = column(all, [&](RankId r) { return s.rma[r].bytes; });
+  return d;
+}
+
+struct LinkRow {
+  NodeId node, to;
+  std::uint16_t port;
+  std::uint8_t link_class;
+};
+
+std::vector<LinkRow> link_rows(const Topology& t) {
+  std::vector<LinkRow> rows;
+  for (NodeId n = 0; n < t.node_count(); ++n) {
+    for (std::uint16_t p = 0; p < t.port_count(n); ++p) {
+      const PortRef to = t.neighbour(n, p);
+      if (to.node != kNoNode) rows.push_back({n, to.node, p, t.link_class(n, p)});
+    }
+  }
+  return rows;
+}
+
+nb::dict link_table(const RunFigures& run) {
+  const std::vector<LinkRow> rows = link_rows(run.topology);
+  const auto stats = [&run](const LinkRow& l) -> const LinkStats& { return run.network.link_stats(l.node, l.port); };
+  const auto ps = [](Time t) { return static_cast<std::uint64_t>(t.ps()); };
+  nb::dict d;
+  d["node"] = column(rows, [](const LinkRow& l) { return l.node; });
+  d["port"] = column(rows, [](const LinkRow& l) { return l.port; });
+  d["link_class"] = column(rows, [](const LinkRow& l) { return l.link_class; });
+  d["to_node"] = column(rows, [](const LinkRow& l) { return l.to; });
+  d["packets"] = column(rows, [&](const LinkRow& l) { return stats(l).packets; });
+  d["payload_bytes"] = column(rows, [&](const LinkRow& l) { return stats(l).payload_bytes; });
+  d["busy_ps"] = column(rows, [&](const LinkRow& l) { return ps(stats(l).busy); });
+  d["waited_ps"] = column(rows, [&](const LinkRow& l) { return ps(stats(l).waited); });
+  return d;
+}
+
+nb::dict pairs(const Statistics& s) {
+  std::vector<std::uint32_t> src, dst;
+  std::vector<std::uint64_t> messages, bytes;
+  for (std::size_t i = 0; i < s.pairs.size(); ++i) {
+    if (s.pairs[i].messages == 0) continue;
+    src.push_back(static_cast<std::uint32_t>(i / s.n));
+    dst.push_back(static_cast<std::uint32_t>(i % s.n));
+    messages.push_back(s.pairs[i].messages);
+    bytes.push_back(s.pairs[i].bytes);
+  }
+  nb::dict d;
+  d["src"] = array(std::move(src));
+  d["dst"] = array(std::move(dst));
+  d["messages"] = array(std::move(messages));
+  d["bytes"] = array(std::move(bytes));
+  return d;
+}
+
+nb::dict message_sizes(const Statistics& s) {
+  std::vector<std::uint64_t> lower, upper, messages, bytes;
+  for (std::size_t i = 0; i < s.sizes.size(); ++i) {
+    if (s.sizes[i].messages == 0) continue;
+    lower.push_back(i == 0 ? 0 : (std::uint64_t{1} << (i - 1)) + 1);
+    upper.push_back(std::uint64_t{1} << i);
+    messages.push_back(s.sizes[i].messages);
+    bytes.push_back(s.sizes[i].bytes);
+  }
+  nb::dict d;
+  d["lower_bytes"] = array(std::move(lower));
+  d["upper_bytes"] = array(std::move(upper));
+  d["messages"] = array(std::move(messages));
+  d["bytes"] = array(std::move(bytes));
+  return d;
+}
+
+nb::dict timeline(const Statistics& s) {
+  const Timeline& t = s.timeline;
+  const std::size_t bins = t.bins_used();
+  const auto cut = [&](const std::vector<std::uint64_t>& table) {
+    std::vector<std::uint64_t> values;
+    values.reserve(s.n * bins);
+    for (RankId r = 0; r < s.n; ++r) {
+      const auto row = table.begin() + static_cast<std::ptrdiff_t>(r * Timeline::kBins);
+      values.insert(values.end(), row, row + static_cast<std::ptrdiff_t>(bins));
+    }
+    return array(std::move(values), std::max<std::size_t>(bins, 1));
+  };
+  nb::dict d;
+  d["bin_ps"] = t.bin().ps();
+  d["wait_ps"] = cut(t.waits_ps());
+  d["sent_bytes"] = cut(t.sent_bytes());
+  return d;
+}
+
+nb::dict messages(const Statistics& s) {
+  const auto& m = s.messages;
+  const auto ps = [](Time t) { return static_cast<std::uint64_t>(t.ps()); };
+  nb::dict d;
+  d["src"] = column(m, [](const MessageRecord& r) { return r.src; });
+  d["dst"] = column(m, [](const MessageRecord& r) { return r.dst; });
+  d["bytes"] = column(m, [](const MessageRecord& r) { return r.bytes; });
+  d["tag"] = column(m, [](const MessageRecord& r) { return r.tag; });
+  d["protocol"] = column(m, [](const MessageRecord& r) { return static_cast<std::uint8_t>(r.protocol); });
+  d["posted_ps"] = column(m, [&](const MessageRecord& r) { return ps(r.posted); });
+  d["delivered_ps"] = column(m, [&](const MessageRecord& r) { return ps(r.delivered); });
+  return d;
+}
+
+nb::dict topology_table(const Topology& t) {
+  std::vector<float> position;
+  nb::list names, ports;
+  for (NodeId n = 0; n < t.node_count(); ++n) {
+    float xyz[3];
+    t.position(n, xyz);
+    position.insert(position.end(), xyz, xyz + 3);
+    names.append(t.node_name(n));
+  }
+  for (const LinkRow& l : link_rows(t)) ports.append(t.port_name(l.node, l.port));
+  nb::dict d;
+  d["nodes"] = t.node_count();
+  d["node_name"] = names;
+  d["position"] = array(std::move(position), 3);
+  d["port_name"] = ports;
+  return d;
+}
+
+}  // namespace
+
+nb::dict run_summary(const RunFigures& run) {
+  std::uint64_t end = 0;
+  for (const RankTimes& rank : run.ranks) end = std::max(end, rank.virtual_ps);
+  nb::dict d;
+  d["virtual_ps"] = end;
+  d["events"] = run.events;
+  d["packet_hops"] = run.network.packet_hops();
+  d["packets"] = run.packets;
+  d["payload_bytes"] = run.payload_bytes;
+  d["cycles"] = run.network.cycles();
+  d["messages"] = run.statistics.total.messages;
+  d["bytes"] = run.statistics.total.bytes;
+  return d;
+}
+
+nb::dict run_results(const RunFigures& run) {
+  const Statistics& s = run.statistics;
+  nb::dict d;
+  d["ranks"] = ranks(run);
+  d["links"] = link_table(run);
+  d["pairs"] = pairs(s);
+  d["message_sizes"] = message_sizes(s);
+  d["packet_latency"] = histogram(s.packet_latency);
+  d["message_latency"] = histogram(s.message_latency);
+  d["timeline"] = timeline(s);
+  d["messages"] = messages(s);
+  d["messages_dropped"] = s.dropped.messages;
+  d["topology"] = topology_table(run.topology);
+  return d;
+}
+
+}  // namespace exanet

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`exanet trace`: what is in a trace."""
+
+from __future__ import annotations
+
+import typer
+
+from exanet.commands.trace import show, stats
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None)
+app.command(name="stats")(stats.command)
+app.command(name="show")(show.command)
+
+
+@app.callback()
+def _describe() -> None:
+    """Look into a trace that `exanet run --record` has made.
+
+    \b
+    exanet trace stats trace
+    exanet trace show trace --rank 3
+    """

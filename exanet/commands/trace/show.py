@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`exanet trace show`: the command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from exanet import lightly
+from exanet.errors import InputError
+
+
+def command(
+    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="The folder that `exanet run --record` has made.")],
+    rank: Annotated[int, typer.Option("--rank", help="Of which rank.")] = 0,
+    first: Annotated[int, typer.Option("--first", help="From which call on, counted from 1.")] = 1,
+    count: Annotated[int, typer.Option("--count", help="So many calls.")] = 100,
+) -> None:
+    """Print a rank's calls, a line each: when it began, what it took, the call, and its arguments."""
+    with lightly.imports():
+        from exanet.trace import folder, tables
+
+    read = folder.load(trace)
+    if not 0 <= rank < read.about.ranks:
+        raise InputError(f"--rank {rank}: the trace has ranks 0 to {read.about.ranks - 1}")
+    if first < 1 or count < 1:
+        raise InputError(f"--first {first} --count {count}: give whole numbers from 1 on")
+    for line in tables.lines(read, rank, first, count):
+        typer.echo(line)

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`exanet trace stats`: the command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from exanet import lightly
+from exanet.commands.options import Json
+
+
+def command(
+    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="The folder that `exanet run --record` has made.")],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Folder for the tables, a Parquet file each.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Count a trace's calls and bytes: by call, by the size of messages, by rank, and from whom to whom."""
+    with lightly.imports():
+        from rich.console import Console
+
+        from exanet.trace import folder, statistics, tables
+
+    read = folder.load(trace)
+    found = statistics.statistics(read)
+    if output is not None:
+        statistics.write(output, found)
+    if as_json:
+        typer.echo(json.dumps({"trace": read.about.model_dump(), **statistics.as_data(found)}, indent=2))
+    else:
+        tables.show(read, found, Console())

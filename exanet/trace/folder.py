@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The folder of a trace: a stream of MPI calls a rank, which the ranks write, and what is made of them when the run has ended."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from exanet import results
+from exanet._core import TraceTables, trace_call_names
+from exanet.errors import InputError
+
+FORMAT = 1
+"""Raised when a file or column changes its meaning or goes away."""
+
+_MPI = {1: "MPICH", 2: "Open MPI"}
+
+
+class About(BaseModel):
+    """The content of trace.json."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    format: int
+    complete: bool
+    reason: str
+    ranks: int
+    calls: int
+    mpi: str
+    unrecorded: list[str]
+    run: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A trace read back: what is known of it, and where its streams are."""
+
+    folder: Path
+    about: About
+
+    @property
+    def streams(self) -> list[Path]:
+        return [stream(self.folder, rank) for rank in range(self.about.ranks)]
+
+    def calls(self) -> pl.DataFrame:
+        """The table of all calls. Raises InputError."""
+        try:
+            return pl.read_parquet(self.folder / "calls.parquet")
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise InputError(f"{self.folder / 'calls.parquet'}: {error}; record the program anew") from None
+
+
+def stream(folder: Path, rank: int) -> Path:
+    """The file that a rank writes."""
+    return folder / f"rank-{rank:06d}.calls"
+
+
+def prepare(folder: Path) -> Path:
+    """Makes the folder, empty, in the place of an earlier trace. Returns its absolute path. Raises InputError."""
+    try:
+        if folder.is_dir() and any(folder.iterdir()):
+            if not (folder / "trace.json").exists() and not list(folder.glob("rank-*.calls")):
+                raise InputError(f"--record {folder}: the folder holds other files; name a new one, or one with an earlier trace")
+            for file in (*folder.glob("rank-*.calls"), *(folder / name for name in ("trace.json", "calls.parquet"))):
+                file.unlink(missing_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        if shutil.disk_usage(folder).free < 32 * 1024 * 1024:
+            raise InputError(f"--record {folder}: less than 32 MiB are free there; choose another place")
+    except OSError as error:
+        raise InputError(f"--record {folder}: {error.strerror}; choose another place") from None
+    return folder.absolute()
+
+
+def finish(folder: Path, ranks: int, run: Mapping[str, Any], reason: str = "") -> About:
+    """Makes calls.parquet and trace.json of what the ranks have written. `run` says what was run, `reason` why it ended early.
+
+    A stream that is cut counts as far as it goes. Raises InputError where there is none, or one is damaged.
+    """
+    missing = [rank for rank in range(ranks) if not stream(folder, rank).is_file()]
+    if missing:
+        raise InputError(f"{folder}: nothing was recorded of rank {missing[0]}: see what it said when it began")
+    frames: list[pl.DataFrame] = []
+    cut: list[int] = []
+    unrecorded: set[str] = set()
+    mpi = 0
+    try:
+        tables = TraceTables(ranks)
+        names = pl.Series([f"MPI_{name}" for name in trace_call_names()])
+        for rank in range(ranks):
+            read = tables.read(str(stream(folder, rank)))
+            mpi = read["mpi"]
+            unrecorded.update(read["unrecorded"])
+            if not read["complete"]:
+                cut.append(rank)
+            frames.append(_frame(rank, read["columns"], names))
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    calls = pl.concat(frames)
+    why = reason or (f"the streams of {len(cut)} ranks, first of rank {cut[0]}, end before the program" if cut else "")
+    about = About(
+        format=FORMAT,
+        complete=not why,
+        reason=why,
+        ranks=ranks,
+        calls=len(calls),
+        mpi=_MPI.get(mpi, ""),
+        unrecorded=sorted(unrecorded),
+        run=dict(run),
+    )
+    results.write_whole(folder / "calls.parquet", results.parquet(calls))
+    results.write_whole(folder / "trace.json", results.json_bytes(about.model_dump()))
+    return about
+
+
+def _frame(rank: int, columns: Mapping[str, Any], names: pl.Series) -> pl.DataFrame:
+    frame = pl.DataFrame({name: pl.Series(values) for name, values in columns.items()})
+    call = names.gather(frame["call"]).alias("call")
+    return frame.with_columns(call).insert_column(0, pl.lit(rank, dtype=pl.Int64).alias("rank"))
+
+
+def load(folder: Path) -> Trace:
+    """A trace. Where the run could not finish it, that is done now. Raises InputError where it is missing, or of another version."""
+    try:
+        if not (folder / "trace.json").exists() and (streams := list(folder.glob("rank-*.calls"))):
+            finish(folder, len(streams), {}, "the run ended before it was finished")
+        content = json.loads((folder / "trace.json").read_text())
+        if content.get("format") != FORMAT:
+            raise InputError(
+                f"{folder}: a trace of format {content.get('format')}; this exanet reads format {FORMAT}: record the program anew"
+            )
+        trace = Trace(folder, About.model_validate(content))
+    except FileNotFoundError:
+        raise InputError(f"{folder}: not a trace, trace.json is missing; make one with exanet run --record {folder}") from None
+    except OSError as error:
+        raise InputError(f"{folder}: {error.strerror}") from None
+    except (ValidationError, ValueError, AttributeError) as error:
+        raise InputError(
+            f"{folder / 'trace.json'}: not a trace's description: {str(error).splitlines()[0]}; record the program anew"
+        ) from None
+    missing = [file.name for file in trace.streams if not file.is_file()]
+    if missing:
+        raise InputError(f"{folder}: {missing[0]} is missing: record the program anew")
+    return trace

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * From the arguments of MPI calls to records.
+ *
+ * Requests are looked up before a call, because it sets their handles to null, and ended after it, once it has said which of them have completed. Peers are
+ * told as ranks of MPI_COMM_WORLD. Calls that failed are not recorded, nor are those to and from no process, which move nothing: their
+ * computing is the next record's.
+ *
+ * Limits: one-sided calls, neighbourhood collectives and partitioned communication are not recorded, which the stream says once for each name; nor
+ * are files. Persistent collectives are not known to the shim at all. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exanet/mpi_calls.h"
+#include "runtime/lib/ni.h"
+#include "runtime/record/collectives.h"
+#include "runtime/record/communicators.h"
+#include "runtime/record/library.h"
+#include "runtime/record/record.h"
+#include "runtime/record/requests.h"
+#include "runtime/record/stream.h"
+
+bool exanet_recording;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t counted_ps; /* of the rank's computing: what stands in records */
+
+struct known_call {
+  uint8_t code, form;
+};
+#define KNOWN(name, code_, form_) [EXANET_MPI_##name] = {code_, EXANET_TRACE_##form_},
+static const struct known_call known_calls[EXANET_MPI_CALL_COUNT] = {EXANET_TRACE_CALLS(KNOWN)};
+
+/* The handles of this thread's present call. */
+static __thread uint64_t *handles;
+static __thread long handle_count, handle_room;
+
+static void keep_handle(uint64_t handle) {
+  if (handle_count == handle_room) {
+    const long room = handle_room ? 2 * handle_room : 16;
+    uint64_t *grown = realloc(handles, sizeof *grown * (size_t)room);
+    if (grown == NULL) return;
+    handles = grown;
+    handle_room = room;
+  }
+  handles[handle_count++] = handle;
+}
+
+static void failed(const struct exanet_ni *ni, int status) {
+  exanet_recording = false;
+  fprintf(stderr, "exanet: rank %u: its MPI calls are recorded no further: %s; the run goes on\n", ni->rank,
+          strerror(status));
+}
+
+/* -- fields --------------------------------------------------------------------------------------------------------------------------- */
+
+static void put_times(const struct exanet_recorded_call *call, uint64_t computed_ps, uint64_t end_ps) {
+  exanet_stream_put(call->compute_ps - counted_ps);
+  exanet_stream_put(computed_ps - call->compute_ps);
+  exanet_stream_put(end_ps - call->begin_ps);
+  counted_ps = computed_ps;
+}
+
+static uint64_t peer_field(const struct exanet_communicator *comm, long rank) {
+  if ((int)rank == exanet_mpi.any_source) return 1;
+  const int world = exanet_communicator_peer(comm, (int)rank);
+  return world < 0 ? 0 : (uint64_t)world + 2;
+}
+
+static uint64_t tag_field(long tag) { return (int)tag == exanet_mpi.any_tag ? 0 : (uint64_t)((int)tag + 1); }
+
+static uint64_t bytes_field(const struct exanet_recorded_call *call, int count, int type) {
+  const long n = call->large ? call->arguments[count] : (int)call->arguments[count];
+  return n > 0 ? (uint64_t)n * exanet_type_bytes_of(call->arguments[type]) : 0;
+}
+
+/* -- forms ---------------------------------------------------------------------------------------------------------------------------- */
+
+/* The communicator of a call; one that no recorded call has made gets a record of its own, without times. */
+static const struct exanet_communicator *communicator(long handle) {
+  const struct exanet_communicator *comm = exanet_communicator_find(handle);
+  if (comm != NULL) return comm;
+  comm = exanet_communicator_add(handle);
+  if (comm == NULL) return NULL;
+  exanet_stream_begin(EXANET_TRACE_COMMUNICATOR);
+  for (int i = 0; i < 4; i++) exanet_stream_put(0);
+  exanet_stream_put(comm->number);
+  exanet_communicator_describe(comm, 0);
+  return exanet_stream_end() == 0 ? comm : NULL;
+}
+
+struct position {
+  int8_t peer, tag, comm, request; /* -1: none */
+};
+
+static struct position message_position(uint8_t code) {
+  switch (code) {
+    case EXANET_TRACE_Send:
+    case EXANET_TRACE_Bsend:
+    case EXANET_TRACE_Ssend:
+    case EXANET_TRACE_Rsend:
+    case EXANET_TRACE_Recv: return (struct position){3, 4, 5, -1};
+    default: return (struct position){3, 4, 5, 6};
+  }
+}
+
+static bool is_init(uint8_t code) {
+  return code == EXANET_TRACE_Recv_init || (code >= EXANET_TRACE_Send_init && code <= EXANET_TRACE_Rsend_init);
+}
+
+static bool put_message(uint8_t code, const struct exanet_recorded_call *call, uint64_t computed_ps, uint64_t end_ps) {
+  const long *a = call->arguments;
+  const struct position at = message_position(code);
+  const struct exanet_communicator *comm = communicator(a[at.comm]);
+  const uint64_t peer = comm != NULL ? peer_field(comm, a[at.peer]) : 0;
+  if (peer == 0 && !is_init(code)) return false;
+  exanet_stream_begin(code);
+  put_times(call, computed_ps, end_ps);
+  exanet_stream_put(comm != NULL ? comm->number : 0);
+  exanet_stream_put(peer);
+  exanet_stream_put(tag_field(a[at.tag]));
+  exanet_stream_put(bytes_field(call, 1, 2));
+  exanet_stream_put(at.request >= 0 ? exanet_request_begin(exanet_handle_at(a[at.request], 0), is_init(code)) : 0);
+  return true;
+}
+
+/* A receive of what a matched probe has found. */
+static bool put_probed(uint8_t code, const struct exanet_recorded_call *call, uint64_t computed_ps, uint64_t end_ps) {
+  const struct exanet_probed found = handle_count > 0 ? exanet_probed_take(handles[0]) : (struct exanet_probed){0};
+  if (found.peer == 0) return false;
+  exanet_stream_begin(code);
+  put_times(call, computed_ps, end_ps);
+  exanet_stream_put(found.comm);
+  exanet_stream_put(found.peer);
+  exanet_stream_put(found.tag);
+  exanet_stream_put(bytes_field(call, 1, 2));
+  exanet_stream_put(code == EXANET_TRACE_Imrecv ? exanet_request_begin(exanet_handle_at(call->arguments[4], 0), false)
+                                                : 0);
+  return true;
+}
+
+static bool put_exchange(uint8_t code, const struct exanet_recorded_call *call, uint64_t computed_ps, uint64_t end_ps) {
+  const long *a = call->arguments;
+  const bool replaces = code == EXANET_TRACE_Sendrecv_replace;
+  const struct exanet_communicator *comm = communicator(a[replaces ? 7 : 10]);
+  if (comm == NULL) return false;
+  exanet_stream_begin(code);
+  put_times(call, computed_ps, end_ps);
+  exanet_stream_put(comm->number);
+  exanet_stream_put(peer_field(comm, a[3]));
+  exanet_stream_put(tag_field(a[4]));
+  exanet_stream_put(bytes_field(call, 1, 2));
+  exanet_stream_put(peer_field(comm, a[replaces ? 5 : 8]));
+  exanet_stream_put(tag_field(a[replaces ? 6 : 9]));
+  exanet_stream_put(replaces ? bytes_field(call, 1, 2) : bytes_field(call, 6, 7));
+  return true;
+}
+
+static bool put_probe(uint8_t code, const struct exanet_recorded_call *call, uint64_t computed_ps, uint64_t end_ps) {
+  const long *a = call->arguments;
+  const struct exanet_communicator *comm = communicator(a[2]);
+  const bool asks = code == EXANET_TRACE_Iprobe || code == EXANET_TRACE_Improbe;
+  const bool found = !asks || *(const int *)a[3] != 0;
+  const uint64_t peer = comm != NULL ? peer_field(comm, a[0]) : 0;
+  if (peer == 0) return false;
+  exanet_stream_begin(code);
+  put_times(call, computed_ps, end_ps);
+  exanet_stream_put(comm->number);
+  exanet_stream_put(peer);
+  exanet_stream_put(tag_field(a[1]));
+  exanet_stream_put(found);
+  if (found && (code == EXANET_TRACE_Mprobe || code == EXANET_TRACE_Improbe)) {
+    const char *status = (const char *)a[code == EXANET_TRACE_Mprobe ? 4 : 5];
+    struct exanet_probed probed = {comm->number, peer, tag_field(a[1])};
+    if ((uintptr_t)status > 1) { /* a status to ignore is 0 or 1 */
+      probed.peer = peer_field(comm, *(const int *)(status + exanet_mpi.status_source));
+      probed.tag = tag_field(*(const int *)(status + exanet_mpi.status_tag));
+    }
+    exanet_probed_add(exanet_handle_at(a[code == EXANET_TRACE_Mprobe ? 3 : 4], 0), &probed);
+  }
+  return true;
+}
+
+/* Which of the call's requests have completed: the number of them, and each by its place, in `indices` or one after the other. */
+static long completed(uint8_t code, const long *a, const int **indices) {
+  *indices = NULL;
+  switch (code) {
+    case EXANET_TRACE_Waitany: *indices = (const int *)a[2]; return **indices >= 0;
+    case EXANET_TRACE_Testany: *indices = (const int *)a[2]; return *(const int *)a[3] != 0 && **indices >= 0;
+    case EXANET_TRACE_Waitsome:
+    case EXANET_TRACE_Testsome: *indices = (const int *)a[3]; return *(const int *)a[2] > 0 ? *(const int *)a[2] : 0;
+    case EXANET_TRACE_Test:
+    case EXANET_TRACE_Request_get_status: return *(const int *)a[1] != 0;
+    case EXANET_TRACE_Testall: return *(const int *)a[2] != 0 ? handle_count : 0;
+    default: return handle_count;
+  }
+}
+
+static bool put_requests(uint8_t code, const struct exanet_recorded_call *call, uint64_t computed_ps, uint64_t end_ps) {
+  const int *indices;
+  const long n = completed(code, call->arguments, &indices);
+  const bool ends = code != EXANET_TRACE_Start && code != EXANET_TRACE_Startall && code != EXANET_TRACE_Cancel &&
+                    code != EXANET_TRACE_Request_get_status;
+  exanet_stream_begin(code);
+  put_times(call, computed_ps, end_ps);
+  for (long i = 0; i < n; i++) {
+    const long at = indices != NULL ? indices[i] : i;
+    const uint32_t number = at >= 0 && at < handle_count ? exanet_request_find(handles[at]) : 0;
+    if (number == 0) continue;
+    exanet_stream_put(number);
+    if (ends) exanet_request_end(handles[at], code == EXANET_TRACE_Request_free);
+  }
+  return true;
+}
+
+static bool put_collective(uint8_t code, const struct exanet_recorded_call *call, uint64_t computed_ps,
+                           uint64_t end_ps) {
+  const struct exanet_collective *c = exanet_collective_of(code);
+  if (communicator(call->arguments[c->comm]) == NULL) return false;
+  const bool waits = code < EXANET_TRACE_Ibarrier;
+  const uint32_t request = waits ? 0 : exanet_request_begin(exanet_handle_at(call->arguments[c->comm + 1], 0), false);
+  exanet_stream_begin(code);
+  put_times(call, computed_ps, end_ps);
+  exanet_collective_put(code, call->arguments, call->large, request);
+  return true;
+}
+
+static int made_at(uint8_t code) {
+  switch (code) {
+    case EXANET_TRACE_Comm_dup:
+    case EXANET_TRACE_Comm_idup: return 1;
+    case EXANET_TRACE_Comm_split:
+    case EXANET_TRACE_Comm_create_group: return 3;
+    case EXANET_TRACE_Comm_split_type: return 4;
+    case EXANET_TRACE_Intercomm_create:
+    case EXANET_TRACE_Cart_create:
+    case EXANET_TRACE_Graph_create: return 5;
+    case EXANET_TRACE_Dist_graph_create: return 8;
+    case EXANET_TRACE_Dist_graph_create_adjacent: return 9;
+    default: return 2;
+  }
+}
+
+static bool put_create(uint8_t code, const struct exanet_recorded_call *call, uint64_t computed_ps, uint64_t end_ps) {
+  const struct exanet_communicator *from = communicator(call->arguments[0]);
+  const uint32_t parent = from != NULL ? from->number : 0;
+  const long handle = exanet_handle_at(call->arguments[made_at(code)], 0);
+  const bool member = exanet_handle_of(handle) != exanet_mpi.no_communicator;
+  /* Members of a communicator that is not yet there (MPI_Comm_idup) are asked for at its first use. */
+  const struct exanet_communicator *comm =
+      member && code != EXANET_TRACE_Comm_idup ? exanet_communicator_add(handle) : NULL;
+  exanet_stream_begin(code);
+  put_times(call, computed_ps, end_ps);
+  exanet_stream_put(parent);
+  exanet_stream_put(comm != NULL ? comm->number : 0);
+  const bool reorders = code == EXANET_TRACE_Cart_create && (int)call->arguments[4] != 0;
+  const uint64_t flags = reorders ? EXANET_TRACE_REORDERED : 0;
+  if (comm != NULL) {
+    exanet_communicator_describe(comm, flags);
+  } else {
+    exanet_stream_put(flags);
+    for (int i = 0; i < 2; i++) exanet_stream_put(0);
+  }
+  return true;
+}
+
+/* A call that messages depend on and that is not recorded: its name, once. */
+static bool put_name(const struct exanet_recorded_call *call, uint64_t computed_ps, uint64_t end_ps) {
+  static bool told[EXANET_MPI_CALL_COUNT];
+  const char *name = exanet_mpi_call_name(call->call);
+  const bool matters = strncmp(name, "MPI_File", 8) != 0 && call->call != EXANET_MPI_Comm_free &&
+                       call->call != EXANET_MPI_Comm_disconnect && call->call != EXANET_MPI_Buffer_detach;
+  if (told[call->call] || !matters) return false;
+  told[call->call] = true;
+  exanet_stream_begin(EXANET_TRACE_UNRECORDED);
+  put_times(call, computed_ps, end_ps);
+  for (; *name != '\0'; name++) exanet_stream_put((uint8_t)*name);
+  return true;
+}
+
+static bool put_call(const struct exanet_recorded_call *call, uint64_t computed_ps, uint64_t end_ps) {
+  const struct known_call known = known_calls[call->call];
+  if (known.code == EXANET_TRACE_Mrecv || known.code == EXANET_TRACE_Imrecv)
+    return put_probed(known.code, call, computed_ps, end_ps);
+  switch ((enum exanet_trace_form)known.form) {
+    case EXANET_TRACE_MESSAGE: return put_message(known.code, call, computed_ps, end_ps);
+    case EXANET_TRACE_EXCHANGE: return put_exchange(known.code, call, computed_ps, end_ps);
+    case EXANET_TRACE_REQUESTS: return put_requests(known.code, call, computed_ps, end_ps);
+    case EXANET_TRACE_PROBE: return put_probe(known.code, call, computed_ps, end_ps);
+    case EXANET_TRACE_COLLECTIVE: return put_collective(known.code, call, computed_ps, end_ps);
+    case EXANET_TRACE_CREATE: return put_create(known.code, call, computed_ps, end_ps);
+    default: return put_name(call, computed_ps, end_ps);
+  }
+}
+
+/* -- the recorder --------------------------------------------------------------------------------------------------------------------- */
+
+void exanet_record_open(struct exanet_ni *ni, void *(*find)(const char *name)) {
+  const char *folder = getenv("EXANET_RECORD");
+  if (folder == NULL) return;
+  const char *why = exanet_mpi_find_out(find);
+  if (why != NULL) {
+    fprintf(stderr, "exanet: rank %u: its MPI calls are not recorded: %s\n", ni->rank, why);
+    return;
+  }
+  char path[4096];
+  snprintf(path, sizeof path, "%s/rank-%06u.calls", folder, ni->rank);
+  struct exanet_trace_header header = {
+      .version = EXANET_TRACE_VERSION, .mpi = exanet_mpi.kind, .rank = ni->rank, .ranks = ni->region->ranks};
+  memcpy(header.magic, EXANET_TRACE_MAGIC, sizeof header.magic);
+  int status = exanet_stream_open(path, &header, sizeof header);
+  if (status == 0 && !exanet_communicators_open()) status = ENOMEM;
+  if (status != 0) {
+    failed(ni, status);
+    return;
+  }
+  counted_ps = exanet_computed_ps(ni);
+  exanet_recording = true;
+}
+
+void exanet_record_close(struct exanet_ni *ni) {
+  if (!exanet_recording) return;
+  exanet_recording = false;
+  exanet_stream_begin(EXANET_TRACE_Finalize);
+  exanet_stream_put(exanet_computed_ps(ni) - counted_ps);
+  exanet_stream_put(0);
+  exanet_stream_put(0);
+  const int status = exanet_stream_end();
+  if (status != 0) failed(ni, status);
+  exanet_stream_close();
+}
+
+void exanet_record_prepare(struct exanet_ni *ni, struct exanet_recorded_call *call) {
+  const long *a = call->arguments;
+  long n = 1, list = a[0];
+  handle_count = 0;
+  const struct known_call known = known_calls[call->call];
+  switch (known.code) {
+    case EXANET_TRACE_Waitall:
+    case EXANET_TRACE_Waitany:
+    case EXANET_TRACE_Waitsome:
+    case EXANET_TRACE_Testall:
+    case EXANET_TRACE_Testany:
+    case EXANET_TRACE_Testsome:
+    case EXANET_TRACE_Startall:
+      n = (int)a[0];
+      list = a[1];
+      break;
+    case EXANET_TRACE_Request_get_status: keep_handle(exanet_handle_of(a[0])); return;
+    case EXANET_TRACE_Mrecv:
+    case EXANET_TRACE_Imrecv: list = a[3]; break;
+    default:
+      if (known.form != EXANET_TRACE_REQUESTS) return;
+  }
+  for (long i = 0; i < n; i++) keep_handle(exanet_handle_of(exanet_handle_at(list, i)));
+}
+
+void exanet_record_begins(struct exanet_ni *ni, struct exanet_recorded_call *call) {
+  call->begin_ps = exanet_clock_peek(ni);
+  call->compute_ps = exanet_computed_ps(ni);
+}
+
+void exanet_record_ends(struct exanet_ni *ni, const struct exanet_recorded_call *call, int result) {
+  if (result != 0) return;
+  const uint64_t computed_ps = exanet_computed_ps(ni), end_ps = exanet_clock_peek(ni);
+  const bool locked = ni->multithreaded;
+  if (locked) exanet_system_lock(&lock);
+  int status = 0;
+  if (exanet_recording && put_call(call, computed_ps, end_ps)) status = exanet_stream_end();
+  if (status != 0) failed(ni, status);
+  if (locked) exanet_system_unlock(&lock);
+}

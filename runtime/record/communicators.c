@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/record/communicators.h"
+
+#include <stdlib.h>
+
+#include "runtime/record/handles.h"
+#include "runtime/record/library.h"
+#include "runtime/record/stream.h"
+
+static struct exanet_handles table;
+static struct exanet_communicator *known; /* by number, less one */
+static uint32_t count, room;
+static long world_group;
+static int world_size;
+
+/* World ranks of a group's members, and frees the group. */
+static int *translate(long group, int size) {
+  const size_t room = size > 0 ? (size_t)size : 1;
+  int *own = calloc(room, sizeof *own), *world = calloc(room, sizeof *world);
+  bool done = own != NULL && world != NULL;
+  for (int i = 0; done && i < size; i++) own[i] = i;
+  done = done && exanet_mpi.group_translate_ranks(group, size, own, world_group, world) == 0;
+  free(own);
+  exanet_mpi.group_free(&group);
+  if (done) return world;
+  free(world);
+  return NULL;
+}
+
+static bool is_world(const int *members, int size) {
+  if (size != world_size) return false;
+  for (int i = 0; i < size; i++)
+    if (members[i] != i) return false;
+  return true;
+}
+
+static bool ask(struct exanet_communicator *comm, long handle) {
+  int inter = 0, size = 0;
+  long group = 0, remote = 0;
+  exanet_mpi.comm_size(handle, &size);
+  exanet_mpi.comm_rank(handle, &comm->rank);
+  comm->size = size;
+  if (exanet_mpi.comm_group(handle, &group) != 0) return false;
+  comm->members = translate(group, size);
+  if (comm->members == NULL) return false;
+  const bool same = is_world(comm->members, size);
+  exanet_mpi.comm_test_inter(handle, &inter);
+  if (inter) {
+    exanet_mpi.comm_remote_size(handle, &comm->remote_size);
+    if (exanet_mpi.comm_remote_group(handle, &remote) != 0) return false;
+    comm->remote = translate(remote, comm->remote_size);
+    return comm->remote != NULL;
+  }
+  if (same) {
+    free(comm->members);
+    comm->members = NULL;
+  }
+  return true;
+}
+
+const struct exanet_communicator *exanet_communicator_find(long handle) {
+  const struct exanet_handle *found = exanet_handles_find(&table, exanet_handle_of(handle));
+  return found != NULL ? &known[found->number - 1] : NULL;
+}
+
+const struct exanet_communicator *exanet_communicator_add(long handle) {
+  if (count == room) {
+    struct exanet_communicator *grown = realloc(known, sizeof *known * (room ? 2 * room : 16));
+    if (grown == NULL) return NULL;
+    known = grown;
+    room = room ? 2 * room : 16;
+  }
+  struct exanet_communicator *made = &known[count];
+  *made = (struct exanet_communicator){.number = count + 1};
+  if (!ask(made, handle) || !exanet_handles_set(&table, exanet_handle_of(handle), made->number, true)) return NULL;
+  count++;
+  return made;
+}
+
+bool exanet_communicators_open(void) {
+  exanet_mpi.comm_size((long)exanet_mpi.world, &world_size);
+  return exanet_mpi.comm_group((long)exanet_mpi.world, &world_group) == 0 &&
+         exanet_communicator_add((long)exanet_mpi.world) != NULL &&
+         exanet_communicator_add((long)exanet_mpi.self) != NULL;
+}
+
+int exanet_communicator_peer(const struct exanet_communicator *comm, int rank) {
+  if (rank < 0 || rank >= (comm->remote != NULL ? comm->remote_size : comm->size)) return -1;
+  return comm->remote != NULL ? comm->remote[rank] : comm->members != NULL ? comm->members[rank] : rank;
+}
+
+void exanet_communicator_describe(const struct exanet_communicator *comm, uint64_t flags) {
+  const uint64_t inter = comm->remote != NULL ? EXANET_TRACE_INTER : 0;
+  exanet_stream_put(flags | inter | (comm->members == NULL ? EXANET_TRACE_OF_WORLD : 0));
+  exanet_stream_put(comm->members != NULL ? (uint64_t)comm->size : 0);
+  for (int i = 0; comm->members != NULL && i < comm->size; i++) exanet_stream_put((uint64_t)comm->members[i]);
+  exanet_stream_put((uint64_t)comm->remote_size);
+  for (int i = 0; comm->remote != NULL && i < comm->remote_size; i++) exanet_stream_put((uint64_t)comm->remote[i]);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The program's communicators: their numbers in the stream, and the world ranks of their members. */
+#ifndef EXANET_RECORD_COMMUNICATORS_H
+#define EXANET_RECORD_COMMUNICATORS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct exanet_communicator {
+  uint32_t number; /* in the stream */
+  int size, rank;
+  int *members; /* world ranks; NULL: each its own */
+  int *remote; /* of an intercommunicator */
+  int remote_size;
+};
+
+bool exanet_communicators_open(void);
+/* The one of a handle; NULL: it is not known yet. */
+const struct exanet_communicator *exanet_communicator_find(long handle);
+/* Asks the library for the members of a new one, which takes the place of an earlier one of the same handle. NULL where memory is short. */
+const struct exanet_communicator *exanet_communicator_add(long handle);
+/* The world rank of one of a communicator's, of an intercommunicator its remote group's. -1: there is none. */
+int exanet_communicator_peer(const struct exanet_communicator *comm, int rank);
+/* Fields of the record that makes it: flags, some of which the caller knows, and members. */
+void exanet_communicator_describe(const struct exanet_communicator *comm, uint64_t flags);
+#endif

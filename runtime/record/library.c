@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Sources: mpi.h of MPICH 5.0 and of Open MPI 4.1 and 5.0. */
+#define _GNU_SOURCE
+#include "runtime/record/library.h"
+
+#include <dlfcn.h>
+#include <stddef.h>
+#include <string.h>
+
+struct exanet_mpi_library exanet_mpi;
+
+static const struct exanet_mpi_library mpich = {.kind = EXANET_TRACE_MPICH,
+                                                .handle_bytes = 4,
+                                                .any_source = -2,
+                                                .process_null = -1,
+                                                .any_tag = -1,
+                                                .in_place = -1,
+                                                .world = 0x44000000,
+                                                .self = 0x44000001,
+                                                .no_communicator = 0x04000000,
+                                                .status_source = 8,
+                                                .status_tag = 12};
+static const struct exanet_mpi_library open_mpi = {.kind = EXANET_TRACE_OPEN_MPI,
+                                                   .handle_bytes = 8,
+                                                   .any_source = -1,
+                                                   .process_null = -2,
+                                                   .any_tag = -1,
+                                                   .in_place = 1,
+                                                   .status_source = 0,
+                                                   .status_tag = 4};
+
+static bool is_standard_abi(const void *function) {
+  Dl_info info;
+  if (dladdr(function, &info) == 0 || info.dli_fname == NULL) return false;
+  return strstr(info.dli_fname, "libmpi_abi") != NULL;
+}
+
+const char *exanet_mpi_find_out(void *(*find)(const char *name)) {
+  void *world = find("ompi_mpi_comm_world");
+  exanet_mpi = world != NULL ? open_mpi : mpich;
+  if (world != NULL) {
+    exanet_mpi.world = (uint64_t)(uintptr_t)world;
+    exanet_mpi.self = (uint64_t)(uintptr_t)find("ompi_mpi_comm_self");
+    exanet_mpi.no_communicator = (uint64_t)(uintptr_t)find("ompi_mpi_comm_null");
+  }
+  const struct {
+    const char *name;
+    void **to;
+  } wanted[] = {
+      {"PMPI_Type_size", (void **)&exanet_mpi.type_size},
+      {"PMPI_Op_commutative", (void **)&exanet_mpi.op_commutative},
+      {"PMPI_Comm_size", (void **)&exanet_mpi.comm_size},
+      {"PMPI_Comm_rank", (void **)&exanet_mpi.comm_rank},
+      {"PMPI_Comm_remote_size", (void **)&exanet_mpi.comm_remote_size},
+      {"PMPI_Comm_test_inter", (void **)&exanet_mpi.comm_test_inter},
+      {"PMPI_Comm_group", (void **)&exanet_mpi.comm_group},
+      {"PMPI_Comm_remote_group", (void **)&exanet_mpi.comm_remote_group},
+      {"PMPI_Group_translate_ranks", (void **)&exanet_mpi.group_translate_ranks},
+      {"PMPI_Group_free", (void **)&exanet_mpi.group_free},
+  };
+  for (unsigned i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+    *wanted[i].to = find(wanted[i].name);
+    if (*wanted[i].to == NULL) return "its MPI library lacks functions that the recorder asks";
+  }
+  return is_standard_abi((void *)exanet_mpi.type_size) ? "its MPI library has the standard's binary interface "
+                                                         "(libmpi_abi); use one linked to MPICH's or Open MPI's own"
+                                                       : NULL;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the recorder knows of the program's MPI library: constants that differ from one to the next, and functions that it asks.
+ *
+ * MPICH's handles are ints, Open MPI's are pointers; as a long either is passed on as it is (runtime/clock/calls.c). */
+#ifndef EXANET_RECORD_LIBRARY_H
+#define EXANET_RECORD_LIBRARY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/replay/trace_format.h"
+
+struct exanet_mpi_library {
+  enum exanet_trace_mpi kind;
+  unsigned handle_bytes;
+  int any_source, process_null, any_tag;
+  long in_place;
+  uint64_t world, self, no_communicator;
+  unsigned status_source, status_tag; /* offsets in MPI_Status */
+  int (*type_size)(long type, int *bytes);
+  int (*op_commutative)(long op, int *commutes);
+  int (*comm_size)(long comm, int *size);
+  int (*comm_rank)(long comm, int *rank);
+  int (*comm_remote_size)(long comm, int *size);
+  int (*comm_test_inter)(long comm, int *inter);
+  int (*comm_group)(long comm, void *group);
+  int (*comm_remote_group)(long comm, void *group);
+  int (*group_translate_ranks)(long group, int n, const int *ranks, long other, int *out);
+  int (*group_free)(void *group);
+};
+extern struct exanet_mpi_library exanet_mpi;
+
+/* NULL, or why this MPI is not recorded. */
+const char *exanet_mpi_find_out(void *(*find)(const char *name));
+
+/* A handle that an argument is, or that is stored at an address. */
+static inline uint64_t exanet_handle_of(long argument) {
+  return exanet_mpi.handle_bytes == 4 ? (uint32_t)argument : (uint64_t)argument;
+}
+static inline long exanet_handle_at(long address, long index) {
+  return exanet_mpi.handle_bytes == 4 ? ((const int *)address)[index] : ((const long *)address)[index];
+}
+static inline uint64_t exanet_type_bytes_of(long type) {
+  int bytes = 0;
+  return exanet_mpi.type_size(type, &bytes) == 0 && bytes > 0 ? (uint64_t)bytes : 0;
+}
+#endif

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recording changes nothing, and a replay on the same machine is the run again: each kind of call, and programs, on MPICH."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from exanet import replay, results
+
+from .conftest import PROGRAMS, Finished, Runner, Stack
+
+KEYS = ["src", "dst", "bytes", "posted_ps", "delivered_ps"]
+
+
+def replayed(trace: Path, folder: Path, *, machine: str = "exanest", mapping: str = "linear") -> dict[str, pl.DataFrame]:
+    found, meta = replay.replay(replay.Options(trace, machine, mapping))
+    tables = results.to_tables(found, meta["machine"])
+    results.write(folder, found, meta, tables=tables)
+    return tables
+
+
+def recorded(
+    exanet_run: Runner, stack: Stack, ranks: int, words: Sequence[str | Path], trace: Path, *, compute: str = "off", mapping: str = "linear"
+) -> Finished:
+    return exanet_run(stack, ranks, words, options=("--compute", compute, "--map", mapping, "--record", str(trace)))
+
+
+def figures(folder: Path) -> tuple[int, ...]:
+    summary = results.load(folder).summary
+    return tuple(summary[key] for key in ("messages", "message_bytes", "packets", "packet_hops"))
+
+
+@pytest.mark.parametrize("program", ["two_sided", "collectives"])
+def test_recording_changes_nothing(exanet_run: Runner, stack: Stack, tmp_path: Path, program: str) -> None:
+    """On every MPI."""
+    words = [stack.python, PROGRAMS / f"{program}.py"]
+    alone = exanet_run(stack, 4, words)
+    with_trace = recorded(exanet_run, stack, 4, words, tmp_path / "trace")
+    for name in ("messages.parquet", "ranks.parquet"):
+        assert (alone.folder / name).read_bytes() == (with_trace.folder / name).read_bytes()
+    calls = pl.read_parquet(tmp_path / "trace" / "calls.parquet")
+    counted = results.load(with_trace.folder).mpi_calls.group_by("call").agg(pl.col("calls").sum())
+    for name in ("MPI_Send", "MPI_Irecv", "MPI_Allreduce", "MPI_Alltoallv"):
+        assert len(calls.filter(pl.col("call") == name)) == sum(counted.filter(pl.col("call") == name)["calls"])
+
+
+COLLECTIVES = """
+from mpi4py import MPI
+import numpy as np
+world = MPI.COMM_WORLD
+for c in (world, world.Split(world.rank % 2, -world.rank)):
+    p, me = c.size, c.rank
+    for count in (1, 40, 5000):
+        a, b, many = np.ones(count), np.zeros(count), np.zeros(count * p)
+        c.Barrier(); c.Bcast(a, root=count % p); c.Allreduce(a, b); c.Reduce(a, b, root=count % p); c.Scan(a, b)
+        c.Allgather(a, many); c.Gather(a, many, root=count % p); c.Scatter(many, a, root=count % p); c.Reduce_scatter_block(many, a)
+        counts = [count + i for i in range(p)]
+        mine, all_of_it = np.ones(counts[me]), np.zeros(sum(counts))
+        c.Allgatherv(mine, [all_of_it, counts]); c.Gatherv(mine, [all_of_it, counts]); c.Scatterv([all_of_it, counts], mine)
+    requests = [c.Isend(np.ones(3), (me + 1) % p), c.Irecv(np.zeros(3), (me - 1) % p), c.Ibarrier()]
+    MPI.Request.Waitall(requests)
+    c.Ssend(np.ones(9), (me + 1) % p) if me % 2 == 0 else c.Recv(np.zeros(9), (me - 1) % p)
+    c.Sendrecv(np.ones(999), (me + 1) % p, 4, np.zeros(999), (me - 1) % p, 4)
+    start = [c.Send_init(np.ones(5), (me + 1) % p, 8), c.Recv_init(np.zeros(5), (me - 1) % p, 8)]
+    for _ in range(3):
+        MPI.Prequest.Startall(start); MPI.Request.Waitall(start)
+    if me == 0:
+        c.Send(np.ones(7), 1, 9)
+    if me == 1:
+        c.Probe(0, 9); c.Recv(np.zeros(7), 0, 9)
+"""
+
+
+@pytest.mark.parametrize("ranks", [8, 12])
+def test_collectives_are_the_same_messages(exanet_run: Runner, mpich: Stack, tmp_path: Path, ranks: int) -> None:
+    done = recorded(exanet_run, mpich, ranks, [mpich.python, "-c", COLLECTIVES], tmp_path / "trace", mapping="round-robin")
+    tables = replayed(tmp_path / "trace", tmp_path / "replayed", mapping="round-robin")
+    assert figures(tmp_path / "replayed") == figures(done.folder)
+    pairs = ["src", "dst", "bytes"]
+    run = results.load(done.folder)
+    assert tables["messages"].select(pairs).sort(pairs).equals(run.messages.select(pairs).sort(pairs))
+    assert tables["ranks"]["virtual_ps"].max() == pytest.approx(run.summary["virtual_ps"], rel=0.005)
+
+
+def test_a_ping_pong_is_the_same_to_the_picosecond(exanet_run: Runner, mpich: Stack, tmp_path: Path) -> None:
+    done = recorded(
+        exanet_run, mpich, 2, [mpich.python, PROGRAMS / "pingpong.py", "8", "512", "20000"], tmp_path / "trace", mapping="round-robin"
+    )
+    tables = replayed(tmp_path / "trace", tmp_path / "replayed", mapping="round-robin")
+    run = results.load(done.folder)
+    assert len(run.messages) > 10
+    assert tables["messages"].select(KEYS).sort(KEYS).equals(run.messages.select(KEYS).sort(KEYS))
+    assert tables["ranks"]["virtual_ps"].max() == run.summary["virtual_ps"]
+
+
+@pytest.mark.parametrize("compute", ["off", "measured"])
+@pytest.mark.parametrize(("program", "sizes"), [("cg", ("256", "10")), ("fft", ("32", "1"))])
+def test_programs_take_the_same_time(
+    exanet_run: Runner, mpich: Stack, tmp_path: Path, program: str, sizes: tuple[str, ...], compute: str
+) -> None:
+    words = [mpich.python, PROGRAMS / f"{program}.py", *sizes]
+    done = recorded(exanet_run, mpich, 16, words, tmp_path / "trace", compute=compute)
+    tables = replayed(tmp_path / "trace", tmp_path / "replayed")
+    assert figures(tmp_path / "replayed") == figures(done.folder)
+    assert tables["ranks"]["virtual_ps"].max() == pytest.approx(done.summary["virtual_ps"], rel=0.02)
+    if compute == "off":
+        elsewhere = exanet_run(mpich, 16, words, machine="trenz-2x2")
+        there = replayed(tmp_path / "trace", tmp_path / "there", machine="trenz-2x2")
+        assert figures(tmp_path / "there") == figures(elsewhere.folder)
+        assert there["ranks"]["virtual_ps"].max() == pytest.approx(elsewhere.summary["virtual_ps"], rel=0.05)
+
+
+def test_of_a_killed_rank_what_is_whole_stays(exanet_run: Runner, mpich: Stack, tmp_path: Path) -> None:
+    program = "import os, signal\nfrom mpi4py import MPI\nw = MPI.COMM_WORLD\nfor i in range(50): w.Barrier()\n"
+    program += "if w.rank == 1: os.kill(os.getpid(), signal.SIGKILL)\nw.Barrier()\n"
+    trace = tmp_path / "trace"
+    exanet_run(mpich, 2, [mpich.python, "-c", program], options=("--compute", "off", "--record", str(trace)), code=137)
+    calls = pl.read_parquet(trace / "calls.parquet")
+    assert len(calls.filter((pl.col("rank") == 1) & (pl.col("call") == "MPI_Barrier"))) == 50
+    done = subprocess.run(
+        [sys.executable, "-m", "exanet", "replay", str(trace), "-m", "exanest"], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert done.returncode == 2
+    assert "the recording is not whole" in done.stderr
+
+
+def test_what_is_not_recorded_is_told(exanet_run: Runner, mpich: Stack, tmp_path: Path) -> None:
+    recorded(exanet_run, mpich, 2, [mpich.python, PROGRAMS / "put.py"], tmp_path / "trace")
+    done = subprocess.run(
+        [sys.executable, "-m", "exanet", "replay", str(tmp_path / "trace"), "-m", "exanest"], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert done.returncode == 2
+    assert "MPI_Put" in done.stderr and "which is not recorded" in done.stderr

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Traces: what is said of bad ones, what is counted of good ones, and that a replay leaves a run's folder."""
+
+from __future__ import annotations
+
+import json
+import random
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from exanet import cli
+from exanet.errors import InputError
+from exanet.replay import choices
+from exanet.trace import folder, statistics
+
+SEND, RECV, WAIT, ALLREDUCE, FINALIZE, UNRECORDED = 1, 13, 22, 52, 100, 102  # core/replay/trace_format.h
+WORLD = 1
+
+
+def varint(value: int) -> bytes:
+    found = b""
+    while value >= 128:
+        found += bytes([value & 127 | 128])
+        value >>= 7
+    return found + bytes([value])
+
+
+def call(code: int, *fields: int, compute_ps: int = 0, took_ps: int = 0) -> bytes:
+    body = b"".join(varint(field) for field in (compute_ps, 0, took_ps, *fields))
+    return bytes([code]) + varint(len(body)) + body
+
+
+def message(code: int, peer: int, size: int, tag: int = 5) -> bytes:
+    return call(code, WORLD, peer + 2, tag + 1, size, 0, took_ps=1000)
+
+
+def header(rank: int, ranks: int, version: int = 1) -> bytes:
+    return struct.pack("<8sIIIIQ", b"EXNTRACE", version, 1, rank, ranks, 0)
+
+
+def write(directory: Path, streams: Sequence[bytes], version: int = 1) -> Path:
+    """The folder of a trace with these records by rank."""
+    directory.mkdir()
+    for rank, records in enumerate(streams):
+        folder.stream(directory, rank).write_bytes(header(rank, len(streams), version) + records)
+    return directory
+
+
+PING = [
+    call(ALLREDUCE, WORLD, 0, 0, 3, 8, 8, 0, 0, 0) + message(SEND, 1, 100) + message(RECV, 1, 100) + call(FINALIZE, compute_ps=500),
+    call(ALLREDUCE, WORLD, 0, 0, 3, 8, 8, 0, 0, 0) + message(RECV, 0, 100) + message(SEND, 0, 100) + call(FINALIZE),
+]
+
+
+@pytest.fixture
+def ping(tmp_path: Path) -> Path:
+    trace = write(tmp_path / "ping", PING)
+    folder.finish(trace, 2, {"program": ["ping"]})
+    return trace
+
+
+def refused(trace: Path, *more: str) -> str:
+    """What exanet replay says."""
+    with pytest.raises(InputError) as said:
+        CliRunner().invoke(cli.app, ["replay", str(trace), "-m", "exanest", "-q", *more], catch_exceptions=False)
+    return str(said.value)
+
+
+def test_a_replay_leaves_the_folder_of_a_run(ping: Path, tmp_path: Path) -> None:
+    words = ["replay", str(ping), "-m", "exanest", "-q", "--map", "round-robin", "-o", str(tmp_path / "result")]
+    for _ in range(2):
+        assert CliRunner().invoke(cli.app, words, catch_exceptions=False).exit_code == 0
+    summary = json.loads((tmp_path / "result" / "summary.json").read_text())
+    assert summary["messages"] == 2 + 2
+    assert summary["run"]["program"] == ["ping"]
+    calls = pl.read_parquet(tmp_path / "result" / "mpi_calls.parquet")
+    assert set(calls["call"]) == {"MPI_Allreduce", "MPI_Send", "MPI_Recv", "MPI_Finalize"}
+    assert (tmp_path / "result" / "report.html").exists()
+    first = (tmp_path / "result" / "summary.json").read_bytes()
+    CliRunner().invoke(cli.app, words, catch_exceptions=False)
+    assert (tmp_path / "result" / "summary.json").read_bytes() == first
+
+
+def test_figures_of_a_trace(ping: Path, tmp_path: Path) -> None:
+    found = statistics.statistics(folder.load(ping))
+    assert found["by_call"].filter(pl.col("call") == "MPI_Send").row(0) == ("MPI_Send", 2, 200, 2000)
+    assert found["by_size"].to_dicts() == [{"lower_bytes": 65, "messages": 2, "bytes": 200}]
+    assert found["matrix"].rows() == [(0, 1, 1, 100), (1, 0, 1, 100)]
+    assert found["by_rank"]["compute_ps"].to_list() == [500, 0]
+    done = CliRunner().invoke(cli.app, ["trace", "stats", str(ping), "--json", "-o", str(tmp_path / "tables")], catch_exceptions=False)
+    assert json.loads(done.output)["trace"]["calls"] == 8
+    assert {file.stem for file in (tmp_path / "tables").iterdir()} == set(statistics.TABLES)
+    assert "MPI_Allreduce" in CliRunner().invoke(cli.app, ["trace", "stats", str(ping)], catch_exceptions=False).output
+
+
+def test_a_ranks_calls_as_text(ping: Path) -> None:
+    shown = CliRunner().invoke(cli.app, ["trace", "show", str(ping), "--rank", "1", "--first", "2", "--count", "2"], catch_exceptions=False)
+    receive, send = shown.output.splitlines()
+    assert receive.split()[0] == "2" and receive.endswith("MPI_Recv  from 0, tag 5, 100 B")
+    assert send.endswith("MPI_Send  to 0, tag 5, 100 B")
+    with pytest.raises(InputError, match="ranks 0 to 1"):
+        CliRunner().invoke(cli.app, ["trace", "show", str(ping), "--rank", "2"], catch_exceptions=False)
+
+
+def test_every_column_is_documented(ping: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "traces.md").read_text()
+    found = statistics.statistics(folder.load(ping))
+    columns = {*folder.load(ping).calls().columns, *(name for frame in found.values() for name in frame.columns)}
+    keys = set(json.loads((ping / "trace.json").read_text()))
+    assert [name for name in sorted(columns | keys) if f"`{name}`" not in page] == []
+
+
+def test_a_cut_recording_can_be_looked_at_but_not_replayed(tmp_path: Path) -> None:
+    trace = write(tmp_path / "cut", [PING[0][:-6], PING[1]])
+    about = folder.finish(trace, 2, {})
+    assert not about.complete
+    assert about.calls == 7
+    assert "the streams of 1 ranks, first of rank 0, end before the program" in refused(trace)
+    assert len(folder.load(trace).calls()) == 7
+
+
+@pytest.mark.parametrize(
+    ("streams", "what"),
+    [
+        (
+            [message(RECV, 1, 8) + call(FINALIZE), call(FINALIZE)],
+            "1 of 2 ranks wait for messages that nobody sends: rank 0 in call 1, MPI_Recv",
+        ),
+        ([call(WAIT, 3) + call(FINALIZE), call(FINALIZE)], "MPI_Wait of request 3, which no call has begun"),
+        ([call(UNRECORDED, *b"MPI_Put") + call(FINALIZE), call(FINALIZE)], "calls MPI_Put, which is not recorded"),
+        ([message(SEND, 1, 1 << 20) + message(RECV, 1, 8) + call(FINALIZE)] * 2, "wait for messages that nobody sends"),
+    ],
+)
+def test_what_cannot_be_replayed_is_told(tmp_path: Path, streams: list[bytes], what: str) -> None:
+    trace = write(tmp_path / "bad", streams)
+    folder.finish(trace, 2, {})
+    assert what in refused(trace)
+    assert not list(tmp_path.glob("exanet-replay*"))
+
+
+def test_what_is_no_trace_is_told(tmp_path: Path, ping: Path) -> None:
+    assert "not a trace, trace.json is missing" in refused(tmp_path)
+    (ping / "trace.json").write_text('{"format": 7}')
+    assert "a trace of format 7; this exanet reads format 1" in refused(ping)
+    (ping / "trace.json").write_text("[]")
+    assert "not a trace's description" in refused(ping)
+    with pytest.raises(InputError, match="version 9, and this exanet reads version 1"):
+        folder.finish(write(tmp_path / "other", PING, version=9), 2, {})
+    with pytest.raises(InputError, match="nothing was recorded of rank 2"):
+        folder.finish(tmp_path / "other", 3, {})
+
+
+def test_a_trace_that_the_run_could_not_finish_is_finished_when_it_is_read(tmp_path: Path) -> None:
+    trace = write(tmp_path / "left", PING)
+    assert folder.load(trace).about.calls == 8
+    assert "the run ended before it was finished" in refused(trace)
+
+
+def test_more_ranks_than_cores_are_refused(tmp_path: Path) -> None:
+    trace = write(tmp_path / "many", [call(FINALIZE)] * 200)
+    folder.finish(trace, 200, {})
+    with pytest.raises(InputError, match="ask for at most"):
+        CliRunner().invoke(cli.app, ["replay", str(trace), "-m", "torus-2x2x2", "-q"], catch_exceptions=False)
+
+
+def test_a_missing_stream_is_told(ping: Path) -> None:
+    folder.stream(ping, 1).unlink()
+    assert "rank-000001.calls is missing" in refused(ping)
+
+
+def test_collectives_are_read_from_text() -> None:
+    assert choices("bcast=binomial,allreduce=ring") == {"bcast": "binomial", "allreduce": "ring"}
+    for text, what in (("bcast", "not understood"), ("bcast=ring", "scatter-ring"), ("bcast=binomial,bcast=binomial", "twice")):
+        with pytest.raises(InputError, match=what):
+            choices(text)
+
+
+def test_wrong_bytes_are_read_or_refused(tmp_path: Path) -> None:
+    """Whatever stands in a stream, one message says so, or it is replayed."""
+    generator = random.Random(11)
+    trace = write(tmp_path / "fuzz", PING)
+    folder.finish(trace, 2, {})
+    file = folder.stream(trace, 0)
+    whole = file.read_bytes()
+    outcomes = set()
+    for number in range(150):
+        content = bytearray(whole)
+        for _ in range(generator.randint(1, 3)):
+            content[generator.randrange(len(content))] = generator.randrange(256)
+        file.write_bytes(content[: generator.randint(8, len(content))] if generator.random() < 0.2 else content)
+        words = ["replay", str(trace), "-m", "torus-2x2x2", "-q", "--no-report", "-o", str(tmp_path / "out")]
+        try:
+            outcomes.add(CliRunner().invoke(cli.app, words, catch_exceptions=False).exit_code)
+        except InputError as error:
+            assert str(error), number
+            outcomes.add(2)
+    assert outcomes == {0, 2}
+
+
+def test_a_folder_with_other_files_is_not_taken(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("keep")
+    with pytest.raises(InputError, match="holds other files"):
+        folder.prepare(tmp_path)
+    trace = write(tmp_path / "earlier", PING)
+    assert folder.prepare(trace) == trace
+    assert list(trace.iterdir()) == []
