@@ -49,9 +49,14 @@ def work(simulation: Any, progress: Any, machine: Mapping[str, Any], spec: Mappi
                 interrupt(error)
     if interrupts or failures:
         ended_by = (interrupts or failures)[0]
-        if isinstance(ended_by, RuntimeError) and not interrupts:
-            raise InternalError(str(ended_by), {**_shape(machine), **spec}) from ended_by
-        raise ended_by
+        try:
+            if isinstance(ended_by, RuntimeError) and not interrupts:
+                raise InternalError(str(ended_by), {**_shape(machine), **spec}) from ended_by
+            raise ended_by
+        finally:  # the traceback has these frames, and would keep the simulation with them
+            failures.clear()
+            interrupts.clear()
+            del ended_by
 
 
 def _shape(machine: Mapping[str, Any]) -> dict[str, Any]:
