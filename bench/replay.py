@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times the replay of recorded programs against `exanet run` of the same programs: messages a second.
 
-A replay's rate is that of its processor time, reading the streams included; a run's that of its wall time, since its ranks are processes. Both without
-starting Python. The programs are those of patterns.c.
+A replay's rate is that of its processor time, reading the streams included; a run's that of its wall time, since its ranks are processes.
+Both without starting Python. The programs are those of patterns.c.
 """
 
 from __future__ import annotations

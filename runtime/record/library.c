@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Sources: mpi.h of MPICH 5.0 and of Open MPI 4.1 and 5.0. */
+ * Sources: the headers of MPICH 5.0 and of Open MPI 4.1 and 5.0. */
 #define _GNU_SOURCE
 #include "runtime/record/library.h"
 
