@@ -63,9 +63,8 @@ def test_bad_option_values(exanet: Exanet, option: str, value: str) -> None:
 
 
 def test_a_machine_that_is_no_gateware(exanet: Exanet) -> None:
-    assert_refused(
-        exanet.run(TRUE, options=("--fabric", "gateware")), "--fabric gateware: exanest", "128 nodes", "links.intra-qfdb.latency"
-    )
+    ended = exanet.run(TRUE, machine="fat-tree-64", options=("--fabric", "gateware"))
+    assert_refused(ended, "--fabric gateware: fat-tree-64", "tori of QFDBs")
 
 
 def test_bad_placement_file(exanet: Exanet) -> None:
