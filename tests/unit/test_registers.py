@@ -45,7 +45,7 @@ def test_every_counter_of_a_link_has_a_register() -> None:
 
 def test_every_setting_of_a_router_has_bits_of_its_width() -> None:
     layouts = YAML(typ="safe", pure=True).load(ROOT / "spec/packet.yaml")["layouts"]
-    elsewhere = {"type_port": ("type_port", "ports")}
+    elsewhere = {"type_port": ("type_port", "ports"), "qfdb_node": ("qfdb", "node")}
     for setting in layouts["router_config"]["fields"]:
         name, bits, count = setting["name"], setting["bits"], setting.get("count", 1)
         if name == "reserved":
