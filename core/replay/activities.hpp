@@ -30,6 +30,7 @@ class Activities {
                            std::uint64_t tag, Time before_stage);
 
   bool done(std::uint32_t activity) const { return all_[activity].outstanding == 0 && !all_[activity].schedule; }
+  void cancel(std::uint32_t activity) { library_.cancel(rank_, activity); }
   // Nobody asks for it any more: it goes when it is complete.
   void release(std::uint32_t activity);
 

@@ -82,6 +82,13 @@ void Library::probe(RankId rank, RankId from, std::uint64_t tag, std::uint64_t i
   engine_.submit(rank, d);
 }
 
+void Library::cancel(RankId rank, std::uint64_t cookie) {
+  CancelDescriptor d;
+  d.time = ranks_[rank].clock;
+  d.cookie = cookie;
+  engine_.submit(rank, d);
+}
+
 void Library::complete(RankId rank, const Completion& completion, Payload) {
   Arrival a;
   std::visit(

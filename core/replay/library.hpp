@@ -54,6 +54,8 @@ class Library final : private Host {
   bool send(RankId rank, RankId to, std::uint64_t tag, std::uint64_t bytes, std::uint64_t data, std::uint64_t cookie);
   void receive(RankId rank, RankId from, std::uint64_t tag, std::uint64_t ignore, std::uint64_t cookie);
   void probe(RankId rank, RankId from, std::uint64_t tag, std::uint64_t ignore, std::uint64_t cookie);
+  // Takes a posted receive back; if no message has matched it, its completion comes as if one had.
+  void cancel(RankId rank, std::uint64_t cookie);
   // The next completion whose time has come by the rank's clock; its cost is charged.
   bool poll(RankId rank, Arrival& out);
   bool has_arrivals(RankId rank) const { return !ranks_[rank].arrivals.empty(); }

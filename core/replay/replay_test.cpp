@@ -127,6 +127,17 @@ TEST_CASE("persistent requests, probes, synchronous sends and messages to the ow
   CHECK(found.result.ranks[0].clock > Time::us(3));
 }
 
+TEST_CASE("a receive that is taken back ends, and takes no message") {
+  auto s = two();
+  s[0].call(EXANET_TRACE_Send, {EXANET_TRACE_WORLD, 3, 6, 8, 0}, 2'000'000).end();
+  s[1].message(EXANET_TRACE_Irecv, 0, 8, 1).call(EXANET_TRACE_Cancel, {1}).call(EXANET_TRACE_Wait, {1});
+  s[1].message(EXANET_TRACE_Recv, 0, 8).end();
+  const Outcome found = replay(s);
+  CHECK(found.complaint == "");
+  CHECK(found.messages == 1);
+  CHECK(found.result.ranks[1].calls[EXANET_TRACE_Wait].time < Time::us(1));
+}
+
 TEST_CASE("a collective by another algorithm sends other messages") {
   std::vector<StreamBytes> s;
   for (std::uint32_t rank = 0; rank < 4; ++rank)

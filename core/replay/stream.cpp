@@ -113,6 +113,8 @@ void TraceStream::message(TraceMessage& to) {
 }
 
 void TraceStream::fields(TraceRecord& r) {
+  r.request = 0;
+  r.message.bytes = 0;
   const auto comm = [&] { return static_cast<std::uint32_t>(number_below(kMost, "a communicator")); };
   switch (r.form) {
     case EXANET_TRACE_MESSAGE:

@@ -2,7 +2,7 @@
  * From the arguments of MPI calls to records.
  *
  * Requests are looked up before a call, because it sets their handles to null, and ended after it, once it has said which of them have completed. Peers are
- * told as ranks of MPI_COMM_WORLD. Calls that failed are not recorded, nor are those to and from no process, which move nothing: their
+ * told as ranks of MPI_COMM_WORLD. Calls that failed are not recorded, but for receives and waits, nor are those to and from no process, which move nothing: their
  * computing is the next record's.
  *
  * Limits: one-sided calls, neighbourhood collectives and partitioned communication are not recorded, which the stream says once for each name; nor
@@ -361,8 +361,15 @@ void exanet_record_begins(struct exanet_ni *ni, struct exanet_recorded_call *cal
   call->compute_ps = exanet_computed_ps(ni);
 }
 
+/* A receive whose buffer was too short fails, and has taken its message all the same. */
+static bool took_a_message(const struct exanet_recorded_call *call) {
+  const uint8_t code = known_calls[call->call].code;
+  if (code == EXANET_TRACE_Recv) return exanet_communicator_find(call->arguments[5]) != NULL;
+  return code == EXANET_TRACE_Wait || code == EXANET_TRACE_Waitall;
+}
+
 void exanet_record_ends(struct exanet_ni *ni, const struct exanet_recorded_call *call, int result) {
-  if (result != 0) return;
+  if (result != 0 && !took_a_message(call)) return;
   const uint64_t computed_ps = exanet_computed_ps(ni), end_ps = exanet_clock_peek(ni);
   const bool locked = ni->multithreaded;
   if (locked) exanet_system_lock(&lock);

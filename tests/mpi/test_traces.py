@@ -88,6 +88,14 @@ def test_collectives_are_the_same_messages(exanet_run: Runner, mpich: Stack, tmp
     assert tables["ranks"]["virtual_ps"].max() == pytest.approx(run.summary["virtual_ps"], rel=0.005)
 
 
+def test_every_kind_of_message_is_replayed(exanet_run: Runner, mpich: Stack, tmp_path: Path) -> None:
+    """Synchronous, buffered, persistent and cancelled ones, probes, one that is too long for its buffer, and some to the rank itself."""
+    done = recorded(exanet_run, mpich, 5, [mpich.python, PROGRAMS / "two_sided.py"], tmp_path / "trace", mapping="round-robin")
+    tables = replayed(tmp_path / "trace", tmp_path / "replayed", mapping="round-robin")
+    assert figures(tmp_path / "replayed") == figures(done.folder)
+    assert tables["ranks"]["virtual_ps"].max() == pytest.approx(done.summary["virtual_ps"], rel=0.02)
+
+
 def test_a_ping_pong_is_the_same_to_the_picosecond(exanet_run: Runner, mpich: Stack, tmp_path: Path) -> None:
     done = recorded(
         exanet_run, mpich, 2, [mpich.python, PROGRAMS / "pingpong.py", "8", "512", "20000"], tmp_path / "trace", mapping="round-robin"
