@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define EXANET_NODE_LIBRARY_VERSION 2u
+#define EXANET_NODE_LIBRARY_VERSION 3u
 #define EXANET_NODE_LIBRARY_SYMBOL "exanet_node_library"
 
 typedef struct exanet_nodes exanet_nodes;
