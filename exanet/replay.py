@@ -20,7 +20,7 @@ from exanet.trace import folder
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line says of a replay."""
+    """Options of a replay, as the command line has them."""
 
     trace: Path
     machine: str

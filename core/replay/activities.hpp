@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rank has begun and not yet completed: a message, or a collective, which is messages in stages. An activity's number is the cookie of its messages.
+// Activities that a rank has begun and not yet completed: a message, or a collective, which is messages in stages. An activity's number is the cookie of its messages.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ class Activities {
 
   // Takes what has arrived by the rank's clock, and goes on with what it completes. False where nothing had.
   bool progress();
-  // What the last probe has answered, once; sent: nothing yet.
+  // Answer of the last probe, once; sent: nothing yet.
   Arrival::Kind take_answer() { return std::exchange(answer_, Arrival::Kind::sent); }
   // A schedule that is no longer needed, for reuse.
   std::unique_ptr<Schedule> empty_schedule();

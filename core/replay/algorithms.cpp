@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which algorithm a collective takes: by name, or as MPICH's own selection rules say.
+// Chooses a collective's algorithm: by name, or as MPICH's own selection rules say.
 //
 // Source of the rules: the selection table of MPICH 5.0 (src/mpi/coll/coll_selection.json, also printed in the library), for ranks of which no two share a
 // node, as `exanet run` tells MPICH. Limits: neighbourhood collectives, and those on intercommunicators, are not replayed.
@@ -158,7 +158,7 @@ void plan_collective(std::uint8_t code, const CollectiveCall& call, const Collec
   const bool waits = code < EXANET_TRACE_Ibarrier;
   if (!waits) code -= EXANET_TRACE_NONBLOCKING;
   if (call.ranks < 2) return;
-  // What carries nothing is not even begun, but for the barrier.
+  // Collectives that carry nothing are not even begun, but for the barrier.
   if (code != EXANET_TRACE_Barrier && call.bytes == 0 && call.sent.empty() && call.received.empty()) return;
   const char* collective = collective_name(code);
   const auto chosen = choices.find(collective);

@@ -27,7 +27,7 @@ void check_choices(const CollectiveChoices& choices);
 
 // Plans a call by the algorithm that is chosen, or that MPICH takes. `code`: of the call, nonblocking or not (trace_format.h).
 void plan_collective(std::uint8_t code, const CollectiveCall& call, const CollectiveChoices& choices, Schedule& out);
-// What MPICH sends to make a communicator, seen in its runs: who is a member of what, and a free number, by collectives on the one that it is made from;
+// Messages of MPICH that make a communicator, seen in its runs: who is a member of what, and a free number, by collectives on the one that it is made from;
 // then a word to all of the new one's members. Of MPI_Comm_create_group both are among the new one's.
 void plan_agreement(std::uint8_t code, bool reorders, const CollectiveCall& parent, Schedule& out);
 void plan_announcement(const CollectiveCall& made, Schedule& out);

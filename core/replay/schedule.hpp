@@ -18,7 +18,7 @@ class Schedule {
  public:
   void send(std::uint32_t to, std::uint64_t bytes) { messages_.push_back({to, bytes, true, false}); }
   void receive(std::uint32_t from) { messages_.push_back({from, 0, false, false}); }
-  // What follows waits for what has been said.
+  // Steps that follow wait for those before.
   void stage() {
     if (!messages_.empty()) messages_.back().ends_stage = true;
   }
@@ -55,7 +55,7 @@ class Schedule {
   std::vector<ScheduledMessage> messages_;
 };
 
-// What a rank knows of a collective that it takes part in. Sizes are in bytes; of collectives with a size for each rank those are listed.
+// A collective as a rank that takes part knows it. Sizes are in bytes; of collectives with a size for each rank those are listed.
 struct CollectiveCall {
   std::uint32_t ranks = 1, me = 0, root = 0;
   bool built_in = true, commutative = true, in_place = false;

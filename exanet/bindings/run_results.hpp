@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run of ranks leaves behind, for Python: of programs that ran, or of a replay. Names and units are those of docs/results.md.
+// Results of a run of ranks, for Python: of programs that ran, or of a replay. Names and units are those of docs/results.md.
 #pragma once
 
 #include <vector>

@@ -63,7 +63,7 @@ def _dimensions(topology: dict[str, Any]) -> int:
 
 
 def _problems(config: dict[str, Any]) -> Iterator[str]:
-    """What of the machine the gateware cannot be, each with what to do."""
+    """Parts of the machine that the gateware cannot be, each with what to do."""
     kind, shape, router = config["topology"]["kind"], config["topology"]["shape"], config["router"]
     if "switch" in router:
         yield "its routers are ExaNet's, not input-queued switches; take --fabric model"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a trace's calls come to: by kind, size and rank, and who sends how much to whom."""
+"""Sums of a trace's calls: by kind, size and rank, and who sends how much to whom."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def lines(trace: Trace, rank: int, first: int, count: int) -> Iterator[str]:
 
 
 def _arguments(row: Mapping[str, Any]) -> str:
-    """What is told of a call beside its name."""
+    """Words on a call, beside its name."""
     parts = []
     if row["communicator"] > 0:
         parts.append(f"communicator {row['communicator']}")

@@ -17,7 +17,7 @@ struct Step {
 inline constexpr unsigned kNoPort = ~0u;  // the packet comes from an intra-tile port
 inline constexpr unsigned kMeshPorts = spec::kQfdbNodes - 1;
 
-// What a router is built with.
+// Parameters that a router is built with.
 struct RuleShape {
   unsigned inter_ports;
   bool qfdb = false;

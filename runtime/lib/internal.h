@@ -28,9 +28,9 @@ enum exanet_call_kind {
 void exanet_mpi_enter(struct exanet_ni *ni, uint32_t call, enum exanet_call_kind kind);
 void exanet_mpi_leave(struct exanet_ni *ni, uint32_t call, enum exanet_call_kind kind);
 
-/* What the rank has computed, without what it computed in MPI calls while it would have waited anyway. */
+/* Time that the rank has computed, less what it computed in MPI calls while it would have waited anyway. */
 uint64_t exanet_computed_ps(const struct exanet_ni *ni);
-/* What the calling thread computes between these two is ours, and moves no clock. */
+/* Time that the calling thread computes between these two is ours, and moves no clock. */
 void exanet_uncounted_begin(struct exanet_ni *ni);
 void exanet_uncounted_end(struct exanet_ni *ni);
 

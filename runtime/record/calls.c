@@ -182,7 +182,7 @@ static bool put_probe(uint8_t code, const struct exanet_recorded_call *call, uin
   return true;
 }
 
-/* Which of the call's requests have completed: the number of them, and each by its place, in `indices` or one after the other. */
+/* Finds those of the call's requests that have completed: the number of them, and each by its place, in `indices` or one after the other. */
 static long completed(uint8_t code, const long *a, const int **indices) {
   *indices = NULL;
   switch (code) {

@@ -14,7 +14,7 @@ uint32_t exanet_request_find(uint64_t handle);
 /* It has completed, or been freed: a persistent one stays unless it is freed. */
 void exanet_request_end(uint64_t handle, bool freed);
 
-/* What a matched probe has found. */
+/* Message that a matched probe has found. */
 struct exanet_probed {
   uint32_t comm;
   uint64_t peer, tag; /* as fields of the stream */

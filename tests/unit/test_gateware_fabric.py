@@ -25,7 +25,7 @@ def changed(folder: Path, text: str, extends: str = "torus-2x2x2") -> str:
 
 
 def parameters_of(name: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
-    """What the nodes of a machine that fits are built with."""
+    """Parameters that the nodes of a machine that fits are built with."""
     spec: dict[str, int] = {}
     monkeypatch.setattr(build, "library", lambda name, **rest: spec.update(rest["parameters"]) or Path("there"))
     config = machine.load(name).resolve()

@@ -65,7 +65,7 @@ def ping(tmp_path: Path) -> Path:
 
 
 def refused(trace: Path, *more: str) -> str:
-    """What exanet replay says."""
+    """Words of `exanet replay`."""
     with pytest.raises(InputError) as said:
         CliRunner().invoke(cli.app, ["replay", str(trace), "-m", "exanest", "-q", *more], catch_exceptions=False)
     return str(said.value)
@@ -181,7 +181,7 @@ def test_collectives_are_read_from_text() -> None:
 
 
 def test_wrong_bytes_are_read_or_refused(tmp_path: Path) -> None:
-    """Whatever stands in a stream, one message says so, or it is replayed."""
+    """Streams of drawn bytes are refused by one message, or replayed."""
     generator = random.Random(11)
     trace = write(tmp_path / "fuzz", PING)
     folder.finish(trace, 2, {})

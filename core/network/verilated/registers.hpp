@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the registers of the routers and the lines between them are for a machine: from the simulator's description to the gateware's.
+// Values of the routers' registers and of the lines between them for a machine: from the simulator's description to the gateware's.
 #pragma once
 
 #include <cstdint>

@@ -60,7 +60,7 @@ module router_route #(
       assign outside[d] = {1'b0, there[d]} >= way.side;
       assign above[d] = there[d] > way.here;
       assign half = !(parity ^ there[d][0] ^ way.here[0]);
-      // Whichever of the two it is: above is known no sooner.
+      // Either serves: above is known no sooner.
       assign up = {1'b0, there[d]} < way.above[half];
       assign round = {1'b0, there[d]} < way.below[half];
       assign plus = above[d] ? up : round;
