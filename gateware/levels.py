@@ -37,7 +37,7 @@ def _read_of(kind: str, out: str, port: str) -> bool:
 
 
 def count_levels(module: Module) -> Levels:
-    """Raises ValueError where logic stands in a circle."""
+    """Raises ValueError where logic stands in a cycle."""
     cells: dict[str, Module] = module["cells"]
     driver = {net: (name, port) for name, cell in cells.items() for port, net in _bits(cell, "output")}
     found: dict[int, int] = {}
@@ -70,7 +70,7 @@ def count_levels(module: Module) -> Levels:
                 todo.pop()
                 continue
             if net in open_nets:
-                raise ValueError("the netlist has a circle of logic without a register")
+                raise ValueError("the netlist has a cycle of logic without a register")
             open_nets.add(net)
             todo += waits
         return found[end]

@@ -29,17 +29,23 @@ class Part:
     """One command of the pipeline, for bash.
 
     `share` is how many of the processors it can keep busy: the command finds their number, at least 1, in $JOBS. With `share` 0 it runs
-    one thing at a time. `limit_s` is how long it may take on a slow machine that others use, too.
+    one thing at a time, and `busy` says for how much of its time it does. `limit_s` is how long it may take on a slow machine that others
+    use, too.
     """
 
     name: str
     command: str
     needs: tuple[str, ...] = ()
     share: float = 0
+    busy: float = 1
     limit_s: float = 1800
 
     def jobs(self, processors: int) -> int:
         return max(1, int(self.share * processors))
+
+    def load(self, processors: int) -> float:
+        """How many processors it keeps busy on average."""
+        return self.jobs(processors) * self.busy
 
 
 @dataclass(frozen=True)
@@ -56,7 +62,7 @@ class Outcome:
 class _Running:
     part: Part
     process: subprocess.Popen[bytes]
-    jobs: int
+    load: float
     began: float = field(default_factory=time.monotonic)
     ended_by_us: float | None = None
 
@@ -112,7 +118,7 @@ def run(
     try:
         while waiting or running:
             results = {outcome.name: outcome.result for outcome in outcomes}
-            free = processors - sum(one.jobs for one in running)
+            free = processors - sum(one.load for one in running)
             for part in list(waiting):
                 if any(results.get(name, "passed") != "passed" for name in part.needs):
                     waiting.remove(part)
@@ -120,9 +126,9 @@ def run(
                     said(f"{part.name}: left out, it needs {', '.join(name for name in part.needs if results.get(name) != 'passed')}")
                     break
                 ready = all(name in results for name in part.needs)
-                if ready and part.jobs(processors) <= free:
+                if ready and part.load(processors) <= free:
                     waiting.remove(part)
-                    running.append(_start(part, part.jobs(processors), folder, environment))
+                    running.append(_start(part, processors, folder, environment))
                     said(f"{part.name}: started")
                     break
                 if ready:  # it goes before what stands behind it, however small that is
@@ -136,17 +142,17 @@ def run(
     return outcomes
 
 
-def _start(part: Part, jobs: int, folder: Path, environment: Mapping[str, str]) -> _Running:
+def _start(part: Part, processors: int, folder: Path, environment: Mapping[str, str]) -> _Running:
     with (folder / f"{part.name}.log").open("wb") as log:
         process = subprocess.Popen(
             ["bash", "-euo", "pipefail", "-c", part.command],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
-            env={**environment, "JOBS": str(jobs)},
+            env={**environment, "JOBS": str(part.jobs(processors))},
             start_new_session=True,
         )
-    return _Running(part, process, jobs)
+    return _Running(part, process, part.load(processors))
 
 
 def _wait(running: list[_Running], outcomes: list[Outcome], folder: Path, said: Callable[[str], None]) -> None:

@@ -169,7 +169,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "ways up a fat tree: drawn for each pair or packet they carry permutations that one rule for all does not, and "
+    "routes up a fat tree: drawn for each pair or packet they carry permutations that one rule for all does not, and "
     "sprayed packets overtake") {
   const auto carried = [](const std::string& routing) {
     return measure(with({"fat-tree", {4, 4, 4}}, routing), "transpose", 1);
@@ -184,7 +184,7 @@ TEST_CASE(
   CHECK(spray.latest > Time::ns(200));
 }
 
-TEST_CASE("ways up a fat tree: other topologies are refused") {
+TEST_CASE("routes up a fat tree: other topologies are refused") {
   for (const char* name : {"random", "spray"}) {
     CHECK(complaint(with({"torus", {4, 4}}, name)).find("is for fat trees") != std::string::npos);
     CHECK(complaint(with({"xgft", {4, 4, 1, 2}}, name)).empty());

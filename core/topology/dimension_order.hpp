@@ -63,7 +63,7 @@ class DimensionOrder {
     return {static_cast<std::uint16_t>(d), wraps_ ? shorter : above, static_cast<std::uint8_t>(above)};
   }
 
-  // Ports on all shortest ways, plus at first_port + 2d and minus behind it; both where a destination is half way round.
+  // Ports on all shortest routes, plus at first_port + 2d and minus behind it; both where a destination is half way round.
   void minimal(const Coordinate* at, const Coordinate* dst, std::uint32_t first_port, PortList& out) const {
     for (std::uint32_t d = 0; d < shape_.size(); ++d) {
       if (at[d] == dst[d]) continue;

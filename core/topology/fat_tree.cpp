@@ -8,7 +8,7 @@
 // endpoint first: [8, 8, 16, 1, 4, 4] is the tree of 1024 with half the links above its first switches, [4, 4, 1, 1] a plain tree. A switch
 // of level l is named by the subtree that it serves (endpoint / (m1...ml)) and by a number within the subtree's switches of that level.
 //
-// Routing is up to the nearest common ancestor and down; each of the equal ways up is chosen by digits of the destination (D-mod-k:
+// Routing is up to the nearest common ancestor and down; each of the equal routes up is chosen by digits of the destination (D-mod-k:
 // Zahavi 2010), so packets to one endpoint meet only in a tree towards it, and a shift permutation meets nobody. Where an endpoint has
 // several parents, which of them is its turn as with rails (rails.hpp), or each destination would receive by one of its links alone. Up before
 // down closes no cycle: one virtual channel is enough.

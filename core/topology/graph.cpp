@@ -2,7 +2,7 @@
 // Any graph, as a file says it: each vertex is a router with endpoints of its own (none, one, or more), each edge a link. Endpoints are
 // numbered router by router.
 //
-// Routing is by shortest ways with distance classes where the graph is at most `kWidest` links wide, and up*/down* on one virtual channel
+// Routing is by shortest routes with distance classes where the graph is at most `kWidest` links wide, and up*/down* on one virtual channel
 // where it is wider (core/topology/route_tables.hpp).
 #include <cmath>
 #include <stdexcept>
@@ -15,7 +15,7 @@ namespace exanet {
 namespace {
 
 constexpr std::uint32_t kWidest = 2;  // as many as the published router has virtual channels
-constexpr std::uint32_t kWidestAtAll = 8;  // as many as any router has; for those who ask for shortest ways
+constexpr std::uint32_t kWidestAtAll = 8;  // as many as any router has; for those who ask for shortest routes
 
 class GraphTopology final : public Topology {
  public:
@@ -42,7 +42,7 @@ class GraphTopology final : public Topology {
     shortest_ = tables_.find_shortest(links_, widest);
     if (!shortest_ && widest == kWidestAtAll)
       throw std::invalid_argument("the graph is in several parts, or more than " + std::to_string(kWidestAtAll) +
-                                  " links wide, too wide for shortest ways: take the routing up-down");
+                                  " links wide, too wide for shortest routes: take the routing up-down");
     if (!shortest_ && !tables_.find_up_down(links_))
       throw std::invalid_argument("the graph is in several parts: link them, or take all but one out");
   }

@@ -5,7 +5,7 @@
 // Random pairs of switches with free ports are linked; where the rest cannot be linked among themselves, a link is taken out and its two
 // ends are given to them, as in the paper. A graph that came out in several parts is thrown away.
 //
-// Routing is by shortest ways with distance classes (core/topology/route_tables.hpp): as many virtual channels are needed as the graph is wide.
+// Routing is by shortest routes with distance classes (core/topology/route_tables.hpp): as many virtual channels are needed as the graph is wide.
 #include <algorithm>
 
 #include "core/engine/random.hpp"

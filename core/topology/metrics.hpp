@@ -9,7 +9,7 @@
 namespace exanet {
 
 struct Distances {
-  std::uint32_t diameter = 0;  // longest of the shortest ways
+  std::uint32_t diameter = 0;  // longest of the shortest routes
   double mean = 0;             // over all ordered pairs of different endpoints; 0 when there is one only
   bool exact = true;           // false: taken from evenly spaced sources only, so that `diameter` is a lower bound
 };

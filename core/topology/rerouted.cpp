@@ -6,7 +6,7 @@
 // channel more, until it comes to a router from which the own way is intact. Once on an intact way it stays on it, so packets change
 // from the channel of up*/down* to those of the own ways and never back: both are free of cycles, and no cycle leads through both.
 //
-// With the routing "up-down" all packets take up*/down* ways, in one virtual channel.
+// With the routing "up-down" all packets take up*/down* routes, in one virtual channel.
 //
 // Limits: tables, so at most 8192 routers; what has failed has failed from the beginning; endpoints that are cut off send and get nothing.
 #include "core/topology/rerouted.hpp"
@@ -158,7 +158,7 @@ void Rerouted::build_tables() {
     if (!dead_[node] && hangs_on(node) != kNoNode) router_[node] = router_[hangs_on(node)];
   if (routers_.empty()) throw std::invalid_argument("everything has failed: leave something");
   if (routers_.size() > kMostRouters)
-    throw std::invalid_argument("ways round failures and up*/down* are tables for at most " +
+    throw std::invalid_argument("routes round failures and up*/down* are tables for at most " +
                                 std::to_string(kMostRouters) + " routers; this machine has " +
                                 std::to_string(routers_.size()));
   Adjacency graph(routers_.size());

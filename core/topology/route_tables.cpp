@@ -50,10 +50,10 @@ bool RouteTables::find_shortest(const Adjacency& graph, std::uint32_t widest) {
         const std::uint32_t next = graph[here][port].node;
         if (next != kNoNode && distance[next] < distance[here]) nearer.push_back(static_cast<std::uint16_t>(port));
       }
-      const std::size_t way = std::size_t{here} * routers_ + there;
-      port_[way] = one_of(nearer, here, there);
-      distance_[way] = static_cast<std::uint8_t>(distance[here]);
-      width_ = std::max(width_, distance_[way]);
+      const std::size_t pair = std::size_t{here} * routers_ + there;
+      port_[pair] = one_of(nearer, here, there);
+      distance_[pair] = static_cast<std::uint8_t>(distance[here]);
+      width_ = std::max(width_, distance_[pair]);
     }
   }
   return true;

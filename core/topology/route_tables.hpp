@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of ways on any graph of routers, for topologies without arithmetic for the next hop: three bytes for each pair of routers.
+// Tables of routes on any graph of routers, for topologies without arithmetic for the next hop: three bytes for each pair of routers.
 //
 // Shortest ways: one of the shortest for each pair, chosen by a hash. The virtual channel of a link is the number of links that remain
 // behind it, so each step lowers it and no cycle can close; as many channels are needed as the graph is wide (a distance class: Gopal 1985).
 //
 // Up*/down* (Schroeder and others 1991): routers are ordered by their distance from a root, and by number; a packet goes up (towards the
-// root's end of the order) no more once it has gone down, so one channel is enough on any graph. From a router from which ways down lead to
-// the destination the shortest of those is taken, else the shortest way up; so the next hop depends on the present router and the
-// destination alone, at the price of some ways that are longer than a packet fresh from its source would need.
+// root's end of the order) no more once it has gone down, so one channel is enough on any graph. From a router from which routes down lead to
+// the destination the shortest of those is taken, else the shortest route up; so the next hop depends on the present router and the
+// destination alone, at the price of some routes that are longer than a packet fresh from its source would need.
 #pragma once
 
 #include <cstdint>
@@ -31,10 +31,10 @@ class RouteTables {
 
   // here != there
   Hop towards(std::uint32_t here, std::uint32_t there) const {
-    const std::size_t way = std::size_t{here} * routers_ + there;
-    return {port_[way], static_cast<std::uint8_t>(classes_ ? distance_[way] - 1 : 0)};
+    const std::size_t pair = std::size_t{here} * routers_ + there;
+    return {port_[pair], static_cast<std::uint8_t>(classes_ ? distance_[pair] - 1 : 0)};
   }
-  // All ports on shortest ways; with up*/down* the one that towards() says.
+  // All ports on shortest routes; with up*/down* the one that towards() says.
   void minimal(const Adjacency& graph, std::uint32_t here, std::uint32_t there, PortList& out) const {
     if (!classes_) return out.add(towards(here, there).port);
     const std::uint32_t length = distance_[std::size_t{here} * routers_ + there];

@@ -6,7 +6,7 @@
 // Switches (0, x, y) and (1, m, c) for x, y, m, c below q. With generators X and X' made from a primitive element of the field: (0, x, y) is
 // linked to (0, x, y') when y - y' is in X, (1, m, c) to (1, m, c') when c - c' is in X', and (0, x, y) to (1, m, c) when y = m x + c.
 //
-// Routing is by shortest ways with distance classes (core/topology/route_tables.hpp), on two virtual channels.
+// Routing is by shortest routes with distance classes (core/topology/route_tables.hpp), on two virtual channels.
 #include <algorithm>
 
 #include "core/topology/hosted.hpp"

@@ -4,7 +4,7 @@
 //
 // Contract: nodes are 0..node_count()-1, endpoints the first endpoint_count() of them; inter-tile ports of a node 0..port_count(node)-1;
 // links are bidirectional: neighbour(neighbour(n,p)) == (n,p). next_hop() is a pure function and reaches the endpoint `dst` from any node,
-// by a shortest way if shortest() says so, without a cycle in the channel dependency graph (topology_contract_test checks all of this for
+// by a shortest route if shortest() says so, without a cycle in the channel dependency graph (topology_contract_test checks all of this for
 // every topology).
 #pragma once
 

@@ -15,12 +15,12 @@ constexpr std::size_t kMostCompared = 4096;  // messages, with what each would t
 
 // Computes what a message takes in an empty network.
 double alone_ps(const FlowNetwork& network, const MessagePlan::Message& message) {
-  std::vector<ResourceId> way;
-  network.route(message.src, message.dst, way);
-  Rate least = network.capacity(way.front());
-  for (const ResourceId r : way) least = std::min(least, network.capacity(r));
+  std::vector<ResourceId> route;
+  network.route(message.src, message.dst, route);
+  Rate least = network.capacity(route.front());
+  for (const ResourceId r : route) least = std::min(least, network.capacity(r));
   return network.volume_bits(message.bytes) * 1e18 / static_cast<double>(least) +
-         static_cast<double>(network.latency(way).ps());
+         static_cast<double>(network.latency(route).ps());
 }
 
 // A sender's payload rate: in an open loop what was accepted of it in the window, in a burst what it sent over the time that it took.

@@ -271,8 +271,8 @@ bool OpenLoop::run() {
   }
   s.run_until(Time::never());
   const Tally total = s.total();
-  const std::string circle = s.fabric.in_flight() == 0 ? "" : s.fabric.deadlock();
-  EXANET_CHECK(s.fabric.in_flight() == 0, circle.empty() ? "packets are stuck in the network" : circle.c_str(),
+  const std::string cycle = s.fabric.in_flight() == 0 ? "" : s.fabric.deadlock();
+  EXANET_CHECK(s.fabric.in_flight() == 0, cycle.empty() ? "packets are stuck in the network" : cycle.c_str(),
                s.stop_at.ps(), s.fabric.in_flight(), total.injected);
   EXANET_CHECK(total.injected == total.delivered && total.fingerprints == 0, "packets were lost, doubled or altered",
                s.stop_at.ps(), total.injected, total.delivered);

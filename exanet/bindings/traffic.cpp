@@ -127,7 +127,7 @@ std::vector<Channel> cycle_on(const Topology& t, std::uint8_t channels, const Ch
   return find_dependency_cycle(t, route, progress);
 }
 
-// The proof, or the counter-example, that packets never wait for each other in a circle: `cycle` lists channels as (node, port, channel).
+// The proof, or the counter-example, that packets never wait for each other in a cycle: `cycle` lists channels as (node, port, channel).
 // A network with too many pairs of ends is looked at in miniatures, where it has some: how many nodes those have that were looked at is `miniatures`.
 // `progress`, if it is no None, is called with the share done.
 nb::dict check(const nb::dict& topology, std::uint8_t channels, const nb::object& progress) {

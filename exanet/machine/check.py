@@ -29,7 +29,7 @@ from exanet.machine.schema import (
     constants,
     is_further_kind,
     link_kinds,
-    own_ways,
+    other_routes,
     topology_needs,
     topology_of,
 )
@@ -113,7 +113,7 @@ def _cycle_ps(plain: Any) -> int | None:
 def _widened(model: MachineFile) -> MachineFile:
     """The machine, with as many virtual channels as routing on its shape needs."""
     needed, channels = topology_needs(model).virtual_channels, model.router.virtual_channels
-    if needed <= channels.value or own_ways(model):
+    if needed <= channels.value or other_routes(model):
         return model
     wider = type(channels)(value=needed, source=f"what routing on a {model.topology.kind} of this shape needs", kind="derived")
     return model.model_copy(update={"router": model.router.model_copy(update={"virtual_channels": wider})})
@@ -370,7 +370,7 @@ def _channel_problems(model: MachineFile, packets: bool, reshaped: bool) -> Prob
             ("router", "endpoint_latency"),
             f"the endpoints of a {model.topology.kind} are routers themselves, of the latency of all; take it out, or set it to null",
         )
-    if own_ways(model) or reshaped:
+    if other_routes(model) or reshaped:
         channels = max(channels, needs.virtual_channels)
     if not needs.virtual_channels <= channels <= _MOST_CHANNELS:
         yield (

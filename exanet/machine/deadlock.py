@@ -30,7 +30,7 @@ def check(described: Machine, *, channels: int | None = None, progress: Callable
 
     `progress` is called now and then with the share done.
 
-    A torus or mesh with too many pairs of nodes is looked at in miniatures that have a circle exactly when it has one: one for each
+    A torus or mesh with too many pairs of nodes is looked at in miniatures that have a cycle exactly when it has one: one for each
     dimension, with two points in every other. Raises InputError on another network too large to look at every pair of its ends, or fewer
     channels with another routing than its own.
     """

@@ -239,7 +239,7 @@ def _read_with_bases(file: Path, shown: str, seen: list[Path]) -> tuple[Located,
     if not isinstance(base.value, str) or not base.value:
         raise InputError(base.mark.error("'extends' takes the name of a machine or the path of a machine file"))
     if file.resolve() in seen or len(seen) > 20:
-        raise InputError(base.mark.error(f"'{base.value}' extends, in the end, itself; break the circle"))
+        raise InputError(base.mark.error(f"'{base.value}' extends, in the end, itself; break the cycle"))
     try:
         path, name = _locate(base.value, file.parent)
         below, bases, _ = _read_with_bases(path, name, [*seen, file.resolve()])

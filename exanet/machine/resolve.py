@@ -22,7 +22,7 @@ from exanet.machine.schema import (
     Router,
     Topology,
     link_kinds,
-    own_ways,
+    other_routes,
     topology_needs,
     topology_of,
 )
@@ -40,7 +40,7 @@ _UNRESOLVED = {(Router, "kind")}  # an input-queued router has a section 'switch
 def resolve(model: MachineFile) -> dict[str, Any]:
     """The description as the simulator takes it: plain integers, times in picoseconds, the unit in each key's suffix."""
     router = _section(model.router)
-    if own_ways(model):
+    if other_routes(model):
         router["virtual_channels"] = max(router["virtual_channels"], topology_needs(model).virtual_channels)
     kinds = link_kinds(model)
     power = {} if model.power is None else {"power": energy.resolved(model.power, kinds)}

@@ -105,7 +105,7 @@ class Topology(Strict):
     )
     routing: Text | None = Field(
         default=None,
-        description="Other ways than the topology's own: up-down, valiant, ugal-l, ugal-g, par, adaptive; random and spray for a fat tree, "
+        description="Routes other than its own: up-down, valiant, ugal-l, ugal-g, par, adaptive; random and spray for a fat tree, "
         "shortest for a graph (docs/simulate.md). Where they need more virtual channels than the router has, it gets them, and its "
         "FIFOs are shared out.",
     )
@@ -334,8 +334,8 @@ def topology_needs(model: MachineFile) -> Needs:
     return Needs(**_core.topology_needs(topology_of(model)))
 
 
-def own_ways(model: MachineFile) -> bool:
-    """Whether packets take other ways than the topology's own, for which the router gets the virtual channels that they need."""
+def other_routes(model: MachineFile) -> bool:
+    """Whether packets take other routes than the topology's own, for which the router gets the virtual channels that they need."""
     return model.topology.routing not in (None, "minimal") or bool(model.topology.failed)
 
 

@@ -21,7 +21,7 @@ description: A fat tree of 64 endpoints
 topology:
   kind: fat-tree          # docs/simulate.md has them all: torus, mesh, dragonfly, hyperx, jellyfish, graph (from a file), ...
   shape: [4, 4, 4]        # what its numbers mean depends on the kind: here children of a switch by level, endpoints first
-  # routing: adaptive     # other ways than the topology's own: valiant, ugal-l, par, adaptive, up-down
+  # routing: adaptive     # other routes than the topology's own: valiant, ugal-l, par, adaptive, up-down
   # rails: 2              # links of each endpoint into the network, each into a plane of switches of its own
 
 router:                   # of each switch; where there are none, of each endpoint

@@ -35,7 +35,7 @@ def test_a_proof_in_words_and_as_data() -> None:
     assert (data["free_of_deadlock"], data["virtual_channels"], data["links"]) == (True, 6, 2 * 798)
 
 
-def test_a_circle_is_printed_and_is_one() -> None:
+def test_a_cycle_is_printed_and_is_one() -> None:
     shown = run("check", "torus-512", "--channels", "1")
     assert shown.exit_code == 1
     assert "can wait for each other in a cycle" in shown.stdout

@@ -60,8 +60,8 @@ def test_a_memory_is_read_by_the_address_of_the_same_port_and_written_at_an_edge
     assert timing.synth.levels.count_levels(netlist(memory, *late, out=[6])) == {3: 1, 2: 3, 0: 1}
 
 
-def test_a_circle_of_logic_is_refused(timing: ModuleType) -> None:
-    with pytest.raises(ValueError, match="circle"):
+def test_a_cycle_of_logic_is_refused(timing: ModuleType) -> None:
+    with pytest.raises(ValueError, match="cycle"):
         timing.synth.levels.count_levels(netlist(cell("LUT1", {"O": [1]}, I0=[2]), cell("LUT1", {"O": [2]}, I0=[1]), out=[1]))
 
 

@@ -60,7 +60,7 @@ std::string WormholeNetwork::deadlock() const {
     at = waits_for(at);
   }
   if (at.worm == kNone) return {};
-  std::string said = "packets wait for each other in a circle: ";
+  std::string said = "packets wait for each other in a cycle: ";
   bool first = true;
   for (auto next = std::find(seen.begin(), seen.end(), at); next != seen.end(); ++next) {
     const Worm& worm = worm_at(*next);

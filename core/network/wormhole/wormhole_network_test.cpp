@@ -125,7 +125,7 @@ TEST_CASE(
     NetworkConfig fabric = worms(channels, words, config);
     fabric.router.max_payload_bytes = 256;
     fabric.links[0].latency = Time();
-    OpenLoop run({"mesh", {6, 6}}, fabric, loop);  // whose ways need one channel
+    OpenLoop run({"mesh", {6, 6}}, fabric, loop);  // whose routes need one channel
     REQUIRE(run.run());
     return run.result().accepted_load;
   };
@@ -188,7 +188,7 @@ class OneChannelRing final : public Topology {
 TEST_CASE(
     "wormhole: a ring of one channel locks up, which is told and ends; with the channels that routing asks for it does "
     "not") {
-  const auto all_two_on = [](const Topology& ring, const NetworkConfig& fabric, std::string& circle) {
+  const auto all_two_on = [](const Topology& ring, const NetworkConfig& fabric, std::string& cycle) {
     EventQueue queue;
     std::uint64_t arrived = 0;
     WormholeNetwork network(
@@ -196,22 +196,22 @@ TEST_CASE(
         {&arrived, [](void* n, const Packet&, Time, Time) { ++*static_cast<std::uint64_t*>(n); }, nullptr});
     for (NodeId node = 0; node < 5; ++node) REQUIRE(network.inject({node, (node + 2) % 5, kCellBytes, 0, 0, 0}));
     while (!queue.empty()) queue.run_one();
-    circle = network.deadlock();
+    cycle = network.deadlock();
     CHECK(network.in_flight() == 5 - arrived);
     return arrived;
   };
-  std::string circle;
+  std::string cycle;
   const OneChannelRing ring(5);
-  CHECK(all_two_on(ring, worms(1, 4), circle) == 0);
+  CHECK(all_two_on(ring, worms(1, 4), cycle) == 0);
   CHECK(
-      circle ==
-      "packets wait for each other in a circle: (0) X+ for (1), (0) X+ for (2), (1) X+ for (2), (1) X+ for (3), (2) X+ "
+      cycle ==
+      "packets wait for each other in a cycle: (0) X+ for (1), (0) X+ for (2), (1) X+ for (2), (1) X+ for (3), (2) X+ "
       "for (3), "
       "(2) X+ for (4), (3) X+ for (4), (3) X+ for (0), (4) X+ for (0), (4) X+ for (1)");  // a header, and the packet that it waits for
-  CHECK(all_two_on(ring, worms(2, 4), circle) == 5);  // a channel for each of the two packets of a link
-  CHECK(circle.empty());
-  CHECK(all_two_on(*make_topology({"torus", {5}}), worms(2, 4), circle) == 5);
-  CHECK(circle.empty());
+  CHECK(all_two_on(ring, worms(2, 4), cycle) == 5);  // a channel for each of the two packets of a link
+  CHECK(cycle.empty());
+  CHECK(all_two_on(*make_topology({"torus", {5}}), worms(2, 4), cycle) == 5);
+  CHECK(cycle.empty());
 }
 
 TEST_CASE("wormhole: a packet of a higher class waits for a word at each link; weights share an output's words") {

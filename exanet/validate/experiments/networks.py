@@ -26,7 +26,7 @@ _EQUAL_SIZE = {
     "jellyfish": (tuple(f"jellyfish:32,6,2,{seed}" for seed in _SEEDS), 6),
     "dragonfly": (("dragonfly:2,4,2",), 3),
 }
-"""64 nodes each, the dragonfly 72, and the virtual channels that adaptive ways need; in the order of INSEE's times. At this size distances
+"""64 nodes each, the dragonfly 72, and the channels that adaptive routes need; in the order of INSEE's times. At this size distances
 on the last three are near INSEE's; graphs that are drawn at random count by their mean."""
 
 _INSEE = {
@@ -100,7 +100,7 @@ def neighbour_times(runner: Runner) -> Measured:
     return _order(
         runner,
         "finished_ns",
-        "2 KiB to six neighbours, ten times, 64 ranks in order, no computing, INSEE's default packets and queues, adaptive ways. Trace and "
+        "2 KiB to six neighbours, ten times, 64 ranks in order, no computing, INSEE's packets and queues, adaptive routes. Trace and "
         "sizes are not published, so the order alone is judged",
     )
 
