@@ -80,7 +80,12 @@ def run(options: Options) -> int:
         results["summary"] |= {"complete": False, "reason": outcome.reason}
     _publish(options, directory, results, meta | {"exit_code": outcome.exit_code}, console)
     if options.record:
-        trace_folder.finish(options.record, options.ranks, run_results.asked(meta), outcome.reason)
+        try:
+            trace_folder.finish(options.record, options.ranks, run_results.asked(meta), outcome.reason)
+        except InputError as error:
+            if outcome.exit_code == 0:
+                raise
+            print(f"exanet: no trace: {error}", file=sys.stderr)  # the program's own end is told by the exit status
     return int(outcome.exit_code)
 
 

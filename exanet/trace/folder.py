@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from exanet import results
 from exanet._core import TraceTables, trace_call_names
@@ -31,7 +31,7 @@ class About(BaseModel):
     format: int
     complete: bool
     reason: str
-    ranks: int
+    ranks: int = Field(ge=1, le=1 << 22)
     calls: int
     mpi: str
     unrecorded: list[str]

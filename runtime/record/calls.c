@@ -6,7 +6,7 @@
  * computing is the next record's.
  *
  * Limits: one-sided calls, neighbourhood collectives and partitioned communication are not recorded, which the stream says once for each name; nor
- * are files. Persistent collectives are not known to the shim at all. */
+ * are files. Persistent collectives are not known to the shim at all; that one is started is said, and so is that threads call at once. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -24,6 +24,8 @@
 
 bool exanet_recording;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int inside; /* threads in recorded calls */
+static bool overlapping; /* there were two at once */
 static uint64_t counted_ps; /* of the rank's computing: what stands in records */
 
 struct known_call {
@@ -162,8 +164,12 @@ static bool put_probe(uint8_t code, const struct exanet_recorded_call *call, uin
   const struct exanet_communicator *comm = communicator(a[2]);
   const bool asks = code == EXANET_TRACE_Iprobe || code == EXANET_TRACE_Improbe;
   const bool found = !asks || *(const int *)a[3] != 0;
-  const uint64_t peer = comm != NULL ? peer_field(comm, a[0]) : 0;
+  uint64_t peer = comm != NULL ? peer_field(comm, a[0]) : 0;
   if (peer == 0) return false;
+  /* A message to oneself is found as one, since it does not cross the network. */
+  const char *answer = (const char *)a[asks ? code == EXANET_TRACE_Iprobe ? 4 : 5 : code == EXANET_TRACE_Probe ? 3 : 4];
+  const int source = found && (uintptr_t)answer > 1 ? *(const int *)(answer + exanet_mpi.status_source) : -1;
+  if (peer == 1 && source >= 0 && source == comm->rank && comm->remote == NULL) peer = peer_field(comm, source);
   exanet_stream_begin(code);
   put_times(call, computed_ps, end_ps);
   exanet_stream_put(comm->number);
@@ -197,11 +203,24 @@ static long completed(uint8_t code, const long *a, const int **indices) {
   }
 }
 
+/* Something that messages depend on and that is not recorded, once. */
+static void put_unrecorded(const char *what, bool *told) {
+  if (*told) return;
+  *told = true;
+  exanet_stream_begin(EXANET_TRACE_UNRECORDED);
+  for (int i = 0; i < 3; i++) exanet_stream_put(0);
+  for (; *what != '\0'; what++) exanet_stream_put((uint8_t)*what);
+  exanet_stream_end();
+}
+
 static bool put_requests(uint8_t code, const struct exanet_recorded_call *call, uint64_t computed_ps, uint64_t end_ps) {
   const int *indices;
   const long n = completed(code, call->arguments, &indices);
   const bool ends = code != EXANET_TRACE_Start && code != EXANET_TRACE_Startall && code != EXANET_TRACE_Cancel &&
                     code != EXANET_TRACE_Request_get_status;
+  static bool told;
+  for (long i = 0; (code == EXANET_TRACE_Start || code == EXANET_TRACE_Startall) && i < handle_count; i++)
+    if (exanet_request_find(handles[i]) == 0) put_unrecorded("MPI_Start of a persistent collective", &told);
   exanet_stream_begin(code);
   put_times(call, computed_ps, end_ps);
   for (long i = 0; i < n; i++) {
@@ -247,6 +266,7 @@ static bool put_create(uint8_t code, const struct exanet_recorded_call *call, ui
   const uint32_t parent = from != NULL ? from->number : 0;
   const long handle = exanet_handle_at(call->arguments[made_at(code)], 0);
   const bool member = exanet_handle_of(handle) != exanet_mpi.no_communicator;
+  if (code == EXANET_TRACE_Comm_idup) exanet_communicator_forget(handle);
   /* Members of a communicator that is not yet there (MPI_Comm_idup) are asked for at its first use. */
   const struct exanet_communicator *comm =
       member && code != EXANET_TRACE_Comm_idup ? exanet_communicator_add(handle) : NULL;
@@ -334,6 +354,7 @@ void exanet_record_close(struct exanet_ni *ni) {
 void exanet_record_prepare(struct exanet_ni *ni, struct exanet_recorded_call *call) {
   const long *a = call->arguments;
   long n = 1, list = a[0];
+  if (__atomic_fetch_add(&inside, 1, __ATOMIC_RELAXED) > 0) __atomic_store_n(&overlapping, true, __ATOMIC_RELAXED);
   handle_count = 0;
   const struct known_call known = known_calls[call->call];
   switch (known.code) {
@@ -369,10 +390,14 @@ static bool took_a_message(const struct exanet_recorded_call *call) {
 }
 
 void exanet_record_ends(struct exanet_ni *ni, const struct exanet_recorded_call *call, int result) {
+  __atomic_fetch_sub(&inside, 1, __ATOMIC_RELAXED);
   if (result != 0 && !took_a_message(call)) return;
   const uint64_t computed_ps = exanet_computed_ps(ni), end_ps = exanet_clock_peek(ni);
   const bool locked = ni->multithreaded;
   if (locked) exanet_system_lock(&lock);
+  static bool told;
+  if (exanet_recording && __atomic_load_n(&overlapping, __ATOMIC_RELAXED))
+    put_unrecorded("MPI in several threads at once", &told);
   int status = 0;
   if (exanet_recording && put_call(call, computed_ps, end_ps)) status = exanet_stream_end();
   if (status != 0) failed(ni, status);

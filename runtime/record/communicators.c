@@ -77,6 +77,8 @@ const struct exanet_communicator *exanet_communicator_add(long handle) {
   return made;
 }
 
+void exanet_communicator_forget(long handle) { exanet_handles_remove(&table, exanet_handle_of(handle)); }
+
 bool exanet_communicators_open(void) {
   exanet_mpi.comm_size((long)exanet_mpi.world, &world_size);
   return exanet_mpi.comm_group((long)exanet_mpi.world, &world_group) == 0 &&

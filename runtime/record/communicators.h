@@ -19,6 +19,8 @@ bool exanet_communicators_open(void);
 const struct exanet_communicator *exanet_communicator_find(long handle);
 /* Asks the library for the members of a new one, which takes the place of an earlier one of the same handle. NULL where memory is short. */
 const struct exanet_communicator *exanet_communicator_add(long handle);
+/* Forgets an earlier one, whose handle a new one has that cannot be asked for members yet. */
+void exanet_communicator_forget(long handle);
 /* The world rank of one of a communicator's, of an intercommunicator its remote group's. -1: there is none. */
 int exanet_communicator_peer(const struct exanet_communicator *comm, int rank);
 /* Fields of the record that makes it: flags, some of which the caller knows, and members. */

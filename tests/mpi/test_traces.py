@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 from exanet import replay, results
+from exanet.errors import InputError
 
 from .conftest import PROGRAMS, Finished, Runner, Stack
 
@@ -145,3 +146,69 @@ def test_what_is_not_recorded_is_told(exanet_run: Runner, mpich: Stack, tmp_path
     )
     assert done.returncode == 2
     assert "MPI_Put" in done.stderr and "which is not recorded" in done.stderr
+
+
+PROGRAM = """#include <mpi.h>
+#include <pthread.h>
+static int rank;
+static void *exchange(void *tag) {
+  for (int i = 0; i < 20; i++)
+    MPI_Sendrecv(0, 0, MPI_INT, 1 - rank, (long)tag, 0, 0, MPI_INT, 1 - rank, (long)tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  return 0;
+}
+int main(int argc, char **argv) {
+  int level;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  %s
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Finalize();
+}
+"""
+TO_ONESELF = """
+  char a = 1, b; int found = 0; MPI_Request q[2]; MPI_Status s; MPI_Message m;
+  MPI_Isend(&a, 1, MPI_CHAR, rank, 0, MPI_COMM_WORLD, &q[0]);
+  MPI_Isend(&a, 1, MPI_CHAR, rank, 1, MPI_COMM_WORLD, &q[1]);
+  MPI_Probe(MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &s);
+  MPI_Recv(&b, 1, MPI_CHAR, rank, 0, MPI_COMM_WORLD, &s);
+  while (!found) MPI_Improbe(MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &found, &m, &s);
+  MPI_Mrecv(&b, 1, MPI_CHAR, &m, &s);
+  MPI_Waitall(2, q, MPI_STATUSES_IGNORE);
+  MPI_Comm freed, made;
+  if (rank) { MPI_Comm_dup(MPI_COMM_SELF, &freed); MPI_Comm_free(&freed); }
+  MPI_Comm_idup(MPI_COMM_WORLD, &made, q); MPI_Wait(q, MPI_STATUS_IGNORE);
+  MPI_Barrier(made);
+"""
+PERSISTENT = """
+  int x = 1, y; MPI_Request q;
+  MPI_Allreduce_init(&x, &y, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &q);
+  MPI_Start(&q); MPI_Wait(&q, MPI_STATUS_IGNORE); MPI_Request_free(&q);
+"""
+THREADS = """
+  pthread_t other;
+  pthread_create(&other, 0, exchange, (void *)1); exchange(0); pthread_join(other, 0);
+"""
+
+
+def built(stack: Stack, body: str, folder: Path) -> Path:
+    """Compiled so that the executable has a copy of the library's objects, where that is the linker's way."""
+    (folder / "program.c").write_text(PROGRAM % body)
+    subprocess.run([stack.compiler, "-fno-pic", "-no-pie", "-o", "program", "program.c", "-lpthread"], cwd=folder, check=True)
+    return folder / "program"
+
+
+def test_messages_to_oneself_and_handles_used_again(exanet_run: Runner, stack: Stack, tmp_path: Path) -> None:
+    recorded(exanet_run, stack, 2, [built(stack, TO_ONESELF, tmp_path)], tmp_path / "trace")
+    calls = replayed(tmp_path / "trace", tmp_path / "replay")["mpi_calls"]
+    assert sum(calls.filter(pl.col("call") == "MPI_Barrier")["calls"]) == 4
+
+
+@pytest.mark.parametrize(
+    ("body", "what"),
+    [(PERSISTENT, "MPI_Start of a persistent collective"), (THREADS, "several threads at once")],
+    ids=["persistent", "threads"],
+)
+def test_programs_that_cannot_be_replayed_are_refused(exanet_run: Runner, mpich: Stack, tmp_path: Path, body: str, what: str) -> None:
+    recorded(exanet_run, mpich, 2, [built(mpich, body, tmp_path)], tmp_path / "trace")
+    with pytest.raises(InputError, match=what):
+        replayed(tmp_path / "trace", tmp_path / "replay")

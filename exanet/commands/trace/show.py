@@ -25,7 +25,7 @@ def command(
     read = folder.load(trace)
     if not 0 <= rank < read.about.ranks:
         raise InputError(f"--rank {rank}: the trace has ranks 0 to {read.about.ranks - 1}")
-    if first < 1 or count < 1:
+    if not (1 <= first < 1 << 62 and 1 <= count < 1 << 62):
         raise InputError(f"--first {first} --count {count}: give whole numbers from 1 on")
     for line in tables.lines(read, rank, first, count):
         typer.echo(line)

@@ -11,6 +11,7 @@ import typer
 
 from exanet import lightly
 from exanet.commands.options import Json
+from exanet.errors import InputError
 
 
 def command(
@@ -25,9 +26,14 @@ def command(
         from exanet.trace import folder, statistics, tables
 
     read = folder.load(trace)
+    if output is not None and output.exists() and output.resolve() == trace.resolve():
+        raise InputError(f"-o {output}: that is the trace; name another folder")
     found = statistics.statistics(read)
     if output is not None:
-        statistics.write(output, found)
+        try:
+            statistics.write(output, found)
+        except OSError as error:
+            raise InputError(f"-o {output}: {error.strerror}; choose another place") from None
     if as_json:
         typer.echo(json.dumps({"trace": read.about.model_dump(), **statistics.as_data(found)}, indent=2))
     else:
