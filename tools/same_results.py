@@ -247,7 +247,7 @@ def different_values(then: Path, now: Path) -> list[str]:
         return [] if then.read_bytes() == now.read_bytes() else ["content"]
     a, b = pl.read_parquet(then), pl.read_parquet(now)
     if len(a) != len(b):
-        return [f"{len(a)} rows in place of {len(b)}"]
+        return [f"{len(b)} rows in place of {len(a)}"]
     return [column for column in a.columns if column in b.columns and not a[column].equals(b[column], null_equal=True)]
 
 
