@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <initializer_list>
 #include <string>
 #include <vector>
@@ -59,8 +60,8 @@ class StreamFiles {
     for (const std::string& path : paths) std::remove(path.c_str());
   }
   const std::string& add(const std::vector<std::uint8_t>& bytes) {
-    char path[] = "/tmp/exanet-stream-XXXXXX";
-    const int file = ::mkstemp(path);
+    std::string path = std::filesystem::temp_directory_path() / "exanet-stream-XXXXXX";
+    const int file = ::mkstemp(path.data());
     const bool written = ::write(file, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
     ::close(file);
     return paths.emplace_back(written ? path : "");

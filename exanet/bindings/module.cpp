@@ -143,27 +143,16 @@ class Simulator {
   }
 
   nb::dict mpi_calls() const {
-    std::vector<std::uint32_t> rank, call;
-    std::vector<std::uint64_t> calls, time;
-    nb::list names;
-    for (const char* name : exanet_mpi_call_names) names.append(name);
+    CallTable table;
+    for (const char* name : exanet_mpi_call_names) table.names.append(name);
     for (RankId r = 0; r < get().ranks(); ++r) {
       for (std::uint32_t i = 0; i < EXANET_MPI_CALL_COUNT; ++i) {
         const exn_mpi_profile& p = get().region().rank(r).mpi[i];
         if (p.calls == 0) continue;
-        rank.push_back(r);
-        call.push_back(i);
-        calls.push_back(p.calls);
-        time.push_back(p.time_ps);
+        table.add(r, i, p.calls, p.time_ps);
       }
     }
-    nb::dict d;
-    d["names"] = names;
-    d["rank"] = array(std::move(rank));
-    d["call"] = array(std::move(call));
-    d["calls"] = array(std::move(calls));
-    d["time_ps"] = array(std::move(time));
-    return d;
+    return table.as_dict();
   }
 
   std::unique_ptr<Coordinator> coordinator_;

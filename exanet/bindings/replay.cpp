@@ -51,28 +51,17 @@ class ReplayFace {
   }
 
   static nb::dict mpi_calls(const ReplayResult& r) {
-    std::vector<std::uint32_t> rank, call;
-    std::vector<std::uint64_t> calls, time;
-    nb::list names;
+    CallTable table;
     for (std::uint32_t code = 0; code < 256; ++code)
-      names.append(std::string("MPI_") + trace_call_name(static_cast<std::uint8_t>(code)));
+      table.names.append(std::string("MPI_") + trace_call_name(static_cast<std::uint8_t>(code)));
     for (std::uint32_t i = 0; i < r.ranks.size(); ++i) {
       for (std::uint32_t code = 0; code < r.ranks[i].calls.size(); ++code) {
         const ReplayedCall& figures = r.ranks[i].calls[code];
         if (figures.calls == 0 || code == EXANET_TRACE_COMMUNICATOR) continue;
-        rank.push_back(i);
-        call.push_back(code);
-        calls.push_back(figures.calls);
-        time.push_back(ps(figures.time));
+        table.add(i, code, figures.calls, ps(figures.time));
       }
     }
-    nb::dict d;
-    d["names"] = names;
-    d["rank"] = array(std::move(rank));
-    d["call"] = array(std::move(call));
-    d["calls"] = array(std::move(calls));
-    d["time_ps"] = array(std::move(time));
-    return d;
+    return table.as_dict();
   }
 
   const std::vector<NodeId> placement_;

@@ -172,6 +172,16 @@ nb::dict run_summary(const RunFigures& run) {
   return d;
 }
 
+nb::dict CallTable::as_dict() {
+  nb::dict d;
+  d["names"] = names;
+  d["rank"] = array(std::move(rank));
+  d["call"] = array(std::move(call));
+  d["calls"] = array(std::move(calls));
+  d["time_ps"] = array(std::move(time_ps));
+  return d;
+}
+
 nb::dict run_results(const RunFigures& run) {
   const Statistics& s = run.statistics;
   nb::dict d;

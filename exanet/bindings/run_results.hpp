@@ -24,6 +24,21 @@ struct RunFigures {
   std::vector<RankTimes> ranks;
 };
 
+// The table mpi_calls, a row for each call that a rank made.
+struct CallTable {
+  nb::list names;
+  std::vector<std::uint32_t> rank, call;
+  std::vector<std::uint64_t> calls, time_ps;
+
+  void add(std::uint32_t of_rank, std::uint32_t of_call, std::uint64_t count, std::uint64_t took_ps) {
+    rank.push_back(of_rank);
+    call.push_back(of_call);
+    calls.push_back(count);
+    time_ps.push_back(took_ps);
+  }
+  nb::dict as_dict();
+};
+
 // All tables but mpi_calls; and the figures of `summary` that every run has.
 nb::dict run_results(const RunFigures& run);
 nb::dict run_summary(const RunFigures& run);
