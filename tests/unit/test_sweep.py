@@ -561,12 +561,14 @@ def test_the_command_refuses_before_it_writes(tmp_path: Path) -> None:
 
 @contextlib.contextmanager
 def dask_cluster(tmp_path: Path) -> Iterator[str]:
-    """The address of a scheduler with two workers, each a process of its own, started as a site's would be."""
+    """The address of a scheduler with two workers, each a process of its own, as a site's would be, and without Dask's nannies, which may
+    wait for ever for a worker that ends when its scheduler does."""
     where = tmp_path / "scheduler.json"
     dask = [sys.executable, "-m", "distributed.cli.dask_"]
     local = ["--scheduler-file", str(where), "--host", "127.0.0.1"]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    commands = [["scheduler", *local, "--port", "0", "--no-dashboard"], *[["worker", *local, "--nthreads", "1", "--no-dashboard"]] * 2]
+    worker = ["worker", *local, "--nthreads", "1", "--no-dashboard", "--no-nanny"]
+    commands = [["scheduler", *local, "--port", "0", "--no-dashboard"], worker, worker]
     started = [subprocess.Popen([*dask[:2], dask[2] + kind, *options], cwd=tmp_path, **quiet) for kind, *options in commands]  # type: ignore[call-overload]
     (tmp_path / "scheduler.pid").write_text(str(started[0].pid))
     try:
@@ -578,7 +580,10 @@ def dask_cluster(tmp_path: Path) -> Iterator[str]:
         for process in reversed(started):
             process.terminate()
         for process in started:
-            process.wait(timeout=300)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(timeout=60)
+            process.kill()
+            process.wait()
 
 
 def test_progress_is_told_while_no_run_ends(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
