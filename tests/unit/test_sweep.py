@@ -561,8 +561,11 @@ def test_the_command_refuses_before_it_writes(tmp_path: Path) -> None:
 
 @contextlib.contextmanager
 def dask_cluster(tmp_path: Path) -> Iterator[str]:
-    """The address of a scheduler with two workers, each a process of its own, as a site's would be, and without Dask's nannies, which may
-    wait for ever for a worker that ends when its scheduler does."""
+    """The address of a scheduler with two workers, each a process of its own, as a site's would be.
+
+    They are killed in the end, and have no nannies, which would live on: on a busy host one of Dask's workers in ten, asked to end while
+    its scheduler ends, waits for ever for tasks that do not hear that they are cancelled.
+    """
     where = tmp_path / "scheduler.json"
     dask = [sys.executable, "-m", "distributed.cli.dask_"]
     local = ["--scheduler-file", str(where), "--host", "127.0.0.1"]
@@ -577,12 +580,9 @@ def dask_cluster(tmp_path: Path) -> Iterator[str]:
             time.sleep(0.05)
         yield json.loads(where.read_text())["address"]
     finally:
-        for process in reversed(started):
-            process.terminate()
         for process in started:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(timeout=60)
             process.kill()
+        for process in started:
             process.wait()
 
 
