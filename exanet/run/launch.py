@@ -32,9 +32,11 @@ from exanet.errors import InputError
 from exanet.mpi import settings as mpi_settings
 from exanet.mpi.detect import Mpi
 from exanet.run import pmi1
+from exanet.run.packed import Packed
 
 _PR_SET_CHILD_SUBREAPER = 36
 _PMI_FD = 3
+_IGNORED_HERE = [signal.SIGPIPE, signal.SIGXFSZ]  # by Python; a program expects their default
 _CREDENTIALS = struct.Struct("iII")
 _Action = tuple[int, int, int] | tuple[int, int, str, int, int]  # of posix_spawn
 
@@ -104,9 +106,13 @@ class Session:
         region: str,
         record: Path | None = None,
         terminal: Callable[[bytes], None] | None = None,
+        packed: Packed | None = None,
     ) -> None:
         folder = library_folder()
-        self._command = list(command)
+        self._command = list(packed.command if packed else command)
+        self._packed = packed
+        self._host: socket.socket | None = None  # its other end tells the host of packed ranks that the run goes on
+        self._host_library = str(folder / "libexanet-host.so")
         self._ranks = ranks
         self._mpi = mpi
         self._wrapper = str(folder / "exanet-exec")
@@ -146,11 +152,13 @@ class Session:
                 self._output.started()
 
     def _start_all(self) -> None:
+        _allow_files(2 * self._ranks + 128)
+        if self._packed:
+            self._start_host(self._packed)
         if self._mpi.kind == "openmpi":
             command = [*mpi_settings.mpirun_command(self._mpi, self._ranks), self._wrapper, "--", *self._command]
             self._spawn(-1, [self._wrapper, "--guard", "--", *command], self._environment, [])
             return
-        _allow_files(2 * self._ranks + 128)
         for rank in range(self._ranks):
             env = {**self._environment, "EXANET_RANK": str(rank)}
             actions: list[_Action] = []
@@ -164,12 +172,28 @@ class Session:
                 self._pmi.started(rank)
                 self._selector.register(self._pmi.sock(rank), selectors.EVENT_READ, rank)
 
+    def _start_host(self, packed: Packed) -> None:
+        """Starts the host of packed ranks: their own program, held before its first line by what is preloaded into it."""
+        name = f"exanet-host-{os.getpid()}-{secrets.token_hex(8)}"
+        self._host, theirs = socket.socketpair()
+        with theirs, socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listens:
+            listens.bind(f"\0{name}")
+            listens.listen(self._ranks)
+            for each in (listens, theirs):
+                each.set_inheritable(True)
+            env = {name: value for name, value in self._environment.items() if name != "EXANET_STATUS"}
+            env |= {"LD_PRELOAD": self._host_library, "EXANET_HOST_FILES": f"{listens.fileno()},{theirs.fileno()}"}
+            null: _Action = (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0)
+            try:
+                os.posix_spawn(packed.program, packed.command, env, file_actions=[null], setsigdef=_IGNORED_HERE, setsigmask=[])
+            except OSError as error:
+                raise InputError(f"program {str(packed.program)!r} could not be started: {error.strerror}") from None
+        self._environment["EXANET_HOST"] = f"@{name}"
+
     def _spawn(self, rank: int, arguments: list[str], env: dict[str, str], actions: list[_Action]) -> None:
         if self._output:
             actions += self._output.actions()
-        # Python ignores these two; a program expects their default.
-        ignored = [signal.SIGPIPE, signal.SIGXFSZ]
-        pid = os.posix_spawn(self._wrapper, arguments, env, file_actions=actions, setsigdef=ignored, setsigmask=[])
+        pid = os.posix_spawn(self._wrapper, arguments, env, file_actions=actions, setsigdef=_IGNORED_HERE, setsigmask=[])
         self._children[pid] = rank
 
     # -- hearing ------------------------------------------------------------------------------------------------------------------
@@ -286,6 +310,8 @@ class Session:
     def close(self) -> None:
         """Ends whatever is left, orphans too, and gives everything back."""
         self.kill()
+        if self._host:
+            self._host.close()
         limit = time.monotonic() + 5
         while time.monotonic() < limit:
             try:
