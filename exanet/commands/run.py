@@ -39,7 +39,7 @@ def command(
         str,
         typer.Option(
             "--ranks-as",
-            help="What ranks are on this host: processes; packed (processes in one address space, faster); or auto (packed where possible).",
+            help="What the ranks are on this host: processes; packed (in one address space, faster); auto (packed where possible).",
         ),
     ] = "processes",
 ) -> None:

@@ -47,6 +47,8 @@ def _headline(summary: Mapping[str, Any], wall_s: float) -> str:
     by = f", {escape(str(asked['mpi']))}" if asked.get("mpi") else ""
     over = f", fabric {escape(str(asked['fabric']))}" if "fabric" in asked else ""
     over += f", {count_text(summary['cycles'])} clock cycles" if summary["cycles"] else ""
+    over += ", ranks packed" if asked.get("ranks_as") == "packed" else ""
+    over += f"\nranks not packed: {escape(str(asked['not_packed']))}" if "not_packed" in asked else ""
     return (
         f"[bold]{time_text(virtual_ps)}[/] of virtual time, {wall_s:.1f} s of wall time{slowdown}\n"
         f"{where}{how}{by}{over}\n"

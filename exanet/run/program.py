@@ -72,7 +72,9 @@ def run(options: Options) -> int:
     if options.record:
         options = replace(options, record=trace_folder.prepare(options.record))
     gateware = fabric.library(config) if options.fabric == "gateware" else None
-    meta = _meta(options, described.name, config, mpi) | {"ranks_as": "packed" if how else "processes", "not_packed": unpacked}
+    meta = _meta(options, described.name, config, mpi) | {"ranks_as": "packed" if how else "processes"}
+    if unpacked:
+        meta["not_packed"] = unpacked
     console = None if options.quiet else _terminal()
     results, outcome = _simulate(options, config, placed, factor, mpi, gateware, how)
     if not outcome.used_network and not outcome.reason:

@@ -41,9 +41,10 @@
 enum { LISTENS, RUN_ENDS, CHILD_ENDS };
 
 struct rank {
-  pid_t pid;
+  pid_t pid; /* 0: it has ended */
   uint32_t number;
-  bool ended;
+  int status;
+  bool told; /* of its end */
 };
 
 static struct pollfd *polled; /* OF_HOST, then one for each rank */
@@ -193,7 +194,7 @@ static void note_rank(pid_t pid, uint32_t number, int connection) {
     ranks = realloc(ranks, rank_room * sizeof *ranks);
     if (!polled || !ranks) abort();
   }
-  ranks[rank_count] = (struct rank){pid, number, false};
+  ranks[rank_count] = (struct rank){.pid = pid, .number = number};
   polled[OF_HOST + rank_count++] = (struct pollfd){.fd = connection};
 }
 
@@ -234,10 +235,18 @@ static int is_spared(pid_t child, void *rank) {
   return anothers;
 }
 
+/* Takes the status of whatever has ended, by waitpid()'s options. */
+static void take(int options) {
+  int status;
+  for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG | options)) > 0;)
+    for (size_t i = 0; i < rank_count; i++)
+      if (ranks[i].pid == pid) ranks[i].pid = 0, ranks[i].status = status;
+}
+
 /* Ends what the rank has left behind. Each round's victims leave their own children to us, so it goes on until there are none. */
 static void sweep_after(struct rank *rank) {
   for (int round = 0; round < 1000; round++) {
-    while (waitpid(-1, NULL, WNOHANG) > 0) continue;
+    take(0); /* also a rank that has executed something: it now ends with SIGCHLD */
     if (errno == ECHILD || exn_kill_children(is_spared, rank) == 0) return;
     exn_sleep_ms(2);
   }
@@ -246,13 +255,12 @@ static void sweep_after(struct rank *rank) {
 static void reap(void) {
   struct signalfd_siginfo told;
   while (read(polled[CHILD_ENDS].fd, &told, sizeof told) > 0) continue;
+  take(__WALL);
   for (size_t i = 0; i < rank_count; i++) {
-    int status;
-    if (ranks[i].ended || waitpid(ranks[i].pid, &status, WNOHANG | __WALL) != ranks[i].pid) continue;
-    ranks[i].ended = true;
-    ranks[i].pid = 0;
+    if (ranks[i].pid || ranks[i].told) continue;
+    ranks[i].told = true;
     sweep_after(&ranks[i]);
-    reply(polled[OF_HOST + i].fd, EXN_REPLY_ENDED, status);
+    reply(polled[OF_HOST + i].fd, EXN_REPLY_ENDED, ranks[i].status);
   }
 }
 
@@ -260,14 +268,9 @@ static void hear(size_t i) {
   struct pollfd *connection = &polled[OF_HOST + i];
   if (connection->fd < 0 || !connection->revents) return;
   /* exanet-exec says nothing more: it has ended. */
-  if (!ranks[i].ended) kill(ranks[i].pid, SIGKILL);
-  if (ranks[i].ended) {
-    close(connection->fd);
-    connection->fd = -1;
-  } else {
-    connection->events = 0;
-    exn_sleep_ms(1); /* until it is reaped the end of the connection is told again and again */
-  }
+  if (ranks[i].pid) kill(ranks[i].pid, SIGKILL);
+  close(connection->fd);
+  connection->fd = -1;
 }
 
 /* An address space has one program break, and each rank's C library would believe it its own. Where the kernel refuses to move it malloc() takes

@@ -25,6 +25,7 @@
 #define PAGE ((uintptr_t)4096)
 #define MOST_SEGMENTS 64
 #define MOST_AUXILIARY 64
+#define SMALLEST_STACK ((size_t)1 << 17)
 #define LARGEST_STACK ((size_t)1 << 30)
 
 struct mapped {
@@ -118,7 +119,8 @@ static int map_file(int file, struct mapped *out) {
 static int make_stack(bool executable, uintptr_t *low, uintptr_t *high) {
   struct rlimit limit;
   getrlimit(RLIMIT_STACK, &limit);
-  const size_t size = page_up(limit.rlim_cur < LARGEST_STACK ? limit.rlim_cur : LARGEST_STACK);
+  const size_t asked = limit.rlim_cur < LARGEST_STACK ? limit.rlim_cur : LARGEST_STACK;
+  const size_t size = page_up(asked > SMALLEST_STACK ? asked : SMALLEST_STACK);
   char *space = mmap(NULL, size + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   if (space == MAP_FAILED) return -errno;
   if (mprotect(space + PAGE, size, PROT_READ | PROT_WRITE | (executable ? PROT_EXEC : 0))) return -errno;
