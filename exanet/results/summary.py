@@ -31,6 +31,10 @@ def show(
     if not summary["complete"]:
         console.print(f"[bold red]incomplete: {escape(summary['reason'] or 'the run was stopped')}[/]", soft_wrap=True)
     console.print(_headline(summary, float(results["summary"].get("wall_s", 0.0))), highlight=False)
+    if meta.get("ranks_as") == "packed":
+        console.print("ranks packed in one address space", highlight=False)
+    elif reason := meta.get("not_packed"):
+        console.print(f"ranks as processes, not packed: {escape(str(reason))}", highlight=False, soft_wrap=True)
     for table in (_ranks(tables["ranks"]), _latency(summary), _links(summary), _mpi_calls(tables["mpi_calls"])):
         if table.row_count:
             console.print()
@@ -47,8 +51,6 @@ def _headline(summary: Mapping[str, Any], wall_s: float) -> str:
     by = f", {escape(str(asked['mpi']))}" if asked.get("mpi") else ""
     over = f", fabric {escape(str(asked['fabric']))}" if "fabric" in asked else ""
     over += f", {count_text(summary['cycles'])} clock cycles" if summary["cycles"] else ""
-    over += ", ranks packed" if asked.get("ranks_as") == "packed" else ""
-    over += f"\nranks not packed: {escape(str(asked['not_packed']))}" if "not_packed" in asked else ""
     return (
         f"[bold]{time_text(virtual_ps)}[/] of virtual time, {wall_s:.1f} s of wall time{slowdown}\n"
         f"{where}{how}{by}{over}\n"
