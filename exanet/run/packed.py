@@ -23,12 +23,14 @@ from exanet.mpi import detect, elf
 
 CHOICES = ("processes", "packed", "auto")
 
-_MAPPINGS_OF_RANK = 320
-"""For which there is room: a program in C with MPICH has about 100, mpi4py with NumPy 200, and each thread two more."""
+_MAPPINGS_OF_RANK = {"mpich": 320, "openmpi": 640, "none": 320}
+"""For which there is room. Counted: a program in C has 110 with MPICH, 440 with Open MPI 4, and mpi4py with NumPy 130 more."""
 _SHELLS = {"sh", "bash", "dash", "zsh", "ksh", "csh", "tcsh", "fish", "busybox"}
 _SANITIZERS = re.compile(rb"\0(lib[atlm]san\.so|libhwasan\.so|__[atm]san_init|__hwasan_init)")
 _LEAST_KERNEL = (5, 16)
 """Before, a rank's core dump ended all that share its map (Linux, commit 0258b5fd7c71)."""
+_LEAST_LIBC = (2, 34)
+"""Before, another library's constructor came first in the host: that of libpthread, which was one of its own."""
 
 
 @dataclass(frozen=True)
@@ -39,15 +41,16 @@ class Packed:
     command: tuple[str, ...]
 
 
-def resolve(choice: str, command: Sequence[str], *, ranks: int, library: Path) -> tuple[Packed | None, str]:
+def resolve(choice: str, command: Sequence[str], *, ranks: int, mpi: str, library: Path) -> tuple[Packed | None, str]:
     """How to pack the ranks of COMMAND; None and the reason where that was asked for with `auto` and cannot be; None for processes.
 
-    `library`: the folder of the runtime. Raises InputError where CHOICE is `packed` and they cannot be.
+    `mpi`: its kind, as exanet.mpi.detect has it; `library`: the folder of the runtime. Raises InputError where CHOICE is `packed` and it
+    cannot be.
     """
     if choice == "processes":
         return None, ""
     try:
-        _check_host(ranks, library)
+        _check_host(ranks * _MAPPINGS_OF_RANK[mpi], library)
         return _follow(detect.find_program(command[0]), list(command)), ""
     except _NotPackedError as error:
         if choice == "auto":
@@ -59,21 +62,22 @@ class _NotPackedError(Exception):
     """Says why ranks cannot be packed."""
 
 
-def _check_host(ranks: int, library: Path) -> None:
+def _check_host(mappings: int, library: Path) -> None:
     """Raises _NotPackedError where this machine or its limits do not allow it."""
     if not (library / "libexanet-host.so").is_file():
         raise _NotPackedError(f"packed ranks are for x86-64, and this machine is {platform.machine()}")
     version = re.match(r"(\d+)\.(\d+)", platform.release())
     if version and (int(version[1]), int(version[2])) < _LEAST_KERNEL:
         raise _NotPackedError(f"packed ranks need Linux {_LEAST_KERNEL[0]}.{_LEAST_KERNEL[1]}, and this is {platform.release()}")
+    library_version = re.search(r"(\d+)\.(\d+)", os.confstr("CS_GNU_LIBC_VERSION") or "")
+    if library_version and (int(library_version[1]), int(library_version[2])) < _LEAST_LIBC:
+        raise _NotPackedError(f"packed ranks need glibc {_LEAST_LIBC[0]}.{_LEAST_LIBC[1]}, and this is {library_version[0]}")
     for name, which, option in (("memory", resource.RLIMIT_AS, "-v"), ("data", resource.RLIMIT_DATA, "-d")):
         if resource.getrlimit(which)[0] != resource.RLIM_INFINITY:
             raise _NotPackedError(f"packed ranks share one limit of {name}, and there is one (ulimit {option})")
     most = int(Path("/proc/sys/vm/max_map_count").read_text())
-    if ranks * _MAPPINGS_OF_RANK > most:
-        raise _NotPackedError(
-            f"{ranks} ranks may need more mappings than one address space may have: {_MAPPINGS_OF_RANK} each of {most} (vm.max_map_count)"
-        )
+    if mappings > most:
+        raise _NotPackedError(f"so many ranks may need {mappings} mappings, and one address space may have {most} (vm.max_map_count)")
 
 
 def _follow(program: Path, command: list[str], depth: int = 0) -> Packed:

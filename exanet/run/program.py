@@ -67,7 +67,7 @@ def run(options: Options) -> int:
     mpi = detect.detect(options.command, options.mpi)
     if mpi.kind == "openmpi":
         settings.check_temporary_folder()
-    how, unpacked = packed.resolve(options.ranks_as, options.command, ranks=options.ranks, library=launch.library_folder())
+    how, unpacked = packed.resolve(options.ranks_as, options.command, ranks=options.ranks, mpi=mpi.kind, library=launch.library_folder())
     directory = result_directory("run", options.directory, f"exanet-run-{_program_label(options.command)}")
     if options.record:
         options = replace(options, record=trace_folder.prepare(options.record))
