@@ -29,7 +29,7 @@ from typing import Any
 import pytest
 
 RANKS_AS = os.environ.get("EXANET_TEST_RANKS_AS", "processes")
-"""Programs of these tests also run as packed ranks."""
+"""For running the whole suite with packed ranks: EXANET_TEST_RANKS_AS=auto, since some programs cannot be packed."""
 
 PROGRAMS = Path(__file__).parent / "programs"
 BUILD = Path(__file__).parents[2] / "build"
