@@ -2,8 +2,8 @@
 """Starts the ranks of a run, hears from them, and ends them.
 
 Every rank runs below the wrapper `exanet-exec`, which reports its start and end to a socket of ours, whoever started it: MPICH's ranks and
-plain libexanet programs are started here, Open MPI's by its own mpirun. One thread serves everything: the reports, MPICH's PMI-1 server,
-and the deaths of children. Nothing that a rank starts survives `Session.close`.
+plain libexanet programs are started here, Open MPI's by its own mpirun. Packed ranks are started by a host, in their wrappers' stead. One
+thread serves everything: the reports, MPICH's PMI-1 server, and the deaths of children. Nothing that a rank starts survives `Session.close`.
 
 Reports come over a datagram socket in the abstract name space, which vanishes with us; only our own user's are believed.
 """
@@ -152,13 +152,13 @@ class Session:
                 self._output.started()
 
     def _start_all(self) -> None:
-        _allow_files(2 * self._ranks + 128)
         if self._packed:
             self._start_host(self._packed)
         if self._mpi.kind == "openmpi":
             command = [*mpi_settings.mpirun_command(self._mpi, self._ranks), self._wrapper, "--", *self._command]
             self._spawn(-1, [self._wrapper, "--guard", "--", *command], self._environment, [])
             return
+        _allow_files(2 * self._ranks + 128)
         for rank in range(self._ranks):
             env = {**self._environment, "EXANET_RANK": str(rank)}
             actions: list[_Action] = []
@@ -174,6 +174,7 @@ class Session:
 
     def _start_host(self, packed: Packed) -> None:
         """Starts the host of packed ranks: their own program, held before its first line by what is preloaded into it."""
+        _allow_files(2 * self._ranks + 128)
         name = f"exanet-host-{os.getpid()}-{secrets.token_hex(8)}"
         self._host, theirs = socket.socketpair()
         with theirs, socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listens:

@@ -20,16 +20,22 @@
 
 extern char **environ;
 
-static int connect_to_host(const char *name) {
-  struct sockaddr_un to = {.sun_family = AF_UNIX};
+socklen_t exn_address(const char *name, struct sockaddr_un *out) {
   const size_t length = strlen(name);
-  if (length >= sizeof to.sun_path) return -ENAMETOOLONG;
-  memcpy(to.sun_path, name, length);
-  if (name[0] == '@') to.sun_path[0] = 0;
+  *out = (struct sockaddr_un){.sun_family = AF_UNIX};
+  if (length >= sizeof out->sun_path) return 0;
+  memcpy(out->sun_path, name, length);
+  if (name[0] == '@') out->sun_path[0] = 0;
+  return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length);
+}
+
+static int connect_to_host(const char *name) {
+  struct sockaddr_un to;
+  const socklen_t length = exn_address(name, &to);
+  if (!length) return -ENAMETOOLONG;
   const int connection = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
   if (connection < 0) return -errno;
-  if (connect(connection, (struct sockaddr *)&to, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length)) == 0)
-    return connection;
+  if (connect(connection, (struct sockaddr *)&to, length) == 0) return connection;
   const int error = errno;
   close(connection);
   return -error;

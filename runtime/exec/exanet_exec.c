@@ -29,7 +29,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,16 +60,13 @@ static void die(const char *what, int error) {
 static int report(const char *line) {
   const char *where = getenv("EXANET_STATUS");
   if (!where || !*where) return 0;
-  struct sockaddr_un to = {.sun_family = AF_UNIX};
-  size_t len = strlen(where);
-  if (len >= sizeof to.sun_path) return -ENAMETOOLONG;
-  memcpy(to.sun_path, where, len);
-  if (where[0] == '@') to.sun_path[0] = 0;
+  struct sockaddr_un to;
+  const socklen_t length = exn_address(where, &to);
+  if (!length) return -ENAMETOOLONG;
   int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return -errno;
   /* Blocks while the launcher's queue is full, which is a matter of milliseconds; when the launcher is gone it fails at once. */
-  ssize_t sent = sendto(fd, line, strlen(line), MSG_NOSIGNAL, (struct sockaddr *)&to,
-                        (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len));
+  ssize_t sent = sendto(fd, line, strlen(line), MSG_NOSIGNAL, (struct sockaddr *)&to, length);
   int error = sent < 0 ? -errno : 0;
   close(fd);
   return error;

@@ -9,7 +9,9 @@
 
 #include <signal.h>
 #include <stdint.h>
+#include <sys/socket.h>
 #include <sys/types.h>
+#include <sys/un.h>
 
 #define EXN_MOST_FILES 240 /* SCM_MAX_FD of Linux is 253 */
 
@@ -33,6 +35,9 @@ struct exn_reply {
 };
 
 /* -- ask.c: the side of exanet-exec ---------------------------------------------------------------------------------------------- */
+/* The Unix socket of a path, or of "@name" in the abstract name space. Returns the address's length, 0 when the name is too long. */
+socklen_t exn_address(const char *name, struct sockaddr_un *out);
+
 /* Has the host that EXANET_HOST names start the program. Returns its pid, and in *connection where its end is told; a negative errno value when
  * it could not be started; 0 when there is no host (any more). */
 pid_t exn_ask(char **argv, long rank, const sigset_t *mask, int *connection);
