@@ -3,7 +3,7 @@
 
 Every rank runs below the wrapper `exanet-exec`, which reports its start and end to a socket of ours, whoever started it: MPICH's ranks and
 plain libexanet programs are started here, Open MPI's by its own mpirun. Packed ranks are started by a host, in their wrappers' stead. One
-thread serves everything: the reports, MPICH's PMI-1 server, and the deaths of children. Nothing that a rank starts survives `Session.close`.
+thread serves everything: the reports, MPICH's PMI-1 server, the deaths of children. Nothing that a rank starts survives `Session.close`.
 
 Reports come over a datagram socket in the abstract name space, which vanishes with us; only our own user's are believed.
 """

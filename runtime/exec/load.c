@@ -163,7 +163,7 @@ static char *put_strings(uintptr_t **word, char *text, uint32_t count) {
 
 static int fill_stack(struct exn_request *request, const struct mapped *program, const struct mapped *loader,
                       struct exn_image *out) {
-  uintptr_t low, high;
+  uintptr_t low = 0, high = 0;
   const int error = make_stack(program->executable_stack, &low, &high);
   if (error) return error;
   const uintptr_t random = high - 16;
