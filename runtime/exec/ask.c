@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -144,8 +145,7 @@ static int send_request(int connection, char **argv, long rank, const sigset_t *
 pid_t exn_ask(char **argv, long rank, const sigset_t *mask, int *connection) {
   char name[128];
   const char *given = getenv("EXANET_HOST");
-  if (strlen(given) >= sizeof name) return -ENAMETOOLONG;
-  strcpy(name, given);
+  if (!given || snprintf(name, sizeof name, "%s", given) >= (int)sizeof name) return -ENAMETOOLONG;
   unsetenv("EXANET_HOST"); /* nothing of the program's */
   *connection = connect_to_host(name);
   if (*connection < 0) return *connection == -ECONNREFUSED ? 0 : *connection;

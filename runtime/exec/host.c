@@ -37,6 +37,7 @@
 #include "runtime/exec/sweep.h"
 
 #define RANK_ENDED SIGUSR1
+#define MOST_RANKS 65536 /* more than one address space has mappings for */
 #define OF_HOST 3 /* what is polled beside the ranks' connections: */
 enum { LISTENS, RUN_ENDS, CHILD_ENDS };
 
@@ -49,7 +50,7 @@ struct rank {
 
 static struct pollfd *polled; /* OF_HOST, then one for each rank */
 static struct rank *ranks;
-static size_t rank_count, rank_room;
+static size_t rank_count;
 
 /* -- in the new process, before its program ---------------------------------------------------------------------------------------- */
 struct birth {
@@ -188,12 +189,6 @@ static size_t receive_files(int connection, int *files) {
 }
 
 static void note_rank(pid_t pid, uint32_t number, int connection) {
-  if (rank_count == rank_room) {
-    rank_room += 256;
-    polled = realloc(polled, (OF_HOST + rank_room) * sizeof *polled);
-    ranks = realloc(ranks, rank_room * sizeof *ranks);
-    if (!polled || !ranks) abort();
-  }
   ranks[rank_count] = (struct rank){.pid = pid, .number = number};
   polled[OF_HOST + rank_count++] = (struct pollfd){.fd = connection};
 }
@@ -203,7 +198,7 @@ static void serve(void) {
   if (connection < 0) return;
   int files[EXN_MOST_FILES + 2];
   const size_t count = of_our_user(connection) ? receive_files(connection, files) : 0;
-  struct exn_request *request = count >= 2 ? map_request(files[0]) : NULL;
+  struct exn_request *request = count >= 2 && rank_count < MOST_RANKS ? map_request(files[0]) : NULL;
   const pid_t pid = request && count == request->files + 2 ? start(request, files + 1) : -EPROTO;
   for (size_t i = 0; i < count; i++) close(files[i]);
   if (pid < 0) {
@@ -277,21 +272,25 @@ static void hear(size_t i) {
  * memory from mmap(). */
 static void close_break(void) {
   const uintptr_t at = (uintptr_t)sbrk(0), page = 4096, next = (at + page - 1) & ~(page - 1);
-  if (next > at) brk((void *)next);
-  mmap((void *)next, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  const int kind = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
+  if ((next > at && brk((void *)next)) ||
+      (mmap((void *)next, page, PROT_NONE, kind, -1, 0) == MAP_FAILED && errno != EEXIST)) {
+    perror("exanet: the program break of packed ranks");
+    _exit(126);
+  }
 }
 
 static void host(int listens, int run_ends) {
   sigset_t all, children;
+  close_break();
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, NULL);
   sigemptyset(&children);
   sigaddset(&children, RANK_ENDED);
   sigaddset(&children, SIGCHLD);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
-  rank_room = 256;
-  polled = malloc((OF_HOST + rank_room) * sizeof *polled);
-  ranks = malloc(rank_room * sizeof *ranks);
+  polled = calloc(OF_HOST + MOST_RANKS, sizeof *polled);
+  ranks = calloc(MOST_RANKS, sizeof *ranks);
   if (!polled || !ranks) abort();
   polled[LISTENS] = (struct pollfd){.fd = listens, .events = POLLIN};
   polled[RUN_ENDS] = (struct pollfd){.fd = run_ends, .events = POLLIN};
@@ -311,7 +310,6 @@ static void host(int listens, int run_ends) {
 static __attribute__((constructor)) void begin(int argc, char **argv, char **variables) {
   int listens, run_ends;
   (void)argc, (void)argv;
-  close_break();
   for (char **each = variables; *each; each++)
     if (sscanf(*each, "EXANET_HOST_FILES=%d,%d", &listens, &run_ends) == 2) host(listens, run_ends);
 }

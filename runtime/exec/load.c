@@ -39,7 +39,8 @@ static uintptr_t page_down(uintptr_t at) { return at & ~(PAGE - 1); }
 static uintptr_t page_up(uintptr_t at) { return (at + PAGE - 1) & ~(PAGE - 1); }
 
 static int protection(uint32_t flags) {
-  return (flags & PF_R ? PROT_READ : 0) | (flags & PF_W ? PROT_WRITE : 0) | (flags & PF_X ? PROT_EXEC : 0);
+  static const int kBits[] = {[PF_X] = PROT_EXEC, [PF_W] = PROT_WRITE, [PF_R] = PROT_READ};
+  return kBits[flags & PF_X] | kBits[flags & PF_W] | kBits[flags & PF_R];
 }
 
 /* Address space for all segments, aligned as they ask for. */
@@ -123,7 +124,7 @@ static int make_stack(bool executable, uintptr_t *low, uintptr_t *high) {
   const size_t size = page_up(asked > SMALLEST_STACK ? asked : SMALLEST_STACK);
   char *space = mmap(NULL, size + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   if (space == MAP_FAILED) return -errno;
-  if (mprotect(space + PAGE, size, PROT_READ | PROT_WRITE | (executable ? PROT_EXEC : 0))) return -errno;
+  if (mprotect(space + PAGE, size, protection(PF_R | PF_W | (executable ? PF_X : 0)))) return -errno;
   *low = (uintptr_t)space + PAGE;
   *high = *low + size;
   return 0;
