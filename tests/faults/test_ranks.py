@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Ended, Exanet, soon
+from conftest import Ended, Exanet, marked, soon
 from host import PATIENCE_S, wait_for
 
 
@@ -197,15 +197,24 @@ def test_nothing_survives_exanet_itself(exanet: Exanet, fault: str) -> None:
     assert wait_for(lambda: not exanet.processes(), PATIENCE_S), exanet.processes()
 
 
-def test_a_killed_parent_takes_its_rank_along(exanet: Exanet, fault: str) -> None:
-    """The rank's wrapper, or the host of packed ranks."""
+def of_rank_0(exanet: Exanet, what: str) -> int:
+    """The rank's wrapper, or its parent: the wrapper again, or the host of packed ranks."""
+    if what == "wrapper":
+        for entry in marked(exanet.mark):
+            words = (entry / "cmdline").read_bytes().split(b"\0")
+            if words[0].endswith(b"exanet-exec") and re.search(rb"\0(EXANET|PMIX)_RANK=0\0", (entry / "environ").read_bytes()):
+                return int(entry.name)
+    rank_0 = int((exanet.folder / "pid").read_text())
+    return int(Path(f"/proc/{rank_0}/stat").read_text().rpartition(")")[2].split()[1])
 
+
+@pytest.mark.parametrize("what", ["wrapper", "parent"])
+def test_who_started_a_rank_takes_it_along(exanet: Exanet, fault: str, what: str) -> None:
     def attempt() -> float:
         process = running(exanet, fault)
-        rank_0 = int((exanet.folder / "pid").read_text())
-        wrapper = int(Path(f"/proc/{rank_0}/stat").read_text().rpartition(")")[2].split()[1])
+        pid = of_rank_0(exanet, what)
         began = time.monotonic()
-        os.kill(wrapper, signal.SIGKILL)
+        os.kill(pid, signal.SIGKILL)
         ended = exanet.finish(process, began)
         assert ended.code != 0
         assert ended.summary["complete"] is False
