@@ -12,6 +12,7 @@
 #include "core/config/error.hpp"
 #include "core/replay/all_to_all.hpp"
 #include "core/replay/halving.hpp"
+#include "core/replay/network_trees.hpp"
 #include "core/replay/rooted.hpp"
 #include "core/replay/trace_format.h"
 
@@ -104,6 +105,9 @@ const std::vector<CollectiveAlgorithm>& collective_algorithms() {
   static const std::vector<CollectiveAlgorithm> all{
       {"barrier", "dissemination", barrier_dissemination, "always"},
       {"bcast", "binomial", bcast_binomial, "below 8 ranks, and up to 12 KiB"},
+      {"bcast", "binary", bcast_binary, "never"},
+      {"bcast", "LLF", bcast_local_first, "never"},
+      {"bcast", "GLF", bcast_global_first, "never"},
       {"bcast", "scatter-doubling", bcast_scatter_doubling, "up to 512 KiB on a power of two of ranks"},
       {"bcast", "scatter-ring", bcast_scatter_ring, "otherwise"},
       {"gather", "binomial", gather_binomial, "always"},

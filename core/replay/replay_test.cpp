@@ -22,14 +22,14 @@ struct Outcome {
 
 Outcome replay(const std::vector<StreamBytes>& streams, double factor = 1, const CollectiveChoices& choices = {}) {
   StreamFiles files;
-  ReplayConfig config;
+  ReplayProgram program;
   for (std::size_t rank = 0; rank < streams.size(); ++rank) {
     files.add(streams[rank].bytes);
-    config.placement.push_back(static_cast<NodeId>(rank));
+    program.placement.push_back(static_cast<NodeId>(rank));
   }
-  config.streams = files.paths;
-  config.compute_factor = factor;
-  config.collectives = choices;
+  program.streams = files.paths;
+  program.compute_factor = factor;
+  const ReplayConfig config{{program}, choices};
   Outcome outcome;
   try {
     Replay run({"torus", {4}}, testing::steady_fabric(), testing::odd_costs(), config);

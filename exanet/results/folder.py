@@ -54,6 +54,7 @@ _ASKED = (
     "trace",
     "collectives",
     "recorded",
+    "jobs",
 )
 
 
@@ -77,7 +78,7 @@ class Run:
 
 TABLES = tuple(name for name in Run.__dataclass_fields__ if name not in ("summary", "run"))
 
-_OTHER_TABLES = ("points", "classes", "sizes", "queues", "link_use", "jobs", "runs")
+_OTHER_TABLES = ("points", "classes", "sizes", "queues", "link_use", "jobs", "runs", "programs")
 """Files that other commands than `exanet run` leave, beside tables that have a name of TABLES."""
 
 FILES = frozenset(("report.html", "run.json", "summary.json", *(f"{name}.parquet" for name in (*TABLES, *_OTHER_TABLES))))
@@ -281,6 +282,7 @@ def summarize(results: Mapping[str, Any], meta: Mapping[str, Any], tables: Mappi
         "machine": machine,
         "topology": {key: value for key, value in results["topology"].items() if np.ndim(value) == 0},
         "ranks": ranks.to_dicts(),
+        **({"programs": tables["programs"].to_dicts()} if "programs" in tables else {}),
     }
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 from exanet.errors import InputError
 
 KINDS = "linear, round-robin, random, random:SEED, or a file with a node number a line"
+REPLAY_KINDS = KINDS.replace("round-robin", "round-robin, switch, node")
+"""Of a replay: those of jobs (exanet sim jobs), too."""
 
 
 def place(mapping: str, *, ranks: int, nodes: int, cores_per_node: int, seed: int = 1) -> list[int]:

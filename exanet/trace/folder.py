@@ -62,19 +62,19 @@ def stream(folder: Path, rank: int) -> Path:
     return folder / f"rank-{rank:06d}.calls"
 
 
-def prepare(folder: Path) -> Path:
-    """Makes the folder, empty, in the place of an earlier trace. Returns its absolute path. Raises InputError."""
+def prepare(folder: Path, option: str = "--record") -> Path:
+    """Makes the folder, empty, in the place of an earlier trace. Returns its absolute path. Raises InputError, by the option's name."""
     try:
         if folder.is_dir() and any(folder.iterdir()):
             if not (folder / "trace.json").exists() and not list(folder.glob("rank-*.calls")):
-                raise InputError(f"--record {folder}: the folder holds other files; name a new one, or one with an earlier trace")
+                raise InputError(f"{option} {folder}: the folder holds other files; name a new one, or one with an earlier trace")
             for file in (*folder.glob("rank-*.calls"), *(folder / name for name in ("trace.json", "calls.parquet"))):
                 file.unlink(missing_ok=True)
         folder.mkdir(parents=True, exist_ok=True)
         if shutil.disk_usage(folder).free < 32 * 1024 * 1024:
-            raise InputError(f"--record {folder}: less than 32 MiB are free there; choose another place")
+            raise InputError(f"{option} {folder}: less than 32 MiB are free there; choose another place")
     except OSError as error:
-        raise InputError(f"--record {folder}: {error.strerror}; choose another place") from None
+        raise InputError(f"{option} {folder}: {error.strerror}; choose another place") from None
     return folder.absolute()
 
 
