@@ -81,7 +81,7 @@ def _common(text: str, keys: Mapping[str, str]) -> dict[str, Any]:
             raise InputError(f"{text}: start: {error}") from None
         time_within(f"{text}: start", made["start_ps"])
     if "map" in keys:
-        check_mapping(f"{text}: map=", keys["map"])
+        placement.check(f"{text}: map=", keys["map"])
         made["mapping"] = keys["map"]
     if "compute" in keys:
         try:
@@ -98,20 +98,15 @@ def check_compute(what: str, factor: float) -> None:
         raise InputError(f"{what}: give a factor from 0 to a million on the recorded computing")
 
 
-def check_mapping(what: str, mapping: str) -> None:
-    """Raises InputError on an empty one."""
-    if not mapping.strip():
-        raise InputError(f"{what}: it is empty; give {placement.REPLAY_KINDS}")
-
-
 def place(
     programs: Sequence[Program], ranks: Sequence[int], mapping: str, described: Machine, topology: dict[str, Any], seed: int
 ) -> list[list[int]]:
     """The node of each rank, by program. Raises InputError.
 
-    A single trace is placed as `exanet run` places a program. Several have nodes of their own, but where files say otherwise: the ranks of a trace
-    fill the cores of a node, or take one each (round-robin), and a job's one each. Files come first, then the others, by mapping in the order of the
-    programs. `ranks` are those of the programs, 0 for a job that takes an equal share of the nodes that are left.
+    A single trace is placed as `exanet run` places a program. Several have nodes of their own, but where files say otherwise: the ranks of
+    a trace fill the cores of a node (linear, random), or take one each (round-robin, switch, node), and a job's one each. Files come first,
+    then the others, by mapping in the order of the programs. `ranks` are those of the programs, 0 for a job that takes an equal share of
+    the nodes that are left.
     """
     words = [program.mapping or mapping for program in programs]
     cores = described.cores_for_programs()
@@ -132,7 +127,8 @@ def place(
         if count > cores:
             raise InputError(f"the files of map put {count} ranks on node {node}, which has {cores} cores; put some elsewhere")
     taken = sorted(used)
-    per_node = [1 if program.job or word == "round-robin" else cores for program, word in zip(programs, words, strict=True)]
+    alone_on_node = ("round-robin", "switch", "node")
+    per_node = [1 if program.job or word in alone_on_node else cores for program, word in zip(programs, words, strict=True)]
     needs = _nodes_needed(programs, ranks, per_node, by_file, taken, topology)
     for word in dict.fromkeys(words[number] for number in range(len(programs)) if number not in by_file):
         numbers = [number for number, other in enumerate(words) if other == word]

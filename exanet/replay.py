@@ -16,6 +16,7 @@ from exanet import _core, programs, results
 from exanet.errors import InputError
 from exanet.machine import Machine, load
 from exanet.programs import Program
+from exanet.run import placement
 from exanet.sim import background
 from exanet.sim.jobs import check_job
 from exanet.trace import folder
@@ -46,7 +47,9 @@ def choices(text: str | None) -> dict[str, str]:
         if not part:
             raise InputError(f"--collective '{text}': there is nothing to choose; give COLLECTIVE=ALGORITHM,... with some of {names}")
         if not algorithms:
-            raise InputError(f"--collective {text}: there is no collective '{collective}'; give COLLECTIVE=ALGORITHM,... with some of {names}")
+            raise InputError(
+                f"--collective {text}: there is no collective '{collective}'; give COLLECTIVE=ALGORITHM,... with some of {names}"
+            )
         if not equals or not algorithm:
             raise InputError(f"--collective {text}: {collective} has no algorithm; give {collective}= one of {', '.join(algorithms)}")
         if algorithm not in algorithms:
@@ -62,7 +65,7 @@ def replay(options: Options, progress: Any = None) -> tuple[dict[str, Any], dict
 
     Of several there is a table `programs` besides, a row each (docs/traces.md). Raises InputError on what cannot be replayed.
     """
-    programs.check_mapping("--map ''", options.mapping)
+    placement.check("--map ''", options.mapping)
     asked = [*(Program.recorded(str(text)) for text in options.traces), *(Program.synthetic(text) for text in options.jobs)]
     traces = [_loaded(program) for program in asked]
     described = load(options.machine)

@@ -20,12 +20,6 @@ bool is_synchronous(std::uint8_t code) {
 bool is_buffered(std::uint8_t code) {
   return code == EXANET_TRACE_Bsend || code == EXANET_TRACE_Ibsend || code == EXANET_TRACE_Bsend_init;
 }
-CollectiveCall call_on(const Communicator& comm) {
-  CollectiveCall c;
-  c.ranks = comm.ranks;
-  c.me = comm.me;
-  return c;
-}
 bool asks(std::uint8_t code) { return code >= EXANET_TRACE_Test && code <= EXANET_TRACE_Request_get_status; }
 
 }  // namespace
@@ -230,31 +224,6 @@ bool RankReplay::probe_answered() {
   return !probing_;
 }
 
-CollectiveCall RankReplay::collective_of(const Communicator& comm) const {
-  CollectiveCall c = call_on(comm);
-  c.root = call_.root;
-  c.members = comm.members;
-  c.places = &places_;
-  c.built_in = (call_.flags & EXANET_TRACE_BUILT_IN) != 0;
-  c.commutative = (call_.flags & EXANET_TRACE_COMMUTATIVE) != 0;
-  c.in_place = (call_.flags & EXANET_TRACE_IN_PLACE) != 0;
-  c.element_bytes = call_.element_bytes;
-  c.sent = call_.first;
-  c.received = call_.second;
-  const std::uint8_t code = call_.code >= EXANET_TRACE_Ibarrier ? call_.code - EXANET_TRACE_NONBLOCKING : call_.code;
-  switch (code) {
-    case EXANET_TRACE_Gather: c.bytes = c.me == c.root ? call_.receive_bytes : call_.send_bytes; break;
-    case EXANET_TRACE_Scatter: c.bytes = c.me == c.root ? call_.send_bytes : call_.receive_bytes; break;
-    case EXANET_TRACE_Scatterv:
-    case EXANET_TRACE_Allgather:
-    case EXANET_TRACE_Alltoall: c.bytes = call_.receive_bytes; break;
-    case EXANET_TRACE_Reduce_scatter_block: c.received.assign(c.ranks, call_.receive_bytes); break;
-    default: c.bytes = call_.send_bytes;
-  }
-  if ((code == EXANET_TRACE_Alltoallv || code == EXANET_TRACE_Alltoallw) && c.in_place) c.sent = c.received;
-  return c;
-}
-
 std::uint32_t RankReplay::begin_schedule(Communicator& comm, std::unique_ptr<Schedule> schedule,
                                          const std::vector<std::uint64_t>* names) {
   const std::uint64_t number = comm.collectives++;
@@ -267,12 +236,8 @@ std::uint32_t RankReplay::begin_schedule(Communicator& comm, std::unique_ptr<Sch
 
 void RankReplay::begin_collective() {
   Communicator& comm = communicator(call_.comm);
-  if (comm.inter) stream_.fail("a collective on an intercommunicator cannot be replayed");
-  const CollectiveCall c = collective_of(comm);
-  for (const auto* list : {&c.sent, &c.received})
-    if (!list->empty() && list->size() != comm.ranks)
-      stream_.fail("a collective's sizes are not as many as ranks: the stream is damaged");
-  if (c.root >= comm.ranks) stream_.fail("a collective's root is no member: the stream is damaged");
+  CollectiveCall c = collective_call(stream_, call_, comm);
+  c.places = &places_;
   std::unique_ptr<Schedule> schedule = activities_.empty_schedule();
   plan_collective(call_.code, c, collectives_, *schedule);
   const std::uint32_t activity = begin_schedule(comm, std::move(schedule), comm.members);

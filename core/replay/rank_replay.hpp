@@ -55,7 +55,6 @@ class RankReplay final : public RankProgram {
   void keep(std::uint32_t number, std::uint32_t activity);
   std::uint32_t begin_schedule(Communicator& comm, std::unique_ptr<Schedule> schedule,
                                const std::vector<std::uint64_t>* names);
-  CollectiveCall collective_of(const Communicator& comm) const;
   Time scaled(Time recorded) const;
   void charge_inside(std::uint32_t parts);
 

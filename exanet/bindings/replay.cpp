@@ -128,7 +128,7 @@ class TraceTables {
 
   std::int64_t communicator(RankId rank, std::uint32_t number) {
     const Communicator* known = communicators_.find(rank, number);
-    return known == nullptr ? -1 : known->context;
+    return known == nullptr ? -1 : static_cast<std::int64_t>(known->context);
   }
 
   void add(RankId rank, const TraceRecord& r, Time begin) {

@@ -19,7 +19,7 @@ def command(
         list[str],
         typer.Argument(
             metavar="TRACE[:KEY=VALUE,...]...",
-            help="Folders that `exanet run --record` has made; several run together, each on nodes of its own. Keys of each: start, map, compute.",
+            help="Folders of `exanet run --record`; several run together, each on nodes of its own. Keys of each: start, map, compute.",
         ),
     ],
     machine: MachineOption,
@@ -41,7 +41,8 @@ def command(
         ),
     ] = None,
     alone: Annotated[
-        bool, typer.Option("--alone", help="Of several programs replay each by itself, too, on the same nodes: how much they slow each other.")
+        bool,
+        typer.Option("--alone", help="Of several programs replay each by itself, too, on the same nodes: how much they slow each other."),
     ] = False,
     output: Output = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of --map random.")] = 1,

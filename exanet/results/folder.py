@@ -129,14 +129,17 @@ def load(directory: Path) -> Run:
         raise InputError(f"{directory}: cannot read the results: {error}") from error
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Write one file beside its place, then rename it there. Raises InputError; then the old file, if any, is untouched."""
+def write_whole(path: Path, content: bytes, option: str = "-o") -> None:
+    """Write one file beside its place, then rename it there. Raises InputError; then the old file, if any, is untouched.
+
+    `option` is the one that names another place.
+    """
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         beside.write_bytes(content)
         beside.replace(path)
     except OSError as error:
-        raise InputError(f"cannot write {path}: {_why(error)}") from error
+        raise InputError(f"cannot write {path}: {_why(error, option)}") from error
     finally:
         beside.unlink(missing_ok=True)
 
@@ -390,6 +393,7 @@ def _next_number(directory: Path) -> Path:
     return directory.with_name(f"{stem}-{int(number) + 1}")
 
 
-def _why(error: OSError) -> str:
-    hints = {errno.ENOSPC: "; free some space or choose another place with -o", errno.EACCES: "; choose another place with -o"}
+def _why(error: OSError, option: str = "-o") -> str:
+    place = f"choose another place with {option}"
+    hints = {errno.ENOSPC: f"; free some space or {place}", errno.EACCES: f"; {place}"}
     return f"{error.strerror or error}{hints.get(error.errno or 0, '')}"

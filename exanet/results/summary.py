@@ -22,7 +22,7 @@ TOP = 5
 """Rows of the link and MPI call tables."""
 
 
-LONGEST_NAME = 32
+LONGEST_NAME = 26
 """Characters of a program's name in the table of programs."""
 
 
@@ -73,12 +73,12 @@ def _programs(tables: Mapping[str, pl.DataFrame]) -> Table:
     """Of several programs that a replay ran together; empty of one."""
     rows = tables.get("programs", pl.DataFrame())
     alone = ("alone", "slow-down") if "slowdown" in rows.columns else ()
-    table = _table("Programs", "program", "ranks", "start", "run time", *alone, "sent")
+    table = _table("Programs", "program", "ranks", "start", "run time", *alone)
     for row in rows.iter_rows(named=True):
         compared = (time_text(row["alone_ps"]), f"{row['slowdown']:.3f}") if alone else ()
         times = time_text(row["start_ps"]), time_text(row["took_ps"])
         name = row["name"] if len(row["name"]) <= LONGEST_NAME else row["name"][: LONGEST_NAME - 1] + "…"
-        table.add_row(escape(name), str(row["ranks"]), *times, *compared, bytes_text(row["bytes"]))
+        table.add_row(escape(name), str(row["ranks"]), *times, *compared)
     return table
 
 

@@ -22,6 +22,7 @@ def place(mapping: str, *, ranks: int, nodes: int, cores_per_node: int, seed: in
     Raises InputError.
     """
     cores = nodes * cores_per_node
+    check("--map ''", mapping)
     if ranks < 1:
         raise InputError(f"-n {ranks}: a run has at least one rank")
     if ranks > cores:
@@ -38,6 +39,12 @@ def place(mapping: str, *, ranks: int, nodes: int, cores_per_node: int, seed: in
         random.Random(int(given) if colon else seed).shuffle(order)
         return [core // cores_per_node for core in order[:ranks]]
     return _from_file(Path(mapping), ranks=ranks, nodes=nodes, cores_per_node=cores_per_node)
+
+
+def check(what: str, mapping: str) -> None:
+    """Raises InputError on an empty one."""
+    if not mapping.strip():
+        raise InputError(f"{what}: it is empty; give {KINDS}")
 
 
 def _from_file(path: Path, *, ranks: int, nodes: int, cores_per_node: int) -> list[int]:

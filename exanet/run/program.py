@@ -68,6 +68,8 @@ def run(options: Options) -> int:
         settings.check_temporary_folder()
     directory = result_directory("run", options.directory, f"exanet-run-{_program_label(options.command)}")
     if options.record:
+        if options.record.resolve() == directory.resolve():
+            raise InputError(f"--record {options.record}: that is the folder of the results (-o); name another one")
         options = replace(options, record=trace_folder.prepare(options.record))
     gateware = fabric.library(config) if options.fabric == "gateware" else None
     meta = _meta(options, described.name, config, mpi)

@@ -32,7 +32,7 @@ class About(BaseModel):
     complete: bool
     reason: str
     ranks: int = Field(ge=1, le=1 << 22)
-    calls: int
+    calls: int = Field(ge=0)
     mpi: str
     unrecorded: list[str]
     run: dict[str, Any]
@@ -92,7 +92,8 @@ def finish(folder: Path, ranks: int, run: Mapping[str, Any], reason: str = "") -
     mpi = 0
     try:
         tables = TraceTables(ranks)
-        names = pl.Series([f"MPI_{name}" for name in trace_call_names()])
+        # What is no call of MPI has a small letter: a communicator that no recorded call has made.
+        names = pl.Series([f"MPI_{name}" if name[:1].isupper() else name for name in trace_call_names()])
         for rank in range(ranks):
             read = tables.read(str(stream(folder, rank)))
             mpi = read["mpi"]
@@ -114,8 +115,8 @@ def finish(folder: Path, ranks: int, run: Mapping[str, Any], reason: str = "") -
         unrecorded=sorted(unrecorded),
         run=dict(run),
     )
-    results.write_whole(folder / "calls.parquet", results.parquet(calls))
-    results.write_whole(folder / "trace.json", results.json_bytes(about.model_dump()))
+    results.write_whole(folder / "calls.parquet", results.parquet(calls), "--record")
+    results.write_whole(folder / "trace.json", results.json_bytes(about.model_dump()), "--record")
     return about
 
 

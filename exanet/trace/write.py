@@ -68,7 +68,10 @@ class Stream:
 
 
 class Writer:
-    """A trace being written: `streams` by rank, all of which end before the `with` does. Raises InputError where the folder cannot be had."""
+    """A trace being written: `streams` by rank, all of which end before the `with` does.
+
+    Raises InputError where the folder cannot be had.
+    """
 
     def __init__(self, directory: Path, ranks: int, run: Mapping[str, Any], option: str = "-o") -> None:
         self._directory, self._run = folder.prepare(directory, option), run
