@@ -4,8 +4,9 @@
 python examples/broadcast_trees.py trees --broadcasts 100         # RED-SEA D1.4, figure 49: binary tree, GLF, LLF
 python examples/broadcast_trees.py interference --broadcasts 50   # figure 52: blocks of nodes, switches and nodes in turn
 
-Both traces are written here, not recorded. That of molecular dynamics stands for GROMACS, whose own is not published: of each step the halo of
-coordinates and the one of forces with six neighbours, the exchange of the particle mesh between all, and every tenth step the sum of energies.
+Both traces are written here, not recorded. That of molecular dynamics stands for GROMACS, whose own is not published: of each step the
+halo of coordinates and the one of forces with six neighbours, the exchange of the particle mesh between all, and every tenth step the
+sum of energies.
 """
 
 from __future__ import annotations

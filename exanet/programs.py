@@ -168,7 +168,7 @@ def _nodes_needed(
         wanted = ", ".join(f"{programs[number].text}: {needs[number] or 'two or more'}" for number in others)
         away = f", of which files of map have taken {len(taken)}" if taken else ""
         raise InputError(
-            f"the programs take more nodes than there are ({wanted}): the machine has {there}{away}; leave one out, or take a larger machine"
+            f"the programs take more nodes than there are ({wanted}): the machine has {there}{away}; leave one out, or take a larger one"
         )
     for number in sharing:
         needs[number] = left // len(sharing)

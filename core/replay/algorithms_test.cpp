@@ -184,8 +184,9 @@ TEST_CASE("MPICH's choices change where its table says") {
 
 TEST_CASE("unknown algorithms are refused with those that there are") {
   CHECK_NOTHROW(check_choices({{"bcast", "binomial"}}));
-  CHECK_THROWS_WITH_AS(check_choices({{"bcast", "ring"}}),
-                       "bcast by \"ring\" is unknown: use one of binomial, binary, LLF, GLF, scatter-doubling, scatter-ring",
-                       ConfigError);
+  CHECK_THROWS_WITH_AS(
+      check_choices({{"bcast", "ring"}}),
+      "bcast by \"ring\" is unknown: use one of binomial, binary, LLF, GLF, scatter-doubling, scatter-ring",
+      ConfigError);
   CHECK_THROWS_AS(check_choices({{"broadcast", "binomial"}}), ConfigError);
 }

@@ -43,9 +43,7 @@ RankPlaces::RankPlaces(const Topology& topology, const std::vector<NodeId>& plac
     switch_of_.push_back(topology.switched() ? topology.neighbour(endpoint, 0).node : endpoint);
 }
 
-NodeId RankPlaces::node(std::uint32_t rank) const {
-  return placement_[members_ == nullptr ? rank : (*members_)[rank]];
-}
+NodeId RankPlaces::node(std::uint32_t rank) const { return placement_[members_ == nullptr ? rank : (*members_)[rank]]; }
 
 std::uint32_t RankPlaces::unit(int level, std::uint32_t rank) const {
   const NodeId at = node(rank);
@@ -55,8 +53,7 @@ std::uint32_t RankPlaces::unit(int level, std::uint32_t rank) const {
 std::uint32_t RankPlaces::hops(std::uint32_t from, std::uint32_t to) const {
   std::uint32_t count = 0;
   const NodeId end = node(to);
-  for (NodeId at = node(from); at != end; ++count)
-    at = topology_.neighbour(at, topology_.next_hop(at, end).port).node;
+  for (NodeId at = node(from); at != end; ++count) at = topology_.neighbour(at, topology_.next_hop(at, end).port).node;
   return count;
 }
 

@@ -23,8 +23,9 @@ struct Case {
   TopologySpec spec;
   std::uint32_t of_group;  // endpoints
 };
-const std::vector<Case> kCases{{{"dragonfly", {2}}, 8},          {{"dragonfly", {2, 3, 1}}, 6}, {{"qfdb-torus", {3, 2, 1}}, 4},
-                               {{"qfdb-torus", {1, 1, 1}}, 4}, {{"torus", {4, 3}}, 1},        {{"fat-tree", {4, 2}}, 4}};
+const std::vector<Case> kCases{{{"dragonfly", {2}}, 8},        {{"dragonfly", {2, 3, 1}}, 6},
+                               {{"qfdb-torus", {3, 2, 1}}, 4}, {{"qfdb-torus", {1, 1, 1}}, 4},
+                               {{"torus", {4, 3}}, 1},         {{"fat-tree", {4, 2}}, 4}};
 
 CollectiveCall call_of(std::uint32_t ranks, std::uint32_t root) {
   CollectiveCall c;
@@ -75,7 +76,9 @@ TEST_CASE("a tree reaches each rank once, and enters each group of switches once
   }
 }
 
-TEST_CASE("local first serves the own group before others, and nobody sends more than twice; global first the other way round") {
+TEST_CASE(
+    "local first serves the own group before others, and nobody sends more than twice; global first the other way "
+    "round") {
   const auto topology = make_topology({"dragonfly", {3}});
   std::vector<NodeId> placement(342);
   std::iota(placement.begin(), placement.end(), 0u);

@@ -25,8 +25,7 @@ bool asks(std::uint8_t code) { return code >= EXANET_TRACE_Test && code <= EXANE
 }  // namespace
 
 RankReplay::RankReplay(const ReplayProgram& program, const CollectiveChoices& collectives, const NiConfig& interface,
-                       RankId first, RankId rank, Library& library, Communicators& communicators,
-                       RankPlaces& places)
+                       RankId first, RankId rank, Library& library, Communicators& communicators, RankPlaces& places)
     : program_(program),
       collectives_(collectives),
       test_step_(Time::ps(std::max<std::int64_t>(interface.test_step.ps(), 1))),

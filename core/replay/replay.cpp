@@ -81,8 +81,7 @@ class Replay::State final : public LibraryUser {
     Communicators& own = communicators.emplace_back(count);
     RankPlaces& at = places.emplace_back(*topology, program.placement);
     for (RankId rank = 0; rank < count; ++rank) {
-      auto made = std::make_unique<RankReplay>(program, config.collectives, interface, first, rank, library, own,
-                                               at);
+      auto made = std::make_unique<RankReplay>(program, config.collectives, interface, first, rank, library, own, at);
       const exanet_trace_header& header = made->stream().header();
       if (header.rank != rank || header.ranks != count)
         throw ConfigError("trace", program.streams[rank] + ": it is of rank " + std::to_string(header.rank) + " of " +

@@ -171,8 +171,12 @@ ReplayResult together(const std::vector<std::pair<NodeId, Time>>& pairs, const J
   ReplayConfig config;
   auto s = two();
   for (int i = 0; i < 4; ++i) {
-    s[0].message(EXANET_TRACE_Ssend, 1, 4096).message(EXANET_TRACE_Recv, 1, 8).call(EXANET_TRACE_Bcast, {EXANET_TRACE_WORLD, 1, 0, 3, 1, 8, 0, 0, 0});
-    s[1].message(EXANET_TRACE_Recv, 0, 4096).message(EXANET_TRACE_Send, 0, 8).call(EXANET_TRACE_Bcast, {EXANET_TRACE_WORLD, 1, 0, 3, 1, 8, 0, 0, 0});
+    s[0].message(EXANET_TRACE_Ssend, 1, 4096)
+        .message(EXANET_TRACE_Recv, 1, 8)
+        .call(EXANET_TRACE_Bcast, {EXANET_TRACE_WORLD, 1, 0, 3, 1, 8, 0, 0, 0});
+    s[1].message(EXANET_TRACE_Recv, 0, 4096)
+        .message(EXANET_TRACE_Send, 0, 8)
+        .call(EXANET_TRACE_Bcast, {EXANET_TRACE_WORLD, 1, 0, 3, 1, 8, 0, 0, 0});
   }
   files.add(s[0].end().bytes), files.add(s[1].end().bytes);
   for (const auto& [node, start] : pairs)
@@ -199,7 +203,8 @@ TEST_CASE("programs far from each other take as long as alone, each from its sta
   CHECK(both.ranks.size() == 4);
   CHECK(max(both.ranks[0].clock, both.ranks[1].clock) == alone);
   CHECK(both.finished == alone + Time::us(700));
-  CHECK(together({{3, Time::us(700)}}).ranks[0].calls[EXANET_TRACE_Ssend].time == together({{0, Time()}}).ranks[0].calls[EXANET_TRACE_Ssend].time);
+  CHECK(together({{3, Time::us(700)}}).ranks[0].calls[EXANET_TRACE_Ssend].time ==
+        together({{0, Time()}}).ranks[0].calls[EXANET_TRACE_Ssend].time);
 }
 
 TEST_CASE("programs on the same nodes slow each other, and so does a job; the same twice") {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Python face of jobs: programs of communication that run to their end.
-#include "core/workload/closed_loop.hpp"
-
 #include "core/routing/make_topology.hpp"
+#include "core/workload/closed_loop.hpp"
 #include "exanet/bindings/convert.hpp"
 
 namespace exanet {

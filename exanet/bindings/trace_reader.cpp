@@ -44,9 +44,7 @@ class TraceReader {
         messages.append(message(rank, r, r.received, false));
         messages.append(message(rank, r, r.message, true));
         break;
-      case EXANET_TRACE_MESSAGE:
-        messages.append(message(rank, r, r.message, r.code <= EXANET_TRACE_Rsend_init));
-        break;
+      case EXANET_TRACE_MESSAGE: messages.append(message(rank, r, r.message, r.code <= EXANET_TRACE_Rsend_init)); break;
       case EXANET_TRACE_REQUESTS: d["requests"] = nb::cast(r.first); break;
       case EXANET_TRACE_COLLECTIVE: collective(rank, r, d); break;
       case EXANET_TRACE_CREATE:

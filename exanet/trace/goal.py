@@ -76,7 +76,7 @@ class _Rank:
         required = self.required
         for stage in call["stages"]:
             tag = ("collective", call["communicator"], call["number"])
-            required = self.join([self.send_or_receive(*message, tag, required) for message in stage])
+            required = self.join([self.send_or_receive(sends, peer, size, tag, required) for sends, peer, size in stage])
         return required
 
     def take(self, call: Mapping[str, Any], where: str) -> None:

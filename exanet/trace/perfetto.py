@@ -40,9 +40,7 @@ def messages(calls: pl.DataFrame) -> pl.DataFrame:
         "communicator", pl.col("rank").alias("src"), pl.col("peer").alias("dst"), "tag", "begin_ps"
     )
     takes = (pl.col("receive_peer") >= 0) & (pl.col("receive_tag") >= 0)
-    receives = calls.filter(
-        takes & ~pl.col("call").str.contains("robe|_init|recv$", literal=False) | takes & pl.col("call").is_in(["MPI_Recv", "MPI_Irecv"])
-    )
+    receives = calls.filter(takes & ~pl.col("call").str.contains("robe") & ~pl.col("call").str.ends_with("_init"))
     receives = receives.select(
         "communicator",
         pl.col("receive_peer").alias("src"),

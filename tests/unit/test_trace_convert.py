@@ -31,6 +31,7 @@ def mixed(directory: Path) -> Path:
             stream.wait(1, 2, compute_ps=2_000_000)
             for _ in range(3):
                 (stream.message("Send", rank + 1, 8) if rank % 2 == 0 else stream.message("Recv", rank - 1, 8))
+            stream.call("Sendrecv", 1, after + 2, 8, 40, before + 2, 8, 40)
             stream.collective("Bcast", 70_000, root=5)
             stream.collective("Alltoall", 300, 300)
             stream.end(3_000)
@@ -159,8 +160,8 @@ def test_perfetto_has_a_slice_a_call_and_an_arrow_a_message(tmp_path: Path) -> N
     assert len([event for event in slices if event["name"] != "computing"]) == len(calls)
     assert len([event for event in slices if event["name"] == "computing"]) == len(calls.filter(calls["compute_ps"] > 0))
     begins, ends = ({event["id"]: event for event in events if event["ph"] == kind} for kind in "sf")
-    assert len(begins) == len(ends) == 8 + 4 * 3
-    assert all(ends[number]["tid"] in ((event["tid"] + 1) % 8,) for number, event in begins.items())
+    assert len(begins) == len(ends) == 8 + 4 * 3 + 8
+    assert all(ends[number]["tid"] == (event["tid"] + 1) % 8 for number, event in begins.items())
     assert len(perfetto.messages(calls)) == len(begins)
 
 

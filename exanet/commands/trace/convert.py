@@ -26,7 +26,7 @@ def command(
 
     \b
     exanet trace convert trace trace.goal
-    exanet trace convert lulesh.goal trace && exanet replay trace -m dragonfly-342
+    exanet trace convert lulesh.goal trace    # for exanet replay
     exanet trace convert trace trace.json     # for https://ui.perfetto.dev
     """
     with lightly.imports():
