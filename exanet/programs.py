@@ -81,7 +81,7 @@ def _common(text: str, keys: Mapping[str, str]) -> dict[str, Any]:
             raise InputError(f"{text}: start: {error}") from None
         time_within(f"{text}: start", made["start_ps"])
     if "map" in keys:
-        placement.check(f"{text}: map=", keys["map"])
+        placement.check(f"{text}: map=", keys["map"], placement.REPLAY_KINDS)
         made["mapping"] = keys["map"]
     if "compute" in keys:
         try:
@@ -110,16 +110,16 @@ def place(
     """
     words = [program.mapping or mapping for program in programs]
     cores = described.cores_for_programs()
-    own = {"ranks": 0, "nodes": described.nodes, "cores_per_node": cores}
+    own: dict[str, Any] = {"nodes": described.nodes, "cores_per_node": cores, "seed": seed, "kinds": placement.REPLAY_KINDS}
     if len(programs) == 1 and programs[0].job is None and words[0] not in ("switch", "node"):
-        return [placement.place(words[0], **{**own, "ranks": ranks[0]}, seed=seed)]
+        return [placement.place(words[0], ranks=ranks[0], **own)]
     placed: list[list[int]] = [[] for _ in programs]
     by_file = [number for number, word in enumerate(words) if not _is_word(word)]
     together = [number for number in by_file if not programs[number].mapping]
     for numbers in ([together] if together else []) + [[number] for number in by_file if number not in together]:
         if any(ranks[number] == 0 for number in numbers):
             raise InputError(f"--map {words[numbers[0]]}: a file places jobs with a number of ranks; write ranks=NUMBER")
-        nodes = placement.place(words[numbers[0]], **{**own, "ranks": sum(ranks[number] for number in numbers)}, seed=seed)
+        nodes = placement.place(words[numbers[0]], ranks=sum(ranks[number] for number in numbers), **own)
         for number in numbers:
             placed[number], nodes = nodes[: ranks[number]], nodes[ranks[number] :]
     used = Counter(node for nodes in placed for node in nodes)

@@ -65,7 +65,7 @@ def replay(options: Options, progress: Any = None) -> tuple[dict[str, Any], dict
 
     Of several there is a table `programs` besides, a row each (docs/traces.md). Raises InputError on what cannot be replayed.
     """
-    placement.check("--map ''", options.mapping)
+    placement.check("--map ''", options.mapping, placement.REPLAY_KINDS)
     asked = [*(Program.recorded(str(text)) for text in options.traces), *(Program.synthetic(text) for text in options.jobs)]
     traces = [_loaded(program) for program in asked]
     described = load(options.machine)

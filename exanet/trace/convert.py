@@ -16,6 +16,8 @@ def convert(source: Path, target: Path, collectives: Mapping[str, str]) -> dict[
     Returns what the other format does not hold, by what that is. Raises InputError.
     """
     try:
+        if source.is_file() and target.suffix in (".goal", ".json"):
+            raise InputError(f"{target}: a GOAL schedule becomes a trace, which is a folder; name one")
         if source.is_file():
             return _counted(goal.read(source, target))
         if target.is_dir():

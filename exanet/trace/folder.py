@@ -78,10 +78,11 @@ def prepare(folder: Path, option: str = "--record") -> Path:
     return folder.absolute()
 
 
-def finish(folder: Path, ranks: int, run: Mapping[str, Any], reason: str = "") -> About:
+def finish(folder: Path, ranks: int, run: Mapping[str, Any], reason: str = "", option: str = "--record") -> About:
     """Makes calls.parquet and trace.json of what the ranks have written. `run` says what was run, `reason` why it ended early.
 
-    A stream that is cut counts as far as it goes. Raises InputError where there is none, or one is damaged.
+    `option` is the one that names the folder. A stream that is cut counts as far as it goes. Raises InputError where there is none, or one
+    is damaged.
     """
     missing = [rank for rank in range(ranks) if not stream(folder, rank).is_file()]
     if missing:
@@ -115,8 +116,8 @@ def finish(folder: Path, ranks: int, run: Mapping[str, Any], reason: str = "") -
         unrecorded=sorted(unrecorded),
         run=dict(run),
     )
-    results.write_whole(folder / "calls.parquet", results.parquet(calls), "--record")
-    results.write_whole(folder / "trace.json", results.json_bytes(about.model_dump()), "--record")
+    results.write_whole(folder / "calls.parquet", results.parquet(calls), option)
+    results.write_whole(folder / "trace.json", results.json_bytes(about.model_dump()), option)
     return about
 
 

@@ -172,7 +172,7 @@ def read(file: Path, directory: Path) -> dict[str, int]:
     """Makes a trace of a schedule. Returns what the trace does not hold, by what that is. Raises InputError, OSError."""
     schedules, left_out = _parse(file)
     orders = [_order(file, rank, schedule) for rank, schedule in enumerate(schedules)]
-    with Writer(directory, len(schedules), {"program": [str(file)]}) as streams:
+    with Writer(directory, len(schedules), {"program": [str(file)]}, "TO") as streams:
         for stream, schedule, order in zip(streams, schedules, orders, strict=True):
             _write_calls(stream, schedule.operations, order)
     return left_out

@@ -74,7 +74,7 @@ class Writer:
     """
 
     def __init__(self, directory: Path, ranks: int, run: Mapping[str, Any], option: str = "-o") -> None:
-        self._directory, self._run = folder.prepare(directory, option), run
+        self._directory, self._run, self._option = folder.prepare(directory, option), run, option
         self.streams: Sequence[Stream] = [Stream(self._directory, rank, ranks) for rank in range(ranks)]
 
     def __enter__(self) -> Sequence[Stream]:
@@ -84,4 +84,4 @@ class Writer:
         for stream in self.streams:
             stream.close()
         if kind is None:
-            folder.finish(self._directory, len(self.streams), self._run)
+            folder.finish(self._directory, len(self.streams), self._run, option=self._option)

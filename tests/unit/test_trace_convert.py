@@ -174,6 +174,9 @@ def test_wrong_targets_are_told(tmp_path: Path) -> None:
     ):
         with pytest.raises(InputError, match=what):
             convert.convert(trace, target, {})
+    (tmp_path / "one.goal").write_text("num_ranks 1\n")
+    with pytest.raises(InputError, match="which is a folder"):
+        convert.convert(tmp_path / "one.goal", tmp_path / "one.json", {})
     with pytest.raises(InputError, match="only GOAL has collectives"):
         words = ["trace", "convert", str(trace), str(tmp_path / "x.json"), "--collective", "bcast=binary"]
         CliRunner().invoke(cli.app, words, catch_exceptions=False)
