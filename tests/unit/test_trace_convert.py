@@ -177,6 +177,8 @@ def test_wrong_targets_are_told(tmp_path: Path) -> None:
     (tmp_path / "one.goal").write_text("num_ranks 1\n")
     with pytest.raises(InputError, match="which is a folder"):
         convert.convert(tmp_path / "one.goal", tmp_path / "one.json", {})
+    with pytest.raises(InputError, match="bcast by LLF depends on a machine's network"):
+        convert.convert(trace, tmp_path / "x.goal", {"bcast": "LLF"})
     with pytest.raises(InputError, match="only GOAL has collectives"):
         words = ["trace", "convert", str(trace), str(tmp_path / "x.json"), "--collective", "bcast=binary"]
         CliRunner().invoke(cli.app, words, catch_exceptions=False)
