@@ -70,6 +70,8 @@ def run(options: Options) -> int:
     how, unpacked = packed.resolve(options.ranks_as, options.command, ranks=options.ranks, mpi=mpi.kind, library=launch.library_folder())
     directory = result_directory("run", options.directory, f"exanet-run-{_program_label(options.command)}")
     if options.record:
+        if options.record.resolve() == directory.resolve():
+            raise InputError(f"--record {options.record}: that is the folder of the results (-o); name another one")
         options = replace(options, record=trace_folder.prepare(options.record))
     gateware = fabric.library(config) if options.fabric == "gateware" else None
     meta = _meta(options, described.name, config, mpi) | {"ranks_as": "packed" if how else "processes"}
