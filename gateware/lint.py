@@ -20,7 +20,7 @@ GENERATED = ["--suppress-warnings", "gateware/.../*_registers.sv", "--suppress-w
 SLANG_OPTIONS = ["-Weverything", *GENERATED, *(f"-Wno-{name}" for name in UNUSED + TASTE)]
 VERIBLE_RULES = "line-length=length:150"
 
-# Further numbers of ports, inter-tile and intra-tile, dimensions, bits of a line, whether in a QFDB, and with multicast or not: each with every
+# Further numbers of ports, inter-tile and intra-tile, dimensions, bits of a line, whether in a QFDB and with multicast: each with every
 # module below.
 SHAPES = [
     (2, 3, 2, 64, 0, 0),

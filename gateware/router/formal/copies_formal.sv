@@ -96,7 +96,7 @@ module copies_formal #(
       if (Qfdb) begin
         OneLinkInside:  assert (Port >= MeshPorts || ports[2:0] == '0);
         TorusFromFirst: assert (config_i.qfdb_node == '0 || ports[InterPorts-1:3] == '0);
-        for (int unsigned p = 0; p < 3; p++) BySign: assert (!ports[p] || vcs[p] == (2'(p) >= config_i.qfdb_node));
+        BySign: assert ((ports[2:0] & (vcs[2:0] ^ {2'd2 >= config_i.qfdb_node, 2'd1 >= config_i.qfdb_node, config_i.qfdb_node == '0})) == '0);
       end
     end
   end

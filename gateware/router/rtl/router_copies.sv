@@ -59,8 +59,9 @@ module router_copies #(
       assign most_up = reach < way.most_plus ? reach : way.most_plus;
       assign most_down = reach < way.most_minus ? reach : way.most_minus;
       assign on = (!Qfdb || qfdb_node_i == '0) && way.ordered;
-      assign up = starts ? most_up != '0 : rising && above < 9'(most_up);
-      assign down = starts ? most_down != '0 : falling && below < 9'(most_down);
+      // It starts where its source is, whatever a sender wrote: else its channel might change on the way, and close a cycle.
+      assign up = ((starts && above == '0) || rising) && above < 9'(most_up);
+      assign down = ((starts && below == '0) || falling) && below < 9'(most_down);
       assign plus[d] = on && up && way.plus_there && !way.plus_disabled && !way.top;
       assign minus[d] = on && down && way.minus_there && !way.minus_disabled && !way.bottom;
       // Whether the last node is above this one: upwards unless the wrap-around link is still to come, downwards if it is.
