@@ -151,7 +151,8 @@ TEST_CASE("multicast: each node of a box gets one copy, the source and others no
       for (NodeId src = 0; src < grid.node_count(); ++src)
         for (std::uint32_t hops = 0; hops < 27; ++hops) {
           const std::uint32_t each[3] = {hops % 3, hops / 3 % 3, hops / 9 == 2 ? kMostHops : hops / 9};
-          std::vector<NodeId> expected, nodes = multicast_destinations(grid, src, multicast_box(each[0], each[1], each[2]));
+          std::vector<NodeId> expected,
+              nodes = multicast_destinations(grid, src, multicast_box(each[0], each[1], each[2]));
           for (NodeId node = 0; node < grid.node_count(); ++node) {
             bool inside = node != src;
             for (std::uint32_t d = 0, a = src, b = node; d < shape.size(); a /= shape[d], b /= shape[d], ++d) {

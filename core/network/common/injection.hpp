@@ -16,7 +16,8 @@ namespace exanet {
 // has `multicast`, and to be no longer than any may be.
 inline std::uint32_t checked_payload_words(const Packet& packet, std::uint32_t endpoints, std::uint32_t intra_ports,
                                            const RouterTiming& router, Time now, bool multicast = false) {
-  EXANET_CHECK(packet.src < endpoints && (packet.dst < endpoints || (multicast && is_multicast(packet.dst))) && packet.intra_port < intra_ports,
+  EXANET_CHECK(packet.src < endpoints && (packet.dst < endpoints || (multicast && is_multicast(packet.dst))) &&
+                   packet.intra_port < intra_ports,
                "packet from or to nowhere", now.ps(), packet.src, packet.dst);
   const std::uint32_t words = router.payload_words(packet.payload_bytes);
   EXANET_CHECK(words <= router.most_payload_words, "payload above the maximum", now.ps(), packet.payload_bytes,

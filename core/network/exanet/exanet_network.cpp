@@ -27,7 +27,8 @@ constexpr std::uint8_t kMostPassed = 15;
 
 bool Part::inject(const Packet& packet) {
   const Time now = events_.now();
-  const std::uint32_t words = checked_payload_words(packet, net_.endpoints_, intra_ports_, router_, now, net_.multicasts_);
+  const std::uint32_t words =
+      checked_payload_words(packet, net_.endpoints_, intra_ports_, router_, now, net_.multicasts_);
   EXANET_CHECK(packet.priority == kBulk || (packet.priority == kPriority && twin_ != 0),
                "priority where the fabric was built without", now.ps(), packet.src, packet.priority);
   const std::uint32_t input_index = net_.first_input_[packet.src + 1] - intra_ports_ + packet.intra_port;
@@ -217,7 +218,8 @@ std::uint32_t Part::choose_of(Time now, Output& output, std::uint32_t output_ind
     if (from > now || !may_go(now, output, output_index, input)) return;
     others = best >= 0;
     own |= input.link_class == kIntraTile;
-    const int its = fixed_priority_ ? 0 : first_kind(input) * 4 + is_due(output_index, input) * 2 + (index > output.granted);
+    const int its =
+        fixed_priority_ ? 0 : first_kind(input) * 4 + is_due(output_index, input) * 2 + (index > output.granted);
     if (its <= best) return;
     best = its;
     chosen = index;

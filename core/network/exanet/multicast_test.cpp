@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Do packets to several nodes reach each of them once, under load and with little room too, and how long does a broadcast take?
+#include "core/topology/multicast.hpp"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -9,7 +11,6 @@
 
 #include "core/engine/windows.hpp"
 #include "core/network/exanet/exanet_harness.hpp"
-#include "core/topology/multicast.hpp"
 
 using namespace exanet;
 using testing::Bench;
@@ -91,10 +92,10 @@ std::vector<Arrival> in_parts(const TopologySpec& spec, std::uint8_t parts) {
   for (NodeId node = 0; node < nodes; ++node) part_of.push_back(static_cast<std::uint8_t>(node * parts / nodes));
   for (Sender& sender : senders) {
     queues.push_back(&sender.events);
-    partitions.push_back({&sender.events,
-                          {&sender, [](void* self, const Packet& packet, Time, Time tail) {
-                             static_cast<Sender*>(self)->arrivals.emplace_back(packet.user, packet.dst, tail.ps());
-                           }}});
+    partitions.push_back({&sender.events, {&sender, [](void* self, const Packet& packet, Time, Time tail) {
+                                             static_cast<Sender*>(self)->arrivals.emplace_back(packet.user, packet.dst,
+                                                                                               tail.ps());
+                                           }}});
   }
   ExanetNetwork fabric(partitions, *topology, tiny(), part_of);
   std::mt19937_64 random(11);
@@ -104,8 +105,8 @@ std::vector<Arrival> in_parts(const TopologySpec& spec, std::uint8_t parts) {
                                          : static_cast<NodeId>(random() % nodes);
     Sender& sender = senders[part_of[src]];
     sender.fabric = &fabric;
-    sender.packets.push_back({src, dst, static_cast<std::uint16_t>(random() % 257), 0,
-                              static_cast<std::uint8_t>(random() % 4 == 0), i});
+    sender.packets.push_back(
+        {src, dst, static_cast<std::uint16_t>(random() % 257), 0, static_cast<std::uint8_t>(random() % 4 == 0), i});
   }
   for (Sender& sender : senders) {
     const std::uint32_t send = sender.events.add_handler(
@@ -166,8 +167,8 @@ TEST_CASE("multicast: each packet reaches each node of its box once, with little
 }
 
 TEST_CASE("multicast: a broadcast takes the time of its farthest packet where nothing else is sent") {
-  for (const TopologySpec& spec : {TopologySpec{"torus", {8}}, TopologySpec{"torus", {4, 4, 4}},
-                                   TopologySpec{"qfdb-torus", {4, 1, 1}}}) {
+  for (const TopologySpec& spec :
+       {TopologySpec{"torus", {8}}, TopologySpec{"torus", {4, 4, 4}}, TopologySpec{"qfdb-torus", {4, 1, 1}}}) {
     Time farthest;
     const NodeId nodes = make_topology(spec)->node_count();
     for (NodeId dst = 1; dst < nodes; ++dst) {

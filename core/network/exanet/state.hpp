@@ -44,7 +44,8 @@ struct alignas(64) PacketInFlight {
   NodeId src;
   std::uint64_t user;
   Time injected;
-  std::uint32_t route = 0;  // what routing remembers of it; of a multicast packet, whether copies have left: then `time` is when the last ones began to
+  std::uint32_t route =
+      0;  // what routing remembers of it; of a multicast packet, whether copies have left: then `time` is when the last ones began to
   std::uint32_t output =
       kNone;  // that it asks for where that input is, and with which virtual channel; none where routing decides when it is its turn
   std::uint8_t vc = 0;
@@ -80,7 +81,8 @@ struct alignas(64) Input {
       0;  // in the masks of those that wait: among the inputs of its router and class, and behind all of bulk
   std::uint8_t link_class = kIntraTile;
   bool due : 1 = false;  // the front goes before those of its class that came later
-  bool multicast : 1 = false;  // the front is a packet to several nodes: its record says what it asks for, and where it is due
+  bool multicast : 1 =
+      false;  // the front is a packet to several nodes: its record says what it asks for, and where it is due
   std::uint32_t credit_output = kNone;  // this port's output, whose link carries credits to the sender
 };
 

@@ -225,13 +225,10 @@ void VerilatedNetwork::run_cycle(Time now) {
 void VerilatedNetwork::hand_over(const PacketInFlight& in_flight) {
   const Packet& p = in_flight.packet;
   const bool multicast = is_multicast(p.dst);
-  const exanet_node_packet packet{in_flight.id,
-                                  registers_.dcid(p.src),
-                                  multicast ? registers_.box(p.dst) : registers_.dcid(p.dst),
-                                  p.payload_bytes,
-                                  registers_.kind(p.intra_port),
-                                  p.priority,
-                                  multicast};
+  const exanet_node_packet packet{
+      in_flight.id,    registers_.dcid(p.src),        multicast ? registers_.box(p.dst) : registers_.dcid(p.dst),
+      p.payload_bytes, registers_.kind(p.intra_port), p.priority,
+      multicast};
   calls_.send(nodes_, p.src, p.intra_port, &packet);
 }
 

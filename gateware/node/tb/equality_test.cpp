@@ -317,10 +317,10 @@ bool all_arrived(const Case& c, const std::vector<Offer>& offers, const Run& run
 
 // Returns when each packet was taken and delivered.
 std::vector<Fate> compare(const Case& c, const std::vector<Offer>& offers) {
-  const char* library = c.multicast    ? c.of_qfdbs() ? EXANET_MULTICAST_QFDB_NODE_LIBRARY : EXANET_MULTICAST_NODE_LIBRARY
+  const char* library = c.multicast ? c.of_qfdbs() ? EXANET_MULTICAST_QFDB_NODE_LIBRARY : EXANET_MULTICAST_NODE_LIBRARY
                         : c.of_qfdbs() ? EXANET_QFDB_NODE_LIBRARY
-                        : c.wide     ? EXANET_WIDE_NODE_LIBRARY
-                                     : EXANET_NODE_LIBRARY;
+                        : c.wide       ? EXANET_WIDE_NODE_LIBRARY
+                                       : EXANET_NODE_LIBRARY;
   const Run gateware(c, offers, make_node_network(library, c.topology)), model(c, offers, make_network);
   const std::string found = difference(offers, gateware, model);
   total_packets += offers.size();
