@@ -7,7 +7,6 @@
 
 #include "core/config/error.hpp"
 #include "core/network/timing.hpp"
-#include "core/network/vc_allocation.hpp"
 #include "core/nic/ideal/feed.hpp"
 #include "core/routing/make_topology.hpp"
 #include "core/topology/slices.hpp"
@@ -59,8 +58,7 @@ OpenLoop::State::State(const TopologySpec& spec, const NetworkConfig& fabric_con
       part_of(slices(*topology, c.threads)),
       parts(c.threads),
       classes(arrivals.classes()),
-      model(make_network_model(fabric_parts(packets_keep_order(*topology, fabric_config.router)), *topology,
-                               with_priority(fabric_config), part_of)),
+      model(make_network_model(fabric_parts(), *topology, with_priority(fabric_config), part_of)),
       fabric(*model),
       windows(queues(), fabric),
       begin(c.warm_up),
@@ -89,8 +87,9 @@ OpenLoop::State::State(const TopologySpec& spec, const NetworkConfig& fabric_con
   sample_stride = (senders + kMostSamples - 1) / kMostSamples;
 }
 
-std::vector<Partition> OpenLoop::State::fabric_parts(bool early) {
+std::vector<Partition> OpenLoop::State::fabric_parts() {
   std::vector<Partition> made;
+  const bool early = ports.one_for_a_pair();  // whose packets one output then tells of in the order of their arrival
   for (Part& part : parts) {
     part.all = this;
     made.push_back({&part.queue, {&part, on_delivered, on_ready, early}});
@@ -216,9 +215,9 @@ void OpenLoop::State::Part::delivered(const Packet& packet, Time injected_at, Ti
   }
   const Time created = Time::ps(static_cast<std::int64_t>(packet.user));
   if (tail < s.begin) tally.early_ps += static_cast<std::uint64_t>((tail - created).ps()), ++tally.early;
-  const Time late = s.fabric.keeps_order() ? Time() : overtaking.late(packet, created, tail);
-  if (!s.in_window(created)) return;
-  if (late > Time()) ++tally.overtaken, tally.latest = max(tally.latest, late);
+  const bool measured = s.in_window(created);
+  if (!s.fabric.keeps_order()) overtaking.arrived(packet, created, tail, measured);
+  if (!measured) return;
   tally.measure(tally.of_priority[packet.priority], created, tail - created, tail - injected_at, s.begin, s.end);
 }
 

@@ -84,8 +84,7 @@ struct OpenLoopResult {
   double fairness = 0;  // Jain's index of what was accepted from each sender
   bool saturated = false;
   Time warm_up;  // what it took
-  bool settled =
-      true;  // false: asked to find the end of the start-up, and latency went on growing, or less was accepted than offered
+  bool settled = true;  // false: asked to find the end of the start-up, and saturated
   std::uint64_t packets = 0, packet_hops = 0, events = 0;  // of the whole run
   double cpu_s = 0;  // of all threads
   double longest_cpu_s = 0;  // of the busiest thread in each window of time: what is left with a processor a thread

@@ -42,8 +42,7 @@ struct OpenLoop::State {
 
   State(const TopologySpec& spec, const NetworkConfig& fabric_config, const OpenLoopConfig& c);
 
-  // Where the order of arrivals is watched, the network tells of each when it is there.
-  std::vector<Partition> fabric_parts(bool early);
+  std::vector<Partition> fabric_parts();
   std::vector<EventQueue*> queues();
   NetworkConfig with_priority(NetworkConfig fabric_config) const;
   static void on_ready(void* self, NodeId node, std::uint8_t intra_port, std::uint8_t priority, Time now);

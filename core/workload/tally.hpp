@@ -36,8 +36,6 @@ struct Tally {
   std::array<ClassTally, 2> of_priority;
   Time least = Time::never(), most;
   std::array<std::uint64_t, kBatches> batch_ps{}, batch_packets{};
-  std::uint64_t overtaken = 0;  // of the measured, see Overtaking
-  Time latest;
   std::uint64_t early_ps = 0, early = 0;  // of what was delivered before the window: latency, packets
   std::vector<std::uint32_t> accepted;  // by source: delivered here in the window
 
@@ -47,7 +45,6 @@ struct Tally {
     zero_load_ps += o.zero_load_ps, samples += o.samples;
     for (std::size_t i = 0; i < of_priority.size(); ++i) of_priority[i].add(o.of_priority[i]);
     least = min(least, o.least), most = max(most, o.most);
-    overtaken += o.overtaken, latest = max(latest, o.latest);
     early_ps += o.early_ps, early += o.early;
     for (std::size_t i = 0; i < kBatches; ++i) batch_ps[i] += o.batch_ps[i], batch_packets[i] += o.batch_packets[i];
     accepted.resize(std::max(accepted.size(), o.accepted.size()));

@@ -47,6 +47,18 @@ _OPEN_MPI_4 = {
     "btl_base_warn_component_unused": "0",
 }
 
+# Where the user asks for it: Open MPI's own protocols over the provider's messages, puts and gets. mtl/ofi of Open MPI 4 crashes or stops
+# in some calls that these pass (docs/virtual-time.md), and osc/pt2pt has no windows with MPI_THREAD_MULTIPLE. btl/ofi ends the program
+# when osc/rdma asks it for an atomic operation that it does not know.
+_OPEN_MPI_4_OB1 = {
+    "pml": "ob1",
+    "btl": "self,ofi",
+    "btl_ofi_mode": "2",
+    "btl_ofi_provider_include": "exanet",
+    "osc": "rdma",
+    "osc_rdma_network_max_amo": "0",
+}
+
 # osc/sm has windows whose processes all share a node, which here is a rank with itself (runtime/clock/locality.c). Open MPI 4's fails
 # on one rank and not on the other where they do not.
 _OPEN_MPI_5 = {
@@ -77,6 +89,8 @@ def environment(mpi: Mpi, *, region: str, status: str, library: Path, base: Mapp
         env |= _MPICH
     elif mpi.kind == "openmpi":
         settings = _OPEN_MPI | (_OPEN_MPI_4 if mpi.version < 5 else _OPEN_MPI_5)
+        if mpi.version < 5 and own.get("OMPI_MCA_pml") == "ob1":
+            settings |= _OPEN_MPI_4_OB1
         env |= {f"OMPI_MCA_{name}": value for name, value in settings.items()}
         # The key-value store of Open MPI's launcher, in its own memory rather than in shared files.
         env["PMIX_MCA_gds"] = "hash"

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import subprocess
 import sys
@@ -65,6 +66,13 @@ def test_sessions_alone_run_in_virtual_time(exanet_run: Runner, stack: Stack) ->
     # A small message's one-way latency between neighbours.
     assert halves == [pytest.approx(1300, abs=1)] * (2 if stack.name == "mpich" else 1)
     assert done.summary["complete"] and done.summary["virtual_ps"] >= len(halves) * 100 * 1299e3
+
+
+def test_open_mpi_4_by_its_own_protocols(exanet_run: Runner, openmpi4: Stack) -> None:
+    own = dataclasses.replace(openmpi4, environment=openmpi4.environment | {"OMPI_MCA_pml": "ob1"})
+    done = exanet_run(own, 3, [own.python, PROGRAMS / "ob1.py"], timeout=120)
+    assert done.line("ok") == ["3"]
+    assert done.summary["messages"] > 3 * 6  # over the simulated network, not beside it
 
 
 def test_no_session_after_the_last_one(exanet_run: Runner, mpich: Stack) -> None:

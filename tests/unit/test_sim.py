@@ -52,6 +52,33 @@ def test_every_network_carries_what_it_is_offered_at_low_load(name: str) -> None
     assert 0 < max(point["links"]["use"]) < 1
 
 
+# Machine, shape and pattern, and the load that the links where most packets meet carry: how many senders share one of them.
+LIMITS = (
+    ("torus-2x2x2", "torus:8,8", "complement", 1 / 2),
+    ("torus-2x2x2", "torus:5,5", "transpose", 1 / 2),
+    ("torus-2x2x2", "mesh:8,8", "complement", 1 / 4),
+    ("torus-2x2x2", "mesh:8,8", "transpose", 1 / 7),
+    ("fat-tree-64", None, "transpose", 1 / 4),
+    ("fat-tree-64", None, "incast:8", 1 / 8),
+    ("hyperx-512", "hyperx:4,4", "complement", 1 / 4),
+    ("dragonfly-342", "dragonfly:2", "complement", 1 / 8),
+    ("exanest-blade", None, "complement", 1 / 4),
+)
+
+
+def test_the_verdict_is_right_on_either_side_of_known_limits() -> None:
+    wrong, runs = [], 0
+    for name, shape, traffic, limit in LIMITS:
+        described = sim.variant(name, shape, None, ())
+        for share in (0.5, 0.8, 1.25, 1.6):
+            for seed in (11, 12, 13):
+                point = sim.simulate(described, offered=share * limit, spec=sim.TrafficSpec(traffic, seed=seed))
+                runs += 1
+                if point["saturated"] != (share > 1) or point["settled"] == point["saturated"]:
+                    wrong.append((name, shape, traffic, share, seed))
+    assert len(wrong) <= 0.01 * runs, wrong
+
+
 def test_an_interval_of_too_few_packets_is_unknown(tmp_path: Path) -> None:
     options = ["-m", "torus-2x2x2", "--load", "0.01,0.5", "--warm-up", "1 us", "--measure", "20 us", "-o", str(tmp_path / "r")]
     shown = CliRunner().invoke(cli.app, ["sim", *options], catch_exceptions=False)

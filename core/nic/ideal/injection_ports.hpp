@@ -26,6 +26,8 @@ class InjectionPorts {
   std::uint32_t queue_of(NodeId src, NodeId dst) const {
     return queues() == 1 || src == dst ? 0 : topology_.next_hop(src, dst).port;
   }
+  // Whether all packets of a pair enter, and leave, by the same port.
+  bool one_for_a_pair() const { return !spreads_; }
   // The queue that waits for this port.
   std::uint32_t queue_at(std::uint8_t intra_port) const { return queues() == 1 ? 0 : intra_port / each_; }
 
