@@ -61,6 +61,7 @@ PROOFS = [
     Proof("copies-torus", "router/formal/copies_formal.sv", {"Port": 4}, engine="smtbmc z3", depth=4),
     Proof("copies-intra", "router/formal/copies_formal.sv", {"Port": 9}, engine="smtbmc z3", depth=4),
     Proof("output", "router/formal/output_formal.sv"),
+    Proof("output-multicast", "router/formal/output_formal.sv", {"Multicast": 1}),
     Proof("input", "router/formal/input_formal.sv", {"PayloadDepth": 2}),
     Proof("input-multicast", "router/formal/input_formal.sv", {"PayloadDepth": 2, "Multicast": 1}),
 ]
@@ -118,6 +119,7 @@ MUTATIONS = [
     Mutation("output", "router/rtl/router_output.sv", "class_d = asks[1] != '0", "class_d = asks[0] == '0"),
     Mutation("output", "router/rtl/router_output.sv", "- (take ? 11'(taken) : '0)", "- 11'(take)"),
     Mutation("output", "router/rtl/router_output.sv", "word.head && header.vc != vc", "word.head && vc"),
+    Mutation("output-multicast", "router/rtl/router_output.sv", "flit_o.valid <= busy_q && word.valid", "flit_o.valid <= word.valid"),
     Mutation("input", "router/rtl/router_input.sv", "if (left_q == 6'd1)", "if (left_q <= 6'd2)"),
     Mutation("input", "router/rtl/router_input.sv", "state_q == Payload && data_valid", "state_q == Payload"),
     Mutation("input", "router/rtl/router_input.sv", "'{words: 12'(words_q), headers: 8'd1}", "'{words: 12'(left_q), headers: 8'd1}"),

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // One output between inputs that behave as input_formal proves of them, and a far end that gives room and slots back whenever it likes.
-// A packet that asks may go to other outputs first, as one of multicast does: its words pass by, and then its input asks again or does not.
+// With Multicast a packet that asks may go to other outputs first: its words pass by, and then its input asks again or does not.
 // Proved: a granted packet goes through whole and is never interleaved with another; room and slots are conserved, so the far queues are
 // never sent more than their pool holds; where somebody may be granted, somebody is; bulk leaves room for the largest priority packet and does
 // not go where one can; with links first, of 16 grants in whose cycles the network interface could have gone, one is its.
 module output_formal #(
+  parameter bit          Multicast = 1'b0,
   parameter int unsigned Inputs = 3,  // of each class
   parameter int unsigned FarWords = 7,
   parameter int unsigned FarHeaders = 3,
@@ -47,7 +48,7 @@ module output_formal #(
     assign vc[i] = asking[i] || head_due[i] ? vc_q[i] : vc_i[i];
     assign length[i] = asking[i] || head_due[i] ? length_q[i] : length_i[i];
     assign request[Class][Input] = '{ports: router_pkg::MaxPorts'(valid), vcs: {router_pkg::MaxPorts{vc[i]}}, words: 6'(length[i])};
-    assign begins[i] = grant[i] || (valid && away_i[i]);
+    assign begins[i] = grant[i] || (Multicast && valid && away_i[i]);
     assign word[Class][Input] = '{
       valid: sending[i] && (head_due[i] || go_i[i]), head: head_due[i], tail: !head_due[i] && left[i] == '0, data: data};
     assign words[i] = word[Class][Input].valid;
