@@ -100,6 +100,7 @@ Part::Part(State& net, const Partition& part, std::uint8_t number, std::size_t p
       may_reroute_(adaptive_ && routing_->may_reroute()),
       outputs_(net.outputs_.data()),
       stats_(net.stats_.data()),
+      far_outputs_(net.far_outputs_.data()),
       pools_(net.pools_.data()),
       inputs_(net.inputs_.data()),
       injection_ports_(net.injection_ports_.data()),
@@ -162,6 +163,7 @@ void State::build_ports(const NetworkConfig& config) {
   }
   outputs_.resize(outputs);
   stats_.resize(outputs);
+  far_outputs_.assign(outputs, kNone);
   pools_.resize(std::size_t{outputs} * channels_);
   if (config.priority) {
     twin_ = inputs;
@@ -215,11 +217,12 @@ void State::build_node(NodeId node, const NetworkConfig& config) {
     output.link_class = described_link_class(topology_, node, port, config.links.size());
     if (far.node < endpoints_) output.link_class = static_cast<std::uint8_t>(output.link_class + config.links.size());
     output.far_input = first_input_[far.node] + far.port * channels_;
+    far_outputs_[o] = first_output_[far.node] + far.port;
     output.border = part_of(far.node) != part_of(node);
     // The link in the other direction ends here: its sender knows the room of these inputs.
     for (std::uint32_t vc = 0; vc < channels_; ++vc) {
       Input& input = inputs_[first_input_[node] + port * channels_ + vc];
-      input.pool = (first_output_[far.node] + far.port) * channels_ + vc;
+      input.pool = far_outputs_[o] * channels_ + vc;
       input.link_class = topology_.link_class(far.node, far.port);
     }
     // A packet that is granted is felt at the other side later than this, and so is the credit that a partition cannot send at the end of a window,
@@ -234,7 +237,7 @@ void ExanetNetwork::finish(std::size_t part, Time now) { state_->parts_[part]->f
 
 std::uint64_t ExanetNetwork::memory_bytes() const {
   const State& s = *state_;
-  std::uint64_t sum = capacity_bytes(s.part_of_, s.first_output_, s.first_input_, s.outputs_, s.stats_, s.pools_,
+  std::uint64_t sum = capacity_bytes(s.part_of_, s.first_output_, s.first_input_, s.outputs_, s.stats_, s.far_outputs_, s.pools_,
                                      s.inputs_, s.injection_ports_, s.wide_, s.decisions_, s.decision_lists_);
   for (const auto& part : s.parts_) {
     sum += capacity_bytes(part->packets_, part->returns_);

@@ -120,14 +120,14 @@ Time Part::credit_arrival(const Output& output, Time returned) const {
 
 // Settles which credits the far end of `output` has sent by now. Another partition sends them by mail.
 void Part::receive_credits(Time now, const Output& output) {
-  if (!output.border && output.far_input != kNone) send_credits(now, outputs_[inputs_[output.far_input].credit_output]);
+  if (!output.border && output.far_input != kNone) send_credits(now, outputs_[far_outputs_[&output - outputs_]]);
 }
 
 // When the next credit comes to `output`, at the earliest; never when no packet is on its way out of the buffer beyond.
 Time Part::next_credit(const Output& output, std::uint32_t pool_index) const {
   if (pools_[pool_index].oldest != kNone) return returns_[pools_[pool_index].oldest].time;
   if (output.border) return Time::never();
-  const Output& sender = outputs_[inputs_[output.far_input].credit_output];
+  const Output& sender = outputs_[far_outputs_[pool_index / channels_]];
   if (sender.pending == kNone) return Time::never();
   std::uint32_t index = sender.pending;
   do {

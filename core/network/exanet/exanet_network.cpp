@@ -168,8 +168,9 @@ void Part::peek(std::uint32_t output_index, unsigned step) const {
   if (step == 1) return __builtin_prefetch(&input, 1);
   __builtin_prefetch(&packets_[input.front], 1);
   __builtin_prefetch(&pools_[input.pool], 1);
-  if (output.link_class != kIntraTile && !output.border)
-    __builtin_prefetch(&inputs_[output.far_input + input.front_vc], 1);
+  if (output.link_class == kIntraTile || output.border) return;
+  __builtin_prefetch(&inputs_[output.far_input + input.front_vc], 1);
+  if (channel_step_ < channels_) __builtin_prefetch(&outputs_[far_outputs_[output_index]], 1);  // emptiest_channel()
 }
 
 // Priority packets go before bulk. `next` becomes the time from which on somebody else could go as well, as far as that is not a matter of room.
@@ -290,7 +291,7 @@ bool Part::has_credit_beyond(Time now, const Output& output, std::uint32_t outpu
     wake(outputs_[output_index], output_index, max(next, now + Time::ps(1)));
   } else {
     far.last = CreditPool::kStarved;
-    if (!output.border) outputs_[inputs_[output.far_input].credit_output].starves = true;
+    if (!output.border) outputs_[far_outputs_[output_index]].starves = true;
   }
   return false;
 }

@@ -192,6 +192,7 @@ struct State {
   std::vector<std::uint32_t> first_output_, first_input_;  // by node, and one beyond
   std::vector<Output> outputs_;  // inter-tile, then intra-tile ports of each node
   std::vector<LinkStats> stats_;  // of the outputs
+  std::vector<std::uint32_t> far_outputs_;  // of the outputs: the one whose link leads back
   std::vector<CreditPool> pools_;  // (output, virtual channel): at its far end; an intra-tile port's: its input's
   std::vector<Input> inputs_;  // (port, virtual channel), then intra-tile ports of each node; and as many for priority
   std::vector<InjectionPort> injection_ports_;  // intra-tile ports of each node
@@ -319,6 +320,7 @@ struct Part {
   const bool adaptive_, may_reroute_;
   Output* const outputs_;
   LinkStats* const stats_;
+  const std::uint32_t* const far_outputs_;
   CreditPool* const pools_;
   Input* const inputs_;
   InjectionPort* const injection_ports_;
