@@ -36,7 +36,7 @@ module input_formal #(
   assign send = rst_n && send_i && (open || (headers != '0 && words >= 4'(length_i)));
   assign mark = start ? mark_i && !marked : marking;
   assign ports = Multicast || ports_i != 2'b11 ? ports_i : 2'b01;
-  assign route = '{valid: ports != '0, ports: router_pkg::MaxPorts'(ports), words: 6'(length_i), default: '0};
+  assign route = '{valid: ports != '0, port: 4'(ports[1]), ports: router_pkg::MaxPorts'(ports), words: 6'(length_i), default: '0};
   assign flit = '{valid: send, head: start, tail: open && left == '0, data: 128'(mark), default: '0};
   assign asks = request.ports[1:0];
   assign grant = grant_i & asks;

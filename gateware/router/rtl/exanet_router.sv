@@ -118,6 +118,8 @@ module exanet_router #(
     ) u_route (
       .ways_i(ways), .enabled_i(config_q.enabled), .qfdb_node_i(config_q.qfdb_node), .disabled_i(config_q.disabled[2:0]),
       .type_port_i(config_q.type_port), .header_i(header), .port_o(port), .vc_o(vc), .known_o(known), .words_o(route.words));
+    assign route.port = 4'(port);
+    assign route.vc = vc;
     if (Multicast) begin : gen_copies
       logic [Ports-1:0] ports, vcs;
       logic some;
@@ -131,8 +133,7 @@ module exanet_router #(
       assign route.vcs = header.multicast ? router_pkg::MaxPorts'(vcs) : {router_pkg::MaxPorts{vc}};
     end else begin : gen_one
       assign route.valid = known;
-      assign route.ports = router_pkg::MaxPorts'(1'b1) << port;
-      assign route.vcs = {router_pkg::MaxPorts{vc}};
+      assign {route.ports, route.vcs} = '0;
     end
 
     // A header names the class of its packet, and packets follow each other on the wire.

@@ -32,7 +32,7 @@ module router_input #(
   logic head_valid, data_valid, foot_valid, head_read, data_read, foot_read, known, discard, discarding_q;
   logic [127:0] head, data, foot;
   logic granted, final_d, final_q;  // final: this passage is the packet's last one
-  router_pkg::route_t front;
+  router_pkg::request_t front;
   logic [router_pkg::MaxPorts-1:0] served_q;  // outputs that have their copy
 
   // One output is kept as its number, several as a mask.
@@ -44,18 +44,13 @@ module router_input #(
     assign front.ports = router_pkg::MaxPorts'(kept[Ports+:Ports]);
     assign front.vcs = router_pkg::MaxPorts'(kept[0+:Ports]);
   end else begin : gen_number
-    logic [PortBits-1:0] port;
-    always_comb begin
-      port = '0;
-      for (int unsigned p = 0; p < Ports; p++) port |= route_i.ports[p] ? PortBits'(p) : '0;
-    end
-    assign stored = {route_i.valid, route_i.words, port, route_i.vcs != '0};
+    assign stored = {route_i.valid, route_i.words, PortBits'(route_i.port), route_i.vc};
     always_comb begin
       for (int unsigned p = 0; p < router_pkg::MaxPorts; p++) front.ports[p] = kept[1+:PortBits] == PortBits'(p) && p < Ports;
     end
     assign front.vcs = {router_pkg::MaxPorts{kept[0]}};
   end
-  assign {front.valid, front.words} = kept[RouteBits-1-:7];
+  assign {known, front.words} = kept[RouteBits-1-:7];
 
   exanet_fifo #(.Width(128 + RouteBits), .Depth(HeaderDepth)) u_headers (
     .clk_i, .rst_ni, .write_i(write_i && flit_i.head), .data_i({stored, flit_i.data}),
@@ -67,7 +62,6 @@ module router_input #(
     .clk_i, .rst_ni, .write_i(write_i && flit_i.tail), .data_i(flit_i.data),
     .read_i(foot_read && final_q), .valid_o(foot_valid), .data_o(foot));
 
-  assign known = front.valid;
   assign head_read = state_q == Header;
   assign data_read = state_q == Payload && data_valid;
   assign foot_read = state_q == Footer && foot_valid;

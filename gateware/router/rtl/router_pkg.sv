@@ -6,6 +6,8 @@ package router_pkg;
   // The outputs that a packet goes to, one or, of a multicast packet, several, and its virtual channel behind each.
   typedef struct packed {
     logic                valid;  // there is a route
+    logic [3:0]          port;  // the only one, and its channel: all that is looked at without Multicast
+    logic                vc;
     logic [MaxPorts-1:0] ports;
     logic [MaxPorts-1:0] vcs;
     logic [5:0]          words;
