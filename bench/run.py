@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times ExaNet against SimGrid's smpirun: wall messages (or operations) per second of the same MPI program, on the same core.
-The "-limit" rows set the ping-pong beside what the host allows: bare hand-overs of that core between as many processes.
+The "-limit" rows set the ping-pong beside what the host allows: bare hand-overs of that core between as many processes. The "-packed" rows
+set ranks in one address space beside ranks as processes.
 
 Both are pinned to one core and run in turn, so that what else the host does falls on both; each figure is the median of the repeats,
 taken inside the program over its steady part (`patterns.c`). Ours is the whole `exanest` machine, packet by packet; SimGrid's is its usual
@@ -54,16 +55,16 @@ def parse(output: str) -> Timing:
 
 
 class Exanet:
-    name = "ExaNet"
-
-    def __init__(self, folder: Path, machine: str) -> None:
-        self.folder, self.machine = folder, machine
+    def __init__(self, folder: Path, machine: str, ranks_as: str) -> None:
+        self.folder, self.machine, self.ranks_as = folder, machine, ranks_as
+        self.name = f"ExaNet, ranks as {ranks_as}" if ranks_as == "processes" else "ExaNet, ranks packed"
         self.exanet = tool("exanet", "this project: pip install .")
         execute([tool("mpicc", "mpich from PyPI"), "-O2", "-o", "patterns", str(HERE / "patterns.c")], cwd=folder)
 
     def command(self, ranks: int, pattern: str, rounds: list[str]) -> list[str]:
         program = [pattern.partition("-")[0], *rounds]
-        return [self.exanet, "run", "-m", self.machine, "-n", str(ranks), "--compute", "off", "-o", "result", "--", "./patterns", *program]
+        options = ["-m", self.machine, "-n", str(ranks), "--compute", "off", "--ranks-as", self.ranks_as, "-o", "result"]
+        return [self.exanet, "run", *options, "--", "./patterns", *program]
 
 
 class SimGrid:
@@ -100,24 +101,28 @@ def measure(simulator: Exanet | SimGrid | Handover, core: int, ranks: int, patte
 
 def compare(arguments: argparse.Namespace, folder: Path) -> list[dict[str, object]]:
     wanted = [name for name in arguments.only.split(",") if name]
-    ours, simgrid, limit = Exanet(folder, arguments.machine), SimGrid(folder), Handover(folder)
+    ours, packed = (Exanet(folder, arguments.machine, ranks_as) for ranks_as in ("processes", "packed"))
+    simgrid, limit = SimGrid(folder), Handover(folder)
+    pairs: list[tuple[str, str, Exanet, Exanet | SimGrid | Handover]] = [(pattern, "", ours, simgrid) for pattern in ROUNDS]
+    pairs += [("pingpong", "-limit", ours, limit)]
+    pairs += [(pattern, "-packed", packed, ours) for pattern in ("pingpong", "halo", "allreduce")]
     rows: list[dict[str, object]] = []
     setting = f"({arguments.machine}, core {arguments.core}, median of {arguments.repeats})"
     print(f"{'':<18}{'ExaNet':>12}{'peer':>12}{'ratio':>8}   {setting}")
     for ranks in RANKS:
-        for pattern, peer in [*((pattern, simgrid) for pattern in ROUNDS), ("pingpong", limit)]:
-            name = f"{pattern}-{ranks}" if peer is simgrid else f"{pattern}-{ranks}-limit"
+        for pattern, kind, mine, peer in pairs:
+            name = f"{pattern}-{ranks}{kind}"
             if wanted and not any(name.startswith(beginning) for beginning in wanted):
                 continue
-            timings: dict[str, list[Timing]] = {ours.name: [], peer.name: []}
+            timings: dict[str, list[Timing]] = {mine.name: [], peer.name: []}
             for _ in range(arguments.repeats):
-                for simulator in (ours, peer):
+                for simulator in (mine, peer):
                     timings[simulator.name].append(measure(simulator, arguments.core, ranks, pattern, folder=folder))
-            mine, theirs = (statistics.median(timing.rate for timing in timings[key]) for key in (ours.name, peer.name))
-            unit = timings[ours.name][0].unit
-            figures = {"ours": round(mine, 1), "unit": unit, "peer": peer.name, "peer_value": round(theirs, 1)}
-            rows.append({"name": name, **figures, "ratio": round(mine / theirs, 3)})
-            print(f"{name:<18}{mine:>12,.0f}{theirs:>12,.0f}{mine / theirs:>8.2f}   {unit}, peer {peer.name}", flush=True)
+            rate, theirs = (statistics.median(timing.rate for timing in timings[key]) for key in (mine.name, peer.name))
+            unit = timings[mine.name][0].unit
+            figures = {"ours": round(rate, 1), "unit": unit, "peer": peer.name, "peer_value": round(theirs, 1)}
+            rows.append({"name": name, **figures, "ratio": round(rate / theirs, 3)})
+            print(f"{name:<18}{rate:>12,.0f}{theirs:>12,.0f}{rate / theirs:>8.2f}   {unit}, peer {peer.name}", flush=True)
     for row in flows.compare(arguments.core, arguments.repeats, wanted, folder):
         rows.append(row)
         print(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`exanet replay`: a recorded program on a machine, which need not be the one that it was recorded on."""
+"""`exanet replay`: recorded programs on a machine, which need not be the one that they were recorded on, with jobs beside them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,15 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from exanet import _core
+import polars as pl
+
+from exanet import _core, programs, results
 from exanet.errors import InputError
 from exanet.machine import Machine, load
+from exanet.programs import Program
 from exanet.run import placement
 from exanet.sim import background
+from exanet.sim.jobs import check_job
 from exanet.trace import folder
 
 
@@ -22,24 +26,32 @@ from exanet.trace import folder
 class Options:
     """Options of a replay, as the command line has them."""
 
-    trace: Path
+    traces: Sequence[str | Path]
     machine: str
     mapping: str = "linear"
     compute: float = 1.0
     collectives: Mapping[str, str] = field(default_factory=dict)
     seed: int = 1
+    jobs: Sequence[str] = ()
+    alone: bool = False  # each program of several by itself, too
 
 
 def choices(text: str | None) -> dict[str, str]:
     """From NAME=ALGORITHM,… the algorithm by collective. Raises InputError."""
     found: dict[str, str] = {}
     known = _core.collective_algorithms()
-    for part in text.split(",") if text else ():
+    names = ", ".join(dict.fromkeys(of for of, _ in known))
+    for part in text.split(",") if text is not None else ():
         collective, equals, algorithm = part.partition("=")
         algorithms = [name for of, name in known if of == collective]
-        if not equals or not algorithms:
-            names = ", ".join(dict.fromkeys(of for of, _ in known))
-            raise InputError(f"--collective {text}: '{part}' is not understood; give COLLECTIVE=ALGORITHM,... with one of {names}")
+        if not part:
+            raise InputError(f"--collective '{text}': there is nothing to choose; give COLLECTIVE=ALGORITHM,... with some of {names}")
+        if not algorithms:
+            raise InputError(
+                f"--collective {text}: there is no collective '{collective}'; give COLLECTIVE=ALGORITHM,... with some of {names}"
+            )
+        if not equals or not algorithm:
+            raise InputError(f"--collective {text}: {collective} has no algorithm; give {collective}= one of {', '.join(algorithms)}")
         if algorithm not in algorithms:
             raise InputError(f"--collective {text}: {collective} by '{algorithm}' is unknown; give one of {', '.join(algorithms)}")
         if collective in found:
@@ -49,55 +61,143 @@ def choices(text: str | None) -> dict[str, str]:
 
 
 def replay(options: Options, progress: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Replays the trace: what was measured, as a run's (exanet.results), and what was asked.
+    """Replays the programs together: what was measured, as a run's (exanet.results), and what was asked.
 
-    Raises InputError on what cannot be replayed.
+    Of several there is a table `programs` besides, a row each (docs/traces.md). Raises InputError on what cannot be replayed.
     """
-    trace = folder.load(options.trace)
+    placement.check("--map ''", options.mapping, placement.REPLAY_KINDS)
+    asked = [*(Program.recorded(str(text)) for text in options.traces), *(Program.synthetic(text) for text in options.jobs)]
+    traces = [_loaded(program) for program in asked]
+    described = load(options.machine)
+    resolved = described.resolve()
+    ranks = [trace.about.ranks if trace else program.job.ranks if program.job else 0 for program, trace in zip(asked, traces, strict=True)]
+    placed = programs.place(asked, ranks, options.mapping, described, resolved["topology"], options.seed)
+    _check_nodes(resolved, asked, placed)
+    specs = [_spec(program, trace, nodes, options) for program, trace, nodes in zip(asked, traces, placed, strict=True)]
+    found = _run(specs, options, resolved, progress)
+    if len(asked) > 1:
+        found["programs"] = _rows(asked, specs, found)
+        if options.alone:
+            for row, spec in zip(found["programs"], specs, strict=True):
+                row["alone_ps"] = _run([spec], options, resolved, progress)["summary"]["virtual_ps"] - spec["start_ps"]
+                row["slowdown"] = row["took_ps"] / row["alone_ps"] if row["alone_ps"] else 1.0
+    meta = _meta(options, asked, traces, described, resolved, sum(map(len, placed)))
+    return found, meta | {"cpu_s": found["summary"]["cpu_s"]}
+
+
+def _loaded(program: Program) -> folder.Trace | None:
+    """Its trace, if it is one that can be replayed. Raises InputError."""
+    if program.trace is None:
+        return None
+    trace = folder.load(program.trace)
     if not trace.about.complete:
-        raise InputError(f"{options.trace}: the recording is not whole, so it cannot be replayed: {trace.about.reason}")
+        raise InputError(f"{program.trace}: the recording is not whole, so it cannot be replayed: {trace.about.reason}")
     if trace.about.unrecorded:
         raise InputError(
-            f"{options.trace}: the program calls {', '.join(trace.about.unrecorded)}, which is not recorded and cannot be replayed"
+            f"{program.trace}: the program calls {', '.join(trace.about.unrecorded)}, which is not recorded and cannot be replayed"
         )
-    described = load(options.machine)
-    cores = described.cores_for_programs()
-    placed = placement.place(options.mapping, ranks=trace.about.ranks, nodes=described.nodes, cores_per_node=cores, seed=options.seed)
-    resolved = described.resolve()
-    _check_nodes(resolved, placed)
+    return trace
+
+
+def _spec(program: Program, trace: folder.Trace | None, nodes: Sequence[int], options: Options) -> dict[str, Any]:
+    """One program as the simulator takes it."""
+    common = {"name": program.text, "placement": list(nodes), "start_ps": program.start_ps}
+    if trace is not None:
+        compute = options.compute if program.compute is None else program.compute
+        return common | {"streams": [str(path) for path in trace.streams], "compute_factor": compute}
+    job = program.job
+    assert job is not None
+    check_job(job)
+    keys = {"ranks": len(nodes), "bytes": job.size_bytes, "rounds": job.rounds, "pause_ps": job.pause_ps, "priority": job.priority}
+    return common | {"job": {"program": job.program, **keys}}
+
+
+def _run(specs: Sequence[dict[str, Any]], options: Options, resolved: dict[str, Any], progress: Any) -> dict[str, Any]:
     began = time.monotonic()
     try:
-        simulation = _core.Replay(resolved, [str(path) for path in trace.streams], placed, options.compute, dict(options.collectives))
-        background.work(simulation, progress, resolved, {"trace": str(options.trace)})
+        simulation = _core.Replay(resolved, list(specs), dict(options.collectives))
+        background.work(simulation, progress, resolved, {"trace": ", ".join(spec["name"] for spec in specs)})
     except ValueError as error:
         raise InputError(str(error)) from None
     found = dict(simulation.results())
     found["summary"]["wall_s"] = time.monotonic() - began
-    return found, _meta(options, trace, described, resolved) | {"cpu_s": found["summary"]["cpu_s"]}
+    return found
 
 
-def _check_nodes(resolved: Mapping[str, Any], placed: Sequence[int]) -> None:
-    lost = set(_core.failed_endpoints(resolved["topology"])) & set(placed) if resolved["topology"].get("failed") else set()
-    if lost:
-        raise InputError(f"rank {placed.index(min(lost))} is placed on node {min(lost)}, which has failed; give another placement (--map)")
+def _rows(asked: Sequence[Program], specs: Sequence[dict[str, Any]], found: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The table `programs`: of each when it ran, and what it sent."""
+    ranks = pl.DataFrame({name: found["ranks"][name] for name in ("virtual_ps", "messages_sent", "bytes_sent")})
+    rows = []
+    first = 0
+    for number, (program, spec) in enumerate(zip(asked, specs, strict=True)):
+        count = len(spec["placement"])
+        own = ranks.slice(first, count)
+        end = int(own["virtual_ps"].max())  # type: ignore[arg-type]
+        rows.append(
+            {
+                "program": number,
+                "name": program.text,
+                "first_rank": first,
+                "ranks": count,
+                "start_ps": program.start_ps,
+                "end_ps": end,
+                "took_ps": end - program.start_ps,
+                "messages": int(own["messages_sent"].sum()),
+                "bytes": int(own["bytes_sent"].sum()),
+            }
+        )
+        first += count
+    return rows
 
 
-def _meta(options: Options, trace: folder.Trace, described: Machine, resolved: dict[str, Any]) -> dict[str, Any]:
+def tables(found: Mapping[str, Any], meta: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
+    """The frames of a run's results; of several programs `programs` besides, and in `ranks` the program of each rank."""
+    frames = results.to_tables(found, meta["machine"])
+    if "programs" in found:
+        rows = found["programs"]
+        program = [row["program"] for row in rows for _ in range(row["ranks"])]
+        frames["ranks"] = frames["ranks"].with_columns(pl.Series("program", program, dtype=pl.Int64))
+        frames["programs"] = pl.DataFrame(rows)
+    return frames
+
+
+def _check_nodes(resolved: Mapping[str, Any], asked: Sequence[Program], placed: Sequence[Sequence[int]]) -> None:
+    failed = set(_core.failed_endpoints(resolved["topology"])) if resolved["topology"].get("failed") else set()
+    for program, nodes in zip(asked, placed, strict=True):
+        if lost := failed & set(nodes):
+            of = f" of {program.text}" if len(asked) > 1 else ""
+            raise InputError(
+                f"rank {list(nodes).index(min(lost))}{of} is placed on node {min(lost)}, which has failed; give another placement (--map)"
+            )
+
+
+def _meta(
+    options: Options,
+    asked: Sequence[Program],
+    traces: Sequence[folder.Trace | None],
+    described: Machine,
+    resolved: dict[str, Any],
+    ranks: int,
+) -> dict[str, Any]:
     try:
         own_version = version("exanet")
     except PackageNotFoundError:
         own_version = "unknown"
+    recorded = [trace for trace in traces if trace is not None]
+    one = recorded[0] if len(asked) == 1 and recorded else None
+    mpis = " and ".join(sorted({trace.about.mpi for trace in recorded}))
     return {
-        "program": trace.about.run.get("program", []),
+        "program": one.about.run.get("program", []) if one else [" and ".join(program.text for program in asked)],
         "machine": resolved,
         "machine_name": described.name,
-        "ranks": trace.about.ranks,
+        "ranks": ranks,
         "map": options.mapping,
         "compute": f"{options.compute:g} of the recorded",
-        "mpi": f"{trace.about.mpi}, replayed",
+        "mpi": f"{mpis}, replayed",
         "seed": options.seed,
         "exanet_version": own_version,
-        "trace": str(options.trace),
+        "trace": str(options.traces[0]) if one else [str(text) for text in options.traces],
         "collectives": dict(options.collectives),
-        "recorded": trace.about.run,
+        "recorded": one.about.run if one else [trace.about.run for trace in recorded],
+        **({"jobs": list(options.jobs)} if options.jobs else {}),
     }

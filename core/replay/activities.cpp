@@ -32,6 +32,7 @@ bool Activities::match_own(std::vector<Own>& waiting, const Own& own) {
 std::uint32_t Activities::send(RankId to, std::uint64_t tag, std::uint64_t bytes, bool synchronous) {
   const std::uint32_t activity = allocate();
   Activity& a = all_[activity];
+  to += first_;
   if (to == rank_) {
     a.outstanding = 1;
     if (match_own(own_receives_, {tag, 0, activity}))
@@ -50,6 +51,7 @@ std::uint32_t Activities::send(RankId to, std::uint64_t tag, std::uint64_t bytes
 
 std::uint32_t Activities::receive(RankId from, std::uint64_t tag, std::uint64_t ignore) {
   const std::uint32_t activity = allocate();
+  if (from != kAnyRank) from += first_;
   all_[activity].outstanding = 1;
   if ((from == rank_ || from == kAnyRank) && match_own(own_sends_, {tag, ignore, activity}))
     all_[activity].outstanding = 0;
@@ -81,7 +83,7 @@ void Activities::post_stage(std::uint32_t activity) {
     if (a.next < messages.size()) library_.clock(rank_) += a.before_stage;
     while (a.next < messages.size() && !ends) {
       const ScheduledMessage& m = messages[a.next++];
-      const auto peer = a.names == nullptr ? m.peer : static_cast<RankId>((*a.names)[m.peer]);
+      const RankId peer = first_ + (a.names == nullptr ? m.peer : static_cast<RankId>((*a.names)[m.peer]));
       if (!m.sends)
         library_.receive(rank_, peer, a.tag, 0, activity), ++a.outstanding;
       else

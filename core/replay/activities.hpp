@@ -19,7 +19,8 @@ inline constexpr std::uint64_t kSynchronous = std::uint64_t{1}
 
 class Activities {
  public:
-  Activities(Library& library, RankId rank) : library_(library), rank_(rank) {}
+  // `rank` is the library's number, and `first` that of the program's rank 0: ranks below are the program's own.
+  Activities(Library& library, RankId rank, RankId first) : library_(library), rank_(rank), first_(first) {}
 
   // Each returns the new activity.
   std::uint32_t send(RankId to, std::uint64_t tag, std::uint64_t bytes, bool synchronous);
@@ -63,7 +64,7 @@ class Activities {
   bool match_own(std::vector<Own>& waiting, const Own& own);
 
   Library& library_;
-  const RankId rank_;
+  const RankId rank_, first_;
   std::vector<Activity> all_;
   std::vector<std::uint32_t> free_, advanced_;
   Arrival::Kind answer_ = Arrival::Kind::sent;

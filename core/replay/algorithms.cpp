@@ -12,6 +12,7 @@
 #include "core/config/error.hpp"
 #include "core/replay/all_to_all.hpp"
 #include "core/replay/halving.hpp"
+#include "core/replay/network_trees.hpp"
 #include "core/replay/rooted.hpp"
 #include "core/replay/trace_format.h"
 
@@ -104,6 +105,9 @@ const std::vector<CollectiveAlgorithm>& collective_algorithms() {
   static const std::vector<CollectiveAlgorithm> all{
       {"barrier", "dissemination", barrier_dissemination, "always"},
       {"bcast", "binomial", bcast_binomial, "below 8 ranks, and up to 12 KiB"},
+      {"bcast", "binary", bcast_binary, "never"},
+      {"bcast", "LLF", bcast_local_first, "never", true},
+      {"bcast", "GLF", bcast_global_first, "never", true},
       {"bcast", "scatter-doubling", bcast_scatter_doubling, "up to 512 KiB on a power of two of ranks"},
       {"bcast", "scatter-ring", bcast_scatter_ring, "otherwise"},
       {"gather", "binomial", gather_binomial, "always"},
@@ -152,6 +156,14 @@ void check_choices(const CollectiveChoices& choices) {
       text.append(" by \"").append(name).append("\" is unknown: use one of ").append(of_it);
     throw ConfigError("collective", text);
   }
+}
+
+void check_choices_without_network(const CollectiveChoices& choices) {
+  check_choices(choices);
+  for (const auto& [collective, name] : choices)
+    if (find(collective, name)->knows_network)
+      throw ConfigError("collective", collective + " by " + name +
+                                          " depends on a machine's network, which is not known here: choose another");
 }
 
 void plan_collective(std::uint8_t code, const CollectiveCall& call, const CollectiveChoices& choices, Schedule& out) {

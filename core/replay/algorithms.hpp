@@ -16,6 +16,7 @@ struct CollectiveAlgorithm {
   const char* name;
   void (*plan)(const CollectiveCall& call, Schedule& out);
   const char* selected;  // when MPICH takes it, as a clause
+  bool knows_network = false;  // its messages depend on where ranks are
 };
 
 const std::vector<CollectiveAlgorithm>& collective_algorithms();
@@ -24,6 +25,8 @@ const std::vector<CollectiveAlgorithm>& collective_algorithms();
 using CollectiveChoices = std::map<std::string, std::string>;
 // Throws ConfigError, saying what there is, on a name that is unknown.
 void check_choices(const CollectiveChoices& choices);
+// The same, and on an algorithm that knows the network: for messages without one.
+void check_choices_without_network(const CollectiveChoices& choices);
 
 // Plans a call by the algorithm that is chosen, or that MPICH takes. `code`: of the call, nonblocking or not (trace_format.h).
 void plan_collective(std::uint8_t code, const CollectiveCall& call, const CollectiveChoices& choices, Schedule& out);

@@ -142,6 +142,8 @@ TEST_CASE("algorithms send as many bytes as their sources say") {
   const std::int64_t n = 1 << 16;
   CHECK(sent("bcast", "binomial", 16, n) == 15 * n);
   CHECK(sent("bcast", "binomial", 13, n) == 12 * n);
+  CHECK(sent("bcast", "binary", 13, n) == 12 * n);
+  CHECK(sent("bcast", "LLF", 13, n) == 12 * n);
   CHECK(sent("bcast", "scatter-doubling", 16, n) ==
         4 * n / 2 + 15 * n);  // half of it on each level, then all pieces to all
   CHECK(sent("allreduce", "recursive-doubling", 16, n) == 16 * 4 * n);
@@ -182,8 +184,9 @@ TEST_CASE("MPICH's choices change where its table says") {
 
 TEST_CASE("unknown algorithms are refused with those that there are") {
   CHECK_NOTHROW(check_choices({{"bcast", "binomial"}}));
-  CHECK_THROWS_WITH_AS(check_choices({{"bcast", "ring"}}),
-                       "bcast by \"ring\" is unknown: use one of binomial, scatter-doubling, scatter-ring",
-                       ConfigError);
+  CHECK_THROWS_WITH_AS(
+      check_choices({{"bcast", "ring"}}),
+      "bcast by \"ring\" is unknown: use one of binomial, binary, LLF, GLF, scatter-doubling, scatter-ring",
+      ConfigError);
   CHECK_THROWS_AS(check_choices({{"broadcast", "binomial"}}), ConfigError);
 }

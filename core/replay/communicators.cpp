@@ -48,4 +48,40 @@ bool Communicators::add(std::uint32_t rank, const TraceRecord& record) {
   return true;
 }
 
+CollectiveCall call_on(const Communicator& comm) {
+  CollectiveCall c;
+  c.ranks = comm.ranks;
+  c.me = comm.me;
+  return c;
+}
+
+CollectiveCall collective_call(const TraceStream& stream, const TraceRecord& call, const Communicator& comm) {
+  if (comm.inter) stream.fail("a collective on an intercommunicator cannot be replayed");
+  CollectiveCall c = call_on(comm);
+  c.root = call.root;
+  c.members = comm.members;
+  c.built_in = (call.flags & EXANET_TRACE_BUILT_IN) != 0;
+  c.commutative = (call.flags & EXANET_TRACE_COMMUTATIVE) != 0;
+  c.in_place = (call.flags & EXANET_TRACE_IN_PLACE) != 0;
+  c.element_bytes = call.element_bytes;
+  c.sent = call.first;
+  c.received = call.second;
+  const std::uint8_t code = call.code >= EXANET_TRACE_Ibarrier ? call.code - EXANET_TRACE_NONBLOCKING : call.code;
+  switch (code) {
+    case EXANET_TRACE_Gather: c.bytes = c.me == c.root ? call.receive_bytes : call.send_bytes; break;
+    case EXANET_TRACE_Scatter: c.bytes = c.me == c.root ? call.send_bytes : call.receive_bytes; break;
+    case EXANET_TRACE_Scatterv:
+    case EXANET_TRACE_Allgather:
+    case EXANET_TRACE_Alltoall: c.bytes = call.receive_bytes; break;
+    case EXANET_TRACE_Reduce_scatter_block: c.received.assign(c.ranks, call.receive_bytes); break;
+    default: c.bytes = call.send_bytes;
+  }
+  if ((code == EXANET_TRACE_Alltoallv || code == EXANET_TRACE_Alltoallw) && c.in_place) c.sent = c.received;
+  for (const auto* list : {&c.sent, &c.received})
+    if (!list->empty() && list->size() != comm.ranks)
+      stream.fail("a collective's sizes are not as many as ranks: the stream is damaged");
+  if (c.root >= comm.ranks) stream.fail("a collective's root is no member: the stream is damaged");
+  return c;
+}
+
 }  // namespace exanet

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/replay/schedule.hpp"
 #include "core/replay/stream.hpp"
 
 namespace exanet {
@@ -49,5 +50,9 @@ class Communicators {
   std::map<Members, Group> groups_;
   std::vector<std::vector<Communicator>> of_rank_;
 };
+
+// A collective as this member takes part in it, without sizes; and the one that a record says. Throws ConfigError on one that cannot be.
+CollectiveCall call_on(const Communicator& comm);
+CollectiveCall collective_call(const TraceStream& stream, const TraceRecord& call, const Communicator& comm);
 
 }  // namespace exanet

@@ -27,14 +27,15 @@ Library::Library(const Setup& s)
       this);
 }
 
-void Library::start() {
+void Library::start(const std::vector<Time>& at) {
   for (RankId rank = 0; rank < ranks_.size(); ++rank) {
     EpOpenDescriptor open;
     open.ep_kind = EndpointKind::kMessage;
     engine_.submit(rank, open);
     ranks_[rank].asleep = true;
+    ranks_[rank].clock = at[rank];
     ranks_[rank].wake_at = Time::never();
-    set_wake(rank, Time());
+    set_wake(rank, at[rank]);
   }
 }
 

@@ -42,7 +42,7 @@ class Library final : private Host {
   // Throws ConfigError on what cannot be built.
   explicit Library(const Setup& setup);
 
-  void start();  // all ranks, at time 0
+  void start(const std::vector<Time>& at);  // each rank at its time
   void end(RankId rank) { ranks_[rank].ended = true; }
 
   Time clock(RankId rank) const { return ranks_[rank].clock; }

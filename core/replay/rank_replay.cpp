@@ -20,25 +20,23 @@ bool is_synchronous(std::uint8_t code) {
 bool is_buffered(std::uint8_t code) {
   return code == EXANET_TRACE_Bsend || code == EXANET_TRACE_Ibsend || code == EXANET_TRACE_Bsend_init;
 }
-CollectiveCall call_on(const Communicator& comm) {
-  CollectiveCall c;
-  c.ranks = comm.ranks;
-  c.me = comm.me;
-  return c;
-}
 bool asks(std::uint8_t code) { return code >= EXANET_TRACE_Test && code <= EXANET_TRACE_Request_get_status; }
 
 }  // namespace
 
-RankReplay::RankReplay(const ReplayConfig& config, const NiConfig& interface, RankId rank, Library& library,
-                       Communicators& communicators)
-    : config_(config),
+RankReplay::RankReplay(const ReplayProgram& program, const CollectiveChoices& collectives, const NiConfig& interface,
+                       RankId first, RankId rank, Library& library, Communicators& communicators, RankPlaces& places)
+    : program_(program),
+      collectives_(collectives),
       test_step_(Time::ps(std::max<std::int64_t>(interface.test_step.ps(), 1))),
       rank_(rank),
+      first_(first),
+      id_(first + rank),
       library_(library),
       communicators_(communicators),
-      stream_(config.streams[rank]),
-      activities_(library, rank) {
+      places_(places),
+      stream_(program.streams[rank]),
+      activities_(library, id_, first) {
   figures_.calls.resize(256);
 }
 
@@ -54,7 +52,7 @@ Time RankReplay::resume() {
     if (finished_) return Time::never();
     if (++posted_ > kCallsAtOnce) {
       posted_ = 0;
-      return library_.clock(rank_);
+      return library_.clock(id_);
     }
     if (!stream_.next(call_)) stream_.fail("the stream ends before the program does: its recording was cut short");
     begin();
@@ -62,14 +60,14 @@ Time RankReplay::resume() {
 }
 
 Time RankReplay::scaled(Time recorded) const {
-  if (config_.compute_factor == 1) return recorded;
-  return Time::ps(static_cast<std::int64_t>(static_cast<double>(recorded.ps()) * config_.compute_factor));
+  if (program_.compute_factor == 1) return recorded;
+  return Time::ps(static_cast<std::int64_t>(static_cast<double>(recorded.ps()) * program_.compute_factor));
 }
 
 // One of equal parts of what the library computes in the call: before it posts, between stages, and after the last.
 void RankReplay::charge_inside(std::uint32_t parts) {
   const Time part = Time::ps(inside_left_.ps() / parts);
-  library_.clock(rank_) += part;
+  library_.clock(id_) += part;
   inside_left_ = inside_left_ - part;
 }
 
@@ -77,8 +75,8 @@ void RankReplay::begin() {
   const Time computed = scaled(call_.compute);
   inside_left_ = scaled(call_.inside);
   figures_.compute += computed + inside_left_;
-  library_.clock(rank_) += computed;
-  began_ = library_.clock(rank_);
+  library_.clock(id_) += computed;
+  began_ = library_.clock(id_);
   if (call_.form != EXANET_TRACE_COLLECTIVE && call_.form != EXANET_TRACE_CREATE) charge_inside(2);
   in_call_ = true;
   switch (call_.form) {
@@ -102,18 +100,18 @@ void RankReplay::end() {
   in_call_ = false;
   ReplayedCall& figures = figures_.calls[call_.code];
   ++figures.calls;
-  figures.time += library_.clock(rank_) - began_;
+  figures.time += library_.clock(id_) - began_;
   if (call_.form != EXANET_TRACE_ENDING) return;
   finished_ = true;
-  figures_.clock = library_.clock(rank_);
-  figures_.library = library_.library_time(rank_);
-  library_.end(rank_);
+  figures_.clock = library_.clock(id_);
+  figures_.library = library_.library_time(id_);
+  library_.end(id_);
 }
 
 bool RankReplay::satisfied() {
   if (probing_) return probe_answered();
   if (until_ < Time::never()) {
-    if (library_.clock(rank_) < until_) return false;
+    if (library_.clock(id_) < until_) return false;
     activities_.progress();
     return true;
   }
@@ -122,7 +120,7 @@ bool RankReplay::satisfied() {
 }
 
 // A call that asks in vain, or that takes so long.
-void RankReplay::pass(Time step) { until_ = library_.clock(rank_) + step; }
+void RankReplay::pass(Time step) { until_ = library_.clock(id_) + step; }
 
 Communicator& RankReplay::communicator(std::uint32_t number) {
   Communicator* found = communicators_.find(rank_, number);
@@ -213,7 +211,7 @@ void RankReplay::begin_probe() {
   const TraceMessage& m = call_.message;
   if (m.peer == rank_) return;  // one to itself has been sent before
   probing_ = true;
-  library_.probe(rank_, m.peer == kAnyPeer ? kAnyRank : m.peer,
+  library_.probe(id_, m.peer == kAnyPeer ? kAnyRank : first_ + m.peer,
                  std::uint64_t{communicator(call_.comm).context} << 32 | m.tag, m.any_tag ? 0xffffffffu : 0, kProbe);
 }
 
@@ -223,29 +221,6 @@ bool RankReplay::probe_answered() {
   if (answer == Arrival::Kind::missed) begin_probe();
   probing_ = answer != Arrival::Kind::probed;
   return !probing_;
-}
-
-CollectiveCall RankReplay::collective_of(const Communicator& comm) const {
-  CollectiveCall c = call_on(comm);
-  c.root = call_.root;
-  c.built_in = (call_.flags & EXANET_TRACE_BUILT_IN) != 0;
-  c.commutative = (call_.flags & EXANET_TRACE_COMMUTATIVE) != 0;
-  c.in_place = (call_.flags & EXANET_TRACE_IN_PLACE) != 0;
-  c.element_bytes = call_.element_bytes;
-  c.sent = call_.first;
-  c.received = call_.second;
-  const std::uint8_t code = call_.code >= EXANET_TRACE_Ibarrier ? call_.code - EXANET_TRACE_NONBLOCKING : call_.code;
-  switch (code) {
-    case EXANET_TRACE_Gather: c.bytes = c.me == c.root ? call_.receive_bytes : call_.send_bytes; break;
-    case EXANET_TRACE_Scatter: c.bytes = c.me == c.root ? call_.send_bytes : call_.receive_bytes; break;
-    case EXANET_TRACE_Scatterv:
-    case EXANET_TRACE_Allgather:
-    case EXANET_TRACE_Alltoall: c.bytes = call_.receive_bytes; break;
-    case EXANET_TRACE_Reduce_scatter_block: c.received.assign(c.ranks, call_.receive_bytes); break;
-    default: c.bytes = call_.send_bytes;
-  }
-  if ((code == EXANET_TRACE_Alltoallv || code == EXANET_TRACE_Alltoallw) && c.in_place) c.sent = c.received;
-  return c;
 }
 
 std::uint32_t RankReplay::begin_schedule(Communicator& comm, std::unique_ptr<Schedule> schedule,
@@ -260,14 +235,10 @@ std::uint32_t RankReplay::begin_schedule(Communicator& comm, std::unique_ptr<Sch
 
 void RankReplay::begin_collective() {
   Communicator& comm = communicator(call_.comm);
-  if (comm.inter) stream_.fail("a collective on an intercommunicator cannot be replayed");
-  const CollectiveCall c = collective_of(comm);
-  for (const auto* list : {&c.sent, &c.received})
-    if (!list->empty() && list->size() != comm.ranks)
-      stream_.fail("a collective's sizes are not as many as ranks: the stream is damaged");
-  if (c.root >= comm.ranks) stream_.fail("a collective's root is no member: the stream is damaged");
+  CollectiveCall c = collective_call(stream_, call_, comm);
+  c.places = &places_;
   std::unique_ptr<Schedule> schedule = activities_.empty_schedule();
-  plan_collective(call_.code, c, config_.collectives, *schedule);
+  plan_collective(call_.code, c, collectives_, *schedule);
   const std::uint32_t activity = begin_schedule(comm, std::move(schedule), comm.members);
   if (call_.code < EXANET_TRACE_Ibarrier)
     wait_for(activity);

@@ -8,22 +8,24 @@
 
 #include "core/replay/activities.hpp"
 #include "core/replay/communicators.hpp"
+#include "core/replay/rank_program.hpp"
 #include "core/replay/replay.hpp"
 
 namespace exanet {
 
-class RankReplay {
+class RankReplay final : public RankProgram {
  public:
-  RankReplay(const ReplayConfig& config, const NiConfig& interface, RankId rank, Library& library,
-             Communicators& communicators);
+  // `rank` is the program's, whose rank 0 is `first` among those of all programs.
+  RankReplay(const ReplayProgram& program, const CollectiveChoices& collectives, const NiConfig& interface,
+             RankId first, RankId rank, Library& library, Communicators& communicators, RankPlaces& places);
 
-  // As LibraryUser::resume().
-  Time resume();
-  bool finished() const { return finished_; }
-  // Where the rank stands, for whoever asks why it does not go on.
-  std::string where() const;
+  Time resume() override;
+  bool finished() const override { return finished_; }
+  std::string where() const override;
+  double share_done() const override { return stream_.share_read(); }
+  std::uint64_t calls() const override { return stream_.records(); }
+  const ReplayedRank& figures() const override { return figures_; }
   const TraceStream& stream() const { return stream_; }
-  const ReplayedRank& figures() const { return figures_; }
 
  private:
   static constexpr std::uint32_t kNone = 0xffffffffu;
@@ -53,15 +55,16 @@ class RankReplay {
   void keep(std::uint32_t number, std::uint32_t activity);
   std::uint32_t begin_schedule(Communicator& comm, std::unique_ptr<Schedule> schedule,
                                const std::vector<std::uint64_t>* names);
-  CollectiveCall collective_of(const Communicator& comm) const;
   Time scaled(Time recorded) const;
   void charge_inside(std::uint32_t parts);
 
-  const ReplayConfig& config_;
+  const ReplayProgram& program_;
+  const CollectiveChoices& collectives_;
   const Time test_step_;
-  const RankId rank_;
+  const RankId rank_, first_, id_;  // id_: among all programs
   Library& library_;
   Communicators& communicators_;
+  RankPlaces& places_;
   TraceStream stream_;
   TraceRecord call_;
   Activities activities_;

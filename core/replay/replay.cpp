@@ -6,6 +6,8 @@
 
 #include "core/config/error.hpp"
 #include "core/replay/library.hpp"
+#include "core/replay/network_trees.hpp"
+#include "core/replay/rank_job.hpp"
 #include "core/replay/rank_replay.hpp"
 #include "core/routing/make_topology.hpp"
 #include "core/units/check.hpp"
@@ -15,31 +17,29 @@ namespace exanet {
 class Replay::State final : public LibraryUser {
  public:
   State(const TopologySpec& spec, const NetworkConfig& network, const NiConfig& interface, const ReplayConfig& c)
-      : config(c),
-        topology(make_topology(spec)),
-        communicators(static_cast<std::uint32_t>(c.streams.size())),
-        library({queue, *topology, network, interface, placed(c, *topology), *this}) {
+      : config(c), topology(make_topology(spec)), library({queue, *topology, network, interface, placed(), *this}) {
     check_choices(config.collectives);
-    for (RankId rank = 0; rank < config.streams.size(); ++rank) {
-      const RankReplay& made = ranks.emplace_back(config, interface, rank, library, communicators);
-      const exanet_trace_header& header = made.stream().header();
-      if (header.rank != rank || header.ranks != config.streams.size())
-        throw ConfigError("trace", config.streams[rank] + ": it is of rank " + std::to_string(header.rank) + " of " +
-                                       std::to_string(header.ranks) + ", in the place of rank " + std::to_string(rank) +
-                                       " of " + std::to_string(config.streams.size()));
+    std::vector<Time> starts;
+    for (const ReplayProgram& program : config.programs) {
+      if (program.streams.empty())
+        add_job(program);
+      else
+        add_trace(program, interface);
+      starts.resize(ranks.size(), program.start);
     }
-    library.start();
+    library.start(starts);
   }
 
-  Time resume(RankId rank) override { return ranks[rank].resume(); }
+  Time resume(RankId rank) override { return ranks[rank]->resume(); }
 
   // Throws ConfigError where ranks have not come to their end, and nothing is left that they could wait for.
   void check_done() const {
     std::string stuck;
     std::size_t count = 0;
-    for (const RankReplay& rank : ranks) {
-      if (rank.finished() || ++count > 4) continue;
-      stuck.append(stuck.empty() ? "" : "; ").append(rank.where());
+    for (std::size_t id = 0; id < ranks.size(); ++id) {
+      if (ranks[id]->finished() || ++count > 4) continue;
+      stuck.append(stuck.empty() ? "" : "; ").append(config.programs.size() > 1 ? program_of(id).name + ": " : "");
+      stuck.append(ranks[id]->where());
     }
     if (count == 0) return;
     throw ConfigError("trace",
@@ -47,18 +47,18 @@ class Replay::State final : public LibraryUser {
                           " ranks wait for messages that nobody sends: " + stuck + (count > 4 ? "; and others" : ""));
   }
 
-  double share_read() const {
-    double read = 0;
-    for (const RankReplay& rank : ranks) read += rank.stream().share_read();
-    return read / static_cast<double>(ranks.size());
+  double share_done() const {
+    double done = 0;
+    for (const auto& rank : ranks) done += rank->share_done();
+    return done / static_cast<double>(ranks.size());
   }
 
   ReplayResult summarize() const {
     ReplayResult r;
-    for (const RankReplay& rank : ranks) {
-      r.ranks.push_back(rank.figures());
-      r.finished = max(r.finished, rank.figures().clock);
-      r.calls += rank.stream().records();
+    for (const auto& rank : ranks) {
+      r.ranks.push_back(rank->figures());
+      r.finished = max(r.finished, rank->figures().clock);
+      r.calls += rank->calls();
     }
     r.events = queue.processed();
     return r;
@@ -67,20 +67,65 @@ class Replay::State final : public LibraryUser {
   const ReplayConfig config;
   EventQueue queue;
   std::unique_ptr<Topology> topology;
-  Communicators communicators;
+  std::vector<NodeId> placement;  // of all ranks
   Library library;
-  std::deque<RankReplay> ranks;
+  std::deque<Communicators> communicators;  // of each recorded program, and so with their places
+  std::deque<RankPlaces> places;
+  std::deque<std::unique_ptr<Program>> jobs;
+  std::vector<std::unique_ptr<RankProgram>> ranks;
 
  private:
-  static const std::vector<NodeId>& placed(const ReplayConfig& c, const Topology& topology) {
-    if (c.streams.empty() || c.placement.size() != c.streams.size())
-      throw ConfigError("trace", "a replay takes a stream and a node for each rank");
-    for (const NodeId node : c.placement) {
-      if (node >= topology.endpoint_count())
-        throw ConfigError("placement", "placement names node " + std::to_string(node) + ", the machine has " +
-                                           std::to_string(topology.endpoint_count()));
+  void add_trace(const ReplayProgram& program, const NiConfig& interface) {
+    const auto first = static_cast<RankId>(ranks.size());
+    const auto count = static_cast<std::uint32_t>(program.streams.size());
+    Communicators& own = communicators.emplace_back(count);
+    RankPlaces& at = places.emplace_back(*topology, program.placement);
+    for (RankId rank = 0; rank < count; ++rank) {
+      auto made = std::make_unique<RankReplay>(program, config.collectives, interface, first, rank, library, own, at);
+      const exanet_trace_header& header = made->stream().header();
+      if (header.rank != rank || header.ranks != count)
+        throw ConfigError("trace", program.streams[rank] + ": it is of rank " + std::to_string(header.rank) + " of " +
+                                       std::to_string(header.ranks) + ", in the place of rank " + std::to_string(rank) +
+                                       " of " + std::to_string(count));
+      ranks.push_back(std::move(made));
     }
-    return c.placement;
+  }
+
+  void add_job(const ReplayProgram& program) {
+    const auto first = static_cast<RankId>(ranks.size());
+    ProgramSpec spec = program.job.program;
+    spec.ranks = static_cast<std::uint32_t>(program.placement.size());
+    const Program& made = *jobs.emplace_back(make_program(spec));
+    if (made.answered_by_interface())
+      throw ConfigError("jobs", "in " + spec.name +
+                                    " interfaces answer requests, or nobody receives, which ranks beside a trace "
+                                    "cannot: take another program");
+    for (RankId rank = 0; rank < spec.ranks; ++rank)
+      ranks.push_back(std::make_unique<RankJob>(made, program.job.rounds, first, rank, library));
+  }
+
+  const ReplayProgram& program_of(std::size_t id) const {
+    for (const ReplayProgram& program : config.programs) {
+      if (id < program.placement.size()) return program;
+      id -= program.placement.size();
+    }
+    return config.programs.back();
+  }
+
+  const std::vector<NodeId>& placed() {
+    if (config.programs.empty()) throw ConfigError("trace", "there is no program to replay: name at least one");
+    for (const ReplayProgram& program : config.programs) {
+      const bool whole = program.streams.empty() || program.placement.size() == program.streams.size();
+      if (program.placement.empty() || !whole)
+        throw ConfigError("trace", "a replay takes a stream and a node for each rank");
+      placement.insert(placement.end(), program.placement.begin(), program.placement.end());
+    }
+    for (const NodeId node : placement) {
+      if (node >= topology->endpoint_count())
+        throw ConfigError("placement", "placement names node " + std::to_string(node) + ", the machine has " +
+                                           std::to_string(topology->endpoint_count()));
+    }
+    return placement;
   }
 };
 
@@ -101,7 +146,7 @@ bool Replay::run() {
   EventQueue& queue = state_->queue;
   while (!queue.empty()) {
     for (int i = 0; i < 100'000 && !queue.empty(); ++i) queue.run_one();
-    progress_.store(state_->share_read(), std::memory_order_relaxed);
+    progress_.store(state_->share_done(), std::memory_order_relaxed);
     if (stopped_.load(std::memory_order_relaxed)) return false;
   }
   state_->check_done();

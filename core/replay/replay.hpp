@@ -8,6 +8,8 @@
 // one in vain takes a step; of several requests those that had completed first are waited for. Computing is what was recorded, times a
 // factor.
 //
+// Several programs run together, each from its start on and with ranks of its own; jobs of core/workload beside them, over the same message library.
+//
 // Limits: a receive from any source takes what comes first here, a message to the own rank is matched in memory at no cost, and what the
 // MPI library's own progress did between calls is not replayed. One-sided calls, neighbourhood collectives and collectives on
 // intercommunicators are refused.
@@ -23,13 +25,32 @@
 #include "core/protocol/statistics.hpp"
 #include "core/replay/algorithms.hpp"
 #include "core/topology/topology.hpp"
+#include "core/workload/closed_loop.hpp"
 
 namespace exanet {
 
-struct ReplayConfig {
+// One of the programs that run together: a recorded one, or a synthetic job where there are no streams.
+struct ReplayProgram {
+  std::string name;  // for messages
   std::vector<std::string> streams;  // files, by rank
   std::vector<NodeId> placement;  // by rank
   double compute_factor = 1;
+  Time start;
+  JobConfig job;  // its number of ranks is that of the placement
+};
+
+template <typename V>
+void visit(ReplayProgram& c, V&& v) {
+  v("name", c.name);
+  v("streams", c.streams, kOptional);
+  v("placement", c.placement);
+  v("compute_factor", c.compute_factor, kOptional);
+  v("start_ps", c.start, kOptional);
+  v("job", c.job, kOptional);
+}
+
+struct ReplayConfig {
+  std::vector<ReplayProgram> programs;
   CollectiveChoices collectives;
 };
 
@@ -45,7 +66,7 @@ struct ReplayedRank {
 
 struct ReplayResult {
   Time finished;  // the last rank
-  std::vector<ReplayedRank> ranks;
+  std::vector<ReplayedRank> ranks;  // of the programs, one after the other
   std::uint64_t calls = 0, events = 0;
   double cpu_s = 0;
 };

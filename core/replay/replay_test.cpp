@@ -22,14 +22,14 @@ struct Outcome {
 
 Outcome replay(const std::vector<StreamBytes>& streams, double factor = 1, const CollectiveChoices& choices = {}) {
   StreamFiles files;
-  ReplayConfig config;
+  ReplayProgram program;
   for (std::size_t rank = 0; rank < streams.size(); ++rank) {
     files.add(streams[rank].bytes);
-    config.placement.push_back(static_cast<NodeId>(rank));
+    program.placement.push_back(static_cast<NodeId>(rank));
   }
-  config.streams = files.paths;
-  config.compute_factor = factor;
-  config.collectives = choices;
+  program.streams = files.paths;
+  program.compute_factor = factor;
+  const ReplayConfig config{{program}, choices};
   Outcome outcome;
   try {
     Replay run({"torus", {4}}, testing::steady_fabric(), testing::odd_costs(), config);
@@ -161,4 +161,65 @@ TEST_CASE("what cannot be replayed is told") {
   s = two();
   s[0].call(EXANET_TRACE_Bcast, {9, 0, 0, 0, 1, 8, 0, 0, 0}).end(), s[1].end();
   CHECK(says(replay(s), "communicator 9 has not been made"));
+}
+
+namespace {
+
+// Pairs of ranks that send to and fro, each on two nodes of a torus of eight; and a job, if there is one.
+ReplayResult together(const std::vector<std::pair<NodeId, Time>>& pairs, const JobConfig* job = nullptr) {
+  StreamFiles files;
+  ReplayConfig config;
+  auto s = two();
+  for (int i = 0; i < 4; ++i) {
+    s[0].message(EXANET_TRACE_Ssend, 1, 4096)
+        .message(EXANET_TRACE_Recv, 1, 8)
+        .call(EXANET_TRACE_Bcast, {EXANET_TRACE_WORLD, 1, 0, 3, 1, 8, 0, 0, 0});
+    s[1].message(EXANET_TRACE_Recv, 0, 4096)
+        .message(EXANET_TRACE_Send, 0, 8)
+        .call(EXANET_TRACE_Bcast, {EXANET_TRACE_WORLD, 1, 0, 3, 1, 8, 0, 0, 0});
+  }
+  files.add(s[0].end().bytes), files.add(s[1].end().bytes);
+  for (const auto& [node, start] : pairs)
+    config.programs.push_back({"pair", files.paths, {node, node + 1}, 1, start, {}});
+  if (job != nullptr) config.programs.push_back({"job", {}, {4, 5, 6, 7}, 1, Time(), *job});
+  Replay run({"torus", {8}}, testing::steady_fabric(), testing::odd_costs(), config);
+  CHECK(run.run());
+  return run.result();
+}
+
+JobConfig job_of(const char* program) {
+  JobConfig job;
+  job.program.name = program;
+  job.program.bytes = 20000;
+  job.rounds = 3;
+  return job;
+}
+
+}  // namespace
+
+TEST_CASE("programs far from each other take as long as alone, each from its start") {
+  const Time alone = together({{0, Time()}}).finished;
+  const ReplayResult both = together({{0, Time()}, {2, Time::us(700)}});
+  CHECK(both.ranks.size() == 4);
+  CHECK(max(both.ranks[0].clock, both.ranks[1].clock) == alone);
+  CHECK(both.finished == alone + Time::us(700));
+  CHECK(together({{3, Time::us(700)}}).ranks[0].calls[EXANET_TRACE_Ssend].time ==
+        together({{0, Time()}}).ranks[0].calls[EXANET_TRACE_Ssend].time);
+}
+
+TEST_CASE("programs on the same nodes slow each other, and so does a job; the same twice") {
+  const Time alone = together({{4, Time()}}).finished;
+  const Time shared = together({{4, Time()}, {4, Time()}}).finished;
+  CHECK(shared > alone);
+  const JobConfig job = job_of("alltoall");
+  const ReplayResult with_job = together({{4, Time()}}, &job);
+  CHECK(with_job.ranks.size() == 6);
+  CHECK(with_job.ranks[0].clock > alone);
+  CHECK(with_job.ranks[5].clock > Time::us(1));
+  CHECK(with_job.events == together({{4, Time()}}, &job).events);
+}
+
+TEST_CASE("what no rank answers is no job beside a trace") {
+  const JobConfig job = job_of("request-reply");
+  CHECK_THROWS_WITH_AS(together({{0, Time()}}, &job), doctest::Contains("interfaces answer requests"), ConfigError);
 }

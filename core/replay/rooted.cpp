@@ -35,6 +35,14 @@ void scatter_pieces(const CollectiveCall& c, const Pieces& pieces, Schedule& out
 
 }  // namespace
 
+// Rank i, counted from the root, sends to 2i + 1 and 2i + 2.
+void bcast_binary(const CollectiveCall& c, Schedule& out) {
+  const std::uint64_t relative = c.relative();
+  if (relative != 0) out.receive_alone(c.absolute(static_cast<std::uint32_t>((relative - 1) / 2)));
+  for (std::uint64_t child = 2 * relative + 1; child <= 2 * relative + 2 && child < c.ranks; ++child)
+    out.send_alone(c.absolute(static_cast<std::uint32_t>(child)), c.bytes);
+}
+
 void bcast_binomial(const CollectiveCall& c, Schedule& out) {
   const std::uint32_t relative = c.relative(), bit = own_bit(c);
   if (relative != 0) out.receive_alone(c.absolute(relative - bit));

@@ -9,6 +9,7 @@
 
 namespace exanet {
 
+void bcast_binary(const CollectiveCall& c, Schedule& out);
 void bcast_binomial(const CollectiveCall& c, Schedule& out);
 void bcast_scatter_doubling(const CollectiveCall& c, Schedule& out);  // a power of two of ranks
 void bcast_scatter_ring(const CollectiveCall& c, Schedule& out);

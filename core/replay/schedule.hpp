@@ -55,6 +55,8 @@ class Schedule {
   std::vector<ScheduledMessage> messages_;
 };
 
+class RankPlaces;
+
 // A collective as a rank that takes part knows it. Sizes are in bytes; of collectives with a size for each rank those are listed.
 struct CollectiveCall {
   std::uint32_t ranks = 1, me = 0, root = 0;
@@ -62,6 +64,8 @@ struct CollectiveCall {
   std::uint64_t element_bytes = 1;
   std::uint64_t bytes = 0;  // the vector, or a rank's block
   std::vector<std::uint64_t> sent, received;  // by rank
+  const std::vector<std::uint64_t>* members = nullptr;  // world ranks; nullptr: all of them, by their numbers
+  RankPlaces* places = nullptr;  // where they are in the network, if that is known
 
   std::uint32_t after(std::uint32_t steps) const {
     return static_cast<std::uint32_t>((std::uint64_t{me} + steps) % ranks);

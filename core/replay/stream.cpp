@@ -30,7 +30,7 @@ const std::array<Call, 256>& calls_by_code() {
   static const std::array<Call, 256> known = [] {
     std::array<Call, 256> calls;
     EXANET_TRACE_CALLS(EXANET_TRACE_ENTRY)
-    calls[EXANET_TRACE_COMMUNICATOR] = {"Comm", EXANET_TRACE_CREATE};
+    calls[EXANET_TRACE_COMMUNICATOR] = {"communicator", EXANET_TRACE_CREATE};
     calls[EXANET_TRACE_UNRECORDED] = {"unrecorded", EXANET_TRACE_NAME};
     return calls;
   }();

@@ -82,9 +82,10 @@ struct ClosedLoopResult {
 
 // Jobs get endpoints in turn: whole blocks (linear), switch by switch, endpoint by endpoint (node), or at random.
 std::vector<std::string> mapping_names();
-// [job][rank]; throws ConfigError on an unknown name or more ranks than endpoints.
+// [job][rank], of endpoints that are not `taken`; throws ConfigError on an unknown name or more ranks than endpoints.
 std::vector<std::vector<NodeId>> map_jobs(const std::string& mapping, const std::vector<std::uint32_t>& ranks,
-                                          const Topology& topology, std::uint64_t seed);
+                                          const Topology& topology, std::uint64_t seed,
+                                          const std::vector<NodeId>& taken = {});
 
 class ClosedLoop {
  public:

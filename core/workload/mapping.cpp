@@ -31,7 +31,8 @@ std::vector<std::vector<NodeId>> by_switch(const Topology& topology) {
 std::vector<std::string> mapping_names() { return {std::begin(kMappings), std::end(kMappings)}; }
 
 std::vector<std::vector<NodeId>> map_jobs(const std::string& mapping, const std::vector<std::uint32_t>& ranks,
-                                          const Topology& topology, std::uint64_t seed) {
+                                          const Topology& topology, std::uint64_t seed,
+                                          const std::vector<NodeId>& taken) {
   if (std::find(std::begin(kMappings), std::end(kMappings), mapping) == std::end(kMappings))
     throw ConfigError("mapping", "there is no mapping \"" + mapping + "\": use one of linear, switch, node, random");
   std::vector<std::vector<NodeId>> groups;  // handed out whole
@@ -45,6 +46,12 @@ std::vector<std::vector<NodeId>> map_jobs(const std::string& mapping, const std:
       for (auto i = static_cast<std::uint32_t>(order.size()); i-- > 1;) std::swap(order[i], order[random.below(i + 1)]);
     for (const NodeId endpoint : order)
       if (topology.alive(endpoint)) groups.push_back({endpoint});
+  }
+  if (!taken.empty()) {
+    std::vector<bool> away(topology.endpoint_count());
+    for (const NodeId endpoint : taken) away.at(endpoint) = true;
+    for (auto& group : groups) std::erase_if(group, [&away](NodeId endpoint) { return away[endpoint]; });
+    std::erase_if(groups, [](const auto& group) { return group.empty(); });
   }
   std::uint64_t there = 0;
   for (const auto& group : groups) there += group.size();

@@ -132,5 +132,6 @@ void bind_jobs(nb::module_& m);  // jobs.cpp
 void bind_messages(nb::module_& m);  // messages.cpp
 void bind_registries(nb::module_& m);  // registries.cpp
 void bind_replay(nb::module_& m);  // replay.cpp
+void bind_trace_reader(nb::module_& m);  // trace_reader.cpp
 
 }  // namespace exanet

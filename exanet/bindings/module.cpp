@@ -212,6 +212,7 @@ NB_MODULE(_core, m) {
   exanet::bind_messages(m);
   exanet::bind_registries(m);
   exanet::bind_replay(m);
+  exanet::bind_trace_reader(m);
   m.def("topology_metrics", &exanet::topology_metrics, "config"_a);
   m.def("route", &exanet::route, "config"_a, "src"_a, "dst"_a);
 }

@@ -18,9 +18,8 @@ std::uint64_t ps(Time t) { return static_cast<std::uint64_t>(t.ps()); }
 
 class ReplayFace {
  public:
-  ReplayFace(const nb::dict& machine, const std::vector<std::string>& streams, const std::vector<NodeId>& placement,
-             double compute_factor, const CollectiveChoices& collectives)
-      : placement_(placement), loop_(make(machine_of(machine), {streams, placement, compute_factor, collectives})) {}
+  ReplayFace(const nb::dict& machine, const nb::list& programs, const CollectiveChoices& collectives)
+      : programs_(programs_of(programs)), loop_(make(machine_of(machine), {programs_, collectives})) {}
 
   Replay& loop() { return *loop_; }
 
@@ -33,8 +32,13 @@ class ReplayFace {
                    loop_->payload_bytes(),
                    r.events,
                    {}};
-    for (std::size_t i = 0; i < r.ranks.size(); ++i)
-      run.ranks.push_back({placement_[i], ps(r.ranks[i].clock), ps(r.ranks[i].compute), ps(r.ranks[i].library)});
+    std::size_t id = 0;
+    for (const ReplayProgram& program : programs_) {
+      for (const NodeId node : program.placement) {
+        const ReplayedRank& rank = r.ranks[id++];
+        run.ranks.push_back({node, ps(rank.clock), ps(rank.compute), ps(rank.library), ps(program.start)});
+      }
+    }
     nb::dict d = run_results(run);
     nb::dict summary = run_summary(run);
     summary["calls"] = r.calls;
@@ -46,6 +50,13 @@ class ReplayFace {
   }
 
  private:
+  static std::vector<ReplayProgram> programs_of(const nb::list& programs) {
+    std::vector<ReplayProgram> read;
+    for (const nb::handle program : programs)
+      read.push_back(ConfigReader::read<ReplayProgram>(nb::cast<nb::dict>(program), "program"));
+    return read;
+  }
+
   static std::unique_ptr<Replay> make(const MachineConfig& machine, const ReplayConfig& config) {
     return std::make_unique<Replay>(machine.topology, machine.fabric, machine.ni, config);
   }
@@ -64,7 +75,7 @@ class ReplayFace {
     return table.as_dict();
   }
 
-  const std::vector<NodeId> placement_;
+  const std::vector<ReplayProgram> programs_;
   std::unique_ptr<Replay> loop_;
 };
 
@@ -117,7 +128,7 @@ class TraceTables {
 
   std::int64_t communicator(RankId rank, std::uint32_t number) {
     const Communicator* known = communicators_.find(rank, number);
-    return known == nullptr ? -1 : known->context;
+    return known == nullptr ? -1 : static_cast<std::int64_t>(known->context);
   }
 
   void add(RankId rank, const TraceRecord& r, Time begin) {
@@ -180,9 +191,8 @@ class TraceTables {
 
 void bind_replay(nb::module_& m) {
   bind_measurement<ReplayFace>(m, "Replay")
-      .def(nb::init<const nb::dict&, const std::vector<std::string>&, const std::vector<NodeId>&, double,
-                    const CollectiveChoices&>(),
-           "machine"_a, "streams"_a, "placement"_a, "compute_factor"_a, "collectives"_a);
+      .def(nb::init<const nb::dict&, const nb::list&, const CollectiveChoices&>(), "machine"_a, "programs"_a,
+           "collectives"_a);
   nb::class_<TraceTables>(m, "TraceTables")
       .def(nb::init<std::uint32_t>(), "ranks"_a)
       .def("read", &TraceTables::read, "path"_a);

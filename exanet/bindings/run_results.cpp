@@ -24,7 +24,7 @@ nb::dict ranks(const RunFigures& run) {
   d["compute_ps"] = column(run.ranks, [](const RankTimes& r) { return r.compute_ps; });
   d["library_ps"] = column(run.ranks, [](const RankTimes& r) { return r.library_ps; });
   d["wait_ps"] = column(run.ranks, [](const RankTimes& r) {
-    const std::uint64_t busy = r.compute_ps + r.library_ps;
+    const std::uint64_t busy = r.start_ps + r.compute_ps + r.library_ps;
     return r.virtual_ps > busy ? r.virtual_ps - busy : std::uint64_t{0};
   });
   d["messages_sent"] = column(all, [&](RankId r) { return sent(r, false); });

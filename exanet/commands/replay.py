@@ -3,20 +3,25 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from exanet import lightly
+from exanet import lightly, registries
 from exanet.commands import single
 from exanet.commands.options import MachineOption, Output, Quiet
 from exanet.errors import InputError
-from exanet.run.placement import KINDS
+from exanet.run.placement import REPLAY_KINDS as KINDS
 
 
 def command(
-    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="The folder that `exanet run --record` has made.")],
+    traces: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="TRACE[:KEY=VALUE,...]...",
+            help="Folders of `exanet run --record`; several run together, each on nodes of its own. Keys of each: start, map, compute.",
+        ),
+    ],
     machine: MachineOption,
     mapping: Annotated[str, typer.Option("--map", help=f"Which rank on which node: {KINDS}.")] = "linear",
     compute: Annotated[float, typer.Option("--compute", metavar="FACTOR", help="Computing, times so much of what was recorded.")] = 1.0,
@@ -26,38 +31,54 @@ def command(
             "--collective", metavar="NAME=ALGORITHM,...", help="Algorithms of collectives in the place of those that MPICH takes."
         ),
     ] = None,
+    jobs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--job",
+            metavar="NAME:KEY=VALUE,...",
+            help="A synthetic program beside the traces, as of `exanet sim jobs`; keys: ranks, bytes, rounds, pause, start, map. "
+            f"Several run together. Programs: {registries.programs()}.",
+        ),
+    ] = None,
+    alone: Annotated[
+        bool,
+        typer.Option("--alone", help="Of several programs replay each by itself, too, on the same nodes: how much they slow each other."),
+    ] = False,
     output: Output = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of --map random.")] = 1,
     report: Annotated[bool, typer.Option("--report/--no-report", help="Make report.html.")] = True,
     quiet: Quiet = False,
 ) -> None:
-    """Replay a recorded program on a machine: its calls, their dependencies, and its computing, without the program.
+    """Replay recorded programs on a machine: their calls, their dependencies, and their computing, without the programs.
 
-    The results are those of `exanet run`: the same tables, summary and page.
+    The results are those of `exanet run`: the same tables, summary and page. Of several programs there is a table of their run times.
 
     \b
     exanet run -m exanest -n 16 --record trace -- lmp -in in.lj
     exanet replay trace -m dragonfly-342
     exanet replay trace -m exanest --compute 0.5 --collective allreduce=ring
+    exanet replay lammps fft:start=2ms -m dragonfly-342 --map random --alone
+    exanet replay lammps -m dragonfly-342 --job alltoall:ranks=64,bytes=4KiB,rounds=100
     """
     with lightly.imports():
         from rich.console import Console
 
-        from exanet import replay, results
+        from exanet import programs, replay, results
         from exanet.directory import result_directory
         from exanet.progress import share_done
         from exanet.results import report as page
         from exanet.results import summary
 
-    if not 0 <= compute < 1e6:
-        raise InputError(f"--compute {compute:g}: give a factor from 0 to a million on the recorded computing")
+    programs.check_compute(f"--compute {compute:g}", compute)
     if not 0 <= seed < 1 << 64:
         raise InputError(f"--seed {seed}: give a whole number from 0 to 2^64 - 1")
-    options = replay.Options(trace, machine, mapping, compute, replay.choices(collective), seed)
-    directory = result_directory("run", output, f"exanet-replay-{trace.name}")
+    if alone and len(traces) + len(jobs or []) == 1:
+        raise InputError("--alone: there is one program, which is alone; leave it out, or name another program")
+    options = replay.Options(traces, machine, mapping, compute, replay.choices(collective), seed, jobs or [], alone)
+    directory = result_directory("run", output, f"exanet-replay-{programs.Program.recorded(traces[0]).stem}")
     with share_done("replay", quiet) as progress:
         found, meta = replay.replay(options, progress)
-    tables = results.to_tables(found, meta["machine"])
+    tables = replay.tables(found, meta)
     directory = results.write(directory, found, meta, tables=tables, fresh=output is None)
     file = page.write(directory) if report else directory / "summary.json"
     if not quiet:

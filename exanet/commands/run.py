@@ -35,18 +35,28 @@ def command(
     record: Annotated[
         Path | None, typer.Option("--record", metavar="FOLDER", help="Record the program's MPI calls in this folder, for `exanet replay`.")
     ] = None,
+    ranks_as: Annotated[
+        str,
+        typer.Option(
+            "--ranks-as",
+            help="What the ranks are on this host: processes; packed (in one address space, faster); auto (packed where possible).",
+        ),
+    ] = "processes",
 ) -> None:
     """Run a program on a simulated machine; its exit code becomes this one's."""
     with lightly.imports():
         from exanet.gateware.fabric import FABRICS
         from exanet.mpi import detect
+        from exanet.run import packed
         from exanet.run import program as runs
 
     if mpi not in detect.CHOICES:
         raise InputError(f"--mpi {mpi}: give one of {', '.join(detect.CHOICES)}")
     if fabric not in FABRICS:
         raise InputError(f"--fabric {fabric}: give one of {', '.join(FABRICS)}")
-    options = runs.Options(machine, ranks, tuple(program), mapping, compute, mpi, output, report, quiet, seed, fabric, record)
+    if ranks_as not in packed.CHOICES:
+        raise InputError(f"--ranks-as {ranks_as}: give one of {', '.join(packed.CHOICES)}")
+    options = runs.Options(machine, ranks, tuple(program), mapping, compute, mpi, output, report, quiet, seed, fabric, record, ranks_as)
     raise typer.Exit(runs.run(options))
 
 

@@ -27,7 +27,7 @@ from exanet.errors import InputError
 from exanet.mpi import elf
 
 CHOICES = ("auto", "mpich", "openmpi", "none")
-_WRAPPERS = {"env", "nice", "nohup", "numactl", "stdbuf", "taskset", "time", "timeout", "valgrind", "strace", "ltrace", "perf"}
+WRAPPERS = {"env", "nice", "nohup", "numactl", "stdbuf", "taskset", "time", "timeout", "valgrind", "strace", "ltrace", "perf"}
 _MPICH_SONAME = re.compile(r"libmpi(ch)?\.so\.12|libmpi_abi\.so\.\d+")
 _OPENMPI_SONAME = re.compile(r"libmpi\.so\.(\d+)")
 _STATIC_MARK = re.compile(rb"MPICH Version:|Open MPI v\d|\0MPI_Init\0|MPIR_Err_create_code")
@@ -111,7 +111,7 @@ def _follow(command: list[str], depth: int) -> Mpi:
         return found
     if re.fullmatch(r"python[\d.]*", program.resolve().name) or re.fullmatch(r"python[\d.]*", program.name):
         return _from_mpi4py(str(program))
-    if program.name in _WRAPPERS:
+    if program.name in WRAPPERS:
         for at, word in enumerate(command[1:], 1):
             if not word.startswith("-") and "=" not in word and shutil.which(word):
                 return _follow(command[at:], depth + 1)

@@ -17,6 +17,7 @@ from pathlib import Path
 _MACHINES = {3: "i386", 21: "ppc64le", 22: "s390x", 40: "arm", 62: "x86_64", 183: "aarch64", 243: "riscv64"}
 """ELF's number of a machine (e_machine), and the name that `uname -m` has for it."""
 _LOAD, _DYNAMIC, _INTERPRETER = 1, 2, 3  # kinds of segments
+_MOVABLE = 3  # kind of file: a shared object, or a program that can lie anywhere
 _NO_MORE, _NEEDED, _STRINGS, _STRINGS_BYTES = 0, 1, 5, 10  # tags of the dynamic section
 _LIST_LINE = re.compile(r"^\s*(\S+) => (.+?)(?: \(0x[0-9a-f]+\))?$")
 
@@ -27,6 +28,7 @@ class Executable:
     machine: str  # the name that `uname -m` has for it, or ELF's number
     interpreter: str | None  # the dynamic loader; None for a static program
     needed: tuple[str, ...]  # sonames that it asks for itself
+    movable: bool = True  # position-independent
     strings: bytes = b""  # of the dynamic section, each ended by a zero: the names of what it offers and asks for
 
 
@@ -50,7 +52,7 @@ def read(path: Path) -> Executable:
 
 def _read(path: Path, data: mmap.mmap) -> Executable:
     order, wide = {1: "<", 2: ">"}[data[5]], data[4] == 2
-    (machine,) = struct.unpack_from(f"{order}H", data, 18)
+    kind_of_file, machine = struct.unpack_from(f"{order}HH", data, 16)
     (segments_at,) = struct.unpack_from(f"{order}{'Q' if wide else 'I'}", data, 32 if wide else 28)
     size, count = struct.unpack_from(f"{order}HH", data, 54 if wide else 42)
     segments = [_segment(data, segments_at + i * size, order, wide) for i in range(count)]
@@ -69,7 +71,9 @@ def _read(path: Path, data: mmap.mmap) -> Executable:
             )
             needed = [_text(data, base + value) for tag, value in tags if tag == _NEEDED]
             texts = data[base : base + next((value for tag, value in tags if tag == _STRINGS_BYTES), 0)]
-    return Executable(path, _MACHINES.get(machine, f"machine {machine} of ELF"), interpreter, tuple(needed), texts)
+    return Executable(
+        path, _MACHINES.get(machine, f"machine {machine} of ELF"), interpreter, tuple(needed), kind_of_file == _MOVABLE, texts
+    )
 
 
 def _segment(data: mmap.mmap, at: int, order: str, wide: bool) -> tuple[int, int, int, int]:

@@ -54,6 +54,7 @@ _ASKED = (
     "trace",
     "collectives",
     "recorded",
+    "jobs",
 )
 
 
@@ -77,7 +78,7 @@ class Run:
 
 TABLES = tuple(name for name in Run.__dataclass_fields__ if name not in ("summary", "run"))
 
-_OTHER_TABLES = ("points", "classes", "sizes", "queues", "link_use", "jobs", "runs")
+_OTHER_TABLES = ("points", "classes", "sizes", "queues", "link_use", "jobs", "runs", "programs")
 """Files that other commands than `exanet run` leave, beside tables that have a name of TABLES."""
 
 FILES = frozenset(("report.html", "run.json", "summary.json", *(f"{name}.parquet" for name in (*TABLES, *_OTHER_TABLES))))
@@ -128,14 +129,17 @@ def load(directory: Path) -> Run:
         raise InputError(f"{directory}: cannot read the results: {error}") from error
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Write one file beside its place, then rename it there. Raises InputError; then the old file, if any, is untouched."""
+def write_whole(path: Path, content: bytes, option: str = "-o") -> None:
+    """Write one file beside its place, then rename it there. Raises InputError; then the old file, if any, is untouched.
+
+    `option` is the one that names another place.
+    """
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         beside.write_bytes(content)
         beside.replace(path)
     except OSError as error:
-        raise InputError(f"cannot write {path}: {_why(error)}") from error
+        raise InputError(f"cannot write {path}: {_why(error, option)}") from error
     finally:
         beside.unlink(missing_ok=True)
 
@@ -281,6 +285,7 @@ def summarize(results: Mapping[str, Any], meta: Mapping[str, Any], tables: Mappi
         "machine": machine,
         "topology": {key: value for key, value in results["topology"].items() if np.ndim(value) == 0},
         "ranks": ranks.to_dicts(),
+        **({"programs": tables["programs"].to_dicts()} if "programs" in tables else {}),
     }
 
 
@@ -388,6 +393,7 @@ def _next_number(directory: Path) -> Path:
     return directory.with_name(f"{stem}-{int(number) + 1}")
 
 
-def _why(error: OSError) -> str:
-    hints = {errno.ENOSPC: "; free some space or choose another place with -o", errno.EACCES: "; choose another place with -o"}
+def _why(error: OSError, option: str = "-o") -> str:
+    place = f"choose another place with {option}"
+    hints = {errno.ENOSPC: f"; free some space or {place}", errno.EACCES: f"; {place}"}
     return f"{error.strerror or error}{hints.get(error.errno or 0, '')}"

@@ -22,6 +22,10 @@ TOP = 5
 """Rows of the link and MPI call tables."""
 
 
+LONGEST_NAME = 26
+"""Characters of a program's name in the table of programs."""
+
+
 def show(
     results: Mapping[str, Any], meta: Mapping[str, Any], console: Console, *, tables: Mapping[str, pl.DataFrame] | None = None
 ) -> None:
@@ -31,7 +35,11 @@ def show(
     if not summary["complete"]:
         console.print(f"[bold red]incomplete: {escape(summary['reason'] or 'the run was stopped')}[/]", soft_wrap=True)
     console.print(_headline(summary, float(results["summary"].get("wall_s", 0.0))), highlight=False)
-    for table in (_ranks(tables["ranks"]), _latency(summary), _links(summary), _mpi_calls(tables["mpi_calls"])):
+    if meta.get("ranks_as") == "packed":
+        console.print("ranks packed in one address space", highlight=False)
+    elif reason := meta.get("not_packed"):
+        console.print(f"ranks as processes, not packed: {escape(str(reason))}", highlight=False, soft_wrap=True)
+    for table in (_programs(tables), _ranks(tables["ranks"]), _latency(summary), _links(summary), _mpi_calls(tables["mpi_calls"])):
         if table.row_count:
             console.print()
             console.print(table)
@@ -62,6 +70,19 @@ def _table(title: str, *columns: str) -> Table:
     table = Table(title=title, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0), pad_edge=False)
     for i, column in enumerate(columns):
         table.add_column(column, justify="right" if i else "left", no_wrap=True, overflow="ellipsis")
+    return table
+
+
+def _programs(tables: Mapping[str, pl.DataFrame]) -> Table:
+    """Of several programs that a replay ran together; empty of one."""
+    rows = tables.get("programs", pl.DataFrame())
+    alone = ("alone", "slow-down") if "slowdown" in rows.columns else ()
+    table = _table("Programs", "program", "ranks", "start", "run time", *alone)
+    for row in rows.iter_rows(named=True):
+        compared = (time_text(row["alone_ps"]), f"{row['slowdown']:.3f}") if alone else ()
+        times = time_text(row["start_ps"]), time_text(row["took_ps"])
+        name = row["name"] if len(row["name"]) <= LONGEST_NAME else row["name"][: LONGEST_NAME - 1] + "…"
+        table.add_row(escape(name), str(row["ranks"]), *times, *compared)
     return table
 
 

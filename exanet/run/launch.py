@@ -2,8 +2,8 @@
 """Starts the ranks of a run, hears from them, and ends them.
 
 Every rank runs below the wrapper `exanet-exec`, which reports its start and end to a socket of ours, whoever started it: MPICH's ranks and
-plain libexanet programs are started here, Open MPI's by its own mpirun. One thread serves everything: the reports, MPICH's PMI-1 server,
-and the deaths of children. Nothing that a rank starts survives `Session.close`.
+plain libexanet programs are started here, Open MPI's by its own mpirun. Packed ranks are started by a host, in their wrappers' stead. One
+thread serves everything: the reports, MPICH's PMI-1 server, the deaths of children. Nothing that a rank starts survives `Session.close`.
 
 Reports come over a datagram socket in the abstract name space, which vanishes with us; only our own user's are believed.
 """
@@ -32,9 +32,11 @@ from exanet.errors import InputError
 from exanet.mpi import settings as mpi_settings
 from exanet.mpi.detect import Mpi
 from exanet.run import pmi1
+from exanet.run.packed import Packed
 
 _PR_SET_CHILD_SUBREAPER = 36
 _PMI_FD = 3
+_IGNORED_HERE = [signal.SIGPIPE, signal.SIGXFSZ]  # by Python; a program expects their default
 _CREDENTIALS = struct.Struct("iII")
 _Action = tuple[int, int, int] | tuple[int, int, str, int, int]  # of posix_spawn
 
@@ -104,9 +106,13 @@ class Session:
         region: str,
         record: Path | None = None,
         terminal: Callable[[bytes], None] | None = None,
+        packed: Packed | None = None,
     ) -> None:
         folder = library_folder()
-        self._command = list(command)
+        self._command = list(packed.command if packed else command)
+        self._packed = packed
+        self._host: socket.socket | None = None  # its other end tells the host of packed ranks that the run goes on
+        self._host_library = str(folder / "libexanet-host.so")
         self._ranks = ranks
         self._mpi = mpi
         self._wrapper = str(folder / "exanet-exec")
@@ -146,6 +152,8 @@ class Session:
                 self._output.started()
 
     def _start_all(self) -> None:
+        if self._packed:
+            self._start_host(self._packed)
         if self._mpi.kind == "openmpi":
             command = [*mpi_settings.mpirun_command(self._mpi, self._ranks), self._wrapper, "--", *self._command]
             self._spawn(-1, [self._wrapper, "--guard", "--", *command], self._environment, [])
@@ -164,12 +172,29 @@ class Session:
                 self._pmi.started(rank)
                 self._selector.register(self._pmi.sock(rank), selectors.EVENT_READ, rank)
 
+    def _start_host(self, packed: Packed) -> None:
+        """Starts the host of packed ranks: their own program, held before its first line by what is preloaded into it."""
+        _allow_files(2 * self._ranks + 128)
+        name = f"exanet-host-{os.getpid()}-{secrets.token_hex(8)}"
+        self._host, theirs = socket.socketpair()
+        with theirs, socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listens:
+            listens.bind(f"\0{name}")
+            listens.listen(self._ranks)
+            for each in (listens, theirs):
+                each.set_inheritable(True)
+            env = {name: value for name, value in self._environment.items() if name != "EXANET_STATUS"}
+            env |= {"LD_PRELOAD": self._host_library, "EXANET_HOST_FILES": f"{listens.fileno()},{theirs.fileno()}"}
+            null: _Action = (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0)
+            try:
+                os.posix_spawn(packed.program, packed.command, env, file_actions=[null], setsigdef=_IGNORED_HERE, setsigmask=[])
+            except OSError as error:
+                raise InputError(f"program {str(packed.program)!r} could not be started: {error.strerror}") from None
+        self._environment["EXANET_HOST"] = f"@{name}"
+
     def _spawn(self, rank: int, arguments: list[str], env: dict[str, str], actions: list[_Action]) -> None:
         if self._output:
             actions += self._output.actions()
-        # Python ignores these two; a program expects their default.
-        ignored = [signal.SIGPIPE, signal.SIGXFSZ]
-        pid = os.posix_spawn(self._wrapper, arguments, env, file_actions=actions, setsigdef=ignored, setsigmask=[])
+        pid = os.posix_spawn(self._wrapper, arguments, env, file_actions=actions, setsigdef=_IGNORED_HERE, setsigmask=[])
         self._children[pid] = rank
 
     # -- hearing ------------------------------------------------------------------------------------------------------------------
@@ -286,6 +311,8 @@ class Session:
     def close(self) -> None:
         """Ends whatever is left, orphans too, and gives everything back."""
         self.kill()
+        if self._host:
+            self._host.close()
         limit = time.monotonic() + 5
         while time.monotonic() < limit:
             try:

@@ -10,16 +10,19 @@ from pathlib import Path
 from exanet.errors import InputError
 
 KINDS = "linear, round-robin, random, random:SEED, or a file with a node number a line"
+REPLAY_KINDS = KINDS.replace("round-robin", "round-robin, switch, node")
+"""Of a replay: those of jobs (exanet sim jobs), too."""
 
 
-def place(mapping: str, *, ranks: int, nodes: int, cores_per_node: int, seed: int = 1) -> list[int]:
+def place(mapping: str, *, ranks: int, nodes: int, cores_per_node: int, seed: int = 1, kinds: str = KINDS) -> list[int]:
     """The node of each rank.
 
     linear fills the cores of a node before it goes on to the next; round-robin gives one rank to each node in turn; random deals the ranks
     to cores drawn at random, always the same for the same `seed`, or for SEED in its place (random:SEED); anything else names a file.
-    Raises InputError.
+    `kinds` are those that an error names. Raises InputError.
     """
     cores = nodes * cores_per_node
+    check("--map ''", mapping, kinds)
     if ranks < 1:
         raise InputError(f"-n {ranks}: a run has at least one rank")
     if ranks > cores:
@@ -35,15 +38,21 @@ def place(mapping: str, *, ranks: int, nodes: int, cores_per_node: int, seed: in
         order = list(range(cores))
         random.Random(int(given) if colon else seed).shuffle(order)
         return [core // cores_per_node for core in order[:ranks]]
-    return _from_file(Path(mapping), ranks=ranks, nodes=nodes, cores_per_node=cores_per_node)
+    return _from_file(Path(mapping), ranks=ranks, nodes=nodes, cores_per_node=cores_per_node, kinds=kinds)
 
 
-def _from_file(path: Path, *, ranks: int, nodes: int, cores_per_node: int) -> list[int]:
+def check(what: str, mapping: str, kinds: str = KINDS) -> None:
+    """Raises InputError on an empty one."""
+    if not mapping.strip():
+        raise InputError(f"{what}: it is empty; give {kinds}")
+
+
+def _from_file(path: Path, *, ranks: int, nodes: int, cores_per_node: int, kinds: str) -> list[int]:
     try:
         lines = path.read_text().splitlines()
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "not a text file"
-        raise InputError(f"--map {path}: {why}; give {KINDS}") from None
+        raise InputError(f"--map {path}: {why}; give {kinds}") from None
     problems: list[str] = []
     placed: list[int] = []
     used: Counter[int] = Counter()

@@ -25,7 +25,7 @@ from exanet.errors import InputError
 from exanet.gateware import fabric
 from exanet.mpi import detect, settings
 from exanet.results import report
-from exanet.run import launch, placement, supervise
+from exanet.run import launch, packed, placement, supervise
 from exanet.trace import folder as trace_folder
 
 
@@ -45,6 +45,7 @@ class Options:
     seed: int = 1
     fabric: str = "model"
     record: Path | None = None
+    ranks_as: str = "processes"
 
 
 def run(options: Options) -> int:
@@ -66,13 +67,18 @@ def run(options: Options) -> int:
     mpi = detect.detect(options.command, options.mpi)
     if mpi.kind == "openmpi":
         settings.check_temporary_folder()
+    how, unpacked = packed.resolve(options.ranks_as, options.command, ranks=options.ranks, mpi=mpi.kind, library=launch.library_folder())
     directory = result_directory("run", options.directory, f"exanet-run-{_program_label(options.command)}")
     if options.record:
+        if options.record.resolve() == directory.resolve():
+            raise InputError(f"--record {options.record}: that is the folder of the results (-o); name another one")
         options = replace(options, record=trace_folder.prepare(options.record))
     gateware = fabric.library(config) if options.fabric == "gateware" else None
-    meta = _meta(options, described.name, config, mpi)
+    meta = _meta(options, described.name, config, mpi) | {"ranks_as": "packed" if how else "processes"}
+    if unpacked:
+        meta["not_packed"] = unpacked
     console = None if options.quiet else _terminal()
-    results, outcome = _simulate(options, config, placed, factor, mpi, gateware)
+    results, outcome = _simulate(options, config, placed, factor, mpi, gateware, how)
     if not outcome.used_network and not outcome.reason:
         print("exanet: the program never called MPI_Init, so nothing ran on the simulated machine", file=sys.stderr)
         return int(outcome.exit_code)
@@ -103,9 +109,14 @@ def compute_factor(text: str) -> float:
 
 
 def _simulate(
-    options: Options, config: dict[str, Any], placed: list[int], factor: float, mpi: Any, gateware: Path | None
+    options: Options,
+    config: dict[str, Any],
+    placed: list[int],
+    factor: float,
+    mpi: Any,
+    gateware: Path | None,
+    how: packed.Packed | None,
 ) -> tuple[dict[str, Any], Any]:
-    launch.library_folder()  # says what is missing before anything is made
     lost = set(failed_endpoints(config["topology"])) & set(placed) if config["topology"].get("failed") else set()
     if lost:
         raise InputError(f"rank {placed.index(min(lost))} is placed on node {min(lost)}, which has failed; give another placement (--map)")
@@ -118,7 +129,13 @@ def _simulate(
         shown = progress.Progress(ranks=options.ranks, quiet=options.quiet)
         terminal = shown.pass_on if shown.on_terminal else None
         session = launch.Session(
-            options.command, ranks=options.ranks, mpi=mpi, region=simulator.path, record=options.record, terminal=terminal
+            options.command,
+            ranks=options.ranks,
+            mpi=mpi,
+            region=simulator.path,
+            record=options.record,
+            terminal=terminal,
+            packed=how,
         )
         supervisor = supervise.Supervisor(
             simulator, session, ranks=options.ranks, program=options.command[0], progress=shown, mpirun=mpi.kind == "openmpi"

@@ -133,7 +133,7 @@ def running(
             "leave out --packet-bytes, or change router.max_payload"
         )
     for job in jobs:
-        _check(job)
+        check_job(job)
     if not make:
         return None
     _check_ranks(jobs, _core.topology_needs(resolved["topology"])["endpoints"])
@@ -149,7 +149,7 @@ def running(
         raise InputError(str(error)) from None
 
 
-def _check(job: Job) -> None:
+def check_job(job: Job) -> None:
     """Raises InputError on a figure that no job has."""
     within(f"job {job.program}: ranks", job.ranks, 0, (1 << 32) - 1)
     within(f"job {job.program}: rounds", job.rounds, 1, 10**9)

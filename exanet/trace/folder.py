@@ -32,7 +32,7 @@ class About(BaseModel):
     complete: bool
     reason: str
     ranks: int = Field(ge=1, le=1 << 22)
-    calls: int
+    calls: int = Field(ge=0)
     mpi: str
     unrecorded: list[str]
     run: dict[str, Any]
@@ -62,26 +62,27 @@ def stream(folder: Path, rank: int) -> Path:
     return folder / f"rank-{rank:06d}.calls"
 
 
-def prepare(folder: Path) -> Path:
-    """Makes the folder, empty, in the place of an earlier trace. Returns its absolute path. Raises InputError."""
+def prepare(folder: Path, option: str = "--record") -> Path:
+    """Makes the folder, empty, in the place of an earlier trace. Returns its absolute path. Raises InputError, by the option's name."""
     try:
         if folder.is_dir() and any(folder.iterdir()):
             if not (folder / "trace.json").exists() and not list(folder.glob("rank-*.calls")):
-                raise InputError(f"--record {folder}: the folder holds other files; name a new one, or one with an earlier trace")
+                raise InputError(f"{option} {folder}: the folder holds other files; name a new one, or one with an earlier trace")
             for file in (*folder.glob("rank-*.calls"), *(folder / name for name in ("trace.json", "calls.parquet"))):
                 file.unlink(missing_ok=True)
         folder.mkdir(parents=True, exist_ok=True)
         if shutil.disk_usage(folder).free < 32 * 1024 * 1024:
-            raise InputError(f"--record {folder}: less than 32 MiB are free there; choose another place")
+            raise InputError(f"{option} {folder}: less than 32 MiB are free there; choose another place")
     except OSError as error:
-        raise InputError(f"--record {folder}: {error.strerror}; choose another place") from None
+        raise InputError(f"{option} {folder}: {error.strerror}; choose another place") from None
     return folder.absolute()
 
 
-def finish(folder: Path, ranks: int, run: Mapping[str, Any], reason: str = "") -> About:
+def finish(folder: Path, ranks: int, run: Mapping[str, Any], reason: str = "", option: str = "--record") -> About:
     """Makes calls.parquet and trace.json of what the ranks have written. `run` says what was run, `reason` why it ended early.
 
-    A stream that is cut counts as far as it goes. Raises InputError where there is none, or one is damaged.
+    `option` is the one that names the folder. A stream that is cut counts as far as it goes. Raises InputError where there is none, or one
+    is damaged.
     """
     missing = [rank for rank in range(ranks) if not stream(folder, rank).is_file()]
     if missing:
@@ -92,7 +93,8 @@ def finish(folder: Path, ranks: int, run: Mapping[str, Any], reason: str = "") -
     mpi = 0
     try:
         tables = TraceTables(ranks)
-        names = pl.Series([f"MPI_{name}" for name in trace_call_names()])
+        # What is no call of MPI has a small letter: a communicator that no recorded call has made.
+        names = pl.Series([f"MPI_{name}" if name[:1].isupper() else name for name in trace_call_names()])
         for rank in range(ranks):
             read = tables.read(str(stream(folder, rank)))
             mpi = read["mpi"]
@@ -114,8 +116,8 @@ def finish(folder: Path, ranks: int, run: Mapping[str, Any], reason: str = "") -
         unrecorded=sorted(unrecorded),
         run=dict(run),
     )
-    results.write_whole(folder / "calls.parquet", results.parquet(calls))
-    results.write_whole(folder / "trace.json", results.json_bytes(about.model_dump()))
+    results.write_whole(folder / "calls.parquet", results.parquet(calls), option)
+    results.write_whole(folder / "trace.json", results.json_bytes(about.model_dump()), option)
     return about
 
 

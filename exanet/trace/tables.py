@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from exanet.errors import InputError
 from exanet.quantity import bytes_text, count_text, time_text
 from exanet.trace.folder import Trace
 
@@ -55,7 +56,10 @@ def _print(console: Console, title: str, frame: pl.DataFrame, columns: Mapping[s
 
 def lines(trace: Trace, rank: int, first: int, count: int) -> Iterator[str]:
     """Of a rank's calls from one on. Raises InputError."""
-    calls = trace.calls().filter(pl.col("rank") == rank).slice(first - 1, count)
+    calls = trace.calls().filter(pl.col("rank") == rank)
+    if first > len(calls):
+        raise InputError(f"--first {first}: rank {rank} has {len(calls)} calls; give a number up to that")
+    calls = calls.slice(first - 1, count)
     for number, row in enumerate(calls.iter_rows(named=True), first):
         yield f"{number:>8}  {time_text(row['begin_ps']):>12}  {time_text(row['took_ps']):>12}  {row['call']}{_arguments(row)}"
 

@@ -17,31 +17,33 @@
  *              EXANET_NI      the shared region, removed when the parent dies
  *              EXANET_LIBRARY libexanet-fi.so if it does not lie beside this program
  *              EXANET_BESIDE  names of libraries beside that, with colons between, which are preloaded as well
+ *              EXANET_HOST    "@name" of the abstract socket of a host of packed ranks (host.c), which then starts the program in our stead
  *
  * Limits: Linux. The exit status is the program's, or 128 + signal; 127 (not found) or 126 when it could not be started. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#define GUARD_GRACE_MS 1500   /* how long a guarded launcher may take to clean up after SIGTERM */
-#define SWEEP_LIMIT_MS 3000   /* how long to go on killing what the program left behind */
+#include "runtime/exec/hosted.h"
+#include "runtime/exec/sweep.h"
+
+#define GUARD_GRACE_MS 1500 /* how long a guarded launcher may take to clean up after SIGTERM */
 
 /* Sent by the kernel when our parent ends. A real-time signal, because no program is ended with one: whatever else comes is passed on. */
 static int parent_died_signal(void) { return SIGRTMIN + 3; }
@@ -58,16 +60,13 @@ static void die(const char *what, int error) {
 static int report(const char *line) {
   const char *where = getenv("EXANET_STATUS");
   if (!where || !*where) return 0;
-  struct sockaddr_un to = {.sun_family = AF_UNIX};
-  size_t len = strlen(where);
-  if (len >= sizeof to.sun_path) return -ENAMETOOLONG;
-  memcpy(to.sun_path, where, len);
-  if (where[0] == '@') to.sun_path[0] = 0;
+  struct sockaddr_un to;
+  const socklen_t length = exn_address(where, &to);
+  if (!length) return -ENAMETOOLONG;
   int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return -errno;
   /* Blocks while the launcher's queue is full, which is a matter of milliseconds; when the launcher is gone it fails at once. */
-  ssize_t sent = sendto(fd, line, strlen(line), MSG_NOSIGNAL, (struct sockaddr *)&to,
-                        (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len));
+  ssize_t sent = sendto(fd, line, strlen(line), MSG_NOSIGNAL, (struct sockaddr *)&to, length);
   int error = sent < 0 ? -errno : 0;
   close(fd);
   return error;
@@ -139,57 +138,14 @@ static void set_environment(long rank) {
 }
 
 /* -- ending what the program started ---------------------------------------------------------------------------------------------- */
-static void sleep_ms(long ms) {
-  struct timespec t = {ms / 1000, ms % 1000 * 1000000};
-  nanosleep(&t, NULL);
-}
-
-/* Kills what has `parent` for parent; orphans of the program are among our own children. Returns how many there were.
- * By the whole of /proc, because /proc/PID/task/PID/children does not exist everywhere; only rare ends of a program come here. */
-static int kill_children_of(pid_t parent) {
-  DIR *proc = opendir("/proc");
-  if (!proc) return 0;
-  int found = 0;
-  struct dirent *entry;
-  while ((entry = readdir(proc))) {
-    pid_t pid = atoi(entry->d_name), its_parent;
-    if (pid <= 0 || pid == parent) continue;
-    char path[64], text[512];
-    snprintf(path, sizeof path, "/proc/%d/stat", pid);
-    FILE *file = fopen(path, "re");
-    if (!file) continue;
-    size_t n = fread(text, 1, sizeof text - 1, file);
-    fclose(file);
-    text[n] = 0;
-    /* "PID (name) state PPID": the name may hold anything, so look from its last parenthesis on. */
-    char *name_end = strrchr(text, ')');
-    if (!name_end || sscanf(name_end, ") %*c %d", &its_parent) != 1 || its_parent != parent) continue;
-    found++;
-    kill(pid, SIGKILL);
-  }
-  closedir(proc);
-  return found;
-}
-
-/* Ends whatever is left of the program. Each round's victims leave their own children to us, so it goes on until there are none. */
-static void sweep(void) {
-  for (int waited = 0; waited < SWEEP_LIMIT_MS; waited += 2) {
-    pid_t reaped;
-    while ((reaped = waitpid(-1, NULL, WNOHANG)) > 0) continue;
-    if (reaped < 0) return; /* ECHILD: nothing is left */
-    kill_children_of(getpid());
-    sleep_ms(2);
-  }
-}
-
 /* Our parent is gone, so nobody will ever ask again: end everything and leave nothing behind. */
 static void end_orphaned(pid_t child, int guard) {
   if (guard) {
     kill(child, SIGTERM);
-    for (int waited = 0; waited < GUARD_GRACE_MS && waitpid(child, NULL, WNOHANG) == 0; waited += 10) sleep_ms(10);
+    for (int waited = 0; waited < GUARD_GRACE_MS && waitpid(child, NULL, WNOHANG) == 0; waited += 10) exn_sleep_ms(10);
   }
   kill(child, SIGKILL);
-  sweep();
+  exn_sweep();
   _exit(128 + SIGKILL);
 }
 
@@ -219,6 +175,17 @@ static pid_t start(char **argv, const sigset_t *mask) {
   return -error;
 }
 
+/* Deals with a signal that is not the end of a child. */
+static void pass_on(int number, int code, pid_t child, pid_t parent, int guard) {
+  if (number == parent_died_signal()) {
+    /* It also comes when only the thread that started us ended; then the parent is still the same process. */
+    if (getppid() != parent) end_orphaned(child, guard);
+  } else if (code <= 0) {
+    /* Only what a process sent: a terminal's Ctrl-C has reached the program by itself. */
+    kill(child, number);
+  }
+}
+
 /* Waits for the program's end and passes signals on meanwhile. Returns its wait status. */
 static int attend(pid_t child, pid_t parent, int guard, const sigset_t *set) {
   for (;;) {
@@ -230,13 +197,25 @@ static int attend(pid_t child, pid_t parent, int guard, const sigset_t *set) {
       pid_t reaped;
       while ((reaped = waitpid(-1, &status, WNOHANG)) > 0)
         if (reaped == child) return status;
-    } else if (signal_number == parent_died_signal()) {
-      /* It also comes when only the thread that started us ended; then the parent is still the same process. */
-      if (getppid() != parent) end_orphaned(child, guard);
-    } else if (info.si_code <= 0) {
-      /* Only what a process sent: a terminal's Ctrl-C has reached the program by itself. */
-      kill(child, signal_number);
+    } else {
+      pass_on(signal_number, info.si_code, child, parent, guard);
     }
+  }
+}
+
+/* The same of a program that is its host's child. A host that is gone has taken it along. */
+static int attend_hosted(pid_t child, pid_t parent, int connection, const sigset_t *set) {
+  struct pollfd polled[] = {{.fd = signalfd(-1, set, SFD_CLOEXEC), .events = POLLIN},
+                            {.fd = connection, .events = POLLIN}};
+  for (;;) {
+    if (poll(polled, 2, -1) < 0) continue;
+    struct signalfd_siginfo info;
+    if (polled[0].revents && read(polled[0].fd, &info, sizeof info) == (ssize_t)sizeof info &&
+        info.ssi_signo != SIGCHLD)
+      pass_on((int)info.ssi_signo, info.ssi_code, child, parent, 0);
+    if (!polled[1].revents) continue;
+    struct exn_reply reply;
+    return recv(connection, &reply, sizeof reply, 0) == (ssize_t)sizeof reply ? reply.value : SIGKILL;
   }
 }
 
@@ -259,7 +238,15 @@ int main(int argc, char **argv) {
   char line[96];
   long rank = guard ? -1 : find_rank();
   if (!guard) set_environment(rank);
-  pid_t child = start(program, &before);
+  int connection = -1;
+  const bool hosted = !guard && getenv("EXANET_HOST");
+  pid_t child = hosted ? exn_ask(program, rank, &before, &connection) : start(program, &before);
+  if (hosted && child == 0) {
+    /* As a program that its loader cannot start; the host's has said why. */
+    snprintf(line, sizeof line, "ended %ld 0 127", rank);
+    report(line);
+    return 127;
+  }
   if (child < 0) {
     snprintf(line, sizeof line, "failed %ld %d", rank, -child);
     if (report(line) || !getenv("EXANET_STATUS"))
@@ -271,8 +258,8 @@ int main(int argc, char **argv) {
     /* No launcher to tell means that it died before we asked to be told of it. */
     if (report(line) == -ECONNREFUSED) end_orphaned(child, guard);
   }
-  int status = attend(child, parent, guard, &set);
-  sweep();
+  int status = hosted ? attend_hosted(child, parent, connection, &set) : attend(child, parent, guard, &set);
+  exn_sweep();
   int code = WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
   if (!guard) {
     snprintf(line, sizeof line, "ended %ld %d %d", rank, child, code);

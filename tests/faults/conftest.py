@@ -52,6 +52,12 @@ class Exanet:
     folder: Path
     mark: str = field(default_factory=lambda: uuid.uuid4().hex)
     environment: dict[str, str] = field(default_factory=dict)
+    ranks_as: str = "processes"
+
+    @property
+    def usual(self) -> tuple[str, ...]:
+        """Options of all runs."""
+        return ("--compute", "off", "--ranks-as", self.ranks_as, "-o", "out")
 
     def start(self, *arguments: str, **options: Any) -> subprocess.Popen[str]:
         env = {**os.environ, **self.environment, "FAULT_TEST_MARK": self.mark}
@@ -60,9 +66,7 @@ class Exanet:
 
     def run(self, *program: str, ranks: int = 4, options: tuple[str, ...] = (), machine: str = "exanest") -> Ended:
         began = time.monotonic()
-        process = self.start(
-            "run", "-m", machine, "-n", str(ranks), "--compute", "off", "--no-report", "-o", "out", *options, "--", *program
-        )
+        process = self.start("run", "-m", machine, "-n", str(ranks), "--no-report", *self.usual, *options, "--", *program)
         return self.finish(process, began)
 
     def finish(self, process: subprocess.Popen[str], began: float, timeout_s: float = 300) -> Ended:

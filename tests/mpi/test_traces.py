@@ -20,7 +20,7 @@ KEYS = ["src", "dst", "bytes", "posted_ps", "delivered_ps"]
 
 
 def replayed(trace: Path, folder: Path, *, machine: str = "exanest", mapping: str = "linear") -> dict[str, pl.DataFrame]:
-    found, meta = replay.replay(replay.Options(trace, machine, mapping))
+    found, meta = replay.replay(replay.Options((trace,), machine, mapping))
     tables = results.to_tables(found, meta["machine"])
     results.write(folder, found, meta, tables=tables)
     return tables

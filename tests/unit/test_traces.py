@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import random
 import struct
@@ -18,7 +19,7 @@ from exanet.errors import InputError
 from exanet.replay import choices
 from exanet.trace import folder, statistics
 
-SEND, RECV, WAIT, ALLREDUCE, FINALIZE, UNRECORDED = 1, 13, 22, 52, 100, 102  # core/replay/trace_format.h
+SEND, RECV, WAIT, ALLREDUCE, FINALIZE, COMMUNICATOR, UNRECORDED = 1, 13, 22, 52, 100, 101, 102  # core/replay/trace_format.h
 WORLD = 1
 
 
@@ -175,7 +176,13 @@ def test_a_missing_stream_is_told(ping: Path) -> None:
 
 def test_collectives_are_read_from_text() -> None:
     assert choices("bcast=binomial,allreduce=ring") == {"bcast": "binomial", "allreduce": "ring"}
-    for text, what in (("bcast", "not understood"), ("bcast=ring", "scatter-ring"), ("bcast=binomial,bcast=binomial", "twice")):
+    for text, what in (
+        ("bcast", "bcast has no algorithm"),
+        ("", "nothing to choose"),
+        ("sum=ring", "no collective 'sum'"),
+        ("bcast=ring", "scatter-ring"),
+        ("bcast=binomial,bcast=binomial", "twice"),
+    ):
         with pytest.raises(InputError, match=what):
             choices(text)
 
@@ -209,3 +216,41 @@ def test_a_folder_with_other_files_is_not_taken(tmp_path: Path) -> None:
     trace = write(tmp_path / "earlier", PING)
     assert folder.prepare(trace) == trace
     assert list(trace.iterdir()) == []
+
+
+def test_a_communicator_that_no_call_has_made_is_shown_as_one(tmp_path: Path) -> None:
+    """A call on a communicator that is not known has the number -1."""
+    made = call(COMMUNICATOR, 0, 3, 2, 0, 0)
+    trace = write(tmp_path / "made", [made + call(FINALIZE)] * 2)
+    folder.finish(trace, 2, {})
+    assert folder.load(trace).calls()["call"].to_list() == ["communicator", "MPI_Finalize"] * 2
+    trace = write(tmp_path / "unknown", [call(SEND, 9, 3, 6, 8, 0) + call(FINALIZE), call(FINALIZE)])
+    folder.finish(trace, 2, {})
+    assert folder.load(trace).calls()["communicator"].to_list() == [-1, -1, -1]
+
+
+def test_small_mistakes_are_told(ping: Path, tmp_path: Path) -> None:
+    for words, what in (
+        (["trace", "show", str(ping), "--first", "5"], "rank 0 has 4 calls; give a number up to that"),
+        (
+            ["run", "-m", "exanest", "-n", "2", "--mpi", "mpich", "--record", str(tmp_path / "a"), "-o", str(tmp_path / "a"), "--", "true"],
+            "name another",
+        ),
+        (["run", "-m", "exanest", "-n", "2", "--map", "", "--", "true"], "--map '': it is empty"),
+    ):
+        with pytest.raises(InputError, match=what):
+            CliRunner().invoke(cli.app, words, catch_exceptions=False)
+    about = json.loads((ping / "trace.json").read_text())
+    (ping / "trace.json").write_text(json.dumps(about | {"calls": -1}))
+    assert "not a trace's description" in refused(ping)
+
+
+def test_a_full_disk_is_told_by_the_option_that_names_the_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = write(tmp_path / "full", PING)
+
+    def full(self: Path, content: bytes) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(InputError, match="choose another place with --record"):
+        folder.finish(trace, 2, {})

@@ -5,18 +5,20 @@ from __future__ import annotations
 
 import typer
 
-from exanet.commands.trace import show, stats
+from exanet.commands.trace import convert, show, stats
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None)
 app.command(name="stats")(stats.command)
 app.command(name="show")(show.command)
+app.command(name="convert")(convert.command)
 
 
 @app.callback()
 def _describe() -> None:
-    """Look into a trace that `exanet run --record` has made.
+    """Look into a trace that `exanet run --record` has made, or convert it.
 
     \b
     exanet trace stats trace
     exanet trace show trace --rank 3
+    exanet trace convert trace trace.json
     """

@@ -16,8 +16,18 @@ static void write_pid(const char *path) {
   fclose(file);
 }
 
+// Needs more stack than there can be.
+static void overflow(volatile char *before) {
+  volatile char here[4096];
+  here[0] = before ? before[0] : 0;
+  overflow(here);
+  here[1] = here[0];
+}
+
 static void misbehave(const char *kind, int code) {
   if (!strcmp(kind, "segfault")) *(volatile int *)0 = 1;
+  if (!strcmp(kind, "overflow")) overflow(NULL);
+  for (volatile int i = 0; !strcmp(kind, "loop");) i++;
   if (!strcmp(kind, "kill")) raise(SIGKILL);
   if (!strcmp(kind, "exit")) exit(code);
   if (!strcmp(kind, "abort")) MPI_Abort(MPI_COMM_WORLD, code);

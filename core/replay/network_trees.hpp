@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Trees of a broadcast that know the network: each unit of it (a node, a switch, a group of switches) is entered once.
+//
+// Problem: a tree by numbers of ranks sends the same data over a link between two groups many times. Model: units are nested: ranks of a node, nodes
+// of a switch, switches that reach each other without links of the last kind (a dragonfly's groups), and all. Between the units of a level the data goes
+// along a binary tree, one message a unit, from the rank to the nearest one, by hops. Local link first (LLF): a unit is covered before anything leaves
+// it, and what leaves it is sent by those of its ranks that have the least to send. Global link first (GLF): the rank that a unit is entered by sends
+// on to other units of the highest level first, then to those of the next.
+//
+// Source: the names and the order of links are RED-SEA's (D1.4, section 12.2); its trees are not published, so these are ours.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "core/replay/schedule.hpp"
+#include "core/topology/topology.hpp"
+
+namespace exanet {
+
+enum class LinkOrder : std::uint8_t { local_first, global_first };
+
+struct NetworkTree {
+  std::uint32_t root = 0;
+  LinkOrder order = LinkOrder::local_first;
+  std::vector<std::uint32_t> parent;  // by rank of the communicator; of the root itself
+  std::vector<std::vector<std::uint32_t>> children;  // in the order in which they are sent to
+};
+
+// The units of the network in which a program's ranks are.
+class RankPlaces {
+ public:
+  RankPlaces(const Topology& topology, const std::vector<NodeId>& placement);
+
+  // The tree of a broadcast. The last one of each communicator is kept: a reference holds until the next call.
+  const NetworkTree& tree(LinkOrder order, const CollectiveCall& call);
+
+ private:
+  static constexpr int kLevels = 4;  // ranks of a node, of a switch, of a group of switches, and all
+  using Ranks = std::vector<std::uint32_t>;
+
+  std::uint32_t unit(int level, std::uint32_t rank) const;
+  std::vector<Ranks> units(const Ranks& ranks, int level, std::uint32_t head) const;
+  void cover(const Ranks& ranks, int level, std::uint32_t head);
+  void link(std::uint32_t from, std::uint32_t to);
+  std::uint32_t nearest(const Ranks& among, std::uint32_t to) const;
+  std::uint32_t least_loaded(const Ranks& among, std::uint32_t to) const;
+  std::uint32_t hops(std::uint32_t from, std::uint32_t to) const;
+  NodeId node(std::uint32_t rank) const;
+
+  const Topology& topology_;
+  const std::vector<NodeId>& placement_;  // by rank of the program
+  std::vector<std::uint32_t> switch_of_, group_of_;  // by endpoint
+  std::map<const void*, NetworkTree> trees_;  // by a communicator's members
+  NetworkTree* made_ = nullptr;  // the one that is being made
+  const std::vector<std::uint64_t>* members_ = nullptr;  // of its communicator
+};
+
+void bcast_local_first(const CollectiveCall& c, Schedule& out);
+void bcast_global_first(const CollectiveCall& c, Schedule& out);
+
+}  // namespace exanet

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/replay/rank_job.hpp"
+
+#include <algorithm>
+
+namespace exanet {
+
+namespace {
+constexpr int kStepsAtOnce = 256;  // then the rank sleeps until the others have come to its clock
+}
+
+RankJob::RankJob(const Program& program, std::uint64_t rounds, RankId first, RankId rank, Library& library)
+    : program_(program),
+      steps_(rounds * program.steps()),
+      rank_(rank),
+      id_(first + rank),
+      library_(library),
+      activities_(library, id_, first) {
+  figures_.calls.resize(256);
+}
+
+// A step's number is the tag of its messages; whoever sends one, the receive takes it.
+void RankJob::begin_step() {
+  const std::uint64_t round = step_ / program_.steps();
+  const auto step = static_cast<std::uint32_t>(step_ % program_.steps());
+  const Time gap = program_.compute_gap(rank_, round, step);
+  figures_.compute += gap;
+  library_.clock(id_) += gap;
+  for (std::uint32_t i = program_.receives(rank_, round, step); i > 0; --i)
+    waited_.push_back(activities_.receive(kAnyRank, step_, 0));
+  sending_.clear();
+  program_.sends(rank_, round, step, sending_);
+  for (const Sending& s : sending_) waited_.push_back(activities_.send(s.to, step_, s.bytes, false));
+  in_step_ = true;
+}
+
+Time RankJob::resume() {
+  for (int begun = 0; !finished_;) {
+    if (in_step_) {
+      while (!std::all_of(waited_.begin(), waited_.end(), [this](std::uint32_t a) { return activities_.done(a); })) {
+        if (!activities_.progress()) return Time::never();
+      }
+      for (const std::uint32_t activity : waited_) activities_.release(activity);
+      waited_.clear();
+      in_step_ = false;
+      ++step_;
+    }
+    if (step_ == steps_) {
+      finished_ = true;
+      figures_.clock = library_.clock(id_);
+      figures_.library = library_.library_time(id_);
+      library_.end(id_);
+    } else if (++begun > kStepsAtOnce) {
+      return library_.clock(id_);
+    } else {
+      begin_step();
+    }
+  }
+  return Time::never();
+}
+
+std::string RankJob::where() const {
+  return "rank " + std::to_string(rank_) + " in step " + std::to_string(step_ + 1) + " of " + std::to_string(steps_);
+}
+
+double RankJob::share_done() const { return static_cast<double>(step_) / static_cast<double>(steps_); }
+
+}  // namespace exanet

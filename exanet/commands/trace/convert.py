@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`exanet trace convert`: the command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from exanet import lightly
+from exanet.errors import InputError
+
+
+def command(
+    source: Annotated[Path, typer.Argument(metavar="FROM", help="The folder of a trace, or a GOAL schedule (text).")],
+    target: Annotated[
+        Path, typer.Argument(metavar="TO", help="A file .goal or .json (Perfetto); of a GOAL schedule the folder of a trace.")
+    ],
+    collective: Annotated[
+        str | None,
+        typer.Option("--collective", metavar="NAME=ALGORITHM,...", help="To GOAL: algorithms of collectives, as for `exanet replay`."),
+    ] = None,
+) -> None:
+    """Convert a trace to or from GOAL, the schedules of LogGOPSim and ATLAHS, or to Perfetto's slices and arrows.
+
+    \b
+    exanet trace convert trace trace.goal
+    exanet trace convert lulesh.goal trace    # for exanet replay
+    exanet trace convert trace trace.json     # for https://ui.perfetto.dev
+    """
+    with lightly.imports():
+        from exanet import replay
+        from exanet.trace import convert
+
+    if target.suffix != ".goal" and collective is not None:
+        raise InputError(f"--collective {collective}: only GOAL has collectives as messages; leave it out")
+    for what, count in convert.convert(source, target, replay.choices(collective)).items():
+        typer.echo(f"Left out: {count} {what}")
+    typer.echo(f"Wrote {target}")

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The programs that a replay runs together: traces and synthetic jobs, each with its start and its nodes."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from exanet import _core, units
+from exanet.bounds import time_within
+from exanet.errors import InputError
+from exanet.machine import Machine
+from exanet.run import placement
+from exanet.sim.jobs import Job
+from exanet.units import UnitError
+
+_TRACE_FORM = "give TRACE:KEY=VALUE,... with the keys start, map and compute, e.g. trace:start=1ms,map=random"
+
+
+@dataclass(frozen=True)
+class Program:
+    """One of the programs of a replay: a recorded one (`trace`), or a job."""
+
+    text: str  # as the command line has it
+    trace: Path | None = None
+    job: Job | None = None
+    start_ps: int = 0
+    mapping: str = ""  # empty: that of all
+    compute: float | None = None  # None: that of all
+
+    @property
+    def stem(self) -> str:
+        """For names of folders."""
+        return self.trace.name if self.trace else self.text.partition(":")[0]
+
+    @classmethod
+    def recorded(cls, text: str) -> Program:
+        """From TRACE or TRACE:KEY=VALUE,... Raises InputError."""
+        found = None if Path(text).exists() else re.fullmatch(r"(.*?):(\w*=.*)", text)
+        if found is None:
+            return cls(text, trace=Path(text))
+        keys = _keys(text, found[2], ("start", "map", "compute"), _TRACE_FORM)
+        return replace(cls(text, trace=Path(found[1])), **_common(text, keys))
+
+    @classmethod
+    def synthetic(cls, text: str) -> Program:
+        """From NAME:KEY=VALUE,... of a job, with the keys start and map besides. Raises InputError."""
+        name, _, rest = text.partition(":")
+        parts = rest.split(",") if rest else []
+        ours = [part for part in parts if part.partition("=")[0] in ("start", "map")]
+        keys = _keys(f"--job {text}", ",".join(ours), ("start", "map"), "") if ours else {}
+        others = ",".join(part for part in parts if part not in ours)
+        job = Job.parse(f"{name}:{others}" if others else name)
+        if job.priority:
+            raise InputError(f"--job {text}: a replay's interfaces send all data in one class; leave out the priority")
+        return replace(cls(text, job=job), **_common(f"--job {text}", keys))
+
+
+def _keys(text: str, rest: str, known: Sequence[str], form: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for part in rest.split(","):
+        key, equals, value = part.partition("=")
+        if not equals or key not in known:
+            raise InputError(f"{text}: '{part}' is not understood; {form}")
+        if key in found:
+            raise InputError(f"{text}: '{key}' is given twice; keep one")
+        found[key] = value
+    return found
+
+
+def _common(text: str, keys: Mapping[str, str]) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    if "start" in keys:
+        try:
+            made["start_ps"] = units.parse(keys["start"], units.TIME)
+        except UnitError as error:
+            raise InputError(f"{text}: start: {error}") from None
+        time_within(f"{text}: start", made["start_ps"])
+    if "map" in keys:
+        placement.check(f"{text}: map=", keys["map"], placement.REPLAY_KINDS)
+        made["mapping"] = keys["map"]
+    if "compute" in keys:
+        try:
+            made["compute"] = float(keys["compute"])
+        except ValueError:
+            made["compute"] = -1.0
+        check_compute(f"{text}: compute={keys['compute']}", made["compute"])
+    return made
+
+
+def check_compute(what: str, factor: float) -> None:
+    """Raises InputError unless it is a factor on computing."""
+    if not 0 <= factor < 1e6:
+        raise InputError(f"{what}: give a factor from 0 to a million on the recorded computing")
+
+
+def place(
+    programs: Sequence[Program], ranks: Sequence[int], mapping: str, described: Machine, topology: dict[str, Any], seed: int
+) -> list[list[int]]:
+    """The node of each rank, by program. Raises InputError.
+
+    A single trace is placed as `exanet run` places a program. Several have nodes of their own, but where files say otherwise: the ranks of
+    a trace fill the cores of a node (linear, random), or take one each (round-robin, switch, node), and a job's one each. Files come first,
+    then the others, by mapping in the order of the programs. `ranks` are those of the programs, 0 for a job that takes an equal share of
+    the nodes that are left.
+    """
+    words = [program.mapping or mapping for program in programs]
+    cores = described.cores_for_programs()
+    own: dict[str, Any] = {"nodes": described.nodes, "cores_per_node": cores, "seed": seed, "kinds": placement.REPLAY_KINDS}
+    if len(programs) == 1 and programs[0].job is None and words[0] not in ("switch", "node"):
+        return [placement.place(words[0], ranks=ranks[0], **own)]
+    placed: list[list[int]] = [[] for _ in programs]
+    by_file = [number for number, word in enumerate(words) if not _is_word(word)]
+    together = [number for number in by_file if not programs[number].mapping]
+    for numbers in ([together] if together else []) + [[number] for number in by_file if number not in together]:
+        if any(ranks[number] == 0 for number in numbers):
+            raise InputError(f"--map {words[numbers[0]]}: a file places jobs with a number of ranks; write ranks=NUMBER")
+        nodes = placement.place(words[numbers[0]], ranks=sum(ranks[number] for number in numbers), **own)
+        for number in numbers:
+            placed[number], nodes = nodes[: ranks[number]], nodes[ranks[number] :]
+    used = Counter(node for nodes in placed for node in nodes)
+    for node, count in sorted(used.items()):
+        if count > cores:
+            raise InputError(f"the files of map put {count} ranks on node {node}, which has {cores} cores; put some elsewhere")
+    taken = sorted(used)
+    alone_on_node = ("round-robin", "switch", "node")
+    per_node = [1 if program.job or word in alone_on_node else cores for program, word in zip(programs, words, strict=True)]
+    needs = _nodes_needed(programs, ranks, per_node, by_file, taken, topology)
+    for word in dict.fromkeys(words[number] for number in range(len(programs)) if number not in by_file):
+        numbers = [number for number, other in enumerate(words) if other == word]
+        kind, _, given = word.partition(":")
+        if given and not given.isdecimal():
+            raise InputError(f"--map {word}: give the seed as a whole number, e.g. random:1, or random and --seed")
+        kind = "linear" if kind == "round-robin" else kind
+        mapped = _core.map_jobs(topology, kind, [needs[number] for number in numbers], int(given) if given else seed, taken)
+        for number, nodes in zip(numbers, mapped, strict=True):
+            count = ranks[number] or needs[number]
+            placed[number] = [nodes[rank // per_node[number]] for rank in range(count)]
+            taken += nodes
+    return placed
+
+
+def _is_word(mapping: str) -> bool:
+    return mapping == "round-robin" or mapping.partition(":")[0] == "random" or mapping in _core.mapping_names()
+
+
+def _nodes_needed(
+    programs: Sequence[Program],
+    ranks: Sequence[int],
+    per_node: Sequence[int],
+    by_file: Sequence[int],
+    taken: Sequence[int],
+    topology: dict[str, Any],
+) -> list[int]:
+    """Nodes of each program that no file places. Raises InputError where there are too few."""
+    others = [number for number in range(len(programs)) if number not in by_file]
+    needs = [-(-ranks[number] // per_node[number]) if number in others else 0 for number in range(len(programs))]
+    there = _core.topology_needs(topology)["endpoints"]
+    if topology.get("failed"):
+        there -= len(_core.failed_endpoints(topology))
+    left = there - len(taken) - sum(needs)
+    sharing = [number for number in others if ranks[number] == 0]
+    if left < 2 * len(sharing):
+        wanted = ", ".join(f"{programs[number].text}: {needs[number] or 'two or more'}" for number in others)
+        away = f", of which files of map have taken {len(taken)}" if taken else ""
+        raise InputError(
+            f"the programs take more nodes than there are ({wanted}): the machine has {there}{away}; leave one out, or take a larger one"
+        )
+    for number in sharing:
+        needs[number] = left // len(sharing)
+    return needs

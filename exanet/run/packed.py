@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ranks in one address space: whether a program can be run so, and how it is then executed.
+
+Packed ranks share one map of memory, in which each is a process of its own (runtime/exec/host.c). The program is mapped once for each rank,
+so it must be position-independent, and what belongs to a map as a whole must suit all ranks together: its limits, its number of mappings.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import resource
+import shlex
+import shutil
+import stat
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from exanet.errors import InputError
+from exanet.mpi import detect, elf
+
+CHOICES = ("processes", "packed", "auto")
+
+_MAPPINGS_OF_RANK = {"mpich": 320, "openmpi": 640, "none": 320}
+"""For which there is room. Counted: a program in C has 110 with MPICH, 440 with Open MPI 4, and mpi4py with NumPy 130 more."""
+_SHELLS = {"sh", "bash", "dash", "zsh", "ksh", "csh", "tcsh", "fish", "busybox"}
+_SANITIZERS = re.compile(rb"\0(lib[atlm]san\.so|libhwasan\.so|__[atm]san_init|__hwasan_init)")
+_LEAST_KERNEL = (5, 16)
+"""Before, a rank's core dump ended all that share its map (Linux, commit 0258b5fd7c71)."""
+_LEAST_LIBC = (2, 34)
+"""Before, another library's constructor came first in the host: that of libpthread, which was one of its own."""
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A program to run with packed ranks: the file to execute, and the command as the kernel would hand it to that file."""
+
+    program: Path
+    command: tuple[str, ...]
+
+
+def resolve(choice: str, command: Sequence[str], *, ranks: int, mpi: str, library: Path) -> tuple[Packed | None, str]:
+    """How to pack the ranks of COMMAND; None and the reason where that was asked for with `auto` and cannot be; None for processes.
+
+    `mpi`: its kind, as exanet.mpi.detect has it; `library`: the folder of the runtime. Raises InputError where CHOICE is `packed` and it
+    cannot be.
+    """
+    if choice == "processes":
+        return None, ""
+    try:
+        _check_host(ranks * _MAPPINGS_OF_RANK[mpi], library)
+        return _follow(detect.find_program(command[0]), list(command)), ""
+    except _NotPackedError as error:
+        if choice == "auto":
+            return None, str(error)
+        raise InputError(f"--ranks-as packed: {error}; use --ranks-as processes, or auto") from None
+
+
+class _NotPackedError(Exception):
+    """Says why ranks cannot be packed."""
+
+
+def _check_host(mappings: int, library: Path) -> None:
+    """Raises _NotPackedError where this machine or its limits do not allow it."""
+    if not (library / "libexanet-host.so").is_file():
+        raise _NotPackedError(f"packed ranks are for x86-64, and this machine is {platform.machine()}")
+    version = re.match(r"(\d+)\.(\d+)", platform.release())
+    if version and (int(version[1]), int(version[2])) < _LEAST_KERNEL:
+        raise _NotPackedError(f"packed ranks need Linux {_LEAST_KERNEL[0]}.{_LEAST_KERNEL[1]}, and this is {platform.release()}")
+    library_version = re.search(r"(\d+)\.(\d+)", os.confstr("CS_GNU_LIBC_VERSION") or "")
+    if library_version and (int(library_version[1]), int(library_version[2])) < _LEAST_LIBC:
+        raise _NotPackedError(f"packed ranks need glibc {_LEAST_LIBC[0]}.{_LEAST_LIBC[1]}, and this is {library_version[0]}")
+    for name, which, option in (("memory", resource.RLIMIT_AS, "-v"), ("data", resource.RLIMIT_DATA, "-d")):
+        if resource.getrlimit(which)[0] != resource.RLIM_INFINITY:
+            raise _NotPackedError(f"packed ranks share one limit of {name}, and there is one (ulimit {option})")
+    most = int(Path("/proc/sys/vm/max_map_count").read_text())
+    if mappings > most:
+        raise _NotPackedError(f"so many ranks may need {mappings} mappings, and one address space may have {most} (vm.max_map_count)")
+
+
+def _follow(program: Path, command: list[str], depth: int = 0) -> Packed:
+    """From scripts to their interpreters, as the kernel and env(1) do it."""
+    if not elf.is_elf(program):
+        words = _interpreter(program)
+        if not words or depth > 4:
+            raise _NotPackedError(f"{str(program)!r} has no interpreter that can be followed")
+        return _follow(detect.find_program(words[0]), [*words, str(program), *command[1:]], depth + 1)
+    _check_program(program)
+    return Packed(program, tuple(command))
+
+
+def _interpreter(script: Path) -> list[str]:
+    """The words of its first line; where that is env(1) with a program's name, what env would execute."""
+    with script.open("rb") as file:
+        first = file.readline(256)
+    if not first.startswith(b"#!"):
+        return []
+    words = first[2:].decode(errors="surrogateescape").strip().split(maxsplit=1)  # the kernel hands the rest over as one word
+    if words and Path(words[0]).name == "env" and len(words) == 2:
+        rest = shlex.split(words[1].removeprefix("-S")) if words[1].startswith("-S") else [words[1]]
+        if rest and "=" not in rest[0] and not rest[0].startswith("-") and (found := shutil.which(rest[0])):
+            return [found, *rest[1:]]
+    return words
+
+
+def _check_program(program: Path) -> None:
+    """Raises _NotPackedError where the file cannot be mapped for each rank."""
+    name = repr(str(program))
+    real = program.resolve()
+    if real.name in detect.WRAPPERS or program.name in detect.WRAPPERS or real.name in _SHELLS:
+        raise _NotPackedError(f"{name} starts other programs, which are not packed; give the program itself")
+    if real.stat().st_mode & (stat.S_ISUID | stat.S_ISGID) or "security.capability" in _attributes(real):
+        raise _NotPackedError(f"{name} runs with rights of its own (set-uid, set-gid or capabilities)")
+    executable = elf.read(real)
+    if executable.interpreter is None:
+        raise _NotPackedError(f"{name} is linked statically")
+    if not executable.movable:
+        raise _NotPackedError(f"{name} is not position-independent (compile with -fPIE and link with -pie)")
+    if not Path(executable.interpreter).name.startswith("ld-linux"):
+        raise _NotPackedError(f"{name} has a dynamic loader that is not glibc's, {executable.interpreter}")
+    texts = executable.strings + b"\0" + b"\0".join(os.fsencode(word) for word in os.environ.get("LD_PRELOAD", "").split("/"))
+    if found := _SANITIZERS.search(texts):
+        raise _NotPackedError(f"{name} has a sanitizer ({found[1].decode()}), which wants an address space to itself")
+
+
+def _attributes(path: Path) -> list[str]:
+    try:
+        return os.listxattr(path)
+    except OSError:
+        return []

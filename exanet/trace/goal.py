@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Traces to and from GOAL, the schedules that LogGOPSim and ATLAHS simulate.
+
+Source: Hoefler, Siebert and Lumsdaine, "Group Operation Assembly Language" (2009). A schedule says of each rank which calculations (in
+nanoseconds), sends and receives there are, and which of them requires which. So collectives become messages of their algorithms; a blocking
+call is what all later ones require; what a wait completes is required from there on.
+"""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TextIO
+
+from exanet._core import TraceReader
+from exanet.errors import InputError
+from exanet.trace.folder import Trace
+from exanet.trace.write import Stream, Writer
+
+_MOST_RANKS = 1 << 22
+
+
+# -- to GOAL --------------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Rank:
+    """A rank's part of the schedule while it is written."""
+
+    number: int
+    out: TextIO
+    tags: dict[Any, int]
+    left_out: Counter[str]
+    labels: int = 0
+    required: list[int] = field(default_factory=list)  # labels that what follows requires
+    requests: dict[int, list[int]] = field(default_factory=dict)
+    persistent: dict[int, Any] = field(default_factory=dict)
+    passed_ps: int = 0  # computing that is not yet a calculation
+
+    def add(self, text: str, required: Iterable[int]) -> int:
+        self.labels += 1
+        self.out.write(f"l{self.labels}: {text}\n")
+        for label in required:
+            self.out.write(f"l{self.labels} requires l{label}\n")
+        return self.labels
+
+    def compute(self, ps: int) -> None:
+        self.passed_ps += ps
+        if whole_ns := self.passed_ps // 1000:
+            self.passed_ps -= whole_ns * 1000
+            self.required = [self.add(f"calc {whole_ns}", self.required)]
+
+    def join(self, labels: list[int]) -> list[int]:
+        return labels if len(labels) < 2 else [self.add("calc 0", labels)]
+
+    def send_or_receive(self, sends: bool, peer: int, size: int, tag: Any, required: Iterable[int]) -> int:
+        number = self.tags.setdefault(tag, len(self.tags))
+        return self.add(f"{'send' if sends else 'recv'} {size}b {'to' if sends else 'from'} {peer} tag {number}", required)
+
+    def message(self, message: Any, where: str) -> list[int]:
+        sends, peer, tag, size, communicator = message
+        if peer == -2:
+            return []
+        if peer == self.number:
+            self.left_out["messages of a rank to itself"] += 1
+            return []
+        if peer == -1 or tag == -1:
+            raise InputError(f"{where}: it receives from any rank or by any tag, which GOAL cannot say; convert a program that does not")
+        return [self.send_or_receive(sends, peer, size, (communicator, tag), self.required)]
+
+    def collective(self, call: Mapping[str, Any]) -> list[int]:
+        required = self.required
+        for stage in call["stages"]:
+            tag = ("collective", call["communicator"], call["number"])
+            required = self.join([self.send_or_receive(sends, peer, size, tag, required) for sends, peer, size in stage])
+        return required
+
+    def take(self, call: Mapping[str, Any], where: str) -> None:
+        """One call of MPI."""
+        name = call["call"]
+        self.compute(call["compute_ps"])
+        if "stages" in call:
+            self._began(self.collective(call), 0 if call["waits"] else call["request"])
+        elif name.endswith("_init"):
+            self.persistent[call["request"]] = call["messages"][0]
+        elif name in ("Start", "Startall"):
+            for request in call["requests"]:
+                self.requests[request] = self.message(self.persistent[request], where)
+        elif "messages" in call:
+            waits = name in ("Send", "Bsend", "Ssend", "Rsend", "Recv", "Mrecv") or name.startswith("Sendrecv")
+            labels = [label for message in call["messages"] for label in self.message(message, where)]
+            if waits:
+                self.required = self.join(labels) or self.required
+            elif call["request"]:
+                self.requests[call["request"]] = labels
+        elif name == "Cancel":
+            raise InputError(f"{where}: it takes a message back, which GOAL cannot say; convert a program that does not")
+        elif name == "Request_free":
+            for request in call["requests"]:
+                self.requests.pop(request, None)
+        elif "requests" in call and name != "Request_get_status":
+            done = [label for request in call["requests"] for label in self.requests.pop(request, [])]
+            self.required = self.join(self.required + done) if done else self.required
+        elif name.lower().endswith("probe"):
+            self.left_out["probes"] += 1
+        elif name.startswith(("Comm_", "Cart_", "Graph_", "Dist_", "Intercomm_")):
+            self.left_out["messages that make communicators"] += 1
+
+    def _began(self, labels: list[int], request: int) -> None:
+        if request:
+            self.requests[request] = labels
+        else:
+            self.required = labels
+
+
+def write(trace: Trace, file: Path, collectives: Mapping[str, str]) -> dict[str, int]:
+    """Writes the schedule. Returns what it does not hold, by what that is. Raises InputError, OSError."""
+    left_out: Counter[str] = Counter()
+    tags: dict[Any, int] = {}
+    try:
+        reader = TraceReader([str(stream) for stream in trace.streams], dict(collectives))
+        with file.open("w") as out:
+            out.write(f"num_ranks {trace.about.ranks}\n")
+            for number in range(trace.about.ranks):
+                out.write(f"\nrank {number} {{\n")
+                rank = _Rank(number, out, tags, left_out)
+                count = 0
+                while (call := reader.next(number)) is not None:
+                    count += 1
+                    rank.take(call, f"{trace.folder}: rank {number}, call {count}, MPI_{call['call']}")
+                out.write("}\n")
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    return dict(left_out)
+
+
+# -- from GOAL ------------------------------------------------------------------------------------------------------------------------
+
+_OPERATION = re.compile(
+    r"(?:(?P<label>\w+)\s*:\s*)?(?:calc\s+(?P<calc>\d+)|(?P<kind>send|recv)\s+(?P<size>\d+)b\s+(?:to|from)\s+(?P<peer>\d+))"
+    r"(?:\s+tag\s+(?P<tag>\d+))?(?:\s+cpu\s+(?P<cpu>\d+))?(?:\s+nic\s+(?P<nic>\d+))?"
+)
+_REQUIRES = re.compile(r"(?P<later>\w+)\s+(?P<how>i?requires)\s+(?P<earlier>\w+)")
+_LONGEST_NS = 10**12
+_MOST_TAG = (1 << 31) - 2
+_MOST_BYTES = 1 << 40
+
+
+@dataclass
+class _Operation:
+    kind: str  # calc, send or recv
+    size: int  # bytes, or nanoseconds
+    peer: int = 0
+    tag: int = 0
+    after: list[int] = field(default_factory=list)  # operations that have to be over
+    behind: list[int] = field(default_factory=list)  # operations that have to be begun
+
+
+@dataclass
+class _Schedule:
+    """A rank's operations as the file has them."""
+
+    operations: list[_Operation] = field(default_factory=list)
+    labels: dict[str, int] = field(default_factory=dict)
+
+
+def read(file: Path, directory: Path) -> dict[str, int]:
+    """Makes a trace of a schedule. Returns what the trace does not hold, by what that is. Raises InputError, OSError."""
+    schedules, left_out = _parse(file)
+    orders = [_order(file, rank, schedule) for rank, schedule in enumerate(schedules)]
+    with Writer(directory, len(schedules), {"program": [str(file)]}, "TO") as streams:
+        for stream, schedule, order in zip(streams, schedules, orders, strict=True):
+            _write_calls(stream, schedule.operations, order)
+    return left_out
+
+
+def _lines(file: Path) -> Iterable[tuple[int, str]]:
+    """Lines without comments, by number. Raises InputError."""
+    try:
+        text = file.read_text()
+    except UnicodeDecodeError:
+        raise InputError(f"{file}: not a text file; give a GOAL schedule, or the folder of a trace") from None
+    text = re.sub(r"/\*.*?\*/", lambda found: "\n" * found[0].count("\n"), text, flags=re.DOTALL)
+    for number, line in enumerate(text.splitlines(), 1):
+        if content := re.sub(r"//.*|#.*", "", line).strip():
+            yield number, content
+
+
+def _parse(file: Path) -> tuple[list[_Schedule], dict[str, int]]:
+    schedules: list[_Schedule] = []
+    seen: set[int] = set()
+    here: _Schedule | None = None
+    left_out: Counter[str] = Counter()
+    at = 1
+
+    def wrong(what: str) -> InputError:
+        return InputError(f"{file}:{at}:1: error: {what}")
+
+    for number, line in _lines(file):
+        at = number
+        if found := re.fullmatch(r"num_ranks\s+(\d+)", line):
+            if schedules or not 1 <= int(found[1]) <= _MOST_RANKS:
+                raise wrong(f"{line}: write one num_ranks, from 1 to {_MOST_RANKS}, before all ranks")
+            schedules = [_Schedule() for _ in range(int(found[1]))]
+        elif found := re.fullmatch(r"rank\s+(\d+)\s*\{", line):
+            if here is not None or int(found[1]) >= len(schedules) or int(found[1]) in seen:
+                raise wrong(f"{line}: write each rank once, from 0 to num_ranks - 1, and end the one before with }}")
+            seen.add(int(found[1]))
+            here = schedules[int(found[1])]
+        elif here is not None and line == "}":
+            here = None
+        elif here is not None and (found := _REQUIRES.fullmatch(line)):
+            for label in (found["later"], found["earlier"]):
+                if label not in here.labels:
+                    raise wrong(f"no operation before this line has the label {label}; write it before what names it")
+            later = here.operations[here.labels[found["later"]]]
+            (later.after if found["how"] == "requires" else later.behind).append(here.labels[found["earlier"]])
+        elif here is not None and (found := _OPERATION.fullmatch(line)):
+            left_out["processors beyond the first: a rank's operations take turns on one"] += bool(int(found["cpu"] or 0))
+            try:
+                _add(here, found, len(schedules))
+            except ValueError as error:
+                raise wrong(str(error)) from None
+        else:
+            raise wrong(f"{line[:60]!r} is not understood; write [LABEL:] calc NS, send Nb to RANK, recv Nb from RANK, or A requires B")
+    if here is not None or not schedules:
+        raise wrong("the file ends before its last rank does; end it with }" if here is not None else "no ranks; write num_ranks N first")
+    return schedules, dict(left_out)
+
+
+def _add(here: _Schedule, found: re.Match[str], ranks: int) -> None:
+    """Raises ValueError on a figure that cannot be."""
+    kind = found["kind"] or "calc"
+    operation = _Operation(kind, int(found["calc"] or found["size"]), int(found["peer"] or 0), int(found["tag"] or 0))
+    if kind == "calc" and operation.size > _LONGEST_NS:
+        raise ValueError(f"a calculation of {operation.size} ns; the longest takes {_LONGEST_NS} ns")
+    if kind != "calc" and operation.peer >= ranks:
+        raise ValueError(f"rank {operation.peer} is not one of 0 to {ranks - 1}")
+    if operation.tag > _MOST_TAG or (kind != "calc" and operation.size > _MOST_BYTES):
+        raise ValueError(f"tags go up to {_MOST_TAG}, and messages to {_MOST_BYTES} B")
+    if label := found["label"]:
+        if label in here.labels:
+            raise ValueError(f"the label {label} is taken; give each operation one of its own")
+        here.labels[label] = len(here.operations)
+    here.operations.append(operation)
+
+
+def _order(file: Path, rank: int, schedule: _Schedule) -> list[int]:
+    """An order that keeps what is required; of those that may come next first one that waits for nothing, then as the file has them."""
+    operations = schedule.operations
+    missing = [len(operation.after) + len(operation.behind) for operation in operations]
+    followers: list[list[int]] = [[] for _ in operations]
+    waits: list[int] = [0] * len(operations)
+    for number, operation in enumerate(operations):
+        waits[number] = any(operations[earlier].kind != "calc" for earlier in operation.after)
+        for earlier in operation.after + operation.behind:
+            followers[earlier].append(number)
+    ready = [(waits[number], number) for number in range(len(operations)) if missing[number] == 0]
+    heapq.heapify(ready)
+    order = []
+    while ready:
+        _, number = heapq.heappop(ready)
+        order.append(number)
+        for later in followers[number]:
+            missing[later] -= 1
+            if missing[later] == 0:
+                heapq.heappush(ready, (waits[later], later))
+    if len(order) < len(operations):
+        raise InputError(f"{file}: operations of rank {rank} require each other in a circle; take one of their requirements out")
+    return order
+
+
+def _write_calls(stream: Stream, operations: list[_Operation], order: list[int]) -> None:
+    """Sends and receives without blocking, and a wait before the first operation that requires one of them."""
+    requests: dict[int, int] = {}
+    free: list[int] = []
+    compute_ps = 0
+    for number in order:
+        operation = operations[number]
+        due = sorted({requests.pop(earlier) for earlier in operation.after if earlier in requests})
+        if due:
+            stream.wait(*due, compute_ps=compute_ps)
+            compute_ps = 0
+            free += due
+        if operation.kind == "calc":
+            compute_ps += operation.size * 1000
+            continue
+        request = free.pop() if free else len(requests) + 1
+        requests[number] = request
+        name = "Isend" if operation.kind == "send" else "Irecv"
+        stream.message(name, operation.peer, operation.size, tag=operation.tag, request=request, compute_ps=compute_ps)
+        compute_ps = 0
+    if requests:
+        stream.wait(*sorted(requests.values()), compute_ps=compute_ps)
+        compute_ps = 0
+    stream.end(compute_ps)

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes traces that no program has made: streams of calls as core/replay/trace_format.h has them, and the folder around them."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from exanet._core import trace_call_names
+from exanet.trace import folder
+
+CODES = {name: code for code, name in enumerate(trace_call_names()) if name}
+WORLD = 1
+_HEADER = struct.Struct("<8sIIIIQ")
+_CHUNK = 1 << 20
+
+
+def _number(value: int) -> bytes:
+    found = bytearray()
+    while value >= 128:
+        found.append(value & 127 | 128)
+        value >>= 7
+    found.append(value)
+    return bytes(found)
+
+
+class Stream:
+    """The calls of one rank, in their order. Times are picoseconds, peers ranks of MPI_COMM_WORLD."""
+
+    def __init__(self, directory: Path, rank: int, ranks: int) -> None:
+        self._file = folder.stream(directory, rank).open("wb")
+        self._bytes = bytearray(_HEADER.pack(b"EXNTRACE", 1, 1, rank, ranks, 0))
+
+    def call(self, name: str, *fields: int, compute_ps: int = 0) -> None:
+        """Any call, by its name without MPI_ and the fields of its form."""
+        body = b"".join(map(_number, (compute_ps, 0, 0, *fields)))
+        self._bytes.append(CODES[name])
+        self._bytes += _number(len(body)) + body
+        if len(self._bytes) >= _CHUNK:
+            self._flush()
+
+    def message(self, name: str, peer: int, size: int, *, tag: int = 0, request: int = 0, compute_ps: int = 0) -> None:
+        """A send or receive: Send, Isend, Recv, Irecv, ... A nonblocking one has a `request` from 1 on, and `peer` -1 is any."""
+        self.call(name, WORLD, peer + 2, tag + 1, size, request, compute_ps=compute_ps)
+
+    def wait(self, *requests: int, compute_ps: int = 0) -> None:
+        """Waits for all of these."""
+        self.call("Waitall", *requests, compute_ps=compute_ps)
+
+    def collective(self, name: str, sent: int, received: int = 0, *, root: int = 0, element: int = 1, compute_ps: int = 0) -> None:
+        """A blocking collective on MPI_COMM_WORLD without sizes by rank; reductions are by an operation of MPI's own."""
+        self.call(name, WORLD, root, 0, 3, element, sent, received, 0, 0, compute_ps=compute_ps)
+
+    def end(self, compute_ps: int = 0) -> None:
+        """The program's end."""
+        self.call("Finalize", compute_ps=compute_ps)
+
+    def _flush(self) -> None:
+        self._file.write(self._bytes)
+        self._bytes.clear()
+
+    def close(self) -> None:
+        self._flush()
+        self._file.close()
+
+
+class Writer:
+    """A trace being written: `streams` by rank, all of which end before the `with` does.
+
+    Raises InputError where the folder cannot be had.
+    """
+
+    def __init__(self, directory: Path, ranks: int, run: Mapping[str, Any], option: str = "-o") -> None:
+        self._directory, self._run, self._option = folder.prepare(directory, option), run, option
+        self.streams: Sequence[Stream] = [Stream(self._directory, rank, ranks) for rank in range(ranks)]
+
+    def __enter__(self) -> Sequence[Stream]:
+        return self.streams
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        for stream in self.streams:
+            stream.close()
+        if kind is None:
+            folder.finish(self._directory, len(self.streams), self._run, option=self._option)

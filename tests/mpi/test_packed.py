@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Are ranks in one address space still processes, and are a run's results the same bytes as of processes?"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .conftest import PROGRAMS, Finished, Runner, Stack
+
+BENCH = Path(__file__).parents[2] / "bench"
+
+
+def ranks_as(done: Finished) -> str:
+    """As the run has noted it, in the one file that may differ."""
+    return str(json.loads((done.folder / "run.json").read_text())["ranks_as"])
+
+
+def assert_same(runner: Runner, stack: Stack, ranks: int, command: Sequence[str | Path], **options: Any) -> Finished:
+    processes, packed = (
+        runner(stack, ranks, command, options=("--compute", "off", "--ranks-as", kind), **options) for kind in ("processes", "packed")
+    )
+    assert [ranks_as(done) for done in (processes, packed)] == ["processes", "packed"]
+    files = sorted(file.name for file in processes.folder.iterdir())
+    assert files == sorted(file.name for file in packed.folder.iterdir())
+    assert {"summary.json", "messages.parquet", "ranks.parquet"} <= set(files)
+    assert [name for name in files if (processes.folder / name).read_bytes() != (packed.folder / name).read_bytes()] == ["run.json"]
+    return packed
+
+
+@pytest.mark.parametrize("name", ["two_sided", "one_sided", "collectives", "polling"])
+def test_python_gives_the_same_bytes(exanet_run: Runner, stack: Stack, name: str) -> None:
+    assert assert_same(exanet_run, stack, 4, [stack.python, PROGRAMS / f"{name}.py"]).output
+
+
+def test_c_gives_the_same_bytes(exanet_run: Runner, stack: Stack, compiled: Callable[..., Path]) -> None:
+    assert assert_same(exanet_run, stack, 7, [compiled("ring")]).output
+
+
+@pytest.mark.parametrize(("pattern", "ranks"), [("pingpong", 2), ("halo", 16), ("allreduce", 64)])
+def test_patterns_give_the_same_bytes(exanet_run: Runner, mpich: Stack, tmp_path: Path, pattern: str, ranks: int) -> None:
+    program = tmp_path / "patterns"
+    subprocess.run([mpich.compiler, "-O2", "-o", program, BENCH / "patterns.c"], check=True)
+    assert_same(exanet_run, mpich, ranks, [program, pattern, "2", "20"])
+
+
+def test_ranks_share_memory_and_nothing_else(exanet_run: Runner, stack: Stack) -> None:
+    done = exanet_run(stack, 4, [stack.python, PROGRAMS / "one_map.py"], options=("--compute", "off", "--ranks-as", "packed"))
+    assert done.line("ok") == ["4"]

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Several programs in one replay: where their ranks are, when they begin, how much they slow each other, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import runpy
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from exanet import cli, replay
+from exanet.errors import InputError
+from exanet.trace.write import Writer
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "broadcast_trees.py"
+
+
+def pairs(directory: Path, ranks: int = 4, size: int = 20_000) -> Path:
+    """Ranks that send to the one after the next and back."""
+    with Writer(directory, ranks, {"program": ["pairs"]}) as streams:
+        for rank, stream in enumerate(streams):
+            for turn in range(4):
+                to_next = (rank // 2 + turn) % 2 == 0
+                stream.message("Send" if to_next else "Recv", (rank + 2) % 4 if rank < 4 else rank ^ 2, size, compute_ps=1000)
+            stream.end()
+    return directory
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    return pairs(tmp_path / "pairs")
+
+
+def run(traces: Sequence[str | Path], machine: str = "exanest", **options: Any) -> tuple[list[dict[str, Any]], list[list[int]]]:
+    """The table of programs, and the nodes of each."""
+    found, _ = replay.replay(replay.Options(traces, machine, **options))
+    nodes = pl.Series(found["ranks"]["node"]).to_list()
+    rows = found.get("programs", [{"first_rank": 0, "ranks": len(nodes)}])
+    return rows, [nodes[row["first_rank"] : row["first_rank"] + row["ranks"]] for row in rows]
+
+
+def test_each_mapping_gives_programs_nodes_of_their_own(trace: Path, tmp_path: Path) -> None:
+    assert run([trace, trace])[1] == [[0] * 4, [1] * 4]
+    assert run([trace, trace], mapping="round-robin")[1] == [[0, 1, 2, 3], [4, 5, 6, 7]]
+    assert run([trace, trace], mapping="node")[1] == [[0, 2, 4, 6], [1, 3, 5, 7]]
+    assert run([trace, trace], "dragonfly-342", mapping="switch")[1] == [[0, 1, 2, 6], [3, 4, 5, 9]]
+    assert run([trace], mapping="node")[1] == [[0, 1, 2, 3]]
+    drawn = run([trace, trace], mapping="random:3")[1]
+    assert drawn != run([trace, trace], mapping="random:4")[1]
+    assert len({node for nodes in drawn for node in nodes}) == 2
+    (tmp_path / "nodes").write_text("1\n9\n9\n2\n")
+    assert run([f"{trace}:map={tmp_path / 'nodes'}", trace, f"{trace}:map=node"])[1] == [[1, 9, 9, 2], [0] * 4, [3, 4, 5, 6]]
+    (tmp_path / "both").write_text("\n".join(map(str, range(8))))
+    assert run([trace, trace], mapping=str(tmp_path / "both"))[1] == [[0, 1, 2, 3], [4, 5, 6, 7]]
+
+
+def test_a_job_takes_what_is_left_or_what_it_says(trace: Path) -> None:
+    rows, nodes = run([trace], "torus-2x2x2", jobs=["alltoall:bytes=100B", "barrier:ranks=3"])
+    assert [len(each) for each in nodes] == [4, 4, 3]
+    assert sorted(node for each in nodes for node in set(each)) == list(range(8))
+    assert [row["messages"] for row in rows] == [8, 4 * 3, 3 * 2]
+
+
+def test_a_start_moves_a_program_and_alone_is_what_it_takes_by_itself(trace: Path, tmp_path: Path) -> None:
+    by_itself = replay.replay(replay.Options([trace], "exanest", "round-robin"))[0]["summary"]["virtual_ps"]
+    rows, _ = run([trace, f"{trace}:start=1ms"], mapping="round-robin", alone=True)
+    assert [row["start_ps"] for row in rows] == [0, 10**9]
+    assert rows[0]["took_ps"] == rows[0]["alone_ps"] == by_itself
+    assert rows[1]["took_ps"] == rows[1]["alone_ps"]
+    (tmp_path / "nodes").write_text("0\n1\n2\n3\n")
+    together, _ = run([f"{trace}:map={tmp_path / 'nodes'}"] * 2, alone=True)
+    assert max(row["slowdown"] for row in together) > 1
+    halved, _ = run([trace, f"{trace}:compute=1000"], mapping="round-robin")
+    assert halved[1]["took_ps"] - halved[0]["took_ps"] >= 4 * 999 * 1000
+
+
+def test_the_command_leaves_a_table_of_programs(trace: Path, tmp_path: Path) -> None:
+    words = ["replay", str(trace), f"{trace}:start=2us", "-m", "exanest", "--alone", "--job", "allreduce-ring:ranks=4,start=1us,bytes=1KiB"]
+    done = CliRunner().invoke(cli.app, [*words, "-o", str(tmp_path / "out")], catch_exceptions=False)
+    assert done.exit_code == 0 and "slow-down" in done.output
+    table = pl.read_parquet(tmp_path / "out" / "programs.parquet")
+    assert table["start_ps"].to_list() == [0, 2_000_000, 1_000_000]
+    kept = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert kept["programs"] == table.to_dicts()
+    assert kept["run"]["jobs"] == ["allreduce-ring:ranks=4,start=1us,bytes=1KiB"]
+    assert pl.read_parquet(tmp_path / "out" / "ranks.parquet")["program"].to_list() == [0] * 4 + [1] * 4 + [2] * 4
+    page = (Path(__file__).parents[2] / "docs" / "traces.md").read_text()
+    assert [name for name in table.columns if f"`{name}`" not in page] == []
+    before = (tmp_path / "out" / "summary.json").read_bytes()
+    CliRunner().invoke(cli.app, [*words, "-q", "-o", str(tmp_path / "out")], catch_exceptions=False)
+    assert (tmp_path / "out" / "summary.json").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (["T:start=1"], "start"),
+        (["T:start=1ms,start=2ms"], "given twice"),
+        (["T:begin=1ms"], "'begin=1ms' is not understood"),
+        (["T:compute=-1"], "give a factor from 0"),
+        (["T:map="], "it is empty"),
+        (["T", "--map", ""], "--map '': it is empty"),
+        (["T", "T", "--map", "nowhere"], "nowhere: No such file"),
+        (["T", "T", "--map", "random:x"], "give the seed as a whole number"),
+        (["T", "--alone"], "there is one program"),
+        (["T", "--job", "alltoall:ranks=1"], "two or more"),
+        (["T", "--job", "alltoall:priority=1"], "leave out the priority"),
+        (["T", "--job", "request-reply"], "interfaces answer requests"),
+        (["T", "--job", "nothing"], "there is no program"),
+        (["T", "--job", "alltoall:ranks=8"], "take more nodes than there are"),
+        (["T", "T", "T", "--map", "node"], "take more nodes than there are"),
+        (["T:start=99999999s"], "start"),
+        (["nowhere:start=1ms"], "nowhere: not a trace"),
+    ],
+)
+def test_what_cannot_be_is_told(trace: Path, words: list[str], what: str) -> None:
+    given = [word.replace("T", str(trace), 1) if word.startswith("T") else word for word in words]
+    with pytest.raises(InputError, match=what):
+        CliRunner().invoke(cli.app, ["replay", *given, "-m", "torus-2x2x2", "-q", "--no-report"], catch_exceptions=False)
+
+
+def test_two_files_do_not_fill_a_node_twice(trace: Path, tmp_path: Path) -> None:
+    (tmp_path / "nodes").write_text("3\n3\n3\n3\n")
+    with pytest.raises(InputError, match="put 8 ranks on node 3, which has 4 cores"):
+        run([f"{trace}:map={tmp_path / 'nodes'}"] * 2)
+
+
+def test_trees_that_know_the_network_are_faster_and_the_example_runs() -> None:
+    """Seventy-two nodes in nine groups, and eight broadcasts: the order of RED-SEA D1.4, figure 49."""
+    example = runpy.run_path(str(EXAMPLE))
+    found = example["trees"]("dragonfly-342", 72, 8, 60_000, ["binary", "GLF", "LLF"])
+    assert found["LLF"] < found["binary"] and found["GLF"] < found["binary"]
+    slowed = example["interference"]("dragonfly-342", 1, 20_000, 1, "LLF")
+    assert set(slowed) == {"round-robin", "switch", "node"}
+    assert all(slow >= 0.9 for each in slowed.values() for slow in each)
