@@ -8,6 +8,7 @@ gateware/common/rtl/exanet_fifo_block.sv
 gateware/router/rtl/router_pkg.sv
 gateware/router/rtl/router_ways.sv
 gateware/router/rtl/router_route.sv
+gateware/router/rtl/router_copies.sv
 gateware/router/rtl/router_arbiter.sv
 gateware/router/rtl/router_input.sv
 gateware/router/rtl/router_output.sv

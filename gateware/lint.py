@@ -20,8 +20,17 @@ GENERATED = ["--suppress-warnings", "gateware/.../*_registers.sv", "--suppress-w
 SLANG_OPTIONS = ["-Weverything", *GENERATED, *(f"-Wno-{name}" for name in UNUSED + TASTE)]
 VERIBLE_RULES = "line-length=length:150"
 
-# Further numbers of ports, inter-tile and intra-tile, dimensions, bits of a line, and whether in a QFDB: each with every module below.
-SHAPES = [(2, 3, 2, 64, 0), (3, 2, 2, 64, 0), (6, 1, 3, 64, 0), (4, 2, 2, 128, 0), (3, 3, 1, 64, 1), (9, 2, 3, 64, 1)]
+# Further numbers of ports, inter-tile and intra-tile, dimensions, bits of a line, whether in a QFDB and with multicast: each with every
+# module below.
+SHAPES = [
+    (2, 3, 2, 64, 0, 0),
+    (3, 2, 2, 64, 0, 1),
+    (6, 1, 3, 64, 0, 0),
+    (4, 2, 2, 128, 0, 1),
+    (3, 3, 1, 64, 1, 1),
+    (9, 2, 3, 64, 1, 0),
+    (9, 4, 3, 64, 1, 1),
+]
 
 
 def verilator(top: str, *arguments: str) -> str:
@@ -80,13 +89,23 @@ def main() -> int:
         if said:
             failed += 1
             print(f"{top}:\n{said}", file=sys.stderr)
-    for inter, intra, dimensions, bits, qfdb in SHAPES:
-        parameters = {"InterPorts": inter, "IntraPorts": intra, "Dimensions": dimensions, "LineBits": bits, "Qfdb": qfdb}
+    for inter, intra, dimensions, bits, qfdb, multicast in SHAPES:
+        parameters = {
+            "InterPorts": inter,
+            "IntraPorts": intra,
+            "Dimensions": dimensions,
+            "LineBits": bits,
+            "Qfdb": qfdb,
+            "Multicast": multicast,
+        }
         said = verilator("exanet_ip", *(f"-G{name}={value}" for name, value in parameters.items()))
         said += slang("exanet_ip", files, *(f"-G{name}={value}" for name, value in parameters.items()))
         if said:
             failed += 1
-            print(f"exanet_ip with {inter} + {intra} ports, lines of {bits} bits, QFDB {qfdb}:\n{said}", file=sys.stderr)
+            print(
+                f"exanet_ip with {inter} + {intra} ports, lines of {bits} bits, QFDB {qfdb}, multicast {multicast}:\n{said}",
+                file=sys.stderr,
+            )
     print(f"{len(tops)} modules and {len(SHAPES)} shapes under Verilator -Wall, pyslang and Verible: {failed} with messages")
     return 1 if failed else 0
 

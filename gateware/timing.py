@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shows the logic levels of every path through router and links, mapped to an UltraScale+ device with Yosys.
 
-usage: python gateware/timing.py [router] [router-6x1] [link] [link-wide] [--json] [--keep FOLDER]     (needs pyosys; minutes for all)
+usage: python gateware/timing.py [PART...] [--json] [--keep FOLDER]     (needs pyosys; minutes for all)
+
+Parts are router, router-6x1, router-multicast, link and link-wide.
 
 What a level is says gateware/levels.py. The exit status is 1 when some path of a part has more levels than LIMITS allows. With --keep what
 was counted is written down in that folder, with the resources that gateware/synth.py shows, and counted again when a source, Yosys or a
@@ -19,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import synth
 from levels import Levels
 
-LIMITS = {"router": 20, "router-6x1": 24, "link": 10, "link-wide": 11}
+LIMITS = {"router": 20, "router-6x1": 24, "router-multicast": 20, "link": 10, "link-wide": 11}
 """Ten are what 156.25 MHz leave room for at half a nanosecond a level. Those of a wide link and of routers are what they have, so that they
 get no longer."""
 

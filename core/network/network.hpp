@@ -18,7 +18,8 @@ namespace exanet {
 
 struct Packet {
   NodeId src;
-  NodeId dst;
+  NodeId
+      dst;  // or, until it is delivered, a box of nodes (core/topology/multicast.hpp), where the model of the ExaNet router carries it
   std::uint16_t payload_bytes;  // 0..max_payload_bytes
   std::uint8_t intra_port;  // both where it enters and where it leaves; with several rails those of rail 0 first
   std::uint8_t priority;  // class: 0 bulk, 1 priority, which has queues of its own and goes first

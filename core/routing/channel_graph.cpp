@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/routing/routing.hpp"
+#include "core/topology/multicast.hpp"
 
 namespace exanet {
 
@@ -87,10 +88,10 @@ void report_share(const CheckProgress& progress, std::size_t done, std::size_t a
     progress(static_cast<double>(done + 1) / static_cast<double>(all));
 }
 
-std::vector<Channel> find_dependency_cycle(const Topology& topology, const std::function<Hop(NodeId, NodeId)>& route,
-                                           const CheckProgress& progress) {
-  if (!route && topology.routing() != nullptr) return topology.routing()->find_cycle(progress);
-  ChannelGraph graph(topology, topology.virtual_channels());
+namespace {
+
+void add_routes(ChannelGraph& graph, const Topology& topology, const std::function<Hop(NodeId, NodeId)>& route,
+                const CheckProgress& progress) {
   const std::vector<NodeId> ends = representative_endpoints(topology);
   const auto next = [&](NodeId at, NodeId dst) { return route ? route(at, dst) : topology.next_hop(at, dst); };
   const bool by_switch = topology.routes_by_switch() && topology.rails() > 1;
@@ -120,6 +121,53 @@ std::vector<Channel> find_dependency_cycle(const Topology& topology, const std::
       for (std::uint16_t rail = 0; rail < topology.rails(); ++rail) follow(src, {rail, first.vc});
     }
   }
+}
+
+// What a copy that comes to `at` by a port, holding a channel, waits for, and so on to the leaves. None is held at the source.
+void add_tree(ChannelGraph& graph, const Topology& trees, NodeId src, NodeId box, NodeId at, std::uint16_t from,
+              std::uint32_t holds) {
+  const Copies copies = trees.copies(at, from, src, box);
+  for (std::uint16_t port = 0; port < 16; ++port) {
+    if ((copies.ports >> port & 1) == 0) continue;
+    const std::uint32_t channel = graph.channel(at, {port, static_cast<std::uint8_t>(copies.channels >> port & 1)});
+    if (from != kFromInterface) graph.depends(holds, channel);
+    const PortRef far = trees.neighbour(at, port);
+    add_tree(graph, trees, src, box, far.node, far.port, channel);
+  }
+}
+
+}  // namespace
+
+std::vector<Channel> find_dependency_cycle(const Topology& topology, const std::function<Hop(NodeId, NodeId)>& route,
+                                           const CheckProgress& progress) {
+  if (!route && topology.routing() != nullptr) return topology.routing()->find_cycle(progress);
+  ChannelGraph graph(topology, topology.virtual_channels());
+  add_routes(graph, topology, route, progress);
+  return graph.find_cycle();
+}
+
+std::vector<Channel> find_multicast_cycle(const Topology& topology, const Topology& trees) {
+  ChannelGraph graph(topology, topology.virtual_channels());
+  add_routes(graph, topology, {}, {});
+  // As many hops as a packet to one node makes in each dimension are all that copies can make.
+  std::uint32_t most[kBoxDimensions] = {};
+  const NodeId nodes = topology.node_count();
+  for (std::uint32_t d = 0; d < kBoxDimensions; ++d) {
+    std::size_t before = 0;
+    for (std::uint32_t hops = 1; hops <= kMostHops; ++hops) {
+      std::size_t reached = 0;
+      for (NodeId src = 0; src < nodes; ++src)
+        reached += multicast_destinations(trees, src, kMulticast | hops << 8 * d).size();
+      if (reached == before) break;
+      before = reached;
+      most[d] = hops;
+    }
+  }
+  for (NodeId src = 0; src < nodes; ++src)
+    for (std::uint32_t x = 0; x <= most[0]; ++x)
+      for (std::uint32_t y = 0; y <= most[1]; ++y)
+        for (std::uint32_t z = 0; z <= most[2]; ++z)
+          add_tree(graph, trees, src, multicast_box(x, y, z), src, kFromInterface, 0);
   return graph.find_cycle();
 }
 

@@ -58,6 +58,11 @@ std::vector<Channel> find_dependency_cycle(const Topology& topology,
                                            const std::function<Hop(NodeId, NodeId)>& route = {},
                                            const CheckProgress& progress = {});
 
+// Of the routes by next_hop() and of the trees of all multicast packets together: of each source and each box (core/topology/multicast.hpp), as `trees`,
+// which has the same links, lays them. A packet that waits for several outputs leaves its buffer when all have taken it, so what it holds
+// waits for each. Contract: trees.multicasts().
+std::vector<Channel> find_multicast_cycle(const Topology& topology, const Topology& trees);
+
 // Of all minimal routes together, each in next_hop()'s channels.
 std::vector<Channel> find_minimal_cycle(const Topology& topology, const CheckProgress& progress = {});
 

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "core/topology/grid_topology.hpp"
+#include "core/topology/multicast.hpp"
+#include "core/topology/qfdb_torus.hpp"
 
 using namespace exanet;
 
@@ -108,4 +110,59 @@ TEST_CASE("channel graph: two orders of dimensions at once close a cycle even in
   CHECK(find_dependency_cycle(one, [&](NodeId at, NodeId dst) { return Hop{one.next_hop(at, dst).port, 0}; }).empty());
   const auto cycle = find_dependency_cycle(one, mixed);
   CHECK(is_cycle(one, mixed, cycle));
+}
+
+// Packets to one node and to several together. Dimensions are named anew as above.
+TEST_CASE("channel graph: multicast closes no cycle in tori of up to 8x8 and 6x6x6, meshes and tori of QFDBs") {
+  unsigned machines = 0, cyclic = 0;
+  const auto look = [&](const Topology& topology) {
+    CHECK(topology.multicasts());
+    cyclic += !find_multicast_cycle(topology, topology).empty();
+    ++machines;
+  };
+  for (std::uint32_t x = 1; x <= 8; ++x)
+    for (std::uint32_t y = 1; y <= 8; ++y)
+      for (std::uint32_t z = 1; z <= (x <= 6 && y <= 6 ? 6 : 1); ++z)
+        if (x * y * z > 1) look(GridTopology(Shape{x, y, z}, true, {0, 1, 2}));
+  Shape order{0, 1, 2};
+  do {
+    look(GridTopology(Shape{4, 5, 3}, true, order));
+    look(GridTopology(Shape{3, 4, 3}, false, order));
+    look(QfdbTorus(Shape{3, 4, 2}, order));
+  } while (std::next_permutation(order.begin(), order.end()));
+  look(QfdbTorus(Shape{4, 1, 1}, {}));
+  look(QfdbTorus(Shape{1, 1, 1}, {}));
+  look(QfdbTorus(Shape{7, 1, 2}, {}));
+  MESSAGE(machines << " machines, " << cyclic << " with a cycle");
+  CHECK(cyclic == 0);
+}
+
+TEST_CASE("channel graph: trees in another order of dimensions than routes close a cycle with them") {
+  const GridTopology one(Shape{3, 3}, false, {0, 1}), other(Shape{3, 3}, false, {1, 0});
+  CHECK(find_multicast_cycle(one, one).empty());
+  CHECK(find_multicast_cycle(other, other).empty());
+  CHECK(!find_multicast_cycle(one, other).empty());
+}
+
+TEST_CASE("multicast: each node of a box gets one copy, the source and others none") {
+  for (const bool wraps : {false, true})
+    for (const Shape& shape : {Shape{5}, Shape{6, 3}, Shape{2, 4, 3}}) {
+      const GridTopology grid(shape, wraps, {});
+      for (NodeId src = 0; src < grid.node_count(); ++src)
+        for (std::uint32_t hops = 0; hops < 27; ++hops) {
+          const std::uint32_t each[3] = {hops % 3, hops / 3 % 3, hops / 9 == 2 ? kMostHops : hops / 9};
+          std::vector<NodeId> expected,
+              nodes = multicast_destinations(grid, src, multicast_box(each[0], each[1], each[2]));
+          for (NodeId node = 0; node < grid.node_count(); ++node) {
+            bool inside = node != src;
+            for (std::uint32_t d = 0, a = src, b = node; d < shape.size(); a /= shape[d], b /= shape[d], ++d) {
+              const std::uint32_t up = (b + shape[d] - a % shape[d]) % shape[d], down = (shape[d] - up) % shape[d];
+              inside = inside && (wraps ? std::min(up, down) : b % shape[d] > a % shape[d] ? up : down) <= each[d];
+            }
+            if (inside) expected.push_back(node);
+          }
+          std::sort(nodes.begin(), nodes.end());
+          CHECK(nodes == expected);
+        }
+    }
 }

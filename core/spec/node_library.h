@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define EXANET_NODE_LIBRARY_VERSION 3u
+#define EXANET_NODE_LIBRARY_VERSION 4u
 #define EXANET_NODE_LIBRARY_SYMBOL "exanet_node_library"
 
 typedef struct exanet_nodes exanet_nodes;
@@ -27,10 +27,11 @@ typedef struct exanet_line {
 
 typedef struct exanet_node_packet {
   uint64_t id; /* 48 bits, different from that of every packet under way; travels in header, payload and footer */
-  uint32_t source, destination; /* DCID */
+  uint32_t source, destination; /* DCID; of a multicast packet hops in each dimension */
   uint16_t payload_bytes;
   uint8_t kind; /* packet_type; the router's registers say which intra-tile port it leaves by */
   uint8_t high_priority;
+  uint8_t multicast;
 } exanet_node_packet;
 
 /* A packet's last word is on the wire of its destination's intra-tile output. */

@@ -92,7 +92,7 @@ struct Header {
   // virtual channel of the link that the packet takes next; each router writes it
   constexpr std::uint64_t vc() const { return get_bits(raw, 117, 1); }
   constexpr void set_vc(std::uint64_t v) { set_bits(raw, 117, 1, v); }
-  // reserved for copies to several outputs; routers of this version treat it as data
+  // copies go to the box around the source whose hops dcid has as coordinates; without Multicast it is data
   constexpr std::uint64_t multicast() const { return get_bits(raw, 118, 1); }
   constexpr void set_multicast(std::uint64_t v) { set_bits(raw, 118, 1, v); }
   // zero, outside the check bits: a header in which it is one is damaged

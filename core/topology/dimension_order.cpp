@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/config/error.hpp"
+#include "core/topology/multicast.hpp"
 
 namespace exanet {
 
@@ -48,6 +49,28 @@ bool DimensionOrder::half_way_is_plus(std::uint32_t here, std::uint32_t dimensio
   for (std::uint32_t d = 0; d < shape_.size(); ++d)
     if (d != dimension) bits ^= dst[d];
   return (bits & 1u) == 0;
+}
+
+bool DimensionOrder::multicasts() const {
+  return shape_.size() <= kBoxDimensions &&
+         std::all_of(shape_.begin(), shape_.end(), [](std::uint32_t side) { return side <= kMostHops + 1; });
+}
+
+void DimensionOrder::add_copies(const Coordinate* at, const Coordinate* src, NodeId box, std::uint32_t from,
+                                std::uint32_t first_port, Copies& out) const {
+  bool starts = from < first_port || from >= first_port + 2 * shape_.size();
+  for (const std::uint32_t d : order_) {
+    const std::uint32_t here = at[d], source = src[d], side = shape_[d], hops = box_hops(box, d);
+    const std::uint32_t most_up = std::min(hops, wraps_ ? side / 2 : side - 1 - source);
+    const std::uint32_t most_down = std::min(hops, wraps_ ? (side - 1) / 2 : source);
+    const bool rising = from == first_port + 2 * d + 1, falling = from == first_port + 2 * d;
+    // The last nodes, and how far the packet is from its source.
+    const std::uint32_t top = (source + most_up) % side, bottom = (source + side - most_down) % side;
+    const std::uint32_t above = (here + side - source) % side, below = (source + side - here) % side;
+    if (starts ? most_up > 0 : rising && above < most_up) out.add(first_port + 2 * d, top > here);
+    if (starts ? most_down > 0 : falling && below < most_down) out.add(first_port + 2 * d + 1, bottom > here);
+    starts = starts || rising || falling;
+  }
 }
 
 std::uint32_t DimensionOrder::distance(const Coordinate* at, const Coordinate* dst) const {

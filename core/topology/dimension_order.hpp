@@ -76,6 +76,14 @@ class DimensionOrder {
 
   std::uint32_t distance(const Coordinate* at, const Coordinate* dst) const;
 
+  // Adds the ports, plus at first_port + 2d and minus behind it, by which copies of a packet from `src` to `box` go on that comes to `at` by port
+  // `from`: straight on along its dimension, and both ways in those that come later; both ways in all where it comes by none of these ports. So
+  // copies take dimensions in order, and have the channel of a packet to the last node that they go to in each.
+  void add_copies(const Coordinate* at, const Coordinate* src, NodeId box, std::uint32_t from, std::uint32_t first_port,
+                  Copies& out) const;
+  // Boxes reach all of it, and its routers' outputs fit into a mask of 16.
+  bool multicasts() const;
+
  private:
   // The dimension to go first in, by the bits in which two points differ.
   std::uint32_t first_of(std::uint64_t apart) const {

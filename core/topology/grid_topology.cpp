@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/topology/multicast.hpp"
 #include "core/topology/registry.hpp"
 
 namespace exanet {
@@ -35,6 +36,14 @@ Hop GridTopology::next_hop(NodeId at, NodeId dst) const {
   const GridStep step = routing_.next(grid_.coordinates(at), grid_.coordinates(dst));
   return {static_cast<std::uint16_t>(2 * step.dimension + (step.plus ? 0 : 1)),
           static_cast<std::uint8_t>(step.vc & (channels_ - 1u))};
+}
+
+Copies GridTopology::copies(NodeId at, std::uint16_t from, NodeId src, NodeId box) const {
+  Copies copies;
+  copies.here = from != kFromInterface;
+  routing_.add_copies(grid_.coordinates(at), grid_.coordinates(src), box, from, 0, copies);
+  if (channels_ == 1) copies.channels = 0;
+  return copies;
 }
 
 namespace topologies {

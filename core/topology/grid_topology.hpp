@@ -19,6 +19,8 @@ class GridTopology final : public Topology {
   void minimal_ports(NodeId at, NodeId dst, PortList& out) const override {
     routing_.minimal(grid_.coordinates(at), grid_.coordinates(dst), 0, out);
   }
+  bool multicasts() const override { return routing_.multicasts(); }
+  Copies copies(NodeId at, std::uint16_t from, NodeId src, NodeId box) const override;
   // A packet for which a ring is no more than one hop waits for no other hop of it.
   std::uint8_t virtual_channels() const override { return channels_; }
   std::uint8_t link_class(NodeId, std::uint16_t) const override { return 0; }

@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 
+#include "core/topology/multicast.hpp"
 #include "core/topology/registry.hpp"
 
 namespace exanet {
@@ -41,6 +42,18 @@ Hop QfdbTorus::next_hop(NodeId at, NodeId dst) const {
   }
   const std::uint32_t target = here == there ? dst % kPerQfdb : 0;
   return {mesh_port_to(f, target), static_cast<std::uint8_t>(target > f)};
+}
+
+Copies QfdbTorus::copies(NodeId at, std::uint16_t from, NodeId src, NodeId box) const {
+  const std::uint32_t f = at % kPerQfdb;
+  Copies copies;
+  copies.here = from != kFromInterface;
+  if (from >= kMeshPorts)  // not by a link inside the QFDB
+    for (std::uint32_t port = 0; port < kMeshPorts; ++port) copies.add(port, beyond_mesh_port(f, port) > f);
+  if (f == 0)
+    routing_.add_copies(qfdbs_.coordinates(at / kPerQfdb), qfdbs_.coordinates(src / kPerQfdb), box, from, kMeshPorts,
+                        copies);
+  return copies;
 }
 
 std::string QfdbTorus::node_name(NodeId node) const {

@@ -32,6 +32,9 @@ class QfdbTorus final : public Topology {
     if (at % kPerQfdb != 0 || at / kPerQfdb == dst / kPerQfdb) return out.add(next_hop(at, dst).port);
     routing_.minimal(qfdbs_.coordinates(at / kPerQfdb), qfdbs_.coordinates(dst / kPerQfdb), kMeshPorts, out);
   }
+  // All four nodes of a QFDB belong to a box that holds it, the source's own as well.
+  bool multicasts() const override { return routing_.multicasts(); }
+  Copies copies(NodeId at, std::uint16_t from, NodeId src, NodeId box) const override;
   std::uint8_t link_class(NodeId, std::uint16_t port) const override { return port < kMeshPorts ? 0 : 1; }
   std::string node_name(NodeId node) const override;
   std::string port_name(NodeId node, std::uint16_t port) const override;

@@ -32,6 +32,17 @@ struct Hop {
   std::uint8_t vc;  // virtual channel on that link
 };
 
+// Where a router sends copies of a packet.
+struct Copies {
+  std::uint16_t ports = 0;  // inter-tile ports, a bit each
+  std::uint16_t channels = 0;  // virtual channel behind each
+  bool here = false;  // and to its own network interface
+  void add(std::uint32_t port, std::uint8_t vc) {
+    ports = static_cast<std::uint16_t>(ports | 1u << port);
+    channels = static_cast<std::uint16_t>(channels | std::uint32_t{vc} << port);
+  }
+};
+
 // Output ports of one router.
 struct PortList {
   std::uint32_t count = 0;
@@ -67,6 +78,10 @@ class Topology {
   // Small machines that have a cycle of dependencies if this one has; none: not known.
   virtual std::vector<std::unique_ptr<Topology>> miniatures() const { return {}; }
   virtual const Routing* routing() const { return nullptr; }  // what packets follow instead of next_hop(), if anything
+  // Where a router sends copies of a packet from `src` to the nodes of `box` (multicast.hpp) that comes to it by port `from`. Contract: none of the
+  // two without multicasts(), which is so where copies along dimension order close no cycle.
+  virtual bool multicasts() const { return false; }
+  virtual Copies copies(NodeId, std::uint16_t /*from*/, NodeId /*src*/, NodeId /*box*/) const { return {}; }
   virtual bool alive(NodeId) const { return true; }  // has not failed
   virtual bool routes_by_switch() const { return false; }  // all endpoints of a switch are reached by the same ways
   virtual std::uint8_t link_class(NodeId node, std::uint16_t port) const = 0;  // index into NetworkConfig::links

@@ -4,7 +4,7 @@
 
 NODE: dict[str, tuple[int, dict[str, tuple[int, int]]]] = {
     "id": (0x000, {"version": (0, 8), "magic": (8, 24)}),
-    "shape": (0x004, {"inter_ports": (0, 4), "intra_ports": (4, 4), "dimensions": (8, 2), "qfdb": (12, 1), "x_bits": (16, 4), "y_bits": (20, 4)}),
+    "shape": (0x004, {"inter_ports": (0, 4), "intra_ports": (4, 4), "dimensions": (8, 2), "qfdb": (12, 1), "multicast": (13, 1), "x_bits": (16, 4), "y_bits": (20, 4)}),
     "routing": (0x008, {"order_0": (0, 2), "order_1": (2, 2), "order_2": (4, 2), "wraps": (8, 1), "fixed_priority": (9, 1), "links_first": (10, 1), "enabled": (11, 1), "disabled": (16, 9)}),
     "type_port": (0x00c, {"ports": (0, 32)}),
     "dimension[0]": (0x010, {"coordinate": (0, 8), "side": (8, 9), "plus_port": (20, 4), "minus_port": (24, 4)}),

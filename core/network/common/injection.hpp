@@ -7,14 +7,17 @@
 
 #include "core/network/network.hpp"
 #include "core/network/timing.hpp"
+#include "core/topology/multicast.hpp"
 #include "core/units/check.hpp"
 
 namespace exanet {
 
-// Payload words of a packet that is handed over at `now`, which has been checked to come from and go to an endpoint and to be no longer than any may be.
+// Payload words of a packet that is handed over at `now`, which has been checked to come from and go to an endpoint, or to a box where the network
+// has `multicast`, and to be no longer than any may be.
 inline std::uint32_t checked_payload_words(const Packet& packet, std::uint32_t endpoints, std::uint32_t intra_ports,
-                                           const RouterTiming& router, Time now) {
-  EXANET_CHECK(packet.src < endpoints && packet.dst < endpoints && packet.intra_port < intra_ports,
+                                           const RouterTiming& router, Time now, bool multicast = false) {
+  EXANET_CHECK(packet.src < endpoints && (packet.dst < endpoints || (multicast && is_multicast(packet.dst))) &&
+                   packet.intra_port < intra_ports,
                "packet from or to nowhere", now.ps(), packet.src, packet.dst);
   const std::uint32_t words = router.payload_words(packet.payload_bytes);
   EXANET_CHECK(words <= router.most_payload_words, "payload above the maximum", now.ps(), packet.payload_bytes,

@@ -79,6 +79,9 @@ State::State(const std::vector<Partition>& parts, const Topology& topology, cons
     throw ConfigError(
         "threads", "a routing that looks at the queues of far routers runs on one thread: use one thread, or ugal-l");
   check_fifos(config.router);
+  multicasts_ = topology.multicasts() && topology.routing() == nullptr;
+  for (NodeId node = 0; node < topology.node_count(); ++node)
+    multicasts_ = multicasts_ && topology.port_count(node) + intra_ports_ <= 16;  // of PacketInFlight::copies
   const RouterTiming endpoint = topology.switched() ? router_.at_endpoint() : router_;
   endpoint_to_request_ = endpoint.to_request;
   for (const RouterTiming& far : {router_, endpoint})

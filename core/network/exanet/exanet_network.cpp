@@ -27,7 +27,8 @@ constexpr std::uint8_t kMostPassed = 15;
 
 bool Part::inject(const Packet& packet) {
   const Time now = events_.now();
-  const std::uint32_t words = checked_payload_words(packet, net_.endpoints_, intra_ports_, router_, now);
+  const std::uint32_t words =
+      checked_payload_words(packet, net_.endpoints_, intra_ports_, router_, now, net_.multicasts_);
   EXANET_CHECK(packet.priority == kBulk || (packet.priority == kPriority && twin_ != 0),
                "priority where the fabric was built without", now.ps(), packet.src, packet.priority);
   const std::uint32_t input_index = net_.first_input_[packet.src + 1] - intra_ports_ + packet.intra_port;
@@ -49,6 +50,8 @@ bool Part::inject(const Packet& packet) {
       {start + router_.head + net_.endpoint_to_request_, start + span - router_.cycle + net_.endpoint_to_request_,
        kNone, packet.dst, packet.payload_bytes, packet.intra_port, packet.priority, packet.src, packet.user, now});
   plan(packets_[index], bulk);
+  EXANET_CHECK(packets_[index].output != kCopies || packets_[index].copies != 0, "a packet to no node", now.ps(),
+               packet.src, packet.dst);
   arrive(inputs_[input_index + packet.priority * twin_], index);
   return true;
 }
@@ -65,7 +68,9 @@ Time Part::overtake(Time now, Input& bulk, Time end, Time span) {
     packet.tail_in += span;
     if (p != bulk.front) continue;
     bulk.request = max(packet.time, bulk.idle_at);
-    if (bulk.output != kNone) {
+    if (bulk.multicast) {
+      ask_copies(bulk);
+    } else if (bulk.output != kNone) {
       wake(outputs_[bulk.output], bulk.output, max(bulk.request, outputs_[bulk.output].free_at));
     } else {
       cancel_decision(static_cast<std::uint32_t>(&bulk - inputs_));
@@ -91,6 +96,8 @@ inline void Part::plan(PacketInFlight& packet, const Input& input) const {
   if (packet.dst == input.node) {
     packet.output = input.first_intra_output + packet.intra_port;
     packet.vc = 0;
+  } else if (is_multicast(packet.dst)) {
+    return plan_copies(packet, input);
   } else if (routing_ == nullptr) {
     const Hop hop = topology_.next_hop(input.node, packet.dst);
     packet.output = input.first_output + hop.port;
@@ -107,7 +114,9 @@ void Part::register_front(Input& input) {
   const PacketInFlight& packet = packets_[input.front];
   input.front_words = static_cast<std::uint16_t>(router_.payload_words(packet.payload_bytes));
   input.request = max(packet.time, input.idle_at);
+  input.multicast = packet.output == kCopies;
   if (packet.output == kNone) return steer(input);
+  if (input.multicast) return ask_copies(input);
   ask(input, packet.output, packet.vc, input.request);
 }
 
@@ -171,8 +180,9 @@ inline std::uint32_t Part::choose(Time now, Output& output, std::uint32_t output
     const auto only = static_cast<std::uint32_t>(std::countr_zero(output.waiting[0]));
     const Input& input = inputs_[output.first_input + only];
     __builtin_prefetch(&packets_[input.front], 1);
-    if (input.request > now) next = input.request;
-    if (input.request > now || !may_go(now, output, output_index, input)) return kNone;
+    const Time from = asks_from(now, input);
+    if (from > now) next = from;
+    if (from > now || !may_go(now, output, output_index, input)) return kNone;
     if (input.link_class == kIntraTile) output.passed = 0;
     output.granted = only & (kMostInputs - 1);
     return only;
@@ -204,11 +214,13 @@ std::uint32_t Part::choose_of(Time now, Output& output, std::uint32_t output_ind
   const auto consider = [&](std::uint32_t index) {
     const Input& input = inputs[index];
     __builtin_prefetch(&packets_[input.front], 1);
-    if (input.request > now) next = min(next, input.request);
-    if (input.request > now || !may_go(now, output, output_index, input)) return;
+    const Time from = asks_from(now, input);
+    if (from > now) next = min(next, from);
+    if (from > now || !may_go(now, output, output_index, input)) return;
     others = best >= 0;
     own |= input.link_class == kIntraTile;
-    const int its = fixed_priority_ ? 0 : first_kind(input) * 4 + input.due * 2 + (index > output.granted);
+    const int its =
+        fixed_priority_ ? 0 : first_kind(input) * 4 + is_due(output_index, input) * 2 + (index > output.granted);
     if (its <= best) return;
     best = its;
     chosen = index;
@@ -217,11 +229,11 @@ std::uint32_t Part::choose_of(Time now, Output& output, std::uint32_t output_ind
   if (chosen == kNone) return kNone;
   if (others) next = now;
   const Input& input = inputs[chosen];
-  if (others && !input.due && !fixed_priority_)
+  if (others && !is_due(output_index, input) && !fixed_priority_)
     each_waiting(output, output_index, priority, [&](std::uint32_t index) {
       Input& other = inputs[index];
       const bool pool = output.link_class == kIntraTile || has_credit_in_any(output_index, other);
-      if (other.request <= now && first_kind(other) == first_kind(input) && pool) other.due = true;
+      if (asks_from(now, other) <= now && first_kind(other) == first_kind(input) && pool) set_due(output_index, other);
     });
   if (input.link_class == kIntraTile)
     output.passed = 0;
@@ -234,14 +246,14 @@ std::uint32_t Part::choose_of(Time now, Output& output, std::uint32_t output_ind
 // Whether one of the next buffers takes the front of `input`.
 bool Part::may_go(Time now, const Output& output, std::uint32_t output_index, const Input& input) {
   if (output.link_class == kIntraTile) return true;
-  for (std::uint32_t vc = input.front_vc; vc < channels_; vc += channel_step_)
+  for (std::uint32_t vc = channel_to(output_index, input); vc < channels_; vc += channel_step_)
     if (has_credit_beyond(now, output, output_index, vc, input.priority)) return true;
   return false;
 }
 
 // The same, as far as is known.
 bool Part::has_credit_in_any(std::uint32_t output_index, const Input& input) const {
-  for (std::uint32_t vc = input.front_vc; vc < channels_; vc += channel_step_)
+  for (std::uint32_t vc = channel_to(output_index, input); vc < channels_; vc += channel_step_)
     if (has_credit(pools_[output_index * channels_ + vc], input.priority)) return true;
   return false;
 }
@@ -250,9 +262,9 @@ bool Part::has_credit_in_any(std::uint32_t output_index, const Input& input) con
 // Contract: there is one.
 std::uint8_t Part::emptiest_channel(Time now, const Output& output, std::uint32_t output_index, const Input& input) {
   receive_credits(now, output);
-  std::uint8_t best = input.front_vc;
+  std::uint8_t best = channel_to(output_index, input);
   std::int32_t most = -1;
-  for (std::uint32_t vc = input.front_vc; vc < channels_; vc += channel_step_) {
+  for (std::uint32_t vc = best; vc < channels_; vc += channel_step_) {
     CreditPool& pool = pools_[output_index * channels_ + vc];
     reclaim(pool, now);
     if (has_credit(pool, input.priority) && pool.free_words > most)
@@ -286,6 +298,7 @@ bool Part::has_credit_beyond(Time now, const Output& output, std::uint32_t outpu
 
 void Part::grant(Time now, Output& output, std::uint32_t output_index, std::uint32_t input_index) {
   Input& input = inputs_[input_index];
+  if (input.multicast) return grant_copy(now, output, output_index, input_index);
   const std::uint32_t index = input.front, words = input.front_words;
   PacketInFlight& packet = packets_[index];
   if (output.link_class != kIntraTile) {
@@ -302,13 +315,9 @@ void Part::grant(Time now, Output& output, std::uint32_t output_index, std::uint
   // The crossbar reads a word a cycle, the first in the cycle after the grant, and the last one not before it can be read.
   const Time left = max(now + router_.cycle * router_.packet_words(words), packet.tail_in);
   if (output.link_class == kIntraTile) {
-    output.free_at = left + router_.output_gap;
-    if (sink_.early)
-      deliver(left + router_.to_output, index);
-    else
-      events_.schedule(left + router_.to_output, deliver_event_, index);
+    send_out(output, index, left);
   } else {
-    cross_link(now, output, output_index, input, index, left);
+    cross_link(now, output, output_index, input, index, left, input.front_vc);
   }
   input.idle_at = left + router_.input_gap;
   input.front = next;
@@ -316,10 +325,19 @@ void Part::grant(Time now, Output& output, std::uint32_t output_index, std::uint
   if (next != kNone) register_front(input);
 }
 
+// Hands the packet to the network interface behind the output, whose last word leaves the input at `left`.
+void Part::send_out(Output& output, std::uint32_t packet_index, Time left) {
+  output.free_at = left + router_.output_gap;
+  if (sink_.early)
+    deliver(left + router_.to_output, packet_index);
+  else
+    events_.schedule(left + router_.to_output, deliver_event_, packet_index);
+}
+
 // Sends the packet over the output's link into the far buffer, whose room has been checked. It waits in the link's buffer while the packet
 // before it is on the wire; nothing else is granted until its Start has gone out.
 void Part::cross_link(Time now, Output& output, std::uint32_t output_index, const Input& input,
-                      std::uint32_t packet_index, Time left) {
+                      std::uint32_t packet_index, Time left, std::uint8_t vc) {
   const LinkTiming& link = links_[output.link_class];
   if (output.pending != kNone) send_credits(now, output);
   const Time ready = now + link.to_wire, start = max(ready, output.wire_free);
@@ -341,11 +359,11 @@ void Part::cross_link(Time now, Output& output, std::uint32_t output_index, cons
   stats.busy += busy;
   stats.waited += now - input.request + (start - ready);
   ++hops_;
-  take(pools_[output_index * channels_ + input.front_vc], input.front_words);
+  take(pools_[output_index * channels_ + vc], input.front_words);
   packet.time = head_out + link.across;
   packet.tail_in = output.wire_free + link.across;
   packet.next = kNone;
-  const std::uint32_t far_input = output.far_input + input.front_vc + input.priority * twin_;
+  const std::uint32_t far_input = output.far_input + vc + input.priority * twin_;
   if (!output.border) return arrive(inputs_[far_input], packet_index);
   mail_.to(far_part(output), packet.time).arrivals.push_back({far_input, packet});
   packets_.free(packet_index);

@@ -28,6 +28,7 @@ inline constexpr std::uint32_t kFewInputs =
 inline constexpr std::uint32_t kMostInputs = 1024;  // of a router, of each class
 inline constexpr std::uint8_t kBulk = 0, kPriority = 1;  // classes
 inline constexpr std::uint8_t kIntraTile = 0xff;  // in place of a link class
+inline constexpr std::uint32_t kCopies = kNone - 1;  // in place of an output: those of a multicast packet
 inline constexpr Time kNotScheduled = Time::ps(-1);
 
 // A packet in flight. The first half is its place in the buffer of the input that it stands in or is on its way to, with what the router reads
@@ -43,10 +44,13 @@ struct alignas(64) PacketInFlight {
   NodeId src;
   std::uint64_t user;
   Time injected;
-  std::uint32_t route = 0;  // what routing remembers of it
+  std::uint32_t route =
+      0;  // what routing remembers of it; of a multicast packet, whether copies have left: then `time` is when the last ones began to
   std::uint32_t output =
       kNone;  // that it asks for where that input is, and with which virtual channel; none where routing decides when it is its turn
   std::uint8_t vc = 0;
+  // Outputs of this router, a bit each, to which a multicast packet has yet to go; its channels behind them; and those where it is due.
+  std::uint16_t copies = 0, copies_vc = 0, copies_due = 0;
 };
 static_assert(sizeof(PacketInFlight) == 64);
 
@@ -77,6 +81,8 @@ struct alignas(64) Input {
       0;  // in the masks of those that wait: among the inputs of its router and class, and behind all of bulk
   std::uint8_t link_class = kIntraTile;
   bool due : 1 = false;  // the front goes before those of its class that came later
+  bool multicast : 1 =
+      false;  // the front is a packet to several nodes: its record says what it asks for, and where it is due
   std::uint32_t credit_output = kNone;  // this port's output, whose link carries credits to the sender
 };
 
@@ -180,6 +186,7 @@ struct State {
   Time endpoint_to_request_;  // as to_request, where packets are injected
   std::int32_t words_each_;  // of a virtual channel's buffer
   Time lookahead_ = Time::never();
+  bool multicasts_;  // packets may go to several nodes
   std::uint32_t twin_ = 0;  // from an input of bulk to that of priority packets with the same room; 0: there are none
 
   std::vector<std::uint32_t> first_output_, first_input_;  // by node, and one beyond
@@ -229,10 +236,28 @@ struct Part {
   bool has_credit_beyond(Time now, const Output& output, std::uint32_t output_index, std::uint32_t vc,
                          std::uint8_t priority);
   bool has_credit_in_any(std::uint32_t output_index, const Input& input) const;
+  // From when on the front asks: one of which copies have left again behind the last of them, but in their instant still, to go together with them.
+  Time asks_from(Time now, const Input& input) const {
+    const bool waits = input.multicast && packets_[input.front].route != 0 && packets_[input.front].time != now;
+    return waits ? input.idle_at : input.request;
+  }
+  std::uint8_t channel_to(std::uint32_t output_index, const Input& input) const {
+    if (!input.multicast) return input.front_vc;
+    return packets_[input.front].copies_vc >> (output_index - input.first_output) & 1;
+  }
+  bool is_due(std::uint32_t output_index, const Input& input) const {
+    if (!input.multicast) return input.due;
+    return (packets_[input.front].copies_due >> (output_index - input.first_output) & 1) != 0;
+  }
+  void set_due(std::uint32_t output_index, Input& input);
+  void plan_copies(PacketInFlight& packet, const Input& input) const;
+  void ask_copies(Input& input);
+  void grant_copy(Time now, Output& output, std::uint32_t output_index, std::uint32_t input_index);
   std::uint8_t emptiest_channel(Time now, const Output& output, std::uint32_t output_index, const Input& input);
   void grant(Time now, Output& output, std::uint32_t output_index, std::uint32_t input_index);
   void cross_link(Time now, Output& output, std::uint32_t output_index, const Input& input, std::uint32_t packet_index,
-                  Time left);
+                  Time left, std::uint8_t vc);
+  void send_out(Output& output, std::uint32_t packet_index, Time left);
   void plan(PacketInFlight& packet, const Input& input) const;
   void register_front(Input& input);
   void ask(Input& input, std::uint32_t output_index, std::uint8_t vc, Time from);

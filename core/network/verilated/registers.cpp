@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "core/topology/multicast.hpp"
+
 namespace exanet {
 namespace {
 
@@ -13,14 +15,16 @@ constexpr unsigned kMeshPorts = spec::kQfdbNodes - 1;
 
 // How the network's points are numbered and addressed: nodes of a grid, or QFDBs of four nodes. A DCID has the node of the QFDB lowest, then the
 // coordinates, first dimension first (gateware/router/rtl/router_route.sv).
+unsigned node_bits(bool qfdbs) { return qfdbs ? 2 : 0; }
+unsigned dimension_bits(bool qfdbs, std::size_t dimension) {
+  return dimension == 0 ? kXBits : dimension == 1 ? kYBits : kDcidBits - node_bits(qfdbs) - kXBits - kYBits;
+}
+
 struct Addressing {
   explicit Addressing(const TopologySpec& spec) : qfdbs(spec.kind == "qfdb-torus"), shape(spec.shape) {}
 
   unsigned nodes_each() const { return qfdbs ? spec::kQfdbNodes : 1; }
-  unsigned node_bits() const { return qfdbs ? 2 : 0; }
-  unsigned bits(std::size_t dimension) const {
-    return dimension == 0 ? kXBits : dimension == 1 ? kYBits : kDcidBits - node_bits() - kXBits - kYBits;
-  }
+  unsigned bits(std::size_t dimension) const { return dimension_bits(qfdbs, dimension); }
   std::uint32_t nodes() const {
     std::uint32_t nodes = nodes_each();
     for (const std::uint32_t side : shape) nodes *= side;
@@ -34,7 +38,7 @@ struct Addressing {
   }
   std::uint32_t dcid(std::uint32_t node) const {
     std::uint32_t dcid = node % nodes_each();
-    for (std::size_t d = 0, shift = node_bits(); d < shape.size(); shift += bits(d++))
+    for (std::size_t d = 0, shift = node_bits(qfdbs); d < shape.size(); shift += bits(d++))
       dcid |= coordinate(node, d) << shift;
     return dcid;
   }
@@ -113,11 +117,20 @@ GatewareRegisters::GatewareRegisters(const TopologySpec& spec, const NetworkConf
     lines_.push_back({static_cast<std::uint32_t>(link.latency.ps() / config.router.cycle.ps()),
                       static_cast<std::uint32_t>(link.pause_every)});
   const Addressing addressing(spec);
+  qfdbs_ = addressing.qfdbs;
   for (std::uint32_t node = 0; node < addressing.nodes(); ++node) {
     const spec::RouterConfig config_of = router_registers(spec, config, node);
     registers_.insert(registers_.end(), config_of.raw.begin(), config_of.raw.end());
     dcid_.push_back(addressing.dcid(node));
   }
+}
+
+// No more hops than the field of a dimension holds: they go round any ring that its coordinates can name.
+std::uint32_t GatewareRegisters::box(NodeId box) const {
+  std::uint32_t dcid = 0;
+  for (unsigned d = 0, shift = node_bits(qfdbs_); d < kBoxDimensions; shift += dimension_bits(qfdbs_, d++))
+    dcid |= std::min(box_hops(box, d), (1u << dimension_bits(qfdbs_, d)) - 1) << shift;
+  return dcid;
 }
 
 }  // namespace exanet

@@ -21,12 +21,15 @@ class GatewareRegisters {
 
   const std::uint32_t* data() const { return registers_.data(); }  // four words a node
   std::uint32_t dcid(NodeId node) const { return dcid_[node]; }
+  // What stands in place of a destination's address in a packet to several nodes (core/topology/multicast.hpp).
+  std::uint32_t box(NodeId box) const;
   // Of a link class of the machine.
   const Line& line(std::size_t link_class) const { return lines_[link_class]; }
   // The packet type that leaves by an intra-tile port: messages by the first, blocks by the second, and so on in the order of types.
   std::uint8_t kind(std::uint8_t intra_port) const { return intra_port; }
 
  private:
+  bool qfdbs_;
   std::vector<std::uint32_t> registers_, dcid_;
   std::vector<Line> lines_;
 };

@@ -12,6 +12,7 @@
 #include "core/network/timing.hpp"
 #include "core/network/verilated/registers.hpp"
 #include "core/spec/node_library.h"
+#include "core/topology/multicast.hpp"
 #include "core/units/check.hpp"
 
 namespace exanet {
@@ -53,7 +54,7 @@ class VerilatedNetwork final : public Network {
     Packet packet;
     Time injected;
     std::uint64_t id;
-    bool under_way;
+    std::vector<NodeId> awaited;  // nodes that it has yet to arrive at; none: it is not under way
   };
   struct InjectionPort {                 // an intra-tile port, as its network interface sees it
     std::uint32_t words, headers;      // free behind it, for both classes
@@ -77,7 +78,7 @@ class VerilatedNetwork final : public Network {
   void schedule_cycle(std::int64_t cycle);
   void run_cycle(Time now);
   void hand_over(const PacketInFlight& in_flight);
-  void arrived(Time now, std::uint64_t id);
+  void arrived(Time now, NodeId node, std::uint64_t slot);
   void room(Time now, std::uint32_t port, std::uint64_t amount);
 
   const exanet_node_library_calls& calls_;
@@ -96,6 +97,7 @@ class VerilatedNetwork final : public Network {
   std::vector<Waiting> waiting_;  // handed over, for a cycle that has not been simulated
   bool running_ = false;
   std::uint64_t in_flight_ = 0, cycles_ = 0, next_generation_ = 0;
+  const Topology& topology_;
 };
 
 VerilatedNetwork::VerilatedNetwork(const std::string& library, const TopologySpec& spec, EventQueue& events,
@@ -107,7 +109,8 @@ VerilatedNetwork::VerilatedNetwork(const std::string& library, const TopologySpe
       period_(config.router.cycle),
       word_bytes_(static_cast<std::uint32_t>(config.router.word_bits / 8)),
       most_payload_words_(RouterTiming(config.router).most_payload_words),
-      intra_ports_(static_cast<std::uint32_t>(config.router.intra_ports)) {
+      intra_ports_(static_cast<std::uint32_t>(config.router.intra_ports)),
+      topology_(topology) {
   const std::uint32_t nodes = topology.node_count();
   for (NodeId node = 0; node < nodes; ++node) ports_ = std::max<std::uint32_t>(ports_, topology.port_count(node));
   if (calls_.line_bits != config.links[0].word_bits)
@@ -136,9 +139,10 @@ VerilatedNetwork::VerilatedNetwork(const std::string& library, const TopologySpe
   cycle_event_ = events.add_handler(
       [](void* self, Time now, std::uint32_t, std::uint64_t) { static_cast<VerilatedNetwork*>(self)->run_cycle(now); },
       this);
-  arrived_event_ = events.add_handler([](void* self, Time now, std::uint32_t,
-                                         std::uint64_t id) { static_cast<VerilatedNetwork*>(self)->arrived(now, id); },
-                                      this);
+  arrived_event_ =
+      events.add_handler([](void* self, Time now, std::uint32_t node,
+                            std::uint64_t slot) { static_cast<VerilatedNetwork*>(self)->arrived(now, node, slot); },
+                         this);
   credit_event_ =
       events.add_handler([](void* self, Time now, std::uint32_t port,
                             std::uint64_t amount) { static_cast<VerilatedNetwork*>(self)->room(now, port, amount); },
@@ -164,8 +168,12 @@ bool VerilatedNetwork::inject(const Packet& packet) {
   const std::uint32_t slot = free_.back();
   free_.pop_back();
   // The generation tells a late second copy from the packet that has the slot now.
-  packets_[slot] = {packet, now, (next_generation_++ << 24 | slot) & ((std::uint64_t{1} << kIdBits) - 1), true};
-  ++in_flight_;
+  std::vector<NodeId> awaited =
+      is_multicast(packet.dst) ? multicast_destinations(topology_, packet.src, packet.dst) : std::vector{packet.dst};
+  EXANET_CHECK(!awaited.empty(), "a packet to no node", now.ps(), packet.src, packet.dst);
+  in_flight_ += awaited.size();
+  packets_[slot] = {packet, now, (next_generation_++ << 24 | slot) & ((std::uint64_t{1} << kIdBits) - 1),
+                    std::move(awaited)};
   const std::int64_t cycle = next_cycle(now);
   waiting_.push_back({cycle, slot});
   if (!running_) schedule_cycle(cycle);
@@ -194,13 +202,14 @@ void VerilatedNetwork::run_cycle(Time now) {
   const exanet_arrival* arrival = nullptr;
   for (std::uint32_t i = 0, n = calls_.arrivals(nodes_, &arrival); i < n; ++i) {
     const std::uint32_t slot = static_cast<std::uint32_t>(arrival[i].id & 0xffffff);
-    EXANET_CHECK(slot < packets_.size() && packets_[slot].under_way && packets_[slot].id == arrival[i].id,
+    EXANET_CHECK(slot < packets_.size() && !packets_[slot].awaited.empty() && packets_[slot].id == arrival[i].id,
                  "the gateware delivers a packet that nobody sent", now.ps(), arrival[i].node, arrival[i].id);
     const Packet& packet = packets_[slot].packet;
-    EXANET_CHECK(packet.dst == arrival[i].node && packet.intra_port == arrival[i].port,
+    EXANET_CHECK(std::count(packets_[slot].awaited.begin(), packets_[slot].awaited.end(), arrival[i].node) == 1 &&
+                     packet.intra_port == arrival[i].port,
                  "the gateware delivers a packet elsewhere", now.ps(), arrival[i].node, packet.dst);
     EXANET_CHECK(arrival[i].sound, "the gateware delivers a packet changed", now.ps(), packet.src, packet.dst);
-    events_.schedule(edge + period_ * kTailCycles, arrived_event_, 0, slot);
+    events_.schedule(edge + period_ * kTailCycles, arrived_event_, arrival[i].node, slot);
   }
   const exanet_room* room = nullptr;
   for (std::uint32_t i = 0, n = calls_.room(nodes_, &room); i < n; ++i)
@@ -215,17 +224,23 @@ void VerilatedNetwork::run_cycle(Time now) {
 
 void VerilatedNetwork::hand_over(const PacketInFlight& in_flight) {
   const Packet& p = in_flight.packet;
-  const exanet_node_packet packet{in_flight.id,    registers_.dcid(p.src),        registers_.dcid(p.dst),
-                                  p.payload_bytes, registers_.kind(p.intra_port), p.priority};
+  const bool multicast = is_multicast(p.dst);
+  const exanet_node_packet packet{
+      in_flight.id,    registers_.dcid(p.src),        multicast ? registers_.box(p.dst) : registers_.dcid(p.dst),
+      p.payload_bytes, registers_.kind(p.intra_port), p.priority,
+      multicast};
   calls_.send(nodes_, p.src, p.intra_port, &packet);
 }
 
-void VerilatedNetwork::arrived(Time now, std::uint64_t slot) {
-  const PacketInFlight in_flight = packets_[slot];
-  packets_[slot].under_way = false;
-  free_.push_back(static_cast<std::uint32_t>(slot));
+void VerilatedNetwork::arrived(Time now, NodeId node, std::uint64_t slot) {
+  PacketInFlight& in_flight = packets_[slot];
+  Packet packet = in_flight.packet;
+  const Time injected = in_flight.injected;
+  packet.dst = node;
+  std::erase(in_flight.awaited, node);
+  if (in_flight.awaited.empty()) free_.push_back(static_cast<std::uint32_t>(slot));
   --in_flight_;
-  if (sink_.delivered != nullptr) sink_.delivered(sink_.self, in_flight.packet, in_flight.injected, now);
+  if (sink_.delivered != nullptr) sink_.delivered(sink_.self, packet, injected, now);
 }
 
 void VerilatedNetwork::room(Time now, std::uint32_t index, std::uint64_t amount) {

@@ -22,6 +22,7 @@ module fifo_formal #(
 
   if (Block) begin : gen_block
     exanet_fifo_block #(.Width(1), .Depth(Depth)) dut (
+      .keep_i(1'b0), .rewind_i(1'b0),
       .clk_i, .rst_ni(rst_n), .write_i(write), .data_i(mark), .read_i(read), .valid_o(valid), .data_o(data));
   end else begin : gen_registers
     exanet_fifo #(.Width(1), .Depth(Depth)) dut (

@@ -39,7 +39,7 @@ package exanet_pkg;
   typedef struct packed {
     logic [7:0] ecc;  // CRC-8 of bits 118:0, x^8 + x^2 + x + 1, bit 118 the highest power
     logic reserved;  // zero, outside the check bits: a header in which it is one is damaged
-    logic multicast;  // reserved for copies to several outputs; routers of this version treat it as data
+    logic multicast;  // copies go to the box around the source whose hops dcid has as coordinates; without Multicast it is data
     logic vc;  // virtual channel of the link that the packet takes next; each router writes it
     logic high_priority;  // goes before packets without it
     logic [3:0] kind;  // what the packet is

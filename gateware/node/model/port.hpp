@@ -67,6 +67,7 @@ class PacketSource {
     header.set_length(packet.payload_bytes);
     header.set_kind(packet.kind);
     header.set_high_priority(packet.high_priority);
+    header.set_multicast(packet.multicast);
     spec::protect(header);
     return header;
   }

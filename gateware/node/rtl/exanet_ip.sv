@@ -7,6 +7,7 @@ module exanet_ip #(
   parameter int unsigned IntraPorts = 3,
   parameter int unsigned Dimensions = 2,
   parameter bit          Qfdb = 1'b0,  // a node of a QFDB, or a point of a grid
+  parameter bit          Multicast = 1'b0,  // packets with header.multicast go to several nodes (router_copies)
   parameter int unsigned XBits = 8,  // split of addresses (router_route)
   parameter int unsigned YBits = 7,
   parameter int unsigned PayloadDepth = 512,
@@ -94,6 +95,7 @@ module exanet_ip #(
   assign status.shape.intra_ports.next = 4'(IntraPorts);
   assign status.shape.dimensions.next = 2'(Dimensions);
   assign status.shape.qfdb.next = Qfdb;
+  assign status.shape.multicast.next = Multicast;
   assign status.shape.x_bits.next = 4'(XBits);
   assign status.shape.y_bits.next = 4'(YBits);
   assign status.discarded.count.next = discarded;
@@ -115,7 +117,7 @@ module exanet_ip #(
   end
 
   exanet_node #(
-    .InterPorts(InterPorts), .IntraPorts(IntraPorts), .Dimensions(Dimensions), .Qfdb(Qfdb), .XBits(XBits), .YBits(YBits),
+    .InterPorts(InterPorts), .IntraPorts(IntraPorts), .Dimensions(Dimensions), .Qfdb(Qfdb), .Multicast(Multicast), .XBits(XBits), .YBits(YBits),
     .PayloadDepth(PayloadDepth), .HeaderDepth(HeaderDepth), .IntraDepth(IntraDepth), .IntraHeaders(IntraHeaders),
     .MostWords(MostWords), .IntraSlots(IntraSlots), .LineBits(LineBits)
   ) u_node (

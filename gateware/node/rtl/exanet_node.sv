@@ -6,6 +6,7 @@ module exanet_node #(
   parameter int unsigned IntraPorts = 3,
   parameter int unsigned Dimensions = 1,
   parameter bit          Qfdb = 1'b0,  // a node of a QFDB, or a point of a grid
+  parameter bit          Multicast = 1'b0,  // packets with header.multicast go to several nodes (router_copies)
   parameter int unsigned XBits = 8,  // split of addresses (router_route)
   parameter int unsigned YBits = 7,
   parameter int unsigned PayloadDepth = 512,
@@ -42,7 +43,7 @@ module exanet_node #(
   logic [Ports-1:0] moved_on;
 
   exanet_router #(
-    .InterPorts(InterPorts), .IntraPorts(IntraPorts), .Dimensions(Dimensions), .Qfdb(Qfdb), .XBits(XBits), .YBits(YBits),
+    .InterPorts(InterPorts), .IntraPorts(IntraPorts), .Dimensions(Dimensions), .Qfdb(Qfdb), .Multicast(Multicast), .XBits(XBits), .YBits(YBits),
     .PayloadDepth(PayloadDepth), .HeaderDepth(HeaderDepth), .IntraDepth(IntraDepth), .IntraHeaders(IntraHeaders),
     .MostWords(MostWords), .IntraSlots(IntraSlots)
   ) u_router (

@@ -915,6 +915,7 @@ module node_registers (
             readback_data_var[7:4] = hwif_in.shape.intra_ports.next;
             readback_data_var[9:8] = hwif_in.shape.dimensions.next;
             readback_data_var[12] = hwif_in.shape.qfdb.next;
+            readback_data_var[13] = hwif_in.shape.multicast.next;
             readback_data_var[19:16] = hwif_in.shape.x_bits.next;
             readback_data_var[23:20] = hwif_in.shape.y_bits.next;
         end

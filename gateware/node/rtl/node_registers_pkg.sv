@@ -26,6 +26,10 @@ package node_registers_pkg;
     } node_registers__shape__qfdb__in_t;
 
     typedef struct {
+        logic next;
+    } node_registers__shape__multicast__in_t;
+
+    typedef struct {
         logic [3:0] next;
     } node_registers__shape__x_bits__in_t;
 
@@ -38,6 +42,7 @@ package node_registers_pkg;
         node_registers__shape__intra_ports__in_t intra_ports;
         node_registers__shape__dimensions__in_t dimensions;
         node_registers__shape__qfdb__in_t qfdb;
+        node_registers__shape__multicast__in_t multicast;
         node_registers__shape__x_bits__in_t x_bits;
         node_registers__shape__y_bits__in_t y_bits;
     } node_registers__shape__in_t;

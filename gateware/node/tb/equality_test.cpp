@@ -17,6 +17,7 @@
 #include "core/network/verilated/verilated_network.hpp"
 #include "core/routing/make_topology.hpp"
 #include "core/spec/packet.hpp"
+#include "core/topology/multicast.hpp"
 
 using namespace exanet;
 
@@ -44,6 +45,8 @@ struct Case {
   bool wide = false;  // links of four lanes
   unsigned priority_one_in = 8;
   unsigned line_cycles_between_qfdbs = 33;
+  bool multicast = false;  // nodes that are built for it; as the others for packets to one node
+  unsigned multicast_one_in = 0;  // 0: none
 
   bool of_qfdbs() const { return topology.kind == "qfdb-torus"; }
   unsigned ports() const { return of_qfdbs() ? 3 : 2; }  // intra-tile, as each library is built
@@ -55,7 +58,8 @@ struct Case {
     s << (topology.order.empty() ? "" : " order");
     for (const auto d : topology.order) s << ' ' << d;
     s << ", " << kPatternNames[static_cast<int>(pattern)] << ", load " << load << ", " << least_bytes << " to "
-      << most_bytes << " B, " << name_of(arbitration) << ", priority one in " << priority_one_in << ", line of "
+      << most_bytes << " B, " << name_of(arbitration) << ", priority one in " << priority_one_in
+      << (multicast ? ", nodes with multicast, one in " + std::to_string(multicast_one_in) : "") << ", line of "
       << (wide ? "four lanes and " : "") << line_cycles << " cycles, pause every " << pause_every << ", " << packets
       << " packets, seed " << seed;
     return s.str();
@@ -112,7 +116,37 @@ NodeId destination(const Case& c, NodeId src, NodeId nodes, std::mt19937_64& ran
   return each == 1 ? dst : dst * each + static_cast<NodeId>(random() % each);
 }
 
-// At each intra-tile port packets of random length at random times; one in `priority_one_in` has priority.
+// A box that is drawn: none of a dimension, all of it, or some hops.
+NodeId drawn_box(const Case& c, std::mt19937_64& random) {
+  std::uint32_t hops[kBoxDimensions] = {};
+  for (std::size_t d = 0; d < c.topology.shape.size(); ++d)
+    hops[d] = random() % 3 == 0 ? kMostHops : static_cast<std::uint32_t>(random() % (c.topology.shape[d] / 2 + 2));
+  return multicast_box(hops[0], hops[1], hops[2]);
+}
+
+// The nodes of a box but its source, counted from their coordinates, in ascending order.
+std::vector<NodeId> nodes_of_box(const Case& c, NodeId src, NodeId box) {
+  const auto& shape = c.topology.shape;
+  NodeId points = 1;
+  for (const auto side : shape) points *= side;
+  std::vector<NodeId> nodes;
+  for (NodeId node = 0; node < points * c.nodes_each(); ++node) {
+    bool inside = node != src;
+    NodeId from = src / c.nodes_each(), to = node / c.nodes_each();
+    for (std::size_t d = 0; d < shape.size(); from /= shape[d], to /= shape[d], ++d) {
+      const int side = static_cast<int>(shape[d]), a = static_cast<int>(from % shape[d]),
+                b = static_cast<int>(to % shape[d]);
+      const int apart = std::abs(a - b);
+      const int hops = c.topology.kind == "mesh" ? apart : std::min(apart, side - apart);
+      // Of two ways half round a ring copies take the one upwards: either has as many hops.
+      inside = inside && hops <= static_cast<int>(box_hops(box, static_cast<std::uint32_t>(d)));
+    }
+    if (inside) nodes.push_back(node);
+  }
+  return nodes;
+}
+
+// At each intra-tile port packets of random length at random times; one in `priority_one_in` has priority, one in `multicast_one_in` goes to a box.
 std::vector<Offer> traffic(const Case& c) {
   std::mt19937_64 random(c.seed);
   NodeId nodes = c.nodes_each();
@@ -127,7 +161,9 @@ std::vector<Offer> traffic(const Case& c) {
       next[port] += static_cast<std::uint64_t>(2 * gap * bits);
       const NodeId src = port / ports;
       const auto bytes = static_cast<std::uint16_t>(c.least_bytes + random() % (c.most_bytes - c.least_bytes + 1));
-      const NodeId dst = destination(c, src, nodes, random);
+      NodeId dst = destination(c, src, nodes, random);
+      if (c.multicast_one_in != 0 && random() % c.multicast_one_in == 0)
+        if (const NodeId box = drawn_box(c, random); !nodes_of_box(c, src, box).empty()) dst = box;
       offers.push_back({kCycle * static_cast<std::int64_t>(next[port]),
                         {src, dst, bytes, static_cast<std::uint8_t>(port % ports),
                          static_cast<std::uint8_t>(random() % c.priority_one_in == 0), 0}});
@@ -138,7 +174,9 @@ std::vector<Offer> traffic(const Case& c) {
 }
 
 struct Fate {
-  Time taken = Time::ps(-1), delivered = Time::ps(-1);
+  Time taken = Time::ps(-1), delivered = Time::ps(-1);  // the last copy
+  std::vector<std::pair<NodeId, Time>> copies;  // where and when each arrived
+  bool operator==(const Fate&) const = default;
 };
 
 // One network, with a queue of packets in front of each of its ports and classes. What room comes back at an instant is there for those who wait, before
@@ -155,7 +193,10 @@ class Run {
                     {this,
                      [](void* self, const Packet& packet, Time taken, Time tail) {
                        Run& run = *static_cast<Run*>(self);
-                       run.fates[packet.user] = {taken, tail};
+                       Fate& fate = run.fates[packet.user];
+                       fate.taken = taken;
+                       fate.delivered = max(fate.delivered, tail);
+                       fate.copies.emplace_back(packet.dst, tail);
                        ++run.arrived_;
                      },
                      [](void* self, NodeId node, std::uint8_t port, std::uint8_t priority, Time) {
@@ -166,11 +207,15 @@ class Run {
                                           std::uint64_t last) { static_cast<Run*>(self)->offer(index, last != 0); },
                                        this);
     if (!offers.empty()) events_.schedule(offers[0].at, offer_event_, 0);
-    while (arrived_ < offers.size() && !events_.empty()) events_.run_one();
+    std::size_t copies = 0;
+    for (const Offer& offer : offers)
+      copies += is_multicast(offer.packet.dst) ? nodes_of_box(c, offer.packet.src, offer.packet.dst).size() : 1;
+    while (arrived_ < copies && !events_.empty()) events_.run_one();
     // Credits and reports of what was sent are still under way; behind them comes nothing.
     const std::uint64_t busy = network_->cycles();
     while (!events_.empty() && network_->cycles() < busy + kRestCycles) events_.run_one();
     at_rest_ = events_.empty();
+    for (Fate& fate : fates) std::sort(fate.copies.begin(), fate.copies.end());
   }
 
   bool at_rest() const { return at_rest_; }
@@ -225,9 +270,7 @@ std::int64_t cycles(Time t) { return t.ps() < 0 ? -1 : t.ps() / kCycle.ps(); }
 
 // The earliest difference, and the packets that were delivered around it.
 std::string difference(const std::vector<Offer>& offers, const Run& gateware, const Run& model) {
-  const auto differs = [&](std::size_t i) {
-    return gateware.fates[i].taken != model.fates[i].taken || gateware.fates[i].delivered != model.fates[i].delivered;
-  };
+  const auto differs = [&](std::size_t i) { return !(gateware.fates[i] == model.fates[i]); };
   const auto earliest = [&](std::size_t i) { return std::min(gateware.fates[i].delivered, model.fates[i].delivered); };
   std::size_t first = offers.size(), count = 0;
   for (std::size_t i = 0; i < offers.size(); ++i) {
@@ -248,18 +291,36 @@ std::string difference(const std::vector<Offer>& offers, const Run& gateware, co
     s << (differs(i) ? " ! " : "   ") << p.src << '.' << int{p.intra_port} << " -> " << p.dst << ' ' << p.payload_bytes
       << " B" << (p.priority != 0 ? " high" : "") << ": offered " << cycles(offers[i].at) << ", taken "
       << cycles(gateware.fates[i].taken) << " / " << cycles(model.fates[i].taken) << ", delivered "
-      << cycles(gateware.fates[i].delivered) << " / " << cycles(model.fates[i].delivered) << '\n';
+      << cycles(gateware.fates[i].delivered) << " / " << cycles(model.fates[i].delivered);
+    for (std::size_t copy = 0; is_multicast(p.dst) && copy < gateware.fates[i].copies.size(); ++copy) {
+      s << (copy == 0 ? ": " : ", ") << gateware.fates[i].copies[copy].first << " at "
+        << cycles(gateware.fates[i].copies[copy].second);
+      if (copy < model.fates[i].copies.size()) s << " / " << cycles(model.fates[i].copies[copy].second);
+    }
+    s << '\n';
   }
   return s.str();
 }
 
-std::uint64_t total_packets = 0;
+std::uint64_t total_packets = 0, total_copies = 0;
+
+// Whether each packet has arrived once at each node that it was for, and nowhere else.
+bool all_arrived(const Case& c, const std::vector<Offer>& offers, const Run& run) {
+  for (std::size_t i = 0; i < offers.size(); ++i) {
+    const Packet& p = offers[i].packet;
+    std::vector<NodeId> nodes;
+    for (const auto& [node, at] : run.fates[i].copies) nodes.push_back(node);
+    if (nodes != (is_multicast(p.dst) ? nodes_of_box(c, p.src, p.dst) : std::vector{p.dst})) return false;
+  }
+  return true;
+}
 
 // Returns when each packet was taken and delivered.
 std::vector<Fate> compare(const Case& c, const std::vector<Offer>& offers) {
-  const char* library = c.of_qfdbs() ? EXANET_QFDB_NODE_LIBRARY
-                        : c.wide     ? EXANET_WIDE_NODE_LIBRARY
-                                     : EXANET_NODE_LIBRARY;
+  const char* library = c.multicast ? c.of_qfdbs() ? EXANET_MULTICAST_QFDB_NODE_LIBRARY : EXANET_MULTICAST_NODE_LIBRARY
+                        : c.of_qfdbs() ? EXANET_QFDB_NODE_LIBRARY
+                        : c.wide       ? EXANET_WIDE_NODE_LIBRARY
+                                       : EXANET_NODE_LIBRARY;
   const Run gateware(c, offers, make_node_network(library, c.topology)), model(c, offers, make_network);
   const std::string found = difference(offers, gateware, model);
   total_packets += offers.size();
@@ -267,6 +328,9 @@ std::vector<Fate> compare(const Case& c, const std::vector<Offer>& offers) {
   CHECK(gateware.packet_hops() == model.packet_hops());
   CHECK(gateware.links_that_differ(model) == 0);
   CHECK(gateware.at_rest());
+  CHECK(all_arrived(c, offers, model));
+  for (std::size_t i = 0; i < offers.size(); ++i)
+    if (is_multicast(offers[i].packet.dst)) total_copies += model.fates[i].copies.size();
   if (std::getenv("EXANET_VERBOSE") != nullptr) MESSAGE(c.text() << ": " << gateware.cycles() << " cycles");
   return gateware.fates;
 }
@@ -481,6 +545,31 @@ TEST_CASE("equality: links of four lanes") {
   MESSAGE("packets compared: " << total_packets);
 }
 
+// Nodes that are built for multicast, without and with such packets.
+TEST_CASE("equality: multicast") {
+  for (const TopologySpec& t : {TopologySpec{"mesh", {2}}, TopologySpec{"torus", {5}}, TopologySpec{"mesh", {3, 3}},
+                                TopologySpec{"torus", {3, 2, 2}}, TopologySpec{"qfdb-torus", {4, 1, 1}}})
+    compare({.topology = t, .load = 0.01, .packets = 8, .seed = 3, .multicast = true, .multicast_one_in = 1});
+  std::uint64_t seed = 28'000;
+  for (const TopologySpec& t :
+       {TopologySpec{"torus", {4}}, TopologySpec{"torus", {7}}, TopologySpec{"mesh", {4, 3}},
+        TopologySpec{"torus", {4, 4}, {0, 1}}, TopologySpec{"torus", {4, 2, 3}, {1, 2, 0}},
+        TopologySpec{"qfdb-torus", {4, 1, 1}}, TopologySpec{"qfdb-torus", {2, 3, 1}, {0, 1, 2}}})
+    for (const double load : {0.05, 0.3, 1.0})
+      for (const unsigned one_in : {0u, 1u, 4u})
+        compare({.topology = t,
+                 .load = load,
+                 .packets = one_in == 1 ? 150u : 400u,
+                 .seed = ++seed,
+                 .most_bytes = seed % 2 == 0 ? 64u : 512u,
+                 .arbitration = in_turn(seed),
+                 .pause_every = seed % 3 == 0 ? 32 : 0,
+                 .priority_one_in = 4,
+                 .multicast = true,
+                 .multicast_one_in = one_in});
+  MESSAGE("packets compared: " << total_packets << ", copies of multicast packets: " << total_copies);
+}
+
 // Cases that are drawn, on seeds that no other case here has: EXANET_EQUALITY_PACKETS of them from EXANET_EQUALITY_SEED on, for a campaign.
 TEST_CASE("equality: drawn cases") {
   const auto given = [](const char* name, std::uint64_t otherwise) {
@@ -512,8 +601,12 @@ TEST_CASE("equality: drawn cases") {
     c.wide = !c.of_qfdbs() && c.topology.shape.size() < 3 && random() % 3 == 0;
     c.pause_every = c.wide ? 0 : pick(std::vector<std::int64_t>{0, 0, 5, 32, 66});
     c.priority_one_in = pick(std::vector<unsigned>{2, 8, 1'000'000});
+    c.multicast = !c.wide && random() % 2 == 0;
+    if (c.multicast) c.multicast_one_in = pick(std::vector<unsigned>{0, 1, 3, 20});
+    if (c.multicast_one_in == 1) c.packets /= 4;  // each is many
     compare(c);
     compared += c.packets;
   }
-  MESSAGE("packets compared: " << compared << ", seeds up to " << seed - 1);
+  MESSAGE("packets compared: " << compared << ", copies of multicast packets: " << total_copies << ", seeds up to "
+                               << seed - 1);
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // One output between inputs that behave as input_formal proves of them, and a far end that gives room and slots back whenever it likes.
+// With Multicast a packet that asks may go to other outputs first: its words pass by, and then its input asks again or does not.
 // Proved: a granted packet goes through whole and is never interleaved with another; room and slots are conserved, so the far queues are
 // never sent more than their pool holds; where somebody may be granted, somebody is; bulk leaves room for the largest priority packet and does
 // not go where one can; with links first, of 16 grants in whose cycles the network interface could have gone, one is its.
 module output_formal #(
+  parameter bit          Multicast = 1'b0,
   parameter int unsigned Inputs = 3,  // of each class
   parameter int unsigned FarWords = 7,
   parameter int unsigned FarHeaders = 3,
@@ -16,6 +18,7 @@ module output_formal #(
   input logic [Legs-1:0]      ask_i,       // begins to ask, when idle
   input logic [Legs-1:0]      vc_i,
   input logic [Legs-1:0][1:0] length_i,
+  input logic [Legs-1:0]      away_i,      // goes to other outputs alone
   input logic [Legs-1:0]      go_i,        // its next word is there
   input logic                   old_vc_i,    // channel that a header came on
   input logic [1:0][1:0][2:0]   free_words_i,    // of each class and channel
@@ -29,7 +32,7 @@ module output_formal #(
   localparam int unsigned MostWords = 3;
   router_pkg::request_t request[2][Inputs];
   router_pkg::word_t word[2][Inputs];
-  logic [Legs-1:0] grant, last, words, asking = '0, head_due = '0, sending = '0;
+  logic [Legs-1:0] grant, last, words, begins, asking = '0, head_due = '0, sending = '0, here = '0;
   logic [Legs-1:0] vc, vc_q = '0;
   logic [1:0][Inputs-1:0] grants, lasts;
   assign grant = {grants[1], grants[0]};
@@ -44,17 +47,19 @@ module output_formal #(
     assign valid = rst_n && idle && (asking[i] || ask_i[i]);
     assign vc[i] = asking[i] || head_due[i] ? vc_q[i] : vc_i[i];
     assign length[i] = asking[i] || head_due[i] ? length_q[i] : length_i[i];
-    assign request[Class][Input] = '{valid: valid, port: '0, vc: vc[i], words: 6'(length[i])};
+    assign request[Class][Input] = '{ports: router_pkg::MaxPorts'(valid), vcs: {router_pkg::MaxPorts{vc[i]}}, words: 6'(length[i])};
+    assign begins[i] = grant[i] || (Multicast && valid && away_i[i]);
     assign word[Class][Input] = '{
       valid: sending[i] && (head_due[i] || go_i[i]), head: head_due[i], tail: !head_due[i] && left[i] == '0, data: data};
     assign words[i] = word[Class][Input].valid;
     assign last[i] = words[i] && word[Class][Input].tail;
     always_ff @(posedge clk_i) begin
-      asking[i]   <= valid && !grant[i];
+      asking[i]   <= valid && !begins[i];
       vc_q[i]     <= vc[i];
       length_q[i] <= length[i];
-      head_due[i] <= grant[i];
-      if (grant[i]) begin
+      head_due[i] <= begins[i];
+      if (begins[i]) begin
+        here[i]    <= grant[i];
         sending[i] <= 1'b1;
         left[i]    <= length[i];
       end else if (last[i]) begin
@@ -90,7 +95,7 @@ module output_formal #(
     for (int unsigned i = 0; i < Legs; i++) if (grant[i]) {granted_vc, granted_length} = {vc[i], length[i]};
     priority_waits = 1'b0;
     for (int unsigned i = 0; i < Inputs; i++)
-      if (request[1][i].valid && 32'(room_words[vc[Inputs+i]]) >= MostWords && room_headers[vc[Inputs+i]] != '0) priority_waits = 1'b1;
+      if (request[1][i].ports[0] && 32'(room_words[vc[Inputs+i]]) >= MostWords && room_headers[vc[Inputs+i]] != '0) priority_waits = 1'b1;
   end
   assign released = release_i && taken_slots != '0;
   for (genvar v = 0; v < 2; v++) begin : gen_far
@@ -137,7 +142,7 @@ module output_formal #(
   logic open = 1'b0, on_vc = 1'b0;
   logic [2:0] whose = '0;
   always_ff @(posedge clk_i) begin
-    past_words <= words;
+    past_words <= words & here;
     if (flit.valid) begin
       open <= !flit.tail;
       if (flit.head) {whose, on_vc} <= {flit.data[2:0], flit.vc};
@@ -146,7 +151,7 @@ module output_formal #(
 
   always_ff @(posedge clk_i) begin
     if (rst_n) begin
-      OneAtATime:  assert ($onehot0(sending));
+      OneAtATime:  assert ($onehot0(sending & here));
       NothingLost: assert (flit.valid == (past_words != '0) && (!flit.valid || past_words[flit.data[2:0]]));
       NotMixed:    assert (!flit.valid || (flit.head ? !open : open && flit.data[2:0] == whose && flit.vc == on_vc));
       SaysChannel: assert (!(flit.valid && flit.head) || header.vc == flit.vc);

@@ -13,6 +13,7 @@ module exanet_router #(
   parameter int unsigned IntraPorts = 3,
   parameter int unsigned Dimensions = 1,
   parameter bit          Qfdb = 1'b0,         // a node of a QFDB, or a point of a grid
+  parameter bit          Multicast = 1'b0,    // packets with header.multicast go to several nodes (router_copies); else they go to one
   parameter int unsigned XBits = 8,           // split of addresses (router_route)
   parameter int unsigned YBits = 7,
   parameter int unsigned PayloadDepth = 512,  // of each virtual channel: 1024 words a port
@@ -102,20 +103,38 @@ module exanet_router #(
 
   router_pkg::request_t request[2][Inputs];
   router_pkg::word_t word[2][Inputs];
-  logic [1:0][Inputs-1:0] last, grant, discarded;
+  logic [1:0][Inputs-1:0] last, discarded;
+  logic [Ports-1:0] grant[2][Inputs];  // of each output
   logic [1:0][Inputs-1:0] grants[Ports];
 
   for (genvar p = 0; p < Ports; p++) begin : gen_port
     logic [PortBits-1:0] port;
+    logic vc, known;
     exanet_pkg::header_t header;
-    router_pkg::request_t route;
+    router_pkg::route_t route;
     assign header = flit_q[p].data;
     router_route #(
       .InterPorts(InterPorts), .IntraPorts(IntraPorts), .Dimensions(Dimensions), .Qfdb(Qfdb), .XBits(XBits), .YBits(YBits), .Port(p)
     ) u_route (
       .ways_i(ways), .enabled_i(config_q.enabled), .qfdb_node_i(config_q.qfdb_node), .disabled_i(config_q.disabled[2:0]),
-      .type_port_i(config_q.type_port), .header_i(header), .port_o(port), .vc_o(route.vc), .known_o(route.valid), .words_o(route.words));
+      .type_port_i(config_q.type_port), .header_i(header), .port_o(port), .vc_o(vc), .known_o(known), .words_o(route.words));
     assign route.port = 4'(port);
+    assign route.vc = vc;
+    if (Multicast) begin : gen_copies
+      logic [Ports-1:0] ports, vcs;
+      logic some;
+      router_copies #(
+        .InterPorts(InterPorts), .IntraPorts(IntraPorts), .Dimensions(Dimensions), .Qfdb(Qfdb), .XBits(XBits), .YBits(YBits), .Port(p)
+      ) u_copies (
+        .ways_i(ways), .enabled_i(config_q.enabled), .qfdb_node_i(config_q.qfdb_node), .disabled_i(config_q.disabled[2:0]),
+        .type_port_i(config_q.type_port), .header_i(header), .ports_o(ports), .vcs_o(vcs), .known_o(some));
+      assign route.valid = header.multicast ? some : known;
+      assign route.ports = header.multicast ? router_pkg::MaxPorts'(ports) : router_pkg::MaxPorts'(1'b1) << port;
+      assign route.vcs = header.multicast ? router_pkg::MaxPorts'(vcs) : {router_pkg::MaxPorts{vc}};
+    end else begin : gen_one
+      assign route.valid = known;
+      assign {route.ports, route.vcs} = '0;
+    end
 
     // A header names the class of its packet, and packets follow each other on the wire.
     logic class_q, now_class;
@@ -130,6 +149,7 @@ module exanet_router #(
       exanet_pkg::credit_t freed[2];
       for (genvar c = 0; c < 2; c++) begin : gen_class
         router_input #(
+          .Ports(Ports), .Multicast(Multicast),
           .PayloadDepth(p < InterPorts ? QueueWords : IntraQueueWords),
           .HeaderDepth(p < InterPorts ? HeaderDepth : IntraHeaders)
         ) u_input (
@@ -153,8 +173,8 @@ module exanet_router #(
   end
 
   always_comb begin
-    grant = '0;
-    for (int unsigned p = 0; p < Ports; p++) grant |= grants[p];
+    for (int unsigned c = 0; c < 2; c++)
+      for (int unsigned i = 0; i < Inputs; i++) for (int unsigned p = 0; p < Ports; p++) grant[c][i][p] = grants[p][c][i];
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin

@@ -4,7 +4,13 @@
 // Headers, payloads and footers have their own memories, so the next header is seen while the packet before it is still leaving, and its
 // grant falls into the cycle of that packet's last word: packets follow each other without a gap. Once granted a packet leaves at a word a
 // cycle, as fast as its words are in; the output reserved room for all of it, so it is never stopped.
+//
+// With Multicast a packet may ask for several outputs at once. Each grants when it can. Those that do in one cycle get the packet's words together; if
+// some are left, it stays, is read again from its header, and asks for these as soon as its last word is out. It gives its room back when the
+// last copy has left.
 module router_input #(
+  parameter int unsigned Ports = router_pkg::MaxPorts,
+  parameter bit          Multicast = 1'b0,
   parameter int unsigned PayloadDepth = 512,
   parameter int unsigned HeaderDepth  = 32
 ) (
@@ -12,9 +18,9 @@ module router_input #(
   input  logic                     rst_ni,
   input  logic                     write_i,
   input  exanet_pkg::flit_t        flit_i,
-  input  router_pkg::request_t     route_i,   // of flit_i when it is a header; valid means there is a route
+  input  router_pkg::route_t       route_i,   // of flit_i when it is a header
   output router_pkg::request_t     request_o,
-  input  logic                     grant_i,
+  input  logic [Ports-1:0]         grant_i,   // of each output
   output router_pkg::word_t        word_o,
   output logic                     last_o,    // the word in this cycle is the packet's last
   output exanet_pkg::credit_t      credit_o,
@@ -25,19 +31,37 @@ module router_input #(
   logic [5:0] left_q, left_d, words_q;
   logic head_valid, data_valid, foot_valid, head_read, data_read, foot_read, known, discard, discarding_q;
   logic [127:0] head, data, foot;
+  logic granted, final_d, final_q;  // final: this passage is the packet's last one
   router_pkg::request_t front;
+  logic [router_pkg::MaxPorts-1:0] served_q;  // outputs that have their copy
 
-  exanet_fifo #(.Width(128 + $bits(front)), .Depth(HeaderDepth)) u_headers (
-    .clk_i, .rst_ni, .write_i(write_i && flit_i.head), .data_i({route_i, flit_i.data}),
-    .read_i(head_read), .valid_o(head_valid), .data_o({front, head}));
-  exanet_fifo_block #(.Width(128), .Depth(PayloadDepth)) u_payload (
+  // One output is kept as its number, several as a mask.
+  localparam int unsigned PortBits = $clog2(Ports);
+  localparam int unsigned RouteBits = Multicast ? 2 * Ports + 7 : PortBits + 8;
+  logic [RouteBits-1:0] stored, kept;
+  if (Multicast) begin : gen_masks
+    assign stored = {route_i.valid, route_i.words, route_i.ports[Ports-1:0], route_i.vcs[Ports-1:0]};
+    assign front.ports = router_pkg::MaxPorts'(kept[Ports+:Ports]);
+    assign front.vcs = router_pkg::MaxPorts'(kept[0+:Ports]);
+  end else begin : gen_number
+    assign stored = {route_i.valid, route_i.words, PortBits'(route_i.port), route_i.vc};
+    always_comb begin
+      for (int unsigned p = 0; p < router_pkg::MaxPorts; p++) front.ports[p] = kept[1+:PortBits] == PortBits'(p) && p < Ports;
+    end
+    assign front.vcs = {router_pkg::MaxPorts{kept[0]}};
+  end
+  assign {known, front.words} = kept[RouteBits-1-:7];
+
+  exanet_fifo #(.Width(128 + RouteBits), .Depth(HeaderDepth)) u_headers (
+    .clk_i, .rst_ni, .write_i(write_i && flit_i.head), .data_i({stored, flit_i.data}),
+    .read_i(head_read && final_d), .valid_o(head_valid), .data_o({kept, head}));
+  exanet_fifo_block #(.Width(128), .Depth(PayloadDepth), .Rewind(Multicast)) u_payload (
     .clk_i, .rst_ni, .write_i(write_i && !flit_i.head && !flit_i.tail), .data_i(flit_i.data),
-    .read_i(data_read), .valid_o(data_valid), .data_o(data));
+    .read_i(data_read), .keep_i(last_o && final_q), .rewind_i(last_o && !final_q), .valid_o(data_valid), .data_o(data));
   exanet_fifo #(.Width(128), .Depth(HeaderDepth)) u_footers (
     .clk_i, .rst_ni, .write_i(write_i && flit_i.tail), .data_i(flit_i.data),
-    .read_i(foot_read), .valid_o(foot_valid), .data_o(foot));
+    .read_i(foot_read && final_q), .valid_o(foot_valid), .data_o(foot));
 
-  assign known = front.valid;
   assign head_read = state_q == Header;
   assign data_read = state_q == Payload && data_valid;
   assign foot_read = state_q == Footer && foot_valid;
@@ -46,8 +70,32 @@ module router_input #(
   // A packet without a route is granted by nobody and read out into nothing.
   assign discard = head_valid && !known && (state_q == Idle || last_o);
   always_comb begin
-    request_o = front;
-    request_o.valid = head_valid && known && (state_q == Idle || last_o);
+    request_o.ports = head_valid && known && (state_q == Idle || last_o) ? front.ports & ~served_q : '0;
+    request_o.vcs = front.vcs;
+    request_o.words = front.words;
+  end
+
+  assign granted = grant_i != '0;
+  if (Multicast) begin : gen_copies
+    logic [router_pkg::MaxPorts-1:0] grant_q, served;
+    assign served = served_q | grant_q;
+    assign final_d = (front.ports & ~served) == '0 || discarding_q;  // in the header's cycle
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) begin
+        grant_q  <= '0;
+        served_q <= '0;
+        final_q  <= 1'b1;
+      end else begin
+        if (granted || discard) grant_q <= router_pkg::MaxPorts'(grant_i);
+        if (head_read) begin
+          served_q <= final_d ? '0 : served;
+          final_q  <= final_d;
+        end
+      end
+    end
+  end else begin : gen_one
+    assign served_q = '0;
+    assign {final_d, final_q} = '1;
   end
 
   always_comb begin
@@ -77,7 +125,7 @@ module router_input #(
       Footer:  if (foot_read) state_d = Idle;
       default: ;
     endcase
-    if (grant_i || discard) state_d = Header;
+    if (granted || discard) state_d = Header;
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -92,9 +140,9 @@ module router_input #(
       state_q <= state_d;
       left_q  <= left_d;
       if (head_read) words_q <= front.words;
-      if (grant_i || discard) discarding_q <= discard;
+      if (granted || discard) discarding_q <= discard;
       discarded_o <= discard;
-      credit_o <= last_o ? '{words: 12'(words_q), headers: 8'd1} : '0;
+      credit_o <= last_o && final_q ? '{words: 12'(words_q), headers: 8'd1} : '0;
     end
   end
 endmodule

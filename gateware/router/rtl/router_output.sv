@@ -55,7 +55,7 @@ module router_output #(
       assign room[c][v] = !IsLink || (headers_q[v] >= 7'(Packets) && words_q[v] >= 11'(Packets * MostWords));
     end
     for (genvar i = 0; i < Inputs; i++) begin : gen_asks
-      assign asks[c][i] = request_i[c][i].valid && request_i[c][i].port == 4'(Port) && room[c][request_i[c][i].vc] && free;
+      assign asks[c][i] = request_i[c][i].ports[Port] && room[c][request_i[c][i].vcs[Port]] && free;
     end
   end
 
@@ -82,7 +82,7 @@ module router_output #(
     for (int unsigned i = 0; i < Inputs; i++) if (grant[i]) select_d = SelectBits'(i);
   end
   // The packet's channel and length are asked for in the cycle behind its grant, in which its input still shows them: the next grant is two at least away.
-  assign vc = fresh_q ? request_i[class_q][select_q].vc : vc_q;
+  assign vc = fresh_q ? request_i[class_q][select_q].vcs[Port] : vc_q;
   assign taken = request_i[class_q][select_q].words;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin

@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // Records inside the router, wide enough for any number of ports.
 package router_pkg;
-  // Requests of a FIFO's front packet to the outputs.
+  localparam int unsigned MaxPorts = exanet_pkg::MaxInterPorts + 4;
+
+  // The outputs that a packet goes to, one or, of a multicast packet, several, and its virtual channel behind each.
   typedef struct packed {
-    logic       valid;
-    logic [3:0] port;
-    logic       vc;
-    logic [5:0] words;
+    logic                valid;  // there is a route
+    logic [3:0]          port;  // the only one, and its channel: all that is looked at without Multicast
+    logic                vc;
+    logic [MaxPorts-1:0] ports;
+    logic [MaxPorts-1:0] vcs;
+    logic [5:0]          words;
+  } route_t;
+
+  // Requests of a queue's front packet to the outputs.
+  typedef struct packed {
+    logic [MaxPorts-1:0] ports;  // that it asks for now
+    logic [MaxPorts-1:0] vcs;
+    logic [5:0]          words;
   } request_t;
 
   // One dimension of a router's configuration, worked out ahead of the packets (router_ways).
@@ -24,6 +35,10 @@ package router_pkg;
     logic            minus_there;
     logic            ordered;  // the dimension has a place in the order
     logic [2:0]      after;  // dimensions whose offsets are consumed before this one's
+    logic [7:0]      most_plus;  // hops upwards that a multicast packet makes from its source at most
+    logic [7:0]      most_minus;
+    logic            top;  // a mesh ends here
+    logic            bottom;
   } way_t;
 
   // A word on its way through the crossbar.

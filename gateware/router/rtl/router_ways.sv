@@ -53,6 +53,11 @@ module router_ways #(
       way.plus_there = there(plus_port);
       way.minus_there = there(minus_port);
       way.ordered = place(config_i.order, 2'(d)) != 2'd3;
+      // All round a ring, one half each way.
+      way.most_plus = config_i.wraps ? side[8:1] : '1;
+      way.most_minus = config_i.wraps ? 8'((side - 1'b1) >> 1) : '1;
+      way.top = !config_i.wraps && 9'(config_i.coordinate[d]) + 1'b1 == side;
+      way.bottom = !config_i.wraps && config_i.coordinate[d] == '0;
       for (int unsigned e = 0; e < 3; e++) way.after[e] = place(config_i.order, 2'(e)) < place(config_i.order, 2'(d));
     end
     always_ff @(posedge clk_i or negedge rst_ni) begin
