@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Destinations of a multicast packet: a box around its source. In each dimension of a grid copies go so many hops away from the source, both ways,
-// half way round a ring at most. The box stands where a packet to one node has its destination: docs/adr/0012-multicast.md.
+// half way round a ring at most. The box stands where a packet to one node has its destination: docs/adr/0013-multicast.md.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Outputs of a multicast packet, and its virtual channel behind each: a tree in dimension order that needs no table (docs/adr/0012-multicast.md).
+// Outputs of a multicast packet, and its virtual channel behind each: a tree in dimension order that needs no table (docs/adr/0013-multicast.md).
 //
 // Its destinations are a box around its source: dcid holds for each dimension how many hops away from the source copies go, up and down, half way round
 // a ring at most. A packet that comes along a dimension goes straight on while it is not that far from its source, and starts out both ways in each
