@@ -22,7 +22,7 @@ namespace {
 constexpr NodeId kEverywhere = multicast_box(kMostHops, kMostHops, kMostHops);
 
 // Room for two of the largest packets in each virtual channel, one of them a priority packet's.
-NetworkConfig tiny() {
+NetworkConfig smallest_queues() {
   NetworkConfig config = published_fabric();
   config.router.intra_fifo_words = 2 * 16;
   config.router.inter_fifo_words = 2 * 2 * 16;
@@ -97,7 +97,7 @@ std::vector<Arrival> in_parts(const TopologySpec& spec, std::uint8_t parts) {
                                                                                                tail.ps());
                                            }}});
   }
-  ExanetNetwork fabric(partitions, *topology, tiny(), part_of);
+  ExanetNetwork fabric(partitions, *topology, smallest_queues(), part_of);
   std::mt19937_64 random(11);
   for (unsigned i = 0; i < 40 * nodes; ++i) {
     const NodeId src = i % nodes;
@@ -141,7 +141,7 @@ TEST_CASE("multicast: each packet reaches each node of its box once, with little
   for (const TopologySpec& spec :
        {TopologySpec{"torus", {5}}, TopologySpec{"torus", {4, 4}, {0, 1}}, TopologySpec{"mesh", {4, 3}},
         TopologySpec{"torus", {4, 3, 5}}, TopologySpec{"qfdb-torus", {4, 2, 1}}}) {
-    Bench bench(spec, tiny());
+    Bench bench(spec, smallest_queues());
     std::mt19937_64 random(7);
     std::vector<std::vector<NodeId>> expected, reached;
     const NodeId nodes = bench.topology->node_count();
