@@ -160,10 +160,12 @@ void check_choices(const CollectiveChoices& choices) {
 
 void check_choices_without_network(const CollectiveChoices& choices) {
   check_choices(choices);
-  for (const auto& [collective, name] : choices)
-    if (find(collective, name)->knows_network)
-      throw ConfigError("collective", collective + " by " + name +
-                                          " depends on a machine's network, which is not known here: choose another");
+  for (const auto& [collective, name] : choices) {
+    if (!find(collective, name)->knows_network) continue;
+    std::string message = collective;
+    message += " by " + name + " depends on a machine's network, which is not known here: choose another";
+    throw ConfigError("collective", message);
+  }
 }
 
 void plan_collective(std::uint8_t code, const CollectiveCall& call, const CollectiveChoices& choices, Schedule& out) {

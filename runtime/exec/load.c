@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -31,7 +30,7 @@
 struct mapped {
   uintptr_t entry, bias, headers;
   size_t header_count;
-  bool executable_stack;
+  uint32_t stack_flags;
   char interpreter[PATH_MAX];
 };
 
@@ -76,7 +75,7 @@ static int note_headers(int file, const Elf64_Ehdr *header, const Elf64_Phdr *se
     const Elf64_Phdr *s = &segments[i];
     if (s->p_type == PT_LOAD && s->p_offset <= header->e_phoff && header->e_phoff < s->p_offset + s->p_filesz)
       out->headers = out->bias + s->p_vaddr + (header->e_phoff - s->p_offset);
-    if (s->p_type == PT_GNU_STACK && (s->p_flags & PF_X)) out->executable_stack = true;
+    if (s->p_type == PT_GNU_STACK) out->stack_flags = s->p_flags;
     if (s->p_type != PT_INTERP) continue;
     if (s->p_filesz >= sizeof out->interpreter) return -ENOEXEC;
     if (pread(file, out->interpreter, s->p_filesz, (off_t)s->p_offset) != (ssize_t)s->p_filesz) return -ENOEXEC;
@@ -88,7 +87,7 @@ static int note_headers(int file, const Elf64_Ehdr *header, const Elf64_Phdr *se
 static int map_file(int file, struct mapped *out) {
   Elf64_Ehdr header;
   Elf64_Phdr segments[MOST_SEGMENTS];
-  *out = (struct mapped){0};
+  *out = (struct mapped){.stack_flags = PF_R | PF_W};
   if (pread(file, &header, sizeof header, 0) != (ssize_t)sizeof header ||
       memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_type != ET_DYN || header.e_machine != EM_X86_64 ||
       header.e_phentsize != sizeof *segments || header.e_phnum > MOST_SEGMENTS)
@@ -117,14 +116,14 @@ static int map_file(int file, struct mapped *out) {
 
 /* -- the stack ------------------------------------------------------------------------------------------------------------------- */
 /* A page that nobody may touch at either end: below, so that an overflow is one; above, so that the C library finds where the stack ends. */
-static int make_stack(bool executable, uintptr_t *low, uintptr_t *high) {
+static int make_stack(uint32_t flags, uintptr_t *low, uintptr_t *high) {
   struct rlimit limit;
   getrlimit(RLIMIT_STACK, &limit);
   const size_t asked = limit.rlim_cur < LARGEST_STACK ? limit.rlim_cur : LARGEST_STACK;
   const size_t size = page_up(asked > SMALLEST_STACK ? asked : SMALLEST_STACK);
   char *space = mmap(NULL, size + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   if (space == MAP_FAILED) return -errno;
-  if (mprotect(space + PAGE, size, protection(PF_R | PF_W | (executable ? PF_X : 0)))) return -errno;
+  if (mprotect(space + PAGE, size, protection(flags))) return -errno;
   *low = (uintptr_t)space + PAGE;
   *high = *low + size;
   return 0;
@@ -165,7 +164,7 @@ static char *put_strings(uintptr_t **word, char *text, uint32_t count) {
 static int fill_stack(struct exn_request *request, const struct mapped *program, const struct mapped *loader,
                       struct exn_image *out) {
   uintptr_t low = 0, high = 0;
-  const int error = make_stack(program->executable_stack, &low, &high);
+  const int error = make_stack(program->stack_flags, &low, &high);
   if (error) return error;
   const uintptr_t random = high - 16;
   if (getrandom((void *)random, 16, 0) != 16) return -EIO;
