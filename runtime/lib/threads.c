@@ -326,6 +326,7 @@ void exn_thread_enters_mpi(struct exanet_ni *ni, bool asks) {
   acts(me);
   locks = 0;
   others_first = posted = me->looked = false;
+  __atomic_store_n(&me->news, false, __ATOMIC_RELEASE);
   me->asks = asks;
   if (!asks) set_busy(me); /* who has asked in vain at this moment need not ask again */
   me->in_mpi = true;
@@ -523,11 +524,12 @@ static void hold(int signal) {
   const int kept = errno;
   if (own && own->in_mpi && own->looked) {
     set_idle(own);
-    __atomic_store_n(&own->news, false, __ATOMIC_RELEASE);
     if (posted && !own->asks)
       __atomic_store_n(&own->held, __atomic_load_n(&long_waits, __ATOMIC_ACQUIRE) + 1, __ATOMIC_RELEASE);
     exn_token_queue_where_it_is(own);
     __atomic_store_n(&own->held, 0, __ATOMIC_RELEASE);
+    /* Not before: what came since it last looked, perhaps just before the signal, is what its next turn is for. */
+    __atomic_store_n(&own->news, false, __ATOMIC_RELEASE);
   }
   errno = kept;
 }
