@@ -103,7 +103,7 @@ module exanet_router #(
 
   router_pkg::request_t request[2][Inputs];
   router_pkg::word_t word[2][Inputs];
-  logic [1:0][Inputs-1:0] last, discarded;
+  logic [1:0][Inputs-1:0] ends, discarded;
   logic [Ports-1:0] grant[2][Inputs];  // of each output
   logic [1:0][Inputs-1:0] grants[Ports];
 
@@ -156,7 +156,7 @@ module exanet_router #(
           .clk_i, .rst_ni,
           .write_i(flit_q[p].valid && now_class == (c == 1) && (p >= InterPorts || flit_q[p].vc == (v == 1))),
           .flit_i(flit_q[p]), .route_i(route), .request_o(request[c][I]), .grant_i(grant[c][I]),
-          .word_o(word[c][I]), .last_o(last[c][I]), .credit_o(freed[c]), .discarded_o(discarded[c][I]));
+          .word_o(word[c][I]), .ends_o(ends[c][I]), .credit_o(freed[c]), .discarded_o(discarded[c][I]));
       end
       assign credit_o[p][v] = '{words: freed[0].words + freed[1].words, headers: freed[0].headers + freed[1].headers};
     end
@@ -168,7 +168,7 @@ module exanet_router #(
       .Inputs(Inputs), .LinkInputs(2 * InterPorts), .Port(p), .IsLink(p < InterPorts), .Slots(p < InterPorts ? LinkSlots : IntraSlots),
       .FarWords(PayloadDepth), .FarHeaders(HeaderDepth), .MostWords(MostWords)
     ) u_output (
-      .clk_i, .rst_ni, .fixed_i(config_q.fixed_priority), .links_first_i(config_q.links_first), .request_i(request), .word_i(word), .last_i(last),
+      .clk_i, .rst_ni, .fixed_i(config_q.fixed_priority), .links_first_i(config_q.links_first), .request_i(request), .word_i(word), .ends_i(ends),
       .grant_o(grants[p]), .credit_i(credit_q[p]), .release_i(release_q[p]), .flit_o(flit_o[p]));
   end
 

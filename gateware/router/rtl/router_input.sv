@@ -22,7 +22,7 @@ module router_input #(
   output router_pkg::request_t     request_o,
   input  logic [Ports-1:0]         grant_i,   // of each output
   output router_pkg::word_t        word_o,
-  output logic                     last_o,    // the word in this cycle is the packet's last
+  output logic                     ends_o,    // the word in the next cycle is the packet's last
   output exanet_pkg::credit_t      credit_o,
   output logic                     discarded_o
 );
@@ -32,6 +32,7 @@ module router_input #(
   logic head_valid, data_valid, foot_valid, head_read, data_read, foot_read, known, discard, discarding_q;
   logic [127:0] head, data, foot;
   logic granted, final_d, final_q;  // final: this passage is the packet's last one
+  logic last_q, turn_q;  // the word in this cycle is the packet's last; the front's turn to ask
   router_pkg::request_t front;
   logic [router_pkg::MaxPorts-1:0] served_q;  // outputs that have their copy
 
@@ -57,20 +58,19 @@ module router_input #(
     .read_i(head_read && final_d), .valid_o(head_valid), .data_o({kept, head}));
   exanet_fifo_block #(.Width(128), .Depth(PayloadDepth), .Rewind(Multicast)) u_payload (
     .clk_i, .rst_ni, .write_i(write_i && !flit_i.head && !flit_i.tail), .data_i(flit_i.data),
-    .read_i(data_read), .keep_i(last_o && final_q), .rewind_i(last_o && !final_q), .valid_o(data_valid), .data_o(data));
+    .read_i(data_read), .keep_i(last_q && final_q), .rewind_i(last_q && !final_q), .valid_o(data_valid), .data_o(data));
   exanet_fifo #(.Width(128), .Depth(HeaderDepth)) u_footers (
     .clk_i, .rst_ni, .write_i(write_i && flit_i.tail), .data_i(flit_i.data),
     .read_i(foot_read && final_q), .valid_o(foot_valid), .data_o(foot));
 
   assign head_read = state_q == Header;
   assign data_read = state_q == Payload && data_valid;
-  assign foot_read = state_q == Footer && foot_valid;
-  assign last_o = foot_read;
+  assign foot_read = last_q;
 
   // A packet without a route is granted by nobody and read out into nothing.
-  assign discard = head_valid && !known && (state_q == Idle || last_o);
+  assign discard = head_valid && !known && turn_q;
   always_comb begin
-    request_o.ports = head_valid && known && (state_q == Idle || last_o) ? front.ports & ~served_q : '0;
+    request_o.ports = head_valid && known && turn_q ? front.ports & ~served_q : '0;
     request_o.vcs = front.vcs;
     request_o.words = front.words;
   end
@@ -128,9 +128,16 @@ module router_input #(
     if (granted || discard) state_d = Header;
   end
 
+  // A footer is read in the first cycle in which the words before it have been read and it is in: so a cycle before that says that it will be.
+  logic footer_next;
+  assign footer_next = (state_q == Header && front.words == '0) || (data_read && left_q == 6'd1) || (state_q == Footer && !last_q);
+  assign ends_o = footer_next && (foot_valid || (write_i && flit_i.tail));
+
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       state_q      <= Idle;
+      last_q       <= 1'b0;
+      turn_q       <= 1'b1;
       left_q       <= '0;
       words_q      <= '0;
       discarding_q <= 1'b0;
@@ -138,11 +145,13 @@ module router_input #(
       credit_o     <= '0;
     end else begin
       state_q <= state_d;
+      last_q  <= ends_o;
+      turn_q  <= turn_q ? !(granted || discard) : ends_o;
       left_q  <= left_d;
       if (head_read) words_q <= front.words;
       if (granted || discard) discarding_q <= discard;
       discarded_o <= discard;
-      credit_o <= last_o && final_q ? '{words: 12'(words_q), headers: 8'd1} : '0;
+      credit_o <= last_q && final_q ? '{words: 12'(words_q), headers: 8'd1} : '0;
     end
   end
 endmodule

@@ -27,7 +27,7 @@ module router_output #(
   // of each class, bulk and priority
   input  router_pkg::request_t   request_i[2][Inputs],
   input  router_pkg::word_t      word_i[2][Inputs],
-  input  logic [1:0][Inputs-1:0] last_i,
+  input  logic [1:0][Inputs-1:0] ends_i,  // the next cycle's word is the packet's last
   output logic [1:0][Inputs-1:0] grant_o,
   input  exanet_pkg::credit_t  credit_i[2],
   input  logic                 release_i,
@@ -36,93 +36,110 @@ module router_output #(
   localparam int unsigned SelectBits = Inputs > 1 ? $clog2(Inputs) : 1;
   localparam int unsigned SlotBits = $clog2(Slots + 1);
 
-  logic busy_q, free, fresh_q, vc, vc_q, granted, class_q, class_d;
+  logic busy_q, idle_q, idle_d, slot_q, fresh_q, vc, vc_q, granted, class_q, class_d;
   logic [SelectBits-1:0] select_q, select_d;
-  logic [SlotBits-1:0] slots_q;
+  logic [SlotBits-1:0] slots_q, slots_d;
   // As wide as the totals that a link carries: then a total that was taken from a damaged word is put right by the next one, whatever it was.
   logic [10:0] words_q[2];
   logic [6:0] headers_q[2];
   logic [5:0] taken;
-  logic [1:0][1:0] room;  // for a packet of each class, in each channel
+  logic [1:0][1:0] room_q;  // for a packet of each class, in each channel
   logic [1:0][Inputs-1:0] asks;
-  logic [Inputs-1:0] ranked, links, own, pick, grant;
+  logic [Inputs-1:0] own;
+  logic own_q;
   logic [3:0] passed_q;
 
-  assign free = (!busy_q || last_i[class_q][select_q]) && slots_q != '0;
+  // What a request meets is in registers, which hold in a cycle what follows from all that was known in the one before: whether the output can be granted
+  // (idle: no packet, or its last word, is in the crossbar), whether the consumer has a slot, and for whom there is room.
   for (genvar c = 0; c < 2; c++) begin : gen_class
-    localparam int unsigned Packets = c == 0 ? 2 : 1;  // bulk leaves room for one
-    for (genvar v = 0; v < 2; v++) begin : gen_room
-      assign room[c][v] = !IsLink || (headers_q[v] >= 7'(Packets) && words_q[v] >= 11'(Packets * MostWords));
-    end
     for (genvar i = 0; i < Inputs; i++) begin : gen_asks
-      assign asks[c][i] = request_i[c][i].ports[Port] && room[c][request_i[c][i].vcs[Port]] && free;
+      assign asks[c][i] = request_i[c][i].ports[Port] && room_q[c][request_i[c][i].vcs[Port]] && idle_q && slot_q;
     end
   end
 
   localparam logic [3:0] MostPassed = 4'd15;
   localparam logic [Inputs-1:0] FromLinks = (Inputs)'((1 << LinkInputs) - 1);
+  logic [Inputs-1:0] first;
+  assign first = !links_first_i ? '0 : passed_q == MostPassed ? ~FromLinks : FromLinks;
+  router_arbiter #(.Inputs(Inputs)) u_arbiter (.clk_i, .rst_ni, .fixed_i, .first_i(first), .request_i(asks), .grant_o(grant_o));
+
+  // Whoever asks is granted, or another one is.
+  assign granted = asks != '0;
   assign class_d = asks[1] != '0;
-  assign ranked = asks[class_d];
-  assign links = ranked & FromLinks;
-  assign own = ranked & ~FromLinks;
-  assign pick = fixed_i || !links_first_i ? ranked : (links == '0 || (own != '0 && passed_q == MostPassed)) ? own : links;
-  router_arbiter #(.Inputs(Inputs)) u_arbiter (.clk_i, .rst_ni, .fixed_i, .class_i(class_d), .request_i(pick), .grant_o(grant));
-  assign grant_o[0] = class_d ? '0 : grant;
-  assign grant_o[1] = class_d ? grant : '0;
-
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) passed_q <= '0;
-    else if (!links_first_i || (grant & ~FromLinks) != '0) passed_q <= '0;
-    else if (granted && own != '0) passed_q <= passed_q + 1'b1;
-  end
-
+  assign own = asks[class_d] & ~FromLinks;
   always_comb begin
-    granted  = grant != '0;
     select_d = '0;
-    for (int unsigned i = 0; i < Inputs; i++) if (grant[i]) select_d = SelectBits'(i);
+    for (int unsigned i = 0; i < Inputs; i++) if (grant_o[0][i] || grant_o[1][i]) select_d = select_d | SelectBits'(i);
   end
-  // The packet's channel and length are asked for in the cycle behind its grant, in which its input still shows them: the next grant is two at least away.
+
+  // The next grant is two cycles away at least: what one changes is counted in the cycle behind it.
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      passed_q <= '0;
+      own_q    <= 1'b0;
+    end else begin
+      own_q <= own != '0;
+      if (!links_first_i || (fresh_q && 32'(select_q) >= LinkInputs)) passed_q <= '0;
+      else if (fresh_q && own_q) passed_q <= passed_q + 1'b1;
+    end
+  end
+
+  // The packet's channel and length are asked for in that cycle as well, in which its input still shows them.
   assign vc = fresh_q ? request_i[class_q][select_q].vcs[Port] : vc_q;
   assign taken = request_i[class_q][select_q].words;
+  // An input says ahead that its packet's last word comes, in which cycle this output is free again.
+  assign idle_d = !granted && (idle_q || ends_i[class_q][select_q]);
+  assign slots_d = slots_q + SlotBits'(release_i) - SlotBits'(fresh_q);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       busy_q   <= 1'b0;
+      idle_q   <= 1'b1;
       fresh_q  <= 1'b0;
       select_q <= '0;
       class_q  <= 1'b0;
       vc_q     <= 1'b0;
       slots_q  <= SlotBits'(Slots);
+      slot_q   <= 1'b1;
     end else begin
+      busy_q  <= granted || !idle_q;
+      idle_q  <= idle_d;
       fresh_q <= granted;
       vc_q    <= vc;
+      slots_q <= slots_d;
+      slot_q  <= slots_d != '0;
       if (granted) begin
-        busy_q   <= 1'b1;
         select_q <= select_d;
         class_q  <= class_d;
-      end else if (last_i[class_q][select_q]) begin
-        busy_q <= 1'b0;
       end
-      slots_q <= slots_q + SlotBits'(release_i) - SlotBits'(granted);
     end
   end
 
   for (genvar v = 0; v < 2; v++) begin : gen_credits
     if (IsLink) begin : gen_counters
       logic take;
+      logic [10:0] words_d;
+      logic [6:0] headers_d;
       assign take = fresh_q && vc == (v == 1);
+      assign words_d = words_q[v] + 11'(credit_i[v].words) - (take ? 11'(taken) : '0);
+      assign headers_d = headers_q[v] + 7'(credit_i[v].headers) - 7'(take);
       always_ff @(posedge clk_i or negedge rst_ni) begin
         if (!rst_ni) begin
           words_q[v]   <= 11'(FarWords);
           headers_q[v] <= 7'(FarHeaders);
+          {room_q[1][v], room_q[0][v]} <= '1;
         end else begin
-          words_q[v]   <= words_q[v] + 11'(credit_i[v].words) - (take ? 11'(taken) : '0);
-          headers_q[v] <= headers_q[v] + 7'(credit_i[v].headers) - 7'(take);
+          words_q[v]   <= words_d;
+          headers_q[v] <= headers_d;
+          // Bulk leaves room for one packet.
+          room_q[0][v] <= words_d >= 11'(2 * MostWords) && headers_d >= 7'd2;
+          room_q[1][v] <= words_d >= 11'(MostWords) && headers_d != '0;
         end
       end
     end else begin : gen_none
       assign words_q[v] = '0;
       assign headers_q[v] = '0;
+      assign {room_q[1][v], room_q[0][v]} = '1;
     end
   end
 
