@@ -2,7 +2,7 @@
 // The arbiter starves nobody of a class, even where he can ask at times alone: a packet asks while there is room in its virtual channel, which a grant
 // to the same channel may take away for any time, and while no priority packet asks, if it is bulk. One who waits sees each other input of his class and
 // channel go at most twice before him, and, with Alone where there always is room and no other class, two of them once alone: the pointer stands behind who
-// went last, whenever packets come. Fixed priority is the lowest input's, and promises nothing to the others.
+// went last, whenever packets come. Fixed priority is the lowest input's, and promises nothing to the others. In the cycle behind a grant nobody asks.
 module arbiter_formal #(
   parameter int unsigned Inputs = 5,
   parameter bit          Fixed = 1'b0,
@@ -18,10 +18,12 @@ module arbiter_formal #(
 );
   logic rst_n = 1'b0;
   logic [1:0][Inputs-1:0] waiting, waits = '0, vc, vc_q, granted;
-  logic [Inputs-1:0] request, grant, watched_q;
+  logic [1:0][Inputs-1:0] request, grants;
+  logic [Inputs-1:0] grant, watched_q;
+  logic rests = 1'b0;  // a packet has been granted in the cycle before
   logic [1:0] room, room_q = '0;
   logic [3:0] passed_over = '0;  // grants to others of his class and channel since the watched one waits
-  logic class_now, watched_class_q, watched_vc;
+  logic class_now, watched_class_q, watched_vc, watched_q_vc;
   assign class_now = Alone ? watched_class_i : class_i;
 
   for (genvar i = 0; i < Inputs; i++) begin : gen_input
@@ -30,15 +32,19 @@ module arbiter_formal #(
       assign vc[c][i] = waits[c][i] ? vc_q[c][i] : vc_i[c][i];
       assign granted[c][i] = grant[i] && class_now == (c == 1);
     end
-    assign request[i] = waiting[class_now][i] && room[vc[class_now][i]];
+    for (genvar c = 0; c < 2; c++) begin : gen_request
+      assign request[c][i] = !rests && class_now == (c == 1) && waiting[c][i] && room[vc[c][i]];
+    end
   end
+  assign grant = grants[class_now];
   assign room = Alone ? '1 : room_q | room_i;
   assign watched_vc = (vc[watched_class_i] & watched_i) != '0;
   router_arbiter #(.Inputs(Inputs)) dut (
-    .clk_i, .rst_ni(rst_n), .fixed_i(Fixed), .class_i(class_now), .request_i(request), .grant_o(grant));
+    .clk_i, .rst_ni(rst_n), .fixed_i(Fixed), .first_i('0), .request_i(request), .grant_o(grants));
 
   always_ff @(posedge clk_i) begin
     rst_n <= 1'b1;
+    rests <= rst_n && grant != '0;
     watched_q <= watched_i;
     watched_class_q <= watched_class_i;
     vc_q <= vc;
@@ -49,12 +55,58 @@ module arbiter_formal #(
       passed_over <= passed_over + 1'b1;
   end
 
+  // Why it holds, for proofs by induction. The state is looked at as the dut has it when what it was last granted is counted.
+  logic [Inputs-1:0] due, behind, last;
+  logic [4:0] may_pass;  // others before the watched one is granted
+  assign due = rests && dut.class_q == watched_class_q ? dut.due & ~dut.grant_q : dut.due_q[watched_class_q];
+  assign behind = rests ? ~(dut.grant_q | (dut.grant_q - 1'b1)) : dut.behind_q;
+  assign last = ~behind & {1'b1, behind[Inputs-1:1]};  // who was granted last; the highest before the first grant
+  assign watched_q_vc = (vc_q[watched_class_q] & watched_q) != '0;
+
+  if (Alone) begin : gen_alone
+    // Those who are due have all asked since. They go in the order from the pointer on; the watched one becomes due behind the last of them, and goes when the
+    // pointer comes to him.
+    always_comb begin
+      may_pass = '0;
+      for (int unsigned w = 0; w < Inputs; w++) begin
+        if (watched_q[w]) begin
+          logic [4:0] pointer, final_one;
+          {pointer, final_one} = '0;
+          for (int unsigned d = 1; d < Inputs; d++) if (last[(w+d)%Inputs]) pointer = 5'(d);
+          if (due[w]) begin
+            for (int unsigned d = 1; d < Inputs; d++) if (due[(w+d)%Inputs] && 5'(d) > pointer) may_pass = may_pass + 1'b1;
+          end else begin
+            final_one = pointer;
+            for (int unsigned d = 1; d < Inputs; d++) if (due[(w+d)%Inputs] && 5'(d) > pointer) final_one = 5'(d);
+            for (int unsigned d = 1; d < Inputs; d++) if (due[(w+d)%Inputs] && 5'(d) < pointer) final_one = 5'(d);
+            may_pass = 5'(Inputs - 1) - final_one;
+            for (int unsigned i = 0; i < Inputs; i++) may_pass = may_pass + 5'(due[i]);
+          end
+        end
+      end
+    end
+  end else begin : gen_others
+    // Others who are due go once each, but those whose packet is of another channel, and once again when he has become due with them.
+    always_comb begin
+      may_pass = (due & watched_q) == '0 ? 5'(Inputs - 1) : '0;
+      for (int unsigned i = 0; i < Inputs; i++)
+        if (due[i] && !watched_q[i] && (!waits[watched_class_q][i] || vc_q[watched_class_q][i] == watched_q_vc)) may_pass = may_pass + 1'b1;
+    end
+  end
+
   always_ff @(posedge clk_i) begin
     OneWatched: assume ($onehot(watched_i) && (!rst_n || (watched_i == watched_q && watched_class_i == watched_class_q)));
     if (rst_n) begin
+      RestsBehind: assert (rests == (dut.grant_q != '0) && $onehot0(dut.grant_q));
       if (Fixed) begin
-        LowestFirst: assert ((grant & watched_i) == '0 || (request & (watched_i - 1'b1)) == '0);
+        LowestFirst: assert ((grant & watched_i) == '0 || (request[class_now] & (watched_i - 1'b1)) == '0);
       end else begin
+        OneWatchedBefore: assert ($onehot(watched_q));
+        PassedWhileWaits: assert ((waits[watched_class_q] & watched_q) != '0 || passed_over == '0);
+        PointerIsOne: assert ($onehot(last) && ((last - 1'b1) & behind) == '0);
+        DueHaveAsked: assert (!Alone || ((due & ~waits[watched_class_q]) == '0 && (due & last) == '0 && (!rests || dut.class_q == watched_class_q)));
+        NonePassed: assert (!Alone || (watched_q & last) == '0 || passed_over == '0);
+        Remaining: assert ((waits[watched_class_q] & watched_q) == '0 || 5'(passed_over) + may_pass <= 5'(2 * (Inputs - 1) - 2 * 32'(Alone)));
         StarvesNobody: assert (passed_over <= 4'(2 * (Inputs - 1) - 2 * 32'(Alone)));
       end
     end

@@ -29,7 +29,7 @@ module input_formal #(
   router_pkg::route_t route;
   router_pkg::request_t request;
   router_pkg::word_t word;
-  logic last, discarded;
+  logic ends, last = 1'b0, discarded;  // last: the packet's last word is read, as was said a cycle ahead
   logic [1:0] grant, asks;
 
   assign start = send && !open;
@@ -57,12 +57,13 @@ module input_formal #(
 
   router_input #(.Ports(2), .Multicast(Multicast), .PayloadDepth(PayloadDepth), .HeaderDepth(HeaderDepth)) dut (
     .clk_i, .rst_ni(rst_n), .write_i(send), .flit_i(flit), .route_i(route), .request_o(request), .grant_i(grant),
-    .word_o(word), .last_o(last), .credit_o(credit), .discarded_o(discarded));
+    .word_o(word), .ends_o(ends), .credit_o(credit), .discarded_o(discarded));
 
   // Output: the word that has to come next, and who gets it.
   logic granted = 1'b0, head_due = 1'b0, whose = 1'b0;
   logic [1:0] due = '0, asked = '0, asked_words = '0, to = '0;
   always_ff @(posedge clk_i) begin
+    last <= ends;
     head_due <= grant != '0;
     if (grant != '0) begin
       granted <= 1'b1;

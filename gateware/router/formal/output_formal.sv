@@ -19,7 +19,8 @@ module output_formal #(
   input logic [Legs-1:0]      vc_i,
   input logic [Legs-1:0][1:0] length_i,
   input logic [Legs-1:0]      away_i,      // goes to other outputs alone
-  input logic [Legs-1:0]      go_i,        // its next word is there
+  input logic [Legs-1:0]      go_i,        // its next payload word is there
+  input logic [Legs-1:0]      end_i,       // its footer is there in the next cycle
   input logic                   old_vc_i,    // channel that a header came on
   input logic [1:0][1:0][2:0]   free_words_i,    // of each class and channel
   input logic [1:0][1:0][1:0]   free_headers_i,
@@ -32,15 +33,15 @@ module output_formal #(
   localparam int unsigned MostWords = 3;
   router_pkg::request_t request[2][Inputs];
   router_pkg::word_t word[2][Inputs];
-  logic [Legs-1:0] grant, last, words, begins, asking = '0, head_due = '0, sending = '0, here = '0;
+  logic [Legs-1:0] grant, last, ends, words, begins, asking = '0, head_due = '0, sending = '0, here = '0;
   logic [Legs-1:0] vc, vc_q = '0;
-  logic [1:0][Inputs-1:0] grants, lasts;
+  logic [1:0][Inputs-1:0] grants, ending;
   assign grant = {grants[1], grants[0]};
-  assign {lasts[1], lasts[0]} = last;
+  assign {ending[1], ending[0]} = ends;
   logic [Legs-1:0][1:0] length, length_q = '0, left = '0;
   for (genvar i = 0; i < Legs; i++) begin : gen_input
     localparam int unsigned Class = i / Inputs, Input = i % Inputs;
-    logic valid, idle;
+    logic valid, idle, foot = 1'b0;
     exanet_pkg::header_t data;
     assign data = '{vc: head_due[i] && old_vc_i, dmadd: 48'(i), default: '0};
     assign idle = !sending[i] || last[i];
@@ -50,10 +51,13 @@ module output_formal #(
     assign request[Class][Input] = '{ports: router_pkg::MaxPorts'(valid), vcs: {router_pkg::MaxPorts{vc[i]}}, words: 6'(length[i])};
     assign begins[i] = grant[i] || (Multicast && valid && away_i[i]);
     assign word[Class][Input] = '{
-      valid: sending[i] && (head_due[i] || go_i[i]), head: head_due[i], tail: !head_due[i] && left[i] == '0, data: data};
+      valid: sending[i] && (head_due[i] || (left[i] == '0 ? foot : go_i[i])), head: head_due[i], tail: !head_due[i] && left[i] == '0, data: data};
     assign words[i] = word[Class][Input].valid;
     assign last[i] = words[i] && word[Class][Input].tail;
+    // The footer comes next behind the header or the last payload word, or has been waited for.
+    assign ends[i] = sending[i] && end_i[i] && (left[i] == 2'(words[i] && !head_due[i])) && !last[i];
     always_ff @(posedge clk_i) begin
+      foot <= ends[i];
       asking[i]   <= valid && !begins[i];
       vc_q[i]     <= vc[i];
       length_q[i] <= length[i];
@@ -77,7 +81,7 @@ module output_formal #(
   logic [Legs-1:0] past_words = '0;
   logic released;
   router_output #(.Inputs(Inputs), .LinkInputs(2), .Port(0), .Slots(Slots), .FarWords(FarWords), .FarHeaders(FarHeaders), .MostWords(MostWords)) dut (
-    .clk_i, .rst_ni(rst_n), .fixed_i, .links_first_i, .request_i(request), .word_i(word), .last_i(lasts), .grant_o(grants),
+    .clk_i, .rst_ni(rst_n), .fixed_i, .links_first_i, .request_i(request), .word_i(word), .ends_i(ending), .grant_o(grants),
     .credit_i(credit), .release_i(released), .flit_o(flit));
 
   // The far end: what was granted and has not come back, of each class in each channel. A largest packet fits into what bulk has left.
@@ -86,16 +90,20 @@ module output_formal #(
   logic [2:0] taken_slots = '0;
   logic [1:0][2:0] room_words;
   logic [1:0][1:0] room_headers;
-  logic granted, granted_vc, granted_class, priority_waits;
+  logic granted, granted_vc, granted_class, priority_waits, bulk_waits, may_go;
   logic [1:0] granted_length;
   always_comb begin
     granted = grant != '0;
     granted_class = grant[Legs-1:Inputs] != '0;
     {granted_vc, granted_length} = '0;
     for (int unsigned i = 0; i < Legs; i++) if (grant[i]) {granted_vc, granted_length} = {vc[i], length[i]};
-    priority_waits = 1'b0;
-    for (int unsigned i = 0; i < Inputs; i++)
+    {priority_waits, bulk_waits} = '0;
+    for (int unsigned i = 0; i < Inputs; i++) begin
       if (request[1][i].ports[0] && 32'(room_words[vc[Inputs+i]]) >= MostWords && room_headers[vc[Inputs+i]] != '0) priority_waits = 1'b1;
+      if (request[0][i].ports[0] && 32'(room_words[vc[i]]) >= 2 * MostWords && 32'(room_headers[vc[i]]) >= 2) bulk_waits = 1'b1;
+    end
+    // No packet is on its way through the output, or the last word of one is, and the consumer has a slot.
+    may_go = (priority_waits || bulk_waits) && (sending & here & ~last) == '0 && 32'(taken_slots) < Slots;
   end
   assign released = release_i && taken_slots != '0;
   for (genvar v = 0; v < 2; v++) begin : gen_far
@@ -133,9 +141,12 @@ module output_formal #(
 
   // Grants to links in whose cycles the network interface, the last input, could have gone.
   logic [4:0] passed = '0;
+  logic interface_went = 1'b0, interface_waits = 1'b0;  // at the grant in the cycle before
   always_ff @(posedge clk_i) begin
-    if (fixed_i || !links_first_i || grant[Inputs-1] || grant[Legs-1]) passed <= '0;
-    else if (granted && dut.own != '0) passed <= passed + 1'b1;
+    interface_went <= grant[Inputs-1] || grant[Legs-1];
+    interface_waits <= rst_n && links_first_i && !fixed_i && granted && dut.own != '0;
+    if (fixed_i || !links_first_i || interface_went) passed <= '0;
+    else if (interface_waits) passed <= passed + 1'b1;
   end
 
   // The packet that is going through.
@@ -156,8 +167,8 @@ module output_formal #(
       NotMixed:    assert (!flit.valid || (flit.head ? !open : open && flit.data[2:0] == whose && flit.vc == on_vc));
       SaysChannel: assert (!(flit.valid && flit.head) || header.vc == flit.vc);
       PriorityFirst: assert (!(granted && !granted_class && priority_waits));
-      SlotsKept:   assert (taken_slots + 3'(dut.slots_q) == 3'(Slots));
-      NeverIdle:   assert (granted || dut.asks == '0);
+      SlotsKept:   assert (taken_slots + 3'(dut.slots_q) - 3'(dut.fresh_q) == 3'(Slots));
+      NeverIdle:   assert (granted || !may_go);
       InterfaceGoes: assert (passed <= 5'd15);
       PassedCounted: assert (5'(dut.passed_q) >= passed);
     end
