@@ -49,7 +49,7 @@ budget: setup-synth
 synth: setup-synth
 	@$(BIN)/python gateware/synth.py
 
-# Levels of the gateware's paths, and the frequency of a link that is placed and routed; fails when one is beyond its limit.
+# Levels of the gateware's paths, and the frequency of a link and a router that are placed and routed; fails when one is beyond its limit.
 timing: setup-synth
 	@$(BIN)/python gateware/timing.py
 	@$(BIN)/python gateware/place.py

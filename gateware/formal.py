@@ -107,7 +107,7 @@ MUTATIONS = [
     Mutation("copies-inside", "router/rtl/router_copies.sv", "ports[p] = !Mesh && ", "ports[p] = "),
     Mutation("copies-inside", "router/rtl/router_copies.sv", "(!Qfdb || qfdb_node_i == '0) && way.ordered", "way.ordered"),
     Mutation("input-multicast", "router/rtl/router_input.sv", "front.ports & ~served_q : '0", "front.ports : '0"),
-    Mutation("input-multicast", "router/rtl/router_input.sv", "credit_o <= last_o && final_q ?", "credit_o <= last_o ?"),
+    Mutation("input-multicast", "router/rtl/router_input.sv", "credit_o <= last_q && final_q ?", "credit_o <= last_q ?"),
     Mutation("input-multicast", "router/rtl/router_input.sv", "assign served = served_q | grant_q", "assign served = grant_q"),
     Mutation("input-multicast", "router/rtl/router_input.sv", ".read_i(head_read && final_d)", ".read_i(head_read)"),
     Mutation("input-multicast", "common/rtl/exanet_fifo_block.sv", "read_q  <= first_q", "read_q  <= read_q"),

@@ -75,7 +75,7 @@ def verible(files: list[str]) -> str:
 
 def main() -> int:
     files = [str(ROOT / line) for line in (ROOT / "gateware/files.f").read_text().split() if line.endswith(".sv")]
-    harnesses = [str(path) for path in sorted((ROOT / "gateware").glob("*/formal/*.sv"))]
+    harnesses = [str(path) for path in sorted([*(ROOT / "gateware").glob("*/formal/*.sv"), *(ROOT / "gateware").glob("*/tb/*.sv")])]
     tops = {name: file for file in files + harnesses for name in re.findall(r"^module (\w+)", Path(file).read_text(), re.M)}
     style = verible(files + harnesses)
     if style:

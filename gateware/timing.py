@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import synth
 from levels import Levels
 
-LIMITS = {"router": 20, "router-6x1": 24, "router-multicast": 20, "link": 10, "link-wide": 11}
+LIMITS = {"router": 10, "router-6x1": 11, "router-multicast": 13, "link": 10, "link-wide": 11}
 """Ten are what 156.25 MHz leave room for at half a nanosecond a level. Those of a wide link and of routers are what they have, so that they
 get no longer."""
 
