@@ -111,7 +111,7 @@ MUTATIONS = [
     Mutation("input-multicast", "router/rtl/router_input.sv", "assign served = served_q | grant_q", "assign served = grant_q"),
     Mutation("input-multicast", "router/rtl/router_input.sv", ".read_i(head_read && final_d)", ".read_i(head_read)"),
     Mutation("input-multicast", "common/rtl/exanet_fifo_block.sv", "read_q  <= first_q", "read_q  <= read_q"),
-    Mutation("output", "router/rtl/router_output.sv", "passed_q == MostPassed ?", "1'b0 ?"),
+    Mutation("output", "router/rtl/router_output.sv", "passed_q == 4'(MostPassed) ?", "1'b0 ?", {"MostPassed": 2}),
     Mutation("output", "router/rtl/router_output.sv", "&& idle_q && slot_q", "&& slot_q"),
     Mutation("output", "router/rtl/router_output.sv", "(idle_q || ends_i[class_q][select_q])", "1'b1"),
     Mutation(

@@ -10,6 +10,7 @@ module output_formal #(
   parameter int unsigned FarWords = 7,
   parameter int unsigned FarHeaders = 3,
   parameter int unsigned Slots = 2,
+  parameter int unsigned MostPassed = 15,
   localparam int unsigned Legs = 2 * Inputs  // bulk, then priority
 ) (
   input logic                   clk_i,
@@ -80,7 +81,8 @@ module output_formal #(
   assign header = flit.data;
   logic [Legs-1:0] past_words = '0;
   logic released;
-  router_output #(.Inputs(Inputs), .LinkInputs(2), .Port(0), .Slots(Slots), .FarWords(FarWords), .FarHeaders(FarHeaders), .MostWords(MostWords)) dut (
+  router_output #(.Inputs(Inputs), .LinkInputs(2), .Port(0), .Slots(Slots), .FarWords(FarWords), .FarHeaders(FarHeaders), .MostWords(MostWords),
+    .MostPassed(MostPassed)) dut (
     .clk_i, .rst_ni(rst_n), .fixed_i, .links_first_i, .request_i(request), .word_i(word), .ends_i(ending), .grant_o(grants),
     .credit_i(credit), .release_i(released), .flit_o(flit));
 
@@ -169,7 +171,7 @@ module output_formal #(
       PriorityFirst: assert (!(granted && !granted_class && priority_waits));
       SlotsKept:   assert (taken_slots + 3'(dut.slots_q) - 3'(dut.fresh_q) == 3'(Slots));
       NeverIdle:   assert (granted || !may_go);
-      InterfaceGoes: assert (passed <= 5'd15);
+      InterfaceGoes: assert (passed <= 5'(MostPassed));
       PassedCounted: assert (5'(dut.passed_q) >= passed);
     end
   end

@@ -2,8 +2,8 @@
 // Picks one of those who ask: a priority one where there is one; of a class the first of those who go first, else of the others (first_i); of these
 // who is due, the first one behind who was granted last, cyclically. With fixed_i it picks the lowest of the class.
 //
-// Where nobody who might be picked is due, all of them become due. So everybody is served once before anybody is served twice, and one who could not ask for
-// want of room keeps his turn: a round robin pointer alone would have moved past him, and might do so each time. The pointer among the due has
+// Where nobody who might be picked is due, all of them become due. So everybody is served once before anybody is served twice, and one who could not
+// ask for want of room keeps his turn: a round robin pointer alone would have moved past him, and might do so each time. The pointer among the due has
 // those served alike whose packets come at different times: the lowest would go first in each round.
 //
 // Who is due is kept for each class, the pointer is one: a class never competes with the other in one pick.

@@ -18,7 +18,8 @@ module router_output #(
   parameter int unsigned Slots = 1,
   parameter int unsigned FarWords = 512,   // of each virtual channel's pool at the far end
   parameter int unsigned FarHeaders = 32,
-  parameter int unsigned MostWords = exanet_pkg::MaxPayloadWords  // payload of the largest packet
+  parameter int unsigned MostWords = exanet_pkg::MaxPayloadWords,  // payload of the largest packet
+  parameter int unsigned MostPassed = 15
 ) (
   input  logic                 clk_i,
   input  logic                 rst_ni,
@@ -57,10 +58,9 @@ module router_output #(
     end
   end
 
-  localparam logic [3:0] MostPassed = 4'd15;
   localparam logic [Inputs-1:0] FromLinks = (Inputs)'((1 << LinkInputs) - 1);
   logic [Inputs-1:0] first;
-  assign first = !links_first_i ? '0 : passed_q == MostPassed ? ~FromLinks : FromLinks;
+  assign first = !links_first_i ? '0 : passed_q == 4'(MostPassed) ? ~FromLinks : FromLinks;
   router_arbiter #(.Inputs(Inputs)) u_arbiter (.clk_i, .rst_ni, .fixed_i, .first_i(first), .request_i(asks), .grant_o(grant_o));
 
   // Whoever asks is granted, or another one is.
