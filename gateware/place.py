@@ -5,8 +5,8 @@ usage: python gateware/place.py [PART...] [--keep FOLDER]     (needs the groups 
 
 Parts are link and router. The device is a Lattice ECP5 (LFE5U-25F, speed grade 8), which nextpnr knows wire by wire; a part is alone there,
 without pads, and the clock is that of gateware/constraints/exanet.sdc, which is delivered with the core. The router has 1 + 1 ports and
-queues of the published depth; of the data that it carries 8 bits are left (gateware/router/tb/router_place.sv), so that it is placed in
-half a minute. An ECP5 is slower than an UltraScale+: the figures tell when a path has got longer, not what is reached there. The exit
+queues of 16 headers, and of the data that it carries 4 bits are left (gateware/router/tb/router_place.sv), so that it is placed in half a
+minute. An ECP5 is slower than an UltraScale+: the figures tell when a path has got longer, not what is reached there. The exit
 status is 1 when one is below its floor. The same sources and tools give the same figures. With --keep they are written down in that folder,
 and a part is placed again when a source, a tool, the constraints or this file has changed.
 """
@@ -45,7 +45,9 @@ class Placed:
 
 PARTS = {
     "link": Placed("exanet_link", 115.0),
-    "router": Placed("router_place", 85.0, {"InterPorts": 1, "IntraPorts": 1, "Dimensions": 1, "CarriedBits": 8}, (NARROW,)),
+    "router": Placed(
+        "router_place", 105.0, {"InterPorts": 1, "IntraPorts": 1, "Dimensions": 1, "CarriedBits": 4, "HeaderDepth": 16}, (NARROW,)
+    ),
 }
 
 

@@ -6,6 +6,7 @@ module router_place #(
   parameter int unsigned IntraPorts = 3,
   parameter int unsigned Dimensions = 3,
   parameter int unsigned CarriedBits = 16,
+  parameter int unsigned HeaderDepth = 32,  // of each queue
   localparam int unsigned Ports = InterPorts + IntraPorts
 ) (
   input  logic                              clk_i,
@@ -19,7 +20,9 @@ module router_place #(
   output logic [31:0]                       discarded_o
 );
   exanet_pkg::flit_t flit[Ports];
-  exanet_router #(.InterPorts(InterPorts), .IntraPorts(IntraPorts), .Dimensions(Dimensions)) u_router (
+  exanet_router #(
+    .InterPorts(InterPorts), .IntraPorts(IntraPorts), .Dimensions(Dimensions), .HeaderDepth(HeaderDepth), .IntraHeaders(HeaderDepth)
+  ) u_router (
     .clk_i, .rst_ni, .config_i, .flit_i, .credit_o, .flit_o(flit), .credit_i, .release_i, .discarded_o);
   for (genvar p = 0; p < Ports; p++) begin : gen_port
     assign flit_o[p] = {flit[p].valid, flit[p].vc, flit[p].head, flit[p].tail, flit[p].data[127-:CarriedBits]};
