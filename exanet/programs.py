@@ -132,11 +132,8 @@ def place(
     needs = _nodes_needed(programs, ranks, per_node, by_file, taken, topology)
     for word in dict.fromkeys(words[number] for number in range(len(programs)) if number not in by_file):
         numbers = [number for number, other in enumerate(words) if other == word]
-        kind, _, given = word.partition(":")
-        if given and not given.isdecimal():
-            raise InputError(f"--map {word}: give the seed as a whole number, e.g. random:1, or random and --seed")
-        kind = "linear" if kind == "round-robin" else kind
-        mapped = _core.map_jobs(topology, kind, [needs[number] for number in numbers], int(given) if given else seed, taken)
+        kind = "linear" if word == "round-robin" else word.partition(":")[0]
+        mapped = _core.map_jobs(topology, kind, [needs[number] for number in numbers], placement.seed_of(word, seed), taken)
         for number, nodes in zip(numbers, mapped, strict=True):
             count = ranks[number] or needs[number]
             placed[number] = [nodes[rank // per_node[number]] for rank in range(count)]

@@ -26,7 +26,22 @@ PACKAGE = Path(__file__).parents[2] / "exanet"
 
 ORDER = (
     *("errors", "lightly", "units", "quantity", "bounds", "progress", "terminal", "directory", "memory", "registries", "mpi", "optional"),
-    *("machine", "results", "gateware", "karma", "trace", "sim", "run", "record", "programs", "replay", "sweep", "validate", "jobs", "messages"),
+    *(
+        "machine",
+        "results",
+        "gateware",
+        "karma",
+        "trace",
+        "sim",
+        "run",
+        "record",
+        "programs",
+        "replay",
+        "sweep",
+        "validate",
+        "jobs",
+        "messages",
+    ),
     *("commands", "cli", "__main__"),
 )
 """Folders and single files of the package: each may use what stands before it, and nothing behind it."""
