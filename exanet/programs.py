@@ -114,7 +114,7 @@ def place(
     if len(programs) == 1 and programs[0].job is None and words[0] not in ("switch", "node"):
         return [placement.place(words[0], ranks=ranks[0], **own)]
     placed: list[list[int]] = [[] for _ in programs]
-    by_file = [number for number, word in enumerate(words) if not _is_word(word)]
+    by_file = [number for number, word in enumerate(words) if not is_word(word)]
     together = [number for number in by_file if not programs[number].mapping]
     for numbers in ([together] if together else []) + [[number] for number in by_file if number not in together]:
         if any(ranks[number] == 0 for number in numbers):
@@ -141,7 +141,8 @@ def place(
     return placed
 
 
-def _is_word(mapping: str) -> bool:
+def is_word(mapping: str) -> bool:
+    """Whether it is a mapping by itself, and not the name of a file with one."""
     return mapping == "round-robin" or mapping.partition(":")[0] == "random" or mapping in _core.mapping_names()
 
 

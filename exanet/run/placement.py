@@ -44,9 +44,7 @@ def seed_of(mapping: str, seed: int) -> int:
     if not colon:
         return seed
     if not (given.isascii() and given.isdecimal()) or len(given) > 20 or int(given) >= 1 << 64:
-        raise InputError(
-            f"--map {mapping}: give the seed as a whole number from 0 to 2^64 - 1, e.g. random:1, or --map random and --seed"
-        )
+        raise InputError(f"--map {mapping}: give the seed as a whole number from 0 to 2^64 - 1, e.g. random:1, or --map random and --seed")
     return int(given)
 
 

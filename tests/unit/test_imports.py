@@ -42,7 +42,7 @@ ORDER = (
         "jobs",
         "messages",
     ),
-    *("commands", "cli", "__main__"),
+    *("messages", "commands", "cli", "__main__"),
 )
 """Folders and single files of the package: each may use what stands before it, and nothing behind it."""
 
