@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A solver to record and replay (docs/traces.md): conjugate gradients on the heat equation of a square plate, in strips of rows.
 
-Each step exchanges the rows at the strips' edges with both neighbours, and adds up two numbers over all ranks. It ends when the residual is small,
-or after STEPS, and says what it found.
+Each step exchanges the rows at the strips' edges with both neighbours, and adds up two numbers over all ranks. It ends when the residual is
+small, or after STEPS, and says what it found.
 
-usage: mpiexec -n RANKS python solver.py [SIDE [STEPS]]     (256 points a side, 40 steps)
+usage: mpiexec -n RANKS python solver.py [SIDE [STEPS]]     (128 points a side, 60 steps)
 """
 
 from __future__ import annotations
@@ -70,6 +70,6 @@ def solve(side: int, steps: int) -> tuple[int, float]:
 
 if __name__ == "__main__":
     given = [int(word) for word in sys.argv[1:3]]
-    taken, left = solve(*given, *(256, 40)[len(given) :])
+    taken, left = solve(*given, *(128, 60)[len(given) :])
     if WORLD.rank == 0:
         print(f"{taken} steps on {WORLD.size} ranks, residual {left:.6e}")
