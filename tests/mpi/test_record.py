@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -56,6 +57,7 @@ class Started:
     def __init__(self, words: Sequence[str | Path], place: Path, environment: dict[str, str]) -> None:
         place.mkdir(parents=True, exist_ok=True)
         self._place = place
+        self._segments: set[str] = set()
         with (place / "out").open("w") as out, (place / "err").open("w") as err:
             self.process = subprocess.Popen(
                 [str(word) for word in words],
@@ -71,12 +73,21 @@ class Started:
         code = self.process.wait(limit_s)
         return Ended(code, (self._place / "out").read_text(), (self._place / "err").read_text())
 
+    def note_segments(self) -> None:
+        """Before ranks are stopped: an MPICH that does not come to MPI_Finalize leaves its shared memory behind, which `close` removes."""
+        for pid in record._descendants(self.process.pid):
+            with contextlib.suppress(OSError):
+                self._segments |= set(re.findall(r"/dev/shm/mpich_shm_\w+", Path(f"/proc/{pid}/maps").read_text()))
+
     def close(self) -> None:
         if self.process.poll() is None:
+            self.note_segments()
             for pid in [self.process.pid, *record._descendants(self.process.pid)]:
                 with contextlib.suppress(OSError):
                     os.kill(pid, signal.SIGKILL)
             self.process.wait(LIMIT_S)
+        for segment in self._segments:
+            Path(segment).unlink(missing_ok=True)
 
 
 Start = Callable[..., Started]
@@ -255,6 +266,7 @@ def test_what_is_stopped_leaves_a_trace(
     )
     started = start("record", "-o", trace, "--", *launcher(mpich), mpich.python, "-c", program, stack=mpich)
     assert wait_for(lambda: (started._place / "out").read_text().count("here") == 2)
+    started.note_segments()
     started.process.send_signal(number)
     done = started.ended()
     assert done.code == 128 + number
