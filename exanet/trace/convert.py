@@ -31,7 +31,8 @@ def convert(source: Path, target: Path, collectives: Mapping[str, str]) -> dict[
         if target.suffix == ".json":
             return _counted(_whole(target, lambda file: perfetto.write(trace, file)))
     except OSError as error:
-        raise InputError(f"{error.filename or target}: {error.strerror}; choose another place") from None
+        named = target if str(error.filename or "").endswith(".part") else error.filename or target
+        raise InputError(f"{named}: {error.strerror}; choose another place") from None
     raise InputError(f"{target}: give a file that ends in .goal or .json (Perfetto)")
 
 

@@ -170,7 +170,7 @@ def test_wrong_targets_are_told(tmp_path: Path) -> None:
     for target, what in (
         (tmp_path / "x.otf2", "ends in .goal or .json"),
         (tmp_path, "it is a folder"),
-        (tmp_path / "no" / "x.goal", "No such file"),
+        (tmp_path / "no" / "x.goal", r"no/x\.goal: No such file"),
     ):
         with pytest.raises(InputError, match=what):
             convert.convert(trace, target, {})
