@@ -77,6 +77,10 @@ void exanet_mpi_enter(struct exanet_ni *ni, uint32_t call, enum exanet_call_kind
 void exanet_mpi_leave(struct exanet_ni *ni, uint32_t call, enum exanet_call_kind kind) {
   (void)ni, (void)call, (void)kind;
 }
+exanet_mpi_function exanet_mended(const char *name, exanet_mpi_function found) {
+  (void)name;
+  return found;
+}
 void exanet_testing_begin(void) {}
 void exanet_testing_end(void) {}
 

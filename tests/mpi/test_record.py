@@ -33,6 +33,7 @@ from exanet.trace import folder
 from .conftest import Runner, Stack
 from .test_traces import COLLECTIVES, PERSISTENT, THREADS, built
 
+pytestmark = pytest.mark.timeout(120)
 LIMIT_S = 60.0
 SOLVER = Path(__file__).parents[2] / "examples" / "solver.py"
 GENTLE = {

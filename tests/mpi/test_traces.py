@@ -150,6 +150,7 @@ def test_what_is_not_recorded_is_told(exanet_run: Runner, mpich: Stack, tmp_path
     assert "MPI_Put" in done.stderr and "which is not recorded" in done.stderr
 
 
+@pytest.mark.timeout(120)
 def test_the_tutorial_compares_three_networks(mpich: Stack, tmp_path: Path) -> None:
     """Its commands as they stand in docs/traces.md, and what it says of them but for digits that are this host's."""
     root = Path(__file__).parents[2]

@@ -84,6 +84,7 @@ def test_each_run_is_a_replay_alone(folder: Path) -> None:
     assert len(page["jobs"]) == 32 and page["third"] == "computing" and len(page["networks"]) == 32
 
 
+@pytest.mark.timeout(120)
 def test_a_sweep_goes_on_where_it_stopped(folder: Path) -> None:
     """The second time from a copy of the traces elsewhere: what counts is what is in them."""
     other = folder / "other"
