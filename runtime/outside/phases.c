@@ -58,15 +58,6 @@ static void end_recording(void) {
   exanet_record_close(exanet_native_ni());
 }
 
-static void *own(void **slot, const char *name) {
-  if (*slot == NULL) *slot = exanet_mpi_real(name);
-  if (*slot == NULL) {
-    fprintf(stderr, "exanet: this process called %s, but no MPI library in it has that function\n", name);
-    abort();
-  }
-  return *slot;
-}
-
 typedef int (*init_function)(int *argc, char ***argv);
 typedef int (*init_thread_function)(int *argc, char ***argv, int required, int *provided);
 typedef int (*finalize_function)(void);
@@ -95,21 +86,7 @@ static int finalize(finalize_function real) {
   return result;
 }
 
-#define BOTH(NAME, type, parameters, ...)        \
-  EXPORT int MPI_##NAME parameters;              \
-  EXPORT int PMPI_##NAME parameters;             \
-  EXPORT int MPI_##NAME parameters {             \
-    static void *slot;                           \
-    type real = (type)own(&slot, "MPI_" #NAME);  \
-    return __VA_ARGS__;                          \
-  }                                              \
-  EXPORT int PMPI_##NAME parameters {            \
-    static void *slot;                           \
-    type real = (type)own(&slot, "PMPI_" #NAME); \
-    return __VA_ARGS__;                          \
-  }
-
-BOTH(Init, init_function, (int *argc, char ***argv), init(real, argc, argv))
-BOTH(Init_thread, init_thread_function, (int *argc, char ***argv, int required, int *provided),
-     init_thread(real, argc, argv, required, provided))
-BOTH(Finalize, finalize_function, (void), finalize(real))
+EXANET_BOTH_NAMES(Init, init_function, int, (int *argc, char ***argv), init(real, argc, argv))
+EXANET_BOTH_NAMES(Init_thread, init_thread_function, int, (int *argc, char ***argv, int required, int *provided),
+                  init_thread(real, argc, argv, required, provided))
+EXANET_BOTH_NAMES(Finalize, finalize_function, int, (void), finalize(real))
