@@ -86,16 +86,25 @@ def prepare(folder: Path, option: str = "--record") -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         _hold(folder, option)
-        if folder.is_dir() and any(folder.iterdir()):
-            if not (folder / "trace.json").exists() and not list(folder.glob("rank-*.calls")):
-                raise InputError(f"{option} {folder}: the folder holds other files; name a new one, or one with an earlier trace")
-            for file in (*folder.glob("rank-*.calls"), *(folder / name for name in ("trace.json", "calls.parquet"))):
-                file.unlink(missing_ok=True)
-        if shutil.disk_usage(folder).free < 32 * 1024 * 1024:
-            raise InputError(f"{option} {folder}: less than 32 MiB are free there; choose another place")
+        _empty(folder, option)
     except OSError as error:
+        release(folder)
         raise InputError(f"{option} {folder}: {error.strerror}; choose another place") from None
+    except InputError:
+        release(folder)
+        raise
     return folder.absolute()
+
+
+def _empty(folder: Path, option: str) -> None:
+    """Takes an earlier trace away. Raises InputError where there is something else, or no room; OSError."""
+    if any(folder.iterdir()):
+        if not (folder / "trace.json").exists() and not list(folder.glob("rank-*.calls")):
+            raise InputError(f"{option} {folder}: the folder holds other files; name a new one, or one with an earlier trace")
+        for file in (*folder.glob("rank-*.calls"), *(folder / name for name in ("trace.json", "calls.parquet"))):
+            file.unlink(missing_ok=True)
+    if shutil.disk_usage(folder).free < 32 * 1024 * 1024:
+        raise InputError(f"{option} {folder}: less than 32 MiB are free there; choose another place")
 
 
 def _hold(folder: Path, option: str) -> None:
