@@ -49,6 +49,15 @@ def test_patterns_give_the_same_bytes(exanet_run: Runner, mpich: Stack, tmp_path
     assert_same(exanet_run, mpich, ranks, [program, pattern, "2", "20"])
 
 
+def test_ranks_go_home_and_back(exanet_run: Runner, stack: Stack, compiled: Callable[..., Path]) -> None:
+    """For signals, faults, calls of the kernel and long computing, from wherever they run."""
+    packed = assert_same(exanet_run, stack, 4, [compiled("carried", "-Wl,--no-as-needed", "-lm")], timeout=100)
+    facts = json.loads((packed.folder / "run.json").read_text())
+    assert ("no_carriers" in facts) != (facts["carriers"] > 0)
+    assert (facts["turns_carried"] > facts["turns"] / 4) == (facts["carriers"] > 0)
+    assert facts["turns_carried"] < facts["turns"]
+
+
 def test_ranks_share_memory_and_nothing_else(exanet_run: Runner, stack: Stack) -> None:
     done = exanet_run(stack, 4, [stack.python, PROGRAMS / "one_map.py"], options=("--compute", "off", "--ranks-as", "packed"))
     assert done.line("ok") == ["4"]
