@@ -292,8 +292,8 @@ void Coordinator::wake_first() {
   std::uint32_t* later = region_.due();
   std::size_t direct = 0, carried = 0, left = 0;
   for (const RankId r : due_) {
-    const bool parked =
-        carriers > 0 && __atomic_load_n(&region_.rank(r).place, __ATOMIC_ACQUIRE) == static_cast<std::uint32_t>(EXN_PARKED);
+    const bool parked = carriers > 0 && __atomic_load_n(&region_.rank(r).place, __ATOMIC_ACQUIRE) ==
+                                            static_cast<std::uint32_t>(EXN_PARKED);
     const bool first = direct + carried < processors_;
     if (first && !parked) {
       first_[direct++] = r;

@@ -317,7 +317,8 @@ CARRIER _Noreturn static void send_home(struct carrier *carrier, const ucontext_
   struct context *c = carrier->current;
   const char *state = (const char *)now->uc_mcontext.fpregs;
   const size_t bytes = state ? floating_size(state) : 0;
-  if (bytes > floating_bytes) DIE("exanet: a carrier met more floating-point state than there is; this is a defect of exanet");
+  if (bytes > floating_bytes)
+    DIE("exanet: a carrier met more floating-point state than there is; this is a defect of exanet");
   copy(c->interrupted, now, CONTEXT_BYTES);
   if (state) {
     copy(c->floating, state, bytes);
@@ -371,7 +372,8 @@ CARRIER static void on_signal(int number, siginfo_t *info, void *context) {
     if (info->si_arch == AUDIT_ARCH_X86_64 && call_in_place(registers)) return;
     registers[REG_RIP] -= 2; /* at home once more, the length of a syscall or an int 0x80 */
   }
-  if (number == SIGTRAP && ((const uint8_t *)registers[REG_RIP])[-1] == 0xcc) --registers[REG_RIP]; /* NOLINT(performance-no-int-to-ptr): int3 */
+  if (number == SIGTRAP && ((const uint8_t *)registers[REG_RIP])[-1] == 0xcc)
+    --registers[REG_RIP]; /* NOLINT(performance-no-int-to-ptr): int3 */
   send_home(carrier, now);
 }
 
@@ -388,8 +390,8 @@ static const int kCaught[] = {SIGSYS, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, 
 
 /* With a way back from a handler that is no system call of a rank's. */
 static bool catch_signals(void) {
-  const struct kernel_sigaction action = {
-      on_signal, SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTART | SA_RESTORER, exn_restorer, 0};
+  const struct kernel_sigaction action = {on_signal, SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTART | SA_RESTORER,
+                                          exn_restorer, 0};
   for (size_t i = 0; i < sizeof kCaught / sizeof *kCaught; i++)
     if (syscall(SYS_rt_sigaction, kCaught[i], &action, NULL, sizeof action.mask)) return false;
   return true;
@@ -417,7 +419,8 @@ CARRIER static int carry(void *argument) {
 }
 
 static struct carrier *start_carrier(void) {
-  char *space = mmap(NULL, 2 * CARRIER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  char *space =
+      mmap(NULL, 2 * CARRIER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (space == MAP_FAILED) return NULL;
   struct carrier *carrier = (struct carrier *)(((uintptr_t)space + CARRIER_BYTES - 1) & ~(CARRIER_BYTES - 1));
   carrier->stack = (char *)carrier + CARRIER_BYTES;

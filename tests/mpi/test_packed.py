@@ -84,13 +84,24 @@ os.execv(sys.argv[1], sys.argv[1:])
     ],
     ids=["none", "measured", "limit", "kernel"],
 )
-def test_ranks_run_without_carriers(
-    mpich: Stack, tmp_path: Path, before: Sequence[str], carriers: str, compute: str, reason: str
-) -> None:
+def test_ranks_run_without_carriers(mpich: Stack, tmp_path: Path, before: Sequence[str], carriers: str, compute: str, reason: str) -> None:
     program, folder = tmp_path / "patterns", tmp_path / "result"
     subprocess.run([mpich.compiler, "-O2", "-o", program, BENCH / "patterns.c"], check=True)
     options = ["-m", "exanest", "-n", "4", "--no-report", "--compute", compute, "--ranks-as", "packed", "-o", str(folder)]
-    words = [shutil.which(before[0]) or "", *before[1:], sys.executable, "-m", "exanet", "run", *options, "--", str(program), "allreduce", "2", "20"]
+    words = [
+        shutil.which(before[0]) or "",
+        *before[1:],
+        sys.executable,
+        "-m",
+        "exanet",
+        "run",
+        *options,
+        "--",
+        str(program),
+        "allreduce",
+        "2",
+        "20",
+    ]
     done = subprocess.run(words, env=os.environ | {"EXANET_CARRIERS": carriers}, capture_output=True, text=True, timeout=100, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     facts = json.loads((folder / "run.json").read_text())

@@ -104,12 +104,14 @@ struct exn_region {
   /* scheduling */
   uint32_t simulator_wake __attribute__((aligned(64))); /* futex */
   uint32_t running __attribute__((aligned(64))); /* ranks that have been released and have not slept since */
-  uint64_t due __attribute__((aligned(64))); /* low half: how many of due[] are still to be woken, the last one first; high half: which round
+  uint64_t due __attribute__((
+      aligned(64))); /* low half: how many of due[] are still to be woken, the last one first; high half: which round
                                                 it is, so that nobody takes from a list by the count of another */
   uint32_t due_offset; /* of uint32_t due[ranks], from the region's start */
   uint32_t rank_offset; /* of struct exn_rank[ranks] */
   /* host of packed ranks */
-  uint32_t carrier_turn __attribute__((aligned(64))); /* futex: one more each time that a carrier may find a rank to run; anybody */
+  uint32_t carrier_turn
+      __attribute__((aligned(64))); /* futex: one more each time that a carrier may find a rank to run; anybody */
   uint32_t carriers; /* how many run ranks; 0: none, or no more */
   char no_carriers[EXN_REASON_BYTES]; /* why */
 };
