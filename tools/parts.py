@@ -24,8 +24,12 @@ from schedule import Part
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
+LIMIT_S = 4000
+"""For all parts together, on a slow machine that others use, too: what hangs then is told of and killed, and the rest still reported."""
 # Not python -m: the installed package is tested, not the folder of its sources.
 PYTEST = "pytest --durations=20 --basetemp=build/tmp/pytest-"
+# Where real programs, processes and signals meet a busy host, a test that fails is run once more; both tries are told of.
+TWICE = "pytest --reruns 1 --durations=20 --basetemp=build/tmp/pytest-"
 # The compiler by the name by which the package is built, so that ccache knows the core again in the gateware's build.
 CMAKE = "cmake -S . -G Ninja -DCMAKE_C_COMPILER=gcc -DCMAKE_CXX_COMPILER=g++"
 SANITIZED = (
@@ -41,9 +45,9 @@ PARTS = [
     Part("package", "tools/setup.sh package", share=1),
     Part("core-build", f'{SANITIZED} && cmake --build build/sanitized -j "$JOBS"', share=0.5),
     Part("karma-model", f"python -P -c '{KARMA}'", needs=("package",)),
-    Part("pytest-mpi", f"{PYTEST}mpi tests/mpi", needs=("package",)),
-    Part("pytest-unit", f"{PYTEST}unit tests/unit", needs=("package", "karma-model"), busy=0.5),
-    Part("pytest-faults", f"{PYTEST}faults tests/faults", needs=("package",), busy=0.5),
+    Part("pytest-mpi", f"{TWICE}mpi tests/mpi", needs=("package",)),
+    Part("pytest-unit", f"{TWICE}unit tests/unit", needs=("package", "karma-model"), busy=0.5),
+    Part("pytest-faults", f"{TWICE}faults tests/faults", needs=("package",), busy=0.5),
     Part("pytest-validation", f"{PYTEST}validation tests/validation", needs=("package", "karma-model")),
     Part("core-tests", "ctest --test-dir build/sanitized --output-on-failure", needs=("core-build",)),
     Part("gateware-build", f'{GATEWARE} && cmake --build build/gateware -j "$JOBS" --target gateware_tests', share=0.5),
@@ -99,17 +103,27 @@ def chosen(names: list[str]) -> list[Part]:
     return [part for part in PARTS if part.name in wanted]
 
 
+def again(log: Path) -> list[str]:
+    """Tests that pytest ran a second time, by its log; what they said at the first is there."""
+    if not log.exists():
+        return []
+    return [line.removeprefix("RERUN ") for line in log.read_text(errors="replace").splitlines() if line.startswith("RERUN ")]
+
+
 def main() -> int:
     os.chdir(ROOT)
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     names, began = sys.argv[1:], time.monotonic()
     parts, own = chosen(names), environment()
     watch = leftovers.Watch(leftovers.places(), f"TMPDIR={own['TMPDIR']}")
-    outcomes = schedule.run(parts, processors=len(os.sched_getaffinity(0)), folder=BUILD / "parts", environment=own)
+    outcomes = schedule.run(parts, processors=len(os.sched_getaffinity(0)), folder=BUILD / "parts", environment=own, limit_s=LIMIT_S)
     for name in names:
         if any(outcome.name == name and outcome.result == "passed" for outcome in outcomes):
             print((BUILD / "parts" / f"{name}.log").read_text(errors="replace"), end="")
     print(schedule.table(outcomes, wall_s=time.monotonic() - began))
+    for outcome in outcomes:
+        for line in again(BUILD / "parts" / f"{outcome.name}.log"):
+            print(f"failed at the first try: {line}")
     ours, others = watch.close()
     if others:
         print(f"new since the start, perhaps not of these tests: {', '.join(map(str, others))}")

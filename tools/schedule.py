@@ -9,6 +9,7 @@ out. A part's output goes to a file of its own.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import signal
 import subprocess
@@ -22,6 +23,8 @@ _GRACE_S = 10.0
 """From SIGTERM to SIGKILL for a part past its limit: time to clean up."""
 _MOST_SHOWN = 40_000
 """Characters of the output of a part that failed; its file has all of it."""
+_MARK = "EXANET_PART"
+"""Variable of the environment that says of a process, whatever its session, which part started it."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,7 @@ class _Running:
     part: Part
     process: subprocess.Popen[bytes]
     load: float
+    said: Callable[[str], None]
     began: float = field(default_factory=time.monotonic)
     ended_by_us: float | None = None
 
@@ -70,13 +74,22 @@ class _Running:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, number)
 
-    def check_limit(self) -> None:
+    def check_limit(self, end: float) -> None:
         now = time.monotonic()
-        if self.ended_by_us is None and now - self.began > self.part.limit_s:
+        if self.ended_by_us is None and (now - self.began > self.part.limit_s or now > end):
             self.ended_by_us = now
+            self.said("\n".join([f"{self.part.name}: past its limit; it runs", *map(_described, _started_by(self.part))]))
             self.signal(signal.SIGTERM)
         elif self.ended_by_us is not None and now - self.ended_by_us > _GRACE_S:
             self.signal(signal.SIGKILL)
+
+    def end_rest(self) -> None:
+        """Kills what the part left running, in sessions of their own, too."""
+        self.signal(signal.SIGKILL)
+        for pid in _started_by(self.part):
+            self.said(f"{self.part.name}: left running, killed:{_described(pid)}")
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
     def outcome(self) -> Outcome | None:
         """How it ended, or None while it runs."""
@@ -84,9 +97,31 @@ class _Running:
         if pid == 0:
             return None
         self.process.returncode = os.waitstatus_to_exitcode(status)
-        self.signal(signal.SIGKILL)  # what it left running
+        self.end_rest()
         result = "timed out" if self.ended_by_us is not None else "passed" if self.process.returncode == 0 else "failed"
         return Outcome(self.part.name, result, time.monotonic() - self.began, usage.ru_utime + usage.ru_stime)
+
+
+def _started_by(part: Part) -> list[int]:
+    """Processes that run and have the part's mark, in the order of their numbers."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # ended since, or somebody else's
+            if f"{_MARK}={part.name}".encode() in (process / "environ").read_bytes().split(b"\0"):
+                found.append(int(process.name))
+    return sorted(found)
+
+
+def _described(pid: int) -> str:
+    """One line of a process: its number, state, where in the kernel it sleeps, seconds of processors, and command."""
+    process, ticks = Path("/proc", str(pid)), os.sysconf("SC_CLK_TCK")
+    try:
+        state, *numbers = (process / "stat").read_text().rpartition(")")[2].split()
+        used = (int(numbers[10]) + int(numbers[11])) / ticks
+        command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        return f"  {pid} {state} {(process / 'wchan').read_text() or '-'} {used:.1f} s {command[:160]}"
+    except (OSError, ValueError, IndexError):
+        return f"  {pid} ended meanwhile"
 
 
 def check(parts: Sequence[Part]) -> None:
@@ -106,61 +141,64 @@ def run(
     processors: int,
     folder: Path,
     environment: Mapping[str, str],
+    limit_s: float = math.inf,
     said: Callable[[str], None] = lambda line: print(line, flush=True),
 ) -> list[Outcome]:
-    """Runs all parts; their output is in `folder`/NAME.log. Outcomes come in the order in which the parts ended.
+    """Runs all parts, for `limit_s` at most; their output is in `folder`/NAME.log. Outcomes come in the order in which the parts ended.
 
     Raises ValueError as check() does.
     """
     check(parts)
     folder.mkdir(parents=True, exist_ok=True)
     waiting, running, outcomes = list(parts), list[_Running](), list[Outcome]()
+    end = time.monotonic() + limit_s
     try:
         while waiting or running:
             results = {outcome.name: outcome.result for outcome in outcomes}
             free = processors - sum(one.load for one in running)
             for part in list(waiting):
-                if any(results.get(name, "passed") != "passed" for name in part.needs):
+                lacking = [name for name in part.needs if results.get(name, "passed") != "passed"]
+                if lacking or time.monotonic() > end:
                     waiting.remove(part)
                     outcomes.append(Outcome(part.name, "left out"))
-                    said(f"{part.name}: left out, it needs {', '.join(name for name in part.needs if results.get(name) != 'passed')}")
+                    said(f"{part.name}: left out, " + (f"it needs {', '.join(lacking)}" if lacking else "no time is left"))
                     break
                 ready = all(name in results for name in part.needs)
                 if ready and part.load(processors) <= free:
                     waiting.remove(part)
-                    running.append(_start(part, processors, folder, environment))
+                    running.append(_start(part, processors, folder, environment, said))
                     said(f"{part.name}: started")
                     break
                 if ready:  # it goes before what stands behind it, however small that is
                     free = 0
             else:
-                _wait(running, outcomes, folder, said)
+                _wait(running, outcomes, folder, end, said)
     finally:
         for one in running:
-            one.signal(signal.SIGKILL)
+            one.end_rest()
             one.process.wait()
     return outcomes
 
 
-def _start(part: Part, processors: int, folder: Path, environment: Mapping[str, str]) -> _Running:
+def _start(part: Part, processors: int, folder: Path, environment: Mapping[str, str], said: Callable[[str], None]) -> _Running:
     with (folder / f"{part.name}.log").open("wb") as log:
         process = subprocess.Popen(
             ["bash", "-euo", "pipefail", "-c", part.command],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
-            env={**environment, "JOBS": str(part.jobs(processors))},
+            env={**environment, "JOBS": str(part.jobs(processors)), _MARK: part.name},
             start_new_session=True,
         )
-    return _Running(part, process, part.load(processors))
+    return _Running(part, process, part.load(processors), said)
 
 
-def _wait(running: list[_Running], outcomes: list[Outcome], folder: Path, said: Callable[[str], None]) -> None:
+def _wait(running: list[_Running], outcomes: list[Outcome], folder: Path, end: float, said: Callable[[str], None]) -> None:
     """Waits until some part has ended, and tells of it; of one that failed, with what it printed."""
     before = len(outcomes)
     while len(outcomes) == before:
         for one in list(running):
-            one.check_limit()
+            one.check_limit(end)
             outcome = one.outcome()
             if outcome is None:
                 continue
@@ -168,7 +206,10 @@ def _wait(running: list[_Running], outcomes: list[Outcome], folder: Path, said: 
             outcomes.append(outcome)
             if outcome.result != "passed":
                 said((folder / f"{outcome.name}.log").read_text(errors="replace")[-_MOST_SHOWN:])
-            limit = f" (killed: it may take {one.part.limit_s:.0f} s)" if outcome.result == "timed out" else ""
+            limit = ""
+            if outcome.result == "timed out":
+                own = f"it may take {one.part.limit_s:.0f} s" if outcome.wall_s > one.part.limit_s else "no time is left for all"
+                limit = f" (killed: {own})"
             said(f"{outcome.name}: {outcome.result} after {outcome.wall_s:.0f} s, {outcome.cpu_s:.0f} s of processors{limit}")
         if len(outcomes) == before:
             time.sleep(_POLL_S)

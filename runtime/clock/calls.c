@@ -24,10 +24,9 @@
 
 _Static_assert(EXANET_MPI_CALL_COUNT <= EXANET_MPI_CALLS, "the region's profile has too few rows");
 
-#define ARGUMENTS \
-  long a0, long a1, long a2, long a3, long a4, long a5, long a6, long a7, long a8, long a9, long a10, long a11, long a12
-#define PASSED a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12
-typedef long (*mpi_function)(ARGUMENTS);
+#define ARGUMENTS EXANET_MPI_ARGUMENTS
+#define PASSED EXANET_MPI_PASSED
+typedef exanet_mpi_function mpi_function;
 
 __thread __attribute__((tls_model("initial-exec"))) int exanet_mpi_depth;
 
@@ -37,7 +36,7 @@ static mpi_function find_or_die(const char *name) {
     fprintf(stderr, "exanet: this process called %s, but no MPI library in it has that function\n", name);
     abort();
   }
-  return found;
+  return exanet_mended(name, found);
 }
 
 static inline mpi_function resolve(mpi_function *slot, const char *name) {

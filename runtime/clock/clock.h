@@ -60,6 +60,16 @@ bool exanet_is_in_library(const void *address, const char *name);
 
 /* The MPI library's own function, or NULL when it has none of that name. */
 void *exanet_mpi_real(const char *name);
+/* The same of the library by which Open MPI speaks with its launcher. */
+void *exanet_launcher_real(const char *name);
+
+/* Any MPI call (calls.c). */
+#define EXANET_MPI_ARGUMENTS \
+  long a0, long a1, long a2, long a3, long a4, long a5, long a6, long a7, long a8, long a9, long a10, long a11, long a12
+#define EXANET_MPI_PASSED a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12
+typedef long (*exanet_mpi_function)(EXANET_MPI_ARGUMENTS);
+/* `found`, or what stands in its place where the library has a defect (mends.c). */
+exanet_mpi_function exanet_mended(const char *name, exanet_mpi_function found);
 
 /* The calling thread is outside MPI in a rank whose threads take turns inside. */
 static inline bool exanet_may_hand_turn_on(void) {

@@ -29,30 +29,44 @@ bool exanet_is_in_library(const void *address, const char *name) {
   return strncmp(slash != NULL ? slash + 1 : info.dli_fname, name, strlen(name)) == 0;
 }
 
-static _Atomic(void *) mpi_library;
+/* A library that is known by how its file's name begins, and by a function that it has. */
+struct library {
+  const char *names[2];
+  const char *has;
+  _Atomic(void *) handle; /* kept open: it is never unloaded under us */
+};
 
-static int find_mpi(struct dl_phdr_info *info, size_t size, void *result) {
+static int find_library(struct dl_phdr_info *info, size_t size, void *wanted) {
+  struct library *library = wanted;
   const char *slash = strrchr(info->dlpi_name, '/');
   const char *base = slash != NULL ? slash + 1 : info->dlpi_name;
-  if (strncmp(base, "libmpi", 6) != 0 && strncmp(base, "libpmpi", 7) != 0) return 0;
+  if (strncmp(base, library->names[0], strlen(library->names[0])) != 0 &&
+      strncmp(base, library->names[1], strlen(library->names[1])) != 0)
+    return 0;
   void *handle = dlopen(info->dlpi_name, RTLD_NOLOAD | RTLD_LAZY);
   if (handle == NULL) return 0;
-  if (dlsym(handle, "PMPI_Init") == NULL) {
+  if (dlsym(handle, library->has) == NULL) {
     dlclose(handle);
     return 0;
   }
-  *(void **)result = handle; /* kept open: the program's MPI is never unloaded under us */
+  atomic_store(&library->handle, handle);
   return 1;
 }
 
-void *exanet_mpi_real(const char *name) {
+static void *real_of(struct library *library, const char *name) {
   void *found = dlsym(RTLD_NEXT, name);
   if (found != NULL) return found;
-  void *library = atomic_load(&mpi_library);
-  if (library == NULL) {
-    dl_iterate_phdr(find_mpi, &library);
-    if (library == NULL) return NULL;
-    atomic_store(&mpi_library, library);
-  }
-  return dlsym(library, name);
+  if (atomic_load(&library->handle) == NULL) dl_iterate_phdr(find_library, library);
+  void *handle = atomic_load(&library->handle);
+  return handle != NULL ? dlsym(handle, name) : NULL;
+}
+
+void *exanet_mpi_real(const char *name) {
+  static struct library mpi = {.names = {"libmpi", "libpmpi"}, .has = "PMPI_Init"};
+  return real_of(&mpi, name);
+}
+
+void *exanet_launcher_real(const char *name) {
+  static struct library launcher = {.names = {"libpmix", "libpmix"}, .has = "PMIx_Init"};
+  return real_of(&launcher, name);
 }

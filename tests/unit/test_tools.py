@@ -79,6 +79,37 @@ def test_a_part_past_its_limit_is_killed_with_what_it_started(tmp_path: Path) ->
     assert gone(int(note.read_text()))
 
 
+def test_what_a_part_leaves_running_elsewhere_is_killed_and_told_of(tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+    results, said = run(tmp_path, Part("litter", f"setsid sleep 1000 & echo $! >{note}; sleep 0.5"))
+    assert results == {"litter": "passed"}
+    assert "litter: left running, killed:" in said and "sleep 1000" in said
+    assert gone(int(note.read_text()))
+
+
+def test_no_part_runs_past_the_limit_of_all(tmp_path: Path) -> None:
+    said: list[str] = []
+    parts = [Part("hung", "sleep 1000"), Part("behind", "true")]
+    outcomes = schedule.run(parts, processors=1, folder=tmp_path, environment=os.environ, limit_s=1, said=said.append)
+    assert [(outcome.name, outcome.result) for outcome in outcomes] == [("hung", "timed out"), ("behind", "left out")]
+    shown = "\n".join(said)
+    assert "hung: past its limit; it runs\n" in shown and "sleep 1000" in shown and "no time is left for all" in shown
+
+
+def test_a_test_that_passes_at_its_second_try_is_told_of(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text(
+        "import pathlib\ndef test_it(tmp_path_factory):\n"
+        "    there = pathlib.Path(__file__).with_name('there')\n"
+        "    if not there.exists():\n        there.touch()\n        assert False, 'flaky'\n"
+        "def test_never():\n    assert False\n"
+    )
+    words = ["pytest", "-raR", "--reruns", "1", "-p", "no:cacheprovider", "test_it.py"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
+    (tmp_path / "log").write_text(done.stdout)
+    assert done.returncode == 1 and "1 failed, 1 passed, 2 rerun" in done.stdout
+    assert [line.split()[0] for line in parts.again(tmp_path / "log")] == ["test_it.py::test_it", "test_it.py::test_never"]
+
+
 def test_processor_time_is_that_of_all_descendants(tmp_path: Path) -> None:
     spin = f"{sys.executable} -c 'import time\nwhile time.process_time() < 0.5: pass'"
     (outcome,) = schedule.run(

@@ -29,7 +29,7 @@ def verdicts(rows: dict[str, dict[str, Any]]) -> None:
 
 def validate(*rows: str) -> tuple[int, dict[str, dict[str, Any]]]:
     command = [sys.executable, "-P", "-m", "exanet", "validate", "--json", "--only", ",".join(rows)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=1200, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=500, check=False)
     assert done.stdout, done.stderr
     found = {row["id"]: row for row in json.loads(done.stdout)}
     verdicts(found)

@@ -61,6 +61,16 @@ window.Fence()
 assert memory[left] == 12
 window.Free()
 
+# Eight bytes in a window of one process.
+alone = np.arange(4, dtype="q")
+window = MPI.Win.Create(alone, 8, MPI.INFO_NULL, MPI.COMM_SELF)
+for there, wanted in ((2, 9), (9, 9)):
+    window.Lock(0)
+    window.Compare_and_swap(np.array([9], "q"), np.array([2], "q"), before, 0, 2)
+    window.Unlock(0)
+    assert (before[0], alone[2]) == (there, wanted)
+window.Free()
+
 ended = world.reduce(1, root=0)
 if rank == 0:
     print("ok", ended)

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Waits of a rank for what lies beside the simulated network, while virtual time goes on. */
+#ifndef EXANET_CLOCK_BESIDE_H
+#define EXANET_CLOCK_BESIDE_H
+
+#include "clock.h"
+
+/* A rank that waits for the host moves no clock for so long: what comes meanwhile comes at the same virtual time in every run. */
+#define EXANET_PATIENCE_MS 200
+#define EXANET_STEP_PS PS_PER_MS
+#define EXANET_MOST_STEPS 1000
+
+/* The rank sleeps for so many whole milliseconds of virtual time, of which the rest of the present one is the first, so that all who wait
+ * end at the same moment; the next step is twice as long. */
+static inline void exanet_step(struct exanet_ni *ni, uint64_t *steps) {
+  const uint64_t now = exanet_clock_peek(ni);
+  exanet_sleep_with_others(ni, (now / EXANET_STEP_PS + *steps) * EXANET_STEP_PS - now);
+  if (*steps < EXANET_MOST_STEPS) *steps *= 2;
+}
+
+/* Whether it is a socket on which this call may wait for another rank; those to the launcher are not. */
+bool exanet_is_socket(int fd);
+#endif
