@@ -429,24 +429,27 @@ static struct carrier *start_carrier(void) {
   return carrier->tid > 0 ? carrier : NULL;
 }
 
-static bool start_carriers(uint32_t count) {
+/* Returns NULL once all have passed their test, else the reason why there are none. */
+static const char *start_carriers(uint32_t count) {
   host = getpid();
   floating_bytes = getauxval(AT_MINSIGSTKSZ);
-  if (floating_bytes == 0 || floating_bytes > CARRIER_BYTES / 4 || !catch_signals()) return false;
+  if (floating_bytes == 0 || floating_bytes > CARRIER_BYTES / 4 || !catch_signals())
+    return "the kernel does not say how large a signal's frame is";
   contexts = calloc(region->ranks, sizeof *contexts);
-  if (!contexts) return false;
+  if (!contexts) return "there is no memory for them";
   for (uint32_t rank = 0; rank < region->ranks; rank++) contexts[rank].slot = exn_rank_slot(region, rank);
   for (; carrier_count < count; carrier_count++)
-    if (!(carriers[carrier_count] = start_carrier())) return false;
+    if (!(carriers[carrier_count] = start_carrier())) return "no more threads could be started";
   struct timespec now, until;
   clock_gettime(CLOCK_MONOTONIC, &until);
   until.tv_sec += START_LIMIT_S;
   for (uint32_t passed; (passed = __atomic_load_n(&ready, __ATOMIC_ACQUIRE)) < count;) {
     clock_gettime(CLOCK_MONOTONIC, &now);
-    if (now.tv_sec > until.tv_sec || (now.tv_sec == until.tv_sec && now.tv_nsec >= until.tv_nsec)) return false;
+    if (now.tv_sec > until.tv_sec || (now.tv_sec == until.tv_sec && now.tv_nsec >= until.tv_nsec))
+      return "they did not start in time";
     wait_for(&ready, passed, 10000000);
   }
-  return !__atomic_load_n(&failed, __ATOMIC_ACQUIRE);
+  return __atomic_load_n(&failed, __ATOMIC_ACQUIRE) ? "the kernel does not dispatch system calls to user space" : NULL;
 }
 
 /* The C library has not noted the environment yet (host.c). */
@@ -487,7 +490,7 @@ static const char *refusal(uint32_t count) {
   if (!(getauxval(AT_HWCAP2) & HWCAP2_FSGSBASE_BIT)) return "the kernel does not let programs set their thread's base";
   if (getrlimit(RLIMIT_CPU, &limit) || limit.rlim_cur != RLIM_INFINITY)
     return "there is a limit of processor time for each process (ulimit -t)";
-  return start_carriers(count) ? NULL : "the kernel does not dispatch system calls to user space";
+  return start_carriers(count);
 }
 
 static struct exn_carriers interface = {EXN_VERSION, wait_turn};

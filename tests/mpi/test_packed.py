@@ -57,7 +57,7 @@ def test_ranks_go_home_and_back(exanet_run: Runner, stack: Stack, compiled: Call
     packed = assert_same(exanet_run, stack, 4, [compiled("carried", "-Wl,--no-as-needed", "-lm")], timeout=100)
     facts = json.loads((packed.folder / "run.json").read_text())
     assert ("no_carriers" in facts) != (facts["carriers"] > 0)
-    assert (facts["turns_carried"] > facts["turns"] / 4) == (facts["carriers"] > 0)
+    assert (facts["turns_carried"] > 0) == (facts["carriers"] > 0)
     assert facts["turns_carried"] < facts["turns"]
 
 
