@@ -114,7 +114,7 @@ def place(
     if len(programs) == 1 and programs[0].job is None and words[0] not in ("switch", "node"):
         return [placement.place(words[0], ranks=ranks[0], **own)]
     placed: list[list[int]] = [[] for _ in programs]
-    by_file = [number for number, word in enumerate(words) if not _is_word(word)]
+    by_file = [number for number, word in enumerate(words) if not is_word(word)]
     together = [number for number in by_file if not programs[number].mapping]
     for numbers in ([together] if together else []) + [[number] for number in by_file if number not in together]:
         if any(ranks[number] == 0 for number in numbers):
@@ -132,11 +132,8 @@ def place(
     needs = _nodes_needed(programs, ranks, per_node, by_file, taken, topology)
     for word in dict.fromkeys(words[number] for number in range(len(programs)) if number not in by_file):
         numbers = [number for number, other in enumerate(words) if other == word]
-        kind, _, given = word.partition(":")
-        if given and not given.isdecimal():
-            raise InputError(f"--map {word}: give the seed as a whole number, e.g. random:1, or random and --seed")
-        kind = "linear" if kind == "round-robin" else kind
-        mapped = _core.map_jobs(topology, kind, [needs[number] for number in numbers], int(given) if given else seed, taken)
+        kind = "linear" if word == "round-robin" else word.partition(":")[0]
+        mapped = _core.map_jobs(topology, kind, [needs[number] for number in numbers], placement.seed_of(word, seed), taken)
         for number, nodes in zip(numbers, mapped, strict=True):
             count = ranks[number] or needs[number]
             placed[number] = [nodes[rank // per_node[number]] for rank in range(count)]
@@ -144,7 +141,8 @@ def place(
     return placed
 
 
-def _is_word(mapping: str) -> bool:
+def is_word(mapping: str) -> bool:
+    """Whether it is a mapping by itself, and not the name of a file with one."""
     return mapping == "round-robin" or mapping.partition(":")[0] == "random" or mapping in _core.mapping_names()
 
 

@@ -65,27 +65,40 @@ def replay(options: Options, progress: Any = None) -> tuple[dict[str, Any], dict
 
     Of several there is a table `programs` besides, a row each (docs/traces.md). Raises InputError on what cannot be replayed.
     """
-    placement.check("--map ''", options.mapping, placement.REPLAY_KINDS)
-    asked = [*(Program.recorded(str(text)) for text in options.traces), *(Program.synthetic(text) for text in options.jobs)]
-    traces = [_loaded(program) for program in asked]
     described = load(options.machine)
     resolved = described.resolve()
-    ranks = [trace.about.ranks if trace else program.job.ranks if program.job else 0 for program, trace in zip(asked, traces, strict=True)]
-    placed = programs.place(asked, ranks, options.mapping, described, resolved["topology"], options.seed)
-    _check_nodes(resolved, asked, placed)
-    specs = [_spec(program, trace, nodes, options) for program, trace, nodes in zip(asked, traces, placed, strict=True)]
-    found = _run(specs, options, resolved, progress)
+    asked = programs_of(options)
+    traces = [loaded(program) for program in asked]
+    specs = placed(options, asked, traces, described, resolved)
+    found = simulate(specs, options.collectives, resolved, progress)
     if len(asked) > 1:
         found["programs"] = _rows(asked, specs, found)
         if options.alone:
             for row, spec in zip(found["programs"], specs, strict=True):
-                row["alone_ps"] = _run([spec], options, resolved, progress)["summary"]["virtual_ps"] - spec["start_ps"]
+                alone = simulate([spec], options.collectives, resolved, progress)
+                row["alone_ps"] = alone["summary"]["virtual_ps"] - spec["start_ps"]
                 row["slowdown"] = row["took_ps"] / row["alone_ps"] if row["alone_ps"] else 1.0
-    meta = _meta(options, asked, traces, described, resolved, sum(map(len, placed)))
+    meta = _meta(options, asked, traces, described, resolved, sum(len(spec["placement"]) for spec in specs))
     return found, meta | {"cpu_s": found["summary"]["cpu_s"]}
 
 
-def _loaded(program: Program) -> folder.Trace | None:
+def programs_of(options: Options) -> list[Program]:
+    """The programs that the options name. Raises InputError."""
+    return [*(Program.recorded(str(text)) for text in options.traces), *(Program.synthetic(text) for text in options.jobs)]
+
+
+def placed(
+    options: Options, asked: Sequence[Program], traces: Sequence[folder.Trace | None], described: Machine, resolved: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """The programs on their nodes of the machine, as simulate() takes them; `traces` are theirs by `loaded`. Raises InputError."""
+    placement.check("--map ''", options.mapping, placement.REPLAY_KINDS)
+    ranks = [trace.about.ranks if trace else program.job.ranks if program.job else 0 for program, trace in zip(asked, traces, strict=True)]
+    nodes = programs.place(asked, ranks, options.mapping, described, resolved["topology"], options.seed)
+    _check_nodes(resolved, asked, nodes)
+    return [_spec(program, trace, own, options) for program, trace, own in zip(asked, traces, nodes, strict=True)]
+
+
+def loaded(program: Program) -> folder.Trace | None:
     """Its trace, if it is one that can be replayed. Raises InputError."""
     if program.trace is None:
         return None
@@ -112,10 +125,13 @@ def _spec(program: Program, trace: folder.Trace | None, nodes: Sequence[int], op
     return common | {"job": {"program": job.program, **keys}}
 
 
-def _run(specs: Sequence[dict[str, Any]], options: Options, resolved: dict[str, Any], progress: Any) -> dict[str, Any]:
+def simulate(
+    specs: Sequence[dict[str, Any]], collectives: Mapping[str, str], resolved: dict[str, Any], progress: Any = None
+) -> dict[str, Any]:
+    """Runs the programs together: what was measured. Raises InputError."""
     began = time.monotonic()
     try:
-        simulation = _core.Replay(resolved, list(specs), dict(options.collectives))
+        simulation = _core.Replay(resolved, list(specs), dict(collectives))
         background.work(simulation, progress, resolved, {"trace": ", ".join(spec["name"] for spec in specs)})
     except ValueError as error:
         raise InputError(str(error)) from None

@@ -4,6 +4,8 @@
 
 #include <nanobind/stl/map.h>
 
+#include <map>
+
 #include "core/replay/communicators.hpp"
 #include "exanet/bindings/convert.hpp"
 #include "exanet/bindings/run_results.hpp"
@@ -87,6 +89,8 @@ class TraceTables {
   nb::dict read(const std::string& path) {
     TraceStream stream(path);
     columns_ = {};
+    started_ = {};
+    persistent_.clear();
     TraceRecord r;
     Time clock;
     nb::list unrecorded;
@@ -96,7 +100,9 @@ class TraceTables {
         stream.fail("a communicator of which this rank is no member");
       if (r.form == EXANET_TRACE_NAME) unrecorded.append(r.name);
       clock += r.compute;
+      const std::int64_t started = start(r);
       add(rank, r, clock);
+      columns_.bytes.back() += started;
       clock += r.took;
     }
     nb::dict d;
@@ -105,6 +111,7 @@ class TraceTables {
     d["mpi"] = stream.header().mpi;
     d["complete"] = stream.complete();
     d["unrecorded"] = unrecorded;
+    d["started"] = started();
     d["columns"] = columns();
     return d;
   }
@@ -115,6 +122,37 @@ class TraceTables {
     std::vector<std::int64_t> begin, took, compute, inside, communicator, peer, tag, bytes, receive_peer, receive_tag,
         receive_bytes, root, requests;
   };
+
+  // The sends that calls of MPI_Start and MPI_Startall have begun, a row each.
+  struct Started {
+    std::vector<std::int64_t> call, peer, bytes;  // call: its row among the rank's columns
+  };
+
+  // Bytes of the persistent sends that the record begins.
+  std::int64_t start(const TraceRecord& r) {
+    if (r.code >= EXANET_TRACE_Send_init && r.code <= EXANET_TRACE_Rsend_init) persistent_[r.request] = r.message;
+    if (r.code == EXANET_TRACE_Recv_init) persistent_.erase(r.request);
+    std::int64_t bytes = 0;
+    if (r.code != EXANET_TRACE_Start && r.code != EXANET_TRACE_Startall) return bytes;
+    for (const std::uint64_t request : r.first) {
+      const auto found = persistent_.find(static_cast<std::uint32_t>(request));
+      if (found == persistent_.end() || found->second.peer == kNoPeer) continue;
+      const auto size = static_cast<std::int64_t>(found->second.bytes);
+      started_.call.push_back(static_cast<std::int64_t>(columns_.call.size()));
+      started_.peer.push_back(peer_of(found->second));
+      started_.bytes.push_back(size);
+      bytes += size;
+    }
+    return bytes;
+  }
+
+  nb::dict started() {
+    nb::dict d;
+    d["call"] = array(std::move(started_.call));
+    d["peer"] = array(std::move(started_.peer));
+    d["bytes"] = array(std::move(started_.bytes));
+    return d;
+  }
 
   static std::int64_t peer_of(const TraceMessage& m) {
     return m.peer == kAnyPeer ? -1 : m.peer == kNoPeer ? -2 : static_cast<std::int64_t>(m.peer);
@@ -185,6 +223,8 @@ class TraceTables {
 
   Communicators communicators_;
   Columns columns_;
+  Started started_;
+  std::map<std::uint32_t, TraceMessage> persistent_;  // sends, by request
 };
 
 }  // namespace

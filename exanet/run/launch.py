@@ -45,7 +45,14 @@ def library_folder() -> Path:
     """The folder of exanet-exec and the libraries: in the installed package, or where EXANET_LIB_DIR says (a build tree)."""
     given = os.environ.get("EXANET_LIB_DIR")
     folder = Path(given) if given else Path(__file__).parent.parent / "lib"
-    for name in ("exanet-exec", "libexanet-fi.so", "libexanet-sessions.so", "libexanet-lists.so"):
+    for name in (
+        "exanet-exec",
+        "libexanet-fi.so",
+        "libexanet-sessions.so",
+        "libexanet-lists.so",
+        "libexanet-record.so",
+        "libexanet-record-lists.so",
+    ):
         if not (folder / name).is_file():
             raise InputError(f"{folder / name} is missing: install the package (pip install .), or set EXANET_LIB_DIR to a build folder")
     if ":" in str(folder) or " " in str(folder):

@@ -31,14 +31,21 @@ def place(mapping: str, *, ranks: int, nodes: int, cores_per_node: int, seed: in
         return [rank // cores_per_node for rank in range(ranks)]
     if mapping == "round-robin":
         return [rank % nodes for rank in range(ranks)]
-    kind, colon, given = mapping.partition(":")
-    if kind == "random":
-        if colon and not given.isdecimal():
-            raise InputError(f"--map {mapping}: give the seed as a whole number, e.g. random:1, or --map random and --seed")
+    if mapping.partition(":")[0] == "random":
         order = list(range(cores))
-        random.Random(int(given) if colon else seed).shuffle(order)
+        random.Random(seed_of(mapping, seed)).shuffle(order)
         return [core // cores_per_node for core in order[:ranks]]
     return _from_file(Path(mapping), ranks=ranks, nodes=nodes, cores_per_node=cores_per_node, kinds=kinds)
+
+
+def seed_of(mapping: str, seed: int) -> int:
+    """The seed of random:SEED, else `seed`. Raises InputError."""
+    _, colon, given = mapping.partition(":")
+    if not colon:
+        return seed
+    if not (given.isascii() and given.isdecimal()) or len(given) > 20 or int(given) >= 1 << 64:
+        raise InputError(f"--map {mapping}: give the seed as a whole number from 0 to 2^64 - 1, e.g. random:1, or --map random and --seed")
+    return int(given)
 
 
 def check(what: str, mapping: str, kinds: str = KINDS) -> None:

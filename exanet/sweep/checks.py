@@ -18,6 +18,7 @@ from exanet.machine import Machine
 from exanet.machine.located import Mark
 from exanet.sim import jobs, matrix, messages
 from exanet.sim.spec import of_messages
+from exanet.sweep import replays
 
 _LARGE = 20_000  # endpoints
 _MOST_ENDPOINTS = 2_000_000  # of all networks made; some seconds
@@ -26,7 +27,8 @@ _MOST_ENDPOINTS = 2_000_000  # of all networks made; some seconds
 class Checks:
     """`marks` are the places of values, by axis and value; `usual` the values of axes that are not given."""
 
-    def __init__(self, marks: Mapping[tuple[str, Any], Mark], usual: Mapping[str, Any]) -> None:
+    def __init__(self, marks: Mapping[tuple[str, Any], Mark], usual: Mapping[str, Any], traces: replays.Traces) -> None:
+        self._traces = traces
         self._marks, self._usual = marks, usual
         self._seen: set[Any] = set()
         self._left = _MOST_ENDPOINTS
@@ -62,10 +64,22 @@ class Checks:
         make = machine.nodes <= min(_LARGE, self._left)
         self._left -= machine.nodes if make else 0
         try:
-            _try_jobs(resolved, spec, make) if "job" in spec else _try_traffic(resolved, spec, make)
+            if "trace" in spec:
+                self._try_traces(machine, resolved, spec, make)
+            elif "job" in spec:
+                _try_jobs(resolved, spec, make)
+            else:
+                _try_traffic(resolved, spec, make)
         except (InputError, ValueError) as error:
             return " ".join(str(error).split())
         return None
+
+    def _try_traces(self, machine: Machine, resolved: dict[str, Any], values: Mapping[str, Any], make: bool) -> None:
+        if values["trace"] is None:
+            return
+        placed = self._traces.placed(machine, resolved, values)
+        if make:
+            _core.Replay(resolved, placed, replays.collectives(values["collective"]))
 
 
 def _try_traffic(resolved: dict[str, Any], values: Mapping[str, Any], make: bool) -> None:

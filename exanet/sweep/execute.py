@@ -21,6 +21,7 @@ from typing import Any, BinaryIO
 
 from exanet.errors import InputError
 from exanet.sweep import cluster as clusters
+from exanet.sweep import replays
 from exanet.sweep.plan import Run
 
 JOURNAL = "journal.jsonl"
@@ -31,7 +32,7 @@ _LOOK_S = 0.02  # between looks at what has ended
 _WORKERS_S = 0.2  # between looks at whether a worker has come back
 
 
-def measure(machine: dict[str, Any], load: float | None, spec: dict[str, Any]) -> dict[str, Any]:
+def measure(machine: dict[str, Any], load: float | None, spec: dict[str, Any], programs: Sequence[Any] = ()) -> dict[str, Any]:
     """On a worker: one run's figures, or the error that it ended with."""
     from exanet.results.report import network
     from exanet.sim import TrafficSpec, figures, simulate
@@ -41,6 +42,8 @@ def measure(machine: dict[str, Any], load: float | None, spec: dict[str, Any]) -
         return simulate(machine, offered=offered, spec=TrafficSpec(**spec))
 
     try:
+        if programs:
+            return replays.measure(machine, list(programs), spec["collectives"], network)
         if "job" in spec:
             jobs = [Job.parse(part) for part in spec["job"].split(" + ")]
             done = finish(machine, jobs, **{name: value for name, value in spec.items() if name != "job"})
@@ -217,7 +220,7 @@ def execute(runs: Sequence[Run], journal: Journal, *, cluster: str, workers: int
                 look_at = time.monotonic() + _WORKERS_S
                 for _ in range(min(len(waiting), sum(clusters.threads(client)) - len(futures))):
                     run = waiting.popleft()
-                    future = client.submit(measure, run.machine, run.load, run.spec, key=("run", run.key, deaths[run.key]))
+                    future = client.submit(measure, run.machine, run.load, run.spec, run.programs, key=("run", run.key, deaths[run.key]))
                     futures[future] = run
                     ended.add(future)
             if not ready:

@@ -2,8 +2,8 @@
 """Plans a sweep: a grid over machines, constants of their descriptions, traffic, loads and seeds.
 
 Every field of `exanet.sim.TrafficSpec` is an axis, by its name; so are `machine`, `load`, and, under `vary`, any constant of a machine file
-by its dotted name. A sweep over jobs has those of `JobsSpec` in their place. The runs are all combinations, the load fastest, or as many
-as `sample` draws of them.
+by its dotted name. A sweep over jobs has those of `JobsSpec` in their place, one over traces those of `TracesSpec`. The runs are all
+combinations, the load fastest, or as many as `sample` draws of them.
 """
 
 from __future__ import annotations
@@ -20,14 +20,16 @@ from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from exanet import machine, units
+from exanet import machine, replay, units
 from exanet.errors import InputError
 from exanet.machine import Machine, located
 from exanet.machine.located import Located, Mark
 from exanet.sim import TrafficSpec, matrix
 from exanet.sim.jobs import Job
 from exanet.sim.spec import distributions
+from exanet.sweep import replays
 from exanet.sweep.checks import Checks
+from exanet.sweep.replays import Traces, TracesSpec
 from exanet.units import UnitError
 
 SATURATION = "saturation"
@@ -56,7 +58,8 @@ class Run:
     columns: dict[str, Any]
     machine: dict[str, Any]  # resolved
     load: float | None  # None: search for saturation
-    spec: dict[str, Any]  # fields of TrafficSpec, or of JobsSpec
+    spec: dict[str, Any]  # fields of TrafficSpec, or of JobsSpec; of traces what the result depends on
+    programs: Sequence[dict[str, Any]] = ()  # of traces: with their files, which make no difference to the result
 
     @property
     def key(self) -> str:
@@ -72,7 +75,12 @@ class Plan:
     name: str
     runs: list[Run]
     axes: dict[str, list[Any]]  # those with more than one value
-    of_jobs: bool = False
+    kind: type = TrafficSpec
+
+    @property
+    def to_the_end(self) -> bool:
+        """Whether runs end by themselves, and their times count: those of jobs and traces."""
+        return self.kind is not TrafficSpec
 
 
 # -- values ----------------------------------------------------------------------------------------------------------------------------
@@ -168,7 +176,32 @@ def _key_hint(key: str, known: Sequence[str]) -> str:
     return hint
 
 
+def _trace(at: Located, folder: Path | None) -> str:
+    text = replays.relative(_word(at), folder)
+    try:
+        for program in replay.programs_of(replay.Options(text.split(" + "), "")):
+            replay.loaded(program)
+    except InputError as error:
+        raise InputError([at.mark.error(message) for message in error.messages]) from None
+    return text
+
+
+def _collective(at: Located) -> str:
+    text = _word(at)
+    try:
+        replays.collectives(text)
+    except InputError as error:
+        raise InputError([at.mark.error(message.removeprefix("--collective ")) for message in error.messages]) from None
+    return text
+
+
 def _reader(name: str, kind: str, folder: Path | None) -> Callable[[Located], Any]:
+    if name == "trace":
+        return lambda at: _trace(at, folder)
+    if name == "mapping" and folder is not None:
+        return lambda at: replays.mapping_relative(_word(at), folder)
+    if name == "collective":
+        return _collective
     if name == "traffic":
         return lambda at: matrix.relative(_traffic(at), folder)
     if name == "job":
@@ -180,14 +213,18 @@ def _reader(name: str, kind: str, folder: Path | None) -> Callable[[Located], An
     return _whole if "int" in kind else _number if "float" in kind else _word
 
 
-def _fields(of_jobs: bool) -> dict[str, Any]:
-    """Axis name to field of TrafficSpec or JobsSpec."""
-    return {field.name.removesuffix("_ps"): field for field in fields(JobsSpec if of_jobs else TrafficSpec)}
+def _kind(given: Mapping[str, Located]) -> type:
+    return TracesSpec if "trace" in given else JobsSpec if "job" in given else TrafficSpec
+
+
+def _fields(kind: Any) -> dict[str, Any]:
+    """Axis name to field of TrafficSpec, JobsSpec or TracesSpec."""
+    return {field.name.removesuffix("_ps"): field for field in fields(kind)}
 
 
 def columns_of(plan: Plan) -> dict[str, str]:
     """Axis name to column of the table."""
-    return {name: field.name for name, field in _fields(plan.of_jobs).items()}
+    return {name: field.name for name, field in _fields(plan.kind).items()}
 
 
 # -- the file --------------------------------------------------------------------------------------------------------------------------
@@ -209,18 +246,20 @@ def read(path: Path | None, options: Mapping[str, Located]) -> Plan:
             given["vary"] = Located({**vary.value, key: value}, vary.mark, vary.keys)
         else:
             given[key] = value
-    of_jobs = "job" in given
+    kind = _kind(given)
+    of = {JobsSpec: " of a sweep over jobs", TracesSpec: " of a sweep over traces"}.get(kind, "")
     if "message" in given:
         _name_messages(given)
-    known = ("name", "description", "machine", "vary", *_fields(of_jobs), *(() if of_jobs else ("load",)), "sample")
+    known = ("name", "description", "machine", "vary", *_fields(kind), *(("load",) if kind is TrafficSpec else ()), "sample")
     problems = [
-        tree.keys.get(key, at.mark).error(f"unknown key '{key}'{' of a sweep over jobs' if of_jobs else ''}; {_key_hint(key, known)}")
+        tree.keys.get(key, at.mark).error(f"unknown key '{key}'{of}; {_key_hint(key, known)}")
         for key, at in given.items()
         if key not in known
     ]
     marks: dict[tuple[str, Any], Mark] = {}
-    folder = path.parent if path and "traffic" not in options else None
-    axes = _axes(given, _fields(of_jobs), marks, problems, folder)
+    with_files = ("trace", "mapping") if kind is TracesSpec else ("traffic",)
+    beside = {name: path.parent for name in with_files if name not in options} if path else {}
+    axes = _axes(given, _fields(kind), marks, problems, beside)
     name = path.stem if path else "sweep"
     if "name" in given:
         name = str(given["name"].value)
@@ -231,8 +270,8 @@ def read(path: Path | None, options: Mapping[str, Located]) -> Plan:
     chosen = _sample(given, math.prod(len(values) for values in axes.values()), tree.mark, problems)
     if problems:
         raise InputError(problems)
-    runs = _runs(axes, chosen, _fields(of_jobs), relative_to, marks)
-    return Plan(name, runs, _several(axes), of_jobs)
+    runs = _runs(axes, chosen, _fields(kind), relative_to, marks)
+    return Plan(name, runs, _several(axes), kind)
 
 
 def _name_messages(given: dict[str, Located]) -> None:
@@ -264,11 +303,11 @@ def _axes(
     known: Mapping[str, Any],
     marks: dict[tuple[str, Any], Mark],
     problems: list[str],
-    folder: Path | None,
+    beside: Mapping[str, Path],
 ) -> dict[str, list[Any]]:
     """Values by axis, in the order of the runs; machines and varied constants as Located. The places of the others go to `marks`.
 
-    Files of traffic are named from `folder`, if there is one.
+    Files of an axis are named from its folder in `beside`, if there is one.
     """
     axes: dict[str, list[Any]] = {}
 
@@ -299,12 +338,12 @@ def _axes(
         problems.append(vary.mark.error("'vary' takes constants of a machine file with their values, e.g. router.inter_fifo: [512 words]"))
     for name, field in known.items():
         if name in given:
-            take(name, given[name], _reader(field.name, str(field.type), folder))
+            take(name, given[name], _reader(field.name, str(field.type), beside.get(name)))
         elif field.default is not MISSING:
             axes[name] = [field.default]
     if "load" in given:
         take("load", given["load"], _load)
-    elif "job" not in given:
+    elif _kind(given) is TrafficSpec:
         axes["load"] = list(_DEFAULT_LOADS)
     return axes
 
@@ -346,8 +385,13 @@ def _runs(
     # Where all interfaces are ideal there is no column of them, as before there were others.
     hidden = {"nic"} if axes.get("nic") == ["ideal"] else set()
     usual: dict[str, Any] = {name: field.default for name, field in known.items()}
-    usual["job" if "job" in axes else "load"] = "barrier" if "job" in axes else 0.5
-    checks = Checks(marks, usual)
+    if "trace" in axes:
+        del usual["trace"]
+        usual["trace"] = None  # none at all, and the last to be blamed
+    else:
+        usual["job" if "job" in axes else "load"] = "barrier" if "job" in axes else 0.5
+    traces = Traces()
+    checks = Checks(marks, usual, traces)
     machines: dict[tuple[Any, ...], tuple[Machine, dict[str, Any]] | None] = {}
     problems: dict[str, None] = {}
     runs = []
@@ -369,7 +413,7 @@ def _runs(
             continue
         problems |= dict.fromkeys(checks.problems(which, *found, picked))
         if not problems:
-            runs.append(_run(picked, varied, known, found[1], hidden))
+            runs.append(_run(picked, varied, known, found, hidden, traces))
     if problems:
         raise InputError(list(problems))
     _name_machines(runs)
@@ -396,8 +440,20 @@ def _resolve(named: Located, changes: Mapping[str, Located], packets: bool, rela
         raise InputError(placed) from None
 
 
-def _run(picked: Mapping[str, Any], varied: Sequence[str], known: Mapping[str, Any], resolved: dict[str, Any], hidden: Set[str]) -> Run:
+def _run(
+    picked: Mapping[str, Any],
+    varied: Sequence[str],
+    known: Mapping[str, Any],
+    found: tuple[Machine, dict[str, Any]],
+    hidden: Set[str],
+    traces: Traces,
+) -> Run:
+    described, resolved = found
     spec = {field.name: picked[name] for name, field in known.items()}
+    if "trace" in spec:
+        placed = traces.placed(described, resolved, spec)
+        columns = {"machine": _text(picked["machine"]), **{name: _text(picked[name]) for name in varied}, **spec}
+        return Run(columns, resolved, None, traces.depends_on(placed, spec), placed)
     if spec["packet_bytes"] is None:
         spec["packet_bytes"] = resolved["router"]["max_payload_bytes"]
     shown = {name: value for name, value in spec.items() if name not in hidden}

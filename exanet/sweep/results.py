@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import polars as pl
 from exanet import results
 from exanet.results import report
 from exanet.sweep.plan import Plan, Run, columns_of
+from exanet.sweep.replays import TracesSpec
 
 
 def table(plan: Plan, found: Mapping[str, dict[str, Any]], errors: Mapping[str, str]) -> pl.DataFrame:
@@ -26,7 +27,7 @@ def table(plan: Plan, found: Mapping[str, dict[str, Any]], errors: Mapping[str, 
 
 
 def _row(run: Run, found: Mapping[str, dict[str, Any]], errors: Mapping[str, str]) -> dict[str, Any]:
-    axes = run.columns if "job" in run.columns else {**run.columns, "at_saturation": run.load is None, "load": run.load}
+    axes = run.columns if "traffic" not in run.columns else {**run.columns, "at_saturation": run.load is None, "load": run.load}
     if run.key not in found:
         return {**axes, "error": errors[run.key]}
     return {**axes, **found[run.key]["figures"], "error": None}
@@ -64,6 +65,7 @@ def _varying(plan: Plan) -> list[str]:
 _CURVE = ("offered_load", "accepted_load", "latency_ns", "latency_p99_ns", "zero_load_ns", "mean_hops", "hottest_link_use", "fairness")
 _MOST = ("accepted_load", "accepted_gbps", "zero_load_ns", "mean_hops", "hottest_link_use", "fairness")
 _OF_JOBS = ("finished_ns", "mean_hops", "packet_latency_ns", "hottest_link_use")
+_OF_TRACES = ("finished_ns", "mean_hops", "compute_ns", "hottest_link_use")
 
 
 def _page(plan: Plan, frame: pl.DataFrame, found: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
@@ -72,10 +74,11 @@ def _page(plan: Plan, frame: pl.DataFrame, found: Mapping[str, dict[str, Any]]) 
     columns = [name for name in frame.columns if name not in ("created", "measured", "events", "memory_bytes")]
     return {
         "title": f"{plan.name}: {len(plan.runs)} runs",
-        "curves": [] if plan.of_jobs else _curves(named),
-        "most": [] if plan.of_jobs else [[row["series"], *(row[name] for name in _MOST)] for row in most(named)],
-        "jobs": _jobs(named) if plan.of_jobs else [],
-        "search": not plan.of_jobs and bool(frame["at_saturation"].all()),
+        "curves": [] if plan.to_the_end else _curves(named),
+        "most": [] if plan.to_the_end else [[row["series"], *(row[name] for name in _MOST)] for row in most(named)],
+        "jobs": _jobs(named, _OF_TRACES if plan.kind is TracesSpec else _OF_JOBS) if plan.to_the_end else [],
+        "third": "computing" if plan.kind is TracesSpec else "packet latency",
+        "search": not plan.to_the_end and bool(frame["at_saturation"].all()),
         "networks": networks,
         "drawings": drawings,
         "columns": columns,
@@ -114,19 +117,19 @@ def most(named: pl.DataFrame) -> list[dict[str, Any]]:
     return found
 
 
-def _jobs(named: pl.DataFrame) -> list[list[Any]]:
+def _jobs(named: pl.DataFrame, figures: Sequence[str]) -> list[list[Any]]:
     """Means over seeds, series by series."""
     good = named.filter(pl.col("error").is_null())
     if good.is_empty():
         return []
-    means = good.group_by("series", maintain_order=True).agg(*(pl.col(name).mean() for name in _OF_JOBS), pl.len().alias("runs"))
+    means = good.group_by("series", maintain_order=True).agg(*(pl.col(name).mean() for name in figures), pl.len().alias("runs"))
     return [list(row) for row in means.iter_rows()]
 
 
 def _networks(plan: Plan, named: pl.DataFrame, found: Mapping[str, dict[str, Any]]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """For each curve its run of the highest load, and the drawings of their machines; networks too large to draw are left out."""
     highest: dict[str, tuple[float, Run]] = {}
-    loads = [1.0] * len(named) if plan.of_jobs else named["load"].to_list()
+    loads = [1.0] * len(named) if plan.to_the_end else named["load"].to_list()
     for run, name, load in zip(plan.runs, named["series"], loads, strict=True):
         if run.key in found and found[run.key]["network"] is not None and load > highest.get(name, (0.0,))[0]:
             highest[name] = (load, run)
@@ -138,5 +141,5 @@ def _networks(plan: Plan, named: pl.DataFrame, found: Mapping[str, dict[str, Any
             drawings[label] = report.drawing(run.machine)
         network = dict(found[run.key]["network"])
         report.queue_names(network, drawings[label]["names"])
-        shown.append({"label": name if plan.of_jobs else f"{name}, load {load:.3g}", "machine": label, **network})
+        shown.append({"label": name if plan.to_the_end else f"{name}, load {load:.3g}", "machine": label, **network})
     return shown, drawings

@@ -105,16 +105,16 @@ def _show(plan: Plan, frame: Any, errors: dict[str, str], directory: Path) -> No
     from exanet import terminal
     from exanet.quantity import time_text
 
-    figures = ("time to the end",) if plan.of_jobs else ("most accepted", "Gb/s", "empty network")
+    figures = ("time to the end",) if plan.to_the_end else ("most accepted", "Gb/s", "empty network")
     shown = terminal.table("", "runs", *figures, "hops", "hottest link")
     named = frame.with_columns(pl.Series("series", tables.series_names(plan)))
-    most = {} if plan.of_jobs else {row["series"]: row for row in tables.most(named)}
+    most = {} if plan.to_the_end else {row["series"]: row for row in tables.most(named)}
     for name in dict.fromkeys(named["series"]):
         rows = named.filter((pl.col("series") == name) & pl.col("error").is_null())
         if rows.is_empty():
             shown.add_row(escape(name), "0", "all failed")
             continue
-        if plan.of_jobs:
+        if plan.to_the_end:
             top = rows.sort("finished_ns", maintain_order=True).row(-1, named=True)
             cells = [time_text(rows["finished_ns"].mean() * 1e3)]
         else:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from exanet.errors import InputError
-from exanet.trace import folder, goal, perfetto
+from exanet.trace import folder, goal, paje, perfetto
 
 
 def convert(source: Path, target: Path, collectives: Mapping[str, str]) -> dict[str, int]:
@@ -16,12 +16,12 @@ def convert(source: Path, target: Path, collectives: Mapping[str, str]) -> dict[
     Returns what the other format does not hold, by what that is. Raises InputError.
     """
     try:
-        if source.is_file() and target.suffix in (".goal", ".json"):
+        if source.is_file() and target.suffix in (".goal", ".json", ".paje"):
             raise InputError(f"{target}: a GOAL schedule becomes a trace, which is a folder; name one")
         if source.is_file():
             return _counted(goal.read(source, target))
         if target.is_dir():
-            raise InputError(f"{target}: it is a folder; name a file, .goal or .json")
+            raise InputError(f"{target}: it is a folder; name a file, .goal, .json or .paje")
         trace = folder.load(source)
         if target.suffix == ".goal":
             if not trace.about.complete or trace.about.unrecorded:
@@ -30,9 +30,12 @@ def convert(source: Path, target: Path, collectives: Mapping[str, str]) -> dict[
             return _counted(_whole(target, lambda file: goal.write(trace, file, collectives)))
         if target.suffix == ".json":
             return _counted(_whole(target, lambda file: perfetto.write(trace, file)))
+        if target.suffix == ".paje":
+            return _counted(_whole(target, lambda file: paje.write(trace, file)))
     except OSError as error:
-        raise InputError(f"{error.filename or target}: {error.strerror}; choose another place") from None
-    raise InputError(f"{target}: give a file that ends in .goal or .json (Perfetto)")
+        named = target if str(error.filename or "").endswith(".part") else error.filename or target
+        raise InputError(f"{named}: {error.strerror}; choose another place") from None
+    raise InputError(f"{target}: give a file that ends in .goal, .json (Perfetto) or .paje (ViTE)")
 
 
 def _whole(target: Path, write: Callable[[Path], dict[str, int]]) -> dict[str, int]:

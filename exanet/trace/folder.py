@@ -3,8 +3,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
+import os
 import shutil
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +25,8 @@ FORMAT = 1
 """Raised when a file or column changes its meaning or goes away."""
 
 _MPI = {1: "MPICH", 2: "Open MPI"}
+_HEADER = struct.Struct("<8sIIIIQ")  # core/replay/trace_format.h: magic, version, MPI, rank, ranks
+_held: dict[Path, int] = {}  # folders that this process writes, and their locks
 
 
 class About(BaseModel):
@@ -62,20 +68,66 @@ def stream(folder: Path, rank: int) -> Path:
     return folder / f"rank-{rank:06d}.calls"
 
 
+def ranks(folder: Path) -> int:
+    """The number of ranks of the program whose streams these are, as the first of them says; 0 where no rank has begun one."""
+    for file in sorted(folder.glob("rank-*.calls")):
+        with contextlib.suppress(OSError, struct.error), file.open("rb") as opened:
+            magic, _, _, _, count, _ = _HEADER.unpack(opened.read(_HEADER.size))
+            if magic == b"EXNTRACE":
+                return int(count)
+    return 0
+
+
 def prepare(folder: Path, option: str = "--record") -> Path:
-    """Makes the folder, empty, in the place of an earlier trace. Returns its absolute path. Raises InputError, by the option's name."""
+    """Makes the folder, empty, in the place of an earlier trace, and keeps others from it until `finish` or `release`.
+
+    Returns its absolute path. Raises InputError, by the option's name.
+    """
     try:
-        if folder.is_dir() and any(folder.iterdir()):
-            if not (folder / "trace.json").exists() and not list(folder.glob("rank-*.calls")):
-                raise InputError(f"{option} {folder}: the folder holds other files; name a new one, or one with an earlier trace")
-            for file in (*folder.glob("rank-*.calls"), *(folder / name for name in ("trace.json", "calls.parquet"))):
-                file.unlink(missing_ok=True)
         folder.mkdir(parents=True, exist_ok=True)
-        if shutil.disk_usage(folder).free < 32 * 1024 * 1024:
-            raise InputError(f"{option} {folder}: less than 32 MiB are free there; choose another place")
+        _hold(folder, option)
+        _empty(folder, option)
     except OSError as error:
+        release(folder)
         raise InputError(f"{option} {folder}: {error.strerror}; choose another place") from None
+    except InputError:
+        release(folder)
+        raise
     return folder.absolute()
+
+
+def _empty(folder: Path, option: str) -> None:
+    """Takes an earlier trace away. Raises InputError where there is something else, or no room; OSError."""
+    if any(folder.iterdir()):
+        if not (folder / "trace.json").exists() and not list(folder.glob("rank-*.calls")):
+            raise InputError(f"{option} {folder}: the folder holds other files; name a new one, or one with an earlier trace")
+        for file in (*folder.glob("rank-*.calls"), *(folder / name for name in ("trace.json", "calls.parquet"))):
+            file.unlink(missing_ok=True)
+    if shutil.disk_usage(folder).free < 32 * 1024 * 1024:
+        raise InputError(f"{option} {folder}: less than 32 MiB are free there; choose another place")
+
+
+def _hold(folder: Path, option: str) -> None:
+    """Locks the folder for this process. Raises InputError, OSError."""
+    place = folder.resolve()
+    if place in _held:
+        return
+    file = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(file)
+        raise InputError(f"{option} {folder}: another program is being recorded there; choose another place") from None
+    except OSError:
+        pass  # a file system without locks
+    _held[place] = file
+
+
+def release(folder: Path) -> None:
+    """Lets others record in the folder."""
+    file = _held.pop(folder.resolve(), None)
+    if file is not None:
+        os.close(file)
 
 
 def finish(folder: Path, ranks: int, run: Mapping[str, Any], reason: str = "", option: str = "--record") -> About:
@@ -84,6 +136,13 @@ def finish(folder: Path, ranks: int, run: Mapping[str, Any], reason: str = "", o
     `option` is the one that names the folder. A stream that is cut counts as far as it goes. Raises InputError where there is none, or one
     is damaged.
     """
+    try:
+        return _finish(folder, ranks, run, reason, option)
+    finally:
+        release(folder)
+
+
+def _finish(folder: Path, ranks: int, run: Mapping[str, Any], reason: str, option: str) -> About:
     missing = [rank for rank in range(ranks) if not stream(folder, rank).is_file()]
     if missing:
         raise InputError(f"{folder}: nothing was recorded of rank {missing[0]}: see what it said when it began")
@@ -97,6 +156,11 @@ def finish(folder: Path, ranks: int, run: Mapping[str, Any], reason: str = "", o
         names = pl.Series([f"MPI_{name}" if name[:1].isupper() else name for name in trace_call_names()])
         for rank in range(ranks):
             read = tables.read(str(stream(folder, rank)))
+            if (read["rank"], read["ranks"]) != (rank, ranks):
+                whose = f"rank {read['rank']} of {read['ranks']}"
+                raise InputError(
+                    f"{stream(folder, rank)}: it is of {whose}, in the place of rank {rank} of {ranks}; record the program anew"
+                )
             mpi = read["mpi"]
             unrecorded.update(read["unrecorded"])
             if not read["complete"]:

@@ -37,7 +37,7 @@ def events(trace: Trace) -> Iterator[dict[str, Any]]:
 def messages(calls: pl.DataFrame) -> pl.DataFrame:
     """Each message point to point whose two calls are known, as MPI matches them: in order by communicator, ranks and tag."""
     sends = calls.filter((pl.col("peer") >= 0) & ~pl.col("call").str.ends_with("_init")).select(
-        "communicator", pl.col("rank").alias("src"), pl.col("peer").alias("dst"), "tag", "begin_ps"
+        "communicator", pl.col("rank").alias("src"), pl.col("peer").alias("dst"), "tag", "bytes", "begin_ps"
     )
     takes = (pl.col("receive_peer") >= 0) & (pl.col("receive_tag") >= 0)
     receives = calls.filter(takes & ~pl.col("call").str.contains("robe") & ~pl.col("call").str.ends_with("_init"))

@@ -9,6 +9,8 @@ from typing import Any
 import polars as pl
 
 from exanet import results
+from exanet._core import TraceTables
+from exanet.errors import InputError
 from exanet.trace.folder import Trace
 
 TABLES = ("by_call", "by_size", "by_rank", "matrix")
@@ -17,8 +19,12 @@ TABLES = ("by_call", "by_size", "by_rank", "matrix")
 def statistics(trace: Trace) -> dict[str, pl.DataFrame]:
     """The frames of TABLES; docs/traces.md has the columns. Raises InputError."""
     calls = trace.calls()
-    sent = calls.filter(pl.col("peer") >= 0).filter(~pl.col("call").str.ends_with("_init"))
+    prepares = pl.col("call").str.ends_with("_init")  # and sends nothing by itself
+    sent = calls.filter(pl.col("peer") >= 0).filter(~prepares).select("rank", "peer", "bytes")
+    if calls["call"].is_in(["MPI_Start", "MPI_Startall"]).any():
+        sent = pl.concat([sent, _started(trace)])
     figures = (pl.len().alias("calls"), pl.col("bytes").sum(), pl.col("took_ps").sum())
+    calls = calls.with_columns(bytes=pl.when(prepares).then(0).otherwise(pl.col("bytes")))
     lower = pl.when(pl.col("bytes") <= 1).then(0).otherwise(2 ** (pl.col("bytes") - 1).log(2).floor().cast(pl.Int64) + 1)
     return {
         "by_call": calls.group_by("call").agg(*figures).sort("took_ps", "call", descending=[True, False]),
@@ -32,6 +38,20 @@ def statistics(trace: Trace) -> dict[str, pl.DataFrame]:
         .agg(pl.len().alias("messages"), pl.col("bytes").sum())
         .sort("src", "dst"),
     }
+
+
+def _started(trace: Trace) -> pl.DataFrame:
+    """The persistent sends, each time that they were started: one call of MPI_Startall starts many. Raises InputError."""
+    tables = TraceTables(trace.about.ranks)
+    frames = []
+    try:
+        for rank, stream in enumerate(trace.streams):
+            started = tables.read(str(stream))["started"]
+            columns = {"peer": pl.Series(started["peer"]), "bytes": pl.Series(started["bytes"])}
+            frames.append(pl.DataFrame(columns).select(pl.lit(rank, dtype=pl.Int64).alias("rank"), pl.all()))
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    return pl.concat(frames)
 
 
 def write(folder: Path, tables: dict[str, pl.DataFrame]) -> None:

@@ -18,7 +18,8 @@ _HEADER = struct.Struct("<8sIIIIQ")
 _CHUNK = 1 << 20
 
 
-def _number(value: int) -> bytes:
+def number(value: int) -> bytes:
+    """A whole number in groups of seven bits (LEB128)."""
     found = bytearray()
     while value >= 128:
         found.append(value & 127 | 128)
@@ -36,9 +37,9 @@ class Stream:
 
     def call(self, name: str, *fields: int, compute_ps: int = 0) -> None:
         """Any call, by its name without MPI_ and the fields of its form."""
-        body = b"".join(map(_number, (compute_ps, 0, 0, *fields)))
+        body = b"".join(map(number, (compute_ps, 0, 0, *fields)))
         self._bytes.append(CODES[name])
-        self._bytes += _number(len(body)) + body
+        self._bytes += number(len(body)) + body
         if len(self._bytes) >= _CHUNK:
             self._flush()
 

@@ -60,8 +60,25 @@ bool exanet_is_in_library(const void *address, const char *name);
 
 /* The MPI library's own function, or NULL when it has none of that name. */
 void *exanet_mpi_real(const char *name);
-/* The same of the library by which Open MPI speaks with its launcher. */
+/* The same, kept in *slot; where there is none the process ends. */
+void *exanet_mpi_own(void **slot, const char *name);
+/* A function of the library by which Open MPI speaks with its launcher. */
 void *exanet_launcher_real(const char *name);
+
+/* Defines MPI_<name> and PMPI_<name>, each in front of the next definition of its own name: the value is that of an expression with `real`. */
+#define EXANET_BOTH_NAMES(name, type, result, parameters, ...) \
+  EXPORT result MPI_##name parameters;                         \
+  EXPORT result PMPI_##name parameters;                        \
+  EXPORT result MPI_##name parameters {                        \
+    static void *slot;                                         \
+    type real = (type)exanet_mpi_own(&slot, "MPI_" #name);     \
+    return __VA_ARGS__;                                        \
+  }                                                            \
+  EXPORT result PMPI_##name parameters {                       \
+    static void *slot;                                         \
+    type real = (type)exanet_mpi_own(&slot, "PMPI_" #name);    \
+    return __VA_ARGS__;                                        \
+  }
 
 /* Any MPI call (calls.c). */
 #define EXANET_MPI_ARGUMENTS \

@@ -8,6 +8,8 @@
 #include <link.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "clock.h"
@@ -64,6 +66,15 @@ static void *real_of(struct library *library, const char *name) {
 void *exanet_mpi_real(const char *name) {
   static struct library mpi = {.names = {"libmpi", "libpmpi"}, .has = "PMPI_Init"};
   return real_of(&mpi, name);
+}
+
+void *exanet_mpi_own(void **slot, const char *name) {
+  if (*slot == NULL) *slot = exanet_mpi_real(name);
+  if (*slot == NULL) {
+    fprintf(stderr, "exanet: this process called %s, but no MPI library in it has that function\n", name);
+    abort();
+  }
+  return *slot;
 }
 
 void *exanet_launcher_real(const char *name) {

@@ -78,17 +78,6 @@ typedef int (*session_finalize_function)(void *session);
 typedef int (*abort_function)(void *comm, int code);
 typedef double (*time_function)(void);
 
-static _Noreturn void no_such_function(const char *name) {
-  fprintf(stderr, "exanet: this process called %s, but no MPI library in it has that function\n", name);
-  abort();
-}
-
-static void *own(void **slot, const char *name) {
-  if (*slot == NULL) *slot = exanet_mpi_real(name);
-  if (*slot == NULL) no_such_function(name);
-  return *slot;
-}
-
 static int init(init_function real, int *argc, char ***argv) {
   exanet_mpi_depth++;
   int result = real(argc, argv);
@@ -112,8 +101,7 @@ static int finalize(finalize_function real) {
 }
 
 int exanet_session_init(const char *name, long info, long errhandler, void *session) {
-  session_init_function real = (session_init_function)exanet_mpi_real(name);
-  if (real == NULL) no_such_function(name);
+  session_init_function real = (session_init_function)exanet_mpi_own(&(void *){NULL}, name);
   exanet_mpi_depth++;
   int result = real(info, errhandler, session);
   /* The level of threads that was granted stands in the session's info: taken as the highest. */
@@ -122,8 +110,7 @@ int exanet_session_init(const char *name, long info, long errhandler, void *sess
 }
 
 int exanet_session_finalize(const char *name, void *session) {
-  session_finalize_function real = (session_finalize_function)exanet_mpi_real(name);
-  if (real == NULL) no_such_function(name);
+  session_finalize_function real = (session_finalize_function)exanet_mpi_own(&(void *){NULL}, name);
   if (exanet_mpi_depth == 0) leave_virtual_phase();
   exanet_mpi_depth++;
   int result = real(session);
@@ -145,25 +132,11 @@ static double wtime(time_function real) { return exanet_in_program_time() ? (dou
 /* The program's time is counted in picoseconds. */
 static double wtick(time_function real) { return exanet_in_program_time() ? 1e-12 : real(); }
 
-#define BOTH(NAME, type, result, parameters, ...) \
-  EXPORT result MPI_##NAME parameters;            \
-  EXPORT result PMPI_##NAME parameters;           \
-  EXPORT result MPI_##NAME parameters {           \
-    static void *slot;                            \
-    type real = (type)own(&slot, "MPI_" #NAME);   \
-    return __VA_ARGS__;                           \
-  }                                               \
-  EXPORT result PMPI_##NAME parameters {          \
-    static void *slot;                            \
-    type real = (type)own(&slot, "PMPI_" #NAME);  \
-    return __VA_ARGS__;                           \
-  }
-
-BOTH(Init, init_function, int, (int *argc, char ***argv), init(real, argc, argv))
-BOTH(Init_thread, init_thread_function, int, (int *argc, char ***argv, int required, int *provided),
-     init_thread(real, argc, argv, required, provided))
-BOTH(Finalize, finalize_function, int, (void), finalize(real))
+EXANET_BOTH_NAMES(Init, init_function, int, (int *argc, char ***argv), init(real, argc, argv))
+EXANET_BOTH_NAMES(Init_thread, init_thread_function, int, (int *argc, char ***argv, int required, int *provided),
+                  init_thread(real, argc, argv, required, provided))
+EXANET_BOTH_NAMES(Finalize, finalize_function, int, (void), finalize(real))
 /* The communicator is an int in MPICH and a pointer in Open MPI; as a pointer it fits both (calls.c). */
-BOTH(Abort, abort_function, int, (void *comm, int code), abort_run(real, comm, code))
-BOTH(Wtime, time_function, double, (void), wtime(real))
-BOTH(Wtick, time_function, double, (void), wtick(real))
+EXANET_BOTH_NAMES(Abort, abort_function, int, (void *comm, int code), abort_run(real, comm, code))
+EXANET_BOTH_NAMES(Wtime, time_function, double, (void), wtime(real))
+EXANET_BOTH_NAMES(Wtick, time_function, double, (void), wtick(real))

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exanet/exanet.h"
 #include "exanet/mpi_calls.h"
-#include "runtime/lib/ni.h"
 #include "runtime/record/collectives.h"
 #include "runtime/record/communicators.h"
 #include "runtime/record/library.h"
@@ -51,17 +51,21 @@ static void keep_handle(uint64_t handle) {
 
 static void failed(const struct exanet_ni *ni, int status) {
   exanet_recording = false;
-  fprintf(stderr, "exanet: rank %u: its MPI calls are recorded no further: %s; the run goes on\n", ni->rank,
+  fprintf(stderr, "exanet: rank %u: its MPI calls are recorded no further: %s; the run goes on\n", exanet_rank(ni),
           strerror(status));
 }
 
 /* -- fields --------------------------------------------------------------------------------------------------------------------------- */
 
+static uint64_t since(uint64_t from_ps, uint64_t to_ps) { return to_ps > from_ps ? to_ps - from_ps : 0; }
+
+/* Of threads that call at once, a call that began first may return last: what the other's record has counted is not counted again. */
 static void put_times(const struct exanet_recorded_call *call, uint64_t computed_ps, uint64_t end_ps) {
-  exanet_stream_put(call->compute_ps - counted_ps);
-  exanet_stream_put(computed_ps - call->compute_ps);
-  exanet_stream_put(end_ps - call->begin_ps);
-  counted_ps = computed_ps;
+  const uint64_t until_ps = call->compute_ps > counted_ps ? call->compute_ps : counted_ps;
+  exanet_stream_put(until_ps - counted_ps);
+  exanet_stream_put(since(until_ps, computed_ps));
+  exanet_stream_put(since(call->begin_ps, end_ps));
+  counted_ps = until_ps + since(until_ps, computed_ps);
 }
 
 static uint64_t peer_field(const struct exanet_communicator *comm, long rank) {
@@ -79,12 +83,26 @@ static uint64_t bytes_field(const struct exanet_recorded_call *call, int count, 
 
 /* -- forms ---------------------------------------------------------------------------------------------------------------------------- */
 
+/* Something that messages depend on and that is not recorded, once. */
+static void put_unrecorded(const char *what, bool *told) {
+  if (*told) return;
+  *told = true;
+  exanet_stream_begin(EXANET_TRACE_UNRECORDED);
+  for (int i = 0; i < 3; i++) exanet_stream_put(0);
+  for (; *what != '\0'; what++) exanet_stream_put((uint8_t)*what);
+  exanet_stream_end();
+}
+
 /* The communicator of a call; one that no recorded call has made gets a record of its own, without times. */
 static const struct exanet_communicator *communicator(long handle) {
   const struct exanet_communicator *comm = exanet_communicator_find(handle);
   if (comm != NULL) return comm;
   comm = exanet_communicator_add(handle);
-  if (comm == NULL) return NULL;
+  static bool told;
+  if (comm == NULL) {
+    put_unrecorded("a communicator with processes of another program", &told);
+    return NULL;
+  }
   exanet_stream_begin(EXANET_TRACE_COMMUNICATOR);
   for (int i = 0; i < 4; i++) exanet_stream_put(0);
   exanet_stream_put(comm->number);
@@ -203,16 +221,6 @@ static long completed(uint8_t code, const long *a, const int **indices) {
   }
 }
 
-/* Something that messages depend on and that is not recorded, once. */
-static void put_unrecorded(const char *what, bool *told) {
-  if (*told) return;
-  *told = true;
-  exanet_stream_begin(EXANET_TRACE_UNRECORDED);
-  for (int i = 0; i < 3; i++) exanet_stream_put(0);
-  for (; *what != '\0'; what++) exanet_stream_put((uint8_t)*what);
-  exanet_stream_end();
-}
-
 static bool put_requests(uint8_t code, const struct exanet_recorded_call *call, uint64_t computed_ps, uint64_t end_ps) {
   const int *indices;
   const long n = completed(code, call->arguments, &indices);
@@ -321,15 +329,21 @@ void exanet_record_open(struct exanet_ni *ni, void *(*find)(const char *name)) {
   if (folder == NULL) return;
   const char *why = exanet_mpi_find_out(find);
   if (why != NULL) {
-    fprintf(stderr, "exanet: rank %u: its MPI calls are not recorded: %s\n", ni->rank, why);
+    fprintf(stderr, "exanet: rank %u: its MPI calls are not recorded: %s\n", exanet_rank(ni), why);
     return;
   }
   char path[4096];
-  snprintf(path, sizeof path, "%s/rank-%06u.calls", folder, ni->rank);
+  snprintf(path, sizeof path, "%s/rank-%06u.calls", folder, exanet_rank(ni));
   struct exanet_trace_header header = {
-      .version = EXANET_TRACE_VERSION, .mpi = exanet_mpi.kind, .rank = ni->rank, .ranks = ni->region->ranks};
+      .version = EXANET_TRACE_VERSION, .mpi = exanet_mpi.kind, .rank = exanet_rank(ni), .ranks = exanet_size(ni)};
   memcpy(header.magic, EXANET_TRACE_MAGIC, sizeof header.magic);
   int status = exanet_stream_open(path, &header, sizeof header);
+  if (status == EEXIST) {
+    fprintf(stderr,
+            "exanet: rank %u: its MPI calls are not recorded: %s holds another program's; record one at a time\n",
+            exanet_rank(ni), path);
+    return;
+  }
   if (status == 0 && !exanet_communicators_open()) status = ENOMEM;
   if (status != 0) {
     failed(ni, status);
@@ -343,7 +357,7 @@ void exanet_record_close(struct exanet_ni *ni) {
   if (!exanet_recording) return;
   exanet_recording = false;
   exanet_stream_begin(EXANET_TRACE_Finalize);
-  exanet_stream_put(exanet_computed_ps(ni) - counted_ps);
+  exanet_stream_put(since(counted_ps, exanet_computed_ps(ni)));
   exanet_stream_put(0);
   exanet_stream_put(0);
   const int status = exanet_stream_end();
@@ -393,13 +407,12 @@ void exanet_record_ends(struct exanet_ni *ni, const struct exanet_recorded_call 
   __atomic_fetch_sub(&inside, 1, __ATOMIC_RELAXED);
   if (result != 0 && !took_a_message(call)) return;
   const uint64_t computed_ps = exanet_computed_ps(ni), end_ps = exanet_clock_peek(ni);
-  const bool locked = ni->multithreaded;
-  if (locked) exanet_system_lock(&lock);
+  exanet_system_lock(&lock);
   static bool told;
   if (exanet_recording && __atomic_load_n(&overlapping, __ATOMIC_RELAXED))
     put_unrecorded("MPI in several threads at once", &told);
   int status = 0;
   if (exanet_recording && put_call(call, computed_ps, end_ps)) status = exanet_stream_end();
   if (status != 0) failed(ni, status);
-  if (locked) exanet_system_unlock(&lock);
+  exanet_system_unlock(&lock);
 }

@@ -13,13 +13,14 @@ static uint32_t count, room;
 static long world_group;
 static int world_size;
 
-/* World ranks of a group's members, and frees the group. */
+/* World ranks of a group's members, NULL where one has none; and frees the group. */
 static int *translate(long group, int size) {
   const size_t room = size > 0 ? (size_t)size : 1;
   int *own = calloc(room, sizeof *own), *world = calloc(room, sizeof *world);
   bool done = own != NULL && world != NULL;
   for (int i = 0; done && i < size; i++) own[i] = i;
   done = done && exanet_mpi.group_translate_ranks(group, size, own, world_group, world) == 0;
+  for (int i = 0; done && i < size; i++) done = world[i] >= 0 && world[i] < world_size;
   free(own);
   exanet_mpi.group_free(&group);
   if (done) return world;

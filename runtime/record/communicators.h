@@ -17,7 +17,8 @@ struct exanet_communicator {
 bool exanet_communicators_open(void);
 /* The one of a handle; NULL: it is not known yet. */
 const struct exanet_communicator *exanet_communicator_find(long handle);
-/* Asks the library for the members of a new one, which takes the place of an earlier one of the same handle. NULL where memory is short. */
+/* Asks the library for the members of a new one, which takes the place of an earlier one of the same handle. NULL where one of them is no rank of MPI_COMM_WORLD, or
+ * memory is short. */
 const struct exanet_communicator *exanet_communicator_add(long handle);
 /* Forgets an earlier one, whose handle a new one has that cannot be asked for members yet. */
 void exanet_communicator_forget(long handle);

@@ -18,6 +18,7 @@ static const struct exanet_mpi_library mpich = {.kind = EXANET_TRACE_MPICH,
                                                 .world = 0x44000000,
                                                 .self = 0x44000001,
                                                 .no_communicator = 0x04000000,
+                                                .byte = 0x4c00010d,
                                                 .status_source = 8,
                                                 .status_tag = 12};
 static const struct exanet_mpi_library open_mpi = {.kind = EXANET_TRACE_OPEN_MPI,
@@ -48,11 +49,13 @@ const char *exanet_mpi_find_out(void *(*find)(const char *name)) {
     exanet_mpi.world = (uint64_t)(uintptr_t)world;
     exanet_mpi.self = (uint64_t)(uintptr_t)object("ompi_mpi_comm_self", find);
     exanet_mpi.no_communicator = (uint64_t)(uintptr_t)object("ompi_mpi_comm_null", find);
+    exanet_mpi.byte = (uint64_t)(uintptr_t)object("ompi_mpi_byte", find);
   }
   const struct {
     const char *name;
     void **to;
   } wanted[] = {
+      {"PMPI_Bcast", (void **)&exanet_mpi.bcast},
       {"PMPI_Type_size", (void **)&exanet_mpi.type_size},
       {"PMPI_Op_commutative", (void **)&exanet_mpi.op_commutative},
       {"PMPI_Comm_size", (void **)&exanet_mpi.comm_size},

@@ -15,8 +15,9 @@ struct exanet_mpi_library {
   unsigned handle_bytes;
   int any_source, process_null, any_tag;
   long in_place;
-  uint64_t world, self, no_communicator;
+  uint64_t world, self, no_communicator, byte;
   unsigned status_source, status_tag; /* offsets in MPI_Status */
+  int (*bcast)(void *buffer, int count, long type, int root, long comm);
   int (*type_size)(long type, int *bytes);
   int (*op_commutative)(long op, int *commutes);
   int (*comm_size)(long comm, int *size);

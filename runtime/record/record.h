@@ -14,7 +14,7 @@
 /* Whether calls are recorded. */
 extern bool exanet_recording;
 
-/* Virtual time has begun. `find` gives the MPI library's own functions. */
+/* The rank's time has begun: virtual time, or the host's (runtime/outside). `find` gives the MPI library's own functions. */
 void exanet_record_open(struct exanet_ni *ni, void *(*find)(const char *name));
 void exanet_record_close(struct exanet_ni *ni);
 

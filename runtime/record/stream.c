@@ -52,7 +52,7 @@ static int store(uint64_t at, const uint8_t *bytes, size_t count) {
 }
 
 int exanet_stream_open(const char *path, const void *header, size_t bytes) {
-  file = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (file < 0) return errno;
   end_at = bytes;
   const int status = store(0, header, bytes);

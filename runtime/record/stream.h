@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Opens the file. 0, or an errno. */
+/* Makes the file. 0, or an errno: EEXIST where there is one already, which may be mapped by whoever writes it. */
 int exanet_stream_open(const char *path, const void *header, size_t bytes);
 /* Cuts the file where its records end. */
 void exanet_stream_close(void);

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -146,6 +148,29 @@ def test_what_is_not_recorded_is_told(exanet_run: Runner, mpich: Stack, tmp_path
     )
     assert done.returncode == 2
     assert "MPI_Put" in done.stderr and "which is not recorded" in done.stderr
+
+
+@pytest.mark.timeout(120)
+def test_the_tutorial_compares_three_networks(mpich: Stack, tmp_path: Path) -> None:
+    """Its commands as they stand in docs/traces.md, and what it says of them but for digits that are this host's."""
+    root = Path(__file__).parents[2]
+    page = (root / "docs" / "traces.md").read_text().partition("## Compare three networks")[2].partition("\n## ")[0]
+    (tmp_path / "examples").symlink_to(root / "examples")
+    (tmp_path / "networks.yaml").write_text(re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)[0])
+    commands = [line for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL) for line in block.splitlines()]
+    assert [line.split()[1] for line in commands] == ["run", "replay", "sweep"]
+    environment = {**os.environ, "PATH": f"{Path(mpich.python).parent}:{os.environ['PATH']}"}
+    for line in commands:
+        done = subprocess.run(["sh", "-c", line], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr
+    took = [results.load(tmp_path / name).summary["virtual_ps"] for name in ("run", "replayed")]
+    assert took[1] == pytest.approx(took[0], rel=0.02)
+    frame = pl.read_parquet(tmp_path / "networks" / "runs.parquet")
+    assert (len(frame), frame["error"].null_count()) == (12, 12)
+    by = {row[:3]: row[3] for row in frame.select("machine", "mapping", "compute", "finished_ns").iter_rows()}
+    for machine in ("torus-512", "fat-tree-1024", "dragonfly-342"):
+        assert by[machine, "linear", 0.1] < by[machine, "random", 0.1] < 0.5 * by[machine, "random", 1.0]
+        assert by[machine, "random", 1.0] < 1.1 * by[machine, "linear", 1.0]
 
 
 PROGRAM = """#include <mpi.h>

@@ -26,8 +26,23 @@ PACKAGE = Path(__file__).parents[2] / "exanet"
 
 ORDER = (
     *("errors", "lightly", "units", "quantity", "bounds", "progress", "terminal", "directory", "memory", "registries", "mpi", "optional"),
-    *("machine", "results", "gateware", "karma", "trace", "sim", "run", "programs", "replay", "sweep", "validate", "jobs", "messages"),
-    *("commands", "cli", "__main__"),
+    *(
+        "machine",
+        "results",
+        "gateware",
+        "karma",
+        "trace",
+        "sim",
+        "run",
+        "record",
+        "programs",
+        "replay",
+        "sweep",
+        "validate",
+        "jobs",
+        "messages",
+    ),
+    *("messages", "commands", "cli", "__main__"),
 )
 """Folders and single files of the package: each may use what stands before it, and nothing behind it."""
 
@@ -141,7 +156,7 @@ finally:
     assert then[:5] == ["then", "1", "True", "True", "True"]
     others = {"distributed", "dask", "pandas", "pyarrow", "networkx", "exanet.sim", "exanet.sweep", "exanet.karma", "exanet.validate"}
     assert others & set(then) == set()
-    commands = {"run", "machines", "check", "karma", "sweep", "validate", "sim.group"}
+    commands = {"run", "record", "machines", "check", "karma", "sweep", "validate", "sim.group"}
     assert {name for name in commands if f"exanet.commands.{name}" in then} == {words[0]}
     assert "--quiet" not in words or "rich.console" not in then
 

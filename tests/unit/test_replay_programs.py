@@ -107,6 +107,8 @@ def test_the_command_leaves_a_table_of_programs(trace: Path, tmp_path: Path) -> 
         (["T", "--map", ""], "--map '': it is empty"),
         (["T", "T", "--map", "nowhere"], "nowhere: No such file"),
         (["T", "T", "--map", "random:x"], "give the seed as a whole number"),
+        (["T", "T", "--map", "random:100000000000000000000000"], "from 0 to 2\\^64 - 1"),
+        (["T:map=random:18446744073709551616"], "from 0 to 2\\^64 - 1"),
         (["T", "--alone"], "there is one program"),
         (["T", "--job", "alltoall:ranks=1"], "two or more"),
         (["T", "--job", "alltoall:priority=1"], "leave out the priority"),

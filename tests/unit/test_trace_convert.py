@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -168,9 +169,9 @@ def test_perfetto_has_a_slice_a_call_and_an_arrow_a_message(tmp_path: Path) -> N
 def test_wrong_targets_are_told(tmp_path: Path) -> None:
     trace = mixed(tmp_path / "trace")
     for target, what in (
-        (tmp_path / "x.otf2", "ends in .goal or .json"),
+        (tmp_path / "x.otf2", "ends in .goal, .json"),
         (tmp_path, "it is a folder"),
-        (tmp_path / "no" / "x.goal", "No such file"),
+        (tmp_path / "no" / "x.goal", r"no/x\.goal: No such file"),
     ):
         with pytest.raises(InputError, match=what):
             convert.convert(trace, target, {})
@@ -182,3 +183,36 @@ def test_wrong_targets_are_told(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="only GOAL has collectives"):
         words = ["trace", "convert", str(trace), str(tmp_path / "x.json"), "--collective", "bcast=binary"]
         CliRunner().invoke(cli.app, words, catch_exceptions=False)
+
+
+def test_paje_has_a_state_a_call_and_a_link_a_message(tmp_path: Path) -> None:
+    """Read back by the fields that the file itself defines."""
+    trace = mixed(tmp_path / "trace")
+    assert convert.convert(trace, tmp_path / "out.paje", {}) == {}
+    fields: dict[str, list[str]] = {}
+    names: dict[str, str] = {}
+    events: list[tuple[str, dict[str, str]]] = []
+    for line in (tmp_path / "out.paje").read_text().splitlines():
+        if line.startswith("%EventDef"):
+            _, name, number = line.split()
+            names[number], fields[number] = name, []
+        elif line.startswith("% "):
+            fields[number].append(line.split()[1])
+        elif not line.startswith("%"):
+            number, *words = shlex.split(line)
+            events.append((names[number], dict(zip(fields[number], words, strict=True))))
+    times = [float(event["Time"]) for _, event in events if "Time" in event]
+    assert times == sorted(times)
+    calls = folder.load(trace).calls()
+    states = [(event["Container"], event["Value"], event["Time"]) for name, event in events if name == "PajeSetState"]
+    assert sum(value != "computing" for _, value, _ in states) == len(calls)
+    assert [value for rank, value, _ in states if rank == "r0"][:4] == ["computing", "MPI_Irecv", "computing", "MPI_Isend"]
+    assert ("r0", "MPI_Irecv", "0.000001500500") in states
+    links: dict[str, list[dict[str, str]]] = {}
+    for name, event in events:
+        if name in ("PajeStartLink", "PajeEndLink"):
+            links.setdefault(event["Key"], []).append(event)
+    assert len(links) == 8 + 4 * 3 + 8 and all(len(ends) == 2 for ends in links.values())
+    for first, second in links.values():
+        assert "StartContainer" in first and "EndContainer" in second and first["Value"] == second["Value"]
+    assert [name for name, _ in events].count("PajeCreateContainer") == [name for name, _ in events].count("PajeDestroyContainer") == 9

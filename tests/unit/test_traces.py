@@ -254,3 +254,21 @@ def test_a_full_disk_is_told_by_the_option_that_names_the_trace(tmp_path: Path, 
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(InputError, match="choose another place with --record"):
         folder.finish(trace, 2, {})
+
+
+def test_persistent_sends_count_each_time_they_are_started(tmp_path: Path) -> None:
+    """Two at once to one rank, three times; a receive and a send to no process beside them count for nothing."""
+    start, startall, waitall, send_init, recv_init = 20, 21, 25, 9, 15
+    mine = [message(send_init, 1, size, tag=size)[:-1] + varint(number) for number, size in enumerate((100, 3000), 1)]
+    mine.append(call(send_init, WORLD, 0, 1, 77, 3))  # to no process
+    stream = b"".join(mine) + 3 * (call(startall, 1, 2, 3) + call(waitall, 1, 2, 3)) + call(start, 1) + call(FINALIZE)
+    other = call(recv_init, WORLD, 2, 101, 100, 1) + call(recv_init, WORLD, 2, 3001, 3000, 2)
+    other += 3 * (call(startall, 1, 2) + call(waitall, 1, 2)) + call(start, 1) + call(FINALIZE)
+    trace = write(tmp_path / "trace", [stream, other])
+    folder.finish(trace, 2, {})
+    found = statistics.statistics(folder.load(trace))
+    assert found["matrix"].rows() == [(0, 1, 7, 4 * 100 + 3 * 3000)]
+    assert found["by_size"].rows() == [(65, 4, 400), (2049, 3, 9000)]
+    by_call = {row[0]: row[1:3] for row in found["by_call"].iter_rows()}
+    assert by_call["MPI_Startall"] == (6, 9300) and by_call["MPI_Start"] == (2, 100)
+    assert {row[0]: row[2] for row in found["by_rank"].iter_rows()} == {0: 9400, 1: 0}

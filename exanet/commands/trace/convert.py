@@ -15,19 +15,23 @@ from exanet.errors import InputError
 def command(
     source: Annotated[Path, typer.Argument(metavar="FROM", help="The folder of a trace, or a GOAL schedule (text).")],
     target: Annotated[
-        Path, typer.Argument(metavar="TO", help="A file .goal or .json (Perfetto); of a GOAL schedule the folder of a trace.")
+        Path,
+        typer.Argument(
+            metavar="TO", help="A file .goal, .json (Perfetto) or .paje (ViTE, PajeNG); of a GOAL schedule the folder of a trace."
+        ),
     ],
     collective: Annotated[
         str | None,
         typer.Option("--collective", metavar="NAME=ALGORITHM,...", help="To GOAL: algorithms of collectives, as for `exanet replay`."),
     ] = None,
 ) -> None:
-    """Convert a trace to or from GOAL, the schedules of LogGOPSim and ATLAHS, or to Perfetto's slices and arrows.
+    """Convert a trace to or from GOAL, the schedules of LogGOPSim and ATLAHS, or to slices and arrows for Perfetto, ViTE and PajeNG.
 
     \b
     exanet trace convert trace trace.goal
     exanet trace convert lulesh.goal trace    # for exanet replay
     exanet trace convert trace trace.json     # for https://ui.perfetto.dev
+    exanet trace convert trace trace.paje     # for ViTE
     """
     with lightly.imports():
         from exanet import replay

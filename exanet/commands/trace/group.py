@@ -5,20 +5,23 @@ from __future__ import annotations
 
 import typer
 
-from exanet.commands.trace import convert, show, stats
+from exanet.commands.trace import convert, cut, merge, show, stats
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None)
 app.command(name="stats")(stats.command)
 app.command(name="show")(show.command)
+app.command(name="cut")(cut.command)
+app.command(name="merge")(merge.command)
 app.command(name="convert")(convert.command)
 
 
 @app.callback()
 def _describe() -> None:
-    """Look into a trace that `exanet run --record` has made, or convert it.
+    """Look into a trace that `exanet run --record` or `exanet record` has made, cut it, or convert it.
 
     \b
     exanet trace stats trace
     exanet trace show trace --rank 3
+    exanet trace cut trace -o steps --after 3 --until 10
     exanet trace convert trace trace.json
     """

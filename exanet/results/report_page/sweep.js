@@ -49,8 +49,8 @@ function mostSection(data) {
   return section(data.search ? "The highest load before saturation" : "The most that each accepted", null, bar([], [csvButton("most", columns.map(([name]) => name), rows)]), table(columns, rows, "accepted"));
 }
 
-function jobsSection(jobs) {
-  const columns = [[""], ["time to the end", formatNs], ["hops", (v) => v.toFixed(2)], ["packet latency", formatNs], ["hottest link", formatPercent], ["means of", (n) => `${n} runs`]];
+function jobsSection(jobs, third) {
+  const columns = [[""], ["time to the end", formatNs], ["hops", (v) => v.toFixed(2)], [third, formatNs], ["hottest link", formatPercent], ["means of", (n) => `${n} runs`]];
   const rows = [...jobs].sort((a, b) => a[1] - b[1]);
   return section("Time until the last rank has finished", null, bar([], [csvButton("jobs", columns.map(([name]) => name), rows)]), table(columns, rows, "time to the end"));
 }
@@ -65,7 +65,7 @@ function showSweep() {
     failed.length ? element("section", { class: "incomplete", role: "alert" }, `${failed.length} of ${data.runs.length} runs failed: ${[...new Set(failed.map((row) => row[row.length - 1]))].slice(0, 3).join("; ")}`) : null,
     ...(data.search || !some.length ? [] : curveSection(some)),
     data.curves.length > MOST_CURVES ? element("p", { class: "say" }, `${MOST_CURVES} of ${data.curves.length} curves are drawn; runs.parquet has all.`) : null,
-    data.jobs.length ? jobsSection(data.jobs) : null, data.curves.length ? mostSection(data) : null, networksSection(data.networks, data.drawings),
+    data.jobs.length ? jobsSection(data.jobs, data.third) : null, data.curves.length ? mostSection(data) : null, networksSection(data.networks, data.drawings),
     section("All runs", null, bar([], [csvButton("runs", data.columns, data.runs)]), table(data.columns.map((name) => [name, show]), data.runs)),
   ].filter((part) => part !== null));
   followTheme();

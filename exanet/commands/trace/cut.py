@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`exanet trace cut`: the command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from exanet import lightly
+from exanet.errors import InputError
+
+
+def command(
+    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="The folder of a trace.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the part.")],
+    after: Annotated[int, typer.Option("--after", metavar="N", help="From behind the N-th blocking collective on MPI_COMM_WORLD on.")] = 0,
+    until: Annotated[int | None, typer.Option("--until", metavar="N", help="Up to the N-th, which is in the part; by default all.")] = None,
+) -> None:
+    """Cut a part out of a trace: what lies between two collectives that all ranks take part in.
+
+    \b
+    exanet trace cut trace -o steps --after 3 --until 10
+    exanet replay steps -m exanest
+    """
+    with lightly.imports():
+        from exanet.trace import parts
+
+    try:
+        about = parts.cut(trace, output, after, until)
+    except OSError as error:
+        raise InputError(f"-o {output}: {error.strerror}; choose another place") from None
+    typer.echo(f"Wrote {about.calls} calls of {about.ranks} ranks to {output}")

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`exanet trace merge`: the command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from exanet import lightly
+from exanet.errors import InputError
+
+
+def command(
+    traces: Annotated[list[Path], typer.Argument(metavar="TRACE...", help="Folders of traces of equally many ranks, in their order.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the whole.")],
+) -> None:
+    """Put traces one behind the other: each rank goes on with the next one's calls. (Beside each other: exanet replay A B.)
+
+    \b
+    exanet trace merge steps steps steps -o longer
+    """
+    with lightly.imports():
+        from exanet.trace import parts
+
+    try:
+        about = parts.merge(traces, output)
+    except OSError as error:
+        raise InputError(f"-o {output}: {error.strerror}; choose another place") from None
+    typer.echo(f"Wrote {about.calls} calls of {about.ranks} ranks to {output}")

@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cuts a part out of a trace, and puts traces one behind the other.
+
+Problem: a part can only be replayed if each of its messages has both ends in it. Model: it is cut where all ranks meet, at blocking
+collectives on MPI_COMM_WORLD, which all ranks call in one order; and a place is refused at which a request is under way, or a message has
+left and not been received. Communicators and persistent requests that were made before the part go with it, at no time.
+
+Limit: records are read one by one here, some hundred thousand in a second.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from exanet._core import TraceTables
+from exanet.errors import InputError
+from exanet.trace import folder
+from exanet.trace.folder import Trace
+from exanet.trace.write import CODES, WORLD, number
+
+_HEADER_BYTES = 32
+_COMMUNICATOR = 101  # one that no recorded call has made
+_TIMES = 3  # fields of every record, before those of its form
+_MESSAGES = range(CODES["Send"], CODES["Imrecv"] + 1)
+_RECEIVES = range(CODES["Recv"], CODES["Imrecv"] + 1)
+_INITS = (*range(CODES["Send_init"], CODES["Rsend_init"] + 1), CODES["Recv_init"])
+_EXCHANGES = range(CODES["Sendrecv"], CODES["Sendrecv_replace"] + 1)
+_STARTS = (CODES["Start"], CODES["Startall"])
+_ENDS = range(CODES["Wait"], CODES["Testall"] + 1)
+_PROBES = range(CODES["Probe"], CODES["Improbe"] + 1)
+_BLOCKING = range(CODES["Barrier"], CODES["Exscan"] + 1)
+_COLLECTIVES = range(CODES["Barrier"], CODES["Iexscan"] + 1)
+_CREATES = (*range(CODES["Comm_dup"], CODES["Comm_idup"] + 1), _COMMUNICATOR)
+_ANY_PEER, _ANY_TAG = 1, 0  # fields of a stream (core/replay/trace_format.h)
+
+
+class _Record(NamedTuple):
+    code: int
+    at: int  # where it begins and ends in its stream
+    end: int
+    fields: list[int]
+
+
+def _record(code: int, fields: Sequence[int]) -> bytes:
+    body = b"".join(map(number, fields))
+    return bytes([code]) + number(len(body)) + body
+
+
+def _records(data: mmap.mmap) -> Iterator[_Record]:
+    """The records of a stream that the reader of the core has found to be good."""
+    at = _HEADER_BYTES
+    while at < len(data) and data[at] != 0:
+        begin, code = at, data[at]
+        length, at = _number(data, at + 1)
+        end = at + length
+        fields = []
+        while at < end:
+            value, at = _number(data, at)
+            fields.append(value)
+        yield _Record(code, begin, end, fields)
+
+
+def _number(data: mmap.mmap, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while (byte := data[at]) >= 128:
+        value |= (byte & 127) << shift
+        shift += 7
+        at += 1
+    return value | byte << shift, at + 1
+
+
+@contextlib.contextmanager
+def _opened(stream: Path) -> Iterator[mmap.mmap]:
+    with stream.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        yield data
+
+
+def _whole(place: Path) -> Trace:
+    """A trace that can be replayed. Raises InputError."""
+    trace = folder.load(place)
+    if not trace.about.complete or trace.about.unrecorded:
+        why = trace.about.reason or f"it calls {', '.join(trace.about.unrecorded)}, which is not recorded"
+        raise InputError(f"{place}: the recording is not whole: {why}")
+    try:
+        tables = TraceTables(trace.about.ranks)
+        for stream in trace.streams:
+            if not tables.read(str(stream))["complete"]:
+                raise InputError(f"{stream}: it is cut before the program's end; record the program anew")
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    return trace
+
+
+# -- cut -------------------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Part:
+    """What there is of one rank: bytes that go before, and where its own begin and end in the stream."""
+
+    rank: int
+    carried: bytes = b""
+    begin: int = _HEADER_BYTES
+    end: int = 0
+    ended: bool = False  # with the program
+    met: int = 0  # collectives on MPI_COMM_WORLD
+    sent: Counter[Any] = field(default_factory=Counter)  # by source, target, communicator and tag
+    received: Counter[Any] = field(default_factory=Counter)
+
+
+class _Cutter:
+    """Finds the part of one rank."""
+
+    def __init__(self, rank: int, after: int, until: int | None) -> None:
+        self.part = _Part(rank)
+        self._after, self._until = after, until
+        self._keeps = after == 0
+        self._communicators: dict[int, Any] = {1: "world", 2: ("self", rank)}
+        self._made: Counter[Any] = Counter()
+        self._made_before: list[bytes] = []
+        self._inits: dict[int, _Record] = {}
+        self._under_way: set[int] = set()
+
+    def find(self, data: mmap.mmap) -> _Part:
+        for record in _records(data):
+            self._take(record)
+            if record.code in _BLOCKING and record.fields[_TIMES] == WORLD:
+                self.part.met += 1
+                if self.part.met == self._after:
+                    self._meet("--after", self._after)
+                    self._keeps, self.part.begin = True, record.end
+                    self.part.carried = b"".join([*self._made_before, *map(_at_no_time, self._inits.values())])
+                if self.part.met == self._until:
+                    self._meet("--until", self._until)
+                    self.part.end = record.end
+                    return self.part
+            self.part.end, self.part.ended = record.end, record.code == CODES["Finalize"]
+        return self.part
+
+    def _meet(self, option: str, count: int) -> None:
+        if self._under_way:
+            raise InputError(f"{option} {count}: rank {self.part.rank} has {len(self._under_way)} requests under way there; cut elsewhere")
+
+    def _take(self, record: _Record) -> None:
+        code, fields = record.code, record.fields[_TIMES:]
+        if code in _MESSAGES:
+            communicator, peer, tag, _, request = fields
+            if code in _INITS:
+                self._inits[request] = record
+            else:
+                self._message(code in _RECEIVES, communicator, peer, tag)
+                self._under_way |= {request} - {0}
+        elif code in _EXCHANGES:
+            self._message(False, fields[0], *fields[1:3])
+            self._message(True, fields[0], *fields[4:6])
+        elif code in _STARTS:
+            self._under_way |= set(fields)
+            for init in (self._inits[request] for request in fields if request in self._inits):
+                self._message(init.code in _RECEIVES, *init.fields[_TIMES : _TIMES + 3])
+        elif code in _ENDS or code == CODES["Request_free"]:
+            self._under_way -= set(fields)
+            if code == CODES["Request_free"]:
+                for request in fields:
+                    self._inits.pop(request, None)
+        elif code in _COLLECTIVES and code not in _BLOCKING:
+            self._under_way |= {fields[2]} - {0}
+        elif code in _CREATES and fields[1] != 0:
+            self._create(fields)
+
+    def _create(self, fields: list[int]) -> None:
+        count = fields[3]
+        groups = tuple(sorted([tuple(fields[4 : 4 + count]), tuple(fields[5 + count :])]))
+        self._communicators[fields[1]] = (groups, self._made[groups])
+        self._made[groups] += 1
+        if not self._keeps:
+            self._made_before.append(_record(_COMMUNICATOR, [0, 0, 0, 0, *fields[1:]]))
+
+    def _message(self, receives: bool, communicator: int, peer: int, tag: int) -> None:
+        if not self._keeps or peer == 0:
+            return
+        own, context = self.part.rank + 2, self._communicators[communicator]
+        if receives:
+            self.part.received[peer, own, context, tag] += 1
+        else:
+            self.part.sent[own, peer, context, tag] += 1
+
+
+def _at_no_time(record: _Record) -> bytes:
+    return _record(record.code, [0] * _TIMES + record.fields[_TIMES:])
+
+
+def cut(source: Path, target: Path, after: int, until: int | None) -> folder.About:
+    """Writes what lies between two collectives on MPI_COMM_WORLD, counted from 1; the second one is in it. Raises InputError, OSError."""
+    if after < 0 or (until is not None and until <= after):
+        raise InputError(f"--after {after} --until {until}: give whole numbers from 0 on, the second above the first")
+    trace = _whole(source)
+    _check_target(target, source)
+    parts = []
+    for rank, stream in enumerate(trace.streams):
+        with _opened(stream) as data:
+            parts.append(_Cutter(rank, after, until).find(data))
+    least = min(part.met for part in parts)
+    for option, count in (("--after", after), ("--until", until or 0)):
+        if count > least:
+            raise InputError(f"{option} {count}: {source} has {least} blocking collectives on MPI_COMM_WORLD; give at most that")
+    _check_messages(parts, f"--after {after}" + ("" if until is None else f" --until {until}"))
+    place = folder.prepare(target, "-o")
+    for part, stream in zip(parts, trace.streams, strict=True):
+        with _opened(stream) as data, folder.stream(place, part.rank).open("wb") as out:
+            out.write(data[:_HEADER_BYTES] + part.carried)
+            out.write(data[part.begin : part.end])
+            if not part.ended:
+                out.write(_record(CODES["Finalize"], [0] * _TIMES))
+    run = trace.about.run | {"cut": {"after": after, "until": until}}
+    return folder.finish(place, trace.about.ranks, run, option="-o")
+
+
+def _check_messages(parts: Sequence[_Part], where: str) -> None:
+    """Raises InputError unless each message has both ends in the parts, as far as that can be told without times."""
+    sent: Counter[Any] = Counter()
+    received: Counter[Any] = Counter()
+    to: Counter[Any] = Counter()
+    for part in parts:
+        sent.update(part.sent)
+        received.update(part.received)
+    for (_, target, context, _), count in sent.items():
+        to[target, context] += count
+    for (source, target, context, tag), count in received.items():
+        to[target, context] -= count
+        exact = source != _ANY_PEER and tag != _ANY_TAG
+        if exact and sent[source, target, context, tag] < count:
+            raise InputError(f"{where}: rank {target - 2} receives from rank {source - 2} what was sent outside; cut elsewhere")
+    for (target, _), count in to.items():
+        if count:
+            how = "are sent to" if count > 0 else "are received by"
+            raise InputError(f"{where}: {abs(count)} messages {how} rank {target - 2} whose other end lies outside; cut elsewhere")
+
+
+def _check_target(target: Path, *sources: Path) -> None:
+    if any(target.exists() and target.resolve() == source.resolve() for source in sources):
+        raise InputError(f"-o {target}: that is a trace to read; name another folder")
+
+
+# -- merge -----------------------------------------------------------------------------------------------------------------------------
+
+
+def merge(sources: Sequence[Path], target: Path) -> folder.About:
+    """Writes the traces one behind the other: each rank goes on with the next one's calls. Raises InputError, OSError."""
+    if len(sources) < 2:
+        raise InputError("name two traces or more, which are put one behind the other")
+    traces = [_whole(source) for source in sources]
+    _check_target(target, *sources)
+    ranks = traces[0].about.ranks
+    for source, trace in zip(sources, traces, strict=True):
+        if trace.about.ranks != ranks:
+            raise InputError(f"{source}: it has {trace.about.ranks} ranks, and {sources[0]} has {ranks}; they must have as many")
+    place = folder.prepare(target, "-o")
+    for rank in range(ranks):
+        with folder.stream(place, rank).open("wb") as out:
+            _join([trace.streams[rank] for trace in traces], out)
+    return folder.finish(place, ranks, {"program": traces[0].about.run.get("program", []), "merged": [str(source) for source in sources]})
+
+
+def _join(streams: Sequence[Path], out: Any) -> None:
+    """One rank's streams. Communicators get numbers behind those of the streams before; computing before an end that is none goes on."""
+    made = 2  # the highest number of a communicator; the first two are MPI's own
+    computed_ps = 0
+    for turn, stream in enumerate(streams):
+        beyond = made - 2
+        with _opened(stream) as data:
+            if turn == 0:
+                out.write(data[:_HEADER_BYTES])
+            for code, at, end, fields in _records(data):
+                if code == CODES["Finalize"] and turn + 1 < len(streams):
+                    computed_ps += fields[0]
+                    continue
+                moved = list(fields)
+                moved[0] += computed_ps
+                computed_ps = 0
+                if code in _CREATES:
+                    made = max(made, moved[4] + beyond)
+                for place in range(_TIMES, _TIMES + _communicators_in(code)):
+                    if moved[place] > 2:
+                        moved[place] += beyond
+                out.write(data[at:end] if moved == fields else _record(code, moved))
+
+
+def _communicators_in(code: int) -> int:
+    """How many of the first fields of a record are communicators."""
+    if code in _CREATES:
+        return 2
+    return int(code in _MESSAGES or code in _EXCHANGES or code in _PROBES or code in _COLLECTIVES)
