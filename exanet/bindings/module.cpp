@@ -137,6 +137,12 @@ class Simulator {
     d["rounds"] = c.rounds().rounds;
     d["wakes"] = c.rounds().wakes;
     d["empty_wakes"] = c.rounds().empty_wakes;
+    std::uint64_t carried = 0;
+    for (RankId r = 0; r < c.ranks(); ++r) carried += c.region().rank(r).carried_turns;
+    const char* why = c.region()->no_carriers;
+    d["carriers"] = c.region()->carriers;
+    d["turns_carried"] = carried;
+    d["no_carriers"] = nb::bytes(why, ::strnlen(why, sizeof c.region()->no_carriers));
     d["complete"] = c.reason().empty();
     d["reason"] = c.reason();
     return d;

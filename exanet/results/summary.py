@@ -36,7 +36,7 @@ def show(
         console.print(f"[bold red]incomplete: {escape(summary['reason'] or 'the run was stopped')}[/]", soft_wrap=True)
     console.print(_headline(summary, float(results["summary"].get("wall_s", 0.0))), highlight=False)
     if meta.get("ranks_as") == "packed":
-        console.print("ranks packed in one address space", highlight=False)
+        console.print(f"ranks packed in one address space{_carried(meta)}", highlight=False, soft_wrap=True)
     elif reason := meta.get("not_packed"):
         console.print(f"ranks as processes, not packed: {escape(str(reason))}", highlight=False, soft_wrap=True)
     for table in (_programs(tables), _ranks(tables["ranks"]), _latency(summary), _links(summary), _mpi_calls(tables["mpi_calls"])):
@@ -45,6 +45,15 @@ def show(
             console.print(table)
     if summary["energy"]:
         console.print(f"\nNetwork: {energy.text(summary['energy'])}", highlight=False)
+
+
+def _carried(meta: Mapping[str, Any]) -> str:
+    if carried := int(meta.get("turns_carried", 0)):
+        carriers = int(meta["carriers"])
+        by = f"{carriers} carrier{'s' if carriers > 1 else ''}" if carriers else "carriers"
+        after = f"; then they were given up: {escape(str(meta['no_carriers']))}" if "no_carriers" in meta else ""
+        return f"; {by} ran {100 * carried / max(int(meta['turns']), carried):.0f} % of {count_text(int(meta['turns']))} turns{after}"
+    return f", without carriers: {escape(str(meta['no_carriers']))}" if "no_carriers" in meta else ""
 
 
 def _headline(summary: Mapping[str, Any], wall_s: float) -> str:

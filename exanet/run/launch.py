@@ -191,6 +191,8 @@ class Session:
                 each.set_inheritable(True)
             env = {name: value for name, value in self._environment.items() if name != "EXANET_STATUS"}
             env |= {"LD_PRELOAD": self._host_library, "EXANET_HOST_FILES": f"{listens.fileno()},{theirs.fileno()}"}
+            if asked := os.environ.get("EXANET_CARRIERS"):
+                env["EXANET_CARRIERS"] = asked
             null: _Action = (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0)
             try:
                 os.posix_spawn(packed.program, packed.command, env, file_actions=[null], setsigdef=_IGNORED_HERE, setsigmask=[])

@@ -14,9 +14,10 @@ import resource
 import shlex
 import shutil
 import stat
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from exanet.errors import InputError
 from exanet.mpi import detect, elf
@@ -49,6 +50,9 @@ def resolve(choice: str, command: Sequence[str], *, ranks: int, mpi: str, librar
     """
     if choice == "processes":
         return None, ""
+    asked = os.environ.get("EXANET_CARRIERS", "0")
+    if not re.fullmatch(r"\d{1,3}", asked, re.ASCII):
+        raise InputError(f"EXANET_CARRIERS={asked}: give how many threads are to run packed ranks, e.g. 2, or 0 for none")
     try:
         _check_host(ranks * _MAPPINGS_OF_RANK[mpi], library)
         return _follow(detect.find_program(command[0]), list(command)), ""
@@ -56,6 +60,13 @@ def resolve(choice: str, command: Sequence[str], *, ranks: int, mpi: str, librar
         if choice == "auto":
             return None, str(error)
         raise InputError(f"--ranks-as packed: {error}; use --ranks-as processes, or auto") from None
+
+
+def carried(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """For run.json: how many of the ranks' turns the host's carriers have run (runtime/exec/carrier.c), and why there were none."""
+    facts = {"carriers": summary["carriers"], "turns": summary["wakes"], "turns_carried": summary["turns_carried"]}
+    why = summary["no_carriers"].decode(errors="replace")
+    return facts | ({"no_carriers": why} if why else {})
 
 
 class _NotPackedError(Exception):

@@ -82,6 +82,8 @@ def run(options: Options) -> int:
     if not outcome.used_network and not outcome.reason:
         print("exanet: the program never called MPI_Init, so nothing ran on the simulated machine", file=sys.stderr)
         return int(outcome.exit_code)
+    if how:
+        meta |= packed.carried(results["summary"])
     if outcome.reason:
         results["summary"] |= {"complete": False, "reason": outcome.reason}
     _publish(options, directory, results, meta | {"exit_code": outcome.exit_code}, console)

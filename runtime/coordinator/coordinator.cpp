@@ -41,6 +41,7 @@ Coordinator::Coordinator(const MachineConfig& machine, const std::vector<NodeId>
       engine_(events_, *topology_, machine.fabric, machine.ni, placement, *this, nic_kind("exanet"), machine.network),
       statistics_(placement.size()),
       ranks_(placement.size()),
+      first_(placement.size()),
       processors_(processors()),
       exit_status_(placement.size()) {
   for (const NodeId node : placement) {
@@ -195,12 +196,12 @@ bool Coordinator::wait_asleep() {
     const std::uint32_t running = __atomic_load_n(&region_->running, __ATOMIC_SEQ_CST);
     if (running == 0) return true;
     const bool woken = futex_wait(&region_->simulator_wake, 0, kPatience);
-    if (!woken && running == seen && region_->due_next < due_.size()) {
+    if (!woken && running == seen) {
       // Whoever runs may be waiting, in real time, for a rank that is due but has not had its turn.
-      const std::uint32_t next = __atomic_fetch_add(&region_->due_next, 1, __ATOMIC_ACQ_REL);
-      if (next < due_.size()) {
-        exn_rank& slot = region_.rank(due_[next]);
-        give_turn(slot);
+      const std::int64_t next = exn_take_due(region_.get());
+      if (next >= 0 && static_cast<std::size_t>(next) < due_.size()) {
+        const RankId rank = region_.due()[next];
+        if (rank < ranks()) give_turn(region_.rank(rank));
       }
     }
     seen = running;
@@ -270,8 +271,6 @@ void Coordinator::make_due(RankId r, Time at) {
 void Coordinator::release() {
   // Everything before window_end_ has happened. What a rank does from here on reaches others at window_end_ or later.
   const Time seen = window_end_ - Time::ps(1);
-  std::uint32_t* order = region_.due();
-  std::uint32_t n = 0;
   for (const RankId r : due_) {
     Rank& rank = ranks_[r];
     exn_rank& slot = region_.rank(r);
@@ -281,17 +280,35 @@ void Coordinator::release() {
     slot.clock_ps = static_cast<std::uint64_t>(rank.clock.ps());
     slot.horizon_ps = left == 0 && !engine_.has_pending(r) ? static_cast<std::uint64_t>(max(seen, Time()).ps()) : 0;
     __atomic_store_n(&slot.state, EXN_RUNNING, __ATOMIC_RELEASE);
-    order[n++] = r;
   }
   ++rounds_.rounds;
-  rounds_.wakes += n;
-  const std::uint32_t first = std::min(n, processors_);
-  __atomic_store_n(&region_->running, n, __ATOMIC_SEQ_CST);
-  region_->due_count = n;
-  __atomic_store_n(&region_->due_next, first, __ATOMIC_SEQ_CST);
-  for (std::uint32_t i = 0; i < first; ++i) {
-    exn_rank& slot = region_.rank(due_[i]);
-    give_turn(slot);
+  rounds_.wakes += due_.size();
+  wake_first();
+}
+
+// As many as there are processors; each of those then wakes one of the rest, or a carrier takes it.
+void Coordinator::wake_first() {
+  const std::uint32_t carriers = __atomic_load_n(&region_->carriers, __ATOMIC_ACQUIRE);
+  std::uint32_t* later = region_.due();
+  std::size_t direct = 0, carried = 0, left = 0;
+  for (const RankId r : due_) {
+    const bool parked = carriers > 0 && __atomic_load_n(&region_.rank(r).place, __ATOMIC_ACQUIRE) ==
+                                            static_cast<std::uint32_t>(EXN_PARKED);
+    const bool first = direct + carried < processors_;
+    if (first && !parked) {
+      first_[direct++] = r;
+      continue;
+    }
+    carried += first;
+    later[left++] = r;
+  }
+  std::reverse(later, later + left);
+  __atomic_store_n(&region_->running, static_cast<std::uint32_t>(due_.size()), __ATOMIC_SEQ_CST);
+  __atomic_store_n(&region_->due, rounds_.rounds << 32 | left, __ATOMIC_SEQ_CST);
+  for (std::size_t i = 0; i < direct; ++i) give_turn(region_.rank(first_[i]));
+  if (carried > 0) {
+    __atomic_fetch_add(&region_->carrier_turn, 1, __ATOMIC_RELEASE);
+    futex_wake(&region_->carrier_turn, static_cast<int>(carried));
   }
 }
 

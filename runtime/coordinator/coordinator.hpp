@@ -113,6 +113,7 @@ class Coordinator final : private Host {
   void set_wake(RankId rank, Time at);
   void make_due(RankId rank, Time at);
   void release();
+  void wake_first();
   void finish_virtual();
   bool deadlocked() const;
   // free_time.cpp
@@ -138,6 +139,7 @@ class Coordinator final : private Host {
   Statistics statistics_;
   std::vector<Rank> ranks_;
   std::vector<RankId> due_;
+  std::vector<RankId> first_;  // those of them that are woken by us
   Time window_end_ = Time::never();
   std::uint32_t on_wake_;
   std::uint32_t at_finish_ = 0;

@@ -365,7 +365,8 @@ TEST_CASE("the region's own figures overwritten by a rank: the simulator keeps i
     exn_region* region = map_region();
     region->rank_offset = region->due_offset = 0xfffff000u;
     region->bytes = 4096;
-    region->due_count = region->due_next = 0xffffff00u;
+    region->due = ~std::uint64_t{0};
+    region->carriers = 0xffffff00u;
     return ::raise(SIGKILL);
   });
   ends_naming(m, "rank 0", "killed by signal 9");

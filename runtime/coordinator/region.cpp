@@ -71,7 +71,7 @@ bool write_process(std::uint32_t pid, std::uint64_t addr, const std::byte* from,
          ::process_vm_writev(static_cast<pid_t>(pid), &local, 1, &remote, 1, 0) == static_cast<ssize_t>(bytes);
 }
 
-void futex_wake(std::uint32_t* word) { ::syscall(SYS_futex, word, FUTEX_WAKE, 1, nullptr, nullptr, 0); }
+void futex_wake(std::uint32_t* word, int most) { ::syscall(SYS_futex, word, FUTEX_WAKE, most, nullptr, nullptr, 0); }
 
 bool futex_wait(std::uint32_t* word, std::uint32_t value, std::int64_t timeout_ns) {
   const timespec timeout{timeout_ns / 1000000000, timeout_ns % 1000000000};

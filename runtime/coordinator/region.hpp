@@ -40,7 +40,7 @@ class Region {
 bool read_process(std::uint32_t pid, std::uint64_t addr, std::byte* to, std::size_t bytes);
 bool write_process(std::uint32_t pid, std::uint64_t addr, const std::byte* from, std::size_t bytes);
 
-void futex_wake(std::uint32_t* word);
+void futex_wake(std::uint32_t* word, int most = 1);
 // False on timeout.
 bool futex_wait(std::uint32_t* word, std::uint32_t value, std::int64_t timeout_ns);
 

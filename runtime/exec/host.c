@@ -31,8 +31,10 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "runtime/exec/carrier.h"
 #include "runtime/exec/hosted.h"
 #include "runtime/exec/sweep.h"
 
@@ -51,6 +53,7 @@ struct rank {
 static struct pollfd *polled; /* OF_HOST, then one for each rank */
 static struct rank *ranks;
 static size_t rank_count;
+static uintptr_t carriers; /* for the ranks' auxiliary vectors, or 0 */
 
 /* -- in the new process, before its program ---------------------------------------------------------------------------------------- */
 struct birth {
@@ -140,7 +143,7 @@ static pid_t start(struct exn_request *request, const int *files) {
   struct birth birth = {.request = request, .files = files, .host = getpid()};
   const int program = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
   if (program < 0) return -errno;
-  const int error = exn_load(program, request, &birth.image);
+  const int error = exn_load(program, request, carriers, &birth.image);
   close(program);
   if (error) return error;
   int ends[2];
@@ -230,12 +233,22 @@ static int is_spared(pid_t child, void *rank) {
   return anothers;
 }
 
+static void note_status(struct rank *rank, int status) {
+  if (WIFSTOPPED(status)) {
+    exn_carriers_recall(rank->number);
+    return;
+  }
+  rank->pid = 0;
+  rank->status = status;
+  exn_carriers_forget(rank->number);
+}
+
 /* Takes the status of whatever has ended, by waitpid()'s options. */
 static void take(int options) {
   int status;
   for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG | options)) > 0;)
     for (size_t i = 0; i < rank_count; i++)
-      if (ranks[i].pid == pid) ranks[i].pid = 0, ranks[i].status = status;
+      if (ranks[i].pid == pid) note_status(&ranks[i], status);
 }
 
 /* Ends what the rank has left behind. Each round's victims leave their own children to us, so it goes on until there are none. */
@@ -250,7 +263,7 @@ static void sweep_after(struct rank *rank) {
 static void reap(void) {
   struct signalfd_siginfo told;
   while (read(polled[CHILD_ENDS].fd, &told, sizeof told) > 0) continue;
-  take(__WALL);
+  take(__WALL | WUNTRACED);
   for (size_t i = 0; i < rank_count; i++) {
     if (ranks[i].pid || ranks[i].told) continue;
     ranks[i].told = true;
@@ -280,7 +293,16 @@ static void close_break(void) {
   }
 }
 
-static void host(int listens, int run_ends) {
+static void look_after_carriers(void) {
+  static struct timespec last;
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  if ((now.tv_sec - last.tv_sec) * 1000 + (now.tv_nsec - last.tv_nsec) / 1000000 < EXN_CARRIERS_LOOK_MS) return;
+  last = now;
+  exn_carriers_look();
+}
+
+static void host(int listens, int run_ends, char **variables) {
   sigset_t all, children;
   close_break();
   sigfillset(&all);
@@ -288,6 +310,7 @@ static void host(int listens, int run_ends) {
   sigemptyset(&children);
   sigaddset(&children, RANK_ENDED);
   sigaddset(&children, SIGCHLD);
+  carriers = exn_carriers_start(variables);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   polled = calloc(OF_HOST + MOST_RANKS, sizeof *polled);
   ranks = calloc(MOST_RANKS, sizeof *ranks);
@@ -296,7 +319,8 @@ static void host(int listens, int run_ends) {
   polled[RUN_ENDS] = (struct pollfd){.fd = run_ends, .events = POLLIN};
   polled[CHILD_ENDS] = (struct pollfd){.fd = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK), .events = POLLIN};
   for (;;) {
-    if (poll(polled, OF_HOST + rank_count, -1) < 0) continue;
+    if (poll(polled, OF_HOST + rank_count, exn_carriers_run() ? EXN_CARRIERS_LOOK_MS : -1) < 0) continue;
+    look_after_carriers();
     if (polled[RUN_ENDS].revents) break;
     if (polled[CHILD_ENDS].revents) reap();
     for (size_t i = 0; i < rank_count; i++) hear(i);
@@ -311,5 +335,5 @@ static __attribute__((constructor)) void begin(int argc, char **argv, char **var
   int listens, run_ends;
   (void)argc, (void)argv;
   for (char **each = variables; *each; each++)
-    if (sscanf(*each, "EXANET_HOST_FILES=%d,%d", &listens, &run_ends) == 2) host(listens, run_ends);
+    if (sscanf(*each, "EXANET_HOST_FILES=%d,%d", &listens, &run_ends) == 2) host(listens, run_ends, variables);
 }

@@ -48,6 +48,6 @@ struct exn_image {
   uintptr_t stack; /* as the kernel leaves the stack pointer after execve() */
   uintptr_t below; /* a free part of the same stack */
 };
-/* Maps `program` and its loader afresh and makes a stack. Returns 0 or a negative errno value; -ENOEXEC: it cannot be moved. */
-int exn_load(int program, struct exn_request *request, struct exn_image *out);
+/* Maps `program` and its loader afresh and makes a stack, with EXN_AT_CARRIERS in its auxiliary vector unless `carriers` is 0. Returns 0 or a negative errno value; -ENOEXEC: it cannot be moved. */
+int exn_load(int program, struct exn_request *request, uintptr_t carriers, struct exn_image *out);
 #endif

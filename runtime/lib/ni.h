@@ -14,6 +14,7 @@
 #define EXN_LAST_WINDOW_PS 1000000000000ull      /* 1 s */
 
 struct exn_thread;
+struct exn_carriers;
 
 /* State of a thread's polls. */
 struct exn_polls {
@@ -31,6 +32,7 @@ struct exanet_ni {
   struct exn_region *region;
   struct exn_rank *slot;
   uint32_t rank;
+  const struct exn_carriers *carriers; /* of a packed rank's host, or NULL */
   int opened; /* exanet_open() count */
   uint64_t clock_ps;
   bool ahead; /* the clock has moved by looks, and the simulator does not know */
@@ -60,7 +62,9 @@ static inline bool exn_virtual(const struct exanet_ni *ni) {
 /* region.c */
 void exn_exit_if_stopped(struct exanet_ni *ni);
 
-/* sleep.c: gives the processor away until the simulator says so. `state` is an enum exn_state. */
+/* sleep.c: a packed rank's host may have carriers. */
+void exn_find_carriers(struct exanet_ni *ni);
+/* Gives the processor away until the simulator says so. `state` is an enum exn_state. */
 void exn_sleep(struct exanet_ni *ni, uint32_t state, uint64_t deadline_ps, bool blocking);
 void exn_kick(struct exanet_ni *ni); /* free time: the simulator has something to do */
 bool exn_free_wait(struct exanet_ni *ni); /* free time: a short real wait for a completion */

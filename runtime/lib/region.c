@@ -74,6 +74,7 @@ int exanet_open(struct exanet_ni **out) {
   prctl(PR_SET_PTRACER, region->simulator_pid, 0, 0, 0);
   /* A rank that wakes another goes to sleep right after: being preempted in between would cost a context switch for nothing. */
   sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){0});
+  exn_find_carriers(ni);
   ni->clock_ps = ni->slot->clock_ps;
   ni->slot->pid = (uint32_t)getpid();
   __atomic_store_n(&ni->slot->state, EXN_RUNNING, __ATOMIC_RELEASE);

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Handing the processor over: a rank that waits in virtual time sleeps on a futex, wakes the next rank that is due, and the last one to
-// sleep wakes the simulator.
+// sleep wakes the simulator. Packed ranks with one thread lay their registers down for their host's carriers instead.
 #define _GNU_SOURCE
 #include <linux/futex.h>
+#include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "runtime/lib/ni.h"
+#include "runtime/lib/switch.h"
+
+/* The calling thread is the one that has opened the interface of a rank with carriers. */
+static __thread __attribute__((tls_model("initial-exec"))) bool opened_here;
 
 static void futex_wake(uint32_t *word) { syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0); }
 
@@ -20,15 +25,43 @@ void exn_kick(struct exanet_ni *ni) {
     futex_wake(&ni->region->simulator_wake);
 }
 
+/* A rank whose registers a carrier may take is left to one. */
+static void wake_next(struct exn_region *region) {
+  const uint32_t left = (uint32_t)__atomic_load_n(&region->due, __ATOMIC_ACQUIRE);
+  if (left == 0) return;
+  if (__atomic_load_n(&region->carriers, __ATOMIC_RELAXED) > 0 && left <= region->ranks) {
+    const struct exn_rank *last = exn_rank_slot(region, exn_due(region)[left - 1]);
+    if (__atomic_load_n(&last->place, __ATOMIC_ACQUIRE) == EXN_PARKED) {
+      __atomic_fetch_add(&region->carrier_turn, 1, __ATOMIC_RELEASE);
+      futex_wake(&region->carrier_turn);
+      return;
+    }
+  }
+  const int64_t next = exn_take_due(region);
+  if (next < 0) return;
+  struct exn_rank *slot = exn_rank_slot(region, exn_due(region)[next]);
+  __atomic_fetch_add(&slot->turn, 1, __ATOMIC_RELEASE);
+  futex_wake(&slot->turn);
+}
+
 static void hand_over(struct exanet_ni *ni) {
   struct exn_region *region = ni->region;
-  const uint32_t next = __atomic_fetch_add(&region->due_next, 1, __ATOMIC_ACQ_REL);
-  if (next < region->due_count) {
-    struct exn_rank *slot = exn_rank_slot(region, exn_due(region)[next]);
-    __atomic_fetch_add(&slot->turn, 1, __ATOMIC_RELEASE);
-    futex_wake(&slot->turn);
-  }
+  wake_next(region);
   if (__atomic_sub_fetch(&region->running, 1, __ATOMIC_ACQ_REL) == 0) exn_kick(ni);
+}
+
+void exn_find_carriers(struct exanet_ni *ni) {
+  const struct exn_carriers *found =
+      (const struct exn_carriers *)getauxval(EXN_AT_CARRIERS); /* NOLINT(performance-no-int-to-ptr) */
+  if (!found || found->version != EXN_VERSION || getpid() != (pid_t)syscall(SYS_gettid)) return;
+  ni->carriers = found;
+  opened_here = true;
+}
+
+/* Only the thread that has opened the interface, the process's first, while the program has no other. */
+static bool sleeps_carried(const struct exanet_ni *ni, uint32_t turn) {
+  if (!ni->carriers || ni->multithreaded || exanet_program_threads() || !opened_here) return false;
+  return ni->carriers->wait(ni->rank, turn);
 }
 
 void exn_sleep(struct exanet_ni *ni, uint32_t state, uint64_t deadline_ps, bool blocking) {
@@ -45,10 +78,10 @@ void exn_sleep(struct exanet_ni *ni, uint32_t state, uint64_t deadline_ps, bool 
     __atomic_store_n(&ni->asleep, true, __ATOMIC_RELEASE);
     slot->mpi_call = exn_mpi_call(); /* another thread may have been in one, or left it */
   }
-  if (counted)
-    hand_over(ni);
-  else
+  if (!counted)
     exn_kick(ni);
+  else if (!sleeps_carried(ni, turn))
+    hand_over(ni);
   /* No time limit, whose timer would cost as much as a cache miss or two each time: a simulator that ends gives everybody a last turn, and one
    * that is killed takes the ranks with it, since exanet-exec dies with its parent and the rank with exanet-exec. */
   exn_exit_if_stopped(ni);

@@ -4,7 +4,10 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -47,6 +50,64 @@ def test_patterns_give_the_same_bytes(exanet_run: Runner, mpich: Stack, tmp_path
     program = tmp_path / "patterns"
     subprocess.run([mpich.compiler, "-O2", "-o", program, BENCH / "patterns.c"], check=True)
     assert_same(exanet_run, mpich, ranks, [program, pattern, "2", "20"])
+
+
+def test_ranks_go_home_and_back(exanet_run: Runner, stack: Stack, compiled: Callable[..., Path]) -> None:
+    """For signals, faults, calls of the kernel and long computing, from wherever they run."""
+    packed = assert_same(exanet_run, stack, 4, [compiled("carried", "-Wl,--no-as-needed", "-lm")], timeout=100)
+    facts = json.loads((packed.folder / "run.json").read_text())
+    assert ("no_carriers" in facts) != (facts["carriers"] > 0)
+    assert (facts["turns_carried"] > 0) == (facts["carriers"] > 0)
+    assert facts["turns_carried"] < facts["turns"]
+
+
+NO_DISPATCH = """
+import ctypes, os, struct, sys
+rules = ((0x20, 0, 0, 0), (0x15, 0, 3, 157), (0x20, 0, 0, 16), (0x15, 0, 1, 59), (0x06, 0, 0, 0x50016), (0x06, 0, 0, 0x7FFF0000))
+code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *rule) for rule in rules))
+class Program(ctypes.Structure):
+    _fields_ = [("count", ctypes.c_ushort), ("rules", ctypes.c_void_p)]
+program, prctl = Program(len(rules), ctypes.addressof(code)), ctypes.CDLL(None).prctl
+assert prctl(38, 1, 0, 0, 0) == 0 and prctl(22, 2, ctypes.byref(program), 0, 0) == 0
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+"""Has prctl(2) refuse PR_SET_SYSCALL_USER_DISPATCH with EINVAL, as an older kernel does: a seccomp filter."""
+
+
+@pytest.mark.parametrize(
+    ("before", "carriers", "compute", "reason"),
+    [
+        (["env"], "0", "off", "EXANET_CARRIERS is 0"),
+        (["env"], "2", "measured", "computing is measured, in each rank's own process"),
+        (["prlimit", "--cpu=9999"], "2", "off", "there is a limit of processor time for each process (ulimit -t)"),
+        ([sys.executable, "-c", NO_DISPATCH], "2", "off", "the kernel does not dispatch system calls to user space"),
+    ],
+    ids=["none", "measured", "limit", "kernel"],
+)
+def test_ranks_run_without_carriers(mpich: Stack, tmp_path: Path, before: Sequence[str], carriers: str, compute: str, reason: str) -> None:
+    program, folder = tmp_path / "patterns", tmp_path / "result"
+    subprocess.run([mpich.compiler, "-O2", "-o", program, BENCH / "patterns.c"], check=True)
+    options = ["-m", "exanest", "-n", "4", "--no-report", "--compute", compute, "--ranks-as", "packed", "-o", str(folder)]
+    words = [
+        shutil.which(before[0]) or "",
+        *before[1:],
+        sys.executable,
+        "-m",
+        "exanet",
+        "run",
+        *options,
+        "--",
+        str(program),
+        "allreduce",
+        "2",
+        "20",
+    ]
+    done = subprocess.run(words, env=os.environ | {"EXANET_CARRIERS": carriers}, capture_output=True, text=True, timeout=100, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    facts = json.loads((folder / "run.json").read_text())
+    assert facts["no_carriers"] in (reason, "the kernel does not let programs set their thread's base")  # a machine that has none at all
+    assert f"ranks packed in one address space, without carriers: {facts['no_carriers']}\n" in done.stderr
+    assert facts["turns_carried"] == facts["carriers"] == 0
 
 
 def test_ranks_share_memory_and_nothing_else(exanet_run: Runner, stack: Stack) -> None:

@@ -40,6 +40,13 @@ def test_processes_are_never_packed(tmp_path: Path) -> None:
     assert resolve("processes", [str(compiled(tmp_path))], ranks=4, mpi="mpich", library=LIBRARY) == (None, "")
 
 
+@pytest.mark.parametrize("asked", ["-1", "two", "", "1000"])
+def test_carriers_are_a_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: str) -> None:
+    monkeypatch.setenv("EXANET_CARRIERS", asked)
+    with pytest.raises(InputError, match=f"EXANET_CARRIERS={asked}: give how many threads"):
+        resolve("auto", [str(compiled(tmp_path))], ranks=4, mpi="mpich", library=LIBRARY)
+
+
 def test_position_independent_program(tmp_path: Path) -> None:
     program = compiled(tmp_path, "-fPIE", "-pie")
     assert resolve("packed", [str(program), "1"], ranks=4, mpi="mpich", library=LIBRARY) == (Packed(program, (str(program), "1")), "")

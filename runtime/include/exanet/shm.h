@@ -7,7 +7,7 @@
  *
  * Ranks are woken one after another: the simulator lays down the list of ranks that are due, wakes the first few, and every rank
  * that goes to sleep wakes the next of the list; the last one wakes the simulator. One context switch a rank, and never more ranks
- * running than there are processors.
+ * running than there are processors. Packed ranks may be run by carriers (runtime/exec/carrier.c), which then take the next of the list.
  */
 #ifndef EXANET_SHM_H
 #define EXANET_SHM_H
@@ -21,10 +21,11 @@ extern "C" {
 #endif
 
 #define EXN_MAGIC 0x3154454e41584531ull
-#define EXN_VERSION 5u
+#define EXN_VERSION 6u
 #define EXN_RING_SLOTS 1024u          /* 64 KiB a ring, two rings a rank; touched only as far as they are used */
 #define EXN_RING_MASK (EXN_RING_SLOTS - 1u)
 #define EXN_MPI_CALLS 192u
+#define EXN_REASON_BYTES 128u
 
 struct exn_ring {
   uint32_t head
@@ -40,6 +41,14 @@ enum exn_state {
   EXN_AT_START,                       /* waits for all ranks to start virtual time */
   EXN_AT_FINISH,                      /* waits for all ranks to end it */
   EXN_ENDED,                          /* finished and left */
+};
+
+/* Where a packed rank's registers are, and who may go on with it. */
+enum exn_place {
+  EXN_AT_HOME = 0,                    /* in its own process */
+  EXN_PARKED,                         /* laid down while it sleeps: whoever sees its turn may take it */
+  EXN_CARRIED,                        /* on a carrier */
+  EXN_RETURNING,                      /* interrupted on a carrier: its own process goes on with it */
 };
 
 enum exn_phase { EXN_FREE = 0, EXN_VIRTUAL = 1, EXN_DONE = 2 };
@@ -63,6 +72,8 @@ struct exn_rank {
   uint64_t library_ps;
   uint32_t blocking; /* rank: 0 it does not really wait, else 1 + waits in vain before this one (deadlock detection) */
   uint32_t abort_code; /* rank: 1 + code given to MPI_Abort */
+  uint32_t place; /* enum exn_place; who has its registers */
+  uint64_t carried_turns; /* carriers */
   uint32_t napping; /* rank: one of its threads sleeps, and goes on when the clock has come to its time */
   struct exn_mpi_profile mpi[EXN_MPI_CALLS];
   struct exn_ring work;
@@ -93,16 +104,31 @@ struct exn_region {
   /* scheduling */
   uint32_t simulator_wake __attribute__((aligned(64))); /* futex */
   uint32_t running __attribute__((aligned(64))); /* ranks that have been released and have not slept since */
-  uint32_t due_next __attribute__((aligned(64))); /* index into due[] of the next rank to wake */
-  uint32_t due_count;
+  uint64_t due __attribute__((
+      aligned(64))); /* low half: how many of due[] are still to be woken, the last one first; high half: which round
+                                                it is, so that nobody takes from a list by the count of another */
   uint32_t due_offset; /* of uint32_t due[ranks], from the region's start */
   uint32_t rank_offset; /* of struct exn_rank[ranks] */
+  /* host of packed ranks */
+  uint32_t carrier_turn
+      __attribute__((aligned(64))); /* futex: one more each time that a carrier may find a rank to run; anybody */
+  uint32_t carriers; /* how many run ranks; 0: none, or no more */
+  char no_carriers[EXN_REASON_BYTES]; /* why */
 };
 
 static inline struct exn_rank *exn_rank_slot(struct exn_region *r, uint32_t rank) {
   return (struct exn_rank *)(void *)((char *)r + r->rank_offset) + rank;
 }
 static inline uint32_t *exn_due(struct exn_region *r) { return (uint32_t *)(void *)((char *)r + r->due_offset); }
+
+/* Takes the next rank to wake off the list. Returns its place in due[], or -1 when there is none. */
+static inline int64_t exn_take_due(struct exn_region *r) {
+  uint64_t word = __atomic_load_n(&r->due, __ATOMIC_ACQUIRE);
+  while ((uint32_t)word > 0)
+    if (__atomic_compare_exchange_n(&r->due, &word, word - 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+      return (int64_t)(uint32_t)word - 1;
+  return -1;
+}
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a packed rank finds of its host's carriers (runtime/exec/carrier.c): the address of an exn_carriers in its auxiliary vector. What it
+ * executes anew has another vector, and so never believes that it could be carried. */
+#ifndef EXANET_LIB_SWITCH_H
+#define EXANET_LIB_SWITCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define EXN_AT_CARRIERS 0x45584e43ul /* a type of entry that neither Linux nor glibc has */
+
+struct exn_carriers {
+  uint32_t version; /* EXN_VERSION */
+  /* Hands over as a rank that goes to sleep does, and returns once `turn` is over, or when the rank must look after itself: its process has a
+   * signal, or the run ends. Meanwhile a carrier may have had the calling thread, and may have it on return. False: nothing was done, and the
+   * rank sleeps by itself. Contract: one thread a rank calls, always the same, whose `turn` has been read before. */
+  bool (*wait)(uint32_t rank, uint32_t turn);
+};
+#endif
