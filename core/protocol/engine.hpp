@@ -36,6 +36,8 @@ class MessageEngine final : private NicListener {
   void awake(RankId rank) { context_.processors.awake(rank); }
   // Work waits for the rank to poll: it must not advance its clock without the simulator.
   bool has_pending(RankId rank) const { return context_.processors.has_pending(rank); }
+  // A message is on its way to a receive of the rank.
+  bool is_receiving(RankId rank) const { return context_.matching.is_receiving(rank); }
   Time busy_until(RankId rank) const { return context_.processors.busy_until(rank); }
 
   void set_instant(bool instant);

@@ -45,7 +45,8 @@ void describe(C& done, const Message& m) {
 
 }  // namespace
 
-Matching::Matching(const Context& context, std::size_t ranks) : context_(context), endpoints_(ranks) {}
+Matching::Matching(const Context& context, std::size_t ranks)
+    : context_(context), endpoints_(ranks), receiving_(ranks) {}
 Matching::~Matching() = default;
 
 Matching::Endpoint* Matching::find(RankId rank, std::uint16_t ep) {
@@ -188,6 +189,7 @@ void Matching::match(Message& m, Receive& r, Time at) {
   m.buffer = r.d.buffer;
   m.space = r.d.length;
   ++r.holds;
+  ++receiving_[r.rank];
   if (r.d.has(kMulti)) {
     const std::uint64_t taken = std::min(m.send->length, r.d.length);
     r.d.buffer += taken;
@@ -201,6 +203,7 @@ void Matching::match(Message& m, Receive& r, Time at) {
 
 void Matching::deliver(Message& m, Time at, std::int32_t status, Time cpu, Protocol protocol, Payload payload) {
   Receive& r = *m.receive;
+  --receiving_[r.rank];
   if (status == 0 && m.send->length > m.space) status = -EMSGSIZE;
   auto done = context_.completion<ReceiveCompletion>(r.d, at, status);
   done.cpu_ps = static_cast<std::uint32_t>(cpu.ps());

@@ -87,6 +87,8 @@ class Matching {
   // A matched message is in its buffer, or `payload` is to go there; `cpu`: what consuming it costs the rank.
   void deliver(Message& message, Time at, std::int32_t status, Time cpu, Protocol protocol, Payload payload);
 
+  // Messages that have found their receive and are not delivered yet are on their way to it.
+  bool is_receiving(RankId rank) const { return receiving_[rank] > 0; }
   std::uint64_t waiting() const { return waiting_; }  // messages that nobody has asked for
   std::vector<Unmatched> unmatched(std::uint64_t longer_than) const;  // those of more bytes
 
@@ -109,6 +111,7 @@ class Matching {
 
   const Context& context_;
   std::vector<std::vector<Endpoint>> endpoints_;  // [rank][ep]
+  std::vector<std::uint32_t> receiving_;  // [rank]
   std::vector<std::unique_ptr<Receive>> receives_;
   std::vector<Receive*> free_;
   std::uint64_t waiting_ = 0;

@@ -279,6 +279,7 @@ void Coordinator::release() {
     rounds_.empty_wakes += rank.completions.size() == before;
     slot.clock_ps = static_cast<std::uint64_t>(rank.clock.ps());
     slot.horizon_ps = left == 0 && !engine_.has_pending(r) ? static_cast<std::uint64_t>(max(seen, Time()).ps()) : 0;
+    slot.receiving = left > 0 || engine_.has_pending(r) || engine_.is_receiving(r);
     __atomic_store_n(&slot.state, EXN_RUNNING, __ATOMIC_RELEASE);
   }
   ++rounds_.rounds;

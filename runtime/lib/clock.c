@@ -56,6 +56,8 @@ void exn_account_leave(struct exanet_ni *ni) {
 
 uint64_t exanet_computed_ps(const struct exanet_ni *ni) { return ni->slot->compute_ps - ni->swallowed_ps; }
 
+bool exanet_is_receiving(const struct exanet_ni *ni) { return ni->slot->receiving != 0; }
+
 void exanet_uncounted_begin(struct exanet_ni *ni) {
   if (ni->region->compute_factor > 0) uncounted_from_ps = thread_cpu_ps();
 }

@@ -28,6 +28,9 @@ enum exanet_call_kind {
 void exanet_mpi_enter(struct exanet_ni *ni, uint32_t call, enum exanet_call_kind kind);
 void exanet_mpi_leave(struct exanet_ni *ni, uint32_t call, enum exanet_call_kind kind);
 
+/* Whether a message was on its way to a receive of the rank when virtual time last passed for it. */
+bool exanet_is_receiving(const struct exanet_ni *ni);
+
 /* Time that the rank has computed, less what it computed in MPI calls while it would have waited anyway. */
 uint64_t exanet_computed_ps(const struct exanet_ni *ni);
 /* Time that the calling thread computes between these two is ours, and moves no clock. */

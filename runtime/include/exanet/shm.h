@@ -21,7 +21,7 @@ extern "C" {
 #endif
 
 #define EXN_MAGIC 0x3154454e41584531ull
-#define EXN_VERSION 6u
+#define EXN_VERSION 7u
 #define EXN_RING_SLOTS 1024u          /* 64 KiB a ring, two rings a rank; touched only as far as they are used */
 #define EXN_RING_MASK (EXN_RING_SLOTS - 1u)
 #define EXN_MPI_CALLS 192u
@@ -74,6 +74,7 @@ struct exn_rank {
   uint32_t abort_code; /* rank: 1 + code given to MPI_Abort */
   uint32_t place; /* enum exn_place; who has its registers */
   uint64_t carried_turns; /* carriers */
+  uint32_t receiving; /* simulator, when it lets it run: something is on its way to a receive of the rank */
   uint32_t napping; /* rank: one of its threads sleeps, and goes on when the clock has come to its time */
   struct exn_mpi_profile mpi[EXN_MPI_CALLS];
   struct exn_ring work;

@@ -184,6 +184,26 @@ def post_start_complete_wait() -> None:
     win.Free()
 
 
+def test_says_yes_behind_a_barrier() -> None:
+    """The other rank has completed its epoch before the barrier; how it tells so may be a longer message than the barrier's."""
+    win = MPI.Win.Create(np.zeros(1), 8, MPI.INFO_NULL, world)
+    everybody = world.Get_group()
+    for _ in range(3):
+        group = everybody.Excl([0]) if rank == 0 else everybody.Incl([0])
+        if rank == 0:
+            win.Start(group)
+            world.Barrier()
+            win.Complete()
+        else:
+            win.Post(group)
+            assert not win.Test()
+            world.Barrier()
+        world.Barrier()
+        assert rank == 0 or win.Test()
+        group.Free()
+    win.Free()
+
+
 def strided_target() -> None:
     win, memory = window(30)
     column = MPI.DOUBLE.Create_vector(5, 1, 6)
@@ -220,6 +240,7 @@ for check in (
     exclusive_lock_protects,
     lock_all_and_flush,
     post_start_complete_wait,
+    test_says_yes_behind_a_barrier,
     strided_target,
     dynamic_window,
 ):
