@@ -45,7 +45,7 @@ PARTS = [
     Part("package", "tools/setup.sh package", share=1),
     Part("core-build", f'{SANITIZED} && cmake --build build/sanitized -j "$JOBS"', share=0.5),
     Part("karma-model", f"python -P -c '{KARMA}'", needs=("package",)),
-    Part("pytest-mpi", f"{TWICE}mpi tests/mpi", needs=("package",)),
+    Part("pytest-mpi", f"{TWICE}mpi tests/mpi", needs=("package",), limit_s=3000),
     Part("pytest-unit", f"{TWICE}unit tests/unit", needs=("package", "karma-model"), busy=0.5),
     Part("pytest-faults", f"{TWICE}faults tests/faults", needs=("package",), busy=0.5),
     Part("pytest-validation", f"{PYTEST}validation tests/validation", needs=("package", "karma-model")),
