@@ -17,7 +17,4 @@ static inline void exanet_step(struct exanet_ni *ni, uint64_t *steps) {
   exanet_sleep_with_others(ni, (now / EXANET_STEP_PS + *steps) * EXANET_STEP_PS - now);
   if (*steps < EXANET_MOST_STEPS) *steps *= 2;
 }
-
-/* Whether it is a socket on which this call may wait for another rank; those to the launcher are not. */
-bool exanet_is_socket(int fd);
 #endif

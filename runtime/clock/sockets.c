@@ -35,7 +35,7 @@ static int launcher_socket(void) {
   return number;
 }
 
-bool exanet_is_socket(int fd) {
+static bool is_rank_socket(int fd) {
   struct stat status;
   return fd >= 0 && fd != launcher_socket() && fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode);
 }
@@ -58,7 +58,7 @@ static bool may_wait(int fd, short events) {
   struct exanet_ni *ni = exanet_virtual_ni();
   if (ni == NULL || (exanet_mpi_depth == 0 && exanet_program_threads() > 0)) return false;
   const int before = errno;
-  const bool waits = exanet_is_socket(fd) && (fcntl(fd, F_GETFL) & O_NONBLOCK) == 0 &&
+  const bool waits = is_rank_socket(fd) && (fcntl(fd, F_GETFL) & O_NONBLOCK) == 0 &&
                      !has_limit(fd, events == POLLIN ? SO_RCVTIMEO : SO_SNDTIMEO);
   errno = before;
   return waits;
