@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from exanet import _core, programs, results
+from exanet import level as levels
 from exanet.errors import InputError
 from exanet.machine import Machine, load
 from exanet.programs import Program
@@ -34,6 +35,7 @@ class Options:
     seed: int = 1
     jobs: Sequence[str] = ()
     alone: bool = False  # each program of several by itself, too
+    level: str = "packet"  # one of exanet.level.LEVELS
 
 
 def choices(text: str | None) -> dict[str, str]:
@@ -65,17 +67,18 @@ def replay(options: Options, progress: Any = None) -> tuple[dict[str, Any], dict
 
     Of several there is a table `programs` besides, a row each (docs/traces.md). Raises InputError on what cannot be replayed.
     """
-    described = load(options.machine)
+    levels.check(options.level)
+    described = load(options.machine, packets=options.level == "packet")
     resolved = described.resolve()
     asked = programs_of(options)
     traces = [loaded(program) for program in asked]
     specs = placed(options, asked, traces, described, resolved)
-    found = simulate(specs, options.collectives, resolved, progress)
+    found = simulate(specs, options.collectives, resolved, progress, level=options.level)
     if len(asked) > 1:
         found["programs"] = _rows(asked, specs, found)
         if options.alone:
             for row, spec in zip(found["programs"], specs, strict=True):
-                alone = simulate([spec], options.collectives, resolved, progress)
+                alone = simulate([spec], options.collectives, resolved, progress, level=options.level)
                 row["alone_ps"] = alone["summary"]["virtual_ps"] - spec["start_ps"]
                 row["slowdown"] = row["took_ps"] / row["alone_ps"] if row["alone_ps"] else 1.0
     meta = _meta(options, asked, traces, described, resolved, sum(len(spec["placement"]) for spec in specs))
@@ -126,12 +129,17 @@ def _spec(program: Program, trace: folder.Trace | None, nodes: Sequence[int], op
 
 
 def simulate(
-    specs: Sequence[dict[str, Any]], collectives: Mapping[str, str], resolved: dict[str, Any], progress: Any = None
+    specs: Sequence[dict[str, Any]],
+    collectives: Mapping[str, str],
+    resolved: dict[str, Any],
+    progress: Any = None,
+    *,
+    level: str = "packet",
 ) -> dict[str, Any]:
     """Runs the programs together: what was measured. Raises InputError."""
     began = time.monotonic()
     try:
-        simulation = _core.Replay(resolved, list(specs), dict(collectives))
+        simulation = _core.Replay(resolved, list(specs), dict(collectives), level == "flow")
         background.work(simulation, progress, resolved, {"trace": ", ".join(spec["name"] for spec in specs)})
     except ValueError as error:
         raise InputError(str(error)) from None
@@ -211,6 +219,8 @@ def _meta(
         "compute": f"{options.compute:g} of the recorded",
         "mpi": f"{mpis}, replayed",
         "seed": options.seed,
+        "level": options.level,
+        **({"notes": notes} if (notes := levels.caveats_of_programs(options.level, described.model)) else {}),
         "exanet_version": own_version,
         "trace": str(options.traces[0]) if one else [str(text) for text in options.traces],
         "collectives": dict(options.collectives),

@@ -19,6 +19,12 @@ Rate rate_of(std::uint16_t packet_bytes, std::int64_t time_ps, std::int64_t part
   return static_cast<Rate>(micro_bits * parts / time_ps);
 }
 
+// Of a packet of so many payload words, and its part of the transceiver's pauses.
+Time time_on(const LinkTiming& pace, std::uint32_t words) {
+  const std::int64_t parts = pace.idle_every == 0 ? 1 : pace.idle_every, each = pace.idle_every == 0 ? 1 : parts + 1;
+  return Time::ps(pace.packet_words[words] * pace.word_time.ps() * each / parts);
+}
+
 }  // namespace
 
 FlowNetwork::FlowNetwork(const Topology& topology, const NetworkConfig& fabric, std::uint16_t packet_bytes)
@@ -56,7 +62,7 @@ FlowNetwork::FlowNetwork(const Topology& topology, const NetworkConfig& fabric, 
         pace.packet_words[words] * pace.word_time.ps() * (pace.idle_every == 0 ? 1 : pace.idle_every + 1);
     // No faster than the router's output.
     link_rate_.push_back(std::min(rate_of(packet_bytes, time_ps, parts), out_rate_));
-    packet_time_.push_back(max(Time::ps(time_ps / parts), unloaded_->output_time(words)));
+    packet_time_.push_back(max(time_on(pace, words), unloaded_->output_time(words)));
   }
   first_link_.reserve(topology.node_count());
   for (NodeId node = 0; node < topology.node_count(); ++node) {
@@ -96,7 +102,7 @@ void FlowNetwork::route(NodeId src, NodeId dst, std::vector<ResourceId>& resourc
                     if (channels != nullptr) channels->push_back(hop.vc);
                   });
   resources.push_back(links_ + sender_count() + dst * rails_);
-  if (rails_ == 1) return;
+  if (rails_ == 1 || src == dst) return;
   const std::uint32_t rail = resources[1] - link(src, 0);
   resources.front() += rail;
   resources.back() += rail;
@@ -124,16 +130,31 @@ Time FlowNetwork::credit_loop() const {
   return max(min(loop, packet * (buffer_packets_ / 4)), packet);
 }
 
-Time FlowNetwork::latency(const std::vector<ResourceId>& route) const {
-  const std::uint32_t words = router_.payload_words(packet_bytes_);
+// Of the route's links; valid until the next call in this thread.
+const std::vector<std::uint8_t>& FlowNetwork::classes_of(const std::vector<ResourceId>& route) const {
   thread_local std::vector<std::uint8_t> links;
   links.clear();
+  for (std::size_t i = 1; i + 1 < route.size(); ++i) links.push_back(class_[route[i]]);
+  return links;
+}
+
+Time FlowNetwork::latency(const std::vector<ResourceId>& route) const {
+  const std::uint32_t words = router_.payload_words(packet_bytes_);
+  const std::vector<std::uint8_t>& links = classes_of(route);
   Time slowest = max(unloaded_->input_time(words), unloaded_->output_time(words));
-  for (std::size_t i = 1; i + 1 < route.size(); ++i) {
-    links.push_back(class_[route[i]]);
-    slowest = max(slowest, packet_time_[links.back()]);
-  }
+  for (const std::uint8_t link : links) slowest = max(slowest, packet_time_[link]);
   return max(unloaded_->packet_time(links, words, Time()) - slowest, Time());
+}
+
+Time FlowNetwork::packet_latency(const std::vector<ResourceId>& route, std::uint32_t bytes, Time at) const {
+  return unloaded_->packet_time(classes_of(route), router_.payload_words(bytes), at);
+}
+
+Time FlowNetwork::packet_time(ResourceId resource, std::uint32_t bytes) const {
+  const std::uint32_t words = router_.payload_words(bytes);
+  if (resource >= links_)
+    return resource - links_ < sender_count() ? unloaded_->input_time(words) : unloaded_->output_time(words);
+  return time_on(paces_[class_[resource]], words);
 }
 
 double FlowNetwork::volume_bits(std::uint64_t bytes) const {

@@ -33,7 +33,7 @@ class FlowNetwork {
   Rate capacity(ResourceId resource) const;
   ResourceId link(NodeId node, std::uint16_t port) const { return first_link_[node] + port; }  // the outgoing direction
 
-  // The resources from `src` to `dst` in order, the two ports included. src != dst.
+  // The resources from `src` to `dst` in order, the two ports included; to itself these alone.
   // `channels`, if given, gets the virtual channel of each link.
   void route(NodeId src, NodeId dst, std::vector<ResourceId>& resources,
              std::vector<std::uint8_t>* channels = nullptr) const;
@@ -41,6 +41,11 @@ class FlowNetwork {
   // From the moment at which the last bit of a message has passed its bottleneck to its delivery, in an empty network: what a packet takes
   // by the formula of the packet level, less its time on the slowest link of the way.
   Time latency(const std::vector<ResourceId>& route) const;
+
+  // From injection at `at` to delivery of one packet of so many bytes by this route, in an empty network: the packet level's formula.
+  Time packet_latency(const std::vector<ResourceId>& route, std::uint32_t bytes, Time at) const;
+  // For which one packet of so many bytes takes the resource.
+  Time packet_time(ResourceId resource, std::uint32_t bytes) const;
 
   // Cost of a message of so many bytes to a link, in bits of payload of full packets: the last packet may be shorter than its framing.
   double volume_bits(std::uint64_t bytes) const;
@@ -60,6 +65,7 @@ class FlowNetwork {
 
  private:
   std::uint32_t sender_on(NodeId src, NodeId dst) const;
+  const std::vector<std::uint8_t>& classes_of(const std::vector<ResourceId>& route) const;
 
   const Topology& topology_;
   const std::uint32_t rails_;

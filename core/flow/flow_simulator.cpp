@@ -35,14 +35,25 @@ FlowSimulator::FlowSimulator(const FlowNetwork& network, Time grain)
   for (ResourceId r = 0; r < network.resource_count(); ++r) sharing_.set_capacity(r, network.capacity(r));
 }
 
+Time FlowSimulator::next_event() const { return min(next_start(), ends_.empty() ? Time::never() : ends_.front().at); }
+
+// The end of the grain.
+Time FlowSimulator::taken_at(Time event) const {
+  return Time::ps((event.ps() + grain_.ps() - 1) / grain_.ps() * grain_.ps());
+}
+
+Time FlowSimulator::next() const {
+  const Time event = next_event();
+  return event == Time::never() ? event : max(now_, taken_at(event));
+}
+
 bool FlowSimulator::step(Time limit) {
-  const Time next = min(next_start(), ends_.empty() ? Time::never() : ends_.front().at);
-  if (next == Time::never() || next > limit) {
+  const Time event = next_event();
+  if (event == Time::never() || event > limit) {
     if (limit != Time::never()) advance_to(max(now_, limit));
     return false;
   }
-  const std::int64_t grain = grain_.ps();
-  advance_to(max(now_, min(limit, Time::ps((next.ps() + grain - 1) / grain * grain))));
+  advance_to(max(now_, min(limit, taken_at(event))));
   ++events_;
   while (!ends_.empty() && ends_.front().at <= now_) {
     const Due due = ends_.front();
@@ -127,7 +138,7 @@ void FlowSimulator::finish(FlowId id, Time drained) {
   Sender& sender = senders_[number];
   FlowId* link = &sender.moving;
   while (*link != id) link = &next_of_sender_[*link];
-  *link = next_of_sender_[id];
+  *link = std::exchange(next_of_sender_[id], kNothing);
   if (sender.waiting == kNothing) {
     if (sender.moving == kNothing) sender = Sender();
   } else if (sender.moving == kNothing) {

@@ -25,6 +25,7 @@ class FlowSimulator final : public Flows {
   FlowSimulator(const FlowNetwork& network, Time grain);
 
   bool step(Time limit) override;  // one event and all within its grain
+  Time next() const;  // of the next step; Time::never() where there is none
   double moved_bits(FlowId flow) const override;
   std::vector<double> use_bits() const override;
   std::uint64_t work() const override { return sharing_.filled(); }  // rates given to flows
@@ -54,6 +55,8 @@ class FlowSimulator final : public Flows {
     }  // least on top
   };
 
+  Time next_event() const;
+  Time taken_at(Time event) const;
   void begin(FlowId flow) override;
   void release(FlowId flow);
   void release_due(std::uint32_t sender);

@@ -8,9 +8,16 @@
 namespace exanet {
 
 FlowId Flows::add(NodeId src, NodeId dst, std::uint64_t bytes, Time start) {
-  const auto id = static_cast<FlowId>(flows_.size());
-  EXANET_CHECK(src != dst && start >= now_, "a flow cannot start", now_.ps(), src, dst);
-  flows_.push_back({src, dst, bytes, start});
+  EXANET_CHECK(start >= now_, "a flow cannot start", now_.ps(), src, dst);
+  ++added_;
+  auto id = static_cast<FlowId>(flows_.size());
+  if (forgotten_.empty()) {
+    flows_.push_back({src, dst, bytes, start});
+  } else {
+    id = forgotten_.back();
+    forgotten_.pop_back();
+    flows_[id] = {src, dst, bytes, start};
+  }
   wait_for_start(id);
   return id;
 }
@@ -54,7 +61,7 @@ void Flows::arrive(FlowId id, Time at) {
 
 std::uint64_t Flows::base_memory_bytes() const {
   return flows_.capacity() * sizeof(Flow) + edges_.capacity() * sizeof(Edge) + starts_.capacity() * sizeof(Start) +
-         arrivals_.capacity() * sizeof(FlowId);
+         (arrivals_.capacity() + forgotten_.capacity()) * sizeof(FlowId);
 }
 
 }  // namespace exanet

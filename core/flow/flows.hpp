@@ -18,7 +18,7 @@ class Flows {
   explicit Flows(const FlowNetwork& network) : network_(network) { network.require_fixed_routes(); }
   virtual ~Flows() = default;
 
-  // Contract: src != dst, both endpoints; start is not before now().
+  // Contract: both are endpoints; start is not before now().
   FlowId add(NodeId src, NodeId dst, std::uint64_t bytes, Time start);
   void after(FlowId flow, FlowId earlier);  // contract: before the first step(), without a cycle
 
@@ -26,7 +26,9 @@ class Flows {
   virtual bool step(Time limit) = 0;
 
   Time now() const { return now_; }
-  bool done() const { return finished_count_ == flows_.size(); }
+  // Its number may be another flow's from now on. Contract: it has arrived, and that has been taken.
+  void forget(FlowId flow) { forgotten_.push_back(flow); }
+  bool done() const { return finished_count_ == added_; }
   std::size_t finished_count() const { return finished_count_; }
   Time begun(FlowId flow) const { return flows_[flow].begin; }  // when it could start
   Time finished(FlowId flow) const { return flows_[flow].finished; }  // its arrival; Time::never() if still to come
@@ -87,7 +89,8 @@ class Flows {
   std::vector<Edge> edges_;
   std::vector<Start> starts_;  // a heap
   std::vector<FlowId> arrivals_;
-  std::size_t finished_count_ = 0;
+  std::vector<FlowId> forgotten_;
+  std::size_t added_ = 0, finished_count_ = 0;
   std::uint64_t started_ = 0;
 };
 

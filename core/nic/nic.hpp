@@ -90,9 +90,11 @@ struct NicKind {
   std::unique_ptr<Nic> (*make)(const NicSetup& setup);  // throws ConfigError on a figure that it cannot be built with
 };
 
-const std::vector<NicKind>& nic_kinds();
+const std::vector<NicKind>& nic_kinds();  // at packet level
 std::vector<std::string> nic_names();
 // Throws ConfigError, naming those that there are.
 const NicKind& nic_kind(const std::string& name);
+// That of the message library at flow level (core/nic/flow): it makes no network of packets.
+const NicKind& flow_interface();
 
 }  // namespace exanet

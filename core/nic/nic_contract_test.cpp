@@ -48,9 +48,13 @@ TEST_CASE("network interfaces: what is posted completes once, in order and whole
   const TopologySpec networks[] = {
       {"torus", {3, 3}}, {"torus", {3, 3}, {}, {}, "adaptive"},       {"torus", {3, 3}, {}, {}, "valiant"},
       {"mesh", {3, 3}},  {"fat-tree", {3, 3}, {}, {}, "", {}, {}, 2}, {"fat-tree", {3, 3}, {}, {}, "spray", {}, {}, 3}};
-  for (const NicKind& kind : nic_kinds()) {
+  std::vector<NicKind> kinds = nic_kinds();
+  kinds.push_back(flow_interface());
+  for (const NicKind& kind : kinds) {
     CAPTURE(kind.name);
+    const bool flows = kind.name == flow_interface().name;
     for (std::uint64_t seed = 0; seed < 40; ++seed) {
+      if (flows && networks[seed % std::size(networks)].routing == "adaptive") continue;
       CAPTURE(seed);
       Random random(seed, 0);
       EventQueue queue;
@@ -89,10 +93,10 @@ TEST_CASE("network interfaces: what is posted completes once, in order and whole
       while (!queue.empty()) queue.run_one();
       CHECK(nic->active() == 0);
       CHECK(nic->network().in_flight() == 0);
-      CHECK(seen.packets == nic->packets());
-      CHECK((seen.bytes == bytes && nic->payload_bytes() == bytes));
+      CHECK(nic->payload_bytes() == bytes);
+      if (!flows) CHECK((seen.packets == nic->packets() && seen.bytes == bytes));
       if (!kind.ordered) std::sort(seen.transfers.begin(), seen.transfers.end());
-      if (!kind.ordered || !nic->network().keeps_order()) std::sort(seen.acknowledged.begin(), seen.acknowledged.end());
+      if (!kind.ordered || (!flows && !nic->network().keeps_order())) std::sort(seen.acknowledged.begin(), seen.acknowledged.end());
       check_order(seen.messages, messages);
       check_order(seen.transfers, transfers);
       check_order(seen.acknowledged, acknowledged);

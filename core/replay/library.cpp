@@ -15,7 +15,8 @@ Library::Library(const Setup& s)
       ranks_(s.placement.size()),
       contents_(s.interface.eager_max_bytes),
       statistics_(s.placement.size()),
-      engine_(s.queue, s.topology, s.network, s.interface, s.placement, *this, nic_kind("exanet")) {
+      engine_(s.queue, s.topology, s.network, s.interface, s.placement, *this,
+              s.flow_level ? flow_interface() : nic_kind("exanet")) {
   engine_.set_instant(false);
   engine_.on_packet(
       [](void* self, Time latency) { static_cast<Library*>(self)->statistics_.packet_latency.add(latency.ps()); },

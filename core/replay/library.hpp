@@ -38,6 +38,7 @@ class Library final : private Host {
     const NiConfig& interface;
     const std::vector<NodeId>& placement;
     LibraryUser& user;
+    bool flow_level = false;  // transfers as flows (core/nic/flow)
   };
   // Throws ConfigError on what cannot be built.
   explicit Library(const Setup& setup);

@@ -52,6 +52,7 @@ void visit(ReplayProgram& c, V&& v) {
 struct ReplayConfig {
   std::vector<ReplayProgram> programs;
   CollectiveChoices collectives;
+  bool flow_level = false;  // transfers move as flows, not as packets
 };
 
 struct ReplayedCall {

@@ -23,12 +23,14 @@ std::uint64_t ps(Time t) { return static_cast<std::uint64_t>(t.ps()); }
 struct SimulatorOptions {
   Coordinator::Options coordinator;
   std::string node_library;  // Verilated nodes in place of the model; empty: the model
+  bool flow_level = false;
 };
 
 template <typename V>
 void visit(SimulatorOptions& o, V&& v) {
   v("compute_factor", o.coordinator.compute_factor, kOptional);
   v("node_library", o.node_library, kOptional);
+  v("flow_level", o.flow_level, kOptional);
 }
 
 class Simulator {
@@ -36,6 +38,7 @@ class Simulator {
   Simulator(const nb::dict& config, const std::vector<NodeId>& placement, const nb::dict& options) {
     const SimulatorOptions o = ConfigReader::read<SimulatorOptions>(options, "");
     MachineConfig machine = machine_of(config);
+    machine.flow_level = o.flow_level;
     if (!o.node_library.empty()) machine.network = make_node_network(o.node_library, machine.topology);
     coordinator_ = std::make_unique<Coordinator>(machine, placement, o.coordinator);
   }

@@ -20,8 +20,8 @@ std::uint64_t ps(Time t) { return static_cast<std::uint64_t>(t.ps()); }
 
 class ReplayFace {
  public:
-  ReplayFace(const nb::dict& machine, const nb::list& programs, const CollectiveChoices& collectives)
-      : programs_(programs_of(programs)), loop_(make(machine_of(machine), {programs_, collectives})) {}
+  ReplayFace(const nb::dict& machine, const nb::list& programs, const CollectiveChoices& collectives, bool flow_level)
+      : programs_(programs_of(programs)), loop_(make(machine_of(machine), {programs_, collectives, flow_level})) {}
 
   Replay& loop() { return *loop_; }
 
@@ -231,8 +231,8 @@ class TraceTables {
 
 void bind_replay(nb::module_& m) {
   bind_measurement<ReplayFace>(m, "Replay")
-      .def(nb::init<const nb::dict&, const nb::list&, const CollectiveChoices&>(), "machine"_a, "programs"_a,
-           "collectives"_a);
+      .def(nb::init<const nb::dict&, const nb::list&, const CollectiveChoices&, bool>(), "machine"_a, "programs"_a,
+           "collectives"_a, "flow_level"_a = false);
   nb::class_<TraceTables>(m, "TraceTables")
       .def(nb::init<std::uint32_t>(), "ranks"_a)
       .def("read", &TraceTables::read, "path"_a);

@@ -44,6 +44,10 @@ def command(
         bool,
         typer.Option("--alone", help="Of several programs replay each by itself, too, on the same nodes: how much they slow each other."),
     ] = False,
+    level: Annotated[
+        str,
+        typer.Option("--level", help="How messages move: packet, or flow (long ones at fair rates: a first answer, docs/flow.md)."),
+    ] = "packet",
     output: Output = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of --map random.")] = 1,
     report: Annotated[bool, typer.Option("--report/--no-report", help="Make report.html.")] = True,
@@ -58,6 +62,7 @@ def command(
     exanet replay trace -m dragonfly-342
     exanet replay trace -m exanest --compute 0.5 --collective allreduce=ring
     exanet replay lammps fft:start=2ms -m dragonfly-342 --map random --alone
+    exanet replay trace -m torus-512 --level flow
     exanet replay lammps -m dragonfly-342 --job alltoall:ranks=64,bytes=4KiB,rounds=100
     """
     with lightly.imports():
@@ -74,7 +79,7 @@ def command(
         raise InputError(f"--seed {seed}: give a whole number from 0 to 2^64 - 1")
     if alone and len(traces) + len(jobs or []) == 1:
         raise InputError("--alone: there is one program, which is alone; leave it out, or name another program")
-    options = replay.Options(traces, machine, mapping, compute, replay.choices(collective), seed, jobs or [], alone)
+    options = replay.Options(traces, machine, mapping, compute, replay.choices(collective), seed, jobs or [], alone, level)
     directory = result_directory("run", output, f"exanet-replay-{programs.Program.recorded(traces[0]).stem}")
     with share_done("replay", quiet) as progress:
         found, meta = replay.replay(options, progress)

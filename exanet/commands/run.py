@@ -32,6 +32,10 @@ def command(
     fabric: Annotated[
         str, typer.Option("--fabric", help="What carries the packets: model, or gateware (routers and links in Verilator, cycle by cycle).")
     ] = "model",
+    level: Annotated[
+        str,
+        typer.Option("--level", help="How messages move: packet, or flow (long ones at fair rates: a first answer, docs/flow.md)."),
+    ] = "packet",
     record: Annotated[
         Path | None, typer.Option("--record", metavar="FOLDER", help="Record the program's MPI calls in this folder, for `exanet replay`.")
     ] = None,
@@ -56,7 +60,9 @@ def command(
         raise InputError(f"--fabric {fabric}: give one of {', '.join(FABRICS)}")
     if ranks_as not in packed.CHOICES:
         raise InputError(f"--ranks-as {ranks_as}: give one of {', '.join(packed.CHOICES)}")
-    options = runs.Options(machine, ranks, tuple(program), mapping, compute, mpi, output, report, quiet, seed, fabric, record, ranks_as)
+    options = runs.Options(
+        machine, ranks, tuple(program), mapping, compute, mpi, output, report, quiet, seed, fabric, level, record, ranks_as
+    )
     raise typer.Exit(runs.run(options))
 
 

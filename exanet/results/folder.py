@@ -50,6 +50,8 @@ _ASKED = (
     "mpi",
     "seed",
     "fabric",
+    "level",
+    "notes",
     "exanet_version",
     "trace",
     "collectives",

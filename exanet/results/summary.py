@@ -39,6 +39,8 @@ def show(
         console.print(f"ranks packed in one address space{_carried(meta)}", highlight=False, soft_wrap=True)
     elif reason := meta.get("not_packed"):
         console.print(f"ranks as processes, not packed: {escape(str(reason))}", highlight=False, soft_wrap=True)
+    for note in meta.get("notes", ()):
+        console.print(f"[yellow]note:[/] {escape(str(note))}", highlight=False, soft_wrap=True)
     for table in (_programs(tables), _ranks(tables["ranks"]), _latency(summary), _links(summary), _mpi_calls(tables["mpi_calls"])):
         if table.row_count:
             console.print()
@@ -63,6 +65,7 @@ def _headline(summary: Mapping[str, Any], wall_s: float) -> str:
     how = "".join(f", {key} {escape(str(asked[key]))}" for key in ("map", "compute") if key in asked)
     by = f", {escape(str(asked['mpi']))}" if asked.get("mpi") else ""
     over = f", fabric {escape(str(asked['fabric']))}" if "fabric" in asked else ""
+    over += ", at flow level" if asked.get("level") == "flow" else ""
     over += f", {count_text(summary['cycles'])} clock cycles" if summary["cycles"] else ""
     return (
         f"[bold]{time_text(virtual_ps)}[/] of virtual time, {wall_s:.1f} s of wall time{slowdown}\n"

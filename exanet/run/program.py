@@ -17,6 +17,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from exanet import level as levels
 from exanet import machine, progress
 from exanet import results as run_results
 from exanet._core import Simulator, failed_endpoints
@@ -44,6 +45,7 @@ class Options:
     quiet: bool = False
     seed: int = 1
     fabric: str = "model"
+    level: str = "packet"
     record: Path | None = None
     ranks_as: str = "processes"
 
@@ -58,11 +60,14 @@ def run(options: Options) -> int:
     if not 0 <= options.seed < 1 << 64:
         raise InputError(f"--seed {options.seed}: give a whole number from 0 to 2^64 - 1")
     factor = compute_factor(options.compute)
-    described = machine.load(options.machine)
+    levels.check(options.level)
+    described = machine.load(options.machine, packets=options.level == "packet")
     cores = described.cores_for_programs()
     placed = placement.place(options.mapping, ranks=options.ranks, nodes=described.nodes, cores_per_node=cores, seed=options.seed)
     config = described.resolve()
     if options.fabric == "gateware":
+        if options.level == "flow":
+            raise InputError("--level flow: the gateware carries packets; take --fabric model, or leave --level out")
         fabric.check(config, described.name)
     mpi = detect.detect(options.command, options.mpi)
     if mpi.kind == "openmpi":
@@ -74,7 +79,7 @@ def run(options: Options) -> int:
             raise InputError(f"--record {options.record}: that is the folder of the results (-o); name another one")
         options = replace(options, record=trace_folder.prepare(options.record))
     gateware = fabric.library(config) if options.fabric == "gateware" else None
-    meta = _meta(options, described.name, config, mpi) | {"ranks_as": "packed" if how else "processes"}
+    meta = _meta(options, described, config, mpi) | {"ranks_as": "packed" if how else "processes"}
     if unpacked:
         meta["not_packed"] = unpacked
     console = None if options.quiet else _terminal()
@@ -124,7 +129,9 @@ def _simulate(
         raise InputError(f"rank {placed.index(min(lost))} is placed on node {min(lost)}, which has failed; give another placement (--map)")
     library = {"node_library": str(gateware)} if gateware else {}
     try:
-        simulator = Simulator(config, placed, {"compute_factor": factor, **library})
+        simulator = Simulator(config, placed, {"compute_factor": factor, "flow_level": options.level == "flow", **library})
+    except ValueError as error:
+        raise InputError(str(error)) from None
     except RuntimeError as error:  # the shared region, by its contract
         raise InputError(f"{error}; raise the limits (ulimit -v for memory, -f for files, -n for open ones), or use fewer ranks") from None
     try:
@@ -151,7 +158,7 @@ def _simulate(
         simulator.close()
 
 
-def _meta(options: Options, machine_name: str, config: dict[str, Any], mpi: Any) -> dict[str, Any]:
+def _meta(options: Options, described: machine.Machine, config: dict[str, Any], mpi: Any) -> dict[str, Any]:
     try:
         own_version = version("exanet")
     except PackageNotFoundError:
@@ -160,13 +167,15 @@ def _meta(options: Options, machine_name: str, config: dict[str, Any], mpi: Any)
     return {
         "program": list(options.command),
         "machine": config,
-        "machine_name": machine_name,
+        "machine_name": described.name,
         "ranks": options.ranks,
         "map": options.mapping,
         "compute": options.compute,
         "mpi": names[mpi.kind],
         "seed": options.seed,
         "fabric": options.fabric,
+        "level": options.level,
+        **({"notes": notes} if (notes := levels.caveats_of_programs(options.level, described.model)) else {}),
         "exanet_version": own_version,
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
         "mpi_library": str(mpi.library or ""),

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from exanet import _core, units
+from exanet import level as levels
 from exanet.bounds import LARGEST_MESSAGE, check_seed, time_within, within
 from exanet.errors import InputError
 from exanet.machine import Machine, energy, load
 from exanet.sim import background
-from exanet.sim.spec import check_level
 from exanet.units import UnitError
 
 _FORM = "give NAME:KEY=VALUE,... with the keys ranks, bytes, rounds, pause and priority, e.g. stencil-3d:bytes=4KiB,rounds=10"
@@ -85,11 +85,11 @@ def finish(
 ) -> dict[str, Any]:
     """Runs the jobs together: `finished_ns` of the last, `mean_hops`, `packet_latency_ns`, the list `jobs`, the table `links`.
 
-    `packet_bytes` is the payload of a full packet of ideal interfaces, by default the machine's largest. `level` is one of spec.LEVELS;
-    at flow level messages move at max-min fair rates, `packet_latency_ns` is 0. `nic` is one of registries.nics(), at packet level: with
-    "exanet" ranks send and receive through the message library, at its costs. Raises InputError on what cannot be run.
+    `packet_bytes` is the payload of a full packet of ideal interfaces, by default the machine's largest. `level` is one of
+    exanet.level.LEVELS; at flow level messages move at max-min fair rates, `packet_latency_ns` is 0. `nic` is one of registries.nics(), at
+    packet level: with "exanet" ranks send and receive through the message library, at its costs. Raises InputError on what cannot be run.
     """
-    check_level(level)
+    levels.check(level)
     described = load(machine, packets=level == "packet") if isinstance(machine, str) else machine
     resolved = described.resolve() if isinstance(described, Machine) else described
     simulation = running(resolved, jobs, mapping=mapping, packet_bytes=packet_bytes, seed=seed, level=level, nic=nic)

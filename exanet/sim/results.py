@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from exanet import level as levels
 from exanet.machine import Machine, variant
 from exanet.sim.points import COSTS, TABLES, figures
-from exanet.sim.spec import TrafficSpec, caveats, of_messages
+from exanet.sim.spec import TrafficSpec, of_messages
 from exanet.sim.tables import most_accepted
 
 
@@ -49,7 +50,7 @@ def write(
         tables["link_use"] = pl.concat(used)
     networks, drawings = _networks(described, spec, points)
     run = {**variant.facts(described), **vars(spec), "exanet_version": version("exanet")}
-    if notes := caveats(spec.level, described.model, spec.sharing):
+    if notes := levels.caveats(spec.level, described.model, spec.sharing):
         run["notes"] = notes
     page = {
         "title": f"{spec.traffic} {'messages' if of_messages(spec) else 'traffic'} on {described.name}{variant.label(described)}",

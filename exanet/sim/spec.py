@@ -6,10 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from exanet import _core
+from exanet import level as levels
 from exanet.errors import InputError
-from exanet.machine.schema import MachineFile, topology_needs
 
-LEVELS = ("packet", "flow")
 PACES = ("free", "fair")
 SHARINGS = ("max-min", "fifo")
 DEFAULT_BYTES = 64 * 1024
@@ -26,7 +25,7 @@ class TrafficSpec:
     seed: int = 1
     warm_up_ps: int | None = None  # None: until latency has settled, and twice the measured window at most
     measure_ps: int = 100_000_000
-    level: str = "packet"  # one of LEVELS
+    level: str = "packet"  # one of exanet.level.LEVELS
     message_bytes: int | None = None  # None: single packets; at flow level, DEFAULT_BYTES
     message_sizes: str | None = None  # instead of message_bytes: a distribution of sizes, one of distributions()
     rounds: int = 1  # messages of a sender in a burst, one after the other
@@ -36,15 +35,9 @@ class TrafficSpec:
     priority_share: float = 0.0  # of single packets: those that overtake the others in arbitration
 
 
-def check_level(level: str) -> None:
-    """Raises InputError on a level that there is not."""
-    if level not in LEVELS:
-        raise InputError(f"level {level}: give {' or '.join(LEVELS)}")
-
-
 def of_messages(spec: TrafficSpec) -> bool:
     """Is the traffic of whole messages, rather than of single packets?"""
-    check_level(spec.level)
+    levels.check(spec.level)
     if spec.message_bytes is not None and spec.message_sizes is not None:
         raise InputError("messages have one size or sizes that are drawn: give message_bytes or message_sizes, not both")
     sized = spec.message_bytes is not None or spec.message_sizes is not None
@@ -56,24 +49,6 @@ def of_messages(spec: TrafficSpec) -> bool:
 def distributions() -> list[str]:
     """Names of the distributions of flow sizes."""
     return list(_core.flow_size_names())
-
-
-def caveats(level: str, model: MachineFile, sharing: str = "max-min") -> list[str]:
-    """Known errors of the figures at this level, on this machine: to be shown with them."""
-    routing, router = model.topology.routing, model.router
-    found = []
-    if level == "flow" and routing in ("valiant", "spray"):
-        found.append(
-            f"at flow level a message keeps one of the routes that {routing} draws, where its packets spread over many: it takes longer, "
-            "by about twice (docs/flow.md); --level packet has no such error"
-        )
-    several = router.vc_allocation != "routing" and router.virtual_channels.value > topology_needs(model).virtual_channels
-    if level == "flow" and sharing == "fifo" and several:
-        found.append(
-            "FIFO sharing has one FIFO where this machine's packets spread over several virtual channels: some pass where it makes them "
-            "wait, and its mean times are up to 13 % too long (docs/flow.md); --level packet has no such error"
-        )
-    return found
 
 
 def check_sharing(level: str, sharing: str) -> None:

@@ -10,10 +10,11 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
+from exanet import level as levels
 from exanet import terminal
 from exanet.machine import Machine, energy, variant
 from exanet.quantity import time_text
-from exanet.sim.spec import TrafficSpec, caveats, size_of
+from exanet.sim.spec import TrafficSpec, size_of
 from exanet.units import format_bytes
 
 
@@ -94,7 +95,7 @@ def _show_most(console: Console, rows: Sequence[dict[str, Any]]) -> None:
 
 
 def _warn(console: Console, level: str, described: Machine, sharing: str = "max-min") -> None:
-    for text in caveats(level, described.model, sharing):
+    for text in levels.caveats(level, described.model, sharing):
         console.print(f"\n[yellow]note[/]: {escape(text)}")
 
 

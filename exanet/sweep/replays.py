@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from exanet import level as levels
 from exanet import programs, replay
 from exanet.errors import InputError
 from exanet.machine import Machine
@@ -36,6 +37,7 @@ class TracesSpec:
     compute: float = 1.0
     collective: str = DEFAULT
     seed: int = 1
+    level: str = "packet"  # one of exanet.level.LEVELS
 
 
 def relative(text: str, place: Path | None) -> str:
@@ -76,6 +78,7 @@ class Traces:
         programs.check_compute(f"compute {spec.compute:g}", spec.compute)
         if not 0 <= spec.seed < 1 << 64:
             raise InputError(f"seed {spec.seed}: give a whole number from 0 to 2^64 - 1")
+        levels.check(spec.level)
         options = replay.Options(
             spec.trace.split(_SEPARATOR), described.name, spec.mapping, spec.compute, collectives(spec.collective), spec.seed
         )
@@ -99,7 +102,7 @@ class Traces:
             }
             for program in placed
         ]
-        return {"programs": own, "collectives": collectives(values["collective"])}
+        return {"programs": own, "collectives": collectives(values["collective"]), "level": values["level"]}
 
     def _digest(self, files: Sequence[str]) -> str:
         """Of what is in the streams of one trace."""
@@ -116,10 +119,10 @@ class Traces:
 
 
 def measure(
-    machine: dict[str, Any], placed: list[dict[str, Any]], chosen: Mapping[str, str], network: Callable[..., Any]
+    machine: dict[str, Any], placed: list[dict[str, Any]], chosen: Mapping[str, str], level: str, network: Callable[..., Any]
 ) -> dict[str, Any]:
     """One run's figures, its network by `network` (results.report), and the processor time that it took."""
-    found = replay.simulate(placed, chosen, machine)
+    found = replay.simulate(placed, chosen, machine, level=level)
     summary, links, ranks = found["summary"], found["links"], found["ranks"]
     end_ps = summary["virtual_ps"]
     use = np.asarray(links["busy_ps"], dtype=np.float64) / max(end_ps, 1)

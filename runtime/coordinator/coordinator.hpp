@@ -29,6 +29,7 @@ struct MachineConfig {
   NetworkConfig fabric;
   NiConfig ni;
   MakeNetwork network = make_network;
+  bool flow_level = false;  // transfers as flows (core/nic/flow): `network` then makes none
 };
 
 template <typename V>

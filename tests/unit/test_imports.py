@@ -28,6 +28,7 @@ ORDER = (
     *("errors", "lightly", "units", "quantity", "bounds", "progress", "terminal", "directory", "memory", "registries", "mpi", "optional"),
     *(
         "machine",
+        "level",
         "results",
         "gateware",
         "karma",

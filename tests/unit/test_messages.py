@@ -18,10 +18,11 @@ from typer.testing import CliRunner
 
 from exanet import _core, cli, machine, sim
 from exanet.errors import InputError, InternalError
+from exanet.level import LEVELS
 from exanet.machine import variant
 from exanet.sim import messages
 from exanet.sim.messages import Flow
-from exanet.sim.spec import LEVELS, SHARINGS
+from exanet.sim.spec import SHARINGS
 
 
 def run(directory: Path, *more: str) -> Any:

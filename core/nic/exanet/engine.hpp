@@ -34,6 +34,12 @@ struct NicContext {
   }
 };
 
+// The next edge of an interface's clock, now included; without a clock, now.
+inline Time next_edge(Time period, Time now) {
+  if (period == Time()) return now;
+  return Time::ps((now.ps() + period.ps() - 1) / period.ps() * period.ps());
+}
+
 // Calls an engine when it may have something to inject at a node's port: at once or, with a clock, at the next edge and last of all that
 // happens at that edge. What it sends then depends on what has come and what credits there are by the edge, and not on the order in which
 // the network reports them.
@@ -51,9 +57,9 @@ class PortClock {
   }
 
   void request(NodeId node, Time now) {
-    const std::int64_t period = context_.config.clock.ps();
-    if (period == 0) return inject_(engine_, node, now);
-    const Time at = Time::ps((now.ps() + period - 1) / period * period);
+    const Time period = context_.config.clock;
+    if (period == Time()) return inject_(engine_, node, now);
+    const Time at = next_edge(period, now);
     if (edge_[node] == at) return;
     edge_[node] = at;
     context_.events.schedule(at, on_edge_, node, 0);

@@ -4,7 +4,6 @@
 #include "core/config/error.hpp"
 
 namespace exanet {
-namespace {
 
 NiConfig checked(const NiConfig& ni, const RouterConfig& router) {
   require(router.intra_ports >= 2, "router.intra_ports",
@@ -19,6 +18,8 @@ NiConfig checked(const NiConfig& ni, const RouterConfig& router) {
   require(ni.clock >= Time(), "ni.clock_ps", "the interface's clock must not be negative");
   return ni;
 }
+
+namespace {
 
 NetworkConfig with_priority(NetworkConfig network) {
   network.priority = true;  // acknowledgements

@@ -16,6 +16,9 @@
 
 namespace exanet {
 
+// The configuration, if an interface of these costs can be built on this router. Throws ConfigError.
+NiConfig checked(const NiConfig& ni, const RouterConfig& router);
+
 class ExanetNic final : public Nic {
  public:
   // Throws ConfigError when a figure of the configuration cannot be built on this router, or the network's maker throws it.

@@ -63,13 +63,13 @@ class _Modes(TyperGroup):
 
     def _with_mode(self, args: list[str]) -> list[str]:
         """`args` behind the mode that they mean."""
-        from exanet.sim.spec import check_level
+        from exanet import level as levels
 
         given = {option.option: option for option in self._given(args)}
         if "--job" in given:
             return ["jobs", *args]
         level = given["--level"].value if "--level" in given else "packet"
-        check_level(level)
+        levels.check(level)
         if "--message" in given or level == "flow":
             return ["messages", *args]
         for option in reversed(self._given(args)):  # packets have no other level

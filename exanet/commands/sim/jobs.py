@@ -40,14 +40,14 @@ def command(
 ) -> None:
     """Jobs that run to their end, each on endpoints of its own: when they finish, and what their messages took."""
     with lightly.imports():
+        from exanet import level as levels
         from exanet.machine import variant
         from exanet.progress import share_done
         from exanet.sim import job_results, tables
         from exanet.sim.jobs import Job, finish
         from exanet.sim.run import directory_of
-        from exanet.sim.spec import caveats, check_level
 
-    check_level(level)
+    levels.check(level)
     packet_bytes = packet_size(packets)
     described = variant.variant(machine, topology, routing, failed or [], rails=rails, packets=level == "packet")
     directory = directory_of(output, described, texts[0].partition(":")[0] + "-job")
@@ -74,7 +74,7 @@ def command(
         if key not in ("jobs", "links", "energy", "queued", "first_watched", "watched_ps", "cpu_s")
     }
     spent = {"energy": found["energy"]} if "energy" in found else {}
-    if notes := caveats(level, described.model):
+    if notes := levels.caveats(level, described.model):
         run["notes"] = notes
     what = (
         f"{described.name}{variant.label(described)}"

@@ -74,11 +74,12 @@ def command(
 ) -> None:
     """Whole messages, sent all at once or at a load: when they arrive, and how much later than in an empty network."""
     with lightly.imports():
+        from exanet import level as levels
         from exanet.machine.variant import variant
         from exanet.sim import run, tables
-        from exanet.sim.spec import DEFAULT_BYTES, TrafficSpec, check_level, distributions
+        from exanet.sim.spec import DEFAULT_BYTES, TrafficSpec, distributions
 
-    check_level(level)
+    levels.check(level)
     sizes = message if message in distributions() else None
     if message is None:
         size = DEFAULT_BYTES if level == "packet" else None  # at flow level they need no size to be messages

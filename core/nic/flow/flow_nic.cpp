@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/nic/flow/flow_nic.hpp"
+
+#include <algorithm>
+
+#include "core/nic/exanet/exanet_nic.hpp"
+
+namespace exanet {
+namespace {
+
+std::uint32_t taken(std::vector<std::uint32_t>& free, std::size_t size) {
+  if (free.empty()) return static_cast<std::uint32_t>(size);
+  const std::uint32_t id = free.back();
+  free.pop_back();
+  return id;
+}
+
+}  // namespace
+
+FlowNic::FlowNic(const NicSetup& setup)
+    : context_{setup.events, setup.listener, checked(setup.config, setup.network.router), setup.network.router},
+      max_payload_(static_cast<std::uint64_t>(setup.network.router.max_payload_bytes)),
+      links_(setup.topology, setup.network),
+      flows_(links_.flows(), Time::ns(1)),
+      mailbox_(context_, setup.topology.node_count()) {
+  EventQueue& events = setup.events;
+  on_message_ = events.add_handler(
+      [](void* self, Time now, std::uint32_t id, std::uint64_t) {
+        FlowNic& nic = *static_cast<FlowNic*>(self);
+        const Message m = nic.messages_[id];
+        nic.order_.arrived(m.src, m.dst, id, [&](std::uint32_t due) {
+          const Message& its = nic.messages_[due];
+          nic.mailbox_.write(its.dst, its.bytes, its.user, now);
+          nic.free_messages_.push_back(due);
+        });
+      },
+      this);
+  on_ready_ = events.add_handler(
+      [](void* self, Time, std::uint32_t id, std::uint64_t) {
+        FlowNic& nic = *static_cast<FlowNic*>(self);
+        const auto channel = nic.channels_.find(pair_of(nic.transfers_[id]));
+        if (channel != nic.channels_.end()) nic.begin_due(channel->second);
+      },
+      this);
+  on_flows_ = events.add_handler([](void* self, Time now, std::uint32_t,
+                                    std::uint64_t) { static_cast<FlowNic*>(self)->move_flows(now); },
+                                 this);
+  on_arrived_ = events.add_handler([](void* self, Time now, std::uint32_t id,
+                                      std::uint64_t) { static_cast<FlowNic*>(self)->arrived(id, now); },
+                                   this);
+  on_complete_ = events.add_handler([](void* self, Time now, std::uint32_t id,
+                                       std::uint64_t) { static_cast<FlowNic*>(self)->complete(id, now); },
+                                    this);
+  on_acknowledged_ = events.add_handler([](void* self, Time now, std::uint32_t id,
+                                           std::uint64_t) { static_cast<FlowNic*>(self)->acknowledged(id, now); },
+                                        this);
+}
+
+// Of a transfer; they never straddle a block.
+std::uint64_t FlowNic::packets_of(std::uint64_t bytes) const {
+  const std::uint64_t block = context_.config.dma_block_bytes;
+  const auto of = [this](std::uint64_t part) { return (part + max_payload_ - 1) / max_payload_; };
+  return std::max<std::uint64_t>(bytes / block * of(block) + of(bytes % block), 1);
+}
+
+// Delivered when? It goes at the interface's clock.
+Time FlowNic::send(NodeId src, NodeId dst, std::uint32_t bytes) {
+  ++context_.packets;
+  context_.payload_bytes += bytes;
+  return links_.send(src, dst, bytes, next_edge(context_.config.clock, context_.events.now()));
+}
+
+void FlowNic::post(const PacketizerMessage& m) {
+  ++context_.active;
+  if (context_.instant) return mailbox_.write_instantly(m.user);
+  const std::uint32_t id = taken(free_messages_, messages_.size());
+  if (id == messages_.size()) messages_.emplace_back();
+  messages_[id] = {m.src, m.dst, m.bytes, m.user};
+  order_.sent(m.src, m.dst, id);
+  context_.events.schedule(send(m.src, m.dst, m.bytes), on_message_, id);
+}
+
+void FlowNic::post(const RdmaTransfer& t) {
+  ++context_.active;
+  const NiConfig& cost = context_.config;
+  const Time now = context_.events.now(),
+             ready = now + cost.dma_start + (t.reads_memory ? cost.translation + cost.memory_read : Time());
+  const std::uint32_t id = taken(free_transfers_, transfers_.size());
+  if (id == transfers_.size()) transfers_.emplace_back();
+  transfers_[id] = {t.src, t.dst, t.bytes, t.acknowledged, false, false, ready, t.user};
+  if (context_.instant) return void(context_.events.schedule(now, on_complete_, id));
+  channels_[pair_of(transfers_[id])].transfers.push_back(id);
+  context_.events.schedule(ready, on_ready_, id);
+}
+
+// Transfers that are ready and have none before them that is still to leave.
+void FlowNic::begin_due(Channel& channel) {
+  while (!channel.moving && channel.begun < channel.transfers.size()) {
+    const std::uint32_t id = channel.transfers[channel.begun];
+    if (transfers_[id].ready_at > context_.events.now()) return;
+    ++channel.begun;
+    begin(channel, id);
+  }
+}
+
+void FlowNic::begin(Channel& channel, std::uint32_t id) {
+  Transfer& t = transfers_[id];
+  t.begun = true;
+  const std::uint64_t packets = packets_of(t.bytes);
+  if (packets == 1)
+    return void(context_.events.schedule(send(t.src, t.dst, static_cast<std::uint32_t>(t.bytes)), on_arrived_, id));
+  context_.packets += packets;
+  context_.payload_bytes += t.bytes;
+  links_.carry(t.src, t.dst, packets, t.bytes);
+  channel.moving = true;
+  const FlowId flow = flows_.add(t.src, t.dst, t.bytes, max(context_.events.now(), flows_.now()));
+  if (transfer_of_.size() <= flow) transfer_of_.resize(flow + 1);
+  transfer_of_[flow] = id;
+  expect_flows();
+}
+
+void FlowNic::expect_flows() {
+  const Time next = flows_.next();
+  if (next >= expected_) return;
+  expected_ = next;
+  context_.events.schedule(next, on_flows_, 0);
+}
+
+void FlowNic::move_flows(Time now) {
+  if (now < expected_) return;  // it was expected earlier, and has been put off
+  expected_ = Time::never();
+  while (flows_.step(now)) {
+  }
+  for (const FlowId flow : flows_.take_arrivals()) {
+    const std::uint32_t id = transfer_of_[flow];
+    context_.events.schedule(max(flows_.finished(flow), now), on_arrived_, id);
+    flows_.forget(flow);
+    Channel& channel = channels_.at(pair_of(transfers_[id]));
+    channel.moving = false;
+    begin_due(channel);
+  }
+  expect_flows();
+}
+
+void FlowNic::arrived(std::uint32_t id, Time now) {
+  transfers_[id].arrived = true;
+  const auto found = channels_.find(pair_of(transfers_[id]));
+  Channel& channel = found->second;
+  for (; !channel.transfers.empty() && transfers_[channel.transfers.front()].arrived; channel.transfers.pop_front()) {
+    context_.events.schedule(now + context_.config.memory_write, on_complete_, channel.transfers.front());
+    --channel.begun;
+  }
+  if (channel.transfers.empty()) channels_.erase(found);
+}
+
+void FlowNic::complete(std::uint32_t id, Time now) {
+  // Copied: the listener may start transfers and so move the table.
+  const Transfer t = transfers_[id];
+  if (!t.acknowledged) {
+    free_transfers_.push_back(id);
+    --context_.active;
+  }
+  context_.listener.transfer_arrived(t.user, now);
+  if (!t.acknowledged) return;
+  if (!t.begun) return void(context_.events.schedule(now, on_acknowledged_, id));
+  // One for each block; all but the last have been on their way while the data moved.
+  const std::uint64_t block = context_.config.dma_block_bytes, blocks = (t.bytes + block - 1) / block;
+  if (blocks > 1) {
+    links_.carry(t.dst, t.src, blocks - 1, 0);
+    context_.packets += blocks - 1;
+  }
+  context_.events.schedule(send(t.dst, t.src, 0), on_acknowledged_, id);
+}
+
+void FlowNic::acknowledged(std::uint32_t id, Time now) {
+  const std::uint64_t user = transfers_[id].user;
+  free_transfers_.push_back(id);
+  --context_.active;
+  context_.listener.transfer_acknowledged(user, now);
+}
+
+const NicKind& flow_interface() {
+  static const NicKind kind = {
+      "flow", "the costs of exanet, with transfers as flows", true, true,
+      [](const NicSetup& setup) -> std::unique_ptr<Nic> { return std::make_unique<FlowNic>(setup); }};
+  return kind;
+}
+
+}  // namespace exanet

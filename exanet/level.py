@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Levels at which a network is simulated: packets, or flows at rates; and what is known to be wrong with the figures of a level."""
+
+from __future__ import annotations
+
+from exanet.errors import InputError
+from exanet.machine.schema import MachineFile, topology_needs
+
+LEVELS = ("packet", "flow")
+
+
+def check(level: str) -> None:
+    """Raises InputError on a level that there is not."""
+    if level not in LEVELS:
+        raise InputError(f"level {level}: give {' or '.join(LEVELS)}")
+
+
+def caveats(level: str, model: MachineFile, sharing: str = "max-min") -> list[str]:
+    """Known errors of the figures at this level, on this machine: to be shown with them."""
+    routing, router = model.topology.routing, model.router
+    found = []
+    if level == "flow" and routing in ("valiant", "spray"):
+        found.append(
+            f"at flow level a message keeps one of the routes that {routing} draws, where its packets spread over many: it takes longer, "
+            "by about twice (docs/flow.md); --level packet has no such error"
+        )
+    several = router.vc_allocation != "routing" and router.virtual_channels.value > topology_needs(model).virtual_channels
+    if level == "flow" and sharing == "fifo" and several:
+        found.append(
+            "FIFO sharing has one FIFO where this machine's packets spread over several virtual channels: some pass where it makes them "
+            "wait, and its mean times are up to 13 % too long (docs/flow.md); --level packet has no such error"
+        )
+    return found
+
+
+def caveats_of_programs(level: str, model: MachineFile) -> list[str]:
+    """The same where programs run over the message library."""
+    if level != "flow":
+        return []
+    return [
+        "at flow level transfers move at fair rates, and messages do not wait behind them in routers: a first answer, whose error depends "
+        "on the program (docs/flow.md); --level packet has no such error",
+        *caveats(level, model),
+    ]
