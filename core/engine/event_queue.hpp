@@ -11,8 +11,8 @@
 // (Calendar queue: Brown 1988; sorting late: ladder queue, Tang and others 2005.) An interval's events lie in chunks, which are used again
 // at once: what is touched is the events that are pending, not the longest that each interval has ever been.
 //
-// An interval is sorted by counting, low bits of the time first and then high ones, for comparing costs a mispredicted branch for every event or
-// two. Counting is stable, so events of one time stay as they were scheduled and need no number; and the interval says the rest of their
+// An interval of more than a few is sorted by counting, low bits of the time first and then high ones, for comparing costs a mispredicted branch for
+// every event or two. Counting is stable, so events of one time stay as they were scheduled and need no number; and the interval says the rest of their
 // time, so an event takes 8 bytes, or more if it has a second argument.
 //
 // The state that an event is going to touch is in no cache when a network is large. But a sorted interval says which events come next: a
@@ -88,6 +88,20 @@ class EventQueue {
     run_next();
   }
 
+  // The same if the earliest event lies before `end`; else false, and nothing has changed.
+  bool run_one_before(Time end) {
+    if (next_ == last_ && near_.empty()) {
+      if (empty()) return false;
+      const std::int64_t interval = next_interval();
+      // Time must not get to an interval of which nothing is due: an earlier event may yet be scheduled.
+      if (interval >= interval_of(end) && next_time() >= end) return false;
+      begin_interval(interval);
+    }
+    if (next_of_interval() >= end) return false;
+    run_next();
+    return true;
+  }
+
   // Runs all events with time <= end; now() is `end` afterwards unless it was later before or `end` is Time::never().
   void run_until(Time end) {
     for (;;) {
@@ -116,6 +130,8 @@ class EventQueue {
   static constexpr std::int64_t kIntervals = 1 << 11;  // 8.4 us ahead
 
   static constexpr std::uint32_t kCells = 32;  // of a chunk: a quarter of a kilobyte
+  static constexpr std::size_t kFew =
+      8;  // events that are sorted by insertion: counting costs as much for one as for forty
   static constexpr std::uint32_t kValues = 1 << kIntervalBits / 2;  // of half the bits of a time within an interval
   static constexpr std::uint64_t kOnes = 0x0101010101010101;
   static constexpr std::size_t kFetchAhead = 2;
@@ -253,7 +269,9 @@ class EventQueue {
     last_ = (tail - 1) % kCells;
     for (std::uint32_t c = first; c != newest; c = next_chunk(c)) last_ += kCells - 1;
     if (half_sorted_.size() < last_) sorted_.resize(last_ + kFetchAhead), half_sorted_.resize(last_);
-    if (last_ < 256)
+    if (last_ <= kFew)
+      insert(first, tail);
+    else if (last_ < 256)
       sort<std::uint8_t>(first, tail);
     else
       sort<std::uint32_t>(first, tail);
@@ -263,6 +281,17 @@ class EventQueue {
     tail_[slot] = 0;
     occupied_[slot / 64] &= ~(std::uint64_t{1} << (slot % 64));
     on_wheel_ -= last_;
+  }
+
+  // Sorts few events of an interval: each goes before those that are later.
+  void insert(std::uint32_t first, std::uint32_t tail) {
+    Event* const whole = sorted_.data();
+    std::size_t count = 0;
+    each_of(first, tail, [&](const Event& e) {
+      std::size_t at = count++;
+      for (; at > 0 && whole[at - 1].within > e.within; --at) whole[at] = whole[at - 1];
+      whole[at] = e;
+    });
   }
 
   // Sorts an interval's events by the low and then the high half of their time within the interval. A count is of events with a smaller half; all

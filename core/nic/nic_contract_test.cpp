@@ -96,7 +96,8 @@ TEST_CASE("network interfaces: what is posted completes once, in order and whole
       CHECK(nic->payload_bytes() == bytes);
       if (!flows) CHECK((seen.packets == nic->packets() && seen.bytes == bytes));
       if (!kind.ordered) std::sort(seen.transfers.begin(), seen.transfers.end());
-      if (!kind.ordered || (!flows && !nic->network().keeps_order())) std::sort(seen.acknowledged.begin(), seen.acknowledged.end());
+      if (!kind.ordered || (!flows && !nic->network().keeps_order()))
+        std::sort(seen.acknowledged.begin(), seen.acknowledged.end());
       check_order(seen.messages, messages);
       check_order(seen.transfers, transfers);
       check_order(seen.acknowledged, acknowledged);

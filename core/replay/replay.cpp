@@ -17,7 +17,9 @@ namespace exanet {
 class Replay::State final : public LibraryUser {
  public:
   State(const TopologySpec& spec, const NetworkConfig& network, const NiConfig& interface, const ReplayConfig& c)
-      : config(c), topology(make_topology(spec)), library({queue, *topology, network, interface, placed(), *this, c.flow_level}) {
+      : config(c),
+        topology(make_topology(spec)),
+        library({queue, *topology, network, interface, placed(), *this, c.flow_level}) {
     check_choices(config.collectives);
     std::vector<Time> starts;
     for (const ReplayProgram& program : config.programs) {

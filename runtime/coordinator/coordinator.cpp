@@ -168,8 +168,8 @@ void Coordinator::run_virtual() {
   while (wait_asleep()) {
     collect();
     if (at_finish_ == ranks() || stopping()) return;
-    Time next = events_.next_time();
-    for (; next < window_end_ && !stopping(); next = events_.next_time()) events_.run_one();
+    while (!stopping() && events_.run_one_before(window_end_)) {
+    }
     now_ps_.store(events_.now().ps(), std::memory_order_relaxed);
     messages_.store(statistics_.total.messages, std::memory_order_relaxed);
     packets_seen_.store(packets(), std::memory_order_relaxed);
@@ -184,7 +184,8 @@ void Coordinator::run_virtual() {
       stop(kDeadlock);
       return;
     }
-    if (due_.size() == 1) window_end_ = max(window_end_, min(next, ranks_[due_[0]].clock + kFurthestAlone));
+    if (due_.size() == 1)
+      window_end_ = max(window_end_, min(events_.next_time(), ranks_[due_[0]].clock + kFurthestAlone));
     release();
   }
 }

@@ -42,18 +42,17 @@ FlowNic::FlowNic(const NicSetup& setup)
         if (channel != nic.channels_.end()) nic.begin_due(channel->second);
       },
       this);
-  on_flows_ = events.add_handler([](void* self, Time now, std::uint32_t,
-                                    std::uint64_t) { static_cast<FlowNic*>(self)->move_flows(now); },
-                                 this);
-  on_arrived_ = events.add_handler([](void* self, Time now, std::uint32_t id,
-                                      std::uint64_t) { static_cast<FlowNic*>(self)->arrived(id, now); },
-                                   this);
-  on_complete_ = events.add_handler([](void* self, Time now, std::uint32_t id,
-                                       std::uint64_t) { static_cast<FlowNic*>(self)->complete(id, now); },
-                                    this);
-  on_acknowledged_ = events.add_handler([](void* self, Time now, std::uint32_t id,
-                                           std::uint64_t) { static_cast<FlowNic*>(self)->acknowledged(id, now); },
-                                        this);
+  on_flows_ = events.add_handler(
+      [](void* self, Time now, std::uint32_t, std::uint64_t) { static_cast<FlowNic*>(self)->move_flows(now); }, this);
+  on_arrived_ = events.add_handler(
+      [](void* self, Time now, std::uint32_t id, std::uint64_t) { static_cast<FlowNic*>(self)->arrived(id, now); },
+      this);
+  on_complete_ = events.add_handler(
+      [](void* self, Time now, std::uint32_t id, std::uint64_t) { static_cast<FlowNic*>(self)->complete(id, now); },
+      this);
+  on_acknowledged_ = events.add_handler(
+      [](void* self, Time now, std::uint32_t id, std::uint64_t) { static_cast<FlowNic*>(self)->acknowledged(id, now); },
+      this);
 }
 
 // Of a transfer; they never straddle a block.

@@ -29,11 +29,14 @@ NiConfig costs() {
   return ni;
 }
 
-const Time kPacketOnLink = Time::ps(38 * 6400);  // a full one: framing, header, 16 words and footer at two link words each
+const Time kPacketOnLink =
+    Time::ps(38 * 6400);  // a full one: framing, header, 16 words and footer at two link words each
 
 struct Bench final : NicListener {
   Bench(const TopologySpec& spec, const NicKind& kind, const NiConfig& ni = costs())
-      : topology(make_topology(spec)), network(testing::fabric_for(spec)), nic(kind.make({queue, *topology, network, ni, *this})) {}
+      : topology(make_topology(spec)),
+        network(testing::fabric_for(spec)),
+        nic(kind.make({queue, *topology, network, ni, *this})) {}
   void message_arrived(std::uint64_t user, Time now) override { arrived[user] = now; }
   void transfer_arrived(std::uint64_t user, Time now) override { arrived[user] = now; }
   void transfer_acknowledged(std::uint64_t user, Time now) override { acknowledged[user] = now; }
@@ -68,7 +71,10 @@ void compare(const TopologySpec& spec, const Post& post, const Check& check) {
 
 double share(Time part, Time whole) { return static_cast<double>(part.ps()) / static_cast<double>(whole.ps()); }
 
-const TopologySpec kNetworks[] = {{"torus", {3, 3}}, {"mesh", {5}}, {"fat-tree", {3, 3}}, {"dragonfly", {2}},
+const TopologySpec kNetworks[] = {{"torus", {3, 3}},
+                                  {"mesh", {5}},
+                                  {"fat-tree", {3, 3}},
+                                  {"dragonfly", {2}},
                                   {"fat-tree", {3, 3}, {}, {}, "", {}, {}, 2}};
 
 }  // namespace
@@ -93,7 +99,9 @@ TEST_CASE("interfaces over flows: alone, what fits a packet takes what it takes 
   }
 }
 
-TEST_CASE("interfaces over flows: alone, a transfer takes what it takes at packet level, within a packet's time; on its node within 1 %") {
+TEST_CASE(
+    "interfaces over flows: alone, a transfer takes what it takes at packet level, within a packet's time; on its node "
+    "within 1 %") {
   for (const TopologySpec& spec : kNetworks) {
     CAPTURE(spec.kind);
     for (const std::uint64_t bytes : {257u, 512u, 4095u, 4097u, 65536u, 1000001u}) {
@@ -101,11 +109,12 @@ TEST_CASE("interfaces over flows: alone, a transfer takes what it takes at packe
         CAPTURE(bytes);
         CAPTURE(dst);
         const std::int64_t own = dst == 0 ? 1 : 0;
-        compare(spec, [&](Nic& nic) { nic.post(RdmaTransfer{0, dst, bytes, true, true, 1}); },
-                [&](const Bench& packets, const Bench& flows) {
-                  const std::int64_t off = (flows.arrived.at(1) - packets.arrived.at(1)).ps();
-                  CHECK(std::abs(off) <= std::max(kPacketOnLink.ps(), own * packets.arrived.at(1).ps() / 100));
-                });
+        compare(
+            spec, [&](Nic& nic) { nic.post(RdmaTransfer{0, dst, bytes, true, true, 1}); },
+            [&](const Bench& packets, const Bench& flows) {
+              const std::int64_t off = (flows.arrived.at(1) - packets.arrived.at(1)).ps();
+              CHECK(std::abs(off) <= std::max(kPacketOnLink.ps(), own * packets.arrived.at(1).ps() / 100));
+            });
       }
     }
   }
@@ -144,7 +153,8 @@ TEST_CASE("interfaces over flows: packets, bytes and the use of links are those 
   }
 }
 
-TEST_CASE("interfaces over flows: those that share a link share its rate, and one after the other goes to one destination") {
+TEST_CASE(
+    "interfaces over flows: those that share a link share its rate, and one after the other goes to one destination") {
   const std::uint64_t bytes = 1 << 20;
   const auto end = [&](std::initializer_list<RdmaTransfer> transfers) {
     Bench b({"mesh", {5}}, flow_interface());
