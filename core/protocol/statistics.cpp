@@ -41,8 +41,15 @@ void Timeline::add_sent(RankId rank, Time when, std::uint64_t bytes) {
   sent_[rank * kBins + i] += bytes;
 }
 
+Statistics::Sent& Statistics::sent_to(RankId src, RankId dst) {
+  std::vector<Sent>& row = sent[src];
+  const auto place = std::lower_bound(row.begin(), row.end(), dst, [](const Sent& s, RankId to) { return s.dst < to; });
+  if (place != row.end() && place->dst == dst) return *place;
+  return *row.insert(place, {{}, dst});
+}
+
 void Statistics::add(const MessageRecord& m) {
-  Count& pair = pairs[m.src * n + m.dst];
+  Sent& pair = sent_to(m.src, m.dst);
   ++pair.messages;
   pair.bytes += m.bytes;
   ++total.messages;

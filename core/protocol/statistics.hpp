@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Statistics that a run leaves behind: counts, histograms, a time line. All of constant size, whatever the run's length, but for the
-// list of messages, which stops at a limit and says so.
+// Statistics that a run leaves behind: counts, histograms, a time line. All of constant size, whatever the run's length, but for the counts of
+// pairs of ranks, one a pair that has met, and the list of messages, which stops at a limit and says so.
 #pragma once
 
 #include <array>
@@ -35,18 +35,20 @@ class Timeline {
 };
 
 struct Statistics {
-  explicit Statistics(std::size_t ranks)
-      : n(ranks), pairs(ranks * ranks), received(ranks), timeline(ranks), rma(ranks) {}
+  explicit Statistics(std::size_t ranks) : n(ranks), sent(ranks), received(ranks), timeline(ranks), rma(ranks) {}
   static constexpr std::size_t kMostMessages = 1 << 20;
   struct Count {
     std::uint64_t messages = 0, bytes = 0;
+  };
+  struct Sent : Count {
+    RankId dst = 0;
   };
 
   void add(const MessageRecord& m);
 
   std::size_t n;
-  std::vector<Count>
-      pairs;  // [source][destination]; messages and puts from source, gets and atomics from the initiator
+  // By source, of each destination that there was, in their order: messages and puts from the source, gets and atomics from the initiator.
+  std::vector<std::vector<Sent>> sent;
   std::vector<Count> received;
   std::array<Count, 64> sizes{};  // bucket i: 2^(i-1) < size <= 2^i; bucket 0: 0 and 1
   Histogram packet_latency, message_latency;
@@ -54,6 +56,9 @@ struct Statistics {
   std::vector<Count> rma;
   std::vector<MessageRecord> messages;
   Count total, dropped;
+
+ private:
+  Sent& sent_to(RankId src, RankId dst);
 };
 
 }  // namespace exanet

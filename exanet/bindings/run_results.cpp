@@ -11,8 +11,7 @@ nb::dict ranks(const RunFigures& run) {
   const Statistics& s = run.statistics;
   const auto sent = [&s](RankId r, bool bytes) {
     std::uint64_t sum = 0;
-    for (std::size_t to = 0; to < s.n; ++to)
-      sum += bytes ? s.pairs[r * s.n + to].bytes : s.pairs[r * s.n + to].messages;
+    for (const Statistics::Sent& to : s.sent[r]) sum += bytes ? to.bytes : to.messages;
     return sum;
   };
   std::vector<RankId> all(run.ranks.size());
@@ -72,12 +71,13 @@ nb::dict link_table(const RunFigures& run) {
 nb::dict pairs(const Statistics& s) {
   std::vector<std::uint32_t> src, dst;
   std::vector<std::uint64_t> messages, bytes;
-  for (std::size_t i = 0; i < s.pairs.size(); ++i) {
-    if (s.pairs[i].messages == 0) continue;
-    src.push_back(static_cast<std::uint32_t>(i / s.n));
-    dst.push_back(static_cast<std::uint32_t>(i % s.n));
-    messages.push_back(s.pairs[i].messages);
-    bytes.push_back(s.pairs[i].bytes);
+  for (RankId from = 0; from < s.n; ++from) {
+    for (const Statistics::Sent& to : s.sent[from]) {
+      src.push_back(from);
+      dst.push_back(to.dst);
+      messages.push_back(to.messages);
+      bytes.push_back(to.bytes);
+    }
   }
   nb::dict d;
   d["src"] = array(std::move(src));
