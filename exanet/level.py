@@ -40,5 +40,9 @@ def caveats_of_programs(level: str, model: MachineFile) -> list[str]:
     return [
         "at flow level transfers move at fair rates, and messages do not wait behind them in routers: a first answer, whose error depends "
         "on the program (docs/flow.md); --level packet has no such error",
-        *caveats(level, model),
+        *(
+            [f"a message keeps one of the routes that {model.topology.routing} draws, where its packets spread over many"]
+            if model.topology.routing in ("valiant", "spray")
+            else []
+        ),
     ]

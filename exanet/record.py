@@ -194,4 +194,6 @@ def said(recorded: Recorded, directory: Path) -> str:
     calls = f"{about.calls} calls of {about.ranks} rank{'s' if about.ranks > 1 else ''} of {about.mpi} in {directory}"
     if not about.complete:
         return f"exanet: recorded {calls}, but not to the end: {about.reason}"
+    if about.unrecorded:
+        return f"exanet: recorded {calls}; not recorded are {', '.join(about.unrecorded)}, without which it cannot be replayed"
     return f"exanet: recorded {calls}; exanet replay {directory} -m MACHINE replays them"

@@ -83,7 +83,7 @@ void FlowNetwork::require_fixed_routes() const {
   if (topology_.routing() != nullptr && topology_.routing()->adaptive())
     throw ConfigError("topology.routing",
                       "this routing looks at queues, of which the flow level has none: choose another, e.g. valiant, "
-                      "or packets at their own pace (--level packet, --pace free)");
+                      "or the packet level (--level packet; of messages with --pace free)");
 }
 
 Rate FlowNetwork::capacity(ResourceId resource) const {

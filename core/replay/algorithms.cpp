@@ -78,7 +78,7 @@ const char* selected(std::uint8_t code, const CollectiveCall& c, bool waits) {
       return whole(c) < 81920 ? "bruck" : "ring";
     case EXANET_TRACE_Alltoall:
       if (c.in_place) return "in-place";
-      if (c.ranks >= 8 && c.bytes <= (waits ? 256u : 2048u)) return "bruck";
+      if (c.ranks > 8 && c.bytes <= (waits ? 256u : 2048u)) return "bruck";
       return c.bytes <= 32768 ? "scattered" : "pairwise";
     case EXANET_TRACE_Alltoallv:
     case EXANET_TRACE_Alltoallw: return c.in_place ? "in-place" : "scattered";
@@ -120,7 +120,7 @@ const std::vector<CollectiveAlgorithm>& collective_algorithms() {
       {"allgatherv", "recursive-doubling", allgather_doubling, "as allgather"},
       {"allgatherv", "bruck", allgather_bruck, "as allgather"},
       {"allgatherv", "ring", allgather_ring, "as allgather"},
-      {"alltoall", "bruck", alltoall_bruck, "blocks up to 256 B (nonblocking: 2 KiB), from 8 ranks on"},
+      {"alltoall", "bruck", alltoall_bruck, "blocks up to 256 B (nonblocking: 2 KiB), from 9 ranks on"},
       {"alltoall", "scattered", alltoall_scattered, "blocks up to 32 KiB"},
       {"alltoall", "pairwise", alltoall_pairwise, "otherwise"},
       {"alltoall", "in-place", alltoall_in_place, "in place"},

@@ -63,6 +63,7 @@ for c in (world, world.Split(world.rank % 2, -world.rank)):
         a, b, many = np.ones(count), np.zeros(count), np.zeros(count * p)
         c.Barrier(); c.Bcast(a, root=count % p); c.Allreduce(a, b); c.Reduce(a, b, root=count % p); c.Scan(a, b)
         c.Allgather(a, many); c.Gather(a, many, root=count % p); c.Scatter(many, a, root=count % p); c.Reduce_scatter_block(many, a)
+        c.Alltoall(many, np.zeros(count * p)); c.Ialltoall(many, np.zeros(count * p)).Wait()
         counts = [count + i for i in range(p)]
         mine, all_of_it = np.ones(counts[me]), np.zeros(sum(counts))
         c.Allgatherv(mine, [all_of_it, counts]); c.Gatherv(mine, [all_of_it, counts]); c.Scatterv([all_of_it, counts], mine)

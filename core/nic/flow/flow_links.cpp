@@ -13,9 +13,11 @@ FlowLinks::FlowLinks(const Topology& topology, const NetworkConfig& fabric)
 
 Time FlowLinks::send(NodeId src, NodeId dst, std::uint32_t bytes, Time now) {
   network_.route(src, dst, route_);
-  Time begin = now;
-  for (const ResourceId r : route_) begin = max(begin, free_[r]);
-  for (const ResourceId r : route_) free_[r] = begin + network_.packet_time(r, bytes);
+  Time begin = now;  // on each resource in turn: it waits in a FIFO for one while those behind it are free again
+  for (const ResourceId r : route_) {
+    begin = max(begin, free_[r]);
+    free_[r] = begin + network_.packet_time(r, bytes);
+  }
   count(1, bytes);
   return begin + network_.packet_latency(route_, bytes, begin);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The network below FlowNic: when a lone packet gets through, and what links have carried.
 //
-// A packet takes what it takes in an empty network, behind the packets that were sent before it: each resource of its way (ports, links) is taken
-// for the packet's time there, and a packet begins when all of them are free, counted from its injection.
+// A packet takes what it takes in an empty network, behind the packets that were sent before it: it takes each resource of its way (ports, links)
+// for its time there, when it has that of the one before and the resource is free. Times count from the injection, as if the way there took none.
 #pragma once
 
 #include <vector>
