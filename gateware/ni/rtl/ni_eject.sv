@@ -34,7 +34,7 @@ module ni_eject #(
   logic [127:0] covered;
   logic [31:0] crc_q, crc_next;
   logic [5:0] words_q, length_words_q;
-  logic ended_q, extra_q, sound, stores, data;
+  logic ended_q, extra_q, header_sound_q, sound, stores, data;
   header_t header_in;
   assign header_in = flit_i.data;
   assign data = flit_i.valid && !flit_i.head && !flit_i.tail;
@@ -47,7 +47,7 @@ module ni_eject #(
     end
   end
   assign crc_next = exanet_code_pkg::crc_step(exanet_code_pkg::crc_step(crc_q, covered[63:0]), covered[127:64]);
-  assign sound = exanet_code_pkg::header_sound(header_q) && header_q.length <= 10'(16 * MaxPayloadWords) && !extra_q &&
+  assign sound = header_sound_q && !extra_q &&
       words_q == length_words_q && !footer_q.error && footer_q.crc32 == ~crc_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -59,8 +59,10 @@ module ni_eject #(
       length_words_q <= '0;
       extra_q        <= 1'b0;
       ended_q        <= 1'b0;
+      header_sound_q <= 1'b0;
     end else begin
       ended_q <= flit_i.valid && flit_i.tail;
+      header_sound_q <= exanet_code_pkg::header_sound(header_q) && header_q.length <= 10'(16 * MaxPayloadWords);
       if (flit_i.valid && flit_i.head) begin
         header_q       <= flit_i.data;
         crc_q          <= exanet_code_pkg::crc_header(flit_i.data);

@@ -101,16 +101,17 @@ module ni_inject #(
   header_t header;
   footer_t footer;
   logic [9:0] length;
-  logic [5:0] length_words, rest_q;
+  logic [5:0] length_words, stored_words, rest_q;
+  logic begun_q;
   logic [12:0] words_q;
   logic [7:0] headers_q;
   logic [31:0] crc_q, footer_crc;
   logic [127:0] word;
   logic record_valid, word_valid, room, begins, sends;
 
-  ni_buffer #(.Words(Words), .Packets(Packets), .RecordBits(10 + $bits(ni_user_t))) u_buffer (
-    .clk_i, .rst_ni, .write_i(stores), .data_i(data), .commit_i(commit), .drop_i(ended_q && bad_q), .record_i({bytes_q, user_q}), .held_o(held),
-    .take_i(take), .record_valid_o(record_valid), .record_o({length, user}), .read_i(sends), .valid_o(word_valid), .data_o(word));
+  ni_buffer #(.Words(Words), .Packets(Packets), .RecordBits(16 + $bits(ni_user_t))) u_buffer (
+    .clk_i, .rst_ni, .write_i(stores), .data_i(data), .commit_i(commit), .drop_i(ended_q && bad_q), .record_i({stored_words, bytes_q, user_q}), .held_o(held),
+    .take_i(take), .record_valid_o(record_valid), .record_o({length_words, length, user}), .read_i(sends), .valid_o(word_valid), .data_o(word));
 
   always_comb begin
     header = '0;
@@ -135,7 +136,8 @@ module ni_inject #(
     footer.crc32 = ~footer_crc;
   end
 
-  assign length_words = 6'((length + 10'd15) >> 4);
+  assign stored_words = 6'((bytes_q + 10'd15) >> 4);
+  // A packet's room is taken in the cycle behind its begin: the next one begins two cycles later at least.
   assign room = user.high_priority ? headers_q != '0 && words_q >= 13'(length_words)
       : headers_q >= 8'd2 && words_q >= 13'(length_words) + 13'(MaxPayloadWords);
   assign begins = state_q == Idle && record_valid && room;
@@ -148,13 +150,15 @@ module ni_inject #(
       words_q   <= 13'(IntraDepth);
       headers_q <= 8'(IntraHeaders);
       rest_q    <= '0;
+      begun_q   <= 1'b0;
       crc_q     <= '1;
       flit_o    <= '0;
       packets_o <= '0;
     end else begin
       flit_o    <= '0;
-      words_q   <= words_q + 13'(credit_i.words) - (begins ? 13'(length_words) : '0);
-      headers_q <= headers_q + credit_i.headers - 8'(begins);
+      words_q   <= words_q + 13'(credit_i.words) - (begun_q ? 13'(rest_q) : '0);
+      headers_q <= headers_q + credit_i.headers - 8'(begun_q);
+      begun_q   <= begins;
       packets_o <= packets_o + 32'(take);
       case (state_q)
         Idle:
