@@ -22,8 +22,8 @@ import synth
 from levels import Levels
 
 LIMITS = {"router": 10, "router-6x1": 11, "router-multicast": 13, "link": 10, "link-wide": 11, "ni-port": 11}
-"""Ten are what 156.25 MHz leave room for at half a nanosecond a level. Those of a wide link, of routers and of an ni_port are what they have, so that they
-get no longer."""
+"""Ten are what 156.25 MHz leave room for at half a nanosecond a level. Those of a wide link, of routers and of an ni_port are what they
+have, so that they get no longer."""
 
 
 def exceeded(results: dict[str, Levels]) -> list[str]:

@@ -110,7 +110,8 @@ module ni_inject #(
   logic record_valid, word_valid, room, begins, sends;
 
   ni_buffer #(.Words(Words), .Packets(Packets), .RecordBits(16 + $bits(ni_user_t))) u_buffer (
-    .clk_i, .rst_ni, .write_i(stores), .data_i(data), .commit_i(commit), .drop_i(ended_q && bad_q), .record_i({stored_words, bytes_q, user_q}), .held_o(held),
+    .clk_i, .rst_ni, .write_i(stores), .data_i(data), .commit_i(commit), .drop_i(ended_q && bad_q), .record_i({stored_words, bytes_q, user_q}),
+    .held_o(held),
     .take_i(take), .record_valid_o(record_valid), .record_o({length_words, length, user}), .read_i(sends), .valid_o(word_valid), .data_o(word));
 
   always_comb begin
