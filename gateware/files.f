@@ -16,6 +16,10 @@ gateware/router/rtl/exanet_router.sv
 gateware/link/rtl/link_tx.sv
 gateware/link/rtl/link_rx.sv
 gateware/link/rtl/exanet_link.sv
+gateware/ni/rtl/ni_buffer.sv
+gateware/ni/rtl/ni_inject.sv
+gateware/ni/rtl/ni_eject.sv
+gateware/ni/rtl/ni_port.sv
 gateware/node/rtl/exanet_node.sv
 gateware/node/rtl/node_registers_pkg.sv
 gateware/node/rtl/node_registers.sv

@@ -37,6 +37,7 @@ class Proof:
     parameters: dict[str, int] = field(default_factory=dict)
     engine: str = "abc pdr"
     depth: int = 20  # of k-induction; without meaning for pdr
+    cover: int = 0  # cycles within which each cover statement of the harness is reached; 0 where it has none
 
 
 PROOFS = [
@@ -46,6 +47,7 @@ PROOFS = [
     Proof("link-framing-wide", "link/formal/framing_formal.sv", {"LineBits": 128}, engine="smtbmc z3", depth=2),
     Proof("link-credits", "link/formal/credit_formal.sv", engine="smtbmc z3", depth=2),
     Proof("link-credits-wide", "link/formal/credit_formal.sv", {"LineBits": 128}, engine="smtbmc z3", depth=2),
+    Proof("ni-buffer", "ni/formal/buffer_formal.sv", cover=16),
     Proof("registers", "node/formal/registers_formal.sv", engine="smtbmc z3", depth=2),
     Proof("fifo", "common/formal/fifo_formal.sv"),
     Proof("fifo-block", "common/formal/fifo_formal.sv", {"Block": 1}),
@@ -147,6 +149,9 @@ MUTATIONS = [
     Mutation("link-framing", "link/rtl/link_tx.sv", "takes = !valid_o || ready_i", "takes = 1'b1"),
     Mutation("link-framing-wide", "link/rtl/link_tx.sv", "if (moved) data_o", "if (offers) data_o"),
     Mutation("link-credits", "link/rtl/link_tx.sv", "else if (takes) valid_o", "else valid_o"),
+    Mutation("ni-buffer", "ni/rtl/ni_buffer.sv", "drop_i ? committed_q : write_q", "write_q"),
+    Mutation("ni-buffer", "ni/rtl/ni_buffer.sv", "fetch  = committed_q != read_q", "fetch  = write_q != read_q"),
+    Mutation("ni-buffer", "ni/rtl/ni_buffer.sv", "if (commit_i) committed_q <= write_q", "committed_q <= write_q"),
     Mutation("registers", "node/rtl/node_registers.sv", "if(s_axil_bready) axil_resp_acked = '1;", "axil_resp_acked = '1;"),
     Mutation("link-credits", "link/rtl/link_tx.sv", "untold_words_q > 12'(PayloadDepth - 2 * MostWords)", "1'b0"),
     Mutation("link-credits", "link/rtl/link_tx.sv", "untold_headers_q > 8'(HeaderDepth - 2)", "1'b0"),
@@ -195,7 +200,7 @@ def sources() -> list[Path]:
     return [ROOT / line for line in (ROOT / "gateware/files.f").read_text().split() if line.endswith(".sv")]
 
 
-def prove(proof: Proof, path: Path, mutation: Mutation | None = None, label: str = "") -> tuple[str, float]:
+def prove(proof: Proof, path: Path, mutation: Mutation | None = None, label: str = "", cover: bool = False) -> tuple[str, float]:
     """PASS, FAIL or what else sby said, and the CPU seconds that it took."""
     folder = BUILD / (label or proof.name)
     shutil.rmtree(folder, ignore_errors=True)
@@ -212,9 +217,11 @@ def prove(proof: Proof, path: Path, mutation: Mutation | None = None, label: str
     # A proof by induction may fail for want of a lemma; what breaks the gateware has to come with a counter-example.
     parameters = " ".join(f"-G {name}={value}" for name, value in {**proof.parameters, **(mutation.parameters if mutation else {})}.items())
     mode, depth, engine = ("bmc", 16, "abc bmc3") if mutation and proof.engine != "abc pdr" else ("prove", proof.depth, proof.engine)
+    if cover:
+        mode, depth, engine = "cover", proof.cover, "smtbmc z3"
     script = folder / f"{proof.name}.sby"
     script.write_text(
-        f"[options]\nmode {mode}\naigsmt z3\ndepth {depth}\n[engines]\n{engine}\n[script]\n"
+        f"[options]\nmode {mode}\n{'' if cover else 'aigsmt z3'}\ndepth {depth}\n[engines]\n{engine}\n[script]\n"
         f"read_slang --no-synthesis-define --threads 1 --top {top} {parameters} {' '.join(file.name for file in files)}\n"
         # An assertion that the front end drops would be proved by nobody.
         f"hierarchy -check -top {top}\nselect -assert-min 1 t:$check t:$assert\nprep -top {top}\n[files]\n"
@@ -242,6 +249,7 @@ class Trial:
     name: str
     proof: Proof
     mutation: Mutation | None = None
+    cover: bool = False  # what the proof speaks of is reached
 
     @property
     def wanted(self) -> str:
@@ -249,7 +257,7 @@ class Trial:
 
     def key(self) -> str:
         files = [*sources(), ROOT / "gateware/files.f", ROOT / "gateware" / self.proof.harness, Path(__file__), Path(passed.__file__)]
-        return passed.key(files=files, distributions=TOOLS, arguments=(sys.version, self.proof, self.mutation))
+        return passed.key(files=files, distributions=TOOLS, arguments=(sys.version, self.proof, self.mutation, self.cover))
 
 
 def attempt(trial: Trial, path: Path, kept: passed.Kept) -> tuple[str, float | None]:
@@ -257,7 +265,7 @@ def attempt(trial: Trial, path: Path, kept: passed.Kept) -> tuple[str, float | N
     key = trial.key()
     if kept.find(key) == trial.wanted:
         return trial.wanted, None
-    said, seconds = prove(trial.proof, path, trial.mutation, trial.name)
+    said, seconds = prove(trial.proof, path, trial.mutation, trial.name, trial.cover)
     if said == trial.wanted:
         kept.keep(key, said)
     return said, seconds
@@ -279,6 +287,7 @@ def main() -> int:
     given = arguments()
     proofs = {proof.name: proof for proof in PROOFS if not given.names or proof.name in given.names}
     trials = [Trial(name, proof) for name, proof in proofs.items()]
+    trials += [Trial(f"{name}-cover", proof, cover=True) for name, proof in proofs.items() if proof.cover]
     if given.mutations:
         broken = [mutation for mutation in MUTATIONS if mutation.proof in proofs]
         trials = [Trial(f"mutation-{i}", proofs[mutation.proof], mutation) for i, mutation in enumerate(broken)]
@@ -292,7 +301,7 @@ def main() -> int:
             broken_by = f"  {trial.mutation.file}: {trial.mutation.new}" if trial.mutation else ""
             see = "" if said == trial.wanted else f"  see {BUILD / trial.name / 'sby.log'}"
             failed += said != trial.wanted
-            print(f"{trial.proof.name:18} {said:8} {seconds:6.1f} s{broken_by}{see}", flush=True)
+            print(f"{trial.name if trial.cover else trial.proof.name:18} {said:8} {seconds:6.1f} s{broken_by}{see}", flush=True)
     if known:
         print(f"{known} not tried again: nothing that they depend on has changed since they came out as they must")
     kind, bad = ("mutations", "not found") if given.mutations else ("proofs", "failed")

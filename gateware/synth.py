@@ -3,7 +3,8 @@
 
 usage: python gateware/synth.py [PART...] [--json] [--keep FOLDER]
 
-Parts are router, link, link-wide, router-6x1, router-multicast, registers, link-registers and ip. (It needs pyosys, and minutes for all.)
+Parts are router, link, link-wide, router-6x1, router-multicast, ni-port, registers, link-registers
+and ip. (It needs pyosys, and minutes for all.)
 
 `ip` is the whole: router, registers, two links and theirs. When it is not asked for but its parts are, their sum is held to what was
 published for the whole. The exit status is 1 when one takes more than was published. The published "LUT" is taken as those used as
@@ -47,6 +48,7 @@ TARGETS = {
     "link-wide": Target("exanet_link", {"LineBits": 128}, {}),
     "router-6x1": Target("exanet_router", {"InterPorts": 6, "IntraPorts": 1, "Dimensions": 3}, {}),
     "router-multicast": Target("exanet_router", {**SHAPE, "Multicast": 1}, {}),
+    "ni-port": Target("ni_port", {}, {}),
     "registers": Target("node_registers", {}, {"lut_logic": 2468, "lut_memory": 187, "ff": 6451}),
     "link-registers": Target("node_registers_link", {}, {}),
     "ip": Target("exanet_ip", SHAPE, {"lut_logic": 17287, "lut_memory": 5577, "ff": 18954, "bram36": 116.5}),

@@ -268,6 +268,57 @@ struct RouterConfig {
   constexpr void set_qfdb_node(std::uint64_t v) { set_bits(raw, 126, 2, v); }
 };
 
+// TUSER of an ni_port: what the header and footer of a packet hold beside its length and its codes, which the port makes and checks.
+struct NiUser {
+  static constexpr unsigned kBits = 176;
+  std::array<std::uint32_t, 6> raw{};
+  // as in the header
+  constexpr std::uint64_t dmadd() const { return get_bits(raw, 0, 48); }
+  constexpr void set_dmadd(std::uint64_t v) { set_bits(raw, 0, 48, v); }
+  // destination node, as in the header
+  constexpr std::uint64_t dcid() const { return get_bits(raw, 48, 22); }
+  constexpr void set_dcid(std::uint64_t v) { set_bits(raw, 48, 22, v); }
+  // as in the header
+  constexpr std::uint64_t pdid() const { return get_bits(raw, 70, 10); }
+  constexpr void set_pdid(std::uint64_t v) { set_bits(raw, 70, 10, v); }
+  // as in the header: the sender's own node
+  constexpr std::uint64_t source_dcid() const { return get_bits(raw, 80, 22); }
+  constexpr void set_source_dcid(std::uint64_t v) { set_bits(raw, 80, 22, v); }
+  // what the packet is; the router at the destination hands it out at the port of its kind
+  constexpr std::uint64_t kind() const { return get_bits(raw, 102, 4); }
+  constexpr void set_kind(std::uint64_t v) { set_bits(raw, 102, 4, v); }
+  // as in the header
+  constexpr std::uint64_t high_priority() const { return get_bits(raw, 106, 1); }
+  constexpr void set_high_priority(std::uint64_t v) { set_bits(raw, 106, 1, v); }
+  // as in the header
+  constexpr std::uint64_t multicast() const { return get_bits(raw, 107, 1); }
+  constexpr void set_multicast(std::uint64_t v) { set_bits(raw, 107, 1, v); }
+  // as in the footer
+  constexpr std::uint64_t number() const { return get_bits(raw, 108, 24); }
+  constexpr void set_number(std::uint64_t v) { set_bits(raw, 108, 24, v); }
+  // as in the footer
+  constexpr std::uint64_t source_pdid() const { return get_bits(raw, 132, 10); }
+  constexpr void set_source_pdid(std::uint64_t v) { set_bits(raw, 132, 10, v); }
+  // as in the footer: not a virtual channel, which routers choose
+  constexpr std::uint64_t channel() const { return get_bits(raw, 142, 10); }
+  constexpr void set_channel(std::uint64_t v) { set_bits(raw, 142, 10, v); }
+  // as in the footer
+  constexpr std::uint64_t block() const { return get_bits(raw, 152, 16); }
+  constexpr void set_block(std::uint64_t v) { set_bits(raw, 152, 16, v); }
+  // as in the footer
+  constexpr std::uint64_t reason() const { return get_bits(raw, 168, 4); }
+  constexpr void set_reason(std::uint64_t v) { set_bits(raw, 168, 4, v); }
+  // as in the footer
+  constexpr std::uint64_t last() const { return get_bits(raw, 172, 1); }
+  constexpr void set_last(std::uint64_t v) { set_bits(raw, 172, 1, v); }
+  // as in the footer
+  constexpr std::uint64_t ack_request() const { return get_bits(raw, 173, 1); }
+  constexpr void set_ack_request(std::uint64_t v) { set_bits(raw, 173, 1, v); }
+  // zero on the way in, not looked at on the way out
+  constexpr std::uint64_t reserved() const { return get_bits(raw, 174, 2); }
+  constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 174, 2, v); }
+};
+
 // Counts of a link since reset; every counter wraps.
 struct LinkCounters {
   static constexpr unsigned kBits = 320;

@@ -117,6 +117,25 @@ package exanet_pkg;
     logic [2:0][7:0] coordinate;  // place of this node in each dimension
   } router_config_t;
 
+  // TUSER of an ni_port: what the header and footer of a packet hold beside its length and its codes, which the port makes and checks.
+  typedef struct packed {
+    logic [1:0] reserved;  // zero on the way in, not looked at on the way out
+    logic ack_request;  // as in the footer
+    logic last;  // as in the footer
+    logic [3:0] reason;  // as in the footer
+    logic [15:0] block;  // as in the footer
+    logic [9:0] channel;  // as in the footer: not a virtual channel, which routers choose
+    logic [9:0] source_pdid;  // as in the footer
+    logic [23:0] number;  // as in the footer
+    logic multicast;  // as in the header
+    logic high_priority;  // as in the header
+    logic [3:0] kind;  // what the packet is; the router at the destination hands it out at the port of its kind
+    logic [21:0] source_dcid;  // as in the header: the sender's own node
+    logic [9:0] pdid;  // as in the header
+    logic [21:0] dcid;  // destination node, as in the header
+    logic [47:0] dmadd;  // as in the header
+  } ni_user_t;
+
   // Counts of a link since reset; every counter wraps.
   typedef struct packed {
     logic [31:0] rx_stray_words;  // data words outside packets, dropped

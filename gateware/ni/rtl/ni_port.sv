@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// AXI4-Stream face of one intra-tile port of the router: a frame is a packet, both ways. TUSER has its header and footer but length and codes.
+//
+// Plain vectors alone at the stream's side: TUSER is exanet_pkg::ni_user_t (docs/reference/packet.md). docs/gateware.md has the rules.
+module ni_port #(
+  parameter int unsigned Words = 128,  // of the buffer towards the router (ni_inject)
+  parameter int unsigned Packets = 8,
+  parameter int unsigned IntraDepth = 4096,  // as of the router
+  parameter int unsigned IntraHeaders = 64,
+  parameter int unsigned IntraSlots = 8
+) (
+  input  logic                clk_i,
+  input  logic                rst_ni,
+  // frames into the network
+  input  logic                s_axis_tvalid,
+  output logic                s_axis_tready,
+  input  logic [127:0]        s_axis_tdata,
+  input  logic [15:0]         s_axis_tkeep,
+  input  logic                s_axis_tlast,
+  input  logic [175:0]        s_axis_tuser,
+  // frames out of it
+  output logic                m_axis_tvalid,
+  input  logic                m_axis_tready,
+  output logic [127:0]        m_axis_tdata,
+  output logic [15:0]         m_axis_tkeep,
+  output logic                m_axis_tlast,
+  output logic [175:0]        m_axis_tuser,
+  // router
+  output exanet_pkg::flit_t   flit_o,
+  input  exanet_pkg::credit_t credit_i,
+  input  exanet_pkg::flit_t   flit_i,
+  output logic                release_o,
+  // counts since reset; they wrap
+  output logic [31:0]         sent_o,
+  output logic [31:0]         refused_o,   // frames that are no packet: too long, or with holes
+  output logic [31:0]         received_o,
+  output logic [31:0]         dropped_o    // damaged packets
+);
+  ni_inject #(.Words(Words), .Packets(Packets), .IntraDepth(IntraDepth), .IntraHeaders(IntraHeaders)) u_inject (
+    .clk_i, .rst_ni, .tvalid_i(s_axis_tvalid), .tready_o(s_axis_tready), .tdata_i(s_axis_tdata), .tkeep_i(s_axis_tkeep), .tlast_i(s_axis_tlast),
+    .tuser_i(s_axis_tuser), .flit_o, .credit_i, .packets_o(sent_o), .refused_o);
+  ni_eject #(.Slots(IntraSlots)) u_eject (
+    .clk_i, .rst_ni, .flit_i, .release_o, .tvalid_o(m_axis_tvalid), .tready_i(m_axis_tready), .tdata_o(m_axis_tdata), .tkeep_o(m_axis_tkeep),
+    .tlast_o(m_axis_tlast), .tuser_o(m_axis_tuser), .packets_o(received_o), .dropped_o);
+endmodule
