@@ -5,6 +5,9 @@ gateware/common/rtl/exanet_stream_check.sv
 gateware/common/rtl/exanet_axil_check.sv
 gateware/common/rtl/exanet_fifo.sv
 gateware/common/rtl/exanet_fifo_block.sv
+gateware/common/rtl/exanet_sync.sv
+gateware/common/rtl/exanet_reset_sync.sv
+gateware/common/rtl/exanet_fifo_async.sv
 gateware/router/rtl/router_pkg.sv
 gateware/router/rtl/router_ways.sv
 gateware/router/rtl/router_route.sv

@@ -37,6 +37,8 @@ class Proof:
     parameters: dict[str, int] = field(default_factory=dict)
     engine: str = "abc pdr"
     depth: int = 20  # of k-induction; without meaning for pdr
+    mode: str = "prove"  # or "cover": what the harness says has to be reached
+    clocks: bool = False  # several, whose edges are drawn
 
 
 PROOFS = [
@@ -49,6 +51,8 @@ PROOFS = [
     Proof("registers", "node/formal/registers_formal.sv", engine="smtbmc z3", depth=2),
     Proof("fifo", "common/formal/fifo_formal.sv"),
     Proof("fifo-block", "common/formal/fifo_formal.sv", {"Block": 1}),
+    Proof("fifo-async", "common/formal/fifo_async_formal.sv", engine="smtbmc z3", depth=4, clocks=True),
+    Proof("fifo-async-cover", "common/formal/fifo_async_formal.sv", engine="smtbmc z3", depth=30, mode="cover", clocks=True),
     Proof("arbiter", "router/formal/arbiter_formal.sv", engine="smtbmc z3", depth=2),
     Proof("arbiter-alone", "router/formal/arbiter_formal.sv", {"Alone": 1}, engine="smtbmc z3", depth=2),
     Proof("arbiter-fixed", "router/formal/arbiter_formal.sv", {"Fixed": 1}),
@@ -80,6 +84,11 @@ MUTATIONS = [
     Mutation("fifo", "common/rtl/exanet_fifo.sv", "if (read_i) read_q <=", "if (read_i && !write_i) read_q <="),
     Mutation("fifo-block", "common/rtl/exanet_fifo_block.sv", "(!valid_o || read_i)", "!valid_o"),
     Mutation("fifo-block", "common/rtl/exanet_fifo_block.sv", "(valid_o && !read_i)", "valid_o"),
+    Mutation("fifo-async", "common/rtl/exanet_fifo_async.sv", "write_gray_q <= write_next ^ (write_next >> 1)", "write_gray_q <= write_next"),
+    Mutation("fifo-async", "common/rtl/exanet_fifo_async.sv", "read_gray_q <= read_next ^ (read_next >> 1)", "read_gray_q <= read_next"),
+    Mutation("fifo-async", "common/rtl/exanet_fifo_async.sv", "write = write_i && ready_o", "write = write_i"),
+    Mutation("fifo-async", "common/rtl/exanet_fifo_async.sv", "(!valid_o || read_i)", "1'b1"),
+    Mutation("fifo-async", "common/rtl/exanet_reset_sync.sv", "release_q <= meta_q", "release_q <= 1'b1"),
     Mutation("arbiter", "router/rtl/router_arbiter.sv", "<= due & ~grant_q", "<= due"),
     Mutation(
         "arbiter",
@@ -211,13 +220,16 @@ def prove(proof: Proof, path: Path, mutation: Mutation | None = None, label: str
     top = Path(proof.harness).stem
     # A proof by induction may fail for want of a lemma; what breaks the gateware has to come with a counter-example.
     parameters = " ".join(f"-G {name}={value}" for name, value in {**proof.parameters, **(mutation.parameters if mutation else {})}.items())
-    mode, depth, engine = ("bmc", 16, "abc bmc3") if mutation and proof.engine != "abc pdr" else ("prove", proof.depth, proof.engine)
+    mode, depth, engine = ("bmc", 24 if proof.clocks else 16, "abc bmc3") if mutation and proof.engine != "abc pdr" else (proof.mode, proof.depth, proof.engine)
+    options = ("" if mode == "cover" else "aigsmt z3\n") + ("multiclock on\n" if proof.clocks else "")
+    # clk2fflogic writes to a memory one of its steps later than to registers.
+    registers = "memory_map\n" if proof.clocks else ""
     script = folder / f"{proof.name}.sby"
     script.write_text(
-        f"[options]\nmode {mode}\naigsmt z3\ndepth {depth}\n[engines]\n{engine}\n[script]\n"
+        f"[options]\nmode {mode}\n{options}depth {depth}\n[engines]\n{engine}\n[script]\n"
         f"read_slang --no-synthesis-define --threads 1 --top {top} {parameters} {' '.join(file.name for file in files)}\n"
         # An assertion that the front end drops would be proved by nobody.
-        f"hierarchy -check -top {top}\nselect -assert-min 1 t:$check t:$assert\nprep -top {top}\n[files]\n"
+        f"hierarchy -check -top {top}\nselect -assert-min 1 t:$check t:$assert\nprep -top {top}\n{registers}[files]\n"
         + "\n".join(map(str, files))
         + "\n"
     )
