@@ -19,6 +19,11 @@ gateware/router/rtl/exanet_router.sv
 gateware/link/rtl/link_tx.sv
 gateware/link/rtl/link_rx.sv
 gateware/link/rtl/exanet_link.sv
+gateware/phy/rtl/phy_pkg.sv
+gateware/phy/rtl/pcs_tx.sv
+gateware/phy/rtl/pcs_rx.sv
+gateware/phy/rtl/phy_channel.sv
+gateware/phy/rtl/exanet_phy.sv
 gateware/node/rtl/exanet_node.sv
 gateware/node/rtl/node_registers_pkg.sv
 gateware/node/rtl/node_registers.sv

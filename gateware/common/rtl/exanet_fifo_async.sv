@@ -4,7 +4,7 @@
 // late: the FIFO may seem full or empty for some edges when it is not, never the other way round.
 //
 // The words stand still while they cross: a word is read two edges of the reader or more after it was written. Memory and output have no reset.
-// A word that is written when the FIFO is not ready is dropped, and lost_o says so. Holds Depth words and the one at the output.
+// A word that is written when the FIFO is not ready is dropped. Holds Depth words and the one at the output.
 // Contract: both resets are asserted together, each is released in its own clock (exanet_reset_sync).
 module exanet_fifo_async #(
   parameter int unsigned Width = 64,
@@ -15,7 +15,6 @@ module exanet_fifo_async #(
   input  logic             write_i,
   input  logic [Width-1:0] data_i,
   output logic             ready_o,
-  output logic             lost_o,
   input  logic             read_clk_i,
   input  logic             read_rst_ni,
   input  logic             read_i,
@@ -35,7 +34,6 @@ module exanet_fifo_async #(
 
   assign ready_o = write_gray_q != (freed_gray ^ {2'b11, {(Bits - 1) {1'b0}}});
   assign write = write_i && ready_o;
-  assign lost_o = write_i && !ready_o;
   assign write_next = write_q + 1'b1;
   always_ff @(posedge write_clk_i) begin
     if (write) memory[write_q[Bits-1:0]] <= data_i;

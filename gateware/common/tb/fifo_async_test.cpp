@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The FIFO between two clocks, at drawn ratios, phases and pauses of either clock: order and content are kept, and what it does not take it reports.
+// The FIFO between two clocks, at drawn ratios, phases and pauses of either clock: order and content are kept, of the words that it is ready for.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ struct Crossing {
       in_it.push_back(fifo.data_i);
       ++taken;
     }
-    lost += fifo.lost_o;
+    lost += fifo.write_i && !fifo.ready_o;
     most = std::max(most, in_it.size());
     fifo.write_clk_i = 1;
     fifo.eval();
