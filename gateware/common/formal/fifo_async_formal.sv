@@ -102,10 +102,11 @@ module fifo_async_formal #(
   end
   for (genvar i = 0; i < Depth; i++) begin : gen_place
     logic stands, is_marked;  // a word stands there, and it is the marked one
+    localparam logic [Bits-1:0] Place = i[Bits-1:0];
     logic [Bits-1:0] behind;  // so many words are to be read before it
-    assign behind = Bits'(i) - dut.read_q[Bits-1:0];
+    assign behind = Place - dut.read_q[Bits-1:0];
     assign stands = {1'b0, behind} < in_it;
-    assign is_marked = marked_q && !gone_q && Bits'(i) == mark_at_q[Bits-1:0] && (Bits + 2)'(mark_at_q - read_q) >= (Bits + 2)'(valid);
+    assign is_marked = marked_q && !gone_q && Place == mark_at_q[Bits-1:0] && (Bits + 2)'(mark_at_q - read_q) >= (Bits + 2)'(valid);
     always_comb Content: assert (!stands || dut.memory[i] == is_marked);
   end
 

@@ -164,7 +164,8 @@ module link_rx #(
   logic [1:0][9:0] room_words_q;
   logic [1:0][6:0] room_headers_q;
   logic accept;
-  assign whole_o = room_words_q == {2{10'(PayloadDepth)}} && room_headers_q == {2{7'(HeaderDepth)}};
+  assign whole_o = room_words_q[0] == 10'(PayloadDepth) && room_words_q[1] == 10'(PayloadDepth) &&
+      room_headers_q[0] == 7'(HeaderDepth) && room_headers_q[1] == 7'(HeaderDepth);
   assign accept = whole && state_q == Header && syndrome_q == '0 && legal_q && room_headers_q[vc_q] != '0 &&
       room_words_q[vc_q] >= 10'(length_words_q);
   always_ff @(posedge clk_i or negedge rst_ni) begin

@@ -43,7 +43,8 @@ module phy_channel #(
   logic [SilenceBits-1:0] silence_q;
   logic [QuietBits-1:0] quiet_q;
   logic [RefreshBits-1:0] refresh_q;
-  flags_t flags, told_q, far_q;
+  flags_t flags, told_q, far_q, came;
+  assign came = flags_t'(rx_data_i[3:0]);
 
   assign flags = '{hears: hears_q, restart: restart_q, begun: begun_q, clear: clear_i};
   assign up_o = known_q && far_q.hears && !restart_q && !far_q.restart;
@@ -78,14 +79,14 @@ module phy_channel #(
       else if (silence_q != '0) silence_q <= silence_q - 1'b1;
       hears_q <= silence_q != '0;
       if (rx_valid_i && rx_control_i) begin
-        far_q   <= flags_t'(rx_data_i[3:0]);
+        far_q   <= came;
         known_q <= hears_q;
       end else if (!hears_q) begin
         known_q <= 1'b0;
       end
 
       if (quiet_q != '0) quiet_q <= quiet_q - 1'b1;
-      else if (known_q && far_q.begun) restart_q <= 1'b0;
+      else if (rx_valid_i && rx_control_i && came.begun) restart_q <= 1'b0;
       if (known_q) begun_q <= far_q.restart && fresh_q;
       if (restart_o) fresh_q <= 1'b1;
       else if (up_o) fresh_q <= 1'b0;
