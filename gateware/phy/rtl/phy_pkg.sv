@@ -9,7 +9,7 @@ package phy_pkg;
 
   // The state of one end.
   typedef struct packed {
-    logic hears;    // receives what the other end sends
+    logic hears;    // receives the flags of the other end
     logic restart;  // was reset: the other end is to begin anew
     logic begun;    // answers restart: has begun anew
     logic clear;    // holds no packets from before that

@@ -4,6 +4,7 @@
 #include "gateware/phy/tb/phy_pair.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 
 using namespace exanet;
@@ -105,6 +106,12 @@ bool whole_room(PhyPair& pair, Traffic& traffic) {
   return true;
 }
 
+// EXANET_PHY_SEEDS: more cables and resets than `make gateware` tries.
+std::uint64_t seeds(std::uint64_t otherwise) {
+  const char* given = std::getenv("EXANET_PHY_SEEDS");
+  return given ? std::strtoull(given, nullptr, 10) : otherwise;
+}
+
 void until_up(PhyPair& pair, std::uint64_t limit) {
   std::uint64_t begin = pair.node(0).cycle;
   while (!pair.both_up() && pair.node(0).cycle - begin <= limit) pair.run(1);
@@ -190,13 +197,13 @@ TEST_CASE("phy: wrong bits on the line") {
 }
 
 TEST_CASE("phy: a cable that is pulled and plugged while traffic runs") {
-  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+  for (std::uint64_t seed = 1; seed <= seeds(10); ++seed) {
     CAPTURE(seed);
     PhyPair pair{{.seed = seed}};
     until_up(pair, 4000);
     Traffic traffic{pair};
     for (unsigned n = 0; n < 2; ++n) pair.clear_interrupts(n);
-    const bool told = seed % 2 == 0, one_way = seed % 3 == 0, stops = seed == 5;
+    const bool told = seed % 2 == 0, one_way = seed % 3 == 0, stops = seed % 5 == 0;
     std::uint64_t slowest_up = 0, slowest_down = 0, slowest_far = 0;
     for (int pulls = 0; pulls < 6; ++pulls) {
       for (unsigned n = 0; n < 2; ++n) traffic.push(n, 12);
@@ -259,7 +266,8 @@ TEST_CASE("phy: a transceiver that slips a bit loses lock and finds it again") {
 }
 
 TEST_CASE("phy: one side is reset while traffic runs") {
-  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+  std::uint64_t unknown = 0;
+  for (std::uint64_t seed = 1; seed <= seeds(8); ++seed) {
     CAPTURE(seed);
     PhyPair pair{{.seed = 100 + seed}};
     until_up(pair, 4000);
@@ -272,15 +280,16 @@ TEST_CASE("phy: one side is reset while traffic runs") {
       pair.clear_interrupts(0);
       pair.stop(1);
       pair.run(1 + pair.random() % (seed % 2 ? 20 : 2000));  // shorter than the line and longer than it takes to notice
+      std::uint64_t begin = pair.node(0).cycle;
       pair.start(1);
       // The other side has noticed when it comes up again; a second reset in the middle of the first one's handshake comes to the same.
       if (seed % 3 == 0) {
         pair.run(pair.random() % (2 * kQuiet));
         pair.stop(1);
         pair.run(1 + pair.random() % 20);
+        begin = pair.node(0).cycle;
         pair.start(1);
       }
-      const std::uint64_t begin = pair.node(0).cycle;
       while (!pair.both_up() && pair.node(0).cycle - begin < 10'000) pair.run(1);
       slowest = std::max(slowest, pair.node(0).cycle - begin);
       CHECK((pair.read(0, 0x34) & 0x201) == 0x201);  // it went down and came up
@@ -294,7 +303,7 @@ TEST_CASE("phy: one side is reset while traffic runs") {
                                       << " unconfirmed, " << traffic.marked << " cut");
     CHECK(slowest <= kUpAfterReset);
     CHECK(traffic.lost(0) <= unconfirmed);
-    CHECK(unconfirmed > 0);
+    unknown += unconfirmed;
     // From now on as on the first day.
     const std::uint64_t before = traffic.sound, lost = traffic.lost(0) + traffic.lost(1);
     for (unsigned n = 0; n < 2; ++n) traffic.push(n, 50);
@@ -303,4 +312,5 @@ TEST_CASE("phy: one side is reset while traffic runs") {
     CHECK(traffic.lost(0) + traffic.lost(1) == lost);
     CHECK(whole_room(pair, traffic));
   }
+  CHECK(unknown > 0);
 }
