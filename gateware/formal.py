@@ -86,7 +86,9 @@ MUTATIONS = [
     Mutation("fifo", "common/rtl/exanet_fifo.sv", "if (read_i) read_q <=", "if (read_i && !write_i) read_q <="),
     Mutation("fifo-block", "common/rtl/exanet_fifo_block.sv", "(!valid_o || read_i)", "!valid_o"),
     Mutation("fifo-block", "common/rtl/exanet_fifo_block.sv", "(valid_o && !read_i)", "valid_o"),
-    Mutation("fifo-async", "common/rtl/exanet_fifo_async.sv", "write_gray_q <= write_next ^ (write_next >> 1)", "write_gray_q <= write_next"),
+    Mutation(
+        "fifo-async", "common/rtl/exanet_fifo_async.sv", "write_gray_q <= write_next ^ (write_next >> 1)", "write_gray_q <= write_next"
+    ),
     Mutation("fifo-async", "common/rtl/exanet_fifo_async.sv", "read_gray_q <= read_next ^ (read_next >> 1)", "read_gray_q <= read_next"),
     Mutation("fifo-async", "common/rtl/exanet_fifo_async.sv", "write = write_i && ready_o", "write = write_i"),
     Mutation("fifo-async", "common/rtl/exanet_fifo_async.sv", "(!valid_o || read_i)", "1'b1"),
@@ -228,7 +230,11 @@ def prove(proof: Proof, path: Path, mutation: Mutation | None = None, label: str
     top = Path(proof.harness).stem
     # A proof by induction may fail for want of a lemma; what breaks the gateware has to come with a counter-example.
     parameters = " ".join(f"-G {name}={value}" for name, value in {**proof.parameters, **(mutation.parameters if mutation else {})}.items())
-    mode, depth, engine = ("bmc", 24 if proof.clocks else 16, "abc bmc3") if mutation and proof.engine != "abc pdr" else (proof.mode, proof.depth, proof.engine)
+    mode, depth, engine = (
+        ("bmc", 24 if proof.clocks else 16, "abc bmc3")
+        if mutation and proof.engine != "abc pdr"
+        else (proof.mode, proof.depth, proof.engine)
+    )
     options = ("" if mode == "cover" else "aigsmt z3\n") + ("multiclock on\n" if proof.clocks else "")
     # clk2fflogic writes to a memory one of its steps later than to registers.
     registers = "memory_map\n" if proof.clocks else ""

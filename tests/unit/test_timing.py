@@ -74,4 +74,6 @@ def test_the_limit_itself_is_allowed_and_one_more_is_not(timing: ModuleType) -> 
 def test_an_unknown_part_is_bad_input(timing: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(sys, "argv", ["timing.py", "rooter"])
     assert timing.main() == 2
-    assert "rooter: there is no such part; give some of router, router-6x1, router-multicast, link, link-wide, phy" in capsys.readouterr().err
+    assert (
+        "rooter: there is no such part; give some of router, router-6x1, router-multicast, link, link-wide, phy" in capsys.readouterr().err
+    )

@@ -28,7 +28,7 @@ module channel_formal #(
   end
 
   entry_t [1:0] sent, came, first = '0, second = '0;  // on the line, from each end
-  logic [1:0] ready, takes, drain, restart, valid, control, hears, up;
+  logic [1:0] ready, takes, drain, restart, valid, control, up;
   logic [1:0][63:0] data, taken;
   for (genvar n = 0; n < 2; n++) begin : gen_end
     phy_channel #(.Refresh(4), .Silence(3), .Quiet(Quiet)) u_channel (
@@ -36,8 +36,7 @@ module channel_formal #(
       .link_valid_o(takes[n]), .link_data_o(taken[n]),
       .drain_o(drain[n]), .drained_i(drained_i[n]), .restart_o(restart[n]), .clear_i(clear_i[n]),
       .tx_valid_o(valid[n]), .tx_control_o(control[n]), .tx_data_o(data[n]), .tx_ready_i(ready_i[n]),
-      .rx_valid_i(came[n].valid), .rx_control_i(came[n].control), .rx_data_i(64'(came[n].flags)), .beat_i(beat_i[n]), .hears_o(hears[n]),
-      .up_o(up[n]));
+      .rx_valid_i(came[n].valid), .rx_control_i(came[n].control), .rx_data_i(64'(came[n].flags)), .beat_i(beat_i[n]), .up_o(up[n]));
     assign sent[n].valid = rst_n[n] && valid[n] && ready_i[n] && !loses_i[n];
     assign sent[n].control = control[n];
     assign sent[n].flags = data[n][3:0];

@@ -42,17 +42,11 @@ module exanet_phy #(
     .clk_i(tx_clk_i), .rst_ni(tx_rst_n), .valid_i(pcs_valid), .control_i(pcs_control), .data_i(pcs_data), .read_o(pcs_read), .data_o(tx_data_o));
 
   // Receive.
-  logic signal, hears, heard, heard_q, beat, beat_here, came, came_control, came_ready, rx_valid, rx_control;
+  logic signal, beat, beat_here, came, came_control, came_ready, rx_valid, rx_control;
   logic [63:0] came_data, rx_data;
   exanet_sync u_signal (.clk_i(rx_clk_i), .rst_ni(rx_rst_n), .data_i(rx_signal_i), .data_o(signal));
-  // A lock from before the recovered clock stood still is not to be kept.
-  exanet_sync u_hears (.clk_i(rx_clk_i), .rst_ni(rx_rst_n), .data_i(hears), .data_o(heard));
-  always_ff @(posedge rx_clk_i or negedge rx_rst_n) begin
-    if (!rx_rst_n) heard_q <= 1'b0;
-    else heard_q <= heard;
-  end
   pcs_rx u_pcs_rx (
-    .clk_i(rx_clk_i), .rst_ni(rx_rst_n), .signal_i(signal && !(heard_q && !heard)), .data_i(rx_data_i), .valid_o(came), .control_o(came_control), .data_o(came_data),
+    .clk_i(rx_clk_i), .rst_ni(rx_rst_n), .signal_i(signal), .data_i(rx_data_i), .valid_o(came), .control_o(came_control), .data_o(came_data),
     .locked_o(rx_locked_o), .beat_o(beat));
   exanet_fifo_async #(.Width(65), .Depth(16)) u_rx_fifo (
     .write_clk_i(rx_clk_i), .write_rst_ni(rx_rst_n), .write_i(came), .data_i({came_control, came_data}), .ready_o(came_ready),
@@ -76,7 +70,6 @@ module exanet_phy #(
   phy_channel #(.Quiet(Quiet)) u_channel (
     .clk_i, .rst_ni, .link_valid_i, .link_data_i, .link_ready_o, .link_valid_o, .link_data_o, .drain_o, .drained_i, .restart_o, .clear_i,
     .tx_valid_o(tx_valid), .tx_control_o(tx_control), .tx_data_o(tx_data), .tx_ready_i(tx_ready),
-    .rx_valid_i(rx_valid), .rx_control_i(rx_control), .rx_data_i(rx_data), .beat_i(beat_here), .hears_o(hears),
-    .up_o(up));
+    .rx_valid_i(rx_valid), .rx_control_i(rx_control), .rx_data_i(rx_data), .beat_i(beat_here), .up_o(up));
   assign down_o = !up;
 endmodule

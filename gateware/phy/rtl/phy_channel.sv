@@ -34,7 +34,6 @@ module phy_channel #(
   input  logic        rx_control_i,
   input  logic [63:0] rx_data_i,
   input  logic        beat_i,
-  output logic        hears_o,      // blocks come; what was locked before it fell is to be looked for again
   output logic        up_o
 );
   import phy_pkg::*;
@@ -48,7 +47,6 @@ module phy_channel #(
   assign came = flags_t'(rx_data_i[3:0]);
 
   assign flags = '{hears: known_q, restart: restart_q, begun: begun_q, clear: clear_i};
-  assign hears_o = hears_q;
   assign up_o = known_q && far_q.hears && !restart_q && !far_q.restart;
   assign drain_o = known_q && far_q.restart && !fresh_q;
   assign restart_o = drain_o && drained_i;
@@ -77,7 +75,7 @@ module phy_channel #(
       told_q    <= '0;
     end else begin
       beat_q <= beat_i;
-      // One beat may be of blocks from before a silence.
+      // One beat, and the flags with it, may be from before the recovered clock stood still.
       if (beat_i != beat_q) silence_q <= SilenceBits'(Silence);
       else if (silence_q != '0) silence_q <= silence_q - 1'b1;
       hears_q <= silence_q != '0 && (hears_q || beat_i != beat_q);

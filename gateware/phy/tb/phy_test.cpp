@@ -265,6 +265,29 @@ TEST_CASE("phy: a transceiver that slips a bit loses lock and finds it again") {
   CHECK(whole_room(pair, traffic));
 }
 
+TEST_CASE("phy: what came before a reset leaves before anything new comes") {
+  PhyPair pair{{.seed = 21}};
+  until_up(pair, 4000);
+  Traffic traffic{pair};
+  pair.node(0).stuck = true;
+  traffic.push(1, 20, 0);
+  pair.run(3000);  // 8 are with the receiver, 12 in the pool
+  pair.stop(1);
+  pair.run(20);
+  pair.start(1);
+  until_up(pair, 4000);
+  traffic.push(1, 5);
+  traffic.push(0, 5);
+  pair.run(4000);
+  CHECK(pair.counter(1, kTxPackets) == 0);
+  CHECK(pair.counter(0, kTxPackets) == 5);  // the other way nothing waits
+  pair.node(0).stuck = false;
+  traffic.settle();
+  CHECK(traffic.sound == 30);
+  CHECK(pair.counter(1, kTxPackets) == 5);
+  CHECK(whole_room(pair, traffic));
+}
+
 TEST_CASE("phy: one side is reset while traffic runs") {
   std::uint64_t unknown = 0;
   for (std::uint64_t seed = 1; seed <= seeds(8); ++seed) {
