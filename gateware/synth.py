@@ -3,7 +3,8 @@
 
 usage: python gateware/synth.py [PART...] [--json] [--keep FOLDER]
 
-Parts are router, link, link-wide, phy, router-6x1, router-multicast, registers, link-registers and ip. (It needs pyosys, and minutes for all.)
+Parts are router, link, link-wide, phy, router-6x1, router-multicast, registers, link-registers and
+ip. (It needs pyosys, and minutes for all.)
 
 `ip` is the whole: router, registers, two links and theirs. When it is not asked for but its parts are, their sum is held to what was
 published for the whole. The exit status is 1 when one takes more than was published. The published "LUT" is taken as those used as

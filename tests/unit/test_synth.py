@@ -48,6 +48,6 @@ def test_an_unknown_part_is_bad_input(synth: ModuleType, monkeypatch: pytest.Mon
     monkeypatch.setattr(sys, "argv", ["synth.py", "rooter"])
     assert synth.main() == 2
     assert (
-        "rooter: there is no such part; give some of router, link, link-wide, phy, router-6x1, router-multicast, registers, link-registers, ip"
-        in capsys.readouterr().err
+        "rooter: there is no such part; give some of router, link, link-wide, phy, router-6x1, router-multicast, registers, "
+        "link-registers, ip" in capsys.readouterr().err
     )

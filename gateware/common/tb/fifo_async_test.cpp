@@ -123,7 +123,8 @@ TEST_CASE("clocks: words with a gap in 1024 cross at plus and minus 200 ppm with
         read.advance(crossing.random);
       }
     }
-    MESSAGE("ratio " << ratio << ": " << crossing.taken << " words, " << gaps << " gaps, at most " << crossing.most << " in the FIFO");
+    MESSAGE("ratio " << ratio << ": " << crossing.taken << " words, " << gaps << " gaps, at most " << crossing.most
+                     << " in the FIFO");
     CHECK(crossing.lost == 0);
     CHECK(crossing.wrong == 0);
     // Without the gaps some are lost when the reader is the slower one: the gaps are what makes up for it.

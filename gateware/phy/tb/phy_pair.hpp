@@ -65,9 +65,9 @@ class PhyPair {
     node.in_reset = false;
     node.model->rst_ni = 1;
     run(10);
-    write(n, 0x10, n | 2 << 8);                        // place and side; both ways lead to port 0
-    write(n, 0x30, 0x3ffff);                           // interrupts: down and up
-    write(n, 0x08, 0 | 1 << 2 | 2 << 4 | 1 << 11);     // order of dimensions, enabled
+    write(n, 0x10, n | 2 << 8);  // place and side; both ways lead to port 0
+    write(n, 0x30, 0x3ffff);  // interrupts: down and up
+    write(n, 0x08, 0 | 1 << 2 | 2 << 4 | 1 << 11);  // order of dimensions, enabled
   }
   void stop(unsigned n) {
     Node& node = nodes_[n];
@@ -202,7 +202,7 @@ class PhyPair {
   VerilatedContext context_;
   Node nodes_[2];
   std::vector<SerialLine> lines_;  // from each node
-  std::vector<Clock> clocks_;      // core, transmit and receive of each node
+  std::vector<Clock> clocks_;  // core, transmit and receive of each node
   bool stopped_[2]{};
 };
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two nodes over 64b/66b, each with clocks of its own: packets both ways, wrong bits, cables that are pulled and plugged, and resets of one side while traffic
 // runs. Nothing is delivered twice or changed, what is lost is counted, and the channel comes up and goes down within the times that docs/gateware.md states.
-#include "gateware/phy/tb/phy_pair.hpp"
-
 #include <algorithm>
 #include <cstdlib>
 #include <string>
+
+#include "gateware/phy/tb/phy_pair.hpp"
 
 using namespace exanet;
 using namespace exanet::gateware;
@@ -14,9 +14,10 @@ namespace {
 
 // As docs/gateware.md states them, in cycles of the core at 156.25 MHz; phy_node has Quiet 512, the line 40 words.
 constexpr std::uint64_t kQuiet = 512, kLatency = 40;
-constexpr std::uint64_t kUpAgain = 1024 + 4 * kLatency;        // from the plugged cable
-constexpr std::uint64_t kUpAfterReset = kUpAgain + kQuiet;     // from the released reset
-constexpr std::uint64_t kDownTold = 80, kDownNoise = 400;      // from the pulled cable, with and without what the transceiver says
+constexpr std::uint64_t kUpAgain = 1024 + 4 * kLatency;  // from the plugged cable
+constexpr std::uint64_t kUpAfterReset = kUpAgain + kQuiet;  // from the released reset
+constexpr std::uint64_t kDownTold = 80,
+                        kDownNoise = 400;  // from the pulled cable, with and without what the transceiver says
 constexpr std::uint64_t kDownFar = kDownNoise + kLatency + 40;  // at the end that still receives
 
 struct Traffic {
@@ -50,7 +51,8 @@ struct Traffic {
           ++astray;
           continue;
         }
-        changed += arrival.packet.payload != found->second.payload || arrival.packet.header.dmadd() != found->second.header.dmadd();
+        changed += arrival.packet.payload != found->second.payload ||
+                   arrival.packet.header.dmadd() != found->second.header.dmadd();
         twice += got[to][found->first]++ > 0;
       }
     }
@@ -81,7 +83,8 @@ enum : unsigned { kTxPackets = 0x04, kRxPackets = 0x10, kRxCut = 0x24, kRxReclai
 // What one end sent is what the other one handed on or gave up.
 bool accounted(PhyPair& pair) {
   for (unsigned n = 0; n < 2; ++n) {
-    const std::uint32_t there = pair.counter(1 - n, kRxPackets) + pair.counter(1 - n, kRxCut) + pair.counter(1 - n, kRxReclaimed);
+    const std::uint32_t there =
+        pair.counter(1 - n, kRxPackets) + pair.counter(1 - n, kRxCut) + pair.counter(1 - n, kRxReclaimed);
     if ((pair.counter(n, kTxPackets) - there) % 128 != 0) return false;
   }
   return true;
@@ -188,8 +191,8 @@ TEST_CASE("phy: wrong bits on the line") {
     traffic.settle();
     for (unsigned n = 0; n < 2; ++n) pair.line(n).set_bit_error_rate(0);
     pair.run(12'000);
-    MESSAGE(rate << ": " << pair.line(0).wrong_bits() + pair.line(1).wrong_bits() << " wrong bits, " << traffic.sound << " of 600 sound, "
-                 << traffic.marked << " marked");
+    MESSAGE(rate << ": " << pair.line(0).wrong_bits() + pair.line(1).wrong_bits() << " wrong bits, " << traffic.sound
+                 << " of 600 sound, " << traffic.marked << " marked");
     CHECK(traffic.sound < 600);
     CHECK(accounted(pair));
     CHECK(whole_room(pair, traffic));
@@ -235,10 +238,10 @@ TEST_CASE("phy: a cable that is pulled and plugged while traffic runs") {
     }
     traffic.settle();
     pair.run(12'000);
-    const std::string how = std::string(told ? ", told" : "") + (one_way ? ", one way" : "") + (stops ? ", clock stopped" : "");
-    MESSAGE("pulled" << how << ": down within "
-                     << slowest_down << ", at the far end " << slowest_far << ", up within " << slowest_up << " cycles; " << traffic.lost(0) + traffic.lost(1)
-                     << " packets lost");
+    const std::string how =
+        std::string(told ? ", told" : "") + (one_way ? ", one way" : "") + (stops ? ", clock stopped" : "");
+    MESSAGE("pulled" << how << ": down within " << slowest_down << ", at the far end " << slowest_far << ", up within "
+                     << slowest_up << " cycles; " << traffic.lost(0) + traffic.lost(1) << " packets lost");
     CHECK(slowest_down <= (told || stops ? kDownTold : kDownNoise));
     CHECK(slowest_far <= (told || stops ? kDownTold + kLatency + 40 : kDownFar));
     CHECK(slowest_up <= kUpAgain);
@@ -322,8 +325,9 @@ TEST_CASE("phy: one side is reset while traffic runs") {
     traffic.settle();
     // Of the side that was not reset nothing is lost but what it counts as not known, and what it still held is sent.
     const std::uint32_t unconfirmed = pair.counter(0, kTxUnconfirmed);
-    MESSAGE("reset: up again within " << slowest << " cycles; " << traffic.lost(0) << " packets to the side that was reset lost, " << unconfirmed
-                                      << " unconfirmed, " << traffic.marked << " cut");
+    MESSAGE("reset: up again within " << slowest << " cycles; " << traffic.lost(0)
+                                      << " packets to the side that was reset lost, " << unconfirmed << " unconfirmed, "
+                                      << traffic.marked << " cut");
     CHECK(slowest <= kUpAfterReset);
     CHECK(traffic.lost(0) <= unconfirmed);
     unknown += unconfirmed;
