@@ -117,8 +117,7 @@ module fifo_async_formal #(
   end
   always_ff @(posedge read_clk_i) begin
     if (read_rst_n) begin
-      Empties: cover (full_q && gone_q && held == '0 && !valid);
-      Wraps: cover (read && read_q == (Bits + 2)'(Depth));
+      FullAndRead: cover (full_q && gone_q);
     end
   end
 endmodule
