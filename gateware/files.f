@@ -5,6 +5,9 @@ gateware/common/rtl/exanet_stream_check.sv
 gateware/common/rtl/exanet_axil_check.sv
 gateware/common/rtl/exanet_fifo.sv
 gateware/common/rtl/exanet_fifo_block.sv
+gateware/common/rtl/exanet_sync.sv
+gateware/common/rtl/exanet_reset_sync.sv
+gateware/common/rtl/exanet_fifo_async.sv
 gateware/router/rtl/router_pkg.sv
 gateware/router/rtl/router_ways.sv
 gateware/router/rtl/router_route.sv
@@ -20,6 +23,11 @@ gateware/ni/rtl/ni_buffer.sv
 gateware/ni/rtl/ni_inject.sv
 gateware/ni/rtl/ni_eject.sv
 gateware/ni/rtl/ni_port.sv
+gateware/phy/rtl/phy_pkg.sv
+gateware/phy/rtl/pcs_tx.sv
+gateware/phy/rtl/pcs_rx.sv
+gateware/phy/rtl/phy_channel.sv
+gateware/phy/rtl/exanet_phy.sv
 gateware/node/rtl/exanet_node.sv
 gateware/node/rtl/node_registers_pkg.sv
 gateware/node/rtl/node_registers.sv

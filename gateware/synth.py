@@ -3,7 +3,7 @@
 
 usage: python gateware/synth.py [PART...] [--json] [--keep FOLDER]
 
-Parts are router, link, link-wide, router-6x1, router-multicast, ni-port, registers, link-registers
+Parts are router, link, link-wide, phy, router-6x1, router-multicast, ni-port, registers, link-registers
 and ip. (It needs pyosys, and minutes for all.)
 
 `ip` is the whole: router, registers, two links and theirs. When it is not asked for but its parts are, their sum is held to what was
@@ -46,6 +46,7 @@ TARGETS = {
     "router": Target("exanet_router", SHAPE, {"lut_logic": 9599, "lut_memory": 3162, "ff": 7649}),
     "link": Target("exanet_link", {}, {"lut_logic": 2626.5, "lut_memory": 849, "ff": 2427}),
     "link-wide": Target("exanet_link", {"LineBits": 128}, {}),
+    "phy": Target("exanet_phy", {}, {}),
     "router-6x1": Target("exanet_router", {"InterPorts": 6, "IntraPorts": 1, "Dimensions": 3}, {}),
     "router-multicast": Target("exanet_router", {**SHAPE, "Multicast": 1}, {}),
     "ni-port": Target("ni_port", {}, {}),

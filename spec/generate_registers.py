@@ -96,6 +96,8 @@ def python(tops: dict[str, AddrmapNode]) -> str:
 def access(field: FieldNode) -> str:
     if not field.is_sw_writable:
         return "read"
+    if field.get_property("onwrite") is not None:
+        return "read, write 1 to clear"
     return "write 1" if field.get_property("singlepulse") else "read, write"
 
 

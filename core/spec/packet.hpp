@@ -321,8 +321,8 @@ struct NiUser {
 
 // Counts of a link since reset; every counter wraps.
 struct LinkCounters {
-  static constexpr unsigned kBits = 320;
-  std::array<std::uint32_t, 10> raw{};
+  static constexpr unsigned kBits = 352;
+  std::array<std::uint32_t, 11> raw{};
   // packets sent
   constexpr std::uint64_t tx_packets() const { return get_bits(raw, 0, 32); }
   constexpr void set_tx_packets(std::uint64_t v) { set_bits(raw, 0, 32, v); }
@@ -353,6 +353,9 @@ struct LinkCounters {
   // data words outside packets, dropped
   constexpr std::uint64_t rx_stray_words() const { return get_bits(raw, 288, 32); }
   constexpr void set_rx_stray_words(std::uint64_t v) { set_bits(raw, 288, 32, v); }
+  // packets that were sent to a far end before it was reset, and had not left its pools as far as it had said
+  constexpr std::uint64_t tx_unconfirmed() const { return get_bits(raw, 320, 32); }
+  constexpr void set_tx_unconfirmed(std::uint64_t v) { set_bits(raw, 320, 32, v); }
 };
 
 }  // namespace exanet::spec

@@ -49,5 +49,5 @@ def test_an_unknown_part_is_bad_input(synth: ModuleType, monkeypatch: pytest.Mon
     assert synth.main() == 2
     assert (
         "rooter: there is no such part; give some of "
-        "router, link, link-wide, router-6x1, router-multicast, ni-port, registers, link-registers, ip" in capsys.readouterr().err
+        "router, link, link-wide, phy, router-6x1, router-multicast, ni-port, registers, link-registers, ip" in capsys.readouterr().err
     )

@@ -138,6 +138,7 @@ package exanet_pkg;
 
   // Counts of a link since reset; every counter wraps.
   typedef struct packed {
+    logic [31:0] tx_unconfirmed;  // packets that were sent to a far end before it was reset, and had not left its pools as far as it had said
     logic [31:0] rx_stray_words;  // data words outside packets, dropped
     logic [31:0] rx_reclaimed;  // packets whose room was given back to the sender because they never arrived
     logic [31:0] rx_cut_packets;  // packets that stopped short: made up to their length, marked

@@ -23,7 +23,9 @@ module credit_formal #(
   exanet_pkg::credit_t freed[2], none[2];
   logic [1:0][6:0] untold_words = '0;
   logic [1:0][3:0] untold_headers = '0;
-  logic released, valid, told;
+  logic released, valid, told, drained;
+  logic [1:0][10:0] sent_words;
+  logic [1:0][6:0] sent_headers;
   logic [LineBits-1:0] data;
   exanet_pkg::link_counters_t counters;
   for (genvar v = 0; v < 2; v++) begin : gen_freed
@@ -34,7 +36,8 @@ module credit_formal #(
     assign none[v] = '0;
   end
   link_tx #(.LineBits(LineBits), .PayloadDepth(PayloadDepth), .HeaderDepth(HeaderDepth), .MostWords(MostWords), .Depth(4)) tx (
-    .clk_i, .rst_ni(rst_n), .flit_i('0), .release_o(released), .credit_i(freed), .reclaim_i(none), .health_i('0), .credit_threshold_i,
+    .clk_i, .rst_ni(rst_n), .flit_i('0), .release_o(released), .credit_i(freed), .reclaim_i(none), .drained_o(drained), .sent_words_o(sent_words),
+    .sent_headers_o(sent_headers), .health_i('0), .credit_threshold_i,
     .credit_interval_i, .valid_o(valid), .data_o(data), .ready_i, .packets_o(counters.tx_packets), .credits_o(counters.tx_credits),
     .stuffed_o(counters.tx_stuffed));
 

@@ -22,7 +22,9 @@ module framing_formal #(
   exanet_pkg::credit_t freed[2], none[2], credit[2], reclaim[2];
   exanet_pkg::health_t health;
   exanet_pkg::link_counters_t counters;
-  logic released, valid, moved;
+  logic released, valid, moved, drained, whole;
+  logic [1:0][10:0] sent_words;
+  logic [1:0][6:0] sent_headers;
   logic [LineBits-1:0] data;
   for (genvar v = 0; v < 2; v++) begin : gen_freed
     assign freed[v] = rst_n ? credit_i[v] : '0;
@@ -36,12 +38,14 @@ module framing_formal #(
     flit.valid = flit_i.valid && rst_n && held != Bits'(Depth);
   end
   link_tx #(.LineBits(LineBits), .Depth(Depth)) tx (
-    .clk_i, .rst_ni(rst_n), .flit_i(flit), .release_o(released), .credit_i(freed), .reclaim_i(none), .health_i('0), .credit_threshold_i,
+    .clk_i, .rst_ni(rst_n), .flit_i(flit), .release_o(released), .credit_i(freed), .reclaim_i(none), .drained_o(drained), .sent_words_o(sent_words),
+    .sent_headers_o(sent_headers), .health_i('0), .credit_threshold_i,
     .credit_interval_i, .valid_o(valid), .data_o(data), .ready_i, .packets_o(counters.tx_packets), .credits_o(counters.tx_credits),
     .stuffed_o(counters.tx_stuffed));
   assign moved = valid && ready_i;
   link_rx #(.LineBits(LineBits)) rx (
-    .clk_i, .rst_ni(rst_n), .valid_i(moved), .data_i(data), .flit_o(flit_out), .freed_i(none), .credit_o(credit), .reclaim_o(reclaim),
+    .clk_i, .rst_ni(rst_n), .valid_i(moved), .data_i(data), .whole_o(whole), .unconfirmed_o(counters.tx_unconfirmed),
+    .flit_o(flit_out), .freed_i(none), .credit_o(credit), .reclaim_o(reclaim),
     .health_o(health), .packets_o(counters.rx_packets), .bad_headers_o(counters.rx_bad_headers),
     .bad_controls_o(counters.rx_bad_controls), .bad_payloads_o(counters.rx_bad_payloads), .cut_packets_o(counters.rx_cut_packets),
     .reclaimed_o(counters.rx_reclaimed), .stray_words_o(counters.rx_stray_words));

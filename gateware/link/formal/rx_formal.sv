@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The receiver under whatever may come on a line: any words, at any time. Proved: what it hands to the router is always a header, exactly
+// The receiver under whatever may come on a line: any words, at any time, and with the channel going down and beginning anew at any time. Proved: what it hands to the router is always a header, exactly
 // the payload that the header announces, and a footer, on one channel; and never more than the router's FIFOs have room for.
 module rx_formal #(
   parameter int unsigned LineBits = 64,
@@ -9,6 +9,10 @@ module rx_formal #(
   input logic            clk_i,
   input logic            valid_i,
   input logic [LineBits-1:0] data_i,
+  input logic            down_i,
+  input logic            restart_i,
+  input logic [1:0][10:0] sent_words_i,
+  input logic [1:0][6:0]  sent_headers_i,
   input logic [1:0][5:0] freed_words_i,
   input logic [1:0]      freed_header_i
 );
@@ -16,13 +20,15 @@ module rx_formal #(
   always_ff @(posedge clk_i) rst_n <= 1'b1;
 
   exanet_pkg::flit_t flit;
+  logic whole;
   exanet_pkg::header_t header;
   exanet_pkg::credit_t freed[2], credit[2], reclaim[2];
   exanet_pkg::health_t health;
   exanet_pkg::link_counters_t counters;
   link_rx #(.LineBits(LineBits), .Patience(4), .PayloadDepth(PayloadDepth), .HeaderDepth(HeaderDepth)) dut (
-    .clk_i, .rst_ni(rst_n), .valid_i, .data_i, .flit_o(flit), .freed_i(freed), .credit_o(credit), .reclaim_o(reclaim), .health_o(health),
-    .packets_o(counters.rx_packets), .bad_headers_o(counters.rx_bad_headers),
+    .clk_i, .rst_ni(rst_n), .valid_i, .data_i, .down_i, .restart_i,
+    .sent_words_i, .sent_headers_i, .whole_o(whole), .flit_o(flit), .freed_i(freed), .credit_o(credit), .reclaim_o(reclaim), .health_o(health),
+    .unconfirmed_o(counters.tx_unconfirmed), .packets_o(counters.rx_packets), .bad_headers_o(counters.rx_bad_headers),
     .bad_controls_o(counters.rx_bad_controls), .bad_payloads_o(counters.rx_bad_payloads), .cut_packets_o(counters.rx_cut_packets),
     .reclaimed_o(counters.rx_reclaimed), .stray_words_o(counters.rx_stray_words));
   assign header = flit.data;
@@ -104,6 +110,7 @@ module rx_formal #(
       OneKind:     assert (!(flit.head && flit.tail));
       OneChannel:  assert (!flit.valid || flit.head || flit.vc == vc);
       WholeLength: assert (!flit.valid || flit.head || flit.tail == (left == '0));
+      Whole: assert (!whole || {held_words, held_headers} == '0);
       LegalLength: assert (!(flit.valid && flit.head) || header.length <= 10'd512);
       WordsFit:    assert (held_words[0] <= 10'(PayloadDepth) && held_words[1] <= 10'(PayloadDepth));
       HeadersFit:  assert (held_headers[0] <= 7'(HeaderDepth) && held_headers[1] <= 7'(HeaderDepth));

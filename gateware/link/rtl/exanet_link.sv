@@ -23,6 +23,12 @@ module exanet_link #(
   input  logic                tx_ready_i,
   input  logic                rx_valid_i,
   input  logic [LineBits-1:0] rx_data_i,
+  // bring-up of the channel (exanet_phy); without one nothing of it is used
+  input  logic                down_i = 1'b0,     // no words come
+  input  logic                drain_i = 1'b0,    // the words sent are dropped; no packet begins behind the one that is on the line
+  output logic                drained_o,
+  input  logic                restart_i = 1'b0,  // when down and drained: the far end was reset
+  output logic                clear_o,           // the pools here hold no packet from before that
   // registers
   input  logic [11:0]         credit_threshold_i,
   input  logic [15:0]         credit_interval_i,
@@ -36,15 +42,30 @@ module exanet_link #(
   if (MostWords > exanet_pkg::MaxPayloadWords || 2 * MostWords > PayloadDepth) begin : gen_illegal_2
     $error("a pool holds two of the largest packets, of up to 32 payload words each");
   end
-  exanet_pkg::credit_t reclaim[2];
+  exanet_pkg::credit_t reclaim[2], told[2];
+  logic [1:0][10:0] sent_words;
+  logic [1:0][6:0] sent_headers;
+  logic whole;
+
+  // The far end knows nothing of packets from before a restart, and is told nothing when they leave.
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) clear_o <= 1'b1;
+    else clear_o <= !restart_i && (clear_o || whole);
+  end
+  for (genvar v = 0; v < 2; v++) begin : gen_told
+    assign told[v] = clear_o ? credit_i[v] : '0;
+  end
 
   link_tx #(.LineBits(LineBits), .PayloadDepth(PayloadDepth), .HeaderDepth(HeaderDepth), .MostWords(MostWords)) u_tx (
-    .clk_i, .rst_ni, .flit_i, .release_o, .credit_i, .reclaim_i(reclaim), .health_i, .credit_threshold_i, .credit_interval_i,
+    .clk_i, .rst_ni, .flit_i, .release_o, .credit_i(told), .reclaim_i(reclaim), .drain_i, .drained_o, .restart_i,
+    .sent_words_o(sent_words), .sent_headers_o(sent_headers), .health_i, .credit_threshold_i, .credit_interval_i,
     .valid_o(tx_valid_o), .data_o(tx_data_o), .ready_i(tx_ready_i),
     .packets_o(counters_o.tx_packets), .credits_o(counters_o.tx_credits), .stuffed_o(counters_o.tx_stuffed));
 
   link_rx #(.LineBits(LineBits), .Patience(Patience), .PayloadDepth(PayloadDepth), .HeaderDepth(HeaderDepth)) u_rx (
-    .clk_i, .rst_ni, .valid_i(rx_valid_i), .data_i(rx_data_i), .flit_o, .freed_i(credit_i), .credit_o, .reclaim_o(reclaim), .health_o,
+    .clk_i, .rst_ni, .valid_i(rx_valid_i), .data_i(rx_data_i), .down_i, .restart_i,
+    .sent_words_i(sent_words), .sent_headers_i(sent_headers), .whole_o(whole), .unconfirmed_o(counters_o.tx_unconfirmed),
+    .flit_o, .freed_i(credit_i), .credit_o, .reclaim_o(reclaim), .health_o,
     .packets_o(counters_o.rx_packets), .bad_headers_o(counters_o.rx_bad_headers),
     .bad_controls_o(counters_o.rx_bad_controls),
     .bad_payloads_o(counters_o.rx_bad_payloads), .cut_packets_o(counters_o.rx_cut_packets),

@@ -18,11 +18,17 @@ module link_rx #(
   input  logic                rst_ni,
   input  logic                valid_i,
   input  logic [LineBits-1:0] data_i,
+  input  logic                down_i = 1'b0,     // no words come: a packet that is not whole is made up at once
+  input  logic                restart_i = 1'b0,  // while down: the far end begins anew, and has room for all that was sent
+  input  logic [1:0][10:0]    sent_words_i = '0,
+  input  logic [1:0][6:0]     sent_headers_i = '0,
+  output logic                whole_o,           // the pools here hold no packet
   output exanet_pkg::flit_t   flit_o,
   input  exanet_pkg::credit_t freed_i[2],       // room that came back in this node's FIFOs
   output exanet_pkg::credit_t credit_o[2],      // room that came back at the far end
   output exanet_pkg::credit_t reclaim_o[2],     // room here whose packets were lost on the way
   output exanet_pkg::health_t health_o,         // of the far node
+  output logic [31:0]         unconfirmed_o,    // packets sent of which it is not known, after a restart, whether they have left the far end's pools
   output logic [31:0]         packets_o,
   output logic [31:0]         bad_headers_o,    // with wrong bits, or without room: the packet is not handed on
   output logic [31:0]         bad_controls_o,
@@ -87,7 +93,7 @@ module link_rx #(
       legal_q         <= 1'b0;
       word_q          <= '0;
     end else begin
-      if (valid_i) magic_q <= announces && !magic_q;
+      if (valid_i || down_i) magic_q <= valid_i && announces && !magic_q;
       data_valid_q    <= is_data;
       control_valid_q <= is_control;
       control_sound_q <= control_sound;
@@ -132,6 +138,12 @@ module link_rx #(
         control.report - got_words_q[v] - (just ? 11'(handed_words) : '0), control.report[6:0] - got_headers_q[v] - 7'(just));
   end
 
+  // Room of which the far end has not said that it is free again.
+  credit_t sent[2];
+  for (genvar v = 0; v < 2; v++) begin : gen_sent
+    assign sent[v] = difference(sent_words_i[v] - words_q[v], sent_headers_i[v] - headers_q[v]);
+  end
+
   // Data words, one or two to a router word.
   logic vc_q, filling, wrong_crc, wrong_q, silence, opens;
   logic [127:0] word;
@@ -145,13 +157,15 @@ module link_rx #(
   assign header = word;
   assign footer = word;
   assign filling = state_q == FillPayload || state_q == FillFooter;
-  assign silence = timer_q == '0;
+  assign silence = timer_q == '0 || down_i;
   assign opens = start && (state_q == Hunt || state_q == Header);
 
   // Room in the pools behind this port.
   logic [1:0][9:0] room_words_q;
   logic [1:0][6:0] room_headers_q;
   logic accept;
+  assign whole_o = room_words_q[0] == 10'(PayloadDepth) && room_words_q[1] == 10'(PayloadDepth) &&
+      room_headers_q[0] == 7'(HeaderDepth) && room_headers_q[1] == 7'(HeaderDepth);
   assign accept = whole && state_q == Header && syndrome_q == '0 && legal_q && room_headers_q[vc_q] != '0 &&
       room_words_q[vc_q] >= 10'(length_words_q);
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -299,6 +313,7 @@ module link_rx #(
       bad_controls_o <= '0;
       got_words_q    <= '0;
       got_headers_q  <= '0;
+      unconfirmed_o  <= '0;
       reclaimed_o    <= '0;
       for (int unsigned v = 0; v < 2; v++) {credit_o[v], reclaim_o[v]} <= '0;
     end else begin
@@ -329,6 +344,11 @@ module link_rx #(
       end
       reclaimed_o <= reclaimed_o + widened(reclaim_o[0].headers) + widened(reclaim_o[1].headers);
       if (control_valid_q && !take_control) bad_controls_o <= bad_controls_o + 1'b1;
+      if (restart_i) begin
+        for (int unsigned v = 0; v < 2; v++) credit_o[v] <= sent[v];
+        unconfirmed_o <= unconfirmed_o + widened(sent[0].headers) + widened(sent[1].headers);
+        {words_q, headers_q, got_words_q, got_headers_q} <= '0;
+      end
     end
   end
 endmodule

@@ -33,6 +33,11 @@ module link_tx #(
   output logic                valid_o,
   output logic [LineBits-1:0] data_o,
   input  logic                ready_i,
+  input  logic                drain_i = 1'b0,    // behind the packet that is on the line nothing begins
+  output logic                drained_o,         // nothing is in the line's register
+  input  logic                restart_i = 1'b0,  // when drained: all totals are zero again
+  output logic [1:0][10:0]    sent_words_o,
+  output logic [1:0][6:0]     sent_headers_o,
   output logic [31:0]         packets_o,
   output logic [31:0]         credits_o,
   output logic [31:0]         stuffed_o
@@ -78,6 +83,9 @@ module link_tx #(
   assign takes = !valid_o || ready_i;
   assign moved = offers && takes;
   assign release_o = tells && starts && takes;
+  assign drained_o = state_q == Boundary && !valid_o;
+  assign sent_words_o = sent_words_q;
+  assign sent_headers_o = sent_headers_q;
 
   always_comb begin
     control = '0;
@@ -112,7 +120,7 @@ module link_tx #(
       buffer_read = 1'b0;
       case (state_q)
         Boundary: begin
-          offers = buffer_valid || (!flit_i.valid && (due || (stale && quiet)));
+          offers = !drain_i && (buffer_valid || (!flit_i.valid && (due || (stale && quiet))));
           offered = MagicWord;
           if (takes && offers) state_d = buffer_valid ? Start : Credit;
         end
@@ -137,7 +145,7 @@ module link_tx #(
       endcase
     end
   end else begin : gen_wide
-    assign starts = buffer_valid;
+    assign starts = buffer_valid && !drain_i;
     assign tells = state_q == Boundary;
     assign told = tells && moved;
     assign stuff = magic[0] && !stuffed_q;
@@ -145,9 +153,9 @@ module link_tx #(
       state_d = state_q;
       buffer_read = 1'b0;
       if (state_q == Boundary) begin
-        offers = buffer_valid || due || stale;
+        offers = !drain_i && (buffer_valid || due || stale);
         offered = {control, MagicWord};
-        if (takes && buffer_valid) state_d = Upper;
+        if (takes && starts) state_d = Upper;
       end else begin
         offers = buffer_valid;
         offered = stuff ? {MagicWord, MagicWord} : word;
@@ -210,6 +218,10 @@ module link_tx #(
         packets_o <= packets_o + 1'b1;
       end
       if (told && !starts) credits_o <= credits_o + 1'b1;
+      if (restart_i) begin
+        {words_q, headers_q, untold_words_q, untold_headers_q, sent_words_q, sent_headers_q, report_q} <= '0;
+        timer_q <= 16'd1;
+      end
     end
   end
 endmodule

@@ -50,7 +50,15 @@ module exanet_ip #(
   output logic [LineBits-1:0]   tx_data_o[InterPorts],
   input  logic [InterPorts-1:0] tx_ready_i,
   input  logic [InterPorts-1:0] rx_valid_i,
-  input  logic [LineBits-1:0]   rx_data_i[InterPorts]
+  input  logic [LineBits-1:0]   rx_data_i[InterPorts],
+  // bring-up of channels (exanet_phy), as of exanet_link; without one nothing of it is used
+  input  logic [InterPorts-1:0] down_i = '0,
+  input  logic [InterPorts-1:0] drain_i = '0,
+  output logic [InterPorts-1:0] drained_o,
+  input  logic [InterPorts-1:0] restart_i = '0,
+  output logic [InterPorts-1:0] clear_o,
+  input  logic [InterPorts-1:0] overflow_i = '0,
+  output logic                  interrupt_o  // until the registers say that it was seen
 );
   node_registers_pkg::node_registers__in_t status;
   node_registers_pkg::node_registers__out_t written;
@@ -99,6 +107,19 @@ module exanet_ip #(
   assign status.shape.x_bits.next = 4'(XBits);
   assign status.shape.y_bits.next = 4'(YBits);
   assign status.discarded.count.next = discarded;
+
+  // Channels are down in the reset: one that comes up behind it has come up.
+  logic [InterPorts-1:0] up_q, came_up;
+  assign came_up = ~up_q & ~down_i;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) up_q <= '0;
+    else up_q <= ~down_i;
+  end
+  assign status.channels.up.next = 9'(up_q);
+  assign status.interrupts.went_down.next = 9'(up_q & down_i);
+  assign status.interrupts.came_up.next = 9'(came_up);
+  assign status.interrupts.overflow.next = 9'(overflow_i);
+  assign interrupt_o = written.interrupts.intr;
   for (genvar p = 0; p < exanet_pkg::MaxInterPorts; p++) begin : gen_link
     exanet_pkg::link_counters_t now;
     exanet_pkg::health_t health;
@@ -113,7 +134,7 @@ module exanet_ip #(
       .request_i(written.link[p]), .far_health_i(health), .tx_packets_i(now.tx_packets), .tx_credits_i(now.tx_credits),
       .tx_stuffed_i(now.tx_stuffed), .rx_packets_i(now.rx_packets), .rx_bad_headers_i(now.rx_bad_headers),
       .rx_bad_controls_i(now.rx_bad_controls), .rx_bad_payloads_i(now.rx_bad_payloads), .rx_cut_packets_i(now.rx_cut_packets),
-      .rx_reclaimed_i(now.rx_reclaimed), .rx_stray_words_i(now.rx_stray_words), .answer_o(status.link[p]));
+      .rx_reclaimed_i(now.rx_reclaimed), .rx_stray_words_i(now.rx_stray_words), .tx_unconfirmed_i(now.tx_unconfirmed), .answer_o(status.link[p]));
   end
 
   exanet_node #(
@@ -123,5 +144,5 @@ module exanet_ip #(
   ) u_node (
     .clk_i, .rst_ni, .config_i(router_config), .credit_threshold_i(written.credit.threshold.value), .credit_interval_i(written.credit.interval.value),
     .health_i(written.health.own.value), .discarded_o(discarded), .flit_i, .credit_o, .flit_o, .release_i, .tx_valid_o, .tx_data_o, .tx_ready_i,
-    .rx_valid_i, .rx_data_i, .health_o(far_health), .counters_o(counters));
+    .rx_valid_i, .rx_data_i, .down_i, .drain_i, .drained_o, .restart_i, .clear_o, .health_o(far_health), .counters_o(counters));
 endmodule

@@ -34,6 +34,12 @@ module exanet_node #(
   input  logic [InterPorts-1:0]      tx_ready_i,
   input  logic [InterPorts-1:0]      rx_valid_i,
   input  logic [LineBits-1:0]        rx_data_i[InterPorts],
+  // bring-up of channels, as of exanet_link
+  input  logic [InterPorts-1:0]      down_i = '0,
+  input  logic [InterPorts-1:0]      drain_i = '0,
+  output logic [InterPorts-1:0]      drained_o,
+  input  logic [InterPorts-1:0]      restart_i = '0,
+  output logic [InterPorts-1:0]      clear_o,
   output exanet_pkg::health_t        health_o[InterPorts],
   output exanet_pkg::link_counters_t counters_o[InterPorts]
 );
@@ -54,6 +60,7 @@ module exanet_node #(
       .clk_i, .rst_ni, .flit_i(out[p]), .release_o(moved_on[p]), .flit_o(in[p]), .credit_i(freed[p]), .credit_o(room[p]),
       .tx_valid_o(tx_valid_o[p]), .tx_data_o(tx_data_o[p]), .tx_ready_i(tx_ready_i[p]),
       .rx_valid_i(rx_valid_i[p]), .rx_data_i(rx_data_i[p]),
+      .down_i(down_i[p]), .drain_i(drain_i[p]), .drained_o(drained_o[p]), .restart_i(restart_i[p]), .clear_o(clear_o[p]),
       .credit_threshold_i, .credit_interval_i, .health_i, .health_o(health_o[p]), .counters_o(counters_o[p]));
   end
   for (genvar i = 0; i < IntraPorts; i++) begin : gen_intra

@@ -238,6 +238,9 @@ module node_registers (
         logic health;
         logic discarded;
         logic qfdb;
+        logic channels;
+        logic interrupts_enabled;
+        logic interrupts;
         logic link[9];
     } decoded_reg_strb_t;
     decoded_reg_strb_t decoded_reg_strb;
@@ -268,10 +271,13 @@ module node_registers (
         decoded_reg_strb.health = cpuif_req_masked & (cpuif_addr == 10'h20);
         decoded_reg_strb.discarded = cpuif_req_masked & (cpuif_addr == 10'h24) & !cpuif_req_is_wr;
         decoded_reg_strb.qfdb = cpuif_req_masked & (cpuif_addr == 10'h28);
+        decoded_reg_strb.channels = cpuif_req_masked & (cpuif_addr == 10'h2c) & !cpuif_req_is_wr;
+        decoded_reg_strb.interrupts_enabled = cpuif_req_masked & (cpuif_addr == 10'h30);
+        decoded_reg_strb.interrupts = cpuif_req_masked & (cpuif_addr == 10'h34);
         for(int i0=0; i0<9; i0++) begin
-            decoded_reg_strb.link[i0] = cpuif_req_masked & (cpuif_addr >= 10'h100 + (10)'(i0) * 10'h40) & (cpuif_addr <= 10'h100 + (10)'(i0) * 10'h40 + 10'h33);
-            is_external |= cpuif_req_masked & (cpuif_addr >= 10'h100 + (10)'(i0) * 10'h40) & (cpuif_addr <= 10'h100 + (10)'(i0) * 10'h40 + 10'h33);
-            is_valid_rw |= cpuif_req_masked & (cpuif_addr >= 10'h100 + (10)'(i0) * 10'h40) & (cpuif_addr <= 10'h100 + (10)'(i0) * 10'h40 + 10'h33);
+            decoded_reg_strb.link[i0] = cpuif_req_masked & (cpuif_addr >= 10'h100 + (10)'(i0) * 10'h40) & (cpuif_addr <= 10'h100 + (10)'(i0) * 10'h40 + 10'h37);
+            is_external |= cpuif_req_masked & (cpuif_addr >= 10'h100 + (10)'(i0) * 10'h40) & (cpuif_addr <= 10'h100 + (10)'(i0) * 10'h40 + 10'h37);
+            is_valid_rw |= cpuif_req_masked & (cpuif_addr >= 10'h100 + (10)'(i0) * 10'h40) & (cpuif_addr <= 10'h100 + (10)'(i0) * 10'h40 + 10'h37);
         end
         decoded_err = '0;
         decoded_req_is_external = is_external;
@@ -384,6 +390,34 @@ module node_registers (
                 logic load_next;
             } node;
         } qfdb;
+        struct {
+            struct {
+                logic [8:0] next;
+                logic load_next;
+            } went_down;
+            struct {
+                logic [8:0] next;
+                logic load_next;
+            } came_up;
+            struct {
+                logic [8:0] next;
+                logic load_next;
+            } overflow;
+        } interrupts_enabled;
+        struct {
+            struct {
+                logic [8:0] next;
+                logic load_next;
+            } went_down;
+            struct {
+                logic [8:0] next;
+                logic load_next;
+            } came_up;
+            struct {
+                logic [8:0] next;
+                logic load_next;
+            } overflow;
+        } interrupts;
     } field_combo_t;
     field_combo_t field_combo;
 
@@ -451,6 +485,28 @@ module node_registers (
                 logic [1:0] value;
             } node;
         } qfdb;
+        struct {
+            struct {
+                logic [8:0] value;
+            } went_down;
+            struct {
+                logic [8:0] value;
+            } came_up;
+            struct {
+                logic [8:0] value;
+            } overflow;
+        } interrupts_enabled;
+        struct {
+            struct {
+                logic [8:0] value;
+            } went_down;
+            struct {
+                logic [8:0] value;
+            } came_up;
+            struct {
+                logic [8:0] value;
+            } overflow;
+        } interrupts;
     } field_storage_t;
     field_storage_t field_storage;
 
@@ -847,6 +903,151 @@ module node_registers (
         end
     end
     assign hwif_out.qfdb.node.value = field_storage.qfdb.node.value;
+    // Field: node_registers.interrupts_enabled.went_down
+    always_comb begin
+        automatic logic [8:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.interrupts_enabled.went_down.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.interrupts_enabled && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.interrupts_enabled.went_down.value & ~decoded_wr_biten[8:0]) | (decoded_wr_data[8:0] & decoded_wr_biten[8:0]);
+            load_next_c = '1;
+        end
+        field_combo.interrupts_enabled.went_down.next = next_c;
+        field_combo.interrupts_enabled.went_down.load_next = load_next_c;
+    end
+    always_ff @(posedge clk or negedge arst_n) begin
+        if(~arst_n) begin
+            field_storage.interrupts_enabled.went_down.value <= 9'h0;
+        end else begin
+            if(field_combo.interrupts_enabled.went_down.load_next) begin
+                field_storage.interrupts_enabled.went_down.value <= field_combo.interrupts_enabled.went_down.next;
+            end
+        end
+    end
+    // Field: node_registers.interrupts_enabled.came_up
+    always_comb begin
+        automatic logic [8:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.interrupts_enabled.came_up.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.interrupts_enabled && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.interrupts_enabled.came_up.value & ~decoded_wr_biten[17:9]) | (decoded_wr_data[17:9] & decoded_wr_biten[17:9]);
+            load_next_c = '1;
+        end
+        field_combo.interrupts_enabled.came_up.next = next_c;
+        field_combo.interrupts_enabled.came_up.load_next = load_next_c;
+    end
+    always_ff @(posedge clk or negedge arst_n) begin
+        if(~arst_n) begin
+            field_storage.interrupts_enabled.came_up.value <= 9'h0;
+        end else begin
+            if(field_combo.interrupts_enabled.came_up.load_next) begin
+                field_storage.interrupts_enabled.came_up.value <= field_combo.interrupts_enabled.came_up.next;
+            end
+        end
+    end
+    // Field: node_registers.interrupts_enabled.overflow
+    always_comb begin
+        automatic logic [8:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.interrupts_enabled.overflow.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.interrupts_enabled && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.interrupts_enabled.overflow.value & ~decoded_wr_biten[26:18]) | (decoded_wr_data[26:18] & decoded_wr_biten[26:18]);
+            load_next_c = '1;
+        end
+        field_combo.interrupts_enabled.overflow.next = next_c;
+        field_combo.interrupts_enabled.overflow.load_next = load_next_c;
+    end
+    always_ff @(posedge clk or negedge arst_n) begin
+        if(~arst_n) begin
+            field_storage.interrupts_enabled.overflow.value <= 9'h0;
+        end else begin
+            if(field_combo.interrupts_enabled.overflow.load_next) begin
+                field_storage.interrupts_enabled.overflow.value <= field_combo.interrupts_enabled.overflow.next;
+            end
+        end
+    end
+    // Field: node_registers.interrupts.went_down
+    always_comb begin
+        automatic logic [8:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.interrupts.went_down.value;
+        load_next_c = '0;
+        if(hwif_in.interrupts.went_down.next != '0) begin // stickybit
+            next_c = field_storage.interrupts.went_down.value | hwif_in.interrupts.went_down.next;
+            load_next_c = '1;
+        end else if(decoded_reg_strb.interrupts && decoded_req_is_wr) begin // SW write 1 clear
+            next_c = field_storage.interrupts.went_down.value & ~(decoded_wr_data[8:0] & decoded_wr_biten[8:0]);
+            load_next_c = '1;
+        end
+        field_combo.interrupts.went_down.next = next_c;
+        field_combo.interrupts.went_down.load_next = load_next_c;
+    end
+    always_ff @(posedge clk or negedge arst_n) begin
+        if(~arst_n) begin
+            field_storage.interrupts.went_down.value <= 9'h0;
+        end else begin
+            if(field_combo.interrupts.went_down.load_next) begin
+                field_storage.interrupts.went_down.value <= field_combo.interrupts.went_down.next;
+            end
+        end
+    end
+    // Field: node_registers.interrupts.came_up
+    always_comb begin
+        automatic logic [8:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.interrupts.came_up.value;
+        load_next_c = '0;
+        if(hwif_in.interrupts.came_up.next != '0) begin // stickybit
+            next_c = field_storage.interrupts.came_up.value | hwif_in.interrupts.came_up.next;
+            load_next_c = '1;
+        end else if(decoded_reg_strb.interrupts && decoded_req_is_wr) begin // SW write 1 clear
+            next_c = field_storage.interrupts.came_up.value & ~(decoded_wr_data[17:9] & decoded_wr_biten[17:9]);
+            load_next_c = '1;
+        end
+        field_combo.interrupts.came_up.next = next_c;
+        field_combo.interrupts.came_up.load_next = load_next_c;
+    end
+    always_ff @(posedge clk or negedge arst_n) begin
+        if(~arst_n) begin
+            field_storage.interrupts.came_up.value <= 9'h0;
+        end else begin
+            if(field_combo.interrupts.came_up.load_next) begin
+                field_storage.interrupts.came_up.value <= field_combo.interrupts.came_up.next;
+            end
+        end
+    end
+    // Field: node_registers.interrupts.overflow
+    always_comb begin
+        automatic logic [8:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.interrupts.overflow.value;
+        load_next_c = '0;
+        if(hwif_in.interrupts.overflow.next != '0) begin // stickybit
+            next_c = field_storage.interrupts.overflow.value | hwif_in.interrupts.overflow.next;
+            load_next_c = '1;
+        end else if(decoded_reg_strb.interrupts && decoded_req_is_wr) begin // SW write 1 clear
+            next_c = field_storage.interrupts.overflow.value & ~(decoded_wr_data[26:18] & decoded_wr_biten[26:18]);
+            load_next_c = '1;
+        end
+        field_combo.interrupts.overflow.next = next_c;
+        field_combo.interrupts.overflow.load_next = load_next_c;
+    end
+    always_ff @(posedge clk or negedge arst_n) begin
+        if(~arst_n) begin
+            field_storage.interrupts.overflow.value <= 9'h0;
+        end else begin
+            if(field_combo.interrupts.overflow.load_next) begin
+                field_storage.interrupts.overflow.value <= field_combo.interrupts.overflow.next;
+            end
+        end
+    end
+    assign hwif_out.interrupts.intr =
+        |(field_storage.interrupts.went_down.value & field_storage.interrupts_enabled.went_down.value)
+        || |(field_storage.interrupts.came_up.value & field_storage.interrupts_enabled.came_up.value)
+        || |(field_storage.interrupts.overflow.value & field_storage.interrupts_enabled.overflow.value);
     for(genvar i0=0; i0<9; i0++) begin
         // External region: node_registers.link[]
         assign hwif_out.link[i0].req = decoded_reg_strb.link[i0];
@@ -907,7 +1108,7 @@ module node_registers (
         automatic logic [31:0] readback_data_var;
         readback_data_var = '0;
         if(rd_mux_addr == 10'h0) begin
-            readback_data_var[7:0] = 8'h3;
+            readback_data_var[7:0] = 8'h4;
             readback_data_var[31:8] = 24'h45584e;
         end
         if(rd_mux_addr == 10'h4) begin
@@ -953,8 +1154,21 @@ module node_registers (
         if(rd_mux_addr == 10'h28) begin
             readback_data_var[1:0] = field_storage.qfdb.node.value;
         end
+        if(rd_mux_addr == 10'h2c) begin
+            readback_data_var[8:0] = hwif_in.channels.up.next;
+        end
+        if(rd_mux_addr == 10'h30) begin
+            readback_data_var[8:0] = field_storage.interrupts_enabled.went_down.value;
+            readback_data_var[17:9] = field_storage.interrupts_enabled.came_up.value;
+            readback_data_var[26:18] = field_storage.interrupts_enabled.overflow.value;
+        end
+        if(rd_mux_addr == 10'h34) begin
+            readback_data_var[8:0] = field_storage.interrupts.went_down.value;
+            readback_data_var[17:9] = field_storage.interrupts.came_up.value;
+            readback_data_var[26:18] = field_storage.interrupts.overflow.value;
+        end
         for(int i0=0; i0<9; i0++) begin
-            if((rd_mux_addr >= 10'h100 + (10)'(i0) * 10'h40) && (rd_mux_addr <= 10'h100 + (10)'(i0) * 10'h40 + 10'h33)) begin
+            if((rd_mux_addr >= 10'h100 + (10)'(i0) * 10'h40) && (rd_mux_addr <= 10'h100 + (10)'(i0) * 10'h40 + 10'h37)) begin
                 readback_data_var = hwif_in.link[i0].rd_data;
             end
         end

@@ -13,6 +13,7 @@ module node_registers_link (
   input  logic [31:0] rx_cut_packets_i,
   input  logic [31:0] rx_reclaimed_i,
   input  logic [31:0] rx_stray_words_i,
+  input  logic [31:0] tx_unconfirmed_i,
   output node_registers_pkg::node_registers__link__external__in_t answer_o
 );
   always_comb begin
@@ -31,6 +32,7 @@ module node_registers_link (
       6'h24: answer_o.rd_data = 32'(rx_cut_packets_i);
       6'h2C: answer_o.rd_data = 32'(rx_reclaimed_i);
       6'h30: answer_o.rd_data = 32'(rx_stray_words_i);
+      6'h34: answer_o.rd_data = 32'(tx_unconfirmed_i);
       default: ;
     endcase
   end

@@ -56,6 +56,32 @@ package node_registers_pkg;
     } node_registers__discarded__in_t;
 
     typedef struct {
+        logic [8:0] next;
+    } node_registers__channels__up__in_t;
+
+    typedef struct {
+        node_registers__channels__up__in_t up;
+    } node_registers__channels__in_t;
+
+    typedef struct {
+        logic [8:0] next;
+    } node_registers__interrupts_came_up_6f5f12e5_overflow_014bad44_went_down_7acfa977__went_down_enable_6bceef15__in_t;
+
+    typedef struct {
+        logic [8:0] next;
+    } node_registers__interrupts_came_up_6f5f12e5_overflow_014bad44_went_down_7acfa977__came_up_enable_e23e3a6e__in_t;
+
+    typedef struct {
+        logic [8:0] next;
+    } node_registers__interrupts_came_up_6f5f12e5_overflow_014bad44_went_down_7acfa977__overflow_enable_452330b4__in_t;
+
+    typedef struct {
+        node_registers__interrupts_came_up_6f5f12e5_overflow_014bad44_went_down_7acfa977__went_down_enable_6bceef15__in_t went_down;
+        node_registers__interrupts_came_up_6f5f12e5_overflow_014bad44_went_down_7acfa977__came_up_enable_e23e3a6e__in_t came_up;
+        node_registers__interrupts_came_up_6f5f12e5_overflow_014bad44_went_down_7acfa977__overflow_enable_452330b4__in_t overflow;
+    } node_registers__interrupts_came_up_6f5f12e5_overflow_014bad44_went_down_7acfa977__in_t;
+
+    typedef struct {
         logic rd_ack;
         logic [31:0] rd_data;
         logic wr_ack;
@@ -64,6 +90,8 @@ package node_registers_pkg;
     typedef struct {
         node_registers__shape__in_t shape;
         node_registers__discarded__in_t discarded;
+        node_registers__channels__in_t channels;
+        node_registers__interrupts_came_up_6f5f12e5_overflow_014bad44_went_down_7acfa977__in_t interrupts;
         node_registers__link__external__in_t link[9];
     } node_registers__in_t;
 
@@ -171,6 +199,10 @@ package node_registers_pkg;
     } node_registers__qfdb__out_t;
 
     typedef struct {
+        logic intr;
+    } node_registers__interrupts_came_up_6f5f12e5_overflow_014bad44_went_down_7acfa977__out_t;
+
+    typedef struct {
         logic req;
         logic [5:0] addr;
         logic req_is_wr;
@@ -185,6 +217,7 @@ package node_registers_pkg;
         node_registers__credit__out_t credit;
         node_registers__health__out_t health;
         node_registers__qfdb__out_t qfdb;
+        node_registers__interrupts_came_up_6f5f12e5_overflow_014bad44_went_down_7acfa977__out_t interrupts;
         node_registers__link__external__out_t link[9];
     } node_registers__out_t;
 endpackage

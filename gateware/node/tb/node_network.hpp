@@ -58,6 +58,9 @@ class NodeNetworkOf {
       node.model->release_i = 0;
       node.model->tx_ready_i = 0;
       node.model->rx_valid_i = 0;
+      node.model->down_i = 0;
+      node.model->drain_i = 0;
+      node.model->restart_i = 0;
       for (unsigned p = 0; p < kInter; ++p) drive_word(node.model->rx_data_i[p], LineWord{});
       for (unsigned i = 0; i < kIntra; ++i)
         for (unsigned w = 0; w < spec::Flit{}.raw.size(); ++w) node.model->flit_i[i][w] = 0;

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+# What crosses between the clocks of exanet_phy, for tools that read SDC, with exanet_phy as the top: what exanet_phy.xdc says. SDC has no -datapath_only: a
+# path has the whole time from edge to edge, and hold, which has no meaning between these clocks, is taken out. Do not also declare the clocks asynchronous,
+# which would take these times out.
+create_clock -name exanet -period 6.4 [get_ports clk_i]
+create_clock -name transmit -period 6.206 [get_ports tx_clk_i]
+create_clock -name recovered -period 6.206 [get_ports rx_clk_i]
+set_max_delay 6.0 -from [get_cells {u_tx_fifo/write_gray_q_reg[*]}] -to [get_cells {u_tx_fifo/u_written/meta_q_reg[*]}]
+set_false_path -hold -from [get_cells {u_tx_fifo/write_gray_q_reg[*]}] -to [get_cells {u_tx_fifo/u_written/meta_q_reg[*]}]
+set_max_delay 6.0 -from [get_cells {u_tx_fifo/read_gray_q_reg[*]}] -to [get_cells {u_tx_fifo/u_freed/meta_q_reg[*]}]
+set_false_path -hold -from [get_cells {u_tx_fifo/read_gray_q_reg[*]}] -to [get_cells {u_tx_fifo/u_freed/meta_q_reg[*]}]
+set_max_delay 6.0 -from [get_cells {u_rx_fifo/write_gray_q_reg[*]}] -to [get_cells {u_rx_fifo/u_written/meta_q_reg[*]}]
+set_false_path -hold -from [get_cells {u_rx_fifo/write_gray_q_reg[*]}] -to [get_cells {u_rx_fifo/u_written/meta_q_reg[*]}]
+set_max_delay 6.0 -from [get_cells {u_rx_fifo/read_gray_q_reg[*]}] -to [get_cells {u_rx_fifo/u_freed/meta_q_reg[*]}]
+set_false_path -hold -from [get_cells {u_rx_fifo/read_gray_q_reg[*]}] -to [get_cells {u_rx_fifo/u_freed/meta_q_reg[*]}]
+# Words of the FIFOs stand still for two edges of the reader before they are read.
+set_max_delay 6.0 -from [get_cells {u_tx_fifo/memory_reg*}] -to [get_cells {u_tx_fifo/data_o_reg[*]}]
+set_false_path -hold -from [get_cells {u_tx_fifo/memory_reg*}] -to [get_cells {u_tx_fifo/data_o_reg[*]}]
+set_max_delay 6.0 -from [get_cells {u_rx_fifo/memory_reg*}] -to [get_cells {u_rx_fifo/data_o_reg[*]}]
+set_false_path -hold -from [get_cells {u_rx_fifo/memory_reg*}] -to [get_cells {u_rx_fifo/data_o_reg[*]}]
+# Single bits.
+set_max_delay 6.0 -from [get_cells {u_pcs_rx/count_q_reg[3]}] -to [get_cells {u_beat/meta_q_reg[*]}]
+set_false_path -hold -from [get_cells {u_pcs_rx/count_q_reg[3]}] -to [get_cells {u_beat/meta_q_reg[*]}]
+set_max_delay 6.0 -from [get_cells {lost_q_reg}] -to [get_cells {u_lost/meta_q_reg[*]}]
+set_false_path -hold -from [get_cells {lost_q_reg}] -to [get_cells {u_lost/meta_q_reg[*]}]
+set_false_path -to [get_cells {u_signal/meta_q_reg[*]}]
+# Resets are asserted whenever they are, and released by the synchronisers.
+set_false_path -to [get_pins {u_tx_reset/meta_q_reg/CLR u_tx_reset/release_q_reg/CLR u_rx_reset/meta_q_reg/CLR u_rx_reset/release_q_reg/CLR}]

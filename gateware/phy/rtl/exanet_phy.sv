@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stands between a link and a transceiver with a bus of 64 bits: 64b/66b, the channel's bring-up, and FIFOs between the core's clock and those of the
+// transceiver. Three clocks that have nothing to do with each other; nothing but FIFOs, synchronisers of single bits and resets crosses between them.
+//
+// rst_ni acts at once in all three and is released in each by itself; for clk_i its release is the board's, as for the rest of the core.
+module exanet_phy #(
+  parameter int unsigned Quiet = 2048  // cycles: more than the line's latency there and back (phy_channel)
+) (
+  input  logic        clk_i,
+  input  logic        rst_ni,
+  // link, with what it knows of packets and room (exanet_link)
+  input  logic        link_valid_i,
+  input  logic [63:0] link_data_i,
+  output logic        link_ready_o,
+  output logic        link_valid_o,
+  output logic [63:0] link_data_o,
+  output logic        down_o,
+  output logic        drain_o,
+  input  logic        drained_i,
+  output logic        restart_o,
+  input  logic        clear_i,
+  output logic        overflow_o,  // a word that came from the line found no room: the core's clock is too slow
+  // transceiver
+  input  logic        tx_clk_i,
+  output logic [63:0] tx_data_o,
+  input  logic        rx_clk_i,    // recovered
+  input  logic        rx_signal_i,
+  input  logic [63:0] rx_data_i,
+  output logic        rx_locked_o  // block lock, in the recovered clock
+);
+  logic tx_rst_n, rx_rst_n;
+  exanet_reset_sync u_tx_reset (.clk_i(tx_clk_i), .rst_ni, .rst_no(tx_rst_n));
+  exanet_reset_sync u_rx_reset (.clk_i(rx_clk_i), .rst_ni, .rst_no(rx_rst_n));
+
+  // Transmit.
+  logic tx_valid, tx_control, tx_ready, pcs_valid, pcs_control, pcs_read;
+  logic [63:0] tx_data, pcs_data;
+  exanet_fifo_async #(.Width(65), .Depth(8)) u_tx_fifo (
+    .write_clk_i(clk_i), .write_rst_ni(rst_ni), .write_i(tx_valid && tx_ready), .data_i({tx_control, tx_data}), .ready_o(tx_ready),
+    .read_clk_i(tx_clk_i), .read_rst_ni(tx_rst_n), .read_i(pcs_read), .valid_o(pcs_valid), .data_o({pcs_control, pcs_data}));
+  pcs_tx u_pcs_tx (
+    .clk_i(tx_clk_i), .rst_ni(tx_rst_n), .valid_i(pcs_valid), .control_i(pcs_control), .data_i(pcs_data), .read_o(pcs_read), .data_o(tx_data_o));
+
+  // Receive.
+  logic signal, beat, beat_here, came, came_control, came_ready, rx_valid, rx_control;
+  logic [63:0] came_data, rx_data;
+  exanet_sync u_signal (.clk_i(rx_clk_i), .rst_ni(rx_rst_n), .data_i(rx_signal_i), .data_o(signal));
+  pcs_rx u_pcs_rx (
+    .clk_i(rx_clk_i), .rst_ni(rx_rst_n), .signal_i(signal), .data_i(rx_data_i), .valid_o(came), .control_o(came_control), .data_o(came_data),
+    .locked_o(rx_locked_o), .beat_o(beat));
+  exanet_fifo_async #(.Width(65), .Depth(16)) u_rx_fifo (
+    .write_clk_i(rx_clk_i), .write_rst_ni(rx_rst_n), .write_i(came), .data_i({came_control, came_data}), .ready_o(came_ready),
+    .read_clk_i(clk_i), .read_rst_ni(rst_ni), .read_i(rx_valid), .valid_o(rx_valid), .data_o({rx_control, rx_data}));
+  exanet_sync u_beat (.clk_i, .rst_ni, .data_i(beat), .data_o(beat_here));
+
+  // A loss turns a bit, which the core sees turn.
+  logic lost_q, lost_here, lost_before_q;
+  always_ff @(posedge rx_clk_i or negedge rx_rst_n) begin
+    if (!rx_rst_n) lost_q <= 1'b0;
+    else lost_q <= lost_q ^ (came && !came_ready);
+  end
+  exanet_sync u_lost (.clk_i, .rst_ni, .data_i(lost_q), .data_o(lost_here));
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) lost_before_q <= 1'b0;
+    else lost_before_q <= lost_here;
+  end
+  assign overflow_o = lost_here != lost_before_q;
+
+  logic up;
+  phy_channel #(.Quiet(Quiet)) u_channel (
+    .clk_i, .rst_ni, .link_valid_i, .link_data_i, .link_ready_o, .link_valid_o, .link_data_o, .drain_o, .drained_i, .restart_o, .clear_i,
+    .tx_valid_o(tx_valid), .tx_control_o(tx_control), .tx_data_o(tx_data), .tx_ready_i(tx_ready),
+    .rx_valid_i(rx_valid), .rx_control_i(rx_control), .rx_data_i(rx_data), .beat_i(beat_here), .up_o(up));
+  assign down_o = !up;
+endmodule

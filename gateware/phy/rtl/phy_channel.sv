@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Brings the channel of a link up, says when it is down, and has both ends begin anew when one of them was reset. In the core's clock.
+//
+// Each end tells the other its flags (phy_pkg), in the stream of words, whenever they change and every `Refresh` cycles, which are the gaps that make up for
+// clocks that differ. The channel is up while blocks come, both ends hear each other, and neither asks for a restart. While it is not, the link's words wait.
+//
+// An end out of a reset asks for a restart. The other one lets the packet that it is amid of go nowhere, takes back the room of all that it has sent and
+// begins its totals anew, and answers. Whoever asked takes no answer for `Quiet` cycles: what was under way before its reset is gone by then.
+// Room for new packets is free when the old ones have left: only then is the far end told to send (`clear`). That is what it would wait for anyway,
+// so no wait is added to those that routes are free of cycles for. A line that was lost without a reset goes on where it was: totals put right what is missing.
+module phy_channel #(
+  parameter int unsigned Refresh = 1024,
+  parameter int unsigned Silence = 48,  // cycles without a beat of eight blocks, after which nothing is heard
+  parameter int unsigned Quiet = 2048   // more than the line's latency there and back
+) (
+  input  logic        clk_i,
+  input  logic        rst_ni,
+  // link
+  input  logic        link_valid_i,
+  input  logic [63:0] link_data_i,
+  output logic        link_ready_o,
+  output logic        link_valid_o,
+  output logic [63:0] link_data_o,
+  output logic        drain_o,      // the words that the link sends are dropped; it stops behind a packet
+  input  logic        drained_i,
+  output logic        restart_o,    // the link's totals begin anew
+  input  logic        clear_i,
+  // transmit and receive FIFOs
+  output logic        tx_valid_o,
+  output logic        tx_control_o,
+  output logic [63:0] tx_data_o,
+  input  logic        tx_ready_i,
+  input  logic        rx_valid_i,
+  input  logic        rx_control_i,
+  input  logic [63:0] rx_data_i,
+  input  logic        beat_i,
+  output logic        up_o
+);
+  import phy_pkg::*;
+  localparam int unsigned SilenceBits = $clog2(Silence + 1), QuietBits = $clog2(Quiet + 1), RefreshBits = $clog2(Refresh);
+
+  logic beat_q, hears_q, known_q, restart_q, begun_q, fresh_q, due;
+  logic [SilenceBits-1:0] silence_q;
+  logic [QuietBits-1:0] quiet_q;
+  logic [RefreshBits-1:0] refresh_q;
+  flags_t flags, told_q, far_q, came;
+  assign came = flags_t'(rx_data_i[3:0]);
+
+  assign flags = '{hears: known_q, restart: restart_q, begun: begun_q, clear: clear_i};
+  assign up_o = known_q && far_q.hears && !restart_q && !far_q.restart;
+  assign drain_o = known_q && far_q.restart && !fresh_q;
+  assign restart_o = drain_o && drained_i;
+
+  // Flags go before words: behind them stands what they say.
+  assign due = flags != told_q || refresh_q == '0;
+  assign tx_valid_o = due || (up_o && far_q.clear && link_valid_i);
+  assign tx_control_o = due;
+  assign tx_data_o = due ? {60'b0, flags} : link_data_i;
+  assign link_ready_o = drain_o || (up_o && far_q.clear && !due && tx_ready_i);
+  assign link_valid_o = rx_valid_i && !rx_control_i && up_o;
+  assign link_data_o = rx_data_i;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      beat_q    <= 1'b0;
+      silence_q <= '0;
+      hears_q   <= 1'b0;
+      known_q   <= 1'b0;
+      far_q     <= '0;
+      restart_q <= 1'b1;
+      begun_q   <= 1'b0;
+      fresh_q   <= 1'b1;
+      quiet_q   <= QuietBits'(Quiet);
+      refresh_q <= '0;
+      told_q    <= '0;
+    end else begin
+      beat_q <= beat_i;
+      // One beat, and the flags with it, may be from before the recovered clock stood still.
+      if (beat_i != beat_q) silence_q <= SilenceBits'(Silence);
+      else if (silence_q != '0) silence_q <= silence_q - 1'b1;
+      hears_q <= silence_q != '0 && (hears_q || beat_i != beat_q);
+      if (rx_valid_i && rx_control_i) begin
+        far_q   <= came;
+        known_q <= hears_q;
+      end else if (!hears_q) begin
+        known_q <= 1'b0;
+      end
+
+      if (quiet_q != '0) quiet_q <= quiet_q - 1'b1;
+      else if (rx_valid_i && rx_control_i && came.begun) restart_q <= 1'b0;
+      if (known_q) begun_q <= far_q.restart && fresh_q;
+      if (restart_o) fresh_q <= 1'b1;
+      else if (up_o) fresh_q <= 1'b0;
+
+      if (due && tx_ready_i) begin
+        told_q    <= flags;
+        refresh_q <= '1;
+      end else if (refresh_q != '0) begin
+        refresh_q <= refresh_q - 1'b1;
+      end
+    end
+  end
+endmodule
