@@ -174,8 +174,9 @@ TEST_CASE("MPICH's choices change where its table says") {
   CHECK(messages(EXANET_TRACE_Ibcast, 8, 12288) == 3 + 2 * 3);
   CHECK(messages(EXANET_TRACE_Bcast, 8, 524289) == 3 + 2 * 7);
   CHECK(messages(EXANET_TRACE_Bcast, 7, 1 << 20) == 3);
-  CHECK(messages(EXANET_TRACE_Alltoall, 8, 256) == 2 * 3);
-  CHECK(messages(EXANET_TRACE_Alltoall, 8, 257) == 2 * 7);
+  CHECK(messages(EXANET_TRACE_Alltoall, 9, 256) == 2 * 4);
+  CHECK(messages(EXANET_TRACE_Alltoall, 9, 257) == 2 * 8);
+  CHECK(messages(EXANET_TRACE_Alltoall, 8, 4) == 2 * 7);
   CHECK(messages(EXANET_TRACE_Allreduce, 16, 0) == 0);
   Schedule ring;
   plan_collective(EXANET_TRACE_Allreduce, vector_of(16, 8), {{"allreduce", "ring"}}, ring);
