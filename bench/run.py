@@ -23,6 +23,7 @@ from pathlib import Path
 import flows
 import network
 import replay
+import verilated
 from common import HERE, Failure, execute, tool
 
 RANKS = (16, 64)
@@ -150,6 +151,7 @@ def main() -> int:
         with tempfile.TemporaryDirectory(prefix="exanet-bench-") as folder:
             rows = compare(arguments, Path(folder)) + network.rows(arguments.only, arguments.repeats)
             rows += replay.rows(arguments.only, arguments.repeats, arguments.machine, arguments.core, Path(folder))
+            rows += verilated.rows(arguments.only, arguments.repeats, Path(folder))
     except (Failure, subprocess.TimeoutExpired) as problem:
         print(f"bench: error: {problem}", file=sys.stderr)
         return 2

@@ -108,9 +108,9 @@ MUTATIONS = [
         "(pick_q & due_q[class_q]) != '0 ? due_q[class_q] : due_q[class_q] |",
         "due_q[class_q] |",
     ),
-    Mutation("arbiter-alone", "router/rtl/router_arbiter.sv", "behind_q[i] ? behind_q & Lower : behind_q | Lower", "Lower"),
+    Mutation("arbiter-alone", "router/rtl/router_arbiter.sv", "behind[i] ? behind & lower : behind | lower", "lower"),
     Mutation("arbiter", "router/rtl/router_arbiter.sv", "      due_q[class_q] <= due & ~grant_q", "      due_q <= {2{due & ~grant_q}}"),
-    Mutation("arbiter-fixed", "router/rtl/router_arbiter.sv", "fixed_i ? Lower :", "1'b0 ? Lower :"),
+    Mutation("arbiter-fixed", "router/rtl/router_arbiter.sv", "fixed ? lower :", "1'b0 ? lower :"),
     Mutation("route", "router/rtl/router_route.sv", "!way.minus_disabled && !rising", "!way.minus_disabled"),
     Mutation("route", "router/rtl/router_route.sv", "way.plus_there && !way.plus_disabled", "way.plus_there"),
     Mutation("route-inside", "router/rtl/router_route.sv", "Port > 2 &&", "1'b1 &&"),
@@ -133,7 +133,7 @@ MUTATIONS = [
     Mutation("input-multicast", "router/rtl/router_input.sv", ".read_i(head_read && final_d)", ".read_i(head_read)"),
     Mutation("input-multicast", "common/rtl/exanet_fifo_block.sv", "read_q  <= first_q", "read_q  <= read_q"),
     Mutation("output", "router/rtl/router_output.sv", "passed_q == 4'(MostPassed) ?", "1'b0 ?", {"MostPassed": 2}),
-    Mutation("output", "router/rtl/router_output.sv", "&& idle_q && slot_q", "&& slot_q"),
+    Mutation("output", "router/rtl/router_output.sv", "if (idle_q && slot_q)", "if (slot_q)"),
     Mutation("output", "router/rtl/router_output.sv", "(idle_q || ends_i[class_q][select_q])", "1'b1"),
     Mutation(
         "output",
@@ -153,7 +153,7 @@ MUTATIONS = [
     Mutation("input", "router/rtl/router_input.sv", "if (left_q == 6'd1)", "if (left_q <= 6'd2)"),
     Mutation("input", "router/rtl/router_input.sv", "state_q == Payload && data_valid", "state_q == Payload"),
     Mutation("input", "router/rtl/router_input.sv", "footer_next && (foot_valid || (write_i && flit_i.tail))", "footer_next"),
-    Mutation("input", "router/rtl/router_input.sv", "turn_q ? !(granted || discard) : ends_o", "turn_q || ends_o"),
+    Mutation("input", "router/rtl/router_input.sv", "turn_q ? !(granted_i || discard) : ends_o", "turn_q || ends_o"),
     Mutation("input", "router/rtl/router_input.sv", "'{words: 12'(words_q), headers: 8'd1}", "'{words: 12'(left_q), headers: 8'd1}"),
     Mutation(
         "link-receiver", "link/rtl/link_rx.sv", "room_words_q[vc_q] >= 10'(length_words_q)", "room_words_q[vc_q] != '0", {"PayloadDepth": 1}

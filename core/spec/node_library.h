@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define EXANET_NODE_LIBRARY_VERSION 4u
+#define EXANET_NODE_LIBRARY_VERSION 5u
 #define EXANET_NODE_LIBRARY_SYMBOL "exanet_node_library"
 
 typedef struct exanet_nodes exanet_nodes;
@@ -54,8 +54,10 @@ typedef struct exanet_line_counts {
 
 typedef struct exanet_node_library_calls {
   uint32_t version, inter_ports, intra_ports, line_bits;
-  /* `registers`: four words a node (spec::RouterConfig). Lines are numbered in the order given. */
-  exanet_nodes* (*open)(uint32_t nodes, const uint32_t* registers, uint32_t lines, const exanet_line* line);
+  /* `registers`: four words a node (spec::RouterConfig). Lines are numbered in the order given. `threads`: as many step the nodes, at most one a node;
+   * what comes out does not depend on it. */
+  exanet_nodes* (*open)(uint32_t nodes, const uint32_t* registers, uint32_t lines, const exanet_line* line,
+                        uint32_t threads);
   void (*close)(exanet_nodes*);
   /* Contract: the sender has room for the packet at that port, counting what room() has told. */
   void (*send)(exanet_nodes*, uint32_t node, uint32_t port, const exanet_node_packet*);

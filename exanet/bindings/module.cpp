@@ -23,6 +23,7 @@ std::uint64_t ps(Time t) { return static_cast<std::uint64_t>(t.ps()); }
 struct SimulatorOptions {
   Coordinator::Options coordinator;
   std::string node_library;  // Verilated nodes in place of the model; empty: the model
+  std::int64_t node_threads = 1;  // that step them
   bool flow_level = false;
 };
 
@@ -30,6 +31,7 @@ template <typename V>
 void visit(SimulatorOptions& o, V&& v) {
   v("compute_factor", o.coordinator.compute_factor, kOptional);
   v("node_library", o.node_library, kOptional);
+  v("node_threads", o.node_threads, kOptional);
   v("flow_level", o.flow_level, kOptional);
 }
 
@@ -39,7 +41,8 @@ class Simulator {
     const SimulatorOptions o = ConfigReader::read<SimulatorOptions>(options, "");
     MachineConfig machine = machine_of(config);
     machine.flow_level = o.flow_level;
-    if (!o.node_library.empty()) machine.network = make_node_network(o.node_library, machine.topology);
+    if (!o.node_library.empty())
+      machine.network = make_node_network(o.node_library, machine.topology, static_cast<unsigned>(o.node_threads));
     coordinator_ = std::make_unique<Coordinator>(machine, placement, o.coordinator);
   }
 

@@ -32,6 +32,9 @@ def command(
     fabric: Annotated[
         str, typer.Option("--fabric", help="What carries the packets: model, or gateware (routers and links in Verilator, cycle by cycle).")
     ] = "model",
+    fabric_threads: Annotated[
+        int, typer.Option("--fabric-threads", help="Threads that step the nodes of --fabric gateware; the results are the same.")
+    ] = 1,
     level: Annotated[
         str,
         typer.Option("--level", help="How messages move: packet, or flow (long ones at fair rates: a first answer, docs/flow.md)."),
@@ -61,7 +64,7 @@ def command(
     if ranks_as not in packed.CHOICES:
         raise InputError(f"--ranks-as {ranks_as}: give one of {', '.join(packed.CHOICES)}")
     options = runs.Options(
-        machine, ranks, tuple(program), mapping, compute, mpi, output, report, quiet, seed, fabric, level, record, ranks_as
+        machine, ranks, tuple(program), mapping, compute, mpi, output, report, quiet, seed, fabric, level, record, ranks_as, fabric_threads
     )
     raise typer.Exit(runs.run(options))
 

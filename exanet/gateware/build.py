@@ -22,7 +22,8 @@ from pathlib import Path
 from exanet import optional
 from exanet.errors import InputError
 
-_VERILATE = ["--cc", "-O3", "--assert", "--x-assign", "fast", "--x-initial", "fast", "--no-timing", "--output-split", "20000"]
+# Assertions are evaluated in the tests of the gateware, not under programs.
+_VERILATE = ["--cc", "-O3", "--no-assert", "--x-assign", "fast", "--x-initial", "fast", "--no-timing", "--output-split", "20000"]
 _COMPILE = ["-std=c++20", "-O2", "-w", "-fPIC", "-pthread", "-fvisibility=hidden"]
 _JOBS = 2
 
@@ -36,20 +37,21 @@ def sources() -> Path:
     raise InputError(f"{here / 'hdl'} is missing: this installation has no gateware; install the package again (pip install .)")
 
 
-def library(name: str, *, top: str, parameters: Mapping[str, int], wrapper: Sequence[str]) -> Path:
-    """The shared library of module `top` and the C++ files `wrapper` (paths below `sources()`); built when there is none yet.
+def library(name: str, *, tops: Mapping[str, Mapping[str, int]], wrapper: Sequence[str], defines: Sequence[str] = ()) -> Path:
+    """The shared library of modules with their parameters (each becomes a class VMODULE) and of the C++ files `wrapper` (paths below
+    `sources()`), compiled with the macros `defines` (NAME=VALUE); built when there is none yet.
 
     Raises InputError when a tool is missing or the build fails.
     """
     root, verilator_root = sources(), _verilator_root()
-    key = _key(root, verilator_root, top, parameters, wrapper)
+    key = _key(root, verilator_root, tops, wrapper, defines)
     found = _cache() / f"{name}-{key}" / f"lib{name}.so"
     if found.is_file():
         return found
     print(f"exanet: building the gateware's model {name} (once; a minute or two)", file=sys.stderr, flush=True)
     found.parent.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f"{name}-", dir=found.parent.parent) as scratch:
-        built = _build(Path(scratch), root, verilator_root, name, top, parameters, wrapper)
+        built = _build(Path(scratch), root, verilator_root, name, tops, wrapper, defines)
         final = Path(scratch) / "final"
         final.mkdir()
         built.rename(final / built.name)
@@ -76,13 +78,14 @@ def _verilator_root() -> Path:
     return Path(spec.origin).parent
 
 
-def _key(root: Path, verilator_root: Path, top: str, parameters: Mapping[str, int], wrapper: Sequence[str]) -> str:
+def _key(root: Path, verilator_root: Path, tops: Mapping[str, Mapping[str, int]], wrapper: Sequence[str], defines: Sequence[str]) -> str:
     digest = hashlib.sha256()
     headers = [path for folder in ("gateware", "core/spec") for path in (root / folder).rglob("*.h*")]
     for path in sorted({root / "gateware/files.f", *_hdl(root), *headers, *(root / file for file in wrapper)}):
         digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes() + b"\0")
     tools = [str(verilator_root), (verilator_root / "bin/verilator").read_text(), _say(["g++", "--version"])]
-    digest.update(repr([tools, top, sorted(parameters.items()), list(wrapper), _VERILATE, _COMPILE]).encode())
+    modules = [(top, sorted(parameters.items())) for top, parameters in sorted(tops.items())]
+    digest.update(repr([tools, modules, list(wrapper), list(defines), _VERILATE, _COMPILE]).encode())
     return digest.hexdigest()[:16]
 
 
@@ -91,21 +94,35 @@ def _hdl(root: Path) -> list[Path]:
 
 
 def _build(
-    scratch: Path, root: Path, verilator_root: Path, name: str, top: str, parameters: Mapping[str, int], wrapper: Sequence[str]
+    scratch: Path,
+    root: Path,
+    verilator_root: Path,
+    name: str,
+    tops: Mapping[str, Mapping[str, int]],
+    wrapper: Sequence[str],
+    defines: Sequence[str],
 ) -> Path:
-    generated = scratch / "verilated"
-    values = [f"-G{key}={value}" for key, value in parameters.items()]
-    verilate = ["perl", str(verilator_root / "bin/verilator"), *_VERILATE, "--Mdir", str(generated), "--top-module", top, *values]
-    _run([*verilate, "gateware/lint.vlt", "-f", "gateware/files.f"], cwd=root, env=os.environ | {"VERILATOR_ROOT": str(verilator_root)})
+    verilate = ["perl", str(verilator_root / "bin/verilator"), *_VERILATE]
+    each_cycle: list[Path] = []
+    once: list[Path] = []
+    folders: list[str] = []
+    for top, parameters in tops.items():
+        generated = scratch / top
+        values = [f"-G{key}={value}" for key, value in parameters.items()]
+        command = [*verilate, "--Mdir", str(generated), "--top-module", top, *values, "gateware/lint.vlt", "-f", "gateware/files.f"]
+        _run(command, cwd=root, env=os.environ | {"VERILATOR_ROOT": str(verilator_root)})
+        for units, unit in zip((each_cycle, once), _units(generated), strict=True):
+            units.append(unit)
+        folders.append(f"-I{generated}")
     include = verilator_root / "include"
-    each_cycle, once = _units(generated)
-    files = [each_cycle, once, *(root / file for file in wrapper), include / "verilated.cpp", include / "verilated_threads.cpp"]
+    files = [*each_cycle, *once, *(root / file for file in wrapper), include / "verilated.cpp", include / "verilated_threads.cpp"]
     ccache = [found] if (found := shutil.which("ccache")) else []
-    compiler = [*ccache, "g++", *_COMPILE, f"-I{root}", f"-I{generated}", f"-I{include}", f"-I{include / 'vltstd'}"]
+    macros = [f"-D{define}" for define in defines]
+    compiler = [*ccache, "g++", *_COMPILE, *macros, f"-I{root}", *folders, f"-I{include}", f"-I{include / 'vltstd'}"]
     objects = [scratch / f"{number}-{file.stem}.o" for number, file in enumerate(files)]
 
     def compile_one(file: Path, made: Path) -> None:
-        _run([*compiler, *(["-O0"] if file == once else []), "-c", str(file), "-o", str(made)])
+        _run([*compiler, *(["-O0"] if file in once else []), "-c", str(file), "-o", str(made)])
 
     with ThreadPoolExecutor(_JOBS) as pool:
         for _ in pool.map(compile_one, files, objects):

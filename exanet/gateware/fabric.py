@@ -15,8 +15,8 @@ from exanet.gateware import build
 
 FABRICS = ("model", "gateware")
 
-MOST_NODES = 64
-"""Tens of nodes: each takes some ten microseconds of processor time a cycle."""
+MOST_NODES = 128
+"""The ExaNeSt prototype's. Each takes microseconds of processor time a cycle when its links are busy."""
 
 _WORD_BITS, _LATENCY, _CHANNELS, _MOST_PAYLOAD = 128, 4, 2, 512
 _CLASSES = 2  # bulk and priority, each with queues of its own
@@ -32,26 +32,39 @@ def check(config: dict[str, Any], machine: str) -> None:
         raise InputError([f"--fabric gateware: {machine}: {problem}" for problem in problems])
 
 
+def check_threads(threads: int, fabric: str) -> None:
+    """Raises InputError when so many threads cannot step Verilated nodes, or there are none to step."""
+    if not 1 <= threads <= MOST_NODES:
+        raise InputError(f"--fabric-threads {threads}: give a whole number from 1 to {MOST_NODES}")
+    if threads > 1 and fabric != "gateware":
+        raise InputError(f"--fabric-threads {threads}: the threads of Verilated nodes; give --fabric gateware, or leave it out")
+
+
 def library(config: dict[str, Any]) -> Path:
     """The library of Verilated nodes for a machine that passed check(); built when there is none yet.
 
     Raises InputError when a tool is missing or the build fails.
     """
     router, qfdb, dimensions = config["router"], config["topology"]["kind"] == _QFDB, _dimensions(config["topology"])
+    both = {
+        "PayloadDepth": router["inter_fifo_words"] // _CHANNELS,
+        "HeaderDepth": router["header_fifo_words"] // (_CHANNELS * _CLASSES),
+        "MostWords": -(-router["max_payload_bytes"] * 8 // _WORD_BITS),
+    }
     parameters = {
         "InterPorts": 2 * dimensions + (_QFDB_NODES - 1 if qfdb else 0),
         "IntraPorts": router["intra_ports"],
         "Dimensions": dimensions,
         "Qfdb": int(qfdb),
-        "PayloadDepth": router["inter_fifo_words"] // _CHANNELS,
-        "HeaderDepth": router["header_fifo_words"] // (_CHANNELS * _CLASSES),
         "IntraDepth": router["intra_fifo_words"],
         "IntraHeaders": router["header_fifo_words"] // _CLASSES,
-        "LineBits": config["links"][0]["word_bits"],
-        "MostWords": -(-router["max_payload_bytes"] * 8 // _WORD_BITS),
     }
-    wrapper = ["gateware/node/model/node_library.cpp"]
-    return build.library(f"nodes-{'qfdb-' if qfdb else ''}{dimensions}d", top="exanet_node", parameters=parameters, wrapper=wrapper)
+    return build.library(
+        f"nodes-{'qfdb-' if qfdb else ''}{dimensions}d",
+        tops={"exanet_router": both | parameters, "exanet_link": both | {"LineBits": config["links"][0]["word_bits"]}},
+        wrapper=["gateware/node/model/node_library.cpp"],
+        defines=[f"EXANET_INTRA_PORTS={router['intra_ports']}"],
+    )
 
 
 def _dimensions(topology: dict[str, Any]) -> int:

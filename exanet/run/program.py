@@ -48,6 +48,7 @@ class Options:
     level: str = "packet"
     record: Path | None = None
     ranks_as: str = "processes"
+    fabric_threads: int = 1
 
 
 def run(options: Options) -> int:
@@ -69,6 +70,7 @@ def run(options: Options) -> int:
         if options.level == "flow":
             raise InputError("--level flow: the gateware carries packets; take --fabric model, or leave --level out")
         fabric.check(config, described.name)
+    fabric.check_threads(options.fabric_threads, options.fabric)
     mpi = detect.detect(options.command, options.mpi)
     if mpi.kind == "openmpi":
         settings.check_temporary_folder()
@@ -127,7 +129,7 @@ def _simulate(
     lost = set(failed_endpoints(config["topology"])) & set(placed) if config["topology"].get("failed") else set()
     if lost:
         raise InputError(f"rank {placed.index(min(lost))} is placed on node {min(lost)}, which has failed; give another placement (--map)")
-    library = {"node_library": str(gateware)} if gateware else {}
+    library = {"node_library": str(gateware), "node_threads": options.fabric_threads} if gateware else {}
     try:
         simulator = Simulator(config, placed, {"compute_factor": factor, "flow_level": options.level == "flow", **library})
     except ValueError as error:

@@ -25,9 +25,17 @@ def changed(folder: Path, text: str, extends: str = "torus-2x2x2") -> str:
 
 
 def parameters_of(name: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
-    """Parameters that the nodes of a machine that fits are built with."""
+    """Parameters that the routers and links of a machine that fits are built with."""
     spec: dict[str, int] = {}
-    monkeypatch.setattr(build, "library", lambda name, **rest: spec.update(rest["parameters"]) or Path("there"))
+
+    def library(name: str, *, tops: dict[str, dict[str, int]], wrapper: list[str], defines: list[str]) -> Path:
+        for parameters in tops.values():
+            assert all(spec.get(key, value) == value for key, value in parameters.items()), "both ends of a wire are of one kind"
+            spec.update(parameters)
+        assert defines == [f"EXANET_INTRA_PORTS={spec['IntraPorts']}"]
+        return Path("there")
+
+    monkeypatch.setattr(build, "library", library)
     config = machine.load(name).resolve()
     fabric.check(config, name)
     assert fabric.library(config) == Path("there")
@@ -77,9 +85,9 @@ def test_other_topologies(name: str) -> None:
     assert "tori of QFDBs" in message and "--fabric model" in message
 
 
-def test_the_whole_prototype_is_too_large_and_between_cycles() -> None:
-    nodes, clock, inside, between = refused("exanest")
-    assert "128 nodes" in nodes and "ni.clock" in clock
+def test_the_whole_prototype_is_between_cycles() -> None:
+    clock, inside, between = refused("exanest")
+    assert "ni.clock" in clock
     assert "links.intra-qfdb.latency" in inside and "links.inter-qfdb.latency" in between and "exanest-blade" in between
 
 
@@ -93,10 +101,10 @@ def test_a_latency_between_cycles(tmp_path: Path) -> None:
 
 
 def test_too_many_nodes_and_dimensions(tmp_path: Path) -> None:
-    shape = "topology: {kind: torus, shape: {value: [4, 4, 4, 2], source: x, kind: chosen}}\n"
+    shape = "topology: {kind: torus, shape: {value: [4, 4, 4, 4], source: x, kind: chosen}}\n"
     messages = refused(changed(tmp_path, shape))
     assert len(messages) == 2
-    assert "4 dimensions" in messages[0] and "128 nodes" in messages[1]
+    assert "4 dimensions" in messages[0] and "256 nodes" in messages[1]
 
 
 @pytest.mark.parametrize(
@@ -117,6 +125,14 @@ def test_too_many_nodes_and_dimensions(tmp_path: Path) -> None:
 )
 def test_constants_that_the_gateware_does_not_have(tmp_path: Path, text: str, said: str) -> None:
     assert said in refused(changed(tmp_path, text + "\n"))[0]
+
+
+@pytest.mark.parametrize(
+    ("threads", "of", "said"), [(0, "gateware", "from 1 to"), (129, "gateware", "from 1 to"), (2, "model", "--fabric gateware")]
+)
+def test_threads_that_cannot_be(threads: int, of: str, said: str) -> None:
+    with pytest.raises(InputError, match=f"--fabric-threads {threads}: .*{said}"):
+        fabric.check_threads(threads, of)
 
 
 def test_without_verilator(monkeypatch: pytest.MonkeyPatch) -> None:

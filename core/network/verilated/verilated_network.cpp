@@ -38,7 +38,7 @@ const exanet_node_library_calls& load(const std::string& path) {
 class VerilatedNetwork final : public Network {
  public:
   VerilatedNetwork(const std::string& library, const TopologySpec& spec, EventQueue& events, const Topology& topology,
-                   const NetworkConfig& config, PacketSink sink);
+                   const NetworkConfig& config, PacketSink sink, unsigned threads);
   ~VerilatedNetwork() override { calls_.close(nodes_); }
   VerilatedNetwork(const VerilatedNetwork&) = delete;
   VerilatedNetwork& operator=(const VerilatedNetwork&) = delete;
@@ -101,7 +101,8 @@ class VerilatedNetwork final : public Network {
 };
 
 VerilatedNetwork::VerilatedNetwork(const std::string& library, const TopologySpec& spec, EventQueue& events,
-                                   const Topology& topology, const NetworkConfig& config, PacketSink sink)
+                                   const Topology& topology, const NetworkConfig& config, PacketSink sink,
+                                   unsigned threads)
     : calls_(load(library)),
       events_(events),
       sink_(sink),
@@ -131,7 +132,7 @@ VerilatedNetwork::VerilatedNetwork(const std::string& library, const TopologySpe
   }
   if (!fits)
     throw std::invalid_argument(library + " has nodes with other ports than this machine's: build it for this machine");
-  nodes_ = calls_.open(nodes, registers_.data(), static_cast<std::uint32_t>(lines.size()), lines.data());
+  nodes_ = calls_.open(nodes, registers_.data(), static_cast<std::uint32_t>(lines.size()), lines.data(), threads);
   stats_.resize(line_.size());
   injection_ports_.assign(std::size_t{nodes} * intra_ports_,
                           {static_cast<std::uint32_t>(config.router.intra_fifo_words),
@@ -276,11 +277,11 @@ std::uint64_t VerilatedNetwork::packet_hops() const {
 
 }  // namespace
 
-MakeNetwork make_node_network(std::string library, TopologySpec spec) {
-  return [library = std::move(library), spec = std::move(spec)](EventQueue& events, const Topology& topology,
-                                                                const NetworkConfig& config,
-                                                                PacketSink sink) -> std::unique_ptr<Network> {
-    return std::make_unique<VerilatedNetwork>(library, spec, events, topology, config, sink);
+MakeNetwork make_node_network(std::string library, TopologySpec spec, unsigned threads) {
+  return [library = std::move(library), spec = std::move(spec), threads](EventQueue& events, const Topology& topology,
+                                                                         const NetworkConfig& config,
+                                                                         PacketSink sink) -> std::unique_ptr<Network> {
+    return std::make_unique<VerilatedNetwork>(library, spec, events, topology, config, sink, threads);
   };
 }
 

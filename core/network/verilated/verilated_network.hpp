@@ -17,7 +17,7 @@
 namespace exanet {
 
 // `library`: the file, built for this machine's router (exanet/gateware/fabric.py). Throws std::invalid_argument when it cannot be loaded
-// or does not fit.
-MakeNetwork make_node_network(std::string library, TopologySpec spec);
+// or does not fit. As many `threads` step its nodes; what happens when does not depend on it.
+MakeNetwork make_node_network(std::string library, TopologySpec spec, unsigned threads = 1);
 
 }  // namespace exanet

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // One direction of a link outside the gateware: transceivers and cable as a delay of whole cycles, with the transmitter's pauses, and what
 // went over it. Without faults; tests that want some use gateware/link/tb/transceiver.hpp.
+//
+// Its two ends may belong to two threads, the receiver's a cycle behind the transmitter's: put() of a cycle and take() of the one before it meet
+// in no member.
 #pragma once
 
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -14,14 +19,17 @@ namespace exanet::gateware {
 template <typename Word>
 class Line {
  public:
-  explicit Line(const exanet_line& line) : ends(line), delay_(line.latency_cycles + std::size_t{1}) {}
+  explicit Line(const exanet_line& line) : ends(line), delay_(std::bit_ceil(line.latency_cycles + std::size_t{2})) {}
 
   const exanet_line ends;
   exanet_line_counts counts{};
 
   // Whether the transmitter takes a word in this cycle.
   bool ready() const { return ends.pause_every == 0 || run_ < ends.pause_every; }
-  bool empty() const { return under_way_ == 0; }
+  // Whether put() without a word would change nothing.
+  bool at_rest() const { return run_ == 0 && !framing_.open() && !framing_.announced(); }
+  // Contract: no put() or take() meanwhile.
+  bool empty() const { return put_ == taken_; }
 
   // A cycle: the word that is offered while ready goes in ...
   void put(std::uint64_t cycle, bool valid, const Word& word) {
@@ -29,17 +37,17 @@ class Line {
     run_ = taken ? run_ + 1 : 0;
     count(valid, taken, word);
     if (!taken) return;
-    delay_[(cycle + ends.latency_cycles) % delay_.size()] = {word, true};
-    ++under_way_;
+    delay_[(cycle + ends.latency_cycles) & (delay_.size() - 1)] = {word, true};
+    ++put_;
   }
 
-  // ... and the word that went in `latency_cycles` ago comes out. Contract: in every cycle while the line is not empty.
+  // ... and the word that went in `latency_cycles` ago comes out. Contract: in every cycle.
   bool take(std::uint64_t cycle, Word& word) {
-    Slot& slot = delay_[cycle % delay_.size()];
+    Slot& slot = delay_[cycle & (delay_.size() - 1)];
     if (!slot.valid) return false;
     word = slot.word;
     slot.valid = false;
-    --under_way_;
+    ++taken_;
     return true;
   }
 
@@ -67,7 +75,7 @@ class Line {
   }
 
   std::vector<Slot> delay_;
-  std::uint64_t under_way_ = 0;
+  std::uint64_t put_ = 0, taken_ = 0;
   unsigned run_ = 0, opening_ = 0;
   Framing<Word> framing_;
 };

@@ -1,181 +1,173 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network of Verilated nodes as a shared library: one Verilated class for every node, joined by lines, behind core/spec/node_library.h.
+// A network of Verilated nodes as a shared library: nodes out of Verilated parts, joined by lines, behind core/spec/node_library.h.
 //
-// Every boundary of a node is registered, so within a cycle nodes do not depend on each other: each is evaluated once a clock edge. A node that has
-// been still for kRest cycles is at rest: further edges would leave it as it is, so it is not evaluated until a word comes. Limit: nothing in a
-// node may count cycles while it is still, which is why the repetition of credits (credit_interval_i) is off.
+// Every boundary of a node is registered, so within a cycle nodes do not depend on each other, and each thread steps its own. A thread puts its
+// nodes' words for the next cycle on their lines at the end of a cycle, so threads meet once a cycle.
 #include <algorithm>
 #include <memory>
 #include <vector>
 
-#include "Vexanet_node.h"
 #include "gateware/node/model/line.hpp"
+#include "gateware/node/model/parts.hpp"
 #include "gateware/node/model/port.hpp"
-#include "gateware/node/model/verilated_ports.hpp"
+#include "gateware/node/model/team.hpp"
 
 namespace {
 
 using namespace exanet;
 using namespace exanet::gateware;
 
-using Word = NodeShape<Vexanet_node>::Word;
-constexpr unsigned kInter = NodeShape<Vexanet_node>::kInter, kIntra = NodeShape<Vexanet_node>::kIntra;
-constexpr unsigned kRest = 64;  // longer than any pipeline of the node
+using Word = NodeParts::Word;
+constexpr unsigned kInter = NodeParts::kInter, kIntra = NodeParts::kIntra;
 constexpr std::uint32_t kNone = 0xffffffffu;
 
 struct Node {
-  std::unique_ptr<Vexanet_node> model;
+  Node(VerilatedContext* context, const std::uint32_t* config) : parts(context, config) {}
+
+  NodeParts parts;
   PacketSource source[kIntra];
   PacketSink sink[kIntra];
   std::uint32_t out[kInter], in[kInter];  // lines
-  unsigned plugged = 0;  // ports with a line out; at the others the first word of a link waits for ever
+  unsigned plugged = 0;  // ports with a line out
   unsigned sending = 0;  // sources that are not idle
-  unsigned still = 0;  // cycles without a word at any port
 
-  bool at_rest() const { return still >= kRest && sending == 0; }
+  bool at_rest() const { return sending == 0 && parts.at_rest(); }
+};
+
+// A range of nodes that one thread steps, and what they have brought out in a cycle.
+struct Share {
+  VerilatedContext context;
+  std::size_t begin = 0, end = 0;
+  std::vector<exanet_arrival> arrivals;
+  std::vector<exanet_room> room;
+  bool at_rest = false;  // all of its nodes
 };
 
 }  // namespace
 
 struct exanet_nodes {
-  exanet_nodes(std::uint32_t nodes, const std::uint32_t* registers, std::uint32_t lines, const exanet_line* line);
-  ~exanet_nodes() {
-    for (Node& node : nodes_) node.model->final();
-  }
+  exanet_nodes(std::uint32_t nodes, const std::uint32_t* registers, std::uint32_t lines, const exanet_line* line,
+               std::uint32_t threads);
 
   void send(std::uint32_t node, std::uint32_t port, const exanet_node_packet& packet) {
     PacketSource& source = nodes_[node].source[port];
     nodes_[node].sending += source.idle();
     source.send(packet);
+    at_rest_ = false;
   }
   void step();
-  bool at_rest() const;
+  bool at_rest() const { return at_rest_; }
 
   std::vector<exanet_arrival> arrivals_;
   std::vector<exanet_room> room_;
   std::vector<Line<Word>> lines_;
 
  private:
+  void step(Share& share);
   void drive(Node& node);
-  void collect(std::uint32_t number);
+  void collect(std::uint32_t number, Share& share);
+  void transmit(Node& node, std::uint64_t cycle);
 
-  VerilatedContext context_;
-  std::vector<Node> nodes_;
+  std::vector<std::unique_ptr<Share>> shares_;  // of each thread, in the order of their nodes
+  std::vector<Node> nodes_;  // behind the contexts of their models
   std::uint64_t cycle_ = 0;
+  bool at_rest_ = false;
+  Team team_;
 };
 
 exanet_nodes::exanet_nodes(std::uint32_t nodes, const std::uint32_t* registers, std::uint32_t lines,
-                           const exanet_line* line)
-    : nodes_(nodes) {
-  lines_.reserve(lines);
-  for (Node& node : nodes_) {
-    std::fill(std::begin(node.out), std::end(node.out), kNone);
-    std::fill(std::begin(node.in), std::end(node.in), kNone);
-    node.model = std::make_unique<Vexanet_node>(&context_, "node");
-    for (unsigned i = 0; i < 4; ++i) node.model->config_i[i] = *registers++;
-    node.model->credit_threshold_i = 0;
-    node.model->credit_interval_i = 0;
+                           const exanet_line* line, std::uint32_t threads)
+    : team_(std::clamp(threads, 1u, nodes), [this](unsigned thread) { step(*shares_[thread]); }) {
+  nodes_.reserve(nodes);
+  for (std::size_t thread = 0; thread < team_.size(); ++thread) {
+    Share& share = *shares_.emplace_back(std::make_unique<Share>());
+    share.begin = nodes * thread / team_.size();
+    share.end = nodes * (thread + 1) / team_.size();
+    for (std::size_t n = share.begin; n < share.end; ++n) {
+      Node& node = nodes_.emplace_back(&share.context, registers + 4 * n);
+      std::fill(std::begin(node.out), std::end(node.out), kNone);
+      std::fill(std::begin(node.in), std::end(node.in), kNone);
+    }
   }
+  lines_.reserve(lines);
   for (std::uint32_t i = 0; i < lines; ++i) {
     lines_.emplace_back(line[i]);
     nodes_[line[i].from].out[line[i].from_port] = i;
     nodes_[line[i].from].plugged |= 1u << line[i].from_port;
     nodes_[line[i].to].in[line[i].to_port] = i;
   }
-  for (int edge = 0; edge < 8; ++edge) {
-    for (Node& node : nodes_) {
-      node.model->rst_ni = edge >= 4;
-      node.model->clk_i = 0;
-      node.model->eval();
-      node.model->clk_i = 1;
-      node.model->eval();
-    }
-  }
+  for (Node& node : nodes_) transmit(node, cycle_);
 }
 
 void exanet_nodes::step() {
+  team_.run();
+  ++cycle_;
   arrivals_.clear();
   room_.clear();
-  for (Node& node : nodes_) {
-    if (node.at_rest()) continue;
-    unsigned ready = 0;
-    for (unsigned p = 0; p < kInter; ++p) {
-      if (node.out[p] == kNone) continue;
-      Line<Word>& line = lines_[node.out[p]];
-      ready |= unsigned{line.ready()} << p;
-      // Whether a word is offered does not depend on ready, so it can be read before.
-      line.put(cycle_, node.model->tx_valid_o >> p & 1u, line_word(node.model->tx_data_o[p]));
-    }
-    drive_ports(node.model->tx_ready_i, ready);
+  at_rest_ = true;
+  for (const auto& share : shares_) {
+    arrivals_.insert(arrivals_.end(), share->arrivals.begin(), share->arrivals.end());
+    room_.insert(room_.end(), share->room.begin(), share->room.end());
+    at_rest_ = at_rest_ && share->at_rest;
   }
-  for (std::uint32_t n = 0; n < nodes_.size(); ++n) {
+  if (at_rest_)
+    for (const auto& line : lines_) at_rest_ = at_rest_ && line.empty();
+}
+
+void exanet_nodes::step(Share& share) {
+  share.arrivals.clear();
+  share.room.clear();
+  share.at_rest = true;
+  for (std::size_t n = share.begin; n < share.end; ++n) {
     Node& node = nodes_[n];
     drive(node);
-    if (node.at_rest()) continue;
-    node.model->clk_i = 0;
-    node.model->eval();
-    node.model->clk_i = 1;
-    node.model->eval();
-    collect(n);
+    if (node.parts.at_rest()) continue;
+    node.parts.edge(node.plugged);
+    collect(static_cast<std::uint32_t>(n), share);
+    transmit(node, cycle_ + 1);
+    share.at_rest = share.at_rest && node.at_rest();
   }
-  ++cycle_;
 }
 
 // The inputs of the coming edge: words of the lines and of the network interface.
 void exanet_nodes::drive(Node& node) {
-  unsigned valid = 0;
-  for (unsigned p = 0; p < kInter; ++p) {
-    if (node.in[p] == kNone || lines_[node.in[p]].empty()) continue;
-    Word word{};
-    if (!lines_[node.in[p]].take(cycle_, word)) continue;
-    valid |= 1u << p;
-    drive_word(node.model->rx_data_i[p], word);
-  }
-  if (valid != 0) node.still = 0;
-  if (node.at_rest()) return;
-  drive_ports(node.model->rx_valid_i, valid);
-  for (unsigned i = 0; i < kIntra; ++i) {
-    spec::Flit flit;
-    if (!node.source[i].idle()) {
-      flit = node.source[i].next();
-      node.sending -= node.source[i].idle();
-      node.still = 0;
-    }
-    for (unsigned w = 0; w < flit.raw.size(); ++w) node.model->flit_i[i][w] = flit.raw[w];
+  Word word;
+  for (unsigned p = 0; p < kInter; ++p)
+    if (node.in[p] != kNone && lines_[node.in[p]].take(cycle_, word)) node.parts.receive(p, word);
+  for (unsigned i = 0; node.sending != 0 && i < kIntra; ++i) {
+    if (node.source[i].idle()) continue;
+    node.parts.inject(i, node.source[i].next());
+    node.sending -= node.source[i].idle();
   }
 }
 
 // Words that the edge has brought to the outputs. The network interface takes every word, and gives the slot back with the last.
-void exanet_nodes::collect(std::uint32_t number) {
+void exanet_nodes::collect(std::uint32_t number, Share& share) {
   Node& node = nodes_[number];
-  unsigned release = 0;
-  bool moving = (node.model->tx_valid_o & node.plugged) != 0;
   for (unsigned i = 0; i < kIntra; ++i) {
-    spec::Flit flit;
-    for (unsigned w = 0; w < flit.raw.size(); ++w) flit.raw[w] = node.model->flit_o[i][w];
-    moving |= flit.valid();
-    if (flit.valid() && node.sink[i].accept(flit)) {
-      release |= 1u << i;
-      arrivals_.push_back({node.sink[i].id(), number, i, node.sink[i].sound()});
+    const spec::Flit flit = node.parts.ejected(i);
+    if (flit.valid() != 0 && node.sink[i].accept(flit)) {
+      node.parts.release(i);
+      share.arrivals.push_back({node.sink[i].id(), number, i, node.sink[i].sound()});
     }
     spec::Credit credit;
-    credit.raw[0] = node.model->credit_o[i];
-    if (credit.raw[0] != 0) {
-      room_.push_back(
+    credit.raw[0] = node.parts.room(i);
+    if (credit.raw[0] != 0)
+      share.room.push_back(
           {number, i, static_cast<std::uint32_t>(credit.words()), static_cast<std::uint32_t>(credit.headers())});
-      moving = true;
-    }
   }
-  drive_ports(node.model->release_i, release);
-  node.still = moving ? 0 : node.still + 1;
 }
 
-bool exanet_nodes::at_rest() const {
-  for (const auto& line : lines_)
-    if (!line.empty()) return false;
-  for (const Node& node : nodes_)
-    if (!node.at_rest()) return false;
-  return true;
+// The words that go out in a cycle, from the edge that begins it. Whether a word is offered does not depend on whether the line takes it.
+void exanet_nodes::transmit(Node& node, std::uint64_t cycle) {
+  for (unsigned p = 0; p < kInter; ++p) {
+    if (node.out[p] == kNone) continue;
+    Line<Word>& line = lines_[node.out[p]];
+    const bool valid = node.parts.tx_valid(p);
+    if (!valid && line.at_rest()) continue;
+    node.parts.set_tx_ready(p, line.ready());
+    line.put(cycle, valid, node.parts.tx_data(p));
+  }
 }
 
 namespace {
@@ -185,9 +177,8 @@ const exanet_node_library_calls kCalls = {
     kInter,
     kIntra,
     kLineBits<Word>,
-    [](std::uint32_t nodes, const std::uint32_t* registers, std::uint32_t lines, const exanet_line* line) {
-      return new exanet_nodes(nodes, registers, lines, line);
-    },
+    [](std::uint32_t nodes, const std::uint32_t* registers, std::uint32_t lines, const exanet_line* line,
+       std::uint32_t threads) { return new exanet_nodes(nodes, registers, lines, line, threads); },
     [](exanet_nodes* nodes) { delete nodes; },
     [](exanet_nodes* nodes, std::uint32_t node, std::uint32_t port, const exanet_node_packet* packet) {
       nodes->send(node, port, *packet);

@@ -47,6 +47,7 @@ struct Case {
   unsigned line_cycles_between_qfdbs = 33;
   bool multicast = false;  // nodes that are built for it; as the others for packets to one node
   unsigned multicast_one_in = 0;  // 0: none
+  unsigned threads = 1;  // that step the Verilated nodes
 
   bool of_qfdbs() const { return topology.kind == "qfdb-torus"; }
   unsigned ports() const { return of_qfdbs() ? 3 : 2; }  // intra-tile, as each library is built
@@ -61,7 +62,7 @@ struct Case {
       << most_bytes << " B, " << name_of(arbitration) << ", priority one in " << priority_one_in
       << (multicast ? ", nodes with multicast, one in " + std::to_string(multicast_one_in) : "") << ", line of "
       << (wide ? "four lanes and " : "") << line_cycles << " cycles, pause every " << pause_every << ", " << packets
-      << " packets, seed " << seed;
+      << " packets, seed " << seed << ", " << threads << " threads";
     return s.str();
   }
   NetworkConfig fabric() const {
@@ -317,11 +318,11 @@ bool all_arrived(const Case& c, const std::vector<Offer>& offers, const Run& run
 
 // Returns when each packet was taken and delivered.
 std::vector<Fate> compare(const Case& c, const std::vector<Offer>& offers) {
-  const char* library = c.multicast ? c.of_qfdbs() ? EXANET_MULTICAST_QFDB_NODE_LIBRARY : EXANET_MULTICAST_NODE_LIBRARY
-                        : c.of_qfdbs() ? EXANET_QFDB_NODE_LIBRARY
-                        : c.wide       ? EXANET_WIDE_NODE_LIBRARY
-                                       : EXANET_NODE_LIBRARY;
-  const Run gateware(c, offers, make_node_network(library, c.topology)), model(c, offers, make_network);
+  const char* library = c.multicast    ? c.of_qfdbs() ? EXANET_NODES_QFDB_MULTICAST : EXANET_NODES_3D_MULTICAST
+                        : c.of_qfdbs() ? EXANET_NODES_QFDB
+                        : c.wide       ? EXANET_NODES_WIDE
+                                       : EXANET_NODES_3D;
+  const Run gateware(c, offers, make_node_network(library, c.topology, c.threads)), model(c, offers, make_network);
   const std::string found = difference(offers, gateware, model);
   total_packets += offers.size();
   if (!found.empty()) FAIL_CHECK(c.text() << ": " << found);
@@ -604,6 +605,7 @@ TEST_CASE("equality: drawn cases") {
     c.multicast = !c.wide && random() % 2 == 0;
     if (c.multicast) c.multicast_one_in = pick(std::vector<unsigned>{0, 1, 3, 20});
     if (c.multicast_one_in == 1) c.packets /= 4;  // each is many
+    c.threads = static_cast<unsigned>(1 + random() % 3);
     compare(c);
     compared += c.packets;
   }

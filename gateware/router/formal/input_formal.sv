@@ -56,7 +56,7 @@ module input_formal #(
   end
 
   router_input #(.Ports(2), .Multicast(Multicast), .PayloadDepth(PayloadDepth), .HeaderDepth(HeaderDepth)) dut (
-    .clk_i, .rst_ni(rst_n), .write_i(send), .flit_i(flit), .route_i(route), .request_o(request), .grant_i(grant),
+    .clk_i, .rst_ni(rst_n), .write_i(send), .flit_i(flit), .route_i(route), .request_o(request), .granted_i(grant != '0), .grant_i(grant),
     .word_o(word), .ends_o(ends), .credit_o(credit), .discarded_o(discarded));
 
   // Output: the word that has to come next, and who gets it.

@@ -104,12 +104,12 @@ module exanet_router #(
   router_pkg::request_t request[2][Inputs];
   router_pkg::word_t word[2][Inputs];
   logic [1:0][Inputs-1:0] ends, discarded;
-  logic [Ports-1:0] grant[2][Inputs];  // of each output
-  logic [1:0][Inputs-1:0] grants[Ports];
+  logic [1:0][Inputs-1:0] granted, grants[Ports];  // by any output, and by each
 
   for (genvar p = 0; p < Ports; p++) begin : gen_port
     logic [PortBits-1:0] port;
     logic vc, known;
+    logic [5:0] words;
     exanet_pkg::header_t header;
     router_pkg::route_t route;
     assign header = flit_q[p].data;
@@ -117,23 +117,28 @@ module exanet_router #(
       .InterPorts(InterPorts), .IntraPorts(IntraPorts), .Dimensions(Dimensions), .Qfdb(Qfdb), .XBits(XBits), .YBits(YBits), .Port(p)
     ) u_route (
       .ways_i(ways), .enabled_i(config_q.enabled), .qfdb_node_i(config_q.qfdb_node), .disabled_i(config_q.disabled[2:0]),
-      .type_port_i(config_q.type_port), .header_i(header), .port_o(port), .vc_o(vc), .known_o(known), .words_o(route.words));
-    assign route.port = 4'(port);
-    assign route.vc = vc;
+      .type_port_i(config_q.type_port), .header_i(header), .port_o(port), .vc_o(vc), .known_o(known), .words_o(words));
+    logic [Ports-1:0] ports, vcs;  // of a multicast packet
+    logic some;
     if (Multicast) begin : gen_copies
-      logic [Ports-1:0] ports, vcs;
-      logic some;
       router_copies #(
         .InterPorts(InterPorts), .IntraPorts(IntraPorts), .Dimensions(Dimensions), .Qfdb(Qfdb), .XBits(XBits), .YBits(YBits), .Port(p)
       ) u_copies (
         .ways_i(ways), .enabled_i(config_q.enabled), .qfdb_node_i(config_q.qfdb_node), .disabled_i(config_q.disabled[2:0]),
         .type_port_i(config_q.type_port), .header_i(header), .ports_o(ports), .vcs_o(vcs), .known_o(some));
-      assign route.valid = header.multicast ? some : known;
-      assign route.ports = header.multicast ? router_pkg::MaxPorts'(ports) : router_pkg::MaxPorts'(1'b1) << port;
-      assign route.vcs = header.multicast ? router_pkg::MaxPorts'(vcs) : {router_pkg::MaxPorts{vc}};
     end else begin : gen_one
-      assign route.valid = known;
-      assign {route.ports, route.vcs} = '0;
+      assign {ports, vcs, some} = '0;
+    end
+    always_comb begin
+      route = 'x;  // of a word that is no header
+      if (flit_q[p].head) begin
+        route.valid = Multicast && header.multicast ? some : known;
+        route.port = 4'(port);
+        route.vc = vc;
+        route.ports = header.multicast ? router_pkg::MaxPorts'(ports) : router_pkg::MaxPorts'(1'b1) << port;
+        route.vcs = header.multicast ? router_pkg::MaxPorts'(vcs) : {router_pkg::MaxPorts{vc}};
+        route.words = words;
+      end
     end
 
     // A header names the class of its packet, and packets follow each other on the wire.
@@ -148,6 +153,11 @@ module exanet_router #(
       localparam int unsigned I = p < InterPorts ? 2 * p + v : InterPorts + p;
       exanet_pkg::credit_t freed[2];
       for (genvar c = 0; c < 2; c++) begin : gen_class
+        logic [Ports-1:0] grant;  // of each output
+        always_comb begin
+          grant = '0;
+          for (int unsigned o = 0; Multicast && o < Ports; o++) grant[o] = grants[o][c][I];
+        end
         router_input #(
           .Ports(Ports), .Multicast(Multicast),
           .PayloadDepth(p < InterPorts ? QueueWords : IntraQueueWords),
@@ -155,7 +165,7 @@ module exanet_router #(
         ) u_input (
           .clk_i, .rst_ni,
           .write_i(flit_q[p].valid && now_class == (c == 1) && (p >= InterPorts || flit_q[p].vc == (v == 1))),
-          .flit_i(flit_q[p]), .route_i(route), .request_o(request[c][I]), .grant_i(grant[c][I]),
+          .flit_i(flit_q[p]), .route_i(route), .request_o(request[c][I]), .granted_i(granted[c][I]), .grant_i(grant),
           .word_o(word[c][I]), .ends_o(ends[c][I]), .credit_o(freed[c]), .discarded_o(discarded[c][I]));
       end
       assign credit_o[p][v] = '{words: freed[0].words + freed[1].words, headers: freed[0].headers + freed[1].headers};
@@ -173,8 +183,8 @@ module exanet_router #(
   end
 
   always_comb begin
-    for (int unsigned c = 0; c < 2; c++)
-      for (int unsigned i = 0; i < Inputs; i++) for (int unsigned p = 0; p < Ports; p++) grant[c][i][p] = grants[p][c][i];
+    granted = '0;
+    for (int unsigned p = 0; p < Ports; p++) granted = granted | grants[p];
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin

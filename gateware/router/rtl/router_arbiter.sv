@@ -22,24 +22,28 @@ module router_arbiter #(
 );
   logic [1:0][Inputs-1:0] due_q;
   logic [Inputs-1:0] behind_q;  // the inputs behind who was granted last, up to the end
-  logic [1:0][Inputs-1:0][Inputs-1:0] ahead;  // of each input those who are picked before it
   logic [Inputs-1:0] ranked, pick_q, grant_q, due;
   logic class_d, class_q;
 
   assign class_d = request_i[1] != '0;
-  for (genvar c = 0; c < 2; c++) begin : gen_class
-    for (genvar i = 0; i < Inputs; i++) begin : gen_input
-      localparam logic [Inputs-1:0] Lower = Inputs'((1 << i) - 1);
-      logic [Inputs-1:0] alike, later, earlier;
-      always_comb begin
-        // Lower ones among those alike, or later ones where the pointer stands before this one; then who is due; then who goes first.
-        alike   = behind_q[i] ? behind_q & Lower : behind_q | Lower;
-        later   = due_q[c][i] ? due_q[c] & alike : due_q[c] | alike;
-        earlier = first_i[i] ? first_i & later : first_i | later;
-        ahead[c][i] = fixed_i ? Lower : earlier;
-      end
-      assign grant_o[c][i] = request_i[c][i] && (request_i[c] & ahead[c][i]) == '0 && (c == 1 || request_i[1] == '0);
-    end
+  // Who is picked before input `i`: lower ones among those alike, or later ones where the pointer stands before this one; then who is due; then who
+  // goes first.
+  function automatic logic [Inputs-1:0] ahead(int unsigned i, logic fixed, logic [Inputs-1:0] behind, logic [Inputs-1:0] dues,
+                                              logic [Inputs-1:0] first);
+    logic [Inputs-1:0] lower, alike, later;
+    lower = ~({Inputs{1'b1}} << i);
+    alike = behind[i] ? behind & lower : behind | lower;
+    later = dues[i] ? dues & alike : dues | alike;
+    return fixed ? lower : first[i] ? first & later : first | later;
+  endfunction
+
+  // In a simulation the ranks of those who ask are worked out, in most cycles none.
+  always_comb begin
+    grant_o = '0;
+    for (int unsigned c = 0; c < 2; c++)
+      for (int unsigned i = 0; i < Inputs; i++)
+        if (request_i[c][i])
+          grant_o[c][i] = (request_i[c] & ahead(i, fixed_i, behind_q, due_q[c], first_i)) == '0 && (c == 1 || request_i[1] == '0);
   end
 
   assign ranked = request_i[class_d];

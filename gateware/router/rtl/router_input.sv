@@ -20,7 +20,8 @@ module router_input #(
   input  exanet_pkg::flit_t        flit_i,
   input  router_pkg::route_t       route_i,   // of flit_i when it is a header
   output router_pkg::request_t     request_o,
-  input  logic [Ports-1:0]         grant_i,   // of each output
+  input  logic                     granted_i,  // by an output
+  input  logic [Ports-1:0]         grant_i,    // of each output; looked at with Multicast alone
   output router_pkg::word_t        word_o,
   output logic                     ends_o,    // the word in the next cycle is the packet's last
   output exanet_pkg::credit_t      credit_o,
@@ -31,7 +32,7 @@ module router_input #(
   logic [5:0] left_q, left_d, words_q;
   logic head_valid, data_valid, foot_valid, head_read, data_read, foot_read, known, discard, discarding_q;
   logic [127:0] head, data, foot;
-  logic granted, final_d, final_q;  // final: this passage is the packet's last one
+  logic final_d, final_q;  // final: this passage is the packet's last one
   logic last_q, turn_q;  // the word in this cycle is the packet's last; the front's turn to ask
   router_pkg::request_t front;
   logic [router_pkg::MaxPorts-1:0] served_q;  // outputs that have their copy
@@ -46,9 +47,7 @@ module router_input #(
     assign front.vcs = router_pkg::MaxPorts'(kept[0+:Ports]);
   end else begin : gen_number
     assign stored = {route_i.valid, route_i.words, PortBits'(route_i.port), route_i.vc};
-    always_comb begin
-      for (int unsigned p = 0; p < router_pkg::MaxPorts; p++) front.ports[p] = kept[1+:PortBits] == PortBits'(p) && p < Ports;
-    end
+    assign front.ports = router_pkg::MaxPorts'(1'b1) << kept[1+:PortBits];
     assign front.vcs = {router_pkg::MaxPorts{kept[0]}};
   end
   assign {known, front.words} = kept[RouteBits-1-:7];
@@ -75,7 +74,6 @@ module router_input #(
     request_o.words = front.words;
   end
 
-  assign granted = grant_i != '0;
   if (Multicast) begin : gen_copies
     logic [router_pkg::MaxPorts-1:0] grant_q, served;
     assign served = served_q | grant_q;
@@ -86,7 +84,7 @@ module router_input #(
         served_q <= '0;
         final_q  <= 1'b1;
       end else begin
-        if (granted || discard) grant_q <= router_pkg::MaxPorts'(grant_i);
+        if (granted_i || discard) grant_q <= router_pkg::MaxPorts'(grant_i);
         if (head_read) begin
           served_q <= final_d ? '0 : served;
           final_q  <= final_d;
@@ -125,7 +123,7 @@ module router_input #(
       Footer:  if (foot_read) state_d = Idle;
       default: ;
     endcase
-    if (granted || discard) state_d = Header;
+    if (granted_i || discard) state_d = Header;
   end
 
   // A footer is read in the first cycle in which the words before it have been read and it is in: so a cycle before that says that it will be.
@@ -146,10 +144,10 @@ module router_input #(
     end else begin
       state_q <= state_d;
       last_q  <= ends_o;
-      turn_q  <= turn_q ? !(granted || discard) : ends_o;
+      turn_q  <= turn_q ? !(granted_i || discard) : ends_o;
       left_q  <= left_d;
       if (head_read) words_q <= front.words;
-      if (granted || discard) discarding_q <= discard;
+      if (granted_i || discard) discarding_q <= discard;
       discarded_o <= discard;
       credit_o <= last_q && final_q ? '{words: 12'(words_q), headers: 8'd1} : '0;
     end

@@ -52,10 +52,11 @@ module router_output #(
 
   // What a request meets is in registers, which hold in a cycle what follows from all that was known in the one before: whether the output can be granted
   // (idle: no packet, or its last word, is in the crossbar), whether the consumer has a slot, and for whom there is room.
-  for (genvar c = 0; c < 2; c++) begin : gen_class
-    for (genvar i = 0; i < Inputs; i++) begin : gen_asks
-      assign asks[c][i] = request_i[c][i].ports[Port] && room_q[c][request_i[c][i].vcs[Port]] && idle_q && slot_q;
-    end
+  always_comb begin
+    asks = '0;
+    if (idle_q && slot_q)
+      for (int unsigned c = 0; c < 2; c++)
+        for (int unsigned i = 0; i < Inputs; i++) if (request_i[c][i].ports[Port]) asks[c][i] = room_q[c][request_i[c][i].vcs[Port]];
   end
 
   localparam logic [Inputs-1:0] FromLinks = (Inputs)'((1 << LinkInputs) - 1);
