@@ -33,6 +33,7 @@ gateware/node/rtl/node_registers_pkg.sv
 gateware/node/rtl/node_registers.sv
 gateware/node/rtl/node_registers_link.sv
 gateware/node/rtl/exanet_ip.sv
+gateware/node/rtl/exanet_endpoint.sv
 gateware/karma/rtl/karma_registers_pkg.sv
 gateware/karma/rtl/karma_registers.sv
 gateware/karma/rtl/karma_generator.sv
