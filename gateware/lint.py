@@ -79,6 +79,7 @@ def main() -> int:
     files = [str(ROOT / line) for line in (ROOT / "gateware/files.f").read_text().split() if line.endswith(".sv")]
     harnesses = [str(path) for path in sorted([*(ROOT / "gateware").glob("*/formal/*.sv"), *(ROOT / "gateware").glob("*/tb/*.sv")])]
     tops = {name: file for file in files + harnesses for name in re.findall(r"^module (\w+)", Path(file).read_text(), re.M)}
+    tops |= {path.stem: str(path) for path in sorted((ROOT / "gateware/top").glob("*.v"))}
     style = verible(files + harnesses)
     if style:
         print(style, file=sys.stderr)
@@ -86,6 +87,8 @@ def main() -> int:
     for top, file in tops.items():
         if file in harnesses:  # which look at some outputs alone
             said = verilator(top, file) + slang(top, [*files, file], "-Wno-unused-but-set-variable")
+        elif file.endswith(".v"):
+            said = verilator(top, file) + slang(top, [*files, file])
         else:
             said = verilator(top) + slang(top, files)
         if said:
