@@ -87,8 +87,8 @@ def main() -> int:
     for top, file in tops.items():
         if file in harnesses:  # which look at some outputs alone
             said = verilator(top, file) + slang(top, [*files, file], "-Wno-unused-but-set-variable")
-        elif file.endswith(".v"):
-            said = verilator(top, file) + slang(top, [*files, file])
+        elif file.endswith(".v"):  # which knows vectors alone
+            said = verilator(top, file) + slang(top, [*files, file], "-Wno-packed-array-conv")
         else:
             said = verilator(top) + slang(top, files)
         if said:

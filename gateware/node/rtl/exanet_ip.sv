@@ -158,5 +158,6 @@ module exanet_ip #(
   ) u_node (
     .clk_i, .rst_ni, .config_i(router_config), .credit_threshold_i(written.credit.threshold.value), .credit_interval_i(written.credit.interval.value),
     .health_i(written.health.own.value), .discarded_o(discarded), .flit_i(sent), .credit_o(freed), .flit_o(received), .release_i,
-    .tx_valid_o, .tx_data_o(tx_data), .tx_ready_i, .rx_valid_i, .rx_data_i(rx_data), .down_i, .drain_i, .drained_o, .restart_i, .clear_o, .health_o(far_health), .counters_o(counters));
+    .tx_valid_o, .tx_data_o(tx_data), .tx_ready_i, .rx_valid_i, .rx_data_i(rx_data),
+    .down_i, .drain_i, .drained_o, .restart_i, .clear_o, .health_o(far_health), .counters_o(counters));
 endmodule
