@@ -34,6 +34,9 @@ SHAPES = [
     (9, 4, 3, 64, 1, 1),
 ]
 
+# Benches and boards that others start from, with what they need beside the gateware.
+EXAMPLES = {"pair": ["examples/cocotb/pair.sv"], "zcu102": ["examples/zcu102/vendor.sv", "examples/zcu102/zcu102.sv"]}
+
 
 def verilator(top: str, *arguments: str) -> str:
     command = [
@@ -80,7 +83,7 @@ def main() -> int:
     harnesses = [str(path) for path in sorted([*(ROOT / "gateware").glob("*/formal/*.sv"), *(ROOT / "gateware").glob("*/tb/*.sv")])]
     tops = {name: file for file in files + harnesses for name in re.findall(r"^module (\w+)", Path(file).read_text(), re.M)}
     tops |= {path.stem: str(path) for path in sorted((ROOT / "gateware/top").glob("*.v"))}
-    style = verible(files + harnesses)
+    style = verible(files + harnesses + [file for listed in EXAMPLES.values() for file in listed])
     if style:
         print(style, file=sys.stderr)
     failed = int(style != "")
@@ -91,6 +94,12 @@ def main() -> int:
             said = verilator(top, file) + slang(top, [*files, file], "-Wno-packed-array-conv")
         else:
             said = verilator(top) + slang(top, files)
+        if said:
+            failed += 1
+            print(f"{top}:\n{said}", file=sys.stderr)
+    for top, listed in EXAMPLES.items():
+        # Outputs are left open, and what is declared of a vendor's has ports alone.
+        said = verilator(top, *listed) + slang(top, [*files, *listed], "-Wno-unused-port", "-Wno-undriven-port", "-Wno-unconnected-port")
         if said:
             failed += 1
             print(f"{top}:\n{said}", file=sys.stderr)
@@ -111,7 +120,9 @@ def main() -> int:
                 f"exanet_ip with {inter} + {intra} ports, lines of {bits} bits, QFDB {qfdb}, multicast {multicast}:\n{said}",
                 file=sys.stderr,
             )
-    print(f"{len(tops)} modules and {len(SHAPES)} shapes under Verilator -Wall, pyslang and Verible: {failed} with messages")
+    print(
+        f"{len(tops)} modules, {len(EXAMPLES)} examples and {len(SHAPES)} shapes under Verilator -Wall, pyslang and Verible: {failed} with messages"
+    )
     return 1 if failed else 0
 
 
