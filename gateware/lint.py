@@ -19,7 +19,8 @@ UNREAD = ["unconnected-output-port"]
 # A cast that some parameter needs is useless for another; a case with a default need not name what it covers.
 TASTE = ["useless-cast", "case-enum-explicit"]
 GENERATED = ["--suppress-warnings", "gateware/.../*_registers.sv", "--suppress-warnings", "gateware/.../*_registers_pkg.sv"]
-SLANG_OPTIONS = ["-Weverything", *GENERATED, *(f"-Wno-{name}" for name in UNUSED + UNREAD + TASTE)]
+PORTS_ALONE = ["--suppress-warnings", "examples/zcu102/vendor.sv"]
+SLANG_OPTIONS = ["-Weverything", *GENERATED, *PORTS_ALONE, *(f"-Wno-{name}" for name in UNUSED + UNREAD + TASTE)]
 VERIBLE_RULES = "line-length=length:150"
 
 # Further numbers of ports, inter-tile and intra-tile, dimensions, bits of a line, whether in a QFDB and with multicast: each with every
@@ -83,7 +84,7 @@ def main() -> int:
     harnesses = [str(path) for path in sorted([*(ROOT / "gateware").glob("*/formal/*.sv"), *(ROOT / "gateware").glob("*/tb/*.sv")])]
     tops = {name: file for file in files + harnesses for name in re.findall(r"^module (\w+)", Path(file).read_text(), re.M)}
     tops |= {path.stem: str(path) for path in sorted((ROOT / "gateware/top").glob("*.v"))}
-    style = verible(files + harnesses + [file for listed in EXAMPLES.values() for file in listed])
+    style = verible(files + harnesses + [listed[-1] for listed in EXAMPLES.values()])
     if style:
         print(style, file=sys.stderr)
     failed = int(style != "")
@@ -98,8 +99,8 @@ def main() -> int:
             failed += 1
             print(f"{top}:\n{said}", file=sys.stderr)
     for top, listed in EXAMPLES.items():
-        # Outputs are left open, and what is declared of a vendor's has ports alone.
-        said = verilator(top, *listed) + slang(top, [*files, *listed], "-Wno-unused-port", "-Wno-undriven-port", "-Wno-unconnected-port")
+        # Which leave outputs open.
+        said = verilator(top, *listed) + slang(top, [*files, *listed], "-Wno-empty-output-connection")
         if said:
             failed += 1
             print(f"{top}:\n{said}", file=sys.stderr)
@@ -120,9 +121,8 @@ def main() -> int:
                 f"exanet_ip with {inter} + {intra} ports, lines of {bits} bits, QFDB {qfdb}, multicast {multicast}:\n{said}",
                 file=sys.stderr,
             )
-    print(
-        f"{len(tops)} modules, {len(EXAMPLES)} examples and {len(SHAPES)} shapes under Verilator -Wall, pyslang and Verible: {failed} with messages"
-    )
+    counts = f"{len(tops)} modules, {len(EXAMPLES)} examples and {len(SHAPES)} shapes"
+    print(f"{counts} under Verilator -Wall, pyslang and Verible: {failed} with messages")
     return 1 if failed else 0
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The board example as far as it can be tried without the vendor's tool: it elaborates, each port has a pin, and the script names what is there.
+"""The board example without the vendor's tool: does it elaborate, has each port a pin, and does the script name what is there?
 
 gateware/lint.py lints it. Nothing here says that Vivado takes it.
 """
