@@ -65,9 +65,9 @@ module dma_formal (
       if (out_valid && at_out == 2'd2) Payload: assert ({out_data, out_keep, out_last} == {data_i, keep_i, last_i} && given == taken);
       if (out_valid) Behind: assert (at_in == 2'd2 || (at_in == 2'd1 && last_i));
       Waits: assert (at_out != 2'd1 || waits);
-      States: assert (u_send.state_q == at_in && u_receive.state_q == at_out);
+      States: assert (2'(u_send.state_q) == at_in && 2'(u_receive.state_q) == at_out);
       Kept: assert (u_send.user_q[127:0] == header[127:0] || at_in == '0);
-      KeptUser: assert (u_send.user_q == header[175:0] && header[255:176] == '0 || at_in != 2'd2);
+      KeptUser: assert ({80'b0, u_send.user_q} == header || at_in != 2'd2);
       Counts: assert (at_in != 2'd3 && at_out != 2'd3);
       Follows: assert (at_out == '0 || at_in == 2'd2 || (at_out == 2'd1 && at_in == 2'd1 && last));
       Ends: cover (given && out_last && at_out == 2'd2);
