@@ -40,6 +40,7 @@ def build(*, waves: bool) -> Path:
             "--assert",
             "--no-timing",
             "--vpi",
+            "-O3",
             "--public-depth",
             "1",
             "--x-assign",
