@@ -23,6 +23,8 @@ gateware/ni/rtl/ni_buffer.sv
 gateware/ni/rtl/ni_inject.sv
 gateware/ni/rtl/ni_eject.sv
 gateware/ni/rtl/ni_port.sv
+gateware/ni/rtl/ni_dma_send.sv
+gateware/ni/rtl/ni_dma_receive.sv
 gateware/phy/rtl/phy_pkg.sv
 gateware/phy/rtl/pcs_tx.sv
 gateware/phy/rtl/pcs_rx.sv
@@ -33,6 +35,7 @@ gateware/node/rtl/node_registers_pkg.sv
 gateware/node/rtl/node_registers.sv
 gateware/node/rtl/node_registers_link.sv
 gateware/node/rtl/exanet_ip.sv
+gateware/node/rtl/exanet_endpoint.sv
 gateware/karma/rtl/karma_registers_pkg.sv
 gateware/karma/rtl/karma_registers.sv
 gateware/karma/rtl/karma_generator.sv

@@ -19,7 +19,8 @@ UNREAD = ["unconnected-output-port"]
 # A cast that some parameter needs is useless for another; a case with a default need not name what it covers.
 TASTE = ["useless-cast", "case-enum-explicit"]
 GENERATED = ["--suppress-warnings", "gateware/.../*_registers.sv", "--suppress-warnings", "gateware/.../*_registers_pkg.sv"]
-SLANG_OPTIONS = ["-Weverything", *GENERATED, *(f"-Wno-{name}" for name in UNUSED + UNREAD + TASTE)]
+PORTS_ALONE = ["--suppress-warnings", "examples/zcu102/vendor.sv"]
+SLANG_OPTIONS = ["-Weverything", *GENERATED, *PORTS_ALONE, *(f"-Wno-{name}" for name in UNUSED + UNREAD + TASTE)]
 VERIBLE_RULES = "line-length=length:150"
 
 # Further numbers of ports, inter-tile and intra-tile, dimensions, bits of a line, whether in a QFDB and with multicast: each with every
@@ -33,6 +34,9 @@ SHAPES = [
     (9, 2, 3, 64, 1, 0),
     (9, 4, 3, 64, 1, 1),
 ]
+
+# Benches and boards that others start from, with what they need beside the gateware.
+EXAMPLES = {"pair": ["examples/cocotb/pair.sv"], "zcu102": ["examples/zcu102/vendor.sv", "examples/zcu102/zcu102.sv"]}
 
 
 def verilator(top: str, *arguments: str) -> str:
@@ -79,15 +83,24 @@ def main() -> int:
     files = [str(ROOT / line) for line in (ROOT / "gateware/files.f").read_text().split() if line.endswith(".sv")]
     harnesses = [str(path) for path in sorted([*(ROOT / "gateware").glob("*/formal/*.sv"), *(ROOT / "gateware").glob("*/tb/*.sv")])]
     tops = {name: file for file in files + harnesses for name in re.findall(r"^module (\w+)", Path(file).read_text(), re.M)}
-    style = verible(files + harnesses)
+    tops |= {path.stem: str(path) for path in sorted((ROOT / "gateware/top").glob("*.v"))}
+    style = verible(files + harnesses + [listed[-1] for listed in EXAMPLES.values()])
     if style:
         print(style, file=sys.stderr)
     failed = int(style != "")
     for top, file in tops.items():
         if file in harnesses:  # which look at some outputs alone
             said = verilator(top, file) + slang(top, [*files, file], "-Wno-unused-but-set-variable")
+        elif file.endswith(".v"):  # which knows vectors alone
+            said = verilator(top, file) + slang(top, [*files, file], "-Wno-packed-array-conv")
         else:
             said = verilator(top) + slang(top, files)
+        if said:
+            failed += 1
+            print(f"{top}:\n{said}", file=sys.stderr)
+    for top, listed in EXAMPLES.items():
+        # Which leave outputs open.
+        said = verilator(top, *listed) + slang(top, [*files, *listed], "-Wno-empty-output-connection")
         if said:
             failed += 1
             print(f"{top}:\n{said}", file=sys.stderr)
@@ -108,7 +121,8 @@ def main() -> int:
                 f"exanet_ip with {inter} + {intra} ports, lines of {bits} bits, QFDB {qfdb}, multicast {multicast}:\n{said}",
                 file=sys.stderr,
             )
-    print(f"{len(tops)} modules and {len(SHAPES)} shapes under Verilator -Wall, pyslang and Verible: {failed} with messages")
+    counts = f"{len(tops)} modules, {len(EXAMPLES)} examples and {len(SHAPES)} shapes"
+    print(f"{counts} under Verilator -Wall, pyslang and Verible: {failed} with messages")
     return 1 if failed else 0
 
 

@@ -62,6 +62,7 @@ PARTS = [
         " && python gateware/timing.py router link --keep build/kept",
     ),
     Part("place", "python gateware/place.py --keep build/kept"),
+    Part("cocotb", "python examples/cocotb/run.py"),
     Part("lint-gateware", "python gateware/lint.py"),
     Part("lint-format", "tools/format.sh --dry-run --Werror"),
     Part("lint-python", "ruff check . && ruff format --check . && mypy"),

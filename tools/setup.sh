@@ -14,8 +14,8 @@ venv=.venv
 debian_packages() {
   echo libfabric-dev python3-venv
   case $purpose in
-    test) echo openmpi-bin libopenmpi-dev lammps hpcc doctest-dev chromium patch perl g++ ccache ;;
-    gateware) echo doctest-dev perl g++ ;;
+    test) echo openmpi-bin libopenmpi-dev lammps hpcc doctest-dev chromium patch perl tcl g++ ccache ;;
+    gateware) echo doctest-dev perl g++ make ;;
     lint) echo doctest-dev g++ ;;
     bench) echo libopenmpi-dev libsimgrid-dev ;;
   esac

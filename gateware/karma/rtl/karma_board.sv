@@ -58,8 +58,13 @@ module karma_board #(
 );
   karma_registers_pkg::karma_registers__in_t status;
   karma_registers_pkg::karma_registers__out_t written;
-  exanet_pkg::flit_t sent[IntraPorts], received[IntraPorts];
-  exanet_pkg::credit_t credit[IntraPorts];
+  exanet_pkg::flit_t [IntraPorts-1:0] sent, received;
+  exanet_pkg::credit_t [IntraPorts-1:0] credit;
+  logic [InterPorts-1:0][63:0] tx_data, rx_data;
+  for (genvar p = 0; p < InterPorts; p++) begin : gen_line
+    assign tx_data_o[p] = tx_data[p];
+    assign rx_data[p] = rx_data_i[p];
+  end
   logic [IntraPorts-1:0] release_slot;
   logic [31:0] now_q;
 
@@ -74,7 +79,7 @@ module karma_board #(
     .s_axil_bresp(node_bresp), .s_axil_arready(node_arready), .s_axil_arvalid(node_arvalid), .s_axil_araddr(node_araddr), .s_axil_arprot(node_arprot),
     .s_axil_rready(node_rready), .s_axil_rvalid(node_rvalid), .s_axil_rdata(node_rdata), .s_axil_rresp(node_rresp),
     .flit_i(sent), .credit_o(credit), .flit_o(received), .release_i(release_slot),
-    .tx_valid_o, .tx_data_o, .tx_ready_i, .rx_valid_i, .rx_data_i);
+    .tx_valid_o, .tx_data_o(tx_data), .tx_ready_i, .rx_valid_i, .rx_data_i(rx_data));
 
   karma_registers u_registers (
     .clk(clk_i), .arst_n(rst_ni),

@@ -2,6 +2,7 @@
 // The network IP as a whole: a node with its registers on AXI4-Lite (spec/node.rdl; docs/reference/registers.md).
 //
 // A node that came out of reset sends nothing and routes nothing useful until its registers are written.
+// Ports are packed arrays, which plain Verilog connects as vectors (gateware/tops.py).
 module exanet_ip #(
   parameter int unsigned InterPorts = 2,
   parameter int unsigned IntraPorts = 3,
@@ -41,16 +42,16 @@ module exanet_ip #(
   output logic [31:0]           s_axil_rdata,
   output logic [1:0]            s_axil_rresp,
   // network interfaces
-  input  exanet_pkg::flit_t     flit_i[IntraPorts],
-  output exanet_pkg::credit_t   credit_o[IntraPorts],
-  output exanet_pkg::flit_t     flit_o[IntraPorts],
+  input  exanet_pkg::flit_t [IntraPorts-1:0]   flit_i,
+  output exanet_pkg::credit_t [IntraPorts-1:0] credit_o,
+  output exanet_pkg::flit_t [IntraPorts-1:0]   flit_o,
   input  logic [IntraPorts-1:0] release_i,
   // transceivers
   output logic [InterPorts-1:0] tx_valid_o,
-  output logic [LineBits-1:0]   tx_data_o[InterPorts],
+  output logic [InterPorts-1:0][LineBits-1:0] tx_data_o,
   input  logic [InterPorts-1:0] tx_ready_i,
   input  logic [InterPorts-1:0] rx_valid_i,
-  input  logic [LineBits-1:0]   rx_data_i[InterPorts],
+  input  logic [InterPorts-1:0][LineBits-1:0] rx_data_i,
   // bring-up of channels (exanet_phy), as of exanet_link; without one nothing of it is used
   input  logic [InterPorts-1:0] down_i = '0,
   input  logic [InterPorts-1:0] drain_i = '0,
@@ -137,12 +138,26 @@ module exanet_ip #(
       .rx_reclaimed_i(now.rx_reclaimed), .rx_stray_words_i(now.rx_stray_words), .tx_unconfirmed_i(now.tx_unconfirmed), .answer_o(status.link[p]));
   end
 
+  exanet_pkg::flit_t sent[IntraPorts], received[IntraPorts];
+  exanet_pkg::credit_t freed[IntraPorts];
+  logic [LineBits-1:0] tx_data[InterPorts], rx_data[InterPorts];
+  for (genvar i = 0; i < IntraPorts; i++) begin : gen_intra
+    assign sent[i] = flit_i[i];
+    assign flit_o[i] = received[i];
+    assign credit_o[i] = freed[i];
+  end
+  for (genvar p = 0; p < InterPorts; p++) begin : gen_line
+    assign tx_data_o[p] = tx_data[p];
+    assign rx_data[p] = rx_data_i[p];
+  end
+
   exanet_node #(
     .InterPorts(InterPorts), .IntraPorts(IntraPorts), .Dimensions(Dimensions), .Qfdb(Qfdb), .Multicast(Multicast), .XBits(XBits), .YBits(YBits),
     .PayloadDepth(PayloadDepth), .HeaderDepth(HeaderDepth), .IntraDepth(IntraDepth), .IntraHeaders(IntraHeaders),
     .MostWords(MostWords), .IntraSlots(IntraSlots), .LineBits(LineBits)
   ) u_node (
     .clk_i, .rst_ni, .config_i(router_config), .credit_threshold_i(written.credit.threshold.value), .credit_interval_i(written.credit.interval.value),
-    .health_i(written.health.own.value), .discarded_o(discarded), .flit_i, .credit_o, .flit_o, .release_i, .tx_valid_o, .tx_data_o, .tx_ready_i,
-    .rx_valid_i, .rx_data_i, .down_i, .drain_i, .drained_o, .restart_i, .clear_o, .health_o(far_health), .counters_o(counters));
+    .health_i(written.health.own.value), .discarded_o(discarded), .flit_i(sent), .credit_o(freed), .flit_o(received), .release_i,
+    .tx_valid_o, .tx_data_o(tx_data), .tx_ready_i, .rx_valid_i, .rx_data_i(rx_data),
+    .down_i, .drain_i, .drained_o, .restart_i, .clear_o, .health_o(far_health), .counters_o(counters));
 endmodule

@@ -30,24 +30,19 @@ module phy_node #(
   output logic                rx_locked_o
 );
   logic rst_n, tx_valid, tx_ready, rx_valid, down, drain, drained, restart, clear, overflow;
-  logic [63:0] tx_data[1], rx_data[1];
+  logic [63:0] tx_data, rx_data;
   logic [1:0] bresp, rresp;
-  exanet_pkg::flit_t in[1], out[1];
-  exanet_pkg::credit_t credit[1];
-  assign in[0] = flit_i;
-  assign flit_o = out[0];
-  assign credit_o = credit[0];
 
   exanet_reset_sync u_reset (.clk_i, .rst_ni, .rst_no(rst_n));
   exanet_ip #(.InterPorts(1), .IntraPorts(1), .Dimensions(1)) u_ip (
     .clk_i, .rst_ni(rst_n), .s_axil_awready, .s_axil_awvalid, .s_axil_awaddr, .s_axil_awprot('0), .s_axil_wready, .s_axil_wvalid, .s_axil_wdata,
     .s_axil_wstrb('1), .s_axil_bready(1'b1), .s_axil_bvalid, .s_axil_bresp(bresp), .s_axil_arready, .s_axil_arvalid, .s_axil_araddr,
     .s_axil_arprot('0), .s_axil_rready(1'b1), .s_axil_rvalid, .s_axil_rdata, .s_axil_rresp(rresp),
-    .flit_i(in), .credit_o(credit), .flit_o(out), .release_i,
+    .flit_i, .credit_o, .flit_o, .release_i,
     .tx_valid_o(tx_valid), .tx_data_o(tx_data), .tx_ready_i(tx_ready), .rx_valid_i(rx_valid), .rx_data_i(rx_data),
     .down_i(down), .drain_i(drain), .drained_o(drained), .restart_i(restart), .clear_o(clear), .overflow_i(overflow), .interrupt_o);
   exanet_phy #(.Quiet(Quiet)) u_phy (
-    .clk_i, .rst_ni(rst_n), .link_valid_i(tx_valid), .link_data_i(tx_data[0]), .link_ready_o(tx_ready),
-    .link_valid_o(rx_valid), .link_data_o(rx_data[0]), .down_o(down), .drain_o(drain), .drained_i(drained), .restart_o(restart), .clear_i(clear),
+    .clk_i, .rst_ni(rst_n), .link_valid_i(tx_valid), .link_data_i(tx_data), .link_ready_o(tx_ready),
+    .link_valid_o(rx_valid), .link_data_o(rx_data), .down_o(down), .drain_o(drain), .drained_i(drained), .restart_o(restart), .clear_i(clear),
     .overflow_o(overflow), .tx_clk_i, .tx_data_o, .rx_clk_i, .rx_signal_i, .rx_data_i, .rx_locked_o);
 endmodule
