@@ -13,15 +13,17 @@ namespace {
 // Registers of the gateware, in cycles.
 constexpr Cycle kExpires = 2;  // node_watchdog: the period's end to the fault
 constexpr Cycle kToHealth = 1;  // node_lofamo: a fault to the word that links are given
-constexpr Cycle kToFar = 3;  // a control word taken by the register of the line to what the far end's registers show, without the line
+constexpr Cycle kToFar =
+    3;  // a control word taken by the register of the line to what the far end's registers show, without the line
 constexpr Cycle kToSilent = kExpires + 1;  // the last control word's period ends, to `silent`
-constexpr Cycle kRouter = 2;  // a header at a port of the router to its first grant, and a grant to the header at the next port
+constexpr Cycle kRouter =
+    2;  // a header at a port of the router to its first grant, and a grant to the header at the next port
 constexpr Cycle kToReceived = 5;  // Start taken to the header at the far router's port, without the line
 constexpr Cycle kPacketWords = 2;  // header and footer
 constexpr Cycle kSlotBack = 2;  // Start taken to the next grant of the same output
 constexpr Cycle kLineWords = 2;  // of a word of the router
 // A daemon's accesses over AXI4-Lite, one after the other, from the cycle in which it begins: its beat, and what two reads show.
-constexpr Cycle kBeatAt = 1, kFaultsAt = 4, kNeighboursAt = 7, kReadingCycles = 8;
+constexpr Cycle kBeatAt = 2, kFaultsAt = 4, kNeighboursAt = 7, kReadingCycles = 8;
 
 enum Health : unsigned { kHost = 1, kNi = 2, kLinkDown = 8 };  // bits of health in spec/packet.yaml
 
@@ -41,8 +43,7 @@ Awareness::Awareness(const Topology& topology, const AwarenessConfig& config, st
     node.table.resize(rows);
     for (std::uint16_t p = 0; p < topology.port_count(n); ++p) {
       const Phase::Link& link = phases_[n].links[p];
-      node.ports.push_back({.far = topology.neighbour(n, p), .words = {config.interval, link.told, link.report}});
-      node.ports.back().held = node.ports.back().far.node != kNoNode;
+      node.ports.emplace_back(topology.neighbour(n, p), ControlWords(config.interval, link.told, link.report));
     }
   }
   for (std::uint32_t i = 0; i < faults_.size(); ++i) schedule(faults_[i].at, false, Kind::kFault, i);
@@ -85,14 +86,10 @@ void Awareness::handle(Cycle now, const Event& event) {
       for (Port& port : nodes_[n].ports) port.read_health = port.far_health;
       return;
     case Kind::kReadingEnds: return end_reading(now, n);
-    case Kind::kHealth:
-      nodes_[n].ni_fault |= (event.b & kNi) != 0;
-      return add_health(now + kToHealth, n, event.b);
+    case Kind::kHealth: nodes_[n].ni_fault |= (event.b & kNi) != 0; return add_health(now + kToHealth, n, event.b);
     case Kind::kPoke: return poke(now, n, event.b);
     case Kind::kFar: nodes_[n].ports[event.b >> 8].far_health = event.b & 0xff; return;
-    case Kind::kSilent:
-      nodes_[n].ports[event.b].silent = true;
-      return add_health(now + kToHealth, n, kLinkDown);
+    case Kind::kSilent: nodes_[n].ports[event.b].silent = true; return add_health(now + kToHealth, n, kLinkDown);
     case Kind::kArbitrate:
       if (nodes_[n].arbitrate_at == now) arbitrate(now, n);
       return;
@@ -170,7 +167,8 @@ void Awareness::advance(NodeId n, std::uint32_t p, Cycle until) {
   Port& port = nodes_[n].ports[p];
   port.words.advance(until, [&](Cycle told, unsigned health) {
     if (told + 1 < port.cut)
-      schedule(told + kToFar + config_.line, false, Kind::kFar, port.far.node, std::uint32_t{port.far.port} << 8 | health);
+      schedule(told + kToFar + config_.line, false, Kind::kFar, port.far.node,
+               std::uint32_t{port.far.port} << 8 | health);
   });
 }
 
@@ -241,10 +239,11 @@ void Awareness::send(NodeId n, std::uint32_t p, Cycle header, const Packet& fact
   ++packets_;
   Cycle lost = port.cut;
   for (const Fault& fault : faults_) {  // those to come, too
-    const bool hits = fault.kind == FaultKind::kNode ? fault.node == n || fault.node == port.far.node
-                                                     : fault.kind == FaultKind::kLink &&
-                                                           ((fault.node == n && fault.port == p) ||
-                                                            (fault.node == port.far.node && fault.port == port.far.port));
+    const bool hits =
+        fault.kind == FaultKind::kNode
+            ? fault.node == n || fault.node == port.far.node
+            : fault.kind == FaultKind::kLink && ((fault.node == n && fault.port == p) ||
+                                                 (fault.node == port.far.node && fault.port == port.far.port));
     if (hits) lost = std::min(lost, fault.at);
   }
   const Cycle last = start + 1 + kPacketWords * kLineWords;  // word on the line
@@ -254,7 +253,7 @@ void Awareness::send(NodeId n, std::uint32_t p, Cycle header, const Packet& fact
   packet.node = port.far.node;
   packet.from = port.far.port;
   packet.request = start + kToReceived + config_.line + kRouter;
-  packet.tail = packet.request + kLineWords + 1;
+  packet.tail = packet.request + kLineWords;
   nodes_[port.far.node].ports[port.far.port].queue.push_back(packet);
   wake(packet.request, port.far.node);
 }
@@ -298,7 +297,7 @@ void Awareness::arbitrate(Cycle now, NodeId n) {
   const Cycle left = std::max(now + kPacketWords, packet.tail);
   node.output_free = port.idle_at = left;
   port.words.add_credit(left + 1);
-  schedule(left, false, Kind::kArrives, keep(packet));
+  schedule(left + 1, false, Kind::kArrives, keep(packet));
   for (const Port& other : node.ports)
     if (!other.queue.empty()) next = std::min(next, asks(other));
   if (next != kNever) wake(std::max(next, left), n);

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <queue>
+#include <utility>
 #include <vector>
 
 #include "core/lofamo/control_words.hpp"
@@ -19,7 +20,12 @@
 
 namespace exanet::lofamo {
 
-enum class FaultKind { kHost, kNi, kNode, kLink };  // of kNode nothing works any more; a link's are both of its directions
+enum class FaultKind {
+  kHost,
+  kNi,
+  kNode,
+  kLink
+};  // of kNode nothing works any more; a link's are both of its directions
 
 struct Fault {
   FaultKind kind = FaultKind::kHost;
@@ -61,7 +67,8 @@ struct Fact {
 
 class Awareness {
  public:
-  Awareness(const Topology& topology, const AwarenessConfig& config, std::vector<Phase> phases, std::vector<Fault> faults);
+  Awareness(const Topology& topology, const AwarenessConfig& config, std::vector<Phase> phases,
+            std::vector<Fault> faults);
 
   void run(Cycle until);
 
@@ -72,7 +79,20 @@ class Awareness {
   std::uint64_t amid() const { return amid_; }
 
  private:
-  enum class Kind : std::uint8_t { kFault, kReads, kFaultsRead, kNeighboursRead, kReadingEnds, kActs, kHealth, kPoke, kFar, kSilent, kArbitrate, kArrives };
+  enum class Kind : std::uint8_t {
+    kFault,
+    kReads,
+    kFaultsRead,
+    kNeighboursRead,
+    kReadingEnds,
+    kActs,
+    kHealth,
+    kPoke,
+    kFar,
+    kSilent,
+    kArbitrate,
+    kArrives
+  };
   struct Event {
     Cycle half;  // cycles, doubled; odd ones lie behind all that is of the cycle
     std::uint64_t order;
@@ -93,6 +113,8 @@ class Awareness {
     std::uint64_t targets = 0;  // ports by which it is to be sent
   };
   struct Port {
+    Port(PortRef to, ControlWords control) : far(to), words(std::move(control)), held(to.node != kNoNode) {}
+
     PortRef far;
     ControlWords words;
     Cycle cut = kNever;  // what leaves is lost from then on
@@ -100,7 +122,7 @@ class Awareness {
     unsigned far_health = 0, read_health = 0;  // the neighbour's, and what the daemon has read of it
     bool silent = false, read_silent = false;
     bool poked = false;
-    bool held = true;  // for alive, by what the daemon has read last
+    bool held;  // for alive, by what the daemon has read last
     std::deque<Packet> queue;  // what has come, for the network interface
     Cycle idle_at = 0;
     bool due = false;

@@ -18,7 +18,11 @@ class ControlWords {
  public:
   // `told`: cycle in which the register took the last control word; `report`: the next report in turn, 0 is health.
   ControlWords(Cycle interval, Cycle told, unsigned report)
-      : interval_(interval == 0 ? 65'535 : interval), told_(told), told_before_(told), free_(told + 1), report_(report) {}
+      : interval_(interval == 0 ? 65'535 : interval),
+        told_(told),
+        told_before_(told),
+        free_(told + 1),
+        report_(report) {}
 
   // Contract of all three: cycles of a kind never go back, and none lies before what advance() has settled.
   // The header of a packet is at the link's port in this cycle. Returns that in which its Start is taken.

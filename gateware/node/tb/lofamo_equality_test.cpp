@@ -83,7 +83,9 @@ class Gateware {
 
   // Daemons' and interfaces' phases are given; those of links are what they are.
   std::vector<Phase>& phases() { return phases_; }
-  static std::uint16_t port(unsigned n, unsigned link) { return static_cast<std::uint16_t>(2 * link + (n >> link & 1)); }
+  static std::uint16_t port(unsigned n, unsigned link) {
+    return static_cast<std::uint16_t>(2 * link + (n >> link & 1));
+  }
 
   std::vector<Fact> run(Cycle until) {
     for (now_ = 0; now_ < until; ++now_) {
@@ -143,7 +145,8 @@ class Gateware {
       if (daemon.host_dead <= now_ || daemon.ni_dead <= now_) continue;
       for (const unsigned d : act->second.targets) {
         std::mt19937_64 random(0);
-        Packet packet = make_packet(LofamoNetwork::address(n), LofamoNetwork::address(n ^ 1u << d), 0, 0, 0, random, true);
+        Packet packet =
+            make_packet(LofamoNetwork::address(n), LofamoNetwork::address(n ^ 1u << d), 0, 0, 0, random, true);
         packet.header.set_dmadd(packed(act->second.reporter, act->second.link, act->second.row));
         spec::protect(packet.header);
         packet.footer.set_crc32(spec::packet_crc(packet.header, packet.payload, packet.footer));
@@ -163,7 +166,8 @@ class Gateware {
       daemon.held[d] = states[d] == 0;
     }
     for (unsigned d = 0; d < kDimensions; ++d)
-      if (const Row known = daemon.table[n][d]; states[d] != known.state) learn(n, n, d, {known.number + 1, states[d]}, kDimensions);
+      if (const Row known = daemon.table[n][d]; states[d] != known.state)
+        learn(n, n, d, {known.number + 1, states[d]}, kDimensions);
   }
 
   void take(unsigned n) {
@@ -178,7 +182,8 @@ class Gateware {
     unsigned from = 0;
     while (LofamoNetwork::address(n ^ 1u << from) != arrival.packet.header.source_dcid()) ++from;
     now_ = at;
-    learn(n, fact & 0x3fffff, fact >> 22 & 15, {static_cast<unsigned>(fact >> 26 & 0xffff), static_cast<unsigned>(fact >> 42)}, from);
+    learn(n, fact & 0x3fffff, fact >> 22 & 15,
+          {static_cast<unsigned>(fact >> 26 & 0xffff), static_cast<unsigned>(fact >> 42)}, from);
     now_ = at - 1;
   }
 
@@ -207,7 +212,8 @@ class Gateware {
 
 std::string text(const Fact& f) {
   std::ostringstream s;
-  s << "cycle " << f.at << " node " << f.node << ": port " << f.port << " of " << f.reporter << " is " << unsigned{f.state};
+  s << "cycle " << f.at << " node " << f.node << ": port " << f.port << " of " << f.reporter << " is "
+    << unsigned{f.state};
   return s.str();
 }
 
@@ -264,13 +270,16 @@ TEST_CASE("lofamo: awareness in Verilated nodes and in the model, to the cycle")
     if (same == ours.size() && same == theirs.size()) continue;
     std::string said = "faults:";
     for (const Fault& f : faults)
-      said += " " + std::to_string(static_cast<int>(f.kind)) + " of " + std::to_string(f.node) + "." + std::to_string(f.port) + " at " + std::to_string(f.at);
+      said += " " + std::to_string(static_cast<int>(f.kind)) + " of " + std::to_string(f.node) + "." +
+              std::to_string(f.port) + " at " + std::to_string(f.at);
     said += "\nbeat " + std::to_string(config.beat) + " watchdog " + std::to_string(config.watchdog);
     for (std::size_t i = same < 2 ? 0 : same - 2; i < same + 6; ++i)
-      said += "\n  gateware " + (i < ours.size() ? text(ours[i]) : "-") + "   model " + (i < theirs.size() ? text(theirs[i]) : "-");
+      said += "\n  gateware " + (i < ours.size() ? text(ours[i]) : "-") + "   model " +
+              (i < theirs.size() ? text(theirs[i]) : "-");
     FAIL_CHECK(said);
     break;
   }
-  MESSAGE("facts compared: " << facts << ", packets in the model: " << packets << ", runs left out, as a line is cut amid a packet: " << amid);
+  MESSAGE("facts compared: " << facts << ", packets in the model: " << packets
+                             << ", runs left out, as a line is cut amid a packet: " << amid);
   CHECK(facts > 0);
 }

@@ -67,7 +67,8 @@ class LofamoNetwork {
       Node& node = nodes_.emplace_back();
       node.model = std::make_unique<Vlofamo_node>(&context_);
       for (unsigned d = 0; d < dimensions; ++d)
-        node.tx[d] = std::make_unique<Transceiver>(TransceiverConfig{.latency_cycles = line_cycles, .seed = n * 3 + d + 1});
+        node.tx[d] =
+            std::make_unique<Transceiver>(TransceiverConfig{.latency_cycles = line_cycles, .seed = n * 3 + d + 1});
       node.model->s_axil_bready = node.model->s_axil_rready = 1;
       node.model->rst_ni = 0;
     }
@@ -75,7 +76,8 @@ class LofamoNetwork {
     for (Node& node : nodes_) node.model->rst_ni = 1;
     const unsigned unused = 7u & ~((1u << dimensions) - 1);
     for (unsigned n = 0; n < nodes_.size(); ++n) {
-      for (unsigned d = 0; d < 3; ++d) write(n, kAtDimension + 4 * d, (n >> d & 1) | (d < dimensions ? 2u : 1u) << 8 | d << 20 | d << 24);
+      for (unsigned d = 0; d < 3; ++d)
+        write(n, kAtDimension + 4 * d, (n >> d & 1) | (d < dimensions ? 2u : 1u) << 8 | d << 20 | d << 24);
       write(n, kAtCredit, interval << 16);
       write(n, kAtRouting, 2u | 1u << 2 | 0u << 4 | 1u << 11 | unused << 16);  // last dimension first
     }
@@ -88,7 +90,9 @@ class LofamoNetwork {
   Node& node(std::size_t n) { return nodes_[n]; }
   std::size_t size() const { return nodes_.size(); }
   std::uint64_t cycle() const { return cycle_; }
-  static std::uint32_t address(std::size_t n) { return (n & 1) | (n >> 1 & 1) << 8 | static_cast<std::uint32_t>(n >> 2 & 1) << 15; }
+  static std::uint32_t address(std::size_t n) {
+    return (n & 1) | (n >> 1 & 1) << 8 | static_cast<std::uint32_t>(n >> 2 & 1) << 15;
+  }
 
   // Accesses of a node follow each other; `done` gets what was read.
   void post(std::size_t n, std::uint32_t address, bool write, std::uint32_t data, Done done = {}) {
@@ -158,7 +162,8 @@ class LofamoNetwork {
     for (unsigned d = 0; d < kLinks; ++d) {
       if (!node.tx[d]) continue;
       const bool valid = m.tx_valid_o >> d & 1u;
-      auto arrived = node.tx[d]->step(valid && !node.cut[d] ? std::optional<std::uint64_t>(m.tx_data_o[d]) : std::nullopt);
+      auto arrived =
+          node.tx[d]->step(valid && !node.cut[d] ? std::optional<std::uint64_t>(m.tx_data_o[d]) : std::nullopt);
       Vlofamo_node& far = *nodes_[n ^ std::size_t{1} << d].model;
       far.rx_valid_i = static_cast<CData>((far.rx_valid_i & ~(1u << d)) | (unsigned{arrived.has_value()} << d));
       far.rx_data_i[d] = arrived.value_or(0);

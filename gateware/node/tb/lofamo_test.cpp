@@ -96,8 +96,10 @@ TEST_CASE("lofamo: a network interface's fault, by its port or its register") {
     network.settle_accesses();
     const auto beats = [&](unsigned cycles) {
       for (unsigned i = 0; i < cycles; ++i) {
-        if (by_port) network.node(0).model->ni_beat_i = i % 200 == 0;
-        else if (i % 200 == 0) network.write(0, kAtBeat, 2);
+        if (by_port)
+          network.node(0).model->ni_beat_i = i % 200 == 0;
+        else if (i % 200 == 0)
+          network.write(0, kAtBeat, 2);
         network.step();
       }
       network.node(0).model->ni_beat_i = 0;
@@ -161,7 +163,8 @@ TEST_CASE("lofamo: a second fault while the first is told") {
     network.settle_accesses();
     network.node(0).model->ni_beat_i = 1;
     network.write(0, kAtHostWatchdog, 400);
-    network.write(0, kAtNiWatchdog, 400 - 40 + apart);  // the host's count begins earlier, the interface's with its last beat
+    network.write(0, kAtNiWatchdog,
+                  400 - 40 + apart);  // the host's count begins earlier, the interface's with its last beat
     network.settle_accesses();
     network.node(0).model->ni_beat_i = 0;
     network.run(400 + 40 + 60);
@@ -189,7 +192,8 @@ TEST_CASE("lofamo: a link that is cut is silent at both ends, and heals") {
   network.write(0, kAtInterruptsEnabled, 1u << 30);
   network.settle_accesses();
   network.run(3000);
-  for (unsigned n = 0; n < 4; ++n) CHECK(network.read(n, kAtFaults) == 0);  // the third port has no line, and is disabled
+  for (unsigned n = 0; n < 4; ++n)
+    CHECK(network.read(n, kAtFaults) == 0);  // the third port has no line, and is disabled
   network.cut(0, 1, true);
   network.run(600);
   CHECK(network.interrupt(0));
@@ -222,7 +226,8 @@ TEST_CASE("lofamo: a link is not silent while it carries packets without pause")
   for (unsigned n = 0; n < 2; ++n) {
     network.write(n, kAtSilence, 200);
     for (unsigned i = 0; i < 200; ++i)
-      network.node(n).sender.push(make_packet(LofamoNetwork::address(n), LofamoNetwork::address(1 - n), 0, 512, i, random));
+      network.node(n).sender.push(
+          make_packet(LofamoNetwork::address(n), LofamoNetwork::address(1 - n), 0, 512, i, random));
   }
   network.settle_accesses();
   network.run(300);
