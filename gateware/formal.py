@@ -178,7 +178,9 @@ MUTATIONS = [
     Mutation("ni-buffer", "ni/rtl/ni_buffer.sv", "if (commit_i) committed_q <= write_q", "committed_q <= write_q"),
     Mutation("link-news", "link/rtl/link_tx.sv", "stale = timer_q == '0 || news_q", "stale = timer_q == '0"),
     Mutation("link-news", "link/rtl/link_tx.sv", "early = news_q && !early_q", "early = news_q"),
-    Mutation("link-news-wide", "link/rtl/link_tx.sv", "if (report == ReportKindHealth) told_health_q <= health_i", "told_health_q <= health_i"),
+    Mutation(
+        "link-news-wide", "link/rtl/link_tx.sv", "if (report == ReportKindHealth) told_health_q <= health_i", "told_health_q <= health_i"
+    ),
     Mutation("watchdog", "node/rtl/node_watchdog.sv", "late = since_q >= period_i", "late = since_q + 1'b1 >= period_i"),
     Mutation("watchdog", "node/rtl/node_watchdog.sv", "watched && late && !beat_i", "watched && late"),
     Mutation("watchdog", "node/rtl/node_watchdog.sv", "watched = period_i != '0", "watched = 1'b1"),

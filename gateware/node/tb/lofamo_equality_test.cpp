@@ -59,6 +59,7 @@ class Gateware {
       : config_(config),
         faults_(std::move(faults)),
         network_(kDimensions, static_cast<unsigned>(config.line), static_cast<unsigned>(config.interval)) {
+    for (const Fault& fault : faults_) mark(fault);
     for (unsigned n = 0; n < kNodes; ++n) {
       network_.write(n, kAtSilence, static_cast<std::uint32_t>(config.silence));
       network_.write(n, kAtHostWatchdog, static_cast<std::uint32_t>(config.watchdog));
@@ -122,11 +123,15 @@ class Gateware {
       }
   }
 
-  void strike(const Fault& fault) {
+  // From the cycle of a fault on, which is known ahead, its daemon does nothing more, and its lines carry nothing.
+  void mark(const Fault& fault) {
+    if (fault.kind == FaultKind::kLink) return;
     Daemon& daemon = daemons_[fault.node];
+    if (fault.kind != FaultKind::kNi) daemon.host_dead = std::min(daemon.host_dead, fault.at);
+    if (fault.kind != FaultKind::kHost) daemon.ni_dead = std::min(daemon.ni_dead, fault.at);
+  }
+  void strike(const Fault& fault) {
     if (fault.kind == FaultKind::kLink) return network_.cut(fault.node, fault.port / 2, true);
-    if (fault.kind != FaultKind::kNi) daemon.host_dead = std::min(daemon.host_dead, now_);
-    if (fault.kind != FaultKind::kHost) daemon.ni_dead = std::min(daemon.ni_dead, now_);
     if (fault.kind == FaultKind::kNode)
       for (unsigned d = 0; d < kDimensions; ++d) network_.cut(fault.node, d, true);
   }
