@@ -39,7 +39,7 @@ class ControlWords {
   template <typename Tells>
   void advance(Cycle until, Tells tells) {
     for (;;) {
-      if (packets_.empty() && credits_.empty() && changes_.empty() && health_ == told_health_) count_repetitions(until);
+      if (health_ == told_health_) count_repetitions(idle_until(until));
       const Cycle words = control_begins();
       const bool packet = !packets_.empty() && packets_.front() <= words;
       const Cycle begins = packet ? (packets_.front() + 1 > free_ ? packets_.front() + 1 : free_) : words;
@@ -63,7 +63,15 @@ class ControlWords {
     unsigned health;
   };
 
-  // The link is idle up to there, if nothing comes.
+  // Where the first thing that is known to come could matter.
+  Cycle idle_until(Cycle until) const {
+    Cycle first = until + 2;
+    if (!packets_.empty()) first = packets_.front() < first ? packets_.front() : first;
+    if (!credits_.empty()) first = credits_.front() < first ? credits_.front() : first;
+    if (!changes_.empty()) first = changes_.front().from < first ? changes_.front().from : first;
+    return first - 2;
+  }
+  // Counts the repetitions that begin before `until`, up to which the link is idle.
   void count_repetitions(Cycle until) {
     const Cycle first = told_ + 1 + interval_, period = interval_ + 2;
     if (first >= until) return;

@@ -33,7 +33,7 @@ def command(
         Path | None, typer.Option("--output", "-o", help="Folder for report.html (the plots) and summary.json; by default none.")
     ] = None,
 ) -> None:
-    """Measure the network IP with its bench KARMA, Verilated: latency, bandwidth, and where each nanosecond of a hop goes; and who hears of a fault, when."""
+    """Measure the network IP with its bench KARMA, Verilated: latency, bandwidth, a hop's nanoseconds, and who hears of a fault, when."""
     with lightly.imports():
         from exanet.directory import result_directory
         from exanet.validate import karma

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""LO|FA|MO in the bench's table: is awareness dominated by the watchdog's period, as published (A10), and does everybody learn of each fault?"""
+"""LO|FA|MO in the bench's table: is awareness dominated by the watchdog's period, as published (A10), and does everybody learn of it?"""
 
 from __future__ import annotations
 
