@@ -30,7 +30,7 @@ module watchdog_formal #(
       ToldInTime: assert (!drawn || period == '0 || silent <= (PeriodBits + 1)'(period) || fault);
       Off: assert (period != '0 || !fault);
       Counts: assert (dut.since_q == (silent > (PeriodBits + 1)'(period) ? period : PeriodBits'(silent)));
-      Heals: cover (healed && !fault && silent == (PeriodBits + 1)'(2));
+      Heals: cover (healed && !fault);
       Longest: cover (fault && period == '1);
     end
   end
