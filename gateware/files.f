@@ -31,6 +31,8 @@ gateware/phy/rtl/pcs_rx.sv
 gateware/phy/rtl/phy_channel.sv
 gateware/phy/rtl/exanet_phy.sv
 gateware/node/rtl/exanet_node.sv
+gateware/node/rtl/node_watchdog.sv
+gateware/node/rtl/node_lofamo.sv
 gateware/node/rtl/node_registers_pkg.sv
 gateware/node/rtl/node_registers.sv
 gateware/node/rtl/node_registers_link.sv

@@ -3,13 +3,13 @@
 
 usage: python gateware/synth.py [PART...] [--json] [--keep FOLDER]
 
-Parts are router, link, link-wide, phy, router-6x1, router-multicast, ni-port, registers, link-registers
-and ip. (It needs pyosys, and minutes for all.)
+Parts are router, link, link-wide, phy, router-6x1, router-multicast, ni-port, registers, link-registers,
+lofamo and ip. (It needs pyosys, and minutes for all.)
 
-`ip` is the whole: router, registers, two links and theirs. When it is not asked for but its parts are, their sum is held to what was
-published for the whole. The exit status is 1 when one takes more than was published. The published "LUT" is taken as those used as
-logic; should it include those used as memory, it is to be compared with `lut`. With --keep what was counted is written down in that
-folder, and counted again when a source, Yosys or this file has changed.
+`ip` is the whole: router, registers, LO|FA|MO's watchdogs, two links and theirs. When it is not asked for but its parts are, their sum is
+held to what was published for the whole. The exit status is 1 when one takes more than was published. The published "LUT" is taken as
+those used as logic; should it include those used as memory, it is to be compared with `lut`. With --keep what was counted is written down
+in that folder, and counted again when a source, Yosys or this file has changed.
 
 Yosys' mapping is an estimate: the published figures are those of the vendor's tool. gateware/timing.py shows the levels of its paths.
 """
@@ -52,9 +52,10 @@ TARGETS = {
     "ni-port": Target("ni_port", {}, {}),
     "registers": Target("node_registers", {}, {"lut_logic": 2468, "lut_memory": 187, "ff": 6451}),
     "link-registers": Target("node_registers_link", {}, {}),
+    "lofamo": Target("node_lofamo", {}, {}),
     "ip": Target("exanet_ip", SHAPE, {"lut_logic": 17287, "lut_memory": 5577, "ff": 18954, "bram36": 116.5}),
 }
-PARTS = {"router": 1, "link": 2, "registers": 1, "link-registers": 2}
+PARTS = {"router": 1, "link": 2, "registers": 1, "link-registers": 2, "lofamo": 1}
 
 
 def count(cells: dict[str, int]) -> dict[str, float]:

@@ -58,8 +58,8 @@ PARTS = [
     # Counts parts alone, and holds their sum to the whole; `make synth` counts the whole, `make timing` routers and links of other sizes.
     Part(
         "budget",
-        "python gateware/synth.py router link registers link-registers --keep build/kept"
-        " && python gateware/timing.py router link --keep build/kept",
+        "python gateware/synth.py router link registers link-registers lofamo --keep build/kept"
+        " && python gateware/timing.py router link lofamo --keep build/kept",
     ),
     Part("place", "python gateware/place.py --keep build/kept"),
     Part("cocotb", "python examples/cocotb/run.py"),

@@ -126,6 +126,7 @@ nb::class_<Face> bind_measurement(nb::module_& m, const char* name) {
       .def("results", &Face::results);
 }
 
+void bind_awareness(nb::module_& m);  // awareness.cpp
 void bind_configuration(nb::module_& m);  // configuration.cpp
 void bind_traffic(nb::module_& m);  // traffic.cpp
 void bind_jobs(nb::module_& m);  // jobs.cpp

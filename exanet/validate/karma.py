@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from exanet import terminal
+from exanet.karma.awareness import TORUS, WHICH, WHO, awareness
 from exanet.karma.board import CYCLE_NS
 from exanet.karma.experiments import LATENCY_BYTES, LINE_CYCLES, LINE_PARTS, Row, hop, latency, link_bandwidth, router_bandwidth
 from exanet.validate.registry import published
@@ -18,7 +20,7 @@ _PUBLISHED_BYTES = 512  # the payload that K10, K12 and K14 are stated for
 _FACTS = ("K05", "K08", "K10", "K12", "K14", "E04")
 
 
-def measure(line_cycles: int = LINE_CYCLES) -> dict[str, Any]:
+def measure(line_cycles: int = LINE_CYCLES, torus: Sequence[int] = TORUS) -> dict[str, Any]:
     """Everything that the command shows. Raises InputError when the model cannot be built."""
     facts = {row: {key: published()[row][key] for key in ("quantity", "value", "unit", "source")} for row in _FACTS}
     return {
@@ -28,6 +30,7 @@ def measure(line_cycles: int = LINE_CYCLES) -> dict[str, Any]:
         "latency": latency(line_cycles=0) + (latency(line_cycles=line_cycles) if line_cycles else []),
         "router": router_bandwidth(),
         "link": link_bandwidth(line_cycles=line_cycles),
+        "awareness": {"torus": list(torus), "rows": awareness(torus, line_cycles=line_cycles)},
         "published": facts,
     }
 
@@ -54,6 +57,7 @@ def show(found: dict[str, Any], directory: Path | None) -> None:
     _show_bandwidth(console, found, "router", 32, {"1 sender": "K10", "2 senders to one port": "K12"})
     console.print("[bold]Link, payload, % of 10 Gb/s[/] (figure 10)\n")
     _show_bandwidth(console, found, "link", 48, {"one way": "K14"})
+    _show_awareness(console, found["awareness"])
     if directory is not None:
         console.print(f"\nReport: {directory / 'report.html'}", style="dim")
 
@@ -113,3 +117,29 @@ def _show_bandwidth(console: Console, found: dict[str, Any], part: str, overhead
         table.add_row(f"{size} B", f"{100 * size / (size + overhead):.2f}", *ours, *published_ones)
     console.print(table)
     console.print()
+
+
+_FAULTS = {"host": "hosts that stop", "node": "nodes that die altogether"}
+
+
+def _show_awareness(console: Console, found: dict[str, Any]) -> None:
+    """From a fault to those who know, least, mean and most of what was drawn."""
+    console.print(
+        f"[bold]LO|FA|MO: from a fault to those who know of it[/], torus {'x'.join(map(str, found['torus']))}, least / mean / most\n"
+    )
+    for kind, text in _FAULTS.items():
+        table = terminal.table("watchdog", f"{text}", "local", "neighbour", "global", "local, of it", "unaware", "misjudged")
+        for row in (row for row in found["rows"] if row["kind"] == kind):
+            spreads = [" / ".join(_time(row[f"{who}_{which}_ns"]) for which in WHICH) for who in WHO]
+            share = f"{100 * row['local_mean_ns'] / row['global_mean_ns']:.1f} %"
+            table.add_row(_time(row["watchdog_ns"]), str(row["faults"]), *spreads, share, str(row["unaware"]), str(row["misjudged"]))
+        console.print(table)
+        console.print()
+    console.print("published: dominated by the watchdog period (A10); its figures are not in the text that we have.")
+
+
+def _time(ns: float) -> str:
+    for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
+        if ns >= size:
+            return f"{ns / size:.3g} {unit}"
+    return f"{ns:.0f} ns"

@@ -141,6 +141,14 @@ def test_the_example_of_the_page_runs() -> None:
     assert names["cycles"] >= 100 * 38, "256 B are 38 link words"
 
 
+@pytest.mark.parametrize("torus", ["4x", "0x4", "4x4x4x4", "1x2", "99x99", "-3", "x"])
+def test_a_torus_that_cannot_be_is_bad_input(torus: str) -> None:
+    done = run_command(f"--torus={torus}")
+    assert done.returncode == 2
+    assert f"--torus {torus}: give one to three sides" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_a_line_that_cannot_be_is_bad_input() -> None:
     done = run_command("--line", "-1")
     assert done.returncode == 2

@@ -14,6 +14,7 @@ AT_THE_LIMIT = {
     "link": {"lut": 3475, "lut_logic": 2626, "lut_memory": 849, "ff": 2427, "bram36": 0},
     "registers": {"lut": 2434, "lut_logic": 2434, "lut_memory": 0, "ff": 6451, "bram36": 0},
     "link-registers": {"lut": 0, "lut_logic": 0, "lut_memory": 0, "ff": 0, "bram36": 0},
+    "lofamo": {"lut": 0, "lut_logic": 0, "lut_memory": 0, "ff": 0, "bram36": 0},
 }
 
 
@@ -49,5 +50,5 @@ def test_an_unknown_part_is_bad_input(synth: ModuleType, monkeypatch: pytest.Mon
     assert synth.main() == 2
     assert (
         "rooter: there is no such part; give some of "
-        "router, link, link-wide, phy, router-6x1, router-multicast, ni-port, registers, link-registers, ip" in capsys.readouterr().err
+        "router, link, link-wide, phy, router-6x1, router-multicast, ni-port, registers, link-registers, lofamo, ip" in capsys.readouterr().err
     )

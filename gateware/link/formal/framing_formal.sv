@@ -21,6 +21,7 @@ module framing_formal #(
   exanet_pkg::flit_t flit, flit_out;
   exanet_pkg::credit_t freed[2], none[2], credit[2], reclaim[2];
   exanet_pkg::health_t health;
+  logic heard;
   exanet_pkg::link_counters_t counters;
   logic released, valid, moved, drained, whole;
   logic [1:0][10:0] sent_words;
@@ -46,7 +47,7 @@ module framing_formal #(
   link_rx #(.LineBits(LineBits)) rx (
     .clk_i, .rst_ni(rst_n), .valid_i(moved), .data_i(data), .whole_o(whole), .unconfirmed_o(counters.tx_unconfirmed),
     .flit_o(flit_out), .freed_i(none), .credit_o(credit), .reclaim_o(reclaim),
-    .health_o(health), .packets_o(counters.rx_packets), .bad_headers_o(counters.rx_bad_headers),
+    .health_o(health), .heard_o(heard), .packets_o(counters.rx_packets), .bad_headers_o(counters.rx_bad_headers),
     .bad_controls_o(counters.rx_bad_controls), .bad_payloads_o(counters.rx_bad_payloads), .cut_packets_o(counters.rx_cut_packets),
     .reclaimed_o(counters.rx_reclaimed), .stray_words_o(counters.rx_stray_words));
 

@@ -24,10 +24,12 @@ module rx_formal #(
   exanet_pkg::header_t header;
   exanet_pkg::credit_t freed[2], credit[2], reclaim[2];
   exanet_pkg::health_t health;
+  logic heard;
   exanet_pkg::link_counters_t counters;
   link_rx #(.LineBits(LineBits), .Patience(4), .PayloadDepth(PayloadDepth), .HeaderDepth(HeaderDepth)) dut (
     .clk_i, .rst_ni(rst_n), .valid_i, .data_i, .down_i, .restart_i,
-    .sent_words_i, .sent_headers_i, .whole_o(whole), .flit_o(flit), .freed_i(freed), .credit_o(credit), .reclaim_o(reclaim), .health_o(health),
+    .sent_words_i, .sent_headers_i, .whole_o(whole), .flit_o(flit), .freed_i(freed), .credit_o(credit), .reclaim_o(reclaim),
+    .health_o(health), .heard_o(heard),
     .unconfirmed_o(counters.tx_unconfirmed), .packets_o(counters.rx_packets), .bad_headers_o(counters.rx_bad_headers),
     .bad_controls_o(counters.rx_bad_controls), .bad_payloads_o(counters.rx_bad_payloads), .cut_packets_o(counters.rx_cut_packets),
     .reclaimed_o(counters.rx_reclaimed), .stray_words_o(counters.rx_stray_words));

@@ -34,6 +34,7 @@ module exanet_link #(
   input  logic [15:0]         credit_interval_i,
   input  exanet_pkg::health_t health_i,
   output exanet_pkg::health_t health_o,
+  output logic                heard_o,  // a sound control word came
   output exanet_pkg::link_counters_t counters_o
 );
   if (PayloadDepth > 512 || HeaderDepth < 2 || HeaderDepth > 64) begin : gen_illegal_1
@@ -65,7 +66,7 @@ module exanet_link #(
   link_rx #(.LineBits(LineBits), .Patience(Patience), .PayloadDepth(PayloadDepth), .HeaderDepth(HeaderDepth)) u_rx (
     .clk_i, .rst_ni, .valid_i(rx_valid_i), .data_i(rx_data_i), .down_i, .restart_i,
     .sent_words_i(sent_words), .sent_headers_i(sent_headers), .whole_o(whole), .unconfirmed_o(counters_o.tx_unconfirmed),
-    .flit_o, .freed_i(credit_i), .credit_o, .reclaim_o(reclaim), .health_o,
+    .flit_o, .freed_i(credit_i), .credit_o, .reclaim_o(reclaim), .health_o, .heard_o,
     .packets_o(counters_o.rx_packets), .bad_headers_o(counters_o.rx_bad_headers),
     .bad_controls_o(counters_o.rx_bad_controls),
     .bad_payloads_o(counters_o.rx_bad_payloads), .cut_packets_o(counters_o.rx_cut_packets),

@@ -28,6 +28,7 @@ module link_rx #(
   output exanet_pkg::credit_t credit_o[2],      // room that came back at the far end
   output exanet_pkg::credit_t reclaim_o[2],     // room here whose packets were lost on the way
   output exanet_pkg::health_t health_o,         // of the far node
+  output logic                heard_o,          // a sound control word came
   output logic [31:0]         unconfirmed_o,    // packets sent of which it is not known, after a restart, whether they have left the far end's pools
   output logic [31:0]         packets_o,
   output logic [31:0]         bad_headers_o,    // with wrong bits, or without room: the packet is not handed on
@@ -310,6 +311,7 @@ module link_rx #(
       words_q        <= '0;
       headers_q      <= '0;
       health_o       <= '0;
+      heard_o        <= 1'b0;
       bad_controls_o <= '0;
       got_words_q    <= '0;
       got_headers_q  <= '0;
@@ -318,6 +320,7 @@ module link_rx #(
       for (int unsigned v = 0; v < 2; v++) {credit_o[v], reclaim_o[v]} <= '0;
     end else begin
       for (int unsigned v = 0; v < 2; v++) credit_o[v] <= '0;
+      heard_o <= take_control;
       if (take_control) begin
         for (int unsigned v = 0; v < 2; v++) begin
           credit_o[v] <= difference(control.freed_words[v] - words_q[v], control.freed_headers[v] - headers_q[v]);

@@ -11,6 +11,7 @@
 // every packet. Whatever it says, what has come back is told before the far end, which asks room for two of the largest packets, could wait for it.
 // After `credit_interval_i` idle cycles (0: 65,536) counts and reports are repeated, so that what was lost on the line is put right. That is at a time at
 // which nothing else is due: without a threshold and pauses of the transceiver, when packets and credits arrive does not depend on it.
+// Health that has changed is told in the next control word, out of turn but for every second one, or as a repetition of its own when the link is idle.
 //
 // The words go through a register, which takes the next one when it is empty or its own has been taken: what waits for the transceiver stays as it is,
 // and framing and codes are not in the way of `ready_i`. Which word comes next, and what a control word tells, is settled when the register takes it.
@@ -63,6 +64,8 @@ module link_tx #(
   logic [15:0] timer_q;
   logic [2:0] report_q;
   report_kind_e report;
+  health_t told_health_q;  // what the far end was told last
+  logic news_q, early_q, early;  // health is another by now; a report out of turn was the last one, is this one
   control_t control;
 
   // Compares the halves of a word with Magic on the way into the buffer, not behind its memory.
@@ -78,8 +81,9 @@ module link_tx #(
   assign back_headers = credit_i[0].headers + credit_i[1].headers + reclaim_i[0].headers + reclaim_i[1].headers;
   assign due = untold_headers_q != '0 && (untold_words_q >= credit_threshold_i || untold_words_q > 12'(PayloadDepth - 2 * MostWords) ||
       untold_headers_q > 8'(HeaderDepth - 2));
-  assign report = report_kind_e'(report_q);
-  assign stale = timer_q == '0;
+  assign early = news_q && !early_q;
+  assign report = early ? ReportKindHealth : report_kind_e'(report_q);
+  assign stale = timer_q == '0 || news_q;
   assign takes = !valid_o || ready_i;
   assign moved = offers && takes;
   assign release_o = tells && starts && takes;
@@ -186,6 +190,9 @@ module link_tx #(
       untold_headers_q <= '0;
       timer_q    <= 16'd1;  // the neighbour hears of this node's health at once, but nothing during the reset
       report_q   <= '0;
+      told_health_q <= '0;
+      news_q     <= 1'b0;
+      early_q    <= 1'b0;
       head_q     <= 1'b0;
       sent_words_q   <= '0;
       sent_headers_q <= '0;
@@ -210,16 +217,20 @@ module link_tx #(
       untold_headers_q <= told ? back_headers : back_headers + untold_headers_q;
       if (told) begin
         timer_q        <= credit_interval_i == '0 ? '1 : credit_interval_i;
-        report_q       <= report == ReportKindHeaders1 ? '0 : report_q + 1'b1;
+        early_q        <= early;
+        if (!early) report_q <= report == ReportKindHeaders1 ? '0 : report_q + 1'b1;
+        if (report == ReportKindHealth) told_health_q <= health_i;
       end else if (timer_q != '0) begin
         timer_q <= timer_q - 1'b1;
       end
+      news_q <= health_i != told_health_q && !(told && report == ReportKindHealth);
       if (release_o) begin
         packets_o <= packets_o + 1'b1;
       end
       if (told && !starts) credits_o <= credits_o + 1'b1;
       if (restart_i) begin
         {words_q, headers_q, untold_words_q, untold_headers_q, sent_words_q, sent_headers_q, report_q} <= '0;
+        {told_health_q, news_q, early_q} <= '0;
         timer_q <= 16'd1;
       end
     end

@@ -59,12 +59,14 @@ module exanet_ip #(
   input  logic [InterPorts-1:0] restart_i = '0,
   output logic [InterPorts-1:0] clear_o,
   input  logic [InterPorts-1:0] overflow_i = '0,
+  input  logic                  ni_beat_i = 1'b0,  // the network interface is alive (node_lofamo), where it does not write so in its register
   output logic                  interrupt_o  // until the registers say that it was seen
 );
   node_registers_pkg::node_registers__in_t status;
   node_registers_pkg::node_registers__out_t written;
   exanet_pkg::router_config_t router_config;
-  exanet_pkg::health_t far_health[InterPorts];
+  exanet_pkg::health_t health, far_health[InterPorts];
+  logic [InterPorts-1:0] heard, silent, far_host, far_ni;
   exanet_pkg::link_counters_t counters[InterPorts];
   logic [31:0] discarded;
 
@@ -123,16 +125,16 @@ module exanet_ip #(
   assign interrupt_o = written.interrupts.intr;
   for (genvar p = 0; p < exanet_pkg::MaxInterPorts; p++) begin : gen_link
     exanet_pkg::link_counters_t now;
-    exanet_pkg::health_t health;
+    exanet_pkg::health_t far;
     if (p < InterPorts) begin : gen_used
       assign now = counters[p];
-      assign health = far_health[p];
+      assign far = far_health[p];
     end else begin : gen_unused
       assign now = '0;
-      assign health = '0;
+      assign far = '0;
     end
     node_registers_link u_answers (
-      .request_i(written.link[p]), .far_health_i(health), .tx_packets_i(now.tx_packets), .tx_credits_i(now.tx_credits),
+      .request_i(written.link[p]), .far_health_i(far), .tx_packets_i(now.tx_packets), .tx_credits_i(now.tx_credits),
       .tx_stuffed_i(now.tx_stuffed), .rx_packets_i(now.rx_packets), .rx_bad_headers_i(now.rx_bad_headers),
       .rx_bad_controls_i(now.rx_bad_controls), .rx_bad_payloads_i(now.rx_bad_payloads), .rx_cut_packets_i(now.rx_cut_packets),
       .rx_reclaimed_i(now.rx_reclaimed), .rx_stray_words_i(now.rx_stray_words), .tx_unconfirmed_i(now.tx_unconfirmed), .answer_o(status.link[p]));
@@ -151,13 +153,26 @@ module exanet_ip #(
     assign rx_data[p] = rx_data_i[p];
   end
 
+  node_lofamo #(.InterPorts(InterPorts)) u_lofamo (
+    .clk_i, .rst_ni, .host_period_i(written.host_watchdog.period.value), .ni_period_i(written.ni_watchdog.period.value),
+    .host_beat_i(written.beat.host.value), .ni_beat_i(written.beat.ni.value || ni_beat_i), .silence_i(written.silence.period.value),
+    .disabled_i(written.routing.disabled.value[InterPorts-1:0]), .heard_i(heard), .down_i, .own_i(written.health.own.value),
+    .far_health_i(far_health), .health_o(health), .host_fault_o(status.faults.host.next), .ni_fault_o(status.faults.ni.next),
+    .silent_o(silent), .far_host_o(far_host), .far_ni_o(far_ni), .host_changed_o(status.interrupts.host.next),
+    .ni_changed_o(status.interrupts.ni.next), .neighbour_changed_o(status.interrupts.neighbour.next),
+    .link_changed_o(status.interrupts.silent.next));
+  assign status.health.sent.next = health;
+  assign status.faults.silent.next = 9'(silent);
+  assign status.neighbours.host.next = 9'(far_host);
+  assign status.neighbours.ni.next = 9'(far_ni);
+
   exanet_node #(
     .InterPorts(InterPorts), .IntraPorts(IntraPorts), .Dimensions(Dimensions), .Qfdb(Qfdb), .Multicast(Multicast), .XBits(XBits), .YBits(YBits),
     .PayloadDepth(PayloadDepth), .HeaderDepth(HeaderDepth), .IntraDepth(IntraDepth), .IntraHeaders(IntraHeaders),
     .MostWords(MostWords), .IntraSlots(IntraSlots), .LineBits(LineBits)
   ) u_node (
     .clk_i, .rst_ni, .config_i(router_config), .credit_threshold_i(written.credit.threshold.value), .credit_interval_i(written.credit.interval.value),
-    .health_i(written.health.own.value), .discarded_o(discarded), .flit_i(sent), .credit_o(freed), .flit_o(received), .release_i,
+    .health_i(health), .discarded_o(discarded), .flit_i(sent), .credit_o(freed), .flit_o(received), .release_i,
     .tx_valid_o, .tx_data_o(tx_data), .tx_ready_i, .rx_valid_i, .rx_data_i(rx_data),
-    .down_i, .drain_i, .drained_o, .restart_i, .clear_o, .health_o(far_health), .counters_o(counters));
+    .down_i, .drain_i, .drained_o, .restart_i, .clear_o, .health_o(far_health), .heard_o(heard), .counters_o(counters));
 endmodule

@@ -41,6 +41,7 @@ module exanet_node #(
   input  logic [InterPorts-1:0]      restart_i = '0,
   output logic [InterPorts-1:0]      clear_o,
   output exanet_pkg::health_t        health_o[InterPorts],
+  output logic [InterPorts-1:0]      heard_o,
   output exanet_pkg::link_counters_t counters_o[InterPorts]
 );
   localparam int unsigned Ports = InterPorts + IntraPorts;
@@ -61,7 +62,8 @@ module exanet_node #(
       .tx_valid_o(tx_valid_o[p]), .tx_data_o(tx_data_o[p]), .tx_ready_i(tx_ready_i[p]),
       .rx_valid_i(rx_valid_i[p]), .rx_data_i(rx_data_i[p]),
       .down_i(down_i[p]), .drain_i(drain_i[p]), .drained_o(drained_o[p]), .restart_i(restart_i[p]), .clear_o(clear_o[p]),
-      .credit_threshold_i, .credit_interval_i, .health_i, .health_o(health_o[p]), .counters_o(counters_o[p]));
+      .credit_threshold_i, .credit_interval_i, .health_i, .health_o(health_o[p]), .heard_o(heard_o[p]),
+      .counters_o(counters_o[p]));
   end
   for (genvar i = 0; i < IntraPorts; i++) begin : gen_intra
     assign in[InterPorts+i] = flit_i[i];

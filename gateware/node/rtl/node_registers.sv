@@ -241,6 +241,12 @@ module node_registers (
         logic channels;
         logic interrupts_enabled;
         logic interrupts;
+        logic host_watchdog;
+        logic ni_watchdog;
+        logic beat;
+        logic silence;
+        logic faults;
+        logic neighbours;
         logic link[9];
     } decoded_reg_strb_t;
     decoded_reg_strb_t decoded_reg_strb;
@@ -274,6 +280,12 @@ module node_registers (
         decoded_reg_strb.channels = cpuif_req_masked & (cpuif_addr == 10'h2c) & !cpuif_req_is_wr;
         decoded_reg_strb.interrupts_enabled = cpuif_req_masked & (cpuif_addr == 10'h30);
         decoded_reg_strb.interrupts = cpuif_req_masked & (cpuif_addr == 10'h34);
+        decoded_reg_strb.host_watchdog = cpuif_req_masked & (cpuif_addr == 10'h38);
+        decoded_reg_strb.ni_watchdog = cpuif_req_masked & (cpuif_addr == 10'h3c);
+        decoded_reg_strb.beat = cpuif_req_masked & (cpuif_addr == 10'h40);
+        decoded_reg_strb.silence = cpuif_req_masked & (cpuif_addr == 10'h44);
+        decoded_reg_strb.faults = cpuif_req_masked & (cpuif_addr == 10'h48) & !cpuif_req_is_wr;
+        decoded_reg_strb.neighbours = cpuif_req_masked & (cpuif_addr == 10'h4c) & !cpuif_req_is_wr;
         for(int i0=0; i0<9; i0++) begin
             decoded_reg_strb.link[i0] = cpuif_req_masked & (cpuif_addr >= 10'h100 + (10)'(i0) * 10'h40) & (cpuif_addr <= 10'h100 + (10)'(i0) * 10'h40 + 10'h37);
             is_external |= cpuif_req_masked & (cpuif_addr >= 10'h100 + (10)'(i0) * 10'h40) & (cpuif_addr <= 10'h100 + (10)'(i0) * 10'h40 + 10'h37);
@@ -403,6 +415,22 @@ module node_registers (
                 logic [8:0] next;
                 logic load_next;
             } overflow;
+            struct {
+                logic next;
+                logic load_next;
+            } host;
+            struct {
+                logic next;
+                logic load_next;
+            } ni;
+            struct {
+                logic next;
+                logic load_next;
+            } neighbour;
+            struct {
+                logic next;
+                logic load_next;
+            } silent;
         } interrupts_enabled;
         struct {
             struct {
@@ -417,7 +445,51 @@ module node_registers (
                 logic [8:0] next;
                 logic load_next;
             } overflow;
+            struct {
+                logic next;
+                logic load_next;
+            } host;
+            struct {
+                logic next;
+                logic load_next;
+            } ni;
+            struct {
+                logic next;
+                logic load_next;
+            } neighbour;
+            struct {
+                logic next;
+                logic load_next;
+            } silent;
         } interrupts;
+        struct {
+            struct {
+                logic [31:0] next;
+                logic load_next;
+            } period;
+        } host_watchdog;
+        struct {
+            struct {
+                logic [31:0] next;
+                logic load_next;
+            } period;
+        } ni_watchdog;
+        struct {
+            struct {
+                logic next;
+                logic load_next;
+            } host;
+            struct {
+                logic next;
+                logic load_next;
+            } ni;
+        } beat;
+        struct {
+            struct {
+                logic [19:0] next;
+                logic load_next;
+            } period;
+        } silence;
     } field_combo_t;
     field_combo_t field_combo;
 
@@ -495,6 +567,18 @@ module node_registers (
             struct {
                 logic [8:0] value;
             } overflow;
+            struct {
+                logic value;
+            } host;
+            struct {
+                logic value;
+            } ni;
+            struct {
+                logic value;
+            } neighbour;
+            struct {
+                logic value;
+            } silent;
         } interrupts_enabled;
         struct {
             struct {
@@ -506,7 +590,42 @@ module node_registers (
             struct {
                 logic [8:0] value;
             } overflow;
+            struct {
+                logic value;
+            } host;
+            struct {
+                logic value;
+            } ni;
+            struct {
+                logic value;
+            } neighbour;
+            struct {
+                logic value;
+            } silent;
         } interrupts;
+        struct {
+            struct {
+                logic [31:0] value;
+            } period;
+        } host_watchdog;
+        struct {
+            struct {
+                logic [31:0] value;
+            } period;
+        } ni_watchdog;
+        struct {
+            struct {
+                logic value;
+            } host;
+            struct {
+                logic value;
+            } ni;
+        } beat;
+        struct {
+            struct {
+                logic [19:0] value;
+            } period;
+        } silence;
     } field_storage_t;
     field_storage_t field_storage;
 
@@ -969,6 +1088,94 @@ module node_registers (
             end
         end
     end
+    // Field: node_registers.interrupts_enabled.host
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.interrupts_enabled.host.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.interrupts_enabled && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.interrupts_enabled.host.value & ~decoded_wr_biten[27:27]) | (decoded_wr_data[27:27] & decoded_wr_biten[27:27]);
+            load_next_c = '1;
+        end
+        field_combo.interrupts_enabled.host.next = next_c;
+        field_combo.interrupts_enabled.host.load_next = load_next_c;
+    end
+    always_ff @(posedge clk or negedge arst_n) begin
+        if(~arst_n) begin
+            field_storage.interrupts_enabled.host.value <= 1'h0;
+        end else begin
+            if(field_combo.interrupts_enabled.host.load_next) begin
+                field_storage.interrupts_enabled.host.value <= field_combo.interrupts_enabled.host.next;
+            end
+        end
+    end
+    // Field: node_registers.interrupts_enabled.ni
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.interrupts_enabled.ni.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.interrupts_enabled && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.interrupts_enabled.ni.value & ~decoded_wr_biten[28:28]) | (decoded_wr_data[28:28] & decoded_wr_biten[28:28]);
+            load_next_c = '1;
+        end
+        field_combo.interrupts_enabled.ni.next = next_c;
+        field_combo.interrupts_enabled.ni.load_next = load_next_c;
+    end
+    always_ff @(posedge clk or negedge arst_n) begin
+        if(~arst_n) begin
+            field_storage.interrupts_enabled.ni.value <= 1'h0;
+        end else begin
+            if(field_combo.interrupts_enabled.ni.load_next) begin
+                field_storage.interrupts_enabled.ni.value <= field_combo.interrupts_enabled.ni.next;
+            end
+        end
+    end
+    // Field: node_registers.interrupts_enabled.neighbour
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.interrupts_enabled.neighbour.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.interrupts_enabled && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.interrupts_enabled.neighbour.value & ~decoded_wr_biten[29:29]) | (decoded_wr_data[29:29] & decoded_wr_biten[29:29]);
+            load_next_c = '1;
+        end
+        field_combo.interrupts_enabled.neighbour.next = next_c;
+        field_combo.interrupts_enabled.neighbour.load_next = load_next_c;
+    end
+    always_ff @(posedge clk or negedge arst_n) begin
+        if(~arst_n) begin
+            field_storage.interrupts_enabled.neighbour.value <= 1'h0;
+        end else begin
+            if(field_combo.interrupts_enabled.neighbour.load_next) begin
+                field_storage.interrupts_enabled.neighbour.value <= field_combo.interrupts_enabled.neighbour.next;
+            end
+        end
+    end
+    // Field: node_registers.interrupts_enabled.silent
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.interrupts_enabled.silent.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.interrupts_enabled && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.interrupts_enabled.silent.value & ~decoded_wr_biten[30:30]) | (decoded_wr_data[30:30] & decoded_wr_biten[30:30]);
+            load_next_c = '1;
+        end
+        field_combo.interrupts_enabled.silent.next = next_c;
+        field_combo.interrupts_enabled.silent.load_next = load_next_c;
+    end
+    always_ff @(posedge clk or negedge arst_n) begin
+        if(~arst_n) begin
+            field_storage.interrupts_enabled.silent.value <= 1'h0;
+        end else begin
+            if(field_combo.interrupts_enabled.silent.load_next) begin
+                field_storage.interrupts_enabled.silent.value <= field_combo.interrupts_enabled.silent.next;
+            end
+        end
+    end
     // Field: node_registers.interrupts.went_down
     always_comb begin
         automatic logic [8:0] next_c;
@@ -1044,10 +1251,235 @@ module node_registers (
             end
         end
     end
+    // Field: node_registers.interrupts.host
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.interrupts.host.value;
+        load_next_c = '0;
+        if(hwif_in.interrupts.host.next) begin // stickybit
+            next_c = '1;
+            load_next_c = '1;
+        end else if(decoded_reg_strb.interrupts && decoded_req_is_wr) begin // SW write 1 clear
+            next_c = field_storage.interrupts.host.value & ~(decoded_wr_data[27:27] & decoded_wr_biten[27:27]);
+            load_next_c = '1;
+        end
+        field_combo.interrupts.host.next = next_c;
+        field_combo.interrupts.host.load_next = load_next_c;
+    end
+    always_ff @(posedge clk or negedge arst_n) begin
+        if(~arst_n) begin
+            field_storage.interrupts.host.value <= 1'h0;
+        end else begin
+            if(field_combo.interrupts.host.load_next) begin
+                field_storage.interrupts.host.value <= field_combo.interrupts.host.next;
+            end
+        end
+    end
+    // Field: node_registers.interrupts.ni
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.interrupts.ni.value;
+        load_next_c = '0;
+        if(hwif_in.interrupts.ni.next) begin // stickybit
+            next_c = '1;
+            load_next_c = '1;
+        end else if(decoded_reg_strb.interrupts && decoded_req_is_wr) begin // SW write 1 clear
+            next_c = field_storage.interrupts.ni.value & ~(decoded_wr_data[28:28] & decoded_wr_biten[28:28]);
+            load_next_c = '1;
+        end
+        field_combo.interrupts.ni.next = next_c;
+        field_combo.interrupts.ni.load_next = load_next_c;
+    end
+    always_ff @(posedge clk or negedge arst_n) begin
+        if(~arst_n) begin
+            field_storage.interrupts.ni.value <= 1'h0;
+        end else begin
+            if(field_combo.interrupts.ni.load_next) begin
+                field_storage.interrupts.ni.value <= field_combo.interrupts.ni.next;
+            end
+        end
+    end
+    // Field: node_registers.interrupts.neighbour
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.interrupts.neighbour.value;
+        load_next_c = '0;
+        if(hwif_in.interrupts.neighbour.next) begin // stickybit
+            next_c = '1;
+            load_next_c = '1;
+        end else if(decoded_reg_strb.interrupts && decoded_req_is_wr) begin // SW write 1 clear
+            next_c = field_storage.interrupts.neighbour.value & ~(decoded_wr_data[29:29] & decoded_wr_biten[29:29]);
+            load_next_c = '1;
+        end
+        field_combo.interrupts.neighbour.next = next_c;
+        field_combo.interrupts.neighbour.load_next = load_next_c;
+    end
+    always_ff @(posedge clk or negedge arst_n) begin
+        if(~arst_n) begin
+            field_storage.interrupts.neighbour.value <= 1'h0;
+        end else begin
+            if(field_combo.interrupts.neighbour.load_next) begin
+                field_storage.interrupts.neighbour.value <= field_combo.interrupts.neighbour.next;
+            end
+        end
+    end
+    // Field: node_registers.interrupts.silent
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.interrupts.silent.value;
+        load_next_c = '0;
+        if(hwif_in.interrupts.silent.next) begin // stickybit
+            next_c = '1;
+            load_next_c = '1;
+        end else if(decoded_reg_strb.interrupts && decoded_req_is_wr) begin // SW write 1 clear
+            next_c = field_storage.interrupts.silent.value & ~(decoded_wr_data[30:30] & decoded_wr_biten[30:30]);
+            load_next_c = '1;
+        end
+        field_combo.interrupts.silent.next = next_c;
+        field_combo.interrupts.silent.load_next = load_next_c;
+    end
+    always_ff @(posedge clk or negedge arst_n) begin
+        if(~arst_n) begin
+            field_storage.interrupts.silent.value <= 1'h0;
+        end else begin
+            if(field_combo.interrupts.silent.load_next) begin
+                field_storage.interrupts.silent.value <= field_combo.interrupts.silent.next;
+            end
+        end
+    end
     assign hwif_out.interrupts.intr =
         |(field_storage.interrupts.went_down.value & field_storage.interrupts_enabled.went_down.value)
         || |(field_storage.interrupts.came_up.value & field_storage.interrupts_enabled.came_up.value)
-        || |(field_storage.interrupts.overflow.value & field_storage.interrupts_enabled.overflow.value);
+        || |(field_storage.interrupts.overflow.value & field_storage.interrupts_enabled.overflow.value)
+        || |(field_storage.interrupts.host.value & field_storage.interrupts_enabled.host.value)
+        || |(field_storage.interrupts.ni.value & field_storage.interrupts_enabled.ni.value)
+        || |(field_storage.interrupts.neighbour.value & field_storage.interrupts_enabled.neighbour.value)
+        || |(field_storage.interrupts.silent.value & field_storage.interrupts_enabled.silent.value);
+    // Field: node_registers.host_watchdog.period
+    always_comb begin
+        automatic logic [31:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.host_watchdog.period.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.host_watchdog && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.host_watchdog.period.value & ~decoded_wr_biten[31:0]) | (decoded_wr_data[31:0] & decoded_wr_biten[31:0]);
+            load_next_c = '1;
+        end
+        field_combo.host_watchdog.period.next = next_c;
+        field_combo.host_watchdog.period.load_next = load_next_c;
+    end
+    always_ff @(posedge clk or negedge arst_n) begin
+        if(~arst_n) begin
+            field_storage.host_watchdog.period.value <= 32'h0;
+        end else begin
+            if(field_combo.host_watchdog.period.load_next) begin
+                field_storage.host_watchdog.period.value <= field_combo.host_watchdog.period.next;
+            end
+        end
+    end
+    assign hwif_out.host_watchdog.period.value = field_storage.host_watchdog.period.value;
+    // Field: node_registers.ni_watchdog.period
+    always_comb begin
+        automatic logic [31:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.ni_watchdog.period.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.ni_watchdog && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.ni_watchdog.period.value & ~decoded_wr_biten[31:0]) | (decoded_wr_data[31:0] & decoded_wr_biten[31:0]);
+            load_next_c = '1;
+        end
+        field_combo.ni_watchdog.period.next = next_c;
+        field_combo.ni_watchdog.period.load_next = load_next_c;
+    end
+    always_ff @(posedge clk or negedge arst_n) begin
+        if(~arst_n) begin
+            field_storage.ni_watchdog.period.value <= 32'h0;
+        end else begin
+            if(field_combo.ni_watchdog.period.load_next) begin
+                field_storage.ni_watchdog.period.value <= field_combo.ni_watchdog.period.next;
+            end
+        end
+    end
+    assign hwif_out.ni_watchdog.period.value = field_storage.ni_watchdog.period.value;
+    // Field: node_registers.beat.host
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.beat.host.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.beat && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.beat.host.value & ~decoded_wr_biten[0:0]) | (decoded_wr_data[0:0] & decoded_wr_biten[0:0]);
+            load_next_c = '1;
+        end else begin // singlepulse clears back to 0
+            next_c = '0;
+            load_next_c = '1;
+        end
+        field_combo.beat.host.next = next_c;
+        field_combo.beat.host.load_next = load_next_c;
+    end
+    always_ff @(posedge clk or negedge arst_n) begin
+        if(~arst_n) begin
+            field_storage.beat.host.value <= 1'h0;
+        end else begin
+            if(field_combo.beat.host.load_next) begin
+                field_storage.beat.host.value <= field_combo.beat.host.next;
+            end
+        end
+    end
+    assign hwif_out.beat.host.value = field_storage.beat.host.value;
+    // Field: node_registers.beat.ni
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.beat.ni.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.beat && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.beat.ni.value & ~decoded_wr_biten[1:1]) | (decoded_wr_data[1:1] & decoded_wr_biten[1:1]);
+            load_next_c = '1;
+        end else begin // singlepulse clears back to 0
+            next_c = '0;
+            load_next_c = '1;
+        end
+        field_combo.beat.ni.next = next_c;
+        field_combo.beat.ni.load_next = load_next_c;
+    end
+    always_ff @(posedge clk or negedge arst_n) begin
+        if(~arst_n) begin
+            field_storage.beat.ni.value <= 1'h0;
+        end else begin
+            if(field_combo.beat.ni.load_next) begin
+                field_storage.beat.ni.value <= field_combo.beat.ni.next;
+            end
+        end
+    end
+    assign hwif_out.beat.ni.value = field_storage.beat.ni.value;
+    // Field: node_registers.silence.period
+    always_comb begin
+        automatic logic [19:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.silence.period.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.silence && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.silence.period.value & ~decoded_wr_biten[19:0]) | (decoded_wr_data[19:0] & decoded_wr_biten[19:0]);
+            load_next_c = '1;
+        end
+        field_combo.silence.period.next = next_c;
+        field_combo.silence.period.load_next = load_next_c;
+    end
+    always_ff @(posedge clk or negedge arst_n) begin
+        if(~arst_n) begin
+            field_storage.silence.period.value <= 20'h0;
+        end else begin
+            if(field_combo.silence.period.load_next) begin
+                field_storage.silence.period.value <= field_combo.silence.period.next;
+            end
+        end
+    end
+    assign hwif_out.silence.period.value = field_storage.silence.period.value;
     for(genvar i0=0; i0<9; i0++) begin
         // External region: node_registers.link[]
         assign hwif_out.link[i0].req = decoded_reg_strb.link[i0];
@@ -1108,7 +1540,7 @@ module node_registers (
         automatic logic [31:0] readback_data_var;
         readback_data_var = '0;
         if(rd_mux_addr == 10'h0) begin
-            readback_data_var[7:0] = 8'h4;
+            readback_data_var[7:0] = 8'h5;
             readback_data_var[31:8] = 24'h45584e;
         end
         if(rd_mux_addr == 10'h4) begin
@@ -1147,6 +1579,7 @@ module node_registers (
         end
         if(rd_mux_addr == 10'h20) begin
             readback_data_var[7:0] = field_storage.health.own.value;
+            readback_data_var[15:8] = hwif_in.health.sent.next;
         end
         if(rd_mux_addr == 10'h24) begin
             readback_data_var[31:0] = hwif_in.discarded.count.next;
@@ -1161,11 +1594,41 @@ module node_registers (
             readback_data_var[8:0] = field_storage.interrupts_enabled.went_down.value;
             readback_data_var[17:9] = field_storage.interrupts_enabled.came_up.value;
             readback_data_var[26:18] = field_storage.interrupts_enabled.overflow.value;
+            readback_data_var[27] = field_storage.interrupts_enabled.host.value;
+            readback_data_var[28] = field_storage.interrupts_enabled.ni.value;
+            readback_data_var[29] = field_storage.interrupts_enabled.neighbour.value;
+            readback_data_var[30] = field_storage.interrupts_enabled.silent.value;
         end
         if(rd_mux_addr == 10'h34) begin
             readback_data_var[8:0] = field_storage.interrupts.went_down.value;
             readback_data_var[17:9] = field_storage.interrupts.came_up.value;
             readback_data_var[26:18] = field_storage.interrupts.overflow.value;
+            readback_data_var[27] = field_storage.interrupts.host.value;
+            readback_data_var[28] = field_storage.interrupts.ni.value;
+            readback_data_var[29] = field_storage.interrupts.neighbour.value;
+            readback_data_var[30] = field_storage.interrupts.silent.value;
+        end
+        if(rd_mux_addr == 10'h38) begin
+            readback_data_var[31:0] = field_storage.host_watchdog.period.value;
+        end
+        if(rd_mux_addr == 10'h3c) begin
+            readback_data_var[31:0] = field_storage.ni_watchdog.period.value;
+        end
+        if(rd_mux_addr == 10'h40) begin
+            readback_data_var[0] = field_storage.beat.host.value;
+            readback_data_var[1] = field_storage.beat.ni.value;
+        end
+        if(rd_mux_addr == 10'h44) begin
+            readback_data_var[19:0] = field_storage.silence.period.value;
+        end
+        if(rd_mux_addr == 10'h48) begin
+            readback_data_var[0] = hwif_in.faults.host.next;
+            readback_data_var[1] = hwif_in.faults.ni.next;
+            readback_data_var[24:16] = hwif_in.faults.silent.next;
+        end
+        if(rd_mux_addr == 10'h4c) begin
+            readback_data_var[8:0] = hwif_in.neighbours.host.next;
+            readback_data_var[24:16] = hwif_in.neighbours.ni.next;
         end
         for(int i0=0; i0<9; i0++) begin
             if((rd_mux_addr >= 10'h100 + (10)'(i0) * 10'h40) && (rd_mux_addr <= 10'h100 + (10)'(i0) * 10'h40 + 10'h37)) begin

@@ -48,6 +48,14 @@ package node_registers_pkg;
     } node_registers__shape__in_t;
 
     typedef struct {
+        logic [7:0] next;
+    } node_registers__health__sent__in_t;
+
+    typedef struct {
+        node_registers__health__sent__in_t sent;
+    } node_registers__health__in_t;
+
+    typedef struct {
         logic [31:0] next;
     } node_registers__discarded__count__in_t;
 
@@ -65,21 +73,72 @@ package node_registers_pkg;
 
     typedef struct {
         logic [8:0] next;
-    } node_registers__interrupts_came_up_6f5f12e5_overflow_014bad44_went_down_7acfa977__went_down_enable_6bceef15__in_t;
+    } node_registers__interrupts_came_up_6f5f12e5_host_a10d6834_neighbour_c589554f_ni_e9d81571_overflow_014bad44_silent_0444710b_went_down_7acfa977__went_down_enable_6bceef15__in_t;
 
     typedef struct {
         logic [8:0] next;
-    } node_registers__interrupts_came_up_6f5f12e5_overflow_014bad44_went_down_7acfa977__came_up_enable_e23e3a6e__in_t;
+    } node_registers__interrupts_came_up_6f5f12e5_host_a10d6834_neighbour_c589554f_ni_e9d81571_overflow_014bad44_silent_0444710b_went_down_7acfa977__came_up_enable_e23e3a6e__in_t;
 
     typedef struct {
         logic [8:0] next;
-    } node_registers__interrupts_came_up_6f5f12e5_overflow_014bad44_went_down_7acfa977__overflow_enable_452330b4__in_t;
+    } node_registers__interrupts_came_up_6f5f12e5_host_a10d6834_neighbour_c589554f_ni_e9d81571_overflow_014bad44_silent_0444710b_went_down_7acfa977__overflow_enable_452330b4__in_t;
 
     typedef struct {
-        node_registers__interrupts_came_up_6f5f12e5_overflow_014bad44_went_down_7acfa977__went_down_enable_6bceef15__in_t went_down;
-        node_registers__interrupts_came_up_6f5f12e5_overflow_014bad44_went_down_7acfa977__came_up_enable_e23e3a6e__in_t came_up;
-        node_registers__interrupts_came_up_6f5f12e5_overflow_014bad44_went_down_7acfa977__overflow_enable_452330b4__in_t overflow;
-    } node_registers__interrupts_came_up_6f5f12e5_overflow_014bad44_went_down_7acfa977__in_t;
+        logic next;
+    } node_registers__interrupts_came_up_6f5f12e5_host_a10d6834_neighbour_c589554f_ni_e9d81571_overflow_014bad44_silent_0444710b_went_down_7acfa977__host_enable_74f91956__in_t;
+
+    typedef struct {
+        logic next;
+    } node_registers__interrupts_came_up_6f5f12e5_host_a10d6834_neighbour_c589554f_ni_e9d81571_overflow_014bad44_silent_0444710b_went_down_7acfa977__ni_enable_e070b474__in_t;
+
+    typedef struct {
+        logic next;
+    } node_registers__interrupts_came_up_6f5f12e5_host_a10d6834_neighbour_c589554f_ni_e9d81571_overflow_014bad44_silent_0444710b_went_down_7acfa977__neighbour_enable_6bd8ac67__in_t;
+
+    typedef struct {
+        logic next;
+    } node_registers__interrupts_came_up_6f5f12e5_host_a10d6834_neighbour_c589554f_ni_e9d81571_overflow_014bad44_silent_0444710b_went_down_7acfa977__silent_enable_92512829__in_t;
+
+    typedef struct {
+        node_registers__interrupts_came_up_6f5f12e5_host_a10d6834_neighbour_c589554f_ni_e9d81571_overflow_014bad44_silent_0444710b_went_down_7acfa977__went_down_enable_6bceef15__in_t went_down;
+        node_registers__interrupts_came_up_6f5f12e5_host_a10d6834_neighbour_c589554f_ni_e9d81571_overflow_014bad44_silent_0444710b_went_down_7acfa977__came_up_enable_e23e3a6e__in_t came_up;
+        node_registers__interrupts_came_up_6f5f12e5_host_a10d6834_neighbour_c589554f_ni_e9d81571_overflow_014bad44_silent_0444710b_went_down_7acfa977__overflow_enable_452330b4__in_t overflow;
+        node_registers__interrupts_came_up_6f5f12e5_host_a10d6834_neighbour_c589554f_ni_e9d81571_overflow_014bad44_silent_0444710b_went_down_7acfa977__host_enable_74f91956__in_t host;
+        node_registers__interrupts_came_up_6f5f12e5_host_a10d6834_neighbour_c589554f_ni_e9d81571_overflow_014bad44_silent_0444710b_went_down_7acfa977__ni_enable_e070b474__in_t ni;
+        node_registers__interrupts_came_up_6f5f12e5_host_a10d6834_neighbour_c589554f_ni_e9d81571_overflow_014bad44_silent_0444710b_went_down_7acfa977__neighbour_enable_6bd8ac67__in_t neighbour;
+        node_registers__interrupts_came_up_6f5f12e5_host_a10d6834_neighbour_c589554f_ni_e9d81571_overflow_014bad44_silent_0444710b_went_down_7acfa977__silent_enable_92512829__in_t silent;
+    } node_registers__interrupts_came_up_6f5f12e5_host_a10d6834_neighbour_c589554f_ni_e9d81571_overflow_014bad44_silent_0444710b_went_down_7acfa977__in_t;
+
+    typedef struct {
+        logic next;
+    } node_registers__faults__host__in_t;
+
+    typedef struct {
+        logic next;
+    } node_registers__faults__ni__in_t;
+
+    typedef struct {
+        logic [8:0] next;
+    } node_registers__faults__silent__in_t;
+
+    typedef struct {
+        node_registers__faults__host__in_t host;
+        node_registers__faults__ni__in_t ni;
+        node_registers__faults__silent__in_t silent;
+    } node_registers__faults__in_t;
+
+    typedef struct {
+        logic [8:0] next;
+    } node_registers__neighbours__host__in_t;
+
+    typedef struct {
+        logic [8:0] next;
+    } node_registers__neighbours__ni__in_t;
+
+    typedef struct {
+        node_registers__neighbours__host__in_t host;
+        node_registers__neighbours__ni__in_t ni;
+    } node_registers__neighbours__in_t;
 
     typedef struct {
         logic rd_ack;
@@ -89,9 +148,12 @@ package node_registers_pkg;
 
     typedef struct {
         node_registers__shape__in_t shape;
+        node_registers__health__in_t health;
         node_registers__discarded__in_t discarded;
         node_registers__channels__in_t channels;
-        node_registers__interrupts_came_up_6f5f12e5_overflow_014bad44_went_down_7acfa977__in_t interrupts;
+        node_registers__interrupts_came_up_6f5f12e5_host_a10d6834_neighbour_c589554f_ni_e9d81571_overflow_014bad44_silent_0444710b_went_down_7acfa977__in_t interrupts;
+        node_registers__faults__in_t faults;
+        node_registers__neighbours__in_t neighbours;
         node_registers__link__external__in_t link[9];
     } node_registers__in_t;
 
@@ -200,7 +262,44 @@ package node_registers_pkg;
 
     typedef struct {
         logic intr;
-    } node_registers__interrupts_came_up_6f5f12e5_overflow_014bad44_went_down_7acfa977__out_t;
+    } node_registers__interrupts_came_up_6f5f12e5_host_a10d6834_neighbour_c589554f_ni_e9d81571_overflow_014bad44_silent_0444710b_went_down_7acfa977__out_t;
+
+    typedef struct {
+        logic [31:0] value;
+    } node_registers__host_watchdog__period__out_t;
+
+    typedef struct {
+        node_registers__host_watchdog__period__out_t period;
+    } node_registers__host_watchdog__out_t;
+
+    typedef struct {
+        logic [31:0] value;
+    } node_registers__ni_watchdog__period__out_t;
+
+    typedef struct {
+        node_registers__ni_watchdog__period__out_t period;
+    } node_registers__ni_watchdog__out_t;
+
+    typedef struct {
+        logic value;
+    } node_registers__beat__host__out_t;
+
+    typedef struct {
+        logic value;
+    } node_registers__beat__ni__out_t;
+
+    typedef struct {
+        node_registers__beat__host__out_t host;
+        node_registers__beat__ni__out_t ni;
+    } node_registers__beat__out_t;
+
+    typedef struct {
+        logic [19:0] value;
+    } node_registers__silence__period__out_t;
+
+    typedef struct {
+        node_registers__silence__period__out_t period;
+    } node_registers__silence__out_t;
 
     typedef struct {
         logic req;
@@ -217,7 +316,11 @@ package node_registers_pkg;
         node_registers__credit__out_t credit;
         node_registers__health__out_t health;
         node_registers__qfdb__out_t qfdb;
-        node_registers__interrupts_came_up_6f5f12e5_overflow_014bad44_went_down_7acfa977__out_t interrupts;
+        node_registers__interrupts_came_up_6f5f12e5_host_a10d6834_neighbour_c589554f_ni_e9d81571_overflow_014bad44_silent_0444710b_went_down_7acfa977__out_t interrupts;
+        node_registers__host_watchdog__out_t host_watchdog;
+        node_registers__ni_watchdog__out_t ni_watchdog;
+        node_registers__beat__out_t beat;
+        node_registers__silence__out_t silence;
         node_registers__link__external__out_t link[9];
     } node_registers__out_t;
 endpackage

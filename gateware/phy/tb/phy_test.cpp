@@ -138,7 +138,7 @@ TEST_CASE("phy: packets both ways at 100 ppm and at 200 ppm, whoever is faster")
     CHECK(traffic.sound == 440);
     CHECK(traffic.marked == 0);
     for (unsigned n = 0; n < 2; ++n) {
-      CHECK((pair.read(n, 0x34) >> 18) == 0);  // no overflow
+      CHECK((pair.read(n, 0x34) >> 18 & 0x1ff) == 0);  // no overflow
       const auto& a = pair.node(n).receiver.arrivals;
       const double share = 6400.0 * 150 / static_cast<double>(a[200].tail_cycle - a[50].tail_cycle);
       MESSAGE(ppm << " ppm: " << share << " % of the core's rate on the link");
@@ -159,7 +159,7 @@ TEST_CASE("phy: a hundred thousand words at 200 ppm, with every word's place fil
   }
   traffic.settle();
   CHECK(traffic.sound == 1500);  // 70 words each
-  CHECK((pair.read(1, 0x34) >> 18) == 0);
+  CHECK((pair.read(1, 0x34) >> 18 & 0x1ff) == 0);
   CHECK(pair.counter(1, 0x30) == 0);  // no stray words
 }
 
@@ -221,8 +221,8 @@ TEST_CASE("phy: a cable that is pulled and plugged while traffic runs") {
       slowest_far = std::max(slowest_far, pair.node(0).cycle - begin);
       CHECK(!pair.up(0));
       CHECK(!pair.up(1));
-      CHECK(pair.read(0, 0x34) == 1);
-      CHECK(pair.read(1, 0x34) == 1);
+      CHECK((pair.read(0, 0x34) & 0x7ffffff) == 1);
+      CHECK((pair.read(1, 0x34) & 0x7ffffff) == 1);
       pair.run(pair.random() % 1000);
       for (unsigned n = 0; n < 2; ++n) pair.clear_interrupts(n);
       CHECK(pair.node(0).model->interrupt_o == 0);
@@ -233,7 +233,7 @@ TEST_CASE("phy: a cable that is pulled and plugged while traffic runs") {
       for (unsigned n = 0; n < 2; ++n) pair.until_interrupt(n, 4000);
       slowest_up = std::max(slowest_up, pair.node(0).cycle - again);
       CHECK(pair.both_up());
-      CHECK(pair.read(0, 0x34) == 1 << 9);
+      CHECK((pair.read(0, 0x34) & 0x7ffffff) == 1 << 9);
       for (unsigned n = 0; n < 2; ++n) pair.clear_interrupts(n);
     }
     traffic.settle();
