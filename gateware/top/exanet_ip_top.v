@@ -100,6 +100,7 @@ module exanet_ip_top #(
   output wire clear1_o,
   input  wire overflow0_i,
   input  wire overflow1_i,
+  input  wire ni_beat_i,
   (* X_INTERFACE_INFO = "xilinx.com:signal:interrupt:1.0 interrupt_o INTERRUPT", X_INTERFACE_PARAMETER = "SENSITIVITY LEVEL_HIGH" *)
   output wire interrupt_o
 );
@@ -154,6 +155,7 @@ module exanet_ip_top #(
     .restart_i({restart1_i, restart0_i}),
     .clear_o({clear1_o, clear0_o}),
     .overflow_i({overflow1_i, overflow0_i}),
+    .ni_beat_i(ni_beat_i),
     .interrupt_o(interrupt_o)
   );
 endmodule

@@ -113,7 +113,7 @@ class Gateware {
       for (unsigned d = 0; d < kDimensions; ++d) {
         const Vlofamo_node& m = *network_.node(n).model;
         const bool valid = m.tx_valid_o >> d & 1u;
-        const std::uint64_t word = m.tx_data_o[d];
+        const std::uint64_t word = network_.tx_word(m, d);
         if (valid && magic_[n][d]) {
           Phase::Link& link = phases_[n].links[port(n, d)];
           link.told = static_cast<Cycle>(network_.cycle()) - 1;

@@ -136,6 +136,10 @@ class LofamoNetwork {
     for (Node& node : nodes_) collect(node);
   }
 
+  static std::uint64_t tx_word(const Vlofamo_node& m, unsigned port) {
+    return m.tx_data_o[2 * port] | std::uint64_t{m.tx_data_o[2 * port + 1]} << 32;
+  }
+
  private:
   void drive(Node& node) {
     Vlofamo_node& m = *node.model;
@@ -162,8 +166,7 @@ class LofamoNetwork {
     for (unsigned d = 0; d < kLinks; ++d) {
       if (!node.tx[d]) continue;
       const bool valid = m.tx_valid_o >> d & 1u;
-      const std::uint64_t word = m.tx_data_o[2 * d] | std::uint64_t{m.tx_data_o[2 * d + 1]} << 32;
-      auto arrived = node.tx[d]->step(valid && !node.cut[d] ? std::optional(word) : std::nullopt);
+      auto arrived = node.tx[d]->step(valid && !node.cut[d] ? std::optional(tx_word(m, d)) : std::nullopt);
       Vlofamo_node& far = *nodes_[n ^ std::size_t{1} << d].model;
       far.rx_valid_i = static_cast<CData>((far.rx_valid_i & ~(1u << d)) | (unsigned{arrived.has_value()} << d));
       far.rx_data_i[2 * d] = static_cast<std::uint32_t>(arrived.value_or(0));
