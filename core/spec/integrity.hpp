@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The codes that protect packets, in software: CRC-8 for headers, CRC-32 of IEEE 802.3 for the rest; by long division, apart from the gateware's
-// tables.
+// masks.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <span>
 
 #include "core/spec/packet.hpp"
@@ -22,10 +24,23 @@ constexpr std::uint32_t header_crc8(const Header& header) {
 constexpr void protect(Header& header) { header.set_ecc(header_crc8(header)); }
 constexpr bool intact(const Header& header) { return header.ecc() == header_crc8(header) && header.reserved() == 0; }
 
+// Remainders of all bytes, each by long division; table i is of bytes that i others follow.
+inline constexpr auto kCrc32 = [] {
+  std::array<std::array<std::uint32_t, 256>, 4> table{};
+  for (std::uint32_t byte = 0; byte < 256; ++byte) {
+    std::uint32_t state = byte;
+    for (auto& of_byte : table) {
+      for (int i = 0; i < 8; ++i) state = state >> 1 ^ (state & 1u ? 0xEDB88320u : 0u);
+      of_byte[byte] = state;
+    }
+  }
+  return table;
+}();
+
 constexpr std::uint32_t crc32(std::uint32_t state, std::uint32_t word) {
   state ^= word;
-  for (int i = 0; i < 32; ++i) state = state >> 1 ^ (state & 1u ? 0xEDB88320u : 0u);
-  return state;
+  return kCrc32[3][state & 0xffu] ^ kCrc32[2][state >> 8 & 0xffu] ^ kCrc32[1][state >> 16 & 0xffu] ^
+         kCrc32[0][state >> 24];
 }
 
 // CRC of header, padded payload and footer, as the footer carries it. What routers and links write counts as zero.

@@ -17,6 +17,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 from exanet import optional
@@ -25,6 +26,9 @@ from exanet.errors import InputError
 # Assertions are evaluated in the tests of the gateware, not under programs.
 _VERILATE = ["--cc", "-O3", "--no-assert", "--x-assign", "fast", "--x-initial", "fast", "--no-timing", "--output-split", "20000"]
 _COMPILE = ["-std=c++20", "-O2", "-w", "-fPIC", "-pthread", "-fvisibility=hidden"]
+# One run after the other by one thread: no counter has to be shared.
+_TRAIN = ["-fprofile-generate", "-fprofile-update=single"]
+_LEARNED = ["-fprofile-use", "-Wno-missing-profile"]
 _JOBS = 2
 
 
@@ -37,21 +41,34 @@ def sources() -> Path:
     raise InputError(f"{here / 'hdl'} is missing: this installation has no gateware; install the package again (pip install .)")
 
 
-def library(name: str, *, tops: Mapping[str, Mapping[str, int]], wrapper: Sequence[str], defines: Sequence[str] = ()) -> Path:
-    """The shared library of modules with their parameters (each becomes a class VMODULE) and of the C++ files `wrapper` (paths below
-    `sources()`), compiled with the macros `defines` (NAME=VALUE); built when there is none yet.
+@dataclass(frozen=True)
+class Recipe:
+    """What a library is made of: modules with their parameters (each becomes a class VMODULE) and C++ files (paths below `sources()`),
+    compiled with the macros `defines` (NAME=VALUE).
+
+    `training` is a C++ file with a main() that uses the library. It is run once; the compiler learns from it what happens often.
+    """
+
+    tops: Mapping[str, Mapping[str, int]]
+    wrapper: Sequence[str]
+    defines: Sequence[str] = ()
+    training: str = ""
+
+
+def library(name: str, recipe: Recipe) -> Path:
+    """The shared library of that recipe; built when there is none yet.
 
     Raises InputError when a tool is missing or the build fails.
     """
     root, verilator_root = sources(), _verilator_root()
-    key = _key(root, verilator_root, tops, wrapper, defines)
+    key = _key(root, verilator_root, recipe)
     found = _cache() / f"{name}-{key}" / f"lib{name}.so"
     if found.is_file():
         return found
     print(f"exanet: building the gateware's model {name} (once; a minute or two)", file=sys.stderr, flush=True)
     found.parent.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f"{name}-", dir=found.parent.parent) as scratch:
-        built = _build(Path(scratch), root, verilator_root, name, tops, wrapper, defines)
+        built = _build(Path(scratch), root, verilator_root, name, recipe)
         final = Path(scratch) / "final"
         final.mkdir()
         built.rename(final / built.name)
@@ -78,14 +95,15 @@ def _verilator_root() -> Path:
     return Path(spec.origin).parent
 
 
-def _key(root: Path, verilator_root: Path, tops: Mapping[str, Mapping[str, int]], wrapper: Sequence[str], defines: Sequence[str]) -> str:
+def _key(root: Path, verilator_root: Path, recipe: Recipe) -> str:
     digest = hashlib.sha256()
     headers = [path for folder in ("gateware", "core/spec") for path in (root / folder).rglob("*.h*")]
-    for path in sorted({root / "gateware/files.f", *_hdl(root), *headers, *(root / file for file in wrapper)}):
+    own = [root / file for file in (*recipe.wrapper, recipe.training) if file]
+    for path in sorted({root / "gateware/files.f", *_hdl(root), *headers, *own}):
         digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes() + b"\0")
     tools = [str(verilator_root), (verilator_root / "bin/verilator").read_text(), _say(["g++", "--version"])]
-    modules = [(top, sorted(parameters.items())) for top, parameters in sorted(tops.items())]
-    digest.update(repr([tools, modules, list(wrapper), list(defines), _VERILATE, _COMPILE]).encode())
+    modules = [(top, sorted(parameters.items())) for top, parameters in sorted(recipe.tops.items())]
+    digest.update(repr([tools, modules, list(recipe.wrapper), list(recipe.defines), recipe.training, _VERILATE, _COMPILE]).encode())
     return digest.hexdigest()[:16]
 
 
@@ -93,20 +111,12 @@ def _hdl(root: Path) -> list[Path]:
     return [root / line for line in (root / "gateware/files.f").read_text().split() if line.endswith(".sv")]
 
 
-def _build(
-    scratch: Path,
-    root: Path,
-    verilator_root: Path,
-    name: str,
-    tops: Mapping[str, Mapping[str, int]],
-    wrapper: Sequence[str],
-    defines: Sequence[str],
-) -> Path:
+def _build(scratch: Path, root: Path, verilator_root: Path, name: str, recipe: Recipe) -> Path:
     verilate = ["perl", str(verilator_root / "bin/verilator"), *_VERILATE]
-    each_cycle: list[Path] = []
+    each_cycle = [root / file for file in recipe.wrapper]
     once: list[Path] = []
     folders: list[str] = []
-    for top, parameters in tops.items():
+    for top, parameters in recipe.tops.items():
         generated = scratch / top
         values = [f"-G{key}={value}" for key, value in parameters.items()]
         command = [*verilate, "--Mdir", str(generated), "--top-module", top, *values, "gateware/lint.vlt", "-f", "gateware/files.f"]
@@ -115,20 +125,28 @@ def _build(
             units.append(unit)
         folders.append(f"-I{generated}")
     include = verilator_root / "include"
-    files = [*each_cycle, *once, *(root / file for file in wrapper), include / "verilated.cpp", include / "verilated_threads.cpp"]
     ccache = [found] if (found := shutil.which("ccache")) else []
-    macros = [f"-D{define}" for define in defines]
+    macros = [f"-D{define}" for define in recipe.defines]
     compiler = [*ccache, "g++", *_COMPILE, *macros, f"-I{root}", *folders, f"-I{include}", f"-I{include / 'vltstd'}"]
-    objects = [scratch / f"{number}-{file.stem}.o" for number, file in enumerate(files)]
 
-    def compile_one(file: Path, made: Path) -> None:
-        _run([*compiler, *(["-O0"] if file in once else []), "-c", str(file), "-o", str(made)])
+    def compile_all(files: Sequence[Path], *options: str) -> list[str]:
+        """Objects of these files; of a file it is the same one each time, as the compiler finds by it what was learned."""
+        objects = [str(scratch / f"{file.parent.name}-{file.stem}.o") for file in files]
+        commands = [[*compiler, *options, "-c", str(file), "-o", made] for file, made in zip(files, objects, strict=True)]
+        with ThreadPoolExecutor(_JOBS) as pool:
+            for _ in pool.map(_run, commands):
+                pass
+        return objects
 
-    with ThreadPoolExecutor(_JOBS) as pool:
-        for _ in pool.map(compile_one, files, objects):
-            pass
+    rest = [*compile_all(once, "-O0"), *compile_all([include / "verilated.cpp", include / "verilated_threads.cpp"])]
+    learned: list[str] = []
+    if recipe.training:
+        trained = [*compile_all(each_cycle, *_TRAIN), *compile_all([root / recipe.training])]
+        _run(["g++", *_TRAIN, "-pthread", "-o", str(scratch / "train"), *trained, *rest])
+        _run([str(scratch / "train")])
+        learned = _LEARNED
     library = scratch / f"lib{name}.so"
-    _run(["g++", "-shared", "-pthread", "-o", str(library), *map(str, objects)])
+    _run(["g++", "-shared", "-pthread", "-o", str(library), *compile_all(each_cycle, *learned), *rest])
     return library
 
 

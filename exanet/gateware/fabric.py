@@ -59,12 +59,17 @@ def library(config: dict[str, Any]) -> Path:
         "IntraDepth": router["intra_fifo_words"],
         "IntraHeaders": router["header_fifo_words"] // _CLASSES,
     }
-    return build.library(
-        f"nodes-{'qfdb-' if qfdb else ''}{dimensions}d",
+    recipe = build.Recipe(
         tops={"exanet_router": both | parameters, "exanet_link": both | {"LineBits": config["links"][0]["word_bits"]}},
         wrapper=["gateware/node/model/node_library.cpp"],
-        defines=[f"EXANET_INTRA_PORTS={router['intra_ports']}"],
+        defines=[
+            f"EXANET_INTRA_PORTS={router['intra_ports']}",
+            f"EXANET_QFDB={int(qfdb)}",
+            f"EXANET_PACKET_BYTES={router['max_payload_bytes']}",
+        ],
+        training="gateware/node/model/train.cpp",
     )
+    return build.library(f"nodes-{'qfdb-' if qfdb else ''}{dimensions}d", recipe)
 
 
 def _dimensions(topology: dict[str, Any]) -> int:

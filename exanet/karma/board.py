@@ -155,7 +155,7 @@ def _registers(block: str) -> dict[str, tuple[int, dict[str, tuple[int, int]]]]:
 
 def _load() -> ctypes.CDLL:
     parameters = {"InterPorts": 2, "IntraPorts": 3, "Dimensions": 2}
-    path = build.library("karma", tops={"karma_board": parameters}, wrapper=[_WRAPPER])
+    path = build.library("karma", build.Recipe(tops={"karma_board": parameters}, wrapper=[_WRAPPER]))
     try:
         library = ctypes.CDLL(str(path))
     except OSError as error:

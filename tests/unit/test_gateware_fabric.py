@@ -28,11 +28,11 @@ def parameters_of(name: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     """Parameters that the routers and links of a machine that fits are built with."""
     spec: dict[str, int] = {}
 
-    def library(name: str, *, tops: dict[str, dict[str, int]], wrapper: list[str], defines: list[str]) -> Path:
-        for parameters in tops.values():
+    def library(name: str, recipe: build.Recipe) -> Path:
+        for parameters in recipe.tops.values():
             assert all(spec.get(key, value) == value for key, value in parameters.items()), "both ends of a wire are of one kind"
             spec.update(parameters)
-        assert defines == [f"EXANET_INTRA_PORTS={spec['IntraPorts']}"]
+        assert f"EXANET_INTRA_PORTS={spec['IntraPorts']}" in recipe.defines
         return Path("there")
 
     monkeypatch.setattr(build, "library", library)
