@@ -17,6 +17,7 @@ from exanet import level as levels
 from exanet.errors import InputError
 from exanet.machine import Machine, load
 from exanet.programs import Program
+from exanet.results import report
 from exanet.run import placement
 from exanet.sim import background
 from exanet.sim.jobs import check_job
@@ -175,8 +176,10 @@ def _rows(asked: Sequence[Program], specs: Sequence[dict[str, Any]], found: Mapp
 
 
 def tables(found: Mapping[str, Any], meta: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
-    """The frames of a run's results; of several programs `programs` besides, and in `ranks` the program of each rank."""
+    """The frames of a run's results, and the queues; of several programs `programs` besides, and in `ranks` the program of each rank."""
     frames = results.to_tables(found, meta["machine"])
+    if "queued" in found:
+        frames["queues"] = report.queue_table(found, found["watched_ps"])
     if "programs" in found:
         rows = found["programs"]
         program = [row["program"] for row in rows for _ in range(row["ranks"])]

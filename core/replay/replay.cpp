@@ -3,6 +3,7 @@
 
 #include <ctime>
 #include <deque>
+#include <optional>
 
 #include "core/config/error.hpp"
 #include "core/replay/library.hpp"
@@ -30,6 +31,8 @@ class Replay::State final : public LibraryUser {
       starts.resize(ranks.size(), program.start);
     }
     library.start(starts);
+    if (const auto* model = dynamic_cast<const NetworkModel*>(&library.engine().nic().network()))
+      samples.emplace(queue, *topology, *model);
   }
 
   Time resume(RankId rank) override { return ranks[rank]->resume(); }
@@ -55,14 +58,15 @@ class Replay::State final : public LibraryUser {
     return done / static_cast<double>(ranks.size());
   }
 
-  ReplayResult summarize() const {
+  ReplayResult summarize() {
     ReplayResult r;
     for (const auto& rank : ranks) {
       r.ranks.push_back(rank->figures());
       r.finished = max(r.finished, rank->figures().clock);
       r.calls += rank->calls();
     }
-    r.events = queue.processed();
+    r.events = queue.processed() - (samples ? samples->looks() : 0);
+    if (samples) r.queues = samples->take();
     return r;
   }
 
@@ -75,6 +79,7 @@ class Replay::State final : public LibraryUser {
   std::deque<RankPlaces> places;
   std::deque<std::unique_ptr<Program>> jobs;
   std::vector<std::unique_ptr<RankProgram>> ranks;
+  std::optional<QueueSamples> samples;  // where there are queues of packets
 
  private:
   void add_trace(const ReplayProgram& program, const NiConfig& interface) {

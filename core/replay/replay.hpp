@@ -26,6 +26,7 @@
 #include "core/replay/algorithms.hpp"
 #include "core/topology/topology.hpp"
 #include "core/workload/closed_loop.hpp"
+#include "core/workload/queue_samples.hpp"
 
 namespace exanet {
 
@@ -69,6 +70,7 @@ struct ReplayResult {
   Time finished;  // the last rank
   std::vector<ReplayedRank> ranks;  // of the programs, one after the other
   std::uint64_t calls = 0, events = 0;
+  QueueTable queues;  // empty at flow level
   double cpu_s = 0;
 };
 

@@ -11,6 +11,7 @@
 #include "core/topology/topology.hpp"
 #include "core/units/histogram.hpp"
 #include "core/workload/link_use.hpp"
+#include "core/workload/queue_samples.hpp"
 #include "exanet/bindings/configuration.hpp"
 #include "runtime/coordinator/coordinator.hpp"
 
@@ -42,6 +43,14 @@ nb::object array(std::vector<T> values, std::size_t columns = 0) {
   const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
   if (columns == 0) return nb::cast(nb::ndarray<nb::numpy, T>(kept->data(), {kept->size()}, owner));
   return nb::cast(nb::ndarray<nb::numpy, T>(kept->data(), {kept->size() / columns, columns}, owner));
+}
+
+// Adds `queued` ([sample][router]), the first router of it, and the time that it covers; nothing where nothing was watched.
+inline void add_queues(nb::dict& d, const QueueTable& queues) {
+  if (queues.queued.empty()) return;
+  d["first_watched"] = queues.first_watched;
+  d["watched_ps"] = queues.sample.ps() * static_cast<std::int64_t>(queues.queued.size() / queues.watched);
+  d["queued"] = array(std::vector<std::uint32_t>(queues.queued), queues.watched);
 }
 
 template <typename Row, typename Get>

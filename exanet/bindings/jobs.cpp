@@ -30,11 +30,7 @@ class Jobs {
     for (const JobResult& job : r.jobs) jobs.append(row(job));
     d["jobs"] = jobs;
     d["links"] = links(r.links);
-    if (const QueueTable& q = r.queues; !q.queued.empty()) {
-      d["first_watched"] = q.first_watched;
-      d["watched_ps"] = q.sample.ps() * static_cast<std::int64_t>(q.queued.size() / q.watched);
-      d["queued"] = array(std::vector<std::uint32_t>(q.queued), q.watched);  // [sample][router]
-    }
+    add_queues(d, r.queues);
     return d;
   }
 

@@ -48,6 +48,7 @@ class ReplayFace {
     summary["complete"] = true;
     d["summary"] = summary;
     d["mpi_calls"] = mpi_calls(r);
+    add_queues(d, r.queues);
     return d;
   }
 

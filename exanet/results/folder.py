@@ -76,9 +76,10 @@ class Run:
     timeline: pl.DataFrame
     mpi_calls: pl.DataFrame
     energy: pl.DataFrame
+    queues: pl.DataFrame | None = None  # of a replay by packets
 
 
-TABLES = tuple(name for name in Run.__dataclass_fields__ if name not in ("summary", "run"))
+TABLES = tuple(name for name in Run.__dataclass_fields__ if name not in ("summary", "run", "queues"))
 
 _OTHER_TABLES = ("points", "classes", "sizes", "queues", "link_use", "jobs", "runs", "programs")
 """Files that other commands than `exanet run` leave, beside tables that have a name of TABLES."""
@@ -124,7 +125,8 @@ def load(directory: Path) -> Run:
         run = json.loads((directory / "run.json").read_text())
         if summary.get("format") != FORMAT:
             raise InputError(f"{directory}: results of format {summary.get('format')}; this exanet reads format {FORMAT}: run it again")
-        return Run(summary=summary, run=run, **{name: pl.read_parquet(directory / f"{name}.parquet") for name in TABLES})
+        queues = pl.read_parquet(file) if (file := directory / "queues.parquet").exists() else None
+        return Run(summary=summary, run=run, queues=queues, **{name: pl.read_parquet(directory / f"{name}.parquet") for name in TABLES})
     except FileNotFoundError as error:
         raise InputError(f"{directory}: not a result folder, {Path(error.filename or '').name} is missing") from error
     except (OSError, ValueError, pl.exceptions.PolarsError) as error:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ MOST_BINS = 160
 """Columns of the timeline."""
 
 # In the order in which they are inlined: each uses only what is before it.
-SCRIPTS = ("format.js", "parts.js", "timeline.js", "matrix.js", "messages.js", "machine.js", "energy.js", "page.js")
+SCRIPTS = ("format.js", "parts.js", "timeline.js", "matrix.js", "messages.js", "machine.js", "network.js", "energy.js", "page.js")
 
 
 def write(directory: Path) -> Path:
@@ -131,6 +131,16 @@ def _queues(point: dict[str, Any], measure_ps: int) -> dict[str, Any] | None:
     return {"first": int(point["first_watched"]), "group": group, "step_us": measure_ps * step / samples / 1e6, "rows": rows.tolist()}
 
 
+def _queues_of(run: Run) -> dict[str, Any] | None:
+    if run.queues is None:
+        return None
+    watched = run.queues["node"].n_unique()
+    counted = run.queues["packets"].to_numpy().reshape(-1, watched)
+    found = {"queues": _queues({"queued": counted, "first_watched": run.queues["node"][0]}, round(run.queues["time_ns"][-1] * 1e3))}
+    queue_names(found, run.nodes["name"].to_list())
+    return found["queues"]
+
+
 def networks(described: Machine, points: Sequence[tuple[str, dict[str, Any], int]]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Data of one machine for network.js at labelled points, each with the time in ps that its samples cover; and the drawing.
 
@@ -147,7 +157,7 @@ def networks(described: Machine, points: Sequence[tuple[str, dict[str, Any], int
     return [{"label": label, "machine": described.name, **found} for label, found in shown], {described.name: picture} if drawn else {}
 
 
-def queue_table(point: dict[str, Any], sampled_ps: int) -> pl.DataFrame:
+def queue_table(point: Mapping[str, Any], sampled_ps: int) -> pl.DataFrame:
     """Packets standing in each router, sample by sample."""
     samples, routers = point["queued"].shape
     first = point["first_watched"]
@@ -200,6 +210,7 @@ def page_data(run: Run) -> dict[str, Any]:
         "sizes": _rows(run.message_sizes, "lower_bytes", "upper_bytes", "messages", "bytes"),
         "calls": _calls(run.mpi_calls),
         "energy": _rows(run.energy, *run.energy.columns),
+        "queues": _queues_of(run),
         "latency": {
             kind: _rows(run.latency.filter(pl.col("kind") == kind), "lower_ns", "upper_ns", "count") for kind in ("packet", "message")
         },

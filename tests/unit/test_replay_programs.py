@@ -96,6 +96,31 @@ def test_the_command_leaves_a_table_of_programs(trace: Path, tmp_path: Path) -> 
     assert (tmp_path / "out" / "summary.json").read_bytes() == before
 
 
+def test_queues_stand_where_all_send_to_one(tmp_path: Path) -> None:
+    ranks, folder = 64, tmp_path / "out"
+    with Writer(tmp_path / "gather", ranks, {"program": ["to rank 0"]}) as streams:
+        for rank, stream in enumerate(streams):
+            for peer in range(1, ranks) if rank == 0 else ():
+                stream.message("Recv", peer, 16_000)
+            if rank > 0:
+                stream.message("Send", 0, 16_000)
+            stream.end()
+    words = ["replay", str(tmp_path / "gather"), "-m", "fat-tree-64", "--map", "round-robin", "-q", "-o", str(folder)]
+    assert CliRunner().invoke(cli.app, words, catch_exceptions=False).exit_code == 0
+    queues = pl.read_parquet(folder / "queues.parquet")
+    names = pl.read_parquet(folder / "nodes.parquet")["name"]
+    assert queues["node"].n_unique() == len(names) - ranks, "switches alone"
+    assert queues["time_ns"].n_unique() <= 400
+    by_switch = dict(queues.group_by("node").agg(pl.col("packets").mean()).iter_rows())
+    mean = {name: by_switch[node] for node, name in enumerate(names) if node >= ranks}
+    assert mean["switch(1,0,0)"] > 0.05 + 2 * mean["switch(1,1,0)"], "before rank 0, not before others"
+    page = (folder / "report.html").read_text()
+    assert f'"names":["{names[ranks]}' in page
+    assert CliRunner().invoke(cli.app, [*words, "--level", "flow"], catch_exceptions=False).exit_code == 0
+    assert not (folder / "queues.parquet").exists(), "a flow has no queues"
+    assert '"queues":null' in (folder / "report.html").read_text()
+
+
 @pytest.mark.parametrize(
     ("words", "what"),
     [

@@ -23,7 +23,7 @@ function stackedQueues(queues) {
   if (rest.length) shown.push([`${rest.length} others`, queues.rows[0].map((_, t) => rest.reduce((sum, i) => sum + queues.rows[i][t], 0))]);
   return () => ({
     grid: { left: 70, right: 20, top: 16, bottom: 50 },
-    xAxis: axis({ type: "value", name: "time in the measured window (µs)", nameGap: 30, min: 0 }),
+    xAxis: axis({ type: "value", name: "time (µs)", nameGap: 30, min: 0 }),
     yAxis: axis({ type: "value", name: "packets standing", nameGap: 50 }),
     tooltip: tooltip((item) => tip(item.seriesName, [["at", `${threeDigits(item.value[0])} µs`], ["packets", threeDigits(item.value[1])]]), { trigger: "item" }),
     series: shown.map(([name, row], i) => ({
@@ -39,7 +39,7 @@ function heatOverTime({ rows, names, step_us }, least, say, what) {
   const most = Math.max(...cells.map((cell) => cell[2]), least);
   return () => ({
     grid: { left: 110, right: 12, top: 40, bottom: 44 },
-    xAxis: axis({ type: "category", data: rows[0].map((_, t) => threeDigits((t + 1) * step_us)), name: "time in the measured window (µs)", nameGap: 28, axisLabel: { color: colour("soft"), ...sparse(rows[0].length, 12) } }),
+    xAxis: axis({ type: "category", data: rows[0].map((_, t) => threeDigits((t + 1) * step_us)), name: "time (µs)", nameGap: 28, axisLabel: { color: colour("soft"), ...sparse(rows[0].length, 12) } }),
     yAxis: axis({ type: "category", data: names, inverse: true, axisLabel: { color: colour("soft"), ...sparse(names.length, 24) } }),
     visualMap: colourScale("heat", 0, most, say),
     tooltip: tooltip(({ value: [x, y, v] }) => tip(names[y], [["at", `${threeDigits((x + 1) * step_us)} µs`], [what, say(v)]])),
