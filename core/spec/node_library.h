@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define EXANET_NODE_LIBRARY_VERSION 5u
+#define EXANET_NODE_LIBRARY_VERSION 6u
 #define EXANET_NODE_LIBRARY_SYMBOL "exanet_node_library"
 
 typedef struct exanet_nodes exanet_nodes;
@@ -67,6 +67,7 @@ typedef struct exanet_node_library_calls {
   uint32_t (*room)(const exanet_nodes*, const exanet_room**); /* the same */
   /* Nothing is under way and every node has come to rest: further cycles would change nothing. */
   int (*at_rest)(const exanet_nodes*);
+  uint32_t (*discarded)(const exanet_nodes*, uint32_t node); /* packets without a route on */
   void (*counts)(const exanet_nodes*, uint32_t line, exanet_line_counts*);
 } exanet_node_library_calls;
 

@@ -96,6 +96,7 @@ Part::Part(State& net, const Partition& part, std::uint8_t number, std::size_t p
       links_(net.links_),
       topology_(net.topology_),
       routing_(net.topology_.routing()),
+      plain_(routing_ == nullptr && !topology_.routes_by_port()),
       adaptive_(routing_ != nullptr && routing_->adaptive()),
       may_reroute_(adaptive_ && routing_->may_reroute()),
       outputs_(net.outputs_.data()),
@@ -138,6 +139,8 @@ Part::Part(State& net, const Partition& part, std::uint8_t number, std::size_t p
   offer_event_ = events_.add_handler(
       [](void* self, Time now, std::uint32_t a, std::uint64_t) { static_cast<Part*>(self)->offer_credit(now, a); },
       this);
+  discard_event_ = events_.add_handler(
+      [](void* self, Time now, std::uint32_t a, std::uint64_t) { static_cast<Part*>(self)->discard(now, a); }, this);
   decide_event_ = events_.add_handler(
       [](void* self, Time now, std::uint32_t a, std::uint64_t) { static_cast<Part*>(self)->decide_all(now, a); }, this);
 }
@@ -179,6 +182,7 @@ void State::build_ports(const NetworkConfig& config) {
     wide_words_ = mask_words_ * (config.priority ? 2 : 1);
   }
   wide_.resize(std::size_t{outputs} * wide_words_);
+  discarded_.resize(nodes);
   injection_ports_.resize(std::size_t{endpoints_} * intra_ports_);
   for (NodeId node = 0; node < nodes; ++node) build_node(node, config);
   for (std::uint32_t i = 0; i < twin_; ++i) {
@@ -232,6 +236,8 @@ void State::build_node(NodeId node, const NetworkConfig& config) {
       lookahead_ = min(lookahead_, link.to_wire + min(link.back, link.word_time * link.head_words + link.across));
   }
 }
+
+std::uint64_t ExanetNetwork::discarded(NodeId node) const { return state_->discarded_[node]; }
 
 void ExanetNetwork::finish(std::size_t part, Time now) { state_->parts_[part]->finish(now); }
 

@@ -50,8 +50,7 @@ bool Part::inject(const Packet& packet) {
       {start + router_.head + net_.endpoint_to_request_, start + span - router_.cycle + net_.endpoint_to_request_,
        kNone, packet.dst, packet.payload_bytes, packet.intra_port, packet.priority, packet.src, packet.user, now});
   plan(packets_[index], bulk);
-  EXANET_CHECK(packets_[index].output != kCopies || packets_[index].copies != 0, "a packet to no node", now.ps(),
-               packet.src, packet.dst);
+  EXANET_CHECK(packets_[index].output != kDiscard || !plain_, "a packet to no node", now.ps(), packet.src, packet.dst);
   arrive(inputs_[input_index + packet.priority * twin_], index);
   return true;
 }
@@ -68,7 +67,9 @@ Time Part::overtake(Time now, Input& bulk, Time end, Time span) {
     packet.tail_in += span;
     if (p != bulk.front) continue;
     bulk.request = max(packet.time, bulk.idle_at);
-    if (bulk.multicast) {
+    if (bulk.output == kDiscard) {
+      discard_later(bulk);
+    } else if (bulk.multicast) {
       ask_copies(bulk);
     } else if (bulk.output != kNone) {
       wake(outputs_[bulk.output], bulk.output, max(bulk.request, outputs_[bulk.output].free_at));
@@ -98,15 +99,26 @@ inline void Part::plan(PacketInFlight& packet, const Input& input) const {
     packet.vc = 0;
   } else if (is_multicast(packet.dst)) {
     return plan_copies(packet, input);
-  } else if (routing_ == nullptr) {
+  } else if (plain_) {
     const Hop hop = topology_.next_hop(input.node, packet.dst);
     packet.output = input.first_output + hop.port;
     packet.vc = hop.vc;
+  } else if (routing_ == nullptr) {
+    return plan_by_port(packet, input);
   } else {
     packet.output = kNone;
     return;
   }
   __builtin_prefetch(&outputs_[packet.output], 1);
+}
+
+void Part::plan_by_port(PacketInFlight& packet, const Input& input) const {
+  const auto from = input.link_class == kIntraTile
+                        ? kFromInterface
+                        : static_cast<std::uint16_t>(input.credit_output - input.first_output);
+  const Hop hop = topology_.route(input.node, from, packet.dst);
+  packet.output = hop.port == kNoRoute ? kDiscard : input.first_output + hop.port;
+  packet.vc = hop.vc;
 }
 
 // The front of `input` will ask for its output as soon as its header is there and the packet before it has gone.
@@ -115,9 +127,32 @@ void Part::register_front(Input& input) {
   input.front_words = static_cast<std::uint16_t>(router_.payload_words(packet.payload_bytes));
   input.request = max(packet.time, input.idle_at);
   input.multicast = packet.output == kCopies;
-  if (packet.output == kNone) return steer(input);
-  if (input.multicast) return ask_copies(input);
+  if (packet.output >= kDiscard) {
+    if (packet.output == kNone) return steer(input);
+    return input.multicast ? ask_copies(input) : discard_later(input);
+  }
   ask(input, packet.output, packet.vc, input.request);
+}
+
+// The front has no route. It asks for nothing, and is read out as one that is granted as soon as it asks.
+void Part::discard_later(Input& input) {
+  input.output = kDiscard;
+  events_.schedule(input.request, discard_event_, static_cast<std::uint32_t>(&input - inputs_));
+}
+
+void Part::discard(Time now, std::uint32_t input_index) {
+  Input& input = inputs_[input_index];
+  if (input.front == kNone || input.output != kDiscard || input.request != now) return;  // a priority packet overtook it
+  const std::uint32_t index = input.front, words = input.front_words;
+  const PacketInFlight& packet = packets_[index];
+  const Time left = max(now + router_.cycle * router_.packet_words(words), packet.tail_in);
+  input.idle_at = left + router_.input_gap;
+  input.front = packet.next;
+  packets_.free(index);
+  --in_flight_;
+  ++net_.discarded_[input.node];
+  return_credit(input, words, left);
+  if (input.front != kNone) register_front(input);
 }
 
 void Part::ask(Input& input, std::uint32_t output_index, std::uint8_t vc, Time from) {

@@ -24,6 +24,7 @@ class ExanetNetwork final : public PartitionedNetwork<exanet_state::State> {
   using PartitionedNetwork::PartitionedNetwork;
 
   std::uint32_t queued(NodeId node) const override;
+  std::uint64_t discarded(NodeId node) const override;
   std::uint64_t memory_bytes() const override;
   void finish(std::size_t part, Time now) override;
 };

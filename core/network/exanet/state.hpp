@@ -29,6 +29,7 @@ inline constexpr std::uint32_t kMostInputs = 1024;  // of a router, of each clas
 inline constexpr std::uint8_t kBulk = 0, kPriority = 1;  // classes
 inline constexpr std::uint8_t kIntraTile = 0xff;  // in place of a link class
 inline constexpr std::uint32_t kCopies = kNone - 1;  // in place of an output: those of a multicast packet
+inline constexpr std::uint32_t kDiscard = kNone - 2;  // the same: there is no route
 inline constexpr Time kNotScheduled = Time::ps(-1);
 
 // A packet in flight. The first half is its place in the buffer of the input that it stands in or is on its way to, with what the router reads
@@ -202,6 +203,7 @@ struct State {
   // Of a wide fabric, in which some router has more than kFewInputs: for each output a mask of so many words.
   std::uint32_t wide_words_ = 0;
   std::vector<std::uint64_t> wide_;
+  std::vector<std::uint64_t> discarded_;  // packets without a route, by node
   std::vector<std::unique_ptr<Part>> parts_;
 };
 
@@ -259,6 +261,9 @@ struct Part {
                   Time left, std::uint8_t vc);
   void send_out(Output& output, std::uint32_t packet_index, Time left);
   void plan(PacketInFlight& packet, const Input& input) const;
+  void plan_by_port(PacketInFlight& packet, const Input& input) const;
+  void discard_later(Input& input);
+  void discard(Time now, std::uint32_t input_index);
   void register_front(Input& input);
   void ask(Input& input, std::uint32_t output_index, std::uint8_t vc, Time from);
   class View;  // steering.cpp, with what follows
@@ -317,6 +322,7 @@ struct Part {
   const std::vector<LinkTiming>& links_;
   const Topology& topology_;
   const Routing* const routing_;  // null: packets go where the topology says
+  const bool plain_;  // ... and wherever they come from
   const bool adaptive_, may_reroute_;
   Output* const outputs_;
   LinkStats* const stats_;
@@ -336,7 +342,7 @@ struct Part {
   EventQueue& events_;
   PacketSink sink_;
   std::uint8_t number_;
-  std::uint32_t arbitrate_event_, deliver_event_, offer_event_, decide_event_;
+  std::uint32_t arbitrate_event_, deliver_event_, offer_event_, discard_event_, decide_event_;
   Pool<PacketInFlight, &PacketInFlight::next> packets_;
   Pool<CreditReturn, &CreditReturn::next> returns_;
   std::uint64_t hops_ = 0;

@@ -101,6 +101,8 @@ spec::RouterConfig router_registers(const TopologySpec& spec, const NetworkConfi
     config.set_minus_port(d, d < dimensions ? first_port + 2 * d + 1 : 0);
     if (addressing.qfdbs && (place != 0 || side == 1)) disabled |= 3u << (first_port + 2 * d);
   }
+  for (const auto& [at, port] : spec.disabled)
+    if (at == node) disabled |= 1u << port;
   config.set_disabled(disabled);
   config.set_fixed_priority(fabric.router.arbitration == RouterConfig::Arbitration::kFixedPriority);
   config.set_links_first(fabric.router.arbitration == RouterConfig::Arbitration::kLinksFirst);

@@ -46,6 +46,7 @@ class VerilatedNetwork final : public Network {
   bool inject(const Packet& packet) override;
   const LinkStats& link_stats(NodeId node, std::uint16_t port) const override;
   std::uint64_t packet_hops() const override;
+  std::uint64_t discarded(NodeId node) const override { return calls_.discarded(nodes_, node); }
   std::uint64_t in_flight() const override { return in_flight_; }
   std::uint64_t cycles() const override { return cycles_; }
 
@@ -171,7 +172,7 @@ bool VerilatedNetwork::inject(const Packet& packet) {
   // The generation tells a late second copy from the packet that has the slot now.
   std::vector<NodeId> awaited =
       is_multicast(packet.dst) ? multicast_destinations(topology_, packet.src, packet.dst) : std::vector{packet.dst};
-  EXANET_CHECK(!awaited.empty(), "a packet to no node", now.ps(), packet.src, packet.dst);
+  EXANET_CHECK(!awaited.empty() || topology_.routes_by_port(), "a packet to no node", now.ps(), packet.src, packet.dst);
   in_flight_ += awaited.size();
   packets_[slot] = {packet, now, (next_generation_++ << 24 | slot) & ((std::uint64_t{1} << kIdBits) - 1),
                     std::move(awaited)};

@@ -57,6 +57,7 @@ struct exanet_nodes {
   }
   void step();
   bool at_rest() const { return at_rest_; }
+  std::uint32_t discarded(std::uint32_t node) const { return nodes_[node].parts.discarded(); }
 
   std::vector<exanet_arrival> arrivals_;
   std::vector<exanet_room> room_;
@@ -193,6 +194,7 @@ const exanet_node_library_calls kCalls = {
       return static_cast<std::uint32_t>(nodes->room_.size());
     },
     [](const exanet_nodes* nodes) { return static_cast<int>(nodes->at_rest()); },
+    [](const exanet_nodes* nodes, std::uint32_t node) { return nodes->discarded(node); },
     [](const exanet_nodes* nodes, std::uint32_t line, exanet_line_counts* counts) {
       *counts = nodes->lines_[line].counts;
     },

@@ -134,6 +134,7 @@ class NodeParts {
     for (unsigned w = 0; w < flit.raw.size(); ++w) flit.raw[w] = router_->flit_o[kInter + i][w];
     return flit;
   }
+  std::uint32_t discarded() const { return router_->discarded_o; }
   std::uint32_t room(unsigned i) const { return router_->credit_o[kInter + i][0]; }
 
  private:
