@@ -54,10 +54,10 @@ typedef struct exanet_line_counts {
 
 typedef struct exanet_node_library_calls {
   uint32_t version, inter_ports, intra_ports, line_bits;
-  /* `registers`: four words a node (spec::RouterConfig). Lines are numbered in the order given. `threads`: as many step the nodes, at most one a node;
+  /* `registers`: four words a node (spec::RouterConfig); `credit`: threshold and interval of the links' credits in the lower and upper 16 bits. Lines are numbered in the order given. `threads`: as many step the nodes, at most one a node;
    * what comes out does not depend on it. */
-  exanet_nodes* (*open)(uint32_t nodes, const uint32_t* registers, uint32_t lines, const exanet_line* line,
-                        uint32_t threads);
+  exanet_nodes* (*open)(uint32_t nodes, const uint32_t* registers, uint32_t credit, uint32_t lines,
+                        const exanet_line* line, uint32_t threads);
   void (*close)(exanet_nodes*);
   /* Contract: the sender has room for the packet at that port, counting what room() has told. */
   void (*send)(exanet_nodes*, uint32_t node, uint32_t port, const exanet_node_packet*);
@@ -65,7 +65,8 @@ typedef struct exanet_node_library_calls {
   uint32_t (*arrivals)(const exanet_nodes*,
                        const exanet_arrival**); /* in the order of node and port; valid until the next step() */
   uint32_t (*room)(const exanet_nodes*, const exanet_room**); /* the same */
-  /* Nothing is under way and every node has come to rest: further cycles would change nothing. */
+  /* Nothing is under way and every node has come to rest: further cycles would change nothing. Links that repeat credits do so for ever: with them
+   * further cycles bring nothing out as long as nothing is sent, but have to be made. */
   int (*at_rest)(const exanet_nodes*);
   uint32_t (*discarded)(const exanet_nodes*, uint32_t node); /* packets without a route on */
   void (*counts)(const exanet_nodes*, uint32_t line, exanet_line_counts*);

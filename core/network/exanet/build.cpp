@@ -54,6 +54,12 @@ void check_fifos(const RouterConfig& c) {
                    "header_fifo_words (which must hold a header in each virtual channel)");
 }
 
+// What the registers of the gateware's links hold.
+void check_pacing(const RouterConfig& c) {
+  require_in_range(c.credit_threshold_words, 0, 4095, "router.credit_threshold_words", "credit_threshold_words");
+  require_in_range(c.credit_interval_cycles, 0, 65535, "router.credit_interval_cycles", "credit_interval_cycles");
+}
+
 Time shortest(const std::vector<LinkTiming>& links) {
   Time least = links.empty() ? Time() : Time::never();
   for (const LinkTiming& link : links) least = min(least, link.word_time * link.packet_words[0]);
@@ -74,7 +80,13 @@ State::State(const std::vector<Partition>& parts, const Topology& topology, cons
       links_first_(config.router.arbitration == RouterConfig::Arbitration::kLinksFirst),
       endpoints_(topology.endpoint_count()),
       words_each_(static_cast<std::int32_t>(config.router.inter_fifo_words /
-                                            std::max<std::int64_t>(config.router.virtual_channels, 1))) {
+                                            std::max<std::int64_t>(config.router.virtual_channels, 1))),
+      paced_(config.router.credit_threshold_words != 0 || config.router.credit_interval_cycles != 0),
+      interval_(router_.cycle *
+                (1 + (config.router.credit_interval_cycles != 0 ? config.router.credit_interval_cycles : 65535))),
+      told_words_(static_cast<std::int32_t>(config.router.credit_threshold_words)),
+      told_always_(words_each_ - 2 * static_cast<std::int32_t>(router_.most_payload_words) + 1) {
+  check_pacing(config.router);
   if (parts.size() > 1 && topology.routing() != nullptr && topology.routing()->needs_global_state())
     throw ConfigError(
         "threads", "a routing that looks at the queues of far routers runs on one thread: use one thread, or ugal-l");
@@ -115,6 +127,7 @@ Part::Part(State& net, const Partition& part, std::uint8_t number, std::size_t p
       twin_(net.twin_),
       mask_words_(net.mask_words_),
       wide_words_(net.wide_words_),
+      paced_(net.paced_),
       reserve_{static_cast<std::int32_t>(net.router_.most_payload_words), 0},
       shortest_(adaptive_ || channel_step_ < channels_ ? Time() : shortest(net.links_)),
       net_(net),
@@ -196,6 +209,7 @@ void State::build_node(NodeId node, const NetworkConfig& config) {
   const RouterConfig& r = config.router;
   const auto headers = static_cast<std::int32_t>(r.header_fifo_words / r.header_words / kClasses);
   const std::uint32_t ports = topology_.port_count(node);
+  told_packets_ = headers / static_cast<std::int32_t>(channels_) - 1;
   for (std::uint32_t o = first_output_[node]; o < first_output_[node + 1]; ++o) {
     const std::uint32_t port = o - first_output_[node];
     const bool intra = port >= ports;
@@ -223,6 +237,13 @@ void State::build_node(NodeId node, const NetworkConfig& config) {
     output.far_input = first_input_[far.node] + far.port * channels_;
     far_outputs_[o] = first_output_[far.node] + far.port;
     output.border = part_of(far.node) != part_of(node);
+    if (paced_) {  // the first control word goes out right behind the reset
+      const LinkTiming& line = links_[output.link_class];
+      std::uint32_t phase = 0;
+      output.told = line.to_control(0);
+      output.wire_free = line.word_time * line.slots(line.control_words, phase);
+      output.idle_phase = static_cast<std::uint8_t>(phase);
+    }
     // The link in the other direction ends here: its sender knows the room of these inputs.
     for (std::uint32_t vc = 0; vc < channels_; ++vc) {
       Input& input = inputs_[first_input_[node] + port * channels_ + vc];

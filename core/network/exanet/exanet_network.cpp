@@ -374,7 +374,7 @@ void Part::send_out(Output& output, std::uint32_t packet_index, Time left) {
 void Part::cross_link(Time now, Output& output, std::uint32_t output_index, const Input& input,
                       std::uint32_t packet_index, Time left, std::uint8_t vc) {
   const LinkTiming& link = links_[output.link_class];
-  if (output.pending != kNone) send_credits(now, output);
+  if (output.pending != kNone || paced_) send_credits(now, output);
   const Time ready = now + link.to_wire, start = max(ready, output.wire_free);
   // A link that has been idle for a word time has had its pause by then.
   const std::uint32_t phase = output.idle_phase * (start < output.wire_free + link.word_time);

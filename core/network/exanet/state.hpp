@@ -187,6 +187,10 @@ struct State {
   Time endpoint_to_request_;  // as to_request, where packets are injected
   std::int32_t words_each_;  // of a virtual channel's buffer
   Time lookahead_ = Time::never();
+  // Idle links do not tell of each packet's room at once: see Part::send_paced().
+  bool paced_;
+  Time interval_;  // from a control word to the cycle in which it is to be repeated
+  std::int32_t told_words_, told_always_, told_packets_;  // room that is told of: so many payload words, more of them, or packets
   bool multicasts_;  // packets may go to several nodes
   std::uint32_t twin_ = 0;  // from an input of bulk to that of priority packets with the same room; 0: there are none
 
@@ -280,6 +284,9 @@ struct Part {
   bool overtakes_others(const Output& sender, std::uint32_t return_index) const;
   void insert_return(CreditPool& pool, std::uint32_t return_index);
   void send_credits(Time now, Output& output);
+  void send_paced(Time now, Output& output);
+  Time next_control(const Output& output) const;
+  void hand_over(Time now, Output& output, const LinkTiming& link);
   void receive_credits(Time now, const Output& output);
   Time next_credit(const Output& output, std::uint32_t pool_index) const;
   static Time control_end(const Output& output, const LinkTiming& link) {
@@ -335,6 +342,7 @@ struct Part {
   const std::uint32_t intra_ports_, channels_, channel_step_;
   const bool fixed_priority_, links_first_;
   const std::uint32_t twin_, mask_words_, wide_words_;
+  const bool paced_;
   const std::int32_t reserve_[2];  // payload words, by class
   const Time shortest_;  // packet on any link; 0 where somebody looks at how much room there is
 

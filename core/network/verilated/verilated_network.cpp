@@ -96,6 +96,7 @@ class VerilatedNetwork final : public Network {
   std::vector<PacketInFlight> packets_;
   std::vector<std::uint32_t> free_;
   std::vector<Waiting> waiting_;  // handed over, for a cycle that has not been simulated
+  std::int64_t next_ = 0;  // the cycle behind the last one that was simulated
   bool running_ = false;
   std::uint64_t in_flight_ = 0, cycles_ = 0, next_generation_ = 0;
   const Topology& topology_;
@@ -133,7 +134,7 @@ VerilatedNetwork::VerilatedNetwork(const std::string& library, const TopologySpe
   }
   if (!fits)
     throw std::invalid_argument(library + " has nodes with other ports than this machine's: build it for this machine");
-  nodes_ = calls_.open(nodes, registers_.data(), static_cast<std::uint32_t>(lines.size()), lines.data(), threads);
+  nodes_ = calls_.open(nodes, registers_.data(), registers_.credit(), static_cast<std::uint32_t>(lines.size()), lines.data(), threads);
   stats_.resize(line_.size());
   injection_ports_.assign(std::size_t{nodes} * intra_ports_,
                           {static_cast<std::uint32_t>(config.router.intra_fifo_words),
@@ -190,6 +191,9 @@ void VerilatedNetwork::schedule_cycle(std::int64_t cycle) {
 
 void VerilatedNetwork::run_cycle(Time now) {
   const std::int64_t cycle = now.ps() / period_.ps();
+  // What links have repeated while nothing was under way.
+  for (; registers_.credit() != 0 && next_ < cycle; ++next_, ++cycles_) calls_.step(nodes_);
+  next_ = cycle + 1;
   std::size_t kept = 0;
   for (const Waiting& waiting : waiting_) {
     if (waiting.cycle <= cycle)

@@ -30,6 +30,8 @@ class Line {
   bool at_rest() const { return run_ == 0 && !framing_.open() && !framing_.announced(); }
   // Contract: no put() or take() meanwhile.
   bool empty() const { return put_ == taken_; }
+  // Whether a word of a packet may be on it, or in the registers at its ends.
+  bool carries_packet(std::uint64_t cycle) const { return cycle < last_ + ends.latency_cycles + kRegisters; }
 
   // A cycle: the word that is offered while ready goes in ...
   void put(std::uint64_t cycle, bool valid, const Word& word) {
@@ -37,6 +39,7 @@ class Line {
     run_ = taken ? run_ + 1 : 0;
     count(valid, taken, word);
     if (!taken) return;
+    if (framing_.open()) last_ = cycle;
     delay_[(cycle + ends.latency_cycles) & (delay_.size() - 1)] = {word, true};
     ++put_;
   }
@@ -75,7 +78,9 @@ class Line {
   }
 
   std::vector<Slot> delay_;
-  std::uint64_t put_ = 0, taken_ = 0;
+  static constexpr unsigned kRegisters = 16;
+
+  std::uint64_t put_ = 0, taken_ = 0, last_ = 0;
   unsigned run_ = 0, opening_ = 0;
   Framing<Word> framing_;
 };

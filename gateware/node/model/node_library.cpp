@@ -22,7 +22,7 @@ constexpr unsigned kInter = NodeParts::kInter, kIntra = NodeParts::kIntra;
 constexpr std::uint32_t kNone = 0xffffffffu;
 
 struct Node {
-  Node(VerilatedContext* context, const std::uint32_t* config) : parts(context, config) {}
+  Node(VerilatedContext* context, const std::uint32_t* config, std::uint32_t credit) : parts(context, config, credit) {}
 
   NodeParts parts;
   PacketSource source[kIntra];
@@ -32,6 +32,7 @@ struct Node {
   unsigned sending = 0;  // sources that are not idle
 
   bool at_rest() const { return sending == 0 && parts.at_rest(); }
+  bool router_at_rest() const { return sending == 0 && parts.router_at_rest(); }
 };
 
 // A range of nodes that one thread steps, and what they have brought out in a cycle.
@@ -46,8 +47,8 @@ struct Share {
 }  // namespace
 
 struct exanet_nodes {
-  exanet_nodes(std::uint32_t nodes, const std::uint32_t* registers, std::uint32_t lines, const exanet_line* line,
-               std::uint32_t threads);
+  exanet_nodes(std::uint32_t nodes, const std::uint32_t* registers, std::uint32_t credit, std::uint32_t lines,
+               const exanet_line* line, std::uint32_t threads);
 
   void send(std::uint32_t node, std::uint32_t port, const exanet_node_packet& packet) {
     PacketSource& source = nodes_[node].source[port];
@@ -72,20 +73,20 @@ struct exanet_nodes {
   std::vector<std::unique_ptr<Share>> shares_;  // of each thread, in the order of their nodes
   std::vector<Node> nodes_;  // behind the contexts of their models
   std::uint64_t cycle_ = 0;
-  bool at_rest_ = false;
+  bool counting_, at_rest_ = false;
   Team team_;
 };
 
-exanet_nodes::exanet_nodes(std::uint32_t nodes, const std::uint32_t* registers, std::uint32_t lines,
-                           const exanet_line* line, std::uint32_t threads)
-    : team_(std::clamp(threads, 1u, nodes), [this](unsigned thread) { step(*shares_[thread]); }) {
+exanet_nodes::exanet_nodes(std::uint32_t nodes, const std::uint32_t* registers, std::uint32_t credit,
+                           std::uint32_t lines, const exanet_line* line, std::uint32_t threads)
+    : counting_(credit != 0), team_(std::clamp(threads, 1u, nodes), [this](unsigned thread) { step(*shares_[thread]); }) {
   nodes_.reserve(nodes);
   for (std::size_t thread = 0; thread < team_.size(); ++thread) {
     Share& share = *shares_.emplace_back(std::make_unique<Share>());
     share.begin = nodes * thread / team_.size();
     share.end = nodes * (thread + 1) / team_.size();
     for (std::size_t n = share.begin; n < share.end; ++n) {
-      Node& node = nodes_.emplace_back(&share.context, registers + 4 * n);
+      Node& node = nodes_.emplace_back(&share.context, registers + 4 * n, credit);
       std::fill(std::begin(node.out), std::end(node.out), kNone);
       std::fill(std::begin(node.in), std::end(node.in), kNone);
     }
@@ -112,7 +113,7 @@ void exanet_nodes::step() {
     at_rest_ = at_rest_ && share->at_rest;
   }
   if (at_rest_)
-    for (const auto& line : lines_) at_rest_ = at_rest_ && line.empty();
+    for (const auto& line : lines_) at_rest_ = at_rest_ && (counting_ ? !line.carries_packet(cycle_) : line.empty());
 }
 
 void exanet_nodes::step(Share& share) {
@@ -126,7 +127,7 @@ void exanet_nodes::step(Share& share) {
     node.parts.edge(node.plugged);
     collect(static_cast<std::uint32_t>(n), share);
     transmit(node, cycle_ + 1);
-    share.at_rest = share.at_rest && node.at_rest();
+    share.at_rest = share.at_rest && (counting_ ? node.router_at_rest() : node.at_rest());
   }
 }
 
@@ -178,8 +179,9 @@ const exanet_node_library_calls kCalls = {
     kInter,
     kIntra,
     kLineBits<Word>,
-    [](std::uint32_t nodes, const std::uint32_t* registers, std::uint32_t lines, const exanet_line* line,
-       std::uint32_t threads) { return new exanet_nodes(nodes, registers, lines, line, threads); },
+    [](std::uint32_t nodes, const std::uint32_t* registers, std::uint32_t credit, std::uint32_t lines,
+       const exanet_line* line,
+       std::uint32_t threads) { return new exanet_nodes(nodes, registers, credit, lines, line, threads); },
     [](exanet_nodes* nodes) { delete nodes; },
     [](exanet_nodes* nodes, std::uint32_t node, std::uint32_t port, const exanet_node_packet* packet) {
       nodes->send(node, port, *packet);

@@ -47,6 +47,7 @@ struct Case {
   unsigned line_cycles_between_qfdbs = 33;
   bool multicast = false;  // nodes that are built for it; as the others for packets to one node
   unsigned multicast_one_in = 0;  // 0: none
+  std::int64_t credit_threshold = 0, credit_interval = 0;  // words, cycles
   unsigned threads = 1;  // that step the Verilated nodes
 
   bool of_qfdbs() const { return topology.kind == "qfdb-torus"; }
@@ -63,6 +64,8 @@ struct Case {
       << (multicast ? ", nodes with multicast, one in " + std::to_string(multicast_one_in) : "") << ", line of "
       << (wide ? "four lanes and " : "") << line_cycles << " cycles, pause every " << pause_every << ", " << packets
       << " packets, seed " << seed << ", " << threads << " threads";
+    if (credit_threshold + credit_interval != 0)
+      s << ", credits of " << credit_threshold << " words or after " << credit_interval << " cycles";
     for (const auto& [node, port] : topology.disabled) s << ", without port " << port << " of node " << node;
     return s.str();
   }
@@ -74,6 +77,8 @@ struct Case {
     config.router.arbitration = arbitration;
     config.router.intra_ports = ports();
     config.router.inter_fifo_words = inter_fifo_words;
+    config.router.credit_threshold_words = credit_threshold;
+    config.router.credit_interval_cycles = credit_interval;
     config.priority = true;
     LinkConfig link;
     link.word_time = kCycle;
@@ -591,6 +596,29 @@ TEST_CASE("equality: multicast") {
   MESSAGE("packets compared: " << total_packets << ", copies of multicast packets: " << total_copies);
 }
 
+// Idle links that wait until room for so many words has come back, and repeat what they have told, also between packets that follow each other closely.
+TEST_CASE("equality: credits in time and in bulk") {
+  std::uint64_t seed = 30'000;
+  const std::pair<std::int64_t, std::int64_t> settings[] = {{0, 1},    {1, 3},      {33, 100},   {100, 17},
+                                                            {448, 64}, {449, 2000}, {4095, 256}, {4095, 0}};
+  for (const TopologySpec& t : {TopologySpec{"mesh", {2}}, TopologySpec{"torus", {5}}, TopologySpec{"torus", {2, 2}}})
+    for (const auto& [threshold, interval] : settings) {
+      ++seed;
+      compare({.topology = t,
+               .load = seed % 3 == 0 ? 0.1 : 2.0,
+               .packets = 300,
+               .seed = seed,
+               .most_bytes = seed % 2 == 0 ? 64u : 512u,
+               .arbitration = in_turn(seed),
+               .line_cycles = seed % 5 == 0 ? 300u : 20u,
+               .pause_every = seed % 4 == 1 ? 32 : 0,
+               .wide = seed % 4 == 3,
+               .credit_threshold = threshold,
+               .credit_interval = interval});
+    }
+  MESSAGE("packets compared: " << total_packets);
+}
+
 // So many links, in one direction or both.
 void disable_ports(Case& c, unsigned links, std::mt19937_64& random) {
   const std::unique_ptr<Topology> topology = make_topology(c.topology);
@@ -656,6 +684,10 @@ TEST_CASE("equality: drawn cases") {
     if (c.multicast) c.multicast_one_in = pick(std::vector<unsigned>{0, 1, 3, 20});
     if (c.multicast_one_in == 1) c.packets /= 4;  // each is many
     c.threads = static_cast<unsigned>(1 + random() % 3);
+    if (random() % 2 == 0) {
+      c.credit_threshold = pick(std::vector<std::int64_t>{0, 1, 20, 64, 200, 448, 449, 4095});
+      c.credit_interval = pick(std::vector<std::int64_t>{1, 2, 7, 40, 256, 1000, 65'535});
+    }
     if (random() % 3 == 0) disable_ports(c, static_cast<unsigned>(1 + random() % 4), random);
     compare(c);
     compared += c.packets;
