@@ -32,6 +32,7 @@ typedef struct exanet_node_packet {
   uint8_t kind; /* packet_type; the router's registers say which intra-tile port it leaves by */
   uint8_t high_priority;
   uint8_t multicast;
+  uint8_t magic_lower, magic_upper; /* payload words, at most 31 each, whose lower and upper half equals Magic; which ones depends on the packet's id */
 } exanet_node_packet;
 
 /* A packet's last word is on the wire of its destination's intra-tile output. */
@@ -61,6 +62,8 @@ typedef struct exanet_node_library_calls {
   void (*close)(exanet_nodes*);
   /* Contract: the sender has room for the packet at that port, counting what room() has told. */
   void (*send)(exanet_nodes*, uint32_t node, uint32_t port, const exanet_node_packet*);
+  /* From the next step on, until it is let go, the interface behind a port gives back no slot; then one in each cycle. */
+  void (*hold)(exanet_nodes*, uint32_t node, uint32_t port, int on);
   void (*step)(exanet_nodes*);
   uint32_t (*arrivals)(const exanet_nodes*,
                        const exanet_arrival**); /* in the order of node and port; valid until the next step() */

@@ -18,6 +18,7 @@ using namespace exanet_state;
 namespace {
 
 constexpr std::size_t kSecondLevelCache = 1 << 20;  // bytes; of most processors
+constexpr Time kLongAgo = Time::ps(-1'000'000'000);
 constexpr std::int64_t kClasses = 2;  // of queues at each virtual channel, also where no priority packets come
 
 // Bulk goes where there is room for two of the largest packets, so that one priority packet always fits.
@@ -78,6 +79,7 @@ State::State(const std::vector<Partition>& parts, const Topology& topology, cons
       channel_step_(channel_step(topology, config.router)),
       fixed_priority_(config.router.arbitration == RouterConfig::Arbitration::kFixedPriority),
       links_first_(config.router.arbitration == RouterConfig::Arbitration::kLinksFirst),
+      stuffs_halves_(!config.links.empty() && config.links[0].word_bits < config.router.word_bits),
       endpoints_(topology.endpoint_count()),
       words_each_(static_cast<std::int32_t>(config.router.inter_fifo_words /
                                             std::max<std::int64_t>(config.router.virtual_channels, 1))),
@@ -128,6 +130,7 @@ Part::Part(State& net, const Partition& part, std::uint8_t number, std::size_t p
       mask_words_(net.mask_words_),
       wide_words_(net.wide_words_),
       paced_(net.paced_),
+      has_slots_(!net.slots_.empty()),
       reserve_{static_cast<std::int32_t>(net.router_.most_payload_words), 0},
       shortest_(adaptive_ || channel_step_ < channels_ ? Time() : shortest(net.links_)),
       net_(net),
@@ -196,6 +199,8 @@ void State::build_ports(const NetworkConfig& config) {
   }
   wide_.resize(std::size_t{outputs} * wide_words_);
   discarded_.resize(nodes);
+  const auto slots = require_in_range(config.router.interface_slots, 0, 1 << 16, "router.interface_slots", "interface_slots");
+  if (slots != 0) slots_.assign(outputs, {.given_back = std::vector<Time>(slots, kLongAgo)});
   injection_ports_.resize(std::size_t{endpoints_} * intra_ports_);
   for (NodeId node = 0; node < nodes; ++node) build_node(node, config);
   for (std::uint32_t i = 0; i < twin_; ++i) {
@@ -259,6 +264,11 @@ void State::build_node(NodeId node, const NetworkConfig& config) {
 }
 
 std::uint64_t ExanetNetwork::discarded(NodeId node) const { return state_->discarded_[node]; }
+
+void ExanetNetwork::stall(NodeId node, std::uint8_t intra_port, Time until) {
+  Part& part = *state_->parts_[state_->part_of(node)];
+  part.stall(part.events_.now(), node, intra_port, until);
+}
 
 void ExanetNetwork::finish(std::size_t part, Time now) { state_->parts_[part]->finish(now); }
 

@@ -49,6 +49,8 @@ bool Part::inject(const Packet& packet) {
   const std::uint32_t index = packets_.add(
       {start + router_.head + net_.endpoint_to_request_, start + span - router_.cycle + net_.endpoint_to_request_,
        kNone, packet.dst, packet.payload_bytes, packet.intra_port, packet.priority, packet.src, packet.user, now});
+  packets_[index].stuffed =
+      static_cast<std::uint8_t>(packet.magic_lower + (net_.stuffs_halves_ ? packet.magic_upper : 0));
   plan(packets_[index], bulk);
   EXANET_CHECK(packets_[index].output != kDiscard || !plain_, "a packet to no node", now.ps(), packet.src, packet.dst);
   arrive(inputs_[input_index + packet.priority * twin_], index);
@@ -363,10 +365,37 @@ void Part::grant(Time now, Output& output, std::uint32_t output_index, std::uint
 // Hands the packet to the network interface behind the output, whose last word leaves the input at `left`.
 void Part::send_out(Output& output, std::uint32_t packet_index, Time left) {
   output.free_at = left + router_.output_gap;
+  if (has_slots_) take_slot(output, left);
   if (sink_.early)
     deliver(left + router_.to_output, packet_index);
   else
     events_.schedule(left + router_.to_output, deliver_event_, packet_index);
+}
+
+// The packet takes a slot of the interface, which gives it back when the last word is there, one a cycle; while it stalls, none.
+void Part::take_slot(Output& output, Time left) {
+  Slots& slots = net_.slots_[static_cast<std::size_t>(&output - outputs_)];
+  const auto size = static_cast<std::uint32_t>(slots.given_back.size());
+  Time& taken = slots.given_back[slots.next];
+  const Time before = slots.given_back[(slots.next + size - 1) % size];
+  taken = max(left + router_.to_output - router_.cycle, max(before + router_.cycle, slots.stalled_until));
+  slots.next = (slots.next + 1) % size;
+  output.free_at = max(output.free_at, slots.given_back[slots.next] + router_.slot_back);
+}
+
+void Part::stall(Time now, NodeId node, std::uint8_t intra_port, Time until) {
+  if (!has_slots_) return;
+  const std::uint32_t index = net_.first_output_[node + 1] - intra_ports_ + intra_port;
+  Slots& slots = net_.slots_[index];
+  slots.stalled_until = max(slots.stalled_until, until);
+  Time before = now;
+  for (std::size_t i = 0; i < slots.given_back.size(); ++i) {
+    Time& time = slots.given_back[(slots.next + i) % slots.given_back.size()];
+    if (time <= now) continue;
+    time = max(time, max(before + router_.cycle, slots.stalled_until));
+    before = time;
+  }
+  outputs_[index].free_at = max(outputs_[index].free_at, slots.given_back[slots.next] + router_.slot_back);
 }
 
 // Sends the packet over the output's link into the far buffer, whose room has been checked. It waits in the link's buffer while the packet
@@ -380,14 +409,14 @@ void Part::cross_link(Time now, Output& output, std::uint32_t output_index, cons
   const std::uint32_t phase = output.idle_phase * (start < output.wire_free + link.word_time);
   std::uint32_t after_control = phase, after_head = phase, after_packet = phase;
   const Time head_out = start + link.word_time * link.slots(link.head_words, after_head);
-  const Time busy = link.word_time * link.slots(link.packet_words[input.front_words], after_packet);
+  PacketInFlight& packet = packets_[packet_index];
+  const Time busy = link.word_time * link.slots(link.packet_words[input.front_words] + packet.stuffed, after_packet);
   const Time told = start + link.to_control(phase);
   settle_control(output, link, told, start + link.word_time * link.slots(link.control_words, after_control));
   output.wire_free = max(start + busy, left + link.tail_to_wire + link.last_word);
   output.free_at = max(left + router_.output_gap, told + link.slot_back);
   output.idle_phase = static_cast<std::uint8_t>(after_packet);
 
-  PacketInFlight& packet = packets_[packet_index];
   LinkStats& stats = stats_[output_index];
   stats.packets += 1;
   stats.payload_bytes += packet.payload_bytes;
@@ -397,6 +426,7 @@ void Part::cross_link(Time now, Output& output, std::uint32_t output_index, cons
   take(pools_[output_index * channels_ + vc], input.front_words);
   packet.time = head_out + link.across;
   packet.tail_in = output.wire_free + link.across;
+  if (packet.stuffed != 0) packet.tail_in += link.behind_payload;
   packet.next = kNone;
   const std::uint32_t far_input = output.far_input + vc + input.priority * twin_;
   if (!output.border) return arrive(inputs_[far_input], packet_index);
@@ -406,7 +436,7 @@ void Part::cross_link(Time now, Output& output, std::uint32_t output_index, cons
 
 void Part::deliver(Time tail, std::uint32_t packet_index) {
   const PacketInFlight& c = packets_[packet_index];
-  const Packet packet{c.src, c.dst, c.payload_bytes, c.intra_port, c.priority, c.user};
+  const Packet packet{c.src, c.dst, c.payload_bytes, c.intra_port, c.priority, c.user};  // how it was stuffed is over
   const Time injected = c.injected;
   packets_.free(packet_index);
   --in_flight_;

@@ -50,6 +50,7 @@ struct alignas(64) PacketInFlight {
   std::uint32_t output =
       kNone;  // that it asks for where that input is, and with which virtual channel; none where routing decides when it is its turn
   std::uint8_t vc = 0;
+  std::uint8_t stuffed = 0;  // line words more than its length says: those of Magic, which a line sends twice
   // Outputs of this router, a bit each, to which a multicast packet has yet to go; its channels behind them; and those where it is due.
   std::uint16_t copies = 0, copies_vc = 0, copies_due = 0;
 };
@@ -130,6 +131,13 @@ struct InjectionPort {
   std::uint16_t need[2] = {};  // payload words of the largest refused packet
 };
 
+// The slots of the network interface behind an intra-tile output.
+struct Slots {
+  std::vector<Time> given_back;  // by the last packets, in the order of `next`; the time of each is when the interface does so
+  std::uint32_t next = 0;  // the oldest
+  Time stalled_until;
+};
+
 // When the front of an input decides on its route, or reconsiders it. Only with adaptive routing. A router's are a list in order of time, and of
 // inputs where that is the same.
 struct Decision {
@@ -183,6 +191,7 @@ struct State {
   std::uint32_t intra_ports_;  // of an endpoint; a switch has none
   std::uint32_t channels_, channel_step_;
   bool fixed_priority_, links_first_;
+  bool stuffs_halves_;  // links narrower than a router word: each half that is Magic is sent twice, on others what has Magic in its lower half
   std::uint32_t endpoints_;
   Time endpoint_to_request_;  // as to_request, where packets are injected
   std::int32_t words_each_;  // of a virtual channel's buffer
@@ -207,6 +216,7 @@ struct State {
   // Of a wide fabric, in which some router has more than kFewInputs: for each output a mask of so many words.
   std::uint32_t wide_words_ = 0;
   std::vector<std::uint64_t> wide_;
+  std::vector<Slots> slots_;  // of the outputs; empty where they never run out
   std::vector<std::uint64_t> discarded_;  // packets without a route, by node
   std::vector<std::unique_ptr<Part>> parts_;
 };
@@ -264,6 +274,8 @@ struct Part {
   void cross_link(Time now, Output& output, std::uint32_t output_index, const Input& input, std::uint32_t packet_index,
                   Time left, std::uint8_t vc);
   void send_out(Output& output, std::uint32_t packet_index, Time left);
+  void take_slot(Output& output, Time left);
+  void stall(Time now, NodeId node, std::uint8_t intra_port, Time until);
   void plan(PacketInFlight& packet, const Input& input) const;
   void plan_by_port(PacketInFlight& packet, const Input& input) const;
   void discard_later(Input& input);
@@ -342,7 +354,7 @@ struct Part {
   const std::uint32_t intra_ports_, channels_, channel_step_;
   const bool fixed_priority_, links_first_;
   const std::uint32_t twin_, mask_words_, wide_words_;
-  const bool paced_;
+  const bool paced_, has_slots_;
   const std::int32_t reserve_[2];  // payload words, by class
   const Time shortest_;  // packet on any link; 0 where somebody looks at how much room there is
 

@@ -67,6 +67,7 @@ void check(const TopologySpec& spec, const NetworkConfig& config) {
           "its router words have 128 bits, its packets one word of header and one of footer");
   require(router.virtual_channels == spec::kVirtualChannels, "it has two virtual channels");
   require(router.input_gap_cycles == 0 && router.output_gap_cycles == 0, "it has no gaps between packets");
+  require(router.interface_slots == 0 || router.interface_slots == 8, "its intra-tile outputs have eight slots");
   require(router.max_payload_bytes <= 16 * spec::kMaxPayloadWords, "its packets carry up to 512 bytes");
   for (const LinkConfig& link : config.links) {
     const bool narrow = link.word_bits == spec::kLinkBits && link.framing_words == 2;

@@ -48,6 +48,7 @@ class VerilatedNetwork final : public Network {
   std::uint64_t packet_hops() const override;
   std::uint64_t discarded(NodeId node) const override { return calls_.discarded(nodes_, node); }
   std::uint64_t in_flight() const override { return in_flight_; }
+  void stall(NodeId node, std::uint8_t intra_port, Time until) override;
   std::uint64_t cycles() const override { return cycles_; }
 
  private:
@@ -65,6 +66,11 @@ class VerilatedNetwork final : public Network {
   struct Waiting {
     std::int64_t cycle;
     std::uint32_t slot;
+  };
+
+  struct Stall {
+    std::int64_t until;  // cycle
+    std::uint32_t node, port;
   };
 
   std::uint32_t payload_words(const Packet& p) const { return (p.payload_bytes + word_bytes_ - 1) / word_bytes_; }
@@ -95,6 +101,7 @@ class VerilatedNetwork final : public Network {
   std::vector<InjectionPort> injection_ports_;
   std::vector<PacketInFlight> packets_;
   std::vector<std::uint32_t> free_;
+  std::vector<Stall> stalls_;
   std::vector<Waiting> waiting_;  // handed over, for a cycle that has not been simulated
   std::int64_t next_ = 0;  // the cycle behind the last one that was simulated
   bool running_ = false;
@@ -156,6 +163,7 @@ bool VerilatedNetwork::inject(const Packet& packet) {
   const Time now = events_.now();
   const std::uint32_t words = payload_words(packet);
   InjectionPort& port = injection_port(packet.src, packet.intra_port);
+  EXANET_CHECK(packet.magic_lower < 32 && packet.magic_upper < 32, "too much Magic", now.ps(), packet.src, packet.dst);
   EXANET_CHECK(packet.priority < kClasses, "a packet of no class", now.ps(), packet.src, packet.priority);
   if (!fits(port, packet.priority, words)) {
     port.need[packet.priority] = std::max(port.need[packet.priority], words);
@@ -194,6 +202,11 @@ void VerilatedNetwork::run_cycle(Time now) {
   // What links have repeated while nothing was under way.
   for (; registers_.credit() != 0 && next_ < cycle; ++next_, ++cycles_) calls_.step(nodes_);
   next_ = cycle + 1;
+  std::erase_if(stalls_, [&](const Stall& stall) {
+    const bool over = stall.until <= cycle + 1;  // in the cycle that the step begins
+    if (over) calls_.hold(nodes_, stall.node, stall.port, 0);
+    return over;
+  });
   std::size_t kept = 0;
   for (const Waiting& waiting : waiting_) {
     if (waiting.cycle <= cycle)
@@ -228,13 +241,23 @@ void VerilatedNetwork::run_cycle(Time now) {
   running_ = false;
 }
 
+void VerilatedNetwork::stall(NodeId node, std::uint8_t intra_port, Time until) {
+  calls_.hold(nodes_, node, intra_port, 1);
+  for (Stall& stall : stalls_)
+    if (stall.node == node && stall.port == intra_port) {
+      stall.until = std::max(stall.until, next_cycle(until));
+      return;
+    }
+  stalls_.push_back({next_cycle(until), node, intra_port});
+}
+
 void VerilatedNetwork::hand_over(const PacketInFlight& in_flight) {
   const Packet& p = in_flight.packet;
   const bool multicast = is_multicast(p.dst);
   const exanet_node_packet packet{
       in_flight.id,    registers_.dcid(p.src),        multicast ? registers_.box(p.dst) : registers_.dcid(p.dst),
       p.payload_bytes, registers_.kind(p.intra_port), p.priority,
-      multicast};
+      multicast,       p.magic_lower,                 p.magic_upper};
   calls_.send(nodes_, p.src, p.intra_port, &packet);
 }
 

@@ -30,9 +30,13 @@ struct Node {
   std::uint32_t out[kInter], in[kInter];  // lines
   unsigned plugged = 0;  // ports with a line out
   unsigned sending = 0;  // sources that are not idle
+  unsigned slots[kIntra] = {};  // that the network interface has yet to give back
+  unsigned held = 0;  // ports at which it gives back none, a bit each
 
-  bool at_rest() const { return sending == 0 && parts.at_rest(); }
-  bool router_at_rest() const { return sending == 0 && parts.router_at_rest(); }
+  bool owes() const { return std::any_of(std::begin(slots), std::end(slots), [](unsigned n) { return n != 0; }); }
+
+  bool at_rest() const { return sending == 0 && !owes() && parts.at_rest(); }
+  bool router_at_rest() const { return sending == 0 && !owes() && parts.router_at_rest(); }
 };
 
 // A range of nodes that one thread steps, and what they have brought out in a cycle.
@@ -55,6 +59,9 @@ struct exanet_nodes {
     nodes_[node].sending += source.idle();
     source.send(packet);
     at_rest_ = false;
+  }
+  void hold(std::uint32_t node, std::uint32_t port, bool on) {
+    nodes_[node].held = (nodes_[node].held & ~(1u << port)) | unsigned{on} << port;
   }
   void step();
   bool at_rest() const { return at_rest_; }
@@ -123,7 +130,7 @@ void exanet_nodes::step(Share& share) {
   for (std::size_t n = share.begin; n < share.end; ++n) {
     Node& node = nodes_[n];
     drive(node);
-    if (node.parts.at_rest()) continue;
+    if (node.parts.at_rest() && !node.owes()) continue;
     node.parts.edge(node.plugged);
     collect(static_cast<std::uint32_t>(n), share);
     transmit(node, cycle_ + 1);
@@ -143,14 +150,19 @@ void exanet_nodes::drive(Node& node) {
   }
 }
 
-// Words that the edge has brought to the outputs. The network interface takes every word, and gives the slot back with the last.
+// Words that the edge has brought to the outputs. The network interface takes every word, and gives the slot back with the last unless it is
+// held.
 void exanet_nodes::collect(std::uint32_t number, Share& share) {
   Node& node = nodes_[number];
   for (unsigned i = 0; i < kIntra; ++i) {
     const spec::Flit flit = node.parts.ejected(i);
     if (flit.valid() != 0 && node.sink[i].accept(flit)) {
-      node.parts.release(i);
+      ++node.slots[i];
       share.arrivals.push_back({node.sink[i].id(), number, i, node.sink[i].sound()});
+    }
+    if (node.slots[i] != 0 && (node.held >> i & 1) == 0) {
+      --node.slots[i];
+      node.parts.release(i);
     }
     spec::Credit credit;
     credit.raw[0] = node.parts.room(i);
@@ -186,6 +198,7 @@ const exanet_node_library_calls kCalls = {
     [](exanet_nodes* nodes, std::uint32_t node, std::uint32_t port, const exanet_node_packet* packet) {
       nodes->send(node, port, *packet);
     },
+    [](exanet_nodes* nodes, std::uint32_t node, std::uint32_t port, int on) { nodes->hold(node, port, on != 0); },
     [](exanet_nodes* nodes) { nodes->step(); },
     [](const exanet_nodes* nodes, const exanet_arrival** first) {
       *first = nodes->arrivals_.data();

@@ -48,6 +48,8 @@ struct Case {
   bool multicast = false;  // nodes that are built for it; as the others for packets to one node
   unsigned multicast_one_in = 0;  // 0: none
   std::int64_t credit_threshold = 0, credit_interval = 0;  // words, cycles
+  unsigned magic_one_in = 0;  // packets with words that equal Magic
+  unsigned stalls = 0;  // of network interfaces, some hundred cycles each
   unsigned threads = 1;  // that step the Verilated nodes
 
   bool of_qfdbs() const { return topology.kind == "qfdb-torus"; }
@@ -66,6 +68,8 @@ struct Case {
       << " packets, seed " << seed << ", " << threads << " threads";
     if (credit_threshold + credit_interval != 0)
       s << ", credits of " << credit_threshold << " words or after " << credit_interval << " cycles";
+    if (magic_one_in != 0) s << ", Magic in one packet in " << magic_one_in;
+    if (stalls != 0) s << ", " << stalls << " stalls";
     for (const auto& [node, port] : topology.disabled) s << ", without port " << port << " of node " << node;
     return s.str();
   }
@@ -79,6 +83,7 @@ struct Case {
     config.router.inter_fifo_words = inter_fifo_words;
     config.router.credit_threshold_words = credit_threshold;
     config.router.credit_interval_cycles = credit_interval;
+    config.router.interface_slots = 8;
     config.priority = true;
     LinkConfig link;
     link.word_time = kCycle;
@@ -174,10 +179,37 @@ std::vector<Offer> traffic(const Case& c) {
       offers.push_back({kCycle * static_cast<std::int64_t>(next[port]),
                         {src, dst, bytes, static_cast<std::uint8_t>(port % ports),
                          static_cast<std::uint8_t>(random() % c.priority_one_in == 0), 0}});
+      if (c.magic_one_in != 0 && random() % c.magic_one_in == 0) {
+        Packet& packet = offers.back().packet;
+        const std::uint64_t most = std::min(31, (bytes + 15) / 16);
+        packet.magic_lower = static_cast<std::uint8_t>(random() % (most + 1));
+        // With pauses none has words of which both halves equal Magic: docs/microarchitecture.md.
+        packet.magic_upper =
+            static_cast<std::uint8_t>(random() % (most + 1 - (c.pause_every != 0 ? packet.magic_lower : 0)));
+      }
     }
   std::stable_sort(offers.begin(), offers.end(), [](const Offer& a, const Offer& b) { return a.at < b.at; });
   for (std::size_t i = 0; i < offers.size(); ++i) offers[i].packet.user = i;
   return offers;
+}
+
+// While an interface stalls, its packets stand in the network, and those behind them.
+struct Stall {
+  Time at, until;
+  NodeId node;
+  std::uint8_t port;
+};
+
+std::vector<Stall> drawn_stalls(const Case& c, const std::vector<Offer>& offers, NodeId nodes) {
+  std::mt19937_64 random(~c.seed);
+  std::vector<Stall> stalls;
+  const auto last = static_cast<std::uint64_t>(offers.back().at.ps() / kCycle.ps());
+  for (unsigned i = 0; i < c.stalls; ++i) {
+    const Time at = kCycle * static_cast<std::int64_t>(random() % (last + 100));
+    const Time until = at + kCycle * static_cast<std::int64_t>(random() % (random() % 4 == 0 ? 3000 : 300));
+    stalls.push_back({at, until, static_cast<NodeId>(random() % nodes), static_cast<std::uint8_t>(random() % c.ports())});
+  }
+  return stalls;
 }
 
 struct Fate {
@@ -214,6 +246,14 @@ class Run {
                                           std::uint64_t last) { static_cast<Run*>(self)->offer(index, last != 0); },
                                        this);
     if (!offers.empty()) events_.schedule(offers[0].at, offer_event_, 0);
+    stalls_ = drawn_stalls(c, offers, topology_->node_count());
+    stall_event_ = events_.add_handler(
+        [](void* self, Time, std::uint32_t index, std::uint64_t) {
+          const Stall& stall = static_cast<Run*>(self)->stalls_[index];
+          static_cast<Run*>(self)->network_->stall(stall.node, stall.port, stall.until);
+        },
+        this);
+    for (std::uint32_t i = 0; i < stalls_.size(); ++i) events_.schedule(stalls_[i].at, stall_event_, i);
     std::size_t copies = 0;
     for (const Offer& offer : offers)
       copies += is_multicast(offer.packet.dst) ? nodes_of_box(c, offer.packet.src, offer.packet.dst).size() : 1;
@@ -279,7 +319,8 @@ class Run {
   unsigned ports_;
   std::unique_ptr<Network> network_;
   std::vector<std::deque<Packet>> queues_;
-  std::uint32_t offer_event_ = 0;
+  std::vector<Stall> stalls_;
+  std::uint32_t offer_event_ = 0, stall_event_ = 0;
   std::size_t arrived_ = 0;
   bool at_rest_ = false;
 };
@@ -307,7 +348,9 @@ std::string difference(const std::vector<Offer>& offers, const Run& gateware, co
   for (const std::size_t i : around) {
     const Packet& p = offers[i].packet;
     s << (differs(i) ? " ! " : "   ") << p.src << '.' << int{p.intra_port} << " -> " << p.dst << ' ' << p.payload_bytes
-      << " B" << (p.priority != 0 ? " high" : "") << ": offered " << cycles(offers[i].at) << ", taken "
+      << " B" << (p.priority != 0 ? " high" : "");
+    if (p.magic_lower + p.magic_upper != 0) s << ", Magic " << int{p.magic_lower} << " + " << int{p.magic_upper};
+    s << ": offered " << cycles(offers[i].at) << ", taken "
       << cycles(gateware.fates[i].taken) << " / " << cycles(model.fates[i].taken) << ", delivered "
       << cycles(gateware.fates[i].delivered) << " / " << cycles(model.fates[i].delivered);
     for (std::size_t copy = 0; is_multicast(p.dst) && copy < gateware.fates[i].copies.size(); ++copy) {
@@ -619,6 +662,37 @@ TEST_CASE("equality: credits in time and in bulk") {
   MESSAGE("packets compared: " << total_packets);
 }
 
+// Payload words that equal Magic take a line word more; a narrow line sends each half twice, a wide one a word whose lower half does.
+TEST_CASE("equality: payload that equals Magic") {
+  std::uint64_t seed = 31'000;
+  for (const TopologySpec& t : {TopologySpec{"mesh", {2}}, TopologySpec{"torus", {5}}, TopologySpec{"torus", {4, 3}}})
+    for (const bool wide : {false, true})
+      for (const double load : {0.1, 0.6, 2.0}) {
+        ++seed;
+        compare({.topology = t,
+                 .load = load,
+                 .packets = 300,
+                 .seed = seed,
+                 .most_bytes = seed % 2 == 0 ? 64u : 512u,
+                 .arbitration = in_turn(seed),
+                 .pause_every = !wide && seed % 4 != 0 ? 7 : 0,
+                 .wide = wide,
+                 .magic_one_in = 2});
+      }
+  MESSAGE("packets compared: " << total_packets);
+}
+
+// Network interfaces that give back no slot for a while.
+TEST_CASE("equality: interfaces that stall") {
+  std::uint64_t seed = 32'000;
+  for (const TopologySpec& t :
+       {TopologySpec{"mesh", {2}}, TopologySpec{"torus", {5}}, TopologySpec{"qfdb-torus", {2, 1, 1}}})
+    for (const double load : {0.3, 1.0, 3.0})
+      for (const unsigned stalls : {1u, 40u})
+        compare({.topology = t, .load = load, .packets = 500, .seed = ++seed, .most_bytes = 100, .stalls = stalls});
+  MESSAGE("packets compared: " << total_packets);
+}
+
 // So many links, in one direction or both.
 void disable_ports(Case& c, unsigned links, std::mt19937_64& random) {
   const std::unique_ptr<Topology> topology = make_topology(c.topology);
@@ -688,6 +762,8 @@ TEST_CASE("equality: drawn cases") {
       c.credit_threshold = pick(std::vector<std::int64_t>{0, 1, 20, 64, 200, 448, 449, 4095});
       c.credit_interval = pick(std::vector<std::int64_t>{1, 2, 7, 40, 256, 1000, 65'535});
     }
+    c.magic_one_in = pick(std::vector<unsigned>{0, 0, 1, 4});
+    c.stalls = pick(std::vector<unsigned>{0, 0, 3, 60});
     if (random() % 3 == 0) disable_ports(c, static_cast<unsigned>(1 + random() % 4), random);
     compare(c);
     compared += c.packets;
