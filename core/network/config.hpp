@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/config/visit.hpp"
+#include "core/network/line_faults.hpp"
 #include "core/network/switch_config.hpp"
 #include "core/units/time.hpp"
 
@@ -112,6 +113,7 @@ void visit(RouterConfig& c, V&& v) {
 struct NetworkConfig {
   RouterConfig router;
   std::vector<LinkConfig> links;  // indexed by Topology::link_class
+  LineFaults faults;  // of the ExaNet router's links, with credits that are repeated; not a key of machine files
   bool priority = false;  // packets of priority 1 may come: there are queues for them
   std::optional<SwitchConfig> input_queued;  // the routers are input-queued switches in place of ExaNet routers
 };

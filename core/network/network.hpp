@@ -26,6 +26,7 @@ struct Packet {
   std::uint64_t user;  // handed back on delivery
   // Payload words whose lower and upper half equals Magic, which the line of a link sends twice: docs/microarchitecture.md.
   std::uint8_t magic_lower = 0, magic_upper = 0;
+  std::uint8_t marked = 0;  // delivered with wrong bits, which a link has seen
 };
 
 // Who receives what the network has carried.
@@ -66,6 +67,7 @@ class Network {
                                       std::uint16_t port) const = 0;  // of the outgoing direction; stays where it is
   virtual std::uint64_t packet_hops() const = 0;
   virtual std::uint64_t discarded(NodeId) const { return 0; }  // packets that had no route on from there
+  virtual std::uint64_t lost() const { return 0; }  // packets that links lost: a model of events counts them
   virtual std::uint64_t in_flight() const = 0;  // injected and not yet delivered
   virtual std::uint64_t cycles() const {
     return 0;

@@ -62,6 +62,8 @@ typedef struct exanet_node_library_calls {
   void (*close)(exanet_nodes*);
   /* Contract: the sender has room for the packet at that port, counting what room() has told. */
   void (*send)(exanet_nodes*, uint32_t node, uint32_t port, const exanet_node_packet*);
+  /* Before the first step: one packet in so many, and credit, has a wrong bit on each line (core/network/line_faults.hpp). */
+  void (*disturb)(exanet_nodes*, uint64_t seed, uint32_t one_in);
   /* From the next step on, until it is let go, the interface behind a port gives back no slot; then one in each cycle. */
   void (*hold)(exanet_nodes*, uint32_t node, uint32_t port, int on);
   void (*step)(exanet_nodes*);

@@ -89,6 +89,8 @@ State::State(const std::vector<Partition>& parts, const Topology& topology, cons
       told_words_(static_cast<std::int32_t>(config.router.credit_threshold_words)),
       told_always_(words_each_ - 2 * static_cast<std::int32_t>(router_.most_payload_words) + 1) {
   check_pacing(config.router);
+  if (config.faults.one_in != 0 && (!paced_ || parts.size() > 1 || channels_ != 2))
+    throw ConfigError("faults", "faults need one thread, two virtual channels and credits that are repeated: set credit_interval_cycles");
   if (parts.size() > 1 && topology.routing() != nullptr && topology.routing()->needs_global_state())
     throw ConfigError(
         "threads", "a routing that looks at the queues of far routers runs on one thread: use one thread, or ugal-l");
@@ -130,6 +132,7 @@ Part::Part(State& net, const Partition& part, std::uint8_t number, std::size_t p
       mask_words_(net.mask_words_),
       wide_words_(net.wide_words_),
       paced_(net.paced_),
+      faulty_(!net.far_ends_.empty()),
       has_slots_(!net.slots_.empty()),
       reserve_{static_cast<std::int32_t>(net.router_.most_payload_words), 0},
       shortest_(adaptive_ || channel_step_ < channels_ ? Time() : shortest(net.links_)),
@@ -199,6 +202,8 @@ void State::build_ports(const NetworkConfig& config) {
   }
   wide_.resize(std::size_t{outputs} * wide_words_);
   discarded_.resize(nodes);
+  faults_ = config.faults;
+  if (faults_.one_in != 0) far_ends_.resize(outputs);
   const auto slots = require_in_range(config.router.interface_slots, 0, 1 << 16, "router.interface_slots", "interface_slots");
   if (slots != 0) slots_.assign(outputs, {.given_back = std::vector<Time>(slots, kLongAgo)});
   injection_ports_.resize(std::size_t{endpoints_} * intra_ports_);
@@ -264,6 +269,12 @@ void State::build_node(NodeId node, const NetworkConfig& config) {
 }
 
 std::uint64_t ExanetNetwork::discarded(NodeId node) const { return state_->discarded_[node]; }
+
+std::uint64_t ExanetNetwork::lost() const {
+  std::uint64_t packets = 0;
+  for (const auto& part : state_->parts_) packets += part->lost_;
+  return packets;
+}
 
 void ExanetNetwork::stall(NodeId node, std::uint8_t intra_port, Time until) {
   Part& part = *state_->parts_[state_->part_of(node)];

@@ -50,7 +50,7 @@ bool Part::inject(const Packet& packet) {
       {start + router_.head + net_.endpoint_to_request_, start + span - router_.cycle + net_.endpoint_to_request_,
        kNone, packet.dst, packet.payload_bytes, packet.intra_port, packet.priority, packet.src, packet.user, now});
   packets_[index].stuffed =
-      static_cast<std::uint8_t>(packet.magic_lower + (net_.stuffs_halves_ ? packet.magic_upper : 0));
+      static_cast<std::uint8_t>(packet.magic_lower + (net_.stuffs_halves_ ? packet.magic_upper : 0)) & 0x7f;
   plan(packets_[index], bulk);
   EXANET_CHECK(packets_[index].output != kDiscard || !plain_, "a packet to no node", now.ps(), packet.src, packet.dst);
   arrive(inputs_[input_index + packet.priority * twin_], index);
@@ -323,7 +323,9 @@ bool Part::has_credit_beyond(Time now, const Output& output, std::uint32_t outpu
     if (has_credit(far, priority)) return true;
   }
   if (far.starved()) return false;
-  const Time next = next_credit(output, output_index * channels_ + vc);
+  Time next = next_credit(output, output_index * channels_ + vc);
+  // Room of lost packets comes back unasked.
+  if (faulty_ && next == Time::never()) next = now + links_[output.link_class].to_wire + links_[output.link_class].back;
   if (next != Time::never()) {
     wake(outputs_[output_index], output_index, max(next, now + Time::ps(1)));
   } else {
@@ -428,6 +430,19 @@ void Part::cross_link(Time now, Output& output, std::uint32_t output_index, cons
   packet.tail_in = output.wire_free + link.across;
   if (packet.stuffed != 0) packet.tail_in += link.behind_payload;
   packet.next = kNone;
+  if (faulty_) {
+    const LineFault fault = fault_on(output, stats.packets - 1, false);
+    hear(output, fault);
+    packet.marked |= fault == LineFault::kPayload;
+    if (fault == LineFault::kControl || fault == LineFault::kHeader) {
+      FarEnd& end = net_.far_ends_[output_index];
+      end.lost_words[vc] += input.front_words;
+      ++end.lost_packets[vc];
+      ++lost_;
+      --in_flight_;
+      return packets_.free(packet_index);
+    }
+  }
   const std::uint32_t far_input = output.far_input + vc + input.priority * twin_;
   if (!output.border) return arrive(inputs_[far_input], packet_index);
   mail_.to(far_part(output), packet.time).arrivals.push_back({far_input, packet});
@@ -436,7 +451,7 @@ void Part::cross_link(Time now, Output& output, std::uint32_t output_index, cons
 
 void Part::deliver(Time tail, std::uint32_t packet_index) {
   const PacketInFlight& c = packets_[packet_index];
-  const Packet packet{c.src, c.dst, c.payload_bytes, c.intra_port, c.priority, c.user};  // how it was stuffed is over
+  const Packet packet{c.src, c.dst, c.payload_bytes, c.intra_port, c.priority, c.user, 0, 0, c.marked};
   const Time injected = c.injected;
   packets_.free(packet_index);
   --in_flight_;

@@ -50,7 +50,8 @@ struct alignas(64) PacketInFlight {
   std::uint32_t output =
       kNone;  // that it asks for where that input is, and with which virtual channel; none where routing decides when it is its turn
   std::uint8_t vc = 0;
-  std::uint8_t stuffed = 0;  // line words more than its length says: those of Magic, which a line sends twice
+  std::uint8_t marked : 1 = 0;  // a link has seen wrong bits
+  std::uint8_t stuffed : 7 = 0;  // line words more than its length says: those of Magic, which a line sends twice
   // Outputs of this router, a bit each, to which a multicast packet has yet to go; its channels behind them; and those where it is due.
   std::uint16_t copies = 0, copies_vc = 0, copies_due = 0;
 };
@@ -62,6 +63,17 @@ struct CreditReturn {
   std::uint32_t next;
   std::uint32_t pool;
   std::uint32_t payload_words;
+  std::uint16_t packets = 1;
+  bool reclaimed = false;  // room of packets that were lost on the way here
+};
+
+// What the other end of a line has heard, where words of it come out wrong. Control words report by turns, in a circle, health, payload words and packets sent
+// on each virtual channel; what a report names and has not come was lost, and its room is given back.
+struct FarEnd {
+  std::uint32_t report = 1;  // the next one's kind; the first went out behind the reset
+  std::uint64_t credits = 1;  // sent in control words of their own
+  bool unheard = false;  // the last control word was wrong
+  std::uint32_t lost_words[2] = {}, lost_packets[2] = {};  // by virtual channel, not given back yet
 };
 
 // An inter-tile port's virtual channel, or an intra-tile port, of one class: a FIFO of packets. Only its front asks for an output. The two classes
@@ -217,6 +229,8 @@ struct State {
   std::uint32_t wide_words_ = 0;
   std::vector<std::uint64_t> wide_;
   std::vector<Slots> slots_;  // of the outputs; empty where they never run out
+  LineFaults faults_;
+  std::vector<FarEnd> far_ends_;  // of the outputs; empty without faults
   std::vector<std::uint64_t> discarded_;  // packets without a route, by node
   std::vector<std::unique_ptr<Part>> parts_;
 };
@@ -297,6 +311,13 @@ struct Part {
   void insert_return(CreditPool& pool, std::uint32_t return_index);
   void send_credits(Time now, Output& output);
   void send_paced(Time now, Output& output);
+  void send_next(Output& output, Time magic);
+  void settle_both(Time now, Output& output);
+  void hear(Output& output, LineFault fault);
+  LineFault fault_on(const Output& output, std::uint64_t number, bool credit) const;
+  bool heard(const Output& output) const {
+    return !faulty_ || !net_.far_ends_[static_cast<std::size_t>(&output - outputs_)].unheard;
+  }
   Time next_control(const Output& output) const;
   void hand_over(Time now, Output& output, const LinkTiming& link);
   void receive_credits(Time now, const Output& output);
@@ -354,7 +375,7 @@ struct Part {
   const std::uint32_t intra_ports_, channels_, channel_step_;
   const bool fixed_priority_, links_first_;
   const std::uint32_t twin_, mask_words_, wide_words_;
-  const bool paced_, has_slots_;
+  const bool paced_, faulty_, has_slots_;
   const std::int32_t reserve_[2];  // payload words, by class
   const Time shortest_;  // packet on any link; 0 where somebody looks at how much room there is
 
@@ -365,7 +386,7 @@ struct Part {
   std::uint32_t arbitrate_event_, deliver_event_, offer_event_, discard_event_, decide_event_;
   Pool<PacketInFlight, &PacketInFlight::next> packets_;
   Pool<CreditReturn, &CreditReturn::next> returns_;
-  std::uint64_t hops_ = 0;
+  std::uint64_t hops_ = 0, lost_ = 0;
   std::uint64_t in_flight_ =
       0;  // those injected here less those delivered here; only the sum over all parts means something
   std::vector<std::uint32_t> borders_;  // outputs with a link to another part
@@ -380,6 +401,8 @@ inline std::uint32_t Part::add_return(Time time, std::uint32_t pool, std::uint32
   returned.next = kNone;
   returned.pool = pool;
   returned.payload_words = payload_words;
+  returned.packets = 1;
+  returned.reclaimed = false;
   return index;
 }
 

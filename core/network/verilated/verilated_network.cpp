@@ -104,7 +104,7 @@ class VerilatedNetwork final : public Network {
   std::vector<Stall> stalls_;
   std::vector<Waiting> waiting_;  // handed over, for a cycle that has not been simulated
   std::int64_t next_ = 0;  // the cycle behind the last one that was simulated
-  bool running_ = false;
+  bool faulty_ = false, running_ = false;
   std::uint64_t in_flight_ = 0, cycles_ = 0, next_generation_ = 0;
   const Topology& topology_;
 };
@@ -142,6 +142,8 @@ VerilatedNetwork::VerilatedNetwork(const std::string& library, const TopologySpe
   if (!fits)
     throw std::invalid_argument(library + " has nodes with other ports than this machine's: build it for this machine");
   nodes_ = calls_.open(nodes, registers_.data(), registers_.credit(), static_cast<std::uint32_t>(lines.size()), lines.data(), threads);
+  if (config.faults.one_in != 0) calls_.disturb(nodes_, config.faults.seed, config.faults.one_in);
+  faulty_ = config.faults.one_in != 0;
   stats_.resize(line_.size());
   injection_ports_.assign(std::size_t{nodes} * intra_ports_,
                           {static_cast<std::uint32_t>(config.router.intra_fifo_words),
@@ -227,8 +229,9 @@ void VerilatedNetwork::run_cycle(Time now) {
     EXANET_CHECK(std::count(packets_[slot].awaited.begin(), packets_[slot].awaited.end(), arrival[i].node) == 1 &&
                      packet.intra_port == arrival[i].port,
                  "the gateware delivers a packet elsewhere", now.ps(), arrival[i].node, packet.dst);
-    EXANET_CHECK(arrival[i].sound, "the gateware delivers a packet changed", now.ps(), packet.src, packet.dst);
-    events_.schedule(edge + period_ * kTailCycles, arrived_event_, arrival[i].node, slot);
+    EXANET_CHECK(arrival[i].sound || faulty_, "the gateware delivers a packet changed", now.ps(), packet.src, packet.dst);
+    events_.schedule(edge + period_ * kTailCycles, arrived_event_, arrival[i].node,
+                     slot | std::uint64_t{arrival[i].sound == 0} << 32);
   }
   const exanet_room* room = nullptr;
   for (std::uint32_t i = 0, n = calls_.room(nodes_, &room); i < n; ++i)
@@ -261,13 +264,15 @@ void VerilatedNetwork::hand_over(const PacketInFlight& in_flight) {
   calls_.send(nodes_, p.src, p.intra_port, &packet);
 }
 
-void VerilatedNetwork::arrived(Time now, NodeId node, std::uint64_t slot) {
+void VerilatedNetwork::arrived(Time now, NodeId node, std::uint64_t what) {
+  const auto slot = static_cast<std::uint32_t>(what);
   PacketInFlight& in_flight = packets_[slot];
   Packet packet = in_flight.packet;
+  packet.marked = static_cast<std::uint8_t>(what >> 32);
   const Time injected = in_flight.injected;
   packet.dst = node;
   std::erase(in_flight.awaited, node);
-  if (in_flight.awaited.empty()) free_.push_back(static_cast<std::uint32_t>(slot));
+  if (in_flight.awaited.empty()) free_.push_back(slot);
   --in_flight_;
   if (sink_.delivered != nullptr) sink_.delivered(sink_.self, packet, injected, now);
 }

@@ -60,6 +60,9 @@ struct exanet_nodes {
     source.send(packet);
     at_rest_ = false;
   }
+  void disturb(const LineFaults& faults) {
+    for (auto& line : lines_) line.faults = faults;
+  }
   void hold(std::uint32_t node, std::uint32_t port, bool on) {
     nodes_[node].held = (nodes_[node].held & ~(1u << port)) | unsigned{on} << port;
   }
@@ -198,6 +201,7 @@ const exanet_node_library_calls kCalls = {
     [](exanet_nodes* nodes, std::uint32_t node, std::uint32_t port, const exanet_node_packet* packet) {
       nodes->send(node, port, *packet);
     },
+    [](exanet_nodes* nodes, std::uint64_t seed, std::uint32_t one_in) { nodes->disturb({seed, one_in}); },
     [](exanet_nodes* nodes, std::uint32_t node, std::uint32_t port, int on) { nodes->hold(node, port, on != 0); },
     [](exanet_nodes* nodes) { nodes->step(); },
     [](const exanet_nodes* nodes, const exanet_arrival** first) {

@@ -50,6 +50,7 @@ struct Case {
   std::int64_t credit_threshold = 0, credit_interval = 0;  // words, cycles
   unsigned magic_one_in = 0;  // packets with words that equal Magic
   unsigned stalls = 0;  // of network interfaces, some hundred cycles each
+  unsigned fault_one_in = 0;  // packets and credits on each line
   unsigned threads = 1;  // that step the Verilated nodes
 
   bool of_qfdbs() const { return topology.kind == "qfdb-torus"; }
@@ -70,6 +71,7 @@ struct Case {
       s << ", credits of " << credit_threshold << " words or after " << credit_interval << " cycles";
     if (magic_one_in != 0) s << ", Magic in one packet in " << magic_one_in;
     if (stalls != 0) s << ", " << stalls << " stalls";
+    if (fault_one_in != 0) s << ", a wrong bit in one packet and credit in " << fault_one_in;
     for (const auto& [node, port] : topology.disabled) s << ", without port " << port << " of node " << node;
     return s.str();
   }
@@ -84,6 +86,7 @@ struct Case {
     config.router.credit_threshold_words = credit_threshold;
     config.router.credit_interval_cycles = credit_interval;
     config.router.interface_slots = 8;
+    config.faults = {seed, fault_one_in};
     config.priority = true;
     LinkConfig link;
     link.word_time = kCycle;
@@ -215,6 +218,7 @@ std::vector<Stall> drawn_stalls(const Case& c, const std::vector<Offer>& offers,
 struct Fate {
   Time taken = Time::ps(-1), delivered = Time::ps(-1);  // the last copy
   std::vector<std::pair<NodeId, Time>> copies;  // where and when each arrived
+  unsigned marked = 0;  // of them
   bool operator==(const Fate&) const = default;
 };
 
@@ -236,6 +240,7 @@ class Run {
                        fate.taken = taken;
                        fate.delivered = max(fate.delivered, tail);
                        fate.copies.emplace_back(packet.dst, tail);
+                       fate.marked += packet.marked;
                        ++run.arrived_;
                      },
                      [](void* self, NodeId node, std::uint8_t port, std::uint8_t priority, Time) {
@@ -273,6 +278,7 @@ class Run {
     for (NodeId node = 0; node < topology_->node_count(); ++node) packets += network_->discarded(node);
     return packets;
   }
+  std::uint64_t lost() const { return network_->lost(); }
   unsigned nodes_that_discard_others(const Run& other) const {
     unsigned differ = 0;
     for (NodeId node = 0; node < topology_->node_count(); ++node)
@@ -363,7 +369,7 @@ std::string difference(const std::vector<Offer>& offers, const Run& gateware, co
   return s.str();
 }
 
-std::uint64_t total_packets = 0, total_copies = 0, total_discarded = 0;
+std::uint64_t total_packets = 0, total_copies = 0, total_discarded = 0, total_lost = 0, total_marked = 0;
 
 // Whether each packet has arrived once at each node that it was for, and nowhere else; but for those that were discarded, and copies that
 // disabled ports left out.
@@ -379,7 +385,8 @@ bool all_arrived(const Case& c, const std::vector<Offer>& offers, const Run& run
     missing += all.size() - nodes.size();
     multicast = multicast || is_multicast(p.dst);
   }
-  return multicast && !c.topology.disabled.empty() ? missing >= run.discarded() : missing == run.discarded();
+  const std::uint64_t gone = run.discarded() + run.lost();
+  return multicast && (run.lost() != 0 || !c.topology.disabled.empty()) ? missing >= gone : missing == gone;
 }
 
 // Returns when each packet was taken and delivered.
@@ -396,6 +403,8 @@ std::vector<Fate> compare(const Case& c, const std::vector<Offer>& offers) {
   CHECK(gateware.links_that_differ(model) == 0);
   CHECK(gateware.nodes_that_discard_others(model) == 0);
   total_discarded += gateware.discarded();
+  total_lost += model.lost();
+  for (const Fate& fate : gateware.fates) total_marked += fate.marked;
   CHECK(gateware.at_rest());
   CHECK(all_arrived(c, offers, model));
   for (std::size_t i = 0; i < offers.size(); ++i)
@@ -693,6 +702,31 @@ TEST_CASE("equality: interfaces that stall") {
   MESSAGE("packets compared: " << total_packets);
 }
 
+// Wrong bits on the lines: packets that are lost or marked, credits that are not heard, and room that is given back when a report says what was sent.
+TEST_CASE("equality: wrong bits on the lines") {
+  std::uint64_t seed = 33'000;
+  for (const TopologySpec& t : {TopologySpec{"mesh", {2}}, TopologySpec{"torus", {5}}, TopologySpec{"torus", {4, 3}}})
+    for (const bool wide : {false, true})
+      for (const unsigned one_in : {4u, 50u})
+        for (const double load : {0.2, 2.0}) {
+          ++seed;
+          compare({.topology = t,
+                   .load = load,
+                   .packets = 400,
+                   .seed = seed,
+                   .most_bytes = seed % 3 == 0 ? 64u : 512u,
+                   .arbitration = in_turn(seed),
+                   .pause_every = !wide && seed % 4 == 0 ? 32 : 0,
+                   .wide = wide,
+                   .credit_threshold = seed % 2 == 0 ? 100 : 0,
+                   .credit_interval = seed % 5 == 0 ? 20 : 256,
+                   .fault_one_in = one_in});
+        }
+  CHECK(total_lost > 0);
+  CHECK(total_marked > 0);
+  MESSAGE("packets compared: " << total_packets << ", lost: " << total_lost << ", marked: " << total_marked);
+}
+
 // So many links, in one direction or both.
 void disable_ports(Case& c, unsigned links, std::mt19937_64& random) {
   const std::unique_ptr<Topology> topology = make_topology(c.topology);
@@ -764,6 +798,11 @@ TEST_CASE("equality: drawn cases") {
     }
     c.magic_one_in = pick(std::vector<unsigned>{0, 0, 1, 4});
     c.stalls = pick(std::vector<unsigned>{0, 0, 3, 60});
+    if (c.credit_interval != 0 && random() % 2 == 0) {
+      c.fault_one_in = pick(std::vector<unsigned>{3, 20, 200});
+      c.credit_interval = std::min<std::int64_t>(c.credit_interval, 1000);
+      c.magic_one_in = 0;
+    }
     if (random() % 3 == 0) disable_ports(c, static_cast<unsigned>(1 + random() % 4), random);
     compare(c);
     compared += c.packets;
