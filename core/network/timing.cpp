@@ -20,7 +20,8 @@ constexpr std::uint32_t kReceiveCycles =
     1;  // the receiver's register, and its register towards the router, less the cycle of the word itself
 constexpr std::uint32_t kRoomCycles =
     3;  // the receiver's two registers, less the same, the router's register, and its count of room
-constexpr std::uint32_t kPayloadCycles = 1;  // of a payload word in its FIFO, a block of memory, more than of a header or footer
+constexpr std::uint32_t kPayloadCycles =
+    1;  // of a payload word in its FIFO, a block of memory, more than of a header or footer
 constexpr std::uint32_t kReleaseCycles = 2;  // the router's register of a release, and its count of slots
 
 constexpr std::int64_t kEndpointCycles = 3;  // one before the grant and two after it

@@ -76,7 +76,8 @@ struct LinkTiming {
   std::uint32_t control_words;  // Magic and Start, or Magic and Credit
   std::uint32_t head_words;  // framing and header: after these the far router knows where the packet goes
   Time last_word;  // the packet's last router word on the link
-  Time behind_payload;  // by which a footer is read later when payload words that have not come one after the other hold it up
+  Time
+      behind_payload;  // by which a footer is read later when payload words that have not come one after the other hold it up
   std::vector<std::uint32_t> packet_words;  // framing and packet, by payload words
 };
 

@@ -32,7 +32,8 @@ typedef struct exanet_node_packet {
   uint8_t kind; /* packet_type; the router's registers say which intra-tile port it leaves by */
   uint8_t high_priority;
   uint8_t multicast;
-  uint8_t magic_lower, magic_upper; /* payload words, at most 31 each, whose lower and upper half equals Magic; which ones depends on the packet's id */
+  uint8_t magic_lower,
+      magic_upper; /* payload words, at most 31 each, whose lower and upper half equals Magic; which ones depends on the packet's id */
 } exanet_node_packet;
 
 /* A packet's last word is on the wire of its destination's intra-tile output. */
@@ -55,7 +56,8 @@ typedef struct exanet_line_counts {
 
 typedef struct exanet_node_library_calls {
   uint32_t version, inter_ports, intra_ports, line_bits;
-  /* `registers`: four words a node (spec::RouterConfig); `credit`: threshold and interval of the links' credits in the lower and upper 16 bits. Lines are numbered in the order given. `threads`: as many step the nodes, at most one a node;
+  /* `registers`: four words a node (spec::RouterConfig); `credit`: threshold and interval of all links' credits in the lower and upper 16 bits.
+   * Lines are numbered in the order given. `threads`: as many step the nodes, at most one a node;
    * what comes out does not depend on it. */
   exanet_nodes* (*open)(uint32_t nodes, const uint32_t* registers, uint32_t credit, uint32_t lines,
                         const exanet_line* line, uint32_t threads);

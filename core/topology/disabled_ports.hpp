@@ -8,8 +8,8 @@
 
 namespace exanet {
 
-// `inner`, the plain topology of `spec`, without the ports that `spec` disables. Throws std::invalid_argument, saying what to do, where it has no such
-// ports, or is neither a mesh, a torus nor a torus of QFDBs.
+// `inner`, the plain topology of `spec`, without the ports that `spec` disables. Throws std::invalid_argument, saying what to do, where it has
+// no such ports, or is neither a mesh, a torus nor a torus of QFDBs.
 std::unique_ptr<Topology> with_disabled_ports(std::unique_ptr<Topology> inner, const TopologySpec& spec);
 
 }  // namespace exanet

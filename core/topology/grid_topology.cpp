@@ -11,7 +11,10 @@ namespace exanet {
 GridTopology::GridTopology(const std::vector<std::uint32_t>& shape, bool wraps, const std::vector<std::uint32_t>& order,
                            bool both_channels)
     : wraps_(wraps),
-      channels_(both_channels || (wraps && std::any_of(shape.begin(), shape.end(), [](std::uint32_t side) { return side > 3; })) ? 2 : 1),
+      channels_(both_channels ||
+                        (wraps && std::any_of(shape.begin(), shape.end(), [](std::uint32_t side) { return side > 3; }))
+                    ? 2
+                    : 1),
       order_(order),
       grid_(shape, wraps, kMostNodes),
       routing_(shape, wraps, order) {}

@@ -90,7 +90,9 @@ State::State(const std::vector<Partition>& parts, const Topology& topology, cons
       told_always_(words_each_ - 2 * static_cast<std::int32_t>(router_.most_payload_words) + 1) {
   check_pacing(config.router);
   if (config.faults.one_in != 0 && (!paced_ || parts.size() > 1 || channels_ != 2))
-    throw ConfigError("faults", "faults need one thread, two virtual channels and credits that are repeated: set credit_interval_cycles");
+    throw ConfigError(
+        "faults",
+        "faults need one thread, two virtual channels and credits that are repeated: set credit_interval_cycles");
   if (parts.size() > 1 && topology.routing() != nullptr && topology.routing()->needs_global_state())
     throw ConfigError(
         "threads", "a routing that looks at the queues of far routers runs on one thread: use one thread, or ugal-l");
@@ -204,7 +206,8 @@ void State::build_ports(const NetworkConfig& config) {
   discarded_.resize(nodes);
   faults_ = config.faults;
   if (faults_.one_in != 0) far_ends_.resize(outputs);
-  const auto slots = require_in_range(config.router.interface_slots, 0, 1 << 16, "router.interface_slots", "interface_slots");
+  const auto slots =
+      require_in_range(config.router.interface_slots, 0, 1 << 16, "router.interface_slots", "interface_slots");
   if (slots != 0) slots_.assign(outputs, {.given_back = std::vector<Time>(slots, kLongAgo)});
   injection_ports_.resize(std::size_t{endpoints_} * intra_ports_);
   for (NodeId node = 0; node < nodes; ++node) build_node(node, config);
@@ -247,10 +250,10 @@ void State::build_node(NodeId node, const NetworkConfig& config) {
     output.far_input = first_input_[far.node] + far.port * channels_;
     far_outputs_[o] = first_output_[far.node] + far.port;
     output.border = part_of(far.node) != part_of(node);
-    if (paced_) {  // the first control word goes out right behind the reset
+    if (paced_) {  // the first control word goes out in cycle 0; it has been in the register since the reset, unless behind a Magic of its own
       const LinkTiming& line = links_[output.link_class];
       std::uint32_t phase = 0;
-      output.told = line.to_control(0);
+      output.told = line.control_words > 1 ? line.to_control(0) : Time() - router_.cycle * 3;
       output.wire_free = line.word_time * line.slots(line.control_words, phase);
       output.idle_phase = static_cast<std::uint8_t>(phase);
     }

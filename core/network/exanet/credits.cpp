@@ -116,12 +116,13 @@ void Part::send_credits(Time now, Output& output) {
   }
 }
 
-// The same where an idle link waits until enough has come back (credit_threshold_words), and repeats what it has told (credit_net_.interval_cycles). Each control
-// word tells of all that has come back, and begins the interval anew.
+// The same where an idle link waits until enough has come back (credit_threshold_words), and repeats what it has told (credit_interval_cycles).
+// Each control word tells of all that has come back, and begins the interval anew.
 void Part::send_paced(Time now, Output& output) {
   if (faulty_) return settle_both(now, output);
   const LinkTiming& link = links_[output.link_class];
-  const Time limit = now + link.to_wire - link.word_time * link.control_words;  // a Magic behind it gives way to packets
+  const Time limit =
+      now + link.to_wire - link.word_time * link.control_words;  // a Magic behind it gives way to packets
   while (true) {
     while (output.pending != kNone && returns_[returns_[output.pending].next].time <= output.told)
       hand_over(now, output, link);
@@ -145,7 +146,8 @@ void Part::send_next(Output& output, Time magic) {
   output.idle_phase = static_cast<std::uint8_t>(phase);
 }
 
-// The same on lines with faults, for both directions of a link in the order of time: a control word of the one may give back room that the other tells of.
+// The same on lines with faults, for both directions of a link in the order of time: a control word of the one may give back room that the other
+// tells of.
 void Part::settle_both(Time now, Output& output) {
   Output* const ends[2] = {&output, &outputs_[far_outputs_[static_cast<std::size_t>(&output - outputs_)]]};
   while (true) {
@@ -185,16 +187,16 @@ void Part::hear(Output& output, LineFault fault) {
   std::uint32_t& lost = report <= 2 ? end.lost_words[vc] : end.lost_packets[vc];
   if (lost == 0) return;
   const LinkTiming& link = links_[output.link_class];
-  const std::uint32_t returned = add_return(control_end(output, link) + link.back - router_.cycle,
-                                            index * channels_ + vc, report <= 2 ? lost : 0);
+  const std::uint32_t returned =
+      add_return(control_end(output, link) + link.back - router_.cycle, index * channels_ + vc, report <= 2 ? lost : 0);
   returns_[returned].packets = static_cast<std::uint16_t>(report <= 2 ? 0 : lost);
   returns_[returned].reclaimed = true;
   lost = 0;
   queue_credit(outputs_[far_outputs_[index]], returned);
 }
 
-// The cycle in which the register of an idle line takes the Magic of the next control word. With a Magic of its own a repetition is not begun in a cycle in
-// which room comes back.
+// The cycle in which the register of an idle line takes the Magic of the next control word. With a Magic of its own a repetition is not begun in a
+// cycle in which room comes back.
 Time Part::next_control(const Output& output) const {
   const LinkTiming& link = links_[output.link_class];
   const Time line = output.wire_free - link.to_line;

@@ -144,7 +144,8 @@ void Part::discard_later(Input& input) {
 
 void Part::discard(Time now, std::uint32_t input_index) {
   Input& input = inputs_[input_index];
-  if (input.front == kNone || input.output != kDiscard || input.request != now) return;  // a priority packet overtook it
+  if (input.front == kNone || input.output != kDiscard || input.request != now)
+    return;  // a priority packet overtook it
   const std::uint32_t index = input.front, words = input.front_words;
   const PacketInFlight& packet = packets_[index];
   const Time left = max(now + router_.cycle * router_.packet_words(words), packet.tail_in);

@@ -67,8 +67,8 @@ struct CreditReturn {
   bool reclaimed = false;  // room of packets that were lost on the way here
 };
 
-// What the other end of a line has heard, where words of it come out wrong. Control words report by turns, in a circle, health, payload words and packets sent
-// on each virtual channel; what a report names and has not come was lost, and its room is given back.
+// What the other end of a line has heard, where words of it come out wrong. Control words report in turn health, payload words and packets
+// sent on each virtual channel; what a report names and has not come was lost, and its room is given back.
 struct FarEnd {
   std::uint32_t report = 1;  // the next one's kind; the first went out behind the reset
   std::uint64_t credits = 1;  // sent in control words of their own
@@ -145,7 +145,8 @@ struct InjectionPort {
 
 // The slots of the network interface behind an intra-tile output.
 struct Slots {
-  std::vector<Time> given_back;  // by the last packets, in the order of `next`; the time of each is when the interface does so
+  std::vector<Time>
+      given_back;  // by the last packets, in the order of `next`; the time of each is when the interface does so
   std::uint32_t next = 0;  // the oldest
   Time stalled_until;
 };
@@ -203,7 +204,8 @@ struct State {
   std::uint32_t intra_ports_;  // of an endpoint; a switch has none
   std::uint32_t channels_, channel_step_;
   bool fixed_priority_, links_first_;
-  bool stuffs_halves_;  // links narrower than a router word: each half that is Magic is sent twice, on others what has Magic in its lower half
+  bool
+      stuffs_halves_;  // links narrower than a router word: each half that is Magic is sent twice, on others what has Magic in its lower half
   std::uint32_t endpoints_;
   Time endpoint_to_request_;  // as to_request, where packets are injected
   std::int32_t words_each_;  // of a virtual channel's buffer
@@ -211,7 +213,8 @@ struct State {
   // Idle links do not tell of each packet's room at once: see Part::send_paced().
   bool paced_;
   Time interval_;  // from a control word to the cycle in which it is to be repeated
-  std::int32_t told_words_, told_always_, told_packets_;  // room that is told of: so many payload words, more of them, or packets
+  std::int32_t told_words_, told_always_,
+      told_packets_;  // room that is told of: so many payload words, more of them, or packets
   bool multicasts_;  // packets may go to several nodes
   std::uint32_t twin_ = 0;  // from an input of bulk to that of priority packets with the same room; 0: there are none
 

@@ -116,8 +116,8 @@ spec::RouterConfig router_registers(const TopologySpec& spec, const NetworkConfi
 
 GatewareRegisters::GatewareRegisters(const TopologySpec& spec, const NetworkConfig& config) {
   check(spec, config);
-  credit_ = static_cast<std::uint32_t>(config.router.credit_threshold_words |
-                                       config.router.credit_interval_cycles << 16);
+  credit_ =
+      static_cast<std::uint32_t>(config.router.credit_threshold_words | config.router.credit_interval_cycles << 16);
   for (const LinkConfig& link : config.links)
     lines_.push_back({static_cast<std::uint32_t>(link.latency.ps() / config.router.cycle.ps()),
                       static_cast<std::uint32_t>(link.pause_every)});

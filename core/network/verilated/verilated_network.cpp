@@ -141,7 +141,8 @@ VerilatedNetwork::VerilatedNetwork(const std::string& library, const TopologySpe
   }
   if (!fits)
     throw std::invalid_argument(library + " has nodes with other ports than this machine's: build it for this machine");
-  nodes_ = calls_.open(nodes, registers_.data(), registers_.credit(), static_cast<std::uint32_t>(lines.size()), lines.data(), threads);
+  nodes_ = calls_.open(nodes, registers_.data(), registers_.credit(), static_cast<std::uint32_t>(lines.size()),
+                       lines.data(), threads);
   if (config.faults.one_in != 0) calls_.disturb(nodes_, config.faults.seed, config.faults.one_in);
   faulty_ = config.faults.one_in != 0;
   stats_.resize(line_.size());
@@ -229,7 +230,8 @@ void VerilatedNetwork::run_cycle(Time now) {
     EXANET_CHECK(std::count(packets_[slot].awaited.begin(), packets_[slot].awaited.end(), arrival[i].node) == 1 &&
                      packet.intra_port == arrival[i].port,
                  "the gateware delivers a packet elsewhere", now.ps(), arrival[i].node, packet.dst);
-    EXANET_CHECK(arrival[i].sound || faulty_, "the gateware delivers a packet changed", now.ps(), packet.src, packet.dst);
+    EXANET_CHECK(arrival[i].sound || faulty_, "the gateware delivers a packet changed", now.ps(), packet.src,
+                 packet.dst);
     events_.schedule(edge + period_ * kTailCycles, arrived_event_, arrival[i].node,
                      slot | std::uint64_t{arrival[i].sound == 0} << 32);
   }
@@ -257,10 +259,15 @@ void VerilatedNetwork::stall(NodeId node, std::uint8_t intra_port, Time until) {
 void VerilatedNetwork::hand_over(const PacketInFlight& in_flight) {
   const Packet& p = in_flight.packet;
   const bool multicast = is_multicast(p.dst);
-  const exanet_node_packet packet{
-      in_flight.id,    registers_.dcid(p.src),        multicast ? registers_.box(p.dst) : registers_.dcid(p.dst),
-      p.payload_bytes, registers_.kind(p.intra_port), p.priority,
-      multicast,       p.magic_lower,                 p.magic_upper};
+  const exanet_node_packet packet{in_flight.id,
+                                  registers_.dcid(p.src),
+                                  multicast ? registers_.box(p.dst) : registers_.dcid(p.dst),
+                                  p.payload_bytes,
+                                  registers_.kind(p.intra_port),
+                                  p.priority,
+                                  multicast,
+                                  p.magic_lower,
+                                  p.magic_upper};
   calls_.send(nodes_, p.src, p.intra_port, &packet);
 }
 

@@ -33,7 +33,9 @@ struct Node {
   unsigned slots[kIntra] = {};  // that the network interface has yet to give back
   unsigned held = 0;  // ports at which it gives back none, a bit each
 
-  bool owes() const { return std::any_of(std::begin(slots), std::end(slots), [](unsigned n) { return n != 0; }); }
+  bool owes() const {
+    return std::any_of(std::begin(slots), std::end(slots), [](unsigned n) { return n != 0; });
+  }
 
   bool at_rest() const { return sending == 0 && !owes() && parts.at_rest(); }
   bool router_at_rest() const { return sending == 0 && !owes() && parts.router_at_rest(); }
@@ -89,7 +91,8 @@ struct exanet_nodes {
 
 exanet_nodes::exanet_nodes(std::uint32_t nodes, const std::uint32_t* registers, std::uint32_t credit,
                            std::uint32_t lines, const exanet_line* line, std::uint32_t threads)
-    : counting_(credit != 0), team_(std::clamp(threads, 1u, nodes), [this](unsigned thread) { step(*shares_[thread]); }) {
+    : counting_(credit != 0),
+      team_(std::clamp(threads, 1u, nodes), [this](unsigned thread) { step(*shares_[thread]); }) {
   nodes_.reserve(nodes);
   for (std::size_t thread = 0; thread < team_.size(); ++thread) {
     Share& share = *shares_.emplace_back(std::make_unique<Share>());

@@ -28,7 +28,8 @@ inline std::uint32_t drawn_words(std::uint64_t id, unsigned words, unsigned coun
   return mask;
 }
 
-// Payload that only one packet has, but for halves that equal Magic: of no word both while there are enough words. How many of them it has travels in the field of a process that nobody looks at.
+// Payload that only one packet has, but for halves that equal Magic: of no word both while there are enough words. How many of them it has travels
+// in the field of a process that nobody looks at.
 class Payload {
  public:
   Payload() = default;

@@ -210,7 +210,8 @@ std::vector<Stall> drawn_stalls(const Case& c, const std::vector<Offer>& offers,
   for (unsigned i = 0; i < c.stalls; ++i) {
     const Time at = kCycle * static_cast<std::int64_t>(random() % (last + 100));
     const Time until = at + kCycle * static_cast<std::int64_t>(random() % (random() % 4 == 0 ? 3000 : 300));
-    stalls.push_back({at, until, static_cast<NodeId>(random() % nodes), static_cast<std::uint8_t>(random() % c.ports())});
+    stalls.push_back(
+        {at, until, static_cast<NodeId>(random() % nodes), static_cast<std::uint8_t>(random() % c.ports())});
   }
   return stalls;
 }
@@ -356,9 +357,9 @@ std::string difference(const std::vector<Offer>& offers, const Run& gateware, co
     s << (differs(i) ? " ! " : "   ") << p.src << '.' << int{p.intra_port} << " -> " << p.dst << ' ' << p.payload_bytes
       << " B" << (p.priority != 0 ? " high" : "");
     if (p.magic_lower + p.magic_upper != 0) s << ", Magic " << int{p.magic_lower} << " + " << int{p.magic_upper};
-    s << ": offered " << cycles(offers[i].at) << ", taken "
-      << cycles(gateware.fates[i].taken) << " / " << cycles(model.fates[i].taken) << ", delivered "
-      << cycles(gateware.fates[i].delivered) << " / " << cycles(model.fates[i].delivered);
+    s << ": offered " << cycles(offers[i].at) << ", taken " << cycles(gateware.fates[i].taken) << " / "
+      << cycles(model.fates[i].taken) << ", delivered " << cycles(gateware.fates[i].delivered) << " / "
+      << cycles(model.fates[i].delivered);
     for (std::size_t copy = 0; is_multicast(p.dst) && copy < gateware.fates[i].copies.size(); ++copy) {
       s << (copy == 0 ? ": " : ", ") << gateware.fates[i].copies[copy].first << " at "
         << cycles(gateware.fates[i].copies[copy].second);
@@ -648,7 +649,8 @@ TEST_CASE("equality: multicast") {
   MESSAGE("packets compared: " << total_packets << ", copies of multicast packets: " << total_copies);
 }
 
-// Idle links that wait until room for so many words has come back, and repeat what they have told, also between packets that follow each other closely.
+// Idle links that wait until room for so many words has come back, and repeat what they have told, also between packets that follow each other
+// closely.
 TEST_CASE("equality: credits in time and in bulk") {
   std::uint64_t seed = 30'000;
   const std::pair<std::int64_t, std::int64_t> settings[] = {{0, 1},    {1, 3},      {33, 100},   {100, 17},
@@ -745,8 +747,8 @@ void disable_ports(Case& c, unsigned links, std::mt19937_64& random) {
 TEST_CASE("equality: disabled ports") {
   std::uint64_t seed = 29'000;
   for (const TopologySpec& t :
-       {TopologySpec{"torus", {3}}, TopologySpec{"torus", {7}}, TopologySpec{"torus", {2, 2}}, TopologySpec{"mesh", {3, 3}},
-        TopologySpec{"torus", {4, 3}, {0, 1}}, TopologySpec{"qfdb-torus", {4, 1, 1}}})
+       {TopologySpec{"torus", {3}}, TopologySpec{"torus", {7}}, TopologySpec{"torus", {2, 2}},
+        TopologySpec{"mesh", {3, 3}}, TopologySpec{"torus", {4, 3}, {0, 1}}, TopologySpec{"qfdb-torus", {4, 1, 1}}})
     for (const double load : {0.1, 1.0}) {
       std::mt19937_64 random(++seed);
       Case c{.topology = t, .load = load, .packets = 500, .seed = seed, .arbitration = in_turn(seed)};
