@@ -59,7 +59,7 @@ TopologyKind mesh() {
           .links = {"link"},
           .samples = {{{4, 5}}, {{1}}, {{2, 2}}, {{5, 1, 3}}, {{4, 3, 2}, {0, 2, 1}}},
           .make = [](const TopologySpec& s) -> std::unique_ptr<Topology> {
-            return std::make_unique<GridTopology>(s.shape, false, s.order, !s.disabled.empty());
+            return std::make_unique<GridTopology>(s.shape, false, s.order, s.both_channels || !s.disabled.empty());
           },
           .ordered = true};
 }
@@ -79,7 +79,7 @@ TopologyKind torus() {
                       {{16, 12}},
                       {{4, 6, 5}, {1, 0, 2}}},
           .make = [](const TopologySpec& s) -> std::unique_ptr<Topology> {
-            return std::make_unique<GridTopology>(s.shape, true, s.order, !s.disabled.empty());
+            return std::make_unique<GridTopology>(s.shape, true, s.order, s.both_channels || !s.disabled.empty());
           },
           .ordered = true};
 }

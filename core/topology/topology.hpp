@@ -119,6 +119,8 @@ struct TopologySpec {
       {};  // nodes, links ("NODE PORT"), or how many at random ("links:NUMBER:SEED", "nodes:NUMBER:SEED")
   std::vector<std::string> link_kinds = {};  // beyond those of the kind of topology: link_kinds.hpp
   std::uint32_t rails = 1;  // planes of switches, with a link of each endpoint into each: rails.hpp
+  bool both_channels =
+      false;  // packets take the channel of their sign in short rings and meshes, too: as the gateware's
   std::vector<std::pair<NodeId, std::uint32_t>> disabled =
       {};  // node and port; packets that would take them take another way, or are discarded: disabled_ports.hpp. Not a key of machine files
 };

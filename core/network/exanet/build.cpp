@@ -208,7 +208,7 @@ void State::build_ports(const NetworkConfig& config) {
   if (faults_.one_in != 0) far_ends_.resize(outputs);
   const auto slots =
       require_in_range(config.router.interface_slots, 0, 1 << 16, "router.interface_slots", "interface_slots");
-  if (slots != 0) slots_.assign(outputs, {.given_back = std::vector<Time>(slots, kLongAgo)});
+  if (slots != 0) slots_.assign(outputs, {std::vector<Time>(slots, kLongAgo), 0, Time()});
   injection_ports_.resize(std::size_t{endpoints_} * intra_ports_);
   for (NodeId node = 0; node < nodes; ++node) build_node(node, config);
   for (std::uint32_t i = 0; i < twin_; ++i) {

@@ -158,21 +158,6 @@ void Part::discard(Time now, std::uint32_t input_index) {
   if (input.front != kNone) register_front(input);
 }
 
-void Part::ask(Input& input, std::uint32_t output_index, std::uint8_t vc, Time from) {
-  input.output = output_index;
-  input.front_vc = vc;
-  Output& output = outputs_[output_index];
-  await(output, output_index, input);
-  wake(output, output_index, max(from, output.free_at));
-}
-
-// Looks at `output` at `at`, unless it does so before.
-void Part::wake(Output& output, std::uint32_t output_index, Time at) {
-  if (at >= output.wake_at) return;
-  output.wake_at = at;
-  events_.schedule(at, arbitrate_event_, output_index);
-}
-
 void Part::arbitrate(Time now, std::uint32_t output_index) {
   Output& output = outputs_[output_index];
   __builtin_prefetch(&pools_[output_index * channels_], 1);
@@ -368,7 +353,8 @@ void Part::grant(Time now, Output& output, std::uint32_t output_index, std::uint
 // Hands the packet to the network interface behind the output, whose last word leaves the input at `left`.
 void Part::send_out(Output& output, std::uint32_t packet_index, Time left) {
   output.free_at = left + router_.output_gap;
-  if (has_slots_) take_slot(output, left);
+  if (has_slots_) [[unlikely]]
+    take_slot(output, left);
   if (sink_.early)
     deliver(left + router_.to_output, packet_index);
   else
@@ -429,25 +415,29 @@ void Part::cross_link(Time now, Output& output, std::uint32_t output_index, cons
   take(pools_[output_index * channels_ + vc], input.front_words);
   packet.time = head_out + link.across;
   packet.tail_in = output.wire_free + link.across;
-  if (packet.stuffed != 0) packet.tail_in += link.behind_payload;
+  if (packet.stuffed != 0) [[unlikely]]
+    packet.tail_in += link.behind_payload;
   packet.next = kNone;
-  if (faulty_) {
-    const LineFault fault = fault_on(output, stats.packets - 1, false);
-    hear(output, fault);
-    packet.marked |= fault == LineFault::kPayload;
-    if (fault == LineFault::kControl || fault == LineFault::kHeader) {
-      FarEnd& end = net_.far_ends_[output_index];
-      end.lost_words[vc] += input.front_words;
-      ++end.lost_packets[vc];
-      ++lost_;
-      --in_flight_;
-      return packets_.free(packet_index);
-    }
-  }
+  if (faulty_ && is_lost(output, packet, input.front_words, vc)) return packets_.free(packet_index);
   const std::uint32_t far_input = output.far_input + vc + input.priority * twin_;
   if (!output.border) return arrive(inputs_[far_input], packet_index);
   mail_.to(far_part(output), packet.time).arrivals.push_back({far_input, packet});
   packets_.free(packet_index);
+}
+
+// Whether the packet, which has just been sent over the output's link, does not come out of it. Its room is given back when reports name it.
+bool Part::is_lost(Output& output, PacketInFlight& packet, std::uint32_t words, std::uint8_t vc) {
+  const auto index = static_cast<std::uint32_t>(&output - outputs_);
+  const LineFault fault = fault_on(output, stats_[index].packets - 1, false);
+  hear(output, fault);
+  packet.marked |= fault == LineFault::kPayload;
+  if (fault != LineFault::kControl && fault != LineFault::kHeader) return false;
+  FarEnd& end = net_.far_ends_[index];
+  end.lost_words[vc] += words;
+  ++end.lost_packets[vc];
+  ++lost_;
+  --in_flight_;
+  return true;
 }
 
 void Part::deliver(Time tail, std::uint32_t packet_index) {

@@ -291,12 +291,12 @@ struct Part {
   void cross_link(Time now, Output& output, std::uint32_t output_index, const Input& input, std::uint32_t packet_index,
                   Time left, std::uint8_t vc);
   void send_out(Output& output, std::uint32_t packet_index, Time left);
-  void take_slot(Output& output, Time left);
+  [[gnu::cold, gnu::noinline]] void take_slot(Output& output, Time left);
   void stall(Time now, NodeId node, std::uint8_t intra_port, Time until);
   void plan(PacketInFlight& packet, const Input& input) const;
-  void plan_by_port(PacketInFlight& packet, const Input& input) const;
-  void discard_later(Input& input);
-  void discard(Time now, std::uint32_t input_index);
+  [[gnu::cold, gnu::noinline]] void plan_by_port(PacketInFlight& packet, const Input& input) const;
+  [[gnu::cold, gnu::noinline]] void discard_later(Input& input);
+  [[gnu::cold, gnu::noinline]] void discard(Time now, std::uint32_t input_index);
   void register_front(Input& input);
   void ask(Input& input, std::uint32_t output_index, std::uint8_t vc, Time from);
   class View;  // steering.cpp, with what follows
@@ -313,7 +313,9 @@ struct Part {
   bool overtakes_others(const Output& sender, std::uint32_t return_index) const;
   void insert_return(CreditPool& pool, std::uint32_t return_index);
   void send_credits(Time now, Output& output);
-  void send_paced(Time now, Output& output);
+  [[gnu::cold, gnu::noinline]] void send_paced(Time now, Output& output);
+  [[gnu::cold, gnu::noinline]] bool is_lost(Output& output, PacketInFlight& packet, std::uint32_t words,
+                                            std::uint8_t vc);
   void send_next(Output& output, Time magic);
   void settle_both(Time now, Output& output);
   void hear(Output& output, LineFault fault);
@@ -430,6 +432,21 @@ inline void Part::forget(Output& output, std::uint32_t output_index, const Input
   }
   output.waiting[0] -= (wide(output_index)[word] & bit) != 0;
   wide(output_index)[word] &= ~bit;
+}
+
+// Looks at `output` at `at`, unless it does so before.
+inline void Part::wake(Output& output, std::uint32_t output_index, Time at) {
+  if (at >= output.wake_at) return;
+  output.wake_at = at;
+  events_.schedule(at, arbitrate_event_, output_index);
+}
+
+inline void Part::ask(Input& input, std::uint32_t output_index, std::uint8_t vc, Time from) {
+  input.output = output_index;
+  input.front_vc = vc;
+  Output& output = outputs_[output_index];
+  await(output, output_index, input);
+  wake(output, output_index, max(from, output.free_at));
 }
 
 // All of a class that wait, in the order of inputs.

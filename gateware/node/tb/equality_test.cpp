@@ -414,7 +414,10 @@ std::vector<Fate> compare(const Case& c, const std::vector<Offer>& offers) {
   return gateware.fates;
 }
 
-void compare(const Case& c) { compare(c, traffic(c)); }
+void compare(Case c) {
+  c.topology.both_channels = c.fault_one_in != 0;  // reports name channels
+  compare(c, traffic(c));
+}
 
 }  // namespace
 
