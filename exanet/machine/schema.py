@@ -193,13 +193,13 @@ class Router(Strict):
     header_fifo: Words = Field(description="Header FIFO of a port, divided among its virtual channels and their two classes.")
     credit_threshold: Words | None = Field(
         default=None,
-        description="Of an exanet router: an idle link tells of room when so many payload words have come back, up to 4095, or none more are sure to "
-        "fit; packets tell of it whatever it is. 0 if not said: of every packet's.",
+        description="Of an exanet router: an idle link tells of room that has come back when it is so many payload words, up to 4095, or "
+        "when the sender may wait for it; packets tell of all of it. 0 if not said: of every packet's.",
     )
     credit_interval: Cycles | None = Field(
         default=None,
-        description="Of an exanet router: an idle link repeats what it has told so long after its last control word, from 1 to 65535 cycles. If "
-        "not said 65535, or never without a credit_threshold.",
+        description="Of an exanet router: an idle link repeats what it has told so long after its last control word, up to 65535 "
+        "cycles. 65535 if not said, or never without a `credit_threshold`.",
     )
     virtual_channels: Count = Field(description="Virtual channels of a link.")
     vc_allocation: Annotated[str, _choice("router.vc_allocation")] | None = Field(
