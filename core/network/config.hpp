@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/config/visit.hpp"
+#include "core/network/line_faults.hpp"
 #include "core/network/switch_config.hpp"
 #include "core/units/time.hpp"
 
@@ -57,6 +58,12 @@ struct RouterConfig {
   std::int64_t intra_fifo_words = 4096;  // payload words
   std::int64_t inter_fifo_words = 1024;
   std::int64_t header_fifo_words = 128;  // of a port: divided among its virtual channels and their two classes
+  std::int64_t credit_threshold_words =
+      0;  // an idle link tells of room when so many payload words have come back; 0: of every packet's
+  std::int64_t credit_interval_cycles =
+      0;  // ... and repeats it after so many cycles without a control word; 0: 65,535, and never without a threshold
+  std::int64_t interface_slots =
+      0;  // packets that an intra-tile output hands out before the network interface gives back a slot; 0: no matter how many
   std::int64_t virtual_channels = 2;
   VcAllocation vc_allocation = VcAllocation::kOccupancy;
   std::int64_t input_gap_cycles = 0;  // an input asks again this long after a packet's tail has left it ...
@@ -96,6 +103,8 @@ void visit(RouterConfig& c, V&& v) {
   v("intra_fifo_words", c.intra_fifo_words);
   v("inter_fifo_words", c.inter_fifo_words);
   v("header_fifo_words", c.header_fifo_words);
+  v("credit_threshold_words", c.credit_threshold_words, kOptional);
+  v("credit_interval_cycles", c.credit_interval_cycles, kOptional);
   v("virtual_channels", c.virtual_channels);
   v("vc_allocation", c.vc_allocation, kOptional);
   v("intra_ports", c.intra_ports);
@@ -104,6 +113,7 @@ void visit(RouterConfig& c, V&& v) {
 struct NetworkConfig {
   RouterConfig router;
   std::vector<LinkConfig> links;  // indexed by Topology::link_class
+  LineFaults faults;  // of the ExaNet router's links, with credits that are repeated; not a key of machine files
   bool priority = false;  // packets of priority 1 may come: there are queues for them
   std::optional<SwitchConfig> input_queued;  // the routers are input-queued switches in place of ExaNet routers
 };

@@ -24,6 +24,9 @@ struct Packet {
   std::uint8_t intra_port;  // both where it enters and where it leaves; with several rails those of rail 0 first
   std::uint8_t priority;  // class: 0 bulk, 1 priority, which has queues of its own and goes first
   std::uint64_t user;  // handed back on delivery
+  // Payload words whose lower and upper half equals Magic, which the line of a link sends twice: docs/microarchitecture.md.
+  std::uint8_t magic_lower = 0, magic_upper = 0;
+  std::uint8_t marked = 0;  // delivered with wrong bits, which a link has seen
 };
 
 // Who receives what the network has carried.
@@ -53,12 +56,18 @@ class Network {
   // largest priority packet besides: keep it, wait for ready(). A packet of the other class may go meanwhile.
   virtual bool inject(const Packet& packet) = 0;
 
+  // From now to `until` the network interface gives back no slot of an intra-tile port behind which packets arrive; then one each cycle. Where slots
+  // are not modelled nothing happens.
+  virtual void stall(NodeId /*node*/, std::uint8_t /*intra_port*/, Time /*until*/) {}
+
   // Packets of a class from one intra-tile port arrive at one endpoint in the order in which they were injected.
   virtual bool keeps_order() const { return true; }
 
   virtual const LinkStats& link_stats(NodeId node,
                                       std::uint16_t port) const = 0;  // of the outgoing direction; stays where it is
   virtual std::uint64_t packet_hops() const = 0;
+  virtual std::uint64_t discarded(NodeId) const { return 0; }  // packets that had no route on from there
+  virtual std::uint64_t lost() const { return 0; }  // packets that links lost: a model of events counts them
   virtual std::uint64_t in_flight() const = 0;  // injected and not yet delivered
   virtual std::uint64_t cycles() const {
     return 0;

@@ -20,7 +20,9 @@ constexpr std::uint32_t kReceiveCycles =
     1;  // the receiver's register, and its register towards the router, less the cycle of the word itself
 constexpr std::uint32_t kRoomCycles =
     3;  // the receiver's two registers, less the same, the router's register, and its count of room
-constexpr std::uint32_t kReleaseCycles = 2;  // the router's register of a link's release, and its count of slots
+constexpr std::uint32_t kPayloadCycles =
+    1;  // of a payload word in its FIFO, a block of memory, more than of a header or footer
+constexpr std::uint32_t kReleaseCycles = 2;  // the router's register of a release, and its count of slots
 
 constexpr std::int64_t kEndpointCycles = 3;  // one before the grant and two after it
 
@@ -50,6 +52,7 @@ RouterTiming::RouterTiming(const RouterConfig& c) {
   head = c.cycle * (header - 1);
   to_credit = c.cycle * kCreditCycles;
   to_sender = c.cycle * kSenderCycles;
+  slot_back = c.cycle * kReleaseCycles;
   input_gap =
       c.cycle * require_in_range(c.input_gap_cycles, 0, 1'000'000, "router.input_gap_cycles", "input_gap_cycles");
   output_gap =
@@ -81,6 +84,7 @@ LinkTiming::LinkTiming(const LinkConfig& c, const RouterConfig& router, const Ro
   control_words = framing > 0 ? framing : 1;
   head_words = framing + link_words(router.header_words);
   last_word = c.word_time * link_words(1);
+  behind_payload = max(timing.cycle * (1 + kPayloadCycles) - last_word, Time());
   for (std::uint32_t payload = 0; payload <= timing.most_payload_words; ++payload)
     packet_words.push_back(framing + link_words(timing.packet_words(payload)));
 }

@@ -34,6 +34,7 @@ struct RouterTiming {
   Time head;  // the header's words after the first, at a word a cycle
   Time to_credit;  // a packet's last word read to its credit known to the link that carries it
   Time to_sender;  // ... and to the sender at an intra-tile port
+  Time slot_back;  // a slot given back by the network interface to the cycle in which the output can grant again
   Time input_gap;
   Time output_gap;
   std::uint32_t word_shift;  // log2 of a word in bytes
@@ -75,6 +76,8 @@ struct LinkTiming {
   std::uint32_t control_words;  // Magic and Start, or Magic and Credit
   std::uint32_t head_words;  // framing and header: after these the far router knows where the packet goes
   Time last_word;  // the packet's last router word on the link
+  Time
+      behind_payload;  // by which a footer is read later when payload words that have not come one after the other hold it up
   std::vector<std::uint32_t> packet_words;  // framing and packet, by payload words
 };
 

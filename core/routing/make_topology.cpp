@@ -6,6 +6,7 @@
 
 #include "core/config/error.hpp"
 #include "core/routing/registry.hpp"
+#include "core/topology/disabled_ports.hpp"
 #include "core/topology/link_kinds.hpp"
 #include "core/topology/rails.hpp"
 #include "core/topology/registry.hpp"
@@ -45,6 +46,11 @@ std::unique_ptr<Topology> routed(std::unique_ptr<Topology> topology, const Topol
   const std::string& routing = spec.routing;
   require(spec.rails == 1 || spec.failed.empty(), "topology.failed",
           "with several rails nothing can fail yet: take 'failed' out, or 'rails'");
+  if (!spec.disabled.empty()) {
+    require(spec.failed.empty() && spec.rails == 1 && (routing.empty() || routing == kMinimal), "topology.disabled",
+            "packets that go round disabled ports know no failures, rails or routing: take 'disabled' out, or these");
+    return blaming("topology.disabled", [&] { return with_disabled_ports(std::move(topology), spec); });
+  }
   if (routing == kUpDown || !spec.failed.empty())
     topology = blaming(spec.failed.empty() ? "topology.routing" : "topology.failed",
                        [&] { return make_rerouted(std::move(topology), spec.failed, routing != kUpDown); });

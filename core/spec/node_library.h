@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define EXANET_NODE_LIBRARY_VERSION 5u
+#define EXANET_NODE_LIBRARY_VERSION 6u
 #define EXANET_NODE_LIBRARY_SYMBOL "exanet_node_library"
 
 typedef struct exanet_nodes exanet_nodes;
@@ -32,6 +32,8 @@ typedef struct exanet_node_packet {
   uint8_t kind; /* packet_type; the router's registers say which intra-tile port it leaves by */
   uint8_t high_priority;
   uint8_t multicast;
+  uint8_t magic_lower,
+      magic_upper; /* payload words, at most 31 each, whose lower and upper half equals Magic; which ones depends on the packet's id */
 } exanet_node_packet;
 
 /* A packet's last word is on the wire of its destination's intra-tile output. */
@@ -54,19 +56,26 @@ typedef struct exanet_line_counts {
 
 typedef struct exanet_node_library_calls {
   uint32_t version, inter_ports, intra_ports, line_bits;
-  /* `registers`: four words a node (spec::RouterConfig). Lines are numbered in the order given. `threads`: as many step the nodes, at most one a node;
+  /* `registers`: four words a node (spec::RouterConfig); `credit`: threshold and interval of all links' credits in the lower and upper 16 bits.
+   * Lines are numbered in the order given. `threads`: as many step the nodes, at most one a node;
    * what comes out does not depend on it. */
-  exanet_nodes* (*open)(uint32_t nodes, const uint32_t* registers, uint32_t lines, const exanet_line* line,
-                        uint32_t threads);
+  exanet_nodes* (*open)(uint32_t nodes, const uint32_t* registers, uint32_t credit, uint32_t lines,
+                        const exanet_line* line, uint32_t threads);
   void (*close)(exanet_nodes*);
   /* Contract: the sender has room for the packet at that port, counting what room() has told. */
   void (*send)(exanet_nodes*, uint32_t node, uint32_t port, const exanet_node_packet*);
+  /* Before the first step: one packet in so many, and credit, has a wrong bit on each line (core/network/line_faults.hpp). */
+  void (*disturb)(exanet_nodes*, uint64_t seed, uint32_t one_in);
+  /* From the next step on, until it is let go, the interface behind a port gives back no slot; then one in each cycle. */
+  void (*hold)(exanet_nodes*, uint32_t node, uint32_t port, int on);
   void (*step)(exanet_nodes*);
   uint32_t (*arrivals)(const exanet_nodes*,
                        const exanet_arrival**); /* in the order of node and port; valid until the next step() */
   uint32_t (*room)(const exanet_nodes*, const exanet_room**); /* the same */
-  /* Nothing is under way and every node has come to rest: further cycles would change nothing. */
+  /* Nothing is under way and every node has come to rest: further cycles would change nothing. Links that repeat credits do so for ever: with them
+   * further cycles bring nothing out as long as nothing is sent, but have to be made. */
   int (*at_rest)(const exanet_nodes*);
+  uint32_t (*discarded)(const exanet_nodes*, uint32_t node); /* packets without a route on */
   void (*counts)(const exanet_nodes*, uint32_t line, exanet_line_counts*);
 } exanet_node_library_calls;
 

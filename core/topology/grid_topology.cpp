@@ -8,9 +8,13 @@
 
 namespace exanet {
 
-GridTopology::GridTopology(const std::vector<std::uint32_t>& shape, bool wraps, const std::vector<std::uint32_t>& order)
+GridTopology::GridTopology(const std::vector<std::uint32_t>& shape, bool wraps, const std::vector<std::uint32_t>& order,
+                           bool both_channels)
     : wraps_(wraps),
-      channels_(wraps && std::any_of(shape.begin(), shape.end(), [](std::uint32_t side) { return side > 3; }) ? 2 : 1),
+      channels_(both_channels ||
+                        (wraps && std::any_of(shape.begin(), shape.end(), [](std::uint32_t side) { return side > 3; }))
+                    ? 2
+                    : 1),
       order_(order),
       grid_(shape, wraps, kMostNodes),
       routing_(shape, wraps, order) {}
@@ -55,7 +59,7 @@ TopologyKind mesh() {
           .links = {"link"},
           .samples = {{{4, 5}}, {{1}}, {{2, 2}}, {{5, 1, 3}}, {{4, 3, 2}, {0, 2, 1}}},
           .make = [](const TopologySpec& s) -> std::unique_ptr<Topology> {
-            return std::make_unique<GridTopology>(s.shape, false, s.order);
+            return std::make_unique<GridTopology>(s.shape, false, s.order, s.both_channels || !s.disabled.empty());
           },
           .ordered = true};
 }
@@ -75,7 +79,7 @@ TopologyKind torus() {
                       {{16, 12}},
                       {{4, 6, 5}, {1, 0, 2}}},
           .make = [](const TopologySpec& s) -> std::unique_ptr<Topology> {
-            return std::make_unique<GridTopology>(s.shape, true, s.order);
+            return std::make_unique<GridTopology>(s.shape, true, s.order, s.both_channels || !s.disabled.empty());
           },
           .ordered = true};
 }

@@ -10,7 +10,8 @@ namespace exanet {
 class GridTopology final : public Topology {
  public:
   // Throws std::invalid_argument on a bad shape or order of dimensions.
-  GridTopology(const std::vector<std::uint32_t>& shape, bool wraps, const std::vector<std::uint32_t>& order);
+  GridTopology(const std::vector<std::uint32_t>& shape, bool wraps, const std::vector<std::uint32_t>& order,
+               bool both_channels = false);
 
   std::uint32_t node_count() const override { return grid_.size(); }
   std::uint16_t port_count(NodeId) const override { return static_cast<std::uint16_t>(2 * grid_.dimensions()); }

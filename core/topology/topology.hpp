@@ -20,6 +20,7 @@ namespace exanet {
 
 using NodeId = std::uint32_t;
 inline constexpr NodeId kNoNode = 0xffffffffu;
+inline constexpr std::uint16_t kNoRoute = 0xffff;  // in place of an output port: there is no route
 inline constexpr std::uint32_t kMostNodes = 1u << 22;  // node identifiers have 22 bits
 
 struct PortRef {
@@ -68,6 +69,9 @@ class Topology {
   virtual std::uint16_t port_count(NodeId node) const = 0;
   virtual PortRef neighbour(NodeId node, std::uint16_t port) const = 0;
   virtual Hop next_hop(NodeId at, NodeId dst) const = 0;  // at != dst; pure function of its arguments
+  // Where routers go by the port `from` by which a packet has come as well (kFromInterface: by none), packets follow this in place of next_hop().
+  virtual bool routes_by_port() const { return false; }
+  virtual Hop route(NodeId at, std::uint16_t /*from*/, NodeId dst) const { return next_hop(at, dst); }
   virtual void minimal_ports(NodeId at, NodeId dst, PortList& out) const {
     out.add(next_hop(at, dst).port);
   }  // on a way no longer
@@ -115,6 +119,10 @@ struct TopologySpec {
       {};  // nodes, links ("NODE PORT"), or how many at random ("links:NUMBER:SEED", "nodes:NUMBER:SEED")
   std::vector<std::string> link_kinds = {};  // beyond those of the kind of topology: link_kinds.hpp
   std::uint32_t rails = 1;  // planes of switches, with a link of each endpoint into each: rails.hpp
+  bool both_channels =
+      false;  // packets take the channel of their sign in short rings and meshes, too: as the gateware's
+  std::vector<std::pair<NodeId, std::uint32_t>> disabled =
+      {};  // node and port; packets that would take them take another way, or are discarded: disabled_ports.hpp. Not a key of machine files
 };
 
 template <typename V>

@@ -16,6 +16,8 @@ class WrappedTopology : public Topology {
   std::uint16_t port_count(NodeId node) const override { return inner_->port_count(node); }
   PortRef neighbour(NodeId node, std::uint16_t port) const override { return inner_->neighbour(node, port); }
   Hop next_hop(NodeId at, NodeId dst) const override { return inner_->next_hop(at, dst); }
+  bool routes_by_port() const override { return inner_->routes_by_port(); }
+  Hop route(NodeId at, std::uint16_t from, NodeId dst) const override { return inner_->route(at, from, dst); }
   void minimal_ports(NodeId at, NodeId dst, PortList& out) const override { inner_->minimal_ports(at, dst, out); }
   bool shortest() const override { return inner_->shortest(); }
   std::uint8_t virtual_channels() const override { return inner_->virtual_channels(); }

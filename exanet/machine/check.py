@@ -43,7 +43,13 @@ _WORD_LIMITS = (8, 4096)  # bits
 _LEAST_CYCLES, _MOST_CYCLES = 3, 1_000_000
 _LARGEST_PAYLOAD = 1 << 14  # bytes: jumbo frames; the simulator counts a packet's words, of a byte at least, in 16 bits
 _MOST_FRAMING = 1024  # words
-_MOST_GAP = 255  # cycles
+_GRANTING = (  # what only an ExaNet router has, and the most that it may be
+    ("arbitration", None),
+    ("input_gap", "255 cycles"),
+    ("output_gap", "255 cycles"),
+    ("credit_threshold", "4095 words"),
+    ("credit_interval", "65535 cycles"),
+)
 _MOST_UNPAUSED = 255  # words; a router of the simulator counts them in a byte
 _LONGEST_PS = 10**12
 _LARGEST = (1 << 31) - 1
@@ -323,13 +329,13 @@ def _router_problems(model: MachineFile, packets: bool, reshaped: bool) -> Probl
 
 def _granting_problems(router: Router) -> Problems:
     """Of how an ExaNet router grants its outputs; an input-queued one has keys of its own for that."""
-    for key in ("arbitration", "input_gap", "output_gap"):
+    for key, most in _GRANTING:
         given = getattr(router, key)
         if given is not None and router.kind == "input-queued":
             own = "say it in 'switch', and " if key == "arbitration" else ""
             yield ("router", key), f"'{key}' is what an exanet router has, not an input-queued one; {own}take it out, or set it to null"
-        elif isinstance(given, Constant) and given.value > _MOST_GAP:
-            yield ("router", key), f"must be at most {_MOST_GAP} cycles"
+        elif isinstance(given, Constant) and most is not None and given.value > int(most.split()[0]):
+            yield ("router", key), f"must be at most {most}"
 
 
 def _switch_problems(model: MachineFile, changes: Mapping[str, Located]) -> Problems:

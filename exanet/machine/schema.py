@@ -191,6 +191,16 @@ class Router(Strict):
     intra_fifo: Words = Field(description="Payload FIFO of a port towards the network interface, which bulk and priority packets share.")
     inter_fifo: Words = Field(description="Payload FIFO of a port towards another node, divided among its virtual channels.")
     header_fifo: Words = Field(description="Header FIFO of a port, divided among its virtual channels and their two classes.")
+    credit_threshold: Words | None = Field(
+        default=None,
+        description="Of an exanet router: an idle link tells of room that has come back when it is so many payload words, up to 4095, or "
+        "when the sender may wait for it; packets tell of all of it. 0 if not said: of every packet's.",
+    )
+    credit_interval: Cycles | None = Field(
+        default=None,
+        description="Of an exanet router: an idle link repeats what it has told so long after its last control word, up to 65535 "
+        "cycles. 65535 if not said, or never without a `credit_threshold`.",
+    )
     virtual_channels: Count = Field(description="Virtual channels of a link.")
     vc_allocation: Annotated[str, _choice("router.vc_allocation")] | None = Field(
         default=None,

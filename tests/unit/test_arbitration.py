@@ -65,6 +65,11 @@ def test_gaps_cost_latency_and_load(tmp_path: Path) -> None:
     assert (resolved["input_gap_cycles"], resolved["output_gap_cycles"]) == (8, 2)
 
 
+def test_idle_links_that_tell_of_room_in_bulk(tmp_path: Path) -> None:
+    resolved = machine.load(ring(tmp_path, "credit_threshold: 100 words, credit_interval: 256 cycles")).resolve()["router"]
+    assert (resolved["credit_threshold_words"], resolved["credit_interval_cycles"]) == (100, 256)
+
+
 def refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *options: str) -> str:
     """Words of the command line when it refuses these options."""
     monkeypatch.setattr("sys.argv", ["exanet", *options])
@@ -96,6 +101,8 @@ def test_nothing_said_is_round_robin_without_gaps(tmp_path: Path) -> None:
         ("arbitration: oldest", "4:23", "'arbitration' must be one of 'round-robin', 'links-first', 'fixed-priority'"),
         (gaps("256 cycles", "2 cycles"), "4:21", "must be at most 255 cycles"),
         (gaps("8 cycles", "256 cycles"), "4:80", "must be at most 255 cycles"),
+        ("credit_threshold: 4096 words", "4:28", "must be at most 4095 words"),
+        ("credit_interval: 65536 cycles", "4:27", "must be at most 65535 cycles"),
         (gaps("8", "2 cycles"), "4:29", "'router.input_gap': 8 has no unit; a number of clock cycles needs one, e.g. 4 cycles"),
         (gaps("-1 cycles", "2 cycles"), "4:29", "'router.input_gap': -1 cycles is negative; a number of clock cycles is zero or more"),
     ],

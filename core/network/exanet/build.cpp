@@ -18,6 +18,7 @@ using namespace exanet_state;
 namespace {
 
 constexpr std::size_t kSecondLevelCache = 1 << 20;  // bytes; of most processors
+constexpr Time kLongAgo = Time::ps(-1'000'000'000);
 constexpr std::int64_t kClasses = 2;  // of queues at each virtual channel, also where no priority packets come
 
 // Bulk goes where there is room for two of the largest packets, so that one priority packet always fits.
@@ -54,6 +55,12 @@ void check_fifos(const RouterConfig& c) {
                    "header_fifo_words (which must hold a header in each virtual channel)");
 }
 
+// What the registers of the gateware's links hold.
+void check_pacing(const RouterConfig& c) {
+  require_in_range(c.credit_threshold_words, 0, 4095, "router.credit_threshold_words", "credit_threshold_words");
+  require_in_range(c.credit_interval_cycles, 0, 65535, "router.credit_interval_cycles", "credit_interval_cycles");
+}
+
 Time shortest(const std::vector<LinkTiming>& links) {
   Time least = links.empty() ? Time() : Time::never();
   for (const LinkTiming& link : links) least = min(least, link.word_time * link.packet_words[0]);
@@ -72,9 +79,20 @@ State::State(const std::vector<Partition>& parts, const Topology& topology, cons
       channel_step_(channel_step(topology, config.router)),
       fixed_priority_(config.router.arbitration == RouterConfig::Arbitration::kFixedPriority),
       links_first_(config.router.arbitration == RouterConfig::Arbitration::kLinksFirst),
+      stuffs_halves_(!config.links.empty() && config.links[0].word_bits < config.router.word_bits),
       endpoints_(topology.endpoint_count()),
       words_each_(static_cast<std::int32_t>(config.router.inter_fifo_words /
-                                            std::max<std::int64_t>(config.router.virtual_channels, 1))) {
+                                            std::max<std::int64_t>(config.router.virtual_channels, 1))),
+      paced_(config.router.credit_threshold_words != 0 || config.router.credit_interval_cycles != 0),
+      interval_(router_.cycle *
+                (1 + (config.router.credit_interval_cycles != 0 ? config.router.credit_interval_cycles : 65535))),
+      told_words_(static_cast<std::int32_t>(config.router.credit_threshold_words)),
+      told_always_(words_each_ - 2 * static_cast<std::int32_t>(router_.most_payload_words) + 1) {
+  check_pacing(config.router);
+  if (config.faults.one_in != 0 && (!paced_ || parts.size() > 1 || channels_ != 2))
+    throw ConfigError(
+        "faults",
+        "faults need one thread, two virtual channels and credits that are repeated: set credit_interval_cycles");
   if (parts.size() > 1 && topology.routing() != nullptr && topology.routing()->needs_global_state())
     throw ConfigError(
         "threads", "a routing that looks at the queues of far routers runs on one thread: use one thread, or ugal-l");
@@ -96,6 +114,7 @@ Part::Part(State& net, const Partition& part, std::uint8_t number, std::size_t p
       links_(net.links_),
       topology_(net.topology_),
       routing_(net.topology_.routing()),
+      plain_(routing_ == nullptr && !topology_.routes_by_port()),
       adaptive_(routing_ != nullptr && routing_->adaptive()),
       may_reroute_(adaptive_ && routing_->may_reroute()),
       outputs_(net.outputs_.data()),
@@ -114,6 +133,9 @@ Part::Part(State& net, const Partition& part, std::uint8_t number, std::size_t p
       twin_(net.twin_),
       mask_words_(net.mask_words_),
       wide_words_(net.wide_words_),
+      paced_(net.paced_),
+      faulty_(!net.far_ends_.empty()),
+      has_slots_(!net.slots_.empty()),
       reserve_{static_cast<std::int32_t>(net.router_.most_payload_words), 0},
       shortest_(adaptive_ || channel_step_ < channels_ ? Time() : shortest(net.links_)),
       net_(net),
@@ -138,6 +160,8 @@ Part::Part(State& net, const Partition& part, std::uint8_t number, std::size_t p
   offer_event_ = events_.add_handler(
       [](void* self, Time now, std::uint32_t a, std::uint64_t) { static_cast<Part*>(self)->offer_credit(now, a); },
       this);
+  discard_event_ = events_.add_handler(
+      [](void* self, Time now, std::uint32_t a, std::uint64_t) { static_cast<Part*>(self)->discard(now, a); }, this);
   decide_event_ = events_.add_handler(
       [](void* self, Time now, std::uint32_t a, std::uint64_t) { static_cast<Part*>(self)->decide_all(now, a); }, this);
 }
@@ -179,6 +203,12 @@ void State::build_ports(const NetworkConfig& config) {
     wide_words_ = mask_words_ * (config.priority ? 2 : 1);
   }
   wide_.resize(std::size_t{outputs} * wide_words_);
+  discarded_.resize(nodes);
+  faults_ = config.faults;
+  if (faults_.one_in != 0) far_ends_.resize(outputs);
+  const auto slots =
+      require_in_range(config.router.interface_slots, 0, 1 << 16, "router.interface_slots", "interface_slots");
+  if (slots != 0) slots_.assign(outputs, {std::vector<Time>(slots, kLongAgo), 0, Time()});
   injection_ports_.resize(std::size_t{endpoints_} * intra_ports_);
   for (NodeId node = 0; node < nodes; ++node) build_node(node, config);
   for (std::uint32_t i = 0; i < twin_; ++i) {
@@ -192,6 +222,7 @@ void State::build_node(NodeId node, const NetworkConfig& config) {
   const RouterConfig& r = config.router;
   const auto headers = static_cast<std::int32_t>(r.header_fifo_words / r.header_words / kClasses);
   const std::uint32_t ports = topology_.port_count(node);
+  told_packets_ = headers / static_cast<std::int32_t>(channels_) - 1;
   for (std::uint32_t o = first_output_[node]; o < first_output_[node + 1]; ++o) {
     const std::uint32_t port = o - first_output_[node];
     const bool intra = port >= ports;
@@ -219,6 +250,13 @@ void State::build_node(NodeId node, const NetworkConfig& config) {
     output.far_input = first_input_[far.node] + far.port * channels_;
     far_outputs_[o] = first_output_[far.node] + far.port;
     output.border = part_of(far.node) != part_of(node);
+    if (paced_) {  // the first control word goes out in cycle 0; it has been in the register since the reset, unless behind a Magic of its own
+      const LinkTiming& line = links_[output.link_class];
+      std::uint32_t phase = 0;
+      output.told = line.control_words > 1 ? line.to_control(0) : Time() - router_.cycle * 3;
+      output.wire_free = line.word_time * line.slots(line.control_words, phase);
+      output.idle_phase = static_cast<std::uint8_t>(phase);
+    }
     // The link in the other direction ends here: its sender knows the room of these inputs.
     for (std::uint32_t vc = 0; vc < channels_; ++vc) {
       Input& input = inputs_[first_input_[node] + port * channels_ + vc];
@@ -231,6 +269,19 @@ void State::build_node(NodeId node, const NetworkConfig& config) {
     if (output.border)
       lookahead_ = min(lookahead_, link.to_wire + min(link.back, link.word_time * link.head_words + link.across));
   }
+}
+
+std::uint64_t ExanetNetwork::discarded(NodeId node) const { return state_->discarded_[node]; }
+
+std::uint64_t ExanetNetwork::lost() const {
+  std::uint64_t packets = 0;
+  for (const auto& part : state_->parts_) packets += part->lost_;
+  return packets;
+}
+
+void ExanetNetwork::stall(NodeId node, std::uint8_t intra_port, Time until) {
+  Part& part = *state_->parts_[state_->part_of(node)];
+  part.stall(part.events_.now(), node, intra_port, until);
 }
 
 void ExanetNetwork::finish(std::size_t part, Time now) { state_->parts_[part]->finish(now); }

@@ -24,7 +24,7 @@ void Part::reclaim(CreditPool& pool, Time now) {
     const CreditReturn& returned = returns_[index];
     if (returned.time > now) return;
     pool.free_words += static_cast<std::int32_t>(returned.payload_words);
-    ++pool.free_packets;
+    pool.free_packets += returned.packets;
     pool.oldest = returned.next;
     returns_.free(index);
   }
@@ -77,11 +77,27 @@ void Part::queue_credit(Output& output, std::uint32_t return_index) {
   returns_[before].next = return_index;
 }
 
+// The oldest of the pending credits goes with the last control word that is settled.
+inline void Part::hand_over(Time now, Output& output, const LinkTiming& link) {
+  const std::uint32_t last = output.pending, index = returns_[last].next;
+  CreditReturn& returned = returns_[index];
+  returns_[last].next = returned.next;
+  output.pending = index == last ? kNone : last;
+  returned.time = control_end(output, link) + link.back;
+  if (!output.border) {
+    accept_credit(pools_[returned.pool], now, index);
+  } else {
+    mail_.to(far_part(output), returned.time).credits.push_back({returned.time, returned.pool, returned.payload_words});
+    returns_.free(index);
+  }
+}
+
 // Settles which control words of `output`'s link carry the pending credits of its port's FIFOs: the first that the line's register takes not
 // before the room is known, Start of a packet or, in an idle link, a credit of its own. No credit is begun where a packet can come to the wire
 // before its end: that packet's Start carries it. So what lies beyond the reach of packets that may yet be granted is left for later. Written with
 // choices in place of branches: which of two cases holds is chance, and a wrong guess costs more than working out both.
 void Part::send_credits(Time now, Output& output) {
+  if (paced_) return send_paced(now, output);
   const LinkTiming& link = links_[output.link_class];
   while (output.pending != kNone) {
     const std::uint32_t last = output.pending, index = returns_[last].next;
@@ -96,23 +112,119 @@ void Part::send_credits(Time now, Output& output) {
     settle_control(output, link, another ? told : output.told, another ? end : control_end(output, link));
     output.wire_free = another ? end : output.wire_free;
     output.idle_phase = static_cast<std::uint8_t>(another ? both : output.idle_phase);
-    returns_[last].next = returned.next;
-    output.pending = index == last ? kNone : last;
-    returned.time = control_end(output, link) + link.back;
-    if (!output.border) {
-      accept_credit(pools_[returned.pool], now, index);
-    } else {
-      mail_.to(far_part(output), returned.time)
-          .credits.push_back({returned.time, returned.pool, returned.payload_words});
-      returns_.free(index);
-    }
+    hand_over(now, output, link);
   }
+}
+
+// The same where an idle link waits until enough has come back (credit_threshold_words), and repeats what it has told (credit_interval_cycles).
+// Each control word tells of all that has come back, and begins the interval anew.
+void Part::send_paced(Time now, Output& output) {
+  if (faulty_) return settle_both(now, output);
+  const LinkTiming& link = links_[output.link_class];
+  const Time limit =
+      now + link.to_wire - link.word_time * link.control_words;  // a Magic behind it gives way to packets
+  while (true) {
+    while (output.pending != kNone && returns_[returns_[output.pending].next].time <= output.told)
+      hand_over(now, output, link);
+    Time magic = next_control(output) + link.to_line;
+    if (magic > limit) return;
+    // Where nothing else is to be told one repetition follows the other, each on a line that is idle.
+    const Time period = net_.interval_ + link.to_line + link.to_control(0);
+    if (output.pending == kNone && magic >= output.wire_free + link.word_time && net_.interval_ > link.word_time * 2)
+      magic = magic + period * ((limit - magic).ps() / period.ps());
+    send_next(output, magic);
+  }
+}
+
+void Part::send_next(Output& output, Time magic) {
+  const LinkTiming& link = links_[output.link_class];
+  std::uint32_t phase = output.idle_phase * (magic < output.wire_free + link.word_time);
+  const Time told = magic + link.to_control(phase);
+  const Time end = magic + link.word_time * link.slots(link.control_words, phase);
+  settle_control(output, link, told, end);
+  output.wire_free = end;
+  output.idle_phase = static_cast<std::uint8_t>(phase);
+}
+
+// The same on lines with faults, for both directions of a link in the order of time: a control word of the one may give back room that the other
+// tells of.
+void Part::settle_both(Time now, Output& output) {
+  Output* const ends[2] = {&output, &outputs_[far_outputs_[static_cast<std::size_t>(&output - outputs_)]]};
+  while (true) {
+    Time next[2];
+    for (int i = 0; i < 2; ++i) {
+      const LinkTiming& link = links_[ends[i]->link_class];
+      while (ends[i]->pending != kNone && returns_[returns_[ends[i]->pending].next].time <= ends[i]->told &&
+             heard(*ends[i]))
+        hand_over(now, *ends[i], link);
+      next[i] = next_control(*ends[i]) + link.to_line;
+      if (next[i] > now + link.to_wire - link.word_time * link.control_words) next[i] = Time::never();
+    }
+    if (min(next[0], next[1]) == Time::never()) return;
+    const int first = next[1] < next[0];
+    send_next(*ends[first], next[first]);
+    FarEnd& end = net_.far_ends_[static_cast<std::size_t>(ends[first] - outputs_)];
+    hear(*ends[first], fault_on(*ends[first], end.credits++, true));
+  }
+}
+
+LineFault Part::fault_on(const Output& output, std::uint64_t number, bool credit) const {
+  const NodeId node = inputs_[output.first_input].node;
+  const auto port = static_cast<std::uint32_t>(&output - outputs_) - net_.first_output_[node];
+  return net_.faults_.of(node, port, number, credit);
+}
+
+// The far end gets the control word that was settled last: what it reports and has not come is lost, and the room goes back with the credits of the
+// other direction.
+void Part::hear(Output& output, LineFault fault) {
+  const auto index = static_cast<std::uint32_t>(&output - outputs_);
+  FarEnd& end = net_.far_ends_[index];
+  const std::uint32_t report = end.report;
+  end.report = report == 4 ? 0 : report + 1;
+  end.unheard = fault == LineFault::kControl;
+  if (end.unheard || report == 0) return;
+  const std::uint32_t vc = (report - 1) % 2;
+  std::uint32_t& lost = report <= 2 ? end.lost_words[vc] : end.lost_packets[vc];
+  if (lost == 0) return;
+  const LinkTiming& link = links_[output.link_class];
+  const std::uint32_t returned =
+      add_return(control_end(output, link) + link.back - router_.cycle, index * channels_ + vc, report <= 2 ? lost : 0);
+  returns_[returned].packets = static_cast<std::uint16_t>(report <= 2 ? 0 : lost);
+  returns_[returned].reclaimed = true;
+  lost = 0;
+  queue_credit(outputs_[far_outputs_[index]], returned);
+}
+
+// The cycle in which the register of an idle line takes the Magic of the next control word. With a Magic of its own a repetition is not begun in a
+// cycle in which room comes back.
+Time Part::next_control(const Output& output) const {
+  const LinkTiming& link = links_[output.link_class];
+  const Time line = output.wire_free - link.to_line;
+  Time repeated = max(output.told + net_.interval_, line);
+  if (output.pending == kNone) return repeated;
+  std::int32_t words = 0, packets = 0;
+  std::uint32_t index = output.pending;
+  do {
+    index = returns_[index].next;
+    const CreditReturn& returned = returns_[index];
+    if (returned.time <= output.told) continue;  // told, but not heard
+    words += static_cast<std::int32_t>(returned.payload_words);
+    packets += returned.packets;
+    if (link.control_words > 1 && returned.time == repeated + router_.cycle && !returned.reclaimed)
+      repeated += router_.cycle;
+    if (packets == 0) continue;
+    if (words >= net_.told_words_ || words >= net_.told_always_ || packets >= net_.told_packets_)
+      return min(repeated, max(returned.time, line));
+  } while (index != output.pending);
+  return repeated;
 }
 
 // When the sender can have the credit at the earliest that is pending since `returned`.
 Time Part::credit_arrival(const Output& output, Time returned) const {
   const LinkTiming& link = links_[output.link_class];
-  if (returned <= output.told) return control_end(output, link) + link.back;
+  if (returned <= output.told && heard(output)) return control_end(output, link) + link.back;
+  // ... or much later, but not before packets yet to be granted can be on the wire.
+  if (paced_) returned = max(returned, events_.now() + link.to_wire - link.to_line - link.word_time);
   // Start of a packet yet to be granted may carry it in the same cycle.
   return max(returned + link.to_line + link.word_time, output.wire_free + link.word_time * link.control_words) +
          link.back;
@@ -143,7 +255,7 @@ void Part::accept_credit(CreditPool& pool, Time now, std::uint32_t return_index)
   const CreditReturn& returned = returns_[return_index];
   if (!plenty(pool, returned.time - now)) return append_return(pool, return_index);
   pool.free_words += static_cast<std::int32_t>(returned.payload_words);
-  ++pool.free_packets;
+  pool.free_packets += returned.packets;
   returns_.free(return_index);
 }
 

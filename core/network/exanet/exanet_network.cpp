@@ -49,9 +49,10 @@ bool Part::inject(const Packet& packet) {
   const std::uint32_t index = packets_.add(
       {start + router_.head + net_.endpoint_to_request_, start + span - router_.cycle + net_.endpoint_to_request_,
        kNone, packet.dst, packet.payload_bytes, packet.intra_port, packet.priority, packet.src, packet.user, now});
+  packets_[index].stuffed =
+      static_cast<std::uint8_t>(packet.magic_lower + (net_.stuffs_halves_ ? packet.magic_upper : 0)) & 0x7f;
   plan(packets_[index], bulk);
-  EXANET_CHECK(packets_[index].output != kCopies || packets_[index].copies != 0, "a packet to no node", now.ps(),
-               packet.src, packet.dst);
+  EXANET_CHECK(packets_[index].output != kDiscard || !plain_, "a packet to no node", now.ps(), packet.src, packet.dst);
   arrive(inputs_[input_index + packet.priority * twin_], index);
   return true;
 }
@@ -68,7 +69,9 @@ Time Part::overtake(Time now, Input& bulk, Time end, Time span) {
     packet.tail_in += span;
     if (p != bulk.front) continue;
     bulk.request = max(packet.time, bulk.idle_at);
-    if (bulk.multicast) {
+    if (bulk.output == kDiscard) {
+      discard_later(bulk);
+    } else if (bulk.multicast) {
       ask_copies(bulk);
     } else if (bulk.output != kNone) {
       wake(outputs_[bulk.output], bulk.output, max(bulk.request, outputs_[bulk.output].free_at));
@@ -98,15 +101,26 @@ inline void Part::plan(PacketInFlight& packet, const Input& input) const {
     packet.vc = 0;
   } else if (is_multicast(packet.dst)) {
     return plan_copies(packet, input);
-  } else if (routing_ == nullptr) {
+  } else if (plain_) {
     const Hop hop = topology_.next_hop(input.node, packet.dst);
     packet.output = input.first_output + hop.port;
     packet.vc = hop.vc;
+  } else if (routing_ == nullptr) {
+    return plan_by_port(packet, input);
   } else {
     packet.output = kNone;
     return;
   }
   __builtin_prefetch(&outputs_[packet.output], 1);
+}
+
+void Part::plan_by_port(PacketInFlight& packet, const Input& input) const {
+  const auto from = input.link_class == kIntraTile
+                        ? kFromInterface
+                        : static_cast<std::uint16_t>(input.credit_output - input.first_output);
+  const Hop hop = topology_.route(input.node, from, packet.dst);
+  packet.output = hop.port == kNoRoute ? kDiscard : input.first_output + hop.port;
+  packet.vc = hop.vc;
 }
 
 // The front of `input` will ask for its output as soon as its header is there and the packet before it has gone.
@@ -115,24 +129,33 @@ void Part::register_front(Input& input) {
   input.front_words = static_cast<std::uint16_t>(router_.payload_words(packet.payload_bytes));
   input.request = max(packet.time, input.idle_at);
   input.multicast = packet.output == kCopies;
-  if (packet.output == kNone) return steer(input);
-  if (input.multicast) return ask_copies(input);
+  if (packet.output >= kDiscard) {
+    if (packet.output == kNone) return steer(input);
+    return input.multicast ? ask_copies(input) : discard_later(input);
+  }
   ask(input, packet.output, packet.vc, input.request);
 }
 
-void Part::ask(Input& input, std::uint32_t output_index, std::uint8_t vc, Time from) {
-  input.output = output_index;
-  input.front_vc = vc;
-  Output& output = outputs_[output_index];
-  await(output, output_index, input);
-  wake(output, output_index, max(from, output.free_at));
+// The front has no route. It asks for nothing, and is read out as one that is granted as soon as it asks.
+void Part::discard_later(Input& input) {
+  input.output = kDiscard;
+  events_.schedule(input.request, discard_event_, static_cast<std::uint32_t>(&input - inputs_));
 }
 
-// Looks at `output` at `at`, unless it does so before.
-void Part::wake(Output& output, std::uint32_t output_index, Time at) {
-  if (at >= output.wake_at) return;
-  output.wake_at = at;
-  events_.schedule(at, arbitrate_event_, output_index);
+void Part::discard(Time now, std::uint32_t input_index) {
+  Input& input = inputs_[input_index];
+  if (input.front == kNone || input.output != kDiscard || input.request != now)
+    return;  // a priority packet overtook it
+  const std::uint32_t index = input.front, words = input.front_words;
+  const PacketInFlight& packet = packets_[index];
+  const Time left = max(now + router_.cycle * router_.packet_words(words), packet.tail_in);
+  input.idle_at = left + router_.input_gap;
+  input.front = packet.next;
+  packets_.free(index);
+  --in_flight_;
+  ++net_.discarded_[input.node];
+  return_credit(input, words, left);
+  if (input.front != kNone) register_front(input);
 }
 
 void Part::arbitrate(Time now, std::uint32_t output_index) {
@@ -286,7 +309,9 @@ bool Part::has_credit_beyond(Time now, const Output& output, std::uint32_t outpu
     if (has_credit(far, priority)) return true;
   }
   if (far.starved()) return false;
-  const Time next = next_credit(output, output_index * channels_ + vc);
+  Time next = next_credit(output, output_index * channels_ + vc);
+  // Room of lost packets comes back unasked.
+  if (faulty_ && next == Time::never()) next = now + links_[output.link_class].to_wire + links_[output.link_class].back;
   if (next != Time::never()) {
     wake(outputs_[output_index], output_index, max(next, now + Time::ps(1)));
   } else {
@@ -328,10 +353,38 @@ void Part::grant(Time now, Output& output, std::uint32_t output_index, std::uint
 // Hands the packet to the network interface behind the output, whose last word leaves the input at `left`.
 void Part::send_out(Output& output, std::uint32_t packet_index, Time left) {
   output.free_at = left + router_.output_gap;
+  if (has_slots_) [[unlikely]]
+    take_slot(output, left);
   if (sink_.early)
     deliver(left + router_.to_output, packet_index);
   else
     events_.schedule(left + router_.to_output, deliver_event_, packet_index);
+}
+
+// The packet takes a slot of the interface, which gives it back when the last word is there, one a cycle; while it stalls, none.
+void Part::take_slot(Output& output, Time left) {
+  Slots& slots = net_.slots_[static_cast<std::size_t>(&output - outputs_)];
+  const auto size = static_cast<std::uint32_t>(slots.given_back.size());
+  Time& taken = slots.given_back[slots.next];
+  const Time before = slots.given_back[(slots.next + size - 1) % size];
+  taken = max(left + router_.to_output - router_.cycle, max(before + router_.cycle, slots.stalled_until));
+  slots.next = (slots.next + 1) % size;
+  output.free_at = max(output.free_at, slots.given_back[slots.next] + router_.slot_back);
+}
+
+void Part::stall(Time now, NodeId node, std::uint8_t intra_port, Time until) {
+  if (!has_slots_) return;
+  const std::uint32_t index = net_.first_output_[node + 1] - intra_ports_ + intra_port;
+  Slots& slots = net_.slots_[index];
+  slots.stalled_until = max(slots.stalled_until, until);
+  Time before = now;
+  for (std::size_t i = 0; i < slots.given_back.size(); ++i) {
+    Time& time = slots.given_back[(slots.next + i) % slots.given_back.size()];
+    if (time <= now) continue;
+    time = max(time, max(before + router_.cycle, slots.stalled_until));
+    before = time;
+  }
+  outputs_[index].free_at = max(outputs_[index].free_at, slots.given_back[slots.next] + router_.slot_back);
 }
 
 // Sends the packet over the output's link into the far buffer, whose room has been checked. It waits in the link's buffer while the packet
@@ -339,20 +392,20 @@ void Part::send_out(Output& output, std::uint32_t packet_index, Time left) {
 void Part::cross_link(Time now, Output& output, std::uint32_t output_index, const Input& input,
                       std::uint32_t packet_index, Time left, std::uint8_t vc) {
   const LinkTiming& link = links_[output.link_class];
-  if (output.pending != kNone) send_credits(now, output);
+  if (output.pending != kNone || paced_) send_credits(now, output);
   const Time ready = now + link.to_wire, start = max(ready, output.wire_free);
   // A link that has been idle for a word time has had its pause by then.
   const std::uint32_t phase = output.idle_phase * (start < output.wire_free + link.word_time);
   std::uint32_t after_control = phase, after_head = phase, after_packet = phase;
   const Time head_out = start + link.word_time * link.slots(link.head_words, after_head);
-  const Time busy = link.word_time * link.slots(link.packet_words[input.front_words], after_packet);
+  PacketInFlight& packet = packets_[packet_index];
+  const Time busy = link.word_time * link.slots(link.packet_words[input.front_words] + packet.stuffed, after_packet);
   const Time told = start + link.to_control(phase);
   settle_control(output, link, told, start + link.word_time * link.slots(link.control_words, after_control));
   output.wire_free = max(start + busy, left + link.tail_to_wire + link.last_word);
   output.free_at = max(left + router_.output_gap, told + link.slot_back);
   output.idle_phase = static_cast<std::uint8_t>(after_packet);
 
-  PacketInFlight& packet = packets_[packet_index];
   LinkStats& stats = stats_[output_index];
   stats.packets += 1;
   stats.payload_bytes += packet.payload_bytes;
@@ -362,16 +415,34 @@ void Part::cross_link(Time now, Output& output, std::uint32_t output_index, cons
   take(pools_[output_index * channels_ + vc], input.front_words);
   packet.time = head_out + link.across;
   packet.tail_in = output.wire_free + link.across;
+  if (packet.stuffed != 0) [[unlikely]]
+    packet.tail_in += link.behind_payload;
   packet.next = kNone;
+  if (faulty_ && is_lost(output, packet, input.front_words, vc)) return packets_.free(packet_index);
   const std::uint32_t far_input = output.far_input + vc + input.priority * twin_;
   if (!output.border) return arrive(inputs_[far_input], packet_index);
   mail_.to(far_part(output), packet.time).arrivals.push_back({far_input, packet});
   packets_.free(packet_index);
 }
 
+// Whether the packet, which has just been sent over the output's link, does not come out of it. Its room is given back when reports name it.
+bool Part::is_lost(Output& output, PacketInFlight& packet, std::uint32_t words, std::uint8_t vc) {
+  const auto index = static_cast<std::uint32_t>(&output - outputs_);
+  const LineFault fault = fault_on(output, stats_[index].packets - 1, false);
+  hear(output, fault);
+  packet.marked |= fault == LineFault::kPayload;
+  if (fault != LineFault::kControl && fault != LineFault::kHeader) return false;
+  FarEnd& end = net_.far_ends_[index];
+  end.lost_words[vc] += words;
+  ++end.lost_packets[vc];
+  ++lost_;
+  --in_flight_;
+  return true;
+}
+
 void Part::deliver(Time tail, std::uint32_t packet_index) {
   const PacketInFlight& c = packets_[packet_index];
-  const Packet packet{c.src, c.dst, c.payload_bytes, c.intra_port, c.priority, c.user};
+  const Packet packet{c.src, c.dst, c.payload_bytes, c.intra_port, c.priority, c.user, 0, 0, c.marked};
   const Time injected = c.injected;
   packets_.free(packet_index);
   --in_flight_;

@@ -29,6 +29,7 @@ inline constexpr std::uint32_t kMostInputs = 1024;  // of a router, of each clas
 inline constexpr std::uint8_t kBulk = 0, kPriority = 1;  // classes
 inline constexpr std::uint8_t kIntraTile = 0xff;  // in place of a link class
 inline constexpr std::uint32_t kCopies = kNone - 1;  // in place of an output: those of a multicast packet
+inline constexpr std::uint32_t kDiscard = kNone - 2;  // the same: there is no route
 inline constexpr Time kNotScheduled = Time::ps(-1);
 
 // A packet in flight. The first half is its place in the buffer of the input that it stands in or is on its way to, with what the router reads
@@ -49,6 +50,8 @@ struct alignas(64) PacketInFlight {
   std::uint32_t output =
       kNone;  // that it asks for where that input is, and with which virtual channel; none where routing decides when it is its turn
   std::uint8_t vc = 0;
+  std::uint8_t marked : 1 = 0;  // a link has seen wrong bits
+  std::uint8_t stuffed : 7 = 0;  // line words more than its length says: those of Magic, which a line sends twice
   // Outputs of this router, a bit each, to which a multicast packet has yet to go; its channels behind them; and those where it is due.
   std::uint16_t copies = 0, copies_vc = 0, copies_due = 0;
 };
@@ -60,6 +63,17 @@ struct CreditReturn {
   std::uint32_t next;
   std::uint32_t pool;
   std::uint32_t payload_words;
+  std::uint16_t packets = 1;
+  bool reclaimed = false;  // room of packets that were lost on the way here
+};
+
+// What the other end of a line has heard, where words of it come out wrong. Control words report in turn health, payload words and packets
+// sent on each virtual channel; what a report names and has not come was lost, and its room is given back.
+struct FarEnd {
+  std::uint32_t report = 1;  // the next one's kind; the first went out behind the reset
+  std::uint64_t credits = 1;  // sent in control words of their own
+  bool unheard = false;  // the last control word was wrong
+  std::uint32_t lost_words[2] = {}, lost_packets[2] = {};  // by virtual channel, not given back yet
 };
 
 // An inter-tile port's virtual channel, or an intra-tile port, of one class: a FIFO of packets. Only its front asks for an output. The two classes
@@ -129,6 +143,14 @@ struct InjectionPort {
   std::uint16_t need[2] = {};  // payload words of the largest refused packet
 };
 
+// The slots of the network interface behind an intra-tile output.
+struct Slots {
+  std::vector<Time>
+      given_back;  // by the last packets, in the order of `next`; the time of each is when the interface does so
+  std::uint32_t next = 0;  // the oldest
+  Time stalled_until;
+};
+
 // When the front of an input decides on its route, or reconsiders it. Only with adaptive routing. A router's are a list in order of time, and of
 // inputs where that is the same.
 struct Decision {
@@ -182,10 +204,17 @@ struct State {
   std::uint32_t intra_ports_;  // of an endpoint; a switch has none
   std::uint32_t channels_, channel_step_;
   bool fixed_priority_, links_first_;
+  bool
+      stuffs_halves_;  // links narrower than a router word: each half that is Magic is sent twice, on others what has Magic in its lower half
   std::uint32_t endpoints_;
   Time endpoint_to_request_;  // as to_request, where packets are injected
   std::int32_t words_each_;  // of a virtual channel's buffer
   Time lookahead_ = Time::never();
+  // Idle links do not tell of each packet's room at once: see Part::send_paced().
+  bool paced_;
+  Time interval_;  // from a control word to the cycle in which it is to be repeated
+  std::int32_t told_words_, told_always_,
+      told_packets_;  // room that is told of: so many payload words, more of them, or packets
   bool multicasts_;  // packets may go to several nodes
   std::uint32_t twin_ = 0;  // from an input of bulk to that of priority packets with the same room; 0: there are none
 
@@ -202,6 +231,10 @@ struct State {
   // Of a wide fabric, in which some router has more than kFewInputs: for each output a mask of so many words.
   std::uint32_t wide_words_ = 0;
   std::vector<std::uint64_t> wide_;
+  std::vector<Slots> slots_;  // of the outputs; empty where they never run out
+  LineFaults faults_;
+  std::vector<FarEnd> far_ends_;  // of the outputs; empty without faults
+  std::vector<std::uint64_t> discarded_;  // packets without a route, by node
   std::vector<std::unique_ptr<Part>> parts_;
 };
 
@@ -258,7 +291,12 @@ struct Part {
   void cross_link(Time now, Output& output, std::uint32_t output_index, const Input& input, std::uint32_t packet_index,
                   Time left, std::uint8_t vc);
   void send_out(Output& output, std::uint32_t packet_index, Time left);
+  [[gnu::cold, gnu::noinline]] void take_slot(Output& output, Time left);
+  void stall(Time now, NodeId node, std::uint8_t intra_port, Time until);
   void plan(PacketInFlight& packet, const Input& input) const;
+  [[gnu::cold, gnu::noinline]] void plan_by_port(PacketInFlight& packet, const Input& input) const;
+  [[gnu::cold, gnu::noinline]] void discard_later(Input& input);
+  [[gnu::cold, gnu::noinline]] void discard(Time now, std::uint32_t input_index);
   void register_front(Input& input);
   void ask(Input& input, std::uint32_t output_index, std::uint8_t vc, Time from);
   class View;  // steering.cpp, with what follows
@@ -275,6 +313,18 @@ struct Part {
   bool overtakes_others(const Output& sender, std::uint32_t return_index) const;
   void insert_return(CreditPool& pool, std::uint32_t return_index);
   void send_credits(Time now, Output& output);
+  [[gnu::cold, gnu::noinline]] void send_paced(Time now, Output& output);
+  [[gnu::cold, gnu::noinline]] bool is_lost(Output& output, PacketInFlight& packet, std::uint32_t words,
+                                            std::uint8_t vc);
+  void send_next(Output& output, Time magic);
+  void settle_both(Time now, Output& output);
+  void hear(Output& output, LineFault fault);
+  LineFault fault_on(const Output& output, std::uint64_t number, bool credit) const;
+  bool heard(const Output& output) const {
+    return !faulty_ || !net_.far_ends_[static_cast<std::size_t>(&output - outputs_)].unheard;
+  }
+  Time next_control(const Output& output) const;
+  void hand_over(Time now, Output& output, const LinkTiming& link);
   void receive_credits(Time now, const Output& output);
   Time next_credit(const Output& output, std::uint32_t pool_index) const;
   static Time control_end(const Output& output, const LinkTiming& link) {
@@ -317,6 +367,7 @@ struct Part {
   const std::vector<LinkTiming>& links_;
   const Topology& topology_;
   const Routing* const routing_;  // null: packets go where the topology says
+  const bool plain_;  // ... and wherever they come from
   const bool adaptive_, may_reroute_;
   Output* const outputs_;
   LinkStats* const stats_;
@@ -329,6 +380,7 @@ struct Part {
   const std::uint32_t intra_ports_, channels_, channel_step_;
   const bool fixed_priority_, links_first_;
   const std::uint32_t twin_, mask_words_, wide_words_;
+  const bool paced_, faulty_, has_slots_;
   const std::int32_t reserve_[2];  // payload words, by class
   const Time shortest_;  // packet on any link; 0 where somebody looks at how much room there is
 
@@ -336,10 +388,10 @@ struct Part {
   EventQueue& events_;
   PacketSink sink_;
   std::uint8_t number_;
-  std::uint32_t arbitrate_event_, deliver_event_, offer_event_, decide_event_;
+  std::uint32_t arbitrate_event_, deliver_event_, offer_event_, discard_event_, decide_event_;
   Pool<PacketInFlight, &PacketInFlight::next> packets_;
   Pool<CreditReturn, &CreditReturn::next> returns_;
-  std::uint64_t hops_ = 0;
+  std::uint64_t hops_ = 0, lost_ = 0;
   std::uint64_t in_flight_ =
       0;  // those injected here less those delivered here; only the sum over all parts means something
   std::vector<std::uint32_t> borders_;  // outputs with a link to another part
@@ -354,6 +406,8 @@ inline std::uint32_t Part::add_return(Time time, std::uint32_t pool, std::uint32
   returned.next = kNone;
   returned.pool = pool;
   returned.payload_words = payload_words;
+  returned.packets = 1;
+  returned.reclaimed = false;
   return index;
 }
 
@@ -378,6 +432,21 @@ inline void Part::forget(Output& output, std::uint32_t output_index, const Input
   }
   output.waiting[0] -= (wide(output_index)[word] & bit) != 0;
   wide(output_index)[word] &= ~bit;
+}
+
+// Looks at `output` at `at`, unless it does so before.
+inline void Part::wake(Output& output, std::uint32_t output_index, Time at) {
+  if (at >= output.wake_at) return;
+  output.wake_at = at;
+  events_.schedule(at, arbitrate_event_, output_index);
+}
+
+inline void Part::ask(Input& input, std::uint32_t output_index, std::uint8_t vc, Time from) {
+  input.output = output_index;
+  input.front_vc = vc;
+  Output& output = outputs_[output_index];
+  await(output, output_index, input);
+  wake(output, output_index, max(from, output.free_at));
 }
 
 // All of a class that wait, in the order of inputs.

@@ -67,6 +67,7 @@ void check(const TopologySpec& spec, const NetworkConfig& config) {
           "its router words have 128 bits, its packets one word of header and one of footer");
   require(router.virtual_channels == spec::kVirtualChannels, "it has two virtual channels");
   require(router.input_gap_cycles == 0 && router.output_gap_cycles == 0, "it has no gaps between packets");
+  require(router.interface_slots == 0 || router.interface_slots == 8, "its intra-tile outputs have eight slots");
   require(router.max_payload_bytes <= 16 * spec::kMaxPayloadWords, "its packets carry up to 512 bytes");
   for (const LinkConfig& link : config.links) {
     const bool narrow = link.word_bits == spec::kLinkBits && link.framing_words == 2;
@@ -101,6 +102,8 @@ spec::RouterConfig router_registers(const TopologySpec& spec, const NetworkConfi
     config.set_minus_port(d, d < dimensions ? first_port + 2 * d + 1 : 0);
     if (addressing.qfdbs && (place != 0 || side == 1)) disabled |= 3u << (first_port + 2 * d);
   }
+  for (const auto& [at, port] : spec.disabled)
+    if (at == node) disabled |= 1u << port;
   config.set_disabled(disabled);
   config.set_fixed_priority(fabric.router.arbitration == RouterConfig::Arbitration::kFixedPriority);
   config.set_links_first(fabric.router.arbitration == RouterConfig::Arbitration::kLinksFirst);
@@ -113,6 +116,8 @@ spec::RouterConfig router_registers(const TopologySpec& spec, const NetworkConfi
 
 GatewareRegisters::GatewareRegisters(const TopologySpec& spec, const NetworkConfig& config) {
   check(spec, config);
+  credit_ =
+      static_cast<std::uint32_t>(config.router.credit_threshold_words | config.router.credit_interval_cycles << 16);
   for (const LinkConfig& link : config.links)
     lines_.push_back({static_cast<std::uint32_t>(link.latency.ps() / config.router.cycle.ps()),
                       static_cast<std::uint32_t>(link.pause_every)});

@@ -20,6 +20,7 @@ class GatewareRegisters {
   GatewareRegisters(const TopologySpec& spec, const NetworkConfig& config);
 
   const std::uint32_t* data() const { return registers_.data(); }  // four words a node
+  std::uint32_t credit() const { return credit_; }  // of all links: threshold and interval, 16 bits each
   std::uint32_t dcid(NodeId node) const { return dcid_[node]; }
   // What stands in place of a destination's address in a packet to several nodes (core/topology/multicast.hpp).
   std::uint32_t box(NodeId box) const;
@@ -30,6 +31,7 @@ class GatewareRegisters {
 
  private:
   bool qfdbs_;
+  std::uint32_t credit_;
   std::vector<std::uint32_t> registers_, dcid_;
   std::vector<Line> lines_;
 };

@@ -46,7 +46,9 @@ class VerilatedNetwork final : public Network {
   bool inject(const Packet& packet) override;
   const LinkStats& link_stats(NodeId node, std::uint16_t port) const override;
   std::uint64_t packet_hops() const override;
+  std::uint64_t discarded(NodeId node) const override { return calls_.discarded(nodes_, node); }
   std::uint64_t in_flight() const override { return in_flight_; }
+  void stall(NodeId node, std::uint8_t intra_port, Time until) override;
   std::uint64_t cycles() const override { return cycles_; }
 
  private:
@@ -64,6 +66,11 @@ class VerilatedNetwork final : public Network {
   struct Waiting {
     std::int64_t cycle;
     std::uint32_t slot;
+  };
+
+  struct Stall {
+    std::int64_t until;  // cycle
+    std::uint32_t node, port;
   };
 
   std::uint32_t payload_words(const Packet& p) const { return (p.payload_bytes + word_bytes_ - 1) / word_bytes_; }
@@ -94,8 +101,10 @@ class VerilatedNetwork final : public Network {
   std::vector<InjectionPort> injection_ports_;
   std::vector<PacketInFlight> packets_;
   std::vector<std::uint32_t> free_;
+  std::vector<Stall> stalls_;
   std::vector<Waiting> waiting_;  // handed over, for a cycle that has not been simulated
-  bool running_ = false;
+  std::int64_t next_ = 0;  // the cycle behind the last one that was simulated
+  bool faulty_ = false, running_ = false;
   std::uint64_t in_flight_ = 0, cycles_ = 0, next_generation_ = 0;
   const Topology& topology_;
 };
@@ -132,7 +141,10 @@ VerilatedNetwork::VerilatedNetwork(const std::string& library, const TopologySpe
   }
   if (!fits)
     throw std::invalid_argument(library + " has nodes with other ports than this machine's: build it for this machine");
-  nodes_ = calls_.open(nodes, registers_.data(), static_cast<std::uint32_t>(lines.size()), lines.data(), threads);
+  nodes_ = calls_.open(nodes, registers_.data(), registers_.credit(), static_cast<std::uint32_t>(lines.size()),
+                       lines.data(), threads);
+  if (config.faults.one_in != 0) calls_.disturb(nodes_, config.faults.seed, config.faults.one_in);
+  faulty_ = config.faults.one_in != 0;
   stats_.resize(line_.size());
   injection_ports_.assign(std::size_t{nodes} * intra_ports_,
                           {static_cast<std::uint32_t>(config.router.intra_fifo_words),
@@ -154,6 +166,7 @@ bool VerilatedNetwork::inject(const Packet& packet) {
   const Time now = events_.now();
   const std::uint32_t words = payload_words(packet);
   InjectionPort& port = injection_port(packet.src, packet.intra_port);
+  EXANET_CHECK(packet.magic_lower < 32 && packet.magic_upper < 32, "too much Magic", now.ps(), packet.src, packet.dst);
   EXANET_CHECK(packet.priority < kClasses, "a packet of no class", now.ps(), packet.src, packet.priority);
   if (!fits(port, packet.priority, words)) {
     port.need[packet.priority] = std::max(port.need[packet.priority], words);
@@ -171,7 +184,7 @@ bool VerilatedNetwork::inject(const Packet& packet) {
   // The generation tells a late second copy from the packet that has the slot now.
   std::vector<NodeId> awaited =
       is_multicast(packet.dst) ? multicast_destinations(topology_, packet.src, packet.dst) : std::vector{packet.dst};
-  EXANET_CHECK(!awaited.empty(), "a packet to no node", now.ps(), packet.src, packet.dst);
+  EXANET_CHECK(!awaited.empty() || topology_.routes_by_port(), "a packet to no node", now.ps(), packet.src, packet.dst);
   in_flight_ += awaited.size();
   packets_[slot] = {packet, now, (next_generation_++ << 24 | slot) & ((std::uint64_t{1} << kIdBits) - 1),
                     std::move(awaited)};
@@ -189,6 +202,14 @@ void VerilatedNetwork::schedule_cycle(std::int64_t cycle) {
 
 void VerilatedNetwork::run_cycle(Time now) {
   const std::int64_t cycle = now.ps() / period_.ps();
+  // What links have repeated while nothing was under way.
+  for (; registers_.credit() != 0 && next_ < cycle; ++next_, ++cycles_) calls_.step(nodes_);
+  next_ = cycle + 1;
+  std::erase_if(stalls_, [&](const Stall& stall) {
+    const bool over = stall.until <= cycle + 1;  // in the cycle that the step begins
+    if (over) calls_.hold(nodes_, stall.node, stall.port, 0);
+    return over;
+  });
   std::size_t kept = 0;
   for (const Waiting& waiting : waiting_) {
     if (waiting.cycle <= cycle)
@@ -209,8 +230,10 @@ void VerilatedNetwork::run_cycle(Time now) {
     EXANET_CHECK(std::count(packets_[slot].awaited.begin(), packets_[slot].awaited.end(), arrival[i].node) == 1 &&
                      packet.intra_port == arrival[i].port,
                  "the gateware delivers a packet elsewhere", now.ps(), arrival[i].node, packet.dst);
-    EXANET_CHECK(arrival[i].sound, "the gateware delivers a packet changed", now.ps(), packet.src, packet.dst);
-    events_.schedule(edge + period_ * kTailCycles, arrived_event_, arrival[i].node, slot);
+    EXANET_CHECK(arrival[i].sound || faulty_, "the gateware delivers a packet changed", now.ps(), packet.src,
+                 packet.dst);
+    events_.schedule(edge + period_ * kTailCycles, arrived_event_, arrival[i].node,
+                     slot | std::uint64_t{arrival[i].sound == 0} << 32);
   }
   const exanet_room* room = nullptr;
   for (std::uint32_t i = 0, n = calls_.room(nodes_, &room); i < n; ++i)
@@ -223,23 +246,40 @@ void VerilatedNetwork::run_cycle(Time now) {
   running_ = false;
 }
 
+void VerilatedNetwork::stall(NodeId node, std::uint8_t intra_port, Time until) {
+  calls_.hold(nodes_, node, intra_port, 1);
+  for (Stall& stall : stalls_)
+    if (stall.node == node && stall.port == intra_port) {
+      stall.until = std::max(stall.until, next_cycle(until));
+      return;
+    }
+  stalls_.push_back({next_cycle(until), node, intra_port});
+}
+
 void VerilatedNetwork::hand_over(const PacketInFlight& in_flight) {
   const Packet& p = in_flight.packet;
   const bool multicast = is_multicast(p.dst);
-  const exanet_node_packet packet{
-      in_flight.id,    registers_.dcid(p.src),        multicast ? registers_.box(p.dst) : registers_.dcid(p.dst),
-      p.payload_bytes, registers_.kind(p.intra_port), p.priority,
-      multicast};
+  const exanet_node_packet packet{in_flight.id,
+                                  registers_.dcid(p.src),
+                                  multicast ? registers_.box(p.dst) : registers_.dcid(p.dst),
+                                  p.payload_bytes,
+                                  registers_.kind(p.intra_port),
+                                  p.priority,
+                                  multicast,
+                                  p.magic_lower,
+                                  p.magic_upper};
   calls_.send(nodes_, p.src, p.intra_port, &packet);
 }
 
-void VerilatedNetwork::arrived(Time now, NodeId node, std::uint64_t slot) {
+void VerilatedNetwork::arrived(Time now, NodeId node, std::uint64_t what) {
+  const auto slot = static_cast<std::uint32_t>(what);
   PacketInFlight& in_flight = packets_[slot];
   Packet packet = in_flight.packet;
+  packet.marked = static_cast<std::uint8_t>(what >> 32);
   const Time injected = in_flight.injected;
   packet.dst = node;
   std::erase(in_flight.awaited, node);
-  if (in_flight.awaited.empty()) free_.push_back(static_cast<std::uint32_t>(slot));
+  if (in_flight.awaited.empty()) free_.push_back(slot);
   --in_flight_;
   if (sink_.delivered != nullptr) sink_.delivered(sink_.self, packet, injected, now);
 }

@@ -7,7 +7,7 @@
 // is under way no cycle is simulated: a network at rest stays as it is.
 //
 // Limits: meshes, tori and tori of QFDBs of up to three dimensions, links of one width and a whole number of cycles long. For how long a packet
-// stood at a router cannot be seen from outside, so LinkStats::waited stays 0.
+// stood at a router cannot be seen from outside, so LinkStats::waited stays 0; nor which packet was discarded, so in_flight() counts it on.
 #pragma once
 
 #include <string>

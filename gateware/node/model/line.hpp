@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One direction of a link outside the gateware: transceivers and cable as a delay of whole cycles, with the transmitter's pauses, and what
-// went over it. Without faults; tests that want some use gateware/link/tb/transceiver.hpp.
+// went over it. Of faults those of core/network/line_faults.hpp; tests that want more use gateware/link/tb/transceiver.hpp.
 //
 // Its two ends may belong to two threads, the receiver's a cycle behind the transmitter's: put() of a cycle and take() of the one before it meet
 // in no member.
@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/network/line_faults.hpp"
 #include "core/spec/node_library.h"
 #include "gateware/node/model/framing.hpp"
 
@@ -23,6 +24,7 @@ class Line {
 
   const exanet_line ends;
   exanet_line_counts counts{};
+  LineFaults faults;
 
   // Whether the transmitter takes a word in this cycle.
   bool ready() const { return ends.pause_every == 0 || run_ < ends.pause_every; }
@@ -30,6 +32,8 @@ class Line {
   bool at_rest() const { return run_ == 0 && !framing_.open() && !framing_.announced(); }
   // Contract: no put() or take() meanwhile.
   bool empty() const { return put_ == taken_; }
+  // Whether a word of a packet may be on it, or in the registers at its ends.
+  bool carries_packet(std::uint64_t cycle) const { return cycle < last_ + ends.latency_cycles + kRegisters; }
 
   // A cycle: the word that is offered while ready goes in ...
   void put(std::uint64_t cycle, bool valid, const Word& word) {
@@ -37,7 +41,8 @@ class Line {
     run_ = taken ? run_ + 1 : 0;
     count(valid, taken, word);
     if (!taken) return;
-    delay_[(cycle + ends.latency_cycles) & (delay_.size() - 1)] = {word, true};
+    if (framing_.open()) last_ = cycle;
+    delay_[(cycle + ends.latency_cycles) & (delay_.size() - 1)] = {faults.one_in == 0 ? word : disturbed(word), true};
     ++put_;
   }
 
@@ -65,7 +70,8 @@ class Line {
     else if (valid || framing_.announced())
       ++opening_;
     if (!taken) return;
-    const LineWordKind kind = framing_.next(word);
+    const LineWordKind kind = kind_ = framing_.next(word);
+    credits_ += kind == kCredit;
     if (open && !framing_.open()) counts.payload_bytes += framing_.header().length();
     if (kind == kStart) {
       ++counts.packets;
@@ -74,10 +80,30 @@ class Line {
     if (kind == kStart || kind == kCredit) opening_ = 0;
   }
 
+  // The word that has just been counted, with one bit wrong where it is the one that a fault is in.
+  Word disturbed(Word word) {
+    if (kind_ == kStart) fault_ = faults.of(ends.from, ends.from_port, counts.packets - 1, false);
+    const bool control = kind_ == kStart ? fault_ == LineFault::kControl
+                         : kind_ == kCredit
+                             ? faults.of(ends.from, ends.from_port, credits_ - 1, true) != LineFault::kNone
+                             : false;
+    const bool data = (kind_ == kHeader && fault_ == LineFault::kHeader) ||
+                      ((kind_ == kPayload || kind_ == kFooter) && fault_ == LineFault::kPayload);
+    if (!control && !data) return word;
+    if (data) fault_ = LineFault::kNone;  // one word is enough
+    turn_bit(word, (control && kLineBits<Word> == 128 ? 64 : 0) + (counts.packets * 7 + credits_) % 64);
+    return word;
+  }
+
   std::vector<Slot> delay_;
-  std::uint64_t put_ = 0, taken_ = 0;
+  static constexpr unsigned kRegisters = 16;
+
+  std::uint64_t put_ = 0, taken_ = 0, last_ = 0;
   unsigned run_ = 0, opening_ = 0;
   Framing<Word> framing_;
+  LineWordKind kind_ = kMagic;
+  LineFault fault_ = LineFault::kNone;  // yet to come in the packet that is on the line
+  std::uint64_t credits_ = 0;
 };
 
 }  // namespace exanet::gateware

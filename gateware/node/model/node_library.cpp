@@ -22,7 +22,7 @@ constexpr unsigned kInter = NodeParts::kInter, kIntra = NodeParts::kIntra;
 constexpr std::uint32_t kNone = 0xffffffffu;
 
 struct Node {
-  Node(VerilatedContext* context, const std::uint32_t* config) : parts(context, config) {}
+  Node(VerilatedContext* context, const std::uint32_t* config, std::uint32_t credit) : parts(context, config, credit) {}
 
   NodeParts parts;
   PacketSource source[kIntra];
@@ -30,8 +30,15 @@ struct Node {
   std::uint32_t out[kInter], in[kInter];  // lines
   unsigned plugged = 0;  // ports with a line out
   unsigned sending = 0;  // sources that are not idle
+  unsigned slots[kIntra] = {};  // that the network interface has yet to give back
+  unsigned held = 0;  // ports at which it gives back none, a bit each
 
-  bool at_rest() const { return sending == 0 && parts.at_rest(); }
+  bool owes() const {
+    return std::any_of(std::begin(slots), std::end(slots), [](unsigned n) { return n != 0; });
+  }
+
+  bool at_rest() const { return sending == 0 && !owes() && parts.at_rest(); }
+  bool router_at_rest() const { return sending == 0 && !owes() && parts.router_at_rest(); }
 };
 
 // A range of nodes that one thread steps, and what they have brought out in a cycle.
@@ -46,8 +53,8 @@ struct Share {
 }  // namespace
 
 struct exanet_nodes {
-  exanet_nodes(std::uint32_t nodes, const std::uint32_t* registers, std::uint32_t lines, const exanet_line* line,
-               std::uint32_t threads);
+  exanet_nodes(std::uint32_t nodes, const std::uint32_t* registers, std::uint32_t credit, std::uint32_t lines,
+               const exanet_line* line, std::uint32_t threads);
 
   void send(std::uint32_t node, std::uint32_t port, const exanet_node_packet& packet) {
     PacketSource& source = nodes_[node].source[port];
@@ -55,8 +62,16 @@ struct exanet_nodes {
     source.send(packet);
     at_rest_ = false;
   }
+  void disturb(const LineFaults& faults) {
+    patience_ = std::uint64_t{kReports} * (interval_ + 4);
+    for (auto& line : lines_) line.faults = faults;
+  }
+  void hold(std::uint32_t node, std::uint32_t port, bool on) {
+    nodes_[node].held = (nodes_[node].held & ~(1u << port)) | unsigned{on} << port;
+  }
   void step();
   bool at_rest() const { return at_rest_; }
+  std::uint32_t discarded(std::uint32_t node) const { return nodes_[node].parts.discarded(); }
 
   std::vector<exanet_arrival> arrivals_;
   std::vector<exanet_room> room_;
@@ -71,20 +86,26 @@ struct exanet_nodes {
   std::vector<std::unique_ptr<Share>> shares_;  // of each thread, in the order of their nodes
   std::vector<Node> nodes_;  // behind the contexts of their models
   std::uint64_t cycle_ = 0;
-  bool at_rest_ = false;
+  static constexpr unsigned kReports = 60;
+  bool counting_, at_rest_ = false;
+  std::uint32_t interval_;  // of credits
+  // For how long nothing but repetitions goes on before there is nothing else to come: packets may wait for room of those that were lost.
+  std::uint64_t patience_ = 0, still_ = 0;
   Team team_;
 };
 
-exanet_nodes::exanet_nodes(std::uint32_t nodes, const std::uint32_t* registers, std::uint32_t lines,
-                           const exanet_line* line, std::uint32_t threads)
-    : team_(std::clamp(threads, 1u, nodes), [this](unsigned thread) { step(*shares_[thread]); }) {
+exanet_nodes::exanet_nodes(std::uint32_t nodes, const std::uint32_t* registers, std::uint32_t credit,
+                           std::uint32_t lines, const exanet_line* line, std::uint32_t threads)
+    : counting_(credit != 0),
+      interval_(credit >> 16),
+      team_(std::clamp(threads, 1u, nodes), [this](unsigned thread) { step(*shares_[thread]); }) {
   nodes_.reserve(nodes);
   for (std::size_t thread = 0; thread < team_.size(); ++thread) {
     Share& share = *shares_.emplace_back(std::make_unique<Share>());
     share.begin = nodes * thread / team_.size();
     share.end = nodes * (thread + 1) / team_.size();
     for (std::size_t n = share.begin; n < share.end; ++n) {
-      Node& node = nodes_.emplace_back(&share.context, registers + 4 * n);
+      Node& node = nodes_.emplace_back(&share.context, registers + 4 * n, credit);
       std::fill(std::begin(node.out), std::end(node.out), kNone);
       std::fill(std::begin(node.in), std::end(node.in), kNone);
     }
@@ -111,7 +132,9 @@ void exanet_nodes::step() {
     at_rest_ = at_rest_ && share->at_rest;
   }
   if (at_rest_)
-    for (const auto& line : lines_) at_rest_ = at_rest_ && line.empty();
+    for (const auto& line : lines_) at_rest_ = at_rest_ && (counting_ ? !line.carries_packet(cycle_) : line.empty());
+  still_ = at_rest_ ? still_ + 1 : 0;
+  at_rest_ = at_rest_ && still_ > patience_;
 }
 
 void exanet_nodes::step(Share& share) {
@@ -121,11 +144,11 @@ void exanet_nodes::step(Share& share) {
   for (std::size_t n = share.begin; n < share.end; ++n) {
     Node& node = nodes_[n];
     drive(node);
-    if (node.parts.at_rest()) continue;
+    if (node.parts.at_rest() && !node.owes()) continue;
     node.parts.edge(node.plugged);
     collect(static_cast<std::uint32_t>(n), share);
     transmit(node, cycle_ + 1);
-    share.at_rest = share.at_rest && node.at_rest();
+    share.at_rest = share.at_rest && (counting_ ? node.router_at_rest() : node.at_rest());
   }
 }
 
@@ -141,14 +164,19 @@ void exanet_nodes::drive(Node& node) {
   }
 }
 
-// Words that the edge has brought to the outputs. The network interface takes every word, and gives the slot back with the last.
+// Words that the edge has brought to the outputs. The network interface takes every word, and gives the slot back with the last unless it is
+// held.
 void exanet_nodes::collect(std::uint32_t number, Share& share) {
   Node& node = nodes_[number];
   for (unsigned i = 0; i < kIntra; ++i) {
     const spec::Flit flit = node.parts.ejected(i);
     if (flit.valid() != 0 && node.sink[i].accept(flit)) {
-      node.parts.release(i);
+      ++node.slots[i];
       share.arrivals.push_back({node.sink[i].id(), number, i, node.sink[i].sound()});
+    }
+    if (node.slots[i] != 0 && (node.held >> i & 1) == 0) {
+      --node.slots[i];
+      node.parts.release(i);
     }
     spec::Credit credit;
     credit.raw[0] = node.parts.room(i);
@@ -177,12 +205,15 @@ const exanet_node_library_calls kCalls = {
     kInter,
     kIntra,
     kLineBits<Word>,
-    [](std::uint32_t nodes, const std::uint32_t* registers, std::uint32_t lines, const exanet_line* line,
-       std::uint32_t threads) { return new exanet_nodes(nodes, registers, lines, line, threads); },
+    [](std::uint32_t nodes, const std::uint32_t* registers, std::uint32_t credit, std::uint32_t lines,
+       const exanet_line* line,
+       std::uint32_t threads) { return new exanet_nodes(nodes, registers, credit, lines, line, threads); },
     [](exanet_nodes* nodes) { delete nodes; },
     [](exanet_nodes* nodes, std::uint32_t node, std::uint32_t port, const exanet_node_packet* packet) {
       nodes->send(node, port, *packet);
     },
+    [](exanet_nodes* nodes, std::uint64_t seed, std::uint32_t one_in) { nodes->disturb({seed, one_in}); },
+    [](exanet_nodes* nodes, std::uint32_t node, std::uint32_t port, int on) { nodes->hold(node, port, on != 0); },
     [](exanet_nodes* nodes) { nodes->step(); },
     [](const exanet_nodes* nodes, const exanet_arrival** first) {
       *first = nodes->arrivals_.data();
@@ -193,6 +224,7 @@ const exanet_node_library_calls kCalls = {
       return static_cast<std::uint32_t>(nodes->room_.size());
     },
     [](const exanet_nodes* nodes) { return static_cast<int>(nodes->at_rest()); },
+    [](const exanet_nodes* nodes, std::uint32_t node) { return nodes->discarded(node); },
     [](const exanet_nodes* nodes, std::uint32_t line, exanet_line_counts* counts) {
       *counts = nodes->lines_[line].counts;
     },

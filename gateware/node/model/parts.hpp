@@ -6,7 +6,7 @@
 // whose tx_ready_i has changed, connect() all parts by what they drive, edge().
 //
 // A part is at rest when it has been driven with no word, credit or release for kRest cycles, and has driven none: further edges would leave it
-// as it is. Limit: nothing in it may count cycles while it is still, which is why the repetition of credits (credit_interval_i) is off.
+// as it is. A link that repeats credits (credit_interval_i) counts cycles, and never rests; without, that register is off.
 #pragma once
 
 #include <memory>
@@ -27,7 +27,8 @@ namespace exanet::gateware {
 template <typename Model>
 class Part {
  public:
-  static constexpr unsigned kRest = 16;  // longer than the way of a word or credit through any part
+  static constexpr unsigned kRest =
+      48;  // longer than the way of a word or credit through any part, and than a router takes to read out a packet that it discards
 
   explicit Part(VerilatedContext* context) : model_(std::make_unique<Model>(context, "part")) {}
 
@@ -67,17 +68,23 @@ class NodeParts {
       length_of(static_cast<std::remove_reference_t<decltype(Router::flit_o)>*>(nullptr));
   static constexpr unsigned kIntra = EXANET_INTRA_PORTS, kInter = kPorts - kIntra;
 
-  // `config`: the router's registers, four words.
-  NodeParts(VerilatedContext* context, const std::uint32_t* config) : router_(context) {
+  // `config`: the router's registers, four words; `credit`: threshold and interval of the links' credits, 16 bits each.
+  NodeParts(VerilatedContext* context, const std::uint32_t* config, std::uint32_t credit = 0)
+      : router_(context), counting_(credit != 0) {
     for (unsigned i = 0; i < 4; ++i) router_->config_i[i] = config[i];
     router_.reset();
     links_.reserve(kInter);
-    for (unsigned p = 0; p < kInter; ++p) links_.emplace_back(context).reset();
+    for (unsigned p = 0; p < kInter; ++p) {
+      Part<Link>& link = links_.emplace_back(context);
+      link->credit_threshold_i = static_cast<SData>(credit & 0xffff);
+      link->credit_interval_i = static_cast<SData>(credit >> 16);
+      link.reset();
+    }
   }
 
   bool at_rest() const {
     bool rest = router_.at_rest();
-    for (const Part<Link>& link : links_) rest = rest && link.at_rest();
+    for (const Part<Link>& link : links_) rest = rest && rests(link);
     return rest;
   }
 
@@ -119,7 +126,7 @@ class NodeParts {
     }
     for (unsigned p = 0; p < kInter; ++p) {
       Part<Link>& link = links_[p];
-      if (link.at_rest()) continue;
+      if (rests(link)) continue;
       link.edge();
       link->rx_valid_i = 0;
       link.see((link->tx_valid_o != 0 && (plugged >> p & 1u) != 0) || (link->flit_o[kValidWord] & kValid) != 0 ||
@@ -134,6 +141,7 @@ class NodeParts {
     for (unsigned w = 0; w < flit.raw.size(); ++w) flit.raw[w] = router_->flit_o[kInter + i][w];
     return flit;
   }
+  std::uint32_t discarded() const { return router_->discarded_o; }
   std::uint32_t room(unsigned i) const { return router_->credit_o[kInter + i][0]; }
 
  private:
@@ -145,7 +153,7 @@ class NodeParts {
     const bool router_moves = !router_.at_rest();
     for (unsigned p = 0; p < kInter; ++p) {
       Part<Link>& link = links_[p];
-      const bool link_moves = !link.at_rest();
+      const bool link_moves = !rests(link);
       if (router_moves) {
         link->flit_i = router_->flit_o[p];
         link->credit_i = router_->credit_o[p];
@@ -162,8 +170,11 @@ class NodeParts {
     }
   }
 
+  bool rests(const Part<Link>& link) const { return !counting_ && link.at_rest(); }
+
   Part<Router> router_;
   std::vector<Part<Link>> links_;
+  bool counting_;
 };
 
 }  // namespace exanet::gateware
