@@ -71,6 +71,8 @@ PROOFS = [
     Proof("fifo-async-cover", "common/formal/fifo_async_formal.sv", engine="smtbmc z3", depth=24, mode="cover", clocks=True),
     Proof("channel", "phy/formal/channel_formal.sv"),
     Proof("channel-cover", "phy/formal/channel_formal.sv", engine="smtbmc z3", depth=40, mode="cover"),
+    Proof("scrambler", "phy/formal/scrambler_formal.sv", engine="smtbmc z3", depth=2),
+    Proof("scrambler-cover", "phy/formal/scrambler_formal.sv", engine="smtbmc z3", depth=8, mode="cover"),
     Proof("arbiter", "router/formal/arbiter_formal.sv", engine="smtbmc z3", depth=2),
     Proof("arbiter-alone", "router/formal/arbiter_formal.sv", {"Alone": 1}, engine="smtbmc z3", depth=2),
     Proof("arbiter-fixed", "router/formal/arbiter_formal.sv", {"Fixed": 1}),
@@ -115,6 +117,8 @@ MUTATIONS = [
     Mutation("channel", "phy/rtl/phy_channel.sv", "due = flags != told_q ||", "due ="),
     Mutation("channel", "phy/rtl/phy_channel.sv", "begun_q <= far_q.restart && fresh_q", "begun_q <= far_q.restart"),
     Mutation("channel", "phy/rtl/phy_channel.sv", "if (restart_o) fresh_q", "if (drain_o) fresh_q"),
+    Mutation("scrambler", "phy/rtl/phy_pkg.sv", "payload[i] ^ line[19+i] ^ line[i]", "payload[i] ^ line[18+i] ^ line[i]"),
+    Mutation("scrambler", "phy/rtl/phy_pkg.sv", "line[121:58] ^ line[82:19] ^ line[63:0]", "line[121:58] ^ line[82:19]"),
     Mutation("arbiter", "router/rtl/router_arbiter.sv", "<= due & ~grant_q", "<= due"),
     Mutation(
         "arbiter",
