@@ -51,6 +51,8 @@ PROOFS = [
     Proof("link-framing-wide", "link/formal/framing_formal.sv", {"LineBits": 128}, engine="smtbmc z3", depth=2),
     Proof("link-credits", "link/formal/credit_formal.sv", engine="smtbmc z3", depth=2),
     Proof("link-credits-wide", "link/formal/credit_formal.sv", {"LineBits": 128}, engine="smtbmc z3", depth=2),
+    Proof("link-restart", "link/formal/restart_formal.sv", engine="smtbmc z3", depth=2, long=True),
+    Proof("link-restart-cover", "link/formal/restart_formal.sv", engine="smtbmc z3", depth=12, mode="cover", long=True),
     Proof("link-news", "link/formal/news_formal.sv"),
     Proof("link-news-wide", "link/formal/news_formal.sv", {"LineBits": 128}),
     Proof("link-news-cover", "link/formal/news_formal.sv", engine="smtbmc z3", depth=20, mode="cover"),
@@ -206,6 +208,18 @@ MUTATIONS = [
     Mutation("ni-eject", "ni/rtl/ni_eject.sv", "left > 10'(i)", "left >= 10'(i)"),
     Mutation("ni-dma", "ni/rtl/ni_dma_send.sv", "? user_q : {s_axis_tdata[47:0], user_q[127:0]}", "? user_q : user_q"),
     Mutation("ni-dma", "ni/rtl/ni_dma_receive.sv", "m_axis_tready && (state_q == Payload", "(state_q == Payload"),
+    Mutation("link-restart", "link/rtl/link_rx.sv", "credit_o[v] <= sent[v]", "credit_o[v] <= '0"),
+    Mutation(
+        "link-restart",
+        "link/rtl/link_rx.sv",
+        "{words_q, headers_q, got_words_q, got_headers_q} <= '0",
+        "{got_words_q, got_headers_q} <= '0",
+    ),
+    Mutation("link-restart", "link/rtl/link_rx.sv", "+ widened(sent[0].headers) + widened(sent[1].headers)", "+ widened(sent[0].headers)"),
+    Mutation(
+        "link-restart", "link/rtl/link_rx.sv", "difference(control.freed_words[v] - words_q[v],", "difference(control.freed_words[v],"
+    ),
+    Mutation("link-restart", "link/rtl/link_tx.sv", "sent_words_q, sent_headers_q, report_q} <= '0", "sent_words_q, report_q} <= '0"),
     Mutation("link-news", "link/rtl/link_tx.sv", "stale = timer_q == '0 || news_q", "stale = timer_q == '0"),
     Mutation("link-news", "link/rtl/link_tx.sv", "early = news_q && !early_q", "early = news_q"),
     Mutation(
