@@ -37,7 +37,7 @@ class Proof:
     parameters: dict[str, int] = field(default_factory=dict)
     engine: str = "abc pdr"
     depth: int = 20  # of k-induction; without meaning for pdr
-    mode: str = "prove"  # or "cover": what the harness says has to be reached
+    mode: str = "prove"  # or "cover": what the harness says has to be reached; or "bmc": what does not fail in so many cycles
     clocks: bool = False  # several, whose edges are drawn
     instead: str = ""  # a file of a harness in place of the source of that name, where a solver does not come to an end with it
     long: bool = False  # not in `make test`, but in `make formal`
@@ -49,10 +49,23 @@ PROOFS = [
     Proof("link-framing", "link/formal/framing_formal.sv", engine="smtbmc z3", depth=2),
     Proof("link-receiver-wide", "link/formal/rx_formal.sv", {"LineBits": 128}, engine="smtbmc z3", depth=2),
     Proof("link-framing-wide", "link/formal/framing_formal.sv", {"LineBits": 128}, engine="smtbmc z3", depth=2),
+    Proof(
+        "link-receiver-cover",
+        "link/formal/rx_formal.sv",
+        {"LineBits": 128, "PayloadDepth": 2, "HeaderDepth": 2},
+        engine="smtbmc z3",
+        depth=14,
+        mode="cover",
+        instead=CODES,
+    ),
+    Proof("link-framing-cover", "link/formal/framing_formal.sv", {"LineBits": 128}, engine="smtbmc z3", depth=16, mode="cover"),
     Proof("link-credits", "link/formal/credit_formal.sv", engine="smtbmc z3", depth=2),
     Proof("link-credits-wide", "link/formal/credit_formal.sv", {"LineBits": 128}, engine="smtbmc z3", depth=2),
+    Proof("link-credits-cover", "link/formal/credit_formal.sv", {"LineBits": 128}, engine="smtbmc z3", depth=12, mode="cover"),
     Proof("link-restart", "link/formal/restart_formal.sv", engine="smtbmc z3", depth=2, long=True),
     Proof("link-restart-cover", "link/formal/restart_formal.sv", engine="smtbmc z3", depth=12, mode="cover", long=True),
+    Proof("link-reclaim", "link/formal/reclaim_formal.sv", engine="abc bmc3", depth=12, mode="bmc", instead=CODES, long=True),
+    Proof("link-reclaim-cover", "link/formal/reclaim_formal.sv", engine="smtbmc z3", depth=16, mode="cover", instead=CODES, long=True),
     Proof("link-news", "link/formal/news_formal.sv"),
     Proof("link-news-wide", "link/formal/news_formal.sv", {"LineBits": 128}),
     Proof("link-news-cover", "link/formal/news_formal.sv", engine="smtbmc z3", depth=20, mode="cover"),
@@ -67,8 +80,10 @@ PROOFS = [
     Proof("watchdog", "node/formal/watchdog_formal.sv"),
     Proof("watchdog-cover", "node/formal/watchdog_formal.sv", engine="smtbmc z3", depth=24, mode="cover"),
     Proof("registers", "node/formal/registers_formal.sv", engine="smtbmc z3", depth=2),
+    Proof("registers-cover", "node/formal/registers_formal.sv", engine="smtbmc z3", depth=12, mode="cover"),
     Proof("fifo", "common/formal/fifo_formal.sv"),
     Proof("fifo-block", "common/formal/fifo_formal.sv", {"Block": 1}),
+    Proof("fifo-cover", "common/formal/fifo_formal.sv", {"Block": 1}, engine="smtbmc z3", depth=16, mode="cover"),
     Proof("fifo-async", "common/formal/fifo_async_formal.sv", engine="smtbmc z3", depth=4, clocks=True),
     Proof("fifo-async-cover", "common/formal/fifo_async_formal.sv", engine="smtbmc z3", depth=24, mode="cover", clocks=True),
     Proof("channel", "phy/formal/channel_formal.sv"),
@@ -78,18 +93,23 @@ PROOFS = [
     Proof("arbiter", "router/formal/arbiter_formal.sv", engine="smtbmc z3", depth=2),
     Proof("arbiter-alone", "router/formal/arbiter_formal.sv", {"Alone": 1}, engine="smtbmc z3", depth=2),
     Proof("arbiter-fixed", "router/formal/arbiter_formal.sv", {"Fixed": 1}),
+    Proof("arbiter-cover", "router/formal/arbiter_formal.sv", {"Inputs": 3}, engine="smtbmc z3", depth=16, mode="cover"),
     Proof("route", "router/formal/route_formal.sv", {"Qfdb": 0, "InterPorts": 6}, engine="smtbmc z3", depth=4),
     Proof("route-inside", "router/formal/route_formal.sv", {"Port": 1}, engine="smtbmc z3", depth=4),
     Proof("route-torus", "router/formal/route_formal.sv", {"Port": 4}, engine="smtbmc z3", depth=4),
     Proof("route-intra", "router/formal/route_formal.sv", {"Port": 9}, engine="smtbmc z3", depth=4),
+    Proof("route-cover", "router/formal/route_formal.sv", {"Port": 4}, engine="smtbmc z3", depth=6, mode="cover"),
     Proof("copies", "router/formal/copies_formal.sv", {"Qfdb": 0, "InterPorts": 6, "Port": 2}, engine="smtbmc z3", depth=4),
     Proof("copies-inside", "router/formal/copies_formal.sv", {"Port": 1}, engine="smtbmc z3", depth=4),
     Proof("copies-torus", "router/formal/copies_formal.sv", {"Port": 4}, engine="smtbmc z3", depth=4),
     Proof("copies-intra", "router/formal/copies_formal.sv", {"Port": 9}, engine="smtbmc z3", depth=4),
+    Proof("copies-cover", "router/formal/copies_formal.sv", {"Port": 4}, engine="smtbmc z3", depth=6, mode="cover"),
     Proof("output", "router/formal/output_formal.sv"),
     Proof("output-multicast", "router/formal/output_formal.sv", {"Multicast": 1}),
+    Proof("output-cover", "router/formal/output_formal.sv", engine="smtbmc z3", depth=16, mode="cover"),
     Proof("input", "router/formal/input_formal.sv", {"PayloadDepth": 2}),
     Proof("input-multicast", "router/formal/input_formal.sv", {"PayloadDepth": 2, "Multicast": 1}),
+    Proof("input-cover", "router/formal/input_formal.sv", {"PayloadDepth": 2, "Multicast": 1}, engine="smtbmc z3", depth=24, mode="cover"),
 ]
 
 
@@ -220,6 +240,12 @@ MUTATIONS = [
         "link-restart", "link/rtl/link_rx.sv", "difference(control.freed_words[v] - words_q[v],", "difference(control.freed_words[v],"
     ),
     Mutation("link-restart", "link/rtl/link_tx.sv", "sent_words_q, sent_headers_q, report_q} <= '0", "sent_words_q, report_q} <= '0"),
+    Mutation("link-reclaim", "link/rtl/link_rx.sv", "got_words_q[v]     <= control.report", "got_words_q[v]     <= got_words_q[v]"),
+    Mutation(
+        "link-reclaim", "link/rtl/link_rx.sv", "LineBits == 128 && flit_o.valid && flit_o.head", "1'b0 && flit_o.valid && flit_o.head"
+    ),
+    Mutation("link-reclaim", "link/rtl/link_rx.sv", "reclaim_o[v].words <= lost[v].words", "reclaim_o[v].words <= '0"),
+    Mutation("link-reclaim", "link/rtl/link_tx.sv", "credit_i[v].words + reclaim_i[v].words;", "credit_i[v].words;"),
     Mutation("link-news", "link/rtl/link_tx.sv", "stale = timer_q == '0 || news_q", "stale = timer_q == '0"),
     Mutation("link-news", "link/rtl/link_tx.sv", "early = news_q && !early_q", "early = news_q"),
     Mutation(
