@@ -53,8 +53,8 @@ PARTS = [
     Part("gateware-build", f'{GATEWARE} && cmake --build build/gateware -j "$JOBS" --target gateware_tests', share=0.5),
     Part("lint-tidy", f"{TIDY} && python tools/tidy.py build/tidy/compile_commands.json --jobs 1 --keep build/kept"),
     Part("gateware-tests", "build/gateware/gateware/gateware_tests", needs=("gateware-build",)),
-    Part("mutations", 'python gateware/formal.py --mutations --jobs "$JOBS" --keep build/kept', share=0.5),
-    Part("proofs", 'python gateware/formal.py --jobs "$JOBS" --keep build/kept', share=0.5),
+    Part("mutations", 'python gateware/formal.py --quick --mutations --jobs "$JOBS" --keep build/kept', share=0.5),
+    Part("proofs", 'python gateware/formal.py --quick --jobs "$JOBS" --keep build/kept', share=0.5),
     # Counts parts alone, and holds their sum to the whole; `make synth` counts the whole, `make timing` routers and links of other sizes.
     Part(
         "budget",

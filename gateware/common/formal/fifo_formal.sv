@@ -53,4 +53,12 @@ module fifo_formal #(
       AtOnce: assert (valid == (held != '0 && !(Block && late)));
     end
   end
+
+  // Reached: it is full behind the marked word, and empty again.
+  always_ff @(posedge clk_i) begin
+    if (rst_n) begin
+      FullAgain: cover (gone && held == 4'(Depth));
+      EmptyAgain: cover (gone && held == '0);
+    end
+  end
 endmodule

@@ -78,4 +78,14 @@ module credit_formal #(
       RunsOut: assert (!timed || timer_before == '0 || tx.timer_q == timer_before - 1'b1);
     end
   end
+
+  logic told_before = 1'b0;
+  always_ff @(posedge clk_i) told_before <= told_before || told;
+  // Reached: the far end might wait, and is told.
+  always_ff @(posedge clk_i) begin
+    if (rst_n) begin
+      Starved: cover (starved != '0 && told);
+      Repeats: cover (told && tx.timer_q == '0 && starved == '0 && told_before);
+    end
+  end
 endmodule

@@ -182,4 +182,12 @@ module framing_formal #(
       end
     end
   end
+
+  // Reached: Magic among the data, and a control word with room behind a packet.
+  always_ff @(posedge clk_i) begin
+    if (rst_n) begin
+      Stuffs: cover (counters.tx_stuffed != '0 && moved && reads && ends);
+      Tells: cover (told_words[1] != '0 && counters.tx_packets != '0);
+    end
+  end
 endmodule

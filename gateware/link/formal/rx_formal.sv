@@ -118,4 +118,13 @@ module rx_formal #(
       HeadersFit:  assert (held_headers[0] <= 7'(HeaderDepth) && held_headers[1] <= 7'(HeaderDepth));
     end
   end
+
+  // Reached: a sound packet with payload, one that is cut, one that is not handed on, and then a sound one.
+  always_ff @(posedge clk_i) begin
+    if (rst_n) begin
+      Sound: cover (counters.rx_packets != '0 && counters.rx_bad_payloads == '0 && held_words[1] != '0);
+      Cut: cover (counters.rx_cut_packets != '0);
+      BehindBad: cover (counters.rx_bad_headers != '0 && flit.valid && flit.head);
+    end
+  end
 endmodule

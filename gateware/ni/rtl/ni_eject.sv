@@ -8,7 +8,8 @@
 // TUSER is the same in all beats of a frame. A packet without payload is one beat with TKEEP 0. Slots bound what the router sends before a release:
 // the buffer has room for the largest packet in each, and a slot is released when the last word of its packet has left the buffer.
 module ni_eject #(
-  parameter int unsigned Slots = 8  // IntraSlots of the router
+  parameter int unsigned Slots = 8,  // IntraSlots of the router
+  parameter int unsigned MostWords = exanet_pkg::MaxPayloadWords  // payload of the largest packet
 ) (
   input  logic                 clk_i,
   input  logic                 rst_ni,
@@ -25,7 +26,7 @@ module ni_eject #(
 );
   import exanet_pkg::*;
   localparam int unsigned Packets = 2 ** $clog2(Slots > 1 ? Slots : 2);
-  localparam int unsigned Words = Packets * MaxPayloadWords;
+  localparam int unsigned Words = Packets * MostWords;
   localparam int unsigned OwedBits = $clog2(Slots + 1) + 1;
 
   // A packet, word by word. Its end is judged in the cycle after its footer, from registers.
@@ -62,12 +63,12 @@ module ni_eject #(
       header_sound_q <= 1'b0;
     end else begin
       ended_q <= flit_i.valid && flit_i.tail;
-      header_sound_q <= exanet_code_pkg::header_sound(header_q) && header_q.length <= 10'(16 * MaxPayloadWords);
+      header_sound_q <= exanet_code_pkg::header_sound(header_q) && header_q.length <= 10'(16 * MostWords);
       if (flit_i.valid && flit_i.head) begin
         header_q       <= flit_i.data;
         crc_q          <= exanet_code_pkg::crc_header(flit_i.data);
         words_q        <= '0;
-        length_words_q <= header_in.length > 10'(16 * MaxPayloadWords) ? '0 : 6'((header_in.length + 10'd15) >> 4);
+        length_words_q <= header_in.length > 10'(16 * MostWords) ? '0 : 6'((header_in.length + 10'd15) >> 4);
         extra_q        <= 1'b0;
       end else if (flit_i.valid) begin
         crc_q   <= crc_next;
@@ -150,7 +151,7 @@ module ni_eject #(
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk_i) begin
-    if (rst_ni && flit_i.valid && flit_i.head) RoomForIt : assert (32'(held) + MaxPayloadWords <= Words);
+    if (rst_ni && flit_i.valid && flit_i.head) RoomForIt : assert (32'(held) + MostWords <= Words);
   end
 `endif
 

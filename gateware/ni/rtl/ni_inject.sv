@@ -10,10 +10,11 @@
 //
 // Packets go out in the order of frames, a priority one, too. It asks for room of its own, bulk leaves that room free.
 module ni_inject #(
-  parameter int unsigned Words = 128,  // of the buffer, at least 64, and packets; powers of two
+  parameter int unsigned Words = 128,  // of the buffer, two of the largest packets at least, and packets; powers of two
   parameter int unsigned Packets = 8,
   parameter int unsigned IntraDepth = 4096,  // of the router's pool behind this port
-  parameter int unsigned IntraHeaders = 64
+  parameter int unsigned IntraHeaders = 64,
+  parameter int unsigned MostWords = exanet_pkg::MaxPayloadWords  // payload of the largest packet
 ) (
   input  logic                clk_i,
   input  logic                rst_ni,
@@ -29,10 +30,10 @@ module ni_inject #(
   output logic [31:0]         refused_o   // frames
 );
   import exanet_pkg::*;
-  localparam int unsigned MaxBytes = 16 * MaxPayloadWords;
+  localparam int unsigned MaxBytes = 16 * MostWords;
   localparam int unsigned HeldBits = $clog2(Words) + 1;
   localparam int unsigned PacketBits = $clog2(Packets) + 1;
-  if (Words < 2 * MaxPayloadWords || Packets < 2) begin : gen_illegal_1
+  if (Words < 2 * MostWords || Packets < 2) begin : gen_illegal_1
     $error("the buffer holds two of the largest frames");
   end
 
@@ -140,7 +141,7 @@ module ni_inject #(
   assign stored_words = 6'((bytes_q + 10'd15) >> 4);
   // A packet's room is taken in the cycle behind its begin: the next one begins two cycles later at least.
   assign room = user.high_priority ? headers_q != '0 && words_q >= 13'(length_words)
-      : headers_q >= 8'd2 && words_q >= 13'(length_words) + 13'(MaxPayloadWords);
+      : headers_q >= 8'd2 && words_q >= 13'(length_words) + 13'(MostWords);
   assign begins = state_q == Idle && record_valid && room;
   assign sends = state_q == Payload && word_valid;
   assign take = state_q == Footer;

@@ -48,4 +48,12 @@ module registers_formal (
       Held: assert (held <= 2'd2 && held <= dut.axil_n_in_flight && dut.axil_n_in_flight <= 2'd2);
     end
   end
+
+  // Reached: two answers to writes wait, and one to a read.
+  always_ff @(posedge clk_i) begin
+    if (rst_n) begin
+      WritesWait: cover (held == 2'd2 && bvalid && !bready_i);
+      ReadWaits: cover (rvalid && !rready_i);
+    end
+  end
 endmodule

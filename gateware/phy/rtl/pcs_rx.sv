@@ -79,11 +79,7 @@ module pcs_rx (
   logic valid_q, control_q, control_sound, known_q;
   logic [3:0] count_q;
   flags_t flags, flags_q;
-  always_comb begin
-    logic [121:0] line;
-    line = {block_q[65:2], state_q};
-    for (int unsigned i = 0; i < 64; i++) clear[i] = line[58+i] ^ line[19+i] ^ line[i];
-  end
+  assign clear = descramble(state_q, block_q[65:2]);
   always_ff @(posedge clk_i) begin
     if (block_valid_q) begin
       state_q   <= block_q[65:8];

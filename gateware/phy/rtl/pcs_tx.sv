@@ -24,13 +24,7 @@ module pcs_tx (
   assign control = !valid_i || control_i;
   assign flags = valid_i && control_i ? flags_t'(data_i[3:0]) : flags_q;
   assign payload = control ? control_block(flags) : data_i;
-  always_comb begin
-    logic [121:0] line;
-    line = '0;
-    line[57:0] = state_q;
-    for (int unsigned i = 0; i < 64; i++) line[58+i] = payload[i] ^ line[19+i] ^ line[i];
-    scrambled = line[121:58];
-  end
+  assign scrambled = scramble(state_q, payload);
   assign bits = {64'b0, block_q} << {sequence_q[4:0], 1'b0} | {66'b0, rest_q};
 
   always_ff @(posedge clk_i or negedge rst_ni) begin

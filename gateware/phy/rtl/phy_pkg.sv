@@ -19,4 +19,19 @@ package phy_pkg;
   function automatic logic [63:0] control_block(flags_t flags);
     return {{7{4'b0, flags}}, ControlType};
   endfunction
+
+  // x^58 + x^39 + 1. The state is what went over the line last, the newest bit highest: so a descrambler is in step behind 58 bits, whatever it began with.
+  function automatic logic [63:0] scramble(logic [57:0] state, logic [63:0] payload);
+    logic [121:0] line;
+    line = '0;
+    line[57:0] = state;
+    for (int unsigned i = 0; i < 64; i++) line[58+i] = payload[i] ^ line[19+i] ^ line[i];
+    return line[121:58];
+  endfunction
+
+  function automatic logic [63:0] descramble(logic [57:0] state, logic [63:0] scrambled);
+    logic [121:0] line;
+    line = {scrambled, state};
+    return line[121:58] ^ line[82:19] ^ line[63:0];
+  endfunction
 endpackage

@@ -111,4 +111,11 @@ module arbiter_formal #(
       end
     end
   end
+
+  // Reached: others go before the watched one as often as they may, and he goes.
+  always_ff @(posedge clk_i) begin
+    if (rst_n) begin
+      PassedOver: cover (32'(passed_over) == Inputs && (grant & watched_i) != '0 && class_now == watched_class_i);
+    end
+  end
 endmodule

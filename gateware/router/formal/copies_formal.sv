@@ -100,4 +100,11 @@ module copies_formal #(
       end
     end
   end
+
+  // Reached: three copies at once, one of them to this node.
+  always_ff @(posedge clk_i) begin
+    if (rst_n) begin
+      Three: cover (settled && sound && 32'($countones(ports)) >= 3 && own != '0);
+    end
+  end
 endmodule

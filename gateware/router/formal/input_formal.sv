@@ -139,4 +139,12 @@ module input_formal #(
       TogetherWithNone: assert (Multicast || (dut.final_q && $onehot0(asks)));
     end
   end
+
+  // Reached: the marked packet has gone to all its outputs, behind another one; a packet without a route goes while another waits.
+  always_ff @(posedge clk_i) begin
+    if (rst_n) begin
+      OverBehind: cover (over && wanted == {Multicast, 1'b1} && due != '0);
+      DiscardsFirst: cover (discarded && held_headers == 4'(HeaderDepth));
+    end
+  end
 endmodule

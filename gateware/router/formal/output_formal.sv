@@ -175,4 +175,13 @@ module output_formal #(
       PassedCounted: assert (5'(dut.passed_q) >= passed);
     end
   end
+
+  // Reached: a priority packet goes where bulk waits, far pools are full of headers, a packet is through with all its words.
+  always_ff @(posedge clk_i) begin
+    if (rst_n) begin
+      Overtakes: cover (granted && granted_class && bulk_waits);
+      FullThere: cover (32'(taken_headers[0][0]) + 32'(taken_headers[1][0]) == FarHeaders);
+      Through: cover (flit.valid && flit.tail && open && released);
+    end
+  end
 endmodule

@@ -67,4 +67,12 @@ module route_formal #(
       end
     end
   end
+
+  // Reached: packets go on by a link, and are handed out.
+  always_ff @(posedge clk_i) begin
+    if (rst_n) begin
+      GoesOn: cover (settled && to_link);
+      HandsOut: cover (settled && known && !to_link);
+    end
+  end
 endmodule
