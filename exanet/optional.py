@@ -46,6 +46,12 @@ TOOLS = {
         "pip install 'exanet[synth]' (or make setup-synth)",
         lambda: importlib.util.find_spec("pyosys") is not None,
     ),
+    "otf2": Tool(
+        "otf2",
+        "it reads and writes Score-P's traces",
+        "pip install 'exanet[otf2]'",
+        lambda: importlib.util.find_spec("otf2") is not None,
+    ),
 }
 
 VERILATED = ("verilator", "perl", "g++")

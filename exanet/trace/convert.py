@@ -3,25 +3,38 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from exanet.errors import InputError
 from exanet.trace import folder, goal, paje, perfetto
+from exanet.trace.otf2 import read as otf2_read
+from exanet.trace.otf2 import write as otf2_write
+from exanet.trace.otf2.archive import anchor
+
+_FILES = (".goal", ".json", ".paje")
 
 
 def convert(source: Path, target: Path, collectives: Mapping[str, str]) -> dict[str, int]:
-    """Converts a trace to the file `target`, or a GOAL schedule to the trace `target`.
+    """Converts a trace to the file `target`, or an archive of OTF2; a GOAL schedule or an archive to the trace `target`.
 
     Returns what the other format does not hold, by what that is. Raises InputError.
     """
     try:
-        if source.is_file() and target.suffix in (".goal", ".json", ".paje"):
-            raise InputError(f"{target}: a GOAL schedule becomes a trace, which is a folder; name one")
+        archive = None if folder.is_trace(source) else anchor(source)
+        if (archive or source.is_file()) and target.suffix in (*_FILES, ".otf2"):
+            what = "an archive of OTF2" if archive else "a GOAL schedule"
+            raise InputError(f"{target}: {what} becomes a trace, which is a folder; name one")
+        if archive:
+            return _counted(_trace(target, lambda place: otf2_read.read(archive, place, "TO")))
         if source.is_file():
             return _counted(goal.read(source, target))
+        if target.suffix == ".otf2":
+            trace = folder.load(source)
+            return _counted(_archive(target, lambda place: otf2_write.write(trace, place)))
         if target.is_dir():
-            raise InputError(f"{target}: it is a folder; name a file, .goal, .json or .paje")
+            raise InputError(f"{target}: it is a folder; name a file, .goal, .json or .paje, or a new folder, .otf2")
         trace = folder.load(source)
         if target.suffix == ".goal":
             if not trace.about.complete or trace.about.unrecorded:
@@ -33,18 +46,56 @@ def convert(source: Path, target: Path, collectives: Mapping[str, str]) -> dict[
         if target.suffix == ".paje":
             return _counted(_whole(target, lambda file: paje.write(trace, file)))
     except OSError as error:
-        named = target if str(error.filename or "").endswith(".part") else error.filename or target
+        named = target if ".part" in str(error.filename or "") else error.filename or target
         raise InputError(f"{named}: {error.strerror}; choose another place") from None
-    raise InputError(f"{target}: give a file that ends in .goal, .json (Perfetto) or .paje (ViTE)")
+    raise InputError(
+        f"{target}: give a file that ends in .goal, .json (Perfetto) or .paje (ViTE), or a folder that ends in .otf2 (Score-P)"
+    )
+
+
+def _beside(target: Path) -> Path:
+    return target.with_name(f".{target.name}.part")
 
 
 def _whole(target: Path, write: Callable[[Path], dict[str, int]]) -> dict[str, int]:
-    beside = target.with_name(f".{target.name}.part")
+    beside = _beside(target)
     try:
         left_out = write(beside)
         beside.replace(target)
     finally:
         beside.unlink(missing_ok=True)
+    return left_out
+
+
+def _archive(target: Path, write: Callable[[Path], dict[str, int]]) -> dict[str, int]:
+    """An archive in the place of an earlier one."""
+    if target.exists() and anchor(target) in (None, target):
+        raise InputError(f"{target}: something else than an archive is there; choose another place")
+    beside = _beside(target)
+    shutil.rmtree(beside, ignore_errors=True)
+    try:
+        beside.mkdir()
+        left_out = write(beside)
+        if target.exists():
+            shutil.rmtree(target)
+        beside.rename(target)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    return left_out
+
+
+def _trace(target: Path, read: Callable[[Path], dict[str, int]]) -> dict[str, int]:
+    """A trace in the place of an earlier one."""
+    if target.exists():
+        folder.check(target, "TO")
+    beside = _beside(target)
+    shutil.rmtree(beside, ignore_errors=True)
+    try:
+        left_out = read(beside)
+        folder.move(beside, target, "TO")
+    finally:
+        folder.release(beside)
+        shutil.rmtree(beside, ignore_errors=True)
     return left_out
 
 

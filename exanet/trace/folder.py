@@ -96,11 +96,21 @@ def prepare(folder: Path, option: str = "--record") -> Path:
     return folder.absolute()
 
 
+def is_trace(folder: Path) -> bool:
+    """Whether a trace has been begun there."""
+    return (folder / "trace.json").exists() or any(folder.glob("rank-*.calls"))
+
+
+def check(folder: Path, option: str) -> None:
+    """Raises InputError where the folder holds something else than an earlier trace; OSError."""
+    if any(folder.iterdir()) and not is_trace(folder):
+        raise InputError(f"{option} {folder}: the folder holds other files; name a new one, or one with an earlier trace")
+
+
 def _empty(folder: Path, option: str) -> None:
     """Takes an earlier trace away. Raises InputError where there is something else, or no room; OSError."""
+    check(folder, option)
     if any(folder.iterdir()):
-        if not (folder / "trace.json").exists() and not list(folder.glob("rank-*.calls")):
-            raise InputError(f"{option} {folder}: the folder holds other files; name a new one, or one with an earlier trace")
         for file in (*folder.glob("rank-*.calls"), *(folder / name for name in ("trace.json", "calls.parquet"))):
             file.unlink(missing_ok=True)
     if shutil.disk_usage(folder).free < 32 * 1024 * 1024:
@@ -121,6 +131,16 @@ def _hold(folder: Path, option: str) -> None:
     except OSError:
         pass  # a file system without locks
     _held[place] = file
+
+
+def move(source: Path, target: Path, option: str) -> None:
+    """Puts a whole trace into the place of an earlier one. Raises InputError."""
+    place = prepare(target, option)
+    try:
+        for file in (*source.glob("rank-*.calls"), *(source / name for name in ("calls.parquet", "trace.json"))):
+            file.rename(place / file.name)
+    finally:
+        release(target)
 
 
 def release(folder: Path) -> None:

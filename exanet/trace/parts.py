@@ -10,75 +10,39 @@ Limit: records are read one by one here, some hundred thousand in a second.
 
 from __future__ import annotations
 
-import contextlib
 import mmap
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from exanet._core import TraceTables
 from exanet.errors import InputError
 from exanet.trace import folder
 from exanet.trace.folder import Trace
-from exanet.trace.write import CODES, WORLD, number
+from exanet.trace.records import (
+    BLOCKING,
+    COLLECTIVES,
+    COMMUNICATOR,
+    CREATES,
+    ENDS,
+    EXCHANGES,
+    HEADER_BYTES,
+    INITS,
+    MESSAGES,
+    PROBES,
+    RECEIVES,
+    STARTS,
+    TIMES,
+    Record,
+    opened,
+    pack,
+    records,
+)
+from exanet.trace.write import CODES, WORLD
 
-_HEADER_BYTES = 32
-_COMMUNICATOR = 101  # one that no recorded call has made
-_TIMES = 3  # fields of every record, before those of its form
-_MESSAGES = range(CODES["Send"], CODES["Imrecv"] + 1)
-_RECEIVES = range(CODES["Recv"], CODES["Imrecv"] + 1)
-_INITS = (*range(CODES["Send_init"], CODES["Rsend_init"] + 1), CODES["Recv_init"])
-_EXCHANGES = range(CODES["Sendrecv"], CODES["Sendrecv_replace"] + 1)
-_STARTS = (CODES["Start"], CODES["Startall"])
-_ENDS = range(CODES["Wait"], CODES["Testall"] + 1)
-_PROBES = range(CODES["Probe"], CODES["Improbe"] + 1)
-_BLOCKING = range(CODES["Barrier"], CODES["Exscan"] + 1)
-_COLLECTIVES = range(CODES["Barrier"], CODES["Iexscan"] + 1)
-_CREATES = (*range(CODES["Comm_dup"], CODES["Comm_idup"] + 1), _COMMUNICATOR)
 _ANY_PEER, _ANY_TAG = 1, 0  # fields of a stream (core/replay/trace_format.h)
-
-
-class _Record(NamedTuple):
-    code: int
-    at: int  # where it begins and ends in its stream
-    end: int
-    fields: list[int]
-
-
-def _record(code: int, fields: Sequence[int]) -> bytes:
-    body = b"".join(map(number, fields))
-    return bytes([code]) + number(len(body)) + body
-
-
-def _records(data: mmap.mmap) -> Iterator[_Record]:
-    """The records of a stream that the reader of the core has found to be good."""
-    at = _HEADER_BYTES
-    while at < len(data) and data[at] != 0:
-        begin, code = at, data[at]
-        length, at = _number(data, at + 1)
-        end = at + length
-        fields = []
-        while at < end:
-            value, at = _number(data, at)
-            fields.append(value)
-        yield _Record(code, begin, end, fields)
-
-
-def _number(data: mmap.mmap, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while (byte := data[at]) >= 128:
-        value |= (byte & 127) << shift
-        shift += 7
-        at += 1
-    return value | byte << shift, at + 1
-
-
-@contextlib.contextmanager
-def _opened(stream: Path) -> Iterator[mmap.mmap]:
-    with stream.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        yield data
 
 
 def _whole(place: Path) -> Trace:
@@ -106,7 +70,7 @@ class _Part:
 
     rank: int
     carried: bytes = b""
-    begin: int = _HEADER_BYTES
+    begin: int = HEADER_BYTES
     end: int = 0
     ended: bool = False  # with the program
     met: int = 0  # collectives on MPI_COMM_WORLD
@@ -124,13 +88,13 @@ class _Cutter:
         self._communicators: dict[int, Any] = {1: "world", 2: ("self", rank)}
         self._made: Counter[Any] = Counter()
         self._made_before: list[bytes] = []
-        self._inits: dict[int, _Record] = {}
+        self._inits: dict[int, Record] = {}
         self._under_way: set[int] = set()
 
     def find(self, data: mmap.mmap) -> _Part:
-        for record in _records(data):
+        for record in records(data):
             self._take(record)
-            if record.code in _BLOCKING and record.fields[_TIMES] == WORLD:
+            if record.code in BLOCKING and record.fields[TIMES] == WORLD:
                 self.part.met += 1
                 if self.part.met == self._after:
                     self._meet("--after", self._after)
@@ -147,30 +111,30 @@ class _Cutter:
         if self._under_way:
             raise InputError(f"{option} {count}: rank {self.part.rank} has {len(self._under_way)} requests under way there; cut elsewhere")
 
-    def _take(self, record: _Record) -> None:
-        code, fields = record.code, record.fields[_TIMES:]
-        if code in _MESSAGES:
+    def _take(self, record: Record) -> None:
+        code, fields = record.code, record.fields[TIMES:]
+        if code in MESSAGES:
             communicator, peer, tag, _, request = fields
-            if code in _INITS:
+            if code in INITS:
                 self._inits[request] = record
             else:
-                self._message(code in _RECEIVES, communicator, peer, tag)
+                self._message(code in RECEIVES, communicator, peer, tag)
                 self._under_way |= {request} - {0}
-        elif code in _EXCHANGES:
+        elif code in EXCHANGES:
             self._message(False, fields[0], *fields[1:3])
             self._message(True, fields[0], *fields[4:6])
-        elif code in _STARTS:
+        elif code in STARTS:
             self._under_way |= set(fields)
             for init in (self._inits[request] for request in fields if request in self._inits):
-                self._message(init.code in _RECEIVES, *init.fields[_TIMES : _TIMES + 3])
-        elif code in _ENDS or code == CODES["Request_free"]:
+                self._message(init.code in RECEIVES, *init.fields[TIMES : TIMES + 3])
+        elif code in ENDS or code == CODES["Request_free"]:
             self._under_way -= set(fields)
             if code == CODES["Request_free"]:
                 for request in fields:
                     self._inits.pop(request, None)
-        elif code in _COLLECTIVES and code not in _BLOCKING:
+        elif code in COLLECTIVES and code not in BLOCKING:
             self._under_way |= {fields[2]} - {0}
-        elif code in _CREATES and fields[1] != 0:
+        elif code in CREATES and fields[1] != 0:
             self._create(fields)
 
     def _create(self, fields: list[int]) -> None:
@@ -179,7 +143,7 @@ class _Cutter:
         self._communicators[fields[1]] = (groups, self._made[groups])
         self._made[groups] += 1
         if not self._keeps:
-            self._made_before.append(_record(_COMMUNICATOR, [0, 0, 0, 0, *fields[1:]]))
+            self._made_before.append(pack(COMMUNICATOR, [0, 0, 0, 0, *fields[1:]]))
 
     def _message(self, receives: bool, communicator: int, peer: int, tag: int) -> None:
         if not self._keeps or peer == 0:
@@ -191,8 +155,8 @@ class _Cutter:
             self.part.sent[own, peer, context, tag] += 1
 
 
-def _at_no_time(record: _Record) -> bytes:
-    return _record(record.code, [0] * _TIMES + record.fields[_TIMES:])
+def _at_no_time(record: Record) -> bytes:
+    return pack(record.code, [0] * TIMES + record.fields[TIMES:])
 
 
 def cut(source: Path, target: Path, after: int, until: int | None) -> folder.About:
@@ -203,7 +167,7 @@ def cut(source: Path, target: Path, after: int, until: int | None) -> folder.Abo
     _check_target(target, source)
     parts = []
     for rank, stream in enumerate(trace.streams):
-        with _opened(stream) as data:
+        with opened(stream) as data:
             parts.append(_Cutter(rank, after, until).find(data))
     least = min(part.met for part in parts)
     for option, count in (("--after", after), ("--until", until or 0)):
@@ -212,11 +176,11 @@ def cut(source: Path, target: Path, after: int, until: int | None) -> folder.Abo
     _check_messages(parts, f"--after {after}" + ("" if until is None else f" --until {until}"))
     place = folder.prepare(target, "-o")
     for part, stream in zip(parts, trace.streams, strict=True):
-        with _opened(stream) as data, folder.stream(place, part.rank).open("wb") as out:
-            out.write(data[:_HEADER_BYTES] + part.carried)
+        with opened(stream) as data, folder.stream(place, part.rank).open("wb") as out:
+            out.write(data[:HEADER_BYTES] + part.carried)
             out.write(data[part.begin : part.end])
             if not part.ended:
-                out.write(_record(CODES["Finalize"], [0] * _TIMES))
+                out.write(pack(CODES["Finalize"], [0] * TIMES))
     run = trace.about.run | {"cut": {"after": after, "until": until}}
     return folder.finish(place, trace.about.ranks, run, option="-o")
 
@@ -273,26 +237,26 @@ def _join(streams: Sequence[Path], out: Any) -> None:
     computed_ps = 0
     for turn, stream in enumerate(streams):
         beyond = made - 2
-        with _opened(stream) as data:
+        with opened(stream) as data:
             if turn == 0:
-                out.write(data[:_HEADER_BYTES])
-            for code, at, end, fields in _records(data):
+                out.write(data[:HEADER_BYTES])
+            for code, at, end, fields in records(data):
                 if code == CODES["Finalize"] and turn + 1 < len(streams):
                     computed_ps += fields[0]
                     continue
                 moved = list(fields)
                 moved[0] += computed_ps
                 computed_ps = 0
-                if code in _CREATES:
+                if code in CREATES:
                     made = max(made, moved[4] + beyond)
-                for place in range(_TIMES, _TIMES + _communicators_in(code)):
+                for place in range(TIMES, TIMES + _communicators_in(code)):
                     if moved[place] > 2:
                         moved[place] += beyond
-                out.write(data[at:end] if moved == fields else _record(code, moved))
+                out.write(data[at:end] if moved == fields else pack(code, moved))
 
 
 def _communicators_in(code: int) -> int:
     """How many of the first fields of a record are communicators."""
-    if code in _CREATES:
+    if code in CREATES:
         return 2
-    return int(code in _MESSAGES or code in _EXCHANGES or code in _PROBES or code in _COLLECTIVES)
+    return int(code in MESSAGES or code in EXCHANGES or code in PROBES or code in COLLECTIVES)

@@ -33,11 +33,12 @@ class Stream:
 
     def __init__(self, directory: Path, rank: int, ranks: int) -> None:
         self._file = folder.stream(directory, rank).open("wb")
+        self._written = 0
         self._bytes = bytearray(_HEADER.pack(b"EXNTRACE", 1, 1, rank, ranks, 0))
 
-    def call(self, name: str, *fields: int, compute_ps: int = 0) -> None:
+    def call(self, name: str, *fields: int, compute_ps: int = 0, inside_ps: int = 0, took_ps: int = 0) -> None:
         """Any call, by its name without MPI_ and the fields of its form."""
-        body = b"".join(map(number, (compute_ps, 0, 0, *fields)))
+        body = b"".join(map(number, (compute_ps, inside_ps, took_ps, *fields)))
         self._bytes.append(CODES[name])
         self._bytes += number(len(body)) + body
         if len(self._bytes) >= _CHUNK:
@@ -59,8 +60,14 @@ class Stream:
         """The program's end."""
         self.call("Finalize", compute_ps=compute_ps)
 
+    @property
+    def position(self) -> int:
+        """Where the next call will begin in the stream."""
+        return self._written + len(self._bytes)
+
     def _flush(self) -> None:
         self._file.write(self._bytes)
+        self._written += len(self._bytes)
         self._bytes.clear()
 
     def close(self) -> None:

@@ -15,6 +15,7 @@ import pytest
 
 from exanet import replay, results
 from exanet.errors import InputError
+from exanet.trace import convert
 
 from .conftest import PROGRAMS, Finished, Runner, Stack
 
@@ -32,6 +33,13 @@ def recorded(
     exanet_run: Runner, stack: Stack, ranks: int, words: Sequence[str | Path], trace: Path, *, compute: str = "off", mapping: str = "linear"
 ) -> Finished:
     return exanet_run(stack, ranks, words, options=("--compute", compute, "--map", mapping, "--record", str(trace)))
+
+
+def there_and_back(trace: Path) -> Path:
+    """The trace once more, out of an archive of OTF2."""
+    convert.convert(trace, trace.with_suffix(".otf2"), {})
+    convert.convert(trace.with_suffix(".otf2"), trace.with_suffix(".back"), {})
+    return trace.with_suffix(".back")
 
 
 def figures(folder: Path) -> tuple[int, ...]:
@@ -90,6 +98,8 @@ def test_collectives_are_the_same_messages(exanet_run: Runner, mpich: Stack, tmp
     run = results.load(done.folder)
     assert tables["messages"].select(pairs).sort(pairs).equals(run.messages.select(pairs).sort(pairs))
     assert tables["ranks"]["virtual_ps"].max() == pytest.approx(run.summary["virtual_ps"], rel=0.005)
+    back = replayed(there_and_back(tmp_path / "trace"), tmp_path / "again", mapping="round-robin")
+    assert back["messages"].equals(tables["messages"]) and back["ranks"].equals(tables["ranks"])
 
 
 def test_every_kind_of_message_is_replayed(exanet_run: Runner, mpich: Stack, tmp_path: Path) -> None:
@@ -98,6 +108,9 @@ def test_every_kind_of_message_is_replayed(exanet_run: Runner, mpich: Stack, tmp
     tables = replayed(tmp_path / "trace", tmp_path / "replayed", mapping="round-robin")
     assert figures(tmp_path / "replayed") == figures(done.folder)
     assert tables["ranks"]["virtual_ps"].max() == pytest.approx(done.summary["virtual_ps"], rel=0.02)
+    back = replayed(there_and_back(tmp_path / "trace"), tmp_path / "again", mapping="round-robin")
+    assert figures(tmp_path / "again") == figures(done.folder)
+    assert back["ranks"]["virtual_ps"].max() == pytest.approx(tables["ranks"]["virtual_ps"].max(), rel=0.001)
 
 
 def test_a_ping_pong_is_the_same_to_the_picosecond(exanet_run: Runner, mpich: Stack, tmp_path: Path) -> None:
@@ -121,6 +134,9 @@ def test_programs_take_the_same_time(
     tables = replayed(tmp_path / "trace", tmp_path / "replayed")
     assert figures(tmp_path / "replayed") == figures(done.folder)
     assert tables["ranks"]["virtual_ps"].max() == pytest.approx(done.summary["virtual_ps"], rel=0.02)
+    if compute == "measured":
+        back = replayed(there_and_back(tmp_path / "trace"), tmp_path / "again")
+        assert back["messages"].equals(tables["messages"]) and back["ranks"].equals(tables["ranks"])
     if compute == "off":
         elsewhere = exanet_run(mpich, 16, words, machine="trenz-2x2")
         there = replayed(tmp_path / "trace", tmp_path / "there", machine="trenz-2x2")

@@ -169,7 +169,7 @@ def test_perfetto_has_a_slice_a_call_and_an_arrow_a_message(tmp_path: Path) -> N
 def test_wrong_targets_are_told(tmp_path: Path) -> None:
     trace = mixed(tmp_path / "trace")
     for target, what in (
-        (tmp_path / "x.otf2", "ends in .goal, .json"),
+        (tmp_path / "x.txt", "ends in .goal, .json"),
         (tmp_path, "it is a folder"),
         (tmp_path / "no" / "x.goal", r"no/x\.goal: No such file"),
     ):

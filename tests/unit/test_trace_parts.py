@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from exanet import cli, replay
 from exanet.errors import InputError
-from exanet.trace import folder, parts
+from exanet.trace import folder, parts, records
 from exanet.trace.write import CODES, WORLD, Stream, Writer
 
 RANKS, STEPS = 4, 5
@@ -159,7 +159,7 @@ def test_what_cannot_be_cut_or_merged_is_told(trace: Path, tmp_path: Path) -> No
 def test_codes_are_those_of_the_format() -> None:
     """Ranges of codes, against the names that the core has."""
     names = {code: name for name, code in CODES.items()}
-    assert {names[code] for code in parts._INITS} == {name for name in CODES if name.endswith("_init")}
-    assert {names[code] for code in parts._ENDS} == {name for name in CODES if name.startswith(("Wait", "Test"))}
-    assert all(names[code].lower().endswith("probe") for code in parts._PROBES if code in names)
-    assert {names[code] for code in parts._RECEIVES} == {"Recv", "Irecv", "Recv_init", "Mrecv", "Imrecv"}
+    assert {names[code] for code in records.INITS} == {name for name in CODES if name.endswith("_init")}
+    assert {names[code] for code in records.ENDS} == {name for name in CODES if name.startswith(("Wait", "Test"))}
+    assert all(names[code].lower().endswith("probe") for code in records.PROBES if code in names)
+    assert {names[code] for code in records.RECEIVES} == {"Recv", "Irecv", "Recv_init", "Mrecv", "Imrecv"}

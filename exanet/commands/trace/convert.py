@@ -13,11 +13,12 @@ from exanet.errors import InputError
 
 
 def command(
-    source: Annotated[Path, typer.Argument(metavar="FROM", help="The folder of a trace, or a GOAL schedule (text).")],
+    source: Annotated[Path, typer.Argument(metavar="FROM", help="The folder of a trace, a GOAL schedule (text), or an archive of OTF2.")],
     target: Annotated[
         Path,
         typer.Argument(
-            metavar="TO", help="A file .goal, .json (Perfetto) or .paje (ViTE, PajeNG); of a GOAL schedule the folder of a trace."
+            metavar="TO",
+            help="A file .goal, .json (Perfetto) or .paje (ViTE, PajeNG), a folder .otf2; of what is no trace the folder of one.",
         ),
     ],
     collective: Annotated[
@@ -25,13 +26,16 @@ def command(
         typer.Option("--collective", metavar="NAME=ALGORITHM,...", help="To GOAL: algorithms of collectives, as for `exanet replay`."),
     ] = None,
 ) -> None:
-    """Convert a trace to or from GOAL, the schedules of LogGOPSim and ATLAHS, or to slices and arrows for Perfetto, ViTE and PajeNG.
+    """Convert a trace to or from GOAL, the schedules of LogGOPSim and ATLAHS, or OTF2, the format of Score-P; or to slices and arrows
+    for Perfetto, ViTE and PajeNG.
 
     \b
     exanet trace convert trace trace.goal
     exanet trace convert lulesh.goal trace    # for exanet replay
     exanet trace convert trace trace.json     # for https://ui.perfetto.dev
     exanet trace convert trace trace.paje     # for ViTE
+    exanet trace convert trace trace.otf2     # for Vampir and Scalasca
+    exanet trace convert scorep-run trace     # for exanet replay
     """
     with lightly.imports():
         from exanet import replay

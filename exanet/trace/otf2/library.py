@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The library of OTF2: had only when it is needed, and silent, since what it says of a file's errors is told in one message here."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from exanet import optional
+from exanet.errors import InputError
+
+PS_IN_S = 10**12
+
+# Attributes of events for what a trace holds and OTF2 does not.
+INSIDE, FLAGS, ELEMENT, BLOCKS_SENT, BLOCKS_RECEIVED = range(5)
+ATTRIBUTES = (
+    ("exanet::inside_ps", "what the MPI library computed in the call, in picoseconds"),
+    ("exanet::flags", "flags of a collective, and of a communicator"),
+    ("exanet::element_bytes", "bytes of an element of a collective"),
+    ("exanet::blocks_sent", "bytes sent, by rank of the communicator"),
+    ("exanet::blocks_received", "bytes received, by rank of the communicator"),
+)
+STRINGS = (BLOCKS_SENT, BLOCKS_RECEIVED)  # the others are whole numbers
+
+_HANDLER = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_uint64, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p
+)
+
+
+_silent = _HANDLER(lambda data, file, line, function, code, text, values: code)
+
+
+def load() -> Any:
+    """The functions of the library. Raises InputError where the package is missing."""
+    if absent := optional.missing(["otf2"]):
+        raise InputError(absent[0])
+    import _otf2
+    from _otf2.Config import conf
+
+    register = conf.lib.OTF2_Error_RegisterCallback
+    register.argtypes, register.restype = [_HANDLER, ctypes.c_void_p], ctypes.c_void_p
+    register(_silent, None)
+    return _otf2
+
+
+@contextlib.contextmanager
+def told(library: Any, file: Path, what: str) -> Iterator[None]:
+    """Tells an error of the library as one of `file`. Raises InputError."""
+    try:
+        yield
+    except library.Error as error:
+        why = f": {error.description}" if error.code.value > 1 else ""  # the first one is of no kind
+        raise InputError(f"{file}: {what}{why}") from None

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Records of a trace's streams as they are written (core/replay/trace_format.h), read one by one: some hundred thousand in a second."""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from exanet.trace.write import CODES, number
+
+HEADER_BYTES = 32
+COMMUNICATOR = 101  # one that no recorded call has made
+TIMES = 3  # fields of every record, before those of its form
+MESSAGES = range(CODES["Send"], CODES["Imrecv"] + 1)
+RECEIVES = range(CODES["Recv"], CODES["Imrecv"] + 1)
+INITS = (*range(CODES["Send_init"], CODES["Rsend_init"] + 1), CODES["Recv_init"])
+EXCHANGES = range(CODES["Sendrecv"], CODES["Sendrecv_replace"] + 1)
+STARTS = (CODES["Start"], CODES["Startall"])
+ENDS = range(CODES["Wait"], CODES["Testall"] + 1)
+PROBES = range(CODES["Probe"], CODES["Improbe"] + 1)
+BLOCKING = range(CODES["Barrier"], CODES["Exscan"] + 1)
+COLLECTIVES = range(CODES["Barrier"], CODES["Iexscan"] + 1)
+CREATES = (*range(CODES["Comm_dup"], CODES["Comm_idup"] + 1), COMMUNICATOR)
+
+
+class Record(NamedTuple):
+    code: int
+    at: int  # where it begins and ends in its stream
+    end: int
+    fields: list[int]
+
+
+def pack(code: int, fields: Sequence[int]) -> bytes:
+    body = b"".join(map(number, fields))
+    return bytes([code]) + number(len(body)) + body
+
+
+def records(data: mmap.mmap) -> Iterator[Record]:
+    """The records of a stream that the reader of the core has found to be good."""
+    at = HEADER_BYTES
+    while at < len(data) and data[at] != 0:
+        begin, code = at, data[at]
+        length, at = _number(data, at + 1)
+        end = at + length
+        fields = []
+        while at < end:
+            value, at = _number(data, at)
+            fields.append(value)
+        yield Record(code, begin, end, fields)
+
+
+def _number(data: mmap.mmap, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while (byte := data[at]) >= 128:
+        value |= (byte & 127) << shift
+        shift += 7
+        at += 1
+    return value | byte << shift, at + 1
+
+
+@contextlib.contextmanager
+def opened(stream: Path) -> Iterator[mmap.mmap]:
+    with stream.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        yield data
