@@ -82,6 +82,20 @@ TEST_CASE("threads: FIFOs that hold one packet of bulk, gaps, and links of diffe
     }
 }
 
+TEST_CASE("threads: idle links that tell of room in bulk, or in time") {
+  NetworkConfig paced = published_fabric();
+  for (const std::int64_t threshold : {0, 100})
+    for (const std::int64_t interval : {7, 300}) {
+      paced.router.credit_threshold_words = threshold;
+      paced.router.credit_interval_cycles = interval;
+      for (const double load : {0.2, 3.0}) {
+        const OpenLoopResult one = measure({"torus", {4, 3}}, "uniform", load, 1, paced, 2);
+        for (const std::uint32_t threads : {2u, 3u})
+          check_same(one, measure({"torus", {4, 3}}, "uniform", load, threads, paced, 2));
+      }
+    }
+}
+
 TEST_CASE("threads: wherever room runs out, it is known of at the same instant") {
   // Packets are created at any picosecond, so routers have no common clock: who waits for room is to look again when it is there, and not a
   // cycle of his own later.

@@ -737,7 +737,7 @@ TEST_CASE("equality: wrong bits on the lines") {
           ++seed;
           compare({.topology = t,
                    .load = load,
-                   .packets = 400,
+                   .packets = 200,
                    .seed = seed,
                    .most_bytes = seed % 3 == 0 ? 64u : 512u,
                    .arbitration = in_turn(seed),
@@ -788,7 +788,7 @@ TEST_CASE("equality: drawn cases") {
     const char* value = std::getenv(name);
     return value == nullptr ? otherwise : std::strtoull(value, nullptr, 10);
   };
-  const std::uint64_t packets = given("EXANET_EQUALITY_PACKETS", 8'000);
+  const std::uint64_t packets = given("EXANET_EQUALITY_PACKETS", 6'000);
   std::uint64_t seed = given("EXANET_EQUALITY_SEED", 1'000'000), compared = 0;
   const std::vector<TopologySpec> topologies = {{"qfdb-torus", {4, 1, 1}},
                                                 {"qfdb-torus", {2, 2, 1}},
@@ -833,5 +833,6 @@ TEST_CASE("equality: drawn cases") {
     compared += c.packets;
   }
   MESSAGE("packets compared: " << compared << ", copies of multicast packets: " << total_copies
-                               << ", discarded: " << total_discarded << ", seeds up to " << seed - 1);
+                               << ", discarded: " << total_discarded << ", lost: " << total_lost
+                               << ", marked: " << total_marked << ", seeds up to " << seed - 1);
 }
