@@ -30,6 +30,8 @@ _COMPILE = ["-std=c++20", "-O2", "-w", "-fPIC", "-pthread", "-fvisibility=hidden
 _TRAIN = ["-fprofile-generate", "-fprofile-update=single"]
 _LEARNED = ["-fprofile-use", "-Wno-missing-profile"]
 _JOBS = 2
+# What the nodes share with the model, beside core/spec (CMakeLists.txt installs them).
+_SHARED = ("core/network/line_faults.hpp", "core/engine/random.hpp")
 
 
 def sources() -> Path:
@@ -98,7 +100,7 @@ def _verilator_root() -> Path:
 def _key(root: Path, verilator_root: Path, recipe: Recipe) -> str:
     digest = hashlib.sha256()
     headers = [path for folder in ("gateware", "core/spec") for path in (root / folder).rglob("*.h*")]
-    own = [root / file for file in (*recipe.wrapper, recipe.training) if file]
+    own = [root / file for file in (*recipe.wrapper, recipe.training, *_SHARED) if file]
     for path in sorted({root / "gateware/files.f", *_hdl(root), *headers, *own}):
         digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes() + b"\0")
     tools = [str(verilator_root), (verilator_root / "bin/verilator").read_text(), _say(["g++", "--version"])]
