@@ -54,7 +54,7 @@ int main() {
   }
 
   exanet_nodes* network =
-      calls.open(nodes, registers.data(), static_cast<std::uint32_t>(lines.size()), lines.data(), 1);
+      calls.open(nodes, registers.data(), 0, static_cast<std::uint32_t>(lines.size()), lines.data(), 1);
   std::mt19937_64 random(1);
   std::vector<unsigned> under_way(nodes);  // two packets fit any pool
   std::uint64_t sent = 0, arrived = 0;
