@@ -19,7 +19,7 @@ from exanet import results
 from exanet.directory import result_directory
 from exanet.errors import InputError
 from exanet.quantity import bytes_text, count_text, time_text
-from exanet.results import summary
+from exanet.results import report, summary
 
 DOCS = Path(__file__).parents[2] / "docs" / "results.md"
 
@@ -313,7 +313,9 @@ def test_every_column_and_key_is_documented(tmp_path: Path) -> None:
     for name in results.TABLES:
         assert sorted(docs[f"{name}.parquet"]) == sorted(getattr(run, name).columns), name
     assert sorted(docs["summary.json"]) == sorted(run.summary)
-    assert set(docs) == {"summary.json", "run.json", *(f"{name}.parquet" for name in results.TABLES)}
+    queues = report.queue_table({"queued": np.zeros((1, 1)), "first_watched": 0}, 1)
+    assert sorted(docs["queues.parquet"]) == sorted(queues.columns)
+    assert set(docs) == {"summary.json", "run.json", "queues.parquet", *(f"{name}.parquet" for name in results.TABLES)}
 
 
 @pytest.mark.parametrize("side", [2, 4])
