@@ -240,6 +240,7 @@ MUTATIONS = [
         "link-restart", "link/rtl/link_rx.sv", "difference(control.freed_words[v] - words_q[v],", "difference(control.freed_words[v],"
     ),
     Mutation("link-restart", "link/rtl/link_tx.sv", "sent_words_q, sent_headers_q, report_q} <= '0", "sent_words_q, report_q} <= '0"),
+    Mutation("link-reclaim", "link/rtl/link_rx.sv", "part.vc == starts_vc_q", "1'b1"),
     Mutation("link-reclaim", "link/rtl/link_rx.sv", "got_words_q[v]     <= control.report", "got_words_q[v]     <= got_words_q[v]"),
     Mutation(
         "link-reclaim", "link/rtl/link_rx.sv", "LineBits == 128 && flit_o.valid && flit_o.head", "1'b0 && flit_o.valid && flit_o.head"

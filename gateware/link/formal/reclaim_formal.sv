@@ -3,8 +3,6 @@
 // Looked at for so many cycles, as the solver does not come to an end without bound: the room that is told, what the pools hold and what is still
 // missing are what was sent, in every cycle: so no room is told twice and pools are never sent more than they hold; and once a report has come of all
 // that was sent, everything that was lost is told or held.
-//
-// Left out: the header of one packet behind the Start of another one of the other channel, when the words between are lost (docs/gateware.md, Limits).
 module reclaim_formal #(
   parameter int unsigned PayloadDepth = 8,
   parameter int unsigned HeaderDepth = 4
@@ -75,7 +73,7 @@ module reclaim_formal #(
     assume (data_i[63:0] != MagicWord && data_i[127:120] != exanet_code_pkg::header_ecc(data_i[119:0]) && header[63:0] != MagicWord);
   end
   assign comes = rst_n && (does_i == Credit || (begins && does_i == Start) || does_i == Data ||
-                           (does_i == Header && pending && (begun || vc == last_vc)));
+                           (does_i == Header && pending));
   always_ff @(posedge clk_i) begin
     if (rst_n) begin
       if (begins) begin
@@ -89,11 +87,11 @@ module reclaim_formal #(
     end
   end
 
-  // In the receiver's first stage: a header, with its words, or a control word.
+  // In the receiver's first stage: a header of the channel that the last Start told, with its words, or a control word.
   logic in_first = 1'b0, first_vc = 1'b0, opens = 1'b0;
   logic [1:0] first_words = '0, reported = '0, reported_headers = '0;
   always_ff @(posedge clk_i) begin
-    in_first <= comes && does_i == Header;
+    in_first <= comes && does_i == Header && vc == last_vc;
     {first_vc, first_words} <= {vc, words};
     opens <= comes && does_i == Start;
   end
@@ -146,7 +144,7 @@ module reclaim_formal #(
       Handed: assert (!(flit_out.valid && flit_out.head) || rx.handed_words <= 6'd3);
       InStep: assert (3'(rx.state_q) != 3'd1 || rx.opens || rx.heads_q + 2'(rx.data_valid_q) == 2'd1);
       Sound: assert (!(rx.whole && 3'(rx.state_q) == 3'd1) ||
-                     (in_first ? first_vc == rx.vc_q && rx.length_words_q == 6'(first_words) : rx.syndrome_q != '0));
+                     (in_first ? first_vc == rx.vc_q && rx.length_words_q == 6'(first_words) : rx.syndrome_q != '0 || !rx.legal_q));
       SameChannel: assert (3'(rx.state_q) != 3'd1 || rx.opens || (rx.vc_q == last_vc && (!pending || !begun || vc == last_vc)));
       Control: assert (!rx.control_valid_q || (rx.take_control && opens == pending && !rx.data_valid_q));
       BegunLast: assert (!pending || !begun || vc == last_vc);

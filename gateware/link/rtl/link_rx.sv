@@ -64,6 +64,7 @@ module link_rx #(
   logic [7:0] syndrome, syndrome_q;  // what the header's check bits differ by, of the words up to this one
   logic [5:0] length_words, length_words_q;
   logic legal, legal_q;
+  logic starts_vc_q;  // the channel that the last Start has told
   control_t told;
   header_t part;  // a header of this line word alone
   assign told = data_i[LineBits-1-:64];
@@ -79,7 +80,8 @@ module link_rx #(
     if (is_data && heads_q != '0) begin
       syndrome = part.ecc ^ exanet_code_pkg::header_ecc(part[119:0]) ^ (heads_q == 2'(HeaderWords) ? '0 : syndrome_q);
       length_words = 6'((part.length + 10'd15) >> 4);
-      legal = part.length <= 10'(16 * MaxPayloadWords) && !part.reserved;
+      // Of another channel is a header whose own Start was lost, behind a packet that lost its header.
+      legal = part.length <= 10'(16 * MaxPayloadWords) && !part.reserved && part.vc == starts_vc_q;
     end
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -92,6 +94,7 @@ module link_rx #(
       syndrome_q      <= '0;
       length_words_q  <= '0;
       legal_q         <= 1'b0;
+      starts_vc_q     <= 1'b0;
       word_q          <= '0;
     end else begin
       if (valid_i || down_i) magic_q <= valid_i && announces && !magic_q;
@@ -99,8 +102,10 @@ module link_rx #(
       control_valid_q <= is_control;
       control_sound_q <= control_sound;
       word_q          <= data_i;
-      if (is_control && control_sound && told.kind == ControlKindStart) heads_q <= 2'(HeaderWords);
-      else if (is_data && heads_q != '0) heads_q <= heads_q - 1'b1;
+      if (is_control && control_sound && told.kind == ControlKindStart) begin
+        heads_q     <= 2'(HeaderWords);
+        starts_vc_q <= told.vc;
+      end else if (is_data && heads_q != '0) heads_q <= heads_q - 1'b1;
       if (is_data && heads_q != '0) {syndrome_q, length_words_q, legal_q} <= {syndrome, length_words, legal};
     end
   end
