@@ -139,7 +139,7 @@ TEST_CASE("parts: a node out of parts drives what a whole one does") {
           const bool home = random() % 8 == 0;
           both.source(n, i).send({++sent, dcid(n, 0), dcid(home ? n : 1 - n, 0),
                                   static_cast<std::uint16_t>(random() % 513), static_cast<std::uint8_t>(random() % 16),
-                                  static_cast<std::uint8_t>(random() % 4 == 0), 0});
+                                  static_cast<std::uint8_t>(random() % 4 == 0), 0, 0, 0});
         }
         for (unsigned cycles = random() % (burst % 4 == 0 ? 1200 : 80); cycles > 0; --cycles) {
           unsigned ready = 0;
