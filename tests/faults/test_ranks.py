@@ -41,6 +41,14 @@ def assert_incomplete(ended: Ended, reason: str) -> None:
         ("exit", "0", 1, "exited with code 0 without calling MPI_Finalize"),
         ("abort", "7", 7, "called MPI_Abort(7)"),
         ("abort", "256", 1, "called MPI_Abort(256)"),
+        ("bus", "0", 135, "was killed by SIGBUS"),
+        ("trap", "0", 132, "was killed by SIGILL"),
+        ("divide", "0", 136, "was killed by SIGFPE"),
+        ("memory", "0", 139, "was killed by SIGSEGV (segmentation fault)"),
+        ("free", "0", 134, "was killed by SIGABRT"),
+        ("quick", "5", 5, "exited with code 5 without calling MPI_Finalize"),
+        ("thread", "0", 139, "was killed by SIGSEGV (segmentation fault)"),
+        ("thread-exit", "0", 6, "exited with code 6 without calling MPI_Finalize"),
     ],
 )
 def test_rank_ends_badly(exanet: Exanet, fault: str, kind: str, code: str, exit_code: int, reason: str) -> None:

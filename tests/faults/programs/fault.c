@@ -3,10 +3,12 @@
 // for ever. The rank writes its process number to FILE before it does it.
 #include <fcntl.h>
 #include <mpi.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static void write_pid(const char *path) {
@@ -24,9 +26,41 @@ static void overflow(volatile char *before) {
   here[1] = here[0];
 }
 
+// Reads where the file behind the memory has ended.
+static void beyond_the_file(void) {
+  FILE *const empty = tmpfile();
+  const volatile char *at = empty ? mmap(NULL, 1, PROT_READ, MAP_SHARED, fileno(empty), 0) : MAP_FAILED;
+  if (at != MAP_FAILED) (void)*at;
+}
+
+// More than there can be, and used as if it were there.
+static void use_up_memory(void) {
+  volatile char *all = malloc((size_t)1 << 60);
+  all[0] = 1;
+}
+
+static void *in_thread(void *kind) {
+  if (!strcmp(kind, "thread")) *(volatile int *)0 = 1;
+  exit(6);
+}
+
 static void misbehave(const char *kind, int code) {
   if (!strcmp(kind, "segfault")) *(volatile int *)0 = 1;
   if (!strcmp(kind, "overflow")) overflow(NULL);
+  if (!strcmp(kind, "bus")) beyond_the_file();
+  if (!strcmp(kind, "trap")) __builtin_trap();
+  if (!strcmp(kind, "divide")) raise(SIGFPE);
+  if (!strcmp(kind, "memory")) use_up_memory();
+  if (!strcmp(kind, "quick")) _exit(code);
+  if (!strcmp(kind, "free")) {
+    char *volatile twice = malloc(2000);
+    free(twice);
+    free(twice);
+  }
+  if (!strcmp(kind, "thread") || !strcmp(kind, "thread-exit")) {
+    pthread_t other;
+    if (pthread_create(&other, NULL, in_thread, (void *)kind) == 0) pthread_join(other, NULL);
+  }
   for (volatile int i = 0; !strcmp(kind, "loop");) i++;
   if (!strcmp(kind, "kill")) raise(SIGKILL);
   if (!strcmp(kind, "exit")) exit(code);
