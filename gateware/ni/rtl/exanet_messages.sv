@@ -9,8 +9,8 @@
 //   page + 0x0c8            store of 8 bytes: mailbox_release_t
 //   0x100000 + 16 c         store of 8 bytes: context c, ni_context_t
 //   0x104000                store of 8 bytes: ni_config_t
-//   0x104010, 0x104018      store of 8 bytes: numbers of messages to, and from, the peer of this place begin anew
-//   0x104020 to 0x10403f    load: counts: sent, done, repeated, stale; stored, refused, repeated, dropped (32 bits each)
+//   0x104010                store of 8 bytes: numbers of messages from the peer of this place begin anew
+//   0x104020 to 0x10404f    load: counts of 32 bits: sent, done, repeated, stale; stored, refused, repeated, dropped; damaged messages, answers
 //   0x108000 + 16 m         store of 8 bytes: mailbox m, ni_mailbox_t
 // Other stores do nothing, other loads give zeros. After reset the tables are cleared, in as many cycles as there are peers; stores wait for that.
 module exanet_messages #(
@@ -23,7 +23,10 @@ module exanet_messages #(
   parameter int unsigned IdBits = 4,
   parameter int unsigned IntraDepth = 4096,  // as of the router
   parameter int unsigned IntraHeaders = 64,
-  parameter int unsigned IntraSlots = 8
+  parameter int unsigned IntraSlots = 8,
+  localparam int unsigned ContextBits = $unsigned($clog2(Contexts)),
+  localparam int unsigned PeerBits = $unsigned($clog2(Peers)),
+  localparam int unsigned BoxBits = $unsigned($clog2(Mailboxes))
 ) (
   input  logic                clk_i,
   input  logic                rst_ni,
@@ -79,10 +82,7 @@ module exanet_messages #(
   output logic [1:0]          release_o
 );
   import exanet_pkg::*;
-  localparam int unsigned ContextBits = $clog2(Contexts);
-  localparam int unsigned PeerBits = $clog2(Peers);
-  localparam int unsigned BoxBits = $clog2(Mailboxes);
-  localparam logic [1:0] Incr = 2'b01;
+  localparam logic [1:0] Incr = 2'b01, SlaveError = 2'b10;
 
   // --- Stores.
   logic store, ready, sends_ready, boxes_ready, page, enabled;
@@ -93,8 +93,8 @@ module exanet_messages #(
   logic low, high;  // eight bytes
   ni_config_t config_q;
   ni_stores #(.AddressBits(21), .IdBits(IdBits)) u_stores (
-    .clk_i, .rst_ni, .s_axi_awid, .s_axi_awaddr, .s_axi_awsize, .s_axi_awburst, .s_axi_awvalid, .s_axi_awready, .s_axi_wdata, .s_axi_wstrb,
-    .s_axi_wlast, .s_axi_wvalid, .s_axi_wready, .s_axi_bid, .s_axi_bresp, .s_axi_bvalid, .s_axi_bready,
+    .clk_i, .rst_ni, .s_axi_awid, .s_axi_awaddr, .s_axi_awlen, .s_axi_awsize, .s_axi_awburst, .s_axi_awvalid, .s_axi_awready, .s_axi_wdata,
+    .s_axi_wstrb, .s_axi_wlast, .s_axi_wvalid, .s_axi_wready, .s_axi_bid, .s_axi_bresp, .s_axi_bvalid, .s_axi_bready,
     .ready_i(ready), .store_o(store), .line_o(line), .data_o(data), .strobe_o(strobe));
   assign page = store && !line[20] && 32'(line[19:12]) < Contexts;
   assign low = strobe[7:0] == '1;
@@ -106,7 +106,7 @@ module exanet_messages #(
   end
 
   // What changes the tables of mailboxes and peers waits here for its turn, in order.
-  typedef enum logic [1:0] { Release, Open, ClearTo, ClearFrom } change_e;
+  typedef enum logic [1:0] { Release, Open, Clear } change_e;
   typedef struct packed {
     change_e kind;
     logic [15:0] at;
@@ -114,7 +114,7 @@ module exanet_messages #(
     logic [63:0] value;
   } change_t;
   change_t change, change_next;
-  logic changes, change_valid, change_taken, release_taken, kernel_taken, clear_taken;
+  logic changes, change_valid, change_taken, release_taken, kernel_taken;
   logic [3:0] changes_q;
   always_comb begin
     change_next.kind = Release;
@@ -127,15 +127,15 @@ module exanet_messages #(
       change_next.kind = Open;
       change_next.at = 16'(line[13:4]);
       change_next.value = data[63:0];
-    end else if (store && line == 17'h10401 && (low || high)) begin
+    end else if (store && line == 17'h10401 && low) begin
       changes = 1'b1;
-      change_next.kind = low ? ClearTo : ClearFrom;
-      change_next.at = low ? data[15:0] : data[79:64];
+      change_next.kind = Clear;
+      change_next.at = data[15:0];
     end
   end
   exanet_fifo #(.Width($bits(change_t)), .Depth(8)) u_changes (
     .clk_i, .rst_ni, .write_i(changes), .data_i(change_next), .read_i(change_taken), .valid_o(change_valid), .data_o(change));
-  assign change_taken = change_valid && (change.kind == Release ? release_taken : change.kind == ClearTo ? clear_taken : kernel_taken);
+  assign change_taken = change_valid && (change.kind == Release ? release_taken : kernel_taken);
   assign ready = sends_ready && boxes_ready && changes_q < 4'd5;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) changes_q <= '0;
@@ -147,14 +147,14 @@ module exanet_messages #(
   logic [1:0][127:0] in_data, out_data;
   logic [1:0][15:0] in_keep, out_keep;
   ni_user_t [1:0] in_user, out_user;
-  logic [1:0][31:0] sent_packets, refused_frames, received_packets, dropped_packets;
+  logic [1:0][31:0] damaged;
   for (genvar p = 0; p < 2; p++) begin : gen_port
     ni_port #(.IntraDepth(IntraDepth), .IntraHeaders(IntraHeaders), .IntraSlots(IntraSlots)) u_port (
       .clk_i, .rst_ni, .s_axis_tvalid(in_valid[p]), .s_axis_tready(in_ready[p]), .s_axis_tdata(in_data[p]), .s_axis_tkeep(in_keep[p]),
       .s_axis_tlast(in_last[p]), .s_axis_tuser(in_user[p]), .m_axis_tvalid(out_valid[p]), .m_axis_tready(out_ready[p]),
       .m_axis_tdata(out_data[p]), .m_axis_tkeep(out_keep[p]), .m_axis_tlast(out_last[p]), .m_axis_tuser(out_user[p]),
       .flit_o(flit_o[p]), .credit_i(credit_i[p]), .flit_i(flit_i[p]), .release_o(release_o[p]),
-      .sent_o(sent_packets[p]), .refused_o(refused_frames[p]), .received_o(received_packets[p]), .dropped_o(dropped_packets[p]));
+      .dropped_o(damaged[p]));
   end
   assign in_data[1] = '0;
   assign in_keep[1] = '0;
@@ -168,7 +168,6 @@ module exanet_messages #(
     .store_i(page), .context_i(line[12+:ContextBits]), .line_i(line[11:4]), .data_i(data), .strobe_i(strobe), .pdid_o(pdid), .enabled_o(enabled),
     .context_write_i(store && line[20:12] == 9'h100 && low && 32'(line[11:4]) < Contexts), .context_at_i(line[4+:ContextBits]),
     .context_value_i(data[63:0]),
-    .clear_i(change_valid && change.kind == ClearTo), .clear_at_i(change.at[PeerBits-1:0]), .clear_taken_o(clear_taken),
     .status_at_i(status_at_q), .status_o(status),
     .m_axis_tvalid(in_valid[0]), .m_axis_tready(in_ready[0]), .m_axis_tdata(in_data[0]), .m_axis_tkeep(in_keep[0]), .m_axis_tlast(in_last[0]),
     .m_axis_tuser(in_user[0]), .s_axis_tvalid(out_valid[1]), .s_axis_tready(out_ready[1]), .s_axis_tuser(out_user[1]),
@@ -177,7 +176,7 @@ module exanet_messages #(
   ni_mailbox #(.Mailboxes(Mailboxes), .Peers(Peers), .NodeBits(NodeBits), .XBits(XBits), .YBits(YBits)) u_mailbox (
     .clk_i, .rst_ni, .config_i(config_q), .ready_o(boxes_ready),
     .open_i(change_valid && change.kind == Open), .open_at_i(change.at[BoxBits-1:0]), .open_value_i(change.value),
-    .clear_i(change_valid && change.kind == ClearFrom), .clear_at_i(change.at[PeerBits-1:0]), .kernel_taken_o(kernel_taken),
+    .clear_i(change_valid && change.kind == Clear), .clear_at_i(change.at[PeerBits-1:0]), .kernel_taken_o(kernel_taken),
     .release_i(change_valid && change.kind == Release), .release_value_i(change.value), .release_pdid_i(change.pdid),
     .release_taken_o(release_taken),
     .s_axis_tvalid(out_valid[0]), .s_axis_tready(out_ready[0]), .s_axis_tdata(out_data[0]), .s_axis_tkeep(out_keep[0]), .s_axis_tlast(out_last[0]),
@@ -197,32 +196,34 @@ module exanet_messages #(
   logic [7:0] left_q;
   logic [127:0] value;
   assign s_axi_arready = load_q == Idle;
-  assign s_axi_rresp = '0;
   assign status_at_q = address_q[12+:ContextBits];
   always_comb begin
     value = '0;
     if (!address_q[20] && address_q[11:4] == 8'h0c && 32'(address_q[19:12]) < Contexts) value = {64'd0, status};
-    if (address_q[20:4] == 17'h10402) value = sender_counts;
-    if (address_q[20:4] == 17'h10403) value = mailbox_counts;
+    if (address_q[20:4] == 17'h10402) value = 128'(sender_counts);
+    if (address_q[20:4] == 17'h10403) value = 128'(mailbox_counts);
+    if (address_q[20:4] == 17'h10404) value = {64'd0, damaged};
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      load_q      <= Idle;
-      look_q      <= '0;
+      load_q       <= Idle;
+      look_q       <= '0;
       s_axi_rvalid <= 1'b0;
-      address_q   <= '0;
-      size_q      <= '0;
-      left_q      <= '0;
-      s_axi_rid   <= '0;
-      s_axi_rdata <= '0;
-      s_axi_rlast <= 1'b0;
+      address_q    <= '0;
+      size_q       <= '0;
+      left_q       <= '0;
+      s_axi_rid    <= '0;
+      s_axi_rdata  <= '0;
+      s_axi_rresp  <= '0;
+      s_axi_rlast  <= 1'b0;
     end else begin
       case (load_q)
         Idle:
         if (s_axi_arvalid) begin
           {s_axi_rid, address_q, size_q, left_q} <= {s_axi_arid, s_axi_araddr, s_axi_arsize, s_axi_arlen};
-          look_q <= '0;
-          load_q <= Look;
+          s_axi_rresp <= s_axi_arburst == Incr ? '0 : SlaveError;
+          look_q      <= '0;
+          load_q      <= Look;
         end
         Look: begin
           look_q <= look_q + 1'b1;
@@ -247,8 +248,4 @@ module exanet_messages #(
 
   exanet_stream_check #(.Width(IdBits + 128 + 1)) u_check_loads (
     .clk_i, .rst_ni, .valid_i(s_axi_rvalid), .data_i({s_axi_rid, s_axi_rdata, s_axi_rlast}), .ready_i(s_axi_rready));
-
-  logic unused;
-  assign unused = &{1'b0, s_axi_awlen, s_axi_arburst, out_data[1], out_keep[1], out_last[1], sent_packets, refused_frames, received_packets,
-                    dropped_packets};
 endmodule

@@ -5,7 +5,8 @@
 // phase sees the message, and up to 48 bytes of it share a line of 64 bytes with it.
 //
 // A message comes once: of each node it is known which of its last 32 numbers have come, and how they were answered. One that has come is answered again
-// and goes nowhere. One that is older than these is nobody's, and dropped: its sender has had an answer, or it would not be that far.
+// and goes nowhere. One that is older than these is nobody's, and dropped: its sender has had an answer, or it would not be that far. Of a node that
+// nothing has come from yet any number is the first.
 //
 // Answers wait for their turn in order; a message waits for memory and for room for its answer, and for nothing else.
 module ni_mailbox #(
@@ -87,7 +88,7 @@ module ni_mailbox #(
   logic [BoxBits-1:0] box, box_q;
   logic [PeerBits-1:0] peer, peer_q;
   logic known, known_q;
-  ni_mailbox_t mailbox, mailbox_q, release_mailbox;
+  ni_mailbox_t found, found_q, release_mailbox;
   logic [13:0] written, written_q, read, read_place_q;
   past_t past, past_q, past_next;
   ni_user_t user_q;
@@ -95,12 +96,12 @@ module ni_mailbox #(
   assign box = s_axis_tuser.dmadd[BoxBits-1:0];
   ni_peer #(.Peers(Peers), .NodeBits(NodeBits), .XBits(XBits), .YBits(YBits)) u_peer (
     .dcid_i(s_axis_tuser.source_dcid), .y_shift_i(config_i.y_shift), .z_shift_i(config_i.z_shift), .peer_o(peer), .known_o(known));
-  // The kernel's writes come between messages: what was looked up is not changed before it is decided on.
-  assign kernel = (open_i || clear_i) && state_q != Look && state_q != Decide && !begins && !release_checked_q;
+  // The kernel's writes come between messages, and before the next one: what was looked up is not changed before it is decided on.
+  assign kernel = (open_i || clear_i) && state_q == Idle && !release_checked_q;
   assign kernel_taken_o = kernel;
   ni_table #(.Entries(Mailboxes), .Width(64)) u_mailboxes (
     .clk_i, .write_i((kernel && open_i) || clears), .write_at_i(clears ? clear_q[BoxBits-1:0] : open_at_i), .data_i(clears ? '0 : open_value_i),
-    .read_i(begins), .read_at_i(box), .data_o(mailbox));
+    .read_i(begins), .read_at_i(box), .data_o(found));
   ni_table #(.Entries(Mailboxes), .Width(14)) u_written (
     .clk_i, .write_i((kernel && open_i) || stores), .write_at_i(stores ? box_q : open_at_i), .data_i(stores ? written_q + 1'b1 : '0),
     .read_i(begins), .read_at_i(box), .data_o(written));
@@ -126,14 +127,15 @@ module ni_mailbox #(
   // --- A message comes, beat by beat, while its past and its mailbox are looked up.
   localparam int unsigned WordDepth = 16;
   localparam int unsigned PendingDepth = 8;
-  logic amid_q, beat, keeps, word_valid, word_read, ended_q, too_long_q;
+  logic amid_q, idle, beat, keeps, word_read, ended_q, too_long_q;
   logic [4:0] words_held_q;
   logic [2:0] words_q;
   logic [6:0] length_q;
   logic [4:0] kept;
   logic [127:0] word;
-  assign begins = state_q == Idle && s_axis_tvalid && words_held_q <= 5'(WordDepth - 4) && !clears;
-  assign s_axis_tready = amid_q || (state_q == Idle && words_held_q <= 5'(WordDepth - 4) && !clears);
+  assign idle = state_q == Idle && words_held_q <= 5'(WordDepth - 4) && !clears && !open_i && !clear_i;
+  assign begins = idle && s_axis_tvalid;
+  assign s_axis_tready = amid_q || idle;
   assign beat = s_axis_tvalid && s_axis_tready;
   assign keeps = beat && s_axis_tkeep != '0 && (!amid_q || words_q != 3'd4);
   always_comb begin
@@ -141,7 +143,7 @@ module ni_mailbox #(
     for (int unsigned i = 0; i < 16; i++) if (s_axis_tkeep[i]) kept = 5'(i + 1);
   end
   exanet_fifo #(.Width(128), .Depth(WordDepth)) u_words (
-    .clk_i, .rst_ni, .write_i(keeps), .data_i(s_axis_tdata), .read_i(word_read), .valid_o(word_valid), .data_o(word));
+    .clk_i, .rst_ni, .write_i(keeps), .data_i(s_axis_tdata), .read_i(word_read), .data_o(word));
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       amid_q       <= 1'b0;
@@ -160,7 +162,7 @@ module ni_mailbox #(
       too_long_q <= amid_q && (too_long_q || (words_q == 3'd4 && s_axis_tkeep != '0));
     end
     if (begins) {user_q, box_q, peer_q, known_q} <= {s_axis_tuser, box, peer, known};
-    if (state_q == Look) {mailbox_q, written_q, read_place_q, past_q} <= {mailbox, written, read, past};
+    if (state_q == Look) {found_q, written_q, read_place_q, past_q} <= {found, written, read, past};
   end
 
   // --- The decision.
@@ -168,24 +170,25 @@ module ni_mailbox #(
   logic [23:0] ahead, behind;
   logic later, seen, drops, fresh, box_full, box_known;
   logic [4:0] age;
-  logic [13:0] entries, held;
+  logic [13:0] entries, entry, held;
   outcome_e outcome, answer;
   assign ahead = user_q.number - past_q.next;
   assign behind = past_q.next - user_q.number - 1'b1;
-  assign later = !ahead[23];
+  assign later = past_q.come == '0 || !ahead[23];
   assign age = behind[4:0];
   assign drops = !known_q || (!later && behind[22:5] != '0) || user_q.kind != PacketTypeMessage || too_long_q;
   assign seen = !later && past_q.come[age];
   assign fresh = !drops && !seen;
-  assign entries = 14'd1 << mailbox_q.log_entries;
+  assign entries = 14'd1 << found_q.log_entries;
+  assign entry = written_q & (entries - 14'd1);
   assign box_known = 32'(user_q.dmadd[15:0]) < Mailboxes && user_q.dmadd[47:16] == '0;
   assign held = (written_q - read_place_q) & ({entries[12:0], 1'b0} - 14'd1);
   assign box_full = held >= entries;
   always_comb begin
     outcome = Stored;
     if (box_full) outcome = Full;
-    if (mailbox_q.pdid != user_q.pdid) outcome = Domain;
-    if (!mailbox_q.open || !box_known) outcome = Closed;
+    if (found_q.pdid != user_q.pdid) outcome = Domain;
+    if (!found_q.open || !box_known) outcome = Closed;
   end
   assign answer = seen ? past_q.outcome[age] : outcome;
   assign decides = state_q == Decide && ended_q && pending_room && jobs_room;
@@ -238,7 +241,7 @@ module ni_mailbox #(
     job_next = '0;
     job_next.writes = stores;
     job_next.words = words_q;
-    job_next.line = mailbox_q.line | 41'(written_q & (entries - 14'd1));
+    job_next.line = found_q.line | 41'(entry);
     job_next.info.phase = (written_q & entries) == '0;
     job_next.info.length = length_q;
     job_next.info.source_dcid = user_q.source_dcid;

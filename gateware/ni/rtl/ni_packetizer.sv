@@ -38,9 +38,6 @@ module ni_packetizer #(
   input  logic                    context_write_i,
   input  logic [ContextBits-1:0]  context_at_i,
   input  exanet_pkg::ni_context_t context_value_i,
-  input  logic                    clear_i,  // numbers of a peer begin anew
-  input  logic [PeerBits-1:0]     clear_at_i,
-  output logic                    clear_taken_o,
   // what a process reads; four cycles after its context was given
   input  logic [ContextBits-1:0]  status_at_i,
   output exanet_pkg::ni_status_t  status_o,
@@ -63,6 +60,9 @@ module ni_packetizer #(
 );
   import exanet_pkg::*;
   localparam logic [2:0] MostDoublings = 3'd5;
+  if (SlotBits > 10) begin : gen_illegal_1
+    $error("a packet names its slot in ten bits");
+  end
   typedef logic [SlotBits-1:0] slot_t;
   typedef logic [PeerBits-1:0] peer_t;
 
@@ -135,15 +135,25 @@ module ni_packetizer #(
   assign renewed_next = refused[Emitting];
 
   // --- Stores: payload into the slot that is filled, and its message.
-  (* ram_style = "distributed" *) logic [5:0] filling[Contexts];  // the slot, and which of its words have been stored to
+  typedef struct packed {
+    logic [1:0] slot;
+    logic spoiled;        // payload found no slot free, so the message is not whole
+    logic [3:0] touched;  // words that have been stored to
+  } filling_t;
+  (* ram_style = "distributed" *) filling_t filling[Contexts];
   message_send_t message;
+  filling_t now, then;
+  logic [ContextBits-1:0] filling_at;
   logic [1:0] fill;
   logic [3:0] touched, touches;
   logic payload, send, known, free_slot;
   peer_t peer;
   store_refusal_e refusal;
   assign message = data_i[63:0];
-  assign {fill, touched} = filling[context_i];
+  assign filling_at = context_write_i ? context_at_i : context_i;
+  assign now = filling[filling_at];
+  assign fill = now.slot;
+  assign touched = now.touched;
   assign fill_slot = {context_i, fill};
   assign free_slot = !busy[Storing] && !queued[Storing];
   assign payload = store_i && enabled_o && line_i[7:2] == 6'd0;
@@ -155,13 +165,21 @@ module ni_packetizer #(
     refusal = StoreRefusalNone;
     if (!known) refusal = StoreRefusalDestination;
     if (message.length > 7'd64) refusal = StoreRefusalLength;
-    if (!free_slot) refusal = StoreRefusalNoSlot;
+    if (!free_slot || now.spoiled) refusal = StoreRefusalNoSlot;
   end
   assign fills = send && refusal == StoreRefusalNone;
   always_ff @(posedge clk_i) begin
     if (clears) filling[clear_q[ContextBits-1:0]] <= '0;
-    else if (send) filling[context_i] <= {fill + 2'(fills), 4'd0};
-    else if (payload && free_slot) filling[context_i] <= {fill, touched | touches};
+    else if (send || payload || context_write_i) filling[filling_at] <= then;
+  end
+  // A page that is given to another process begins with a message without bytes.
+  always_comb begin
+    then = '0;
+    then.slot = fill + 2'(fills);
+    if (payload) begin
+      then.spoiled = now.spoiled || !free_slot;
+      then.touched = free_slot ? touched | touches : touched;
+    end
   end
 
   // A word's first store writes all of it, so nothing of an earlier message is left. The word is written a cycle later than it is stored.
@@ -183,6 +201,7 @@ module ni_packetizer #(
   // --- Messages as they were handed over.
   typedef struct packed {
     peer_t peer;
+    logic [9:0] pdid;  // of the context when the message was stored: a page may change hands
     logic [3:0] touched;
     logic [6:0] length;
     logic [15:0] mailbox;
@@ -193,7 +212,7 @@ module ni_packetizer #(
   slot_t head;
   logic emit_reads, answer_reads;
   ni_table #(.Entries(Slots), .Width($bits(order_t))) u_orders (
-    .clk_i, .write_i(fills), .write_at_i(fill_slot), .data_i({peer, touched, message.length, message.mailbox, message.dcid}),
+    .clk_i, .write_i(fills), .write_at_i(fill_slot), .data_i({peer, pdid_o, touched, message.length, message.mailbox, message.dcid}),
     .read_i(emit_reads), .read_at_i(head), .data_o(order));
 
   // --- The queue of slots. A store comes first, then the emitter, then the visitor; each slot is in it at most once.
@@ -221,7 +240,7 @@ module ni_packetizer #(
   numbers_t numbers_of_peer, numbers_next;
   timer_t timer, visit_timer, timer_next;
   logic [23:0] number_q, number, answer_number;
-  logic needs_number, window_full, last_try, sends, approved_room, approved_valid, approved_taken, peers_read, peers_write, give_up_done;
+  logic needs_number, window_full, last_try, orphan, sends, approved_room, approved_valid, approved_taken, peers_read, peers_write, give_up_done;
   logic [2:0] approved_q;
   peer_t peers_at, peers_write_at;
   numbers_t peers_value;
@@ -239,7 +258,9 @@ module ni_packetizer #(
 
   assign needs_number = fresh[Emitting] || turned_down[Emitting];
   assign window_full = needs_number && numbers_of_peer.open[numbers_of_peer.next[4:0]];
-  assign last_try = !needs_number && config_i.tries != '0 && timer.tries == config_i.tries;
+  // A message that is refused again and again ends with its context.
+  assign orphan = turned_down[Emitting] && !fresh[Emitting] && !contexts[emit_q[SlotBits-1:2]][10];
+  assign last_try = orphan || (!needs_number && config_i.tries != '0 && timer.tries == config_i.tries);
   assign sends = emit_state_q == Decide && busy[Emitting] && !window_full && !last_try;
   assign number = needs_number ? numbers_of_peer.next : number_q;
   always_comb begin
@@ -253,8 +274,7 @@ module ni_packetizer #(
   assign numbers = sends && fresh[Emitting];
   assign renews = sends && turned_down[Emitting];
   assign again = emit_state_q == Again && !fills;
-  assign pops = emit_state_q == Decide && !(busy[Emitting] && window_full) && !(busy[Emitting] && last_try) ||
-      emit_state_q == GiveUp && give_up_done;
+  assign pops = (emit_state_q == Decide && !(busy[Emitting] && (window_full || last_try))) || (emit_state_q == GiveUp && give_up_done);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -268,7 +288,7 @@ module ni_packetizer #(
           emit_state_q <= Look;
         end
         Look: emit_state_q <= Decide;
-        Decide: emit_state_q <= !busy[Emitting] ? Pop : window_full ? Again : last_try ? GiveUp : Pop;
+        Decide: emit_state_q <= !busy[Emitting] ? Pop : last_try ? GiveUp : window_full ? Again : Pop;
         Again: if (!fills) emit_state_q <= Pop;
         default: if (give_up_done) emit_state_q <= Pop;
       endcase
@@ -303,38 +323,37 @@ module ni_packetizer #(
   // --- Answers, and messages that are given up: the number is not under way any more, and the slot free, or its message to be sent under another one.
   typedef enum logic [1:0] { Idle, Check, Apply } answer_e;
   answer_e answer_state_q;
-  logic full_q, gives_up_q, clears_peer_q, matches, table_free, answers, applies, answer_known;
+  logic full_q, gives_up_q, fits, table_free, answers, applies, answer_known;
   nack_reason_e reason_q;
   logic [23:0] answered_number_q;
   peer_t answer_from, answer_from_q, answer_peer_q;
   ni_peer #(.Peers(Peers), .NodeBits(NodeBits), .XBits(XBits), .YBits(YBits)) u_answer_peer (
     .dcid_i(s_axis_tuser.source_dcid), .y_shift_i(config_i.y_shift), .z_shift_i(config_i.z_shift), .peer_o(answer_from), .known_o(answer_known));
   ni_table #(.Entries(Slots), .Width(24 + PeerBits)) u_answer_numbers (
-    .clk_i, .write_i(sends), .write_at_i(emit_q), .data_i({number, order_q.peer}), .read_i(answer_reads), .read_at_i(s_axis_tuser.channel[SlotBits-1:0]),
-    .data_o({answer_number, answer_peer}));
+    .clk_i, .write_i(sends), .write_at_i(emit_q), .data_i({number, order_q.peer}), .read_i(answer_reads),
+    .read_at_i(s_axis_tuser.channel[SlotBits-1:0]), .data_o({answer_number, answer_peer}));
 
-  assign s_axis_tready = answer_state_q == Idle && emit_state_q != GiveUp && !clear_i && !clears;
+  assign s_axis_tready = answer_state_q == Idle && emit_state_q != GiveUp && !clears;
   assign answer_reads = s_axis_tvalid && s_axis_tready;
   assign answers = answer_reads && 32'(s_axis_tuser.channel) < Slots && answer_known &&
       (s_axis_tuser.kind == PacketTypeMessageAck || s_axis_tuser.kind == PacketTypeMessageNack);
   // The peers' table is the emitter's while it looks and decides. A read here is followed by its write, when the emitter can at most read.
   assign table_free = emit_state_q != Look && emit_state_q != Decide;
-  assign matches = gives_up_q || clears_peer_q || (busy[Answering] && !fresh[Answering] && !turned_down[Answering] &&
-      answered_number_q == answer_number && answer_from_q == answer_peer);
+  // An answer may have come while the emitter was to give its message up.
+  assign fits = busy[Answering] && !fresh[Answering] &&
+      (gives_up_q || (!turned_down[Answering] && answered_number_q == answer_number && answer_from_q == answer_peer));
   assign applies = answer_state_q == Apply;
-  assign frees = applies && !full_q && !clears_peer_q;
+  assign frees = applies && !full_q;
   assign refuses = applies && full_q;
-  assign give_up_done = applies && gives_up_q;
-  assign clear_taken_o = applies && clears_peer_q;
+  assign give_up_done = gives_up_q && (applies || (answer_state_q == Check && !fits));
 
   assign peers_read = emit_state_q == Look || (answer_state_q == Check && table_free);
-  assign peers_at = emit_state_q == Look ? order.peer : gives_up_q || clears_peer_q ? answer_from_q : answer_peer;
+  assign peers_at = emit_state_q == Look ? order.peer : gives_up_q ? answer_from_q : answer_peer;
   assign peers_write = (sends && needs_number) || applies;
   assign peers_write_at = applies ? answer_peer_q : order_q.peer;
   always_comb begin
     peers_value = applies ? numbers_of_peer : numbers_next;
-    if (applies) peers_value.open[answered_number_q[4:0]] = 1'b0;
-    if (applies && clears_peer_q) peers_value = '0;
+    if (applies && !turned_down[Answering]) peers_value.open[answered_number_q[4:0]] = 1'b0;
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -343,7 +362,6 @@ module ni_packetizer #(
       answer_q       <= '0;
       full_q         <= 1'b0;
       gives_up_q     <= 1'b0;
-      clears_peer_q  <= 1'b0;
       reason_q       <= NackReasonNone;
       stale_o        <= '0;
       done_o         <= '0;
@@ -351,18 +369,17 @@ module ni_packetizer #(
       done_o <= done_o + 32'(frees);
       case (answer_state_q)
         Idle: begin
-          gives_up_q    <= emit_state_q == GiveUp;
-          clears_peer_q <= clear_i && emit_state_q != GiveUp;
-          answer_q      <= emit_state_q == GiveUp ? emit_q : s_axis_tuser.channel[SlotBits-1:0];
-          full_q        <= answer_reads && s_axis_tuser.kind == PacketTypeMessageNack && s_axis_tuser.reason == NackReasonFull;
-          reason_q      <= emit_state_q == GiveUp ? NackReasonSilent
+          gives_up_q <= emit_state_q == GiveUp;
+          answer_q   <= emit_state_q == GiveUp ? emit_q : s_axis_tuser.channel[SlotBits-1:0];
+          full_q     <= answer_reads && s_axis_tuser.kind == PacketTypeMessageNack && s_axis_tuser.reason == NackReasonFull;
+          reason_q   <= emit_state_q == GiveUp ? NackReasonSilent
               : s_axis_tuser.kind == PacketTypeMessageAck ? NackReasonNone : nack_reason_e'(s_axis_tuser.reason);
-          stale_o <= stale_o + 32'(answer_reads && !answers);
-          if (answers || ((emit_state_q == GiveUp || clear_i) && !clears)) answer_state_q <= Check;
+          stale_o    <= stale_o + 32'(answer_reads && !answers);
+          if (answers || emit_state_q == GiveUp) answer_state_q <= Check;
         end
         Check:
-        if (!matches) begin
-          stale_o        <= stale_o + 1'b1;
+        if (!fits) begin
+          stale_o        <= stale_o + 32'(!gives_up_q);
           answer_state_q <= Idle;
         end else if (table_free) answer_state_q <= Apply;
         default: answer_state_q <= Idle;
@@ -372,16 +389,15 @@ module ni_packetizer #(
   always_ff @(posedge clk_i) begin
     if (answer_state_q == Idle) begin
       answered_number_q <= emit_state_q == GiveUp ? number_q : s_axis_tuser.number;
-      answer_from_q     <= emit_state_q == GiveUp ? order_q.peer : clear_i ? clear_at_i : answer_from;
+      answer_from_q     <= emit_state_q == GiveUp ? order_q.peer : answer_from;
     end
-    if (answer_state_q == Check) answer_peer_q <= gives_up_q || clears_peer_q ? answer_from_q : answer_peer;
+    if (answer_state_q == Check) answer_peer_q <= gives_up_q ? answer_from_q : answer_peer;
   end
 
   // --- Frames: messages that are to go, beat by beat.
   typedef struct packed {
     slot_t slot;
     logic [23:0] number;
-    logic [9:0] pdid;
     order_t order;
   } approved_t;
   approved_t approved;
@@ -392,7 +408,7 @@ module ni_packetizer #(
   assign approved_taken = fetch && final_beat;
   assign approved_room = approved_q < 3'd3;  // and one that is on its way
   exanet_fifo #(.Width($bits(approved_t)), .Depth(4)) u_approved (
-    .clk_i, .rst_ni, .write_i(sends), .data_i({emit_q, number, contexts[emit_q[SlotBits-1:2]][9:0], order_q}), .read_i(approved_taken),
+    .clk_i, .rst_ni, .write_i(sends), .data_i({emit_q, number, order_q}), .read_i(approved_taken),
     .valid_o(approved_valid), .data_o(approved));
   assign fetch = approved_valid && (!m_axis_tvalid || m_axis_tready);
   assign left = approved.order.length - {1'b0, beat_q, 4'd0};
@@ -423,8 +439,8 @@ module ni_packetizer #(
         zero_q        <= !approved.order.touched[beat_q];
         for (int unsigned i = 0; i < 16; i++) m_axis_tkeep[i] <= left > 7'(i);
         m_axis_tlast <= final_beat;
-        m_axis_tuser <= '{dmadd: 48'(approved.order.mailbox), dcid: approved.order.dcid, pdid: approved.pdid, source_dcid: config_i.dcid,
-                          kind: PacketTypeMessage, high_priority: 1'b0, multicast: 1'b0, number: approved.number, source_pdid: approved.pdid,
+        m_axis_tuser <= '{dmadd: 48'(approved.order.mailbox), dcid: approved.order.dcid, pdid: approved.order.pdid, source_dcid: config_i.dcid,
+                          kind: PacketTypeMessage, high_priority: 1'b0, multicast: 1'b0, number: approved.number, source_pdid: approved.order.pdid,
                           channel: 10'(approved.slot), block: '0, reason: '0, last: 1'b1, ack_request: 1'b1, reserved: '0};
       end else if (m_axis_tready) begin
         m_axis_tvalid <= 1'b0;
@@ -466,7 +482,7 @@ module ni_packetizer #(
   always_comb begin
     status_o = '0;
     status_o.free_slots = free_q;
-    status_o.fill = filling[status_at_i][5:4];
+    status_o.fill = filling[status_at_i].slot;
     {status_o.refused, status_o.refusal} = refusals[status_at_i];
     {status_o.failed_channel, status_o.failed, status_o.failure} = failures[status_at_i];
   end

@@ -15,11 +15,13 @@ module ni_peer #(
 );
   localparam int unsigned Low = NodeBits + XBits;
   localparam int unsigned ZBits = 22 - Low - YBits;
-  logic [22:0] y, z, place;
+  logic [22:0] low, y, z, place;
 
+  assign low = 23'(dcid_i[Low-1:0]);
   assign y = 23'(dcid_i[Low+:YBits]) << y_shift_i;
   assign z = 23'(dcid_i[Low+YBits+:ZBits]) << z_shift_i;
-  assign place = 23'(dcid_i[Low-1:0]) | y | z;
+  assign place = low | y | z;
   assign peer_o = place[Bits-1:0];
-  assign known_o = place[22:Bits] == '0;
+  // No coordinate reaches into the bits of the next one, so no two nodes share a place.
+  assign known_o = place[22:Bits] == '0 && low >> y_shift_i == '0 && (low | y) >> z_shift_i == '0;
 endmodule

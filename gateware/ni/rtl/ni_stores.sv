@@ -9,6 +9,7 @@ module ni_stores #(
   input  logic                   rst_ni,
   input  logic [IdBits-1:0]      s_axi_awid,
   input  logic [AddressBits-1:0] s_axi_awaddr,
+  input  logic [7:0]             s_axi_awlen,
   input  logic [2:0]             s_axi_awsize,
   input  logic [1:0]             s_axi_awburst,
   input  logic                   s_axi_awvalid,
@@ -72,6 +73,14 @@ module ni_stores #(
     strobe_o <= s_axi_wstrb;
   end
 
+`ifndef SYNTHESIS
+  logic [7:0] left, left_q;
+  assign left = open_q ? left_q : s_axi_awlen;
+  always_ff @(posedge clk_i) begin
+    if (beat) left_q <= left - 1'b1;
+    if (rst_ni && beat) Length : assert (s_axi_wlast == (left == '0));
+  end
+`endif
   exanet_stream_check #(.Width(IdBits + 2)) u_check (
     .clk_i, .rst_ni, .valid_i(s_axi_bvalid), .data_i({s_axi_bid, s_axi_bresp}), .ready_i(s_axi_bready));
 endmodule
