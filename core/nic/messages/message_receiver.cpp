@@ -8,7 +8,7 @@ namespace exanet {
 namespace {
 
 constexpr std::uint64_t kAnswers = 8;  // that wait at most
-constexpr Cycle kRelease = 2;  // a store at the interface to the mailbox's table
+constexpr Cycle kRelease = 2;  // a store at the interface to the mailbox's table, which takes one in as many cycles
 
 }  // namespace
 
@@ -31,14 +31,13 @@ void MessageReceiver::attach(Network& network) {
 }
 
 void MessageReceiver::open(NodeId node, std::uint32_t mailbox, std::uint32_t pdid, std::uint32_t entries) {
-  nodes_[node].mailboxes[mailbox] = {entries, pdid, 0, 0, 0, kLongAgo};
+  nodes_[node].mailboxes[mailbox] = {entries, pdid, 0, 0, {}};
 }
 
 void MessageReceiver::release(NodeId node, std::uint32_t mailbox, std::uint32_t place) {
-  Mailbox& box = nodes_[node].mailboxes.at(mailbox);
-  box.read_before = box.read;
-  box.read = place;
-  box.released = now() + kRelease;
+  Node& n = nodes_[node];
+  n.released = std::max(now(), n.released) + kRelease;
+  n.mailboxes.at(mailbox).releases.push_back({n.released, place});
 }
 
 void MessageReceiver::arrived(const Packet& packet, Cycle footer) {
@@ -55,13 +54,13 @@ void MessageReceiver::pump(NodeId node) {
   while (!n.arrivals.empty() && settle(node, n)) send_answers(node, n);
 }
 
-const MessageReceiver::Mailbox* MessageReceiver::find(const Node& n, std::uint32_t mailbox) {
+MessageReceiver::Mailbox* MessageReceiver::find(Node& n, std::uint32_t mailbox) {
   const auto found = n.mailboxes.find(mailbox);
   return found == n.mailboxes.end() || found->second.entries == 0 ? nullptr : &found->second;
 }
 
-bool MessageReceiver::is_full(const Mailbox& box, std::uint32_t read) {
-  return ((box.written - read) & (2 * box.entries - 1)) >= box.entries;
+bool MessageReceiver::is_full(const Mailbox& box) {
+  return ((box.written - box.read) & (2 * box.entries - 1)) >= box.entries;
 }
 
 // Settles what becomes of the first arrival. False while that is not known.
@@ -77,8 +76,10 @@ bool MessageReceiver::settle(NodeId node, Node& n) {
   const Cycle answers = n.answers_made < kAnswers ? kLongAgo : n.gone[n.answers_made % kAnswers] + 1;
   // Its mailbox and its past are looked up with its first beat, and it is whole a cycle behind its last one.
   const Cycle whole = std::max(arrival.taken + 2, arrival.taken + Cycle{std::max(words, 1u)});
-  const Mailbox* box = find(n, arrival.word.mailbox);
-  if (box != nullptr && now() < arrival.taken && is_full(*box, box->read)) {
+  Mailbox* const box = find(n, arrival.word.mailbox);
+  for (; box != nullptr && !box->releases.empty() && box->releases.front().at <= arrival.taken; box->releases.pop_front())
+    box->read = box->releases.front().place;
+  if (box != nullptr && now() < arrival.taken && is_full(*box)) {
     events_.schedule(time_of(arrival.taken, config_.cycle), on_look_, node);
     return false;
   }
@@ -92,16 +93,16 @@ void MessageReceiver::decide(NodeId node, Node& n, const Arrival& arrival, Cycle
   const std::uint32_t words = words_of(arrival.bytes);
   Past& past = n.pasts[arrival.src];
   const std::uint32_t ahead = (word.number - past.next) % kNumbers, behind = (past.next - word.number - 1) % kNumbers;
-  const bool later = ahead < kNumbers / 2;
+  const bool later = past.come == 0 || ahead < kNumbers / 2;
   const bool drops = !later && behind >= kWindow;
   const bool seen = !later && !drops && (past.come >> behind & 1) != 0;
-  const Mailbox* box = find(n, word.mailbox);
+  Mailbox* const box = find(n, word.mailbox);
   MessageAnswer answer = MessageAnswer::kStored;
   if (box == nullptr)
     answer = MessageAnswer::kClosed;
   else if (box->pdid != word.pdid)
     answer = MessageAnswer::kDomain;
-  else if (is_full(*box, box->released <= arrival.taken ? box->read : box->read_before))
+  else if (is_full(*box))
     answer = MessageAnswer::kFull;
   if (seen) answer = past.answers[word.number % kWindow];
   const bool stores = !drops && !seen && answer == MessageAnswer::kStored;
@@ -125,9 +126,8 @@ void MessageReceiver::decide(NodeId node, Node& n, const Arrival& arrival, Cycle
       {arrival.src, {word.number, word.slot, static_cast<std::uint32_t>(answer), word.pdid}, cycle + 1, memory});
   ++n.answers_made;
   if (!stores) return;
-  Mailbox& written = n.mailboxes[word.mailbox];
-  on_stored_(self_, {node, arrival.src, word, written.written, n.jobs[0]});
-  written.written = (written.written + 1) % (1u << 14);
+  on_stored_(self_, {node, arrival.src, word, box->written, n.jobs[0]});
+  box->written = (box->written + 1) % (1u << 14);
 }
 
 // Answers go in the order of their messages, one that was stored when memory has said so, which it does for one after the other. Stops where it is not

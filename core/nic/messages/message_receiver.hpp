@@ -37,7 +37,7 @@ class MessageReceiver {
 
   // A ring of so many entries, a power of two.
   void open(NodeId node, std::uint32_t mailbox, std::uint32_t pdid, std::uint32_t entries);
-  // The store by which a process says how far it has read is at the interface in this cycle; one in two cycles.
+  // The store by which a process says how far it has read is at the interface in this cycle.
   void release(NodeId node, std::uint32_t mailbox, std::uint32_t place);
 
   // The last word of a packet at the port of messages has been on the wire in `footer`, the cycle before the present one.
@@ -50,11 +50,14 @@ class MessageReceiver {
   std::uint64_t dropped() const { return dropped_; }  // with a number that is none of its sender's last
 
  private:
+  struct Release {
+    Cycle at;
+    std::uint32_t place;
+  };
   struct Mailbox {
     std::uint32_t entries = 0, pdid = 0;  // closed without entries
-    std::uint32_t written = 0;
-    std::uint32_t read = 0, read_before = 0;  // and as it was before the last release, in `released`
-    Cycle released = kLongAgo;
+    std::uint32_t written = 0, read = 0;
+    std::deque<Release> releases;  // that are on their way to the table
   };
   struct Past {
     std::uint32_t next = 0;  // behind the highest number that has come
@@ -82,6 +85,7 @@ class MessageReceiver {
     std::deque<Answer> answers;
     std::uint64_t answers_made = 0, answers_gone = 0;
     std::array<Cycle, 8> gone{};  // by number of the answer
+    Cycle released = kLongAgo;  // the last release was in its table
     Cycle memory_free = kLongAgo;  // the last answer that waited for memory has gone
     std::unordered_map<std::uint32_t, Mailbox> mailboxes;
     std::unordered_map<NodeId, Past> pasts;
@@ -92,8 +96,8 @@ class MessageReceiver {
   bool settle(NodeId node, Node& n);
   void decide(NodeId node, Node& n, const Arrival& arrival, Cycle cycle);
   bool send_answers(NodeId node, Node& n);
-  static const Mailbox* find(const Node& n, std::uint32_t mailbox);
-  static bool is_full(const Mailbox& box, std::uint32_t read);
+  static Mailbox* find(Node& n, std::uint32_t mailbox);
+  static bool is_full(const Mailbox& box);
 
   EventQueue& events_;
   MessagesConfig config_;

@@ -12,11 +12,12 @@ constexpr std::uint64_t kApproved = 3;  // messages that wait for their frames, 
 
 }  // namespace
 
-MessageSender::MessageSender(EventQueue& events, const MessagesConfig& config, std::size_t nodes, void* self, Done done)
+MessageSender::MessageSender(EventQueue& events, const MessagesConfig& config, std::size_t nodes, void* self,
+                             Answered answered)
     : events_(events),
       config_(config),
       self_(self),
-      done_(done),
+      on_answered_(answered),
       inject_(events, config.cycle, nodes, 0, this,
               [](void* its, NodeId node) { static_cast<MessageSender*>(its)->advance(node); }),
       nodes_(nodes) {
@@ -84,12 +85,15 @@ void MessageSender::advance(NodeId node) {
     if (n.emitter != Emitter::kPop || n.queue.empty()) return;
     if (n.sends >= n.fetches + kApproved) return;  // until a frame before has gone
     const Cycle room = n.sends < kApproved ? kLongAgo : n.fetched[(n.sends - kApproved) % 4] + 1;
-    const Cycle pop = std::max({n.pop_from, n.queue.front().written + 2, n.last_pop + 1, room});
+    const Cycle pop = std::max({n.pop_from, n.queue.front().written + 2, room});
     const Slot& slot = n.slots[n.queue.front().slot];
     const Numbers& numbers = n.numbers[slot.message.dst];
     const bool settled = slot.fresh(pop + 2) && (numbers.open >> (numbers.next % kWindow) & 1) == 0;
-    if (!settled && now() < pop + 2) {
-      if (n.decides != pop + 2) at(n.decides = pop + 2, on_decide_, node);
+    if (n.last_pop != pop) {
+      n.last_pop = pop;
+      n.pops[n.popped++ % n.pops.size()] = pop;
+      if (!settled && now() < pop + 2) return at(pop + 2, on_decide_, node);
+    } else if (now() < pop + 2) {
       return;
     }
     if (!decide(node, n, pop)) return;
@@ -102,8 +106,6 @@ bool MessageSender::decide(NodeId node, Node& n, Cycle pop) {
   const std::uint32_t index = n.queue.front().slot;
   Slot& slot = n.slots[index];
   n.queue.pop_front();
-  n.last_pop = pop;
-  n.pops[n.popped++ % n.pops.size()] = pop;
   n.pop_from = cycle + 1;
   const bool busy = slot.busy(cycle), needs_number = slot.fresh(cycle) || slot.turned_down(cycle);
   if (busy && needs_number) {
@@ -287,7 +289,7 @@ void MessageSender::reply(NodeId node) {
   if (cycle != n.event) return;  // it waits for a message that is given up
   n.event = kUnknown;
   if (n.reply == Reply::kGiveUp) {
-    give_up(node, n, cycle + 1);
+    give_up(node, n);
     return next_reply(node, n);
   }
   const Answer answer = n.answers.front();
@@ -319,22 +321,27 @@ void MessageSender::apply(NodeId node, Node& n, Cycle cycle) {
   if (answer.answer == MessageAnswer::kFull) {
     slot.refused = cycle;
     slot.renewed = kUnknown;
-    return;
+  } else {
+    slot.freed = cycle;
   }
-  slot.freed = cycle;
-  done_(self_, node, answer.slot, slot.message.user, answer.answer, cycle);
+  on_answered_(self_, node, answer.slot, slot.message.user, answer.answer, cycle);
 }
 
-void MessageSender::give_up(NodeId node, Node& n, Cycle cycle) {
+// It is looked at in this cycle: an answer may have come while the emitter waited.
+void MessageSender::give_up(NodeId node, Node& n) {
   Slot& slot = n.slots[n.emitted];
-  n.numbers[slot.message.dst].open &= ~(1u << (slot.number % kWindow));
-  slot.freed = cycle;
+  const bool waits = slot.busy(now());
+  const Cycle done = now() + waits;
   slot.in_queue = false;
-  slot.popped = cycle;
-  n.idle_from = n.pop_from = cycle + 1;
+  slot.popped = done;
+  n.idle_from = n.pop_from = done + 1;
   n.gives_up_from = kUnknown;
   n.emitter = Emitter::kPop;
-  done_(self_, node, n.emitted, slot.message.user, MessageAnswer::kSilent, cycle);
+  if (waits) {
+    if (!slot.turned_down(done)) n.numbers[slot.message.dst].open &= ~(1u << (slot.number % kWindow));
+    slot.freed = done;
+    on_answered_(self_, node, n.emitted, slot.message.user, MessageAnswer::kSilent, done);
+  }
   advance(node);
 }
 

@@ -30,10 +30,12 @@ struct MessageStore {
 
 class MessageSender {
  public:
-  // The message of a slot has been answered, or is given up; its slot is free from the cycle behind `at` on. Called when that is known.
-  using Done = void (*)(void* self, NodeId node, std::uint32_t slot, std::uint64_t user, MessageAnswer answer, Cycle at);
+  // The message of a slot has been answered, or is given up. In the cycle behind `at` its slot is free or, where its mailbox is full, it is to be sent
+  // again. Called when that is known.
+  using Answered = void (*)(void* self, NodeId node, std::uint32_t slot, std::uint64_t user, MessageAnswer answer,
+                            Cycle at);
 
-  MessageSender(EventQueue& events, const MessagesConfig& config, std::size_t nodes, void* self, Done done);
+  MessageSender(EventQueue& events, const MessagesConfig& config, std::size_t nodes, void* self, Answered answered);
 
   void attach(Network& network);
 
@@ -103,7 +105,7 @@ class MessageSender {
     // emitter
     Emitter emitter = Emitter::kPop;
     std::deque<Queued> queue;
-    Cycle pop_from = kLongAgo, last_pop = kLongAgo, decides = kUnknown, again = kLongAgo;
+    Cycle pop_from = kLongAgo, last_pop = kLongAgo, again = kLongAgo;
     std::uint32_t emitted = 0;  // the slot that goes to the end of the queue, or is given up
     std::array<Cycle, 32> pops{};
     std::uint64_t popped = 0;
@@ -147,12 +149,12 @@ class MessageSender {
   void reply(NodeId node);
   void next_reply(NodeId node, Node& n);
   void apply(NodeId node, Node& n, Cycle cycle);
-  void give_up(NodeId node, Node& n, Cycle cycle);
+  void give_up(NodeId node, Node& n);
 
   EventQueue& events_;
   MessagesConfig config_;
   void* self_;
-  Done done_;
+  Answered on_answered_;
   Network* network_ = nullptr;
   InjectPorts inject_;
   std::vector<Node> nodes_;
