@@ -44,7 +44,7 @@ void MessageReceiver::arrived(const Packet& packet, Cycle footer) {
   if (packet.marked != 0)
     return network_->give_back(packet.dst, packet.intra_port, time_of(EjectPort::dropped(footer), config_.cycle));
   nodes_[packet.dst].arrivals.push_back(
-      {packet.src, packet.payload_bytes, MessageWord::unpack(packet.user), footer, kUnknown});
+      {packet.src, packet.payload_bytes, MessageWord::unpack(packet.user), footer});
   pump(packet.dst);
 }
 
@@ -68,11 +68,12 @@ bool MessageReceiver::settle(NodeId node, Node& n) {
   Arrival& arrival = n.arrivals.front();
   const std::uint32_t words = words_of(arrival.bytes);
   if (arrival.taken == kUnknown) {
-    const Cycle load = n.eject.load(arrival.footer, words);
-    arrival.taken = std::max(load + 1, n.idle_from);
-    network_->give_back(node, 0, time_of(n.eject.take(load, arrival.taken, words) + 1, config_.cycle));
+    load(node, n, arrival);
+    arrival.taken = std::max(arrival.load + 1, n.idle_from);
+    const Cycle last = n.eject.take(arrival.load, arrival.taken, words);
+    if (!arrival.gave_back) network_->give_back(node, 0, time_of(last + 1, config_.cycle));
   }
-  if (n.answers_made >= n.answers_gone + kAnswers) return false;  // until an answer goes
+  if (n.answers_made >= n.answers_gone + kAnswers) return blocked(node, n);  // until an answer goes
   const Cycle answers = n.answers_made < kAnswers ? kLongAgo : n.gone[n.answers_made % kAnswers] + 1;
   // Its mailbox and its past are looked up with its first beat, and it is whole a cycle behind its last one.
   const Cycle whole = std::max(arrival.taken + 2, arrival.taken + Cycle{std::max(words, 1u)});
@@ -81,11 +82,27 @@ bool MessageReceiver::settle(NodeId node, Node& n) {
     box->read = box->releases.front().place;
   if (box != nullptr && now() < arrival.taken && is_full(*box)) {
     events_.schedule(time_of(arrival.taken, config_.cycle), on_look_, node);
-    return false;
+    return blocked(node, n);
   }
   decide(node, n, arrival, std::max({whole, n.jobs[1] + 1, answers}));
   n.arrivals.pop_front();
   return true;
+}
+
+// The first arrival waits; the first beat of the one behind it may get to the port's register all the same.
+bool MessageReceiver::blocked(NodeId node, Node& n) {
+  if (n.arrivals.size() > 1) load(node, n, n.arrivals[1]);
+  return false;
+}
+
+void MessageReceiver::load(NodeId node, Node& n, Arrival& arrival) {
+  if (arrival.load != kUnknown) return;
+  const std::uint32_t words = words_of(arrival.bytes);
+  arrival.load = n.eject.load(arrival.footer, words);
+  if (words > 1) return;
+  arrival.gave_back = true;
+  n.eject.last_load = arrival.load;
+  network_->give_back(node, 0, time_of(arrival.load + 1, config_.cycle));
 }
 
 void MessageReceiver::decide(NodeId node, Node& n, const Arrival& arrival, Cycle cycle) {

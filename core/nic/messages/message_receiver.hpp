@@ -69,7 +69,8 @@ class MessageReceiver {
     std::uint16_t bytes;
     MessageWord word;
     Cycle footer;
-    Cycle taken = kUnknown;  // its first beat
+    Cycle load = kUnknown, taken = kUnknown;  // its first beat is on its way to the port's register, and taken
+    bool gave_back = false;  // its slot
   };
   struct Answer {
     NodeId to;
@@ -94,6 +95,8 @@ class MessageReceiver {
   Cycle now() const { return cycle_of(events_.now(), config_.cycle); }
   void pump(NodeId node);
   bool settle(NodeId node, Node& n);
+  bool blocked(NodeId node, Node& n);
+  void load(NodeId node, Node& n, Arrival& arrival);
   void decide(NodeId node, Node& n, const Arrival& arrival, Cycle cycle);
   bool send_answers(NodeId node, Node& n);
   static Mailbox* find(Node& n, std::uint32_t mailbox);

@@ -55,6 +55,7 @@ bool MessageSender::store(NodeId node, std::uint32_t context, const MessageStore
   if (context >= n.fill.size()) n.fill.resize(context + 1);
   const std::uint32_t index = 4 * context + n.fill[context];
   Slot& slot = slot_of(n, index);
+  n.fills = {cycle, n.fills[0]};  // refused or not
   if (slot.busy(cycle) || slot.queued(cycle)) {
     ++refused_;
     return false;
@@ -63,7 +64,6 @@ bool MessageSender::store(NodeId node, std::uint32_t context, const MessageStore
   slot.message = message;
   slot.filled = cycle;
   slot.freed = slot.first_sent = slot.sent = slot.refused = slot.renewed = kUnknown;
-  n.fills = {cycle, n.fills[0]};
   enqueue(n, index, cycle);
   slot.in_queue = true;
   advance(node);

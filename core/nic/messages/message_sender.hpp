@@ -101,7 +101,7 @@ class MessageSender {
     std::vector<Slot> slots;
     std::vector<std::uint8_t> fill;  // by context
     std::unordered_map<NodeId, Numbers> numbers;
-    std::array<Cycle, 2> fills = {kLongAgo, kLongAgo};  // the last cycles in which a store handed a message over
+    std::array<Cycle, 2> fills = {kLongAgo, kLongAgo};  // the last cycles with a store that sends, refused or not: it goes to the queue before others
     // emitter
     Emitter emitter = Emitter::kPop;
     std::deque<Queued> queue;

@@ -54,7 +54,7 @@ struct Case {
 
 struct Happening {
   std::uint64_t cycle;
-  char what;  // 'h' header at the router, 's' entry stored, 'a' answer
+  char what;  // 'h' header at the router, 'd' last word out of it, 's' entry stored, 'a' answer
   std::size_t node;
   std::uint64_t a, b;  // port; mailbox and place, sender and number; slot and answer
   auto operator<=>(const Happening&) const = default;
@@ -184,8 +184,10 @@ class Gateware {
         ops.push_back(nodes_[n].ops[i]);
         ops.back().taken = node.taken[i];
       }
-      for (unsigned port = 0; port < 2; ++port)
+      for (unsigned port = 0; port < 2; ++port) {
         for (const Arrival& a : node.in[port].arrivals) result.happenings.push_back({a.head_cycle, 'h', n, port, 0});
+        for (const Arrival& a : node.out[port].arrivals) result.happenings.push_back({a.tail_cycle, 'd', n, port, 0});
+      }
       for (const WrittenBeat& beat : node.memory->beats) {
         if (!beat.last) continue;
         spec::MailboxEntry entry;
@@ -238,6 +240,7 @@ class Model {
                     [](void* self, const exanet::Packet& packet, Time injected, Time tail) {
                       Model& model = *static_cast<Model*>(self);
                       model.add({static_cast<std::uint64_t>(injected.ps() / kCycle.ps()), 'h', packet.src, packet.intra_port, 0});
+                      model.add({static_cast<std::uint64_t>(tail.ps() / kCycle.ps() - 1), 'd', packet.dst, packet.intra_port, 0});
                       model.messages_.delivered(packet, tail);
                     },
                     [](void* self, NodeId node, std::uint8_t port, std::uint8_t, Time) { static_cast<Model*>(self)->messages_.ready(node, port); }};
