@@ -50,6 +50,7 @@ TARGETS = {
     "router-6x1": Target("exanet_router", {"InterPorts": 6, "IntraPorts": 1, "Dimensions": 3}, {}),
     "router-multicast": Target("exanet_router", {**SHAPE, "Multicast": 1}, {}),
     "ni-port": Target("ni_port", {}, {}),
+    "ni-messages": Target("exanet_messages", {}, {}),
     "registers": Target("node_registers", {}, {"lut_logic": 2468, "lut_memory": 187, "ff": 6451}),
     "link-registers": Target("node_registers_link", {}, {}),
     "lofamo": Target("node_lofamo", {}, {}),

@@ -84,7 +84,7 @@ module ni_mailbox #(
   // --- Tables: mailboxes as the kernel wrote them, how far each is written and read, and the past of each node.
   typedef enum logic [1:0] { Idle, Look, Decide } state_e;
   state_e state_q;
-  logic begins, decides, kernel, stores, release_checked_q, release_fits;
+  logic begins, decides, kernel, breaks, stores, release_checked_q, release_fits;
   logic [BoxBits-1:0] box, box_q;
   logic [PeerBits-1:0] peer, peer_q;
   logic known, known_q;
@@ -97,7 +97,7 @@ module ni_mailbox #(
   ni_peer #(.Peers(Peers), .NodeBits(NodeBits), .XBits(XBits), .YBits(YBits)) u_peer (
     .dcid_i(s_axis_tuser.source_dcid), .y_shift_i(config_i.y_shift), .z_shift_i(config_i.z_shift), .peer_o(peer), .known_o(known));
   // The kernel's writes come between messages, and before the next one: what was looked up is not changed before it is decided on.
-  assign kernel = (open_i || clear_i) && state_q == Idle && !release_checked_q;
+  assign kernel = (open_i || clear_i) && state_q == Idle && !release_checked_q && !breaks;
   assign kernel_taken_o = kernel;
   ni_table #(.Entries(Mailboxes), .Width(64)) u_mailboxes (
     .clk_i, .write_i((kernel && open_i) || clears), .write_at_i(clears ? clear_q[BoxBits-1:0] : open_at_i), .data_i(clears ? '0 : open_value_i),
@@ -105,12 +105,22 @@ module ni_mailbox #(
   ni_table #(.Entries(Mailboxes), .Width(14)) u_written (
     .clk_i, .write_i((kernel && open_i) || stores), .write_at_i(stores ? box_q : open_at_i), .data_i(stores ? written_q + 1'b1 : '0),
     .read_i(begins), .read_at_i(box), .data_o(written));
-  ni_table #(.Entries(Mailboxes), .Width(14)) u_read (
+  ni_table #(.Entries(Mailboxes), .Width(14), .Same(1'b1)) u_read (
     .clk_i, .write_i((kernel && open_i) || release_fits), .write_at_i(kernel ? open_at_i : release_value_i.mailbox[BoxBits-1:0]),
     .data_i(kernel ? '0 : release_value_i.place[13:0]), .read_i(begins), .read_at_i(box), .data_o(read));
   ni_table #(.Entries(Peers), .Width($bits(past_t))) u_past (
     .clk_i, .write_i((kernel && clear_i) || decides || clears), .write_at_i(clears ? clear_q[PeerBits-1:0] : decides ? peer_q : clear_at_i),
     .data_i(decides ? past_next : '0), .read_i(begins), .read_at_i(peer), .data_o(past));
+
+  // A mailbox to which memory has refused a write is broken until it is opened again: its reader does not get past the hole.
+  logic [1:0] broken;  // that of the message, that of the answer
+  logic [BoxBits-1:0] answer_box;
+  (* ram_style = "distributed" *) logic broken_boxes[Mailboxes];
+  assign broken = {broken_boxes[answer_box], broken_boxes[box_q]};
+  always_ff @(posedge clk_i) begin
+    if (clears) broken_boxes[clear_q[BoxBits-1:0]] <= 1'b0;
+    else if (breaks || (kernel && open_i)) broken_boxes[breaks ? answer_box : open_at_i] <= breaks;
+  end
 
   // A process moves the reader's place of a mailbox of its own domain.
   ni_table #(.Entries(Mailboxes), .Width(64)) u_release_mailboxes (
@@ -192,7 +202,7 @@ module ni_mailbox #(
   end
   assign answer = seen ? past_q.outcome[age] : outcome;
   assign decides = state_q == Decide && ended_q && pending_room && jobs_room;
-  assign stores = decides && fresh && outcome == Stored;
+  assign stores = decides && fresh && outcome == Stored && !broken[0];
   always_comb begin
     past_next = past_q;
     if (later) begin
@@ -281,6 +291,7 @@ module ni_mailbox #(
   typedef struct packed {
     outcome_e outcome;
     logic waits;  // for memory
+    logic [BoxBits-1:0] box;
     logic [21:0] dcid;
     logic [9:0] pdid;
     logic [9:0] channel;
@@ -292,12 +303,14 @@ module ni_mailbox #(
   assign pending_room = !pending_q[3];
   assign pends = decides && !drops;
   exanet_fifo #(.Width($bits(pending_t)), .Depth(PendingDepth)) u_pending (
-    .clk_i, .rst_ni, .write_i(pends), .data_i({answer, stores, user_q.source_dcid, user_q.source_pdid, user_q.channel, user_q.number}),
+    .clk_i, .rst_ni, .write_i(pends), .data_i({answer, stores, box_q, user_q.source_dcid, user_q.source_pdid, user_q.channel, user_q.number}),
     .read_i(answered), .valid_o(pending_valid), .data_o(pending));
   assign m_axi_bready = !memory_q;
   assign m_axis_tvalid = pending_valid && (!pending.waits || memory_q);
   assign answered = m_axis_tvalid && m_axis_tready;
-  assign memory_failed = pending.waits && failed_q;
+  assign answer_box = pending.box;
+  assign breaks = answered && pending.waits && failed_q;
+  assign memory_failed = pending.outcome == Stored && ((pending.waits && failed_q) || broken[1]);
   always_comb begin
     m_axis_tuser = '0;
     m_axis_tuser.dcid = pending.dcid;
