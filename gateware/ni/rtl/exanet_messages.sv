@@ -12,7 +12,7 @@
 //   0x104010                store of 8 bytes: numbers of messages from the peer of this place begin anew
 //   0x104020 to 0x10404f    load: counts of 32 bits: sent, done, repeated, stale; stored, refused, repeated, dropped; damaged messages, answers
 //   0x108000 + 16 m         store of 8 bytes: mailbox m, ni_mailbox_t
-// Other stores do nothing, other loads give zeros. After reset the tables are cleared, in as many cycles as there are peers; stores wait for that.
+// Other stores do nothing, other loads give zeros. What a process stores counts for the domain that its context has then; a repetition keeps it. After reset the tables are cleared, in as many cycles as there are peers; stores wait for that.
 module exanet_messages #(
   parameter int unsigned Contexts = 256,
   parameter int unsigned Mailboxes = 1024,

@@ -92,10 +92,11 @@ module ni_mailbox #(
   logic [13:0] written, written_q, read, read_place_q;
   past_t past, past_q, past_next;
   ni_user_t user_q;
+  logic [23:0] ahead_q;
 
   assign box = s_axis_tuser.dmadd[BoxBits-1:0];
   ni_peer #(.Peers(Peers), .NodeBits(NodeBits), .XBits(XBits), .YBits(YBits)) u_peer (
-    .dcid_i(s_axis_tuser.source_dcid), .y_shift_i(config_i.y_shift), .z_shift_i(config_i.z_shift), .peer_o(peer), .known_o(known));
+    .clk_i, .dcid_i(s_axis_tuser.source_dcid), .y_shift_i(config_i.y_shift), .z_shift_i(config_i.z_shift), .peer_o(peer), .known_o(known));
   // The kernel's writes come between messages, and before the next one: what was looked up is not changed before it is decided on.
   assign kernel = (open_i || clear_i) && state_q == Idle && !release_checked_q && !breaks;
   assign kernel_taken_o = kernel;
@@ -172,19 +173,20 @@ module ni_mailbox #(
       too_long_q <= amid_q && (too_long_q || (words_q == 3'd4 && s_axis_tkeep != '0));
     end
     if (begins) {user_q, box_q, peer_q, known_q} <= {s_axis_tuser, box, peer, known};
+    // How far behind the next number: its complement is how far before the last one.
+    if (state_q == Look) ahead_q <= user_q.number - past.next;
     if (state_q == Look) {found_q, written_q, read_place_q, past_q} <= {found, written, read, past};
   end
 
   // --- The decision.
   logic pending_room, jobs_room;
-  logic [23:0] ahead, behind;
-  logic later, seen, drops, fresh, box_full, box_known;
+  logic [23:0] behind;
+  logic later, seen, drops, fresh, writes, box_full, box_known;
   logic [4:0] age;
   logic [13:0] entries, entry, held;
   outcome_e outcome, answer;
-  assign ahead = user_q.number - past_q.next;
-  assign behind = past_q.next - user_q.number - 1'b1;
-  assign later = past_q.come == '0 || !ahead[23];
+  assign behind = ~ahead_q;
+  assign later = past_q.come == '0 || !ahead_q[23];
   assign age = behind[4:0];
   assign drops = !known_q || (!later && behind[22:5] != '0) || user_q.kind != PacketTypeMessage || too_long_q;
   assign seen = !later && past_q.come[age];
@@ -202,13 +204,14 @@ module ni_mailbox #(
   end
   assign answer = seen ? past_q.outcome[age] : outcome;
   assign decides = state_q == Decide && ended_q && pending_room && jobs_room;
-  assign stores = decides && fresh && outcome == Stored && !broken[0];
+  assign writes = fresh && outcome == Stored && !broken[0];
+  assign stores = decides && writes;
   always_comb begin
     past_next = past_q;
     if (later) begin
       past_next.next = user_q.number + 1'b1;
-      past_next.come = ahead > 24'd31 ? '0 : past_q.come << ahead[4:0] << 1;
-      past_next.outcome = past_q.outcome << {ahead[4:0], 1'b0} << 2;
+      past_next.come = ahead_q > 24'd31 ? '0 : past_q.come << ahead_q[4:0] << 1;
+      past_next.outcome = past_q.outcome << {ahead_q[4:0], 1'b0} << 2;
       past_next.come[0] = 1'b1;
       past_next.outcome[0] = outcome;
     end else begin
@@ -249,7 +252,7 @@ module ni_mailbox #(
   logic [2:0] sent_q;
   always_comb begin
     job_next = '0;
-    job_next.writes = stores;
+    job_next.writes = writes;
     job_next.words = words_q;
     job_next.line = found_q.line | 41'(entry);
     job_next.info.phase = (written_q & entries) == '0;
@@ -303,7 +306,7 @@ module ni_mailbox #(
   assign pending_room = !pending_q[3];
   assign pends = decides && !drops;
   exanet_fifo #(.Width($bits(pending_t)), .Depth(PendingDepth)) u_pending (
-    .clk_i, .rst_ni, .write_i(pends), .data_i({answer, stores, box_q, user_q.source_dcid, user_q.source_pdid, user_q.channel, user_q.number}),
+    .clk_i, .rst_ni, .write_i(pends), .data_i({answer, writes, box_q, user_q.source_dcid, user_q.source_pdid, user_q.channel, user_q.number}),
     .read_i(answered), .valid_o(pending_valid), .data_o(pending));
   assign m_axi_bready = !memory_q;
   assign m_axis_tvalid = pending_valid && (!pending.waits || memory_q);

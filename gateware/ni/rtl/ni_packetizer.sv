@@ -149,7 +149,7 @@ module ni_packetizer #(
   assign send = store_i && enabled_o && line_i == 8'd4 && strobe_i[7:0] == '1;
   assign touches = 4'd1 << line_i[1:0];
   ni_peer #(.Peers(Peers), .NodeBits(NodeBits), .XBits(XBits), .YBits(YBits)) u_peer (
-    .dcid_i(message.dcid), .y_shift_i(config_i.y_shift), .z_shift_i(config_i.z_shift), .peer_o(peer), .known_o(known));
+    .clk_i, .dcid_i(message.dcid), .y_shift_i(config_i.y_shift), .z_shift_i(config_i.z_shift), .peer_o(peer), .known_o(known));
   always_comb begin
     refusal = StoreRefusalNone;
     if (!known) refusal = StoreRefusalDestination;
@@ -231,7 +231,8 @@ module ni_packetizer #(
   numbers_t numbers_of_peer, numbers_next;
   timer_t timer, visit_timer, timer_next;
   logic [23:0] number_q, number, answer_number;
-  logic needs_number, window_full, last_try, orphan, enabled_q, sends, approved_room, approved_valid, approved_taken, peers_read, peers_write, give_up_done;
+  logic needs_number, window_full, last_try, orphan, enabled_q, sends, approved_room, approved_valid, approved_taken;
+  logic peers_read, peers_write, give_up_done;
   logic [2:0] approved_q;
   peer_t peers_at, peers_write_at;
   numbers_t peers_value;
@@ -315,12 +316,13 @@ module ni_packetizer #(
   // --- Answers, and messages that are given up: the number is not under way any more, and the slot free, or its message to be sent under another one.
   typedef enum logic [1:0] { Idle, Check, Apply } answer_e;
   answer_e answer_state_q;
-  logic full_q, gives_up_q, fits, table_free, answers, applies, answer_known;
+  logic full_q, gives_up_q, awaits, fits, table_free, answers, applies, answer_known;
   nack_reason_e reason_q;
   logic [23:0] answered_number_q;
   peer_t answer_from, answer_from_q, answer_peer_q;
   ni_peer #(.Peers(Peers), .NodeBits(NodeBits), .XBits(XBits), .YBits(YBits)) u_answer_peer (
-    .dcid_i(s_axis_tuser.source_dcid), .y_shift_i(config_i.y_shift), .z_shift_i(config_i.z_shift), .peer_o(answer_from), .known_o(answer_known));
+    .clk_i, .dcid_i(s_axis_tuser.source_dcid), .y_shift_i(config_i.y_shift), .z_shift_i(config_i.z_shift), .peer_o(answer_from),
+    .known_o(answer_known));
   ni_table #(.Entries(Slots), .Width(24 + PeerBits), .Same(1'b1)) u_answer_numbers (
     .clk_i, .write_i(sends), .write_at_i(emit_q), .data_i({number, order_q.peer}), .read_i(answer_reads),
     .read_at_i(s_axis_tuser.channel[SlotBits-1:0]), .data_o({answer_number, answer_peer}));
@@ -332,12 +334,13 @@ module ni_packetizer #(
   // The peers' table is the emitter's while it looks and decides. A read here is followed by its write, when the emitter can at most read.
   assign table_free = emit_state_q != Look && emit_state_q != Decide;
   // An answer may have come while the emitter was to give its message up.
-  assign fits = busy[Answering] && !fresh[Answering] &&
-      (gives_up_q || (!turned_down[Answering] && answered_number_q == answer_number && answer_from_q == answer_peer));
+  assign awaits = busy[Answering] && !fresh[Answering];
+  assign fits = awaits && (gives_up_q ||
+      (!turned_down[Answering] && answered_number_q == answer_number && answer_from_q == answer_peer));
   assign applies = answer_state_q == Apply;
   assign frees = applies && !full_q;
   assign refuses = applies && full_q;
-  assign give_up_done = gives_up_q && (applies || (answer_state_q == Check && !fits));
+  assign give_up_done = gives_up_q && (applies || (answer_state_q == Check && !awaits));
 
   assign peers_read = emit_state_q == Look || (answer_state_q == Check && table_free);
   assign peers_at = emit_state_q == Look ? order.peer : gives_up_q ? answer_from_q : answer_peer;
