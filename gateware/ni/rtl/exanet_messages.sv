@@ -12,7 +12,7 @@
 //   0x104010                store of 8 bytes: numbers of messages from the peer of this place begin anew
 //   0x104020 to 0x10404f    load: counts of 32 bits: sent, done, repeated, stale; stored, refused, repeated, dropped; damaged messages, answers
 //   0x108000 + 16 m         store of 8 bytes: mailbox m, ni_mailbox_t
-// Other stores do nothing, other loads give zeros. After reset the tables are cleared, in as many cycles as there are peers; stores wait for that.
+// Other stores do nothing, other loads give zeros. What a process stores counts for the domain that its context has then; a repetition keeps it. After reset the tables are cleared, in as many cycles as there are peers; stores wait for that.
 module exanet_messages #(
   parameter int unsigned Contexts = 256,
   parameter int unsigned Mailboxes = 1024,
@@ -86,7 +86,7 @@ module exanet_messages #(
 
   // --- Stores.
   logic store, ready, sends_ready, boxes_ready, page, enabled;
-  logic [20:4] line;
+  logic [20:4] next_line, line;
   logic [127:0] data;
   logic [15:0] strobe;
   logic [9:0] pdid;
@@ -95,7 +95,7 @@ module exanet_messages #(
   ni_stores #(.AddressBits(21), .IdBits(IdBits)) u_stores (
     .clk_i, .rst_ni, .s_axi_awid, .s_axi_awaddr, .s_axi_awlen, .s_axi_awsize, .s_axi_awburst, .s_axi_awvalid, .s_axi_awready, .s_axi_wdata,
     .s_axi_wstrb, .s_axi_wlast, .s_axi_wvalid, .s_axi_wready, .s_axi_bid, .s_axi_bresp, .s_axi_bvalid, .s_axi_bready,
-    .ready_i(ready), .store_o(store), .line_o(line), .data_o(data), .strobe_o(strobe));
+    .ready_i(ready), .next_line_o(next_line), .store_o(store), .line_o(line), .data_o(data), .strobe_o(strobe));
   assign page = store && !line[20] && 32'(line[19:12]) < Contexts;
   assign low = strobe[7:0] == '1;
   assign high = strobe[15:8] == '1;
@@ -165,8 +165,9 @@ module exanet_messages #(
   logic [ContextBits-1:0] status_at_q;
   ni_packetizer #(.Contexts(Contexts), .Peers(Peers), .NodeBits(NodeBits), .XBits(XBits), .YBits(YBits)) u_packetizer (
     .clk_i, .rst_ni, .config_i(config_q), .ready_o(sends_ready),
-    .store_i(page), .context_i(line[12+:ContextBits]), .line_i(line[11:4]), .data_i(data), .strobe_i(strobe), .pdid_o(pdid), .enabled_o(enabled),
-    .context_write_i(store && line[20:12] == 9'h100 && low && 32'(line[11:4]) < Contexts), .context_at_i(line[4+:ContextBits]),
+    .context_i(next_line[20] ? next_line[4+:ContextBits] : next_line[12+:ContextBits]),
+    .store_i(page), .line_i(line[11:4]), .data_i(data), .strobe_i(strobe), .pdid_o(pdid), .enabled_o(enabled),
+    .context_write_i(store && line[20:12] == 9'h100 && low && 32'(line[11:4]) < Contexts),
     .context_value_i(data[63:0]),
     .status_at_i(status_at_q), .status_o(status),
     .m_axis_tvalid(in_valid[0]), .m_axis_tready(in_ready[0]), .m_axis_tdata(in_data[0]), .m_axis_tkeep(in_keep[0]), .m_axis_tlast(in_last[0]),

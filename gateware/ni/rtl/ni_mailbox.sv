@@ -84,7 +84,7 @@ module ni_mailbox #(
   // --- Tables: mailboxes as the kernel wrote them, how far each is written and read, and the past of each node.
   typedef enum logic [1:0] { Idle, Look, Decide } state_e;
   state_e state_q;
-  logic begins, decides, kernel, stores, release_checked_q, release_fits;
+  logic begins, decides, kernel, breaks, stores, release_checked_q, release_fits;
   logic [BoxBits-1:0] box, box_q;
   logic [PeerBits-1:0] peer, peer_q;
   logic known, known_q;
@@ -92,12 +92,13 @@ module ni_mailbox #(
   logic [13:0] written, written_q, read, read_place_q;
   past_t past, past_q, past_next;
   ni_user_t user_q;
+  logic [23:0] ahead_q;
 
   assign box = s_axis_tuser.dmadd[BoxBits-1:0];
   ni_peer #(.Peers(Peers), .NodeBits(NodeBits), .XBits(XBits), .YBits(YBits)) u_peer (
-    .dcid_i(s_axis_tuser.source_dcid), .y_shift_i(config_i.y_shift), .z_shift_i(config_i.z_shift), .peer_o(peer), .known_o(known));
+    .clk_i, .dcid_i(s_axis_tuser.source_dcid), .y_shift_i(config_i.y_shift), .z_shift_i(config_i.z_shift), .peer_o(peer), .known_o(known));
   // The kernel's writes come between messages, and before the next one: what was looked up is not changed before it is decided on.
-  assign kernel = (open_i || clear_i) && state_q == Idle && !release_checked_q;
+  assign kernel = (open_i || clear_i) && state_q == Idle && !release_checked_q && !breaks;
   assign kernel_taken_o = kernel;
   ni_table #(.Entries(Mailboxes), .Width(64)) u_mailboxes (
     .clk_i, .write_i((kernel && open_i) || clears), .write_at_i(clears ? clear_q[BoxBits-1:0] : open_at_i), .data_i(clears ? '0 : open_value_i),
@@ -105,12 +106,22 @@ module ni_mailbox #(
   ni_table #(.Entries(Mailboxes), .Width(14)) u_written (
     .clk_i, .write_i((kernel && open_i) || stores), .write_at_i(stores ? box_q : open_at_i), .data_i(stores ? written_q + 1'b1 : '0),
     .read_i(begins), .read_at_i(box), .data_o(written));
-  ni_table #(.Entries(Mailboxes), .Width(14)) u_read (
+  ni_table #(.Entries(Mailboxes), .Width(14), .Same(1'b1)) u_read (
     .clk_i, .write_i((kernel && open_i) || release_fits), .write_at_i(kernel ? open_at_i : release_value_i.mailbox[BoxBits-1:0]),
     .data_i(kernel ? '0 : release_value_i.place[13:0]), .read_i(begins), .read_at_i(box), .data_o(read));
   ni_table #(.Entries(Peers), .Width($bits(past_t))) u_past (
     .clk_i, .write_i((kernel && clear_i) || decides || clears), .write_at_i(clears ? clear_q[PeerBits-1:0] : decides ? peer_q : clear_at_i),
     .data_i(decides ? past_next : '0), .read_i(begins), .read_at_i(peer), .data_o(past));
+
+  // A mailbox to which memory has refused a write is broken until it is opened again: its reader does not get past the hole.
+  logic [1:0] broken;  // that of the message, that of the answer
+  logic [BoxBits-1:0] answer_box;
+  (* ram_style = "distributed" *) logic broken_boxes[Mailboxes];
+  assign broken = {broken_boxes[answer_box], broken_boxes[box_q]};
+  always_ff @(posedge clk_i) begin
+    if (clears) broken_boxes[clear_q[BoxBits-1:0]] <= 1'b0;
+    else if (breaks || (kernel && open_i)) broken_boxes[breaks ? answer_box : open_at_i] <= breaks;
+  end
 
   // A process moves the reader's place of a mailbox of its own domain.
   ni_table #(.Entries(Mailboxes), .Width(64)) u_release_mailboxes (
@@ -162,19 +173,20 @@ module ni_mailbox #(
       too_long_q <= amid_q && (too_long_q || (words_q == 3'd4 && s_axis_tkeep != '0));
     end
     if (begins) {user_q, box_q, peer_q, known_q} <= {s_axis_tuser, box, peer, known};
+    // How far behind the next number: its complement is how far before the last one.
+    if (state_q == Look) ahead_q <= user_q.number - past.next;
     if (state_q == Look) {found_q, written_q, read_place_q, past_q} <= {found, written, read, past};
   end
 
   // --- The decision.
   logic pending_room, jobs_room;
-  logic [23:0] ahead, behind;
-  logic later, seen, drops, fresh, box_full, box_known;
+  logic [23:0] behind;
+  logic later, seen, drops, fresh, writes, box_full, box_known;
   logic [4:0] age;
   logic [13:0] entries, entry, held;
   outcome_e outcome, answer;
-  assign ahead = user_q.number - past_q.next;
-  assign behind = past_q.next - user_q.number - 1'b1;
-  assign later = past_q.come == '0 || !ahead[23];
+  assign behind = ~ahead_q;
+  assign later = past_q.come == '0 || !ahead_q[23];
   assign age = behind[4:0];
   assign drops = !known_q || (!later && behind[22:5] != '0) || user_q.kind != PacketTypeMessage || too_long_q;
   assign seen = !later && past_q.come[age];
@@ -192,13 +204,14 @@ module ni_mailbox #(
   end
   assign answer = seen ? past_q.outcome[age] : outcome;
   assign decides = state_q == Decide && ended_q && pending_room && jobs_room;
-  assign stores = decides && fresh && outcome == Stored;
+  assign writes = fresh && outcome == Stored && !broken[0];
+  assign stores = decides && writes;
   always_comb begin
     past_next = past_q;
     if (later) begin
       past_next.next = user_q.number + 1'b1;
-      past_next.come = ahead > 24'd31 ? '0 : past_q.come << ahead[4:0] << 1;
-      past_next.outcome = past_q.outcome << {ahead[4:0], 1'b0} << 2;
+      past_next.come = ahead_q > 24'd31 ? '0 : past_q.come << ahead_q[4:0] << 1;
+      past_next.outcome = past_q.outcome << {ahead_q[4:0], 1'b0} << 2;
       past_next.come[0] = 1'b1;
       past_next.outcome[0] = outcome;
     end else begin
@@ -239,7 +252,7 @@ module ni_mailbox #(
   logic [2:0] sent_q;
   always_comb begin
     job_next = '0;
-    job_next.writes = stores;
+    job_next.writes = writes;
     job_next.words = words_q;
     job_next.line = found_q.line | 41'(entry);
     job_next.info.phase = (written_q & entries) == '0;
@@ -281,6 +294,7 @@ module ni_mailbox #(
   typedef struct packed {
     outcome_e outcome;
     logic waits;  // for memory
+    logic [BoxBits-1:0] box;
     logic [21:0] dcid;
     logic [9:0] pdid;
     logic [9:0] channel;
@@ -292,12 +306,14 @@ module ni_mailbox #(
   assign pending_room = !pending_q[3];
   assign pends = decides && !drops;
   exanet_fifo #(.Width($bits(pending_t)), .Depth(PendingDepth)) u_pending (
-    .clk_i, .rst_ni, .write_i(pends), .data_i({answer, stores, user_q.source_dcid, user_q.source_pdid, user_q.channel, user_q.number}),
+    .clk_i, .rst_ni, .write_i(pends), .data_i({answer, writes, box_q, user_q.source_dcid, user_q.source_pdid, user_q.channel, user_q.number}),
     .read_i(answered), .valid_o(pending_valid), .data_o(pending));
   assign m_axi_bready = !memory_q;
   assign m_axis_tvalid = pending_valid && (!pending.waits || memory_q);
   assign answered = m_axis_tvalid && m_axis_tready;
-  assign memory_failed = pending.waits && failed_q;
+  assign answer_box = pending.box;
+  assign breaks = answered && pending.waits && failed_q;
+  assign memory_failed = pending.outcome == Stored && ((pending.waits && failed_q) || broken[1]);
   always_comb begin
     m_axis_tuser = '0;
     m_axis_tuser.dcid = pending.dcid;

@@ -26,17 +26,16 @@ module ni_packetizer #(
   input  logic                    rst_ni,
   input  exanet_pkg::ni_config_t  config_i,
   output logic                    ready_o,  // its tables are clear
-  // stores to pages of processes: which page, and 16 bytes of it
-  input  logic                    store_i,
+  // stores: the context a cycle ahead, then, where it is to its page, 16 bytes of it
   input  logic [ContextBits-1:0]  context_i,
+  input  logic                    store_i,
   input  logic [7:0]              line_i,
   input  logic [127:0]            data_i,
   input  logic [15:0]             strobe_i,
-  output logic [9:0]              pdid_o,  // of the page that is stored to
+  output logic [9:0]              pdid_o,  // of the context, with the store
   output logic                    enabled_o,
   // what the kernel writes
   input  logic                    context_write_i,
-  input  logic [ContextBits-1:0]  context_at_i,
   input  exanet_pkg::ni_context_t context_value_i,
   // what a process reads; four cycles after its context was given
   input  logic [ContextBits-1:0]  status_at_i,
@@ -79,14 +78,16 @@ module ni_packetizer #(
 
   // --- Contexts.
   (* ram_style = "distributed" *) logic [10:0] contexts[Contexts];
+  logic [ContextBits-1:0] context_q;  // of the store
   always_ff @(posedge clk_i) begin
     if (clears) contexts[clear_q[ContextBits-1:0]] <= '0;
-    else if (context_write_i) contexts[context_at_i] <= {context_value_i.enabled, context_value_i.pdid};
+    else if (context_write_i) contexts[context_q] <= {context_value_i.enabled, context_value_i.pdid};
+    context_q <= context_i;
+    {enabled_o, pdid_o} <= context_write_i && context_i == context_q ? {context_value_i.enabled, context_value_i.pdid} : contexts[context_i];
   end
-  assign {enabled_o, pdid_o} = contexts[context_i];
 
-  // --- State of slots, as seen by stores, emitter, visitor, answers and status.
-  localparam int unsigned Readers = 5, Storing = 0, Emitting = 1, Visiting = 2, Answering = 3, Reporting = 4;
+  // --- State of slots, as seen by emitter, visitor, answers and status; and by stores, who see it of all slots of their context.
+  localparam int unsigned Readers = 4, Emitting = 0, Visiting = 1, Answering = 2, Reporting = 3;
   logic [Readers-1:0] filled, freed, pushed, popped, numbered, refused, renewed, busy, queued, fresh, turned_down;
   logic [Readers-1:0][SlotBits-1:0] looks_at;
   assign busy = filled ^ freed;
@@ -95,44 +96,36 @@ module ni_packetizer #(
   assign turned_down = refused ^ renewed;
 
   slot_t fill_slot, emit_q, visit_q, answer_q, push_slot, report_slot;
-  assign looks_at = {report_slot, answer_q, visit_q, emit_q, fill_slot};
-  logic fills, frees, pushes, pops, numbers, refuses, renews;
-  logic filled_next, freed_next, pushed_next, popped_next, numbered_next, refused_next, renewed_next;
-  for (genvar f = 0; f < 7; f++) begin : gen_flags
-    logic write, value;
-    slot_t at;
-    logic [Readers-1:0] out;
-    if (f == 0) begin : gen_filled
-      assign {write, at, value} = {fills, fill_slot, filled_next};
-      assign filled = out;
-    end else if (f == 1) begin : gen_freed
-      assign {write, at, value} = {frees, answer_q, freed_next};
-      assign freed = out;
-    end else if (f == 2) begin : gen_pushed
-      assign {write, at, value} = {pushes, push_slot, pushed_next};
-      assign pushed = out;
-    end else if (f == 3) begin : gen_popped
-      assign {write, at, value} = {pops, emit_q, popped_next};
-      assign popped = out;
-    end else if (f == 4) begin : gen_numbered
-      assign {write, at, value} = {numbers, emit_q, numbered_next};
-      assign numbered = out;
-    end else if (f == 5) begin : gen_refused
-      assign {write, at, value} = {refuses, answer_q, refused_next};
-      assign refused = out;
-    end else begin : gen_renewed
-      assign {write, at, value} = {renews, emit_q, renewed_next};
-      assign renewed = out;
-    end
-    ni_flags #(.Entries(Slots), .Readers(Readers)) u_flags (
-      .clk_i, .write_i(write || clears), .at_i(clears ? clear_q[SlotBits-1:0] : at), .value_i(value && !clears), .read_at_i(looks_at), .value_o(out));
+  assign looks_at = {report_slot, answer_q, visit_q, emit_q};
+  logic fills, frees, refuses, pushes, pushed_next, pops, numbers, renews;
+  logic [SlotBits-1:0] clear_slot;
+  logic [3:0] filled_here, pushed_here;
+  logic [3:0][1:0] answered_here;
+  logic [3:0][2:0] emitted_here;
+  logic [1:0] fill;  // the slot that stores go to
+  logic free_slot;
+  assign clear_slot = clear_q[SlotBits-1:0];
+  assign free_slot = filled_here[fill] == answered_here[fill][1] && pushed_here[fill] == emitted_here[fill][2];
+  ni_flags #(.Entries(Slots), .Readers(Readers)) u_filled (
+    .clk_i, .write_i(fills || clears), .at_i(clears ? clear_slot : fill_slot), .value_i(!clears && !filled_here[fill]), .read_at_i(looks_at),
+    .value_o(filled), .context_i, .slots_o(filled_here));
+  ni_flags #(.Entries(Slots), .Readers(Readers)) u_pushed (
+    .clk_i, .write_i(pushes || clears), .at_i(clears ? clear_slot : push_slot), .value_i(!clears && pushed_next), .read_at_i(looks_at),
+    .value_o(pushed), .context_i, .slots_o(pushed_here));
+  logic [Readers-1:0][1:0] of_answers;
+  ni_flags #(.Entries(Slots), .Width(2), .Readers(Readers)) u_answered (
+    .clk_i, .write_i(frees || refuses || clears), .at_i(clears ? clear_slot : answer_q),
+    .value_i(clears ? '0 : {freed[Answering] ^ frees, refused[Answering] ^ refuses}), .read_at_i(looks_at), .value_o(of_answers),
+    .context_i, .slots_o(answered_here));
+  logic [Readers-1:0][2:0] of_emitter;
+  ni_flags #(.Entries(Slots), .Width(3), .Readers(Readers)) u_emitted (
+    .clk_i, .write_i(pops || clears), .at_i(clears ? clear_slot : emit_q),
+    .value_i(clears ? '0 : {!popped[Emitting], numbered[Emitting] ^ numbers, renewed[Emitting] ^ renews}), .read_at_i(looks_at),
+    .value_o(of_emitter), .context_i, .slots_o(emitted_here));
+  for (genvar r = 0; r < Readers; r++) begin : gen_reader
+    assign {freed[r], refused[r]} = of_answers[r];
+    assign {popped[r], numbered[r], renewed[r]} = of_emitter[r];
   end
-  assign filled_next = !filled[Storing];
-  assign freed_next = !freed[Answering];
-  assign popped_next = !popped[Emitting];
-  assign numbered_next = filled[Emitting];
-  assign refused_next = !refused[Answering];
-  assign renewed_next = refused[Emitting];
 
   // --- Stores: payload into the slot that is filled, and its message.
   typedef struct packed {
@@ -142,42 +135,40 @@ module ni_packetizer #(
   } filling_t;
   (* ram_style = "distributed" *) filling_t filling[Contexts];
   message_send_t message;
-  filling_t now, then;
-  logic [ContextBits-1:0] filling_at;
-  logic [1:0] fill;
+  filling_t now_q, then;
+  logic changes_filling;
   logic [3:0] touched, touches;
-  logic payload, send, known, free_slot;
+  logic payload, send, known;
   peer_t peer;
   store_refusal_e refusal;
   assign message = data_i[63:0];
-  assign filling_at = context_write_i ? context_at_i : context_i;
-  assign now = filling[filling_at];
-  assign fill = now.slot;
-  assign touched = now.touched;
-  assign fill_slot = {context_i, fill};
-  assign free_slot = !busy[Storing] && !queued[Storing];
+  assign fill = now_q.slot;
+  assign touched = now_q.touched;
+  assign fill_slot = {context_q, fill};
   assign payload = store_i && enabled_o && line_i[7:2] == 6'd0;
   assign send = store_i && enabled_o && line_i == 8'd4 && strobe_i[7:0] == '1;
   assign touches = 4'd1 << line_i[1:0];
   ni_peer #(.Peers(Peers), .NodeBits(NodeBits), .XBits(XBits), .YBits(YBits)) u_peer (
-    .dcid_i(message.dcid), .y_shift_i(config_i.y_shift), .z_shift_i(config_i.z_shift), .peer_o(peer), .known_o(known));
+    .clk_i, .dcid_i(message.dcid), .y_shift_i(config_i.y_shift), .z_shift_i(config_i.z_shift), .peer_o(peer), .known_o(known));
   always_comb begin
     refusal = StoreRefusalNone;
     if (!known) refusal = StoreRefusalDestination;
     if (message.length > 7'd64) refusal = StoreRefusalLength;
-    if (!free_slot || now.spoiled) refusal = StoreRefusalNoSlot;
+    if (!free_slot || now_q.spoiled) refusal = StoreRefusalNoSlot;
   end
   assign fills = send && refusal == StoreRefusalNone;
   always_ff @(posedge clk_i) begin
     if (clears) filling[clear_q[ContextBits-1:0]] <= '0;
-    else if (send || payload || context_write_i) filling[filling_at] <= then;
+    else if (changes_filling) filling[context_q] <= then;
+    now_q <= changes_filling && context_i == context_q ? then : filling[context_i];
   end
+  assign changes_filling = send || payload || context_write_i;
   // A page that is given to another process begins with a message without bytes.
   always_comb begin
     then = '0;
     then.slot = fill + 2'(fills);
     if (payload) begin
-      then.spoiled = now.spoiled || !free_slot;
+      then.spoiled = now_q.spoiled || !free_slot;
       then.touched = free_slot ? touched | touches : touched;
     end
   end
@@ -215,15 +206,15 @@ module ni_packetizer #(
     .clk_i, .write_i(fills), .write_at_i(fill_slot), .data_i({peer, pdid_o, touched, message.length, message.mailbox, message.dcid}),
     .read_i(emit_reads), .read_at_i(head), .data_o(order));
 
-  // --- The queue of slots. A store comes first, then the emitter, then the visitor; each slot is in it at most once.
-  logic head_valid, again, visit_pushes, room_to_push;
+  // --- The queue of slots, each in it at most once. A store that is to send comes first, refused or not, then the emitter, then the visitor.
+  logic head_valid, returns, again, visit_pushes, room_to_push;
   exanet_fifo_block #(.Width(SlotBits), .Depth(Slots)) u_queue (
-    .clk_i, .rst_ni, .write_i(fills || again || visit_pushes), .data_i(fills ? fill_slot : again ? emit_q : visit_q), .read_i(emit_reads),
+    .clk_i, .rst_ni, .write_i(fills || again || visit_pushes), .data_i(send ? fill_slot : again ? emit_q : visit_q), .read_i(emit_reads),
     .keep_i(1'b0), .rewind_i(1'b0), .valid_o(head_valid), .data_o(head));
-  assign room_to_push = !fills && !again;
+  assign room_to_push = !send && !returns;
   assign pushes = fills || visit_pushes;
-  assign push_slot = fills ? fill_slot : visit_q;
-  assign pushed_next = !(fills ? pushed[Storing] : pushed[Visiting]);
+  assign push_slot = send ? fill_slot : visit_q;
+  assign pushed_next = !(send ? pushed_here[fill] : pushed[Visiting]);
 
   // --- Emitter: a slot's order, then its peer, then the decision; three cycles a message.
   typedef enum logic [2:0] { Pop, Look, Decide, Again, GiveUp } emit_e;
@@ -240,7 +231,8 @@ module ni_packetizer #(
   numbers_t numbers_of_peer, numbers_next;
   timer_t timer, visit_timer, timer_next;
   logic [23:0] number_q, number, answer_number;
-  logic needs_number, window_full, last_try, orphan, sends, approved_room, approved_valid, approved_taken, peers_read, peers_write, give_up_done;
+  logic needs_number, window_full, last_try, orphan, enabled_q, sends, approved_room, approved_valid, approved_taken;
+  logic peers_read, peers_write, give_up_done;
   logic [2:0] approved_q;
   peer_t peers_at, peers_write_at;
   numbers_t peers_value;
@@ -252,14 +244,14 @@ module ni_packetizer #(
     .clk_i, .write_i(sends), .write_at_i(emit_q), .data_i(number), .read_i(emit_reads), .read_at_i(head), .data_o(number_q));
   ni_table #(.Entries(Slots), .Width($bits(timer_t))) u_timers (
     .clk_i, .write_i(sends), .write_at_i(emit_q), .data_i(timer_next), .read_i(emit_reads), .read_at_i(head), .data_o(timer));
-  ni_table #(.Entries(Peers), .Width($bits(numbers_t))) u_peers (
+  ni_table #(.Entries(Peers), .Width($bits(numbers_t)), .Same(1'b1)) u_peers (
     .clk_i, .write_i(peers_write || clears), .write_at_i(clears ? clear_q[PeerBits-1:0] : peers_write_at), .data_i(clears ? '0 : peers_value),
     .read_i(peers_read), .read_at_i(peers_at), .data_o(numbers_of_peer));
 
   assign needs_number = fresh[Emitting] || turned_down[Emitting];
   assign window_full = needs_number && numbers_of_peer.open[numbers_of_peer.next[4:0]];
   // A message that is refused again and again ends with its context.
-  assign orphan = turned_down[Emitting] && !fresh[Emitting] && !contexts[emit_q[SlotBits-1:2]][10];
+  assign orphan = turned_down[Emitting] && !fresh[Emitting] && !enabled_q;
   assign last_try = orphan || (!needs_number && config_i.tries != '0 && timer.tries == config_i.tries);
   assign sends = emit_state_q == Decide && busy[Emitting] && !window_full && !last_try;
   assign number = needs_number ? numbers_of_peer.next : number_q;
@@ -273,7 +265,8 @@ module ni_packetizer #(
   end
   assign numbers = sends && fresh[Emitting];
   assign renews = sends && turned_down[Emitting];
-  assign again = emit_state_q == Again && !fills;
+  assign returns = emit_state_q == Again;
+  assign again = returns && !send;
   assign pops = (emit_state_q == Decide && !(busy[Emitting] && (window_full || last_try))) || (emit_state_q == GiveUp && give_up_done);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -289,13 +282,13 @@ module ni_packetizer #(
         end
         Look: emit_state_q <= Decide;
         Decide: emit_state_q <= !busy[Emitting] ? Pop : last_try ? GiveUp : window_full ? Again : Pop;
-        Again: if (!fills) emit_state_q <= Pop;
+        Again: if (!send) emit_state_q <= Pop;
         default: if (give_up_done) emit_state_q <= Pop;
       endcase
     end
   end
   always_ff @(posedge clk_i) begin
-    if (emit_state_q == Look) order_q <= order;
+    if (emit_state_q == Look) {order_q, enabled_q} <= {order, contexts[emit_q[SlotBits-1:2]][10]};
   end
 
   // --- Visitor: looks at one slot after the other, and queues again what was not answered in time, or was refused and has waited.
@@ -306,7 +299,7 @@ module ni_packetizer #(
   assign due = busy[Visiting] && !queued[Visiting] && !fresh[Visiting] && elapsed >= wait_rounds;
   assign visit_pushes = visit_checks_q && due && room_to_push;
   assign visit_next = visit_checks_q && (!due || room_to_push);
-  ni_table #(.Entries(Slots), .Width($bits(timer_t))) u_visit_timers (
+  ni_table #(.Entries(Slots), .Width($bits(timer_t)), .Same(1'b1)) u_visit_timers (
     .clk_i, .write_i(sends), .write_at_i(emit_q), .data_i(timer_next), .read_i(!visit_checks_q), .read_at_i(visit_q), .data_o(visit_timer));
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -323,13 +316,14 @@ module ni_packetizer #(
   // --- Answers, and messages that are given up: the number is not under way any more, and the slot free, or its message to be sent under another one.
   typedef enum logic [1:0] { Idle, Check, Apply } answer_e;
   answer_e answer_state_q;
-  logic full_q, gives_up_q, fits, table_free, answers, applies, answer_known;
+  logic full_q, gives_up_q, awaits, fits, table_free, answers, applies, answer_known;
   nack_reason_e reason_q;
   logic [23:0] answered_number_q;
   peer_t answer_from, answer_from_q, answer_peer_q;
   ni_peer #(.Peers(Peers), .NodeBits(NodeBits), .XBits(XBits), .YBits(YBits)) u_answer_peer (
-    .dcid_i(s_axis_tuser.source_dcid), .y_shift_i(config_i.y_shift), .z_shift_i(config_i.z_shift), .peer_o(answer_from), .known_o(answer_known));
-  ni_table #(.Entries(Slots), .Width(24 + PeerBits)) u_answer_numbers (
+    .clk_i, .dcid_i(s_axis_tuser.source_dcid), .y_shift_i(config_i.y_shift), .z_shift_i(config_i.z_shift), .peer_o(answer_from),
+    .known_o(answer_known));
+  ni_table #(.Entries(Slots), .Width(24 + PeerBits), .Same(1'b1)) u_answer_numbers (
     .clk_i, .write_i(sends), .write_at_i(emit_q), .data_i({number, order_q.peer}), .read_i(answer_reads),
     .read_at_i(s_axis_tuser.channel[SlotBits-1:0]), .data_o({answer_number, answer_peer}));
 
@@ -340,12 +334,13 @@ module ni_packetizer #(
   // The peers' table is the emitter's while it looks and decides. A read here is followed by its write, when the emitter can at most read.
   assign table_free = emit_state_q != Look && emit_state_q != Decide;
   // An answer may have come while the emitter was to give its message up.
-  assign fits = busy[Answering] && !fresh[Answering] &&
-      (gives_up_q || (!turned_down[Answering] && answered_number_q == answer_number && answer_from_q == answer_peer));
+  assign awaits = busy[Answering] && !fresh[Answering];
+  assign fits = awaits && (gives_up_q ||
+      (!turned_down[Answering] && answered_number_q == answer_number && answer_from_q == answer_peer));
   assign applies = answer_state_q == Apply;
   assign frees = applies && !full_q;
   assign refuses = applies && full_q;
-  assign give_up_done = gives_up_q && (applies || (answer_state_q == Check && !fits));
+  assign give_up_done = gives_up_q && (applies || (answer_state_q == Check && !awaits));
 
   assign peers_read = emit_state_q == Look || (answer_state_q == Check && table_free);
   assign peers_at = emit_state_q == Look ? order.peer : gives_up_q ? answer_from_q : answer_peer;
@@ -458,11 +453,11 @@ module ni_packetizer #(
   assign refuses_store = send && !fills;
   assign fails = frees && reason_q != NackReasonNone;
   assign failed_at = answer_q[SlotBits-1:2];
-  assign refusals_of = refusals[context_i];
+  assign refusals_of = refusals[context_q];
   assign failures_of = failures[failed_at];
   always_ff @(posedge clk_i) begin
     if (clears) refusals[clear_q[ContextBits-1:0]] <= '0;
-    else if (refuses_store) refusals[context_i] <= {refusals_of[19:4] + 16'd1, refusal};
+    else if (refuses_store) refusals[context_q] <= {refusals_of[19:4] + 16'd1, refusal};
     if (clears) failures[clear_q[ContextBits-1:0]] <= '0;
     else if (fails) failures[failed_at] <= {10'(answer_q), failures_of[19:4] + 16'd1, reason_q};
   end

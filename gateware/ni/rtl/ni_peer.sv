@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A node's place in the tables of peers, from its address: coordinates that the kernel's shifts put side by side.
+// A node's place in the tables of peers, from its address: coordinates that the kernel's shifts put side by side. No coordinate reaches into the bits of
+// the next one, so no two nodes share a place. What follows from the shifts alone is in registers: it counts a cycle after them.
 module ni_peer #(
   parameter int unsigned Peers = 4096,
   parameter int unsigned NodeBits = 0,  // of an address: node of the QFDB, then coordinates, as of router_route
@@ -7,6 +8,7 @@ module ni_peer #(
   parameter int unsigned YBits = 7,
   localparam int unsigned Bits = $clog2(Peers)
 ) (
+  input  logic            clk_i,
   input  logic [21:0]     dcid_i,
   input  logic [3:0]      y_shift_i,
   input  logic [3:0]      z_shift_i,
@@ -15,13 +17,17 @@ module ni_peer #(
 );
   localparam int unsigned Low = NodeBits + XBits;
   localparam int unsigned ZBits = 22 - Low - YBits;
-  logic [22:0] low, y, z, place;
+  localparam logic [37:0] All = '1;
+  logic [Low-1:0] low, no_low_q;  // bits that none may have
+  logic [YBits-1:0] y, no_y_q;
+  logic [ZBits-1:0] z, no_z_q;
 
-  assign low = 23'(dcid_i[Low-1:0]);
-  assign y = 23'(dcid_i[Low+:YBits]) << y_shift_i;
-  assign z = 23'(dcid_i[Low+YBits+:ZBits]) << z_shift_i;
-  assign place = low | y | z;
-  assign peer_o = place[Bits-1:0];
-  // No coordinate reaches into the bits of the next one, so no two nodes share a place.
-  assign known_o = place[22:Bits] == '0 && low >> y_shift_i == '0 && (low | y) >> z_shift_i == '0;
+  always_ff @(posedge clk_i) begin
+    no_low_q <= Low'((All << y_shift_i) | (All << z_shift_i) | (All << Bits));
+    no_y_q   <= YBits'(((All << z_shift_i) | (All << Bits)) >> y_shift_i);
+    no_z_q   <= ZBits'((All << Bits) >> z_shift_i);
+  end
+  assign {z, y, low} = dcid_i;
+  assign peer_o = Bits'(low) | Bits'(y) << y_shift_i | Bits'(z) << z_shift_i;
+  assign known_o = (low & no_low_q) == '0 && (y & no_y_q) == '0 && (z & no_z_q) == '0;
 endmodule

@@ -24,6 +24,7 @@ module ni_stores #(
   output logic                   s_axi_bvalid,
   input  logic                   s_axi_bready,
   input  logic                   ready_i,  // one store more can be taken, and that of this cycle
+  output logic [AddressBits-1:4] next_line_o,  // of what is a store in the next cycle
   output logic                   store_o,
   output logic [AddressBits-1:4] line_o,
   output logic [127:0]           data_o,
@@ -44,6 +45,7 @@ module ni_stores #(
   assign {id, bad, size, address} = open_q ? {id_q, bad_q, size_q, address_q}
       : {s_axi_awid, s_axi_awburst != Incr || s_axi_awsize > 3'd4, s_axi_awsize, s_axi_awaddr};
 
+  assign next_line_o = address[AddressBits-1:4];
   exanet_fifo #(.Width(IdBits + 1), .Depth(4)) u_answers (
     .clk_i, .rst_ni, .write_i(ends), .data_i({bad, id}), .read_i(answered), .valid_o(s_axi_bvalid), .data_o({s_axi_bresp[1], s_axi_bid}));
   assign s_axi_bresp[0] = SlaveError[0];

@@ -65,6 +65,8 @@ class MessageNetwork {
     std::vector<std::uint64_t> taken;  // cycle of each that has been
     Receiver in[2], out[2];  // packets into the router, and out of it: messages, answers
     std::vector<SlotEvent> slot_events;  // of the slots of this node
+    std::array<bool, 4 * kContexts>
+        queued{};  // a slot that was freed while it was queued is free when its turn has come
     std::unique_ptr<AxiMemory> memory;
     std::unique_ptr<Transceiver> tx[2];
     std::size_t far_node[2]{};
@@ -328,6 +330,8 @@ class MessageNetwork {
       if (out.valid()) node.out[p].accept(out, cycle_);
     }
     if (m.freed_o || m.refused_o) node.slot_events.push_back({cycle_, m.slot_o, m.freed_o != 0, m.reason_o});
+    if (m.popped_o) node.queued[m.popped_slot_o] = false;
+    if (m.pushed_o) node.queued[m.pushed_slot_o] = true;
     node.memory->sample(m, cycle_);
   }
 

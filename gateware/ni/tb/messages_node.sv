@@ -60,6 +60,10 @@ module messages_node #(
   output logic                       refused_o,
   output logic [9:0]                 slot_o,
   output logic [3:0]                 reason_o,
+  output logic                       pushed_o,  // a slot into the queue, and out of it
+  output logic [9:0]                 pushed_slot_o,
+  output logic                       popped_o,
+  output logic [9:0]                 popped_slot_o,
   output logic [31:0]                discarded_o
 );
   exanet_pkg::flit_t [1:0] in;
@@ -83,5 +87,9 @@ module messages_node #(
   assign freed_o = u_messages.u_packetizer.frees;
   assign refused_o = u_messages.u_packetizer.refuses;
   assign slot_o = 10'(u_messages.u_packetizer.answer_q);
+  assign pushed_o = u_messages.u_packetizer.pushes;
+  assign pushed_slot_o = 10'(u_messages.u_packetizer.push_slot);
+  assign popped_o = u_messages.u_packetizer.pops;
+  assign popped_slot_o = 10'(u_messages.u_packetizer.emit_q);
   assign reason_o = u_messages.u_packetizer.reason_q;
 endmodule
