@@ -386,6 +386,7 @@ void Part::free_with_slot(Output& output, const Slots& slots) const {
 
 void Part::give_back(NodeId node, std::uint8_t intra_port, Time at) {
   const std::uint32_t index = net_.first_output_[node + 1] - intra_ports_ + intra_port;
+  if (!has_slots_ || !net_.slots_[index].by_interface) return;
   Slots& slots = net_.slots_[index];
   const auto size = static_cast<std::uint32_t>(slots.given_back.size());
   // One a cycle, the earliest first, in whatever order they are told of.

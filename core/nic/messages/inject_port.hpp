@@ -52,8 +52,10 @@ class InjectPorts {
     if (n.frames.size() == 1) schedule(node, n);
   }
 
-  // The network has room again.
-  void ready(NodeId node) { inject(node); }
+  // The network has room again; for a packet that it refused here, or for another's at the same port.
+  void ready(NodeId node) {
+    if (nodes_[node].refused) inject(node);
+  }
 
  private:
   static constexpr std::uint64_t kFrames = 8;  // of its buffer
@@ -64,10 +66,12 @@ class InjectPorts {
   };
   struct Node {
     std::deque<Frame> frames;  // that have not begun
+    bool refused = false;  // the first of them
     Cycle last_beat = kLongAgo;  // of the last frame
     Cycle idle = kLongAgo;  // from when on the next packet may begin
     std::uint64_t handed_over = 0, begun = 0;
-    std::array<Cycle, kFrames> footers{};  // by number of the frame modulo their number: the cycle in which it leaves the buffer
+    std::array<Cycle, kFrames>
+        footers{};  // by number of the frame modulo their number: the cycle in which it leaves the buffer
   };
 
   // When the frame left the buffer that came so many before the next one.
@@ -86,7 +90,8 @@ class InjectPorts {
   void inject(NodeId node) {
     Node& n = nodes_[node];
     const Packet& packet = n.frames.front().packet;
-    if (!network->inject(packet)) return;
+    n.refused = !network->inject(packet);
+    if (n.refused) return;
     const Cycle header = cycle_of(events_.now(), period_), footer = header + words_of(packet.payload_bytes);
     n.footers[n.begun++ % kFrames] = footer;
     n.idle = footer + 1;

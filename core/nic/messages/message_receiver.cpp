@@ -43,8 +43,7 @@ void MessageReceiver::release(NodeId node, std::uint32_t mailbox, std::uint32_t 
 void MessageReceiver::arrived(const Packet& packet, Cycle footer) {
   if (packet.marked != 0)
     return network_->give_back(packet.dst, packet.intra_port, time_of(EjectPort::dropped(footer), config_.cycle));
-  nodes_[packet.dst].arrivals.push_back(
-      {packet.src, packet.payload_bytes, MessageWord::unpack(packet.user), footer});
+  nodes_[packet.dst].arrivals.push_back({packet.src, packet.payload_bytes, MessageWord::unpack(packet.user), footer});
   pump(packet.dst);
 }
 
@@ -78,7 +77,8 @@ bool MessageReceiver::settle(NodeId node, Node& n) {
   // Its mailbox and its past are looked up with its first beat, and it is whole a cycle behind its last one.
   const Cycle whole = std::max(arrival.taken + 2, arrival.taken + Cycle{std::max(words, 1u)});
   Mailbox* const box = find(n, arrival.word.mailbox);
-  for (; box != nullptr && !box->releases.empty() && box->releases.front().at <= arrival.taken; box->releases.pop_front())
+  for (; box != nullptr && !box->releases.empty() && box->releases.front().at <= arrival.taken;
+       box->releases.pop_front())
     box->read = box->releases.front().place;
   if (box != nullptr && now() < arrival.taken && is_full(*box)) {
     events_.schedule(time_of(arrival.taken, config_.cycle), on_look_, node);

@@ -70,6 +70,13 @@ bool MessageSender::store(NodeId node, std::uint32_t context, const MessageStore
   return true;
 }
 
+bool MessageSender::is_free(NodeId node, std::uint32_t context) const {
+  const Node& n = nodes_[node];
+  const std::uint32_t index = context < n.fill.size() ? 4 * context + n.fill[context] : 0;
+  if (context >= n.fill.size() || index >= n.slots.size()) return true;
+  return !n.slots[index].busy(now()) && !n.slots[index].queued(now());
+}
+
 void MessageSender::enqueue(Node& n, std::uint32_t slot, Cycle written) {
   auto place = n.queue.end();
   while (place != n.queue.begin() && std::prev(place)->written > written) --place;

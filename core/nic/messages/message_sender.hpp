@@ -41,6 +41,8 @@ class MessageSender {
 
   // The store that sends a message is at the packetizer in this cycle. False when no slot of the context is free: it is refused.
   bool store(NodeId node, std::uint32_t context, const MessageStore& message);
+  // Whether the next slot of the context is free.
+  bool is_free(NodeId node, std::uint32_t context) const;
   // The last word of a packet at the port of answers has been on the wire in `footer`, the cycle before the present one.
   void answered(const Packet& packet, Cycle footer);
   void ready(NodeId node) { inject_.ready(node); }
@@ -101,7 +103,9 @@ class MessageSender {
     std::vector<Slot> slots;
     std::vector<std::uint8_t> fill;  // by context
     std::unordered_map<NodeId, Numbers> numbers;
-    std::array<Cycle, 2> fills = {kLongAgo, kLongAgo};  // the last cycles with a store that sends, refused or not: it goes to the queue before others
+    std::array<Cycle, 2> fills = {
+        kLongAgo,
+        kLongAgo};  // the last cycles with a store that sends, refused or not: it goes to the queue before others
     // emitter
     Emitter emitter = Emitter::kPop;
     std::deque<Queued> queue;

@@ -45,9 +45,9 @@ struct Case {
   std::string text() const {
     std::ostringstream s;
     s << nodes << " nodes" << (square ? " in a square" : "") << ", line " << line_cycles << ", memory " << memory_cycles
-      << ", patience " << patience << ", tries " << tries << ", " << messages << " messages, gap " << gap << ", contexts "
-      << contexts << ", up to " << most_bytes << " B, rings of " << (1u << log_entries) << ", read within " << read_delay
-      << ", hot " << hot_one_in << ", bad " << bad_one_in << ", seed " << seed;
+      << ", patience " << patience << ", tries " << tries << ", " << messages << " messages, gap " << gap
+      << ", contexts " << contexts << ", up to " << most_bytes << " B, rings of " << (1u << log_entries)
+      << ", read within " << read_delay << ", hot " << hot_one_in << ", bad " << bad_one_in << ", seed " << seed;
     return s.str();
   }
 };
@@ -95,7 +95,8 @@ class Gateware {
         nodes_(c.nodes) {
     for (std::size_t n = 0; n < c.nodes; ++n) {
       for (unsigned context = 0; context < c.contexts; ++context) net_.open_context(n, context, 5);
-      for (unsigned box = 0; box < 3; ++box) net_.open_mailbox(n, box, box == 2 ? 6 : 5, ring_address(box), c.log_entries);
+      for (unsigned box = 0; box < 3; ++box)
+        net_.open_mailbox(n, box, box == 2 ? 6 : 5, ring_address(box), c.log_entries);
     }
     net_.run_until_stored();
     for (std::size_t n = 0; n < c.nodes; ++n) {
@@ -130,15 +131,18 @@ class Gateware {
         Processor& p = nodes_[n];
         auto& beats = net_.node(n).memory->beats;
         for (; p.beats < beats.size(); ++p.beats)
-          if (beats[p.beats].last) p.readers.push_back({net_.cycle() + random_() % (case_.read_delay + 1), box_of(beats[p.beats].address)});
-        const auto due = std::find_if(p.readers.begin(), p.readers.end(), [&](const Reader& r) { return r.due <= net_.cycle(); });
+          if (beats[p.beats].last)
+            p.readers.push_back({net_.cycle() + random_() % (case_.read_delay + 1), box_of(beats[p.beats].address)});
+        const auto due =
+            std::find_if(p.readers.begin(), p.readers.end(), [&](const Reader& r) { return r.due <= net_.cycle(); });
         if (due != p.readers.end()) {
           release(n, due->mailbox);
           p.readers.erase(due);
         } else if (sent < case_.messages && p.next <= net_.cycle()) {
           send(n);
           ++sent;
-          p.next = net_.cycle() + static_cast<std::uint64_t>(2 * case_.gap * (static_cast<double>(random_() >> 11) * 0x1p-53));
+          p.next = net_.cycle() +
+                   static_cast<std::uint64_t>(2 * case_.gap * (static_cast<double>(random_() >> 11) * 0x1p-53));
         } else {
           continue;
         }
@@ -172,8 +176,13 @@ class Gateware {
     const auto context = static_cast<unsigned>(random_() % case_.contexts);
     const auto bytes = static_cast<unsigned>(random_() % (case_.most_bytes + 1));
     net_.send(n, context, net_.node(to).dcid, box, bytes);
-    nodes_[n].ops.push_back({0, n, false, context,
-                             {static_cast<NodeId>(to), static_cast<std::uint8_t>(bytes), static_cast<std::uint16_t>(box), 5, 0}, 0});
+    nodes_[n].ops.push_back(
+        {0,
+         n,
+         false,
+         context,
+         {static_cast<NodeId>(to), static_cast<std::uint8_t>(bytes), static_cast<std::uint16_t>(box), 5, 0},
+         0});
   }
 
   void collect() {
@@ -217,11 +226,13 @@ class Model {
   Model(const Case& c, const std::vector<StoreOp>& ops, std::uint64_t end)
       : case_(c),
         ops_(ops),
-        topology_(make_topology(c.square ? TopologySpec{"mesh", {2, 2}} : TopologySpec{"torus", {static_cast<std::uint32_t>(c.nodes)}})),
+        topology_(make_topology(c.square ? TopologySpec{"mesh", {2, 2}}
+                                         : TopologySpec{"torus", {static_cast<std::uint32_t>(c.nodes)}})),
         messages_{kCycle,
                   {events_, config(), c.nodes, this,
                    [](void* self, NodeId node, std::uint32_t slot, std::uint64_t, MessageAnswer answer, Cycle at) {
-                     static_cast<Model*>(self)->add({static_cast<std::uint64_t>(at), 'a', node, slot, static_cast<std::uint64_t>(answer)});
+                     static_cast<Model*>(self)->add(
+                         {static_cast<std::uint64_t>(at), 'a', node, slot, static_cast<std::uint64_t>(answer)});
                    }},
                   {events_, config(), c.nodes, this,
                    [](void* self, const StoredMessage& m) { static_cast<Model*>(self)->stored(m); }}} {
@@ -236,14 +247,17 @@ class Model {
     link.word_time = kCycle;
     link.latency = kCycle * c.line_cycles;
     fabric.links = {link};
-    PacketSink sink{this,
-                    [](void* self, const exanet::Packet& packet, Time injected, Time tail) {
-                      Model& model = *static_cast<Model*>(self);
-                      model.add({static_cast<std::uint64_t>(injected.ps() / kCycle.ps()), 'h', packet.src, packet.intra_port, 0});
-                      model.add({static_cast<std::uint64_t>(tail.ps() / kCycle.ps() - 1), 'd', packet.dst, packet.intra_port, 0});
-                      model.messages_.delivered(packet, tail);
-                    },
-                    [](void* self, NodeId node, std::uint8_t port, std::uint8_t, Time) { static_cast<Model*>(self)->messages_.ready(node, port); }};
+    PacketSink sink{
+        this,
+        [](void* self, const exanet::Packet& packet, Time injected, Time tail) {
+          Model& model = *static_cast<Model*>(self);
+          model.add({static_cast<std::uint64_t>(injected.ps() / kCycle.ps()), 'h', packet.src, packet.intra_port, 0});
+          model.add({static_cast<std::uint64_t>(tail.ps() / kCycle.ps() - 1), 'd', packet.dst, packet.intra_port, 0});
+          model.messages_.delivered(packet, tail);
+        },
+        [](void* self, NodeId node, std::uint8_t port, std::uint8_t, Time) {
+          static_cast<Model*>(self)->messages_.ready(node, port);
+        }};
     sink.gives_back = Messages::kGivesBack;
     network_ = make_network(events_, *topology_, fabric, sink);
     messages_.attach(*network_);
@@ -252,11 +266,13 @@ class Model {
     const std::uint32_t on_store = events_.add_handler(
         [](void* self, Time, std::uint32_t i, std::uint64_t) { static_cast<Model*>(self)->store(i); }, this);
     // A store is at the interface in the cycle behind that in which the bus took it.
-    for (std::uint32_t i = 0; i < ops.size(); ++i) events_.schedule(kCycle * static_cast<std::int64_t>(ops[i].taken + 1), on_store, i);
+    for (std::uint32_t i = 0; i < ops.size(); ++i)
+      events_.schedule(kCycle * static_cast<std::int64_t>(ops[i].taken + 1), on_store, i);
     events_.run_until(kCycle * static_cast<std::int64_t>(end));
     std::sort(result.happenings.begin(), result.happenings.end());
-    result.counts = {messages_.sender.sent(), messages_.sender.repeated(), messages_.sender.stale(), messages_.receiver.stored(),
-                     messages_.receiver.refused(), messages_.receiver.repeated(), messages_.receiver.dropped()};
+    result.counts = {messages_.sender.sent(),     messages_.sender.repeated(),  messages_.sender.stale(),
+                     messages_.receiver.stored(), messages_.receiver.refused(), messages_.receiver.repeated(),
+                     messages_.receiver.dropped()};
   }
 
   Result result;
@@ -274,7 +290,8 @@ class Model {
   }
   void add(const Happening& h) { result.happenings.push_back(h); }
   void stored(const StoredMessage& m) {
-    add({static_cast<std::uint64_t>(m.at), 's', m.node, std::uint64_t{m.word.mailbox} << 16 | m.place % (1u << case_.log_entries),
+    add({static_cast<std::uint64_t>(m.at), 's', m.node,
+         std::uint64_t{m.word.mailbox} << 16 | m.place % (1u << case_.log_entries),
          std::uint64_t{address(m.src)} << 40 | std::uint64_t{m.word.slot} << 24 | m.word.number});
   }
   std::uint32_t address(NodeId node) const { return case_.square ? dcid(node % 2, node / 2) : dcid(node, 0); }
@@ -310,7 +327,8 @@ void compare(const Case& c) {
   if (a != b) {
     std::ostringstream s;
     const auto [i, j] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
-    s << c.text() << ": " << a.size() << " happenings in the gateware, " << b.size() << " in the model; the first that differ:\n";
+    s << c.text() << ": " << a.size() << " happenings in the gateware, " << b.size()
+      << " in the model; the first that differ:\n";
     for (std::ptrdiff_t k = -12; k < 12; ++k) {
       const auto at = (i - a.begin()) + k;
       if (at < 0) continue;
@@ -403,6 +421,7 @@ TEST_CASE("messages equality: drawn cases") {
     compare(c);
     compared += c.messages;
   }
-  MESSAGE("messages compared: " << compared << ", repeated " << total_repeated << ", full " << total_full << ", refused "
-                                << total_refused << ", given up " << total_silent << ", seeds up to " << seed - 1);
+  MESSAGE("messages compared: " << compared << ", repeated " << total_repeated << ", full " << total_full
+                                << ", refused " << total_refused << ", given up " << total_silent << ", seeds up to "
+                                << seed - 1);
 }
