@@ -65,9 +65,9 @@ def test_large_messages_run_at_the_links_rate(exanet_run: Runner, stack: Stack) 
 
 
 def test_messages_in_the_gatewares_cycles_keep_the_published_hop(exanet_run: Runner, stack: Stack) -> None:
-    """The interface's cycles take the place of chosen times; what is left to the library keeps the published sum, to a cycle of the interface."""
+    """The interface's cycles take the place of chosen times; what is left to the library keeps the published sum, to a cycle."""
     words = [stack.python, PROGRAMS / "pingpong.py", "8", "64"]
-    done = exanet_run(stack, 2, words, options=("--compute", "off", "--map", "round-robin", "-m", "exanest-ni"))
+    done = exanet_run(stack, 2, words, machine="exanest-ni", options=("--compute", "off", "--map", "round-robin"))
     found = {int(size): float(ns) for size, ns in (line.split() for line in done.output.splitlines() if line)}
     assert found[8] == pytest.approx(ONE_HOP_NS, abs=6.4)
     assert found[64] > found[8]
