@@ -256,6 +256,15 @@ MUTATIONS = [
     Mutation(
         "link-news-wide", "link/rtl/link_tx.sv", "if (report == ReportKindHealth) told_health_q <= health_i", "told_health_q <= health_i"
     ),
+    Mutation("ni-packetizer", "ni/rtl/ni_packetizer.sv", "answered_number_q == answer_number", "1'b1"),
+    Mutation("ni-packetizer", "ni/rtl/ni_packetizer.sv", "answer_from_q == answer_peer", "1'b1"),
+    Mutation("ni-packetizer", "ni/rtl/ni_packetizer.sv", "frees = applies && !full_q", "frees = applies"),
+    Mutation(
+        "ni-packetizer",
+        "ni/rtl/ni_packetizer.sv",
+        "answer_state_q == Idle && emit_state_q != GiveUp",
+        "answer_state_q == Idle && m_axis_tvalid",
+    ),
     Mutation("ni-mailbox", "ni/rtl/ni_mailbox.sv", "found_q.pdid != user_q.pdid", "1'b0"),
     Mutation("ni-mailbox", "ni/rtl/ni_mailbox.sv", "state_q == Idle && !release_checked_q", "!release_checked_q"),
     Mutation("ni-mailbox", "ni/rtl/ni_mailbox.sv", "!later && past_q.come[age]", "1'b0"),
@@ -336,7 +345,7 @@ def prove(proof: Proof, path: Path, mutation: Mutation | None = None, label: str
     # A proof by induction may fail for want of a lemma; what breaks the gateware has to come with a counter-example.
     parameters = " ".join(f"-G {name}={value}" for name, value in {**proof.parameters, **(mutation.parameters if mutation else {})}.items())
     mode, depth, engine = (
-        ("bmc", 24 if proof.clocks else 16, "abc bmc3")
+        ("bmc", 24 if proof.clocks else max(16, proof.depth), "abc bmc3")
         if mutation and proof.engine != "abc pdr"
         else (proof.mode, proof.depth, proof.engine)
     )
