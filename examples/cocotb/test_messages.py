@@ -138,9 +138,9 @@ def pauses(seed: int) -> Iterator[int]:
 @cocotb.test()
 async def any_pace_and_a_full_mailbox(dut: Any) -> None:
     node = await bring_up(dut)
-    write, memory = node.processor.write_if, node.memory
-    for seed, channel in enumerate((write.aw_channel, write.w_channel, write.b_channel, memory.aw_channel, memory.w_channel, memory.b_channel)):
-        channel.set_pause_generator(pauses(seed))
+    for seed, bus in enumerate((node.processor.write_if, node.memory)):
+        for number, channel in enumerate((bus.aw_channel, bus.w_channel, bus.b_channel)):
+            channel.set_pause_generator(pauses(3 * seed + number))
     # Three times what the ring holds: the rest waits in slots, and comes when there is room.
     sent = [random.randbytes(random.randrange(65)) for _ in range(3 << LOG_ENTRIES)]
     for number, data in enumerate(sent):
