@@ -97,8 +97,9 @@ module ni_mailbox #(
   assign box = s_axis_tuser.dmadd[BoxBits-1:0];
   ni_peer #(.Peers(Peers), .NodeBits(NodeBits), .XBits(XBits), .YBits(YBits)) u_peer (
     .clk_i, .dcid_i(s_axis_tuser.source_dcid), .y_shift_i(config_i.y_shift), .z_shift_i(config_i.z_shift), .peer_o(peer), .known_o(known));
-  // The kernel's writes come between messages, and before the next one: what was looked up is not changed before it is decided on.
-  assign kernel = (open_i || clear_i) && state_q == Idle && !release_checked_q && !breaks;
+  // The kernel's writes come between messages, and before the next one: what was looked up is not changed before it is decided on. And not while an
+  // answer is offered, which may depend on them.
+  assign kernel = (open_i || clear_i) && state_q == Idle && !release_checked_q && !breaks && (!m_axis_tvalid || m_axis_tready);
   assign kernel_taken_o = kernel;
   ni_table #(.Entries(Mailboxes), .Width(64)) u_mailboxes (
     .clk_i, .write_i((kernel && open_i) || clears), .write_at_i(clears ? clear_q[BoxBits-1:0] : open_at_i), .data_i(clears ? '0 : open_value_i),
@@ -302,7 +303,7 @@ module ni_mailbox #(
   } pending_t;
   pending_t pending;
   logic [3:0] pending_q;
-  logic pending_valid, pends, answered, memory_q, failed_q, memory_failed;
+  logic pending_valid, pends, answered, memory_q, failed_q, noted_q, memory_failed;
   assign pending_room = !pending_q[3];
   assign pends = decides && !drops;
   exanet_fifo #(.Width($bits(pending_t)), .Depth(PendingDepth)) u_pending (
@@ -312,7 +313,7 @@ module ni_mailbox #(
   assign m_axis_tvalid = pending_valid && (!pending.waits || memory_q);
   assign answered = m_axis_tvalid && m_axis_tready;
   assign answer_box = pending.box;
-  assign breaks = answered && pending.waits && failed_q;
+  assign breaks = pending_valid && pending.waits && memory_q && failed_q && !noted_q;
   assign memory_failed = pending.outcome == Stored && ((pending.waits && failed_q) || broken[1]);
   always_comb begin
     m_axis_tuser = '0;
@@ -335,7 +336,9 @@ module ni_mailbox #(
       pending_q <= '0;
       memory_q  <= 1'b0;
       failed_q  <= 1'b0;
+      noted_q   <= 1'b0;
     end else begin
+      noted_q   <= (noted_q || breaks) && !answered;
       pending_q <= pending_q + 4'(pends) - 4'(answered);
       if (m_axi_bvalid && m_axi_bready) begin
         memory_q <= 1'b1;
