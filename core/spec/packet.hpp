@@ -440,13 +440,13 @@ struct NiConfig {
   // this node
   constexpr std::uint64_t dcid() const { return get_bits(raw, 0, 22); }
   constexpr void set_dcid(std::uint64_t v) { set_bits(raw, 0, 22, v); }
-  // a node's place in the tables of peers: its first coordinate, with the node of the QFDB, the second one shifted by this ...
+  // a node's place among peers: its first coordinate, with the node of the QFDB, the second one shifted by this ...
   constexpr std::uint64_t y_shift() const { return get_bits(raw, 22, 4); }
   constexpr void set_y_shift(std::uint64_t v) { set_bits(raw, 22, 4, v); }
   // ... and the third one shifted by this, added
   constexpr std::uint64_t z_shift() const { return get_bits(raw, 26, 4); }
   constexpr void set_z_shift(std::uint64_t v) { set_bits(raw, 26, 4, v); }
-  // rounds of the slots after which a message that was not answered is sent again; twice as many each time, up to 32 times as many
+  // rounds after which a message that was not answered is sent again; twice as many each time, up to 32 times as many
   constexpr std::uint64_t patience() const { return get_bits(raw, 30, 6); }
   constexpr void set_patience(std::uint64_t v) { set_bits(raw, 30, 6, v); }
   // repetitions without an answer until a message is given up; 0: never

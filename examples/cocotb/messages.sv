@@ -61,7 +61,7 @@ module messages (
   always_comb begin
     config_q = '0;
     config_q.enabled = 1'b1;
-    config_q.side = {3{9'd1}};
+    for (int unsigned d = 0; d < 3; d++) config_q.side[d] = 9'd1;
     config_q.order = {2'd0, 2'd1, 2'd2};
     config_q.type_port[PacketTypeMessageAck] = 2'd1;
     config_q.type_port[PacketTypeMessageNack] = 2'd1;
@@ -90,4 +90,5 @@ module messages (
     .m_axi_awready, .m_axi_wdata, .m_axi_wstrb, .m_axi_wlast, .m_axi_wvalid, .m_axi_wready, .m_axi_bresp, .m_axi_bvalid, .m_axi_bready,
     .flit_o(sent), .credit_i({freed[2][0], freed[1][0]}), .flit_i({out[2], out[1]}), .release_o(taken));
   assign m_axi_awid = 1'b0;
+  always_ff @(posedge clk) if (rst_n && m_axi_bvalid) OneId : assert (m_axi_bid == m_axi_awid);
 endmodule

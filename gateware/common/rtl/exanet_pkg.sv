@@ -200,9 +200,9 @@ package exanet_pkg;
   typedef struct packed {
     logic [23:0] reserved;  // zero
     logic [3:0] tries;  // repetitions without an answer until a message is given up; 0: never
-    logic [5:0] patience;  // rounds of the slots after which a message that was not answered is sent again; twice as many each time, up to 32 times as many
+    logic [5:0] patience;  // rounds after which a message that was not answered is sent again; twice as many each time, up to 32 times as many
     logic [3:0] z_shift;  // ... and the third one shifted by this, added
-    logic [3:0] y_shift;  // a node's place in the tables of peers: its first coordinate, with the node of the QFDB, the second one shifted by this ...
+    logic [3:0] y_shift;  // a node's place among peers: its first coordinate, with the node of the QFDB, the second one shifted by this ...
     logic [21:0] dcid;  // this node
   } ni_config_t;
 
