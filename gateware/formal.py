@@ -76,7 +76,7 @@ PROOFS = [
     Proof("ni-eject", "ni/formal/eject_formal.sv", engine="smtbmc z3", depth=2, instead=CODES, long=True),
     Proof("ni-eject-cover", "ni/formal/eject_formal.sv", engine="smtbmc z3", depth=16, mode="cover", instead=CODES, long=True),
     Proof("ni-packetizer", "ni/formal/packetizer_formal.sv", engine="abc bmc3", depth=22, mode="bmc", long=True),
-    Proof("ni-packetizer-cover", "ni/formal/packetizer_formal.sv", engine="smtbmc z3", depth=40, mode="cover", long=True),
+    Proof("ni-packetizer-cover", "ni/formal/packetizer_formal.sv", engine="smtbmc z3", depth=22, mode="cover", long=True),
     Proof("ni-mailbox", "ni/formal/mailbox_formal.sv", engine="smtbmc z3", depth=2, long=True),
     Proof("ni-mailbox-cover", "ni/formal/mailbox_formal.sv", engine="smtbmc z3", depth=14, mode="cover"),
     Proof("ni-dma", "ni/formal/dma_formal.sv", engine="smtbmc z3", depth=2),
