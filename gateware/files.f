@@ -25,6 +25,13 @@ gateware/ni/rtl/ni_eject.sv
 gateware/ni/rtl/ni_port.sv
 gateware/ni/rtl/ni_dma_send.sv
 gateware/ni/rtl/ni_dma_receive.sv
+gateware/ni/rtl/ni_table.sv
+gateware/ni/rtl/ni_flags.sv
+gateware/ni/rtl/ni_peer.sv
+gateware/ni/rtl/ni_stores.sv
+gateware/ni/rtl/ni_packetizer.sv
+gateware/ni/rtl/ni_mailbox.sv
+gateware/ni/rtl/exanet_messages.sv
 gateware/phy/rtl/phy_pkg.sv
 gateware/phy/rtl/pcs_tx.sv
 gateware/phy/rtl/pcs_rx.sv

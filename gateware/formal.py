@@ -75,6 +75,10 @@ PROOFS = [
     Proof("ni-inject-cover", "ni/formal/inject_formal.sv", engine="smtbmc z3", depth=16, mode="cover", instead=CODES, long=True),
     Proof("ni-eject", "ni/formal/eject_formal.sv", engine="smtbmc z3", depth=2, instead=CODES, long=True),
     Proof("ni-eject-cover", "ni/formal/eject_formal.sv", engine="smtbmc z3", depth=16, mode="cover", instead=CODES, long=True),
+    Proof("ni-packetizer", "ni/formal/packetizer_formal.sv", engine="abc bmc3", depth=22, mode="bmc", long=True),
+    Proof("ni-packetizer-cover", "ni/formal/packetizer_formal.sv", engine="smtbmc z3", depth=22, mode="cover", long=True),
+    Proof("ni-mailbox", "ni/formal/mailbox_formal.sv", engine="smtbmc z3", depth=2, long=True),
+    Proof("ni-mailbox-cover", "ni/formal/mailbox_formal.sv", engine="smtbmc z3", depth=14, mode="cover"),
     Proof("ni-dma", "ni/formal/dma_formal.sv", engine="smtbmc z3", depth=2),
     Proof("ni-dma-cover", "ni/formal/dma_formal.sv", engine="smtbmc z3", depth=10, mode="cover"),
     Proof("watchdog", "node/formal/watchdog_formal.sv"),
@@ -252,6 +256,21 @@ MUTATIONS = [
     Mutation(
         "link-news-wide", "link/rtl/link_tx.sv", "if (report == ReportKindHealth) told_health_q <= health_i", "told_health_q <= health_i"
     ),
+    Mutation("ni-packetizer", "ni/rtl/ni_packetizer.sv", "answered_number_q == answer_number", "1'b1"),
+    Mutation("ni-packetizer", "ni/rtl/ni_packetizer.sv", "answer_from_q == answer_peer", "1'b1"),
+    Mutation("ni-packetizer", "ni/rtl/ni_packetizer.sv", "frees = applies && !full_q", "frees = applies"),
+    Mutation(
+        "ni-packetizer",
+        "ni/rtl/ni_packetizer.sv",
+        "answer_state_q == Idle && emit_state_q != GiveUp",
+        "answer_state_q == Idle && m_axis_tvalid",
+    ),
+    Mutation("ni-mailbox", "ni/rtl/ni_mailbox.sv", "found_q.pdid != user_q.pdid", "1'b0"),
+    Mutation("ni-mailbox", "ni/rtl/ni_mailbox.sv", "state_q == Idle && !release_checked_q", "!release_checked_q"),
+    Mutation("ni-mailbox", "ni/rtl/ni_mailbox.sv", "!later && past_q.come[age]", "1'b0"),
+    Mutation("ni-mailbox", "ni/rtl/ni_mailbox.sv", "behind[22:5] != '0", "1'b0"),
+    Mutation("ni-mailbox", "ni/rtl/ni_mailbox.sv", "past_q.come << ahead_q[4:0] << 1", "past_q.come << ahead_q[4:0]"),
+    Mutation("ni-mailbox", "ni/rtl/ni_mailbox.sv", "&& (!m_axis_tvalid || m_axis_tready)", ""),
     Mutation("watchdog", "node/rtl/node_watchdog.sv", "late = since_q >= period_i", "late = since_q + 1'b1 >= period_i"),
     Mutation("watchdog", "node/rtl/node_watchdog.sv", "watched && late && !beat_i", "watched && late"),
     Mutation("watchdog", "node/rtl/node_watchdog.sv", "watched = period_i != '0", "watched = 1'b1"),
@@ -326,7 +345,7 @@ def prove(proof: Proof, path: Path, mutation: Mutation | None = None, label: str
     # A proof by induction may fail for want of a lemma; what breaks the gateware has to come with a counter-example.
     parameters = " ".join(f"-G {name}={value}" for name, value in {**proof.parameters, **(mutation.parameters if mutation else {})}.items())
     mode, depth, engine = (
-        ("bmc", 24 if proof.clocks else 16, "abc bmc3")
+        ("bmc", 24 if proof.clocks else max(16, proof.depth), "abc bmc3")
         if mutation and proof.engine != "abc pdr"
         else (proof.mode, proof.depth, proof.engine)
     )

@@ -36,7 +36,11 @@ SHAPES = [
 ]
 
 # Benches and boards that others start from, with what they need beside the gateware.
-EXAMPLES = {"pair": ["examples/cocotb/pair.sv"], "zcu102": ["examples/zcu102/vendor.sv", "examples/zcu102/zcu102.sv"]}
+EXAMPLES = {
+    "pair": ["examples/cocotb/pair.sv"],
+    "messages": ["examples/cocotb/messages.sv"],
+    "zcu102": ["examples/zcu102/vendor.sv", "examples/zcu102/zcu102.sv"],
+}
 
 
 def verilator(top: str, *arguments: str) -> str:

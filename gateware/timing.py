@@ -3,7 +3,7 @@
 
 usage: python gateware/timing.py [PART...] [--json] [--keep FOLDER]     (needs pyosys; minutes for all)
 
-Parts are router, router-6x1, router-multicast, link, link-wide, phy, ni-port and lofamo.
+Parts are router, router-6x1, router-multicast, link, link-wide, phy, ni-port, ni-packetizer, ni-mailbox and lofamo.
 
 What a level is says gateware/levels.py. The exit status is 1 when some path of a part has more levels than LIMITS allows. With --keep what
 was counted is written down in that folder, with the resources that gateware/synth.py shows, and counted again when a source, Yosys or a
@@ -21,7 +21,18 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import synth
 from levels import Levels
 
-LIMITS = {"router": 10, "router-6x1": 11, "router-multicast": 13, "link": 10, "link-wide": 11, "phy": 10, "ni-port": 11, "lofamo": 10}
+LIMITS = {
+    "router": 10,
+    "router-6x1": 11,
+    "router-multicast": 13,
+    "link": 10,
+    "link-wide": 11,
+    "phy": 10,
+    "ni-port": 11,
+    "ni-packetizer": 10,
+    "ni-mailbox": 10,
+    "lofamo": 10,
+}
 """Ten are what 156.25 MHz leave room for at half a nanosecond a level. Those of a wide link, of routers and of an ni_port are what they
 have, so that they get no longer."""
 

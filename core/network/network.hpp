@@ -39,6 +39,8 @@ struct PacketSink {
   // Where both classes have been refused, priority packets are asked for first.
   void (*ready)(void* self, NodeId node, std::uint8_t intra_port, std::uint8_t priority, Time now) = nullptr;
   bool early = false;
+  // Intra-tile ports, a bit each, whose slots (interface_slots) the interface gives back itself, by Network::give_back().
+  std::uint16_t gives_back = 0;
 };
 
 struct LinkStats {
@@ -59,6 +61,9 @@ class Network {
   // From now to `until` the network interface gives back no slot of an intra-tile port behind which packets arrive; then one each cycle. Where slots
   // are not modelled nothing happens.
   virtual void stall(NodeId /*node*/, std::uint8_t /*intra_port*/, Time /*until*/) {}
+
+  // Gives back the oldest slot that is taken at a port of PacketSink::gives_back, in the cycle that begins at `at`, not before now.
+  virtual void give_back(NodeId /*node*/, std::uint8_t /*intra_port*/, Time /*at*/) {}
 
   // Packets of a class from one intra-tile port arrive at one endpoint in the order in which they were injected.
   virtual bool keeps_order() const { return true; }

@@ -51,7 +51,8 @@ RouterTiming::RouterTiming(const RouterConfig& c) {
   to_output = c.cycle * kOutputCycles;
   head = c.cycle * (header - 1);
   to_credit = c.cycle * kCreditCycles;
-  to_sender = c.cycle * kSenderCycles;
+  to_sender = c.cycle * (kSenderCycles + require_in_range(c.interface_credit_cycles, 0, 1'000'000,
+                                                          "router.interface_credit_cycles", "interface_credit_cycles"));
   slot_back = c.cycle * kReleaseCycles;
   input_gap =
       c.cycle * require_in_range(c.input_gap_cycles, 0, 1'000'000, "router.input_gap_cycles", "input_gap_cycles");

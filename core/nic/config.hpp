@@ -10,6 +10,10 @@
 namespace exanet {
 
 struct NiConfig {
+  // What messages cost between the processor's store and memory: the times below, or the cycles of gateware/ni, slots and answers included, with
+  // `mailbox` as memory's own time alone.
+  enum class Messages : std::uint8_t { kTimes, kGateware };
+
   std::uint32_t packet_max_bytes = 64;  // packetizer: largest atomic message
   std::uint32_t eager_max_bytes = 32;  // MPI payload that fits beside its envelope
   std::uint32_t envelope_bytes = 32;  // matching information and protocol word of an MPI message
@@ -29,10 +33,15 @@ struct NiConfig {
   Time translation;  // SMMU, per transfer
   Time atomic;  // one read-modify-write at the target
   Time test_step;  // an empty poll inside MPI_Test
+  Messages messages = Messages::kTimes;
   Time clock;  // packets go to the router at multiples of this; 0: whenever they are ready
   std::uint32_t dma_block_bytes = 4096;  // acknowledged end to end
   std::uint32_t dma_window_blocks = 16;  // sent and not yet acknowledged, per transfer
 };
+
+template <>
+inline constexpr auto kChoices<NiConfig::Messages> =
+    choices<NiConfig::Messages>({{"times", NiConfig::Messages::kTimes}, {"gateware", NiConfig::Messages::kGateware}});
 
 template <typename V>
 void visit(NiConfig& c, V&& v) {
@@ -57,6 +66,7 @@ void visit(NiConfig& c, V&& v) {
   v("translation_ps", c.translation);
   v("atomic_ps", c.atomic);
   v("test_step_ps", c.test_step);
+  v("messages", c.messages, kOptional);
   v("clock_ps", c.clock);
 }
 

@@ -44,10 +44,28 @@ enum class PacketType : std::uint8_t {
   kWrite = 1,  // block of a remote write
   kReadRequest = 2,  // asks for a block
   kReadResponse = 3,  // block asked for
-  kAck = 4,  // block or message arrived
-  kNack = 5,  // block or message refused; the footer's reason says why
+  kAck = 4,  // block arrived
+  kNack = 5,  // block refused; the footer's reason says why
   kAtomic = 6,  // atomic operation on remote memory
   kAtomicResponse = 7,  // value before the operation
+  kMessageAck = 8,  // message is in its mailbox
+  kMessageNack = 9,  // message refused; the footer's reason says why
+};
+
+enum class NackReason : std::uint8_t {
+  kNone = 0,  // not refused
+  kFull = 1,  // the mailbox is full: the sender tries again
+  kClosed = 2,  // no such mailbox
+  kDomain = 3,  // the mailbox is of another protection domain
+  kMemory = 4,  // memory has refused the message
+  kSilent = 5,  // no answer came, as often as it was sent: the sender's interface says so, no packet does
+};
+
+enum class StoreRefusal : std::uint8_t {
+  kNone = 0,  // not refused
+  kNoSlot = 1,  // all slots of the context hold messages that are under way
+  kLength = 2,  // more than 64 bytes
+  kDestination = 3,  // no node of this machine, or no mailbox
 };
 
 enum class ControlKind : std::uint8_t {
@@ -317,6 +335,159 @@ struct NiUser {
   // zero on the way in, not looked at on the way out
   constexpr std::uint64_t reserved() const { return get_bits(raw, 174, 2); }
   constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 174, 2, v); }
+};
+
+// The store that sends a message out of the payload that was stored before.
+struct MessageSend {
+  static constexpr unsigned kBits = 64;
+  std::array<std::uint32_t, 2> raw{};
+  // destination node
+  constexpr std::uint64_t dcid() const { return get_bits(raw, 0, 22); }
+  constexpr void set_dcid(std::uint64_t v) { set_bits(raw, 0, 22, v); }
+  // of the destination node
+  constexpr std::uint64_t mailbox() const { return get_bits(raw, 22, 16); }
+  constexpr void set_mailbox(std::uint64_t v) { set_bits(raw, 22, 16, v); }
+  // payload bytes, 0 to 64
+  constexpr std::uint64_t length() const { return get_bits(raw, 38, 7); }
+  constexpr void set_length(std::uint64_t v) { set_bits(raw, 38, 7, v); }
+  // zero
+  constexpr std::uint64_t reserved() const { return get_bits(raw, 45, 19); }
+  constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 45, 19, v); }
+};
+
+// Last 16 bytes of an entry of a mailbox, 128 bytes; the message's words are right before them.
+struct MailboxEntry {
+  static constexpr unsigned kBits = 128;
+  std::array<std::uint32_t, 4> raw{};
+  // 1 in the first round through the ring, then 0, and so on: what tells the reader that the entry is written
+  constexpr std::uint64_t phase() const { return get_bits(raw, 0, 1); }
+  constexpr void set_phase(std::uint64_t v) { set_bits(raw, 0, 1, v); }
+  // payload bytes
+  constexpr std::uint64_t length() const { return get_bits(raw, 1, 7); }
+  constexpr void set_length(std::uint64_t v) { set_bits(raw, 1, 7, v); }
+  // node that sent it
+  constexpr std::uint64_t source_dcid() const { return get_bits(raw, 8, 22); }
+  constexpr void set_source_dcid(std::uint64_t v) { set_bits(raw, 8, 22, v); }
+  // protection domain that sent it
+  constexpr std::uint64_t pdid() const { return get_bits(raw, 30, 10); }
+  constexpr void set_pdid(std::uint64_t v) { set_bits(raw, 30, 10, v); }
+  // slot of the sender, its context in the upper bits
+  constexpr std::uint64_t channel() const { return get_bits(raw, 40, 10); }
+  constexpr void set_channel(std::uint64_t v) { set_bits(raw, 40, 10, v); }
+  // of the message among those from that node to this one
+  constexpr std::uint64_t number() const { return get_bits(raw, 50, 24); }
+  constexpr void set_number(std::uint64_t v) { set_bits(raw, 50, 24, v); }
+  // zero
+  constexpr std::uint64_t reserved() const { return get_bits(raw, 74, 54); }
+  constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 74, 54, v); }
+};
+
+// Who a page of the network interface belongs to; the kernel writes it.
+struct NiContext {
+  static constexpr unsigned kBits = 64;
+  std::array<std::uint32_t, 2> raw{};
+  // protection domain of its process
+  constexpr std::uint64_t pdid() const { return get_bits(raw, 0, 10); }
+  constexpr void set_pdid(std::uint64_t v) { set_bits(raw, 0, 10, v); }
+  // stores to the page count
+  constexpr std::uint64_t enabled() const { return get_bits(raw, 10, 1); }
+  constexpr void set_enabled(std::uint64_t v) { set_bits(raw, 10, 1, v); }
+  // zero
+  constexpr std::uint64_t reserved() const { return get_bits(raw, 11, 53); }
+  constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 11, 53, v); }
+};
+
+// A mailbox: a ring of entries in memory; the kernel writes it, which empties the ring.
+struct NiMailbox {
+  static constexpr unsigned kBits = 64;
+  std::array<std::uint32_t, 2> raw{};
+  // physical address of the ring in units of 128 bytes; a ring is aligned to its size
+  constexpr std::uint64_t line() const { return get_bits(raw, 0, 41); }
+  constexpr void set_line(std::uint64_t v) { set_bits(raw, 0, 41, v); }
+  // binary logarithm of the number of entries, at most 13 (1 MiB)
+  constexpr std::uint64_t log_entries() const { return get_bits(raw, 41, 4); }
+  constexpr void set_log_entries(std::uint64_t v) { set_bits(raw, 41, 4, v); }
+  // protection domain that it belongs to, and that may send to it
+  constexpr std::uint64_t pdid() const { return get_bits(raw, 45, 10); }
+  constexpr void set_pdid(std::uint64_t v) { set_bits(raw, 45, 10, v); }
+  // takes messages
+  constexpr std::uint64_t open() const { return get_bits(raw, 55, 1); }
+  constexpr void set_open(std::uint64_t v) { set_bits(raw, 55, 1, v); }
+  // zero
+  constexpr std::uint64_t reserved() const { return get_bits(raw, 56, 8); }
+  constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 56, 8, v); }
+};
+
+// The store by which a process says how far it has read a mailbox of its protection domain.
+struct MailboxRelease {
+  static constexpr unsigned kBits = 64;
+  std::array<std::uint32_t, 2> raw{};
+  // which one
+  constexpr std::uint64_t mailbox() const { return get_bits(raw, 0, 16); }
+  constexpr void set_mailbox(std::uint64_t v) { set_bits(raw, 0, 16, v); }
+  // entries read since the mailbox was opened, modulo twice its size
+  constexpr std::uint64_t place() const { return get_bits(raw, 16, 16); }
+  constexpr void set_place(std::uint64_t v) { set_bits(raw, 16, 16, v); }
+  // zero
+  constexpr std::uint64_t reserved() const { return get_bits(raw, 32, 32); }
+  constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 32, 32, v); }
+};
+
+// What a network interface knows of its machine; the kernel writes it before anything else.
+struct NiConfig {
+  static constexpr unsigned kBits = 64;
+  std::array<std::uint32_t, 2> raw{};
+  // this node
+  constexpr std::uint64_t dcid() const { return get_bits(raw, 0, 22); }
+  constexpr void set_dcid(std::uint64_t v) { set_bits(raw, 0, 22, v); }
+  // a node's place among peers: its first coordinate, with the node of the QFDB, the second one shifted by this ...
+  constexpr std::uint64_t y_shift() const { return get_bits(raw, 22, 4); }
+  constexpr void set_y_shift(std::uint64_t v) { set_bits(raw, 22, 4, v); }
+  // ... and the third one shifted by this, added
+  constexpr std::uint64_t z_shift() const { return get_bits(raw, 26, 4); }
+  constexpr void set_z_shift(std::uint64_t v) { set_bits(raw, 26, 4, v); }
+  // rounds after which a message that was not answered is sent again; twice as many each time, up to 32 times as many
+  constexpr std::uint64_t patience() const { return get_bits(raw, 30, 6); }
+  constexpr void set_patience(std::uint64_t v) { set_bits(raw, 30, 6, v); }
+  // repetitions without an answer until a message is given up; 0: never
+  constexpr std::uint64_t tries() const { return get_bits(raw, 36, 4); }
+  constexpr void set_tries(std::uint64_t v) { set_bits(raw, 36, 4, v); }
+  // zero
+  constexpr std::uint64_t reserved() const { return get_bits(raw, 40, 24); }
+  constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 40, 24, v); }
+};
+
+// What a process reads of its context.
+struct NiStatus {
+  static constexpr unsigned kBits = 64;
+  std::array<std::uint32_t, 2> raw{};
+  // a bit a slot
+  constexpr std::uint64_t free_slots() const { return get_bits(raw, 0, 4); }
+  constexpr void set_free_slots(std::uint64_t v) { set_bits(raw, 0, 4, v); }
+  // slot that payload goes to
+  constexpr std::uint64_t fill() const { return get_bits(raw, 4, 2); }
+  constexpr void set_fill(std::uint64_t v) { set_bits(raw, 4, 2, v); }
+  // zero
+  constexpr std::uint64_t reserved() const { return get_bits(raw, 6, 2); }
+  constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 6, 2, v); }
+  // why the last message was refused that was not sent
+  constexpr std::uint64_t refusal() const { return get_bits(raw, 8, 4); }
+  constexpr void set_refusal(std::uint64_t v) { set_bits(raw, 8, 4, v); }
+  // why the last message failed that was sent
+  constexpr std::uint64_t failure() const { return get_bits(raw, 12, 4); }
+  constexpr void set_failure(std::uint64_t v) { set_bits(raw, 12, 4, v); }
+  // messages that were not sent, modulo the field
+  constexpr std::uint64_t refused() const { return get_bits(raw, 16, 16); }
+  constexpr void set_refused(std::uint64_t v) { set_bits(raw, 16, 16, v); }
+  // messages that were sent and failed, modulo the field
+  constexpr std::uint64_t failed() const { return get_bits(raw, 32, 16); }
+  constexpr void set_failed(std::uint64_t v) { set_bits(raw, 32, 16, v); }
+  // slot of the last of them
+  constexpr std::uint64_t failed_channel() const { return get_bits(raw, 48, 10); }
+  constexpr void set_failed_channel(std::uint64_t v) { set_bits(raw, 48, 10, v); }
+  // zero
+  constexpr std::uint64_t more_reserved() const { return get_bits(raw, 58, 6); }
+  constexpr void set_more_reserved(std::uint64_t v) { set_bits(raw, 58, 6, v); }
 };
 
 // Counts of a link since reset; every counter wraps.

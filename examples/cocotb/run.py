@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds pair.sv with Verilator and runs the tests of test_pair.py on it.
+"""Builds pair.sv and messages.sv with Verilator and runs the tests of test_pair.py and test_messages.py on them.
 
 usage: python examples/cocotb/run.py [TEST] [--seed N] [--waves]     (needs the packages of the extra `gateware`, g++ and make)
 
@@ -22,13 +22,14 @@ from cocotb_tools.runner import get_runner
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BUILD = ROOT / "build/cocotb"
+BENCHES = ("pair", "messages")
 # cocotbext-axi calls some of cocotb by names that are to go.
 QUIET = {"COCOTB_LOG_LEVEL": "WARNING", "GPI_LOG_LEVEL": "WARNING", "PYTHONWARNINGS": "ignore::DeprecationWarning"}
 
 
-def build(*, waves: bool) -> Path:
-    """The folder with the simulator. Only the ports of `pair` are visible to cocotb, so the rest is as fast as without it."""
-    folder = BUILD / ("waves" if waves else "plain")
+def build(bench: str, *, waves: bool) -> Path:
+    """The folder with the simulator. Only the ports of the bench are visible to cocotb, so the rest is as fast as without it."""
+    folder = BUILD / bench / ("waves" if waves else "plain")
     folder.mkdir(parents=True, exist_ok=True)
     libraries = cocotb_tools.config.libs_dir
     command = [
@@ -46,11 +47,11 @@ def build(*, waves: bool) -> Path:
             "--x-assign",
             "fast",
         ),
-        *("--timescale", "1ns/1ps", "--prefix", "Vtop", "--top-module", "pair", "-o", "pair", "--Mdir", str(folder)),
+        *("--timescale", "1ns/1ps", "--prefix", "Vtop", "--top-module", bench, "-o", bench, "--Mdir", str(folder)),
         *("--output-split", "0", "-MAKEFLAGS", "OPT_FAST=-O0 OPT_SLOW=-O0 OPT_GLOBAL=-O0"),
         *("-LDFLAGS", f"-Wl,-rpath,{libraries} -L{libraries} -lcocotbvpi_verilator"),
         *(["--trace-vcd", "--trace-depth", "1"] if waves else []),
-        *("gateware/lint.vlt", "-f", "gateware/files.f", str(HERE / "pair.sv")),
+        *("gateware/lint.vlt", "-f", "gateware/files.f", str(HERE / f"{bench}.sv")),
         str(cocotb_tools.config.share_dir / "lib/verilator/verilator.cpp"),
     ]
     environment = {**os.environ, "EXANET_PYTHON": sys.executable, "OBJCACHE": os.environ.get("CMAKE_CXX_COMPILER_LAUNCHER", "")}
@@ -60,6 +61,17 @@ def build(*, waves: bool) -> Path:
     return folder
 
 
+def run(bench: str, asked: argparse.Namespace) -> tuple[int, int]:
+    """Number of tests, and of those that failed."""
+    results = get_runner("verilator").test(
+        test_module=f"test_{bench}", hdl_toplevel=bench, hdl_toplevel_lang="verilog", build_dir=build(bench, waves=asked.waves),
+        test_dir=BUILD / bench, testcase=asked.test, seed=asked.seed, waves=asked.waves, extra_env=QUIET,
+    )  # fmt: skip
+    for case in ElementTree.parse(results).iter("testcase"):
+        print(f"{case.get('name'):28}{'passed' if case.find('failure') is None and case.find('error') is None else 'FAILED'}")
+    return get_results(results)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("test", nargs="?")
@@ -67,13 +79,12 @@ def main() -> int:
     parser.add_argument("--waves", action="store_true")
     asked = parser.parse_args()
     sys.path.insert(0, str(HERE))
-    results = get_runner("verilator").test(
-        test_module="test_pair", hdl_toplevel="pair", hdl_toplevel_lang="verilog", build_dir=build(waves=asked.waves), test_dir=BUILD,
-        testcase=asked.test, seed=asked.seed, waves=asked.waves, extra_env=QUIET,
-    )  # fmt: skip
-    for case in ElementTree.parse(results).iter("testcase"):
-        print(f"{case.get('name'):28}{'passed' if case.find('failure') is None and case.find('error') is None else 'FAILED'}")
-    tests, failed = get_results(results)
+    tests, failed = 0, 0
+    for bench in BENCHES:
+        if asked.test and f"def {asked.test}(" not in (HERE / f"test_{bench}.py").read_text():
+            continue
+        found, bad = run(bench, asked)
+        tests, failed = tests + found, failed + bad
     print(f"{tests} tests with seed {asked.seed}: {failed} failed")
     return 1 if failed or not tests else 0
 

@@ -231,6 +231,11 @@ class NetworkInterface(Strict):
     mpi_send: Time = Field(description="Processor time of the MPI library to send.")
     mpi_receive: Time = Field(description="Processor time of the MPI library to receive and match.")
     store_word: Time = Field(description="Processor store of one router word into the interface.")
+    messages: Annotated[str, _choice("ni.messages")] | None = Field(
+        default=None,
+        description="What a message takes between the processor's last store and memory: the times below, which is the default, or the "
+        "gateware's own cycles, with its slots and answers; then `packetizer` and `mailbox_word` are 0, and `mailbox` is memory's time.",
+    )
     packetizer: Time = Field(description="Last store to packet at the router.")
     mailbox: Time = Field(description="Packet's tail to its visibility in the mailbox, beside its words.")
     mailbox_word: Time = Field(description="Write of one router word into the mailbox, in the shared cache.")

@@ -62,3 +62,12 @@ def test_large_messages_run_at_the_links_rate(exanet_run: Runner, stack: Stack) 
     packets = (sizes[1] - sizes[0]) / router["max_payload_bytes"]
     wanted = packets * words * (1 + 1 / link["pause_every"]) * link["word_time_ps"] / 1000
     assert found[sizes[1]] - found[sizes[0]] == pytest.approx(wanted, rel=0.02)
+
+
+def test_messages_in_the_gatewares_cycles_keep_the_published_hop(exanet_run: Runner, stack: Stack) -> None:
+    """The interface's cycles take the place of chosen times; what is left to the library keeps the published sum, to a cycle."""
+    words = [stack.python, PROGRAMS / "pingpong.py", "8", "64"]
+    done = exanet_run(stack, 2, words, machine="exanest-ni", options=("--compute", "off", "--map", "round-robin"))
+    found = {int(size): float(ns) for size, ns in (line.split() for line in done.output.splitlines() if line)}
+    assert found[8] == pytest.approx(ONE_HOP_NS, abs=6.4)
+    assert found[64] > found[8]

@@ -147,6 +147,9 @@ Part::Part(State& net, const Partition& part, std::uint8_t number, std::size_t p
   const bool large = net.outputs_.size() * sizeof(Output) + net.inputs_.size() * sizeof(Input) > kSecondLevelCache;
   for (std::uint32_t o = 0; o < net.outputs_.size(); ++o)
     if (outputs_[o].border && net.part_of(inputs_[outputs_[o].first_input].node) == number) borders_.push_back(o);
+  for (NodeId node = 0; has_slots_ && node < net.endpoints_; ++node)
+    for (std::uint32_t port = 0; port < intra_ports_ && net.part_of(node) == number; ++port)
+      net.slots_[net.first_output_[node + 1] - intra_ports_ + port].by_interface = (sink_.gives_back >> port & 1) != 0;
   arbitrate_event_ = events_.add_handler(
       [](void* self, Time now, std::uint32_t a, std::uint64_t) { static_cast<Part*>(self)->arbitrate(now, a); }, this,
       large ? [](void* self, std::uint32_t a, unsigned step) { static_cast<const Part*>(self)->peek(a, step); }
@@ -208,7 +211,7 @@ void State::build_ports(const NetworkConfig& config) {
   if (faults_.one_in != 0) far_ends_.resize(outputs);
   const auto slots =
       require_in_range(config.router.interface_slots, 0, 1 << 16, "router.interface_slots", "interface_slots");
-  if (slots != 0) slots_.assign(outputs, {std::vector<Time>(slots, kLongAgo), 0, Time()});
+  if (slots != 0) slots_.assign(outputs, {std::vector<Time>(slots, kLongAgo), 0, Time(), Time(), false});
   injection_ports_.resize(std::size_t{endpoints_} * intra_ports_);
   for (NodeId node = 0; node < nodes; ++node) build_node(node, config);
   for (std::uint32_t i = 0; i < twin_; ++i) {
@@ -282,6 +285,10 @@ std::uint64_t ExanetNetwork::lost() const {
 void ExanetNetwork::stall(NodeId node, std::uint8_t intra_port, Time until) {
   Part& part = *state_->parts_[state_->part_of(node)];
   part.stall(part.events_.now(), node, intra_port, until);
+}
+
+void ExanetNetwork::give_back(NodeId node, std::uint8_t intra_port, Time at) {
+  state_->parts_[state_->part_of(node)]->give_back(node, intra_port, at);
 }
 
 void ExanetNetwork::finish(std::size_t part, Time now) { state_->parts_[part]->finish(now); }

@@ -367,9 +367,39 @@ void Part::take_slot(Output& output, Time left) {
   const auto size = static_cast<std::uint32_t>(slots.given_back.size());
   Time& taken = slots.given_back[slots.next];
   const Time before = slots.given_back[(slots.next + size - 1) % size];
+  if (slots.by_interface) {
+    taken = Time::never();
+    slots.next = (slots.next + 1) % size;
+    slots.output_free = output.free_at;
+    return free_with_slot(output, slots);
+  }
   taken = max(left + router_.to_output - router_.cycle, max(before + router_.cycle, slots.stalled_until));
   slots.next = (slots.next + 1) % size;
   output.free_at = max(output.free_at, slots.given_back[slots.next] + router_.slot_back);
+}
+
+// The output grants again when it is free and there is a slot; if nobody knows when, not before give_back().
+void Part::free_with_slot(Output& output, const Slots& slots) const {
+  const Time slot = slots.given_back[slots.next];
+  output.free_at = slot == Time::never() ? slot : max(slots.output_free, slot + router_.slot_back);
+}
+
+void Part::give_back(NodeId node, std::uint8_t intra_port, Time at) {
+  const std::uint32_t index = net_.first_output_[node + 1] - intra_ports_ + intra_port;
+  if (!has_slots_ || !net_.slots_[index].by_interface) return;
+  Slots& slots = net_.slots_[index];
+  const auto size = static_cast<std::uint32_t>(slots.given_back.size());
+  // One a cycle, the earliest first, in whatever order they are told of.
+  Time before = Time() - router_.cycle;
+  for (std::uint32_t place = slots.next; at != Time::never(); place = (place + 1) % size) {
+    Time& time = slots.given_back[place];
+    at = max(at, before + router_.cycle);
+    if (at <= time) std::swap(at, time);
+    before = time;
+  }
+  Output& output = outputs_[index];
+  free_with_slot(output, slots);
+  if (output.free_at != Time::never()) wake(output, index, max(events_.now(), output.free_at));
 }
 
 void Part::stall(Time now, NodeId node, std::uint8_t intra_port, Time until) {

@@ -27,6 +27,7 @@ class ExanetNetwork final : public PartitionedNetwork<exanet_state::State> {
   std::uint64_t discarded(NodeId node) const override;
   std::uint64_t lost() const override;
   void stall(NodeId node, std::uint8_t intra_port, Time until) override;
+  void give_back(NodeId node, std::uint8_t intra_port, Time at) override;
   std::uint64_t memory_bytes() const override;
   void finish(std::size_t part, Time now) override;
 };

@@ -149,6 +149,8 @@ struct Slots {
       given_back;  // by the last packets, in the order of `next`; the time of each is when the interface does so
   std::uint32_t next = 0;  // the oldest
   Time stalled_until;
+  Time output_free;  // the output's free_at, but for slots
+  bool by_interface = false;  // given back by give_back(): until then `given_back` is Time::never()
 };
 
 // When the front of an input decides on its route, or reconsiders it. Only with adaptive routing. A router's are a list in order of time, and of
@@ -293,6 +295,8 @@ struct Part {
   void send_out(Output& output, std::uint32_t packet_index, Time left);
   [[gnu::cold, gnu::noinline]] void take_slot(Output& output, Time left);
   void stall(Time now, NodeId node, std::uint8_t intra_port, Time until);
+  void give_back(NodeId node, std::uint8_t intra_port, Time at);
+  void free_with_slot(Output& output, const Slots& slots) const;
   void plan(PacketInFlight& packet, const Input& input) const;
   [[gnu::cold, gnu::noinline]] void plan_by_port(PacketInFlight& packet, const Input& input) const;
   [[gnu::cold, gnu::noinline]] void discard_later(Input& input);

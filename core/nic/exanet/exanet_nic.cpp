@@ -15,15 +15,27 @@ NiConfig checked(const NiConfig& ni, const RouterConfig& router) {
   require(router.max_payload_bytes > 0, "router.max_payload_bytes", "max_payload must not be 0");
   require(ni.dma_block_bytes > 0, "ni.dma_block_bytes", "dma_block must not be 0");
   require(ni.dma_window_blocks > 0, "ni.dma_window_blocks", "dma_window must be at least one block");
+  if (ni.messages == NiConfig::Messages::kGateware) {
+    require(ni.packet_max_bytes <= 64, "ni.packet_max_bytes", "packet_max is at most 64 B with 'messages: gateware'");
+    require(ni.packetizer == Time() && ni.mailbox_word == Time(), "ni.messages",
+            "with 'messages: gateware' the interface takes its own cycles: packetizer and mailbox_word must be 0");
+  }
   require(ni.clock >= Time(), "ni.clock_ps", "the interface's clock must not be negative");
   return ni;
 }
 
 namespace {
 
-NetworkConfig with_priority(NetworkConfig network) {
+NetworkConfig with_interface(NetworkConfig network, const NiConfig& ni) {
   network.priority = true;  // acknowledgements
+  if (ni.messages == NiConfig::Messages::kGateware) network.router = Messages::router(network.router);
   return network;
+}
+
+PacketSink with_slots(PacketSink sink, const NiConfig& ni) {
+  // Those of the port that answers share with RDMA are given back by the network.
+  if (ni.messages == NiConfig::Messages::kGateware) sink.gives_back = 1u << kMailboxPort;
+  return sink;
 }
 
 }  // namespace
@@ -31,23 +43,27 @@ NetworkConfig with_priority(NetworkConfig network) {
 ExanetNic::ExanetNic(const NicSetup& setup)
     : context_{setup.events, setup.listener, checked(setup.config, setup.network.router), setup.network.router},
       network_(setup.make_network(
-          setup.events, setup.topology, with_priority(setup.network),
-          PacketSink{this,
-                     [](void* self, const Packet& p, Time injected, Time now) {
-                       static_cast<ExanetNic*>(self)->delivered(p, injected, now);
-                     },
-                     [](void* self, NodeId node, std::uint8_t port, std::uint8_t priority, Time now) {
-                       static_cast<ExanetNic*>(self)->ready(node, port, priority, now);
-                     }})),
+          setup.events, setup.topology, with_interface(setup.network, setup.config),
+          with_slots(PacketSink{this,
+                                [](void* self, const Packet& p, Time injected, Time now) {
+                                  static_cast<ExanetNic*>(self)->delivered(p, injected, now);
+                                },
+                                [](void* self, NodeId node, std::uint8_t port, std::uint8_t priority, Time now) {
+                                  static_cast<ExanetNic*>(self)->ready(node, port, priority, now);
+                                }},
+                     setup.config))),
       packetizer_(context_, setup.topology.node_count()),
       mailbox_(context_, setup.topology.node_count()),
       rdma_(context_, setup.topology.node_count()) {
   context_.network = network_.get();
+  if (context_.config.messages == NiConfig::Messages::kGateware)
+    gateware_ = std::make_unique<GatewareMessages>(context_, setup.topology.node_count());
 }
 
 void ExanetNic::post(const PacketizerMessage& message) {
   ++context_.active;
   if (context_.instant) return mailbox_.write_instantly(message.user);
+  if (gateware_) return gateware_->post(message);
   if (!network_->keeps_order()) messages_.sent(message.src, message.dst, {message.user, message.bytes});
   packetizer_.post(message);
 }
@@ -58,10 +74,11 @@ void ExanetNic::post(const RdmaTransfer& transfer) {
 }
 
 void ExanetNic::ready(NodeId node, std::uint8_t port, std::uint8_t priority, Time now) {
-  if (port == kMailboxPort)
-    packetizer_.ready(node, now);
-  else
+  if (gateware_ && (port == kMailboxPort || priority != 0)) gateware_->ready(node, port);
+  if (port != kMailboxPort)
     rdma_.ready(node, priority, now);
+  else if (!gateware_)
+    packetizer_.ready(node, now);
 }
 
 void ExanetNic::delivered(const Packet& packet, Time injected, Time now) {
@@ -70,7 +87,7 @@ void ExanetNic::delivered(const Packet& packet, Time injected, Time now) {
   switch (packet.user & kPacketKind) {
     case kDataPacket: rdma_.data_arrived(packet, now); break;
     case kAckPacket: rdma_.ack_arrived(static_cast<std::uint32_t>(user), now); break;
-    default: message_arrived(packet, user, now); break;
+    default: gateware_ ? gateware_->delivered(packet, now) : message_arrived(packet, user, now); break;
   }
 }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "core/nic/exanet/gateware_messages.hpp"
 #include "core/nic/exanet/mailbox.hpp"
 #include "core/nic/exanet/packetizer.hpp"
 #include "core/nic/exanet/rdma_engine.hpp"
@@ -50,6 +51,7 @@ class ExanetNic final : public Nic {
   Packetizer packetizer_;
   Mailbox mailbox_;
   InOrder<Message> messages_;  // on their way from packetizers to mailboxes
+  std::unique_ptr<GatewareMessages> gateware_;  // in place of packetizer and mailboxes, where the configuration says so
   RdmaEngine rdma_;
 };
 

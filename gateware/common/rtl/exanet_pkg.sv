@@ -15,11 +15,29 @@ package exanet_pkg;
     PacketTypeWrite = 4'd1,  // block of a remote write
     PacketTypeReadRequest = 4'd2,  // asks for a block
     PacketTypeReadResponse = 4'd3,  // block asked for
-    PacketTypeAck = 4'd4,  // block or message arrived
-    PacketTypeNack = 4'd5,  // block or message refused; the footer's reason says why
+    PacketTypeAck = 4'd4,  // block arrived
+    PacketTypeNack = 4'd5,  // block refused; the footer's reason says why
     PacketTypeAtomic = 4'd6,  // atomic operation on remote memory
-    PacketTypeAtomicResponse = 4'd7  // value before the operation
+    PacketTypeAtomicResponse = 4'd7,  // value before the operation
+    PacketTypeMessageAck = 4'd8,  // message is in its mailbox
+    PacketTypeMessageNack = 4'd9  // message refused; the footer's reason says why
   } packet_type_e;
+
+  typedef enum logic [3:0] {
+    NackReasonNone = 4'd0,  // not refused
+    NackReasonFull = 4'd1,  // the mailbox is full: the sender tries again
+    NackReasonClosed = 4'd2,  // no such mailbox
+    NackReasonDomain = 4'd3,  // the mailbox is of another protection domain
+    NackReasonMemory = 4'd4,  // memory has refused the message
+    NackReasonSilent = 4'd5  // no answer came, as often as it was sent: the sender's interface says so, no packet does
+  } nack_reason_e;
+
+  typedef enum logic [3:0] {
+    StoreRefusalNone = 4'd0,  // not refused
+    StoreRefusalNoSlot = 4'd1,  // all slots of the context hold messages that are under way
+    StoreRefusalLength = 4'd2,  // more than 64 bytes
+    StoreRefusalDestination = 4'd3  // no node of this machine, or no mailbox
+  } store_refusal_e;
 
   typedef enum logic [1:0] {
     ControlKindReserved = 2'd0,  // never sent: a word of zeros is no control word
@@ -135,6 +153,71 @@ package exanet_pkg;
     logic [21:0] dcid;  // destination node, as in the header
     logic [47:0] dmadd;  // as in the header
   } ni_user_t;
+
+  // The store that sends a message out of the payload that was stored before.
+  typedef struct packed {
+    logic [18:0] reserved;  // zero
+    logic [6:0] length;  // payload bytes, 0 to 64
+    logic [15:0] mailbox;  // of the destination node
+    logic [21:0] dcid;  // destination node
+  } message_send_t;
+
+  // Last 16 bytes of an entry of a mailbox, 128 bytes; the message's words are right before them.
+  typedef struct packed {
+    logic [53:0] reserved;  // zero
+    logic [23:0] number;  // of the message among those from that node to this one
+    logic [9:0] channel;  // slot of the sender, its context in the upper bits
+    logic [9:0] pdid;  // protection domain that sent it
+    logic [21:0] source_dcid;  // node that sent it
+    logic [6:0] length;  // payload bytes
+    logic phase;  // 1 in the first round through the ring, then 0, and so on: what tells the reader that the entry is written
+  } mailbox_entry_t;
+
+  // Who a page of the network interface belongs to; the kernel writes it.
+  typedef struct packed {
+    logic [52:0] reserved;  // zero
+    logic enabled;  // stores to the page count
+    logic [9:0] pdid;  // protection domain of its process
+  } ni_context_t;
+
+  // A mailbox: a ring of entries in memory; the kernel writes it, which empties the ring.
+  typedef struct packed {
+    logic [7:0] reserved;  // zero
+    logic open;  // takes messages
+    logic [9:0] pdid;  // protection domain that it belongs to, and that may send to it
+    logic [3:0] log_entries;  // binary logarithm of the number of entries, at most 13 (1 MiB)
+    logic [40:0] line;  // physical address of the ring in units of 128 bytes; a ring is aligned to its size
+  } ni_mailbox_t;
+
+  // The store by which a process says how far it has read a mailbox of its protection domain.
+  typedef struct packed {
+    logic [31:0] reserved;  // zero
+    logic [15:0] place;  // entries read since the mailbox was opened, modulo twice its size
+    logic [15:0] mailbox;  // which one
+  } mailbox_release_t;
+
+  // What a network interface knows of its machine; the kernel writes it before anything else.
+  typedef struct packed {
+    logic [23:0] reserved;  // zero
+    logic [3:0] tries;  // repetitions without an answer until a message is given up; 0: never
+    logic [5:0] patience;  // rounds after which a message that was not answered is sent again; twice as many each time, up to 32 times as many
+    logic [3:0] z_shift;  // ... and the third one shifted by this, added
+    logic [3:0] y_shift;  // a node's place among peers: its first coordinate, with the node of the QFDB, the second one shifted by this ...
+    logic [21:0] dcid;  // this node
+  } ni_config_t;
+
+  // What a process reads of its context.
+  typedef struct packed {
+    logic [5:0] more_reserved;  // zero
+    logic [9:0] failed_channel;  // slot of the last of them
+    logic [15:0] failed;  // messages that were sent and failed, modulo the field
+    logic [15:0] refused;  // messages that were not sent, modulo the field
+    logic [3:0] failure;  // why the last message failed that was sent
+    logic [3:0] refusal;  // why the last message was refused that was not sent
+    logic [1:0] reserved;  // zero
+    logic [1:0] fill;  // slot that payload goes to
+    logic [3:0] free_slots;  // a bit a slot
+  } ni_status_t;
 
   // Counts of a link since reset; every counter wraps.
   typedef struct packed {

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/nic/messages/message_sender.hpp"
+
+#include <algorithm>
+
+namespace exanet {
+
+namespace {
+
+constexpr std::uint8_t kMostDoublings = 5;
+constexpr std::uint64_t kApproved = 3;  // messages that wait for their frames, when another one is popped
+
+}  // namespace
+
+MessageSender::MessageSender(EventQueue& events, const MessagesConfig& config, std::size_t nodes, void* self,
+                             Answered answered)
+    : events_(events),
+      config_(config),
+      self_(self),
+      on_answered_(answered),
+      inject_(events, config.cycle, nodes, 0, this,
+              [](void* its, NodeId node) { static_cast<MessageSender*>(its)->advance(node); }),
+      nodes_(nodes) {
+  const auto handler = [&]<void (MessageSender::*kStep)(NodeId)>() {
+    return events.add_handler(
+        [](void* its, Time, std::uint32_t node, std::uint64_t) { (static_cast<MessageSender*>(its)->*kStep)(node); },
+        this);
+  };
+  on_decide_ = handler.template operator()<&MessageSender::advance>();
+  on_again_ = handler.template operator()<&MessageSender::go_again>();
+  on_visit_ = handler.template operator()<&MessageSender::visit>();
+  on_reply_ = handler.template operator()<&MessageSender::reply>();
+}
+
+void MessageSender::attach(Network& network) {
+  network_ = &network;
+  inject_.network = &network;
+}
+
+MessageSender::Slot& MessageSender::slot_of(Node& n, std::uint32_t slot) {
+  if (slot >= n.slots.size()) n.slots.resize(slot / 4 * 4 + 4);
+  return n.slots[slot];
+}
+
+const MessageStore* MessageSender::find(NodeId node, std::uint32_t slot, std::uint32_t number) const {
+  const Node& n = nodes_[node];
+  if (slot >= n.slots.size() || n.slots[slot].number != number) return nullptr;
+  return &n.slots[slot].message;
+}
+
+bool MessageSender::store(NodeId node, std::uint32_t context, const MessageStore& message) {
+  Node& n = nodes_[node];
+  const Cycle cycle = now();
+  if (n.visitor_event <= cycle) visit(node);  // what it found in the cycle before is in the queue before this message
+  if (context >= n.fill.size()) n.fill.resize(context + 1);
+  const std::uint32_t index = 4 * context + n.fill[context];
+  Slot& slot = slot_of(n, index);
+  n.fills = {cycle, n.fills[0]};  // refused or not
+  if (slot.busy(cycle) || slot.queued(cycle)) {
+    ++refused_;
+    return false;
+  }
+  n.fill[context] = (n.fill[context] + 1) % 4;
+  slot.message = message;
+  slot.filled = cycle;
+  slot.freed = slot.first_sent = slot.sent = slot.refused = slot.renewed = kUnknown;
+  enqueue(n, index, cycle);
+  slot.in_queue = true;
+  advance(node);
+  return true;
+}
+
+bool MessageSender::is_free(NodeId node, std::uint32_t context) const {
+  const Node& n = nodes_[node];
+  const std::uint32_t index = context < n.fill.size() ? 4 * context + n.fill[context] : 0;
+  if (context >= n.fill.size() || index >= n.slots.size()) return true;
+  return !n.slots[index].busy(now()) && !n.slots[index].queued(now());
+}
+
+void MessageSender::enqueue(Node& n, std::uint32_t slot, Cycle written) {
+  auto place = n.queue.end();
+  while (place != n.queue.begin() && std::prev(place)->written > written) --place;
+  n.queue.insert(place, {slot, written});
+}
+
+// Settles all that is known of what the emitter does, message by message: the front of the queue is popped, its peer looked up in the next
+// cycle, and decided on in the one behind.
+void MessageSender::advance(NodeId node) {
+  Node& n = nodes_[node];
+  while (true) {
+    fetch_frames(node, n);
+    if (n.emitter != Emitter::kPop || n.queue.empty()) return;
+    if (n.sends >= n.fetches + kApproved) return;  // until a frame before has gone
+    const Cycle room = n.sends < kApproved ? kLongAgo : n.fetched[(n.sends - kApproved) % 4] + 1;
+    const Cycle pop = std::max({n.pop_from, n.queue.front().written + 2, room});
+    const Slot& slot = n.slots[n.queue.front().slot];
+    const Numbers& numbers = n.numbers[slot.message.dst];
+    const bool settled = slot.fresh(pop + 2) && (numbers.open >> (numbers.next % kWindow) & 1) == 0;
+    if (n.last_pop != pop) {
+      n.last_pop = pop;
+      n.pops[n.popped++ % n.pops.size()] = pop;
+      if (!settled && now() < pop + 2) return at(pop + 2, on_decide_, node);
+    } else if (now() < pop + 2) {
+      return;
+    }
+    if (!decide(node, n, pop)) return;
+  }
+}
+
+// Returns whether the emitter pops the next one.
+bool MessageSender::decide(NodeId node, Node& n, Cycle pop) {
+  const Cycle cycle = pop + 2;
+  const std::uint32_t index = n.queue.front().slot;
+  Slot& slot = n.slots[index];
+  n.queue.pop_front();
+  n.pop_from = cycle + 1;
+  const bool busy = slot.busy(cycle), needs_number = slot.fresh(cycle) || slot.turned_down(cycle);
+  if (busy && needs_number) {
+    const Numbers& numbers = n.numbers[slot.message.dst];
+    if ((numbers.open >> (numbers.next % kWindow) & 1) != 0) {
+      n.emitter = Emitter::kAgain;
+      n.emitted = index;
+      n.again = cycle + 1;
+      at(n.again + 1, on_again_, node);
+      return false;
+    }
+  } else if (busy && config_.tries != 0 && slot.tries == config_.tries) {
+    n.emitter = Emitter::kGiveUp;
+    n.emitted = index;
+    n.gives_up_from = cycle + 1;
+    // An answer that is read from then on waits.
+    if (n.reply == Reply::kIdle || (n.reply == Reply::kCheck && n.read >= n.gives_up_from)) next_reply(node, n);
+    return false;
+  }
+  slot.in_queue = false;
+  slot.popped = cycle;
+  if (busy) send(node, n, index, cycle);
+  return true;
+}
+
+// The slot goes to the end of the queue in the cycle before, if no store came in it.
+void MessageSender::go_again(NodeId node) {
+  Node& n = nodes_[node];
+  if (n.fills[0] == n.again || n.fills[1] == n.again) return at(++n.again + 1, on_again_, node);
+  enqueue(n, n.emitted, n.again);
+  n.emitter = Emitter::kPop;
+  n.pop_from = n.again + 1;
+  advance(node);
+}
+
+void MessageSender::send(NodeId node, Node& n, std::uint32_t index, Cycle cycle) {
+  Slot& slot = n.slots[index];
+  const bool fresh = slot.fresh(cycle), turned_down = slot.turned_down(cycle);
+  if (fresh || turned_down) {
+    Numbers& numbers = n.numbers[slot.message.dst];
+    slot.number_before = slot.number;
+    slot.number = numbers.next;
+    slot.renumbered = cycle;
+    slot.tries = 0;
+    numbers.open |= 1u << (numbers.next % kWindow);
+    numbers.next = (numbers.next + 1) % kNumbers;
+  } else {
+    ++slot.tries;
+    ++repeated_;
+  }
+  slot.doublings = fresh ? 0 : std::min<std::uint8_t>(slot.doublings + 1, kMostDoublings);
+  if (fresh) slot.first_sent = cycle;
+  if (turned_down) slot.renewed = cycle;
+  slot.sent = cycle;
+  ++sent_;
+  ++n.sends;
+  const MessageStore& message = slot.message;
+  const MessageWord word{slot.number, index, message.mailbox, message.pdid};
+  n.approved.push_back({{node, message.dst, message.bytes, 0, 0, word.packed()}, cycle});
+  await_visit(node, n, index);
+}
+
+// Frames of messages that are to go, beat by beat out of the slots' memory, as far as it is known when they are taken.
+void MessageSender::fetch_frames(NodeId node, Node& n) {
+  while (!n.approved.empty()) {
+    const Approved& front = n.approved.front();
+    const std::uint32_t last = std::max(words_of(front.packet.payload_bytes), 1u) - 1;
+    if (n.fetch == kUnknown) n.fetch = std::max(front.at + 1, n.register_free);
+    while (true) {
+      if (n.beat == last && n.fetches < n.sends - n.approved.size() + 1) n.fetched[n.fetches++ % 4] = n.fetch;
+      const Cycle taken = inject_.taken_from(node, n.fetch + 1);
+      if (taken == kUnknown) return;
+      if (n.beat == last) {
+        n.register_free = taken;
+        inject_.hand_over(node, front.packet, taken);
+        break;
+      }
+      n.fetch = taken;
+      ++n.beat;
+    }
+    n.beat = 0;
+    n.fetch = kUnknown;
+    n.approved.pop_front();
+  }
+}
+
+// When the visitor looks at the slot for the first time that the message, sent in `sent`, is due. It looks at a slot in two cycles, in turn, and a cycle
+// longer where what it would queue finds no room in that cycle.
+MessageSender::Visit MessageSender::visit_of(const Node& n, std::uint32_t slot, Cycle sent) const {
+  const auto delays = static_cast<Cycle>(std::lower_bound(n.delays.begin(), n.delays.end(), sent) - n.delays.begin());
+  const Cycle around = 2 * Cycle{config_.slots()};
+  const Cycle round = (sent - delays - config_.begins) / around;
+  const Cycle due = round + (Cycle{config_.patience} << n.slots[slot].doublings);
+  const auto place = config_.begins + 2 * Cycle{slot} + 1;
+  const Cycle at = place + due * around;
+  return {at > sent - delays ? at : at + around, slot, sent};
+}
+
+void MessageSender::await_visit(NodeId node, Node& n, std::uint32_t slot) {
+  n.visits.push_back(visit_of(n, slot, n.slots[slot].sent));
+  std::push_heap(n.visits.begin(), n.visits.end());
+  schedule_visit(node, n);
+}
+
+void MessageSender::schedule_visit(NodeId node, Node& n) {
+  if (n.visits.empty()) return;
+  const Cycle cycle = n.visits.front().at + static_cast<Cycle>(n.delays.size()) + 1;
+  if (cycle >= n.visitor_event) return;
+  n.visitor_event = cycle;
+  at(cycle, on_visit_, node);
+}
+
+// Queues what was due in the cycles before.
+void MessageSender::visit(NodeId node) {
+  Node& n = nodes_[node];
+  if (n.visitor_event > now()) return;  // done before a store
+  n.visitor_event = kUnknown;
+  while (!n.visits.empty()) {
+    const Visit next = n.visits.front();
+    const Cycle cycle = next.at + static_cast<Cycle>(n.delays.size());
+    Slot& slot = n.slots[next.slot];
+    const bool waits = slot.sent == next.sent && slot.busy(cycle);
+    if (waits && cycle >= now()) break;
+    const bool due = waits && !slot.queued(cycle);
+    if (due && pushed_in(n, cycle)) {
+      n.delays.push_back(cycle);
+      for (Visit& visit : n.visits)
+        if (visit.sent > cycle) visit = visit_of(n, visit.slot, visit.sent);
+      std::make_heap(n.visits.begin(), n.visits.end());
+      continue;
+    }
+    std::pop_heap(n.visits.begin(), n.visits.end());
+    n.visits.pop_back();
+    if (!due) continue;
+    enqueue(n, next.slot, cycle);
+    slot.in_queue = true;
+  }
+  schedule_visit(node, n);
+  advance(node);
+}
+
+// Whether the table of peers is not the emitter's in this cycle. All pops before it are known.
+bool MessageSender::table_free(const Node& n, Cycle c) {
+  for (std::uint64_t i = 1; i <= n.pops.size() && i <= n.popped; ++i) {
+    const Cycle pop = n.pops[(n.popped - i) % n.pops.size()];
+    if (pop == c - 1 || pop == c - 2) return false;
+    if (pop < c - 2) return true;
+  }
+  return true;
+}
+
+void MessageSender::answered(const Packet& packet, Cycle footer) {
+  Node& n = nodes_[packet.dst];
+  if (packet.marked != 0)
+    return network_->give_back(packet.dst, packet.intra_port, time_of(EjectPort::dropped(footer), config_.cycle));
+  const MessageWord word = MessageWord::unpack(packet.user);
+  n.answers.push_back({packet.src, word.slot, word.number, static_cast<MessageAnswer>(word.mailbox), footer});
+  if (n.reply == Reply::kIdle) next_reply(packet.dst, n);
+}
+
+// Begins with what is next: a message that is given up, else the first answer, if there is one.
+void MessageSender::next_reply(NodeId node, Node& n) {
+  n.reply = Reply::kIdle;
+  if (n.gives_up_from != kUnknown) {
+    n.reply = Reply::kGiveUp;
+    return at(n.event = std::max(n.gives_up_from, n.idle_from) + 1, on_reply_, node);
+  }
+  if (n.answers.empty()) return;
+  if (n.load == kUnknown) {
+    n.load = n.eject.load(n.answers.front().footer, 0);
+    network_->give_back(node, 1, time_of(n.load + 1, config_.cycle));
+  }
+  n.read = std::max(n.load + 1, n.idle_from);
+  n.reply = Reply::kCheck;
+  at(n.event = n.read + 1, on_reply_, node);
+}
+
+void MessageSender::reply(NodeId node) {
+  Node& n = nodes_[node];
+  const Cycle cycle = now();
+  if (cycle != n.event) return;  // it waits for a message that is given up
+  n.event = kUnknown;
+  if (n.reply == Reply::kGiveUp) {
+    give_up(node, n);
+    return next_reply(node, n);
+  }
+  const Answer answer = n.answers.front();
+  if (n.reply == Reply::kCheck) {
+    n.eject.take(n.load, n.read, 0);
+    n.load = kUnknown;
+    const Slot* slot = answer.slot < n.slots.size() ? &n.slots[answer.slot] : nullptr;
+    if (slot == nullptr || !slot->busy(cycle) || slot->fresh(cycle) || slot->turned_down(cycle) ||
+        slot->number_at(n.read) != answer.number || slot->message.dst != answer.from) {
+      ++stale_;
+      n.answers.pop_front();
+      n.idle_from = cycle + 1;
+      return next_reply(node, n);
+    }
+    n.reply = Reply::kApply;
+  }
+  if (!table_free(n, cycle)) return at(n.event = cycle + 1, on_reply_, node);
+  apply(node, n, cycle + 1);
+  next_reply(node, n);
+}
+
+// The number is not under way any more, and the slot free, or its message to be sent under another one.
+void MessageSender::apply(NodeId node, Node& n, Cycle cycle) {
+  const Answer answer = n.answers.front();
+  n.answers.pop_front();
+  n.idle_from = cycle + 1;
+  Slot& slot = n.slots[answer.slot];
+  n.numbers[answer.from].open &= ~(1u << (answer.number % kWindow));
+  if (answer.answer == MessageAnswer::kFull) {
+    slot.refused = cycle;
+    slot.renewed = kUnknown;
+  } else {
+    slot.freed = cycle;
+  }
+  on_answered_(self_, node, answer.slot, slot.message.user, answer.answer, cycle);
+}
+
+// It is looked at in this cycle: an answer may have come while the emitter waited.
+void MessageSender::give_up(NodeId node, Node& n) {
+  Slot& slot = n.slots[n.emitted];
+  const bool waits = slot.busy(now());
+  const Cycle done = now() + waits;
+  slot.in_queue = false;
+  slot.popped = done;
+  n.idle_from = n.pop_from = done + 1;
+  n.gives_up_from = kUnknown;
+  n.emitter = Emitter::kPop;
+  if (waits) {
+    if (!slot.turned_down(done)) n.numbers[slot.message.dst].open &= ~(1u << (slot.number % kWindow));
+    slot.freed = done;
+    on_answered_(self_, node, n.emitted, slot.message.user, MessageAnswer::kSilent, done);
+  }
+  advance(node);
+}
+
+}  // namespace exanet

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// Models gateware/ni/rtl/ni_packetizer.sv, to the cycle: slots of messages, sent in order, kept until they are answered, and sent again.
+//
+// Problem: the same cycles as the gateware's at the cost of a few events a message. Model: what a message does is settled as soon as nothing that is
+// yet to come can change it, most often with its store; state that changes says in which cycle it did, so that who looks at a cycle sees it as it was in
+// that one. What depends on answers (a window that is full, a repetition) is decided by an event in its own cycle. A slot that is looked at in turn
+// costs nothing until it is due: its cycle is known from its place and the number of rounds.
+// Limits: a context's domain and a peer's numbers are not changed under traffic; stores come one a cycle, as the bus brings them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <unordered_map>
+#include <vector>
+
+#include "core/nic/messages/config.hpp"
+#include "core/nic/messages/eject_port.hpp"
+#include "core/nic/messages/inject_port.hpp"
+
+namespace exanet {
+
+struct MessageStore {
+  NodeId dst;
+  std::uint8_t bytes;  // 0 to 64
+  std::uint16_t mailbox;
+  std::uint16_t pdid;  // of the context
+  std::uint64_t user;
+};
+
+class MessageSender {
+ public:
+  // The message of a slot has been answered, or is given up. In the cycle behind `at` its slot is free or, where its mailbox is full, it is to be sent
+  // again. Called when that is known.
+  using Answered = void (*)(void* self, NodeId node, std::uint32_t slot, std::uint64_t user, MessageAnswer answer,
+                            Cycle at);
+
+  MessageSender(EventQueue& events, const MessagesConfig& config, std::size_t nodes, void* self, Answered answered);
+
+  void attach(Network& network);
+
+  // The store that sends a message is at the packetizer in this cycle. False when no slot of the context is free: it is refused.
+  bool store(NodeId node, std::uint32_t context, const MessageStore& message);
+  // Whether the next slot of the context is free.
+  bool is_free(NodeId node, std::uint32_t context) const;
+  // The last word of a packet at the port of answers has been on the wire in `footer`, the cycle before the present one.
+  void answered(const Packet& packet, Cycle footer);
+  void ready(NodeId node) { inject_.ready(node); }
+
+  // The message that a slot holds under this number; null when it is another one's.
+  const MessageStore* find(NodeId node, std::uint32_t slot, std::uint32_t number) const;
+
+  std::uint64_t sent() const { return sent_; }  // each repetition counts
+  std::uint64_t repeated() const { return repeated_; }
+  std::uint64_t stale() const { return stale_; }
+  std::uint64_t refused() const { return refused_; }
+
+ private:
+  enum class Emitter : std::uint8_t { kPop, kAgain, kGiveUp };
+  enum class Reply : std::uint8_t { kIdle, kCheck, kApply, kGiveUp };
+
+  // Times are those of the cycle in which the gateware changes its flag, which is seen in the next one.
+  struct Slot {
+    MessageStore message{};
+    Cycle filled = kUnknown, freed = kUnknown;
+    Cycle first_sent = kUnknown, sent = kUnknown, popped = kLongAgo;
+    Cycle refused = kUnknown, renewed = kUnknown;
+    Cycle renumbered = kUnknown;
+    std::uint32_t number = 0, number_before = 0;
+    bool in_queue = false;
+    std::uint8_t tries = 0, doublings = 0;
+
+    bool busy(Cycle c) const { return filled < c && freed >= c; }
+    bool queued(Cycle c) const { return in_queue || popped >= c; }
+    bool fresh(Cycle c) const { return first_sent >= c; }
+    bool turned_down(Cycle c) const { return refused < c && renewed >= c; }
+    std::uint32_t number_at(Cycle c) const { return renumbered <= c ? number : number_before; }
+  };
+  struct Numbers {
+    std::uint32_t next = 0, open = 0;
+  };
+  struct Queued {
+    std::uint32_t slot;
+    Cycle written;
+  };
+  struct Approved {
+    Packet packet;
+    Cycle at;
+  };
+  struct Visit {
+    Cycle at;  // without the visitor's delays
+    std::uint32_t slot;
+    Cycle sent;
+    bool operator<(const Visit& o) const { return at > o.at; }  // earliest on top of a heap
+  };
+  struct Answer {
+    NodeId from;
+    std::uint32_t slot, number;
+    MessageAnswer answer;
+    Cycle footer;
+  };
+  struct Node {
+    std::vector<Slot> slots;
+    std::vector<std::uint8_t> fill;  // by context
+    std::unordered_map<NodeId, Numbers> numbers;
+    std::array<Cycle, 2> fills = {
+        kLongAgo,
+        kLongAgo};  // the last cycles with a store that sends, refused or not: it goes to the queue before others
+    // emitter
+    Emitter emitter = Emitter::kPop;
+    std::deque<Queued> queue;
+    Cycle pop_from = kLongAgo, last_pop = kLongAgo, again = kLongAgo;
+    std::uint32_t emitted = 0;  // the slot that goes to the end of the queue, or is given up
+    std::array<Cycle, 32> pops{};
+    std::uint64_t popped = 0;
+    // frames
+    std::deque<Approved> approved;
+    std::array<Cycle, 4> fetched{};  // by number of the message: its last beat is out of its memory
+    std::uint64_t sends = 0, fetches = 0;
+    std::uint32_t beat = 0;
+    Cycle fetch = kUnknown, register_free = kLongAgo;
+    // visitor
+    std::vector<Visit> visits;  // heap
+    std::vector<Cycle> delays;
+    Cycle visitor_event = kUnknown;
+    // answers
+    std::deque<Answer> answers;
+    EjectPort eject;
+    Reply reply = Reply::kIdle;
+    Cycle idle_from = kLongAgo, load = kUnknown, read = kUnknown, event = kUnknown, gives_up_from = kUnknown;
+  };
+
+  Cycle now() const { return cycle_of(events_.now(), config_.cycle); }
+  void at(Cycle cycle, std::uint32_t handler, NodeId node) {
+    events_.schedule(time_of(cycle, config_.cycle), handler, node);
+  }
+  Slot& slot_of(Node& n, std::uint32_t slot);
+  static bool pushed_in(const Node& n, Cycle c) { return n.fills[0] == c || n.fills[1] == c || n.again == c; }
+  static void enqueue(Node& n, std::uint32_t slot, Cycle written);
+  static bool table_free(const Node& n, Cycle c);
+
+  void advance(NodeId node);
+  bool decide(NodeId node, Node& n, Cycle pop);
+  void send(NodeId node, Node& n, std::uint32_t index, Cycle cycle);
+  void go_again(NodeId node);
+  void fetch_frames(NodeId node, Node& n);
+
+  void await_visit(NodeId node, Node& n, std::uint32_t slot);
+  Visit visit_of(const Node& n, std::uint32_t slot, Cycle sent) const;
+  void visit(NodeId node);
+  void schedule_visit(NodeId node, Node& n);
+
+  void reply(NodeId node);
+  void next_reply(NodeId node, Node& n);
+  void apply(NodeId node, Node& n, Cycle cycle);
+  void give_up(NodeId node, Node& n);
+
+  EventQueue& events_;
+  MessagesConfig config_;
+  void* self_;
+  Answered on_answered_;
+  Network* network_ = nullptr;
+  InjectPorts inject_;
+  std::vector<Node> nodes_;
+  std::uint32_t on_decide_, on_again_, on_visit_, on_reply_;
+  std::uint64_t sent_ = 0, repeated_ = 0, stale_ = 0, refused_ = 0;
+};
+
+}  // namespace exanet

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Messages of all nodes over a network: slots and mailboxes, as gateware/ni/rtl/exanet_messages.sv joins them with two intra-tile ports of the router, the
+// first for messages, the second for answers, which have priority.
+#pragma once
+
+#include "core/nic/messages/message_receiver.hpp"
+#include "core/nic/messages/message_sender.hpp"
+
+namespace exanet {
+
+inline constexpr std::uint8_t kMessagePort = 0, kAnswerPort = 1;
+
+struct Messages {
+  // Ports whose slots are given back here (PacketSink::gives_back).
+  static constexpr std::uint16_t kGivesBack = 1u << kMessagePort | 1u << kAnswerPort;
+
+  // The router as such an interface meets it.
+  static RouterConfig router(RouterConfig config) {
+    config.interface_slots = 8;
+    config.interface_credit_cycles = 2;  // the interface's count of room, and its register towards the router
+    return config;
+  }
+
+  void attach(Network& network) {
+    sender.attach(network);
+    receiver.attach(network);
+  }
+  // `tail` is the present time.
+  void delivered(const Packet& packet, Time tail) {
+    const Cycle footer = cycle_of(tail, cycle) - 1;
+    if (packet.intra_port == kMessagePort)
+      receiver.arrived(packet, footer);
+    else
+      sender.answered(packet, footer);
+  }
+  void ready(NodeId node, std::uint8_t port) {
+    if (port == kMessagePort)
+      sender.ready(node);
+    else
+      receiver.ready(node);
+  }
+
+  Time cycle;
+  MessageSender sender;
+  MessageReceiver receiver;
+};
+
+}  // namespace exanet

@@ -1,0 +1,487 @@
+// SPDX-License-Identifier: Apache-2.0
+// Messages out of processes' stores: put together in slots, sent, kept until they are answered, and sent again when they were not.
+//
+// A context, the page of a process, has four slots of 64 bytes in one memory. Stores of payload go to the slot that is filled; a store of message_send_t
+// hands it over, and the next slot is filled then. So a store never waits: what has no slot is refused and counted. Bytes that were not stored are zeros.
+//
+// Slots are sent in the order of their stores, at one in three cycles. A message is numbered among those to its node when it is sent first. At most 32
+// numbers in a row are under way to a node, which is what it remembers (ni_mailbox); a message beyond goes to the end of the queue. A number is
+// the same at each repetition, until it is answered: MessageAck frees the slot, a MessageNack because the mailbox is full gives the message another number
+// later, and one for another reason fails it. One that is never answered is sent again, after a time that doubles, and fails at last.
+//
+// A slot's state is in flags of two writers each: `filled` (a store) and `freed` (an answer) differ while it holds a message; `pushed` and `popped` while it
+// is in the queue; `filled` and `numbered` until its message has a number; `refused` and `renewed` when it needs another one.
+module ni_packetizer #(
+  parameter int unsigned Contexts = 256,
+  parameter int unsigned Peers = 4096,
+  parameter int unsigned NodeBits = 0,  // as of ni_peer
+  parameter int unsigned XBits = 8,
+  parameter int unsigned YBits = 7,
+  localparam int unsigned ContextBits = $clog2(Contexts),
+  localparam int unsigned Slots = 4 * Contexts,
+  localparam int unsigned SlotBits = ContextBits + 2,
+  localparam int unsigned PeerBits = $clog2(Peers)
+) (
+  input  logic                    clk_i,
+  input  logic                    rst_ni,
+  input  exanet_pkg::ni_config_t  config_i,
+  output logic                    ready_o,  // its tables are clear
+  // stores: the context a cycle ahead, then, where it is to its page, 16 bytes of it
+  input  logic [ContextBits-1:0]  context_i,
+  input  logic                    store_i,
+  input  logic [7:0]              line_i,
+  input  logic [127:0]            data_i,
+  input  logic [15:0]             strobe_i,
+  output logic [9:0]              pdid_o,  // of the context, with the store
+  output logic                    enabled_o,
+  // what the kernel writes
+  input  logic                    context_write_i,
+  input  exanet_pkg::ni_context_t context_value_i,
+  // what a process reads; four cycles after its context was given
+  input  logic [ContextBits-1:0]  status_at_i,
+  output exanet_pkg::ni_status_t  status_o,
+  // messages, as frames of an ni_port
+  output logic                    m_axis_tvalid,
+  input  logic                    m_axis_tready,
+  output logic [127:0]            m_axis_tdata,
+  output logic [15:0]             m_axis_tkeep,
+  output logic                    m_axis_tlast,
+  output exanet_pkg::ni_user_t    m_axis_tuser,
+  // answers to them
+  input  logic                    s_axis_tvalid,
+  output logic                    s_axis_tready,
+  input  exanet_pkg::ni_user_t    s_axis_tuser,
+  // counts since reset; they wrap
+  output logic [31:0]             sent_o,      // each repetition counts
+  output logic [31:0]             done_o,      // slots freed: messages that are in their mailbox, or failed
+  output logic [31:0]             repeated_o,  // sent again without an answer
+  output logic [31:0]             stale_o      // answers that nobody waits for
+);
+  import exanet_pkg::*;
+  localparam logic [2:0] MostDoublings = 3'd5;
+  if (SlotBits > 10) begin : gen_illegal_1
+    $error("a packet names its slot in ten bits");
+  end
+  typedef logic [SlotBits-1:0] slot_t;
+  typedef logic [PeerBits-1:0] peer_t;
+
+  // Tables are cleared behind a reset: entry after entry, all of them at once.
+  localparam int unsigned ClearBits = PeerBits > SlotBits ? PeerBits : SlotBits;
+  logic clears;
+  logic [ClearBits:0] clear_q;
+  assign clears = !clear_q[ClearBits];
+  assign ready_o = !clears;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) clear_q <= '0;
+    else if (clears) clear_q <= clear_q + 1'b1;
+  end
+
+  // --- Contexts.
+  (* ram_style = "distributed" *) logic [10:0] contexts[Contexts];
+  logic [ContextBits-1:0] context_q;  // of the store
+  always_ff @(posedge clk_i) begin
+    if (clears) contexts[clear_q[ContextBits-1:0]] <= '0;
+    else if (context_write_i) contexts[context_q] <= {context_value_i.enabled, context_value_i.pdid};
+    context_q <= context_i;
+    {enabled_o, pdid_o} <= context_write_i && context_i == context_q ? {context_value_i.enabled, context_value_i.pdid} : contexts[context_i];
+  end
+
+  // --- State of slots, as seen by emitter, visitor, answers and status; and by stores, who see it of all slots of their context.
+  localparam int unsigned Readers = 4, Emitting = 0, Visiting = 1, Answering = 2, Reporting = 3;
+  logic [Readers-1:0] filled, freed, pushed, popped, numbered, refused, renewed, busy, queued, fresh, turned_down;
+  logic [Readers-1:0][SlotBits-1:0] looks_at;
+  assign busy = filled ^ freed;
+  assign queued = pushed ^ popped;
+  assign fresh = filled ^ numbered;
+  assign turned_down = refused ^ renewed;
+
+  slot_t fill_slot, emit_q, visit_q, answer_q, push_slot, report_slot;
+  assign looks_at = {report_slot, answer_q, visit_q, emit_q};
+  logic fills, frees, refuses, pushes, pushed_next, pops, numbers, renews;
+  logic [SlotBits-1:0] clear_slot;
+  logic [3:0] filled_here, pushed_here;
+  logic [3:0][1:0] answered_here;
+  logic [3:0][2:0] emitted_here;
+  logic [1:0] fill;  // the slot that stores go to
+  logic free_slot;
+  assign clear_slot = clear_q[SlotBits-1:0];
+  assign free_slot = filled_here[fill] == answered_here[fill][1] && pushed_here[fill] == emitted_here[fill][2];
+  ni_flags #(.Entries(Slots), .Readers(Readers)) u_filled (
+    .clk_i, .write_i(fills || clears), .at_i(clears ? clear_slot : fill_slot), .value_i(!clears && !filled_here[fill]), .read_at_i(looks_at),
+    .value_o(filled), .context_i, .slots_o(filled_here));
+  ni_flags #(.Entries(Slots), .Readers(Readers)) u_pushed (
+    .clk_i, .write_i(pushes || clears), .at_i(clears ? clear_slot : push_slot), .value_i(!clears && pushed_next), .read_at_i(looks_at),
+    .value_o(pushed), .context_i, .slots_o(pushed_here));
+  logic [Readers-1:0][1:0] of_answers;
+  ni_flags #(.Entries(Slots), .Width(2), .Readers(Readers)) u_answered (
+    .clk_i, .write_i(frees || refuses || clears), .at_i(clears ? clear_slot : answer_q),
+    .value_i(clears ? '0 : {freed[Answering] ^ frees, refused[Answering] ^ refuses}), .read_at_i(looks_at), .value_o(of_answers),
+    .context_i, .slots_o(answered_here));
+  logic [Readers-1:0][2:0] of_emitter;
+  ni_flags #(.Entries(Slots), .Width(3), .Readers(Readers)) u_emitted (
+    .clk_i, .write_i(pops || clears), .at_i(clears ? clear_slot : emit_q),
+    .value_i(clears ? '0 : {!popped[Emitting], numbered[Emitting] ^ numbers, renewed[Emitting] ^ renews}), .read_at_i(looks_at),
+    .value_o(of_emitter), .context_i, .slots_o(emitted_here));
+  for (genvar r = 0; r < Readers; r++) begin : gen_reader
+    assign {freed[r], refused[r]} = of_answers[r];
+    assign {popped[r], numbered[r], renewed[r]} = of_emitter[r];
+  end
+
+  // --- Stores: payload into the slot that is filled, and its message.
+  typedef struct packed {
+    logic [1:0] slot;
+    logic spoiled;        // payload found no slot free, so the message is not whole
+    logic [3:0] touched;  // words that have been stored to
+  } filling_t;
+  (* ram_style = "distributed" *) filling_t filling[Contexts];
+  message_send_t message;
+  filling_t now_q, then;
+  logic changes_filling;
+  logic [3:0] touched, touches;
+  logic payload, send, known;
+  peer_t peer;
+  store_refusal_e refusal;
+  assign message = data_i[63:0];
+  assign fill = now_q.slot;
+  assign touched = now_q.touched;
+  assign fill_slot = {context_q, fill};
+  assign payload = store_i && enabled_o && line_i[7:2] == 6'd0;
+  assign send = store_i && enabled_o && line_i == 8'd4 && strobe_i[7:0] == '1;
+  assign touches = 4'd1 << line_i[1:0];
+  ni_peer #(.Peers(Peers), .NodeBits(NodeBits), .XBits(XBits), .YBits(YBits)) u_peer (
+    .clk_i, .dcid_i(message.dcid), .y_shift_i(config_i.y_shift), .z_shift_i(config_i.z_shift), .peer_o(peer), .known_o(known));
+  always_comb begin
+    refusal = StoreRefusalNone;
+    if (!known) refusal = StoreRefusalDestination;
+    if (message.length > 7'd64) refusal = StoreRefusalLength;
+    if (!free_slot || now_q.spoiled) refusal = StoreRefusalNoSlot;
+  end
+  assign fills = send && refusal == StoreRefusalNone;
+  always_ff @(posedge clk_i) begin
+    if (clears) filling[clear_q[ContextBits-1:0]] <= '0;
+    else if (changes_filling) filling[context_q] <= then;
+    now_q <= changes_filling && context_i == context_q ? then : filling[context_i];
+  end
+  assign changes_filling = send || payload || context_write_i;
+  // A page that is given to another process begins with a message without bytes.
+  always_comb begin
+    then = '0;
+    then.slot = fill + 2'(fills);
+    if (payload) begin
+      then.spoiled = now_q.spoiled || !free_slot;
+      then.touched = free_slot ? touched | touches : touched;
+    end
+  end
+
+  // A word's first store writes all of it, so nothing of an earlier message is left. The word is written a cycle later than it is stored.
+  (* ram_style = "block" *) logic [127:0] words[4*Slots];
+  logic store_q;
+  logic [SlotBits+1:0] word_at_q;
+  logic [127:0] word_q;
+  logic [15:0] strobe_q;
+  always_ff @(posedge clk_i) begin
+    store_q   <= payload && free_slot;
+    word_at_q <= {fill_slot, line_i[1:0]};
+    strobe_q  <= strobe_i | {16{(touched & touches) == '0}};
+    for (int unsigned b = 0; b < 16; b++) word_q[8*b+:8] <= strobe_i[b] ? data_i[8*b+:8] : '0;
+    if (store_q) begin
+      for (int unsigned b = 0; b < 16; b++) if (strobe_q[b]) words[word_at_q][8*b+:8] <= word_q[8*b+:8];
+    end
+  end
+
+  // --- Messages as they were handed over.
+  typedef struct packed {
+    peer_t peer;
+    logic [9:0] pdid;  // of the context when the message was stored: a page may change hands
+    logic [3:0] touched;
+    logic [6:0] length;
+    logic [15:0] mailbox;
+    logic [21:0] dcid;
+  } order_t;
+  order_t order;
+  peer_t answer_peer;
+  slot_t head;
+  logic emit_reads, answer_reads;
+  ni_table #(.Entries(Slots), .Width($bits(order_t))) u_orders (
+    .clk_i, .write_i(fills), .write_at_i(fill_slot), .data_i({peer, pdid_o, touched, message.length, message.mailbox, message.dcid}),
+    .read_i(emit_reads), .read_at_i(head), .data_o(order));
+
+  // --- The queue of slots, each in it at most once. A store that is to send comes first, refused or not, then the emitter, then the visitor.
+  logic head_valid, returns, again, visit_pushes, room_to_push;
+  exanet_fifo_block #(.Width(SlotBits), .Depth(Slots)) u_queue (
+    .clk_i, .rst_ni, .write_i(fills || again || visit_pushes), .data_i(send ? fill_slot : again ? emit_q : visit_q), .read_i(emit_reads),
+    .keep_i(1'b0), .rewind_i(1'b0), .valid_o(head_valid), .data_o(head));
+  assign room_to_push = !send && !returns;
+  assign pushes = fills || visit_pushes;
+  assign push_slot = send ? fill_slot : visit_q;
+  assign pushed_next = !(send ? pushed_here[fill] : pushed[Visiting]);
+
+  // --- Emitter: a slot's order, then its peer, then the decision; three cycles a message.
+  typedef enum logic [2:0] { Pop, Look, Decide, Again, GiveUp } emit_e;
+  typedef struct packed {
+    logic [31:0] open;  // numbers under way, by their lowest bits
+    logic [23:0] next;
+  } numbers_t;
+  typedef struct packed {
+    logic [11:0] round;  // when it was sent last
+    logic [3:0] tries;   // since its last answer
+    logic [2:0] doublings;
+  } timer_t;
+  emit_e emit_state_q;
+  numbers_t numbers_of_peer, numbers_next;
+  timer_t timer, visit_timer, timer_next;
+  logic [23:0] number_q, number, answer_number;
+  logic needs_number, window_full, last_try, orphan, enabled_q, sends, approved_room, approved_valid, approved_taken;
+  logic peers_read, peers_write, give_up_done;
+  logic [2:0] approved_q;
+  peer_t peers_at, peers_write_at;
+  numbers_t peers_value;
+  logic [11:0] round_q;
+  order_t order_q;
+
+  assign emit_reads = emit_state_q == Pop && head_valid && approved_room;
+  ni_table #(.Entries(Slots), .Width(24)) u_numbers (
+    .clk_i, .write_i(sends), .write_at_i(emit_q), .data_i(number), .read_i(emit_reads), .read_at_i(head), .data_o(number_q));
+  ni_table #(.Entries(Slots), .Width($bits(timer_t))) u_timers (
+    .clk_i, .write_i(sends), .write_at_i(emit_q), .data_i(timer_next), .read_i(emit_reads), .read_at_i(head), .data_o(timer));
+  ni_table #(.Entries(Peers), .Width($bits(numbers_t)), .Same(1'b1)) u_peers (
+    .clk_i, .write_i(peers_write || clears), .write_at_i(clears ? clear_q[PeerBits-1:0] : peers_write_at), .data_i(clears ? '0 : peers_value),
+    .read_i(peers_read), .read_at_i(peers_at), .data_o(numbers_of_peer));
+
+  assign needs_number = fresh[Emitting] || turned_down[Emitting];
+  assign window_full = needs_number && numbers_of_peer.open[numbers_of_peer.next[4:0]];
+  // A message that is refused again and again ends with its context.
+  assign orphan = turned_down[Emitting] && !fresh[Emitting] && !enabled_q;
+  assign last_try = orphan || (!needs_number && config_i.tries != '0 && timer.tries == config_i.tries);
+  assign sends = emit_state_q == Decide && busy[Emitting] && !window_full && !last_try;
+  assign number = needs_number ? numbers_of_peer.next : number_q;
+  always_comb begin
+    numbers_next = numbers_of_peer;
+    numbers_next.next = numbers_of_peer.next + 1'b1;
+    numbers_next.open[numbers_of_peer.next[4:0]] = 1'b1;
+    timer_next.round = round_q;
+    timer_next.tries = needs_number ? '0 : timer.tries + 4'd1;
+    timer_next.doublings = fresh[Emitting] ? '0 : timer.doublings == MostDoublings ? MostDoublings : timer.doublings + 3'd1;
+  end
+  assign numbers = sends && fresh[Emitting];
+  assign renews = sends && turned_down[Emitting];
+  assign returns = emit_state_q == Again;
+  assign again = returns && !send;
+  assign pops = (emit_state_q == Decide && !(busy[Emitting] && (window_full || last_try))) || (emit_state_q == GiveUp && give_up_done);
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      emit_state_q <= Pop;
+      emit_q       <= '0;
+    end else begin
+      case (emit_state_q)
+        Pop:
+        if (emit_reads) begin
+          emit_q       <= head;
+          emit_state_q <= Look;
+        end
+        Look: emit_state_q <= Decide;
+        Decide: emit_state_q <= !busy[Emitting] ? Pop : last_try ? GiveUp : window_full ? Again : Pop;
+        Again: if (!send) emit_state_q <= Pop;
+        default: if (give_up_done) emit_state_q <= Pop;
+      endcase
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (emit_state_q == Look) {order_q, enabled_q} <= {order, contexts[emit_q[SlotBits-1:2]][10]};
+  end
+
+  // --- Visitor: looks at one slot after the other, and queues again what was not answered in time, or was refused and has waited.
+  logic visit_checks_q, due, visit_next;
+  logic [11:0] elapsed, wait_rounds;
+  assign elapsed = round_q - visit_timer.round;
+  assign wait_rounds = 12'(config_i.patience) << visit_timer.doublings;
+  assign due = busy[Visiting] && !queued[Visiting] && !fresh[Visiting] && elapsed >= wait_rounds;
+  assign visit_pushes = visit_checks_q && due && room_to_push;
+  assign visit_next = visit_checks_q && (!due || room_to_push);
+  ni_table #(.Entries(Slots), .Width($bits(timer_t)), .Same(1'b1)) u_visit_timers (
+    .clk_i, .write_i(sends), .write_at_i(emit_q), .data_i(timer_next), .read_i(!visit_checks_q), .read_at_i(visit_q), .data_o(visit_timer));
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      visit_checks_q <= 1'b0;
+      visit_q        <= '0;
+      round_q        <= '0;
+    end else begin
+      visit_checks_q <= !clears && !visit_next;
+      if (visit_next) visit_q <= visit_q + 1'b1;
+      if (visit_next && visit_q == '1) round_q <= round_q + 1'b1;
+    end
+  end
+
+  // --- Answers, and messages that are given up: the number is not under way any more, and the slot free, or its message to be sent under another one.
+  typedef enum logic [1:0] { Idle, Check, Apply } answer_e;
+  answer_e answer_state_q;
+  logic full_q, gives_up_q, awaits, fits, table_free, answers, applies, answer_known;
+  nack_reason_e reason_q;
+  logic [23:0] answered_number_q;
+  peer_t answer_from, answer_from_q, answer_peer_q;
+  ni_peer #(.Peers(Peers), .NodeBits(NodeBits), .XBits(XBits), .YBits(YBits)) u_answer_peer (
+    .clk_i, .dcid_i(s_axis_tuser.source_dcid), .y_shift_i(config_i.y_shift), .z_shift_i(config_i.z_shift), .peer_o(answer_from),
+    .known_o(answer_known));
+  ni_table #(.Entries(Slots), .Width(24 + PeerBits), .Same(1'b1)) u_answer_numbers (
+    .clk_i, .write_i(sends), .write_at_i(emit_q), .data_i({number, order_q.peer}), .read_i(answer_reads),
+    .read_at_i(s_axis_tuser.channel[SlotBits-1:0]), .data_o({answer_number, answer_peer}));
+
+  assign s_axis_tready = answer_state_q == Idle && emit_state_q != GiveUp && !clears;
+  assign answer_reads = s_axis_tvalid && s_axis_tready;
+  assign answers = answer_reads && 32'(s_axis_tuser.channel) < Slots && answer_known &&
+      (s_axis_tuser.kind == PacketTypeMessageAck || s_axis_tuser.kind == PacketTypeMessageNack);
+  // The peers' table is the emitter's while it looks and decides. A read here is followed by its write, when the emitter can at most read.
+  assign table_free = emit_state_q != Look && emit_state_q != Decide;
+  // An answer may have come while the emitter was to give its message up.
+  assign awaits = busy[Answering] && !fresh[Answering];
+  assign fits = awaits && (gives_up_q ||
+      (!turned_down[Answering] && answered_number_q == answer_number && answer_from_q == answer_peer));
+  assign applies = answer_state_q == Apply;
+  assign frees = applies && !full_q;
+  assign refuses = applies && full_q;
+  assign give_up_done = gives_up_q && (applies || (answer_state_q == Check && !awaits));
+
+  assign peers_read = emit_state_q == Look || (answer_state_q == Check && table_free);
+  assign peers_at = emit_state_q == Look ? order.peer : gives_up_q ? answer_from_q : answer_peer;
+  assign peers_write = (sends && needs_number) || applies;
+  assign peers_write_at = applies ? answer_peer_q : order_q.peer;
+  always_comb begin
+    peers_value = applies ? numbers_of_peer : numbers_next;
+    if (applies && !turned_down[Answering]) peers_value.open[answered_number_q[4:0]] = 1'b0;
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      answer_state_q <= Idle;
+      answer_q       <= '0;
+      full_q         <= 1'b0;
+      gives_up_q     <= 1'b0;
+      reason_q       <= NackReasonNone;
+      stale_o        <= '0;
+      done_o         <= '0;
+    end else begin
+      done_o <= done_o + 32'(frees);
+      case (answer_state_q)
+        Idle: begin
+          gives_up_q <= emit_state_q == GiveUp;
+          answer_q   <= emit_state_q == GiveUp ? emit_q : s_axis_tuser.channel[SlotBits-1:0];
+          full_q     <= answer_reads && s_axis_tuser.kind == PacketTypeMessageNack && s_axis_tuser.reason == NackReasonFull;
+          reason_q   <= emit_state_q == GiveUp ? NackReasonSilent
+              : s_axis_tuser.kind == PacketTypeMessageAck ? NackReasonNone : nack_reason_e'(s_axis_tuser.reason);
+          stale_o    <= stale_o + 32'(answer_reads && !answers);
+          if (answers || emit_state_q == GiveUp) answer_state_q <= Check;
+        end
+        Check:
+        if (!fits) begin
+          stale_o        <= stale_o + 32'(!gives_up_q);
+          answer_state_q <= Idle;
+        end else if (table_free) answer_state_q <= Apply;
+        default: answer_state_q <= Idle;
+      endcase
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (answer_state_q == Idle) begin
+      answered_number_q <= emit_state_q == GiveUp ? number_q : s_axis_tuser.number;
+      answer_from_q     <= emit_state_q == GiveUp ? order_q.peer : answer_from;
+    end
+    if (answer_state_q == Check) answer_peer_q <= gives_up_q ? answer_from_q : answer_peer;
+  end
+
+  // --- Frames: messages that are to go, beat by beat.
+  typedef struct packed {
+    slot_t slot;
+    logic [23:0] number;
+    order_t order;
+  } approved_t;
+  approved_t approved;
+  logic [1:0] beat_q;
+  logic [6:0] left;
+  logic fetch, final_beat, zero_q;
+  logic [127:0] fetched_q;
+  assign approved_taken = fetch && final_beat;
+  assign approved_room = approved_q < 3'd3;  // and one that is on its way
+  exanet_fifo #(.Width($bits(approved_t)), .Depth(4)) u_approved (
+    .clk_i, .rst_ni, .write_i(sends), .data_i({emit_q, number, order_q}), .read_i(approved_taken),
+    .valid_o(approved_valid), .data_o(approved));
+  assign fetch = approved_valid && (!m_axis_tvalid || m_axis_tready);
+  assign left = approved.order.length - {1'b0, beat_q, 4'd0};
+  assign final_beat = left <= 7'd16;
+  assign m_axis_tdata = zero_q ? '0 : fetched_q;
+
+  always_ff @(posedge clk_i) begin
+    if (fetch) fetched_q <= words[{approved.slot, beat_q}];
+  end
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      approved_q    <= '0;
+      beat_q        <= '0;
+      zero_q        <= 1'b0;
+      m_axis_tvalid <= 1'b0;
+      m_axis_tkeep  <= '0;
+      m_axis_tlast  <= 1'b0;
+      m_axis_tuser  <= '0;
+      sent_o        <= '0;
+      repeated_o    <= '0;
+    end else begin
+      approved_q <= approved_q + 3'(sends) - 3'(approved_taken);
+      sent_o     <= sent_o + 32'(sends);
+      repeated_o <= repeated_o + 32'(sends && !needs_number);
+      if (fetch) begin
+        m_axis_tvalid <= 1'b1;
+        beat_q        <= final_beat ? '0 : beat_q + 1'b1;
+        zero_q        <= !approved.order.touched[beat_q];
+        for (int unsigned i = 0; i < 16; i++) m_axis_tkeep[i] <= left > 7'(i);
+        m_axis_tlast <= final_beat;
+        m_axis_tuser <= '{dmadd: 48'(approved.order.mailbox), dcid: approved.order.dcid, pdid: approved.order.pdid, source_dcid: config_i.dcid,
+                          kind: PacketTypeMessage, high_priority: 1'b0, multicast: 1'b0, number: approved.number, source_pdid: approved.order.pdid,
+                          channel: 10'(approved.slot), block: '0, reason: '0, last: 1'b1, ack_request: 1'b1, reserved: '0};
+      end else if (m_axis_tready) begin
+        m_axis_tvalid <= 1'b0;
+      end
+    end
+  end
+
+  // --- What a process reads: refusals by its stores, failures by answers, and its free slots one after the other.
+  (* ram_style = "distributed" *) logic [19:0] refusals[Contexts];
+  (* ram_style = "distributed" *) logic [29:0] failures[Contexts];
+  logic [ContextBits-1:0] failed_at;
+  logic [19:0] refusals_of;
+  logic [29:0] failures_of;
+  logic fails, refuses_store;
+  assign refuses_store = send && !fills;
+  assign fails = frees && reason_q != NackReasonNone;
+  assign failed_at = answer_q[SlotBits-1:2];
+  assign refusals_of = refusals[context_q];
+  assign failures_of = failures[failed_at];
+  always_ff @(posedge clk_i) begin
+    if (clears) refusals[clear_q[ContextBits-1:0]] <= '0;
+    else if (refuses_store) refusals[context_q] <= {refusals_of[19:4] + 16'd1, refusal};
+    if (clears) failures[clear_q[ContextBits-1:0]] <= '0;
+    else if (fails) failures[failed_at] <= {10'(answer_q), failures_of[19:4] + 16'd1, reason_q};
+  end
+
+  logic [1:0] report_q;
+  logic [3:0] free_q;
+  assign report_slot = {status_at_i, report_q};
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      report_q <= '0;
+      free_q   <= '0;
+    end else begin
+      report_q         <= report_q + 1'b1;
+      free_q[report_q] <= !busy[Reporting] && !queued[Reporting];
+    end
+  end
+  always_comb begin
+    status_o = '0;
+    status_o.free_slots = free_q;
+    status_o.fill = filling[status_at_i].slot;
+    {status_o.refused, status_o.refusal} = refusals[status_at_i];
+    {status_o.failed_channel, status_o.failed, status_o.failure} = failures[status_at_i];
+  end
+
+  exanet_stream_check #(.Width(128 + 16 + 1 + $bits(ni_user_t))) u_check (
+    .clk_i, .rst_ni, .valid_i(m_axis_tvalid), .data_i({m_axis_tdata, m_axis_tkeep, m_axis_tlast, m_axis_tuser}), .ready_i(m_axis_tready));
+endmodule

@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: Apache-2.0
+// Verilated nodes with packetizer, mailboxes, router and links, each with a processor that stores and loads, and a memory; joined by lines in C++.
+//
+// A cycle's number is that of its clock edge at the end: a store is taken, and a word is on a port, in the cycle in which the edge at its end sees it.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <optional>
+
+#include "Vmessages_node.h"
+#include "gateware/link/tb/transceiver.hpp"
+#include "gateware/ni/tb/axi_memory.hpp"
+#include "gateware/node/model/verilated_ports.hpp"
+#include "gateware/tb/packet.hpp"
+#include "gateware/tb/placement.hpp"
+#include "verilated.h"
+
+namespace exanet::gateware {
+
+inline constexpr auto kAckKind = static_cast<unsigned>(spec::PacketType::kMessageAck);
+inline constexpr auto kNackKind = static_cast<unsigned>(spec::PacketType::kMessageNack);
+inline constexpr unsigned kContexts = 16, kMailboxes = 32, kPeers = 64;  // as gateware/CMakeLists.txt builds the node
+
+// A store of the processor: up to 16 bytes of a line, offered in `cycle` or, if others are before it, when these have been taken.
+struct Store {
+  std::uint64_t cycle;
+  std::uint32_t address;  // of the line
+  Line data{};
+  unsigned strobe = 0xffff;
+};
+
+// An answer, or the end of an interface's patience, as it changes a slot.
+struct SlotEvent {
+  std::uint64_t cycle;
+  unsigned slot;
+  bool freed;  // or refused, to be sent again
+  unsigned reason;
+};
+
+struct MessageNetworkConfig {
+  TransceiverConfig line{.latency_cycles = 20};
+  MemoryConfig memory{};
+  unsigned patience = 8, tries = 4;
+  int before_reset =
+      0;  // other than 0: registers and memories hold chance values before the reset, others for each number
+};
+
+// The processor's window (exanet_messages).
+inline std::uint32_t page(unsigned context) { return 0x1000 * context; }
+inline constexpr std::uint32_t kSend = 0x40, kStatus = 0xc0, kRelease = 0xc8;
+inline constexpr std::uint32_t kContextTable = 0x100000, kConfig = 0x104000, kClearPeer = 0x104010, kCounts = 0x104020,
+                               kMailboxTable = 0x108000;
+
+class MessageNetwork {
+ public:
+  struct Node {
+    std::unique_ptr<Vmessages_node> model;
+    std::uint32_t dcid = 0;
+    spec::RouterConfig router;
+    std::deque<Store> stores;  // that are to come
+    std::vector<std::uint64_t> taken;  // cycle of each that has been
+    Receiver in[2], out[2];  // packets into the router, and out of it: messages, answers
+    std::vector<SlotEvent> slot_events;  // of the slots of this node
+    std::array<bool, 4 * kContexts>
+        queued{};  // a slot that was freed while it was queued is free when its turn has come
+    std::unique_ptr<AxiMemory> memory;
+    std::unique_ptr<Transceiver> tx[2];
+    std::size_t far_node[2]{};
+    unsigned far_port[2]{};
+    unsigned bad_answers = 0;  // of stores, by the bus
+    bool loads = false, asks = false;
+    std::array<std::uint64_t, 2> loaded{};
+  };
+
+  // A ring; or, of four nodes, a torus of two by two.
+  explicit MessageNetwork(std::size_t nodes, MessageNetworkConfig config = {}, bool two_dimensions = false)
+      : config_(config) {
+    REQUIRE((!two_dimensions || nodes == 4));
+    if (config.before_reset != 0) {
+      context_.randReset(2);
+      context_.randSeed(config.before_reset);
+    }
+    for (std::size_t n = 0; n < nodes; ++n) {
+      const auto x = static_cast<unsigned>(two_dimensions ? n % 2 : n),
+                 y = static_cast<unsigned>(two_dimensions ? n / 2 : 0);
+      Node& node = nodes_.emplace_back();
+      node.dcid = dcid(x, y);
+      node.router = two_dimensions ? two_by_two(x, y) : on_ring(x, static_cast<unsigned>(nodes));
+      for (unsigned kind = 0; kind < 16; ++kind) node.router.set_type_port(kind, kind == kAckKind || kind == kNackKind);
+      MemoryConfig memory = config.memory;
+      memory.seed += n;
+      node.memory = std::make_unique<AxiMemory>(memory);
+      start(node);
+    }
+    for (std::size_t n = 0; n < nodes; ++n) {
+      if (two_dimensions) {
+        join(n, 0, n ^ 1, 0);
+        join(n, 1, n ^ 2, 1);
+      } else {
+        join(n, 0, (n + 1) % nodes, 1);
+        join((n + 1) % nodes, 1, n, 0);
+      }
+    }
+    for (int i = 0; i < 4; ++i) clock();
+    for (Node& node : nodes_) node.model->rst_ni = node.model->ni_rst_ni = 1;
+    for (Node& node : nodes_) configure(node);
+    run_until_stored();
+  }
+  ~MessageNetwork() {
+    for (Node& node : nodes_) node.model->final();
+  }
+
+  Node& node(std::size_t n) { return nodes_[n]; }
+  std::size_t size() const { return nodes_.size(); }
+  std::uint64_t cycle() const { return cycle_; }
+
+  // --- What processors store. Without a cycle: as soon as what was stored before has been taken.
+  void store(std::size_t n, const Store& store) { nodes_[n].stores.push_back(store); }
+  void store64(std::size_t n, std::uint32_t address, std::uint64_t value, std::uint64_t cycle = 0) {
+    Store store{cycle, address & ~0xfu, {}, 0xffu << (address & 8)};
+    for (unsigned i = 0; i < 8; ++i) store.data[(address & 8) + i] = static_cast<std::uint8_t>(value >> 8 * i);
+    nodes_[n].stores.push_back(store);
+  }
+  void configure(Node& node) { store64(static_cast<std::size_t>(&node - nodes_.data()), kConfig, config_word(node)); }
+  void open_context(std::size_t n, unsigned context, unsigned pdid, bool enabled = true) {
+    spec::NiContext word;
+    word.set_pdid(pdid);
+    word.set_enabled(enabled);
+    store64(n, kContextTable + 16 * context, value_of(word));
+  }
+  void open_mailbox(std::size_t n, unsigned mailbox, unsigned pdid, std::uint64_t address, unsigned log_entries,
+                    bool open = true) {
+    spec::NiMailbox word;
+    word.set_line(address / 128);
+    word.set_log_entries(log_entries);
+    word.set_pdid(pdid);
+    word.set_open(open);
+    store64(n, kMailboxTable + 16 * mailbox, value_of(word));
+  }
+  void release(std::size_t n, unsigned context, unsigned mailbox, unsigned place, std::uint64_t cycle = 0) {
+    spec::MailboxRelease word;
+    word.set_mailbox(mailbox);
+    word.set_place(place);
+    store64(n, page(context) + kRelease, value_of(word), cycle);
+  }
+  void clear_peer(std::size_t n, unsigned place) { store64(n, kClearPeer, place); }
+  // The store that sends.
+  void send(std::size_t n, unsigned context, std::uint32_t to, unsigned mailbox, unsigned length,
+            std::uint64_t cycle = 0) {
+    spec::MessageSend word;
+    word.set_dcid(to);
+    word.set_mailbox(mailbox);
+    word.set_length(length);
+    store64(n, page(context) + kSend, value_of(word), cycle);
+  }
+  // A message by stores of 16 bytes; the first one is offered in `cycle`.
+  void message(std::size_t n, unsigned context, std::uint32_t to, unsigned mailbox,
+               const std::vector<std::uint8_t>& bytes, std::uint64_t cycle = 0) {
+    for (std::size_t at = 0; at < bytes.size(); at += 16) {
+      Store store{cycle, page(context) + static_cast<std::uint32_t>(at), {}, 0xffff};
+      for (std::size_t i = at; i < std::min(at + 16, bytes.size()); ++i) store.data[i - at] = bytes[i];
+      this->store(n, store);
+    }
+    send(n, context, to, mailbox, static_cast<unsigned>(bytes.size()), cycle);
+  }
+
+  // --- What processors load, while the network goes on.
+  std::array<std::uint64_t, 2> load(std::size_t n, std::uint32_t address) {
+    Node& node = nodes_[n];
+    node.model->s_axi_araddr = address & ~0xfu;
+    node.asks = true;
+    node.loads = true;
+    for (int i = 0; node.loads; ++i) {
+      REQUIRE(i < 1000);
+      step();
+    }
+    return node.loaded;
+  }
+  spec::NiStatus status(std::size_t n, unsigned context) {
+    spec::NiStatus status;
+    const std::uint64_t value = load(n, page(context) + kStatus)[0];
+    status.raw = {static_cast<std::uint32_t>(value), static_cast<std::uint32_t>(value >> 32)};
+    return status;
+  }
+  // Sent, done, repeated, stale; stored, refused, repeated, dropped; damaged messages and answers.
+  std::array<std::uint32_t, 10> counts(std::size_t n) {
+    std::array<std::uint32_t, 10> counts{};
+    for (unsigned i = 0; i < 3; ++i) {
+      const auto pair = load(n, kCounts + 16 * i);
+      for (unsigned k = 0; k < (i < 2 ? 4 : 2); ++k)
+        counts[4 * i + k] = static_cast<std::uint32_t>(pair[k / 2] >> 32 * (k % 2));
+    }
+    return counts;
+  }
+
+  void run(std::uint64_t cycles) {
+    for (std::uint64_t i = 0; i < cycles; ++i) step();
+  }
+  // Until all stores have been taken, and have had their effect on tables.
+  void run_until_stored(std::uint64_t most = 100'000) {
+    for (std::uint64_t i = 0;
+         std::any_of(nodes_.begin(), nodes_.end(), [](const Node& node) { return !node.stores.empty(); }); ++i) {
+      REQUIRE(i < most);
+      step();
+    }
+    run(40);
+  }
+  // A node's router takes and hands out nothing any more; or does again.
+  void enable(std::size_t n, bool enabled) {
+    nodes_[n].router.set_enabled(enabled);
+    drive_router(nodes_[n]);
+  }
+  // The network interface alone is reset, with nothing under way at its ports; its tables are as at the start.
+  void reset_interface(std::size_t n) {
+    nodes_[n].model->ni_rst_ni = 0;
+    run(4);
+    nodes_[n].model->ni_rst_ni = 1;
+    configure(nodes_[n]);
+    run_until_stored();
+  }
+
+  void step() {
+    for (Node& node : nodes_) drive(node);
+    for (Node& node : nodes_) drive_lines(node);
+    for (Node& node : nodes_) {
+      node.model->clk_i = 0;
+      node.model->eval();
+      sample(node);
+    }
+    for (Node& node : nodes_) {
+      node.model->clk_i = 1;
+      node.model->eval();
+    }
+    ++cycle_;
+  }
+
+ private:
+  template <typename Record>
+  static std::uint64_t value_of(const Record& record) {
+    return record.raw[0] | std::uint64_t{record.raw[1]} << 32;
+  }
+  std::uint64_t config_word(const Node& node) const {
+    spec::NiConfig word;
+    word.set_dcid(node.dcid);
+    word.set_y_shift(3);
+    word.set_z_shift(6);
+    word.set_patience(config_.patience);
+    word.set_tries(config_.tries);
+    return value_of(word);
+  }
+
+  void drive_router(Node& node) {
+    for (unsigned i = 0; i < node.router.raw.size(); ++i) node.model->config_i[i] = node.router.raw[i];
+  }
+  void start(Node& node) {
+    node.model = std::make_unique<Vmessages_node>(&context_);
+    Vmessages_node& m = *node.model;
+    drive_router(node);
+    m.clk_i = m.rst_ni = m.ni_rst_ni = 0;
+    m.s_axi_awvalid = m.s_axi_wvalid = m.s_axi_arvalid = 0;
+    m.s_axi_awlen = m.s_axi_arlen = 0;
+    m.s_axi_awsize = m.s_axi_arsize = 4;
+    m.s_axi_awburst = m.s_axi_arburst = 1;
+    m.s_axi_wlast = 1;
+    m.s_axi_bready = m.s_axi_rready = 1;
+    m.m_axi_awready = m.m_axi_wready = m.m_axi_bvalid = m.m_axi_bresp = 0;
+    m.tx_ready_i = m.rx_valid_i = 0;
+    m.rx_data_i[0] = m.rx_data_i[1] = 0;
+  }
+  void join(std::size_t from, unsigned from_port, std::size_t to, unsigned to_port) {
+    TransceiverConfig line = config_.line;
+    line.seed += 2 * from + from_port;
+    nodes_[from].tx[from_port] = std::make_unique<Transceiver>(line);
+    nodes_[from].far_node[from_port] = to;
+    nodes_[from].far_port[from_port] = to_port;
+  }
+
+  void drive(Node& node) {
+    Vmessages_node& m = *node.model;
+    const bool offers = !node.stores.empty() && node.stores.front().cycle <= cycle_;
+    m.s_axi_awvalid = m.s_axi_wvalid = offers;
+    if (offers) {
+      const Store& store = node.stores.front();
+      m.s_axi_awaddr = store.address;
+      m.s_axi_wstrb = static_cast<SData>(store.strobe);
+      for (unsigned w = 0; w < 4; ++w) m.s_axi_wdata[w] = 0;
+      for (unsigned i = 0; i < 16; ++i)
+        m.s_axi_wdata[i / 4] |= static_cast<std::uint32_t>(store.data[i]) << 8 * (i % 4);
+    }
+    m.s_axi_arvalid = node.asks;
+    node.memory->drive(m, cycle_);
+  }
+
+  void drive_lines(Node& node) {
+    node.model->tx_ready_i = 0;
+    for (unsigned p = 0; p < 2; ++p) {
+      // Whether a word is offered does not depend on ready, so it can be read before.
+      node.model->tx_ready_i |= static_cast<CData>(unsigned{node.tx[p]->ready()} << p);
+      const bool valid = node.model->tx_valid_o >> p & 1u;
+      const auto arrived = node.tx[p]->step(valid ? std::optional(line_word(node.model->tx_data_o[p])) : std::nullopt);
+      Vmessages_node& far = *nodes_[node.far_node[p]].model;
+      const unsigned q = node.far_port[p];
+      far.rx_valid_i = static_cast<CData>((far.rx_valid_i & ~(1u << q)) | (unsigned{arrived.has_value()} << q));
+      drive_word(far.rx_data_i[q], arrived.value_or(NarrowWord{}));
+    }
+  }
+
+  // What is at the ports before the edge at the cycle's end.
+  void sample(Node& node) {
+    const Vmessages_node& m = *node.model;
+    if (m.s_axi_wvalid && m.s_axi_wready) {
+      node.stores.pop_front();
+      node.taken.push_back(cycle_);
+    }
+    node.bad_answers += m.s_axi_bvalid && m.s_axi_bresp != 0;
+    if (m.s_axi_arvalid && m.s_axi_arready) node.asks = false;
+    if (m.s_axi_rvalid) {
+      for (unsigned i = 0; i < 2; ++i)
+        node.loaded[i] = m.s_axi_rdata[2 * i] | std::uint64_t{m.s_axi_rdata[2 * i + 1]} << 32;
+      node.loads = false;
+    }
+    for (unsigned p = 0; p < 2; ++p) {
+      spec::Flit in, out;
+      for (unsigned w = 0; w < in.raw.size(); ++w) in.raw[w] = m.in_o[p][w], out.raw[w] = m.out_o[p][w];
+      if (in.valid()) node.in[p].accept(in, cycle_);
+      if (out.valid()) node.out[p].accept(out, cycle_);
+    }
+    if (m.freed_o || m.refused_o) node.slot_events.push_back({cycle_, m.slot_o, m.freed_o != 0, m.reason_o});
+    if (m.popped_o) node.queued[m.popped_slot_o] = false;
+    if (m.pushed_o) node.queued[m.pushed_slot_o] = true;
+    node.memory->sample(m, cycle_);
+  }
+
+  void clock() {
+    for (unsigned level : {0u, 1u})
+      for (Node& node : nodes_) {
+        node.model->clk_i = static_cast<CData>(level);
+        node.model->eval();
+      }
+  }
+
+  MessageNetworkConfig config_;
+  VerilatedContext context_;
+  std::vector<Node> nodes_;
+  std::uint64_t cycle_ = 0;
+};
+
+// A process that reads a mailbox in memory, by the phase of its entries.
+class MailboxReader {
+ public:
+  struct Message {
+    spec::MailboxEntry entry;
+    std::vector<std::uint8_t> bytes;
+  };
+
+  MailboxReader(std::uint64_t address, unsigned log_entries) : address_(address), entries_(1u << log_entries) {}
+
+  unsigned place() const { return place_ % (2 * entries_); }
+  std::optional<Message> poll(const AxiMemory& memory) {
+    const std::uint64_t end = address_ + 128 * std::uint64_t{place_ % entries_} + 128;
+    const Line info = memory.line(end - 16);
+    Message message;
+    for (unsigned i = 0; i < 16; ++i) message.entry.raw[i / 4] |= std::uint32_t{info[i]} << 8 * (i % 4);
+    if (message.entry.phase() != (place_ / entries_ + 1) % 2) return std::nullopt;
+    const auto length = static_cast<unsigned>(message.entry.length()), words = (length + 15) / 16;
+    for (unsigned i = 0; i < length; ++i)
+      message.bytes.push_back(memory.line(end - 16 - 16 * (words - i / 16))[i % 16]);
+    ++place_;
+    return message;
+  }
+
+ private:
+  std::uint64_t address_;
+  unsigned entries_, place_ = 0;
+};
+
+}  // namespace exanet::gateware
