@@ -282,6 +282,14 @@ def test_a_long_table_is_written_in_parts(tmp_path: Path, monkeypatch: pytest.Mo
     assert not list((tmp_path / "bad").glob(".*")) and not (tmp_path / "bad" / "calls.parquet").exists()
 
 
+def test_a_stream_of_a_rank_that_there_is_not_is_told(tmp_path: Path) -> None:
+    trace = write(tmp_path / "trace", PING)
+    for file, told in ((header(900_000, 1_000_000), "of rank 900000 of 1000000, and there are 2"), (header(0, 2), "it is of rank 0 of 2")):
+        folder.stream(trace, 1).write_bytes(file + PING[1])
+        with pytest.raises(InputError, match=told):
+            folder.finish(trace, 2, {})
+
+
 def test_calls_are_written_again(tmp_path: Path) -> None:
     for directory, times in ((tmp_path / "again", 4), (tmp_path / "each", 0)):
         with Writer(directory, 1, {}) as (stream,):
