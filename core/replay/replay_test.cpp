@@ -169,6 +169,16 @@ TEST_CASE("what cannot be replayed is told") {
   s = two();
   s[0].call(EXANET_TRACE_UNRECORDED, {'M', 'P', 'I', '_', 'P', 'u', 't'}).end(), s[1].end();
   CHECK(says(replay(s), "MPI_Put, which is not recorded"));
+  for (const std::uint8_t code : {EXANET_TRACE_Alltoallv, EXANET_TRACE_Reduce_scatter, EXANET_TRACE_Scatterv}) {
+    s = two();
+    for (auto& stream : s) {
+      if (code == EXANET_TRACE_Alltoallv)
+        stream.call(code, {EXANET_TRACE_WORLD, 0, 0, 3, 1, 0, 0, 2, 8, 8, 0}).end();
+      else
+        stream.call(code, {EXANET_TRACE_WORLD, 0, 0, 3, 8, 64, 64, 0, 0}).end();
+    }
+    CHECK(says(replay(s), "a collective has no sizes by rank"));
+  }
   s = two();
   s[0].message(EXANET_TRACE_Send_init, 1, 8, 0).end(), s[1].end();
   CHECK(says(replay(s), "a persistent request without a number"));
