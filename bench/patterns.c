@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The three communication patterns that bench/run.py times, as one MPI program for every simulator.
  *
- *   patterns PATTERN WARM COUNT     PATTERN: pingpong | halo | allreduce
+ *   patterns PATTERN WARM COUNT     PATTERN: pingpong | halo | halo8 | allreduce
  *
  * pingpong: 8-byte messages to and fro between rank i and rank i + n/2, all pairs at once; halo: every rank exchanges 1 KB with its four
- * neighbours on a periodic square; allreduce: 8 bytes, all ranks. WARM rounds are not timed. Rank 0 prints one line: what was counted
+ * neighbours on a periodic square, and halo8 8 bytes; allreduce: 8 bytes, all ranks. WARM rounds are not timed. Rank 0 prints one line: what was counted
  * (messages, or operations for allreduce), how often, the wall seconds of the timed part, and the simulated seconds per round.
  * Wall time comes straight from the kernel, since a simulator makes the usual clocks read simulated time. */
 #define _GNU_SOURCE
@@ -38,7 +38,7 @@ static void pingpong(int rank, int size, long count) {
   }
 }
 
-static void halo(int rank, int size, long count) {
+static void halo_of(int bytes, int rank, int size, long count) {
   static char out[4][HALO_BYTES], in[4][HALO_BYTES];
   int side = 1;
   while (side * side < size) side++;
@@ -48,12 +48,14 @@ static void halo(int rank, int size, long count) {
   static const int opposite[4] = {1, 0, 3, 2};
   MPI_Request requests[8];
   for (long i = 0; i < count; i++) {
-    for (int d = 0; d < 4; d++)
-      MPI_Irecv(in[d], HALO_BYTES, MPI_CHAR, to[d], opposite[d], MPI_COMM_WORLD, &requests[d]);
-    for (int d = 0; d < 4; d++) MPI_Isend(out[d], HALO_BYTES, MPI_CHAR, to[d], d, MPI_COMM_WORLD, &requests[4 + d]);
+    for (int d = 0; d < 4; d++) MPI_Irecv(in[d], bytes, MPI_CHAR, to[d], opposite[d], MPI_COMM_WORLD, &requests[d]);
+    for (int d = 0; d < 4; d++) MPI_Isend(out[d], bytes, MPI_CHAR, to[d], d, MPI_COMM_WORLD, &requests[4 + d]);
     MPI_Waitall(8, requests, MPI_STATUSES_IGNORE);
   }
 }
+
+static void halo(int rank, int size, long count) { halo_of(HALO_BYTES, rank, size, count); }
+static void halo8(int rank, int size, long count) { halo_of(8, rank, size, count); }
 
 static void allreduce(int rank, int size, long count) {
   double one = 1, sum = 0;
@@ -75,11 +77,12 @@ int main(int argc, char **argv) {
     long per_round;
   } patterns[] = {{"pingpong", "messages", pingpong, 2 * (size / 2)},
                   {"halo", "messages", halo, 4L * size},
+                  {"halo8", "messages", halo8, 4L * size},
                   {"allreduce", "operations", allreduce, 1}};
   int which = 0;
-  while (argc == 4 && which < 3 && strcmp(argv[1], patterns[which].name) != 0) which++;
-  if (argc != 4 || which == 3) {
-    if (rank == 0) fprintf(stderr, "usage: patterns pingpong|halo|allreduce WARM COUNT\n");
+  while (argc == 4 && which < 4 && strcmp(argv[1], patterns[which].name) != 0) which++;
+  if (argc != 4 || which == 4) {
+    if (rank == 0) fprintf(stderr, "usage: patterns pingpong|halo|halo8|allreduce WARM COUNT\n");
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
   long warm = atol(argv[2]), count = atol(argv[3]);

@@ -56,7 +56,10 @@ class MessageEngine final : private NicListener {
     return context_.matching.unmatched(context_.config.eager_max_bytes);
   }
   // Nothing goes on by itself: only messages are left that nobody has asked for.
-  bool idle() const { return context_.live == context_.matching.waiting(); }
+  bool idle() const { return under_way() == 0; }
+  std::uint64_t under_way() const {
+    return context_.live - context_.matching.waiting();
+  }  // operations that go on by themselves
 
   // Statistics of delivered packets and messages are the host's and the histogram's business; set once.
   void on_packet(void (*fn)(void*, Time), void* self) {

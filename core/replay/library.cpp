@@ -81,7 +81,14 @@ void Library::probe(RankId rank, RankId from, std::uint64_t tag, std::uint64_t i
   d.cookie = cookie;
   d.tag = tag;
   d.ignore = ignore;
+  ++probes_;
   engine_.submit(rank, d);
+}
+
+bool Library::waits_in_vain(RankId rank) const {
+  const std::vector<Arrival>& arrivals = ranks_[rank].arrivals;
+  const bool nothing = arrivals.empty() || (arrivals.size() == 1 && arrivals[0].kind == Arrival::Kind::missed);
+  return nothing && engine_.under_way() == probes_;
 }
 
 void Library::cancel(RankId rank, std::uint64_t cookie) {
@@ -103,8 +110,10 @@ void Library::complete(RankId rank, const Completion& completion, Payload) {
       },
       completion);
   if (std::holds_alternative<ReceiveCompletion>(completion)) a.kind = Arrival::Kind::received;
-  if (const auto* peek = std::get_if<PeekCompletion>(&completion))
+  if (const auto* peek = std::get_if<PeekCompletion>(&completion)) {
     a.kind = peek->status == 0 ? Arrival::Kind::probed : Arrival::Kind::missed;
+    --probes_;
+  }
   Rank& r = ranks_[rank];
   // Of equal times the one that came first is taken first.
   const auto place =

@@ -60,6 +60,8 @@ class Library final : private Host {
   // The next completion whose time has come by the rank's clock; its cost is charged.
   bool poll(RankId rank, Arrival& out);
   bool has_arrivals(RankId rank) const { return !ranks_[rank].arrivals.empty(); }
+  // Nothing has come for the rank, and nothing will that ranks have asked for by now, but for answers of probes.
+  bool waits_in_vain(RankId rank) const;
 
   const MessageEngine& engine() const { return engine_; }
   const Statistics& statistics() const { return statistics_; }
@@ -89,6 +91,7 @@ class Library final : private Host {
   Statistics statistics_;
   MessageEngine engine_;
   std::uint32_t on_wake_ = 0;
+  std::uint64_t probes_ = 0;  // not answered yet
 };
 
 }  // namespace exanet

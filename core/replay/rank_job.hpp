@@ -18,6 +18,7 @@ class RankJob final : public RankProgram {
 
   Time resume() override;
   bool finished() const override { return finished_; }
+  bool waits() const override { return in_step_; }
   std::string where() const override;
   double share_done() const override;
   std::uint64_t calls() const override { return 0; }

@@ -14,6 +14,8 @@ class RankProgram {
   virtual ~RankProgram() = default;
   virtual Time resume() = 0;  // as LibraryUser::resume()
   virtual bool finished() const = 0;
+  // It goes on when something comes, and not by itself: a rank that probes again and again does not.
+  virtual bool waits() const = 0;
   // Where the rank stands, for whoever asks why it does not go on.
   virtual std::string where() const = 0;
   virtual double share_done() const = 0;

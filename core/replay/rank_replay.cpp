@@ -157,10 +157,10 @@ std::uint32_t RankReplay::activity_of(const TraceRecord& call, const TraceMessag
 
 void RankReplay::begin_message() {
   if (is_init(call_.code)) {
-    keep(call_.request, kNone);
     if (call_.request == 0) stream_.fail("a persistent request without a number: the stream is damaged");
+    keep(call_.request, kNone);
     requests_[call_.request].persistent = true;
-    requests_[call_.request].start = call_;
+    requests_[call_.request].start = std::make_unique<TraceRecord>(call_);
     return;
   }
   const bool waits =
@@ -185,7 +185,7 @@ void RankReplay::begin_requests() {
       case EXANET_TRACE_Startall:
         if (!r.persistent || r.activity != kNone)
           stream_.fail("a request is started that is not persistent, or that is active");
-        r.activity = activity_of(r.start, r.start.message, is_send(r.start.code));
+        r.activity = activity_of(*r.start, r.start->message, is_send(r.start->code));
         break;
       case EXANET_TRACE_Request_free:
         if (r.activity != kNone) activities_.release(r.activity);

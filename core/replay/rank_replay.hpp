@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ class RankReplay final : public RankProgram {
 
   Time resume() override;
   bool finished() const override { return finished_; }
+  bool waits() const override { return in_call_ && until_ == Time::never(); }
   std::string where() const override;
   double share_done() const override { return stream_.share_read(); }
   std::uint64_t calls() const override { return stream_.records(); }
@@ -32,7 +34,7 @@ class RankReplay final : public RankProgram {
   struct Request {
     std::uint32_t activity = kNone;
     bool in_use = false, persistent = false;
-    TraceRecord start;  // of a persistent one
+    std::unique_ptr<TraceRecord> start;  // of a persistent one
   };
 
   // Each begins the present call.

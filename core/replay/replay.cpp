@@ -52,6 +52,13 @@ class Replay::State final : public LibraryUser {
                           " ranks wait for messages that nobody sends: " + stuck + (count > 4 ? "; and others" : ""));
   }
 
+  // All ranks wait for what never comes, though some of them look for it again and again.
+  bool stuck() const {
+    for (RankId id = 0; id < ranks.size(); ++id)
+      if (!ranks[id]->finished() && !(ranks[id]->waits() && library.waits_in_vain(id))) return false;
+    return true;
+  }
+
   double share_done() const {
     double done = 0;
     for (const auto& rank : ranks) done += rank->share_done();
@@ -155,6 +162,7 @@ bool Replay::run() {
     for (int i = 0; i < 100'000 && !queue.empty(); ++i) queue.run_one();
     progress_.store(state_->share_done(), std::memory_order_relaxed);
     if (stopped_.load(std::memory_order_relaxed)) return false;
+    if (state_->stuck()) break;
   }
   state_->check_done();
   result_ = state_->summarize();

@@ -127,6 +127,18 @@ TEST_CASE("persistent requests, probes, synchronous sends and messages to the ow
   CHECK(found.result.ranks[0].clock > Time::us(3));
 }
 
+TEST_CASE("a probe for what nobody sends is told, and one for what comes late waits") {
+  auto s = two();
+  const std::initializer_list<std::uint64_t> probe{EXANET_TRACE_WORLD, 2, 6, 1};
+  s[0].message(EXANET_TRACE_Recv, 1, 8).end();
+  s[1].call(EXANET_TRACE_Probe, probe).end();
+  CHECK(says(replay(s), "rank 1 in call 1, MPI_Probe from rank 0 with tag 5"));
+  s = two();
+  s[0].call(EXANET_TRACE_Send, {EXANET_TRACE_WORLD, 3, 6, 8, 0}, 100'000'000'000).end();
+  s[1].call(EXANET_TRACE_Probe, probe).message(EXANET_TRACE_Recv, 0, 8).end();
+  CHECK(replay(s).complaint == "");
+}
+
 TEST_CASE("a receive that is taken back ends, and takes no message") {
   auto s = two();
   s[0].call(EXANET_TRACE_Send, {EXANET_TRACE_WORLD, 3, 6, 8, 0}, 2'000'000).end();
@@ -157,6 +169,19 @@ TEST_CASE("what cannot be replayed is told") {
   s = two();
   s[0].call(EXANET_TRACE_UNRECORDED, {'M', 'P', 'I', '_', 'P', 'u', 't'}).end(), s[1].end();
   CHECK(says(replay(s), "MPI_Put, which is not recorded"));
+  for (const std::uint8_t code : {EXANET_TRACE_Alltoallv, EXANET_TRACE_Reduce_scatter, EXANET_TRACE_Scatterv}) {
+    s = two();
+    for (auto& stream : s) {
+      if (code == EXANET_TRACE_Alltoallv)
+        stream.call(code, {EXANET_TRACE_WORLD, 0, 0, 3, 1, 0, 0, 2, 8, 8, 0}).end();
+      else
+        stream.call(code, {EXANET_TRACE_WORLD, 0, 0, 3, 8, 64, 64, 0, 0}).end();
+    }
+    CHECK(says(replay(s), "a collective has no sizes by rank"));
+  }
+  s = two();
+  s[0].message(EXANET_TRACE_Send_init, 1, 8, 0).end(), s[1].end();
+  CHECK(says(replay(s), "a persistent request without a number"));
   CHECK(says(replay({StreamBytes(1, 2).end(), StreamBytes(0, 2).end()}), "in the place of rank 0"));
   s = two();
   s[0].call(EXANET_TRACE_Bcast, {9, 0, 0, 0, 1, 8, 0, 0, 0}).end(), s[1].end();

@@ -19,6 +19,8 @@ namespace {
 
 constexpr std::uint64_t kLongestTime = std::uint64_t{1} << 62, kMost = std::uint64_t{1} << 31,
                         kMostBytes = std::uint64_t{1} << 47;
+// Tables by number are not let grow beyond what a program could have: numbers of requests are used again, those of communicators are not.
+constexpr std::uint64_t kMostRequests = std::uint64_t{1} << 24, kMostCommunicators = std::uint64_t{1} << 22;
 
 struct Call {
   const char* name = "";
@@ -78,6 +80,7 @@ void TraceStream::fail(const std::string& what) const {
 }
 
 std::uint64_t TraceStream::number() {
+  if (at_ < end_ && bytes_[at_] < 128) return bytes_[at_++];
   std::uint64_t value = 0;
   for (unsigned shift = 0; shift < 64; shift += 7) {
     if (at_ >= end_) fail("it ends before its fields do: the stream is damaged");
@@ -115,13 +118,13 @@ void TraceStream::message(TraceMessage& to) {
 void TraceStream::fields(TraceRecord& r) {
   r.request = 0;
   r.message.bytes = 0;
-  const auto comm = [&] { return static_cast<std::uint32_t>(number_below(kMost, "a communicator")); };
+  const auto comm = [&] { return static_cast<std::uint32_t>(number_below(kMostCommunicators, "a communicator")); };
   switch (r.form) {
     case EXANET_TRACE_MESSAGE:
       r.comm = comm();
       message(r.message);
       r.message.bytes = number_below(kMostBytes, "a size");
-      r.request = static_cast<std::uint32_t>(number_below(kMost, "a request"));
+      r.request = static_cast<std::uint32_t>(number_below(kMostRequests, "a request"));
       return;
     case EXANET_TRACE_EXCHANGE:
       r.comm = comm();
@@ -132,7 +135,7 @@ void TraceStream::fields(TraceRecord& r) {
       return;
     case EXANET_TRACE_REQUESTS:
       r.first.clear();
-      while (at_ < end_) r.first.push_back(number_below(kMost, "a request"));
+      while (at_ < end_) r.first.push_back(number_below(kMostRequests, "a request"));
       return;
     case EXANET_TRACE_PROBE:
       r.comm = comm();
@@ -142,7 +145,7 @@ void TraceStream::fields(TraceRecord& r) {
     case EXANET_TRACE_COLLECTIVE:
       r.comm = comm();
       r.root = static_cast<std::uint32_t>(number_below(header_.ranks, "a root"));
-      r.request = static_cast<std::uint32_t>(number_below(kMost, "a request"));
+      r.request = static_cast<std::uint32_t>(number_below(kMostRequests, "a request"));
       r.flags = static_cast<std::uint32_t>(number_below(16, "a collective's flags"));
       r.element_bytes = static_cast<std::uint32_t>(number_below(kMost, "a size"));
       r.send_bytes = number_below(kMostBytes, "a size");
@@ -165,6 +168,12 @@ void TraceStream::fields(TraceRecord& r) {
   }
 }
 
+// The number of a record's bytes is cut itself where no byte of it is below 128.
+bool TraceStream::length_is_whole() const {
+  if (size_ - at_ >= 10) return true;
+  return std::any_of(bytes_ + at_, bytes_ + size_, [](std::uint8_t byte) { return byte < 128; });
+}
+
 bool TraceStream::next(TraceRecord& r) {
   if (at_ >= size_ || bytes_[at_] == 0 || complete_) return false;
   ++records_;
@@ -173,10 +182,7 @@ bool TraceStream::next(TraceRecord& r) {
   if (r.form == EXANET_TRACE_NO_FORM)
     fail("a call with the unknown code " + std::to_string(r.code) + ": the stream is damaged");
   end_ = size_;
-  // The number of its bytes is cut itself where no byte of it is below 128.
-  const std::uint8_t* const rest = bytes_ + at_;
-  const bool told = std::any_of(rest, bytes_ + std::min(size_, at_ + 10), [](std::uint8_t byte) { return byte < 128; });
-  const std::uint64_t length = told || size_ - at_ >= 10 ? number() : size_;
+  const std::uint64_t length = length_is_whole() ? number() : size_;
   if (length > size_ - at_) {  // cut in its middle
     --records_;
     at_ = size_;

@@ -60,6 +60,7 @@ class TraceStream {
 
  private:
   std::uint64_t number();
+  bool length_is_whole() const;
   std::uint64_t number_below(std::uint64_t limit, const char* what);
   void list(std::vector<std::uint64_t>& to, std::uint64_t limit, const char* what);
   std::uint32_t peer();

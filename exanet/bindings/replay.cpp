@@ -85,7 +85,7 @@ class ReplayFace {
 // The calls of one rank as columns. Peers are world ranks, -1 for any and -2 for none; so are tags, -1 for any.
 class TraceTables {
  public:
-  explicit TraceTables(std::uint32_t ranks) : communicators_(ranks) {}
+  explicit TraceTables(std::uint32_t ranks) : ranks_(ranks), communicators_(ranks) {}
 
   nb::dict read(const std::string& path) {
     TraceStream stream(path);
@@ -96,6 +96,10 @@ class TraceTables {
     Time clock;
     nb::list unrecorded;
     const RankId rank = stream.header().rank;
+    if (rank >= ranks_)
+      throw ConfigError("trace", path + ": it is of rank " + std::to_string(rank) + " of " +
+                                     std::to_string(stream.header().ranks) + ", and there are " +
+                                     std::to_string(ranks_) + "; record the program anew");
     while (stream.next(r)) {
       if (r.form == EXANET_TRACE_CREATE && !communicators_.add(rank, r))
         stream.fail("a communicator of which this rank is no member");
@@ -222,6 +226,7 @@ class TraceTables {
     return d;
   }
 
+  const std::uint32_t ranks_;
   Communicators communicators_;
   Columns columns_;
   Started started_;

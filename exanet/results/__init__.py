@@ -17,11 +17,13 @@ from exanet.results.folder import (
     write,
     write_whole,
 )
+from exanet.results.long_table import LongTable
 
 __all__ = [
     "FILES",
     "MOST_BINS",
     "TABLES",
+    "LongTable",
     "Run",
     "asked",
     "json_bytes",

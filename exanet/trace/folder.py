@@ -24,7 +24,9 @@ from exanet.errors import InputError
 FORMAT = 1
 """Raised when a file or column changes its meaning or goes away."""
 
-_MPI = {1: "MPICH", 2: "Open MPI"}
+MPI = {1: "MPICH", 2: "Open MPI"}
+"""By their numbers in the headers of streams."""
+
 _HEADER = struct.Struct("<8sIIIIQ")  # core/replay/trace_format.h: magic, version, MPI, rank, ranks
 _held: dict[Path, int] = {}  # folders that this process writes, and their locks
 
@@ -166,7 +168,7 @@ def _finish(folder: Path, ranks: int, run: Mapping[str, Any], reason: str, optio
     missing = [rank for rank in range(ranks) if not stream(folder, rank).is_file()]
     if missing:
         raise InputError(f"{folder}: nothing was recorded of rank {missing[0]}: see what it said when it began")
-    frames: list[pl.DataFrame] = []
+    calls = results.LongTable(folder / "calls.parquet", option)
     cut: list[int] = []
     unrecorded: set[str] = set()
     mpi = 0
@@ -185,22 +187,23 @@ def _finish(folder: Path, ranks: int, run: Mapping[str, Any], reason: str, optio
             unrecorded.update(read["unrecorded"])
             if not read["complete"]:
                 cut.append(rank)
-            frames.append(_frame(rank, read["columns"], names))
+            calls.append(_frame(rank, read["columns"], names))
+        calls.write()
     except ValueError as error:
         raise InputError(str(error)) from None
-    calls = pl.concat(frames)
+    finally:
+        calls.close()
     why = reason or (f"the streams of {len(cut)} ranks, first of rank {cut[0]}, end before the program" if cut else "")
     about = About(
         format=FORMAT,
         complete=not why,
         reason=why,
         ranks=ranks,
-        calls=len(calls),
-        mpi=_MPI.get(mpi, ""),
+        calls=calls.rows,
+        mpi=MPI.get(mpi, ""),
         unrecorded=sorted(unrecorded),
         run=dict(run),
     )
-    results.write_whole(folder / "calls.parquet", results.parquet(calls), option)
     results.write_whole(folder / "trace.json", results.json_bytes(about.model_dump()), option)
     return about
 

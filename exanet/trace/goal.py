@@ -89,6 +89,8 @@ class _Rank:
             self.persistent[call["request"]] = call["messages"][0]
         elif name in ("Start", "Startall"):
             for request in call["requests"]:
+                if request not in self.persistent:
+                    raise InputError(f"{where}: it starts request {request}, which is not persistent: the stream is damaged")
                 self.requests[request] = self.message(self.persistent[request], where)
         elif "messages" in call:
             waits = name in ("Send", "Bsend", "Ssend", "Rsend", "Recv", "Mrecv") or name.startswith("Sendrecv")

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from exanet.errors import InputError
 from exanet.trace.write import CODES, number
 
 HEADER_BYTES = 32
@@ -39,12 +40,17 @@ def pack(code: int, fields: Sequence[int]) -> bytes:
 
 
 def records(data: mmap.mmap) -> Iterator[Record]:
-    """The records of a stream that the reader of the core has found to be good."""
+    """The records of a stream that the reader of the core has found to be good; one that is cut in its middle is none."""
     at = HEADER_BYTES
     while at < len(data) and data[at] != 0:
         begin, code = at, data[at]
-        length, at = _number(data, at + 1)
+        try:
+            length, at = _number(data, at + 1)
+        except IndexError:
+            return
         end = at + length
+        if end > len(data):
+            return
         fields = []
         while at < end:
             value, at = _number(data, at)
@@ -63,5 +69,10 @@ def _number(data: mmap.mmap, at: int) -> tuple[int, int]:
 
 @contextlib.contextmanager
 def opened(stream: Path) -> Iterator[mmap.mmap]:
-    with stream.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        yield data
+    """The bytes of a stream. Raises InputError where records lack fields that are looked for: it has changed since it was good."""
+    with stream.open("rb") as file:
+        try:
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+                yield data
+        except (IndexError, KeyError, StopIteration, ValueError):
+            raise InputError(f"{stream}: the stream is damaged; record the program anew") from None

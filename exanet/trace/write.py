@@ -31,10 +31,10 @@ def number(value: int) -> bytes:
 class Stream:
     """The calls of one rank, in their order. Times are picoseconds, peers ranks of MPI_COMM_WORLD."""
 
-    def __init__(self, directory: Path, rank: int, ranks: int) -> None:
+    def __init__(self, directory: Path, rank: int, ranks: int, *, mpi: int = 1) -> None:
         self._file = folder.stream(directory, rank).open("wb")
         self._written = 0
-        self._bytes = bytearray(_HEADER.pack(b"EXNTRACE", 1, 1, rank, ranks, 0))
+        self._bytes = bytearray(_HEADER.pack(b"EXNTRACE", 1, mpi, rank, ranks, 0))
 
     def call(self, name: str, *fields: int, compute_ps: int = 0, inside_ps: int = 0, took_ps: int = 0) -> None:
         """Any call, by its name without MPI_ and the fields of its form."""
@@ -55,6 +55,15 @@ class Stream:
     def collective(self, name: str, sent: int, received: int = 0, *, root: int = 0, element: int = 1, compute_ps: int = 0) -> None:
         """A blocking collective on MPI_COMM_WORLD without sizes by rank; reductions are by an operation of MPI's own."""
         self.call(name, WORLD, root, 0, 3, element, sent, received, 0, 0, compute_ps=compute_ps)
+
+    def again(self, since: int, times: int) -> None:
+        """The calls since a `position` so many times more. Raises ValueError where they are no longer at hand: up to 1 MiB is."""
+        begin = since - self._written
+        if begin < 0:
+            raise ValueError(f"position {since} has been written; repeat shorter parts")
+        self._bytes += bytes(self._bytes[begin:]) * times
+        if len(self._bytes) >= _CHUNK:
+            self._flush()
 
     def end(self, compute_ps: int = 0) -> None:
         """The program's end."""

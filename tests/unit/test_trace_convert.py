@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +71,124 @@ def test_both_ends_of_a_message_have_its_size(tmp_path: Path) -> None:
     assert len(sizes) > 50
     for found in sizes.values():
         assert [size for kind, size in found if kind == "send"] == [size for kind, size in found if kind == "recv"]
+
+
+def test_simgrid_gets_the_messages_and_the_waits_for_them(tmp_path: Path) -> None:
+    """Played by MPI's rules, each message has a receive of its size, and each wait a message under way: no rank stays behind."""
+    trace, target = mixed(tmp_path / "trace"), tmp_path / "trace.simgrid"
+    for _ in range(2):
+        assert convert.convert(trace, target, {}) == {}
+    names = (target / "ranks.txt").read_text().split()
+    actions = [[line.split() for line in (target / name).read_text().splitlines()] for name in names]
+    assert all(words[0] == str(rank) for rank, own in enumerate(actions) for words in own)
+    sent: Counter[tuple[str, ...]] = Counter()
+    received: Counter[tuple[str, ...]] = Counter()
+    for rank, own in enumerate(actions):
+        under_way: Counter[tuple[str, ...]] = Counter()
+        assert own[0][1:] == ["init"] and own[-1][1:] == ["finalize"]
+        for _, action, *words in own:
+            if action.endswith(("send", "recv")):
+                peer, tag, size = words
+                ends = (str(rank), peer, tag) if action.endswith("send") else (peer, str(rank), tag)
+                (sent if action.endswith("send") else received)[*ends, size] += 1
+                under_way[ends] += action.startswith("i")
+            elif action == "wait":
+                under_way[tuple(words)] -= 1
+                assert under_way[tuple(words)] >= 0
+            elif action == "waitall":
+                under_way.clear()
+        assert not +under_way
+    assert sent == received
+    assert sum(sent.values()) == summary(trace)["messages"]
+    assert "1500.500" in (target / names[0]).read_text().split()
+    (target / "ranks.txt").unlink()
+    with pytest.raises(InputError, match="something else is there"):
+        convert.convert(trace, target, {})
+
+
+def every_form(directory: Path) -> Path:
+    """Two ranks with calls of every form and every field, which need not be a program."""
+    with Writer(directory, 2, {"program": ["every", "form \u00e9"]}) as streams:
+        for rank, stream in enumerate(streams):
+            stream.call("Send_init", 1, 0, 1, 0, 9, compute_ps=1, inside_ps=2, took_ps=3)
+            stream.call("Irecv", 1, 1, 0, 1 << 40, 1)
+            stream.call("Sendrecv", 1, 3, 1, 8, 1, 0, 1 << 30)
+            stream.call("Startall", 9, 8, 7)
+            stream.call("Testsome")
+            stream.call("Iprobe", 1, 2, 8, 0)
+            stream.call("Mprobe", 1, 2, 8, 1)
+            stream.call("Alltoallv", 1, 0, 0, 4, 0, 0, 0, 2, 0, 300, 2, 1, 0)
+            stream.call("Ireduce", 2, 0, 5, 11, 8, 64, 0, 0, 0)
+            stream.call("Comm_split", 1, 3, 0, 2, 0, 1, 0)
+            stream.call("communicator", 0, 4, 1, 1, rank, 1, 1 - rank)
+            stream.call("Comm_create", 1, 0, 0, 0, 0)
+            stream.call("unrecorded", *b"MPI_Put")
+            stream.end(7)
+    return directory
+
+
+def same_streams(one: Path, other: Path) -> bool:
+    files = [sorted(place.glob("rank-*.calls")) for place in (one, other)]
+    return [file.read_bytes() for file in files[0]] == [file.read_bytes() for file in files[1]]
+
+
+@pytest.mark.parametrize("make", [mixed, every_form])
+def test_a_trace_that_becomes_text_and_back_is_the_same(make: Callable[[Path], Path], tmp_path: Path) -> None:
+    trace, file, back = make(tmp_path / "trace"), tmp_path / "trace.txt", tmp_path / "back"
+    assert convert.convert(trace, file, {}) == {}
+    assert convert.convert(file, back, {}) == {}
+    assert same_streams(trace, back)
+    assert folder.load(back).about == folder.load(trace).about
+    if make is mixed:
+        assert "Sendrecv communicator=1 peer=1 tag=7 bytes=40 receive_peer=7 receive_tag=7 receive_bytes=40" in file.read_text()
+    else:
+        assert "Ireduce communicator=2 request=5 flags=built-in+commutative+root element_bytes=8 bytes=64" in file.read_text()
+
+
+@pytest.mark.parametrize("name", ["trace.goal", "trace.simgrid"])
+def test_a_request_that_is_started_and_was_never_made_is_told(name: str, tmp_path: Path) -> None:
+    with Writer(tmp_path / "trace", 1, {}) as (stream,):
+        stream.call("Startall", 9)
+        stream.end()
+    with pytest.raises(InputError, match="call 1, MPI_Startall: it starts request 9, which is not persistent"):
+        convert.convert(tmp_path / "trace", tmp_path / name, {})
+    assert not (tmp_path / name).exists()
+
+
+def test_text_of_a_stream_that_changed_is_refused_and_of_one_that_is_cut_goes_as_far(tmp_path: Path) -> None:
+    trace = mixed(tmp_path / "trace")
+    stream = folder.stream(trace, 3)
+    whole = stream.read_bytes()
+    stream.write_bytes(whole[:-3])
+    convert.convert(trace, tmp_path / "cut.txt", {})
+    assert (tmp_path / "cut.txt").read_text().count("Finalize") == 7
+    stream.write_bytes(whole[:32] + bytes([99]) + whole[33:])  # a call that there is not
+    with pytest.raises(InputError, match=r"rank-000003\.calls: the stream is damaged"):
+        convert.convert(trace, tmp_path / "bad.txt", {})
+    assert not (tmp_path / "bad.txt").exists()
+
+
+def test_wrong_text_is_told_by_its_line(tmp_path: Path) -> None:
+    head = 'exanet-trace 1\nranks 2\nmpi MPICH\nrun {"program": ["x"]}\n'
+    for text, what in (
+        ("exanet-trace 1\nrank 0\n", ":2:1: error: 'rank 0' stands in the place of 'ranks'"),
+        ("exanet-trace 1\nranks 0\n", ":2:1: error: '0' is no number of ranks"),
+        ("exanet-trace 1\nranks 1\nmpi LAM\n", ":3:1: error: the MPI 'LAM' is unknown"),
+        ("exanet-trace 1\nranks 1\nmpi MPICH\nrun [1]\n", ":4:1: error: what was run"),
+        (head + "Send\n", ":5:1: error: 'Send' stands before the first rank"),
+        (head + "rank 1\n", ":5:1: error: 'rank 1': ranks stand in their order"),
+        (head + "rank 0\n# a comment\nPut\n", ":7:1: error: the call 'Put' is unknown"),
+        (head + "rank 0\nSend peer=1 peer=1\n", ":6:1: error: 'peer=1': Send takes each of compute_ps"),
+        (head + "rank 0\nSend peer=-1\n", "peer: '-1' is no whole number"),
+        (head + "rank 0\nBcast flags=fast\n", "flags: 'fast' is none of built-in"),
+        (head + "rank 0\nFinalize\n", "the file ends after 1 of 2 ranks"),
+        (head + "rank 0\nSend peer=7\nrank 1\n", "a peer is 9: the stream is damaged"),
+    ):
+        (tmp_path / "x.txt").write_text(text)
+        with pytest.raises(InputError) as said:
+            convert.convert(tmp_path / "x.txt", tmp_path / "out", {})
+        assert what in str(said.value)
+        assert not (tmp_path / "out").exists() or not list((tmp_path / "out").iterdir())
 
 
 GOAL = """num_ranks 2 // of an example
@@ -169,7 +289,7 @@ def test_perfetto_has_a_slice_a_call_and_an_arrow_a_message(tmp_path: Path) -> N
 def test_wrong_targets_are_told(tmp_path: Path) -> None:
     trace = mixed(tmp_path / "trace")
     for target, what in (
-        (tmp_path / "x.txt", "ends in .goal, .json"),
+        (tmp_path / "x.csv", "ends in .goal, .json"),
         (tmp_path, "it is a folder"),
         (tmp_path / "no" / "x.goal", r"no/x\.goal: No such file"),
     ):
@@ -180,7 +300,7 @@ def test_wrong_targets_are_told(tmp_path: Path) -> None:
         convert.convert(tmp_path / "one.goal", tmp_path / "one.json", {})
     with pytest.raises(InputError, match="bcast by LLF depends on a machine's network"):
         convert.convert(trace, tmp_path / "x.goal", {"bcast": "LLF"})
-    with pytest.raises(InputError, match="only GOAL has collectives"):
+    with pytest.raises(InputError, match="only GOAL and SimGrid"):
         words = ["trace", "convert", str(trace), str(tmp_path / "x.json"), "--collective", "bcast=binary"]
         CliRunner().invoke(cli.app, words, catch_exceptions=False)
 

@@ -159,7 +159,7 @@ def test_the_command_replaces_an_archive_and_nothing_else(tmp_path: Path) -> Non
         assert CliRunner().invoke(cli.app, words, catch_exceptions=False).exit_code == 0
     (tmp_path / "mine.otf2").mkdir()
     (tmp_path / "mine.otf2" / "notes").touch()
-    with pytest.raises(InputError, match="something else than an archive"):
+    with pytest.raises(InputError, match="something else is there"):
         convert.convert(tmp_path / "trace", tmp_path / "mine.otf2", {})
     with pytest.raises(InputError, match="becomes a trace, which is a folder"):
         convert.convert(tmp_path / "x.otf2", tmp_path / "x.json", {})

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import errno
+import importlib.util
 import json
 import random
 import struct
@@ -18,6 +19,7 @@ from exanet import cli
 from exanet.errors import InputError
 from exanet.replay import choices
 from exanet.trace import folder, statistics
+from exanet.trace.write import Writer
 
 SEND, RECV, WAIT, ALLREDUCE, FINALIZE, COMMUNICATOR, UNRECORDED = 1, 13, 22, 52, 100, 101, 102  # core/replay/trace_format.h
 WORLD = 1
@@ -209,6 +211,16 @@ def test_wrong_bytes_are_read_or_refused(tmp_path: Path) -> None:
     assert outcomes == {0, 2}
 
 
+def test_damaged_files_of_every_format_are_read_or_refused(tmp_path: Path) -> None:
+    """A few cases of tools/fuzz_traces.py, which goes on for as long as it is let."""
+    spec = importlib.util.spec_from_file_location("fuzz_traces", Path(__file__).parents[2] / "tools" / "fuzz_traces.py")
+    assert spec is not None and spec.loader is not None
+    fuzz = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(fuzz)
+    cases = fuzz.Cases(tmp_path, ["streams", "text", "goal", "about"])
+    assert {cases.run(number) for number in range(30)} == {True, False}
+
+
 def test_a_folder_with_other_files_is_not_taken(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("keep")
     with pytest.raises(InputError, match="holds other files"):
@@ -254,6 +266,41 @@ def test_a_full_disk_is_told_by_the_option_that_names_the_trace(tmp_path: Path, 
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(InputError, match="choose another place with --record"):
         folder.finish(trace, 2, {})
+
+
+def test_a_long_table_is_written_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = write(tmp_path / "whole", PING)
+    folder.finish(whole, 2, {})
+    monkeypatch.setattr("exanet.results.long_table.PART_ROWS", 3)
+    parts = write(tmp_path / "parts", PING)
+    assert folder.finish(parts, 2, {}).calls == 8
+    assert folder.load(parts).calls().equals(folder.load(whole).calls())
+    assert not list(parts.glob(".*"))
+    write(tmp_path / "bad", [PING[0], call(99)])
+    with pytest.raises(InputError, match="unknown code 99"):
+        folder.finish(tmp_path / "bad", 2, {})
+    assert not list((tmp_path / "bad").glob(".*")) and not (tmp_path / "bad" / "calls.parquet").exists()
+
+
+def test_a_stream_of_a_rank_that_there_is_not_is_told(tmp_path: Path) -> None:
+    trace = write(tmp_path / "trace", PING)
+    for file, told in ((header(900_000, 1_000_000), "of rank 900000 of 1000000, and there are 2"), (header(0, 2), "it is of rank 0 of 2")):
+        folder.stream(trace, 1).write_bytes(file + PING[1])
+        with pytest.raises(InputError, match=told):
+            folder.finish(trace, 2, {})
+
+
+def test_calls_are_written_again(tmp_path: Path) -> None:
+    for directory, times in ((tmp_path / "again", 4), (tmp_path / "each", 0)):
+        with Writer(directory, 1, {}) as (stream,):
+            stream.message("Send", 0, 8)
+            since = stream.position
+            for _ in range(1 if times else 5):
+                stream.message("Send", 0, 9, compute_ps=7)
+                stream.message("Recv", 0, 9)
+            stream.again(since, times)
+            stream.end()
+    assert folder.stream(tmp_path / "again", 0).read_bytes() == folder.stream(tmp_path / "each", 0).read_bytes()
 
 
 def test_persistent_sends_count_each_time_they_are_started(tmp_path: Path) -> None:

@@ -13,21 +13,26 @@ from exanet.errors import InputError
 
 
 def command(
-    source: Annotated[Path, typer.Argument(metavar="FROM", help="The folder of a trace, a GOAL schedule (text), or an archive of OTF2.")],
+    source: Annotated[
+        Path, typer.Argument(metavar="FROM", help="The folder of a trace, its text, a GOAL schedule (text), or an archive of OTF2.")
+    ],
     target: Annotated[
         Path,
         typer.Argument(
             metavar="TO",
-            help="A file .goal, .json (Perfetto) or .paje (ViTE, PajeNG), a folder .otf2; of what is no trace the folder of one.",
+            help="A file .goal, .json (Perfetto), .paje (ViTE, PajeNG) or .txt, a folder .otf2 or .simgrid; of what is no trace the folder "
+            "of one.",
         ),
     ],
     collective: Annotated[
         str | None,
-        typer.Option("--collective", metavar="NAME=ALGORITHM,...", help="To GOAL: algorithms of collectives, as for `exanet replay`."),
+        typer.Option(
+            "--collective", metavar="NAME=ALGORITHM,...", help="To GOAL or SimGrid: algorithms of collectives, as for `exanet replay`."
+        ),
     ] = None,
 ) -> None:
-    """Convert a trace to or from GOAL, the schedules of LogGOPSim and ATLAHS, or OTF2, the format of Score-P; or to slices and arrows
-    for Perfetto, ViTE and PajeNG.
+    """Convert a trace to or from GOAL, the schedules of LogGOPSim and ATLAHS, or OTF2, the format of Score-P; to what SimGrid replays,
+    to text with a line a call, or to slices and arrows for Perfetto, ViTE and PajeNG.
 
     \b
     exanet trace convert trace trace.goal
@@ -35,14 +40,16 @@ def command(
     exanet trace convert trace trace.json     # for https://ui.perfetto.dev
     exanet trace convert trace trace.paje     # for ViTE
     exanet trace convert trace trace.otf2     # for Vampir and Scalasca
+    exanet trace convert trace trace.txt      # and back
+    exanet trace convert trace trace.simgrid  # for smpirun
     exanet trace convert scorep-run trace     # for exanet replay
     """
     with lightly.imports():
         from exanet import replay
         from exanet.trace import convert
 
-    if target.suffix != ".goal" and collective is not None:
-        raise InputError(f"--collective {collective}: only GOAL has collectives as messages; leave it out")
+    if target.suffix not in (".goal", ".simgrid") and collective is not None:
+        raise InputError(f"--collective {collective}: only GOAL and SimGrid's format have collectives as messages; leave it out")
     for what, count in convert.convert(source, target, replay.choices(collective)).items():
         typer.echo(f"Left out: {count} {what}")
     typer.echo(f"Wrote {target}")
