@@ -3,7 +3,7 @@
 
 usage: python gateware/synth.py [PART...] [--json] [--keep FOLDER]
 
-Parts are router, link, link-wide, phy, router-6x1, router-multicast, ni-port, registers, link-registers,
+Parts are router, link, link-wide, phy, router-6x1, router-qfdb, router-multicast, ni-port, registers, link-registers,
 lofamo and ip. (It needs pyosys, and minutes for all.)
 
 `ip` is the whole: router, registers, LO|FA|MO's watchdogs, two links and theirs. When it is not asked for but its parts are, their sum is
@@ -48,6 +48,7 @@ TARGETS = {
     "link-wide": Target("exanet_link", {"LineBits": 128}, {}),
     "phy": Target("exanet_phy", {}, {}),
     "router-6x1": Target("exanet_router", {"InterPorts": 6, "IntraPorts": 1, "Dimensions": 3}, {}),
+    "router-qfdb": Target("exanet_router", {"InterPorts": 5, "IntraPorts": 2, "Dimensions": 3, "Qfdb": 1}, {}),
     "router-multicast": Target("exanet_router", {**SHAPE, "Multicast": 1}, {}),
     "ni-port": Target("ni_port", {}, {}),
     "registers": Target("node_registers", {}, {"lut_logic": 2468, "lut_memory": 187, "ff": 6451}),

@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import synth
 from levels import Levels
 
-LIMITS = {"router": 10, "router-6x1": 11, "router-multicast": 13, "link": 10, "link-wide": 11, "phy": 10, "ni-port": 11, "lofamo": 10}
+LIMITS = {"router": 10, "router-6x1": 11, "router-multicast": 12, "link": 10, "link-wide": 11, "phy": 10, "ni-port": 11, "lofamo": 10}
 """Ten are what 156.25 MHz leave room for at half a nanosecond a level. Those of a wide link, of routers and of an ni_port are what they
 have, so that they get no longer."""
 
