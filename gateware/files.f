@@ -26,6 +26,7 @@ gateware/ni/rtl/ni_port.sv
 gateware/ni/rtl/ni_dma_send.sv
 gateware/ni/rtl/ni_dma_receive.sv
 gateware/phy/rtl/phy_pkg.sv
+gateware/phy/rtl/code8b10b_pkg.sv
 gateware/phy/rtl/pcs_tx.sv
 gateware/phy/rtl/pcs_rx.sv
 gateware/phy/rtl/phy_channel.sv
