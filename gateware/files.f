@@ -33,6 +33,7 @@ gateware/ni/rtl/ni_packetizer.sv
 gateware/ni/rtl/ni_mailbox.sv
 gateware/ni/rtl/exanet_messages.sv
 gateware/phy/rtl/phy_pkg.sv
+gateware/phy/rtl/code8b10b_pkg.sv
 gateware/phy/rtl/pcs_tx.sv
 gateware/phy/rtl/pcs_rx.sv
 gateware/phy/rtl/phy_channel.sv

@@ -3,8 +3,9 @@
 
 usage: python gateware/synth.py [PART...] [--json] [--keep FOLDER]
 
-Parts are router, link, link-wide, phy, router-6x1, router-multicast, ni-port, ni-packetizer, ni-mailbox,
-ni-messages (both with their two ports), registers, link-registers, lofamo and ip. (It needs pyosys, and minutes for all.)
+Parts are router, link, link-wide, phy, router-6x1, router-qfdb, router-multicast, ni-port, ni-packetizer,
+ni-mailbox, ni-messages (both with their two ports), registers, link-registers, lofamo and ip. (It needs pyosys,
+and minutes for all.)
 
 `ip` is the whole: router, registers, LO|FA|MO's watchdogs, two links and theirs. When it is not asked for but its parts are, their sum is
 held to what was published for the whole. The exit status is 1 when one takes more than was published. The published "LUT" is taken as
@@ -48,6 +49,7 @@ TARGETS = {
     "link-wide": Target("exanet_link", {"LineBits": 128}, {}),
     "phy": Target("exanet_phy", {}, {}),
     "router-6x1": Target("exanet_router", {"InterPorts": 6, "IntraPorts": 1, "Dimensions": 3}, {}),
+    "router-qfdb": Target("exanet_router", {"InterPorts": 5, "IntraPorts": 2, "Dimensions": 3, "Qfdb": 1}, {}),
     "router-multicast": Target("exanet_router", {**SHAPE, "Multicast": 1}, {}),
     "ni-port": Target("ni_port", {}, {}),
     "ni-packetizer": Target("ni_packetizer", {}, {}),

@@ -24,7 +24,7 @@ from levels import Levels
 LIMITS = {
     "router": 10,
     "router-6x1": 11,
-    "router-multicast": 13,
+    "router-multicast": 12,
     "link": 10,
     "link-wide": 11,
     "phy": 10,

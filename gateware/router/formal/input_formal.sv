@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One FIFO of the router between a sender that keeps the credit rule and two outputs that grant whenever they like. Proved: a packet that is granted
 // comes out whole, in order and not mixed with another; a request stands until it is granted or the packet goes to the other output; each output
-// that a packet is for gets it once, and no other; the room given back, when it has gone to all, is what was taken, once.
+// that a packet is for gets it once, and no other; the room given back, when it has gone to all, is what was taken, once; a packet that waits asks from the
+// second cycle of its header in the queue on, and one that is granted leaves at a word a cycle once it is whole there, so its output is held for its length.
 module input_formal #(
   parameter bit          Multicast = 1'b0,
   parameter int unsigned PayloadDepth = 4,
@@ -115,8 +116,17 @@ module input_formal #(
   assign popped = (state == Payload || state == Footer) && dut.final_q;
   assign read_words = state == Payload ? 4'(dut.words_q) - 4'(dut.left_q) : state == Footer ? 4'(dut.words_q) : '0;
 
+  // Cycles before this one in which a packet was there that nobody has been granted, or in which the granted one was there whole.
+  logic waited = 1'b0, whole = 1'b0;
+  always_ff @(posedge clk_i) begin
+    waited <= rst_n && state == Idle && in_headers != '0;
+    whole  <= rst_n && in_footers != '0 && !last;
+  end
+
   always_ff @(posedge clk_i) begin
     if (rst_n) begin
+      Asks:    assert (!(waited && state == Idle) || asks != '0 || dut.discard);
+      KeepsOn: assert (!(granted && whole) || word.valid);
       Headers: assert (in_headers == packets - 4'(popped));
       Footers: assert (in_footers == packets - 4'(open));
       Words:   assert (in_payload == held_words - 4'(credit.words) - (open ? 4'(left) : '0) - read_words);
