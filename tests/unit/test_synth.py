@@ -48,5 +48,8 @@ def test_cells_are_counted_as_data_sheets_do(synth: ModuleType) -> None:
 def test_an_unknown_part_is_bad_input(synth: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(sys, "argv", ["synth.py", "rooter"])
     assert synth.main() == 2
-    parts = "router, link, link-wide, phy, router-6x1, router-qfdb, router-multicast, ni-port, registers, link-registers, lofamo, ip"
+    parts = (
+        "router, link, link-wide, phy, router-6x1, router-qfdb, router-multicast, ni-port, ni-packetizer, ni-mailbox, ni-messages, "
+        "registers, link-registers, lofamo, ip"
+    )
     assert f"rooter: there is no such part; give some of {parts}" in capsys.readouterr().err

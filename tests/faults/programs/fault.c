@@ -52,11 +52,6 @@ static void misbehave(const char *kind, int code) {
   if (!strcmp(kind, "divide")) raise(SIGFPE);
   if (!strcmp(kind, "memory")) use_up_memory();
   if (!strcmp(kind, "quick")) _exit(code);
-  if (!strcmp(kind, "free")) {
-    char *volatile twice = malloc(2000);
-    free(twice);
-    free(twice);
-  }
   if (!strcmp(kind, "thread") || !strcmp(kind, "thread-exit")) {
     pthread_t other;
     if (pthread_create(&other, NULL, in_thread, (void *)kind) == 0) pthread_join(other, NULL);
