@@ -5,7 +5,7 @@ usage: python bench/large_replay.py [--ranks 16384] [--messages 100000000] [--si
 
 The trace is written, not recorded: rounds of a halo of persistent messages to four neighbours on a periodic square, as it is, or with
 --pattern pingpong of messages to and fro between halves. The machine is a torus with a node a rank. Not a part of `make bench`: as large as
-by default it takes some minutes, and 1 GB in FOLDER.
+by default writing takes some minutes, the replay much longer, and the trace 1 GB in FOLDER.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 
+#include "core/config/error.hpp"
 #include "core/network/exanet/exanet_harness.hpp"
 #include "core/network/model.hpp"
 #include "core/routing/make_topology.hpp"
@@ -71,6 +72,49 @@ constexpr Time kPacketOnLink =
     Time::ps(38 * 6400);  // 256 bytes: Magic, Start, header, 16 words and footer at two link words each
 
 }  // namespace
+
+// More than the slots of a node, on networks that keep order and on one that does not; the interface repeats what is not answered in time.
+TEST_CASE("messages in the gateware's cycles arrive once and in order") {
+  NiConfig ni = costs();
+  ni.packetizer = ni.mailbox_word = Time();
+  ni.messages = NiConfig::Messages::kGateware;
+  NetworkConfig overtaking = steady_fabric();
+  overtaking.router.virtual_channels = 4;
+  overtaking.router.vc_allocation = RouterConfig::VcAllocation::kOccupancy;
+  const std::pair<TopologySpec, NetworkConfig> networks[] = {
+      {{"torus", {4, 4}}, steady_fabric()}, {{"torus", {4, 4}}, overtaking}, {{"fat-tree", {4, 4}}, steady_fabric()}};
+  for (const auto& [spec, fabric] : networks) {
+    Bench b(spec, fabric, ni);
+    std::uint64_t user = 0;
+    for (int round = 0; round < 40; ++round)
+      for (NodeId src = 0; src < 16; ++src)
+        for (const NodeId dst : {NodeId{3}, (src + 1) % 16, src})
+          b.nic.post(
+              PacketizerMessage{src, dst, static_cast<std::uint32_t>(user % 65), src << 24 | dst << 16 | user++});
+    b.run();
+    CHECK(b.seen.size() == user);
+    CHECK(b.nic.active() == 0);
+    CHECK(b.nic.packets() >= 2 * user);  // each is answered
+    std::map<std::uint64_t, std::uint64_t> last;
+    std::uint64_t out_of_order = 0;
+    for (const Seen& s : b.seen) {
+      std::uint64_t& before = last[s.user >> 16];
+      out_of_order += (s.user & 0xffff) + 1 <= before;
+      before = (s.user & 0xffff) + 1;
+    }
+    CHECK(out_of_order == 0);
+  }
+}
+
+TEST_CASE("messages in the gateware's cycles have no other times, and no flows") {
+  NiConfig ni = costs();
+  ni.messages = NiConfig::Messages::kGateware;
+  CHECK_THROWS_WITH_AS(Bench({"mesh", {2}}, steady_fabric(), ni),
+                       doctest::Contains("packetizer and mailbox_word must be 0"), ConfigError);
+  ni.packetizer = ni.mailbox_word = Time();
+  ni.packet_max_bytes = 128;
+  CHECK_THROWS_WITH_AS(Bench({"mesh", {2}}, steady_fabric(), ni), doctest::Contains("at most 64 B"), ConfigError);
+}
 
 TEST_CASE("a message takes network and mailbox") {
   for (const std::uint16_t bytes : {0, 1, 16, 17, 64}) {

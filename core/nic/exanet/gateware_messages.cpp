@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/units/check.hpp"
+
 namespace exanet {
 
 namespace {
@@ -79,7 +81,9 @@ void GatewareMessages::delivered(const Packet& packet, Time now) {
 }
 
 void GatewareMessages::stored(const StoredMessage& m) {
-  const std::uint64_t user = messages_.sender.find(m.src, m.word.slot, m.word.number)->user;
+  const MessageStore* const message = messages_.sender.find(m.src, m.word.slot, m.word.number);
+  EXANET_CHECK(message != nullptr, "a message whose slot has another", context_.events.now().ps(), m.src, m.word.slot);
+  const std::uint64_t user = message->user;
   const Time at = time_of(m.at, messages_.cycle) + context_.config.mailbox;
   const auto see = [&](std::uint64_t its) { context_.events.schedule(at, on_visible_, m.node, its); };
   context_.network->keeps_order() ? see(user) : order_.arrived(m.src, m.node, user, see);

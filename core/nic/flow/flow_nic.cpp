@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/config/error.hpp"
 #include "core/nic/exanet/exanet_nic.hpp"
 
 namespace exanet {
@@ -23,6 +24,9 @@ FlowNic::FlowNic(const NicSetup& setup)
       links_(setup.topology, setup.network),
       flows_(links_.flows(), Time::ns(1)),
       mailbox_(context_, setup.topology.node_count()) {
+  require(setup.config.messages == NiConfig::Messages::kTimes, "ni.messages",
+          "the flow level has times for messages and no cycles: say 'messages: times' with a packetizer and a "
+          "mailbox_word");
   EventQueue& events = setup.events;
   on_message_ = events.add_handler(
       [](void* self, Time now, std::uint32_t id, std::uint64_t) {

@@ -9,6 +9,9 @@
 
 namespace exanet {
 
+// The intra-tile ports of the router for messages, and for answers to them, which have priority.
+inline constexpr std::uint8_t kMessagePort = 0, kAnswerPort = 1;
+
 struct MessagesConfig {
   Time cycle = Time::ps(6400);  // of the router's clock
   std::uint32_t contexts = 256;  // of a node, four slots each

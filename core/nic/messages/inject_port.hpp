@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models gateware/ni/rtl/ni_inject.sv, to the cycle, for frames of up to four words: an interface hands over frames beat by beat, each is sent as a packet once all
-// of it is there.
+// Models gateware/ni/rtl/ni_inject.sv, to the cycle, for frames of up to four words: an interface hands over frames beat by beat, each is sent as a
+// packet once all of it is there.
 //
 // Contract: one frame after the other. A beat that is offered in a cycle is taken in taken_from() of it, the frame is handed over with the cycle of its
 // last beat, and the packet's header is on the router's wire three cycles later, or as soon as the packet before it has gone and there is room. What a
@@ -23,8 +23,8 @@ class InjectPorts {
   using Room = void (*)(void* self, NodeId node);
 
   // One port of each node. `network` is set before the first frame.
-  InjectPorts(EventQueue& events, Time period, std::size_t nodes, std::uint8_t port, void* self, Room room)
-      : events_(events), period_(period), port_(port), self_(self), room_(room), nodes_(nodes) {
+  InjectPorts(EventQueue& events, Time period, std::size_t nodes, void* self, Room room)
+      : events_(events), period_(period), self_(self), room_(room), nodes_(nodes) {
     on_header_ = events.add_handler(
         [](void* its, Time, std::uint32_t node, std::uint64_t) { static_cast<InjectPorts*>(its)->inject(node); }, this);
   }
@@ -102,7 +102,6 @@ class InjectPorts {
 
   EventQueue& events_;
   Time period_;
-  std::uint8_t port_;
   void* self_;
   Room room_;
   std::vector<Node> nodes_;

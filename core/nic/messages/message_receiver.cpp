@@ -18,7 +18,7 @@ MessageReceiver::MessageReceiver(EventQueue& events, const MessagesConfig& confi
       config_(config),
       self_(self),
       on_stored_(stored),
-      inject_(events, config.cycle, nodes, 1, this,
+      inject_(events, config.cycle, nodes, this,
               [](void* its, NodeId node) { static_cast<MessageReceiver*>(its)->pump(node); }),
       nodes_(nodes) {
   on_look_ = events.add_handler(
@@ -70,7 +70,7 @@ bool MessageReceiver::settle(NodeId node, Node& n) {
     load(node, n, arrival);
     arrival.taken = std::max(arrival.load + 1, n.idle_from);
     const Cycle last = n.eject.take(arrival.load, arrival.taken, words);
-    if (!arrival.gave_back) network_->give_back(node, 0, time_of(last + 1, config_.cycle));
+    if (!arrival.gave_back) network_->give_back(node, kMessagePort, time_of(last + 1, config_.cycle));
   }
   if (n.answers_made >= n.answers_gone + kAnswers) return blocked(node, n);  // until an answer goes
   const Cycle answers = n.answers_made < kAnswers ? kLongAgo : n.gone[n.answers_made % kAnswers] + 1;
@@ -102,7 +102,7 @@ void MessageReceiver::load(NodeId node, Node& n, Arrival& arrival) {
   if (words > 1) return;
   arrival.gave_back = true;
   n.eject.last_load = arrival.load;
-  network_->give_back(node, 0, time_of(arrival.load + 1, config_.cycle));
+  network_->give_back(node, kMessagePort, time_of(arrival.load + 1, config_.cycle));
 }
 
 void MessageReceiver::decide(NodeId node, Node& n, const Arrival& arrival, Cycle cycle) {
@@ -157,7 +157,7 @@ bool MessageReceiver::send_answers(NodeId node, Node& n) {
     if (answer.memory != kLongAgo) cycle = std::max(cycle, std::max(answer.memory, n.memory_free + 1) + 1);
     cycle = inject_.taken_from(node, cycle);
     if (cycle == kUnknown) return false;
-    inject_.hand_over(node, {node, answer.to, 0, 1, 1, answer.word.packed()}, cycle);
+    inject_.hand_over(node, {node, answer.to, 0, kAnswerPort, 1, answer.word.packed()}, cycle);
     if (answer.memory != kLongAgo) n.memory_free = cycle;
     n.gone[n.answers_gone++ % kAnswers] = cycle;
     n.answers.pop_front();

@@ -18,7 +18,7 @@ MessageSender::MessageSender(EventQueue& events, const MessagesConfig& config, s
       config_(config),
       self_(self),
       on_answered_(answered),
-      inject_(events, config.cycle, nodes, 0, this,
+      inject_(events, config.cycle, nodes, this,
               [](void* its, NodeId node) { static_cast<MessageSender*>(its)->advance(node); }),
       nodes_(nodes) {
   const auto handler = [&]<void (MessageSender::*kStep)(NodeId)>() {
@@ -72,9 +72,9 @@ bool MessageSender::store(NodeId node, std::uint32_t context, const MessageStore
 
 bool MessageSender::is_free(NodeId node, std::uint32_t context) const {
   const Node& n = nodes_[node];
-  const std::uint32_t index = context < n.fill.size() ? 4 * context + n.fill[context] : 0;
-  if (context >= n.fill.size() || index >= n.slots.size()) return true;
-  return !n.slots[index].busy(now()) && !n.slots[index].queued(now());
+  if (context >= n.fill.size()) return true;
+  const std::uint32_t index = 4 * context + n.fill[context];
+  return index >= n.slots.size() || (!n.slots[index].busy(now()) && !n.slots[index].queued(now()));
 }
 
 void MessageSender::enqueue(Node& n, std::uint32_t slot, Cycle written) {
@@ -171,7 +171,7 @@ void MessageSender::send(NodeId node, Node& n, std::uint32_t index, Cycle cycle)
   ++n.sends;
   const MessageStore& message = slot.message;
   const MessageWord word{slot.number, index, message.mailbox, message.pdid};
-  n.approved.push_back({{node, message.dst, message.bytes, 0, 0, word.packed()}, cycle});
+  n.approved.push_back({{node, message.dst, message.bytes, kMessagePort, 0, word.packed()}, cycle});
   await_visit(node, n, index);
 }
 
@@ -283,7 +283,7 @@ void MessageSender::next_reply(NodeId node, Node& n) {
   if (n.answers.empty()) return;
   if (n.load == kUnknown) {
     n.load = n.eject.load(n.answers.front().footer, 0);
-    network_->give_back(node, 1, time_of(n.load + 1, config_.cycle));
+    network_->give_back(node, kAnswerPort, time_of(n.load + 1, config_.cycle));
   }
   n.read = std::max(n.load + 1, n.idle_from);
   n.reply = Reply::kCheck;

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages of all nodes over a network: slots and mailboxes, as gateware/ni/rtl/exanet_messages.sv joins them with two intra-tile ports of the router, the
-// first for messages, the second for answers, which have priority.
+// Messages of all nodes over a network: slots and mailboxes, as gateware/ni/rtl/exanet_messages.sv joins them with two intra-tile ports of the router.
 #pragma once
 
 #include "core/nic/messages/message_receiver.hpp"
 #include "core/nic/messages/message_sender.hpp"
 
 namespace exanet {
-
-inline constexpr std::uint8_t kMessagePort = 0, kAnswerPort = 1;
 
 struct Messages {
   // Ports whose slots are given back here (PacketSink::gives_back).
