@@ -43,7 +43,7 @@ GatewareMessages::GatewareMessages(NicContext& context, std::size_t nodes)
 }
 
 void GatewareMessages::post(const PacketizerMessage& m) {
-  if (!context_.network->keeps_order()) order_.sent(m.src, m.dst, m.user);
+  order_.sent(m.src, m.dst, m.user);
   Node& node = nodes_[m.src];
   const Cycle now = cycle_of(next_edge(messages_.cycle, context_.events.now()), messages_.cycle);
   // The bus takes a store in a cycle, and it is at the interface in the one behind.
@@ -85,8 +85,8 @@ void GatewareMessages::stored(const StoredMessage& m) {
   EXANET_CHECK(message != nullptr, "a message whose slot has another", context_.events.now().ps(), m.src, m.word.slot);
   const std::uint64_t user = message->user;
   const Time at = time_of(m.at, messages_.cycle) + context_.config.mailbox;
-  const auto see = [&](std::uint64_t its) { context_.events.schedule(at, on_visible_, m.node, its); };
-  context_.network->keeps_order() ? see(user) : order_.arrived(m.src, m.node, user, see);
+  order_.arrived(m.src, m.node, user,
+                 [&](std::uint64_t its) { context_.events.schedule(at, on_visible_, m.node, its); });
 }
 
 void GatewareMessages::visible(NodeId id, std::uint64_t user) {

@@ -2,8 +2,9 @@
 // Messages of the ExaNet interfaces in the gateware's own cycles (core/nic/messages): stores over the node's bus into slots, packets and answers, entries
 // in a ring of memory.
 //
-// A node's processes have kContexts contexts of four slots between them and take them in turn; who finds none free waits, in order. Its messages go to one
-// mailbox, which is read as soon as an entry is there. So no mailbox is ever full, and where the network keeps order, messages do.
+// A node's processes have 16 contexts of four slots between them and take them in turn; who finds none free waits, in order. Its messages go to one
+// mailbox, which is read as soon as an entry is there, so it is never full. The interface lets messages to a node overtake each other where 32 are
+// under way or one is repeated; software sees them in order, one that came before its turn with the one that it waited for.
 #pragma once
 
 #include <deque>
