@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 
+#include "core/config/error.hpp"
 #include "core/engine/random.hpp"
 #include "core/network/exanet/exanet_harness.hpp"
 #include "core/nic/nic.hpp"
@@ -206,4 +207,11 @@ TEST_CASE("interfaces over flows: routing that looks at queues is refused") {
   const NetworkConfig network = testing::published_fabric();
   const NiConfig ni = costs();
   CHECK_THROWS_AS(flow_interface().make({queue, *topology, network, ni, nobody}), std::invalid_argument);
+}
+
+TEST_CASE("interfaces over flows: messages in the gateware's cycles are refused") {
+  NiConfig ni = costs();
+  ni.packetizer = ni.mailbox_word = Time();
+  ni.messages = NiConfig::Messages::kGateware;
+  CHECK_THROWS_WITH_AS(Bench({"mesh", {3}}, flow_interface(), ni), doctest::Contains("no cycles"), ConfigError);
 }
