@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "core/config/error.hpp"
+#include "core/config/error.hpp"
 #include "core/engine/random.hpp"
 #include "core/network/exanet/exanet_harness.hpp"
 #include "core/nic/nic.hpp"
