@@ -10,7 +10,6 @@
 #include <memory>
 
 #include "core/config/error.hpp"
-#include "core/config/error.hpp"
 #include "core/engine/random.hpp"
 #include "core/network/exanet/exanet_harness.hpp"
 #include "core/nic/nic.hpp"
