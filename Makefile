@@ -53,7 +53,7 @@ synth: setup-synth
 # Levels of the gateware's paths, and the frequency of a link and a router that are placed and routed; fails when one is beyond its limit.
 timing: setup-synth
 	@$(BIN)/python gateware/timing.py
-	@$(BIN)/python gateware/place.py link router router-2x3
+	@$(BIN)/python gateware/place.py link router router-2x3 router-6x1
 
 bench: setup-bench
 	@PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/python bench/run.py

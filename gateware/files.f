@@ -36,6 +36,12 @@ gateware/phy/rtl/phy_pkg.sv
 gateware/phy/rtl/code8b10b_pkg.sv
 gateware/phy/rtl/pcs_tx.sv
 gateware/phy/rtl/pcs_rx.sv
+gateware/phy/rtl/lane_tx.sv
+gateware/phy/rtl/lane_rx.sv
+gateware/phy/rtl/lane_deskew.sv
+gateware/phy/rtl/pcs8b10b_tx.sv
+gateware/phy/rtl/pcs8b10b_rx.sv
+gateware/phy/rtl/pcs_words.sv
 gateware/phy/rtl/phy_channel.sv
 gateware/phy/rtl/exanet_phy.sv
 gateware/node/rtl/exanet_node.sv

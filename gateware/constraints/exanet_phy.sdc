@@ -19,8 +19,8 @@ set_false_path -hold -from [get_cells {u_tx_fifo/memory_reg*}] -to [get_cells {u
 set_max_delay 6.0 -from [get_cells {u_rx_fifo/memory_reg*}] -to [get_cells {u_rx_fifo/data_o_reg[*]}]
 set_false_path -hold -from [get_cells {u_rx_fifo/memory_reg*}] -to [get_cells {u_rx_fifo/data_o_reg[*]}]
 # Single bits.
-set_max_delay 6.0 -from [get_cells {u_pcs_rx/count_q_reg[3]}] -to [get_cells {u_beat/meta_q_reg[*]}]
-set_false_path -hold -from [get_cells {u_pcs_rx/count_q_reg[3]}] -to [get_cells {u_beat/meta_q_reg[*]}]
+set_max_delay 6.0 -from [get_cells {u_words/count_q_reg[3]}] -to [get_cells {u_beat/meta_q_reg[*]}]
+set_false_path -hold -from [get_cells {u_words/count_q_reg[3]}] -to [get_cells {u_beat/meta_q_reg[*]}]
 set_max_delay 6.0 -from [get_cells {lost_q_reg}] -to [get_cells {u_lost/meta_q_reg[*]}]
 set_false_path -hold -from [get_cells {lost_q_reg}] -to [get_cells {u_lost/meta_q_reg[*]}]
 set_false_path -to [get_cells {u_signal/meta_q_reg[*]}]

@@ -11,7 +11,7 @@ set_max_delay -datapath_only -from [get_cells {u_rx_fifo/read_gray_q_reg[*]}] -t
 set_max_delay -datapath_only -from [get_cells {u_tx_fifo/memory_reg*}] -to [get_cells {u_tx_fifo/data_o_reg[*]}] 6.000
 set_max_delay -datapath_only -from [get_cells {u_rx_fifo/memory_reg*}] -to [get_cells {u_rx_fifo/data_o_reg[*]}] 6.000
 # Single bits.
-set_max_delay -datapath_only -from [get_cells {u_pcs_rx/count_q_reg[3]}] -to [get_cells {u_beat/meta_q_reg[*]}] 6.000
+set_max_delay -datapath_only -from [get_cells {u_words/count_q_reg[3]}] -to [get_cells {u_beat/meta_q_reg[*]}] 6.000
 set_max_delay -datapath_only -from [get_cells {lost_q_reg}] -to [get_cells {u_lost/meta_q_reg[*]}] 6.000
 set_false_path -to [get_cells {u_signal/meta_q_reg[*]}]
 # Resets are asserted whenever they are, and released by the synchronisers.

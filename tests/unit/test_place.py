@@ -49,7 +49,7 @@ def test_what_takes_long_is_placed_where_it_is_named(
     placing: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(placing, "kept_or_placed", lambda name, folder: placing.Frequency(200.0, 156.25))
-    for words, wanted in (([], ["link", "router"]), (["router-2x3"], ["router-2x3"])):
+    for words, wanted in (([], ["link", "router"]), (["router-2x3", "router-6x1"], ["router-2x3", "router-6x1"])):
         monkeypatch.setattr(sys, "argv", ["place.py", *words])
         assert placing.main() == 0
         assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == wanted
@@ -79,4 +79,4 @@ def test_both_constraints_say_the_same_clock() -> None:
 def test_an_unknown_part_is_bad_input() -> None:
     run = subprocess.run([sys.executable, ROOT / "gateware/place.py", "rooter"], capture_output=True, text=True, timeout=60)
     assert run.returncode == 2
-    assert run.stderr == "error: rooter: there is no such part; give some of link, router, router-2x3\n"
+    assert run.stderr == "error: rooter: there is no such part; give some of link, router, router-2x3, router-6x1\n"

@@ -49,7 +49,7 @@ def test_an_unknown_part_is_bad_input(synth: ModuleType, monkeypatch: pytest.Mon
     monkeypatch.setattr(sys, "argv", ["synth.py", "rooter"])
     assert synth.main() == 2
     parts = (
-        "router, link, link-wide, phy, router-6x1, router-qfdb, router-multicast, ni-port, ni-packetizer, ni-mailbox, ni-messages, "
-        "registers, link-registers, lofamo, ip"
+        "router, link, link-wide, phy, phy-lanes, router-6x1, router-qfdb, router-multicast, ni-port, ni-packetizer, ni-mailbox, "
+        "ni-messages, registers, link-registers, lofamo, ip"
     )
     assert f"rooter: there is no such part; give some of {parts}" in capsys.readouterr().err

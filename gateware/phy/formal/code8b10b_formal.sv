@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // 8b/10b, characters one after the other, any data and the twelve control characters, at the disparity that those before have left. Proved: decoding gives back
-// what was encoded; ones and zeros differ by at most one behind each character, from half a one; no more than five bits alike follow each other; commas
+// what was encoded; ones and zeros differ by at most one behind each character, from half a one, and what a code says of that is so; no more than five bits alike follow each other; commas
 // are in K28.1 and K28.5, at their beginning, and nowhere else; one wrong bit in a character is no character at this disparity, or leaves another disparity
 // than the right one, so that the next character that is not even shows it. Of K28.7, which makes commas with its neighbours, only decoding is proved.
 module code8b10b_formal (
@@ -17,6 +17,8 @@ module code8b10b_formal (
   assign character = '{control: control_i, data: data_i};
   assign code = encode(character, positive);
   assign back = decode(code);
+  logic [1:0] says;
+  assign says = disparity_of(code);
   assign damaged = code ^ (10'd1 << wrong_i);
   assign other = decode(damaged);
   logic seven, seven_q = 1'b0;  // K28.7
@@ -44,6 +46,7 @@ module code8b10b_formal (
     seven_q <= seven;
     comma_q <= comma;
     Back: assert (back == character);
+    Says: assert (positive_behind(code, positive) == (says[1] ? says[0] : positive));
     Balanced: assert ($countones(code) == 5 ? positive_behind(code, positive) == positive : $countones(code) == (positive ? 4 : 6));
     Shows: assert (encode(other, positive) != damaged || (other.control && !is_control(other.data)) ||
                    positive_behind(damaged, positive) != positive_behind(code, positive));

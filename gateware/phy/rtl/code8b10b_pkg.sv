@@ -7,6 +7,14 @@ package code8b10b_pkg;
     logic [7:0] data;  // the name D16.2 or K28.5 is that of {data[4:0], data[7:5]}
   } character_t;
 
+  // Those that a line of lanes uses (pcs8b10b_tx).
+  localparam logic [7:0] K28_3 = 8'h7C;
+  localparam logic [7:0] K28_5 = 8'hBC;
+
+  function automatic logic is_marker(logic [7:0] data);
+    return data == K28_3 || data == K28_5;
+  endfunction
+
   // The twelve control characters.
   function automatic logic is_control(logic [7:0] data);
     return data[4:0] == 5'd28 || (data[7:5] == 3'd7 && data[4:0] inside {5'd23, 5'd27, 5'd29, 5'd30});
@@ -74,6 +82,15 @@ package code8b10b_pkg;
   // The disparity behind a character: each that is not even turns it.
   function automatic logic positive_behind(logic [9:0] code, logic positive);
     return positive ^ !even6(code[9:4]) ^ !even4(code[3:0]);
+  endfunction
+
+  // Whether a code says which disparity is behind it, whatever was before it, and which.
+  function automatic logic [1:0] disparity_of(logic [9:0] code);
+    logic [1:0] found;
+    found = 2'b00;
+    if (!even6(code[9:4]) || code[9:4] inside {6'b000111, 6'b111000}) found = {1'b1, $countones(code[9:4]) > 3 || code[9:4] == 6'b000111};
+    if (!even4(code[3:0]) || code[3:0] inside {4'b0011, 4'b1100}) found = {1'b1, $countones(code[3:0]) > 2 || code[3:0] == 4'b0011};
+    return found;
   endfunction
 
   // abcdeifghj, abcdei highest.

@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands between a link and a transceiver with a bus of 64 bits: 64b/66b, the channel's bring-up, and FIFOs between the core's clock and those of the
-// transceiver. Three clocks that have nothing to do with each other; nothing but FIFOs, synchronisers of single bits and resets crosses between them.
+// Stands between a link and its transceivers: the line's code, the channel's bring-up, and FIFOs between the core's clock and those of the transceivers. The
+// code is 64b/66b on one lane with a bus of 64 bits, or, where Lanes is not 0, 8b/10b on so many lanes, each with its part of a word on the bus, ten bits for
+// eight; these share a recovered clock, as transceivers with elastic buffers give it out. Three clocks that have nothing to do with each other; nothing but FIFOs, synchronisers of single bits and resets crosses between them.
 //
 // rst_ni acts at once in all three and is released in each by itself; for clk_i its release is the board's, as for the rest of the core.
 module exanet_phy #(
-  parameter int unsigned Quiet = 2048  // cycles: more than the line's latency there and back (phy_channel)
+  parameter int unsigned LineBits = 64,  // of a word of the link: 64, or 128, which is for lanes of 8b/10b alone
+  parameter int unsigned Lanes = 0,      // of 8b/10b: 2 or 4 of a word of 64 bits, 4 or 8 of one of 128
+  parameter int unsigned Quiet = 2048,  // cycles: more than the line's latency there and back (phy_channel)
+  localparam int unsigned BusBits = Lanes == 0 ? 64 : LineBits / 8 * 10
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,
   // link, with what it knows of packets and room (exanet_link)
   input  logic        link_valid_i,
-  input  logic [63:0] link_data_i,
+  input  logic [LineBits-1:0] link_data_i,
   output logic        link_ready_o,
   output logic        link_valid_o,
-  output logic [63:0] link_data_o,
+  output logic [LineBits-1:0] link_data_o,
   output logic        down_o,
   output logic        drain_o,
   input  logic        drained_i,
@@ -22,34 +26,53 @@ module exanet_phy #(
   output logic        overflow_o,  // a word that came from the line found no room: the core's clock is too slow
   // transceiver
   input  logic        tx_clk_i,
-  output logic [63:0] tx_data_o,
+  output logic [BusBits-1:0] tx_data_o,   // lane 0 lowest
   input  logic        rx_clk_i,    // recovered
   input  logic        rx_signal_i,
-  input  logic [63:0] rx_data_i,
-  output logic        rx_locked_o  // block lock, in the recovered clock
+  input  logic [BusBits-1:0] rx_data_i,
+  output logic        rx_locked_o  // words are found, in the recovered clock
 );
+  if (Lanes == 0 ? LineBits != 64 : (LineBits != 64 && LineBits != 128) || (LineBits != 16 * Lanes && LineBits != 32 * Lanes)) begin : gen_illegal
+    $error("exanet_phy: LineBits is 64, with Lanes 0, 2 or 4, or 128, with Lanes 4 or 8");
+  end
+
   logic tx_rst_n, rx_rst_n;
   exanet_reset_sync u_tx_reset (.clk_i(tx_clk_i), .rst_ni, .rst_no(tx_rst_n));
   exanet_reset_sync u_rx_reset (.clk_i(rx_clk_i), .rst_ni, .rst_no(rx_rst_n));
 
   // Transmit.
   logic tx_valid, tx_control, tx_ready, pcs_valid, pcs_control, pcs_read;
-  logic [63:0] tx_data, pcs_data;
-  exanet_fifo_async #(.Width(65), .Depth(8)) u_tx_fifo (
+  logic [LineBits-1:0] tx_data, pcs_data;
+  exanet_fifo_async #(.Width(LineBits + 1), .Depth(8)) u_tx_fifo (
     .write_clk_i(clk_i), .write_rst_ni(rst_ni), .write_i(tx_valid && tx_ready), .data_i({tx_control, tx_data}), .ready_o(tx_ready),
     .read_clk_i(tx_clk_i), .read_rst_ni(tx_rst_n), .read_i(pcs_read), .valid_o(pcs_valid), .data_o({pcs_control, pcs_data}));
-  pcs_tx u_pcs_tx (
-    .clk_i(tx_clk_i), .rst_ni(tx_rst_n), .valid_i(pcs_valid), .control_i(pcs_control), .data_i(pcs_data), .read_o(pcs_read), .data_o(tx_data_o));
+
+  // The line's code, both ways.
+  logic signal, word, word_control;
+  logic [LineBits-1:0] word_data;
+  exanet_sync u_signal (.clk_i(rx_clk_i), .rst_ni(rx_rst_n), .data_i(rx_signal_i), .data_o(signal));
+  if (Lanes == 0) begin : gen_64b66b
+    pcs_tx u_pcs_tx (
+      .clk_i(tx_clk_i), .rst_ni(tx_rst_n), .valid_i(pcs_valid), .control_i(pcs_control), .data_i(pcs_data), .read_o(pcs_read), .data_o(tx_data_o));
+    pcs_rx u_pcs_rx (
+      .clk_i(rx_clk_i), .rst_ni(rx_rst_n), .signal_i(signal), .data_i(rx_data_i), .valid_o(word), .control_o(word_control), .data_o(word_data),
+      .locked_o(rx_locked_o));
+  end else begin : gen_8b10b
+    pcs8b10b_tx #(.Lanes(Lanes), .Bytes(LineBits / 8 / Lanes)) u_pcs_tx (
+      .clk_i(tx_clk_i), .rst_ni(tx_rst_n), .valid_i(pcs_valid), .control_i(pcs_control), .data_i(pcs_data), .read_o(pcs_read), .data_o(tx_data_o));
+    pcs8b10b_rx #(.Lanes(Lanes), .Bytes(LineBits / 8 / Lanes)) u_pcs_rx (
+      .clk_i(rx_clk_i), .rst_ni(rx_rst_n), .signal_i(signal), .data_i(rx_data_i), .valid_o(word), .control_o(word_control), .data_o(word_data),
+      .locked_o(rx_locked_o));
+  end
 
   // Receive.
-  logic signal, beat, beat_here, came, came_control, came_ready, rx_valid, rx_control;
-  logic [63:0] came_data, rx_data;
-  exanet_sync u_signal (.clk_i(rx_clk_i), .rst_ni(rx_rst_n), .data_i(rx_signal_i), .data_o(signal));
-  pcs_rx u_pcs_rx (
-    .clk_i(rx_clk_i), .rst_ni(rx_rst_n), .signal_i(signal), .data_i(rx_data_i), .valid_o(came), .control_o(came_control), .data_o(came_data),
-    .locked_o(rx_locked_o), .beat_o(beat));
-  exanet_fifo_async #(.Width(65), .Depth(16)) u_rx_fifo (
-    .write_clk_i(rx_clk_i), .write_rst_ni(rx_rst_n), .write_i(came), .data_i({came_control, came_data}), .ready_o(came_ready),
+  logic beat, beat_here, came, came_ready, rx_valid, rx_control;
+  logic [LineBits-1:0] rx_data;
+  pcs_words u_words (
+    .clk_i(rx_clk_i), .rst_ni(rx_rst_n), .locked_i(rx_locked_o), .valid_i(word), .control_i(word_control), .flags_i(word_data[3:0]), .valid_o(came),
+    .beat_o(beat));
+  exanet_fifo_async #(.Width(LineBits + 1), .Depth(16)) u_rx_fifo (
+    .write_clk_i(rx_clk_i), .write_rst_ni(rx_rst_n), .write_i(came), .data_i({word_control, word_data}), .ready_o(came_ready),
     .read_clk_i(clk_i), .read_rst_ni(rst_ni), .read_i(rx_valid), .valid_o(rx_valid), .data_o({rx_control, rx_data}));
   exanet_sync u_beat (.clk_i, .rst_ni, .data_i(beat), .data_o(beat_here));
 
@@ -67,7 +90,7 @@ module exanet_phy #(
   assign overflow_o = lost_here != lost_before_q;
 
   logic up;
-  phy_channel #(.Quiet(Quiet)) u_channel (
+  phy_channel #(.LineBits(LineBits), .Quiet(Quiet)) u_channel (
     .clk_i, .rst_ni, .link_valid_i, .link_data_i, .link_ready_o, .link_valid_o, .link_data_o, .drain_o, .drained_i, .restart_o, .clear_i,
     .tx_valid_o(tx_valid), .tx_control_o(tx_control), .tx_data_o(tx_data), .tx_ready_i(tx_ready),
     .rx_valid_i(rx_valid), .rx_control_i(rx_control), .rx_data_i(rx_data), .beat_i(beat_here), .up_o(up));

@@ -4,7 +4,7 @@
 // Block lock is as in IEEE 802.3 clause 49: found after 64 sound headers in a row, a bit further on (slip) after each that is not; lost after 16 unsound
 // ones among 64. A block with an unsound header is dropped. A wrong bit on the line is three behind the descrambler.
 //
-// Control blocks are passed on when their flags have changed, and of others those that fall on one block in 16: the words are fewer than the blocks.
+// A control block whose copies of the flags differ is dropped, too.
 module pcs_rx (
   input  logic        clk_i,
   input  logic        rst_ni,
@@ -13,8 +13,7 @@ module pcs_rx (
   output logic        valid_o,
   output logic        control_o,  // the word is flags, in its lowest bits
   output logic [63:0] data_o,
-  output logic        locked_o,
-  output logic        beat_o      // turns every eight sound blocks
+  output logic        locked_o
 );
   import phy_pkg::*;
 
@@ -76,9 +75,8 @@ module pcs_rx (
   // The descrambler's state is what came on the line.
   logic [57:0] state_q;
   logic [63:0] clear, data_q;
-  logic valid_q, control_q, control_sound, known_q;
-  logic [3:0] count_q;
-  flags_t flags, flags_q;
+  logic valid_q, control_q;
+  flags_t flags;
   assign clear = descramble(state_q, block_q[65:2]);
   always_ff @(posedge clk_i) begin
     if (block_valid_q) begin
@@ -88,25 +86,11 @@ module pcs_rx (
     end
   end
   assign flags = flags_t'(data_q[11:8]);
-  assign control_sound = data_q == control_block(flags);
-  assign valid_o = valid_q && (!control_q || (control_sound && (!known_q || flags != flags_q || count_q == '0)));
+  assign valid_o = valid_q && (!control_q || data_q == control_block(flags));
   assign control_o = control_q;
   assign data_o = control_q ? {60'b0, flags} : data_q;
-  assign beat_o = count_q[3];
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      valid_q <= 1'b0;
-      known_q <= 1'b0;
-      flags_q <= '0;
-      count_q <= '0;
-    end else begin
-      valid_q <= looks && sound && locked_o;
-      if (valid_q) count_q <= count_q + 1'b1;
-      if (!locked_o) known_q <= 1'b0;
-      else if (valid_q && control_q && control_sound) begin
-        known_q <= 1'b1;
-        flags_q <= flags;
-      end
-    end
+    if (!rst_ni) valid_q <= 1'b0;
+    else valid_q <= looks && sound && locked_o;
   end
 endmodule

@@ -2,25 +2,26 @@
 // Brings the channel of a link up, says when it is down, and has both ends begin anew when one of them was reset. In the core's clock.
 //
 // Each end tells the other its flags (phy_pkg), in the stream of words, whenever they change and every `Refresh` cycles, which are the gaps that make up for
-// clocks that differ. The channel is up while blocks come, both ends hear each other, and neither asks for a restart. While it is not, the link's words wait.
+// clocks that differ. The channel is up while words come, both ends hear each other, and neither asks for a restart. While it is not, the link's words wait.
 //
 // An end out of a reset asks for a restart. The other one lets the packet that it is amid of go nowhere, takes back the room of all that it has sent and
 // begins its totals anew, and answers. Whoever asked takes no answer for `Quiet` cycles: what was under way before its reset is gone by then.
 // Room for new packets is free when the old ones have left: only then is the far end told to send (`clear`). That is what it would wait for anyway,
 // so no wait is added to those that routes are free of cycles for. A line that was lost without a reset goes on where it was: totals put right what is missing.
 module phy_channel #(
+  parameter int unsigned LineBits = 64,
   parameter int unsigned Refresh = 1024,
-  parameter int unsigned Silence = 48,  // cycles without a beat of eight blocks, after which nothing is heard
+  parameter int unsigned Silence = 48,  // cycles without a beat of eight words, after which nothing is heard
   parameter int unsigned Quiet = 2048   // more than the line's latency there and back
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,
   // link
   input  logic        link_valid_i,
-  input  logic [63:0] link_data_i,
+  input  logic [LineBits-1:0] link_data_i,
   output logic        link_ready_o,
   output logic        link_valid_o,
-  output logic [63:0] link_data_o,
+  output logic [LineBits-1:0] link_data_o,
   output logic        drain_o,      // the words that the link sends are dropped; it stops behind a packet
   input  logic        drained_i,
   output logic        restart_o,    // the link's totals begin anew
@@ -28,11 +29,11 @@ module phy_channel #(
   // transmit and receive FIFOs
   output logic        tx_valid_o,
   output logic        tx_control_o,
-  output logic [63:0] tx_data_o,
+  output logic [LineBits-1:0] tx_data_o,
   input  logic        tx_ready_i,
   input  logic        rx_valid_i,
   input  logic        rx_control_i,
-  input  logic [63:0] rx_data_i,
+  input  logic [LineBits-1:0] rx_data_i,
   input  logic        beat_i,
   output logic        up_o
 );
@@ -55,7 +56,7 @@ module phy_channel #(
   assign due = flags != told_q || refresh_q == '0;
   assign tx_valid_o = due || (up_o && far_q.clear && link_valid_i);
   assign tx_control_o = due;
-  assign tx_data_o = due ? {60'b0, flags} : link_data_i;
+  assign tx_data_o = due ? LineBits'(flags) : link_data_i;
   assign link_ready_o = drain_o || (up_o && far_q.clear && !due && tx_ready_i);
   assign link_valid_o = rx_valid_i && !rx_control_i && up_o;
   assign link_data_o = rx_data_i;

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 
+#include "Vphy_lanes.h"
 #include "Vphy_node.h"
 #include "gateware/common/tb/clocks.hpp"
 #include "gateware/node/include/node_registers.h"
@@ -19,16 +20,45 @@ namespace exanet::gateware {
 
 struct PhyConfig {
   double core_ppm[2] = {100, -100}, line_ppm[2] = {-100, 100};  // of each node's core, and of its transmitter
-  double line_clock = 161.1328125;  // MHz: 10.3125 Gb/s on 64 bits; the cores have 156.25
-  unsigned latency_words = 40;
+  unsigned latency_words = 40, skew = 4;
   double bit_error_rate = 0;
   std::uint64_t seed = 1;
 };
 
+// The codes of a line: 64b/66b, and 8b/10b on four lanes. Clocks in MHz; the cores have 156.25.
+struct Scrambled {
+  using Model = Vphy_node;
+  static constexpr unsigned kLanes = 1, kBits = 64, kPayloadWords = 64;  // bits of a lane's bus; words of 512 bytes
+  static constexpr double kClock = 161.1328125;  // 10.3125 Gb/s
+  static std::uint64_t sent(const QData& bus, unsigned) { return bus; }
+  static void receive(QData& bus, unsigned, std::uint64_t word) { bus = word; }
+};
+struct FourLanes {
+  using Model = Vphy_lanes;
+  static constexpr unsigned kLanes = 4, kBits = 40, kPayloadWords = 32;
+  static constexpr double kClock = 156.25;  // 6.25 Gb/s: no faster than the core
+  static std::uint64_t sent(const VlWide<5>& bus, unsigned lane) {
+    std::uint64_t word = 0;
+    for (unsigned i = 0; i < kBits; ++i) word |= std::uint64_t{bus[at(lane, i) / 32] >> at(lane, i) % 32 & 1} << i;
+    return word;
+  }
+  static void receive(VlWide<5>& bus, unsigned lane, std::uint64_t word) {
+    for (unsigned i = 0; i < kBits; ++i) {
+      const EData bit = EData{1} << at(lane, i) % 32;
+      bus[at(lane, i) / 32] = (bus[at(lane, i) / 32] & ~bit) | (word >> i & 1 ? bit : 0);
+    }
+  }
+
+ private:
+  static unsigned at(unsigned lane, unsigned bit) { return lane * kBits + bit; }
+};
+
+template <class Code>
 class PhyPair {
  public:
+  using Model = typename Code::Model;
   struct Node {
-    std::unique_ptr<Vphy_node> model;
+    std::unique_ptr<Model> model;
     Sender sender{4096, 64};
     Receiver receiver;
     std::uint64_t cycle = 0;
@@ -37,16 +67,17 @@ class PhyPair {
   };
 
   explicit PhyPair(const PhyConfig& config) : random(config.seed) {
-    const double core = 1e6 / 156.25, line = 1e6 / config.line_clock;
+    const double core = 1e6 / 156.25, line = 1e6 / Code::kClock;
     for (unsigned n = 0; n < 2; ++n) {
       Node& node = nodes_[n];
-      node.model = std::make_unique<Vphy_node>(&context_);
+      node.model = std::make_unique<Model>(&context_);
       node.model->rx_signal_i = 1;
       node.model->rst_ni = 1;
       node.model->eval();
       node.model->rst_ni = 0;
       node.model->eval();
-      lines_.emplace_back(config.latency_words, config.bit_error_rate, config.seed + 77 * n);
+      cables_.emplace_back(Code::kLanes, Code::kBits, config.latency_words, Code::kLanes > 1 ? config.skew : 0,
+                           config.bit_error_rate, config.seed + 77 * n);
       const double own = line / (1 + config.line_ppm[n] * 1e-6), far = line / (1 + config.line_ppm[1 - n] * 1e-6);
       clocks_.emplace_back(core / (1 + config.core_ppm[n] * 1e-6), draw() * core);
       clocks_.emplace_back(own, draw() * own);
@@ -82,13 +113,13 @@ class PhyPair {
   }
   // The cable, or one way of it; `told`: the transceiver says that there is no signal.
   void plug(unsigned to, bool plugged, bool told) {
-    lines_[1 - to].plug(plugged);
+    cables_[1 - to].plug(plugged);
     nodes_[to].model->rx_signal_i = plugged || !told;
   }
   void stop_receive_clock(unsigned n, bool stopped) { stopped_[n] = stopped; }
 
   Node& node(unsigned n) { return nodes_[n]; }
-  SerialLine& line(unsigned from) { return lines_[from]; }
+  Cable& line(unsigned from) { return cables_[from]; }
 
   // So many edges of the first node's core.
   void run(std::uint64_t cycles) {
@@ -96,7 +127,7 @@ class PhyPair {
   }
 
   void write(unsigned n, std::uint32_t address, std::uint32_t data) {
-    Vphy_node& m = *nodes_[n].model;
+    Model& m = *nodes_[n].model;
     m.s_axil_awaddr = static_cast<SData>(address);
     m.s_axil_wdata = data;
     m.s_axil_awvalid = m.s_axil_wvalid = 1;
@@ -108,7 +139,7 @@ class PhyPair {
     edge_of(n);
   }
   std::uint32_t read(unsigned n, std::uint32_t address) {
-    Vphy_node& m = *nodes_[n].model;
+    Model& m = *nodes_[n].model;
     m.s_axil_araddr = static_cast<SData>(address);
     m.s_axil_arvalid = 1;
     m.eval();
@@ -154,28 +185,29 @@ class PhyPair {
       if (clocks_[i].next() < clocks_[first].next()) first = i;
     clocks_[first].advance(random);
     const unsigned n = first / 3;
-    Vphy_node& m = *nodes_[n].model;
+    Model& m = *nodes_[n].model;
     if (first % 3 == 0) {
       core_edge(nodes_[n]);
     } else if (first % 3 == 1) {
-      lines_[n].put(m.tx_data_o);
+      for (unsigned lane = 0; lane < Code::kLanes; ++lane) cables_[n].lane(lane).put(Code::sent(m.tx_data_o, lane));
       m.tx_clk_i = 1;
       m.eval();
       m.tx_clk_i = 0;
       m.eval();
     } else {
-      const std::uint64_t word = lines_[1 - n].take();
+      std::uint64_t words[Code::kLanes];
+      for (unsigned lane = 0; lane < Code::kLanes; ++lane) words[lane] = cables_[1 - n].lane(lane).take();
       if (stopped_[n]) return;
       m.rx_clk_i = 1;
       m.eval();
-      m.rx_data_i = word;
+      for (unsigned lane = 0; lane < Code::kLanes; ++lane) Code::receive(m.rx_data_i, lane, words[lane]);
       m.rx_clk_i = 0;
       m.eval();
     }
   }
 
   void core_edge(Node& node) {
-    Vphy_node& m = *node.model;
+    Model& m = *node.model;
     if (!node.in_reset) {
       spec::Credit credit;
       credit.raw[0] = m.credit_o;
@@ -201,7 +233,7 @@ class PhyPair {
 
   VerilatedContext context_;
   Node nodes_[2];
-  std::vector<SerialLine> lines_;  // from each node
+  std::vector<Cable> cables_;  // from each node
   std::vector<Clock> clocks_;  // core, transmit and receive of each node
   bool stopped_[2]{};
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two nodes over 64b/66b, each with clocks of its own: packets both ways, wrong bits, cables that are pulled and plugged, and resets of one side while traffic
+// Two nodes over 64b/66b, or over four lanes of 8b/10b, each with clocks of its own: packets both ways, wrong bits, cables that are pulled and plugged, and resets of one side while traffic
 // runs. Nothing is delivered twice or changed, what is lost is counted, and the channel comes up and goes down within the times that docs/gateware.md states.
 #include <algorithm>
 #include <cstdlib>
@@ -20,8 +20,9 @@ constexpr std::uint64_t kDownTold = 80,
                         kDownNoise = 400;  // from the pulled cable, with and without what the transceiver says
 constexpr std::uint64_t kDownFar = kDownNoise + kLatency + 40;  // at the end that still receives
 
+template <class Code>
 struct Traffic {
-  PhyPair& pair;
+  PhyPair<Code>& pair;
   std::map<std::uint32_t, Packet> sent[2]{};  // by number, of each source
   std::size_t looked_at[2]{};
   std::map<std::uint32_t, unsigned> got[2]{};
@@ -81,7 +82,8 @@ struct Traffic {
 enum : unsigned { kTxPackets = 0x04, kRxPackets = 0x10, kRxCut = 0x24, kRxReclaimed = 0x2C, kTxUnconfirmed = 0x34 };
 
 // What one end sent is what the other one handed on or gave up.
-bool accounted(PhyPair& pair) {
+template <class Code>
+bool accounted(PhyPair<Code>& pair) {
   for (unsigned n = 0; n < 2; ++n) {
     const std::uint32_t there =
         pair.counter(1 - n, kRxPackets) + pair.counter(1 - n, kRxCut) + pair.counter(1 - n, kRxReclaimed);
@@ -91,7 +93,8 @@ bool accounted(PhyPair& pair) {
 }
 
 // All room is there: as many packets as the far pool and the slots hold go over to a receiver that takes none.
-bool whole_room(PhyPair& pair, Traffic& traffic) {
+template <class Code>
+bool whole_room(PhyPair<Code>& pair, Traffic<Code>& traffic) {
   for (unsigned from = 0; from < 2; ++from) {
     const std::uint32_t before = pair.counter(from, kTxPackets);
     pair.node(1 - from).stuck = true;
@@ -115,7 +118,8 @@ std::uint64_t seeds(std::uint64_t otherwise) {
   return given ? std::strtoull(given, nullptr, 10) : otherwise;
 }
 
-void until_up(PhyPair& pair, std::uint64_t limit) {
+template <class Code>
+void until_up(PhyPair<Code>& pair, std::uint64_t limit) {
   std::uint64_t begin = pair.node(0).cycle;
   while (!pair.both_up() && pair.node(0).cycle - begin <= limit) pair.run(1);
   REQUIRE(pair.both_up());
@@ -123,11 +127,11 @@ void until_up(PhyPair& pair, std::uint64_t limit) {
 
 }  // namespace
 
-TEST_CASE("phy: packets both ways at 100 ppm and at 200 ppm, whoever is faster") {
+TEST_CASE_TEMPLATE("phy: packets both ways at 100 ppm and at 200 ppm, whoever is faster", Code, Scrambled, FourLanes) {
   for (const double ppm : {-200.0, -100.0, 100.0, 200.0}) {
-    PhyPair pair{{.core_ppm = {ppm, -ppm}, .line_ppm = {-ppm, ppm}, .seed = 3}};
+    PhyPair<Code> pair{{.core_ppm = {ppm, -ppm}, .line_ppm = {-ppm, ppm}, .seed = 3}};
     until_up(pair, 4000);
-    Traffic traffic{pair};
+    Traffic<Code> traffic{pair};
     for (unsigned from = 0; from < 2; ++from)
       for (int i = 0; i < 220; ++i) {
         Packet packet = make_packet(from, 1 - from, 0, 512, ++traffic.number, pair.random);
@@ -140,7 +144,8 @@ TEST_CASE("phy: packets both ways at 100 ppm and at 200 ppm, whoever is faster")
     for (unsigned n = 0; n < 2; ++n) {
       CHECK((pair.read(n, 0x34) >> 18 & 0x1ff) == 0);  // no overflow
       const auto& a = pair.node(n).receiver.arrivals;
-      const double share = 6400.0 * 150 / static_cast<double>(a[200].tail_cycle - a[50].tail_cycle);
+      const double share =
+          100.0 * Code::kPayloadWords * 150 / static_cast<double>(a[200].tail_cycle - a[50].tail_cycle);
       MESSAGE(ppm << " ppm: " << share << " % of the core's rate on the link");
       CHECK(share > 91.43 * (1 - 1e-3 * 2 - 2 * std::abs(ppm) * 1e-6));
     }
@@ -148,10 +153,11 @@ TEST_CASE("phy: packets both ways at 100 ppm and at 200 ppm, whoever is faster")
   }
 }
 
-TEST_CASE("phy: a hundred thousand words at 200 ppm, with every word's place filled") {
-  PhyPair pair{{.core_ppm = {200, -200}, .line_ppm = {200, -200}, .seed = 5}};
+TEST_CASE_TEMPLATE("phy: a hundred thousand words at 200 ppm, with every word's place filled", Code, Scrambled,
+                   FourLanes) {
+  PhyPair<Code> pair{{.core_ppm = {200, -200}, .line_ppm = {200, -200}, .seed = 5}};
   until_up(pair, 4000);
-  Traffic traffic{pair};
+  Traffic<Code> traffic{pair};
   for (int i = 0; i < 1500; ++i) {
     Packet packet = make_packet(0, 1, 0, 512, ++traffic.number, pair.random);
     traffic.sent[0].emplace(traffic.number, packet);
@@ -163,8 +169,8 @@ TEST_CASE("phy: a hundred thousand words at 200 ppm, with every word's place fil
   CHECK(pair.counter(1, 0x30) == 0);  // no stray words
 }
 
-TEST_CASE("phy: latency of a word through both ends") {
-  PhyPair pair{{.core_ppm = {0, 0}, .line_ppm = {0, 0}, .latency_words = 0}};
+TEST_CASE_TEMPLATE("phy: latency of a word through both ends", Code, Scrambled, FourLanes) {
+  PhyPair<Code> pair{{.core_ppm = {0, 0}, .line_ppm = {0, 0}, .latency_words = 0}};
   until_up(pair, 4000);
   double least = 1e9, most = 0;
   for (int i = 0; i < 100; ++i) {
@@ -181,11 +187,11 @@ TEST_CASE("phy: latency of a word through both ends") {
   CHECK(most <= 40);
 }
 
-TEST_CASE("phy: wrong bits on the line") {
+TEST_CASE_TEMPLATE("phy: wrong bits on the line", Code, Scrambled, FourLanes) {
   for (const double rate : {1e-5, 1e-4, 1e-3}) {
-    PhyPair pair{{.bit_error_rate = 0, .seed = 11}};
+    PhyPair<Code> pair{{.bit_error_rate = 0, .seed = 11}};
     until_up(pair, 4000);
-    Traffic traffic{pair};
+    Traffic<Code> traffic{pair};
     for (unsigned n = 0; n < 2; ++n) pair.line(n).set_bit_error_rate(rate);
     for (unsigned n = 0; n < 2; ++n) traffic.push(n, 300, 128);
     traffic.settle();
@@ -199,12 +205,12 @@ TEST_CASE("phy: wrong bits on the line") {
   }
 }
 
-TEST_CASE("phy: a cable that is pulled and plugged while traffic runs") {
+TEST_CASE_TEMPLATE("phy: a cable that is pulled and plugged while traffic runs", Code, Scrambled, FourLanes) {
   for (std::uint64_t seed = 1; seed <= seeds(10); ++seed) {
     CAPTURE(seed);
-    PhyPair pair{{.seed = seed}};
+    PhyPair<Code> pair{{.seed = seed}};
     until_up(pair, 4000);
-    Traffic traffic{pair};
+    Traffic<Code> traffic{pair};
     for (unsigned n = 0; n < 2; ++n) pair.clear_interrupts(n);
     const bool told = seed % 2 == 0, one_way = seed % 3 == 0, stops = seed % 5 == 0;
     std::uint64_t slowest_up = 0, slowest_down = 0, slowest_far = 0;
@@ -251,10 +257,10 @@ TEST_CASE("phy: a cable that is pulled and plugged while traffic runs") {
   }
 }
 
-TEST_CASE("phy: a transceiver that slips a bit loses lock and finds it again") {
-  PhyPair pair{{.seed = 9}};
+TEST_CASE_TEMPLATE("phy: a transceiver that slips a bit loses lock and finds it again", Code, Scrambled, FourLanes) {
+  PhyPair<Code> pair{{.seed = 9}};
   until_up(pair, 4000);
-  Traffic traffic{pair};
+  Traffic<Code> traffic{pair};
   for (int slips = 0; slips < 8; ++slips) {
     for (unsigned n = 0; n < 2; ++n) traffic.push(n, 10);
     pair.run(pair.random() % 800);
@@ -268,10 +274,10 @@ TEST_CASE("phy: a transceiver that slips a bit loses lock and finds it again") {
   CHECK(whole_room(pair, traffic));
 }
 
-TEST_CASE("phy: what came before a reset leaves before anything new comes") {
-  PhyPair pair{{.seed = 21}};
+TEST_CASE_TEMPLATE("phy: what came before a reset leaves before anything new comes", Code, Scrambled, FourLanes) {
+  PhyPair<Code> pair{{.seed = 21}};
   until_up(pair, 4000);
-  Traffic traffic{pair};
+  Traffic<Code> traffic{pair};
   pair.node(0).stuck = true;
   traffic.push(1, 20, 0);
   pair.run(3000);  // 8 are with the receiver, 12 in the pool
@@ -291,13 +297,13 @@ TEST_CASE("phy: what came before a reset leaves before anything new comes") {
   CHECK(whole_room(pair, traffic));
 }
 
-TEST_CASE("phy: one side is reset while traffic runs") {
+TEST_CASE_TEMPLATE("phy: one side is reset while traffic runs", Code, Scrambled, FourLanes) {
   std::uint64_t unknown = 0;
   for (std::uint64_t seed = 1; seed <= seeds(8); ++seed) {
     CAPTURE(seed);
-    PhyPair pair{{.seed = 100 + seed}};
+    PhyPair<Code> pair{{.seed = 100 + seed}};
     until_up(pair, 4000);
-    Traffic traffic{pair};
+    Traffic<Code> traffic{pair};
     std::uint64_t slowest = 0;
     pair.node(0).stuck = seed % 4 == 0;  // what came before the reset stays in the pool of the side that was not reset
     for (int resets = 0; resets < 4; ++resets) {
