@@ -3,7 +3,7 @@
 
 usage: python gateware/timing.py [PART...] [--json] [--keep FOLDER]     (needs pyosys; minutes for all)
 
-Parts are router, router-6x1, router-multicast, link, link-wide, phy, phy-lanes, ni-port, ni-packetizer, ni-mailbox and lofamo.
+Parts are router, router-6x1, router-qfdb, router-multicast, link, link-wide, phy, phy-lanes, ni-port, ni-packetizer, ni-mailbox and lofamo.
 
 What a level is says gateware/levels.py. The exit status is 1 when some path of a part has more levels than LIMITS allows. With --keep what
 was counted is written down in that folder, with the resources that gateware/synth.py shows, and counted again when a source, Yosys or a
@@ -24,6 +24,7 @@ from levels import Levels
 LIMITS = {
     "router": 10,
     "router-6x1": 11,
+    "router-qfdb": 11,
     "router-multicast": 12,
     "link": 10,
     "link-wide": 11,

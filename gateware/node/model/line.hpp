@@ -70,7 +70,9 @@ class Line {
     else if (valid || framing_.announced())
       ++opening_;
     if (!taken) return;
+    const bool announced = framing_.announced();
     const LineWordKind kind = kind_ = framing_.next(word);
+    escaped_ = announced || framing_.announced();
     credits_ += kind == kCredit;
     if (open && !framing_.open()) counts.payload_bytes += framing_.header().length();
     if (kind == kStart) {
@@ -80,7 +82,8 @@ class Line {
     if (kind == kStart || kind == kCredit) opening_ = 0;
   }
 
-  // The word that has just been counted, with one bit wrong where it is the one that a fault is in.
+  // The word that has just been counted, with one bit wrong where it is the one that a fault is in. Of payload that is one which does not equal Magic: what
+  // a receiver makes of a wrong bit there is not a mark alone.
   Word disturbed(Word word) {
     if (kind_ == kStart) fault_ = faults.of(ends.from, ends.from_port, counts.packets - 1, false);
     const bool control = kind_ == kStart ? fault_ == LineFault::kControl
@@ -88,7 +91,7 @@ class Line {
                              ? faults.of(ends.from, ends.from_port, credits_ - 1, true) != LineFault::kNone
                              : false;
     const bool data = (kind_ == kHeader && fault_ == LineFault::kHeader) ||
-                      ((kind_ == kPayload || kind_ == kFooter) && fault_ == LineFault::kPayload);
+                      ((kind_ == kPayload || kind_ == kFooter) && !escaped_ && fault_ == LineFault::kPayload);
     if (!control && !data) return word;
     if (data) fault_ = LineFault::kNone;  // one word is enough
     turn_bit(word, (control && kLineBits<Word> == 128 ? 64 : 0) + (counts.packets * 7 + credits_) % 64);
@@ -102,6 +105,7 @@ class Line {
   unsigned run_ = 0, opening_ = 0;
   Framing<Word> framing_;
   LineWordKind kind_ = kMagic;
+  bool escaped_ = false;  // one of two words that stand for Magic in the payload
   LineFault fault_ = LineFault::kNone;  // yet to come in the packet that is on the line
   std::uint64_t credits_ = 0;
 };

@@ -826,7 +826,6 @@ TEST_CASE("equality: drawn cases") {
     if (c.credit_interval != 0 && random() % 2 == 0) {
       c.fault_one_in = pick(std::vector<unsigned>{4, 20, 200});
       c.credit_interval = pick(std::vector<std::int64_t>{20, 64, 256});
-      c.magic_one_in = 0;
     }
     if (random() % 3 == 0) disable_ports(c, static_cast<unsigned>(1 + random() % 4), random);
     compare(c);
