@@ -5,7 +5,7 @@ BIN := .venv/bin
 RANKS ?= 16
 MACHINE ?= exanest
 
-.PHONY: run test test-cpp test-python gateware faults formal budget synth timing bench lint format clean setup-%
+.PHONY: run test test-long test-cpp test-python gateware faults formal budget synth timing bench lint format clean setup-%
 
 setup-%:
 	@tools/setup.sh $*
@@ -20,6 +20,11 @@ run: setup-run
 # All tests, proofs and checks, side by side; a table at the end says what each took. `.venv/bin/python tools/parts.py NAME` runs one of them.
 test: setup-test
 	@$(BIN)/python tools/parts.py
+
+# All of them in full size, with the proofs, the breaks and the placed routers that `make test` leaves out: about an hour and a half on two processors.
+test-long: setup-test
+	@EXANET_TEST_LONG=1 $(BIN)/python tools/parts.py
+	@$(MAKE) --no-print-directory formal timing
 
 test-cpp: setup-test
 	@$(BIN)/python tools/parts.py core-tests

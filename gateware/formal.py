@@ -18,7 +18,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -41,14 +41,19 @@ class Proof:
     clocks: bool = False  # several, whose edges are drawn
     instead: str = ""  # a file of a harness in place of the source of that name, where a solver does not come to an end with it
     long: bool = False  # not in `make test`, but in `make formal`
+    within: int = 0  # cycles: `make test` looks for a counter-example of so many, which all mutations have, and `make formal` proves
+
+    def bounded(self) -> Proof:
+        """What `make test` makes of it."""
+        return replace(self, mode="bmc", engine="abc bmc3", depth=self.within) if self.within else self
 
 
 CODES = "ni/formal/exanet_code_pkg.sv"
 PROOFS = [
     Proof("link-receiver", "link/formal/rx_formal.sv", engine="smtbmc z3", depth=2),
-    Proof("link-framing", "link/formal/framing_formal.sv", engine="smtbmc z3", depth=2),
-    Proof("link-receiver-wide", "link/formal/rx_formal.sv", {"LineBits": 128}, engine="smtbmc z3", depth=2),
-    Proof("link-framing-wide", "link/formal/framing_formal.sv", {"LineBits": 128}, engine="smtbmc z3", depth=2),
+    Proof("link-framing", "link/formal/framing_formal.sv", engine="smtbmc z3", depth=2, within=16),
+    Proof("link-receiver-wide", "link/formal/rx_formal.sv", {"LineBits": 128}, engine="smtbmc z3", depth=2, within=16),
+    Proof("link-framing-wide", "link/formal/framing_formal.sv", {"LineBits": 128}, engine="smtbmc z3", depth=2, within=16),
     Proof(
         "link-receiver-cover",
         "link/formal/rx_formal.sv",
@@ -112,11 +117,11 @@ PROOFS = [
     Proof("copies-torus", "router/formal/copies_formal.sv", {"Port": 4}, engine="smtbmc z3", depth=4),
     Proof("copies-intra", "router/formal/copies_formal.sv", {"Port": 9}, engine="smtbmc z3", depth=4),
     Proof("copies-cover", "router/formal/copies_formal.sv", {"Port": 4}, engine="smtbmc z3", depth=6, mode="cover"),
-    Proof("output", "router/formal/output_formal.sv"),
-    Proof("output-multicast", "router/formal/output_formal.sv", {"Multicast": 1}),
+    Proof("output", "router/formal/output_formal.sv", within=16),
+    Proof("output-multicast", "router/formal/output_formal.sv", {"Multicast": 1}, within=16),
     Proof("output-cover", "router/formal/output_formal.sv", engine="smtbmc z3", depth=16, mode="cover"),
-    Proof("input", "router/formal/input_formal.sv", {"PayloadDepth": 2}),
-    Proof("input-multicast", "router/formal/input_formal.sv", {"PayloadDepth": 2, "Multicast": 1}),
+    Proof("input", "router/formal/input_formal.sv", {"PayloadDepth": 2}, within=16),
+    Proof("input-multicast", "router/formal/input_formal.sv", {"PayloadDepth": 2, "Multicast": 1}, within=16),
     Proof("input-cover", "router/formal/input_formal.sv", {"PayloadDepth": 2, "Multicast": 1}, engine="smtbmc z3", depth=24, mode="cover"),
 ]
 
@@ -128,6 +133,13 @@ class Mutation:
     old: str
     new: str
     parameters: dict[str, int] = field(default_factory=dict)  # smaller ones, so that what breaks does so soon
+
+    def text(self) -> str:
+        """The file, broken. Raises SystemExit where what is to be replaced is not there, or more than once."""
+        text = (ROOT / "gateware" / self.file).read_text()
+        if text.count(self.old) != 1:
+            raise SystemExit(f"{self.file} has {text.count(self.old)} times {self.old!r}: mend the list of mutations")
+        return text.replace(self.old, self.new)
 
 
 MUTATIONS = [
@@ -355,10 +367,7 @@ def prove(proof: Proof, path: Path, mutation: Mutation | None = None, label: str
     files = [*proof_sources(proof), ROOT / "gateware" / proof.harness]
     if mutation:
         original = ROOT / "gateware" / mutation.file
-        text = original.read_text()
-        if text.count(mutation.old) != 1:
-            raise SystemExit(f"{mutation.file} has {text.count(mutation.old)} times {mutation.old!r}: mend the list of mutations")
-        (folder / original.name).write_text(text.replace(mutation.old, mutation.new))
+        (folder / original.name).write_text(mutation.text())
         files = [folder / file.name if file == original else file for file in files]
     top = Path(proof.harness).stem
     # A proof by induction may fail for want of a lemma; what breaks the gateware has to come with a counter-example.
@@ -433,7 +442,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Proves the gateware's invariants, without bound.")
     parser.add_argument("names", nargs="*", metavar="NAME", default=[], help=f"a proof, of {', '.join(proof.name for proof in PROOFS)}")
     parser.add_argument("--mutations", action="store_true", help="break the gateware on purpose: each time a proof has to fail")
-    parser.add_argument("--quick", action="store_true", help="without what takes long")
+    parser.add_argument("--quick", action="store_true", help="a part of it, in a minute or two: as `make test` does it")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="so many at a time")
     parser.add_argument("--keep", type=Path, help="a folder for what came out as it must, which is not tried again")
     given = parser.parse_args()
@@ -445,9 +454,13 @@ def arguments() -> argparse.Namespace:
 def main() -> int:
     given = arguments()
     proofs = {proof.name: proof for proof in PROOFS if proof.name in (given.names or [proof.name]) and not (given.quick and proof.long)}
+    if given.quick:
+        proofs = {name: proof.bounded() for name, proof in proofs.items()}
     trials = [Trial(name, proof) for name, proof in proofs.items()]
     if given.mutations:
-        broken = [mutation for mutation in MUTATIONS if mutation.proof in proofs]
+        broken = [mutation for mutation in MUTATIONS if mutation.proof in proofs and mutation.text()]
+        if given.quick:  # the first of each proof: that it can fail
+            broken = list({mutation.proof: mutation for mutation in reversed(broken)}.values())[::-1]
         trials = [Trial(f"mutation-{i}", proofs[mutation.proof], mutation) for i, mutation in enumerate(broken)]
     path, kept = programs(BUILD / ("programs-mutations" if given.mutations else "programs")), passed.Kept(given.keep)
     failed, known, start = 0, 0, time.time()

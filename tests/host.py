@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from hypothesis import HealthCheck, settings
+
+LONG = "EXANET_TEST_LONG" in os.environ
+"""Whether tests that have a larger size take it (`make test-long`)."""
 
 PATIENCE_S = 60.0
 """So long to wait for what is expected to happen."""

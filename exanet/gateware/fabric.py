@@ -6,6 +6,7 @@ Source of the limits: gateware/router, gateware/link and the lines between them 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -67,7 +68,7 @@ def library(config: dict[str, Any]) -> Path:
             f"EXANET_QFDB={int(qfdb)}",
             f"EXANET_PACKET_BYTES={router['max_payload_bytes']}",
         ],
-        training="gateware/node/model/train.cpp",
+        training="" if "EXANET_UNTRAINED" in os.environ else "gateware/node/model/train.cpp",
     )
     return build.library(f"nodes-{'qfdb-' if qfdb else ''}{dimensions}d", recipe)
 

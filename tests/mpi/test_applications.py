@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from host import LONG
 
 from .conftest import PROGRAMS, Finished, Runner, Stack
 
@@ -99,7 +100,7 @@ def test_lammps_melt_is_identical_to_native(exanet_run: Runner, mpich: Stack) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("ranks", "steps"), [(16, 40), (32, 20)])
+@pytest.mark.parametrize(("ranks", "steps"), [(16, 40), (32, 20)] if LONG else [(32, 10)])
 def test_lammps_melt_on_more_ranks_is_identical_to_native(exanet_run: Runner, mpich: Stack, tmp_path: Path, ranks: int, steps: int) -> None:
     melt = smaller("in.lj", tmp_path, steps=steps, box="0.5")  # native ranks that wait burn the processors that the others need
     simulated = run_lammps(exanet_run, mpich, ranks, melt)
@@ -108,8 +109,9 @@ def test_lammps_melt_on_more_ranks_is_identical_to_native(exanet_run: Runner, mp
 
 
 @pytest.mark.slow
-def test_lammps_rhodopsin_on_32_ranks(exanet_run: Runner, mpich: Stack, tmp_path: Path) -> None:
-    done = run_lammps(exanet_run, mpich, 32, smaller("in.rhodo", tmp_path, steps=2), options=("--compute", "measured"))
+@pytest.mark.parametrize("ranks", [32 if LONG else 8])
+def test_lammps_rhodopsin(exanet_run: Runner, mpich: Stack, tmp_path: Path, ranks: int) -> None:
+    done = run_lammps(exanet_run, mpich, ranks, smaller("in.rhodo", tmp_path, steps=2), options=("--compute", "measured"))
     assert "Loop time" in done.output
     assert done.summary["complete"] is True
 
@@ -133,10 +135,11 @@ def test_hpcc_of_debian(exanet_run: Runner, openmpi4: Stack, tmp_path: Path) -> 
     assert re.search(r"^Success=1$", result, re.MULTILINE), result[-3000:]
 
 
-def five_repeats(run: Callable[[], Finished]) -> list[Finished]:
-    """Two runs one after the other, and three at once: each keeps the host busy for the others, which schedules their ranks differently."""
-    with ThreadPoolExecutor(3) as pool:
-        return [run(), run(), *pool.map(lambda _: run(), range(3))]
+def repeats(run: Callable[[], Finished]) -> list[Finished]:
+    """A run alone, and two at once, or three: each keeps the host busy for the others, which schedules their ranks differently."""
+    at_once = 3 if LONG else 2
+    with ThreadPoolExecutor(at_once) as pool:
+        return [run(), *pool.map(lambda _: run(), range(at_once))]
 
 
 def assert_same_bytes(runs: list[Finished]) -> None:
@@ -148,19 +151,21 @@ def assert_same_bytes(runs: list[Finished]) -> None:
         assert not different, f"{run.folder}: {different} differ from the first run's"
 
 
-def test_five_repeats_give_the_same_bytes(exanet_run: Runner, stack: Stack) -> None:
-    assert_same_bytes(five_repeats(lambda: exanet_run(stack, 6, [stack.python, PROGRAMS / "collectives.py"])))
+def test_repeats_give_the_same_bytes(exanet_run: Runner, stack: Stack) -> None:
+    assert_same_bytes(repeats(lambda: exanet_run(stack, 6, [stack.python, PROGRAMS / "collectives.py"])))
 
 
 @pytest.mark.slow
-def test_five_repeats_of_lammps_give_the_same_bytes(exanet_run: Runner, mpich: Stack, tmp_path: Path) -> None:
-    melt = smaller("in.lj", tmp_path, steps=40, box="0.5")
-    assert_same_bytes(five_repeats(lambda: run_lammps(exanet_run, mpich, 16, melt)))
+def test_repeats_of_lammps_give_the_same_bytes(exanet_run: Runner, mpich: Stack, tmp_path: Path) -> None:
+    melt = smaller("in.lj", tmp_path, steps=40 if LONG else 20, box="0.5")
+    assert_same_bytes(repeats(lambda: run_lammps(exanet_run, mpich, 16, melt)))
 
 
 @pytest.mark.slow
-def test_512_ranks(exanet_run: Runner, mpich: Stack, tmp_path: Path) -> None:
+@pytest.mark.parametrize("ranks", [512 if LONG else 264])
+def test_hundreds_of_ranks(exanet_run: Runner, mpich: Stack, tmp_path: Path, ranks: int) -> None:
+    """More than fit into a byte."""
     program = tmp_path / "ring"
     subprocess.run([mpich.compiler, "-O2", "-Wall", "-o", program, PROGRAMS / "ring.c"], check=True)
-    done = exanet_run(mpich, 512, [program], timeout=500)
-    assert done.line("ok") == ["512"]
+    done = exanet_run(mpich, ranks, [program], timeout=500)
+    assert done.line("ok") == [str(ranks)]

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from host import LONG
 
 from .conftest import PROGRAMS, Runner, Stack
 
@@ -108,7 +109,7 @@ def test_library_beside_the_wheel_is_found(exanet_run: Runner, mpich: Stack, tmp
     assert exanet_run(mpich, 2, [program, "0"]).line("ok") == ["2"]
 
 
-@pytest.mark.parametrize("ranks", [2, 6, 16])
+@pytest.mark.parametrize("ranks", [2, 6, 16] if LONG else [6, 8])
 def test_collectives(exanet_run: Runner, stack: Stack, ranks: int) -> None:
     done = exanet_run(stack, ranks, [stack.python, PROGRAMS / "collectives.py"])
     assert done.line("ok") == [str(ranks)]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import re
 from pathlib import Path
@@ -25,6 +26,7 @@ def generator() -> Any:
     return module
 
 
+@functools.cache
 def all_commands() -> dict[str, Any]:
     """Every command and group of the command line, by what one types for it."""
     return dict(generator().commands("exanet", typer.main.get_command(app)))

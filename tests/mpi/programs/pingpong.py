@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ping-pong between rank 0 and the last rank: prints `BYTES ONE_WAY_NS` for every size given, by MPI_Wtime over several rounds."""
+"""Ping-pong between rank 0 and the last rank: prints `BYTES ONE_WAY_NS` for every size given, by MPI_Wtime over several rounds (PINGPONG_ROUNDS)."""
 
+import os
 import sys
 
 import numpy as np
 from mpi4py import MPI
 
-ROUNDS = 20
+ROUNDS = int(os.environ.get("PINGPONG_ROUNDS", "20"))
 world = MPI.COMM_WORLD
 rank, last = world.Get_rank(), world.Get_size() - 1
 for length in (int(argument) for argument in sys.argv[1:]):
