@@ -21,6 +21,7 @@ import sys
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
@@ -50,31 +51,18 @@ class Placed:
     options: tuple[str, ...] = ()  # of nextpnr
 
 
+def narrowed(floor_mhz: float, inter: int, intra: int, dimensions: int, **more: Any) -> Placed:
+    ports = {"InterPorts": inter, "IntraPorts": intra, "Dimensions": dimensions, "CarriedBits": 4, "HeaderDepth": 16}
+    return Placed("router_place", floor_mhz, ports, (NARROW,), **more)
+
+
 PARTS = {
     "link": Placed("exanet_link", 115.0),
-    "router": Placed(
-        "router_place", 105.0, {"InterPorts": 1, "IntraPorts": 1, "Dimensions": 1, "CarriedBits": 4, "HeaderDepth": 16}, (NARROW,)
-    ),
+    "router": narrowed(105.0, 1, 1, 1),
+    "router-2x3": narrowed(80.0, 2, 3, 3, device="LFE5U-85F", long=True),
+    # Its wires are more than the router that goes one by one finds a way for.
+    "router-6x1": narrowed(60.0, 6, 1, 3, device="LFE5U-85F", long=True, options=("--router", "router2")),
 }
-
-PARTS["router-2x3"] = Placed(
-    "router_place",
-    80.0,
-    {"InterPorts": 2, "IntraPorts": 3, "Dimensions": 3, "CarriedBits": 4, "HeaderDepth": 16},
-    (NARROW,),
-    "LFE5U-85F",
-    long=True,
-)
-# Its wires are more than the router that goes one by one finds a way for.
-PARTS["router-6x1"] = Placed(
-    "router_place",
-    60.0,
-    {"InterPorts": 6, "IntraPorts": 1, "Dimensions": 3, "CarriedBits": 4, "HeaderDepth": 16},
-    (NARROW,),
-    "LFE5U-85F",
-    long=True,
-    options=("--router", "router2"),
-)
 
 
 @dataclass(frozen=True)

@@ -64,8 +64,7 @@ PARTS = [
         "python gateware/synth.py router link registers link-registers lofamo --keep build/kept"
         " && python gateware/timing.py router link lofamo --keep build/kept",
     ),
-    # The link alone; `make timing` places routers too, which take as long again each.
-    Part("place", "python gateware/place.py link --keep build/kept"),
+    Part("place", "python gateware/place.py --keep build/kept"),
     Part("cocotb", "python examples/cocotb/run.py"),
 ]
 

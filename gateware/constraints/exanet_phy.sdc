@@ -23,6 +23,8 @@ set_max_delay 6.0 -from [get_cells {u_words/count_q_reg[3]}] -to [get_cells {u_b
 set_false_path -hold -from [get_cells {u_words/count_q_reg[3]}] -to [get_cells {u_beat/meta_q_reg[*]}]
 set_max_delay 6.0 -from [get_cells {lost_q_reg}] -to [get_cells {u_lost/meta_q_reg[*]}]
 set_false_path -hold -from [get_cells {lost_q_reg}] -to [get_cells {u_lost/meta_q_reg[*]}]
+set_max_delay 6.0 -from [get_cells {down_q_reg}] -to [get_cells {u_asked/meta_q_reg[*]}]
+set_false_path -hold -from [get_cells {down_q_reg}] -to [get_cells {u_asked/meta_q_reg[*]}]
 set_false_path -to [get_cells {u_signal/meta_q_reg[*]}]
 # Resets are asserted whenever they are, and released by the synchronisers.
 set_false_path -to [get_pins {u_tx_reset/meta_q_reg/CLR u_tx_reset/release_q_reg/CLR u_rx_reset/meta_q_reg/CLR u_rx_reset/release_q_reg/CLR}]

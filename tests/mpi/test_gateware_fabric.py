@@ -14,7 +14,6 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-
 from host import LONG
 
 from exanet import results

@@ -47,5 +47,5 @@ def test_every_synchroniser_is_constrained(suffix: str) -> None:
     for name, module in instances("exanet_phy").items():
         inner = {"": module} | {f"/{n}": m for n, m in instances(module).items()}
         paths += [name + below for below, kind in inner.items() if kind in {"exanet_sync", "exanet_reset_sync"}]
-    assert len(paths) == 9
+    assert len(paths) == 10
     assert [path for path in paths if f"{path}/meta_q_reg" not in text] == []

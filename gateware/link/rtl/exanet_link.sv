@@ -40,6 +40,9 @@ module exanet_link #(
   if (PayloadDepth > 512 || HeaderDepth < 2 || HeaderDepth > 64) begin : gen_illegal_1
     $error("a pool of up to 512 payload words and of 2 to 64 headers");
   end
+  if (Patience < 64 || (Patience & (Patience - 1)) != 0) begin : gen_illegal_3
+    $error("exanet_link: Patience is a power of two, 64 or more");
+  end
   if (MostWords > exanet_pkg::MaxPayloadWords || 2 * MostWords > PayloadDepth) begin : gen_illegal_2
     $error("a pool holds two of the largest packets, of up to 32 payload words each");
   end

@@ -10,7 +10,7 @@
 // that were put right would be put wrong. A packet with a damaged header is lost, and its room reclaimed; of a control word the next one makes it good.
 module link_rx #(
   parameter int unsigned LineBits = 64,       // or 128
-  parameter int unsigned Patience = 4096,
+  parameter int unsigned Patience = 4096,     // a power of two, 64 or more
   parameter int unsigned PayloadDepth = 512,  // of the pool of each virtual channel behind this port, up to 512
   parameter int unsigned HeaderDepth = 32     // up to 64
 ) (

@@ -1,36 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stands between a link and its transceivers: the line's code, the channel's bring-up, and FIFOs between the core's clock and those of the transceivers. The
 // code is 64b/66b on one lane with a bus of 64 bits, or, where Lanes is not 0, 8b/10b on so many lanes, each with its part of a word on the bus, ten bits for
-// eight; these share a recovered clock, as transceivers with elastic buffers give it out. Three clocks that have nothing to do with each other; nothing but FIFOs, synchronisers of single bits and resets crosses between them.
+// eight; these share a recovered clock, as transceivers with elastic buffers give it out. Three clocks that have nothing to do with each other; nothing but
+// FIFOs, synchronisers of single bits and resets crosses between them.
 //
 // rst_ni acts at once in all three and is released in each by itself; for clk_i its release is the board's, as for the rest of the core.
 module exanet_phy #(
   parameter int unsigned LineBits = 64,  // of a word of the link: 64, or 128, which is for lanes of 8b/10b alone
   parameter int unsigned Lanes = 0,      // of 8b/10b: 2 or 4 of a word of 64 bits, 4 or 8 of one of 128
-  parameter int unsigned Quiet = 2048,  // cycles: more than the line's latency there and back (phy_channel)
+  parameter int unsigned Quiet = 2048,   // cycles: more than the line's latency there and back (phy_channel)
   localparam int unsigned BusBits = Lanes == 0 ? 64 : LineBits / 8 * 10
 ) (
-  input  logic        clk_i,
-  input  logic        rst_ni,
+  input  logic                clk_i,
+  input  logic                rst_ni,
   // link, with what it knows of packets and room (exanet_link)
-  input  logic        link_valid_i,
+  input  logic                link_valid_i,
   input  logic [LineBits-1:0] link_data_i,
-  output logic        link_ready_o,
-  output logic        link_valid_o,
+  output logic                link_ready_o,
+  output logic                link_valid_o,
   output logic [LineBits-1:0] link_data_o,
-  output logic        down_o,
-  output logic        drain_o,
-  input  logic        drained_i,
-  output logic        restart_o,
-  input  logic        clear_i,
-  output logic        overflow_o,  // a word that came from the line found no room: the core's clock is too slow
+  output logic                down_o,
+  output logic                drain_o,
+  input  logic                drained_i,
+  output logic                restart_o,
+  input  logic                clear_i,
+  output logic                overflow_o,  // a word that came from the line found no room: the core's clock is too slow
   // transceiver
-  input  logic        tx_clk_i,
+  input  logic                tx_clk_i,
   output logic [BusBits-1:0] tx_data_o,   // lane 0 lowest
-  input  logic        rx_clk_i,    // recovered
-  input  logic        rx_signal_i,
+  input  logic                rx_clk_i,    // recovered
+  input  logic                rx_signal_i,
   input  logic [BusBits-1:0] rx_data_i,
-  output logic        rx_locked_o  // words are found, in the recovered clock
+  output logic                rx_locked_o  // words are found, in the recovered clock
 );
   if (Lanes == 0 ? LineBits != 64 : (LineBits != 64 && LineBits != 128) || (LineBits != 16 * Lanes && LineBits != 32 * Lanes)) begin : gen_illegal
     $error("exanet_phy: LineBits is 64, with Lanes 0, 2 or 4, or 128, with Lanes 4 or 8");
@@ -66,11 +67,12 @@ module exanet_phy #(
   end
 
   // Receive.
-  logic beat, beat_here, came, came_ready, rx_valid, rx_control;
+  logic beat, beat_here, down_q, asked, came, came_ready, dropped_q, rx_valid, rx_control;
   logic [LineBits-1:0] rx_data;
+  exanet_sync u_asked (.clk_i(rx_clk_i), .rst_ni(rx_rst_n), .data_i(down_q), .data_o(asked));
   pcs_words u_words (
-    .clk_i(rx_clk_i), .rst_ni(rx_rst_n), .locked_i(rx_locked_o), .valid_i(word), .control_i(word_control), .flags_i(word_data[3:0]), .valid_o(came),
-    .beat_o(beat));
+    .clk_i(rx_clk_i), .rst_ni(rx_rst_n), .locked_i(rx_locked_o), .asked_i(asked), .valid_i(word), .control_i(word_control), .flags_i(word_data[3:0]),
+    .valid_o(came), .lost_i(dropped_q), .beat_o(beat));
   exanet_fifo_async #(.Width(LineBits + 1), .Depth(16)) u_rx_fifo (
     .write_clk_i(rx_clk_i), .write_rst_ni(rx_rst_n), .write_i(came), .data_i({word_control, word_data}), .ready_o(came_ready),
     .read_clk_i(clk_i), .read_rst_ni(rst_ni), .read_i(rx_valid), .valid_o(rx_valid), .data_o({rx_control, rx_data}));
@@ -79,13 +81,23 @@ module exanet_phy #(
   // A loss turns a bit, which the core sees turn.
   logic lost_q, lost_here, lost_before_q;
   always_ff @(posedge rx_clk_i or negedge rx_rst_n) begin
-    if (!rx_rst_n) lost_q <= 1'b0;
-    else lost_q <= lost_q ^ (came && !came_ready);
+    if (!rx_rst_n) begin
+      dropped_q <= 1'b0;
+      lost_q    <= 1'b0;
+    end else begin
+      dropped_q <= came && !came_ready;
+      lost_q    <= lost_q ^ dropped_q;
+    end
   end
   exanet_sync u_lost (.clk_i, .rst_ni, .data_i(lost_q), .data_o(lost_here));
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) lost_before_q <= 1'b0;
-    else lost_before_q <= lost_here;
+    if (!rst_ni) begin
+      lost_before_q <= 1'b0;
+      down_q        <= 1'b1;
+    end else begin
+      lost_before_q <= lost_here;
+      down_q        <= down_o;
+    end
   end
   assign overflow_o = lost_here != lost_before_q;
 

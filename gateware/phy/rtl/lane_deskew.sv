@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts lanes side by side that have come in up to Most words apart. Every one of the words that say `align` was sent on all lanes at once, and no other one
-// within 2 * Most of it: the first that all lanes show says how long each has to wait. When they have not come together four times in a row, it is asked anew.
+// Puts lanes side by side that have come in up to Most words apart. Every one of the words that say `align` was sent on all lanes at once, more than 2 * Most
+// words behind the one before: the first that all lanes show says how long each has to wait. As a lane that is later still may have shown the one before, and as
+// their distances are drawn, four more have to come together on all lanes before the words are taken; and when four in a row have not, it is asked anew.
 module lane_deskew #(
   parameter int unsigned Lanes = 4,
   parameter int unsigned Width = 37,
@@ -18,7 +19,8 @@ module lane_deskew #(
   logic [Lanes-1:0] seen_q, seen, together;
   logic [Lanes-1:0][AgeBits-1:0] age_q, age, wait_q;
   logic old;  // a lane has waited as long as it may
-  logic [1:0] apart_q;
+  logic placed_q, fresh_q;  // the waits are set; just now
+  logic [1:0] agreed_q, apart_q;
   // This cycle's words and those before.
   logic [Most:0][Lanes-1:0] align;
   logic [Most:0][Lanes*Width-1:0] past;
@@ -49,27 +51,33 @@ module lane_deskew #(
       seen_q    <= '0;
       age_q     <= '0;
       wait_q    <= '0;
+      placed_q  <= 1'b0;
+      fresh_q   <= 1'b0;
+      agreed_q  <= '0;
       apart_q   <= '0;
       aligned_o <= 1'b0;
     end else begin
-      age_q <= age;
-      if (aligned_o) begin
-        seen_q <= '0;
-        if (together == '1) apart_q <= '0;
-        else if (together != '0) apart_q <= apart_q + 1'b1;
-        if (together != '1 && together != '0 && apart_q == '1) aligned_o <= 1'b0;
-      end else begin
-        apart_q <= '0;
-        seen_q  <= old ? '0 : seen;
+      age_q   <= age;
+      fresh_q <= 1'b0;
+      if (!placed_q) begin
+        {agreed_q, apart_q} <= '0;
+        seen_q <= old || seen == '1 ? '0 : seen;
         if (seen == '1) begin
-          wait_q    <= age;
-          seen_q    <= '0;
-          aligned_o <= 1'b1;
+          wait_q   <= age;
+          placed_q <= 1'b1;
+          fresh_q  <= 1'b1;
         end
+      end else if (together == '1) begin
+        apart_q  <= '0;
+        agreed_q <= agreed_q + 1'b1;
+        if (agreed_q == '1) aligned_o <= 1'b1;
+      end else if (together != '0 && !fresh_q) begin
+        apart_q <= apart_q + 1'b1;
+        if (!aligned_o || apart_q == '1) {placed_q, aligned_o} <= '0;
       end
       if (locked_i != '1) begin
-        seen_q    <= '0;
-        aligned_o <= 1'b0;
+        seen_q <= '0;
+        {placed_q, aligned_o} <= '0;
       end
     end
   end

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Receiving half of a line of several lanes of 8b/10b, which share a recovered clock: lanes that are each in step, side by side, are words.
 //
-// A word with a marker on every lane is flags, if its characters are sound and their copies alike. One without any marker is data, whatever the code says of
+// A word with a marker on every lane is flags, if its characters are sound, their copies alike, and the lanes' numbers those of their places. One without any marker is data, whatever the code says of
 // its characters: the link's checks are stronger, and it needs the word's place. One with some markers is neither, and is dropped.
 module pcs8b10b_rx #(
   parameter int unsigned Lanes = 4,
@@ -55,7 +55,7 @@ module pcs8b10b_rx #(
       data[l*Bits+:Bits] = aside[l].data;
       none  = none && !aside[l].marked;
       all   = all && aside[l].marked && aside[l].sound;
-      alike = alike && aside[l].data[Bits-1:8] == {Bytes - 1{4'b0, flags}};
+      alike = alike && aside[l].data[Bits-1:8] == {Bytes - 1{4'(l), flags}};
     end
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin

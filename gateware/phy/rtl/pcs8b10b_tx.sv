@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sending half of a line of several lanes of 8b/10b, as APEnet+'s of four: a word a cycle, an equal part of it on each lane, the lowest on lane 0. Where there is
-// no word a control word goes out: on each lane a marker, and copies of the flags. The marker is K28.5, whose comma says where words begin, or, in one of
-// 16 words at most, K28.3, which says what was sent at once.
+// no word a control word goes out: on each lane a marker, and copies of the flags and of the lane's number. The marker is K28.5, whose comma says where words
+// begin, or, 16 to 31 words behind the last one, K28.3, which says what was sent at once. The distance is drawn: lanes that are apart by it show it.
 module pcs8b10b_tx #(
   parameter int unsigned Lanes = 4,
   parameter int unsigned Bytes = 4  // of a word on each lane
@@ -18,7 +18,8 @@ module pcs8b10b_tx #(
   import code8b10b_pkg::*;
   logic control, control_q, align_q;
   flags_t flags, flags_q;
-  logic [3:0] since_q;  // the last K28.3
+  logic [4:0] left_q;  // words until the next K28.3
+  logic [6:0] drawn_q;  // x^7 + x^6 + 1
   logic [Lanes*Bytes*8-1:0] data_q;
   assign read_o = valid_i;
   assign control = !valid_i || control_i;
@@ -27,19 +28,21 @@ module pcs8b10b_tx #(
     if (!rst_ni) begin
       control_q <= 1'b1;
       align_q   <= 1'b0;
-      since_q   <= '0;
+      left_q    <= '0;
+      drawn_q   <= '1;
       flags_q   <= '{restart: 1'b1, default: 1'b0};
     end else begin
       control_q <= control;
-      align_q   <= control && since_q == '1;
-      since_q   <= since_q != '1 ? since_q + 1'b1 : control ? '0 : since_q;
+      align_q   <= control && left_q == '0;
+      left_q    <= left_q != '0 ? left_q - 1'b1 : control ? {1'b0, drawn_q[3:0]} + 5'd15 : '0;
+      drawn_q   <= {drawn_q[5:0], drawn_q[6] ^ drawn_q[5]};
       flags_q   <= flags;
     end
   end
   always_ff @(posedge clk_i) data_q <= data_i;
   for (genvar l = 0; l < Lanes; l++) begin : gen_lane
     logic [Bytes*8-1:0] told;
-    assign told = {{Bytes - 1{4'b0, flags_q}}, align_q ? K28_3 : K28_5};
+    assign told = {{Bytes - 1{4'(l), flags_q}}, align_q ? K28_3 : K28_5};
     lane_tx #(.Bytes(Bytes)) u_lane (
       .clk_i, .rst_ni, .control_i(Bytes'(control_q)), .data_i(control_q ? told : data_q[8*Bytes*l+:8*Bytes]), .data_o(data_o[10*Bytes*l+:10*Bytes]));
   end

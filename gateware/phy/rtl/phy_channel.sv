@@ -14,28 +14,28 @@ module phy_channel #(
   parameter int unsigned Silence = 48,  // cycles without a beat of eight words, after which nothing is heard
   parameter int unsigned Quiet = 2048   // more than the line's latency there and back
 ) (
-  input  logic        clk_i,
-  input  logic        rst_ni,
+  input  logic                clk_i,
+  input  logic                rst_ni,
   // link
-  input  logic        link_valid_i,
+  input  logic                link_valid_i,
   input  logic [LineBits-1:0] link_data_i,
-  output logic        link_ready_o,
-  output logic        link_valid_o,
+  output logic                link_ready_o,
+  output logic                link_valid_o,
   output logic [LineBits-1:0] link_data_o,
-  output logic        drain_o,      // the words that the link sends are dropped; it stops behind a packet
-  input  logic        drained_i,
-  output logic        restart_o,    // the link's totals begin anew
-  input  logic        clear_i,
+  output logic                drain_o,      // the words that the link sends are dropped; it stops behind a packet
+  input  logic                drained_i,
+  output logic                restart_o,    // the link's totals begin anew
+  input  logic                clear_i,
   // transmit and receive FIFOs
-  output logic        tx_valid_o,
-  output logic        tx_control_o,
+  output logic                tx_valid_o,
+  output logic                tx_control_o,
   output logic [LineBits-1:0] tx_data_o,
-  input  logic        tx_ready_i,
-  input  logic        rx_valid_i,
-  input  logic        rx_control_i,
+  input  logic                tx_ready_i,
+  input  logic                rx_valid_i,
+  input  logic                rx_control_i,
   input  logic [LineBits-1:0] rx_data_i,
-  input  logic        beat_i,
-  output logic        up_o
+  input  logic                beat_i,
+  output logic                up_o
 );
   import phy_pkg::*;
   localparam int unsigned SilenceBits = $clog2(Silence + 1), QuietBits = $clog2(Quiet + 1), RefreshBits = $clog2(Refresh);

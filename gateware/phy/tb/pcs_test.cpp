@@ -12,7 +12,10 @@
 
 #include "Vpcs_rx.h"
 #include "Vpcs_tx.h"
+#include "gateware/phy/tb/half.hpp"
 #include "verilated.h"
+
+using exanet::gateware::Half;
 
 namespace {
 
@@ -56,30 +59,6 @@ struct Lock {
 };
 
 std::uint64_t control_block(unsigned flags) { return 0x0101010101010100 * flags | 0x1E; }
-
-template <class Model>
-struct Half {
-  VerilatedContext context;
-  Model model{&context};
-  Half() { reset(); }
-  ~Half() { model.final(); }
-  void reset() {
-    model.rst_ni = 1;
-    model.clk_i = 0;
-    model.eval();
-    model.rst_ni = 0;
-    model.eval();
-    edge();
-    model.rst_ni = 1;
-    model.eval();
-  }
-  void edge() {
-    model.clk_i = 1;
-    model.eval();
-    model.clk_i = 0;
-    model.eval();
-  }
-};
 
 // Blocks, scrambled, as words of a bus behind some bits of noise.
 class Blocks {

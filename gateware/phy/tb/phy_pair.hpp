@@ -20,6 +20,7 @@ namespace exanet::gateware {
 
 struct PhyConfig {
   double core_ppm[2] = {100, -100}, line_ppm[2] = {-100, 100};  // of each node's core, and of its transmitter
+  double line_clock = 0;  // MHz, of the words; 0: that of the code
   unsigned latency_words = 40, skew = 4;
   double bit_error_rate = 0;
   std::uint64_t seed = 1;
@@ -36,7 +37,7 @@ struct Scrambled {
 struct FourLanes {
   using Model = Vphy_lanes;
   static constexpr unsigned kLanes = 4, kBits = 40, kPayloadWords = 32;
-  static constexpr double kClock = 156.25;  // 6.25 Gb/s: no faster than the core
+  static constexpr double kClock = 156.25;  // 6.25 Gb/s a lane
   static std::uint64_t sent(const VlWide<5>& bus, unsigned lane) {
     std::uint64_t word = 0;
     for (unsigned i = 0; i < kBits; ++i) word |= std::uint64_t{bus[at(lane, i) / 32] >> at(lane, i) % 32 & 1} << i;
@@ -67,7 +68,7 @@ class PhyPair {
   };
 
   explicit PhyPair(const PhyConfig& config) : random(config.seed) {
-    const double core = 1e6 / 156.25, line = 1e6 / Code::kClock;
+    const double core = 1e6 / 156.25, line = 1e6 / (config.line_clock > 0 ? config.line_clock : Code::kClock);
     for (unsigned n = 0; n < 2; ++n) {
       Node& node = nodes_[n];
       node.model = std::make_unique<Model>(&context_);
