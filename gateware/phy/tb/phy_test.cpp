@@ -37,6 +37,14 @@ struct Traffic {
       pair.node(from).sender.push(std::move(packet));
     }
   }
+  // Packets of the largest size, whose words leave no gap.
+  void fill(unsigned from, unsigned count) {
+    for (unsigned i = 0; i < count; ++i) {
+      Packet packet = make_packet(from, 1 - from, 0, 512, ++number, pair.random);
+      sent[from].emplace(number, packet);
+      pair.node(from).sender.push(std::move(packet));
+    }
+  }
   void collect() {
     for (unsigned to = 0; to < 2; ++to) {
       const auto& arrivals = pair.node(to).receiver.arrivals;
@@ -132,12 +140,7 @@ TEST_CASE_TEMPLATE("phy: packets both ways at 100 ppm and at 200 ppm, whoever is
     PhyPair<Code> pair{{.core_ppm = {ppm, -ppm}, .line_ppm = {-ppm, ppm}, .seed = 3}};
     until_up(pair, 4000);
     Traffic<Code> traffic{pair};
-    for (unsigned from = 0; from < 2; ++from)
-      for (int i = 0; i < 220; ++i) {
-        Packet packet = make_packet(from, 1 - from, 0, 512, ++traffic.number, pair.random);
-        traffic.sent[from].emplace(traffic.number, packet);
-        pair.node(from).sender.push(std::move(packet));
-      }
+    for (unsigned from = 0; from < 2; ++from) traffic.fill(from, 220);
     traffic.settle();
     CHECK(traffic.sound == 440);
     CHECK(traffic.marked == 0);
@@ -158,11 +161,7 @@ TEST_CASE_TEMPLATE("phy: a hundred thousand words at 200 ppm, with every word's 
   PhyPair<Code> pair{{.core_ppm = {200, -200}, .line_ppm = {200, -200}, .seed = 5}};
   until_up(pair, 4000);
   Traffic<Code> traffic{pair};
-  for (int i = 0; i < 1500; ++i) {
-    Packet packet = make_packet(0, 1, 0, 512, ++traffic.number, pair.random);
-    traffic.sent[0].emplace(traffic.number, packet);
-    pair.node(0).sender.push(std::move(packet));
-  }
+  traffic.fill(0, 1500);
   traffic.settle();
   CHECK(traffic.sound == 1500);  // 70 words each
   CHECK((pair.read(1, 0x34) >> 18 & 0x1ff) == 0);
@@ -178,11 +177,7 @@ TEST_CASE_TEMPLATE("phy: lines in step with their cores leave gaps, however long
     until_up(pair, 4000);
     Traffic<Code> traffic{pair};
     const unsigned packets = 40'000 / (Code::kPayloadWords + Code::kPayloadWords / 10);
-    for (unsigned i = 0; i < packets; ++i) {
-      Packet packet = make_packet(0, 1, 0, 512, ++traffic.number, pair.random);
-      traffic.sent[0].emplace(traffic.number, packet);
-      pair.node(0).sender.push(std::move(packet));
-    }
+    traffic.fill(0, packets);
     traffic.settle();
     CHECK(traffic.sound == packets);
     CHECK((pair.read(1, 0x34) >> 18 & 0x1ff) == 0);  // no overflow
@@ -195,12 +190,7 @@ TEST_CASE("phy: lanes that are faster than the cores") {
     PhyPair<FourLanes> pair{{.core_ppm = {200, -200}, .line_clock = clock, .seed = 15}};
     until_up(pair, 4000);
     Traffic<FourLanes> traffic{pair};
-    for (unsigned from = 0; from < 2; ++from)
-      for (int i = 0; i < 1000; ++i) {
-        Packet packet = make_packet(from, 1 - from, 0, 512, ++traffic.number, pair.random);
-        traffic.sent[from].emplace(traffic.number, packet);
-        pair.node(from).sender.push(std::move(packet));
-      }
+    for (unsigned from = 0; from < 2; ++from) traffic.fill(from, 1000);
     traffic.settle();
     CHECK(traffic.sound == 2000);
     for (unsigned n = 0; n < 2; ++n) CHECK((pair.read(n, 0x34) >> 18 & 0x1ff) == 0);
