@@ -17,7 +17,7 @@ from exanet import level as levels
 from exanet.errors import InputError
 from exanet.machine import Machine, load
 from exanet.programs import Program
-from exanet.results import report
+from exanet.results import report, throughput
 from exanet.run import placement
 from exanet.sim import background
 from exanet.sim.jobs import check_job
@@ -66,7 +66,8 @@ def choices(text: str | None) -> dict[str, str]:
 def replay(options: Options, progress: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
     """Replays the programs together: what was measured, as a run's (exanet.results), and what was asked.
 
-    Of several there is a table `programs` besides, a row each (docs/traces.md). Raises InputError on what cannot be replayed.
+    Of several there are tables `programs`, a row each, and `throughput` besides (docs/traces.md).
+    Raises InputError on what cannot be replayed.
     """
     levels.check(options.level)
     described = load(options.machine, packets=options.level == "packet")
@@ -77,11 +78,13 @@ def replay(options: Options, progress: Any = None) -> tuple[dict[str, Any], dict
     found = simulate(specs, options.collectives, resolved, progress, level=options.level)
     if len(asked) > 1:
         found["programs"] = _rows(asked, specs, found)
-        if options.alone:
-            for row, spec in zip(found["programs"], specs, strict=True):
-                alone = simulate([spec], options.collectives, resolved, progress, level=options.level)
-                row["alone_ps"] = alone["summary"]["virtual_ps"] - spec["start_ps"]
-                row["slowdown"] = row["took_ps"] / row["alone_ps"] if row["alone_ps"] else 1.0
+        timelines = []
+        for row, spec in zip(found["programs"], specs, strict=True) if options.alone else ():
+            alone = simulate([spec], options.collectives, resolved, progress, level=options.level)
+            row["alone_ps"] = alone["summary"]["virtual_ps"] - spec["start_ps"]
+            row["slowdown"] = row["took_ps"] / row["alone_ps"] if row["alone_ps"] else 1.0
+            timelines.append(alone["timeline"])
+        found["throughput"] = throughput.table(found["programs"], found["timeline"], timelines)
     meta = _meta(options, asked, traces, described, resolved, sum(len(spec["placement"]) for spec in specs))
     return found, meta | {"cpu_s": found["summary"]["cpu_s"]}
 
@@ -176,7 +179,8 @@ def _rows(asked: Sequence[Program], specs: Sequence[dict[str, Any]], found: Mapp
 
 
 def tables(found: Mapping[str, Any], meta: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
-    """The frames of a run's results, and the queues; of several programs `programs` besides, and in `ranks` the program of each rank."""
+    """The frames of a run's results, and the queues; of several programs `programs` and `throughput` besides, and in `ranks`
+    the program of each rank."""
     frames = results.to_tables(found, meta["machine"])
     if "queued" in found:
         frames["queues"] = report.queue_table(found, found["watched_ps"])
@@ -185,6 +189,7 @@ def tables(found: Mapping[str, Any], meta: Mapping[str, Any]) -> dict[str, pl.Da
         program = [row["program"] for row in rows for _ in range(row["ranks"])]
         frames["ranks"] = frames["ranks"].with_columns(pl.Series("program", program, dtype=pl.Int64))
         frames["programs"] = pl.DataFrame(rows)
+        frames["throughput"] = found["throughput"]
     return frames
 
 

@@ -77,11 +77,15 @@ class Run:
     mpi_calls: pl.DataFrame
     energy: pl.DataFrame
     queues: pl.DataFrame | None = None  # of a replay by packets
+    programs: pl.DataFrame | None = None  # of a replay of several
+    throughput: pl.DataFrame | None = None  # as well
 
 
-TABLES = tuple(name for name in Run.__dataclass_fields__ if name not in ("summary", "run", "queues"))
+_SOMETIMES = ("queues", "programs", "throughput")
 
-_OTHER_TABLES = ("points", "classes", "sizes", "queues", "link_use", "jobs", "runs", "programs")
+TABLES = tuple(name for name in Run.__dataclass_fields__ if name not in ("summary", "run", *_SOMETIMES))
+
+_OTHER_TABLES = ("points", "classes", "sizes", "link_use", "jobs", "runs", *_SOMETIMES)
 """Files that other commands than `exanet run` leave, beside tables that have a name of TABLES."""
 
 FILES = frozenset(("report.html", "run.json", "summary.json", *(f"{name}.parquet" for name in (*TABLES, *_OTHER_TABLES))))
@@ -125,8 +129,8 @@ def load(directory: Path) -> Run:
         run = json.loads((directory / "run.json").read_text())
         if summary.get("format") != FORMAT:
             raise InputError(f"{directory}: results of format {summary.get('format')}; this exanet reads format {FORMAT}: run it again")
-        queues = pl.read_parquet(file) if (file := directory / "queues.parquet").exists() else None
-        return Run(summary=summary, run=run, queues=queues, **{name: pl.read_parquet(directory / f"{name}.parquet") for name in TABLES})
+        names = (*TABLES, *(name for name in _SOMETIMES if (directory / f"{name}.parquet").exists()))
+        return Run(summary=summary, run=run, **{name: pl.read_parquet(directory / f"{name}.parquet") for name in names})
     except FileNotFoundError as error:
         raise InputError(f"{directory}: not a result folder, {Path(error.filename or '').name} is missing") from error
     except (OSError, ValueError, pl.exceptions.PolarsError) as error:

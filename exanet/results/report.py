@@ -29,7 +29,9 @@ MOST_BINS = 160
 """Columns of the timeline."""
 
 # In the order in which they are inlined: each uses only what is before it.
-SCRIPTS = ("format.js", "parts.js", "timeline.js", "matrix.js", "messages.js", "machine.js", "network.js", "energy.js", "page.js")
+SCRIPTS = (
+    "format.js", "parts.js", "programs.js", "timeline.js", "matrix.js", "messages.js", "machine.js", "network.js", "energy.js", "page.js",
+)  # fmt: skip
 
 
 def write(directory: Path) -> Path:
@@ -211,6 +213,7 @@ def page_data(run: Run) -> dict[str, Any]:
         "calls": _calls(run.mpi_calls),
         "energy": _rows(run.energy, *run.energy.columns),
         "queues": _queues_of(run),
+        "programs": _programs(run),
         "latency": {
             kind: _rows(run.latency.filter(pl.col("kind") == kind), "lower_ns", "upper_ns", "count") for kind in ("packet", "message")
         },
@@ -220,6 +223,20 @@ def page_data(run: Run) -> dict[str, Any]:
             "node", "to_node", "port_name", "link_class", "use_percent", "payload_bytes", "packets", "waited_ps",
         ),
     }  # fmt: skip
+
+
+def _programs(run: Run) -> dict[str, Any] | None:
+    """Of several programs that ran together, for programs.js."""
+    if run.programs is None or run.throughput is None:
+        return None
+    compared = ("alone_ps", "slowdown") if "slowdown" in run.programs.columns else ()
+    sent = run.throughput.partition_by("program", maintain_order=True)
+    return {
+        "rows": _rows(run.programs, "name", "ranks", "start_ps", "took_ps", *compared),
+        "sent": [own["bytes"].to_list() for own in sent],
+        "alone": [own["alone_bytes"].to_list() for own in sent] if compared else None,
+        "part_ps": run.throughput["end_ps"][0],
+    }
 
 
 def _rows(frame: pl.DataFrame, *columns: str) -> list[list[Any]]:

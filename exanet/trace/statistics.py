@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sums of a trace's calls: by kind, size and rank, and who sends how much to whom."""
+"""Sums of a trace's calls: by kind, size and rank, who sends how much to whom, and which calls over time."""
 
 from __future__ import annotations
 
@@ -11,9 +11,13 @@ import polars as pl
 from exanet import results
 from exanet._core import TraceTables
 from exanet.errors import InputError
+from exanet.results import report
 from exanet.trace.folder import Trace
 
-TABLES = ("by_call", "by_size", "by_rank", "matrix")
+TABLES = ("by_call", "by_size", "by_rank", "matrix", "phases")
+
+PARTS = 50
+"""Of a trace's time, equally long, for `phases`."""
 
 
 def statistics(trace: Trace) -> dict[str, pl.DataFrame]:
@@ -37,7 +41,20 @@ def statistics(trace: Trace) -> dict[str, pl.DataFrame]:
         "matrix": sent.group_by(pl.col("rank").alias("src"), pl.col("peer").alias("dst"))
         .agg(pl.len().alias("messages"), pl.col("bytes").sum())
         .sort("src", "dst"),
+        "phases": calls.group_by(_part(calls).alias("from_ps"), "call").agg(*figures).sort("from_ps", "call"),
     }
+
+
+def _part(calls: pl.DataFrame) -> pl.Expr:
+    """When the part of the time begins in which a call does."""
+    width = part_ps(calls)
+    return (pl.col("begin_ps") // width).clip(0, PARTS - 1) * width
+
+
+def part_ps(calls: pl.DataFrame) -> int:
+    """Length of one of PARTS."""
+    end = calls.select((pl.col("begin_ps") + pl.col("took_ps")).max()).item() or 0
+    return max(1, -(-int(end) // PARTS))
 
 
 def _started(trace: Trace) -> pl.DataFrame:
@@ -54,11 +71,23 @@ def _started(trace: Trace) -> pl.DataFrame:
     return pl.concat(frames)
 
 
-def write(folder: Path, tables: dict[str, pl.DataFrame]) -> None:
-    """A Parquet file a table. Raises InputError."""
+def write(folder: Path, trace: Trace, tables: dict[str, pl.DataFrame]) -> None:
+    """A Parquet file a table, and the page. Raises InputError."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, frame in tables.items():
         results.write_whole(folder / f"{name}.parquet", results.parquet(frame))
+    results.write_whole(folder / "report.html", page(trace, tables).encode())
+
+
+def page(trace: Trace, tables: dict[str, pl.DataFrame]) -> str:
+    """The figures as pictures."""
+    about = trace.about
+    program = " ".join(map(str, about.run.get("program", []))) or "trace"
+    rows = {name: [list(row) for row in tables[name].rows()] for name in ("by_call", "by_size", "phases")}
+    reason = None if about.complete else about.reason
+    data = {"title": program, "ranks": about.ranks, "calls": about.calls, "mpi": about.mpi, "reason": reason}
+    data |= rows | {"part_ps": part_ps(trace.calls("begin_ps", "took_ps")), "parts": PARTS}
+    return report.fill(program, data, ("format.js", "parts.js", "trace.js"))
 
 
 def as_data(tables: dict[str, pl.DataFrame]) -> dict[str, Any]:

@@ -9,12 +9,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
+from browser import charts, in_browser, needs_browser
 from typer.testing import CliRunner
 
 from exanet import cli, replay
 from exanet.errors import InputError
+from exanet.results import throughput
 from exanet.trace.write import Writer
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "broadcast_trees.py"
@@ -90,6 +93,10 @@ def test_the_command_leaves_a_table_of_programs(trace: Path, tmp_path: Path) -> 
     assert kept["run"]["jobs"] == ["allreduce-ring:ranks=4,start=1us,bytes=1KiB"]
     assert pl.read_parquet(tmp_path / "out" / "ranks.parquet")["program"].to_list() == [0] * 4 + [1] * 4 + [2] * 4
     page = (Path(__file__).parents[2] / "docs" / "traces.md").read_text()
+    over_time = pl.read_parquet(tmp_path / "out" / "throughput.parquet")
+    assert over_time.group_by("program").agg(pl.col("bytes").sum()).sort("program")["bytes"].to_list() == table["bytes"].to_list()
+    assert over_time["bytes"].sum() == over_time["alone_bytes"].sum()
+    assert [name for name in over_time.columns if f"`{name}`" not in page] == []
     assert [name for name in table.columns if f"`{name}`" not in page] == []
     before = (tmp_path / "out" / "summary.json").read_bytes()
     CliRunner().invoke(cli.app, [*words, "-q", "-o", str(tmp_path / "out")], catch_exceptions=False)
@@ -155,6 +162,33 @@ def test_two_files_do_not_fill_a_node_twice(trace: Path, tmp_path: Path) -> None
     (tmp_path / "nodes").write_text("3\n3\n3\n3\n")
     with pytest.raises(InputError, match="put 8 ranks on node 3, which has 4 cores"):
         run([f"{trace}:map={tmp_path / 'nodes'}"] * 2)
+
+
+def test_what_programs_send_over_time(tmp_path: Path) -> None:
+    """Two ranks and one; by itself the first has bins of half the width."""
+    programs = [{"first_rank": 0, "ranks": 2}, {"first_rank": 2, "ranks": 1}]
+    together = {"bin_ps": 20, "sent_bytes": np.arange(3 * 300).reshape(3, 300)}
+    alone = [{"bin_ps": 10, "sent_bytes": np.ones((2, 400))}, {"bin_ps": 20, "sent_bytes": np.full((1, 2), 5)}]
+    table = throughput.table(programs, together, alone)
+    assert len(table) == 2 * 100 and table["end_ps"].max() == 300 * 20
+    assert table.row(0) == (0, 0, 60, 0 + 1 + 2 + 300 + 301 + 302, 2 * 6)
+    assert table.group_by("program").agg(pl.col("bytes", "alone_bytes").sum()).sort("program").rows() == [
+        (0, sum(range(600)), 800),
+        (1, sum(range(600, 900)), 10),
+    ]
+    assert throughput.table(programs, together).columns == ["program", "start_ps", "end_ps", "bytes"]
+
+
+@pytest.mark.slow
+@needs_browser
+@pytest.mark.parametrize("alone", [True, False])
+def test_the_page_draws_programs(trace: Path, tmp_path: Path, alone: bool) -> None:
+    words = ["replay", str(trace), str(trace), "-m", "exanest", "-q", "-o", str(tmp_path / "out"), *(["--alone"] if alone else [])]
+    assert CliRunner().invoke(cli.app, words, catch_exceptions=False).exit_code == 0
+    elements = in_browser(tmp_path / "out" / "report.html")
+    assert "What each sent over time" in elements
+    assert ("slow-down" in elements.split("<h2>Programs</h2>")[1].split("</section>")[0]) == alone
+    assert charts(elements.split("<h2>Programs</h2>")[1].split("</section>")[0]) == 1
 
 
 def test_trees_that_know_the_network_are_faster_and_the_example_runs() -> None:

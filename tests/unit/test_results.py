@@ -219,7 +219,8 @@ def test_what_an_earlier_run_left_goes_and_the_folder_is_whole_at_each_moment(tm
 def test_every_file_that_a_command_publishes_is_known() -> None:
     from exanet import sim
 
-    names = {*results.TABLES, *sim.TABLES, "points", "queues", "link_use", "jobs", "messages", "links", "energy", "runs", "programs"}
+    names = {*results.TABLES, *sim.TABLES, "points", "queues", "link_use", "jobs", "messages", "links", "energy", "runs"}
+    names |= {"programs", "throughput"}
     assert {f"{name}.parquet" for name in names} | {"report.html", "run.json", "summary.json"} == results.FILES
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from browser import charts, in_browser, needs_browser
 from typer.testing import CliRunner
 
 from exanet import cli
@@ -95,10 +96,30 @@ def test_figures_of_a_trace(ping: Path, tmp_path: Path) -> None:
     assert found["by_size"].to_dicts() == [{"lower_bytes": 65, "messages": 2, "bytes": 200}]
     assert found["matrix"].rows() == [(0, 1, 1, 100), (1, 0, 1, 100)]
     assert found["by_rank"]["compute_ps"].to_list() == [500, 0]
+    # Fifty parts of 50 ps; what begins at the end is in the last one.
+    assert found["phases"].rows() == [
+        (0, "MPI_Allreduce", 2, 16, 0),
+        (0, "MPI_Recv", 1, 0, 1000),
+        (0, "MPI_Send", 1, 100, 1000),
+        (1000, "MPI_Recv", 1, 0, 1000),
+        (1000, "MPI_Send", 1, 100, 1000),
+        (2000, "MPI_Finalize", 1, 0, 0),
+        (2450, "MPI_Finalize", 1, 0, 0),
+    ]
     done = CliRunner().invoke(cli.app, ["trace", "stats", str(ping), "--json", "-o", str(tmp_path / "tables")], catch_exceptions=False)
     assert json.loads(done.output)["trace"]["calls"] == 8
-    assert {file.stem for file in (tmp_path / "tables").iterdir()} == set(statistics.TABLES)
+    assert {file.stem for file in (tmp_path / "tables").iterdir()} == {*statistics.TABLES, "report"}
     assert "MPI_Allreduce" in CliRunner().invoke(cli.app, ["trace", "stats", str(ping)], catch_exceptions=False).output
+
+
+@pytest.mark.slow
+@needs_browser
+def test_the_page_of_a_trace_draws(ping: Path, tmp_path: Path) -> None:
+    CliRunner().invoke(cli.app, ["trace", "stats", str(ping), "-o", str(tmp_path / "tables")], catch_exceptions=False)
+    elements = in_browser(tmp_path / "tables" / "report.html")
+    assert charts(elements) == 1
+    assert elements.count("<section") == 3
+    assert "8 calls of 2 ranks" in elements and "MPI_Allreduce" in elements
 
 
 def test_a_ranks_calls_as_text(ping: Path) -> None:

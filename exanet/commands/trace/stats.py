@@ -16,10 +16,10 @@ from exanet.errors import InputError
 
 def command(
     trace: Annotated[Path, typer.Argument(metavar="TRACE", help="The folder that `exanet run --record` has made.")],
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Folder for the tables, a Parquet file each.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Folder for the tables as Parquet, and a page.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Count a trace's calls and bytes: by call, by the size of messages, by rank, and from whom to whom."""
+    """Count a trace's calls and bytes: by call, by the size of messages, by rank, from whom to whom, and over time."""
     with lightly.imports():
         from rich.console import Console
 
@@ -31,7 +31,7 @@ def command(
     found = statistics.statistics(read)
     if output is not None:
         try:
-            statistics.write(output, found)
+            statistics.write(output, read, found)
         except OSError as error:
             raise InputError(f"-o {output}: {error.strerror}; choose another place") from None
     if as_json:

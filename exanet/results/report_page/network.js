@@ -11,9 +11,6 @@ function networkData(drawing, use) {
   };
 }
 
-// As many tints as curves, of the same strength, the colour circle in even steps.
-const tintOf = (i, count) => `hsl(${Math.round((360 * i) / Math.max(count, 1) + 210) % 360} 62% ${document.documentElement.dataset.theme === "dark" ? 66 : 42}%)`;
-
 // `queues`: step_us, names of routers or groups of them, and rows of packets, a row a router.
 function stackedQueues(queues) {
   const mean = (row) => row.reduce((sum, v) => sum + v, 0) / row.length;
