@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Broadcasts along trees that know the network, alone and beside molecular dynamics under three mappings.
 
-python examples/broadcast_trees.py trees --broadcasts 100         # RED-SEA D1.4, figure 49: binary tree, GLF, LLF
-python examples/broadcast_trees.py interference --broadcasts 50   # figure 52: blocks of nodes, switches and nodes in turn
+python examples/broadcast_trees.py trees                       # RED-SEA D1.4, figure 49: binary tree, GLF, LLF, hardware
+python examples/broadcast_trees.py interference -o beside      # figure 52: blocks of nodes, switches and nodes in turn
 
 Both traces are written here, not recorded. That of molecular dynamics stands for GROMACS, whose own is not published: of each step the
 halo of coordinates and the one of forces with six neighbours, the exchange of the particle mesh between all, and every tenth step the
@@ -16,7 +16,11 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from exanet import replay
+from exanet import replay, results
+from exanet.directory import result_directory
+from exanet.errors import InputError
+from exanet.progress import share_done
+from exanet.results import report
 from exanet.trace.write import Stream, Writer
 
 GRID = (8, 4, 4)
@@ -24,6 +28,10 @@ HALO_BYTES = 20_000  # chosen: some 800 particles of 24 B in a face's layer
 MESH_BYTES = 512  # chosen: a rank's block of a mesh of 128 x 128 x 128 single-precision points, by 128 x 128 pairs of ranks
 ENERGIES_BYTES = 200
 STEP_PS = 500_000_000  # chosen: computing of a step of a rank
+MAPPINGS = {"round-robin": "blocks", "switch": "switches", "node": "nodes"}
+
+# By what is asked: bytes of a broadcast, how many, and their algorithms.
+DEFAULTS = {"trees": (1_000_000, 100, "binary,GLF,LLF,hardware"), "interference": (25_000, 500, "LLF,hardware")}
 
 
 def broadcasts(folder: Path, ranks: int, count: int, size: int) -> Path:
@@ -76,45 +84,76 @@ def trees(machine: str, ranks: int, count: int, size: int, algorithms: Sequence[
         trace = broadcasts(Path(folder) / "broadcasts", ranks, count, size)
         for algorithm in algorithms:
             options = replay.Options((trace,), machine, mapping="round-robin", collectives={"bcast": algorithm})
-            found[algorithm] = replay.replay(options)[0]["summary"]["virtual_ps"] * 1e-9
+            with share_done(algorithm, False) as progress:
+                measured, _ = replay.replay(options, progress)
+            found[algorithm] = measured["summary"]["virtual_ps"] * 1e-9
             against = found[algorithms[0]] / found[algorithm]
             print(f"{algorithm:<14}{found[algorithm]:>10.2f} ms{against:>8.2f} times as fast as {algorithms[0]}", flush=True)
     return found
 
 
-def interference(machine: str, count: int, size: int, steps: int, algorithm: str) -> dict[str, list[float]]:
-    """Prints and returns how much the two slow each other, by mapping."""
+def interference(
+    machine: str, count: int, size: int, steps: int, algorithms: Sequence[str], output: Path | None = None
+) -> dict[tuple[str, str], list[float]]:
+    """Prints and returns how much the two slow each other, by algorithm and mapping.
+
+    The results of each case, with a page, are left in a folder of its own below `output`.
+    """
     found = {}
     ranks = GRID[0] * GRID[1] * GRID[2]
-    print(f"{'mapping':<14}{'broadcasts':>14}{'slow-down':>11}{'dynamics':>14}{'slow-down':>11}")
+    cases = [(algorithm, mapping, unit) for algorithm in algorithms for mapping, unit in MAPPINGS.items()]
+    places = [result_directory("run", output / f"{algorithm}-{unit}") if output else None for algorithm, _, unit in cases]
+    print(f"{'broadcasts by':<15}{'in turn':<10}{'broadcasts':>14}{'slow-down':>11}{'dynamics':>14}{'slow-down':>11}")
     with tempfile.TemporaryDirectory() as folder:
         traces = (broadcasts(Path(folder) / "broadcasts", ranks, count, size), molecular_dynamics(Path(folder) / "dynamics", steps))
-        for mapping in ("round-robin", "switch", "node"):
+        for (algorithm, mapping, unit), place in zip(cases, places, strict=True):
             options = replay.Options(traces, machine, mapping=mapping, collectives={"bcast": algorithm}, alone=True)
-            rows = replay.replay(options)[0]["programs"]
-            found[mapping] = [row["slowdown"] for row in rows]
+            with share_done(f"{algorithm}, {unit}", False) as progress:
+                measured, meta = replay.replay(options, progress)
+            rows = measured["programs"]
+            found[algorithm, mapping] = [row["slowdown"] for row in rows]
             shown = "".join(f"{row['took_ps'] * 1e-9:>11.2f} ms{row['slowdown']:>11.3f}" for row in rows)
-            print(f"{mapping:<14}{shown}", flush=True)
+            print(f"{algorithm:<15}{unit:<10}{shown}", flush=True)
+            if place is None:
+                continue
+            for row, trace in zip(rows, traces, strict=True):
+                row["name"] = trace.name  # not where it stands for now
+            kept = meta | {"trace": [trace.name for trace in traces], "program": ["broadcasts and dynamics"]}
+            report.write(results.write(place, measured, kept, tables=replay.tables(measured, kept)))
     return found
+
+
+def _positive(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"'{text}': give a whole number from 1")
+    return int(text)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("what", choices=("trees", "interference"))
+    parser.add_argument("what", choices=tuple(DEFAULTS))
     parser.add_argument("--machine", default="dragonfly-342", help="name or file (default: dragonfly-342)")
-    parser.add_argument("--ranks", type=int, default=342, help="of trees, one a node (default: 342)")
-    parser.add_argument("--broadcasts", type=int, default=100, help="one after the other (default: 100)")
-    parser.add_argument("--message", type=int, default=1_000_000, help="bytes of each (default: 1 MB)")
-    parser.add_argument("--steps", type=int, default=100, help="of molecular dynamics (default: 100)")
-    parser.add_argument(
-        "--algorithms", default="binary,GLF,LLF", help="of the broadcasts (default: binary,GLF,LLF); of interference the last"
-    )
-    arguments = parser.parse_args()
-    algorithms = arguments.algorithms.split(",")
-    if arguments.what == "trees":
-        trees(arguments.machine, arguments.ranks, arguments.broadcasts, arguments.message, algorithms)
-    else:
-        interference(arguments.machine, arguments.broadcasts, arguments.message, arguments.steps, algorithms[-1])
+    parser.add_argument("--ranks", type=_positive, default=342, help="of trees, one a node (default: 342)")
+    parser.add_argument("--broadcasts", type=_positive, help="one after the other (default: 100; of interference 500)")
+    parser.add_argument("--message", type=_positive, help="bytes of each (default: 1 MB; of interference 25 KB)")
+    parser.add_argument("--steps", type=_positive, default=20, help="of molecular dynamics (default: 20)")
+    parser.add_argument("--algorithms", help="of the broadcasts (default: binary,GLF,LLF,hardware; of interference LLF,hardware)")
+    parser.add_argument("-o", "--output", type=Path, help="of interference: a folder for the results of each, with a page that draws them")
+    given = parser.parse_args()
+    size, count, algorithms = DEFAULTS[given.what]
+    size, count = given.message or size, given.broadcasts or count
+    if given.what == "trees" and given.output is not None:
+        parser.error("-o: trees leave no results but what they print; leave it out")
+    try:
+        chosen = [
+            algorithm for name in (given.algorithms or algorithms).split(",") for algorithm in replay.choices(f"bcast={name}").values()
+        ]
+        if given.what == "trees":
+            trees(given.machine, given.ranks, count, size, chosen)
+        else:
+            interference(given.machine, count, size, given.steps, chosen, given.output)
+    except InputError as error:
+        parser.error(str(error))
 
 
 if __name__ == "__main__":

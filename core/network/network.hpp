@@ -18,8 +18,7 @@ namespace exanet {
 
 struct Packet {
   NodeId src;
-  NodeId
-      dst;  // or, until it is delivered, a box of nodes (core/topology/multicast.hpp), where the model of the ExaNet router carries it
+  NodeId dst;  // or, until it is delivered, several nodes (core/topology/multicast.hpp), where the network multicasts()
   std::uint16_t payload_bytes;  // 0..max_payload_bytes
   std::uint8_t intra_port;  // both where it enters and where it leaves; with several rails those of rail 0 first
   std::uint8_t priority;  // class: 0 bulk, 1 priority, which has queues of its own and goes first
@@ -64,6 +63,9 @@ class Network {
 
   // Gives back the oldest slot that is taken at a port of PacketSink::gives_back, in the cycle that begins at `at`, not before now.
   virtual void give_back(NodeId /*node*/, std::uint8_t /*intra_port*/, Time /*at*/) {}
+
+  // Carries packets to several nodes (core/topology/multicast.hpp), of which each copy is delivered.
+  virtual bool multicasts() const { return false; }
 
   // Packets of a class from one intra-tile port arrive at one endpoint in the order in which they were injected.
   virtual bool keeps_order() const { return true; }

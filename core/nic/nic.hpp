@@ -8,6 +8,9 @@
 //   queue's present time, never from inside post() or doorbell(). `user` comes back with them; its two top bits are 0.
 // - Messages between two nodes arrive in the order in which they were posted; transfers too where the interface is ordered, else it takes turns
 //   between all of them packet by packet. Between different destinations it always does.
+// - Where the interface multicasts(), a destination may be several nodes (core/topology/multicast.hpp): the descriptor
+//   then leads to a completion at each node that its packets reach, in no order with other descriptors, and a transfer
+//   to one at its source when its last packet has left. Nothing acknowledges it.
 //
 // Room for more: a node has one interface. With several, a descriptor says which beside `src` and `dst`, and an implementation keeps an
 // engine's state by interface instead of by node. An engine (core/nic/exanet) is a class in a file of its own that injects packets of a kind
@@ -34,6 +37,7 @@ struct PacketizerMessage {
   NodeId src, dst;
   std::uint32_t bytes;  // at most the network's largest payload
   std::uint64_t user;
+  std::uint32_t copies = 1;  // nodes that it reaches
 };
 
 // A transfer by an RDMA engine from memory to memory, as many packets as that takes; without bytes it is one empty packet.
@@ -43,6 +47,7 @@ struct RdmaTransfer {
   bool acknowledged;  // the source learns that it is there
   bool reads_memory;  // the data come out of the source's memory: a request carries its few words in the descriptor
   std::uint64_t user;
+  std::uint32_t copies = 1;  // nodes that it reaches
 };
 
 class NicListener {
@@ -51,6 +56,8 @@ class NicListener {
   virtual void message_arrived(std::uint64_t user, Time now) = 0;  // visible in the mailbox
   virtual void transfer_arrived(std::uint64_t user, Time now) = 0;  // all of it in memory at the destination
   virtual void transfer_acknowledged(std::uint64_t user, Time now) = 0;  // the source has the last acknowledgement
+  virtual void multicast_arrived(std::uint64_t /*user*/, NodeId /*node*/, Time /*now*/) {}  // all of it at one node
+  virtual void multicast_sent(std::uint64_t /*user*/, Time /*now*/) {}  // all of a transfer has left
   virtual void packet_delivered(const Packet& packet, Time injected, Time now) = 0;  // statistics; acknowledgements too
 };
 
@@ -63,6 +70,8 @@ class Nic {
   // While instant, nothing that begins takes time or uses the network: before MPI_Init has returned and after MPI_Finalize was entered.
   // Packets on the network at a change end there. Only the message library of core/protocol asks for it; an interface starts without.
   virtual void set_instant(bool) {}
+
+  virtual bool multicasts() const { return false; }
 
   virtual const Network& network() const = 0;
   virtual std::uint64_t packets() const = 0;  // injected, acknowledgements included

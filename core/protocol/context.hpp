@@ -16,6 +16,13 @@
 
 namespace exanet {
 
+// Ranks that one message reaches. Contract: no two of them on a node, and none where the sender is.
+struct RankGroup {
+  NodeId to;  // the destination of packets (core/topology/multicast.hpp)
+  std::uint32_t copies;  // nodes that these reach
+  std::vector<RankId> members;
+};
+
 class Context {
  public:
   // Throws ConfigError when the interface or the network cannot be built as configured.
@@ -31,6 +38,7 @@ class Context {
   std::uint64_t live = 0;  // operations under way anywhere, posted receives not counted
   const std::vector<NodeId> placement;
   std::vector<MemoryMap> memory;  // of each rank
+  std::vector<RankGroup> groups;  // by number
   const std::unique_ptr<Nic> nic;
   Processors processors;
   Matching matching;

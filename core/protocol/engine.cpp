@@ -54,6 +54,14 @@ void MessageEngine::transfer_arrived(std::uint64_t user, Time now) {
   machines_[StateMachine::number_of(user)]->data_arrived(StateMachine::operation_of(user), now);
 }
 
+void MessageEngine::multicast_arrived(std::uint64_t user, NodeId node, Time now) {
+  machines_[StateMachine::number_of(user)]->copy_arrived(StateMachine::operation_of(user), node, now);
+}
+
+void MessageEngine::multicast_sent(std::uint64_t user, Time now) {
+  machines_[StateMachine::number_of(user)]->copies_sent(StateMachine::operation_of(user), now);
+}
+
 void MessageEngine::transfer_acknowledged(std::uint64_t user, Time now) {
   machines_[StateMachine::number_of(user)]->data_acknowledged(StateMachine::operation_of(user), now);
 }

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "core/protocol/context.hpp"
@@ -39,6 +40,13 @@ class MessageEngine final : private NicListener {
   // A message is on its way to a receive of the rank.
   bool is_receiving(RankId rank) const { return context_.matching.is_receiving(rank); }
   Time busy_until(RankId rank) const { return context_.processors.busy_until(rank); }
+
+  // Messages may go to groups of ranks: as a rank kGroup | what add_group() returns.
+  bool multicasts() const { return context_.nic->multicasts(); }
+  std::uint32_t add_group(RankGroup group) {
+    context_.groups.push_back(std::move(group));
+    return static_cast<std::uint32_t>(context_.groups.size() - 1);
+  }
 
   void set_instant(bool instant);
   // A descriptor that a rank hands over at a time t touches nothing outside the rank before t's call + lookahead().
@@ -74,6 +82,8 @@ class MessageEngine final : private NicListener {
   void message_arrived(std::uint64_t user, Time now) override;
   void transfer_arrived(std::uint64_t user, Time now) override;
   void transfer_acknowledged(std::uint64_t user, Time now) override;
+  void multicast_arrived(std::uint64_t user, NodeId node, Time now) override;
+  void multicast_sent(std::uint64_t user, Time now) override;
   void packet_delivered(const Packet&, Time injected, Time now) override {
     if (packet_fn_) packet_fn_(packet_self_, now - injected);
   }

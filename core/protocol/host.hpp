@@ -14,6 +14,9 @@ namespace exanet {
 using RankId = std::uint32_t;
 inline constexpr RankId kAnyRank = 0xffffffffu;  // as a receive's source: any
 
+inline constexpr RankId kGroup =
+    1u << 31;  // as a message's destination, with a number: a group of ranks (Context::groups)
+
 using Payload =
     std::span<const std::byte>;  // behind a descriptor or completion; valid during the call that it is given to
 

@@ -23,6 +23,8 @@ class StateMachine {
   virtual void acknowledgement_arrived(std::uint32_t operation, Time now) {}
   virtual void data_arrived(std::uint32_t operation, Time now) {}
   virtual void data_acknowledged(std::uint32_t operation, Time now) {}
+  virtual void copy_arrived(std::uint32_t operation, NodeId node, Time now) {}
+  virtual void copies_sent(std::uint32_t operation, Time now) {}
 
   // A user word of the interface: operation, number of the machine in the list, and whether it acknowledges.
   static constexpr std::uint64_t kAcknowledgement = 1ull << 40;

@@ -108,6 +108,7 @@ const std::vector<CollectiveAlgorithm>& collective_algorithms() {
       {"bcast", "binary", bcast_binary, "never"},
       {"bcast", "LLF", bcast_local_first, "never", true},
       {"bcast", "GLF", bcast_global_first, "never", true},
+      {"bcast", "hardware", bcast_hardware, "never", true},
       {"bcast", "scatter-doubling", bcast_scatter_doubling, "up to 512 KiB on a power of two of ranks"},
       {"bcast", "scatter-ring", bcast_scatter_ring, "otherwise"},
       {"gather", "binomial", gather_binomial, "always"},

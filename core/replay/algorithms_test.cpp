@@ -187,7 +187,7 @@ TEST_CASE("unknown algorithms are refused with those that there are") {
   CHECK_NOTHROW(check_choices({{"bcast", "binomial"}}));
   CHECK_THROWS_WITH_AS(
       check_choices({{"bcast", "ring"}}),
-      "bcast by \"ring\" is unknown: use one of binomial, binary, LLF, GLF, scatter-doubling, scatter-ring",
+      "bcast by \"ring\" is unknown: use one of binomial, binary, LLF, GLF, hardware, scatter-doubling, scatter-ring",
       ConfigError);
   CHECK_THROWS_AS(check_choices({{"broadcast", "binomial"}}), ConfigError);
 }

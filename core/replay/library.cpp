@@ -48,7 +48,10 @@ void Library::charge(RankId rank, Time cost) {
 bool Library::send(RankId rank, RankId to, std::uint64_t tag, std::uint64_t bytes, std::uint64_t data,
                    std::uint64_t cookie) {
   const bool eager = bytes <= config_.eager_max_bytes;
-  charge(rank, engine_.send_cpu() + config_.store_word * router_.words(config_.envelope_bytes + (eager ? bytes : 0)));
+  const bool transfer = to >= kGroup && !eager;
+  charge(rank, engine_.send_cpu() +
+                   (transfer ? engine_.rdma_cpu()
+                             : config_.store_word * router_.words(config_.envelope_bytes + (eager ? bytes : 0))));
   SendDescriptor d;
   d.flags = static_cast<std::uint16_t>(kTagged | kHasData | (eager ? kSilent : 0));
   d.time = ranks_[rank].clock;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "core/network/model.hpp"
@@ -50,6 +51,12 @@ class Library final : private Host {
   Time& clock(RankId rank) { return ranks_[rank].clock; }
   Time library_time(RankId rank) const { return ranks_[rank].library; }
   void charge(RankId rank, Time cost);
+
+  // Where the network copies packets, a rank may send to several: `to` is then kGroup | what this returns. They must
+  // have posted their receives before what is longer than eager_max. Contract: no two of them on a node, and none on
+  // the sender's.
+  bool multicasts() const { return engine_.multicasts(); }
+  std::uint32_t add_group(RankGroup group) { return engine_.add_group(std::move(group)); }
 
   // True: it is over for the sender at once, and no arrival tells of it.
   bool send(RankId rank, RankId to, std::uint64_t tag, std::uint64_t bytes, std::uint64_t data, std::uint64_t cookie);

@@ -37,8 +37,12 @@ std::vector<std::uint32_t> parts_without_last_links(const Topology& t) {
 
 }  // namespace
 
-RankPlaces::RankPlaces(const Topology& topology, const std::vector<NodeId>& placement)
-    : topology_(topology), placement_(placement), group_of_(parts_without_last_links(topology)) {
+RankPlaces::RankPlaces(const Topology& topology, const std::vector<NodeId>& placement,
+                       std::optional<Multicasts> multicasts)
+    : topology_(topology),
+      placement_(placement),
+      group_of_(parts_without_last_links(topology)),
+      multicasts_(std::move(multicasts)) {
   for (NodeId endpoint = 0; endpoint < topology.endpoint_count(); ++endpoint)
     switch_of_.push_back(topology.switched() ? topology.neighbour(endpoint, 0).node : endpoint);
 }

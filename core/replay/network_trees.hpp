@@ -11,7 +11,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/replay/schedule.hpp"
@@ -28,10 +31,30 @@ struct NetworkTree {
   std::vector<std::vector<std::uint32_t>> children;  // in the order in which they are sent to
 };
 
+// A broadcast whose packets the network copies: it reaches one rank of each node, the leaders, and these send it on to
+// the others of their node.
+struct BroadcastGroup {
+  std::uint32_t number = 0;  // of the group of all leaders but the root
+  std::vector<std::uint32_t> leaders;  // by rank of the communicator, the root first
+  std::vector<std::uint32_t> leader_of;  // by rank: its place in `leaders`
+};
+
+// How a program's ranks send to several at once.
+struct Multicasts {
+  std::uint64_t eager_max_bytes;  // what is longer takes that the others are ready
+  // The number of the group of these ranks of the program, for messages from `root`.
+  std::function<std::uint32_t(std::uint32_t root, const std::vector<std::uint32_t>& members)> add_group;
+};
+
 // The units of the network in which a program's ranks are.
 class RankPlaces {
  public:
-  RankPlaces(const Topology& topology, const std::vector<NodeId>& placement);
+  // `multicasts`: where the network copies packets.
+  RankPlaces(const Topology& topology, const std::vector<NodeId>& placement, std::optional<Multicasts> multicasts = {});
+
+  const std::optional<Multicasts>& multicasts() const { return multicasts_; }
+  // A reference that holds. Contract: multicasts().
+  const BroadcastGroup& broadcast_group(const CollectiveCall& call);
 
   // The tree of a broadcast. The last one of each communicator is kept: a reference holds until the next call.
   const NetworkTree& tree(LinkOrder order, const CollectiveCall& call);
@@ -52,11 +75,14 @@ class RankPlaces {
   const Topology& topology_;
   const std::vector<NodeId>& placement_;  // by rank of the program
   std::vector<std::uint32_t> switch_of_, group_of_;  // by endpoint
+  std::optional<Multicasts> multicasts_;
+  std::map<std::pair<const void*, std::uint32_t>, BroadcastGroup> groups_;  // by a communicator's members, and root
   std::map<const void*, NetworkTree> trees_;  // by a communicator's members
   NetworkTree* made_ = nullptr;  // the one that is being made
   const std::vector<std::uint64_t>* members_ = nullptr;  // of its communicator
 };
 
+void bcast_hardware(const CollectiveCall& c, Schedule& out);
 void bcast_local_first(const CollectiveCall& c, Schedule& out);
 void bcast_global_first(const CollectiveCall& c, Schedule& out);
 

@@ -4,6 +4,7 @@
 #include <ctime>
 #include <deque>
 #include <optional>
+#include <utility>
 
 #include "core/config/error.hpp"
 #include "core/replay/library.hpp"
@@ -11,6 +12,7 @@
 #include "core/replay/rank_job.hpp"
 #include "core/replay/rank_replay.hpp"
 #include "core/routing/make_topology.hpp"
+#include "core/topology/multicast.hpp"
 #include "core/units/check.hpp"
 
 namespace exanet {
@@ -20,8 +22,10 @@ class Replay::State final : public LibraryUser {
   State(const TopologySpec& spec, const NetworkConfig& network, const NiConfig& interface, const ReplayConfig& c)
       : config(c),
         topology(make_topology(spec)),
-        library({queue, *topology, network, interface, placed(), *this, c.flow_level}) {
+        library({queue, *topology, network, interface, placed(), *this, c.flow_level}),
+        multicasts(library.multicasts() && spec.disabled.empty()) {
     check_choices(config.collectives);
+    check_multicasts();
     std::vector<Time> starts;
     for (const ReplayProgram& program : config.programs) {
       if (program.streams.empty())
@@ -82,6 +86,7 @@ class Replay::State final : public LibraryUser {
   std::unique_ptr<Topology> topology;
   std::vector<NodeId> placement;  // of all ranks
   Library library;
+  const bool multicasts;  // copies reach all nodes, which they do not round disabled ports
   std::deque<Communicators> communicators;  // of each recorded program, and so with their places
   std::deque<RankPlaces> places;
   std::deque<std::unique_ptr<Program>> jobs;
@@ -89,11 +94,39 @@ class Replay::State final : public LibraryUser {
   std::optional<QueueSamples> samples;  // where there are queues of packets
 
  private:
+  void check_multicasts() const {
+    const auto bcast = config.collectives.find("bcast");
+    if (bcast == config.collectives.end() || bcast->second != "hardware" || multicasts) return;
+    throw ConfigError(
+        "collective",
+        "bcast by \"hardware\" takes routers that copy packets: at packet level, ExaNet routers of at most 16 ports, "
+        "those to the interface counted, in a dragonfly, fat tree, torus, mesh or qfdb-torus with its own routing, "
+        "one rail and nothing failed, and interfaces without 'messages: gateware'; choose another algorithm or "
+        "machine");
+  }
+
+  std::optional<Multicasts> multicasts_of(const ReplayProgram& program, RankId first, const NiConfig& interface) {
+    if (!multicasts) return {};
+    const auto add_group = [this, &program, first](std::uint32_t root, const std::vector<std::uint32_t>& members) {
+      RankGroup group;
+      std::vector<NodeId> nodes;
+      for (const std::uint32_t rank : members) {
+        group.members.push_back(first + rank);
+        nodes.push_back(program.placement[rank]);
+      }
+      const NodeId from = program.placement[root];
+      group.to = topology->multicast_to(from, nodes);
+      group.copies = static_cast<std::uint32_t>(multicast_destinations(*topology, from, group.to).size());
+      return library.add_group(std::move(group));
+    };
+    return Multicasts{static_cast<std::uint64_t>(interface.eager_max_bytes), add_group};
+  }
+
   void add_trace(const ReplayProgram& program, const NiConfig& interface) {
     const auto first = static_cast<RankId>(ranks.size());
     const auto count = static_cast<std::uint32_t>(program.streams.size());
     Communicators& own = communicators.emplace_back(count);
-    RankPlaces& at = places.emplace_back(*topology, program.placement);
+    RankPlaces& at = places.emplace_back(*topology, program.placement, multicasts_of(program, first, interface));
     for (RankId rank = 0; rank < count; ++rank) {
       auto made = std::make_unique<RankReplay>(program, config.collectives, interface, first, rank, library, own, at);
       const exanet_trace_header& header = made->stream().header();

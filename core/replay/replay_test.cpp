@@ -7,6 +7,7 @@
 #include "core/config/error.hpp"
 #include "core/protocol/engine_harness.hpp"
 #include "core/replay/stream_harness.hpp"
+#include "core/routing/make_topology.hpp"
 
 using namespace exanet;
 using testing::StreamBytes;
@@ -157,6 +158,174 @@ TEST_CASE("a collective by another algorithm sends other messages") {
   CHECK(replay(s).messages == 4 * 2);
   CHECK(replay(s, 1, {{"allreduce", "ring"}}).messages == 4 * 6);
   CHECK(says(replay(s, 1, {{"allreduce", "rings"}}), "unknown"));
+}
+
+namespace {
+
+constexpr NodeId kRing = 4;  // nodes of the torus of replay()
+
+// Programs by hardware broadcasts, each a vector of streams, with `each` ranks on a node from node 0 on.
+Outcome by_hardware(const TopologySpec& spec, const std::vector<std::vector<StreamBytes>>& programs,
+                    std::uint32_t each = 1, bool flows = false, const NiConfig& interface = testing::odd_costs(),
+                    const NetworkConfig& network = testing::steady_fabric()) {
+  StreamFiles files;
+  ReplayConfig config{{}, {{"bcast", "hardware"}}, flows};
+  for (const auto& streams : programs) {
+    ReplayProgram& program = config.programs.emplace_back();
+    for (std::uint32_t rank = 0; rank < streams.size(); ++rank) {
+      program.streams.push_back(files.add(streams[rank].bytes));
+      program.placement.push_back(rank / each);
+    }
+  }
+  Outcome outcome;
+  try {
+    Replay run(spec, network, interface, config);
+    const bool ended = run.run();
+    REQUIRE(ended);
+    outcome.result = run.result();
+    outcome.messages = run.statistics().total.messages;
+    outcome.bytes = run.statistics().total.bytes;
+  } catch (const ConfigError& error) {
+    outcome.complaint = error.what();
+  }
+  return outcome;
+}
+
+StreamBytes& bcast(StreamBytes& stream, std::uint32_t root, std::uint64_t bytes,
+                   std::uint64_t comm = EXANET_TRACE_WORLD, std::uint64_t request = 0) {
+  return stream.call(request == 0 ? EXANET_TRACE_Bcast : EXANET_TRACE_Ibcast,
+                     {comm, root, request, 3, 1, bytes, 0, 0, 0});
+}
+
+// Broadcasts from `root` of these bytes one after the other by so many ranks.
+std::vector<StreamBytes> broadcasts(std::uint32_t ranks, std::uint32_t root, const std::vector<std::uint64_t>& sizes) {
+  std::vector<StreamBytes> streams;
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    StreamBytes& stream = streams.emplace_back(rank, ranks);
+    for (const std::uint64_t bytes : sizes) bcast(stream, root, bytes);
+    stream.end();
+  }
+  return streams;
+}
+
+}  // namespace
+
+TEST_CASE("a broadcast by hardware reaches one rank of each node, and these the others") {
+  // None, what goes into mailboxes, just more than that, a packet and one byte more. Of a long one each node but the
+  // root's says that it is ready.
+  const std::vector<std::uint64_t> sizes{0, 1, 32, 33, 256, 257, 20000};
+  for (const TopologySpec& spec : {TopologySpec{"torus", {4}}, TopologySpec{"dragonfly", {1}},
+                                   TopologySpec{"qfdb-torus", {2, 1, 1}}, TopologySpec{"fat-tree", {4, 2}}}) {
+    const std::uint32_t nodes = make_topology(spec)->endpoint_count();
+    for (const std::uint32_t each : {1u, 3u})
+      for (const std::uint32_t root : {0u, nodes * each - 2}) {
+        INFO(spec.kind << ", " << each << " ranks a node, root " << root);
+        const Outcome found = by_hardware(spec, {broadcasts(nodes * each, root, sizes)}, each);
+        CHECK(found.complaint == "");
+        CHECK(found.messages == 6 * (nodes * each - 1) + 4 * (nodes - 1));
+        CHECK(found.bytes == (1 + 32 + 33 + 256 + 257 + 20000) * (nodes * each - 1));
+      }
+  }
+}
+
+TEST_CASE("a broadcast by hardware to ranks of some nodes, of the root's alone, and to nobody") {
+  const TopologySpec dragonfly{"dragonfly", {1}};
+  std::vector<StreamBytes> streams;
+  for (std::uint32_t rank = 0; rank < 6; ++rank) {
+    StreamBytes& stream = streams.emplace_back(rank, 6);
+    bcast(stream, 0, 5000, EXANET_TRACE_SELF);
+    if (rank % 2 == 1) stream.call(EXANET_TRACE_COMMUNICATOR, {EXANET_TRACE_WORLD, 3, 0, 3, 1, 3, 5, 0});
+    if (rank < 2) stream.call(EXANET_TRACE_COMMUNICATOR, {EXANET_TRACE_WORLD, 4, 0, 2, 0, 1, 0});
+    if (rank % 2 == 1) bcast(bcast(stream, 1, 5000, 3), 2, 5000, 3);
+    if (rank < 2) bcast(stream, 1, 5000, 4);
+    stream.end();
+  }
+  const Outcome apart = by_hardware(dragonfly, {streams});  // nobody says to itself that it is ready
+  CHECK(apart.complaint == "");
+  CHECK(apart.messages == 2 * 4 + 2);
+  CHECK(apart.bytes == 5 * 5000);
+  const Outcome pairs =
+      by_hardware(dragonfly, {streams}, 2);  // ranks 0 and 1 are on one node: no copies, and nothing asked
+  CHECK(pairs.complaint == "");
+  CHECK(pairs.messages == 2 * 4 + 1);
+  CHECK(pairs.bytes == 5 * 5000);
+}
+
+TEST_CASE("broadcasts by hardware beside each other: from all roots at once, and of two programs on the same nodes") {
+  for (const TopologySpec& spec : {TopologySpec{"torus", {4}}, TopologySpec{"dragonfly", {1}}}) {
+    const std::uint32_t nodes = make_topology(spec)->endpoint_count();
+    std::vector<StreamBytes> all;
+    for (std::uint32_t rank = 0; rank < nodes; ++rank) {
+      StreamBytes& stream = all.emplace_back(rank, nodes);
+      for (std::uint32_t root = 0; root < nodes; ++root)
+        bcast(stream, root, root % 2 == 0 ? 3000 : 20, EXANET_TRACE_WORLD, root + 1);
+      for (std::uint32_t root = nodes; root > 0; --root) stream.call(EXANET_TRACE_Wait, {root});
+      stream.end();
+    }
+    const Outcome one = by_hardware(spec, {all}), two = by_hardware(spec, {all, all});
+    CHECK(one.complaint == "");
+    CHECK(two.complaint == "");
+    CHECK(one.bytes == nodes / 2 * 3020 * (nodes - 1));
+    CHECK(two.bytes == 2 * one.bytes);
+    CHECK(two.result.finished > one.result.finished);
+    CHECK(by_hardware(spec, {all, all}).result.events == two.result.events);
+  }
+}
+
+TEST_CASE("a broadcast by hardware takes about the time of one message") {
+  const TopologySpec dragonfly{"dragonfly", {1}};
+  const auto time = [&](std::uint64_t bytes) {
+    return by_hardware(dragonfly, {broadcasts(6, 0, {bytes})}).result.finished;
+  };
+  const Time one = time(100'000), two = time(200'000);
+  // A packet of 256 B is 38 words of 64 bits in 6.4 ns each: 32 of payload, header and footer, Magic and Start.
+  CHECK(one > Time::us(95));
+  CHECK(two - one > Time::us(94));
+  CHECK(two - one < Time::us(96));
+  const Time million = time(1'000'000);
+  CHECK(million > Time::us(950));
+  CHECK(million < Time::us(960));
+}
+
+TEST_CASE("a broadcast by hardware where packets overtake each other") {
+  NetworkConfig overtaking = testing::steady_fabric();
+  overtaking.router.virtual_channels = 4;
+  overtaking.router.vc_allocation = RouterConfig::VcAllocation::kOccupancy;
+  const std::vector<std::uint64_t> sizes{8, 20000, 8, 300, 20000};
+  for (const TopologySpec& spec : {TopologySpec{"fat-tree", {4, 2}}, TopologySpec{"dragonfly", {1}}}) {
+    const std::uint32_t nodes = make_topology(spec)->endpoint_count();
+    const Outcome found =
+        by_hardware(spec, {broadcasts(2 * nodes, 1, sizes)}, 2, false, testing::odd_costs(), overtaking);
+    CHECK(found.complaint == "");
+    CHECK(found.bytes == (2 * 8 + 2 * 20000 + 300) * (2 * nodes - 1));
+  }
+}
+
+TEST_CASE("a broadcast by hardware is refused where packets are not copied to all") {
+  const auto ring = broadcasts(kRing, 0, {8});
+  const char* refused = "takes routers that copy packets";
+  TopologySpec torus{"torus", {kRing}};
+  CHECK(by_hardware(torus, {ring}).complaint == "");
+  CHECK(says(by_hardware(torus, {ring}, 1, true), refused));
+  torus.disabled = {{1, 0}};
+  CHECK(says(by_hardware(torus, {ring}), refused));
+  torus.disabled = {};
+  torus.failed = {"links:1:1"};
+  NetworkConfig one_more = testing::steady_fabric();
+  one_more.router.virtual_channels = 3;
+  CHECK(says(by_hardware(torus, {ring}, 1, false, testing::odd_costs(), one_more), refused));
+  TopologySpec rails{"fat-tree", {4, 2}};
+  rails.rails = 2;
+  CHECK(says(by_hardware(rails, {ring}), refused));
+  CHECK(says(by_hardware({"hyperx", {1, 2, 2}}, {ring}), refused));
+  CHECK(says(by_hardware({"fat-tree", {16, 2}}, {ring}), refused));
+  NiConfig gateware = testing::odd_costs();
+  gateware.packetizer = gateware.mailbox_word = Time();
+  gateware.messages = NiConfig::Messages::kGateware;
+  CHECK(says(by_hardware({"torus", {kRing}}, {ring}, 1, false, gateware), refused));
+  NetworkConfig switches = testing::steady_fabric();
+  switches.input_queued.emplace();
+  CHECK(says(by_hardware({"dragonfly", {1}}, {ring}, 1, false, testing::odd_costs(), switches), refused));
 }
 
 TEST_CASE("what cannot be replayed is told") {

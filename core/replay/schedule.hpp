@@ -12,11 +12,15 @@ struct ScheduledMessage {
   std::uint32_t peer;  // rank in the communicator
   std::uint64_t bytes;  // of what is sent
   bool sends, ends_stage;
+  bool to_group = false;  // `peer` is a group of ranks, which the network copies it to
 };
 
 class Schedule {
  public:
   void send(std::uint32_t to, std::uint64_t bytes) { messages_.push_back({to, bytes, true, false}); }
+  void send_to_group(std::uint32_t group, std::uint64_t bytes) {
+    messages_.push_back({group, bytes, true, false, true});
+  }
   void receive(std::uint32_t from) { messages_.push_back({from, 0, false, false}); }
   // Steps that follow wait for those before.
   void stage() {
@@ -40,7 +44,7 @@ class Schedule {
   template <typename Name>
   void append(const Schedule& other, Name name) {
     for (ScheduledMessage message : other.messages_) {
-      message.peer = name(message.peer);
+      if (!message.to_group) message.peer = name(message.peer);
       messages_.push_back(message);
     }
   }

@@ -146,9 +146,15 @@ std::vector<Channel> find_dependency_cycle(const Topology& topology, const std::
   return graph.find_cycle();
 }
 
-std::vector<Channel> find_multicast_cycle(const Topology& topology, const Topology& trees) {
+std::vector<Channel> find_multicast_cycle(const Topology& topology, const Topology& trees,
+                                          const std::vector<std::pair<NodeId, NodeId>>& packets) {
   ChannelGraph graph(topology, topology.virtual_channels());
   add_routes(graph, topology, {}, {});
+  for (const auto& [src, to] : packets) add_tree(graph, trees, src, to, src, kFromInterface, 0);
+  return graph.find_cycle();
+}
+
+std::vector<Channel> find_multicast_cycle(const Topology& topology, const Topology& trees) {
   // As many hops as a packet to one node makes in each dimension are all that copies can make.
   std::uint32_t most[kBoxDimensions] = {};
   const NodeId nodes = topology.node_count();
@@ -163,12 +169,12 @@ std::vector<Channel> find_multicast_cycle(const Topology& topology, const Topolo
       most[d] = hops;
     }
   }
+  std::vector<std::pair<NodeId, NodeId>> packets;
   for (NodeId src = 0; src < nodes; ++src)
     for (std::uint32_t x = 0; x <= most[0]; ++x)
       for (std::uint32_t y = 0; y <= most[1]; ++y)
-        for (std::uint32_t z = 0; z <= most[2]; ++z)
-          add_tree(graph, trees, src, multicast_box(x, y, z), src, kFromInterface, 0);
-  return graph.find_cycle();
+        for (std::uint32_t z = 0; z <= most[2]; ++z) packets.emplace_back(src, multicast_box(x, y, z));
+  return find_multicast_cycle(topology, trees, packets);
 }
 
 namespace {

@@ -63,6 +63,10 @@ std::vector<Channel> find_dependency_cycle(const Topology& topology,
 // waits for each. Contract: trees.multicasts().
 std::vector<Channel> find_multicast_cycle(const Topology& topology, const Topology& trees);
 
+// The same, of the trees of packets with these sources and destinations.
+std::vector<Channel> find_multicast_cycle(const Topology& topology, const Topology& trees,
+                                          const std::vector<std::pair<NodeId, NodeId>>& packets);
+
 // Of all minimal routes together, each in next_hop()'s channels.
 std::vector<Channel> find_minimal_cycle(const Topology& topology, const CheckProgress& progress = {});
 

@@ -7,11 +7,15 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
+#include <utility>
 #include <vector>
 
+#include "core/routing/make_topology.hpp"
 #include "core/topology/grid_topology.hpp"
 #include "core/topology/multicast.hpp"
 #include "core/topology/qfdb_torus.hpp"
+#include "core/topology/wrapped.hpp"
 
 using namespace exanet;
 
@@ -142,6 +146,66 @@ TEST_CASE("channel graph: trees in another order of dimensions than routes close
   CHECK(find_multicast_cycle(one, one).empty());
   CHECK(find_multicast_cycle(other, other).empty());
   CHECK(!find_multicast_cycle(one, other).empty());
+}
+
+// Groups of all endpoints, and of some, from every source; `ruin` lays the trees by one channel.
+std::vector<Channel> group_cycle(const TopologySpec& spec, bool ruin) {
+  class OneChannel final : public WrappedTopology {
+   public:
+    using WrappedTopology::WrappedTopology;
+    Copies copies(NodeId at, std::uint16_t from, NodeId src, NodeId to) const override {
+      Copies all = inner_->copies(at, from, src, to);
+      all.channels = 0;
+      return all;
+    }
+    NodeId multicast_to(NodeId src, const std::vector<NodeId>& members) override {
+      return inner_->multicast_to(src, members);
+    }
+  };
+  std::unique_ptr<Topology> made = make_topology(spec);
+  REQUIRE(made->multicasts());
+  if (ruin) made = std::make_unique<OneChannel>(std::move(made));
+  std::vector<std::pair<NodeId, NodeId>> packets;
+  for (NodeId src = 0; src < made->endpoint_count(); ++src)
+    for (std::uint32_t every = 1; every <= 3; ++every) {
+      std::vector<NodeId> members, reached;
+      for (NodeId node = 0; node < made->endpoint_count(); ++node)
+        if ((node + src) % every == 0 && node != src) members.push_back(node);
+      if (members.empty()) continue;
+      const NodeId to = made->multicast_to(src, members);
+      packets.emplace_back(src, to);
+      reached = multicast_destinations(*made, src, to);
+      std::sort(reached.begin(), reached.end());
+      CHECK(reached == members);
+    }
+  return find_multicast_cycle(*made, *made, packets);
+}
+
+TEST_CASE("channel graph: multicast to groups reaches each member once, and closes no cycle") {
+  for (const Shape& shape : {Shape{1}, Shape{2}, Shape{3}, Shape{2, 3, 1}, Shape{1, 1, 4}, Shape{1, 5, 2}}) {
+    const TopologySpec dragonfly{"dragonfly", shape};
+    CHECK(group_cycle(dragonfly, false).empty());
+    // Where a group is one switch there are no local links, whose channels the trees could mix up.
+    CHECK(group_cycle(dragonfly, true).empty() == (shape == Shape{1, 1, 4}));
+  }
+  for (const TopologySpec& tree :
+       {TopologySpec{"fat-tree", {4}}, TopologySpec{"fat-tree", {3, 2, 4, 2}}, TopologySpec{"k-ary-n-tree", {4, 3}},
+        TopologySpec{"xgft", {4, 4, 4, 1, 2, 2}}, TopologySpec{"xgft", {4, 4, 1, 1}}})
+    CHECK(group_cycle(tree, false).empty());
+}
+
+TEST_CASE("multicast: networks whose routers have more ports than can copy, or endpoints more links, do not") {
+  CHECK(!make_topology({"dragonfly", {5}})->multicasts());
+  CHECK(!make_topology({"fat-tree", {16, 16}})->multicasts());
+  CHECK(make_topology({"fat-tree", {8, 8, 16}})->multicasts());
+  CHECK(!make_topology({"xgft", {3, 2, 4, 2, 3, 1}})->multicasts());
+}
+
+TEST_CASE("multicast: the smallest box with its members is taken where there are no groups") {
+  GridTopology torus(Shape{6, 4}, true, {}), mesh(Shape{6, 4}, false, {});
+  CHECK(torus.multicast_to(1, {0, 2, 7}) == multicast_box(1, 1));
+  CHECK(torus.multicast_to(1, {5, 19}) == multicast_box(2, 1));
+  CHECK(mesh.multicast_to(1, {5, 19}) == multicast_box(4, 3));
 }
 
 TEST_CASE("multicast: each node of a box gets one copy, the source and others none") {

@@ -73,6 +73,13 @@ void DimensionOrder::add_copies(const Coordinate* at, const Coordinate* src, Nod
   }
 }
 
+void DimensionOrder::widen_box(const Coordinate* src, const Coordinate* at, std::uint32_t* hops) const {
+  for (std::size_t d = 0; d < shape_.size(); ++d) {
+    const std::uint32_t offset = at[d] > src[d] ? at[d] - src[d] : src[d] - at[d];
+    hops[d] = std::max(hops[d], wraps_ ? std::min(offset, shape_[d] - offset) : offset);
+  }
+}
+
 std::uint32_t DimensionOrder::distance(const Coordinate* at, const Coordinate* dst) const {
   std::uint32_t total = 0;
   for (std::size_t d = 0; d < shape_.size(); ++d) {

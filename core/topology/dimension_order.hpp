@@ -81,6 +81,8 @@ class DimensionOrder {
   // copies take dimensions in order, and have the channel of a packet to the last node that they go to in each.
   void add_copies(const Coordinate* at, const Coordinate* src, NodeId box, std::uint32_t from, std::uint32_t first_port,
                   Copies& out) const;
+  // Widens a box around `src`, by its hops in each dimension, so that it holds `at`.
+  void widen_box(const Coordinate* src, const Coordinate* at, std::uint32_t* hops) const;
   // Boxes reach all of it, and its routers' outputs fit into a mask of 16.
   bool multicasts() const;
 

@@ -56,6 +56,9 @@ class DisabledPorts final : public WrappedTopology {
     copies.ports = static_cast<std::uint16_t>(copies.ports & ~disabled_[at]);
     return copies;
   }
+  NodeId multicast_to(NodeId src, const std::vector<NodeId>& members) override {
+    return inner_->multicast_to(src, members);
+  }
 
  private:
   bool disabled(NodeId node, std::uint16_t port) const { return (disabled_[node] >> port & 1) != 0; }

@@ -12,9 +12,15 @@
 // Zahavi 2010), so packets to one endpoint meet only in a tree towards it, and a shift permutation meets nobody. Where an endpoint has
 // several parents, which of them is its turn as with rails (rails.hpp), or each destination would receive by one of its links alone. Up before
 // down closes no cycle: one virtual channel is enough.
+//
+// A packet to a group of nodes (docs/adr/0018-multicast-groups.md) goes up until all members are below, by digits of
+// its source, and from each switch on its way down to those below that it does not come from. So copies, too, go up and
+// then down.
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
+#include "core/topology/node_groups.hpp"
 #include "core/topology/rails.hpp"
 #include "core/topology/registry.hpp"
 
@@ -94,6 +100,39 @@ class FatTree final : public Topology {
     for (std::uint32_t up = 0; up < level.up; ++up) out.add(static_cast<std::uint16_t>(level.down + up));
   }
 
+  bool multicasts() const override {
+    return rails() == 1 && std::all_of(levels_.begin(), levels_.end(),
+                                       [](const Level& level) { return level.down + level.up <= kMostCopyPorts; });
+  }
+
+  Copies copies(NodeId node, std::uint16_t from, NodeId src, NodeId to) const override {
+    Copies out;
+    const Place here = place(node);
+    const Level& level = levels_[here.level];
+    const bool climbs = from == kFromInterface || from < level.down;
+    const Members& members = members_[to];
+    out.here = here.level == 0 && !climbs;
+    for (std::uint32_t child = 0; child < level.down; ++child)
+      if (child != from && members[here.level - 1][here.tree * level.down + child] > 0) out.add(child, 0);
+    if (climbs && members[here.level][here.tree] < members[top_][0])
+      out.add(static_cast<std::uint32_t>(level.down + src / level.each % std::max(level.up, 1u)), 0);
+    return out;
+  }
+
+  NodeId multicast_to(NodeId src, const std::vector<NodeId>& nodes) override {
+    std::vector<bool> all(endpoints_);
+    all[src] = true;
+    for (const NodeId node : nodes) all[node] = true;
+    return members_.to(std::move(all), [this](const std::vector<bool>& these) {
+      Members members(levels_.size());
+      for (std::size_t l = 0; l < levels_.size(); ++l) {
+        members[l].resize(endpoints_ / levels_[l].below);
+        for (NodeId node = 0; node < endpoints_; ++node) members[l][node / levels_[l].below] += these[node];
+      }
+      return members;
+    });
+  }
+
   std::string node_name(NodeId node) const override {
     const Place here = place(node);
     if (here.level == 0) return std::to_string(node).insert(0, "host");
@@ -135,6 +174,7 @@ class FatTree final : public Topology {
     std::uint32_t first;  // node
     std::uint32_t down, up;
   };
+  using Members = std::vector<std::vector<std::uint32_t>>;  // of a multicast group: how many, by level and subtree
   struct Place {
     std::uint32_t level;
     std::uint64_t tree, number;
@@ -153,6 +193,7 @@ class FatTree final : public Topology {
 
   std::vector<Level> levels_;
   std::uint32_t nodes_ = 0, endpoints_ = 0, top_ = 0;
+  NodeGroups<Members> members_;
 };
 
 std::unique_ptr<Topology> make_fat_tree(const TopologySpec& spec) {

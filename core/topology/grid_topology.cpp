@@ -50,6 +50,12 @@ Copies GridTopology::copies(NodeId at, std::uint16_t from, NodeId src, NodeId bo
   return copies;
 }
 
+NodeId GridTopology::multicast_to(NodeId src, const std::vector<NodeId>& members) {
+  std::uint32_t hops[kBoxDimensions] = {};
+  for (const NodeId node : members) routing_.widen_box(grid_.coordinates(src), grid_.coordinates(node), hops);
+  return multicast_box(hops[0], hops[1], hops[2]);
+}
+
 namespace topologies {
 
 TopologyKind mesh() {

@@ -22,6 +22,7 @@ class GridTopology final : public Topology {
   }
   bool multicasts() const override { return routing_.multicasts(); }
   Copies copies(NodeId at, std::uint16_t from, NodeId src, NodeId box) const override;
+  NodeId multicast_to(NodeId src, const std::vector<NodeId>& members) override;
   // A packet for which a ring is no more than one hop waits for no other hop of it.
   std::uint8_t virtual_channels() const override { return channels_; }
   std::uint8_t link_class(NodeId, std::uint16_t) const override { return 0; }

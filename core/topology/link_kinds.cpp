@@ -24,6 +24,13 @@ class Classed final : public WrappedTopology {
   std::uint8_t link_class(NodeId node, std::uint16_t port) const override { return classes_[node][port]; }
   bool any_minimal_port() const override { return inner_->any_minimal_port(); }
   const Routing* routing() const override { return inner_->routing(); }
+  bool multicasts() const override { return inner_->multicasts(); }
+  Copies copies(NodeId at, std::uint16_t from, NodeId src, NodeId to) const override {
+    return inner_->copies(at, from, src, to);
+  }
+  NodeId multicast_to(NodeId src, const std::vector<NodeId>& members) override {
+    return inner_->multicast_to(src, members);
+  }
   std::vector<std::unique_ptr<Topology>> miniatures() const override { return inner_->miniatures(); }
 
  private:

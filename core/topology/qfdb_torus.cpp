@@ -56,6 +56,13 @@ Copies QfdbTorus::copies(NodeId at, std::uint16_t from, NodeId src, NodeId box) 
   return copies;
 }
 
+NodeId QfdbTorus::multicast_to(NodeId src, const std::vector<NodeId>& members) {
+  std::uint32_t hops[kBoxDimensions] = {};
+  for (const NodeId node : members)
+    routing_.widen_box(qfdbs_.coordinates(src / kPerQfdb), qfdbs_.coordinates(node / kPerQfdb), hops);
+  return multicast_box(hops[0], hops[1], hops[2]);
+}
+
 std::string QfdbTorus::node_name(NodeId node) const {
   std::string name = qfdbs_.name(node / kPerQfdb).insert(0, "qfdb");
   return name.append(".F").append(std::to_string(node % kPerQfdb + 1));

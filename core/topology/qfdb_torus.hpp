@@ -35,6 +35,7 @@ class QfdbTorus final : public Topology {
   // All four nodes of a QFDB belong to a box that holds it, the source's own as well.
   bool multicasts() const override { return routing_.multicasts(); }
   Copies copies(NodeId at, std::uint16_t from, NodeId src, NodeId box) const override;
+  NodeId multicast_to(NodeId src, const std::vector<NodeId>& members) override;
   std::uint8_t link_class(NodeId, std::uint16_t port) const override { return port < kMeshPorts ? 0 : 1; }
   std::string node_name(NodeId node) const override;
   std::string port_name(NodeId node, std::uint16_t port) const override;

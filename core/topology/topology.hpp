@@ -33,6 +33,8 @@ struct Hop {
   std::uint8_t vc;  // virtual channel on that link
 };
 
+inline constexpr std::uint32_t kMostCopyPorts = 16;  // of a router that copies
+
 // Where a router sends copies of a packet.
 struct Copies {
   std::uint16_t ports = 0;  // inter-tile ports, a bit each
@@ -82,10 +84,14 @@ class Topology {
   // Small machines that have a cycle of dependencies if this one has; none: not known.
   virtual std::vector<std::unique_ptr<Topology>> miniatures() const { return {}; }
   virtual const Routing* routing() const { return nullptr; }  // what packets follow instead of next_hop(), if anything
-  // Where a router sends copies of a packet from `src` to the nodes of `box` (multicast.hpp) that comes to it by port `from`. Contract: none of the
-  // two without multicasts(), which is so where copies along dimension order close no cycle.
+  // Where a router sends copies of a packet from `src` to several nodes, a box or a group (multicast.hpp), that comes
+  // to it by port `from`. Contract: none of the three without multicasts(), which is so where copies close no cycle,
+  // with each other and with next_hop()'s routes.
   virtual bool multicasts() const { return false; }
-  virtual Copies copies(NodeId, std::uint16_t /*from*/, NodeId /*src*/, NodeId /*box*/) const { return {}; }
+  virtual Copies copies(NodeId, std::uint16_t /*from*/, NodeId /*src*/, NodeId /*to*/) const { return {}; }
+  // The destination of multicast packets from `src` that reach each of `members` once, but for `src`; where only boxes
+  // are known, others too. Called before packets have it as their destination, by one thread.
+  virtual NodeId multicast_to(NodeId /*src*/, const std::vector<NodeId>& /*members*/) { return kNoNode; }
   virtual bool alive(NodeId) const { return true; }  // has not failed
   virtual bool routes_by_switch() const { return false; }  // all endpoints of a switch are reached by the same ways
   virtual std::uint8_t link_class(NodeId node, std::uint16_t port) const = 0;  // index into NetworkConfig::links

@@ -193,9 +193,38 @@ def test_the_page_draws_programs(trace: Path, tmp_path: Path, alone: bool) -> No
 
 def test_trees_that_know_the_network_are_faster_and_the_example_runs() -> None:
     """Seventy-two nodes in nine groups, and eight broadcasts: the order of RED-SEA D1.4, figure 49."""
-    example = runpy.run_path(str(EXAMPLE))
-    found = example["trees"]("dragonfly-342", 72, 8, 60_000, ["binary", "GLF", "LLF"])
-    assert found["LLF"] < found["binary"] and found["GLF"] < found["binary"]
-    slowed = example["interference"]("dragonfly-342", 1, 20_000, 1, "LLF")
-    assert set(slowed) == {"round-robin", "switch", "node"}
+    found = runpy.run_path(str(EXAMPLE))["trees"]("dragonfly-342", 72, 8, 60_000, ["binary", "GLF", "LLF", "hardware"])
+    assert found["hardware"] < min(found["LLF"], found["GLF"]) and max(found["LLF"], found["GLF"]) < found["binary"]
+
+
+def test_broadcasts_beside_dynamics_leave_a_page_for_each_mapping(tmp_path: Path) -> None:
+    interference = runpy.run_path(str(EXAMPLE))["interference"]
+    slowed = interference("dragonfly-342", 2, 20_000, 1, ["hardware"], tmp_path / "out")
+    assert set(slowed) == {("hardware", mapping) for mapping in ("round-robin", "switch", "node")}
     assert all(slow >= 0.9 for each in slowed.values() for slow in each)
+    assert {file.parent.name for file in tmp_path.rglob("report.html")} == {"hardware-blocks", "hardware-switches", "hardware-nodes"}
+    summary = json.loads((tmp_path / "out" / "hardware-nodes" / "summary.json").read_text())
+    assert [program["slowdown"] for program in summary["programs"]] == slowed["hardware", "node"]
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "hardware-nodes").write_text("")
+    with pytest.raises(InputError, match="it is a file"):
+        interference("dragonfly-342", 2, 20_000, 1, ["hardware"], tmp_path / "other")
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (["trees", "--broadcasts", "0"], "give a whole number from 1"),
+        (["trees", "--algorithms", "binary,trees"], "bcast by 'trees' is unknown"),
+        (["trees", "--machine", "nowhere"], "nowhere"),
+        (["trees", "--ranks", "1369"], "1369"),
+        (["trees", "-o", "out"], "trees leave no results"),
+        (["interference", "--machine", "hyperx-512", "--algorithms", "hardware"], "takes routers that copy packets"),
+    ],
+)
+def test_the_example_refuses_what_cannot_be(words: list[str], what: str, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.setattr("sys.argv", ["broadcast_trees.py", "--broadcasts", "1", "--steps", "1", *words, "--message", "8"])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(EXAMPLE), run_name="__main__")
+    assert ended.value.code == 2
+    assert what in capsys.readouterr().err

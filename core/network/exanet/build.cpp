@@ -99,7 +99,7 @@ State::State(const std::vector<Partition>& parts, const Topology& topology, cons
   check_fifos(config.router);
   multicasts_ = topology.multicasts() && topology.routing() == nullptr;
   for (NodeId node = 0; node < topology.node_count(); ++node)
-    multicasts_ = multicasts_ && topology.port_count(node) + intra_ports_ <= 16;  // of PacketInFlight::copies
+    multicasts_ = multicasts_ && topology.port_count(node) + (node < endpoints_ ? intra_ports_ : 0u) <= kMostCopyPorts;
   const RouterTiming endpoint = topology.switched() ? router_.at_endpoint() : router_;
   endpoint_to_request_ = endpoint.to_request;
   for (const RouterTiming& far : {router_, endpoint})
@@ -273,6 +273,8 @@ void State::build_node(NodeId node, const NetworkConfig& config) {
       lookahead_ = min(lookahead_, link.to_wire + min(link.back, link.word_time * link.head_words + link.across));
   }
 }
+
+bool ExanetNetwork::multicasts() const { return state_->multicasts_; }
 
 std::uint64_t ExanetNetwork::discarded(NodeId node) const { return state_->discarded_[node]; }
 

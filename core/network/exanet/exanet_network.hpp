@@ -23,6 +23,7 @@ class ExanetNetwork final : public PartitionedNetwork<exanet_state::State> {
  public:
   using PartitionedNetwork::PartitionedNetwork;
 
+  bool multicasts() const override;
   std::uint32_t queued(NodeId node) const override;
   std::uint64_t discarded(NodeId node) const override;
   std::uint64_t lost() const override;

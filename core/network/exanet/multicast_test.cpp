@@ -31,6 +31,16 @@ NetworkConfig smallest_queues() {
   return config;
 }
 
+// The same in four channels, of which a packet takes the emptiest that it may.
+NetworkConfig twice_the_channels() {
+  NetworkConfig config = smallest_queues();
+  config.router.virtual_channels = 4;
+  config.router.vc_allocation = RouterConfig::VcAllocation::kOccupancy;
+  config.router.inter_fifo_words *= 2;
+  config.router.header_fifo_words *= 2;
+  return config;
+}
+
 // `packets` of the largest size from `src` to all others, as copies.
 Time by_multicast(const TopologySpec& spec, NodeId src, unsigned packets) {
   Bench bench(spec, published_fabric());
@@ -166,6 +176,38 @@ TEST_CASE("multicast: each packet reaches each node of its box once, with little
   }
 }
 
+TEST_CASE(
+    "multicast: each packet reaches each node of its group once, with little room and all nodes sending at once") {
+  for (const TopologySpec& spec : {TopologySpec{"dragonfly", {2}}, TopologySpec{"dragonfly", {2, 3, 1}},
+                                   TopologySpec{"fat-tree", {4, 4}}, TopologySpec{"xgft", {3, 2, 4, 1, 2, 1}}})
+    for (const bool any_channel : {false, true}) {
+      Bench bench(spec, any_channel ? twice_the_channels() : smallest_queues());
+      std::mt19937_64 random(5);
+      std::vector<std::vector<NodeId>> expected;
+      const NodeId nodes = bench.topology->endpoint_count();
+      for (unsigned round = 0; round < 6; ++round)
+        for (NodeId src = 0; src < nodes; ++src) {
+          std::vector<NodeId> to{static_cast<NodeId>(random() % nodes)};
+          NodeId dst = to[0];
+          if (random() % 2 == 0) {
+            to.clear();
+            for (NodeId node = 0; node < nodes; ++node)
+              if (node != src && (round == 0 || random() % 3 == 0)) to.push_back(node);
+            dst = bench.topology->multicast_to(src, to);
+          }
+          bench.send(src, dst, static_cast<std::uint16_t>(random() % 257), expected.size(),
+                     static_cast<std::uint8_t>(random() % 2), static_cast<std::uint8_t>(random() % 3 == 0));
+          expected.push_back(to);
+        }
+      bench.run();
+      std::vector<std::vector<NodeId>> reached(expected.size());
+      for (const Delivery& d : bench.deliveries) reached[d.packet.user].push_back(d.packet.dst);
+      for (auto& to : reached) std::sort(to.begin(), to.end());
+      CHECK(reached == expected);
+      CHECK(bench.fabric.in_flight() == 0);
+    }
+}
+
 TEST_CASE("multicast: a broadcast takes the time of its farthest packet where nothing else is sent") {
   for (const TopologySpec& spec :
        {TopologySpec{"torus", {8}}, TopologySpec{"torus", {4, 4, 4}}, TopologySpec{"qfdb-torus", {4, 1, 1}}}) {
@@ -178,6 +220,22 @@ TEST_CASE("multicast: a broadcast takes the time of its farthest packet where no
       farthest = max(farthest, bench.deliveries.at(0).tail);
     }
     CHECK(by_multicast(spec, 0, 1) == farthest);
+  }
+  for (const TopologySpec& spec : {TopologySpec{"dragonfly", {2}}, TopologySpec{"fat-tree", {4, 2, 2}}}) {
+    Bench all(spec, published_fabric());
+    Time farthest;
+    std::vector<NodeId> others;
+    for (NodeId dst = 1; dst < all.topology->endpoint_count(); ++dst) {
+      Bench bench(spec, published_fabric());
+      bench.send(0, dst, 256);
+      bench.run();
+      farthest = max(farthest, bench.deliveries.at(0).tail);
+      others.push_back(dst);
+    }
+    all.send(0, all.topology->multicast_to(0, others), 256);
+    all.run();
+    CHECK(all.deliveries.size() == others.size());
+    CHECK(all.deliveries.back().tail == farthest);
   }
 }
 

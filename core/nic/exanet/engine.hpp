@@ -17,7 +17,7 @@ inline constexpr std::uint8_t kMailboxPort = 0, kRdmaPort = 1;
 
 // Kind of a packet, in the two top bits of Packet::user; the rest is a transfer's number or a message's user word.
 inline constexpr std::uint64_t kMessagePacket = 0, kDataPacket = 1ull << 62, kAckPacket = 2ull << 62,
-                               kPacketKind = 3ull << 62;
+                               kMulticastPacket = 3ull << 62, kPacketKind = 3ull << 62;  // multicast: a message
 
 struct NicContext {
   EventQueue& events;

@@ -2,6 +2,8 @@
 #include "core/nic/exanet/exanet_nic.hpp"
 
 #include "core/config/error.hpp"
+#include "core/topology/multicast.hpp"
+#include "core/units/check.hpp"
 
 namespace exanet {
 
@@ -60,8 +62,15 @@ ExanetNic::ExanetNic(const NicSetup& setup)
     gateware_ = std::make_unique<GatewareMessages>(context_, setup.topology.node_count());
 }
 
+bool ExanetNic::multicasts() const { return !gateware_ && network_->multicasts(); }
+
 void ExanetNic::post(const PacketizerMessage& message) {
-  ++context_.active;
+  context_.active += message.copies;
+  if (is_multicast(message.dst)) {
+    EXANET_CHECK(!context_.instant, "a multicast while time stands still", context_.events.now().ps(), message.src,
+                 message.dst);
+    return packetizer_.post(message);
+  }
   if (context_.instant) return mailbox_.write_instantly(message.user);
   if (gateware_) return gateware_->post(message);
   if (!network_->keeps_order()) messages_.sent(message.src, message.dst, {message.user, message.bytes});
@@ -69,7 +78,7 @@ void ExanetNic::post(const PacketizerMessage& message) {
 }
 
 void ExanetNic::post(const RdmaTransfer& transfer) {
-  ++context_.active;
+  context_.active += transfer.copies;
   rdma_.post(transfer);
 }
 
@@ -86,6 +95,7 @@ void ExanetNic::delivered(const Packet& packet, Time injected, Time now) {
   const std::uint64_t user = packet.user & ~kPacketKind;
   switch (packet.user & kPacketKind) {
     case kDataPacket: rdma_.data_arrived(packet, now); break;
+    case kMulticastPacket: mailbox_.write(packet.dst, packet.payload_bytes, user, now, true); break;
     case kAckPacket: rdma_.ack_arrived(static_cast<std::uint32_t>(user), now); break;
     default: gateware_ ? gateware_->delivered(packet, now) : message_arrived(packet, user, now); break;
   }

@@ -31,6 +31,8 @@ class ExanetNic final : public Nic {
 
   void set_instant(bool instant) override { context_.instant = instant; }
 
+  bool multicasts() const override;
+
   const Network& network() const override { return *network_; }
   std::uint64_t packets() const override { return context_.packets; }
   std::uint64_t payload_bytes() const override { return context_.payload_bytes; }

@@ -18,20 +18,27 @@ class Mailbox {
           its.listener.message_arrived(user, now);
         },
         this);
+    on_copy_visible_ = context.events.add_handler(
+        [](void* self, Time now, std::uint32_t node, std::uint64_t user) {
+          NicContext& its = static_cast<Mailbox*>(self)->context_;
+          --its.active;
+          its.listener.multicast_arrived(user, node, now);
+        },
+        this);
   }
 
-  // The message's last word is there.
-  void write(NodeId node, std::uint32_t bytes, std::uint64_t user, Time now) {
+  // The message's last word is there; of a copy of a multicast message.
+  void write(NodeId node, std::uint32_t bytes, std::uint64_t user, Time now, bool copy = false) {
     Time& idle = idle_[node];
     idle = max(idle, now) + context_.config.mailbox_word * context_.router.words(bytes);
-    context_.events.schedule(idle + context_.config.mailbox, on_visible_, 0, user);
+    context_.events.schedule(idle + context_.config.mailbox, copy ? on_copy_visible_ : on_visible_, node, user);
   }
   void write_instantly(std::uint64_t user) { context_.events.schedule(context_.events.now(), on_visible_, 0, user); }
 
  private:
   NicContext& context_;
   std::vector<Time> idle_;  // by node: its writer is free from then on
-  std::uint32_t on_visible_ = 0;
+  std::uint32_t on_visible_ = 0, on_copy_visible_ = 0;
 };
 
 }  // namespace exanet

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/nic/exanet/packetizer.hpp"
 
+#include "core/topology/multicast.hpp"
+
 namespace exanet {
 
 Packetizer::Packetizer(NicContext& context, std::size_t nodes)
@@ -10,7 +12,8 @@ Packetizer::Packetizer(NicContext& context, std::size_t nodes)
 }
 
 void Packetizer::post(const PacketizerMessage& m) {
-  const Packet packet{m.src, m.dst, static_cast<std::uint16_t>(m.bytes), kMailboxPort, 0, kMessagePacket | m.user};
+  const std::uint64_t kind = is_multicast(m.dst) ? kMulticastPacket : kMessagePacket;
+  const Packet packet{m.src, m.dst, static_cast<std::uint16_t>(m.bytes), kMailboxPort, 0, kind | m.user};
   context_.count(packet);
   nodes_[m.src].waiting.push_back(packet);
   port_.request(m.src, context_.events.now());

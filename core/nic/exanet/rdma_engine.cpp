@@ -3,6 +3,9 @@
 
 #include <algorithm>
 
+#include "core/topology/multicast.hpp"
+#include "core/units/check.hpp"
+
 namespace exanet {
 
 RdmaEngine::RdmaEngine(NicContext& context, std::size_t nodes)
@@ -22,6 +25,16 @@ RdmaEngine::RdmaEngine(NicContext& context, std::size_t nodes)
       context.events.add_handler([](void* self, Time now, std::uint32_t id,
                                     std::uint64_t) { static_cast<RdmaEngine*>(self)->ack_arrived(id, now); },
                                  this);
+  on_copy_ = context.events.add_handler(
+      [](void* self, Time now, std::uint32_t id, std::uint64_t node) {
+        static_cast<RdmaEngine*>(self)->complete_copy(id, static_cast<NodeId>(node), now);
+      },
+      this);
+  on_sent_ = context.events.add_handler(
+      [](void* self, Time now, std::uint32_t, std::uint64_t user) {
+        static_cast<RdmaEngine*>(self)->context_.listener.multicast_sent(user, now);
+      },
+      this);
 }
 
 std::uint32_t RdmaEngine::allocate() {
@@ -45,11 +58,17 @@ void RdmaEngine::post(const RdmaTransfer& t) {
                0,       t.acknowledged,
                false,   now + cost.dma_start + (t.reads_memory ? cost.translation + cost.memory_read : Time()),
                t.user,  {}};
+  if (is_multicast(t.dst)) {
+    EXANET_CHECK(!context_.instant && !t.acknowledged && t.bytes > 0, "a transfer that cannot go to several nodes",
+                 now.ps(), t.src, t.bytes);
+    transfers_[id].copies_left = t.copies;
+    transfers_[id].received_at.assign(nodes_.size(), 0);
+  }
   if (context_.instant) {
     context_.events.schedule(now, on_complete_, id);
     return;
   }
-  if (!context_.network->keeps_order()) order_.sent(t.src, t.dst, id);
+  if (!context_.network->keeps_order() && !is_multicast(t.dst)) order_.sent(t.src, t.dst, id);
   std::vector<Channel>& channels = nodes_[t.src].channels;
   auto channel = std::find_if(channels.begin(), channels.end(), [&](const Channel& c) { return c.dst == t.dst; });
   if (channel == channels.end()) channel = channels.insert(channels.end(), Channel{t.dst, {}});
@@ -108,6 +127,7 @@ void RdmaEngine::inject(NodeId node_id, Time now) {
     t.sent += bytes;
     if (t.sent % context_.config.dma_block_bytes == 0 || t.sent == t.bytes) ++t.blocks_sent;
     if (t.sent == t.bytes) {
+      if (is_multicast(t.dst)) context_.events.schedule(now, on_sent_, 0, t.user);
       channel.waiting.pop_front();
       if (channel.waiting.empty()) {
         node.channels.erase(node.channels.begin() + static_cast<std::ptrdiff_t>(node.turn));
@@ -121,6 +141,7 @@ void RdmaEngine::inject(NodeId node_id, Time now) {
 void RdmaEngine::data_arrived(const Packet& packet, Time now) {
   const auto id = static_cast<std::uint32_t>(packet.user);
   Transfer& t = transfers_[id];
+  if (is_multicast(t.dst)) return copy_arrived(t, id, packet, now);
   t.received += packet.payload_bytes;
   const bool ordered = context_.network->keeps_order();
   const auto write = [&](std::uint32_t whole) {
@@ -130,6 +151,19 @@ void RdmaEngine::data_arrived(const Packet& packet, Time now) {
     ordered ? write(id) : order_.arrived(t.src, t.dst, id, write);
   else if (t.acknowledged && (ordered ? t.received % context_.config.dma_block_bytes == 0 : fills_block(t, packet)))
     send_ack(id, now);
+}
+
+void RdmaEngine::copy_arrived(Transfer& t, std::uint32_t id, const Packet& packet, Time now) {
+  std::uint64_t& received = t.received_at[packet.dst];
+  received += packet.payload_bytes;
+  if (received == t.bytes) context_.events.schedule(now + context_.config.memory_write, on_copy_, id, packet.dst);
+}
+
+void RdmaEngine::complete_copy(std::uint32_t id, NodeId node, Time now) {
+  const std::uint64_t user = transfers_[id].user;  // the listener may start transfers and so move the table
+  if (--transfers_[id].copies_left == 0) free_.push_back(id);
+  --context_.active;
+  context_.listener.multicast_arrived(user, node, now);
 }
 
 // Whether all of the packet's block is there, whatever is missing of others.

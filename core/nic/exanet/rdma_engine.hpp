@@ -5,6 +5,9 @@
 // ordering needs; between different destinations an engine takes turns packet by packet. RDMA requests (reads, atomics) are transfers too, so
 // they cannot overtake a put. Acknowledgements go before data.
 //
+// A transfer to several nodes goes once, as any other, but that nobody acknowledges its blocks: it is complete at each
+// node when all of it is there, and at its source when its last packet is in the network.
+//
 // Limits: the receiving side takes data at port rate; address translation always hits.
 #pragma once
 
@@ -38,7 +41,9 @@ class RdmaEngine {
     bool acknowledged, begun;
     Time ready_at;
     std::uint64_t user;
-    std::vector<Block> blocks;  // begun and not yet acknowledged, where packets overtake each other
+    std::vector<Block> blocks = {};  // begun and not yet acknowledged, where packets overtake each other
+    std::uint32_t copies_left = 0;  // nodes that have not all of it
+    std::vector<std::uint64_t> received_at = {};  // of a transfer to several nodes: bytes, by node
   };
   struct Channel {
     NodeId dst;
@@ -60,6 +65,8 @@ class RdmaEngine {
   void send_ack(std::uint32_t id, Time now);
   bool fills_block(Transfer& t, const Packet& packet) const;
   void complete(std::uint32_t id, Time now);
+  void copy_arrived(Transfer& t, std::uint32_t id, const Packet& packet, Time now);
+  void complete_copy(std::uint32_t id, NodeId node, Time now);
 
   NicContext& context_;
   std::uint32_t max_payload_;
@@ -68,7 +75,7 @@ class RdmaEngine {
   std::vector<std::uint32_t> free_;
   InOrder<std::uint32_t> order_;  // transfers on their way, where packets overtake each other
   PortClock port_;
-  std::uint32_t on_ready_, on_complete_, on_instant_ack_;
+  std::uint32_t on_ready_, on_complete_, on_instant_ack_, on_copy_, on_sent_;
 };
 
 }  // namespace exanet
