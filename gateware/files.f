@@ -31,7 +31,11 @@ gateware/ni/rtl/ni_peer.sv
 gateware/ni/rtl/ni_stores.sv
 gateware/ni/rtl/ni_packetizer.sv
 gateware/ni/rtl/ni_mailbox.sv
-gateware/ni/rtl/exanet_messages.sv
+gateware/ni/rtl/ni_pkg.sv
+gateware/ni/rtl/ni_transfers.sv
+gateware/ni/rtl/ni_gather.sv
+gateware/ni/rtl/ni_blocks.sv
+gateware/ni/rtl/exanet_ni.sv
 gateware/phy/rtl/phy_pkg.sv
 gateware/phy/rtl/code8b10b_pkg.sv
 gateware/phy/rtl/pcs_tx.sv

@@ -33,6 +33,9 @@ LIMITS = {
     "ni-port": 11,
     "ni-packetizer": 10,
     "ni-mailbox": 10,
+    "ni-transfers": 10,
+    "ni-gather": 10,
+    "ni-blocks": 10,
     "lofamo": 10,
 }
 """Ten are what 156.25 MHz leave room for at half a nanosecond a level. Those of a wide link, of routers and of an ni_port are what they

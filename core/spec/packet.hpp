@@ -57,14 +57,14 @@ enum class NackReason : std::uint8_t {
   kFull = 1,  // the mailbox is full: the sender tries again
   kClosed = 2,  // no such mailbox
   kDomain = 3,  // the mailbox is of another protection domain
-  kMemory = 4,  // memory has refused the message
+  kMemory = 4,  // memory has refused it
   kSilent = 5,  // no answer came, as often as it was sent: the sender's interface says so, no packet does
 };
 
 enum class StoreRefusal : std::uint8_t {
   kNone = 0,  // not refused
-  kNoSlot = 1,  // all slots of the context hold messages that are under way
-  kLength = 2,  // more than 64 bytes
+  kNoSlot = 1,  // all slots of the context hold messages that are under way, or there is no channel for a transfer
+  kLength = 2,  // a message of more than 64 bytes
   kDestination = 3,  // no node of this machine, or no mailbox
 };
 
@@ -355,6 +355,81 @@ struct MessageSend {
   constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 45, 19, v); }
 };
 
+// The four stores of 8 bytes, or two of 16, that ask for a write of memory to another node's; the last one hands it over.
+struct Transfer {
+  static constexpr unsigned kBits = 256;
+  std::array<std::uint32_t, 8> raw{};
+  // address of its first byte in this node's memory
+  constexpr std::uint64_t own() const { return get_bits(raw, 0, 48); }
+  constexpr void set_own(std::uint64_t v) { set_bits(raw, 0, 48, v); }
+  // zero
+  constexpr std::uint64_t own_reserved() const { return get_bits(raw, 48, 16); }
+  constexpr void set_own_reserved(std::uint64_t v) { set_bits(raw, 48, 16, v); }
+  // address that it goes to in the other node's memory
+  constexpr std::uint64_t target() const { return get_bits(raw, 64, 48); }
+  constexpr void set_target(std::uint64_t v) { set_bits(raw, 64, 48, v); }
+  // zero
+  constexpr std::uint64_t target_reserved() const { return get_bits(raw, 112, 16); }
+  constexpr void set_target_reserved(std::uint64_t v) { set_bits(raw, 112, 16, v); }
+  // bytes
+  constexpr std::uint64_t length() const { return get_bits(raw, 128, 32); }
+  constexpr void set_length(std::uint64_t v) { set_bits(raw, 128, 32, v); }
+  // the other node
+  constexpr std::uint64_t dcid() const { return get_bits(raw, 160, 22); }
+  constexpr void set_dcid(std::uint64_t v) { set_bits(raw, 160, 22, v); }
+  // zero
+  constexpr std::uint64_t reserved() const { return get_bits(raw, 182, 10); }
+  constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 182, 10, v); }
+  // address, in units of 8 bytes, of a word in this node's memory that transfer_end is written to
+  constexpr std::uint64_t end_word() const { return get_bits(raw, 192, 45); }
+  constexpr void set_end_word(std::uint64_t v) { set_bits(raw, 192, 45, v); }
+  // transfer_end is to be written
+  constexpr std::uint64_t notify() const { return get_bits(raw, 237, 1); }
+  constexpr void set_notify(std::uint64_t v) { set_bits(raw, 237, 1, v); }
+  // zero
+  constexpr std::uint64_t end_reserved() const { return get_bits(raw, 238, 2); }
+  constexpr void set_end_reserved(std::uint64_t v) { set_bits(raw, 238, 2, v); }
+  // comes back in transfer_end
+  constexpr std::uint64_t token() const { return get_bits(raw, 240, 16); }
+  constexpr void set_token(std::uint64_t v) { set_bits(raw, 240, 16, v); }
+};
+
+// What the network interface writes when the other node's memory has all of a transfer, or when it has failed.
+struct TransferEnd {
+  static constexpr unsigned kBits = 64;
+  std::array<std::uint32_t, 2> raw{};
+  // 1
+  constexpr std::uint64_t done() const { return get_bits(raw, 0, 1); }
+  constexpr void set_done(std::uint64_t v) { set_bits(raw, 0, 1, v); }
+  // zero
+  constexpr std::uint64_t reserved() const { return get_bits(raw, 1, 3); }
+  constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 1, 3, v); }
+  // why it failed: part of it may have been written
+  constexpr std::uint64_t failure() const { return get_bits(raw, 4, 4); }
+  constexpr void set_failure(std::uint64_t v) { set_bits(raw, 4, 4, v); }
+  // as in the transfer
+  constexpr std::uint64_t token() const { return get_bits(raw, 8, 16); }
+  constexpr void set_token(std::uint64_t v) { set_bits(raw, 8, 16, v); }
+  // zero
+  constexpr std::uint64_t more_reserved() const { return get_bits(raw, 24, 40); }
+  constexpr void set_more_reserved(std::uint64_t v) { set_bits(raw, 24, 40, v); }
+};
+
+// Field `block` of a Write's footer: which packets its block has, by bits 11 to 9 of the address of each. A block is what is written between two multiples of 4 KiB of the target address, a packet what is between two of 512 bytes.
+struct BlockPlace {
+  static constexpr unsigned kBits = 16;
+  std::array<std::uint32_t, 1> raw{};
+  // its first packet
+  constexpr std::uint64_t first_packet() const { return get_bits(raw, 0, 3); }
+  constexpr void set_first_packet(std::uint64_t v) { set_bits(raw, 0, 3, v); }
+  // its last packet
+  constexpr std::uint64_t last_packet() const { return get_bits(raw, 3, 3); }
+  constexpr void set_last_packet(std::uint64_t v) { set_bits(raw, 3, 3, v); }
+  // zero
+  constexpr std::uint64_t reserved() const { return get_bits(raw, 6, 10); }
+  constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 6, 10, v); }
+};
+
 // Last 16 bytes of an entry of a mailbox, 128 bytes; the message's words are right before them.
 struct MailboxEntry {
   static constexpr unsigned kBits = 128;
@@ -449,12 +524,33 @@ struct NiConfig {
   // rounds after which a message that was not answered is sent again; twice as many each time, up to 32 times as many
   constexpr std::uint64_t patience() const { return get_bits(raw, 30, 6); }
   constexpr void set_patience(std::uint64_t v) { set_bits(raw, 30, 6, v); }
-  // repetitions without an answer until a message is given up; 0: never
+  // repetitions without an answer until a message or a block is given up; 0: never
   constexpr std::uint64_t tries() const { return get_bits(raw, 36, 4); }
   constexpr void set_tries(std::uint64_t v) { set_bits(raw, 36, 4, v); }
+  // as patience, of blocks of transfers, whose rounds take 16 cycles for each of four blocks of each channel
+  constexpr std::uint64_t block_patience() const { return get_bits(raw, 40, 6); }
+  constexpr void set_block_patience(std::uint64_t v) { set_bits(raw, 40, 6, v); }
   // zero
-  constexpr std::uint64_t reserved() const { return get_bits(raw, 40, 24); }
-  constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 40, 24, v); }
+  constexpr std::uint64_t reserved() const { return get_bits(raw, 46, 18); }
+  constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 46, 18, v); }
+};
+
+// What a process reads of its context's transfers.
+struct NiTransferStatus {
+  static constexpr unsigned kBits = 64;
+  std::array<std::uint32_t, 2> raw{};
+  // transfers that were handed over, modulo the field
+  constexpr std::uint64_t taken() const { return get_bits(raw, 0, 16); }
+  constexpr void set_taken(std::uint64_t v) { set_bits(raw, 0, 16, v); }
+  // transfers that were not, modulo the field
+  constexpr std::uint64_t refused() const { return get_bits(raw, 16, 16); }
+  constexpr void set_refused(std::uint64_t v) { set_bits(raw, 16, 16, v); }
+  // why the last one was refused
+  constexpr std::uint64_t refusal() const { return get_bits(raw, 32, 4); }
+  constexpr void set_refusal(std::uint64_t v) { set_bits(raw, 32, 4, v); }
+  // zero
+  constexpr std::uint64_t reserved() const { return get_bits(raw, 36, 28); }
+  constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 36, 28, v); }
 };
 
 // What a process reads of its context.

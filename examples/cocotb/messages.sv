@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A node with the messages of its network interface, between the processors' bus and memory: what test_messages.py drives. It sends to itself, through
-// its router; nothing is at its links. Every signal that cocotb looks at is a port here.
+// A node with its network interface, messages and transfers, between the processors' bus and memory: what test_messages.py drives. It sends to itself,
+// through its router; nothing is at its links. Every signal that cocotb looks at is a port here.
 module messages (
   input  logic         clk,
   input  logic         rst_n,
@@ -51,10 +51,40 @@ module messages (
   input  logic         m_axi_bid,
   input  logic [1:0]   m_axi_bresp,
   input  logic         m_axi_bvalid,
-  output logic         m_axi_bready
+  output logic         m_axi_bready,
+
+  output logic         m_axi_dma_awid,
+  output logic [47:0]  m_axi_dma_awaddr,
+  output logic [7:0]   m_axi_dma_awlen,
+  output logic [2:0]   m_axi_dma_awsize,
+  output logic [1:0]   m_axi_dma_awburst,
+  output logic         m_axi_dma_awvalid,
+  input  logic         m_axi_dma_awready,
+  output logic [127:0] m_axi_dma_wdata,
+  output logic [15:0]  m_axi_dma_wstrb,
+  output logic         m_axi_dma_wlast,
+  output logic         m_axi_dma_wvalid,
+  input  logic         m_axi_dma_wready,
+  input  logic         m_axi_dma_bid,
+  input  logic [1:0]   m_axi_dma_bresp,
+  input  logic         m_axi_dma_bvalid,
+  output logic         m_axi_dma_bready,
+  output logic         m_axi_dma_arid,
+  output logic [47:0]  m_axi_dma_araddr,
+  output logic [7:0]   m_axi_dma_arlen,
+  output logic [2:0]   m_axi_dma_arsize,
+  output logic [1:0]   m_axi_dma_arburst,
+  output logic         m_axi_dma_arvalid,
+  input  logic         m_axi_dma_arready,
+  input  logic         m_axi_dma_rid,
+  input  logic [127:0] m_axi_dma_rdata,
+  input  logic [1:0]   m_axi_dma_rresp,
+  input  logic         m_axi_dma_rlast,
+  input  logic         m_axi_dma_rvalid,
+  output logic         m_axi_dma_rready
 );
   import exanet_pkg::*;
-  localparam int unsigned Inter = 1, Intra = 2, Ports = Inter + Intra;
+  localparam int unsigned Inter = 1, Intra = 3, Ports = Inter + Intra;
 
   // One node on a ring of one: messages and answers come out at the ports that they went into.
   router_config_t config_q;
@@ -65,16 +95,19 @@ module messages (
     config_q.order = {2'd0, 2'd1, 2'd2};
     config_q.type_port[PacketTypeMessageAck] = 2'd1;
     config_q.type_port[PacketTypeMessageNack] = 2'd1;
+    config_q.type_port[PacketTypeAck] = 2'd1;
+    config_q.type_port[PacketTypeNack] = 2'd1;
+    config_q.type_port[PacketTypeWrite] = 2'd2;
   end
 
   flit_t in[Ports], out[Ports];
-  flit_t [1:0] sent;
+  flit_t [Intra-1:0] sent;
   credit_t freed[Ports][2], room[Ports][2];
   logic [Ports-1:0] moved_on;
-  logic [1:0] taken;
+  logic [Intra-1:0] taken;
   assign moved_on = {taken, 1'b0};
   assign in[0] = '0;
-  for (genvar p = 0; p < 2; p++) begin : gen_port
+  for (genvar p = 0; p < Intra; p++) begin : gen_port
     assign in[Inter+p] = sent[p];
   end
   assign room = '{default: '0};
@@ -82,13 +115,21 @@ module messages (
     .clk_i(clk), .rst_ni(rst_n), .config_i(config_q), .flit_i(in), .credit_o(freed), .flit_o(out), .credit_i(room), .release_i(moved_on),
     .discarded_o(discarded));
 
-  exanet_messages u_messages (
+  exanet_ni #(.Channels(16)) u_ni (
     .clk_i(clk), .rst_ni(rst_n), .s_axi_awid, .s_axi_awaddr, .s_axi_awlen, .s_axi_awsize, .s_axi_awburst, .s_axi_awvalid, .s_axi_awready,
     .s_axi_wdata, .s_axi_wstrb, .s_axi_wlast, .s_axi_wvalid, .s_axi_wready, .s_axi_bid, .s_axi_bresp, .s_axi_bvalid, .s_axi_bready,
     .s_axi_arid, .s_axi_araddr, .s_axi_arlen, .s_axi_arsize, .s_axi_arburst, .s_axi_arvalid, .s_axi_arready, .s_axi_rid, .s_axi_rdata,
     .s_axi_rresp, .s_axi_rlast, .s_axi_rvalid, .s_axi_rready, .m_axi_awaddr, .m_axi_awlen, .m_axi_awsize, .m_axi_awburst, .m_axi_awvalid,
     .m_axi_awready, .m_axi_wdata, .m_axi_wstrb, .m_axi_wlast, .m_axi_wvalid, .m_axi_wready, .m_axi_bresp, .m_axi_bvalid, .m_axi_bready,
-    .flit_o(sent), .credit_i({freed[2][0], freed[1][0]}), .flit_i({out[2], out[1]}), .release_o(taken));
-  assign m_axi_awid = 1'b0;
-  always_ff @(posedge clk) if (rst_n && m_axi_bvalid) OneId : assert (m_axi_bid == m_axi_awid);
+    .m_axi_dma_awaddr, .m_axi_dma_awlen, .m_axi_dma_awsize, .m_axi_dma_awburst, .m_axi_dma_awvalid, .m_axi_dma_awready, .m_axi_dma_wdata,
+    .m_axi_dma_wstrb, .m_axi_dma_wlast, .m_axi_dma_wvalid, .m_axi_dma_wready, .m_axi_dma_bresp, .m_axi_dma_bvalid, .m_axi_dma_bready,
+    .m_axi_dma_araddr, .m_axi_dma_arlen, .m_axi_dma_arsize, .m_axi_dma_arburst, .m_axi_dma_arvalid, .m_axi_dma_arready, .m_axi_dma_rdata,
+    .m_axi_dma_rresp, .m_axi_dma_rvalid, .m_axi_dma_rready,
+    .flit_o(sent), .credit_i({freed[3][0], freed[2][0], freed[1][0]}), .flit_i({out[3], out[2], out[1]}), .release_o(taken));
+  assign {m_axi_awid, m_axi_dma_awid, m_axi_dma_arid} = '0;
+  always_ff @(posedge clk) begin
+    if (rst_n && m_axi_bvalid) OneId : assert (m_axi_bid == m_axi_awid);
+    if (rst_n && m_axi_dma_bvalid) OneIdOfWrites : assert (m_axi_dma_bid == m_axi_dma_awid);
+    if (rst_n && m_axi_dma_rvalid) OneIdOfReads : assert (m_axi_dma_rid == m_axi_dma_arid && (!m_axi_dma_rlast || m_axi_dma_rvalid));
+  end
 endmodule

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of messages.sv, a node that sends messages to itself, with the AXI master and memory of cocotbext-axi.
+"""Tests of messages.sv, a node that sends messages and transfers to itself, with the AXI master and memories of cocotbext-axi.
 
-`Node` is what a bench needs: records by the names of their fields in spec/packet.yaml, messages by stores, mailboxes in memory.
+`Node` is what a bench needs: records by the names of their fields in spec/packet.yaml, messages by stores, mailboxes in memory, transfers.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Any
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles
-from cocotbext.axi import AxiBus, AxiMaster, AxiRamWrite, AxiWriteBus
+from cocotbext.axi import AxiBus, AxiMaster, AxiRam, AxiRamWrite, AxiWriteBus
 from ruamel.yaml import YAML
 
 SPEC = YAML(typ="safe").load(Path(__file__).resolve().parents[2] / "spec/packet.yaml")
 LAYOUTS = {name: layout["fields"] for name, layout in SPEC["layouts"].items()}
 REASONS = [value["name"] for value in SPEC["enums"]["nack_reason"]["values"]]
-SEND, STATUS, RELEASE, CONTEXTS, CONFIG, MAILBOXES = 0x40, 0xC0, 0xC8, 0x100000, 0x104000, 0x108000
-DCID, DOMAIN, MAILBOX, RING, LOG_ENTRIES = 0, 77, 9, 0x2000, 3
+SEND, TRANSFER, STATUS, RELEASE, CONTEXTS, CONFIG, MAILBOXES = 0x40, 0x80, 0xC0, 0xC8, 0x100000, 0x104000, 0x108000
+DCID, DOMAIN, MAILBOX, RING, LOG_ENTRIES, ENDS = 0, 77, 9, 0x2000, 3, 0x10000
 
 
 def pack(layout: str, **fields: int) -> bytes:
@@ -47,6 +47,7 @@ class Node:
         reset = {"reset": dut.rst_n, "reset_active_level": False}
         self.processor = AxiMaster(AxiBus.from_prefix(dut, "s_axi"), dut.clk, **reset)
         self.memory = AxiRamWrite(AxiWriteBus.from_prefix(dut, "m_axi"), dut.clk, **reset, size=2**16)
+        self.transfers = AxiRam(AxiBus.from_prefix(dut, "m_axi_dma"), dut.clk, **reset, size=2**17)
         self.read_to = 0  # entries that were read
 
     async def store(self, address: int, data: bytes) -> None:
@@ -56,6 +57,10 @@ class Node:
         if data:
             await self.store(0x1000 * context, data)
         await self.store(0x1000 * context + SEND, pack("message_send", dcid=DCID, mailbox=mailbox, length=len(data)))
+
+    async def transfer(self, context: int, *, own: int, target: int, length: int, end: int, token: int) -> None:
+        record = pack("transfer", own=own, target=target, length=length, dcid=DCID, end_word=end // 8, notify=1, token=token)
+        await self.store(0x1000 * context + TRANSFER, record)
 
     async def status(self, context: int) -> dict[str, int]:
         return unpack("ni_status", (await self.processor.read(0x1000 * context + STATUS, 8)).data)
@@ -83,7 +88,7 @@ async def bring_up(dut: Any) -> Node:
     await ClockCycles(dut.clk, 8)
     dut.rst_n.value = 1
     node.memory.write(0, bytes(2**16))  # entries begin with phase 0
-    await node.store(CONFIG, pack("ni_config", dcid=DCID, y_shift=4, z_shift=8, patience=2, tries=3))
+    await node.store(CONFIG, pack("ni_config", dcid=DCID, y_shift=4, z_shift=8, patience=2, tries=3, block_patience=2))
     for context in range(8):
         await node.store(CONTEXTS + 16 * context, pack("ni_context", pdid=DOMAIN, enabled=1))
     await node.store(MAILBOXES + 16 * MAILBOX, pack("ni_mailbox", line=RING // 128, log_entries=LOG_ENTRIES, pdid=DOMAIN, open=1))
@@ -152,3 +157,30 @@ async def any_pace_and_a_full_mailbox(dut: Any) -> None:
         await node.release()
     assert sorted(received) == sorted(sent)
     assert (await node.status(0))["refused"] == 0
+
+
+@cocotb.test()
+async def transfers_of_any_address_at_any_pace(dut: Any) -> None:
+    node = await bring_up(dut)
+    ports = node.transfers.write_if, node.transfers.read_if
+    channels = [ports[0].aw_channel, ports[0].w_channel, ports[0].b_channel, ports[1].ar_channel, ports[1].r_channel]
+    data = random.randbytes(2**16)
+    node.transfers.write(0, data + bytes(2**16))
+    written, at = {}, ENDS + 256
+    for token in range(24):
+        if token == 12:
+            for number, channel in enumerate(channels):
+                channel.set_pause_generator(pauses(number))
+        length, own = random.choice((1, 16, 64, 513, random.randrange(2500))), random.randrange(2**15)
+        at += random.randrange(16)
+        await node.transfer(token % 8, own=own, target=at, length=length, end=ENDS + 8 * token, token=token)
+        written[token] = at, own, length
+        at += length
+        if token % 6 == 5:
+            at += 512
+            await ClockCycles(dut.clk, 6000)
+    for token, (target, own, length) in written.items():
+        end = unpack("transfer_end", node.transfers.read(ENDS + 8 * token, 8))
+        assert end["done"] == 1 and end["failure"] == 0 and end["token"] == token
+        assert node.transfers.read(target, length) == data[own : own + length]
+    assert node.transfers.read(at, 256) == bytes(256)

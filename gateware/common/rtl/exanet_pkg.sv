@@ -28,14 +28,14 @@ package exanet_pkg;
     NackReasonFull = 4'd1,  // the mailbox is full: the sender tries again
     NackReasonClosed = 4'd2,  // no such mailbox
     NackReasonDomain = 4'd3,  // the mailbox is of another protection domain
-    NackReasonMemory = 4'd4,  // memory has refused the message
+    NackReasonMemory = 4'd4,  // memory has refused it
     NackReasonSilent = 4'd5  // no answer came, as often as it was sent: the sender's interface says so, no packet does
   } nack_reason_e;
 
   typedef enum logic [3:0] {
     StoreRefusalNone = 4'd0,  // not refused
-    StoreRefusalNoSlot = 4'd1,  // all slots of the context hold messages that are under way
-    StoreRefusalLength = 4'd2,  // more than 64 bytes
+    StoreRefusalNoSlot = 4'd1,  // all slots of the context hold messages that are under way, or there is no channel for a transfer
+    StoreRefusalLength = 4'd2,  // a message of more than 64 bytes
     StoreRefusalDestination = 4'd3  // no node of this machine, or no mailbox
   } store_refusal_e;
 
@@ -162,6 +162,37 @@ package exanet_pkg;
     logic [21:0] dcid;  // destination node
   } message_send_t;
 
+  // The four stores of 8 bytes, or two of 16, that ask for a write of memory to another node's; the last one hands it over.
+  typedef struct packed {
+    logic [15:0] token;  // comes back in transfer_end
+    logic [1:0] end_reserved;  // zero
+    logic notify;  // transfer_end is to be written
+    logic [44:0] end_word;  // address, in units of 8 bytes, of a word in this node's memory that transfer_end is written to
+    logic [9:0] reserved;  // zero
+    logic [21:0] dcid;  // the other node
+    logic [31:0] length;  // bytes
+    logic [15:0] target_reserved;  // zero
+    logic [47:0] target;  // address that it goes to in the other node's memory
+    logic [15:0] own_reserved;  // zero
+    logic [47:0] own;  // address of its first byte in this node's memory
+  } transfer_t;
+
+  // What the network interface writes when the other node's memory has all of a transfer, or when it has failed.
+  typedef struct packed {
+    logic [39:0] more_reserved;  // zero
+    logic [15:0] token;  // as in the transfer
+    logic [3:0] failure;  // why it failed: part of it may have been written
+    logic [2:0] reserved;  // zero
+    logic done;  // 1
+  } transfer_end_t;
+
+  // Field `block` of a Write's footer: which packets its block has, by bits 11 to 9 of the address of each. A block is what is written between two multiples of 4 KiB of the target address, a packet what is between two of 512 bytes.
+  typedef struct packed {
+    logic [9:0] reserved;  // zero
+    logic [2:0] last_packet;  // its last packet
+    logic [2:0] first_packet;  // its first packet
+  } block_place_t;
+
   // Last 16 bytes of an entry of a mailbox, 128 bytes; the message's words are right before them.
   typedef struct packed {
     logic [53:0] reserved;  // zero
@@ -198,13 +229,22 @@ package exanet_pkg;
 
   // What a network interface knows of its machine; the kernel writes it before anything else.
   typedef struct packed {
-    logic [23:0] reserved;  // zero
-    logic [3:0] tries;  // repetitions without an answer until a message is given up; 0: never
+    logic [17:0] reserved;  // zero
+    logic [5:0] block_patience;  // as patience, of blocks of transfers, whose rounds take 16 cycles for each of four blocks of each channel
+    logic [3:0] tries;  // repetitions without an answer until a message or a block is given up; 0: never
     logic [5:0] patience;  // rounds after which a message that was not answered is sent again; twice as many each time, up to 32 times as many
     logic [3:0] z_shift;  // ... and the third one shifted by this, added
     logic [3:0] y_shift;  // a node's place among peers: its first coordinate, with the node of the QFDB, the second one shifted by this ...
     logic [21:0] dcid;  // this node
   } ni_config_t;
+
+  // What a process reads of its context's transfers.
+  typedef struct packed {
+    logic [27:0] reserved;  // zero
+    logic [3:0] refusal;  // why the last one was refused
+    logic [15:0] refused;  // transfers that were not, modulo the field
+    logic [15:0] taken;  // transfers that were handed over, modulo the field
+  } ni_transfer_status_t;
 
   // What a process reads of its context.
   typedef struct packed {

@@ -42,6 +42,8 @@ class AxiMemory {
     const auto found = lines_.find(address / 16);
     return found == lines_.end() ? Line{} : found->second;
   }
+  void set(std::uint64_t address, std::uint8_t value) { lines_[address / 16][address % 16] = value; }
+  std::uint8_t get(std::uint64_t address) const { return line(address)[address % 16]; }
   std::size_t lines() const { return lines_.size(); }
   // Lines that were ever written, in the range.
   std::size_t lines_within(std::uint64_t begin, std::uint64_t end) const {

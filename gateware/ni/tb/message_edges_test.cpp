@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "gateware/ni/tb/message_network.hpp"
+#include "gateware/ni/tb/ni_network.hpp"
 
 using namespace exanet;
 using namespace exanet::gateware;
@@ -16,9 +16,9 @@ constexpr std::uint64_t kRing = 0x10'0000'0000;
 using Reason = spec::NackReason;
 using Refusal = spec::StoreRefusal;
 
-struct Bench : MessageNetwork {
-  explicit Bench(std::size_t nodes = 2, MessageNetworkConfig config = {}, unsigned log_entries = 6)
-      : MessageNetwork(nodes, config) {
+struct Bench : NiNetwork {
+  explicit Bench(std::size_t nodes = 2, NiNetworkConfig config = {}, unsigned log_entries = 6)
+      : NiNetwork(nodes, config) {
     for (std::size_t n = 0; n < nodes; ++n) {
       for (unsigned c = 0; c < kContexts; ++c) open_context(n, c, kDomain);
       open_mailbox(n, kMailbox, kDomain, kRing, log_entries);

@@ -7,7 +7,7 @@
 #include <map>
 #include <vector>
 
-#include "gateware/ni/tb/message_network.hpp"
+#include "gateware/ni/tb/ni_network.hpp"
 
 namespace exanet::gateware {
 
@@ -32,7 +32,7 @@ class Traffic {
   static unsigned domain(unsigned of) { return 10 + of % kDomains; }
   static std::uint64_t ring(unsigned mailbox) { return 0x40'0000'0000 + 0x100'0000 * std::uint64_t{mailbox}; }
 
-  Traffic(MessageNetwork& network, TrafficConfig config) : network_(network), config_(config), random_(config.seed) {
+  Traffic(NiNetwork& network, TrafficConfig config) : network_(network), config_(config), random_(config.seed) {
     nodes_.resize(network.size());
     for (std::size_t n = 0; n < network.size(); ++n) {
       for (unsigned c = 0; c < kContexts; ++c) network.open_context(n, c, domain(c));
@@ -287,7 +287,7 @@ class Traffic {
     CHECK(network_.node(n).bad_answers == 0);
   }
 
-  MessageNetwork& network_;
+  NiNetwork& network_;
   TrafficConfig config_;
   std::mt19937_64 random_;
   std::vector<Node> nodes_;

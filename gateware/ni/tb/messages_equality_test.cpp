@@ -17,7 +17,7 @@
 #include "core/network/exanet/exanet_network.hpp"
 #include "core/nic/messages/messages.hpp"
 #include "core/routing/make_topology.hpp"
-#include "gateware/ni/tb/message_network.hpp"
+#include "gateware/ni/tb/ni_network.hpp"
 #include "gateware/tb/long.hpp"
 
 using namespace exanet;
@@ -188,7 +188,7 @@ class Gateware {
 
   void collect() {
     for (std::size_t n = 0; n < nodes_.size(); ++n) {
-      MessageNetwork::Node& node = net_.node(n);
+      NiNetwork::Node& node = net_.node(n);
       REQUIRE(node.taken.size() == nodes_[n].ops.size());
       for (std::size_t i = 0; i < node.taken.size(); ++i) {
         ops.push_back(nodes_[n].ops[i]);
@@ -218,7 +218,7 @@ class Gateware {
 
   Case case_;
   std::mt19937_64 random_;
-  MessageNetwork net_;
+  NiNetwork net_;
   std::vector<Processor> nodes_;
 };
 

@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "gateware/ni/tb/message_network.hpp"
+#include "gateware/ni/tb/ni_network.hpp"
 
 using namespace exanet;
 using namespace exanet::gateware;
@@ -21,7 +21,7 @@ std::vector<std::uint8_t> random_bytes(std::size_t length, std::mt19937_64& rand
 }
 
 // A context and a mailbox of 2^log_entries on each node.
-void open_all(MessageNetwork& network, unsigned log_entries) {
+void open_all(NiNetwork& network, unsigned log_entries) {
   for (std::size_t n = 0; n < network.size(); ++n) {
     for (unsigned c = 0; c < kContexts; ++c) network.open_context(n, c, kDomain);
     network.open_mailbox(n, 3, kDomain, kRing, log_entries);
@@ -34,7 +34,7 @@ void open_all(MessageNetwork& network, unsigned log_entries) {
 TEST_CASE("messages of every length arrive whole, once, and free their slots, between any two nodes") {
   for (const auto& [nodes, two_dimensions] : {std::pair{2u, false}, {4u, true}, {4u, false}, {8u, false}}) {
     CAPTURE(nodes);
-    MessageNetwork network(nodes, {.patience = 63, .before_reset = static_cast<int>(nodes)}, two_dimensions);
+    NiNetwork network(nodes, {.patience = 63, .before_reset = static_cast<int>(nodes)}, two_dimensions);
     open_all(network, 8);
     std::mt19937_64 random(nodes);
     // What each node is to get: by sender and slot, the messages in their order.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verilated nodes with packetizer, mailboxes, router and links, each with a processor that stores and loads, and a memory; joined by lines in C++.
+// Verilated nodes with network interface, router and links, each with a processor that stores and loads, and a memory; joined by lines in C++.
 //
 // A cycle's number is that of its clock edge at the end: a store is taken, and a word is on a port, in the cycle in which the edge at its end sees it.
 #pragma once
@@ -11,9 +11,10 @@
 #include <memory>
 #include <optional>
 
-#include "Vmessages_node.h"
+#include "Vni_node.h"
 #include "gateware/link/tb/transceiver.hpp"
 #include "gateware/ni/tb/axi_memory.hpp"
+#include "gateware/ni/tb/dma_port.hpp"
 #include "gateware/node/model/verilated_ports.hpp"
 #include "gateware/tb/packet.hpp"
 #include "gateware/tb/placement.hpp"
@@ -23,7 +24,7 @@ namespace exanet::gateware {
 
 inline constexpr auto kAckKind = static_cast<unsigned>(spec::PacketType::kMessageAck);
 inline constexpr auto kNackKind = static_cast<unsigned>(spec::PacketType::kMessageNack);
-inline constexpr unsigned kContexts = 16, kMailboxes = 32, kPeers = 64;  // as gateware/CMakeLists.txt builds the node
+inline constexpr unsigned kContexts = 16, kMailboxes = 32, kPeers = 64, kChannels = 64;  // as ni_node.sv has them
 
 // A store of the processor: up to 16 bytes of a line, offered in `cycle` or, if others are before it, when these have been taken.
 struct Store {
@@ -41,33 +42,34 @@ struct SlotEvent {
   unsigned reason;
 };
 
-struct MessageNetworkConfig {
+struct NiNetworkConfig {
   TransceiverConfig line{.latency_cycles = 20};
   MemoryConfig memory{};
-  unsigned patience = 8, tries = 4;
+  unsigned patience = 8, tries = 4, block_patience = 8;
   int before_reset =
       0;  // other than 0: registers and memories hold chance values before the reset, others for each number
 };
 
-// The processor's window (exanet_messages).
+// The processor's window (exanet_ni).
 inline std::uint32_t page(unsigned context) { return 0x1000 * context; }
-inline constexpr std::uint32_t kSend = 0x40, kStatus = 0xc0, kRelease = 0xc8;
+inline constexpr std::uint32_t kSend = 0x40, kTransfer = 0x80, kStatus = 0xc0, kRelease = 0xc8, kTransferStatus = 0xd0;
 inline constexpr std::uint32_t kContextTable = 0x100000, kConfig = 0x104000, kClearPeer = 0x104010, kCounts = 0x104020,
                                kMailboxTable = 0x108000;
 
-class MessageNetwork {
+class NiNetwork {
  public:
   struct Node {
-    std::unique_ptr<Vmessages_node> model;
+    std::unique_ptr<Vni_node> model;
     std::uint32_t dcid = 0;
     spec::RouterConfig router;
     std::deque<Store> stores;  // that are to come
     std::vector<std::uint64_t> taken;  // cycle of each that has been
-    Receiver in[2], out[2];  // packets into the router, and out of it: messages, answers
+    Receiver in[3], out[3];  // packets into the router, and out of it: messages, answers, transfers
     std::vector<SlotEvent> slot_events;  // of the slots of this node
     std::array<bool, 4 * kContexts>
         queued{};  // a slot that was freed while it was queued is free when its turn has come
     std::unique_ptr<AxiMemory> memory;
+    std::unique_ptr<DmaPort> dma;  // of the same memory
     std::unique_ptr<Transceiver> tx[2];
     std::size_t far_node[2]{};
     unsigned far_port[2]{};
@@ -77,8 +79,7 @@ class MessageNetwork {
   };
 
   // A ring; or, of four nodes, a torus of two by two.
-  explicit MessageNetwork(std::size_t nodes, MessageNetworkConfig config = {}, bool two_dimensions = false)
-      : config_(config) {
+  explicit NiNetwork(std::size_t nodes, NiNetworkConfig config = {}, bool two_dimensions = false) : config_(config) {
     REQUIRE((!two_dimensions || nodes == 4));
     if (config.before_reset != 0) {
       context_.randReset(2);
@@ -90,10 +91,11 @@ class MessageNetwork {
       Node& node = nodes_.emplace_back();
       node.dcid = dcid(x, y);
       node.router = two_dimensions ? two_by_two(x, y) : on_ring(x, static_cast<unsigned>(nodes));
-      for (unsigned kind = 0; kind < 16; ++kind) node.router.set_type_port(kind, kind == kAckKind || kind == kNackKind);
+      for (unsigned kind = 0; kind < 16; ++kind) node.router.set_type_port(kind, port_of(kind));
       MemoryConfig memory = config.memory;
       memory.seed += n;
       node.memory = std::make_unique<AxiMemory>(memory);
+      node.dma = std::make_unique<DmaPort>(*node.memory, memory);
       start(node);
     }
     for (std::size_t n = 0; n < nodes; ++n) {
@@ -110,7 +112,7 @@ class MessageNetwork {
     for (Node& node : nodes_) configure(node);
     run_until_stored();
   }
-  ~MessageNetwork() {
+  ~NiNetwork() {
     for (Node& node : nodes_) node.model->final();
   }
 
@@ -168,6 +170,16 @@ class MessageNetwork {
     send(n, context, to, mailbox, static_cast<unsigned>(bytes.size()), cycle);
   }
 
+  // A transfer by two stores of 16 bytes; the first one is offered in `cycle`.
+  void transfer(std::size_t n, unsigned context, const spec::Transfer& transfer, std::uint64_t cycle = 0) {
+    for (unsigned half = 0; half < 2; ++half) {
+      Store store{cycle, page(context) + kTransfer + 16 * half, {}, 0xffff};
+      for (unsigned i = 0; i < 16; ++i)
+        store.data[i] = static_cast<std::uint8_t>(transfer.raw[4 * half + i / 4] >> 8 * (i % 4));
+      this->store(n, store);
+    }
+  }
+
   // --- What processors load, while the network goes on.
   std::array<std::uint64_t, 2> load(std::size_t n, std::uint32_t address) {
     Node& node = nodes_[n];
@@ -185,6 +197,21 @@ class MessageNetwork {
     const std::uint64_t value = load(n, page(context) + kStatus)[0];
     status.raw = {static_cast<std::uint32_t>(value), static_cast<std::uint32_t>(value >> 32)};
     return status;
+  }
+  spec::NiTransferStatus transfer_status(std::size_t n, unsigned context) {
+    spec::NiTransferStatus status;
+    const std::uint64_t value = load(n, page(context) + kTransferStatus)[0];
+    status.raw = {static_cast<std::uint32_t>(value), static_cast<std::uint32_t>(value >> 32)};
+    return status;
+  }
+  // Packets sent, transfers ended, blocks repeated, answers stale; packets written, repeated, dropped, blocks answered.
+  std::array<std::uint32_t, 8> transfer_counts(std::size_t n) {
+    std::array<std::uint32_t, 8> counts{};
+    for (unsigned i = 0; i < 2; ++i) {
+      const auto pair = load(n, kCounts + 0x30 + 16 * i);
+      for (unsigned k = 0; k < 4; ++k) counts[4 * i + k] = static_cast<std::uint32_t>(pair[k / 2] >> 32 * (k % 2));
+    }
+    return counts;
   }
   // Sent, done, repeated, stale; stored, refused, repeated, dropped; damaged messages and answers.
   std::array<std::uint32_t, 10> counts(std::size_t n) {
@@ -243,6 +270,16 @@ class MessageNetwork {
   static std::uint64_t value_of(const Record& record) {
     return record.raw[0] | std::uint64_t{record.raw[1]} << 32;
   }
+  static unsigned port_of(unsigned kind) {
+    switch (static_cast<spec::PacketType>(kind)) {
+      case spec::PacketType::kMessage: return 0;
+      case spec::PacketType::kMessageAck:
+      case spec::PacketType::kMessageNack:
+      case spec::PacketType::kAck:
+      case spec::PacketType::kNack: return 1;
+      default: return 2;
+    }
+  }
   std::uint64_t config_word(const Node& node) const {
     spec::NiConfig word;
     word.set_dcid(node.dcid);
@@ -250,6 +287,7 @@ class MessageNetwork {
     word.set_z_shift(6);
     word.set_patience(config_.patience);
     word.set_tries(config_.tries);
+    word.set_block_patience(config_.block_patience);
     return value_of(word);
   }
 
@@ -257,8 +295,8 @@ class MessageNetwork {
     for (unsigned i = 0; i < node.router.raw.size(); ++i) node.model->config_i[i] = node.router.raw[i];
   }
   void start(Node& node) {
-    node.model = std::make_unique<Vmessages_node>(&context_);
-    Vmessages_node& m = *node.model;
+    node.model = std::make_unique<Vni_node>(&context_);
+    Vni_node& m = *node.model;
     drive_router(node);
     m.clk_i = m.rst_ni = m.ni_rst_ni = 0;
     m.s_axi_awvalid = m.s_axi_wvalid = m.s_axi_arvalid = 0;
@@ -268,6 +306,8 @@ class MessageNetwork {
     m.s_axi_wlast = 1;
     m.s_axi_bready = m.s_axi_rready = 1;
     m.m_axi_awready = m.m_axi_wready = m.m_axi_bvalid = m.m_axi_bresp = 0;
+    m.m_axi_dma_awready = m.m_axi_dma_wready = m.m_axi_dma_bvalid = m.m_axi_dma_bresp = 0;
+    m.m_axi_dma_arready = m.m_axi_dma_rvalid = m.m_axi_dma_rresp = 0;
     m.tx_ready_i = m.rx_valid_i = 0;
     m.rx_data_i[0] = m.rx_data_i[1] = 0;
   }
@@ -280,7 +320,7 @@ class MessageNetwork {
   }
 
   void drive(Node& node) {
-    Vmessages_node& m = *node.model;
+    Vni_node& m = *node.model;
     const bool offers = !node.stores.empty() && node.stores.front().cycle <= cycle_;
     m.s_axi_awvalid = m.s_axi_wvalid = offers;
     if (offers) {
@@ -293,6 +333,7 @@ class MessageNetwork {
     }
     m.s_axi_arvalid = node.asks;
     node.memory->drive(m, cycle_);
+    node.dma->drive(m, cycle_);
   }
 
   void drive_lines(Node& node) {
@@ -302,7 +343,7 @@ class MessageNetwork {
       node.model->tx_ready_i |= static_cast<CData>(unsigned{node.tx[p]->ready()} << p);
       const bool valid = node.model->tx_valid_o >> p & 1u;
       const auto arrived = node.tx[p]->step(valid ? std::optional(line_word(node.model->tx_data_o[p])) : std::nullopt);
-      Vmessages_node& far = *nodes_[node.far_node[p]].model;
+      Vni_node& far = *nodes_[node.far_node[p]].model;
       const unsigned q = node.far_port[p];
       far.rx_valid_i = static_cast<CData>((far.rx_valid_i & ~(1u << q)) | (unsigned{arrived.has_value()} << q));
       drive_word(far.rx_data_i[q], arrived.value_or(NarrowWord{}));
@@ -311,7 +352,7 @@ class MessageNetwork {
 
   // What is at the ports before the edge at the cycle's end.
   void sample(Node& node) {
-    const Vmessages_node& m = *node.model;
+    const Vni_node& m = *node.model;
     if (m.s_axi_wvalid && m.s_axi_wready) {
       node.stores.pop_front();
       node.taken.push_back(cycle_);
@@ -323,7 +364,7 @@ class MessageNetwork {
         node.loaded[i] = m.s_axi_rdata[2 * i] | std::uint64_t{m.s_axi_rdata[2 * i + 1]} << 32;
       node.loads = false;
     }
-    for (unsigned p = 0; p < 2; ++p) {
+    for (unsigned p = 0; p < 3; ++p) {
       spec::Flit in, out;
       for (unsigned w = 0; w < in.raw.size(); ++w) in.raw[w] = m.in_o[p][w], out.raw[w] = m.out_o[p][w];
       if (in.valid()) node.in[p].accept(in, cycle_);
@@ -333,6 +374,7 @@ class MessageNetwork {
     if (m.popped_o) node.queued[m.popped_slot_o] = false;
     if (m.pushed_o) node.queued[m.pushed_slot_o] = true;
     node.memory->sample(m, cycle_);
+    node.dma->sample(m, cycle_);
   }
 
   void clock() {
@@ -343,7 +385,7 @@ class MessageNetwork {
       }
   }
 
-  MessageNetworkConfig config_;
+  NiNetworkConfig config_;
   VerilatedContext context_;
   std::vector<Node> nodes_;
   std::uint64_t cycle_ = 0;

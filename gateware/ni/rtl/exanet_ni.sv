@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+// A network interface: packetizer and mailboxes, and transfers where it has channels for them, between the processors' bus, the memory's, and intra-tile
+// ports of the router: the first for messages, the second, whose packets have priority and never wait for others, for answers, the third for transfers.
+//
+// The window of 2 MiB at the processors' bus: a page of 4 KiB for each context, and from the middle on what is the kernel's.
+//   page + 0x000 to 0x03f   store: payload of the message that is put together
+//   page + 0x040            store of 8 bytes, message_send_t: sends it
+//   page + 0x080 to 0x09f   four stores of 8 bytes, or two of 16, transfer_t: the last one hands it over
+//   page + 0x0c0            load of 8 bytes: ni_status_t
+//   page + 0x0d0            load of 8 bytes: ni_transfer_status_t
+//   page + 0x0c8            store of 8 bytes: mailbox_release_t
+//   0x100000 + 16 c         store of 8 bytes: context c, ni_context_t
+//   0x104000                store of 8 bytes: ni_config_t
+//   0x104010                store of 8 bytes: numbers of messages from the peer of this place begin anew
+//   0x104020 to 0x10406f    load: counts of 32 bits: messages sent, done, repeated, answers that were stale; messages stored, refused, repeated,
+//                           dropped; damaged packets of messages, answers, transfers; packets of transfers sent, transfers ended, blocks repeated,
+//                           answers that were stale; packets written, repeated, dropped, blocks answered
+//   0x108000 + 16 m         store of 8 bytes: mailbox m, ni_mailbox_t
+// Other stores do nothing, other loads give zeros. What a process stores counts for the domain that its context has then; a repetition keeps it. After reset the tables are cleared, in as many cycles as there are peers; stores wait for that.
+module exanet_ni #(
+  parameter int unsigned Contexts = 256,
+  parameter int unsigned Mailboxes = 1024,
+  parameter int unsigned Peers = 4096,
+  parameter int unsigned Channels = 0,  // for transfers; 0: it has none, and no third port
+  parameter int unsigned Window = 32,  // blocks of transfers that are under way to a node at most
+  parameter int unsigned NodeBits = 0,  // of an address: node of the QFDB, then coordinates, as of router_route
+  parameter int unsigned XBits = 8,
+  parameter int unsigned YBits = 7,
+  parameter int unsigned IdBits = 4,
+  parameter int unsigned IntraDepth = 4096,  // as of the router
+  parameter int unsigned IntraHeaders = 64,
+  parameter int unsigned IntraSlots = 8,
+  localparam int unsigned ContextBits = $unsigned($clog2(Contexts)),
+  localparam int unsigned PeerBits = $unsigned($clog2(Peers)),
+  localparam int unsigned BoxBits = $unsigned($clog2(Mailboxes)),
+  localparam int unsigned Ports = Channels == 0 ? 2 : 3
+) (
+  input  logic                clk_i,
+  input  logic                rst_ni,
+  // processors
+  input  logic [IdBits-1:0]   s_axi_awid,
+  input  logic [20:0]         s_axi_awaddr,
+  input  logic [7:0]          s_axi_awlen,
+  input  logic [2:0]          s_axi_awsize,
+  input  logic [1:0]          s_axi_awburst,
+  input  logic                s_axi_awvalid,
+  output logic                s_axi_awready,
+  input  logic [127:0]        s_axi_wdata,
+  input  logic [15:0]         s_axi_wstrb,
+  input  logic                s_axi_wlast,
+  input  logic                s_axi_wvalid,
+  output logic                s_axi_wready,
+  output logic [IdBits-1:0]   s_axi_bid,
+  output logic [1:0]          s_axi_bresp,
+  output logic                s_axi_bvalid,
+  input  logic                s_axi_bready,
+  input  logic [IdBits-1:0]   s_axi_arid,
+  input  logic [20:0]         s_axi_araddr,
+  input  logic [7:0]          s_axi_arlen,
+  input  logic [2:0]          s_axi_arsize,
+  input  logic [1:0]          s_axi_arburst,
+  input  logic                s_axi_arvalid,
+  output logic                s_axi_arready,
+  output logic [IdBits-1:0]   s_axi_rid,
+  output logic [127:0]        s_axi_rdata,
+  output logic [1:0]          s_axi_rresp,
+  output logic                s_axi_rlast,
+  output logic                s_axi_rvalid,
+  input  logic                s_axi_rready,
+  // memory, coherent with the processors' caches
+  output logic [47:0]         m_axi_awaddr,
+  output logic [7:0]          m_axi_awlen,
+  output logic [2:0]          m_axi_awsize,
+  output logic [1:0]          m_axi_awburst,
+  output logic                m_axi_awvalid,
+  input  logic                m_axi_awready,
+  output logic [127:0]        m_axi_wdata,
+  output logic [15:0]         m_axi_wstrb,
+  output logic                m_axi_wlast,
+  output logic                m_axi_wvalid,
+  input  logic                m_axi_wready,
+  input  logic [1:0]          m_axi_bresp,
+  input  logic                m_axi_bvalid,
+  output logic                m_axi_bready,
+  // memory of transfers
+  output logic [47:0]         m_axi_dma_awaddr,
+  output logic [7:0]          m_axi_dma_awlen,
+  output logic [2:0]          m_axi_dma_awsize,
+  output logic [1:0]          m_axi_dma_awburst,
+  output logic                m_axi_dma_awvalid,
+  input  logic                m_axi_dma_awready,
+  output logic [127:0]        m_axi_dma_wdata,
+  output logic [15:0]         m_axi_dma_wstrb,
+  output logic                m_axi_dma_wlast,
+  output logic                m_axi_dma_wvalid,
+  input  logic                m_axi_dma_wready,
+  input  logic [1:0]          m_axi_dma_bresp,
+  input  logic                m_axi_dma_bvalid,
+  output logic                m_axi_dma_bready,
+  output logic [47:0]         m_axi_dma_araddr,
+  output logic [7:0]          m_axi_dma_arlen,
+  output logic [2:0]          m_axi_dma_arsize,
+  output logic [1:0]          m_axi_dma_arburst,
+  output logic                m_axi_dma_arvalid,
+  input  logic                m_axi_dma_arready,
+  input  logic [127:0]        m_axi_dma_rdata,
+  input  logic [1:0]          m_axi_dma_rresp,
+  input  logic                m_axi_dma_rvalid,
+  output logic                m_axi_dma_rready,
+  // router: the port of messages, that of answers, and that of transfers
+  output exanet_pkg::flit_t   [Ports-1:0] flit_o,
+  input  exanet_pkg::credit_t [Ports-1:0] credit_i,
+  input  exanet_pkg::flit_t   [Ports-1:0] flit_i,
+  output logic [Ports-1:0]    release_o
+);
+  import exanet_pkg::*;
+  localparam logic [1:0] Incr = 2'b01, SlaveError = 2'b10;
+
+  // --- Stores.
+  logic store, ready, sends_ready, boxes_ready, transfers_ready, page, enabled;
+  logic [ContextBits-1:0] context_next;
+  logic [20:4] next_line, line;
+  logic [127:0] data;
+  logic [15:0] strobe;
+  logic [9:0] pdid;
+  logic low, high;  // eight bytes
+  ni_config_t config_q;
+  ni_stores #(.AddressBits(21), .IdBits(IdBits)) u_stores (
+    .clk_i, .rst_ni, .s_axi_awid, .s_axi_awaddr, .s_axi_awlen, .s_axi_awsize, .s_axi_awburst, .s_axi_awvalid, .s_axi_awready, .s_axi_wdata,
+    .s_axi_wstrb, .s_axi_wlast, .s_axi_wvalid, .s_axi_wready, .s_axi_bid, .s_axi_bresp, .s_axi_bvalid, .s_axi_bready,
+    .ready_i(ready), .next_line_o(next_line), .store_o(store), .line_o(line), .data_o(data), .strobe_o(strobe));
+  assign page = store && !line[20] && 32'(line[19:12]) < Contexts;
+  assign context_next = next_line[20] ? next_line[4+:ContextBits] : next_line[12+:ContextBits];
+  assign low = strobe[7:0] == '1;
+  assign high = strobe[15:8] == '1;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) config_q <= '0;
+    else if (store && line == 17'h10400 && low) config_q <= data[63:0];
+  end
+
+  // What changes the tables of mailboxes and peers waits here for its turn, in order.
+  typedef enum logic [1:0] { Release, Open, Clear } change_e;
+  typedef struct packed {
+    change_e kind;
+    logic [15:0] at;
+    logic [9:0] pdid;
+    logic [63:0] value;
+  } change_t;
+  change_t change, change_next;
+  logic changes, change_valid, change_taken, release_taken, kernel_taken, clears_blocks, blocks_cleared;
+  logic [3:0] changes_q;
+  always_comb begin
+    change_next.kind = Release;
+    change_next.at = '0;
+    change_next.pdid = pdid;
+    change_next.value = data[127:64];
+    changes = page && line[11:4] == 8'h0c && high && enabled;
+    if (store && line[20:14] == 7'b1000010 && low) begin
+      changes = 1'b1;
+      change_next.kind = Open;
+      change_next.at = 16'(line[13:4]);
+      change_next.value = data[63:0];
+    end else if (store && line == 17'h10401 && low) begin
+      changes = 1'b1;
+      change_next.kind = Clear;
+      change_next.at = data[15:0];
+    end
+  end
+  exanet_fifo #(.Width($bits(change_t)), .Depth(8)) u_changes (
+    .clk_i, .rst_ni, .write_i(changes), .data_i(change_next), .read_i(change_taken), .valid_o(change_valid), .data_o(change));
+  assign change_taken = change_valid && (change.kind == Release ? release_taken : kernel_taken && (change.kind != Clear || blocks_cleared));
+  // Blocks first: it takes long only where memory does.
+  assign clears_blocks = change_valid && change.kind == Clear;
+  assign ready = sends_ready && boxes_ready && transfers_ready && changes_q < 4'd5;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) changes_q <= '0;
+    else changes_q <= changes_q + 4'(changes) - 4'(change_taken);
+  end
+
+  // --- Ports.
+  localparam int unsigned Messages = 0, Answers = 1, Blocks = 2;
+  logic [Ports-1:0] in_valid, in_ready, in_last, out_valid, out_ready, out_last;
+  logic [Ports-1:0][127:0] in_data, out_data;
+  logic [Ports-1:0][15:0] in_keep, out_keep;
+  ni_user_t [Ports-1:0] in_user, out_user;
+  logic [2:0][31:0] damaged;
+  for (genvar p = 0; p < Ports; p++) begin : gen_port
+    ni_port #(.IntraDepth(IntraDepth), .IntraHeaders(IntraHeaders), .IntraSlots(IntraSlots)) u_port (
+      .clk_i, .rst_ni, .s_axis_tvalid(in_valid[p]), .s_axis_tready(in_ready[p]), .s_axis_tdata(in_data[p]), .s_axis_tkeep(in_keep[p]),
+      .s_axis_tlast(in_last[p]), .s_axis_tuser(in_user[p]), .m_axis_tvalid(out_valid[p]), .m_axis_tready(out_ready[p]),
+      .m_axis_tdata(out_data[p]), .m_axis_tkeep(out_keep[p]), .m_axis_tlast(out_last[p]), .m_axis_tuser(out_user[p]),
+      .flit_o(flit_o[p]), .credit_i(credit_i[p]), .flit_i(flit_i[p]), .release_o(release_o[p]),
+      .dropped_o(damaged[p]));
+  end
+  assign in_data[Answers] = '0;
+  assign in_keep[Answers] = '0;
+  assign in_last[Answers] = 1'b1;
+
+  // Answers of mailboxes and of blocks share a port, in turn where both are there; what comes goes by its kind.
+  logic box_valid, box_ready, block_valid, block_ready, to_transfers, transfers_take, sender_valid, sender_ready;
+  ni_user_t box_user, block_user;
+  logic blocks_turn_q, held_q, held_blocks_q, blocks_go;
+  assign blocks_go = held_q ? held_blocks_q : block_valid && (blocks_turn_q || !box_valid);
+  assign in_valid[Answers] = blocks_go ? block_valid : box_valid;
+  assign in_user[Answers] = blocks_go ? block_user : box_user;
+  assign box_ready = in_ready[Answers] && !blocks_go;
+  assign block_ready = in_ready[Answers] && blocks_go;
+  assign to_transfers = Channels != 0 && (out_user[Answers].kind == PacketTypeAck || out_user[Answers].kind == PacketTypeNack);
+  assign sender_valid = out_valid[Answers] && !to_transfers;
+  assign out_ready[Answers] = to_transfers ? transfers_take : sender_ready;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      {blocks_turn_q, held_q, held_blocks_q} <= '0;
+    end else begin
+      held_q        <= in_valid[Answers] && !in_ready[Answers];
+      held_blocks_q <= blocks_go;
+      if (in_valid[Answers] && in_ready[Answers]) blocks_turn_q <= !blocks_go;
+    end
+  end
+
+  logic [3:0][31:0] sender_counts, mailbox_counts, transfer_counts, block_counts;
+  ni_transfer_status_t transfer_status;
+  ni_status_t status;
+  logic [ContextBits-1:0] status_at_q;
+  ni_packetizer #(.Contexts(Contexts), .Peers(Peers), .NodeBits(NodeBits), .XBits(XBits), .YBits(YBits)) u_packetizer (
+    .clk_i, .rst_ni, .config_i(config_q), .ready_o(sends_ready),
+    .context_i(context_next),
+    .store_i(page), .line_i(line[11:4]), .data_i(data), .strobe_i(strobe), .pdid_o(pdid), .enabled_o(enabled),
+    .context_write_i(store && line[20:12] == 9'h100 && low && 32'(line[11:4]) < Contexts),
+    .context_value_i(data[63:0]),
+    .status_at_i(status_at_q), .status_o(status),
+    .m_axis_tvalid(in_valid[Messages]), .m_axis_tready(in_ready[Messages]), .m_axis_tdata(in_data[Messages]), .m_axis_tkeep(in_keep[Messages]),
+    .m_axis_tlast(in_last[Messages]),
+    .m_axis_tuser(in_user[Messages]), .s_axis_tvalid(sender_valid), .s_axis_tready(sender_ready), .s_axis_tuser(out_user[Answers]),
+    .sent_o(sender_counts[0]), .done_o(sender_counts[1]), .repeated_o(sender_counts[2]), .stale_o(sender_counts[3]));
+
+  ni_mailbox #(.Mailboxes(Mailboxes), .Peers(Peers), .NodeBits(NodeBits), .XBits(XBits), .YBits(YBits)) u_mailbox (
+    .clk_i, .rst_ni, .config_i(config_q), .ready_o(boxes_ready),
+    .open_i(change_valid && change.kind == Open), .open_at_i(change.at[BoxBits-1:0]), .open_value_i(change.value),
+    .clear_i(change_valid && change.kind == Clear && blocks_cleared), .clear_at_i(change.at[PeerBits-1:0]), .kernel_taken_o(kernel_taken),
+    .release_i(change_valid && change.kind == Release), .release_value_i(change.value), .release_pdid_i(change.pdid),
+    .release_taken_o(release_taken),
+    .s_axis_tvalid(out_valid[Messages]), .s_axis_tready(out_ready[Messages]), .s_axis_tdata(out_data[Messages]), .s_axis_tkeep(out_keep[Messages]),
+    .s_axis_tlast(out_last[Messages]),
+    .s_axis_tuser(out_user[Messages]), .m_axis_tvalid(box_valid), .m_axis_tready(box_ready), .m_axis_tuser(box_user),
+    .m_axi_awaddr, .m_axi_awlen, .m_axi_awvalid, .m_axi_awready, .m_axi_wdata, .m_axi_wlast, .m_axi_wvalid, .m_axi_wready,
+    .m_axi_bresp, .m_axi_bvalid, .m_axi_bready,
+    .stored_o(mailbox_counts[0]), .refused_o(mailbox_counts[1]), .repeated_o(mailbox_counts[2]), .dropped_o(mailbox_counts[3]));
+  assign m_axi_awsize = 3'd4;
+  assign m_axi_awburst = Incr;
+  assign m_axi_wstrb = '1;
+
+  // --- Transfers.
+  if (Channels != 0) begin : gen_transfers
+    ni_pkg::write_packet_t packet;
+    ni_pkg::unread_t unread;
+    transfer_end_t end_value;
+    logic packet_valid, packet_taken, unread_valid, unread_taken, end_valid, end_taken, senders_ready, blocks_ready, clear_taken, cleared_q;
+    logic [44:0] end_word;
+    assign transfers_ready = senders_ready && blocks_ready;
+    assign blocks_cleared = cleared_q;
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) cleared_q <= 1'b0;
+      else cleared_q <= clears_blocks && (cleared_q || clear_taken) && !change_taken;
+    end
+
+    ni_transfers #(
+      .Contexts(Contexts), .Channels(Channels), .Peers(Peers), .Window(Window), .NodeBits(NodeBits), .XBits(XBits), .YBits(YBits)
+    ) u_transfers (
+      .clk_i, .rst_ni, .config_i(config_q), .ready_o(senders_ready), .context_i(context_next), .store_i(page && enabled), .line_i(line[11:4]),
+      .data_i(data), .strobe_i(strobe), .pdid_i(pdid), .status_at_i(status_at_q), .status_o(transfer_status),
+      .packet_valid_o(packet_valid), .packet_taken_i(packet_taken), .packet_o(packet), .unread_valid_i(unread_valid),
+      .unread_taken_o(unread_taken), .unread_i(unread), .s_axis_tvalid(out_valid[Answers] && to_transfers), .s_axis_tready(transfers_take),
+      .s_axis_tuser(out_user[Answers]), .end_valid_o(end_valid), .end_taken_i(end_taken), .end_word_o(end_word), .end_value_o(end_value),
+      .packets_o(transfer_counts[0]), .ended_o(transfer_counts[1]), .repeated_o(transfer_counts[2]), .stale_o(transfer_counts[3]));
+
+    ni_gather u_gather (
+      .clk_i, .rst_ni, .config_i(config_q), .packet_valid_i(packet_valid), .packet_taken_o(packet_taken), .packet_i(packet),
+      .unread_valid_o(unread_valid), .unread_taken_i(unread_taken), .unread_o(unread),
+      .m_axi_araddr(m_axi_dma_araddr), .m_axi_arlen(m_axi_dma_arlen), .m_axi_arvalid(m_axi_dma_arvalid), .m_axi_arready(m_axi_dma_arready),
+      .m_axi_rdata(m_axi_dma_rdata), .m_axi_rresp(m_axi_dma_rresp), .m_axi_rvalid(m_axi_dma_rvalid), .m_axi_rready(m_axi_dma_rready),
+      .m_axis_tvalid(in_valid[Blocks]), .m_axis_tready(in_ready[Blocks]), .m_axis_tdata(in_data[Blocks]), .m_axis_tkeep(in_keep[Blocks]),
+      .m_axis_tlast(in_last[Blocks]), .m_axis_tuser(in_user[Blocks]));
+
+    ni_blocks #(.Peers(Peers), .Window(Window), .NodeBits(NodeBits), .XBits(XBits), .YBits(YBits)) u_blocks (
+      .clk_i, .rst_ni, .config_i(config_q), .ready_o(blocks_ready), .clear_i(clears_blocks && !cleared_q), .clear_at_i(change.at[PeerBits-1:0]),
+      .clear_taken_o(clear_taken),
+      .s_axis_tvalid(out_valid[Blocks]), .s_axis_tready(out_ready[Blocks]), .s_axis_tdata(out_data[Blocks]), .s_axis_tkeep(out_keep[Blocks]),
+      .s_axis_tlast(out_last[Blocks]), .s_axis_tuser(out_user[Blocks]), .m_axis_tvalid(block_valid), .m_axis_tready(block_ready),
+      .m_axis_tuser(block_user), .end_valid_i(end_valid), .end_taken_o(end_taken), .end_word_i(end_word), .end_value_i(end_value),
+      .m_axi_awaddr(m_axi_dma_awaddr), .m_axi_awlen(m_axi_dma_awlen), .m_axi_awvalid(m_axi_dma_awvalid), .m_axi_awready(m_axi_dma_awready),
+      .m_axi_wdata(m_axi_dma_wdata), .m_axi_wstrb(m_axi_dma_wstrb), .m_axi_wlast(m_axi_dma_wlast), .m_axi_wvalid(m_axi_dma_wvalid),
+      .m_axi_wready(m_axi_dma_wready), .m_axi_bresp(m_axi_dma_bresp), .m_axi_bvalid(m_axi_dma_bvalid), .m_axi_bready(m_axi_dma_bready),
+      .written_o(block_counts[0]), .repeated_o(block_counts[1]), .dropped_o(block_counts[2]), .answered_o(block_counts[3]));
+  end else begin : gen_no_transfers
+    assign {transfers_ready, blocks_cleared} = '1;
+    assign {transfer_counts, block_counts, transfer_status, damaged[2]} = '0;
+    assign {block_valid, block_user, transfers_take} = '0;
+    assign {m_axi_dma_awaddr, m_axi_dma_awlen, m_axi_dma_awvalid, m_axi_dma_wdata, m_axi_dma_wstrb, m_axi_dma_wlast, m_axi_dma_wvalid} = '0;
+    assign {m_axi_dma_bready, m_axi_dma_araddr, m_axi_dma_arlen, m_axi_dma_arvalid, m_axi_dma_rready} = '0;
+  end
+  assign {m_axi_dma_awsize, m_axi_dma_arsize} = {2{3'd4}};
+  assign {m_axi_dma_awburst, m_axi_dma_arburst} = {2{Incr}};
+
+  // --- Loads, a beat in six cycles: a context's free slots are looked at one after the other.
+  typedef enum logic [1:0] { Idle, Look, Answer } load_e;
+  load_e load_q;
+  logic [20:0] address_q;
+  logic [2:0] size_q, look_q;
+  logic [7:0] left_q;
+  logic [127:0] value;
+  assign s_axi_arready = load_q == Idle;
+  assign status_at_q = address_q[12+:ContextBits];
+  always_comb begin
+    value = '0;
+    if (!address_q[20] && address_q[11:4] == 8'h0c && 32'(address_q[19:12]) < Contexts) value = {64'd0, status};
+    if (!address_q[20] && address_q[11:4] == 8'h0d && 32'(address_q[19:12]) < Contexts) value = {64'd0, transfer_status};
+    if (address_q[20:4] == 17'h10402) value = 128'(sender_counts);
+    if (address_q[20:4] == 17'h10403) value = 128'(mailbox_counts);
+    if (address_q[20:4] == 17'h10404) value = {32'd0, damaged};
+    if (address_q[20:4] == 17'h10405) value = 128'(transfer_counts);
+    if (address_q[20:4] == 17'h10406) value = 128'(block_counts);
+  end
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      load_q       <= Idle;
+      look_q       <= '0;
+      s_axi_rvalid <= 1'b0;
+      address_q    <= '0;
+      size_q       <= '0;
+      left_q       <= '0;
+      s_axi_rid    <= '0;
+      s_axi_rdata  <= '0;
+      s_axi_rresp  <= '0;
+      s_axi_rlast  <= 1'b0;
+    end else begin
+      case (load_q)
+        Idle:
+        if (s_axi_arvalid) begin
+          {s_axi_rid, address_q, size_q, left_q} <= {s_axi_arid, s_axi_araddr, s_axi_arsize, s_axi_arlen};
+          s_axi_rresp <= s_axi_arburst == Incr ? '0 : SlaveError;
+          look_q      <= '0;
+          load_q      <= Look;
+        end
+        Look: begin
+          look_q <= look_q + 1'b1;
+          if (look_q == 3'd4) begin
+            load_q       <= Answer;
+            s_axi_rvalid <= 1'b1;
+            s_axi_rdata  <= value;
+            s_axi_rlast  <= left_q == '0;
+          end
+        end
+        default:
+        if (s_axi_rready) begin
+          s_axi_rvalid <= 1'b0;
+          left_q       <= left_q - 1'b1;
+          look_q       <= '0;
+          address_q    <= ((address_q >> size_q) + 1'b1) << size_q;
+          load_q       <= left_q == '0 ? Idle : Look;
+        end
+      endcase
+    end
+  end
+
+  exanet_stream_check #(.Width(IdBits + 128 + 1)) u_check_loads (
+    .clk_i, .rst_ni, .valid_i(s_axi_rvalid), .data_i({s_axi_rid, s_axi_rdata, s_axi_rlast}), .ready_i(s_axi_rready));
+endmodule

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+// Blocks out of the network into memory: each packet is written once, and a block is answered when memory has all of it.
+//
+// Of each node it is known which packets have come of its last Window blocks. A packet that has come is not written again; when the last one of a block
+// that is whole comes again, the block is answered again. One of a block that is older is nobody's, and dropped. A block of which memory has refused a
+// write is answered with a Nack when the rest of it has come. Of a node that nothing has come from yet any number is the first.
+//
+// A packet waits for memory and for room for answers, and for nothing else. Words that say that a transfer has ended are written in between.
+module ni_blocks #(
+  parameter int unsigned Peers = 4096,
+  parameter int unsigned Window = 32,
+  parameter int unsigned NodeBits = 0,  // as of ni_peer
+  parameter int unsigned XBits = 8,
+  parameter int unsigned YBits = 7,
+  localparam int unsigned PeerBits = $clog2(Peers)
+) (
+  input  logic                         clk_i,
+  input  logic                         rst_ni,
+  input  exanet_pkg::ni_config_t       config_i,
+  output logic                         ready_o,  // its table is clear
+  // what the kernel writes: a peer's numbers begin anew
+  input  logic                         clear_i,
+  input  logic [PeerBits-1:0]          clear_at_i,
+  output logic                         clear_taken_o,
+  // packets, as frames of an ni_port
+  input  logic                         s_axis_tvalid,
+  output logic                         s_axis_tready,
+  input  logic [127:0]                 s_axis_tdata,
+  input  logic [15:0]                  s_axis_tkeep,
+  input  logic                         s_axis_tlast,
+  input  exanet_pkg::ni_user_t         s_axis_tuser,
+  // answers, as frames without a byte
+  output logic                         m_axis_tvalid,
+  input  logic                         m_axis_tready,
+  output exanet_pkg::ni_user_t         m_axis_tuser,
+  // words of 8 bytes
+  input  logic                         end_valid_i,
+  output logic                         end_taken_o,
+  input  logic [44:0]                  end_word_i,
+  input  logic [63:0]                  end_value_i,
+  // memory
+  output logic [47:0]                  m_axi_awaddr,
+  output logic [7:0]                   m_axi_awlen,
+  output logic                         m_axi_awvalid,
+  input  logic                         m_axi_awready,
+  output logic [127:0]                 m_axi_wdata,
+  output logic [15:0]                  m_axi_wstrb,
+  output logic                         m_axi_wlast,
+  output logic                         m_axi_wvalid,
+  input  logic                         m_axi_wready,
+  input  logic [1:0]                   m_axi_bresp,
+  input  logic                         m_axi_bvalid,
+  output logic                         m_axi_bready,
+  // counts since reset; they wrap
+  output logic [31:0]                  written_o,  // packets
+  output logic [31:0]                  repeated_o, // that had come before
+  output logic [31:0]                  dropped_o,  // of no node, of no block that is known, or that are no part of one
+  output logic [31:0]                  answered_o  // blocks
+);
+  import exanet_pkg::*;
+  localparam int unsigned WindowBits = $clog2(Window);
+  typedef struct packed {
+    logic begun;
+    logic failed;
+    logic [7:0] come;  // packets; those that it does not have, too
+  } block_t;
+  typedef struct packed {
+    logic known;
+    logic [23:0] next;  // behind the highest number that has come
+    block_t [Window-1:0] blocks;  // by number
+  } past_t;
+  typedef logic [PeerBits-1:0] peer_t;
+
+  logic clears;
+  logic [PeerBits:0] clear_q;
+  assign clears = !clear_q[PeerBits];
+  assign ready_o = !clears;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) clear_q <= '0;
+    else if (clears) clear_q <= clear_q + 1'b1;
+  end
+
+  // --- The table: packets look and write; answers look, and write where memory has refused something, between packets.
+  typedef enum logic [1:0] { Idle, Look, Weigh, Decide } state_e;
+  state_e state_q, answer_q;
+  logic begins, decides, fails, answer_looks, kernel;
+  peer_t peer, peer_q, answer_peer;
+  logic known, known_q;
+  past_t past, past_q, past_next, answer_past_q, failed_past;
+  ni_peer #(.Peers(Peers), .NodeBits(NodeBits), .XBits(XBits), .YBits(YBits)) u_peer (
+    .clk_i, .dcid_i(s_axis_tuser.source_dcid), .y_shift_i(config_i.y_shift), .z_shift_i(config_i.z_shift), .peer_o(peer), .known_o(known));
+  ni_table #(.Entries(Peers), .Width($bits(past_t)), .Same(1'b1)) u_past (
+    .clk_i, .write_i(decides || fails || kernel || clears),
+    .write_at_i(clears ? clear_q[PeerBits-1:0] : decides ? peer_q : fails ? answer_peer : clear_at_i),
+    .data_i(decides ? past_next : fails ? failed_past : '0), .read_i(begins || answer_looks), .read_at_i(begins ? peer : answer_peer),
+    .data_o(past));
+  assign kernel = clear_i && state_q == Idle && answer_q == Idle && !clears;
+  assign clear_taken_o = kernel;
+
+  // --- A packet comes, beat by beat.
+  localparam int unsigned WordDepth = 128;
+  logic amid_q, idle, beat, keeps, word_read, ended_q, job_valid, job_done, held_up, word_valid;
+  logic [7:0] words_held_q;
+  logic [9:0] bytes_q;
+  logic [4:0] kept;
+  logic [127:0] word;
+  logic [1:0] jobs_q;
+  ni_user_t user_q;
+  logic [23:0] ahead_q;
+  assign idle = state_q == Idle && words_held_q <= 8'(WordDepth - MaxPayloadWords) && !clears && !clear_i && !held_up;
+  assign begins = idle && s_axis_tvalid && !amid_q;
+  assign s_axis_tready = amid_q || idle;
+  assign beat = s_axis_tvalid && s_axis_tready;
+  assign keeps = beat && s_axis_tkeep != '0;
+  always_comb begin
+    kept = '0;
+    for (int unsigned i = 0; i < 16; i++) if (s_axis_tkeep[i]) kept = 5'(i + 1);
+  end
+  exanet_fifo_block #(.Width(128), .Depth(WordDepth)) u_words (
+    .clk_i, .rst_ni, .write_i(keeps), .data_i(s_axis_tdata), .read_i(word_read), .keep_i(1'b0), .rewind_i(1'b0), .valid_o(word_valid), .data_o(word));
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      amid_q       <= 1'b0;
+      ended_q      <= 1'b0;
+      words_held_q <= '0;
+    end else begin
+      if (beat) amid_q <= !s_axis_tlast;
+      ended_q      <= beat ? s_axis_tlast : ended_q && !decides;
+      words_held_q <= words_held_q + 8'(keeps) - 8'(word_read);
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (beat) bytes_q <= (amid_q ? bytes_q : '0) + 10'(kept);
+    if (begins) {user_q, peer_q, known_q} <= {s_axis_tuser, peer, known};
+    if (state_q == Look) {past_q, ahead_q} <= {past, user_q.number - past.next};
+  end
+
+  // --- The decision.
+  block_place_t place;
+  block_t found, here_q;
+  logic [2:0] index;
+  logic [7:0] own, span;
+  logic [WindowBits-1:0] at;
+  logic later, later_q, drops, repeated, completes, acks, writes, fitting;
+  logic [23:0] behind;
+  logic [9:0] past_end;
+  assign place = user_q.block;
+  assign index = user_q.dmadd[11:9];
+  assign own = 8'd1 << index;
+  always_comb for (int unsigned i = 0; i < 8; i++) span[i] = 3'(i) >= place.first_packet && 3'(i) <= place.last_packet;
+  assign at = user_q.number[WindowBits-1:0];
+  assign behind = ~ahead_q;
+  assign later = !past_q.known || !ahead_q[23];
+  assign past_end = {1'b0, user_q.dmadd[8:0]} + bytes_q;
+  assign fitting = span[index] && bytes_q != '0 && past_end <= 10'd512 && bytes_q <= 10'd512 && user_q.kind == PacketTypeWrite;
+  assign drops = !known_q || !fitting || (!later_q && behind[22:WindowBits] != '0);
+  always_comb begin
+    found = past_q.blocks[at];
+    if (later || !found.begun) found = '{begun: 1'b1, failed: 1'b0, come: ~span};
+  end
+  always_ff @(posedge clk_i) if (state_q == Weigh) {later_q, here_q} <= {later, found};
+  assign repeated = here_q.come[index];
+  assign completes = !repeated && (here_q.come | own) == '1;
+  assign writes = !drops && !repeated;
+  assign acks = !drops && (completes || (here_q.come == '1 && user_q.ack_request));
+  assign decides = state_q == Decide && ended_q && !jobs_q[1];
+  always_comb begin
+    past_next = past_q;
+    if (!drops) begin
+      if (later_q) begin
+        // Numbers that are left out are yet to begin.
+        for (int unsigned i = 0; i < Window; i++)
+          if (!past_q.known || ahead_q > 24'(Window - 1) || WindowBits'(i) - past_q.next[WindowBits-1:0] <= ahead_q[WindowBits-1:0])
+            past_next.blocks[i] = '0;
+        past_next.known = 1'b1;
+        past_next.next = user_q.number + 24'd1;
+      end
+      past_next.blocks[at] = here_q;
+      past_next.blocks[at].come = here_q.come | own;
+    end
+  end
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      state_q    <= Idle;
+      written_o  <= '0;
+      repeated_o <= '0;
+      dropped_o  <= '0;
+    end else begin
+      case (state_q)
+        Idle: if (begins) state_q <= Look;
+        Look: state_q <= Weigh;
+        Weigh: state_q <= Decide;
+        default: if (decides) state_q <= Idle;
+      endcase
+      written_o  <= written_o + 32'(decides && writes);
+      repeated_o <= repeated_o + 32'(decides && !drops && repeated);
+      dropped_o  <= dropped_o + 32'(decides && drops);
+    end
+  end
+
+  // --- Packets on their way to memory, those that go nowhere, and ends, one burst after the other.
+  typedef struct packed {
+    logic acks;
+    peer_t peer;
+    logic [21:0] dcid;
+    logic [9:0] pdid;
+    logic [9:0] channel;
+    logic [23:0] number;
+  } answer_t;
+  typedef struct packed {
+    logic writes;
+    logic [47:0] address;
+    logic [3:0] last_byte;  // of its last beat
+    logic [5:0] words;  // of the packet
+    logic [5:0] final_beat;  // to memory, or where it goes nowhere its last word
+    answer_t answer;
+  } job_t;
+  job_t job, job_next;
+  logic [3:0] shift;
+  logic [5:0] beat_q;
+  logic ends_q, pending_room, address_sent_q, data_sent_q, address_sent, data_sent, writing, begun, waits_for_word, data_beat;
+  logic [127:0] previous_q;
+  logic [15:0] first_bytes, last_bytes;
+  exanet_fifo #(.Width($bits(job_t)), .Depth(2)) u_jobs (
+    .clk_i, .rst_ni, .write_i(decides),
+    .data_i(job_next),
+    .read_i(job_done), .valid_o(job_valid), .data_o(job));
+  assign shift = job.address[3:0];
+  always_comb begin
+    job_next.writes = writes;
+    job_next.address = user_q.dmadd;
+    job_next.last_byte = 4'(user_q.dmadd[3:0] + bytes_q[3:0] - 4'd1);
+    job_next.words = 6'((bytes_q + 10'd15) >> 4);
+    job_next.final_beat = 6'((11'(writes ? user_q.dmadd[3:0] : 4'd0) + 11'(bytes_q) - 11'd1) >> 4);
+    job_next.answer = '{acks: acks, peer: peer_q, dcid: user_q.source_dcid, pdid: user_q.source_pdid, channel: user_q.channel, number: user_q.number};
+  end
+  assign first_bytes = 16'hffff << shift;
+  assign last_bytes = 16'hffff >> (4'd15 - job.last_byte);
+  // ends_q: the end is what is written. It goes before the next packet where it waits.
+  assign begun = (ends_q ? 1'b1 : job_valid) && pending_room;
+  assign writing = begun && (ends_q || job.writes);
+  assign m_axi_awvalid = writing && !address_sent_q;
+  assign m_axi_awaddr = ends_q ? {end_word_i[44:1], 4'd0} : {job.address[47:4], 4'd0};
+  assign m_axi_awlen = ends_q ? '0 : 8'(job.final_beat);
+  assign waits_for_word = !ends_q && beat_q < job.words && !word_valid;
+  assign m_axi_wvalid = writing && !data_sent_q && !waits_for_word;
+  assign m_axi_wlast = ends_q || beat_q == job.final_beat;
+  assign m_axi_wdata = ends_q ? {end_value_i, end_value_i}
+      : 128'({beat_q < job.words ? word : 128'd0, previous_q} >> (8'd128 - {1'b0, shift, 3'd0}));
+  always_comb begin
+    m_axi_wstrb = (beat_q == '0 ? first_bytes : '1) & (m_axi_wlast ? last_bytes : '1);
+    if (ends_q) m_axi_wstrb = end_word_i[0] ? 16'hff00 : 16'h00ff;
+  end
+  assign data_beat = (m_axi_wvalid && m_axi_wready) || (begun && !ends_q && !job.writes && word_valid && beat_q < job.words);
+  assign word_read = data_beat && !ends_q && beat_q < job.words;
+  assign address_sent = address_sent_q || !writing || (m_axi_awvalid && m_axi_awready);
+  assign data_sent = data_sent_q || (data_beat && m_axi_wlast) || (begun && !ends_q && !job.writes && job.words == '0);
+  assign job_done = begun && !ends_q && address_sent && data_sent;
+  assign end_taken_o = ends_q && begun && address_sent && data_sent;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      jobs_q         <= '0;
+      beat_q         <= '0;
+      address_sent_q <= 1'b0;
+      data_sent_q    <= 1'b0;
+      ends_q         <= 1'b0;
+    end else begin
+      jobs_q         <= jobs_q + 2'(decides) - 2'(job_done);
+      beat_q         <= job_done || end_taken_o ? '0 : beat_q + 6'(data_beat);
+      address_sent_q <= begun && writing && address_sent && !job_done && !end_taken_o;
+      data_sent_q    <= begun && data_sent && !job_done && !end_taken_o;
+      // Between bursts alone, in turn.
+      if (end_taken_o) ends_q <= 1'b0;
+      else if (!ends_q && end_valid_i && (job_done || !job_valid)) ends_q <= 1'b1;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (data_beat) previous_q <= word;
+    if (job_done || end_taken_o) previous_q <= '0;
+  end
+
+  // --- Answers, in the order of packets, each behind what memory says to those before.
+  answer_t pending;
+  logic pending_valid, waits, pended, taken, memory_q, refused_q, refused, asks, is_end, answer_failed;
+  logic [5:0] pending_q;
+  logic [WindowBits-1:0] answer_at;
+  logic [23:0] answer_behind;
+  assign pended = job_done || end_taken_o;
+  assign pending_room = !pending_q[5];  // 32
+  exanet_fifo #(.Width($bits(answer_t) + 2), .Depth(32)) u_pending (
+    .clk_i, .rst_ni, .write_i(pended), .data_i({ends_q, writing, ends_q ? '0 : job.answer}), .read_i(taken), .valid_o(pending_valid),
+    .data_o({is_end, waits, pending}));
+  assign m_axi_bready = !memory_q;
+  assign asks = pending_valid && (!waits || memory_q);
+  assign refused = waits && refused_q && !is_end;
+  assign answer_peer = pending.peer;
+  // The table is the packets' first, but one of them waits while an answer has to write.
+  assign answer_looks = answer_q == Idle && asks && (pending.acks || refused) && !begins && !clear_i && !clears && (!refused || state_q == Idle) &&
+      !m_axis_tvalid;
+  assign held_up = asks && refused;
+  assign answer_at = pending.number[WindowBits-1:0];
+  assign answer_behind = answer_past_q.next - pending.number - 24'd1;
+  assign answer_failed = answer_past_q.blocks[answer_at].failed || refused;
+  assign fails = answer_q == Decide && refused && answer_past_q.known && answer_behind[23:WindowBits] == '0;
+  always_comb begin
+    failed_past = answer_past_q;
+    failed_past.blocks[answer_at].failed = 1'b1;
+  end
+  assign taken = asks && (pending.acks || refused ? answer_q == Decide : 1'b1);
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      answer_q      <= Idle;
+      memory_q      <= 1'b0;
+      refused_q     <= 1'b0;
+      pending_q     <= '0;
+      m_axis_tvalid <= 1'b0;
+      m_axis_tuser  <= '0;
+      answered_o    <= '0;
+    end else begin
+      pending_q <= pending_q + 6'(pended) - 6'(taken);
+      case (answer_q)
+        Idle: if (answer_looks) answer_q <= Look;
+        Look: answer_q <= Decide;
+        default: answer_q <= Idle;
+      endcase
+      if (m_axi_bvalid && m_axi_bready) begin
+        memory_q  <= 1'b1;
+        refused_q <= m_axi_bresp[1];
+      end else if (taken && waits) begin
+        memory_q <= 1'b0;
+      end
+      if (answer_q == Decide && pending.acks) begin
+        m_axis_tvalid <= 1'b1;
+        answered_o    <= answered_o + 32'd1;
+        m_axis_tuser  <= '0;
+        m_axis_tuser.dcid <= pending.dcid;
+        m_axis_tuser.pdid <= pending.pdid;
+        m_axis_tuser.source_dcid <= config_i.dcid;
+        m_axis_tuser.kind <= answer_failed ? PacketTypeNack : PacketTypeAck;
+        m_axis_tuser.high_priority <= 1'b1;
+        m_axis_tuser.number <= pending.number;
+        m_axis_tuser.channel <= pending.channel;
+        m_axis_tuser.reason <= answer_failed ? NackReasonMemory : NackReasonNone;
+      end else if (m_axis_tready) begin
+        m_axis_tvalid <= 1'b0;
+      end
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (answer_q == Look) answer_past_q <= past;
+  end
+
+  exanet_stream_check #(.Width($bits(ni_user_t))) u_check_answers (
+    .clk_i, .rst_ni, .valid_i(m_axis_tvalid), .data_i(m_axis_tuser), .ready_i(m_axis_tready));
+  exanet_stream_check #(.Width(48 + 8)) u_check_addresses (
+    .clk_i, .rst_ni, .valid_i(m_axi_awvalid), .data_i({m_axi_awaddr, m_axi_awlen}), .ready_i(m_axi_awready));
+  exanet_stream_check #(.Width(128 + 16 + 1)) u_check_words (
+    .clk_i, .rst_ni, .valid_i(m_axi_wvalid), .data_i({m_axi_wdata, m_axi_wstrb, m_axi_wlast}), .ready_i(m_axi_wready));
+endmodule

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packets of transfers as frames of an ni_port: reads the payload of each from memory, bytes from any address on, and puts them at the frame's first.
+//
+// Reads of later packets are asked for while the data of earlier ones come, 16 packets ahead. A read does not cross 4 KiB: a packet may take two. Memory
+// answers in order. A packet whose read it refuses is given the shape of a frame that ni_inject does not send, and is told of.
+module ni_gather (
+  input  logic                  clk_i,
+  input  logic                  rst_ni,
+  input  exanet_pkg::ni_config_t config_i,
+  input  logic                  packet_valid_i,
+  output logic                  packet_taken_o,
+  input  ni_pkg::write_packet_t packet_i,
+  output logic                  unread_valid_o,
+  input  logic                  unread_taken_i,
+  output ni_pkg::unread_t       unread_o,
+  // memory
+  output logic [47:0]           m_axi_araddr,
+  output logic [7:0]            m_axi_arlen,
+  output logic                  m_axi_arvalid,
+  input  logic                  m_axi_arready,
+  input  logic [127:0]          m_axi_rdata,
+  input  logic [1:0]            m_axi_rresp,
+  input  logic                  m_axi_rvalid,
+  output logic                  m_axi_rready,
+  // frames
+  output logic                  m_axis_tvalid,
+  input  logic                  m_axis_tready,
+  output logic [127:0]          m_axis_tdata,
+  output logic [15:0]           m_axis_tkeep,
+  output logic                  m_axis_tlast,
+  output exanet_pkg::ni_user_t  m_axis_tuser
+);
+  import exanet_pkg::*;
+  import ni_pkg::*;
+  localparam int unsigned Ahead = 16;
+
+  // --- Reads that are asked for: lines up to the end of the page, then the rest.
+  logic [5:0] lines, lines_q, near_q;
+  logic [8:0] to_page_end;
+  logic [43:0] line_q;
+  logic asks_q, rest_q, asked;  // rest_q: the second one
+  logic [4:0] frames_q;
+  logic frame_valid, frame_done;
+  write_packet_t frame;
+  logic [5:0] words, beats;  // of the frame, and of memory for it
+  assign lines = 6'((11'(packet_i.own[3:0]) + 11'(packet_i.bytes) + 11'd15) >> 4);
+  assign to_page_end = 9'd256 - {1'b0, packet_i.own[11:4]};
+  assign packet_taken_o = packet_valid_i && !asks_q && frames_q < 5'(Ahead);
+  assign m_axi_arvalid = asks_q;
+  assign m_axi_araddr = {line_q, 4'd0};
+  assign m_axi_arlen = 8'(rest_q ? lines_q : near_q) - 8'd1;
+  assign asked = m_axi_arvalid && m_axi_arready;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      asks_q   <= 1'b0;
+      rest_q   <= 1'b0;
+      frames_q <= '0;
+    end else begin
+      frames_q <= frames_q + 5'(packet_taken_o) - 5'(frame_done);
+      asks_q   <= packet_taken_o || (asks_q && !(asked && (rest_q || lines_q == '0)));
+      rest_q   <= asks_q && (rest_q || (asked && lines_q != '0)) && !(rest_q && asked);
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (packet_taken_o) begin
+      line_q <= packet_i.own[47:4];
+      near_q <= 9'(lines) > to_page_end ? to_page_end[5:0] : lines;
+      lines_q <= 9'(lines) > to_page_end ? lines - to_page_end[5:0] : '0;
+    end else if (asked) begin
+      line_q <= {line_q[43:8] + 36'd1, 8'd0};
+    end
+  end
+  exanet_fifo #(.Width($bits(write_packet_t) + 12), .Depth(Ahead)) u_frames (
+    .clk_i, .rst_ni, .write_i(packet_taken_o), .data_i({packet_i, 6'((packet_i.bytes + 10'd15) >> 4), lines}), .read_i(frame_done),
+    .valid_o(frame_valid), .data_o({frame, words, beats}));
+
+  // --- Data that come: a word of a frame is out of two beats, where the address is not one of a line.
+  logic [3:0] skip;
+  logic [5:0] beat_q, word_q;
+  logic room, flush_q, beat, emits, final_word, failed_q, failed;
+  logic [127:0] previous_q, low, high;
+  logic [9:0] bytes_left;
+  assign skip = frame.own[3:0];
+  assign room = !m_axis_tvalid || m_axis_tready;
+  assign failed = failed_q || (beat && m_axi_rresp[1]);
+  assign m_axi_rready = frame_valid && !flush_q && room && !unread_valid_o;
+  assign beat = m_axi_rvalid && m_axi_rready;
+  assign emits = (beat && (skip == '0 || beat_q != '0 || beats == 6'd1)) || (flush_q && room && !unread_valid_o);
+  assign low = flush_q || (skip != '0 && beat_q != '0) ? previous_q : m_axi_rdata;
+  assign high = m_axi_rdata;
+  assign final_word = word_q == words - 6'd1;
+  assign frame_done = emits && final_word;
+  assign bytes_left = frame.bytes - {word_q, 4'd0};
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      beat_q         <= '0;
+      word_q         <= '0;
+      flush_q        <= 1'b0;
+      failed_q       <= 1'b0;
+      unread_valid_o <= 1'b0;
+      m_axis_tvalid  <= 1'b0;
+      m_axis_tkeep   <= '0;
+      m_axis_tlast   <= 1'b0;
+      m_axis_tuser   <= '0;
+    end else begin
+      if (frame_done) beat_q <= '0;
+      else if (beat) beat_q <= beat_q + 1'b1;
+      if (emits) word_q <= final_word ? '0 : word_q + 1'b1;
+      // What is left behind the last beat is a word of its own.
+      if (frame_done) flush_q <= 1'b0;
+      else if (beat && beat_q == beats - 6'd1) flush_q <= 1'b1;
+      failed_q <= failed && !frame_done;
+      if (frame_done && failed) unread_valid_o <= 1'b1;
+      else if (unread_taken_i) unread_valid_o <= 1'b0;
+      if (emits) begin
+        m_axis_tvalid <= 1'b1;
+        for (int unsigned i = 0; i < 16; i++) m_axis_tkeep[i] <= bytes_left > 10'(i);
+        if (final_word && failed) m_axis_tkeep <= 16'h0002;  // a hole
+        m_axis_tlast <= final_word;
+        m_axis_tuser <= '{dmadd: frame.target, dcid: frame.dcid, pdid: frame.pdid, source_dcid: config_i.dcid, kind: PacketTypeWrite,
+                          high_priority: 1'b0, multicast: 1'b0, number: frame.number, source_pdid: frame.pdid, channel: frame.slot,
+                          block: frame.place, reason: '0, last: frame.final_packet, ack_request: frame.final_packet, reserved: '0};
+      end else if (m_axis_tready) begin
+        m_axis_tvalid <= 1'b0;
+      end
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (beat) previous_q <= m_axi_rdata;
+    if (emits) m_axis_tdata <= 128'({high, low} >> {skip, 3'd0});
+    if (frame_done) unread_o <= '{slot: frame.slot, number: frame.number};
+  end
+
+  exanet_stream_check #(.Width(48 + 8)) u_check_reads (
+    .clk_i, .rst_ni, .valid_i(m_axi_arvalid), .data_i({m_axi_araddr, m_axi_arlen}), .ready_i(m_axi_arready));
+  exanet_stream_check #(.Width(128 + 16 + 1 + $bits(ni_user_t))) u_check_frames (
+    .clk_i, .rst_ni, .valid_i(m_axis_tvalid), .data_i({m_axis_tdata, m_axis_tkeep, m_axis_tlast, m_axis_tuser}), .ready_i(m_axis_tready));
+endmodule

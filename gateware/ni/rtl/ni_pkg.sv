@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the units of a network interface hand each other.
+package ni_pkg;
+  // A packet of a block, whose payload is yet to be read.
+  typedef struct packed {
+    logic [47:0] own;    // address of its payload
+    logic [9:0]  bytes;  // of it, 1 to 512
+    logic [47:0] target;
+    logic [21:0] dcid;
+    logic [9:0]  pdid;
+    logic [23:0] number;
+    logic [9:0]  slot;
+    exanet_pkg::block_place_t place;
+    logic        final_packet;  // the last one of its block
+  } write_packet_t;
+
+  // A packet whose payload memory refuses to read.
+  typedef struct packed {
+    logic [9:0]  slot;
+    logic [23:0] number;
+  } unread_t;
+endpackage

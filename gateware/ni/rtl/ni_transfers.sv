@@ -1,0 +1,510 @@
+// SPDX-License-Identifier: Apache-2.0
+// Transfers out of processes' stores: cut into blocks and packets, sent, kept until they are answered, and sent again where they were not.
+//
+// A transfer takes one of the channels, and each of these has four slots for blocks. A block is what is written between two multiples of 4 KiB of the target's
+// address, a packet what is between two of 512 bytes, so what goes to memory there never crosses one. Blocks are numbered among those to their node when
+// they begin; at most Window numbers in a row are under way to a node, which is what it remembers (ni_blocks). A block is answered as a whole: an
+// Ack frees its slot, a Nack fails its transfer, and one that is not answered is sent again, whole, after a time that doubles, and fails at last. A
+// transfer has ended when none of its blocks is under way; then transfer_end is written, and its channel is free.
+//
+// All state changes by steps, one begun every three cycles at most, each of which reads the tables in its first cycle and writes them in its fourth, which
+// is the first one of the next. Steps, by who goes first: the visit of a slot, once in 16 cycles; an answer; then in turn a new transfer with its first
+// packet, the next packet of a block, and the next block of a transfer with its first packet. So channels take turns packet by packet, but the blocks of
+// a transfer begin one after the other. Nothing here waits for the network but packets: without room for one, new transfers are kept, and answers taken.
+module ni_transfers #(
+  parameter int unsigned Contexts = 256,
+  parameter int unsigned Channels = 256,
+  parameter int unsigned Peers = 4096,
+  parameter int unsigned Window = 32,
+  parameter int unsigned NodeBits = 0,  // as of ni_peer
+  parameter int unsigned XBits = 8,
+  parameter int unsigned YBits = 7,
+  localparam int unsigned ContextBits = $clog2(Contexts),
+  localparam int unsigned ChannelBits = $clog2(Channels),
+  localparam int unsigned SlotBits = ChannelBits + 2,
+  localparam int unsigned PeerBits = $clog2(Peers)
+) (
+  input  logic                    clk_i,
+  input  logic                    rst_ni,
+  input  exanet_pkg::ni_config_t  config_i,
+  output logic                    ready_o,  // it can take a store more, and that of this cycle
+  // stores: the context a cycle ahead, then, where it is to its page, 16 bytes of it, with the context's domain
+  input  logic [ContextBits-1:0]  context_i,
+  input  logic                    store_i,
+  input  logic [7:0]              line_i,
+  input  logic [127:0]            data_i,
+  input  logic [15:0]             strobe_i,
+  input  logic [9:0]              pdid_i,
+  // what a process reads
+  input  logic [ContextBits-1:0]  status_at_i,
+  output exanet_pkg::ni_transfer_status_t status_o,
+  // packets that are to be read from memory and sent
+  output logic                    packet_valid_o,
+  input  logic                    packet_taken_i,
+  output ni_pkg::write_packet_t   packet_o,
+  // packets whose read memory has refused
+  input  logic                    unread_valid_i,
+  output logic                    unread_taken_o,
+  input  ni_pkg::unread_t         unread_i,
+  // answers
+  input  logic                    s_axis_tvalid,
+  output logic                    s_axis_tready,
+  input  exanet_pkg::ni_user_t    s_axis_tuser,
+  // ends that are to be written
+  output logic                    end_valid_o,
+  input  logic                    end_taken_i,
+  output logic [44:0]             end_word_o,
+  output exanet_pkg::transfer_end_t end_value_o,
+  // counts since reset; they wrap
+  output logic [31:0]             packets_o,
+  output logic [31:0]             ended_o,
+  output logic [31:0]             repeated_o,  // blocks that were sent again
+  output logic [31:0]             stale_o      // answers that nobody waits for
+);
+  import exanet_pkg::*;
+  import ni_pkg::*;
+  localparam logic [2:0] MostDoublings = 3'd5;
+  localparam int unsigned WindowBits = $clog2(Window);
+  localparam int unsigned PacketsAhead = 8;
+  if (SlotBits > 10 || Window < 2 || Window != 2 ** WindowBits) begin : gen_illegal_1
+    $error("a packet names its slot in ten bits; Window is a power of two");
+  end
+  typedef logic [ChannelBits-1:0] channel_t;
+  typedef logic [SlotBits-1:0] slot_t;
+  typedef logic [PeerBits-1:0] peer_t;
+
+  // Tables are cleared behind a reset.
+  localparam int unsigned ClearBits = PeerBits > SlotBits ? PeerBits : SlotBits;
+  logic clears;
+  logic [ClearBits:0] clear_q;
+  assign clears = !clear_q[ClearBits];
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) clear_q <= '0;
+    else if (clears) clear_q <= clear_q + 1'b1;
+  end
+
+  // --- Stores: the first three words of a transfer are kept for their context; the last one hands it over.
+  typedef struct packed {
+    transfer_t transfer;
+    peer_t peer;
+    logic [9:0] pdid;
+  } intake_t;
+  logic [2:0][63:0] kept;
+  logic [ContextBits-1:0] context_q, hands_context_q;
+  logic hands_q, known, claims, intake_taken, intake_valid, release_channel;
+  logic [ChannelBits:0] spare_q;
+  logic [2:0] intakes_q;
+  logic [9:0] hands_pdid_q;
+  transfer_t transfer_q;
+  intake_t intake;
+  store_refusal_e refusal;
+  for (genvar w = 0; w < 3; w++) begin : gen_kept
+    ni_table #(.Entries(Contexts), .Width(64), .Same(1'b1)) u_kept (
+      .clk_i, .write_i(store_i && line_i == 8'($unsigned(8 + w / 2)) && strobe_i[8*(w%2)+:8] == '1), .write_at_i(context_q),
+      .data_i(data_i[64*(w%2)+:64]), .read_i(1'b1), .read_at_i(context_i), .data_o(kept[w]));
+  end
+  always_ff @(posedge clk_i) begin
+    context_q       <= context_i;
+    hands_context_q <= context_q;
+    hands_pdid_q    <= pdid_i;
+    transfer_q      <= {data_i[127:64], strobe_i[7:0] == '1 ? data_i[63:0] : kept[2], kept[1], kept[0]};
+  end
+  peer_t peer;
+  ni_peer #(.Peers(Peers), .NodeBits(NodeBits), .XBits(XBits), .YBits(YBits)) u_peer (
+    .clk_i, .dcid_i(transfer_q.dcid), .y_shift_i(config_i.y_shift), .z_shift_i(config_i.z_shift), .peer_o(peer), .known_o(known));
+  always_comb begin
+    refusal = StoreRefusalNone;
+    if (spare_q == '0) refusal = StoreRefusalNoSlot;
+    if (!known) refusal = StoreRefusalDestination;
+  end
+  assign claims = hands_q && refusal == StoreRefusalNone;
+  exanet_fifo #(.Width($bits(intake_t)), .Depth(8)) u_intake (
+    .clk_i, .rst_ni, .write_i(claims), .data_i({transfer_q, peer, hands_pdid_q}), .read_i(intake_taken), .valid_o(intake_valid), .data_o(intake));
+  assign ready_o = !clears && intakes_q < 3'd4;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      hands_q   <= 1'b0;
+      spare_q   <= (ChannelBits + 1)'(Channels);
+      intakes_q <= '0;
+    end else begin
+      hands_q   <= store_i && line_i == 8'd9 && strobe_i[15:8] == '1;
+      spare_q   <= spare_q - (ChannelBits + 1)'(claims) + (ChannelBits + 1)'(release_channel);
+      intakes_q <= intakes_q + 3'(claims) - 3'(intake_taken);
+    end
+  end
+
+  (* ram_style = "distributed" *) logic [35:0] told[Contexts];
+  logic [35:0] told_here;
+  assign told_here = told[hands_context_q];
+  always_ff @(posedge clk_i) begin
+    if (clears) told[clear_q[ContextBits-1:0]] <= '0;
+    else if (hands_q)
+      told[hands_context_q] <= claims ? {told_here[35:16], told_here[15:0] + 16'd1} : {refusal, told_here[31:16] + 16'd1, told_here[15:0]};
+  end
+  assign status_o = {28'd0, told[status_at_i]};
+
+  // --- Queues: channels that nobody has, those whose transfer is to begin a block, and blocks with packets to send. A channel, and a slot, is in a
+  // queue at most once.
+  logic spare_valid, begin_valid, emit_valid, spare_taken, begin_taken, emit_taken, begin_pushes_q, emit_pushes_q;
+  channel_t spare, begin_channel, channel3_q;
+  slot_t emit_slot, slot3_q;
+  channel_t released;
+  exanet_fifo #(.Width(ChannelBits), .Depth(Channels)) u_spare (
+    .clk_i, .rst_ni, .write_i(release_channel || (clears && 32'(clear_q) < Channels)), .data_i(clears ? clear_q[ChannelBits-1:0] : released),
+    .read_i(spare_taken), .valid_o(spare_valid), .data_o(spare));
+  exanet_fifo_block #(.Width(ChannelBits), .Depth(Channels)) u_begin (
+    .clk_i, .rst_ni, .write_i(begin_pushes_q), .data_i(channel3_q), .read_i(begin_taken), .keep_i(1'b0), .rewind_i(1'b0),
+    .valid_o(begin_valid), .data_o(begin_channel));
+  exanet_fifo_block #(.Width(SlotBits), .Depth(4 * Channels)) u_emit (
+    .clk_i, .rst_ni, .write_i(emit_pushes_q), .data_i(slot3_q), .read_i(emit_taken), .keep_i(1'b0), .rewind_i(1'b0),
+    .valid_o(emit_valid), .data_o(emit_slot));
+
+  // --- First cycle of a step: which one, and what it reads.
+  typedef enum logic [2:0] { Admit, Emit, Begin, Answer, Visit } step_e;
+  typedef struct packed {
+    logic known;
+    logic unread;
+    peer_t from;
+    logic [23:0] number;
+    nack_reason_e reason;  // None: an Ack
+  } answer_t;
+  step_e step, step1_q, step2_q;
+  logic starts, can_start, packet_room, visit_owed_q, answer_comes, answer_known, room1_q, room2_q;
+  logic [2:0] ready_turns, turns, turn_q;
+  logic [3:0] visit_clock_q;
+  logic [1:0] phase_q;
+  logic step3_q;  // a step is in its fourth cycle
+  slot_t slot, slot1_q, slot2_q, visit_q;
+  channel_t channel1_q, channel2_q;
+  logic [11:0] round_q;
+  peer_t answer_from;
+  answer_t answer, answer1_q;
+  nack_reason_e reason2_q;
+  intake_t intake1_q;
+  logic [3:0] packets_q;
+
+  ni_peer #(.Peers(Peers), .NodeBits(NodeBits), .XBits(XBits), .YBits(YBits)) u_answer_peer (
+    .clk_i, .dcid_i(s_axis_tuser.source_dcid), .y_shift_i(config_i.y_shift), .z_shift_i(config_i.z_shift), .peer_o(answer_from),
+    .known_o(answer_known));
+  assign packet_room = packets_q < 4'(PacketsAhead);
+  assign answer_comes = unread_valid_i || s_axis_tvalid;
+  // A new transfer needs no room for a packet; it waits in its channel then.
+  assign ready_turns = {begin_valid && packet_room, emit_valid && packet_room, intake_valid && spare_valid};
+  // Those behind the last one in turn first.
+  assign turns = (ready_turns & ~turn_q) != '0 ? ready_turns & ~turn_q : ready_turns;
+  always_comb begin
+    if (visit_owed_q) step = Visit;
+    else if (answer_comes) step = Answer;
+    else if (turns[0]) step = Admit;
+    else if (turns[1]) step = Emit;
+    else step = Begin;
+  end
+  assign can_start = !clears && phase_q == 2'd0;
+  assign starts = can_start && (visit_owed_q || answer_comes || ready_turns != '0);
+  assign intake_taken = starts && step == Admit;
+  assign spare_taken = intake_taken;
+  assign emit_taken = starts && step == Emit;
+  assign begin_taken = starts && step == Begin;
+  assign unread_taken_o = starts && step == Answer && unread_valid_i;
+  assign s_axis_tready = can_start && !visit_owed_q && !unread_valid_i;
+  always_comb begin
+    slot = emit_slot;
+    if (step == Visit) slot = visit_q;
+    if (step == Answer) slot = unread_valid_i ? unread_i.slot[SlotBits-1:0] : s_axis_tuser.channel[SlotBits-1:0];
+    if (step == Admit) slot = {spare, 2'd0};
+    if (step == Begin) slot = {begin_channel, 2'd0};
+    answer.unread = unread_valid_i;
+    answer.known = unread_valid_i || (answer_known && 32'(s_axis_tuser.channel) < 4 * Channels &&
+        (s_axis_tuser.kind == PacketTypeAck || s_axis_tuser.kind == PacketTypeNack));
+    answer.from = answer_from;
+    answer.number = unread_valid_i ? unread_i.number : s_axis_tuser.number;
+    answer.reason = unread_valid_i ? NackReasonMemory
+        : s_axis_tuser.kind == PacketTypeAck ? NackReasonNone : nack_reason_e'(s_axis_tuser.reason);
+  end
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      phase_q       <= '0;
+      turn_q        <= '0;
+      visit_clock_q <= '0;
+      visit_owed_q  <= 1'b0;
+      visit_q       <= '0;
+      round_q       <= '0;
+    end else begin
+      phase_q <= phase_q == 2'd0 ? {1'b0, starts} : phase_q == 2'd1 ? 2'd2 : 2'd0;
+      // Steps of a kind that has had its turn wait until the others have had theirs.
+      if (starts && step == Admit) turn_q <= 3'b001;
+      if (starts && step == Emit) turn_q <= 3'b011;
+      if (starts && step == Begin) turn_q <= '0;
+      visit_clock_q <= visit_clock_q + 4'(!clears);
+      visit_owed_q  <= visit_clock_q == '1 || (visit_owed_q && !(starts && step == Visit));
+      if (starts && step == Visit) begin
+        visit_q <= visit_q + 1'b1;
+        if (visit_q == '1) round_q <= round_q + 1'b1;
+      end
+    end
+  end
+
+  // --- Tables: what does not change while a transfer is under way, what does, blocks, and the numbers of each node.
+  typedef struct packed {
+    logic [21:0] dcid;
+    peer_t peer;
+    logic [9:0] pdid;
+  } order_t;
+  typedef struct packed {
+    logic active;
+    logic [47:0] own;   // of the next block
+    logic [47:0] target;
+    logic [31:0] left;  // bytes in blocks that have not begun
+    logic [3:0] busy;   // slots: sent and not answered, or to be sent
+    logic [3:0] queued;
+    logic waits;        // in the queue of those that are to begin a block
+    logic sending;      // a block of it is being sent for the first time
+    logic [1:0] sent_slot;  // which one
+    nack_reason_e failure;
+  } state_t;
+  typedef struct packed {
+    logic [47:0] own;
+    logic [47:0] target;
+    logic [11:0] last_byte;  // of the target address
+    logic [2:0] at;          // packet that is next
+    logic [23:0] number;
+    logic [11:0] round;      // when it was sent
+    logic [3:0] tries;
+    logic [2:0] doublings;
+  } block_t;
+  typedef struct packed {
+    logic full;  // the place of the next number is taken
+    logic [23:0] next;
+    logic [Window-1:0] open;
+  } numbers_t;
+  typedef struct packed {
+    logic [44:0] word;
+    logic notify;
+    logic [15:0] token;
+  } ending_t;
+  order_t order1, order2_q, order3_q;
+  state_t state1, state2_q, state3_q, state;
+  block_t block1, block2_q, block3_q, block;
+  numbers_t numbers2, numbers3_q, numbers;
+  ending_t ending, ending1, ending3_q, ending2_q;
+  peer_t peer1, peer2_q, peer3_q;
+  logic admits3_q, block_writes, block_writes3_q, numbers_write, numbers_write3_q;
+  ni_table #(.Entries(Channels), .Width($bits(order_t)), .Same(1'b1)) u_orders (
+    .clk_i, .write_i(admits3_q), .write_at_i(channel3_q), .data_i(order3_q), .read_i(starts), .read_at_i(slot[SlotBits-1:2]), .data_o(order1));
+  ni_table #(.Entries(Channels), .Width($bits(state_t)), .Same(1'b1)) u_states (
+    .clk_i, .write_i(step3_q || clears), .write_at_i(clears ? clear_q[ChannelBits-1:0] : channel3_q), .data_i(clears ? '0 : state3_q),
+    .read_i(starts), .read_at_i(slot[SlotBits-1:2]), .data_o(state1));
+  ni_table #(.Entries(4 * Channels), .Width($bits(block_t)), .Same(1'b1)) u_blocks (
+    .clk_i, .write_i(block_writes3_q), .write_at_i(slot3_q), .data_i(block3_q), .read_i(starts), .read_at_i(slot), .data_o(block1));
+  ni_table #(.Entries(Peers), .Width($bits(numbers_t))) u_numbers (
+    .clk_i, .write_i(numbers_write3_q || clears), .write_at_i(clears ? clear_q[PeerBits-1:0] : peer3_q), .data_i(clears ? '0 : numbers3_q),
+    .read_i(phase_q == 2'd1), .read_at_i(peer1), .data_o(numbers2));
+
+  // --- Second cycle: what was read; a new transfer has its own.
+  logic [12:0] sum1, block_bytes1, block_bytes2_q;
+  logic whole1, single2_q, final2_q, first2_q, fits2_q;
+  logic [11:0] end_byte1, end_byte2_q, offset2_q;
+  state_t begins1;  // as it is if its next block begins
+  assign peer1 = step1_q == Admit ? intake1_q.peer : order1.peer;
+  always_comb begin
+    begins1 = state1;
+    if (step1_q == Admit) begin
+      begins1 = '{active: 1'b1, own: intake1_q.transfer.own, target: intake1_q.transfer.target, left: intake1_q.transfer.length,
+                  failure: NackReasonNone, default: '0};
+    end
+    // A block ends before the next multiple of 4 KiB, or with its transfer.
+    sum1 = {1'b0, begins1.target[11:0]} + {1'b0, begins1.left[11:0]};
+    whole1 = begins1.left[31:12] != '0 || sum1[12];
+    end_byte1 = whole1 ? '1 : sum1[11:0] - 12'd1;
+    block_bytes1 = whole1 ? 13'd4096 - {1'b0, begins1.target[11:0]} : {1'b0, begins1.left[11:0]};
+  end
+  assign ending1 = {intake1_q.transfer.end_word, intake1_q.transfer.notify, intake1_q.transfer.token};
+  always_ff @(posedge clk_i) begin
+    if (starts) begin
+      step1_q    <= step;
+      slot1_q    <= slot;
+      channel1_q <= slot[SlotBits-1:2];
+      answer1_q  <= answer;
+      intake1_q  <= intake;
+      room1_q    <= packet_room;
+    end
+    if (phase_q == 2'd1) begin
+      {step2_q, slot2_q, channel2_q, reason2_q, room2_q, peer2_q, ending2_q} <=
+          {step1_q, slot1_q, channel1_q, answer1_q.reason, room1_q, peer1, ending1};
+      block2_q  <= block1;
+      state2_q  <= begins1;
+      order2_q  <= step1_q == Admit ? {intake1_q.transfer.dcid, intake1_q.peer, intake1_q.pdid} : order1;
+      {end_byte2_q, block_bytes2_q, single2_q} <= {end_byte1, block_bytes1, begins1.target[11:9] == end_byte1[11:9]};
+      final2_q  <= block1.at == block1.last_byte[11:9];
+      first2_q  <= block1.at == block1.target[11:9];
+      fits2_q   <= answer1_q.known && block1.number == answer1_q.number && (answer1_q.unread || answer1_q.from == order1.peer);
+      offset2_q <= {block1.at, 9'd0} - block1.target[11:0];
+    end
+  end
+
+  // --- Third cycle: what it does.
+  logic begins, emits, fits, due, gives_up, repeats, abandons, frees, sends, pushes_slot, pushes_channel, ends, here_busy, failed;
+  logic [3:0] usable;
+  logic [1:0] free_slot, at_slot;
+  logic [11:0] elapsed;
+  logic [9:0] packet_bytes;
+  nack_reason_e reason;
+  write_packet_t packet;
+  assign usable = ~(state2_q.busy | state2_q.queued);
+  always_comb begin
+    free_slot = 2'd3;
+    for (int unsigned i = 3; i > 0; i--) if (usable[i-1]) free_slot = 2'(i - 1);
+  end
+  assign failed = state2_q.failure != NackReasonNone;
+  assign begins = (step2_q == Admit || step2_q == Begin) && room2_q && state2_q.left != '0 && !failed && usable != '0 &&
+      !state2_q.sending && !numbers2.full;
+  logic [WindowBits-1:0] next_but_one;
+  assign next_but_one = numbers2.next[WindowBits-1:0] + 1'b1;
+  assign at_slot = begins ? free_slot : slot2_q[1:0];
+  assign here_busy = state2_q.busy[slot2_q[1:0]];
+  assign emits = step2_q == Emit && here_busy && !failed;
+  assign abandons = step2_q == Emit && here_busy && failed;
+  always_comb begin
+    packet = '0;
+    packet.dcid = order2_q.dcid;
+    packet.pdid = order2_q.pdid;
+    if (begins) begin
+      packet.own = state2_q.own;
+      packet.target = state2_q.target;
+      packet.number = numbers2.next;
+      packet.place = {10'd0, end_byte2_q[11:9], state2_q.target[11:9]};
+      packet.final_packet = single2_q;
+    end else begin
+      packet.own = block2_q.own + (first2_q ? 48'd0 : 48'(offset2_q));
+      packet.target = first2_q ? block2_q.target : {block2_q.target[47:12], block2_q.at, 9'd0};
+      packet.number = block2_q.number;
+      packet.place = {10'd0, block2_q.last_byte[11:9], block2_q.target[11:9]};
+      packet.final_packet = final2_q;
+    end
+    packet.slot = 10'({channel2_q, at_slot});
+    // From its first byte to the end of its 512, or of its block.
+    packet_bytes = (packet.final_packet ? 10'((begins ? end_byte2_q[8:0] : block2_q.last_byte[8:0])) : 10'd511) + 10'd1 -
+        (begins || first2_q ? 10'(packet.target[8:0]) : 10'd0);
+    packet.bytes = packet_bytes;
+  end
+  // Answers, and blocks that nobody answers.
+  assign fits = step2_q == Answer && fits2_q && here_busy;
+  assign elapsed = round_q - block2_q.round;
+  assign due = step2_q == Visit && here_busy && !state2_q.queued[slot2_q[1:0]] && elapsed >= 12'(config_i.block_patience) << block2_q.doublings;
+  assign gives_up = due && config_i.tries != '0 && block2_q.tries == config_i.tries;
+  assign repeats = due && !gives_up;
+  assign frees = fits || gives_up || abandons;
+  assign reason = gives_up ? NackReasonSilent : fits ? reason2_q : NackReasonNone;
+  assign sends = begins || emits;
+  assign pushes_slot = (begins && !single2_q) || (emits && !final2_q) || repeats;
+  always_comb begin
+    state = state2_q;
+    if (begins) begin
+      state.own = state2_q.own + 48'(block_bytes2_q);
+      state.target = {state2_q.target[47:12] + 36'd1, 12'd0};
+      state.left = state2_q.left - 32'(block_bytes2_q);
+      state.busy[free_slot] = 1'b1;
+      state.sending = !single2_q;
+      state.sent_slot = free_slot;
+    end
+    if (frees) state.busy[slot2_q[1:0]] = 1'b0;
+    if (step2_q == Emit) state.queued[slot2_q[1:0]] = 1'b0;
+    if (pushes_slot) state.queued[at_slot] = 1'b1;
+    if ((frees || (emits && final2_q)) && state2_q.sent_slot == slot2_q[1:0]) state.sending = 1'b0;
+    if (!failed) state.failure = reason;
+    if (step2_q == Begin) state.waits = 1'b0;
+    // A transfer is in the queue while it has bytes left and a slot for them, and no block that is being sent.
+    pushes_channel = state.left != '0 && state.failure == NackReasonNone && (state.busy | state.queued) != '1 && !state.sending && !state.waits;
+    if (pushes_channel) state.waits = 1'b1;
+    ends = state2_q.active && state.busy == '0 && state.queued == '0 && !state.waits;
+    if (ends) state.active = 1'b0;
+
+    block = block2_q;
+    block.round = round_q;
+    block_writes = sends || repeats;
+    if (begins) begin
+      block.own = state2_q.own;
+      block.target = state2_q.target;
+      block.last_byte = end_byte2_q;
+      block.number = numbers2.next;
+      block.at = state2_q.target[11:9] + 3'd1;
+      block.tries = '0;
+      block.doublings = '0;
+    end else if (emits) begin
+      block.at = block2_q.at + 3'd1;
+    end else begin
+      block.at = block2_q.target[11:9];
+      block.tries = block2_q.tries + 4'd1;
+      block.doublings = block2_q.doublings == MostDoublings ? MostDoublings : block2_q.doublings + 3'd1;
+    end
+
+    numbers = numbers2;
+    numbers_write = begins || frees;
+    if (begins) begin
+      numbers.next = numbers2.next + 24'd1;
+      numbers.open[numbers2.next[WindowBits-1:0]] = 1'b1;
+      numbers.full = numbers2.open[next_but_one];
+    end else begin
+      numbers.open[block2_q.number[WindowBits-1:0]] = 1'b0;
+      if (block2_q.number[WindowBits-1:0] == numbers2.next[WindowBits-1:0]) numbers.full = 1'b0;
+    end
+  end
+
+  // --- Fourth cycle: it is written.
+  logic sends3_q, ends3_q;
+  write_packet_t packet3_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      {step3_q, admits3_q, block_writes3_q, numbers_write3_q, sends3_q, ends3_q, begin_pushes_q, emit_pushes_q} <= '0;
+      packets_q  <= '0;
+      packets_o  <= '0;
+      repeated_o <= '0;
+      stale_o    <= '0;
+    end else begin
+      step3_q          <= phase_q == 2'd2;
+      admits3_q        <= phase_q == 2'd2 && step2_q == Admit;
+      block_writes3_q  <= phase_q == 2'd2 && block_writes;
+      numbers_write3_q <= phase_q == 2'd2 && numbers_write;
+      sends3_q         <= phase_q == 2'd2 && sends;
+      ends3_q          <= phase_q == 2'd2 && ends;
+      begin_pushes_q   <= phase_q == 2'd2 && pushes_channel;
+      emit_pushes_q    <= phase_q == 2'd2 && pushes_slot;
+      packets_q        <= packets_q + 4'(phase_q == 2'd2 && sends) - 4'(packet_taken_i);
+      packets_o        <= packets_o + 32'(sends3_q);
+      repeated_o       <= repeated_o + 32'(phase_q == 2'd2 && repeats);
+      stale_o          <= stale_o + 32'(phase_q == 2'd2 && step2_q == Answer && !fits);
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (phase_q == 2'd2) begin
+      {state3_q, block3_q, numbers3_q, order3_q, peer3_q, ending3_q, packet3_q, channel3_q} <=
+          {state, block, numbers, order2_q, peer2_q, ending2_q, packet, channel2_q};
+      slot3_q <= {channel2_q, at_slot};
+    end
+  end
+  exanet_fifo #(.Width($bits(write_packet_t)), .Depth(PacketsAhead)) u_packets (
+    .clk_i, .rst_ni, .write_i(sends3_q), .data_i(packet3_q), .read_i(packet_taken_i), .valid_o(packet_valid_o), .data_o(packet_o));
+
+  // --- Ends, one after the other: each is written where that is wanted, then its channel is free.
+  logic offers_q;
+  logic ended_valid;
+  nack_reason_e ended_failure;
+  exanet_fifo #(.Width(ChannelBits + 4), .Depth(Channels)) u_ends (
+    .clk_i, .rst_ni, .write_i(ends3_q), .data_i({channel3_q, state3_q.failure}), .read_i(release_channel), .valid_o(ended_valid),
+    .data_o({released, ended_failure}));
+  ni_table #(.Entries(Channels), .Width($bits(ending_t)), .Same(1'b1)) u_endings (
+    .clk_i, .write_i(admits3_q), .write_at_i(channel3_q), .data_i(ending3_q), .read_i(!offers_q), .read_at_i(released), .data_o(ending));
+  assign end_valid_o = offers_q && ending.notify;
+  assign end_word_o = ending.word;
+  assign end_value_o = '{done: 1'b1, failure: ended_failure, token: ending.token, default: '0};
+  assign release_channel = offers_q && (end_taken_i || !ending.notify);
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      offers_q <= 1'b0;
+      ended_o  <= '0;
+    end else begin
+      ended_o  <= ended_o + 32'(release_channel);
+      offers_q <= offers_q ? !release_channel : ended_valid;
+    end
+  end
+endmodule

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random transfers between Verilated nodes, with what must become of each: all bytes at their target, none beside them, none again once their owner has
+// been told, and one end, which says why where memory or nobody at all was in the way.
+#pragma once
+
+#include <map>
+
+#include "gateware/ni/tb/ni_network.hpp"
+
+namespace exanet::gateware {
+
+inline constexpr unsigned kDomain = 5;
+// Where a node has what it sends, what it is sent, and the words that tell the ends.
+inline constexpr std::uint64_t kOwn = 0x10'0000'0000, kTarget = 0x20'0000'0000, kEnds = 0x30'0000'0000;
+
+inline spec::Transfer transfer_of(std::uint64_t own, std::uint64_t target, std::uint32_t length, std::uint32_t dcid,
+                                  unsigned token) {
+  spec::Transfer transfer;
+  transfer.set_own(own);
+  transfer.set_target(target);
+  transfer.set_length(length);
+  transfer.set_dcid(dcid);
+  transfer.set_end_word(kEnds / 8 + token);
+  transfer.set_notify(1);
+  transfer.set_token(token);
+  return transfer;
+}
+
+inline spec::TransferEnd end_of(const AxiMemory& memory, unsigned token) {
+  const Line line = memory.line(kEnds + 8 * std::uint64_t{token});
+  spec::TransferEnd end;
+  for (unsigned i = 0; i < 8; ++i) end.raw[i / 4] |= std::uint32_t{line[8 * (token % 2) + i]} << 8 * (i % 4);
+  return end;
+}
+
+// What a node's memory holds at an address of its own region: no two nodes have the same there.
+inline std::uint8_t value_at(std::size_t node, std::uint64_t address) {
+  std::uint64_t h = (address + 1) * 0x9e3779b97f4a7c15 + node * 0xbf58476d1ce4e5b9;
+  h ^= h >> 29;
+  h *= 0x94d049bb133111eb;
+  return static_cast<std::uint8_t>((h >> 56) | 1);  // not what memory holds where nothing was written
+}
+
+inline void fill(NiNetwork& network, std::size_t node, std::uint64_t address, std::uint32_t length) {
+  for (std::uint64_t i = 0; i < length; ++i) network.node(node).memory->set(address + i, value_at(node, address + i));
+}
+
+// Whether the target's bytes are the source's, and those around them untouched.
+inline void check_written(NiNetwork& network, std::size_t from, std::uint64_t own, std::size_t to, std::uint64_t target,
+                          std::uint32_t length) {
+  const AxiMemory& memory = *network.node(to).memory;
+  unsigned wrong = 0;
+  for (std::uint64_t i = 0; i < length; ++i) wrong += memory.get(target + i) != value_at(from, own + i);
+  CHECK(wrong == 0);
+  for (std::uint64_t i = 1; i <= 64; ++i)
+    wrong += memory.get(target - i) != 0 || memory.get(target + length + i - 1) != 0;
+  CHECK(wrong == 0);
+}
+
+inline void open_all(NiNetwork& network) {
+  for (std::size_t n = 0; n < network.size(); ++n)
+    for (unsigned c = 0; c < kContexts; ++c) network.open_context(n, c, kDomain);
+  network.run_until_stored();
+}
+
+struct TransferTrafficConfig {
+  std::uint64_t seed = 1;
+  unsigned transfers = 100;  // of each node
+  double rate = 0.02;  // transfers that a node offers in a cycle
+  std::uint32_t most_bytes = 6000;
+  unsigned refused_one_in = 0;  // whose own or target memory refuses, or whose node does not exist
+};
+
+class TransferTraffic {
+ public:
+  TransferTraffic(NiNetwork& network, TransferTrafficConfig config)
+      : network_(network),
+        config_(config),
+        random_(config.seed),
+        left_(network.size(), config.transfers),
+        under_way_(network.size()),
+        transfers_(network.size()) {
+    open_all(network);
+    for (std::size_t n = 0; n < network.size(); ++n) {
+      network.node(n).memory->refuses = [](std::uint64_t address) { return address >= kRefuses && address < kEnds; };
+      network.node(n).dma->refuses_read = [](std::uint64_t address) { return address >= kRefuses; };
+    }
+  }
+
+  void run(std::uint64_t most_cycles) {
+    const std::uint64_t begin = network_.cycle();
+    while (!done()) {
+      if (network_.cycle() - begin >= most_cycles) {
+        FAIL("transfers are under way after " << most_cycles << " cycles");
+        return;
+      }
+      step();
+    }
+    network_.run(2000);
+    for (std::size_t n = 0; n < transfers_.size(); ++n) {
+      CHECK(network_.node(n).bad_answers == 0);
+      unsigned wrong = 0;
+      for (const Transfer& t : transfers_[n]) {
+        const AxiMemory& memory = *network_.node(t.to).memory;
+        for (std::uint64_t i = 0; i < t.length && t.ended && t.good; ++i) wrong += memory.get(t.target + i) != kOwners;
+        for (std::uint64_t i = 1; i <= 32; ++i)
+          wrong += memory.get(t.target - i) != 0 || memory.get(t.target + t.length + i - 1) != 0;
+      }
+      CHECK(wrong == 0);
+    }
+  }
+  void step() {
+    for (std::size_t n = 0; n < transfers_.size(); ++n) offer(n);
+    network_.step();
+    if (network_.cycle() % 16 == 0)
+      for (std::size_t n = 0; n < transfers_.size(); ++n) look(n);
+  }
+  bool done() const {
+    for (std::size_t n = 0; n < transfers_.size(); ++n)
+      if (left_[n] != 0 || under_way_[n] != 0) return false;
+    return true;
+  }
+
+  std::uint64_t whole = 0, refused = 0, silent = 0;
+
+ private:
+  static constexpr std::uint64_t kRefuses = 0x28'0000'0000;
+  static constexpr std::uint8_t kOwners = 0xee;  // what a target's owner puts there once it has come
+  enum class Obstacle { kNone, kOwn, kTarget, kNobody };
+  struct Transfer {
+    std::uint64_t own = 0, target = 0;
+    std::uint32_t length = 0;
+    std::size_t to = 0;
+    unsigned word = 0;
+    Obstacle obstacle = Obstacle::kNone;
+    bool ended = false, good = false;
+  };
+
+  unsigned pick(unsigned n) { return static_cast<unsigned>(random_() % n); }
+
+  void offer(std::size_t n) {
+    if (left_[n] == 0 || under_way_[n] >= kChannels || network_.node(n).stores.size() > 8) return;
+    if (std::uniform_real_distribution<>{}(random_) >= config_.rate) return;
+    --left_[n];
+    ++under_way_[n];
+    Transfer t;
+    t.word = static_cast<unsigned>(transfers_[n].size());
+    t.length = pick(4) == 0 ? pick(65) : pick(config_.most_bytes + 1);
+    t.to = pick(static_cast<unsigned>(transfers_.size()));
+    const std::uint64_t place = 0x10000 * (0x1000 * n + t.word);
+    t.own = kOwn + place + pick(8192);
+    t.target = kTarget + place + 64 + pick(8192);
+    std::uint32_t dcid = network_.node(t.to).dcid;
+    if (config_.refused_one_in != 0 && pick(config_.refused_one_in) == 0 && t.length != 0)
+      t.obstacle = static_cast<Obstacle>(1 + pick(3));
+    if (t.obstacle == Obstacle::kOwn) t.own += kRefuses - kOwn + 0x10'0000'0000;
+    if (t.obstacle == Obstacle::kTarget) t.target += kRefuses - kTarget;
+    if (t.obstacle == Obstacle::kNobody) dcid = 7;  // beyond four nodes: routers discard it
+    fill(network_, n, t.own, t.length);
+    network_.transfer(n, pick(kContexts), transfer_of(t.own, t.target, t.length, dcid, t.word));
+    open_[n].push_back(t.word);
+    transfers_[n].push_back(t);
+  }
+
+  void look(std::size_t n) {
+    auto& open = open_[n];
+    for (std::size_t i = 0; i < open.size();) {
+      Transfer& t = transfers_[n][open[i]];
+      const auto end = end_of(*network_.node(n).memory, t.word);
+      if (end.done() == 0) {
+        ++i;
+        continue;
+      }
+      CHECK(end.token() == t.word);
+      ended(n, t, static_cast<spec::NackReason>(end.failure()));
+      --under_way_[n];
+      open[i] = open.back();
+      open.pop_back();
+    }
+  }
+
+  void ended(std::size_t n, Transfer& t, spec::NackReason failure) {
+    using Reason = spec::NackReason;
+    t.ended = true;
+    t.good = failure == Reason::kNone;
+    if (failure == Reason::kSilent) {
+      ++silent;
+      CHECK((t.obstacle == Obstacle::kNobody || may_be_silent));
+    } else if (t.obstacle == Obstacle::kNone) {
+      ++whole;
+      CHECK(failure == Reason::kNone);
+    } else {
+      ++refused;
+      CHECK(failure == Reason::kMemory);
+      CHECK(t.obstacle != Obstacle::kNobody);
+    }
+    AxiMemory& memory = *network_.node(t.to).memory;
+    unsigned wrong = 0;
+    for (std::uint64_t i = 0; i < t.length; ++i) {
+      const std::uint8_t byte = memory.get(t.target + i);
+      wrong += byte != value_at(n, t.own + i) && (t.good || byte != 0);
+      if (t.good) memory.set(t.target + i, kOwners);
+    }
+    CHECK(wrong == 0);
+  }
+
+ public:
+  bool may_be_silent = false;
+
+ private:
+  NiNetwork& network_;
+  TransferTrafficConfig config_;
+  std::mt19937_64 random_;
+  std::vector<unsigned> left_, under_way_;
+  std::vector<std::vector<Transfer>> transfers_;
+  std::map<std::size_t, std::vector<unsigned>> open_;
+};
+
+}  // namespace exanet::gateware

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random transfers between Verilated nodes, under load, with slow memory, memory that refuses, nodes that are not there and bad lines.
+#include "gateware/ni/tb/transfer_traffic.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cstdlib>
+
+#include "gateware/tb/long.hpp"
+
+using namespace exanet;
+using namespace exanet::gateware;
+
+TEST_CASE("transfers: many channels at once, between all nodes, with slow memory and fast") {
+  for (const auto& [nodes, two_dimensions] : {std::pair{2u, false}, {4u, true}, {8u, false}}) {
+    for (const double stalls : {0.0, 0.4}) {
+      CAPTURE(nodes);
+      CAPTURE(stalls);
+      NiNetwork network(nodes, {.memory = {.latency_cycles = 40, .stalls = stalls}, .block_patience = 63},
+                        two_dimensions);
+      TransferTraffic traffic(network, {.seed = nodes, .transfers = in_full() ? 400u : 60u, .rate = 0.05});
+      traffic.run(3'000'000);
+      CHECK(traffic.whole == (in_full() ? 400u : 60u) * nodes);
+      std::uint32_t repeated = 0;
+      for (std::size_t n = 0; n < nodes; ++n) repeated += network.transfer_counts(n)[2];
+      CHECK(repeated == 0);
+    }
+  }
+}
+
+TEST_CASE("transfers: memory that refuses a read or a write, and a node that is not there, are told; others go on") {
+  NiNetwork network(4, {.memory = {.stalls = 0.1}, .tries = 2, .block_patience = 2});
+  TransferTraffic traffic(network,
+                          {.seed = 21, .transfers = in_full() ? 500u : 100u, .rate = 0.02, .refused_one_in = 2});
+  traffic.run(6'000'000);
+  CHECK(traffic.refused > 50);
+  CHECK(traffic.silent > 20);
+  CHECK(traffic.whole > 100);
+}
+
+namespace {
+
+std::uint32_t bad_lines(std::uint64_t seed, unsigned tries, unsigned patience, double bit_error_rate,
+                        unsigned transfers) {
+  CAPTURE(seed);
+  NiNetwork network(4, {.line = {.latency_cycles = 20, .bit_error_rate = bit_error_rate, .seed = seed},
+                        .memory = {.stalls = 0.1},
+                        .tries = tries,
+                        .block_patience = patience});
+  TransferTraffic traffic(
+      network, {.seed = 300 + seed, .transfers = transfers, .rate = 0.01, .refused_one_in = tries != 0 ? 8u : 0u});
+  traffic.may_be_silent = tries != 0;
+  traffic.run(60'000'000);
+  std::uint32_t repeated = 0, came_again = 0, dropped = 0, stale = 0;
+  for (std::size_t n = 0; n < 4; ++n) {
+    const auto counts = network.transfer_counts(n);
+    repeated += counts[2], stale += counts[3], came_again += counts[5], dropped += counts[6];
+  }
+  MESSAGE("seed " << seed << ": blocks repeated " << repeated << ", packets that had come " << came_again
+                  << ", dropped " << dropped << ", stale answers " << stale << ", silent " << traffic.silent);
+  return repeated;
+}
+
+}  // namespace
+
+TEST_CASE("transfers: lines that lose and damage words: all bytes come, once, or it is said that nobody answered") {
+  CHECK(bad_lines(1, 0, 1, 3e-5, 60) > 20);
+  CHECK(bad_lines(2, 1, 1, 1e-4, 60) > 20);
+  CHECK(bad_lines(3, 0, 0, 1e-5, 60) > 20);  // without patience: blocks are repeated while they are answered
+}
+
+// EXANET_TRANSFER_SEEDS=FIRST,COUNT: further ones, by hand.
+TEST_CASE("transfers: lines that lose and damage words, many") {
+  const char* const asked = std::getenv("EXANET_TRANSFER_SEEDS");
+  if (asked == nullptr) return;
+  char* end = nullptr;
+  const std::uint64_t first = std::strtoull(asked, &end, 10);
+  const std::uint64_t count = *end == ',' ? std::strtoull(end + 1, nullptr, 10) : 1;
+  for (std::uint64_t seed = first; seed < first + count; ++seed)
+    bad_lines(seed, std::array{0u, 1u, 3u, 15u}[seed % 4], seed / 4 % 5, std::array{1e-5, 1e-4, 3e-4}[seed % 3], 500);
+}
