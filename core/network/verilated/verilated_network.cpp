@@ -85,6 +85,7 @@ class VerilatedNetwork final : public Network {
   void schedule_cycle(std::int64_t cycle);
   void run_cycle(Time now);
   void hand_over(const PacketInFlight& in_flight);
+  bool may_wait_for_credits();
   void arrived(Time now, NodeId node, std::uint64_t slot);
   void room(Time now, std::uint32_t port, std::uint64_t amount);
 
@@ -106,6 +107,7 @@ class VerilatedNetwork final : public Network {
   std::int64_t next_ = 0;  // the cycle behind the last one that was simulated
   bool faulty_ = false, running_ = false;
   std::uint64_t in_flight_ = 0, cycles_ = 0, next_generation_ = 0;
+  std::uint32_t still_ = 0, longest_line_ = 0;  // cycles
   const Topology& topology_;
 };
 
@@ -137,6 +139,7 @@ VerilatedNetwork::VerilatedNetwork(const std::string& library, const TopologySpe
       line_[std::size_t{node} * ports_ + port] = static_cast<std::uint32_t>(lines.size());
       const auto& [cycles, pause_every] = registers_.line(topology.link_class(node, port));
       lines.push_back({node, port, far.node, far.port, cycles, pause_every});
+      longest_line_ = std::max(longest_line_, cycles);
     }
   }
   if (!fits)
@@ -239,11 +242,23 @@ void VerilatedNetwork::run_cycle(Time now) {
   for (std::uint32_t i = 0, n = calls_.room(nodes_, &room); i < n; ++i)
     events_.schedule(edge, credit_event_, room[i].node * intra_ports_ + room[i].port,
                      std::uint64_t{room[i].words} << 32 | room[i].headers);
-  if (!waiting_.empty() || !calls_.at_rest(nodes_)) {
+  still_ = calls_.at_rest(nodes_) ? still_ + 1 : 0;
+  if (!waiting_.empty() || still_ == 0 || may_wait_for_credits()) {
     schedule_cycle(cycle + 1);
     return;
   }
   running_ = false;
+}
+
+// Whether nothing moves because links hold back the credits that packets wait for. What waits where lines have faults, the library knows.
+bool VerilatedNetwork::may_wait_for_credits() {
+  if (registers_.credit() == 0 || faulty_) return false;
+  // An interval, a pause of the far transmitter, and the way of a credit; copies of multicast packets that were discarded are waited for in vain.
+  constexpr std::uint32_t kThroughParts = 100;
+  if (still_ > (registers_.credit() >> 16) + longest_line_ + kThroughParts) return false;
+  std::uint64_t gone = 0;
+  for (NodeId node = 0; node < topology_.node_count(); ++node) gone += discarded(node);
+  return in_flight_ > gone;
 }
 
 void VerilatedNetwork::stall(NodeId node, std::uint8_t intra_port, Time until) {

@@ -453,6 +453,16 @@ TEST_CASE("equality: short packets do not starve a long one") {
   CHECK(before < kShort / 2);
 }
 
+// Nothing moves for most of an interval, while packets wait for room of which the far end has said nothing yet.
+TEST_CASE("equality: packets wait for credits that are held back") {
+  for (const std::int64_t interval : {40, 1000}) {
+    const Case c{.topology = {"mesh", {2}}, .line_cycles = 300, .credit_threshold = 4095, .credit_interval = interval};
+    std::vector<Offer> offers(200, {Time(), {0, 1, 16, 0, 0, 0}});
+    for (std::size_t i = 0; i < offers.size(); ++i) offers[i].packet.user = i;
+    compare(c, offers);
+  }
+}
+
 // Every shape with every pattern, lightly to fully loaded, each with long and short packets; arbiters in turn.
 TEST_CASE("equality: random traffic on rings, meshes and tori") {
   std::uint64_t seed = 20'000;
