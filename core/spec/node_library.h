@@ -72,8 +72,8 @@ typedef struct exanet_node_library_calls {
   uint32_t (*arrivals)(const exanet_nodes*,
                        const exanet_arrival**); /* in the order of node and port; valid until the next step() */
   uint32_t (*room)(const exanet_nodes*, const exanet_room**); /* the same */
-  /* Nothing is under way and every node has come to rest: further cycles would change nothing. Links that repeat credits do so for ever: with them
-   * further cycles bring nothing out as long as nothing is sent, but have to be made. */
+  /* Nothing is under way and every node has come to rest: further cycles would change nothing. Where links repeat credits, for ever, or hold them
+   * back: nothing moves but credits, which packets may wait for, and further cycles have to be made. */
   int (*at_rest)(const exanet_nodes*);
   uint32_t (*discarded)(const exanet_nodes*, uint32_t node); /* packets without a route on */
   void (*counts)(const exanet_nodes*, uint32_t line, exanet_line_counts*);

@@ -23,6 +23,9 @@ constexpr std::uint32_t kClasses = 2;  // bulk and priority packets
 constexpr std::uint32_t kNoLine = 0xffffffffu;
 // The last word of a packet is on the output's wire for a cycle, and with the interface at the end of it.
 constexpr std::int64_t kTailCycles = 1;
+constexpr std::uint64_t kThroughParts =
+    100;  // cycles, more than a credit and a packet take through parts and a pause of the line
+constexpr std::uint64_t kReports = 60;  // intervals, more than it takes until what was lost is told
 
 const exanet_node_library_calls& load(const std::string& path) {
   void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // stays loaded: it may serve several networks
@@ -107,7 +110,7 @@ class VerilatedNetwork final : public Network {
   std::int64_t next_ = 0;  // the cycle behind the last one that was simulated
   bool faulty_ = false, running_ = false;
   std::uint64_t in_flight_ = 0, cycles_ = 0, next_generation_ = 0;
-  std::uint32_t still_ = 0, longest_line_ = 0;  // cycles
+  std::uint64_t still_ = 0, patience_ = 0;  // cycles; for how long packets may wait though nothing moves
   const Topology& topology_;
 };
 
@@ -131,6 +134,7 @@ VerilatedNetwork::VerilatedNetwork(const std::string& library, const TopologySpe
   std::vector<exanet_line> lines;
   line_.assign(std::size_t{nodes} * ports_, kNoLine);
   bool fits = calls_.intra_ports == intra_ports_;
+  std::uint32_t longest_line = 0;
   for (NodeId node = 0; node < nodes; ++node) {
     for (std::uint16_t port = 0; port < topology.port_count(node); ++port) {
       const PortRef far = topology.neighbour(node, port);
@@ -139,7 +143,7 @@ VerilatedNetwork::VerilatedNetwork(const std::string& library, const TopologySpe
       line_[std::size_t{node} * ports_ + port] = static_cast<std::uint32_t>(lines.size());
       const auto& [cycles, pause_every] = registers_.line(topology.link_class(node, port));
       lines.push_back({node, port, far.node, far.port, cycles, pause_every});
-      longest_line_ = std::max(longest_line_, cycles);
+      longest_line = std::max(longest_line, cycles);
     }
   }
   if (!fits)
@@ -148,6 +152,8 @@ VerilatedNetwork::VerilatedNetwork(const std::string& library, const TopologySpe
                        lines.data(), threads);
   if (config.faults.one_in != 0) calls_.disturb(nodes_, config.faults.seed, config.faults.one_in);
   faulty_ = config.faults.one_in != 0;
+  if (const std::uint32_t interval = registers_.credit() >> 16; registers_.credit() != 0)
+    patience_ = kThroughParts + longest_line + (faulty_ ? kReports * (interval + 4) : interval);
   stats_.resize(line_.size());
   injection_ports_.assign(std::size_t{nodes} * intra_ports_,
                           {static_cast<std::uint32_t>(config.router.intra_fifo_words),
@@ -250,12 +256,10 @@ void VerilatedNetwork::run_cycle(Time now) {
   running_ = false;
 }
 
-// Whether nothing moves because links hold back the credits that packets wait for. What waits where lines have faults, the library knows.
+// Whether packets may go on though nothing has moved for a while: links hold back credits for an interval, and tell of what was lost in a report of many.
+// Copies of multicast packets that were discarded, and what was lost, are waited for in vain.
 bool VerilatedNetwork::may_wait_for_credits() {
-  if (registers_.credit() == 0 || faulty_) return false;
-  // An interval, a pause of the far transmitter, and the way of a credit; copies of multicast packets that were discarded are waited for in vain.
-  constexpr std::uint32_t kThroughParts = 100;
-  if (still_ > (registers_.credit() >> 16) + longest_line_ + kThroughParts) return false;
+  if (still_ > patience_) return false;
   std::uint64_t gone = 0;
   for (NodeId node = 0; node < topology_.node_count(); ++node) gone += discarded(node);
   return in_flight_ > gone;

@@ -63,7 +63,6 @@ struct exanet_nodes {
     at_rest_ = false;
   }
   void disturb(const LineFaults& faults) {
-    patience_ = std::uint64_t{kReports} * (interval_ + 4);
     for (auto& line : lines_) line.faults = faults;
   }
   void hold(std::uint32_t node, std::uint32_t port, bool on) {
@@ -86,18 +85,13 @@ struct exanet_nodes {
   std::vector<std::unique_ptr<Share>> shares_;  // of each thread, in the order of their nodes
   std::vector<Node> nodes_;  // behind the contexts of their models
   std::uint64_t cycle_ = 0;
-  static constexpr unsigned kReports = 60;
   bool counting_, at_rest_ = false;
-  std::uint32_t interval_;  // of credits
-  // For how long nothing but repetitions goes on before there is nothing else to come: packets may wait for room of those that were lost.
-  std::uint64_t patience_ = 0, still_ = 0;
   Team team_;
 };
 
 exanet_nodes::exanet_nodes(std::uint32_t nodes, const std::uint32_t* registers, std::uint32_t credit,
                            std::uint32_t lines, const exanet_line* line, std::uint32_t threads)
     : counting_(credit != 0),
-      interval_(credit >> 16),
       team_(std::clamp(threads, 1u, nodes), [this](unsigned thread) { step(*shares_[thread]); }) {
   nodes_.reserve(nodes);
   for (std::size_t thread = 0; thread < team_.size(); ++thread) {
@@ -133,8 +127,6 @@ void exanet_nodes::step() {
   }
   if (at_rest_)
     for (const auto& line : lines_) at_rest_ = at_rest_ && (counting_ ? !line.carries_packet(cycle_) : line.empty());
-  still_ = at_rest_ ? still_ + 1 : 0;
-  at_rest_ = at_rest_ && still_ > patience_;
 }
 
 void exanet_nodes::step(Share& share) {
