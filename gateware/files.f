@@ -19,6 +19,7 @@ gateware/router/rtl/exanet_router.sv
 gateware/link/rtl/link_tx.sv
 gateware/link/rtl/link_rx.sv
 gateware/link/rtl/exanet_link.sv
+gateware/ni/rtl/ni_pkg.sv
 gateware/ni/rtl/ni_buffer.sv
 gateware/ni/rtl/ni_inject.sv
 gateware/ni/rtl/ni_eject.sv
@@ -31,7 +32,6 @@ gateware/ni/rtl/ni_peer.sv
 gateware/ni/rtl/ni_stores.sv
 gateware/ni/rtl/ni_packetizer.sv
 gateware/ni/rtl/ni_mailbox.sv
-gateware/ni/rtl/ni_pkg.sv
 gateware/ni/rtl/ni_transfers.sv
 gateware/ni/rtl/ni_gather.sv
 gateware/ni/rtl/ni_blocks.sv

@@ -112,10 +112,7 @@ module ni_blocks #(
   assign s_axis_tready = amid_q || idle;
   assign beat = s_axis_tvalid && s_axis_tready;
   assign keeps = beat && s_axis_tkeep != '0;
-  always_comb begin
-    kept = '0;
-    for (int unsigned i = 0; i < 16; i++) if (s_axis_tkeep[i]) kept = 5'(i + 1);
-  end
+  assign kept = ni_pkg::bytes_kept(s_axis_tkeep);
   exanet_fifo_block #(.Width(128), .Depth(WordDepth)) u_words (
     .clk_i, .rst_ni, .write_i(keeps), .data_i(s_axis_tdata), .read_i(word_read), .keep_i(1'b0), .rewind_i(1'b0), .valid_o(word_valid), .data_o(word));
   always_ff @(posedge clk_i or negedge rst_ni) begin

@@ -56,8 +56,7 @@ module ni_inject #(
   assign bad = (open_frame && bad_q) || holes || ((closed || full) && tkeep_i != '0);
   assign stores = beat && !bad && tkeep_i != '0;
   always_comb begin
-    kept = '0;
-    for (int unsigned i = 0; i < 16; i++) if (tkeep_i[i]) kept = 5'(i + 1);
+    kept = ni_pkg::bytes_kept(tkeep_i);
     for (int unsigned i = 0; i < 16; i++) data[8*i+:8] = tkeep_i[i] ? tdata_i[8*i+:8] : '0;
   end
 

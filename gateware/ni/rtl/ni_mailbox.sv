@@ -150,10 +150,7 @@ module ni_mailbox #(
   assign s_axis_tready = amid_q || idle;
   assign beat = s_axis_tvalid && s_axis_tready;
   assign keeps = beat && s_axis_tkeep != '0 && (!amid_q || words_q != 3'd4);
-  always_comb begin
-    kept = '0;
-    for (int unsigned i = 0; i < 16; i++) if (s_axis_tkeep[i]) kept = 5'(i + 1);
-  end
+  assign kept = ni_pkg::bytes_kept(s_axis_tkeep);
   exanet_fifo #(.Width(128), .Depth(WordDepth)) u_words (
     .clk_i, .rst_ni, .write_i(keeps), .data_i(s_axis_tdata), .read_i(word_read), .data_o(word));
   always_ff @(posedge clk_i or negedge rst_ni) begin

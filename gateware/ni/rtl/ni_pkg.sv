@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the units of a network interface hand each other.
 package ni_pkg;
+  // Bytes of a beat up to the highest that TKEEP has.
+  function automatic logic [4:0] bytes_kept(logic [15:0] keep);
+    bytes_kept = '0;
+    for (int unsigned i = 0; i < 16; i++) if (keep[i]) bytes_kept = 5'(i + 1);
+  endfunction
+
   // A packet of a block, whose payload is yet to be read.
   typedef struct packed {
     logic [47:0] own;    // address of its payload

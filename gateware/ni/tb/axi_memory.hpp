@@ -2,6 +2,8 @@
 // A memory at an AXI4 write port of 128 bits: it answers a burst a fixed time after its last beat, in order; ready falls at random where that is wanted.
 #pragma once
 
+#include <doctest/doctest.h>
+
 #include <array>
 #include <cstdint>
 #include <deque>
@@ -28,6 +30,69 @@ struct WrittenBeat {
   bool last;
 };
 
+// The write channels of a port: bursts in order, each answered when its time has come.
+class AxiWrites {
+ public:
+  explicit AxiWrites(unsigned latency_cycles) : latency_cycles_(latency_cycles) {}
+
+  void address(std::uint64_t address, unsigned beats) {
+    CHECK(address / 4096 == (address + 16 * beats - 1) / 4096);
+    bursts_.push_back({address, beats});
+  }
+  template <typename Words>
+  void beat(const Words& words, unsigned strobe, bool last) {
+    Beat& beat = beats_.emplace_back();
+    for (unsigned i = 0; i < 16; ++i) beat.data[i] = static_cast<std::uint8_t>(words[i / 4] >> 8 * (i % 4));
+    beat.strobe = strobe;
+    beat.last = last;
+  }
+  // What has come with its address goes to memory, a line each; a burst of which some line is refused does so from there on.
+  template <typename Memory, typename See>
+  void write(std::uint64_t cycle, Memory& memory, See see) {
+    for (; !beats_.empty() && !bursts_.empty(); beats_.pop_front()) {
+      const Beat& beat = beats_.front();
+      const std::uint64_t address = bursts_.front().address + 16 * at_++;
+      failed_ = failed_ || memory.refuses(address);
+      for (unsigned i = 0; i < 16 && !failed_; ++i)
+        if (beat.strobe >> i & 1) memory.set(address + i, beat.data[i]);
+      see(WrittenBeat{cycle, address, beat.data, beat.last});
+      CHECK(beat.last == (at_ == bursts_.front().beats));
+      if (!beat.last) continue;
+      answers_.push_back({cycle + latency_cycles_, failed_});
+      bursts_.pop_front();
+      at_ = 0, failed_ = false;
+    }
+  }
+  template <typename Valid, typename Response>
+  void answer(std::uint64_t cycle, Valid& valid, Response& response) const {
+    valid = !answers_.empty() && answers_.front().cycle <= cycle;
+    response = valid && answers_.front().failed ? 2 : 0;
+  }
+  void answered() { answers_.pop_front(); }
+
+ private:
+  struct Burst {
+    std::uint64_t address;
+    unsigned beats;
+  };
+  struct Beat {
+    Line data;
+    unsigned strobe;
+    bool last;
+  };
+  struct Answer {
+    std::uint64_t cycle;
+    bool failed;
+  };
+
+  unsigned latency_cycles_;
+  std::deque<Burst> bursts_;
+  std::deque<Beat> beats_;
+  std::deque<Answer> answers_;
+  std::uint64_t at_ = 0;
+  bool failed_ = false;
+};
+
 class AxiMemory {
  public:
   explicit AxiMemory(MemoryConfig config) : config_(config), random_(config.seed) {}
@@ -36,7 +101,6 @@ class AxiMemory {
     return false;
   };  // answers with an error, writes nothing
   std::vector<WrittenBeat> beats;
-  std::uint64_t bursts = 0;
 
   Line line(std::uint64_t address) const {
     const auto found = lines_.find(address / 16);
@@ -57,55 +121,25 @@ class AxiMemory {
   void drive(Model& model, std::uint64_t cycle) {
     model.m_axi_awready = !stalled();
     model.m_axi_wready = !stalled();
-    const bool due = !answers_.empty() && answers_.front().cycle <= cycle;
-    model.m_axi_bvalid = due;
-    model.m_axi_bresp = due && answers_.front().failed ? 2 : 0;
+    writes_.answer(cycle, model.m_axi_bvalid, model.m_axi_bresp);
   }
 
   // What was taken in this cycle; with the clock low, behind drive.
   template <typename Model>
   void sample(const Model& model, std::uint64_t cycle) {
-    if (model.m_axi_bvalid && model.m_axi_bready) answers_.pop_front();
-    if (model.m_axi_awvalid && model.m_axi_awready) addresses_.push_back(model.m_axi_awaddr);
-    if (model.m_axi_wvalid && model.m_axi_wready) {
-      WrittenBeat beat{cycle, 0, {}, model.m_axi_wlast != 0};
-      for (unsigned i = 0; i < 16; ++i)
-        beat.data[i] = static_cast<std::uint8_t>(model.m_axi_wdata[i / 4] >> 8 * (i % 4));
-      waiting_.push_back(beat);
-    }
-    while (!waiting_.empty() && !addresses_.empty()) write(cycle);
+    if (model.m_axi_bvalid && model.m_axi_bready) writes_.answered();
+    if (model.m_axi_awvalid && model.m_axi_awready) writes_.address(model.m_axi_awaddr, model.m_axi_awlen + 1u);
+    if (model.m_axi_wvalid && model.m_axi_wready) writes_.beat(model.m_axi_wdata, 0xffff, model.m_axi_wlast);
+    writes_.write(cycle, *this, [&](const WrittenBeat& beat) { beats.push_back(beat); });
   }
 
  private:
-  struct Answer {
-    std::uint64_t cycle;
-    bool failed;
-  };
-
   bool stalled() { return config_.stalls > 0 && std::uniform_real_distribution<>{}(random_) < config_.stalls; }
-
-  void write(std::uint64_t cycle) {
-    WrittenBeat beat = waiting_.front();
-    waiting_.pop_front();
-    beat.address = addresses_.front() + 16 * at_++;
-    failed_ = failed_ || refuses(beat.address);
-    if (!failed_) lines_[beat.address / 16] = beat.data;
-    beats.push_back(beat);
-    if (!beat.last) return;
-    answers_.push_back({cycle + config_.latency_cycles, failed_});
-    addresses_.pop_front();
-    at_ = 0, failed_ = false;
-    ++bursts;
-  }
 
   MemoryConfig config_;
   std::mt19937_64 random_;
   std::unordered_map<std::uint64_t, Line> lines_;
-  std::deque<std::uint64_t> addresses_;
-  std::deque<WrittenBeat> waiting_;
-  std::deque<Answer> answers_;
-  std::uint64_t at_ = 0;
-  bool failed_ = false;
+  AxiWrites writes_{config_.latency_cycles};
 };
 
 }  // namespace exanet::gateware

@@ -11,10 +11,10 @@ namespace exanet::gateware {
 
 class DmaPort {
  public:
-  DmaPort(AxiMemory& memory, MemoryConfig config) : memory_(memory), config_(config), random_(config.seed + 7919) {}
+  DmaPort(AxiMemory& memory, MemoryConfig config)
+      : memory_(memory), config_(config), random_(config.seed + 7919), writes_(config.latency_cycles) {}
 
   std::function<bool(std::uint64_t address)> refuses_read = [](std::uint64_t) { return false; };
-  std::uint64_t reads = 0, writes = 0;  // bursts
   std::uint64_t first_read = 0, last_write = 0;  // cycles: the first address of a read was offered; a beat was written
 
   template <typename Model>
@@ -22,9 +22,7 @@ class DmaPort {
     model.m_axi_dma_awready = !stalled();
     model.m_axi_dma_wready = !stalled();
     model.m_axi_dma_arready = !stalled();
-    const bool answers = !answers_.empty() && answers_.front().cycle <= cycle;
-    model.m_axi_dma_bvalid = answers;
-    model.m_axi_dma_bresp = answers && answers_.front().failed ? 2 : 0;
+    writes_.answer(cycle, model.m_axi_dma_bvalid, model.m_axi_dma_bresp);
     // A beat that was offered stays until it is taken.
     if (!offers_) offers_ = !data_.empty() && data_.front().cycle <= cycle && !stalled();
     model.m_axi_dma_rvalid = offers_;
@@ -45,70 +43,28 @@ class DmaPort {
       const unsigned beats = model.m_axi_dma_arlen + 1u;
       CHECK(address / 4096 == (address + 16 * beats - 1) / 4096);
       for (unsigned i = 0; i < beats; ++i) data_.push_back({cycle + config_.latency_cycles, address + 16 * i});
-      ++reads;
     }
-    if (model.m_axi_dma_bvalid && model.m_axi_dma_bready) answers_.pop_front();
-    if (model.m_axi_dma_awvalid && model.m_axi_dma_awready) {
-      const std::uint64_t address = model.m_axi_dma_awaddr;
-      const unsigned beats = model.m_axi_dma_awlen + 1u;
-      CHECK(address / 4096 == (address + 16 * beats - 1) / 4096);
-      addresses_.push_back({address, beats});
-    }
-    if (model.m_axi_dma_wvalid && model.m_axi_dma_wready) {
-      Beat beat{{}, model.m_axi_dma_wstrb, model.m_axi_dma_wlast != 0};
-      for (unsigned i = 0; i < 16; ++i)
-        beat.data[i] = static_cast<std::uint8_t>(model.m_axi_dma_wdata[i / 4] >> 8 * (i % 4));
-      beats_.push_back(beat);
-    }
-    while (!beats_.empty() && !addresses_.empty()) write(cycle);
+    if (model.m_axi_dma_bvalid && model.m_axi_dma_bready) writes_.answered();
+    if (model.m_axi_dma_awvalid && model.m_axi_dma_awready)
+      writes_.address(model.m_axi_dma_awaddr, model.m_axi_dma_awlen + 1u);
+    if (model.m_axi_dma_wvalid && model.m_axi_dma_wready)
+      writes_.beat(model.m_axi_dma_wdata, model.m_axi_dma_wstrb, model.m_axi_dma_wlast);
+    writes_.write(cycle, memory_, [&](const WrittenBeat&) { last_write = cycle; });
   }
 
  private:
   struct Data {
     std::uint64_t cycle, address;
   };
-  struct Burst {
-    std::uint64_t address;
-    unsigned beats;
-  };
-  struct Beat {
-    Line data;
-    unsigned strobe;
-    bool last;
-  };
-  struct Answer {
-    std::uint64_t cycle;
-    bool failed;
-  };
 
   bool stalled() { return config_.stalls > 0 && std::uniform_real_distribution<>{}(random_) < config_.stalls; }
-
-  void write(std::uint64_t cycle) {
-    const Beat beat = beats_.front();
-    beats_.pop_front();
-    const Burst& burst = addresses_.front();
-    const std::uint64_t address = burst.address + 16 * at_++;
-    failed_ = failed_ || memory_.refuses(address);
-    for (unsigned i = 0; i < 16 && !failed_; ++i)
-      if (beat.strobe >> i & 1) memory_.set(address + i, beat.data[i]);
-    last_write = cycle;
-    CHECK(beat.last == (at_ == burst.beats));
-    if (!beat.last) return;
-    answers_.push_back({cycle + config_.latency_cycles, failed_});
-    addresses_.pop_front();
-    at_ = 0, failed_ = false;
-    ++writes;
-  }
 
   AxiMemory& memory_;
   MemoryConfig config_;
   std::mt19937_64 random_;
+  AxiWrites writes_;
   std::deque<Data> data_;
-  std::deque<Burst> addresses_;
-  std::deque<Beat> beats_;
-  std::deque<Answer> answers_;
-  std::uint64_t at_ = 0;
-  bool offers_ = false, failed_ = false;
+  bool offers_ = false;
 };
 
 }  // namespace exanet::gateware
