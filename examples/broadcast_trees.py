@@ -117,7 +117,7 @@ def interference(
             if place is None:
                 continue
             for row, trace in zip(rows, traces, strict=True):
-                row["name"] = trace.name  # not where it stands for now
+                row["name"] = trace.name  # without the temporary folder that it stands in
             kept = meta | {"trace": [trace.name for trace in traces], "program": ["broadcasts and dynamics"]}
             report.write(results.write(place, measured, kept, tables=replay.tables(measured, kept)))
     return found

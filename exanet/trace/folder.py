@@ -57,10 +57,10 @@ class Trace:
     def streams(self) -> list[Path]:
         return [stream(self.folder, rank) for rank in range(self.about.ranks)]
 
-    def calls(self, *columns: str) -> pl.DataFrame:
-        """The table of all calls, or these columns of it. Raises InputError."""
+    def calls(self) -> pl.DataFrame:
+        """The table of all calls. Raises InputError."""
         try:
-            return pl.read_parquet(self.folder / "calls.parquet", columns=list(columns) or None)
+            return pl.read_parquet(self.folder / "calls.parquet")
         except (OSError, pl.exceptions.PolarsError) as error:
             raise InputError(f"{self.folder / 'calls.parquet'}: {error}; record the program anew") from None
 

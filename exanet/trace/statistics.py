@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -41,20 +42,22 @@ def statistics(trace: Trace) -> dict[str, pl.DataFrame]:
         "matrix": sent.group_by(pl.col("rank").alias("src"), pl.col("peer").alias("dst"))
         .agg(pl.len().alias("messages"), pl.col("bytes").sum())
         .sort("src", "dst"),
-        "phases": calls.group_by(_part(calls).alias("from_ps"), "call").agg(*figures).sort("from_ps", "call"),
+        "phases": _phases(calls, figures),
     }
 
 
-def _part(calls: pl.DataFrame) -> pl.Expr:
-    """When the part of the time begins in which a call does."""
-    width = part_ps(calls)
-    return (pl.col("begin_ps") // width).clip(0, PARTS - 1) * width
-
-
-def part_ps(calls: pl.DataFrame) -> int:
-    """Length of one of PARTS."""
+def _phases(calls: pl.DataFrame, figures: Sequence[pl.Expr]) -> pl.DataFrame:
+    """Sums of the calls that begin in each part of the time, by kind."""
     end = calls.select((pl.col("begin_ps") + pl.col("took_ps")).max()).item() or 0
-    return max(1, -(-int(end) // PARTS))
+    width = max(1, -(-int(end) // PARTS))
+    part = (pl.col("begin_ps") // width).clip(0, PARTS - 1)
+    keys = [(part * width).alias("from_ps"), ((part + 1) * width).alias("to_ps"), pl.col("call")]
+    return calls.group_by(keys).agg(*figures).sort("from_ps", "call")
+
+
+def part_ps(phases: pl.DataFrame) -> int:
+    """Length of a part of the time, by the table `phases`."""
+    return int(phases["to_ps"][0] - phases["from_ps"][0]) if len(phases) else 1
 
 
 def _started(trace: Trace) -> pl.DataFrame:
@@ -86,7 +89,7 @@ def page(trace: Trace, tables: dict[str, pl.DataFrame]) -> str:
     rows = {name: [list(row) for row in tables[name].rows()] for name in ("by_call", "by_size", "phases")}
     reason = None if about.complete else about.reason
     data = {"title": program, "ranks": about.ranks, "calls": about.calls, "mpi": about.mpi, "reason": reason}
-    data |= rows | {"part_ps": part_ps(trace.calls("begin_ps", "took_ps")), "parts": PARTS}
+    data |= rows | {"part_ps": part_ps(tables["phases"]), "parts": PARTS}
     return report.fill(program, data, ("format.js", "parts.js", "trace.js"))
 
 

@@ -40,14 +40,13 @@ def show(trace: Trace, found: Mapping[str, pl.DataFrame], console: Console) -> N
     _print(console, "Ranks", found["by_rank"], ranks)
     heaviest = found["matrix"].sort("bytes", "src", "dst", descending=[True, False, False])
     over_time = {"from_ps": time_text, "calls": count_text, "bytes": bytes_text, "call": str, "took_ps": time_text}
-    width = statistics.part_ps(trace.calls("begin_ps", "took_ps"))
-    _print(console, "Phases, and the call that takes longest", _tenths(found["phases"], width), over_time)
+    _print(console, "Phases, and the call that takes longest", _tenths(found["phases"]), over_time)
     _print(console, "Pairs", heaviest, {"src": str, "dst": str, "messages": count_text, "bytes": bytes_text})
 
 
-def _tenths(phases: pl.DataFrame, part_ps: int) -> pl.DataFrame:
+def _tenths(phases: pl.DataFrame) -> pl.DataFrame:
     """What happens in each tenth of the time: the sums, and of the call in which ranks are longest its own time."""
-    width = part_ps * statistics.PARTS // 10
+    width = statistics.part_ps(phases) * statistics.PARTS // 10
     tenth = phases.with_columns(from_ps=pl.col("from_ps") // width * width)
     by_call = tenth.group_by("from_ps", "call").agg(pl.col("calls", "bytes", "took_ps").sum())
     longest = by_call.sort("took_ps", "call", descending=[True, False]).group_by("from_ps").agg(pl.col("call", "took_ps").first())

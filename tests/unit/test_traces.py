@@ -98,13 +98,13 @@ def test_figures_of_a_trace(ping: Path, tmp_path: Path) -> None:
     assert found["by_rank"]["compute_ps"].to_list() == [500, 0]
     # Fifty parts of 50 ps; what begins at the end is in the last one.
     assert found["phases"].rows() == [
-        (0, "MPI_Allreduce", 2, 16, 0),
-        (0, "MPI_Recv", 1, 0, 1000),
-        (0, "MPI_Send", 1, 100, 1000),
-        (1000, "MPI_Recv", 1, 0, 1000),
-        (1000, "MPI_Send", 1, 100, 1000),
-        (2000, "MPI_Finalize", 1, 0, 0),
-        (2450, "MPI_Finalize", 1, 0, 0),
+        (0, 50, "MPI_Allreduce", 2, 16, 0),
+        (0, 50, "MPI_Recv", 1, 0, 1000),
+        (0, 50, "MPI_Send", 1, 100, 1000),
+        (1000, 1050, "MPI_Recv", 1, 0, 1000),
+        (1000, 1050, "MPI_Send", 1, 100, 1000),
+        (2000, 2050, "MPI_Finalize", 1, 0, 0),
+        (2450, 2500, "MPI_Finalize", 1, 0, 0),
     ]
     done = CliRunner().invoke(cli.app, ["trace", "stats", str(ping), "--json", "-o", str(tmp_path / "tables")], catch_exceptions=False)
     assert json.loads(done.output)["trace"]["calls"] == 8

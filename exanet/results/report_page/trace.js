@@ -3,7 +3,7 @@
 
 const MOST_CALLS = 8; // with an area of their own; the others share one
 const CALL = { name: 0, calls: 1, bytes: 2, took: 3 };
-const PHASE = { from: 0, name: 1, calls: 2, bytes: 3, took: 4 };
+const PHASE = { from: 0, name: 2, calls: 3, bytes: 4, took: 5 };
 
 const MEASURES = {
   took: ["Time in calls", "time of all ranks", formatTime],
@@ -48,7 +48,7 @@ function phaseSection(data) {
     draw(place);
   });
   new MutationObserver(colours).observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
-  const columns = ["from_ps", "call", "calls", "bytes", "took_ps"];
+  const columns = ["from_ps", "to_ps", "call", "calls", "bytes", "took_ps"];
   return section("Phases", `The time from the beginning to the end in ${data.parts} parts; a call counts where it begins.`, bar(choices, [csvButton("phases", columns, data.phases)]), keys, place);
 }
 
