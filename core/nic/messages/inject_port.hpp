@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models gateware/ni/rtl/ni_inject.sv, to the cycle, for frames of up to four words: an interface hands over frames beat by beat, each is sent as a
-// packet once all of it is there.
+// Models gateware/ni/rtl/ni_inject.sv, to the cycle: an interface hands over frames beat by beat, each is sent as a packet once all of it is there.
 //
 // Contract: one frame after the other. A beat that is offered in a cycle is taken in taken_from() of it, the frame is handed over with the cycle of its
 // last beat, and the packet's header is on the router's wire three cycles later, or as soon as the packet before it has gone and there is room. What a
 // frame needs that has yet to go is not known before: then taken_from() is kUnknown, and `room` is called when more is known.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <deque>
@@ -15,6 +15,7 @@
 #include "core/engine/event_queue.hpp"
 #include "core/network/network.hpp"
 #include "core/nic/messages/cycle.hpp"
+#include "core/nic/messages/word_times.hpp"
 
 namespace exanet {
 
@@ -31,23 +32,24 @@ class InjectPorts {
 
   Network* network = nullptr;
 
-  // First cycle from `at` on in which a beat is taken. Contract: `at` is behind the last frame's last beat.
-  Cycle taken_from(NodeId node, Cycle at) const {
+  // First cycle from `at` on in which a beat is taken. Contract: `at` is behind the last beat, of this frame or the one before; `beats` of this one have
+  // been taken, the last of them in `last`.
+  Cycle taken_from(NodeId node, Cycle at, std::uint32_t beats = 0, Cycle last = kLongAgo) const {
     const Node& n = nodes_[node];
-    // Seven frames are in the buffer at most two cycles before, or eight where the last one's end is in the cycle before.
-    const Cycle ready = gone(n, kFrames - 1);
-    if (ready != kUnknown && ready + 2 <= at) return at;
-    if (at == n.last_beat + 1) {
-      const Cycle before = gone(n, kFrames);
-      if (before != kUnknown && before + 2 <= at) return at;
-    }
-    return ready == kUnknown ? kUnknown : ready + 2;
+    // What came in the cycle before is not counted yet.
+    const std::uint64_t words = n.words + beats;
+    const bool frame_before = at == n.last_beat + 1, word_before = frame_before ? n.last_words != 0 : at == last + 1;
+    const Cycle frame_room = gone(n, frame_before ? kFrames : kFrames - 1), word_room = sent(n, words - word_before);
+    if (frame_room <= at && word_room <= at) return at;
+    return std::max({at + 1, gone(n, kFrames - 1), sent(n, words)});
   }
 
   void hand_over(NodeId node, const Packet& packet, Cycle last_beat) {
     Node& n = nodes_[node];
     n.frames.push_back({packet, last_beat});
     n.last_beat = last_beat;
+    n.last_words = words_of(packet.payload_bytes);
+    n.words += n.last_words;
     ++n.handed_over;
     if (n.frames.size() == 1) schedule(node, n);
   }
@@ -58,7 +60,7 @@ class InjectPorts {
   }
 
  private:
-  static constexpr std::uint64_t kFrames = 8;  // of its buffer
+  static constexpr std::uint64_t kFrames = 8, kWords = 128;  // of its buffer
 
   struct Frame {
     Packet packet;
@@ -67,18 +69,27 @@ class InjectPorts {
   struct Node {
     std::deque<Frame> frames;  // that have not begun
     bool refused = false;  // the first of them
-    Cycle last_beat = kLongAgo;  // of the last frame
+    Cycle last_beat = kLongAgo;  // of the last frame, which had so many words
+    std::uint32_t last_words = 0;
+    std::uint64_t words = 0;  // of all frames
+    WordTimes sent;
     Cycle idle = kLongAgo;  // from when on the next packet may begin
     std::uint64_t handed_over = 0, begun = 0;
     std::array<Cycle, kFrames>
         footers{};  // by number of the frame modulo their number: the cycle in which it leaves the buffer
   };
 
-  // When the frame left the buffer that came so many before the next one.
+  // From when on a beat is taken as far as frames go: the one that came so many before the next one has left the buffer two cycles before.
   static Cycle gone(const Node& n, std::uint64_t before) {
     if (n.handed_over < before) return kLongAgo;
     const std::uint64_t number = n.handed_over - before;
-    return number < n.begun ? n.footers[number % kFrames] : kUnknown;
+    return number < n.begun ? n.footers[number % kFrames] + 2 : kUnknown;
+  }
+  // As far as words go, of which so many have come: one place is free besides.
+  static Cycle sent(const Node& n, std::uint64_t words) {
+    if (words < kWords - 1) return kLongAgo;
+    const Cycle cycle = n.sent.of(words - (kWords - 1));
+    return cycle == kUnknown ? kUnknown : cycle + 2;
   }
 
   void schedule(NodeId node, const Node& n) {
@@ -92,7 +103,9 @@ class InjectPorts {
     const Packet& packet = n.frames.front().packet;
     n.refused = !network->inject(packet);
     if (n.refused) return;
-    const Cycle header = cycle_of(events_.now(), period_), footer = header + words_of(packet.payload_bytes);
+    const std::uint32_t words = words_of(packet.payload_bytes);
+    const Cycle header = cycle_of(events_.now(), period_), footer = header + words;
+    n.sent.add(words, header, kWords);
     n.footers[n.begun++ % kFrames] = footer;
     n.idle = footer + 1;
     n.frames.pop_front();

@@ -16,6 +16,7 @@ class DmaPort {
 
   std::function<bool(std::uint64_t address)> refuses_read = [](std::uint64_t) { return false; };
   std::uint64_t first_read = 0, last_write = 0;  // cycles: the first address of a read was offered; a beat was written
+  std::vector<WrittenBeat> ends;  // the last beat of each burst
 
   template <typename Model>
   void drive(Model& model, std::uint64_t cycle) {
@@ -49,7 +50,10 @@ class DmaPort {
       writes_.address(model.m_axi_dma_awaddr, model.m_axi_dma_awlen + 1u);
     if (model.m_axi_dma_wvalid && model.m_axi_dma_wready)
       writes_.beat(model.m_axi_dma_wdata, model.m_axi_dma_wstrb, model.m_axi_dma_wlast);
-    writes_.write(cycle, memory_, [&](const WrittenBeat&) { last_write = cycle; });
+    writes_.write(cycle, memory_, [&](const WrittenBeat& beat) {
+      last_write = cycle;
+      if (beat.last) ends.push_back(beat);
+    });
   }
 
  private:

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/nic/transfers/block_receiver.hpp"
+
+#include <algorithm>
+
+#include "core/nic/messages/config.hpp"
+#include "core/nic/transfers/transfer_sender.hpp"
+
+namespace exanet {
+
+namespace {
+
+constexpr std::uint64_t kPacketWords = 32;  // of the largest
+
+}  // namespace
+
+BlockReceiver::BlockReceiver(EventQueue& events, const TransfersConfig& config, std::size_t nodes, void* self,
+                             Written written)
+    : events_(events),
+      config_(config),
+      self_(self),
+      on_written_(written),
+      inject_(events, config.cycle, nodes, this,
+              [](void* its, NodeId node) { static_cast<BlockReceiver*>(its)->pump(node); }),
+      nodes_(nodes) {
+  config_.memory_answer = std::max<Cycle>(config.memory_answer, 1);
+  on_write_ = events.add_handler(
+      [](void* its, Time, std::uint32_t node, std::uint64_t) { static_cast<BlockReceiver*>(its)->write(node); }, this);
+  on_answer_ = events.add_handler(
+      [](void* its, Time, std::uint32_t node, std::uint64_t) { static_cast<BlockReceiver*>(its)->pump(node); }, this);
+}
+
+void BlockReceiver::attach(Network& network, TransferSender& ends) {
+  network_ = &network;
+  inject_.network = &network;
+  ends_ = &ends;
+}
+
+void BlockReceiver::arrived(const Packet& packet, Cycle footer) {
+  if (packet.marked != 0)
+    return network_->give_back(packet.dst, packet.intra_port, time_of(EjectPort::dropped(footer), config_.cycle));
+  nodes_[packet.dst].arrivals.push_back({packet.src, packet.payload_bytes, WriteWord::unpack(packet.user), footer});
+  pump(packet.dst);
+}
+
+// Works out all that is known: packets that begin and are decided on, what memory does, and answers.
+void BlockReceiver::pump(NodeId node) {
+  Node& n = nodes_[node];
+  while (n.deciding ? decide(node, n) : begin(node, n)) {
+  }
+  load(node, n);
+  answer(node, n);
+  schedule_writer(node, n);
+}
+
+// The first beat of the packet that is next, on its way to the port's register.
+void BlockReceiver::load(NodeId node, Node& n) {
+  const std::size_t next = n.deciding ? 1 : 0;
+  if (n.arrivals.size() <= next || n.arrivals[next].load != kUnknown) return;
+  Arrival& arrival = n.arrivals[next];
+  const std::uint32_t words = words_of(arrival.bytes);
+  arrival.load = n.eject.load(arrival.footer, words);
+  if (words > 1) return;
+  n.eject.last_load = arrival.load;
+  network_->give_back(node, kTransferPort, time_of(arrival.load + 1, config_.cycle));
+}
+
+// False while it is not known when the first packet begins, or there is none.
+bool BlockReceiver::begin(NodeId node, Node& n) {
+  if (n.arrivals.empty()) return false;
+  load(node, n);
+  const Arrival& arrival = n.arrivals.front();
+  const std::uint32_t words = words_of(arrival.bytes);
+  // A largest packet's words are free.
+  Cycle room = kLongAgo;
+  if (n.words > kWords - kPacketWords) {
+    room = n.read.of(n.words - (kWords - kPacketWords) - 1);
+    if (room == kUnknown) return false;
+  }
+  const Cycle cycle = std::max({arrival.load + 1, n.idle_from, room + 1});
+  const Cycle last = n.eject.take(arrival.load, cycle, words);
+  if (words > 1) network_->give_back(node, kTransferPort, time_of(last + 1, config_.cycle));
+  n.begins[n.begun++ % kBegins] = cycle;
+  n.words += words;
+  // A cycle to look it up, one to weigh it, and all of it has come.
+  n.decides = cycle + std::max<Cycle>(3, words);
+  n.deciding = true;
+  return true;
+}
+
+// False while it is not known when there is room for what memory is to do.
+bool BlockReceiver::decide(NodeId node, Node& n) {
+  Cycle cycle = n.decides;
+  if (n.decided >= kJobs) {
+    if (n.done <= n.decided - kJobs) return false;
+    cycle = std::max(cycle, n.done_at[n.decided % kJobs] + 1);
+  }
+  load(node, n);
+  const Arrival arrival = n.arrivals.front();
+  n.arrivals.pop_front();
+  n.deciding = false;
+  n.idle_from = cycle + 1;
+  ++n.decided;
+
+  const WriteWord& word = arrival.word;
+  Past& past = n.pasts[arrival.src];
+  const std::uint32_t ahead = (word.number - past.next) % kNumbers, behind = (past.next - word.number - 1) % kNumbers;
+  const bool later = !past.known || ahead < kNumbers / 2;
+  const bool drops = !later && behind >= kWindow;
+  Block block = past.blocks[word.number % kWindow];
+  if (later || !block.begun) {
+    block = {true, 0};
+    for (std::uint32_t i = 0; i < 8; ++i)
+      if (i < word.first || i > word.last) block.come |= static_cast<std::uint8_t>(1u << i);
+  }
+  const auto own = static_cast<std::uint8_t>(1u << word.index);
+  const bool repeated = (block.come & own) != 0;
+  const bool completes = !repeated && (block.come | own) == 0xff;
+  const bool writes = !drops && !repeated;
+  const bool acks = !drops && (completes || (block.come == 0xff && word.final_packet));
+  if (!drops) {
+    if (later) {
+      // Numbers that are left out are yet to begin.
+      if (!past.known || ahead >= kWindow) past.blocks.fill({});
+      for (std::uint32_t i = 0; i < std::min(ahead, kWindow); ++i) past.blocks[(past.next + i) % kWindow] = {};
+      past.known = true;
+      past.next = (word.number + 1) % kNumbers;
+    }
+    block.come |= own;
+    past.blocks[word.number % kWindow] = block;
+  }
+  written_count_ += writes;
+  repeated_ += !drops && repeated;
+  dropped_ += drops;
+  const std::uint32_t words = words_of(arrival.bytes), beats = writes ? words_of(word.shift + arrival.bytes) : words;
+  n.jobs.push_back({writes,
+                    words,
+                    beats,
+                    {acks, arrival.src, {word.number, word.slot}},
+                    {node, arrival.src, word, arrival.bytes, 0},
+                    cycle + 1});
+  return true;
+}
+
+// From when on there is room for another answer to wait.
+Cycle BlockReceiver::pending_room(const Node& n) const {
+  if (n.pended < kPending) return kLongAgo;
+  const std::uint64_t before = n.pended - kPending;
+  return before < n.taken ? n.taken_at[before % kPending] + 1 : kUnknown;
+}
+
+void BlockReceiver::offer_end(NodeId node, Cycle cycle) {
+  nodes_[node].end_from = cycle;
+  schedule_writer(node, nodes_[node]);
+}
+
+// When what memory is to do next has to be looked at: the last cycle of what it does, else the first one of something.
+void BlockReceiver::schedule_writer(NodeId node, Node& n) {
+  Cycle cycle = kUnknown;
+  if (n.busy_until >= now()) {
+    cycle = n.busy_until;
+  } else if (n.end_chosen != kUnknown) {
+    return write_end(node, n);
+  } else {
+    const Cycle job = n.jobs.empty() ? kUnknown : std::max(n.jobs.front().valid, n.writer_free);
+    const Cycle end = n.end_from == kUnknown ? kUnknown : std::max(n.end_from, n.writer_free);
+    cycle = job <= end ? (job == kUnknown ? kUnknown : std::max(job, pending_room(n))) : end;
+  }
+  if (cycle == kUnknown) return;
+  cycle = std::max(cycle, now());
+  if (cycle >= n.writer_event) return;
+  n.writer_event = cycle;
+  events_.schedule(time_of(cycle, config_.cycle), on_write_, node);
+}
+
+// Packets go on one behind the other; an end goes where it waits when one is done, or none is there.
+void BlockReceiver::write(NodeId node) {
+  Node& n = nodes_[node];
+  const Cycle cycle = now();
+  if (cycle != n.writer_event) return;  // one that is earlier was scheduled behind it
+  n.writer_event = kUnknown;
+  const bool done = n.busy_until == cycle;
+  if (done || n.writer_free <= cycle) {
+    const bool job = !n.jobs.empty() && n.jobs.front().valid <= cycle + done;
+    if (n.end_from <= cycle && (done || !job)) {
+      n.busy_until = kLongAgo;
+      n.end_chosen = cycle + 1;
+      n.end_from = kUnknown;
+      write_end(node, n);
+    } else if (job && pending_room(n) <= cycle + done) {
+      start(node, n, cycle + done);
+    } else if (done) {
+      n.busy_until = kLongAgo;
+    }
+  }
+  pump(node);
+}
+
+void BlockReceiver::start(NodeId node, Node& n, Cycle cycle) {
+  Job job = n.jobs.front();
+  n.jobs.pop_front();
+  n.read.add(job.words, cycle, kWords);
+  n.busy_until = cycle + job.beats - 1;
+  n.writer_free = n.busy_until + 1;
+  n.done_at[n.done++ % kJobs] = n.busy_until;
+  pend(n, job.writes, job.answer, n.busy_until);
+  if (!job.writes) return;
+  job.written.at = n.busy_until;
+  on_written_(self_, job.written);
+}
+
+// One beat, once there is room for its answer to wait.
+void BlockReceiver::write_end(NodeId node, Node& n) {
+  const Cycle room = pending_room(n);
+  if (room == kUnknown) return;
+  const Cycle cycle = std::max(n.end_chosen, room);
+  n.end_chosen = kUnknown;
+  n.writer_free = cycle + 1;
+  pend(n, true, {false, 0, {}}, cycle);
+  ends_->end_written(node, cycle);
+}
+
+void BlockReceiver::pend(Node& n, bool waits, const Answer& answer, Cycle cycle) {
+  n.pending.push_back({waits, answer, cycle});
+  ++n.pended;
+}
+
+// What waits goes in order, each behind what memory says to it. A block's answer takes three cycles, and the first one where no packet begins.
+void BlockReceiver::answer(NodeId node, Node& n) {
+  while (true) {
+    if (n.offers_from != kUnknown && !offer(node, n)) return;
+    if (n.pending.empty()) return;
+    const Pending& front = n.pending.front();
+    const Cycle before = n.taken == 0 ? kLongAgo : n.taken_at[(n.taken - 1) % kPending];
+    Cycle cycle = std::max(front.at, before) + 1;
+    if (front.waits) cycle = std::max(cycle, std::max(front.at + config_.memory_answer, n.memory_free) + 1);
+    if (front.answer.acks) {
+      cycle = std::max(cycle, n.port_free);
+      // Whether a packet begins in it is known when it has come.
+      while (cycle <= now() && std::find(n.begins.begin(), n.begins.end(), cycle) != n.begins.end()) ++cycle;
+      if (cycle > now()) {
+        if (cycle == n.answer_event) return;
+        n.answer_event = cycle;
+        events_.schedule(time_of(cycle, config_.cycle), on_answer_, node);
+        return;
+      }
+      cycle += 2;
+      n.offered = {node, front.answer.to, 0, kAnswerPort, 1, front.answer.word.packed()};
+      n.offers_from = cycle + 1;
+      ++answered_;
+    }
+    if (front.waits) n.memory_free = cycle + 1;
+    n.taken_at[n.taken++ % kPending] = cycle;
+    n.pending.pop_front();
+  }
+}
+
+bool BlockReceiver::offer(NodeId node, Node& n) {
+  const Cycle taken = inject_.taken_from(node, n.offers_from);
+  if (taken == kUnknown) return false;
+  inject_.hand_over(node, n.offered, taken);
+  n.port_free = taken + 1;
+  n.offers_from = kUnknown;
+  return true;
+}
+
+}  // namespace exanet

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Configures the transfers of the network interfaces as gateware/ni is built and as its registers say, and what they carry in packets.
+#pragma once
+
+#include <cstdint>
+
+#include "core/nic/messages/cycle.hpp"
+#include "core/topology/topology.hpp"
+
+namespace exanet {
+
+// The intra-tile port of the router for packets of transfers; answers to them share that of messages' answers (kAnswerPort).
+inline constexpr std::uint8_t kTransferPort = 2;
+
+struct TransfersConfig {
+  Time cycle = Time::ps(6400);  // of the router's clock
+  std::uint32_t channels = 256;  // of a node, four blocks each
+  std::uint32_t patience = 8;  // rounds of the blocks until one that is not answered is sent again
+  std::uint32_t tries = 0;  // repetitions until it is given up; 0: for ever
+  Cycle begins = 0;  // the tables are clear from this cycle on, and rounds are counted
+  Cycle memory_read = 1;  // a read's address to its first beat
+  Cycle memory_answer = 1;  // a write's last beat to memory's answer
+
+  std::uint32_t slots() const { return 4 * channels; }
+};
+
+// As nack_reason of spec/packet.yaml, of those that an interface gives.
+enum class TransferEnding : std::uint8_t { kWhole = 0, kSilent = 5 };
+
+// What a packet of a transfer says beside source, destination and length; carried in Packet::user, whose two top bits stay 0.
+struct WriteWord {
+  std::uint32_t number;  // of its block, 24 bits
+  std::uint32_t slot;  // of its block at the sender, 10 bits
+  std::uint32_t index;  // which packet of its 4 KiB it is, 3 bits
+  std::uint32_t first, last;  // those of its block, 3 bits each
+  bool final_packet;
+  std::uint32_t shift;  // of its first byte in a line of memory, 4 bits
+
+  std::uint64_t packed() const {
+    return number | std::uint64_t{slot} << 24 | std::uint64_t{index} << 34 | std::uint64_t{first} << 37 |
+           std::uint64_t{last} << 40 | std::uint64_t{final_packet} << 43 | std::uint64_t{shift} << 44;
+  }
+  static WriteWord unpack(std::uint64_t word) {
+    const auto bits = [word](int from, std::uint32_t mask) { return static_cast<std::uint32_t>(word >> from) & mask; };
+    return {bits(0, 0xffffff), bits(24, 0x3ff), bits(34, 7), bits(37, 7), bits(40, 7), bits(43, 1) != 0, bits(44, 15)};
+  }
+};
+
+// What the answer to a block says.
+struct BlockAnswer {
+  std::uint32_t number, slot;
+
+  std::uint64_t packed() const { return number | std::uint64_t{slot} << 24; }
+  static BlockAnswer unpack(std::uint64_t word) {
+    return {static_cast<std::uint32_t>(word & 0xffffff), static_cast<std::uint32_t>(word >> 24 & 0x3ff)};
+  }
+};
+
+}  // namespace exanet

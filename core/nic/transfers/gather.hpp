@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Models gateware/ni/rtl/ni_gather.sv, to the cycle: reads the payload of packets from memory, ahead, and hands them over to the port, beat by beat.
+//
+// What is known of the port and of reads before is worked out at once, ahead of time. Limit: memory takes an address a cycle, answers reads after a fixed
+// time, in order, a beat a cycle, and refuses none.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "core/nic/messages/inject_port.hpp"
+#include "core/nic/transfers/config.hpp"
+
+namespace exanet {
+
+class Gather {
+ public:
+  // It is known when another packet is taken.
+  using Taken = void (*)(void* self, NodeId node);
+
+  Gather(EventQueue& events, const TransfersConfig& config, std::size_t nodes, void* self, Taken taken);
+
+  void attach(Network& network) { inject_.network = &network; }
+  void ready(NodeId node) { inject_.ready(node); }
+
+  // A packet whose bytes begin at this address, to be taken in `valid` at the earliest.
+  void push(NodeId node, const Packet& packet, std::uint64_t own, Cycle valid);
+  // From when on there is room for another one; kUnknown as long as that is not known.
+  Cycle room_from(NodeId node) const;
+
+ private:
+  static constexpr std::uint64_t kWaiting = 8, kAhead = 16;  // packets that wait, and that are read at a time
+
+  struct Waiting {
+    Packet packet;
+    std::uint64_t own;
+    Cycle valid;
+  };
+  struct Frame {
+    Packet packet;
+    std::uint32_t words, beats, near;  // of the frame; of memory; of these by the first of two reads
+    bool shifted;  // a word is out of two beats
+    Cycle asked;
+  };
+  struct Node {
+    std::deque<Waiting> waiting;
+    std::deque<Frame> frames;
+    Cycle ask_from = kLongAgo;
+    std::uint64_t pushed = 0, taken = 0, done = 0;
+    std::array<Cycle, kAhead> taken_at{}, done_at{};  // by number of the packet
+    // the first frame
+    std::uint32_t beat = 0, word = 0;
+    Cycle free = kLongAgo;  // the next beat is taken
+    bool offers = false;  // a word, from the cycle behind `emitted` on
+    Cycle emitted = kLongAgo, last = kLongAgo;  // last: the word before it was taken
+  };
+
+  void advance(NodeId node);
+  bool take(Node& n);
+  bool emit(NodeId node, Node& n);
+
+  void* self_;
+  Taken on_taken_;
+  Cycle memory_read_;
+  InjectPorts inject_;
+  std::vector<Node> nodes_;
+};
+
+}  // namespace exanet

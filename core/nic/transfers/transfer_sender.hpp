@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Models gateware/ni/rtl/ni_transfers.sv, to the cycle: transfers out of processes' stores, cut into blocks and packets, kept until they are answered and
+// sent again where they were not.
+//
+// An event is a step of the gateware's, which begins one in three cycles at most; visits of blocks that have nothing to do take their cycles, but no event.
+// Limits: memory refuses no read, and nodes are those that there are.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <unordered_map>
+#include <vector>
+
+#include "core/nic/messages/eject_port.hpp"
+#include "core/nic/transfers/gather.hpp"
+
+namespace exanet {
+
+class BlockReceiver;
+
+struct TransferStore {
+  NodeId dst;
+  std::uint64_t own, target;  // addresses
+  std::uint32_t length;  // bytes
+  bool notify;  // its end is written to memory
+  std::uint64_t user;
+};
+
+class TransferSender {
+ public:
+  // A transfer has ended in `at`, when the word that says so is in memory, or would be; its channel is free in the cycle behind. Called when it is known.
+  using Ended = void (*)(void* self, NodeId node, std::uint64_t user, TransferEnding ending, Cycle at);
+
+  TransferSender(EventQueue& events, const TransfersConfig& config, std::size_t nodes, void* self, Ended ended);
+
+  void attach(Network& network, BlockReceiver& ends);
+
+  // The last store of a transfer is at the interface in this cycle. False when no channel is free: it is refused.
+  bool store(NodeId node, const TransferStore& transfer);
+  // The last word of a packet at the port of answers has been on the wire in `footer`, the cycle before the present one.
+  void answered(const Packet& packet, Cycle footer);
+  void ready(NodeId node) { gather_.ready(node); }
+  // The end that was offered is in memory in this cycle; known before.
+  void end_written(NodeId node, Cycle cycle);
+
+  // The transfer that a slot's block is of, and where in memory a packet of that block goes.
+  std::uint64_t user(NodeId node, std::uint32_t slot) const { return nodes_[node].channels[slot / 4].store.user; }
+  std::uint64_t target(NodeId node, const WriteWord& word) const;
+
+  std::uint64_t packets() const { return packets_; }
+  std::uint64_t ended() const { return ended_; }
+  std::uint64_t repeated() const { return repeated_; }  // blocks
+  std::uint64_t stale() const { return stale_; }
+  std::uint64_t refused() const { return refused_; }
+
+ private:
+  enum class Step : std::uint8_t { kAdmit, kEmit, kBegin, kAnswer, kVisit };
+
+  struct Block {
+    std::uint64_t own = 0, target = 0;
+    std::uint32_t number = 0;
+    std::uint16_t last_byte = 0;  // of the target's address in its 4 KiB
+    std::uint16_t round = 0;  // when it was sent
+    std::uint8_t at = 0;  // packet that is next
+    std::uint8_t tries = 0, doublings = 0;
+    std::uint32_t sent = 0;  // times that it went out whole
+  };
+  struct Channel {
+    TransferStore store{};
+    std::uint64_t own = 0, target = 0;  // of the next block
+    std::uint32_t left = 0;  // bytes in blocks that have not begun
+    std::uint8_t busy = 0, queued = 0;  // blocks, a bit each
+    bool active = false;
+    bool waits = false;  // in the queue of those that are to begin a block
+    bool sending = false;  // a block of it is being sent for the first time, this one
+    std::uint8_t sent_slot = 0;
+    TransferEnding failure = TransferEnding::kWhole;
+    std::array<Block, 4> blocks;
+  };
+  struct Numbers {
+    std::uint32_t next = 0, open = 0;
+  };
+  // What is in a queue, and from when on it is at its front at the earliest.
+  template <typename T>
+  struct Valid {
+    T what;
+    Cycle from;
+  };
+  struct Answer {
+    NodeId from;
+    BlockAnswer word;
+    Cycle footer;
+  };
+  struct End {
+    std::uint32_t channel;
+    TransferEnding failure;
+  };
+  struct Visit {
+    std::int64_t number;  // of all visits
+    std::uint32_t slot, sent;
+    bool operator<(const Visit& o) const { return number > o.number; }  // earliest on top of a heap
+  };
+  struct Node {
+    std::vector<Channel> channels;
+    std::deque<Valid<TransferStore>> intakes;
+    std::deque<Valid<std::uint32_t>> spare, begin, emit;  // channels, channels, slots
+    std::unordered_map<NodeId, Numbers> numbers;
+    unsigned turn = 0;  // kinds of steps that have had theirs
+    Cycle free = kLongAgo;  // the next step begins
+    std::int64_t visited = 0;  // visits that have begun
+    std::vector<Visit> due;  // heap
+    std::deque<Answer> answers;
+    EjectPort eject;
+    Cycle load = kUnknown;  // of the first answer
+    std::deque<Valid<End>> ends;
+    bool offers = false;  // the first of them
+    Cycle end_free = kLongAgo;
+    Cycle event = kUnknown;
+  };
+
+  Cycle now() const { return cycle_of(events_.now(), config_.cycle); }
+  void wake(NodeId node);
+  void load(NodeId node, Node& n);
+  void event(NodeId node);
+  bool visits(NodeId node, Node& n, Cycle cycle);
+  bool choose(NodeId node, const Node& n, Cycle cycle, Step& step) const;
+  void begin(NodeId node, Node& n, Cycle cycle, Step step);
+  void take_step(NodeId node, Node& n, Cycle cycle, Step step, std::uint32_t slot, bool fits);
+  void offer_ends(NodeId node, Node& n);
+  void release(NodeId node, Node& n, Cycle cycle);
+  std::int64_t round(const Node& n) const { return n.visited / config_.slots(); }
+  Cycle owed(std::int64_t visit) const { return config_.begins + 16 * (visit + 1); }
+  std::int64_t visit_of(const Node& n, std::uint32_t slot, const Block& block) const;
+
+  EventQueue& events_;
+  TransfersConfig config_;
+  void* self_;
+  Ended on_ended_;
+  Gather gather_;
+  Network* network_ = nullptr;
+  BlockReceiver* written_ = nullptr;
+  std::vector<Node> nodes_;
+  std::uint32_t on_event_;
+  std::uint64_t packets_ = 0, ended_ = 0, repeated_ = 0, stale_ = 0, refused_ = 0;
+};
+
+}  // namespace exanet

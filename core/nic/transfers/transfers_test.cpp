@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// Do transfers take the gateware's cycles where they can be counted by hand, and does none get lost, doubled or stuck where packets are lost?
+// gateware/ni/tb/transfers_equality_test.cpp holds the model to the Verilated interfaces themselves.
+#include "core/nic/transfers/transfers.hpp"
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <memory>
+
+#include "core/network/exanet/exanet_harness.hpp"
+#include "core/network/model.hpp"
+#include "core/nic/messages/messages.hpp"
+#include "core/routing/make_topology.hpp"
+
+using namespace exanet;
+
+namespace {
+
+constexpr Time kCycle = Time::ps(6400);
+
+NetworkConfig fabric() {
+  NetworkConfig config = testing::published_fabric(512);
+  for (LinkConfig& link : config.links) link.latency = kCycle * 20, link.pause_every = 0;
+  config.router = Messages::router(config.router);
+  config.router.intra_ports = 3;
+  config.priority = true;
+  return config;
+}
+
+struct Bench {
+  explicit Bench(const TopologySpec& spec, const TransfersConfig& config = {},
+                 const NetworkConfig& network_config = fabric())
+      : topology(make_topology(spec)),
+        transfers{kCycle,
+                  {queue, config, topology->node_count(), this,
+                   [](void* self, NodeId, std::uint64_t user, TransferEnding ending, Cycle at) {
+                     static_cast<Bench*>(self)->ends[user].push_back({ending, at});
+                   }},
+                  {queue, config, topology->node_count(), this, [](void* self, const WrittenPacket& packet) {
+                     Bench& bench = *static_cast<Bench*>(self);
+                     const TransferSender& sender = bench.transfers.sender;
+                     const std::uint64_t target = sender.target(packet.src, packet.word);
+                     for (std::uint64_t i = 0; i < packet.bytes; ++i) ++bench.memory[{packet.node, target + i}];
+                     bench.written.push_back(packet);
+                   }}} {
+    PacketSink sink{this,
+                    [](void* self, const Packet& packet, Time injected, Time tail) {
+                      Bench& bench = *static_cast<Bench*>(self);
+                      if (packet.intra_port == kTransferPort) bench.headers.push_back(injected.ps() / kCycle.ps());
+                      bench.transfers.delivered(packet, tail);
+                    },
+                    [](void* self, NodeId node, std::uint8_t port, std::uint8_t, Time) {
+                      static_cast<Bench*>(self)->transfers.ready(node, port);
+                    }};
+    sink.gives_back = Transfers::kGivesBack;
+    network = std::make_unique<ExanetNetwork>(queue, *topology, network_config, sink);
+    transfers.attach(*network);
+  }
+  // In a cycle behind all that has happened.
+  bool store(Cycle at, NodeId src, const TransferStore& transfer) {
+    queue.run_until(kCycle * at);
+    return transfers.sender.store(src, transfer);
+  }
+  void run() {
+    while (!queue.empty()) queue.run_one();
+  }
+  // Whether each byte of the range was written so many times.
+  bool all_written(NodeId node, std::uint64_t target, std::uint32_t length, int times) {
+    for (std::uint64_t i = 0; i < length; ++i)
+      if (memory[{node, target + i}] != times) return false;
+    return true;
+  }
+
+  struct End {
+    TransferEnding ending;
+    Cycle at;
+  };
+  EventQueue queue;
+  std::unique_ptr<Topology> topology;
+  Transfers transfers;
+  std::unique_ptr<ExanetNetwork> network;
+  std::map<std::pair<NodeId, std::uint64_t>, int> memory;
+  std::vector<WrittenPacket> written;
+  std::map<std::uint64_t, std::vector<End>> ends;
+  std::vector<Cycle> headers;
+};
+
+}  // namespace
+
+TEST_CASE("a transfer alone takes the cycles of its stages") {
+  for (const std::uint32_t bytes : {1u, 16u, 17u, 512u}) {
+    Bench b({"mesh", {2}}, {.memory_read = 9, .memory_answer = 7});
+    CHECK(b.store(100, 0, {1, 0x1000, 0x2000, bytes, true, 42}));
+    b.run();
+    REQUIRE(b.written.size() == 1);
+    REQUIRE(b.ends[42].size() == 1);
+    const Cycle words = words_of(bytes);
+    // Two cycles to its intake, four of a step, one to be taken and one to ask memory, whose beats go one a cycle to the port, three cycles in it.
+    const Cycle first_beat = 100 + 2 + 4 + 1 + 9, last_beat = first_beat + words - 1;
+    CHECK(b.headers[0] == last_beat + 1 + 3);
+    const auto across = [&](std::uint16_t size) {
+      return static_cast<const NetworkModel&>(*b.network).zero_load_latency(0, 1, size).ps() / kCycle.ps();
+    };
+    // Four cycles in the port, then two lookups and a decision beside the beats, and a beat a cycle to memory.
+    const Cycle footer = b.headers[0] + across(static_cast<std::uint16_t>(bytes)) - 1;
+    const Cycle decided = footer + 4 + std::max<Cycle>(3, words);
+    CHECK(b.written[0].at == decided + words);
+    // Memory's answer, a register, three cycles of the answer, three in the port, the way back, three in the port there, and the step that takes it; the
+    // end is offered five cycles behind that, and written in the next.
+    const Cycle answer_header = b.written[0].at + 7 + 1 + 3 + 3;
+    const Cycle taken = answer_header + across(0) - 1 + 3;
+    CHECK(b.ends[42][0].at >= taken + 6);
+    CHECK(b.ends[42][0].at <= taken + 8);  // a visit may be before it
+    CHECK(b.ends[42][0].ending == TransferEnding::kWhole);
+  }
+}
+
+TEST_CASE("a transfer of many blocks fills the link, from any address to any other") {
+  for (const std::uint64_t shift : {0, 1, 15, 4095}) {
+    Bench b({"mesh", {2}}, {.memory_read = 20, .memory_answer = 20});
+    CHECK(b.store(100, 0, {1, 0x10000 + shift, 0x20000 + 7 * shift, 64 * 1024, true, 1}));
+    b.run();
+    CHECK(b.all_written(1, 0x20000 + 7 * shift, 64 * 1024, 1));
+    CHECK(b.memory.size() == 64 * 1024);
+    REQUIRE(b.ends[1].size() == 1);
+    const std::size_t packets = b.headers.size();
+    CHECK(packets >= 128);
+    CHECK(packets <= 130);
+    // 64 payload words of the line, header and footer of two each, two of framing: 70 cycles a packet of 512 bytes.
+    CHECK(b.written[120].at - b.written[60].at == 60 * 70);
+  }
+}
+
+TEST_CASE("a node has so many channels, and what finds none is refused") {
+  Bench b({"mesh", {2}}, {.channels = 4, .memory_read = 400, .memory_answer = 400});
+  for (Cycle i = 0; i < 6; ++i)
+    CHECK(b.store(100 + 4 * i, 0, {1, 0, 4096ull * i, 100, true, static_cast<std::uint64_t>(i)}) == (i < 4));
+  b.run();
+  CHECK(b.transfers.sender.refused() == 2);
+  CHECK(b.ends.size() == 4);
+  CHECK(b.store(100'000, 0, {1, 0, 0x8000, 0, false, 9}));  // nothing to send, and nobody to tell
+  b.run();
+  CHECK(b.ends[9].size() == 1);
+  CHECK(b.transfers.sender.ended() == 5);
+}
+
+// Wrong bits take packets and answers; each byte is written once all the same, or the transfer given up.
+TEST_CASE("lost and damaged packets of transfers: each byte once") {
+  NetworkConfig lossy = fabric();
+  lossy.router.credit_interval_cycles = 64;
+  lossy.faults = {5, 12};
+  TopologySpec ring{"torus", {4}};
+  ring.both_channels = true;
+  Bench b(ring, {.channels = 16, .patience = 1, .memory_read = 10, .memory_answer = 10}, lossy);
+  std::vector<TransferStore> taken;
+  for (std::uint64_t i = 0; i < 400; ++i) {
+    const TransferStore transfer{static_cast<NodeId>(i / 3 % 4),
+                                 0x1000 * i + 13 * i % 4096,
+                                 0x4000 * i + 29 * i % 4096,
+                                 static_cast<std::uint32_t>(97 * i % 9000),
+                                 true,
+                                 i};
+    if (b.store(10 + 700 * static_cast<Cycle>(i), static_cast<NodeId>(i % 4), transfer)) taken.push_back(transfer);
+  }
+  b.queue.run_until(kCycle * 20'000'000);
+  CHECK(b.network->lost() > 100);
+  CHECK(b.transfers.sender.repeated() > 20);
+  CHECK(b.transfers.receiver.repeated() > 20);
+  CHECK(taken.size() > 300);
+  CHECK(b.ends.size() == taken.size());
+  for (const TransferStore& transfer : taken) {
+    REQUIRE(b.ends[transfer.user].size() == 1);
+    CHECK(b.ends[transfer.user][0].ending == TransferEnding::kWhole);
+    CHECK(b.all_written(transfer.dst, transfer.target, transfer.length, 1));
+  }
+}
