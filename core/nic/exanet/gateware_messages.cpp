@@ -25,6 +25,7 @@ GatewareMessages::GatewareMessages(NicContext& context, std::size_t nodes)
     : context_(context),
       nodes_(nodes),
       messages_{context.router.cycle,
+                {context.events, context.router.cycle, nodes},
                 {context.events, config(), nodes, this,
                  [](void* self, NodeId node, std::uint32_t, std::uint64_t, MessageAnswer, Cycle at) {
                    static_cast<GatewareMessages*>(self)->look(node, at + 1);

@@ -14,20 +14,20 @@ constexpr Cycle kRelease = 2;  // a store at the interface to the mailbox's tabl
 
 MessageReceiver::MessageReceiver(EventQueue& events, const MessagesConfig& config, std::size_t nodes, void* self,
                                  Stored stored)
-    : events_(events),
-      config_(config),
-      self_(self),
-      on_stored_(stored),
-      inject_(events, config.cycle, nodes, this,
-              [](void* its, NodeId node) { static_cast<MessageReceiver*>(its)->pump(node); }),
-      nodes_(nodes) {
+    : events_(events), config_(config), self_(self), on_stored_(stored), nodes_(nodes) {
   on_look_ = events.add_handler(
       [](void* its, Time, std::uint32_t node, std::uint64_t) { static_cast<MessageReceiver*>(its)->pump(node); }, this);
 }
 
-void MessageReceiver::attach(Network& network) {
+void MessageReceiver::attach(Network& network, AnswerPorts& answers) {
   network_ = &network;
-  inject_.network = &network;
+  answers_ = &answers;
+  answers.join_answering(AnswerPorts::kOfMessages, {this, [](void* self, NodeId node) {
+                                                      MessageReceiver& its = *static_cast<MessageReceiver*>(self);
+                                                      gone(its.nodes_[node],
+                                                           its.answers_->taken(node, AnswerPorts::kOfMessages));
+                                                      its.pump(node);
+                                                    }});
 }
 
 void MessageReceiver::open(NodeId node, std::uint32_t mailbox, std::uint32_t pdid, std::uint32_t entries) {
@@ -151,18 +151,25 @@ void MessageReceiver::decide(NodeId node, Node& n, const Arrival& arrival, Cycle
 // known when the port takes the next one.
 bool MessageReceiver::send_answers(NodeId node, Node& n) {
   while (!n.answers.empty()) {
+    if (n.offers) return false;
     const Answer& answer = n.answers.front();
     const Cycle before = n.answers_gone == 0 ? kLongAgo : n.gone[(n.answers_gone - 1) % kAnswers];
     Cycle cycle = std::max(answer.ready, before + 1);
     if (answer.memory != kLongAgo) cycle = std::max(cycle, std::max(answer.memory, n.memory_free + 1) + 1);
-    cycle = inject_.taken_from(node, cycle);
+    n.offers = true;
+    const Packet packet{node, answer.to, 0, kAnswerPort, 1, answer.word.packed()};
+    cycle = answers_->offer(node, AnswerPorts::kOfMessages, packet, cycle);
     if (cycle == kUnknown) return false;
-    inject_.hand_over(node, {node, answer.to, 0, kAnswerPort, 1, answer.word.packed()}, cycle);
-    if (answer.memory != kLongAgo) n.memory_free = cycle;
-    n.gone[n.answers_gone++ % kAnswers] = cycle;
-    n.answers.pop_front();
+    gone(n, cycle);
   }
   return true;
+}
+
+void MessageReceiver::gone(Node& n, Cycle cycle) {
+  if (n.answers.front().memory != kLongAgo) n.memory_free = cycle;
+  n.gone[n.answers_gone++ % kAnswers] = cycle;
+  n.answers.pop_front();
+  n.offers = false;
 }
 
 }  // namespace exanet

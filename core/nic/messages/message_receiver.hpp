@@ -13,9 +13,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/nic/messages/answer_ports.hpp"
 #include "core/nic/messages/config.hpp"
 #include "core/nic/messages/eject_port.hpp"
-#include "core/nic/messages/inject_port.hpp"
 
 namespace exanet {
 
@@ -33,7 +33,7 @@ class MessageReceiver {
 
   MessageReceiver(EventQueue& events, const MessagesConfig& config, std::size_t nodes, void* self, Stored stored);
 
-  void attach(Network& network);
+  void attach(Network& network, AnswerPorts& answers);
 
   // A ring of so many entries, a power of two.
   void open(NodeId node, std::uint32_t mailbox, std::uint32_t pdid, std::uint32_t entries);
@@ -42,7 +42,6 @@ class MessageReceiver {
 
   // The last word of a packet at the port of messages has been on the wire in `footer`, the cycle before the present one.
   void arrived(const Packet& packet, Cycle footer);
-  void ready(NodeId node) { inject_.ready(node); }
 
   std::uint64_t stored() const { return stored_count_; }
   std::uint64_t refused() const { return refused_; }
@@ -84,6 +83,7 @@ class MessageReceiver {
     Cycle idle_from = kLongAgo;  // the next message's first beat is taken
     std::array<Cycle, 2> jobs = {kLongAgo, kLongAgo};  // the last two, the last one first, are out
     std::deque<Answer> answers;
+    bool offers = false;  // the first of them
     std::uint64_t answers_made = 0, answers_gone = 0;
     std::array<Cycle, 8> gone{};  // by number of the answer
     Cycle released = kLongAgo;  // the last release was in its table
@@ -99,6 +99,7 @@ class MessageReceiver {
   void load(NodeId node, Node& n, Arrival& arrival);
   void decide(NodeId node, Node& n, const Arrival& arrival, Cycle cycle);
   bool send_answers(NodeId node, Node& n);
+  static void gone(Node& n, Cycle cycle);
   static Mailbox* find(Node& n, std::uint32_t mailbox);
   static bool is_full(const Mailbox& box);
 
@@ -107,7 +108,7 @@ class MessageReceiver {
   void* self_;
   Stored on_stored_;
   Network* network_ = nullptr;
-  InjectPorts inject_;
+  AnswerPorts* answers_ = nullptr;
   std::vector<Node> nodes_;
   std::uint32_t on_look_;
   std::uint64_t stored_count_ = 0, refused_ = 0, repeated_ = 0, dropped_ = 0;

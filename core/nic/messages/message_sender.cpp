@@ -32,9 +32,11 @@ MessageSender::MessageSender(EventQueue& events, const MessagesConfig& config, s
   on_reply_ = handler.template operator()<&MessageSender::reply>();
 }
 
-void MessageSender::attach(Network& network) {
-  network_ = &network;
+void MessageSender::attach(Network& network, AnswerPorts& answers) {
   inject_.network = &network;
+  answers_ = &answers;
+  answers.join_asking(AnswerPorts::kOfMessages,
+                      {this, [](void* self, NodeId node) { static_cast<MessageSender*>(self)->come(node); }});
 }
 
 MessageSender::Slot& MessageSender::slot_of(Node& n, std::uint32_t slot) {
@@ -129,7 +131,8 @@ bool MessageSender::decide(NodeId node, Node& n, Cycle pop) {
     n.emitted = index;
     n.gives_up_from = cycle + 1;
     // An answer that is read from then on waits.
-    if (n.reply == Reply::kIdle || (n.reply == Reply::kCheck && n.read >= n.gives_up_from)) next_reply(node, n);
+    const bool waits = n.reply == Reply::kRead || n.reply == Reply::kCheck;
+    if (n.reply == Reply::kIdle || (waits && n.read >= n.gives_up_from)) next_reply(node, n);
     return false;
   }
   slot.in_queue = false;
@@ -264,13 +267,10 @@ bool MessageSender::table_free(const Node& n, Cycle c) {
   return true;
 }
 
-void MessageSender::answered(const Packet& packet, Cycle footer) {
-  Node& n = nodes_[packet.dst];
-  if (packet.marked != 0)
-    return network_->give_back(packet.dst, packet.intra_port, time_of(EjectPort::dropped(footer), config_.cycle));
-  const MessageWord word = MessageWord::unpack(packet.user);
-  n.answers.push_back({packet.src, word.slot, word.number, static_cast<MessageAnswer>(word.mailbox), footer});
-  if (n.reply == Reply::kIdle) next_reply(packet.dst, n);
+// The first answer that has come is for a message.
+void MessageSender::come(NodeId node) {
+  Node& n = nodes_[node];
+  if (n.reply == Reply::kIdle) next_reply(node, n);
 }
 
 // Begins with what is next: a message that is given up, else the first answer, if there is one.
@@ -280,14 +280,18 @@ void MessageSender::next_reply(NodeId node, Node& n) {
     n.reply = Reply::kGiveUp;
     return at(n.event = std::max(n.gives_up_from, n.idle_from) + 1, on_reply_, node);
   }
-  if (n.answers.empty()) return;
-  if (n.load == kUnknown) {
-    n.load = n.eject.load(n.answers.front().footer, 0);
-    network_->give_back(node, kAnswerPort, time_of(n.load + 1, config_.cycle));
-  }
-  n.read = std::max(n.load + 1, n.idle_from);
-  n.reply = Reply::kCheck;
-  at(n.event = n.read + 1, on_reply_, node);
+  if (answers_->front(node, AnswerPorts::kOfMessages) == nullptr) return;
+  n.read = std::max(answers_->load(node) + 1, n.idle_from);
+  // Where the next one may be for a block, it has to be known that this one has left the port's register.
+  n.reply = answers_->both() ? Reply::kRead : Reply::kCheck;
+  at(n.event = n.read + (n.reply == Reply::kCheck), on_reply_, node);
+}
+
+void MessageSender::take(NodeId node, Node& n) {
+  const Packet& packet = *answers_->front(node, AnswerPorts::kOfMessages);
+  const MessageWord word = MessageWord::unpack(packet.user);
+  n.answer = {packet.src, word.slot, word.number, static_cast<MessageAnswer>(word.mailbox)};
+  answers_->take(node, n.read);
 }
 
 void MessageSender::reply(NodeId node) {
@@ -299,15 +303,18 @@ void MessageSender::reply(NodeId node) {
     give_up(node, n);
     return next_reply(node, n);
   }
-  const Answer answer = n.answers.front();
+  if (n.reply == Reply::kRead) {
+    take(node, n);
+    n.reply = Reply::kCheck;
+    return at(n.event = cycle + 1, on_reply_, node);
+  }
   if (n.reply == Reply::kCheck) {
-    n.eject.take(n.load, n.read, 0);
-    n.load = kUnknown;
+    if (!answers_->both()) take(node, n);
+    const Answer& answer = n.answer;
     const Slot* slot = answer.slot < n.slots.size() ? &n.slots[answer.slot] : nullptr;
     if (slot == nullptr || !slot->busy(cycle) || slot->fresh(cycle) || slot->turned_down(cycle) ||
         slot->number_at(n.read) != answer.number || slot->message.dst != answer.from) {
       ++stale_;
-      n.answers.pop_front();
       n.idle_from = cycle + 1;
       return next_reply(node, n);
     }
@@ -320,8 +327,7 @@ void MessageSender::reply(NodeId node) {
 
 // The number is not under way any more, and the slot free, or its message to be sent under another one.
 void MessageSender::apply(NodeId node, Node& n, Cycle cycle) {
-  const Answer answer = n.answers.front();
-  n.answers.pop_front();
+  const Answer& answer = n.answer;
   n.idle_from = cycle + 1;
   Slot& slot = n.slots[answer.slot];
   n.numbers[answer.from].open &= ~(1u << (answer.number % kWindow));

@@ -14,8 +14,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/nic/messages/answer_ports.hpp"
 #include "core/nic/messages/config.hpp"
-#include "core/nic/messages/eject_port.hpp"
 #include "core/nic/messages/inject_port.hpp"
 
 namespace exanet {
@@ -37,14 +37,12 @@ class MessageSender {
 
   MessageSender(EventQueue& events, const MessagesConfig& config, std::size_t nodes, void* self, Answered answered);
 
-  void attach(Network& network);
+  void attach(Network& network, AnswerPorts& answers);
 
   // The store that sends a message is at the packetizer in this cycle. False when no slot of the context is free: it is refused.
   bool store(NodeId node, std::uint32_t context, const MessageStore& message);
   // Whether the next slot of the context is free.
   bool is_free(NodeId node, std::uint32_t context) const;
-  // The last word of a packet at the port of answers has been on the wire in `footer`, the cycle before the present one.
-  void answered(const Packet& packet, Cycle footer);
   void ready(NodeId node) { inject_.ready(node); }
 
   // The message that a slot holds under this number; null when it is another one's.
@@ -57,7 +55,7 @@ class MessageSender {
 
  private:
   enum class Emitter : std::uint8_t { kPop, kAgain, kGiveUp };
-  enum class Reply : std::uint8_t { kIdle, kCheck, kApply, kGiveUp };
+  enum class Reply : std::uint8_t { kIdle, kRead, kCheck, kApply, kGiveUp };
 
   // Times are those of the cycle in which the gateware changes its flag, which is seen in the next one.
   struct Slot {
@@ -97,7 +95,6 @@ class MessageSender {
     NodeId from;
     std::uint32_t slot, number;
     MessageAnswer answer;
-    Cycle footer;
   };
   struct Node {
     std::vector<Slot> slots;
@@ -124,10 +121,9 @@ class MessageSender {
     std::vector<Cycle> delays;
     Cycle visitor_event = kUnknown;
     // answers
-    std::deque<Answer> answers;
-    EjectPort eject;
+    Answer answer{};
     Reply reply = Reply::kIdle;
-    Cycle idle_from = kLongAgo, load = kUnknown, read = kUnknown, event = kUnknown, gives_up_from = kUnknown;
+    Cycle idle_from = kLongAgo, read = kUnknown, event = kUnknown, gives_up_from = kUnknown;
   };
 
   Cycle now() const { return cycle_of(events_.now(), config_.cycle); }
@@ -150,6 +146,8 @@ class MessageSender {
   void visit(NodeId node);
   void schedule_visit(NodeId node, Node& n);
 
+  void come(NodeId node);
+  void take(NodeId node, Node& n);
   void reply(NodeId node);
   void next_reply(NodeId node, Node& n);
   void apply(NodeId node, Node& n, Cycle cycle);
@@ -159,7 +157,7 @@ class MessageSender {
   MessagesConfig config_;
   void* self_;
   Answered on_answered_;
-  Network* network_ = nullptr;
+  AnswerPorts* answers_ = nullptr;
   InjectPorts inject_;
   std::vector<Node> nodes_;
   std::uint32_t on_decide_, on_again_, on_visit_, on_reply_;

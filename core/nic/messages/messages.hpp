@@ -19,8 +19,9 @@ struct Messages {
   }
 
   void attach(Network& network) {
-    sender.attach(network);
-    receiver.attach(network);
+    answers.attach(network);
+    sender.attach(network, answers);
+    receiver.attach(network, answers);
   }
   // `tail` is the present time.
   void delivered(const Packet& packet, Time tail) {
@@ -28,16 +29,17 @@ struct Messages {
     if (packet.intra_port == kMessagePort)
       receiver.arrived(packet, footer);
     else
-      sender.answered(packet, footer);
+      answers.arrived(packet, footer);
   }
   void ready(NodeId node, std::uint8_t port) {
     if (port == kMessagePort)
       sender.ready(node);
     else
-      receiver.ready(node);
+      answers.ready(node);
   }
 
   Time cycle;
+  AnswerPorts answers;
   MessageSender sender;
   MessageReceiver receiver;
 };

@@ -36,6 +36,7 @@ struct Bench {
   explicit Bench(const TopologySpec& spec, MessagesConfig config = {}, const NetworkConfig& network_config = fabric())
       : topology(make_topology(spec)),
         messages{kCycle,
+                 {queue, kCycle, topology->node_count()},
                  {queue, config, topology->node_count(), this,
                   [](void* self, NodeId, std::uint32_t, std::uint64_t user, MessageAnswer answer, Cycle at) {
                     static_cast<Bench*>(self)->answers.push_back({user, answer, at});

@@ -16,13 +16,7 @@ constexpr std::uint64_t kPacketWords = 32;  // of the largest
 
 BlockReceiver::BlockReceiver(EventQueue& events, const TransfersConfig& config, std::size_t nodes, void* self,
                              Written written)
-    : events_(events),
-      config_(config),
-      self_(self),
-      on_written_(written),
-      inject_(events, config.cycle, nodes, this,
-              [](void* its, NodeId node) { static_cast<BlockReceiver*>(its)->pump(node); }),
-      nodes_(nodes) {
+    : events_(events), config_(config), self_(self), on_written_(written), nodes_(nodes) {
   config_.memory_answer = std::max<Cycle>(config.memory_answer, 1);
   on_write_ = events.add_handler(
       [](void* its, Time, std::uint32_t node, std::uint64_t) { static_cast<BlockReceiver*>(its)->write(node); }, this);
@@ -30,9 +24,16 @@ BlockReceiver::BlockReceiver(EventQueue& events, const TransfersConfig& config, 
       [](void* its, Time, std::uint32_t node, std::uint64_t) { static_cast<BlockReceiver*>(its)->pump(node); }, this);
 }
 
-void BlockReceiver::attach(Network& network, TransferSender& ends) {
+void BlockReceiver::attach(Network& network, AnswerPorts& answers, TransferSender& ends) {
   network_ = &network;
-  inject_.network = &network;
+  answers_ = &answers;
+  answers.join_answering(AnswerPorts::kOfBlocks, {this, [](void* self, NodeId node) {
+                                                    BlockReceiver& its = *static_cast<BlockReceiver*>(self);
+                                                    Node& n = its.nodes_[node];
+                                                    n.offers = false;
+                                                    n.port_free = its.answers_->taken(node, AnswerPorts::kOfBlocks) + 1;
+                                                    its.pump(node);
+                                                  }});
   ends_ = &ends;
 }
 
@@ -228,13 +229,13 @@ void BlockReceiver::pend(Node& n, bool waits, const Answer& answer, Cycle cycle)
 // What waits goes in order, each behind what memory says to it. A block's answer takes three cycles, and the first one where no packet begins.
 void BlockReceiver::answer(NodeId node, Node& n) {
   while (true) {
-    if (n.offers_from != kUnknown && !offer(node, n)) return;
     if (n.pending.empty()) return;
     const Pending& front = n.pending.front();
     const Cycle before = n.taken == 0 ? kLongAgo : n.taken_at[(n.taken - 1) % kPending];
     Cycle cycle = std::max(front.at, before) + 1;
     if (front.waits) cycle = std::max(cycle, std::max(front.at + config_.memory_answer, n.memory_free) + 1);
     if (front.answer.acks) {
+      if (n.offers) return;  // until that has been taken
       cycle = std::max(cycle, n.port_free);
       // Whether a packet begins in it is known when it has come.
       while (cycle <= now() && std::find(n.begins.begin(), n.begins.end(), cycle) != n.begins.end()) ++cycle;
@@ -245,23 +246,16 @@ void BlockReceiver::answer(NodeId node, Node& n) {
         return;
       }
       cycle += 2;
-      n.offered = {node, front.answer.to, 0, kAnswerPort, 1, front.answer.word.packed()};
-      n.offers_from = cycle + 1;
       ++answered_;
+      const Packet packet{node, front.answer.to, 0, kAnswerPort, 1, front.answer.word.packed() | AnswerPorts::kToBlock};
+      const Cycle taken = answers_->offer(node, AnswerPorts::kOfBlocks, packet, cycle + 1);
+      n.offers = taken == kUnknown;
+      if (!n.offers) n.port_free = taken + 1;
     }
     if (front.waits) n.memory_free = cycle + 1;
     n.taken_at[n.taken++ % kPending] = cycle;
     n.pending.pop_front();
   }
-}
-
-bool BlockReceiver::offer(NodeId node, Node& n) {
-  const Cycle taken = inject_.taken_from(node, n.offers_from);
-  if (taken == kUnknown) return false;
-  inject_.hand_over(node, n.offered, taken);
-  n.port_free = taken + 1;
-  n.offers_from = kUnknown;
-  return true;
 }
 
 }  // namespace exanet

@@ -11,8 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/nic/messages/eject_port.hpp"
-#include "core/nic/messages/inject_port.hpp"
+#include "core/nic/messages/answer_ports.hpp"
 #include "core/nic/transfers/config.hpp"
 
 namespace exanet {
@@ -33,11 +32,10 @@ class BlockReceiver {
 
   BlockReceiver(EventQueue& events, const TransfersConfig& config, std::size_t nodes, void* self, Written written);
 
-  void attach(Network& network, TransferSender& ends);
+  void attach(Network& network, AnswerPorts& answers, TransferSender& ends);
 
   // The last word of a packet at the port of transfers has been on the wire in `footer`, the cycle before the present one.
   void arrived(const Packet& packet, Cycle footer);
-  void ready(NodeId node) { inject_.ready(node); }
   // The word that says that a transfer of this node's has ended waits from this cycle on, one at a time.
   void offer_end(NodeId node, Cycle cycle);
 
@@ -103,8 +101,7 @@ class BlockReceiver {
     // answers
     std::deque<Pending> pending;
     Cycle memory_free = kLongAgo;  // its answer can be taken
-    Cycle offers_from = kUnknown;  // an answer is at the port
-    Packet offered{};
+    bool offers = false;  // one of them, to the port
     Cycle port_free = kLongAgo;
     Cycle answer_event = kUnknown;
   };
@@ -121,7 +118,6 @@ class BlockReceiver {
   void schedule_writer(NodeId node, Node& n);
   void pend(Node& n, bool waits, const Answer& answer, Cycle cycle);
   void answer(NodeId node, Node& n);
-  bool offer(NodeId node, Node& n);
 
   EventQueue& events_;
   TransfersConfig config_;
@@ -129,7 +125,7 @@ class BlockReceiver {
   Written on_written_;
   Network* network_ = nullptr;
   TransferSender* ends_ = nullptr;
-  InjectPorts inject_;
+  AnswerPorts* answers_ = nullptr;
   std::vector<Node> nodes_;
   std::uint32_t on_write_, on_answer_;
   std::uint64_t written_count_ = 0, repeated_ = 0, dropped_ = 0, answered_ = 0;

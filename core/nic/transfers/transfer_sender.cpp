@@ -36,9 +36,11 @@ TransferSender::TransferSender(EventQueue& events, const TransfersConfig& config
   }
 }
 
-void TransferSender::attach(Network& network, BlockReceiver& ends) {
-  network_ = &network;
+void TransferSender::attach(Network& network, AnswerPorts& answers, BlockReceiver& ends) {
   written_ = &ends;
+  answers_ = &answers;
+  answers.join_asking(AnswerPorts::kOfBlocks,
+                      {this, [](void* self, NodeId node) { static_cast<TransferSender*>(self)->wake(node); }});
   gather_.attach(network);
 }
 
@@ -61,28 +63,12 @@ bool TransferSender::store(NodeId node, const TransferStore& transfer) {
   return true;
 }
 
-void TransferSender::answered(const Packet& packet, Cycle footer) {
-  Node& n = nodes_[packet.dst];
-  if (packet.marked != 0)
-    return network_->give_back(packet.dst, packet.intra_port, time_of(EjectPort::dropped(footer), config_.cycle));
-  n.answers.push_back({packet.src, BlockAnswer::unpack(packet.user), footer});
-  load(packet.dst, n);
-  wake(packet.dst);
-}
-
-// The first answer is on its way to the port's register.
-void TransferSender::load(NodeId node, Node& n) {
-  if (n.load != kUnknown || n.answers.empty()) return;
-  n.load = n.eject.load(n.answers.front().footer, 0);
-  network_->give_back(node, kAnswerPort, time_of(n.load + 1, config_.cycle));
-}
-
 // Schedules the first cycle in which a step may begin, as far as that is known.
 void TransferSender::wake(NodeId node) {
   Node& n = nodes_[node];
   Cycle cycle = kUnknown;
   const auto from = [&](Cycle a, Cycle b) { cycle = std::min(cycle, std::max(a, b)); };
-  if (n.load != kUnknown) from(n.load + 1, n.free);
+  if (answers_->front(node, AnswerPorts::kOfBlocks) != nullptr) from(answers_->load(node) + 1, n.free);
   if (!n.intakes.empty() && !n.spare.empty()) from(n.intakes.front().from, n.spare.front().from);
   if (!n.emit.empty()) from(n.emit.front().from, gather_.room_from(node));
   if (!n.begin.empty()) from(n.begin.front().from, gather_.room_from(node));
@@ -127,7 +113,7 @@ bool TransferSender::visits(NodeId node, Node& n, Cycle cycle) {
 // What is before others: answers, then what has not had its turn.
 bool TransferSender::choose(NodeId node, const Node& n, Cycle cycle, Step& step) const {
   step = Step::kAnswer;
-  if (n.load != kUnknown && n.load + 1 <= cycle) return true;
+  if (answers_->front(node, AnswerPorts::kOfBlocks) != nullptr && answers_->load(node) + 1 <= cycle) return true;
   const bool room = gather_.room_from(node) <= cycle;
   unsigned ready = 0;
   if (!n.intakes.empty() && n.intakes.front().from <= cycle && !n.spare.empty() && n.spare.front().from <= cycle)
@@ -171,16 +157,14 @@ void TransferSender::begin(NodeId node, Node& n, Cycle cycle, Step step) {
       n.turn = 0;
       break;
     default: {
-      const Answer& answer = n.answers.front();
-      slot = answer.word.slot;
+      const Packet& packet = *answers_->front(node, AnswerPorts::kOfBlocks);
+      const BlockAnswer answer = BlockAnswer::unpack(packet.user);
+      slot = answer.slot;
       const Channel& channel = n.channels[slot / 4];
-      fits = channel.blocks[slot % 4].number == answer.word.number && channel.store.dst == answer.from &&
+      fits = channel.blocks[slot % 4].number == answer.number && channel.store.dst == packet.src &&
              (channel.busy >> slot % 4 & 1) != 0;
       stale_ += !fits;
-      n.eject.take(n.load, cycle, 0);
-      n.load = kUnknown;
-      n.answers.pop_front();
-      load(node, n);
+      answers_->take(node, cycle);
     }
   }
   n.free = cycle + 3;

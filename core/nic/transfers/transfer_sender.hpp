@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/nic/messages/eject_port.hpp"
+#include "core/nic/messages/answer_ports.hpp"
 #include "core/nic/transfers/gather.hpp"
 
 namespace exanet {
@@ -34,12 +34,10 @@ class TransferSender {
 
   TransferSender(EventQueue& events, const TransfersConfig& config, std::size_t nodes, void* self, Ended ended);
 
-  void attach(Network& network, BlockReceiver& ends);
+  void attach(Network& network, AnswerPorts& answers, BlockReceiver& ends);
 
   // The last store of a transfer is at the interface in this cycle. False when no channel is free: it is refused.
   bool store(NodeId node, const TransferStore& transfer);
-  // The last word of a packet at the port of answers has been on the wire in `footer`, the cycle before the present one.
-  void answered(const Packet& packet, Cycle footer);
   void ready(NodeId node) { gather_.ready(node); }
   // The end that was offered is in memory in this cycle; known before.
   void end_written(NodeId node, Cycle cycle);
@@ -87,11 +85,6 @@ class TransferSender {
     T what;
     Cycle from;
   };
-  struct Answer {
-    NodeId from;
-    BlockAnswer word;
-    Cycle footer;
-  };
   struct End {
     std::uint32_t channel;
     TransferEnding failure;
@@ -110,9 +103,6 @@ class TransferSender {
     Cycle free = kLongAgo;  // the next step begins
     std::int64_t visited = 0;  // visits that have begun
     std::vector<Visit> due;  // heap
-    std::deque<Answer> answers;
-    EjectPort eject;
-    Cycle load = kUnknown;  // of the first answer
     std::deque<Valid<End>> ends;
     bool offers = false;  // the first of them
     Cycle end_free = kLongAgo;
@@ -121,7 +111,6 @@ class TransferSender {
 
   Cycle now() const { return cycle_of(events_.now(), config_.cycle); }
   void wake(NodeId node);
-  void load(NodeId node, Node& n);
   void event(NodeId node);
   bool visits(NodeId node, Node& n, Cycle cycle);
   bool choose(NodeId node, const Node& n, Cycle cycle, Step& step) const;
@@ -138,7 +127,7 @@ class TransferSender {
   void* self_;
   Ended on_ended_;
   Gather gather_;
-  Network* network_ = nullptr;
+  AnswerPorts* answers_ = nullptr;
   BlockReceiver* written_ = nullptr;
   std::vector<Node> nodes_;
   std::uint32_t on_event_;

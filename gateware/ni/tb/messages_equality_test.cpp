@@ -230,6 +230,7 @@ class Model {
         topology_(make_topology(c.square ? TopologySpec{"mesh", {2, 2}}
                                          : TopologySpec{"torus", {static_cast<std::uint32_t>(c.nodes)}})),
         messages_{kCycle,
+                  {events_, kCycle, c.nodes},
                   {events_, config(), c.nodes, this,
                    [](void* self, NodeId node, std::uint32_t slot, std::uint64_t, MessageAnswer answer, Cycle at) {
                      static_cast<Model*>(self)->add(

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Are transfers of the Verilated network interfaces and the model of core/nic/transfers the same, cycle by cycle?
+// Are transfers of the Verilated network interfaces, with messages beside them, and the model of core/nic/transfers the same, cycle by cycle?
 //
-// Processors of the Verilated nodes store transfers at drawn times. The model is given each in the cycle in which the bus has taken its last store, and
-// has to come to the same: when each header is at its router, when each packet and each end is in memory and where, and what is counted.
+// Processors of the Verilated nodes store transfers and messages at drawn times. The model is given each in the cycle in which the bus has taken its last
+// store, and has to come to the same: when each header is at its router, when each packet, each end and each entry is in memory and where, when each slot
+// is answered and how, and what is counted.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -14,8 +15,7 @@
 #include <vector>
 
 #include "core/network/exanet/exanet_network.hpp"
-#include "core/nic/messages/messages.hpp"
-#include "core/nic/transfers/transfers.hpp"
+#include "core/nic/transfers/interfaces.hpp"
 #include "core/routing/make_topology.hpp"
 #include "gateware/ni/tb/transfer_traffic.hpp"
 #include "gateware/tb/long.hpp"
@@ -26,7 +26,9 @@ using namespace exanet::gateware;
 namespace {
 
 constexpr Time kCycle = Time::ps(6400);
-constexpr std::uint64_t kReset = 256;  // cycles in which the tables are cleared
+constexpr std::uint64_t kClear = 64, kClearTransfers = 256;  // cycles in which the tables are cleared
+constexpr std::uint64_t kRing = 0x1000'0000;
+constexpr unsigned kLogEntries = 12;  // more than there are messages: nobody reads them
 
 struct Case {
   std::size_t nodes = 4;
@@ -39,6 +41,7 @@ struct Case {
   unsigned align = 1;  // own and target addresses
   unsigned hot_one_in = 0;  // transfers to node 0
   unsigned silent_one_in = 0;  // transfers whose end is not written
+  unsigned messages_of_ten = 0;  // of what a processor stores
   std::uint64_t seed = 1;
 
   std::string text() const {
@@ -46,16 +49,17 @@ struct Case {
     s << nodes << " nodes" << (square ? " in a square" : "") << ", line " << line_cycles << ", memory " << memory_cycles
       << ", patience " << patience << ", tries " << tries << ", " << transfers << " transfers, gap " << gap << ", "
       << least_bytes << " to " << most_bytes << " B, aligned to " << align << ", hot " << hot_one_in << ", silent "
-      << silent_one_in << ", seed " << seed;
+      << silent_one_in << ", messages " << messages_of_ten << " of ten, seed " << seed;
     return s.str();
   }
 };
 
 struct Happening {
   std::uint64_t cycle;
-  char what;  // 'h' header at the router, 'd' last word out of it, 'w' last beat to memory
+  char
+      what;  // 'h' header at the router, 'd' last word out of it, 'w' last beat to memory, 's' an entry's, 'a' answer to a message
   std::size_t node;
-  std::uint64_t a, b;  // port; line, and what an end says
+  std::uint64_t a, b;  // port; line, and what an end says; place, sender and number; slot and answer
   auto operator<=>(const Happening&) const = default;
 };
 
@@ -66,13 +70,16 @@ std::ostream& operator<<(std::ostream& out, const Happening& h) {
 struct StoreOp {
   std::uint64_t taken;
   std::size_t node;
+  bool is_message;
   TransferStore transfer;
+  unsigned context;
+  MessageStore message;
 };
 
 struct Result {
   std::vector<Happening> happenings;
-  // packets sent, transfers ended, blocks repeated, answers stale; packets written, repeated, dropped, blocks answered
-  std::array<std::uint64_t, 8> counts{};
+  // packets sent, transfers ended, blocks repeated, answers stale; packets written, repeated, dropped, blocks answered; messages sent and stored
+  std::array<std::uint64_t, 10> counts{};
 };
 
 // Drives the Verilated nodes until nothing is under way, and writes down every transfer as it was taken.
@@ -89,6 +96,8 @@ class Gateware {
              c.square),
         nodes_(c.nodes) {
     open_all(net_);
+    for (std::size_t n = 0; n < c.nodes; ++n) net_.open_mailbox(n, 0, kDomain, kRing, kLogEntries);
+    net_.run_until_stored();
     for (std::size_t n = 0; n < c.nodes; ++n) {
       net_.node(n).taken.clear();
       nodes_[n].next = net_.cycle() + random_() % 50;
@@ -113,7 +122,10 @@ class Gateware {
       for (std::size_t n = 0; n < nodes_.size(); ++n) {
         Processor& p = nodes_[n];
         if (sent >= case_.transfers || p.next > net_.cycle()) continue;
-        send(n, sent++);
+        if (random_() % 10 < case_.messages_of_ten)
+          send_message(n), ++sent;
+        else
+          send(n, sent++);
         p.next =
             net_.cycle() + static_cast<std::uint64_t>(2 * case_.gap * (static_cast<double>(random_() >> 11) * 0x1p-53));
         quiet = 0;
@@ -126,8 +138,10 @@ class Gateware {
   }
   std::size_t happened() {
     std::size_t all = 0;
-    for (std::size_t n = 0; n < nodes_.size(); ++n)
-      all += net_.node(n).dma->ends.size() + net_.node(n).in[1].arrivals.size() + net_.node(n).in[2].arrivals.size();
+    for (std::size_t n = 0; n < nodes_.size(); ++n) {
+      all += net_.node(n).dma->ends.size() + net_.node(n).slot_events.size();
+      for (const Receiver& in : net_.node(n).in) all += in.arrivals.size();
+    }
     return all;
   }
 
@@ -143,17 +157,27 @@ class Gateware {
     spec::Transfer transfer = transfer_of(own, target, length, net_.node(to).dcid, token);
     transfer.set_notify(notify);
     net_.transfer(n, static_cast<unsigned>(random_() % kContexts), transfer);
-    nodes_[n].ops.push_back({0, n, {static_cast<NodeId>(to), own, target, length, notify, token}});
+    nodes_[n].ops.push_back({0, n, false, {static_cast<NodeId>(to), own, target, length, notify, token}, 0, {}});
+  }
+  void send_message(std::size_t n) {
+    const auto to = random_() % nodes_.size();
+    const auto context = static_cast<unsigned>(random_() % kContexts), bytes = static_cast<unsigned>(random_() % 65);
+    net_.send(n, context, net_.node(to).dcid, 0, bytes);
+    nodes_[n].ops.push_back(
+        {0, n, true, {}, context, {static_cast<NodeId>(to), static_cast<std::uint8_t>(bytes), 0, kDomain, 0}});
   }
 
   void collect() {
     for (std::size_t n = 0; n < nodes_.size(); ++n) {
       NiNetwork::Node& node = net_.node(n);
-      REQUIRE(node.taken.size() == 2 * nodes_[n].ops.size());
-      for (std::size_t i = 0; i < nodes_[n].ops.size(); ++i) {
-        ops.push_back(nodes_[n].ops[i]);
-        ops.back().taken = node.taken[2 * i + 1];
+      std::size_t stores = 0;
+      for (const StoreOp& op : nodes_[n].ops) {
+        stores += op.is_message ? 1 : 2;
+        REQUIRE(stores <= node.taken.size());
+        ops.push_back(op);
+        ops.back().taken = node.taken[stores - 1];
       }
+      REQUIRE(stores == node.taken.size());
       for (unsigned port = 0; port < 3; ++port) {
         for (const Arrival& a : node.in[port].arrivals) result.happenings.push_back({a.head_cycle, 'h', n, port, 0});
         for (const Arrival& a : node.out[port].arrivals) result.happenings.push_back({a.tail_cycle, 'd', n, port, 0});
@@ -165,11 +189,22 @@ class Gateware {
         const std::uint64_t said = beat.address >= kEnds ? end.token() << 8 | end.failure() : 0;
         result.happenings.push_back({beat.cycle, 'w', n, beat.address, said});
       }
+      for (const WrittenBeat& beat : node.memory->beats) {
+        if (!beat.last) continue;
+        spec::MailboxEntry entry;
+        for (unsigned i = 0; i < 16; ++i) entry.raw[i / 4] |= std::uint32_t{beat.data[i]} << 8 * (i % 4);
+        result.happenings.push_back(
+            {beat.cycle, 's', n, (beat.address - kRing) / 128, entry.source_dcid() << 40 | entry.number()});
+      }
+      for (const SlotEvent& e : node.slot_events) result.happenings.push_back({e.cycle, 'a', n, e.slot, e.reason});
     }
     std::sort(result.happenings.begin(), result.happenings.end());
     for (std::size_t n = 0; n < nodes_.size(); ++n) {
       const auto counts = net_.transfer_counts(n);
       for (std::size_t i = 0; i < counts.size(); ++i) result.counts[i] += counts[i];
+      const auto messages = net_.counts(n);
+      result.counts[8] += messages[0];
+      result.counts[9] += messages[4];
     }
   }
 
@@ -186,13 +221,21 @@ class Model {
         ops_(ops),
         topology_(make_topology(c.square ? TopologySpec{"mesh", {2, 2}}
                                          : TopologySpec{"torus", {static_cast<std::uint32_t>(c.nodes)}})),
-        transfers_{kCycle,
-                   {events_, config(), c.nodes, this,
-                    [](void* self, NodeId node, std::uint64_t user, TransferEnding ending, Cycle at) {
-                      static_cast<Model*>(self)->ended(node, user, ending, at);
-                    }},
-                   {events_, config(), c.nodes, this,
-                    [](void* self, const WrittenPacket& packet) { static_cast<Model*>(self)->written(packet); }}} {
+        interfaces_{{kCycle,
+                     {events_, kCycle, c.nodes},
+                     {events_, messages_config(), c.nodes, this,
+                      [](void* self, NodeId node, std::uint32_t slot, std::uint64_t, MessageAnswer answer, Cycle at) {
+                        static_cast<Model*>(self)->add(
+                            {static_cast<std::uint64_t>(at), 'a', node, slot, static_cast<std::uint64_t>(answer)});
+                      }},
+                     {events_, messages_config(), c.nodes, this,
+                      [](void* self, const StoredMessage& m) { static_cast<Model*>(self)->stored(m); }}},
+                    {events_, config(), c.nodes, this,
+                     [](void* self, NodeId node, std::uint64_t user, TransferEnding ending, Cycle at) {
+                       static_cast<Model*>(self)->ended(node, user, ending, at);
+                     }},
+                    {events_, config(), c.nodes, this,
+                     [](void* self, const WrittenPacket& packet) { static_cast<Model*>(self)->written(packet); }}} {
     NetworkConfig fabric;
     fabric.router = Messages::router({});
     fabric.router.cycle = kCycle;
@@ -210,18 +253,23 @@ class Model {
           Model& model = *static_cast<Model*>(self);
           model.add({static_cast<std::uint64_t>(injected.ps() / kCycle.ps()), 'h', packet.src, packet.intra_port, 0});
           model.add({static_cast<std::uint64_t>(tail.ps() / kCycle.ps() - 1), 'd', packet.dst, packet.intra_port, 0});
-          model.transfers_.delivered(packet, tail);
+          model.interfaces_.delivered(packet, tail);
         },
         [](void* self, NodeId node, std::uint8_t port, std::uint8_t, Time) {
-          static_cast<Model*>(self)->transfers_.ready(node, port);
+          static_cast<Model*>(self)->interfaces_.ready(node, port);
         }};
-    sink.gives_back = Transfers::kGivesBack;
+    sink.gives_back = Interfaces::kGivesBack;
     network_ = make_network(events_, *topology_, fabric, sink);
-    transfers_.attach(*network_);
+    interfaces_.attach(*network_);
+    for (NodeId n = 0; n < c.nodes; ++n) interfaces_.messages.receiver.open(n, 0, kDomain, 1u << kLogEntries);
     const std::uint32_t on_store = events_.add_handler(
         [](void* self, Time, std::uint32_t i, std::uint64_t) {
           Model& model = *static_cast<Model*>(self);
-          model.transfers_.sender.store(static_cast<NodeId>(model.ops_[i].node), model.ops_[i].transfer);
+          const StoreOp& op = model.ops_[i];
+          if (op.is_message)
+            model.interfaces_.messages.sender.store(static_cast<NodeId>(op.node), op.context, op.message);
+          else
+            model.interfaces_.transfers.store(static_cast<NodeId>(op.node), op.transfer);
         },
         this);
     // A store is at the interface in the cycle behind that in which the bus took it.
@@ -229,9 +277,18 @@ class Model {
       events_.schedule(kCycle * static_cast<std::int64_t>(ops[i].taken + 1), on_store, i);
     events_.run_until(kCycle * static_cast<std::int64_t>(end));
     std::sort(result.happenings.begin(), result.happenings.end());
-    result.counts = {transfers_.sender.packets(),   transfers_.sender.ended(),     transfers_.sender.repeated(),
-                     transfers_.sender.stale(),     transfers_.receiver.written(), transfers_.receiver.repeated(),
-                     transfers_.receiver.dropped(), transfers_.receiver.answered()};
+    const TransferSender& sender = interfaces_.transfers;
+    const BlockReceiver& blocks = interfaces_.blocks;
+    result.counts = {sender.packets(),
+                     sender.ended(),
+                     sender.repeated(),
+                     sender.stale(),
+                     blocks.written(),
+                     blocks.repeated(),
+                     blocks.dropped(),
+                     blocks.answered(),
+                     interfaces_.messages.sender.sent(),
+                     interfaces_.messages.receiver.stored()};
   }
 
   Result result;
@@ -243,17 +300,33 @@ class Model {
     config.channels = kChannels;
     config.patience = case_.patience;
     config.tries = case_.tries;
-    config.begins = kReset;
+    config.begins = kClearTransfers;
     config.memory_read = config.memory_answer = case_.memory_cycles;
     return config;
   }
+  MessagesConfig messages_config() const {
+    MessagesConfig config;
+    config.cycle = kCycle;
+    config.contexts = kContexts;
+    config.tries = case_.tries;
+    config.patience = 8;
+    config.begins = kClear;
+    config.memory_answer = case_.memory_cycles;
+    return config;
+  }
   void add(const Happening& h) { result.happenings.push_back(h); }
+  std::uint32_t address(NodeId node) const { return case_.square ? dcid(node % 2, node / 2) : dcid(node, 0); }
+  void stored(const StoredMessage& m) {
+    add({static_cast<std::uint64_t>(m.at), 's', m.node, m.place % (1u << kLogEntries),
+         std::uint64_t{address(m.src)} << 40 | m.word.number});
+  }
   void written(const WrittenPacket& packet) {
-    const std::uint64_t target = transfers_.sender.target(packet.src, packet.word);
+    const std::uint64_t target = interfaces_.transfers.target(packet.src, packet.word);
     add({static_cast<std::uint64_t>(packet.at), 'w', packet.node, (target + packet.bytes - 1) / 16 * 16, 0});
   }
   void ended(NodeId node, std::uint64_t token, TransferEnding ending, Cycle at) {
-    const auto op = std::find_if(ops_.begin(), ops_.end(), [&](const StoreOp& o) { return o.transfer.user == token; });
+    const auto op = std::find_if(ops_.begin(), ops_.end(),
+                                 [&](const StoreOp& o) { return !o.is_message && o.transfer.user == token; });
     if (!op->transfer.notify) return;
     add({static_cast<std::uint64_t>(at), 'w', node, (kEnds + 8 * token) / 16 * 16,
          token << 8 | static_cast<std::uint64_t>(ending)});
@@ -264,10 +337,10 @@ class Model {
   EventQueue events_;
   std::unique_ptr<Topology> topology_;
   std::unique_ptr<Network> network_;
-  Transfers transfers_;
+  Interfaces interfaces_;
 };
 
-std::uint64_t total_transfers = 0, total_packets = 0, total_repeated = 0, total_silent = 0, total_refused = 0;
+std::uint64_t total_transfers = 0, total_packets = 0, total_repeated = 0, total_silent = 0, total_messages = 0;
 
 void compare_whole(const Case& c) {
   Gateware gateware(c);
@@ -276,7 +349,7 @@ void compare_whole(const Case& c) {
   total_transfers += c.transfers;
   total_packets += gateware.result.counts[0];
   total_repeated += gateware.result.counts[2];
-  total_refused += c.transfers - gateware.result.counts[1];
+  total_messages += gateware.result.counts[9];
   for (const Happening& h : a) total_silent += h.what == 'w' && h.a >= kEnds && (h.b & 255) != 0;
   if (a != b) {
     std::ostringstream s;
@@ -324,8 +397,10 @@ TEST_CASE("transfers equality: traffic") {
                  .most_bytes = bytes,
                  .hot_one_in = seed % 3 == 0 ? 2u : 0u,
                  .silent_one_in = seed % 5 == 0 ? 3u : 0u,
+                 .messages_of_ten = seed % 3 == 1 ? 7u : 0u,
                  .seed = ++seed});
-  MESSAGE("transfers: " << total_transfers << ", packets " << total_packets);
+  MESSAGE("transfers and messages: " << total_transfers << ", packets of transfers " << total_packets << ", messages "
+                                     << total_messages);
 }
 
 // Blocks that are sent again before their answer is there, and given up.
@@ -343,6 +418,7 @@ TEST_CASE("transfers equality: repeated and given up") {
                  .gap = seed % 5 == 0 ? 5.0 : 200.0,
                  .most_bytes = 6000,
                  .hot_one_in = 2,
+                 .messages_of_ten = seed % 3 == 1 ? 4u : 0u,
                  .seed = ++seed});
   CHECK(total_repeated > 0);
   CHECK(total_silent > 0);
@@ -374,11 +450,12 @@ TEST_CASE("transfers equality: drawn cases") {
     c.transfers = static_cast<unsigned>((100 + random() % 300) / (c.most_bytes > 3000 ? 4 : 1));
     c.hot_one_in = pick(std::vector<unsigned>{0, 1, 4});
     c.silent_one_in = pick(std::vector<unsigned>{0, 0, 1, 3});
+    c.messages_of_ten = pick(std::vector<unsigned>{0, 0, 1, 5, 9});
     c.seed = seed;
     compare_whole(c);
     compared += c.transfers;
   }
-  MESSAGE("transfers compared: " << compared << ", packets " << total_packets << ", blocks repeated " << total_repeated
-                                 << ", given up " << total_silent << ", refused " << total_refused << ", seeds up to "
-                                 << seed - 1);
+  MESSAGE("transfers and messages compared: "
+          << compared << ", packets " << total_packets << ", blocks repeated " << total_repeated << ", given up "
+          << total_silent << ", messages beside them " << total_messages << ", seeds up to " << seed - 1);
 }

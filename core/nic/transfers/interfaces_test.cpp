@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Do transfers take the gateware's cycles where they can be counted by hand, and does none get lost, doubled or stuck where packets are lost?
 // gateware/ni/tb/transfers_equality_test.cpp holds the model to the Verilated interfaces themselves.
-#include "core/nic/transfers/transfers.hpp"
+#include "core/nic/transfers/interfaces.hpp"
 
 #include <doctest/doctest.h>
 
@@ -10,7 +10,6 @@
 
 #include "core/network/exanet/exanet_harness.hpp"
 #include "core/network/model.hpp"
-#include "core/nic/messages/messages.hpp"
 #include "core/routing/make_topology.hpp"
 
 using namespace exanet;
@@ -32,35 +31,43 @@ struct Bench {
   explicit Bench(const TopologySpec& spec, const TransfersConfig& config = {},
                  const NetworkConfig& network_config = fabric())
       : topology(make_topology(spec)),
-        transfers{kCycle,
-                  {queue, config, topology->node_count(), this,
-                   [](void* self, NodeId, std::uint64_t user, TransferEnding ending, Cycle at) {
-                     static_cast<Bench*>(self)->ends[user].push_back({ending, at});
-                   }},
-                  {queue, config, topology->node_count(), this, [](void* self, const WrittenPacket& packet) {
-                     Bench& bench = *static_cast<Bench*>(self);
-                     const TransferSender& sender = bench.transfers.sender;
-                     const std::uint64_t target = sender.target(packet.src, packet.word);
-                     for (std::uint64_t i = 0; i < packet.bytes; ++i) ++bench.memory[{packet.node, target + i}];
-                     bench.written.push_back(packet);
-                   }}} {
+        interfaces{{kCycle,
+                    {queue, kCycle, topology->node_count()},
+                    {queue,
+                     {},
+                     topology->node_count(),
+                     this,
+                     [](void* self, NodeId, std::uint32_t, std::uint64_t, MessageAnswer, Cycle) {
+                       ++static_cast<Bench*>(self)->answered;
+                     }},
+                    {queue, {}, topology->node_count(), this, [](void*, const StoredMessage&) {}}},
+                   {queue, config, topology->node_count(), this,
+                    [](void* self, NodeId, std::uint64_t user, TransferEnding ending, Cycle at) {
+                      static_cast<Bench*>(self)->ends[user].push_back({ending, at});
+                    }},
+                   {queue, config, topology->node_count(), this, [](void* self, const WrittenPacket& packet) {
+                      Bench& bench = *static_cast<Bench*>(self);
+                      const std::uint64_t target = bench.interfaces.transfers.target(packet.src, packet.word);
+                      for (std::uint64_t i = 0; i < packet.bytes; ++i) ++bench.memory[{packet.node, target + i}];
+                      bench.written.push_back(packet);
+                    }}} {
     PacketSink sink{this,
                     [](void* self, const Packet& packet, Time injected, Time tail) {
                       Bench& bench = *static_cast<Bench*>(self);
                       if (packet.intra_port == kTransferPort) bench.headers.push_back(injected.ps() / kCycle.ps());
-                      bench.transfers.delivered(packet, tail);
+                      bench.interfaces.delivered(packet, tail);
                     },
                     [](void* self, NodeId node, std::uint8_t port, std::uint8_t, Time) {
-                      static_cast<Bench*>(self)->transfers.ready(node, port);
+                      static_cast<Bench*>(self)->interfaces.ready(node, port);
                     }};
-    sink.gives_back = Transfers::kGivesBack;
+    sink.gives_back = Interfaces::kGivesBack;
     network = std::make_unique<ExanetNetwork>(queue, *topology, network_config, sink);
-    transfers.attach(*network);
+    interfaces.attach(*network);
   }
   // In a cycle behind all that has happened.
   bool store(Cycle at, NodeId src, const TransferStore& transfer) {
     queue.run_until(kCycle * at);
-    return transfers.sender.store(src, transfer);
+    return interfaces.transfers.store(src, transfer);
   }
   void run() {
     while (!queue.empty()) queue.run_one();
@@ -78,12 +85,13 @@ struct Bench {
   };
   EventQueue queue;
   std::unique_ptr<Topology> topology;
-  Transfers transfers;
+  Interfaces interfaces;
   std::unique_ptr<ExanetNetwork> network;
   std::map<std::pair<NodeId, std::uint64_t>, int> memory;
   std::vector<WrittenPacket> written;
   std::map<std::uint64_t, std::vector<End>> ends;
   std::vector<Cycle> headers;
+  std::uint64_t answered = 0;  // messages
 };
 
 }  // namespace
@@ -137,12 +145,12 @@ TEST_CASE("a node has so many channels, and what finds none is refused") {
   for (Cycle i = 0; i < 6; ++i)
     CHECK(b.store(100 + 4 * i, 0, {1, 0, 4096ull * i, 100, true, static_cast<std::uint64_t>(i)}) == (i < 4));
   b.run();
-  CHECK(b.transfers.sender.refused() == 2);
+  CHECK(b.interfaces.transfers.refused() == 2);
   CHECK(b.ends.size() == 4);
   CHECK(b.store(100'000, 0, {1, 0, 0x8000, 0, false, 9}));  // nothing to send, and nobody to tell
   b.run();
   CHECK(b.ends[9].size() == 1);
-  CHECK(b.transfers.sender.ended() == 5);
+  CHECK(b.interfaces.transfers.ended() == 5);
 }
 
 // Wrong bits take packets and answers; each byte is written once all the same, or the transfer given up.
@@ -165,8 +173,8 @@ TEST_CASE("lost and damaged packets of transfers: each byte once") {
   }
   b.queue.run_until(kCycle * 20'000'000);
   CHECK(b.network->lost() > 100);
-  CHECK(b.transfers.sender.repeated() > 20);
-  CHECK(b.transfers.receiver.repeated() > 20);
+  CHECK(b.interfaces.transfers.repeated() > 20);
+  CHECK(b.interfaces.blocks.repeated() > 20);
   CHECK(taken.size() > 300);
   CHECK(b.ends.size() == taken.size());
   for (const TransferStore& transfer : taken) {

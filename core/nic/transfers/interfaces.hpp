@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Network interfaces of all nodes: messages and transfers, as gateware/ni/rtl/exanet_ni.sv joins them with three intra-tile ports of the router.
+#pragma once
+
+#include "core/nic/messages/messages.hpp"
+#include "core/nic/transfers/block_receiver.hpp"
+#include "core/nic/transfers/transfer_sender.hpp"
+
+namespace exanet {
+
+struct Interfaces {
+  // Ports whose slots are given back here (PacketSink::gives_back).
+  static constexpr std::uint16_t kGivesBack = Messages::kGivesBack | 1u << kTransferPort;
+
+  void attach(Network& network) {
+    messages.attach(network);
+    transfers.attach(network, messages.answers, blocks);
+    blocks.attach(network, messages.answers, transfers);
+  }
+  // `tail` is the present time.
+  void delivered(const Packet& packet, Time tail) {
+    if (packet.intra_port == kTransferPort)
+      blocks.arrived(packet, cycle_of(tail, messages.cycle) - 1);
+    else
+      messages.delivered(packet, tail);
+  }
+  void ready(NodeId node, std::uint8_t port) {
+    if (port == kTransferPort)
+      transfers.ready(node);
+    else
+      messages.ready(node, port);
+  }
+
+  Messages messages;
+  TransferSender transfers;
+  BlockReceiver blocks;
+};
+
+}  // namespace exanet
