@@ -6,18 +6,9 @@
 // entry is in memory and where, when each slot is answered and how, and what is counted.
 #include <doctest/doctest.h>
 
-#include <algorithm>
-#include <cstdlib>
-#include <memory>
 #include <random>
-#include <sstream>
-#include <string>
-#include <vector>
 
-#include "core/network/exanet/exanet_network.hpp"
-#include "core/nic/messages/messages.hpp"
-#include "core/routing/make_topology.hpp"
-#include "gateware/ni/tb/ni_network.hpp"
+#include "gateware/ni/tb/ni_equality.hpp"
 #include "gateware/tb/long.hpp"
 
 using namespace exanet;
@@ -25,7 +16,6 @@ using namespace exanet::gateware;
 
 namespace {
 
-constexpr Time kCycle = Time::ps(6400);
 constexpr unsigned kBoxes = 4;  // that are sent to: two open, one of another domain, one closed
 constexpr std::uint64_t kReset = 64;  // cycles in which the tables are cleared
 
@@ -52,18 +42,6 @@ struct Case {
     return s.str();
   }
 };
-
-struct Happening {
-  std::uint64_t cycle;
-  char what;  // 'h' header at the router, 'd' last word out of it, 's' entry stored, 'a' answer
-  std::size_t node;
-  std::uint64_t a, b;  // port; mailbox and place, sender and number; slot and answer
-  auto operator<=>(const Happening&) const = default;
-};
-
-std::ostream& operator<<(std::ostream& out, const Happening& h) {
-  return out << h.cycle << ' ' << h.what << " node " << h.node << ' ' << h.a << ' ' << h.b;
-}
 
 struct StoreOp {
   std::uint64_t taken;
@@ -194,14 +172,10 @@ class Gateware {
         ops.push_back(nodes_[n].ops[i]);
         ops.back().taken = node.taken[i];
       }
-      for (unsigned port = 0; port < 2; ++port) {
-        for (const Arrival& a : node.in[port].arrivals) result.happenings.push_back({a.head_cycle, 'h', n, port, 0});
-        for (const Arrival& a : node.out[port].arrivals) result.happenings.push_back({a.tail_cycle, 'd', n, port, 0});
-      }
+      add_packets(result.happenings, node, n);
       for (const WrittenBeat& beat : node.memory->beats) {
         if (!beat.last) continue;
-        spec::MailboxEntry entry;
-        for (unsigned i = 0; i < 16; ++i) entry.raw[i / 4] |= std::uint32_t{beat.data[i]} << 8 * (i % 4);
+        const spec::MailboxEntry entry = entry_of(beat);
         const unsigned box = box_of(beat.address);
         result.happenings.push_back({beat.cycle, 's', n, box << 16 | (beat.address - ring_address(box)) / 128,
                                      entry.source_dcid() << 40 | entry.channel() << 24 | entry.number()});
@@ -227,8 +201,7 @@ class Model {
   Model(const Case& c, const std::vector<StoreOp>& ops, std::uint64_t end)
       : case_(c),
         ops_(ops),
-        topology_(make_topology(c.square ? TopologySpec{"mesh", {2, 2}}
-                                         : TopologySpec{"torus", {static_cast<std::uint32_t>(c.nodes)}})),
+        topology_(topology_of(c.nodes, c.square)),
         messages_{kCycle,
                   {events_, kCycle, c.nodes},
                   {events_, config(), c.nodes, this,
@@ -238,28 +211,16 @@ class Model {
                    }},
                   {events_, config(), c.nodes, this,
                    [](void* self, const StoredMessage& m) { static_cast<Model*>(self)->stored(m); }}} {
-    NetworkConfig fabric;
-    fabric.router = Messages::router({});
-    fabric.router.cycle = kCycle;
-    fabric.router.max_payload_bytes = 512;
-    fabric.router.vc_allocation = RouterConfig::VcAllocation::kRouting;
-    fabric.router.intra_ports = 2;
-    fabric.priority = true;
-    LinkConfig link;
-    link.word_time = kCycle;
-    link.latency = kCycle * c.line_cycles;
-    fabric.links = {link};
-    PacketSink sink{
-        this,
-        [](void* self, const exanet::Packet& packet, Time injected, Time tail) {
-          Model& model = *static_cast<Model*>(self);
-          model.add({static_cast<std::uint64_t>(injected.ps() / kCycle.ps()), 'h', packet.src, packet.intra_port, 0});
-          model.add({static_cast<std::uint64_t>(tail.ps() / kCycle.ps() - 1), 'd', packet.dst, packet.intra_port, 0});
-          model.messages_.delivered(packet, tail);
-        },
-        [](void* self, NodeId node, std::uint8_t port, std::uint8_t, Time) {
-          static_cast<Model*>(self)->messages_.ready(node, port);
-        }};
+    const NetworkConfig fabric = fabric_of(c.line_cycles, 2);
+    PacketSink sink{this,
+                    [](void* self, const exanet::Packet& packet, Time injected, Time tail) {
+                      Model& model = *static_cast<Model*>(self);
+                      add_packet(model.result.happenings, packet, injected, tail);
+                      model.messages_.delivered(packet, tail);
+                    },
+                    [](void* self, NodeId node, std::uint8_t port, std::uint8_t, Time) {
+                      static_cast<Model*>(self)->messages_.ready(node, port);
+                    }};
     sink.gives_back = Messages::kGivesBack;
     network_ = make_network(events_, *topology_, fabric, sink);
     messages_.attach(*network_);
@@ -326,22 +287,7 @@ void compare_whole(const Case& c) {
     total_full += h.what == 'a' && h.b == static_cast<std::uint64_t>(MessageAnswer::kFull);
     total_silent += h.what == 'a' && h.b == static_cast<std::uint64_t>(MessageAnswer::kSilent);
   }
-  if (a != b) {
-    std::ostringstream s;
-    const auto [i, j] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
-    s << c.text() << ": " << a.size() << " happenings in the gateware, " << b.size()
-      << " in the model; the first that differ:\n";
-    for (std::ptrdiff_t k = -12; k < 12; ++k) {
-      const auto at = (i - a.begin()) + k;
-      if (at < 0) continue;
-      s << (k == 0 ? " ! " : "   ");
-      if (at < std::ssize(a)) s << a[static_cast<std::size_t>(at)];
-      s << "   |   ";
-      if (at < std::ssize(b)) s << b[static_cast<std::size_t>(at)];
-      s << '\n';
-    }
-    FAIL_CHECK(s.str());
-  }
+  check_same(c.text(), a, b);
   CHECK(gateware.result.counts == model.result.counts);
 }
 
@@ -401,10 +347,6 @@ TEST_CASE("messages equality: refused, repeated and given up") {
 
 // Cases that are drawn, on seeds that no other case here has: EXANET_MESSAGES of them from EXANET_MESSAGES_SEED on, for a campaign.
 TEST_CASE("messages equality: drawn cases") {
-  const auto given = [](const char* name, std::uint64_t otherwise) {
-    const char* value = std::getenv(name);
-    return value == nullptr ? otherwise : std::strtoull(value, nullptr, 10);
-  };
   const std::uint64_t messages = given("EXANET_MESSAGES", 1'500);
   std::uint64_t seed = given("EXANET_MESSAGES_SEED", 1'000'000), compared = 0;
   for (; compared < messages; ++seed) {

@@ -6,17 +6,10 @@
 // is answered and how, and what is counted.
 #include <doctest/doctest.h>
 
-#include <algorithm>
-#include <cstdlib>
-#include <memory>
 #include <random>
-#include <sstream>
-#include <string>
-#include <vector>
 
-#include "core/network/exanet/exanet_network.hpp"
 #include "core/nic/transfers/interfaces.hpp"
-#include "core/routing/make_topology.hpp"
+#include "gateware/ni/tb/ni_equality.hpp"
 #include "gateware/ni/tb/transfer_traffic.hpp"
 #include "gateware/tb/long.hpp"
 
@@ -25,7 +18,6 @@ using namespace exanet::gateware;
 
 namespace {
 
-constexpr Time kCycle = Time::ps(6400);
 constexpr std::uint64_t kClear = 64, kClearTransfers = 256;  // cycles in which the tables are cleared
 constexpr std::uint64_t kRing = 0x1000'0000;
 constexpr unsigned kLogEntries = 12;  // more than there are messages: nobody reads them
@@ -53,19 +45,6 @@ struct Case {
     return s.str();
   }
 };
-
-struct Happening {
-  std::uint64_t cycle;
-  char
-      what;  // 'h' header at the router, 'd' last word out of it, 'w' last beat to memory, 's' an entry's, 'a' answer to a message
-  std::size_t node;
-  std::uint64_t a, b;  // port; line, and what an end says; place, sender and number; slot and answer
-  auto operator<=>(const Happening&) const = default;
-};
-
-std::ostream& operator<<(std::ostream& out, const Happening& h) {
-  return out << h.cycle << ' ' << h.what << " node " << h.node << ' ' << std::hex << h.a << std::dec << ' ' << h.b;
-}
 
 struct StoreOp {
   std::uint64_t taken;
@@ -178,10 +157,7 @@ class Gateware {
         ops.back().taken = node.taken[stores - 1];
       }
       REQUIRE(stores == node.taken.size());
-      for (unsigned port = 0; port < 3; ++port) {
-        for (const Arrival& a : node.in[port].arrivals) result.happenings.push_back({a.head_cycle, 'h', n, port, 0});
-        for (const Arrival& a : node.out[port].arrivals) result.happenings.push_back({a.tail_cycle, 'd', n, port, 0});
-      }
+      add_packets(result.happenings, node, n);
       for (const WrittenBeat& beat : node.dma->ends) {
         spec::TransferEnd end;
         if (beat.address >= kEnds)
@@ -191,8 +167,7 @@ class Gateware {
       }
       for (const WrittenBeat& beat : node.memory->beats) {
         if (!beat.last) continue;
-        spec::MailboxEntry entry;
-        for (unsigned i = 0; i < 16; ++i) entry.raw[i / 4] |= std::uint32_t{beat.data[i]} << 8 * (i % 4);
+        const spec::MailboxEntry entry = entry_of(beat);
         result.happenings.push_back(
             {beat.cycle, 's', n, (beat.address - kRing) / 128, entry.source_dcid() << 40 | entry.number()});
       }
@@ -219,8 +194,7 @@ class Model {
   Model(const Case& c, const std::vector<StoreOp>& ops, std::uint64_t end)
       : case_(c),
         ops_(ops),
-        topology_(make_topology(c.square ? TopologySpec{"mesh", {2, 2}}
-                                         : TopologySpec{"torus", {static_cast<std::uint32_t>(c.nodes)}})),
+        topology_(topology_of(c.nodes, c.square)),
         interfaces_{{kCycle,
                      {events_, kCycle, c.nodes},
                      {events_, messages_config(), c.nodes, this,
@@ -236,28 +210,16 @@ class Model {
                      }},
                     {events_, config(), c.nodes, this,
                      [](void* self, const WrittenPacket& packet) { static_cast<Model*>(self)->written(packet); }}} {
-    NetworkConfig fabric;
-    fabric.router = Messages::router({});
-    fabric.router.cycle = kCycle;
-    fabric.router.max_payload_bytes = 512;
-    fabric.router.vc_allocation = RouterConfig::VcAllocation::kRouting;
-    fabric.router.intra_ports = 3;
-    fabric.priority = true;
-    LinkConfig link;
-    link.word_time = kCycle;
-    link.latency = kCycle * c.line_cycles;
-    fabric.links = {link};
-    PacketSink sink{
-        this,
-        [](void* self, const exanet::Packet& packet, Time injected, Time tail) {
-          Model& model = *static_cast<Model*>(self);
-          model.add({static_cast<std::uint64_t>(injected.ps() / kCycle.ps()), 'h', packet.src, packet.intra_port, 0});
-          model.add({static_cast<std::uint64_t>(tail.ps() / kCycle.ps() - 1), 'd', packet.dst, packet.intra_port, 0});
-          model.interfaces_.delivered(packet, tail);
-        },
-        [](void* self, NodeId node, std::uint8_t port, std::uint8_t, Time) {
-          static_cast<Model*>(self)->interfaces_.ready(node, port);
-        }};
+    const NetworkConfig fabric = fabric_of(c.line_cycles, 3);
+    PacketSink sink{this,
+                    [](void* self, const exanet::Packet& packet, Time injected, Time tail) {
+                      Model& model = *static_cast<Model*>(self);
+                      add_packet(model.result.happenings, packet, injected, tail);
+                      model.interfaces_.delivered(packet, tail);
+                    },
+                    [](void* self, NodeId node, std::uint8_t port, std::uint8_t, Time) {
+                      static_cast<Model*>(self)->interfaces_.ready(node, port);
+                    }};
     sink.gives_back = Interfaces::kGivesBack;
     network_ = make_network(events_, *topology_, fabric, sink);
     interfaces_.attach(*network_);
@@ -351,22 +313,7 @@ void compare_whole(const Case& c) {
   total_repeated += gateware.result.counts[2];
   total_messages += gateware.result.counts[9];
   for (const Happening& h : a) total_silent += h.what == 'w' && h.a >= kEnds && (h.b & 255) != 0;
-  if (a != b) {
-    std::ostringstream s;
-    const auto [i, j] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
-    s << c.text() << ": " << a.size() << " happenings in the gateware, " << b.size()
-      << " in the model; the first that differ:\n";
-    for (std::ptrdiff_t k = -12; k < 12; ++k) {
-      const auto at = (i - a.begin()) + k;
-      if (at < 0) continue;
-      s << (k == 0 ? " ! " : "   ");
-      if (at < std::ssize(a)) s << a[static_cast<std::size_t>(at)];
-      s << "   |   ";
-      if (at < std::ssize(b)) s << b[static_cast<std::size_t>(at)];
-      s << '\n';
-    }
-    FAIL_CHECK(s.str());
-  }
+  check_same(c.text(), a, b);
   CHECK(gateware.result.counts == model.result.counts);
 }
 
@@ -427,10 +374,6 @@ TEST_CASE("transfers equality: repeated and given up") {
 
 // Cases that are drawn, on seeds that no other case here has: EXANET_TRANSFERS of them from EXANET_TRANSFERS_SEED on, for a campaign.
 TEST_CASE("transfers equality: drawn cases") {
-  const auto given = [](const char* name, std::uint64_t otherwise) {
-    const char* value = std::getenv(name);
-    return value == nullptr ? otherwise : std::strtoull(value, nullptr, 10);
-  };
   const std::uint64_t transfers = given("EXANET_TRANSFERS", 600);
   std::uint64_t seed = given("EXANET_TRANSFERS_SEED", 1'000'000), compared = 0;
   for (; compared < transfers; ++seed) {

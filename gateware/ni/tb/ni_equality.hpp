@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the Verilated network interfaces and their model are compared by: what happened, in which cycle, at which node.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <compare>
+#include <cstdlib>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "core/network/exanet/exanet_network.hpp"
+#include "core/nic/messages/messages.hpp"
+#include "core/routing/make_topology.hpp"
+#include "gateware/ni/tb/ni_network.hpp"
+
+namespace exanet::gateware {
+
+inline constexpr Time kCycle = Time::ps(6400);
+
+struct Happening {
+  std::uint64_t cycle;
+  // 'h' header at the router, 'd' last word out of it, 's' last beat of a mailbox's entry, 'a' answer to a message, 'w' last beat of a transfer's burst
+  char what;
+  std::size_t node;
+  std::uint64_t a, b;  // port; place, sender and number; slot and answer; line, and what an end says
+  auto operator<=>(const Happening&) const = default;
+};
+
+inline std::ostream& operator<<(std::ostream& out, const Happening& h) {
+  return out << h.cycle << ' ' << h.what << " node " << h.node << ' ' << std::hex << h.a << std::dec << ' ' << h.b;
+}
+
+// Packets of a Verilated node, at their headers into the router and at their last words out of it.
+inline void add_packets(std::vector<Happening>& happenings, const NiNetwork::Node& node, std::size_t n) {
+  for (unsigned port = 0; port < std::size(node.in); ++port) {
+    for (const Arrival& a : node.in[port].arrivals) happenings.push_back({a.head_cycle, 'h', n, port, 0});
+    for (const Arrival& a : node.out[port].arrivals) happenings.push_back({a.tail_cycle, 'd', n, port, 0});
+  }
+}
+// The same of the model's, when one is delivered.
+inline void add_packet(std::vector<Happening>& happenings, const exanet::Packet& packet, Time injected, Time tail) {
+  const auto cycle = [](Time time) { return static_cast<std::uint64_t>(time.ps() / kCycle.ps()); };
+  happenings.push_back({cycle(injected), 'h', packet.src, packet.intra_port, 0});
+  happenings.push_back({cycle(tail) - 1, 'd', packet.dst, packet.intra_port, 0});
+}
+inline spec::MailboxEntry entry_of(const WrittenBeat& beat) {
+  spec::MailboxEntry entry;
+  for (unsigned i = 0; i < 16; ++i) entry.raw[i / 4] |= std::uint32_t{beat.data[i]} << 8 * (i % 4);
+  return entry;
+}
+
+// Nodes on a ring, or four in a square, as NiNetwork joins them.
+inline std::unique_ptr<Topology> topology_of(std::size_t nodes, bool square) {
+  if (square) return make_topology({"mesh", {2, 2}});
+  return make_topology({"torus", {static_cast<std::uint32_t>(nodes)}});
+}
+inline NetworkConfig fabric_of(unsigned line_cycles, std::uint32_t intra_ports) {
+  NetworkConfig fabric;
+  fabric.router = Messages::router({});
+  fabric.router.cycle = kCycle;
+  fabric.router.max_payload_bytes = 512;
+  fabric.router.vc_allocation = RouterConfig::VcAllocation::kRouting;
+  fabric.router.intra_ports = intra_ports;
+  fabric.priority = true;
+  LinkConfig link;
+  link.word_time = kCycle;
+  link.latency = kCycle * line_cycles;
+  fabric.links = {link};
+  return fabric;
+}
+
+// Fails with both beside each other where they part.
+inline void check_same(const std::string& text, const std::vector<Happening>& gateware,
+                       const std::vector<Happening>& model) {
+  if (gateware == model) return;
+  std::ostringstream s;
+  const auto i = std::mismatch(gateware.begin(), gateware.end(), model.begin(), model.end()).first;
+  s << text << ": " << gateware.size() << " happenings in the gateware, " << model.size()
+    << " in the model; the first that differ:\n";
+  for (std::ptrdiff_t k = -12; k < 12; ++k) {
+    const auto at = (i - gateware.begin()) + k;
+    if (at < 0) continue;
+    s << (k == 0 ? " ! " : "   ");
+    if (at < std::ssize(gateware)) s << gateware[static_cast<std::size_t>(at)];
+    s << "   |   ";
+    if (at < std::ssize(model)) s << model[static_cast<std::size_t>(at)];
+    s << '\n';
+  }
+  FAIL_CHECK(s.str());
+}
+
+// A figure of the environment, for a campaign.
+inline std::uint64_t given(const char* name, std::uint64_t otherwise) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? otherwise : std::strtoull(value, nullptr, 10);
+}
+
+}  // namespace exanet::gateware
