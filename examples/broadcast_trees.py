@@ -4,14 +4,13 @@
 python examples/broadcast_trees.py trees                       # RED-SEA D1.4, figure 49: binary tree, GLF, LLF, hardware
 python examples/broadcast_trees.py interference -o beside      # figure 52: blocks of nodes, switches and nodes in turn
 
-Both traces are written here, not recorded. That of molecular dynamics stands for GROMACS, whose own is not published: of each step the
-halo of coordinates and the one of forces with six neighbours, the exchange of the particle mesh between all, and every tenth step the
-sum of energies.
+Both traces are written, not recorded (exanet/trace/written.py). That of molecular dynamics stands for GROMACS, whose own is not published.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,60 +20,12 @@ from exanet.directory import result_directory
 from exanet.errors import InputError
 from exanet.progress import share_done
 from exanet.results import report
-from exanet.trace.write import Stream, Writer
+from exanet.trace.written import GRID, broadcasts, molecular_dynamics
 
-GRID = (8, 4, 4)
-HALO_BYTES = 20_000  # chosen: some 800 particles of 24 B in a face's layer
-MESH_BYTES = 512  # chosen: a rank's block of a mesh of 128 x 128 x 128 single-precision points, by 128 x 128 pairs of ranks
-ENERGIES_BYTES = 200
-STEP_PS = 500_000_000  # chosen: computing of a step of a rank
 MAPPINGS = {"round-robin": "blocks", "switch": "switches", "node": "nodes"}
 
 # By what is asked: bytes of a broadcast, how many, and their algorithms.
 DEFAULTS = {"trees": (1_000_000, 100, "binary,GLF,LLF,hardware"), "interference": (25_000, 500, "LLF,hardware")}
-
-
-def broadcasts(folder: Path, ranks: int, count: int, size: int) -> Path:
-    """Broadcasts from rank 0, one after the other."""
-    with Writer(folder, ranks, {"program": [f"{count} broadcasts of {size} B"]}) as streams:
-        for stream in streams:
-            for _ in range(count):
-                stream.collective("Bcast", size)
-            stream.end()
-    return folder
-
-
-def molecular_dynamics(folder: Path, steps: int) -> Path:
-    """Steps of domain decomposition with a particle mesh on a grid of GRID ranks."""
-    ranks = GRID[0] * GRID[1] * GRID[2]
-    with Writer(folder, ranks, {"program": [f"molecular dynamics, {steps} steps"]}) as streams:
-        for rank, stream in enumerate(streams):
-            for step in range(steps):
-                _halo(stream, rank, STEP_PS // 2)
-                stream.collective("Alltoall", MESH_BYTES, MESH_BYTES)
-                _halo(stream, rank, STEP_PS // 2)
-                if step % 10 == 0:
-                    stream.collective("Allreduce", ENERGIES_BYTES, element=8)
-            stream.end()
-    return folder
-
-
-def _halo(stream: Stream, rank: int, compute_ps: int) -> None:
-    """Exchanges with both neighbours in each of three dimensions, which wrap round."""
-    requests = iter(range(1, 13))
-    used = []
-    stride = 1
-    for side in GRID:
-        here = rank // stride % side
-        for shift in (1, side - 1):
-            to = rank + ((here + shift) % side - here) * stride
-            source = rank + ((here - shift) % side - here) * stride
-            for name, peer in (("Irecv", source), ("Isend", to)):
-                used.append(next(requests))
-                stream.message(name, peer, HALO_BYTES, tag=shift == 1, request=used[-1], compute_ps=compute_ps)
-                compute_ps = 0
-        stride *= side
-    stream.wait(*used)
 
 
 def trees(machine: str, ranks: int, count: int, size: int, algorithms: Sequence[str]) -> dict[str, float]:
@@ -100,7 +51,7 @@ def interference(
     The results of each case, with a page, are left in a folder of its own below `output`.
     """
     found = {}
-    ranks = GRID[0] * GRID[1] * GRID[2]
+    ranks = math.prod(GRID)
     cases = [(algorithm, mapping, unit) for algorithm in algorithms for mapping, unit in MAPPINGS.items()]
     places = [result_directory("run", output / f"{algorithm}-{unit}") if output else None for algorithm, _, unit in cases]
     print(f"{'broadcasts by':<15}{'in turn':<10}{'broadcasts':>14}{'slow-down':>11}{'dynamics':>14}{'slow-down':>11}")

@@ -21,7 +21,7 @@ from exanet.results import report, throughput
 from exanet.run import placement
 from exanet.sim import background
 from exanet.sim.jobs import check_job
-from exanet.trace import folder
+from exanet.trace import folder, rules
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,7 @@ class Options:
     jobs: Sequence[str] = ()
     alone: bool = False  # each program of several by itself, too
     level: str = "packet"  # one of exanet.level.LEVELS
+    rules: str | None = None  # one of exanet.trace.rules.NAMES; None: those of the MPI that recorded a trace
 
 
 def choices(text: str | None) -> dict[str, str]:
@@ -70,6 +71,7 @@ def replay(options: Options, progress: Any = None) -> tuple[dict[str, Any], dict
     Raises InputError on what cannot be replayed.
     """
     levels.check(options.level)
+    rules.check(options.rules)
     described = load(options.machine, packets=options.level == "packet")
     resolved = described.resolve()
     asked = programs_of(options)
@@ -124,7 +126,8 @@ def _spec(program: Program, trace: folder.Trace | None, nodes: Sequence[int], op
     common = {"name": program.text, "placement": list(nodes), "start_ps": program.start_ps}
     if trace is not None:
         compute = options.compute if program.compute is None else program.compute
-        return common | {"streams": [str(path) for path in trace.streams], "compute_factor": compute}
+        streams = [str(path) for path in trace.streams]
+        return common | {"streams": streams, "compute_factor": compute, "rules": rules.of(trace, options.rules)}
     job = program.job
     assert job is not None
     check_job(job)
@@ -232,6 +235,7 @@ def _meta(
         "exanet_version": own_version,
         "trace": str(options.traces[0]) if one else [str(text) for text in options.traces],
         "collectives": dict(options.collectives),
+        "rules": sorted({rules.of(trace, options.rules) for trace in recorded}),
         "recorded": one.about.run if one else [trace.about.run for trace in recorded],
         **({"jobs": list(options.jobs)} if options.jobs else {}),
     }

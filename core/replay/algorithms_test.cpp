@@ -5,6 +5,8 @@
 #include <doctest/doctest.h>
 
 #include <numeric>
+#include <set>
+#include <utility>
 
 #include "core/config/error.hpp"
 #include "core/replay/trace_format.h"
@@ -163,7 +165,7 @@ TEST_CASE("algorithms send as many bytes as their sources say") {
 TEST_CASE("MPICH's choices change where its table says") {
   const auto messages = [](std::uint8_t code, std::uint32_t ranks, std::uint64_t bytes) {
     Schedule out;
-    plan_collective(code, vector_of(ranks, bytes), {}, out);
+    plan_collective(code, vector_of(ranks, bytes), {}, selection_rules("mpich"), out);
     return out.messages().size();
   };
   CHECK(messages(EXANET_TRACE_Allreduce, 16, 8) == 2 * 4);
@@ -179,15 +181,170 @@ TEST_CASE("MPICH's choices change where its table says") {
   CHECK(messages(EXANET_TRACE_Alltoall, 8, 4) == 2 * 7);
   CHECK(messages(EXANET_TRACE_Allreduce, 16, 0) == 0);
   Schedule ring;
-  plan_collective(EXANET_TRACE_Allreduce, vector_of(16, 8), {{"allreduce", "ring"}}, ring);
+  plan_collective(EXANET_TRACE_Allreduce, vector_of(16, 8), {{"allreduce", "ring"}}, selection_rules("mpich"), ring);
   CHECK(ring.messages().size() == 2 * 30);
+}
+
+namespace {
+
+struct Coded {
+  std::uint8_t code;
+  const char* collective;
+};
+constexpr Coded kBlocking[] = {
+    {EXANET_TRACE_Barrier, "barrier"},
+    {EXANET_TRACE_Bcast, "bcast"},
+    {EXANET_TRACE_Gather, "gather"},
+    {EXANET_TRACE_Gatherv, "gatherv"},
+    {EXANET_TRACE_Scatter, "scatter"},
+    {EXANET_TRACE_Scatterv, "scatterv"},
+    {EXANET_TRACE_Allgather, "allgather"},
+    {EXANET_TRACE_Allgatherv, "allgatherv"},
+    {EXANET_TRACE_Alltoall, "alltoall"},
+    {EXANET_TRACE_Alltoallv, "alltoallv"},
+    {EXANET_TRACE_Alltoallw, "alltoallv"},
+    {EXANET_TRACE_Reduce, "reduce"},
+    {EXANET_TRACE_Allreduce, "allreduce"},
+    {EXANET_TRACE_Reduce_scatter, "reduce-scatter"},
+    {EXANET_TRACE_Reduce_scatter_block, "reduce-scatter"},
+    {EXANET_TRACE_Scan, "scan"},
+    {EXANET_TRACE_Exscan, "scan"},
+};
+
+std::vector<Schedule> plan_by(const SelectionRules& rules, const Coded& coded, bool waits, bool commutative,
+                              std::uint32_t ranks, std::uint64_t bytes) {
+  std::vector<Schedule> schedules(ranks);
+  const auto code = static_cast<std::uint8_t>(coded.code + (waits ? 0 : EXANET_TRACE_NONBLOCKING));
+  for (std::uint32_t me = 0; me < ranks; ++me) {
+    CollectiveCall c = call_of(coded.collective, ranks, me, ranks / 2, bytes);
+    c.commutative = commutative;
+    if (coded.code == EXANET_TRACE_Reduce_scatter_block) c.received.assign(ranks, bytes);
+    plan_collective(code, c, {}, rules, schedules[me]);
+  }
+  return schedules;
+}
+
+std::int64_t messages_of(const std::vector<Schedule>& schedules) {
+  std::int64_t count = 0;
+  for (const Schedule& schedule : schedules)
+    for (const ScheduledMessage& m : schedule.messages()) count += m.sends;
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("rules choose algorithms that carry the call out") {
+  for (const SelectionRules& rules : all_selection_rules()) {
+    for (const Coded& coded : kBlocking) {
+      for (const bool waits : {true, false}) {
+        for (const bool commutative : {true, false}) {
+          for (const std::uint32_t ranks : {2u, 3u, 4u, 5u, 7u, 8u, 11u, 16u, 19u}) {
+            for (const std::uint64_t bytes : {4u, 400u, 20000u, 3000000u}) {
+              const std::vector<Schedule> schedules = plan_by(rules, coded, waits, commutative, ranks, bytes);
+              INFO(rules.name << ": " << coded.collective << ", " << int{coded.code} << ", waits " << waits << ", "
+                              << ranks << " ranks, " << bytes << " B");
+              CHECK(carried(schedules) >= 0);
+              CHECK(ends(schedules));
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("rules name what there is on any number of ranks") {
+  for (const SelectionRules& rules : all_selection_rules()) {
+    for (const Coded& coded : kBlocking) {
+      for (std::uint32_t ranks = 2; ranks < 20000; ranks = ranks * 5 / 4 + 1) {
+        for (std::uint64_t bytes = 4; bytes < 1 << 24; bytes *= 2) {
+          CollectiveCall c = call_of(coded.collective, ranks, 0, 0, bytes);
+          if (coded.code == EXANET_TRACE_Reduce_scatter_block) c.received.assign(ranks, bytes);
+          const std::string name = rules.select(coded.code, c, true);
+          INFO(rules.name << ": " << coded.collective << " by " << name);
+          CHECK_NOTHROW(check_choices({{coded.collective, name}}));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("Open MPI's choices change where its table says") {
+  const SelectionRules& rules = selection_rules("open-mpi");
+  const auto by = [&rules](std::uint8_t code, std::uint32_t ranks, std::uint64_t bytes) {
+    return std::string(rules.select(code, vector_of(ranks, bytes), true));
+  };
+  CHECK(by(EXANET_TRACE_Bcast, 8, 7) == "knomial");
+  CHECK(by(EXANET_TRACE_Bcast, 8, 8) == "open-mpi-binary");
+  CHECK(by(EXANET_TRACE_Bcast, 15, 32767) == "open-mpi-binomial");
+  CHECK(by(EXANET_TRACE_Bcast, 15, 32768) == "linear");
+  CHECK(by(EXANET_TRACE_Bcast, 17, (1 << 20) - 4) == "open-mpi-binomial");
+  CHECK(by(EXANET_TRACE_Bcast, 17, 1 << 20) == "open-mpi-scatter-doubling");
+  CHECK(by(EXANET_TRACE_Allreduce, 16, 60) == "recursive-doubling");  // fewer elements than ranks
+  CHECK(by(EXANET_TRACE_Allreduce, 31, 4095) == "recursive-doubling");
+  CHECK(by(EXANET_TRACE_Allreduce, 31, 4096) == "open-mpi-rabenseifner");
+  CHECK(by(EXANET_TRACE_Allreduce, 40, 124) == "recursive-doubling");
+  CHECK(by(EXANET_TRACE_Allreduce, 32, 124) == "recursive-doubling");
+  CHECK(by(EXANET_TRACE_Allreduce, 63, 128) == "open-mpi-rabenseifner");
+  CHECK(by(EXANET_TRACE_Allreduce, 64, 128) == "recursive-doubling");
+  CHECK(by(EXANET_TRACE_Alltoall, 16, 511) == "bruck");
+  CHECK(by(EXANET_TRACE_Alltoall, 16, 512) == "linear");
+  CHECK(by(EXANET_TRACE_Reduce, 16, 4095) == "open-mpi-binary");
+  CHECK(by(EXANET_TRACE_Reduce, 16, 4096) == "open-mpi-binomial");
+  CHECK(by(EXANET_TRACE_Barrier, 63, 0) == "recursive-doubling");
+  CHECK(by(EXANET_TRACE_Barrier, 64, 0) == "dissemination");
+  CHECK_THROWS_WITH_AS(selection_rules("lam"), "there are no rules \"lam\": use one of mpich, open-mpi", ConfigError);
+}
+
+// Each message of a broadcast or a reduction along a tree goes over one of its edges.
+TEST_CASE("Open MPI's trees have the edges that its sources draw") {
+  const auto edges = [](const char* collective, const char* name, std::uint32_t ranks, std::uint32_t root) {
+    std::set<std::pair<std::uint32_t, std::uint32_t>> found;
+    for (const CollectiveAlgorithm& algorithm : collective_algorithms()) {
+      if (algorithm.collective != std::string(collective) || algorithm.name != std::string(name)) continue;
+      const std::vector<Schedule> schedules = plan(algorithm, ranks, root, 4);
+      for (std::uint32_t me = 0; me < ranks; ++me)
+        for (const ScheduledMessage& m : schedules[me].messages())
+          if (m.sends) found.emplace(me, m.peer);
+    }
+    return found;
+  };
+  using Edges = std::set<std::pair<std::uint32_t, std::uint32_t>>;
+  CHECK(edges("bcast", "open-mpi-binary", 7, 0) == Edges{{0, 1}, {0, 2}, {1, 3}, {1, 5}, {2, 4}, {2, 6}});
+  CHECK(edges("bcast", "open-mpi-binomial", 8, 0) == Edges{{0, 1}, {0, 2}, {0, 4}, {1, 3}, {1, 5}, {2, 6}, {3, 7}});
+  CHECK(edges("bcast", "knomial", 10, 0) ==
+        Edges{{0, 4}, {0, 8}, {0, 1}, {0, 2}, {0, 3}, {4, 5}, {4, 6}, {4, 7}, {8, 9}});
+  CHECK(edges("bcast", "open-mpi-binary", 4, 2) == Edges{{2, 3}, {2, 0}, {3, 1}});
+  CHECK(edges("reduce", "in-order-binary", 7, 6) == Edges{{0, 2}, {1, 2}, {2, 6}, {3, 5}, {4, 5}, {5, 6}});
+  CHECK(edges("reduce", "in-order-binary", 2, 0) == Edges{{0, 1}, {1, 0}});
+}
+
+TEST_CASE("Open MPI's algorithms send as many messages and bytes as their sources say") {
+  const std::int64_t n = 1 << 16;
+  CHECK(sent("allreduce", "open-mpi-rabenseifner", 16, n) == 2 * 15 * n);
+  CHECK(sent("allreduce", "open-mpi-rabenseifner", 10, n) == 2 * 7 * n + 2 * (n / 2 + n / 2 + n / 2 + n));
+  CHECK(sent("reduce", "open-mpi-rabenseifner", 16, n) == 15 * n + 4 * n / 2);
+  CHECK(sent("allreduce", "linear", 9, n) == 16 * n);
+  CHECK(sent("allreduce", "ring", 9, n) == 2 * 8 * n);  // whole elements, though 9 does not divide them
+  CHECK(sent("allgather", "neighbor-exchange", 8, n) == 8 * 7 * n);
+  CHECK(sent("alltoall", "open-mpi-in-place", 8, n) == 8 * 7 * n);
+  CHECK(sent("bcast", "split-binary", 8, n) == 7 * n);
+  CHECK(sent("bcast", "split-binary", 9, n) == 8 * n);
+  CHECK(sent("bcast", "open-mpi-scatter-doubling", 16, n) == sent("bcast", "scatter-doubling", 16, n));
+  // Of 5 ranks, a piece of n each: 1 + 2 + 1 + 1 pieces along the tree; 2 + 2 between neighbours, 4 times 2 between pairs;
+  // 4 to the last rank, whose one goes back, and on to the three others, who have had no partner.
+  CHECK(sent("bcast", "open-mpi-scatter-doubling", 5, 5 * n) == (1 + 2 + 1 + 1 + 4 + 8 + 4 + 1 + 3) * n);
+  const SelectionRules& rules = selection_rules("open-mpi");
+  CHECK(messages_of(plan_by(rules, {EXANET_TRACE_Barrier, "barrier"}, true, true, 12, 0)) == 8 * 3 + 3 * 4);
+  CHECK(messages_of(plan_by(rules, {EXANET_TRACE_Gather, "gather"}, true, true, 3, 2 * n)) == 2 * 3);
 }
 
 TEST_CASE("unknown algorithms are refused with those that there are") {
   CHECK_NOTHROW(check_choices({{"bcast", "binomial"}}));
-  CHECK_THROWS_WITH_AS(
-      check_choices({{"bcast", "ring"}}),
-      "bcast by \"ring\" is unknown: use one of binomial, binary, LLF, GLF, hardware, scatter-doubling, scatter-ring",
-      ConfigError);
+  CHECK_THROWS_WITH_AS(check_choices({{"bcast", "ring"}}),
+                       "bcast by \"ring\" is unknown: use one of binomial, binary, LLF, GLF, hardware, "
+                       "scatter-doubling, scatter-ring, linear, "
+                       "chain, knomial, split-binary, open-mpi-binary, open-mpi-binomial, open-mpi-scatter-doubling",
+                       ConfigError);
   CHECK_THROWS_AS(check_choices({{"broadcast", "binomial"}}), ConfigError);
 }

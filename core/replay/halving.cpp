@@ -99,9 +99,13 @@ void allreduce_rabenseifner(const CollectiveCall& c, Schedule& out) {
   part_pairs(c, core, c.bytes, out);
 }
 
+// Blocks are whole elements; the first ones are longer by one where ranks do not divide them.
 void allreduce_ring(const CollectiveCall& c, Schedule& out) {
-  const std::uint64_t piece = (c.bytes + c.ranks - 1) / c.ranks;
-  for (std::uint32_t step = 0; step < 2 * (c.ranks - 1); ++step) out.exchange(c.after(1), piece, c.before(1));
+  const std::uint64_t width = std::max<std::uint64_t>(c.element_bytes, 1), elements = c.elements();
+  const auto block = [&](std::uint32_t i) { return (elements / c.ranks + (i < elements % c.ranks)) * width; };
+  for (std::uint32_t step = 0; step + 1 < c.ranks; ++step) out.exchange(c.after(1), block(c.before(step)), c.before(1));
+  for (std::uint32_t step = 0; step + 1 < c.ranks; ++step)
+    out.exchange(c.after(1), block(c.before(step + c.ranks - 1)), c.before(1));
 }
 
 void allreduce_tree(const CollectiveCall& c, Schedule& out) {

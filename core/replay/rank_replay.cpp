@@ -28,6 +28,7 @@ RankReplay::RankReplay(const ReplayProgram& program, const CollectiveChoices& co
                        RankId first, RankId rank, Library& library, Communicators& communicators, RankPlaces& places)
     : program_(program),
       collectives_(collectives),
+      rules_(selection_rules(program.rules)),
       test_step_(Time::ps(std::max<std::int64_t>(interface.test_step.ps(), 1))),
       rank_(rank),
       first_(first),
@@ -238,7 +239,7 @@ void RankReplay::begin_collective() {
   CollectiveCall c = collective_call(stream_, call_, comm);
   c.places = &places_;
   std::unique_ptr<Schedule> schedule = activities_.empty_schedule();
-  plan_collective(call_.code, c, collectives_, *schedule);
+  plan_collective(call_.code, c, collectives_, rules_, *schedule);
   const std::uint32_t activity = begin_schedule(comm, std::move(schedule), comm.members);
   if (call_.code < EXANET_TRACE_Ibarrier)
     wait_for(activity);
@@ -258,11 +259,11 @@ void RankReplay::begin_creation() {
   Communicator& parent = by_members ? *made : communicator(call_.comm);
   if (parent.inter) return;
   Schedule agreement, announcement;
-  plan_agreement(call_.code, (call_.flags & EXANET_TRACE_REORDERED) != 0, call_on(parent), agreement);
+  rules_.agree(call_.code, (call_.flags & EXANET_TRACE_REORDERED) != 0, call_on(parent), agreement);
   std::unique_ptr<Schedule> whole = activities_.empty_schedule();
   whole->append(agreement, [&parent](std::uint32_t rank) { return parent.world(rank); });
   if (made != nullptr) {
-    plan_announcement(call_on(*made), announcement);
+    rules_.announce(call_on(*made), announcement);
     whole->append(announcement, [made](std::uint32_t rank) { return made->world(rank); });
   }
   wait_for(begin_schedule(parent, std::move(whole), nullptr));

@@ -38,6 +38,7 @@ struct ReplayProgram {
   double compute_factor = 1;
   Time start;
   JobConfig job;  // its number of ranks is that of the placement
+  std::string rules = "mpich";  // by which its collectives take their algorithms (rules.hpp)
 };
 
 template <typename V>
@@ -46,6 +47,7 @@ void visit(ReplayProgram& c, V&& v) {
   v("streams", c.streams, kOptional);
   v("placement", c.placement);
   v("compute_factor", c.compute_factor, kOptional);
+  v("rules", c.rules, kOptional);
   v("start_ps", c.start, kOptional);
   v("job", c.job, kOptional);
 }

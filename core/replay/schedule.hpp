@@ -3,7 +3,9 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 namespace exanet {
@@ -80,6 +82,12 @@ struct CollectiveCall {
   std::uint32_t relative() const { return (me + ranks - root) % ranks; }  // to the root
   std::uint32_t absolute(std::uint32_t relative) const { return (relative + root) % ranks; }
   std::uint64_t elements() const { return element_bytes == 0 ? bytes : bytes / element_bytes; }
+  // For each rank of the power of two up to all.
+  bool has_an_element_each() const { return elements() >= std::bit_floor(ranks); }
+  // Bytes of the blocks of all ranks.
+  std::uint64_t in_all() const {
+    return received.empty() ? bytes * ranks : std::accumulate(received.begin(), received.end(), std::uint64_t{0});
+  }
 };
 
 }  // namespace exanet

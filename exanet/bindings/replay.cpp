@@ -248,6 +248,11 @@ void bind_replay(nb::module_& m) {
       all.emplace_back(algorithm.collective, algorithm.name);
     return all;
   });
+  m.def("selection_rules", [] {
+    std::vector<std::pair<std::string, std::string>> all;
+    for (const SelectionRules& rules : all_selection_rules()) all.emplace_back(rules.name, rules.library);
+    return all;
+  });
   m.def("trace_call_names", [] {
     std::vector<std::string> names;
     names.reserve(256);

@@ -16,8 +16,8 @@ namespace {
 
 class TraceReader {
  public:
-  TraceReader(const std::vector<std::string>& streams, const CollectiveChoices& choices)
-      : communicators_(static_cast<std::uint32_t>(streams.size())), choices_(choices) {
+  TraceReader(const std::vector<std::string>& streams, const CollectiveChoices& choices, const std::string& rules)
+      : communicators_(static_cast<std::uint32_t>(streams.size())), choices_(choices), rules_(selection_rules(rules)) {
     check_choices_without_network(choices_);
     for (const std::string& path : streams) {
       const exanet_trace_header& header = streams_.emplace_back(path).header();
@@ -81,7 +81,7 @@ class TraceReader {
     if ((kind == EXANET_TRACE_Alltoallv || kind == EXANET_TRACE_Alltoallw) && !call.received.empty())
       theirs.sent.assign(call.ranks, call.received[peer]);
     Schedule schedule;
-    plan_collective(code, theirs, choices_, schedule);
+    plan_collective(code, theirs, choices_, rules_, schedule);
     std::deque<std::uint64_t> sizes;
     for (const ScheduledMessage& m : schedule.messages())
       if (m.sends && m.peer == call.me) sizes.push_back(m.bytes);
@@ -93,7 +93,7 @@ class TraceReader {
     Communicator& comm = communicator(rank, r.comm);
     const CollectiveCall call = collective_call(streams_[rank], r, comm);
     Schedule schedule;
-    plan_collective(r.code, call, choices_, schedule);
+    plan_collective(r.code, call, choices_, rules_, schedule);
     std::map<std::uint32_t, std::deque<std::uint64_t>> expected;  // bytes that come, by peer
     nb::list all, stage;
     for (const ScheduledMessage& m : schedule.messages()) {
@@ -119,13 +119,15 @@ class TraceReader {
   TraceRecord record_;
   Communicators communicators_;
   const CollectiveChoices choices_;
+  const SelectionRules& rules_;
 };
 
 }  // namespace
 
 void bind_trace_reader(nb::module_& m) {
   nb::class_<TraceReader>(m, "TraceReader")
-      .def(nb::init<const std::vector<std::string>&, const CollectiveChoices&>(), "streams"_a, "collectives"_a)
+      .def(nb::init<const std::vector<std::string>&, const CollectiveChoices&, const std::string&>(), "streams"_a,
+           "collectives"_a, "rules"_a)
       .def("next", &TraceReader::next, "rank"_a);
 }
 

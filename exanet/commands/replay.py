@@ -28,7 +28,15 @@ def command(
     collective: Annotated[
         str | None,
         typer.Option(
-            "--collective", metavar="NAME=ALGORITHM,...", help="Algorithms of collectives in the place of those that MPICH takes."
+            "--collective", metavar="NAME=ALGORITHM,...", help="Algorithms of collectives in the place of those that the rules say."
+        ),
+    ] = None,
+    rules: Annotated[
+        str | None,
+        typer.Option(
+            "--rules",
+            help="Whose rules say which algorithms the other collectives take: mpich or open-mpi; by default those of the MPI that "
+            "recorded the trace.",
         ),
     ] = None,
     jobs: Annotated[
@@ -61,6 +69,7 @@ def command(
     exanet run -m exanest -n 16 --record trace -- lmp -in in.lj
     exanet replay trace -m dragonfly-342
     exanet replay trace -m exanest --compute 0.5 --collective allreduce=ring
+    exanet replay trace -m exanest --rules open-mpi
     exanet replay lammps fft:start=2ms -m dragonfly-342 --map random --alone
     exanet replay trace -m torus-512 --level flow
     exanet replay lammps -m dragonfly-342 --job alltoall:ranks=64,bytes=4KiB,rounds=100
@@ -79,7 +88,7 @@ def command(
         raise InputError(f"--seed {seed}: give a whole number from 0 to 2^64 - 1")
     if alone and len(traces) + len(jobs or []) == 1:
         raise InputError("--alone: there is one program, which is alone; leave it out, or name another program")
-    options = replay.Options(traces, machine, mapping, compute, replay.choices(collective), seed, jobs or [], alone, level)
+    options = replay.Options(traces, machine, mapping, compute, replay.choices(collective), seed, jobs or [], alone, level, rules)
     directory = result_directory("run", output, f"exanet-replay-{programs.Program.recorded(traces[0]).stem}")
     with share_done("replay", quiet) as progress:
         found, meta = replay.replay(options, progress)

@@ -98,6 +98,7 @@ class Traces:
                 "nodes": hashlib.sha256(repr(program["placement"]).encode()).hexdigest(),
                 "start_ps": program["start_ps"],
                 "compute_factor": program["compute_factor"],
+                "rules": program["rules"],
                 "streams": self._digest(program["streams"]),
             }
             for program in placed

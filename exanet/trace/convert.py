@@ -9,6 +9,7 @@ from pathlib import Path
 
 from exanet.errors import InputError
 from exanet.trace import folder, goal, paje, perfetto, simgrid, text
+from exanet.trace import rules as selection
 from exanet.trace.otf2 import read as otf2_read
 from exanet.trace.otf2 import write as otf2_write
 from exanet.trace.otf2.archive import anchor
@@ -17,7 +18,7 @@ _FILES = (".goal", ".json", ".paje", ".txt")
 _FOLDERS = (".otf2", ".simgrid")
 
 
-def convert(source: Path, target: Path, collectives: Mapping[str, str]) -> dict[str, int]:
+def convert(source: Path, target: Path, collectives: Mapping[str, str], rules: str | None = None) -> dict[str, int]:
     """Converts a trace to the file `target`, or an archive of OTF2; a GOAL schedule, a trace's text or an archive to the trace `target`.
 
     Returns what the other format does not hold, by what that is. Raises InputError.
@@ -42,10 +43,11 @@ def convert(source: Path, target: Path, collectives: Mapping[str, str]) -> dict[
         if target.suffix in (".goal", ".simgrid") and (not trace.about.complete or trace.about.unrecorded):
             why = trace.about.reason or f"it calls {', '.join(trace.about.unrecorded)}, which is not recorded"
             raise InputError(f"{source}: the recording is not whole, so it makes no schedule: {why}")
+        chosen = selection.of(trace, rules)
         if target.suffix == ".goal":
-            return _counted(_whole(target, lambda file: goal.write(trace, file, collectives)))
+            return _counted(_whole(target, lambda file: goal.write(trace, file, collectives, chosen)))
         if target.suffix == ".simgrid":
-            return _counted(_archive(target, simgrid.found, lambda place: simgrid.write(trace, place, collectives)))
+            return _counted(_archive(target, simgrid.found, lambda place: simgrid.write(trace, place, collectives, chosen)))
         if target.suffix == ".json":
             return _counted(_whole(target, lambda file: perfetto.write(trace, file)))
         if target.suffix == ".paje":

@@ -119,12 +119,12 @@ class _Rank:
             self.required = labels
 
 
-def write(trace: Trace, file: Path, collectives: Mapping[str, str]) -> dict[str, int]:
+def write(trace: Trace, file: Path, collectives: Mapping[str, str], rules: str) -> dict[str, int]:
     """Writes the schedule. Returns what it does not hold, by what that is. Raises InputError, OSError."""
     left_out: Counter[str] = Counter()
     tags: dict[Any, int] = {}
     try:
-        reader = TraceReader([str(stream) for stream in trace.streams], dict(collectives))
+        reader = TraceReader([str(stream) for stream in trace.streams], dict(collectives), rules)
         with file.open("w") as out:
             out.write(f"num_ranks {trace.about.ranks}\n")
             for number in range(trace.about.ranks):

@@ -112,13 +112,13 @@ class _Rank:
             self.left_out["messages that make communicators"] += 1
 
 
-def write(trace: Trace, directory: Path, collectives: Mapping[str, str]) -> dict[str, int]:
+def write(trace: Trace, directory: Path, collectives: Mapping[str, str], rules: str) -> dict[str, int]:
     """Writes the files into a folder that is there. Returns what they do not hold, by what that is. Raises InputError, OSError."""
     left_out: Counter[str] = Counter()
     tags: dict[Any, int] = {}
     names = [f"rank-{number:06d}.txt" for number in range(trace.about.ranks)]
     try:
-        reader = TraceReader([str(stream) for stream in trace.streams], dict(collectives))
+        reader = TraceReader([str(stream) for stream in trace.streams], dict(collectives), rules)
         for number, name in enumerate(names):
             with (directory / name).open("w") as out:
                 rank = _Rank(number, out, tags, left_out)

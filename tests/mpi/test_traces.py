@@ -144,6 +144,40 @@ def test_programs_take_the_same_time(
         assert there["ranks"]["virtual_ps"].max() == pytest.approx(elsewhere.summary["virtual_ps"], rel=0.05)
 
 
+def sent(folder: Path) -> pl.DataFrame:
+    """How many messages of each size went from rank to rank."""
+    return pl.read_parquet(folder / "messages.parquet").group_by("src", "dst", "bytes").len().sort("src", "dst", "bytes")
+
+
+@pytest.mark.parametrize("ranks", [8, 12, 16])
+def test_collectives_of_open_mpi_take_its_own_algorithms(exanet_run: Runner, openmpi4: Stack, tmp_path: Path, ranks: int) -> None:
+    """Message by message: who sends how many bytes to whom. By MPICH's rules it is other messages."""
+    trace = tmp_path / "trace"
+    done = recorded(exanet_run, openmpi4, ranks, [openmpi4.python, PROGRAMS / "sizes.py"], trace)
+    replayed(trace, tmp_path / "own")
+    assert figures(tmp_path / "own")[:2] == figures(done.folder)[:2]
+    assert sent(tmp_path / "own").equals(sent(done.folder))
+    found, meta = replay.replay(replay.Options((trace,), "exanest", rules="mpich"))
+    assert meta["rules"] == ["mpich"]
+    others = (found["summary"]["messages"], found["summary"]["bytes"])
+    assert others[0] != done.summary["messages"] and others[1] != done.summary["message_bytes"]
+    print(ranks, "ranks: recorded", figures(done.folder)[:2], "by MPICH's rules", others)
+
+
+def test_communicators_of_open_mpi_take_its_messages(exanet_run: Runner, openmpi4: Stack, tmp_path: Path) -> None:
+    program = "from mpi4py import MPI\nw = MPI.COMM_WORLD\nw.Dup()\nw.Split(w.rank % 2, w.rank)\nw.Create_cart([w.size])\n"
+    program += "w.Create(w.group.Incl(range(w.size // 2)))\n"
+    done = recorded(exanet_run, openmpi4, 6, [openmpi4.python, "-c", program], tmp_path / "trace")
+    replayed(tmp_path / "trace", tmp_path / "own")
+    assert done.summary["messages"] > 0
+    assert sent(tmp_path / "own").equals(sent(done.folder))
+
+
+def test_rules_that_there_are_not_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="--rules 'lam': there are no such rules; give one of mpich, open-mpi"):
+        replay.replay(replay.Options((tmp_path,), "exanest", rules="lam"))
+
+
 def test_of_a_killed_rank_what_is_whole_stays(exanet_run: Runner, mpich: Stack, tmp_path: Path) -> None:
     program = "import os, signal\nfrom mpi4py import MPI\nw = MPI.COMM_WORLD\nfor i in range(50): w.Barrier()\n"
     program += "if w.rank == 1: os.kill(os.getpid(), signal.SIGKILL)\nw.Barrier()\n"

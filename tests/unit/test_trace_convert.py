@@ -53,6 +53,11 @@ def test_a_schedule_of_a_trace_replays_as_the_trace(tmp_path: Path) -> None:
     convert.convert(trace, ring, {"allreduce": "ring"})
     convert.convert(ring, tmp_path / "ring", {})
     assert summary(tmp_path / "ring")["messages"] == summary(trace, collectives={"allreduce": "ring"})["messages"] > whole["messages"]
+    rooted = tmp_path / "rooted.goal"
+    convert.convert(trace, rooted, {}, "open-mpi")
+    convert.convert(rooted, tmp_path / "rooted", {})
+    by_open_mpi = summary(trace, rules="open-mpi")
+    assert summary(tmp_path / "rooted")["bytes"] == by_open_mpi["bytes"] != whole["bytes"]
 
 
 def test_both_ends_of_a_message_have_its_size(tmp_path: Path) -> None:
@@ -303,6 +308,8 @@ def test_wrong_targets_are_told(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="only GOAL and SimGrid"):
         words = ["trace", "convert", str(trace), str(tmp_path / "x.json"), "--collective", "bcast=binary"]
         CliRunner().invoke(cli.app, words, catch_exceptions=False)
+    with pytest.raises(InputError, match="--rules mpich: only GOAL and SimGrid"):
+        CliRunner().invoke(cli.app, [*words[:4], "--rules", "mpich"], catch_exceptions=False)
 
 
 def test_paje_has_a_state_a_call_and_a_link_a_message(tmp_path: Path) -> None:

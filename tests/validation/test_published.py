@@ -79,6 +79,16 @@ def test_topologies_stand_in_the_published_order() -> None:
     assert rows["E34"]["data"]["torus"] == 1, "neighbours are one link away where the ranks lie as the torus does"
 
 
+def test_replays_stand_in_the_published_order() -> None:
+    status, rows = validate("R51", "R52", "R57", "R62")
+    assert status == 0, rows
+    assert {row: rows[row]["kind"] for row in rows} == {"R51": "shape", "R52": "beside", "R57": "shape", "R62": "beside"}
+    assert rows["R57"]["data"]["sum"][0] >= 2 * rows["R57"]["data"]["sum"][1]
+    runs = [one["run_ms"] for one in rows["R51"]["data"].values()]
+    assert len(runs) == 3 and max(runs) <= 1.1 * min(runs)
+    assert list(rows["R62"]["data"]) == ["round-robin", "switch", "node"]
+
+
 def test_a_link_of_four_lanes_carries_what_its_packets_leave_of_its_rate() -> None:
     status, rows = validate("A01", "A02", "A05")
     assert status == 0, rows

@@ -30,6 +30,12 @@ def command(
             "--collective", metavar="NAME=ALGORITHM,...", help="To GOAL or SimGrid: algorithms of collectives, as for `exanet replay`."
         ),
     ] = None,
+    rules: Annotated[
+        str | None,
+        typer.Option(
+            "--rules", help="To GOAL or SimGrid: whose rules say which algorithms the other collectives take, as for `exanet replay`."
+        ),
+    ] = None,
 ) -> None:
     """Convert a trace to or from GOAL, the schedules of LogGOPSim and ATLAHS, or OTF2, the format of Score-P; to what SimGrid replays,
     to text with a line a call, or to slices and arrows for Perfetto, ViTE and PajeNG.
@@ -47,9 +53,12 @@ def command(
     with lightly.imports():
         from exanet import replay
         from exanet.trace import convert
+        from exanet.trace import rules as selection
 
-    if target.suffix not in (".goal", ".simgrid") and collective is not None:
-        raise InputError(f"--collective {collective}: only GOAL and SimGrid's format have collectives as messages; leave it out")
-    for what, count in convert.convert(source, target, replay.choices(collective)).items():
+    for option, value in (("--collective", collective), ("--rules", rules)):
+        if target.suffix not in (".goal", ".simgrid") and value is not None:
+            raise InputError(f"{option} {value}: only GOAL and SimGrid's format have collectives as messages; leave it out")
+    selection.check(rules)
+    for what, count in convert.convert(source, target, replay.choices(collective), rules).items():
         typer.echo(f"Left out: {count} {what}")
     typer.echo(f"Wrote {target}")
