@@ -94,13 +94,15 @@ def run_lammps(
     return exanet_run(stack, ranks, words, options=options, cwd=lammps_inputs(), timeout=500)
 
 
-def test_lammps_melt_is_identical_to_native(exanet_run: Runner, mpich: Stack) -> None:
-    simulated = run_lammps(exanet_run, mpich, 8, "in.lj")
-    assert thermo(simulated.output) == native_lammps(8, "in.lj")
+def test_lammps_melt_is_identical_to_native(exanet_run: Runner, mpich: Stack, tmp_path: Path) -> None:
+    melt = "in.lj" if LONG else smaller("in.lj", tmp_path, steps=25)
+    simulated = run_lammps(exanet_run, mpich, 8, melt)
+    assert "32000 atoms" in simulated.output
+    assert thermo(simulated.output) == native_lammps(8, melt)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("ranks", "steps"), [(16, 40), (32, 20)] if LONG else [(32, 10)])
+@pytest.mark.parametrize(("ranks", "steps"), [(16, 40), (32, 20)] if LONG else [(16, 10)])
 def test_lammps_melt_on_more_ranks_is_identical_to_native(exanet_run: Runner, mpich: Stack, tmp_path: Path, ranks: int, steps: int) -> None:
     melt = smaller("in.lj", tmp_path, steps=steps, box="0.5")  # native ranks that wait burn the processors that the others need
     simulated = run_lammps(exanet_run, mpich, ranks, melt)

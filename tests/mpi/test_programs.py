@@ -16,13 +16,14 @@ from host import LONG
 from .conftest import PROGRAMS, Runner, Stack
 
 
-@pytest.mark.parametrize("ranks", [2, 7])
+# test_packed.py runs these programs with four ranks, and test_applications.py the collectives with six.
+@pytest.mark.parametrize("ranks", [2, 7] if LONG else [7])
 def test_two_sided(exanet_run: Runner, stack: Stack, ranks: int) -> None:
     done = exanet_run(stack, ranks, [stack.python, PROGRAMS / "two_sided.py"])
     assert done.line("ok") == [str(ranks)]
 
 
-@pytest.mark.parametrize("ranks", [2, 5])
+@pytest.mark.parametrize("ranks", [2, 5] if LONG else [5])
 def test_one_sided(exanet_run: Runner, stack: Stack, ranks: int) -> None:
     done = exanet_run(stack, ranks, [stack.python, PROGRAMS / "one_sided.py"])
     assert done.line("ok") == [str(ranks)]
@@ -109,7 +110,7 @@ def test_library_beside_the_wheel_is_found(exanet_run: Runner, mpich: Stack, tmp
     assert exanet_run(mpich, 2, [program, "0"]).line("ok") == ["2"]
 
 
-@pytest.mark.parametrize("ranks", [2, 6, 16] if LONG else [6, 8])
+@pytest.mark.parametrize("ranks", [2, 6, 16] if LONG else [8])
 def test_collectives(exanet_run: Runner, stack: Stack, ranks: int) -> None:
     done = exanet_run(stack, ranks, [stack.python, PROGRAMS / "collectives.py"])
     assert done.line("ok") == [str(ranks)]
