@@ -66,7 +66,7 @@ TEST_CASE("lofamo: nobody joined to a witness stays unaware, and nobody misjudge
 
 TEST_CASE("lofamo: local awareness comes between a period less a beat and a period, plus the gateware's cycles") {
   const auto topology = make_topology({"torus", {4, 4, 4}});
-  const Study made = study(*topology, {quick(), FaultKind::kHost, 1, 200, 3});
+  const Study made = study(*topology, {quick(), FaultKind::kHost, 1, 100, 3});
   CHECK(made.local.least >= 2000 - 1000);
   CHECK(made.local.least < 2000 - 1000 + 60);
   CHECK(made.local.most <= 2000 + 4);

@@ -102,6 +102,7 @@ TEST_CASE("nothing is lost or doubled on any topology, by any routing, with cred
                                 {"qfdb-torus", {2, 2, 1}},
                                 {"hyperx", {2, 3, 3}, {}, {}, "valiant"},
                                 {"jellyfish", {10, 4, 2}, {}, {}, "up-down"}};
+  unsigned runs = 0;
   for (const SwitchConfig& config : {SwitchConfig{}, islip, fifo, with_pauses()})
     for (const TopologySpec& spec : specs) {
       INFO(spec.kind << " " << spec.routing);
@@ -111,6 +112,7 @@ TEST_CASE("nothing is lost or doubled on any topology, by any routing, with cred
       REQUIRE(run.run());
       CHECK(run.result().packets > 1000);
       CHECK(run.result().accepted_load > 0.05);
+      if (runs++ % 4 != 0) continue;  // each topology is run again once, and each configuration on two of them or more
       OpenLoop again(spec, fabric, loop);
       again.run();
       CHECK(again.result().latency_ns == run.result().latency_ns);

@@ -120,8 +120,8 @@ TEST_CASE(
     OpenLoopConfig loop;
     loop.packet_bytes = 256;  // 34 words, more than any buffer has
     loop.load = 1;
-    loop.warm_up = Time::us(15);
-    loop.measure = Time::us(25);
+    loop.warm_up = Time::us(10);
+    loop.measure = Time::us(10);
     NetworkConfig fabric = worms(channels, words, config);
     fabric.router.max_payload_bytes = 256;
     fabric.links[0].latency = Time();
