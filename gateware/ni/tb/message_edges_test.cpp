@@ -5,6 +5,7 @@
 #include <set>
 
 #include "gateware/ni/tb/ni_network.hpp"
+#include "gateware/tb/long.hpp"
 
 using namespace exanet;
 using namespace exanet::gateware;
@@ -146,6 +147,7 @@ TEST_CASE(
 TEST_CASE("a node that is dead: silent after all tries, and others go on; when it is back, so do messages to it") {
   for (const unsigned tries : {1u, 2u, 15u})
     for (const unsigned patience : {0u, 1u, 3u}) {
+      if (tries == 15 && patience == 1 && !in_full()) continue;  // as long as with 3
       CAPTURE(tries);
       CAPTURE(patience);
       Bench bench(4, {.patience = patience, .tries = tries});
