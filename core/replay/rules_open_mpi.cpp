@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Source: the fixed decisions of coll/tuned in Open MPI 4.1.4 (coll_tuned_decision_fixed.c), and for nonblocking calls
-// those of coll/libnbc (nbc_i*.c). The limits of coll/tuned are the same in 4.1.0 to 4.1.8 and in 5.0.0 to 5.0.10.
-// Collectives on which coll/tuned has no say are coll/basic's.
+// Source: the fixed decisions of Open MPI 4.1.4's coll/tuned, and for nonblocking calls those of its coll/libnbc. The
+// limits of coll/tuned are the same in 4.1.0 to 4.1.8 and in 5.0.0 to 5.0.10. Collectives on which coll/tuned has no say
+// are coll/basic's.
 //
 // Limits: in the place of a butterfly or recursive doubling of MPI_Reduce_scatter and MPI_Reduce_scatter_block stands
 // recursive halving; MPI_Alltoallw is as MPICH's. A nonblocking reduction by a chain is not cut into segments, and a
