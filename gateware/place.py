@@ -8,8 +8,8 @@ family (LFE5U-25F, or -85F for those two, speed grade 8), which nextpnr knows wi
 clock is that of gateware/constraints/exanet.sdc, which is delivered with the core. Routers have queues of 16 headers, and of the data
 that they carry 4 bits are left (gateware/router/tb/router_place.sv); `router` has 1 + 1 ports, so that it is placed in half a minute. An
 ECP5 is slower than an UltraScale+: the figures tell when a path has got longer, not what is reached there. The exit status is 1 when one
-is below its floor. The same sources and tools give the same figures. With --keep they are written down in that folder, and a part is
-placed again when a source, a tool, the constraints or this file has changed.
+is below its floor. The same sources in the same folder, with the same tools, give the same figures. With --keep they are written down in
+that folder, and a part is placed again when a source, a tool, the constraints or this file has changed.
 """
 
 from __future__ import annotations
