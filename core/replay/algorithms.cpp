@@ -10,38 +10,13 @@
 #include "core/replay/network_trees.hpp"
 #include "core/replay/open_mpi.hpp"
 #include "core/replay/rooted.hpp"
-#include "core/replay/trace_format.h"
 
 namespace exanet {
 
 namespace {
 
-struct Named {
-  std::uint8_t code;
-  const char* collective;
-};
-constexpr Named kCollectives[] = {
-    {EXANET_TRACE_Barrier, "barrier"},
-    {EXANET_TRACE_Bcast, "bcast"},
-    {EXANET_TRACE_Gather, "gather"},
-    {EXANET_TRACE_Gatherv, "gatherv"},
-    {EXANET_TRACE_Scatter, "scatter"},
-    {EXANET_TRACE_Scatterv, "scatterv"},
-    {EXANET_TRACE_Allgather, "allgather"},
-    {EXANET_TRACE_Allgatherv, "allgatherv"},
-    {EXANET_TRACE_Alltoall, "alltoall"},
-    {EXANET_TRACE_Alltoallv, "alltoallv"},
-    {EXANET_TRACE_Alltoallw, "alltoallv"},
-    {EXANET_TRACE_Reduce, "reduce"},
-    {EXANET_TRACE_Allreduce, "allreduce"},
-    {EXANET_TRACE_Reduce_scatter, "reduce-scatter"},
-    {EXANET_TRACE_Reduce_scatter_block, "reduce-scatter"},
-    {EXANET_TRACE_Scan, "scan"},
-    {EXANET_TRACE_Exscan, "scan"},
-};
-
 const char* collective_name(std::uint8_t code) {
-  for (const Named& named : kCollectives)
+  for (const CollectiveCode& named : kCollectiveCodes)
     if (named.code == code) return named.collective;
   return "";
 }

@@ -9,8 +9,34 @@
 
 #include "core/replay/rules.hpp"
 #include "core/replay/schedule.hpp"
+#include "core/replay/trace_format.h"
 
 namespace exanet {
+
+// The collectives of a trace, by their blocking calls (trace_format.h): several calls may be one collective.
+struct CollectiveCode {
+  std::uint8_t code;
+  const char* collective;  // as --collective calls it
+};
+inline constexpr CollectiveCode kCollectiveCodes[] = {
+    {EXANET_TRACE_Barrier, "barrier"},
+    {EXANET_TRACE_Bcast, "bcast"},
+    {EXANET_TRACE_Gather, "gather"},
+    {EXANET_TRACE_Gatherv, "gatherv"},
+    {EXANET_TRACE_Scatter, "scatter"},
+    {EXANET_TRACE_Scatterv, "scatterv"},
+    {EXANET_TRACE_Allgather, "allgather"},
+    {EXANET_TRACE_Allgatherv, "allgatherv"},
+    {EXANET_TRACE_Alltoall, "alltoall"},
+    {EXANET_TRACE_Alltoallv, "alltoallv"},
+    {EXANET_TRACE_Alltoallw, "alltoallv"},
+    {EXANET_TRACE_Reduce, "reduce"},
+    {EXANET_TRACE_Allreduce, "allreduce"},
+    {EXANET_TRACE_Reduce_scatter, "reduce-scatter"},
+    {EXANET_TRACE_Reduce_scatter_block, "reduce-scatter"},
+    {EXANET_TRACE_Scan, "scan"},
+    {EXANET_TRACE_Exscan, "scan"},
+};
 
 struct CollectiveAlgorithm {
   const char* collective;  // as --collective calls it

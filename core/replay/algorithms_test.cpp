@@ -187,31 +187,7 @@ TEST_CASE("MPICH's choices change where its table says") {
 
 namespace {
 
-struct Coded {
-  std::uint8_t code;
-  const char* collective;
-};
-constexpr Coded kBlocking[] = {
-    {EXANET_TRACE_Barrier, "barrier"},
-    {EXANET_TRACE_Bcast, "bcast"},
-    {EXANET_TRACE_Gather, "gather"},
-    {EXANET_TRACE_Gatherv, "gatherv"},
-    {EXANET_TRACE_Scatter, "scatter"},
-    {EXANET_TRACE_Scatterv, "scatterv"},
-    {EXANET_TRACE_Allgather, "allgather"},
-    {EXANET_TRACE_Allgatherv, "allgatherv"},
-    {EXANET_TRACE_Alltoall, "alltoall"},
-    {EXANET_TRACE_Alltoallv, "alltoallv"},
-    {EXANET_TRACE_Alltoallw, "alltoallv"},
-    {EXANET_TRACE_Reduce, "reduce"},
-    {EXANET_TRACE_Allreduce, "allreduce"},
-    {EXANET_TRACE_Reduce_scatter, "reduce-scatter"},
-    {EXANET_TRACE_Reduce_scatter_block, "reduce-scatter"},
-    {EXANET_TRACE_Scan, "scan"},
-    {EXANET_TRACE_Exscan, "scan"},
-};
-
-std::vector<Schedule> plan_by(const SelectionRules& rules, const Coded& coded, bool waits, bool commutative,
+std::vector<Schedule> plan_by(const SelectionRules& rules, const CollectiveCode& coded, bool waits, bool commutative,
                               std::uint32_t ranks, std::uint64_t bytes) {
   std::vector<Schedule> schedules(ranks);
   const auto code = static_cast<std::uint8_t>(coded.code + (waits ? 0 : EXANET_TRACE_NONBLOCKING));
@@ -235,7 +211,7 @@ std::int64_t messages_of(const std::vector<Schedule>& schedules) {
 
 TEST_CASE("rules choose algorithms that carry the call out") {
   for (const SelectionRules& rules : all_selection_rules()) {
-    for (const Coded& coded : kBlocking) {
+    for (const CollectiveCode& coded : kCollectiveCodes) {
       for (const bool waits : {true, false}) {
         for (const bool commutative : {true, false}) {
           for (const std::uint32_t ranks : {2u, 3u, 4u, 5u, 7u, 8u, 11u, 16u, 19u}) {
@@ -255,7 +231,7 @@ TEST_CASE("rules choose algorithms that carry the call out") {
 
 TEST_CASE("rules name what there is on any number of ranks") {
   for (const SelectionRules& rules : all_selection_rules()) {
-    for (const Coded& coded : kBlocking) {
+    for (const CollectiveCode& coded : kCollectiveCodes) {
       for (std::uint32_t ranks = 2; ranks < 20000; ranks = ranks * 5 / 4 + 1) {
         for (std::uint64_t bytes = 4; bytes < 1 << 24; bytes *= 2) {
           CollectiveCall c = call_of(coded.collective, ranks, 0, 0, bytes);

@@ -122,8 +122,8 @@ bool BlockReceiver::decide(NodeId node, Node& n) {
   if (!drops) {
     if (later) {
       // Numbers that are left out are yet to begin.
-      if (!past.known || ahead >= kWindow) past.blocks.fill({});
-      for (std::uint32_t i = 0; i < std::min(ahead, kWindow); ++i) past.blocks[(past.next + i) % kWindow] = {};
+      for (std::uint32_t i = 0; i < (past.known ? std::min(ahead, kWindow) : kWindow); ++i)
+        past.blocks[(past.next + i) % kWindow] = {};
       past.known = true;
       past.next = (word.number + 1) % kNumbers;
     }

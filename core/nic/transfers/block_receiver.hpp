@@ -54,7 +54,7 @@ class BlockReceiver {
   struct Past {
     bool known = false;
     std::uint32_t next = 0;  // behind the highest number that has come
-    std::array<Block, 32> blocks;  // by number modulo the window
+    std::array<Block, kWindow> blocks;  // by number modulo the window
   };
   struct Arrival {
     NodeId src;

@@ -153,6 +153,24 @@ TEST_CASE("a node has so many channels, and what finds none is refused") {
   CHECK(b.interfaces.transfers.ended() == 5);
 }
 
+// Answers of both go through one port, in turn, and come through one, in order.
+TEST_CASE("messages and transfers between two nodes: each is answered") {
+  Bench b({"mesh", {2}}, {.memory_read = 20, .memory_answer = 20});
+  for (NodeId node = 0; node < 2; ++node) b.interfaces.messages.receiver.open(node, 0, 0, 1024);
+  std::uint64_t messages = 0, transfers = 0;
+  for (std::uint64_t i = 0; i < 400; ++i) {
+    const auto src = static_cast<NodeId>(i % 2), dst = static_cast<NodeId>(i / 2 % 2);
+    const bool stored = b.store(100 + 10 * static_cast<Cycle>(i), src, {dst, 0x1000 * i, 0x2000 * i, 64, true, i});
+    transfers += stored;
+    messages += b.interfaces.messages.sender.store(src, static_cast<std::uint32_t>(i / 2 % 16), {dst, 16, 0, 0, i});
+  }
+  b.run();
+  CHECK(messages > 300);
+  CHECK(transfers > 300);
+  CHECK(b.answered == messages);
+  CHECK(b.ends.size() == transfers);
+}
+
 // Wrong bits take packets and answers; each byte is written once all the same, or the transfer given up.
 TEST_CASE("lost and damaged packets of transfers: each byte once") {
   NetworkConfig lossy = fabric();

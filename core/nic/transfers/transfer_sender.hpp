@@ -42,8 +42,7 @@ class TransferSender {
   // The end that was offered is in memory in this cycle; known before.
   void end_written(NodeId node, Cycle cycle);
 
-  // The transfer that a slot's block is of, and where in memory a packet of that block goes.
-  std::uint64_t user(NodeId node, std::uint32_t slot) const { return nodes_[node].channels[slot / 4].store.user; }
+  // Where in memory a packet goes, of a block that is under way.
   std::uint64_t target(NodeId node, const WriteWord& word) const;
 
   std::uint64_t packets() const { return packets_; }
