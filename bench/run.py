@@ -20,6 +20,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+import applications
 import flows
 import network
 import replay
@@ -160,6 +161,7 @@ def main() -> int:
                 arguments.loggopsim and arguments.loggopsim.resolve(),
             )
             rows += verilated.rows(arguments.only, arguments.repeats, Path(folder))
+            rows += applications.rows(arguments.only, arguments.repeats, arguments.machine, Path(folder))
     except (Failure, subprocess.TimeoutExpired) as problem:
         print(f"bench: error: {problem}", file=sys.stderr)
         return 2

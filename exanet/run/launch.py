@@ -172,6 +172,7 @@ class Session:
             if rank > 0:
                 actions.append((os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0))
             if self._pmi:
+                env["EXANET_PMI_TABLE"] = self._pmi.table.path
                 env |= {"PMI_RANK": str(rank), "PMI_SIZE": str(self._ranks), "PMI_FD": str(_PMI_FD), "PMI_SPAWNED": "0"}
                 actions.append((os.POSIX_SPAWN_DUP2, self._pmi.open(rank), _PMI_FD))
             self._spawn(rank, [self._wrapper, "--", *self._command], env, actions)

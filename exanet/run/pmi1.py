@@ -6,6 +6,8 @@ lines (`cmd=put kvsname=... key=... value=...`). MPICH's own manager starts help
 
 Model: one socket pair a rank, all of them served by whoever runs the event loop (see `exanet.run.launch`); a key-value space and a barrier.
 Every rank is told that it sits on a node of its own, so that MPICH moves nothing through real shared memory behind the virtual clock.
+Each rank then asks for what each other one has put. So all that was put before a barrier is also written into a file in memory, where
+`runtime/clock/pmi_table.c` answers these questions in the rank itself.
 
 Limits: version 1.1 of the protocol, one job, no spawn (it is refused, as the protocol allows). A rank that sends
 anything else breaks the protocol: the server says so, naming the rank, and the run ends.
@@ -14,8 +16,10 @@ anything else breaks the protocol: the server says so, naming the rank, and the 
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import socket
+import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -23,6 +27,9 @@ _NAME_MAX = 256
 _KEY_MAX = 64
 _VALUE_MAX = 4096
 _LINE_MAX = _NAME_MAX + _KEY_MAX + _VALUE_MAX + 256
+_LENGTH = struct.Struct("=Q")
+_TABLE_BYTES = 16 << 20
+"""As in runtime/clock/pmi_table.c: the length of the lines, then the lines, `key value`."""
 
 
 class ProtocolError(Exception):
@@ -57,6 +64,47 @@ def parse(line: str) -> dict[str, str]:
     return words
 
 
+class Table:
+    """What has been put, for ranks to read from a file in memory; where there is no room for it they ask the server.
+
+    Contract: `path` is readable by processes of this user while the table is open; empty if there is none.
+    """
+
+    def __init__(self) -> None:
+        self.path = ""
+        self._file = -1
+        self._length = 0
+        try:
+            self._file = os.memfd_create("exanet-pmi", os.MFD_CLOEXEC)
+            os.truncate(self._file, _TABLE_BYTES)
+        except OSError:
+            self.close()
+        else:
+            self.path = f"/proc/{os.getpid()}/fd/{self._file}"
+
+    def add(self, values: Mapping[str, str]) -> None:
+        """Adds lines, in the order in which MPICH asks for them: names, and by number those that differ in a number alone."""
+        text = "".join(f"{key} {values[key]}\n" for key in sorted(values, key=_by_number)).encode("ascii")
+        if self._file < 0 or _LENGTH.size + self._length + len(text) > _TABLE_BYTES:
+            return
+        try:
+            written = os.pwrite(self._file, text, _LENGTH.size + self._length)
+            if written == len(text):
+                self._length += written
+                os.pwrite(self._file, _LENGTH.pack(self._length), 0)
+        except OSError:
+            return  # no memory for it
+
+    def close(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+
+def _by_number(key: str) -> list[str | int]:
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", key)]
+
+
 class Server:
     """The server of one job.
 
@@ -72,6 +120,8 @@ class Server:
         self._on_error = on_error
         self._on_abort = on_abort
         self._values: dict[str, str] = {"PMI_process_mapping": f"(vector,(0,{ranks},1))"}
+        self._new: dict[str, str] = {}  # since the last barrier
+        self.table = Table()
         self._ports: dict[str, str] = {}  # of MPI_Publish_name
         self._clients: dict[int, _Client] = {}
         self._waiting = 0
@@ -124,6 +174,7 @@ class Server:
     def close_all(self) -> None:
         for rank in list(self._clients):
             self.close(rank)
+        self.table.close()
 
     def waiting_ranks(self) -> list[int]:
         """Ranks that stand in a barrier which not all have reached."""
@@ -206,7 +257,7 @@ class Server:
         key, value = self._need(words, "key", _KEY_MAX), self._need(words, "value", _VALUE_MAX)
         if key in self._values:
             return f"cmd=put_result rc=-1 msg=duplicate_key_{key}"
-        self._values[key] = value
+        self._values[key] = self._new[key] = value
         return "cmd=put_result rc=0 msg=success"
 
     def _get(self, client: _Client, words: dict[str, str]) -> str:
@@ -242,6 +293,8 @@ class Server:
         self._waiting += 1
         if self._waiting == self._ranks:
             self._waiting = 0
+            self.table.add(self._new)
+            self._new.clear()
             for each in self._clients.values():
                 each.in_barrier = False
                 self._send(each, "cmd=barrier_out rc=0")

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`exanet run`: a program on a simulated machine, from its machine file to its report.
 
-Everything that the results take is imported before the run begins: where memory does not reach for it, nothing is lost yet.
+What makes the results is imported while the ranks start. It takes as long as they do, and whether memory reaches for it is known before
+(`exanet.memory`).
 """
 
 from __future__ import annotations
@@ -18,16 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from exanet import level as levels
-from exanet import machine, progress
-from exanet import results as run_results
+from exanet import lightly, machine, progress
 from exanet._core import Simulator, failed_endpoints
 from exanet.directory import result_directory
 from exanet.errors import InputError
 from exanet.gateware import fabric
 from exanet.mpi import detect, settings
-from exanet.results import report
 from exanet.run import launch, packed, placement, supervise
-from exanet.trace import folder as trace_folder
 
 
 @dataclass(frozen=True)
@@ -79,12 +77,13 @@ def run(options: Options) -> int:
     if options.record:
         if options.record.resolve() == directory.resolve():
             raise InputError(f"--record {options.record}: that is the folder of the results (-o); name another one")
+        from exanet.trace import folder as trace_folder
+
         options = replace(options, record=trace_folder.prepare(options.record))
     gateware = fabric.library(config) if options.fabric == "gateware" else None
     meta = _meta(options, described, config, mpi) | {"ranks_as": "packed" if how else "processes"}
     if unpacked:
         meta["not_packed"] = unpacked
-    console = None if options.quiet else _terminal()
     results, outcome = _simulate(options, config, placed, factor, mpi, gateware, how)
     if not outcome.used_network and not outcome.reason:
         print("exanet: the program never called MPI_Init, so nothing ran on the simulated machine", file=sys.stderr)
@@ -93,8 +92,10 @@ def run(options: Options) -> int:
         meta |= packed.carried(results["summary"])
     if outcome.reason:
         results["summary"] |= {"complete": False, "reason": outcome.reason}
-    _publish(options, directory, results, meta | {"exit_code": outcome.exit_code}, console)
+    _publish(options, directory, results, meta | {"exit_code": outcome.exit_code})
     if options.record:
+        from exanet import results as run_results
+
         try:
             trace_folder.finish(options.record, options.ranks, run_results.asked(meta), outcome.reason)
         except InputError as error:
@@ -152,7 +153,7 @@ def _simulate(
             simulator, session, ranks=options.ranks, program=options.command[0], progress=shown, mpirun=mpi.kind == "openmpi"
         )
         began = time.monotonic()
-        outcome = supervisor.run()
+        outcome = supervisor.run(meanwhile=lambda: _import_results(options))
         results: dict[str, Any] = simulator.results()
         results["summary"].setdefault("wall_s", time.monotonic() - began)
         return results, outcome
@@ -203,25 +204,37 @@ def _program_label(command: Sequence[str]) -> str:
     return re.sub(r"[^\w.+-]+", "_", name) or "program"
 
 
-def _terminal() -> Any:
-    """The console for tables; what shows them is imported with it."""
-    from rich.console import Console
+def _import_results(options: Options) -> None:
+    """Imports what `_publish` takes."""
+    with lightly.imports():
+        import exanet.results
 
-    from exanet.results import summary  # noqa: F401
+        if options.report:
+            import exanet.results.report
+        if not options.quiet:
+            import exanet.results.summary  # noqa: F401
 
-    # The ranks' own output stays alone on stdout, so that it can be compared with that of a native run.
-    return Console(file=sys.stderr)
 
+def _publish(options: Options, directory: Path, results: dict[str, Any], meta: dict[str, Any]) -> None:
+    """Writes the folder, and the report into it, and shows the table on the terminal, if that is asked for."""
+    from exanet import results as run_results
 
-def _publish(options: Options, directory: Path, results: dict[str, Any], meta: dict[str, Any], console: Any) -> None:
-    """Writes the folder, and the report into it, and shows the table on `console`, if there is one."""
     tables = run_results.to_tables(results, meta["machine"])
     directory = run_results.write(directory, results, meta, tables=tables, fresh=options.directory is None)
-    if console:
+    console = None
+    if not options.quiet:
+        from rich.console import Console
+
         from exanet.results import summary
 
+        # The ranks' own output stays alone on stdout, so that it can be compared with that of a native run.
+        console = Console(file=sys.stderr)
         summary.show(results, meta, console, tables=tables)
-    file = report.write(directory) if options.report else directory / "summary.json"
+    file = directory / "summary.json"
+    if options.report:
+        from exanet.results import report
+
+        file = report.write(directory)
     if console:
         with contextlib.suppress(BrokenPipeError):
             console.print(f"\nResults: [bold]{directory}[/], {file.name}", highlight=False)

@@ -13,7 +13,7 @@ import signal
 import threading
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any, Protocol
@@ -80,13 +80,16 @@ class Supervisor:
         self._ended: set[int] = set()
         self._without_mpi: set[int] = set()
 
-    def run(self) -> Outcome:
+    def run(self, *, meanwhile: Callable[[], None]) -> Outcome:
+        """Runs the ranks to their end, and `meanwhile` in a thread beside them. Both have ended on return."""
+        beside = threading.Thread(target=meanwhile, name="meanwhile")
         handlers = {number: signal.signal(number, self._on_signal) for number in _STOP_SIGNALS}
         handlers[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, lambda number, frame: None)
         before = signal.set_wakeup_fd(self._session.wake_fd, warn_on_full_buffer=False)
         try:
             self._thread.start()
             self._session.start()
+            beside.start()
             self._serve()
         except BaseException:
             self._simulator.stop("the run's own process failed")
@@ -100,6 +103,8 @@ class Supervisor:
                 self._fail("the simulator did not end with the ranks; this is a defect of exanet", 1)
                 self._simulator.stop(self._reason)
                 self._thread.join(_SETTLE_S)
+            if beside.ident:
+                beside.join()
             for number, handler in handlers.items():
                 signal.signal(number, handler)
         if self._crash and not self._reason:

@@ -3,6 +3,8 @@
 #ifndef EXANET_CLOCK_BESIDE_H
 #define EXANET_CLOCK_BESIDE_H
 
+#include <sys/types.h>
+
 #include "clock.h"
 
 /* A rank that waits for the host moves no clock for so long: what comes meanwhile comes at the same virtual time in every run. */
@@ -17,4 +19,9 @@ static inline void exanet_step(struct exanet_ni *ni, uint64_t *steps) {
   exanet_sleep_with_others(ni, (now / EXANET_STEP_PS + *steps) * EXANET_STEP_PS - now);
   if (*steps < EXANET_MOST_STEPS) *steps *= 2;
 }
+
+/* A question to MPICH's launcher that is answered here (pmi_table.c): true, and the answer is read by the other one, which returns 0 while
+ * there is none. Contract: one thread of a rank at a time. */
+bool exanet_pmi_asked(const char *text, size_t size);
+ssize_t exanet_pmi_answered(char *buffer, size_t size);
 #endif

@@ -3,15 +3,19 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from host import unhurried
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exanet.run import pmi1
+from exanet.run import launch, pmi1
 
 
 class Job:
@@ -169,3 +173,66 @@ def test_a_thousand_ranks_meet() -> None:
         assert {job.hear(rank) for rank in range(ranks)} == {"cmd=barrier_out rc=0\n"}
     finally:
         job.close()
+
+
+def in_a_rank(job: Job, rank: int, code: str, table: str | None = None) -> str:
+    """What a process says that has the library of ranks in it, and this rank's connection; nobody serves that meanwhile."""
+    number = job.clients[rank].fileno()
+    library = launch.library_folder() / "libexanet-fi.so"
+    own = {"PMI_FD": str(number), "EXANET_PMI_TABLE": job.server.table.path if table is None else table, "LD_PRELOAD": str(library)}
+    program = f"import os\nask = lambda text: os.write({number}, text.encode())\nhear = lambda: os.read({number}, 9999).decode()\n{code}"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, **own},
+        pass_fds=[number],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    return done.stdout
+
+
+def barrier(job: Job) -> None:
+    for rank in range(3):
+        assert job.say(rank, "cmd=barrier_in\n")
+    assert [job.hear(rank) for rank in range(3)] == ["cmd=barrier_out rc=0\n"] * 3
+
+
+def test_what_was_put_before_a_barrier_is_answered_in_the_rank(job: Job) -> None:
+    keys = [f"-allgather-1-{i}" for i in (11, 2, 0)]
+    for key in keys:
+        job.ask(0, f"cmd=put kvsname=x key={key} value=of {key} [3]")
+    asks = "".join(f"ask('cmd=get kvsname=x key={key}\\n'); print(hear(), end='')\n" for key in [*sorted(keys), *keys, *keys])
+    barrier(job)
+    said = [f"cmd=get_result rc=0 msg=success value=of {key} [3]" for key in [*sorted(keys), *keys, *keys]]
+    assert in_a_rank(job, 1, asks).splitlines() == said
+    job.ask(2, "cmd=put kvsname=x key=later value=1")
+    barrier(job)
+    later = f"ask('cmd=get kvsname=x key=later\\n'); print(os.read({job.clients[0].fileno()}, 7), hear())"
+    assert in_a_rank(job, 0, later).split() == ["b'cmd=get'", "_result", "rc=0", "msg=success", "value=1"]
+
+
+def test_what_the_table_does_not_have_goes_to_the_launcher(job: Job, tmp_path: Path) -> None:
+    job.ask(0, "cmd=put kvsname=x key=long value=" + "v" * 4096)
+    barrier(job)
+    assert in_a_rank(job, 0, "ask('cmd=get kvsname=x key=long\\n'); print(len(hear()))").strip() == str(4096 + 39)
+    job.ask(0, "cmd=put kvsname=x key=unseen value=1")
+    for line in ("cmd=get kvsname=x key=unseen", "cmd=get kvsname=x key=lon", "cmd=get kvsname=x", "cmd=getx key=long"):
+        in_a_rank(job, 1, f"ask({line!r} + '\\n')")
+        assert job.server.sock(1).recv(4096).decode() == line + "\n"
+    broken = tmp_path / "table"
+    broken.write_bytes((1 << 60).to_bytes(8, "little") + b"long 1\n" + bytes(1 << 24))
+    for table in ("", "/nowhere", str(broken)):
+        in_a_rank(job, 1, "ask('cmd=get kvsname=x key=long\\n')", table)
+        assert job.server.sock(1).recv(4096).decode() == "cmd=get kvsname=x key=long\n"
+
+
+def test_a_full_table_leaves_the_rest_to_the_server(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pmi1, "_TABLE_BYTES", 40)
+    for each in range(3):
+        job.ask(0, f"cmd=put kvsname=x key=k{each} value=0123456789")
+        barrier(job)
+    table = Path(job.server.table.path).read_bytes()
+    assert table[: int.from_bytes(table[:8], "little") + 8][8:] == b"k0 0123456789\nk1 0123456789\n"
+    assert job.ask(1, "cmd=get kvsname=x key=k2") == "cmd=get_result rc=0 msg=success value=0123456789\n"
