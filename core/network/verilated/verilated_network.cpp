@@ -30,7 +30,8 @@ constexpr std::uint64_t kReports = 60;  // intervals, more than it takes until w
 const exanet_node_library_calls& load(const std::string& path) {
   void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // stays loaded: it may serve several networks
   if (handle == nullptr)
-    throw std::invalid_argument("the Verilated gateware cannot be loaded: " + std::string(::dlerror()));
+    throw std::invalid_argument("the Verilated gateware cannot be loaded: " + std::string(::dlerror()) +
+                                "; remove that file, and the next run builds it again");
   using Get = const exanet_node_library_calls* (*)();
   const auto get = reinterpret_cast<Get>(::dlsym(handle, EXANET_NODE_LIBRARY_SYMBOL));
   if (get == nullptr || get()->version != EXANET_NODE_LIBRARY_VERSION)
