@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <chrono>
 #include <climits>
 
 #include "core/config/error.hpp"
@@ -18,6 +19,16 @@ constexpr std::int64_t kPatience =
     20'000'000;  // ns without a change before one more rank is let run: one of them may wait for it
 // How far a rank that runs alone may go before it asks again. Nobody else posts anything meanwhile, so nothing comes for it before the next event.
 constexpr Time kFurthestAlone = Time::us(1000);
+
+// A round whose ranks take less than this together is left to one processor, and the simulator looks for its end for so long. Where other
+// programs want the processors, longer looks were seen to take far more than they save.
+constexpr std::int64_t kShortRoundNs = 100'000;
+constexpr std::uint32_t kLooksLeftOut = 64;  // at most, after one in vain
+
+std::int64_t host_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
 
 std::uint32_t processors() {
   cpu_set_t set;
@@ -61,6 +72,9 @@ Coordinator::Coordinator(const MachineConfig& machine, const std::vector<NodeId>
   region_->packet_max = machine.ni.packet_max_bytes;
   region_->store_word_bytes = static_cast<std::uint32_t>(machine.fabric.router.word_bits / 8);
   region_->compute_factor = options.compute_factor;
+  // Whoever looks takes a processor, or half of one, from what is measured.
+  looks_ = processors_ > 1 && options.compute_factor == 0;
+  region_->most_looking = looks_ ? processors_ - 1 : 0;
   engine_.on_packet(
       [](void* self, Time latency) { static_cast<Coordinator*>(self)->statistics_.packet_latency.add(latency.ps()); },
       this);
@@ -99,8 +113,7 @@ void Coordinator::stop(const std::string& reason) {
     if (reason_.empty()) reason_ = reason;
   }
   stop_.store(true, std::memory_order_release);
-  __atomic_store_n(&region_->simulator_wake, 1, __ATOMIC_RELEASE);
-  futex_wake(&region_->simulator_wake);
+  call();
 }
 
 std::string Coordinator::reason() const {
@@ -122,8 +135,11 @@ void Coordinator::rank_exited(RankId rank, int status) {
     stop(who + " exited with code " + std::to_string(status));
   else if (phase == EXN_VIRTUAL)
     stop(who + " exited without MPI_Finalize");
-  __atomic_store_n(&region_->simulator_wake, 1, __ATOMIC_RELEASE);
-  futex_wake(&region_->simulator_wake);
+  call();
+}
+
+void Coordinator::call() {
+  if (exn_call_simulator(region_.get())) futex_wake(&region_->simulator_wake);
 }
 
 Coordinator::Progress Coordinator::progress() const {
@@ -194,10 +210,14 @@ void Coordinator::run_virtual() {
 bool Coordinator::wait_asleep() {
   std::uint32_t seen = UINT_MAX;
   while (!stopping()) {
-    __atomic_store_n(&region_->simulator_wake, 0, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&region_->simulator_wake, EXN_AWAKE, __ATOMIC_SEQ_CST);
     const std::uint32_t running = __atomic_load_n(&region_->running, __ATOMIC_SEQ_CST);
-    if (running == 0) return true;
-    const bool woken = futex_wait(&region_->simulator_wake, 0, kPatience);
+    if (running == 0) {
+      const std::int64_t took = host_ns() - released_ns_, turns = static_cast<std::int64_t>(due_.size());
+      if (turns > 0) turn_ns_ += (took * static_cast<std::int64_t>(at_once_) / turns - turn_ns_) / 8;
+      return true;
+    }
+    const bool woken = look() || sleep(kPatience);
     if (!woken && running == seen) {
       // Whoever runs may be waiting, in real time, for a rank that is due but has not had its turn.
       const std::int64_t next = exn_take_due(region_.get());
@@ -209,6 +229,34 @@ bool Coordinator::wait_asleep() {
     seen = running;
   }
   return false;
+}
+
+// Looks for a call for a while, if a processor is to spare for it; after looks in vain not each time.
+bool Coordinator::look() {
+  if (!looks_ || at_once_ >= processors_) return false;
+  if (look_after_ > 0) {
+    --look_after_;
+    return false;
+  }
+  bool called = false;
+  for (const std::int64_t until = host_ns() + kShortRoundNs; !called && host_ns() < until;) {
+    for (int i = 0; i < 16 && !called; ++i) {
+      __builtin_ia32_pause();
+      called = __atomic_load_n(&region_->simulator_wake, __ATOMIC_ACQUIRE) == EXN_CALLED;
+    }
+  }
+  leave_out_ = called ? 0 : std::min(std::max(1U, 2 * leave_out_), kLooksLeftOut);
+  look_after_ = leave_out_;
+  return called;
+}
+
+// Until it is called; false after so long.
+bool Coordinator::sleep(std::int64_t ns) {
+  std::uint32_t awake = EXN_AWAKE;
+  if (!__atomic_compare_exchange_n(&region_->simulator_wake, &awake, EXN_ASLEEP, false, __ATOMIC_SEQ_CST,
+                                   __ATOMIC_SEQ_CST))
+    return true;
+  return futex_wait(&region_->simulator_wake, EXN_ASLEEP, ns);
 }
 
 void Coordinator::collect() {
@@ -289,15 +337,18 @@ void Coordinator::release() {
   wake_first();
 }
 
-// As many as there are processors; each of those then wakes one of the rest, or a carrier takes it.
+// As many as there are processors, or one if all are soon done; each of those then wakes one of the rest, or a carrier takes it.
 void Coordinator::wake_first() {
+  const bool is_short = static_cast<std::int64_t>(due_.size()) * turn_ns_ < kShortRoundNs;
+  at_once_ = looks_ && is_short ? 1 : processors_;
+  released_ns_ = host_ns();
   const std::uint32_t carriers = __atomic_load_n(&region_->carriers, __ATOMIC_ACQUIRE);
   std::uint32_t* later = region_.due();
   std::size_t direct = 0, carried = 0, left = 0;
   for (const RankId r : due_) {
     const bool parked = carriers > 0 && __atomic_load_n(&region_.rank(r).place, __ATOMIC_ACQUIRE) ==
                                             static_cast<std::uint32_t>(EXN_PARKED);
-    const bool first = direct + carried < processors_;
+    const bool first = direct + carried < at_once_;
     if (first && !parked) {
       first_[direct++] = r;
       continue;
@@ -310,8 +361,8 @@ void Coordinator::wake_first() {
   __atomic_store_n(&region_->due, rounds_.rounds << 32 | left, __ATOMIC_SEQ_CST);
   for (std::size_t i = 0; i < direct; ++i) give_turn(region_.rank(first_[i]));
   if (carried > 0) {
-    __atomic_fetch_add(&region_->carrier_turn, 1, __ATOMIC_RELEASE);
-    futex_wake(&region_->carrier_turn, static_cast<int>(carried));
+    const std::uint32_t asleep = exn_call_carriers(region_.get(), static_cast<std::uint32_t>(carried));
+    if (asleep > 0) futex_wake(&region_->carrier_turn, static_cast<int>(asleep));
   }
 }
 

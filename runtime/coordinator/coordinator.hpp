@@ -108,6 +108,9 @@ class Coordinator final : private Host {
   void start_virtual();
   void run_virtual();
   bool wait_asleep();
+  bool look();
+  bool sleep(std::int64_t ns);
+  void call();
   void collect();
   void fell_asleep(RankId rank);
   void wake_event(RankId rank, std::uint32_t generation, Time now);
@@ -145,6 +148,10 @@ class Coordinator final : private Host {
   std::uint32_t on_wake_;
   std::uint32_t at_finish_ = 0;
   std::uint32_t processors_;
+  std::uint32_t at_once_ = 1;  // of this round's ranks, how many were let run at once
+  bool looks_ = false;  // before it sleeps
+  std::uint32_t look_after_ = 0, leave_out_ = 0;  // waits before it looks again; and how many if that is in vain
+  std::int64_t released_ns_ = 0, turn_ns_ = 50'000;  // host's time: when this round began; what a turn takes of late
   Rounds rounds_;
   std::vector<std::atomic<int>> exit_status_;  // kAlive, or what rank_exited() was told
   std::atomic<bool> stop_{false};

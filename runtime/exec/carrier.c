@@ -56,6 +56,8 @@
 #define LOOKS_IN_VAIN 100 /* interruptions of one turn, EXN_CARRIERS_LOOK_MS apart, before the carriers are given up */
 #define SHORT_STAY 16u /* turns away from home that are not worth the trip */
 #define LONGEST_AT_HOME 4096u /* waits, in a row */
+#define LOOK_CYCLES 200000u /* of the time stamp counter, some 70 us: longer than the simulator takes for most rounds */
+#define LOOKS_LEFT_OUT 64u /* at most, when one has been in vain */
 #define CARRIER_BYTES ((size_t)1 << 18) /* a carrier with both its stacks; aligned to its size */
 #define HOME_STACK_BYTES ((size_t)1 << 14)
 #define PROBE_CALL 0x45584eL /* a system call that does not exist */
@@ -97,6 +99,7 @@ struct carrier {
   uint64_t turns;
   uint64_t looked_at, preempted; /* `turns` when the host last looked, and when it last interrupted */
   uint32_t in_vain;
+  uint32_t look_after, leave_out; /* waits before it looks again, and how many there will be when that is in vain */
   pid_t tid;
   char *stack;
 };
@@ -187,9 +190,30 @@ CARRIER static void begin_turn(struct carrier *carrier, uint32_t rank) {
 }
 
 CARRIER static void hand_over(void) {
-  if (__atomic_sub_fetch(&region->running, 1, __ATOMIC_ACQ_REL) == 0 &&
-      __atomic_exchange_n(&region->simulator_wake, 1, __ATOMIC_ACQ_REL) == 0)
+  if (__atomic_sub_fetch(&region->running, 1, __ATOMIC_ACQ_REL) == 0 && exn_call_simulator(region))
     wake(&region->simulator_wake);
+}
+
+/* Looks at the word for a while, if a processor is to spare for it. True: it has changed. */
+CARRIER static bool look(struct carrier *carrier, uint32_t seen) {
+  if (carrier->look_after > 0) {
+    --carrier->look_after;
+    return false;
+  }
+  bool changed = false;
+  if (__atomic_fetch_add(&region->carriers_looking, 1, __ATOMIC_SEQ_CST) <
+      __atomic_load_n(&region->most_looking, __ATOMIC_RELAXED)) {
+    const uint64_t began = __builtin_ia32_rdtsc();
+    do {
+      __builtin_ia32_pause();
+      changed = __atomic_load_n(&region->carrier_turn, __ATOMIC_SEQ_CST) != seen;
+    } while (!changed && __builtin_ia32_rdtsc() - began < LOOK_CYCLES);
+    carrier->leave_out = changed ? 0 : carrier->leave_out == 0 ? 1 : 2 * carrier->leave_out;
+    if (carrier->leave_out > LOOKS_LEFT_OUT) carrier->leave_out = LOOKS_LEFT_OUT;
+    carrier->look_after = carrier->leave_out;
+  }
+  __atomic_fetch_sub(&region->carriers_looking, 1, __ATOMIC_SEQ_CST);
+  return changed;
 }
 
 /* Runs one rank after another. Comes here anew, on an empty stack, when a rank waits or has been sent home. */
@@ -203,7 +227,7 @@ CARRIER static void work(void *argument) {
     const int64_t next = __atomic_load_n(&region->carriers, __ATOMIC_RELAXED) ? exn_take_due(region) : -1;
     if (waits) hand_over(); /* not before: what is taken is of the same round */
     if (next >= 0 && exn_due(region)[next] < region->ranks) begin_turn(carrier, exn_due(region)[next]);
-    wait_for(&region->carrier_turn, seen, CARRIER_LOOK_NS);
+    if (!look(carrier, seen)) wait_for(&region->carrier_turn, seen, CARRIER_LOOK_NS);
   }
   CALL(SYS_exit, 0, 0, 0, 0);
   __builtin_unreachable();
@@ -236,10 +260,8 @@ CARRIER static void stay_at_home(void *argument) {
   struct context *c = argument;
   struct exn_rank *slot = c->slot;
   __atomic_store_n(&slot->place, EXN_PARKED, __ATOMIC_RELEASE);
-  if ((uint32_t)__atomic_load_n(&region->due, __ATOMIC_ACQUIRE) > 0) {
-    __atomic_fetch_add(&region->carrier_turn, 1, __ATOMIC_RELEASE);
+  if ((uint32_t)__atomic_load_n(&region->due, __ATOMIC_ACQUIRE) > 0 && exn_call_carriers(region, 1) > 0)
     wake(&region->carrier_turn);
-  }
   hand_over();
   for (;;) {
     const uint32_t turn = __atomic_load_n(&slot->turn, __ATOMIC_ACQUIRE);

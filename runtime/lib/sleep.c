@@ -21,8 +21,7 @@ static void futex_wait(uint32_t *word, uint32_t value, const struct timespec *li
 }
 
 void exn_kick(struct exanet_ni *ni) {
-  if (__atomic_exchange_n(&ni->region->simulator_wake, 1, __ATOMIC_ACQ_REL) == 0)
-    futex_wake(&ni->region->simulator_wake);
+  if (exn_call_simulator(ni->region)) futex_wake(&ni->region->simulator_wake);
 }
 
 /* A rank whose registers a carrier may take is left to one. */
@@ -32,8 +31,7 @@ static void wake_next(struct exn_region *region) {
   if (__atomic_load_n(&region->carriers, __ATOMIC_RELAXED) > 0 && left <= region->ranks) {
     const struct exn_rank *last = exn_rank_slot(region, exn_due(region)[left - 1]);
     if (__atomic_load_n(&last->place, __ATOMIC_ACQUIRE) == EXN_PARKED) {
-      __atomic_fetch_add(&region->carrier_turn, 1, __ATOMIC_RELEASE);
-      futex_wake(&region->carrier_turn);
+      if (exn_call_carriers(region, 1) > 0) futex_wake(&region->carrier_turn);
       return;
     }
   }

@@ -8,6 +8,8 @@
  * Ranks are woken one after another: the simulator lays down the list of ranks that are due, wakes the first few, and every rank
  * that goes to sleep wakes the next of the list; the last one wakes the simulator. One context switch a rank, and never more ranks
  * running than there are processors. Packed ranks may be run by carriers (runtime/exec/carrier.c), which then take the next of the list.
+ * Where there is a processor to spare, simulator and carriers look for each other's word for a while before they sleep: then nobody
+ * has to call the kernel to wake them.
  */
 #ifndef EXANET_SHM_H
 #define EXANET_SHM_H
@@ -21,7 +23,7 @@ extern "C" {
 #endif
 
 #define EXN_MAGIC 0x3154454e41584531ull
-#define EXN_VERSION 7u
+#define EXN_VERSION 8u
 #define EXN_RING_SLOTS 1024u          /* 64 KiB a ring, two rings a rank; touched only as far as they are used */
 #define EXN_RING_MASK (EXN_RING_SLOTS - 1u)
 #define EXN_MPI_CALLS 192u
@@ -49,6 +51,13 @@ enum exn_place {
   EXN_PARKED,                         /* laid down while it sleeps: whoever sees its turn may take it */
   EXN_CARRIED,                        /* on a carrier */
   EXN_RETURNING,                      /* interrupted on a carrier: its own process goes on with it */
+};
+
+/* What simulator_wake says. */
+enum exn_simulator {
+  EXN_AWAKE = 0,                      /* it works, or looks at this word */
+  EXN_CALLED,                         /* somebody has something for it */
+  EXN_ASLEEP,                         /* it sleeps on this word */
 };
 
 enum exn_phase { EXN_FREE = 0, EXN_VIRTUAL = 1, EXN_DONE = 2 };
@@ -103,7 +112,7 @@ struct exn_region {
   double compute_factor; /* 0: computing takes no virtual time */
   uint64_t before_ps; /* ranks: how far the furthest of their programs' clocks was when virtual time began */
   /* scheduling */
-  uint32_t simulator_wake __attribute__((aligned(64))); /* futex */
+  uint32_t simulator_wake __attribute__((aligned(64))); /* futex: enum exn_simulator */
   uint32_t running __attribute__((aligned(64))); /* ranks that have been released and have not slept since */
   uint64_t due __attribute__((
       aligned(64))); /* low half: how many of due[] are still to be woken, the last one first; high half: which round
@@ -114,6 +123,8 @@ struct exn_region {
   uint32_t carrier_turn
       __attribute__((aligned(64))); /* futex: one more each time that a carrier may find a rank to run; anybody */
   uint32_t carriers; /* how many run ranks; 0: none, or no more */
+  uint32_t carriers_looking; /* carriers: that look at carrier_turn, and need not be woken */
+  uint32_t most_looking; /* simulator: how many may at once */
   char no_carriers[EXN_REASON_BYTES]; /* why */
 };
 
@@ -129,6 +140,18 @@ static inline int64_t exn_take_due(struct exn_region *r) {
     if (__atomic_compare_exchange_n(&r->due, &word, word - 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
       return (int64_t)(uint32_t)word - 1;
   return -1;
+}
+
+/* Calls the simulator; true: it sleeps, and is to be woken. */
+static inline int exn_call_simulator(struct exn_region *r) {
+  return __atomic_exchange_n(&r->simulator_wake, EXN_CALLED, __ATOMIC_ACQ_REL) == EXN_ASLEEP;
+}
+
+/* Calls so many carriers for what is on the list. Returns how many of them are to be woken. One that looks sees the word change, also when it has just given up. */
+static inline uint32_t exn_call_carriers(struct exn_region *r, uint32_t wanted) {
+  __atomic_fetch_add(&r->carrier_turn, 1, __ATOMIC_SEQ_CST);
+  const uint32_t looking = __atomic_load_n(&r->carriers_looking, __ATOMIC_SEQ_CST);
+  return wanted > looking ? wanted - looking : 0;
 }
 
 #ifdef __cplusplus
