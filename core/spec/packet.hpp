@@ -355,7 +355,7 @@ struct MessageSend {
   constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 45, 19, v); }
 };
 
-// The four stores of 8 bytes, or two of 16, that ask for a write of memory to another node's; the last one hands it over.
+// The four stores of 8 bytes, or two of 16, that ask for a write of memory to another node's; the last one hands it over. With a fence transfer_fence is stored before.
 struct Transfer {
   static constexpr unsigned kBits = 256;
   std::array<std::uint32_t, 8> raw{};
@@ -386,12 +386,30 @@ struct Transfer {
   // transfer_end is to be written
   constexpr std::uint64_t notify() const { return get_bits(raw, 237, 1); }
   constexpr void set_notify(std::uint64_t v) { set_bits(raw, 237, 1, v); }
+  // transfer_fence counts: a word is written in the other node's memory behind all that the transfer writes there
+  constexpr std::uint64_t fence() const { return get_bits(raw, 238, 1); }
+  constexpr void set_fence(std::uint64_t v) { set_bits(raw, 238, 1, v); }
   // zero
-  constexpr std::uint64_t end_reserved() const { return get_bits(raw, 238, 2); }
-  constexpr void set_end_reserved(std::uint64_t v) { set_bits(raw, 238, 2, v); }
+  constexpr std::uint64_t end_reserved() const { return get_bits(raw, 239, 1); }
+  constexpr void set_end_reserved(std::uint64_t v) { set_bits(raw, 239, 1, v); }
   // comes back in transfer_end
   constexpr std::uint64_t token() const { return get_bits(raw, 240, 16); }
   constexpr void set_token(std::uint64_t v) { set_bits(raw, 240, 16, v); }
+};
+
+// The two further stores of 8 bytes, or one of 16, before the last one of a transfer with a fence.
+struct TransferFence {
+  static constexpr unsigned kBits = 128;
+  std::array<std::uint32_t, 4> raw{};
+  // address, in units of 8 bytes, of a word in the other node's memory
+  constexpr std::uint64_t word() const { return get_bits(raw, 0, 45); }
+  constexpr void set_word(std::uint64_t v) { set_bits(raw, 0, 45, v); }
+  // zero
+  constexpr std::uint64_t reserved() const { return get_bits(raw, 45, 19); }
+  constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 45, 19, v); }
+  // what is written there
+  constexpr std::uint64_t value() const { return get_bits(raw, 64, 64); }
+  constexpr void set_value(std::uint64_t v) { set_bits(raw, 64, 64, v); }
 };
 
 // What the network interface writes when the other node's memory has all of a transfer, or when it has failed.
@@ -426,8 +444,23 @@ struct BlockPlace {
   constexpr std::uint64_t last_packet() const { return get_bits(raw, 3, 3); }
   constexpr void set_last_packet(std::uint64_t v) { set_bits(raw, 3, 3, v); }
   // zero
-  constexpr std::uint64_t reserved() const { return get_bits(raw, 6, 10); }
-  constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 6, 10, v); }
+  constexpr std::uint64_t reserved() const { return get_bits(raw, 6, 9); }
+  constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 6, 9, v); }
+  // 0
+  constexpr std::uint64_t fence() const { return get_bits(raw, 15, 1); }
+  constexpr void set_fence(std::uint64_t v) { set_bits(raw, 15, 1, v); }
+};
+
+// Field `block` of the footer of a Write that is a fence: a block of one packet, which is taken only when memory has all of the blocks that it names.
+struct FencePlace {
+  static constexpr unsigned kBits = 16;
+  std::array<std::uint32_t, 1> raw{};
+  // blocks of its transfer that were not answered yet, by how far their numbers are behind its own; 0: none
+  constexpr std::uint64_t behind(unsigned i) const { return get_bits(raw, 0 + 5 * i, 5); }
+  constexpr void set_behind(unsigned i, std::uint64_t v) { set_bits(raw, 0 + 5 * i, 5, v); }
+  // 1
+  constexpr std::uint64_t fence() const { return get_bits(raw, 15, 1); }
+  constexpr void set_fence(std::uint64_t v) { set_bits(raw, 15, 1, v); }
 };
 
 // Last 16 bytes of an entry of a mailbox, 128 bytes; the message's words are right before them.

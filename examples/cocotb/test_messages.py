@@ -20,7 +20,8 @@ from ruamel.yaml import YAML
 SPEC = YAML(typ="safe").load(Path(__file__).resolve().parents[2] / "spec/packet.yaml")
 LAYOUTS = {name: layout["fields"] for name, layout in SPEC["layouts"].items()}
 REASONS = [value["name"] for value in SPEC["enums"]["nack_reason"]["values"]]
-SEND, TRANSFER, STATUS, RELEASE, CONTEXTS, CONFIG, MAILBOXES = 0x40, 0x80, 0xC0, 0xC8, 0x100000, 0x104000, 0x108000
+SEND, TRANSFER, FENCE, STATUS, RELEASE = 0x40, 0x80, 0xA0, 0xC0, 0xC8
+CONTEXTS, CONFIG, MAILBOXES = 0x100000, 0x104000, 0x108000
 DCID, DOMAIN, MAILBOX, RING, LOG_ENTRIES, ENDS = 0, 77, 9, 0x2000, 3, 0x10000
 
 
@@ -58,8 +59,11 @@ class Node:
             await self.store(0x1000 * context, data)
         await self.store(0x1000 * context + SEND, pack("message_send", dcid=DCID, mailbox=mailbox, length=len(data)))
 
-    async def transfer(self, context: int, *, own: int, target: int, length: int, end: int, token: int) -> None:
-        record = pack("transfer", own=own, target=target, length=length, dcid=DCID, end_word=end // 8, notify=1, token=token)
+    async def transfer(self, context: int, *, fence: tuple[int, int] | None = None, end: int, **fields: int) -> None:
+        """A transfer, with the address and the value of the word behind it, if it is to have one."""
+        if fence:
+            await self.store(0x1000 * context + FENCE, pack("transfer_fence", word=fence[0] // 8, value=fence[1]))
+        record = pack("transfer", dcid=DCID, end_word=end // 8, notify=1, fence=fence is not None, **fields)
         await self.store(0x1000 * context + TRANSFER, record)
 
     async def status(self, context: int) -> dict[str, int]:
@@ -184,3 +188,26 @@ async def transfers_of_any_address_at_any_pace(dut: Any) -> None:
         assert end["done"] == 1 and end["failure"] == 0 and end["token"] == token
         assert node.transfers.read(target, length) == data[own : own + length]
     assert node.transfers.read(at, 256) == bytes(256)
+
+
+@cocotb.test()
+async def a_word_behind_each_transfer(dut: Any) -> None:
+    node = await bring_up(dut)
+    writes = node.transfers.write_if
+    for number, channel in enumerate((writes.aw_channel, writes.w_channel, writes.b_channel)):
+        channel.set_pause_generator(pauses(number))
+    data = random.randbytes(2**15)
+    node.transfers.write(0, data + bytes(2**17 - 2**15))
+    at, words = ENDS + 1024, ENDS + 512
+    for token, length in enumerate((0, 1, 64, 513, 2000, 5000)):
+        own, word, value = random.randrange(2**14), words + 8 * token, random.randrange(1, 2**64)
+        fields = {"own": own, "target": at, "length": length, "token": token}
+        await node.transfer(token, end=ENDS + 8 * token, fence=(word, value), **fields)
+        for _ in range(5000):
+            if node.transfers.read(word, 8) != bytes(8):
+                break
+            assert node.transfers.read(ENDS + 8 * token, 8) == bytes(8)  # the end comes behind it
+            await ClockCycles(dut.clk, 1)
+        assert int.from_bytes(node.transfers.read(word, 8), "little") == value
+        assert node.transfers.read(at, length) == data[own : own + length]
+        at += length + random.randrange(16)

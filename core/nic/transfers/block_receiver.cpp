@@ -47,10 +47,14 @@ void BlockReceiver::arrived(const Packet& packet, Cycle footer) {
 // Works out all that is known: packets that begin and are decided on, what memory does, and answers.
 void BlockReceiver::pump(NodeId node) {
   Node& n = nodes_[node];
-  while (n.deciding ? decide(node, n) : begin(node, n)) {
-  }
-  load(node, n);
-  answer(node, n);
+  std::uint64_t answered;
+  do {
+    answered = n.answered;
+    while (n.deciding ? decide(node, n) : begin(node, n)) {
+    }
+    load(node, n);
+    answer(node, n);
+  } while (n.answered != answered);  // a fence may wait for it
   schedule_writer(node, n);
 }
 
@@ -78,7 +82,11 @@ bool BlockReceiver::begin(NodeId node, Node& n) {
     room = n.read.of(n.words - (kWords - kPacketWords) - 1);
     if (room == kUnknown) return false;
   }
-  const Cycle cycle = std::max({arrival.load + 1, n.idle_from, room + 1});
+  Cycle cycle = std::max({arrival.load + 1, n.idle_from, room + 1});
+  if (arrival.word.fence()) {
+    if (n.answered != n.decided) return false;
+    cycle = std::max(cycle, n.answered_at + 1);
+  }
   const Cycle last = n.eject.take(arrival.load, cycle, words);
   if (words > 1) network_->give_back(node, kTransferPort, time_of(last + 1, config_.cycle));
   n.begins[n.begun++ % kBegins] = cycle;
@@ -107,12 +115,18 @@ bool BlockReceiver::decide(NodeId node, Node& n) {
   Past& past = n.pasts[arrival.src];
   const std::uint32_t ahead = (word.number - past.next) % kNumbers, behind = (past.next - word.number - 1) % kNumbers;
   const bool later = !past.known || ahead < kNumbers / 2;
-  const bool drops = !later && behind >= kWindow;
+  bool drops = !later && behind >= kWindow;
+  // A fence is behind whole blocks. One that has not come yet has its place from a block before it.
+  for (unsigned i = 0; i < 3 && word.fence(); ++i) {
+    const std::uint32_t back = word.behind(i);
+    if (back == 0) continue;
+    drops |= past.blocks[(word.number - back) % kWindow].come != 0xff || (later && ahead >= back);
+  }
   Block block = past.blocks[word.number % kWindow];
   if (later || !block.begun) {
     block = {true, 0};
     for (std::uint32_t i = 0; i < 8; ++i)
-      if (i < word.first || i > word.last) block.come |= static_cast<std::uint8_t>(1u << i);
+      if (i < word.first() || i > word.last()) block.come |= static_cast<std::uint8_t>(1u << i);
   }
   const auto own = static_cast<std::uint8_t>(1u << word.index);
   const bool repeated = (block.come & own) != 0;
@@ -204,7 +218,7 @@ void BlockReceiver::start(NodeId node, Node& n, Cycle cycle) {
   n.busy_until = cycle + job.beats - 1;
   n.writer_free = n.busy_until + 1;
   n.done_at[n.done++ % kJobs] = n.busy_until;
-  pend(n, job.writes, job.answer, n.busy_until);
+  pend(n, true, job.writes, job.answer, n.busy_until);
   if (!job.writes) return;
   job.written.at = n.busy_until;
   on_written_(self_, job.written);
@@ -217,12 +231,12 @@ void BlockReceiver::write_end(NodeId node, Node& n) {
   const Cycle cycle = std::max(n.end_chosen, room);
   n.end_chosen = kUnknown;
   n.writer_free = cycle + 1;
-  pend(n, true, {false, 0, {}}, cycle);
+  pend(n, false, true, {false, 0, {}}, cycle);
   ends_->end_written(node, cycle);
 }
 
-void BlockReceiver::pend(Node& n, bool waits, const Answer& answer, Cycle cycle) {
-  n.pending.push_back({waits, answer, cycle});
+void BlockReceiver::pend(Node& n, bool packet, bool waits, const Answer& answer, Cycle cycle) {
+  n.pending.push_back({packet, waits, answer, cycle});
   ++n.pended;
 }
 
@@ -253,6 +267,10 @@ void BlockReceiver::answer(NodeId node, Node& n) {
       if (!n.offers) n.port_free = taken + 1;
     }
     if (front.waits) n.memory_free = cycle + 1;
+    if (front.packet) {
+      ++n.answered;
+      n.answered_at = cycle;
+    }
     n.taken_at[n.taken++ % kPending] = cycle;
     n.pending.pop_front();
   }

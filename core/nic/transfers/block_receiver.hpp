@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Models gateware/ni/rtl/ni_blocks.sv, to the cycle: packets of transfers out of the network into memory, each written once, and a block answered when
-// memory has all of it; and the words that say that a transfer has ended, in between.
+// memory has all of it; and the words that say that a transfer has ended, in between. A fence waits for what memory
+// says to all before it.
 //
 // Limits: memory takes a beat a cycle, answers after a fixed time, and refuses nothing.
 #pragma once
@@ -76,6 +77,7 @@ class BlockReceiver {
     Cycle valid;
   };
   struct Pending {
+    bool packet;  // or an end
     bool waits;  // for memory
     Answer answer;
     Cycle at;
@@ -86,7 +88,7 @@ class BlockReceiver {
     bool deciding = false;  // the first arrival has begun
     Cycle decides = kUnknown;  // at the earliest
     Cycle idle_from = kLongAgo;
-    std::uint64_t words = 0, begun = 0, decided = 0, done = 0, pended = 0, taken = 0;  // counts
+    std::uint64_t words = 0, begun = 0, decided = 0, done = 0, pended = 0, taken = 0, answered = 0;  // counts
     std::array<Cycle, kBegins> begins{};  // by number; those that follow likewise
     std::array<Cycle, kJobs> done_at{};
     std::array<Cycle, kPending> taken_at{};
@@ -101,6 +103,7 @@ class BlockReceiver {
     // answers
     std::deque<Pending> pending;
     Cycle memory_free = kLongAgo;  // its answer can be taken
+    Cycle answered_at = kLongAgo;  // the last packet
     bool offers = false;  // one of them, to the port
     Cycle port_free = kLongAgo;
     Cycle answer_event = kUnknown;
@@ -116,7 +119,7 @@ class BlockReceiver {
   void start(NodeId node, Node& n, Cycle cycle);
   void write_end(NodeId node, Node& n);
   void schedule_writer(NodeId node, Node& n);
-  void pend(Node& n, bool waits, const Answer& answer, Cycle cycle);
+  void pend(Node& n, bool packet, bool waits, const Answer& answer, Cycle cycle);
   void answer(NodeId node, Node& n);
 
   EventQueue& events_;

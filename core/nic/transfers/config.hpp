@@ -32,17 +32,26 @@ struct WriteWord {
   std::uint32_t number;  // of its block, 24 bits
   std::uint32_t slot;  // of its block at the sender, 10 bits
   std::uint32_t index;  // which packet of its 4 KiB it is, 3 bits
-  std::uint32_t first, last;  // those of its block, 3 bits each
+  std::uint32_t place;  // which packets its block has, or which blocks a fence is behind, 16 bits
   bool final_packet;
   std::uint32_t shift;  // of its first byte in a line of memory, 4 bits
 
+  // As block_place and fence_place of spec/packet.yaml.
+  static constexpr std::uint32_t kFence = 1u << 15;
+  static std::uint32_t place_of(std::uint32_t first, std::uint32_t last) { return first | last << 3; }
+  bool fence() const { return (place & kFence) != 0; }
+  std::uint32_t first() const { return fence() ? index : place & 7; }
+  std::uint32_t last() const { return fence() ? index : place >> 3 & 7; }
+  // By how much the number of a block is behind that of the fence, for each of three; 0: none.
+  std::uint32_t behind(unsigned i) const { return place >> 5 * i & 31; }
+
   std::uint64_t packed() const {
-    return number | std::uint64_t{slot} << 24 | std::uint64_t{index} << 34 | std::uint64_t{first} << 37 |
-           std::uint64_t{last} << 40 | std::uint64_t{final_packet} << 43 | std::uint64_t{shift} << 44;
+    return number | std::uint64_t{slot} << 24 | std::uint64_t{index} << 34 | std::uint64_t{place} << 37 |
+           std::uint64_t{final_packet} << 53 | std::uint64_t{shift} << 54;
   }
   static WriteWord unpack(std::uint64_t word) {
     const auto bits = [word](int from, std::uint32_t mask) { return static_cast<std::uint32_t>(word >> from) & mask; };
-    return {bits(0, 0xffffff), bits(24, 0x3ff), bits(34, 7), bits(37, 7), bits(40, 7), bits(43, 1) != 0, bits(44, 15)};
+    return {bits(0, 0xffffff), bits(24, 0x3ff), bits(34, 7), bits(37, 0xffff), bits(53, 1) != 0, bits(54, 15)};
   }
 };
 

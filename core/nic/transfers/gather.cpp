@@ -19,9 +19,9 @@ Gather::Gather(EventQueue& events, const TransfersConfig& config, std::size_t no
               [](void* its, NodeId node) { static_cast<Gather*>(its)->advance(node); }),
       nodes_(nodes) {}
 
-void Gather::push(NodeId node, const Packet& packet, std::uint64_t own, Cycle valid) {
+void Gather::push(NodeId node, const Packet& packet, std::uint64_t own, bool has_bytes, Cycle valid) {
   Node& n = nodes_[node];
-  n.waiting.push_back({packet, own, valid});
+  n.waiting.push_back({packet, own, has_bytes, valid});
   ++n.pushed;
   advance(node);
 }
@@ -51,12 +51,18 @@ bool Gather::take(Node& n) {
     cycle = std::max(cycle, n.done_at[n.taken % kAhead] + 1);
   }
   const Waiting& next = n.waiting.front();
+  n.taken_at[n.taken++ % kAhead] = cycle;
+  if (next.has_bytes) {
+    n.frames.push_back({next.packet, words_of(next.packet.payload_bytes), 0, 0, false, cycle + 1});
+    n.ask_from = cycle + 1;
+    n.waiting.pop_front();
+    return true;
+  }
   const auto skip = static_cast<std::uint32_t>(next.own % 16);
   const std::uint32_t beats = words_of(skip + next.packet.payload_bytes);
   const std::uint32_t near = std::min(beats, kPageLines - static_cast<std::uint32_t>(next.own / 16 % kPageLines));
   n.frames.push_back({next.packet, words_of(next.packet.payload_bytes), beats, near, skip != 0, cycle + 1});
   n.ask_from = cycle + 2 + (near != beats);
-  n.taken_at[n.taken++ % kAhead] = cycle;
   n.waiting.pop_front();
   return true;
 }
@@ -85,6 +91,8 @@ bool Gather::emit(NodeId node, Node& n) {
       cycle = std::max(cycle, f.asked + memory_read_ + (n.beat >= f.near));
       emits = !f.shifted || n.beat != 0 || f.beats == 1;
       ++n.beat;
+    } else if (f.beats == 0) {
+      cycle = std::max(cycle, f.asked);
     }
     n.free = cycle + 1;
     if (!emits) continue;

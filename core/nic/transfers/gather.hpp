@@ -25,8 +25,8 @@ class Gather {
   void attach(Network& network) { inject_.network = &network; }
   void ready(NodeId node) { inject_.ready(node); }
 
-  // A packet whose bytes begin at this address, to be taken in `valid` at the earliest.
-  void push(NodeId node, const Packet& packet, std::uint64_t own, Cycle valid);
+  // A packet whose bytes begin at this address, or which has them with it, to be taken in `valid` at the earliest.
+  void push(NodeId node, const Packet& packet, std::uint64_t own, bool has_bytes, Cycle valid);
   // From when on there is room for another one; kUnknown as long as that is not known.
   Cycle room_from(NodeId node) const;
 
@@ -36,13 +36,14 @@ class Gather {
   struct Waiting {
     Packet packet;
     std::uint64_t own;
+    bool has_bytes;
     Cycle valid;
   };
   struct Frame {
     Packet packet;
     std::uint32_t words, beats, near;  // of the frame; of memory; of these by the first of two reads
     bool shifted;  // a word is out of two beats
-    Cycle asked;
+    Cycle asked;  // what has its bytes: it is there
   };
   struct Node {
     std::deque<Waiting> waiting;

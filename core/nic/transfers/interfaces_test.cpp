@@ -50,6 +50,8 @@ struct Bench {
                       const std::uint64_t target = bench.interfaces.transfers.target(packet.src, packet.word);
                       for (std::uint64_t i = 0; i < packet.bytes; ++i) ++bench.memory[{packet.node, target + i}];
                       bench.written.push_back(packet);
+                      for (std::uint64_t i = 0; i < packet.bytes; ++i)
+                        bench.order[{packet.node, target + i}] = bench.written.size();
                     }}} {
     PacketSink sink{this,
                     [](void* self, const Packet& packet, Time injected, Time tail) {
@@ -88,6 +90,7 @@ struct Bench {
   Interfaces interfaces;
   std::unique_ptr<ExanetNetwork> network;
   std::map<std::pair<NodeId, std::uint64_t>, int> memory;
+  std::map<std::pair<NodeId, std::uint64_t>, std::size_t> order;  // number of the packet that wrote a byte
   std::vector<WrittenPacket> written;
   std::map<std::uint64_t, std::vector<End>> ends;
   std::vector<Cycle> headers;
@@ -122,6 +125,21 @@ TEST_CASE("a transfer alone takes the cycles of its stages") {
     CHECK(b.ends[42][0].at <= taken + 8);  // a visit may be before it
     CHECK(b.ends[42][0].ending == TransferEnding::kWhole);
   }
+}
+
+TEST_CASE("a fence is written when memory has answered the bytes before it") {
+  Bench b({"mesh", {2}}, {.memory_read = 9, .memory_answer = 50});
+  CHECK(b.store(100, 0, {1, 0x1000, 0x2000, 16, true, 1, true, 0x7008}));
+  CHECK(b.store(1000, 0, {1, 0, 0, 0, true, 2, true, 0x7010}));  // it alone
+  b.run();
+  REQUIRE(b.written.size() == 3);
+  // Memory's answer, a register, and the answer's three cycles; two lookups and a decision, and it is written in the next cycle.
+  CHECK(b.written[1].at == b.written[0].at + 50 + 1 + 2 + 1 + 3 + 1);
+  CHECK(b.written[1].bytes == 8);
+  CHECK(b.all_written(1, 0x7008, 16, 1));
+  CHECK(b.memory.size() == 32);
+  for (const std::uint64_t user : {1, 2}) CHECK(b.ends[user].size() == 1);
+  CHECK(b.ends[1][0].at > b.written[1].at);
 }
 
 TEST_CASE("a transfer of many blocks fills the link, from any address to any other") {
@@ -186,7 +204,9 @@ TEST_CASE("lost and damaged packets of transfers: each byte once") {
                                  0x4000 * i + 29 * i % 4096,
                                  static_cast<std::uint32_t>(97 * i % 9000),
                                  true,
-                                 i};
+                                 i,
+                                 i % 3 == 0,
+                                 0x4000'0000 + 16 * i};
     if (b.store(10 + 700 * static_cast<Cycle>(i), static_cast<NodeId>(i % 4), transfer)) taken.push_back(transfer);
   }
   b.queue.run_until(kCycle * 20'000'000);
@@ -199,5 +219,12 @@ TEST_CASE("lost and damaged packets of transfers: each byte once") {
     REQUIRE(b.ends[transfer.user].size() == 1);
     CHECK(b.ends[transfer.user][0].ending == TransferEnding::kWhole);
     CHECK(b.all_written(transfer.dst, transfer.target, transfer.length, 1));
+    if (!transfer.fence) continue;
+    CHECK(b.all_written(transfer.dst, transfer.fence_word, 8, 1));
+    std::size_t last = 0;
+    for (std::uint64_t i = 0; i < transfer.length; ++i)
+      last = std::max(last, b.order[{transfer.dst, transfer.target + i}]);
+    CHECK(b.order[{transfer.dst, transfer.fence_word}] > last);
   }
+  CHECK(b.interfaces.blocks.dropped() > 5);  // fences that came too early
 }

@@ -11,7 +11,7 @@ namespace exanet {
 namespace {
 
 constexpr std::uint8_t kMostDoublings = 5;
-constexpr std::uint32_t kBlock = 4096, kPacket = 512;
+constexpr std::uint32_t kBlock = 4096, kPacket = 512, kFence = 8;  // bytes
 constexpr Cycle kVisits = 16;  // cycles between two
 constexpr std::int64_t kRounds = 4096;  // they wrap
 constexpr unsigned kAdmits = 1, kEmits = 2, kBegins = 4;  // kinds of steps that take turns
@@ -46,7 +46,7 @@ void TransferSender::attach(Network& network, AnswerPorts& answers, BlockReceive
 
 std::uint64_t TransferSender::target(NodeId node, const WriteWord& word) const {
   const Block& block = nodes_[node].channels[word.slot / 4].blocks[word.slot % 4];
-  return word.index == word.first ? block.target : block.target / kBlock * kBlock + kPacket * word.index;
+  return word.index == word.first() ? block.target : block.target / kBlock * kBlock + kPacket * word.index;
 }
 
 bool TransferSender::store(NodeId node, const TransferStore& transfer) {
@@ -136,6 +136,9 @@ void TransferSender::begin(NodeId node, Node& n, Cycle cycle, Step step) {
       channel.own = channel.store.own;
       channel.target = channel.store.target;
       channel.left = channel.store.length;
+      channel.fence = channel.store.fence;
+      channel.fences = false;
+      if (channel.left == 0) fence(channel);
       channel.active = true;
       channel.busy = channel.queued = 0;
       channel.waits = channel.sending = false;
@@ -188,8 +191,10 @@ void TransferSender::take_step(NodeId node, Node& n, Cycle cycle, Step step, std
   const bool busy = (channel.busy & bit) != 0;
   const bool emits = step == Step::kEmit && busy && !failed, abandons = step == Step::kEmit && busy && failed;
   const auto elapsed = (round(n) - block.round + kRounds) % kRounds;
-  const bool due = step == Step::kVisit && busy && (channel.queued & bit) == 0 &&
-                   elapsed >= std::int64_t{config_.patience} << block.doublings;
+  const bool overdue = step == Step::kVisit && busy && (channel.queued & bit) == 0 &&
+                       elapsed >= std::int64_t{config_.patience} << block.doublings;
+  // A fence is not sent again before its transfer's other blocks have been answered.
+  const bool waits = overdue && block.fence && (channel.busy & ~bit) != 0, due = overdue && !waits;
   const bool gives_up = due && config_.tries != 0 && block.tries == config_.tries;
   const bool repeats = due && !gives_up, frees = fits || gives_up || abandons;
 
@@ -206,6 +211,8 @@ void TransferSender::take_step(NodeId node, Node& n, Cycle cycle, Step step, std
     channel.own += bytes;
     channel.target = (channel.target / kBlock + 1) * kBlock;
     channel.left -= bytes;
+    block.fence = channel.fences;
+    if (channel.left == 0) fence(channel);
     channel.busy |= bit;
     channel.sent_slot = static_cast<std::uint8_t>(slot % 4);
     numbers.open |= 1u << numbers.next % kWindow;
@@ -217,9 +224,11 @@ void TransferSender::take_step(NodeId node, Node& n, Cycle cycle, Step step, std
     const std::uint32_t from = at == first ? offset : kPacket * at;
     const std::uint32_t bytes = (at == last ? block.last_byte : kPacket * at + kPacket - 1) - from + 1;
     final_packet = at == last;
-    const WriteWord word{block.number, slot, at, first, last, final_packet, from % 16};
+    const std::uint32_t place =
+        block.fence ? WriteWord::kFence | (begins ? named(channel, slot) : 0) : WriteWord::place_of(first, last);
+    const WriteWord word{block.number, slot, at, place, final_packet, from % 16};
     gather_.push(node, {node, channel.store.dst, static_cast<std::uint16_t>(bytes), kTransferPort, 0, word.packed()},
-                 block.own + (from - offset), cycle + 4);
+                 block.own + (from - offset), block.fence, cycle + 4);
     ++packets_;
     block.at = static_cast<std::uint8_t>((at + 1) % 8);
     block.round = static_cast<std::uint16_t>(round(n) % kRounds);
@@ -229,6 +238,10 @@ void TransferSender::take_step(NodeId node, Node& n, Cycle cycle, Step step, std
       n.due.push_back({visit_of(n, slot, block), slot, block.sent});
       std::push_heap(n.due.begin(), n.due.end());
     }
+  }
+  if (waits) {
+    n.due.push_back({n.visited - 1 + config_.slots(), slot, block.sent});
+    std::push_heap(n.due.begin(), n.due.end());
   }
   if (repeats) {
     block.at = static_cast<std::uint8_t>(block.target % kBlock / kPacket);
@@ -260,6 +273,26 @@ void TransferSender::take_step(NodeId node, Node& n, Cycle cycle, Step step, std
     n.ends.push_back({{number, channel.failure}, cycle + 4});
     offer_ends(node, n);
   }
+}
+
+// What is left of the transfer is its fence, if it has one.
+void TransferSender::fence(Channel& channel) {
+  channel.fences = channel.fence;
+  channel.fence = false;
+  if (!channel.fences) return;
+  channel.target = channel.store.fence_word;
+  channel.left = kFence;
+}
+
+// The blocks that a fence in this slot is behind, as a packet names them.
+std::uint32_t TransferSender::named(const Channel& channel, std::uint32_t slot) {
+  std::uint32_t place = 0;
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    const std::uint32_t other = (slot + 1 + i) % 4;
+    if ((channel.busy >> other & 1) == 0) continue;
+    place |= (channel.blocks[slot % 4].number - channel.blocks[other].number) % kWindow << 5 * i;
+  }
+  return place;
 }
 
 // The first visit, of those that are to come, that finds the block due. That of the last slot is the next round's already.

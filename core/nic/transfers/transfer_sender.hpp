@@ -25,6 +25,8 @@ struct TransferStore {
   std::uint32_t length;  // bytes
   bool notify;  // its end is written to memory
   std::uint64_t user;
+  bool fence = false;  // a word of 8 bytes is written at the target behind all others
+  std::uint64_t fence_word = 0;  // its address
 };
 
 class TransferSender {
@@ -57,6 +59,7 @@ class TransferSender {
   struct Block {
     std::uint64_t own = 0, target = 0;
     std::uint32_t number = 0;
+    bool fence = false;
     std::uint16_t last_byte = 0;  // of the target's address in its 4 KiB
     std::uint16_t round = 0;  // when it was sent
     std::uint8_t at = 0;  // packet that is next
@@ -67,6 +70,7 @@ class TransferSender {
     TransferStore store{};
     std::uint64_t own = 0, target = 0;  // of the next block
     std::uint32_t left = 0;  // bytes in blocks that have not begun
+    bool fence = false, fences = false;  // one comes behind them; it is what has not begun
     std::uint8_t busy = 0, queued = 0;  // blocks, a bit each
     bool active = false;
     bool waits = false;  // in the queue of those that are to begin a block
@@ -116,6 +120,8 @@ class TransferSender {
   void begin(NodeId node, Node& n, Cycle cycle, Step step);
   void take_step(NodeId node, Node& n, Cycle cycle, Step step, std::uint32_t slot, bool fits);
   void offer_ends(NodeId node, Node& n);
+  static void fence(Channel& channel);
+  static std::uint32_t named(const Channel& channel, std::uint32_t slot);
   void release(NodeId node, Node& n, Cycle cycle);
   std::int64_t round(const Node& n) const { return n.visited / config_.slots(); }
   Cycle owed(std::int64_t visit) const { return config_.begins + 16 * (visit + 1); }

@@ -162,10 +162,11 @@ package exanet_pkg;
     logic [21:0] dcid;  // destination node
   } message_send_t;
 
-  // The four stores of 8 bytes, or two of 16, that ask for a write of memory to another node's; the last one hands it over.
+  // The four stores of 8 bytes, or two of 16, that ask for a write of memory to another node's; the last one hands it over. With a fence transfer_fence is stored before.
   typedef struct packed {
     logic [15:0] token;  // comes back in transfer_end
-    logic [1:0] end_reserved;  // zero
+    logic end_reserved;  // zero
+    logic fence;  // transfer_fence counts: a word is written in the other node's memory behind all that the transfer writes there
     logic notify;  // transfer_end is to be written
     logic [44:0] end_word;  // address, in units of 8 bytes, of a word in this node's memory that transfer_end is written to
     logic [9:0] reserved;  // zero
@@ -176,6 +177,13 @@ package exanet_pkg;
     logic [15:0] own_reserved;  // zero
     logic [47:0] own;  // address of its first byte in this node's memory
   } transfer_t;
+
+  // The two further stores of 8 bytes, or one of 16, before the last one of a transfer with a fence.
+  typedef struct packed {
+    logic [63:0] value;  // what is written there
+    logic [18:0] reserved;  // zero
+    logic [44:0] word;  // address, in units of 8 bytes, of a word in the other node's memory
+  } transfer_fence_t;
 
   // What the network interface writes when the other node's memory has all of a transfer, or when it has failed.
   typedef struct packed {
@@ -188,10 +196,17 @@ package exanet_pkg;
 
   // Field `block` of a Write's footer: which packets its block has, by bits 11 to 9 of the address of each. A block is what is written between two multiples of 4 KiB of the target address, a packet what is between two of 512 bytes.
   typedef struct packed {
-    logic [9:0] reserved;  // zero
+    logic fence;  // 0
+    logic [8:0] reserved;  // zero
     logic [2:0] last_packet;  // its last packet
     logic [2:0] first_packet;  // its first packet
   } block_place_t;
+
+  // Field `block` of the footer of a Write that is a fence: a block of one packet, which is taken only when memory has all of the blocks that it names.
+  typedef struct packed {
+    logic fence;  // 1
+    logic [2:0][4:0] behind;  // blocks of its transfer that were not answered yet, by how far their numbers are behind its own; 0: none
+  } fence_place_t;
 
   // Last 16 bytes of an entry of a mailbox, 128 bytes; the message's words are right before them.
   typedef struct packed {

@@ -6,6 +6,8 @@
 //   page + 0x000 to 0x03f   store: payload of the message that is put together
 //   page + 0x040            store of 8 bytes, message_send_t: sends it
 //   page + 0x080 to 0x09f   four stores of 8 bytes, or two of 16, transfer_t: the last one hands it over
+//   page + 0x0a0 to 0x0af   two stores of 8 bytes, or one of 16, transfer_fence_t: before the last one of a transfer
+//                           with a fence
 //   page + 0x0c0            load of 8 bytes: ni_status_t
 //   page + 0x0d0            load of 8 bytes: ni_transfer_status_t
 //   page + 0x0c8            store of 8 bytes: mailbox_release_t

@@ -5,6 +5,10 @@
 // that is whole comes again, the block is answered again. One of a block that is older is nobody's, and dropped. A block of which memory has refused a
 // write is answered with a Nack when the rest of it has come. Of a node that nothing has come from yet any number is the first.
 //
+// A fence is a packet that waits, and lets those behind it wait, until memory has answered all that came before. It is
+// dropped, as if it had been lost, where some block that it names is not whole; where memory has refused one of them it
+// is answered with a Nack, and not written.
+//
 // A packet waits for memory and for room for answers, and for nothing else. Words that say that a transfer has ended are written in between.
 module ni_blocks #(
   parameter int unsigned Peers = 4096,
@@ -107,7 +111,11 @@ module ni_blocks #(
   logic [1:0] jobs_q;
   ni_user_t user_q;
   logic [23:0] ahead_q;
-  assign idle = state_q == Idle && words_held_q <= 8'(WordDepth - MaxPayloadWords) && !clears && !clear_i && !held_up;
+  logic [5:0] unanswered_q;  // packets that were decided on
+  block_place_t place_comes;
+  assign place_comes = s_axis_tuser.block;
+  assign idle = state_q == Idle && words_held_q <= 8'(WordDepth - MaxPayloadWords) && !clears && !clear_i && !held_up &&
+      !(place_comes.fence && unanswered_q != '0);
   assign begins = idle && s_axis_tvalid && !amid_q;
   assign s_axis_tready = amid_q || idle;
   assign beat = s_axis_tvalid && s_axis_tready;
@@ -134,7 +142,11 @@ module ni_blocks #(
 
   // --- The decision.
   block_place_t place;
+  fence_place_t fence;
   block_t found, here_q;
+  block_t [2:0] named;  // by a fence
+  logic [2:0] whole, spoilt;
+  logic in_order_q, spoils_q;
   logic [2:0] index;
   logic [7:0] own, span;
   logic [WindowBits-1:0] at;
@@ -142,23 +154,42 @@ module ni_blocks #(
   logic [23:0] behind;
   logic [9:0] past_end;
   assign place = user_q.block;
+  assign fence = user_q.block;
   assign index = user_q.dmadd[11:9];
   assign own = 8'd1 << index;
-  always_comb for (int unsigned i = 0; i < 8; i++) span[i] = 3'(i) >= place.first_packet && 3'(i) <= place.last_packet;
+  always_comb begin
+    for (int unsigned i = 0; i < 8; i++)
+      span[i] = place.fence ? 3'(i) == index : 3'(i) >= place.first_packet && 3'(i) <= place.last_packet;
+  end
   assign at = user_q.number[WindowBits-1:0];
   assign behind = ~ahead_q;
   assign later = !past_q.known || !ahead_q[23];
   assign past_end = {1'b0, user_q.dmadd[8:0]} + bytes_q;
   assign fitting = span[index] && bytes_q != '0 && past_end <= 10'd512 && bytes_q <= 10'd512 && user_q.kind == PacketTypeWrite;
-  assign drops = !known_q || !fitting || (!later_q && behind[22:WindowBits] != '0);
+  assign drops = !known_q || !fitting || (!later_q && behind[22:WindowBits] != '0) || !in_order_q;
   always_comb begin
     found = past_q.blocks[at];
     if (later || !found.begun) found = '{begun: 1'b1, failed: 1'b0, come: ~span};
   end
-  always_ff @(posedge clk_i) if (state_q == Weigh) {later_q, here_q} <= {later, found};
+  // One that has not come yet has its place in the table from a block before it.
+  always_comb begin
+    for (int unsigned k = 0; k < 3; k++) begin
+      named[k] = past_q.blocks[WindowBits'(at - WindowBits'(fence.behind[k]))];
+      whole[k] = fence.behind[k] == '0 ||
+          (named[k].begun && named[k].come == '1 && (!later || ahead_q < 24'(fence.behind[k])));
+      spoilt[k] = fence.behind[k] != '0 && named[k].failed;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (state_q == Weigh) begin
+      {later_q, here_q} <= {later, found};
+      in_order_q <= !place.fence || whole == '1;
+      spoils_q <= place.fence && spoilt != '0;
+    end
+  end
   assign repeated = here_q.come[index];
   assign completes = !repeated && (here_q.come | own) == '1;
-  assign writes = !drops && !repeated;
+  assign writes = !drops && !repeated && !spoils_q;
   assign acks = !drops && (completes || (here_q.come == '1 && user_q.ack_request));
   assign decides = state_q == Decide && ended_q && !jobs_q[1];
   always_comb begin
@@ -174,6 +205,7 @@ module ni_blocks #(
       end
       past_next.blocks[at] = here_q;
       past_next.blocks[at].come = here_q.come | own;
+      if (spoils_q) past_next.blocks[at].failed = 1'b1;
     end
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -310,11 +342,13 @@ module ni_blocks #(
       memory_q      <= 1'b0;
       refused_q     <= 1'b0;
       pending_q     <= '0;
+      unanswered_q  <= '0;
       m_axis_tvalid <= 1'b0;
       m_axis_tuser  <= '0;
       answered_o    <= '0;
     end else begin
       pending_q <= pending_q + 6'(pended) - 6'(taken);
+      unanswered_q <= unanswered_q + 6'(decides) - 6'(taken && !is_end);
       case (answer_q)
         Idle: if (answer_looks) answer_q <= Look;
         Look: answer_q <= Decide;

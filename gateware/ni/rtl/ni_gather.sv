@@ -3,6 +3,7 @@
 //
 // Reads of later packets are asked for while the data of earlier ones come, 16 packets ahead. A read does not cross 4 KiB: a packet may take two. Memory
 // answers in order. A packet whose read it refuses is given the shape of a frame that ni_inject does not send, and is told of.
+// A fence has its payload with it, and is a frame between the others.
 module ni_gather (
   input  logic                  clk_i,
   input  logic                  rst_ni,
@@ -43,8 +44,8 @@ module ni_gather (
   logic frame_valid, frame_done;
   write_packet_t frame;
   logic [5:0] words, beats;  // of the frame, and of memory for it
-  assign lines = 6'((11'(packet_i.own[3:0]) + 11'(packet_i.bytes) + 11'd15) >> 4);
-  assign to_page_end = 9'd256 - {1'b0, packet_i.own[11:4]};
+  assign lines = 6'((11'(packet_i.payload[3:0]) + 11'(packet_i.bytes) + 11'd15) >> 4);
+  assign to_page_end = 9'd256 - {1'b0, packet_i.payload[11:4]};
   assign packet_taken_o = packet_valid_i && !asks_q && frames_q < 5'(Ahead);
   assign m_axi_arvalid = asks_q;
   assign m_axi_araddr = {line_q, 4'd0};
@@ -57,13 +58,13 @@ module ni_gather (
       frames_q <= '0;
     end else begin
       frames_q <= frames_q + 5'(packet_taken_o) - 5'(frame_done);
-      asks_q   <= packet_taken_o || (asks_q && !(asked && (rest_q || lines_q == '0)));
+      asks_q   <= (packet_taken_o && !packet_i.place.fence) || (asks_q && !(asked && (rest_q || lines_q == '0)));
       rest_q   <= asks_q && (rest_q || (asked && lines_q != '0)) && !(rest_q && asked);
     end
   end
   always_ff @(posedge clk_i) begin
     if (packet_taken_o) begin
-      line_q <= packet_i.own[47:4];
+      line_q <= packet_i.payload[47:4];
       near_q <= 9'(lines) > to_page_end ? to_page_end[5:0] : lines;
       lines_q <= 9'(lines) > to_page_end ? lines - to_page_end[5:0] : '0;
     end else if (asked) begin
@@ -80,13 +81,15 @@ module ni_gather (
   logic room, flush_q, beat, emits, final_word, failed_q, failed;
   logic [127:0] previous_q, low, high;
   logic [9:0] bytes_left;
-  assign skip = frame.own[3:0];
+  assign skip = frame.place.fence ? '0 : frame.payload[3:0];
   assign room = !m_axis_tvalid || m_axis_tready;
   assign failed = failed_q || (beat && m_axi_rresp[1]);
-  assign m_axi_rready = frame_valid && !flush_q && room && !unread_valid_o;
+  assign m_axi_rready = frame_valid && !frame.place.fence && !flush_q && room && !unread_valid_o;
   assign beat = m_axi_rvalid && m_axi_rready;
-  assign emits = (beat && (skip == '0 || beat_q != '0 || beats == 6'd1)) || (flush_q && room && !unread_valid_o);
-  assign low = flush_q || (skip != '0 && beat_q != '0) ? previous_q : m_axi_rdata;
+  assign emits = (beat && (skip == '0 || beat_q != '0 || beats == 6'd1)) ||
+      ((flush_q || (frame_valid && frame.place.fence)) && room && !unread_valid_o);
+  assign low = frame.place.fence ? {64'd0, frame.payload}
+      : flush_q || (skip != '0 && beat_q != '0) ? previous_q : m_axi_rdata;
   assign high = m_axi_rdata;
   assign final_word = word_q == words - 6'd1;
   assign frame_done = emits && final_word;

@@ -7,16 +7,16 @@ package ni_pkg;
     for (int unsigned i = 0; i < 16; i++) if (keep[i]) bytes_kept = 5'(i + 1);
   endfunction
 
-  // A packet of a block, whose payload is yet to be read.
+  // A packet of a block. Its payload is yet to be read, but that of a fence.
   typedef struct packed {
-    logic [47:0] own;    // address of its payload
+    logic [63:0] payload;  // its address, or a fence's 8 bytes themselves
     logic [9:0]  bytes;  // of it, 1 to 512
     logic [47:0] target;
     logic [21:0] dcid;
     logic [9:0]  pdid;
     logic [23:0] number;
     logic [9:0]  slot;
-    exanet_pkg::block_place_t place;
+    exanet_pkg::block_place_t place;  // or fence_place_t
     logic        final_packet;  // the last one of its block
   } write_packet_t;
 

@@ -7,6 +7,10 @@
 // Ack frees its slot, a Nack fails its transfer, and one that is not answered is sent again, whole, after a time that doubles, and fails at last. A
 // transfer has ended when none of its blocks is under way; then transfer_end is written, and its channel is free.
 //
+// A fence is a last block of 8 bytes out of the transfer's stores. It is sent behind the last packet of the others and
+// names those that have not been answered, at most three, so that the target takes it behind them; one that nobody
+// answers is sent again once the others have been answered.
+//
 // All state changes by steps, one begun every three cycles at most, each of which reads the tables in its first cycle and writes them in its fourth, which
 // is the first one of the next. Steps, by who goes first: the visit of a slot, once in 16 cycles; an answer; then in turn a new transfer with its first
 // packet, the next packet of a block, and the next block of a transfer with its first packet. So channels take turns packet by packet, but the blocks of
@@ -66,8 +70,8 @@ module ni_transfers #(
   localparam logic [2:0] MostDoublings = 3'd5;
   localparam int unsigned WindowBits = $clog2(Window);
   localparam int unsigned PacketsAhead = 8;
-  if (SlotBits > 10 || Window < 2 || Window != 2 ** WindowBits) begin : gen_illegal_1
-    $error("a packet names its slot in ten bits; Window is a power of two");
+  if (SlotBits > 10 || Window < 2 || Window > 32 || Window != 2 ** WindowBits) begin : gen_illegal_1
+    $error("a packet names its slot in ten bits, a fence blocks in five; Window is a power of two");
   end
   typedef logic [ChannelBits-1:0] channel_t;
   typedef logic [SlotBits-1:0] slot_t;
@@ -83,33 +87,48 @@ module ni_transfers #(
     else if (clears) clear_q <= clear_q + 1'b1;
   end
 
-  // --- Stores: the first three words of a transfer are kept for their context; the last one hands it over.
+  // --- Stores: the first three words of a transfer and the two of its fence are kept for their context; the last one
+  // hands it over.
   typedef struct packed {
     transfer_t transfer;
+    transfer_fence_t fence;
+    logic fences;  // it is nothing but the fence, which is its target
     peer_t peer;
     logic [9:0] pdid;
   } intake_t;
-  logic [2:0][63:0] kept;
+  logic [4:0][63:0] kept;
   logic [ContextBits-1:0] context_q, hands_context_q;
   logic hands_q, known, claims, intake_taken, intake_valid, release_channel;
   logic [ChannelBits:0] spare_q;
   logic [2:0] intakes_q;
   logic [9:0] hands_pdid_q;
   transfer_t transfer_q;
-  intake_t intake;
+  transfer_fence_t fence_q;
+  peer_t peer;
+  intake_t intake, intake_next;
   store_refusal_e refusal;
-  for (genvar w = 0; w < 3; w++) begin : gen_kept
+  // Words 0 to 2, 4 and 5 of the stores.
+  for (genvar w = 0; w < 5; w++) begin : gen_kept
+    localparam int unsigned Word = w < 3 ? w : w + 1;
     ni_table #(.Entries(Contexts), .Width(64), .Same(1'b1)) u_kept (
-      .clk_i, .write_i(store_i && line_i == 8'($unsigned(8 + w / 2)) && strobe_i[8*(w%2)+:8] == '1), .write_at_i(context_q),
-      .data_i(data_i[64*(w%2)+:64]), .read_i(1'b1), .read_at_i(context_i), .data_o(kept[w]));
+      .clk_i, .write_i(store_i && line_i == 8'($unsigned(8 + Word / 2)) && strobe_i[8*(Word%2)+:8] == '1),
+      .write_at_i(context_q), .data_i(data_i[64*(Word%2)+:64]), .read_i(1'b1), .read_at_i(context_i), .data_o(kept[w]));
   end
   always_ff @(posedge clk_i) begin
     context_q       <= context_i;
     hands_context_q <= context_q;
     hands_pdid_q    <= pdid_i;
     transfer_q      <= {data_i[127:64], strobe_i[7:0] == '1 ? data_i[63:0] : kept[2], kept[1], kept[0]};
+    fence_q         <= {kept[4], kept[3]};
   end
-  peer_t peer;
+  always_comb begin
+    intake_next = '{transfer: transfer_q, fence: fence_q, fences: 1'b0, peer: peer, pdid: hands_pdid_q};
+    if (transfer_q.fence && transfer_q.length == '0) begin
+      intake_next.fences = 1'b1;
+      intake_next.transfer.target = {fence_q.word, 3'd0};
+      intake_next.transfer.length = 32'd8;
+    end
+  end
   ni_peer #(.Peers(Peers), .NodeBits(NodeBits), .XBits(XBits), .YBits(YBits)) u_peer (
     .clk_i, .dcid_i(transfer_q.dcid), .y_shift_i(config_i.y_shift), .z_shift_i(config_i.z_shift), .peer_o(peer), .known_o(known));
   always_comb begin
@@ -119,7 +138,7 @@ module ni_transfers #(
   end
   assign claims = hands_q && refusal == StoreRefusalNone;
   exanet_fifo #(.Width($bits(intake_t)), .Depth(8)) u_intake (
-    .clk_i, .rst_ni, .write_i(claims), .data_i({transfer_q, peer, hands_pdid_q}), .read_i(intake_taken), .valid_o(intake_valid), .data_o(intake));
+    .clk_i, .rst_ni, .write_i(claims), .data_i(intake_next), .read_i(intake_taken), .valid_o(intake_valid), .data_o(intake));
   assign ready_o = !clears && intakes_q < 3'd4;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -249,12 +268,17 @@ module ni_transfers #(
     logic [21:0] dcid;
     peer_t peer;
     logic [9:0] pdid;
+    logic [44:0] fence_word;
+    logic [63:0] fence_value;
   } order_t;
   typedef struct packed {
     logic active;
     logic [47:0] own;   // of the next block
     logic [47:0] target;
     logic [31:0] left;  // bytes in blocks that have not begun
+    logic fence;        // one comes behind them
+    logic fences;       // it is what has not begun
+    logic [3:0][WindowBits-1:0] numbers;  // of the slots' blocks, their lowest bits
     logic [3:0] busy;   // slots: sent and not answered, or to be sent
     logic [3:0] queued;
     logic waits;        // in the queue of those that are to begin a block
@@ -265,6 +289,7 @@ module ni_transfers #(
   typedef struct packed {
     logic [47:0] own;
     logic [47:0] target;
+    logic fence;
     logic [11:0] last_byte;  // of the target address
     logic [2:0] at;          // packet that is next
     logic [23:0] number;
@@ -302,21 +327,23 @@ module ni_transfers #(
 
   // --- Second cycle: what was read; a new transfer has its own.
   logic [12:0] sum1, block_bytes1, block_bytes2_q;
-  logic whole1, single2_q, final2_q, first2_q, fits2_q;
+  logic whole1, finishes1, finishes2_q, more2_q, single2_q, final2_q, first2_q, fits2_q;
   logic [11:0] end_byte1, end_byte2_q, offset2_q;
   state_t begins1;  // as it is if its next block begins
   assign peer1 = step1_q == Admit ? intake1_q.peer : order1.peer;
   always_comb begin
     begins1 = state1;
     if (step1_q == Admit) begin
-      begins1 = '{active: 1'b1, own: intake1_q.transfer.own, target: intake1_q.transfer.target, left: intake1_q.transfer.length,
-                  failure: NackReasonNone, default: '0};
+      begins1 = '{active: 1'b1, own: intake1_q.transfer.own, target: intake1_q.transfer.target,
+                  left: intake1_q.transfer.length, fence: intake1_q.transfer.fence && !intake1_q.fences,
+                  fences: intake1_q.fences, failure: NackReasonNone, default: '0};
     end
     // A block ends before the next multiple of 4 KiB, or with its transfer.
     sum1 = {1'b0, begins1.target[11:0]} + {1'b0, begins1.left[11:0]};
     whole1 = begins1.left[31:12] != '0 || sum1[12];
     end_byte1 = whole1 ? '1 : sum1[11:0] - 12'd1;
     block_bytes1 = whole1 ? 13'd4096 - {1'b0, begins1.target[11:0]} : {1'b0, begins1.left[11:0]};
+    finishes1 = begins1.left[31:13] == '0 && begins1.left[12:0] <= 13'd4096 - {1'b0, begins1.target[11:0]};
   end
   assign ending1 = {intake1_q.transfer.end_word, intake1_q.transfer.notify, intake1_q.transfer.token};
   always_ff @(posedge clk_i) begin
@@ -333,7 +360,9 @@ module ni_transfers #(
           {step1_q, slot1_q, channel1_q, answer1_q.reason, room1_q, peer1, ending1};
       block2_q  <= block1;
       state2_q  <= begins1;
-      order2_q  <= step1_q == Admit ? {intake1_q.transfer.dcid, intake1_q.peer, intake1_q.pdid} : order1;
+      order2_q  <= step1_q != Admit ? order1
+          : {intake1_q.transfer.dcid, intake1_q.peer, intake1_q.pdid, intake1_q.fence.word, intake1_q.fence.value};
+      {finishes2_q, more2_q} <= {finishes1, begins1.left != '0};
       {end_byte2_q, block_bytes2_q, single2_q} <= {end_byte1, block_bytes1, begins1.target[11:9] == end_byte1[11:9]};
       final2_q  <= block1.at == block1.last_byte[11:9];
       first2_q  <= block1.at == block1.target[11:9];
@@ -350,13 +379,16 @@ module ni_transfers #(
   logic [9:0] packet_bytes;
   nack_reason_e reason;
   write_packet_t packet;
+  fence_place_t fence_place;
+  logic [2:0][1:0] other;
+  logic others_busy, more;
   assign usable = ~(state2_q.busy | state2_q.queued);
   always_comb begin
     free_slot = 2'd3;
     for (int unsigned i = 3; i > 0; i--) if (usable[i-1]) free_slot = 2'(i - 1);
   end
   assign failed = state2_q.failure != NackReasonNone;
-  assign begins = (step2_q == Admit || step2_q == Begin) && room2_q && state2_q.left != '0 && !failed && usable != '0 &&
+  assign begins = (step2_q == Admit || step2_q == Begin) && room2_q && more2_q && !failed && usable != '0 &&
       !state2_q.sending && !numbers2.full;
   logic [WindowBits-1:0] next_but_one;
   assign next_but_one = numbers2.next[WindowBits-1:0] + 1'b1;
@@ -364,22 +396,36 @@ module ni_transfers #(
   assign here_busy = state2_q.busy[slot2_q[1:0]];
   assign emits = step2_q == Emit && here_busy && !failed;
   assign abandons = step2_q == Emit && here_busy && failed;
+  // What a fence names; one that is sent again is behind no other block.
+  always_comb begin
+    fence_place = '0;
+    fence_place.fence = 1'b1;
+    for (int unsigned i = 0; i < 3; i++) begin
+      other[i] = free_slot + 2'(i + 1);
+      if (begins && state2_q.busy[other[i]])
+        fence_place.behind[i] = 5'(WindowBits'(numbers2.next[WindowBits-1:0] - state2_q.numbers[other[i]]));
+    end
+  end
   always_comb begin
     packet = '0;
     packet.dcid = order2_q.dcid;
     packet.pdid = order2_q.pdid;
     if (begins) begin
-      packet.own = state2_q.own;
+      packet.payload = {16'd0, state2_q.own};
       packet.target = state2_q.target;
       packet.number = numbers2.next;
       packet.place = {10'd0, end_byte2_q[11:9], state2_q.target[11:9]};
       packet.final_packet = single2_q;
     end else begin
-      packet.own = block2_q.own + (first2_q ? 48'd0 : 48'(offset2_q));
+      packet.payload = {16'd0, block2_q.own + (first2_q ? 48'd0 : 48'(offset2_q))};
       packet.target = first2_q ? block2_q.target : {block2_q.target[47:12], block2_q.at, 9'd0};
       packet.number = block2_q.number;
       packet.place = {10'd0, block2_q.last_byte[11:9], block2_q.target[11:9]};
       packet.final_packet = final2_q;
+    end
+    if (begins ? state2_q.fences : block2_q.fence) begin
+      packet.payload = order2_q.fence_value;
+      packet.place = block_place_t'(fence_place);
     end
     packet.slot = 10'({channel2_q, at_slot});
     // From its first byte to the end of its 512, or of its block.
@@ -390,7 +436,9 @@ module ni_transfers #(
   // Answers, and blocks that nobody answers.
   assign fits = step2_q == Answer && fits2_q && here_busy;
   assign elapsed = round_q - block2_q.round;
-  assign due = step2_q == Visit && here_busy && !state2_q.queued[slot2_q[1:0]] && elapsed >= 12'(config_i.block_patience) << block2_q.doublings;
+  assign others_busy = (state2_q.busy & ~(4'd1 << slot2_q[1:0])) != '0;
+  assign due = step2_q == Visit && here_busy && !state2_q.queued[slot2_q[1:0]] && !(block2_q.fence && others_busy) &&
+      elapsed >= 12'(config_i.block_patience) << block2_q.doublings;
   assign gives_up = due && config_i.tries != '0 && block2_q.tries == config_i.tries;
   assign repeats = due && !gives_up;
   assign frees = fits || gives_up || abandons;
@@ -403,7 +451,14 @@ module ni_transfers #(
       state.own = state2_q.own + 48'(block_bytes2_q);
       state.target = {state2_q.target[47:12] + 36'd1, 12'd0};
       state.left = state2_q.left - 32'(block_bytes2_q);
+      if (finishes2_q && state2_q.fence) begin
+        state.target = {order2_q.fence_word, 3'd0};
+        state.left = 32'd8;
+        state.fence = 1'b0;
+        state.fences = 1'b1;
+      end
       state.busy[free_slot] = 1'b1;
+      state.numbers[free_slot] = numbers2.next[WindowBits-1:0];
       state.sending = !single2_q;
       state.sent_slot = free_slot;
     end
@@ -414,7 +469,9 @@ module ni_transfers #(
     if (!failed) state.failure = reason;
     if (step2_q == Begin) state.waits = 1'b0;
     // A transfer is in the queue while it has bytes left and a slot for them, and no block that is being sent.
-    pushes_channel = state.left != '0 && state.failure == NackReasonNone && (state.busy | state.queued) != '1 && !state.sending && !state.waits;
+    more = begins ? !finishes2_q || state2_q.fence : more2_q;
+    pushes_channel = more && state.failure == NackReasonNone && (state.busy | state.queued) != '1 && !state.sending &&
+        !state.waits;
     if (pushes_channel) state.waits = 1'b1;
     ends = state2_q.active && state.busy == '0 && state.queued == '0 && !state.waits;
     if (ends) state.active = 1'b0;
@@ -425,6 +482,7 @@ module ni_transfers #(
     if (begins) begin
       block.own = state2_q.own;
       block.target = state2_q.target;
+      block.fence = state2_q.fences;
       block.last_byte = end_byte2_q;
       block.number = numbers2.next;
       block.at = state2_q.target[11:9] + 3'd1;

@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <deque>
@@ -58,7 +59,7 @@ class AxiWrites {
       see(WrittenBeat{cycle, address, beat.data, beat.last});
       CHECK(beat.last == (at_ == bursts_.front().beats));
       if (!beat.last) continue;
-      answers_.push_back({cycle + latency_cycles_, failed_});
+      answers_.push_back({cycle + latency_cycles_, failed_, address});
       bursts_.pop_front();
       at_ = 0, failed_ = false;
     }
@@ -69,6 +70,11 @@ class AxiWrites {
     response = valid && answers_.front().failed ? 2 : 0;
   }
   void answered() { answers_.pop_front(); }
+  // Bursts that end in the range and have no answer yet.
+  std::size_t unanswered(std::uint64_t begin, std::uint64_t end) const {
+    return static_cast<std::size_t>(std::count_if(
+        answers_.begin(), answers_.end(), [&](const Answer& a) { return a.last_line >= begin && a.last_line < end; }));
+  }
 
  private:
   struct Burst {
@@ -83,6 +89,7 @@ class AxiWrites {
   struct Answer {
     std::uint64_t cycle;
     bool failed;
+    std::uint64_t last_line;
   };
 
   unsigned latency_cycles_;

@@ -17,6 +17,8 @@ class DmaPort {
   std::function<bool(std::uint64_t address)> refuses_read = [](std::uint64_t) { return false; };
   std::uint64_t first_read = 0, last_write = 0;  // cycles: the first address of a read was offered; a beat was written
   std::vector<WrittenBeat> ends;  // the last beat of each burst
+  std::function<void(const WrittenBeat& end)> on_burst = [](const WrittenBeat&) {};  // its bytes are in memory
+  std::size_t unanswered(std::uint64_t begin, std::uint64_t end) const { return writes_.unanswered(begin, end); }
 
   template <typename Model>
   void drive(Model& model, std::uint64_t cycle) {
@@ -52,7 +54,9 @@ class DmaPort {
       writes_.beat(model.m_axi_dma_wdata, model.m_axi_dma_wstrb, model.m_axi_dma_wlast);
     writes_.write(cycle, memory_, [&](const WrittenBeat& beat) {
       last_write = cycle;
-      if (beat.last) ends.push_back(beat);
+      if (!beat.last) return;
+      ends.push_back(beat);
+      on_burst(beat);
     });
   }
 

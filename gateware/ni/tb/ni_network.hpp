@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -46,13 +47,16 @@ struct NiNetworkConfig {
   TransceiverConfig line{.latency_cycles = 20};
   MemoryConfig memory{};
   unsigned patience = 8, tries = 4, block_patience = 8;
+  // Whether the packet that is so many-th to come out of the router at this port of this node is damaged.
+  std::function<bool(std::size_t node, unsigned port, std::size_t packet)> damages{};
   int before_reset =
       0;  // other than 0: registers and memories hold chance values before the reset, others for each number
 };
 
 // The processor's window (exanet_ni).
 inline std::uint32_t page(unsigned context) { return 0x1000 * context; }
-inline constexpr std::uint32_t kSend = 0x40, kTransfer = 0x80, kStatus = 0xc0, kRelease = 0xc8, kTransferStatus = 0xd0;
+inline constexpr std::uint32_t kSend = 0x40, kTransfer = 0x80, kFence = 0xa0, kStatus = 0xc0, kRelease = 0xc8,
+                               kTransferStatus = 0xd0;
 inline constexpr std::uint32_t kContextTable = 0x100000, kConfig = 0x104000, kClearPeer = 0x104010, kCounts = 0x104020,
                                kMailboxTable = 0x108000;
 
@@ -178,6 +182,13 @@ class NiNetwork {
         store.data[i] = static_cast<std::uint8_t>(transfer.raw[4 * half + i / 4] >> 8 * (i % 4));
       this->store(n, store);
     }
+  }
+
+  // The word that is written behind the next transfers with a fence of this context, by one store of 16 bytes.
+  void fence(std::size_t n, unsigned context, const spec::TransferFence& fence, std::uint64_t cycle = 0) {
+    Store store{cycle, page(context) + kFence, {}, 0xffff};
+    for (unsigned i = 0; i < 16; ++i) store.data[i] = static_cast<std::uint8_t>(fence.raw[i / 4] >> 8 * (i % 4));
+    this->store(n, store);
   }
 
   // --- What processors load, while the network goes on.
@@ -308,7 +319,7 @@ class NiNetwork {
     m.m_axi_awready = m.m_axi_wready = m.m_axi_bvalid = m.m_axi_bresp = 0;
     m.m_axi_dma_awready = m.m_axi_dma_wready = m.m_axi_dma_bvalid = m.m_axi_dma_bresp = 0;
     m.m_axi_dma_arready = m.m_axi_dma_rvalid = m.m_axi_dma_rresp = 0;
-    m.tx_ready_i = m.rx_valid_i = 0;
+    m.tx_ready_i = m.rx_valid_i = m.damages_i = 0;
     m.rx_data_i[0] = m.rx_data_i[1] = 0;
   }
   void join(std::size_t from, unsigned from_port, std::size_t to, unsigned to_port) {
@@ -332,6 +343,11 @@ class NiNetwork {
         m.s_axi_wdata[i / 4] |= static_cast<std::uint32_t>(store.data[i]) << 8 * (i % 4);
     }
     m.s_axi_arvalid = node.asks;
+    for (unsigned p = 0; p < 3 && config_.damages; ++p) {
+      const bool damaged =
+          config_.damages(static_cast<std::size_t>(&node - nodes_.data()), p, node.out[p].arrivals.size());
+      m.damages_i = static_cast<CData>((m.damages_i & ~(1u << p)) | unsigned{damaged} << p);
+    }
     node.memory->drive(m, cycle_);
     node.dma->drive(m, cycle_);
   }

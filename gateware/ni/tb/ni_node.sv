@@ -74,6 +74,7 @@ module ni_node #(
   input  logic [1:0]                 tx_ready_i,
   input  logic [1:0]                 rx_valid_i,
   input  logic [63:0]                rx_data_i[2],
+  input  logic [2:0]                 damages_i,  // the packet whose last word comes out of the router at this port
   // what is seen: words into the router and out of it, and answers as they change a slot
   output exanet_pkg::flit_t          in_o[3],
   output exanet_pkg::flit_t          out_o[3],
@@ -87,7 +88,7 @@ module ni_node #(
   output logic [9:0]                 popped_slot_o,
   output logic [31:0]                discarded_o
 );
-  exanet_pkg::flit_t [2:0] in;
+  exanet_pkg::flit_t [2:0] in, out;
   exanet_pkg::credit_t credit[3];
   logic [2:0] moved_on;
 
@@ -100,9 +101,17 @@ module ni_node #(
     .m_axi_bready, .m_axi_dma_awaddr, .m_axi_dma_awlen, .m_axi_dma_awvalid, .m_axi_dma_awready, .m_axi_dma_wdata, .m_axi_dma_wstrb,
     .m_axi_dma_wlast, .m_axi_dma_wvalid, .m_axi_dma_wready, .m_axi_dma_bresp, .m_axi_dma_bvalid, .m_axi_dma_bready, .m_axi_dma_araddr,
     .m_axi_dma_arlen, .m_axi_dma_arvalid, .m_axi_dma_arready, .m_axi_dma_rdata, .m_axi_dma_rresp, .m_axi_dma_rvalid, .m_axi_dma_rready,
-    .flit_o(in), .credit_i({credit[2], credit[1], credit[0]}), .flit_i({out_o[2], out_o[1], out_o[0]}), .release_o(moved_on));
+    .flit_o(in), .credit_i({credit[2], credit[1], credit[0]}), .flit_i(out), .release_o(moved_on));
   for (genvar p = 0; p < 3; p++) begin : gen_in
     assign in_o[p] = in[p];
+    // As a link marks it.
+    always_comb begin
+      exanet_pkg::footer_t footer;
+      out[p] = out_o[p];
+      footer = out_o[p].data;
+      footer.error = footer.error || damages_i[p];
+      if (out_o[p].tail) out[p].data = footer;
+    end
   end
 
   exanet_node #(.InterPorts(2), .IntraPorts(3), .Dimensions(2)) u_node (

@@ -10,8 +10,9 @@
 namespace exanet::gateware {
 
 inline constexpr unsigned kDomain = 5;
-// Where a node has what it sends, what it is sent, and the words that tell the ends.
-inline constexpr std::uint64_t kOwn = 0x10'0000'0000, kTarget = 0x20'0000'0000, kEnds = 0x30'0000'0000;
+// Where a node has what it sends, what it is sent, the words that tell the ends, and those behind what it is sent.
+inline constexpr std::uint64_t kOwn = 0x10'0000'0000, kTarget = 0x20'0000'0000, kEnds = 0x30'0000'0000,
+                               kFences = 0x40'0000'0000;
 
 inline spec::Transfer transfer_of(std::uint64_t own, std::uint64_t target, std::uint32_t length, std::uint32_t dcid,
                                   unsigned token) {
@@ -24,6 +25,20 @@ inline spec::Transfer transfer_of(std::uint64_t own, std::uint64_t target, std::
   transfer.set_notify(1);
   transfer.set_token(token);
   return transfer;
+}
+
+// A fence at a word of its own, with a value of its own.
+inline spec::TransferFence fence_of(std::uint64_t word, std::uint64_t value) {
+  spec::TransferFence fence;
+  fence.set_word(word / 8);
+  fence.set_value(value);
+  return fence;
+}
+
+inline std::uint64_t word_of(const AxiMemory& memory, std::uint64_t address) {
+  std::uint64_t word = 0;
+  for (unsigned i = 0; i < 8; ++i) word |= std::uint64_t{memory.get(address + i)} << 8 * i;
+  return word;
 }
 
 inline spec::TransferEnd end_of(const AxiMemory& memory, unsigned token) {
@@ -68,7 +83,8 @@ struct TransferTrafficConfig {
   unsigned transfers = 100;  // of each node
   double rate = 0.02;  // transfers that a node offers in a cycle
   std::uint32_t most_bytes = 6000;
-  unsigned refused_one_in = 0;  // whose own or target memory refuses, or whose node does not exist
+  unsigned refused_one_in =
+      0;  // whose own or target memory, or that of the fence, refuses, or whose node does not exist
 };
 
 class TransferTraffic {
@@ -82,7 +98,12 @@ class TransferTraffic {
         transfers_(network.size()) {
     open_all(network);
     for (std::size_t n = 0; n < network.size(); ++n) {
-      network.node(n).memory->refuses = [](std::uint64_t address) { return address >= kRefuses && address < kEnds; };
+      network.node(n).memory->refuses = [](std::uint64_t address) {
+        return (address >= kRefuses && address < kEnds) || address >= kRefusesFences;
+      };
+      network.node(n).dma->on_burst = [this, n](const WrittenBeat& end) {
+        if (end.address >= kFences && end.address < kRefusesFences) fenced(n, end.address);
+      };
       network.node(n).dma->refuses_read = [](std::uint64_t address) { return address >= kRefuses; };
     }
   }
@@ -121,19 +142,21 @@ class TransferTraffic {
     return true;
   }
 
-  std::uint64_t whole = 0, refused = 0, silent = 0;
+  std::uint64_t whole = 0, refused = 0, silent = 0, fences = 0;
 
  private:
-  static constexpr std::uint64_t kRefuses = 0x28'0000'0000;
+  static constexpr std::uint64_t kRefuses = 0x28'0000'0000, kRefusesFences = 0x48'0000'0000;
   static constexpr std::uint8_t kOwners = 0xee;  // what a target's owner puts there once it has come
-  enum class Obstacle { kNone, kOwn, kTarget, kNobody };
+  enum class Obstacle { kNone, kOwn, kTarget, kNobody, kFence };
   struct Transfer {
     std::uint64_t own = 0, target = 0;
     std::uint32_t length = 0;
     std::size_t to = 0;
     unsigned word = 0;
     Obstacle obstacle = Obstacle::kNone;
-    bool ended = false, good = false;
+    bool ended = false, good = false, silent = false;
+    bool fence = false;
+    unsigned fences = 0;  // that came
   };
 
   unsigned pick(unsigned n) { return static_cast<unsigned>(random_() % n); }
@@ -151,15 +174,44 @@ class TransferTraffic {
     t.own = kOwn + place + pick(8192);
     t.target = kTarget + place + 64 + pick(8192);
     std::uint32_t dcid = network_.node(t.to).dcid;
+    t.fence = pick(2) == 0;
     if (config_.refused_one_in != 0 && pick(config_.refused_one_in) == 0 && t.length != 0)
-      t.obstacle = static_cast<Obstacle>(1 + pick(3));
+      t.obstacle = static_cast<Obstacle>(1 + pick(t.fence ? 4 : 3));
     if (t.obstacle == Obstacle::kOwn) t.own += kRefuses - kOwn + 0x10'0000'0000;
     if (t.obstacle == Obstacle::kTarget) t.target += kRefuses - kTarget;
     if (t.obstacle == Obstacle::kNobody) dcid = 7;  // beyond four nodes: routers discard it
     fill(network_, n, t.own, t.length);
-    network_.transfer(n, pick(kContexts), transfer_of(t.own, t.target, t.length, dcid, t.word));
+    spec::Transfer transfer = transfer_of(t.own, t.target, t.length, dcid, t.word);
+    const unsigned context = pick(kContexts);
+    if (t.fence) {
+      transfer.set_fence(1);
+      network_.fence(n, context,
+                     fence_of((t.obstacle == Obstacle::kFence ? kRefusesFences : kFences) + 0x10'0000 * n + 16 * t.word,
+                              value_of(n, t.word)));
+    }
+    network_.transfer(n, context, transfer);
     open_[n].push_back(t.word);
     transfers_[n].push_back(t);
+  }
+
+  static std::uint64_t value_of(std::size_t n, unsigned token) { return ~(std::uint64_t{token} << 32 | n); }
+
+  // A fence has been written at this node: once, and all that is before it has been answered by memory.
+  void fenced(std::size_t node, std::uint64_t word) {
+    const std::size_t n = (word - kFences) / 0x10'0000;
+    Transfer& t = transfers_[n][(word - kFences) % 0x10'0000 / 16];
+    const AxiMemory& memory = *network_.node(node).memory;
+    CHECK(t.fence);
+    CHECK(++t.fences == 1);
+    CHECK(t.to == node);
+    CHECK((!t.ended || t.silent));  // what nobody answered may come later
+    CHECK(word_of(memory, word) == value_of(n, t.word));
+    CHECK(word_of(memory, word + 8) == 0);
+    unsigned wrong = 0;
+    for (std::uint64_t i = 0; i < t.length; ++i) wrong += memory.get(t.target + i) != value_at(n, t.own + i);
+    CHECK(wrong == 0);
+    CHECK(network_.node(node).dma->unanswered(t.target / 16 * 16, t.target + t.length) == 0);
+    ++fences;
   }
 
   void look(std::size_t n) {
@@ -183,8 +235,11 @@ class TransferTraffic {
     using Reason = spec::NackReason;
     t.ended = true;
     t.good = failure == Reason::kNone;
+    if (t.good) CHECK(t.fences == t.fence);
+    if (failure == Reason::kMemory) CHECK(t.fences == 0);
     if (failure == Reason::kSilent) {
       ++silent;
+      t.silent = true;
       CHECK((t.obstacle == Obstacle::kNobody || may_be_silent));
     } else if (t.obstacle == Obstacle::kNone) {
       ++whole;

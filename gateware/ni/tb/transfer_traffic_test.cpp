@@ -22,6 +22,7 @@ TEST_CASE("transfers: many channels at once, between all nodes, with slow memory
       TransferTraffic traffic(network, {.seed = nodes, .transfers = in_full() ? 400u : 60u, .rate = 0.05});
       traffic.run(3'000'000);
       CHECK(traffic.whole == (in_full() ? 400u : 60u) * nodes);
+      CHECK(traffic.fences > traffic.whole / 3);
       std::uint32_t repeated = 0;
       for (std::size_t n = 0; n < nodes; ++n) repeated += network.transfer_counts(n)[2];
       CHECK(repeated == 0);
@@ -65,6 +66,7 @@ std::uint32_t bad_lines(const BadLines& b) {
                                     .refused_one_in = b.tries != 0 ? 8u : 0u});
   traffic.may_be_silent = b.tries != 0;
   traffic.run(60'000'000);
+  CHECK(traffic.fences > b.transfers / 3);
   std::uint32_t repeated = 0, came_again = 0, dropped = 0, stale = 0;
   for (std::size_t n = 0; n < b.nodes; ++n) {
     const auto counts = network.transfer_counts(n);

@@ -6,6 +6,7 @@
 // is answered and how, and what is counted.
 #include <doctest/doctest.h>
 
+#include <map>
 #include <random>
 
 #include "core/nic/transfers/interfaces.hpp"
@@ -34,6 +35,8 @@ struct Case {
   unsigned hot_one_in = 0;  // transfers to node 0
   unsigned silent_one_in = 0;  // transfers whose end is not written
   unsigned messages_of_ten = 0;  // of what a processor stores
+  unsigned fences_of_ten = 0;  // transfers with one
+  unsigned damaged_one_in = 0;  // packets, of all kinds, as they come out of the network
   std::uint64_t seed = 1;
 
   std::string text() const {
@@ -41,8 +44,16 @@ struct Case {
     s << nodes << " nodes" << (square ? " in a square" : "") << ", line " << line_cycles << ", memory " << memory_cycles
       << ", patience " << patience << ", tries " << tries << ", " << transfers << " transfers, gap " << gap << ", "
       << least_bytes << " to " << most_bytes << " B, aligned to " << align << ", hot " << hot_one_in << ", silent "
-      << silent_one_in << ", messages " << messages_of_ten << " of ten, seed " << seed;
+      << silent_one_in << ", messages " << messages_of_ten << " of ten, fences " << fences_of_ten << " of ten, damaged "
+      << damaged_one_in << ", seed " << seed;
     return s.str();
+  }
+  // The packet that is so many-th to come out at a node's port.
+  bool damages(std::size_t node, unsigned port, std::size_t packet) const {
+    if (damaged_one_in == 0) return false;
+    std::uint64_t h = (seed * 64 + node * 4 + port) * 0x9e3779b97f4a7c15 + packet * 0xbf58476d1ce4e5b9;
+    h = (h ^ h >> 31) * 0x94d049bb133111eb;
+    return (h >> 32) % damaged_one_in == 0;
   }
 };
 
@@ -71,7 +82,9 @@ class Gateware {
              {.line = {.latency_cycles = c.line_cycles},
               .memory = {.latency_cycles = c.memory_cycles},
               .tries = c.tries,
-              .block_patience = c.patience},
+              .block_patience = c.patience,
+              .damages = [this](std::size_t node, unsigned port,
+                                std::size_t packet) { return case_.damages(node, port, packet); }},
              c.square),
         nodes_(c.nodes) {
     open_all(net_);
@@ -135,8 +148,18 @@ class Gateware {
     const bool notify = case_.silent_one_in == 0 || random_() % case_.silent_one_in != 0;
     spec::Transfer transfer = transfer_of(own, target, length, net_.node(to).dcid, token);
     transfer.set_notify(notify);
-    net_.transfer(n, static_cast<unsigned>(random_() % kContexts), transfer);
-    nodes_[n].ops.push_back({0, n, false, {static_cast<NodeId>(to), own, target, length, notify, token}, 0, {}});
+    const auto context = static_cast<unsigned>(random_() % kContexts);
+    TransferStore store{static_cast<NodeId>(to), own, target, length, notify, token};
+    if (random_() % 10 < case_.fences_of_ten) {
+      store.fence = true;
+      store.fence_word = kFences + 8 * (random_() % 0x10000);
+      spec::TransferFence fence;
+      fence.set_word(store.fence_word / 8);
+      net_.fence(n, context, fence);
+      transfer.set_fence(1);
+    }
+    net_.transfer(n, context, transfer);
+    nodes_[n].ops.push_back({0, n, false, store, 0, {}});
   }
   void send_message(std::size_t n) {
     const auto to = random_() % nodes_.size();
@@ -151,7 +174,7 @@ class Gateware {
       NiNetwork::Node& node = net_.node(n);
       std::size_t stores = 0;
       for (const StoreOp& op : nodes_[n].ops) {
-        stores += op.is_message ? 1 : 2;
+        stores += op.is_message ? 1 : op.transfer.fence ? 3 : 2;
         REQUIRE(stores <= node.taken.size());
         ops.push_back(op);
         ops.back().taken = node.taken[stores - 1];
@@ -160,9 +183,10 @@ class Gateware {
       add_packets(result.happenings, node, n);
       for (const WrittenBeat& beat : node.dma->ends) {
         spec::TransferEnd end;
-        if (beat.address >= kEnds)
+        const bool is_end = beat.address >= kEnds && beat.address < kFences;
+        if (is_end)
           for (unsigned i = 0; i < 8; ++i) end.raw[i / 4] |= std::uint32_t{beat.data[i]} << 8 * (i % 4);
-        const std::uint64_t said = beat.address >= kEnds ? end.token() << 8 | end.failure() : 0;
+        const std::uint64_t said = is_end ? end.token() << 8 | end.failure() : 0;
         result.happenings.push_back({beat.cycle, 'w', n, beat.address, said});
       }
       for (const WrittenBeat& beat : node.memory->beats) {
@@ -215,7 +239,10 @@ class Model {
                     [](void* self, const exanet::Packet& packet, Time injected, Time tail) {
                       Model& model = *static_cast<Model*>(self);
                       add_packet(model.result.happenings, packet, injected, tail);
-                      model.interfaces_.delivered(packet, tail);
+                      exanet::Packet came = packet;
+                      std::size_t& number = model.came_[packet.dst][packet.intra_port];
+                      if (model.case_.damages(packet.dst, packet.intra_port, number++)) came.marked = 1;
+                      model.interfaces_.delivered(came, tail);
                     },
                     [](void* self, NodeId node, std::uint8_t port, std::uint8_t, Time) {
                       static_cast<Model*>(self)->interfaces_.ready(node, port);
@@ -300,9 +327,11 @@ class Model {
   std::unique_ptr<Topology> topology_;
   std::unique_ptr<Network> network_;
   Interfaces interfaces_;
+  std::map<NodeId, std::array<std::size_t, 3>> came_;  // packets at each port
 };
 
-std::uint64_t total_transfers = 0, total_packets = 0, total_repeated = 0, total_silent = 0, total_messages = 0;
+std::uint64_t total_transfers = 0, total_packets = 0, total_repeated = 0, total_silent = 0, total_messages = 0,
+              total_fences = 0, total_dropped = 0;
 
 void compare_whole(const Case& c) {
   Gateware gateware(c);
@@ -312,7 +341,11 @@ void compare_whole(const Case& c) {
   total_packets += gateware.result.counts[0];
   total_repeated += gateware.result.counts[2];
   total_messages += gateware.result.counts[9];
-  for (const Happening& h : a) total_silent += h.what == 'w' && h.a >= kEnds && (h.b & 255) != 0;
+  total_dropped += gateware.result.counts[6];
+  for (const Happening& h : a) {
+    total_silent += h.what == 'w' && h.a >= kEnds && h.a < kFences && (h.b & 255) != 0;
+    total_fences += h.what == 'w' && h.a >= kFences;
+  }
   check_same(c.text(), a, b);
   CHECK(gateware.result.counts == model.result.counts);
 }
@@ -328,7 +361,13 @@ void compare(Case c) {
 TEST_CASE("transfers equality: one transfer") {
   std::uint64_t seed = 100;
   for (const unsigned bytes : {0u, 1u, 16u, 17u, 512u, 4096u, 20'000u})
-    compare({.nodes = 2, .transfers = 1, .most_bytes = bytes, .least_bytes = bytes, .seed = ++seed});
+    for (const unsigned fences : {0u, 10u})
+      compare({.nodes = 2,
+               .transfers = 1,
+               .most_bytes = bytes,
+               .least_bytes = bytes,
+               .fences_of_ten = fences,
+               .seed = ++seed});
 }
 
 // Loads from one transfer at a time to more than channels, links and memory carry.
@@ -345,6 +384,7 @@ TEST_CASE("transfers equality: traffic") {
                  .hot_one_in = seed % 3 == 0 ? 2u : 0u,
                  .silent_one_in = seed % 5 == 0 ? 3u : 0u,
                  .messages_of_ten = seed % 3 == 1 ? 7u : 0u,
+                 .fences_of_ten = seed % 4 < 2 ? 5u : 0u,
                  .seed = ++seed});
   MESSAGE("transfers and messages: " << total_transfers << ", packets of transfers " << total_packets << ", messages "
                                      << total_messages);
@@ -366,6 +406,7 @@ TEST_CASE("transfers equality: repeated and given up") {
                  .most_bytes = 6000,
                  .hot_one_in = 2,
                  .messages_of_ten = seed % 3 == 1 ? 4u : 0u,
+                 .fences_of_ten = seed % 2 == 0 ? 5u : 0u,
                  .seed = ++seed});
   CHECK(total_repeated > 0);
   CHECK(total_silent > 0);
@@ -394,11 +435,14 @@ TEST_CASE("transfers equality: drawn cases") {
     c.hot_one_in = pick(std::vector<unsigned>{0, 1, 4});
     c.silent_one_in = pick(std::vector<unsigned>{0, 0, 1, 3});
     c.messages_of_ten = pick(std::vector<unsigned>{0, 0, 1, 5, 9});
+    c.fences_of_ten = pick(std::vector<unsigned>{0, 1, 5, 10});
+    c.damaged_one_in = pick(std::vector<unsigned>{0, 0, 300, 30, 6});
     c.seed = seed;
     compare_whole(c);
     compared += c.transfers;
   }
   MESSAGE("transfers and messages compared: "
           << compared << ", packets " << total_packets << ", blocks repeated " << total_repeated << ", given up "
-          << total_silent << ", messages beside them " << total_messages << ", seeds up to " << seed - 1);
+          << total_silent << ", fences written " << total_fences << ", packets dropped " << total_dropped
+          << ", messages beside them " << total_messages << ", seeds up to " << seed - 1);
 }

@@ -217,13 +217,18 @@ TEST_CASE(
       for (std::size_t n = 0; n < 2; ++n) {
         const std::uint64_t place = 0x10000 * std::uint64_t{token};
         fill(network, n, kOwn + place, 3000);
-        network.transfer(n, 0, transfer_of(kOwn + place, kTarget + place + 77, 3000, network.node(1 - n).dcid, token));
+        spec::Transfer transfer =
+            transfer_of(kOwn + place, kTarget + place + 77, 3000, network.node(1 - n).dcid, token);
+        transfer.set_fence(1);
+        network.fence(n, 0, fence_of(kFences + 8 * token, token + 1));
+        network.transfer(n, 0, transfer);
         for (int k = 0; end_of(*network.node(n).memory, token).done() == 0; ++k) {
           REQUIRE(k < 20'000);
           network.step();
         }
         CHECK(end_of(*network.node(n).memory, token).failure() == 0);
         check_written(network, n, kOwn + place, 1 - n, kTarget + place + 77, 3000);
+        CHECK(word_of(*network.node(1 - n).memory, kFences + 8 * token) == token + 1);
       }
   };
   both_ways(40);  // more than a window
@@ -235,14 +240,18 @@ TEST_CASE(
   // A kernel that clears while packets come: what was written may be written again, and nothing else happens.
   for (unsigned i = 0; i < 20; ++i) {
     fill(network, 1, kOwn, 6000);
-    network.transfer(1, 0, transfer_of(kOwn, kTarget + 0x400'0000, 6000, network.node(0).dcid, token));
+    spec::Transfer transfer = transfer_of(kOwn, kTarget + 0x400'0000, 6000, network.node(0).dcid, token);
+    transfer.set_fence(1);
+    network.fence(1, 0, fence_of(kFences, token));
+    network.transfer(1, 0, transfer);
     network.run(90 + 23 * i);
     network.clear_peer(0, 1);
     for (int k = 0; end_of(*network.node(1).memory, token).done() == 0; ++k) {
       REQUIRE(k < 400'000);
       network.step();
     }
-    CHECK(end_of(*network.node(1).memory, token++).failure() == 0);
+    CHECK(end_of(*network.node(1).memory, token).failure() == 0);
     check_written(network, 1, kOwn, 0, kTarget + 0x400'0000, 6000);
+    CHECK(word_of(*network.node(0).memory, kFences) == token++);
   }
 }
