@@ -61,6 +61,7 @@ Coordinator::Coordinator(const MachineConfig& machine, const std::vector<NodeId>
   region_->packet_max = machine.ni.packet_max_bytes;
   region_->store_word_bytes = static_cast<std::uint32_t>(machine.fabric.router.word_bits / 8);
   region_->compute_factor = options.compute_factor;
+  choose_bcast(options.bcast);
   engine_.on_packet(
       [](void* self, Time latency) { static_cast<Coordinator*>(self)->statistics_.packet_latency.add(latency.ps()); },
       this);
@@ -195,6 +196,7 @@ bool Coordinator::wait_asleep() {
   std::uint32_t seen = UINT_MAX;
   while (!stopping()) {
     __atomic_store_n(&region_->simulator_wake, 0, __ATOMIC_SEQ_CST);
+    answer_questions();
     const std::uint32_t running = __atomic_load_n(&region_->running, __ATOMIC_SEQ_CST);
     if (running == 0) return true;
     const bool woken = futex_wait(&region_->simulator_wake, 0, kPatience);
