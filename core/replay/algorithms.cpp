@@ -35,19 +35,19 @@ const std::vector<CollectiveAlgorithm>& collective_algorithms() {
       {"barrier", "linear", barrier_linear},
       {"barrier", "recursive-doubling", barrier_doubling},
       {"barrier", "tree", barrier_tree},
-      {"bcast", "binomial", bcast_binomial},
-      {"bcast", "binary", bcast_binary},
-      {"bcast", "LLF", bcast_local_first, true},
-      {"bcast", "GLF", bcast_global_first, true},
+      {"bcast", "binomial", bcast_binomial, false, true},
+      {"bcast", "binary", bcast_binary, false, true},
+      {"bcast", "LLF", bcast_local_first, true, true},
+      {"bcast", "GLF", bcast_global_first, true, true},
       {"bcast", "hardware", bcast_hardware, true},
       {"bcast", "scatter-doubling", bcast_scatter_doubling},
       {"bcast", "scatter-ring", bcast_scatter_ring},
-      {"bcast", "linear", bcast_linear},
-      {"bcast", "chain", bcast_chain},
-      {"bcast", "knomial", bcast_knomial},
+      {"bcast", "linear", bcast_linear, false, true},
+      {"bcast", "chain", bcast_chain, false, true},
+      {"bcast", "knomial", bcast_knomial, false, true},
       {"bcast", "split-binary", bcast_split_binary},
-      {"bcast", "open-mpi-binary", bcast_open_mpi_binary},
-      {"bcast", "open-mpi-binomial", bcast_open_mpi_binomial},
+      {"bcast", "open-mpi-binary", bcast_open_mpi_binary, false, true},
+      {"bcast", "open-mpi-binomial", bcast_open_mpi_binomial, false, true},
       {"bcast", "open-mpi-scatter-doubling", bcast_open_mpi_scatter_doubling},
       {"gather", "binomial", gather_binomial},
       {"gather", "linear", gather_from_each},
@@ -107,6 +107,11 @@ const std::vector<CollectiveAlgorithm>& collective_algorithms() {
       {"scan", "linear", scan_linear},
   };
   return all;
+}
+
+const CollectiveAlgorithm* tree_broadcast(const std::string& name) {
+  const CollectiveAlgorithm* found = find("bcast", name);
+  return found != nullptr && found->along_tree ? found : nullptr;
 }
 
 void check_choices(const CollectiveChoices& choices) {

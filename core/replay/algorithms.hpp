@@ -43,9 +43,14 @@ struct CollectiveAlgorithm {
   const char* name;
   void (*plan)(const CollectiveCall& call, Schedule& out);
   bool knows_network = false;  // its messages depend on where ranks are
+  // A broadcast of the whole along a tree, which depends on nothing but root and places: at most a message a rank, to or
+  // from it, of the rank's own.
+  bool along_tree = false;
 };
 
 const std::vector<CollectiveAlgorithm>& collective_algorithms();
+// The broadcast of that name, if it goes along a tree; else nullptr.
+const CollectiveAlgorithm* tree_broadcast(const std::string& name);
 
 // By collective the name of an algorithm that takes the place of what the rules say.
 using CollectiveChoices = std::map<std::string, std::string>;

@@ -42,6 +42,14 @@ def command(
     record: Annotated[
         Path | None, typer.Option("--record", metavar="FOLDER", help="Record the program's MPI calls in this folder, for `exanet replay`.")
     ] = None,
+    collective: Annotated[
+        str | None,
+        typer.Option(
+            "--collective",
+            metavar="bcast=ALGORITHM",
+            help="How MPI_Bcast goes, in the place of the MPI library's own choice: a tree, as of `exanet replay`, e.g. LLF, GLF, binary.",
+        ),
+    ] = None,
     ranks_as: Annotated[
         str,
         typer.Option(
@@ -64,7 +72,22 @@ def command(
     if ranks_as not in packed.CHOICES:
         raise InputError(f"--ranks-as {ranks_as}: give one of {', '.join(packed.CHOICES)}")
     options = runs.Options(
-        machine, ranks, tuple(program), mapping, compute, mpi, output, report, quiet, seed, fabric, level, record, ranks_as, fabric_threads
+        machine,
+        ranks,
+        tuple(program),
+        mapping,
+        compute,
+        mpi,
+        output,
+        report,
+        quiet,
+        seed,
+        fabric,
+        level,
+        record,
+        ranks_as,
+        fabric_threads,
+        bcast=runs.chosen_bcast(collective),
     )
     raise typer.Exit(runs.run(options))
 

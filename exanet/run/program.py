@@ -20,7 +20,7 @@ from typing import Any
 
 from exanet import level as levels
 from exanet import lightly, machine, progress
-from exanet._core import Simulator, failed_endpoints
+from exanet._core import Simulator, collective_algorithms, failed_endpoints, tree_broadcasts
 from exanet.directory import result_directory
 from exanet.errors import InputError
 from exanet.gateware import fabric
@@ -47,6 +47,7 @@ class Options:
     record: Path | None = None
     ranks_as: str = "processes"
     fabric_threads: int = 1
+    bcast: str | None = None  # one of _core.tree_broadcasts(); None: as the MPI library does it
 
 
 def run(options: Options) -> int:
@@ -70,6 +71,8 @@ def run(options: Options) -> int:
         fabric.check(config, described.name)
     fabric.check_threads(options.fabric_threads, options.fabric)
     mpi = detect.detect(options.command, options.mpi)
+    if mpi.kind == "none" and options.bcast:
+        raise InputError("--collective: a program without MPI has no MPI_Bcast; leave the option out")
     if mpi.kind == "openmpi":
         settings.check_temporary_folder()
     how, unpacked = packed.resolve(options.ranks_as, options.command, ranks=options.ranks, mpi=mpi.kind, library=launch.library_folder())
@@ -105,6 +108,22 @@ def run(options: Options) -> int:
     return int(outcome.exit_code)
 
 
+def chosen_bcast(text: str | None) -> str | None:
+    """The tree that `bcast=ALGORITHM` names. Raises InputError."""
+    if text is None:
+        return None
+    collective, equals, algorithm = text.partition("=")
+    trees = ", ".join(tree_broadcasts())
+    if collective != "bcast":
+        raise InputError(f"--collective {text}: of programs only the broadcast can be chosen; give bcast= one of {trees}")
+    if algorithm in tree_broadcasts():
+        return algorithm
+    if (collective, algorithm) in collective_algorithms():
+        raise InputError(f"--collective {text}: replays alone broadcast by '{algorithm}'; give bcast= one of {trees}")
+    what = f"bcast by '{algorithm}' is unknown" if equals and algorithm else "bcast has no algorithm"
+    raise InputError(f"--collective {text}: {what}; give bcast= one of {trees}")
+
+
 def compute_factor(text: str) -> float:
     """`off` is 0, `measured` 1, else a factor on the host's CPU time. Raises InputError."""
     if text in ("off", "measured"):
@@ -131,8 +150,9 @@ def _simulate(
     if lost:
         raise InputError(f"rank {placed.index(min(lost))} is placed on node {min(lost)}, which has failed; give another placement (--map)")
     library = {"node_library": str(gateware), "node_threads": options.fabric_threads} if gateware else {}
+    asked = {"compute_factor": factor, "flow_level": options.level == "flow", "bcast": options.bcast or ""}
     try:
-        simulator = Simulator(config, placed, {"compute_factor": factor, "flow_level": options.level == "flow", **library})
+        simulator = Simulator(config, placed, {**asked, **library})
     except ValueError as error:
         raise InputError(str(error)) from None
     except RuntimeError as error:  # the shared region, by its contract
@@ -178,6 +198,7 @@ def _meta(options: Options, described: machine.Machine, config: dict[str, Any], 
         "seed": options.seed,
         "fabric": options.fabric,
         "level": options.level,
+        **({"collectives": {"bcast": options.bcast}} if options.bcast else {}),
         **({"notes": notes} if (notes := levels.caveats_of_programs(options.level, described.model)) else {}),
         "exanet_version": own_version,
         "started": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -195,6 +195,15 @@ def _collective(at: Located) -> str:
     return text
 
 
+def _rules(at: Located) -> str:
+    text = _word(at)
+    try:
+        replays.chosen_rules(text)
+    except InputError as error:
+        raise InputError([at.mark.error(f"{message.removeprefix('--')}, or {replays.DEFAULT}") for message in error.messages]) from None
+    return text
+
+
 def _reader(name: str, kind: str, folder: Path | None) -> Callable[[Located], Any]:
     if name == "trace":
         return lambda at: _trace(at, folder)
@@ -202,6 +211,8 @@ def _reader(name: str, kind: str, folder: Path | None) -> Callable[[Located], An
         return lambda at: replays.mapping_relative(_word(at), folder)
     if name == "collective":
         return _collective
+    if name == "rules":
+        return _rules
     if name == "traffic":
         return lambda at: matrix.relative(_traffic(at), folder)
     if name == "job":

@@ -20,10 +20,10 @@ from exanet import level as levels
 from exanet import programs, replay
 from exanet.errors import InputError
 from exanet.machine import Machine
-from exanet.trace import folder
+from exanet.trace import folder, rules
 
 DEFAULT = "default"
-"""In the place of algorithms of collectives: those that a replay takes by itself."""
+"""In the place of algorithms of collectives, or of rules that choose them: those that a replay takes by itself."""
 
 _SEPARATOR = " + "
 
@@ -36,6 +36,7 @@ class TracesSpec:
     mapping: str = "linear"
     compute: float = 1.0
     collective: str = DEFAULT
+    rules: str = DEFAULT  # or one of exanet.trace.rules.NAMES
     seed: int = 1
     level: str = "packet"  # one of exanet.level.LEVELS
 
@@ -65,6 +66,13 @@ def collectives(text: str) -> dict[str, str]:
     return {} if text == DEFAULT else replay.choices(text)
 
 
+def chosen_rules(text: str) -> str | None:
+    """Whose rules choose the other algorithms; None: those of the MPI that recorded a trace. Raises InputError."""
+    name = None if text == DEFAULT else text
+    rules.check(name)
+    return name
+
+
 class Traces:
     """The traces of a sweep, each read once."""
 
@@ -80,7 +88,13 @@ class Traces:
             raise InputError(f"seed {spec.seed}: give a whole number from 0 to 2^64 - 1")
         levels.check(spec.level)
         options = replay.Options(
-            spec.trace.split(_SEPARATOR), described.name, spec.mapping, spec.compute, collectives(spec.collective), spec.seed
+            spec.trace.split(_SEPARATOR),
+            described.name,
+            spec.mapping,
+            spec.compute,
+            collectives(spec.collective),
+            spec.seed,
+            rules=chosen_rules(spec.rules),
         )
         asked = replay.programs_of(options)
         return replay.placed(options, asked, [self._load(program) for program in asked], described, resolved)

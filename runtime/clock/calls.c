@@ -101,7 +101,10 @@ struct large_count {
 static mpi_function resolve_large(struct large_count *slot, const char *name, const char *plain) {
   if (__atomic_load_n(&slot->sought, __ATOMIC_ACQUIRE)) return slot->real;
   slot->real = (mpi_function)exanet_mpi_real(name);
-  if (slot->real == NULL) slot->plain = find_or_die(plain);
+  if (slot->real == NULL)
+    slot->plain = find_or_die(plain);
+  else
+    slot->real = exanet_mended(name, slot->real);
   __atomic_store_n(&slot->sought, 1, __ATOMIC_RELEASE);
   return slot->real;
 }

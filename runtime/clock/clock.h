@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "exanet/mpi_calls.h"
 #include "runtime/lib/internal.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -80,11 +81,6 @@ void *exanet_launcher_real(const char *name);
     return __VA_ARGS__;                                        \
   }
 
-/* Any MPI call (calls.c). */
-#define EXANET_MPI_ARGUMENTS \
-  long a0, long a1, long a2, long a3, long a4, long a5, long a6, long a7, long a8, long a9, long a10, long a11, long a12
-#define EXANET_MPI_PASSED a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12
-typedef long (*exanet_mpi_function)(EXANET_MPI_ARGUMENTS);
 /* `found`, or what stands in its place where the library has a defect (mends.c). */
 exanet_mpi_function exanet_mended(const char *name, exanet_mpi_function found);
 

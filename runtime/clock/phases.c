@@ -6,6 +6,7 @@
  * Limits: virtual time does not begin again, so a session after the last one's end is refused. Open MPI 5 makes a communicator from a group
  * through its launcher, in real time: a rank that is in there keeps virtual time from passing for the others. */
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 
 #include "clock.h"
 #include "exanet/mpi_calls.h"
+#include "runtime/collectives/bcast.h"
 #include "runtime/record/record.h"
 
 /* MPI_THREAD_MULTIPLE in MPICH and Open MPI, and in the standard's binary interface (MPI 5). */
@@ -23,10 +25,11 @@ static int users; /* MPI_Init, and sessions */
 static pthread_mutex_t users_lock = PTHREAD_MUTEX_INITIALIZER; /* threads may open sessions at once */
 
 /* Joins the other ranks in virtual time; once in a process. */
-static void join(int provided) {
+static void join(int provided, bool has_world) {
   int status = exanet_open(&opened);
   if (status == 0) {
     if (provided == THREAD_MULTIPLE || provided == THREAD_MULTIPLE_ABI) exanet_note_thread_multiple(opened);
+    if (has_world) exanet_bcast_open(opened, exanet_mpi_real);
     exanet_note_before(opened, exanet_now_ps());
     status = exanet_start(opened);
     exanet_still_until(exanet_before_ps(opened));
@@ -39,7 +42,7 @@ static void join(int provided) {
 }
 
 /* After the library's own MPI_Init or MPI_Session_init. */
-static void enter_virtual_phase(int provided) {
+static void enter_virtual_phase(int provided, bool has_world) {
   if (getenv("EXANET_NI") == NULL) return;
   pthread_mutex_lock(&users_lock);
   if (users++ == 0) {
@@ -50,7 +53,7 @@ static void enter_virtual_phase(int provided) {
           "until the end\n");
       _exit(1);
     }
-    join(provided);
+    join(provided, has_world);
   }
   pthread_mutex_unlock(&users_lock);
 }
@@ -65,6 +68,7 @@ static void leave_virtual_phase(void) {
     exanet_mpi_enter(ni, EXANET_MPI_Finalize, EXANET_CALL_PLAIN);
     exanet_record_close(ni);
     exanet_finish(ni);
+    exanet_bcast_close();
     exanet_mpi_leave(ni, EXANET_MPI_Finalize, EXANET_CALL_PLAIN);
   }
   pthread_mutex_unlock(&users_lock);
@@ -81,14 +85,14 @@ typedef double (*time_function)(void);
 static int init(init_function real, int *argc, char ***argv) {
   exanet_mpi_depth++;
   int result = real(argc, argv);
-  if (--exanet_mpi_depth == 0 && result == 0) enter_virtual_phase(0);
+  if (--exanet_mpi_depth == 0 && result == 0) enter_virtual_phase(0, true);
   return result;
 }
 
 static int init_thread(init_thread_function real, int *argc, char ***argv, int required, int *provided) {
   exanet_mpi_depth++;
   int result = real(argc, argv, required, provided);
-  if (--exanet_mpi_depth == 0 && result == 0) enter_virtual_phase(*provided);
+  if (--exanet_mpi_depth == 0 && result == 0) enter_virtual_phase(*provided, true);
   return result;
 }
 
@@ -105,7 +109,7 @@ int exanet_session_init(const char *name, long info, long errhandler, void *sess
   exanet_mpi_depth++;
   int result = real(info, errhandler, session);
   /* The level of threads that was granted stands in the session's info: taken as the highest. */
-  if (--exanet_mpi_depth == 0 && result == 0) enter_virtual_phase(THREAD_MULTIPLE);
+  if (--exanet_mpi_depth == 0 && result == 0) enter_virtual_phase(THREAD_MULTIPLE, false);
   return result;
 }
 

@@ -75,6 +75,7 @@ Coordinator::Coordinator(const MachineConfig& machine, const std::vector<NodeId>
   // Whoever looks takes a processor, or half of one, from what is measured.
   looks_ = processors_ > 1 && options.compute_factor == 0;
   region_->most_looking = looks_ ? processors_ - 1 : 0;
+  choose_bcast(options.bcast);
   engine_.on_packet(
       [](void* self, Time latency) { static_cast<Coordinator*>(self)->statistics_.packet_latency.add(latency.ps()); },
       this);
@@ -211,6 +212,7 @@ bool Coordinator::wait_asleep() {
   std::uint32_t seen = UINT_MAX;
   while (!stopping()) {
     __atomic_store_n(&region_->simulator_wake, EXN_AWAKE, __ATOMIC_SEQ_CST);
+    answer_questions();
     const std::uint32_t running = __atomic_load_n(&region_->running, __ATOMIC_SEQ_CST);
     if (running == 0) {
       const std::int64_t took = host_ns() - released_ns_, turns = static_cast<std::int64_t>(due_.size());

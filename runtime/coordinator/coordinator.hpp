@@ -14,11 +14,15 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "core/protocol/engine.hpp"
 #include "core/protocol/statistics.hpp"
+#include "core/replay/algorithms.hpp"
+#include "core/replay/network_trees.hpp"
 #include "core/topology/topology.hpp"
 #include "runtime/coordinator/region.hpp"
 
@@ -43,6 +47,7 @@ class Coordinator final : private Host {
  public:
   struct Options {
     double compute_factor = 0;
+    std::string bcast;  // the tree of programs' broadcasts (tree_broadcast()); empty: the MPI library's own
   };
   // Throws ConfigError (machine, placement), std::system_error (region).
   Coordinator(const MachineConfig& machine, const std::vector<NodeId>& placement, const Options& options);
@@ -130,6 +135,10 @@ class Coordinator final : private Host {
   void submit(RankId rank, const std::byte* at);
   bool push(RankId rank, const Stored& stored);
   std::size_t push_until(RankId rank, Time horizon);
+  // trees.cpp
+  void choose_bcast(const std::string& name);
+  void answer_questions();
+  void answer(RankId rank);
 
   bool stopping() const { return stop_.load(std::memory_order_acquire); }
 
@@ -153,6 +162,9 @@ class Coordinator final : private Host {
   std::uint32_t look_after_ = 0, leave_out_ = 0;  // waits before it looks again; and how many if that is in vain
   std::int64_t released_ns_ = 0, turn_ns_ = 50'000;  // host's time: when this round began; what a turn takes of late
   Rounds rounds_;
+  const CollectiveAlgorithm* bcast_ = nullptr;  // the one that was chosen
+  std::optional<RankPlaces> places_;  // where it is
+  std::set<std::vector<std::uint64_t>> groups_;  // the members of communicators that were asked about
   std::vector<std::atomic<int>> exit_status_;  // kAlive, or what rank_exited() was told
   std::atomic<bool> stop_{false};
   std::atomic<std::int64_t> now_ps_{0};

@@ -2,6 +2,7 @@
 // Ranks that die, wait for nothing, or write what libexanet never would: does the run end soon, name who it was, and leave nothing behind?
 #include <doctest/doctest.h>
 
+#include <array>
 #include <random>
 
 #include "runtime/coordinator/forked_ranks.hpp"
@@ -370,4 +371,38 @@ TEST_CASE("the region's own figures overwritten by a rank: the simulator keeps i
     return ::raise(SIGKILL);
   });
   ends_naming(m, "rank 0", "killed by signal 9");
+}
+
+TEST_CASE("questions about a broadcast: what cannot be ends the run, and the right one is answered in no time") {
+  using Question = std::array<std::uint32_t, 8>;  // an exn_tree_question of four ranks
+  const auto asks = [](const Question& wanted, bool mapped, bool is_right) {
+    Machine m(4, testing::small_machine(), {0, "linear"});
+    m.run([&](exanet_ni* ni, std::uint32_t rank) {
+      exanet_start(ni);
+      if (rank == 2) {
+        Question asked = wanted;
+        exanet_ask_tree(ni, reinterpret_cast<exn_tree_question*>(mapped ? asked.data() : nullptr));
+        if (!is_right) return 1;
+        const bool all = asked[3] == 3 && exanet_clock_ps(ni) == 0;
+        for (std::uint32_t i = 0; i < 3; ++i)
+          if (!(asked[4 + i] & EXN_STEP_SENDS) || EXN_STEP_PEER(asked[4 + i]) != i + (i >= 1)) return 2;
+        if (!all || !(asked[6] & EXN_STEP_ENDS_STAGE)) return 2;
+      }
+      exanet_finish(ni);
+      return 0;
+    });
+    if (is_right) {
+      CHECK(m.coordinator.reason() == "");
+    } else {
+      ends_naming(m, "rank 2 wrote a malformed question about a broadcast", "");
+    }
+  };
+  const Question right{4, 1, 1, 0, 3, 2, 1, 0};
+  asks(right, true, true);
+  asks(right, false, false);
+  asks({0, 0, 0, 0, 3, 2, 1, 0}, true, false);
+  asks({5, 1, 1, 0, 3, 2, 1, 0}, true, false);
+  asks({4, 4, 1, 0, 3, 2, 1, 0}, true, false);
+  asks({4, 1, 4, 0, 3, 2, 1, 0}, true, false);
+  asks({4, 1, 1, 0, 3, 2, 4, 0}, true, false);
 }

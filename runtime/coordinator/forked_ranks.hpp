@@ -68,8 +68,9 @@ class Machine {
  public:
   using Program = std::function<int(exanet_ni*, std::uint32_t rank)>;
 
-  explicit Machine(std::uint32_t ranks, const MachineConfig& config = small_machine())
-      : coordinator(config, place(ranks, config), {}) {
+  explicit Machine(std::uint32_t ranks, const MachineConfig& config = small_machine(),
+                   const Coordinator::Options& options = {})
+      : coordinator(config, place(ranks, config), options) {
     report = static_cast<Report*>(
         ::mmap(nullptr, sizeof(Report), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   }

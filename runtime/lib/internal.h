@@ -89,6 +89,11 @@ uint64_t exanet_clock_peek(const struct exanet_ni *ni);
 void exanet_note_before(struct exanet_ni *ni, uint64_t ps);
 uint64_t exanet_before_ps(const struct exanet_ni *ni);
 
+/* Whether the run chose the tree of broadcasts; and what a rank has to do in one. The answer takes no virtual time. */
+struct exn_tree_question;
+bool exanet_bcast_is_chosen(const struct exanet_ni *ni);
+void exanet_ask_tree(struct exanet_ni *ni, struct exn_tree_question *question);
+
 /* MPI_Abort(code) was called: tells the simulator, which ends the run and reports it. */
 void exanet_abort(struct exanet_ni *ni, int code);
 

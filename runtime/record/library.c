@@ -19,6 +19,9 @@ static const struct exanet_mpi_library mpich = {.kind = EXANET_TRACE_MPICH,
                                                 .self = 0x44000001,
                                                 .no_communicator = 0x04000000,
                                                 .byte = 0x4c00010d,
+                                                .no_type = 0x0c000000,
+                                                .errors_return = 0x54000001,
+                                                .status_ignore = 1,
                                                 .status_source = 8,
                                                 .status_tag = 12};
 static const struct exanet_mpi_library open_mpi = {.kind = EXANET_TRACE_OPEN_MPI,
@@ -50,6 +53,8 @@ const char *exanet_mpi_find_out(void *(*find)(const char *name)) {
     exanet_mpi.self = (uint64_t)(uintptr_t)object("ompi_mpi_comm_self", find);
     exanet_mpi.no_communicator = (uint64_t)(uintptr_t)object("ompi_mpi_comm_null", find);
     exanet_mpi.byte = (uint64_t)(uintptr_t)object("ompi_mpi_byte", find);
+    exanet_mpi.no_type = (uint64_t)(uintptr_t)object("ompi_mpi_datatype_null", find);
+    exanet_mpi.errors_return = (uint64_t)(uintptr_t)object("ompi_mpi_errors_return", find);
   }
   const struct {
     const char *name;

@@ -16,6 +16,8 @@ struct exanet_mpi_library {
   int any_source, process_null, any_tag;
   long in_place;
   uint64_t world, self, no_communicator, byte;
+  uint64_t no_type, errors_return;
+  uint64_t status_ignore; /* and an array of them */
   unsigned status_source, status_tag; /* offsets in MPI_Status */
   int (*bcast)(void *buffer, int count, long type, int root, long comm);
   int (*type_size)(long type, int *bytes);

@@ -15,7 +15,7 @@ import pytest
 
 from exanet import replay, results
 from exanet.errors import InputError
-from exanet.trace import convert
+from exanet.trace import convert, folder
 
 from .conftest import PROGRAMS, Finished, Runner, Stack
 
@@ -190,6 +190,46 @@ def test_of_a_killed_rank_what_is_whole_stays(exanet_run: Runner, mpich: Stack, 
     )
     assert done.returncode == 2
     assert "the recording is not whole" in done.stderr
+
+
+FILLS_THE_DISK = """
+import contextlib, sys, numpy
+from mpi4py import MPI
+w = MPI.COMM_WORLD
+me, box = numpy.zeros(1), numpy.zeros(1)
+w.Barrier()
+if w.rank == 0:
+    with open(sys.argv[1], "wb", buffering=0) as ballast, contextlib.suppress(OSError):
+        while True:
+            ballast.write(bytes(4096))
+w.Barrier()
+for _ in range(25000):
+    w.Sendrecv(me, w.rank, 1, box, w.rank, 1)
+print("done")
+"""
+
+
+def test_where_the_disk_is_full_the_run_goes_on_and_what_is_whole_stays(exanet_run: Runner, mpich: Stack, tmp_path: Path) -> None:
+    place = tmp_path / "small"
+    place.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=36m", "none", place], capture_output=True).returncode:
+        pytest.skip("may not mount a small file system here")
+    try:
+        ballast, trace = place / "ballast", place / "trace"
+        options = ("--compute", "off", "--record", str(trace))
+        ended = exanet_run(mpich, 2, [mpich.python, "-c", FILLS_THE_DISK, ballast], options=options, code=2)
+        assert ended.output.count("done") == 2
+        for rank in range(2):
+            told = f"exanet: rank {rank}: its MPI calls are recorded no further: No space left on device; the run goes on"
+            assert ended.errors.count(told) == 1
+        assert "No space left on device; free some space or choose another place with --record" in ended.errors
+        ballast.unlink()
+        found = folder.load(trace)
+        assert not found.about.complete and found.about.calls > 20_000
+        with pytest.raises(InputError, match="the recording is not whole, so it cannot be replayed"):
+            replay.replay(replay.Options((trace,), "exanest"))
+    finally:
+        subprocess.run(["umount", place], check=True)
 
 
 def test_what_is_not_recorded_is_told(exanet_run: Runner, mpich: Stack, tmp_path: Path) -> None:

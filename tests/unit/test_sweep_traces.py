@@ -108,6 +108,24 @@ def test_a_sweep_goes_on_where_it_stopped(folder: Path) -> None:
     assert not keys & kept
 
 
+def test_rules_are_an_axis(folder: Path) -> None:
+    """Four ranks gather 1.2 MB: MPICH by a ring, which is the default for a trace of no MPI, Open MPI by recursive doubling."""
+    with Writer(folder / "ring", 4, {"program": ["ring"]}) as streams:
+        for stream in streams:
+            stream.collective("Allgather", 300_000, 300_000)
+            stream.end()
+    (folder / "sweep.yaml").write_text("machine: torus-2x2x2\ntrace: ring\nmapping: round-robin\nrules: [default, mpich, open-mpi]\n")
+    made = plan.read(folder / "sweep.yaml", {})
+    assert [run.columns["rules"] for run in made.runs] == ["default", "mpich", "open-mpi"]
+    assert made.runs[0].key == made.runs[1].key != made.runs[2].key
+    for run in made.runs[1:]:
+        figures = execute.measure(run.machine, run.load, run.spec, run.programs)["figures"]
+        options = replay.Options([str(folder / "ring")], "torus-2x2x2", "round-robin", rules=run.columns["rules"])
+        summary = replay.replay(options)[0]["summary"]
+        assert (figures["messages"], figures["finished_ns"]) == (summary["messages"], summary["virtual_ps"] / 1e3)
+        assert summary["messages"] == (12 if run.columns["rules"] == "mpich" else 8)
+
+
 def sweep(words: Sequence[str]) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "exanet", "sweep", *words]
     return subprocess.run(command, capture_output=True, text=True, cwd="/", timeout=120)
@@ -133,6 +151,11 @@ def test_files_lie_beside_the_sweep_s_own(folder: Path, monkeypatch: pytest.Monk
         ("mapping: .*", "mapping: [linear, nothere]", r"sweep.yaml:5:19: error: .*nothere: No such file"),
         ("mapping: .*", "mapping: ['random:x']", r"sweep.yaml:5:11: error: .*give the seed"),
         ("compute: .*", "compute: [1, -1]", r"sweep.yaml:6:14: error: compute -1"),
+        (
+            "seed: .*",
+            "rules: [mpich, sgi]",
+            r"sweep.yaml:8:16: error: rules 'sgi': there are no such rules; give one of mpich, open-mpi, or default",
+        ),
         ("collective: .*", "collective: ['allreduce=magic']", r"sweep.yaml:7:14: error: .*allreduce by 'magic' is unknown"),
         ("seed: .*", "seed: -1", r"sweep.yaml:8:7: error: seed -1"),
         ("seed: .*", "load: 0.1", r"sweep.yaml:8:1: error: unknown key 'load' of a sweep over traces"),

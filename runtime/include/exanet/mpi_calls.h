@@ -174,6 +174,12 @@ enum exanet_mpi_call {
       EXANET_MPI_CALL_COUNT
 };
 
+/* Any MPI call (runtime/clock/calls.c). */
+#define EXANET_MPI_ARGUMENTS \
+  long a0, long a1, long a2, long a3, long a4, long a5, long a6, long a7, long a8, long a9, long a10, long a11, long a12
+#define EXANET_MPI_PASSED a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12
+typedef long (*exanet_mpi_function)(EXANET_MPI_ARGUMENTS);
+
 #define EXANET_MPI_NAME(name, kind, counts) "MPI_" #name,
 static const char *const exanet_mpi_call_names[] = {EXANET_MPI_CALL_LIST(EXANET_MPI_NAME)};
 #undef EXANET_MPI_NAME

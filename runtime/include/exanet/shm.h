@@ -62,6 +62,17 @@ enum exn_simulator {
 
 enum exn_phase { EXN_FREE = 0, EXN_VIRTUAL = 1, EXN_DONE = 2 };
 
+/* What a rank is to send and to receive of a broadcast, whole messages in stages (core/replay/schedule.hpp). */
+struct exn_tree_question {
+  uint32_t ranks, me, root; /* of the communicator, and this one's and the root's numbers there */
+  uint32_t steps; /* simulator: how many */
+  uint32_t list
+      []; /* [ranks]: their numbers in the run; answered: [steps], whom with, by number in the communicator, and flags */
+};
+#define EXN_STEP_SENDS 1u
+#define EXN_STEP_ENDS_STAGE 2u
+#define EXN_STEP_PEER(step) ((step) >> 2)
+
 struct exn_mpi_profile {
   uint64_t calls;
   uint64_t time_ps;
@@ -84,6 +95,8 @@ struct exn_rank {
   uint32_t place; /* enum exn_place; who has its registers */
   uint64_t carried_turns; /* carriers */
   uint32_t receiving; /* simulator, when it lets it run: something is on its way to a receive of the rank */
+  uint32_t asks; /* futex: 1 rank has a question; 0 simulator has answered it */
+  uint64_t question; /* rank: address of a struct exn_tree_question in its memory */
   uint32_t napping; /* rank: one of its threads sleeps, and goes on when the clock has come to its time */
   struct exn_mpi_profile mpi[EXN_MPI_CALLS];
   struct exn_ring work;
@@ -99,6 +112,8 @@ struct exn_region {
   uint32_t phase; /* enum exn_phase; simulator */
   uint32_t stop; /* simulator: ranks must exit at once */
   uint32_t multithreaded;
+  uint32_t chosen_bcast; /* simulator: it knows the tree of a broadcast, in the place of the MPI library's */
+  uint32_t questions; /* ranks: one of them asks */
   /* costs that libexanet charges to the rank's clock, ps; from the machine file */
   uint64_t send_cpu_ps; /* MPI + library, before the first store */
   uint64_t store_word_ps; /* one word of store_word_bytes stored to the interface */

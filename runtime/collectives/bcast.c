@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Broadcasts of unmodified programs by an algorithm that their MPI library has not.
+ *
+ * Problem: a program calls MPI_Bcast on any communicator, and its messages are to go along a tree that the library does not know. Model: each rank
+ * asks the simulator for its part of the tree, once for a communicator and root, and carries it out by the library's own messages. These go over a
+ * communicator of the same group that the program does not see, so that they never meet the program's; it is kept as an attribute of the
+ * program's one, and goes with it. That of MPI_COMM_WORLD is made before virtual time begins, others at their first broadcast, in virtual time.
+ *
+ * Limits: left to the library are intercommunicators, communicators with processes of another program, programs that begin MPI by sessions,
+ * MPI_Ibcast and persistent broadcasts. */
+#include "runtime/collectives/bcast.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "exanet/shm.h"
+#include "runtime/record/library.h"
+
+typedef struct exn_tree_question part;
+
+/* The other communicator of the program's one. */
+struct twin {
+  long comm;
+  bool used; /* or the library broadcasts */
+  int size, rank;
+  uint32_t *members; /* ranks of the run */
+  part **parts; /* by root; NULL: not asked for yet */
+};
+
+/* The library's own, which count as no calls. A count is an int, or an MPI_Count. */
+struct messages {
+  int (*send)(const void *buffer, long count, long type, int to, int tag, long comm);
+  int (*receive)(void *buffer, long count, long type, int from, int tag, long comm, void *status);
+  int (*isend)(const void *buffer, long count, long type, int to, int tag, long comm, void *request);
+};
+static struct messages messages[2]; /* [counts are MPI_Count] */
+static struct {
+  int (*waitall)(int count, void *requests, void *statuses);
+  int (*comm_create)(long comm, long group, void *made);
+  int (*comm_free)(void *comm);
+  int (*comm_create_keyval)(int (*copy)(long, int, void *, void *, void *, int *),
+                            int (*forget)(long, int, void *, void *), void *key, void *extra);
+  int (*comm_set_attr)(long comm, int key, void *value);
+  int (*comm_get_attr)(long comm, int key, void *value, int *found);
+  int (*comm_delete_attr)(long comm, int key);
+  int (*comm_set_errhandler)(long comm, long handler);
+  int (*comm_call_errhandler)(long comm, int code);
+} own;
+static exanet_mpi_function library[2][2]; /* [PMPI][counts are MPI_Count] */
+static bool ready;
+static int key;
+static long world_group;
+
+static void *kept(void *memory) {
+  if (memory != NULL) return memory;
+  fprintf(stderr, "exanet: out of memory for the trees of broadcasts\n");
+  abort();
+}
+
+/* -- twins ---------------------------------------------------------------------------------------------------------------------------- */
+
+static int copy_none(long comm, int of, void *extra, void *value, void *copied, int *copies) {
+  (void)comm, (void)of, (void)extra, (void)value, (void)copied;
+  *copies = 0;
+  return 0;
+}
+
+static int forget(long comm, int of, void *value, void *extra) {
+  (void)comm, (void)of, (void)extra;
+  struct twin *twin = value;
+  const int result = twin->used ? own.comm_free(&twin->comm) : 0;
+  for (int root = 0; twin->parts != NULL && root < twin->size; root++) free(twin->parts[root]);
+  free(twin->parts);
+  free(twin->members);
+  free(twin);
+  return result;
+}
+
+/* False where one of the members is no rank of the run. */
+static bool find_members(struct twin *twin, long group) {
+  const size_t size = (size_t)twin->size;
+  int *numbers = kept(calloc(size, sizeof *numbers)), *world = kept(calloc(size, sizeof *world));
+  for (int i = 0; i < twin->size; i++) numbers[i] = i;
+  bool all = exanet_mpi.group_translate_ranks(group, twin->size, numbers, world_group, world) == 0;
+  twin->members = kept(calloc(size, sizeof *twin->members));
+  for (int i = 0; i < twin->size && all; i++) {
+    all = world[i] >= 0;
+    twin->members[i] = (uint32_t)world[i];
+  }
+  free(numbers);
+  free(world);
+  return all;
+}
+
+/* All members of the communicator come here at once, at its first broadcast. */
+static int make(long comm, struct twin **made) {
+  int inter = 0, result = 0;
+  struct twin *twin = kept(calloc(1, sizeof *twin));
+  exanet_mpi.comm_test_inter(comm, &inter);
+  exanet_mpi.comm_size(comm, &twin->size);
+  exanet_mpi.comm_rank(comm, &twin->rank);
+  long group = 0;
+  if (!inter && twin->size > 1 && exanet_mpi.comm_group(comm, &group) == 0) {
+    group = exanet_handle_at((long)&group, 0);
+    if (find_members(twin, group)) {
+      twin->parts = kept(calloc((size_t)twin->size, sizeof *twin->parts));
+      result = own.comm_create(comm, group, &twin->comm);
+      twin->comm = exanet_handle_at((long)&twin->comm, 0);
+      twin->used = result == 0;
+      if (twin->used) own.comm_set_errhandler(twin->comm, (long)exanet_mpi.errors_return);
+    }
+    exanet_mpi.group_free(&group);
+  }
+  own.comm_set_attr(comm, key, twin);
+  *made = twin;
+  return result;
+}
+
+/* -- a broadcast ---------------------------------------------------------------------------------------------------------------------- */
+
+static const part *part_of(struct twin *twin, int root) {
+  if (twin->parts[root] != NULL) return twin->parts[root];
+  struct exanet_ni *ni = exanet_process_ni();
+  exanet_uncounted_begin(ni);
+  const size_t size = (size_t)twin->size;
+  part *asked = kept(malloc(sizeof *asked + size * sizeof asked->list[0]));
+  *asked = (part){.ranks = (uint32_t)size, .me = (uint32_t)twin->rank, .root = (uint32_t)root};
+  memcpy(asked->list, twin->members, size * sizeof asked->list[0]);
+  exanet_ask_tree(ni, asked);
+  twin->parts[root] = asked;
+  exanet_uncounted_end(ni);
+  return asked;
+}
+
+/* Sends of one stage, of which there are at least two. */
+static int send_together(const struct messages *by, void *buffer, long count, long type, long comm,
+                         const uint32_t *steps, uint32_t n) {
+  char *requests = kept(calloc(n, exanet_mpi.handle_bytes));
+  int result = 0;
+  uint32_t begun = 0;
+  for (; begun < n && result == 0; begun++)
+    result = by->isend(buffer, count, type, (int)EXN_STEP_PEER(steps[begun]), 0, comm,
+                       requests + begun * exanet_mpi.handle_bytes);
+  if (result != 0) begun--;
+  const int ended = own.waitall((int)begun, requests, (void *)(uintptr_t)exanet_mpi.status_ignore);
+  free(requests);
+  return result != 0 ? result : ended;
+}
+
+/* Who fails goes on all the same, for those who wait for it. */
+static int carry_out(const part *mine, const struct messages *by, void *buffer, long count, long type, long comm) {
+  int result = 0;
+  for (uint32_t i = 0; i < mine->steps;) {
+    uint32_t n = 1;
+    while (i + n < mine->steps && !(mine->list[i + n - 1] & EXN_STEP_ENDS_STAGE)) n++;
+    const int peer = (int)EXN_STEP_PEER(mine->list[i]);
+    int ended;
+    if (!(mine->list[i] & EXN_STEP_SENDS))
+      ended = by->receive(buffer, count, type, peer, 0, comm, (void *)(uintptr_t)exanet_mpi.status_ignore);
+    else if (n == 1)
+      ended = by->send(buffer, count, type, peer, 0, comm);
+    else
+      ended = send_together(by, buffer, count, type, comm, &mine->list[i], n);
+    if (result == 0) result = ended;
+    i += n;
+  }
+  return result;
+}
+
+/* What is wrong with the arguments the library says. */
+static long broadcast(bool large, bool pmpi, EXANET_MPI_ARGUMENTS) {
+  const long count = large ? a1 : (int)a1;
+  const int root = (int)a3;
+  const exanet_mpi_function otherwise = library[pmpi][large];
+  const struct exanet_ni *ni = exanet_process_ni();
+  struct twin *twin = NULL;
+  int found = 0, bytes = 0;
+  if (!ready || ni == NULL || !exanet_is_virtual(ni) || exanet_handle_of(a4) == exanet_mpi.no_communicator ||
+      count < 0 || exanet_handle_of(a2) == exanet_mpi.no_type || own.comm_get_attr(a4, key, &twin, &found) != 0)
+    return otherwise(EXANET_MPI_PASSED);
+  if (!found) {
+    const int result = make(a4, &twin);
+    if (result != 0) return own.comm_call_errhandler(a4, result), result;
+  }
+  if (!twin->used || root < 0 || root >= twin->size) return otherwise(EXANET_MPI_PASSED);
+  /* Nothing at all is not even begun, by anybody: the types agree in what they hold. */
+  if (count == 0 || (exanet_mpi.type_size(a2, &bytes) == 0 && bytes == 0)) return 0;
+  const int result = carry_out(part_of(twin, root), &messages[large], (void *)a0, count, a2, twin->comm);
+  if (result != 0) own.comm_call_errhandler(a4, result);
+  return result;
+}
+
+static long mpi_bcast(EXANET_MPI_ARGUMENTS) { return broadcast(false, false, EXANET_MPI_PASSED); }
+static long pmpi_bcast(EXANET_MPI_ARGUMENTS) { return broadcast(false, true, EXANET_MPI_PASSED); }
+static long mpi_bcast_large(EXANET_MPI_ARGUMENTS) { return broadcast(true, false, EXANET_MPI_PASSED); }
+static long pmpi_bcast_large(EXANET_MPI_ARGUMENTS) { return broadcast(true, true, EXANET_MPI_PASSED); }
+
+exanet_mpi_function exanet_bcast_mended(const char *name, exanet_mpi_function found) {
+  static const exanet_mpi_function ours[2][2] = {{mpi_bcast, mpi_bcast_large}, {pmpi_bcast, pmpi_bcast_large}};
+  const bool pmpi = name[0] == 'P', large = name[strlen(name) - 1] == 'c';
+  library[pmpi][large] = found;
+  return ours[pmpi][large];
+}
+
+/* -- opening and closing -------------------------------------------------------------------------------------------------------------- */
+
+void exanet_bcast_open(struct exanet_ni *ni, void *(*find)(const char *name)) {
+  if (!exanet_bcast_is_chosen(ni)) return;
+  const char *why = exanet_mpi_find_out(find);
+  const struct {
+    const char *name;
+    void *to;
+    bool may_lack;
+  } wanted[] = {
+      {"PMPI_Send", &messages[0].send, false},
+      {"PMPI_Recv", &messages[0].receive, false},
+      {"PMPI_Isend", &messages[0].isend, false},
+      {"PMPI_Send_c", &messages[1].send, true},
+      {"PMPI_Recv_c", &messages[1].receive, true},
+      {"PMPI_Isend_c", &messages[1].isend, true},
+      {"PMPI_Waitall", &own.waitall, false},
+      {"PMPI_Comm_create", &own.comm_create, false},
+      {"PMPI_Comm_free", &own.comm_free, false},
+      {"PMPI_Comm_create_keyval", &own.comm_create_keyval, false},
+      {"PMPI_Comm_set_attr", &own.comm_set_attr, false},
+      {"PMPI_Comm_get_attr", &own.comm_get_attr, false},
+      {"PMPI_Comm_delete_attr", &own.comm_delete_attr, false},
+      {"PMPI_Comm_set_errhandler", &own.comm_set_errhandler, false},
+      {"PMPI_Comm_call_errhandler", &own.comm_call_errhandler, false},
+  };
+  for (unsigned i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+    void *function = find(wanted[i].name);
+    memcpy(wanted[i].to, &function, sizeof function);
+    if (function == NULL && !wanted[i].may_lack) why = "its MPI library lacks functions that broadcasts by trees take";
+  }
+  if (why != NULL) {
+    if (exanet_rank(ni) == 0) fprintf(stderr, "exanet: --collective bcast is not for this program: %s\n", why);
+    _exit(2);
+  }
+  struct twin *twin;
+  exanet_mpi.comm_group((long)exanet_mpi.world, &world_group);
+  world_group = exanet_handle_at((long)&world_group, 0);
+  own.comm_create_keyval(copy_none, forget, &key, NULL);
+  if (make((long)exanet_mpi.world, &twin) == 0) ready = true;
+}
+
+void exanet_bcast_close(void) {
+  if (!ready) return;
+  ready = false;
+  own.comm_delete_attr((long)exanet_mpi.world, key);
+}

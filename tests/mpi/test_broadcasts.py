@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs that broadcast along a tree which their MPI has not (`exanet run --collective bcast=...`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from exanet import replay, results
+
+from .conftest import PROGRAMS, Runner, Stack
+
+CHOICES = ("--compute", "off", "--map", "round-robin", "--collective")
+
+
+def test_every_rank_has_what_the_root_had(exanet_run: Runner, stack: Stack) -> None:
+    tree = "LLF" if stack.name == "mpich" else "knomial"
+    done = exanet_run(stack, 5, [stack.python, PROGRAMS / "broadcasts.py"], options=(*CHOICES, f"bcast={tree}"))
+    assert int(done.line("broadcasts")[0]) > 90
+
+
+def test_the_messages_are_those_of_a_replay(exanet_run: Runner, stack: Stack, compiled: Callable[[str], Path], tmp_path: Path) -> None:
+    """From whom, to whom, and when, of each to the picosecond; short and long ones, the root going round."""
+    for tree in ("LLF", "GLF", "linear"):
+        trace = tmp_path / tree
+        for size in ("24", "3000"):
+            options = (*CHOICES, f"bcast={tree}", "--record", str(trace / size))
+            done = exanet_run(stack, 12, [compiled("broadcasts"), size, "5", "roots"], options=options)
+            found, meta = replay.replay(replay.Options((trace / size,), "exanest", "round-robin", collectives={"bcast": tree}))
+            keys = ["src", "dst", "bytes", "posted_ps", "delivered_ps"]
+            there = results.load(done.folder).messages.select(keys).sort(keys)
+            here = results.to_tables(found, meta["machine"])["messages"].select(keys).sort(keys)
+            assert len(there) == 5 * 11 and here.equals(there)
+            assert found["summary"]["virtual_ps"] == done.summary["virtual_ps"]
+            assert done.summary["run"]["collectives"] == {"bcast": tree}
+
+
+def test_by_default_the_library_broadcasts(exanet_run: Runner, mpich: Stack, tmp_path: Path) -> None:
+    """The binomial tree of MPICH sends between other ranks than that which knows the network."""
+    program = [mpich.python, "-c", "from mpi4py import MPI; import numpy; MPI.COMM_WORLD.Bcast(numpy.zeros(100))"]
+    pairs = []
+    for choice in ((), ("--collective", "bcast=binomial"), ("--collective", "bcast=LLF")):
+        done = exanet_run(mpich, 8, program, options=("--compute", "off", "--map", "random", *choice))
+        pairs.append(results.load(done.folder).messages.filter(pl.col("bytes") == 800).select("src", "dst").sort("src", "dst"))
+    assert len(pairs[0]) == 7 and pairs[0].equals(pairs[1]) and not pairs[0].equals(pairs[2])
+
+
+@pytest.mark.parametrize(
+    ("given", "what"),
+    [
+        ("bcast=magic", "bcast by 'magic' is unknown; give bcast= one of binomial, binary, LLF, GLF"),
+        ("bcast=hardware", "replays alone broadcast by 'hardware'; give bcast= one of"),
+        ("bcast=scatter-ring", "replays alone broadcast by 'scatter-ring'; give bcast= one of"),
+        ("bcast=", "bcast has no algorithm; give bcast= one of"),
+        ("allreduce=ring", "of programs only the broadcast can be chosen; give bcast= one of"),
+    ],
+)
+def test_what_cannot_be_chosen(exanet_run: Runner, given: str, what: str) -> None:
+    failed = exanet_run(None, 2, ["true"], options=("--collective", given), code=2)
+    assert f"error: --collective {given}: {what}" in failed.errors and not failed.folder.exists()
+
+
+def test_a_program_without_mpi_has_no_broadcast(exanet_run: Runner) -> None:
+    failed = exanet_run(None, 2, ["true"], options=("--mpi", "none", "--collective", "bcast=LLF"), code=2)
+    assert "error: --collective: a program without MPI has no MPI_Bcast; leave the option out" in failed.errors
