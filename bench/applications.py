@@ -13,6 +13,7 @@ import statistics
 import subprocess
 import time
 from dataclasses import dataclass
+from functools import cmp_to_key
 from pathlib import Path
 
 import psutil
@@ -79,12 +80,14 @@ def _tree(pid: int) -> list[psutil.Process]:
 
 
 def _maps(processes: list[psutil.Process]) -> list[psutil.Process]:
-    """One process for each map of memory."""
-    different: list[psutil.Process] = []
-    for process in processes:
-        if not any(_LIBC.syscall(_KCMP, process.pid, other.pid, _KCMP_VM, 0, 0) == 0 for other in different):
-            different.append(process)
-    return different
+    """One process for each map of memory, of which kcmp(2) knows an order."""
+    ordered = sorted(processes, key=cmp_to_key(_compare_maps))
+    return [process for i, process in enumerate(ordered) if i == 0 or _compare_maps(ordered[i - 1], process) != 0]
+
+
+def _compare_maps(one: psutil.Process, other: psutil.Process) -> int:
+    said: int = _LIBC.syscall(_KCMP, one.pid, other.pid, _KCMP_VM, 0, 0)  # 0 equal, 1 less, 2 greater; -1: one has ended
+    return {0: 0, 1: -1}.get(said, 1)
 
 
 def _pss(process: psutil.Process) -> int:

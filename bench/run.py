@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times ExaNet against SimGrid's smpirun: wall messages (or operations) per second of the same MPI program, on the same core.
 The "-limit" rows set the ping-pong beside what the host allows: bare hand-overs of that core between as many processes. The "-packed" rows
-set ranks in one address space beside ranks as processes.
+set ranks in one address space beside ranks as processes, the "-cores" rows beside SimGrid, with all cores allowed to both.
 
 Both are pinned to one core and run in turn, so that what else the host does falls on both; each figure is the median of the repeats,
 taken inside the program over its steady part (`patterns.c`). Ours is the whole `exanest` machine, packet by packet; SimGrid's is its usual
@@ -96,9 +96,9 @@ class Handover:
         return ["./handoff", str(ranks), "200000"]
 
 
-def measure(simulator: Exanet | SimGrid | Handover, core: int, ranks: int, pattern: str, *, folder: Path) -> Timing:
+def measure(simulator: Exanet | SimGrid | Handover, cores: str, ranks: int, pattern: str, *, folder: Path) -> Timing:
     rounds = [str(count) for count in ROUNDS[pattern][ranks]]
-    return parse(execute(["taskset", "-c", str(core), *simulator.command(ranks, pattern, rounds)], cwd=folder))
+    return parse(execute(["taskset", "-c", cores, *simulator.command(ranks, pattern, rounds)], cwd=folder))
 
 
 def compare(arguments: argparse.Namespace, folder: Path) -> list[dict[str, object]]:
@@ -108,6 +108,8 @@ def compare(arguments: argparse.Namespace, folder: Path) -> list[dict[str, objec
     pairs: list[tuple[str, str, Exanet, Exanet | SimGrid | Handover]] = [(pattern, "", ours, simgrid) for pattern in ROUNDS]
     pairs += [("pingpong", "-limit", ours, limit)]
     pairs += [(pattern, "-packed", packed, ours) for pattern in ("pingpong", "halo", "allreduce")]
+    pairs += [(pattern, "-cores", packed, simgrid) for pattern in ROUNDS]
+    all_cores = ",".join(map(str, sorted(os.sched_getaffinity(0))))
     rows: list[dict[str, object]] = []
     setting = f"({arguments.machine}, core {arguments.core}, median of {arguments.repeats})"
     print(f"{'':<18}{'ExaNet':>12}{'peer':>12}{'ratio':>8}   {setting}")
@@ -116,10 +118,11 @@ def compare(arguments: argparse.Namespace, folder: Path) -> list[dict[str, objec
             name = f"{pattern}-{ranks}{kind}"
             if wanted and not any(name.startswith(beginning) for beginning in wanted):
                 continue
+            cores = all_cores if kind == "-cores" else str(arguments.core)
             timings: dict[str, list[Timing]] = {mine.name: [], peer.name: []}
             for _ in range(arguments.repeats):
                 for simulator in (mine, peer):
-                    timings[simulator.name].append(measure(simulator, arguments.core, ranks, pattern, folder=folder))
+                    timings[simulator.name].append(measure(simulator, cores, ranks, pattern, folder=folder))
             rate, theirs = (statistics.median(timing.rate for timing in timings[key]) for key in (mine.name, peer.name))
             unit = timings[mine.name][0].unit
             figures = {"ours": round(rate, 1), "unit": unit, "peer": peer.name, "peer_value": round(theirs, 1)}
