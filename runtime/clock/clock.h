@@ -81,7 +81,7 @@ void *exanet_launcher_real(const char *name);
     return __VA_ARGS__;                                        \
   }
 
-/* `found`, or what stands in its place where the library has a defect (mends.c). */
+/* `found`, or what stands in its place: where the library has a defect (mends.c), and where the run chose the tree of broadcasts. */
 exanet_mpi_function exanet_mended(const char *name, exanet_mpi_function found);
 
 /* The calling thread is outside MPI in a rank whose threads take turns inside. */

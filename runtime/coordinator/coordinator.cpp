@@ -23,7 +23,6 @@ constexpr Time kFurthestAlone = Time::us(1000);
 // A round whose ranks take less than this together is left to one processor, and the simulator looks for its end for so long. Where other
 // programs want the processors, longer looks were seen to take far more than they save.
 constexpr std::int64_t kShortRoundNs = 100'000;
-constexpr std::uint32_t kLooksLeftOut = 64;  // at most, after one in vain
 
 std::int64_t host_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
@@ -73,8 +72,8 @@ Coordinator::Coordinator(const MachineConfig& machine, const std::vector<NodeId>
   region_->store_word_bytes = static_cast<std::uint32_t>(machine.fabric.router.word_bits / 8);
   region_->compute_factor = options.compute_factor;
   // Whoever looks takes a processor, or half of one, from what is measured.
-  looks_ = processors_ > 1 && options.compute_factor == 0;
-  region_->most_looking = looks_ ? processors_ - 1 : 0;
+  may_look_ = processors_ > 1 && options.compute_factor == 0;
+  region_->most_looking = may_look_ ? processors_ - 1 : 0;
   choose_bcast(options.bcast);
   engine_.on_packet(
       [](void* self, Time latency) { static_cast<Coordinator*>(self)->statistics_.packet_latency.add(latency.ps()); },
@@ -235,11 +234,7 @@ bool Coordinator::wait_asleep() {
 
 // Looks for a call for a while, if a processor is to spare for it; after looks in vain not each time.
 bool Coordinator::look() {
-  if (!looks_ || at_once_ >= processors_) return false;
-  if (look_after_ > 0) {
-    --look_after_;
-    return false;
-  }
+  if (!may_look_ || at_once_ >= processors_ || !exn_looks_now(&looks_)) return false;
   bool called = false;
   for (const std::int64_t until = host_ns() + kShortRoundNs; !called && host_ns() < until;) {
     for (int i = 0; i < 16 && !called; ++i) {
@@ -247,8 +242,7 @@ bool Coordinator::look() {
       called = __atomic_load_n(&region_->simulator_wake, __ATOMIC_ACQUIRE) == EXN_CALLED;
     }
   }
-  leave_out_ = called ? 0 : std::min(std::max(1U, 2 * leave_out_), kLooksLeftOut);
-  look_after_ = leave_out_;
+  exn_looked(&looks_, !called);
   return called;
 }
 
@@ -342,7 +336,7 @@ void Coordinator::release() {
 // As many as there are processors, or one if all are soon done; each of those then wakes one of the rest, or a carrier takes it.
 void Coordinator::wake_first() {
   const bool is_short = static_cast<std::int64_t>(due_.size()) * turn_ns_ < kShortRoundNs;
-  at_once_ = looks_ && is_short ? 1 : processors_;
+  at_once_ = may_look_ && is_short ? 1 : processors_;
   released_ns_ = host_ns();
   const std::uint32_t carriers = __atomic_load_n(&region_->carriers, __ATOMIC_ACQUIRE);
   std::uint32_t* later = region_.due();

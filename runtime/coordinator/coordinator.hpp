@@ -158,8 +158,8 @@ class Coordinator final : private Host {
   std::uint32_t at_finish_ = 0;
   std::uint32_t processors_;
   std::uint32_t at_once_ = 1;  // of this round's ranks, how many were let run at once
-  bool looks_ = false;  // before it sleeps
-  std::uint32_t look_after_ = 0, leave_out_ = 0;  // waits before it looks again; and how many if that is in vain
+  bool may_look_ = false;  // before it sleeps
+  exn_looks looks_{};
   std::int64_t released_ns_ = 0, turn_ns_ = 50'000;  // host's time: when this round began; what a turn takes of late
   Rounds rounds_;
   const CollectiveAlgorithm* bcast_ = nullptr;  // the one that was chosen

@@ -57,7 +57,6 @@
 #define SHORT_STAY 16u /* turns away from home that are not worth the trip */
 #define LONGEST_AT_HOME 4096u /* waits, in a row */
 #define LOOK_CYCLES 200000u /* of the time stamp counter, some 70 us: longer than the simulator takes for most rounds */
-#define LOOKS_LEFT_OUT 64u /* at most, when one has been in vain */
 #define CARRIER_BYTES ((size_t)1 << 18) /* a carrier with both its stacks; aligned to its size */
 #define HOME_STACK_BYTES ((size_t)1 << 14)
 #define PROBE_CALL 0x45584eL /* a system call that does not exist */
@@ -99,7 +98,7 @@ struct carrier {
   uint64_t turns;
   uint64_t looked_at, preempted; /* `turns` when the host last looked, and when it last interrupted */
   uint32_t in_vain;
-  uint32_t look_after, leave_out; /* waits before it looks again, and how many there will be when that is in vain */
+  struct exn_looks looks;
   pid_t tid;
   char *stack;
 };
@@ -196,10 +195,7 @@ CARRIER static void hand_over(void) {
 
 /* Looks at the word for a while, if a processor is to spare for it. True: it has changed. */
 CARRIER static bool look(struct carrier *carrier, uint32_t seen) {
-  if (carrier->look_after > 0) {
-    --carrier->look_after;
-    return false;
-  }
+  if (!exn_looks_now(&carrier->looks)) return false;
   bool changed = false;
   if (__atomic_fetch_add(&region->carriers_looking, 1, __ATOMIC_SEQ_CST) <
       __atomic_load_n(&region->most_looking, __ATOMIC_RELAXED)) {
@@ -208,9 +204,7 @@ CARRIER static bool look(struct carrier *carrier, uint32_t seen) {
       __builtin_ia32_pause();
       changed = __atomic_load_n(&region->carrier_turn, __ATOMIC_SEQ_CST) != seen;
     } while (!changed && __builtin_ia32_rdtsc() - began < LOOK_CYCLES);
-    carrier->leave_out = changed ? 0 : carrier->leave_out == 0 ? 1 : 2 * carrier->leave_out;
-    if (carrier->leave_out > LOOKS_LEFT_OUT) carrier->leave_out = LOOKS_LEFT_OUT;
-    carrier->look_after = carrier->leave_out;
+    exn_looked(&carrier->looks, !changed);
   }
   __atomic_fetch_sub(&region->carriers_looking, 1, __ATOMIC_SEQ_CST);
   return changed;

@@ -93,7 +93,7 @@ void exn_sleep(struct exanet_ni *ni, uint32_t state, uint64_t deadline_ps, bool 
 bool exn_free_wait(struct exanet_ni *ni) {
   exn_kick(ni);
   /* Many ranks start up on few processors, and what they wait for is often another rank: get out of its way. What comes from the network wakes
-   * them, so they look after all else the less often the more they are: at most 67,000 looks a second of all ranks together. */
+   * them, so they look after all else the less often the more they are: 64,000 looks a second of up to 3,000 ranks together. */
   const long patient = 500000L * (1 + ni->region->ranks / 32);
   const struct timespec limit = {.tv_nsec = ni->idle_polls < 20 ? 20000 : patient < 50000000 ? patient : 50000000};
   futex_wait(&ni->slot->wake, 0, &limit);

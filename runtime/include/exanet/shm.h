@@ -157,6 +157,20 @@ static inline int64_t exn_take_due(struct exn_region *r) {
   return -1;
 }
 
+/* Whether to look at a word before sleeping on it: looks in vain are left out 1, 2, 4 ... 64 times. */
+struct exn_looks {
+  uint32_t after, left_out; /* waits without a look that are to come, and after the next look in vain */
+};
+static inline int exn_looks_now(struct exn_looks *looks) {
+  if (looks->after == 0) return 1;
+  --looks->after;
+  return 0;
+}
+static inline void exn_looked(struct exn_looks *looks, int in_vain) {
+  looks->left_out = !in_vain ? 0 : looks->left_out == 0 ? 1 : looks->left_out < 64 ? 2 * looks->left_out : 64;
+  looks->after = looks->left_out;
+}
+
 /* Calls the simulator; true: it sleeps, and is to be woken. */
 static inline int exn_call_simulator(struct exn_region *r) {
   return __atomic_exchange_n(&r->simulator_wake, EXN_CALLED, __ATOMIC_ACQ_REL) == EXN_ASLEEP;
