@@ -26,6 +26,15 @@ class Timeline {
   const std::vector<std::uint64_t>& waits_ps() const { return waits_; }
   const std::vector<std::uint64_t>& sent_bytes() const { return sent_; }
 
+  template <typename V>
+  friend void visit(Timeline& t, V&& v) {
+    v("ranks", t.ranks_);
+    v("used", t.used_);
+    v("bin_ps", t.bin_);
+    v("waits", t.waits_);
+    v("sent", t.sent_);
+  }
+
  private:
   std::size_t at(Time t);
   void fold();
@@ -60,5 +69,20 @@ struct Statistics {
  private:
   Sent& sent_to(RankId src, RankId dst);
 };
+
+template <typename V>
+void visit(Statistics& s, V&& v) {
+  v("ranks", s.n);
+  v("sent", s.sent);
+  v("received", s.received);
+  v("sizes", s.sizes);
+  v("packet_latency", s.packet_latency);
+  v("message_latency", s.message_latency);
+  v("timeline", s.timeline);
+  v("rma", s.rma);
+  v("messages", s.messages);
+  v("total", s.total);
+  v("dropped", s.dropped);
+}
 
 }  // namespace exanet

@@ -46,6 +46,13 @@ class Histogram {
     return 0;
   }
 
+  template <typename V>
+  friend void visit(Histogram& h, V&& v) {
+    v("counts", h.counts_);
+    v("least", h.least_);
+    v("most", h.most_);
+  }
+
  private:
   static std::uint32_t index(std::uint64_t v) {
     if (v < 16) return static_cast<std::uint32_t>(v);

@@ -11,7 +11,7 @@
 #include "exanet/bindings/convert.hpp"
 #include "exanet/bindings/run_results.hpp"
 #include "exanet/mpi_calls.h"
-#include "runtime/coordinator/coordinator.hpp"
+#include "runtime/coordinator/errand.hpp"
 
 using namespace nanobind::literals;
 
@@ -25,6 +25,7 @@ struct SimulatorOptions {
   std::string node_library;  // Verilated nodes in place of the model; empty: the model
   std::int64_t node_threads = 1;  // that step them
   bool flow_level = false;
+  bool hosted = false;  // the host of packed ranks runs the simulator, if it can
 };
 
 template <typename V>
@@ -34,42 +35,55 @@ void visit(SimulatorOptions& o, V&& v) {
   v("node_library", o.node_library, kOptional);
   v("node_threads", o.node_threads, kOptional);
   v("flow_level", o.flow_level, kOptional);
+  v("hosted", o.hosted, kOptional);
 }
 
+Order order_of(const nb::dict& config, const std::vector<NodeId>& placement, const SimulatorOptions& options) {
+  Order order{machine_of(config), placement, options.coordinator};
+  order.machine.flow_level = options.flow_level;
+  if (!options.node_library.empty())
+    order.machine.network =
+        make_node_network(options.node_library, order.machine.topology, static_cast<unsigned>(options.node_threads));
+  return order;
+}
+
+// A run's simulator: here, or in the host of packed ranks, which is then waited for. Either leaves the same record.
 class Simulator {
  public:
-  Simulator(const nb::dict& config, const std::vector<NodeId>& placement, const nb::dict& options) {
-    const SimulatorOptions o = ConfigReader::read<SimulatorOptions>(options, "");
-    MachineConfig machine = machine_of(config);
-    machine.flow_level = o.flow_level;
-    if (!o.node_library.empty())
-      machine.network = make_node_network(o.node_library, machine.topology, static_cast<unsigned>(o.node_threads));
-    coordinator_ = std::make_unique<Coordinator>(machine, placement, o.coordinator);
-  }
+  Simulator(const nb::dict& config, const std::vector<NodeId>& placement, const nb::dict& options)
+      : Simulator(config, placement, ConfigReader::read<SimulatorOptions>(options, "")) {}
 
-  Coordinator& get() const {
-    if (!coordinator_) throw std::runtime_error("the simulator is closed");
-    return *coordinator_;
-  }
+  std::string path() const { return get().path(); }
+  std::string order_path() const { return errand_ ? errand_->path() : ""; }
 
-  std::string path() const { return get().region().path(); }
-
+  // Until the run has ended, wherever it is simulated.
   void run() {
     const auto start = std::chrono::steady_clock::now();
     {
       const nb::gil_scoped_release release;
-      get().run();
+      if (!errand_ || !errand_->wait(record_)) {
+        get()->where = EXN_APART;
+        coordinator_->run();
+        record_ = coordinator_->record();
+      }
     }
     wall_s_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     ended_ = true;
   }
 
-  void stop(const std::string& reason) { get().stop(reason); }
-  void rank_exited(RankId rank, int status) { get().rank_exited(rank, status); }
-  void close() { coordinator_.reset(); }
+  void stop(const std::string& reason) { control().stop(reason); }
+  void rank_exited(RankId rank, int status) { control().rank_exited(rank, status); }
+  void host_ended() {
+    if (errand_) errand_->left_alone();
+  }
+  void close() {
+    coordinator_.reset();
+    errand_.reset();
+    region_.reset();
+  }
 
   nb::dict progress() const {
-    const Coordinator::Progress p = get().progress();
+    const Control::Progress p = control().progress();
     static constexpr const char* names[] = {"starting", "running", "finishing"};
     nb::dict d;
     d["virtual_ps"] = p.now.ps();
@@ -85,21 +99,21 @@ class Simulator {
   // Once the simulator has ended: whose messages wait for a receive because they are too long to be sent eagerly.
   nb::dict blocked_sends() const {
     nb::list sends;
-    for (const auto& [rank, bytes] : get().blocked_sends()) sends.append(nb::make_tuple(rank, bytes));
+    for (const auto& [rank, bytes] : record_.blocked_sends) sends.append(nb::make_tuple(rank, bytes));
     nb::dict d;
     d["sends"] = sends;
-    d["eager_max_bytes"] = get().region()->eager_max;
-    d["envelope_bytes"] = get().region()->envelope_bytes;
+    d["eager_max_bytes"] = get()->eager_max;
+    d["envelope_bytes"] = get()->envelope_bytes;
     d["packet_limit_bytes"] = kPacketMax;
     return d;
   }
 
   nb::list rank_states() const {
-    const Coordinator& c = get();
+    const Region& region = get();
     nb::list all;
-    const std::uint32_t phase = __atomic_load_n(&c.region()->phase, __ATOMIC_ACQUIRE);
-    for (RankId r = 0; r < c.ranks(); ++r) {
-      const exn_rank& slot = c.region().rank(r);
+    const std::uint32_t phase = __atomic_load_n(&region->phase, __ATOMIC_ACQUIRE);
+    for (RankId r = 0; r < region.ranks(); ++r) {
+      const exn_rank& slot = region.rank(r);
       const std::uint32_t state = __atomic_load_n(&slot.state, __ATOMIC_ACQUIRE), call = slot.mpi_call;
       nb::dict d;
       d["rank"] = r;
@@ -127,31 +141,56 @@ class Simulator {
   }
 
  private:
+  Simulator(const nb::dict& config, const std::vector<NodeId>& placement, const SimulatorOptions& options)
+      : order_(order_of(config, placement, options)),
+        topology_(make_topology(order_.machine.topology)),
+        region_(std::make_unique<Region>(static_cast<std::uint32_t>(placement.size()))),
+        // Here in any case, so that what it refuses is known before ranks start.
+        coordinator_(std::make_unique<Coordinator>(*region_, order_.machine, placement, order_.options)),
+        record_(placement.size()) {
+    record_.network.links.resize(link_count());
+    if (options.hosted) errand_ = std::make_unique<Errand>(*region_, order_);
+  }
+
+  Region& get() const {
+    if (!region_) throw std::runtime_error("the simulator is closed");
+    return *region_;
+  }
+  Control control() const { return Control(get()); }
+
+  std::size_t link_count() const {
+    std::size_t links = 0;
+    for (NodeId n = 0; n < topology_->node_count(); ++n)
+      for (std::uint16_t p = 0; p < topology_->port_count(n); ++p) links += topology_->neighbour(n, p).node != kNoNode;
+    return links;
+  }
+
   RunFigures figures() const {
-    const Coordinator& c = get();
-    RunFigures run{c.topology(), c.network(), c.statistics(), c.packets(), c.payload_bytes(), c.events(), {}};
-    for (RankId r = 0; r < c.ranks(); ++r) {
-      const exn_rank& slot = c.region().rank(r);
-      run.ranks.push_back({c.placement()[r], ps(c.rank_clock(r)), slot.compute_ps, slot.library_ps});
+    RunFigures run{
+        *topology_, record_.network, record_.statistics, record_.packets, record_.payload_bytes, record_.events, {}};
+    for (RankId r = 0; r < get().ranks(); ++r) {
+      const exn_rank& slot = get().rank(r);
+      run.ranks.push_back({order_.placement[r], ps(record_.clocks[r]), slot.compute_ps, slot.library_ps});
     }
     return run;
   }
 
   nb::dict summary(const RunFigures& run) const {
-    const Coordinator& c = get();
+    const Region& region = get();
     nb::dict d = run_summary(run);
     d["wall_s"] = wall_s_;
-    d["rounds"] = c.rounds().rounds;
-    d["wakes"] = c.rounds().wakes;
-    d["empty_wakes"] = c.rounds().empty_wakes;
+    d["rounds"] = record_.rounds;
+    d["wakes"] = record_.wakes;
+    d["empty_wakes"] = record_.empty_wakes;
     std::uint64_t carried = 0;
-    for (RankId r = 0; r < c.ranks(); ++r) carried += c.region().rank(r).carried_turns;
-    const char* why = c.region()->no_carriers;
-    d["carriers"] = c.region()->carriers;
+    for (RankId r = 0; r < region.ranks(); ++r) carried += region.rank(r).carried_turns;
+    const char* why = region->no_carriers;
+    d["carriers"] = region->carriers;
     d["turns_carried"] = carried;
-    d["no_carriers"] = nb::bytes(why, ::strnlen(why, sizeof c.region()->no_carriers));
-    d["complete"] = c.reason().empty();
-    d["reason"] = c.reason();
+    d["no_carriers"] = nb::bytes(why, ::strnlen(why, sizeof region->no_carriers));
+    d["hosted"] = region->where == EXN_ENDED_THERE;
+    d["complete"] = control().reason().empty();
+    d["reason"] = control().reason();
     return d;
   }
 
@@ -160,7 +199,7 @@ class Simulator {
     for (const char* name : exanet_mpi_call_names) table.names.append(name);
     for (RankId r = 0; r < get().ranks(); ++r) {
       for (std::uint32_t i = 0; i < EXANET_MPI_CALL_COUNT; ++i) {
-        const exn_mpi_profile& p = get().region().rank(r).mpi[i];
+        const exn_mpi_profile& p = get().rank(r).mpi[i];
         if (p.calls == 0) continue;
         table.add(r, i, p.calls, p.time_ps);
       }
@@ -168,7 +207,12 @@ class Simulator {
     return table.as_dict();
   }
 
+  Order order_;
+  std::unique_ptr<Topology> topology_;
+  std::unique_ptr<Region> region_;
   std::unique_ptr<Coordinator> coordinator_;
+  std::unique_ptr<Errand> errand_;
+  RunRecord record_;
   double wall_s_ = 0;
   bool ended_ = false;
 };
@@ -211,9 +255,11 @@ NB_MODULE(_core, m) {
       .def(nb::init<const nb::dict&, const std::vector<exanet::NodeId>&, const nb::dict&>(), "config"_a, "placement"_a,
            "options"_a)
       .def_prop_ro("path", &Simulator::path)
+      .def_prop_ro("order_path", &Simulator::order_path)
       .def("run", &Simulator::run)
       .def("stop", &Simulator::stop, "reason"_a)
       .def("rank_exited", &Simulator::rank_exited, "rank"_a, "status"_a)
+      .def("host_ended", &Simulator::host_ended)
       .def("progress", &Simulator::progress)
       .def("blocked_sends", &Simulator::blocked_sends)
       .def("rank_states", &Simulator::rank_states)

@@ -54,17 +54,17 @@ std::vector<LinkRow> link_rows(const Topology& t) {
 
 nb::dict link_table(const RunFigures& run) {
   const std::vector<LinkRow> rows = link_rows(run.topology);
-  const auto stats = [&run](const LinkRow& l) -> const LinkStats& { return run.network.link_stats(l.node, l.port); };
+  const std::vector<LinkStats>& stats = run.network.links;
   const auto ps = [](Time t) { return static_cast<std::uint64_t>(t.ps()); };
   nb::dict d;
   d["node"] = column(rows, [](const LinkRow& l) { return l.node; });
   d["port"] = column(rows, [](const LinkRow& l) { return l.port; });
   d["link_class"] = column(rows, [](const LinkRow& l) { return l.link_class; });
   d["to_node"] = column(rows, [](const LinkRow& l) { return l.to; });
-  d["packets"] = column(rows, [&](const LinkRow& l) { return stats(l).packets; });
-  d["payload_bytes"] = column(rows, [&](const LinkRow& l) { return stats(l).payload_bytes; });
-  d["busy_ps"] = column(rows, [&](const LinkRow& l) { return ps(stats(l).busy); });
-  d["waited_ps"] = column(rows, [&](const LinkRow& l) { return ps(stats(l).waited); });
+  d["packets"] = column(stats, [](const LinkStats& l) { return l.packets; });
+  d["payload_bytes"] = column(stats, [](const LinkStats& l) { return l.payload_bytes; });
+  d["busy_ps"] = column(stats, [&](const LinkStats& l) { return ps(l.busy); });
+  d["waited_ps"] = column(stats, [&](const LinkStats& l) { return ps(l.waited); });
   return d;
 }
 
@@ -163,10 +163,10 @@ nb::dict run_summary(const RunFigures& run) {
   nb::dict d;
   d["virtual_ps"] = end;
   d["events"] = run.events;
-  d["packet_hops"] = run.network.packet_hops();
+  d["packet_hops"] = run.network.packet_hops;
   d["packets"] = run.packets;
   d["payload_bytes"] = run.payload_bytes;
-  d["cycles"] = run.network.cycles();
+  d["cycles"] = run.network.cycles;
   d["messages"] = run.statistics.total.messages;
   d["bytes"] = run.statistics.total.bytes;
   return d;

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "core/network/network.hpp"
+#include "core/network/figures.hpp"
 #include "core/protocol/statistics.hpp"
 #include "core/topology/topology.hpp"
 #include "exanet/bindings/convert.hpp"
@@ -18,7 +18,7 @@ struct RankTimes {
 
 struct RunFigures {
   const Topology& topology;
-  const Network& network;
+  const NetworkFigures& network;
   const Statistics& statistics;
   std::uint64_t packets, payload_bytes, events;
   std::vector<RankTimes> ranks;

@@ -93,7 +93,14 @@ class LauncherEnded:
     status: int
 
 
-Event = RankEnded | RankAborted | RankFault | LauncherEnded
+@dataclass(frozen=True)
+class HostEnded:
+    """The host of packed ranks is over, before its time."""
+
+    status: int
+
+
+Event = RankEnded | RankAborted | RankFault | LauncherEnded | HostEnded
 
 
 class Session:
@@ -114,12 +121,15 @@ class Session:
         record: Path | None = None,
         terminal: Callable[[bytes], None] | None = None,
         packed: Packed | None = None,
+        order: str = "",
     ) -> None:
         folder = library_folder()
         self._command = list(packed.command if packed else command)
         self._packed = packed
         self._host: socket.socket | None = None  # its other end tells the host of packed ranks that the run goes on
+        self._host_pid = 0
         self._host_library = str(folder / "libexanet-host.so")
+        self._order = {"EXANET_SIMULATOR_LIBRARY": str(folder / "libexanet-simulator.so"), "EXANET_ORDER": order} if order else {}
         self._ranks = ranks
         self._mpi = mpi
         self._wrapper = str(folder / "exanet-exec")
@@ -191,12 +201,14 @@ class Session:
             for each in (listens, theirs):
                 each.set_inheritable(True)
             env = {name: value for name, value in self._environment.items() if name != "EXANET_STATUS"}
-            env |= {"LD_PRELOAD": self._host_library, "EXANET_HOST_FILES": f"{listens.fileno()},{theirs.fileno()}"}
+            env |= {"LD_PRELOAD": self._host_library, "EXANET_HOST_FILES": f"{listens.fileno()},{theirs.fileno()}", **self._order}
             if asked := os.environ.get("EXANET_CARRIERS"):
                 env["EXANET_CARRIERS"] = asked
             null: _Action = (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0)
             try:
-                os.posix_spawn(packed.program, packed.command, env, file_actions=[null], setsigdef=_IGNORED_HERE, setsigmask=[])
+                self._host_pid = os.posix_spawn(
+                    packed.program, packed.command, env, file_actions=[null], setsigdef=_IGNORED_HERE, setsigmask=[]
+                )
             except OSError as error:
                 raise InputError(f"program {str(packed.program)!r} could not be started: {error.strerror}") from None
         self._environment["EXANET_HOST"] = f"@{name}"
@@ -293,6 +305,9 @@ class Session:
                 return
             if pid == 0:
                 return
+            if pid == self._host_pid:
+                self._events.append(HostEnded(os.waitstatus_to_exitcode(status)))
+                continue
             rank = self._children.pop(pid, None)
             if rank is None:
                 continue  # an orphan that came to us

@@ -62,9 +62,18 @@ def resolve(choice: str, command: Sequence[str], *, ranks: int, mpi: str, librar
         raise InputError(f"--ranks-as packed: {error}; use --ranks-as processes, or auto") from None
 
 
+def simulator_may_be_hosted() -> bool:
+    """Whether the simulator may be in the ranks' address space. Raises InputError for a value of EXANET_SIMULATOR that is none."""
+    asked = os.environ.get("EXANET_SIMULATOR", "hosted")
+    if asked not in ("hosted", "apart"):
+        raise InputError(f"EXANET_SIMULATOR={asked}: give hosted (in the address space of packed ranks) or apart (in a process of its own)")
+    return asked == "hosted"
+
+
 def carried(summary: Mapping[str, Any]) -> dict[str, Any]:
     """For run.json: how many of the ranks' turns the host's carriers have run (runtime/exec/carrier.c), and why there were none."""
-    facts = {"carriers": summary["carriers"], "turns": summary["wakes"], "turns_carried": summary["turns_carried"]}
+    facts = {"simulator": "hosted" if summary["hosted"] else "apart", "carriers": summary["carriers"]}
+    facts |= {"turns": summary["wakes"], "turns_carried": summary["turns_carried"]}
     why = summary["no_carriers"].decode(errors="replace")
     return facts | ({"no_carriers": why} if why else {})
 

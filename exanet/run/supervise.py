@@ -19,7 +19,7 @@ from types import FrameType
 from typing import Any, Protocol
 
 from exanet.progress import Progress
-from exanet.run.launch import Event, LauncherEnded, RankAborted, RankEnded, RankFault, Session
+from exanet.run.launch import Event, HostEnded, LauncherEnded, RankAborted, RankEnded, RankFault, Session
 from exanet.run.watchdog import DeadlockWatch, Watchdog, by_call, want_of_buffering
 
 _POLL_S = 0.2
@@ -41,6 +41,7 @@ class Simulator(Protocol):
     def run(self) -> None: ...
     def stop(self, reason: str) -> None: ...
     def rank_exited(self, rank: int, status: int) -> None: ...
+    def host_ended(self) -> None: ...
     def progress(self) -> dict[str, Any]: ...
     def rank_states(self) -> list[dict[str, Any]]: ...
     def blocked_sends(self) -> dict[str, Any]: ...
@@ -96,9 +97,9 @@ class Supervisor:
             raise
         finally:
             signal.set_wakeup_fd(before)
+            self._thread.join(_SETTLE_S)  # where the simulator is in the ranks' host, before that is ended
             self._session.close()
             self._progress.hide()
-            self._thread.join(_SETTLE_S)
             if self._thread.is_alive():
                 self._fail("the simulator did not end with the ranks; this is a defect of exanet", 1)
                 self._simulator.stop(self._reason)
@@ -220,6 +221,8 @@ class Supervisor:
                 self._fail(f"{self._name(event.rank)}: {event.text}", 1)
             elif isinstance(event, LauncherEnded):
                 self._judge_launcher(event)
+            elif isinstance(event, HostEnded):
+                self._simulator.host_ended()
 
     def _name(self, rank: int) -> str:
         pid = self._session.pid(rank)

@@ -101,8 +101,8 @@ inline Report run_rank(int n, const std::string& region, int rank, int pipe_fd,
   return {text.empty() ? 0 : 1, text};
 }
 
-// Waits for `pid` and tells the coordinator; kills it when it does not end.
-inline std::string reap(Coordinator& coordinator, RankId rank, pid_t pid, int pipe_fd) {
+// Waits for `pid` and tells the simulator; kills it when it does not end.
+inline std::string reap(Control& control, RankId rank, pid_t pid, int pipe_fd) {
   std::string text;
   char buffer[512];
   for (ssize_t got; (got = read(pipe_fd, buffer, sizeof buffer)) > 0;)
@@ -110,7 +110,7 @@ inline std::string reap(Coordinator& coordinator, RankId rank, pid_t pid, int pi
   int status = 0;
   waitpid(pid, &status, 0);
   const int how = WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
-  coordinator.rank_exited(rank, how);
+  control.rank_exited(rank, how);
   if (text.empty() && how != 0)
     text = how < 0 ? "killed by signal " + std::to_string(-how) : "exit status " + std::to_string(how);
   return text.empty() ? text : "rank " + std::to_string(rank) + ": " + text;
@@ -135,7 +135,9 @@ class MeetingPoint {
 inline std::string run_ranks_once(int n, const std::function<void(int, int)>& program) {
   std::vector<NodeId> placement;
   for (int r = 0; r < n; ++r) placement.push_back(static_cast<NodeId>(r % 4));
-  Coordinator coordinator(machine(), placement, {});
+  Region region(static_cast<std::uint32_t>(n));
+  Control control(region);
+  Coordinator coordinator(region, machine(), placement, {});
   std::vector<pid_t> pids;
   std::vector<int> pipes;
   for (int r = 0; r < n; ++r) {
@@ -146,7 +148,7 @@ inline std::string run_ranks_once(int n, const std::function<void(int, int)>& pr
       alarm(300);  // a rank that hangs is killed, and named
       close(ends[0]);
       for (const int other : pipes) close(other);
-      _exit(run_rank(n, coordinator.region().path(), r, ends[1], program).status);
+      _exit(run_rank(n, region.path(), r, ends[1], program).status);
     }
     close(ends[1]);
     pids.push_back(pid);
@@ -157,7 +159,7 @@ inline std::string run_ranks_once(int n, const std::function<void(int, int)>& pr
   std::vector<std::string> texts(static_cast<std::size_t>(n));
   for (int r = 0; r < n; ++r) {
     const auto i = static_cast<std::size_t>(r);
-    reapers.emplace_back([&, i] { texts[i] = reap(coordinator, static_cast<RankId>(i), pids[i], pipes[i]); });
+    reapers.emplace_back([&, i] { texts[i] = reap(control, static_cast<RankId>(i), pids[i], pipes[i]); });
   }
   for (std::thread& reaper : reapers) reaper.join();
   simulator.join();
@@ -166,7 +168,7 @@ inline std::string run_ranks_once(int n, const std::function<void(int, int)>& pr
   for (const std::string& text : texts) {
     if (!text.empty()) all += text + "\n";
   }
-  if (all.empty()) all = coordinator.reason();
+  if (all.empty()) all = control.reason();
   return all;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <climits>
+#include <utility>
 
 #include "core/config/error.hpp"
 #include "core/routing/make_topology.hpp"
@@ -13,7 +14,6 @@
 namespace exanet {
 namespace {
 
-constexpr int kAlive = INT_MIN;
 constexpr const char* kDeadlock = "deadlock: every rank waits and no message is under way";
 constexpr std::int64_t kPatience =
     20'000'000;  // ns without a change before one more rank is let run: one of them may wait for it
@@ -35,15 +35,12 @@ std::uint32_t processors() {
   return ::sched_getaffinity(0, sizeof set, &set) == 0 ? static_cast<std::uint32_t>(std::max(1, CPU_COUNT(&set))) : 1;
 }
 
-void give_turn(exn_rank& slot) {
-  __atomic_fetch_add(&slot.turn, 1, __ATOMIC_RELEASE);
-  futex_wake(&slot.turn);
-}
-
 }  // namespace
 
-Coordinator::Coordinator(const MachineConfig& machine, const std::vector<NodeId>& placement, const Options& options)
-    : region_(static_cast<std::uint32_t>(placement.size())),
+Coordinator::Coordinator(Region& region, const MachineConfig& machine, const std::vector<NodeId>& placement,
+                         const Options& options, const exn_simulator_calls* calls)
+    : region_(region),
+      calls_(calls),
       topology_(make_topology(machine.topology)),
       placement_(placement),
       options_(options),
@@ -53,14 +50,12 @@ Coordinator::Coordinator(const MachineConfig& machine, const std::vector<NodeId>
       statistics_(placement.size()),
       ranks_(placement.size()),
       first_(placement.size()),
-      processors_(processors()),
-      exit_status_(placement.size()) {
+      processors_(processors()) {
   for (const NodeId node : placement) {
     if (node >= topology_->node_count())
       throw ConfigError("placement", "placement names node " + std::to_string(node) + ", the machine has " +
                                          std::to_string(topology_->node_count()));
   }
-  for (auto& status : exit_status_) status = kAlive;
   region_->send_cpu_ps = static_cast<std::uint64_t>(engine_.send_cpu().ps());
   region_->store_word_ps = static_cast<std::uint64_t>(machine.ni.store_word.ps());
   region_->rdma_cpu_ps = static_cast<std::uint64_t>(engine_.rdma_cpu().ps());
@@ -91,7 +86,7 @@ void Coordinator::run() {
   const sched_param none{};
   ::sched_setscheduler(0, SCHED_BATCH, &none);  // this thread: the rank that wakes it is about to sleep anyway
   run_free(EXN_AT_START);
-  if (!stopping() && exited_ < ranks()) {
+  if (!stopping() && control_.exited() < ranks()) {
     start_virtual();
     run_virtual();
     if (!stopping()) {
@@ -107,61 +102,45 @@ void Coordinator::run() {
   }
 }
 
-void Coordinator::stop(const std::string& reason) {
-  {
-    const std::lock_guard lock(reason_mutex_);
-    if (reason_.empty()) reason_ = reason;
-  }
-  stop_.store(true, std::memory_order_release);
-  call();
+RunRecord Coordinator::record() {
+  RunRecord record(ranks());
+  record.statistics = std::move(statistics_);
+  record.network = network_figures(*topology_, engine_.nic().network());
+  for (RankId r = 0; r < ranks(); ++r) record.clocks[r] = ranks_[r].clock;
+  record.packets = packets();
+  record.payload_bytes = engine_.nic().payload_bytes();
+  record.events = events();
+  record.rounds = rounds_.rounds;
+  record.wakes = rounds_.wakes;
+  record.empty_wakes = rounds_.empty_wakes;
+  record.blocked_sends = engine_.blocked_sends();
+  return record;
 }
 
-std::string Coordinator::reason() const {
-  const std::lock_guard lock(reason_mutex_);
-  return reason_;
+void Coordinator::wake(std::uint32_t* word, int most) {
+  if (calls_ != nullptr)
+    calls_->wake(word, most);
+  else
+    futex_wake(word, most);
 }
 
-void Coordinator::rank_exited(RankId rank, int status) {
-  if (rank >= ranks() || exit_status_[rank].exchange(status) != kAlive) return;
-  exited_.fetch_add(1);
-  const std::uint32_t phase = __atomic_load_n(&region_->phase, __ATOMIC_ACQUIRE);
-  const std::string who = "rank " + std::to_string(rank);
-  const std::uint32_t aborted = region_.rank(rank).abort_code;
-  if (aborted)
-    stop(who + " called MPI_Abort(" + std::to_string(static_cast<int>(aborted - 1)) + ")");
-  else if (status < 0)
-    stop(who + " was killed by signal " + std::to_string(-status));
-  else if (status > 0)
-    stop(who + " exited with code " + std::to_string(status));
-  else if (phase == EXN_VIRTUAL)
-    stop(who + " exited without MPI_Finalize");
-  call();
-}
-
-void Coordinator::call() {
-  if (exn_call_simulator(region_.get())) futex_wake(&region_->simulator_wake);
-}
-
-Coordinator::Progress Coordinator::progress() const {
-  Progress p{Time::ps(now_ps_.load()),
-             messages_.load(),
-             packets_seen_.load(),
-             events_seen_.load(),
-             __atomic_load_n(&region_->phase, __ATOMIC_ACQUIRE),
-             0,
-             exited_.load()};
-  for (RankId r = 0; r < ranks(); ++r) p.attached += __atomic_load_n(&region_.rank(r).pid, __ATOMIC_RELAXED) != 0;
-  return p;
+void Coordinator::give_turn(exn_rank& slot) {
+  __atomic_fetch_add(&slot.turn, 1, __ATOMIC_RELEASE);
+  wake(&slot.turn);
 }
 
 // -- Host: what the engine needs of ranks' memory ---------------------------------------------------------------------------------
 
 bool Coordinator::read(RankId rank, std::uint64_t addr, std::byte* to, std::size_t bytes) {
-  return read_process(region_.rank(rank).pid, addr, to, bytes);
+  const exn_rank& slot = region_.rank(rank);
+  if (calls_ != nullptr && slot.hosted != 0) return calls_->copy(to, reinterpret_cast<const void*>(addr), bytes);
+  return read_process(slot.pid, addr, to, bytes);
 }
 
 bool Coordinator::write(RankId rank, std::uint64_t addr, const std::byte* from, std::size_t bytes) {
-  return write_process(region_.rank(rank).pid, addr, from, bytes);
+  const exn_rank& slot = region_.rank(rank);
+  if (calls_ != nullptr && slot.hosted != 0) return calls_->copy(reinterpret_cast<void*>(addr), from, bytes);
+  return write_process(slot.pid, addr, from, bytes);
 }
 
 void Coordinator::record(const MessageRecord& message) {
@@ -186,10 +165,7 @@ void Coordinator::run_virtual() {
     if (at_finish_ == ranks() || stopping()) return;
     while (!stopping() && events_.run_one_before(window_end_)) {
     }
-    now_ps_.store(events_.now().ps(), std::memory_order_relaxed);
-    messages_.store(statistics_.total.messages, std::memory_order_relaxed);
-    packets_seen_.store(packets(), std::memory_order_relaxed);
-    events_seen_.store(events(), std::memory_order_relaxed);
+    tell_progress();
     if (stopping()) return;
     if (due_.empty()) {
       stop(at_finish_ == 0 ? kDeadlock
@@ -206,6 +182,14 @@ void Coordinator::run_virtual() {
   }
 }
 
+void Coordinator::tell_progress() {
+  const auto tell = [](std::uint64_t& word, std::uint64_t count) { __atomic_store_n(&word, count, __ATOMIC_RELAXED); };
+  tell(region_->now_ps, static_cast<std::uint64_t>(events_.now().ps()));
+  tell(region_->messages, statistics_.total.messages);
+  tell(region_->packets, packets());
+  tell(region_->events, events());
+}
+
 // False when the run is to stop.
 bool Coordinator::wait_asleep() {
   std::uint32_t seen = UINT_MAX;
@@ -218,7 +202,7 @@ bool Coordinator::wait_asleep() {
       if (turns > 0) turn_ns_ += (took * static_cast<std::int64_t>(at_once_) / turns - turn_ns_) / 8;
       return true;
     }
-    const bool woken = look() || sleep(kPatience);
+    const bool woken = calls_ != nullptr ? calls_->wait(kPatience) : look() || sleep(kPatience);
     if (!woken && running == seen) {
       // Whoever runs may be waiting, in real time, for a rank that is due but has not had its turn.
       const std::int64_t next = exn_take_due(region_.get());
@@ -356,9 +340,10 @@ void Coordinator::wake_first() {
   __atomic_store_n(&region_->running, static_cast<std::uint32_t>(due_.size()), __ATOMIC_SEQ_CST);
   __atomic_store_n(&region_->due, rounds_.rounds << 32 | left, __ATOMIC_SEQ_CST);
   for (std::size_t i = 0; i < direct; ++i) give_turn(region_.rank(first_[i]));
+  if (calls_ != nullptr && carried > 0 && calls_->carried()) --carried;  // by the carrier that this runs on
   if (carried > 0) {
     const std::uint32_t asleep = exn_call_carriers(region_.get(), static_cast<std::uint32_t>(carried));
-    if (asleep > 0) futex_wake(&region_->carrier_turn, static_cast<int>(asleep));
+    if (asleep > 0) wake(&region_->carrier_turn, static_cast<int>(asleep));
   }
 }
 
@@ -378,7 +363,7 @@ void Coordinator::finish_virtual() {
   while (!events_.empty() && !stopping()) events_.run_one();
   if (stopping()) return;
   engine_.set_instant(true);
-  messages_.store(statistics_.total.messages);
+  tell_progress();
   __atomic_store_n(&region_->phase, EXN_DONE, __ATOMIC_RELEASE);
   for (RankId r = 0; r < ranks(); ++r) {
     Rank& rank = ranks_[r];

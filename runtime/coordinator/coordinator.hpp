@@ -11,9 +11,7 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -24,7 +22,10 @@
 #include "core/replay/algorithms.hpp"
 #include "core/replay/network_trees.hpp"
 #include "core/topology/topology.hpp"
+#include "runtime/coordinator/control.hpp"
 #include "runtime/coordinator/region.hpp"
+#include "runtime/coordinator/run_record.hpp"
+#include "runtime/lib/switch.h"
 
 namespace exanet {
 
@@ -49,34 +50,18 @@ class Coordinator final : private Host {
     double compute_factor = 0;
     std::string bcast;  // the tree of programs' broadcasts (tree_broadcast()); empty: the MPI library's own
   };
-  // Throws ConfigError (machine, placement), std::system_error (region).
-  Coordinator(const MachineConfig& machine, const std::vector<NodeId>& placement, const Options& options);
+  // `calls`: of the host of packed ranks in which this is; nullptr in a process of its own. Throws ConfigError (machine, placement).
+  Coordinator(Region& region, const MachineConfig& machine, const std::vector<NodeId>& placement,
+              const Options& options, const exn_simulator_calls* calls = nullptr);
   ~Coordinator() override;
 
-  void run();  // until all ranks have ended or stop(); once
-  void stop(const std::string& reason);  // any thread
-  void rank_exited(RankId rank, int status);  // any thread; negative: killed by that signal
+  void run();  // until all ranks have ended or the run is to stop (control.hpp); once
+  RunRecord record();  // after run(), once
 
-  struct Progress {
-    Time now;
-    std::uint64_t messages, packets, events;
-    std::uint32_t phase, attached, exited;
-  };
-  Progress progress() const;  // any thread
-  const Region& region() const { return region_; }
-  Region& region() { return region_; }
-
-  // After run():
-  const Statistics& statistics() const { return statistics_; }
-  const Topology& topology() const { return *topology_; }
   const Network& network() const { return engine_.nic().network(); }
-  const std::vector<NodeId>& placement() const { return placement_; }
-  std::string reason() const;  // empty: complete
   Time rank_clock(RankId rank) const { return ranks_[rank].clock; }
   std::uint64_t events() const { return events_.processed(); }
   std::uint64_t packets() const { return engine_.nic().packets(); }
-  std::uint64_t payload_bytes() const { return engine_.nic().payload_bytes(); }
-  std::vector<Matching::Unmatched> blocked_sends() const { return engine_.blocked_sends(); }
   struct Rounds {
     std::uint64_t rounds = 0, wakes = 0, empty_wakes = 0;
   };
@@ -115,7 +100,6 @@ class Coordinator final : private Host {
   bool wait_asleep();
   bool look();
   bool sleep(std::int64_t ns);
-  void call();
   void collect();
   void fell_asleep(RankId rank);
   void wake_event(RankId rank, std::uint32_t generation, Time now);
@@ -123,7 +107,10 @@ class Coordinator final : private Host {
   void make_due(RankId rank, Time at);
   void release();
   void wake_first();
+  void wake(std::uint32_t* word, int most = 1);
+  void give_turn(exn_rank& slot);
   void finish_virtual();
+  void tell_progress();
   bool deadlocked() const;
   // free_time.cpp
   void run_free(std::uint32_t until_state);
@@ -140,9 +127,12 @@ class Coordinator final : private Host {
   void answer_questions();
   void answer(RankId rank);
 
-  bool stopping() const { return stop_.load(std::memory_order_acquire); }
+  void stop(const std::string& reason) { control_.stop(reason); }
+  bool stopping() const { return control_.stopping(); }
 
-  Region region_;
+  Region& region_;
+  Control control_{region_};
+  const exn_simulator_calls* calls_;
   std::unique_ptr<Topology> topology_;
   std::vector<NodeId> placement_;
   Options options_;
@@ -165,13 +155,6 @@ class Coordinator final : private Host {
   const CollectiveAlgorithm* bcast_ = nullptr;  // the one that was chosen
   std::optional<RankPlaces> places_;  // where it is
   std::set<std::vector<std::uint64_t>> groups_;  // the members of communicators that were asked about
-  std::vector<std::atomic<int>> exit_status_;  // kAlive, or what rank_exited() was told
-  std::atomic<bool> stop_{false};
-  std::atomic<std::int64_t> now_ps_{0};
-  std::atomic<std::uint64_t> messages_{0}, packets_seen_{0}, events_seen_{0};
-  std::atomic<std::uint32_t> exited_{0};
-  mutable std::mutex reason_mutex_;
-  std::string reason_;
 };
 
 }  // namespace exanet

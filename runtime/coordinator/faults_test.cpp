@@ -59,9 +59,9 @@ exn_descriptor sum() {
 }
 
 void ends_naming(Machine& m, const std::string& who, const std::string& what) {
-  INFO("reason: ", m.coordinator.reason());
-  CHECK(m.coordinator.reason().find(who) == 0);
-  CHECK(m.coordinator.reason().find(what) != std::string::npos);
+  INFO("reason: ", m.control.reason());
+  CHECK(m.control.reason().find(who) == 0);
+  CHECK(m.control.reason().find(what) != std::string::npos);
   CHECK(m.ended < kSoonS);
   CHECK(!m.region_exists());
 }
@@ -86,7 +86,7 @@ std::string hostile(const exn_descriptor& d, bool in_virtual_time = true) {
   });
   CHECK(m.ended < kSoonS);
   CHECK(!m.region_exists());
-  return m.coordinator.reason();
+  return m.control.reason();
 }
 
 }  // namespace
@@ -123,7 +123,7 @@ TEST_CASE("a stop from outside ends waiting and computing ranks alike") {
   Machine m(2);
   std::thread stopper([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
-    m.coordinator.stop("told to");
+    m.control.stop("told to");
   });
   m.run([](exanet_ni* ni, std::uint32_t rank) {
     exanet_start(ni);
@@ -199,7 +199,7 @@ TEST_CASE("long waits that do end are no deadlock") {
     exanet_finish(ni);
     return 0;
   });
-  CHECK(m.coordinator.reason() == "");
+  CHECK(m.control.reason() == "");
   CHECK(m.statuses == std::vector<int>{0, 0});
 }
 
@@ -392,7 +392,7 @@ TEST_CASE("questions about a broadcast: what cannot be ends the run, and the rig
       return 0;
     });
     if (is_right) {
-      CHECK(m.coordinator.reason() == "");
+      CHECK(m.control.reason() == "");
     } else {
       ends_naming(m, "rank 2 wrote a malformed question about a broadcast", "");
     }

@@ -70,7 +70,7 @@ class Machine {
 
   explicit Machine(std::uint32_t ranks, const MachineConfig& config = small_machine(),
                    const Coordinator::Options& options = {})
-      : coordinator(config, place(ranks, config), options) {
+      : region(ranks), coordinator(region, config, place(ranks, config), options) {
     report = static_cast<Report*>(
         ::mmap(nullptr, sizeof(Report), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   }
@@ -80,18 +80,20 @@ class Machine {
   // stopped after `limit_s`.
   double run(const Program& program, int limit_s = 60) {
     const auto start = std::chrono::steady_clock::now();
-    path = coordinator.region().path();
+    path = region.path();
     std::vector<pid_t> children;
     for (std::uint32_t r = 0; r < coordinator.ranks(); ++r) children.push_back(start_rank(r, program));
     std::thread guard([&] { watch(children, limit_s); });
     coordinator.run();
     ended = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     guard.join();
-    coordinator.region().unlink();
+    region.unlink();
     return ended;
   }
   bool region_exists() const { return ::access(path.c_str(), F_OK) == 0; }
 
+  Region region;
+  Control control{region};
   Coordinator coordinator;
   Report* report;
   std::string path;
@@ -128,10 +130,10 @@ class Machine {
         if (statuses[r] != INT32_MIN || ::waitpid(children[r], &status, WNOHANG) != children[r]) continue;
         statuses[r] = WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
         --left;
-        coordinator.rank_exited(static_cast<RankId>(r), statuses[r]);
+        control.rank_exited(static_cast<RankId>(r), statuses[r]);
       }
       if (std::chrono::steady_clock::now() > limit) {
-        coordinator.stop("the test's time is up");
+        control.stop("the test's time is up");
         for (std::size_t r = 0; r < children.size(); ++r)
           if (statuses[r] == INT32_MIN) ::kill(children[r], SIGKILL);
       }

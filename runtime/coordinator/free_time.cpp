@@ -24,7 +24,7 @@ bool Coordinator::serve_free() {
     if (rank.completions.size() == before) continue;
     any = true;
     __atomic_store_n(&region_.rank(r).wake, 1, __ATOMIC_RELEASE);
-    futex_wake(&region_.rank(r).wake);
+    wake(&region_.rank(r).wake);
   }
   return any;
 }
@@ -40,7 +40,7 @@ void Coordinator::run_free(std::uint32_t until_state) {
       const std::uint32_t state = __atomic_load_n(&region_.rank(r).state, __ATOMIC_ACQUIRE);
       there += until_state != EXN_ABSENT && state == until_state;
     }
-    const std::uint32_t exited = exited_.load();
+    const std::uint32_t exited = control_.exited();
     if (exited == ranks()) return;
     if (there == ranks()) {
       // The last descriptors may have been written between the pass above and the state that was seen.

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <ctime>
+#include <stdexcept>
 #include <system_error>
 
 namespace exanet {
@@ -44,9 +46,32 @@ Region::Region(std::uint32_t ranks) {
   region_->due_offset = static_cast<std::uint32_t>(due);
   region_->rank_offset = static_cast<std::uint32_t>(slots);
   region_->magic = EXN_MAGIC;
+  bytes_ = bytes;
+  find_parts();
+}
+
+Region::Region(const std::string& path) : path_(path) {
+  const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  struct stat status{};
+  void* map = MAP_FAILED;
+  if (file >= 0 && ::fstat(file, &status) == 0 && static_cast<std::size_t>(status.st_size) >= sizeof(exn_region))
+    map = ::mmap(nullptr, static_cast<std::size_t>(status.st_size), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  const int error = errno;
+  if (file >= 0) ::close(file);
+  if (map == MAP_FAILED) throw std::system_error(error, std::generic_category(), "cannot open the shared region");
+  region_ = static_cast<exn_region*>(map);
+  bytes_ = static_cast<std::size_t>(status.st_size);
+  if (region_->magic != EXN_MAGIC || region_->version != EXN_VERSION || region_->bytes != bytes_) {
+    ::munmap(region_, bytes_);
+    throw std::invalid_argument("the shared region is of another version of ExaNet");
+  }
+  find_parts();
+}
+
+void Region::find_parts() {
   ranks_ = exn_rank_slot(region_, 0);
   due_ = exn_due(region_);
-  bytes_ = bytes;
+  ranks_count_ = region_->ranks;
 }
 
 Region::~Region() {

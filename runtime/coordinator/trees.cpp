@@ -56,7 +56,7 @@ void Coordinator::answer(RankId rank) {
       !write(rank, at + sizeof head, reinterpret_cast<const std::byte*>(list.data()), bytes(list.size())))
     return refuse(rank, "a question about a broadcast in memory that cannot be written");
   __atomic_store_n(&slot.asks, 0, __ATOMIC_RELEASE);
-  futex_wake(&slot.asks);
+  wake(&slot.asks);
 }
 
 }  // namespace exanet

@@ -67,7 +67,7 @@ TEST_CASE("packets to and fro take the formula's time, start and finish are met 
       exanet_finish(ni);
       return exanet_is_virtual(ni) ? 4 : 0;
     });
-    CHECK(m.coordinator.reason() == "");
+    CHECK(m.control.reason() == "");
     CHECK(m.statuses == std::vector<int>{0, 0});
     const Time there = packet_time(m, 0, 1, bytes), back = packet_time(m, 1, 0, bytes);
     for (int i = 0; i < 20; ++i)
@@ -96,7 +96,7 @@ TEST_CASE("packets are stored and written in words of the router's width") {
       exanet_finish(ni);
       return 0;
     });
-    CHECK(m.coordinator.reason() == "");
+    CHECK(m.control.reason() == "");
     Time at;
     for (int i = 0; i < 7; ++i) {
       at = at + packet_time(m, 0, 1, sizes[i], word_bytes) + packet_time(m, 1, 0, sizes[i], word_bytes);
@@ -129,7 +129,7 @@ TEST_CASE("a completion that is already in the ring is seen at its time, also af
     exanet_finish(ni);
     return 0;
   });
-  CHECK(m.coordinator.reason() == "");
+  CHECK(m.control.reason() == "");
   const NiConfig ni = testing::small_machine().ni;
   const Time read = ni.mailbox_read + ni.library_receive;
   const Time first = packet_time(m, 1, 0, 1);
@@ -187,7 +187,7 @@ TEST_CASE("polls that test step by a fixed time and see a completion at its time
       exanet_finish(ni);
       return 0;
     });
-    CHECK(m.coordinator.reason() == "");
+    CHECK(m.control.reason() == "");
     const std::uint64_t due = 20000000 + delay + static_cast<std::uint64_t>(packet_time(m, 0, 1, 1).ps());
     CHECK(clock_of(m, 1, 0) >= due);
     CHECK(clock_of(m, 1, 0) < due + 100000);
@@ -216,7 +216,7 @@ TEST_CASE("a rank that asks while the others wait needs the simulator once a mil
     exanet_finish(ni);
     return 0;
   });
-  CHECK(m.coordinator.reason() == "");
+  CHECK(m.control.reason() == "");
   CHECK(clock_of(m, 0, 0) == 5'000'000'000);
   CHECK(clock_of(m, 1, 0) == 5'000'000'000 + static_cast<std::uint64_t>(packet_time(m, 0, 1, 1).ps()));
   CHECK(m.coordinator.rounds().rounds < 50);
@@ -248,7 +248,7 @@ TEST_CASE("the same run gives the same clocks") {
       exanet_finish(ni);
       return 0;
     });
-    REQUIRE(m.coordinator.reason() == "");
+    REQUIRE(m.control.reason() == "");
     std::vector<std::uint64_t> clocks;
     for (std::uint32_t r = 0; r < 8; ++r)
       for (int i = 0; i < 12; ++i) clocks.push_back(clock_of(m, r, i));
@@ -286,7 +286,7 @@ TEST_CASE("thousands of posts without a poll, and of completions without one, lo
       exanet_finish(ni);
       return 0;
     });
-    CHECK(m.coordinator.reason() == "");
+    CHECK(m.control.reason() == "");
     CHECK(m.statuses == std::vector<int>{0, 0});
     const NiConfig ni = testing::small_machine().ni;
     if (in_virtual_time)
@@ -334,7 +334,7 @@ TEST_CASE("one-sided operations reach another process's memory, and only what it
     exanet_finish(ni);
     return 0;
   });
-  CHECK(m.coordinator.reason() == "");
+  CHECK(m.control.reason() == "");
   CHECK(m.statuses == std::vector<int>{0, 0});
 }
 

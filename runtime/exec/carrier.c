@@ -91,6 +91,7 @@ struct context { /* of a rank */
   char *home_stack; /* NULL: not made yet; the state of what was interrupted lies below */
   ucontext_t *interrupted;
   char *floating; /* its floating-point state */
+  bool called; /* the simulator: that is why it goes on */
 };
 
 struct carrier {
@@ -104,7 +105,9 @@ struct carrier {
 };
 
 static struct exn_region *region;
-static struct context *contexts; /* of region->ranks */
+static struct context *contexts; /* of region->ranks, and the simulator's behind them */
+static struct context *simulator; /* NULL: it is another process's */
+static struct exn_rank simulator_slot; /* of which it has but a place and a turn */
 static struct carrier *carriers[EXN_MOST_CARRIERS];
 static uint32_t carrier_count;
 static uint32_t ready; /* futex: carriers that have passed their test */
@@ -170,27 +173,47 @@ CARRIER static bool wait_for(uint32_t *word, uint32_t value, long ns) {
 }
 
 /* -- a carrier ------------------------------------------------------------------------------------------------------------------------ */
+/* Goes on as the one whose registers these are, if they are laid down. Then it does not return. */
+CARRIER static void go_on_as(struct context *c, struct carrier *carrier) {
+  uint32_t parked = EXN_PARKED;
+  if (!__atomic_compare_exchange_n(&c->slot->place, &parked, EXN_CARRIED, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+    return;
+  c->carrier = carrier;
+  ++c->away;
+  ++c->slot->carried_turns;
+  __atomic_store_n(&carrier->turns, carrier->turns + 1, __ATOMIC_RELAXED);
+  __atomic_store_n(&carrier->current, c, __ATOMIC_RELEASE);
+  __asm__ volatile("wrfsbase %0" : : "r"(c->thread_base) : "memory");
+  exn_enter(c->stack);
+}
+
 /* Lets the rank run, here if it may. Then it does not return. */
 CARRIER static void begin_turn(struct carrier *carrier, uint32_t rank) {
   struct context *c = &contexts[rank];
-  uint32_t parked = EXN_PARKED;
   __atomic_fetch_add(&c->slot->turn, 1, __ATOMIC_RELEASE);
-  if (!__atomic_load_n(&c->recalled, __ATOMIC_ACQUIRE) &&
-      __atomic_compare_exchange_n(&c->slot->place, &parked, EXN_CARRIED, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-    c->carrier = carrier;
-    ++c->away;
-    ++c->slot->carried_turns;
-    __atomic_store_n(&carrier->turns, carrier->turns + 1, __ATOMIC_RELAXED);
-    __atomic_store_n(&carrier->current, c, __ATOMIC_RELEASE);
-    __asm__ volatile("wrfsbase %0" : : "r"(c->thread_base) : "memory");
-    exn_enter(c->stack);
-  }
+  if (!__atomic_load_n(&c->recalled, __ATOMIC_ACQUIRE)) go_on_as(c, carrier);
   wake(&c->slot->turn); /* in its own process */
 }
 
-CARRIER static void hand_over(void) {
-  if (__atomic_sub_fetch(&region->running, 1, __ATOMIC_ACQ_REL) == 0 && exn_call_simulator(region))
-    wake(&region->simulator_wake);
+/* True: the simulator has been called, sleeps, and is the caller's to let go on. */
+CARRIER static bool ends_round(void) {
+  return __atomic_sub_fetch(&region->running, 1, __ATOMIC_ACQ_REL) == 0 && exn_call_simulator(region);
+}
+
+CARRIER static void begin_simulator(struct carrier *carrier) {
+  if (simulator && __atomic_load_n(&region->carriers, __ATOMIC_RELAXED)) {
+    simulator->called = true;
+    go_on_as(simulator, carrier);
+  }
+  wake(&region->simulator_wake);
+}
+
+/* The simulator has laid its registers down. False: it has been called meanwhile. */
+CARRIER static bool simulator_sleeps(void) {
+  uint32_t awake = EXN_AWAKE;
+  __atomic_store_n(&simulator->slot->place, EXN_PARKED, __ATOMIC_SEQ_CST);
+  return __atomic_compare_exchange_n(&region->simulator_wake, &awake, EXN_ASLEEP, false, __ATOMIC_SEQ_CST,
+                                     __ATOMIC_SEQ_CST);
 }
 
 /* Looks at the word for a while, if a processor is to spare for it. True: it has changed. */
@@ -215,11 +238,16 @@ CARRIER static void work(void *argument) {
   struct carrier *carrier = argument;
   struct context *waits = carrier->current;
   __atomic_store_n(&carrier->current, NULL, __ATOMIC_RELEASE);
-  if (waits) __atomic_store_n(&waits->slot->place, EXN_PARKED, __ATOMIC_RELEASE);
+  if (waits && waits == simulator) {
+    if (!simulator_sleeps()) begin_simulator(carrier);
+    waits = NULL;
+  } else if (waits) {
+    __atomic_store_n(&waits->slot->place, EXN_PARKED, __ATOMIC_RELEASE);
+  }
   for (; !__atomic_load_n(&quit, __ATOMIC_ACQUIRE); waits = NULL) {
     const uint32_t seen = __atomic_load_n(&region->carrier_turn, __ATOMIC_ACQUIRE);
     const int64_t next = __atomic_load_n(&region->carriers, __ATOMIC_RELAXED) ? exn_take_due(region) : -1;
-    if (waits) hand_over(); /* not before: what is taken is of the same round */
+    if (waits && ends_round()) begin_simulator(carrier); /* not before: what is taken is of the same round */
     if (next >= 0 && exn_due(region)[next] < region->ranks) begin_turn(carrier, exn_due(region)[next]);
     if (!look(carrier, seen)) wait_for(&region->carrier_turn, seen, CARRIER_LOOK_NS);
   }
@@ -256,7 +284,7 @@ CARRIER static void stay_at_home(void *argument) {
   __atomic_store_n(&slot->place, EXN_PARKED, __ATOMIC_RELEASE);
   if ((uint32_t)__atomic_load_n(&region->due, __ATOMIC_ACQUIRE) > 0 && exn_call_carriers(region, 1) > 0)
     wake(&region->carrier_turn);
-  hand_over();
+  if (ends_round()) wake(&region->simulator_wake);
   for (;;) {
     const uint32_t turn = __atomic_load_n(&slot->turn, __ATOMIC_ACQUIRE);
     const uint32_t place = __atomic_load_n(&slot->place, __ATOMIC_ACQUIRE);
@@ -313,6 +341,81 @@ CARRIER static bool wait_turn(uint32_t rank, uint32_t turn) {
   return true;
 }
 
+/* -- the simulator ------------------------------------------------------------------------------------------------------------------------ */
+/* Waits, on a stack of its own, in the thread that the simulator was started on, until that is to go on with it. */
+CARRIER static void stay_as_simulator(void *argument) {
+  const long patience = (long)(intptr_t)argument;
+  struct context *c = simulator;
+  bool called = !simulator_sleeps(), late = false;
+  for (;;) {
+    const uint32_t place = __atomic_load_n(&c->slot->place, __ATOMIC_ACQUIRE);
+    if (place == EXN_RETURNING) go_on_interrupted(c);
+    const uint32_t seen = __atomic_load_n(&region->simulator_wake, __ATOMIC_SEQ_CST);
+    called |= seen == EXN_CALLED;
+    /* Between the two words it is the carrier's that has just laid it down. */
+    if (place == EXN_PARKED && (called || (late && seen == EXN_ASLEEP))) {
+      c->called = called;
+      go_on_parked(c);
+    }
+    called = false;
+    late = !wait_for(&region->simulator_wake, seen, patience);
+  }
+}
+
+CARRIER static bool wait_as_simulator(int64_t ns) {
+  struct context *c = simulator;
+  if (__atomic_load_n(&c->slot->place, __ATOMIC_RELAXED) == EXN_CARRIED) {
+    exn_leave(&c->stack, c->carrier->stack, work, c->carrier);
+  } else {
+    c->away = 0;
+    exn_leave(&c->stack, c->home_stack, stay_as_simulator, (void *)(intptr_t)ns);
+  }
+  return c->called;
+}
+
+static bool simulator_is_carried(void) {
+  return __atomic_load_n(&simulator->slot->place, __ATOMIC_RELAXED) == EXN_CARRIED;
+}
+
+CARRIER static void wake_many(uint32_t *word, int most) { CALL(SYS_futex, word, FUTEX_WAKE, most, 0); }
+
+/* A fault in it makes it go on at exn_copy_fails, and so return false. */
+bool exn_copy(void *to, const void *from, size_t bytes) __attribute__((visibility("hidden")));
+void exn_copy_fails(void) __attribute__((visibility("hidden")));
+__asm__(
+    ".pushsection exn_carrier, \"ax\", @progbits\n"
+    ".hidden exn_copy\n.hidden exn_copy_fails\n"
+    "exn_copy:\n"
+    "  mov %rdx, %rcx\n  rep movsb\n  mov $1, %eax\n  ret\n"
+    "exn_copy_fails:\n"
+    "  xor %eax, %eax\n  ret\n"
+    ".popsection\n");
+
+static struct exn_simulator_calls simulator_calls = {wait_as_simulator, simulator_is_carried, wake_many, exn_copy};
+
+const struct exn_simulator_calls *exn_carriers_take_simulator(void) {
+  if (!exn_carriers_run()) return NULL;
+  struct context *c = &contexts[region->ranks];
+  c->slot = &simulator_slot;
+  if (!make_home(c)) return NULL;
+  sigset_t faults;
+  sigemptyset(&faults);
+  sigaddset(&faults, SIGSEGV);
+  sigaddset(&faults, SIGBUS);
+  if (syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &faults, NULL, sizeof c->mask) ||
+      syscall(SYS_rt_sigprocmask, SIG_SETMASK, NULL, &c->mask, sizeof c->mask))
+    return NULL;
+  __asm__ volatile("rdfsbase %0" : "=r"(c->thread_base));
+  simulator = c;
+  return &simulator_calls;
+}
+
+void exn_carriers_leave_simulator(void) {
+  if (!region) return;
+  __atomic_store_n(&region->where, EXN_APART, __ATOMIC_RELEASE);
+  syscall(SYS_futex, &region->where, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
 /* -- what interrupts a rank on a carrier -------------------------------------------------------------------------------------------------- */
 CARRIER static bool is_ours(uintptr_t at) { return at >= (uintptr_t)carrier_begins && at < (uintptr_t)carrier_ends; }
 
@@ -348,7 +451,7 @@ CARRIER _Noreturn static void send_home(struct carrier *carrier, const ucontext_
   __atomic_store_n(&carrier->current, NULL, __ATOMIC_RELEASE);
   __atomic_store_n(&slot->place, EXN_RETURNING, __ATOMIC_RELEASE);
   __atomic_fetch_add(&slot->turn, 1, __ATOMIC_RELEASE); /* it waits for none */
-  wake(&slot->turn);
+  wake(c == simulator ? &region->simulator_wake : &slot->turn);
   exn_jump(carrier->stack, work, carrier);
 }
 
@@ -369,12 +472,25 @@ CARRIER static bool call_in_place(greg_t *registers) {
   return may;
 }
 
+CARRIER static bool is_carrier(const struct carrier *carrier) {
+  for (uint32_t i = 0; i < carrier_count; i++)
+    if (carriers[i] == carrier) return true;
+  return false;
+}
+
 CARRIER static void on_signal(int number, siginfo_t *info, void *context) {
   ucontext_t *now = context;
   greg_t *registers = now->uc_mcontext.gregs;
   /* Its signal stack lies where it lies itself. */
   struct carrier *carrier = (struct carrier *)((uintptr_t)__builtin_frame_address(0) & ~(CARRIER_BYTES - 1));
-  const bool ours = is_ours((uintptr_t)registers[REG_RIP]), runs = carrier->current != NULL;
+  const uintptr_t at = (uintptr_t)registers[REG_RIP];
+  if ((number == SIGSEGV || number == SIGBUS) && at >= (uintptr_t)exn_copy && at < (uintptr_t)exn_copy_fails) {
+    registers[REG_RIP] = (greg_t)(uintptr_t)exn_copy_fails;
+    return;
+  }
+  if (!is_carrier(carrier))
+    DIE("exanet: the simulator crashed in the host of packed ranks; this is a defect of exanet");
+  const bool ours = is_ours(at), runs = carrier->current != NULL;
   if (number == PREEMPT) {
     if (!ours && runs && carrier->preempted == carrier->turns) send_home(carrier, now);
     return;
@@ -434,15 +550,16 @@ CARRIER static int carry(void *argument) {
   exn_jump(carrier->stack, work, carrier);
 }
 
-static struct carrier *start_carrier(void) {
+static bool start_carrier(void) {
   char *space =
       mmap(NULL, 2 * CARRIER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (space == MAP_FAILED) return NULL;
+  if (space == MAP_FAILED) return false;
   struct carrier *carrier = (struct carrier *)(((uintptr_t)space + CARRIER_BYTES - 1) & ~(CARRIER_BYTES - 1));
   carrier->stack = (char *)carrier + CARRIER_BYTES;
   const int flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
+  carriers[carrier_count++] = carrier;
   carrier->tid = clone(carry, carrier->stack, flags, carrier);
-  return carrier->tid > 0 ? carrier : NULL;
+  return carrier->tid > 0;
 }
 
 /* Returns NULL once all have passed their test, else the reason why there are none. */
@@ -451,11 +568,11 @@ static const char *start_carriers(uint32_t count) {
   floating_bytes = getauxval(AT_MINSIGSTKSZ);
   if (floating_bytes == 0 || floating_bytes > CARRIER_BYTES / 4 || !catch_signals())
     return "the kernel does not say how large a signal's frame is";
-  contexts = calloc(region->ranks, sizeof *contexts);
+  contexts = calloc(region->ranks + 1, sizeof *contexts);
   if (!contexts) return "there is no memory for them";
   for (uint32_t rank = 0; rank < region->ranks; rank++) contexts[rank].slot = exn_rank_slot(region, rank);
-  for (; carrier_count < count; carrier_count++)
-    if (!(carriers[carrier_count] = start_carrier())) return "no more threads could be started";
+  while (carrier_count < count)
+    if (!start_carrier()) return "no more threads could be started";
   struct timespec now, until;
   clock_gettime(CLOCK_MONOTONIC, &until);
   until.tv_sec += START_LIMIT_S;
@@ -469,7 +586,7 @@ static const char *start_carriers(uint32_t count) {
 }
 
 /* The C library has not noted the environment yet (host.c). */
-static const char *variable(char **variables, const char *name) {
+const char *exn_variable(char **variables, const char *name) {
   const size_t length = strlen(name);
   for (; *variables; variables++)
     if (strncmp(*variables, name, length) == 0 && (*variables)[length] == '=') return *variables + length + 1;
@@ -512,8 +629,8 @@ static const char *refusal(uint32_t count) {
 static struct exn_carriers interface = {EXN_VERSION, wait_turn};
 
 uintptr_t exn_carriers_start(char **variables) {
-  if (!map_region(variable(variables, "EXANET_NI"))) return 0;
-  const char *reason = refusal(wanted(variable(variables, "EXANET_CARRIERS")));
+  if (!map_region(exn_variable(variables, "EXANET_NI"))) return 0;
+  const char *reason = refusal(wanted(exn_variable(variables, "EXANET_CARRIERS")));
   if (!reason) {
     __atomic_store_n(&region->carriers, carrier_count, __ATOMIC_RELEASE);
     return (uintptr_t)&interface;

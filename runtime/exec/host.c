@@ -12,13 +12,19 @@
  * Ranks end with a signal that is not SIGCHLD, so that the kernel tells orphans that have come to us from them: waitpid() without __WALL
  * sees only orphans, and the environment says whose they are.
  *
- * Environment: EXANET_HOST_FILES  "L,R": file descriptors of the listening socket, and of one that ends when the run does */
+ * The simulator may be here, too, on a thread that carriers take as they take ranks: then a round needs no switch of processes.
+ *
+ * Environment: EXANET_HOST_FILES  "L,R": file descriptors of the listening socket, and of one that ends when the run does
+ *              EXANET_SIMULATOR_LIBRARY  the simulator's shared object, and
+ *              EXANET_ORDER              the path of what it is to run (runtime/hosted/simulator.h) */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -37,6 +43,7 @@
 #include "runtime/exec/carrier.h"
 #include "runtime/exec/hosted.h"
 #include "runtime/exec/sweep.h"
+#include "runtime/hosted/simulator.h"
 
 #define RANK_ENDED SIGUSR1
 #define MOST_RANKS 65536 /* more than one address space has mappings for */
@@ -48,6 +55,10 @@ struct rank {
   uint32_t number;
   int status;
   bool told; /* of its end */
+};
+
+struct simulation {
+  const char *library, *order, *region;
 };
 
 static struct pollfd *polled; /* OF_HOST, then one for each rank */
@@ -302,6 +313,29 @@ static void look_after_carriers(void) {
   exn_carriers_look();
 }
 
+/* -- the simulator ------------------------------------------------------------------------------------------------------------------- */
+static void *simulate(void *argument) {
+  const struct simulation *simulation = argument;
+  const struct exn_simulator_calls *calls = exn_carriers_take_simulator();
+  void *library = calls ? dlopen(simulation->library, RTLD_NOW | RTLD_LOCAL) : NULL;
+  exn_simulate_function *run = NULL;
+  if (library) *(void **)&run = dlsym(library, EXN_SIMULATE);
+  if (run)
+    run(simulation->region, simulation->order, calls);
+  else
+    exn_carriers_leave_simulator();
+  return NULL;
+}
+
+static void start_simulator(char **variables) {
+  static struct simulation simulation;
+  pthread_t thread;
+  simulation = (struct simulation){exn_variable(variables, "EXANET_SIMULATOR_LIBRARY"),
+                                   exn_variable(variables, "EXANET_ORDER"), exn_variable(variables, "EXANET_NI")};
+  if (!simulation.library || !simulation.order || !simulation.region) return;
+  if (!exn_carriers_run() || pthread_create(&thread, NULL, simulate, &simulation)) exn_carriers_leave_simulator();
+}
+
 static void host(int listens, int run_ends, char **variables) {
   sigset_t all, children;
   close_break();
@@ -311,6 +345,7 @@ static void host(int listens, int run_ends, char **variables) {
   sigaddset(&children, RANK_ENDED);
   sigaddset(&children, SIGCHLD);
   carriers = exn_carriers_start(variables);
+  start_simulator(variables);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   polled = calloc(OF_HOST + MOST_RANKS, sizeof *polled);
   ranks = calloc(MOST_RANKS, sizeof *ranks);

@@ -41,7 +41,7 @@ std::uint64_t time_of_packet_at_20us(Poll poll) {
     exanet_finish(ni);
     return 0;
   });
-  CHECK(m.coordinator.reason() == "");
+  CHECK(m.control.reason() == "");
   CHECK(m.report->values[1][0] > 20'000'000);
   return m.report->values[1][0];
 }
@@ -57,7 +57,7 @@ std::uint64_t time_of_polls(exanet_call_kind kind, int polls) {
     exanet_finish(ni);
     return 0;
   });
-  CHECK(m.coordinator.reason() == "");
+  CHECK(m.control.reason() == "");
   return m.report->values[0][0];
 }
 
@@ -124,7 +124,7 @@ TEST_CASE("many calls that each wait in vain are no deadlock") {
     exanet_finish(ni);
     return 0;
   });
-  CHECK(m.coordinator.reason() == "");
+  CHECK(m.control.reason() == "");
   CHECK(m.coordinator.rank_clock(0) <= Time::us(100 * 48));  // windows begin anew with each call
 }
 

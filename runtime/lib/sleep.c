@@ -51,7 +51,9 @@ static void hand_over(struct exanet_ni *ni) {
 void exn_find_carriers(struct exanet_ni *ni) {
   const struct exn_carriers *found =
       (const struct exn_carriers *)getauxval(EXN_AT_CARRIERS); /* NOLINT(performance-no-int-to-ptr) */
-  if (!found || found->version != EXN_VERSION || getpid() != (pid_t)syscall(SYS_gettid)) return;
+  const bool usable = found && found->version == EXN_VERSION;
+  ni->slot->hosted = usable;
+  if (!usable || getpid() != (pid_t)syscall(SYS_gettid)) return;
   ni->carriers = found;
   opened_here = true;
 }

@@ -5,9 +5,20 @@
 #define EXANET_LIB_SWITCH_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define EXN_AT_CARRIERS 0x45584e43ul /* a type of entry that neither Linux nor glibc has */
+
+/* What the simulator is given where it is in the host, itself on a thread that carriers may take. */
+struct exn_simulator_calls {
+  /* Sleeps as the simulator does, for at most `ns`, unless it has been called meanwhile. True: it was called. On return the calling thread's
+   * kernel may be another one than before. */
+  bool (*wait)(int64_t ns);
+  bool (*carried)(void); /* the caller is on a carrier, which looks for a rank to run when the simulator waits */
+  void (*wake)(uint32_t *word, int most); /* a futex's sleepers */
+  bool (*copy)(void *to, const void *from, size_t bytes); /* false: one of the two is not mapped, or not so */
+};
 
 struct exn_carriers {
   uint32_t version; /* EXN_VERSION */

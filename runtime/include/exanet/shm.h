@@ -23,11 +23,12 @@ extern "C" {
 #endif
 
 #define EXN_MAGIC 0x3154454e41584531ull
-#define EXN_VERSION 8u
+#define EXN_VERSION 9u
 #define EXN_RING_SLOTS 1024u          /* 64 KiB a ring, two rings a rank; touched only as far as they are used */
 #define EXN_RING_MASK (EXN_RING_SLOTS - 1u)
 #define EXN_MPI_CALLS 192u
 #define EXN_REASON_BYTES 128u
+#define EXN_STOP_BYTES 512u
 
 struct exn_ring {
   uint32_t head
@@ -58,6 +59,14 @@ enum exn_simulator {
   EXN_AWAKE = 0,                      /* it works, or looks at this word */
   EXN_CALLED,                         /* somebody has something for it */
   EXN_ASLEEP,                         /* it sleeps on this word */
+};
+
+/* Where the simulator is. */
+enum exn_where {
+  EXN_NOWHERE = 0,                    /* not decided yet */
+  EXN_APART,                          /* in the process of `exanet run` */
+  EXN_HOSTED,                         /* in the host of packed ranks, which has taken it */
+  EXN_ENDED_THERE,                    /* the host has run it to its end, and has written what there is to know */
 };
 
 enum exn_phase { EXN_FREE = 0, EXN_VIRTUAL = 1, EXN_DONE = 2 };
@@ -97,6 +106,8 @@ struct exn_rank {
   uint32_t receiving; /* simulator, when it lets it run: something is on its way to a receive of the rank */
   uint32_t asks; /* futex: 1 rank has a question; 0 simulator has answered it */
   uint64_t question; /* rank: address of a struct exn_tree_question in its memory */
+  uint32_t hosted; /* rank: 1 its memory is the host's map */
+  uint32_t has_exited; /* who watches: 1 it has */
   uint32_t napping; /* rank: one of its threads sleeps, and goes on when the clock has come to its time */
   struct exn_mpi_profile mpi[EXN_MPI_CALLS];
   struct exn_ring work;
@@ -114,6 +125,13 @@ struct exn_region {
   uint32_t multithreaded;
   uint32_t chosen_bcast; /* simulator: it knows the tree of a broadcast, in the place of the MPI library's */
   uint32_t questions; /* ranks: one of them asks */
+  /* who watches over the run, and the simulator, of each other (runtime/coordinator/control.hpp) */
+  uint32_t where; /* futex: enum exn_where */
+  uint32_t stopping; /* the run is to end before its time */
+  uint32_t telling; /* whether `reason` has been written */
+  uint32_t exited; /* how many ranks have */
+  uint64_t now_ps, messages, packets, events; /* simulator: how far it is */
+  char reason[EXN_STOP_BYTES];
   /* costs that libexanet charges to the rank's clock, ps; from the machine file */
   uint64_t send_cpu_ps; /* MPI + library, before the first store */
   uint64_t store_word_ps; /* one word of store_word_bytes stored to the interface */

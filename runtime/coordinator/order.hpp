@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a simulator is to run, as it goes to the process that runs it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/coordinator/coordinator.hpp"
+
+namespace exanet {
+
+struct Order {
+  MachineConfig machine;
+  std::vector<NodeId> placement;
+  Coordinator::Options options;
+};
+
+template <typename V>
+void visit(Order& o, V&& v) {
+  v("machine", o.machine);
+  v("flow_level", o.machine.flow_level);
+  v("placement", o.placement);
+  v("compute_factor", o.options.compute_factor);
+  v("bcast", o.options.bcast);
+}
+
+}  // namespace exanet

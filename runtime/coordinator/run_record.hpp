@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is left of a run when it has ended: all that its results are made of, without the simulator that has run it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/network/figures.hpp"
+#include "core/protocol/matching.hpp"
+#include "core/protocol/statistics.hpp"
+#include "core/units/time.hpp"
+
+namespace exanet {
+
+struct RunRecord {
+  explicit RunRecord(std::size_t ranks = 0) : statistics(ranks), clocks(ranks) {}
+
+  Statistics statistics;
+  NetworkFigures network;
+  std::vector<Time> clocks;  // of the ranks, at their ends
+  std::uint64_t packets = 0, payload_bytes = 0, events = 0;
+  std::uint64_t rounds = 0, wakes = 0, empty_wakes = 0;
+  std::vector<Matching::Unmatched> blocked_sends;
+};
+
+template <typename V>
+void visit(RunRecord& r, V&& v) {
+  v("statistics", r.statistics);
+  v("network", r.network);
+  v("clocks", r.clocks);
+  v("packets", r.packets);
+  v("payload_bytes", r.payload_bytes);
+  v("events", r.events);
+  v("rounds", r.rounds);
+  v("wakes", r.wakes);
+  v("empty_wakes", r.empty_wakes);
+  v("blocked_sends", r.blocked_sends);
+}
+
+}  // namespace exanet
