@@ -63,6 +63,7 @@ class Simulator {
       const nb::gil_scoped_release release;
       if (!errand_ || !errand_->wait(record_)) {
         get()->where = EXN_APART;
+        if (!coordinator_) coordinator_ = make_coordinator();
         coordinator_->run();
         record_ = coordinator_->record();
       }
@@ -145,11 +146,16 @@ class Simulator {
       : order_(order_of(config, placement, options)),
         topology_(make_topology(order_.machine.topology)),
         region_(std::make_unique<Region>(static_cast<std::uint32_t>(placement.size()))),
-        // Here in any case, so that what it refuses is known before ranks start.
-        coordinator_(std::make_unique<Coordinator>(*region_, order_.machine, placement, order_.options)),
+        coordinator_(make_coordinator()),
         record_(placement.size()) {
     record_.network.links.resize(link_count());
-    if (options.hosted) errand_ = std::make_unique<Errand>(*region_, order_);
+    if (!options.hosted) return;
+    coordinator_.reset();  // it was made so that what it refuses is known before ranks start
+    errand_ = std::make_unique<Errand>(*region_, order_);
+  }
+
+  std::unique_ptr<Coordinator> make_coordinator() {
+    return std::make_unique<Coordinator>(*region_, order_.machine, order_.placement, order_.options);
   }
 
   Region& get() const {

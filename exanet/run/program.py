@@ -151,8 +151,7 @@ def _simulate(
         raise InputError(f"rank {placed.index(min(lost))} is placed on node {min(lost)}, which has failed; give another placement (--map)")
     library = {"node_library": str(gateware), "node_threads": options.fabric_threads} if gateware else {}
     asked = {"compute_factor": factor, "flow_level": options.level == "flow", "bcast": options.bcast or ""}
-    # Where computing is measured ranks stay in their own processes, and Verilated nodes have threads of their own.
-    asked["hosted"] = how is not None and factor == 0 and gateware is None and packed.simulator_may_be_hosted()
+    asked["hosted"] = how is not None and gateware is None and packed.simulator_may_be_hosted()  # Verilated nodes have threads of their own
     try:
         simulator = Simulator(config, placed, {**asked, **library})
     except ValueError as error:

@@ -23,6 +23,9 @@ constexpr Time kFurthestAlone = Time::us(1000);
 // A round whose ranks take less than this together is left to one processor, and the simulator looks for its end for so long. Where other
 // programs want the processors, longer looks were seen to take far more than they save.
 constexpr std::int64_t kShortRoundNs = 100'000;
+// In the host of the ranks the simulator takes no processor of its own: a round is shared from the length on at which that pays, with carriers
+// that look for one, and with those that have to be woken.
+constexpr std::int64_t kSharedRoundNs = 5'000, kWakingRoundNs = 200'000;
 
 std::int64_t host_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
@@ -319,8 +322,9 @@ void Coordinator::release() {
 
 // As many as there are processors, or one if all are soon done; each of those then wakes one of the rest, or a carrier takes it.
 void Coordinator::wake_first() {
-  const bool is_short = static_cast<std::int64_t>(due_.size()) * turn_ns_ < kShortRoundNs;
-  at_once_ = may_look_ && is_short ? 1 : processors_;
+  const std::int64_t round_ns = static_cast<std::int64_t>(due_.size()) * turn_ns_;
+  const bool is_short = round_ns < (calls_ != nullptr ? kSharedRoundNs : kShortRoundNs);
+  at_once_ = (calls_ != nullptr || may_look_) && is_short ? 1 : processors_;
   released_ns_ = host_ns();
   const std::uint32_t carriers = __atomic_load_n(&region_->carriers, __ATOMIC_ACQUIRE);
   std::uint32_t* later = region_.due();
@@ -343,7 +347,8 @@ void Coordinator::wake_first() {
   if (calls_ != nullptr && carried > 0 && calls_->carried()) --carried;  // by the carrier that this runs on
   if (carried > 0) {
     const std::uint32_t asleep = exn_call_carriers(region_.get(), static_cast<std::uint32_t>(carried));
-    if (asleep > 0) wake(&region_->carrier_turn, static_cast<int>(asleep));
+    const bool needed = calls_ == nullptr || !calls_->carried() || round_ns >= kWakingRoundNs;
+    if (asleep > 0 && needed) wake(&region_->carrier_turn, static_cast<int>(asleep));
   }
 }
 

@@ -92,6 +92,8 @@ struct context { /* of a rank */
   ucontext_t *interrupted;
   char *floating; /* its floating-point state */
   bool called; /* the simulator: that is why it goes on */
+  int64_t cpu_ns,
+      cpu_ahead_ns; /* its processor time when it was sent home, and by how much that is ahead of the thread's that has it */
 };
 
 struct carrier {
@@ -170,6 +172,12 @@ CARRIER static void wake(uint32_t *word) { CALL(SYS_futex, word, FUTEX_WAKE, 1, 
 CARRIER static bool wait_for(uint32_t *word, uint32_t value, long ns) {
   const struct timespec limit = {.tv_nsec = ns};
   return CALL(SYS_futex, word, FUTEX_WAIT, value, &limit) != -ETIMEDOUT;
+}
+
+CARRIER static int64_t thread_cpu_ns(void) {
+  struct timespec now = {0};
+  CALL(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &now, 0, 0);
+  return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
 /* -- a carrier ------------------------------------------------------------------------------------------------------------------------ */
@@ -259,6 +267,7 @@ CARRIER static void work(void *argument) {
 CARRIER static void go_on_interrupted(struct context *c) {
   __atomic_store_n(&c->recalled, 0, __ATOMIC_RELEASE);
   __atomic_store_n(&c->slot->place, EXN_AT_HOME, __ATOMIC_RELEASE);
+  c->cpu_ahead_ns = c->cpu_ns - thread_cpu_ns();
   CALL(SYS_sigaltstack, 0, &c->interrupted->uc_stack, 0, 0); /* the rank's own, which sigreturn sets */
   exn_sigreturn(c->interrupted);
 }
@@ -447,6 +456,7 @@ CARRIER _Noreturn static void send_home(struct carrier *carrier, const ucontext_
   /* Longer at home each time that it was hardly worth leaving. */
   c->stays = c->away >= SHORT_STAY ? 0 : c->stays == 0 ? 1 : c->stays < LONGEST_AT_HOME ? 2 * c->stays : c->stays;
   c->at_home_for = c->stays;
+  c->cpu_ns = thread_cpu_ns() + c->cpu_ahead_ns;
   struct exn_rank *slot = c->slot;
   __atomic_store_n(&carrier->current, NULL, __ATOMIC_RELEASE);
   __atomic_store_n(&slot->place, EXN_RETURNING, __ATOMIC_RELEASE);
@@ -619,14 +629,16 @@ static uint32_t wanted(const char *given) {
 static const char *refusal(uint32_t count) {
   struct rlimit limit;
   if (count == 0) return "EXANET_CARRIERS is 0";
-  if (region->compute_factor > 0) return "computing is measured, in each rank's own process";
   if (!(getauxval(AT_HWCAP2) & HWCAP2_FSGSBASE_BIT)) return "the kernel does not let programs set their thread's base";
   if (getrlimit(RLIMIT_CPU, &limit) || limit.rlim_cur != RLIM_INFINITY)
     return "there is a limit of processor time for each process (ulimit -t)";
   return start_carriers(count);
 }
 
-static struct exn_carriers interface = {EXN_VERSION, wait_turn};
+/* Of a rank's computing: between two of its waits it may go on in another thread. */
+CARRIER static uint64_t rank_cpu_ns(uint32_t rank) { return (uint64_t)(thread_cpu_ns() + contexts[rank].cpu_ahead_ns); }
+
+static struct exn_carriers interface = {EXN_VERSION, wait_turn, rank_cpu_ns};
 
 uintptr_t exn_carriers_start(char **variables) {
   if (!map_region(exn_variable(variables, "EXANET_NI"))) return 0;

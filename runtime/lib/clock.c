@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "runtime/lib/ni.h"
+#include "runtime/lib/switch.h"
 
 /* Loaded before the program starts, so thread-local state fits the static block: one instruction to reach. */
 #define THREAD_LOCAL static __thread __attribute__((tls_model("initial-exec")))
@@ -23,7 +24,8 @@ int exn_testing(void) { return testing; }
 bool exn_in_mpi(void) { return mpi_depth > 0; }
 uint32_t exn_mpi_call(void) { return mpi_call; }
 
-static uint64_t thread_cpu_ps(void) {
+static uint64_t thread_cpu_ps(const struct exanet_ni *ni) {
+  if (exn_is_carried(ni)) return ni->carriers->cpu_ns(ni->rank) * 1000u;
   struct timespec now;
   syscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &now);  /* not the interposed one */
   return ((uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec) * 1000u;
@@ -40,7 +42,7 @@ void exn_account_enter(struct exanet_ni *ni) {
   }
   const double factor = ni->region->compute_factor;
   if (factor <= 0) return;
-  const uint64_t now = thread_cpu_ps();
+  const uint64_t now = thread_cpu_ps(ni);
   if (now > counted_cpu_ps && counted_cpu_ps != 0) {
     const uint64_t ps = (uint64_t)((double)(now - counted_cpu_ps) * factor);
     ni->clock_ps += ps;
@@ -51,7 +53,7 @@ void exn_account_enter(struct exanet_ni *ni) {
 }
 
 void exn_account_leave(struct exanet_ni *ni) {
-  if (ni->region->compute_factor > 0) counted_cpu_ps = thread_cpu_ps();
+  if (ni->region->compute_factor > 0) counted_cpu_ps = thread_cpu_ps(ni);
 }
 
 uint64_t exanet_computed_ps(const struct exanet_ni *ni) { return ni->slot->compute_ps - ni->swallowed_ps; }
@@ -59,11 +61,11 @@ uint64_t exanet_computed_ps(const struct exanet_ni *ni) { return ni->slot->compu
 bool exanet_is_receiving(const struct exanet_ni *ni) { return ni->slot->receiving != 0; }
 
 void exanet_uncounted_begin(struct exanet_ni *ni) {
-  if (ni->region->compute_factor > 0) uncounted_from_ps = thread_cpu_ps();
+  if (ni->region->compute_factor > 0) uncounted_from_ps = thread_cpu_ps(ni);
 }
 
 void exanet_uncounted_end(struct exanet_ni *ni) {
-  if (ni->region->compute_factor > 0 && counted_cpu_ps != 0) counted_cpu_ps += thread_cpu_ps() - uncounted_from_ps;
+  if (ni->region->compute_factor > 0 && counted_cpu_ps != 0) counted_cpu_ps += thread_cpu_ps(ni) - uncounted_from_ps;
 }
 
 int exanet_start(struct exanet_ni *ni) {

@@ -64,6 +64,8 @@ void exn_exit_if_stopped(struct exanet_ni *ni);
 
 /* sleep.c: a packed rank's host may have carriers. */
 void exn_find_carriers(struct exanet_ni *ni);
+/* Whether the calling thread is the one that carriers may take. */
+bool exn_is_carried(const struct exanet_ni *ni);
 /* Gives the processor away until the simulator says so. `state` is an enum exn_state. */
 void exn_sleep(struct exanet_ni *ni, uint32_t state, uint64_t deadline_ps, bool blocking);
 void exn_kick(struct exanet_ni *ni); /* free time: the simulator has something to do */

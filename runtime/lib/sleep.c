@@ -58,9 +58,11 @@ void exn_find_carriers(struct exanet_ni *ni) {
   opened_here = true;
 }
 
+bool exn_is_carried(const struct exanet_ni *ni) { return ni->carriers && opened_here; }
+
 /* Only the thread that has opened the interface, the process's first, while the program has no other. */
 static bool sleeps_carried(const struct exanet_ni *ni, uint32_t turn) {
-  if (!ni->carriers || ni->multithreaded || exanet_program_threads() || !opened_here) return false;
+  if (!exn_is_carried(ni) || ni->multithreaded || exanet_program_threads()) return false;
   return ni->carriers->wait(ni->rank, turn);
 }
 

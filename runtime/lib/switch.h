@@ -26,5 +26,7 @@ struct exn_carriers {
    * signal, or the run ends. Meanwhile a carrier may have had the calling thread, and may have it on return. False: nothing was done, and the
    * rank sleeps by itself. Contract: one thread a rank calls, always the same, whose `turn` has been read before. */
   bool (*wait)(uint32_t rank, uint32_t turn);
+  /* The processor time of the same thread, ns. It goes on where the thread's kernel changes while the rank computes; it may jump in wait(). */
+  uint64_t (*cpu_ns)(uint32_t rank);
 };
 #endif

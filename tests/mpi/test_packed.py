@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from .conftest import PROGRAMS, Finished, Runner, Stack
@@ -75,19 +77,18 @@ os.execv(sys.argv[1], sys.argv[1:])
 
 
 @pytest.mark.parametrize(
-    ("before", "carriers", "compute", "reason"),
+    ("before", "carriers", "reason"),
     [
-        (["env"], "0", "off", "EXANET_CARRIERS is 0"),
-        (["env"], "2", "measured", "computing is measured, in each rank's own process"),
-        (["prlimit", "--cpu=9999"], "2", "off", "there is a limit of processor time for each process (ulimit -t)"),
-        ([sys.executable, "-c", NO_DISPATCH], "2", "off", "the kernel does not dispatch system calls to user space"),
+        (["env"], "0", "EXANET_CARRIERS is 0"),
+        (["prlimit", "--cpu=9999"], "2", "there is a limit of processor time for each process (ulimit -t)"),
+        ([sys.executable, "-c", NO_DISPATCH], "2", "the kernel does not dispatch system calls to user space"),
     ],
-    ids=["none", "measured", "limit", "kernel"],
+    ids=["none", "limit", "kernel"],
 )
-def test_ranks_run_without_carriers(mpich: Stack, tmp_path: Path, before: Sequence[str], carriers: str, compute: str, reason: str) -> None:
+def test_ranks_run_without_carriers(mpich: Stack, tmp_path: Path, before: Sequence[str], carriers: str, reason: str) -> None:
     program, folder = tmp_path / "patterns", tmp_path / "result"
     subprocess.run([mpich.compiler, "-O2", "-o", program, BENCH / "patterns.c"], check=True)
-    options = ["-m", "exanest", "-n", "4", "--no-report", "--compute", compute, "--ranks-as", "packed", "-o", str(folder)]
+    options = ["-m", "exanest", "-n", "4", "--no-report", "--compute", "off", "--ranks-as", "packed", "-o", str(folder)]
     words = [
         shutil.which(before[0]) or "",
         *before[1:],
@@ -108,6 +109,95 @@ def test_ranks_run_without_carriers(mpich: Stack, tmp_path: Path, before: Sequen
     assert facts["no_carriers"] in (reason, "the kernel does not let programs set their thread's base")  # a machine that has none at all
     assert f"ranks packed in one address space, without carriers: {facts['no_carriers']}\n" in done.stderr
     assert facts["turns_carried"] == facts["carriers"] == 0
+    assert facts["simulator"] == "apart"
+
+
+def has_carriers(facts: dict[str, Any]) -> bool:
+    """A machine without the base of a thread in user space has none at all."""
+    return not str(facts.get("no_carriers", "")).startswith("the kernel does not")
+
+
+@pytest.mark.parametrize("name", ["two_sided", "one_sided"])
+def test_the_simulator_gives_the_same_bytes_wherever_it_is(
+    exanet_run: Runner, stack: Stack, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    def run(where: str) -> Finished:
+        monkeypatch.setenv("EXANET_SIMULATOR", where)
+        return exanet_run(stack, 4, [stack.python, PROGRAMS / f"{name}.py"], options=("--compute", "off", "--ranks-as", "packed"))
+
+    hosted, apart = run("hosted"), run("apart")
+    facts = [json.loads((done.folder / "run.json").read_text()) for done in (hosted, apart)]
+    assert facts[1]["simulator"] == "apart"
+    assert facts[0]["simulator"] == ("hosted" if has_carriers(facts[0]) else "apart")
+    for file in hosted.folder.iterdir():
+        assert file.name == "run.json" or file.read_bytes() == (apart.folder / file.name).read_bytes()
+
+
+COMPUTES = """
+#include <mpi.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+  volatile double x = 1;
+  MPI_Init(&argc, &argv);
+  for (int round = 0; round < 40; round++) {
+    for (long i = 0; i < 200000; i++) x = x * 1.0000001 + 1e-9;
+    if (round % 4 == 0) getppid(); /* for which a carried rank goes home */
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  MPI_Finalize();
+  return 0;
+}
+"""
+
+
+def test_what_carried_ranks_compute_is_measured(exanet_run: Runner, mpich: Stack, tmp_path: Path) -> None:
+    """As in processes: a tenth of it or so is the host's noise, and here twice as much is allowed."""
+    (tmp_path / "computes.c").write_text(COMPUTES)
+    subprocess.run([mpich.compiler, "-O1", "-o", tmp_path / "computes", tmp_path / "computes.c"], check=True)
+
+    def computed(kind: str) -> tuple[int, dict[str, Any]]:
+        done = exanet_run(mpich, 4, [tmp_path / "computes"], options=("--compute", "measured", "--ranks-as", kind))
+        ranks = pl.read_parquet(done.folder / "ranks.parquet")
+        return int(ranks["compute_ps"].sum()), json.loads((done.folder / "run.json").read_text())
+
+    tries = [(computed("processes"), computed("packed")) for _ in range(3)]
+    ratios = sorted(packed[0] / processes[0] for processes, packed in tries)
+    facts = tries[0][1][1]
+    assert 0.5 < ratios[1] < 2, ratios
+    assert (facts["turns_carried"] > 0) == has_carriers(facts)
+
+
+UNMAPPED = """
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv) {
+  int rank;
+  static char here[65536];
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  char *buffer = rank == atoi(argv[1]) ? (char *)4096 : here;
+  if (rank == 0) MPI_Send(buffer, sizeof here, MPI_CHAR, 1, 0, MPI_COMM_WORLD);
+  if (rank == 1) MPI_Recv(buffer, sizeof here, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Finalize();
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("whose", ["0", "1"])
+@pytest.mark.parametrize("where", ["hosted", "apart"])
+def test_an_address_that_is_not_mapped_is_an_error_of_the_call(
+    exanet_run: Runner, mpich: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str, whose: str
+) -> None:
+    """The simulator in the ranks' address space meets the fault itself, and must outlive it."""
+    (tmp_path / "unmapped.c").write_text(UNMAPPED)
+    subprocess.run([mpich.compiler, "-o", tmp_path / "unmapped", tmp_path / "unmapped.c"], check=True)
+    monkeypatch.setenv("EXANET_SIMULATOR", where)
+    done = exanet_run(mpich, 2, [tmp_path / "unmapped", whose], options=("--compute", "off", "--ranks-as", "packed"), code=143)
+    assert "OFI poll failed (default nic=exanet: Bad address)" in done.errors
+    assert re.fullmatch(r"rank 1 \(pid \d+\) called MPI_Abort\(\d+\)", done.summary["reason"])
 
 
 def test_ranks_share_memory_and_nothing_else(exanet_run: Runner, stack: Stack) -> None:

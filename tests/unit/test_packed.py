@@ -13,7 +13,7 @@ import pytest
 
 from exanet.errors import InputError
 from exanet.run.launch import library_folder
-from exanet.run.packed import Packed, resolve
+from exanet.run.packed import Packed, resolve, simulator_may_be_hosted
 
 LIBRARY = library_folder()
 pytestmark = pytest.mark.skipif(not (LIBRARY / "libexanet-host.so").is_file(), reason="packed ranks are for x86-64")
@@ -119,3 +119,9 @@ def test_limit_of_memory(tmp_path: Path) -> None:
         check=True,
     )
     assert done.stdout == "packed ranks share one limit of memory, and there is one (ulimit -v)\n"
+
+
+def test_a_place_for_the_simulator_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EXANET_SIMULATOR", "here")
+    with pytest.raises(InputError, match=r"EXANET_SIMULATOR=here: give hosted \(in the address space of packed ranks\) or apart"):
+        simulator_may_be_hosted()
