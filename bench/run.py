@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times ExaNet against SimGrid's smpirun: wall messages (or operations) per second of the same MPI program, on the same core.
-The "-limit" rows set the ping-pong beside what the host allows: bare hand-overs of that core between as many processes. The "-packed" rows
-set ranks in one address space beside ranks as processes, the "-cores" rows beside SimGrid, with all cores allowed to both.
+The "-limit" rows set the ping-pong of ranks as processes beside what the host allows: bare hand-overs of that core between as many. The
+"-packed" rows set ranks in one address space beside ranks as processes, the "-cores" rows beside SimGrid, with all cores allowed to both.
 
 Both are pinned to one core and run in turn, so that what else the host does falls on both; each figure is the median of the repeats,
 taken inside the program over its steady part (`patterns.c`). Ours is the whole `exanest` machine, packet by packet; SimGrid's is its usual
@@ -103,12 +103,12 @@ def measure(simulator: Exanet | SimGrid | Handover, cores: str, ranks: int, patt
 
 def compare(arguments: argparse.Namespace, folder: Path) -> list[dict[str, object]]:
     wanted = [name for name in arguments.only.split(",") if name]
-    ours, packed = (Exanet(folder, arguments.machine, ranks_as) for ranks_as in ("processes", "packed"))
+    ours, processes = (Exanet(folder, arguments.machine, ranks_as) for ranks_as in ("packed", "processes"))
     simgrid, limit = SimGrid(folder), Handover(folder)
     pairs: list[tuple[str, str, Exanet, Exanet | SimGrid | Handover]] = [(pattern, "", ours, simgrid) for pattern in ROUNDS]
-    pairs += [("pingpong", "-limit", ours, limit)]
-    pairs += [(pattern, "-packed", packed, ours) for pattern in ("pingpong", "halo", "allreduce")]
-    pairs += [(pattern, "-cores", packed, simgrid) for pattern in ROUNDS]
+    pairs += [("pingpong", "-limit", processes, limit)]
+    pairs += [(pattern, "-packed", ours, processes) for pattern in ("pingpong", "halo", "allreduce")]
+    pairs += [(pattern, "-cores", ours, simgrid) for pattern in ROUNDS]
     all_cores = ",".join(map(str, sorted(os.sched_getaffinity(0))))
     rows: list[dict[str, object]] = []
     setting = f"({arguments.machine}, core {arguments.core}, median of {arguments.repeats})"

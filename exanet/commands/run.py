@@ -54,9 +54,9 @@ def command(
         str,
         typer.Option(
             "--ranks-as",
-            help="What the ranks are on this host: processes; packed (in one address space, faster); auto (packed where possible).",
+            help="What the ranks are on this host: auto (packed where possible); packed (in one address space, faster); processes.",
         ),
-    ] = "processes",
+    ] = "auto",
 ) -> None:
     """Run a program on a simulated machine; its exit code becomes this one's."""
     with lightly.imports():

@@ -45,7 +45,7 @@ class Options:
     fabric: str = "model"
     level: str = "packet"
     record: Path | None = None
-    ranks_as: str = "processes"
+    ranks_as: str = "auto"
     fabric_threads: int = 1
     bcast: str | None = None  # one of _core.tree_broadcasts(); None: as the MPI library does it
 

@@ -317,7 +317,8 @@ static void look_after_carriers(void) {
 static void *simulate(void *argument) {
   const struct simulation *simulation = argument;
   const struct exn_simulator_calls *calls = exn_carriers_take_simulator();
-  void *library = calls ? dlopen(simulation->library, RTLD_NOW | RTLD_LOCAL) : NULL;
+  /* With the system's malloc() and such, and not the program's, which has not begun. */
+  void *library = calls ? dlopen(simulation->library, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND) : NULL;
   exn_simulate_function *run = NULL;
   if (library) *(void **)&run = dlsym(library, EXN_SIMULATE);
   if (run)

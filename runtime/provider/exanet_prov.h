@@ -59,6 +59,7 @@ struct exanet_mr;
 
 struct exanet_process {
   pthread_mutex_t lock;
+  bool alone; /* the one thread of the process is inside, without the lock */
   _Atomic int waiting; /* threads that wait for the lock to post: a poll that found nothing lets them go first */
   struct exanet_ni *ni;
   struct exanet_core **endpoints; /* by libexanet's endpoint number */

@@ -28,8 +28,8 @@ from typing import Any
 
 import pytest
 
-RANKS_AS = os.environ.get("EXANET_TEST_RANKS_AS", "processes")
-"""For running the whole suite with packed ranks: EXANET_TEST_RANKS_AS=auto, since some programs cannot be packed."""
+RANKS_AS = os.environ.get("EXANET_TEST_RANKS_AS", "auto")
+"""For running the whole suite with ranks as processes: EXANET_TEST_RANKS_AS=processes."""
 
 PROGRAMS = Path(__file__).parent / "programs"
 BUILD = Path(__file__).parents[2] / "build"
