@@ -16,7 +16,12 @@ from exanet.trace.write import CODES, Stream
 FIRST_LINE = "exanet-trace 1"
 _MOST_RANKS = 1 << 22
 _MOST = 1 << 63
-_FLAGS = {"collective": ("built-in", "commutative", "in-place", "root"), "create": ("inter", "world", "reordered")}
+_FLAGS = {
+    "collective": ("built-in", "commutative", "in-place", "root"),
+    "create": ("inter", "world", "reordered"),
+    "access": ("contiguous",),
+    "synchronise": ("exclusive", "unchecked", "in-vain"),
+}
 
 
 class _Field(NamedTuple):
@@ -34,6 +39,16 @@ _COLLECTIVE = (
     *(_Field("bytes"), _Field("receive_bytes"), _Field("sent", "list"), _Field("received", "list")),
 )
 _CREATE = (_Field("from"), _Field("made"), _Field("flags", "create"), _Field("members", "list"), _Field("remote", "list"))
+_NEIGHBOURS = (
+    *(_Field("communicator"), _Field("request"), _Field("sources", "peers"), _Field("received", "list")),
+    *(_Field("destinations", "peers"), _Field("sent", "list")),
+)
+_WINDOW = (_Field("communicator"), _Field("window"), _Field("bytes"))
+_ACCESS = (
+    *(_Field("window"), _Field("peer", "peer"), _Field("request"), _Field("flags", "access")),
+    *(_Field("bytes"), _Field("receive_bytes")),
+)
+_SYNCHRONISE = (_Field("window"), _Field("peer", "peer"), _Field("flags", "synchronise"), _Field("ranks", "list"))
 _TIMES = (_Field("compute_ps"), _Field("inside_ps"), _Field("took_ps"))
 UNRECORDED = 102
 
@@ -49,6 +64,14 @@ def _form(code: int) -> tuple[_Field, ...]:
         return _COLLECTIVE
     if code in records.CREATES:
         return _CREATE
+    if code in records.NEIGHBOURS:
+        return _NEIGHBOURS
+    if code in records.WINDOWS:
+        return _WINDOW
+    if code in records.ACCESSES:
+        return _ACCESS
+    if code in records.SYNCHRONISATIONS:
+        return _SYNCHRONISE
     if code == UNRECORDED:
         return (_Field("name", "letters"),)
     return () if code == CODES["Finalize"] else (_Field("requests", "rest"),)
@@ -77,9 +100,10 @@ def _line(record: records.Record) -> str:
     values = iter(record.fields)
     words = [_NAMES[record.code]]
     for field in _FORMS[record.code]:
-        if field.kind in ("list", "rest", "letters"):
-            of_it = [next(values) for _ in range(next(values))] if field.kind == "list" else list(values)
-            text = "".join(map(chr, of_it)) if field.kind == "letters" else ",".join(map(str, of_it))
+        if field.kind in ("list", "peers", "rest", "letters"):
+            of_it = [next(values) for _ in range(next(values))] if field.kind in ("list", "peers") else list(values)
+            words_of_it = [_text("peer", peer) or "none" if field.kind == "peers" else str(peer) for peer in of_it]
+            text = "".join(map(chr, of_it)) if field.kind == "letters" else ",".join(words_of_it)
         else:
             text = _text(field.kind, next(values))
         if text:
@@ -191,9 +215,10 @@ def _values(field: _Field, text: str | None) -> list[int]:
     """The numbers of one field. Raises ValueError."""
     if field.kind == "letters":
         return [*(text or "").encode("ascii", "replace")]
-    if field.kind in ("list", "rest"):
-        numbers = [_number(field.name, part, 0) for part in text.split(",")] if text else []
-        return [len(numbers), *numbers] if field.kind == "list" else numbers
+    if field.kind in ("list", "peers", "rest"):
+        parts = text.split(",") if text else []
+        numbers = [_peer(field.name, part) if field.kind == "peers" else _number(field.name, part, 0) for part in parts]
+        return numbers if field.kind == "rest" else [len(numbers), *numbers]
     if text is None:
         return [0]
     if field.kind in _FLAGS:
@@ -205,6 +230,11 @@ def _values(field: _Field, text: str | None) -> list[int]:
     if field.kind in ("peer", "tag") and text == "any":
         return [1 if field.kind == "peer" else 0]
     return [_number(field.name, text, {"peer": 2, "tag": 1}.get(field.kind, 0))]
+
+
+def _peer(name: str, text: str) -> int:
+    """One of a list of peers, which may be none. Raises ValueError."""
+    return 0 if text == "none" else _number(name, text, 2)
 
 
 def _number(name: str, text: str, more: int) -> int:

@@ -18,6 +18,7 @@ from exanet.trace.folder import Trace
 from exanet.trace.otf2 import library
 from exanet.trace.otf2.sizes import BY_RANK, ROOTED, Collective, totals
 from exanet.trace.records import (
+    ACCESSES,
     BLOCKING,
     COLLECTIVES,
     COMMUNICATOR,
@@ -26,9 +27,13 @@ from exanet.trace.records import (
     EXCHANGES,
     INITS,
     MESSAGES,
+    NEIGHBOURS,
     PROBES,
     RECEIVES,
     STARTS,
+    SYNCHRONISATIONS,
+    WINDOW,
+    WINDOWS,
     opened,
     records,
 )
@@ -96,6 +101,8 @@ class _Rank:
             if code == COMMUNICATOR:  # readers find it where it is used
                 self._add(rest, made=False)
                 continue
+            if code == WINDOW:
+                continue
             region = self._known.region("".join(map(chr, rest)) if code == _UNRECORDED else code)
             self._lib.EvtWriter_Enter(self._to, None, begin, region)
             self._events(code, rest, begin, self._clock)
@@ -138,6 +145,8 @@ class _Rank:
             self._lib.EvtWriter_MpiProbe(self._to, None, end, sender, communicator.ref, tag, self._lib.UNDEFINED_UINT64)
         elif code in COLLECTIVES:
             self._collective(code, fields, begin, end)
+        elif code in NEIGHBOURS or code in ACCESSES or code in SYNCHRONISATIONS or code in WINDOWS:
+            self._left_out["one-sided calls and collectives among neighbours, of which there are the regions alone"] += 1
         elif code in CREATES:
             self._create(fields, begin, end)
         elif code == CODES["Finalize"]:
@@ -305,8 +314,10 @@ def _role(lib: Any, code: int | str) -> Any:
         return roles.COLL_ONE2ALL
     if name in ("Gather", "Gatherv", "Reduce"):
         return roles.COLL_ALL2ONE
-    if code in COLLECTIVES:
+    if code in COLLECTIVES or code in NEIGHBOURS:
         return roles.COLL_ALL2ALL
+    if code in ACCESSES or code in SYNCHRONISATIONS or code in WINDOWS:
+        return roles.RMA
     if code in CREATES or code == CODES["Finalize"]:
         return roles.COLL_OTHER
     return roles.FUNCTION if isinstance(code, str) else roles.POINT2POINT
