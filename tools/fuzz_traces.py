@@ -164,7 +164,7 @@ def damaged(content: bytes, draw: random.Random, *, binary: bool) -> bytes:
 
 def use(trace: folder.Trace, place: Path, here: Path) -> None:
     """What commands do with a trace. Raises InputError where one of them refuses it, when all have been tried."""
-    refusals: list[InputError] = []
+    last: InputError | None = None
     tried: list[Callable[[], object]] = [
         lambda: statistics.statistics(trace),
         lambda: convert.convert(place, here / "out.txt", {}),
@@ -180,9 +180,12 @@ def use(trace: folder.Trace, place: Path, here: Path) -> None:
         try:
             attempt()
         except InputError as refusal:
-            refusals.append(refusal)
-    if refusals:
-        raise refusals[-1]
+            last = refusal
+    try:
+        if last is not None:
+            raise last
+    finally:
+        last = None  # else it keeps this frame, and this frame keeps it: what the calls below held would live until the next collection
 
 
 def short_replay(trace: folder.Trace, place: Path) -> None:

@@ -312,7 +312,7 @@ void RankReplay::begin_window() {
   if (comm.inter) stream_.fail("a window on an intercommunicator: the stream is damaged");
   if (!rules_.has_windows)
     stream_.fail(std::string("MPI_") + trace_call_name(call_.code) +
-                 ": one-sided calls are replayed as MPICH makes them; give --rules mpich");
+                 ": one-sided calls are replayed as MPICH makes them, by --rules mpich");
   std::vector<RankId> members;
   for (std::uint32_t member = 0; member < comm.ranks; ++member) members.push_back(comm.world(member));
   windows_.add(call_.window, std::uint64_t{comm.context} << 32 | comm.windows++, call_.comm, std::move(members));

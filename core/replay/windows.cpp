@@ -37,19 +37,17 @@ ActiveWords::Words ActiveWords::take(std::uint64_t number) {
 }
 
 void RankWindows::add(std::uint32_t number, std::uint64_t window, std::uint32_t comm, std::vector<RankId> members) {
-  if (windows_.empty()) activities_.on_active([this](RankId from, std::uint64_t data) { arrived(from, data); });
-  if (windows_.size() < number) windows_.resize(number);
-  Window& made = windows_[number - 1];
-  made = Window{};
-  made.open = true;
+  if (!listening_) activities_.on_active([this](RankId from, std::uint64_t data) { arrived(from, data); });
+  listening_ = true;
+  Window& made = windows_[number] = Window{};
   made.window = window;
   made.comm = comm;
   made.members = std::move(members);
 }
 
 void RankWindows::remove(std::uint32_t number) {
-  targets_.erase(windows_[number - 1].window);
-  windows_[number - 1] = Window{};
+  targets_.erase(windows_.at(number).window);
+  windows_.erase(number);
 }
 
 void RankWindows::post(std::uint32_t activity, RankId to, std::uint64_t header, std::uint64_t data,
@@ -84,14 +82,14 @@ void RankWindows::tell(RankId to, std::uint64_t header, std::uint64_t data, cons
 void RankWindows::before_access(const TraceRecord& call, std::vector<std::uint32_t>& waited) {
   const bool transfer = (is_put(call.code) || is_get(call.code)) && (call.flags & EXANET_TRACE_CONTIGUOUS) != 0;
   if (transfer || call.message.peer == rank_) return;
-  std::erase_if(windows_[call.window - 1].accesses, [&waited](const Access& access) {
+  std::erase_if(windows_.at(call.window).accesses, [&waited](const Access& access) {
     if (access.is_transfer) waited.push_back(access.activity);
     return access.is_transfer;
   });
 }
 
 std::uint32_t RankWindows::access(const TraceRecord& call) {
-  Window& w = windows_[call.window - 1];
+  Window& w = windows_.at(call.window);
   const RankId peer = call.message.peer;
   const bool whole = (call.flags & EXANET_TRACE_CONTIGUOUS) != 0, put = is_put(call.code), get = is_get(call.code);
   if (peer == rank_ || (call.send_bytes == 0 && call.receive_bytes == 0)) return activities_.nothing();
@@ -133,7 +131,7 @@ std::uint32_t RankWindows::access(const TraceRecord& call) {
 }
 
 void RankWindows::finish(const TraceRecord& call, std::vector<std::uint32_t>& waited) {
-  Window& w = windows_[call.window - 1];
+  Window& w = windows_.at(call.window);
   switch (call.code) {
     case EXANET_TRACE_Win_lock:
     case EXANET_TRACE_Win_lock_all:
@@ -152,7 +150,7 @@ void RankWindows::finish(const TraceRecord& call, std::vector<std::uint32_t>& wa
 }
 
 void RankWindows::ask(const TraceRecord& call, std::vector<std::uint32_t>& waited) {
-  Window& w = windows_[call.window - 1];
+  Window& w = windows_.at(call.window);
   const bool unchecked = (call.flags & EXANET_TRACE_UNCHECKED) != 0;
   const RankId peer = call.message.peer;
   const auto each = [&](Kind kind) {
@@ -201,7 +199,8 @@ bool RankWindows::take_all(std::map<RankId, std::uint32_t>& come, const std::vec
 }
 
 bool RankWindows::heard(const TraceRecord& call) {
-  Window& w = windows_[call.window - 1];
+  if (!has(call.window)) return true;  // it is being freed
+  Window& w = windows_.at(call.window);
   Target& target = targets_[w.window];
   if (call.code == EXANET_TRACE_Win_start) return take_all(target.posts, w.started);
   const bool ends = call.code == EXANET_TRACE_Win_wait || call.code == EXANET_TRACE_Win_test;

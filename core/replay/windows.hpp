@@ -49,8 +49,8 @@ class RankWindows {
 
   // `number`: of the rank's own, from 1 on; `window`: as all members call it; `members`: world ranks.
   void add(std::uint32_t number, std::uint64_t window, std::uint32_t comm, std::vector<RankId> members);
-  bool has(std::uint32_t number) const { return number > 0 && number <= windows_.size() && windows_[number - 1].open; }
-  std::uint32_t communicator_of(std::uint32_t number) const { return windows_[number - 1].comm; }
+  bool has(std::uint32_t number) const { return windows_.contains(number); }
+  std::uint32_t communicator_of(std::uint32_t number) const { return windows_.at(number).comm; }
   void remove(std::uint32_t number);
 
   // What an access waits for before it begins: active messages come behind all transfers. For the caller to release.
@@ -71,7 +71,6 @@ class RankWindows {
     bool is_transfer;  // by the interface
   };
   struct Window {
-    bool open = false;
     std::uint64_t window = 0;
     std::uint32_t comm = 0;
     std::vector<RankId> members;
@@ -98,7 +97,8 @@ class RankWindows {
   Activities& activities_;
   ActiveWords& words_;
   const RankId rank_;
-  std::vector<Window> windows_;  // by number, less one
+  bool listening_ = false;
+  std::map<std::uint32_t, Window> windows_;  // by the rank's own numbers
   std::map<std::uint64_t, Target> targets_;
 };
 
