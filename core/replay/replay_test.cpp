@@ -218,7 +218,8 @@ TEST_CASE("neighbours send each other what they say, and nobody else") {
   auto s = two();
   for (std::uint64_t rank = 0; rank < 2; ++rank) {
     const std::uint64_t other = 3 - rank, size = 100 * (rank + 1), comes = 300 - size;
-    s[rank].call(EXANET_TRACE_Neighbor_alltoallv, {EXANET_TRACE_WORLD, 0, 2, 0, other, 2, 8, comes, 2, other, 0, 2, size, 8});
+    s[rank].call(EXANET_TRACE_Neighbor_alltoallv,
+                 {EXANET_TRACE_WORLD, 0, 2, 0, other, 2, 8, comes, 2, other, 0, 2, size, 8});
     s[rank].call(EXANET_TRACE_Ineighbor_allgather, {EXANET_TRACE_WORLD, 1, 1, other, 1, comes, 1, other, 1, size});
     s[rank].call(EXANET_TRACE_Wait, {1}).end();
   }

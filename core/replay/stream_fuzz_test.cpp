@@ -62,8 +62,8 @@ StreamBytes stream_of(std::uint32_t rank, Draw& draw) {
                   after + 2, 1, 64});
   s.call(EXANET_TRACE_Wait, {6});
   s.call(EXANET_TRACE_Win_allocate, {EXANET_TRACE_WORLD, 1, 4096}).call(EXANET_TRACE_Win_fence, {1, 0, 0, 0});
-  for (const std::uint8_t code : {EXANET_TRACE_Put, EXANET_TRACE_Get, EXANET_TRACE_Accumulate, EXANET_TRACE_Get_accumulate,
-                                  EXANET_TRACE_Compare_and_swap, EXANET_TRACE_Rput})
+  for (const std::uint8_t code : {EXANET_TRACE_Put, EXANET_TRACE_Get, EXANET_TRACE_Accumulate,
+                                  EXANET_TRACE_Get_accumulate, EXANET_TRACE_Compare_and_swap, EXANET_TRACE_Rput})
     s.call(code, {1, after + 2, code == EXANET_TRACE_Rput ? 6u : 0u, draw() % 2, 64, 64});
   s.call(EXANET_TRACE_Wait, {6}).call(EXANET_TRACE_Win_fence, {1, 0, 0, 0});
   s.call(EXANET_TRACE_Win_lock, {1, after + 2, draw() % 2, 0}).call(EXANET_TRACE_Win_unlock, {1, after + 2, 0, 0});

@@ -110,7 +110,7 @@ class _Rank:
             self.required = self.join(self.required + done) if done else self.required
         elif name.lower().endswith("probe"):
             self.left_out["probes"] += 1
-        elif name.startswith("Win_") or f"MPI_{name}" in ONE_SIDED:
+        elif f"MPI_{name}" in ONE_SIDED:
             self.left_out["one-sided calls"] += 1
         elif name.startswith(("Comm_", "Cart_", "Graph_", "Dist_", "Intercomm_")):
             self.left_out["messages that make communicators"] += 1

@@ -30,7 +30,7 @@ ACCESSES = range(CODES["Put"], CODES["Rget_accumulate"] + 1)
 REQUESTED = range(CODES["Rput"], CODES["Rget_accumulate"] + 1)
 WINDOWS = (*range(CODES["Win_create"], CODES["Win_create_dynamic"] + 1), WINDOW)
 SYNCHRONISATIONS = range(CODES["Win_free"], CODES["Win_flush_local_all"] + 1)
-ONE_SIDED = [f"MPI_{name}" for name, code in CODES.items() if code in ACCESSES]
+ONE_SIDED = [f"MPI_{name}" for name, code in CODES.items() if code in (*ACCESSES, *WINDOWS, *SYNCHRONISATIONS)]
 CREATES = (*range(CODES["Comm_dup"], CODES["Comm_idup"] + 1), COMMUNICATOR)
 
 

@@ -190,7 +190,7 @@ def test_wrong_text_is_told_by_its_line(tmp_path: Path) -> None:
         ("exanet-trace 1\nranks 1\nmpi MPICH\nrun [1]\n", ":4:1: error: what was run"),
         (head + "Send\n", ":5:1: error: 'Send' stands before the first rank"),
         (head + "rank 1\n", ":5:1: error: 'rank 1': ranks stand in their order"),
-        (head + "rank 0\n# a comment\nPut\n", ":7:1: error: the call 'Put' is unknown"),
+        (head + "rank 0\n# a comment\nShout\n", ":7:1: error: the call 'Shout' is unknown"),
         (head + "rank 0\nSend peer=1 peer=1\n", ":6:1: error: 'peer=1': Send takes each of compute_ps"),
         (head + "rank 0\nSend peer=-1\n", "peer: '-1' is no whole number"),
         (head + "rank 0\nBcast flags=fast\n", "flags: 'fast' is none of built-in"),
