@@ -314,6 +314,7 @@ void RankReplay::begin_window() {
     stream_.fail(std::string("MPI_") + trace_call_name(call_.code) +
                  ": one-sided calls are replayed as MPICH makes them, by --rules mpich");
   std::vector<RankId> members;
+  members.reserve(comm.ranks);
   for (std::uint32_t member = 0; member < comm.ranks; ++member) members.push_back(comm.world(member));
   windows_.add(call_.window, std::uint64_t{comm.context} << 32 | comm.windows++, call_.comm, std::move(members));
   Schedule stages;

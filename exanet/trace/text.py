@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -53,28 +53,23 @@ _TIMES = (_Field("compute_ps"), _Field("inside_ps"), _Field("took_ps"))
 UNRECORDED = 102
 
 
+_BY_CODES: tuple[tuple[Container[int], tuple[_Field, ...]], ...] = (
+    (records.MESSAGES, _MESSAGE),
+    (records.EXCHANGES, _EXCHANGE),
+    (records.PROBES, (*_PEERS, _Field("found"))),
+    (records.COLLECTIVES, _COLLECTIVE),
+    (records.CREATES, _CREATE),
+    (records.NEIGHBOURS, _NEIGHBOURS),
+    (records.WINDOWS, _WINDOW),
+    (records.ACCESSES, _ACCESS),
+    (records.SYNCHRONISATIONS, _SYNCHRONISE),
+    ((UNRECORDED,), (_Field("name", "letters"),)),
+    ((CODES["Finalize"],), ()),
+)
+
+
 def _form(code: int) -> tuple[_Field, ...]:
-    if code in records.MESSAGES:
-        return _MESSAGE
-    if code in records.EXCHANGES:
-        return _EXCHANGE
-    if code in records.PROBES:
-        return (*_PEERS, _Field("found"))
-    if code in records.COLLECTIVES:
-        return _COLLECTIVE
-    if code in records.CREATES:
-        return _CREATE
-    if code in records.NEIGHBOURS:
-        return _NEIGHBOURS
-    if code in records.WINDOWS:
-        return _WINDOW
-    if code in records.ACCESSES:
-        return _ACCESS
-    if code in records.SYNCHRONISATIONS:
-        return _SYNCHRONISE
-    if code == UNRECORDED:
-        return (_Field("name", "letters"),)
-    return () if code == CODES["Finalize"] else (_Field("requests", "rest"),)
+    return next((form for codes, form in _BY_CODES if code in codes), (_Field("requests", "rest"),))
 
 
 _FORMS = {code: (*_TIMES, *_form(code)) for code in CODES.values()}
