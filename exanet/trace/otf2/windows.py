@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One-sided calls of a rank as OTF2's records of remote memory: windows, what is put and got with its target and bytes, locks and fences."""
+"""One-sided calls of a rank as OTF2's records of remote memory: windows, what is put and got with target and bytes, locks, fences."""
 
 from __future__ import annotations
 
