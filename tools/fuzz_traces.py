@@ -61,6 +61,24 @@ def program(directory: Path) -> Path:
             stream.wait(1, 2)
             stream.call("Sendrecv", 1, after + 2, 6, 8, before + 2, 6, 8)
             stream.call("Iprobe", 1, 1, 0, 0)
+            around = (2, before + 2, 0, 2, 8, 8), (2, after + 2, 0, 2, 8, 8)
+            stream.call("Neighbor_alltoallv", 1, 0, *around[0], *around[1])
+            stream.call("Ineighbor_allgather", 1, 3, *around[0], *around[1])
+            stream.wait(3)
+            stream.call("Win_allocate", 1, 1, 4096)
+            stream.call("Win_fence", 1, 0, 0, 0)
+            stream.call("Put", 1, after + 2, 0, 1, 700, 0)
+            stream.call("Rget", 1, after + 2, 4, 1, 0, 64)
+            stream.wait(4)
+            stream.call("Win_fence", 1, 0, 0, 0)
+            stream.call("Win_lock", 1, after + 2, 1, 0)
+            stream.call("Get_accumulate", 1, after + 2, 0, 1, 8, 8)
+            stream.call("Win_unlock", 1, after + 2, 0, 0)
+            stream.call("Win_post", 1, 0, 0, 1, before)
+            stream.call("Win_start", 1, 0, 0, 1, after)
+            stream.call("Win_complete", 1, 0, 0, 0)
+            stream.call("Win_wait", 1, 0, 0, 0)
+            stream.call("Win_free", 1, 0, 0, 0)
             stream.collective("Barrier", 0)
             stream.end()
     return directory
@@ -146,7 +164,7 @@ def damaged(content: bytes, draw: random.Random, *, binary: bool) -> bytes:
 
 def use(trace: folder.Trace, place: Path, here: Path) -> None:
     """What commands do with a trace. Raises InputError where one of them refuses it, when all have been tried."""
-    refusals: list[InputError] = []
+    last: InputError | None = None
     tried: list[Callable[[], object]] = [
         lambda: statistics.statistics(trace),
         lambda: convert.convert(place, here / "out.txt", {}),
@@ -162,9 +180,12 @@ def use(trace: folder.Trace, place: Path, here: Path) -> None:
         try:
             attempt()
         except InputError as refusal:
-            refusals.append(refusal)
-    if refusals:
-        raise refusals[-1]
+            last = refusal
+    try:
+        if last is not None:
+            raise last
+    finally:
+        last = None  # else it keeps this frame, and this frame keeps it: what the calls below held would live until the next collection
 
 
 def short_replay(trace: folder.Trace, place: Path) -> None:

@@ -62,6 +62,36 @@ std::uint32_t Activities::receive(RankId from, std::uint64_t tag, std::uint64_t 
   return activity;
 }
 
+std::uint32_t Activities::put(RankId to, std::uint64_t bytes) {
+  const std::uint32_t activity = allocate();
+  all_[activity].outstanding = 1;
+  library_.put(rank_, first_ + to, bytes, activity);
+  return activity;
+}
+
+std::uint32_t Activities::get(RankId from, std::uint64_t bytes) {
+  const std::uint32_t activity = allocate();
+  all_[activity].outstanding = 1;
+  library_.get(rank_, first_ + from, bytes, activity);
+  return activity;
+}
+
+void Activities::send_active(std::uint32_t activity, RankId to, std::uint64_t bytes, std::uint64_t data,
+                             std::uint32_t answers) {
+  all_[activity].outstanding += answers;
+  all_[activity].outstanding += !library_.send_active(rank_, first_ + to, bytes, data, activity);
+}
+
+void Activities::fetch_active(RankId from, std::uint64_t bytes, std::uint64_t data) {
+  library_.get(rank_, first_ + from, bytes, kFetched | data);
+}
+
+void Activities::on_active(std::function<void(RankId, std::uint64_t)> handler) {
+  on_active_ = std::move(handler);
+  library_.open_memory(rank_);
+  library_.receive_active(rank_, kActiveMessage);
+}
+
 std::uint32_t Activities::collective(std::unique_ptr<Schedule> schedule, const std::vector<std::uint64_t>* names,
                                      std::uint64_t tag, Time before_stage) {
   const std::uint32_t activity = allocate();
@@ -110,6 +140,10 @@ void Activities::completed(std::uint32_t activity) {
 
 void Activities::release(std::uint32_t activity) {
   Activity& a = all_[activity];
+  if (a.shared > 0) {
+    --a.shared;
+    return;
+  }
   a.released = true;
   if (done(activity) && a.in_use) a.in_use = false, free_.push_back(activity);
 }
@@ -119,6 +153,8 @@ void Activities::arrived(const Arrival& arrival) {
     answer_ = arrival.kind;
     return;
   }
+  if ((arrival.cookie & kFetched) != 0) return on_active_(arrival.peer - first_, arrival.cookie & ~kFetched);
+  if (arrival.cookie == kActiveMessage) return on_active_(arrival.peer - first_, arrival.data);
   if (arrival.kind == Arrival::Kind::received && (arrival.data & kSynchronous) != 0)
     library_.send(rank_, arrival.peer, kAcknowledgementTag | (arrival.data & ~kSynchronous), 0, 0, 0);
   completed(static_cast<std::uint32_t>(arrival.cookie));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -14,6 +15,8 @@ namespace exanet {
 
 // Messages carry these in their tags: a collective's number in the place of a tag, and the acknowledgement of a synchronous send.
 inline constexpr std::uint64_t kCollectiveTag = std::uint64_t{1} << 62, kAcknowledgementTag = std::uint64_t{1} << 63;
+inline constexpr std::uint64_t kActiveMessage = 0xfffffffe;  // cookie of those that come
+inline constexpr std::uint64_t kFetched = std::uint64_t{1} << 63;  // cookie of what is fetched for one, with its data
 inline constexpr std::uint64_t kSynchronous = std::uint64_t{1}
                                               << 63;  // in a message's data: acknowledge it under the number beside it
 
@@ -26,12 +29,23 @@ class Activities {
   std::uint32_t send(RankId to, std::uint64_t tag, std::uint64_t bytes, bool synchronous);
   std::uint32_t receive(RankId from, std::uint64_t tag, std::uint64_t ignore);
   std::uint32_t nothing();  // complete as it is
+  std::uint32_t put(RankId to, std::uint64_t bytes);
+  std::uint32_t get(RankId from, std::uint64_t bytes);
+  // Sends an active message as a part of an activity, which takes so many calls of answered() more to be complete.
+  void send_active(std::uint32_t activity, RankId to, std::uint64_t bytes, std::uint64_t data, std::uint32_t answers);
+  // Fetches what an active message leaves to be fetched: then its handler is called again.
+  void fetch_active(RankId from, std::uint64_t bytes, std::uint64_t data);
+  void answered(std::uint32_t activity) { completed(activity); }
+  // Active messages that come are handed to it; until then there are none.
+  void on_active(std::function<void(RankId from, std::uint64_t data)> handler);
   // `names`: world ranks by the schedule's; nullptr: the same. `before_stage`: what the rank computes before it posts each one.
   std::uint32_t collective(std::unique_ptr<Schedule> schedule, const std::vector<std::uint64_t>* names,
                            std::uint64_t tag, Time before_stage);
 
   bool done(std::uint32_t activity) const { return all_[activity].outstanding == 0 && !all_[activity].schedule; }
   void cancel(std::uint32_t activity) { library_.cancel(rank_, activity); }
+  // One more asks for it, and will release it.
+  void share(std::uint32_t activity) { ++all_[activity].shared; }
   // Nobody asks for it any more: it goes when it is complete.
   void release(std::uint32_t activity);
 
@@ -46,6 +60,7 @@ class Activities {
   struct Activity {
     std::uint32_t outstanding = 0;
     bool released = false, in_use = false;
+    std::uint8_t shared = 0;
     std::unique_ptr<Schedule> schedule;  // of what is left
     std::uint32_t next = 0;  // of its messages
     const std::vector<std::uint64_t>* names = nullptr;
@@ -68,6 +83,7 @@ class Activities {
   std::vector<Activity> all_;
   std::vector<std::uint32_t> free_, advanced_;
   Arrival::Kind answer_ = Arrival::Kind::sent;
+  std::function<void(RankId, std::uint64_t)> on_active_;
   std::vector<Own> own_sends_, own_receives_;
   std::vector<std::unique_ptr<Schedule>> schedules_;  // empty ones
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chooses a collective's algorithm: by name, or as the selection rules of an MPI library say.
 //
-// Limits: neighbourhood collectives, and those on intercommunicators, are not replayed.
+// Limit: collectives on intercommunicators are not replayed.
 #include "core/replay/algorithms.hpp"
 
 #include "core/config/error.hpp"

@@ -7,6 +7,10 @@
 
 namespace exanet {
 
+namespace {
+constexpr std::uint64_t kMemory = 1;  // key of all memory that a rank opens
+}
+
 Library::Library(const Setup& s)
     : queue_(s.queue),
       config_(s.interface),
@@ -47,13 +51,22 @@ void Library::charge(RankId rank, Time cost) {
 
 bool Library::send(RankId rank, RankId to, std::uint64_t tag, std::uint64_t bytes, std::uint64_t data,
                    std::uint64_t cookie) {
+  return send_as(kTagged, rank, to, tag, bytes, data, cookie);
+}
+
+bool Library::send_active(RankId rank, RankId to, std::uint64_t bytes, std::uint64_t data, std::uint64_t cookie) {
+  return send_as(0, rank, to, 0, bytes, data, cookie);
+}
+
+bool Library::send_as(std::uint16_t flags, RankId rank, RankId to, std::uint64_t tag, std::uint64_t bytes,
+                      std::uint64_t data, std::uint64_t cookie) {
   const bool eager = bytes <= config_.eager_max_bytes;
   const bool transfer = to >= kGroup && !eager;
   charge(rank, engine_.send_cpu() +
                    (transfer ? engine_.rdma_cpu()
                              : config_.store_word * router_.words(config_.envelope_bytes + (eager ? bytes : 0))));
   SendDescriptor d;
-  d.flags = static_cast<std::uint16_t>(kTagged | kHasData | (eager ? kSilent : 0));
+  d.flags = static_cast<std::uint16_t>(flags | kHasData | (eager ? kSilent : 0));
   d.time = ranks_[rank].clock;
   d.peer = Address{to, 0};
   d.cookie = cookie;
@@ -74,6 +87,49 @@ void Library::receive(RankId rank, RankId from, std::uint64_t tag, std::uint64_t
   d.ignore = ignore;
   d.length = ~std::uint64_t{0} >> 1;
   engine_.submit(rank, d);
+}
+
+void Library::receive_active(RankId rank, std::uint64_t cookie) {
+  ReceiveDescriptor d;
+  d.flags = kMulti;
+  d.time = ranks_[rank].clock;
+  d.peer = Address{kAnyRank, 0};
+  d.cookie = cookie;
+  d.length = ~std::uint64_t{0} >> 1;
+  engine_.submit(rank, d);
+}
+
+void Library::open_memory(RankId rank) {
+  MemRegisterDescriptor d;
+  d.time = ranks_[rank].clock;
+  d.key = kMemory;
+  d.length = MemoryMap::kAddressSpace;
+  d.access = kRemoteRead | kRemoteWrite;
+  engine_.submit(rank, d);
+}
+
+template <typename Descriptor>
+Descriptor Library::access(RankId rank, RankId peer, std::uint64_t bytes, std::uint64_t cookie) {
+  charge(rank, engine_.rdma_cpu());
+  Descriptor d;
+  d.time = ranks_[rank].clock;
+  d.peer = Address{peer, 0};
+  d.cookie = cookie;
+  d.length = bytes;
+  d.key = kMemory;
+  return d;
+}
+
+// What is short enough goes with the descriptor.
+void Library::put(RankId rank, RankId to, std::uint64_t bytes, std::uint64_t cookie) {
+  auto d = access<PutDescriptor>(rank, to, bytes, cookie);
+  const bool carried = bytes <= contents_.size();
+  if (carried) d.flags |= kInject;
+  engine_.submit(rank, d, carried ? Payload(contents_.data(), bytes) : Payload{});
+}
+
+void Library::get(RankId rank, RankId from, std::uint64_t bytes, std::uint64_t cookie) {
+  engine_.submit(rank, access<GetDescriptor>(rank, from, bytes, cookie));
 }
 
 void Library::probe(RankId rank, RankId from, std::uint64_t tag, std::uint64_t ignore, std::uint64_t cookie) {

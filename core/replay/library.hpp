@@ -60,6 +60,13 @@ class Library final : private Host {
 
   // True: it is over for the sender at once, and no arrival tells of it.
   bool send(RankId rank, RankId to, std::uint64_t tag, std::uint64_t bytes, std::uint64_t data, std::uint64_t cookie);
+  // The same to whoever takes active messages, which no tag matches: true as of send().
+  bool send_active(RankId rank, RankId to, std::uint64_t bytes, std::uint64_t data, std::uint64_t cookie);
+  void receive_active(RankId rank, std::uint64_t cookie);  // all that come, each with an arrival of this cookie
+  // Opens memory to the others, once; and writes to, or reads from, that of another rank.
+  void open_memory(RankId rank);
+  void put(RankId rank, RankId to, std::uint64_t bytes, std::uint64_t cookie);
+  void get(RankId rank, RankId from, std::uint64_t bytes, std::uint64_t cookie);
   void receive(RankId rank, RankId from, std::uint64_t tag, std::uint64_t ignore, std::uint64_t cookie);
   void probe(RankId rank, RankId from, std::uint64_t tag, std::uint64_t ignore, std::uint64_t cookie);
   // Takes a posted receive back; if no message has matched it, its completion comes as if one had.
@@ -86,6 +93,10 @@ class Library final : private Host {
   bool write(RankId, std::uint64_t, const std::byte*, std::size_t) override { return true; }
   void record(const MessageRecord& message) override { statistics_.add(message); }
 
+  bool send_as(std::uint16_t flags, RankId rank, RankId to, std::uint64_t tag, std::uint64_t bytes, std::uint64_t data,
+               std::uint64_t cookie);
+  template <typename Descriptor>
+  Descriptor access(RankId rank, RankId peer, std::uint64_t bytes, std::uint64_t cookie);
   void set_wake(RankId rank, Time at);
   void wake(RankId rank, std::uint32_t generation, Time now);
 

@@ -25,7 +25,8 @@ bool asks(std::uint8_t code) { return code >= EXANET_TRACE_Test && code <= EXANE
 }  // namespace
 
 RankReplay::RankReplay(const ReplayProgram& program, const CollectiveChoices& collectives, const NiConfig& interface,
-                       RankId first, RankId rank, Library& library, Communicators& communicators, RankPlaces& places)
+                       RankId first, RankId rank, Library& library, Communicators& communicators, ActiveWords& words,
+                       RankPlaces& places)
     : program_(program),
       collectives_(collectives),
       rules_(selection_rules(program.rules)),
@@ -37,7 +38,8 @@ RankReplay::RankReplay(const ReplayProgram& program, const CollectiveChoices& co
       communicators_(communicators),
       places_(places),
       stream_(program.streams[rank]),
-      activities_(library, id_, first) {
+      activities_(library, id_, first),
+      windows_(activities_, words, rank) {
   figures_.calls.resize(256);
 }
 
@@ -78,7 +80,9 @@ void RankReplay::begin() {
   figures_.compute += computed + inside_left_;
   library_.clock(id_) += computed;
   began_ = library_.clock(id_);
-  if (call_.form != EXANET_TRACE_COLLECTIVE && call_.form != EXANET_TRACE_CREATE) charge_inside(2);
+  const bool staged = call_.form == EXANET_TRACE_COLLECTIVE || call_.form == EXANET_TRACE_CREATE ||
+                      call_.form == EXANET_TRACE_NEIGHBOURS || call_.form == EXANET_TRACE_WINDOW;
+  if (!staged) charge_inside(2);
   in_call_ = true;
   switch (call_.form) {
     case EXANET_TRACE_MESSAGE: return begin_message();
@@ -87,6 +91,10 @@ void RankReplay::begin() {
     case EXANET_TRACE_PROBE: return begin_probe();
     case EXANET_TRACE_COLLECTIVE: return begin_collective();
     case EXANET_TRACE_CREATE: return begin_creation();
+    case EXANET_TRACE_NEIGHBOURS: return begin_neighbours();
+    case EXANET_TRACE_WINDOW: return begin_window();
+    case EXANET_TRACE_ACCESS: return begin_access();
+    case EXANET_TRACE_SYNCHRONISE: return begin_synchronisation();
     case EXANET_TRACE_NAME:
       stream_.fail("the program calls " + call_.name + ", which is not recorded and cannot be replayed");
     default: return;
@@ -116,8 +124,9 @@ bool RankReplay::satisfied() {
     activities_.progress();
     return true;
   }
-  return std::all_of(waited_.begin(), waited_.end(),
-                     [this](std::uint32_t activity) { return activities_.done(activity); });
+  const bool all = std::all_of(waited_.begin(), waited_.end(),
+                               [this](std::uint32_t activity) { return activities_.done(activity); });
+  return all && (!synchronising_ && call_.form != EXANET_TRACE_SYNCHRONISE ? true : synchronised());
 }
 
 // A call that asks in vain, or that takes so long.
@@ -267,6 +276,102 @@ void RankReplay::begin_creation() {
     whole->append(announcement, [made](std::uint32_t rank) { return made->world(rank); });
   }
   wait_for(begin_schedule(parent, std::move(whole), nullptr));
+}
+
+// All at once, and nothing is passed on.
+void RankReplay::begin_neighbours() {
+  Communicator& comm = communicator(call_.comm);
+  if (comm.inter) stream_.fail("a collective among neighbours on an intercommunicator: the stream is damaged");
+  std::unique_ptr<Schedule> schedule = activities_.empty_schedule();
+  const auto at = [this](std::uint32_t peer) {
+    if (peer == kAnyPeer) stream_.fail("any rank is a neighbour: the stream is damaged");
+    return peer != kNoPeer && peer != rank_;
+  };
+  for (const std::uint32_t source : call_.sources)
+    if (at(source)) schedule->receive(source);
+  for (std::size_t i = 0; i < call_.destinations.size(); ++i)
+    if (at(call_.destinations[i])) schedule->send(call_.destinations[i], call_.second[i]);
+  schedule->stage();
+  const std::uint32_t activity = begin_schedule(comm, std::move(schedule), nullptr);
+  if (waits_for_neighbours(call_.code))
+    wait_for(activity);
+  else
+    keep(call_.request, activity);
+}
+
+void RankReplay::plan(std::uint8_t code, std::uint32_t comm, std::uint64_t bytes, Schedule& out) {
+  CollectiveCall c = call_on(communicator(comm));
+  c.bytes = bytes;
+  plan_collective(code, c, {}, rules_, out);
+}
+
+// Seen in runs of MPICH: a communicator of the window's own, whether all have memory, and where it is.
+void RankReplay::begin_window() {
+  Communicator& comm = communicator(call_.comm);
+  if (call_.window == 0) stream_.fail("a window without a number: the stream is damaged");
+  if (comm.inter) stream_.fail("a window on an intercommunicator: the stream is damaged");
+  if (!rules_.has_windows)
+    stream_.fail(std::string("MPI_") + trace_call_name(call_.code) +
+                 ": one-sided calls are replayed as MPICH makes them, by --rules mpich");
+  std::vector<RankId> members;
+  members.reserve(comm.ranks);
+  for (std::uint32_t member = 0; member < comm.ranks; ++member) members.push_back(comm.world(member));
+  windows_.add(call_.window, std::uint64_t{comm.context} << 32 | comm.windows++, call_.comm, std::move(members));
+  Schedule stages;
+  if (comm.ranks > 1 && call_.code != EXANET_TRACE_WINDOW_MADE) {
+    rules_.agree(EXANET_TRACE_Comm_dup, false, call_on(comm), stages);
+    rules_.announce(call_on(comm), stages);
+    plan(EXANET_TRACE_Allreduce, call_.comm, 1, stages);
+    plan(EXANET_TRACE_Allreduce, call_.comm, 4, stages);
+    plan(EXANET_TRACE_Allgather, call_.comm, 24, stages);
+    plan(EXANET_TRACE_Barrier, call_.comm, 0, stages);
+  }
+  std::unique_ptr<Schedule> whole = activities_.empty_schedule();
+  whole->append(stages, [](std::uint32_t rank) { return rank; });
+  wait_for(begin_schedule(comm, std::move(whole), comm.members));
+}
+
+void RankReplay::check_window() {
+  if (!windows_.has(call_.window))
+    stream_.fail("window " + std::to_string(call_.window) + " has not been made: the stream is damaged");
+}
+
+void RankReplay::begin_access() {
+  check_window();
+  if (call_.message.peer == kNoPeer || call_.message.peer == kAnyPeer)
+    stream_.fail("an access to no rank: the stream is damaged");
+  windows_.before_access(call_, waited_);
+  synchronising_ = true;
+}
+
+void RankReplay::begin_synchronisation() {
+  check_window();
+  if ((call_.flags & EXANET_TRACE_IN_VAIN) != 0) return pass(test_step_);
+  windows_.finish(call_, waited_);
+  synchronising_ = true;
+}
+
+// What was under way is complete: it goes on, or it is over.
+bool RankReplay::synchronised() {
+  if (!synchronising_) return windows_.heard(call_);
+  synchronising_ = false;
+  if (call_.form == EXANET_TRACE_ACCESS) {
+    const std::uint32_t activity = windows_.access(call_);
+    if (call_.code >= EXANET_TRACE_Rput)
+      keep(call_.request, activity);
+    else
+      activities_.release(activity);
+    return true;
+  }
+  windows_.ask(call_, waited_);
+  if (call_.code == EXANET_TRACE_Win_fence || call_.code == EXANET_TRACE_Win_free) {
+    const std::uint32_t comm = windows_.communicator_of(call_.window);
+    std::unique_ptr<Schedule> barrier = activities_.empty_schedule();
+    if (communicator(comm).ranks > 1) plan(EXANET_TRACE_Barrier, comm, 0, *barrier);
+    wait_for(begin_schedule(communicator(comm), std::move(barrier), communicator(comm).members));
+    if (call_.code == EXANET_TRACE_Win_free) windows_.remove(call_.window);
+  }
+  return satisfied();
 }
 
 std::string RankReplay::where() const {

@@ -11,6 +11,7 @@
 #include "core/replay/communicators.hpp"
 #include "core/replay/rank_program.hpp"
 #include "core/replay/replay.hpp"
+#include "core/replay/windows.hpp"
 
 namespace exanet {
 
@@ -18,7 +19,8 @@ class RankReplay final : public RankProgram {
  public:
   // `rank` is the program's, whose rank 0 is `first` among those of all programs.
   RankReplay(const ReplayProgram& program, const CollectiveChoices& collectives, const NiConfig& interface,
-             RankId first, RankId rank, Library& library, Communicators& communicators, RankPlaces& places);
+             RankId first, RankId rank, Library& library, Communicators& communicators, ActiveWords& words,
+             RankPlaces& places);
 
   Time resume() override;
   bool finished() const override { return finished_; }
@@ -45,9 +47,16 @@ class RankReplay final : public RankProgram {
   void begin_probe();
   void begin_collective();
   void begin_creation();
+  void begin_neighbours();
+  void begin_window();
+  void begin_access();
+  void begin_synchronisation();
   void end();
 
   bool satisfied();
+  bool synchronised();
+  void check_window();
+  void plan(std::uint8_t code, std::uint32_t comm, std::uint64_t bytes, Schedule& out);
   bool probe_answered();
   void wait_for(std::uint32_t activity) { waited_.push_back(activity); }
   void pass(Time step);
@@ -73,6 +82,8 @@ class RankReplay final : public RankProgram {
   Activities activities_;
   std::vector<Request> requests_;  // by number
   std::vector<std::uint32_t> waited_;  // activities that the call waits for
+  RankWindows windows_;
+  bool synchronising_ = false;  // what was under way is not complete yet, and then it goes on
   bool in_call_ = false, finished_ = false, probing_ = false;
   Time inside_left_;  // what the MPI library computes in the present call, as far as it is not charged
   Time began_, until_ = Time::never();  // until_: of a call that takes so long

@@ -87,6 +87,7 @@ class Replay::State final : public LibraryUser {
   std::vector<NodeId> placement;  // of all ranks
   Library library;
   const bool multicasts;  // copies reach all nodes, which they do not round disabled ports
+  std::deque<ActiveWords> words;  // of each recorded program
   std::deque<Communicators> communicators;  // of each recorded program, and so with their places
   std::deque<RankPlaces> places;
   std::deque<std::unique_ptr<Program>> jobs;
@@ -126,9 +127,11 @@ class Replay::State final : public LibraryUser {
     const auto first = static_cast<RankId>(ranks.size());
     const auto count = static_cast<std::uint32_t>(program.streams.size());
     Communicators& own = communicators.emplace_back(count);
+    ActiveWords& said = words.emplace_back();
     RankPlaces& at = places.emplace_back(*topology, program.placement, multicasts_of(program, first, interface));
     for (RankId rank = 0; rank < count; ++rank) {
-      auto made = std::make_unique<RankReplay>(program, config.collectives, interface, first, rank, library, own, at);
+      auto made =
+          std::make_unique<RankReplay>(program, config.collectives, interface, first, rank, library, own, said, at);
       const exanet_trace_header& header = made->stream().header();
       if (header.rank != rank || header.ranks != count)
         throw ConfigError("trace", program.streams[rank] + ": it is of rank " + std::to_string(header.rank) + " of " +

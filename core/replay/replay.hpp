@@ -11,8 +11,8 @@
 // Several programs run together, each from its start on and with ranks of its own; jobs of core/workload beside them, over the same message library.
 //
 // Limits: a receive from any source takes what comes first here, a message to the own rank is matched in memory at no cost, and what the
-// MPI library's own progress did between calls is not replayed. One-sided calls, neighbourhood collectives and collectives on
-// intercommunicators are refused.
+// MPI library's own progress did between calls is not replayed. Collectives on intercommunicators, and one-sided calls by the
+// rules of Open MPI, are refused.
 #pragma once
 
 #include <atomic>

@@ -140,6 +140,95 @@ TEST_CASE("a probe for what nobody sends is told, and one for what comes late wa
   CHECK(replay(s).complaint == "");
 }
 
+namespace {
+
+// Two ranks with a window on MPI_COMM_WORLD: messages and bytes of what they do with it, less those of making and freeing it.
+Outcome with_window(const std::vector<StreamBytes>& body_of_first, const std::vector<StreamBytes>& body_of_second) {
+  std::vector<Outcome> found;
+  for (const bool used : {true, false}) {
+    auto s = two();
+    for (std::size_t rank = 0; rank < 2; ++rank) {
+      s[rank].call(EXANET_TRACE_Win_allocate, {EXANET_TRACE_WORLD, 1, 64});
+      const auto& body = rank == 0 ? body_of_first : body_of_second;
+      for (const StreamBytes& calls : body)
+        if (used) s[rank].bytes.insert(s[rank].bytes.end(), calls.bytes.begin() + 32, calls.bytes.end());
+      s[rank].call(EXANET_TRACE_Win_free, {1, 0, 0, 0}).end();
+    }
+    found.push_back(replay(s));
+    CHECK(found.back().complaint == "");
+  }
+  found[0].messages -= found[1].messages;
+  found[0].bytes -= found[1].bytes;
+  return found[0];
+}
+
+StreamBytes calls() { return {0, 2}; }
+
+}  // namespace
+
+TEST_CASE("a fence waits for transfers, and its barrier for the other rank") {
+  auto first = calls(), second = calls();
+  first.call(EXANET_TRACE_Put, {1, 3, 0, 1, 100'000, 0}).call(EXANET_TRACE_Win_fence, {1, 0, 0, 0});
+  second.call(EXANET_TRACE_Win_fence, {1, 0, 0, 0});
+  const Outcome put = with_window({first}, {second});
+  CHECK(put.messages == 3);  // the put, and two of the barrier
+  CHECK(put.bytes == 100'000);
+  const Time alone = put.result.ranks[0].calls[EXANET_TRACE_Put].time;
+  CHECK(put.result.ranks[1].calls[EXANET_TRACE_Win_fence].time > Time::us(10));
+  CHECK(alone < Time::us(2));
+}
+
+TEST_CASE("an exclusive lock waits for who holds it, and for the target to be in MPI") {
+  auto first = calls(), second = calls();
+  first.call(EXANET_TRACE_Win_lock, {1, 3, 1, 0}).call(EXANET_TRACE_Win_unlock, {1, 3, 0, 0}).end();
+  first.bytes.resize(first.bytes.size() - 5);  // without its end
+  second.call(EXANET_TRACE_Win_fence, {1, 0, 0, 0}, 50'000'000);
+  auto fence = calls();
+  fence.call(EXANET_TRACE_Win_fence, {1, 0, 0, 0});
+  const Outcome found = with_window({first, fence}, {second});
+  CHECK(found.messages == 4 + 2);  // two words and their answers; a barrier
+  CHECK(found.bytes == 4 * 40);
+  CHECK(found.result.ranks[0].calls[EXANET_TRACE_Win_lock].time > Time::us(40));
+}
+
+TEST_CASE("an accumulate is a message that is answered, and a long one is fetched") {
+  for (const std::uint64_t size : {1'000u, 100'000u}) {
+    auto first = calls(), second = calls();
+    first.call(EXANET_TRACE_Accumulate, {1, 3, 0, 1, size, 0}).call(EXANET_TRACE_Win_fence, {1, 0, 0, 0});
+    second.call(EXANET_TRACE_Win_fence, {1, 0, 0, 0});
+    const Outcome found = with_window({first}, {second});
+    CHECK(found.messages == (size > 16384 ? 6 : 4));
+    CHECK(found.bytes == (size > 16384 ? 144 + size + 32 + 32 : 96 + size + 32));
+  }
+}
+
+TEST_CASE("what begins behind an exposure has heard of it, and its end hears of the other") {
+  auto first = calls(), second = calls();
+  first.call(EXANET_TRACE_Win_start, {1, 0, 0, 1, 1}).call(EXANET_TRACE_Put, {1, 3, 0, 1, 8, 0});
+  first.call(EXANET_TRACE_Win_complete, {1, 0, 0, 0}, 30'000'000);
+  second.call(EXANET_TRACE_Win_post, {1, 0, 0, 1, 0}, 20'000'000).call(EXANET_TRACE_Win_wait, {1, 0, 0, 0});
+  const Outcome found = with_window({first}, {second});
+  CHECK(found.messages == 3);
+  CHECK(found.bytes == 40 + 8 + 40);
+  CHECK(found.result.ranks[0].calls[EXANET_TRACE_Win_start].time > Time::us(20));
+  CHECK(found.result.ranks[1].calls[EXANET_TRACE_Win_wait].time > Time::us(30));
+}
+
+TEST_CASE("neighbours send each other what they say, and nobody else") {
+  auto s = two();
+  for (std::uint64_t rank = 0; rank < 2; ++rank) {
+    const std::uint64_t other = 3 - rank, size = 100 * (rank + 1), comes = 300 - size;
+    s[rank].call(EXANET_TRACE_Neighbor_alltoallv,
+                 {EXANET_TRACE_WORLD, 0, 2, 0, other, 2, 8, comes, 2, other, 0, 2, size, 8});
+    s[rank].call(EXANET_TRACE_Ineighbor_allgather, {EXANET_TRACE_WORLD, 1, 1, other, 1, comes, 1, other, 1, size});
+    s[rank].call(EXANET_TRACE_Wait, {1}).end();
+  }
+  const Outcome found = replay(s);
+  CHECK(found.complaint == "");
+  CHECK(found.messages == 4);
+  CHECK(found.bytes == 600);
+}
+
 TEST_CASE("a receive that is taken back ends, and takes no message") {
   auto s = two();
   s[0].call(EXANET_TRACE_Send, {EXANET_TRACE_WORLD, 3, 6, 8, 0}, 2'000'000).end();
@@ -355,6 +444,9 @@ TEST_CASE("what cannot be replayed is told") {
   s = two();
   s[0].call(EXANET_TRACE_Bcast, {9, 0, 0, 0, 1, 8, 0, 0, 0}).end(), s[1].end();
   CHECK(says(replay(s), "communicator 9 has not been made"));
+  s = two();
+  s[0].call(EXANET_TRACE_Put, {1, 3, 0, 1, 8, 0}).end(), s[1].end();
+  CHECK(says(replay(s), "window 1 has not been made"));
 }
 
 namespace {

@@ -7,8 +7,8 @@ namespace exanet {
 
 const std::vector<SelectionRules>& all_selection_rules() {
   static const std::vector<SelectionRules> all{
-      {"mpich", "MPICH 5.0", select_as_mpich, agree_as_mpich, announce_as_mpich},
-      {"open-mpi", "Open MPI 4.1", select_as_open_mpi, agree_as_open_mpi, announce_as_open_mpi},
+      {"mpich", "MPICH 5.0", select_as_mpich, agree_as_mpich, announce_as_mpich, true},
+      {"open-mpi", "Open MPI 4.1", select_as_open_mpi, agree_as_open_mpi, announce_as_open_mpi, false},
   };
   return all;
 }

@@ -20,6 +20,7 @@ struct SelectionRules {
   // then on the new one.
   void (*agree)(std::uint8_t code, bool reorders, const CollectiveCall& parent, Schedule& out);
   void (*announce)(const CollectiveCall& made, Schedule& out);
+  bool has_windows;  // one-sided calls are replayed as it makes them
 };
 
 const std::vector<SelectionRules>& all_selection_rules();

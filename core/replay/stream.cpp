@@ -20,7 +20,8 @@ namespace {
 constexpr std::uint64_t kLongestTime = std::uint64_t{1} << 62, kMost = std::uint64_t{1} << 31,
                         kMostBytes = std::uint64_t{1} << 47;
 // Tables by number are not let grow beyond what a program could have: numbers of requests are used again, those of communicators are not.
-constexpr std::uint64_t kMostRequests = std::uint64_t{1} << 24, kMostCommunicators = std::uint64_t{1} << 22;
+constexpr std::uint64_t kMostRequests = std::uint64_t{1} << 24, kMostCommunicators = std::uint64_t{1} << 22,
+                        kMostWindows = kMostCommunicators;
 
 struct Call {
   const char* name = "";
@@ -33,6 +34,7 @@ const std::array<Call, 256>& calls_by_code() {
     std::array<Call, 256> calls;
     EXANET_TRACE_CALLS(EXANET_TRACE_ENTRY)
     calls[EXANET_TRACE_COMMUNICATOR] = {"communicator", EXANET_TRACE_CREATE};
+    calls[EXANET_TRACE_WINDOW_MADE] = {"window", EXANET_TRACE_WINDOW};
     calls[EXANET_TRACE_UNRECORDED] = {"unrecorded", EXANET_TRACE_NAME};
     return calls;
   }();
@@ -59,13 +61,14 @@ TraceStream::TraceStream(const std::string& path) : path_(path) {
   std::memcpy(&header_, bytes_, sizeof header_);
   at_ = end_ = sizeof header_;
   const bool ours = std::memcmp(header_.magic, EXANET_TRACE_MAGIC, sizeof header_.magic) == 0;
-  const std::string why =
-      !ours ? "it is no recorded rank's stream"
-      : header_.version != EXANET_TRACE_VERSION
-          ? "its format has version " + std::to_string(header_.version) + ", and this exanet reads version " +
-                std::to_string(EXANET_TRACE_VERSION) + ": record the program anew"
-      : header_.rank >= header_.ranks || header_.ranks > kMost ? "its header is damaged: record the program anew"
-                                                               : "";
+  const std::string why = !ours ? "it is no recorded rank's stream"
+                          : header_.version < EXANET_TRACE_OLDEST || header_.version > EXANET_TRACE_VERSION
+                              ? "its format has version " + std::to_string(header_.version) +
+                                    ", and this exanet reads versions " + std::to_string(EXANET_TRACE_OLDEST) + " to " +
+                                    std::to_string(EXANET_TRACE_VERSION) + ": record the program anew"
+                          : header_.rank >= header_.ranks || header_.ranks > kMost
+                              ? "its header is damaged: record the program anew"
+                              : "";
   if (!why.empty()) {
     ::munmap(mapped, size_);
     throw ConfigError("trace", path + ": " + why);
@@ -108,6 +111,12 @@ std::uint32_t TraceStream::peer() {
   return field == 0 ? kNoPeer : field == 1 ? kAnyPeer : static_cast<std::uint32_t>(field - 2);
 }
 
+void TraceStream::peers(std::vector<std::uint32_t>& to) {
+  const std::uint64_t count = number_below(end_ - at_ + 1, "a list's length");
+  to.clear();
+  for (std::uint64_t i = 0; i < count; ++i) to.push_back(peer());
+}
+
 void TraceStream::message(TraceMessage& to) {
   to.peer = peer();
   const std::uint64_t tag = number_below(kMost + 1, "a tag");
@@ -119,12 +128,14 @@ void TraceStream::fields(TraceRecord& r) {
   r.request = 0;
   r.message.bytes = 0;
   const auto comm = [&] { return static_cast<std::uint32_t>(number_below(kMostCommunicators, "a communicator")); };
+  const auto request = [&] { return static_cast<std::uint32_t>(number_below(kMostRequests, "a request")); };
+  const auto window = [&] { return static_cast<std::uint32_t>(number_below(kMostWindows, "a window")); };
   switch (r.form) {
     case EXANET_TRACE_MESSAGE:
       r.comm = comm();
       message(r.message);
       r.message.bytes = number_below(kMostBytes, "a size");
-      r.request = static_cast<std::uint32_t>(number_below(kMostRequests, "a request"));
+      r.request = request();
       return;
     case EXANET_TRACE_EXCHANGE:
       r.comm = comm();
@@ -145,7 +156,7 @@ void TraceStream::fields(TraceRecord& r) {
     case EXANET_TRACE_COLLECTIVE:
       r.comm = comm();
       r.root = static_cast<std::uint32_t>(number_below(header_.ranks, "a root"));
-      r.request = static_cast<std::uint32_t>(number_below(kMostRequests, "a request"));
+      r.request = request();
       r.flags = static_cast<std::uint32_t>(number_below(16, "a collective's flags"));
       r.element_bytes = static_cast<std::uint32_t>(number_below(kMost, "a size"));
       r.send_bytes = number_below(kMostBytes, "a size");
@@ -159,6 +170,35 @@ void TraceStream::fields(TraceRecord& r) {
       r.flags = static_cast<std::uint32_t>(number_below(8, "a communicator's flags"));
       list(r.first, header_.ranks, "a member");
       list(r.second, header_.ranks, "a remote member");
+      return;
+    case EXANET_TRACE_NEIGHBOURS:
+      r.comm = comm();
+      r.request = request();
+      peers(r.sources);
+      list(r.first, kMostBytes, "a size");
+      peers(r.destinations);
+      list(r.second, kMostBytes, "a size");
+      if (r.sources.size() != r.first.size() || r.destinations.size() != r.second.size())
+        fail("its sizes are not as many as neighbours: the stream is damaged");
+      return;
+    case EXANET_TRACE_WINDOW:
+      r.comm = comm();
+      r.window = window();
+      r.send_bytes = number_below(kMostBytes, "a size");
+      return;
+    case EXANET_TRACE_ACCESS:
+      r.window = window();
+      r.message.peer = peer();
+      r.request = request();
+      r.flags = static_cast<std::uint32_t>(number_below(2, "an access's flags"));
+      r.send_bytes = number_below(kMostBytes, "a size");
+      r.receive_bytes = number_below(kMostBytes, "a size");
+      return;
+    case EXANET_TRACE_SYNCHRONISE:
+      r.window = window();
+      r.message.peer = peer();
+      r.flags = static_cast<std::uint32_t>(number_below(8, "a synchronisation's flags"));
+      list(r.first, header_.ranks, "a member");
       return;
     case EXANET_TRACE_NAME:
       r.name.clear();

@@ -38,7 +38,13 @@ struct TraceRecord {
   std::uint64_t send_bytes = 0, receive_bytes = 0;
   std::vector<std::uint64_t> first, second;  // requests; bytes sent and received by rank; members and remote members
   std::string name;  // of UNRECORDED
+  std::uint32_t window = 0;
+  // Of NEIGHBOURS; bytes of each are in first (from sources) and second (to destinations).
+  std::vector<std::uint32_t> sources, destinations;
 };
+
+// Whether a collective among neighbours blocks.
+constexpr bool waits_for_neighbours(std::uint8_t code) { return code < EXANET_TRACE_Ineighbor_allgather; }
 
 const char* trace_call_name(std::uint8_t code);  // without MPI_; "" of an unknown one
 exanet_trace_form trace_form(std::uint8_t code);
@@ -64,6 +70,7 @@ class TraceStream {
   std::uint64_t number_below(std::uint64_t limit, const char* what);
   void list(std::vector<std::uint64_t>& to, std::uint64_t limit, const char* what);
   std::uint32_t peer();
+  void peers(std::vector<std::uint32_t>& to);
   void message(TraceMessage& to);
   void fields(TraceRecord& record);
 

@@ -57,6 +57,19 @@ StreamBytes stream_of(std::uint32_t rank, Draw& draw) {
     }
   }
   s.call(EXANET_TRACE_Ibcast, {4, 1, 5, 3, 8, 64, 64, 0, 0}).call(EXANET_TRACE_Wait, {5});
+  for (const std::uint8_t code : {EXANET_TRACE_Neighbor_allgather, EXANET_TRACE_Ineighbor_alltoallw})
+    s.call(code, {EXANET_TRACE_WORLD, code == EXANET_TRACE_Neighbor_allgather ? 0u : 6u, 2, before + 2, 0, 2, 8, 8, 1,
+                  after + 2, 1, 64});
+  s.call(EXANET_TRACE_Wait, {6});
+  s.call(EXANET_TRACE_Win_allocate, {EXANET_TRACE_WORLD, 1, 4096}).call(EXANET_TRACE_Win_fence, {1, 0, 0, 0});
+  for (const std::uint8_t code : {EXANET_TRACE_Put, EXANET_TRACE_Get, EXANET_TRACE_Accumulate,
+                                  EXANET_TRACE_Get_accumulate, EXANET_TRACE_Compare_and_swap, EXANET_TRACE_Rput})
+    s.call(code, {1, after + 2, code == EXANET_TRACE_Rput ? 6u : 0u, draw() % 2, 64, 64});
+  s.call(EXANET_TRACE_Wait, {6}).call(EXANET_TRACE_Win_fence, {1, 0, 0, 0});
+  s.call(EXANET_TRACE_Win_lock, {1, after + 2, draw() % 2, 0}).call(EXANET_TRACE_Win_unlock, {1, after + 2, 0, 0});
+  s.call(EXANET_TRACE_Win_post, {1, 0, 0, 1, before}).call(EXANET_TRACE_Win_start, {1, 0, 0, 1, after});
+  s.call(EXANET_TRACE_Win_complete, {1, 0, 0, 0}).call(EXANET_TRACE_Win_wait, {1, 0, 0, 0});
+  s.call(EXANET_TRACE_Win_free, {1, 0, 0, 0});
   s.call(EXANET_TRACE_Request_free, {7}).call(EXANET_TRACE_Request_free, {8});
   return s.end();
 }
@@ -98,7 +111,7 @@ std::uint64_t read_all(const std::string& path, Communicators& communicators, st
   while (stream.next(r)) {
     ++calls;
     bytes += r.message.bytes + r.received.bytes + r.send_bytes + r.receive_bytes + r.element_bytes;
-    if (r.form == EXANET_TRACE_COLLECTIVE)
+    if (r.form == EXANET_TRACE_COLLECTIVE || r.form == EXANET_TRACE_NEIGHBOURS)
       for (const auto* list : {&r.first, &r.second})
         for (const std::uint64_t size : *list) bytes += size;
     if (r.form == EXANET_TRACE_CREATE && !communicators.add(rank, r)) stream.fail("no member");

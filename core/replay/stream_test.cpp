@@ -21,6 +21,10 @@ StreamBytes several_calls() {
   s.call(EXANET_TRACE_Waitall, {1, 2});
   s.call(EXANET_TRACE_Comm_split, {EXANET_TRACE_WORLD, 3, 0, 2, 1, 3, 0});
   s.call(EXANET_TRACE_Alltoallv, {3, 0, 0, 0, 8, 0, 0, 2, 16, 24, 2, 8, 0});
+  s.call(EXANET_TRACE_Ineighbor_alltoallv, {3, 4, 2, 0, 3, 2, 0, 16, 1, 5, 1, 24});
+  s.call(EXANET_TRACE_Win_create, {3, 1, 4096});
+  s.call(EXANET_TRACE_Rget_accumulate, {1, 3, 5, 1, 64, 32});
+  s.call(EXANET_TRACE_Win_post, {1, 0, 2, 2, 0, 1});
   s.call(EXANET_TRACE_UNRECORDED, {'M', 'P', 'I', '_', 'P', 'u', 't'});
   return s.end(77);
 }
@@ -64,6 +68,23 @@ TEST_CASE("a stream is read as it was written") {
   CHECK(r.first == std::vector<std::uint64_t>{16, 24});
   CHECK(r.second == std::vector<std::uint64_t>{8, 0});
   REQUIRE(stream.next(r));
+  CHECK(r.request == 4);
+  CHECK(r.sources == std::vector<std::uint32_t>{kNoPeer, 1});
+  CHECK(r.first == std::vector<std::uint64_t>{0, 16});
+  CHECK(r.destinations == std::vector<std::uint32_t>{3});
+  CHECK(r.second == std::vector<std::uint64_t>{24});
+  REQUIRE(stream.next(r));
+  CHECK(r.comm == 3);
+  CHECK(r.window == 1);
+  REQUIRE(stream.next(r));
+  CHECK(r.message.peer == 1);
+  CHECK(r.request == 5);
+  CHECK(r.send_bytes == 64);
+  CHECK(r.receive_bytes == 32);
+  REQUIRE(stream.next(r));
+  CHECK(r.flags == EXANET_TRACE_UNCHECKED);
+  CHECK(r.first == std::vector<std::uint64_t>{0, 1});
+  REQUIRE(stream.next(r));
   CHECK(r.name == "MPI_Put");
   CHECK(!stream.complete());
   REQUIRE(stream.next(r));
@@ -73,7 +94,7 @@ TEST_CASE("a stream is read as it was written") {
 
 TEST_CASE("of a stream that is cut anywhere what is whole is read") {
   const std::vector<std::uint8_t> whole = several_calls().bytes;
-  CHECK(outcome(whole) == "7 whole");
+  CHECK(outcome(whole) == "11 whole");
   std::size_t before = 0;
   for (std::size_t length = sizeof(exanet_trace_header); length < whole.size(); ++length) {
     const std::string found = outcome({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)});
@@ -82,7 +103,7 @@ TEST_CASE("of a stream that is cut anywhere what is whole is read") {
     CHECK(records >= before);
     before = records;
   }
-  CHECK(before == 6);
+  CHECK(before == 10);
   auto padded = whole;
   padded.resize(whole.size() - 3);
   padded.resize(1 << 16);  // as a killed rank leaves it: what was taken and not written is zero
@@ -92,8 +113,9 @@ TEST_CASE("of a stream that is cut anywhere what is whole is read") {
 TEST_CASE("what is no stream, or one of another version, is told") {
   CHECK(outcome({'a', 'b'}).find("too short") != std::string::npos);
   CHECK(outcome(std::vector<std::uint8_t>(64, 'x')).find("no recorded rank's stream") != std::string::npos);
-  CHECK(outcome(StreamBytes(0, 1, 2).end().bytes).find("version 2, and this exanet reads version 1") !=
+  CHECK(outcome(StreamBytes(0, 1, 3).end().bytes).find("version 3, and this exanet reads versions 1 to 2") !=
         std::string::npos);
+  CHECK(outcome(StreamBytes(0, 1, 1).end().bytes) == "1 whole");
   CHECK(outcome(StreamBytes(3, 3).end().bytes).find("header is damaged") != std::string::npos);
 }
 
@@ -103,6 +125,8 @@ TEST_CASE("damaged records are told with their place") {
         std::string::npos);
   CHECK(outcome(StreamBytes(0, 2).call(EXANET_TRACE_Send, {1}).bytes).find("ends before its fields do") !=
         std::string::npos);
+  CHECK(outcome(StreamBytes(0, 2).call(EXANET_TRACE_Neighbor_alltoall, {1, 0, 1, 3, 2, 8, 8, 0, 0}).bytes)
+            .find("not as many as neighbours") != std::string::npos);
   CHECK(outcome(StreamBytes(0, 2).call(EXANET_TRACE_Finalize, {1}).bytes).find("more fields") != std::string::npos);
 }
 

@@ -15,18 +15,26 @@
  *               (a number and so many entries each): sent and received, empty unless the call has a count for each rank
  *   CREATE      communicator that it was made from, communicator made (0: the rank is no member), flags; then its members and, of an
  *               intercommunicator, the remote ones, as world ranks (a number and so many entries each)
+ *   NEIGHBOURS  communicator, request (0: none), and four lists (a number and so many entries each): peers that the rank receives from, bytes from each,
+ *               peers that it sends to, bytes to each
+ *   WINDOW      communicator, window made, bytes of the rank's own memory in it
+ *   ACCESS      window, peer, request (0: none), flags, bytes sent, bytes that come back
+ *   SYNCHRONISE window, peer, flags, and a list of world ranks (a number and so many entries)
  *   END         none
  *   UNRECORDED  characters of the name of a call that messages depend on and that is not recorded; once for each name
  *
  * A peer is 0 for no process, 1 for any, and otherwise a rank of MPI_COMM_WORLD and 2; a tag is 0 for any, otherwise the tag and 1. Communicator 1 is
- * MPI_COMM_WORLD, 2 MPI_COMM_SELF; requests and communicators are numbered from 1 and 3, and numbers of requests are used again. */
+ * MPI_COMM_WORLD, 2 MPI_COMM_SELF; requests and communicators are numbered from 1 and 3, and numbers of requests are used again. Windows are numbered from 1.
+ *
+ * Version 2 has the calls of windows and neighbours; what else it has is as in version 1. */
 #ifndef EXANET_REPLAY_TRACE_FORMAT_H
 #define EXANET_REPLAY_TRACE_FORMAT_H
 
 #include <stdint.h>
 
 #define EXANET_TRACE_MAGIC "EXNTRACE"
-#define EXANET_TRACE_VERSION 1
+#define EXANET_TRACE_VERSION 2 /* which is written */
+#define EXANET_TRACE_OLDEST 1 /* which is read */
 
 enum exanet_trace_mpi { EXANET_TRACE_MPICH = 1, EXANET_TRACE_OPEN_MPI = 2 };
 
@@ -46,6 +54,10 @@ enum exanet_trace_form {
   EXANET_TRACE_PROBE,
   EXANET_TRACE_COLLECTIVE,
   EXANET_TRACE_CREATE,
+  EXANET_TRACE_NEIGHBOURS,
+  EXANET_TRACE_WINDOW,
+  EXANET_TRACE_ACCESS,
+  EXANET_TRACE_SYNCHRONISE,
   EXANET_TRACE_ENDING,
   EXANET_TRACE_NAME
 };
@@ -58,6 +70,12 @@ enum exanet_trace_form {
 #define EXANET_TRACE_INTER 1u /* an intercommunicator */
 #define EXANET_TRACE_OF_WORLD 2u /* its members are those of MPI_COMM_WORLD, which are not listed */
 #define EXANET_TRACE_REORDERED 4u /* MPI was allowed to give its members other ranks */
+
+/* Flags of accesses to windows, and of their synchronisation. */
+#define EXANET_TRACE_CONTIGUOUS 1u /* one piece of memory at the target */
+#define EXANET_TRACE_EXCLUSIVE 1u /* a lock */
+#define EXANET_TRACE_UNCHECKED 2u /* by MPI_MODE_NOCHECK */
+#define EXANET_TRACE_IN_VAIN 4u /* a test that was false */
 
 #define EXANET_TRACE_WORLD 1u
 #define EXANET_TRACE_SELF 2u
@@ -149,6 +167,45 @@ enum exanet_trace_form {
   X(Dist_graph_create, 91, CREATE)         \
   X(Dist_graph_create_adjacent, 92, CREATE) \
   X(Comm_idup, 93, CREATE)                 \
+  X(Neighbor_allgather, 140, NEIGHBOURS)   \
+  X(Neighbor_allgatherv, 141, NEIGHBOURS)  \
+  X(Neighbor_alltoall, 142, NEIGHBOURS)    \
+  X(Neighbor_alltoallv, 143, NEIGHBOURS)   \
+  X(Neighbor_alltoallw, 144, NEIGHBOURS)   \
+  X(Ineighbor_allgather, 145, NEIGHBOURS)  \
+  X(Ineighbor_allgatherv, 146, NEIGHBOURS) \
+  X(Ineighbor_alltoall, 147, NEIGHBOURS)   \
+  X(Ineighbor_alltoallv, 148, NEIGHBOURS)  \
+  X(Ineighbor_alltoallw, 149, NEIGHBOURS)  \
+  X(Put, 160, ACCESS)                      \
+  X(Get, 161, ACCESS)                      \
+  X(Accumulate, 162, ACCESS)               \
+  X(Get_accumulate, 163, ACCESS)           \
+  X(Fetch_and_op, 164, ACCESS)             \
+  X(Compare_and_swap, 165, ACCESS)         \
+  X(Rput, 166, ACCESS)                     \
+  X(Rget, 167, ACCESS)                     \
+  X(Raccumulate, 168, ACCESS)              \
+  X(Rget_accumulate, 169, ACCESS)          \
+  X(Win_create, 170, WINDOW)               \
+  X(Win_allocate, 171, WINDOW)             \
+  X(Win_allocate_shared, 172, WINDOW)      \
+  X(Win_create_dynamic, 173, WINDOW)       \
+  X(Win_free, 174, SYNCHRONISE)            \
+  X(Win_fence, 175, SYNCHRONISE)           \
+  X(Win_start, 176, SYNCHRONISE)           \
+  X(Win_complete, 177, SYNCHRONISE)        \
+  X(Win_post, 178, SYNCHRONISE)            \
+  X(Win_wait, 179, SYNCHRONISE)            \
+  X(Win_test, 180, SYNCHRONISE)            \
+  X(Win_lock, 181, SYNCHRONISE)            \
+  X(Win_unlock, 182, SYNCHRONISE)          \
+  X(Win_lock_all, 183, SYNCHRONISE)        \
+  X(Win_unlock_all, 184, SYNCHRONISE)      \
+  X(Win_flush, 185, SYNCHRONISE)           \
+  X(Win_flush_local, 186, SYNCHRONISE)     \
+  X(Win_flush_all, 187, SYNCHRONISE)       \
+  X(Win_flush_local_all, 188, SYNCHRONISE) \
   X(Finalize, 100, ENDING)
 /* clang-format on */
 
@@ -157,7 +214,8 @@ enum exanet_trace_code {
   EXANET_TRACE_CALLS(EXANET_TRACE_ENUM)
 #undef EXANET_TRACE_ENUM
       EXANET_TRACE_COMMUNICATOR = 101, /* a communicator that no recorded call has made */
-  EXANET_TRACE_UNRECORDED = 102
+  EXANET_TRACE_UNRECORDED = 102,
+  EXANET_TRACE_WINDOW_MADE = 103 /* a window that no recorded call has made */
 };
 
 /* The offset between a blocking collective's code and that of its nonblocking form. */

@@ -96,7 +96,9 @@ class TraceTables {
       throw ConfigError("trace", path + ": it is of rank " + std::to_string(rank) + " of " +
                                      std::to_string(stream.header().ranks) + ", and there are " +
                                      std::to_string(ranks_) + "; record the program anew");
+    windows_.clear();
     while (stream.next(r)) {
+      if (r.form == EXANET_TRACE_WINDOW) windows_[r.window] = r.comm;
       if (r.form == EXANET_TRACE_CREATE && !communicators_.add(rank, r))
         stream.fail("a communicator of which this rank is no member");
       if (r.form == EXANET_TRACE_NAME) unrecorded.append(r.name);
@@ -177,6 +179,9 @@ class TraceTables {
     const bool messages =
         r.form == EXANET_TRACE_MESSAGE || r.form == EXANET_TRACE_EXCHANGE || r.form == EXANET_TRACE_PROBE;
     const TraceMessage& sent = messages && !receives && r.form != EXANET_TRACE_PROBE ? r.message : none;
+    const bool accesses = r.form == EXANET_TRACE_ACCESS, neighbours = r.form == EXANET_TRACE_NEIGHBOURS,
+               puts = accesses && r.send_bytes > 0, gets = accesses && r.receive_bytes > 0,
+               synchronises = r.form == EXANET_TRACE_SYNCHRONISE;
     const TraceMessage& received = r.form == EXANET_TRACE_EXCHANGE ? r.received
                                    : messages && &sent == &none    ? r.message
                                                                    : none;
@@ -186,20 +191,42 @@ class TraceTables {
     c.took.push_back(r.took.ps());
     c.compute.push_back(r.compute.ps());
     c.inside.push_back(r.inside.ps());
-    c.communicator.push_back(messages || collective          ? communicator(rank, r.comm)
-                             : r.form == EXANET_TRACE_CREATE ? communicator(rank, r.made)
-                                                             : -1);
-    c.peer.push_back(peer_of(sent));
+    c.communicator.push_back(communicator(rank, communicator_number(r)));
+    c.peer.push_back(puts || synchronises ? peer_of(r.message) : peer_of(sent));
     c.tag.push_back(tag_of(sent));
-    c.bytes.push_back(collective ? static_cast<std::int64_t>(r.send_bytes) + sum(r.first)
-                                 : static_cast<std::int64_t>(sent.bytes));
-    c.receive_peer.push_back(peer_of(received));
+    c.bytes.push_back(neighbours   ? sum(r.second)
+                      : collective ? static_cast<std::int64_t>(r.send_bytes) + sum(r.first)
+                      : accesses   ? static_cast<std::int64_t>(r.send_bytes)
+                                   : static_cast<std::int64_t>(sent.bytes));
+    c.receive_peer.push_back(gets ? peer_of(r.message) : peer_of(received));
     c.receive_tag.push_back(tag_of(received));
-    c.receive_bytes.push_back(collective ? static_cast<std::int64_t>(r.receive_bytes) + sum(r.second)
-                                         : static_cast<std::int64_t>(received.bytes));
+    c.receive_bytes.push_back(neighbours   ? sum(r.first)
+                              : collective ? static_cast<std::int64_t>(r.receive_bytes) + sum(r.second)
+                              : accesses   ? static_cast<std::int64_t>(r.receive_bytes)
+                                           : static_cast<std::int64_t>(received.bytes));
     c.root.push_back(collective ? static_cast<std::int64_t>(r.root) : -1);
-    c.requests.push_back(r.form == EXANET_TRACE_REQUESTS ? static_cast<std::int64_t>(r.first.size())
-                                                         : (messages || collective) && r.request != 0);
+    c.requests.push_back(r.form == EXANET_TRACE_REQUESTS
+                             ? static_cast<std::int64_t>(r.first.size())
+                             : (messages || collective || neighbours || accesses) && r.request != 0);
+  }
+
+  // 0: the call is on none.
+  std::uint32_t communicator_number(const TraceRecord& r) const {
+    switch (r.form) {
+      case EXANET_TRACE_MESSAGE:
+      case EXANET_TRACE_EXCHANGE:
+      case EXANET_TRACE_PROBE:
+      case EXANET_TRACE_COLLECTIVE:
+      case EXANET_TRACE_NEIGHBOURS:
+      case EXANET_TRACE_WINDOW: return r.comm;
+      case EXANET_TRACE_CREATE: return r.made;
+      case EXANET_TRACE_ACCESS:
+      case EXANET_TRACE_SYNCHRONISE: {
+        const auto found = windows_.find(r.window);
+        return found == windows_.end() ? 0 : found->second;
+      }
+      default: return 0;
+    }
   }
 
   nb::dict columns() {
@@ -226,6 +253,7 @@ class TraceTables {
   Communicators communicators_;
   Columns columns_;
   Started started_;
+  std::map<std::uint32_t, std::uint32_t> windows_;  // communicators, by window
   std::map<std::uint32_t, TraceMessage> persistent_;  // sends, by request
 };
 

@@ -47,6 +47,7 @@ class TraceReader {
       case EXANET_TRACE_MESSAGE: messages.append(message(rank, r, r.message, r.code <= EXANET_TRACE_Rsend_init)); break;
       case EXANET_TRACE_REQUESTS: d["requests"] = nb::cast(r.first); break;
       case EXANET_TRACE_COLLECTIVE: collective(rank, r, d); break;
+      case EXANET_TRACE_NEIGHBOURS: neighbours(rank, r, d); break;
       case EXANET_TRACE_CREATE:
         if (!communicators_.add(rank, r)) stream.fail("a communicator of which this rank is no member");
         break;
@@ -113,6 +114,26 @@ class TraceReader {
     d["number"] = comm.collectives++;
     d["communicator"] = comm.context;
     d["waits"] = r.code < EXANET_TRACE_Ibarrier;
+  }
+
+  // One stage of messages.
+  void neighbours(std::uint32_t rank, const TraceRecord& r, nb::dict& d) {
+    Communicator& comm = communicator(rank, r.comm);
+    nb::list all, stage;
+    const auto append = [&](bool sends, const std::vector<std::uint32_t>& peers,
+                            const std::vector<std::uint64_t>& sizes) {
+      for (std::size_t i = 0; i < peers.size(); ++i) {
+        if (peers[i] == kAnyPeer) streams_[rank].fail("any rank is a neighbour: the stream is damaged");
+        if (peers[i] != kNoPeer && peers[i] != rank) stage.append(nb::make_tuple(sends, peers[i], sizes[i]));
+      }
+    };
+    append(false, r.sources, r.first);
+    append(true, r.destinations, r.second);
+    if (stage.size() > 0) all.append(stage);
+    d["stages"] = all;
+    d["number"] = comm.collectives++;
+    d["communicator"] = comm.context;
+    d["waits"] = waits_for_neighbours(r.code);
   }
 
   std::deque<TraceStream> streams_;

@@ -19,6 +19,7 @@ from typing import Any, TextIO
 from exanet._core import TraceReader
 from exanet.errors import InputError
 from exanet.trace.folder import Trace
+from exanet.trace.records import ONE_SIDED
 from exanet.trace.write import Stream, Writer
 
 _MOST_RANKS = 1 << 22
@@ -109,6 +110,8 @@ class _Rank:
             self.required = self.join(self.required + done) if done else self.required
         elif name.lower().endswith("probe"):
             self.left_out["probes"] += 1
+        elif f"MPI_{name}" in ONE_SIDED:
+            self.left_out["one-sided calls"] += 1
         elif name.startswith(("Comm_", "Cart_", "Graph_", "Dist_", "Intercomm_")):
             self.left_out["messages that make communicators"] += 1
 

@@ -13,6 +13,7 @@ import polars as pl
 
 from exanet.trace import perfetto
 from exanet.trace.folder import Trace
+from exanet.trace.records import ONE_SIDED
 
 _EVENTS = {
     "PajeDefineContainerType": "Alias string, Type string, Name string",
@@ -110,5 +111,5 @@ def write(trace: Trace, file: Path) -> dict[str, int]:
                 fields = ["message", "p", f"r{rank}", f'"{value} B"', f"m{key}"]
             out.write(f"{event} {_time(ps)} {' '.join(fields)}\n")
         out.write(_event("PajeDestroyContainer", _time(last_ps), "program", "p") + "\n")
-    sent = len(calls.filter(pl.col("peer") >= 0))
+    sent = len(calls.filter((pl.col("peer") >= 0) & ~pl.col("call").is_in(ONE_SIDED)))
     return {"links of messages whose receive is from any rank, by any tag, or persistent": sent - len(links)}

@@ -22,6 +22,7 @@ from exanet.errors import InputError
 from exanet.trace import folder
 from exanet.trace.folder import Trace
 from exanet.trace.records import (
+    ACCESSES,
     BLOCKING,
     COLLECTIVES,
     COMMUNICATOR,
@@ -31,10 +32,15 @@ from exanet.trace.records import (
     HEADER_BYTES,
     INITS,
     MESSAGES,
+    NEIGHBOURS,
     PROBES,
     RECEIVES,
+    REQUESTED,
     STARTS,
+    SYNCHRONISATIONS,
     TIMES,
+    WINDOW,
+    WINDOWS,
     Record,
     opened,
     pack,
@@ -42,7 +48,9 @@ from exanet.trace.records import (
 )
 from exanet.trace.write import CODES, WORLD
 
-_ANY_PEER, _ANY_TAG = 1, 0  # fields of a stream (core/replay/trace_format.h)
+_ANY_PEER, _ANY_TAG, _IN_VAIN = 1, 0, 4  # fields of a stream (core/replay/trace_format.h)
+_BEGINNINGS = [CODES[f"Win_{name}"] for name in ("lock", "lock_all", "start", "post")]
+_ENDINGS = [CODES[f"Win_{name}"] for name in ("unlock", "unlock_all", "complete", "wait", "test")]
 
 
 def _whole(place: Path) -> Trace:
@@ -89,6 +97,8 @@ class _Cutter:
         self._made: Counter[Any] = Counter()
         self._made_before: list[bytes] = []
         self._inits: dict[int, Record] = {}
+        self._windows: dict[int, Record] = {}
+        self._epochs: Counter[int] = Counter()  # by window: locks that are held, exposures and accesses that are begun
         self._under_way: set[int] = set()
 
     def find(self, data: mmap.mmap) -> _Part:
@@ -99,7 +109,8 @@ class _Cutter:
                 if self.part.met == self._after:
                     self._meet("--after", self._after)
                     self._keeps, self.part.begin = True, record.end
-                    self.part.carried = b"".join([*self._made_before, *map(_at_no_time, self._inits.values())])
+                    windows = [pack(WINDOW, [0] * TIMES + record.fields[TIMES:]) for record in self._windows.values()]
+                    self.part.carried = b"".join([*self._made_before, *windows, *map(_at_no_time, self._inits.values())])
                 if self.part.met == self._until:
                     self._meet("--until", self._until)
                     self.part.end = record.end
@@ -110,6 +121,8 @@ class _Cutter:
     def _meet(self, option: str, count: int) -> None:
         if self._under_way:
             raise InputError(f"{option} {count}: rank {self.part.rank} has {len(self._under_way)} requests under way there; cut elsewhere")
+        if +self._epochs:
+            raise InputError(f"{option} {count}: rank {self.part.rank} holds a lock there, or exposes a window; cut elsewhere")
 
     def _take(self, record: Record) -> None:
         code, fields = record.code, record.fields[TIMES:]
@@ -134,8 +147,21 @@ class _Cutter:
                     self._inits.pop(request, None)
         elif code in COLLECTIVES and code not in BLOCKING:
             self._under_way |= {fields[2]} - {0}
+        elif code in NEIGHBOURS:
+            self._under_way |= {fields[1]} - {0}
+        elif code in REQUESTED:
+            self._under_way |= {fields[2]} - {0}
+        elif code in WINDOWS:
+            self._windows[fields[1]] = record
+        elif code in SYNCHRONISATIONS:
+            self._synchronise(code, fields)
         elif code in CREATES and fields[1] != 0:
             self._create(fields)
+
+    def _synchronise(self, code: int, fields: list[int]) -> None:
+        if code == CODES["Win_free"]:
+            self._windows.pop(fields[0], None)
+        self._epochs[fields[0]] += (code in _BEGINNINGS) - (code in _ENDINGS and not fields[2] & _IN_VAIN)
 
     def _create(self, fields: list[int]) -> None:
         count = fields[3]
@@ -234,9 +260,10 @@ def merge(sources: Sequence[Path], target: Path) -> folder.About:
 def _join(streams: Sequence[Path], out: Any) -> None:
     """One rank's streams. Communicators get numbers behind those of the streams before; computing before an end that is none goes on."""
     made = 2  # the highest number of a communicator; the first two are MPI's own
+    windows = 0
     computed_ps = 0
     for turn, stream in enumerate(streams):
-        beyond = made - 2
+        beyond, windows_beyond = made - 2, windows
         with opened(stream) as data:
             if turn == 0:
                 out.write(data[:HEADER_BYTES])
@@ -249,6 +276,11 @@ def _join(streams: Sequence[Path], out: Any) -> None:
                 computed_ps = 0
                 if code in CREATES:
                     made = max(made, moved[4] + beyond)
+                if code in WINDOWS:
+                    moved[4] += windows_beyond
+                    windows = max(windows, moved[4])
+                elif code in ACCESSES or code in SYNCHRONISATIONS:
+                    moved[3] += windows_beyond
                 for place in range(TIMES, TIMES + _communicators_in(code)):
                     if moved[place] > 2:
                         moved[place] += beyond
@@ -259,4 +291,4 @@ def _communicators_in(code: int) -> int:
     """How many of the first fields of a record are communicators."""
     if code in CREATES:
         return 2
-    return int(code in MESSAGES or code in EXCHANGES or code in PROBES or code in COLLECTIVES)
+    return int(code in MESSAGES or code in EXCHANGES or code in PROBES or code in COLLECTIVES or code in NEIGHBOURS or code in WINDOWS)

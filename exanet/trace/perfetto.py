@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from exanet.trace.folder import Trace
+from exanet.trace.records import ONE_SIDED
 
 _KEY = ("communicator", "src", "dst", "tag")
 
@@ -36,6 +37,7 @@ def events(trace: Trace) -> Iterator[dict[str, Any]]:
 
 def messages(calls: pl.DataFrame) -> pl.DataFrame:
     """Each message point to point whose two calls are known, as MPI matches them: in order by communicator, ranks and tag."""
+    calls = calls.filter(~pl.col("call").is_in(ONE_SIDED))
     sends = calls.filter((pl.col("peer") >= 0) & ~pl.col("call").str.ends_with("_init")).select(
         "communicator", pl.col("rank").alias("src"), pl.col("peer").alias("dst"), "tag", "bytes", "begin_ps"
     )
@@ -65,7 +67,7 @@ def _arguments(row: dict[str, Any]) -> dict[str, int]:
 def write(trace: Trace, file: Path) -> dict[str, int]:
     """Writes the file. Returns what it does not hold, by what that is. Raises InputError, OSError."""
     calls = trace.calls()
-    sent = len(calls.filter(pl.col("peer") >= 0))
+    sent = len(calls.filter((pl.col("peer") >= 0) & ~pl.col("call").is_in(ONE_SIDED)))
     arrows = 0
     with file.open("w") as out:
         out.write('{"displayTimeUnit": "ns", "traceEvents": [\n')

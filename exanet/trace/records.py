@@ -14,6 +14,7 @@ from exanet.trace.write import CODES, number
 
 HEADER_BYTES = 32
 COMMUNICATOR = 101  # one that no recorded call has made
+WINDOW = 103  # the same
 TIMES = 3  # fields of every record, before those of its form
 MESSAGES = range(CODES["Send"], CODES["Imrecv"] + 1)
 RECEIVES = range(CODES["Recv"], CODES["Imrecv"] + 1)
@@ -24,6 +25,12 @@ ENDS = range(CODES["Wait"], CODES["Testall"] + 1)
 PROBES = range(CODES["Probe"], CODES["Improbe"] + 1)
 BLOCKING = range(CODES["Barrier"], CODES["Exscan"] + 1)
 COLLECTIVES = range(CODES["Barrier"], CODES["Iexscan"] + 1)
+NEIGHBOURS = range(CODES["Neighbor_allgather"], CODES["Ineighbor_alltoallw"] + 1)
+ACCESSES = range(CODES["Put"], CODES["Rget_accumulate"] + 1)
+REQUESTED = range(CODES["Rput"], CODES["Rget_accumulate"] + 1)
+WINDOWS = (*range(CODES["Win_create"], CODES["Win_create_dynamic"] + 1), WINDOW)
+SYNCHRONISATIONS = range(CODES["Win_free"], CODES["Win_flush_local_all"] + 1)
+ONE_SIDED = [f"MPI_{name}" for name, code in CODES.items() if code in (*ACCESSES, *WINDOWS, *SYNCHRONISATIONS)]
 CREATES = (*range(CODES["Comm_dup"], CODES["Comm_idup"] + 1), COMMUNICATOR)
 
 

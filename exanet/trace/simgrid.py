@@ -17,6 +17,7 @@ from typing import Any, TextIO
 from exanet._core import TraceReader
 from exanet.errors import InputError
 from exanet.trace.folder import Trace
+from exanet.trace.records import ONE_SIDED
 
 LIST = "ranks.txt"
 """The file that `smpirun -replay` is given: the names of the others, a line each."""
@@ -108,6 +109,8 @@ class _Rank:
             self.wait([text for request in call["requests"] for text in self.requests.pop(request, [])])
         elif name.lower().endswith("probe"):
             self.left_out["probes"] += 1
+        elif f"MPI_{name}" in ONE_SIDED:
+            self.left_out["one-sided calls"] += 1
         elif name.startswith(("Comm_", "Cart_", "Graph_", "Dist_", "Intercomm_")):
             self.left_out["messages that make communicators"] += 1
 

@@ -14,6 +14,7 @@ from exanet._core import TraceTables
 from exanet.errors import InputError
 from exanet.results import report
 from exanet.trace.folder import Trace
+from exanet.trace.records import ONE_SIDED
 
 TABLES = ("by_call", "by_size", "by_rank", "matrix", "phases")
 
@@ -25,7 +26,13 @@ def statistics(trace: Trace) -> dict[str, pl.DataFrame]:
     """The frames of TABLES; docs/traces.md has the columns. Raises InputError."""
     calls = trace.calls()
     prepares = pl.col("call").str.ends_with("_init")  # and sends nothing by itself
-    sent = calls.filter(pl.col("peer") >= 0).filter(~prepares).select("rank", "peer", "bytes")
+    locks = pl.col("call").str.starts_with("MPI_Win_")
+    sent = calls.filter(pl.col("peer") >= 0).filter(~prepares & ~locks).select("rank", "peer", "bytes")
+    gets = pl.col("call").is_in(ONE_SIDED) & (pl.col("receive_bytes") > 0) & (pl.col("receive_peer") >= 0)
+    got = calls.filter(gets).select(
+        pl.col("receive_peer").alias("rank"), pl.col("rank").alias("peer"), pl.col("receive_bytes").alias("bytes")
+    )
+    sent = pl.concat([sent, got])
     if calls["call"].is_in(["MPI_Start", "MPI_Startall"]).any():
         sent = pl.concat([sent, _started(trace)])
     figures = (pl.len().alias("calls"), pl.col("bytes").sum(), pl.col("took_ps").sum())

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +16,12 @@ from exanet.trace.write import CODES, Stream
 FIRST_LINE = "exanet-trace 1"
 _MOST_RANKS = 1 << 22
 _MOST = 1 << 63
-_FLAGS = {"collective": ("built-in", "commutative", "in-place", "root"), "create": ("inter", "world", "reordered")}
+_FLAGS = {
+    "collective": ("built-in", "commutative", "in-place", "root"),
+    "create": ("inter", "world", "reordered"),
+    "access": ("contiguous",),
+    "synchronise": ("exclusive", "unchecked", "in-vain"),
+}
 
 
 class _Field(NamedTuple):
@@ -34,24 +39,37 @@ _COLLECTIVE = (
     *(_Field("bytes"), _Field("receive_bytes"), _Field("sent", "list"), _Field("received", "list")),
 )
 _CREATE = (_Field("from"), _Field("made"), _Field("flags", "create"), _Field("members", "list"), _Field("remote", "list"))
+_NEIGHBOURS = (
+    *(_Field("communicator"), _Field("request"), _Field("sources", "peers"), _Field("received", "list")),
+    *(_Field("destinations", "peers"), _Field("sent", "list")),
+)
+_WINDOW = (_Field("communicator"), _Field("window"), _Field("bytes"))
+_ACCESS = (
+    *(_Field("window"), _Field("peer", "peer"), _Field("request"), _Field("flags", "access")),
+    *(_Field("bytes"), _Field("receive_bytes")),
+)
+_SYNCHRONISE = (_Field("window"), _Field("peer", "peer"), _Field("flags", "synchronise"), _Field("ranks", "list"))
 _TIMES = (_Field("compute_ps"), _Field("inside_ps"), _Field("took_ps"))
 UNRECORDED = 102
 
 
+_BY_CODES: tuple[tuple[Container[int], tuple[_Field, ...]], ...] = (
+    (records.MESSAGES, _MESSAGE),
+    (records.EXCHANGES, _EXCHANGE),
+    (records.PROBES, (*_PEERS, _Field("found"))),
+    (records.COLLECTIVES, _COLLECTIVE),
+    (records.CREATES, _CREATE),
+    (records.NEIGHBOURS, _NEIGHBOURS),
+    (records.WINDOWS, _WINDOW),
+    (records.ACCESSES, _ACCESS),
+    (records.SYNCHRONISATIONS, _SYNCHRONISE),
+    ((UNRECORDED,), (_Field("name", "letters"),)),
+    ((CODES["Finalize"],), ()),
+)
+
+
 def _form(code: int) -> tuple[_Field, ...]:
-    if code in records.MESSAGES:
-        return _MESSAGE
-    if code in records.EXCHANGES:
-        return _EXCHANGE
-    if code in records.PROBES:
-        return (*_PEERS, _Field("found"))
-    if code in records.COLLECTIVES:
-        return _COLLECTIVE
-    if code in records.CREATES:
-        return _CREATE
-    if code == UNRECORDED:
-        return (_Field("name", "letters"),)
-    return () if code == CODES["Finalize"] else (_Field("requests", "rest"),)
+    return next((form for codes, form in _BY_CODES if code in codes), (_Field("requests", "rest"),))
 
 
 _FORMS = {code: (*_TIMES, *_form(code)) for code in CODES.values()}
@@ -77,9 +95,10 @@ def _line(record: records.Record) -> str:
     values = iter(record.fields)
     words = [_NAMES[record.code]]
     for field in _FORMS[record.code]:
-        if field.kind in ("list", "rest", "letters"):
-            of_it = [next(values) for _ in range(next(values))] if field.kind == "list" else list(values)
-            text = "".join(map(chr, of_it)) if field.kind == "letters" else ",".join(map(str, of_it))
+        if field.kind in ("list", "peers", "rest", "letters"):
+            of_it = [next(values) for _ in range(next(values))] if field.kind in ("list", "peers") else list(values)
+            words_of_it = [_text("peer", peer) or "none" if field.kind == "peers" else str(peer) for peer in of_it]
+            text = "".join(map(chr, of_it)) if field.kind == "letters" else ",".join(words_of_it)
         else:
             text = _text(field.kind, next(values))
         if text:
@@ -191,9 +210,10 @@ def _values(field: _Field, text: str | None) -> list[int]:
     """The numbers of one field. Raises ValueError."""
     if field.kind == "letters":
         return [*(text or "").encode("ascii", "replace")]
-    if field.kind in ("list", "rest"):
-        numbers = [_number(field.name, part, 0) for part in text.split(",")] if text else []
-        return [len(numbers), *numbers] if field.kind == "list" else numbers
+    if field.kind in ("list", "peers", "rest"):
+        parts = text.split(",") if text else []
+        numbers = [_peer(field.name, part) if field.kind == "peers" else _number(field.name, part, 0) for part in parts]
+        return numbers if field.kind == "rest" else [len(numbers), *numbers]
     if text is None:
         return [0]
     if field.kind in _FLAGS:
@@ -205,6 +225,11 @@ def _values(field: _Field, text: str | None) -> list[int]:
     if field.kind in ("peer", "tag") and text == "any":
         return [1 if field.kind == "peer" else 0]
     return [_number(field.name, text, {"peer": 2, "tag": 1}.get(field.kind, 0))]
+
+
+def _peer(name: str, text: str) -> int:
+    """One of a list of peers, which may be none. Raises ValueError."""
+    return 0 if text == "none" else _number(name, text, 2)
 
 
 def _number(name: str, text: str, more: int) -> int:

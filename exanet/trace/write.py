@@ -14,6 +14,7 @@ from exanet.trace import folder
 
 CODES = {name: code for code, name in enumerate(trace_call_names()) if name}
 WORLD = 1
+VERSION = 2  # of streams (core/replay/trace_format.h)
 _HEADER = struct.Struct("<8sIIIIQ")
 _CHUNK = 1 << 20
 
@@ -34,7 +35,7 @@ class Stream:
     def __init__(self, directory: Path, rank: int, ranks: int, *, mpi: int = 1) -> None:
         self._file = folder.stream(directory, rank).open("wb")
         self._written = 0
-        self._bytes = bytearray(_HEADER.pack(b"EXNTRACE", 1, mpi, rank, ranks, 0))
+        self._bytes = bytearray(_HEADER.pack(b"EXNTRACE", VERSION, mpi, rank, ranks, 0))
 
     def call(self, name: str, *fields: int, compute_ps: int = 0, inside_ps: int = 0, took_ps: int = 0) -> None:
         """Any call, by its name without MPI_ and the fields of its form."""

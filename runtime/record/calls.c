@@ -5,8 +5,8 @@
  * told as ranks of MPI_COMM_WORLD. Calls that failed are not recorded, but for receives and waits, nor are those to and from no process, which move nothing: their
  * computing is the next record's.
  *
- * Limits: one-sided calls, neighbourhood collectives and partitioned communication are not recorded, which the stream says once for each name; nor
- * are files. Persistent collectives are not known to the shim at all; that one is started is said, and so is that threads call at once. */
+ * Limits: persistent collectives and partitioned communication are not known to the shim at all; that one is started is said, and so is that threads call at
+ * once. Files are not recorded. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -18,9 +18,11 @@
 #include "runtime/record/collectives.h"
 #include "runtime/record/communicators.h"
 #include "runtime/record/library.h"
+#include "runtime/record/neighbours.h"
 #include "runtime/record/record.h"
 #include "runtime/record/requests.h"
 #include "runtime/record/stream.h"
+#include "runtime/record/windows.h"
 
 bool exanet_recording;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -293,6 +295,62 @@ static bool put_create(uint8_t code, const struct exanet_recorded_call *call, ui
   return true;
 }
 
+static bool put_neighbours(uint8_t code, const struct exanet_recorded_call *call, uint64_t computed_ps,
+                           uint64_t end_ps) {
+  const int at = exanet_neighbours_communicator_at(code);
+  const struct exanet_communicator *comm = communicator(call->arguments[at]);
+  if (comm == NULL) return false;
+  const bool waits = code < EXANET_TRACE_Ineighbor_allgather;
+  const uint32_t request = waits ? 0 : exanet_request_begin(exanet_handle_at(call->arguments[at + 1], 0), false);
+  exanet_stream_begin(code);
+  put_times(call, computed_ps, end_ps);
+  exanet_neighbours_put(code, comm, call->arguments, call->large, request);
+  return true;
+}
+
+static bool put_window(uint8_t code, const struct exanet_recorded_call *call, uint64_t computed_ps, uint64_t end_ps) {
+  const struct exanet_communicator *comm = communicator(call->arguments[exanet_window_communicator_at(code)]);
+  if (comm == NULL) return false;
+  exanet_stream_begin(code);
+  put_times(call, computed_ps, end_ps);
+  exanet_window_put_made(code, comm, call->arguments, call->large);
+  return true;
+}
+
+static bool put_access(uint8_t code, const struct exanet_recorded_call *call, uint64_t computed_ps, uint64_t end_ps) {
+  const struct exanet_access *access = exanet_access_of(code);
+  static bool told;
+  if (!exanet_window_is_known(exanet_handle_of(call->arguments[access->window]))) {
+    put_unrecorded("a window of a file or of another program", &told);
+    return false;
+  }
+  if (exanet_access_peer(code, call->arguments) == 0) return false;
+  const uint32_t request =
+      access->requests ? exanet_request_begin(exanet_handle_at(call->arguments[access->window + 1], 0), false) : 0;
+  exanet_stream_begin(code);
+  put_times(call, computed_ps, end_ps);
+  exanet_access_put(code, call->arguments, call->large, request);
+  return true;
+}
+
+/* A window that is freed has been looked up before. */
+static bool put_synchronisation(uint8_t code, const struct exanet_recorded_call *call, uint64_t computed_ps,
+                                uint64_t end_ps) {
+  const bool frees = code == EXANET_TRACE_Win_free;
+  if (frees && handle_count == 0) return false;
+  const uint64_t window = frees ? handles[0] : exanet_handle_of(call->arguments[exanet_window_at(code)]);
+  static bool told;
+  if (!exanet_window_is_known(window)) {
+    put_unrecorded("a window of a file or of another program", &told);
+    return false;
+  }
+  exanet_stream_begin(code);
+  put_times(call, computed_ps, end_ps);
+  exanet_synchronisation_put(code, window, call->arguments);
+  if (frees) exanet_window_forget(window);
+  return true;
+}
+
 /* A call that messages depend on and that is not recorded: its name, once. */
 static bool put_name(const struct exanet_recorded_call *call, uint64_t computed_ps, uint64_t end_ps) {
   static bool told[EXANET_MPI_CALL_COUNT];
@@ -318,6 +376,10 @@ static bool put_call(const struct exanet_recorded_call *call, uint64_t computed_
     case EXANET_TRACE_PROBE: return put_probe(known.code, call, computed_ps, end_ps);
     case EXANET_TRACE_COLLECTIVE: return put_collective(known.code, call, computed_ps, end_ps);
     case EXANET_TRACE_CREATE: return put_create(known.code, call, computed_ps, end_ps);
+    case EXANET_TRACE_NEIGHBOURS: return put_neighbours(known.code, call, computed_ps, end_ps);
+    case EXANET_TRACE_WINDOW: return put_window(known.code, call, computed_ps, end_ps);
+    case EXANET_TRACE_ACCESS: return put_access(known.code, call, computed_ps, end_ps);
+    case EXANET_TRACE_SYNCHRONISE: return put_synchronisation(known.code, call, computed_ps, end_ps);
     default: return put_name(call, computed_ps, end_ps);
   }
 }
@@ -385,6 +447,7 @@ void exanet_record_prepare(struct exanet_ni *ni, struct exanet_recorded_call *ca
     case EXANET_TRACE_Request_get_status: keep_handle(exanet_handle_of(a[0])); return;
     case EXANET_TRACE_Mrecv:
     case EXANET_TRACE_Imrecv: list = a[3]; break;
+    case EXANET_TRACE_Win_free: break;
     default:
       if (known.form != EXANET_TRACE_REQUESTS) return;
   }

@@ -13,8 +13,7 @@ static uint32_t count, room;
 static long world_group;
 static int world_size;
 
-/* World ranks of a group's members, NULL where one has none; and frees the group. */
-static int *translate(long group, int size) {
+int *exanet_group_members(long group, int size) {
   const size_t room = size > 0 ? (size_t)size : 1;
   int *own = calloc(room, sizeof *own), *world = calloc(room, sizeof *world);
   bool done = own != NULL && world != NULL;
@@ -22,10 +21,16 @@ static int *translate(long group, int size) {
   done = done && exanet_mpi.group_translate_ranks(group, size, own, world_group, world) == 0;
   for (int i = 0; done && i < size; i++) done = world[i] >= 0 && world[i] < world_size;
   free(own);
-  exanet_mpi.group_free(&group);
   if (done) return world;
   free(world);
   return NULL;
+}
+
+/* The same of a group that is freed. */
+static int *translate(long group, int size) {
+  int *world = exanet_group_members(group, size);
+  exanet_mpi.group_free(&group);
+  return world;
 }
 
 static bool is_world(const int *members, int size) {
@@ -62,6 +67,10 @@ static bool ask(struct exanet_communicator *comm, long handle) {
 const struct exanet_communicator *exanet_communicator_find(long handle) {
   const struct exanet_handle *found = exanet_handles_find(&table, exanet_handle_of(handle));
   return found != NULL ? &known[found->number - 1] : NULL;
+}
+
+const struct exanet_communicator *exanet_communicator_of(uint32_t number) {
+  return number > 0 && number <= count ? &known[number - 1] : NULL;
 }
 
 const struct exanet_communicator *exanet_communicator_add(long handle) {

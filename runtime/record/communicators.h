@@ -17,6 +17,8 @@ struct exanet_communicator {
 bool exanet_communicators_open(void);
 /* The one of a handle; NULL: it is not known yet. */
 const struct exanet_communicator *exanet_communicator_find(long handle);
+/* The one of a number; NULL: there is none. It stays when its handle has been freed. */
+const struct exanet_communicator *exanet_communicator_of(uint32_t number);
 /* Asks the library for the members of a new one, which takes the place of an earlier one of the same handle. NULL where one of them is no rank of MPI_COMM_WORLD, or
  * memory is short. */
 const struct exanet_communicator *exanet_communicator_add(long handle);
@@ -24,6 +26,8 @@ const struct exanet_communicator *exanet_communicator_add(long handle);
 void exanet_communicator_forget(long handle);
 /* The world rank of one of a communicator's, of an intercommunicator its remote group's. -1: there is none. */
 int exanet_communicator_peer(const struct exanet_communicator *comm, int rank);
+/* World ranks of a group's members, to be freed; NULL where one has none. */
+int *exanet_group_members(long group, int size);
 /* Fields of the record that makes it: flags, some of which the caller knows, and members. */
 void exanet_communicator_describe(const struct exanet_communicator *comm, uint64_t flags);
 #endif

@@ -21,9 +21,14 @@ static const struct exanet_mpi_library mpich = {.kind = EXANET_TRACE_MPICH,
                                                 .byte = 0x4c00010d,
                                                 .no_type = 0x0c000000,
                                                 .errors_return = 0x54000001,
+                                                .no_op = 0x5800000e,
                                                 .status_ignore = 1,
                                                 .status_source = 8,
-                                                .status_tag = 12};
+                                                .status_tag = 12,
+                                                .graph = 1,
+                                                .cartesian = 2,
+                                                .lock_exclusive = 234,
+                                                .mode_nocheck = 1024};
 static const struct exanet_mpi_library open_mpi = {.kind = EXANET_TRACE_OPEN_MPI,
                                                    .handle_bytes = 8,
                                                    .any_source = -1,
@@ -31,7 +36,11 @@ static const struct exanet_mpi_library open_mpi = {.kind = EXANET_TRACE_OPEN_MPI
                                                    .any_tag = -1,
                                                    .in_place = 1,
                                                    .status_source = 0,
-                                                   .status_tag = 4};
+                                                   .status_tag = 4,
+                                                   .graph = 2,
+                                                   .cartesian = 1,
+                                                   .lock_exclusive = 1,
+                                                   .mode_nocheck = 1};
 
 static bool is_standard_abi(const void *function) {
   Dl_info info;
@@ -54,6 +63,7 @@ const char *exanet_mpi_find_out(void *(*find)(const char *name)) {
     exanet_mpi.no_communicator = (uint64_t)(uintptr_t)object("ompi_mpi_comm_null", find);
     exanet_mpi.byte = (uint64_t)(uintptr_t)object("ompi_mpi_byte", find);
     exanet_mpi.no_type = (uint64_t)(uintptr_t)object("ompi_mpi_datatype_null", find);
+    exanet_mpi.no_op = (uint64_t)(uintptr_t)object("ompi_mpi_op_no_op", find);
     exanet_mpi.errors_return = (uint64_t)(uintptr_t)object("ompi_mpi_errors_return", find);
   }
   const struct {
@@ -70,6 +80,16 @@ const char *exanet_mpi_find_out(void *(*find)(const char *name)) {
       {"PMPI_Comm_group", (void **)&exanet_mpi.comm_group},
       {"PMPI_Comm_remote_group", (void **)&exanet_mpi.comm_remote_group},
       {"PMPI_Group_translate_ranks", (void **)&exanet_mpi.group_translate_ranks},
+      {"PMPI_Group_size", (void **)&exanet_mpi.group_size},
+      {"PMPI_Type_get_extent", (void **)&exanet_mpi.type_extent},
+      {"PMPI_Type_get_true_extent", (void **)&exanet_mpi.type_true_extent},
+      {"PMPI_Topo_test", (void **)&exanet_mpi.topo_test},
+      {"PMPI_Cartdim_get", (void **)&exanet_mpi.cartdim_get},
+      {"PMPI_Cart_shift", (void **)&exanet_mpi.cart_shift},
+      {"PMPI_Graph_neighbors_count", (void **)&exanet_mpi.graph_neighbors_count},
+      {"PMPI_Graph_neighbors", (void **)&exanet_mpi.graph_neighbors},
+      {"PMPI_Dist_graph_neighbors_count", (void **)&exanet_mpi.dist_graph_neighbors_count},
+      {"PMPI_Dist_graph_neighbors", (void **)&exanet_mpi.dist_graph_neighbors},
       {"PMPI_Group_free", (void **)&exanet_mpi.group_free},
   };
   for (unsigned i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {

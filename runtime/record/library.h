@@ -16,9 +16,11 @@ struct exanet_mpi_library {
   int any_source, process_null, any_tag;
   long in_place;
   uint64_t world, self, no_communicator, byte;
-  uint64_t no_type, errors_return;
+  uint64_t no_type, errors_return, no_op;
   uint64_t status_ignore; /* and an array of them */
   unsigned status_source, status_tag; /* offsets in MPI_Status */
+  int graph, cartesian; /* kinds of topologies */
+  int lock_exclusive, mode_nocheck;
   int (*bcast)(void *buffer, int count, long type, int root, long comm);
   int (*type_size)(long type, int *bytes);
   int (*op_commutative)(long op, int *commutes);
@@ -29,7 +31,18 @@ struct exanet_mpi_library {
   int (*comm_group)(long comm, void *group);
   int (*comm_remote_group)(long comm, void *group);
   int (*group_translate_ranks)(long group, int n, const int *ranks, long other, int *out);
+  int (*group_size)(long group, int *size);
   int (*group_free)(void *group);
+  int (*type_extent)(long type, long *lower, long *extent);
+  int (*type_true_extent)(long type, long *lower, long *extent);
+  int (*topo_test)(long comm, int *kind);
+  int (*cartdim_get)(long comm, int *dimensions);
+  int (*cart_shift)(long comm, int dimension, int steps, int *source, int *target);
+  int (*graph_neighbors_count)(long comm, int rank, int *count);
+  int (*graph_neighbors)(long comm, int rank, int most, int *neighbours);
+  int (*dist_graph_neighbors_count)(long comm, int *sources, int *targets, int *weighted);
+  int (*dist_graph_neighbors)(long comm, int sources, int *source, int *source_weights, int targets, int *target,
+                              int *target_weights);
 };
 extern struct exanet_mpi_library exanet_mpi;
 

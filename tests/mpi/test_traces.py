@@ -47,7 +47,7 @@ def figures(folder: Path) -> tuple[int, ...]:
     return tuple(summary[key] for key in ("messages", "message_bytes", "packets", "packet_hops"))
 
 
-@pytest.mark.parametrize("program", ["two_sided", "collectives"])
+@pytest.mark.parametrize("program", ["two_sided", "collectives", "one_sided"])
 def test_recording_changes_nothing(exanet_run: Runner, stack: Stack, tmp_path: Path, program: str) -> None:
     """On every MPI."""
     words = [stack.python, PROGRAMS / f"{program}.py"]
@@ -57,7 +57,7 @@ def test_recording_changes_nothing(exanet_run: Runner, stack: Stack, tmp_path: P
         assert (alone.folder / name).read_bytes() == (with_trace.folder / name).read_bytes()
     calls = pl.read_parquet(tmp_path / "trace" / "calls.parquet")
     counted = results.load(with_trace.folder).mpi_calls.group_by("call").agg(pl.col("calls").sum())
-    for name in ("MPI_Send", "MPI_Irecv", "MPI_Allreduce", "MPI_Alltoallv"):
+    for name in ("MPI_Send", "MPI_Irecv", "MPI_Allreduce", "MPI_Alltoallv", "MPI_Put", "MPI_Win_fence", "MPI_Win_unlock"):
         assert len(calls.filter(pl.col("call") == name)) == sum(counted.filter(pl.col("call") == name)["calls"])
 
 
@@ -232,13 +232,92 @@ def test_where_the_disk_is_full_the_run_goes_on_and_what_is_whole_stays(exanet_r
         subprocess.run(["umount", place], check=True)
 
 
-def test_what_is_not_recorded_is_told(exanet_run: Runner, mpich: Stack, tmp_path: Path) -> None:
-    recorded(exanet_run, mpich, 2, [mpich.python, PROGRAMS / "put.py"], tmp_path / "trace")
-    done = subprocess.run(
-        [sys.executable, "-m", "exanet", "replay", str(tmp_path / "trace"), "-m", "exanest"], capture_output=True, text=True, cwd=tmp_path
-    )
-    assert done.returncode == 2
-    assert "MPI_Put" in done.stderr and "which is not recorded" in done.stderr
+@pytest.mark.parametrize("mapping", ["linear", "round-robin"])
+def test_one_sided_calls_are_the_same_messages(exanet_run: Runner, mpich: Stack, tmp_path: Path, mapping: str) -> None:
+    """Each kind of access and of synchronisation."""
+    done = recorded(exanet_run, mpich, 5, [mpich.python, PROGRAMS / "one_sided.py"], tmp_path / "trace", mapping=mapping)
+    tables = replayed(tmp_path / "trace", tmp_path / "replayed", mapping=mapping)
+    assert figures(tmp_path / "replayed") == figures(done.folder)
+    assert kinds(tmp_path / "replayed").equals(kinds(done.folder))
+    assert tables["ranks"]["virtual_ps"].max() == pytest.approx(done.summary["virtual_ps"], rel=0.02)
+    if mapping == "round-robin":
+        return
+    elsewhere = exanet_run(mpich, 5, [mpich.python, PROGRAMS / "one_sided.py"], machine="trenz-2x2")
+    there = replayed(tmp_path / "trace", tmp_path / "there", machine="trenz-2x2")
+    assert there["ranks"]["virtual_ps"].max() == pytest.approx(elsewhere.summary["virtual_ps"], rel=0.05)
+
+
+def kinds(folder: Path) -> pl.DataFrame:
+    """How many messages, puts, gets of each size went from rank to rank."""
+    keys = ["src", "dst", "bytes", "protocol"]
+    return pl.read_parquet(folder / "messages.parquet").group_by(keys).len().sort(keys)
+
+
+LONG_AND_IN_PIECES = """
+import mpi4py
+mpi4py.rc.thread_level = "serialized"
+from mpi4py import MPI
+import numpy as np
+w = MPI.COMM_WORLD
+right = (w.rank + 1) % w.size
+win = MPI.Win.Allocate(1 << 18, 8, comm=w)
+pieces = MPI.DOUBLE.Create_vector(8, 2, 4).Commit()
+a, b, long, back = np.ones(64), np.zeros(64), np.ones(9000), np.zeros(9000)
+win.Fence()
+win.Put([a, 1, pieces], right, (0, 1, pieces)); win.Get([b, 16, MPI.DOUBLE], right, (0, 1, pieces)); win.Fence()
+win.Put([a, 1, pieces], right, (0, 16, MPI.DOUBLE)); win.Accumulate([a, 1, pieces], right, (0, 1, pieces), op=MPI.SUM); win.Fence()
+win.Accumulate(long, right, op=MPI.SUM); win.Get_accumulate(long, back, right, op=MPI.SUM); win.Fence()
+win.Get_accumulate(long, back, right, op=MPI.NO_OP); win.Fence()
+win.Lock_all()
+requests = [win.Rput(a, right), win.Rget(b, right), win.Raccumulate(a, right, op=MPI.SUM), win.Rget_accumulate(a, b, right, op=MPI.SUM)]
+MPI.Request.Waitall(requests); win.Flush_all(); win.Unlock_all()
+win.Free()
+"""
+
+
+def test_accesses_that_are_long_or_in_pieces_are_the_same_messages(exanet_run: Runner, mpich: Stack, tmp_path: Path) -> None:
+    done = recorded(exanet_run, mpich, 3, [mpich.python, "-c", LONG_AND_IN_PIECES], tmp_path / "trace", mapping="round-robin")
+    tables = replayed(tmp_path / "trace", tmp_path / "replayed", mapping="round-robin")
+    assert kinds(tmp_path / "replayed").equals(kinds(done.folder))
+    assert tables["ranks"]["virtual_ps"].max() == pytest.approx(done.summary["virtual_ps"], rel=0.02)
+
+
+NEIGHBOURS = """
+from mpi4py import MPI
+import numpy as np
+w = MPI.COMM_WORLD
+r, n, m = w.rank, w.size, np.zeros(1000)
+edges = [(i + d) % n for i in range(n) for d in (-1, 1)]
+rings = [w.Create_cart([n], periods=[True]), w.Create_graph([2 * (i + 1) for i in range(n)], edges)]
+rings.append(w.Create_dist_graph_adjacent([(r - 1) % n, (r - 2) % n], [(r + 1) % n, (r + 2) % n]))
+for c in rings:
+    for k in (1, 100):
+        c.Neighbor_allgather(m[:k], np.zeros(2 * k)); c.Neighbor_alltoall(m[:2 * k], np.zeros(2 * k))
+        c.Ineighbor_alltoall(m[:2 * k], np.zeros(2 * k)).Wait()
+        c.Neighbor_allgatherv(m[:k], [np.zeros(3 * k), ([k, k], [0, 2 * k])])
+        c.Neighbor_alltoallv([m[:2 * k], ([k, k], [0, k])], [np.zeros(3 * k), ([k, k], [0, 2 * k])])
+w.Create_cart([2, n // 2]).Neighbor_allgather(m[:9], np.zeros(36))
+"""
+
+
+@pytest.mark.parametrize("which", ["mpich", "openmpi4"])
+def test_collectives_among_neighbours_are_the_same_messages(
+    exanet_run: Runner, request: pytest.FixtureRequest, tmp_path: Path, which: str
+) -> None:
+    stack: Stack = request.getfixturevalue(which)
+    done = recorded(exanet_run, stack, 6, [stack.python, "-c", NEIGHBOURS], tmp_path / "trace", mapping="round-robin")
+    tables = replayed(tmp_path / "trace", tmp_path / "replayed", mapping="round-robin")
+    assert kinds(tmp_path / "replayed").equals(kinds(done.folder))
+    if which == "mpich":
+        assert tables["ranks"]["virtual_ps"].max() == pytest.approx(done.summary["virtual_ps"], rel=0.02)
+
+
+def test_one_sided_calls_of_open_mpi_are_replayed_as_mpich_makes_them(exanet_run: Runner, openmpi4: Stack, tmp_path: Path) -> None:
+    recorded(exanet_run, openmpi4, 2, [openmpi4.python, PROGRAMS / "put.py"], tmp_path / "trace")
+    with pytest.raises(InputError, match="MPI_Win_allocate: one-sided calls are replayed as MPICH makes them, by --rules mpich"):
+        replayed(tmp_path / "trace", tmp_path / "replayed")
+    found, _ = replay.replay(replay.Options((tmp_path / "trace",), "exanest", rules="mpich"))
+    assert found["summary"]["bytes"] > 2 << 20
 
 
 @pytest.mark.timeout(120)

@@ -127,6 +127,12 @@ def every_form(directory: Path) -> Path:
             stream.call("Comm_split", 1, 3, 0, 2, 0, 1, 0)
             stream.call("communicator", 0, 4, 1, 1, rank, 1, 1 - rank)
             stream.call("Comm_create", 1, 0, 0, 0, 0)
+            stream.call("Ineighbor_alltoallw", 1, 7, 2, 0, 3, 2, 0, 300, 1, 2, 1, 8)
+            stream.call("Win_create_dynamic", 1, 1, 0)
+            stream.call("window", 3, 2, 4096)
+            stream.call("Rget_accumulate", 2, 3, 8, 1, 64, 64)
+            stream.call("Win_lock", 2, 3, 3, 0)
+            stream.call("Win_post", 2, 0, 2, 2, 0, 1)
             stream.call("unrecorded", *b"MPI_Put")
             stream.end(7)
     return directory
@@ -147,6 +153,8 @@ def test_a_trace_that_becomes_text_and_back_is_the_same(make: Callable[[Path], P
     if make is mixed:
         assert "Sendrecv communicator=1 peer=1 tag=7 bytes=40 receive_peer=7 receive_tag=7 receive_bytes=40" in file.read_text()
     else:
+        assert "Ineighbor_alltoallw communicator=1 request=7 sources=none,1 received=0,300 destinations=0 sent=8" in file.read_text()
+        assert "Win_lock window=2 peer=1 flags=exclusive+unchecked" in file.read_text()
         assert "Ireduce communicator=2 request=5 flags=built-in+commutative+root element_bytes=8 bytes=64" in file.read_text()
 
 
@@ -182,7 +190,7 @@ def test_wrong_text_is_told_by_its_line(tmp_path: Path) -> None:
         ("exanet-trace 1\nranks 1\nmpi MPICH\nrun [1]\n", ":4:1: error: what was run"),
         (head + "Send\n", ":5:1: error: 'Send' stands before the first rank"),
         (head + "rank 1\n", ":5:1: error: 'rank 1': ranks stand in their order"),
-        (head + "rank 0\n# a comment\nPut\n", ":7:1: error: the call 'Put' is unknown"),
+        (head + "rank 0\n# a comment\nShout\n", ":7:1: error: the call 'Shout' is unknown"),
         (head + "rank 0\nSend peer=1 peer=1\n", ":6:1: error: 'peer=1': Send takes each of compute_ps"),
         (head + "rank 0\nSend peer=-1\n", "peer: '-1' is no whole number"),
         (head + "rank 0\nBcast flags=fast\n", "flags: 'fast' is none of built-in"),

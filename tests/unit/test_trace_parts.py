@@ -162,4 +162,12 @@ def test_codes_are_those_of_the_format() -> None:
     assert {names[code] for code in records.INITS} == {name for name in CODES if name.endswith("_init")}
     assert {names[code] for code in records.ENDS} == {name for name in CODES if name.startswith(("Wait", "Test"))}
     assert all(names[code].lower().endswith("probe") for code in records.PROBES if code in names)
+    assert {names[code] for code in records.NEIGHBOURS} == {name for name in CODES if "eighbor_" in name}
+    requested = {"Rput", "Rget", "Raccumulate", "Rget_accumulate"}
+    assert {names[code] for code in records.REQUESTED} == requested
+    others = {"Put", "Get", "Accumulate", "Get_accumulate", "Fetch_and_op", "Compare_and_swap"}
+    assert {names[code] for code in records.ACCESSES} == requested | others
+    assert {names[code] for code in (*records.WINDOWS, *records.SYNCHRONISATIONS)} == {
+        name for name in CODES if name.startswith("Win_") or name == "window"
+    }
     assert {names[code] for code in records.RECEIVES} == {"Recv", "Irecv", "Recv_init", "Mrecv", "Imrecv"}

@@ -8,6 +8,8 @@ import importlib.util
 import json
 import random
 import struct
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -173,7 +175,7 @@ def test_what_is_no_trace_is_told(tmp_path: Path, ping: Path) -> None:
     assert "a trace of format 7; this exanet reads format 1" in refused(ping)
     (ping / "trace.json").write_text("[]")
     assert "not a trace's description" in refused(ping)
-    with pytest.raises(InputError, match="version 9, and this exanet reads version 1"):
+    with pytest.raises(InputError, match="version 9, and this exanet reads versions 1 to 2"):
         folder.finish(write(tmp_path / "other", PING, version=9), 2, {})
     with pytest.raises(InputError, match="nothing was recorded of rank 2"):
         folder.finish(tmp_path / "other", 3, {})
@@ -240,6 +242,14 @@ def test_damaged_files_of_every_format_are_read_or_refused(tmp_path: Path) -> No
     spec.loader.exec_module(fuzz)
     cases = fuzz.Cases(tmp_path, ["streams", "text", "goal", "about"])
     assert {cases.run(number) for number in range(30)} == {True, False}
+
+
+def test_the_fuzzer_leaves_nothing_of_a_case_behind() -> None:
+    """An hour of cases is thousands of a process: what refusals held would stay in memory, and nanobind would tell of it at the end."""
+    tool = Path(__file__).parents[2] / "tools" / "fuzz_traces.py"
+    done = subprocess.run([sys.executable, tool, "--count", "20"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "20 cases" in done.stdout and done.stderr == ""
 
 
 def test_a_folder_with_other_files_is_not_taken(tmp_path: Path) -> None:

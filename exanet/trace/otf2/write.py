@@ -17,7 +17,9 @@ from exanet.errors import InputError
 from exanet.trace.folder import Trace
 from exanet.trace.otf2 import library
 from exanet.trace.otf2.sizes import BY_RANK, ROOTED, Collective, totals
+from exanet.trace.otf2.windows import Windows
 from exanet.trace.records import (
+    ACCESSES,
     BLOCKING,
     COLLECTIVES,
     COMMUNICATOR,
@@ -26,9 +28,13 @@ from exanet.trace.records import (
     EXCHANGES,
     INITS,
     MESSAGES,
+    NEIGHBOURS,
     PROBES,
     RECEIVES,
     STARTS,
+    SYNCHRONISATIONS,
+    WINDOW,
+    WINDOWS,
     opened,
     records,
 )
@@ -60,6 +66,7 @@ class _Definitions:
     regions: dict[int | str, int] = field(default_factory=dict)  # by code, or name
     groups: dict[tuple[int, ...], int] = field(default_factory=dict)
     communicators: dict[Any, tuple[int, int, tuple[Any, ...], int]] = field(default_factory=dict)  # ref, parent, groups, flags
+    windows: dict[tuple[int, int], int] = field(default_factory=dict)  # refs, by a communicator's and their turn on it
     made: set[int] = field(default_factory=set)  # refs of communicators that a call has made
 
     def string(self, text: str) -> int:
@@ -85,6 +92,7 @@ class _Rank:
         self._active: dict[int, tuple[Any, ...] | None] = {}  # by the trace's numbers: what their completion writes
         self._persistent: dict[int, tuple[int, list[int]]] = {}
         self._clock = 0
+        self._windows = Windows(lib, writer, known.windows, self._communicators.__getitem__)
 
     def write(self, data: Any) -> int:
         """All of a stream. Returns when the last call ends."""
@@ -95,6 +103,9 @@ class _Rank:
             self._clock = begin + took
             if code == COMMUNICATOR:  # readers find it where it is used
                 self._add(rest, made=False)
+                continue
+            if code == WINDOW:
+                self._windows.write(code, rest, begin, begin)
                 continue
             region = self._known.region("".join(map(chr, rest)) if code == _UNRECORDED else code)
             self._lib.EvtWriter_Enter(self._to, None, begin, region)
@@ -138,6 +149,13 @@ class _Rank:
             self._lib.EvtWriter_MpiProbe(self._to, None, end, sender, communicator.ref, tag, self._lib.UNDEFINED_UINT64)
         elif code in COLLECTIVES:
             self._collective(code, fields, begin, end)
+        elif code in ACCESSES or code in SYNCHRONISATIONS or code in WINDOWS:
+            whole = self._windows.write(code, fields, begin, end)
+            self._left_out[
+                "windows' synchronisation by groups, flushes and locks of all, of which there are the regions alone"
+            ] += not whole
+        elif code in NEIGHBOURS:
+            self._left_out["collectives among neighbours, of which there are the regions alone"] += 1
         elif code in CREATES:
             self._create(fields, begin, end)
         elif code == CODES["Finalize"]:
@@ -305,8 +323,10 @@ def _role(lib: Any, code: int | str) -> Any:
         return roles.COLL_ONE2ALL
     if name in ("Gather", "Gatherv", "Reduce"):
         return roles.COLL_ALL2ONE
-    if code in COLLECTIVES:
+    if code in COLLECTIVES or code in NEIGHBOURS:
         return roles.COLL_ALL2ALL
+    if code in ACCESSES or code in SYNCHRONISATIONS or code in WINDOWS:
+        return roles.RMA
     if code in CREATES or code == CODES["Finalize"]:
         return roles.COLL_OTHER
     return roles.FUNCTION if isinstance(code, str) else roles.POINT2POINT
@@ -322,6 +342,7 @@ def _define(lib: Any, to: Any, known: _Definitions, events: Sequence[int], lengt
     names = [text(f"MPI Rank {rank}") for rank in range(len(events))]
     world, alone, node, thread, mpi_name = map(text, ("MPI_COMM_WORLD", "MPI_COMM_SELF", "machine", "Master thread", "MPI"))
     attributes = [(text(name), text(description)) for name, description in library.ATTRIBUTES]
+    window_names = {key: text(f"window {ref}") for key, ref in known.windows.items()}
     lib.GlobalDefWriter_WriteClockProperties(to, library.PS_IN_S, 0, length_ps + 1, lib.UNDEFINED_TIMESTAMP)
     for string, ref in known.strings.items():
         lib.GlobalDefWriter_WriteString(to, ref, string)
@@ -347,3 +368,5 @@ def _define(lib: Any, to: Any, known: _Definitions, events: Sequence[int], lengt
             lib.GlobalDefWriter_WriteInterComm(to, ref, 0, *sides, above if parent >= 0 else _WORLD, flag)
         else:
             lib.GlobalDefWriter_WriteComm(to, ref, 0, sides[0], above, flag)
+    for key, ref in known.windows.items():
+        lib.GlobalDefWriter_WriteRmaWin(to, ref, window_names[key], key[0], lib.RmaWinFlag.CREATE_DESTROY_EVENTS)

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Who is whose neighbour is asked at each call: libraries keep it at hand. Source of the positions and of the order of neighbours: the MPI
+ * standard, version 4.1, annex A and section 8.6. */
+#include "runtime/record/neighbours.h"
+
+#include <stdlib.h>
+
+#include "runtime/record/library.h"
+#include "runtime/record/stream.h"
+
+#define KINDS (EXANET_TRACE_Ineighbor_allgather - EXANET_TRACE_Neighbor_allgather)
+#define AT(name) [EXANET_TRACE_##name - EXANET_TRACE_Neighbor_allgather]
+static const struct {
+  int8_t send_count, send_type, receive_count, receive_type, comm;
+  bool by_target, by_source, types; /* counts, and types, for each neighbour */
+} calls[KINDS] = {
+    AT(Neighbor_allgather) = {1, 2, 4, 5, 6, false, false, false},
+    AT(Neighbor_allgatherv) = {1, 2, 4, 6, 7, false, true, false},
+    AT(Neighbor_alltoall) = {1, 2, 4, 5, 6, false, false, false},
+    AT(Neighbor_alltoallv) = {1, 3, 5, 7, 8, true, true, false},
+    AT(Neighbor_alltoallw) = {1, 3, 5, 7, 8, true, true, true},
+};
+
+struct neighbours {
+  int sources, targets;
+  int *source, *target; /* ranks of the communicator, or none */
+};
+
+static bool have(struct neighbours *n) {
+  const size_t least = 1;
+  n->source = calloc((size_t)n->sources + least, sizeof *n->source);
+  n->target = calloc((size_t)n->targets + least, sizeof *n->target);
+  return n->source != NULL && n->target != NULL;
+}
+
+static bool ask(struct neighbours *n, const struct exanet_communicator *comm, long handle) {
+  int kind = 0, dimensions = 0, weighted = 0;
+  if (exanet_mpi.topo_test(handle, &kind) != 0) return false;
+  if (kind == exanet_mpi.cartesian) {
+    if (exanet_mpi.cartdim_get(handle, &dimensions) != 0) return false;
+    n->sources = n->targets = 2 * dimensions;
+    if (!have(n)) return false;
+    for (int d = 0; d < dimensions; d++) {
+      int *source = &n->source[2 * d], *target = &n->target[2 * d];
+      if (exanet_mpi.cart_shift(handle, d, 1, &source[0], &source[1]) != 0) return false;
+      target[0] = source[0];
+      target[1] = source[1];
+    }
+    return true;
+  }
+  if (kind == exanet_mpi.graph) {
+    if (exanet_mpi.graph_neighbors_count(handle, comm->rank, &n->sources) != 0) return false;
+    n->targets = n->sources;
+    return have(n) && exanet_mpi.graph_neighbors(handle, comm->rank, n->sources, n->source) == 0 &&
+           exanet_mpi.graph_neighbors(handle, comm->rank, n->targets, n->target) == 0;
+  }
+  if (exanet_mpi.dist_graph_neighbors_count(handle, &n->sources, &n->targets, &weighted) != 0 || !have(n)) return false;
+  int *weights = calloc((size_t)(n->sources + n->targets) + 1, sizeof *weights);
+  const bool found =
+      weights != NULL && exanet_mpi.dist_graph_neighbors(handle, n->sources, n->source, weights, n->targets, n->target,
+                                                         weights + n->sources) == 0;
+  free(weights);
+  return found;
+}
+
+static uint64_t bytes_of(const long *a, bool large, int count, int type, bool listed, bool types, int i) {
+  const long n = !listed ? (large ? a[count] : (int)a[count])
+                 : large ? ((const long *)a[count])[i]
+                         : ((const int *)a[count])[i];
+  return n > 0 ? (uint64_t)n * exanet_type_bytes_of(types ? exanet_handle_at(a[type], i) : a[type]) : 0;
+}
+
+static void put_peers(const struct exanet_communicator *comm, const int *ranks, int count) {
+  exanet_stream_put((uint64_t)count);
+  for (int i = 0; i < count; i++) {
+    const int world = exanet_communicator_peer(comm, ranks[i]);
+    exanet_stream_put(world < 0 ? 0 : (uint64_t)world + 2);
+  }
+}
+
+int exanet_neighbours_communicator_at(uint8_t code) {
+  return calls[(code - EXANET_TRACE_Neighbor_allgather) % KINDS].comm;
+}
+
+void exanet_neighbours_put(uint8_t code, const struct exanet_communicator *comm, const long *a, bool large,
+                           uint32_t request) {
+  const int kind = (code - EXANET_TRACE_Neighbor_allgather) % KINDS;
+  struct neighbours n = {0};
+  if (!ask(&n, comm, a[calls[kind].comm])) n.sources = n.targets = 0;
+  exanet_stream_put(comm->number);
+  exanet_stream_put(request);
+  put_peers(comm, n.source, n.sources);
+  exanet_stream_put((uint64_t)n.sources);
+  for (int i = 0; i < n.sources; i++)
+    exanet_stream_put(bytes_of(a, large, calls[kind].receive_count, calls[kind].receive_type, calls[kind].by_source,
+                               calls[kind].types, i));
+  put_peers(comm, n.target, n.targets);
+  exanet_stream_put((uint64_t)n.targets);
+  for (int i = 0; i < n.targets; i++)
+    exanet_stream_put(
+        bytes_of(a, large, calls[kind].send_count, calls[kind].send_type, calls[kind].by_target, calls[kind].types, i));
+  free(n.source);
+  free(n.target);
+}
