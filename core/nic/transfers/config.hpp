@@ -17,7 +17,7 @@ struct TransfersConfig {
   std::uint32_t channels = 256;  // of a node, four blocks each
   std::uint32_t patience = 8;  // rounds of the blocks until one that is not answered is sent again
   std::uint32_t tries = 0;  // repetitions until it is given up; 0: for ever
-  std::uint32_t kept_channels = 8;  // that serve other nodes' reads, and nothing else
+  std::uint32_t kept_channels = 32;  // that serve other nodes' reads, and nothing else
   std::uint32_t read_patience = 0;  // the end of a read is waited for in two to the power of this rounds; 0: for ever
   Cycle begins = 0;  // the tables are clear from this cycle on, and rounds are counted
   Cycle memory_read = 1;  // a read's address to its first beat
@@ -57,7 +57,14 @@ struct WriteWord {
   }
   static WriteWord unpack(std::uint64_t word) {
     const auto bits = [word](int from, std::uint32_t mask) { return static_cast<std::uint32_t>(word >> from) & mask; };
-    return {bits(0, 0xffffff), bits(24, 0x3ff), bits(34, 7), bits(37, 0xffff), bits(53, 1) != 0, bits(54, 15), WriteKind{static_cast<std::uint8_t>(bits(58, 3))}, bits(60, 1) != 0};
+    return {bits(0, 0xffffff),
+            bits(24, 0x3ff),
+            bits(34, 7),
+            bits(37, 0xffff),
+            bits(53, 1) != 0,
+            bits(54, 15),
+            WriteKind{static_cast<std::uint8_t>(bits(58, 3))},
+            bits(60, 1) != 0};
   }
 };
 

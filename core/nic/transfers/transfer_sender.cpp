@@ -132,8 +132,7 @@ bool TransferSender::visits(NodeId node, Node& n, Cycle cycle) {
     std::pop_heap(n.due.begin(), n.due.end());
     n.due.pop_back();
     const Channel& channel = n.channels[visit.slot / 4];
-    const bool waits =
-        (channel.busy >> visit.slot % 4 & 1) != 0 && channel.blocks[visit.slot % 4].sent == visit.sent;
+    const bool waits = (channel.busy >> visit.slot % 4 & 1) != 0 && channel.blocks[visit.slot % 4].sent == visit.sent;
     if (waits && (channel.queued >> visit.slot % 4 & 1) != 0) {
       // A request that was answered before it could be sent again.
       n.due.push_back({visit.number + config_.slots(), visit.slot, visit.sent});
@@ -152,8 +151,8 @@ bool TransferSender::choose(NodeId node, const Node& n, Cycle cycle, Step& step)
   if (answers_->front(node, AnswerPorts::kOfBlocks) != nullptr && answers_->load(node) + 1 <= cycle) return true;
   const bool room = gather_.room_from(node) <= cycle;
   unsigned ready = 0;
-  const bool intakes = (!n.intakes.empty() && n.intakes.front().from <= cycle) ||
-                       (!n.serves.empty() && n.serves.front().from <= cycle);
+  const bool intakes =
+      (!n.intakes.empty() && n.intakes.front().from <= cycle) || (!n.serves.empty() && n.serves.front().from <= cycle);
   if (intakes && !n.spare.empty() && n.spare.front().from <= cycle) ready |= kAdmits;
   if (room && !n.emit.empty() && n.emit.front().from <= cycle) ready |= kEmits;
   if (room && !n.begin.empty() && n.begin.front().from <= cycle) ready |= kBegins;
@@ -252,8 +251,8 @@ void TransferSender::take_step(NodeId node, Node& n, Cycle cycle, Step step, std
   const bool may_begin = !failed || (channel.serves && (channel.busy | channel.queued) == 0);
   const auto usable = static_cast<unsigned>(~(channel.busy | channel.queued) & 15);
   const bool room = gather_.room_from(node) <= cycle;
-  const bool begins = (step == Step::kAdmit || step == Step::kBegin) && room && channel.left != 0 &&
-                      may_begin && usable != 0 && !channel.sending && !is_open(numbers.next);
+  const bool begins = (step == Step::kAdmit || step == Step::kBegin) && room && channel.left != 0 && may_begin &&
+                      usable != 0 && !channel.sending && !is_open(numbers.next);
   if (begins) slot = 4 * number + static_cast<std::uint32_t>(__builtin_ctz(usable));
   const auto bit = static_cast<std::uint8_t>(1u << slot % 4);
   Block& block = channel.blocks[slot % 4];
@@ -265,7 +264,8 @@ void TransferSender::take_step(NodeId node, Node& n, Cycle cycle, Step step, std
   const bool visited = step == Step::kVisit && busy && (channel.queued & bit) == 0;
   const bool overdue = visited && !rests && elapsed >= std::int64_t{config_.patience} << block.doublings;
   const bool accepts = answer == Answer::kAck && reads, refuses = answer == Answer::kBusy;
-  const bool waited = visited && channel.accepted && config_.read_patience != 0 && elapsed >> config_.read_patience != 0;
+  const bool waited =
+      visited && channel.accepted && config_.read_patience != 0 && elapsed >> config_.read_patience != 0;
   const bool retries = visited && channel.refused && elapsed << 1 >> channel.refusals != 0;
   // A fence is not sent again before its transfer's other blocks have been answered.
   const bool waits = overdue && block.fence && (channel.busy & ~bit) != 0, due = overdue && !waits;
@@ -360,9 +360,9 @@ void TransferSender::take_step(NodeId node, Node& n, Cycle cycle, Step step, std
   if (!failed && (gives_up || answer == Answer::kEndFailed)) channel.failure = TransferEnding::kSilent;
   if (step == Step::kBegin) channel.waits = false;
   // In the queue while it has bytes left and a slot for them, and no block that is being sent.
-  const bool goes_on = channel.failure == TransferEnding::kWhole || (channel.serves && (channel.busy | channel.queued) == 0);
-  if (channel.left != 0 && goes_on && (channel.busy | channel.queued) != 15 &&
-      !channel.sending && !channel.waits) {
+  const bool goes_on =
+      channel.failure == TransferEnding::kWhole || (channel.serves && (channel.busy | channel.queued) == 0);
+  if (channel.left != 0 && goes_on && (channel.busy | channel.queued) != 15 && !channel.sending && !channel.waits) {
     channel.waits = true;
     n.begin.push_back({number, cycle + 5});
   }

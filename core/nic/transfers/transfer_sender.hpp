@@ -163,7 +163,8 @@ class TransferSender {
   AnswerPorts* answers_ = nullptr;
   BlockReceiver* written_ = nullptr;
   std::vector<Node> nodes_;
-  std::map<std::array<std::uint32_t, 3>, Read> reads_;  // by sender, receiver and number: of packets that were sent and have not come
+  std::map<std::array<std::uint32_t, 3>, Read>
+      reads_;  // by sender, receiver and number: of packets that were sent and have not come
   std::uint32_t on_event_;
   std::uint64_t packets_ = 0, ended_ = 0, repeated_ = 0, stale_ = 0, refused_ = 0;
 };

@@ -198,7 +198,7 @@ module ni_transfers #(
       serves_q <= serves_q + 6'(serve_valid_i) - 6'(intake_taken && intake.serves);
       served_q <= served_q + (ChannelBits + 1)'(serve_valid_i) - (ChannelBits + 1)'(release_channel && released_serves);
       serves_o <= !clears && serves_q < 6'(ServesWaiting - 1) &&
-          served_q + (ChannelBits + 1)'(serve_valid_i) < (ChannelBits + 1)'(config_i.kept_channels);
+          32'(served_q) + 32'(serve_valid_i) < 32'(config_i.kept_channels);
     end
   end
   assign ready_o = !clears && intakes_q < 3'd4;
@@ -408,7 +408,8 @@ module ni_transfers #(
   // --- Second cycle: what was read; a new transfer has its own.
   logic [12:0] sum1, block_bytes1, block_bytes2_q;
   logic whole1, finishes1, finishes2_q, more2_q, single2_q, final2_q, first2_q, fits2_q, quiet1, may_begin2_q, may_emit2_q, abandons2_q;
-  logic rests1, rests2_q, ends2_q;
+  logic rests1, rests2_q, ends2_q, late2_q, waited2_q, retries2_q;
+  logic [11:0] elapsed1;
   logic [11:0] end_byte1, end_byte2_q, offset2_q;
   state_t begins1;  // as it is if its next block begins
   assign peer1 = step1_q == Admit ? intake1_q.peer : order1.peer;
@@ -434,6 +435,7 @@ module ni_transfers #(
     finishes1 = begins1.left[31:13] == '0 && begins1.left[12:0] <= 13'd4096 - {1'b0, begins1.target[11:0]};
   end
   assign quiet1 = (state1.busy | state1.queued) == '0;
+  assign elapsed1 = round_q - block1.round;
   assign rests1 = state1.accepted || state1.refused;
   assign ending1 = {intake1_q.transfer.end_word, intake1_q.transfer.notify, intake1_q.transfer.token};
   always_ff @(posedge clk_i) begin
@@ -459,6 +461,10 @@ module ni_transfers #(
       fits2_q   <= answer1_q.known && block1.number == answer1_q.number && (answer1_q.unread || answer1_q.from == order1.peer) &&
           (answer1_q.ends ? state1.reads : !rests1);
       ends2_q   <= answer1_q.ends;
+      late2_q   <= !rests1 && elapsed1 >= 12'(config_i.block_patience) << block1.doublings;
+      // The end of a read has not come, or its request is to be sent anew after one, two, four, then eight rounds.
+      waited2_q <= state1.accepted && config_i.read_patience != '0 && elapsed1 >> config_i.read_patience != '0;
+      retries2_q <= state1.refused && {elapsed1, 1'b0} >> state1.refusals != '0;
       rests2_q  <= step1_q != Admit && rests1;
       // The end of a read that has failed is sent behind all else of it.
       may_begin2_q <= step1_q == Admit || state1.failure == NackReasonNone || (state1.serves && quiet1);
@@ -470,10 +476,9 @@ module ni_transfers #(
 
   // --- Third cycle: what it does.
   logic begins, emits, fits, due, gives_up, repeats, abandons, frees, sends, pushes_slot, pushes_channel, ends, here_busy, failed;
-  logic accepts, refuses, retries, overdue, waited, is_fence;
+  logic accepts, refuses, retries, visited, waited, is_fence;
   logic [3:0] usable;
   logic [1:0] free_slot, at_slot;
-  logic [11:0] elapsed;
   logic [9:0] packet_bytes;
   nack_reason_e reason;
   write_packet_t packet;
@@ -542,14 +547,11 @@ module ni_transfers #(
   assign fits = step2_q == Answer && fits2_q && here_busy;
   assign accepts = fits && state2_q.reads && !ends2_q && reason2_q == NackReasonNone;
   assign refuses = fits && state2_q.reads && !ends2_q && reason2_q == NackReasonBusy;
-  assign elapsed = round_q - block2_q.round;
   assign others_busy = (state2_q.busy & ~(4'd1 << slot2_q[1:0])) != '0;
-  assign overdue = step2_q == Visit && here_busy && !state2_q.queued[slot2_q[1:0]];
-  assign due = overdue && !rests2_q && !(block2_q.fence && others_busy) &&
-      elapsed >= 12'(config_i.block_patience) << block2_q.doublings;
-  // The end of a read has not come, or the request is to be sent anew after one, two, four, then eight rounds.
-  assign waited = overdue && state2_q.accepted && config_i.read_patience != '0 && elapsed >> config_i.read_patience != '0;
-  assign retries = overdue && state2_q.refused && {1'b0, elapsed} << 1 >> state2_q.refusals != '0;
+  assign visited = step2_q == Visit && here_busy && !state2_q.queued[slot2_q[1:0]];
+  assign due = visited && late2_q && !(block2_q.fence && others_busy);
+  assign waited = visited && waited2_q;
+  assign retries = visited && retries2_q;
   assign gives_up = (due && config_i.tries != '0 && block2_q.tries == config_i.tries) || waited;
   assign repeats = due && !gives_up;
   assign frees = (fits && !accepts && !refuses) || gives_up || abandons;

@@ -80,8 +80,8 @@ TEST_CASE("transfers: a small read, stage by stage") {
     MESSAGE("memories of " << memory << ", lines of 20 cycles; from the last store: request at the port "
                            << at(request.head_cycle) << ", out of the network at the other node "
                            << at(server.out[2].arrivals.at(0).tail_cycle) << ", its first read of memory "
-                           << at(server.dma->first_read) << ", data at its port " << at(data.head_cycle) << ", end there "
-                           << at(end.head_cycle) << ", data out of the network "
+                           << at(server.dma->first_read) << ", data at its port " << at(data.head_cycle)
+                           << ", end there " << at(end.head_cycle) << ", data out of the network "
                            << at(reader.out[2].arrivals.at(0).tail_cycle) << ", in memory "
                            << at(reader.dma->ends.at(0).cycle) << ", end out of the network "
                            << at(reader.out[2].arrivals.at(1).tail_cycle) << ", transfer_end in memory "

@@ -176,7 +176,9 @@ class TransferTraffic {
   static bool given_back(const Transfer& t) { return t.good || (t.read && !t.silent); }
 
   void offer(std::size_t n) {
-    if (left_[n] == 0 || under_way_[n] >= kChannels - network_.config().kept_channels || network_.node(n).stores.size() > 8) return;
+    if (left_[n] == 0 || under_way_[n] >= kChannels - network_.config().kept_channels ||
+        network_.node(n).stores.size() > 8)
+      return;
     if (std::uniform_real_distribution<>{}(random_) >= config_.rate) return;
     --left_[n];
     ++under_way_[n];

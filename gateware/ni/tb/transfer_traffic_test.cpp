@@ -19,8 +19,8 @@ TEST_CASE("transfers: many channels at once, between all nodes, with slow memory
       CAPTURE(stalls);
       NiNetwork network(nodes, {.memory = {.latency_cycles = 40, .stalls = stalls}, .block_patience = 63},
                         two_dimensions);
-      TransferTraffic traffic(
-          network, {.seed = nodes, .transfers = in_full() ? 400u : 60u, .rate = 0.05, .reads_of_ten = 3});
+      TransferTraffic traffic(network,
+                              {.seed = nodes, .transfers = in_full() ? 400u : 60u, .rate = 0.05, .reads_of_ten = 3});
       traffic.run(3'000'000);
       CHECK(traffic.whole == (in_full() ? 400u : 60u) * nodes);
       CHECK(traffic.fences > traffic.whole / 5);
@@ -34,12 +34,9 @@ TEST_CASE("transfers: many channels at once, between all nodes, with slow memory
 
 TEST_CASE("transfers: memory that refuses a read or a write, and a node that is not there, are told; others go on") {
   NiNetwork network(4, {.memory = {.stalls = 0.1}, .tries = 2, .block_patience = 2});
-  TransferTraffic traffic(network,
-                          {.seed = 21,
-                           .transfers = in_full() ? 500u : 100u,
-                           .rate = 0.02,
-                           .refused_one_in = 2,
-                           .reads_of_ten = 4});
+  TransferTraffic traffic(
+      network,
+      {.seed = 21, .transfers = in_full() ? 500u : 100u, .rate = 0.02, .refused_one_in = 2, .reads_of_ten = 4});
   traffic.run(6'000'000);
   CHECK(traffic.refused > 50);
   CHECK(traffic.silent > 20);

@@ -43,10 +43,11 @@ struct Case {
   std::string text() const {
     std::ostringstream s;
     s << nodes << " nodes" << (square ? " in a square" : "") << ", line " << line_cycles << ", memory " << memory_cycles
-      << ", patience " << patience << ", tries " << tries << ", read patience " << read_patience << ", kept " << kept << ", " << transfers << " transfers, gap " << gap << ", "
-      << least_bytes << " to " << most_bytes << " B, aligned to " << align << ", hot " << hot_one_in << ", silent "
-      << silent_one_in << ", messages " << messages_of_ten << " of ten, fences " << fences_of_ten << " of ten, reads " << reads_of_ten << " of ten, damaged "
-      << damaged_one_in << ", seed " << seed;
+      << ", patience " << patience << ", tries " << tries << ", read patience " << read_patience << ", kept " << kept
+      << ", " << transfers << " transfers, gap " << gap << ", " << least_bytes << " to " << most_bytes
+      << " B, aligned to " << align << ", hot " << hot_one_in << ", silent " << silent_one_in << ", messages "
+      << messages_of_ten << " of ten, fences " << fences_of_ten << " of ten, reads " << reads_of_ten
+      << " of ten, damaged " << damaged_one_in << ", seed " << seed;
     return s.str();
   }
   // The packet that is so many-th to come out at a node's port.
@@ -472,6 +473,6 @@ TEST_CASE("transfers equality: drawn cases") {
   MESSAGE("transfers and messages compared: "
           << compared << ", packets " << total_packets << ", blocks repeated " << total_repeated << ", given up "
           << total_silent << ", fences written " << total_fences << ", packets dropped " << total_dropped << ", reads "
-          << total_reads << ", refused as busy " << total_busy
-          << ", messages beside them " << total_messages << ", seeds up to " << seed - 1);
+          << total_reads << ", refused as busy " << total_busy << ", messages beside them " << total_messages
+          << ", seeds up to " << seed - 1);
 }
