@@ -600,7 +600,7 @@ struct NiConfig {
   // as patience, of blocks of transfers, whose rounds take 16 cycles for each of four blocks of each channel
   constexpr std::uint64_t block_patience() const { return get_bits(raw, 40, 6); }
   constexpr void set_block_patience(std::uint64_t v) { set_bits(raw, 40, 6, v); }
-  // a read whose request was answered is given up when its end has not come in two to the power of this such rounds, at most 11; 0: never
+  // of reads whose request was answered, in such rounds: binary logarithm, at most 11; 0: they are never given up
   constexpr std::uint64_t read_patience() const { return get_bits(raw, 46, 4); }
   constexpr void set_read_patience(std::uint64_t v) { set_bits(raw, 46, 4, v); }
   // channels that serve the reads of other nodes, and no others; stores take the rest

@@ -263,7 +263,7 @@ package exanet_pkg;
   typedef struct packed {
     logic [5:0] reserved;  // zero
     logic [7:0] kept_channels;  // channels that serve the reads of other nodes, and no others; stores take the rest
-    logic [3:0] read_patience;  // a read whose request was answered is given up when its end has not come in two to the power of this such rounds, at most 11; 0: never
+    logic [3:0] read_patience;  // of reads whose request was answered, in such rounds: binary logarithm, at most 11; 0: they are never given up
     logic [5:0] block_patience;  // as patience, of blocks of transfers, whose rounds take 16 cycles for each of four blocks of each channel
     logic [3:0] tries;  // repetitions without an answer until a message or a block is given up; 0: never
     logic [5:0] patience;  // rounds after which a message that was not answered is sent again; twice as many each time, up to 32 times as many

@@ -227,6 +227,27 @@ TEST_CASE("transfers: a read from a node that is dead or dies is given up, and b
   }
 }
 
+TEST_CASE(
+    "transfers: the end of a read whose reader was reset meanwhile is nobody's, and the channel that served it is "
+    "free") {
+  NiNetwork network(2, {.line = {.latency_cycles = 3000}, .block_patience = 63});
+  open_all(network);
+  fill(network, 1, kOwn, 6000);
+  network.transfer(0, 0, read_of(kTarget, kOwn, 6000, network.node(1).dcid, 1));
+  network.run(4000);  // the data are on their way
+  network.reset_interface(0);
+  open_all(network);
+  network.clear_peer(1, 0);
+  network.run_until_stored();
+  network.run(30'000);
+  CHECK(end_of(*network.node(0).memory, 1).done() == 0);
+  CHECK(network.transfer_counts(0)[3] == 1);
+  CHECK(network.transfer_counts(1)[1] == 1);
+  network.transfer(0, 0, read_of(kTarget + 0x100000, kOwn, 6000, network.node(1).dcid, 2));
+  until_ended(network, 0, 2);
+  check_written(network, 1, kOwn, 0, kTarget + 0x100000, 6000);
+}
+
 // A reader that is not patient gives up while the other node still serves: late ends are nobody's, and what has the channel then goes its way.
 TEST_CASE("transfers: a read that is given up too early does not disturb what has its channel next") {
   NiNetwork network(2, {.memory = {.latency_cycles = 20}, .block_patience = 1, .read_patience = 1});
