@@ -241,7 +241,7 @@ TEST_CASE(
   network.run_until_stored();
   network.run(30'000);
   CHECK(end_of(*network.node(0).memory, 1).done() == 0);
-  CHECK(network.transfer_counts(0)[3] == 1);
+  CHECK(network.transfer_counts(0)[3] == 2);  // and so is the answer to the request
   CHECK(network.transfer_counts(1)[1] == 1);
   network.transfer(0, 0, read_of(kTarget + 0x100000, kOwn, 6000, network.node(1).dcid, 2));
   until_ended(network, 0, 2);
