@@ -47,7 +47,8 @@ struct Bench {
                     }},
                    {queue, config, topology->node_count(), this, [](void* self, const WrittenPacket& packet) {
                       Bench& bench = *static_cast<Bench*>(self);
-                      const std::uint64_t target = bench.interfaces.transfers.target(packet.src, packet.word);
+                      const std::uint64_t target =
+                          bench.interfaces.transfers.target(packet.src, packet.node, packet.word);
                       for (std::uint64_t i = 0; i < packet.bytes; ++i) ++bench.memory[{packet.node, target + i}];
                       bench.written.push_back(packet);
                       for (std::uint64_t i = 0; i < packet.bytes; ++i)

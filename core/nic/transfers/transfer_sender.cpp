@@ -46,9 +46,9 @@ void TransferSender::attach(Network& network, AnswerPorts& answers, BlockReceive
   gather_.attach(network);
 }
 
-std::uint64_t TransferSender::target(NodeId node, const WriteWord& word) const {
-  const Block& block = nodes_[node].channels[word.slot / 4].blocks[word.slot % 4];
-  return word.index == word.first() ? block.target : block.target / kBlock * kBlock + kPacket * word.index;
+std::uint64_t TransferSender::target(NodeId node, NodeId dst, const WriteWord& word) const {
+  const std::uint64_t target = nodes_[node].numbers.at(dst).targets[word.number % kTargets];
+  return word.index == word.first() ? target : target / kBlock * kBlock + kPacket * word.index;
 }
 
 bool TransferSender::store(NodeId node, const TransferStore& transfer) {
@@ -281,6 +281,7 @@ void TransferSender::take_step(NodeId node, Node& n, Cycle cycle, Step step, std
     block.target = channel.target;
     block.last_byte = static_cast<std::uint16_t>(offset + bytes - 1);
     block.number = numbers.next;
+    numbers.targets[block.number % kTargets] = block.target;
     block.at = static_cast<std::uint8_t>(offset / kPacket);
     block.tries = block.doublings = 0;
     if (!reads) {

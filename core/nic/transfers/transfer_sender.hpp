@@ -51,8 +51,8 @@ class TransferSender {
   // The end of a read comes in this cycle to the node that has asked for it.
   void read_ended(NodeId node, NodeId server, const WriteWord& response, Cycle cycle);
 
-  // Where in memory a packet goes, of a block that is under way.
-  std::uint64_t target(NodeId node, const WriteWord& word) const;
+  // Where in memory a packet goes, of one of the last kTargets blocks from a node to another.
+  std::uint64_t target(NodeId node, NodeId dst, const WriteWord& word) const;
 
   std::uint64_t packets() const { return packets_; }
   std::uint64_t ended() const { return ended_; }
@@ -95,8 +95,10 @@ class TransferSender {
     TransferEnding failure = TransferEnding::kWhole;
     std::array<Block, 4> blocks;
   };
+  static constexpr std::size_t kTargets = 256;
   struct Numbers {
     std::uint32_t next = 0, open = 0;
+    std::array<std::uint64_t, kTargets> targets{};  // of blocks, by number
   };
   // What is in a queue, and from when on it is at its front at the earliest.
   template <typename T>

@@ -327,7 +327,7 @@ class Model {
          std::uint64_t{address(m.src)} << 40 | m.word.number});
   }
   void written(const WrittenPacket& packet) {
-    const std::uint64_t target = interfaces_.transfers.target(packet.src, packet.word);
+    const std::uint64_t target = interfaces_.transfers.target(packet.src, packet.node, packet.word);
     add({static_cast<std::uint64_t>(packet.at), 'w', packet.node, (target + packet.bytes - 1) / 16 * 16, 0});
   }
   void ended(NodeId node, std::uint64_t token, TransferEnding ending, Cycle at) {
