@@ -42,8 +42,8 @@ inline constexpr std::uint64_t kMagicWord = 0xa5c396f05a3c690f;  // link word th
 enum class PacketType : std::uint8_t {
   kMessage = 0,  // atomic message for a mailbox
   kWrite = 1,  // block of a remote write
-  kReadRequest = 2,  // asks for a block
-  kReadResponse = 3,  // block asked for
+  kReadRequest = 2,  // asks for bytes, which come as blocks of Writes
+  kReadResponse = 3,  // behind the blocks that were asked for: the end of the read, or why it failed
   kAck = 4,  // block arrived
   kNack = 5,  // block refused; the footer's reason says why
   kAtomic = 6,  // atomic operation on remote memory
@@ -59,6 +59,7 @@ enum class NackReason : std::uint8_t {
   kDomain = 3,  // the mailbox is of another protection domain
   kMemory = 4,  // memory has refused it
   kSilent = 5,  // no answer came, as often as it was sent: the sender's interface says so, no packet does
+  kBusy = 6,  // no channel is spare to serve a read: its request comes again
 };
 
 enum class StoreRefusal : std::uint8_t {
@@ -355,7 +356,7 @@ struct MessageSend {
   constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 45, 19, v); }
 };
 
-// The four stores of 8 bytes, or two of 16, that ask for a write of memory to another node's; the last one hands it over. With a fence transfer_fence is stored before.
+// The four stores of 8 bytes, or two of 16, that ask for a write of memory to another node's, or for a read of that; the last one hands it over. With a fence transfer_fence is stored before.
 struct Transfer {
   static constexpr unsigned kBits = 256;
   std::array<std::uint32_t, 8> raw{};
@@ -365,7 +366,7 @@ struct Transfer {
   // zero
   constexpr std::uint64_t own_reserved() const { return get_bits(raw, 48, 16); }
   constexpr void set_own_reserved(std::uint64_t v) { set_bits(raw, 48, 16, v); }
-  // address that it goes to in the other node's memory
+  // that in the other node's memory
   constexpr std::uint64_t target() const { return get_bits(raw, 64, 48); }
   constexpr void set_target(std::uint64_t v) { set_bits(raw, 64, 48, v); }
   // zero
@@ -389,9 +390,9 @@ struct Transfer {
   // transfer_fence counts: a word is written in the other node's memory behind all that the transfer writes there
   constexpr std::uint64_t fence() const { return get_bits(raw, 238, 1); }
   constexpr void set_fence(std::uint64_t v) { set_bits(raw, 238, 1, v); }
-  // zero
-  constexpr std::uint64_t end_reserved() const { return get_bits(raw, 239, 1); }
-  constexpr void set_end_reserved(std::uint64_t v) { set_bits(raw, 239, 1, v); }
+  // the other way round: bytes go from the other node's memory at target to this node's at own; fence does not count then
+  constexpr std::uint64_t read() const { return get_bits(raw, 239, 1); }
+  constexpr void set_read(std::uint64_t v) { set_bits(raw, 239, 1, v); }
   // comes back in transfer_end
   constexpr std::uint64_t token() const { return get_bits(raw, 240, 16); }
   constexpr void set_token(std::uint64_t v) { set_bits(raw, 240, 16, v); }
@@ -412,7 +413,43 @@ struct TransferFence {
   constexpr void set_value(std::uint64_t v) { set_bits(raw, 64, 64, v); }
 };
 
-// What the network interface writes when the other node's memory has all of a transfer, or when it has failed.
+// Payload of a ReadRequest: a block of one packet whose destination address is that of the first byte to read.
+struct ReadRequest {
+  static constexpr unsigned kBits = 128;
+  std::array<std::uint32_t, 4> raw{};
+  // where that byte goes in the memory of the node that asks
+  constexpr std::uint64_t own() const { return get_bits(raw, 0, 48); }
+  constexpr void set_own(std::uint64_t v) { set_bits(raw, 0, 48, v); }
+  // zero
+  constexpr std::uint64_t own_reserved() const { return get_bits(raw, 48, 16); }
+  constexpr void set_own_reserved(std::uint64_t v) { set_bits(raw, 48, 16, v); }
+  // bytes
+  constexpr std::uint64_t length() const { return get_bits(raw, 64, 32); }
+  constexpr void set_length(std::uint64_t v) { set_bits(raw, 64, 32, v); }
+  // zero
+  constexpr std::uint64_t reserved() const { return get_bits(raw, 96, 32); }
+  constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 96, 32, v); }
+};
+
+// Payload of a ReadResponse: the fence behind the Writes that bring what a read has asked for. It is told to the channel that asked, and not written to memory.
+struct ReadResponse {
+  static constexpr unsigned kBits = 64;
+  std::array<std::uint32_t, 2> raw{};
+  // of the request
+  constexpr std::uint64_t number() const { return get_bits(raw, 0, 24); }
+  constexpr void set_number(std::uint64_t v) { set_bits(raw, 0, 24, v); }
+  // slot of the request
+  constexpr std::uint64_t channel() const { return get_bits(raw, 24, 10); }
+  constexpr void set_channel(std::uint64_t v) { set_bits(raw, 24, 10, v); }
+  // why the read failed at the node that was asked: part of it may have been written
+  constexpr std::uint64_t failure() const { return get_bits(raw, 34, 4); }
+  constexpr void set_failure(std::uint64_t v) { set_bits(raw, 34, 4, v); }
+  // zero
+  constexpr std::uint64_t reserved() const { return get_bits(raw, 38, 26); }
+  constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 38, 26, v); }
+};
+
+// What the network interface writes when memory has all of a transfer, the other node's or for a read its own, or when it has failed.
 struct TransferEnd {
   static constexpr unsigned kBits = 64;
   std::array<std::uint32_t, 2> raw{};
@@ -433,7 +470,7 @@ struct TransferEnd {
   constexpr void set_more_reserved(std::uint64_t v) { set_bits(raw, 24, 40, v); }
 };
 
-// Field `block` of a Write's footer: which packets its block has, by bits 11 to 9 of the address of each. A block is what is written between two multiples of 4 KiB of the target address, a packet what is between two of 512 bytes.
+// Field `block` of the footer of a Write or a ReadRequest: which packets its block has, by bits 11 to 9 of the address of each. A block is what is written between two multiples of 4 KiB of the target address, a packet what is between two of 512 bytes.
 struct BlockPlace {
   static constexpr unsigned kBits = 16;
   std::array<std::uint32_t, 1> raw{};
@@ -451,7 +488,7 @@ struct BlockPlace {
   constexpr void set_fence(std::uint64_t v) { set_bits(raw, 15, 1, v); }
 };
 
-// Field `block` of the footer of a Write that is a fence: a block of one packet, which is taken only when memory has all of the blocks that it names.
+// Field `block` of the footer of a fence, which is a Write or a ReadResponse: a block of one packet, which is taken only when memory has all of the blocks that it names.
 struct FencePlace {
   static constexpr unsigned kBits = 16;
   std::array<std::uint32_t, 1> raw{};
@@ -563,9 +600,15 @@ struct NiConfig {
   // as patience, of blocks of transfers, whose rounds take 16 cycles for each of four blocks of each channel
   constexpr std::uint64_t block_patience() const { return get_bits(raw, 40, 6); }
   constexpr void set_block_patience(std::uint64_t v) { set_bits(raw, 40, 6, v); }
+  // of reads whose request was answered, in such rounds: binary logarithm, at most 11; 0: they are never given up
+  constexpr std::uint64_t read_patience() const { return get_bits(raw, 46, 4); }
+  constexpr void set_read_patience(std::uint64_t v) { set_bits(raw, 46, 4, v); }
+  // channels that serve the reads of other nodes, and no others; stores take the rest
+  constexpr std::uint64_t kept_channels() const { return get_bits(raw, 50, 8); }
+  constexpr void set_kept_channels(std::uint64_t v) { set_bits(raw, 50, 8, v); }
   // zero
-  constexpr std::uint64_t reserved() const { return get_bits(raw, 46, 18); }
-  constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 46, 18, v); }
+  constexpr std::uint64_t reserved() const { return get_bits(raw, 58, 6); }
+  constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 58, 6, v); }
 };
 
 // What a process reads of its context's transfers.

@@ -98,6 +98,8 @@ module messages (
     config_q.type_port[PacketTypeAck] = 2'd1;
     config_q.type_port[PacketTypeNack] = 2'd1;
     config_q.type_port[PacketTypeWrite] = 2'd2;
+    config_q.type_port[PacketTypeReadRequest] = 2'd2;
+    config_q.type_port[PacketTypeReadResponse] = 2'd2;
   end
 
   flit_t in[Ports], out[Ports];

@@ -92,7 +92,7 @@ async def bring_up(dut: Any) -> Node:
     await ClockCycles(dut.clk, 8)
     dut.rst_n.value = 1
     node.memory.write(0, bytes(2**16))  # entries begin with phase 0
-    await node.store(CONFIG, pack("ni_config", dcid=DCID, y_shift=4, z_shift=8, patience=2, tries=3, block_patience=2))
+    await node.store(CONFIG, pack("ni_config", dcid=DCID, y_shift=4, z_shift=8, patience=2, tries=3, block_patience=2, kept_channels=4))
     for context in range(8):
         await node.store(CONTEXTS + 16 * context, pack("ni_context", pdid=DOMAIN, enabled=1))
     await node.store(MAILBOXES + 16 * MAILBOX, pack("ni_mailbox", line=RING // 128, log_entries=LOG_ENTRIES, pdid=DOMAIN, open=1))
@@ -211,3 +211,23 @@ async def a_word_behind_each_transfer(dut: Any) -> None:
         assert int.from_bytes(node.transfers.read(word, 8), "little") == value
         assert node.transfers.read(at, length) == data[own : own + length]
         at += length + random.randrange(16)
+
+
+@cocotb.test()
+async def reads_of_any_address(dut: Any) -> None:
+    node = await bring_up(dut)
+    data = random.randbytes(2**15)
+    node.transfers.write(0, data + bytes(2**17 - 2**15))
+    at = ENDS + 1024
+    for token, length in enumerate((0, 1, 64, 513, 2000, 5000)):
+        there = random.randrange(2**14)
+        await node.transfer(token, own=at, target=there, length=length, read=1, end=ENDS + 8 * token, token=token)
+        for _ in range(5000):
+            end = unpack("transfer_end", node.transfers.read(ENDS + 8 * token, 8))
+            if end["done"]:
+                break
+            await ClockCycles(dut.clk, 1)
+        assert end["done"] == 1 and end["failure"] == 0 and end["token"] == token
+        assert node.transfers.read(at, length) == data[there : there + length]
+        at += length + random.randrange(16)
+    assert node.transfers.read(at, 256) == bytes(256)

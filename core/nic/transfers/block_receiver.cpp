@@ -106,12 +106,18 @@ bool BlockReceiver::decide(NodeId node, Node& n) {
   }
   load(node, n);
   const Arrival arrival = n.arrivals.front();
+  const WriteWord& word = arrival.word;
+  if (word.kind == WriteKind::kReadRequest && cycle > now()) {
+    // Whether it can be served is known in its own cycle.
+    if (cycle != n.decide_event) events_.schedule(time_of(cycle, config_.cycle), on_answer_, node);
+    n.decide_event = cycle;
+    return false;
+  }
   n.arrivals.pop_front();
   n.deciding = false;
   n.idle_from = cycle + 1;
   ++n.decided;
 
-  const WriteWord& word = arrival.word;
   Past& past = n.pasts[arrival.src];
   const std::uint32_t ahead = (word.number - past.next) % kNumbers, behind = (past.next - word.number - 1) % kNumbers;
   const bool later = !past.known || ahead < kNumbers / 2;
@@ -131,7 +137,9 @@ bool BlockReceiver::decide(NodeId node, Node& n) {
   const auto own = static_cast<std::uint8_t>(1u << word.index);
   const bool repeated = (block.come & own) != 0;
   const bool completes = !repeated && (block.come | own) == 0xff;
-  const bool writes = !drops && !repeated;
+  const bool takes = !drops && !repeated, writes = takes && word.kind == WriteKind::kWrite;
+  if (takes && word.kind == WriteKind::kReadRequest) block.refused = !ends_->serve(node, arrival.src, word);
+  if (takes && word.kind == WriteKind::kReadResponse) ends_->read_ended(node, arrival.src, word, cycle);
   const bool acks = !drops && (completes || (block.come == 0xff && word.final_packet));
   if (!drops) {
     if (later) {
@@ -151,7 +159,7 @@ bool BlockReceiver::decide(NodeId node, Node& n) {
   n.jobs.push_back({writes,
                     words,
                     beats,
-                    {acks, arrival.src, {word.number, word.slot}},
+                    {acks, arrival.src, {word.number, word.slot, block.refused}},
                     {node, arrival.src, word, arrival.bytes, 0},
                     cycle + 1});
   return true;

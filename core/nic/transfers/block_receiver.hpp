@@ -51,6 +51,7 @@ class BlockReceiver {
   struct Block {
     bool begun = false;
     std::uint8_t come = 0;  // packets; those that it does not have, too
+    bool refused = false;  // a request, as busy
   };
   struct Past {
     bool known = false;
@@ -87,6 +88,7 @@ class BlockReceiver {
     EjectPort eject;
     bool deciding = false;  // the first arrival has begun
     Cycle decides = kUnknown;  // at the earliest
+    Cycle decide_event = kUnknown;
     Cycle idle_from = kLongAgo;
     std::uint64_t words = 0, begun = 0, decided = 0, done = 0, pended = 0, taken = 0, answered = 0;  // counts
     std::array<Cycle, kBegins> begins{};  // by number; those that follow likewise

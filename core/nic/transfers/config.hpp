@@ -17,6 +17,8 @@ struct TransfersConfig {
   std::uint32_t channels = 256;  // of a node, four blocks each
   std::uint32_t patience = 8;  // rounds of the blocks until one that is not answered is sent again
   std::uint32_t tries = 0;  // repetitions until it is given up; 0: for ever
+  std::uint32_t kept_channels = 32;  // that serve other nodes' reads, and nothing else
+  std::uint32_t read_patience = 0;  // the end of a read is waited for in two to the power of this rounds; 0: for ever
   Cycle begins = 0;  // the tables are clear from this cycle on, and rounds are counted
   Cycle memory_read = 1;  // a read's address to its first beat
   Cycle memory_answer = 1;  // a write's last beat to memory's answer
@@ -28,6 +30,7 @@ struct TransfersConfig {
 enum class TransferEnding : std::uint8_t { kWhole = 0, kSilent = 5 };
 
 // What a packet of a transfer says beside source, destination and length; carried in Packet::user, whose two top bits stay 0.
+enum class WriteKind : std::uint8_t { kWrite, kReadRequest, kReadResponse };
 struct WriteWord {
   std::uint32_t number;  // of its block, 24 bits
   std::uint32_t slot;  // of its block at the sender, 10 bits
@@ -35,6 +38,8 @@ struct WriteWord {
   std::uint32_t place;  // which packets its block has, or which blocks a fence is behind, 16 bits
   bool final_packet;
   std::uint32_t shift;  // of its first byte in a line of memory, 4 bits
+  WriteKind kind = WriteKind::kWrite;
+  bool failed = false;  // what a ReadResponse says
 
   // As block_place and fence_place of spec/packet.yaml.
   static constexpr std::uint32_t kFence = 1u << 15;
@@ -47,21 +52,31 @@ struct WriteWord {
 
   std::uint64_t packed() const {
     return number | std::uint64_t{slot} << 24 | std::uint64_t{index} << 34 | std::uint64_t{place} << 37 |
-           std::uint64_t{final_packet} << 53 | std::uint64_t{shift} << 54;
+           std::uint64_t{final_packet} << 53 | std::uint64_t{shift} << 54 | static_cast<std::uint64_t>(kind) << 58 |
+           std::uint64_t{failed} << 60;
   }
   static WriteWord unpack(std::uint64_t word) {
     const auto bits = [word](int from, std::uint32_t mask) { return static_cast<std::uint32_t>(word >> from) & mask; };
-    return {bits(0, 0xffffff), bits(24, 0x3ff), bits(34, 7), bits(37, 0xffff), bits(53, 1) != 0, bits(54, 15)};
+    return {bits(0, 0xffffff),
+            bits(24, 0x3ff),
+            bits(34, 7),
+            bits(37, 0xffff),
+            bits(53, 1) != 0,
+            bits(54, 15),
+            WriteKind{static_cast<std::uint8_t>(bits(58, 3))},
+            bits(60, 1) != 0};
   }
 };
 
 // What the answer to a block says.
 struct BlockAnswer {
   std::uint32_t number, slot;
+  bool busy = false;
 
-  std::uint64_t packed() const { return number | std::uint64_t{slot} << 24; }
+  std::uint64_t packed() const { return number | std::uint64_t{slot} << 24 | std::uint64_t{busy} << 34; }
   static BlockAnswer unpack(std::uint64_t word) {
-    return {static_cast<std::uint32_t>(word & 0xffffff), static_cast<std::uint32_t>(word >> 24 & 0x3ff)};
+    return {static_cast<std::uint32_t>(word & 0xffffff), static_cast<std::uint32_t>(word >> 24 & 0x3ff),
+            (word >> 34 & 1) != 0};
   }
 };
 

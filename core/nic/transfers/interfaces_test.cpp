@@ -47,7 +47,8 @@ struct Bench {
                     }},
                    {queue, config, topology->node_count(), this, [](void* self, const WrittenPacket& packet) {
                       Bench& bench = *static_cast<Bench*>(self);
-                      const std::uint64_t target = bench.interfaces.transfers.target(packet.src, packet.word);
+                      const std::uint64_t target =
+                          bench.interfaces.transfers.target(packet.src, packet.node, packet.word);
                       for (std::uint64_t i = 0; i < packet.bytes; ++i) ++bench.memory[{packet.node, target + i}];
                       bench.written.push_back(packet);
                       for (std::uint64_t i = 0; i < packet.bytes; ++i)
@@ -159,7 +160,7 @@ TEST_CASE("a transfer of many blocks fills the link, from any address to any oth
 }
 
 TEST_CASE("a node has so many channels, and what finds none is refused") {
-  Bench b({"mesh", {2}}, {.channels = 4, .memory_read = 400, .memory_answer = 400});
+  Bench b({"mesh", {2}}, {.channels = 4, .kept_channels = 0, .memory_read = 400, .memory_answer = 400});
   for (Cycle i = 0; i < 6; ++i)
     CHECK(b.store(100 + 4 * i, 0, {1, 0, 4096ull * i, 100, true, static_cast<std::uint64_t>(i)}) == (i < 4));
   b.run();
@@ -169,6 +170,29 @@ TEST_CASE("a node has so many channels, and what finds none is refused") {
   b.run();
   CHECK(b.ends[9].size() == 1);
   CHECK(b.interfaces.transfers.ended() == 5);
+}
+
+TEST_CASE("nodes that read from each other come to an end, whatever is refused as busy") {
+  for (const std::uint32_t kept : {1u, 4u}) {
+    Bench b({"mesh", {2}}, {.channels = 32, .kept_channels = kept, .memory_read = 20, .memory_answer = 20});
+    std::vector<TransferStore> taken;
+    for (std::uint64_t i = 0; i < 40; ++i)
+      for (NodeId node = 0; node < 2; ++node) {
+        TransferStore read{1 - node, 0x10000 * (i + 1), 0x3, static_cast<std::uint32_t>(97 * i), true, 2 * i + node};
+        read.read = true;
+        CHECK(b.store(100 + static_cast<Cycle>(2 * i + node), node, read) == (i < 32 - kept));
+        if (i < 32 - kept) taken.push_back(read);
+      }
+    b.queue.run_until(kCycle * 4'000'000);
+    CHECK(b.ends.size() == taken.size());
+    for (const TransferStore& read : taken) {
+      REQUIRE(b.ends[read.user].size() == 1);
+      CHECK(b.ends[read.user][0].ending == TransferEnding::kWhole);
+      CHECK(b.all_written(1 - read.dst, read.own, read.length, 1));
+    }
+    CHECK(b.interfaces.transfers.ended() == 2 * taken.size());  // at both ends
+    CHECK(b.interfaces.transfers.repeated() == 0);
+  }
 }
 
 // Answers of both go through one port, in turn, and come through one, in order.
@@ -196,19 +220,22 @@ TEST_CASE("lost and damaged packets of transfers: each byte once") {
   lossy.faults = {5, 12};
   TopologySpec ring{"torus", {4}};
   ring.both_channels = true;
-  Bench b(ring, {.channels = 16, .patience = 1, .memory_read = 10, .memory_answer = 10}, lossy);
+  Bench b(ring, {.channels = 24, .patience = 1, .kept_channels = 8, .memory_read = 10, .memory_answer = 10}, lossy);
   std::vector<TransferStore> taken;
   for (std::uint64_t i = 0; i < 400; ++i) {
-    const TransferStore transfer{static_cast<NodeId>(i / 3 % 4),
-                                 0x1000 * i + 13 * i % 4096,
-                                 0x4000 * i + 29 * i % 4096,
-                                 static_cast<std::uint32_t>(97 * i % 9000),
-                                 true,
-                                 i,
-                                 i % 3 == 0,
-                                 0x4000'0000 + 16 * i};
+    TransferStore transfer{static_cast<NodeId>(i / 3 % 4),
+                           0x1000 * i + 13 * i % 4096,
+                           0x4000 * i + 29 * i % 4096,
+                           static_cast<std::uint32_t>(97 * i % 9000),
+                           true,
+                           i,
+                           i % 3 == 0,
+                           0x4000'0000 + 16 * i};
+    transfer.read = i % 5 == 0;  // fence or not
+    if (transfer.read) std::swap(transfer.own, transfer.target);
     if (b.store(10 + 700 * static_cast<Cycle>(i), static_cast<NodeId>(i % 4), transfer)) taken.push_back(transfer);
   }
+  const auto asker = [](const TransferStore& transfer) { return static_cast<NodeId>(transfer.user % 4); };
   b.queue.run_until(kCycle * 20'000'000);
   CHECK(b.network->lost() > 100);
   CHECK(b.interfaces.transfers.repeated() > 20);
@@ -218,8 +245,9 @@ TEST_CASE("lost and damaged packets of transfers: each byte once") {
   for (const TransferStore& transfer : taken) {
     REQUIRE(b.ends[transfer.user].size() == 1);
     CHECK(b.ends[transfer.user][0].ending == TransferEnding::kWhole);
-    CHECK(b.all_written(transfer.dst, transfer.target, transfer.length, 1));
-    if (!transfer.fence) continue;
+    if (transfer.read) CHECK(b.all_written(asker(transfer), transfer.own, transfer.length, 1));
+    if (!transfer.read) CHECK(b.all_written(transfer.dst, transfer.target, transfer.length, 1));
+    if (!transfer.fence || transfer.read) continue;
     CHECK(b.all_written(transfer.dst, transfer.fence_word, 8, 1));
     std::size_t last = 0;
     for (std::uint64_t i = 0; i < transfer.length; ++i)

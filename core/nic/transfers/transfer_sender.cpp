@@ -11,7 +11,9 @@ namespace exanet {
 namespace {
 
 constexpr std::uint8_t kMostDoublings = 5;
-constexpr std::uint32_t kBlock = 4096, kPacket = 512, kFence = 8;  // bytes
+constexpr std::uint32_t kBlock = 4096, kPacket = 512, kFence = 8, kRequest = 16;  // bytes
+constexpr std::uint32_t kServesWaiting = 31;
+constexpr std::uint8_t kMostRefusals = 4;
 constexpr Cycle kVisits = 16;  // cycles between two
 constexpr std::int64_t kRounds = 4096;  // they wrap
 constexpr unsigned kAdmits = 1, kEmits = 2, kBegins = 4;  // kinds of steps that take turns
@@ -44,23 +46,48 @@ void TransferSender::attach(Network& network, AnswerPorts& answers, BlockReceive
   gather_.attach(network);
 }
 
-std::uint64_t TransferSender::target(NodeId node, const WriteWord& word) const {
-  const Block& block = nodes_[node].channels[word.slot / 4].blocks[word.slot % 4];
-  return word.index == word.first() ? block.target : block.target / kBlock * kBlock + kPacket * word.index;
+std::uint64_t TransferSender::target(NodeId node, NodeId dst, const WriteWord& word) const {
+  const std::uint64_t target = nodes_[node].numbers.at(dst).targets[word.number % kTargets];
+  return word.index == word.first() ? target : target / kBlock * kBlock + kPacket * word.index;
 }
 
 bool TransferSender::store(NodeId node, const TransferStore& transfer) {
   Node& n = nodes_[node];
   const Cycle claims = now() + 1;
-  const auto spare = static_cast<std::size_t>(
-      std::count_if(n.spare.begin(), n.spare.end(), [&](const auto& channel) { return channel.from <= claims; }));
-  if (spare <= n.intakes.size()) {
+  for (; !n.owns_less.empty() && n.owns_less.front() <= claims; n.owns_less.pop_front()) --n.owns;
+  if (n.owns + config_.kept_channels >= config_.channels) {
     ++refused_;
     return false;
   }
+  ++n.owns;
   n.intakes.push_back({transfer, claims + 1});
   wake(node);
   return true;
+}
+
+// Whether there is a channel was settled a cycle before.
+bool TransferSender::serve(NodeId node, NodeId reader, const WriteWord& request) {
+  Node& n = nodes_[node];
+  const auto found = reads_.find({reader, node, request.number});
+  const Read read = found->second;
+  reads_.erase(found);
+  const Cycle cycle = now();
+  for (; !n.serves_less.empty() && n.serves_less.front() <= cycle - 1; n.serves_less.pop_front()) --n.served;
+  for (; !n.admitted.empty() && n.admitted.front() <= cycle - 2; n.admitted.pop_front()) {
+  }
+  if (n.served >= config_.kept_channels || n.serves.size() + n.admitted.size() >= kServesWaiting) return false;
+  ++n.served;
+  n.serves.push_back({read, cycle + 1});
+  n.serves.back().what.store = {reader, read.store.target, read.store.own, read.store.length, false, 0, true};
+  wake(node);
+  return true;
+}
+
+void TransferSender::read_ended(NodeId node, NodeId server, const WriteWord& response, Cycle cycle) {
+  const auto found = reads_.find({server, node, response.number});
+  nodes_[node].read_ends.push_back({server, found->second.number, found->second.slot, response.failed, cycle + 1});
+  reads_.erase(found);
+  wake(node);
 }
 
 // Schedules the first cycle in which a step may begin, as far as that is known.
@@ -69,7 +96,9 @@ void TransferSender::wake(NodeId node) {
   Cycle cycle = kUnknown;
   const auto from = [&](Cycle a, Cycle b) { cycle = std::min(cycle, std::max(a, b)); };
   if (answers_->front(node, AnswerPorts::kOfBlocks) != nullptr) from(answers_->load(node) + 1, n.free);
+  if (!n.read_ends.empty()) from(n.read_ends.front().valid, n.free);
   if (!n.intakes.empty() && !n.spare.empty()) from(n.intakes.front().from, n.spare.front().from);
+  if (!n.serves.empty() && !n.spare.empty()) from(n.serves.front().from, n.spare.front().from);
   if (!n.emit.empty()) from(n.emit.front().from, gather_.room_from(node));
   if (!n.begin.empty()) from(n.begin.front().from, gather_.room_from(node));
   if (!n.due.empty()) from(owed(n.due.front().number), n.free);
@@ -103,9 +132,14 @@ bool TransferSender::visits(NodeId node, Node& n, Cycle cycle) {
     std::pop_heap(n.due.begin(), n.due.end());
     n.due.pop_back();
     const Channel& channel = n.channels[visit.slot / 4];
-    const bool waits = (channel.busy >> visit.slot % 4 & 1) != 0 && (channel.queued >> visit.slot % 4 & 1) == 0 &&
-                       channel.blocks[visit.slot % 4].sent == visit.sent;
-    if (waits) take_step(node, n, starts, Step::kVisit, visit.slot, false);
+    const bool waits = (channel.busy >> visit.slot % 4 & 1) != 0 && channel.blocks[visit.slot % 4].sent == visit.sent;
+    if (waits && (channel.queued >> visit.slot % 4 & 1) != 0) {
+      // A request that was answered before it could be sent again.
+      n.due.push_back({visit.number + config_.slots(), visit.slot, visit.sent});
+      std::push_heap(n.due.begin(), n.due.end());
+      continue;
+    }
+    if (waits) take_step(node, n, starts, Step::kVisit, visit.slot, Answer::kNone);
   }
   return n.free > cycle;
 }
@@ -113,11 +147,13 @@ bool TransferSender::visits(NodeId node, Node& n, Cycle cycle) {
 // What is before others: answers, then what has not had its turn.
 bool TransferSender::choose(NodeId node, const Node& n, Cycle cycle, Step& step) const {
   step = Step::kAnswer;
+  if (!n.read_ends.empty() && n.read_ends.front().valid <= cycle) return true;
   if (answers_->front(node, AnswerPorts::kOfBlocks) != nullptr && answers_->load(node) + 1 <= cycle) return true;
   const bool room = gather_.room_from(node) <= cycle;
   unsigned ready = 0;
-  if (!n.intakes.empty() && n.intakes.front().from <= cycle && !n.spare.empty() && n.spare.front().from <= cycle)
-    ready |= kAdmits;
+  const bool intakes =
+      (!n.intakes.empty() && n.intakes.front().from <= cycle) || (!n.serves.empty() && n.serves.front().from <= cycle);
+  if (intakes && !n.spare.empty() && n.spare.front().from <= cycle) ready |= kAdmits;
   if (room && !n.emit.empty() && n.emit.front().from <= cycle) ready |= kEmits;
   if (room && !n.begin.empty() && n.begin.front().from <= cycle) ready |= kBegins;
   const unsigned turns = (ready & ~n.turn) != 0 ? ready & ~n.turn : ready;
@@ -127,17 +163,31 @@ bool TransferSender::choose(NodeId node, const Node& n, Cycle cycle, Step& step)
 
 void TransferSender::begin(NodeId node, Node& n, Cycle cycle, Step step) {
   std::uint32_t slot = 0;
-  bool fits = false;
+  Answer answer = Answer::kNone;
   switch (step) {
     case Step::kAdmit: {
       Channel& channel = n.channels[n.spare.front().what];
       slot = 4 * n.spare.front().what;
-      channel.store = n.intakes.front().what;
+      const bool own = !n.intakes.empty() && n.intakes.front().from <= cycle;
+      channel.serves = !n.serves.empty() && n.serves.front().from <= cycle && !(own && n.served_last);
+      n.served_last = channel.serves;
+      if (channel.serves) {
+        const Read& read = n.serves.front().what;
+        channel.store = read.store;
+        channel.request_number = read.number;
+        channel.request_slot = read.slot;
+        n.serves.pop_front();
+        n.admitted.push_back(cycle);
+      } else {
+        channel.store = n.intakes.front().what;
+        n.intakes.pop_front();
+      }
       channel.own = channel.store.own;
       channel.target = channel.store.target;
-      channel.left = channel.store.length;
-      channel.fence = channel.store.fence;
-      channel.fences = false;
+      channel.left = channel.store.read ? 1 : channel.store.length;  // a request is a block of one packet
+      channel.fence = channel.store.fence && !channel.store.read;
+      channel.fences = channel.accepted = channel.refused = false;
+      channel.refusals = 0;
       if (channel.left == 0) fence(channel);
       channel.active = true;
       channel.busy = channel.queued = 0;
@@ -145,7 +195,6 @@ void TransferSender::begin(NodeId node, Node& n, Cycle cycle, Step step) {
       channel.sent_slot = 0;
       channel.failure = TransferEnding::kWhole;
       n.spare.pop_front();
-      n.intakes.pop_front();
       n.turn = kAdmits;
       break;
     }
@@ -160,43 +209,69 @@ void TransferSender::begin(NodeId node, Node& n, Cycle cycle, Step step) {
       n.turn = 0;
       break;
     default: {
-      const Packet& packet = *answers_->front(node, AnswerPorts::kOfBlocks);
-      const BlockAnswer answer = BlockAnswer::unpack(packet.user);
-      slot = answer.slot;
-      const Channel& channel = n.channels[slot / 4];
-      fits = channel.blocks[slot % 4].number == answer.number && channel.store.dst == packet.src &&
-             (channel.busy >> slot % 4 & 1) != 0;
-      stale_ += !fits;
-      answers_->take(node, cycle);
+      const auto is_for = [&](NodeId from, std::uint32_t number) {
+        const Channel& channel = n.channels[slot / 4];
+        return channel.blocks[slot % 4].number == number && channel.store.dst == from &&
+               (channel.busy >> slot % 4 & 1) != 0;
+      };
+      if (!n.read_ends.empty() && n.read_ends.front().valid <= cycle) {
+        const ReadEnd end = n.read_ends.front();
+        n.read_ends.pop_front();
+        slot = end.slot;
+        if (is_for(end.from, end.number) && n.channels[slot / 4].store.read)
+          answer = end.failed ? Answer::kEndFailed : Answer::kEnd;
+      } else {
+        const Packet& packet = *answers_->front(node, AnswerPorts::kOfBlocks);
+        const BlockAnswer said = BlockAnswer::unpack(packet.user);
+        slot = said.slot;
+        const Channel& channel = n.channels[slot / 4];
+        if (is_for(packet.src, said.number) && !channel.accepted && !channel.refused)
+          answer = said.busy ? Answer::kBusy : Answer::kAck;
+        answers_->take(node, cycle);
+      }
+      stale_ += answer == Answer::kNone;
     }
   }
   n.free = cycle + 3;
-  take_step(node, n, cycle, step, slot, fits);
+  take_step(node, n, cycle, step, slot, answer);
 }
 
 // What a step does that begins in this cycle, by the gateware's third and fourth.
-void TransferSender::take_step(NodeId node, Node& n, Cycle cycle, Step step, std::uint32_t slot, bool fits) {
+void TransferSender::take_step(NodeId node, Node& n, Cycle cycle, Step step, std::uint32_t slot, Answer answer) {
   const std::uint32_t number = slot / 4;
   Channel& channel = n.channels[number];
   Numbers& numbers = n.numbers[channel.store.dst];
   const auto is_open = [&](std::uint32_t at) { return (numbers.open >> at % kWindow & 1) != 0; };
-  const bool failed = channel.failure != TransferEnding::kWhole;
+  const bool failed = channel.failure != TransferEnding::kWhole, reads = channel.store.read;
+  if (failed && channel.serves && channel.fence) {
+    // What has not begun of a read that has failed comes no more, but for its end.
+    channel.left = 0;
+    fence(channel);
+  }
+  const bool may_begin = !failed || (channel.serves && (channel.busy | channel.queued) == 0);
   const auto usable = static_cast<unsigned>(~(channel.busy | channel.queued) & 15);
   const bool room = gather_.room_from(node) <= cycle;
-  const bool begins = (step == Step::kAdmit || step == Step::kBegin) && room && channel.left != 0 && !failed &&
+  const bool begins = (step == Step::kAdmit || step == Step::kBegin) && room && channel.left != 0 && may_begin &&
                       usable != 0 && !channel.sending && !is_open(numbers.next);
   if (begins) slot = 4 * number + static_cast<std::uint32_t>(__builtin_ctz(usable));
   const auto bit = static_cast<std::uint8_t>(1u << slot % 4);
   Block& block = channel.blocks[slot % 4];
   const bool busy = (channel.busy & bit) != 0;
-  const bool emits = step == Step::kEmit && busy && !failed, abandons = step == Step::kEmit && busy && failed;
+  const bool rests = channel.accepted || channel.refused, tell = channel.serves && block.fence;
+  const bool emits = step == Step::kEmit && busy && !rests && (!failed || tell),
+             abandons = step == Step::kEmit && busy && failed && !tell;
   const auto elapsed = (round(n) - block.round + kRounds) % kRounds;
-  const bool overdue = step == Step::kVisit && busy && (channel.queued & bit) == 0 &&
-                       elapsed >= std::int64_t{config_.patience} << block.doublings;
+  const bool visited = step == Step::kVisit && busy && (channel.queued & bit) == 0;
+  const bool overdue = visited && !rests && elapsed >= std::int64_t{config_.patience} << block.doublings;
+  const bool accepts = answer == Answer::kAck && reads, refuses = answer == Answer::kBusy;
+  const bool waited =
+      visited && channel.accepted && config_.read_patience != 0 && elapsed >> config_.read_patience != 0;
+  const bool retries = visited && channel.refused && elapsed << 1 >> channel.refusals != 0;
   // A fence is not sent again before its transfer's other blocks have been answered.
   const bool waits = overdue && block.fence && (channel.busy & ~bit) != 0, due = overdue && !waits;
-  const bool gives_up = due && config_.tries != 0 && block.tries == config_.tries;
-  const bool repeats = due && !gives_up, frees = fits || gives_up || abandons;
+  const bool gives_up = (due && config_.tries != 0 && block.tries == config_.tries) || waited;
+  const bool repeats = due && !gives_up;
+  const bool frees = (answer != Answer::kNone && !accepts && !refuses) || gives_up || abandons;
 
   bool final_packet = false;
   if (begins) {
@@ -206,10 +281,13 @@ void TransferSender::take_step(NodeId node, Node& n, Cycle cycle, Step step, std
     block.target = channel.target;
     block.last_byte = static_cast<std::uint16_t>(offset + bytes - 1);
     block.number = numbers.next;
+    numbers.targets[block.number % kTargets] = block.target;
     block.at = static_cast<std::uint8_t>(offset / kPacket);
     block.tries = block.doublings = 0;
-    channel.own += bytes;
-    channel.target = (channel.target / kBlock + 1) * kBlock;
+    if (!reads) {
+      channel.own += bytes;
+      channel.target = (channel.target / kBlock + 1) * kBlock;
+    }
     channel.left -= bytes;
     block.fence = channel.fences;
     if (channel.left == 0) fence(channel);
@@ -226,16 +304,23 @@ void TransferSender::take_step(NodeId node, Node& n, Cycle cycle, Step step, std
     final_packet = at == last;
     const std::uint32_t place =
         block.fence ? WriteWord::kFence | (begins ? named(channel, slot) : 0) : WriteWord::place_of(first, last);
-    const WriteWord word{block.number, slot, at, place, final_packet, from % 16};
-    gather_.push(node, {node, channel.store.dst, static_cast<std::uint16_t>(bytes), kTransferPort, 0, word.packed()},
-                 block.own + (from - offset), block.fence, cycle + 4);
+    const bool tells = channel.serves && block.fence;
+    const WriteKind kind = reads ? WriteKind::kReadRequest : tells ? WriteKind::kReadResponse : WriteKind::kWrite;
+    const WriteWord word{block.number, slot, at, place, final_packet, from % 16, kind, tells && failed};
+    if (begins && reads) reads_[{node, channel.store.dst, block.number}] = {channel.store, block.number, slot};
+    if (begins && tells)
+      reads_[{node, channel.store.dst, block.number}] = {{}, channel.request_number, channel.request_slot};
+    gather_.push(node,
+                 {node, channel.store.dst, static_cast<std::uint16_t>(reads ? kRequest : bytes), kTransferPort, 0,
+                  word.packed()},
+                 block.own + (from - offset), block.fence || reads, cycle + 4);
     ++packets_;
     block.at = static_cast<std::uint8_t>((at + 1) % 8);
     block.round = static_cast<std::uint16_t>(round(n) % kRounds);
     if (begins) channel.sending = !final_packet;
     if (final_packet) {
       ++block.sent;
-      n.due.push_back({visit_of(n, slot, block), slot, block.sent});
+      n.due.push_back({visit_of(n, slot, std::int64_t{config_.patience} << block.doublings), slot, block.sent});
       std::push_heap(n.due.begin(), n.due.end());
     }
   }
@@ -250,9 +335,22 @@ void TransferSender::take_step(NodeId node, Node& n, Cycle cycle, Step step, std
     block.doublings = std::min<std::uint8_t>(block.doublings + 1, kMostDoublings);
     ++repeated_;
   }
-  if (frees) {
-    channel.busy &= static_cast<std::uint8_t>(~bit);
-    numbers.open &= ~(1u << block.number % kWindow);
+  if (frees || retries) channel.busy &= static_cast<std::uint8_t>(~bit);
+  if (accepts || refuses || (frees && !rests)) numbers.open &= ~(1u << block.number % kWindow);
+  if (accepts || refuses) {
+    block.round = static_cast<std::uint16_t>(round(n) % kRounds);
+    (accepts ? channel.accepted : channel.refused) = true;
+    if (refuses) channel.refusals = std::min<std::uint8_t>(channel.refusals + 1, kMostRefusals);
+    const std::int64_t patience = accepts ? std::int64_t{1} << config_.read_patience : (1 << channel.refusals) / 2;
+    if (refuses || config_.read_patience != 0) {
+      ++block.sent;  // what was to be looked at for the request is not
+      n.due.push_back({visit_of(n, slot, patience), slot, block.sent});
+      std::push_heap(n.due.begin(), n.due.end());
+    }
+  }
+  if (retries) {
+    channel.refused = false;
+    channel.left = 1;
   }
   if (step == Step::kEmit) channel.queued &= static_cast<std::uint8_t>(~bit);
   if ((begins && !final_packet) || (emits && !final_packet) || repeats) {
@@ -260,11 +358,12 @@ void TransferSender::take_step(NodeId node, Node& n, Cycle cycle, Step step, std
     n.emit.push_back({slot, cycle + 5});
   }
   if ((frees || (emits && final_packet)) && channel.sent_slot == slot % 4) channel.sending = false;
-  if (!failed && gives_up) channel.failure = TransferEnding::kSilent;
+  if (!failed && (gives_up || answer == Answer::kEndFailed)) channel.failure = TransferEnding::kSilent;
   if (step == Step::kBegin) channel.waits = false;
   // In the queue while it has bytes left and a slot for them, and no block that is being sent.
-  if (channel.left != 0 && channel.failure == TransferEnding::kWhole && (channel.busy | channel.queued) != 15 &&
-      !channel.sending && !channel.waits) {
+  const bool goes_on =
+      channel.failure == TransferEnding::kWhole || (channel.serves && (channel.busy | channel.queued) == 0);
+  if (channel.left != 0 && goes_on && (channel.busy | channel.queued) != 15 && !channel.sending && !channel.waits) {
     channel.waits = true;
     n.begin.push_back({number, cycle + 5});
   }
@@ -296,10 +395,10 @@ std::uint32_t TransferSender::named(const Channel& channel, std::uint32_t slot) 
 }
 
 // The first visit, of those that are to come, that finds the block due. That of the last slot is the next round's already.
-std::int64_t TransferSender::visit_of(const Node& n, std::uint32_t slot, const Block& block) const {
+std::int64_t TransferSender::visit_of(const Node& n, std::uint32_t slot, std::int64_t patience) const {
   const auto slots = std::int64_t{config_.slots()};
   const std::int64_t sent = round(n), own = slot == slots - 1 ? 1 : 0;
-  const std::int64_t due = sent + (std::int64_t{config_.patience} << block.doublings) - own;
+  const std::int64_t due = sent + patience - own;
   const std::int64_t next = (n.visited - slot + slots - 1) / slots;
   return slot + slots * std::max({due, next, std::int64_t{0}});
 }
@@ -329,7 +428,9 @@ void TransferSender::release(NodeId node, Node& n, Cycle cycle) {
   n.ends.pop_front();
   n.end_free = cycle + 1;
   n.spare.push_back({end.channel, cycle + 1});
+  (n.channels[end.channel].serves ? n.serves_less : n.owns_less).push_back(cycle + 1);
   ++ended_;
+  if (n.channels[end.channel].serves) return wake(node);
   on_ended_(self_, node, n.channels[end.channel].store.user, end.failure, cycle);
   wake(node);
 }

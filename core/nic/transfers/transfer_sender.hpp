@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <unordered_map>
 #include <vector>
 
@@ -27,6 +28,7 @@ struct TransferStore {
   std::uint64_t user;
   bool fence = false;  // a word of 8 bytes is written at the target behind all others
   std::uint64_t fence_word = 0;  // its address
+  bool read = false;  // the other way round, from `target` there to `own` here
 };
 
 class TransferSender {
@@ -44,8 +46,13 @@ class TransferSender {
   // The end that was offered is in memory in this cycle; known before.
   void end_written(NodeId node, Cycle cycle);
 
-  // Where in memory a packet goes, of a block that is under way.
-  std::uint64_t target(NodeId node, const WriteWord& word) const;
+  // The request of a read comes to a node in the present cycle. False when no channel is free to serve it: it is refused.
+  bool serve(NodeId node, NodeId reader, const WriteWord& request);
+  // The end of a read comes in this cycle to the node that has asked for it.
+  void read_ended(NodeId node, NodeId server, const WriteWord& response, Cycle cycle);
+
+  // Where in memory a packet goes, of one of the last kTargets blocks from a node to another.
+  std::uint64_t target(NodeId node, NodeId dst, const WriteWord& word) const;
 
   std::uint64_t packets() const { return packets_; }
   std::uint64_t ended() const { return ended_; }
@@ -55,6 +62,7 @@ class TransferSender {
 
  private:
   enum class Step : std::uint8_t { kAdmit, kEmit, kBegin, kAnswer, kVisit };
+  enum class Answer : std::uint8_t { kNone, kAck, kBusy, kEnd, kEndFailed };
 
   struct Block {
     std::uint64_t own = 0, target = 0;
@@ -66,8 +74,16 @@ class TransferSender {
     std::uint8_t tries = 0, doublings = 0;
     std::uint32_t sent = 0;  // times that it went out whole
   };
+  // What a request and an end have in their payload.
+  struct Read {
+    TransferStore store{};
+    std::uint32_t number = 0, slot = 0;  // of the request
+  };
   struct Channel {
     TransferStore store{};
+    bool serves = false, accepted = false, refused = false;
+    std::uint8_t refusals = 0;
+    std::uint32_t request_number = 0, request_slot = 0;  // that it serves
     std::uint64_t own = 0, target = 0;  // of the next block
     std::uint32_t left = 0;  // bytes in blocks that have not begun
     bool fence = false, fences = false;  // one comes behind them; it is what has not begun
@@ -79,8 +95,10 @@ class TransferSender {
     TransferEnding failure = TransferEnding::kWhole;
     std::array<Block, 4> blocks;
   };
+  static constexpr std::size_t kTargets = 256;
   struct Numbers {
     std::uint32_t next = 0, open = 0;
+    std::array<std::uint64_t, kTargets> targets{};  // of blocks, by number
   };
   // What is in a queue, and from when on it is at its front at the earliest.
   template <typename T>
@@ -92,6 +110,12 @@ class TransferSender {
     std::uint32_t channel;
     TransferEnding failure;
   };
+  struct ReadEnd {
+    NodeId from;
+    std::uint32_t number, slot;
+    bool failed;
+    Cycle valid;
+  };
   struct Visit {
     std::int64_t number;  // of all visits
     std::uint32_t slot, sent;
@@ -100,6 +124,12 @@ class TransferSender {
   struct Node {
     std::vector<Channel> channels;
     std::deque<Valid<TransferStore>> intakes;
+    std::deque<Valid<Read>> serves;
+    bool served_last = false;  // of those that were admitted
+    std::deque<Cycle> admitted;  // of late: reads that are to be served
+    std::uint32_t owns = 0, served = 0;  // channels of stores, and of others' reads
+    std::deque<Cycle> owns_less, serves_less;  // when one of them counts as free
+    std::deque<ReadEnd> read_ends;
     std::deque<Valid<std::uint32_t>> spare, begin, emit;  // channels, channels, slots
     std::unordered_map<NodeId, Numbers> numbers;
     unsigned turn = 0;  // kinds of steps that have had theirs
@@ -118,14 +148,14 @@ class TransferSender {
   bool visits(NodeId node, Node& n, Cycle cycle);
   bool choose(NodeId node, const Node& n, Cycle cycle, Step& step) const;
   void begin(NodeId node, Node& n, Cycle cycle, Step step);
-  void take_step(NodeId node, Node& n, Cycle cycle, Step step, std::uint32_t slot, bool fits);
+  void take_step(NodeId node, Node& n, Cycle cycle, Step step, std::uint32_t slot, Answer answer);
   void offer_ends(NodeId node, Node& n);
   static void fence(Channel& channel);
   static std::uint32_t named(const Channel& channel, std::uint32_t slot);
   void release(NodeId node, Node& n, Cycle cycle);
   std::int64_t round(const Node& n) const { return n.visited / config_.slots(); }
   Cycle owed(std::int64_t visit) const { return config_.begins + 16 * (visit + 1); }
-  std::int64_t visit_of(const Node& n, std::uint32_t slot, const Block& block) const;
+  std::int64_t visit_of(const Node& n, std::uint32_t slot, std::int64_t patience) const;
 
   EventQueue& events_;
   TransfersConfig config_;
@@ -135,6 +165,8 @@ class TransferSender {
   AnswerPorts* answers_ = nullptr;
   BlockReceiver* written_ = nullptr;
   std::vector<Node> nodes_;
+  std::map<std::array<std::uint32_t, 3>, Read>
+      reads_;  // by sender, receiver and number: of packets that were sent and have not come
   std::uint32_t on_event_;
   std::uint64_t packets_ = 0, ended_ = 0, repeated_ = 0, stale_ = 0, refused_ = 0;
 };

@@ -13,8 +13,8 @@ package exanet_pkg;
   typedef enum logic [3:0] {
     PacketTypeMessage = 4'd0,  // atomic message for a mailbox
     PacketTypeWrite = 4'd1,  // block of a remote write
-    PacketTypeReadRequest = 4'd2,  // asks for a block
-    PacketTypeReadResponse = 4'd3,  // block asked for
+    PacketTypeReadRequest = 4'd2,  // asks for bytes, which come as blocks of Writes
+    PacketTypeReadResponse = 4'd3,  // behind the blocks that were asked for: the end of the read, or why it failed
     PacketTypeAck = 4'd4,  // block arrived
     PacketTypeNack = 4'd5,  // block refused; the footer's reason says why
     PacketTypeAtomic = 4'd6,  // atomic operation on remote memory
@@ -29,7 +29,8 @@ package exanet_pkg;
     NackReasonClosed = 4'd2,  // no such mailbox
     NackReasonDomain = 4'd3,  // the mailbox is of another protection domain
     NackReasonMemory = 4'd4,  // memory has refused it
-    NackReasonSilent = 4'd5  // no answer came, as often as it was sent: the sender's interface says so, no packet does
+    NackReasonSilent = 4'd5,  // no answer came, as often as it was sent: the sender's interface says so, no packet does
+    NackReasonBusy = 4'd6  // no channel is spare to serve a read: its request comes again
   } nack_reason_e;
 
   typedef enum logic [3:0] {
@@ -162,10 +163,10 @@ package exanet_pkg;
     logic [21:0] dcid;  // destination node
   } message_send_t;
 
-  // The four stores of 8 bytes, or two of 16, that ask for a write of memory to another node's; the last one hands it over. With a fence transfer_fence is stored before.
+  // The four stores of 8 bytes, or two of 16, that ask for a write of memory to another node's, or for a read of that; the last one hands it over. With a fence transfer_fence is stored before.
   typedef struct packed {
     logic [15:0] token;  // comes back in transfer_end
-    logic end_reserved;  // zero
+    logic read;  // the other way round: bytes go from the other node's memory at target to this node's at own; fence does not count then
     logic fence;  // transfer_fence counts: a word is written in the other node's memory behind all that the transfer writes there
     logic notify;  // transfer_end is to be written
     logic [44:0] end_word;  // address, in units of 8 bytes, of a word in this node's memory that transfer_end is written to
@@ -173,7 +174,7 @@ package exanet_pkg;
     logic [21:0] dcid;  // the other node
     logic [31:0] length;  // bytes
     logic [15:0] target_reserved;  // zero
-    logic [47:0] target;  // address that it goes to in the other node's memory
+    logic [47:0] target;  // that in the other node's memory
     logic [15:0] own_reserved;  // zero
     logic [47:0] own;  // address of its first byte in this node's memory
   } transfer_t;
@@ -185,7 +186,23 @@ package exanet_pkg;
     logic [44:0] word;  // address, in units of 8 bytes, of a word in the other node's memory
   } transfer_fence_t;
 
-  // What the network interface writes when the other node's memory has all of a transfer, or when it has failed.
+  // Payload of a ReadRequest: a block of one packet whose destination address is that of the first byte to read.
+  typedef struct packed {
+    logic [31:0] reserved;  // zero
+    logic [31:0] length;  // bytes
+    logic [15:0] own_reserved;  // zero
+    logic [47:0] own;  // where that byte goes in the memory of the node that asks
+  } read_request_t;
+
+  // Payload of a ReadResponse: the fence behind the Writes that bring what a read has asked for. It is told to the channel that asked, and not written to memory.
+  typedef struct packed {
+    logic [25:0] reserved;  // zero
+    logic [3:0] failure;  // why the read failed at the node that was asked: part of it may have been written
+    logic [9:0] channel;  // slot of the request
+    logic [23:0] number;  // of the request
+  } read_response_t;
+
+  // What the network interface writes when memory has all of a transfer, the other node's or for a read its own, or when it has failed.
   typedef struct packed {
     logic [39:0] more_reserved;  // zero
     logic [15:0] token;  // as in the transfer
@@ -194,7 +211,7 @@ package exanet_pkg;
     logic done;  // 1
   } transfer_end_t;
 
-  // Field `block` of a Write's footer: which packets its block has, by bits 11 to 9 of the address of each. A block is what is written between two multiples of 4 KiB of the target address, a packet what is between two of 512 bytes.
+  // Field `block` of the footer of a Write or a ReadRequest: which packets its block has, by bits 11 to 9 of the address of each. A block is what is written between two multiples of 4 KiB of the target address, a packet what is between two of 512 bytes.
   typedef struct packed {
     logic fence;  // 0
     logic [8:0] reserved;  // zero
@@ -202,7 +219,7 @@ package exanet_pkg;
     logic [2:0] first_packet;  // its first packet
   } block_place_t;
 
-  // Field `block` of the footer of a Write that is a fence: a block of one packet, which is taken only when memory has all of the blocks that it names.
+  // Field `block` of the footer of a fence, which is a Write or a ReadResponse: a block of one packet, which is taken only when memory has all of the blocks that it names.
   typedef struct packed {
     logic fence;  // 1
     logic [2:0][4:0] behind;  // blocks of its transfer that were not answered yet, by how far their numbers are behind its own; 0: none
@@ -244,7 +261,9 @@ package exanet_pkg;
 
   // What a network interface knows of its machine; the kernel writes it before anything else.
   typedef struct packed {
-    logic [17:0] reserved;  // zero
+    logic [5:0] reserved;  // zero
+    logic [7:0] kept_channels;  // channels that serve the reads of other nodes, and no others; stores take the rest
+    logic [3:0] read_patience;  // of reads whose request was answered, in such rounds: binary logarithm, at most 11; 0: they are never given up
     logic [5:0] block_patience;  // as patience, of blocks of transfers, whose rounds take 16 cycles for each of four blocks of each channel
     logic [3:0] tries;  // repetitions without an answer until a message or a block is given up; 0: never
     logic [5:0] patience;  // rounds after which a message that was not answered is sent again; twice as many each time, up to 32 times as many

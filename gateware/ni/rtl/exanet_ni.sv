@@ -260,6 +260,9 @@ module exanet_ni #(
     transfer_end_t end_value;
     logic packet_valid, packet_taken, unread_valid, unread_taken, end_valid, end_taken, senders_ready, blocks_ready, clear_taken, cleared_q;
     logic [44:0] end_word;
+    logic serves, serve_valid, read_end_valid, read_end_taken;
+    ni_pkg::serve_t serve;
+    ni_pkg::read_end_t read_end;
     assign transfers_ready = senders_ready && blocks_ready;
     assign blocks_cleared = cleared_q;
     always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -272,6 +275,8 @@ module exanet_ni #(
     ) u_transfers (
       .clk_i, .rst_ni, .config_i(config_q), .ready_o(senders_ready), .context_i(context_next), .store_i(page && enabled), .line_i(line[11:4]),
       .data_i(data), .strobe_i(strobe), .pdid_i(pdid), .status_at_i(status_at_q), .status_o(transfer_status),
+      .serves_o(serves), .serve_valid_i(serve_valid), .serve_i(serve), .read_end_valid_i(read_end_valid),
+      .read_end_taken_o(read_end_taken), .read_end_i(read_end),
       .packet_valid_o(packet_valid), .packet_taken_i(packet_taken), .packet_o(packet), .unread_valid_i(unread_valid),
       .unread_taken_o(unread_taken), .unread_i(unread), .s_axis_tvalid(out_valid[Answers] && to_transfers), .s_axis_tready(transfers_take),
       .s_axis_tuser(out_user[Answers]), .end_valid_o(end_valid), .end_taken_i(end_taken), .end_word_o(end_word), .end_value_o(end_value),
@@ -290,7 +295,9 @@ module exanet_ni #(
       .clear_taken_o(clear_taken),
       .s_axis_tvalid(out_valid[Blocks]), .s_axis_tready(out_ready[Blocks]), .s_axis_tdata(out_data[Blocks]), .s_axis_tkeep(out_keep[Blocks]),
       .s_axis_tlast(out_last[Blocks]), .s_axis_tuser(out_user[Blocks]), .m_axis_tvalid(block_valid), .m_axis_tready(block_ready),
-      .m_axis_tuser(block_user), .end_valid_i(end_valid), .end_taken_o(end_taken), .end_word_i(end_word), .end_value_i(end_value),
+      .m_axis_tuser(block_user), .serves_i(serves), .serve_valid_o(serve_valid), .serve_o(serve),
+      .read_end_valid_o(read_end_valid), .read_end_taken_i(read_end_taken), .read_end_o(read_end),
+      .end_valid_i(end_valid), .end_taken_o(end_taken), .end_word_i(end_word), .end_value_i(end_value),
       .m_axi_awaddr(m_axi_dma_awaddr), .m_axi_awlen(m_axi_dma_awlen), .m_axi_awvalid(m_axi_dma_awvalid), .m_axi_awready(m_axi_dma_awready),
       .m_axi_wdata(m_axi_dma_wdata), .m_axi_wstrb(m_axi_dma_wstrb), .m_axi_wlast(m_axi_dma_wlast), .m_axi_wvalid(m_axi_dma_wvalid),
       .m_axi_wready(m_axi_dma_wready), .m_axi_bresp(m_axi_dma_bresp), .m_axi_bvalid(m_axi_dma_bvalid), .m_axi_bready(m_axi_dma_bready),

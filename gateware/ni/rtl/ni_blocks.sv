@@ -9,6 +9,10 @@
 // dropped, as if it had been lost, where some block that it names is not whole; where memory has refused one of them it
 // is answered with a Nack, and not written.
 //
+// The request of a read goes to the sender, if that has a channel for it; else it has come, too, and is answered with a
+// Nack (Busy), as often as it comes. The end of a read is a fence, but goes to the sender, also where memory has refused
+// one of the blocks that it names.
+//
 // A packet waits for memory and for room for answers, and for nothing else. Words that say that a transfer has ended are written in between.
 module ni_blocks #(
   parameter int unsigned Peers = 4096,
@@ -37,6 +41,13 @@ module ni_blocks #(
   output logic                         m_axis_tvalid,
   input  logic                         m_axis_tready,
   output exanet_pkg::ni_user_t         m_axis_tuser,
+  // reads that are asked for, and ends of those that were
+  input  logic                         serves_i,  // one may be handed over
+  output logic                         serve_valid_o,
+  output ni_pkg::serve_t               serve_o,
+  output logic                         read_end_valid_o,
+  input  logic                         read_end_taken_i,
+  output ni_pkg::read_end_t            read_end_o,
   // words of 8 bytes
   input  logic                         end_valid_i,
   output logic                         end_taken_o,
@@ -110,6 +121,7 @@ module ni_blocks #(
   logic [127:0] word;
   logic [1:0] jobs_q;
   ni_user_t user_q;
+  logic [127:0] first_q;  // word of the payload
   logic [23:0] ahead_q;
   logic [5:0] unanswered_q;  // packets that were decided on
   block_place_t place_comes;
@@ -136,7 +148,7 @@ module ni_blocks #(
   end
   always_ff @(posedge clk_i) begin
     if (beat) bytes_q <= (amid_q ? bytes_q : '0) + 10'(kept);
-    if (begins) {user_q, peer_q, known_q} <= {s_axis_tuser, peer, known};
+    if (begins) {user_q, peer_q, known_q, first_q} <= {s_axis_tuser, peer, known, s_axis_tdata};
     if (state_q == Look) {past_q, ahead_q} <= {past, user_q.number - past.next};
   end
 
@@ -150,11 +162,17 @@ module ni_blocks #(
   logic [2:0] index;
   logic [7:0] own, span;
   logic [WindowBits-1:0] at;
-  logic later, later_q, drops, repeated, completes, acks, writes, fitting;
+  logic later, later_q, drops, repeated, completes, acks, takes, writes, fitting, asks_read, ends_read, busy;
+  read_request_t request;
+  read_response_t response;
   logic [23:0] behind;
   logic [9:0] past_end;
   assign place = user_q.block;
   assign fence = user_q.block;
+  assign asks_read = user_q.kind == PacketTypeReadRequest;
+  assign ends_read = user_q.kind == PacketTypeReadResponse;
+  assign request = first_q;
+  assign response = first_q[63:0];
   assign index = user_q.dmadd[11:9];
   assign own = 8'd1 << index;
   always_comb begin
@@ -165,7 +183,14 @@ module ni_blocks #(
   assign behind = ~ahead_q;
   assign later = !past_q.known || !ahead_q[23];
   assign past_end = {1'b0, user_q.dmadd[8:0]} + bytes_q;
-  assign fitting = span[index] && bytes_q != '0 && past_end <= 10'd512 && bytes_q <= 10'd512 && user_q.kind == PacketTypeWrite;
+  always_comb begin
+    case (packet_type_e'(user_q.kind))
+      PacketTypeWrite: fitting = span[index] && bytes_q != '0 && past_end <= 10'd512 && bytes_q <= 10'd512;
+      PacketTypeReadRequest: fitting = !place.fence && span == own && bytes_q == 10'($unsigned($bits(read_request_t) / 8));
+      PacketTypeReadResponse: fitting = place.fence && bytes_q == 10'($unsigned($bits(read_response_t) / 8));
+      default: fitting = 1'b0;
+    endcase
+  end
   assign drops = !known_q || !fitting || (!later_q && behind[22:WindowBits] != '0) || !in_order_q;
   always_comb begin
     found = past_q.blocks[at];
@@ -189,7 +214,12 @@ module ni_blocks #(
   end
   assign repeated = here_q.come[index];
   assign completes = !repeated && (here_q.come | own) == '1;
-  assign writes = !drops && !repeated && !spoils_q;
+  assign takes = !drops && !repeated;
+  assign writes = takes && !spoils_q && !asks_read && !ends_read;
+  assign busy = takes && asks_read && !serves_i;
+  assign serve_valid_o = decides && takes && asks_read && serves_i;
+  assign serve_o = '{from: user_q.dmadd, to: request.own, length: request.length, dcid: user_q.source_dcid, peer: 12'(peer_q),
+                     pdid: user_q.source_pdid, slot: user_q.channel, number: user_q.number};
   assign acks = !drops && (completes || (here_q.come == '1 && user_q.ack_request));
   assign decides = state_q == Decide && ended_q && !jobs_q[1];
   always_comb begin
@@ -205,15 +235,16 @@ module ni_blocks #(
       end
       past_next.blocks[at] = here_q;
       past_next.blocks[at].come = here_q.come | own;
-      if (spoils_q) past_next.blocks[at].failed = 1'b1;
+      if (spoils_q || busy) past_next.blocks[at].failed = 1'b1;
     end
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      state_q    <= Idle;
-      written_o  <= '0;
-      repeated_o <= '0;
-      dropped_o  <= '0;
+      state_q          <= Idle;
+      read_end_valid_o <= 1'b0;
+      written_o        <= '0;
+      repeated_o       <= '0;
+      dropped_o        <= '0;
     end else begin
       case (state_q)
         Idle: if (begins) state_q <= Look;
@@ -221,15 +252,31 @@ module ni_blocks #(
         Weigh: state_q <= Decide;
         default: if (decides) state_q <= Idle;
       endcase
+      if (decides && takes && ends_read) read_end_valid_o <= 1'b1;
+      else if (read_end_taken_i) read_end_valid_o <= 1'b0;
       written_o  <= written_o + 32'(decides && writes);
       repeated_o <= repeated_o + 32'(decides && !drops && repeated);
       dropped_o  <= dropped_o + 32'(decides && drops);
     end
   end
 
+  always_ff @(posedge clk_i) begin
+    if (decides && takes && ends_read) begin
+      read_end_o.peer <= 12'(peer_q);
+      read_end_o.end_of <= response;
+      if (spoils_q) read_end_o.end_of.failure <= NackReasonMemory;
+    end
+  end
+`ifndef SYNTHESIS
+  // An end was taken before the next one has waited for memory's answers.
+  always_ff @(posedge clk_i)
+    if (rst_ni) EndIsTaken : assert (!(decides && takes && ends_read && read_end_valid_o));
+`endif
+
   // --- Packets on their way to memory, those that go nowhere, and ends, one burst after the other.
   typedef struct packed {
     logic acks;
+    logic asks_read;
     peer_t peer;
     logic [21:0] dcid;
     logic [9:0] pdid;
@@ -261,7 +308,8 @@ module ni_blocks #(
     job_next.last_byte = 4'(user_q.dmadd[3:0] + bytes_q[3:0] - 4'd1);
     job_next.words = 6'((bytes_q + 10'd15) >> 4);
     job_next.final_beat = 6'((11'(writes ? user_q.dmadd[3:0] : 4'd0) + 11'(bytes_q) - 11'd1) >> 4);
-    job_next.answer = '{acks: acks, peer: peer_q, dcid: user_q.source_dcid, pdid: user_q.source_pdid, channel: user_q.channel, number: user_q.number};
+    job_next.answer = '{acks: acks, asks_read: asks_read, peer: peer_q,
+                        dcid: user_q.source_dcid, pdid: user_q.source_pdid, channel: user_q.channel, number: user_q.number};
   end
   assign first_bytes = 16'hffff << shift;
   assign last_bytes = 16'hffff >> (4'd15 - job.last_byte);
@@ -371,7 +419,7 @@ module ni_blocks #(
         m_axis_tuser.high_priority <= 1'b1;
         m_axis_tuser.number <= pending.number;
         m_axis_tuser.channel <= pending.channel;
-        m_axis_tuser.reason <= answer_failed ? NackReasonMemory : NackReasonNone;
+        m_axis_tuser.reason <= !answer_failed ? NackReasonNone : pending.asks_read ? NackReasonBusy : NackReasonMemory;
       end else if (m_axis_tready) begin
         m_axis_tvalid <= 1'b0;
       end

@@ -3,7 +3,7 @@
 //
 // Reads of later packets are asked for while the data of earlier ones come, 16 packets ahead. A read does not cross 4 KiB: a packet may take two. Memory
 // answers in order. A packet whose read it refuses is given the shape of a frame that ni_inject does not send, and is told of.
-// A fence has its payload with it, and is a frame between the others.
+// A fence and a request have their payload with them, and are frames between the others.
 module ni_gather (
   input  logic                  clk_i,
   input  logic                  rst_ni,
@@ -58,7 +58,7 @@ module ni_gather (
       frames_q <= '0;
     end else begin
       frames_q <= frames_q + 5'(packet_taken_o) - 5'(frame_done);
-      asks_q   <= (packet_taken_o && !packet_i.place.fence) || (asks_q && !(asked && (rest_q || lines_q == '0)));
+      asks_q   <= (packet_taken_o && !has_bytes(packet_i.kind, packet_i.place.fence)) || (asks_q && !(asked && (rest_q || lines_q == '0)));
       rest_q   <= asks_q && (rest_q || (asked && lines_q != '0)) && !(rest_q && asked);
     end
   end
@@ -78,17 +78,18 @@ module ni_gather (
   // --- Data that come: a word of a frame is out of two beats, where the address is not one of a line.
   logic [3:0] skip;
   logic [5:0] beat_q, word_q;
-  logic room, flush_q, beat, emits, final_word, failed_q, failed;
+  logic at_hand, room, flush_q, beat, emits, final_word, failed_q, failed;
   logic [127:0] previous_q, low, high;
   logic [9:0] bytes_left;
-  assign skip = frame.place.fence ? '0 : frame.payload[3:0];
+  assign at_hand = has_bytes(frame.kind, frame.place.fence);
+  assign skip = at_hand ? '0 : frame.payload[3:0];
   assign room = !m_axis_tvalid || m_axis_tready;
   assign failed = failed_q || (beat && m_axi_rresp[1]);
-  assign m_axi_rready = frame_valid && !frame.place.fence && !flush_q && room && !unread_valid_o;
+  assign m_axi_rready = frame_valid && !at_hand && !flush_q && room && !unread_valid_o;
   assign beat = m_axi_rvalid && m_axi_rready;
   assign emits = (beat && (skip == '0 || beat_q != '0 || beats == 6'd1)) ||
-      ((flush_q || (frame_valid && frame.place.fence)) && room && !unread_valid_o);
-  assign low = frame.place.fence ? {64'd0, frame.payload}
+      ((flush_q || (frame_valid && at_hand)) && room && !unread_valid_o);
+  assign low = at_hand ? {32'd0, frame.payload[79:48], frame.place.fence ? frame.payload[63:48] : 16'd0, frame.payload[47:0]}
       : flush_q || (skip != '0 && beat_q != '0) ? previous_q : m_axi_rdata;
   assign high = m_axi_rdata;
   assign final_word = word_q == words - 6'd1;
@@ -120,7 +121,7 @@ module ni_gather (
         for (int unsigned i = 0; i < 16; i++) m_axis_tkeep[i] <= bytes_left > 10'(i);
         if (final_word && failed) m_axis_tkeep <= 16'h0002;  // a hole
         m_axis_tlast <= final_word;
-        m_axis_tuser <= '{dmadd: frame.target, dcid: frame.dcid, pdid: frame.pdid, source_dcid: config_i.dcid, kind: PacketTypeWrite,
+        m_axis_tuser <= '{dmadd: frame.target, dcid: frame.dcid, pdid: frame.pdid, source_dcid: config_i.dcid, kind: frame.kind,
                           high_priority: 1'b0, multicast: 1'b0, number: frame.number, source_pdid: frame.pdid, channel: frame.slot,
                           block: frame.place, reason: '0, last: frame.final_packet, ack_request: frame.final_packet, reserved: '0};
       end else if (m_axis_tready) begin

@@ -7,9 +7,10 @@ package ni_pkg;
     for (int unsigned i = 0; i < 16; i++) if (keep[i]) bytes_kept = 5'(i + 1);
   endfunction
 
-  // A packet of a block. Its payload is yet to be read, but that of a fence.
+  // A packet of a block. Its payload is yet to be read, but that of a fence or a request.
   typedef struct packed {
-    logic [63:0] payload;  // its address, or a fence's 8 bytes themselves
+    exanet_pkg::packet_type_e kind;
+    logic [79:0] payload;  // its address, or a fence's 8 bytes themselves, or a request's length and address
     logic [9:0]  bytes;  // of it, 1 to 512
     logic [47:0] target;
     logic [21:0] dcid;
@@ -20,9 +21,31 @@ package ni_pkg;
     logic        final_packet;  // the last one of its block
   } write_packet_t;
 
+  function automatic logic has_bytes(exanet_pkg::packet_type_e kind, logic fence);
+    return fence || kind == exanet_pkg::PacketTypeReadRequest;
+  endfunction
+
   // A packet whose payload memory refuses to read.
   typedef struct packed {
     logic [9:0]  slot;
     logic [23:0] number;
   } unread_t;
+
+  // A read that another node asks for.
+  typedef struct packed {
+    logic [47:0] from;  // here
+    logic [47:0] to;
+    logic [31:0] length;
+    logic [21:0] dcid;
+    logic [11:0] peer;
+    logic [9:0]  pdid;
+    logic [9:0]  slot;  // of the request, there
+    logic [23:0] number;
+  } serve_t;
+
+  // The end of a read that this node has asked for.
+  typedef struct packed {
+    logic [11:0] peer;
+    exanet_pkg::read_response_t end_of;
+  } read_end_t;
 endpackage

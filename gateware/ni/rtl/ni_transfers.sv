@@ -11,6 +11,13 @@
 // names those that have not been answered, at most three, so that the target takes it behind them; one that nobody
 // answers is sent again once the others have been answered.
 //
+// A read is a channel at each end. The one that asks has one block, a packet with the read's addresses and length in it
+// (request). Once that is acknowledged the channel waits for the read's end, without a number, and gives up after
+// read_patience; where the other node has no channel to spare (Busy) the request gets a new number some rounds later.
+// The one that serves is a transfer as others, but its fence names the request and says whether it has failed: it comes
+// behind what has failed, too, when none of its other blocks is under way. kept_channels serve and the others do not, so
+// nodes that have asked with all that they may take serve each other, and a process that counts its transfers finds room.
+//
 // All state changes by steps, one begun every three cycles at most, each of which reads the tables in its first cycle and writes them in its fourth, which
 // is the first one of the next. Steps, by who goes first: the visit of a slot, once in 16 cycles; an answer; then in turn a new transfer with its first
 // packet, the next packet of a block, and the next block of a transfer with its first packet. So channels take turns packet by packet, but the blocks of
@@ -42,6 +49,13 @@ module ni_transfers #(
   // what a process reads
   input  logic [ContextBits-1:0]  status_at_i,
   output exanet_pkg::ni_transfer_status_t status_o,
+  // reads that other nodes ask for, and the ends of those that this one has asked for; an end is taken in nine cycles
+  output logic                    serves_o,  // there is a channel for one that comes a cycle later
+  input  logic                    serve_valid_i,
+  input  ni_pkg::serve_t          serve_i,
+  input  logic                    read_end_valid_i,
+  output logic                    read_end_taken_o,
+  input  ni_pkg::read_end_t       read_end_i,
   // packets that are to be read from memory and sent
   output logic                    packet_valid_o,
   input  logic                    packet_taken_i,
@@ -93,19 +107,24 @@ module ni_transfers #(
     transfer_t transfer;
     transfer_fence_t fence;
     logic fences;  // it is nothing but the fence, which is its target
+    logic serves;
     peer_t peer;
     logic [9:0] pdid;
   } intake_t;
   logic [4:0][63:0] kept;
   logic [ContextBits-1:0] context_q, hands_context_q;
-  logic hands_q, known, claims, intake_taken, intake_valid, release_channel;
-  logic [ChannelBits:0] spare_q;
+  logic hands_q, known, claims, intake_taken, intake_valid, own_valid, own_taken, served_last_q, release_channel;
+  logic serve_waits;
+  serve_t serve;
+  logic [5:0] serves_q;
+  logic [ChannelBits:0] own_q, most_own_q, served_q;
+  logic released_serves;
   logic [2:0] intakes_q;
   logic [9:0] hands_pdid_q;
   transfer_t transfer_q;
   transfer_fence_t fence_q;
   peer_t peer;
-  intake_t intake, intake_next;
+  intake_t intake, intake_next, own_intake;
   store_refusal_e refusal;
   // Words 0 to 2, 4 and 5 of the stores.
   for (genvar w = 0; w < 5; w++) begin : gen_kept
@@ -122,8 +141,13 @@ module ni_transfers #(
     fence_q         <= {kept[4], kept[3]};
   end
   always_comb begin
-    intake_next = '{transfer: transfer_q, fence: fence_q, fences: 1'b0, peer: peer, pdid: hands_pdid_q};
-    if (transfer_q.fence && transfer_q.length == '0) begin
+    intake_next = '{transfer: transfer_q, fence: fence_q, fences: 1'b0, serves: 1'b0, peer: peer, pdid: hands_pdid_q};
+    if (transfer_q.read) begin
+      // Its request is a block of one packet, whatever its length.
+      intake_next.transfer.fence = 1'b0;
+      intake_next.transfer.length = 32'd1;
+      intake_next.fence.value = {32'd0, transfer_q.length};
+    end else if (transfer_q.fence && transfer_q.length == '0) begin
       intake_next.fences = 1'b1;
       intake_next.transfer.target = {fence_q.word, 3'd0};
       intake_next.transfer.length = 32'd8;
@@ -133,22 +157,62 @@ module ni_transfers #(
     .clk_i, .dcid_i(transfer_q.dcid), .y_shift_i(config_i.y_shift), .z_shift_i(config_i.z_shift), .peer_o(peer), .known_o(known));
   always_comb begin
     refusal = StoreRefusalNone;
-    if (spare_q == '0) refusal = StoreRefusalNoSlot;
+    if (own_q >= most_own_q) refusal = StoreRefusalNoSlot;
     if (!known) refusal = StoreRefusalDestination;
   end
   assign claims = hands_q && refusal == StoreRefusalNone;
   exanet_fifo #(.Width($bits(intake_t)), .Depth(8)) u_intake (
-    .clk_i, .rst_ni, .write_i(claims), .data_i(intake_next), .read_i(intake_taken), .valid_o(intake_valid), .data_o(intake));
+    .clk_i, .rst_ni, .write_i(claims), .data_i(intake_next), .read_i(own_taken), .valid_o(own_valid), .data_o(own_intake));
+
+  // Reads that are to be served wait beside them, in turn where both wait. There is a channel for each.
+  localparam int unsigned ServesWaiting = 32;
+  exanet_fifo #(.Width($bits(serve_t)), .Depth(ServesWaiting)) u_serves (
+    .clk_i, .rst_ni, .write_i(serve_valid_i), .data_i(serve_i), .read_i(intake_taken && intake.serves), .valid_o(serve_waits),
+    .data_o(serve));
+  assign intake_valid = own_valid || serve_waits;
+  assign own_taken = intake_taken && !intake.serves;
+  always_comb begin
+    intake = own_intake;
+    if (serve_waits && !(own_valid && served_last_q)) begin
+      intake = '0;
+      intake.serves = 1'b1;
+      intake.fences = serve.length == '0;
+      intake.peer = peer_t'(serve.peer);
+      intake.pdid = serve.pdid;
+      intake.transfer.own = serve.from;
+      intake.transfer.target = serve.length == '0 ? '0 : serve.to;
+      intake.transfer.length = serve.length == '0 ? 32'd8 : serve.length;
+      intake.transfer.dcid = serve.dcid;
+      intake.transfer.fence = 1'b1;
+      intake.fence.value = read_response_t'{number: serve.number, channel: serve.slot, failure: NackReasonNone, reserved: '0};
+    end
+  end
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      served_last_q <= 1'b0;
+      serves_q      <= '0;
+      served_q      <= '0;
+      serves_o      <= 1'b0;
+    end else begin
+      if (intake_taken) served_last_q <= intake.serves;
+      serves_q <= serves_q + 6'(serve_valid_i) - 6'(intake_taken && intake.serves);
+      served_q <= served_q + (ChannelBits + 1)'(serve_valid_i) - (ChannelBits + 1)'(release_channel && released_serves);
+      serves_o <= !clears && serves_q < 6'(ServesWaiting - 1) &&
+          32'(served_q) + 32'(serve_valid_i) < 32'(config_i.kept_channels);
+    end
+  end
   assign ready_o = !clears && intakes_q < 3'd4;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      hands_q   <= 1'b0;
-      spare_q   <= (ChannelBits + 1)'(Channels);
-      intakes_q <= '0;
+      hands_q    <= 1'b0;
+      own_q      <= '0;
+      most_own_q <= '0;
+      intakes_q  <= '0;
     end else begin
-      hands_q   <= store_i && line_i == 8'd9 && strobe_i[15:8] == '1;
-      spare_q   <= spare_q - (ChannelBits + 1)'(claims) + (ChannelBits + 1)'(release_channel);
-      intakes_q <= intakes_q + 3'(claims) - 3'(intake_taken);
+      hands_q    <= store_i && line_i == 8'd9 && strobe_i[15:8] == '1;
+      own_q      <= own_q + (ChannelBits + 1)'(claims) - (ChannelBits + 1)'(release_channel && !released_serves);
+      most_own_q <= 32'(config_i.kept_channels) < Channels ? (ChannelBits + 1)'(Channels - 32'(config_i.kept_channels)) : '0;
+      intakes_q  <= intakes_q + 3'(claims) - 3'(own_taken);
     end
   end
 
@@ -183,6 +247,7 @@ module ni_transfers #(
   typedef struct packed {
     logic known;
     logic unread;
+    logic ends;  // a read
     peer_t from;
     logic [23:0] number;
     nack_reason_e reason;  // None: an Ack
@@ -206,7 +271,7 @@ module ni_transfers #(
     .clk_i, .dcid_i(s_axis_tuser.source_dcid), .y_shift_i(config_i.y_shift), .z_shift_i(config_i.z_shift), .peer_o(answer_from),
     .known_o(answer_known));
   assign packet_room = packets_q < 4'(PacketsAhead);
-  assign answer_comes = unread_valid_i || s_axis_tvalid;
+  assign answer_comes = read_end_valid_i || unread_valid_i || s_axis_tvalid;
   // A new transfer needs no room for a packet; it waits in its channel then.
   assign ready_turns = {begin_valid && packet_room, emit_valid && packet_room, intake_valid && spare_valid};
   // Those behind the last one in turn first.
@@ -224,12 +289,14 @@ module ni_transfers #(
   assign spare_taken = intake_taken;
   assign emit_taken = starts && step == Emit;
   assign begin_taken = starts && step == Begin;
-  assign unread_taken_o = starts && step == Answer && unread_valid_i;
-  assign s_axis_tready = can_start && !visit_owed_q && !unread_valid_i;
+  assign read_end_taken_o = starts && step == Answer && read_end_valid_i;
+  assign unread_taken_o = starts && step == Answer && unread_valid_i && !read_end_valid_i;
+  assign s_axis_tready = can_start && !visit_owed_q && !unread_valid_i && !read_end_valid_i;
   always_comb begin
     slot = emit_slot;
     if (step == Visit) slot = visit_q;
-    if (step == Answer) slot = unread_valid_i ? unread_i.slot[SlotBits-1:0] : s_axis_tuser.channel[SlotBits-1:0];
+    if (step == Answer) slot = read_end_valid_i ? read_end_i.end_of.channel[SlotBits-1:0]
+        : unread_valid_i ? unread_i.slot[SlotBits-1:0] : s_axis_tuser.channel[SlotBits-1:0];
     if (step == Admit) slot = {spare, 2'd0};
     if (step == Begin) slot = {begin_channel, 2'd0};
     answer.unread = unread_valid_i;
@@ -239,6 +306,14 @@ module ni_transfers #(
     answer.number = unread_valid_i ? unread_i.number : s_axis_tuser.number;
     answer.reason = unread_valid_i ? NackReasonMemory
         : s_axis_tuser.kind == PacketTypeAck ? NackReasonNone : nack_reason_e'(s_axis_tuser.reason);
+    answer.ends = read_end_valid_i;
+    if (read_end_valid_i) begin
+      answer.unread = 1'b0;
+      answer.known = 32'(read_end_i.end_of.channel) < 4 * Channels;
+      answer.from = peer_t'(read_end_i.peer);
+      answer.number = read_end_i.end_of.number;
+      answer.reason = nack_reason_e'(read_end_i.end_of.failure);
+    end
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -284,6 +359,11 @@ module ni_transfers #(
     logic waits;        // in the queue of those that are to begin a block
     logic sending;      // a block of it is being sent for the first time
     logic [1:0] sent_slot;  // which one
+    logic reads;        // it has a request in its first slot
+    logic serves;
+    logic accepted;     // the request is: its end is to come
+    logic refused;      // the request is: it is to be sent anew
+    logic [2:0] refusals;  // so far; they count up to four
     nack_reason_e failure;
   } state_t;
   typedef struct packed {
@@ -327,7 +407,9 @@ module ni_transfers #(
 
   // --- Second cycle: what was read; a new transfer has its own.
   logic [12:0] sum1, block_bytes1, block_bytes2_q;
-  logic whole1, finishes1, finishes2_q, more2_q, single2_q, final2_q, first2_q, fits2_q;
+  logic whole1, finishes1, finishes2_q, more2_q, single2_q, final2_q, first2_q, fits2_q, quiet1, may_begin2_q, may_emit2_q, abandons2_q;
+  logic rests1, rests2_q, ends2_q, late2_q, waited2_q, retries2_q;
+  logic [11:0] elapsed1;
   logic [11:0] end_byte1, end_byte2_q, offset2_q;
   state_t begins1;  // as it is if its next block begins
   assign peer1 = step1_q == Admit ? intake1_q.peer : order1.peer;
@@ -336,7 +418,14 @@ module ni_transfers #(
     if (step1_q == Admit) begin
       begins1 = '{active: 1'b1, own: intake1_q.transfer.own, target: intake1_q.transfer.target,
                   left: intake1_q.transfer.length, fence: intake1_q.transfer.fence && !intake1_q.fences,
-                  fences: intake1_q.fences, failure: NackReasonNone, default: '0};
+                  fences: intake1_q.fences, reads: intake1_q.transfer.read, serves: intake1_q.serves,
+                  failure: NackReasonNone, default: '0};
+    end else if (state1.serves && state1.fence && state1.failure != NackReasonNone) begin
+      // What has not begun of a read that has failed comes no more, but for its end.
+      begins1.target = '0;
+      begins1.left = 32'd8;
+      begins1.fence = 1'b0;
+      begins1.fences = 1'b1;
     end
     // A block ends before the next multiple of 4 KiB, or with its transfer.
     sum1 = {1'b0, begins1.target[11:0]} + {1'b0, begins1.left[11:0]};
@@ -345,6 +434,9 @@ module ni_transfers #(
     block_bytes1 = whole1 ? 13'd4096 - {1'b0, begins1.target[11:0]} : {1'b0, begins1.left[11:0]};
     finishes1 = begins1.left[31:13] == '0 && begins1.left[12:0] <= 13'd4096 - {1'b0, begins1.target[11:0]};
   end
+  assign quiet1 = (state1.busy | state1.queued) == '0;
+  assign elapsed1 = round_q - block1.round;
+  assign rests1 = state1.accepted || state1.refused;
   assign ending1 = {intake1_q.transfer.end_word, intake1_q.transfer.notify, intake1_q.transfer.token};
   always_ff @(posedge clk_i) begin
     if (starts) begin
@@ -366,16 +458,27 @@ module ni_transfers #(
       {end_byte2_q, block_bytes2_q, single2_q} <= {end_byte1, block_bytes1, begins1.target[11:9] == end_byte1[11:9]};
       final2_q  <= block1.at == block1.last_byte[11:9];
       first2_q  <= block1.at == block1.target[11:9];
-      fits2_q   <= answer1_q.known && block1.number == answer1_q.number && (answer1_q.unread || answer1_q.from == order1.peer);
+      fits2_q   <= answer1_q.known && block1.number == answer1_q.number && (answer1_q.unread || answer1_q.from == order1.peer) &&
+          (answer1_q.ends ? state1.reads : !rests1);
+      ends2_q   <= answer1_q.ends;
+      late2_q   <= !rests1 && elapsed1 >= 12'(config_i.block_patience) << block1.doublings;
+      // The end of a read has not come, or its request is to be sent anew after one, two, four, then eight rounds.
+      waited2_q <= state1.accepted && config_i.read_patience != '0 && elapsed1 >> config_i.read_patience != '0;
+      retries2_q <= state1.refused && {elapsed1, 1'b0} >> state1.refusals != '0;
+      rests2_q  <= step1_q != Admit && rests1;
+      // The end of a read that has failed is sent behind all else of it.
+      may_begin2_q <= step1_q == Admit || state1.failure == NackReasonNone || (state1.serves && quiet1);
+      may_emit2_q  <= !rests1 && (state1.failure == NackReasonNone || (state1.serves && block1.fence));
+      abandons2_q  <= state1.failure != NackReasonNone && !(state1.serves && block1.fence);
       offset2_q <= {block1.at, 9'd0} - block1.target[11:0];
     end
   end
 
   // --- Third cycle: what it does.
   logic begins, emits, fits, due, gives_up, repeats, abandons, frees, sends, pushes_slot, pushes_channel, ends, here_busy, failed;
+  logic accepts, refuses, retries, visited, waited, is_fence;
   logic [3:0] usable;
   logic [1:0] free_slot, at_slot;
-  logic [11:0] elapsed;
   logic [9:0] packet_bytes;
   nack_reason_e reason;
   write_packet_t packet;
@@ -388,14 +491,14 @@ module ni_transfers #(
     for (int unsigned i = 3; i > 0; i--) if (usable[i-1]) free_slot = 2'(i - 1);
   end
   assign failed = state2_q.failure != NackReasonNone;
-  assign begins = (step2_q == Admit || step2_q == Begin) && room2_q && more2_q && !failed && usable != '0 &&
+  assign begins = (step2_q == Admit || step2_q == Begin) && room2_q && more2_q && may_begin2_q && usable != '0 &&
       !state2_q.sending && !numbers2.full;
   logic [WindowBits-1:0] next_but_one;
   assign next_but_one = numbers2.next[WindowBits-1:0] + 1'b1;
   assign at_slot = begins ? free_slot : slot2_q[1:0];
   assign here_busy = state2_q.busy[slot2_q[1:0]];
-  assign emits = step2_q == Emit && here_busy && !failed;
-  assign abandons = step2_q == Emit && here_busy && failed;
+  assign emits = step2_q == Emit && here_busy && may_emit2_q;
+  assign abandons = step2_q == Emit && here_busy && abandons2_q;
   // What a fence names; one that is sent again is behind no other block.
   always_comb begin
     fence_place = '0;
@@ -406,50 +509,60 @@ module ni_transfers #(
         fence_place.behind[i] = 5'(WindowBits'(numbers2.next[WindowBits-1:0] - state2_q.numbers[other[i]]));
     end
   end
+  read_response_t response;  // or what a fence writes
   always_comb begin
+    response = read_response_t'(order2_q.fence_value);
+    if (state2_q.serves) response.failure = state2_q.failure;
     packet = '0;
     packet.dcid = order2_q.dcid;
     packet.pdid = order2_q.pdid;
     if (begins) begin
-      packet.payload = {16'd0, state2_q.own};
+      packet.payload[47:0] = state2_q.own;
       packet.target = state2_q.target;
       packet.number = numbers2.next;
       packet.place = {10'd0, end_byte2_q[11:9], state2_q.target[11:9]};
       packet.final_packet = single2_q;
     end else begin
-      packet.payload = {16'd0, block2_q.own + (first2_q ? 48'd0 : 48'(offset2_q))};
+      packet.payload[47:0] = block2_q.own + (first2_q ? 48'd0 : 48'(offset2_q));
       packet.target = first2_q ? block2_q.target : {block2_q.target[47:12], block2_q.at, 9'd0};
       packet.number = block2_q.number;
       packet.place = {10'd0, block2_q.last_byte[11:9], block2_q.target[11:9]};
       packet.final_packet = final2_q;
     end
-    if (begins ? state2_q.fences : block2_q.fence) begin
-      packet.payload = order2_q.fence_value;
+    packet.payload[79:48] = order2_q.fence_value[31:0];  // length of a request
+    packet.kind = state2_q.reads ? PacketTypeReadRequest : PacketTypeWrite;
+    is_fence = begins ? state2_q.fences : block2_q.fence;
+    if (is_fence) begin
+      packet.payload[63:0] = response;
+      if (state2_q.serves) packet.kind = PacketTypeReadResponse;
       packet.place = block_place_t'(fence_place);
     end
     packet.slot = 10'({channel2_q, at_slot});
     // From its first byte to the end of its 512, or of its block.
     packet_bytes = (packet.final_packet ? 10'((begins ? end_byte2_q[8:0] : block2_q.last_byte[8:0])) : 10'd511) + 10'd1 -
         (begins || first2_q ? 10'(packet.target[8:0]) : 10'd0);
-    packet.bytes = packet_bytes;
+    packet.bytes = state2_q.reads ? 10'($bits(read_request_t) / 8) : packet_bytes;
   end
   // Answers, and blocks that nobody answers.
   assign fits = step2_q == Answer && fits2_q && here_busy;
-  assign elapsed = round_q - block2_q.round;
+  assign accepts = fits && state2_q.reads && !ends2_q && reason2_q == NackReasonNone;
+  assign refuses = fits && state2_q.reads && !ends2_q && reason2_q == NackReasonBusy;
   assign others_busy = (state2_q.busy & ~(4'd1 << slot2_q[1:0])) != '0;
-  assign due = step2_q == Visit && here_busy && !state2_q.queued[slot2_q[1:0]] && !(block2_q.fence && others_busy) &&
-      elapsed >= 12'(config_i.block_patience) << block2_q.doublings;
-  assign gives_up = due && config_i.tries != '0 && block2_q.tries == config_i.tries;
+  assign visited = step2_q == Visit && here_busy && !state2_q.queued[slot2_q[1:0]];
+  assign due = visited && late2_q && !(block2_q.fence && others_busy);
+  assign waited = visited && waited2_q;
+  assign retries = visited && retries2_q;
+  assign gives_up = (due && config_i.tries != '0 && block2_q.tries == config_i.tries) || waited;
   assign repeats = due && !gives_up;
-  assign frees = fits || gives_up || abandons;
-  assign reason = gives_up ? NackReasonSilent : fits ? reason2_q : NackReasonNone;
+  assign frees = (fits && !accepts && !refuses) || gives_up || abandons;
+  assign reason = gives_up ? NackReasonSilent : fits && !refuses ? reason2_q : NackReasonNone;
   assign sends = begins || emits;
   assign pushes_slot = (begins && !single2_q) || (emits && !final2_q) || repeats;
   always_comb begin
     state = state2_q;
     if (begins) begin
-      state.own = state2_q.own + 48'(block_bytes2_q);
-      state.target = {state2_q.target[47:12] + 36'd1, 12'd0};
+      if (!state2_q.reads) state.own = state2_q.own + 48'(block_bytes2_q);
+      if (!state2_q.reads) state.target = {state2_q.target[47:12] + 36'd1, 12'd0};
       state.left = state2_q.left - 32'(block_bytes2_q);
       if (finishes2_q && state2_q.fence) begin
         state.target = {order2_q.fence_word, 3'd0};
@@ -462,23 +575,32 @@ module ni_transfers #(
       state.sending = !single2_q;
       state.sent_slot = free_slot;
     end
-    if (frees) state.busy[slot2_q[1:0]] = 1'b0;
+    if (frees || retries) state.busy[slot2_q[1:0]] = 1'b0;
+    if (accepts) state.accepted = 1'b1;
+    if (refuses) begin
+      state.refused = 1'b1;
+      if (state2_q.refusals != 3'd4) state.refusals = state2_q.refusals + 3'd1;
+    end
+    if (retries) begin
+      state.refused = 1'b0;
+      state.left = 32'd1;
+    end
     if (step2_q == Emit) state.queued[slot2_q[1:0]] = 1'b0;
     if (pushes_slot) state.queued[at_slot] = 1'b1;
     if ((frees || (emits && final2_q)) && state2_q.sent_slot == slot2_q[1:0]) state.sending = 1'b0;
     if (!failed) state.failure = reason;
     if (step2_q == Begin) state.waits = 1'b0;
     // A transfer is in the queue while it has bytes left and a slot for them, and no block that is being sent.
-    more = begins ? !finishes2_q || state2_q.fence : more2_q;
-    pushes_channel = more && state.failure == NackReasonNone && (state.busy | state.queued) != '1 && !state.sending &&
-        !state.waits;
+    more = begins ? !finishes2_q || state2_q.fence : more2_q || retries;
+    pushes_channel = more && (state.failure == NackReasonNone || (state2_q.serves && (state.busy | state.queued) == '0)) &&
+        (state.busy | state.queued) != '1 && !state.sending && !state.waits;
     if (pushes_channel) state.waits = 1'b1;
     ends = state2_q.active && state.busy == '0 && state.queued == '0 && !state.waits;
     if (ends) state.active = 1'b0;
 
     block = block2_q;
     block.round = round_q;
-    block_writes = sends || repeats;
+    block_writes = sends || repeats || accepts || refuses;
     if (begins) begin
       block.own = state2_q.own;
       block.target = state2_q.target;
@@ -490,14 +612,14 @@ module ni_transfers #(
       block.doublings = '0;
     end else if (emits) begin
       block.at = block2_q.at + 3'd1;
-    end else begin
+    end else if (repeats) begin
       block.at = block2_q.target[11:9];
       block.tries = block2_q.tries + 4'd1;
       block.doublings = block2_q.doublings == MostDoublings ? MostDoublings : block2_q.doublings + 3'd1;
     end
 
     numbers = numbers2;
-    numbers_write = begins || frees;
+    numbers_write = begins || accepts || refuses || (frees && !rests2_q);
     if (begins) begin
       numbers.next = numbers2.next + 24'd1;
       numbers.open[numbers2.next[WindowBits-1:0]] = 1'b1;
@@ -547,9 +669,9 @@ module ni_transfers #(
   logic offers_q;
   logic ended_valid;
   nack_reason_e ended_failure;
-  exanet_fifo #(.Width(ChannelBits + 4), .Depth(Channels)) u_ends (
-    .clk_i, .rst_ni, .write_i(ends3_q), .data_i({channel3_q, state3_q.failure}), .read_i(release_channel), .valid_o(ended_valid),
-    .data_o({released, ended_failure}));
+  exanet_fifo #(.Width(ChannelBits + 5), .Depth(Channels)) u_ends (
+    .clk_i, .rst_ni, .write_i(ends3_q), .data_i({channel3_q, state3_q.serves, state3_q.failure}), .read_i(release_channel),
+    .valid_o(ended_valid), .data_o({released, released_serves, ended_failure}));
   ni_table #(.Entries(Channels), .Width($bits(ending_t)), .Same(1'b1)) u_endings (
     .clk_i, .write_i(admits3_q), .write_at_i(channel3_q), .data_i(ending3_q), .read_i(!offers_q), .read_at_i(released), .data_o(ending));
   assign end_valid_o = offers_q && ending.notify;

@@ -46,7 +46,7 @@ struct SlotEvent {
 struct NiNetworkConfig {
   TransceiverConfig line{.latency_cycles = 20};
   MemoryConfig memory{};
-  unsigned patience = 8, tries = 4, block_patience = 8;
+  unsigned patience = 8, tries = 4, block_patience = 8, read_patience = 0, kept_channels = 8;
   // Whether the packet that is so many-th to come out of the router at this port of this node is damaged.
   std::function<bool(std::size_t node, unsigned port, std::size_t packet)> damages{};
   int before_reset =
@@ -77,6 +77,7 @@ class NiNetwork {
     std::unique_ptr<Transceiver> tx[2];
     std::size_t far_node[2]{};
     unsigned far_port[2]{};
+    std::optional<unsigned> kept_channels;  // other than all have
     unsigned bad_answers = 0;  // of stores, by the bus
     bool loads = false, asks = false;
     std::array<std::uint64_t, 2> loaded{};
@@ -123,6 +124,7 @@ class NiNetwork {
   Node& node(std::size_t n) { return nodes_[n]; }
   std::size_t size() const { return nodes_.size(); }
   std::uint64_t cycle() const { return cycle_; }
+  const NiNetworkConfig& config() const { return config_; }
 
   // --- What processors store. Without a cycle: as soon as what was stored before has been taken.
   void store(std::size_t n, const Store& store) { nodes_[n].stores.push_back(store); }
@@ -247,6 +249,12 @@ class NiNetwork {
     }
     run(40);
   }
+  // So many channels of a node serve others' reads.
+  void keep_channels(std::size_t n, unsigned channels) {
+    nodes_[n].kept_channels = channels;
+    configure(nodes_[n]);
+    run_until_stored();
+  }
   // A node's router takes and hands out nothing any more; or does again.
   void enable(std::size_t n, bool enabled) {
     nodes_[n].router.set_enabled(enabled);
@@ -299,6 +307,8 @@ class NiNetwork {
     word.set_patience(config_.patience);
     word.set_tries(config_.tries);
     word.set_block_patience(config_.block_patience);
+    word.set_read_patience(config_.read_patience);
+    word.set_kept_channels(node.kept_channels.value_or(config_.kept_channels));
     return value_of(word);
   }
 

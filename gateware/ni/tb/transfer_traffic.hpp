@@ -27,6 +27,14 @@ inline spec::Transfer transfer_of(std::uint64_t own, std::uint64_t target, std::
   return transfer;
 }
 
+// Of another node's memory at `target` to the own one.
+inline spec::Transfer read_of(std::uint64_t own, std::uint64_t target, std::uint32_t length, std::uint32_t dcid,
+                              unsigned token) {
+  spec::Transfer transfer = transfer_of(own, target, length, dcid, token);
+  transfer.set_read(1);
+  return transfer;
+}
+
 // A fence at a word of its own, with a value of its own.
 inline spec::TransferFence fence_of(std::uint64_t word, std::uint64_t value) {
   spec::TransferFence fence;
@@ -85,6 +93,7 @@ struct TransferTrafficConfig {
   std::uint32_t most_bytes = 6000;
   unsigned refused_one_in =
       0;  // whose own or target memory, or that of the fence, refuses, or whose node does not exist
+  unsigned reads_of_ten = 0;
 };
 
 class TransferTraffic {
@@ -123,7 +132,8 @@ class TransferTraffic {
       unsigned wrong = 0;
       for (const Transfer& t : transfers_[n]) {
         const AxiMemory& memory = *network_.node(t.to).memory;
-        for (std::uint64_t i = 0; i < t.length && t.ended && t.good; ++i) wrong += memory.get(t.target + i) != kOwners;
+        for (std::uint64_t i = 0; i < t.length && t.ended && given_back(t); ++i)
+          wrong += memory.get(t.target + i) != kOwners;
         for (std::uint64_t i = 1; i <= 32; ++i)
           wrong += memory.get(t.target - i) != 0 || memory.get(t.target + t.length + i - 1) != 0;
       }
@@ -142,16 +152,18 @@ class TransferTraffic {
     return true;
   }
 
-  std::uint64_t whole = 0, refused = 0, silent = 0, fences = 0;
+  std::uint64_t whole = 0, refused = 0, silent = 0, fences = 0, reads = 0;
 
  private:
   static constexpr std::uint64_t kRefuses = 0x28'0000'0000, kRefusesFences = 0x48'0000'0000;
   static constexpr std::uint8_t kOwners = 0xee;  // what a target's owner puts there once it has come
   enum class Obstacle { kNone, kOwn, kTarget, kNobody, kFence };
+  // Bytes from one node's memory to another's; that of the second one asks for it, if it is a read.
   struct Transfer {
     std::uint64_t own = 0, target = 0;
     std::uint32_t length = 0;
-    std::size_t to = 0;
+    std::size_t from = 0, to = 0;
+    bool read = false;
     unsigned word = 0;
     Obstacle obstacle = Obstacle::kNone;
     bool ended = false, good = false, silent = false;
@@ -160,28 +172,37 @@ class TransferTraffic {
   };
 
   unsigned pick(unsigned n) { return static_cast<unsigned>(random_() % n); }
+  // Nothing more comes: also behind the end of a read that has failed, but for one that nobody has answered.
+  static bool given_back(const Transfer& t) { return t.good || (t.read && !t.silent); }
 
   void offer(std::size_t n) {
-    if (left_[n] == 0 || under_way_[n] >= kChannels || network_.node(n).stores.size() > 8) return;
+    if (left_[n] == 0 || under_way_[n] >= kChannels - network_.config().kept_channels ||
+        network_.node(n).stores.size() > 8)
+      return;
     if (std::uniform_real_distribution<>{}(random_) >= config_.rate) return;
     --left_[n];
     ++under_way_[n];
     Transfer t;
     t.word = static_cast<unsigned>(transfers_[n].size());
     t.length = pick(4) == 0 ? pick(65) : pick(config_.most_bytes + 1);
-    t.to = pick(static_cast<unsigned>(transfers_.size()));
+    t.read = pick(10) < config_.reads_of_ten;
+    const std::size_t other = pick(static_cast<unsigned>(transfers_.size()));
+    t.from = t.read ? other : n;
+    t.to = t.read ? n : other;
+    reads += t.read;
     const std::uint64_t place = 0x10000 * (0x1000 * n + t.word);
     t.own = kOwn + place + pick(8192);
     t.target = kTarget + place + 64 + pick(8192);
-    std::uint32_t dcid = network_.node(t.to).dcid;
-    t.fence = pick(2) == 0;
+    std::uint32_t dcid = network_.node(other).dcid;
+    t.fence = !t.read && pick(2) == 0;
     if (config_.refused_one_in != 0 && pick(config_.refused_one_in) == 0 && t.length != 0)
       t.obstacle = static_cast<Obstacle>(1 + pick(t.fence ? 4 : 3));
     if (t.obstacle == Obstacle::kOwn) t.own += kRefuses - kOwn + 0x10'0000'0000;
     if (t.obstacle == Obstacle::kTarget) t.target += kRefuses - kTarget;
     if (t.obstacle == Obstacle::kNobody) dcid = 7;  // beyond four nodes: routers discard it
-    fill(network_, n, t.own, t.length);
-    spec::Transfer transfer = transfer_of(t.own, t.target, t.length, dcid, t.word);
+    fill(network_, t.from, t.own, t.length);
+    spec::Transfer transfer = t.read ? read_of(t.target, t.own, t.length, dcid, t.word)
+                                     : transfer_of(t.own, t.target, t.length, dcid, t.word);
     const unsigned context = pick(kContexts);
     if (t.fence) {
       transfer.set_fence(1);
@@ -208,7 +229,7 @@ class TransferTraffic {
     CHECK(word_of(memory, word) == value_of(n, t.word));
     CHECK(word_of(memory, word + 8) == 0);
     unsigned wrong = 0;
-    for (std::uint64_t i = 0; i < t.length; ++i) wrong += memory.get(t.target + i) != value_at(n, t.own + i);
+    for (std::uint64_t i = 0; i < t.length; ++i) wrong += memory.get(t.target + i) != value_at(t.from, t.own + i);
     CHECK(wrong == 0);
     CHECK(network_.node(node).dma->unanswered(t.target / 16 * 16, t.target + t.length) == 0);
     ++fences;
@@ -224,14 +245,14 @@ class TransferTraffic {
         continue;
       }
       CHECK(end.token() == t.word);
-      ended(n, t, static_cast<spec::NackReason>(end.failure()));
+      ended(t, static_cast<spec::NackReason>(end.failure()));
       --under_way_[n];
       open[i] = open.back();
       open.pop_back();
     }
   }
 
-  void ended(std::size_t n, Transfer& t, spec::NackReason failure) {
+  void ended(Transfer& t, spec::NackReason failure) {
     using Reason = spec::NackReason;
     t.ended = true;
     t.good = failure == Reason::kNone;
@@ -253,8 +274,8 @@ class TransferTraffic {
     unsigned wrong = 0;
     for (std::uint64_t i = 0; i < t.length; ++i) {
       const std::uint8_t byte = memory.get(t.target + i);
-      wrong += byte != value_at(n, t.own + i) && (t.good || byte != 0);
-      if (t.good) memory.set(t.target + i, kOwners);
+      wrong += byte != value_at(t.from, t.own + i) && (t.good || byte != 0);
+      if (given_back(t)) memory.set(t.target + i, kOwners);
     }
     CHECK(wrong == 0);
   }

@@ -19,10 +19,12 @@ TEST_CASE("transfers: many channels at once, between all nodes, with slow memory
       CAPTURE(stalls);
       NiNetwork network(nodes, {.memory = {.latency_cycles = 40, .stalls = stalls}, .block_patience = 63},
                         two_dimensions);
-      TransferTraffic traffic(network, {.seed = nodes, .transfers = in_full() ? 400u : 60u, .rate = 0.05});
+      TransferTraffic traffic(network,
+                              {.seed = nodes, .transfers = in_full() ? 400u : 60u, .rate = 0.05, .reads_of_ten = 3});
       traffic.run(3'000'000);
       CHECK(traffic.whole == (in_full() ? 400u : 60u) * nodes);
-      CHECK(traffic.fences > traffic.whole / 3);
+      CHECK(traffic.fences > traffic.whole / 5);
+      CHECK(traffic.reads > traffic.whole / 5);
       std::uint32_t repeated = 0;
       for (std::size_t n = 0; n < nodes; ++n) repeated += network.transfer_counts(n)[2];
       CHECK(repeated == 0);
@@ -32,8 +34,9 @@ TEST_CASE("transfers: many channels at once, between all nodes, with slow memory
 
 TEST_CASE("transfers: memory that refuses a read or a write, and a node that is not there, are told; others go on") {
   NiNetwork network(4, {.memory = {.stalls = 0.1}, .tries = 2, .block_patience = 2});
-  TransferTraffic traffic(network,
-                          {.seed = 21, .transfers = in_full() ? 500u : 100u, .rate = 0.02, .refused_one_in = 2});
+  TransferTraffic traffic(
+      network,
+      {.seed = 21, .transfers = in_full() ? 500u : 100u, .rate = 0.02, .refused_one_in = 2, .reads_of_ten = 4});
   traffic.run(6'000'000);
   CHECK(traffic.refused > 50);
   CHECK(traffic.silent > 20);
@@ -58,15 +61,18 @@ std::uint32_t bad_lines(const BadLines& b) {
   NiNetwork network(b.nodes, {.line = {.latency_cycles = 20, .bit_error_rate = b.bit_error_rate, .seed = seed},
                               .memory = {.stalls = 0.1},
                               .tries = b.tries,
-                              .block_patience = b.patience});
+                              .block_patience = b.patience,
+                              .read_patience = b.tries != 0 ? 6u : 0u});
   TransferTraffic traffic(network, {.seed = 300 + seed,
                                     .transfers = b.transfers,
                                     .rate = 0.01,
                                     .most_bytes = b.most_bytes,
-                                    .refused_one_in = b.tries != 0 ? 8u : 0u});
+                                    .refused_one_in = b.tries != 0 ? 8u : 0u,
+                                    .reads_of_ten = 3});
   traffic.may_be_silent = b.tries != 0;
   traffic.run(60'000'000);
-  CHECK(traffic.fences > b.transfers / 3);
+  CHECK(traffic.fences > b.transfers / 5);
+  CHECK(traffic.reads > b.transfers / 5);
   std::uint32_t repeated = 0, came_again = 0, dropped = 0, stale = 0;
   for (std::size_t n = 0; n < b.nodes; ++n) {
     const auto counts = network.transfer_counts(n);

@@ -27,7 +27,7 @@ struct Case {
   std::size_t nodes = 4;
   bool square = false;
   unsigned line_cycles = 20, memory_cycles = 20;
-  unsigned patience = 8, tries = 0;
+  unsigned patience = 8, tries = 0, read_patience = 0, kept = 8;
   unsigned transfers = 100;  // of all nodes
   double gap = 100;  // cycles between a node's transfers, mean
   unsigned most_bytes = 4096, least_bytes = 0;
@@ -36,16 +36,18 @@ struct Case {
   unsigned silent_one_in = 0;  // transfers whose end is not written
   unsigned messages_of_ten = 0;  // of what a processor stores
   unsigned fences_of_ten = 0;  // transfers with one
+  unsigned reads_of_ten = 0;  // transfers
   unsigned damaged_one_in = 0;  // packets, of all kinds, as they come out of the network
   std::uint64_t seed = 1;
 
   std::string text() const {
     std::ostringstream s;
     s << nodes << " nodes" << (square ? " in a square" : "") << ", line " << line_cycles << ", memory " << memory_cycles
-      << ", patience " << patience << ", tries " << tries << ", " << transfers << " transfers, gap " << gap << ", "
-      << least_bytes << " to " << most_bytes << " B, aligned to " << align << ", hot " << hot_one_in << ", silent "
-      << silent_one_in << ", messages " << messages_of_ten << " of ten, fences " << fences_of_ten << " of ten, damaged "
-      << damaged_one_in << ", seed " << seed;
+      << ", patience " << patience << ", tries " << tries << ", read patience " << read_patience << ", kept " << kept
+      << ", " << transfers << " transfers, gap " << gap << ", " << least_bytes << " to " << most_bytes
+      << " B, aligned to " << align << ", hot " << hot_one_in << ", silent " << silent_one_in << ", messages "
+      << messages_of_ten << " of ten, fences " << fences_of_ten << " of ten, reads " << reads_of_ten
+      << " of ten, damaged " << damaged_one_in << ", seed " << seed;
     return s.str();
   }
   // The packet that is so many-th to come out at a node's port.
@@ -70,6 +72,7 @@ struct Result {
   std::vector<Happening> happenings;
   // packets sent, transfers ended, blocks repeated, answers stale; packets written, repeated, dropped, blocks answered; messages sent and stored
   std::array<std::uint64_t, 10> counts{};
+  std::uint64_t busy = 0;  // requests of reads that were refused
 };
 
 // Drives the Verilated nodes until nothing is under way, and writes down every transfer as it was taken.
@@ -83,6 +86,8 @@ class Gateware {
               .memory = {.latency_cycles = c.memory_cycles},
               .tries = c.tries,
               .block_patience = c.patience,
+              .read_patience = c.read_patience,
+              .kept_channels = c.kept,
               .damages = [this](std::size_t node, unsigned port,
                                 std::size_t packet) { return case_.damages(node, port, packet); }},
              c.square),
@@ -158,6 +163,14 @@ class Gateware {
       net_.fence(n, context, fence);
       transfer.set_fence(1);
     }
+    if (random_() % 10 < case_.reads_of_ten) {
+      // The other way round, so that no two transfers write the same.
+      store.read = true;
+      std::swap(store.own, store.target);
+      transfer.set_own(store.own);
+      transfer.set_target(store.target);
+      transfer.set_read(1);
+    }
     net_.transfer(n, context, transfer);
     nodes_[n].ops.push_back({0, n, false, store, 0, {}});
   }
@@ -181,6 +194,8 @@ class Gateware {
       }
       REQUIRE(stores == node.taken.size());
       add_packets(result.happenings, node, n);
+      for (const Arrival& a : node.out[1].arrivals)
+        result.busy += a.packet.footer.reason() == static_cast<unsigned>(spec::NackReason::kBusy);
       for (const WrittenBeat& beat : node.dma->ends) {
         spec::TransferEnd end;
         const bool is_end = beat.address >= kEnds && beat.address < kFences;
@@ -289,6 +304,8 @@ class Model {
     config.channels = kChannels;
     config.patience = case_.patience;
     config.tries = case_.tries;
+    config.kept_channels = case_.kept;
+    config.read_patience = case_.read_patience;
     config.begins = kClearTransfers;
     config.memory_read = config.memory_answer = case_.memory_cycles;
     return config;
@@ -310,7 +327,7 @@ class Model {
          std::uint64_t{address(m.src)} << 40 | m.word.number});
   }
   void written(const WrittenPacket& packet) {
-    const std::uint64_t target = interfaces_.transfers.target(packet.src, packet.word);
+    const std::uint64_t target = interfaces_.transfers.target(packet.src, packet.node, packet.word);
     add({static_cast<std::uint64_t>(packet.at), 'w', packet.node, (target + packet.bytes - 1) / 16 * 16, 0});
   }
   void ended(NodeId node, std::uint64_t token, TransferEnding ending, Cycle at) {
@@ -331,7 +348,7 @@ class Model {
 };
 
 std::uint64_t total_transfers = 0, total_packets = 0, total_repeated = 0, total_silent = 0, total_messages = 0,
-              total_fences = 0, total_dropped = 0;
+              total_fences = 0, total_dropped = 0, total_reads = 0, total_busy = 0;
 
 void compare_whole(const Case& c) {
   Gateware gateware(c);
@@ -342,6 +359,8 @@ void compare_whole(const Case& c) {
   total_repeated += gateware.result.counts[2];
   total_messages += gateware.result.counts[9];
   total_dropped += gateware.result.counts[6];
+  total_busy += gateware.result.busy;
+  for (const StoreOp& op : gateware.ops) total_reads += !op.is_message && op.transfer.read;
   for (const Happening& h : a) {
     total_silent += h.what == 'w' && h.a >= kEnds && h.a < kFences && (h.b & 255) != 0;
     total_fences += h.what == 'w' && h.a >= kFences;
@@ -361,12 +380,13 @@ void compare(Case c) {
 TEST_CASE("transfers equality: one transfer") {
   std::uint64_t seed = 100;
   for (const unsigned bytes : {0u, 1u, 16u, 17u, 512u, 4096u, 20'000u})
-    for (const unsigned fences : {0u, 10u})
+    for (const unsigned kind : {0u, 1u, 2u})
       compare({.nodes = 2,
                .transfers = 1,
                .most_bytes = bytes,
                .least_bytes = bytes,
-               .fences_of_ten = fences,
+               .fences_of_ten = kind == 1 ? 10u : 0u,
+               .reads_of_ten = kind == 2 ? 10u : 0u,
                .seed = ++seed});
 }
 
@@ -385,6 +405,7 @@ TEST_CASE("transfers equality: traffic") {
                  .silent_one_in = seed % 5 == 0 ? 3u : 0u,
                  .messages_of_ten = seed % 3 == 1 ? 7u : 0u,
                  .fences_of_ten = seed % 4 < 2 ? 5u : 0u,
+                 .reads_of_ten = seed % 3 == 2 ? 5u : 0u,
                  .seed = ++seed});
   MESSAGE("transfers and messages: " << total_transfers << ", packets of transfers " << total_packets << ", messages "
                                      << total_messages);
@@ -401,15 +422,20 @@ TEST_CASE("transfers equality: repeated and given up") {
                  .memory_cycles = seed % 2 == 0 ? 20u : 1500u,
                  .patience = patience,
                  .tries = tries,
+                 .read_patience = std::min(tries, 3u),
+                 .kept = seed % 4 == 1 ? 2u : 8u,
                  .transfers = 150,
                  .gap = seed % 5 == 0 ? 5.0 : 200.0,
                  .most_bytes = 6000,
                  .hot_one_in = 2,
                  .messages_of_ten = seed % 3 == 1 ? 4u : 0u,
                  .fences_of_ten = seed % 2 == 0 ? 5u : 0u,
+                 .reads_of_ten = seed % 3 != 0 ? 4u : 0u,
                  .seed = ++seed});
   CHECK(total_repeated > 0);
   CHECK(total_silent > 0);
+  CHECK(total_reads > 0);
+  CHECK(total_busy > 0);
   MESSAGE("transfers: " << total_transfers << ", blocks repeated " << total_repeated << ", given up " << total_silent);
 }
 
@@ -437,12 +463,16 @@ TEST_CASE("transfers equality: drawn cases") {
     c.messages_of_ten = pick(std::vector<unsigned>{0, 0, 1, 5, 9});
     c.fences_of_ten = pick(std::vector<unsigned>{0, 1, 5, 10});
     c.damaged_one_in = pick(std::vector<unsigned>{0, 0, 300, 30, 6});
+    c.reads_of_ten = pick(std::vector<unsigned>{0, 1, 3, 10});
+    c.kept = pick(std::vector<unsigned>{1, 3, 8, 32});
+    c.read_patience = pick(std::vector<unsigned>{0, 1, 3});
     c.seed = seed;
     compare_whole(c);
     compared += c.transfers;
   }
   MESSAGE("transfers and messages compared: "
           << compared << ", packets " << total_packets << ", blocks repeated " << total_repeated << ", given up "
-          << total_silent << ", fences written " << total_fences << ", packets dropped " << total_dropped
-          << ", messages beside them " << total_messages << ", seeds up to " << seed - 1);
+          << total_silent << ", fences written " << total_fences << ", packets dropped " << total_dropped << ", reads "
+          << total_reads << ", refused as busy " << total_busy << ", messages beside them " << total_messages
+          << ", seeds up to " << seed - 1);
 }

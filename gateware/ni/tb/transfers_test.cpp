@@ -49,29 +49,33 @@ TEST_CASE("transfers: bytes of any address and number go to any address, whole, 
 
 namespace {
 
-// Transfers of a length from node 0 to another, so many at a time, each begun anew when it has ended. Returns the cycles of the headers of their packets
-// where they come out of the network.
+// Transfers of a length from node 0 to another, or reads from there, so many at a time, each begun anew when it has ended. Returns the cycles of the headers of
+// their Writes where they come out of the network.
 std::vector<std::uint64_t> stream(NiNetwork& network, std::size_t to, std::uint32_t length, unsigned channels,
-                                  unsigned transfers) {
+                                  unsigned transfers, bool reads = false) {
   open_all(network);
+  if (reads) network.keep_channels(to, kChannels);
   const AxiMemory& memory = *network.node(0).memory;
-  const std::size_t before = network.node(to).out[2].arrivals.size();
+  const auto& arrivals = network.node(reads ? 0 : to).out[2].arrivals;
+  const std::size_t before = arrivals.size();
   std::vector<unsigned> open;
   for (unsigned begun = 0, i = 0; begun < transfers || !open.empty(); ++i) {
     REQUIRE(i < 10'000'000);
     if (begun < transfers && open.size() < channels && network.node(0).stores.size() < 4) {
       const std::uint64_t place = 0x10000 * std::uint64_t{begun % channels};
-      network.transfer(0, begun % kContexts,
-                       transfer_of(kOwn + place, kTarget + place, length, network.node(to).dcid, begun));
+      spec::Transfer transfer = transfer_of(kOwn + place, kTarget + place, length, network.node(to).dcid, begun);
+      transfer.set_read(reads);
+      network.transfer(0, begun % kContexts, transfer);
       open.push_back(begun++);
     }
     network.step();
     std::erase_if(open, [&](unsigned token) { return end_of(memory, token).done() != 0; });
   }
   std::vector<std::uint64_t> heads;
-  for (std::size_t i = before; i < network.node(to).out[2].arrivals.size(); ++i)
-    heads.push_back(network.node(to).out[2].arrivals[i].head_cycle);
-  CHECK(network.transfer_counts(0)[2] == 0);
+  for (std::size_t i = before; i < arrivals.size(); ++i)
+    if (arrivals[i].packet.header.kind() == static_cast<unsigned>(spec::PacketType::kWrite))
+      heads.push_back(arrivals[i].head_cycle);
+  for (std::size_t n = 0; n < network.size(); ++n) CHECK(network.transfer_counts(n)[2] == 0);
   return heads;
 }
 
@@ -81,16 +85,18 @@ double cycles_a_packet(const std::vector<std::uint64_t>& heads) {
 
 }  // namespace
 
-TEST_CASE("transfers: one of 16 KiB fills a link, and many do") {
+TEST_CASE("transfers: one of 16 KiB fills a link, and many do, whether they write or read") {
   // Header, 32 words, footer, and two link words that announce them.
   constexpr double kLinkWords = 2 * 34 + 2;
-  for (const unsigned channels : {1u, 2u, 64u}) {
-    NiNetwork network(2, {.memory = {.latency_cycles = 40}, .block_patience = 63});
-    const auto heads = stream(network, 1, 16384, channels, channels);
-    REQUIRE(heads.size() == 32 * channels);
-    MESSAGE(channels << " of 16 KiB: " << cycles_a_packet(heads) << " cycles a packet of " << kLinkWords
-                     << " link words");
-    CHECK(kLinkWords / cycles_a_packet(heads) >= 0.98);
+  for (const bool reads : {false, true}) {
+    for (const unsigned channels : {1u, 2u, 64u}) {
+      NiNetwork network(2, {.memory = {.latency_cycles = 40}, .block_patience = 63, .kept_channels = 0});
+      const auto heads = stream(network, 1, 16384, channels, channels, reads);
+      REQUIRE(heads.size() == 32 * channels);
+      MESSAGE(channels << std::string(reads ? " reads" : " writes") << " of 16 KiB: " << cycles_a_packet(heads)
+                       << " cycles a packet of " << kLinkWords << " link words");
+      CHECK(kLinkWords / cycles_a_packet(heads) >= 0.98);
+    }
   }
   NiNetwork network(2, {.memory = {.latency_cycles = 40}, .block_patience = 63});
   const auto heads = stream(network, 1, 256 * 1024, 1, 1);
@@ -99,7 +105,7 @@ TEST_CASE("transfers: one of 16 KiB fills a link, and many do") {
 }
 
 TEST_CASE("transfers: writes of 64 bytes come every eight cycles or less, 64 of them under way") {
-  NiNetwork network(2, {.memory = {.latency_cycles = 40}, .block_patience = 63});
+  NiNetwork network(2, {.memory = {.latency_cycles = 40}, .block_patience = 63, .kept_channels = 0});
   const auto heads = stream(network, 0, 64, 64, in_full() ? 2000 : 400);  // to itself: a link takes 14 cycles for one
   MESSAGE("writes of 64 bytes: one in " << cycles_a_packet(heads) << " cycles");
   CHECK(cycles_a_packet(heads) <= 8);
@@ -128,7 +134,7 @@ TEST_CASE("transfers: from the last store to the first read, and to the end") {
 TEST_CASE(
     "transfers: what has no channel, or no place for its node, is refused and counted; stores of words one by one, in "
     "any order") {
-  NiNetwork network(2, {.line = {.latency_cycles = 2000}, .block_patience = 63});
+  NiNetwork network(2, {.line = {.latency_cycles = 2000}, .block_patience = 63, .kept_channels = 0});
   open_all(network);
   for (unsigned i = 0; i < kChannels + 3; ++i)
     network.transfer(0, 2, transfer_of(kOwn, kTarget + 0x1000 * i, 64, network.node(1).dcid, i));
