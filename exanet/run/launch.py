@@ -259,8 +259,20 @@ class Session:
                 self._selector.unregister(key.fileobj)
                 self._pmi.close(key.data)
         self._reap()
+        if any(isinstance(event, RankEnded) and event.status == -signal.SIGKILL for event in self._events):
+            self._await_host()
         events, self._events = self._events, []
         return events
+
+    def _await_host(self) -> None:
+        """Ranks are killed while their host's first thread ends; its end itself is told when all its threads have ended: waits for that.
+
+        A rank that was killed by somebody else is told of a moment later, therefore.
+        """
+        began = time.monotonic()
+        while self._host_pid and time.monotonic() - began < (1.0 if _is_zombie(self._host_pid) else 0.1):
+            time.sleep(0.002)
+            self._reap()
 
     def _pmi_error(self, rank: int, text: str) -> None:
         self._events.append(RankFault(rank, text))
@@ -306,6 +318,7 @@ class Session:
             if pid == 0:
                 return
             if pid == self._host_pid:
+                self._host_pid = 0
                 self._events.append(HostEnded(os.waitstatus_to_exitcode(status)))
                 continue
             rank = self._children.pop(pid, None)
@@ -391,6 +404,14 @@ class _Terminal:
         while select.select([self.ours], [], [], 0)[0] and self.read():
             continue
         os.close(self.ours)
+
+
+def _is_zombie(pid: int) -> bool:
+    """Whether the first thread of the process has ended, and nobody has taken its status yet."""
+    try:
+        return Path("/proc", str(pid), "stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (OSError, IndexError):
+        return False
 
 
 def _children_of_this_process() -> list[int]:

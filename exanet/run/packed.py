@@ -42,14 +42,16 @@ class Packed:
     command: tuple[str, ...]
 
 
-def resolve(choice: str, command: Sequence[str], *, ranks: int, mpi: str, library: Path) -> tuple[Packed | None, str]:
+def resolve(choice: str, command: Sequence[str], *, ranks: int, mpi: str, library: Path, measured: bool) -> tuple[Packed | None, str]:
     """How to pack the ranks of COMMAND; None and the reason where that was asked for with `auto` and cannot be; None for processes.
 
-    `mpi`: its kind, as exanet.mpi.detect has it; `library`: the folder of the runtime. Raises InputError where CHOICE is `packed` and it
-    cannot be.
+    `mpi`: its kind, as exanet.mpi.detect has it; `library`: the folder of the runtime; `measured`: computing is.
+    Raises InputError where CHOICE is `packed` and it cannot be.
     """
     if choice == "processes":
         return None, ""
+    if choice == "auto" and measured:
+        return None, "computing is measured, and what the kernel does for a common memory map would be, too"
     asked = os.environ.get("EXANET_CARRIERS", "0")
     if not re.fullmatch(r"\d{1,3}", asked, re.ASCII):
         raise InputError(f"EXANET_CARRIERS={asked}: give how many threads are to run packed ranks, e.g. 2, or 0 for none")

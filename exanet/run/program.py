@@ -75,7 +75,9 @@ def run(options: Options) -> int:
         raise InputError("--collective: a program without MPI has no MPI_Bcast; leave the option out")
     if mpi.kind == "openmpi":
         settings.check_temporary_folder()
-    how, unpacked = packed.resolve(options.ranks_as, options.command, ranks=options.ranks, mpi=mpi.kind, library=launch.library_folder())
+    how, unpacked = packed.resolve(
+        options.ranks_as, options.command, ranks=options.ranks, mpi=mpi.kind, library=launch.library_folder(), measured=factor > 0
+    )
     directory = result_directory("run", options.directory, f"exanet-run-{_program_label(options.command)}")
     if options.record:
         if options.record.resolve() == directory.resolve():

@@ -28,6 +28,7 @@ _MPIRUN_OWN_S = 1.0  # for mpirun to see a rank end; after that it cleans up by 
 _SETTLE_S = 10.0  # for the simulator to notice that all ranks have ended
 _MPIRUN_GRACE_S = 3.0  # mpirun itself gives its ranks a second
 _LOST_NETWORK = 75  # what a rank exits with when the simulator has stopped (runtime/lib/ni.h)
+_FAULTS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGTRAP)
 _STOP_SIGNALS = {
     signal.SIGINT: "interrupted by Ctrl-C",
     signal.SIGTERM: "asked to end by SIGTERM",
@@ -210,7 +211,8 @@ class Supervisor:
 
     def _judge(self, events: list[Event]) -> None:
         states: list[dict[str, Any]] | None = None
-        for event in events:
+        # First the host of packed ranks, with which they all end.
+        for event in sorted(events, key=lambda event: not isinstance(event, HostEnded)):
             if isinstance(event, RankEnded):
                 # One look for a batch of ends: with hundreds of ranks they come together.
                 states = states or self._simulator.rank_states()
@@ -222,7 +224,7 @@ class Supervisor:
             elif isinstance(event, LauncherEnded):
                 self._judge_launcher(event)
             elif isinstance(event, HostEnded):
-                self._simulator.host_ended()
+                self._judge_host(event)
 
     def _name(self, rank: int) -> str:
         pid = self._session.pid(rank)
@@ -273,6 +275,13 @@ class Supervisor:
             self._fail(f"{name} called MPI_Abort({code})", status or 1)
         elif status == _LOST_NETWORK and (self._crash or reason):
             self._fail(self._crash or reason, 1)
+
+    def _judge_host(self, event: HostEnded) -> None:
+        self._simulator.host_ended()
+        if any(self._session.pid(rank) for rank in range(self._ranks)):
+            how = f"was killed by {_signal_text(-event.status)}" if event.status < 0 else f"ended with code {event.status}"
+            hint = "; a rank that writes where it should not can do that: try --ranks-as processes" if -event.status in _FAULTS else ""
+            self._fail(f"the host of the packed ranks {how}{hint}", 1)
 
     def _judge_launcher(self, event: LauncherEnded) -> None:
         if self._stopping_since is not None:

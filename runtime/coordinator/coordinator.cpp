@@ -128,7 +128,7 @@ void Coordinator::wake(std::uint32_t* word, int most) {
 }
 
 void Coordinator::give_turn(exn_rank& slot) {
-  __atomic_fetch_add(&slot.turn, 1, __ATOMIC_RELEASE);
+  __atomic_fetch_add(&slot.turn, EXN_TURN, __ATOMIC_RELEASE);
   wake(&slot.turn);
 }
 

@@ -106,6 +106,16 @@ struct carrier {
   char *stack;
 };
 
+struct kernel_sigaction {
+  void (*handler)(int, siginfo_t *, void *);
+  uint64_t flags;
+  void (*restorer)(void);
+  uint64_t mask;
+};
+#define SA_RESTORER 0x04000000u
+
+static const int kCaught[] = {SIGSYS, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, PREEMPT};
+
 static struct exn_region *region;
 static struct context *contexts; /* of region->ranks, and the simulator's behind them */
 static struct context *simulator; /* NULL: it is another process's */
@@ -198,7 +208,7 @@ CARRIER static void go_on_as(struct context *c, struct carrier *carrier) {
 /* Lets the rank run, here if it may. Then it does not return. */
 CARRIER static void begin_turn(struct carrier *carrier, uint32_t rank) {
   struct context *c = &contexts[rank];
-  __atomic_fetch_add(&c->slot->turn, 1, __ATOMIC_RELEASE);
+  __atomic_fetch_add(&c->slot->turn, EXN_TURN, __ATOMIC_RELEASE);
   if (!__atomic_load_n(&c->recalled, __ATOMIC_ACQUIRE)) go_on_as(c, carrier);
   wake(&c->slot->turn); /* in its own process */
 }
@@ -298,10 +308,10 @@ CARRIER static void stay_at_home(void *argument) {
     const uint32_t turn = __atomic_load_n(&slot->turn, __ATOMIC_ACQUIRE);
     const uint32_t place = __atomic_load_n(&slot->place, __ATOMIC_ACQUIRE);
     if (place == EXN_RETURNING) go_on_interrupted(c);
-    if (place == EXN_PARKED && (turn != c->turn || __atomic_load_n(&c->recalled, __ATOMIC_ACQUIRE) ||
+    if (place == EXN_PARKED && (!exn_is_same_turn(turn, c->turn) || __atomic_load_n(&c->recalled, __ATOMIC_ACQUIRE) ||
                                 __atomic_load_n(&region->stop, __ATOMIC_ACQUIRE)))
       go_on_parked(c);
-    /* Whoever changes what is asked above counts a turn. */
+    /* Whoever changes what is asked above changes the word, too. */
     if (!wait_for(&slot->turn, turn, HOME_LOOK_NS) && has_signals(c))
       __atomic_store_n(&c->recalled, 1, __ATOMIC_RELEASE);
   }
@@ -407,10 +417,9 @@ const struct exn_simulator_calls *exn_carriers_take_simulator(void) {
   struct context *c = &contexts[region->ranks];
   c->slot = &simulator_slot;
   if (!make_home(c)) return NULL;
-  sigset_t faults;
-  sigemptyset(&faults);
-  sigaddset(&faults, SIGSEGV);
-  sigaddset(&faults, SIGBUS);
+  uint64_t faults = 0;
+  for (size_t i = 0; i < sizeof kCaught / sizeof *kCaught; i++)
+    if (kCaught[i] != PREEMPT) faults |= UINT64_C(1) << (kCaught[i] - 1);
   if (syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &faults, NULL, sizeof c->mask) ||
       syscall(SYS_rt_sigprocmask, SIG_SETMASK, NULL, &c->mask, sizeof c->mask))
     return NULL;
@@ -460,7 +469,7 @@ CARRIER _Noreturn static void send_home(struct carrier *carrier, const ucontext_
   struct exn_rank *slot = c->slot;
   __atomic_store_n(&carrier->current, NULL, __ATOMIC_RELEASE);
   __atomic_store_n(&slot->place, EXN_RETURNING, __ATOMIC_RELEASE);
-  __atomic_fetch_add(&slot->turn, 1, __ATOMIC_RELEASE); /* it waits for none */
+  __atomic_fetch_xor(&slot->turn, EXN_CAME_HOME, __ATOMIC_RELEASE); /* no turn: it may be about to wait for one */
   wake(c == simulator ? &region->simulator_wake : &slot->turn);
   exn_jump(carrier->stack, work, carrier);
 }
@@ -498,8 +507,11 @@ CARRIER static void on_signal(int number, siginfo_t *info, void *context) {
     registers[REG_RIP] = (greg_t)(uintptr_t)exn_copy_fails;
     return;
   }
-  if (!is_carrier(carrier))
-    DIE("exanet: the simulator crashed in the host of packed ranks; this is a defect of exanet");
+  if (!is_carrier(carrier)) { /* the simulator, at home: once more, and the host ends by it */
+    const struct kernel_sigaction usual = {.flags = SA_RESTORER, .restorer = exn_restorer};
+    CALL(SYS_rt_sigaction, number, &usual, 0, sizeof usual.mask);
+    return;
+  }
   const bool ours = is_ours(at), runs = carrier->current != NULL;
   if (number == PREEMPT) {
     if (!ours && runs && carrier->preempted == carrier->turns) send_home(carrier, now);
@@ -520,16 +532,6 @@ CARRIER static void on_signal(int number, siginfo_t *info, void *context) {
 }
 
 /* -- starting -------------------------------------------------------------------------------------------------------------------------------- */
-struct kernel_sigaction {
-  void (*handler)(int, siginfo_t *, void *);
-  uint64_t flags;
-  void (*restorer)(void);
-  uint64_t mask;
-};
-#define SA_RESTORER 0x04000000u
-
-static const int kCaught[] = {SIGSYS, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, PREEMPT};
-
 /* With a way back from a handler that is no system call of a rank's. */
 static bool catch_signals(void) {
   const struct kernel_sigaction action = {on_signal, SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTART | SA_RESTORER,

@@ -38,7 +38,7 @@ static void wake_next(struct exn_region *region) {
   const int64_t next = exn_take_due(region);
   if (next < 0) return;
   struct exn_rank *slot = exn_rank_slot(region, exn_due(region)[next]);
-  __atomic_fetch_add(&slot->turn, 1, __ATOMIC_RELEASE);
+  __atomic_fetch_add(&slot->turn, EXN_TURN, __ATOMIC_RELEASE);
   futex_wake(&slot->turn);
 }
 
@@ -87,7 +87,8 @@ void exn_sleep(struct exanet_ni *ni, uint32_t state, uint64_t deadline_ps, bool 
   /* No time limit, whose timer would cost as much as a cache miss or two each time: a simulator that ends gives everybody a last turn, and one
    * that is killed takes the ranks with it, since exanet-exec dies with its parent and the rank with exanet-exec. */
   exn_exit_if_stopped(ni);
-  while (__atomic_load_n(&slot->turn, __ATOMIC_ACQUIRE) == turn) futex_wait(&slot->turn, turn, NULL);
+  for (uint32_t now; exn_is_same_turn(now = __atomic_load_n(&slot->turn, __ATOMIC_ACQUIRE), turn);)
+    futex_wait(&slot->turn, now, NULL);
   __atomic_store_n(&ni->asleep, false, __ATOMIC_RELEASE);
   exn_exit_if_stopped(ni);
   ni->clock_ps = slot->clock_ps;

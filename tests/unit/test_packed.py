@@ -28,28 +28,31 @@ def compiled(folder: Path, *flags: str) -> Path:
 
 def refused(command: list[str], ranks: int = 4) -> str:
     """What `auto` says; `packed` says the same and what to do."""
-    packed, reason = resolve("auto", command, ranks=ranks, mpi="mpich", library=LIBRARY)
+    packed, reason = resolve("auto", command, ranks=ranks, mpi="mpich", library=LIBRARY, measured=False)
     assert packed is None
     with pytest.raises(InputError) as error:
-        resolve("packed", command, ranks=ranks, mpi="mpich", library=LIBRARY)
+        resolve("packed", command, ranks=ranks, mpi="mpich", library=LIBRARY, measured=False)
     assert str(error.value) == f"--ranks-as packed: {reason}; use --ranks-as processes, or auto"
     return reason
 
 
 def test_processes_are_never_packed(tmp_path: Path) -> None:
-    assert resolve("processes", [str(compiled(tmp_path))], ranks=4, mpi="mpich", library=LIBRARY) == (None, "")
+    assert resolve("processes", [str(compiled(tmp_path))], ranks=4, mpi="mpich", library=LIBRARY, measured=False) == (None, "")
 
 
 @pytest.mark.parametrize("asked", ["-1", "two", "", "1000"])
 def test_carriers_are_a_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: str) -> None:
     monkeypatch.setenv("EXANET_CARRIERS", asked)
     with pytest.raises(InputError, match=f"EXANET_CARRIERS={asked}: give how many threads"):
-        resolve("auto", [str(compiled(tmp_path))], ranks=4, mpi="mpich", library=LIBRARY)
+        resolve("auto", [str(compiled(tmp_path))], ranks=4, mpi="mpich", library=LIBRARY, measured=False)
 
 
 def test_position_independent_program(tmp_path: Path) -> None:
     program = compiled(tmp_path, "-fPIE", "-pie")
-    assert resolve("packed", [str(program), "1"], ranks=4, mpi="mpich", library=LIBRARY) == (Packed(program, (str(program), "1")), "")
+    assert resolve("packed", [str(program), "1"], ranks=4, mpi="mpich", library=LIBRARY, measured=False) == (
+        Packed(program, (str(program), "1")),
+        "",
+    )
 
 
 @pytest.mark.parametrize(
@@ -80,7 +83,7 @@ def test_scripts_run_in_their_interpreter(tmp_path: Path, first_line: str) -> No
     script, python = tmp_path / "script", compiled(tmp_path, "-fPIE", "-pie")
     script.write_text(first_line.format(python=python, env=shutil.which("env")) + "\n")
     script.chmod(0o755)
-    packed, _ = resolve("packed", [str(script), "one"], ranks=4, mpi="mpich", library=LIBRARY)
+    packed, _ = resolve("packed", [str(script), "one"], ranks=4, mpi="mpich", library=LIBRARY, measured=False)
     assert packed == Packed(python, (str(python), "-u", str(script), "one"))
 
 
@@ -101,7 +104,7 @@ def test_script_without_an_interpreter(tmp_path: Path) -> None:
 def test_more_mappings_than_a_map_may_have(tmp_path: Path) -> None:
     program = str(compiled(tmp_path, "-fPIE", "-pie"))
     most = int(Path("/proc/sys/vm/max_map_count").read_text()) // 320
-    assert resolve("packed", [program], ranks=most, mpi="mpich", library=LIBRARY)[0]
+    assert resolve("packed", [program], ranks=most, mpi="mpich", library=LIBRARY, measured=False)[0]
     assert "vm.max_map_count" in refused([program], ranks=most + 1)
 
 
@@ -109,7 +112,7 @@ def test_limit_of_memory(tmp_path: Path) -> None:
     program = compiled(tmp_path, "-fPIE", "-pie")
     code = (
         "import sys; from pathlib import Path; from exanet.run.packed import resolve;"
-        f"print(resolve('auto', [{str(program)!r}], ranks=2, mpi='mpich', library=Path({str(LIBRARY)!r}))[1])"
+        f"print(resolve('auto', [{str(program)!r}], ranks=2, mpi='mpich', library=Path({str(LIBRARY)!r}), measured=False)[1])"
     )
     done = subprocess.run(
         [sys.executable, "-P", "-c", code],
@@ -125,3 +128,9 @@ def test_a_place_for_the_simulator_that_is_none_is_refused(monkeypatch: pytest.M
     monkeypatch.setenv("EXANET_SIMULATOR", "here")
     with pytest.raises(InputError, match=r"EXANET_SIMULATOR=here: give hosted \(in the address space of packed ranks\) or apart"):
         simulator_may_be_hosted()
+
+
+def test_ranks_are_left_processes_where_computing_is_measured(tmp_path: Path) -> None:
+    command = [str(compiled(tmp_path))]
+    assert resolve("auto", command, ranks=4, mpi="mpich", library=LIBRARY, measured=True)[0] is None
+    assert resolve("packed", command, ranks=4, mpi="mpich", library=LIBRARY, measured=True)[0]

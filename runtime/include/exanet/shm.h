@@ -88,8 +88,9 @@ struct exn_mpi_profile {
 };
 
 struct exn_rank {
-  uint32_t turn __attribute__((
-      aligned(64))); /* futex: one more each time that the rank, asleep, is let run; whoever's turn it is to say so */
+  uint32_t turn __attribute__((aligned(
+      64))); /* futex: EXN_TURN more each time that the rank, asleep, is let run; whoever's turn it is to say so. The lowest bit
+                      changes when a packed rank comes home, which is no turn */
   uint32_t wake; /* futex, free time only: 1 look again */
   uint32_t state; /* enum exn_state; rank when it goes to sleep, simulator when it lets it run */
   uint32_t pid; /* rank */
@@ -165,6 +166,11 @@ static inline struct exn_rank *exn_rank_slot(struct exn_region *r, uint32_t rank
   return (struct exn_rank *)(void *)((char *)r + r->rank_offset) + rank;
 }
 static inline uint32_t *exn_due(struct exn_region *r) { return (uint32_t *)(void *)((char *)r + r->due_offset); }
+
+#define EXN_CAME_HOME 1u
+#define EXN_TURN 2u
+/* Of two values of `turn`: no turn lies between them. */
+static inline int exn_is_same_turn(uint32_t a, uint32_t b) { return (a ^ b) < EXN_TURN; }
 
 /* Takes the next rank to wake off the list. Returns its place in due[], or -1 when there is none. */
 static inline int64_t exn_take_due(struct exn_region *r) {

@@ -39,6 +39,21 @@ static void use_up_memory(void) {
   all[0] = 1;
 }
 
+// Writes over the code of the simulator, where that is in the same address space.
+static void hit_simulator(void) {
+  char line[512];
+  FILE *const maps = fopen("/proc/self/maps", "r");
+  while (maps && fgets(line, sizeof line, maps)) {
+    unsigned long begin = 0, end = 0;
+    if (!strstr(line, "libexanet-simulator.so") || sscanf(line, "%lx-%lx r-xp", &begin, &end) != 2 ||
+        !strstr(line, "r-xp"))
+      continue;
+    if (mprotect((void *)begin, end - begin, PROT_READ | PROT_WRITE | PROT_EXEC)) exit(9);
+    for (unsigned long at = begin; at + 1 < end; at += 2) memcpy((void *)at, "\x0f\x0b", 2);  // ud2
+  }
+  if (maps) fclose(maps);
+}
+
 static void *in_thread(void *kind) {
   if (!strcmp(kind, "thread")) *(volatile int *)0 = 1;
   exit(6);
@@ -49,6 +64,7 @@ static void misbehave(const char *kind, int code) {
   if (!strcmp(kind, "overflow")) overflow(NULL);
   if (!strcmp(kind, "bus")) beyond_the_file();
   if (!strcmp(kind, "trap")) __builtin_trap();
+  if (!strcmp(kind, "wild")) hit_simulator();
   if (!strcmp(kind, "divide")) raise(SIGFPE);
   if (!strcmp(kind, "memory")) use_up_memory();
   if (!strcmp(kind, "quick")) _exit(code);
