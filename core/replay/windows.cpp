@@ -11,7 +11,7 @@ using Kind = ActiveWords::Kind;
 
 // Bytes of active messages, as `exanet run` shows them under MPICH: words alone, headers before data, a description of memory in several pieces, where
 // something is to be fetched, and the longest.
-constexpr std::uint64_t kWordBytes = 40, kAnswerBytes = 32, kReadyBytes = 48, kAccessBytes = 96, kGetBytes = 88,
+constexpr std::uint64_t kAskBytes = 40, kAnswerBytes = 32, kReadyBytes = 48, kAccessBytes = 96, kGetBytes = 88,
                         kGotBytes = 40, kSwapBytes = 64, kDescriptionBytes = 336, kFetchBytes = 48,
                         kLongestBytes = 16384;
 
@@ -68,7 +68,7 @@ std::uint32_t RankWindows::ask(Kind kind, const Window& window, RankId to) {
   words.kind = kind;
   words.window = window.window;
   words.activity = activity;
-  post(activity, to, kWordBytes, 0, words, 1);
+  post(activity, to, kAskBytes, 0, words, 1);
   return activity;
 }
 
@@ -178,12 +178,12 @@ void RankWindows::ask(const TraceRecord& call, std::vector<std::uint32_t>& waite
     case EXANET_TRACE_Win_post:
       w.exposed = call.first;
       for (const std::uint64_t to : call.first)
-        if (to != rank_ && !unchecked) tell(static_cast<RankId>(to), kWordBytes, 0, said(Kind::post));
+        if (to != rank_ && !unchecked) tell(static_cast<RankId>(to), kAskBytes, 0, said(Kind::post));
       return;
     case EXANET_TRACE_Win_start: w.started = unchecked ? std::vector<std::uint64_t>{} : call.first; return;
     case EXANET_TRACE_Win_complete:
       for (const std::uint64_t to : w.started)
-        if (to != rank_) tell(static_cast<RankId>(to), kWordBytes, 0, said(Kind::complete));
+        if (to != rank_) tell(static_cast<RankId>(to), kAskBytes, 0, said(Kind::complete));
       return;
     default: return;
   }
@@ -233,7 +233,7 @@ void RankWindows::arrived(RankId from, std::uint64_t number) {
     case Kind::unlock:
       target.holders -= target.holders > 0;
       grant(target);
-      return tell(from, kWordBytes, 0, answer);
+      return tell(from, kAskBytes, 0, answer);
     case Kind::access: return tell(from, kAnswerBytes, words.answer_bytes, answer);
     case Kind::description: words.kind = Kind::ready; return tell(from, kReadyBytes, 0, words);
     case Kind::ready:
@@ -252,7 +252,7 @@ void RankWindows::grant(Target& target) {
     target.waiting.pop_front();
     ActiveWords::Words answer;
     answer.activity = words.activity;
-    tell(from, kWordBytes, 0, answer);
+    tell(from, kAskBytes, 0, answer);
   }
 }
 
