@@ -37,6 +37,13 @@ Distances distances(const Topology& topology, std::uint32_t most_sources) {
   return result;
 }
 
+std::uint64_t link_count(const Topology& topology) {
+  std::uint64_t links = 0;
+  for (NodeId n = 0; n < topology.node_count(); ++n)
+    for (std::uint16_t p = 0; p < topology.port_count(n); ++p) links += topology.neighbour(n, p).node != kNoNode;
+  return links;
+}
+
 std::uint64_t bisection_links(const Topology& topology) {
   std::uint64_t links = 0;
   for (NodeId node = 0; node < topology.node_count(); ++node) {

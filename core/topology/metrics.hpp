@@ -17,6 +17,9 @@ struct Distances {
 // Breadth-first search from every endpoint, or from `most_sources` evenly spaced ones where there are more.
 Distances distances(const Topology& topology, std::uint32_t most_sources = 1024);
 
+// Links, each direction for itself.
+std::uint64_t link_count(const Topology& topology);
+
 // Links (both directions counted as one) between the halves that Topology::upper_half() tells apart.
 std::uint64_t bisection_links(const Topology& topology);
 

@@ -148,7 +148,7 @@ class Simulator {
         region_(std::make_unique<Region>(static_cast<std::uint32_t>(placement.size()))),
         coordinator_(make_coordinator()),
         record_(placement.size()) {
-    record_.network.links.resize(link_count());
+    record_.network.links.resize(link_count(*topology_));
     if (!options.hosted) return;
     coordinator_.reset();  // it was made so that what it refuses is known before ranks start
     errand_ = std::make_unique<Errand>(*region_, order_);
@@ -163,13 +163,6 @@ class Simulator {
     return *region_;
   }
   Control control() const { return Control(get()); }
-
-  std::size_t link_count() const {
-    std::size_t links = 0;
-    for (NodeId n = 0; n < topology_->node_count(); ++n)
-      for (std::uint16_t p = 0; p < topology_->port_count(n); ++p) links += topology_->neighbour(n, p).node != kNoNode;
-    return links;
-  }
 
   RunFigures figures() const {
     RunFigures run{
@@ -225,10 +218,7 @@ class Simulator {
 
 nb::dict topology_metrics(const nb::dict& config) {
   const std::unique_ptr<Topology> t = make_topology(topology_of(config));
-  std::uint64_t links = 0;
-  for (NodeId n = 0; n < t->node_count(); ++n) {
-    for (std::uint16_t p = 0; p < t->port_count(n); ++p) links += t->neighbour(n, p).node != kNoNode;
-  }
+  const std::uint64_t links = link_count(*t);
   // Each source costs a look at every link: very large networks get fewer, so that a description takes a second at most.
   const Distances far =
       distances(*t, static_cast<std::uint32_t>(std::clamp<std::uint64_t>(30'000'000 / (links + 1), 16, 1024)));

@@ -6,6 +6,7 @@
 #include "core/network/registry.hpp"
 #include "core/routing/make_topology.hpp"
 #include "core/routing/registry.hpp"
+#include "core/topology/metrics.hpp"
 #include "core/workload/open_loop.hpp"
 #include "exanet/bindings/convert.hpp"
 
@@ -163,12 +164,9 @@ nb::dict check(const nb::dict& topology, std::uint8_t channels, const nb::object
       named.append(nb::make_tuple(subject->node_name(c.node), subject->port_name(c.node, c.port), c.vc));
     if (!cycle.empty()) break;
   }
-  std::uint64_t links = 0;
-  for (NodeId n = 0; n < t->node_count(); ++n)
-    for (std::uint16_t p = 0; p < t->port_count(n); ++p) links += t->neighbour(n, p).node != kNoNode;
   nb::dict d;
   d["virtual_channels"] = channels > 0 ? std::min(channels, t->virtual_channels()) : t->virtual_channels();
-  d["links"] = links;  // each direction for itself
+  d["links"] = link_count(*t);  // each direction for itself
   d["pairs"] = static_cast<std::uint64_t>(ends.size()) * (ends.size() - 1);
   d["cycle"] = named;
   d["miniatures"] = miniatures.empty() ? nb::list() : looked_at;

@@ -11,6 +11,8 @@
  * registers (EXN_RETURNING) and wakes the home, which goes on from there with sigreturn: it makes the call, or meets the fault again, as itself. With
  * its next wait the rank may be carried again. Calls that concern nothing but memory are made in place.
  *
+ * The simulator, where it is in the host, is one more of them: a thread of the host is its home, and the carrier that ends a round goes on as it.
+ *
  * What keeps it going: a carrier is never needed. A rank that waits is woken by its turn and its futex as any other, and its home goes on with
  * its registers if no carrier has them. All waits here end by themselves. The simulator gives turns on when nothing moves (coordinator.cpp), the
  * host sends ranks home that run for long, and gives the carriers up when one cannot be interrupted.

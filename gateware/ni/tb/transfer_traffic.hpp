@@ -4,8 +4,12 @@
 #pragma once
 
 #include <map>
+#include <random>
+#include <utility>
+#include <vector>
 
 #include "gateware/ni/tb/ni_network.hpp"
+#include "gateware/tb/long.hpp"
 
 namespace exanet::gateware {
 
@@ -33,6 +37,22 @@ inline spec::Transfer read_of(std::uint64_t own, std::uint64_t target, std::uint
   spec::Transfer transfer = transfer_of(own, target, length, dcid, token);
   transfer.set_read(1);
   return transfer;
+}
+
+// Addresses as offsets, and a length: corners of each, and some that are drawn.
+struct TransferCase {
+  std::uint64_t own, target;
+  std::uint32_t length;
+};
+inline std::vector<TransferCase> transfer_cases(std::uint64_t seed) {
+  std::vector<TransferCase> cases;
+  for (const std::uint32_t length : {4096u, 0u, 1u, 15u, 16u, 17u, 64u, 511u, 512u, 513u, 4095u, 4097u, 16384u, 20000u})
+    for (const auto& [own, target] : {std::pair{0u, 0u}, {1u, 0u}, {0u, 1u}, {15u, 3u}, {4095u, 511u}, {2049u, 4081u}})
+      cases.push_back({own, target, length});
+  std::mt19937_64 random(seed);
+  for (unsigned i = 0; i < (in_full() ? 1000u : 60u); ++i)
+    cases.push_back({random() % 8192, random() % 8192, static_cast<std::uint32_t>(random() % 6000)});
+  return cases;
 }
 
 // A fence at a word of its own, with a value of its own.

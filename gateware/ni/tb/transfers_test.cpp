@@ -12,20 +12,9 @@ using namespace exanet::gateware;
 TEST_CASE("transfers: bytes of any address and number go to any address, whole, and nowhere else") {
   NiNetwork network(2, {.before_reset = 3});
   open_all(network);
-  std::mt19937_64 random(11);
-  struct Case {
-    std::uint64_t own, target;
-    std::uint32_t length;
-  };
-  std::vector<Case> cases;
-  for (const std::uint32_t length : {0u, 1u, 15u, 16u, 17u, 64u, 511u, 512u, 513u, 4095u, 4096u, 4097u, 16384u, 20000u})
-    for (const auto& [own, target] : {std::pair{0u, 0u}, {1u, 0u}, {0u, 1u}, {15u, 3u}, {4095u, 511u}, {2049u, 4081u}})
-      cases.push_back({own, target, length});
-  for (unsigned i = 0; i < (in_full() ? 1000u : 60u); ++i)
-    cases.push_back({random() % 8192, random() % 8192, static_cast<std::uint32_t>(random() % 6000)});
   std::uint64_t place = 0;
   unsigned token = 0;
-  for (const Case& c : cases) {
+  for (const TransferCase& c : transfer_cases(11)) {
     CAPTURE(c.own);
     CAPTURE(c.target);
     CAPTURE(c.length);
