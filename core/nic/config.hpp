@@ -36,6 +36,9 @@ struct NiConfig {
   Messages messages = Messages::kTimes;
   Time clock;  // packets go to the router at multiples of this; 0: whenever they are ready
   std::uint32_t dma_block_bytes = 4096;  // acknowledged end to end
+  std::uint32_t reduction_trees = 0;  // that a node's unit takes part in at once; 0: there is no unit
+  Time reduction;  // a node's last part to the sum's packet at the router, beside its words: fixed part ...
+  Time reduction_word;  // ... and for each part and word, or each of eight where there are fewer
   std::uint32_t dma_window_blocks = 16;  // sent and not yet acknowledged, per transfer
 };
 
@@ -66,6 +69,9 @@ void visit(NiConfig& c, V&& v) {
   v("translation_ps", c.translation);
   v("atomic_ps", c.atomic);
   v("test_step_ps", c.test_step);
+  v("reduction_trees", c.reduction_trees, kOptional);
+  v("reduction_ps", c.reduction, kOptional);
+  v("reduction_word_ps", c.reduction_word, kOptional);
   v("messages", c.messages, kOptional);
   v("clock_ps", c.clock);
 }

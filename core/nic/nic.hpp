@@ -40,6 +40,13 @@ struct PacketizerMessage {
   std::uint32_t copies = 1;  // nodes that it reaches
 };
 
+// A packet between the units of two interfaces that reduce: of the class priority, and no message for a mailbox.
+struct ReductionPacket {
+  NodeId src, dst;
+  std::uint32_t bytes;
+  std::uint64_t user;
+};
+
 // A transfer by an RDMA engine from memory to memory, as many packets as that takes; without bytes it is one empty packet.
 struct RdmaTransfer {
   NodeId src, dst;
@@ -56,6 +63,7 @@ class NicListener {
   virtual void message_arrived(std::uint64_t user, Time now) = 0;  // visible in the mailbox
   virtual void transfer_arrived(std::uint64_t user, Time now) = 0;  // all of it in memory at the destination
   virtual void transfer_acknowledged(std::uint64_t user, Time now) = 0;  // the source has the last acknowledgement
+  virtual void reduction_arrived(std::uint64_t /*user*/, Time /*now*/) {}  // its last word is at the unit
   virtual void multicast_arrived(std::uint64_t /*user*/, NodeId /*node*/, Time /*now*/) {}  // all of it at one node
   virtual void multicast_sent(std::uint64_t /*user*/, Time /*now*/) {}  // all of a transfer has left
   virtual void packet_delivered(const Packet& packet, Time injected, Time now) = 0;  // statistics; acknowledgements too
@@ -72,6 +80,10 @@ class Nic {
   virtual void set_instant(bool) {}
 
   virtual bool multicasts() const { return false; }
+
+  // Where the interface has units that reduce: packets between two of them arrive in the order in which they were posted.
+  virtual bool reduces() const { return false; }
+  virtual void post(const ReductionPacket&) {}
 
   virtual const Network& network() const = 0;
   virtual std::uint64_t packets() const = 0;  // injected, acknowledgements included

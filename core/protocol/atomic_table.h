@@ -57,4 +57,13 @@ static inline int exanet_op_valid(int kind, int op, int type) {
   return 1;
 }
 
+/* Which reductions an interface has a unit for (gateware/ni). */
+static inline int exanet_reduces(int op, int type) {
+  const int is_wide = type >= exanet_type_i32 && type <= exanet_type_f64;
+  if (!is_wide) return 0;
+  if (op == exanet_op_sum || op == exanet_op_min || op == exanet_op_max) return 1;
+  return (op == exanet_op_bor || op == exanet_op_band || op == exanet_op_bxor) &&
+         exanet_type_class_of(type) == exanet_type_integer;
+}
+
 #endif

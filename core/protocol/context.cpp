@@ -3,16 +3,18 @@
 
 namespace exanet {
 
-Context::Context(EventQueue& queue, const Topology& topology, const NetworkConfig& fabric, const NiConfig& ni,
+Context::Context(EventQueue& queue, const Topology& machine, const NetworkConfig& fabric, const NiConfig& ni,
                  std::vector<NodeId> nodes, Host& owner, NicListener& listener, const NicKind& kind,
                  const MakeNetwork& make)
     : events(queue),
+      topology(machine),
       config(ni),
       router(fabric.router),
       host(owner),
       placement(std::move(nodes)),
       memory(placement.size()),
-      nic(kind.make({queue, topology, fabric, ni, listener, make})),
+      open_reductions(machine.node_count()),
+      nic(kind.make({queue, machine, fabric, ni, listener, make})),
       processors(queue, placement.size(), instant),
       matching(*this, placement.size()) {
   nic->set_instant(instant);

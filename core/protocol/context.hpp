@@ -13,6 +13,7 @@
 #include "core/protocol/matching.hpp"
 #include "core/protocol/memory_map.hpp"
 #include "core/protocol/processors.hpp"
+#include "core/protocol/reduction.hpp"
 
 namespace exanet {
 
@@ -31,6 +32,7 @@ class Context {
           const MakeNetwork& make);
 
   EventQueue& events;
+  const Topology& topology;
   const NiConfig config;
   const RouterConfig router;
   Host& host;
@@ -39,6 +41,9 @@ class Context {
   const std::vector<NodeId> placement;
   std::vector<MemoryMap> memory;  // of each rank
   std::vector<RankGroup> groups;  // by number
+  std::vector<std::unique_ptr<Reduction>> reductions;  // by number of the tree; null: closed
+  std::vector<std::uint32_t> open_reductions;  // by node
+  std::uint64_t reduced = 0;  // reductions that have got to their roots
   const std::unique_ptr<Nic> nic;
   Processors processors;
   Matching matching;

@@ -32,7 +32,8 @@ Time MessageEngine::lookahead() const {
   const NiConfig& ni = context_.config;
   const Time message = send_cpu() + context_.store(ni.envelope_bytes) + ni.packetizer;
   const Time packet = packet_cpu() + ni.store_word + ni.packetizer;
-  return max(min(min(message, rdma_cpu()), packet), Time::ps(1));
+  const Time reduction = context_.nic->reduces() ? send_cpu() + ni.store_word + ni.packetizer : message;
+  return max(min(min(message, reduction), min(rdma_cpu(), packet)), Time::ps(1));
 }
 
 void MessageEngine::take(RankId rank, const DescriptorHeader& d, Payload payload) {
@@ -52,6 +53,10 @@ void MessageEngine::message_arrived(std::uint64_t user, Time now) {
 
 void MessageEngine::transfer_arrived(std::uint64_t user, Time now) {
   machines_[StateMachine::number_of(user)]->data_arrived(StateMachine::operation_of(user), now);
+}
+
+void MessageEngine::reduction_arrived(std::uint64_t user, Time now) {
+  machines_[StateMachine::number_of(user)]->reduction_arrived(StateMachine::operation_of(user), now);
 }
 
 void MessageEngine::multicast_arrived(std::uint64_t user, NodeId node, Time now) {

@@ -48,6 +48,10 @@ class MessageEngine final : private NicListener {
     return static_cast<std::uint32_t>(context_.groups.size() - 1);
   }
 
+  // Ranks may reduce together in their interfaces.
+  bool reduces() const { return context_.nic->reduces(); }
+  std::uint64_t reductions() const { return context_.reduced; }
+
   void set_instant(bool instant);
   // A descriptor that a rank hands over at a time t touches nothing outside the rank before t's call + lookahead().
   Time lookahead() const;
@@ -82,6 +86,7 @@ class MessageEngine final : private NicListener {
   void message_arrived(std::uint64_t user, Time now) override;
   void transfer_arrived(std::uint64_t user, Time now) override;
   void transfer_acknowledged(std::uint64_t user, Time now) override;
+  void reduction_arrived(std::uint64_t user, Time now) override;
   void multicast_arrived(std::uint64_t user, NodeId node, Time now) override;
   void multicast_sent(std::uint64_t user, Time now) override;
   void packet_delivered(const Packet&, Time injected, Time now) override {

@@ -63,7 +63,7 @@ inline std::uint64_t cookie_of(const Completion& c) {
       c);
 }
 
-class Ranks final : public Host {
+class Ranks : public Host {
  public:
   static constexpr std::size_t kBytes = 1 << 16;
   static constexpr std::uint64_t kBase = 0x10000;  // of a rank's memory in its own addresses

@@ -13,7 +13,10 @@ namespace exanet {
   X(packet) /* bare packets */                                           \
   X(put)                                                                 \
   X(get)                                                                 \
-  X(atomic)
+  X(atomic)                                                              \
+  X(reduction) /* in the interfaces */                                   \
+  X(reduction_open)                                                      \
+  X(reduction_close)
 
 #define EXANET_DECLARE(name) std::unique_ptr<StateMachine> make_##name(Context& context);
 EXANET_PROTOCOLS(EXANET_DECLARE)

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/replay/rooted.hpp"
+#include "core/topology/metrics.hpp"
 
 namespace exanet {
 
@@ -55,10 +56,7 @@ std::uint32_t RankPlaces::unit(int level, std::uint32_t rank) const {
 }
 
 std::uint32_t RankPlaces::hops(std::uint32_t from, std::uint32_t to) const {
-  std::uint32_t count = 0;
-  const NodeId end = node(to);
-  for (NodeId at = node(from); at != end; ++count) at = topology_.neighbour(at, topology_.next_hop(at, end).port).node;
-  return count;
+  return hop_count(topology_, node(from), node(to));
 }
 
 std::uint32_t RankPlaces::nearest(const Ranks& among, std::uint32_t to) const {

@@ -19,6 +19,7 @@ inline constexpr std::size_t kSlotBytes = 64;  // a slot of a ring
 inline constexpr std::size_t kPacketMax = 256;  // payload of a bare packet, bytes: no machine's packetizer takes more
 inline constexpr std::size_t kInjectMax = 256;  // payload of a descriptor that carries its buffer by value, bytes
 inline constexpr std::size_t kAtomicMax = 1024;  // target of an atomic, bytes
+inline constexpr std::size_t kReductionMax = 256;  // vector of a reduction, bytes: no machine's interfaces take more
 
 enum class DescriptorKind : std::uint8_t {
   kPad = 0,  // skip to the ring's start
@@ -34,6 +35,9 @@ enum class DescriptorKind : std::uint8_t {
   kGet = 10,  // reads from a registered region of another process
   kAtomic = 11,  // computes on a registered region of another process
   kPacket = 12,  // sends a bare packet to a raw endpoint's mailbox
+  kReduction = 13,  // hands a part of a reduction to the interface
+  kReductionOpen = 14,  // sets up a tree for reductions among processes
+  kReductionClose = 15,  // this process takes no further part in a tree
 };
 
 enum class CompletionKind : std::uint8_t {
@@ -47,7 +51,9 @@ enum class CompletionKind : std::uint8_t {
   kRemotePut = 7,  // at the target
   kRemoteEvent = 8,  // at the target
   kPacket = 9,  // a bare packet is in the mailbox
-  kMultiDone = 10,  // a multi-receive buffer is the caller's again
+  kReduction = 10,  // a reduction is done
+  kReductionOpen = 11,  // there is a tree
+  kMultiDone = 12,  // a multi-receive buffer is the caller's again
 };
 
 enum class EndpointKind : std::uint8_t {
@@ -235,10 +241,44 @@ struct PacketDescriptor : DescriptorHeader {
 };
 static_assert(sizeof(PacketDescriptor) == 24 && std::is_trivially_copyable_v<PacketDescriptor>);
 
+// Hands a part of a reduction to the interface, which combines it with those of the tree's other processes.
+// Payload: the process's part.
+struct ReductionDescriptor : DescriptorHeader {
+  static constexpr DescriptorKind kKind = DescriptorKind::kReduction;
+  constexpr ReductionDescriptor() { kind = kKind; }
+  std::uint64_t cookie = 0;  // comes back in the completion
+  std::uint64_t buffer = 0;  // virtual address that the result goes to
+  std::uint32_t tree = 0;  // of reduction_open's completion
+  std::uint16_t count = 0;  // elements; 0: a barrier
+  std::uint8_t operation = 0;  // libfabric's enum fi_op
+  std::uint8_t datatype = 0;  // libfabric's enum fi_datatype
+};
+static_assert(sizeof(ReductionDescriptor) == 40 && std::is_trivially_copyable_v<ReductionDescriptor>);
+
+// Sets up a tree for reductions among processes, of which this is one, at the interfaces of all of them.
+struct ReductionOpenDescriptor : DescriptorHeader {
+  static constexpr DescriptorKind kKind = DescriptorKind::kReductionOpen;
+  constexpr ReductionOpenDescriptor() { kind = kKind; }
+  std::uint64_t cookie = 0;  // comes back in the completion
+  std::uint64_t members = 0;  // virtual address of their numbers, 32 bits each, each once
+  std::uint32_t count = 0;  // how many there are
+  std::array<std::uint8_t, 4> reserved{};
+};
+static_assert(sizeof(ReductionOpenDescriptor) == 40 && std::is_trivially_copyable_v<ReductionOpenDescriptor>);
+
+// This process takes no further part in a tree, which is gone when all of its processes have said so. It does not complete.
+struct ReductionCloseDescriptor : DescriptorHeader {
+  static constexpr DescriptorKind kKind = DescriptorKind::kReductionClose;
+  constexpr ReductionCloseDescriptor() { kind = kKind; }
+  std::uint32_t tree = 0;  // of reduction_open's completion
+  std::array<std::uint8_t, 4> reserved{};
+};
+static_assert(sizeof(ReductionCloseDescriptor) == 24 && std::is_trivially_copyable_v<ReductionCloseDescriptor>);
+
 using Descriptor = std::variant<
     EpOpenDescriptor, EpCloseDescriptor, MemRegisterDescriptor, MemDeregisterDescriptor, SendDescriptor,
     ReceiveDescriptor, PeekDescriptor, CancelDescriptor, PutDescriptor, GetDescriptor, AtomicDescriptor,
-    PacketDescriptor
+    PacketDescriptor, ReductionDescriptor, ReductionOpenDescriptor, ReductionCloseDescriptor
 >;
 
 // First three words of every completion.
@@ -352,6 +392,26 @@ struct PacketCompletion : CompletionHeader {
 };
 static_assert(sizeof(PacketCompletion) == 32 && std::is_trivially_copyable_v<PacketCompletion>);
 
+// A reduction is done; status -EINVAL: parts did not agree in operation, type or length.
+// Payload: the result, which goes to the buffer.
+struct ReductionCompletion : CompletionHeader {
+  static constexpr CompletionKind kKind = CompletionKind::kReduction;
+  constexpr ReductionCompletion() { kind = kKind; }
+  std::uint64_t cookie = 0;  // of the descriptor
+  std::uint64_t buffer = 0;  // of the descriptor
+};
+static_assert(sizeof(ReductionCompletion) == 40 && std::is_trivially_copyable_v<ReductionCompletion>);
+
+// There is a tree; status -ENOSPC: an interface has no room for one; -EOPNOTSUPP: it has no unit that reduces, or one with too few branches.
+struct ReductionOpenCompletion : CompletionHeader {
+  static constexpr CompletionKind kKind = CompletionKind::kReductionOpen;
+  constexpr ReductionOpenCompletion() { kind = kKind; }
+  std::uint64_t cookie = 0;  // of the descriptor
+  std::uint32_t tree = 0;  // its number, the same for all of its processes
+  std::array<std::uint8_t, 4> reserved{};
+};
+static_assert(sizeof(ReductionOpenCompletion) == 40 && std::is_trivially_copyable_v<ReductionOpenCompletion>);
+
 // A multi-receive buffer is the caller's again.
 struct MultiDoneCompletion : CompletionHeader {
   static constexpr CompletionKind kKind = CompletionKind::kMultiDone;
@@ -362,7 +422,8 @@ static_assert(sizeof(MultiDoneCompletion) == 32 && std::is_trivially_copyable_v<
 
 using Completion = std::variant<
     SendCompletion, ReceiveCompletion, PeekCompletion, PutCompletion, GetCompletion, AtomicCompletion,
-    RemotePutCompletion, RemoteEventCompletion, PacketCompletion, MultiDoneCompletion
+    RemotePutCompletion, RemoteEventCompletion, PacketCompletion, ReductionCompletion, ReductionOpenCompletion,
+    MultiDoneCompletion
 >;
 
 // Bytes of a descriptor's fixed part; 0: there is no such kind.
@@ -380,6 +441,9 @@ constexpr std::size_t descriptor_bytes(DescriptorKind kind) {
     case GetDescriptor::kKind: return sizeof(GetDescriptor);
     case AtomicDescriptor::kKind: return sizeof(AtomicDescriptor);
     case PacketDescriptor::kKind: return sizeof(PacketDescriptor);
+    case ReductionDescriptor::kKind: return sizeof(ReductionDescriptor);
+    case ReductionOpenDescriptor::kKind: return sizeof(ReductionOpenDescriptor);
+    case ReductionCloseDescriptor::kKind: return sizeof(ReductionCloseDescriptor);
     default: return 0;
   }
 }
@@ -406,6 +470,9 @@ void visit_descriptor(const std::byte* at, Visitor&& visit) {
     case GetDescriptor::kKind: return as(GetDescriptor{});
     case AtomicDescriptor::kKind: return as(AtomicDescriptor{});
     case PacketDescriptor::kKind: return as(PacketDescriptor{});
+    case ReductionDescriptor::kKind: return as(ReductionDescriptor{});
+    case ReductionOpenDescriptor::kKind: return as(ReductionOpenDescriptor{});
+    case ReductionCloseDescriptor::kKind: return as(ReductionCloseDescriptor{});
     default: return;
   }
 }

@@ -37,6 +37,12 @@ Distances distances(const Topology& topology, std::uint32_t most_sources) {
   return result;
 }
 
+std::uint32_t hop_count(const Topology& topology, NodeId from, NodeId to) {
+  std::uint32_t count = 0;
+  for (NodeId at = from; at != to; ++count) at = topology.neighbour(at, topology.next_hop(at, to).port).node;
+  return count;
+}
+
 std::uint64_t link_count(const Topology& topology) {
   std::uint64_t links = 0;
   for (NodeId n = 0; n < topology.node_count(); ++n)

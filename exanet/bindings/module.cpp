@@ -20,8 +20,12 @@ namespace {
 
 std::uint64_t ps(Time t) { return static_cast<std::uint64_t>(t.ps()); }
 
+#define EXANET_NAME(name) #name,
+constexpr const char* kOffloads[] = {EXN_OFFLOADS(EXANET_NAME)};
+
 struct SimulatorOptions {
   Coordinator::Options coordinator;
+  std::vector<std::string> offload;  // collectives that go to the interfaces
   std::string node_library;  // Verilated nodes in place of the model; empty: the model
   std::int64_t node_threads = 1;  // that step them
   bool flow_level = false;
@@ -32,6 +36,7 @@ template <typename V>
 void visit(SimulatorOptions& o, V&& v) {
   v("compute_factor", o.coordinator.compute_factor, kOptional);
   v("bcast", o.coordinator.bcast, kOptional);
+  v("offload", o.offload, kOptional);
   v("node_library", o.node_library, kOptional);
   v("node_threads", o.node_threads, kOptional);
   v("flow_level", o.flow_level, kOptional);
@@ -40,6 +45,8 @@ void visit(SimulatorOptions& o, V&& v) {
 
 Order order_of(const nb::dict& config, const std::vector<NodeId>& placement, const SimulatorOptions& options) {
   Order order{machine_of(config), placement, options.coordinator};
+  for (std::uint32_t i = 0; i < EXN_OFFLOAD_COUNT; ++i)
+    if (std::ranges::find(options.offload, kOffloads[i]) != options.offload.end()) order.options.offloaded |= 1u << i;
   order.machine.flow_level = options.flow_level;
   if (!options.node_library.empty())
     order.machine.network =
@@ -178,6 +185,7 @@ class Simulator {
     const Region& region = get();
     nb::dict d = run_summary(run);
     d["wall_s"] = wall_s_;
+    d["reductions"] = record_.reductions;
     d["rounds"] = record_.rounds;
     d["wakes"] = record_.wakes;
     d["empty_wakes"] = record_.empty_wakes;
@@ -269,6 +277,8 @@ NB_MODULE(_core, m) {
   exanet::bind_registries(m);
   exanet::bind_replay(m);
   exanet::bind_trace_reader(m);
+  m.def("offloadable",
+        [] { return std::vector<std::string>(std::begin(exanet::kOffloads), std::end(exanet::kOffloads)); });
   m.def("topology_metrics", &exanet::topology_metrics, "config"_a);
   m.def("route", &exanet::route, "config"_a, "src"_a, "dst"_a);
 }

@@ -50,6 +50,14 @@ def command(
             help="How MPI_Bcast goes, in the place of the MPI library's own choice: a tree, as of `exanet replay`, e.g. LLF, GLF, binary.",
         ),
     ] = None,
+    offload: Annotated[
+        str | None,
+        typer.Option(
+            "--offload",
+            metavar="allreduce=on,...",
+            help="Collectives that the network interfaces carry out, where the machine's can: allreduce, barrier, bcast, reduce, or all.",
+        ),
+    ] = None,
     ranks_as: Annotated[
         str,
         typer.Option(
@@ -87,6 +95,7 @@ def command(
         record,
         ranks_as,
         fabric_threads,
+        offload=runs.chosen_offloads(offload),
         bcast=runs.chosen_bcast(collective),
     )
     raise typer.Exit(runs.run(options))

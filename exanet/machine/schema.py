@@ -249,6 +249,18 @@ class NetworkInterface(Strict):
     translation: Time = Field(description="Address translation of a transfer (SMMU).")
     atomic: Time = Field(description="One atomic operation at the target's interface.")
     test_step: Time = Field(description="One empty poll inside MPI_Test and its kin.")
+    reduction_trees: Count | None = Field(
+        default=None,
+        description="Trees that an interface reduces along at once (`exanet run --offload`); it has no unit that reduces if not said.",
+    )
+    reduction: Time | None = Field(
+        default=None,
+        description="With `reduction_trees`: the last part of a node to the packet of their sum at the router, beside its passes.",
+    )
+    reduction_word: Time | None = Field(
+        default=None,
+        description="With `reduction_trees`: of a pass, one a part, over the words of the vector, each; a pass has eight at least.",
+    )
     clock: Frequency = Field(
         description="Packets go to the router at the edges of this clock, counted from virtual time 0; with 0 whenever they are ready."
     )

@@ -71,6 +71,7 @@ def _headline(summary: Mapping[str, Any], wall_s: float) -> str:
         f"[bold]{time_text(virtual_ps)}[/] of virtual time, {wall_s:.1f} s of wall time{slowdown}\n"
         f"{where}{how}{by}{over}\n"
         f"{count_text(summary['messages'])} messages, {bytes_text(summary['message_bytes'])}, {count_text(summary['packets'])} packets"
+        + (f", {count_text(summary['reductions'])} reductions by interfaces" if summary.get("reductions") else "")
     )
 
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from exanet import level as levels
 from exanet import lightly, machine, progress
-from exanet._core import Simulator, collective_algorithms, failed_endpoints, tree_broadcasts
+from exanet._core import Simulator, collective_algorithms, failed_endpoints, offloadable, tree_broadcasts
 from exanet.directory import result_directory
 from exanet.errors import InputError
 from exanet.gateware import fabric
@@ -47,6 +47,7 @@ class Options:
     record: Path | None = None
     ranks_as: str = "auto"
     fabric_threads: int = 1
+    offload: tuple[str, ...] = ()  # of _core.offloadable(): collectives that the interfaces carry out
     bcast: str | None = None  # one of _core.tree_broadcasts(); None: as the MPI library does it
 
 
@@ -73,6 +74,10 @@ def run(options: Options) -> int:
     mpi = detect.detect(options.command, options.mpi)
     if mpi.kind == "none" and options.bcast:
         raise InputError("--collective: a program without MPI has no MPI_Bcast; leave the option out")
+    if mpi.kind == "none" and options.offload:
+        raise InputError("--offload: a program without MPI has no collectives; leave the option out")
+    if options.bcast and "bcast" in options.offload:
+        raise InputError("--collective bcast and --offload bcast: a broadcast goes either way; leave one of them out")
     if mpi.kind == "openmpi":
         settings.check_temporary_folder()
     how, unpacked = packed.resolve(
@@ -126,6 +131,19 @@ def chosen_bcast(text: str | None) -> str | None:
     raise InputError(f"--collective {text}: {what}; give bcast= one of {trees}")
 
 
+def chosen_offloads(text: str | None) -> tuple[str, ...]:
+    """The collectives that `allreduce=on,barrier=off` and the like, or `all`, take from the MPI library. Raises InputError."""
+    known = offloadable()
+    chosen: set[str] = set()
+    for word in text.split(",") if text else ():
+        name, equals, how = word.partition("=")
+        names = known if name == "all" else [name]
+        if not set(names) <= set(known) or (equals and how not in ("on", "off")):
+            raise InputError(f"--offload {text}: '{word}' is unknown; give {', '.join(known)} or all, each with =on or =off")
+        chosen = chosen - set(names) if how == "off" else chosen | set(names)
+    return tuple(name for name in known if name in chosen)
+
+
 def compute_factor(text: str) -> float:
     """`off` is 0, `measured` 1, else a factor on the host's CPU time. Raises InputError."""
     if text in ("off", "measured"):
@@ -152,7 +170,12 @@ def _simulate(
     if lost:
         raise InputError(f"rank {placed.index(min(lost))} is placed on node {min(lost)}, which has failed; give another placement (--map)")
     library = {"node_library": str(gateware), "node_threads": options.fabric_threads} if gateware else {}
-    asked = {"compute_factor": factor, "flow_level": options.level == "flow", "bcast": options.bcast or ""}
+    asked = {
+        "compute_factor": factor,
+        "flow_level": options.level == "flow",
+        "bcast": options.bcast or "",
+        "offload": list(options.offload),
+    }
     asked["hosted"] = how is not None and gateware is None and packed.simulator_may_be_hosted()  # Verilated nodes have threads of their own
     try:
         simulator = Simulator(config, placed, {**asked, **library})
@@ -203,6 +226,7 @@ def _meta(options: Options, described: machine.Machine, config: dict[str, Any], 
         "fabric": options.fabric,
         "level": options.level,
         **({"collectives": {"bcast": options.bcast}} if options.bcast else {}),
+        **({"offload": list(options.offload)} if options.offload else {}),
         **({"notes": notes} if (notes := levels.caveats_of_programs(options.level, described.model)) else {}),
         "exanet_version": own_version,
         "started": datetime.now(UTC).isoformat(timespec="seconds"),

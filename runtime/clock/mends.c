@@ -10,6 +10,7 @@
 
 #include "clock.h"
 #include "runtime/collectives/bcast.h"
+#include "runtime/collectives/offload.h"
 
 #define OPEN_MPI_WIN_BASE 7
 #define OPEN_MPI_WIN_SIZE 8
@@ -109,6 +110,7 @@ static bool find_own(void) {
 
 exanet_mpi_function exanet_mended(const char *name, exanet_mpi_function found) {
   const char *plain = name[0] == 'P' ? name + 1 : name;
+  found = exanet_offload_mended(name, found);
   if (strncmp(plain, "MPI_Bcast", 9) == 0) return exanet_bcast_mended(name, found);
   if (strcmp(plain, "MPI_Win_test") == 0) {
     *(plain == name ? &real_mpi_test : &real_pmpi_test) = found;

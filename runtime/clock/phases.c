@@ -15,6 +15,7 @@
 #include "clock.h"
 #include "exanet/mpi_calls.h"
 #include "runtime/collectives/bcast.h"
+#include "runtime/collectives/offload.h"
 #include "runtime/record/record.h"
 
 /* MPI_THREAD_MULTIPLE in MPICH and Open MPI, and in the standard's binary interface (MPI 5). */
@@ -29,7 +30,10 @@ static void join(int provided, bool has_world) {
   int status = exanet_open(&opened);
   if (status == 0) {
     if (provided == THREAD_MULTIPLE || provided == THREAD_MULTIPLE_ABI) exanet_note_thread_multiple(opened);
-    if (has_world) exanet_bcast_open(opened, exanet_mpi_real);
+    if (has_world) {
+      exanet_bcast_open(opened, exanet_mpi_real);
+      exanet_offload_open(opened, exanet_mpi_real);
+    }
     exanet_note_before(opened, exanet_now_ps());
     status = exanet_start(opened);
     exanet_still_until(exanet_before_ps(opened));
@@ -69,6 +73,7 @@ static void leave_virtual_phase(void) {
     exanet_record_close(ni);
     exanet_finish(ni);
     exanet_bcast_close();
+    exanet_offload_close();
     exanet_mpi_leave(ni, EXANET_MPI_Finalize, EXANET_CALL_PLAIN);
   }
   pthread_mutex_unlock(&users_lock);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "exanet/shm.h"
+#include "runtime/collectives/members.h"
 #include "runtime/record/library.h"
 
 typedef struct exn_tree_question part;
@@ -51,21 +52,8 @@ static struct {
 static exanet_mpi_function library[2][2]; /* [PMPI][counts are MPI_Count] */
 static bool ready;
 static int key;
-static long world_group;
-
-static void *kept(void *memory) {
-  if (memory != NULL) return memory;
-  fprintf(stderr, "exanet: out of memory for the trees of broadcasts\n");
-  abort();
-}
 
 /* -- twins ---------------------------------------------------------------------------------------------------------------------------- */
-
-static int copy_none(long comm, int of, void *extra, void *value, void *copied, int *copies) {
-  (void)comm, (void)of, (void)extra, (void)value, (void)copied;
-  *copies = 0;
-  return 0;
-}
 
 static int forget(long comm, int of, void *value, void *extra) {
   (void)comm, (void)of, (void)extra;
@@ -78,39 +66,21 @@ static int forget(long comm, int of, void *value, void *extra) {
   return result;
 }
 
-/* False where one of the members is no rank of the run. */
-static bool find_members(struct twin *twin, long group) {
-  const size_t size = (size_t)twin->size;
-  int *numbers = kept(calloc(size, sizeof *numbers)), *world = kept(calloc(size, sizeof *world));
-  for (int i = 0; i < twin->size; i++) numbers[i] = i;
-  bool all = exanet_mpi.group_translate_ranks(group, twin->size, numbers, world_group, world) == 0;
-  twin->members = kept(calloc(size, sizeof *twin->members));
-  for (int i = 0; i < twin->size && all; i++) {
-    all = world[i] >= 0;
-    twin->members[i] = (uint32_t)world[i];
-  }
-  free(numbers);
-  free(world);
-  return all;
-}
-
 /* All members of the communicator come here at once, at its first broadcast. */
 static int make(long comm, struct twin **made) {
-  int inter = 0, result = 0;
-  struct twin *twin = kept(calloc(1, sizeof *twin));
-  exanet_mpi.comm_test_inter(comm, &inter);
+  int result = 0;
+  struct twin *twin = exanet_kept(calloc(1, sizeof *twin));
   exanet_mpi.comm_size(comm, &twin->size);
   exanet_mpi.comm_rank(comm, &twin->rank);
+  twin->members = exanet_members_of(comm, twin->size);
   long group = 0;
-  if (!inter && twin->size > 1 && exanet_mpi.comm_group(comm, &group) == 0) {
+  if (twin->members != NULL && exanet_mpi.comm_group(comm, &group) == 0) {
     group = exanet_handle_at((long)&group, 0);
-    if (find_members(twin, group)) {
-      twin->parts = kept(calloc((size_t)twin->size, sizeof *twin->parts));
-      result = own.comm_create(comm, group, &twin->comm);
-      twin->comm = exanet_handle_at((long)&twin->comm, 0);
-      twin->used = result == 0;
-      if (twin->used) own.comm_set_errhandler(twin->comm, (long)exanet_mpi.errors_return);
-    }
+    twin->parts = exanet_kept(calloc((size_t)twin->size, sizeof *twin->parts));
+    result = own.comm_create(comm, group, &twin->comm);
+    twin->comm = exanet_handle_at((long)&twin->comm, 0);
+    twin->used = result == 0;
+    if (twin->used) own.comm_set_errhandler(twin->comm, (long)exanet_mpi.errors_return);
     exanet_mpi.group_free(&group);
   }
   own.comm_set_attr(comm, key, twin);
@@ -125,7 +95,7 @@ static const part *part_of(struct twin *twin, int root) {
   struct exanet_ni *ni = exanet_process_ni();
   exanet_uncounted_begin(ni);
   const size_t size = (size_t)twin->size;
-  part *asked = kept(malloc(sizeof *asked + size * sizeof asked->list[0]));
+  part *asked = exanet_kept(malloc(sizeof *asked + size * sizeof asked->list[0]));
   *asked = (part){.ranks = (uint32_t)size, .me = (uint32_t)twin->rank, .root = (uint32_t)root};
   memcpy(asked->list, twin->members, size * sizeof asked->list[0]);
   exanet_ask_tree(ni, asked);
@@ -137,7 +107,7 @@ static const part *part_of(struct twin *twin, int root) {
 /* Sends of one stage, of which there are at least two. */
 static int send_together(const struct messages *by, void *buffer, long count, long type, long comm,
                          const uint32_t *steps, uint32_t n) {
-  char *requests = kept(calloc(n, exanet_mpi.handle_bytes));
+  char *requests = exanet_kept(calloc(n, exanet_mpi.handle_bytes));
   int result = 0;
   uint32_t begun = 0;
   for (; begun < n && result == 0; begun++)
@@ -240,9 +210,8 @@ void exanet_bcast_open(struct exanet_ni *ni, void *(*find)(const char *name)) {
     _exit(2);
   }
   struct twin *twin;
-  exanet_mpi.comm_group((long)exanet_mpi.world, &world_group);
-  world_group = exanet_handle_at((long)&world_group, 0);
-  own.comm_create_keyval(copy_none, forget, &key, NULL);
+  exanet_members_open();
+  own.comm_create_keyval(exanet_copy_none, forget, &key, NULL);
   if (make((long)exanet_mpi.world, &twin) == 0) ready = true;
 }
 

@@ -38,6 +38,12 @@ std::uint32_t processors() {
   return ::sched_getaffinity(0, sizeof set, &set) == 0 ? static_cast<std::uint32_t>(std::max(1, CPU_COUNT(&set))) : 1;
 }
 
+// Without a use for it the unit is left out: what it might send keeps nobody waiting.
+NiConfig with_offloads(NiConfig ni, std::uint32_t offloaded) {
+  if (offloaded == 0) ni.reduction_trees = 0;
+  return ni;
+}
+
 }  // namespace
 
 Coordinator::Coordinator(Region& region, const MachineConfig& machine, const std::vector<NodeId>& placement,
@@ -47,8 +53,8 @@ Coordinator::Coordinator(Region& region, const MachineConfig& machine, const std
       topology_(make_topology(machine.topology)),
       placement_(placement),
       options_(options),
-      ni_(machine.ni),
-      engine_(events_, *topology_, machine.fabric, machine.ni, placement, *this,
+      ni_(with_offloads(machine.ni, options.offloaded)),
+      engine_(events_, *topology_, machine.fabric, ni_, placement, *this,
               machine.flow_level ? flow_interface() : nic_kind("exanet"), machine.network),
       statistics_(placement.size()),
       ranks_(placement.size()),
@@ -72,6 +78,11 @@ Coordinator::Coordinator(Region& region, const MachineConfig& machine, const std
   // Whoever looks takes a processor, or half of one, from what is measured.
   may_look_ = processors_ > 1 && options.compute_factor == 0;
   region_->most_looking = may_look_ ? processors_ - 1 : 0;
+  if (options.offloaded != 0 && !engine_.reduces())
+    throw ConfigError("offload",
+                      "--offload: the machine's interfaces have no unit that reduces: say ni.reduction_trees, with "
+                      "ni.messages: times");
+  region_->offloaded = options.offloaded;
   choose_bcast(options.bcast);
   engine_.on_packet(
       [](void* self, Time latency) { static_cast<Coordinator*>(self)->statistics_.packet_latency.add(latency.ps()); },
@@ -113,6 +124,7 @@ RunRecord Coordinator::record() {
   record.packets = packets();
   record.payload_bytes = engine_.nic().payload_bytes();
   record.events = events();
+  record.reductions = engine_.reductions();
   record.rounds = rounds_.rounds;
   record.wakes = rounds_.wakes;
   record.empty_wakes = rounds_.empty_wakes;

@@ -48,6 +48,7 @@ class Coordinator final : private Host {
  public:
   struct Options {
     double compute_factor = 0;
+    std::uint32_t offloaded = 0;  // a bit of enum exn_offload each
     std::string bcast;  // the tree of programs' broadcasts (tree_broadcast()); empty: the MPI library's own
   };
   // `calls`: of the host of packed ranks in which this is; nullptr in a process of its own. Throws ConfigError (machine, placement).

@@ -21,6 +21,7 @@ void visit(Order& o, V&& v) {
   v("flow_level", o.machine.flow_level);
   v("placement", o.placement);
   v("compute_factor", o.options.compute_factor);
+  v("offloaded", o.options.offloaded);
   v("bcast", o.options.bcast);
 }
 

@@ -44,6 +44,13 @@ const char* malformed(const AtomicDescriptor& d, const NiConfig&) {
   return d.payload_bytes == operands * bytes ? nullptr : "an atomic that is not as long as it says";
 }
 
+const char* malformed(const ReductionDescriptor& d, const NiConfig&) {
+  if (!exanet_reduces(d.operation, d.datatype)) return "a reduction that does not exist";
+  const std::uint64_t bytes = d.count * exanet_type_bytes(d.datatype);
+  if (bytes > kReductionMax) return "a reduction of too many elements";
+  return d.payload_bytes == bytes ? nullptr : "a reduction that is not as long as it says";
+}
+
 }  // namespace
 
 void Coordinator::refuse(RankId rank, const std::string& what) {

@@ -19,6 +19,7 @@ struct RunRecord {
   NetworkFigures network;
   std::vector<Time> clocks;  // of the ranks, at their ends
   std::uint64_t packets = 0, payload_bytes = 0, events = 0;
+  std::uint64_t reductions = 0;  // of the interfaces
   std::uint64_t rounds = 0, wakes = 0, empty_wakes = 0;
   std::vector<Matching::Unmatched> blocked_sends;
 };
@@ -31,6 +32,7 @@ void visit(RunRecord& r, V&& v) {
   v("packets", r.packets);
   v("payload_bytes", r.payload_bytes);
   v("events", r.events);
+  v("reductions", r.reductions);
   v("rounds", r.rounds);
   v("wakes", r.wakes);
   v("empty_wakes", r.empty_wakes);

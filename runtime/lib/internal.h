@@ -94,6 +94,17 @@ struct exn_tree_question;
 bool exanet_bcast_is_chosen(const struct exanet_ni *ni);
 void exanet_ask_tree(struct exanet_ni *ni, struct exn_tree_question *question);
 
+/* What waits for a completion of exanet_reduce() or exanet_reduction_open(), whose cookie is its address. (runtime/provider) */
+struct exanet_reduction {
+  bool done;
+  int32_t status;
+  uint32_t tree; /* that was opened */
+  struct exn_thread *poster;
+};
+
+/* Collectives that the run takes from the MPI library, a bit of enum exn_offload (shm.h) each. */
+uint32_t exanet_offloaded(const struct exanet_ni *ni);
+
 /* MPI_Abort(code) was called: tells the simulator, which ends the run and reports it. */
 void exanet_abort(struct exanet_ni *ni, int code);
 

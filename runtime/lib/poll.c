@@ -98,6 +98,15 @@ static void take_one(struct exanet_ni *ni, const union exn_completion *c, struct
       out->len = c->remote_event.length;
       out->access = c->remote_event.access;
       break;
+    case EXANET_C_REDUCTION:
+      out->cookie = c->reduction.cookie;
+      out->buf = (void *)(uintptr_t)c->reduction.buffer;
+      if (header->payload_bytes) memcpy(out->buf, &c->reduction + 1, header->payload_bytes);
+      break;
+    case EXANET_C_REDUCTION_OPEN:
+      out->cookie = c->reduction_open.cookie;
+      out->data = c->reduction_open.tree;
+      break;
     case EXANET_C_MULTI_DONE: out->cookie = c->multi_done.cookie; break;
     case EXANET_C_PAD: break;
   }

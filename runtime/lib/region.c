@@ -95,6 +95,8 @@ uint32_t exanet_size(const struct exanet_ni *ni) { return ni->region->ranks; }
 size_t exanet_eager_max(const struct exanet_ni *ni) { return ni->region->eager_max; }
 size_t exanet_packet_max(const struct exanet_ni *ni) { return ni->region->packet_max; }
 
+uint32_t exanet_offloaded(const struct exanet_ni *ni) { return ni->region->offloaded; }
+
 void exn_exit_if_stopped(struct exanet_ni *ni) {
   /* The run is over: nobody will answer any more, and the program cannot go on without its network. */
   if (__atomic_load_n(&ni->region->stop, __ATOMIC_ACQUIRE)) _exit(EXN_STOPPED_EXIT);

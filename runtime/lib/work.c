@@ -241,6 +241,46 @@ int exanet_packet_send(struct exanet_ni *ni, uint16_t ep, exanet_addr to, const 
   return 0;
 }
 
+int exanet_reduction_open(struct exanet_ni *ni, const uint32_t *members, uint32_t count, uint64_t cookie) {
+  struct exn_reduction_open_descriptor *d = begin(ni, EXN_OP_REDUCTION_OPEN, 0, 0, sizeof *d, 0);
+  d->cookie = cookie;
+  d->members = address_of(members);
+  d->count = count;
+  end(ni, &d->header);
+  return 0;
+}
+
+int exanet_reduction_close(struct exanet_ni *ni, uint32_t tree) {
+  struct exn_reduction_close_descriptor *d = begin(ni, EXN_OP_REDUCTION_CLOSE, 0, 0, sizeof *d, 0);
+  d->tree = tree;
+  end(ni, &d->header);
+  return 0;
+}
+
+int exanet_reduction_valid(int op, int type, size_t count) {
+  if (!exanet_reduces(op, type)) return -EOPNOTSUPP;
+  return count * exanet_type_bytes(type) <= EXANET_REDUCTION_MAX ? 0 : -EMSGSIZE;
+}
+
+int exanet_reduce(struct exanet_ni *ni, uint32_t tree, int op, int type, size_t count, const void *part, void *result,
+                  uint64_t cookie) {
+  const int wrong = exanet_reduction_valid(op, type, count);
+  if (wrong) return wrong;
+  const uint32_t bytes = (uint32_t)(count * exanet_type_bytes(type));
+  struct exn_reduction_descriptor *d = begin(ni, EXN_OP_REDUCTION, 0, 0, sizeof *d, bytes);
+  /* The part, and a word that says what is to be done with it. */
+  exn_charge(ni, ni->region->send_cpu_ps + store_cost(ni, bytes) + ni->region->store_word_ps);
+  d->cookie = cookie;
+  d->buffer = address_of(result);
+  d->tree = tree;
+  d->count = (uint16_t)count;
+  d->operation = (uint8_t)op;
+  d->datatype = (uint8_t)type;
+  if (bytes) memcpy(d + 1, part, bytes);
+  end(ni, &d->header);
+  return 0;
+}
+
 static int complete_locally(struct exanet_ni *ni, uint16_t ep, uint64_t cookie, uint64_t len) {
   if (ni->local_count == ni->local_size && exn_local_grow(ni) != 0) return -ENOMEM;
   ni->local[(ni->local_head + ni->local_count++) % ni->local_size] = (struct exanet_completion_small){cookie, len, ep};

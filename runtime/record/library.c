@@ -48,23 +48,22 @@ static bool is_standard_abi(const void *function) {
   return strstr(info.dli_fname, "libmpi_abi") != NULL;
 }
 
-/* The program's copy of the library's object, which stands in its place where the program is linked without position-independent code. */
-static void *object(const char *name, void *(*find)(const char *name)) {
+void *exanet_mpi_object(const char *name, void *(*find)(const char *name)) {
   void *seen = dlsym(RTLD_DEFAULT, name);
   return seen != NULL ? seen : find(name);
 }
 
 const char *exanet_mpi_find_out(void *(*find)(const char *name)) {
-  void *world = object("ompi_mpi_comm_world", find);
+  void *world = exanet_mpi_object("ompi_mpi_comm_world", find);
   exanet_mpi = world != NULL ? open_mpi : mpich;
   if (world != NULL) {
     exanet_mpi.world = (uint64_t)(uintptr_t)world;
-    exanet_mpi.self = (uint64_t)(uintptr_t)object("ompi_mpi_comm_self", find);
-    exanet_mpi.no_communicator = (uint64_t)(uintptr_t)object("ompi_mpi_comm_null", find);
-    exanet_mpi.byte = (uint64_t)(uintptr_t)object("ompi_mpi_byte", find);
-    exanet_mpi.no_type = (uint64_t)(uintptr_t)object("ompi_mpi_datatype_null", find);
-    exanet_mpi.no_op = (uint64_t)(uintptr_t)object("ompi_mpi_op_no_op", find);
-    exanet_mpi.errors_return = (uint64_t)(uintptr_t)object("ompi_mpi_errors_return", find);
+    exanet_mpi.self = (uint64_t)(uintptr_t)exanet_mpi_object("ompi_mpi_comm_self", find);
+    exanet_mpi.no_communicator = (uint64_t)(uintptr_t)exanet_mpi_object("ompi_mpi_comm_null", find);
+    exanet_mpi.byte = (uint64_t)(uintptr_t)exanet_mpi_object("ompi_mpi_byte", find);
+    exanet_mpi.no_type = (uint64_t)(uintptr_t)exanet_mpi_object("ompi_mpi_datatype_null", find);
+    exanet_mpi.no_op = (uint64_t)(uintptr_t)exanet_mpi_object("ompi_mpi_op_no_op", find);
+    exanet_mpi.errors_return = (uint64_t)(uintptr_t)exanet_mpi_object("ompi_mpi_errors_return", find);
   }
   const struct {
     const char *name;

@@ -46,6 +46,9 @@ struct exanet_mpi_library {
 };
 extern struct exanet_mpi_library exanet_mpi;
 
+/* The program's copy of the library's object, which stands in its place where the program is linked without position-independent code. */
+void *exanet_mpi_object(const char *name, void *(*find)(const char *name));
+
 /* NULL, or why this MPI is not recorded. */
 const char *exanet_mpi_find_out(void *(*find)(const char *name));
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/nic/exanet/exanet_nic.hpp"
 
+#include <string>
+
 #include "core/config/error.hpp"
+#include "core/spec/descriptors.hpp"
 #include "core/topology/multicast.hpp"
 #include "core/units/check.hpp"
 
@@ -17,6 +20,8 @@ NiConfig checked(const NiConfig& ni, const RouterConfig& router) {
   require(router.max_payload_bytes > 0, "router.max_payload_bytes", "max_payload must not be 0");
   require(ni.dma_block_bytes > 0, "ni.dma_block_bytes", "dma_block must not be 0");
   require(ni.dma_window_blocks > 0, "ni.dma_window_blocks", "dma_window must be at least one block");
+  require(ni.reduction_trees == 0 || router.max_payload_bytes >= std::int64_t{kReductionMax}, "ni.reduction_trees",
+          "a reduction's vector of " + std::to_string(kReductionMax) + " B is more than the router's max_payload");
   if (ni.messages == NiConfig::Messages::kGateware) {
     require(ni.packet_max_bytes <= 64, "ni.packet_max_bytes", "packet_max is at most 64 B with 'messages: gateware'");
     require(ni.packetizer == Time() && ni.mailbox_word == Time(), "ni.messages",
@@ -32,6 +37,10 @@ NetworkConfig with_interface(NetworkConfig network, const NiConfig& ni) {
   network.priority = true;  // acknowledgements
   if (ni.messages == NiConfig::Messages::kGateware) network.router = Messages::router(network.router);
   return network;
+}
+
+Packet packet_of(const PacketizerMessage& m, std::uint64_t kind) {
+  return {m.src, m.dst, static_cast<std::uint16_t>(m.bytes), kMailboxPort, 0, kind | m.user};
 }
 
 PacketSink with_slots(PacketSink sink, const NiConfig& ni) {
@@ -55,9 +64,14 @@ ExanetNic::ExanetNic(const NicSetup& setup)
                                 }},
                      setup.config))),
       packetizer_(context_, setup.topology.node_count()),
+      reductions_(context_, setup.topology.node_count()),
       mailbox_(context_, setup.topology.node_count()),
       rdma_(context_, setup.topology.node_count()) {
   context_.network = network_.get();
+  on_reduction_ =
+      setup.events.add_handler([](void* self, Time now, std::uint32_t,
+                                  std::uint64_t user) { static_cast<ExanetNic*>(self)->reduction_arrived(user, now); },
+                               this);
   if (context_.config.messages == NiConfig::Messages::kGateware)
     gateware_ = std::make_unique<GatewareMessages>(context_, setup.topology.node_count());
 }
@@ -69,12 +83,23 @@ void ExanetNic::post(const PacketizerMessage& message) {
   if (is_multicast(message.dst)) {
     EXANET_CHECK(!context_.instant, "a multicast while time stands still", context_.events.now().ps(), message.src,
                  message.dst);
-    return packetizer_.post(message);
+    return packetizer_.post(packet_of(message, kMulticastPacket));
   }
   if (context_.instant) return mailbox_.write_instantly(message.user);
   if (gateware_) return gateware_->post(message);
   if (!network_->keeps_order()) messages_.sent(message.src, message.dst, {message.user, message.bytes});
-  packetizer_.post(message);
+  packetizer_.post(packet_of(message, kMessagePacket));
+}
+
+void ExanetNic::post(const ReductionPacket& p) {
+  ++context_.active;
+  if (context_.instant) return void(context_.events.schedule(context_.events.now(), on_reduction_, 0, p.user));
+  reductions_.post({p.src, p.dst, static_cast<std::uint16_t>(p.bytes), kMailboxPort, 1, kMessagePacket | p.user});
+}
+
+void ExanetNic::reduction_arrived(std::uint64_t user, Time now) {
+  --context_.active;
+  context_.listener.reduction_arrived(user, now);
 }
 
 void ExanetNic::post(const RdmaTransfer& transfer) {
@@ -87,7 +112,7 @@ void ExanetNic::ready(NodeId node, std::uint8_t port, std::uint8_t priority, Tim
   if (port != kMailboxPort)
     rdma_.ready(node, priority, now);
   else if (!gateware_)
-    packetizer_.ready(node, now);
+    (priority != 0 ? reductions_ : packetizer_).ready(node, now);
 }
 
 void ExanetNic::delivered(const Packet& packet, Time injected, Time now) {
@@ -97,7 +122,13 @@ void ExanetNic::delivered(const Packet& packet, Time injected, Time now) {
     case kDataPacket: rdma_.data_arrived(packet, now); break;
     case kMulticastPacket: mailbox_.write(packet.dst, packet.payload_bytes, user, now, true); break;
     case kAckPacket: rdma_.ack_arrived(static_cast<std::uint32_t>(user), now); break;
-    default: gateware_ ? gateware_->delivered(packet, now) : message_arrived(packet, user, now); break;
+    default:
+      if (gateware_)
+        gateware_->delivered(packet, now);
+      else if (packet.priority != 0)
+        reduction_arrived(user, now);
+      else
+        message_arrived(packet, user, now);
   }
 }
 

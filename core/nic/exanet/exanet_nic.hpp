@@ -27,11 +27,13 @@ class ExanetNic final : public Nic {
 
   void post(const PacketizerMessage& message) override;
   void post(const RdmaTransfer& transfer) override;
+  void post(const ReductionPacket& packet) override;
   void doorbell(NodeId) override {}  // an engine begins with the descriptor
 
   void set_instant(bool instant) override { context_.instant = instant; }
 
   bool multicasts() const override;
+  bool reduces() const override { return !gateware_ && context_.config.reduction_trees > 0; }
 
   const Network& network() const override { return *network_; }
   std::uint64_t packets() const override { return context_.packets; }
@@ -46,15 +48,17 @@ class ExanetNic final : public Nic {
   };
   void ready(NodeId node, std::uint8_t port, std::uint8_t priority, Time now);
   void delivered(const Packet& packet, Time injected, Time now);
+  void reduction_arrived(std::uint64_t user, Time now);
   void message_arrived(const Packet& packet, std::uint64_t user, Time now);
 
   NicContext context_;
   std::unique_ptr<Network> network_;
-  Packetizer packetizer_;
+  Packetizer packetizer_, reductions_;
   Mailbox mailbox_;
   InOrder<Message> messages_;  // on their way from packetizers to mailboxes
   std::unique_ptr<GatewareMessages> gateware_;  // in place of packetizer and mailboxes, where the configuration says so
   RdmaEngine rdma_;
+  std::uint32_t on_reduction_ = 0;  // one that takes no time
 };
 
 }  // namespace exanet

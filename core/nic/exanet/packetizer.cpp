@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/nic/exanet/packetizer.hpp"
 
-#include "core/topology/multicast.hpp"
-
 namespace exanet {
 
 Packetizer::Packetizer(NicContext& context, std::size_t nodes)
@@ -11,12 +9,10 @@ Packetizer::Packetizer(NicContext& context, std::size_t nodes)
       port_(context, nodes, this, [](void* self, NodeId node, Time) { static_cast<Packetizer*>(self)->inject(node); }) {
 }
 
-void Packetizer::post(const PacketizerMessage& m) {
-  const std::uint64_t kind = is_multicast(m.dst) ? kMulticastPacket : kMessagePacket;
-  const Packet packet{m.src, m.dst, static_cast<std::uint16_t>(m.bytes), kMailboxPort, 0, kind | m.user};
+void Packetizer::post(const Packet& packet) {
   context_.count(packet);
-  nodes_[m.src].waiting.push_back(packet);
-  port_.request(m.src, context_.events.now());
+  nodes_[packet.src].waiting.push_back(packet);
+  port_.request(packet.src, context_.events.now());
 }
 
 void Packetizer::ready(NodeId node, Time now) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The packetizers: messages of one packet each, in the order in which they were posted.
+// The packetizers, and the units that reduce: packets of a kind go to the router in the order in which they were posted.
 #pragma once
 
 #include <deque>
@@ -13,7 +13,7 @@ class Packetizer {
  public:
   Packetizer(NicContext& context, std::size_t nodes);
 
-  void post(const PacketizerMessage& message);
+  void post(const Packet& packet);  // all those of one class, at one port
   void ready(NodeId node, Time now);  // the network has room again
 
  private:

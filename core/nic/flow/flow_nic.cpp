@@ -39,6 +39,13 @@ FlowNic::FlowNic(const NicSetup& setup)
         });
       },
       this);
+  on_reduction_ = events.add_handler(
+      [](void* self, Time now, std::uint32_t, std::uint64_t user) {
+        FlowNic& nic = *static_cast<FlowNic*>(self);
+        --nic.context_.active;
+        nic.context_.listener.reduction_arrived(user, now);
+      },
+      this);
   on_ready_ = events.add_handler(
       [](void* self, Time, std::uint32_t id, std::uint64_t) {
         FlowNic& nic = *static_cast<FlowNic*>(self);
@@ -81,6 +88,12 @@ void FlowNic::post(const PacketizerMessage& m) {
   messages_[id] = {m.src, m.dst, m.bytes, m.user};
   order_.sent(m.src, m.dst, id);
   context_.events.schedule(send(m.src, m.dst, m.bytes), on_message_, id);
+}
+
+void FlowNic::post(const ReductionPacket& p) {
+  ++context_.active;
+  context_.events.schedule(context_.instant ? context_.events.now() : send(p.src, p.dst, p.bytes), on_reduction_, 0,
+                           p.user);
 }
 
 void FlowNic::post(const RdmaTransfer& t) {

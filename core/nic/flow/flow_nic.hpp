@@ -30,8 +30,11 @@ class FlowNic final : public Nic {
 
   void post(const PacketizerMessage& message) override;
   void post(const RdmaTransfer& transfer) override;
+  void post(const ReductionPacket& packet) override;
   void doorbell(NodeId) override {}
   void set_instant(bool instant) override { context_.instant = instant; }
+
+  bool reduces() const override { return context_.config.reduction_trees > 0; }
 
   const Network& network() const override { return links_; }
   std::uint64_t packets() const override { return context_.packets; }
@@ -83,7 +86,7 @@ class FlowNic final : public Nic {
   std::unordered_map<std::uint64_t, Channel> channels_;  // with transfers on their way, by pair of nodes
   std::vector<std::uint32_t> transfer_of_;  // by flow
   Time expected_ = Time::never();  // of the flows' next event that is in the queue
-  std::uint32_t on_message_, on_ready_, on_flows_, on_arrived_, on_complete_, on_acknowledged_;
+  std::uint32_t on_message_, on_ready_, on_flows_, on_arrived_, on_complete_, on_acknowledged_, on_reduction_;
 };
 
 }  // namespace exanet

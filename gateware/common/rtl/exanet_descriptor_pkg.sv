@@ -5,6 +5,7 @@ package exanet_descriptor_pkg;
   localparam int unsigned PacketMax = 256;  // payload of a bare packet, bytes: no machine's packetizer takes more
   localparam int unsigned InjectMax = 256;  // payload of a descriptor that carries its buffer by value, bytes
   localparam int unsigned AtomicMax = 1024;  // target of an atomic, bytes
+  localparam int unsigned ReductionMax = 256;  // vector of a reduction, bytes: no machine's interfaces take more
 
   // what a descriptor asks for; 0 skips to the ring's start
   typedef enum logic [7:0] {
@@ -20,7 +21,10 @@ package exanet_descriptor_pkg;
     DescriptorKindPut = 8'd9,  // writes to a registered region of another process
     DescriptorKindGet = 8'd10,  // reads from a registered region of another process
     DescriptorKindAtomic = 8'd11,  // computes on a registered region of another process
-    DescriptorKindPacket = 8'd12  // sends a bare packet to a raw endpoint's mailbox
+    DescriptorKindPacket = 8'd12,  // sends a bare packet to a raw endpoint's mailbox
+    DescriptorKindReduction = 8'd13,  // hands a part of a reduction to the interface
+    DescriptorKindReductionOpen = 8'd14,  // sets up a tree for reductions among processes
+    DescriptorKindReductionClose = 8'd15  // this process takes no further part in a tree
   } descriptor_kind_e;
 
   // what has completed; 0 skips to the ring's start
@@ -35,7 +39,9 @@ package exanet_descriptor_pkg;
     CompletionKindRemotePut = 8'd7,  // at the target
     CompletionKindRemoteEvent = 8'd8,  // at the target
     CompletionKindPacket = 8'd9,  // a bare packet is in the mailbox
-    CompletionKindMultiDone = 8'd10  // a multi-receive buffer is the caller's again
+    CompletionKindReduction = 8'd10,  // a reduction is done
+    CompletionKindReductionOpen = 8'd11,  // there is a tree
+    CompletionKindMultiDone = 8'd12  // a multi-receive buffer is the caller's again
   } completion_kind_e;
 
   // what an endpoint receives
@@ -204,6 +210,34 @@ package exanet_descriptor_pkg;
     descriptor_header_t header;
   } packet_descriptor_t;
 
+  // Hands a part of a reduction to the interface, which combines it with those of the tree's other processes.
+  // Payload: the process's part.
+  typedef struct packed {
+    logic [7:0] datatype;  // libfabric's enum fi_datatype
+    logic [7:0] operation;  // libfabric's enum fi_op
+    logic [15:0] count;  // elements; 0: a barrier
+    logic [31:0] tree;  // of reduction_open's completion
+    logic [63:0] buffer;  // virtual address that the result goes to
+    logic [63:0] cookie;  // comes back in the completion
+    descriptor_header_t header;
+  } reduction_descriptor_t;
+
+  // Sets up a tree for reductions among processes, of which this is one, at the interfaces of all of them.
+  typedef struct packed {
+    logic [31:0] reserved;  // zero
+    logic [31:0] count;  // how many there are
+    logic [63:0] members;  // virtual address of their numbers, 32 bits each, each once
+    logic [63:0] cookie;  // comes back in the completion
+    descriptor_header_t header;
+  } reduction_open_descriptor_t;
+
+  // This process takes no further part in a tree, which is gone when all of its processes have said so. It does not complete.
+  typedef struct packed {
+    logic [31:0] reserved;  // zero
+    logic [31:0] tree;  // of reduction_open's completion
+    descriptor_header_t header;
+  } reduction_close_descriptor_t;
+
   // First three words of every completion.
   typedef struct packed {
     logic [15:0] payload_bytes;  // payload carried behind the fixed part
@@ -294,6 +328,22 @@ package exanet_descriptor_pkg;
     address_t peer;  // source
     completion_header_t header;
   } packet_completion_t;
+
+  // A reduction is done; status -EINVAL: parts did not agree in operation, type or length.
+  // Payload: the result, which goes to the buffer.
+  typedef struct packed {
+    logic [63:0] buffer;  // of the descriptor
+    logic [63:0] cookie;  // of the descriptor
+    completion_header_t header;
+  } reduction_completion_t;
+
+  // There is a tree; status -ENOSPC: an interface has no room for one; -EOPNOTSUPP: it has no unit that reduces, or one with too few branches.
+  typedef struct packed {
+    logic [31:0] reserved;  // zero
+    logic [31:0] tree;  // its number, the same for all of its processes
+    logic [63:0] cookie;  // of the descriptor
+    completion_header_t header;
+  } reduction_open_completion_t;
 
   // A multi-receive buffer is the caller's again.
   typedef struct packed {

@@ -18,6 +18,7 @@
 #define EXANET_PACKET_MAX 256u  /* payload of a bare packet, bytes: no machine's packetizer takes more */
 #define EXANET_INJECT_MAX 256u  /* payload of a descriptor that carries its buffer by value, bytes */
 #define EXANET_ATOMIC_MAX 1024u  /* target of an atomic, bytes */
+#define EXANET_REDUCTION_MAX 256u  /* vector of a reduction, bytes: no machine's interfaces take more */
 
 /* what a descriptor asks for; 0 skips to the ring's start */
 enum exanet_descriptor_kind {
@@ -34,6 +35,9 @@ enum exanet_descriptor_kind {
   EXN_OP_GET = 10,  /* reads from a registered region of another process */
   EXN_OP_ATOMIC = 11,  /* computes on a registered region of another process */
   EXN_OP_PACKET = 12,  /* sends a bare packet to a raw endpoint's mailbox */
+  EXN_OP_REDUCTION = 13,  /* hands a part of a reduction to the interface */
+  EXN_OP_REDUCTION_OPEN = 14,  /* sets up a tree for reductions among processes */
+  EXN_OP_REDUCTION_CLOSE = 15,  /* this process takes no further part in a tree */
 };
 
 /* what has completed; 0 skips to the ring's start */
@@ -48,7 +52,9 @@ enum exanet_completion_kind {
   EXANET_C_REMOTE_PUT = 7,  /* at the target */
   EXANET_C_REMOTE_EVENT = 8,  /* at the target */
   EXANET_C_PACKET = 9,  /* a bare packet is in the mailbox */
-  EXANET_C_MULTI_DONE = 10,  /* a multi-receive buffer is the caller's again */
+  EXANET_C_REDUCTION = 10,  /* a reduction is done */
+  EXANET_C_REDUCTION_OPEN = 11,  /* there is a tree */
+  EXANET_C_MULTI_DONE = 12,  /* a multi-receive buffer is the caller's again */
 };
 
 /* what an endpoint receives */
@@ -276,6 +282,49 @@ struct exn_packet_descriptor {
 EXN_ASSERT(sizeof(struct exn_packet_descriptor) == 24, "size of exn_packet_descriptor");
 EXN_ASSERT(offsetof(struct exn_packet_descriptor, peer) == 16, "place of exn_packet_descriptor.peer");
 
+/* Hands a part of a reduction to the interface, which combines it with those of the tree's other processes.
+ * Payload: the process's part. */
+struct exn_reduction_descriptor {
+  struct exn_descriptor_header header;
+  uint64_t cookie;  /* comes back in the completion */
+  uint64_t buffer;  /* virtual address that the result goes to */
+  uint32_t tree;  /* of reduction_open's completion */
+  uint16_t count;  /* elements; 0: a barrier */
+  uint8_t operation;  /* libfabric's enum fi_op */
+  uint8_t datatype;  /* libfabric's enum fi_datatype */
+};
+EXN_ASSERT(sizeof(struct exn_reduction_descriptor) == 40, "size of exn_reduction_descriptor");
+EXN_ASSERT(offsetof(struct exn_reduction_descriptor, cookie) == 16, "place of exn_reduction_descriptor.cookie");
+EXN_ASSERT(offsetof(struct exn_reduction_descriptor, buffer) == 24, "place of exn_reduction_descriptor.buffer");
+EXN_ASSERT(offsetof(struct exn_reduction_descriptor, tree) == 32, "place of exn_reduction_descriptor.tree");
+EXN_ASSERT(offsetof(struct exn_reduction_descriptor, count) == 36, "place of exn_reduction_descriptor.count");
+EXN_ASSERT(offsetof(struct exn_reduction_descriptor, operation) == 38, "place of exn_reduction_descriptor.operation");
+EXN_ASSERT(offsetof(struct exn_reduction_descriptor, datatype) == 39, "place of exn_reduction_descriptor.datatype");
+
+/* Sets up a tree for reductions among processes, of which this is one, at the interfaces of all of them. */
+struct exn_reduction_open_descriptor {
+  struct exn_descriptor_header header;
+  uint64_t cookie;  /* comes back in the completion */
+  uint64_t members;  /* virtual address of their numbers, 32 bits each, each once */
+  uint32_t count;  /* how many there are */
+  uint8_t reserved[4];
+};
+EXN_ASSERT(sizeof(struct exn_reduction_open_descriptor) == 40, "size of exn_reduction_open_descriptor");
+EXN_ASSERT(offsetof(struct exn_reduction_open_descriptor, cookie) == 16, "place of exn_reduction_open_descriptor.cookie");
+EXN_ASSERT(offsetof(struct exn_reduction_open_descriptor, members) == 24, "place of exn_reduction_open_descriptor.members");
+EXN_ASSERT(offsetof(struct exn_reduction_open_descriptor, count) == 32, "place of exn_reduction_open_descriptor.count");
+EXN_ASSERT(offsetof(struct exn_reduction_open_descriptor, reserved) == 36, "place of exn_reduction_open_descriptor.reserved");
+
+/* This process takes no further part in a tree, which is gone when all of its processes have said so. It does not complete. */
+struct exn_reduction_close_descriptor {
+  struct exn_descriptor_header header;
+  uint32_t tree;  /* of reduction_open's completion */
+  uint8_t reserved[4];
+};
+EXN_ASSERT(sizeof(struct exn_reduction_close_descriptor) == 24, "size of exn_reduction_close_descriptor");
+EXN_ASSERT(offsetof(struct exn_reduction_close_descriptor, tree) == 16, "place of exn_reduction_close_descriptor.tree");
+EXN_ASSERT(offsetof(struct exn_reduction_close_descriptor, reserved) == 20, "place of exn_reduction_close_descriptor.reserved");
+
 /* Any descriptor: the header's kind says which. */
 union exn_descriptor {
   struct exn_descriptor_header header;
@@ -291,6 +340,9 @@ union exn_descriptor {
   struct exn_get_descriptor get;
   struct exn_atomic_descriptor atomic;
   struct exn_packet_descriptor packet;
+  struct exn_reduction_descriptor reduction;
+  struct exn_reduction_open_descriptor reduction_open;
+  struct exn_reduction_close_descriptor reduction_close;
 };
 
 /* First three words of every completion. */
@@ -434,6 +486,29 @@ struct exn_packet_completion {
 EXN_ASSERT(sizeof(struct exn_packet_completion) == 32, "size of exn_packet_completion");
 EXN_ASSERT(offsetof(struct exn_packet_completion, peer) == 24, "place of exn_packet_completion.peer");
 
+/* A reduction is done; status -EINVAL: parts did not agree in operation, type or length.
+ * Payload: the result, which goes to the buffer. */
+struct exn_reduction_completion {
+  struct exn_completion_header header;
+  uint64_t cookie;  /* of the descriptor */
+  uint64_t buffer;  /* of the descriptor */
+};
+EXN_ASSERT(sizeof(struct exn_reduction_completion) == 40, "size of exn_reduction_completion");
+EXN_ASSERT(offsetof(struct exn_reduction_completion, cookie) == 24, "place of exn_reduction_completion.cookie");
+EXN_ASSERT(offsetof(struct exn_reduction_completion, buffer) == 32, "place of exn_reduction_completion.buffer");
+
+/* There is a tree; status -ENOSPC: an interface has no room for one; -EOPNOTSUPP: it has no unit that reduces, or one with too few branches. */
+struct exn_reduction_open_completion {
+  struct exn_completion_header header;
+  uint64_t cookie;  /* of the descriptor */
+  uint32_t tree;  /* its number, the same for all of its processes */
+  uint8_t reserved[4];
+};
+EXN_ASSERT(sizeof(struct exn_reduction_open_completion) == 40, "size of exn_reduction_open_completion");
+EXN_ASSERT(offsetof(struct exn_reduction_open_completion, cookie) == 24, "place of exn_reduction_open_completion.cookie");
+EXN_ASSERT(offsetof(struct exn_reduction_open_completion, tree) == 32, "place of exn_reduction_open_completion.tree");
+EXN_ASSERT(offsetof(struct exn_reduction_open_completion, reserved) == 36, "place of exn_reduction_open_completion.reserved");
+
 /* A multi-receive buffer is the caller's again. */
 struct exn_multi_done_completion {
   struct exn_completion_header header;
@@ -454,6 +529,8 @@ union exn_completion {
   struct exn_remote_put_completion remote_put;
   struct exn_remote_event_completion remote_event;
   struct exn_packet_completion packet;
+  struct exn_reduction_completion reduction;
+  struct exn_reduction_open_completion reduction_open;
   struct exn_multi_done_completion multi_done;
 };
 

@@ -88,6 +88,16 @@ int exanet_atomic(struct exanet_ni *ni, uint16_t ep, enum exanet_atomic_kind kin
 /* Bare packetizer message of at most exanet_packet_max() bytes to a RAW endpoint's mailbox; no completion, arrives as EXANET_C_PACKET. */
 int exanet_packet_send(struct exanet_ni *ni, uint16_t ep, exanet_addr to, const void *buf, size_t len);
 
+/* Reductions in the interfaces, where the run offers them: a tree of processes, `members` being their numbers, each once, the caller's among
+ * them, is opened by one of them, and completes with EXANET_C_REDUCTION_OPEN, whose `data` is its number; -ENOSPC: there is no room for it,
+ * -EOPNOTSUPP: the machine cannot. Each member then hands over its part, and completes with EXANET_C_REDUCTION when the result is in `result`;
+ * -EINVAL: parts did not agree, or the last result was not waited for. op: sum, min, max, bor, band, bxor; type: 32 or 64 bits; count 0: a barrier. */
+int exanet_reduction_open(struct exanet_ni *ni, const uint32_t *members, uint32_t count, uint64_t cookie);
+int exanet_reduction_valid(int op, int type, size_t count); /* 0, -EOPNOTSUPP or -EMSGSIZE */
+int exanet_reduce(struct exanet_ni *ni, uint32_t tree, int op, int type, size_t count, const void *part, void *result,
+                  uint64_t cookie);
+int exanet_reduction_close(struct exanet_ni *ni, uint32_t tree);
+
 /* -- completions ---------------------------------------------------------------------------------------------------------------- */
 /* Zero, but for what the record of the kind in descriptors.h has. */
 struct exanet_completion {
@@ -99,7 +109,7 @@ struct exanet_completion {
   uint64_t cookie;
   uint64_t tag;
   uint64_t len; /* bytes of the message (may exceed the buffer when truncated: status -EMSGSIZE) */
-  uint64_t data; /* valid if has_data */
+  uint64_t data; /* valid if has_data; reduction_open: the tree */
   uint64_t key; /* remote event: the region */
   void *buf; /* receive: where the data landed (multi-receive: inside the buffer) */
   uint32_t access; /* remote event: EXANET_REMOTE_READ or EXANET_REMOTE_WRITE */

@@ -23,7 +23,7 @@ extern "C" {
 #endif
 
 #define EXN_MAGIC 0x3154454e41584531ull
-#define EXN_VERSION 9u
+#define EXN_VERSION 10u
 #define EXN_RING_SLOTS 1024u          /* 64 KiB a ring, two rings a rank; touched only as far as they are used */
 #define EXN_RING_MASK (EXN_RING_SLOTS - 1u)
 #define EXN_MPI_CALLS 192u
@@ -70,6 +70,11 @@ enum exn_where {
 };
 
 enum exn_phase { EXN_FREE = 0, EXN_VIRTUAL = 1, EXN_DONE = 2 };
+
+/* Collectives that the interfaces can take from the MPI library. */
+#define EXN_OFFLOADS(X) X(allreduce) X(barrier) X(bcast) X(reduce)
+#define EXN_OFFLOAD_BIT(name) EXN_OFFLOAD_##name,
+enum exn_offload { EXN_OFFLOADS(EXN_OFFLOAD_BIT) EXN_OFFLOAD_COUNT };
 
 /* What a rank is to send and to receive of a broadcast, whole messages in stages (core/replay/schedule.hpp). */
 struct exn_tree_question {
@@ -125,6 +130,7 @@ struct exn_region {
   uint32_t stop; /* simulator: ranks must exit at once */
   uint32_t multithreaded;
   uint32_t chosen_bcast; /* simulator: it knows the tree of a broadcast, in the place of the MPI library's */
+  uint32_t offloaded; /* simulator: collectives that go to the interfaces, a bit of EXN_OFFLOADS each */
   uint32_t questions; /* ranks: one of them asks */
   /* who watches over the run, and the simulator, of each other (runtime/coordinator/control.hpp) */
   uint32_t where; /* futex: enum exn_where */

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reductions in the interfaces. Each rank hands a part to its node's unit; a unit that has the parts of all its branches
+// combines them and hands the sum to the node above; the root's sum comes back down the same tree, into the memory of
+// every rank. What that takes is gateware/ni's: a pass over the words for each part.
+//
+//   part ──▶ at its unit ──▶ (all branches there) ──▶ sum ──▶ packet to the unit above ──▶ ... ──▶ root
+//   result ──▶ packets to the units below, then memory of the node's ranks ──▶ completions
+//
+// Ranks that do not agree in operation, type or length all learn of it, as the parts meet. A rank that never comes keeps
+// the others waiting, as in any MPI library: parts that only wait do not go on by themselves.
+#include "core/protocol/reduction.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <utility>
+
+#include "core/protocol/atomic_table.h"
+#include "core/protocol/atomics.hpp"
+#include "core/protocol/state_machine.hpp"
+
+namespace exanet {
+
+Reduction::Reduction(ReductionTree planned) : tree(std::move(planned)), open(0) {
+  for (std::uint32_t n = 0; n < tree.nodes.size(); ++n) {
+    const ReductionTree::Node& node = tree.nodes[n];
+    units.push_back({std::vector<Part>(node.branches()), node.branches(), {}});
+    for (std::uint32_t branch = 0; branch < node.ranks.size(); ++branch)
+      places[node.ranks[branch]] = {n, branch, {}, false, false};
+  }
+  open = places.size();
+}
+
+namespace {
+
+bool same_shape(const ReductionDescriptor& a, const ReductionDescriptor& b) {
+  return a.count == b.count && a.operation == b.operation && a.datatype == b.datatype;
+}
+
+class Reductions final : public OperationMachine<Operation<ReductionDescriptor>> {
+ public:
+  explicit Reductions(Context& context) : OperationMachine(context) {
+    on_combined_ = context.events.add_handler(
+        [](void* self, Time now, std::uint32_t tree, std::uint64_t node) {
+          static_cast<Reductions*>(self)->combined(tree, static_cast<std::uint32_t>(node), now);
+        },
+        this);
+  }
+
+  bool submit(RankId rank, const DescriptorHeader& d, Payload payload) override {
+    begin(rank, static_cast<const ReductionDescriptor&>(d), payload, context_.config.packetizer);
+    return true;
+  }
+
+  void reduction_arrived(std::uint32_t number, Time now) override {
+    const Packet packet = std::move(packets_[number]);
+    free_.push_back(number);
+    --context_.live;
+    if (packet.up)
+      part_arrived(packet.tree, packet.node, packet.branch, packet.shape, packet.status, packet.bytes, now);
+    else
+      spread(packet.tree, packet.node, packet.shape, packet.status, packet.bytes, now);
+  }
+
+ private:
+  struct Packet {  // on its way between two units of a tree
+    bool up;
+    std::uint32_t tree, node, branch;  // that it goes to
+    ReductionDescriptor shape;
+    std::int32_t status;
+    std::vector<std::byte> bytes;
+  };
+  using Bytes = std::vector<std::byte>;
+
+  void execute(std::uint32_t id, Time now) override {
+    auto& op = (*this)[id];
+    Reduction* reduction = op.d.tree < context_.reductions.size() ? context_.reductions[op.d.tree].get() : nullptr;
+    if (reduction && reduction->takes(op.rank)) {
+      Reduction::Place& place = reduction->places.at(op.rank);
+      place.asked = op.d;
+      place.waits = true;
+      part_arrived(op.d.tree, place.node, place.branch, op.d, 0, op.payload, now);
+    } else {
+      answer(op.rank, op.d, -EINVAL, {}, now);
+    }
+    finish(id);
+  }
+
+  void part_arrived(std::uint32_t tree, std::uint32_t node, std::uint32_t branch, const ReductionDescriptor& shape,
+                    std::int32_t status, const Bytes& bytes, Time now) {
+    Reduction::Unit& unit = context_.reductions[tree]->units[node];
+    Reduction::Part& part = unit.parts[branch];
+    if (unit.missing == unit.parts.size()) unit.shape = shape;
+    part.there = true;
+    part.status = same_shape(shape, unit.shape) ? status : -EINVAL;
+    part.came = now;
+    part.bytes.assign(bytes.begin(), bytes.end());
+    if (--unit.missing > 0) return;
+    ++context_.live;
+    context_.events.schedule(context_.after(now, combining(unit)), on_combined_, tree, node);
+  }
+
+  // A pass a part, as long as its words, but at least until a sum can be read by the next pass.
+  Time combining(const Reduction::Unit& unit) const {
+    constexpr std::int64_t kLeast = 8;
+    const std::int64_t pass = std::max(context_.router.words(unit.parts[0].bytes.size()), kLeast);
+    const auto parts = static_cast<std::int64_t>(unit.parts.size());
+    return context_.config.reduction + context_.config.reduction_word * (parts * pass);
+  }
+
+  void combined(std::uint32_t tree, std::uint32_t node, Time now) {
+    --context_.live;
+    Reduction& reduction = *context_.reductions[tree];
+    Reduction::Unit& unit = reduction.units[node];
+    Bytes sum = unit.parts[0].bytes;
+    std::int32_t status = 0;
+    for (std::size_t branch = 0; branch < unit.parts.size(); ++branch) {
+      Reduction::Part& part = unit.parts[branch];
+      status = std::min(status, part.status);
+      if (branch > 0 && status == 0)
+        atomic_apply(unit.shape.operation, unit.shape.datatype, unit.shape.count, sum.data(), part.bytes.data(),
+                     nullptr, nullptr);
+      part.there = false;
+    }
+    if (status != 0) sum.clear();
+    unit.missing = unit.parts.size();
+    const ReductionTree::Node& here = reduction.tree.nodes[node];
+    if (node == 0) return spread(tree, node, unit.shape, status, sum, now);
+    const ReductionTree::Node& above = reduction.tree.nodes[here.above];
+    const auto below = std::find(above.below.begin(), above.below.end(), node) - above.below.begin();
+    const auto branch = static_cast<std::uint32_t>(above.ranks.size() + static_cast<std::size_t>(below));
+    send(here.node, above.node, {true, tree, here.above, branch, unit.shape, status, std::move(sum)});
+  }
+
+  // Nodes below come before the node's own ranks, as others wait behind them.
+  void spread(std::uint32_t tree, std::uint32_t node, const ReductionDescriptor& shape, std::int32_t status,
+              const Bytes& bytes, Time now) {
+    Reduction& reduction = *context_.reductions[tree];
+    const ReductionTree::Node& here = reduction.tree.nodes[node];
+    for (const std::uint32_t below : here.below)
+      send(here.node, reduction.tree.nodes[below].node, {false, tree, below, 0, shape, status, bytes});
+    if (node == 0) ++context_.reduced;
+    Time at = now;
+    const Time words = context_.config.mailbox_word * context_.router.words(bytes.size() + kEnd);
+    for (const RankId rank : here.ranks) {
+      Reduction::Place& place = reduction.places.at(rank);
+      place.waits = false;
+      at = context_.after(at, words);
+      answer(rank, place.asked, status, bytes, context_.after(at, context_.config.mailbox));
+    }
+  }
+
+  void send(NodeId from, NodeId to, Packet packet) {
+    const auto bytes = static_cast<std::uint32_t>(packet.bytes.size());
+    std::uint32_t number = static_cast<std::uint32_t>(packets_.size());
+    if (free_.empty()) {
+      packets_.push_back(std::move(packet));
+    } else {
+      number = free_.back();
+      free_.pop_back();
+      packets_[number] = std::move(packet);
+    }
+    ++context_.live;
+    context_.nic->post(ReductionPacket{from, to, bytes, user(number)});
+  }
+
+  void answer(RankId rank, const ReductionDescriptor& asked, std::int32_t status, const Bytes& bytes, Time at) {
+    auto done = context_.completion<ReductionCompletion>(asked, at, status);
+    done.cookie = asked.cookie;
+    done.buffer = asked.buffer;
+    done.cpu_ps =
+        static_cast<std::uint32_t>((context_.consume_cpu(bytes.size() + kEnd) + context_.config.mpi_receive).ps());
+    context_.host.complete(rank, done, bytes);
+  }
+
+  static constexpr std::size_t kEnd =
+      16;  // bytes behind a result, which say that it is there (spec/packet.yaml: reduce_end)
+  std::vector<Packet> packets_;
+  std::vector<std::uint32_t> free_;
+  std::uint32_t on_combined_;
+};
+
+}  // namespace
+
+std::unique_ptr<StateMachine> make_reduction(Context& context) { return std::make_unique<Reductions>(context); }
+
+}  // namespace exanet

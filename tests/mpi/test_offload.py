@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs whose collectives the network interfaces carry out (`exanet run --offload`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from exanet import results
+
+from .conftest import PROGRAMS, Runner, Stack
+
+OFF = ("--compute", "off")
+ALL = (*OFF, "--offload", "all")
+
+
+@pytest.mark.parametrize("ranks", [2, 9])
+def test_every_result_is_right(exanet_run: Runner, stack: Stack, ranks: int) -> None:
+    done = exanet_run(stack, ranks, [stack.python, PROGRAMS / "offload.py"], options=(*ALL, "--map", "round-robin"))
+    assert int(done.line("checked")[0]) > 600
+    assert done.summary["reductions"] > 300
+    assert done.summary["run"]["offload"] == ["allreduce", "barrier", "bcast", "reduce"]
+
+
+def test_the_same_bytes_however_ranks_are_hosted(exanet_run: Runner, mpich: Stack) -> None:
+    found = []
+    for how in (("--ranks-as", "packed"), ("--ranks-as", "processes")):
+        done = exanet_run(mpich, 6, [mpich.python, PROGRAMS / "offload.py"], options=(*ALL, *how))
+        names = ("summary.json", *(f"{table}.parquet" for table in results.TABLES))
+        found.append([(done.folder / name).read_bytes() for name in names])
+    assert found[0] == found[1]
+
+
+def test_an_allreduce_takes_less_time_by_the_interfaces(exanet_run: Runner, stack: Stack) -> None:
+    """Of 8 and 256 bytes on 16 ranks of four nodes; and as long as without where a vector is longer than a unit takes."""
+    times = {}
+    for name, options in (("on", (*OFF, "--offload", "allreduce")), ("off", OFF)):
+        done = exanet_run(stack, 16, [stack.python, PROGRAMS / "allreduce.py", "1", "32", "64"], options=options)
+        times[name] = {int(words[0]): float(words[1]) for line in done.output.splitlines() if (words := line.split())}
+    assert times["on"][8] < 0.7 * times["off"][8]
+    assert times["on"][256] < 0.4 * times["off"][256]
+    assert times["on"][512] == pytest.approx(times["off"][512], rel=0.03)  # ranks come to it more or less at once
+
+
+def test_only_what_is_asked_for(exanet_run: Runner, mpich: Stack) -> None:
+    program = [mpich.python, "-c", "from mpi4py import MPI; MPI.COMM_WORLD.Barrier(); MPI.COMM_WORLD.Barrier()"]
+    for chosen, reductions in (("barrier", 2), ("all,barrier=off", None), ("allreduce=on,barrier=on,allreduce=off", 2)):
+        assert exanet_run(mpich, 3, program, options=(*OFF, "--offload", chosen)).summary.get("reductions") == reductions
+    done = exanet_run(mpich, 3, program, options=(*OFF, "--offload", "barrier=off"))
+    assert "reductions" not in done.summary and "offload" not in done.summary["run"]
+
+
+def test_at_flow_level_too(exanet_run: Runner, mpich: Stack) -> None:
+    done = exanet_run(mpich, 5, [mpich.python, PROGRAMS / "offload.py"], options=(*ALL, "--level", "flow"))
+    assert done.summary["reductions"] > 300
+
+
+@pytest.mark.parametrize("what", range(3))
+def test_ranks_that_do_not_agree_are_told(exanet_run: Runner, stack: Stack, compiled: Callable[[str], Path], what: int) -> None:
+    failed = exanet_run(stack, 4, [compiled("disagree"), str(what)], options=ALL, code=2)
+    assert "do not agree in operation, type or count of MPI_Allreduce" in failed.errors
+
+
+@pytest.mark.parametrize(
+    ("given", "what"),
+    [
+        (("--offload", "scan"), "--offload scan: 'scan' is unknown; give allreduce, barrier, bcast, reduce or all, each with =on or =off"),
+        (("--offload", "allreduce=yes"), "--offload allreduce=yes: 'allreduce=yes' is unknown; give"),
+        (("--offload", "allreduce,"), "--offload allreduce,: '' is unknown; give"),
+        (
+            ("--offload", "bcast", "--collective", "bcast=LLF"),
+            "--collective bcast and --offload bcast: a broadcast goes either way; leave one",
+        ),
+        (("--offload", "all", "--mpi", "none"), "--offload: a program without MPI has no collectives; leave the option out"),
+    ],
+)
+def test_what_cannot_be_asked_for(exanet_run: Runner, mpich: Stack, given: tuple[str, ...], what: str) -> None:
+    failed = exanet_run(mpich, 2, [mpich.python, PROGRAMS / "ring.py"], options=given, code=2)
+    assert f"error: {what}" in failed.errors and not failed.folder.exists()
+
+
+def test_a_machine_without_units_is_refused(exanet_run: Runner, mpich: Stack) -> None:
+    failed = exanet_run(mpich, 2, [mpich.python, PROGRAMS / "offload.py"], machine="exanest-ni", options=ALL, code=2)
+    assert "--offload: the machine's interfaces have no unit that reduces" in failed.errors and not failed.folder.exists()
