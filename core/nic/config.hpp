@@ -38,7 +38,7 @@ struct NiConfig {
   std::uint32_t dma_block_bytes = 4096;  // acknowledged end to end
   std::uint32_t reduction_trees = 0;  // that a node's unit takes part in at once; 0: there is no unit
   Time reduction;  // a node's last part to the sum's packet at the router, beside its words: fixed part ...
-  Time reduction_word;  // ... and for each part and word, or each of eight where there are fewer
+  Time reduction_word;  // ... and for each part and word, or each of nine where there are fewer
   std::uint32_t dma_window_blocks = 16;  // sent and not yet acknowledged, per transfer
 };
 

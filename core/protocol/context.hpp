@@ -63,6 +63,10 @@ class Context {
     nic->post(RdmaTransfer{node(from), node(to), t.bytes, t.acknowledged, t.reads_memory, user});
   }
 
+  // The number of a new tree of reductions, or why there is none: a negative errno value.
+  std::int64_t open_reduction(std::vector<RankId> members);
+  void close_reduction(std::uint32_t tree);
+
   // Costs on a rank's processor. What it stores to the interface goes a router word at a time.
   Time store(std::uint64_t bytes) const { return config.store_word * router.words(bytes); }
   Time receive_cpu() const { return config.mailbox_read + config.library_receive; }

@@ -32,7 +32,7 @@ Time MessageEngine::lookahead() const {
   const NiConfig& ni = context_.config;
   const Time message = send_cpu() + context_.store(ni.envelope_bytes) + ni.packetizer;
   const Time packet = packet_cpu() + ni.store_word + ni.packetizer;
-  const Time reduction = context_.nic->reduces() ? send_cpu() + ni.store_word + ni.packetizer : message;
+  const Time reduction = context_.nic->reduces() ? send_cpu() + ni.store_word : message;
   return max(min(min(message, reduction), min(rdma_cpu(), packet)), Time::ps(1));
 }
 

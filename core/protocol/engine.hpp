@@ -50,6 +50,8 @@ class MessageEngine final : private NicListener {
 
   // Ranks may reduce together in their interfaces.
   bool reduces() const { return context_.nic->reduces(); }
+  // The number of a new tree, or why there is none: a negative errno value.
+  std::int64_t open_reduction(std::vector<RankId> members) { return context_.open_reduction(std::move(members)); }
   std::uint64_t reductions() const { return context_.reduced; }
 
   void set_instant(bool instant);

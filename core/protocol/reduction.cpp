@@ -12,6 +12,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -33,6 +36,37 @@ Reduction::Reduction(ReductionTree planned) : tree(std::move(planned)), open(0) 
 
 namespace {
 
+// What the unit's lanes do (gateware/ni/rtl/ni_reduce_lanes.sv): integers wrap; of floats, minimum and maximum put -0 below +0, and whatever is no
+// number is the positive quiet NaN without payload.
+template <typename T>
+T combined_floats(int op, T a, T b) {
+  const T sum = a + b;
+  if (op == exanet_op_sum ? std::isnan(sum) : std::isnan(a) || std::isnan(b))
+    return std::numeric_limits<T>::quiet_NaN();
+  if (op == exanet_op_sum) return sum;
+  const bool a_is_less = a < b || (a == b && std::signbit(a));
+  return a_is_less == (op == exanet_op_min) ? a : b;
+}
+
+template <typename T>
+void combine_floats(int op, std::size_t count, std::byte* sum, const std::byte* part) {
+  for (std::size_t i = 0; i < count; ++i) {
+    T a, b;
+    std::memcpy(&a, sum + i * sizeof(T), sizeof(T));
+    std::memcpy(&b, part + i * sizeof(T), sizeof(T));
+    a = combined_floats(op, a, b);
+    std::memcpy(sum + i * sizeof(T), &a, sizeof(T));
+  }
+}
+
+void combine(const ReductionDescriptor& shape, std::byte* sum, const std::byte* part) {
+  switch (shape.datatype) {
+    case exanet_type_f32: return combine_floats<float>(shape.operation, shape.count, sum, part);
+    case exanet_type_f64: return combine_floats<double>(shape.operation, shape.count, sum, part);
+    default: return atomic_apply(shape.operation, shape.datatype, shape.count, sum, part, nullptr, nullptr);
+  }
+}
+
 bool same_shape(const ReductionDescriptor& a, const ReductionDescriptor& b) {
   return a.count == b.count && a.operation == b.operation && a.datatype == b.datatype;
 }
@@ -48,7 +82,7 @@ class Reductions final : public OperationMachine<Operation<ReductionDescriptor>>
   }
 
   bool submit(RankId rank, const DescriptorHeader& d, Payload payload) override {
-    begin(rank, static_cast<const ReductionDescriptor&>(d), payload, context_.config.packetizer);
+    begin(rank, static_cast<const ReductionDescriptor&>(d), payload, Time());  // the unit's own steps are in its time
     return true;
   }
 
@@ -88,7 +122,8 @@ class Reductions final : public OperationMachine<Operation<ReductionDescriptor>>
 
   void part_arrived(std::uint32_t tree, std::uint32_t node, std::uint32_t branch, const ReductionDescriptor& shape,
                     std::int32_t status, const Bytes& bytes, Time now) {
-    Reduction::Unit& unit = context_.reductions[tree]->units[node];
+    Reduction& reduction = *context_.reductions[tree];
+    Reduction::Unit& unit = reduction.units[node];
     Reduction::Part& part = unit.parts[branch];
     if (unit.missing == unit.parts.size()) unit.shape = shape;
     part.there = true;
@@ -97,15 +132,18 @@ class Reductions final : public OperationMachine<Operation<ReductionDescriptor>>
     part.bytes.assign(bytes.begin(), bytes.end());
     if (--unit.missing > 0) return;
     ++context_.live;
-    context_.events.schedule(context_.after(now, combining(unit)), on_combined_, tree, node);
+    context_.events.schedule(context_.after(now, combining(unit, !reduction.tree.nodes[node].below.empty())),
+                             on_combined_, tree, node);
   }
 
-  // A pass a part, as long as its words, but at least until a sum can be read by the next pass.
-  Time combining(const Reduction::Unit& unit) const {
-    constexpr std::int64_t kLeast = 8;
-    const std::int64_t pass = std::max(context_.router.words(unit.parts[0].bytes.size()), kLeast);
+  // A pass a part, as long as its words, but at least until a sum can be read by the next pass; then its words go to the packet. What comes
+  // in packets is taken whole before. (docs/gateware.md#reductions has the cycles of 8 and of 512 bytes.)
+  Time combining(const Reduction::Unit& unit, bool has_nodes_below) const {
+    constexpr std::int64_t kLeast = 9;
+    const std::int64_t words = context_.router.words(unit.parts[0].bytes.size());
     const auto parts = static_cast<std::int64_t>(unit.parts.size());
-    return context_.config.reduction + context_.config.reduction_word * (parts * pass);
+    const std::int64_t steps = parts * std::max(words, kLeast) + words * (has_nodes_below ? 2 : 1);
+    return context_.config.reduction + context_.config.reduction_word * steps;
   }
 
   void combined(std::uint32_t tree, std::uint32_t node, Time now) {
@@ -117,9 +155,7 @@ class Reductions final : public OperationMachine<Operation<ReductionDescriptor>>
     for (std::size_t branch = 0; branch < unit.parts.size(); ++branch) {
       Reduction::Part& part = unit.parts[branch];
       status = std::min(status, part.status);
-      if (branch > 0 && status == 0)
-        atomic_apply(unit.shape.operation, unit.shape.datatype, unit.shape.count, sum.data(), part.bytes.data(),
-                     nullptr, nullptr);
+      if (branch > 0 && status == 0) combine(unit.shape, sum.data(), part.bytes.data());
       part.there = false;
     }
     if (status != 0) sum.clear();

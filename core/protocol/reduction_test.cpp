@@ -5,8 +5,11 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <numeric>
 #include <random>
 #include <vector>
@@ -150,10 +153,10 @@ TEST_CASE("reductions: each step takes its time, up to the root and down again")
     ranks.run();
     const NiConfig& ni = ranks.config;
     const auto bytes = static_cast<std::uint16_t>(count * 8);
-    const std::int64_t pass = std::max<std::int64_t>(8, ranks.router.words(bytes));
+    const std::int64_t in = ranks.router.words(bytes), pass = std::max<std::int64_t>(9, in);
     const Time step = ranks.network(0, 1, bytes);
-    const Time up = start + ni.packetizer + ni.reduction + ni.reduction_word * pass + step;
-    const Time root = up + ni.reduction + ni.reduction_word * (3 * pass);
+    const Time up = start + ni.reduction + ni.reduction_word * (pass + in) + step;
+    const Time root = up + ni.reduction + ni.reduction_word * (3 * pass + 2 * in);
     const Time words = ni.mailbox_word * ranks.router.words(bytes + 16);
     CHECK(ranks.only<ReductionCompletion>(0, 5).time == root + words + ni.mailbox);
     CHECK(ranks.only<ReductionCompletion>(2, 5).time == root + words * 2 + ni.mailbox);
@@ -195,6 +198,29 @@ TEST_CASE("reductions: sums of floats are those of the tree's order, on all rank
       ranks.run();
       for (RankId r = 0; r < placement.size(); ++r) CHECK(ranks.result<double>(r, 5) == wanted);
     }
+  }
+}
+
+TEST_CASE("reductions: what is no number, and zeros of both signs") {
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN(), kInf = std::numeric_limits<double>::infinity();
+  const auto bits = [](double value) { return std::bit_cast<std::uint64_t>(value); };
+  struct Case {
+    int op;
+    double a, b, wanted;
+  };
+  const std::vector<Case> cases{
+      {exanet_op_sum, kInf, -kInf, kNone}, {exanet_op_sum, -kNone, 1, kNone}, {exanet_op_sum, -0.0, -0.0, -0.0},
+      {exanet_op_min, -kNone, 1, kNone},   {exanet_op_max, 1, -kNone, kNone}, {exanet_op_min, 0.0, -0.0, -0.0},
+      {exanet_op_max, -0.0, 0.0, 0.0},     {exanet_op_min, -0.0, 0.0, -0.0},  {exanet_op_max, 0.0, -0.0, 0.0},
+      {exanet_op_min, -kInf, 5, -kInf},    {exanet_op_max, 4.0, 5.0, 5.0},    {exanet_op_min, 4.0, 5.0, 4.0}};
+  Reducing ranks(kLine, {0, 1});
+  const std::uint32_t tree = ranks.tree_of({0, 1});
+  std::uint64_t cookie = 5;
+  for (const Case& c : cases) {
+    ranks.hand_over(0, tree, c.op, exanet_type_f64, std::vector<double>{c.a}, ++cookie, ranks.queue.now());
+    ranks.hand_over(1, tree, c.op, exanet_type_f64, std::vector<double>{c.b}, cookie, ranks.queue.now());
+    ranks.run();
+    for (const RankId rank : {0u, 1u}) CHECK(bits(ranks.result<double>(rank, cookie)[0]) == bits(c.wanted));
   }
 }
 

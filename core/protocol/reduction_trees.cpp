@@ -10,6 +10,26 @@
 #include "core/protocol/state_machine.hpp"
 
 namespace exanet {
+std::int64_t Context::open_reduction(std::vector<RankId> members) {
+  if (!nic->reduces()) return -EOPNOTSUPP;
+  std::sort(members.begin(), members.end());
+  if (members.empty() || members.back() >= ranks() ||
+      std::adjacent_find(members.begin(), members.end()) != members.end())
+    return -EINVAL;
+  std::optional<ReductionTree> tree = plan_reduction(topology, placement, std::move(members));
+  if (!tree) return -EOPNOTSUPP;
+  for (const ReductionTree::Node& node : tree->nodes)
+    if (open_reductions[node.node] >= config.reduction_trees) return -ENOSPC;
+  for (const ReductionTree::Node& node : tree->nodes) ++open_reductions[node.node];
+  reductions.push_back(std::make_unique<Reduction>(*std::move(tree)));
+  return static_cast<std::int64_t>(reductions.size()) - 1;
+}
+
+void Context::close_reduction(std::uint32_t tree) {
+  for (const ReductionTree::Node& node : reductions[tree]->tree.nodes) --open_reductions[node.node];
+  reductions[tree].reset();
+}
+
 namespace {
 
 class ReductionOpenings final : public OperationMachine<Operation<ReductionOpenDescriptor>> {
@@ -19,31 +39,22 @@ class ReductionOpenings final : public OperationMachine<Operation<ReductionOpenD
  private:
   void execute(std::uint32_t id, Time now) override {
     const auto& op = (*this)[id];
-    auto done = context_.completion<ReductionOpenCompletion>(op.d, now, open(op.rank, op.d));
+    const std::int64_t tree = open(op.rank, op.d);
+    auto done = context_.completion<ReductionOpenCompletion>(
+        op.d, now, static_cast<std::int32_t>(std::min<std::int64_t>(tree, 0)));
     done.cookie = op.d.cookie;
-    done.tree = done.status == 0 ? static_cast<std::uint32_t>(context_.reductions.size() - 1) : 0;
+    done.tree = static_cast<std::uint32_t>(std::max<std::int64_t>(tree, 0));
     context_.host.complete(op.rank, done, {});
     finish(id);
   }
 
-  // 0, or why there is none: a negative errno value.
-  std::int32_t open(RankId rank, const ReductionOpenDescriptor& d) {
-    if (!context_.nic->reduces()) return -EOPNOTSUPP;
+  std::int64_t open(RankId rank, const ReductionOpenDescriptor& d) {
     if (d.count == 0 || d.count > context_.ranks()) return -EINVAL;
     std::vector<RankId> members(d.count);
     if (!context_.host.read(rank, d.members, reinterpret_cast<std::byte*>(members.data()), d.count * sizeof(RankId)))
       return -EFAULT;
-    std::sort(members.begin(), members.end());
-    if (members.back() >= context_.ranks() || std::adjacent_find(members.begin(), members.end()) != members.end() ||
-        !std::binary_search(members.begin(), members.end(), rank))
-      return -EINVAL;
-    std::optional<ReductionTree> tree = plan_reduction(context_.topology, context_.placement, std::move(members));
-    if (!tree) return -EOPNOTSUPP;
-    for (const ReductionTree::Node& node : tree->nodes)
-      if (context_.open_reductions[node.node] >= context_.config.reduction_trees) return -ENOSPC;
-    for (const ReductionTree::Node& node : tree->nodes) ++context_.open_reductions[node.node];
-    context_.reductions.push_back(std::make_unique<Reduction>(*std::move(tree)));
-    return 0;
+    if (std::find(members.begin(), members.end(), rank) == members.end()) return -EINVAL;
+    return context_.open_reduction(std::move(members));
   }
 };
 
@@ -58,10 +69,7 @@ class ReductionClosings final : public OperationMachine<Operation<ReductionClose
     Reduction* const reduction = number < context_.reductions.size() ? context_.reductions[number].get() : nullptr;
     if (reduction && reduction->takes(op.rank)) {
       reduction->places.at(op.rank).closed = true;
-      if (--reduction->open == 0) {
-        for (const ReductionTree::Node& node : reduction->tree.nodes) --context_.open_reductions[node.node];
-        context_.reductions[number].reset();
-      }
+      if (--reduction->open == 0) context_.close_reduction(number);
     }
     finish(id);
   }

@@ -116,7 +116,9 @@ void Activities::post_stage(std::uint32_t activity) {
       const RankId peer = m.to_group           ? kGroup | m.peer
                           : a.names == nullptr ? first_ + m.peer
                                                : first_ + static_cast<RankId>((*a.names)[m.peer]);
-      if (!m.sends)
+      if (m.reduces)
+        library_.reduce(rank_, m.peer, m.bytes, activity), ++a.outstanding;
+      else if (!m.sends)
         library_.receive(rank_, peer, a.tag, 0, activity), ++a.outstanding;
       else
         a.outstanding += !library_.send(rank_, peer, a.tag, m.bytes, 0, activity);

@@ -5,6 +5,7 @@
 #include "core/replay/algorithms.hpp"
 
 #include "core/config/error.hpp"
+#include "core/replay/accelerator.hpp"
 #include "core/replay/all_to_all.hpp"
 #include "core/replay/halving.hpp"
 #include "core/replay/network_trees.hpp"
@@ -35,11 +36,13 @@ const std::vector<CollectiveAlgorithm>& collective_algorithms() {
       {"barrier", "linear", barrier_linear},
       {"barrier", "recursive-doubling", barrier_doubling},
       {"barrier", "tree", barrier_tree},
+      {"barrier", "accelerator", barrier_accelerator, true, false, true},
       {"bcast", "binomial", bcast_binomial, false, true},
       {"bcast", "binary", bcast_binary, false, true},
       {"bcast", "LLF", bcast_local_first, true, true},
       {"bcast", "GLF", bcast_global_first, true, true},
       {"bcast", "hardware", bcast_hardware, true},
+      {"bcast", "accelerator", bcast_accelerator, true, false, true},
       {"bcast", "scatter-doubling", bcast_scatter_doubling},
       {"bcast", "scatter-ring", bcast_scatter_ring},
       {"bcast", "linear", bcast_linear, false, true},
@@ -87,6 +90,7 @@ const std::vector<CollectiveAlgorithm>& collective_algorithms() {
       {"reduce", "linear", reduce_linear},
       {"reduce", "chain", reduce_chain},
       {"reduce", "in-order-binary", reduce_in_order_binary},
+      {"reduce", "accelerator", reduce_accelerator, true, false, true},
       {"reduce", "open-mpi-binary", reduce_open_mpi_binary},
       {"reduce", "open-mpi-binomial", reduce_open_mpi_binomial},
       {"reduce", "open-mpi-rabenseifner", reduce_open_mpi_rabenseifner},
@@ -96,6 +100,7 @@ const std::vector<CollectiveAlgorithm>& collective_algorithms() {
       {"allreduce", "tree", allreduce_tree},
       {"allreduce", "linear", allreduce_linear},
       {"allreduce", "reduce-bcast", allreduce_reduce_bcast},
+      {"allreduce", "accelerator", allreduce_accelerator, true, false, true},
       {"allreduce", "open-mpi-tree", allreduce_open_mpi_tree},
       {"allreduce", "open-mpi-rabenseifner", allreduce_open_mpi_rabenseifner},
       {"reduce-scatter", "recursive-halving", reduce_scatter_halving},
@@ -150,7 +155,10 @@ void plan_collective(std::uint8_t code, const CollectiveCall& call, const Collec
   if (code != EXANET_TRACE_Barrier && call.bytes == 0 && call.sent.empty() && call.received.empty()) return;
   const char* collective = collective_name(code);
   const auto chosen = choices.find(collective);
-  find(collective, chosen != choices.end() ? chosen->second : rules.select(code, call, waits))->plan(call, out);
+  const CollectiveAlgorithm* algorithm = chosen != choices.end() ? find(collective, chosen->second) : nullptr;
+  if (algorithm == nullptr || (algorithm->one_at_a_time && !waits))
+    algorithm = find(collective, rules.select(code, call, waits));
+  algorithm->plan(call, out);
 }
 
 }  // namespace exanet

@@ -46,6 +46,7 @@ struct CollectiveAlgorithm {
   // A broadcast of the whole along a tree, which depends on nothing but root and places: at most a message a rank, to or
   // from it, of the rank's own.
   bool along_tree = false;
+  bool one_at_a_time = false;  // of calls that wait alone: another one of the communicator may not begin before its end
 };
 
 const std::vector<CollectiveAlgorithm>& collective_algorithms();

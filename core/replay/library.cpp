@@ -2,7 +2,9 @@
 #include "core/replay/library.hpp"
 
 #include <algorithm>
+#include <array>
 
+#include "core/protocol/atomic_table.h"
 #include "core/units/check.hpp"
 
 namespace exanet {
@@ -47,6 +49,24 @@ void Library::start(const std::vector<Time>& at) {
 void Library::charge(RankId rank, Time cost) {
   ranks_[rank].clock += cost;
   ranks_[rank].library += cost;
+}
+
+std::optional<std::uint32_t> Library::open_reduction(std::vector<RankId> members) {
+  const std::int64_t tree = engine_.open_reduction(std::move(members));
+  return tree < 0 ? std::nullopt : std::optional(static_cast<std::uint32_t>(tree));
+}
+
+void Library::reduce(RankId rank, std::uint32_t tree, std::uint64_t bytes, std::uint64_t cookie) {
+  static constexpr std::array<std::byte, kReductionMax> kNothing{};
+  charge(rank, engine_.send_cpu() + config_.store_word * (router_.words(bytes) + 1));
+  ReductionDescriptor d;
+  d.time = ranks_[rank].clock;
+  d.cookie = cookie;
+  d.tree = tree;
+  d.count = static_cast<std::uint16_t>(bytes / 4);
+  d.operation = exanet_op_bor;
+  d.datatype = exanet_type_u32;
+  engine_.submit(rank, d, Payload(kNothing.data(), bytes));
 }
 
 bool Library::send(RankId rank, RankId to, std::uint64_t tag, std::uint64_t bytes, std::uint64_t data,

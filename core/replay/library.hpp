@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -57,6 +58,12 @@ class Library final : private Host {
   // the sender's.
   bool multicasts() const { return engine_.multicasts(); }
   std::uint32_t add_group(RankGroup group) { return engine_.add_group(std::move(group)); }
+
+  // Where interfaces reduce: the number of a tree of these ranks, if there is room for one; and a part of a rank's of so many
+  // bytes, a multiple of four, whose result is an arrival.
+  bool reduces() const { return engine_.reduces(); }
+  std::optional<std::uint32_t> open_reduction(std::vector<RankId> members);
+  void reduce(RankId rank, std::uint32_t tree, std::uint64_t bytes, std::uint64_t cookie);
 
   // True: it is over for the sender at once, and no arrival tells of it.
   bool send(RankId rank, RankId to, std::uint64_t tag, std::uint64_t bytes, std::uint64_t data, std::uint64_t cookie);

@@ -49,12 +49,19 @@ struct Multicasts {
 // The units of the network in which a program's ranks are.
 class RankPlaces {
  public:
-  // `multicasts`: where the network copies packets.
-  RankPlaces(const Topology& topology, const std::vector<NodeId>& placement, std::optional<Multicasts> multicasts = {});
+  // Opens a tree of the interfaces for ranks of the program, if they have room for one.
+  using OpenReduction = std::function<std::optional<std::uint32_t>(const std::vector<std::uint32_t>& members)>;
+
+  // `multicasts`: where the network copies packets; `open_reduction`: where interfaces reduce.
+  RankPlaces(const Topology& topology, const std::vector<NodeId>& placement, std::optional<Multicasts> multicasts = {},
+             OpenReduction open_reduction = {});
 
   const std::optional<Multicasts>& multicasts() const { return multicasts_; }
   // A reference that holds. Contract: multicasts().
   const BroadcastGroup& broadcast_group(const CollectiveCall& call);
+
+  // The interfaces' tree of a communicator, the same for all its ranks; none where they have not one.
+  std::optional<std::uint32_t> reduction_tree(const CollectiveCall& call);
 
   // The tree of a broadcast. The last one of each communicator is kept: a reference holds until the next call.
   const NetworkTree& tree(LinkOrder order, const CollectiveCall& call);
@@ -76,6 +83,8 @@ class RankPlaces {
   const std::vector<NodeId>& placement_;  // by rank of the program
   std::vector<std::uint32_t> switch_of_, group_of_;  // by endpoint
   std::optional<Multicasts> multicasts_;
+  OpenReduction open_reduction_;
+  std::map<const void*, std::optional<std::uint32_t>> trees_of_units_;  // by a communicator's members
   std::map<std::pair<const void*, std::uint32_t>, BroadcastGroup> groups_;  // by a communicator's members, and root
   std::map<const void*, NetworkTree> trees_;  // by a communicator's members
   NetworkTree* made_ = nullptr;  // the one that is being made

@@ -26,6 +26,7 @@ class Replay::State final : public LibraryUser {
         multicasts(library.multicasts() && spec.disabled.empty()) {
     check_choices(config.collectives);
     check_multicasts();
+    check_reductions();
     std::vector<Time> starts;
     for (const ReplayProgram& program : config.programs) {
       if (program.streams.empty())
@@ -76,6 +77,7 @@ class Replay::State final : public LibraryUser {
       r.finished = max(r.finished, rank->figures().clock);
       r.calls += rank->calls();
     }
+    r.reductions = library.engine().reductions();
     r.events = queue.processed() - (samples ? samples->looks() : 0);
     if (samples) r.queues = samples->take();
     return r;
@@ -95,6 +97,14 @@ class Replay::State final : public LibraryUser {
   std::optional<QueueSamples> samples;  // where there are queues of packets
 
  private:
+  void check_reductions() const {
+    for (const auto& [collective, name] : config.collectives)
+      if (name == "accelerator" && !library.reduces())
+        throw ConfigError("collective", collective +
+                                            " by \"accelerator\" takes interfaces with a unit that reduces "
+                                            "(ni.reduction_trees); choose another algorithm or machine");
+  }
+
   void check_multicasts() const {
     const auto bcast = config.collectives.find("bcast");
     if (bcast == config.collectives.end() || bcast->second != "hardware" || multicasts) return;
@@ -123,12 +133,21 @@ class Replay::State final : public LibraryUser {
     return Multicasts{static_cast<std::uint64_t>(interface.eager_max_bytes), add_group};
   }
 
+  RankPlaces::OpenReduction reductions_of(RankId first) {
+    if (!library.reduces()) return {};
+    return [this, first](std::vector<std::uint32_t> members) {
+      for (std::uint32_t& member : members) member += first;
+      return library.open_reduction(std::move(members));
+    };
+  }
+
   void add_trace(const ReplayProgram& program, const NiConfig& interface) {
     const auto first = static_cast<RankId>(ranks.size());
     const auto count = static_cast<std::uint32_t>(program.streams.size());
     Communicators& own = communicators.emplace_back(count);
     ActiveWords& said = words.emplace_back();
-    RankPlaces& at = places.emplace_back(*topology, program.placement, multicasts_of(program, first, interface));
+    RankPlaces& at = places.emplace_back(*topology, program.placement, multicasts_of(program, first, interface),
+                                         reductions_of(first));
     for (RankId rank = 0; rank < count; ++rank) {
       auto made =
           std::make_unique<RankReplay>(program, config.collectives, interface, first, rank, library, own, said, at);

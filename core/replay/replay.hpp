@@ -71,7 +71,7 @@ struct ReplayedRank {
 struct ReplayResult {
   Time finished;  // the last rank
   std::vector<ReplayedRank> ranks;  // of the programs, one after the other
-  std::uint64_t calls = 0, events = 0;
+  std::uint64_t calls = 0, events = 0, reductions = 0;  // those of the interfaces
   QueueTable queues;  // empty at flow level
   double cpu_s = 0;
 };

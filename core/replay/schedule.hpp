@@ -15,6 +15,7 @@ struct ScheduledMessage {
   std::uint64_t bytes;  // of what is sent
   bool sends, ends_stage;
   bool to_group = false;  // `peer` is a group of ranks, which the network copies it to
+  bool reduces = false;  // not a message: a part, and its result, along the tree `peer` of the interfaces
 };
 
 class Schedule {
@@ -23,6 +24,7 @@ class Schedule {
   void send_to_group(std::uint32_t group, std::uint64_t bytes) {
     messages_.push_back({group, bytes, true, false, true});
   }
+  void reduce(std::uint32_t tree, std::uint64_t bytes) { messages_.push_back({tree, bytes, false, true, false, true}); }
   void receive(std::uint32_t from) { messages_.push_back({from, 0, false, false}); }
   // Steps that follow wait for those before.
   void stage() {
@@ -46,7 +48,7 @@ class Schedule {
   template <typename Name>
   void append(const Schedule& other, Name name) {
     for (ScheduledMessage message : other.messages_) {
-      if (!message.to_group) message.peer = name(message.peer);
+      if (!message.to_group && !message.reduces) message.peer = name(message.peer);
       messages_.push_back(message);
     }
   }

@@ -39,6 +39,7 @@ class ReplayFace {
     }
     nb::dict d = run_results(run);
     nb::dict summary = run_summary(run);
+    summary["reductions"] = r.reductions;
     summary["calls"] = r.calls;
     summary["cpu_s"] = r.cpu_s;
     summary["complete"] = true;

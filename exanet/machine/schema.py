@@ -259,7 +259,7 @@ class NetworkInterface(Strict):
     )
     reduction_word: Time | None = Field(
         default=None,
-        description="With `reduction_trees`: of a pass, one a part, over the words of the vector, each; a pass has eight at least.",
+        description="With `reduction_trees`: of a pass, one a part, over the words of the vector, each; a pass has nine at least.",
     )
     clock: Frequency = Field(
         description="Packets go to the router at the edges of this clock, counted from virtual time 0; with 0 whenever they are ready."

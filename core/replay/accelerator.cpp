@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Collectives that the interfaces carry out: a step in which each rank hands over its part and waits for the result
+// (core/protocol/reduction.cpp). What a unit has not (longer vectors, elements of other sizes, operations of the
+// program's, communicators for which it has no tree) goes by messages.
+#include "core/replay/accelerator.hpp"
+
+#include "core/replay/halving.hpp"
+#include "core/replay/network_trees.hpp"
+#include "core/replay/open_mpi.hpp"
+#include "core/replay/rooted.hpp"
+#include "core/spec/descriptors.hpp"
+
+namespace exanet {
+namespace {
+
+// Of 32-bit words as the smallest elements. False: the unit has it not.
+bool reduce_by_unit(const CollectiveCall& c, std::uint64_t bytes, Schedule& out) {
+  if (c.places == nullptr || c.ranks < 2 || bytes > kReductionMax) return false;
+  const std::optional<std::uint32_t> tree = c.places->reduction_tree(c);
+  if (tree) out.reduce(*tree, (bytes + 3) / 4 * 4);
+  return tree.has_value();
+}
+
+bool has_unit_for(const CollectiveCall& c) {
+  return c.built_in && c.bytes > 0 && (c.element_bytes == 4 || c.element_bytes == 8);
+}
+
+}  // namespace
+
+std::optional<std::uint32_t> RankPlaces::reduction_tree(const CollectiveCall& call) {
+  if (!open_reduction_) return std::nullopt;
+  const auto [place, is_new] = trees_of_units_.try_emplace(call.members);
+  if (is_new) {
+    Ranks members;
+    for (std::uint32_t i = 0; i < call.ranks; ++i)
+      members.push_back(call.members == nullptr ? i : static_cast<std::uint32_t>((*call.members)[i]));
+    place->second = open_reduction_(members);
+  }
+  return place->second;
+}
+
+void allreduce_accelerator(const CollectiveCall& c, Schedule& out) {
+  if (!has_unit_for(c) || !reduce_by_unit(c, c.bytes, out)) allreduce_doubling(c, out);
+}
+void reduce_accelerator(const CollectiveCall& c, Schedule& out) {
+  if (!has_unit_for(c) || !reduce_by_unit(c, c.bytes, out)) reduce_binomial(c, out);
+}
+void barrier_accelerator(const CollectiveCall& c, Schedule& out) {
+  if (!reduce_by_unit(c, 0, out)) barrier_doubling(c, out);
+}
+void bcast_accelerator(const CollectiveCall& c, Schedule& out) {
+  if (c.bytes == 0 || !reduce_by_unit(c, c.bytes, out)) bcast_binomial(c, out);
+}
+
+}  // namespace exanet
