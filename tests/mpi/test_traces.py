@@ -240,6 +240,8 @@ def test_one_sided_calls_are_the_same_messages(exanet_run: Runner, mpich: Stack,
     assert figures(tmp_path / "replayed") == figures(done.folder)
     assert kinds(tmp_path / "replayed").equals(kinds(done.folder))
     assert tables["ranks"]["virtual_ps"].max() == pytest.approx(done.summary["virtual_ps"], rel=0.02)
+    back = replayed(there_and_back(tmp_path / "trace"), tmp_path / "again", mapping=mapping)
+    assert back["messages"].equals(tables["messages"]) and back["ranks"].equals(tables["ranks"])
     if mapping == "round-robin":
         return
     elsewhere = exanet_run(mpich, 5, [mpich.python, PROGRAMS / "one_sided.py"], machine="trenz-2x2")
@@ -310,6 +312,8 @@ def test_collectives_among_neighbours_are_the_same_messages(
     assert kinds(tmp_path / "replayed").equals(kinds(done.folder))
     if which == "mpich":
         assert tables["ranks"]["virtual_ps"].max() == pytest.approx(done.summary["virtual_ps"], rel=0.02)
+    back = replayed(there_and_back(tmp_path / "trace"), tmp_path / "again", mapping="round-robin")
+    assert back["messages"].equals(tables["messages"]) and back["ranks"].equals(tables["ranks"])
 
 
 def test_persistent_collectives_are_the_same_messages(
@@ -325,6 +329,9 @@ def test_persistent_collectives_are_the_same_messages(
     assert kinds(tmp_path / "replayed").equals(kinds(done.folder))
     if stack.name != "openmpi4":  # which takes longer to make a communicator
         assert tables["ranks"]["virtual_ps"].max() == pytest.approx(done.summary["virtual_ps"], rel=0.02)
+    back = replayed(there_and_back(tmp_path / "trace"), tmp_path / "again", mapping="round-robin")
+    assert folder.load(tmp_path / "trace.back").about.mpi == folder.load(tmp_path / "trace").about.mpi
+    assert back["messages"].equals(tables["messages"]) and back["ranks"].equals(tables["ranks"])
 
 
 def test_a_start_is_a_nonblocking_collective(exanet_run: Runner, mpich: Stack, tmp_path: Path) -> None:
