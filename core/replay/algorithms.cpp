@@ -4,6 +4,8 @@
 // Limit: collectives on intercommunicators are not replayed.
 #include "core/replay/algorithms.hpp"
 
+#include <algorithm>
+
 #include "core/config/error.hpp"
 #include "core/replay/all_to_all.hpp"
 #include "core/replay/halving.hpp"
@@ -25,6 +27,17 @@ const CollectiveAlgorithm* find(const std::string& collective, const std::string
   for (const CollectiveAlgorithm& algorithm : collective_algorithms())
     if (collective == algorithm.collective && name == algorithm.name) return &algorithm;
   return nullptr;
+}
+
+// Whether nobody has data, as far as each rank can know it for all.
+bool is_empty(std::uint8_t code, const CollectiveCall& c) {
+  const auto none = [](const std::vector<std::uint64_t>& sizes) {
+    return std::all_of(sizes.begin(), sizes.end(), [](std::uint64_t bytes) { return bytes == 0; });
+  };
+  const bool known = code == EXANET_TRACE_Allgatherv || code == EXANET_TRACE_Reduce_scatter ||
+                     code == EXANET_TRACE_Reduce_scatter_block;
+  if (known) return none(c.received);
+  return c.bytes == 0 && c.sent.empty() && c.received.empty();
 }
 
 }  // namespace
@@ -151,8 +164,7 @@ void plan_collective(std::uint8_t code, const CollectiveCall& call, const Collec
   const bool waits = code < EXANET_TRACE_Ibarrier;
   if (!waits) code -= EXANET_TRACE_NONBLOCKING;
   if (call.ranks < 2) return;
-  // Collectives that carry nothing are not even begun, but for the barrier.
-  if (code != EXANET_TRACE_Barrier && call.bytes == 0 && call.sent.empty() && call.received.empty()) return;
+  if (is_empty(code, call) && !rules.begins_empty(code, waits)) return;
   const char* collective = collective_name(code);
   const auto chosen = choices.find(collective);
   find(collective, chosen != choices.end() ? chosen->second : rules.select(code, call, waits))->plan(call, out);

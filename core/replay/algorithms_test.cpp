@@ -272,6 +272,24 @@ TEST_CASE("Open MPI's choices change where its table says") {
   CHECK_THROWS_WITH_AS(selection_rules("lam"), "there are no rules \"lam\": use one of mpich, open-mpi", ConfigError);
 }
 
+TEST_CASE("libraries begin some collectives of nothing") {
+  const auto begun = [](const char* rules, std::uint8_t code, std::vector<std::uint64_t> received) {
+    CollectiveCall c = vector_of(4, 0);
+    c.received = std::move(received);
+    Schedule out;
+    plan_collective(code, c, {}, selection_rules(rules), out);
+    return !out.messages().empty();
+  };
+  CHECK(begun("mpich", EXANET_TRACE_Iallreduce, {}));
+  CHECK_FALSE(begun("mpich", EXANET_TRACE_Allreduce, {}));
+  CHECK_FALSE(begun("mpich", EXANET_TRACE_Iallgatherv, {0, 0, 0, 0}));
+  CHECK(begun("mpich", EXANET_TRACE_Iallgatherv, {0, 8, 0, 0}));
+  CHECK(begun("open-mpi", EXANET_TRACE_Iallgatherv, {0, 0, 0, 0}));
+  CHECK_FALSE(begun("open-mpi", EXANET_TRACE_Iallreduce, {}));
+  CHECK(begun("open-mpi", EXANET_TRACE_Ialltoall, {}));
+  CHECK_FALSE(begun("open-mpi", EXANET_TRACE_Ireduce_scatter, {0, 0, 0, 0}));
+}
+
 // Each message of a broadcast or a reduction along a tree goes over one of its edges.
 TEST_CASE("Open MPI's trees have the edges that its sources draw") {
   const auto edges = [](const char* collective, const char* name, std::uint32_t ranks, std::uint32_t root) {

@@ -372,4 +372,18 @@ void agree_as_open_mpi(std::uint8_t code, bool reorders, const CollectiveCall& p
 
 void announce_as_open_mpi(const CollectiveCall&, Schedule&) {}
 
+// Seen in its runs.
+bool open_mpi_begins_empty(std::uint8_t code, bool waits) {
+  switch (code) {
+    case EXANET_TRACE_Barrier: return true;
+    case EXANET_TRACE_Gather:
+    case EXANET_TRACE_Scatter:
+    case EXANET_TRACE_Allgather:
+    case EXANET_TRACE_Allgatherv:
+    case EXANET_TRACE_Alltoall:
+    case EXANET_TRACE_Exscan: return !waits;
+    default: return false;
+  }
+}
+
 }  // namespace exanet

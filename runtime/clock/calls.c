@@ -165,6 +165,7 @@ long exanet_call_beside(void **slot, const char *name, uint32_t call, enum exane
 #define DEFINE_PERSISTENT(name, counts)          \
   WRAP(MPIX_##name, name, EXANET_CALL_IMMEDIATE) \
   WRAP(PMPIX_##name, name, EXANET_CALL_IMMEDIATE)
+#define DEFINE_NEWER(name, counts) /* runtime/persistent */
 #define DEFINE_OWN(name, counts) /* phases.c */
 #define DEFINE(name, kind, counts) DEFINE_##kind(name, counts)
 EXANET_MPI_CALL_LIST(DEFINE)

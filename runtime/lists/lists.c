@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Collectives with counts and displacements for each rank, in MPI 4's large-count form (MPI_Gatherv_c …), and persistent collectives in that form.
+ * Collectives with counts and displacements for each rank, in MPI 4's large-count form (MPI_Gatherv_c …), and MPI 4's other calls in that form.
  *
  * A shared object of its own, preloaded only where the program's MPI has these functions: programs probe for them by weak symbols, and the plain ones
  * cannot stand in for them, since arrays of int and of MPI_Count differ. They are counted under the plain call's name. */
@@ -57,3 +57,5 @@ LISTS(Neighbor_allgatherv_init, IMMEDIATE)
 LISTS(Neighbor_alltoall_init, IMMEDIATE)
 LISTS(Neighbor_alltoallv_init, IMMEDIATE)
 LISTS(Neighbor_alltoallw_init, IMMEDIATE)
+LISTS(Isendrecv, IMMEDIATE)
+LISTS(Isendrecv_replace, IMMEDIATE)

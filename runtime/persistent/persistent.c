@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * MPI 4's persistent collectives (MPI_Allreduce_init …), which begin nothing before MPI_Start.
+ * MPI 4's persistent collectives (MPI_Allreduce_init …), which begin nothing before MPI_Start; and its messages that the recorder tells of, and has no record for.
  *
  * A shared object of its own, preloaded only where the program's MPI has these functions: programs probe for them by weak symbols. */
 #include "exanet/mpi_calls.h"
@@ -16,6 +16,7 @@
 #define DEFINE_PERSISTENT(name, counts) \
   PERSISTENT(MPI_##name, name)          \
   PERSISTENT(PMPI_##name, name)
+#define DEFINE_NEWER(name, counts) DEFINE_PERSISTENT(name, counts)
 #define DEFINE_PLAIN(name, counts)
 #define DEFINE_BLOCKING(name, counts)
 #define DEFINE_TEST(name, counts)

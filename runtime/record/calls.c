@@ -5,8 +5,8 @@
  * told as ranks of MPI_COMM_WORLD. Calls that failed are not recorded, but for receives and waits, nor are those to and from no process, which move nothing: their
  * computing is the next record's.
  *
- * Limits: partitioned communication is not known to the shim at all; that some is started is said, and so is that threads call at once. Files are
- * not recorded. */
+ * Limits: partitioned messages and MPI_Isendrecv have no records; that there are some is said, and so is that threads call at once, and that a persistent
+ * collective is given up under way, which MPI forbids. Files are not recorded. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -254,11 +254,9 @@ static long completed(uint8_t code, const long *a, const int **indices) {
 
 /* Starts the persistent collectives among the call's requests, as nonblocking ones; the first has the call's times. The number of them. */
 static long put_starts(const struct exanet_recorded_call *call, uint64_t computed_ps, uint64_t end_ps) {
-  static bool told;
   long started = 0;
   for (long i = 0; i < handle_count; i++) {
     const uint32_t number = exanet_request_find(handles[i]);
-    if (number == 0) put_unrecorded("MPI_Start of a partitioned message", &told);
     const uint8_t code = exanet_persistent_code(number);
     if (code == 0) continue;
     exanet_stream_begin(code);
@@ -279,6 +277,9 @@ static bool put_requests(uint8_t code, const struct exanet_recorded_call *call, 
   const bool ends = !starts && code != EXANET_TRACE_Cancel && code != EXANET_TRACE_Request_get_status;
   const long collectives = starts ? put_starts(call, computed_ps, end_ps) : 0;
   if (collectives > 0 && collectives == handle_count) return false;
+  static bool told;
+  if (code == EXANET_TRACE_Request_free && exanet_persistent_is_active(exanet_request_find(handles[0])))
+    put_unrecorded("MPI_Request_free of a persistent collective under way", &told);
   exanet_stream_begin(code);
   if (collectives == 0)
     put_times(call, computed_ps, end_ps);

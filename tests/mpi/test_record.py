@@ -242,7 +242,7 @@ def test_computing_is_processor_time_and_sleeping_is_not(
 
 @pytest.mark.parametrize(
     ("body", "what"),
-    [(PARTITIONED, "MPI_Start of a partitioned message"), (THREADS, "several threads at once")],
+    [(PARTITIONED, "MPI_Psend_init"), (THREADS, "several threads at once")],
     ids=["partitioned", "threads"],
 )
 def test_what_is_not_recorded_is_told(

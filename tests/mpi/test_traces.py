@@ -430,6 +430,14 @@ PARTITIONED = """
   if (!rank) MPI_Pready(0, q), MPI_Pready(1, q);
   MPI_Wait(&q, MPI_STATUS_IGNORE); MPI_Request_free(&q);
 """
+BOTH = """
+  int x = 0, y; MPI_Request q;
+  MPI_Isendrecv(&x, 1, MPI_INT, 1 - rank, 0, &y, 1, MPI_INT, 1 - rank, 0, MPI_COMM_WORLD, &q);
+  MPI_Wait(&q, MPI_STATUS_IGNORE);
+"""
+GIVEN_UP = """
+  MPI_Request q; MPI_Barrier_init(MPI_COMM_WORLD, MPI_INFO_NULL, &q); MPI_Start(&q); MPI_Request_free(&q);
+"""
 THREADS = """
   pthread_t other;
   pthread_create(&other, 0, exchange, (void *)1); exchange(0); pthread_join(other, 0);
@@ -451,8 +459,8 @@ def test_messages_to_oneself_and_handles_used_again(exanet_run: Runner, stack: S
 
 @pytest.mark.parametrize(
     ("body", "what"),
-    [(PARTITIONED, "MPI_Start of a partitioned message"), (THREADS, "several threads at once")],
-    ids=["partitioned", "threads"],
+    [(PARTITIONED, "MPI_Psend_init"), (BOTH, "MPI_Isendrecv"), (GIVEN_UP, "MPI_Request_free of"), (THREADS, "several threads at once")],
+    ids=["partitioned", "both", "given-up", "threads"],
 )
 def test_programs_that_cannot_be_replayed_are_refused(exanet_run: Runner, mpich: Stack, tmp_path: Path, body: str, what: str) -> None:
     recorded(exanet_run, mpich, 2, [built(mpich, body, tmp_path)], tmp_path / "trace")

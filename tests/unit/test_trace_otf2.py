@@ -130,6 +130,10 @@ def every_access(stream: Stream, rank: int, ranks: int) -> None:
     stream.call("Win_complete", 3, 0, 0, 0)
     stream.call("Win_test", 3, 0, 4, 0, took_ps=4)
     stream.call(*(("Win_wait", 3, 0, 0, 0) if rank % 2 else ("Win_test", 3, 0, 0, 0)))
+    for name in ("Win_post", "Win_start", "Win_complete", "Win_wait"):  # with nobody
+        stream.call(name, 3, 0, 0, 0)
+    for name in ("Win_lock", "Win_flush", "Win_unlock"):  # of MPI_PROC_NULL
+        stream.call(name, 1, 0, 0, 0)
     stream.call("Win_free", 2, 0, 0, 0)
     stream.call("Win_allocate", 1, 6, 12)
     around = (2, before + 2, 0, 2, 8, 0), (1, after + 2, 1, 8)
@@ -603,6 +607,10 @@ def test_sums_become_the_blocks_that_they_are_of(ranks: int, in_place: bool) -> 
         ]
         sums = [sizes.totals(call, ranks, rank) for rank, call in enumerate(mine)]
         assert sizes.from_all_totals(name, 1, UNKNOWN, sums, flags, 8) == mine[1]
+    # Blocks of one size fit both ways, and flags that are known tell.
+    same = sizes.Collective("Reduce_scatter", 0, flags, 8, 0, 0, [], [16] * ranks)
+    sums = [sizes.totals(same, ranks, rank) for rank in range(ranks)]
+    assert sizes.from_all_totals("Reduce_scatter", 1, UNKNOWN, sums, flags, 8) == same
 
 
 def test_shares_of_an_alltoallv_agree_at_both_ends() -> None:

@@ -172,12 +172,13 @@ class Archive:
         self.communicators = {ref: comm for ref, comm in self.communicators.items() if none not in comm.members + comm.remote}
         self.windows: dict[int, int] = {ref: comm for ref, _, comm, *_ in found["RmaWin"]}
         self.exclusive = self._lib.LockType.EXCLUSIVE.value
-        self._ranks_of = ranks_of
+        self.unknown = none
+        self._groups = {ref: ranks_of(ref) for ref in groups}
 
     def group(self, ref: int) -> tuple[int, ...]:
         """The ranks of a group. Raises InputError where it is not defined, or has processes of another program."""
-        members = self._ranks_of(ref)
-        if not members or self._lib.UNDEFINED_UINT32.value in members:
+        members = self._groups.get(ref, (self.unknown,))
+        if self.unknown in members:
             raise InputError(f"{self.file}: group {ref} is not defined, or has processes of another program")
         return members
 

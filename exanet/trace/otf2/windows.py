@@ -197,7 +197,7 @@ class Reading:
         peer, members = 0, tuple[int, ...]()
         if event.kind in _LOCKS and event.fields[3] == self.archive.exclusive:
             flags |= _EXCLUSIVE
-        if name in ("Win_lock", "Win_unlock", "Win_flush", "Win_flush_local"):
+        if name in ("Win_lock", "Win_unlock", "Win_flush", "Win_flush_local") and event.fields[1] != self.archive.unknown:
             peer = self.peer(event.fields[1], self._communicator(ref))
         if name in ("Win_start", "Win_post"):
             members = self.archive.group(event.fields[2])

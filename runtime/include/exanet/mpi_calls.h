@@ -4,7 +4,7 @@
  *
  * X(name, kind, counts). Kinds: PLAIN; BLOCKING, a call that waits for messages and polls for nothing else; TEST, one that asks whether
  * something has happened and returns at once; IMMEDIATE, one that begins or ends something and waits for nobody; ONE_SIDED, one on a window;
- * OWN, one with a wrapper of its own; PERSISTENT, one that makes a persistent collective, which waits for nobody and which not every MPI has (runtime/persistent). The kinds with _LARGE have a large-count variant MPI_<name>_c, whose calls are counted under the same
+ * OWN, one with a wrapper of its own; PERSISTENT, one that makes a persistent collective, which waits for nobody and which not every MPI has (runtime/persistent); NEWER, another one that waits for nobody and that not every MPI has. The kinds with _LARGE have a large-count variant MPI_<name>_c, whose calls are counted under the same
  * name and in which argument i is an MPI_Count if bit i of `counts` is set. Of the others only functions that every supported MPI has are listed: programs
  * probe for newer ones by weak symbols, which a wrapper of ours would wrongly satisfy.
  *
@@ -128,6 +128,11 @@
   X(Neighbor_alltoall_init, PERSISTENT, 0)                  \
   X(Neighbor_alltoallv_init, PERSISTENT, 0)                 \
   X(Neighbor_alltoallw_init, PERSISTENT, 0)                 \
+  /* point to point of MPI 4, whose messages are not recorded */\
+  X(Psend_init, NEWER, 0)                                   \
+  X(Precv_init, NEWER, 0)                                   \
+  X(Isendrecv, NEWER, 0)                                    \
+  X(Isendrecv_replace, NEWER, 0)                            \
   /* one-sided */                                           \
   X(Put, ONE_SIDED_LARGE, 1u << 1 | 1u << 5)                \
   X(Get, ONE_SIDED_LARGE, 1u << 1 | 1u << 5)                \
