@@ -664,6 +664,22 @@ def test_a_damaged_archive_is_told_and_leaves_nothing(
     assert capfd.readouterr() == ("", "")
 
 
+def test_an_attribute_of_our_name_and_another_type_is_left_alone(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with scorep(tmp_path / "scorep", 1) as run:
+        run.init(0)
+        to = run.to.event_writer_from_location(run.locations[0])
+        text = run.to.definitions.attribute("exanet::inside_ps", "", otf2.Type.STRING)
+        barrier = run.to.definitions.region("MPI_Barrier", paradigm=otf2.Paradigm.MPI)
+        to.enter(run.clock[0], barrier)
+        to.mpi_collective_begin(run.clock[0])
+        to.mpi_collective_end(run.clock[0], otf2.CollectiveOp.BARRIER, run.world, UNKNOWN, 0, 0)
+        to.leave(run.clock[0], barrier, attributes={text: "long"})
+        run.finalize(0)
+    convert.convert(tmp_path / "scorep", tmp_path / "trace", {})
+    assert calls(tmp_path / "trace", 0, "inside_ps")[0] == ("MPI_Barrier", 0)
+    assert capfd.readouterr() == ("", "")
+
+
 def test_an_archive_without_mpi_is_told(tmp_path: Path) -> None:
     with otf2.writer.open(str(tmp_path / "none")) as to:
         machine = to.definitions.system_tree_node("machine")

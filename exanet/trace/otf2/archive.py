@@ -253,8 +253,9 @@ class Archive:
             for ref, number in attributes_of if attributes else ():
                 if lib.AttributeList_TestAttributeByID(attributes, ref):
                     text = number in library.STRINGS
-                    value = (lib.AttributeList_GetStringRef if text else lib.AttributeList_GetUint64)(attributes, ref)
-                    values[number] = self.strings.get(value, "") if text else value
+                    with contextlib.suppress(lib.Error):  # one of another type is none of ours
+                        value = (lib.AttributeList_GetStringRef if text else lib.AttributeList_GetUint64)(attributes, ref)
+                        values[number] = self.strings.get(value, "") if text else value
             found.append(Event(kind, ticks, values, tuple(getattr(each, "value", each) for each in fields)))
 
         return keep
