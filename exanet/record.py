@@ -29,6 +29,8 @@ _STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _LOOK_S = 0.2  # between looks at a command that runs
 _ASIDE_S = 1.0  # a terminal's Ctrl-C reaches the command as well: so long it may take to end by itself
 _PATIENCE_S = 10.0  # from SIGTERM to SIGKILL
+_BESIDE = {"libexanet-record-lists.so": b"MPI_Gatherv_c\0", "libexanet-record-persistent.so": b"MPI_Barrier_init\0"}
+"""Wrappers of functions that not every MPI has, by one of them."""
 _NO_LIBRARY = (
     "; is it an MPI program of MPICH or Open MPI that begins with MPI_Init, and does its launcher pass LD_PRELOAD and EXANET_RECORD on?"
 )
@@ -67,9 +69,9 @@ def _preload(command: Sequence[str]) -> str:
     """What is preloaded, before what the user preloads himself."""
     place = launch.library_folder()
     library = _library(command)
-    lists = library is not None and b"MPI_Gatherv_c\0" in elf.read(library.resolve()).strings
-    # The wrappers of calls with lists come first: what they stand in front of is sought behind the recorder.
-    names = ["libexanet-record-lists.so", "libexanet-record.so"] if lists else ["libexanet-record.so"]
+    offered = elf.read(library.resolve()).strings if library is not None else b""
+    # Wrappers of what not every MPI has come first: what they stand in front of is sought behind the recorder.
+    names = [*(name for name, symbol in _BESIDE.items() if symbol in offered), "libexanet-record.so"]
     return ":".join([*(str(place / name) for name in names), *filter(None, [os.environ.get("LD_PRELOAD", "")])])
 
 

@@ -3,7 +3,8 @@
 
 usage: python tools/fuzz_traces.py [--seconds 60] [--first 0] [--count N] [--formats streams,text,goal,about]
 
-There is also the format otf2, which is not among those by default: its library may take long over a damaged archive.
+There is also the format otf2, which is not among those by default: its library may take long over a damaged archive. With it what is
+read is written as an archive and read again, too.
 
 A case's number is the seed of everything about it: the same number is the same case. What is read is used as a trace is: its calls, its
 statistics, a part of it, itself twice, other formats, a short replay. A case fails when something else than InputError comes out, when the
@@ -74,6 +75,12 @@ def program(directory: Path) -> Path:
             stream.call("Win_lock", 1, after + 2, 1, 0)
             stream.call("Get_accumulate", 1, after + 2, 0, 1, 8, 8)
             stream.call("Win_unlock", 1, after + 2, 0, 0)
+            stream.call("Win_lock_all", 1, 0, 2, 0)
+            stream.call("Rput", 1, after + 2, 4, 0, 64, 0)
+            stream.call("Win_flush", 1, after + 2, 0, 0)
+            stream.call("Win_flush_all", 1, 0, 0, 0)
+            stream.wait(4)
+            stream.call("Win_unlock_all", 1, 0, 0, 0)
             stream.call("Win_post", 1, 0, 0, 1, before)
             stream.call("Win_start", 1, 0, 0, 1, after)
             stream.call("Win_complete", 1, 0, 0, 0)
@@ -107,7 +114,7 @@ class Cases:
             here = Path(kept)
             self._write(name, here, draw)
             try:
-                self._read(name, here)
+                self._read(name, here, archives="otf2" in self.formats)
             except InputError as refusal:
                 for message in refusal.messages:
                     assert message and "\n" not in message, message
@@ -127,14 +134,14 @@ class Cases:
             (here / "trace" / "trace.json").unlink()
             (here / "trace" / "calls.parquet").unlink(missing_ok=True)
 
-    def _read(self, name: str, here: Path) -> None:
+    def _read(self, name: str, here: Path, *, archives: bool) -> None:
         place = here / "trace"
         if name in ("text", "goal", "otf2"):
             place = here / "read"
             convert.convert(here / f"trace.{name.replace('text', 'txt')}", place, {})
         elif name == "streams" and not (place / "trace.json").exists():
             folder.finish(place, RANKS, {})
-        use(folder.load(place), place, here)
+        use(folder.load(place), place, here, archives=archives)
 
 
 def damaged(content: bytes, draw: random.Random, *, binary: bool) -> bytes:
@@ -162,7 +169,7 @@ def damaged(content: bytes, draw: random.Random, *, binary: bool) -> bytes:
     return bytes(data)
 
 
-def use(trace: folder.Trace, place: Path, here: Path) -> None:
+def use(trace: folder.Trace, place: Path, here: Path, *, archives: bool) -> None:
     """What commands do with a trace. Raises InputError where one of them refuses it, when all have been tried."""
     last: InputError | None = None
     tried: list[Callable[[], object]] = [
@@ -176,6 +183,8 @@ def use(trace: folder.Trace, place: Path, here: Path) -> None:
         lambda: parts.merge([place, place], here / "twice"),
         lambda: short_replay(trace, place),
     ]
+    if archives:
+        tried += [lambda: convert.convert(place, here / "out.otf2", {}), lambda: convert.convert(here / "out.otf2", here / "back", {})]
     for attempt in tried:
         try:
             attempt()

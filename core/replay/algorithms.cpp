@@ -4,6 +4,8 @@
 // Limit: collectives on intercommunicators are not replayed.
 #include "core/replay/algorithms.hpp"
 
+#include <algorithm>
+
 #include "core/config/error.hpp"
 #include "core/replay/accelerator.hpp"
 #include "core/replay/all_to_all.hpp"
@@ -26,6 +28,17 @@ const CollectiveAlgorithm* find(const std::string& collective, const std::string
   for (const CollectiveAlgorithm& algorithm : collective_algorithms())
     if (collective == algorithm.collective && name == algorithm.name) return &algorithm;
   return nullptr;
+}
+
+// Whether nobody has data, as far as each rank can know it for all.
+bool is_empty(std::uint8_t code, const CollectiveCall& c) {
+  const auto none = [](const std::vector<std::uint64_t>& sizes) {
+    return std::all_of(sizes.begin(), sizes.end(), [](std::uint64_t bytes) { return bytes == 0; });
+  };
+  const bool known = code == EXANET_TRACE_Allgatherv || code == EXANET_TRACE_Reduce_scatter ||
+                     code == EXANET_TRACE_Reduce_scatter_block;
+  if (known) return none(c.received);
+  return c.bytes == 0 && c.sent.empty() && c.received.empty();
 }
 
 }  // namespace
@@ -51,9 +64,11 @@ const std::vector<CollectiveAlgorithm>& collective_algorithms() {
       {"bcast", "split-binary", bcast_split_binary},
       {"bcast", "open-mpi-binary", bcast_open_mpi_binary, false, true},
       {"bcast", "open-mpi-binomial", bcast_open_mpi_binomial, false, true},
+      {"bcast", "libnbc-binomial", bcast_libnbc_binomial},
       {"bcast", "open-mpi-scatter-doubling", bcast_open_mpi_scatter_doubling},
       {"gather", "binomial", gather_binomial},
       {"gather", "linear", gather_from_each},
+      {"gather", "linear-at-once", gather_at_once},
       {"gather", "linear-sync", gather_on_demand},
       {"gatherv", "linear", gather_linear},
       {"scatter", "binomial", scatter_binomial},
@@ -77,6 +92,7 @@ const std::vector<CollectiveAlgorithm>& collective_algorithms() {
       {"alltoall", "pairwise", alltoall_pairwise},
       {"alltoall", "in-place", alltoall_in_place},
       {"alltoall", "linear", alltoall_linear},
+      {"alltoall", "libnbc-linear", alltoall_libnbc_linear},
       {"alltoall", "open-mpi-pairwise", alltoall_rotation},
       {"alltoall", "open-mpi-in-place", alltoall_open_mpi_in_place},
       {"alltoallv", "scattered", alltoall_scattered},
@@ -93,6 +109,7 @@ const std::vector<CollectiveAlgorithm>& collective_algorithms() {
       {"reduce", "accelerator", reduce_accelerator, true, false, true},
       {"reduce", "open-mpi-binary", reduce_open_mpi_binary},
       {"reduce", "open-mpi-binomial", reduce_open_mpi_binomial},
+      {"reduce", "libnbc-binomial", reduce_libnbc_binomial},
       {"reduce", "open-mpi-rabenseifner", reduce_open_mpi_rabenseifner},
       {"allreduce", "recursive-doubling", allreduce_doubling},
       {"allreduce", "rabenseifner", allreduce_rabenseifner},
@@ -108,6 +125,7 @@ const std::vector<CollectiveAlgorithm>& collective_algorithms() {
       {"reduce-scatter", "ring", reduce_scatter_ring},
       {"reduce-scatter", "reduce-scatter", reduce_scatter_by_root},
       {"reduce-scatter", "reduce-scatterv", reduce_scatterv_by_root},
+      {"reduce-scatter", "libnbc-binomial", reduce_scatter_libnbc},
       {"scan", "recursive-doubling", scan_doubling},
       {"scan", "linear", scan_linear},
   };
@@ -151,8 +169,7 @@ void plan_collective(std::uint8_t code, const CollectiveCall& call, const Collec
   const bool waits = code < EXANET_TRACE_Ibarrier;
   if (!waits) code -= EXANET_TRACE_NONBLOCKING;
   if (call.ranks < 2) return;
-  // Collectives that carry nothing are not even begun, but for the barrier.
-  if (code != EXANET_TRACE_Barrier && call.bytes == 0 && call.sent.empty() && call.received.empty()) return;
+  if (is_empty(code, call) && !rules.begins_empty(code, waits)) return;
   const char* collective = collective_name(code);
   const auto chosen = choices.find(collective);
   const CollectiveAlgorithm* algorithm = chosen != choices.end() ? find(collective, chosen->second) : nullptr;

@@ -272,6 +272,24 @@ TEST_CASE("Open MPI's choices change where its table says") {
   CHECK_THROWS_WITH_AS(selection_rules("lam"), "there are no rules \"lam\": use one of mpich, open-mpi", ConfigError);
 }
 
+TEST_CASE("libraries begin some collectives of nothing") {
+  const auto begun = [](const char* rules, std::uint8_t code, std::vector<std::uint64_t> received) {
+    CollectiveCall c = vector_of(4, 0);
+    c.received = std::move(received);
+    Schedule out;
+    plan_collective(code, c, {}, selection_rules(rules), out);
+    return !out.messages().empty();
+  };
+  CHECK(begun("mpich", EXANET_TRACE_Iallreduce, {}));
+  CHECK_FALSE(begun("mpich", EXANET_TRACE_Allreduce, {}));
+  CHECK_FALSE(begun("mpich", EXANET_TRACE_Iallgatherv, {0, 0, 0, 0}));
+  CHECK(begun("mpich", EXANET_TRACE_Iallgatherv, {0, 8, 0, 0}));
+  CHECK(begun("open-mpi", EXANET_TRACE_Iallgatherv, {0, 0, 0, 0}));
+  CHECK_FALSE(begun("open-mpi", EXANET_TRACE_Iallreduce, {}));
+  CHECK(begun("open-mpi", EXANET_TRACE_Ialltoall, {}));
+  CHECK_FALSE(begun("open-mpi", EXANET_TRACE_Ireduce_scatter, {0, 0, 0, 0}));
+}
+
 // Each message of a broadcast or a reduction along a tree goes over one of its edges.
 TEST_CASE("Open MPI's trees have the edges that its sources draw") {
   const auto edges = [](const char* collective, const char* name, std::uint32_t ranks, std::uint32_t root) {
@@ -291,6 +309,9 @@ TEST_CASE("Open MPI's trees have the edges that its sources draw") {
   CHECK(edges("bcast", "knomial", 10, 0) ==
         Edges{{0, 4}, {0, 8}, {0, 1}, {0, 2}, {0, 3}, {4, 5}, {4, 6}, {4, 7}, {8, 9}});
   CHECK(edges("bcast", "open-mpi-binary", 4, 2) == Edges{{2, 3}, {2, 0}, {3, 1}});
+  // Rank 0 and the root have changed places.
+  CHECK(edges("bcast", "libnbc-binomial", 6, 1) == Edges{{1, 0}, {1, 2}, {1, 4}, {0, 3}, {0, 5}});
+  CHECK(edges("reduce", "libnbc-binomial", 6, 2) == Edges{{1, 2}, {3, 0}, {0, 2}, {5, 4}, {4, 2}});
   CHECK(edges("reduce", "in-order-binary", 7, 6) == Edges{{0, 2}, {1, 2}, {2, 6}, {3, 5}, {4, 5}, {5, 6}});
   CHECK(edges("reduce", "in-order-binary", 2, 0) == Edges{{0, 1}, {1, 0}});
 }
@@ -320,7 +341,8 @@ TEST_CASE("unknown algorithms are refused with those that there are") {
   CHECK_THROWS_WITH_AS(check_choices({{"bcast", "ring"}}),
                        "bcast by \"ring\" is unknown: use one of binomial, binary, LLF, GLF, hardware, "
                        "scatter-doubling, scatter-ring, linear, "
-                       "chain, knomial, split-binary, open-mpi-binary, open-mpi-binomial, open-mpi-scatter-doubling",
+                       "chain, knomial, split-binary, open-mpi-binary, open-mpi-binomial, libnbc-binomial, "
+                       "open-mpi-scatter-doubling",
                        ConfigError);
   CHECK_THROWS_AS(check_choices({{"broadcast", "binomial"}}), ConfigError);
 }

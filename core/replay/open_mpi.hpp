@@ -21,12 +21,14 @@ void bcast_knomial(const CollectiveCall& c, Schedule& out);
 void bcast_open_mpi_binary(const CollectiveCall& c, Schedule& out);
 void bcast_open_mpi_binomial(const CollectiveCall& c, Schedule& out);
 void bcast_split_binary(const CollectiveCall& c, Schedule& out);
+void bcast_libnbc_binomial(const CollectiveCall& c, Schedule& out);
 
 void reduce_linear(const CollectiveCall& c, Schedule& out);
 void reduce_chain(const CollectiveCall& c, Schedule& out);
 void reduce_open_mpi_binomial(const CollectiveCall& c, Schedule& out);
 void reduce_open_mpi_binary(const CollectiveCall& c, Schedule& out);
 void reduce_open_mpi_rabenseifner(const CollectiveCall& c, Schedule& out);
+void reduce_libnbc_binomial(const CollectiveCall& c, Schedule& out);
 void reduce_in_order_binary(const CollectiveCall& c, Schedule& out);
 
 void allreduce_linear(const CollectiveCall& c, Schedule& out);
@@ -36,9 +38,11 @@ void allreduce_open_mpi_rabenseifner(const CollectiveCall& c, Schedule& out);
 void reduce_scatter_ring(const CollectiveCall& c, Schedule& out);
 void reduce_scatter_by_root(const CollectiveCall& c, Schedule& out);
 void reduce_scatterv_by_root(const CollectiveCall& c, Schedule& out);
+void reduce_scatter_libnbc(const CollectiveCall& c, Schedule& out);
 void scan_linear(const CollectiveCall& c, Schedule& out);
 
 void gather_from_each(const CollectiveCall& c, Schedule& out);
+void gather_at_once(const CollectiveCall& c, Schedule& out);
 void gather_on_demand(const CollectiveCall& c, Schedule& out);
 void scatter_to_each(const CollectiveCall& c, Schedule& out);
 void scatter_at_once(const CollectiveCall& c, Schedule& out);
@@ -48,6 +52,7 @@ void allgather_neighbours(const CollectiveCall& c, Schedule& out);
 void allgather_whole_blocks(const CollectiveCall& c, Schedule& out);
 void allgather_by_root(const CollectiveCall& c, Schedule& out);  // allgatherv
 void alltoall_linear(const CollectiveCall& c, Schedule& out);
+void alltoall_libnbc_linear(const CollectiveCall& c, Schedule& out);
 void alltoall_rotation(const CollectiveCall& c, Schedule& out);
 void alltoall_open_mpi_in_place(const CollectiveCall& c, Schedule& out);
 

@@ -141,6 +141,13 @@ void reduce_scatterv_by_root(const CollectiveCall& c, Schedule& out) {
   scatter_linear(blocks, out);
 }
 
+void reduce_scatter_libnbc(const CollectiveCall& c, Schedule& out) {
+  reduce_libnbc_binomial(rooted(c, c.in_all()), out);
+  CollectiveCall blocks = rooted(c, c.received[c.me]);
+  if (c.me == 0) blocks.sent = c.received;
+  scatter_linear(blocks, out);
+}
+
 void scan_linear(const CollectiveCall& c, Schedule& out) {
   if (c.me > 0) out.receive_alone(c.me - 1);
   if (c.me + 1 < c.ranks) out.send_alone(c.me + 1, c.bytes);
@@ -194,6 +201,16 @@ void alltoall_linear(const CollectiveCall& c, Schedule& out) {
     if (const std::uint32_t from = one_size ? c.after(i) : i; from != c.me) out.receive(from);
   for (std::uint32_t i = 0; i < c.ranks; ++i)
     if (const std::uint32_t to = one_size ? c.before(i) : i; to != c.me) out.send(to, given_to(c, to));
+  out.stage();
+}
+
+// In the order of ranks, of whatever sizes.
+void alltoall_libnbc_linear(const CollectiveCall& c, Schedule& out) {
+  for (std::uint32_t rank = 0; rank < c.ranks; ++rank) {
+    if (rank == c.me) continue;
+    out.receive(rank);
+    out.send(rank, given_to(c, rank));
+  }
   out.stage();
 }
 

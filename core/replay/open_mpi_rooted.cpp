@@ -72,6 +72,18 @@ Place in_lowest_bit_tree(const CollectiveCall& c) {
   return place;
 }
 
+// A tree of coll/libnbc: from rank 0, with which the root has changed places.
+Place from_rank_0(Place (*tree)(const CollectiveCall&), const CollectiveCall& c) {
+  const auto swapped = [&c](std::uint32_t rank) { return rank == 0 ? c.root : rank == c.root ? 0 : rank; };
+  CollectiveCall there = c;
+  there.root = 0;
+  there.me = swapped(c.me);
+  Place place = tree(there);
+  place.parent = swapped(place.parent);
+  for (std::uint32_t& child : place.children) child = swapped(child);
+  return place;
+}
+
 // The last of consecutive ranks is the parent of the two halves of the others, the upper one first.
 Place in_ordered_tree(const CollectiveCall& c) {
   std::uint32_t first = 0, count = c.ranks;
@@ -149,6 +161,10 @@ void bcast_knomial(const CollectiveCall& c, Schedule& out) { spread(in_knomial_t
 void bcast_open_mpi_binary(const CollectiveCall& c, Schedule& out) { spread(in_binary_tree(c), c.bytes, out); }
 void bcast_open_mpi_binomial(const CollectiveCall& c, Schedule& out) { spread(in_binomial_tree(c), c.bytes, out); }
 
+void bcast_libnbc_binomial(const CollectiveCall& c, Schedule& out) {
+  spread(from_rank_0(in_binomial_tree, c), c.bytes, out);
+}
+
 // Each half of the vector goes down one side of the binary tree, whose odd places, counted from the root, are left; then
 // neighbours exchange halves, and the root gives the right one to a last rank that has no neighbour.
 void bcast_split_binary(const CollectiveCall& c, Schedule& out) {
@@ -214,6 +230,18 @@ void reduce_chain(const CollectiveCall& c, Schedule& out) {
 void reduce_open_mpi_binomial(const CollectiveCall& c, Schedule& out) { collect(in_lowest_bit_tree(c), c.bytes, out); }
 void reduce_open_mpi_binary(const CollectiveCall& c, Schedule& out) { collect(in_binary_tree(c), c.bytes, out); }
 
+// A child's vector is added before the next one's is received.
+void reduce_libnbc_binomial(const CollectiveCall& call, Schedule& out) {
+  CollectiveCall c = call;
+  if (!c.commutative) c.root = 0;
+  const Place place = from_rank_0(in_lowest_bit_tree, c);
+  for (const std::uint32_t child : place.children) out.receive_alone(child);
+  if (!place.is_root) out.send_alone(place.parent, c.bytes);
+  if (call.root == c.root) return;
+  if (c.me == c.root) out.send_alone(call.root, c.bytes);
+  if (c.me == call.root) out.receive_alone(c.root);
+}
+
 void reduce_in_order_binary(const CollectiveCall& c, Schedule& out) {
   collect(in_ordered_tree(c), c.bytes, out);
   const std::uint32_t last = c.ranks - 1;
@@ -226,6 +254,13 @@ void gather_from_each(const CollectiveCall& c, Schedule& out) {
   if (c.me != c.root) return out.send_alone(c.root, c.bytes);
   for (std::uint32_t rank = 0; rank < c.ranks; ++rank)
     if (rank != c.me) out.receive_alone(rank);
+}
+
+void gather_at_once(const CollectiveCall& c, Schedule& out) {
+  if (c.me != c.root) return out.send_alone(c.root, c.bytes);
+  for (std::uint32_t rank = 0; rank < c.ranks; ++rank)
+    if (rank != c.me) out.receive(rank);
+  out.stage();
 }
 
 // The root asks each rank in turn; a second message, of a second segment, has nothing in it.

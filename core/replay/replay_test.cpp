@@ -447,6 +447,10 @@ TEST_CASE("what cannot be replayed is told") {
   s = two();
   s[0].call(EXANET_TRACE_Put, {1, 3, 0, 1, 8, 0}).end(), s[1].end();
   CHECK(says(replay(s), "window 1 has not been made"));
+  s = two();
+  for (auto& stream : s) stream.call(EXANET_TRACE_Win_create, {EXANET_TRACE_WORLD, 1, 8});
+  s[0].call(EXANET_TRACE_Win_lock, {1, 1, 0, 0}).end(), s[1].end();
+  CHECK(says(replay(s), "a lock or flush of any rank"));
 }
 
 namespace {

@@ -7,8 +7,9 @@ namespace exanet {
 
 const std::vector<SelectionRules>& all_selection_rules() {
   static const std::vector<SelectionRules> all{
-      {"mpich", "MPICH 5.0", select_as_mpich, agree_as_mpich, announce_as_mpich, true},
-      {"open-mpi", "Open MPI 4.1", select_as_open_mpi, agree_as_open_mpi, announce_as_open_mpi, false},
+      {"mpich", "MPICH 5.0", select_as_mpich, agree_as_mpich, announce_as_mpich, mpich_begins_empty, true},
+      {"open-mpi", "Open MPI 4.1", select_as_open_mpi, agree_as_open_mpi, announce_as_open_mpi, open_mpi_begins_empty,
+       false},
   };
   return all;
 }

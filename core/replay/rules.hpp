@@ -20,6 +20,8 @@ struct SelectionRules {
   // then on the new one.
   void (*agree)(std::uint8_t code, bool reorders, const CollectiveCall& parent, Schedule& out);
   void (*announce)(const CollectiveCall& made, Schedule& out);
+  // Whether it begins a collective whose vectors and blocks are empty: then it sends messages without data.
+  bool (*begins_empty)(std::uint8_t code, bool waits);
   bool has_windows;  // one-sided calls are replayed as it makes them
 };
 
@@ -29,6 +31,8 @@ const SelectionRules& selection_rules(const std::string& name);
 
 const char* select_as_mpich(std::uint8_t code, const CollectiveCall& call, bool waits);
 const char* select_as_open_mpi(std::uint8_t code, const CollectiveCall& call, bool waits);
+bool mpich_begins_empty(std::uint8_t code, bool waits);
+bool open_mpi_begins_empty(std::uint8_t code, bool waits);
 void agree_as_mpich(std::uint8_t code, bool reorders, const CollectiveCall& parent, Schedule& out);
 void agree_as_open_mpi(std::uint8_t code, bool reorders, const CollectiveCall& parent, Schedule& out);
 void announce_as_mpich(const CollectiveCall& made, Schedule& out);

@@ -77,4 +77,9 @@ void agree_as_mpich(std::uint8_t code, bool reorders, const CollectiveCall& pare
   agree_as_mpich(EXANET_TRACE_Comm_split, false, parent, out);
 }
 
+// Seen in its runs.
+bool mpich_begins_empty(std::uint8_t code, bool waits) {
+  return code == EXANET_TRACE_Barrier || (code == EXANET_TRACE_Allreduce && !waits);
+}
+
 }  // namespace exanet

@@ -4,8 +4,7 @@
 // are coll/basic's.
 //
 // Limits: in the place of a butterfly or recursive doubling of MPI_Reduce_scatter and MPI_Reduce_scatter_block stands
-// recursive halving; MPI_Alltoallw is as MPICH's. A nonblocking reduction by a chain is not cut into segments, and a
-// nonblocking MPI_Reduce_scatter reduces by the blocking rules.
+// recursive halving. A nonblocking reduction by a chain is not cut into segments.
 #include <cstring>
 
 #include "core/replay/algorithms.hpp"
@@ -313,15 +312,18 @@ const char* nonblocking(std::uint8_t code, const CollectiveCall& c) {
   constexpr std::uint64_t kLong = 65536;
   switch (code) {
     case EXANET_TRACE_Barrier: return "dissemination";
-    case EXANET_TRACE_Bcast: return c.ranks <= 4 ? "linear" : "open-mpi-binomial";
+    case EXANET_TRACE_Bcast: return c.ranks <= 4 ? "linear" : "libnbc-binomial";
     case EXANET_TRACE_Reduce:
       if (c.commutative && c.ranks > 2 && c.has_an_element_each()) return "open-mpi-rabenseifner";
-      return c.ranks > 4 || c.bytes < kLong || !c.commutative ? "open-mpi-binomial" : "chain";
+      return c.ranks > 4 || c.bytes < kLong || !c.commutative ? "libnbc-binomial" : "chain";
+    case EXANET_TRACE_Gather:
+    case EXANET_TRACE_Scatter: return "linear-at-once";
     case EXANET_TRACE_Allreduce:
       if (c.ranks < 4 || c.bytes < kLong || !c.commutative || c.in_place) return "open-mpi-tree";
       return c.has_an_element_each() ? "open-mpi-rabenseifner" : "ring";
     case EXANET_TRACE_Reduce_scatter:
-    case EXANET_TRACE_Reduce_scatter_block: return "reduce-scatterv";
+    case EXANET_TRACE_Reduce_scatter_block: return "libnbc-binomial";
+    case EXANET_TRACE_Alltoall: return "libnbc-linear";
     default: return "linear";
   }
 }
@@ -329,7 +331,6 @@ const char* nonblocking(std::uint8_t code, const CollectiveCall& c) {
 }  // namespace
 
 const char* select_as_open_mpi(std::uint8_t code, const CollectiveCall& c, bool waits) {
-  if (code == EXANET_TRACE_Alltoallw && !c.in_place) return "scattered";
   const bool of_all = code == EXANET_TRACE_Alltoall || code == EXANET_TRACE_Alltoallv || code == EXANET_TRACE_Alltoallw;
   if (of_all && c.in_place) return "open-mpi-in-place";
   if (!waits) return nonblocking(code, c);
@@ -343,6 +344,7 @@ const char* select_as_open_mpi(std::uint8_t code, const CollectiveCall& c, bool 
     case EXANET_TRACE_Allgather: return look_up(kAllgather, c.ranks, c.bytes);
     case EXANET_TRACE_Allgatherv: return look_up(kAllgatherv, c.ranks, c.in_all() / c.ranks);
     case EXANET_TRACE_Alltoall: return look_up(kAlltoall, c.ranks, c.bytes);
+    case EXANET_TRACE_Alltoallw: return "linear";
     case EXANET_TRACE_Alltoallv: return look_up(kAlltoallv, c.ranks, 0);
     case EXANET_TRACE_Reduce_scatter:
       return c.commutative ? look_up(kReduceScatter, c.ranks, c.in_all()) : "reduce-scatterv";
@@ -369,5 +371,19 @@ void agree_as_open_mpi(std::uint8_t code, bool reorders, const CollectiveCall& p
 }
 
 void announce_as_open_mpi(const CollectiveCall&, Schedule&) {}
+
+// Seen in its runs.
+bool open_mpi_begins_empty(std::uint8_t code, bool waits) {
+  switch (code) {
+    case EXANET_TRACE_Barrier: return true;
+    case EXANET_TRACE_Gather:
+    case EXANET_TRACE_Scatter:
+    case EXANET_TRACE_Allgather:
+    case EXANET_TRACE_Allgatherv:
+    case EXANET_TRACE_Alltoall:
+    case EXANET_TRACE_Exscan: return !waits;
+    default: return false;
+  }
+}
 
 }  // namespace exanet

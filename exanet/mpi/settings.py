@@ -19,7 +19,11 @@ from exanet.mpi.detect import Mpi
 # Variables of an outer launcher or batch system. Its ranks and nodes are not ours, and an MPI that finds them believes that they are.
 _FOREIGN = ("PMI_", "PMIX_", "OMPI_COMM_", "OMPI_UNIVERSE", "ORTE_", "PRTE_", "HYDRA_", "MPIEXEC_", "SLURM_", "PBS_", "LSB_", "EXANET_")
 
-_BESIDE = {"libexanet-sessions.so": b"MPI_Session_init\0", "libexanet-lists.so": b"MPI_Gatherv_c\0"}
+_BESIDE = {
+    "libexanet-sessions.so": b"MPI_Session_init\0",
+    "libexanet-lists.so": b"MPI_Gatherv_c\0",
+    "libexanet-persistent.so": b"MPI_Barrier_init\0",
+}
 """Wrappers of functions that not every MPI has, by one of them."""
 
 _MPICH = {

@@ -50,8 +50,10 @@ def library_folder() -> Path:
         "libexanet-fi.so",
         "libexanet-sessions.so",
         "libexanet-lists.so",
+        "libexanet-persistent.so",
         "libexanet-record.so",
         "libexanet-record-lists.so",
+        "libexanet-record-persistent.so",
     ):
         if not (folder / name).is_file():
             raise InputError(f"{folder / name} is missing: install the package (pip install .), or set EXANET_LIB_DIR to a build folder")

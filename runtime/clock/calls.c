@@ -9,10 +9,11 @@
  * MPI_X and PMPI_X are wrapped apart, each in front of the next definition of its own name, so that a PMPI tool between the program
  * and the library works as without us; Fortran's entry points end in one of the two. Only the outermost call of a thread counts.
  *
- * Large-count variants with arrays of counts (MPI_Gatherv_c …) are in runtime/lists.
+ * Large-count variants with arrays of counts (MPI_Gatherv_c …) are in runtime/lists, MPI 4's persistent collectives in runtime/persistent; those that Open MPI 4
+ * has under names of its own (MPIX_Bcast_init …), which nobody probes for by weak symbols, are here.
  *
- * Limit: other functions that not every supported MPI has (MPI 4's persistent collectives and partitioned calls) are not wrapped; they work and take
- * time, but do not show in the profile. */
+ * Limit: other functions that not every supported MPI has (MPI 4's partitioned calls) are not wrapped; they work and take time, but do not show in
+ * the profile. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -126,9 +127,10 @@ static long call_large(struct large_count *slot, const char *name, const char *p
   return pass(real, call, kind, true, PASSED);
 }
 
-long exanet_call_with_lists(void **slot, const char *name, uint32_t call, enum exanet_call_kind kind, const long *a) {
-  return pass(resolve((mpi_function *)slot, name), call, kind, true, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7],
-              a[8], a[9], 0, 0, 0);
+long exanet_call_beside(void **slot, const char *name, uint32_t call, enum exanet_call_kind kind, bool large,
+                        const long *a) {
+  return pass(resolve((mpi_function *)slot, name), call, kind, large, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7],
+              a[8], a[9], a[10], a[11], a[12]);
 }
 
 #define WRAP(symbol, name, kind)                                                  \
@@ -160,6 +162,10 @@ long exanet_call_with_lists(void **slot, const char *name, uint32_t call, enum e
 #define DEFINE_BLOCKING_LARGE(name, counts) WRAP_BOTH_LARGE(name, EXANET_CALL_BLOCKING, counts)
 #define DEFINE_IMMEDIATE_LARGE(name, counts) WRAP_BOTH_LARGE(name, EXANET_CALL_IMMEDIATE, counts)
 #define DEFINE_ONE_SIDED_LARGE(name, counts) WRAP_BOTH_LARGE(name, EXANET_CALL_ONE_SIDED, counts)
+#define DEFINE_PERSISTENT(name, counts)          \
+  WRAP(MPIX_##name, name, EXANET_CALL_IMMEDIATE) \
+  WRAP(PMPIX_##name, name, EXANET_CALL_IMMEDIATE)
+#define DEFINE_NEWER(name, counts) /* runtime/persistent */
 #define DEFINE_OWN(name, counts) /* phases.c */
 #define DEFINE(name, kind, counts) DEFINE_##kind(name, counts)
 EXANET_MPI_CALL_LIST(DEFINE)

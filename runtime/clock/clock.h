@@ -103,9 +103,10 @@ static inline bool exanet_may_hand_turn_on(void) {
 EXPORT int exanet_session_init(const char *name, long info, long errhandler, void *session);
 EXPORT int exanet_session_finalize(const char *name, void *session);
 
-/* Called by the wrappers of calls with arrays of MPI_Count (runtime/lists): ten arguments. */
-EXPORT long exanet_call_with_lists(void **slot, const char *name, uint32_t call, enum exanet_call_kind kind,
-                                   const long *arguments);
+/* Called by the wrappers that stand in shared objects of their own (runtime/lists, runtime/persistent), with as many arguments as the longest call has.
+ * `large`: its counts are MPI_Count. */
+EXPORT long exanet_call_beside(void **slot, const char *name, uint32_t call, enum exanet_call_kind kind, bool large,
+                               const long *arguments);
 
 /* The MPI library granted MPI_THREAD_MULTIPLE. */
 void exanet_note_thread_multiple(struct exanet_ni *ni);

@@ -13,16 +13,14 @@
 #include "runtime/record/library.h"
 #include "runtime/record/record.h"
 
-/* Calls with lists of large counts are not seen where their wrappers are not preloaded. */
-static void tell_of_lists(void) {
-  void *seen = dlsym(RTLD_DEFAULT, "MPI_Gatherv_c");
-  if (exanet_mpi_real("MPI_Gatherv_c") == NULL ||
-      (seen != NULL && exanet_is_in_library(seen, "libexanet-record-lists")))
-    return;
-  fprintf(
-      stderr,
-      "exanet: MPI_Gatherv_c and its kin would not be recorded, since it was not clear which MPI this is: write the "
-      "program itself behind the launcher, not a script\n");
+/* Calls that not every MPI has are not seen where their wrappers are not preloaded. */
+static void tell_of(const char *call, const char *library) {
+  void *seen = dlsym(RTLD_DEFAULT, call);
+  if (exanet_mpi_real(call) == NULL || (seen != NULL && exanet_is_in_library(seen, library))) return;
+  fprintf(stderr,
+          "exanet: %s and its kin would not be recorded, since it was not clear which MPI this is: write the "
+          "program itself behind the launcher, not a script\n",
+          call);
 }
 
 /* Whether this rank is recorded. */
@@ -47,7 +45,10 @@ static void begin_recording(void) {
   unsigned char first = opened;
   exanet_mpi.bcast(&first, 1, (long)exanet_mpi.byte, 0, (long)exanet_mpi.world);
   if (rank > 0 && first) opened = open_stream();
-  if (opened && rank == 0) tell_of_lists();
+  if (opened && rank == 0) {
+    tell_of("MPI_Gatherv_c", "libexanet-record-lists");
+    tell_of("MPI_Barrier_init", "libexanet-record-persistent");
+  }
   exanet_native_skip();
   exanet_recording = opened;
 }

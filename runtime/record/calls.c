@@ -5,8 +5,8 @@
  * told as ranks of MPI_COMM_WORLD. Calls that failed are not recorded, but for receives and waits, nor are those to and from no process, which move nothing: their
  * computing is the next record's.
  *
- * Limits: persistent collectives and partitioned communication are not known to the shim at all; that one is started is said, and so is that threads call at
- * once. Files are not recorded. */
+ * Limits: partitioned messages and MPI_Isendrecv have no records; that there are some is said, and so is that threads call at once, and that a persistent
+ * collective is given up under way, which MPI forbids. Files are not recorded. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -19,6 +19,7 @@
 #include "runtime/record/communicators.h"
 #include "runtime/record/library.h"
 #include "runtime/record/neighbours.h"
+#include "runtime/record/persistent.h"
 #include "runtime/record/record.h"
 #include "runtime/record/requests.h"
 #include "runtime/record/stream.h"
@@ -34,7 +35,22 @@ struct known_call {
   uint8_t code, form;
 };
 #define KNOWN(name, code_, form_) [EXANET_MPI_##name] = {code_, EXANET_TRACE_##form_},
-static const struct known_call known_calls[EXANET_MPI_CALL_COUNT] = {EXANET_TRACE_CALLS(KNOWN)};
+#define PERSISTENT(name, begins, form_) [EXANET_MPI_##name##_init] = {EXANET_TRACE_##begins, EXANET_TRACE_##form_},
+static const struct known_call known_calls[EXANET_MPI_CALL_COUNT] = {
+    EXANET_TRACE_CALLS(KNOWN) PERSISTENT(Barrier, Ibarrier, COLLECTIVE) PERSISTENT(Bcast, Ibcast, COLLECTIVE)
+        PERSISTENT(Gather, Igather, COLLECTIVE) PERSISTENT(Gatherv, Igatherv, COLLECTIVE)
+            PERSISTENT(Scatter, Iscatter, COLLECTIVE) PERSISTENT(Scatterv, Iscatterv, COLLECTIVE) PERSISTENT(
+                Allgather, Iallgather, COLLECTIVE) PERSISTENT(Allgatherv, Iallgatherv, COLLECTIVE)
+                PERSISTENT(Alltoall, Ialltoall, COLLECTIVE) PERSISTENT(Alltoallv, Ialltoallv, COLLECTIVE)
+                    PERSISTENT(Alltoallw, Ialltoallw, COLLECTIVE) PERSISTENT(Reduce, Ireduce, COLLECTIVE) PERSISTENT(
+                        Allreduce, Iallreduce, COLLECTIVE) PERSISTENT(Reduce_scatter, Ireduce_scatter, COLLECTIVE)
+                        PERSISTENT(Reduce_scatter_block, Ireduce_scatter_block, COLLECTIVE)
+                            PERSISTENT(Scan, Iscan, COLLECTIVE) PERSISTENT(Exscan, Iexscan, COLLECTIVE)
+                                PERSISTENT(Neighbor_allgather, Ineighbor_allgather, NEIGHBOURS)
+                                    PERSISTENT(Neighbor_allgatherv, Ineighbor_allgatherv, NEIGHBOURS)
+                                        PERSISTENT(Neighbor_alltoall, Ineighbor_alltoall, NEIGHBOURS)
+                                            PERSISTENT(Neighbor_alltoallv, Ineighbor_alltoallv, NEIGHBOURS)
+                                                PERSISTENT(Neighbor_alltoallw, Ineighbor_alltoallw, NEIGHBOURS)};
 
 /* The handles of this thread's present call. */
 static __thread uint64_t *handles;
@@ -49,6 +65,14 @@ static void keep_handle(uint64_t handle) {
     handle_room = room;
   }
   handles[handle_count++] = handle;
+}
+
+/* A call may take several records. */
+static int trouble;
+static bool end_record(void) {
+  const int status = exanet_stream_end();
+  if (status != 0) trouble = status;
+  return status == 0;
 }
 
 static void failed(const struct exanet_ni *ni, int status) {
@@ -68,6 +92,10 @@ static void put_times(const struct exanet_recorded_call *call, uint64_t computed
   exanet_stream_put(since(until_ps, computed_ps));
   exanet_stream_put(since(call->begin_ps, end_ps));
   counted_ps = until_ps + since(until_ps, computed_ps);
+}
+
+static void put_no_times(void) {
+  for (int i = 0; i < 3; i++) exanet_stream_put(0);
 }
 
 static uint64_t peer_field(const struct exanet_communicator *comm, long rank) {
@@ -90,9 +118,9 @@ static void put_unrecorded(const char *what, bool *told) {
   if (*told) return;
   *told = true;
   exanet_stream_begin(EXANET_TRACE_UNRECORDED);
-  for (int i = 0; i < 3; i++) exanet_stream_put(0);
+  put_no_times();
   for (; *what != '\0'; what++) exanet_stream_put((uint8_t)*what);
-  exanet_stream_end();
+  end_record();
 }
 
 /* The communicator of a call; one that no recorded call has made gets a record of its own, without times. */
@@ -106,10 +134,11 @@ static const struct exanet_communicator *communicator(long handle) {
     return NULL;
   }
   exanet_stream_begin(EXANET_TRACE_COMMUNICATOR);
-  for (int i = 0; i < 4; i++) exanet_stream_put(0);
+  put_no_times();
+  exanet_stream_put(0);
   exanet_stream_put(comm->number);
   exanet_communicator_describe(comm, 0);
-  return exanet_stream_end() == 0 ? comm : NULL;
+  return end_record() ? comm : NULL;
 }
 
 struct position {
@@ -223,23 +252,68 @@ static long completed(uint8_t code, const long *a, const int **indices) {
   }
 }
 
+/* Starts the persistent collectives among the call's requests, as nonblocking ones; the first has the call's times. The number of them. */
+static long put_starts(const struct exanet_recorded_call *call, uint64_t computed_ps, uint64_t end_ps) {
+  long started = 0;
+  for (long i = 0; i < handle_count; i++) {
+    const uint32_t number = exanet_request_find(handles[i]);
+    const uint8_t code = exanet_persistent_code(number);
+    if (code == 0) continue;
+    exanet_stream_begin(code);
+    if (started++ == 0)
+      put_times(call, computed_ps, end_ps);
+    else
+      put_no_times();
+    exanet_persistent_start(number);
+    end_record();
+  }
+  return started;
+}
+
 static bool put_requests(uint8_t code, const struct exanet_recorded_call *call, uint64_t computed_ps, uint64_t end_ps) {
   const int *indices;
   const long n = completed(code, call->arguments, &indices);
-  const bool ends = code != EXANET_TRACE_Start && code != EXANET_TRACE_Startall && code != EXANET_TRACE_Cancel &&
-                    code != EXANET_TRACE_Request_get_status;
+  const bool starts = code == EXANET_TRACE_Start || code == EXANET_TRACE_Startall;
+  const bool ends = !starts && code != EXANET_TRACE_Cancel && code != EXANET_TRACE_Request_get_status;
+  const long collectives = starts ? put_starts(call, computed_ps, end_ps) : 0;
+  if (collectives > 0 && collectives == handle_count) return false;
   static bool told;
-  for (long i = 0; (code == EXANET_TRACE_Start || code == EXANET_TRACE_Startall) && i < handle_count; i++)
-    if (exanet_request_find(handles[i]) == 0) put_unrecorded("MPI_Start of a persistent collective", &told);
+  if (code == EXANET_TRACE_Request_free && exanet_persistent_is_active(exanet_request_find(handles[0])))
+    put_unrecorded("MPI_Request_free of a persistent collective under way", &told);
   exanet_stream_begin(code);
-  put_times(call, computed_ps, end_ps);
+  if (collectives == 0)
+    put_times(call, computed_ps, end_ps);
+  else
+    put_no_times();
   for (long i = 0; i < n; i++) {
     const long at = indices != NULL ? indices[i] : i;
     const uint32_t number = at >= 0 && at < handle_count ? exanet_request_find(handles[at]) : 0;
-    if (number == 0) continue;
-    exanet_stream_put(number);
-    if (ends) exanet_request_end(handles[at], code == EXANET_TRACE_Request_free);
+    if (number == 0 || (starts && exanet_persistent_code(number) != 0)) continue;
+    /* A persistent collective that is not under way is over for whoever asks. */
+    if (exanet_persistent_code(number) == 0 || exanet_persistent_is_active(number)) exanet_stream_put(number);
+    if (!ends) continue;
+    exanet_persistent_stop(number);
+    exanet_request_end(handles[at], code == EXANET_TRACE_Request_free);
   }
+  return true;
+}
+
+/* The request of a nonblocking collective, or of a persistent one, for whose start the record is kept. `at`: of the argument behind the communicator. */
+static uint32_t collective_request(const struct exanet_recorded_call *call, int at) {
+  const bool persistent = exanet_mpi_call_is_persistent(call->call);
+  return exanet_request_begin(exanet_handle_at(call->arguments[persistent ? at + 1 : at], 0), persistent);
+}
+
+/* One that is made persistent is no record, and what was computed before it is the next one's. */
+static void begin_collective(uint8_t code, const struct exanet_recorded_call *call, uint64_t computed_ps,
+                             uint64_t end_ps) {
+  exanet_stream_begin(code);
+  if (!exanet_mpi_call_is_persistent(call->call)) put_times(call, computed_ps, end_ps);
+}
+
+static bool keep_if_persistent(uint8_t code, const struct exanet_recorded_call *call, uint32_t request) {
+  if (!exanet_mpi_call_is_persistent(call->call)) return false;
+  exanet_persistent_keep(request, code);
   return true;
 }
 
@@ -248,11 +322,10 @@ static bool put_collective(uint8_t code, const struct exanet_recorded_call *call
   const struct exanet_collective *c = exanet_collective_of(code);
   if (communicator(call->arguments[c->comm]) == NULL) return false;
   const bool waits = code < EXANET_TRACE_Ibarrier;
-  const uint32_t request = waits ? 0 : exanet_request_begin(exanet_handle_at(call->arguments[c->comm + 1], 0), false);
-  exanet_stream_begin(code);
-  put_times(call, computed_ps, end_ps);
+  const uint32_t request = waits ? 0 : collective_request(call, c->comm + 1);
+  begin_collective(code, call, computed_ps, end_ps);
   exanet_collective_put(code, call->arguments, call->large, request);
-  return true;
+  return !keep_if_persistent(code, call, request);
 }
 
 static int made_at(uint8_t code) {
@@ -301,11 +374,10 @@ static bool put_neighbours(uint8_t code, const struct exanet_recorded_call *call
   const struct exanet_communicator *comm = communicator(call->arguments[at]);
   if (comm == NULL) return false;
   const bool waits = code < EXANET_TRACE_Ineighbor_allgather;
-  const uint32_t request = waits ? 0 : exanet_request_begin(exanet_handle_at(call->arguments[at + 1], 0), false);
-  exanet_stream_begin(code);
-  put_times(call, computed_ps, end_ps);
+  const uint32_t request = waits ? 0 : collective_request(call, at + 1);
+  begin_collective(code, call, computed_ps, end_ps);
   exanet_neighbours_put(code, comm, call->arguments, call->large, request);
-  return true;
+  return !keep_if_persistent(code, call, request);
 }
 
 static bool put_window(uint8_t code, const struct exanet_recorded_call *call, uint64_t computed_ps, uint64_t end_ps) {
@@ -474,8 +546,7 @@ void exanet_record_ends(struct exanet_ni *ni, const struct exanet_recorded_call 
   static bool told;
   if (exanet_recording && __atomic_load_n(&overlapping, __ATOMIC_RELAXED))
     put_unrecorded("MPI in several threads at once", &told);
-  int status = 0;
-  if (exanet_recording && put_call(call, computed_ps, end_ps)) status = exanet_stream_end();
-  if (status != 0) failed(ni, status);
+  if (exanet_recording && put_call(call, computed_ps, end_ps)) end_record();
+  if (exanet_recording && trouble != 0) failed(ni, trouble);
   exanet_system_unlock(&lock);
 }

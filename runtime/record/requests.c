@@ -5,6 +5,7 @@
 
 #include "runtime/record/handles.h"
 #include "runtime/record/library.h"
+#include "runtime/record/persistent.h"
 
 /* Numbers from 1 on, of which the last given back is the next given out. */
 struct numbers {
@@ -55,6 +56,7 @@ uint32_t exanet_request_find(uint64_t handle) {
 void exanet_request_end(uint64_t handle, bool freed) {
   const struct exanet_handle *found = exanet_handles_find(&requests, handle);
   if (found == NULL || (found->kept && !freed)) return;
+  exanet_persistent_forget(found->number);
   give_back(&request_numbers, found->number);
   exanet_handles_remove(&requests, handle);
 }

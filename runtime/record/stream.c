@@ -76,7 +76,8 @@ void exanet_stream_begin(uint8_t code) {
 
 static bool make_room(size_t bytes) {
   if (record.used + bytes <= record.room) return true;
-  const size_t room = record.room ? 2 * record.room : 512;
+  size_t room = record.room ? 2 * record.room : 512;
+  while (room < record.used + bytes) room *= 2;
   uint8_t *grown = realloc(record.bytes, room);
   if (grown == NULL) {
     record.lost = true;
@@ -96,6 +97,17 @@ static size_t encode(uint8_t *to, uint64_t value) {
 
 void exanet_stream_put(uint64_t field) {
   if (make_room(LONGEST_FIELD)) record.used += encode(record.bytes + record.used, field);
+}
+
+const uint8_t *exanet_stream_fields(size_t *bytes) {
+  *bytes = record.used;
+  return record.bytes;
+}
+
+void exanet_stream_put_fields(const uint8_t *fields, size_t bytes) {
+  if (bytes == 0 || !make_room(bytes)) return;
+  memcpy(record.bytes + record.used, fields, bytes);
+  record.used += bytes;
 }
 
 int exanet_stream_end(void) {

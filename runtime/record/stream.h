@@ -18,5 +18,8 @@ void exanet_stream_close(void);
 /* A record: begin(), its fields, end(), which returns 0, or an errno after which the stream is closed. */
 void exanet_stream_begin(uint8_t code);
 void exanet_stream_put(uint64_t field);
+/* The fields that the record has so far, as they are stored; valid until the next of these calls. */
+const uint8_t *exanet_stream_fields(size_t *bytes);
+void exanet_stream_put_fields(const uint8_t *fields, size_t bytes);
 int exanet_stream_end(void);
 #endif

@@ -32,7 +32,7 @@ from exanet.mpi.detect import Mpi, detect
 from exanet.trace import folder
 
 from .conftest import Runner, Stack
-from .test_traces import COLLECTIVES, PERSISTENT, THREADS, built
+from .test_traces import COLLECTIVES, PARTITIONED, PERSISTENT, THREADS, built
 
 pytestmark = pytest.mark.timeout(120)
 LIMIT_S = 60.0
@@ -167,6 +167,17 @@ def test_the_calls_are_those_of_a_run(
     assert list(found["ranks"]["bytes_sent"]) == list(again["ranks"]["bytes_sent"])
 
 
+def test_persistent_collectives_are_recorded_as_in_a_run(
+    exanet_run: Runner, mpich: Stack, start: Start, launcher: Callable[..., list[str]], tmp_path: Path
+) -> None:
+    program = built(mpich, PERSISTENT, tmp_path)
+    outside, inside = tmp_path / "outside", tmp_path / "inside"
+    done = start("record", "-o", outside, "--", *launcher(mpich), program, stack=mpich).ended()
+    assert done.code == 0, done.errors
+    exanet_run(mpich, 2, [program], options=("--compute", "off", "--record", str(inside)))
+    assert calls_of(outside).equals(calls_of(inside))
+
+
 FORTRAN = """program ring
   use mpi
   integer :: rank, ranks, token, total, error
@@ -231,8 +242,8 @@ def test_computing_is_processor_time_and_sleeping_is_not(
 
 @pytest.mark.parametrize(
     ("body", "what"),
-    [(PERSISTENT, "MPI_Start of a persistent collective"), (THREADS, "several threads at once")],
-    ids=["persistent", "threads"],
+    [(PARTITIONED, "MPI_Psend_init"), (THREADS, "several threads at once")],
+    ids=["partitioned", "threads"],
 )
 def test_what_is_not_recorded_is_told(
     mpich: Stack, start: Start, launcher: Callable[..., list[str]], tmp_path: Path, body: str, what: str

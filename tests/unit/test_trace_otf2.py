@@ -97,6 +97,83 @@ def test_what_is_written_comes_back_byte_by_byte(tmp_path: Path) -> None:
     assert summary(tmp_path / "back") == summary(tmp_path / "trace")
 
 
+def every_access(stream: Stream, rank: int, ranks: int) -> None:
+    """Each kind of call on windows, of which some are on half of the ranks, freed and made again; and collectives among neighbours."""
+    after, before = (rank + 1) % ranks, (rank - 1) % ranks
+    half = [other for other in range(ranks) if other % 2 == rank % 2]
+    there = half[(half.index(rank) + 1) % len(half)]
+    stream.call("Comm_split", 1, 3, 0, len(half), *half, 0)
+    for name, number in (("Win_create", 1), ("Win_allocate", 2), ("Win_allocate_shared", 3), ("Win_create_dynamic", 4)):
+        stream.call(name, 1, number, 4096 * (number < 4), compute_ps=700, took_ps=30)
+    stream.call("window", 3, 5, 0)  # that no call has made
+    stream.call("Win_fence", 5, 0, 2, 0)
+    stream.call("Put", 5, there + 2, 0, 1, 700, 0, took_ps=3)
+    stream.call("Win_fence", 5, 0, 0, 0)
+    for kind in (0, 1, 2, 3):  # shared, exclusive, and not checked
+        stream.call("Win_lock", 1, after + 2, kind, 0)
+        stream.call("Get", 1, after + 2, 0, kind % 2, 0, 80)  # in one piece or several
+        stream.call("Win_flush", 1, after + 2, 0, 0)
+        stream.call("Win_flush_local", 1, after + 2, 0, 0)
+        stream.call("Win_unlock", 1, after + 2, 0, 0, inside_ps=9)
+    stream.call("Win_lock_all", 2, 0, 2 * (rank % 2), 0)
+    for number, name in enumerate(("Rput", "Rget", "Raccumulate", "Rget_accumulate"), 1):
+        stream.call(name, 2, before + 2, number, 1, 8 * (name != "Rget"), 8 * ("get" in name.lower()))
+    for name in ("Accumulate", "Get_accumulate", "Fetch_and_op", "Compare_and_swap"):
+        stream.call(name, 2, before + 2, 0, 1, 16, 16 * (name != "Accumulate"))
+    stream.call("Raccumulate", 2, before + 2, 0, 1, 24, 0)  # over at once
+    stream.call("Win_flush_all", 2, 0, 0, 0)
+    stream.call("Win_flush_local_all", 2, 0, 0, 0)
+    stream.wait(1, 2, 3, 4)
+    stream.call("Win_unlock_all", 2, 0, 0, 0)
+    stream.call("Win_post", 3, 0, 2 * (rank % 2), 1, before)
+    stream.call("Win_start", 3, 0, 0, 1, after)
+    stream.call("Win_complete", 3, 0, 0, 0)
+    stream.call("Win_test", 3, 0, 4, 0, took_ps=4)
+    stream.call(*(("Win_wait", 3, 0, 0, 0) if rank % 2 else ("Win_test", 3, 0, 0, 0)))
+    for name in ("Win_post", "Win_start", "Win_complete", "Win_wait"):  # with nobody
+        stream.call(name, 3, 0, 0, 0)
+    for name in ("Win_lock", "Win_flush", "Win_unlock"):  # of MPI_PROC_NULL
+        stream.call(name, 1, 0, 0, 0)
+    stream.call("Win_free", 2, 0, 0, 0)
+    stream.call("Win_allocate", 1, 6, 12)
+    around = (2, before + 2, 0, 2, 8, 0), (1, after + 2, 1, 8)
+    stream.call("Neighbor_alltoallv", 1, 0, *around[0], *around[1])
+    stream.message("Irecv", before, 8, request=1)
+    stream.call("Ineighbor_allgather", 1, 2, *around[0], *around[1], compute_ps=50)
+    stream.call("Ineighbor_alltoallw", 3, 3, 0, 0, 0, 0)
+    stream.message("Send", after, 8)
+    stream.wait(1, 2, 3)
+    stream.end()
+
+
+def test_one_sided_calls_and_neighbours_come_back_byte_by_byte(tmp_path: Path) -> None:
+    with Writer(tmp_path / "trace", 6, {"program": ["every"]}) as to:
+        for rank, stream in enumerate(to):
+            every_access(stream, rank, 6)
+    assert convert.convert(tmp_path / "trace", tmp_path / "there.otf2", {}) == {}
+    assert convert.convert(tmp_path / "there.otf2", tmp_path / "back", {}) == {}
+    columns = ("communicator", "peer", "receive_peer", "bytes", "receive_bytes", "requests", "compute_ps", "took_ps", "inside_ps")
+    for rank in range(6):
+        assert calls(tmp_path / "back", rank, *columns) == calls(tmp_path / "trace", rank, *columns)
+    assert streams(tmp_path / "back") == streams(tmp_path / "trace")
+
+
+def test_the_mpi_that_was_recorded_comes_back(tmp_path: Path) -> None:
+    """By its rules a replay makes collectives."""
+    with Writer(tmp_path / "trace", 1, {}) as (stream,):
+        stream.end()
+    stream_file = folder.stream(tmp_path / "trace", 0)
+    content = bytearray(stream_file.read_bytes())
+    content[12] = 2
+    stream_file.write_bytes(content)
+    for name in ("trace.json", "calls.parquet"):
+        (tmp_path / "trace" / name).unlink()
+    folder.finish(tmp_path / "trace", 1, {})
+    convert.convert(tmp_path / "trace", tmp_path / "there.otf2", {})
+    convert.convert(tmp_path / "there.otf2", tmp_path / "back", {})
+    assert folder.load(tmp_path / "back").about.mpi == "Open MPI"
+
+
 def test_written_examples_come_back_byte_by_byte(tmp_path: Path) -> None:
     """Halos of a grid of 128 ranks, and broadcasts along trees."""
     example = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "broadcast_trees.py"))
@@ -393,6 +470,77 @@ def test_persistent_requests_probes_and_what_is_not_recorded(tmp_path: Path) -> 
     assert found[4][1] != found[8][1] and found[10] == ("MPI_Mrecv", found[8][1], -2, 1, 0, 12, 0)
 
 
+def test_one_sided_calls_of_scorep(tmp_path: Path) -> None:
+    """Accesses are completed beside their requests, locks are requested, and a window may be there without having been made."""
+    with scorep(tmp_path / "scorep", 2) as run:
+        define = run.to.definitions
+        here, made = (define.rma_win(name, comm=run.world) for name in ("one", "other"))
+        both = define.group("", group_type=otf2.GroupType.COMM_GROUP, paradigm=otf2.Paradigm.MPI, members=run.locations[:1])
+        memory, process = otf2.RmaSyncLevel.MEMORY, otf2.RmaSyncLevel.PROCESS
+        for rank in range(2):
+            run.init(rank)
+            other = 1 - rank
+            with run.call(rank, "MPI_Win_create") as event:
+                event("rma_win_create", made)
+            with run.call(rank, "MPI_Win_lock") as event:
+                event("rma_request_lock", made, other, 0, otf2.LockType.EXCLUSIVE)
+            with run.call(rank, "MPI_Put") as event:
+                event("rma_put", made, other, 900, 1)
+                event("rma_op_complete_blocking", made, 1)
+            with run.call(rank, "MPI_Rget") as event:
+                event("rma_get", made, other, 40, 2)
+            with run.call(rank, "MPI_Put"):  # to MPI_PROC_NULL
+                pass
+            with run.call(rank, "MPI_Wait") as event:
+                event("rma_op_complete_non_blocking", made, 2)
+            with run.call(rank, "MPI_Win_unlock") as event:
+                event("rma_op_complete_remote", made, 1)
+                event("rma_release_lock", made, other, 0)
+            with run.call(rank, "MPI_Win_fence") as event:
+                event("rma_collective_begin")
+                event("rma_collective_end", otf2.CollectiveOp.BARRIER, memory, here, UNKNOWN, 0, 0)
+            with run.call(rank, "MPI_Fetch_and_op") as event:
+                event("rma_atomic", here, other, otf2.RmaAtomicType.FETCH_AND_ADD, 8, 8, 3)
+            name = "MPI_Win_start" if rank else "MPI_Win_post"
+            with run.call(rank, name) as event:
+                event("rma_group_sync", process, here, both)
+            with run.call(rank, "MPI_Win_test"):  # in vain
+                pass
+            with run.call(rank, "MPI_Win_attach"):
+                pass
+            run.finalize(rank)
+    convert.convert(tmp_path / "scorep", tmp_path / "trace", {})
+    assert folder.load(tmp_path / "trace").about.unrecorded == []
+    convert.convert(tmp_path / "trace", tmp_path / "trace.txt", {})
+    second = (tmp_path / "trace.txt").read_text().partition("rank 1")[2]
+    lines = [" ".join(word for word in line.split() if "_ps=" not in word) for line in second.splitlines() if line]
+    assert lines == [
+        "Win_create communicator=1 window=1",
+        "Win_lock window=1 peer=0 flags=exclusive",
+        "Put window=1 peer=0 flags=contiguous bytes=900",
+        "Rget window=1 peer=0 request=1 flags=contiguous receive_bytes=40",
+        "Wait requests=1",
+        "Win_unlock window=1 peer=0",
+        "window communicator=1 window=2",
+        "Win_fence window=2",
+        "Fetch_and_op window=2 peer=0 flags=contiguous bytes=8 receive_bytes=8",
+        "Win_start window=2 ranks=0",
+        "Test",
+        "Finalize",
+    ]
+
+
+def test_flushes_of_scorep_without_their_window_are_told(tmp_path: Path) -> None:
+    with scorep(tmp_path / "scorep", 1) as run:
+        run.to.definitions.rma_win("one", comm=run.world)
+        run.init(0)
+        with run.call(0, "MPI_Win_flush_all"):
+            pass
+        run.finalize(0)
+    convert.convert(tmp_path / "scorep", tmp_path / "trace", {})
+    assert folder.load(tmp_path / "trace").about.unrecorded == ["MPI_Win_flush_all"]
+
+
 def test_a_locations_own_numbers_and_clock_are_the_archives(tmp_path: Path) -> None:
     """A process numbers its regions and communicators as it meets them, and says how its clock goes."""
     with scorep(tmp_path / "scorep", 2) as run:
@@ -459,6 +607,10 @@ def test_sums_become_the_blocks_that_they_are_of(ranks: int, in_place: bool) -> 
         ]
         sums = [sizes.totals(call, ranks, rank) for rank, call in enumerate(mine)]
         assert sizes.from_all_totals(name, 1, UNKNOWN, sums, flags, 8) == mine[1]
+    # Blocks of one size fit both ways, and flags that are known tell.
+    same = sizes.Collective("Reduce_scatter", 0, flags, 8, 0, 0, [], [16] * ranks)
+    sums = [sizes.totals(same, ranks, rank) for rank in range(ranks)]
+    assert sizes.from_all_totals("Reduce_scatter", 1, UNKNOWN, sums, flags, 8) == same
 
 
 def test_shares_of_an_alltoallv_agree_at_both_ends() -> None:
@@ -509,6 +661,22 @@ def test_a_damaged_archive_is_told_and_leaves_nothing(
         convert.convert(place, tmp_path / "trace", {})
     assert "traces.otf2: " in str(said.value) and "\n" not in str(said.value)
     assert [path.name for path in tmp_path.iterdir()] == ["scorep"]
+    assert capfd.readouterr() == ("", "")
+
+
+def test_an_attribute_of_our_name_and_another_type_is_left_alone(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with scorep(tmp_path / "scorep", 1) as run:
+        run.init(0)
+        to = run.to.event_writer_from_location(run.locations[0])
+        text = run.to.definitions.attribute("exanet::inside_ps", "", otf2.Type.STRING)
+        barrier = run.to.definitions.region("MPI_Barrier", paradigm=otf2.Paradigm.MPI)
+        to.enter(run.clock[0], barrier)
+        to.mpi_collective_begin(run.clock[0])
+        to.mpi_collective_end(run.clock[0], otf2.CollectiveOp.BARRIER, run.world, UNKNOWN, 0, 0)
+        to.leave(run.clock[0], barrier, attributes={text: "long"})
+        run.finalize(0)
+    convert.convert(tmp_path / "scorep", tmp_path / "trace", {})
+    assert calls(tmp_path / "trace", 0, "inside_ps")[0] == ("MPI_Barrier", 0)
     assert capfd.readouterr() == ("", "")
 
 

@@ -15,18 +15,26 @@ from exanet.trace.otf2 import library
 
 _BATCH = 4096
 _MOST_RANKS = 1 << 22
+_LOCKS = ("RmaAcquireLock", "RmaRequestLock", "RmaTryLock")
+RMA = (
+    *("RmaWinCreate", "RmaWinDestroy", "RmaCollectiveEnd", "RmaGroupSync", "RmaSync", *_LOCKS, "RmaReleaseLock", "RmaPut", "RmaGet"),
+    *("RmaAtomic", "RmaOpCompleteBlocking", "RmaOpCompleteNonBlocking", "RmaOpCompleteRemote", "RmaOpTest"),
+)
 _EVENTS = (
     *("BufferFlush", "MeasurementOnOff", "Enter", "Leave", "MpiSend", "MpiIsend", "MpiIsendComplete", "MpiIrecvRequest", "MpiRecv"),
     *("MpiIrecv", "MpiRequestCancelled", "MpiCollectiveEnd", "NonBlockingCollectiveRequest", "NonBlockingCollectiveComplete"),
     *("CommCreate", "MpiProbe", "MpiMrecv", "MpiImrecvRequest", "MpiImrecv", "ProgramBegin"),
+    *RMA,
 )
-_OF_COLLECTIVE = (library.FLAGS, library.ELEMENT, *library.STRINGS)
+_OF_COLLECTIVE = (library.FLAGS, library.ELEMENT, *library.BLOCKS)
 _ATTRIBUTES = {  # that an event may have
-    "Leave": (library.INSIDE,),
+    "Leave": (library.INSIDE, library.WINDOW, library.NEIGHBOURS, library.COMPLETED),
     "MpiCollectiveEnd": _OF_COLLECTIVE,
     "NonBlockingCollectiveComplete": _OF_COLLECTIVE,
+    "RmaWinCreate": (library.BYTES,),
+    **dict.fromkeys(("RmaPut", "RmaGet", "RmaAtomic", "RmaCollectiveEnd", "RmaGroupSync", "RmaAcquireLock"), (library.FLAGS,)),
 }
-_DEFINITIONS = ("ClockProperties", "String", "Attribute", "Location", "Region", "Group", "Comm", "InterComm")
+_DEFINITIONS = ("ClockProperties", "String", "Attribute", "Location", "Region", "Group", "Comm", "InterComm", "RmaWin")
 
 
 class Event(NamedTuple):
@@ -162,6 +170,24 @@ class Archive:
             self.communicators[ref] = Communicator(ref, ranks_of(one), ranks_of(other), parent, bool(flags & by_event), False)
         # What has processes of another program is none of those that a trace can have.
         self.communicators = {ref: comm for ref, comm in self.communicators.items() if none not in comm.members + comm.remote}
+        self.windows: dict[int, int] = {ref: comm for ref, _, comm, *_ in found["RmaWin"]}
+        self.exclusive = self._lib.LockType.EXCLUSIVE.value
+        self.unknown = none
+        self._groups = {ref: ranks_of(ref) for ref in groups}
+
+    def group(self, ref: int) -> tuple[int, ...]:
+        """The ranks of a group. Raises InputError where it is not defined, or has processes of another program."""
+        members = self._groups.get(ref, (self.unknown,))
+        if self.unknown in members:
+            raise InputError(f"{self.file}: group {ref} is not defined, or has processes of another program")
+        return members
+
+    @property
+    def mpi(self) -> str:
+        """The MPI whose calls these are, where the archive says so."""
+        if library.MPI not in self._lib.Reader_GetPropertyNames(self._handle):
+            return ""
+        return str(self._lib.Reader_GetProperty(self._handle, library.MPI))
 
     # -- events --------------------------------------------------------------------------------------------------------------------------
 
@@ -227,8 +253,9 @@ class Archive:
             for ref, number in attributes_of if attributes else ():
                 if lib.AttributeList_TestAttributeByID(attributes, ref):
                     text = number in library.STRINGS
-                    value = (lib.AttributeList_GetStringRef if text else lib.AttributeList_GetUint64)(attributes, ref)
-                    values[number] = self.strings.get(value, "") if text else value
+                    with contextlib.suppress(lib.Error):  # one of another type is none of ours
+                        value = (lib.AttributeList_GetStringRef if text else lib.AttributeList_GetUint64)(attributes, ref)
+                        values[number] = self.strings.get(value, "") if text else value
             found.append(Event(kind, ticks, values, tuple(getattr(each, "value", each) for each in fields)))
 
         return keep

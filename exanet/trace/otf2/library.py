@@ -15,15 +15,24 @@ from exanet.errors import InputError
 PS_IN_S = 10**12
 
 # Attributes of events for what a trace holds and OTF2 does not.
-INSIDE, FLAGS, ELEMENT, BLOCKS_SENT, BLOCKS_RECEIVED = range(5)
+INSIDE, FLAGS, ELEMENT, BLOCKS_SENT, BLOCKS_RECEIVED, BYTES, WINDOW, NEIGHBOURS, COMPLETED = range(9)
 ATTRIBUTES = (
     ("exanet::inside_ps", "what the MPI library computed in the call, in picoseconds"),
-    ("exanet::flags", "flags of a collective, and of a communicator"),
+    ("exanet::flags", "flags of a collective, a communicator, an access to a window and its synchronisation"),
     ("exanet::element_bytes", "bytes of an element of a collective"),
     ("exanet::blocks_sent", "bytes sent, by rank of the communicator"),
     ("exanet::blocks_received", "bytes received, by rank of the communicator"),
+    ("exanet::window_bytes", "the rank's own memory in a window"),
+    ("exanet::window", "the window that a call tests in vain"),
+    (
+        "exanet::neighbours",
+        "of a collective among neighbours: communicator, request, sources, bytes of each, destinations, bytes of each",
+    ),
+    ("exanet::completed", "requests of collectives among neighbours that are over in the call"),
 )
-STRINGS = (BLOCKS_SENT, BLOCKS_RECEIVED)  # the others are whole numbers
+BLOCKS = (BLOCKS_SENT, BLOCKS_RECEIVED)
+STRINGS = (*BLOCKS, NEIGHBOURS, COMPLETED)  # the others are whole numbers
+MPI = "EXANET::MPI"  # property of an archive: the MPI that was recorded
 
 _HANDLER = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_uint64, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p

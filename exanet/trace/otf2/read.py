@@ -18,10 +18,23 @@ from pathlib import Path
 
 from exanet.errors import InputError
 from exanet.trace import folder
-from exanet.trace.otf2 import library
-from exanet.trace.otf2.archive import Archive, Communicator, Event
+from exanet.trace.otf2 import library, windows
+from exanet.trace.otf2.archive import RMA, Archive, Communicator, Event
 from exanet.trace.otf2.sizes import BY_RANK, Collective, from_all_totals, from_totals
-from exanet.trace.records import CREATES, ENDS, EXCHANGES, INITS, MESSAGES, RECEIVES, pack
+from exanet.trace.records import (
+    ACCESSES,
+    CREATES,
+    ENDS,
+    EXCHANGES,
+    INITS,
+    MESSAGES,
+    NEIGHBOURS,
+    RECEIVES,
+    SYNCHRONISATIONS,
+    WINDOW,
+    WINDOWS,
+    pack,
+)
 from exanet.trace.write import CODES, Stream
 
 _NAMES = {code: name for name, code in CODES.items()}
@@ -29,33 +42,32 @@ _INTER, _OF_WORLD = 1, 2  # flags of communicators
 _ANY, _MOST_TAG = 1, (1 << 31) - 2
 _BEGINS = ("MPI_Init", "MPI_Init_thread")
 _REQUESTED = ("MpiIrecvRequest", "MpiImrecvRequest", "NonBlockingCollectiveRequest")
-_COMPLETED = ("MpiIsendComplete", "MpiIrecv", "MpiImrecv", "MpiRequestCancelled", "NonBlockingCollectiveComplete")
-_ABOUT_MPI = (*_REQUESTED, *_COMPLETED, "MpiSend", "MpiIsend", "MpiRecv", "MpiMrecv", "MpiCollectiveEnd", "CommCreate", "MpiProbe")
+_COMPLETED = (*("MpiIsendComplete", "MpiIrecv", "MpiImrecv", "MpiRequestCancelled", "NonBlockingCollectiveComplete", windows.COMPLETED),)
+_ABOUT_MPI = (*_REQUESTED, *_COMPLETED, *RMA, "MpiSend", "MpiIsend", "MpiRecv", "MpiMrecv", "MpiCollectiveEnd", "CommCreate", "MpiProbe")
 
 # Calls that messages depend on and that a trace has not, by how their names begin (runtime/record/calls.c); those of one process have none.
 _UNRECORDED = (
-    *("MPI_Put", "MPI_Get", "MPI_Accumulate", "MPI_Fetch_and_op", "MPI_Compare_and_swap", "MPI_Rput", "MPI_Rget", "MPI_Raccumulate"),
-    *("MPI_Win_", "MPI_Neighbor_", "MPI_Ineighbor_", "MPI_Isendrecv", "MPI_Psend", "MPI_Precv", "MPI_Pready", "MPI_Parrived"),
+    *("MPI_Isendrecv", "MPI_Psend", "MPI_Precv", "MPI_Pready", "MPI_Parrived"),
     *("MPI_Comm_spawn", "MPI_Comm_accept", "MPI_Comm_connect", "MPI_Comm_join"),
-)
-_LOCAL = (
-    *("MPI_Get_", "MPI_Win_get_", "MPI_Win_set_", "MPI_Win_create_keyval", "MPI_Win_free_keyval", "MPI_Win_delete_attr"),
-    *("MPI_Win_call_errhandler", "MPI_Win_create_errhandler", "MPI_Win_shared_query"),
 )
 _WAITS = ("MPI_Comm_free", "MPI_Comm_disconnect", "MPI_Buffer_detach", "MPI_File_")  # neither in a trace nor computing
 
 
 def _unrecorded(name: str) -> bool:
-    if name.startswith("MPI_Get_accumulate"):
-        return True
     blocking = name.removeprefix("MPI_").removesuffix("_init")
     persistent = name.endswith("_init") and CODES["Barrier"] <= CODES.get(blocking, 0) <= CODES["Exscan"]
-    return persistent or " " in name or (name.startswith(_UNRECORDED) and not name.startswith(_LOCAL))
+    return persistent or " " in name or name.startswith(_UNRECORDED)
 
 
-def _request(event: Event) -> int:
+_Request = tuple[int, int]
+"""The window that it is of, or one of these, and its number there."""
+_OF_MPI, _AMONG_NEIGHBOURS = -1, -2
+
+
+def _request(event: Event) -> _Request:
     """The request that an event completes."""
-    return int(event.fields[0 if event.kind == "MpiImrecv" else -1])
+    of = int(event.fields[0]) if event.kind == windows.COMPLETED else _OF_MPI
+    return of, int(event.fields[0 if event.kind == "MpiImrecv" else -1])
 
 
 @dataclass
@@ -102,9 +114,10 @@ class _Rank:
         self._flushed = 0
         self._computed = 0
         self._held: deque[_Record] = deque()
-        self._numbers: dict[int, tuple[int, _Record]] = {}  # by OTF2's number of a request: ours, and the record that begins it
+        self._numbers: dict[_Request, tuple[int, _Record]] = {}  # by what it is in the archive: ours, and the record that begins it
         self._free: list[int] = []
         self._most = 0  # of our numbers
+        self._windows = windows.Reading(archive, lambda peer, ref: self._message(peer, ref, 0, 0)[0], self._wrong)
         self._probed: dict[int, Event] = {}
         self._told: set[str] = set()
         self._own = {archive.world: 1}  # numbers of communicators
@@ -168,19 +181,24 @@ class _Rank:
             self._held.append(_Record(code, self._computed, inside, took))
             self.ended = True
             return
-        made = self._once(name) if _unrecorded(name) else self._made(code, call)
+        made = self._once(name) if _unrecorded(name) else self._made(code, call, leave)
         if not made:
             self._computed += inside
             return
-        made[0].compute, made[0].inside, made[0].took = self._computed, inside, took
+        first = next((record for record in made if record.code != WINDOW), made[0])
+        first.compute, first.inside, first.took = self._computed, inside, took
         self._computed = 0
         self._held.extend(made)
 
-    def _made(self, code: int, call: _Call) -> list[_Record]:
+    def _made(self, code: int, call: _Call, leave: Event) -> list[_Record]:
         events = call.events
         made: list[_Record] = []
         done: list[int] = []
         ended = {_request(event) for event in events if event.kind in _COMPLETED}
+        if code in NEIGHBOURS:
+            return self._among_neighbours(code, call, leave)
+        if code in ACCESSES or code in SYNCHRONISATIONS or code in WINDOWS:
+            return self._one_sided(code, call, leave, ended)
         if code in EXCHANGES:
             made.append(self._exchange(code, events))
         elif code in CREATES or any(event.kind == "CommCreate" for event in events):
@@ -191,6 +209,8 @@ class _Rank:
         for event in events:
             if event.kind in _COMPLETED:
                 done += self._completed(event)
+        for request in self._whole_numbers(leave.attributes.get(library.COMPLETED, "")):
+            done += self._over((_AMONG_NEIGHBOURS, request))[:1]
         if done or ((code in ENDS or code == CODES["Request_get_status"]) and not made):
             ends = (
                 code
@@ -212,6 +232,40 @@ class _Rank:
             return []
         self._told.add(name)
         return [_Record(CODES["unrecorded"], fields=tuple(name.encode("ascii", "replace")))]
+
+    # -- one-sided calls, and collectives among neighbours -------------------------------------------------------------------------------
+
+    def _one_sided(self, code: int, call: _Call, leave: Event, ended: set[_Request]) -> list[_Record]:
+        made = []
+        for each in self._windows.calls(code, call.events, leave):
+            record = _Record(each.code, communicator=each.communicator, fields=each.fields)
+            if each.request is not None:
+                record.fields = (*each.fields[:2], self._begin(each.request, record, ended), *each.fields[3:])
+            made.append(record)
+        for event in call.events:
+            if event.kind in _COMPLETED:
+                self._completed(event)
+        if made or not self._archive.windows:
+            return made or self._once(call.name)
+        if code == CODES["Win_test"]:
+            return [_Record(CODES["Test"])]  # in vain, wherever
+        return [] if code in ACCESSES else self._once(call.name)  # to no process
+
+    def _among_neighbours(self, code: int, call: _Call, leave: Event) -> list[_Record]:
+        told = self._whole_numbers(leave.attributes.get(library.NEIGHBOURS, ""))
+        if len(told) < 2:
+            return self._once(call.name)
+        ref, request, *lists = told
+        record = _Record(code, communicator=ref)
+        number = self._begin((_AMONG_NEIGHBOURS, request), record, set()) if request else 0
+        record.fields = (number, *lists)
+        return [record]
+
+    def _whole_numbers(self, text: str) -> list[int]:
+        words = text.split()
+        if not all(word.isdecimal() and word.isascii() and len(word) < 20 for word in words):
+            raise self._wrong("an attribute that lists whole numbers has something else in it")
+        return [int(word) for word in words]
 
     # -- messages ------------------------------------------------------------------------------------------------------------------------
 
@@ -243,14 +297,14 @@ class _Rank:
         sent, received = (self._message(*sides[kind]) if kind in sides else (0, 0, 0) for kind in ("MpiSend", "MpiRecv"))
         return _Record(code, communicator=ref, fields=(*sent, *received))
 
-    def _begun(self, code: int, event: Event, ended: set[int]) -> list[_Record]:
+    def _begun(self, code: int, event: Event, ended: set[_Request]) -> list[_Record]:
         kind, fields = event.kind, event.fields
         sends = code in MESSAGES and code not in RECEIVES and code not in INITS
         if kind == "MpiSend":
             return [_Record(code if sends else CODES["Send"], communicator=fields[1], fields=(*self._message(*fields), 0))]
         if kind == "MpiIsend":
             record = _Record(code if sends else CODES["Isend"], communicator=fields[1])
-            record.fields = (*self._message(*fields[:4]), self._begin(fields[4], record, ended))
+            record.fields = (*self._message(*fields[:4]), self._begin((_OF_MPI, fields[4]), record, ended))
             return [record]
         if kind == "MpiRecv":
             waits = code in (CODES["Recv"], CODES["Mrecv"])
@@ -264,12 +318,12 @@ class _Rank:
             return [_Record(probes, communicator=fields[1], fields=(*self._message(fields[0], fields[1], fields[2], 0)[:2], 1))]
         if kind == "MpiImrecvRequest":
             record = self._found(CODES["Imrecv"], fields[0], 0, 0)
-            record.fields = (*record.fields[:3], self._begin(fields[1], record, ended))
+            record.fields = (*record.fields[:3], self._begin((_OF_MPI, fields[1]), record, ended))
             return [record]
         if kind in ("MpiIrecvRequest", "NonBlockingCollectiveRequest"):
             receive = kind == "MpiIrecvRequest"
             record = _Record((code if code in (CODES["Irecv"], CODES["Imrecv"]) else CODES["Irecv"]) if receive else code, ready=False)
-            number = self._begin(fields[0], record, ended)
+            number = self._begin((_OF_MPI, fields[0]), record, ended)
             record.fields = (number,)
             return [record]
         if kind == "MpiCollectiveEnd" and CODES["Barrier"] <= code <= CODES["Exscan"]:
@@ -286,7 +340,7 @@ class _Rank:
 
     # -- requests ------------------------------------------------------------------------------------------------------------------------
 
-    def _begin(self, request: int, record: _Record, ended: set[int]) -> int:
+    def _begin(self, request: _Request, record: _Record, ended: set[_Request]) -> int:
         """Our number of a request that begins; 0 where it ends in the same call."""
         number = 0
         if request not in ended:
@@ -297,14 +351,20 @@ class _Rank:
         self._numbers[request] = number, record
         return number
 
-    def _completed(self, event: Event) -> list[int]:
-        kind, fields = event.kind, event.fields
-        request = _request(event)
+    def _over(self, request: _Request) -> tuple[int, _Record]:
+        """Our number of a request that is over, and the record that began it."""
         if request not in self._numbers:
-            raise self._wrong(f"a call completes request {request}, which none has begun")
+            raise self._wrong(f"a call completes request {request[1]}, which none has begun")
         number, record = self._numbers.pop(request)
         if number:
             heapq.heappush(self._free, number)
+        return number, record
+
+    def _completed(self, event: Event) -> list[int]:
+        kind, fields, request = event.kind, event.fields, _request(event)
+        if kind == windows.COMPLETED and request not in self._numbers:
+            return []  # Score-P completes accesses without a request, too
+        number, record = self._over(request)
         if kind == "MpiIrecv":
             record.communicator = fields[1]
             record.fields, record.ready = (*self._message(*fields[:4]), number), True
@@ -343,7 +403,7 @@ class _Rank:
             code = CODES["Comm_idup"]
         if begun is not None:  # its parent is told when it ends
             record = _Record(code, ready=False)
-            self._numbers[begun.fields[0]] = 0, record
+            self._numbers[_OF_MPI, begun.fields[0]] = 0, record
             return [record]
         members = self._communicator(made) if made is not None else None
         parent = end.fields[1] if end is not None else -1
@@ -425,7 +485,7 @@ class _Rank:
         self._turns[communicator.ref] += 1
         self._filled.sums[self._key(communicator, members), turn][me] = sent, received
         if library.BLOCKS_SENT in event.attributes:
-            blocks = [list(map(int, event.attributes.get(kind, "").split())) for kind in library.STRINGS]
+            blocks = [self._whole_numbers(event.attributes.get(kind, "")) for kind in library.BLOCKS]
             return Collective(name, 0, flags or 0, element or 0, 0, 0, *blocks).fields(number, request)
         if name.startswith("Alltoall"):
             self._left_out["sizes by pair of ranks of MPI_Alltoallv and MPI_Alltoallw, which follow from those of the ranks"] += 1
@@ -469,11 +529,12 @@ def read(file: Path, directory: Path, option: str) -> dict[str, int]:
         place = folder.prepare(directory, option)
         ranks = len(archive.ranks)
         archive.open_events()
+        mpi = next((number for number, name in folder.MPI.items() if name == archive.mpi), 1)
         others = [location for location in archive.locations if location not in set(archive.ranks)]
         left_out["locations that are no rank of MPI"] += len(others)
         threads = _calls_of_threads(archive, [location for location in others if location in archive.threads])
         for rank in range(ranks):
-            stream = Stream(place, rank, ranks)
+            stream = Stream(place, rank, ranks, mpi=mpi)
             try:
                 if threads and rank == 0:
                     stream.call("unrecorded", *b"MPI in several threads of a rank")

@@ -151,12 +151,12 @@ def from_all_totals(name: str, me: int, root: int, sums: Sequence[tuple[int, int
             c.received = received
             c.sent_by_rank = [each for _, each in sums] if is_root else []
         case "Allgatherv":
-            in_place = all_sent != ranks * received
+            in_place = flags & IN_PLACE != 0 if flags is not None else all_sent != ranks * received
             c.received_by_rank = [each // (partners if in_place else ranks) for each, _ in sums]
             c.sent = 0 if in_place else c.received_by_rank[me]
             c.flags |= IN_PLACE * in_place
         case "Reduce_scatter":
-            in_place = all_received != ranks * sent
+            in_place = flags & IN_PLACE != 0 if flags is not None else all_received != ranks * sent
             c.received_by_rank = [each // (partners if in_place else ranks) for _, each in sums]
             c.flags |= IN_PLACE * in_place
         case _:

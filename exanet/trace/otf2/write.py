@@ -17,7 +17,7 @@ from exanet.errors import InputError
 from exanet.trace.folder import Trace
 from exanet.trace.otf2 import library
 from exanet.trace.otf2.sizes import BY_RANK, ROOTED, Collective, totals
-from exanet.trace.otf2.windows import Windows
+from exanet.trace.otf2.windows import Writing
 from exanet.trace.records import (
     ACCESSES,
     BLOCKING,
@@ -31,6 +31,7 @@ from exanet.trace.records import (
     NEIGHBOURS,
     PROBES,
     RECEIVES,
+    REQUESTED,
     STARTS,
     SYNCHRONISATIONS,
     WINDOW,
@@ -92,7 +93,9 @@ class _Rank:
         self._active: dict[int, tuple[Any, ...] | None] = {}  # by the trace's numbers: what their completion writes
         self._persistent: dict[int, tuple[int, list[int]]] = {}
         self._clock = 0
-        self._windows = Windows(lib, writer, known.windows, self._communicators.__getitem__)
+        self._among_neighbours: set[int] = set()  # requests of collectives that OTF2 has not
+        self._ended_among_neighbours: list[int] = []
+        self._windows = Writing(lib, writer, known.windows, self._communicators.__getitem__, known.group, self._with)
 
     def write(self, data: Any) -> int:
         """All of a stream. Returns when the last call ends."""
@@ -109,8 +112,11 @@ class _Rank:
                 continue
             region = self._known.region("".join(map(chr, rest)) if code == _UNRECORDED else code)
             self._lib.EvtWriter_Enter(self._to, None, begin, region)
-            self._events(code, rest, begin, self._clock)
-            self._lib.EvtWriter_Leave(self._to, self._with({library.INSIDE: inside} if inside else {}), self._clock, region)
+            self._ended_among_neighbours.clear()
+            attributes = self._events(code, rest, begin, self._clock) | ({library.INSIDE: inside} if inside else {})
+            if self._ended_among_neighbours:
+                attributes[library.COMPLETED] = " ".join(map(str, self._ended_among_neighbours))
+            self._lib.EvtWriter_Leave(self._to, self._with(attributes), self._clock, region)
         self._lib.EvtWriter_ProgramEnd(self._to, None, self._clock, 0)
         return self._clock
 
@@ -123,7 +129,8 @@ class _Rank:
                 self._lib.AttributeList_AddUint64(self._attributes, attribute, value)
         return self._attributes if attributes else None
 
-    def _events(self, code: int, fields: list[int], begin: int, end: int) -> None:
+    def _events(self, code: int, fields: list[int], begin: int, end: int) -> dict[int, int | str]:
+        """The events of one call. Returns the attributes of its region's end."""
         if code in INITS:
             self._persistent[fields[4]] = code, fields
         elif code in MESSAGES:
@@ -150,18 +157,21 @@ class _Rank:
         elif code in COLLECTIVES:
             self._collective(code, fields, begin, end)
         elif code in ACCESSES or code in SYNCHRONISATIONS or code in WINDOWS:
-            whole = self._windows.write(code, fields, begin, end)
-            self._left_out[
-                "windows' synchronisation by groups, flushes and locks of all, of which there are the regions alone"
-            ] += not whole
+            attributes = self._windows.write(code, fields, begin, end)
+            if code in REQUESTED:
+                self._begin(fields[2], end, "RmaOpCompleteNonBlocking", self._windows.ref(fields[0]), number=self._windows.accesses)
+            return attributes
         elif code in NEIGHBOURS:
-            self._left_out["collectives among neighbours, of which there are the regions alone"] += 1
+            if fields[1]:
+                self._among_neighbours.add(fields[1])
+            return {library.NEIGHBOURS: " ".join(map(str, [self._communicators[fields[0]].ref, *fields[1:]]))}
         elif code in CREATES:
             self._create(fields, begin, end)
         elif code == CODES["Finalize"]:
             self._lib.EvtWriter_MpiCollectiveBegin(self._to, None, begin)
             operation = self._lib.COLLECTIVE_OP_DESTROY_HANDLE
             self._lib.EvtWriter_MpiCollectiveEnd(self._to, None, end, operation, _WORLD, self._unknown, 0, 0)
+        return {}
 
     # -- messages ------------------------------------------------------------------------------------------------------------------------
 
@@ -198,14 +208,19 @@ class _Rank:
 
     # -- requests ------------------------------------------------------------------------------------------------------------------------
 
-    def _begin(self, request: int, end: int, event: str, *fields: Any, attributes: dict[int, int | str] | None = None) -> None:
-        """Notes what the completion of the last request writes; one that was over at once is completed here."""
-        self._active[request] = event, attributes or {}, *fields, self._started
+    def _begin(
+        self, request: int, end: int, event: str, *fields: Any, attributes: dict[int, int | str] | None = None, number: int = 0
+    ) -> None:
+        """Notes what the completion of a request writes, by default of the last one; one that was over at once is completed here."""
+        self._active[request] = event, attributes or {}, *fields, number or self._started
         if request == 0:
             self._complete(request, end)
 
     def _complete(self, request: int, end: int) -> None:
         # Nothing is active of a persistent request that is not started, and of one whose completion a test has seen before.
+        if request in self._among_neighbours:
+            self._among_neighbours.remove(request)
+            self._ended_among_neighbours.append(request)
         found = self._active.pop(request, None)
         if found is None:
             return
@@ -288,6 +303,7 @@ def write(trace: Trace, directory: Path) -> dict[str, int]:
         lib.Archive_SetFlushCallbacks(archive, flushes, None)
         lib.Archive_SetSerialCollectiveCallbacks(archive)
         lib.Archive_SetCreator(archive, "exanet")
+        lib.Archive_SetProperty(archive, library.MPI, trace.about.mpi, True)
         lib.Archive_OpenDefFiles(archive)
         lib.Archive_OpenEvtFiles(archive)
         attributes = lib.AttributeList_New()

@@ -4,8 +4,8 @@
  *
  * X(name, kind, counts). Kinds: PLAIN; BLOCKING, a call that waits for messages and polls for nothing else; TEST, one that asks whether
  * something has happened and returns at once; IMMEDIATE, one that begins or ends something and waits for nobody; ONE_SIDED, one on a window;
- * OWN, one with a wrapper of its own. The kinds with _LARGE have a large-count variant MPI_<name>_c, whose calls are counted under the same
- * name and in which argument i is an MPI_Count if bit i of `counts` is set. Only functions that every supported MPI has are listed: programs
+ * OWN, one with a wrapper of its own; PERSISTENT, one that makes a persistent collective, which waits for nobody and which not every MPI has (runtime/persistent); NEWER, another one that waits for nobody and that not every MPI has. The kinds with _LARGE have a large-count variant MPI_<name>_c, whose calls are counted under the same
+ * name and in which argument i is an MPI_Count if bit i of `counts` is set. Of the others only functions that every supported MPI has are listed: programs
  * probe for newer ones by weak symbols, which a wrapper of ours would wrongly satisfy.
  *
  * Source of names, argument positions and the _c variants: the MPI standard, version 4.1, annex A.
@@ -105,6 +105,34 @@
   X(Ineighbor_alltoall, IMMEDIATE_LARGE, 1u << 1 | 1u << 4) \
   X(Ineighbor_alltoallv, IMMEDIATE, 0)                      \
   X(Ineighbor_alltoallw, IMMEDIATE, 0)                      \
+  /* persistent collectives */                               \
+  X(Barrier_init, PERSISTENT, 0)                            \
+  X(Bcast_init, PERSISTENT, 0)                              \
+  X(Gather_init, PERSISTENT, 0)                             \
+  X(Gatherv_init, PERSISTENT, 0)                            \
+  X(Scatter_init, PERSISTENT, 0)                            \
+  X(Scatterv_init, PERSISTENT, 0)                           \
+  X(Allgather_init, PERSISTENT, 0)                          \
+  X(Allgatherv_init, PERSISTENT, 0)                         \
+  X(Alltoall_init, PERSISTENT, 0)                           \
+  X(Alltoallv_init, PERSISTENT, 0)                          \
+  X(Alltoallw_init, PERSISTENT, 0)                          \
+  X(Reduce_init, PERSISTENT, 0)                             \
+  X(Allreduce_init, PERSISTENT, 0)                          \
+  X(Reduce_scatter_init, PERSISTENT, 0)                     \
+  X(Reduce_scatter_block_init, PERSISTENT, 0)               \
+  X(Scan_init, PERSISTENT, 0)                               \
+  X(Exscan_init, PERSISTENT, 0)                             \
+  X(Neighbor_allgather_init, PERSISTENT, 0)                 \
+  X(Neighbor_allgatherv_init, PERSISTENT, 0)                \
+  X(Neighbor_alltoall_init, PERSISTENT, 0)                  \
+  X(Neighbor_alltoallv_init, PERSISTENT, 0)                 \
+  X(Neighbor_alltoallw_init, PERSISTENT, 0)                 \
+  /* point to point of MPI 4, whose messages are not recorded */\
+  X(Psend_init, NEWER, 0)                                   \
+  X(Precv_init, NEWER, 0)                                   \
+  X(Isendrecv, NEWER, 0)                                    \
+  X(Isendrecv_replace, NEWER, 0)                            \
   /* one-sided */                                           \
   X(Put, ONE_SIDED_LARGE, 1u << 1 | 1u << 5)                \
   X(Get, ONE_SIDED_LARGE, 1u << 1 | 1u << 5)                \
@@ -173,6 +201,10 @@ enum exanet_mpi_call {
 #undef EXANET_MPI_ENUM
       EXANET_MPI_CALL_COUNT
 };
+
+static inline int exanet_mpi_call_is_persistent(uint32_t call) {
+  return call >= EXANET_MPI_Barrier_init && call <= EXANET_MPI_Neighbor_alltoallw_init;
+}
 
 /* Any MPI call (runtime/clock/calls.c). */
 #define EXANET_MPI_ARGUMENTS \
