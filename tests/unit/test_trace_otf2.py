@@ -158,18 +158,24 @@ def test_one_sided_calls_and_neighbours_come_back_byte_by_byte(tmp_path: Path) -
     assert streams(tmp_path / "back") == streams(tmp_path / "trace")
 
 
-def test_the_mpi_that_was_recorded_comes_back(tmp_path: Path) -> None:
-    """By its rules a replay makes collectives."""
-    with Writer(tmp_path / "trace", 1, {}) as (stream,):
+def archive_of_open_mpi(place: Path) -> Path:
+    """Of a recording that Open MPI made, of one rank that does nothing."""
+    with Writer(place / "trace", 1, {}) as (stream,):
         stream.end()
-    stream_file = folder.stream(tmp_path / "trace", 0)
+    stream_file = folder.stream(place / "trace", 0)
     content = bytearray(stream_file.read_bytes())
     content[12] = 2
     stream_file.write_bytes(content)
     for name in ("trace.json", "calls.parquet"):
-        (tmp_path / "trace" / name).unlink()
-    folder.finish(tmp_path / "trace", 1, {})
-    convert.convert(tmp_path / "trace", tmp_path / "there.otf2", {})
+        (place / "trace" / name).unlink()
+    folder.finish(place / "trace", 1, {})
+    convert.convert(place / "trace", place / "there.otf2", {})
+    return place / "there.otf2"
+
+
+def test_the_mpi_that_was_recorded_comes_back(tmp_path: Path) -> None:
+    """By its rules a replay makes collectives."""
+    archive_of_open_mpi(tmp_path)
     convert.convert(tmp_path / "there.otf2", tmp_path / "back", {})
     assert folder.load(tmp_path / "back").about.mpi == "Open MPI"
 
@@ -662,6 +668,20 @@ def test_a_damaged_archive_is_told_and_leaves_nothing(
     assert "traces.otf2: " in str(said.value) and "\n" not in str(said.value)
     assert [path.name for path in tmp_path.iterdir()] == ["scorep"]
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [(b"EXANET::MPI", "not an archive of OTF2"), (b"Open MPI", "properties cannot be read: it has text that is not UTF-8")],
+)
+def test_text_that_is_not_utf8_is_told(tmp_path: Path, text: bytes, what: str) -> None:
+    archive = archive_of_open_mpi(tmp_path)
+    anchor = next(archive.rglob("*.otf2")) if archive.is_dir() else archive
+    assert text in anchor.read_bytes()
+    anchor.write_bytes(anchor.read_bytes().replace(text, text[:3] + b"\xe9" + text[4:]))
+    with pytest.raises(InputError, match=what):
+        convert.convert(archive, tmp_path / "back", {})
+    assert not (tmp_path / "back").exists()
 
 
 def test_an_attribute_of_our_name_and_another_type_is_left_alone(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -184,10 +184,11 @@ class Archive:
 
     @property
     def mpi(self) -> str:
-        """The MPI whose calls these are, where the archive says so."""
-        if library.MPI not in self._lib.Reader_GetPropertyNames(self._handle):
-            return ""
-        return str(self._lib.Reader_GetProperty(self._handle, library.MPI))
+        """The MPI whose calls these are, where the archive says so. Raises InputError on a damaged one."""
+        with library.told(self._lib, self.file, "its properties cannot be read"):
+            if library.MPI not in self._lib.Reader_GetPropertyNames(self._handle):
+                return ""
+            return str(self._lib.Reader_GetProperty(self._handle, library.MPI))
 
     # -- events --------------------------------------------------------------------------------------------------------------------------
 

@@ -63,3 +63,5 @@ def told(library: Any, file: Path, what: str) -> Iterator[None]:
     except library.Error as error:
         why = f": {error.description}" if error.code.value > 1 else ""  # the first one is of no kind
         raise InputError(f"{file}: {what}{why}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{file}: {what}: it has text that is not UTF-8") from None
