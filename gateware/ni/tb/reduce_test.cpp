@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reductions of Verilated nodes: the results are those of the host's arithmetic, in every process, and each comes once.
+#include <doctest/doctest.h>
+
+#include "gateware/ni/tb/reduce_traffic.hpp"
+
+using namespace exanet;
+using namespace exanet::gateware;
+
+namespace {
+constexpr std::uint64_t kMemory = 0x10'0000'0000;
+constexpr auto kInt32 = ReduceType::kInt32;
+constexpr auto kFloat64 = ReduceType::kFloat64;
+constexpr auto kSum = ReduceOperation::kSum;
+
+// Nodes in a line, the root first, each with a process in front of the node below it.
+Tree chain(std::size_t nodes) {
+  Tree tree;
+  for (std::size_t n = 0; n < nodes; ++n) {
+    Tree::Place place{n, static_cast<unsigned>(n) % kTrees, std::nullopt};
+    if (n > 0) {
+      place.above = n - 1;
+      place.branch_above = 7;
+    }
+    place.branches[0].process = true;
+    if (n + 1 < nodes) place.branches[7].below = n + 1;
+    tree.places.push_back(place);
+  }
+  return tree;
+}
+
+std::vector<Reducers> one(ReduceNetwork& network, const Tree& tree, const std::vector<Reducers::Round>& rounds,
+                          std::uint64_t pause = 0) {
+  std::vector<Reducers> all;
+  all.emplace_back(network, tree, kMemory, rounds, pause, 1);
+  network.open(all[0].tree());
+  network.run_until_stored();
+  return all;
+}
+}  // namespace
+
+TEST_CASE("reductions: one node, and every number of processes") {
+  for (unsigned processes = 1; processes <= kBranches; ++processes) {
+    CAPTURE(processes);
+    ReduceNetwork network(2, {.before_reset = static_cast<int>(processes)});
+    Tree tree;
+    tree.places.push_back({0, 15, std::nullopt});
+    for (unsigned b = 0; b < processes; ++b) tree.places[0].branches[kBranches - 1 - b].process = true;
+    std::vector<Reducers::Round> rounds;
+    for (const std::size_t bytes : {0, 4, 8, 16, 20, 128, 508, 512}) rounds.push_back({kInt32, kSum, bytes});
+    auto all = one(network, tree, rounds);
+    REQUIRE(run_reducers(network, all, 20'000));
+    CHECK(all[0].wrong() == 0);
+    CHECK(network.counts(0) == std::array<std::uint32_t, 5>{8, 0, 0, 0, 0});
+  }
+}
+
+TEST_CASE("reductions: the deepest tree and the widest one, each type and operation") {
+  std::vector<Reducers::Round> rounds;
+  for (const ReduceType type : kTypes)
+    for (const ReduceOperation operation : kOperations)
+      if (is_legal(type, operation))
+        rounds.push_back({type, operation, std::size_t{rounds.size() % 8 == 0 ? 512u : 16u}});
+  for (const bool wide : {false, true}) {
+    CAPTURE(wide);
+    const std::size_t nodes = 9;
+    ReduceNetwork network(nodes, {.patience = 100, .before_reset = 1});
+    Tree tree = chain(nodes);
+    if (wide) {
+      // A root without a process, with nodes below at all of its branches.
+      tree = {};
+      tree.pdid = 1023;
+      tree.epoch = 255;
+      for (std::size_t n = 0; n < nodes; ++n) tree.places.push_back({n, static_cast<unsigned>(15 - n), std::nullopt});
+      for (unsigned b = 0; b < kBranches; ++b) {
+        tree.places[0].branches[b].below = b + 1;
+        tree.places[b + 1].above = 0;
+        tree.places[b + 1].branch_above = b;
+        tree.places[b + 1].branches[b].process = true;
+      }
+    }
+    auto all = one(network, tree, rounds);
+    REQUIRE(run_reducers(network, all, 200'000));
+    CHECK(all[0].wrong() == 0);
+    for (std::size_t n = 0; n < nodes; ++n)
+      CHECK(network.counts(n) == std::array<std::uint32_t, 5>{static_cast<std::uint32_t>(rounds.size()), 0, 0, 0, 0});
+  }
+}
+
+TEST_CASE("reductions: all trees of all nodes at once, in drawn shapes, with losses and impatience") {
+  std::uint64_t repeated = 0, damaged = 0, dropped = 0;
+  for (const auto& [nodes, two_dimensions] : {std::pair{2u, false}, {4u, true}, {8u, false}})
+    for (const double loss : {0.0, 0.02, 0.2}) {
+      CAPTURE(nodes);
+      CAPTURE(loss);
+      std::mt19937_64 random(nodes + static_cast<unsigned>(100 * loss));
+      std::mt19937_64 losses(random());
+      std::vector<std::size_t> last(nodes, SIZE_MAX);
+      std::vector<bool> verdict(nodes);
+      ReduceNetworkConfig config{
+          .memory = {.stalls = 0.1}, .patience = loss == 0 ? 40u : 1u, .before_reset = static_cast<int>(nodes)};
+      config.damages = [&, p = loss](std::size_t node, std::size_t packet) {
+        if (packet != last[node]) verdict[node] = std::uniform_real_distribution<>{}(losses) < p;
+        last[node] = packet;
+        return bool{verdict[node]};
+      };
+      ReduceNetwork network(nodes, config, two_dimensions);
+      std::vector<std::array<unsigned, kTrees>> numbers(nodes);
+      for (auto& order : numbers) {
+        for (unsigned t = 0; t < kTrees; ++t) order[t] = t;
+        std::shuffle(order.begin(), order.end(), random);
+      }
+      std::vector<Reducers> all;
+      for (unsigned t = 0; t < kTrees; ++t) {
+        Tree tree = random_tree(nodes, 3, random);
+        tree.pdid = static_cast<unsigned>(random() % 1024);
+        tree.epoch = static_cast<unsigned>(random() % 256);
+        for (Tree::Place& place : tree.places) place.number = numbers[place.node][t];
+        std::vector<Reducers::Round> rounds;
+        for (int i = 0; i < 6; ++i) rounds.push_back(random_round(random));
+        all.emplace_back(network, tree, kMemory + 0x10'0000 * t, rounds, t % 2 == 0 ? 0 : 3000, random());
+        network.open(all.back().tree());
+      }
+      network.run_until_stored();
+      REQUIRE(run_reducers(network, all, 2'000'000));
+      for (const Reducers& reducers : all) {
+        CHECK(reducers.wrong() == 0);
+        CHECK(reducers.failed() == 0);
+      }
+      for (std::size_t n = 0; n < nodes; ++n) {
+        const auto counts = network.counts(n);
+        CHECK(counts[0] == 6 * kTrees);
+        CHECK(counts[1] == 0);
+        repeated += counts[2];
+        dropped += counts[3];
+        damaged += counts[4];
+        if (loss == 0) CHECK(counts[4] == 0);
+        CHECK(network.node(n).in.framing_errors() + network.node(n).out.framing_errors() == 0);
+      }
+    }
+  CHECK(repeated > 1000);
+  CHECK(damaged > 300);
+  CHECK(dropped > 300);
+  MESSAGE(repeated << " packets sent again, " << damaged << " damaged, " << dropped << " that nobody waited for");
+}
+
+TEST_CASE("reductions: a process that does not call: the others are told, and again, until the tree is opened anew") {
+  ReduceNetwork network(4, {.patience = 2, .limit = 10});
+  Tree tree = chain(4);
+  std::uint64_t results = kMemory;
+  for (Tree::Place& place : tree.places) place.branches[0].results = results += 1024;
+  network.open(tree);
+  network.run_until_stored();
+  const Bytes part(16, 1);
+  const auto call = [&](std::size_t n) { network.call(n, tree.places[n].number, 0, kInt32, kSum, part); };
+  const auto reason_at = [&](std::size_t n) -> int {
+    const auto end = network.end(n, tree.places[n].branches[0].results);
+    return end ? static_cast<int>(end->reason()) : -1;
+  };
+  const auto silent = static_cast<int>(spec::NackReason::kSilent);
+  for (const std::size_t n : {0, 1, 3}) call(n);
+  network.run(256 * 9);
+  for (std::size_t n = 0; n < 4; ++n) CHECK(reason_at(n) == -1);
+  network.run(256 * 2 + 600);
+  for (std::size_t n = 0; n < 4; ++n) CHECK(reason_at(n) == silent);
+  // It comes late: it is told at once.
+  for (const std::size_t n : {2, 0}) {
+    for (unsigned i = 0; i < 16; ++i)
+      network.node(n).memory->set(tree.places[n].branches[0].results + kEndOffset + i, 0);
+    CHECK(reason_at(n) == -1);
+    call(n);
+  }
+  network.run(200);
+  CHECK(reason_at(2) == silent);
+  CHECK(reason_at(0) == silent);
+  for (std::size_t n = 0; n < 4; ++n) CHECK(network.counts(n)[1] == 1);
+  // With another epoch it begins anew.
+  tree.epoch = 1;
+  std::vector<Reducers> all;
+  all.emplace_back(network, tree, kMemory + 0x10'0000, std::vector<Reducers::Round>(3, {kFloat64, kSum, 64}), 0, 1);
+  network.open(all[0].tree());
+  network.run_until_stored();
+  REQUIRE(run_reducers(network, all, 20'000));
+  CHECK(all[0].wrong() + all[0].failed() == 0);
+}
+
+TEST_CASE("reductions: parts that do not agree, or are none, end the tree with Mismatch") {
+  struct Call {
+    ReduceType type;
+    unsigned operation, bytes;
+  };
+  const Call good{kInt32, 0, 16};
+  const Call bad[] = {{ReduceType::kUint32, 0, 16},
+                      {kInt32, 1, 16},
+                      {kInt32, 0, 12},
+                      {kInt32, 0, 0},
+                      {kInt32, 6, 16},
+                      {kInt32, 7, 16},
+                      {static_cast<ReduceType>(6), 0, 16},
+                      {static_cast<ReduceType>(7), 0, 16},
+                      {kInt32, 0, 516},
+                      {kInt32, 0, 1020}};
+  // The same at both, but none.
+  const Call none[] = {{kInt32, 0, 18},  {kFloat64, 0, 12}, {kFloat64, 3, 16}, {ReduceType::kFloat32, 5, 16},
+                       {kInt32, 0, 516}, {kInt32, 6, 16}};
+  std::vector<std::pair<Call, Call>> pairs;
+  for (const Call& call : bad) pairs.push_back({good, call}), pairs.push_back({call, good});
+  for (const Call& call : none) pairs.push_back({call, call});
+  ReduceNetwork network(2, {.patience = 4, .limit = 100});
+  const auto mismatch = static_cast<int>(spec::NackReason::kMismatch);
+  unsigned epoch = 0;
+  for (const bool same_node : {false, true})
+    for (const auto& [first, second] : pairs) {
+      CAPTURE(epoch);
+      Tree tree = chain(2);
+      if (same_node) {
+        tree = {};
+        tree.places.push_back({0, 3, std::nullopt});
+        tree.places[0].branches[2].process = tree.places[0].branches[5].process = true;
+      }
+      tree.epoch = epoch++;
+      std::uint64_t results = kMemory + 0x10'0000 * epoch;
+      std::vector<std::pair<std::size_t, std::uint64_t>> ends;
+      network.run(600);
+      for (Tree::Place& place : tree.places)
+        for (Tree::Branch& branch : place.branches)
+          if (branch.process) ends.push_back({place.node, branch.results = results += 1024});
+      network.open(tree);
+      network.run_until_stored();
+      const Call* call = &first;
+      for (const Tree::Place& place : tree.places)
+        for (unsigned b = 0; b < kBranches; ++b)
+          if (place.branches[b].process) {
+            network.call_word(place.node, place.number, b, static_cast<unsigned>(call->type), call->operation,
+                              call->bytes);
+            call = &second;
+          }
+      network.run(400);
+      for (const auto& [node, at] : ends) {
+        const auto end = network.end(node, at);
+        REQUIRE(end);
+        CHECK(static_cast<int>(end->reason()) == mismatch);
+        CHECK(end->bytes() == 0);
+      }
+    }
+}
+
+TEST_CASE("reductions: memory that refuses a result ends the tree with Memory") {
+  ReduceNetwork network(4, {.patience = 2, .limit = 200});
+  Tree tree = chain(4);
+  std::uint64_t results = kMemory;
+  for (Tree::Place& place : tree.places) place.branches[0].results = results += 1024;
+  network.open(tree);
+  network.run_until_stored();
+  network.node(1).memory->refuses = [&](std::uint64_t address) {
+    return address >= kMemory && address < kMemory + 0x1'0000;
+  };
+  const Bytes part(512, 1);
+  for (std::size_t n = 0; n < 4; ++n) network.call(n, tree.places[n].number, 0, kInt32, kSum, part);
+  network.run(2500);
+  for (std::size_t n = 0; n < 4; ++n) {
+    CAPTURE(n);
+    const auto end = network.end(n, tree.places[n].branches[0].results);
+    CHECK(end.has_value() == (n != 1));
+    // Those that are far enough may have had the result before; then they hear of it.
+    if (end) CHECK(static_cast<int>(end->reason()) == static_cast<int>(spec::NackReason::kMemory));
+  }
+}
+
+TEST_CASE(
+    "reductions: a node that is reset amid a reduction: the others end by their limit, and a new epoch begins at "
+    "once") {
+  for (const std::size_t victim : {0, 1, 3})
+    for (const std::uint64_t when : {5, 60, 150}) {
+      CAPTURE(victim);
+      CAPTURE(when);
+      ReduceNetwork network(4, {.patience = 1, .limit = 6}, true);
+      std::vector<Reducers> all;
+      all.emplace_back(network, chain(4), kMemory, std::vector<Reducers::Round>(50, {kFloat64, kSum, 256}), 0, 1);
+      network.open(all[0].tree());
+      network.run_until_stored();
+      for (std::uint64_t i = 0; i < 800 + when; ++i) all[0].step(), network.step();
+      REQUIRE(!all[0].done());
+      network.enable(victim, false);
+      network.run(200);  // what was under way at its port
+      network.reset_unit(victim);
+      network.enable(victim, true);
+      for (int i = 0; i < 256 * 8 + 1000; ++i) all[0].step(), network.step();
+      CHECK(all[0].wrong() == 0);
+      CHECK(all[0].failed() == 3);
+      Tree tree = chain(4);
+      tree.epoch = 77;
+      std::vector<Reducers> again;
+      again.emplace_back(network, tree, kMemory + 0x10'0000, std::vector<Reducers::Round>(5, {kFloat64, kSum, 256}), 0,
+                         2);
+      network.open(again[0].tree());
+      network.run_until_stored();
+      REQUIRE(run_reducers(network, again, 100'000));
+      CHECK(again[0].wrong() + again[0].failed() == 0);
+    }
+}
+
+TEST_CASE("reductions: packets of another epoch, domain or place of the tree are nobody's") {
+  for (const unsigned kind : {0, 1, 2, 3}) {
+    CAPTURE(kind);
+    ReduceNetwork network(2, {.patience = 1, .limit = 20});
+    Tree tree = chain(2);
+    std::uint64_t results = kMemory;
+    for (Tree::Place& place : tree.places) place.branches[0].results = results += 1024;
+    network.open(tree);
+    Tree other = tree;
+    if (kind == 0) other.epoch = 1;
+    if (kind == 1) other.pdid = 6;
+    if (kind == 2) other.places[1].branch_above = 3;  // which the node above has not
+    if (kind == 3) other.places[1].branch_above = 0;  // which is its process
+    network.open_place(other, 1);
+    network.run_until_stored();
+    const Bytes part(16, 1);
+    for (std::size_t n = 0; n < 2; ++n) network.call(n, tree.places[n].number, 0, kInt32, kSum, part);
+    network.run(256 * 22);
+    for (std::size_t n = 0; n < 2; ++n) {
+      const auto end = network.end(n, tree.places[n].branches[0].results);
+      REQUIRE(end);
+      CHECK(static_cast<int>(end->reason()) == static_cast<int>(spec::NackReason::kSilent));
+      CHECK(network.counts(n)[0] == 0);
+    }
+    CHECK(network.counts(0)[3] > 2);
+  }
+}
+
+TEST_CASE("reductions: opened again with packets of the last epoch under way, and never twice the same result") {
+  std::mt19937_64 random(7);
+  ReduceNetwork network(4, {.patience = 1, .limit = 0}, true);
+  for (unsigned epoch = 0; epoch < 12; ++epoch) {
+    CAPTURE(epoch);
+    Tree tree = random_tree(4, 2, random);
+    tree.epoch = epoch;
+    std::vector<Reducers> all;
+    all.emplace_back(network, tree, kMemory + 0x10'0000 * epoch,
+                     std::vector<Reducers::Round>(20, {kFloat64, kSum, 512}), 0, epoch);
+    network.open(all[0].tree());
+    network.run_until_stored();
+    // Every second one is left amid its rounds.
+    if (epoch % 2 == 0) {
+      for (std::uint64_t i = 0; i < 900 + random() % 700; ++i) all[0].step(), network.step();
+      REQUIRE(!all[0].done());
+      for (std::size_t n = 0; n < 4; ++n) network.node(n).stores.clear();
+    } else {
+      REQUIRE(run_reducers(network, all, 100'000));
+    }
+    CHECK(all[0].wrong() + all[0].failed() == 0);
+  }
+}
+
+TEST_CASE("reductions: cycles from the last process's store to the end at each") {
+  // Of 8 bytes, with lines of 20 cycles; the root is in the middle of a line of nodes, two hops at most from the others.
+  for (const std::size_t bytes : {8, 512}) {
+    ReduceNetwork network(4, {.patience = 0});
+    Tree tree;
+    for (std::size_t n = 0; n < 4; ++n) {
+      Tree::Place place{n, 0, std::nullopt};
+      place.branches[0].process = true;
+      place.branches[0].results = kMemory;
+      if (n > 0) {
+        place.above = 0;
+        place.branch_above = static_cast<unsigned>(n);
+        tree.places[0].branches[n].below = n;
+      }
+      tree.places.push_back(place);
+    }
+    network.open(tree);
+    network.run_until_stored();
+    const Bytes part(bytes, 1);
+    for (std::size_t n = 0; n < 4; ++n) network.call(n, 0, 0, kFloat64, kSum, part);
+    network.run_until_stored();
+    network.run(3000);
+    std::uint64_t begin = 0, end = 0;
+    for (std::size_t n = 0; n < 4; ++n) {
+      begin = std::max(begin, network.node(n).stored_cycle);
+      REQUIRE(!network.node(n).memory->beats.empty());
+      end = std::max(end, network.node(n).memory->beats.back().cycle);
+    }
+    MESSAGE("4 nodes, " << bytes << " bytes: " << end - begin << " cycles");
+    CHECK(end - begin <= (bytes == 8 ? 250 : 770));
+  }
+}
