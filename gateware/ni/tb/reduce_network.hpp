@@ -76,11 +76,13 @@ class ReduceNetwork {
   };
   struct Node : JoinedNode<Vreduce_node> {
     std::deque<Store> stores;  // that are to come
-    Receiver in, out;  // packets into the router, and out of it
+    Receiver in[1], out[1];  // packets into the router, and out of it
     std::unique_ptr<AxiMemory> memory;
     bool loads = false, asks = false;
     std::array<std::uint64_t, 2> loaded{};
-    std::uint64_t stored_cycle = 0;  // the last store was taken
+    bool keep_stores = false;  // what they were
+    std::vector<Store> kept;
+    std::vector<std::uint64_t> taken;  // cycle of each store that has been
   };
 
   // A ring; or, of four nodes, a torus of two by two.
@@ -278,14 +280,15 @@ class ReduceNetwork {
     }
     m.s_axi_arvalid = node.asks;
     if (config_.damages)
-      m.damages_i = config_.damages(static_cast<std::size_t>(&node - nodes_.data()), node.out.arrivals.size());
+      m.damages_i = config_.damages(static_cast<std::size_t>(&node - nodes_.data()), node.out[0].arrivals.size());
     node.memory->drive(m, cycle_);
   }
   void sample(Node& node) {
     const Vreduce_node& m = *node.model;
     if (m.s_axi_wvalid && m.s_axi_wready) {
+      if (node.keep_stores) node.kept.push_back(node.stores.front());
       node.stores.pop_front();
-      node.stored_cycle = cycle_;
+      node.taken.push_back(cycle_);
     }
     if (m.s_axi_arvalid && m.s_axi_arready) node.asks = false;
     if (m.s_axi_rvalid) {
@@ -295,8 +298,8 @@ class ReduceNetwork {
     }
     spec::Flit in, out;
     for (unsigned w = 0; w < in.raw.size(); ++w) in.raw[w] = m.in_o[w], out.raw[w] = m.out_o[w];
-    if (in.valid()) node.in.accept(in, cycle_);
-    if (out.valid()) node.out.accept(out, cycle_);
+    if (in.valid()) node.in[0].accept(in, cycle_);
+    if (out.valid()) node.out[0].accept(out, cycle_);
     node.memory->sample(m, cycle_);
   }
 

@@ -135,7 +135,7 @@ TEST_CASE("reductions: all trees of all nodes at once, in drawn shapes, with los
         dropped += counts[3];
         damaged += counts[4];
         if (loss == 0) CHECK(counts[4] == 0);
-        CHECK(network.node(n).in.framing_errors() + network.node(n).out.framing_errors() == 0);
+        CHECK(network.node(n).in[0].framing_errors() + network.node(n).out[0].framing_errors() == 0);
       }
     }
   CHECK(repeated > 1000);
@@ -376,7 +376,7 @@ TEST_CASE("reductions: cycles from the last process's store to the end at each")
     network.run(3000);
     std::uint64_t begin = 0, end = 0;
     for (std::size_t n = 0; n < 4; ++n) {
-      begin = std::max(begin, network.node(n).stored_cycle);
+      begin = std::max(begin, network.node(n).taken.back());
       REQUIRE(!network.node(n).memory->beats.empty());
       end = std::max(end, network.node(n).memory->beats.back().cycle);
     }

@@ -76,6 +76,11 @@ class Reducers {
     }
   }
 
+  // One call in so many says another operation than the others, or does not come at all.
+  void disturb(unsigned mismatch_one_in, unsigned silent_one_in) {
+    mismatch_one_in_ = mismatch_one_in;
+    silent_one_in_ = silent_one_in;
+  }
   const Tree& tree() const { return tree_; }
   std::size_t processes() const { return processes_.size(); }
   bool done() const {
@@ -93,7 +98,13 @@ class Reducers {
       const Round& round = rounds_[process.round];
       if (!process.waits) {
         if (network_.cycle() < process.next) continue;
-        network_.call(place.node, place.number, process.branch, round.type, round.operation, parts_[process.round][i]);
+        if (silent_one_in_ != 0 && random_() % silent_one_in_ == 0) {
+          process.round = rounds_.size();
+          continue;
+        }
+        const bool other = mismatch_one_in_ != 0 && random_() % mismatch_one_in_ == 0;
+        network_.call(place.node, place.number, process.branch, round.type,
+                      other ? ReduceOperation::kXor : round.operation, parts_[process.round][i]);
         process.waits = true;
         continue;
       }
@@ -131,7 +142,7 @@ class Reducers {
   std::vector<Process> processes_;
   std::vector<std::vector<Bytes>> parts_;  // by round and process
   std::vector<Bytes> results_;
-  unsigned wrong_ = 0, failed_ = 0;
+  unsigned wrong_ = 0, failed_ = 0, mismatch_one_in_ = 0, silent_one_in_ = 0;
 };
 
 inline Reducers::Round random_round(std::mt19937_64& random) {
