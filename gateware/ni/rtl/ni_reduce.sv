@@ -55,6 +55,7 @@ module ni_reduce (
   typedef struct packed {
     kind_e kind;
     arrival_t what;  // of a call tree, branch and shape, of others the tree at least
+    logic legal;  // its shape
   } event_t;
   event_t event_next, event_q;
   reduce_call_t call;
@@ -207,6 +208,7 @@ module ni_reduce (
       event_next.what.branch = order.line[14:12];
       event_next.what.shape = {call.bytes, call.element, call.operation};
     end
+    event_next.legal = legal(event_next.what.shape);
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -247,7 +249,7 @@ module ni_reduce (
   assign came = (state_q.come & one) != '0;
   assign come = state_q.come | one;
   assign last_one = come == place_q.branches;
-  assign agrees = legal(event_q.what.shape) && (state_q.come == '0 || state_q.shape == event_q.what.shape);
+  assign agrees = event_q.legal && (state_q.come == '0 || state_q.shape == event_q.what.shape);
   assign here = decides_q && enabled_here_q;
   assign same_epoch = event_q.what.number[23:16] == place_q.epoch;
   assign same_round = event_q.what.number[15:0] == state_q.round;
@@ -262,7 +264,7 @@ module ni_reduce (
     part = from_remote && !event_q.what.result && (remote & one) != '0;
     result = from_remote && event_q.what.result && !place_q.root;
     visit = here && event_q.kind == Visit && state_q.phase != Broken && state_q.come != '0;
-    late = visit && config_q.limit != '0 && age >= config_q.limit;
+    late = visit && config_q.limit != '0 && state_q.age >= config_q.limit;
     takes = state_q.phase == Gather && !came && agrees &&
         (from_local || (part && same_round && event_q.what.kept && event_q.what.reason == '0));
     ends = (result && state_q.phase == Await && same_round && event_q.what.kept && event_q.what.shape == state_q.shape) ||
@@ -270,7 +272,7 @@ module ni_reduce (
     goes_up = here && event_q.kind == Combined && state_q.phase == Combine && !place_q.root;
     // The node above is told again, as it has not answered; so is one below that has not heard.
     repeats = visit && !late && state_q.phase == Await && config_q.patience != '0 &&
-        since >= 17'(config_q.patience) << state_q.doublings;
+        state_q.since >= 17'(config_q.patience) << state_q.doublings;
     asks_again = part && event_q.what.reason == '0 && state_q.phase == Gather && !came && state_q.begun && round_before;
     answers = state_q.phase == Broken && (from_local || (part && event_q.what.reason == '0));
     reason = NackReasonSilent;
@@ -292,17 +294,17 @@ module ni_reduce (
     if (takes) begin
       state.come = come;
       state.shape = event_q.what.shape;
-      if (state_q.come == '0) state.age = '0;
+      if (state_q.come == '0) state.age = 16'd1;
       if (last_one) state.phase = Combine;
     end
     if (visit) begin
       state.age = age;
-      state.since = repeats ? '0 : since;
+      state.since = repeats ? 17'd1 : since;
       if (repeats && state_q.doublings != MostDoublings) state.doublings = state_q.doublings + 1'b1;
     end
     if (goes_up) begin
       state.phase = Await;
-      state.since = '0;
+      state.since = 17'd1;
       state.doublings = '0;
     end
     if (ends) begin
@@ -318,6 +320,7 @@ module ni_reduce (
   assign job_next = '{tree: event_q.what.tree, branches: place_q.branches, shape: event_q.what.shape};
 
   // --- Who is told, a cycle later.
+  logic [3:0] counts_q;
   always_comb begin
     targets = '0;
     if (fails || ends) targets.down = remote;
@@ -350,15 +353,18 @@ module ni_reduce (
       failed_o   <= '0;
       repeated_o <= '0;
       dropped_o  <= '0;
+      counts_q   <= '0;
     end else begin
       tell_valid_q <= tells;
       if (decides_q && event_q.kind == Open) enabled_q[event_q.what.tree] <= open_place_q.enabled;
       if (pushes) busy_q[event_q.what.tree] <= 1'b1;
       if (decides_q && event_q.kind == Combined) busy_q[event_q.what.tree] <= 1'b0;
-      ended_o    <= ended_o + 32'(ends);
-      failed_o   <= failed_o + 32'(fails);
-      repeated_o <= repeated_o + 32'(repeats || asks_again);
-      dropped_o  <= dropped_o + 32'(decides_q && event_q.kind == Arrival && !(takes || ends || fails || asks_again || answers));
+      counts_q   <= {ends, fails, repeats || asks_again,
+                     decides_q && event_q.kind == Arrival && !(takes || ends || fails || asks_again || answers)};
+      ended_o    <= ended_o + 32'(counts_q[3]);
+      failed_o   <= failed_o + 32'(counts_q[2]);
+      repeated_o <= repeated_o + 32'(counts_q[1]);
+      dropped_o  <= dropped_o + 32'(counts_q[0]);
     end
   end
 endmodule

@@ -23,8 +23,8 @@ package ni_reduce_pkg;
     logic begun;  // a reduction has ended: its result may be asked for again
     logic [15:0] round;  // reductions that have ended
     shape_t shape;  // of the parts that have come
-    logic [15:0] age;  // visits since the first of them
-    logic [16:0] since;  // visits since the sum went up
+    logic [15:0] age;  // visits since the first of them, and one
+    logic [16:0] since;  // visits since the sum went up, and one
     logic [2:0] doublings;
   } state_t;
 

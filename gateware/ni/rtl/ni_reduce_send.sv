@@ -58,7 +58,7 @@ module ni_reduce_send (
   logic [Trees-1:0] packets_q, writes_q, open_trees;
   tree_t tree_q, next_tree;
   targets_t told, waits_q, rest;
-  logic picks, nothing, memory_q, memory_free, some_packet;
+  logic picks, nothing, memory_q, memory_free, some_packet_q;
   logic [3:0] target, target_q;
   letter_t letter_q;
   // Bits of the memory count where there are some: so it need not be cleared.
@@ -68,17 +68,16 @@ module ni_reduce_send (
   assign told = tell_instead_i ? tell_targets_i
       : tell_targets_i | open_targets(pending[tell_tree_i], packets_q[tell_tree_i], writes_q[tell_tree_i]);
   assign memory_free = !memory_q && !refused_o;
-  assign some_packet = waits_q.up || waits_q.down != '0;
-  assign nothing = !some_packet && (waits_q.locals == '0 || !memory_free);
+  assign nothing = !some_packet_q && (waits_q.locals == '0 || !memory_free);
   assign picks = state_q == Pick && !tell_i && !nothing;
   always_comb begin
     target = 4'd8;
     for (int unsigned i = Branches; i > 0; i--) begin
-      if (some_packet ? !waits_q.up && waits_q.down[i-1] : waits_q.locals[i-1]) target = 4'(i - 1);
+      if (some_packet_q ? !waits_q.up && waits_q.down[i-1] : waits_q.locals[i-1]) target = 4'(i - 1);
     end
     rest = waits_q;
     if (waits_q.up) rest.up = 1'b0;
-    else if (some_packet) rest.down = waits_q.down & (waits_q.down - 1'b1);
+    else if (some_packet_q) rest.down = waits_q.down & (waits_q.down - 1'b1);
     else rest.locals = waits_q.locals & (waits_q.locals - 1'b1);
   end
   // The next tree behind the last one that has something to do.
@@ -90,7 +89,10 @@ module ni_reduce_send (
   always_ff @(posedge clk_i) begin
     if (tell_i || picks) pending[tell_i ? tell_tree_i : tree_q] <= tell_i ? told : rest;
     if (tell_i && tell_letter_valid_i) letters[tell_tree_i] <= tell_letter_i;
-    if (state_q == Read) waits_q <= open_targets(pending[tree_q], packets_q[tree_q], writes_q[tree_q]);
+    if (state_q == Read) begin
+      waits_q       <= open_targets(pending[tree_q], packets_q[tree_q], writes_q[tree_q]);
+      some_packet_q <= packets_q[tree_q];
+    end
     if (picks) {target_q, letter_q} <= {target, letters[tree_q]};
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -188,7 +190,7 @@ module ni_reduce_send (
         Pick: begin
           // Who is to be told has changed: once more.
           state_q <= tell_i ? Read : nothing ? Idle : Look;
-          write_q <= !some_packet;
+          write_q <= !some_packet_q;
         end
         Look: begin
           state_q        <= Words;

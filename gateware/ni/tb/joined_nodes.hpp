@@ -24,6 +24,7 @@ struct JoinedNode {
   std::unique_ptr<Transceiver> tx[2];
   std::size_t far_node[2]{};
   unsigned far_port[2]{};
+  bool stuck[2]{};  // the transceiver takes no word
 
   void drive_router() {
     for (unsigned i = 0; i < router.raw.size(); ++i) model->config_i[i] = router.raw[i];
@@ -68,8 +69,9 @@ void drive_lines(std::vector<Node>& nodes, Node& node) {
   node.model->tx_ready_i = 0;
   for (unsigned p = 0; p < 2; ++p) {
     // Whether a word is offered does not depend on ready, so it can be read before.
-    node.model->tx_ready_i |= static_cast<CData>(unsigned{node.tx[p]->ready()} << p);
-    const bool valid = node.model->tx_valid_o >> p & 1u;
+    const bool ready = node.tx[p]->ready() && !node.stuck[p];
+    node.model->tx_ready_i |= static_cast<CData>(unsigned{ready} << p);
+    const bool valid = ready && (node.model->tx_valid_o >> p & 1u) != 0;
     const auto arrived = node.tx[p]->step(valid ? std::optional(line_word(node.model->tx_data_o[p])) : std::nullopt);
     auto& far = *nodes[node.far_node[p]].model;
     const unsigned q = node.far_port[p];

@@ -2,6 +2,8 @@
 // Reductions of Verilated nodes: the results are those of the host's arithmetic, in every process, and each comes once.
 #include <doctest/doctest.h>
 
+#include <sstream>
+
 #include "gateware/ni/tb/reduce_traffic.hpp"
 
 using namespace exanet;
@@ -352,8 +354,74 @@ TEST_CASE("reductions: opened again with packets of the last epoch under way, an
   }
 }
 
-TEST_CASE("reductions: cycles from the last process's store to the end at each") {
-  // Of 8 bytes, with lines of 20 cycles; the root is in the middle of a line of nodes, two hops at most from the others.
+TEST_CASE("reductions: packets are taken while none can be sent") {
+  // The line from node 1 to the one above it takes nothing.
+  ReduceNetwork network(3, {.patience = 1});
+  std::vector<Tree> trees;
+  for (unsigned t = 0; t < kTrees; ++t) {
+    Tree tree = chain(3);
+    for (Tree::Place& place : tree.places) {
+      place.number = t;
+      place.branches[0].results = kMemory + 1024 * t;
+    }
+    network.open(tree);
+    trees.push_back(tree);
+  }
+  network.run_until_stored();
+  network.node(1).stuck[1] = true;
+  const Bytes part(512, 1);
+  for (unsigned t = 0; t < kTrees; ++t)
+    for (std::size_t n = 1; n < 3; ++n) network.call(n, t, 0, kInt32, kSum, part);
+  // Parts that are sent again fill all that the router takes; those of node 2 come all the same, again and again.
+  network.run(256 * 70);
+  const std::size_t sent = network.node(1).in[0].arrivals.size(), before = network.node(1).out[0].arrivals.size();
+  const std::uint32_t dropped = network.counts(1)[3];
+  network.run(256 * 40);
+  CHECK(network.node(1).in[0].arrivals.size() == sent);
+  CHECK(network.node(1).out[0].arrivals.size() > before);
+  // All that has come has had its step: each was the first of its tree, or dropped.
+  CHECK(network.counts(1)[3] > dropped);
+  CHECK(network.counts(1)[3] + kTrees == network.node(1).out[0].arrivals.size());
+  CHECK(before > 2 * kTrees);
+  network.node(1).stuck[1] = false;
+  for (unsigned t = 0; t < kTrees; ++t) network.call(0, t, 0, kInt32, kSum, part);
+  network.run(256 * 100);
+  for (std::size_t n = 0; n < 3; ++n) CHECK(network.counts(n)[0] == kTrees);
+}
+
+TEST_CASE("reductions: cycles of each stage, and of four nodes") {
+  // Lines and memories of 20 cycles. The leaf is last.
+  for (const std::size_t bytes : {8, 512}) {
+    CAPTURE(bytes);
+    ReduceNetwork network(2, {.patience = 0});
+    Tree tree = chain(2);
+    for (Tree::Place& place : tree.places) place.branches[0].results = kMemory;
+    network.open(tree);
+    network.run_until_stored();
+    const Bytes part(bytes, 1);
+    network.call(0, 0, 0, kFloat64, kSum, part);
+    network.run_until_stored();
+    network.call(1, 1, 0, kFloat64, kSum, part);
+    network.run_until_stored();
+    network.run(1000);
+    const auto &up = network.node(1), &root = network.node(0);
+    REQUIRE(up.out[0].arrivals.size() == 1);
+    REQUIRE(root.out[0].arrivals.size() == 1);
+    const std::array<std::uint64_t, 6> stages = {up.in[0].arrivals[0].head_cycle - up.taken.back(),
+                                                 root.out[0].arrivals[0].tail_cycle - up.in[0].arrivals[0].head_cycle,
+                                                 root.in[0].arrivals[0].head_cycle - root.out[0].arrivals[0].tail_cycle,
+                                                 up.out[0].arrivals[0].tail_cycle - root.in[0].arrivals[0].head_cycle,
+                                                 up.memory->beats.back().cycle - up.out[0].arrivals[0].tail_cycle,
+                                                 up.memory->beats.back().cycle - up.taken.back()};
+    std::ostringstream s;
+    for (const std::uint64_t stage : stages) s << ' ' << stage;
+    MESSAGE(
+        bytes << " bytes, store to part at the router, to its end at the root, to the result there, to its end at the "
+                 "leaf, to memory; all:"
+              << s.str());
+    CHECK(stages[5] <= (bytes == 8 ? 170 : 570));
+  }
+  // The root is two hops at most from the others.
   for (const std::size_t bytes : {8, 512}) {
     ReduceNetwork network(4, {.patience = 0});
     Tree tree;
