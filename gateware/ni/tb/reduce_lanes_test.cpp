@@ -67,7 +67,8 @@ class Lanes {
     ReduceType type;
     ReduceOperation operation;
   };
-  Vreduce_lanes model_;
+  VerilatedContext context_;
+  Vreduce_lanes model_{&context_};
   std::deque<Wanted> wanted_;
   std::uint64_t checked_ = 0, wrong_ = 0;
 };
