@@ -261,7 +261,7 @@ TEST_CASE("reductions equality: many trees, losses, and what fails") {
                .patience = patience,
                .limit = seed % 3 == 0 ? 40u : 0u,
                .trees = 16,
-               .reductions = 5,
+               .reductions = 3,
                .damaged_one_in = damaged,
                .mismatch_one_in = seed % 3 == 0 ? 30u : 0u,
                .silent_one_in = seed % 3 == 0 ? 60u : 0u,
@@ -274,7 +274,7 @@ TEST_CASE("reductions equality: many trees, losses, and what fails") {
 
 // Cases that are drawn, on seeds that no other case here has: EXANET_REDUCTIONS ends of them from EXANET_REDUCTIONS_SEED on, for a campaign.
 TEST_CASE("reductions equality: drawn cases") {
-  const std::uint64_t ends = given("EXANET_REDUCTIONS", 1500);
+  const std::uint64_t ends = given("EXANET_REDUCTIONS", 800);
   std::uint64_t seed = given("EXANET_REDUCTIONS_SEED", 1'000'000);
   total_ended = total_failed = total_repeated = total_dropped = 0;
   for (; total_ended < ends; ++seed) {
