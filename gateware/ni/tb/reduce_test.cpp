@@ -2,6 +2,7 @@
 // Reductions of Verilated nodes: the results are those of the host's arithmetic, in every process, and each comes once.
 #include <doctest/doctest.h>
 
+#include <cstdlib>
 #include <sstream>
 
 #include "gateware/ni/tb/reduce_traffic.hpp"
@@ -352,6 +353,26 @@ TEST_CASE("reductions: opened again with packets of the last epoch under way, an
     }
     CHECK(all[0].wrong() + all[0].failed() == 0);
   }
+}
+
+// With more than 65,536 rounds the numbers begin anew.
+TEST_CASE("reductions: one behind the other, without a pause") {
+  const char* given = std::getenv("EXANET_REDUCE_ROUNDS");
+  const std::size_t rounds = given == nullptr ? 300 : std::strtoull(given, nullptr, 10);
+  std::size_t packets = 0;
+  ReduceNetwork network(2, {.line = {.latency_cycles = 1}, .memory = {.latency_cycles = 1}, .patience = 1});
+  Tree tree = chain(2);
+  tree.epoch = 255;
+  auto all = one(network, tree, std::vector<Reducers::Round>(rounds, {kInt32, kSum, 4}));
+  REQUIRE(run_reducers(network, all, 400 * rounds));
+  CHECK(all[0].wrong() + all[0].failed() == 0);
+  for (std::size_t n = 0; n < 2; ++n) {
+    CHECK(network.counts(n)[0] == rounds);
+    packets += network.node(n).in[0].arrivals.size();
+  }
+  // What is asked for twice before it goes, goes once.
+  CHECK(packets >= 2 * rounds);
+  CHECK(packets <= 2 * rounds + network.counts(0)[2] + network.counts(1)[2]);
 }
 
 TEST_CASE("reductions: packets are taken while none can be sent") {
