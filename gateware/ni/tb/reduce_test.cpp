@@ -125,7 +125,7 @@ TEST_CASE("reductions: all trees of all nodes at once, in drawn shapes, with los
         network.open(all.back().tree());
       }
       network.run_until_stored();
-      REQUIRE(run_reducers(network, all, 2'000'000));
+      REQUIRE(run_reducers(network, all, 600'000));
       for (const Reducers& reducers : all) {
         CHECK(reducers.wrong() == 0);
         CHECK(reducers.failed() == 0);
