@@ -331,6 +331,30 @@ TEST_CASE("reductions: packets of another epoch, domain or place of the tree are
   }
 }
 
+TEST_CASE("reductions: a failure of the last epoch does not break the next one") {
+  // The one that fails first is below, or above.
+  for (const std::size_t first : {1, 0}) {
+    CAPTURE(first);
+    ReduceNetwork network(2, {.line = {.latency_cycles = 400}, .patience = 8});
+    Tree tree = chain(2);
+    network.open(tree);
+    network.run_until_stored();
+    network.call_word(first, tree.places[first].number, 0, 7, 7, 1);
+    network.run(60);
+    REQUIRE(network.counts(first)[1] == 1);
+    REQUIRE(network.node(first).in[0].arrivals.size() == 1);
+    tree.epoch = 1;
+    std::vector<Reducers> all;
+    all.emplace_back(network, tree, kMemory, std::vector<Reducers::Round>(3, {kInt32, kSum, 4}), 2000, 1);
+    network.open(all[0].tree());
+    network.run_until_stored();
+    REQUIRE(network.node(1 - first).out[0].arrivals.empty());
+    REQUIRE(run_reducers(network, all, 50'000));
+    CHECK(all[0].wrong() + all[0].failed() == 0);
+    CHECK(network.counts(1 - first) == std::array<std::uint32_t, 5>{3, 0, 0, 1, 0});
+  }
+}
+
 TEST_CASE("reductions: opened again with packets of the last epoch under way, and never twice the same result") {
   std::mt19937_64 random(7);
   ReduceNetwork network(4, {.patience = 1, .limit = 0}, true);
