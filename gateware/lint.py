@@ -42,6 +42,7 @@ CODES = [(64, 2), (64, 4), (128, 4), (128, 8)]
 EXAMPLES = {
     "pair": ["examples/cocotb/pair.sv"],
     "messages": ["examples/cocotb/messages.sv"],
+    "reductions": ["examples/cocotb/reductions.sv"],
     "zcu102": ["examples/zcu102/vendor.sv", "examples/zcu102/zcu102.sv"],
 }
 

@@ -4,8 +4,9 @@
 usage: python gateware/synth.py [PART...] [--json] [--keep FOLDER]
 
 Parts are router, link, link-wide, phy, phy-lanes, router-6x1, router-qfdb, router-multicast, ni-port, ni-packetizer,
-ni-mailbox, ni-messages (both with their two ports), ni-transfers, ni-gather, ni-blocks, ni (all of these with three ports), registers,
-link-registers, lofamo and ip. (It needs pyosys, and minutes for all.)
+ni-mailbox, ni-messages (both with their two ports), ni-transfers, ni-gather, ni-blocks, ni (all of these with three ports), ni-lanes
+(the arithmetic of reductions), ni-reduce, reduce (with its port), registers, link-registers, lofamo and ip. (It needs pyosys, and
+minutes for all.)
 
 `ip` is the whole: router, registers, LO|FA|MO's watchdogs, two links and theirs. When it is not asked for but its parts are, their sum is
 held to what was published for the whole. The exit status is 1 when one takes more than was published. The published "LUT" is taken as
@@ -60,6 +61,9 @@ TARGETS = {
     "ni-gather": Target("ni_gather", {}, {}),
     "ni-blocks": Target("ni_blocks", {}, {}),
     "ni": Target("exanet_ni", {"Channels": 256}, {}),
+    "ni-lanes": Target("ni_reduce_lanes", {}, {}),
+    "ni-reduce": Target("ni_reduce", {}, {}),
+    "reduce": Target("exanet_reduce", {}, {}),
     "registers": Target("node_registers", {}, {"lut_logic": 2468, "lut_memory": 187, "ff": 6451}),
     "link-registers": Target("node_registers_link", {}, {}),
     "lofamo": Target("node_lofamo", {}, {}),

@@ -3,7 +3,8 @@
 
 usage: python gateware/timing.py [PART...] [--json] [--keep FOLDER]     (needs pyosys; minutes for all)
 
-Parts are router, router-6x1, router-qfdb, router-multicast, link, link-wide, phy, phy-lanes, ni-port, ni-packetizer, ni-mailbox and lofamo.
+Parts are router, router-6x1, router-qfdb, router-multicast, link, link-wide, phy, phy-lanes, ni-port, ni-packetizer, ni-mailbox,
+ni-transfers, ni-gather, ni-blocks, ni-reduce and lofamo.
 
 What a level is says gateware/levels.py. The exit status is 1 when some path of a part has more levels than LIMITS allows. With --keep what
 was counted is written down in that folder, with the resources that gateware/synth.py shows, and counted again when a source, Yosys or a
@@ -36,6 +37,7 @@ LIMITS = {
     "ni-transfers": 10,
     "ni-gather": 10,
     "ni-blocks": 10,
+    "ni-reduce": 10,
     "lofamo": 10,
 }
 """Ten are what 156.25 MHz leave room for at half a nanosecond a level. Those of a wide link, of routers and of an ni_port are what they

@@ -50,6 +50,8 @@ enum class PacketType : std::uint8_t {
   kAtomicResponse = 7,  // value before the operation
   kMessageAck = 8,  // message is in its mailbox
   kMessageNack = 9,  // message refused; the footer's reason says why
+  kReductionPart = 10,  // part of a reduction, to the node above; with a reason in its footer: the tree is broken below
+  kReductionResult = 11,  // result of a reduction, to a node below; with a reason in its footer: the tree is broken above
 };
 
 enum class NackReason : std::uint8_t {
@@ -60,6 +62,7 @@ enum class NackReason : std::uint8_t {
   kMemory = 4,  // memory has refused it
   kSilent = 5,  // no answer came, as often as it was sent: the sender's interface says so, no packet does
   kBusy = 6,  // no channel is spare to serve a read: its request comes again
+  kMismatch = 7,  // parts of a reduction that do not agree in operation, type or length, or that are none
 };
 
 enum class StoreRefusal : std::uint8_t {
@@ -67,6 +70,24 @@ enum class StoreRefusal : std::uint8_t {
   kNoSlot = 1,  // all slots of the context hold messages that are under way, or there is no channel for a transfer
   kLength = 2,  // a message of more than 64 bytes
   kDestination = 3,  // no node of this machine, or no mailbox
+};
+
+enum class ReduceOperation : std::uint8_t {
+  kSum = 0,  // integers modulo their width; floats rounded to nearest, ties to even, after each part
+  kMin = 1,  // of floats the negative zero is less than the positive one
+  kMax = 2,  // likewise
+  kAnd = 3,  // bit by bit, of integers alone, as the next two
+  kOr = 4,  // bit by bit
+  kXor = 5,  // bit by bit
+};
+
+enum class ReduceType : std::uint8_t {
+  kInt32 = 0,  // two's complement
+  kInt64 = 1,  // two's complement
+  kUint32 = 2,  // unsigned
+  kUint64 = 3,  // unsigned
+  kFloat32 = 4,  // binary32 of IEEE 754
+  kFloat64 = 5,  // binary64 of IEEE 754
 };
 
 enum class ControlKind : std::uint8_t {
@@ -660,6 +681,147 @@ struct NiStatus {
   // zero
   constexpr std::uint64_t more_reserved() const { return get_bits(raw, 58, 6); }
   constexpr void set_more_reserved(std::uint64_t v) { set_bits(raw, 58, 6, v); }
+};
+
+// The store that hands over the part of a process, out of the payload that was stored before.
+struct ReduceCall {
+  static constexpr unsigned kBits = 64;
+  std::array<std::uint32_t, 2> raw{};
+  // how parts are combined
+  constexpr std::uint64_t operation() const { return get_bits(raw, 0, 3); }
+  constexpr void set_operation(std::uint64_t v) { set_bits(raw, 0, 3, v); }
+  // of each element
+  constexpr std::uint64_t element() const { return get_bits(raw, 3, 3); }
+  constexpr void set_element(std::uint64_t v) { set_bits(raw, 3, 3, v); }
+  // of the vector, at most 512, whole elements; 0 is a barrier
+  constexpr std::uint64_t bytes() const { return get_bits(raw, 6, 10); }
+  constexpr void set_bytes(std::uint64_t v) { set_bits(raw, 6, 10, v); }
+  // zero
+  constexpr std::uint64_t reserved() const { return get_bits(raw, 16, 48); }
+  constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 16, 48, v); }
+};
+
+// `dmadd` of the packets of a reduction.
+struct ReduceAddress {
+  static constexpr unsigned kBits = 48;
+  std::array<std::uint32_t, 2> raw{};
+  // the tree's number at the destination
+  constexpr std::uint64_t tree() const { return get_bits(raw, 0, 4); }
+  constexpr void set_tree(std::uint64_t v) { set_bits(raw, 0, 4, v); }
+  // of a part: which branch of that node it is; of a result zero
+  constexpr std::uint64_t branch() const { return get_bits(raw, 4, 3); }
+  constexpr void set_branch(std::uint64_t v) { set_bits(raw, 4, 3, v); }
+  // as in reduce_call
+  constexpr std::uint64_t operation() const { return get_bits(raw, 7, 3); }
+  constexpr void set_operation(std::uint64_t v) { set_bits(raw, 7, 3, v); }
+  // as in reduce_call
+  constexpr std::uint64_t element() const { return get_bits(raw, 10, 3); }
+  constexpr void set_element(std::uint64_t v) { set_bits(raw, 10, 3, v); }
+  // of the vector; the packet has as many, or none where the footer has a reason
+  constexpr std::uint64_t bytes() const { return get_bits(raw, 13, 10); }
+  constexpr void set_bytes(std::uint64_t v) { set_bits(raw, 13, 10, v); }
+  // zero
+  constexpr std::uint64_t reserved() const { return get_bits(raw, 23, 25); }
+  constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 23, 25, v); }
+};
+
+// What is written behind a result in a process's memory, and says that the reduction has ended.
+struct ReduceEnd {
+  static constexpr unsigned kBits = 128;
+  std::array<std::uint32_t, 4> raw{};
+  // the tree's epoch, and below it how many reductions ended before this one, modulo 65,536
+  constexpr std::uint64_t number() const { return get_bits(raw, 0, 24); }
+  constexpr void set_number(std::uint64_t v) { set_bits(raw, 0, 24, v); }
+  // why there is no result, nor will be until the kernel opens the tree again
+  constexpr std::uint64_t reason() const { return get_bits(raw, 24, 4); }
+  constexpr void set_reason(std::uint64_t v) { set_bits(raw, 24, 4, v); }
+  // one: memory that was cleared is no end
+  constexpr std::uint64_t valid() const { return get_bits(raw, 28, 1); }
+  constexpr void set_valid(std::uint64_t v) { set_bits(raw, 28, 1, v); }
+  // of the result, which ends right before these 16 bytes
+  constexpr std::uint64_t bytes() const { return get_bits(raw, 29, 10); }
+  constexpr void set_bytes(std::uint64_t v) { set_bits(raw, 29, 10, v); }
+  // zero
+  constexpr std::uint64_t reserved() const { return get_bits(raw, 39, 25); }
+  constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 39, 25, v); }
+  // zero
+  constexpr std::uint64_t more_reserved() const { return get_bits(raw, 64, 64); }
+  constexpr void set_more_reserved(std::uint64_t v) { set_bits(raw, 64, 64, v); }
+};
+
+// What a reduction unit knows of its machine; the kernel writes it before anything else.
+struct NiReduceConfig {
+  static constexpr unsigned kBits = 64;
+  std::array<std::uint32_t, 2> raw{};
+  // this node
+  constexpr std::uint64_t dcid() const { return get_bits(raw, 0, 22); }
+  constexpr void set_dcid(std::uint64_t v) { set_bits(raw, 0, 22, v); }
+  // rounds of 256 cycles after which a part is sent again without a result, twice as many each time, up to 32 times as many; 0: never
+  constexpr std::uint64_t patience() const { return get_bits(raw, 22, 12); }
+  constexpr void set_patience(std::uint64_t v) { set_bits(raw, 22, 12, v); }
+  // rounds from a reduction's first part at this node after which it has failed; 0: it waits for ever
+  constexpr std::uint64_t limit() const { return get_bits(raw, 34, 16); }
+  constexpr void set_limit(std::uint64_t v) { set_bits(raw, 34, 16, v); }
+  // zero
+  constexpr std::uint64_t reserved() const { return get_bits(raw, 50, 14); }
+  constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 50, 14, v); }
+};
+
+// This node's place in a tree; the kernel writes it behind its neighbours, which begins the numbers anew and mends what is broken.
+struct NiReduceTree {
+  static constexpr unsigned kBits = 64;
+  std::array<std::uint32_t, 2> raw{};
+  // protection domain, the same at all nodes of the tree
+  constexpr std::uint64_t pdid() const { return get_bits(raw, 0, 10); }
+  constexpr void set_pdid(std::uint64_t v) { set_bits(raw, 0, 10, v); }
+  // the same at all nodes; another one than the tree's number had before, so that packets of then are nobody's
+  constexpr std::uint64_t epoch() const { return get_bits(raw, 10, 8); }
+  constexpr void set_epoch(std::uint64_t v) { set_bits(raw, 10, 8, v); }
+  // a bit for each branch that a part is waited for from; parts are combined in this order, the lowest first
+  constexpr std::uint64_t branches() const { return get_bits(raw, 18, 8); }
+  constexpr void set_branches(std::uint64_t v) { set_bits(raw, 18, 8, v); }
+  // those of them that are processes of this node; the others are nodes below
+  constexpr std::uint64_t locals() const { return get_bits(raw, 26, 8); }
+  constexpr void set_locals(std::uint64_t v) { set_bits(raw, 26, 8, v); }
+  // no node is above
+  constexpr std::uint64_t root() const { return get_bits(raw, 34, 1); }
+  constexpr void set_root(std::uint64_t v) { set_bits(raw, 34, 1, v); }
+  // takes parts
+  constexpr std::uint64_t enabled() const { return get_bits(raw, 35, 1); }
+  constexpr void set_enabled(std::uint64_t v) { set_bits(raw, 35, 1, v); }
+  // zero
+  constexpr std::uint64_t reserved() const { return get_bits(raw, 36, 28); }
+  constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 36, 28, v); }
+};
+
+// A neighbour in a tree: the node below at a branch, or the one above.
+struct NiReduceNode {
+  static constexpr unsigned kBits = 64;
+  std::array<std::uint32_t, 2> raw{};
+  // its address
+  constexpr std::uint64_t dcid() const { return get_bits(raw, 0, 22); }
+  constexpr void set_dcid(std::uint64_t v) { set_bits(raw, 0, 22, v); }
+  // the tree's number there
+  constexpr std::uint64_t tree() const { return get_bits(raw, 22, 4); }
+  constexpr void set_tree(std::uint64_t v) { set_bits(raw, 22, 4, v); }
+  // of the node above: which of its branches this node is
+  constexpr std::uint64_t branch() const { return get_bits(raw, 26, 3); }
+  constexpr void set_branch(std::uint64_t v) { set_bits(raw, 26, 3, v); }
+  // zero
+  constexpr std::uint64_t reserved() const { return get_bits(raw, 29, 35); }
+  constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 29, 35, v); }
+};
+
+// Where results go for a branch that is a process of this node.
+struct NiReducePlace {
+  static constexpr unsigned kBits = 64;
+  std::array<std::uint32_t, 2> raw{};
+  // physical address in units of 1024 bytes: reduce_end is in the last 16, the result before it
+  constexpr std::uint64_t line() const { return get_bits(raw, 0, 38); }
+  constexpr void set_line(std::uint64_t v) { set_bits(raw, 0, 38, v); }
+  // zero
+  constexpr std::uint64_t reserved() const { return get_bits(raw, 38, 26); }
+  constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 38, 26, v); }
 };
 
 // Counts of a link since reset; every counter wraps.

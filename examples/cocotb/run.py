@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds pair.sv and messages.sv with Verilator and runs the tests of test_pair.py and test_messages.py on them.
+"""Builds pair.sv, messages.sv and reductions.sv with Verilator and runs the tests of test_pair.py and its like on them.
 
 usage: python examples/cocotb/run.py [TEST] [--seed N] [--waves]     (needs the packages of the extra `gateware`, g++ and make)
 
@@ -22,7 +22,7 @@ from cocotb_tools.runner import get_runner
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BUILD = ROOT / "build/cocotb"
-BENCHES = ("pair", "messages")
+BENCHES = ("pair", "messages", "reductions")
 # cocotbext-axi calls some of cocotb by names that are to go.
 QUIET = {"COCOTB_LOG_LEVEL": "WARNING", "GPI_LOG_LEVEL": "WARNING", "PYTHONWARNINGS": "ignore::DeprecationWarning"}
 

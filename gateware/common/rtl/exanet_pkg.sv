@@ -20,7 +20,9 @@ package exanet_pkg;
     PacketTypeAtomic = 4'd6,  // atomic operation on remote memory
     PacketTypeAtomicResponse = 4'd7,  // value before the operation
     PacketTypeMessageAck = 4'd8,  // message is in its mailbox
-    PacketTypeMessageNack = 4'd9  // message refused; the footer's reason says why
+    PacketTypeMessageNack = 4'd9,  // message refused; the footer's reason says why
+    PacketTypeReductionPart = 4'd10,  // part of a reduction, to the node above; with a reason in its footer: the tree is broken below
+    PacketTypeReductionResult = 4'd11  // result of a reduction, to a node below; with a reason in its footer: the tree is broken above
   } packet_type_e;
 
   typedef enum logic [3:0] {
@@ -30,7 +32,8 @@ package exanet_pkg;
     NackReasonDomain = 4'd3,  // the mailbox is of another protection domain
     NackReasonMemory = 4'd4,  // memory has refused it
     NackReasonSilent = 4'd5,  // no answer came, as often as it was sent: the sender's interface says so, no packet does
-    NackReasonBusy = 4'd6  // no channel is spare to serve a read: its request comes again
+    NackReasonBusy = 4'd6,  // no channel is spare to serve a read: its request comes again
+    NackReasonMismatch = 4'd7  // parts of a reduction that do not agree in operation, type or length, or that are none
   } nack_reason_e;
 
   typedef enum logic [3:0] {
@@ -39,6 +42,24 @@ package exanet_pkg;
     StoreRefusalLength = 4'd2,  // a message of more than 64 bytes
     StoreRefusalDestination = 4'd3  // no node of this machine, or no mailbox
   } store_refusal_e;
+
+  typedef enum logic [2:0] {
+    ReduceOperationSum = 3'd0,  // integers modulo their width; floats rounded to nearest, ties to even, after each part
+    ReduceOperationMin = 3'd1,  // of floats the negative zero is less than the positive one
+    ReduceOperationMax = 3'd2,  // likewise
+    ReduceOperationAnd = 3'd3,  // bit by bit, of integers alone, as the next two
+    ReduceOperationOr = 3'd4,  // bit by bit
+    ReduceOperationXor = 3'd5  // bit by bit
+  } reduce_operation_e;
+
+  typedef enum logic [2:0] {
+    ReduceTypeInt32 = 3'd0,  // two's complement
+    ReduceTypeInt64 = 3'd1,  // two's complement
+    ReduceTypeUint32 = 3'd2,  // unsigned
+    ReduceTypeUint64 = 3'd3,  // unsigned
+    ReduceTypeFloat32 = 3'd4,  // binary32 of IEEE 754
+    ReduceTypeFloat64 = 3'd5  // binary64 of IEEE 754
+  } reduce_type_e;
 
   typedef enum logic [1:0] {
     ControlKindReserved = 2'd0,  // never sent: a word of zeros is no control word
@@ -292,6 +313,67 @@ package exanet_pkg;
     logic [1:0] fill;  // slot that payload goes to
     logic [3:0] free_slots;  // a bit a slot
   } ni_status_t;
+
+  // The store that hands over the part of a process, out of the payload that was stored before.
+  typedef struct packed {
+    logic [47:0] reserved;  // zero
+    logic [9:0] bytes;  // of the vector, at most 512, whole elements; 0 is a barrier
+    logic [2:0] element;  // of each element
+    logic [2:0] operation;  // how parts are combined
+  } reduce_call_t;
+
+  // `dmadd` of the packets of a reduction.
+  typedef struct packed {
+    logic [24:0] reserved;  // zero
+    logic [9:0] bytes;  // of the vector; the packet has as many, or none where the footer has a reason
+    logic [2:0] element;  // as in reduce_call
+    logic [2:0] operation;  // as in reduce_call
+    logic [2:0] branch;  // of a part: which branch of that node it is; of a result zero
+    logic [3:0] tree;  // the tree's number at the destination
+  } reduce_address_t;
+
+  // What is written behind a result in a process's memory, and says that the reduction has ended.
+  typedef struct packed {
+    logic [63:0] more_reserved;  // zero
+    logic [24:0] reserved;  // zero
+    logic [9:0] bytes;  // of the result, which ends right before these 16 bytes
+    logic valid;  // one: memory that was cleared is no end
+    logic [3:0] reason;  // why there is no result, nor will be until the kernel opens the tree again
+    logic [23:0] number;  // the tree's epoch, and below it how many reductions ended before this one, modulo 65,536
+  } reduce_end_t;
+
+  // What a reduction unit knows of its machine; the kernel writes it before anything else.
+  typedef struct packed {
+    logic [13:0] reserved;  // zero
+    logic [15:0] limit;  // rounds from a reduction's first part at this node after which it has failed; 0: it waits for ever
+    logic [11:0] patience;  // rounds of 256 cycles after which a part is sent again without a result, twice as many each time, up to 32 times as many; 0: never
+    logic [21:0] dcid;  // this node
+  } ni_reduce_config_t;
+
+  // This node's place in a tree; the kernel writes it behind its neighbours, which begins the numbers anew and mends what is broken.
+  typedef struct packed {
+    logic [27:0] reserved;  // zero
+    logic enabled;  // takes parts
+    logic root;  // no node is above
+    logic [7:0] locals;  // those of them that are processes of this node; the others are nodes below
+    logic [7:0] branches;  // a bit for each branch that a part is waited for from; parts are combined in this order, the lowest first
+    logic [7:0] epoch;  // the same at all nodes; another one than the tree's number had before, so that packets of then are nobody's
+    logic [9:0] pdid;  // protection domain, the same at all nodes of the tree
+  } ni_reduce_tree_t;
+
+  // A neighbour in a tree: the node below at a branch, or the one above.
+  typedef struct packed {
+    logic [34:0] reserved;  // zero
+    logic [2:0] branch;  // of the node above: which of its branches this node is
+    logic [3:0] tree;  // the tree's number there
+    logic [21:0] dcid;  // its address
+  } ni_reduce_node_t;
+
+  // Where results go for a branch that is a process of this node.
+  typedef struct packed {
+    logic [25:0] reserved;  // zero
+    logic [37:0] line;  // physical address in units of 1024 bytes: reduce_end is in the last 16, the result before it
+  } ni_reduce_place_t;
 
   // Counts of a link since reset; every counter wraps.
   typedef struct packed {

@@ -116,7 +116,7 @@ module exanet_ni #(
   output logic [Ports-1:0]    release_o
 );
   import exanet_pkg::*;
-  localparam logic [1:0] Incr = 2'b01, SlaveError = 2'b10;
+  localparam logic [1:0] Incr = 2'b01;
 
   // --- Stores.
   logic store, ready, sends_ready, boxes_ready, transfers_ready, page, enabled;
@@ -224,14 +224,14 @@ module exanet_ni #(
   logic [3:0][31:0] sender_counts, mailbox_counts, transfer_counts, block_counts;
   ni_transfer_status_t transfer_status;
   ni_status_t status;
-  logic [ContextBits-1:0] status_at_q;
+  logic [ContextBits-1:0] status_at;
   ni_packetizer #(.Contexts(Contexts), .Peers(Peers), .NodeBits(NodeBits), .XBits(XBits), .YBits(YBits)) u_packetizer (
     .clk_i, .rst_ni, .config_i(config_q), .ready_o(sends_ready),
     .context_i(context_next),
     .store_i(page), .line_i(line[11:4]), .data_i(data), .strobe_i(strobe), .pdid_o(pdid), .enabled_o(enabled),
     .context_write_i(store && line[20:12] == 9'h100 && low && 32'(line[11:4]) < Contexts),
     .context_value_i(data[63:0]),
-    .status_at_i(status_at_q), .status_o(status),
+    .status_at_i(status_at), .status_o(status),
     .m_axis_tvalid(in_valid[Messages]), .m_axis_tready(in_ready[Messages]), .m_axis_tdata(in_data[Messages]), .m_axis_tkeep(in_keep[Messages]),
     .m_axis_tlast(in_last[Messages]),
     .m_axis_tuser(in_user[Messages]), .s_axis_tvalid(sender_valid), .s_axis_tready(sender_ready), .s_axis_tuser(out_user[Answers]),
@@ -274,7 +274,7 @@ module exanet_ni #(
       .Contexts(Contexts), .Channels(Channels), .Peers(Peers), .Window(Window), .NodeBits(NodeBits), .XBits(XBits), .YBits(YBits)
     ) u_transfers (
       .clk_i, .rst_ni, .config_i(config_q), .ready_o(senders_ready), .context_i(context_next), .store_i(page && enabled), .line_i(line[11:4]),
-      .data_i(data), .strobe_i(strobe), .pdid_i(pdid), .status_at_i(status_at_q), .status_o(transfer_status),
+      .data_i(data), .strobe_i(strobe), .pdid_i(pdid), .status_at_i(status_at), .status_o(transfer_status),
       .serves_o(serves), .serve_valid_i(serve_valid), .serve_i(serve), .read_end_valid_i(read_end_valid),
       .read_end_taken_o(read_end_taken), .read_end_i(read_end),
       .packet_valid_o(packet_valid), .packet_taken_i(packet_taken), .packet_o(packet), .unread_valid_i(unread_valid),
@@ -312,67 +312,21 @@ module exanet_ni #(
   assign {m_axi_dma_awsize, m_axi_dma_arsize} = {2{3'd4}};
   assign {m_axi_dma_awburst, m_axi_dma_arburst} = {2{Incr}};
 
-  // --- Loads, a beat in six cycles: a context's free slots are looked at one after the other.
-  typedef enum logic [1:0] { Idle, Look, Answer } load_e;
-  load_e load_q;
-  logic [20:0] address_q;
-  logic [2:0] size_q, look_q;
-  logic [7:0] left_q;
+  // --- Loads: a context's free slots are looked at one after the other, while they wait.
+  logic [20:0] address;
   logic [127:0] value;
-  assign s_axi_arready = load_q == Idle;
-  assign status_at_q = address_q[12+:ContextBits];
+  ni_loads #(.AddressBits(21), .IdBits(IdBits)) u_loads (
+    .clk_i, .rst_ni, .s_axi_arid, .s_axi_araddr, .s_axi_arlen, .s_axi_arsize, .s_axi_arburst, .s_axi_arvalid, .s_axi_arready, .s_axi_rid,
+    .s_axi_rdata, .s_axi_rresp, .s_axi_rlast, .s_axi_rvalid, .s_axi_rready, .address_o(address), .value_i(value));
+  assign status_at = address[12+:ContextBits];
   always_comb begin
     value = '0;
-    if (!address_q[20] && address_q[11:4] == 8'h0c && 32'(address_q[19:12]) < Contexts) value = {64'd0, status};
-    if (!address_q[20] && address_q[11:4] == 8'h0d && 32'(address_q[19:12]) < Contexts) value = {64'd0, transfer_status};
-    if (address_q[20:4] == 17'h10402) value = 128'(sender_counts);
-    if (address_q[20:4] == 17'h10403) value = 128'(mailbox_counts);
-    if (address_q[20:4] == 17'h10404) value = {32'd0, damaged};
-    if (address_q[20:4] == 17'h10405) value = 128'(transfer_counts);
-    if (address_q[20:4] == 17'h10406) value = 128'(block_counts);
+    if (!address[20] && address[11:4] == 8'h0c && 32'(address[19:12]) < Contexts) value = {64'd0, status};
+    if (!address[20] && address[11:4] == 8'h0d && 32'(address[19:12]) < Contexts) value = {64'd0, transfer_status};
+    if (address[20:4] == 17'h10402) value = 128'(sender_counts);
+    if (address[20:4] == 17'h10403) value = 128'(mailbox_counts);
+    if (address[20:4] == 17'h10404) value = {32'd0, damaged};
+    if (address[20:4] == 17'h10405) value = 128'(transfer_counts);
+    if (address[20:4] == 17'h10406) value = 128'(block_counts);
   end
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      load_q       <= Idle;
-      look_q       <= '0;
-      s_axi_rvalid <= 1'b0;
-      address_q    <= '0;
-      size_q       <= '0;
-      left_q       <= '0;
-      s_axi_rid    <= '0;
-      s_axi_rdata  <= '0;
-      s_axi_rresp  <= '0;
-      s_axi_rlast  <= 1'b0;
-    end else begin
-      case (load_q)
-        Idle:
-        if (s_axi_arvalid) begin
-          {s_axi_rid, address_q, size_q, left_q} <= {s_axi_arid, s_axi_araddr, s_axi_arsize, s_axi_arlen};
-          s_axi_rresp <= s_axi_arburst == Incr ? '0 : SlaveError;
-          look_q      <= '0;
-          load_q      <= Look;
-        end
-        Look: begin
-          look_q <= look_q + 1'b1;
-          if (look_q == 3'd4) begin
-            load_q       <= Answer;
-            s_axi_rvalid <= 1'b1;
-            s_axi_rdata  <= value;
-            s_axi_rlast  <= left_q == '0;
-          end
-        end
-        default:
-        if (s_axi_rready) begin
-          s_axi_rvalid <= 1'b0;
-          left_q       <= left_q - 1'b1;
-          look_q       <= '0;
-          address_q    <= ((address_q >> size_q) + 1'b1) << size_q;
-          load_q       <= left_q == '0 ? Idle : Look;
-        end
-      endcase
-    end
-  end
-
-  exanet_stream_check #(.Width(IdBits + 128 + 1)) u_check_loads (
-    .clk_i, .rst_ni, .valid_i(s_axi_rvalid), .data_i({s_axi_rid, s_axi_rdata, s_axi_rlast}), .ready_i(s_axi_rready));
 endmodule

@@ -136,11 +136,17 @@ class AxiMemory {
   void sample(const Model& model, std::uint64_t cycle) {
     if (model.m_axi_bvalid && model.m_axi_bready) writes_.answered();
     if (model.m_axi_awvalid && model.m_axi_awready) writes_.address(model.m_axi_awaddr, model.m_axi_awlen + 1u);
-    if (model.m_axi_wvalid && model.m_axi_wready) writes_.beat(model.m_axi_wdata, 0xffff, model.m_axi_wlast);
+    if (model.m_axi_wvalid && model.m_axi_wready) writes_.beat(model.m_axi_wdata, strobe_of(model), model.m_axi_wlast);
     writes_.write(cycle, *this, [&](const WrittenBeat& beat) { beats.push_back(beat); });
   }
 
  private:
+  // Mailboxes write whole beats.
+  template <typename Model>
+  static unsigned strobe_of(const Model& model) {
+    if constexpr (requires { model.m_axi_wstrb; }) return model.m_axi_wstrb;
+    return 0xffff;
+  }
   bool stalled() { return config_.stalls > 0 && std::uniform_real_distribution<>{}(random_) < config_.stalls; }
 
   MemoryConfig config_;

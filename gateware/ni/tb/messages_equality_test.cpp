@@ -9,6 +9,7 @@
 #include <random>
 
 #include "gateware/ni/tb/ni_equality.hpp"
+#include "gateware/ni/tb/ni_network.hpp"
 #include "gateware/tb/long.hpp"
 
 using namespace exanet;

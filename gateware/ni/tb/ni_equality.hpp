@@ -15,7 +15,8 @@
 #include "core/network/exanet/exanet_network.hpp"
 #include "core/nic/messages/messages.hpp"
 #include "core/routing/make_topology.hpp"
-#include "gateware/ni/tb/ni_network.hpp"
+#include "gateware/ni/tb/axi_memory.hpp"
+#include "gateware/tb/packet.hpp"
 
 namespace exanet::gateware {
 
@@ -35,7 +36,8 @@ inline std::ostream& operator<<(std::ostream& out, const Happening& h) {
 }
 
 // Packets of a Verilated node, at their headers into the router and at their last words out of it.
-inline void add_packets(std::vector<Happening>& happenings, const NiNetwork::Node& node, std::size_t n) {
+template <typename Node>
+void add_packets(std::vector<Happening>& happenings, const Node& node, std::size_t n) {
   for (unsigned port = 0; port < std::size(node.in); ++port) {
     for (const Arrival& a : node.in[port].arrivals) happenings.push_back({a.head_cycle, 'h', n, port, 0});
     for (const Arrival& a : node.out[port].arrivals) happenings.push_back({a.tail_cycle, 'd', n, port, 0});

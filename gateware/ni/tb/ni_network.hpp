@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verilated nodes with network interface, router and links, each with a processor that stores and loads, and a memory; joined by lines in C++.
-//
-// A cycle's number is that of its clock edge at the end: a store is taken, and a word is on a port, in the cycle in which the edge at its end sees it.
+// Verilated nodes with network interface, router and links, each with a processor that stores and loads, and a memory.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -9,16 +7,13 @@
 #include <algorithm>
 #include <deque>
 #include <functional>
-#include <memory>
 #include <optional>
 
 #include "Vni_node.h"
-#include "gateware/link/tb/transceiver.hpp"
 #include "gateware/ni/tb/axi_memory.hpp"
 #include "gateware/ni/tb/dma_port.hpp"
-#include "gateware/node/model/verilated_ports.hpp"
+#include "gateware/ni/tb/joined_nodes.hpp"
 #include "gateware/tb/packet.hpp"
-#include "gateware/tb/placement.hpp"
 #include "verilated.h"
 
 namespace exanet::gateware {
@@ -62,10 +57,7 @@ inline constexpr std::uint32_t kContextTable = 0x100000, kConfig = 0x104000, kCl
 
 class NiNetwork {
  public:
-  struct Node {
-    std::unique_ptr<Vni_node> model;
-    std::uint32_t dcid = 0;
-    spec::RouterConfig router;
+  struct Node : JoinedNode<Vni_node> {
     std::deque<Store> stores;  // that are to come
     std::vector<std::uint64_t> taken;  // cycle of each that has been
     Receiver in[3], out[3];  // packets into the router, and out of it: messages, answers, transfers
@@ -74,9 +66,6 @@ class NiNetwork {
         queued{};  // a slot that was freed while it was queued is free when its turn has come
     std::unique_ptr<AxiMemory> memory;
     std::unique_ptr<DmaPort> dma;  // of the same memory
-    std::unique_ptr<Transceiver> tx[2];
-    std::size_t far_node[2]{};
-    unsigned far_port[2]{};
     std::optional<unsigned> kept_channels;  // other than all have
     unsigned bad_answers = 0;  // of stores, by the bus
     bool loads = false, asks = false;
@@ -84,18 +73,15 @@ class NiNetwork {
   };
 
   // A ring; or, of four nodes, a torus of two by two.
-  explicit NiNetwork(std::size_t nodes, NiNetworkConfig config = {}, bool two_dimensions = false) : config_(config) {
-    REQUIRE((!two_dimensions || nodes == 4));
+  explicit NiNetwork(std::size_t nodes, NiNetworkConfig config = {}, bool two_dimensions = false)
+      : config_(config), nodes_(nodes) {
     if (config.before_reset != 0) {
       context_.randReset(2);
       context_.randSeed(config.before_reset);
     }
+    place_nodes(nodes_, two_dimensions);
     for (std::size_t n = 0; n < nodes; ++n) {
-      const auto x = static_cast<unsigned>(two_dimensions ? n % 2 : n),
-                 y = static_cast<unsigned>(two_dimensions ? n / 2 : 0);
-      Node& node = nodes_.emplace_back();
-      node.dcid = dcid(x, y);
-      node.router = two_dimensions ? two_by_two(x, y) : on_ring(x, static_cast<unsigned>(nodes));
+      Node& node = nodes_[n];
       for (unsigned kind = 0; kind < 16; ++kind) node.router.set_type_port(kind, port_of(kind));
       MemoryConfig memory = config.memory;
       memory.seed += n;
@@ -103,16 +89,8 @@ class NiNetwork {
       node.dma = std::make_unique<DmaPort>(*node.memory, memory);
       start(node);
     }
-    for (std::size_t n = 0; n < nodes; ++n) {
-      if (two_dimensions) {
-        join(n, 0, n ^ 1, 0);
-        join(n, 1, n ^ 2, 1);
-      } else {
-        join(n, 0, (n + 1) % nodes, 1);
-        join((n + 1) % nodes, 1, n, 0);
-      }
-    }
-    for (int i = 0; i < 4; ++i) clock();
+    join_nodes(nodes_, two_dimensions, config.line);
+    for (unsigned i = 0; i < 8; ++i) clock_nodes(nodes_, i % 2);
     for (Node& node : nodes_) node.model->rst_ni = node.model->ni_rst_ni = 1;
     for (Node& node : nodes_) configure(node);
     run_until_stored();
@@ -258,7 +236,7 @@ class NiNetwork {
   // A node's router takes and hands out nothing any more; or does again.
   void enable(std::size_t n, bool enabled) {
     nodes_[n].router.set_enabled(enabled);
-    drive_router(nodes_[n]);
+    nodes_[n].drive_router();
   }
   // The network interface alone is reset, with nothing under way at its ports; its tables are as at the start.
   void reset_interface(std::size_t n) {
@@ -271,16 +249,13 @@ class NiNetwork {
 
   void step() {
     for (Node& node : nodes_) drive(node);
-    for (Node& node : nodes_) drive_lines(node);
+    for (Node& node : nodes_) drive_lines(nodes_, node);
     for (Node& node : nodes_) {
       node.model->clk_i = 0;
       node.model->eval();
       sample(node);
     }
-    for (Node& node : nodes_) {
-      node.model->clk_i = 1;
-      node.model->eval();
-    }
+    clock_nodes(nodes_, 1);
     ++cycle_;
   }
 
@@ -312,13 +287,10 @@ class NiNetwork {
     return value_of(word);
   }
 
-  void drive_router(Node& node) {
-    for (unsigned i = 0; i < node.router.raw.size(); ++i) node.model->config_i[i] = node.router.raw[i];
-  }
   void start(Node& node) {
     node.model = std::make_unique<Vni_node>(&context_);
     Vni_node& m = *node.model;
-    drive_router(node);
+    node.drive_router();
     m.clk_i = m.rst_ni = m.ni_rst_ni = 0;
     m.s_axi_awvalid = m.s_axi_wvalid = m.s_axi_arvalid = 0;
     m.s_axi_awlen = m.s_axi_arlen = 0;
@@ -332,14 +304,6 @@ class NiNetwork {
     m.tx_ready_i = m.rx_valid_i = m.damages_i = 0;
     m.rx_data_i[0] = m.rx_data_i[1] = 0;
   }
-  void join(std::size_t from, unsigned from_port, std::size_t to, unsigned to_port) {
-    TransceiverConfig line = config_.line;
-    line.seed += 2 * from + from_port;
-    nodes_[from].tx[from_port] = std::make_unique<Transceiver>(line);
-    nodes_[from].far_node[from_port] = to;
-    nodes_[from].far_port[from_port] = to_port;
-  }
-
   void drive(Node& node) {
     Vni_node& m = *node.model;
     const bool offers = !node.stores.empty() && node.stores.front().cycle <= cycle_;
@@ -360,20 +324,6 @@ class NiNetwork {
     }
     node.memory->drive(m, cycle_);
     node.dma->drive(m, cycle_);
-  }
-
-  void drive_lines(Node& node) {
-    node.model->tx_ready_i = 0;
-    for (unsigned p = 0; p < 2; ++p) {
-      // Whether a word is offered does not depend on ready, so it can be read before.
-      node.model->tx_ready_i |= static_cast<CData>(unsigned{node.tx[p]->ready()} << p);
-      const bool valid = node.model->tx_valid_o >> p & 1u;
-      const auto arrived = node.tx[p]->step(valid ? std::optional(line_word(node.model->tx_data_o[p])) : std::nullopt);
-      Vni_node& far = *nodes_[node.far_node[p]].model;
-      const unsigned q = node.far_port[p];
-      far.rx_valid_i = static_cast<CData>((far.rx_valid_i & ~(1u << q)) | (unsigned{arrived.has_value()} << q));
-      drive_word(far.rx_data_i[q], arrived.value_or(NarrowWord{}));
-    }
   }
 
   // What is at the ports before the edge at the cycle's end.
@@ -401,14 +351,6 @@ class NiNetwork {
     if (m.pushed_o) node.queued[m.pushed_slot_o] = true;
     node.memory->sample(m, cycle_);
     node.dma->sample(m, cycle_);
-  }
-
-  void clock() {
-    for (unsigned level : {0u, 1u})
-      for (Node& node : nodes_) {
-        node.model->clk_i = static_cast<CData>(level);
-        node.model->eval();
-      }
   }
 
   NiNetworkConfig config_;

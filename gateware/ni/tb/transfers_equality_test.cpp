@@ -11,6 +11,7 @@
 
 #include "core/nic/transfers/interfaces.hpp"
 #include "gateware/ni/tb/ni_equality.hpp"
+#include "gateware/ni/tb/ni_network.hpp"
 #include "gateware/ni/tb/transfer_traffic.hpp"
 #include "gateware/tb/long.hpp"
 

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reductions along trees of nodes: parts of this node's processes and of the nodes below are combined in the order of their branches; the sum goes to the
+// node above, or is the result, which goes back down and into the processes' memory. docs/gateware.md has the rules.
+//
+// A tree changes in steps of two cycles: one reads it, the next decides and writes it. What asks for steps (a packet, memory, the engine, a store) waits
+// for its own, and no step waits for anything. Each 16 cycles one tree's patience is looked at, so each tree's in 256.
+//
+// Nothing is answered by itself: the result says that the part has come, the next part that the result has. A part without a result is sent again; one
+// that comes again of the reduction that ended last is answered by its result. What is older is nobody's.
+module ni_reduce (
+  input  logic                         clk_i,
+  input  logic                         rst_ni,
+  // stores, as of ni_stores
+  output logic                         ready_o,
+  input  logic                         store_i,
+  input  logic [19:4]                  line_i,
+  input  logic [127:0]                 data_i,
+  input  logic [15:0]                  strobe_i,
+  // packets, as frames of an ni_port
+  input  logic                         s_axis_tvalid,
+  output logic                         s_axis_tready,
+  input  logic [127:0]                 s_axis_tdata,
+  input  logic [15:0]                  s_axis_tkeep,
+  input  logic                         s_axis_tlast,
+  input  exanet_pkg::ni_user_t         s_axis_tuser,
+  output logic                         m_axis_tvalid,
+  input  logic                         m_axis_tready,
+  output logic [127:0]                 m_axis_tdata,
+  output logic [15:0]                  m_axis_tkeep,
+  output logic                         m_axis_tlast,
+  output exanet_pkg::ni_user_t         m_axis_tuser,
+  // memory
+  output logic [47:0]                  m_axi_awaddr,
+  output logic [7:0]                   m_axi_awlen,
+  output logic                         m_axi_awvalid,
+  input  logic                         m_axi_awready,
+  output logic [127:0]                 m_axi_wdata,
+  output logic [15:0]                  m_axi_wstrb,
+  output logic                         m_axi_wlast,
+  output logic                         m_axi_wvalid,
+  input  logic                         m_axi_wready,
+  input  logic [1:0]                   m_axi_bresp,
+  input  logic                         m_axi_bvalid,
+  output logic                         m_axi_bready,
+  // counts since reset; they wrap
+  output logic [31:0]                  ended_o,
+  output logic [31:0]                  failed_o,
+  output logic [31:0]                  repeated_o,  // parts and results that were sent again
+  output logic [31:0]                  dropped_o    // packets that nobody waited for
+);
+  import exanet_pkg::*;
+  import ni_reduce_pkg::*;
+  localparam logic [2:0] MostDoublings = 3'd5;
+  typedef enum logic [2:0] { Visit, Arrival, Refused, Combined, Call, Open } kind_e;
+  typedef struct packed {
+    kind_e kind;
+    arrival_t what;  // of a call tree, branch and shape, of others the tree at least
+    logic legal;  // its shape
+  } event_t;
+  event_t event_next, event_q;
+  reduce_call_t call;
+
+  // --- Stores, in order: payload, calls, and what the kernel writes.
+  typedef struct packed {
+    logic [19:4] line;
+    logic [127:0] data;
+    logic [15:0] strobe;
+  } order_t;
+  order_t next_order, order;
+  logic next_valid, order_takes, order_valid, order_done, payload, calls, opens, may_open, order_steps;
+  logic [3:0] orders_q;
+  ni_reduce_config_t config_q;
+  exanet_fifo #(.Width($bits(order_t)), .Depth(8)) u_orders (
+    .clk_i, .rst_ni, .write_i(store_i), .data_i({line_i, data_i, strobe_i}), .read_i(order_takes), .valid_o(next_valid), .data_o(next_order));
+  assign order_takes = next_valid && (!order_valid || order_done);
+  always_ff @(posedge clk_i) if (order_takes) order <= next_order;
+  assign ready_o = orders_q < 4'd5;
+  // What it is, by its address.
+  typedef struct packed {
+    logic payload;
+    logic calls;
+    logic opens;
+    logic places;
+    logic configures;
+  } kind_of_order_t;
+  kind_of_order_t what, what_next;
+  always_comb begin
+    logic whole, page;
+    whole = next_order.strobe[7:0] == '1;
+    page = !next_order.line[19];
+    what_next.payload = page && next_order.line[11:9] == '0;
+    what_next.calls = page && next_order.line[11:4] == 8'h20 && whole;
+    what_next.opens = next_order.line[19:8] == 12'h800 && whole;
+    what_next.places = next_order.line[19:12] == 8'h81 && whole;
+    what_next.configures = next_order.line == 16'h8010 && whole;
+  end
+  always_ff @(posedge clk_i) if (order_takes) what <= what_next;
+  assign payload = order_valid && what.payload;
+  assign calls = order_valid && what.calls;
+  assign opens = order_valid && what.opens;
+
+  // --- Vectors: parts, sums and results. A packet's words come before a store's.
+  logic part_writes, result_writes, sum_writes, store_writes, fetch, fetch_partial, partial_q;
+  logic [11:0] arrival_at, part_write_at, part_read_at;
+  logic [8:0] sum_at, fetch_at;
+  logic [127:0] arrival_data, part_data, sum_data, fetched_sum, fetched_result;
+  assign store_writes = payload && !part_writes;
+  assign part_write_at = part_writes ? arrival_at : {order.line[18:12], order.line[8:4]};
+  assign order_done = order_valid && (payload ? store_writes : calls || opens ? order_steps : 1'b1);
+  (* ram_style = "block" *) logic [127:0] parts[Trees*Branches*32];
+  always_ff @(posedge clk_i) begin
+    for (int unsigned b = 0; b < 16; b++) begin
+      if (part_writes || (store_writes && order.strobe[b])) begin
+        parts[part_write_at][8*b+:8] <= part_writes ? arrival_data[8*b+:8] : order.data[8*b+:8];
+      end
+    end
+    part_data <= parts[part_read_at];
+  end
+  // What is overwritten while it is read is of a reduction that all below have the result of: nobody takes it.
+  ni_table #(.Entries(Trees * 32), .Width(128), .Same(1'b1)) u_sums (
+    .clk_i, .write_i(sum_writes), .write_at_i(sum_at), .data_i(sum_data), .read_i(fetch), .read_at_i(fetch_at), .data_o(fetched_sum));
+  ni_table #(.Entries(Trees * 32), .Width(128), .Same(1'b1)) u_results (
+    .clk_i, .write_i(result_writes), .write_at_i({arrival_at[11:8], arrival_at[4:0]}), .data_i(arrival_data), .read_i(fetch),
+    .read_at_i(fetch_at), .data_o(fetched_result));
+  always_ff @(posedge clk_i) if (fetch) partial_q <= fetch_partial;
+
+  // --- Trees, and their neighbours.
+  logic [7:0] neighbour_at;
+  logic [63:0] neighbour;
+  ni_table #(.Entries(Trees * 16), .Width(64), .Same(1'b1)) u_neighbours (
+    .clk_i, .write_i(order_valid && what.places), .write_at_i(order.line[11:4]), .data_i(order.data[63:0]), .read_i(1'b1),
+    .read_at_i(neighbour_at), .data_o(neighbour));
+  (* ram_style = "distributed" *) state_t states[Trees];
+  (* ram_style = "distributed" *) ni_reduce_tree_t places[Trees];
+  logic [Trees-1:0] enabled_q, busy_q;  // busy: its parts are with the engine
+  tree_t arrival_tree;
+  logic arrival_valid, arrival_steps, receiver_idle;
+  arrival_t arrival;
+  ni_reduce_receive u_receive (
+    .clk_i, .rst_ni, .hold_i(may_open), .idle_o(receiver_idle), .s_axis_tvalid, .s_axis_tready, .s_axis_tdata, .s_axis_tkeep, .s_axis_tlast,
+    .s_axis_tuser, .tree_o(arrival_tree), .enabled_i(enabled_q[arrival_tree]), .place_i(places[arrival_tree]), .state_i(states[arrival_tree]),
+    .write_part_o(part_writes), .write_result_o(result_writes), .write_at_o(arrival_at), .data_o(arrival_data), .valid_o(arrival_valid),
+    .arrival_o(arrival), .taken_i(arrival_steps));
+
+  // --- The engine.
+  job_t job, job_next;
+  logic pushes, job_valid, combined, combined_q, combined_steps;
+  exanet_fifo #(.Width($bits(job_t)), .Depth(Trees)) u_jobs (
+    .clk_i, .rst_ni, .write_i(pushes), .data_i(job_next), .read_i(combined_steps), .valid_o(job_valid), .data_o(job));
+  ni_reduce_engine u_engine (
+    .clk_i, .rst_ni, .valid_i(job_valid && !combined_q), .job_i(job), .done_o(combined), .read_at_o(part_read_at), .data_i(part_data),
+    .write_o(sum_writes), .write_at_o(sum_at), .data_o(sum_data));
+
+  // --- The sender.
+  logic tells, tells_instead, tells_letter, refused, refused_steps;
+  targets_t targets;
+  letter_t letter;
+  typedef struct packed {
+    tree_t tree;
+    logic instead;
+    logic letter_valid;
+    targets_t targets;
+    letter_t letter;
+  } tell_t;
+  logic tell_valid_q;
+  tell_t tell_q;
+  tree_t refused_tree;
+  logic [7:0] refused_epoch;
+  ni_reduce_send u_send (
+    .clk_i, .rst_ni, .dcid_i(config_q.dcid), .tell_i(tell_valid_q), .tell_tree_i(tell_q.tree), .tell_instead_i(tell_q.instead),
+    .tell_targets_i(tell_q.targets), .tell_letter_valid_i(tell_q.letter_valid), .tell_letter_i(tell_q.letter),
+    .neighbour_at_o(neighbour_at), .neighbour_i(neighbour), .fetch_o(fetch),
+    .fetch_at_o(fetch_at), .fetch_partial_o(fetch_partial), .data_i(partial_q ? fetched_sum : fetched_result), .m_axis_tvalid, .m_axis_tready,
+    .m_axis_tdata, .m_axis_tkeep, .m_axis_tlast, .m_axis_tuser, .m_axi_awaddr, .m_axi_awlen, .m_axi_awvalid, .m_axi_awready, .m_axi_wdata,
+    .m_axi_wstrb, .m_axi_wlast, .m_axi_wvalid, .m_axi_wready, .m_axi_bresp, .m_axi_bvalid, .m_axi_bready, .refused_o(refused),
+    .refused_tree_o(refused_tree), .refused_epoch_o(refused_epoch), .refused_taken_i(refused_steps));
+
+  // --- Steps: which one. A visit has its own cycle, and nobody begins in the one before it.
+  logic decides_q, chooses, visits, free;
+  logic [7:0] clock_q;
+  state_t state_q, state;
+  ni_reduce_tree_t place_q, open_place_q;
+  logic enabled_here_q;
+  assign call = order.data[63:0];
+  assign visits = clock_q[3:0] == '0;
+  assign free = !decides_q && clock_q[3:0] != '0 && clock_q[3:0] != '1;
+  assign arrival_steps = free && arrival_valid;
+  assign refused_steps = free && refused && !arrival_valid;
+  assign combined_steps = free && combined_q && !refused && !arrival_valid;
+  // An opening waits for the engine and then for the packet that is being taken in, behind which none begins.
+  assign may_open = opens && !busy_q[order.line[7:4]];
+  assign order_steps = free && !combined_q && !refused && !arrival_valid && (calls || (may_open && receiver_idle));
+  assign chooses = visits || arrival_steps || refused_steps || combined_steps || order_steps;
+  always_comb begin
+    event_next.kind = Visit;
+    event_next.what = arrival;
+    if (visits) event_next.what.tree = clock_q[7:4];
+    else if (arrival_valid) event_next.kind = Arrival;
+    else if (refused) begin
+      event_next.kind = Refused;
+      event_next.what.tree = refused_tree;
+      event_next.what.number[23:16] = refused_epoch;
+    end else if (combined_q) begin
+      event_next.kind = Combined;
+      event_next.what.tree = job.tree;
+    end else begin
+      event_next.kind = calls ? Call : Open;
+      event_next.what.tree = calls ? order.line[18:15] : order.line[7:4];
+      event_next.what.branch = order.line[14:12];
+      event_next.what.shape = {call.bytes, call.element, call.operation};
+    end
+    event_next.legal = legal(event_next.what.shape);
+  end
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      order_valid <= 1'b0;
+      clock_q    <= '0;
+      decides_q  <= 1'b0;
+      combined_q <= 1'b0;
+      orders_q   <= '0;
+      config_q   <= '0;
+    end else begin
+      order_valid <= order_takes || (order_valid && !order_done);
+      clock_q    <= clock_q + 1'b1;
+      decides_q  <= chooses;
+      combined_q <= combined || (combined_q && !combined_steps);
+      orders_q   <= orders_q + 4'(store_i) - 4'(order_takes);
+      if (order_valid && what.configures) config_q <= order.data[63:0];
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (chooses) begin
+      event_q        <= event_next;
+      open_place_q   <= order.data[63:0];
+      state_q        <= states[event_next.what.tree];
+      place_q        <= places[event_next.what.tree];
+      enabled_here_q <= enabled_q[event_next.what.tree];
+    end
+  end
+
+  // --- Steps: the decision.
+  logic [Branches-1:0] one, remote, come;
+  logic here, from_local, from_remote, came, agrees, last_one, same_round, round_before, same_epoch;
+  logic takes, ends, fails, goes_up, asks_again, repeats, answers;
+  logic [15:0] age;
+  logic [16:0] since;
+  logic [3:0] reason;
+  assign one = 8'd1 << event_q.what.branch;
+  assign remote = place_q.branches & ~place_q.locals;
+  assign came = (state_q.come & one) != '0;
+  assign come = state_q.come | one;
+  assign last_one = come == place_q.branches;
+  assign agrees = event_q.legal && (state_q.come == '0 || state_q.shape == event_q.what.shape);
+  assign here = decides_q && enabled_here_q;
+  assign same_epoch = event_q.what.number[23:16] == place_q.epoch;
+  assign same_round = event_q.what.number[15:0] == state_q.round;
+  assign round_before = event_q.what.number[15:0] == state_q.round - 16'd1;
+  assign from_local = here && event_q.kind == Call && (place_q.branches & place_q.locals & one) != '0;
+  assign from_remote = here && event_q.kind == Arrival && same_epoch && event_q.what.pdid == place_q.pdid;
+  assign age = state_q.age + 16'd1;
+  assign since = state_q.since + 17'd1;
+
+  always_comb begin
+    logic part, result, visit, late;
+    part = from_remote && !event_q.what.result && (remote & one) != '0;
+    result = from_remote && event_q.what.result && !place_q.root;
+    visit = here && event_q.kind == Visit && state_q.phase != Broken && state_q.come != '0;
+    late = visit && config_q.limit != '0 && state_q.age >= config_q.limit;
+    takes = state_q.phase == Gather && !came && agrees &&
+        (from_local || (part && same_round && event_q.what.kept && event_q.what.reason == '0));
+    ends = (result && state_q.phase == Await && same_round && event_q.what.kept && event_q.what.shape == state_q.shape) ||
+        (here && event_q.kind == Combined && state_q.phase == Combine && place_q.root);
+    goes_up = here && event_q.kind == Combined && state_q.phase == Combine && !place_q.root;
+    // The node above is told again, as it has not answered; so is one below that has not heard.
+    repeats = visit && !late && state_q.phase == Await && config_q.patience != '0 &&
+        state_q.since >= 17'(config_q.patience) << state_q.doublings;
+    asks_again = part && event_q.what.reason == '0 && state_q.phase == Gather && !came && state_q.begun && round_before;
+    answers = state_q.phase == Broken && (from_local || (part && event_q.what.reason == '0));
+    reason = NackReasonSilent;
+    fails = late;
+    if (state_q.phase != Broken) begin
+      if ((part || result) && event_q.what.reason != '0) begin
+        fails = 1'b1;
+        reason = event_q.what.reason;
+      end else if (state_q.phase == Gather && !came && !agrees && (from_local || (part && same_round && event_q.what.kept))) begin
+        fails = 1'b1;
+        reason = NackReasonMismatch;
+      end else if (here && event_q.kind == Refused && same_epoch) begin
+        fails = 1'b1;
+        reason = NackReasonMemory;
+      end
+    end
+
+    state = state_q;
+    if (takes) begin
+      state.come = come;
+      state.shape = event_q.what.shape;
+      if (state_q.come == '0) state.age = 16'd1;
+      if (last_one) state.phase = Combine;
+    end
+    if (visit) begin
+      state.age = age;
+      state.since = repeats ? 17'd1 : since;
+      if (repeats && state_q.doublings != MostDoublings) state.doublings = state_q.doublings + 1'b1;
+    end
+    if (goes_up) begin
+      state.phase = Await;
+      state.since = 17'd1;
+      state.doublings = '0;
+    end
+    if (ends) begin
+      state.phase = Gather;
+      state.come = '0;
+      state.begun = 1'b1;
+      state.round = state_q.round + 16'd1;
+    end
+    if (fails) state.phase = Broken;
+    if (event_q.kind == Open) state = '0;
+  end
+  assign pushes = takes && last_one;
+  assign job_next = '{tree: event_q.what.tree, branches: place_q.branches, shape: event_q.what.shape};
+
+  // --- Who is told, a cycle later.
+  logic [3:0] counts_q;
+  always_comb begin
+    targets = '0;
+    if (fails || ends) targets.down = remote;
+    else if (asks_again || (answers && event_q.kind == Arrival)) targets.down = one;
+    if (fails || ends) targets.locals = place_q.branches & place_q.locals;
+    else if (answers && event_q.kind == Call) targets.locals = one;
+    targets.up = (fails && !place_q.root) || goes_up || repeats;
+    letter.number = {place_q.epoch, state_q.round};
+    letter.pdid = place_q.pdid;
+    letter.shape = state_q.shape;
+    if (fails) letter.shape.bytes = '0;
+    letter.reason = fails ? reason : NackReasonNone;
+    letter.partial = event_q.kind == Combined;
+  end
+  assign tells_letter = ends || fails || goes_up;
+  assign tells_instead = tells_letter || event_q.kind == Open;
+  assign tells = tells_letter || repeats || asks_again || answers || (decides_q && event_q.kind == Open);
+
+  always_ff @(posedge clk_i) begin
+    tell_q <= '{tree: event_q.what.tree, instead: tells_instead, letter_valid: tells_letter, targets: targets, letter: letter};
+    if (decides_q) states[event_q.what.tree] <= state;
+    if (decides_q && event_q.kind == Open) places[event_q.what.tree] <= open_place_q;
+  end
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      tell_valid_q <= 1'b0;
+      enabled_q  <= '0;
+      busy_q     <= '0;
+      ended_o    <= '0;
+      failed_o   <= '0;
+      repeated_o <= '0;
+      dropped_o  <= '0;
+      counts_q   <= '0;
+    end else begin
+      tell_valid_q <= tells;
+      if (decides_q && event_q.kind == Open) enabled_q[event_q.what.tree] <= open_place_q.enabled;
+      if (pushes) busy_q[event_q.what.tree] <= 1'b1;
+      if (decides_q && event_q.kind == Combined) busy_q[event_q.what.tree] <= 1'b0;
+      counts_q   <= {ends, fails, repeats || asks_again,
+                     decides_q && event_q.kind == Arrival && !(takes || ends || fails || asks_again || answers)};
+      ended_o    <= ended_o + 32'(counts_q[3]);
+      failed_o   <= failed_o + 32'(counts_q[2]);
+      repeated_o <= repeated_o + 32'(counts_q[1]);
+      dropped_o  <= dropped_o + 32'(counts_q[0]);
+    end
+  end
+endmodule
