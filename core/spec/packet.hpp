@@ -756,7 +756,7 @@ struct NiReduceConfig {
   // this node
   constexpr std::uint64_t dcid() const { return get_bits(raw, 0, 22); }
   constexpr void set_dcid(std::uint64_t v) { set_bits(raw, 0, 22, v); }
-  // rounds of 256 cycles after which a part is sent again without a result, twice as many each time, up to 32 times as many; 0: never
+  // rounds of 256 cycles until a part is sent again, then up to 32 times as many; 0: never
   constexpr std::uint64_t patience() const { return get_bits(raw, 22, 12); }
   constexpr void set_patience(std::uint64_t v) { set_bits(raw, 22, 12, v); }
   // rounds from a reduction's first part at this node after which it has failed; 0: it waits for ever

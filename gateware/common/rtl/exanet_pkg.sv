@@ -346,7 +346,7 @@ package exanet_pkg;
   typedef struct packed {
     logic [13:0] reserved;  // zero
     logic [15:0] limit;  // rounds from a reduction's first part at this node after which it has failed; 0: it waits for ever
-    logic [11:0] patience;  // rounds of 256 cycles after which a part is sent again without a result, twice as many each time, up to 32 times as many; 0: never
+    logic [11:0] patience;  // rounds of 256 cycles until a part is sent again, then up to 32 times as many; 0: never
     logic [21:0] dcid;  // this node
   } ni_reduce_config_t;
 

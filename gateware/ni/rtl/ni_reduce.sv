@@ -67,7 +67,7 @@ module ni_reduce (
     logic [15:0] strobe;
   } order_t;
   order_t next_order, order;
-  logic next_valid, order_takes, order_valid, order_done, payload, calls, opens, may_open, order_steps;
+  logic next_valid, order_takes, order_valid, order_done, payload, calls, opens, order_steps, hold_q, decided_q;
   logic [3:0] orders_q;
   ni_reduce_config_t config_q;
   exanet_fifo #(.Width($bits(order_t)), .Depth(8)) u_orders (
@@ -137,7 +137,7 @@ module ni_reduce (
   logic arrival_valid, arrival_steps, receiver_idle;
   arrival_t arrival;
   ni_reduce_receive u_receive (
-    .clk_i, .rst_ni, .hold_i(may_open), .idle_o(receiver_idle), .s_axis_tvalid, .s_axis_tready, .s_axis_tdata, .s_axis_tkeep, .s_axis_tlast,
+    .clk_i, .rst_ni, .hold_i(hold_q), .idle_o(receiver_idle), .s_axis_tvalid, .s_axis_tready, .s_axis_tdata, .s_axis_tkeep, .s_axis_tlast,
     .s_axis_tuser, .tree_o(arrival_tree), .enabled_i(enabled_q[arrival_tree]), .place_i(places[arrival_tree]), .state_i(states[arrival_tree]),
     .write_part_o(part_writes), .write_result_o(result_writes), .write_at_o(arrival_at), .data_o(arrival_data), .valid_o(arrival_valid),
     .arrival_o(arrival), .taken_i(arrival_steps));
@@ -187,9 +187,9 @@ module ni_reduce (
   assign arrival_steps = free && arrival_valid;
   assign refused_steps = free && refused && !arrival_valid;
   assign combined_steps = free && combined_q && !refused && !arrival_valid;
-  // An opening waits for the engine and then for the packet that is being taken in, behind which none begins.
-  assign may_open = opens && !busy_q[order.line[7:4]];
-  assign order_steps = free && !combined_q && !refused && !arrival_valid && (calls || (may_open && receiver_idle));
+  // An opening waits for the engine and then for the packet that is being taken in, behind which none begins. A step that has just decided may have
+  // made the engine busy.
+  assign order_steps = free && !combined_q && !refused && !arrival_valid && (calls || (hold_q && !decided_q && receiver_idle));
   assign chooses = visits || arrival_steps || refused_steps || combined_steps || order_steps;
   always_comb begin
     event_next.kind = Visit;
@@ -214,12 +214,16 @@ module ni_reduce (
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       order_valid <= 1'b0;
+      hold_q     <= 1'b0;
+      decided_q  <= 1'b0;
       clock_q    <= '0;
       decides_q  <= 1'b0;
       combined_q <= 1'b0;
       orders_q   <= '0;
       config_q   <= '0;
     end else begin
+      hold_q     <= opens && !order_done && !busy_q[order.line[7:4]];
+      decided_q  <= decides_q;
       order_valid <= order_takes || (order_valid && !order_done);
       clock_q    <= clock_q + 1'b1;
       decides_q  <= chooses;
