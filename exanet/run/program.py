@@ -132,11 +132,11 @@ def chosen_bcast(text: str | None) -> str | None:
 
 
 def chosen_offloads(text: str | None) -> tuple[str, ...]:
-    """The collectives that `allreduce=on,barrier=off` and the like, or `all`, take from the MPI library. Raises InputError."""
+    """The collectives that `allreduce=on,barrier=off` and the like, or `all`, take from the library; later words win. Raises InputError."""
     known = offloadable()
     chosen: set[str] = set()
-    for word in text.split(",") if text else ():
-        name, equals, how = word.partition("=")
+    for word in text.split(",") if text is not None else ():
+        name, equals, how = word.strip().partition("=")
         names = known if name == "all" else [name]
         if not set(names) <= set(known) or (equals and how not in ("on", "off")):
             raise InputError(f"--offload {text}: '{word}' is unknown; give {', '.join(known)} or all, each with =on or =off")

@@ -42,6 +42,7 @@ static struct {
                         void *request);
   int (*grequest_complete)(long request);
   int (*pack)(const void *from, int count, long type, void *to, int size, int *at, long comm);
+  int (*type_envelope)(long type, int *integers, int *addresses, int *types, int *combiner);
   int (*unpack)(const void *from, int size, int *at, void *to, int count, long type, long comm);
   int (*comm_create_keyval)(int (*copy)(long, int, void *, void *, void *, int *),
                             int (*forget)(long, int, void *, void *), void *key, void *extra);
@@ -175,7 +176,8 @@ static int reduce(const struct tree *tree, const char *name, long comm, int op, 
 static long allreduce(exanet_mpi_function otherwise, bool large, EXANET_MPI_ARGUMENTS) {
   const long count = large ? a2 : (int)a2;
   int op, element, result = 0;
-  if (!ready || !find_shape(count, a3, a4, &op, &element) || a1 == 0 || a0 == 0 || a0 == a1)
+  if (!ready || !find_shape(count, a3, a4, &op, &element) || a1 == 0 || a1 == exanet_mpi.in_place || a0 == 0 ||
+      a0 == a1)
     return otherwise(EXANET_MPI_PASSED);
   const struct tree *tree = tree_of(EXN_OFFLOAD_allreduce, a5, &result);
   if (tree == NULL || result != 0) return result != 0 ? result : otherwise(EXANET_MPI_PASSED);
@@ -207,12 +209,20 @@ static long barrier(exanet_mpi_function otherwise, bool large, EXANET_MPI_ARGUME
   return reduce(tree, "MPI_Barrier", a0, exanet_op_sum, exanet_type_u32, 0, NULL, NULL);
 }
 
+/* No buffer at all, where it is not that the type has addresses of its own: the library says so. */
+static bool lacks_buffer(long buffer, long type) {
+  int integers = 0, addresses = 0, types = 0, combiner = 0;
+  return buffer == 0 && own.type_envelope(type, &integers, &addresses, &types, &combiner) == 0 &&
+         integers + addresses + types == 0;
+}
+
 /* (buffer, count, datatype, root, comm). Ranks may describe the same bytes by different types, so these alone decide. */
 static long broadcast(exanet_mpi_function otherwise, bool large, EXANET_MPI_ARGUMENTS) {
   const long count = large ? a1 : (int)a1;
   const int root = (int)a3;
   int result = 0, at = 0;
-  if (!ready || exanet_handle_of(a2) == exanet_mpi.no_type || count < 0 || count > EXANET_REDUCTION_MAX)
+  if (!ready || exanet_handle_of(a2) == exanet_mpi.no_type || count < 0 || count > EXANET_REDUCTION_MAX ||
+      lacks_buffer(a0, a2))
     return otherwise(EXANET_MPI_PASSED);
   const uint64_t bytes = (uint64_t)count * exanet_type_bytes_of(a2);
   if (bytes == 0 || bytes > EXANET_REDUCTION_MAX) return otherwise(EXANET_MPI_PASSED);
@@ -220,12 +230,13 @@ static long broadcast(exanet_mpi_function otherwise, bool large, EXANET_MPI_ARGU
   if (tree == NULL || result != 0 || root < 0 || root >= tree->size)
     return result != 0 ? result : otherwise(EXANET_MPI_PASSED);
   uint64_t words[EXANET_REDUCTION_MAX / sizeof(uint64_t)] = {0};
-  if (root == tree->rank) result = own.pack((const void *)a0, (int)count, a2, words, sizeof words, &at, a4);
-  if (result != 0) return result;
+  /* A root whose type is none brings nothing, for those who wait for it. */
+  const int packed = root == tree->rank ? own.pack((const void *)a0, (int)count, a2, words, sizeof words, &at, a4) : 0;
+  if (packed != 0) memset(words, 0, sizeof words);
   result = reduce(tree, "MPI_Bcast", a4, exanet_op_bor, exanet_type_u32, (bytes + 3) / 4, words, words);
   at = 0;
   if (result == 0 && root != tree->rank) result = own.unpack(words, (int)bytes, &at, (void *)a0, (int)count, a2, a4);
-  return result;
+  return result != 0 ? result : packed;
 }
 
 #define DEFINE_ONE(name, call, variant)                                                             \
@@ -290,6 +301,7 @@ void exanet_offload_open(struct exanet_ni *ni, void *(*find)(const char *name)) 
                 {"PMPI_Grequest_complete", &own.grequest_complete},
                 {"PMPI_Pack", &own.pack},
                 {"PMPI_Unpack", &own.unpack},
+                {"PMPI_Type_get_envelope", &own.type_envelope},
                 {"PMPI_Comm_create_keyval", &own.comm_create_keyval},
                 {"PMPI_Comm_set_attr", &own.comm_set_attr},
                 {"PMPI_Comm_get_attr", &own.comm_get_attr},

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -58,7 +59,7 @@ def test_a_replay_reduces_as_the_program_did(exanet_run: Runner, stack: Stack, t
 
 def test_only_what_is_asked_for(exanet_run: Runner, mpich: Stack) -> None:
     program = [mpich.python, "-c", "from mpi4py import MPI; MPI.COMM_WORLD.Barrier(); MPI.COMM_WORLD.Barrier()"]
-    for chosen, reductions in (("barrier", 2), ("all,barrier=off", None), ("allreduce=on,barrier=on,allreduce=off", 2)):
+    for chosen, reductions in (("barrier", 2), ("all, barrier=off", None), ("allreduce=on,barrier=on,allreduce=off", 2)):
         assert exanet_run(mpich, 3, program, options=(*OFF, "--offload", chosen)).summary.get("reductions") == reductions
     done = exanet_run(mpich, 3, program, options=(*OFF, "--offload", "barrier=off"))
     assert "reductions" not in done.summary and "offload" not in done.summary["run"]
@@ -75,11 +76,19 @@ def test_ranks_that_do_not_agree_are_told(exanet_run: Runner, stack: Stack, comp
     assert "do not agree in operation, type or count of MPI_Allreduce" in failed.errors
 
 
+def test_wrong_arguments_are_told_as_by_the_library(exanet_run: Runner, mpich: Stack, tmp_path: Path) -> None:
+    program = tmp_path / "wrong_arguments"
+    subprocess.run([mpich.compiler, "-o", program, PROGRAMS / "wrong_arguments.c"], check=True)
+    told = [exanet_run(mpich, 3, [program], options=options).output for options in (OFF, ALL)]
+    assert told[0] == told[1] and told[0].count("\n") == 5 and "sum 3 6" in told[0]
+
+
 @pytest.mark.parametrize(
     ("given", "what"),
     [
         (("--offload", "scan"), "--offload scan: 'scan' is unknown; give allreduce, barrier, bcast, reduce or all, each with =on or =off"),
         (("--offload", "allreduce=yes"), "--offload allreduce=yes: 'allreduce=yes' is unknown; give"),
+        (("--offload", ""), "--offload : '' is unknown; give"),
         (("--offload", "allreduce,"), "--offload allreduce,: '' is unknown; give"),
         (
             ("--offload", "bcast", "--collective", "bcast=LLF"),
