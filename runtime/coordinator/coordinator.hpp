@@ -48,8 +48,8 @@ class Coordinator final : private Host {
  public:
   struct Options {
     double compute_factor = 0;
-    std::uint32_t offloaded = 0;  // a bit of enum exn_offload each
     std::string bcast;  // the tree of programs' broadcasts (tree_broadcast()); empty: the MPI library's own
+    std::uint32_t offloaded = 0;  // a bit of enum exn_offload each
   };
   // `calls`: of the host of packed ranks in which this is; nullptr in a process of its own. Throws ConfigError (machine, placement).
   Coordinator(Region& region, const MachineConfig& machine, const std::vector<NodeId>& placement,
