@@ -66,6 +66,10 @@ class Context {
   // The number of a new tree of reductions, or why there is none: a negative errno value.
   std::int64_t open_reduction(std::vector<RankId> members);
   void close_reduction(std::uint32_t tree);
+  // Bytes of the longest vector: it goes in one packet.
+  std::uint32_t reduction_max() const {
+    return static_cast<std::uint32_t>(std::min<std::int64_t>(kReductionMax, router.max_payload_bytes));
+  }
 
   // Costs on a rank's processor. What it stores to the interface goes a router word at a time.
   Time store(std::uint64_t bytes) const { return config.store_word * router.words(bytes); }

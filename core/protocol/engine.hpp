@@ -52,6 +52,7 @@ class MessageEngine final : private NicListener {
   bool reduces() const { return context_.nic->reduces(); }
   // The number of a new tree, or why there is none: a negative errno value.
   std::int64_t open_reduction(std::vector<RankId> members) { return context_.open_reduction(std::move(members)); }
+  std::uint32_t reduction_max() const { return context_.reduction_max(); }
   std::uint64_t reductions() const { return context_.reduced; }
 
   void set_instant(bool instant);

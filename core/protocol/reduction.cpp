@@ -109,7 +109,7 @@ class Reductions final : public OperationMachine<Operation<ReductionDescriptor>>
   void execute(std::uint32_t id, Time now) override {
     auto& op = (*this)[id];
     Reduction* reduction = op.d.tree < context_.reductions.size() ? context_.reductions[op.d.tree].get() : nullptr;
-    if (reduction && reduction->takes(op.rank)) {
+    if (reduction && reduction->takes(op.rank) && op.payload.size() <= context_.reduction_max()) {
       Reduction::Place& place = reduction->places.at(op.rank);
       place.asked = op.d;
       place.waits = true;

@@ -8,14 +8,13 @@
 #include "core/replay/network_trees.hpp"
 #include "core/replay/open_mpi.hpp"
 #include "core/replay/rooted.hpp"
-#include "core/spec/descriptors.hpp"
 
 namespace exanet {
 namespace {
 
 // Of 32-bit words as the smallest elements. False: the unit has it not.
 bool reduce_by_unit(const CollectiveCall& c, std::uint64_t bytes, Schedule& out) {
-  if (c.places == nullptr || c.ranks < 2 || bytes > kReductionMax) return false;
+  if (c.places == nullptr || c.ranks < 2 || (bytes + 3) / 4 * 4 > c.places->reduction_max()) return false;
   const std::optional<std::uint32_t> tree = c.places->reduction_tree(c);
   if (tree) out.reduce(*tree, (bytes + 3) / 4 * 4);
   return tree.has_value();

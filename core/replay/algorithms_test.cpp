@@ -339,7 +339,7 @@ TEST_CASE("Open MPI's algorithms send as many messages and bytes as their source
 TEST_CASE("unknown algorithms are refused with those that there are") {
   CHECK_NOTHROW(check_choices({{"bcast", "binomial"}}));
   CHECK_THROWS_WITH_AS(check_choices({{"bcast", "ring"}}),
-                       "bcast by \"ring\" is unknown: use one of binomial, binary, LLF, GLF, hardware, "
+                       "bcast by \"ring\" is unknown: use one of binomial, binary, LLF, GLF, hardware, accelerator, "
                        "scatter-doubling, scatter-ring, linear, "
                        "chain, knomial, split-binary, open-mpi-binary, open-mpi-binomial, libnbc-binomial, "
                        "open-mpi-scatter-doubling",

@@ -54,12 +54,13 @@ class RankPlaces {
 
   // `multicasts`: where the network copies packets; `open_reduction`: where interfaces reduce.
   RankPlaces(const Topology& topology, const std::vector<NodeId>& placement, std::optional<Multicasts> multicasts = {},
-             OpenReduction open_reduction = {});
+             OpenReduction open_reduction = {}, std::uint64_t reduction_max = 0);
 
   const std::optional<Multicasts>& multicasts() const { return multicasts_; }
   // A reference that holds. Contract: multicasts().
   const BroadcastGroup& broadcast_group(const CollectiveCall& call);
 
+  std::uint64_t reduction_max() const { return reduction_max_; }
   // The interfaces' tree of a communicator, the same for all its ranks; none where they have not one.
   std::optional<std::uint32_t> reduction_tree(const CollectiveCall& call);
 
@@ -84,6 +85,7 @@ class RankPlaces {
   std::vector<std::uint32_t> switch_of_, group_of_;  // by endpoint
   std::optional<Multicasts> multicasts_;
   OpenReduction open_reduction_;
+  std::uint64_t reduction_max_;  // bytes of the longest vector
   std::map<const void*, std::optional<std::uint32_t>> trees_of_units_;  // by a communicator's members
   std::map<std::pair<const void*, std::uint32_t>, BroadcastGroup> groups_;  // by a communicator's members, and root
   std::map<const void*, NetworkTree> trees_;  // by a communicator's members

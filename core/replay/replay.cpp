@@ -147,7 +147,7 @@ class Replay::State final : public LibraryUser {
     Communicators& own = communicators.emplace_back(count);
     ActiveWords& said = words.emplace_back();
     RankPlaces& at = places.emplace_back(*topology, program.placement, multicasts_of(program, first, interface),
-                                         reductions_of(first));
+                                         reductions_of(first), library.engine().reduction_max());
     for (RankId rank = 0; rank < count; ++rank) {
       auto made =
           std::make_unique<RankReplay>(program, config.collectives, interface, first, rank, library, own, said, at);

@@ -38,7 +38,6 @@ from exanet.units import UnitError
 _MAX_NODES = 1 << 22  # the node field of the global address has 22 bits
 _MOST_CHANNELS = 8
 _MOST_INPUTS = 1024  # of a router in the simulator
-_REDUCTION_VECTOR = 256  # bytes; the longest that a unit takes (EXANET_REDUCTION_MAX)
 _PACKET_LIMIT = 256  # bytes; the user library's largest packetizer message on any machine (EXANET_PACKET_MAX)
 _WORD_LIMITS = (8, 4096)  # bits
 _LEAST_CYCLES, _MOST_CYCLES = 3, 1_000_000
@@ -438,11 +437,8 @@ def _interface_problems(model: MachineFile) -> Problems:
             ("ni",),
             f"a unit that reduces needs 'reduction_trees', 'reduction' and 'reduction_word' together; say {', '.join(missing)}, too",
         )
-    if ni.reduction_trees is not None:
-        if payload < _REDUCTION_VECTOR:
-            yield ("ni", "reduction_trees"), f"vectors of {_REDUCTION_VECTOR} B do not fit packets of {payload} B; leave the unit out"
-        if not 1 <= ni.reduction_trees.value <= 1 << 16:
-            yield ("ni", "reduction_trees"), "must be from 1 to 65536"
+    if ni.reduction_trees is not None and not 1 <= ni.reduction_trees.value <= 1 << 16:
+        yield ("ni", "reduction_trees"), "must be from 1 to 65536"
     if ni.test_step.value == 0:
         yield ("ni", "test_step"), "must be above zero, or a program that polls would stop simulated time"
 

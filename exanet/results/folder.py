@@ -281,7 +281,7 @@ def summarize(results: Mapping[str, Any], meta: Mapping[str, Any], tables: Mappi
         "packet_hops": int(total["packet_hops"]),
         "events": int(total["events"]),
         "cycles": int(total.get("cycles", 0)),
-        **({"reductions": int(total["reductions"])} if total.get("reductions") else {}),
+        "reductions": int(total.get("reductions", 0)),
         "messages_dropped": int(results.get("messages_dropped", 0)),
         "compute_percent": _share(ranks, "compute_ps"),
         "wait_percent": _share(ranks, "wait_ps"),

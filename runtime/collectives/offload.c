@@ -93,7 +93,8 @@ static bool find_shape(long count, long type, long operation, int *op, int *elem
   *op = *element = -1;
   FIND(types, type, *element);
   FIND(operations, operation, *op);
-  return *op >= 0 && *element >= 0 && count > 0 && exanet_reduction_valid(*op, *element, (size_t)count) == 0;
+  return *op >= 0 && *element >= 0 && count > 0 && exanet_process_ni() != NULL &&
+         exanet_reduction_valid(exanet_process_ni(), *op, *element, (size_t)count) == 0;
 }
 
 /* -- trees ------------------------------------------------------------------------------------------------------------------------------- */
@@ -221,11 +222,13 @@ static long broadcast(exanet_mpi_function otherwise, bool large, EXANET_MPI_ARGU
   const long count = large ? a1 : (int)a1;
   const int root = (int)a3;
   int result = 0, at = 0;
-  if (!ready || exanet_handle_of(a2) == exanet_mpi.no_type || count < 0 || count > EXANET_REDUCTION_MAX ||
+  const struct exanet_ni *ni = exanet_process_ni();
+  if (!ready || ni == NULL || exanet_handle_of(a2) == exanet_mpi.no_type || count < 0 || count > EXANET_REDUCTION_MAX ||
       lacks_buffer(a0, a2))
     return otherwise(EXANET_MPI_PASSED);
+  /* In words of 32 bits. */
   const uint64_t bytes = (uint64_t)count * exanet_type_bytes_of(a2);
-  if (bytes == 0 || bytes > EXANET_REDUCTION_MAX) return otherwise(EXANET_MPI_PASSED);
+  if (bytes == 0 || (bytes + 3) / 4 * 4 > exanet_reduction_max(ni)) return otherwise(EXANET_MPI_PASSED);
   const struct tree *tree = tree_of(EXN_OFFLOAD_bcast, a4, &result);
   if (tree == NULL || result != 0 || root < 0 || root >= tree->size)
     return result != 0 ? result : otherwise(EXANET_MPI_PASSED);

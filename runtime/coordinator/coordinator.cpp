@@ -82,6 +82,7 @@ Coordinator::Coordinator(Region& region, const MachineConfig& machine, const std
     throw ConfigError("offload",
                       "--offload: the machine's interfaces have no unit that reduces: say ni.reduction_trees, with "
                       "ni.messages: times");
+  region_->reduction_max = engine_.reduction_max();
   region_->offloaded = options.offloaded;
   choose_bcast(options.bcast);
   engine_.on_packet(

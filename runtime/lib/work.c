@@ -257,14 +257,16 @@ int exanet_reduction_close(struct exanet_ni *ni, uint32_t tree) {
   return 0;
 }
 
-int exanet_reduction_valid(int op, int type, size_t count) {
+size_t exanet_reduction_max(const struct exanet_ni *ni) { return ni->region->reduction_max; }
+
+int exanet_reduction_valid(const struct exanet_ni *ni, int op, int type, size_t count) {
   if (!exanet_reduces(op, type)) return -EOPNOTSUPP;
-  return count * exanet_type_bytes(type) <= EXANET_REDUCTION_MAX ? 0 : -EMSGSIZE;
+  return count <= ni->region->reduction_max / exanet_type_bytes(type) ? 0 : -EMSGSIZE;
 }
 
 int exanet_reduce(struct exanet_ni *ni, uint32_t tree, int op, int type, size_t count, const void *part, void *result,
                   uint64_t cookie) {
-  const int wrong = exanet_reduction_valid(op, type, count);
+  const int wrong = exanet_reduction_valid(ni, op, type, count);
   if (wrong) return wrong;
   const uint32_t bytes = (uint32_t)(count * exanet_type_bytes(type));
   struct exn_reduction_descriptor *d = begin(ni, EXN_OP_REDUCTION, 0, 0, sizeof *d, bytes);

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/nic/exanet/exanet_nic.hpp"
 
-#include <string>
-
 #include "core/config/error.hpp"
-#include "core/spec/descriptors.hpp"
 #include "core/topology/multicast.hpp"
 #include "core/units/check.hpp"
 
@@ -20,8 +17,6 @@ NiConfig checked(const NiConfig& ni, const RouterConfig& router) {
   require(router.max_payload_bytes > 0, "router.max_payload_bytes", "max_payload must not be 0");
   require(ni.dma_block_bytes > 0, "ni.dma_block_bytes", "dma_block must not be 0");
   require(ni.dma_window_blocks > 0, "ni.dma_window_blocks", "dma_window must be at least one block");
-  require(ni.reduction_trees == 0 || router.max_payload_bytes >= std::int64_t{kReductionMax}, "ni.reduction_trees",
-          "a reduction's vector of " + std::to_string(kReductionMax) + " B is more than the router's max_payload");
   if (ni.messages == NiConfig::Messages::kGateware) {
     require(ni.packet_max_bytes <= 64, "ni.packet_max_bytes", "packet_max is at most 64 B with 'messages: gateware'");
     require(ni.packetizer == Time() && ni.mailbox_word == Time(), "ni.messages",

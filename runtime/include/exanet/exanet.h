@@ -93,7 +93,9 @@ int exanet_packet_send(struct exanet_ni *ni, uint16_t ep, exanet_addr to, const 
  * -EOPNOTSUPP: the machine cannot. Each member then hands over its part, and completes with EXANET_C_REDUCTION when the result is in `result`;
  * -EINVAL: parts did not agree, or the last result was not waited for. op: sum, min, max, bor, band, bxor; type: 32 or 64 bits; count 0: a barrier. */
 int exanet_reduction_open(struct exanet_ni *ni, const uint32_t *members, uint32_t count, uint64_t cookie);
-int exanet_reduction_valid(int op, int type, size_t count); /* 0, -EOPNOTSUPP or -EMSGSIZE */
+size_t exanet_reduction_max(const struct exanet_ni *ni); /* bytes of the longest vector */
+int exanet_reduction_valid(const struct exanet_ni *ni, int op, int type,
+                           size_t count); /* 0, -EOPNOTSUPP or -EMSGSIZE */
 int exanet_reduce(struct exanet_ni *ni, uint32_t tree, int op, int type, size_t count, const void *part, void *result,
                   uint64_t cookie);
 int exanet_reduction_close(struct exanet_ni *ni, uint32_t tree);

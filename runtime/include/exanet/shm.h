@@ -130,6 +130,7 @@ struct exn_region {
   uint32_t stop; /* simulator: ranks must exit at once */
   uint32_t multithreaded;
   uint32_t chosen_bcast; /* simulator: it knows the tree of a broadcast, in the place of the MPI library's */
+  uint32_t reduction_max; /* bytes of the longest vector that interfaces reduce */
   uint32_t offloaded; /* simulator: collectives that go to the interfaces, a bit of EXN_OFFLOADS each */
   uint32_t questions; /* ranks: one of them asks */
   /* who watches over the run, and the simulator, of each other (runtime/coordinator/control.hpp) */
