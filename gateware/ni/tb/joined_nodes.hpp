@@ -6,16 +6,20 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <array>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "gateware/link/tb/transceiver.hpp"
 #include "gateware/node/model/verilated_ports.hpp"
 #include "gateware/tb/placement.hpp"
+#include "verilated.h"
 
 namespace exanet::gateware {
 
-// What a node is joined by. `Model` is Verilator's class of it.
+// What a node is joined by, and its processor's loads. `Model` is Verilator's class of it.
 template <typename Model>
 struct JoinedNode {
   std::unique_ptr<Model> model;
@@ -25,6 +29,8 @@ struct JoinedNode {
   std::size_t far_node[2]{};
   unsigned far_port[2]{};
   bool stuck[2]{};  // the transceiver takes no word
+  bool loads = false, asks = false;
+  std::array<std::uint64_t, 2> loaded{};
 
   void drive_router() {
     for (unsigned i = 0; i < router.raw.size(); ++i) model->config_i[i] = router.raw[i];
@@ -88,5 +94,101 @@ void clock_nodes(std::vector<Node>& nodes, unsigned level) {
     node.model->eval();
   }
 }
+
+// Such nodes and their clock. `Network` says by drive() what a node sees in a cycle, and by sample() what has come of it before the edge at
+// the cycle's end; `Node` has the stores that are to come.
+template <typename Network, typename Node>
+class NodeNetwork {
+ public:
+  Node& node(std::size_t n) { return nodes_[n]; }
+  std::size_t size() const { return nodes_.size(); }
+  std::uint64_t cycle() const { return cycle_; }
+
+  // What a processor loads, while the network goes on.
+  std::array<std::uint64_t, 2> load(std::size_t n, std::uint32_t address) {
+    Node& node = nodes_[n];
+    node.model->s_axi_araddr = address & ~0xfu;
+    node.asks = node.loads = true;
+    for (int i = 0; node.loads; ++i) {
+      REQUIRE(i < 1000);
+      step();
+    }
+    return node.loaded;
+  }
+  void run(std::uint64_t cycles) {
+    for (std::uint64_t i = 0; i < cycles; ++i) step();
+  }
+  // Until all stores have been taken, and have had their effect on tables.
+  void run_until_stored(std::uint64_t most = 100'000) {
+    for (std::uint64_t i = 0;
+         std::any_of(nodes_.begin(), nodes_.end(), [](const Node& node) { return !node.stores.empty(); }); ++i) {
+      REQUIRE(i < most);
+      step();
+    }
+    run(40);
+  }
+  // A node's router takes and hands out nothing any more; or does again.
+  void enable(std::size_t n, bool enabled) {
+    nodes_[n].router.set_enabled(enabled);
+    nodes_[n].drive_router();
+  }
+  void step() {
+    auto& network = static_cast<Network&>(*this);
+    for (Node& node : nodes_) network.drive(node);
+    for (Node& node : nodes_) drive_lines(nodes_, node);
+    for (Node& node : nodes_) {
+      node.model->clk_i = 0;
+      node.model->eval();
+      network.sample(node);
+    }
+    clock_nodes(nodes_, 1);
+    ++cycle_;
+  }
+
+ protected:
+  // `before_reset`: other than 0: registers and memories hold chance values before the reset, others for each number.
+  NodeNetwork(std::size_t nodes, bool two_dimensions, int before_reset)
+      : nodes_(nodes), two_dimensions_(two_dimensions) {
+    if (before_reset != 0) {
+      context_.randReset(2);
+      context_.randSeed(before_reset);
+    }
+    place_nodes(nodes_, two_dimensions);
+  }
+  ~NodeNetwork() {
+    for (Node& node : nodes_) node.model->final();
+  }
+  // When each node has a model: joins them, and ends their reset.
+  void join(const TransceiverConfig& line) {
+    join_nodes(nodes_, two_dimensions_, line);
+    for (unsigned i = 0; i < 8; ++i) clock_nodes(nodes_, i % 2);
+    for (Node& node : nodes_) node.model->rst_ni = node.model->ni_rst_ni = 1;
+  }
+  // The interface of a node is reset alone, with nothing under way at its ports.
+  void reset_alone(std::size_t n) {
+    nodes_[n].model->ni_rst_ni = 0;
+    run(4);
+    nodes_[n].model->ni_rst_ni = 1;
+  }
+  void take_load(Node& node) {
+    const auto& m = *node.model;
+    if (m.s_axi_arvalid && m.s_axi_arready) node.asks = false;
+    if (!m.s_axi_rvalid) return;
+    for (unsigned i = 0; i < 2; ++i)
+      node.loaded[i] = m.s_axi_rdata[2 * i] | std::uint64_t{m.s_axi_rdata[2 * i + 1]} << 32;
+    node.loads = false;
+  }
+  template <typename Record>
+  static std::uint64_t value_of(const Record& record) {
+    return record.raw[0] | std::uint64_t{record.raw[1]} << 32;
+  }
+
+  VerilatedContext context_;
+  std::vector<Node> nodes_;
+  std::uint64_t cycle_ = 0;
+
+ private:
+  bool two_dimensions_;
+};
 
 }  // namespace exanet::gateware

@@ -55,31 +55,27 @@ inline constexpr std::uint32_t kSend = 0x40, kTransfer = 0x80, kFence = 0xa0, kS
 inline constexpr std::uint32_t kContextTable = 0x100000, kConfig = 0x104000, kClearPeer = 0x104010, kCounts = 0x104020,
                                kMailboxTable = 0x108000;
 
-class NiNetwork {
+struct NiNode : JoinedNode<Vni_node> {
+  std::deque<Store> stores;  // that are to come
+  std::vector<std::uint64_t> taken;  // cycle of each that has been
+  Receiver in[3], out[3];  // packets into the router, and out of it: messages, answers, transfers
+  std::vector<SlotEvent> slot_events;  // of the slots of this node
+  std::array<bool, 4 * kContexts> queued{};  // a slot that was freed while it was queued is free when its turn has come
+  std::unique_ptr<AxiMemory> memory;
+  std::unique_ptr<DmaPort> dma;  // of the same memory
+  std::optional<unsigned> kept_channels;  // other than all have
+  unsigned bad_answers = 0;  // of stores, by the bus
+};
+
+class NiNetwork : public NodeNetwork<NiNetwork, NiNode> {
+  friend NodeNetwork<NiNetwork, NiNode>;
+
  public:
-  struct Node : JoinedNode<Vni_node> {
-    std::deque<Store> stores;  // that are to come
-    std::vector<std::uint64_t> taken;  // cycle of each that has been
-    Receiver in[3], out[3];  // packets into the router, and out of it: messages, answers, transfers
-    std::vector<SlotEvent> slot_events;  // of the slots of this node
-    std::array<bool, 4 * kContexts>
-        queued{};  // a slot that was freed while it was queued is free when its turn has come
-    std::unique_ptr<AxiMemory> memory;
-    std::unique_ptr<DmaPort> dma;  // of the same memory
-    std::optional<unsigned> kept_channels;  // other than all have
-    unsigned bad_answers = 0;  // of stores, by the bus
-    bool loads = false, asks = false;
-    std::array<std::uint64_t, 2> loaded{};
-  };
+  using Node = NiNode;
 
   // A ring; or, of four nodes, a torus of two by two.
   explicit NiNetwork(std::size_t nodes, NiNetworkConfig config = {}, bool two_dimensions = false)
-      : config_(config), nodes_(nodes) {
-    if (config.before_reset != 0) {
-      context_.randReset(2);
-      context_.randSeed(config.before_reset);
-    }
-    place_nodes(nodes_, two_dimensions);
+      : NodeNetwork(nodes, two_dimensions, config.before_reset), config_(config) {
     for (std::size_t n = 0; n < nodes; ++n) {
       Node& node = nodes_[n];
       for (unsigned kind = 0; kind < 16; ++kind) node.router.set_type_port(kind, port_of(kind));
@@ -89,19 +85,10 @@ class NiNetwork {
       node.dma = std::make_unique<DmaPort>(*node.memory, memory);
       start(node);
     }
-    join_nodes(nodes_, two_dimensions, config.line);
-    for (unsigned i = 0; i < 8; ++i) clock_nodes(nodes_, i % 2);
-    for (Node& node : nodes_) node.model->rst_ni = node.model->ni_rst_ni = 1;
+    join(config.line);
     for (Node& node : nodes_) configure(node);
     run_until_stored();
   }
-  ~NiNetwork() {
-    for (Node& node : nodes_) node.model->final();
-  }
-
-  Node& node(std::size_t n) { return nodes_[n]; }
-  std::size_t size() const { return nodes_.size(); }
-  std::uint64_t cycle() const { return cycle_; }
   const NiNetworkConfig& config() const { return config_; }
 
   // --- What processors store. Without a cycle: as soon as what was stored before has been taken.
@@ -172,17 +159,6 @@ class NiNetwork {
   }
 
   // --- What processors load, while the network goes on.
-  std::array<std::uint64_t, 2> load(std::size_t n, std::uint32_t address) {
-    Node& node = nodes_[n];
-    node.model->s_axi_araddr = address & ~0xfu;
-    node.asks = true;
-    node.loads = true;
-    for (int i = 0; node.loads; ++i) {
-      REQUIRE(i < 1000);
-      step();
-    }
-    return node.loaded;
-  }
   spec::NiStatus status(std::size_t n, unsigned context) {
     spec::NiStatus status;
     const std::uint64_t value = load(n, page(context) + kStatus)[0];
@@ -215,55 +191,20 @@ class NiNetwork {
     return counts;
   }
 
-  void run(std::uint64_t cycles) {
-    for (std::uint64_t i = 0; i < cycles; ++i) step();
-  }
-  // Until all stores have been taken, and have had their effect on tables.
-  void run_until_stored(std::uint64_t most = 100'000) {
-    for (std::uint64_t i = 0;
-         std::any_of(nodes_.begin(), nodes_.end(), [](const Node& node) { return !node.stores.empty(); }); ++i) {
-      REQUIRE(i < most);
-      step();
-    }
-    run(40);
-  }
   // So many channels of a node serve others' reads.
   void keep_channels(std::size_t n, unsigned channels) {
     nodes_[n].kept_channels = channels;
     configure(nodes_[n]);
     run_until_stored();
   }
-  // A node's router takes and hands out nothing any more; or does again.
-  void enable(std::size_t n, bool enabled) {
-    nodes_[n].router.set_enabled(enabled);
-    nodes_[n].drive_router();
-  }
   // The network interface alone is reset, with nothing under way at its ports; its tables are as at the start.
   void reset_interface(std::size_t n) {
-    nodes_[n].model->ni_rst_ni = 0;
-    run(4);
-    nodes_[n].model->ni_rst_ni = 1;
+    reset_alone(n);
     configure(nodes_[n]);
     run_until_stored();
   }
 
-  void step() {
-    for (Node& node : nodes_) drive(node);
-    for (Node& node : nodes_) drive_lines(nodes_, node);
-    for (Node& node : nodes_) {
-      node.model->clk_i = 0;
-      node.model->eval();
-      sample(node);
-    }
-    clock_nodes(nodes_, 1);
-    ++cycle_;
-  }
-
  private:
-  template <typename Record>
-  static std::uint64_t value_of(const Record& record) {
-    return record.raw[0] | std::uint64_t{record.raw[1]} << 32;
-  }
   static unsigned port_of(unsigned kind) {
     switch (static_cast<spec::PacketType>(kind)) {
       case spec::PacketType::kMessage: return 0;
@@ -334,12 +275,7 @@ class NiNetwork {
       node.taken.push_back(cycle_);
     }
     node.bad_answers += m.s_axi_bvalid && m.s_axi_bresp != 0;
-    if (m.s_axi_arvalid && m.s_axi_arready) node.asks = false;
-    if (m.s_axi_rvalid) {
-      for (unsigned i = 0; i < 2; ++i)
-        node.loaded[i] = m.s_axi_rdata[2 * i] | std::uint64_t{m.s_axi_rdata[2 * i + 1]} << 32;
-      node.loads = false;
-    }
+    take_load(node);
     for (unsigned p = 0; p < 3; ++p) {
       spec::Flit in, out;
       for (unsigned w = 0; w < in.raw.size(); ++w) in.raw[w] = m.in_o[p][w], out.raw[w] = m.out_o[p][w];
@@ -354,9 +290,6 @@ class NiNetwork {
   }
 
   NiNetworkConfig config_;
-  VerilatedContext context_;
-  std::vector<Node> nodes_;
-  std::uint64_t cycle_ = 0;
 };
 
 // A process that reads a mailbox in memory, by the phase of its entries.

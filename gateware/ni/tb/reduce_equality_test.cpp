@@ -93,7 +93,7 @@ class Gateware {
     collect();
   }
 
-  std::uint64_t end() const { return net_.cycle(); }
+  std::uint64_t end() const { return end_; }
   Result result;
   bool quiet = false;  // at the end nothing is under way
   std::vector<Tree> trees;
@@ -170,7 +170,9 @@ class Model {
     // A store is at the unit in the cycle behind that in which the bus took it.
     for (std::uint32_t i = 0; i < ops.size(); ++i)
       events_.schedule(kCycle * static_cast<std::int64_t>(ops[i].taken + 1), on_store, i);
-    events_.run_until(kCycle * static_cast<std::int64_t>(end));
+    // A packet's header is known of when it is delivered: what is under way at the end comes to its end.
+    constexpr std::uint64_t kLongestWay = 5000;
+    events_.run_until(kCycle * static_cast<std::int64_t>(end + kLongestWay));
     std::erase_if(result.happenings, [&](const Happening& h) { return h.cycle >= end; });
     std::sort(result.happenings.begin(), result.happenings.end());
     result.counts = {units_.ended(), units_.failed(), units_.repeated(), units_.dropped()};

@@ -67,32 +67,30 @@ struct Tree {
   }
 };
 
-class ReduceNetwork {
- public:
+struct ReduceNode : JoinedNode<Vreduce_node> {
   struct Store {
     std::uint32_t address;
     Line data{};
     unsigned strobe = 0xffff;
   };
-  struct Node : JoinedNode<Vreduce_node> {
-    std::deque<Store> stores;  // that are to come
-    Receiver in[1], out[1];  // packets into the router, and out of it
-    std::unique_ptr<AxiMemory> memory;
-    bool loads = false, asks = false;
-    std::array<std::uint64_t, 2> loaded{};
-    bool keep_stores = false;  // what they were
-    std::vector<Store> kept;
-    std::vector<std::uint64_t> taken;  // cycle of each store that has been
-  };
+  std::deque<Store> stores;  // that are to come
+  Receiver in[1], out[1];  // packets into the router, and out of it
+  std::unique_ptr<AxiMemory> memory;
+  bool keep_stores = false;  // what they were
+  std::vector<Store> kept;
+  std::vector<std::uint64_t> taken;  // cycle of each store that has been
+};
+
+class ReduceNetwork : public NodeNetwork<ReduceNetwork, ReduceNode> {
+  friend NodeNetwork<ReduceNetwork, ReduceNode>;
+
+ public:
+  using Node = ReduceNode;
+  using Store = ReduceNode::Store;
 
   // A ring; or, of four nodes, a torus of two by two.
   explicit ReduceNetwork(std::size_t nodes, ReduceNetworkConfig config = {}, bool two_dimensions = false)
-      : config_(config), nodes_(nodes) {
-    if (config.before_reset != 0) {
-      context_.randReset(2);
-      context_.randSeed(config.before_reset);
-    }
-    place_nodes(nodes_, two_dimensions);
+      : NodeNetwork(nodes, two_dimensions, config.before_reset), config_(config) {
     for (std::size_t n = 0; n < nodes; ++n) {
       for (unsigned kind = 0; kind < 16; ++kind) nodes_[n].router.set_type_port(kind, 0);
       MemoryConfig memory = config.memory;
@@ -100,19 +98,10 @@ class ReduceNetwork {
       nodes_[n].memory = std::make_unique<AxiMemory>(memory);
       start(nodes_[n]);
     }
-    join_nodes(nodes_, two_dimensions, config.line);
-    for (unsigned i = 0; i < 8; ++i) clock_nodes(nodes_, i % 2);
-    for (Node& node : nodes_) node.model->rst_ni = node.model->ni_rst_ni = 1;
+    join(config.line);
     for (std::size_t n = 0; n < nodes; ++n) configure(n);
     run_until_stored();
   }
-  ~ReduceNetwork() {
-    for (Node& node : nodes_) node.model->final();
-  }
-
-  Node& node(std::size_t n) { return nodes_[n]; }
-  std::size_t size() const { return nodes_.size(); }
-  std::uint64_t cycle() const { return cycle_; }
 
   // --- What processors store.
   void store(std::size_t n, const Store& store) { nodes_[n].stores.push_back(store); }
@@ -195,61 +184,16 @@ class ReduceNetwork {
             static_cast<std::uint32_t>(pair[1]), static_cast<std::uint32_t>(pair[1] >> 32),
             static_cast<std::uint32_t>(load(n, 0x80120)[0])};
   }
-  std::array<std::uint64_t, 2> load(std::size_t n, std::uint32_t address) {
-    Node& node = nodes_[n];
-    node.model->s_axi_araddr = address;
-    node.asks = node.loads = true;
-    for (int i = 0; node.loads; ++i) {
-      REQUIRE(i < 1000);
-      step();
-    }
-    return node.loaded;
-  }
 
-  void run(std::uint64_t cycles) {
-    for (std::uint64_t i = 0; i < cycles; ++i) step();
-  }
-  // Until all stores have been taken, and have had their effect.
-  void run_until_stored(std::uint64_t most = 100'000) {
-    for (std::uint64_t i = 0;
-         std::any_of(nodes_.begin(), nodes_.end(), [](const Node& node) { return !node.stores.empty(); }); ++i) {
-      REQUIRE(i < most);
-      step();
-    }
-    run(40);
-  }
-  // A node's router takes and hands out nothing any more; or does again.
-  void enable(std::size_t n, bool enabled) {
-    nodes_[n].router.set_enabled(enabled);
-    nodes_[n].drive_router();
-  }
   // The unit alone is reset, with nothing under way at its port.
   void reset_unit(std::size_t n) {
     nodes_[n].stores.clear();
-    nodes_[n].model->ni_rst_ni = 0;
-    run(4);
-    nodes_[n].model->ni_rst_ni = 1;
+    reset_alone(n);
     configure(n);
     run_until_stored();
   }
 
-  void step() {
-    for (Node& node : nodes_) drive(node);
-    for (Node& node : nodes_) drive_lines(nodes_, node);
-    for (Node& node : nodes_) {
-      node.model->clk_i = 0;
-      node.model->eval();
-      sample(node);
-    }
-    clock_nodes(nodes_, 1);
-    ++cycle_;
-  }
-
  private:
-  template <typename Record>
-  static std::uint64_t value_of(const Record& record) {
-    return record.raw[0] | std::uint64_t{record.raw[1]} << 32;
-  }
   static std::uint32_t neighbour(unsigned tree, unsigned branch) { return 0x81000 + 256 * tree + 16 * branch; }
   std::uint64_t node_word(const Tree& tree, std::size_t place, unsigned branch) const {
     spec::NiReduceNode word;
@@ -290,12 +234,7 @@ class ReduceNetwork {
       node.stores.pop_front();
       node.taken.push_back(cycle_);
     }
-    if (m.s_axi_arvalid && m.s_axi_arready) node.asks = false;
-    if (m.s_axi_rvalid) {
-      for (unsigned i = 0; i < 2; ++i)
-        node.loaded[i] = m.s_axi_rdata[2 * i] | std::uint64_t{m.s_axi_rdata[2 * i + 1]} << 32;
-      node.loads = false;
-    }
+    take_load(node);
     spec::Flit in, out;
     for (unsigned w = 0; w < in.raw.size(); ++w) in.raw[w] = m.in_o[w], out.raw[w] = m.out_o[w];
     if (in.valid()) node.in[0].accept(in, cycle_);
@@ -304,9 +243,6 @@ class ReduceNetwork {
   }
 
   ReduceNetworkConfig config_;
-  VerilatedContext context_;
-  std::vector<Node> nodes_;
-  std::uint64_t cycle_ = 0;
 };
 
 }  // namespace exanet::gateware
