@@ -66,6 +66,8 @@ class Context {
   // The number of a new tree of reductions, or why there is none: a negative errno value.
   std::int64_t open_reduction(std::vector<RankId> members);
   void close_reduction(std::uint32_t tree);
+  // nullptr: no such tree is open.
+  Reduction* reduction(std::uint32_t tree) const { return tree < reductions.size() ? reductions[tree].get() : nullptr; }
   // Bytes of the longest vector: it goes in one packet.
   std::uint32_t reduction_max() const {
     return static_cast<std::uint32_t>(std::min<std::int64_t>(kReductionMax, router.max_payload_bytes));

@@ -108,7 +108,7 @@ class Reductions final : public OperationMachine<Operation<ReductionDescriptor>>
 
   void execute(std::uint32_t id, Time now) override {
     auto& op = (*this)[id];
-    Reduction* reduction = op.d.tree < context_.reductions.size() ? context_.reductions[op.d.tree].get() : nullptr;
+    Reduction* const reduction = context_.reduction(op.d.tree);
     if (reduction && reduction->takes(op.rank) && op.payload.size() <= context_.reduction_max()) {
       Reduction::Place& place = reduction->places.at(op.rank);
       place.asked = op.d;
@@ -126,9 +126,7 @@ class Reductions final : public OperationMachine<Operation<ReductionDescriptor>>
     Reduction::Unit& unit = reduction.units[node];
     Reduction::Part& part = unit.parts[branch];
     if (unit.missing == unit.parts.size()) unit.shape = shape;
-    part.there = true;
     part.status = same_shape(shape, unit.shape) ? status : -EINVAL;
-    part.came = now;
     part.bytes.assign(bytes.begin(), bytes.end());
     if (--unit.missing > 0) return;
     ++context_.live;
@@ -153,10 +151,9 @@ class Reductions final : public OperationMachine<Operation<ReductionDescriptor>>
     Bytes sum = unit.parts[0].bytes;
     std::int32_t status = 0;
     for (std::size_t branch = 0; branch < unit.parts.size(); ++branch) {
-      Reduction::Part& part = unit.parts[branch];
+      const Reduction::Part& part = unit.parts[branch];
       status = std::min(status, part.status);
       if (branch > 0 && status == 0) combine(unit.shape, sum.data(), part.bytes.data());
-      part.there = false;
     }
     if (status != 0) sum.clear();
     unit.missing = unit.parts.size();
@@ -209,8 +206,8 @@ class Reductions final : public OperationMachine<Operation<ReductionDescriptor>>
     context_.host.complete(rank, done, bytes);
   }
 
-  static constexpr std::size_t kEnd =
-      16;  // bytes behind a result, which say that it is there (spec/packet.yaml: reduce_end)
+  // Bytes behind a result, which say that it is there (spec/packet.yaml: reduce_end).
+  static constexpr std::size_t kEnd = 16;
   std::vector<Packet> packets_;
   std::vector<std::uint32_t> free_;
   std::uint32_t on_combined_;

@@ -9,7 +9,6 @@
 
 #include "core/protocol/reduction_tree.hpp"
 #include "core/spec/descriptors.hpp"
-#include "core/units/time.hpp"
 
 namespace exanet {
 
@@ -17,9 +16,7 @@ struct Reduction {
   explicit Reduction(ReductionTree planned);
 
   struct Part {
-    bool there = false;
     std::int32_t status = 0;
-    Time came;
     std::vector<std::byte> bytes;
   };
   struct Unit {

@@ -10,6 +10,7 @@
 #include "core/protocol/state_machine.hpp"
 
 namespace exanet {
+
 std::int64_t Context::open_reduction(std::vector<RankId> members) {
   if (!nic->reduces()) return -EOPNOTSUPP;
   std::sort(members.begin(), members.end());
@@ -65,11 +66,10 @@ class ReductionClosings final : public OperationMachine<Operation<ReductionClose
  private:
   void execute(std::uint32_t id, Time) override {
     const auto& op = (*this)[id];
-    const std::uint32_t number = op.d.tree;
-    Reduction* const reduction = number < context_.reductions.size() ? context_.reductions[number].get() : nullptr;
+    Reduction* const reduction = context_.reduction(op.d.tree);
     if (reduction && reduction->takes(op.rank)) {
       reduction->places.at(op.rank).closed = true;
-      if (--reduction->open == 0) context_.close_reduction(number);
+      if (--reduction->open == 0) context_.close_reduction(op.d.tree);
     }
     finish(id);
   }

@@ -14,9 +14,9 @@ namespace {
 
 // Of 32-bit words as the smallest elements. False: the unit has it not.
 bool reduce_by_unit(const CollectiveCall& c, std::uint64_t bytes, Schedule& out) {
-  if (c.places == nullptr || c.ranks < 2 || (bytes + 3) / 4 * 4 > c.places->reduction_max()) return false;
-  const std::optional<std::uint32_t> tree = c.places->reduction_tree(c);
-  if (tree) out.reduce(*tree, (bytes + 3) / 4 * 4);
+  const std::uint64_t whole = (bytes + 3) / 4 * 4;
+  const auto tree = c.places != nullptr ? c.places->reduction_tree(c, whole) : std::nullopt;
+  if (tree) out.reduce(*tree, whole);
   return tree.has_value();
 }
 
@@ -26,14 +26,14 @@ bool has_unit_for(const CollectiveCall& c) {
 
 }  // namespace
 
-std::optional<std::uint32_t> RankPlaces::reduction_tree(const CollectiveCall& call) {
-  if (!open_reduction_) return std::nullopt;
+std::optional<std::uint32_t> RankPlaces::reduction_tree(const CollectiveCall& call, std::uint64_t bytes) {
+  if (!reductions_ || call.ranks < 2 || bytes > reductions_->longest_bytes) return std::nullopt;
   const auto [place, is_new] = trees_of_units_.try_emplace(call.members);
   if (is_new) {
     Ranks members;
     for (std::uint32_t i = 0; i < call.ranks; ++i)
       members.push_back(call.members == nullptr ? i : static_cast<std::uint32_t>((*call.members)[i]));
-    place->second = open_reduction_(members);
+    place->second = reductions_->open(members);
   }
   return place->second;
 }

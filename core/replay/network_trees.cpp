@@ -39,13 +39,12 @@ std::vector<std::uint32_t> parts_without_last_links(const Topology& t) {
 }  // namespace
 
 RankPlaces::RankPlaces(const Topology& topology, const std::vector<NodeId>& placement,
-                       std::optional<Multicasts> multicasts, OpenReduction open_reduction, std::uint64_t reduction_max)
+                       std::optional<Multicasts> multicasts, std::optional<InterfaceReductions> reductions)
     : topology_(topology),
       placement_(placement),
       group_of_(parts_without_last_links(topology)),
       multicasts_(std::move(multicasts)),
-      open_reduction_(std::move(open_reduction)),
-      reduction_max_(reduction_max) {
+      reductions_(std::move(reductions)) {
   for (NodeId endpoint = 0; endpoint < topology.endpoint_count(); ++endpoint)
     switch_of_.push_back(topology.switched() ? topology.neighbour(endpoint, 0).node : endpoint);
 }

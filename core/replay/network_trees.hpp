@@ -46,23 +46,26 @@ struct Multicasts {
   std::function<std::uint32_t(std::uint32_t root, const std::vector<std::uint32_t>& members)> add_group;
 };
 
+// How interfaces reduce for a program's ranks.
+struct InterfaceReductions {
+  std::uint64_t longest_bytes;  // of a vector
+  // Opens a tree for ranks of the program, if there is room for one.
+  std::function<std::optional<std::uint32_t>(const std::vector<std::uint32_t>& members)> open;
+};
+
 // The units of the network in which a program's ranks are.
 class RankPlaces {
  public:
-  // Opens a tree of the interfaces for ranks of the program, if they have room for one.
-  using OpenReduction = std::function<std::optional<std::uint32_t>(const std::vector<std::uint32_t>& members)>;
-
-  // `multicasts`: where the network copies packets; `open_reduction`: where interfaces reduce.
+  // `multicasts`: where the network copies packets; `reductions`: where interfaces reduce.
   RankPlaces(const Topology& topology, const std::vector<NodeId>& placement, std::optional<Multicasts> multicasts = {},
-             OpenReduction open_reduction = {}, std::uint64_t reduction_max = 0);
+             std::optional<InterfaceReductions> reductions = {});
 
   const std::optional<Multicasts>& multicasts() const { return multicasts_; }
   // A reference that holds. Contract: multicasts().
   const BroadcastGroup& broadcast_group(const CollectiveCall& call);
 
-  std::uint64_t reduction_max() const { return reduction_max_; }
-  // The interfaces' tree of a communicator, the same for all its ranks; none where they have not one.
-  std::optional<std::uint32_t> reduction_tree(const CollectiveCall& call);
+  // The interfaces' tree of a communicator for vectors of so many bytes, the same for all its ranks; none where they have not one.
+  std::optional<std::uint32_t> reduction_tree(const CollectiveCall& call, std::uint64_t bytes);
 
   // The tree of a broadcast. The last one of each communicator is kept: a reference holds until the next call.
   const NetworkTree& tree(LinkOrder order, const CollectiveCall& call);
@@ -84,8 +87,7 @@ class RankPlaces {
   const std::vector<NodeId>& placement_;  // by rank of the program
   std::vector<std::uint32_t> switch_of_, group_of_;  // by endpoint
   std::optional<Multicasts> multicasts_;
-  OpenReduction open_reduction_;
-  std::uint64_t reduction_max_;  // bytes of the longest vector
+  std::optional<InterfaceReductions> reductions_;
   std::map<const void*, std::optional<std::uint32_t>> trees_of_units_;  // by a communicator's members
   std::map<std::pair<const void*, std::uint32_t>, BroadcastGroup> groups_;  // by a communicator's members, and root
   std::map<const void*, NetworkTree> trees_;  // by a communicator's members

@@ -133,12 +133,13 @@ class Replay::State final : public LibraryUser {
     return Multicasts{static_cast<std::uint64_t>(interface.eager_max_bytes), add_group};
   }
 
-  RankPlaces::OpenReduction reductions_of(RankId first) {
+  std::optional<InterfaceReductions> reductions_of(RankId first) {
     if (!library.reduces()) return {};
-    return [this, first](std::vector<std::uint32_t> members) {
+    const auto open = [this, first](std::vector<std::uint32_t> members) {
       for (std::uint32_t& member : members) member += first;
       return library.open_reduction(std::move(members));
     };
+    return InterfaceReductions{library.engine().reduction_max(), open};
   }
 
   void add_trace(const ReplayProgram& program, const NiConfig& interface) {
@@ -147,7 +148,7 @@ class Replay::State final : public LibraryUser {
     Communicators& own = communicators.emplace_back(count);
     ActiveWords& said = words.emplace_back();
     RankPlaces& at = places.emplace_back(*topology, program.placement, multicasts_of(program, first, interface),
-                                         reductions_of(first), library.engine().reduction_max());
+                                         reductions_of(first));
     for (RankId rank = 0; rank < count; ++rank) {
       auto made =
           std::make_unique<RankReplay>(program, config.collectives, interface, first, rank, library, own, said, at);

@@ -76,18 +76,8 @@ def _run(
     (folder / "map").write_text("".join(f"{node}\n" for node in nodes))
     answer, results = folder / "answer.json", folder / "results"
     command = [sys.executable, "-P", "-m", "exanet", "run", "--quiet", "--no-report", "-m", machine, "-n", str(len(nodes))]
-    command += [
-        "--map",
-        str(folder / "map"),
-        "--compute",
-        "off",
-        "--mpi",
-        mpi,
-        "-o",
-        str(results),
-        *(("--offload", offload) if offload else ()),
-        "--",
-    ]
+    command += ["--map", str(folder / "map"), "--compute", "off", "--mpi", mpi, "-o", str(results)]
+    command += [*(("--offload", offload) if offload else ()), "--"]
     command += [sys.executable, str(_PROGRAMS / f"{program}.py"), str(answer), *map(str, arguments)]
     status, said = _finish(command)
     if status is None:
