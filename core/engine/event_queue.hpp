@@ -9,7 +9,8 @@
 // when time gets there, while it is small and in cache. What is scheduled into the interval being run goes to a heap beside it, and what
 // lies beyond the wheel to another, from which it moves to the wheel as time goes on. The order is exactly that of a heap.
 // (Calendar queue: Brown 1988; sorting late: ladder queue, Tang and others 2005.) An interval's events lie in chunks, which are used again
-// at once: what is touched is the events that are pending, not the longest that each interval has ever been.
+// at once: what is touched is the events that are pending, not the longest that each interval has ever been. An interval of one event, as most
+// are where little goes on, takes no chunk.
 //
 // An interval of more than a few is sorted by counting, low bits of the time first and then high ones, for comparing costs a mispredicted branch for
 // every event or two. Counting is stable, so events of one time stay as they were scheduled and need no number; and the interval says the rest of their
@@ -43,7 +44,7 @@ class EventQueue {
   using Peek = void (*)(void* self, std::uint32_t a, unsigned step);
   static constexpr unsigned kPeeks = 3;
 
-  EventQueue() { wheel_.fill(kNone); }
+  EventQueue() : sorted_(1 + kFetchAhead) {}
 
   // Contract: registered once per component before the first event; the component outlives the queue's use; at most 256 of them.
   // `records` and their size tell where an event of argument `a` finds the a-th of them, if all stay where they are: it is fetched ahead.
@@ -73,9 +74,12 @@ class EventQueue {
     if (next_ != last_ || !near_.empty()) return next_of_interval();
     if (on_wheel_ == 0) return far_.empty() ? Time::never() : far_[0].time;
     const std::int64_t interval = next_occupied();
+    const std::size_t slot = slot_of(interval);
     std::uint16_t earliest = kIntervalPs;
-    each_of(wheel_[slot_of(interval)], tail_[slot_of(interval)],
-            [&](const Event& e) { earliest = std::min(earliest, e.within); });
+    if (tail_[slot] == kSingle)
+      earliest = single_[slot].within;
+    else
+      each_of(wheel_[slot], tail_[slot], [&](const Event& e) { earliest = std::min(earliest, e.within); });
     return Time::ps((interval << kIntervalBits) + earliest);
   }
 
@@ -84,8 +88,12 @@ class EventQueue {
   // Pops the earliest event and calls its handler. Contract: not empty.
   void run_one() {
     EXANET_CHECK(!empty(), "run_one on an empty queue", now_.ps(), processed_, 0);
-    if (next_ == last_ && near_.empty()) begin_interval(next_interval());
-    run_next();
+    run_earliest();
+  }
+
+  // The same for so many, or as many as there are.
+  void run_some(std::size_t most) {
+    for (; most > 0 && !empty(); --most) run_earliest();
   }
 
   // The same if the earliest event lies before `end`; else false, and nothing has changed.
@@ -95,6 +103,10 @@ class EventQueue {
       const std::int64_t interval = next_interval();
       // Time must not get to an interval of which nothing is due: an earlier event may yet be scheduled.
       if (interval >= interval_of(end) && next_time() >= end) return false;
+      if (is_single(interval)) {
+        run_single(interval);
+        return true;
+      }
       begin_interval(interval);
     }
     if (next_of_interval() >= end) return false;
@@ -116,7 +128,10 @@ class EventQueue {
       if (on_wheel_ == 0 && far_.empty()) break;
       const std::int64_t interval = next_interval();
       if (interval > interval_of(end)) break;  // time has not got there: an earlier event may yet be scheduled
-      begin_interval(interval);
+      if (interval < interval_of(end) && is_single(interval))
+        run_single(interval);
+      else
+        begin_interval(interval);
     }
     reach(end);
   }
@@ -125,6 +140,7 @@ class EventQueue {
 
  private:
   static constexpr std::uint32_t kNone = 0xffffffffu;
+  static constexpr std::uint32_t kSingle = 1;  // in place of a cell: an interval's one event is in single_
   static constexpr int kIntervalBits = 12;  // 4096 ps: below a router's cycle
   static constexpr std::uint16_t kIntervalPs = 1 << kIntervalBits;
   static constexpr std::int64_t kIntervals = 1 << 11;  // 8.4 us ahead
@@ -196,11 +212,19 @@ class EventQueue {
 
   // Where the next event of an interval goes is kept as a number that counts cells of all chunks, so that adding one touches that and the cell.
   void add(Time at, std::uint32_t handler, std::uint32_t a) {
-    std::uint32_t& tail = tail_[slot_of(interval_of(at))];
-    if (tail % kCells == 0) [[unlikely]]
-      return add_chunk(at, handler, a);
-    cell(tail++) = {a, static_cast<std::uint16_t>(at.ps() & (kIntervalPs - 1)), static_cast<std::uint16_t>(handler)};
+    const std::size_t slot = slot_of(interval_of(at));
+    const Event event{a, static_cast<std::uint16_t>(at.ps() & (kIntervalPs - 1)), static_cast<std::uint16_t>(handler)};
+    std::uint32_t& tail = tail_[slot];
     ++on_wheel_;
+    if (tail == 0) {
+      single_[slot] = event;
+      tail = kSingle;
+      occupied_[slot / 64] |= std::uint64_t{1} << (slot % 64);
+      return;
+    }
+    if (tail % kCells <= kSingle) [[unlikely]]
+      add_chunk(slot);
+    cell(tail++) = event;
   }
 
   Event& cell(std::uint32_t number) { return chunks_[number / kCells].cells[number % kCells]; }
@@ -231,9 +255,8 @@ class EventQueue {
     add(at, handler | kMore, place);
   }
 
-  // The same where the event needs another chunk.
-  [[gnu::noinline]] void add_chunk(Time at, std::uint32_t handler, std::uint32_t a) {
-    const std::size_t slot = slot_of(interval_of(at));
+  // Gives an interval with an event, of which the next one has no place, another chunk.
+  [[gnu::noinline]] void add_chunk(std::size_t slot) {
     std::uint32_t chunk = free_;
     if (chunk == kNone) {
       chunk = static_cast<std::uint32_t>(chunks_.size());
@@ -241,14 +264,15 @@ class EventQueue {
     } else {
       free_ = next_chunk(chunk);
     }
-    if (wheel_[slot] == kNone) {
+    const std::uint32_t begin = chunk * kCells + 1;
+    if (tail_[slot] == kSingle) {
       wheel_[slot] = chunk;
-      occupied_[slot / 64] |= std::uint64_t{1} << (slot % 64);
+      cell(begin) = single_[slot];
+      tail_[slot] = begin + 1;
     } else {
       next_chunk(tail_[slot] / kCells - 1) = chunk;
+      tail_[slot] = begin;
     }
-    tail_[slot] = chunk * kCells + 1;
-    add(at, handler, a);
   }
 
   // Contract: an event is pending, and none in the present interval.
@@ -266,6 +290,13 @@ class EventQueue {
     const std::size_t slot = slot_of(interval);
     const std::uint32_t first = wheel_[slot], tail = tail_[slot], newest = (tail - 1) / kCells;
     next_ = 0;
+    empty_slot(slot);
+    if (tail == kSingle) {
+      last_ = 1;
+      sorted_[0] = single_[slot];
+      --on_wheel_;
+      return;
+    }
     last_ = (tail - 1) % kCells;
     for (std::uint32_t c = first; c != newest; c = next_chunk(c)) last_ += kCells - 1;
     if (half_sorted_.size() < last_) sorted_.resize(last_ + kFetchAhead), half_sorted_.resize(last_);
@@ -277,9 +308,6 @@ class EventQueue {
       sort<std::uint32_t>(first, tail);
     next_chunk(newest) = free_;
     free_ = first;
-    wheel_[slot] = kNone;
-    tail_[slot] = 0;
-    occupied_[slot / 64] &= ~(std::uint64_t{1} << (slot % 64));
     on_wheel_ -= last_;
   }
 
@@ -346,6 +374,36 @@ class EventQueue {
     return near_.empty() ? sorted : min(near_[0].time, sorted);
   }
 
+  // Whether an interval, the next one with an event, has one alone, and nothing is to come to the wheel when time gets there.
+  bool is_single(std::int64_t interval) const {
+    return tail_[slot_of(interval)] == kSingle && (far_.empty() || interval_of(far_[0].time) >= interval + kIntervals);
+  }
+
+  // Time moves to such an interval, and its event runs.
+  void run_single(std::int64_t interval) {
+    const std::size_t slot = slot_of(interval);
+    present_ = interval;
+    begin_ = Time::ps(interval << kIntervalBits);
+    empty_slot(slot);
+    --on_wheel_;
+    run_event(single_[slot]);
+  }
+
+  void empty_slot(std::size_t slot) {
+    tail_[slot] = 0;
+    occupied_[slot / 64] &= ~(std::uint64_t{1} << (slot % 64));
+  }
+
+  // Contract: an event is pending.
+  void run_earliest() {
+    if (next_ == last_ && near_.empty()) {
+      const std::int64_t interval = next_interval();
+      if (is_single(interval)) return run_single(interval);
+      begin_interval(interval);
+    }
+    run_next();
+  }
+
   // Of events of one time, those of the heap were scheduled later. Contract: the present interval holds an event.
   void run_next() {
     if (!near_.empty() && (next_ == last_ || near_[0].time < time_of(sorted_[next_]))) {
@@ -357,7 +415,11 @@ class EventQueue {
 
   void run_sorted() {
     peeking_ ? peek() : fetch();
-    const Event event = sorted_[next_++];
+    run_event(sorted_[next_++]);
+  }
+
+  // An event of the present interval.
+  void run_event(const Event event) {
     if ((event.handler & kMore) == 0) return run(time_of(event), event.handler, event.a, 0);
     const More more = std::exchange(more_[event.a], {0, unused_more_});
     unused_more_ = event.a;
@@ -408,9 +470,10 @@ class EventQueue {
   std::vector<Event> half_sorted_;
   std::vector<More> more_;
   std::array<std::uint64_t, kIntervals / 64> occupied_{};
-  std::array<std::uint32_t, kIntervals> wheel_;  // the first chunk of each interval
+  std::array<std::uint32_t, kIntervals> wheel_;  // the first chunk of each interval with several events
   std::array<std::uint32_t, kIntervals>
-      tail_{};  // the cell for its next event; a multiple of kCells: of a chunk that is yet to be added
+      tail_{};  // the cell for its next event; a multiple of kCells: of a chunk that is yet to be added; 0: it has none
+  std::array<Event, kIntervals> single_;  // the event of each interval of one
 };
 
 }  // namespace exanet

@@ -18,8 +18,8 @@ struct Log {
   std::uint32_t next = 0;
 };
 
-void record(void* self, Time now, std::uint32_t a, std::uint64_t) {
-  static_cast<Log*>(self)->seen.emplace_back(now.ps(), a);
+void record(void* self, Time now, std::uint32_t a, std::uint64_t b) {
+  static_cast<Log*>(self)->seen.emplace_back(now.ps(), a + static_cast<std::uint32_t>(b));
 }
 
 // Schedules b followers, the first at the present time.
@@ -97,7 +97,8 @@ TEST_CASE("near, middle and far events keep the order of a sorted list, however 
                                      300'000'000};  // the same instant up to far beyond the wheel
       const std::uint64_t within = reach[random() % 5];
       const std::int64_t at = queue.now().ps() + static_cast<std::int64_t>(random() % within);
-      queue.schedule(Time::ps(at), h, id);
+      const std::uint32_t second = static_cast<std::uint32_t>(random()) % 2 * id;  // its number is a, or b, or in both
+      queue.schedule(Time::ps(at), h, id - second / 2 * 2, second / 2 * 2);
       expected.emplace_back(at, id++);
     }
     std::int64_t earliest = INT64_MAX;
@@ -106,6 +107,7 @@ TEST_CASE("near, middle and far events keep the order of a sorted list, however 
     REQUIRE(queue.next_time().ps() == earliest);
     const std::size_t before = log.seen.size();
     if (random() % 2 == 0 && !queue.empty()) queue.run_one();
+    if (random() % 8 == 0) queue.run_some(random() % 4);
     if (random() % 4 == 0) {
       const Time end = queue.now() + Time::ps(static_cast<std::int64_t>(random() % 10'000)), was = queue.now();
       const bool due = queue.next_time() < end;

@@ -215,7 +215,7 @@ bool Replay::run() {
   const std::clock_t started = std::clock();
   EventQueue& queue = state_->queue;
   while (!queue.empty()) {
-    for (int i = 0; i < 100'000 && !queue.empty(); ++i) queue.run_one();
+    queue.run_some(100'000);
     progress_.store(state_->share_done(), std::memory_order_relaxed);
     if (stopped_.load(std::memory_order_relaxed)) return false;
     if (state_->stuck()) break;

@@ -82,8 +82,13 @@ void TraceStream::fail(const std::string& what) const {
       "trace", path_ + ": call " + std::to_string(records_) + " (before byte " + std::to_string(at_) + "): " + what);
 }
 
-std::uint64_t TraceStream::number() {
-  if (at_ < end_ && bytes_[at_] < 128) return bytes_[at_++];
+inline std::uint64_t TraceStream::number() {
+  if (at_ < end_ && bytes_[at_] < 128) [[likely]]
+    return bytes_[at_++];
+  return long_number();
+}
+
+std::uint64_t TraceStream::long_number() {
   std::uint64_t value = 0;
   for (unsigned shift = 0; shift < 64; shift += 7) {
     if (at_ >= end_) fail("it ends before its fields do: the stream is damaged");
@@ -94,10 +99,15 @@ std::uint64_t TraceStream::number() {
   fail("a field of more than 64 bits: the stream is damaged");
 }
 
-std::uint64_t TraceStream::number_below(std::uint64_t limit, const char* what) {
+inline std::uint64_t TraceStream::number_below(std::uint64_t limit, const char* what) {
   const std::uint64_t value = number();
-  if (value >= limit) fail(std::string(what) + " is " + std::to_string(value) + ": the stream is damaged");
+  if (value >= limit) [[unlikely]]
+    fail_too_large(value, what);
   return value;
+}
+
+void TraceStream::fail_too_large(std::uint64_t value, const char* what) const {
+  fail(std::string(what) + " is " + std::to_string(value) + ": the stream is damaged");
 }
 
 void TraceStream::list(std::vector<std::uint64_t>& to, std::uint64_t limit, const char* what) {

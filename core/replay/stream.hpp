@@ -66,8 +66,10 @@ class TraceStream {
 
  private:
   std::uint64_t number();
+  [[gnu::noinline]] std::uint64_t long_number();
   bool length_is_whole() const;
   std::uint64_t number_below(std::uint64_t limit, const char* what);
+  [[noreturn, gnu::cold, gnu::noinline]] void fail_too_large(std::uint64_t value, const char* what) const;
   void list(std::vector<std::uint64_t>& to, std::uint64_t limit, const char* what);
   std::uint32_t peer();
   void peers(std::vector<std::uint32_t>& to);

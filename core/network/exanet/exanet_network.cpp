@@ -46,13 +46,26 @@ bool Part::inject(const Packet& packet) {
   port.busy_until = start + span;
   if (packet.priority == kPriority && start > now) start = overtake(now, bulk, start, span);
   take(pool, words);
-  const std::uint32_t index = packets_.add(
-      {start + router_.head + net_.endpoint_to_request_, start + span - router_.cycle + net_.endpoint_to_request_,
-       kNone, packet.dst, packet.payload_bytes, packet.intra_port, packet.priority, packet.src, packet.user, now});
-  packets_[index].stuffed =
-      static_cast<std::uint8_t>(packet.magic_lower + (net_.stuffs_halves_ ? packet.magic_upper : 0)) & 0x7f;
-  plan(packets_[index], bulk);
-  EXANET_CHECK(packets_[index].output != kDiscard || !plain_, "a packet to no node", now.ps(), packet.src, packet.dst);
+  const std::uint32_t index = packets_.take();
+  PacketInFlight& taken = packets_[index];  // field by field, as in add_return()
+  taken.time = start + router_.head + net_.endpoint_to_request_;
+  taken.tail_in = start + span - router_.cycle + net_.endpoint_to_request_;
+  taken.next = kNone;
+  taken.dst = packet.dst;
+  taken.payload_bytes = packet.payload_bytes;
+  taken.intra_port = packet.intra_port;
+  taken.priority = packet.priority;
+  taken.src = packet.src;
+  taken.user = packet.user;
+  taken.injected = now;
+  taken.route = 0;
+  taken.output = kNone;
+  taken.vc = 0;
+  taken.marked = 0;
+  taken.stuffed = static_cast<std::uint8_t>(packet.magic_lower + (net_.stuffs_halves_ ? packet.magic_upper : 0)) & 0x7f;
+  taken.copies = taken.copies_vc = taken.copies_due = 0;
+  plan(taken, bulk);
+  EXANET_CHECK(taken.output != kDiscard || !plain_, "a packet to no node", now.ps(), packet.src, packet.dst);
   arrive(inputs_[input_index + packet.priority * twin_], index);
   return true;
 }
@@ -91,6 +104,7 @@ void Part::arrive(Input& input, std::uint32_t packet_index) {
     return;
   }
   input.front = input.last = packet_index;
+  reached_[input.node / 64 % reached_.size()] |= std::uint64_t{1} << (input.node % 64);
   register_front(input);
 }
 
@@ -198,17 +212,20 @@ void Part::peek(std::uint32_t output_index, unsigned step) const {
 
 // Priority packets go before bulk. `next` becomes the time from which on somebody else could go as well, as far as that is not a matter of room.
 inline std::uint32_t Part::choose(Time now, Output& output, std::uint32_t output_index, Time& next) {
-  if ((wide_words_ | twin_ | output.waiting[1] | (output.waiting[0] & (output.waiting[0] - 1))) ==
-      0) {  // somebody waits, most of the time alone
-    const auto only = static_cast<std::uint32_t>(std::countr_zero(output.waiting[0]));
-    const Input& input = inputs_[output.first_input + only];
+  // Somebody waits, most of the time alone. Where there are two classes the second word is that of priority.
+  const std::uint64_t first = output.waiting[0], second = twin_ != 0 ? output.waiting[1] : 0;
+  const bool alone = ((first | second) & ((first | second) - 1)) == 0 && (first & second) == 0;
+  if (wide_words_ == 0 && alone && (twin_ != 0 || output.waiting[1] == 0)) {
+    const auto only = static_cast<std::uint32_t>(std::countr_zero(first | second));
+    const std::uint32_t chosen = only + (second != 0 ? twin_ : 0);
+    const Input& input = inputs_[output.first_input + chosen];
     __builtin_prefetch(&packets_[input.front], 1);
     const Time from = asks_from(now, input);
     if (from > now) next = from;
     if (from > now || !may_go(now, output, output_index, input)) return kNone;
     if (input.link_class == kIntraTile) output.passed = 0;
     output.granted = only & (kMostInputs - 1);
-    return only;
+    return chosen;
   }
   if (twin_ != 0) {
     const std::uint32_t chosen = choose_of(now, output, output_index, kPriority, next);

@@ -11,6 +11,7 @@ using namespace exanet_state;
 std::uint32_t ExanetNetwork::queued(NodeId node) const {
   const State& s = *state_;
   const Part& part = *s.parts_[s.part_of(node)];
+  if (!part.was_reached(node)) return 0;
   const Time now = part.events_.now();
   std::uint32_t packets = 0;
   const std::uint32_t all = s.first_input_[node + 1] - s.first_input_[node];

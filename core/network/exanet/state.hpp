@@ -7,6 +7,7 @@
 // takes the latency of a link, and is mailed: see ExanetNetwork::collect(). A fabric in one piece is one part without mail.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <memory>
@@ -313,6 +314,8 @@ struct Part {
   void reroute_those_left(Time now, const Output& output, std::uint32_t output_index);
   void arrive(Input& input, std::uint32_t packet_index);
   void return_credit(const Input& input, std::uint32_t payload_words, Time left);
+  // Whether a packet may ever have come to the node: those who look at all nodes leave out the idle ones.
+  bool was_reached(NodeId node) const { return (reached_[node / 64 % reached_.size()] >> (node % 64) & 1) != 0; }
   void queue_credit(Output& output, std::uint32_t return_index);
   bool overtakes_others(const Output& sender, std::uint32_t return_index) const;
   void insert_return(CreditPool& pool, std::uint32_t return_index);
@@ -396,6 +399,7 @@ struct Part {
   Pool<PacketInFlight, &PacketInFlight::next> packets_;
   Pool<CreditReturn, &CreditReturn::next> returns_;
   std::uint64_t hops_ = 0, lost_ = 0;
+  std::array<std::uint64_t, 64> reached_{};  // by node, those alike in their lowest bits together
   std::uint64_t in_flight_ =
       0;  // those injected here less those delivered here; only the sum over all parts means something
   std::vector<std::uint32_t> borders_;  // outputs with a link to another part

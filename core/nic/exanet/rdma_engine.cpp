@@ -71,8 +71,12 @@ void RdmaEngine::post(const RdmaTransfer& t) {
   if (!context_.network->keeps_order() && !is_multicast(t.dst)) order_.sent(t.src, t.dst, id);
   std::vector<Channel>& channels = nodes_[t.src].channels;
   auto channel = std::find_if(channels.begin(), channels.end(), [&](const Channel& c) { return c.dst == t.dst; });
-  if (channel == channels.end()) channel = channels.insert(channels.end(), Channel{t.dst, {}});
-  channel->waiting.push_back(id);
+  if (channel == channels.end()) {
+    channels.push_back({t.dst, id, id});
+  } else {
+    transfers_[channel->last].behind = id;
+    channel->last = id;
+  }
   context_.events.schedule(transfers_[id].ready_at, on_ready_, t.src);
 }
 
@@ -107,7 +111,7 @@ void RdmaEngine::inject(NodeId node_id, Time now) {
   while (!node.refused && passed < node.channels.size()) {
     if (node.turn >= node.channels.size()) node.turn = 0;
     Channel& channel = node.channels[node.turn];
-    const std::uint32_t id = channel.waiting.front();
+    const std::uint32_t id = channel.first;
     Transfer& t = transfers_[id];
     if (!sendable(t, now)) {
       ++passed;
@@ -128,8 +132,9 @@ void RdmaEngine::inject(NodeId node_id, Time now) {
     if (t.sent % context_.config.dma_block_bytes == 0 || t.sent == t.bytes) ++t.blocks_sent;
     if (t.sent == t.bytes) {
       if (is_multicast(t.dst)) context_.events.schedule(now, on_sent_, 0, t.user);
-      channel.waiting.pop_front();
-      if (channel.waiting.empty()) {
+      const bool last = id == channel.last;
+      channel.first = t.behind;
+      if (last) {
         node.channels.erase(node.channels.begin() + static_cast<std::ptrdiff_t>(node.turn));
         continue;
       }
@@ -189,14 +194,15 @@ void RdmaEngine::send_ack(std::uint32_t id, Time now) {
 
 void RdmaEngine::complete(std::uint32_t id, Time now) {
   // Copied: the listener may start transfers and so move the table.
-  const Transfer t = transfers_[id];
-  if (!t.acknowledged) {
+  const bool acknowledged = transfers_[id].acknowledged, begun = transfers_[id].begun;
+  const std::uint64_t user = transfers_[id].user;
+  if (!acknowledged) {
     free_.push_back(id);
     --context_.active;
   }
-  context_.listener.transfer_arrived(t.user, now);
-  if (!t.acknowledged) return;
-  if (!t.begun) {
+  context_.listener.transfer_arrived(user, now);
+  if (!acknowledged) return;
+  if (!begun) {
     // It never was on the network. One that was ends there, even if all that follows is instant.
     Transfer& own = transfers_[id];
     own.blocks_sent = own.blocks_acked + 1;

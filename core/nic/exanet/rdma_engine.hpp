@@ -44,11 +44,12 @@ class RdmaEngine {
     std::vector<Block> blocks = {};  // begun and not yet acknowledged, where packets overtake each other
     std::uint32_t copies_left = 0;  // nodes that have not all of it
     std::vector<std::uint64_t> received_at = {};  // of a transfer to several nodes: bytes, by node
+    std::uint32_t behind = 0;  // the next one of its channel, if it is not the last
   };
   struct Channel {
     NodeId dst;
-    std::deque<std::uint32_t> waiting;
-  };  // transfers to one destination, in order
+    std::uint32_t first, last;
+  };  // transfers to one destination, in order, at least one
   struct Node {
     std::deque<Packet> acks;  // waiting for room
     std::vector<Channel> channels;  // those with work
