@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import os
 import runpy
 import shutil
+import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,6 +22,7 @@ from exanet import cli, replay
 from exanet.errors import InputError
 from exanet.trace import convert, folder
 from exanet.trace.otf2 import sizes
+from exanet.trace.otf2.archive import Archive
 from exanet.trace.write import Stream, Writer
 
 UNKNOWN = 0xFFFFFFFF
@@ -420,6 +423,17 @@ def test_an_archive_of_scorep_becomes_the_calls_of_its_program(tmp_path: Path) -
     assert "recv 800b from 0" in goal.read_text()
     found = summary(tmp_path / "trace")
     assert found["messages"] > 60 and found["virtual_ps"] > 1_530 * ns
+
+
+def test_a_library_that_dies_of_an_archive_is_one_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    archive = solver(tmp_path / "solver")
+    monkeypatch.setattr(Archive, "open_events", lambda archive: os.kill(os.getpid(), signal.SIGKILL))
+    with pytest.raises(InputError, match=r"OTF2's library dies of it \(SIGKILL\): the archive is damaged"):
+        convert.convert(archive, tmp_path / "back", {})
+    assert [file.name for file in tmp_path.iterdir()] == ["solver"]
+    monkeypatch.undo()
+    convert.convert(archive, tmp_path / "back", {})
+    assert folder.load(tmp_path / "back").about.complete
 
 
 def test_the_archive_is_found_by_its_file_too(tmp_path: Path) -> None:

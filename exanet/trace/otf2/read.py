@@ -19,6 +19,7 @@ from pathlib import Path
 from exanet.errors import InputError
 from exanet.trace import folder
 from exanet.trace.otf2 import library, windows
+from exanet.trace.otf2.apart import apart
 from exanet.trace.otf2.archive import RMA, Archive, Communicator, Event
 from exanet.trace.otf2.sizes import BY_RANK, Collective, from_all_totals, from_totals
 from exanet.trace.records import (
@@ -522,11 +523,25 @@ def _fill(archive: Archive, directory: Path, rank: int, filled: _Filled) -> None
 
 def read(file: Path, directory: Path, option: str) -> dict[str, int]:
     """Makes a trace in a folder of the archive. Returns what the trace does not hold, by what that is. Raises InputError, OSError."""
+    place = folder.prepare(directory, option)
+    try:
+        ranks, left_out, reason = apart(file, lambda: _read(file, place))
+    except BaseException:
+        folder.release(place)
+        raise
+    try:
+        folder.finish(place, ranks, {"program": [str(file)]}, reason, option)
+    except InputError as error:
+        raise InputError(f"{file}: it makes no trace: {str(error).removeprefix(f'{place}/')}") from None
+    return left_out
+
+
+def _read(file: Path, place: Path) -> tuple[int, dict[str, int], str]:
+    """Writes the streams. Returns how many there are, what they do not hold, and why they are not whole, if they are not."""
     left_out: Counter[str] = Counter()
     filled = _Filled()
     reason = ""
     with Archive(file) as archive:
-        place = folder.prepare(directory, option)
         ranks = len(archive.ranks)
         archive.open_events()
         mpi = next((number for number, name in folder.MPI.items() if name == archive.mpi), 1)
@@ -546,11 +561,7 @@ def read(file: Path, directory: Path, option: str) -> dict[str, int]:
                 reason = reason or f"measuring was switched off for a while, first seen of rank {rank}"
         for rank in filled.places:
             _fill(archive, place, rank, filled)
-    try:
-        folder.finish(place, ranks, {"program": [str(file)]}, reason, option)
-    except InputError as error:
-        raise InputError(f"{file}: it makes no trace: {str(error).removeprefix(f'{place}/')}") from None
-    return dict(left_out)
+    return ranks, dict(left_out), reason
 
 
 def _calls_of_threads(archive: Archive, locations: list[int]) -> bool:
