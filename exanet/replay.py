@@ -221,6 +221,7 @@ def _meta(
     recorded = [trace for trace in traces if trace is not None]
     one = recorded[0] if len(asked) == 1 and recorded else None
     mpis = " and ".join(sorted({trace.about.mpi for trace in recorded}))
+    notes = [*levels.caveats_of_programs(options.level, described.model), *_extrapolated(recorded)]
     return {
         "program": one.about.run.get("program", []) if one else [" and ".join(program.text for program in asked)],
         "machine": resolved,
@@ -231,7 +232,7 @@ def _meta(
         "mpi": f"{mpis}, replayed",
         "seed": options.seed,
         "level": options.level,
-        **({"notes": notes} if (notes := levels.caveats_of_programs(options.level, described.model)) else {}),
+        **({"notes": notes} if notes else {}),
         "exanet_version": own_version,
         "trace": str(options.traces[0]) if one else [str(text) for text in options.traces],
         "collectives": dict(options.collectives),
@@ -239,3 +240,15 @@ def _meta(
         "recorded": one.about.run if one else [trace.about.run for trace in recorded],
         **({"jobs": list(options.jobs)} if options.jobs else {}),
     }
+
+
+def _extrapolated(traces: Sequence[folder.Trace]) -> list[str]:
+    """What is to be said of traces that `exanet trace extrapolate` has made."""
+    found = []
+    for trace in traces:
+        if "extrapolated" in trace.about.run:
+            ran = " and ".join(str(source["ranks"]) for source in trace.about.run["extrapolated"]["from"])
+            found.append(
+                f"{trace.folder}: its {trace.about.ranks} ranks are extrapolated from runs of {ran}; no program of so many has run"
+            )
+    return found

@@ -29,9 +29,9 @@ def convert(source: Path, target: Path, collectives: Mapping[str, str], rules: s
             what = "an archive of OTF2" if archive else "a file of this kind"
             raise InputError(f"{target}: {what} becomes a trace, which is a folder; name one")
         if archive:
-            return _counted(_trace(target, lambda place: otf2_read.read(archive, place, "TO")))
+            return _counted(folder.replaced(target, "TO", lambda place: otf2_read.read(archive, place, "TO")))
         if source.is_file() and text.is_text(source):
-            return _counted(_trace(target, lambda place: text.read(source, place)))
+            return _counted(folder.replaced(target, "TO", lambda place: text.read(source, place)))
         if source.is_file():
             return _counted(goal.read(source, target))
         if target.suffix == ".otf2":
@@ -89,21 +89,6 @@ def _archive(target: Path, found: Callable[[Path], Path | None], write: Callable
             shutil.rmtree(target)
         beside.rename(target)
     finally:
-        shutil.rmtree(beside, ignore_errors=True)
-    return left_out
-
-
-def _trace(target: Path, read: Callable[[Path], dict[str, int]]) -> dict[str, int]:
-    """A trace in the place of an earlier one."""
-    if target.exists():
-        folder.check(target, "TO")
-    beside = _beside(target)
-    shutil.rmtree(beside, ignore_errors=True)
-    try:
-        left_out = read(beside)
-        folder.move(beside, target, "TO")
-    finally:
-        folder.release(beside)
         shutil.rmtree(beside, ignore_errors=True)
     return left_out
 

@@ -9,10 +9,10 @@ import json
 import os
 import shutil
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -28,6 +28,7 @@ MPI = {1: "MPICH", 2: "Open MPI"}
 """By their numbers in the headers of streams."""
 
 _HEADER = struct.Struct("<8sIIIIQ")  # core/replay/trace_format.h: magic, version, MPI, rank, ranks
+T = TypeVar("T")
 _held: dict[Path, int] = {}  # folders that this process writes, and their locks
 
 
@@ -135,8 +136,25 @@ def _hold(folder: Path, option: str) -> None:
     _held[place] = file
 
 
-def move(source: Path, target: Path, option: str) -> None:
-    """Puts a whole trace into the place of an earlier one. Raises InputError."""
+def replaced(target: Path, option: str, write: Callable[[Path], T]) -> T:
+    """What `write` returns, which makes a whole trace in the folder that it is given: it comes into the place of an earlier one.
+
+    Raises InputError, OSError, and leaves nothing then.
+    """
+    if target.exists():
+        check(target, option)
+    beside = target.with_name(f".{target.name}.part")
+    shutil.rmtree(beside, ignore_errors=True)
+    try:
+        result = write(beside)
+        _move(beside, target, option)
+    finally:
+        release(beside)
+        shutil.rmtree(beside, ignore_errors=True)
+    return result
+
+
+def _move(source: Path, target: Path, option: str) -> None:
     place = prepare(target, option)
     try:
         for file in (*source.glob("rank-*.calls"), *(source / name for name in ("calls.parquet", "trace.json"))):

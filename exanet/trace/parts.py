@@ -53,7 +53,7 @@ _BEGINNINGS = [CODES[f"Win_{name}"] for name in ("lock", "lock_all", "start", "p
 _ENDINGS = [CODES[f"Win_{name}"] for name in ("unlock", "unlock_all", "complete", "wait", "test")]
 
 
-def _whole(place: Path) -> Trace:
+def whole(place: Path) -> Trace:
     """A trace that can be replayed. Raises InputError."""
     trace = folder.load(place)
     if not trace.about.complete or trace.about.unrecorded:
@@ -73,7 +73,7 @@ def _whole(place: Path) -> Trace:
 
 
 @dataclass
-class _Part:
+class Part:
     """What there is of one rank: bytes that go before, and where its own begin and end in the stream."""
 
     rank: int
@@ -90,7 +90,7 @@ class _Cutter:
     """Finds the part of one rank."""
 
     def __init__(self, rank: int, after: int, until: int | None) -> None:
-        self.part = _Part(rank)
+        self.part = Part(rank)
         self._after, self._until = after, until
         self._keeps = after == 0
         self._communicators: dict[int, Any] = {1: "world", 2: ("self", rank)}
@@ -101,7 +101,7 @@ class _Cutter:
         self._epochs: Counter[int] = Counter()  # by window: locks that are held, exposures and accesses that are begun
         self._under_way: set[int] = set()
 
-    def find(self, data: mmap.mmap) -> _Part:
+    def find(self, data: mmap.mmap) -> Part:
         for record in records(data):
             self._take(record)
             if record.code in BLOCKING and record.fields[TIMES] == WORLD:
@@ -189,17 +189,14 @@ def cut(source: Path, target: Path, after: int, until: int | None) -> folder.Abo
     """Writes what lies between two collectives on MPI_COMM_WORLD, counted from 1; the second one is in it. Raises InputError, OSError."""
     if after < 0 or (until is not None and until <= after):
         raise InputError(f"--after {after} --until {until}: give whole numbers from 0 on, the second above the first")
-    trace = _whole(source)
-    _check_target(target, source)
-    parts = []
-    for rank, stream in enumerate(trace.streams):
-        with opened(stream) as data:
-            parts.append(_Cutter(rank, after, until).find(data))
+    trace = whole(source)
+    check_target(target, source)
+    parts = [part_of(rank, stream, after, until) for rank, stream in enumerate(trace.streams)]
     least = min(part.met for part in parts)
     for option, count in (("--after", after), ("--until", until or 0)):
         if count > least:
             raise InputError(f"{option} {count}: {source} has {least} blocking collectives on MPI_COMM_WORLD; give at most that")
-    _check_messages(parts, f"--after {after}" + ("" if until is None else f" --until {until}"))
+    check_messages(parts, f"--after {after}" + ("" if until is None else f" --until {until}"), "cut elsewhere")
     place = folder.prepare(target, "-o")
     for part, stream in zip(parts, trace.streams, strict=True):
         with opened(stream) as data, folder.stream(place, part.rank).open("wb") as out:
@@ -211,7 +208,13 @@ def cut(source: Path, target: Path, after: int, until: int | None) -> folder.Abo
     return folder.finish(place, trace.about.ranks, run, option="-o")
 
 
-def _check_messages(parts: Sequence[_Part], where: str) -> None:
+def part_of(rank: int, stream: Path, after: int = 0, until: int | None = None) -> Part:
+    """What lies between two collectives of a rank's stream. Raises InputError."""
+    with opened(stream) as data:
+        return _Cutter(rank, after, until).find(data)
+
+
+def check_messages(parts: Sequence[Part], where: str, advice: str) -> None:
     """Raises InputError unless each message has both ends in the parts, as far as that can be told without times."""
     sent: Counter[Any] = Counter()
     received: Counter[Any] = Counter()
@@ -225,14 +228,14 @@ def _check_messages(parts: Sequence[_Part], where: str) -> None:
         to[target, context] -= count
         exact = source != _ANY_PEER and tag != _ANY_TAG
         if exact and sent[source, target, context, tag] < count:
-            raise InputError(f"{where}: rank {target - 2} receives from rank {source - 2} what was sent outside; cut elsewhere")
+            raise InputError(f"{where}: rank {target - 2} receives from rank {source - 2} what was sent outside; {advice}")
     for (target, _), count in to.items():
         if count:
             how = "are sent to" if count > 0 else "are received by"
-            raise InputError(f"{where}: {abs(count)} messages {how} rank {target - 2} whose other end lies outside; cut elsewhere")
+            raise InputError(f"{where}: {abs(count)} messages {how} rank {target - 2} whose other end lies outside; {advice}")
 
 
-def _check_target(target: Path, *sources: Path) -> None:
+def check_target(target: Path, *sources: Path) -> None:
     if any(target.exists() and target.resolve() == source.resolve() for source in sources):
         raise InputError(f"-o {target}: that is a trace to read; name another folder")
 
@@ -244,8 +247,8 @@ def merge(sources: Sequence[Path], target: Path) -> folder.About:
     """Writes the traces one behind the other: each rank goes on with the next one's calls. Raises InputError, OSError."""
     if len(sources) < 2:
         raise InputError("name two traces or more, which are put one behind the other")
-    traces = [_whole(source) for source in sources]
-    _check_target(target, *sources)
+    traces = [whole(source) for source in sources]
+    check_target(target, *sources)
     ranks = traces[0].about.ranks
     for source, trace in zip(sources, traces, strict=True):
         if trace.about.ranks != ranks:

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from exanet.errors import InputError
 from exanet.trace import folder, records
 from exanet.trace.folder import Trace
+from exanet.trace.forms import FORMS, LISTS, NAMES, Field, values
 from exanet.trace.write import CODES, Stream
 
 FIRST_LINE = "exanet-trace 1"
@@ -22,58 +22,6 @@ _FLAGS = {
     "access": ("contiguous",),
     "synchronise": ("exclusive", "unchecked", "in-vain"),
 }
-
-
-class _Field(NamedTuple):
-    """One field of a record; one that is not written is 0. A list comes with its length, but for the last one of calls on requests."""
-
-    name: str
-    kind: str = "number"
-
-
-_PEERS = (_Field("communicator"), _Field("peer", "peer"), _Field("tag", "tag"))
-_MESSAGE = (*_PEERS, _Field("bytes"), _Field("request"))
-_EXCHANGE = (*_PEERS, _Field("bytes"), _Field("receive_peer", "peer"), _Field("receive_tag", "tag"), _Field("receive_bytes"))
-_COLLECTIVE = (
-    *(_Field("communicator"), _Field("root"), _Field("request"), _Field("flags", "collective"), _Field("element_bytes")),
-    *(_Field("bytes"), _Field("receive_bytes"), _Field("sent", "list"), _Field("received", "list")),
-)
-_CREATE = (_Field("from"), _Field("made"), _Field("flags", "create"), _Field("members", "list"), _Field("remote", "list"))
-_NEIGHBOURS = (
-    *(_Field("communicator"), _Field("request"), _Field("sources", "peers"), _Field("received", "list")),
-    *(_Field("destinations", "peers"), _Field("sent", "list")),
-)
-_WINDOW = (_Field("communicator"), _Field("window"), _Field("bytes"))
-_ACCESS = (
-    *(_Field("window"), _Field("peer", "peer"), _Field("request"), _Field("flags", "access")),
-    *(_Field("bytes"), _Field("receive_bytes")),
-)
-_SYNCHRONISE = (_Field("window"), _Field("peer", "peer"), _Field("flags", "synchronise"), _Field("ranks", "list"))
-_TIMES = (_Field("compute_ps"), _Field("inside_ps"), _Field("took_ps"))
-UNRECORDED = 102
-
-
-_BY_CODES: tuple[tuple[Container[int], tuple[_Field, ...]], ...] = (
-    (records.MESSAGES, _MESSAGE),
-    (records.EXCHANGES, _EXCHANGE),
-    (records.PROBES, (*_PEERS, _Field("found"))),
-    (records.COLLECTIVES, _COLLECTIVE),
-    (records.CREATES, _CREATE),
-    (records.NEIGHBOURS, _NEIGHBOURS),
-    (records.WINDOWS, _WINDOW),
-    (records.ACCESSES, _ACCESS),
-    (records.SYNCHRONISATIONS, _SYNCHRONISE),
-    ((UNRECORDED,), (_Field("name", "letters"),)),
-    ((CODES["Finalize"],), ()),
-)
-
-
-def _form(code: int) -> tuple[_Field, ...]:
-    return next((form for codes, form in _BY_CODES if code in codes), (_Field("requests", "rest"),))
-
-
-_FORMS = {code: (*_TIMES, *_form(code)) for code in CODES.values()}
-_NAMES = {code: name for name, code in CODES.items()}
 
 
 # -- to text --------------------------------------------------------------------------------------------------------------------------
@@ -92,15 +40,14 @@ def write(trace: Trace, file: Path) -> dict[str, int]:
 
 
 def _line(record: records.Record) -> str:
-    values = iter(record.fields)
-    words = [_NAMES[record.code]]
-    for field in _FORMS[record.code]:
-        if field.kind in ("list", "peers", "rest", "letters"):
-            of_it = [next(values) for _ in range(next(values))] if field.kind in ("list", "peers") else list(values)
-            words_of_it = [_text("peer", peer) or "none" if field.kind == "peers" else str(peer) for peer in of_it]
-            text = "".join(map(chr, of_it)) if field.kind == "letters" else ",".join(words_of_it)
+    words = [NAMES[record.code]]
+    for field, value in zip(FORMS[record.code], values(record), strict=True):
+        if isinstance(value, int):
+            text = _text(field.kind, value)
+        elif field.kind == "letters":
+            text = "".join(map(chr, value))
         else:
-            text = _text(field.kind, next(values))
+            text = ",".join((_text("peer", each) or "none") if field.kind == "peers" else str(each) for each in value)
         if text:
             words.append(f"{field.name}={text}")
     return " ".join(words)
@@ -196,7 +143,7 @@ def _fields(words: Sequence[str]) -> list[int]:
     """The numbers of a call's record. Raises ValueError."""
     if words[0] not in CODES:
         raise ValueError(f"the call {words[0][:40]!r} is unknown; write names of MPI without MPI_")
-    form = _FORMS[CODES[words[0]]]
+    form = FORMS[CODES[words[0]]]
     given: dict[str, str] = {}
     for word in words[1:]:
         name, _, text = word.partition("=")
@@ -206,11 +153,11 @@ def _fields(words: Sequence[str]) -> list[int]:
     return [value for field in form for value in _values(field, given.get(field.name))]
 
 
-def _values(field: _Field, text: str | None) -> list[int]:
+def _values(field: Field, text: str | None) -> list[int]:
     """The numbers of one field. Raises ValueError."""
     if field.kind == "letters":
         return [*(text or "").encode("ascii", "replace")]
-    if field.kind in ("list", "peers", "rest"):
+    if field.kind in (*LISTS, "rest"):
         parts = text.split(",") if text else []
         numbers = [_peer(field.name, part) if field.kind == "peers" else _number(field.name, part, 0) for part in parts]
         return numbers if field.kind == "rest" else [len(numbers), *numbers]

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`exanet trace extrapolate`: the command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from exanet import lightly
+from exanet.errors import InputError
+
+
+def command(
+    traces: Annotated[
+        list[Path],
+        typer.Argument(metavar="TRACE [SMALLER]", help="The folder of a trace, and of the same program's on another number of ranks."),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the larger trace.")],
+    ranks: Annotated[int, typer.Option("--ranks", "-n", metavar="N", help="Its ranks, more than have been recorded.")],
+    grid: Annotated[
+        str | None,
+        typer.Option("--grid", metavar="AxB", help="How its ranks are laid out, where that is not a copy of the trace's own grid."),
+    ] = None,
+) -> None:
+    """Make a trace of more ranks than have run, of a program whose pattern is regular.
+
+    Ranks are a row, or a grid of two or three directions that is found; each rank of a larger one makes the calls of the recorded rank in
+    its place, with neighbours of its own. From one trace, sizes and computing of a rank stay as they are; from two they follow the number
+    of ranks.
+
+    \b
+    exanet trace extrapolate stencil-16 -n 1024 -o stencil-1024
+    exanet trace extrapolate fft-64 fft-16 -n 512 -o fft-512
+    """
+    with lightly.imports():
+        from exanet.trace import extrapolate
+
+    try:
+        about, laid_out = extrapolate.extrapolate(traces, output, ranks, grid)
+    except OSError as error:
+        raise InputError(f"-o {output}: {error.strerror}; choose another place") from None
+    typer.echo(f"Wrote {about.calls} calls of {about.ranks} ranks to {output}: extrapolated, a grid of {laid_out}")
+    if len(traces) == 1:
+        typer.echo(
+            "Taken for granted: calls, sizes and computing of a rank stay as they are. A trace of fewer ranks beside it shows what does not"
+        )
