@@ -227,7 +227,7 @@ inline std::uint32_t Part::choose(Time now, Output& output, std::uint32_t output
     output.granted = only & (kMostInputs - 1);
     return chosen;
   }
-  if (twin_ != 0) {
+  if (twin_ != 0 && (wide_words_ != 0 || second != 0)) {
     const std::uint32_t chosen = choose_of(now, output, output_index, kPriority, next);
     if (chosen != kNone) {
       const std::uint64_t* const bulk = masks(output, output_index, kBulk);
