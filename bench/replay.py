@@ -57,8 +57,7 @@ class Bench:
         simgrid = [*self.pinned, self.smpirun, "-np", str(ranks), *where, *settings]
         found = {"-simgrid": ("SimGrid smpirun -replay", lambda: messages / cpu_s(simgrid, self.folder / f"{name}.simgrid"))}
         if self.loggopsim is not None:
-            execute([*self.exanet, "trace", "convert", f"{name}.trace", f"{name}.goal"], cwd=self.folder)
-            execute([str(self.loggopsim / "txt2bin"), "-i", f"{name}.goal", "-o", f"{name}.bin"], cwd=self.folder)
+            execute([*self.exanet, "trace", "convert", f"{name}.trace", f"{name}.bin"], cwd=self.folder)
             loggopsim = [*self.pinned, str(self.loggopsim / "LogGOPSim"), "--batchmode", "-f", f"{name}.bin"]
             found["-loggopsim"] = ("LogGOPSim", lambda: messages / cpu_s(loggopsim, self.folder))
         return found

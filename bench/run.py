@@ -149,7 +149,7 @@ def main() -> int:
     parser.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)), help="core to pin both to (default: the last)")
     parser.add_argument("--repeats", type=int, default=3, help="runs of each, in turn (default: 3)")
     parser.add_argument("--only", default="", help="comma-separated beginnings of row names, e.g. pingpong,halo-16")
-    parser.add_argument("--loggopsim", type=Path, help="folder of a built LogGOPSim and txt2bin, for its rows beside the replay")
+    parser.add_argument("--loggopsim", type=Path, help="folder of a built LogGOPSim, for its rows beside the replay")
     parser.add_argument("--output", type=Path, default=HERE / "results.json", help="file to write (default: beside this program)")
     arguments = parser.parse_args()
     try:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Damages files of traces of every format, and reads them: is each refused by one message, or read?
 
-usage: python tools/fuzz_traces.py [--seconds 60] [--first 0] [--count N] [--formats streams,text,goal,about]
+usage: python tools/fuzz_traces.py [--seconds 60] [--first 0] [--count N] [--formats streams,text,goal,goal-binary,about]
 
 There is also the format otf2, which is not among those by default: its library may take long over a damaged archive. With it what is
 read is written as an archive and read again, too.
@@ -33,7 +33,8 @@ from exanet.errors import InputError
 from exanet.trace import convert, folder, parts, statistics
 from exanet.trace.write import Writer, number
 
-FORMATS = ("streams", "text", "goal", "about", "otf2")
+# What the trace is first made into.
+CONVERTED = {"text": "trace.txt", "goal": "trace.goal", "goal-binary": "trace.bin", "otf2": "trace.otf2"}
 RANKS = 4
 LIMIT_S = 60
 AT_ONCE = 2000  # cases of a process
@@ -100,26 +101,28 @@ class Cases:
         self.whole: dict[str, dict[str, bytes]] = {}
         for name in formats:
             source = trace
-            if name in ("text", "goal", "otf2"):
-                source = place / f"trace.{name.replace('text', 'txt')}"
+            if name in CONVERTED:
+                source = place / CONVERTED[name]
                 convert.convert(trace, source, {})
             files = [file for file in sorted(source.rglob("*")) if file.is_file()] if source.is_dir() else [source]
             self.whole[name] = {str(file.relative_to(source.parent)): file.read_bytes() for file in files}
 
     def run(self, case: int) -> bool:
-        """Whether the case is read; False where it is refused. Raises whatever else comes out."""
+        """Whether the case becomes a trace; False where it is refused. Raises whatever else comes out, then or when the trace is used."""
         draw = random.Random(case)
         name = draw.choice(self.formats)
         with tempfile.TemporaryDirectory(dir=self.place) as kept:
             here = Path(kept)
             self._write(name, here, draw)
+            read = False
             try:
-                self._read(name, here, archives="otf2" in self.formats)
+                trace, place = self._read(name, here)
+                read = True
+                use(trace, place, here, archives="otf2" in self.formats)
             except InputError as refusal:
                 for message in refusal.messages:
                     assert message and "\n" not in message, message
-                return False
-            return True
+            return read
 
     def _write(self, name: str, here: Path, draw: random.Random) -> None:
         files = self.whole[name]
@@ -129,23 +132,34 @@ class Cases:
         chosen = draw.sample(suspects, min(len(suspects), draw.choice((1, 1, 2))))
         for file, content in files.items():
             (here / file).parent.mkdir(parents=True, exist_ok=True)
-            (here / file).write_bytes(damaged(content, draw, binary=name in ("streams", "otf2")) if file in chosen else content)
+            (here / file).write_bytes(damaged(content, draw, NUMBERS.get(name, text_number)) if file in chosen else content)
         if name == "streams" and draw.random() < 0.8:  # else the description is as before
             (here / "trace" / "trace.json").unlink()
             (here / "trace" / "calls.parquet").unlink(missing_ok=True)
 
-    def _read(self, name: str, here: Path, *, archives: bool) -> None:
+    def _read(self, name: str, here: Path) -> tuple[folder.Trace, Path]:
         place = here / "trace"
-        if name in ("text", "goal", "otf2"):
+        if name in CONVERTED:
             place = here / "read"
-            convert.convert(here / f"trace.{name.replace('text', 'txt')}", place, {})
+            convert.convert(here / CONVERTED[name], place, {})
         elif name == "streams" and not (place / "trace.json").exists():
             folder.finish(place, RANKS, {})
-        use(folder.load(place), place, here, archives=archives)
+        return folder.load(place), place
 
 
-def damaged(content: bytes, draw: random.Random, *, binary: bool) -> bytes:
-    """A few changes of bytes; of text also of its numbers and lines."""
+def text_number(value: int) -> bytes:
+    return str(value).encode()
+
+
+def word(value: int) -> bytes:
+    return (value % (1 << 32)).to_bytes(4, "little")
+
+
+NUMBERS = {"streams": number, "otf2": number, "goal-binary": word}
+
+
+def damaged(content: bytes, draw: random.Random, written: Callable[[int], bytes]) -> bytes:
+    """A few changes of bytes; of text also of its numbers and lines. Numbers are put between, but where all have one length in place."""
     data = bytearray(content)
     for _ in range(draw.choice((1, 1, 1, 2, 3))):
         at = draw.randrange(len(data) + 1)
@@ -158,7 +172,7 @@ def damaged(content: bytes, draw: random.Random, *, binary: bool) -> bytes:
             del data[at:]
         elif kind == 3:
             value = draw.getrandbits(draw.randrange(1, 70))
-            data[at:at] = number(value) if binary else str(value).encode()
+            data[at : at + (4 if written is word else 0)] = written(value)
         elif kind == 4:
             source = draw.randrange(len(data) + 1)
             data[at:at] = data[source : source + draw.randrange(1, 60)]
@@ -176,6 +190,7 @@ def use(trace: folder.Trace, place: Path, here: Path, *, archives: bool) -> None
         lambda: statistics.statistics(trace),
         lambda: convert.convert(place, here / "out.txt", {}),
         lambda: convert.convert(place, here / "out.goal", {}),
+        lambda: convert.convert(place, here / "out.bin", {}),
         lambda: convert.convert(place, here / "out.simgrid", {}),
         lambda: convert.convert(place, here / "out.json", {}),
         lambda: convert.convert(place, here / "out.paje", {}),
@@ -235,7 +250,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, default=1 << 62)
-    parser.add_argument("--formats", default="streams,text,goal,about")
+    parser.add_argument("--formats", default="streams,text,goal,goal-binary,about")
     parser.add_argument("--progress", type=Path, help=argparse.SUPPRESS)  # of a process that runs a part of the cases
     arguments = parser.parse_args()
     until = time.monotonic() + arguments.seconds

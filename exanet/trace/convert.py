@@ -14,12 +14,15 @@ from exanet.trace.otf2 import read as otf2_read
 from exanet.trace.otf2 import write as otf2_write
 from exanet.trace.otf2.archive import anchor
 
-_FILES = (".goal", ".json", ".paje", ".txt")
+_FILES = (".goal", ".bin", ".json", ".paje", ".txt")
 _FOLDERS = (".otf2", ".simgrid")
+SCHEDULES = (".goal", ".bin", ".simgrid")
+"""Those that have collectives as messages."""
 
 
 def convert(source: Path, target: Path, collectives: Mapping[str, str], rules: str | None = None) -> dict[str, int]:
-    """Converts a trace to the file `target`, or an archive of OTF2; a GOAL schedule, a trace's text or an archive to the trace `target`.
+    """Converts a trace to the file `target`, or an archive of OTF2; a GOAL schedule (text or binary), a trace's text or an archive to the
+    trace `target`.
 
     Returns what the other format does not hold, by what that is. Raises InputError.
     """
@@ -38,14 +41,17 @@ def convert(source: Path, target: Path, collectives: Mapping[str, str], rules: s
             trace = folder.load(source)
             return _counted(_archive(target, anchor, lambda place: otf2_write.write(trace, place)))
         if target.is_dir() and target.suffix != ".simgrid":
-            raise InputError(f"{target}: it is a folder; name a file, .goal, .json, .paje or .txt, or a new folder, .otf2 or .simgrid")
+            raise InputError(
+                f"{target}: it is a folder; name a file, .goal, .bin, .json, .paje or .txt, or a new folder, .otf2 or .simgrid"
+            )
         trace = folder.load(source)
-        if target.suffix in (".goal", ".simgrid") and (not trace.about.complete or trace.about.unrecorded):
+        if target.suffix in SCHEDULES and (not trace.about.complete or trace.about.unrecorded):
             why = trace.about.reason or f"it calls {', '.join(trace.about.unrecorded)}, which is not recorded"
             raise InputError(f"{source}: the recording is not whole, so it makes no schedule: {why}")
         chosen = selection.of(trace, rules)
-        if target.suffix == ".goal":
-            return _counted(_whole(target, lambda file: goal.write(trace, file, collectives, chosen)))
+        if target.suffix in (".goal", ".bin"):
+            binary = target.suffix == ".bin"
+            return _counted(_whole(target, lambda file: goal.write(trace, file, collectives, chosen, binary=binary)))
         if target.suffix == ".simgrid":
             return _counted(_archive(target, simgrid.found, lambda place: simgrid.write(trace, place, collectives, chosen)))
         if target.suffix == ".json":
@@ -58,7 +64,8 @@ def convert(source: Path, target: Path, collectives: Mapping[str, str], rules: s
         named = target if ".part" in str(error.filename or "") else error.filename or target
         raise InputError(f"{named}: {error.strerror}; choose another place") from None
     raise InputError(
-        f"{target}: give a file that ends in .goal, .json (Perfetto), .paje (ViTE) or .txt, or a folder that ends in .otf2 or .simgrid"
+        f"{target}: give a file that ends in .goal, .bin (GOAL, binary), .json (Perfetto), .paje (ViTE) or .txt, or a folder that ends in "
+        ".otf2 or .simgrid"
     )
 
 

@@ -3,7 +3,7 @@
 
 Source: Hoefler, Siebert and Lumsdaine, "Group Operation Assembly Language" (2009). A schedule says of each rank which calculations (in
 nanoseconds), sends and receives there are, and which of them requires which. So collectives become messages of their algorithms; a blocking
-call is what all later ones require; what a wait completes is required from there on.
+call is what all later ones require; what a wait completes is required from there on. Schedules are text, or binary (goal_binary.py).
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, BinaryIO, Protocol
 
 from exanet._core import TraceReader
 from exanet.errors import InputError
+from exanet.trace import goal_binary
 from exanet.trace.folder import Trace
 from exanet.trace.records import ONE_SIDED
 from exanet.trace.write import Stream, Writer
@@ -28,39 +29,66 @@ _MOST_RANKS = 1 << 22
 # -- to GOAL --------------------------------------------------------------------------------------------------------------------------
 
 
+class _Form(Protocol):
+    """How a schedule is written: rank after rank, each with its operations."""
+
+    def begin(self, rank: int) -> None: ...
+
+    def add(self, kind: str, size: int, peer: int, tag: int, required: Iterable[int]) -> int:
+        """A calculation ("calc") of `size` nanoseconds, or a message ("send", "recv"). Returns the label by which later ones require it."""
+
+    def end(self) -> None: ...
+
+
+class _Text:
+    """A schedule as text."""
+
+    def __init__(self, out: BinaryIO, ranks: int) -> None:
+        self._out = out
+        self._out.write(f"num_ranks {ranks}\n".encode())
+
+    def begin(self, rank: int) -> None:
+        self._labels = 0
+        self._out.write(f"\nrank {rank} {{\n".encode())
+
+    def add(self, kind: str, size: int, peer: int, tag: int, required: Iterable[int]) -> int:
+        self._labels = label = self._labels + 1
+        what = f"calc {size}" if kind == "calc" else f"{kind} {size}b {'to' if kind == 'send' else 'from'} {peer} tag {tag}"
+        self._out.write("".join((f"l{label}: {what}\n", *(f"l{label} requires l{earlier}\n" for earlier in required))).encode())
+        return label
+
+    def end(self) -> None:
+        self._out.write(b"}\n")
+
+
 @dataclass
 class _Rank:
     """A rank's part of the schedule while it is written."""
 
     number: int
-    out: TextIO
+    out: _Form
     tags: dict[Any, int]
     left_out: Counter[str]
-    labels: int = 0
     required: list[int] = field(default_factory=list)  # labels that what follows requires
     requests: dict[int, list[int]] = field(default_factory=dict)
     persistent: dict[int, Any] = field(default_factory=dict)
     passed_ps: int = 0  # computing that is not yet a calculation
 
-    def add(self, text: str, required: Iterable[int]) -> int:
-        self.labels += 1
-        self.out.write(f"l{self.labels}: {text}\n")
-        for label in required:
-            self.out.write(f"l{self.labels} requires l{label}\n")
-        return self.labels
+    def calculation(self, ns: int, required: Iterable[int]) -> int:
+        return self.out.add("calc", ns, 0, 0, required)
 
     def compute(self, ps: int) -> None:
         self.passed_ps += ps
         if whole_ns := self.passed_ps // 1000:
             self.passed_ps -= whole_ns * 1000
-            self.required = [self.add(f"calc {whole_ns}", self.required)]
+            self.required = [self.calculation(whole_ns, self.required)]
 
     def join(self, labels: list[int]) -> list[int]:
-        return labels if len(labels) < 2 else [self.add("calc 0", labels)]
+        return labels if len(labels) < 2 else [self.calculation(0, labels)]
 
     def send_or_receive(self, sends: bool, peer: int, size: int, tag: Any, required: Iterable[int]) -> int:
         number = self.tags.setdefault(tag, len(self.tags))
-        return self.add(f"{'send' if sends else 'recv'} {size}b {'to' if sends else 'from'} {peer} tag {number}", required)
+        return self.out.add("send" if sends else "recv", size, peer, number, required)
 
     def message(self, message: Any, where: str) -> list[int]:
         sends, peer, tag, size, communicator = message
@@ -122,22 +150,22 @@ class _Rank:
             self.required = labels
 
 
-def write(trace: Trace, file: Path, collectives: Mapping[str, str], rules: str) -> dict[str, int]:
+def write(trace: Trace, file: Path, collectives: Mapping[str, str], rules: str, *, binary: bool) -> dict[str, int]:
     """Writes the schedule. Returns what it does not hold, by what that is. Raises InputError, OSError."""
     left_out: Counter[str] = Counter()
     tags: dict[Any, int] = {}
     try:
         reader = TraceReader([str(stream) for stream in trace.streams], dict(collectives), rules)
-        with file.open("w") as out:
-            out.write(f"num_ranks {trace.about.ranks}\n")
+        with file.open("wb") as out:
+            schedule: _Form = (goal_binary.Writer if binary else _Text)(out, trace.about.ranks)
             for number in range(trace.about.ranks):
-                out.write(f"\nrank {number} {{\n")
-                rank = _Rank(number, out, tags, left_out)
+                schedule.begin(number)
+                rank = _Rank(number, schedule, tags, left_out)
                 count = 0
                 while (call := reader.next(number)) is not None:
                     count += 1
                     rank.take(call, f"{trace.folder}: rank {number}, call {count}, MPI_{call['call']}")
-                out.write("}\n")
+                schedule.end()
     except ValueError as error:
         raise InputError(str(error)) from None
     return dict(left_out)
@@ -150,6 +178,7 @@ _OPERATION = re.compile(
     r"(?:\s+tag\s+(?P<tag>\d+))?(?:\s+cpu\s+(?P<cpu>\d+))?(?:\s+nic\s+(?P<nic>\d+))?"
 )
 _REQUIRES = re.compile(r"(?P<later>\w+)\s+(?P<how>i?requires)\s+(?P<earlier>\w+)")
+_PROCESSORS = "processors beyond the first: a rank's operations take turns on one"
 _LONGEST_NS = 10**12
 _MOST_TAG = (1 << 31) - 2
 _MOST_BYTES = 1 << 40
@@ -175,7 +204,7 @@ class _Schedule:
 
 def read(file: Path, directory: Path) -> dict[str, int]:
     """Makes a trace of a schedule. Returns what the trace does not hold, by what that is. Raises InputError, OSError."""
-    schedules, left_out = _parse(file)
+    schedules, left_out = _unpack(file) if goal_binary.is_binary(file) else _parse(file)
     orders = [_order(file, rank, schedule) for rank, schedule in enumerate(schedules)]
     with Writer(directory, len(schedules), {"program": [str(file)]}, "TO") as streams:
         for stream, schedule, order in zip(streams, schedules, orders, strict=True):
@@ -225,7 +254,7 @@ def _parse(file: Path) -> tuple[list[_Schedule], dict[str, int]]:
             later = here.operations[here.labels[found["later"]]]
             (later.after if found["how"] == "requires" else later.behind).append(here.labels[found["earlier"]])
         elif here is not None and (found := _OPERATION.fullmatch(line)):
-            left_out["processors beyond the first: a rank's operations take turns on one"] += bool(int(found["cpu"] or 0))
+            left_out[_PROCESSORS] += int(found["cpu"] or 0) > 0
             try:
                 _add(here, found, len(schedules))
             except ValueError as error:
@@ -240,18 +269,51 @@ def _parse(file: Path) -> tuple[list[_Schedule], dict[str, int]]:
 def _add(here: _Schedule, found: re.Match[str], ranks: int) -> None:
     """Raises ValueError on a figure that cannot be."""
     kind = found["kind"] or "calc"
-    operation = _Operation(kind, int(found["calc"] or found["size"]), int(found["peer"] or 0), int(found["tag"] or 0))
-    if kind == "calc" and operation.size > _LONGEST_NS:
-        raise ValueError(f"a calculation of {operation.size} ns; the longest takes {_LONGEST_NS} ns")
-    if kind != "calc" and operation.peer >= ranks:
-        raise ValueError(f"rank {operation.peer} is not one of 0 to {ranks - 1}")
-    if operation.tag > _MOST_TAG or (kind != "calc" and operation.size > _MOST_BYTES):
-        raise ValueError(f"tags go up to {_MOST_TAG}, and messages to {_MOST_BYTES} B")
+    operation = _operation(kind, int(found["calc"] or found["size"]), int(found["peer"] or 0), int(found["tag"] or 0), ranks)
     if label := found["label"]:
         if label in here.labels:
             raise ValueError(f"the label {label} is taken; give each operation one of its own")
         here.labels[label] = len(here.operations)
     here.operations.append(operation)
+
+
+def _operation(kind: str, size: int, peer: int, tag: int, ranks: int) -> _Operation:
+    """Raises ValueError on a figure that cannot be."""
+    if kind == "calc" and size > _LONGEST_NS:
+        raise ValueError(f"a calculation of {size} ns; the longest takes {_LONGEST_NS} ns")
+    if kind != "calc" and peer >= ranks:
+        raise ValueError(f"rank {peer} is not one of 0 to {ranks - 1}")
+    if tag > _MOST_TAG or (kind != "calc" and size > _MOST_BYTES):
+        raise ValueError(f"tags go up to {_MOST_TAG}, and messages to {_MOST_BYTES} B")
+    return _Operation(kind, size, peer, tag)
+
+
+def _unpack(file: Path) -> tuple[list[_Schedule], dict[str, int]]:
+    """As _parse, of a binary schedule."""
+    schedules: list[_Schedule] = []
+    left_out: Counter[str] = Counter()
+    with file.open("rb") as opened:
+        try:
+            places = goal_binary.places(opened, _MOST_RANKS)
+        except ValueError as error:
+            raise InputError(f"{file}: {error}") from None
+        for number, place in enumerate(places):
+            try:
+                schedules.append(_unpacked(goal_binary.rank(opened, place), len(places), left_out))
+            except ValueError as error:
+                raise InputError(f"{file}: rank {number}: {error}; the file is damaged, or no schedule of this kind") from None
+    return schedules, dict(left_out)
+
+
+def _unpacked(rank: goal_binary.Rank, ranks: int, left_out: Counter[str]) -> _Schedule:
+    """Raises ValueError on a figure that cannot be."""
+    operations = [_operation(kind, size, peer, tag, ranks) for kind, size, peer, tag, _ in rank.operations]
+    for later, earlier in rank.requires:
+        operations[later].after.append(earlier)
+    for later, earlier in rank.irequires:
+        operations[later].behind.append(earlier)
+    left_out[_PROCESSORS] += sum(cpu > 0 for *_, cpu in rank.operations)
+    return _Schedule(operations)
 
 
 def _order(file: Path, rank: int, schedule: _Schedule) -> list[int]:

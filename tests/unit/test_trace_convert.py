@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import struct
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -158,7 +159,7 @@ def test_a_trace_that_becomes_text_and_back_is_the_same(make: Callable[[Path], P
         assert "Ireduce communicator=2 request=5 flags=built-in+commutative+root element_bytes=8 bytes=64" in file.read_text()
 
 
-@pytest.mark.parametrize("name", ["trace.goal", "trace.simgrid"])
+@pytest.mark.parametrize("name", ["trace.goal", "trace.bin", "trace.simgrid"])
 def test_a_request_that_is_started_and_was_never_made_is_told(name: str, tmp_path: Path) -> None:
     with Writer(tmp_path / "trace", 1, {}) as (stream,):
         stream.call("Startall", 9)
@@ -273,6 +274,141 @@ def test_a_circle_is_told(tmp_path: Path) -> None:
         convert.convert(tmp_path / "bad.goal", tmp_path / "trace", {})
 
 
+def pair(directory: Path) -> Path:
+    """Two ranks: the first computes and sends twice, the second receives without blocking and waits; the third does nothing."""
+    with Writer(directory, 3, {}) as (sender, receiver, idle):
+        sender.message("Send", 1, 100, tag=7, compute_ps=3_000_000)
+        sender.message("Send", 1, 9)
+        sender.end()
+        receiver.message("Irecv", 0, 100, tag=7, request=1)
+        receiver.message("Irecv", 0, 9, request=2)
+        receiver.wait(1, 2)
+        receiver.end()
+        idle.end()
+    return directory
+
+
+def operation(required: int, kind: int, peer: int, size: int, tag: int, *dependents: int, cpu: int = 0) -> bytes:
+    return struct.pack("<IBIQIBBIIII", required, kind, peer, size, tag, cpu, 0, *dependents)
+
+
+SEND, RECEIVE, CALCULATE = 1, 2, 3
+BINARY = b"".join(  # of `pair`, as the format has it
+    (
+        *(struct.pack("<QIBB", 4223, 3, 0, 0), struct.pack("<6Q", 54, 191, 191, 332, 332, 340)),
+        *(struct.pack("<III", 3, 1, 0), operation(0, CALCULATE, 0, 3000, 0, 1, 0, 0, 1), operation(1, SEND, 1, 100, 0, 1, 1, 0, 2)),
+        *(operation(1, SEND, 1, 9, 1, 0, 2, 0, 2), struct.pack("<II", 1, 2)),
+        *(struct.pack("<IIII", 3, 2, 0, 1), operation(0, RECEIVE, 0, 100, 0, 1, 0, 0, 1), operation(0, RECEIVE, 0, 9, 1, 1, 1, 0, 2)),
+        *(operation(2, CALCULATE, 0, 0, 0, 0, 2, 0, 2), struct.pack("<II", 2, 2)),
+        struct.pack("<II", 0, 0),
+    )
+)
+
+
+def test_a_binary_schedule_has_its_layout(tmp_path: Path) -> None:
+    assert convert.convert(pair(tmp_path / "trace"), tmp_path / "trace.bin", {}) == {}
+    assert (tmp_path / "trace.bin").read_bytes() == BINARY
+    assert len(BINARY) == 8 + 340
+
+
+@pytest.mark.parametrize("make", [mixed, pair])
+@pytest.mark.parametrize(("collectives", "rules"), [({}, None), ({"allreduce": "ring"}, None), ({}, "open-mpi")])
+def test_a_binary_schedule_is_that_of_the_text(
+    make: Callable[[Path], Path], collectives: dict[str, str], rules: str | None, tmp_path: Path
+) -> None:
+    trace = make(tmp_path / "trace")
+    for name in ("goal", "bin"):
+        assert convert.convert(trace, tmp_path / f"trace.{name}", collectives, rules) == {}
+        assert convert.convert(tmp_path / f"trace.{name}", tmp_path / name, {}) == {}
+    assert same_streams(tmp_path / "goal", tmp_path / "bin")
+    back = tmp_path / "back.bin"  # a schedule's trace is one of its calculations and messages
+    convert.convert(tmp_path / "bin", back, {})
+    convert.convert(back, tmp_path / "twice", {})
+    assert summary(tmp_path / "twice")["bytes"] == summary(tmp_path / "goal")["bytes"]
+
+
+def test_starts_and_processors_are_read_from_a_binary_schedule_as_from_text(tmp_path: Path) -> None:
+    """The schedule GOAL as binary: what requires a start stands behind what requires an end."""
+    first = struct.pack("<IIII", 4, 2, 0, 2) + operation(0, RECEIVE, 1, 8, 1, 1, 0, 0, 1) + operation(1, CALCULATE, 0, 3000, 0, 0, 1, 0, 1)
+    first += operation(0, SEND, 1, 100, 2, 0, 1, 1, 1, cpu=1) + operation(1, SEND, 1, 9, 0, 0, 2, 0, 2) + struct.pack("<II", 1, 3)
+    second = struct.pack("<IIII", 3, 2, 0, 2) + operation(0, RECEIVE, 0, 100, 2, 1, 0, 0, 1) + operation(1, SEND, 0, 8, 1, 0, 1, 0, 1)
+    second += operation(0, RECEIVE, 0, 9, 0, 0, 1, 0, 1) + struct.pack("<I", 1)
+    ends = (38 + len(first), 38 + len(first) + len(second))
+    (tmp_path / "two").write_bytes(struct.pack("<QIBB4Q", 4223, 2, 1, 0, 38, ends[0], *ends) + first + second)
+    (tmp_path / "two.goal").write_text(GOAL)
+    left_out = [convert.convert(tmp_path / name, tmp_path / f"of-{name.replace('.', '-')}", {}) for name in ("two", "two.goal")]
+    assert left_out[0] == left_out[1] and list(left_out[0].values()) == [1]
+    assert same_streams(tmp_path / "of-two", tmp_path / "of-two-goal")
+
+
+def changed(form: str, at: int, value: int) -> bytes:
+    return BINARY[:at] + struct.pack(form, value) + BINARY[at + struct.calcsize(form) :]
+
+
+WRONG = {
+    r"LogGOPSim has used this schedule up \(--save-mem\)": changed("<Q", 0, 2342),
+    "not a text file, nor does it begin as binary schedules do": changed("<Q", 0, 4224),
+    "the file ends within its header, after 12 B": BINARY[:12],
+    "a schedule of 0 ranks": changed("<I", 8, 0),
+    "a schedule of 4194305 ranks; it has from 1 to 4194304": changed("<I", 8, (1 << 22) + 1),
+    "the file ends before the places of its 4194304 ranks do": changed("<I", 8, 1 << 22),
+    "the file ends before the places of its 3 ranks do": BINARY[:40],
+    "rank 2 lies from byte 332 to 340, not from 332 to 339 at most": BINARY[:-1],
+    "1 B follow the last rank": BINARY + b"x",
+    "rank 1 lies from byte 54 to 332": changed("<Q", 30, 54),
+    "rank 0 lies from byte 54 to 53": changed("<Q", 22, 53),
+    "5 B follow the last rank": changed("<Q", 54, 335),
+    "rank 0: 4 operations, 1 of them roots, do not fit into 137 B": changed("<I", 62, 4),
+    "rank 0: 3 operations, 4 of them roots, do not fit": changed("<I", 66, 4),
+    "rank 0: its roots are not the operations that require nothing": changed("<I", 70, 1),
+    "rank 0: an operation does not require as many as it says": changed("<I", 74, 1),
+    "rank 0: an operation of kind 4": changed("<B", 78, 4),
+    "rank 0: a calculation of 1000000000001 ns; the longest takes": changed("<Q", 83, 10**12 + 1),
+    "rank 0: its operations do not have the 2 dependents": changed("<I", 97, 2),
+    "rank 0: an operation's dependents lie outside of the 2": changed("<I", 101, (1 << 32) - 1),
+    "rank 0: operation 3 is none of its 3": changed("<I", 191, 3),
+    "rank 0: rank 3 is not one of 0 to 2": changed("<I", 118, 3),
+    "rank 0: tags go up to 2147483646, and messages to 1099511627776 B": changed("<Q", 122, (1 << 40) + 1),
+    "rank 0: tags go up to": changed("<I", 130, (1 << 32) - 1),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_what_is_wrong_in_a_binary_schedule_is_told(what: str, tmp_path: Path) -> None:
+    (tmp_path / "bad.bin").write_bytes(WRONG[what])
+    with pytest.raises(InputError, match=what) as said:
+        convert.convert(tmp_path / "bad.bin", tmp_path / "trace", {})
+    assert f"{tmp_path / 'bad.bin'}: " in str(said.value) and len(said.value.messages) == 1
+    assert not (tmp_path / "trace").exists()
+
+
+def test_a_binary_schedule_that_requires_itself_is_told(tmp_path: Path) -> None:
+    part = struct.pack("<II", 2, 0) + operation(1, CALCULATE, 0, 1, 0, 1, 0, 0, 1) + operation(1, CALCULATE, 0, 1, 0, 1, 1, 0, 2)
+    part += struct.pack("<II", 1, 0)
+    (tmp_path / "bad.bin").write_bytes(struct.pack("<QIBBQQ", 4223, 1, 0, 0, 22, 22 + len(part)) + part)
+    with pytest.raises(InputError, match="rank 0 require each other in a circle"):
+        convert.convert(tmp_path / "bad.bin", tmp_path / "trace", {})
+
+
+def test_a_damaged_binary_schedule_is_read_or_refused(tmp_path: Path) -> None:
+    """Each byte changed in two ways, and the file cut at each length: a cut is always found."""
+    file, target = tmp_path / "bad.bin", tmp_path / "trace"
+    read = 0
+    for at in range(len(BINARY)):
+        file.write_bytes(BINARY[:at])
+        with pytest.raises(InputError):
+            convert.convert(file, target, {})
+        for bits in (0x01, 0xFF):
+            file.write_bytes(changed("<B", at, BINARY[at] ^ bits))
+            try:
+                convert.convert(file, target, {})
+            except InputError as error:
+                assert len(error.messages) == 1 and "bad.bin" in error.messages[0]
+            else:
+                read += 1
+    assert 50 < read < len(BINARY)
+
+
 def test_what_goal_cannot_say_is_refused(tmp_path: Path) -> None:
     with Writer(tmp_path / "any", 2, {}) as (receiver, sender):
         receiver.message("Recv", -1, 8)
@@ -281,6 +417,8 @@ def test_what_goal_cannot_say_is_refused(tmp_path: Path) -> None:
         sender.end()
     with pytest.raises(InputError, match="rank 0, call 1, MPI_Recv: it receives from any rank"):
         convert.convert(tmp_path / "any", tmp_path / "any.goal", {})
+    with pytest.raises(InputError, match="rank 0, call 1, MPI_Recv: it receives from any rank"):
+        convert.convert(tmp_path / "any", tmp_path / "any.bin", {})
     assert sorted(path.name for path in tmp_path.iterdir()) == ["any"]
 
 
@@ -302,7 +440,7 @@ def test_perfetto_has_a_slice_a_call_and_an_arrow_a_message(tmp_path: Path) -> N
 def test_wrong_targets_are_told(tmp_path: Path) -> None:
     trace = mixed(tmp_path / "trace")
     for target, what in (
-        (tmp_path / "x.csv", "ends in .goal, .json"),
+        (tmp_path / "x.csv", "ends in .goal, .bin"),
         (tmp_path, "it is a folder"),
         (tmp_path / "no" / "x.goal", r"no/x\.goal: No such file"),
     ):

@@ -240,7 +240,7 @@ def test_damaged_files_of_every_format_are_read_or_refused(tmp_path: Path) -> No
     assert spec is not None and spec.loader is not None
     fuzz = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(fuzz)
-    cases = fuzz.Cases(tmp_path, ["streams", "text", "goal", "about"])
+    cases = fuzz.Cases(tmp_path, ["streams", "text", "goal", "goal-binary", "about"])
     assert {cases.run(number) for number in range(30)} == {True, False}
 
 

@@ -14,14 +14,15 @@ from exanet.errors import InputError
 
 def command(
     source: Annotated[
-        Path, typer.Argument(metavar="FROM", help="The folder of a trace, its text, a GOAL schedule (text), or an archive of OTF2.")
+        Path,
+        typer.Argument(metavar="FROM", help="The folder of a trace, its text, a GOAL schedule (text or binary), or an archive of OTF2."),
     ],
     target: Annotated[
         Path,
         typer.Argument(
             metavar="TO",
-            help="A file .goal, .json (Perfetto), .paje (ViTE, PajeNG) or .txt, a folder .otf2 or .simgrid; of what is no trace the folder "
-            "of one.",
+            help="A file .goal, .bin (GOAL, binary), .json (Perfetto), .paje (ViTE, PajeNG) or .txt, a folder .otf2 or .simgrid; of what "
+            "is no trace the folder of one.",
         ),
     ],
     collective: Annotated[
@@ -42,6 +43,7 @@ def command(
 
     \b
     exanet trace convert trace trace.goal
+    exanet trace convert trace trace.bin      # for LogGOPSim
     exanet trace convert lulesh.goal trace    # for exanet replay
     exanet trace convert trace trace.json     # for https://ui.perfetto.dev
     exanet trace convert trace trace.paje     # for ViTE
@@ -56,7 +58,7 @@ def command(
         from exanet.trace import rules as selection
 
     for option, value in (("--collective", collective), ("--rules", rules)):
-        if target.suffix not in (".goal", ".simgrid") and value is not None:
+        if target.suffix not in convert.SCHEDULES and value is not None:
             raise InputError(f"{option} {value}: only GOAL and SimGrid's format have collectives as messages; leave it out")
     selection.check(rules)
     for what, count in convert.convert(source, target, replay.choices(collective), rules).items():
