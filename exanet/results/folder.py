@@ -15,7 +15,6 @@ import hashlib
 import io
 import json
 import os
-import platform
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,6 +27,7 @@ import polars as pl
 from exanet.directory import MARKS, commands
 from exanet.errors import InputError
 from exanet.machine import energy
+from exanet.results import host
 
 FORMAT = 1
 """Raised when a file or column changes its meaning or goes away."""
@@ -325,7 +325,7 @@ def _host_facts(results: Mapping[str, Any], meta: Mapping[str, Any]) -> dict[str
     return {
         "wall_s": wall_s,
         "slowdown": wall_s * 1e12 / virtual_ps if virtual_ps else None,
-        "host_system": platform.platform(),
+        "host_system": host.system(),
         "host_cores": os.cpu_count(),
         **{key: value for key, value in meta.items() if key not in _ASKED and key != "machine"},
     }

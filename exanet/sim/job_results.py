@@ -20,12 +20,10 @@ def write(
     fresh: bool,
 ) -> Path:
     """`what` is what the page's title says that they ran on."""
-    import platform
-
     import polars as pl
 
     from exanet import results
-    from exanet.results import report
+    from exanet.results import host, report
 
     messages = [pl.DataFrame(row["message"]).insert_column(0, pl.lit(number).alias("job")) for number, row in enumerate(found["jobs"])]
     tables = {"jobs": pl.DataFrame(rows), "messages": pl.concat(messages), "links": pl.DataFrame(found["links"])}
@@ -51,6 +49,6 @@ def write(
     scripts = ("format.js", "parts.js", "machine.js", "network.js", "energy.js", "jobs.js")
     files = {f"{name}.parquet": results.parquet(frame) for name, frame in tables.items()}
     files["report.html"] = report.fill(str(page["title"]), page, scripts).encode()
-    files["run.json"] = results.json_bytes({"wall_s": wall_s, "cpu_s": found["cpu_s"], "host_system": platform.platform()})
+    files["run.json"] = results.json_bytes({"wall_s": wall_s, "cpu_s": found["cpu_s"], "host_system": host.system()})
     files["summary.json"] = results.json_bytes({**summary, "machine": described.resolve(), "jobs": rows})
     return results.publish(directory, files, fresh=fresh)

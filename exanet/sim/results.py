@@ -24,13 +24,12 @@ def write(
     *,
     fresh: bool = False,
 ) -> Path:
-    import platform
     from importlib.metadata import version
 
     import polars as pl
 
     from exanet import results
-    from exanet.results import report
+    from exanet.results import host, report
 
     rows = [figures(point) for point in points]
     tables = {"points": pl.DataFrame(rows)}
@@ -78,7 +77,7 @@ def write(
             "wall_s": wall_s,
             "threads": threads,
             **{key: [p[key] for p in points] for key in COSTS if key in points[0]},
-            "host_system": platform.platform(),
+            "host_system": host.system(),
         }
     )
     files["summary.json"] = results.json_bytes({"run": run, "machine": described.resolve(), "points": rows, **_tables(points)})
