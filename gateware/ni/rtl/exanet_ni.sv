@@ -280,6 +280,7 @@ module exanet_ni #(
     logic serves, serve_valid, read_end_valid, read_end_taken;
     ni_pkg::serve_t serve;
     ni_pkg::read_end_t read_end;
+    logic walks_ready;
     assign transfers_ready = senders_ready && blocks_ready && walks_ready;
     assign blocks_cleared = cleared_q;
     always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -289,37 +290,44 @@ module exanet_ni #(
 
     // Pages: of what is read, of what is written, and of words that say that a transfer has ended, each looked up by itself.
     localparam int unsigned Read = 32'(PageAccessRead), Write = 32'(PageAccessWrite), End = 32'(PageAccessEnd);
-    logic walks_ready, walks_idle, invalidates, cleared_pages;
-    logic [2:0] drained, look, want, known, walk_valid, walk_done;
+    logic ends_written, ends_looked;
+    logic [2:0] invalidates, cleared_pages, drained, look, want, known, walk_valid, walk_done;
     logic [2:0][9:0] domain;
     logic [2:0][35:0] page_of, page_frame;
     nack_reason_e [2:0] fault;
     ni_pkg::walk_t [2:0] walk;
     ni_pkg::walked_t walked;
-    logic [31:0] invalidations_q;
+    logic [31:0] asked_q;  // invalidations
+    logic [2:0][31:0] over_q;  // of each
     for (genvar a = 0; a < 3; a++) begin : gen_translate
       ni_translate #(.Writes(a != Read)) u_translate (
-        .clk_i, .rst_ni, .clear_i(cleared_pages), .look_i(look[a]), .domain_i(domain[a]), .page_i(page_of[a]), .want_i(want[a]), .known_o(known[a]),
+        .clk_i, .rst_ni, .clear_i(cleared_pages[a]), .look_i(look[a]), .domain_i(domain[a]), .page_i(page_of[a]), .want_i(want[a]), .known_o(known[a]),
         .frame_o(page_frame[a]), .fault_o(fault[a]), .walk_valid_o(walk_valid[a]), .walk_o(walk[a]), .walk_done_i(walk_done[a]),
         .walked_i(walked));
     end
     ni_walk u_walk (
       .clk_i, .rst_ni, .ready_o(walks_ready), .domain_write_i(store && line[20:14] == 7'b1000011 && low), .domain_at_i(line[13:4]),
-      .domain_value_i(data[63:0]), .walk_valid_i(walk_valid), .walk_i(walk), .walk_done_o(walk_done), .walked_o(walked), .idle_o(walks_idle),
+      .domain_value_i(data[63:0]), .walk_valid_i(walk_valid), .walk_i(walk), .walk_done_o(walk_done), .walked_o(walked),
       .fault_o(page_fault), .fault_taken_i(store && line == 17'h10409 && low), .m_axi_araddr(m_axi_walk_araddr),
       .m_axi_arvalid(m_axi_walk_arvalid), .m_axi_arready(m_axi_walk_arready), .m_axi_rdata(m_axi_walk_rdata), .m_axi_rresp(m_axi_walk_rresp),
       .m_axi_rvalid(m_axi_walk_rvalid), .m_axi_rready(m_axi_walk_rready), .walks_o(page_counts[0]), .faults_o(page_counts[1]),
       .lost_o(page_counts[2]));
-    // Nothing is looked up while what was translated before is on its way; then all of it is forgotten.
-    assign invalidates = invalidations_q != page_counts[3];
-    assign cleared_pages = invalidates && drained == '1 && walks_idle;
+    // On each of the ways nothing is looked up while what was translated before is under way; then all pages there are forgotten. None waits for another:
+    // what is read waits for the network, and that for what is written.
+    for (genvar a = 0; a < 3; a++) begin : gen_invalidates
+      assign invalidates[a] = over_q[a] != asked_q;
+    end
+    assign cleared_pages = invalidates & drained;
+    assign drained[End] = ends_looked && ends_written;
     always_ff @(posedge clk_i or negedge rst_ni) begin
       if (!rst_ni) begin
-        invalidations_q <= '0;
-        page_counts[3]  <= '0;
+        asked_q        <= '0;
+        over_q         <= '0;
+        page_counts[3] <= '0;
       end else begin
-        invalidations_q <= invalidations_q + 32'(store && line == 17'h10408 && low);
-        if (cleared_pages) page_counts[3] <= invalidations_q;
+        asked_q <= asked_q + 32'(store && line == 17'h10408 && low);
+        for (int unsigned a = 0; a < 3; a++) if (cleared_pages[a]) over_q[a] <= asked_q;
+        if (invalidates == '0) page_counts[3] <= asked_q;
       end
     end
 
@@ -332,13 +340,13 @@ module exanet_ni #(
       .read_end_taken_o(read_end_taken), .read_end_i(read_end),
       .packet_valid_o(packet_valid), .packet_taken_i(packet_taken), .packet_o(packet), .unread_valid_i(unread_valid),
       .unread_taken_o(unread_taken), .unread_i(unread), .s_axis_tvalid(out_valid[Answers] && to_transfers), .s_axis_tready(transfers_take),
-      .s_axis_tuser(out_user[Answers]), .invalidates_i(invalidates), .drained_o(drained[End]), .look_o(look[End]), .domain_o(domain[End]),
+      .s_axis_tuser(out_user[Answers]), .invalidates_i(invalidates[End]), .drained_o(ends_looked), .look_o(look[End]), .domain_o(domain[End]),
       .page_o(page_of[End]), .want_o(want[End]), .known_i(known[End]), .page_frame_i(page_frame[End]), .fault_i(fault[End]), .end_valid_o(end_valid), .end_taken_i(end_taken), .end_word_o(end_word), .end_value_o(end_value),
       .packets_o(transfer_counts[0]), .ended_o(transfer_counts[1]), .repeated_o(transfer_counts[2]), .stale_o(transfer_counts[3]));
 
     ni_gather u_gather (
       .clk_i, .rst_ni, .config_i(config_q), .packet_valid_i(packet_valid), .packet_taken_o(packet_taken), .packet_i(packet),
-      .unread_valid_o(unread_valid), .unread_taken_i(unread_taken), .unread_o(unread), .invalidates_i(invalidates),
+      .unread_valid_o(unread_valid), .unread_taken_i(unread_taken), .unread_o(unread), .invalidates_i(invalidates[Read]),
       .drained_o(drained[Read]), .look_o(look[Read]), .domain_o(domain[Read]), .page_o(page_of[Read]), .want_o(want[Read]),
       .known_i(known[Read]), .page_frame_i(page_frame[Read]), .fault_i(fault[Read]),
       .m_axi_araddr(m_axi_dma_araddr), .m_axi_arlen(m_axi_dma_arlen), .m_axi_arvalid(m_axi_dma_arvalid), .m_axi_arready(m_axi_dma_arready),
@@ -353,7 +361,7 @@ module exanet_ni #(
       .s_axis_tlast(out_last[Blocks]), .s_axis_tuser(out_user[Blocks]), .m_axis_tvalid(block_valid), .m_axis_tready(block_ready),
       .m_axis_tuser(block_user), .serves_i(serves), .serve_valid_o(serve_valid), .serve_o(serve),
       .read_end_valid_o(read_end_valid), .read_end_taken_i(read_end_taken), .read_end_o(read_end),
-      .invalidates_i(invalidates), .drained_o(drained[Write]), .look_o(look[Write]), .domain_o(domain[Write]), .page_o(page_of[Write]),
+      .invalidates_i(invalidates[Write]), .drained_o(drained[Write]), .ends_written_o(ends_written), .look_o(look[Write]), .domain_o(domain[Write]), .page_o(page_of[Write]),
       .want_o(want[Write]), .known_i(known[Write]), .page_frame_i(page_frame[Write]), .fault_i(fault[Write]),
       .end_valid_i(end_valid), .end_taken_o(end_taken), .end_word_i(end_word), .end_value_i(end_value),
       .m_axi_awaddr(m_axi_dma_awaddr), .m_axi_awlen(m_axi_dma_awlen), .m_axi_awvalid(m_axi_dma_awvalid), .m_axi_awready(m_axi_dma_awready),

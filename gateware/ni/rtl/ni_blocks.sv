@@ -54,7 +54,8 @@ module ni_blocks #(
   output ni_pkg::read_end_t            read_end_o,
   // translation
   input  logic                         invalidates_i,  // no packet begins
-  output logic                         drained_o,  // nothing waits for memory
+  output logic                         drained_o,  // no packet waits for memory
+  output logic                         ends_written_o,  // nor a word that was taken
   output logic                         look_o,
   output logic [9:0]                   domain_o,
   output logic [35:0]                  page_o,
@@ -139,6 +140,7 @@ module ni_blocks #(
   logic [127:0] first_q;  // word of the payload
   logic [23:0] ahead_q;
   logic [5:0] unanswered_q;  // packets that were decided on
+  logic [5:0] ends_unanswered_q;
   block_place_t place_comes;
   assign place_comes = s_axis_tuser.block;
   assign idle = state_q == Idle && words_held_q <= 8'(WordDepth - MaxPayloadWords) && !clears && !clear_i && !held_up && !invalidates_i &&
@@ -240,7 +242,8 @@ module ni_blocks #(
   assign page_o = user_q.dmadd[47:12];
   assign want_o = state_q == Decide && config_i.translate && would_write;
   assign page_known = !want_o || known_i;
-  assign drained_o = state_q == Idle && unanswered_q == '0 && pending_q == '0 && !ends_q;
+  assign drained_o = state_q == Idle && unanswered_q == '0;
+  assign ends_written_o = ends_unanswered_q == '0;
   always_comb begin
     written = Good;
     if (config_i.translate && would_write && fault_i == NackReasonUnmapped) written = Unmapped;
@@ -428,12 +431,14 @@ module ni_blocks #(
       refused_q     <= 1'b0;
       pending_q     <= '0;
       unanswered_q  <= '0;
+      ends_unanswered_q <= '0;
       m_axis_tvalid <= 1'b0;
       m_axis_tuser  <= '0;
       answered_o    <= '0;
     end else begin
       pending_q <= pending_q + 6'(pended) - 6'(taken);
       unanswered_q <= unanswered_q + 6'(decides) - 6'(taken && !is_end);
+      ends_unanswered_q <= ends_unanswered_q + 6'(end_taken_o) - 6'(taken && is_end);
       case (answer_q)
         Idle: if (answer_looks) answer_q <= Look;
         Look: answer_q <= Decide;

@@ -44,7 +44,7 @@ module ni_translate #(
     logic fills;
     assign place = Bits'(page_i >> Shift) ^ Bits'(page_i >> (Shift + Bits)) ^ Bits'(domain_i);
     assign fill_place = Bits'(asked_q.page >> Shift) ^ Bits'(asked_q.page >> (Shift + Bits)) ^ Bits'(asked_q.domain);
-    assign fills = walk_done_i && fault == NackReasonNone && walked_i.size == 2'(s);
+    assign fills = walk_done_i && fault == NackReasonNone && walked_i.size == 2'($unsigned(s));
     always_ff @(posedge clk_i or negedge rst_ni) begin
       if (!rst_ni) turn_q <= '0;
       else if (fills) turn_q[fill_place] <= !turn_q[fill_place];
@@ -55,9 +55,9 @@ module ni_translate #(
       entry_t here;
       logic fills_here;
       assign here = entries[place];
-      assign fills_here = fills && turn_q[fill_place] == 1'(w);
+      assign fills_here = fills && turn_q[fill_place] == 1'($unsigned(w));
       assign hits[s][w] = valid_q[place] && here.domain == domain_i && here.page == page_i[35:Shift];
-      assign frames[s][w] = (36'(here.frame) << Shift) | (page_i & 36'(2 ** Shift - 1));
+      assign frames[s][w] = (36'(here.frame) << Shift) | (page_i & 36'($unsigned(2 ** Shift - 1)));
       always_ff @(posedge clk_i) begin
         if (fills_here)
           entries[fill_place] <= '{domain: asked_q.domain, page: asked_q.page[35:Shift], frame: walked_i.frame[35:Shift]};

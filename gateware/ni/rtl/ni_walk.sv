@@ -18,7 +18,6 @@ module ni_walk (
   input  ni_pkg::walk_t [2:0]    walk_i,
   output logic [2:0]             walk_done_o,
   output ni_pkg::walked_t        walked_o,
-  output logic                   idle_o,
   // faults; the kernel takes the first one
   output exanet_pkg::ni_fault_t  fault_o,
   input  logic                   fault_taken_i,
@@ -61,7 +60,6 @@ module ni_walk (
   logic [8:0] index;
   logic starts, leaf, found;
   assign starts = state_q == Idle && walk_valid_i != '0 && !clears;
-  assign idle_o = state_q == Idle;
   // Those behind the last one in turn first.
   always_comb begin
     client = client_q;

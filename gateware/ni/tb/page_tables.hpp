@@ -51,7 +51,8 @@ class PageTables {
     std::uint64_t table = root(domain);
     const unsigned levels = size == kLargePage ? 3 : 4;
     for (unsigned level = 0; level + 1 < levels; ++level) table = next_table(table + 8 * index(page, level));
-    for (unsigned i = 0; i < (size == kWidePage ? 16 : 1); ++i) write_(table + 8 * (index(page, levels - 1) + i), entry);
+    for (unsigned i = 0; i < (size == kWidePage ? 16 : 1); ++i)
+      write_(table + 8 * (index(page, levels - 1) + i), entry);
   }
   static std::uint64_t index(std::uint64_t page, unsigned level) { return page >> (39 - 9 * level) & 511; }
   std::uint64_t next_table(std::uint64_t at) {

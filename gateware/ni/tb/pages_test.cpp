@@ -103,8 +103,9 @@ TEST_CASE("pages: bytes go through pages of every size to where these are, at bo
           const std::size_t asks = reads ? 1 : 0;
           const std::uint64_t from = kOwn + region + own, to = kTarget + region + target;
           const std::uint32_t bytes = static_cast<std::uint32_t>(length), dcid = network.node(1 - asks).dcid;
-          network.transfer(asks, 1, reads ? read_of(to, from, bytes, dcid, pages.token)
-                                          : transfer_of(from, to, bytes, dcid, pages.token));
+          network.transfer(
+              asks, 1,
+              reads ? read_of(to, from, bytes, dcid, pages.token) : transfer_of(from, to, bytes, dcid, pages.token));
           const std::uint64_t end = Pages::kEndFrames + 8 * std::uint64_t{pages.token};
           for (int i = 0; word_of(*network.node(asks).memory, end) == 0; ++i) {
             REQUIRE(i < 20'000);
@@ -160,7 +161,8 @@ TEST_CASE("pages: what is not there, is not to be written or is another domain's
     for (const Expected& e : all) {
       CAPTURE(e.own);
       CAPTURE(e.target);
-      const unsigned failure = e.read ? pages.read(e.own + 60, e.target + 60, 100) : pages.write(e.own + 60, e.target + 60, 100);
+      const unsigned failure =
+          e.read ? pages.read(e.own + 60, e.target + 60, 100) : pages.write(e.own + 60, e.target + 60, 100);
       CHECK(failure == static_cast<unsigned>(e.reason));
       for (unsigned i = 0; i <= tries; ++i) {
         const auto fault = network.fault(e.node);
@@ -205,8 +207,9 @@ TEST_CASE("pages: a fault that is resolved lets the transfer go on, with its fen
       constexpr std::uint32_t kBytes = 6 * kPage + 100;
       constexpr std::uint64_t kOffset = 300, kTargetOffset = 700;
       const std::size_t asks = reads ? 1 : 0;
-      spec::Transfer transfer = reads ? read_of(kTarget + kTargetOffset, kOwn + kOffset, kBytes, network.node(0).dcid, 1)
-                                      : transfer_of(kOwn + kOffset, kTarget + kTargetOffset, kBytes, network.node(1).dcid, 1);
+      spec::Transfer transfer =
+          reads ? read_of(kTarget + kTargetOffset, kOwn + kOffset, kBytes, network.node(0).dcid, 1)
+                : transfer_of(kOwn + kOffset, kTarget + kTargetOffset, kBytes, network.node(1).dcid, 1);
       if (!reads) {
         transfer.set_fence(1);
         network.fence(0, 1, fence_of(kFences + kLargePage, 77));
@@ -229,8 +232,9 @@ TEST_CASE("pages: a fault that is resolved lets the transfer go on, with its fen
           network.take_fault(n);
           const std::uint64_t page = fault.page() * kPage;
           if (told[{n, page}]++ < late) continue;
-          const std::uint64_t frame = n == 0 ? kFrom + page - kOwn
-                                             : page >= kFences ? Pages::kFenceFrames + page - kFences : kTo + page - kTarget;
+          const std::uint64_t frame = n == 0            ? kFrom + page - kOwn
+                                      : page >= kFences ? Pages::kFenceFrames + page - kFences
+                                                        : kTo + page - kTarget;
           pages.map(n, page, frame, kPage, n == 1);
         }
       }
@@ -258,8 +262,10 @@ TEST_CASE("pages: when an invalidation is over nothing reads or writes by what t
       }
       // Both ways, so that each node reads and writes.
       for (unsigned i = 0; i < 4; ++i) {
-        network.transfer(0, i, transfer_of(kOwn + kWidePage * i, kTarget + kWidePage * i, 60'000, network.node(1).dcid, i + 1));
-        network.transfer(0, i, read_of(kOwn + kWidePage * i, kTarget + kWidePage * i, 60'000, network.node(1).dcid, i + 11));
+        network.transfer(
+            0, i, transfer_of(kOwn + kWidePage * i, kTarget + kWidePage * i, 60'000, network.node(1).dcid, i + 1));
+        network.transfer(0, i,
+                         read_of(kOwn + kWidePage * i, kTarget + kWidePage * i, 60'000, network.node(1).dcid, i + 11));
       }
       network.run(400 + 53 * pause);
       std::array<std::uint32_t, 2> answered{};
@@ -275,7 +281,9 @@ TEST_CASE("pages: when an invalidation is over nothing reads or writes by what t
           const std::uint64_t frames = n == 0 ? kFrom : kTo;
           if (answered[n] == 0) continue;
           CHECK(network.node(n).dma->unanswered(frames, frames + 64 * kPage) == 0);
-          const auto touched = [frames](std::uint64_t address) { return address >= frames && address < frames + 64 * kPage; };
+          const auto touched = [frames](std::uint64_t address) {
+            return address >= frames && address < frames + 64 * kPage;
+          };
           network.node(n).dma->on_burst = [touched](const WrittenBeat& beat) { CHECK(!touched(beat.address)); };
           network.node(n).dma->on_read = [touched](std::uint64_t address) { CHECK(!touched(address)); };
         }
@@ -286,7 +294,8 @@ TEST_CASE("pages: when an invalidation is over nothing reads or writes by what t
           REQUIRE(i < 100'000);
           network.step();
         }
-        CHECK((pages.end(number).failure() == static_cast<unsigned>(Reason::kUnmapped) || pages.end(number).failure() == 0));
+        CHECK((pages.end(number).failure() == static_cast<unsigned>(Reason::kUnmapped) ||
+               pages.end(number).failure() == 0));
       }
     }
   }
@@ -301,7 +310,8 @@ TEST_CASE("pages: what a hit and a miss cost") {
       pages.map(1, kTarget + kPage * i, kTo + kPage * i, kPage);
     }
     pages.map(0, kOwn + kLargePage, kFrom + kLargePage, kLargePage);
-    std::array<std::array<std::uint64_t, 3>, 3> figures{};  // first read, written, end; of a miss, a hit, and a crossing hit
+    std::array<std::array<std::uint64_t, 3>, 3>
+        figures{};  // first read, written, end; of a miss, a hit, and a crossing hit
     for (unsigned round = 0; round < 3; ++round) {
       const std::uint64_t own = round == 2 ? kOwn + 2 * kPage - 32 : kOwn + kPage;
       network.node(0).dma->first_read = 0;
@@ -314,14 +324,16 @@ TEST_CASE("pages: what a hit and a miss cost") {
         if (written == 0) written = network.node(1).dma->last_write;
       }
       const std::uint64_t store = network.node(0).taken[before + 1];
-      figures[round] = {network.node(0).dma->first_read - store, written - store, network.node(0).dma->last_write - store};
+      figures[round] = {network.node(0).dma->first_read - store, written - store,
+                        network.node(0).dma->last_write - store};
       network.run(200);
       if (round == 1) pages.write(kOwn + 2 * kPage, kTarget, 64), network.run(200);
     }
-    MESSAGE("memories of " << latency << " cycles, lines of 20; last store to first read, to the last byte, to the end: miss "
-                           << figures[0][0] << ", " << figures[0][1] << ", " << figures[0][2] << "; hit " << figures[1][0] << ", "
-                           << figures[1][1] << ", " << figures[1][2] << "; hit across pages " << figures[2][0] << ", "
-                           << figures[2][1] << ", " << figures[2][2]);
+    MESSAGE("memories of " << latency
+                           << " cycles, lines of 20; last store to first read, to the last byte, to the end: miss "
+                           << figures[0][0] << ", " << figures[0][1] << ", " << figures[0][2] << "; hit "
+                           << figures[1][0] << ", " << figures[1][1] << ", " << figures[1][2] << "; hit across pages "
+                           << figures[2][0] << ", " << figures[2][1] << ", " << figures[2][2]);
     CHECK(figures[1][0] <= 10);
   }
 }
