@@ -638,7 +638,7 @@ struct NiConfig {
   // addresses of transfers are those of their protection domain; 0: of memory, and nothing is checked
   constexpr std::uint64_t translate() const { return get_bits(raw, 58, 1); }
   constexpr void set_translate(std::uint64_t v) { set_bits(raw, 58, 1, v); }
-  // how often a block comes again whose page is not there or may not be written, before its transfer has failed; 0: it fails at once
+  // how often a block comes again whose page is not to be used, until its transfer fails
   constexpr std::uint64_t fault_tries() const { return get_bits(raw, 59, 4); }
   constexpr void set_fault_tries(std::uint64_t v) { set_bits(raw, 59, 4, v); }
   // zero
@@ -664,7 +664,7 @@ struct NiDomain {
   constexpr void set_more_reserved(std::uint64_t v) { set_bits(raw, 48, 16, v); }
 };
 
-// Entry of a table of pages in memory: 512 of them, 4 KiB. Bits 47 to 39 of an address find that of the first table, bits 38 to 30 that of the second, bits 29 to 21 that of the third, bits 20 to 12 that of the fourth.
+// Entry of a table of pages in memory: 512 of them, 4 KiB. Nine bits of an address find it, 47 to 39 in the first table, 20 to 12 in the fourth.
 struct NiPage {
   static constexpr unsigned kBits = 64;
   std::array<std::uint32_t, 2> raw{};

@@ -291,7 +291,7 @@ package exanet_pkg;
   // What a network interface knows of its machine; the kernel writes it before anything else.
   typedef struct packed {
     logic reserved;  // zero
-    logic [3:0] fault_tries;  // how often a block comes again whose page is not there or may not be written, before its transfer has failed; 0: it fails at once
+    logic [3:0] fault_tries;  // how often a block comes again whose page is not to be used, until its transfer fails
     logic translate;  // addresses of transfers are those of their protection domain; 0: of memory, and nothing is checked
     logic [7:0] kept_channels;  // channels that serve the reads of other nodes, and no others; stores take the rest
     logic [3:0] read_patience;  // of reads whose request was answered, in such rounds: binary logarithm, at most 11; 0: they are never given up
@@ -311,7 +311,7 @@ package exanet_pkg;
     logic valid;  // it has pages
   } ni_domain_t;
 
-  // Entry of a table of pages in memory: 512 of them, 4 KiB. Bits 47 to 39 of an address find that of the first table, bits 38 to 30 that of the second, bits 29 to 21 that of the third, bits 20 to 12 that of the fourth.
+  // Entry of a table of pages in memory: 512 of them, 4 KiB. Nine bits of an address find it, 47 to 39 in the first table, 20 to 12 in the fourth.
   typedef struct packed {
     logic [15:0] more_reserved;  // not looked at
     logic [35:0] frame;  // physical address of the table or the page, in units of 4 KiB; a page is aligned to its size

@@ -301,8 +301,8 @@ module exanet_ni #(
     logic [2:0][31:0] over_q;  // of each
     for (genvar a = 0; a < 3; a++) begin : gen_translate
       ni_translate #(.Writes(a != Read)) u_translate (
-        .clk_i, .rst_ni, .clear_i(cleared_pages[a]), .look_i(look[a]), .domain_i(domain[a]), .page_i(page_of[a]), .want_i(want[a]), .known_o(known[a]),
-        .frame_o(page_frame[a]), .fault_o(fault[a]), .walk_valid_o(walk_valid[a]), .walk_o(walk[a]), .walk_done_i(walk_done[a]),
+        .clk_i, .rst_ni, .clear_i(cleared_pages[a]), .look_i(look[a]), .domain_i(domain[a]), .page_i(page_of[a]), .want_i(want[a]),
+        .known_o(known[a]), .frame_o(page_frame[a]), .fault_o(fault[a]), .walk_valid_o(walk_valid[a]), .walk_o(walk[a]), .walk_done_i(walk_done[a]),
         .walked_i(walked));
     end
     ni_walk u_walk (
@@ -312,8 +312,8 @@ module exanet_ni #(
       .m_axi_arvalid(m_axi_walk_arvalid), .m_axi_arready(m_axi_walk_arready), .m_axi_rdata(m_axi_walk_rdata), .m_axi_rresp(m_axi_walk_rresp),
       .m_axi_rvalid(m_axi_walk_rvalid), .m_axi_rready(m_axi_walk_rready), .walks_o(page_counts[0]), .faults_o(page_counts[1]),
       .lost_o(page_counts[2]));
-    // On each of the ways nothing is looked up while what was translated before is under way; then all pages there are forgotten. None waits for another:
-    // what is read waits for the network, and that for what is written.
+    // On each of the ways nothing is looked up while what was translated before is under way; then all pages there are
+    // forgotten. None waits for another: what is read waits for the network, and that for what is written.
     for (genvar a = 0; a < 3; a++) begin : gen_invalidates
       assign invalidates[a] = over_q[a] != asked_q;
     end
@@ -341,7 +341,8 @@ module exanet_ni #(
       .packet_valid_o(packet_valid), .packet_taken_i(packet_taken), .packet_o(packet), .unread_valid_i(unread_valid),
       .unread_taken_o(unread_taken), .unread_i(unread), .s_axis_tvalid(out_valid[Answers] && to_transfers), .s_axis_tready(transfers_take),
       .s_axis_tuser(out_user[Answers]), .invalidates_i(invalidates[End]), .drained_o(ends_looked), .look_o(look[End]), .domain_o(domain[End]),
-      .page_o(page_of[End]), .want_o(want[End]), .known_i(known[End]), .page_frame_i(page_frame[End]), .fault_i(fault[End]), .end_valid_o(end_valid), .end_taken_i(end_taken), .end_word_o(end_word), .end_value_o(end_value),
+      .page_o(page_of[End]), .want_o(want[End]), .known_i(known[End]), .page_frame_i(page_frame[End]), .fault_i(fault[End]),
+      .end_valid_o(end_valid), .end_taken_i(end_taken), .end_word_o(end_word), .end_value_o(end_value),
       .packets_o(transfer_counts[0]), .ended_o(transfer_counts[1]), .repeated_o(transfer_counts[2]), .stale_o(transfer_counts[3]));
 
     ni_gather u_gather (
@@ -361,7 +362,8 @@ module exanet_ni #(
       .s_axis_tlast(out_last[Blocks]), .s_axis_tuser(out_user[Blocks]), .m_axis_tvalid(block_valid), .m_axis_tready(block_ready),
       .m_axis_tuser(block_user), .serves_i(serves), .serve_valid_o(serve_valid), .serve_o(serve),
       .read_end_valid_o(read_end_valid), .read_end_taken_i(read_end_taken), .read_end_o(read_end),
-      .invalidates_i(invalidates[Write]), .drained_o(drained[Write]), .ends_written_o(ends_written), .look_o(look[Write]), .domain_o(domain[Write]), .page_o(page_of[Write]),
+      .invalidates_i(invalidates[Write]), .drained_o(drained[Write]), .ends_written_o(ends_written),
+      .look_o(look[Write]), .domain_o(domain[Write]), .page_o(page_of[Write]),
       .want_o(want[Write]), .known_i(known[Write]), .page_frame_i(page_frame[Write]), .fault_i(fault[Write]),
       .end_valid_i(end_valid), .end_taken_o(end_taken), .end_word_i(end_word), .end_value_i(end_value),
       .m_axi_awaddr(m_axi_dma_awaddr), .m_axi_awlen(m_axi_dma_awlen), .m_axi_awvalid(m_axi_dma_awvalid), .m_axi_awready(m_axi_dma_awready),
