@@ -33,6 +33,8 @@ gateware/ni/rtl/ni_stores.sv
 gateware/ni/rtl/ni_loads.sv
 gateware/ni/rtl/ni_packetizer.sv
 gateware/ni/rtl/ni_mailbox.sv
+gateware/ni/rtl/ni_translate.sv
+gateware/ni/rtl/ni_walk.sv
 gateware/ni/rtl/ni_transfers.sv
 gateware/ni/rtl/ni_gather.sv
 gateware/ni/rtl/ni_blocks.sv

@@ -4,7 +4,8 @@
 usage: python gateware/synth.py [PART...] [--json] [--keep FOLDER]
 
 Parts are router, link, link-wide, phy, phy-lanes, router-6x1, router-qfdb, router-multicast, ni-port, ni-packetizer,
-ni-mailbox, ni-messages (both with their two ports), ni-transfers, ni-gather, ni-blocks, ni (all of these with three ports), ni-lanes
+ni-mailbox, ni-messages (both with their two ports), ni-translate, ni-walk, ni-transfers, ni-gather, ni-blocks, ni (all of these
+with three ports), ni-lanes
 (the arithmetic of reductions), ni-reduce, reduce (with its port), registers, link-registers, lofamo and ip. (It needs pyosys, and
 minutes for all.)
 
@@ -57,6 +58,8 @@ TARGETS = {
     "ni-packetizer": Target("ni_packetizer", {}, {}),
     "ni-mailbox": Target("ni_mailbox", {}, {}),
     "ni-messages": Target("exanet_ni", {}, {}),
+    "ni-translate": Target("ni_translate", {}, {}),
+    "ni-walk": Target("ni_walk", {}, {}),
     "ni-transfers": Target("ni_transfers", {}, {}),
     "ni-gather": Target("ni_gather", {}, {}),
     "ni-blocks": Target("ni_blocks", {}, {}),

@@ -63,6 +63,8 @@ enum class NackReason : std::uint8_t {
   kSilent = 5,  // no answer came, as often as it was sent: the sender's interface says so, no packet does
   kBusy = 6,  // no channel is spare to serve a read: its request comes again
   kMismatch = 7,  // parts of a reduction that do not agree in operation, type or length, or that are none
+  kUnmapped = 8,  // the domain has no such page: the kernel is told, and the block comes again
+  kReadOnly = 9,  // the domain may read the page, but not write it: likewise
 };
 
 enum class StoreRefusal : std::uint8_t {
@@ -70,6 +72,12 @@ enum class StoreRefusal : std::uint8_t {
   kNoSlot = 1,  // all slots of the context hold messages that are under way, or there is no channel for a transfer
   kLength = 2,  // a message of more than 64 bytes
   kDestination = 3,  // no node of this machine, or no mailbox
+};
+
+enum class PageAccess : std::uint8_t {
+  kRead = 0,  // bytes of a transfer are read from it
+  kWrite = 1,  // bytes of a transfer, or a fence, are written to it
+  kEnd = 2,  // transfer_end is written to it
 };
 
 enum class ReduceOperation : std::uint8_t {
@@ -627,9 +635,87 @@ struct NiConfig {
   // channels that serve the reads of other nodes, and no others; stores take the rest
   constexpr std::uint64_t kept_channels() const { return get_bits(raw, 50, 8); }
   constexpr void set_kept_channels(std::uint64_t v) { set_bits(raw, 50, 8, v); }
+  // addresses of transfers are those of their protection domain; 0: of memory, and nothing is checked
+  constexpr std::uint64_t translate() const { return get_bits(raw, 58, 1); }
+  constexpr void set_translate(std::uint64_t v) { set_bits(raw, 58, 1, v); }
+  // how often a block comes again whose page is not to be used, until its transfer fails
+  constexpr std::uint64_t fault_tries() const { return get_bits(raw, 59, 4); }
+  constexpr void set_fault_tries(std::uint64_t v) { set_bits(raw, 59, 4, v); }
   // zero
-  constexpr std::uint64_t reserved() const { return get_bits(raw, 58, 6); }
-  constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 58, 6, v); }
+  constexpr std::uint64_t reserved() const { return get_bits(raw, 63, 1); }
+  constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 63, 1, v); }
+};
+
+// Where a protection domain has its pages; the kernel writes it. What is known of them is kept until it is invalidated.
+struct NiDomain {
+  static constexpr unsigned kBits = 64;
+  std::array<std::uint32_t, 2> raw{};
+  // it has pages
+  constexpr std::uint64_t valid() const { return get_bits(raw, 0, 1); }
+  constexpr void set_valid(std::uint64_t v) { set_bits(raw, 0, 1, v); }
+  // zero
+  constexpr std::uint64_t reserved() const { return get_bits(raw, 1, 11); }
+  constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 1, 11, v); }
+  // physical address of its first table, in units of 4 KiB
+  constexpr std::uint64_t root() const { return get_bits(raw, 12, 36); }
+  constexpr void set_root(std::uint64_t v) { set_bits(raw, 12, 36, v); }
+  // zero
+  constexpr std::uint64_t more_reserved() const { return get_bits(raw, 48, 16); }
+  constexpr void set_more_reserved(std::uint64_t v) { set_bits(raw, 48, 16, v); }
+};
+
+// Entry of a table of pages in memory: 512 of them, 4 KiB. Nine bits of an address find it, 47 to 39 in the first table, 20 to 12 in the fourth.
+struct NiPage {
+  static constexpr unsigned kBits = 64;
+  std::array<std::uint32_t, 2> raw{};
+  // there is something
+  constexpr std::uint64_t valid() const { return get_bits(raw, 0, 1); }
+  constexpr void set_valid(std::uint64_t v) { set_bits(raw, 0, 1, v); }
+  // a page of 2 MiB in a third table, of 4 or 64 KiB in a fourth; 0: the next table. Larger pages there are none
+  constexpr std::uint64_t leaf() const { return get_bits(raw, 1, 1); }
+  constexpr void set_leaf(std::uint64_t v) { set_bits(raw, 1, 1, v); }
+  // a page may be written
+  constexpr std::uint64_t writable() const { return get_bits(raw, 2, 1); }
+  constexpr void set_writable(std::uint64_t v) { set_bits(raw, 2, 1, v); }
+  // in a fourth table: it is of 64 KiB, and all 16 entries of them say the same
+  constexpr std::uint64_t wide() const { return get_bits(raw, 3, 1); }
+  constexpr void set_wide(std::uint64_t v) { set_bits(raw, 3, 1, v); }
+  // not looked at
+  constexpr std::uint64_t reserved() const { return get_bits(raw, 4, 8); }
+  constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 4, 8, v); }
+  // physical address of the table or the page, in units of 4 KiB; a page is aligned to its size
+  constexpr std::uint64_t frame() const { return get_bits(raw, 12, 36); }
+  constexpr void set_frame(std::uint64_t v) { set_bits(raw, 12, 36, v); }
+  // not looked at
+  constexpr std::uint64_t more_reserved() const { return get_bits(raw, 48, 16); }
+  constexpr void set_more_reserved(std::uint64_t v) { set_bits(raw, 48, 16, v); }
+};
+
+// A page that was not there, or was not to be written: first of those that the kernel has yet to take.
+struct NiFault {
+  static constexpr unsigned kBits = 64;
+  std::array<std::uint32_t, 2> raw{};
+  // 0: there is none
+  constexpr std::uint64_t valid() const { return get_bits(raw, 0, 1); }
+  constexpr void set_valid(std::uint64_t v) { set_bits(raw, 0, 1, v); }
+  // what it was asked for
+  constexpr std::uint64_t access() const { return get_bits(raw, 1, 2); }
+  constexpr void set_access(std::uint64_t v) { set_bits(raw, 1, 2, v); }
+  // Unmapped or ReadOnly
+  constexpr std::uint64_t reason() const { return get_bits(raw, 3, 4); }
+  constexpr void set_reason(std::uint64_t v) { set_bits(raw, 3, 4, v); }
+  // zero
+  constexpr std::uint64_t reserved() const { return get_bits(raw, 7, 5); }
+  constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 7, 5, v); }
+  // address in its domain, in units of 4 KiB
+  constexpr std::uint64_t page() const { return get_bits(raw, 12, 36); }
+  constexpr void set_page(std::uint64_t v) { set_bits(raw, 12, 36, v); }
+  // protection domain
+  constexpr std::uint64_t pdid() const { return get_bits(raw, 48, 10); }
+  constexpr void set_pdid(std::uint64_t v) { set_bits(raw, 48, 10, v); }
+  // zero
+  constexpr std::uint64_t more_reserved() const { return get_bits(raw, 58, 6); }
+  constexpr void set_more_reserved(std::uint64_t v) { set_bits(raw, 58, 6, v); }
 };
 
 // What a process reads of its context's transfers.

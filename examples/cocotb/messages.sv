@@ -127,6 +127,8 @@ module messages (
     .m_axi_dma_wstrb, .m_axi_dma_wlast, .m_axi_dma_wvalid, .m_axi_dma_wready, .m_axi_dma_bresp, .m_axi_dma_bvalid, .m_axi_dma_bready,
     .m_axi_dma_araddr, .m_axi_dma_arlen, .m_axi_dma_arsize, .m_axi_dma_arburst, .m_axi_dma_arvalid, .m_axi_dma_arready, .m_axi_dma_rdata,
     .m_axi_dma_rresp, .m_axi_dma_rvalid, .m_axi_dma_rready,
+    .m_axi_walk_araddr(), .m_axi_walk_arlen(), .m_axi_walk_arsize(), .m_axi_walk_arburst(), .m_axi_walk_arvalid(), .m_axi_walk_arready(1'b0),
+    .m_axi_walk_rdata('0), .m_axi_walk_rresp('0), .m_axi_walk_rvalid(1'b0), .m_axi_walk_rready(),  // addresses are memory's
     .flit_o(sent), .credit_i({freed[3][0], freed[2][0], freed[1][0]}), .flit_i({out[3], out[2], out[1]}), .release_o(taken));
   assign {m_axi_awid, m_axi_dma_awid, m_axi_dma_arid} = '0;
   always_ff @(posedge clk) begin

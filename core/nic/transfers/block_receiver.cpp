@@ -35,6 +35,18 @@ void BlockReceiver::attach(Network& network, AnswerPorts& answers, TransferSende
                                                     its.pump(node);
                                                   }});
   ends_ = &ends;
+  ends.pages().join(Pages::kWrite, {this,
+                                    [](void* self, NodeId node, Cycle cycle) {
+                                      BlockReceiver& its = *static_cast<BlockReceiver*>(self);
+                                      its.nodes_[node].walks = false;
+                                      its.nodes_[node].decides = std::max(its.nodes_[node].decides, cycle);
+                                      its.pump(node);
+                                    },
+                                    [](void* self, NodeId node) { static_cast<BlockReceiver*>(self)->pump(node); },
+                                    [](void* self, NodeId node) {
+                                      const BlockReceiver& its = *static_cast<BlockReceiver*>(self);
+                                      return its.drained(its.nodes_[node]);
+                                    }});
 }
 
 void BlockReceiver::arrived(const Packet& packet, Cycle footer) {
@@ -56,6 +68,10 @@ void BlockReceiver::pump(NodeId node) {
     answer(node, n);
   } while (n.answered != answered);  // a fence may wait for it
   schedule_writer(node, n);
+  if (config_.translate) {
+    ends_->pages().settle(node, Pages::kWrite);
+    ends_->pages().settle(node, Pages::kEnd);
+  }
 }
 
 // The first beat of the packet that is next, on its way to the port's register.
@@ -87,18 +103,75 @@ bool BlockReceiver::begin(NodeId node, Node& n) {
     if (n.answered != n.decided) return false;
     cycle = std::max(cycle, n.answered_at + 1);
   }
+  if (config_.translate) {
+    // Whether an invalidation is under way is known in its own cycle.
+    cycle = std::max(cycle, ends_->pages().open_from(node, Pages::kWrite));
+    if (cycle > now()) {
+      if (cycle != n.begin_event) events_.schedule(time_of(cycle, config_.cycle), on_answer_, node);
+      n.begin_event = cycle;
+      return false;
+    }
+    if (ends_->pages().held(node, Pages::kWrite)) return false;
+  }
   const Cycle last = n.eject.take(arrival.load, cycle, words);
   if (words > 1) network_->give_back(node, kTransferPort, time_of(last + 1, config_.cycle));
   n.begins[n.begun++ % kBegins] = cycle;
   n.words += words;
-  // A cycle to look it up, one to weigh it, and all of it has come.
-  n.decides = cycle + std::max<Cycle>(3, words);
+  n.decides = cycle + std::max<Cycle>(kToDecide, words);  // and all of it has come
   n.deciding = true;
+  if (config_.translate) look(node, n, cycle);
   return true;
+}
+
+// Nobody changes what is known of its node before it is decided on.
+bool BlockReceiver::drops(const Past& past, const WriteWord& word) {
+  const std::uint32_t ahead = (word.number - past.next) % kNumbers, behind = (past.next - word.number - 1) % kNumbers;
+  const bool later = !past.known || ahead < kNumbers / 2;
+  bool drops = !later && behind >= kWindow;
+  // A fence is behind whole blocks. One that has not come yet has its place from a block before it.
+  for (unsigned i = 0; i < 3 && word.fence(); ++i) {
+    const std::uint32_t back = word.behind(i);
+    if (back == 0) continue;
+    drops |= past.blocks[(word.number - back) % kWindow].come != 0xff || (later && ahead >= back);
+  }
+  return drops;
+}
+
+// The page of a packet that begins; it is walked to where the packet is to be written.
+void BlockReceiver::look(NodeId node, Node& n, Cycle begins) {
+  const Arrival& arrival = n.arrivals.front();
+  const WriteWord& word = arrival.word;
+  const std::uint64_t target = ends_->target(arrival.src, node, word);
+  const bool hit = ends_->pages().look(node, Pages::kWrite, ends_->domain(arrival.src, node, word), target >> 12);
+  if (hit || word.kind != WriteKind::kWrite) return;
+  const Past& past = n.pasts[arrival.src];
+  const Block& block = past.blocks[word.number % kWindow];
+  const std::uint32_t ahead = (word.number - past.next) % kNumbers;
+  const bool fresh = !past.known || ahead < kNumbers / 2 || !block.begun;
+  if (drops(past, word) || (!fresh && (block.come >> word.index & 1) != 0) || spoilt(past, word) != BlockOutcome::kGood)
+    return;
+  n.walks = true;
+  ends_->pages().walk(node, Pages::kWrite, begins + kToDecide);
+}
+
+// What has become of the blocks that a fence is behind, where one of them is not good.
+BlockOutcome BlockReceiver::spoilt(const Past& past, const WriteWord& word) {
+  BlockOutcome outcome = BlockOutcome::kGood;
+  for (unsigned i = 0; i < 3 && word.fence(); ++i) {
+    if (word.behind(i) == 0) continue;
+    const Block& named = past.blocks[(word.number - word.behind(i)) % kWindow];
+    if (named.outcome != BlockOutcome::kGood && outcome != BlockOutcome::kRefused) outcome = named.outcome;
+  }
+  return outcome;
+}
+
+Cycle BlockReceiver::drained(const Node& n) const {
+  return n.deciding || n.answered != n.decided ? kUnknown : std::max(n.idle_from, n.answered_at + 1);
 }
 
 // False while it is not known when there is room for what memory is to do.
 bool BlockReceiver::decide(NodeId node, Node& n) {
+  if (n.walks) return false;
   Cycle cycle = n.decides;
   if (n.decided >= kJobs) {
     if (n.done <= n.decided - kJobs) return false;
@@ -119,15 +192,10 @@ bool BlockReceiver::decide(NodeId node, Node& n) {
   ++n.decided;
 
   Past& past = n.pasts[arrival.src];
-  const std::uint32_t ahead = (word.number - past.next) % kNumbers, behind = (past.next - word.number - 1) % kNumbers;
+  const std::uint32_t ahead = (word.number - past.next) % kNumbers;
   const bool later = !past.known || ahead < kNumbers / 2;
-  bool drops = !later && behind >= kWindow;
-  // A fence is behind whole blocks. One that has not come yet has its place from a block before it.
-  for (unsigned i = 0; i < 3 && word.fence(); ++i) {
-    const std::uint32_t back = word.behind(i);
-    if (back == 0) continue;
-    drops |= past.blocks[(word.number - back) % kWindow].come != 0xff || (later && ahead >= back);
-  }
+  const bool dropped = drops(past, word);
+  const BlockOutcome spoils = spoilt(past, word);
   Block block = past.blocks[word.number % kWindow];
   if (later || !block.begun) {
     block = {true, 0};
@@ -137,11 +205,17 @@ bool BlockReceiver::decide(NodeId node, Node& n) {
   const auto own = static_cast<std::uint8_t>(1u << word.index);
   const bool repeated = (block.come & own) != 0;
   const bool completes = !repeated && (block.come | own) == 0xff;
-  const bool takes = !drops && !repeated, writes = takes && word.kind == WriteKind::kWrite;
-  if (takes && word.kind == WriteKind::kReadRequest) block.refused = !ends_->serve(node, arrival.src, word);
-  if (takes && word.kind == WriteKind::kReadResponse) ends_->read_ended(node, arrival.src, word, cycle);
-  const bool acks = !drops && (completes || (block.come == 0xff && word.final_packet));
-  if (!drops) {
+  const bool takes = !dropped && !repeated, good = spoils == BlockOutcome::kGood;
+  const bool would_write = takes && good && word.kind == WriteKind::kWrite;
+  BlockOutcome outcome = spoils;
+  if (would_write && config_.translate) outcome = outcome_of(ends_->pages().fault(node, Pages::kWrite));
+  const bool writes = would_write && outcome == BlockOutcome::kGood;
+  if (takes && word.kind == WriteKind::kReadRequest && !ends_->serve(node, arrival.src, word))
+    outcome = BlockOutcome::kRefused;
+  if (takes && good && word.kind == WriteKind::kReadResponse) ends_->read_ended(node, arrival.src, word, cycle);
+  if (block.outcome == BlockOutcome::kGood) block.outcome = outcome;
+  const bool acks = !dropped && (completes || (block.come == 0xff && word.final_packet));
+  if (!dropped) {
     if (later) {
       // Numbers that are left out are yet to begin.
       for (std::uint32_t i = 0; i < (past.known ? std::min(ahead, kWindow) : kWindow); ++i)
@@ -153,14 +227,14 @@ bool BlockReceiver::decide(NodeId node, Node& n) {
     past.blocks[word.number % kWindow] = block;
   }
   written_count_ += writes;
-  repeated_ += !drops && repeated;
-  dropped_ += drops;
+  repeated_ += !dropped && repeated;
+  dropped_ += dropped;
   const std::uint32_t words = words_of(arrival.bytes), beats = writes ? words_of(word.shift + arrival.bytes) : words;
   n.jobs.push_back({writes,
                     words,
                     beats,
-                    {acks, arrival.src, {word.number, word.slot, block.refused}},
-                    {node, arrival.src, word, arrival.bytes, 0},
+                    {acks, arrival.src, {word.number, word.slot, block.outcome}},
+                    {node, arrival.src, word, arrival.bytes, 0, ends_->pages().frame(node, Pages::kWrite)},
                     cycle + 1});
   return true;
 }
@@ -245,6 +319,7 @@ void BlockReceiver::write_end(NodeId node, Node& n) {
 
 void BlockReceiver::pend(Node& n, bool packet, bool waits, const Answer& answer, Cycle cycle) {
   n.pending.push_back({packet, waits, answer, cycle});
+  n.ends_unanswered += !packet;
   ++n.pended;
 }
 
@@ -278,6 +353,9 @@ void BlockReceiver::answer(NodeId node, Node& n) {
     if (front.packet) {
       ++n.answered;
       n.answered_at = cycle;
+    } else {
+      --n.ends_unanswered;
+      n.end_answered_at = cycle;
     }
     n.taken_at[n.taken++ % kPending] = cycle;
     n.pending.pop_front();

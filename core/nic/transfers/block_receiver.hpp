@@ -24,6 +24,7 @@ struct WrittenPacket {
   WriteWord word;
   std::uint32_t bytes;
   Cycle at;  // memory has taken its last beat
+  std::uint64_t frame = 0;  // page of memory that it is in, where addresses are translated
 };
 
 class BlockReceiver {
@@ -39,6 +40,10 @@ class BlockReceiver {
   void arrived(const Packet& packet, Cycle footer);
   // The word that says that a transfer of this node's has ended waits from this cycle on, one at a time.
   void offer_end(NodeId node, Cycle cycle);
+  // From when on memory has answered all ends that were written, as far as that is known.
+  Cycle ends_written(NodeId node) const {
+    return nodes_[node].ends_unanswered != 0 ? kUnknown : nodes_[node].end_answered_at + 1;
+  }
 
   std::uint64_t written() const { return written_count_; }
   std::uint64_t repeated() const { return repeated_; }  // packets that had come before
@@ -46,12 +51,13 @@ class BlockReceiver {
   std::uint64_t answered() const { return answered_; }
 
  private:
+  static constexpr Cycle kToDecide = 3;  // a cycle to look it up, one to weigh it
   static constexpr std::uint64_t kJobs = 2, kPending = 32, kWords = 128, kBegins = 16;
 
   struct Block {
     bool begun = false;
     std::uint8_t come = 0;  // packets; those that it does not have, too
-    bool refused = false;  // a request, as busy
+    BlockOutcome outcome = BlockOutcome::kGood;
   };
   struct Past {
     bool known = false;
@@ -89,6 +95,8 @@ class BlockReceiver {
     bool deciding = false;  // the first arrival has begun
     Cycle decides = kUnknown;  // at the earliest
     Cycle decide_event = kUnknown;
+    bool walks = false;  // its page is not known
+    Cycle begin_event = kUnknown;
     Cycle idle_from = kLongAgo;
     std::uint64_t words = 0, begun = 0, decided = 0, done = 0, pended = 0, taken = 0, answered = 0;  // counts
     std::array<Cycle, kBegins> begins{};  // by number; those that follow likewise
@@ -106,6 +114,8 @@ class BlockReceiver {
     std::deque<Pending> pending;
     Cycle memory_free = kLongAgo;  // its answer can be taken
     Cycle answered_at = kLongAgo;  // the last packet
+    unsigned ends_unanswered = 0;
+    Cycle end_answered_at = kLongAgo;
     bool offers = false;  // one of them, to the port
     Cycle port_free = kLongAgo;
     Cycle answer_event = kUnknown;
@@ -116,6 +126,10 @@ class BlockReceiver {
   void load(NodeId node, Node& n);
   bool begin(NodeId node, Node& n);
   bool decide(NodeId node, Node& n);
+  static bool drops(const Past& past, const WriteWord& word);
+  static BlockOutcome spoilt(const Past& past, const WriteWord& word);
+  void look(NodeId node, Node& n, Cycle begins);
+  Cycle drained(const Node& n) const;
   Cycle pending_room(const Node& n) const;
   void write(NodeId node);
   void start(NodeId node, Node& n, Cycle cycle);

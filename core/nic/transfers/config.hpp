@@ -19,6 +19,8 @@ struct TransfersConfig {
   std::uint32_t tries = 0;  // repetitions until it is given up; 0: for ever
   std::uint32_t kept_channels = 32;  // that serve other nodes' reads, and nothing else
   std::uint32_t read_patience = 0;  // the end of a read is waited for in two to the power of this rounds; 0: for ever
+  bool translate = false;  // addresses are those of protection domains (pages.hpp)
+  std::uint32_t fault_tries = 0;  // how often a block comes again whose page is not to be used
   Cycle begins = 0;  // the tables are clear from this cycle on, and rounds are counted
   Cycle memory_read = 1;  // a read's address to its first beat
   Cycle memory_answer = 1;  // a write's last beat to memory's answer
@@ -27,7 +29,15 @@ struct TransfersConfig {
 };
 
 // As nack_reason of spec/packet.yaml, of those that an interface gives.
-enum class TransferEnding : std::uint8_t { kWhole = 0, kSilent = 5 };
+enum class TransferEnding : std::uint8_t { kWhole = 0, kSilent = 5, kUnmapped = 8, kReadOnly = 9 };
+
+// What a block has come to at its target: kRefused is a request's alone.
+enum class BlockOutcome : std::uint8_t { kGood, kRefused, kUnmapped, kReadOnly };
+inline BlockOutcome outcome_of(TransferEnding fault) {
+  return fault == TransferEnding::kUnmapped   ? BlockOutcome::kUnmapped
+         : fault == TransferEnding::kReadOnly ? BlockOutcome::kReadOnly
+                                              : BlockOutcome::kGood;
+}
 
 // What a packet of a transfer says beside source, destination and length; carried in Packet::user, whose two top bits stay 0.
 enum class WriteKind : std::uint8_t { kWrite, kReadRequest, kReadResponse };
@@ -39,7 +49,7 @@ struct WriteWord {
   bool final_packet;
   std::uint32_t shift;  // of its first byte in a line of memory, 4 bits
   WriteKind kind = WriteKind::kWrite;
-  bool failed = false;  // what a ReadResponse says
+  TransferEnding failure = TransferEnding::kWhole;  // what a ReadResponse says
 
   // As block_place and fence_place of spec/packet.yaml.
   static constexpr std::uint32_t kFence = 1u << 15;
@@ -53,7 +63,7 @@ struct WriteWord {
   std::uint64_t packed() const {
     return number | std::uint64_t{slot} << 24 | std::uint64_t{index} << 34 | std::uint64_t{place} << 37 |
            std::uint64_t{final_packet} << 53 | std::uint64_t{shift} << 54 | static_cast<std::uint64_t>(kind) << 58 |
-           std::uint64_t{failed} << 60;
+           std::uint64_t{code_of(failure)} << 60;
   }
   static WriteWord unpack(std::uint64_t word) {
     const auto bits = [word](int from, std::uint32_t mask) { return static_cast<std::uint32_t>(word >> from) & mask; };
@@ -64,19 +74,30 @@ struct WriteWord {
             bits(53, 1) != 0,
             bits(54, 15),
             WriteKind{static_cast<std::uint8_t>(bits(58, 3))},
-            bits(60, 1) != 0};
+            kEndings[bits(60, 3)]};
+  }
+
+ private:
+  static constexpr TransferEnding kEndings[] = {TransferEnding::kWhole, TransferEnding::kSilent,
+                                                TransferEnding::kUnmapped, TransferEnding::kReadOnly};
+  static std::uint32_t code_of(TransferEnding ending) {
+    std::uint32_t code = 0;
+    while (kEndings[code] != ending) ++code;
+    return code;
   }
 };
 
 // What the answer to a block says.
 struct BlockAnswer {
   std::uint32_t number, slot;
-  bool busy = false;
+  BlockOutcome outcome = BlockOutcome::kGood;
 
-  std::uint64_t packed() const { return number | std::uint64_t{slot} << 24 | std::uint64_t{busy} << 34; }
+  std::uint64_t packed() const {
+    return number | std::uint64_t{slot} << 24 | static_cast<std::uint64_t>(outcome) << 34;
+  }
   static BlockAnswer unpack(std::uint64_t word) {
     return {static_cast<std::uint32_t>(word & 0xffffff), static_cast<std::uint32_t>(word >> 24 & 0x3ff),
-            (word >> 34 & 1) != 0};
+            BlockOutcome{static_cast<std::uint8_t>(word >> 34 & 3)}};
   }
 };
 

@@ -11,17 +11,45 @@ constexpr std::uint32_t kPageLines = 256;
 
 }  // namespace
 
-Gather::Gather(EventQueue& events, const TransfersConfig& config, std::size_t nodes, void* self, Taken taken)
-    : self_(self),
+Gather::Gather(EventQueue& events, const TransfersConfig& config, std::size_t nodes, Pages& pages, void* self,
+               Taken taken, Tell tell)
+    : events_(events),
+      cycle_(config.cycle),
+      pages_(config.translate ? &pages : nullptr),
+      self_(self),
       on_taken_(taken),
+      on_unread_(tell),
       memory_read_(std::max<Cycle>(config.memory_read, 1)),
       inject_(events, config.cycle, nodes, this,
               [](void* its, NodeId node) { static_cast<Gather*>(its)->advance(node); }),
-      nodes_(nodes) {}
+      nodes_(nodes) {
+  on_take_ = events.add_handler(
+      [](void* its, Time, std::uint32_t node, std::uint64_t) {
+        static_cast<Gather*>(its)->nodes_[node].take_event = kUnknown;
+        static_cast<Gather*>(its)->advance(node);
+      },
+      this);
+  pages.join(Pages::kRead, {this,
+                            [](void* its, NodeId node, Cycle cycle) {
+                              Gather& gather = *static_cast<Gather*>(its);
+                              gather.page_known(node, gather.nodes_[node], cycle);
+                              gather.advance(node);
+                            },
+                            [](void* its, NodeId node) { static_cast<Gather*>(its)->advance(node); },
+                            [](void* its, NodeId node) {
+                              const Gather& gather = *static_cast<Gather*>(its);
+                              return gather.drained(gather.nodes_[node]);
+                            }});
+}
 
-void Gather::push(NodeId node, const Packet& packet, std::uint64_t own, bool has_bytes, Cycle valid) {
+std::uint32_t Gather::Waiting::near() const {
+  return std::min(beats(), kPageLines - static_cast<std::uint32_t>(own / 16 % kPageLines));
+}
+
+void Gather::push(NodeId node, const Packet& packet, std::uint64_t own, bool has_bytes, Cycle valid,
+                  std::uint16_t domain) {
   Node& n = nodes_[node];
-  n.waiting.push_back({packet, own, has_bytes, valid});
+  n.waiting.push_back({packet, own, has_bytes, valid, domain});
   ++n.pushed;
   advance(node);
 }
@@ -35,57 +63,118 @@ Cycle Gather::room_from(NodeId node) const {
 
 void Gather::advance(NodeId node) {
   Node& n = nodes_[node];
-  const std::uint64_t taken = n.taken;
   do {
-    while (!n.waiting.empty() && take(n)) {
+    while (!n.waiting.empty() && take(node, n)) {
     }
   } while (emit(node, n));
-  if (n.taken != taken) on_taken_(self_, node);
+  if (n.taken != n.told) n.told = n.taken, on_taken_(self_, node);
+  if (pages_ != nullptr) pages_->settle(node, Pages::kRead);
 }
 
-// Asks for the next packet's bytes, which are in two reads where they go beyond a page.
-bool Gather::take(Node& n) {
-  Cycle cycle = std::max(n.waiting.front().valid, n.ask_from);
+// Takes the next packet, or looks its page up. False while it is not known when, or it has to wait.
+bool Gather::take(NodeId node, Node& n) {
+  if (n.page != Page::kNone) return false;
+  const Waiting& next = n.waiting.front();
+  Cycle cycle = std::max(next.valid, n.ask_from);
   if (n.taken >= kAhead) {
     if (n.done <= n.taken - kAhead) return false;
     cycle = std::max(cycle, n.done_at[n.taken % kAhead] + 1);
   }
-  const Waiting& next = n.waiting.front();
-  n.taken_at[n.taken++ % kAhead] = cycle;
-  if (next.has_bytes) {
-    n.frames.push_back({next.packet, words_of(next.packet.payload_bytes), 0, 0, false, cycle + 1});
-    n.ask_from = cycle + 1;
-    n.waiting.pop_front();
-    return true;
+  if (pages_ != nullptr) {
+    cycle = std::max(cycle, pages_->open_from(node, Pages::kRead));
+    if (cycle > cycle_of(events_.now(), cycle_)) {
+      if (cycle < n.take_event) events_.schedule(time_of(cycle, cycle_), on_take_, node), n.take_event = cycle;
+      return false;
+    }
+    if (pages_->held(node, Pages::kRead)) return false;
+    if (!next.has_bytes) {
+      n.page = Page::kFirst;
+      if (pages_->look(node, Pages::kRead, next.domain, next.own >> 12))
+        page_known(node, n, cycle + 1);
+      else
+        pages_->walk(node, Pages::kRead, cycle + 1);
+      return n.page == Page::kNone;
+    }
   }
-  const auto skip = static_cast<std::uint32_t>(next.own % 16);
-  const std::uint32_t beats = words_of(skip + next.packet.payload_bytes);
-  const std::uint32_t near = std::min(beats, kPageLines - static_cast<std::uint32_t>(next.own / 16 % kPageLines));
-  n.frames.push_back({next.packet, words_of(next.packet.payload_bytes), beats, near, skip != 0, cycle + 1});
-  n.ask_from = cycle + 2 + (near != beats);
-  n.waiting.pop_front();
+  finish(n, cycle, TransferEnding::kWhole);
   return true;
+}
+
+// A page of the next packet is known in this cycle, and so is the other one, if it has been looked up before.
+void Gather::page_known(NodeId node, Node& n, Cycle cycle) {
+  const Waiting& next = n.waiting.front();
+  TransferEnding fault = pages_->fault(node, Pages::kRead);
+  if (fault == TransferEnding::kWhole && n.page == Page::kFirst && next.near() != next.beats()) {
+    n.page = Page::kSecond;
+    if (!pages_->look(node, Pages::kRead, next.domain, (next.own >> 12) + 1))
+      return pages_->walk(node, Pages::kRead, cycle + 1);
+    ++cycle;
+  }
+  n.page = Page::kNone;
+  finish(n, cycle, fault);
+}
+
+// Asks for the packet's bytes, which are in two reads where they go beyond a page.
+void Gather::finish(Node& n, Cycle taken, TransferEnding fault) {
+  const Waiting& next = n.waiting.front();
+  n.taken_at[n.taken++ % kAhead] = taken;
+  const std::uint32_t words = words_of(next.packet.payload_bytes);
+  if (next.has_bytes || fault != TransferEnding::kWhole) {
+    n.frames.push_back({next.packet, words, 0, 0, false, taken + 1, fault});
+    n.ask_from = taken + 1;
+  } else {
+    n.frames.push_back({next.packet, words, next.beats(), next.near(), next.skip() != 0, taken + 1});
+    n.ask_from = taken + 2 + (next.near() != next.beats());
+  }
+  n.waiting.pop_front();
+}
+
+Cycle Gather::drained(const Node& n) const {
+  if (n.page != Page::kNone || n.taken != n.done) return kUnknown;
+  return n.done == 0 ? kLongAgo : std::max(n.ask_from, n.done_at[(n.done - 1) % kAhead] + 1);
+}
+
+void Gather::unread_taken(NodeId node, Cycle cycle) {
+  Node& n = nodes_[node];
+  n.unread = false;
+  n.unread_free = cycle + 1;
+  advance(node);
 }
 
 // Emits words of the first frame as far as the port is known. True when its last one is on its way, so that another packet may be taken.
 bool Gather::emit(NodeId node, Node& n) {
-  while (!n.frames.empty()) {
-    const Frame& f = n.frames.front();
+  while (true) {
     if (n.offers) {
       const Cycle taken = inject_.taken_from(node, n.emitted + 1, n.word - 1, n.last);
-      if (taken == kUnknown) return false;
-      n.offers = false;
-      n.last = taken;
-      n.free = std::max(n.free, taken);
-      if (n.word == f.words) {
-        inject_.hand_over(node, f.packet, taken);
-        n.frames.pop_front();
-        n.beat = n.word = 0;
-        continue;
+      if (taken != kUnknown) {
+        n.offers = false;
+        n.last = taken;
+        n.free = std::max(n.free, taken);
+        if (n.offers_last) {
+          inject_.hand_over(node, n.offered, taken);
+          n.offers_last = false;
+          n.word = 0;
+        }
+      } else if (!n.offers_last) {
+        return false;
       }
     }
+    if (n.frames.empty() || n.unread) return false;
+    const Frame& f = n.frames.front();
+    if (f.fault != TransferEnding::kWhole) {
+      // It is no frame, and needs no room.
+      const Cycle before = n.done == 0 ? kLongAgo : n.done_at[(n.done - 1) % kAhead];
+      const Cycle cycle = std::max({f.asked, before + 1, n.unread_free});
+      n.unread = true;
+      const Unread unread{WriteWord::unpack(f.packet.user), f.fault, cycle + 1};
+      n.done_at[n.done++ % kAhead] = cycle;
+      n.frames.pop_front();
+      on_unread_(self_, node, unread);
+      return true;
+    }
+    if (n.offers) return false;
     // What is left behind the last beat is a word of its own.
-    Cycle cycle = n.free;
+    Cycle cycle = std::max(n.free, n.unread_free);
     bool emits = true;
     if (n.beat < f.beats) {
       cycle = std::max(cycle, f.asked + memory_read_ + (n.beat >= f.near));
@@ -100,10 +189,13 @@ bool Gather::emit(NodeId node, Node& n) {
     n.emitted = cycle;
     if (++n.word == f.words) {
       n.done_at[n.done++ % kAhead] = cycle;
+      n.offers_last = true;
+      n.offered = f.packet;
+      n.beat = 0;
+      n.frames.pop_front();
       return true;
     }
   }
-  return false;
 }
 
 }  // namespace exanet

@@ -26,11 +26,40 @@ TransferSender::TransferSender(EventQueue& events, const TransfersConfig& config
       config_(config),
       self_(self),
       on_ended_(ended),
-      gather_(events, config, nodes, this,
-              [](void* its, NodeId node) { static_cast<TransferSender*>(its)->wake(node); }),
+      pages_(events, config, nodes),
+      gather_(
+          events, config, nodes, pages_, this,
+          [](void* its, NodeId node) { static_cast<TransferSender*>(its)->wake(node); },
+          [](void* its, NodeId node, const Gather::Unread& unread) {
+            static_cast<TransferSender*>(its)->nodes_[node].unread.push_back(unread);
+            static_cast<TransferSender*>(its)->wake(node);
+          }),
       nodes_(nodes) {
   on_event_ = events.add_handler(
       [](void* its, Time, std::uint32_t node, std::uint64_t) { static_cast<TransferSender*>(its)->event(node); }, this);
+  on_end_ = events.add_handler(
+      [](void* its, Time, std::uint32_t node, std::uint64_t) {
+        TransferSender& sender = *static_cast<TransferSender*>(its);
+        sender.nodes_[node].end_event = kUnknown;
+        sender.offer_ends(node, sender.nodes_[node]);
+      },
+      this);
+  pages_.join(Pages::kEnd, {this,
+                            [](void* its, NodeId node, Cycle cycle) {
+                              TransferSender& sender = *static_cast<TransferSender*>(its);
+                              Node& n = sender.nodes_[node];
+                              if (sender.end_known(node, n, cycle)) sender.offer_ends(node, n);
+                            },
+                            [](void* its, NodeId node) {
+                              TransferSender& sender = *static_cast<TransferSender*>(its);
+                              sender.offer_ends(node, sender.nodes_[node]);
+                            },
+                            [](void* its, NodeId node) {
+                              const TransferSender& sender = *static_cast<TransferSender*>(its);
+                              const Node& n = sender.nodes_[node];
+                              if (n.end_looked) return kUnknown;
+                              return std::max(n.end_drained, sender.written_->ends_written(node));
+                            }});
   for (Node& n : nodes_) {
     n.channels.resize(config.channels);
     n.free = config.begins;
@@ -78,14 +107,21 @@ bool TransferSender::serve(NodeId node, NodeId reader, const WriteWord& request)
   if (n.served >= config_.kept_channels || n.serves.size() + n.admitted.size() >= kServesWaiting) return false;
   ++n.served;
   n.serves.push_back({read, cycle + 1});
-  n.serves.back().what.store = {reader, read.store.target, read.store.own, read.store.length, false, 0, true};
+  n.serves.back().what.store = {.dst = reader,
+                                .own = read.store.target,
+                                .target = read.store.own,
+                                .length = read.store.length,
+                                .notify = false,
+                                .user = 0,
+                                .fence = true,
+                                .domain = read.store.domain};
   wake(node);
   return true;
 }
 
 void TransferSender::read_ended(NodeId node, NodeId server, const WriteWord& response, Cycle cycle) {
   const auto found = reads_.find({server, node, response.number});
-  nodes_[node].read_ends.push_back({server, found->second.number, found->second.slot, response.failed, cycle + 1});
+  nodes_[node].read_ends.push_back({server, found->second.number, found->second.slot, response.failure, cycle + 1});
   reads_.erase(found);
   wake(node);
 }
@@ -97,6 +133,7 @@ void TransferSender::wake(NodeId node) {
   const auto from = [&](Cycle a, Cycle b) { cycle = std::min(cycle, std::max(a, b)); };
   if (answers_->front(node, AnswerPorts::kOfBlocks) != nullptr) from(answers_->load(node) + 1, n.free);
   if (!n.read_ends.empty()) from(n.read_ends.front().valid, n.free);
+  if (!n.unread.empty()) from(n.unread.front().from, n.free);
   if (!n.intakes.empty() && !n.spare.empty()) from(n.intakes.front().from, n.spare.front().from);
   if (!n.serves.empty() && !n.spare.empty()) from(n.serves.front().from, n.spare.front().from);
   if (!n.emit.empty()) from(n.emit.front().from, gather_.room_from(node));
@@ -139,7 +176,7 @@ bool TransferSender::visits(NodeId node, Node& n, Cycle cycle) {
       std::push_heap(n.due.begin(), n.due.end());
       continue;
     }
-    if (waits) take_step(node, n, starts, Step::kVisit, visit.slot, Answer::kNone);
+    if (waits) take_step(node, n, starts, Step::kVisit, visit.slot, {});
   }
   return n.free > cycle;
 }
@@ -148,6 +185,7 @@ bool TransferSender::visits(NodeId node, Node& n, Cycle cycle) {
 bool TransferSender::choose(NodeId node, const Node& n, Cycle cycle, Step& step) const {
   step = Step::kAnswer;
   if (!n.read_ends.empty() && n.read_ends.front().valid <= cycle) return true;
+  if (!n.unread.empty() && n.unread.front().from <= cycle) return true;
   if (answers_->front(node, AnswerPorts::kOfBlocks) != nullptr && answers_->load(node) + 1 <= cycle) return true;
   const bool room = gather_.room_from(node) <= cycle;
   unsigned ready = 0;
@@ -163,7 +201,7 @@ bool TransferSender::choose(NodeId node, const Node& n, Cycle cycle, Step& step)
 
 void TransferSender::begin(NodeId node, Node& n, Cycle cycle, Step step) {
   std::uint32_t slot = 0;
-  Answer answer = Answer::kNone;
+  Answer answer;
   switch (step) {
     case Step::kAdmit: {
       Channel& channel = n.channels[n.spare.front().what];
@@ -190,7 +228,7 @@ void TransferSender::begin(NodeId node, Node& n, Cycle cycle, Step step) {
       channel.refusals = 0;
       if (channel.left == 0) fence(channel);
       channel.active = true;
-      channel.busy = channel.queued = 0;
+      channel.busy = channel.queued = channel.faulted = channel.renumbers = 0;
       channel.waits = channel.sending = false;
       channel.sent_slot = 0;
       channel.failure = TransferEnding::kWhole;
@@ -218,18 +256,28 @@ void TransferSender::begin(NodeId node, Node& n, Cycle cycle, Step step) {
         const ReadEnd end = n.read_ends.front();
         n.read_ends.pop_front();
         slot = end.slot;
-        if (is_for(end.from, end.number) && n.channels[slot / 4].store.read)
-          answer = end.failed ? Answer::kEndFailed : Answer::kEnd;
+        if (is_for(end.from, end.number) && n.channels[slot / 4].store.read) answer = {Said::kEnd, end.failure};
+      } else if (!n.unread.empty() && n.unread.front().from <= cycle) {
+        const Gather::Unread unread = n.unread.front();
+        n.unread.pop_front();
+        slot = unread.word.slot;
+        const Channel& channel = n.channels[slot / 4];
+        if (is_for(channel.store.dst, unread.word.number) && !is_unnumbered(channel, slot))
+          answer = {Said::kFault, unread.fault};
+        gather_.unread_taken(node, cycle);
       } else {
         const Packet& packet = *answers_->front(node, AnswerPorts::kOfBlocks);
         const BlockAnswer said = BlockAnswer::unpack(packet.user);
         slot = said.slot;
         const Channel& channel = n.channels[slot / 4];
-        if (is_for(packet.src, said.number) && !channel.accepted && !channel.refused)
-          answer = said.busy ? Answer::kBusy : Answer::kAck;
+        if (is_for(packet.src, said.number) && !channel.accepted && !channel.refused && !is_unnumbered(channel, slot))
+          answer = said.outcome == BlockOutcome::kGood       ? Answer{Said::kAck, TransferEnding::kWhole}
+                   : said.outcome == BlockOutcome::kRefused  ? Answer{Said::kBusy, TransferEnding::kWhole}
+                   : said.outcome == BlockOutcome::kUnmapped ? Answer{Said::kFault, TransferEnding::kUnmapped}
+                                                             : Answer{Said::kFault, TransferEnding::kReadOnly};
         answers_->take(node, cycle);
       }
-      stale_ += answer == Answer::kNone;
+      stale_ += answer.said == Said::kNone;
     }
   }
   n.free = cycle + 3;
@@ -248,7 +296,8 @@ void TransferSender::take_step(NodeId node, Node& n, Cycle cycle, Step step, std
     channel.left = 0;
     fence(channel);
   }
-  const bool may_begin = !failed || (channel.serves && (channel.busy | channel.queued) == 0);
+  const bool waits_for_others = channel.fences && (channel.faulted | channel.renumbers) != 0;
+  const bool may_begin = (!failed || (channel.serves && (channel.busy | channel.queued) == 0)) && !waits_for_others;
   const auto usable = static_cast<unsigned>(~(channel.busy | channel.queued) & 15);
   const bool room = gather_.room_from(node) <= cycle;
   const bool begins = (step == Step::kAdmit || step == Step::kBegin) && room && channel.left != 0 && may_begin &&
@@ -258,20 +307,25 @@ void TransferSender::take_step(NodeId node, Node& n, Cycle cycle, Step step, std
   Block& block = channel.blocks[slot % 4];
   const bool busy = (channel.busy & bit) != 0;
   const bool rests = channel.accepted || channel.refused, tell = channel.serves && block.fence;
-  const bool emits = step == Step::kEmit && busy && !rests && (!failed || tell),
-             abandons = step == Step::kEmit && busy && failed && !tell;
+  const bool faulted = (channel.faulted & bit) != 0, renumber = (channel.renumbers & bit) != 0;
+  const bool may_emit = step == Step::kEmit && busy && !rests && (!failed || tell);
+  const bool waits_for_number = may_emit && renumber && is_open(numbers.next),
+             renumbers = may_emit && renumber && !waits_for_number;
+  const bool emits = may_emit && !faulted && !waits_for_number;
   const auto elapsed = (round(n) - block.round + kRounds) % kRounds;
   const bool visited = step == Step::kVisit && busy && (channel.queued & bit) == 0;
   const bool overdue = visited && !rests && elapsed >= std::int64_t{config_.patience} << block.doublings;
-  const bool accepts = answer == Answer::kAck && reads, refuses = answer == Answer::kBusy;
+  const bool abandons = busy && failed && !tell && (step == Step::kEmit || (visited && faulted));
+  const bool accepts = answer.said == Said::kAck && reads, refuses = answer.said == Said::kBusy;
+  const bool faults = answer.said == Said::kFault && (!failed || tell) && (block.faults < config_.fault_tries || tell);
   const bool waited =
       visited && channel.accepted && config_.read_patience != 0 && elapsed >> config_.read_patience != 0;
   const bool retries = visited && channel.refused && elapsed << 1 >> channel.refusals != 0;
   // A fence is not sent again before its transfer's other blocks have been answered.
-  const bool waits = overdue && block.fence && (channel.busy & ~bit) != 0, due = overdue && !waits;
-  const bool gives_up = (due && config_.tries != 0 && block.tries == config_.tries) || waited;
+  const bool waits = overdue && block.fence && (channel.busy & ~bit) != 0, due = overdue && !waits && !abandons;
+  const bool gives_up = (due && !faulted && config_.tries != 0 && block.tries == config_.tries) || waited;
   const bool repeats = due && !gives_up;
-  const bool frees = (answer != Answer::kNone && !accepts && !refuses) || gives_up || abandons;
+  const bool frees = (answer.said != Said::kNone && !accepts && !refuses && !faults) || gives_up || abandons;
 
   bool final_packet = false;
   if (begins) {
@@ -280,10 +334,8 @@ void TransferSender::take_step(NodeId node, Node& n, Cycle cycle, Step step, std
     block.own = channel.own;
     block.target = channel.target;
     block.last_byte = static_cast<std::uint16_t>(offset + bytes - 1);
-    block.number = numbers.next;
-    numbers.targets[block.number % kTargets] = block.target;
     block.at = static_cast<std::uint8_t>(offset / kPacket);
-    block.tries = block.doublings = 0;
+    block.tries = block.doublings = block.faults = 0;
     if (!reads) {
       channel.own += bytes;
       channel.target = (channel.target / kBlock + 1) * kBlock;
@@ -293,6 +345,12 @@ void TransferSender::take_step(NodeId node, Node& n, Cycle cycle, Step step, std
     if (channel.left == 0) fence(channel);
     channel.busy |= bit;
     channel.sent_slot = static_cast<std::uint8_t>(slot % 4);
+  }
+  const std::uint32_t old_number = block.number;
+  if (begins || renumbers) {
+    block.number = numbers.next;
+    numbers.targets[block.number % kTargets] = block.target;
+    numbers.domains[block.number % kTargets] = channel.store.domain;
     numbers.open |= 1u << numbers.next % kWindow;
     numbers.next = (numbers.next + 1) % kNumbers;
   }
@@ -306,22 +364,22 @@ void TransferSender::take_step(NodeId node, Node& n, Cycle cycle, Step step, std
         block.fence ? WriteWord::kFence | (begins ? named(channel, slot) : 0) : WriteWord::place_of(first, last);
     const bool tells = channel.serves && block.fence;
     const WriteKind kind = reads ? WriteKind::kReadRequest : tells ? WriteKind::kReadResponse : WriteKind::kWrite;
-    const WriteWord word{block.number, slot, at, place, final_packet, from % 16, kind, tells && failed};
+    const WriteWord word{block.number, slot,      at,   place,
+                         final_packet, from % 16, kind, tells ? channel.failure : TransferEnding::kWhole};
     if (begins && reads) reads_[{node, channel.store.dst, block.number}] = {channel.store, block.number, slot};
-    if (begins && tells)
+    if (renumbers && tells) reads_.erase({node, channel.store.dst, old_number});
+    if ((begins || renumbers) && tells)
       reads_[{node, channel.store.dst, block.number}] = {{}, channel.request_number, channel.request_slot};
     gather_.push(node,
                  {node, channel.store.dst, static_cast<std::uint16_t>(reads ? kRequest : bytes), kTransferPort, 0,
                   word.packed()},
-                 block.own + (from - offset), block.fence || reads, cycle + 4);
+                 block.own + (from - offset), block.fence || reads, cycle + 4, channel.store.domain);
     ++packets_;
     block.at = static_cast<std::uint8_t>((at + 1) % 8);
     block.round = static_cast<std::uint16_t>(round(n) % kRounds);
     if (begins) channel.sending = !final_packet;
     if (final_packet) {
-      ++block.sent;
-      n.due.push_back({visit_of(n, slot, std::int64_t{config_.patience} << block.doublings), slot, block.sent});
-      std::push_heap(n.due.begin(), n.due.end());
+      visit_later(n, slot, std::int64_t{config_.patience} << block.doublings);
     }
   }
   if (waits) {
@@ -331,39 +389,51 @@ void TransferSender::take_step(NodeId node, Node& n, Cycle cycle, Step step, std
   if (repeats) {
     block.at = static_cast<std::uint8_t>(block.target % kBlock / kPacket);
     block.round = static_cast<std::uint16_t>(round(n) % kRounds);
-    ++block.tries;
+    block.tries = faulted ? 0 : static_cast<std::uint8_t>(block.tries + 1);
     block.doublings = std::min<std::uint8_t>(block.doublings + 1, kMostDoublings);
     ++repeated_;
   }
+  if (faults) {
+    block.round = static_cast<std::uint16_t>(round(n) % kRounds);
+    ++block.faults;
+    channel.faulted |= bit;
+    visit_later(n, slot, std::int64_t{config_.patience} << block.doublings);
+  }
   if (frees || retries) channel.busy &= static_cast<std::uint8_t>(~bit);
-  if (accepts || refuses || (frees && !rests)) numbers.open &= ~(1u << block.number % kWindow);
+  if (accepts || refuses || faults || (frees && !rests && !faulted && !renumber))
+    numbers.open &= ~(1u << block.number % kWindow);
   if (accepts || refuses) {
     block.round = static_cast<std::uint16_t>(round(n) % kRounds);
     (accepts ? channel.accepted : channel.refused) = true;
     if (refuses) channel.refusals = std::min<std::uint8_t>(channel.refusals + 1, kMostRefusals);
     const std::int64_t patience = accepts ? std::int64_t{1} << config_.read_patience : (1 << channel.refusals) / 2;
-    if (refuses || config_.read_patience != 0) {
-      ++block.sent;  // what was to be looked at for the request is not
-      n.due.push_back({visit_of(n, slot, patience), slot, block.sent});
-      std::push_heap(n.due.begin(), n.due.end());
-    }
+    if (refuses || config_.read_patience != 0) visit_later(n, slot, patience);
   }
   if (retries) {
     channel.refused = false;
     channel.left = 1;
   }
+  if (frees || (repeats && faulted)) channel.faulted &= static_cast<std::uint8_t>(~bit);
+  if (frees || renumbers) channel.renumbers &= static_cast<std::uint8_t>(~bit);
+  if (repeats && faulted) channel.renumbers |= bit;
   if (step == Step::kEmit) channel.queued &= static_cast<std::uint8_t>(~bit);
-  if ((begins && !final_packet) || (emits && !final_packet) || repeats) {
+  if ((begins && !final_packet) || (emits && !final_packet) || repeats || waits_for_number) {
     channel.queued |= bit;
     n.emit.push_back({slot, cycle + 5});
   }
-  if ((frees || (emits && final_packet)) && channel.sent_slot == slot % 4) channel.sending = false;
-  if (!failed && (gives_up || answer == Answer::kEndFailed)) channel.failure = TransferEnding::kSilent;
+  if ((frees || faults || (emits && final_packet)) && channel.sent_slot == slot % 4) channel.sending = false;
+  if (!failed && !faults) channel.failure = gives_up ? TransferEnding::kSilent : answer.failure;
+  // What rests of a transfer that has failed goes when it is next looked at.
+  for (std::uint32_t i = 0; i < 4 && !failed && channel.failure != TransferEnding::kWhole; ++i)
+    if ((channel.faulted >> i & 1) != 0 && !(channel.serves && channel.blocks[i].fence))
+      visit_later(n, 4 * number + i, 0);
   if (step == Step::kBegin) channel.waits = false;
   // In the queue while it has bytes left and a slot for them, and no block that is being sent.
   const bool goes_on =
       channel.failure == TransferEnding::kWhole || (channel.serves && (channel.busy | channel.queued) == 0);
-  if (channel.left != 0 && goes_on && (channel.busy | channel.queued) != 15 && !channel.sending && !channel.waits) {
+  const bool waits_for_number_of_others = channel.fences && (channel.faulted | channel.renumbers) != 0;
+  if (channel.left != 0 && goes_on && !waits_for_number_of_others && (channel.busy | channel.queued) != 15 &&
+      !channel.sending && !channel.waits) {
     channel.waits = true;
     n.begin.push_back({number, cycle + 5});
   }
@@ -372,6 +442,13 @@ void TransferSender::take_step(NodeId node, Node& n, Cycle cycle, Step step, std
     n.ends.push_back({{number, channel.failure}, cycle + 4});
     offer_ends(node, n);
   }
+}
+
+// The block in this slot is looked at when so many rounds are over, and not before for what it was sent for.
+void TransferSender::visit_later(Node& n, std::uint32_t slot, std::int64_t patience) {
+  const std::uint32_t sent = ++n.channels[slot / 4].blocks[slot % 4].sent;
+  n.due.push_back({visit_of(n, slot, patience), slot, sent});
+  std::push_heap(n.due.begin(), n.due.end());
 }
 
 // What is left of the transfer is its fence, if it has one.
@@ -407,19 +484,52 @@ void TransferSender::offer_ends(NodeId node, Node& n) {
   while (!n.ends.empty() && !n.offers) {
     const auto& end = n.ends.front();
     const Cycle offered = std::max(end.from, n.end_free) + 1;
-    if (n.channels[end.what.channel].store.notify) {
+    const TransferStore& store = n.channels[end.what.channel].store;
+    if (!store.notify) {
+      release(node, n, offered);
+    } else if (!config_.translate) {
       n.offers = true;
       written_->offer_end(node, offered);
-    } else {
-      release(node, n, offered);
+    } else if (!look_end_up(node, n, std::max(offered, pages_.open_from(node, Pages::kEnd)), store)) {
+      return;
     }
   }
 }
 
+// False when it is not known yet whether the end may be written, or when it has been offered.
+bool TransferSender::look_end_up(NodeId node, Node& n, Cycle cycle, const TransferStore& store) {
+  if (cycle > now()) {
+    // Whether an invalidation is under way is known in its own cycle.
+    if (cycle != n.end_event) events_.schedule(time_of(cycle, config_.cycle), on_end_, node);
+    n.end_event = cycle;
+    return false;
+  }
+  if (pages_.held(node, Pages::kEnd)) return false;
+  n.offers = n.end_looked = true;
+  if (pages_.look(node, Pages::kEnd, store.domain, store.end_word >> 12)) return end_known(node, n, cycle + 1);
+  pages_.walk(node, Pages::kEnd, cycle + 1);
+  return false;
+}
+
+// The page of the end is known in this cycle: it is offered; true where it is not to be written, and the next one follows.
+bool TransferSender::end_known(NodeId node, Node& n, Cycle cycle) {
+  if (pages_.fault(node, Pages::kEnd) == TransferEnding::kWhole) {
+    written_->offer_end(node, cycle);
+    return false;
+  }
+  n.offers = n.end_looked = false;
+  n.end_drained = cycle + 1;
+  release(node, n, cycle);
+  pages_.settle(node, Pages::kEnd);
+  return true;
+}
+
 void TransferSender::end_written(NodeId node, Cycle cycle) {
   Node& n = nodes_[node];
-  n.offers = false;
+  n.offers = n.end_looked = false;
+  n.end_drained = cycle + 1;
   release(node, n, cycle);
+  if (config_.translate) pages_.settle(node, Pages::kEnd);
   offer_ends(node, n);
 }
 

@@ -3,7 +3,7 @@
 // sent again where they were not.
 //
 // An event is a step of the gateware's, which begins one in three cycles at most; visits of blocks that have nothing to do take their cycles, but no event.
-// Limits: memory refuses no read, and nodes are those that there are.
+// Limits: memory refuses no read, and nodes are those that there are. An end whose page is not to be written is told of to on_ended all the same.
 #pragma once
 
 #include <array>
@@ -15,6 +15,7 @@
 
 #include "core/nic/messages/answer_ports.hpp"
 #include "core/nic/transfers/gather.hpp"
+#include "core/nic/transfers/pages.hpp"
 
 namespace exanet {
 
@@ -28,6 +29,8 @@ struct TransferStore {
   std::uint64_t user;
   bool fence = false;  // a word of 8 bytes is written at the target behind all others
   std::uint64_t fence_word = 0;  // its address
+  std::uint64_t end_word = 0;  // address of the word that tells the end, which counts where addresses are translated
+  std::uint16_t domain = 0;  // of its addresses
   bool read = false;  // the other way round, from `target` there to `own` here
 };
 
@@ -53,6 +56,12 @@ class TransferSender {
 
   // Where in memory a packet goes, of one of the last kTargets blocks from a node to another.
   std::uint64_t target(NodeId node, NodeId dst, const WriteWord& word) const;
+  // The protection domain that this is in.
+  std::uint16_t domain(NodeId node, NodeId dst, const WriteWord& word) const {
+    return nodes_[node].numbers.at(dst).domains[word.number % kTargets];
+  }
+  Pages& pages() { return pages_; }
+  const Pages& pages() const { return pages_; }
 
   std::uint64_t packets() const { return packets_; }
   std::uint64_t ended() const { return ended_; }
@@ -62,7 +71,11 @@ class TransferSender {
 
  private:
   enum class Step : std::uint8_t { kAdmit, kEmit, kBegin, kAnswer, kVisit };
-  enum class Answer : std::uint8_t { kNone, kAck, kBusy, kEnd, kEndFailed };
+  enum class Said : std::uint8_t { kNone, kAck, kBusy, kFault, kEnd };
+  struct Answer {
+    Said said = Said::kNone;
+    TransferEnding failure = TransferEnding::kWhole;
+  };
 
   struct Block {
     std::uint64_t own = 0, target = 0;
@@ -71,7 +84,7 @@ class TransferSender {
     std::uint16_t last_byte = 0;  // of the target's address in its 4 KiB
     std::uint16_t round = 0;  // when it was sent
     std::uint8_t at = 0;  // packet that is next
-    std::uint8_t tries = 0, doublings = 0;
+    std::uint8_t tries = 0, doublings = 0, faults = 0;
     std::uint32_t sent = 0;  // times that it went out whole
   };
   // What a request and an end have in their payload.
@@ -88,6 +101,7 @@ class TransferSender {
     std::uint32_t left = 0;  // bytes in blocks that have not begun
     bool fence = false, fences = false;  // one comes behind them; it is what has not begun
     std::uint8_t busy = 0, queued = 0;  // blocks, a bit each
+    std::uint8_t faulted = 0, renumbers = 0;  // rests without a number, for some page; is queued to get another one
     bool active = false;
     bool waits = false;  // in the queue of those that are to begin a block
     bool sending = false;  // a block of it is being sent for the first time, this one
@@ -99,6 +113,7 @@ class TransferSender {
   struct Numbers {
     std::uint32_t next = 0, open = 0;
     std::array<std::uint64_t, kTargets> targets{};  // of blocks, by number
+    std::array<std::uint16_t, kTargets> domains{};
   };
   // What is in a queue, and from when on it is at its front at the earliest.
   template <typename T>
@@ -113,7 +128,7 @@ class TransferSender {
   struct ReadEnd {
     NodeId from;
     std::uint32_t number, slot;
-    bool failed;
+    TransferEnding failure;
     Cycle valid;
   };
   struct Visit {
@@ -130,6 +145,7 @@ class TransferSender {
     std::uint32_t owns = 0, served = 0;  // channels of stores, and of others' reads
     std::deque<Cycle> owns_less, serves_less;  // when one of them counts as free
     std::deque<ReadEnd> read_ends;
+    std::deque<Gather::Unread> unread;  // one
     std::deque<Valid<std::uint32_t>> spare, begin, emit;  // channels, channels, slots
     std::unordered_map<NodeId, Numbers> numbers;
     unsigned turn = 0;  // kinds of steps that have had theirs
@@ -138,7 +154,8 @@ class TransferSender {
     std::vector<Visit> due;  // heap
     std::deque<Valid<End>> ends;
     bool offers = false;  // the first of them
-    Cycle end_free = kLongAgo;
+    bool end_looked = false;  // its page has been looked up
+    Cycle end_free = kLongAgo, end_event = kUnknown, end_drained = kLongAgo;  // behind one that was looked up
     Cycle event = kUnknown;
   };
 
@@ -150,6 +167,12 @@ class TransferSender {
   void begin(NodeId node, Node& n, Cycle cycle, Step step);
   void take_step(NodeId node, Node& n, Cycle cycle, Step step, std::uint32_t slot, Answer answer);
   void offer_ends(NodeId node, Node& n);
+  bool look_end_up(NodeId node, Node& n, Cycle cycle, const TransferStore& store);
+  bool end_known(NodeId node, Node& n, Cycle cycle);
+  static bool is_unnumbered(const Channel& channel, std::uint32_t slot) {
+    return ((channel.faulted | channel.renumbers) >> slot % 4 & 1) != 0;
+  }
+  void visit_later(Node& n, std::uint32_t slot, std::int64_t patience);
   static void fence(Channel& channel);
   static std::uint32_t named(const Channel& channel, std::uint32_t slot);
   void release(NodeId node, Node& n, Cycle cycle);
@@ -161,13 +184,14 @@ class TransferSender {
   TransfersConfig config_;
   void* self_;
   Ended on_ended_;
+  Pages pages_;
   Gather gather_;
   AnswerPorts* answers_ = nullptr;
   BlockReceiver* written_ = nullptr;
   std::vector<Node> nodes_;
   std::map<std::array<std::uint32_t, 3>, Read>
       reads_;  // by sender, receiver and number: of packets that were sent and have not come
-  std::uint32_t on_event_;
+  std::uint32_t on_event_, on_end_;
   std::uint64_t packets_ = 0, ended_ = 0, repeated_ = 0, stale_ = 0, refused_ = 0;
 };
 

@@ -33,7 +33,9 @@ package exanet_pkg;
     NackReasonMemory = 4'd4,  // memory has refused it
     NackReasonSilent = 4'd5,  // no answer came, as often as it was sent: the sender's interface says so, no packet does
     NackReasonBusy = 4'd6,  // no channel is spare to serve a read: its request comes again
-    NackReasonMismatch = 4'd7  // parts of a reduction that do not agree in operation, type or length, or that are none
+    NackReasonMismatch = 4'd7,  // parts of a reduction that do not agree in operation, type or length, or that are none
+    NackReasonUnmapped = 4'd8,  // the domain has no such page: the kernel is told, and the block comes again
+    NackReasonReadOnly = 4'd9  // the domain may read the page, but not write it: likewise
   } nack_reason_e;
 
   typedef enum logic [3:0] {
@@ -42,6 +44,12 @@ package exanet_pkg;
     StoreRefusalLength = 4'd2,  // a message of more than 64 bytes
     StoreRefusalDestination = 4'd3  // no node of this machine, or no mailbox
   } store_refusal_e;
+
+  typedef enum logic [1:0] {
+    PageAccessRead = 2'd0,  // bytes of a transfer are read from it
+    PageAccessWrite = 2'd1,  // bytes of a transfer, or a fence, are written to it
+    PageAccessEnd = 2'd2  // transfer_end is written to it
+  } page_access_e;
 
   typedef enum logic [2:0] {
     ReduceOperationSum = 3'd0,  // integers modulo their width; floats rounded to nearest, ties to even, after each part
@@ -282,7 +290,9 @@ package exanet_pkg;
 
   // What a network interface knows of its machine; the kernel writes it before anything else.
   typedef struct packed {
-    logic [5:0] reserved;  // zero
+    logic reserved;  // zero
+    logic [3:0] fault_tries;  // how often a block comes again whose page is not to be used, until its transfer fails
+    logic translate;  // addresses of transfers are those of their protection domain; 0: of memory, and nothing is checked
     logic [7:0] kept_channels;  // channels that serve the reads of other nodes, and no others; stores take the rest
     logic [3:0] read_patience;  // of reads whose request was answered, in such rounds: binary logarithm, at most 11; 0: they are never given up
     logic [5:0] block_patience;  // as patience, of blocks of transfers, whose rounds take 16 cycles for each of four blocks of each channel
@@ -292,6 +302,36 @@ package exanet_pkg;
     logic [3:0] y_shift;  // a node's place among peers: its first coordinate, with the node of the QFDB, the second one shifted by this ...
     logic [21:0] dcid;  // this node
   } ni_config_t;
+
+  // Where a protection domain has its pages; the kernel writes it. What is known of them is kept until it is invalidated.
+  typedef struct packed {
+    logic [15:0] more_reserved;  // zero
+    logic [35:0] root;  // physical address of its first table, in units of 4 KiB
+    logic [10:0] reserved;  // zero
+    logic valid;  // it has pages
+  } ni_domain_t;
+
+  // Entry of a table of pages in memory: 512 of them, 4 KiB. Nine bits of an address find it, 47 to 39 in the first table, 20 to 12 in the fourth.
+  typedef struct packed {
+    logic [15:0] more_reserved;  // not looked at
+    logic [35:0] frame;  // physical address of the table or the page, in units of 4 KiB; a page is aligned to its size
+    logic [7:0] reserved;  // not looked at
+    logic wide;  // in a fourth table: it is of 64 KiB, and all 16 entries of them say the same
+    logic writable;  // a page may be written
+    logic leaf;  // a page of 2 MiB in a third table, of 4 or 64 KiB in a fourth; 0: the next table. Larger pages there are none
+    logic valid;  // there is something
+  } ni_page_t;
+
+  // A page that was not there, or was not to be written: first of those that the kernel has yet to take.
+  typedef struct packed {
+    logic [5:0] more_reserved;  // zero
+    logic [9:0] pdid;  // protection domain
+    logic [35:0] page;  // address in its domain, in units of 4 KiB
+    logic [4:0] reserved;  // zero
+    logic [3:0] reason;  // Unmapped or ReadOnly
+    logic [1:0] access;  // what it was asked for
+    logic valid;  // 0: there is none
+  } ni_fault_t;
 
   // What a process reads of its context's transfers.
   typedef struct packed {

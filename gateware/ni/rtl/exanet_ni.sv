@@ -17,7 +17,11 @@
 //   0x104020 to 0x10406f    load: counts of 32 bits: messages sent, done, repeated, answers that were stale; messages stored, refused, repeated,
 //                           dropped; damaged packets of messages, answers, transfers; packets of transfers sent, transfers ended, blocks repeated,
 //                           answers that were stale; packets written, repeated, dropped, blocks answered
+//   0x104070                load: counts of 32 bits: pages walked to, faults, faults that were lost, invalidations that are over
+//   0x104080                store of 8 bytes: invalidates what is known of pages; the invalidations before it are over with it
+//   0x104090                load of 8 bytes: ni_fault_t, the first one; store of 8 bytes: takes it
 //   0x108000 + 16 m         store of 8 bytes: mailbox m, ni_mailbox_t
+//   0x10c000 + 16 d         store of 8 bytes: protection domain d, ni_domain_t
 // Other stores do nothing, other loads give zeros. What a process stores counts for the domain that its context has then; a repetition keeps it. After reset the tables are cleared, in as many cycles as there are peers; stores wait for that.
 module exanet_ni #(
   parameter int unsigned Contexts = 256,
@@ -109,6 +113,17 @@ module exanet_ni #(
   input  logic [1:0]          m_axi_dma_rresp,
   input  logic                m_axi_dma_rvalid,
   output logic                m_axi_dma_rready,
+  // memory of the tables of pages, reads alone
+  output logic [47:0]         m_axi_walk_araddr,
+  output logic [7:0]          m_axi_walk_arlen,
+  output logic [2:0]          m_axi_walk_arsize,
+  output logic [1:0]          m_axi_walk_arburst,
+  output logic                m_axi_walk_arvalid,
+  input  logic                m_axi_walk_arready,
+  input  logic [127:0]        m_axi_walk_rdata,
+  input  logic [1:0]          m_axi_walk_rresp,
+  input  logic                m_axi_walk_rvalid,
+  output logic                m_axi_walk_rready,
   // router: the port of messages, that of answers, and that of transfers
   output exanet_pkg::flit_t   [Ports-1:0] flit_o,
   input  exanet_pkg::credit_t [Ports-1:0] credit_i,
@@ -222,6 +237,8 @@ module exanet_ni #(
   end
 
   logic [3:0][31:0] sender_counts, mailbox_counts, transfer_counts, block_counts;
+  logic [3:0][31:0] page_counts;
+  ni_fault_t page_fault;
   ni_transfer_status_t transfer_status;
   ni_status_t status;
   logic [ContextBits-1:0] status_at;
@@ -263,11 +280,55 @@ module exanet_ni #(
     logic serves, serve_valid, read_end_valid, read_end_taken;
     ni_pkg::serve_t serve;
     ni_pkg::read_end_t read_end;
-    assign transfers_ready = senders_ready && blocks_ready;
+    logic walks_ready;
+    assign transfers_ready = senders_ready && blocks_ready && walks_ready;
     assign blocks_cleared = cleared_q;
     always_ff @(posedge clk_i or negedge rst_ni) begin
       if (!rst_ni) cleared_q <= 1'b0;
       else cleared_q <= clears_blocks && (cleared_q || clear_taken) && !change_taken;
+    end
+
+    // Pages: of what is read, of what is written, and of words that say that a transfer has ended, each looked up by itself.
+    localparam int unsigned Read = 32'(PageAccessRead), Write = 32'(PageAccessWrite), End = 32'(PageAccessEnd);
+    logic ends_written, ends_looked;
+    logic [2:0] invalidates, cleared_pages, drained, look, want, known, walk_valid, walk_done;
+    logic [2:0][9:0] domain;
+    logic [2:0][35:0] page_of, page_frame;
+    nack_reason_e [2:0] fault;
+    ni_pkg::walk_t [2:0] walk;
+    ni_pkg::walked_t walked;
+    logic [31:0] asked_q;  // invalidations
+    logic [2:0][31:0] over_q;  // of each
+    for (genvar a = 0; a < 3; a++) begin : gen_translate
+      ni_translate #(.Writes(a != Read)) u_translate (
+        .clk_i, .rst_ni, .clear_i(cleared_pages[a]), .look_i(look[a]), .domain_i(domain[a]), .page_i(page_of[a]), .want_i(want[a]),
+        .known_o(known[a]), .frame_o(page_frame[a]), .fault_o(fault[a]), .walk_valid_o(walk_valid[a]), .walk_o(walk[a]), .walk_done_i(walk_done[a]),
+        .walked_i(walked));
+    end
+    ni_walk u_walk (
+      .clk_i, .rst_ni, .ready_o(walks_ready), .domain_write_i(store && line[20:14] == 7'b1000011 && low), .domain_at_i(line[13:4]),
+      .domain_value_i(data[63:0]), .walk_valid_i(walk_valid), .walk_i(walk), .walk_done_o(walk_done), .walked_o(walked),
+      .fault_o(page_fault), .fault_taken_i(store && line == 17'h10409 && low), .m_axi_araddr(m_axi_walk_araddr),
+      .m_axi_arvalid(m_axi_walk_arvalid), .m_axi_arready(m_axi_walk_arready), .m_axi_rdata(m_axi_walk_rdata), .m_axi_rresp(m_axi_walk_rresp),
+      .m_axi_rvalid(m_axi_walk_rvalid), .m_axi_rready(m_axi_walk_rready), .walks_o(page_counts[0]), .faults_o(page_counts[1]),
+      .lost_o(page_counts[2]));
+    // On each of the ways nothing is looked up while what was translated before is under way; then all pages there are
+    // forgotten. None waits for another: what is read waits for the network, and that for what is written.
+    for (genvar a = 0; a < 3; a++) begin : gen_invalidates
+      assign invalidates[a] = over_q[a] != asked_q;
+    end
+    assign cleared_pages = invalidates & drained;
+    assign drained[End] = ends_looked && ends_written;
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) begin
+        asked_q        <= '0;
+        over_q         <= '0;
+        page_counts[3] <= '0;
+      end else begin
+        asked_q <= asked_q + 32'(store && line == 17'h10408 && low);
+        for (int unsigned a = 0; a < 3; a++) if (cleared_pages[a]) over_q[a] <= asked_q;
+        if (invalidates == '0) page_counts[3] <= asked_q;
+      end
     end
 
     ni_transfers #(
@@ -279,12 +340,16 @@ module exanet_ni #(
       .read_end_taken_o(read_end_taken), .read_end_i(read_end),
       .packet_valid_o(packet_valid), .packet_taken_i(packet_taken), .packet_o(packet), .unread_valid_i(unread_valid),
       .unread_taken_o(unread_taken), .unread_i(unread), .s_axis_tvalid(out_valid[Answers] && to_transfers), .s_axis_tready(transfers_take),
-      .s_axis_tuser(out_user[Answers]), .end_valid_o(end_valid), .end_taken_i(end_taken), .end_word_o(end_word), .end_value_o(end_value),
+      .s_axis_tuser(out_user[Answers]), .invalidates_i(invalidates[End]), .drained_o(ends_looked), .look_o(look[End]), .domain_o(domain[End]),
+      .page_o(page_of[End]), .want_o(want[End]), .known_i(known[End]), .page_frame_i(page_frame[End]), .fault_i(fault[End]),
+      .end_valid_o(end_valid), .end_taken_i(end_taken), .end_word_o(end_word), .end_value_o(end_value),
       .packets_o(transfer_counts[0]), .ended_o(transfer_counts[1]), .repeated_o(transfer_counts[2]), .stale_o(transfer_counts[3]));
 
     ni_gather u_gather (
       .clk_i, .rst_ni, .config_i(config_q), .packet_valid_i(packet_valid), .packet_taken_o(packet_taken), .packet_i(packet),
-      .unread_valid_o(unread_valid), .unread_taken_i(unread_taken), .unread_o(unread),
+      .unread_valid_o(unread_valid), .unread_taken_i(unread_taken), .unread_o(unread), .invalidates_i(invalidates[Read]),
+      .drained_o(drained[Read]), .look_o(look[Read]), .domain_o(domain[Read]), .page_o(page_of[Read]), .want_o(want[Read]),
+      .known_i(known[Read]), .page_frame_i(page_frame[Read]), .fault_i(fault[Read]),
       .m_axi_araddr(m_axi_dma_araddr), .m_axi_arlen(m_axi_dma_arlen), .m_axi_arvalid(m_axi_dma_arvalid), .m_axi_arready(m_axi_dma_arready),
       .m_axi_rdata(m_axi_dma_rdata), .m_axi_rresp(m_axi_dma_rresp), .m_axi_rvalid(m_axi_dma_rvalid), .m_axi_rready(m_axi_dma_rready),
       .m_axis_tvalid(in_valid[Blocks]), .m_axis_tready(in_ready[Blocks]), .m_axis_tdata(in_data[Blocks]), .m_axis_tkeep(in_keep[Blocks]),
@@ -297,6 +362,9 @@ module exanet_ni #(
       .s_axis_tlast(out_last[Blocks]), .s_axis_tuser(out_user[Blocks]), .m_axis_tvalid(block_valid), .m_axis_tready(block_ready),
       .m_axis_tuser(block_user), .serves_i(serves), .serve_valid_o(serve_valid), .serve_o(serve),
       .read_end_valid_o(read_end_valid), .read_end_taken_i(read_end_taken), .read_end_o(read_end),
+      .invalidates_i(invalidates[Write]), .drained_o(drained[Write]), .ends_written_o(ends_written),
+      .look_o(look[Write]), .domain_o(domain[Write]), .page_o(page_of[Write]),
+      .want_o(want[Write]), .known_i(known[Write]), .page_frame_i(page_frame[Write]), .fault_i(fault[Write]),
       .end_valid_i(end_valid), .end_taken_o(end_taken), .end_word_i(end_word), .end_value_i(end_value),
       .m_axi_awaddr(m_axi_dma_awaddr), .m_axi_awlen(m_axi_dma_awlen), .m_axi_awvalid(m_axi_dma_awvalid), .m_axi_awready(m_axi_dma_awready),
       .m_axi_wdata(m_axi_dma_wdata), .m_axi_wstrb(m_axi_dma_wstrb), .m_axi_wlast(m_axi_dma_wlast), .m_axi_wvalid(m_axi_dma_wvalid),
@@ -307,10 +375,12 @@ module exanet_ni #(
     assign {transfer_counts, block_counts, transfer_status, damaged[2]} = '0;
     assign {block_valid, block_user, transfers_take} = '0;
     assign {m_axi_dma_awaddr, m_axi_dma_awlen, m_axi_dma_awvalid, m_axi_dma_wdata, m_axi_dma_wstrb, m_axi_dma_wlast, m_axi_dma_wvalid} = '0;
+    assign {page_counts, page_fault, m_axi_walk_araddr, m_axi_walk_arvalid, m_axi_walk_rready} = '0;
     assign {m_axi_dma_bready, m_axi_dma_araddr, m_axi_dma_arlen, m_axi_dma_arvalid, m_axi_dma_rready} = '0;
   end
   assign {m_axi_dma_awsize, m_axi_dma_arsize} = {2{3'd4}};
   assign {m_axi_dma_awburst, m_axi_dma_arburst} = {2{Incr}};
+  assign {m_axi_walk_arlen, m_axi_walk_arsize, m_axi_walk_arburst} = {8'd0, 3'd4, Incr};
 
   // --- Loads: a context's free slots are looked at one after the other, while they wait.
   logic [20:0] address;
@@ -328,5 +398,7 @@ module exanet_ni #(
     if (address[20:4] == 17'h10404) value = {32'd0, damaged};
     if (address[20:4] == 17'h10405) value = 128'(transfer_counts);
     if (address[20:4] == 17'h10406) value = 128'(block_counts);
+    if (address[20:4] == 17'h10407) value = 128'(page_counts);
+    if (address[20:4] == 17'h10409) value = {64'd0, page_fault};
   end
 endmodule

@@ -13,7 +13,11 @@
 // Nack (Busy), as often as it comes. The end of a read is a fence, but goes to the sender, also where memory has refused
 // one of the blocks that it names.
 //
-// A packet waits for memory and for room for answers, and for nothing else. Words that say that a transfer has ended are written in between.
+// Where addresses are translated a packet's page is looked up while its place among the others is, and a packet waits for it where it has to be walked to.
+// A page that is not to be written is told of as memory's refusal is, with its own reason; a fence behind such a block is not taken, nor is the end of a
+// read: they come again.
+//
+// A packet waits for memory, for its page, and for room for answers, and for nothing else. Words that say that a transfer has ended are written in between.
 module ni_blocks #(
   parameter int unsigned Peers = 4096,
   parameter int unsigned Window = 32,
@@ -48,6 +52,17 @@ module ni_blocks #(
   output logic                         read_end_valid_o,
   input  logic                         read_end_taken_i,
   output ni_pkg::read_end_t            read_end_o,
+  // translation
+  input  logic                         invalidates_i,  // no packet begins
+  output logic                         drained_o,  // no packet waits for memory
+  output logic                         ends_written_o,  // nor a word that was taken
+  output logic                         look_o,
+  output logic [9:0]                   domain_o,
+  output logic [35:0]                  page_o,
+  output logic                         want_o,
+  input  logic                         known_i,
+  input  logic [35:0]                  page_frame_i,
+  input  exanet_pkg::nack_reason_e     fault_i,
   // words of 8 bytes
   input  logic                         end_valid_i,
   output logic                         end_taken_o,
@@ -74,9 +89,10 @@ module ni_blocks #(
 );
   import exanet_pkg::*;
   localparam int unsigned WindowBits = $clog2(Window);
+  typedef enum logic [1:0] { Good, Refused, Unmapped, ReadOnly } outcome_e;  // Refused: by memory, or a request
   typedef struct packed {
     logic begun;
-    logic failed;
+    outcome_e outcome;
     logic [7:0] come;  // packets; those that it does not have, too
   } block_t;
   typedef struct packed {
@@ -124,9 +140,10 @@ module ni_blocks #(
   logic [127:0] first_q;  // word of the payload
   logic [23:0] ahead_q;
   logic [5:0] unanswered_q;  // packets that were decided on
+  logic [5:0] ends_unanswered_q;
   block_place_t place_comes;
   assign place_comes = s_axis_tuser.block;
-  assign idle = state_q == Idle && words_held_q <= 8'(WordDepth - MaxPayloadWords) && !clears && !clear_i && !held_up &&
+  assign idle = state_q == Idle && words_held_q <= 8'(WordDepth - MaxPayloadWords) && !clears && !clear_i && !held_up && !invalidates_i &&
       !(place_comes.fence && unanswered_q != '0);
   assign begins = idle && s_axis_tvalid && !amid_q;
   assign s_axis_tready = amid_q || idle;
@@ -157,12 +174,13 @@ module ni_blocks #(
   fence_place_t fence;
   block_t found, here_q;
   block_t [2:0] named;  // by a fence
-  logic [2:0] whole, spoilt;
-  logic in_order_q, spoils_q;
+  logic [2:0] whole;
+  outcome_e spoilt, spoilt_q, written;
+  logic in_order_q, spoils, would_write, page_known;
   logic [2:0] index;
   logic [7:0] own, span;
   logic [WindowBits-1:0] at;
-  logic later, later_q, drops, repeated, completes, acks, takes, writes, fitting, asks_read, ends_read, busy;
+  logic tells_end, later, later_q, drops, repeated, completes, acks, takes, writes, fitting, asks_read, ends_read, busy;
   read_request_t request;
   read_response_t response;
   logic [23:0] behind;
@@ -194,34 +212,51 @@ module ni_blocks #(
   assign drops = !known_q || !fitting || (!later_q && behind[22:WindowBits] != '0) || !in_order_q;
   always_comb begin
     found = past_q.blocks[at];
-    if (later || !found.begun) found = '{begun: 1'b1, failed: 1'b0, come: ~span};
+    if (later || !found.begun) found = '{begun: 1'b1, outcome: Good, come: ~span};
   end
   // One that has not come yet has its place in the table from a block before it.
   always_comb begin
+    spoilt = Good;
     for (int unsigned k = 0; k < 3; k++) begin
       named[k] = past_q.blocks[WindowBits'(at - WindowBits'(fence.behind[k]))];
       whole[k] = fence.behind[k] == '0 ||
           (named[k].begun && named[k].come == '1 && (!later || ahead_q < 24'(fence.behind[k])));
-      spoilt[k] = fence.behind[k] != '0 && named[k].failed;
+      if (fence.behind[k] != '0 && place.fence && named[k].outcome != Good && spoilt != Refused) spoilt = named[k].outcome;
     end
   end
   always_ff @(posedge clk_i) begin
     if (state_q == Weigh) begin
       {later_q, here_q} <= {later, found};
       in_order_q <= !place.fence || whole == '1;
-      spoils_q <= place.fence && spoilt != '0;
+      spoilt_q <= spoilt;
     end
   end
   assign repeated = here_q.come[index];
   assign completes = !repeated && (here_q.come | own) == '1;
   assign takes = !drops && !repeated;
-  assign writes = takes && !spoils_q && !asks_read && !ends_read;
+  assign spoils = spoilt_q != Good;
+  assign would_write = takes && !spoils && !asks_read && !ends_read;
+  // The page: looked up at once, and walked to where it is to be written.
+  assign look_o = state_q == Look && config_i.translate;
+  assign domain_o = user_q.pdid;
+  assign page_o = user_q.dmadd[47:12];
+  assign want_o = state_q == Decide && config_i.translate && would_write;
+  assign page_known = !want_o || known_i;
+  assign drained_o = state_q == Idle && unanswered_q == '0;
+  assign ends_written_o = ends_unanswered_q == '0;
+  always_comb begin
+    written = Good;
+    if (config_i.translate && would_write && fault_i == NackReasonUnmapped) written = Unmapped;
+    if (config_i.translate && would_write && fault_i == NackReasonReadOnly) written = ReadOnly;
+  end
+  assign writes = would_write && written == Good;
+  assign tells_end = takes && ends_read && (spoilt_q == Good || spoilt_q == Refused);
   assign busy = takes && asks_read && !serves_i;
   assign serve_valid_o = decides && takes && asks_read && serves_i;
   assign serve_o = '{from: user_q.dmadd, to: request.own, length: request.length, dcid: user_q.source_dcid, peer: 12'(peer_q),
                      pdid: user_q.source_pdid, slot: user_q.channel, number: user_q.number};
   assign acks = !drops && (completes || (here_q.come == '1 && user_q.ack_request));
-  assign decides = state_q == Decide && ended_q && !jobs_q[1];
+  assign decides = state_q == Decide && ended_q && !jobs_q[1] && page_known;
   always_comb begin
     past_next = past_q;
     if (!drops) begin
@@ -235,7 +270,11 @@ module ni_blocks #(
       end
       past_next.blocks[at] = here_q;
       past_next.blocks[at].come = here_q.come | own;
-      if (spoils_q || busy) past_next.blocks[at].failed = 1'b1;
+      if (here_q.outcome == Good) begin
+        if (spoils) past_next.blocks[at].outcome = spoilt_q;
+        else if (busy) past_next.blocks[at].outcome = Refused;
+        else past_next.blocks[at].outcome = written;
+      end
     end
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -252,7 +291,7 @@ module ni_blocks #(
         Weigh: state_q <= Decide;
         default: if (decides) state_q <= Idle;
       endcase
-      if (decides && takes && ends_read) read_end_valid_o <= 1'b1;
+      if (decides && tells_end) read_end_valid_o <= 1'b1;
       else if (read_end_taken_i) read_end_valid_o <= 1'b0;
       written_o  <= written_o + 32'(decides && writes);
       repeated_o <= repeated_o + 32'(decides && !drops && repeated);
@@ -261,16 +300,16 @@ module ni_blocks #(
   end
 
   always_ff @(posedge clk_i) begin
-    if (decides && takes && ends_read) begin
+    if (decides && tells_end) begin
       read_end_o.peer <= 12'(peer_q);
       read_end_o.end_of <= response;
-      if (spoils_q) read_end_o.end_of.failure <= NackReasonMemory;
+      if (spoils) read_end_o.end_of.failure <= NackReasonMemory;
     end
   end
 `ifndef SYNTHESIS
   // An end was taken before the next one has waited for memory's answers.
   always_ff @(posedge clk_i)
-    if (rst_ni) EndIsTaken : assert (!(decides && takes && ends_read && read_end_valid_o));
+    if (rst_ni) EndIsTaken : assert (!(decides && tells_end && read_end_valid_o));
 `endif
 
   // --- Packets on their way to memory, those that go nowhere, and ends, one burst after the other.
@@ -304,7 +343,7 @@ module ni_blocks #(
   assign shift = job.address[3:0];
   always_comb begin
     job_next.writes = writes;
-    job_next.address = user_q.dmadd;
+    job_next.address = config_i.translate ? {page_frame_i, user_q.dmadd[11:0]} : user_q.dmadd;
     job_next.last_byte = 4'(user_q.dmadd[3:0] + bytes_q[3:0] - 4'd1);
     job_next.words = 6'((bytes_q + 10'd15) >> 4);
     job_next.final_beat = 6'((11'(writes ? user_q.dmadd[3:0] : 4'd0) + 11'(bytes_q) - 11'd1) >> 4);
@@ -358,7 +397,8 @@ module ni_blocks #(
 
   // --- Answers, in the order of packets, each behind what memory says to those before.
   answer_t pending;
-  logic pending_valid, waits, pended, taken, memory_q, refused_q, refused, asks, is_end, answer_failed;
+  logic pending_valid, waits, pended, taken, memory_q, refused_q, refused, asks, is_end;
+  outcome_e answer_outcome;
   logic [5:0] pending_q;
   logic [WindowBits-1:0] answer_at;
   logic [23:0] answer_behind;
@@ -377,11 +417,11 @@ module ni_blocks #(
   assign held_up = asks && refused;
   assign answer_at = pending.number[WindowBits-1:0];
   assign answer_behind = answer_past_q.next - pending.number - 24'd1;
-  assign answer_failed = answer_past_q.blocks[answer_at].failed || refused;
+  assign answer_outcome = answer_past_q.blocks[answer_at].outcome != Good ? answer_past_q.blocks[answer_at].outcome : refused ? Refused : Good;
   assign fails = answer_q == Decide && refused && answer_past_q.known && answer_behind[23:WindowBits] == '0;
   always_comb begin
     failed_past = answer_past_q;
-    failed_past.blocks[answer_at].failed = 1'b1;
+    failed_past.blocks[answer_at].outcome = answer_outcome;
   end
   assign taken = asks && (pending.acks || refused ? answer_q == Decide : 1'b1);
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -391,12 +431,14 @@ module ni_blocks #(
       refused_q     <= 1'b0;
       pending_q     <= '0;
       unanswered_q  <= '0;
+      ends_unanswered_q <= '0;
       m_axis_tvalid <= 1'b0;
       m_axis_tuser  <= '0;
       answered_o    <= '0;
     end else begin
       pending_q <= pending_q + 6'(pended) - 6'(taken);
       unanswered_q <= unanswered_q + 6'(decides) - 6'(taken && !is_end);
+      ends_unanswered_q <= ends_unanswered_q + 6'(end_taken_o) - 6'(taken && is_end);
       case (answer_q)
         Idle: if (answer_looks) answer_q <= Look;
         Look: answer_q <= Decide;
@@ -415,11 +457,16 @@ module ni_blocks #(
         m_axis_tuser.dcid <= pending.dcid;
         m_axis_tuser.pdid <= pending.pdid;
         m_axis_tuser.source_dcid <= config_i.dcid;
-        m_axis_tuser.kind <= answer_failed ? PacketTypeNack : PacketTypeAck;
+        m_axis_tuser.kind <= answer_outcome == Good ? PacketTypeAck : PacketTypeNack;
         m_axis_tuser.high_priority <= 1'b1;
         m_axis_tuser.number <= pending.number;
         m_axis_tuser.channel <= pending.channel;
-        m_axis_tuser.reason <= !answer_failed ? NackReasonNone : pending.asks_read ? NackReasonBusy : NackReasonMemory;
+        case (answer_outcome)
+          Good: m_axis_tuser.reason <= NackReasonNone;
+          Unmapped: m_axis_tuser.reason <= NackReasonUnmapped;
+          ReadOnly: m_axis_tuser.reason <= NackReasonReadOnly;
+          default: m_axis_tuser.reason <= pending.asks_read ? NackReasonBusy : NackReasonMemory;
+        endcase
       end else if (m_axis_tready) begin
         m_axis_tvalid <= 1'b0;
       end

@@ -4,6 +4,9 @@
 // Reads of later packets are asked for while the data of earlier ones come, 16 packets ahead. A read does not cross 4 KiB: a packet may take two. Memory
 // answers in order. A packet whose read it refuses is given the shape of a frame that ni_inject does not send, and is told of.
 // A fence and a request have their payload with them, and are frames between the others.
+//
+// Where addresses are translated a packet stays until its page, or both of them, are known, and those behind it do. One of which a page is not to be read
+// asks for nothing; it takes its turn among the frames, and is told of.
 module ni_gather (
   input  logic                  clk_i,
   input  logic                  rst_ni,
@@ -14,6 +17,16 @@ module ni_gather (
   output logic                  unread_valid_o,
   input  logic                  unread_taken_i,
   output ni_pkg::unread_t       unread_o,
+  // translation
+  input  logic                  invalidates_i,  // nothing more is taken
+  output logic                  drained_o,  // nothing waits for memory
+  output logic                  look_o,
+  output logic [9:0]            domain_o,
+  output logic [35:0]           page_o,
+  output logic                  want_o,
+  input  logic                  known_i,
+  input  logic [35:0]           page_frame_i,
+  input  exanet_pkg::nack_reason_e fault_i,
   // memory
   output logic [47:0]           m_axi_araddr,
   output logic [7:0]            m_axi_arlen,
@@ -35,57 +48,83 @@ module ni_gather (
   import ni_pkg::*;
   localparam int unsigned Ahead = 16;
 
-  // --- Reads that are asked for: lines up to the end of the page, then the rest.
+  // --- Pages, then reads that are asked for: lines up to the end of the page, then the rest.
+  typedef enum logic [1:0] { None, First, Second } page_e;
+  page_e page_q;  // which one is awaited
   logic [5:0] lines, lines_q, near_q;
   logic [8:0] to_page_end;
   logic [43:0] line_q;
+  logic [35:0] rest_page, rest_page_q;
   logic asks_q, rest_q, asked;  // rest_q: the second one
   logic [4:0] frames_q;
-  logic frame_valid, frame_done;
+  logic frame_valid, frame_done, hands, translates, crosses, can_take, resolved;
   write_packet_t frame;
+  nack_reason_e fault, frame_fault;
   logic [5:0] words, beats;  // of the frame, and of memory for it
   assign lines = 6'((11'(packet_i.payload[3:0]) + 11'(packet_i.bytes) + 11'd15) >> 4);
   assign to_page_end = 9'd256 - {1'b0, packet_i.payload[11:4]};
-  assign packet_taken_o = packet_valid_i && !asks_q && frames_q < 5'(Ahead);
+  assign crosses = 9'(lines) > to_page_end;
+  assign hands = has_bytes(packet_i.kind, packet_i.place.fence);
+  assign translates = config_i.translate && !hands;
+  assign can_take = packet_valid_i && page_q == None && !asks_q && frames_q < 5'(Ahead) && !invalidates_i;
+  assign rest_page = packet_i.payload[47:12] + 36'd1;
+  assign fault = page_q != None ? fault_i : NackReasonNone;
+  assign resolved = page_q != None && known_i && (page_q == Second || !crosses || fault != NackReasonNone);
+  assign packet_taken_o = (can_take && !translates) || resolved;
+  assign look_o = (can_take && translates) || (page_q == First && known_i && !resolved);
+  assign domain_o = packet_i.pdid;
+  assign page_o = page_q == First ? rest_page_q : packet_i.payload[47:12];
+  assign want_o = page_q != None;
+  assign drained_o = page_q == None && !asks_q && frames_q == '0;
   assign m_axi_arvalid = asks_q;
   assign m_axi_araddr = {line_q, 4'd0};
   assign m_axi_arlen = 8'(rest_q ? lines_q : near_q) - 8'd1;
   assign asked = m_axi_arvalid && m_axi_arready;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
+      page_q   <= None;
       asks_q   <= 1'b0;
       rest_q   <= 1'b0;
       frames_q <= '0;
     end else begin
+      if (resolved) page_q <= None;
+      else if (look_o) page_q <= page_q == First ? Second : First;
       frames_q <= frames_q + 5'(packet_taken_o) - 5'(frame_done);
-      asks_q   <= (packet_taken_o && !has_bytes(packet_i.kind, packet_i.place.fence)) || (asks_q && !(asked && (rest_q || lines_q == '0)));
+      asks_q   <= (packet_taken_o && !hands && fault == NackReasonNone) || (asks_q && !(asked && (rest_q || lines_q == '0)));
       rest_q   <= asks_q && (rest_q || (asked && lines_q != '0)) && !(rest_q && asked);
     end
   end
   always_ff @(posedge clk_i) begin
-    if (packet_taken_o) begin
+    if (can_take) begin
       line_q <= packet_i.payload[47:4];
-      near_q <= 9'(lines) > to_page_end ? to_page_end[5:0] : lines;
-      lines_q <= 9'(lines) > to_page_end ? lines - to_page_end[5:0] : '0;
+      near_q <= crosses ? to_page_end[5:0] : lines;
+      lines_q <= crosses ? lines - to_page_end[5:0] : '0;
+      rest_page_q <= rest_page;
+    end else if (page_q == First && known_i) begin
+      line_q[43:8] <= page_frame_i;
+    end else if (page_q == Second && known_i) begin
+      rest_page_q <= page_frame_i;
     end else if (asked) begin
-      line_q <= {line_q[43:8] + 36'd1, 8'd0};
+      line_q <= {rest_page_q, 8'd0};
     end
   end
-  exanet_fifo #(.Width($bits(write_packet_t) + 12), .Depth(Ahead)) u_frames (
-    .clk_i, .rst_ni, .write_i(packet_taken_o), .data_i({packet_i, 6'((packet_i.bytes + 10'd15) >> 4), lines}), .read_i(frame_done),
-    .valid_o(frame_valid), .data_o({frame, words, beats}));
+  exanet_fifo #(.Width($bits(write_packet_t) + 16), .Depth(Ahead)) u_frames (
+    .clk_i, .rst_ni, .write_i(packet_taken_o), .data_i({packet_i, fault, 6'((packet_i.bytes + 10'd15) >> 4), lines}), .read_i(frame_done),
+    .valid_o(frame_valid), .data_o({frame, frame_fault, words, beats}));
 
   // --- Data that come: a word of a frame is out of two beats, where the address is not one of a line.
   logic [3:0] skip;
   logic [5:0] beat_q, word_q;
-  logic at_hand, room, flush_q, beat, emits, final_word, failed_q, failed;
+  logic at_hand, in_memory, gives_up, room, flush_q, beat, emits, final_word, failed_q, failed;
   logic [127:0] previous_q, low, high;
   logic [9:0] bytes_left;
   assign at_hand = has_bytes(frame.kind, frame.place.fence);
+  assign in_memory = !at_hand && frame_fault == NackReasonNone;
+  assign gives_up = frame_valid && frame_fault != NackReasonNone && !unread_valid_o;
   assign skip = at_hand ? '0 : frame.payload[3:0];
   assign room = !m_axis_tvalid || m_axis_tready;
   assign failed = failed_q || (beat && m_axi_rresp[1]);
-  assign m_axi_rready = frame_valid && !at_hand && !flush_q && room && !unread_valid_o;
+  assign m_axi_rready = frame_valid && in_memory && !flush_q && room && !unread_valid_o;
   assign beat = m_axi_rvalid && m_axi_rready;
   assign emits = (beat && (skip == '0 || beat_q != '0 || beats == 6'd1)) ||
       ((flush_q || (frame_valid && at_hand)) && room && !unread_valid_o);
@@ -93,7 +132,7 @@ module ni_gather (
       : flush_q || (skip != '0 && beat_q != '0) ? previous_q : m_axi_rdata;
   assign high = m_axi_rdata;
   assign final_word = word_q == words - 6'd1;
-  assign frame_done = emits && final_word;
+  assign frame_done = (emits && final_word) || gives_up;
   assign bytes_left = frame.bytes - {word_q, 4'd0};
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -114,7 +153,7 @@ module ni_gather (
       if (frame_done) flush_q <= 1'b0;
       else if (beat && beat_q == beats - 6'd1) flush_q <= 1'b1;
       failed_q <= failed && !frame_done;
-      if (frame_done && failed) unread_valid_o <= 1'b1;
+      if (gives_up || (frame_done && failed)) unread_valid_o <= 1'b1;
       else if (unread_taken_i) unread_valid_o <= 1'b0;
       if (emits) begin
         m_axis_tvalid <= 1'b1;
@@ -132,7 +171,7 @@ module ni_gather (
   always_ff @(posedge clk_i) begin
     if (beat) previous_q <= m_axi_rdata;
     if (emits) m_axis_tdata <= 128'({high, low} >> {skip, 3'd0});
-    if (frame_done) unread_o <= '{slot: frame.slot, number: frame.number};
+    if (frame_done) unread_o <= '{slot: frame.slot, number: frame.number, reason: gives_up ? frame_fault : NackReasonMemory};
   end
 
   exanet_stream_check #(.Width(48 + 8)) u_check_reads (

@@ -25,11 +25,33 @@ package ni_pkg;
     return fence || kind == exanet_pkg::PacketTypeReadRequest;
   endfunction
 
-  // A packet whose payload memory refuses to read.
+  // A packet whose payload is not to be read, or that memory refuses to read.
   typedef struct packed {
     logic [9:0]  slot;
     logic [23:0] number;
+    exanet_pkg::nack_reason_e reason;
   } unread_t;
+
+  // A page that is looked for in memory's tables, and what was found.
+  typedef struct packed {
+    logic [9:0]  domain;
+    logic [35:0] page;
+  } walk_t;
+  typedef struct packed {
+    logic        mapped;
+    logic        writable;
+    logic [1:0]  size;  // 4 KiB, 64 KiB, 2 MiB
+    logic [35:0] frame;
+  } walked_t;
+  // Why a page is not to be used.
+  function automatic exanet_pkg::nack_reason_e page_fault(logic mapped, logic writable, logic writes);
+    if (!mapped) return exanet_pkg::NackReasonUnmapped;
+    if (writes && !writable) return exanet_pkg::NackReasonReadOnly;
+    return exanet_pkg::NackReasonNone;
+  endfunction
+  function automatic logic is_page_fault(exanet_pkg::nack_reason_e reason);
+    return reason == exanet_pkg::NackReasonUnmapped || reason == exanet_pkg::NackReasonReadOnly;
+  endfunction
 
   // A read that another node asks for.
   typedef struct packed {

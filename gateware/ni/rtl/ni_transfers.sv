@@ -18,6 +18,9 @@
 // behind what has failed, too, when none of its other blocks is under way. kept_channels serve and the others do not, so
 // nodes that have asked with all that they may take serve each other, and a process that counts its transfers finds room.
 //
+// A block of which a page is not to be used, here or at its target, rests in its slot, without a number, until its time to be sent again has come. Then it
+// gets a new one; after fault_tries of them its transfer has failed. No fence begins meanwhile: it would name a number that may be another block's.
+//
 // All state changes by steps, one begun every three cycles at most, each of which reads the tables in its first cycle and writes them in its fourth, which
 // is the first one of the next. Steps, by who goes first: the visit of a slot, once in 16 cycles; an answer; then in turn a new transfer with its first
 // packet, the next packet of a block, and the next block of a transfer with its first packet. So channels take turns packet by packet, but the blocks of
@@ -68,7 +71,16 @@ module ni_transfers #(
   input  logic                    s_axis_tvalid,
   output logic                    s_axis_tready,
   input  exanet_pkg::ni_user_t    s_axis_tuser,
-  // ends that are to be written
+  // ends that are to be written, and the translation of where
+  input  logic                    invalidates_i,  // nothing more is looked up
+  output logic                    drained_o,  // no end has been
+  output logic                    look_o,
+  output logic [9:0]              domain_o,
+  output logic [35:0]             page_o,
+  output logic                    want_o,
+  input  logic                    known_i,
+  input  logic [35:0]             page_frame_i,
+  input  exanet_pkg::nack_reason_e fault_i,
   output logic                    end_valid_o,
   input  logic                    end_taken_i,
   output logic [44:0]             end_word_o,
@@ -304,7 +316,7 @@ module ni_transfers #(
         (s_axis_tuser.kind == PacketTypeAck || s_axis_tuser.kind == PacketTypeNack));
     answer.from = answer_from;
     answer.number = unread_valid_i ? unread_i.number : s_axis_tuser.number;
-    answer.reason = unread_valid_i ? NackReasonMemory
+    answer.reason = unread_valid_i ? unread_i.reason
         : s_axis_tuser.kind == PacketTypeAck ? NackReasonNone : nack_reason_e'(s_axis_tuser.reason);
     answer.ends = read_end_valid_i;
     if (read_end_valid_i) begin
@@ -364,6 +376,8 @@ module ni_transfers #(
     logic accepted;     // the request is: its end is to come
     logic refused;      // the request is: it is to be sent anew
     logic [2:0] refusals;  // so far; they count up to four
+    logic [3:0] faulted;   // slots whose block rests without a number, for some page
+    logic [3:0] renumbers; // whose block is queued to get another one
     nack_reason_e failure;
   } state_t;
   typedef struct packed {
@@ -375,6 +389,7 @@ module ni_transfers #(
     logic [23:0] number;
     logic [11:0] round;      // when it was sent
     logic [3:0] tries;
+    logic [3:0] faults;
     logic [2:0] doublings;
   } block_t;
   typedef struct packed {
@@ -386,6 +401,7 @@ module ni_transfers #(
     logic [44:0] word;
     logic notify;
     logic [15:0] token;
+    logic [9:0] pdid;
   } ending_t;
   order_t order1, order2_q, order3_q;
   state_t state1, state2_q, state3_q, state;
@@ -408,7 +424,7 @@ module ni_transfers #(
   // --- Second cycle: what was read; a new transfer has its own.
   logic [12:0] sum1, block_bytes1, block_bytes2_q;
   logic whole1, finishes1, finishes2_q, more2_q, single2_q, final2_q, first2_q, fits2_q, quiet1, may_begin2_q, may_emit2_q, abandons2_q;
-  logic rests1, rests2_q, ends2_q, late2_q, waited2_q, retries2_q;
+  logic rests1, rests2_q, ends2_q, late2_q, waited2_q, retries2_q, unnumbered1, unnumbered2_q, page_fault2_q;
   logic [11:0] elapsed1;
   logic [11:0] end_byte1, end_byte2_q, offset2_q;
   state_t begins1;  // as it is if its next block begins
@@ -437,7 +453,8 @@ module ni_transfers #(
   assign quiet1 = (state1.busy | state1.queued) == '0;
   assign elapsed1 = round_q - block1.round;
   assign rests1 = state1.accepted || state1.refused;
-  assign ending1 = {intake1_q.transfer.end_word, intake1_q.transfer.notify, intake1_q.transfer.token};
+  assign unnumbered1 = state1.faulted[slot1_q[1:0]] || state1.renumbers[slot1_q[1:0]];
+  assign ending1 = {intake1_q.transfer.end_word, intake1_q.transfer.notify, intake1_q.transfer.token, intake1_q.pdid};
   always_ff @(posedge clk_i) begin
     if (starts) begin
       step1_q    <= step;
@@ -459,7 +476,11 @@ module ni_transfers #(
       final2_q  <= block1.at == block1.last_byte[11:9];
       first2_q  <= block1.at == block1.target[11:9];
       fits2_q   <= answer1_q.known && block1.number == answer1_q.number && (answer1_q.unread || answer1_q.from == order1.peer) &&
-          (answer1_q.ends ? state1.reads : !rests1);
+          (answer1_q.ends ? state1.reads : !rests1 && !unnumbered1);
+      unnumbered2_q <= unnumbered1 && step1_q != Admit;
+      // The end of a read has no page of its own: it was behind a block that had to rest.
+      page_fault2_q <= is_page_fault(answer1_q.reason) && !answer1_q.ends &&
+          (block1.faults < config_i.fault_tries || (state1.serves && block1.fence));
       ends2_q   <= answer1_q.ends;
       late2_q   <= !rests1 && elapsed1 >= 12'(config_i.block_patience) << block1.doublings;
       // The end of a read has not come, or its request is to be sent anew after one, two, four, then eight rounds.
@@ -467,7 +488,8 @@ module ni_transfers #(
       retries2_q <= state1.refused && {elapsed1, 1'b0} >> state1.refusals != '0;
       rests2_q  <= step1_q != Admit && rests1;
       // The end of a read that has failed is sent behind all else of it.
-      may_begin2_q <= step1_q == Admit || state1.failure == NackReasonNone || (state1.serves && quiet1);
+      may_begin2_q <= step1_q == Admit ||
+          ((state1.failure == NackReasonNone || (state1.serves && quiet1)) && !(state1.fences && (state1.faulted | state1.renumbers) != '0));
       may_emit2_q  <= !rests1 && (state1.failure == NackReasonNone || (state1.serves && block1.fence));
       abandons2_q  <= state1.failure != NackReasonNone && !(state1.serves && block1.fence);
       offset2_q <= {block1.at, 9'd0} - block1.target[11:0];
@@ -476,7 +498,7 @@ module ni_transfers #(
 
   // --- Third cycle: what it does.
   logic begins, emits, fits, due, gives_up, repeats, abandons, frees, sends, pushes_slot, pushes_channel, ends, here_busy, failed;
-  logic accepts, refuses, retries, visited, waited, is_fence;
+  logic accepts, refuses, retries, visited, waited, is_fence, here_faulted, renumbers, waits_for_number, faults, gives_back, numbered;
   logic [3:0] usable;
   logic [1:0] free_slot, at_slot;
   logic [9:0] packet_bytes;
@@ -497,8 +519,12 @@ module ni_transfers #(
   assign next_but_one = numbers2.next[WindowBits-1:0] + 1'b1;
   assign at_slot = begins ? free_slot : slot2_q[1:0];
   assign here_busy = state2_q.busy[slot2_q[1:0]];
-  assign emits = step2_q == Emit && here_busy && may_emit2_q;
-  assign abandons = step2_q == Emit && here_busy && abandons2_q;
+  assign here_faulted = state2_q.faulted[slot2_q[1:0]];
+  assign renumbers = step2_q == Emit && here_busy && may_emit2_q && state2_q.renumbers[slot2_q[1:0]] && !numbers2.full;
+  assign waits_for_number = step2_q == Emit && here_busy && may_emit2_q && state2_q.renumbers[slot2_q[1:0]] && numbers2.full;
+  assign emits = step2_q == Emit && here_busy && may_emit2_q && !here_faulted && !waits_for_number;
+  assign abandons = (step2_q == Emit && here_busy && abandons2_q) || gives_back;
+  assign numbered = begins || renumbers;  // a block gets a number
   // What a fence names; one that is sent again is behind no other block.
   always_comb begin
     fence_place = '0;
@@ -525,7 +551,7 @@ module ni_transfers #(
     end else begin
       packet.payload[47:0] = block2_q.own + (first2_q ? 48'd0 : 48'(offset2_q));
       packet.target = first2_q ? block2_q.target : {block2_q.target[47:12], block2_q.at, 9'd0};
-      packet.number = block2_q.number;
+      packet.number = renumbers ? numbers2.next : block2_q.number;
       packet.place = {10'd0, block2_q.last_byte[11:9], block2_q.target[11:9]};
       packet.final_packet = final2_q;
     end
@@ -549,15 +575,17 @@ module ni_transfers #(
   assign refuses = fits && state2_q.reads && !ends2_q && reason2_q == NackReasonBusy;
   assign others_busy = (state2_q.busy & ~(4'd1 << slot2_q[1:0])) != '0;
   assign visited = step2_q == Visit && here_busy && !state2_q.queued[slot2_q[1:0]];
-  assign due = visited && late2_q && !(block2_q.fence && others_busy);
+  assign gives_back = visited && here_faulted && abandons2_q;
+  assign due = visited && late2_q && !(block2_q.fence && others_busy) && !gives_back;
   assign waited = visited && waited2_q;
   assign retries = visited && retries2_q;
-  assign gives_up = (due && config_i.tries != '0 && block2_q.tries == config_i.tries) || waited;
+  assign faults = fits && page_fault2_q && !abandons2_q;
+  assign gives_up = (due && !here_faulted && config_i.tries != '0 && block2_q.tries == config_i.tries) || waited;
   assign repeats = due && !gives_up;
-  assign frees = (fits && !accepts && !refuses) || gives_up || abandons;
-  assign reason = gives_up ? NackReasonSilent : fits && !refuses ? reason2_q : NackReasonNone;
+  assign frees = (fits && !accepts && !refuses && !faults) || gives_up || abandons;
+  assign reason = gives_up ? NackReasonSilent : fits && !refuses && !faults ? reason2_q : NackReasonNone;
   assign sends = begins || emits;
-  assign pushes_slot = (begins && !single2_q) || (emits && !final2_q) || repeats;
+  assign pushes_slot = (begins && !single2_q) || (emits && !final2_q) || repeats || waits_for_number;
   always_comb begin
     state = state2_q;
     if (begins) begin
@@ -576,6 +604,11 @@ module ni_transfers #(
       state.sent_slot = free_slot;
     end
     if (frees || retries) state.busy[slot2_q[1:0]] = 1'b0;
+    if (faults) state.faulted[slot2_q[1:0]] = 1'b1;
+    if (frees || (repeats && here_faulted)) state.faulted[slot2_q[1:0]] = 1'b0;
+    if (frees || renumbers) state.renumbers[slot2_q[1:0]] = 1'b0;
+    if (repeats && here_faulted) state.renumbers[slot2_q[1:0]] = 1'b1;
+    if (renumbers) state.numbers[slot2_q[1:0]] = numbers2.next[WindowBits-1:0];
     if (accepts) state.accepted = 1'b1;
     if (refuses) begin
       state.refused = 1'b1;
@@ -587,20 +620,20 @@ module ni_transfers #(
     end
     if (step2_q == Emit) state.queued[slot2_q[1:0]] = 1'b0;
     if (pushes_slot) state.queued[at_slot] = 1'b1;
-    if ((frees || (emits && final2_q)) && state2_q.sent_slot == slot2_q[1:0]) state.sending = 1'b0;
+    if ((frees || faults || (emits && final2_q)) && state2_q.sent_slot == slot2_q[1:0]) state.sending = 1'b0;
     if (!failed) state.failure = reason;
     if (step2_q == Begin) state.waits = 1'b0;
     // A transfer is in the queue while it has bytes left and a slot for them, and no block that is being sent.
     more = begins ? !finishes2_q || state2_q.fence : more2_q || retries;
     pushes_channel = more && (state.failure == NackReasonNone || (state2_q.serves && (state.busy | state.queued) == '0)) &&
-        (state.busy | state.queued) != '1 && !state.sending && !state.waits;
+        (state.busy | state.queued) != '1 && !state.sending && !state.waits && !(state.fences && (state.faulted | state.renumbers) != '0);
     if (pushes_channel) state.waits = 1'b1;
     ends = state2_q.active && state.busy == '0 && state.queued == '0 && !state.waits;
     if (ends) state.active = 1'b0;
 
     block = block2_q;
     block.round = round_q;
-    block_writes = sends || repeats || accepts || refuses;
+    block_writes = sends || repeats || accepts || refuses || faults;
     if (begins) begin
       block.own = state2_q.own;
       block.target = state2_q.target;
@@ -609,18 +642,22 @@ module ni_transfers #(
       block.number = numbers2.next;
       block.at = state2_q.target[11:9] + 3'd1;
       block.tries = '0;
+      block.faults = '0;
       block.doublings = '0;
     end else if (emits) begin
       block.at = block2_q.at + 3'd1;
+      block.number = packet.number;
     end else if (repeats) begin
       block.at = block2_q.target[11:9];
-      block.tries = block2_q.tries + 4'd1;
+      block.tries = here_faulted ? '0 : block2_q.tries + 4'd1;
       block.doublings = block2_q.doublings == MostDoublings ? MostDoublings : block2_q.doublings + 3'd1;
+    end else if (faults) begin
+      block.faults = block2_q.faults + 4'd1;
     end
 
     numbers = numbers2;
-    numbers_write = begins || accepts || refuses || (frees && !rests2_q);
-    if (begins) begin
+    numbers_write = numbered || accepts || refuses || faults || (frees && !rests2_q && !unnumbered2_q);
+    if (numbered) begin
       numbers.next = numbers2.next + 24'd1;
       numbers.open[numbers2.next[WindowBits-1:0]] = 1'b1;
       numbers.full = numbers2.open[next_but_one];
@@ -665,8 +702,8 @@ module ni_transfers #(
   exanet_fifo #(.Width($bits(write_packet_t)), .Depth(PacketsAhead)) u_packets (
     .clk_i, .rst_ni, .write_i(sends3_q), .data_i(packet3_q), .read_i(packet_taken_i), .valid_o(packet_valid_o), .data_o(packet_o));
 
-  // --- Ends, one after the other: each is written where that is wanted, then its channel is free.
-  logic offers_q;
+  // --- Ends, one after the other: each is written where that is wanted, then its channel is free. One whose page is not to be written is not.
+  logic offers_q, looked_q, end_known;
   logic ended_valid;
   nack_reason_e ended_failure;
   exanet_fifo #(.Width(ChannelBits + 5), .Depth(Channels)) u_ends (
@@ -674,15 +711,23 @@ module ni_transfers #(
     .valid_o(ended_valid), .data_o({released, released_serves, ended_failure}));
   ni_table #(.Entries(Channels), .Width($bits(ending_t)), .Same(1'b1)) u_endings (
     .clk_i, .write_i(admits3_q), .write_at_i(channel3_q), .data_i(ending3_q), .read_i(!offers_q), .read_at_i(released), .data_o(ending));
-  assign end_valid_o = offers_q && ending.notify;
-  assign end_word_o = ending.word;
+  assign look_o = offers_q && ending.notify && config_i.translate && !looked_q && !invalidates_i;
+  assign domain_o = ending.pdid;
+  assign page_o = ending.word[44:9];
+  assign want_o = looked_q;
+  assign drained_o = !looked_q;
+  assign end_known = looked_q && known_i;
+  assign end_valid_o = offers_q && ending.notify && (!config_i.translate || (end_known && fault_i == NackReasonNone));
+  assign end_word_o = config_i.translate ? {page_frame_i, ending.word[8:0]} : ending.word;
   assign end_value_o = '{done: 1'b1, failure: ended_failure, token: ending.token, default: '0};
-  assign release_channel = offers_q && (end_taken_i || !ending.notify);
+  assign release_channel = offers_q && (end_taken_i || !ending.notify || (end_known && fault_i != NackReasonNone));
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       offers_q <= 1'b0;
+      looked_q <= 1'b0;
       ended_o  <= '0;
     end else begin
+      looked_q <= (looked_q || look_o) && !release_channel;
       ended_o  <= ended_o + 32'(release_channel);
       offers_q <= offers_q ? !release_channel : ended_valid;
     end

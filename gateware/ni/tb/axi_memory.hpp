@@ -123,6 +123,12 @@ class AxiMemory {
     return count;
   }
 
+  std::size_t nonzero_within(std::uint64_t begin, std::uint64_t end) const {
+    std::size_t count = 0;
+    for (const auto& [at, data] : lines_) count += at * 16 >= begin && at * 16 < end && data != Line{};
+    return count;
+  }
+
   // Inputs of the port in this cycle, from what was there before it.
   template <typename Model>
   void drive(Model& model, std::uint64_t cycle) {

@@ -17,6 +17,7 @@ class DmaPort {
   std::function<bool(std::uint64_t address)> refuses_read = [](std::uint64_t) { return false; };
   std::uint64_t first_read = 0, last_write = 0;  // cycles: the first address of a read was offered; a beat was written
   std::vector<WrittenBeat> ends;  // the last beat of each burst
+  std::function<void(std::uint64_t address)> on_read = [](std::uint64_t) {};  // of the first line
   std::function<void(const WrittenBeat& end)> on_burst = [](const WrittenBeat&) {};  // its bytes are in memory
   std::size_t unanswered(std::uint64_t begin, std::uint64_t end) const { return writes_.unanswered(begin, end); }
 
@@ -45,6 +46,7 @@ class DmaPort {
       const std::uint64_t address = model.m_axi_dma_araddr;
       const unsigned beats = model.m_axi_dma_arlen + 1u;
       CHECK(address / 4096 == (address + 16 * beats - 1) / 4096);
+      on_read(address);
       for (unsigned i = 0; i < beats; ++i) data_.push_back({cycle + config_.latency_cycles, address + 16 * i});
     }
     if (model.m_axi_dma_bvalid && model.m_axi_dma_bready) writes_.answered();

@@ -13,6 +13,7 @@
 #include "gateware/ni/tb/axi_memory.hpp"
 #include "gateware/ni/tb/dma_port.hpp"
 #include "gateware/ni/tb/joined_nodes.hpp"
+#include "gateware/ni/tb/page_tables.hpp"
 #include "gateware/tb/packet.hpp"
 #include "verilated.h"
 
@@ -41,7 +42,8 @@ struct SlotEvent {
 struct NiNetworkConfig {
   TransceiverConfig line{.latency_cycles = 20};
   MemoryConfig memory{};
-  unsigned patience = 8, tries = 4, block_patience = 8, read_patience = 0, kept_channels = 8;
+  unsigned patience = 8, tries = 4, block_patience = 8, read_patience = 0, kept_channels = 8, fault_tries = 0;
+  bool translate = false;
   // Whether the packet that is so many-th to come out of the router at this port of this node is damaged.
   std::function<bool(std::size_t node, unsigned port, std::size_t packet)> damages{};
   int before_reset =
@@ -53,7 +55,8 @@ inline std::uint32_t page(unsigned context) { return 0x1000 * context; }
 inline constexpr std::uint32_t kSend = 0x40, kTransfer = 0x80, kFence = 0xa0, kStatus = 0xc0, kRelease = 0xc8,
                                kTransferStatus = 0xd0;
 inline constexpr std::uint32_t kContextTable = 0x100000, kConfig = 0x104000, kClearPeer = 0x104010, kCounts = 0x104020,
-                               kMailboxTable = 0x108000;
+                               kPageCounts = 0x104070, kInvalidate = 0x104080, kFault = 0x104090,
+                               kMailboxTable = 0x108000, kDomainTable = 0x10c000;
 
 struct NiNode : JoinedNode<Vni_node> {
   std::deque<Store> stores;  // that are to come
@@ -63,6 +66,7 @@ struct NiNode : JoinedNode<Vni_node> {
   std::array<bool, 4 * kContexts> queued{};  // a slot that was freed while it was queued is free when its turn has come
   std::unique_ptr<AxiMemory> memory;
   std::unique_ptr<DmaPort> dma;  // of the same memory
+  std::unique_ptr<WalkPort> walks;  // likewise
   std::optional<unsigned> kept_channels;  // other than all have
   unsigned bad_answers = 0;  // of stores, by the bus
 };
@@ -83,6 +87,7 @@ class NiNetwork : public NodeNetwork<NiNetwork, NiNode> {
       memory.seed += n;
       node.memory = std::make_unique<AxiMemory>(memory);
       node.dma = std::make_unique<DmaPort>(*node.memory, memory);
+      node.walks = std::make_unique<WalkPort>(*node.memory, memory);
       start(node);
     }
     join(config.line);
@@ -113,6 +118,27 @@ class NiNetwork : public NodeNetwork<NiNetwork, NiNode> {
     word.set_pdid(pdid);
     word.set_open(open);
     store64(n, kMailboxTable + 16 * mailbox, value_of(word));
+  }
+  // --- Pages. A protection domain has its first table at this address, or none.
+  void open_domain(std::size_t n, unsigned domain, std::uint64_t root, bool valid = true) {
+    spec::NiDomain word;
+    word.set_valid(valid);
+    word.set_root(root / kPage);
+    store64(n, kDomainTable + 16 * domain, value_of(word));
+  }
+  void invalidate(std::size_t n) { store64(n, kInvalidate, 0); }
+  void take_fault(std::size_t n) { store64(n, kFault, 0); }
+  spec::NiFault fault(std::size_t n) {
+    spec::NiFault fault;
+    const std::uint64_t value = load(n, kFault)[0];
+    fault.raw = {static_cast<std::uint32_t>(value), static_cast<std::uint32_t>(value >> 32)};
+    return fault;
+  }
+  // Pages walked to, faults, faults that were lost, invalidations that are over.
+  std::array<std::uint32_t, 4> page_counts(std::size_t n) {
+    const auto pair = load(n, kPageCounts);
+    return {static_cast<std::uint32_t>(pair[0]), static_cast<std::uint32_t>(pair[0] >> 32),
+            static_cast<std::uint32_t>(pair[1]), static_cast<std::uint32_t>(pair[1] >> 32)};
   }
   void release(std::size_t n, unsigned context, unsigned mailbox, unsigned place, std::uint64_t cycle = 0) {
     spec::MailboxRelease word;
@@ -225,6 +251,8 @@ class NiNetwork : public NodeNetwork<NiNetwork, NiNode> {
     word.set_block_patience(config_.block_patience);
     word.set_read_patience(config_.read_patience);
     word.set_kept_channels(node.kept_channels.value_or(config_.kept_channels));
+    word.set_translate(config_.translate);
+    word.set_fault_tries(config_.fault_tries);
     return value_of(word);
   }
 
@@ -242,6 +270,7 @@ class NiNetwork : public NodeNetwork<NiNetwork, NiNode> {
     m.m_axi_awready = m.m_axi_wready = m.m_axi_bvalid = m.m_axi_bresp = 0;
     m.m_axi_dma_awready = m.m_axi_dma_wready = m.m_axi_dma_bvalid = m.m_axi_dma_bresp = 0;
     m.m_axi_dma_arready = m.m_axi_dma_rvalid = m.m_axi_dma_rresp = 0;
+    m.m_axi_walk_arready = m.m_axi_walk_rvalid = m.m_axi_walk_rresp = 0;
     m.tx_ready_i = m.rx_valid_i = m.damages_i = 0;
     m.rx_data_i[0] = m.rx_data_i[1] = 0;
   }
@@ -265,6 +294,7 @@ class NiNetwork : public NodeNetwork<NiNetwork, NiNode> {
     }
     node.memory->drive(m, cycle_);
     node.dma->drive(m, cycle_);
+    node.walks->drive(m, cycle_);
   }
 
   // What is at the ports before the edge at the cycle's end.
@@ -287,6 +317,7 @@ class NiNetwork : public NodeNetwork<NiNetwork, NiNode> {
     if (m.pushed_o) node.queued[m.pushed_slot_o] = true;
     node.memory->sample(m, cycle_);
     node.dma->sample(m, cycle_);
+    node.walks->sample(m, cycle_);
   }
 
   NiNetworkConfig config_;

@@ -68,6 +68,13 @@ module ni_node #(
   input  logic [1:0]                 m_axi_dma_rresp,
   input  logic                       m_axi_dma_rvalid,
   output logic                       m_axi_dma_rready,
+  output logic [47:0]                m_axi_walk_araddr,
+  output logic                       m_axi_walk_arvalid,
+  input  logic                       m_axi_walk_arready,
+  input  logic [127:0]               m_axi_walk_rdata,
+  input  logic [1:0]                 m_axi_walk_rresp,
+  input  logic                       m_axi_walk_rvalid,
+  output logic                       m_axi_walk_rready,
   // lines
   output logic [1:0]                 tx_valid_o,
   output logic [63:0]                tx_data_o[2],
@@ -101,6 +108,7 @@ module ni_node #(
     .m_axi_bready, .m_axi_dma_awaddr, .m_axi_dma_awlen, .m_axi_dma_awvalid, .m_axi_dma_awready, .m_axi_dma_wdata, .m_axi_dma_wstrb,
     .m_axi_dma_wlast, .m_axi_dma_wvalid, .m_axi_dma_wready, .m_axi_dma_bresp, .m_axi_dma_bvalid, .m_axi_dma_bready, .m_axi_dma_araddr,
     .m_axi_dma_arlen, .m_axi_dma_arvalid, .m_axi_dma_arready, .m_axi_dma_rdata, .m_axi_dma_rresp, .m_axi_dma_rvalid, .m_axi_dma_rready,
+    .m_axi_walk_araddr, .m_axi_walk_arvalid, .m_axi_walk_arready, .m_axi_walk_rdata, .m_axi_walk_rresp, .m_axi_walk_rvalid, .m_axi_walk_rready,
     .flit_o(in), .credit_i({credit[2], credit[1], credit[0]}), .flit_i(out), .release_o(moved_on));
   for (genvar p = 0; p < 3; p++) begin : gen_in
     assign in_o[p] = in[p];

@@ -8,6 +8,7 @@
 
 #include <map>
 #include <random>
+#include <set>
 
 #include "core/nic/transfers/interfaces.hpp"
 #include "gateware/ni/tb/ni_equality.hpp"
@@ -38,6 +39,11 @@ struct Case {
   unsigned messages_of_ten = 0;  // of what a processor stores
   unsigned fences_of_ten = 0;  // transfers with one
   unsigned reads_of_ten = 0;  // transfers
+  bool translate = false;
+  unsigned domains = 1, fault_tries = 0;
+  unsigned unmapped_one_in = 0, read_only_one_in = 0;  // pages
+  unsigned late = 0;  // cycles after which the kernel puts half of the unmapped ones in place; 0: never
+  double revoked = 0;  // cycles between revocations of pages at a node, mean; 0: none
   unsigned damaged_one_in = 0;  // packets, of all kinds, as they come out of the network
   std::uint64_t seed = 1;
 
@@ -48,7 +54,11 @@ struct Case {
       << ", " << transfers << " transfers, gap " << gap << ", " << least_bytes << " to " << most_bytes
       << " B, aligned to " << align << ", hot " << hot_one_in << ", silent " << silent_one_in << ", messages "
       << messages_of_ten << " of ten, fences " << fences_of_ten << " of ten, reads " << reads_of_ten
-      << " of ten, damaged " << damaged_one_in << ", seed " << seed;
+      << " of ten, damaged " << damaged_one_in;
+    if (translate)
+      s << ", " << domains << " domains, fault tries " << fault_tries << ", unmapped " << unmapped_one_in
+        << ", read-only " << read_only_one_in << ", late " << late << ", revoked " << revoked;
+    s << ", seed " << seed;
     return s.str();
   }
   // The packet that is so many-th to come out at a node's port.
@@ -61,18 +71,122 @@ struct Case {
 };
 
 struct StoreOp {
+  enum Kind : std::uint8_t { kTransfer, kMessage, kInvalidation };
   std::uint64_t taken;
   std::size_t node;
-  bool is_message;
+  Kind kind;
   TransferStore transfer;
   unsigned context;
   MessageStore message;
 };
 
+// Pages of a domain are in frames of its own, and of the sizes that the region of 2 MiB has them in.
+constexpr std::uint64_t kTables = 0x70'0000'0000, kScramble = 0x2000'0000;
+std::uint64_t frame_of(unsigned domain, std::uint64_t address) {
+  return address ^ std::uint64_t{domain + 1} << 42 ^ kScramble;
+}
+std::uint64_t address_of(std::uint64_t frame) { return (frame & ((std::uint64_t{1} << 42) - 1)) ^ kScramble; }
+
+// What a kernel has written to the tables in a node's memory.
+struct TableWrite {
+  std::uint64_t cycle;
+  std::size_t node;
+  std::uint64_t address, entry;
+};
+
+// A kernel that maps what transfers name, but for some pages, and revokes some of them.
+class Kernel {
+ public:
+  Kernel(const Case& c, NiNetwork& net) : case_(c), net_(net), random_(c.seed + 1), nodes_(c.nodes) {
+    if (!c.translate) return;
+    for (std::size_t n = 0; n < c.nodes; ++n) {
+      tables_.emplace_back(kTables, [this, n](std::uint64_t address, std::uint64_t entry) {
+        set_word(*net_.node(n).memory, address, entry);
+        writes.push_back({net_.cycle(), n, address, entry});
+      });
+      for (unsigned d = 0; d < c.domains; ++d) net_.open_domain(n, d, roots[{n, d}] = tables_[n].root(d));
+      nodes_[n].next = drawn(c.revoked);
+    }
+  }
+  // Before a transfer that reads or writes these bytes.
+  void map(std::size_t n, unsigned domain, std::uint64_t begin, std::uint64_t bytes) {
+    if (!case_.translate) return;
+    for (std::uint64_t page = begin; page < begin + bytes;) {
+      const std::uint64_t size = size_of(domain, page);
+      page = page / size * size;
+      map(n, {domain, page, size, true});
+      page += size;
+    }
+  }
+  // In each cycle, before it. True when an invalidation is to be stored.
+  bool revokes(std::size_t n) {
+    if (!case_.translate) return false;
+    Node& node = nodes_[n];
+    for (; !node.late.empty() && node.late.front().cycle <= net_.cycle(); node.late.pop_front())
+      put(n, node.late.front().page);
+    if (case_.revoked == 0 || node.next > net_.cycle()) return false;
+    node.next = net_.cycle() + drawn(case_.revoked);
+    if (!node.mapped.empty() && random_() % 4 != 0) {
+      const std::size_t i = random_() % node.mapped.size();
+      tables_[n].unmap(node.mapped[i].domain, node.mapped[i].at, node.mapped[i].size);
+      if (case_.late != 0) node.late.push_back({net_.cycle() + case_.late, node.mapped[i]});
+      node.mapped[i] = node.mapped.back();
+      node.mapped.pop_back();
+    }
+    return true;
+  }
+
+  std::map<std::pair<std::size_t, unsigned>, std::uint64_t> roots;
+  std::vector<TableWrite> writes;
+
+ private:
+  struct Page {
+    unsigned domain;
+    std::uint64_t at, size;
+    bool writable;
+  };
+  struct Late {
+    std::uint64_t cycle;
+    Page page;
+  };
+  struct Node {
+    std::set<std::pair<unsigned, std::uint64_t>> seen;
+    std::vector<Page> mapped;
+    std::deque<Late> late;
+    std::uint64_t next = 0;
+  };
+  std::uint64_t drawn(double mean) {
+    return static_cast<std::uint64_t>(2 * mean * (static_cast<double>(random_() >> 11) * 0x1p-53));
+  }
+  std::uint64_t size_of(unsigned domain, std::uint64_t address) const {
+    const std::uint64_t h = (address / kLargePage + domain + case_.seed) * 0x9e3779b97f4a7c15 >> 40;
+    return std::array{kPage, kPage, kWidePage, kLargePage}[h % 4];
+  }
+  void map(std::size_t n, Page page) {
+    if (!nodes_[n].seen.emplace(page.domain, page.at).second) return;
+    page.writable = case_.read_only_one_in == 0 || random_() % case_.read_only_one_in != 0;
+    const bool unmapped = case_.unmapped_one_in != 0 && random_() % case_.unmapped_one_in == 0;
+    if (!unmapped) return put(n, page);
+    page.writable = true;
+    if (case_.late != 0 && random_() % 2 == 0) nodes_[n].late.push_back({net_.cycle() + case_.late, page});
+  }
+  void put(std::size_t n, const Page& page) {
+    tables_[n].map(page.domain, page.at, frame_of(page.domain, page.at), page.size, page.writable);
+    nodes_[n].mapped.push_back(page);
+  }
+
+  const Case& case_;
+  NiNetwork& net_;
+  std::mt19937_64 random_;
+  std::vector<Node> nodes_;
+  std::deque<PageTables> tables_;
+};
+
 struct Result {
   std::vector<Happening> happenings;
-  // packets sent, transfers ended, blocks repeated, answers stale; packets written, repeated, dropped, blocks answered; messages sent and stored
-  std::array<std::uint64_t, 10> counts{};
+  // packets sent, transfers ended, blocks repeated, answers stale; packets written, repeated, dropped, blocks answered; messages sent and stored;
+  // pages walked to, faults, invalidations
+  std::array<std::uint64_t, 13> counts{};
   std::uint64_t busy = 0;  // requests of reads that were refused
 };
 
@@ -89,11 +203,16 @@ class Gateware {
               .block_patience = c.patience,
               .read_patience = c.read_patience,
               .kept_channels = c.kept,
+              .fault_tries = c.fault_tries,
+              .translate = c.translate,
               .damages = [this](std::size_t node, unsigned port,
                                 std::size_t packet) { return case_.damages(node, port, packet); }},
              c.square),
-        nodes_(c.nodes) {
-    open_all(net_);
+        nodes_(c.nodes),
+        kernel_(case_, net_) {
+    for (std::size_t n = 0; n < net_.size(); ++n)
+      for (unsigned context = 0; context < kContexts; ++context) net_.open_context(n, context, domain_of(context));
+    net_.run_until_stored();
     for (std::size_t n = 0; n < c.nodes; ++n) net_.open_mailbox(n, 0, kDomain, kRing, kLogEntries);
     net_.run_until_stored();
     for (std::size_t n = 0; n < c.nodes; ++n) {
@@ -106,6 +225,7 @@ class Gateware {
 
   std::vector<StoreOp> ops;
   Result result;
+  const Kernel& kernel() const { return kernel_; }
   std::uint64_t end() const { return net_.cycle(); }
 
  private:
@@ -128,6 +248,11 @@ class Gateware {
             net_.cycle() + static_cast<std::uint64_t>(2 * case_.gap * (static_cast<double>(random_() >> 11) * 0x1p-53));
         quiet = 0;
       }
+      for (std::size_t n = 0; n < nodes_.size() && sent < case_.transfers; ++n) {
+        if (!kernel_.revokes(n)) continue;
+        net_.invalidate(n);
+        nodes_[n].ops.push_back({0, n, StoreOp::kInvalidation, {}, 0, {}});
+      }
       const std::size_t before = happened();
       net_.step();
       if (happened() != before) quiet = 0;
@@ -143,6 +268,8 @@ class Gateware {
     return all;
   }
 
+  unsigned domain_of(unsigned context) const { return case_.translate ? context % case_.domains : kDomain; }
+
   void send(std::size_t n, unsigned token) {
     const bool hot = case_.hot_one_in != 0 && random_() % case_.hot_one_in == 0;
     const auto to = hot ? 0 : random_() % nodes_.size();
@@ -156,6 +283,8 @@ class Gateware {
     transfer.set_notify(notify);
     const auto context = static_cast<unsigned>(random_() % kContexts);
     TransferStore store{static_cast<NodeId>(to), own, target, length, notify, token};
+    store.domain = static_cast<std::uint16_t>(domain_of(context));
+    store.end_word = kEnds + 8 * std::uint64_t{token};
     if (random_() % 10 < case_.fences_of_ten) {
       store.fence = true;
       store.fence_word = kFences + 8 * (random_() % 0x10000);
@@ -172,15 +301,24 @@ class Gateware {
       transfer.set_target(store.target);
       transfer.set_read(1);
     }
+    kernel_.map(n, store.domain, store.own, length);
+    kernel_.map(to, store.domain, store.target, length);
+    kernel_.map(n, store.domain, store.end_word, 8);
+    if (store.fence) kernel_.map(to, store.domain, store.fence_word, 8);
     net_.transfer(n, context, transfer);
-    nodes_[n].ops.push_back({0, n, false, store, 0, {}});
+    nodes_[n].ops.push_back({0, n, StoreOp::kTransfer, store, 0, {}});
   }
   void send_message(std::size_t n) {
     const auto to = random_() % nodes_.size();
     const auto context = static_cast<unsigned>(random_() % kContexts), bytes = static_cast<unsigned>(random_() % 65);
     net_.send(n, context, net_.node(to).dcid, 0, bytes);
-    nodes_[n].ops.push_back(
-        {0, n, true, {}, context, {static_cast<NodeId>(to), static_cast<std::uint8_t>(bytes), 0, kDomain, 0}});
+    nodes_[n].ops.push_back({0,
+                             n,
+                             StoreOp::kMessage,
+                             {},
+                             context,
+                             {static_cast<NodeId>(to), static_cast<std::uint8_t>(bytes), 0,
+                              static_cast<std::uint16_t>(domain_of(context)), 0}});
   }
 
   void collect() {
@@ -188,7 +326,7 @@ class Gateware {
       NiNetwork::Node& node = net_.node(n);
       std::size_t stores = 0;
       for (const StoreOp& op : nodes_[n].ops) {
-        stores += op.is_message ? 1 : op.transfer.fence ? 3 : 2;
+        stores += op.kind != StoreOp::kTransfer ? 1 : op.transfer.fence ? 3 : 2;
         REQUIRE(stores <= node.taken.size());
         ops.push_back(op);
         ops.back().taken = node.taken[stores - 1];
@@ -199,7 +337,8 @@ class Gateware {
         result.busy += a.packet.footer.reason() == static_cast<unsigned>(spec::NackReason::kBusy);
       for (const WrittenBeat& beat : node.dma->ends) {
         spec::TransferEnd end;
-        const bool is_end = beat.address >= kEnds && beat.address < kFences;
+        const std::uint64_t address = case_.translate ? address_of(beat.address) : beat.address;
+        const bool is_end = address >= kEnds && address < kFences;
         if (is_end)
           for (unsigned i = 0; i < 8; ++i) end.raw[i / 4] |= std::uint32_t{beat.data[i]} << 8 * (i % 4);
         const std::uint64_t said = is_end ? end.token() << 8 | end.failure() : 0;
@@ -220,6 +359,10 @@ class Gateware {
       const auto messages = net_.counts(n);
       result.counts[8] += messages[0];
       result.counts[9] += messages[4];
+      const auto pages = net_.page_counts(n);
+      result.counts[10] += pages[0];
+      result.counts[11] += pages[1];
+      result.counts[12] += pages[3];
     }
   }
 
@@ -227,11 +370,12 @@ class Gateware {
   std::mt19937_64 random_;
   NiNetwork net_;
   std::vector<Processor> nodes_;
+  Kernel kernel_;
 };
 
 class Model {
  public:
-  Model(const Case& c, const std::vector<StoreOp>& ops, std::uint64_t end)
+  Model(const Case& c, const std::vector<StoreOp>& ops, const Kernel& kernel, std::uint64_t end)
       : case_(c),
         ops_(ops),
         topology_(topology_of(c.nodes, c.square)),
@@ -271,12 +415,30 @@ class Model {
         [](void* self, Time, std::uint32_t i, std::uint64_t) {
           Model& model = *static_cast<Model*>(self);
           const StoreOp& op = model.ops_[i];
-          if (op.is_message)
+          if (op.kind == StoreOp::kInvalidation)
+            model.interfaces_.transfers.pages().invalidate(static_cast<NodeId>(op.node));
+          else if (op.kind == StoreOp::kMessage)
             model.interfaces_.messages.sender.store(static_cast<NodeId>(op.node), op.context, op.message);
           else
             model.interfaces_.transfers.store(static_cast<NodeId>(op.node), op.transfer);
         },
         this);
+    Pages& pages = interfaces_.transfers.pages();
+    for (const auto& [at, root] : kernel.roots)
+      pages.set_root(static_cast<NodeId>(at.first), static_cast<std::uint16_t>(at.second), root);
+    pages.read_tables({this, [](void* self, NodeId node, std::uint64_t address) {
+                         return static_cast<Model*>(self)->tables_[{node, address}];
+                       }});
+    const std::uint32_t on_write = events_.add_handler(
+        [](void* self, Time, std::uint32_t i, std::uint64_t) {
+          Model& model = *static_cast<Model*>(self);
+          const TableWrite& write = (*model.writes_)[i];
+          model.tables_[{static_cast<NodeId>(write.node), write.address}] = write.entry;
+        },
+        this);
+    writes_ = &kernel.writes;
+    for (std::uint32_t i = 0; i < kernel.writes.size(); ++i)
+      events_.schedule(kCycle * static_cast<std::int64_t>(kernel.writes[i].cycle), on_write, i);
     // A store is at the interface in the cycle behind that in which the bus took it.
     for (std::uint32_t i = 0; i < ops.size(); ++i)
       events_.schedule(kCycle * static_cast<std::int64_t>(ops[i].taken + 1), on_store, i);
@@ -293,7 +455,10 @@ class Model {
                      blocks.dropped(),
                      blocks.answered(),
                      interfaces_.messages.sender.sent(),
-                     interfaces_.messages.receiver.stored()};
+                     interfaces_.messages.receiver.stored(),
+                     pages.walks(),
+                     pages.faults(),
+                     pages.invalidations()};
   }
 
   Result result;
@@ -308,6 +473,8 @@ class Model {
     config.kept_channels = case_.kept;
     config.read_patience = case_.read_patience;
     config.begins = kClearTransfers;
+    config.translate = case_.translate;
+    config.fault_tries = case_.fault_tries;
     config.memory_read = config.memory_answer = case_.memory_cycles;
     return config;
   }
@@ -328,15 +495,22 @@ class Model {
          std::uint64_t{address(m.src)} << 40 | m.word.number});
   }
   void written(const WrittenPacket& packet) {
-    const std::uint64_t target = interfaces_.transfers.target(packet.src, packet.node, packet.word);
+    std::uint64_t target = interfaces_.transfers.target(packet.src, packet.node, packet.word);
+    if (case_.translate) target = packet.frame << 12 | target % kPage;
     add({static_cast<std::uint64_t>(packet.at), 'w', packet.node, (target + packet.bytes - 1) / 16 * 16, 0});
   }
   void ended(NodeId node, std::uint64_t token, TransferEnding ending, Cycle at) {
-    const auto op = std::find_if(ops_.begin(), ops_.end(),
-                                 [&](const StoreOp& o) { return !o.is_message && o.transfer.user == token; });
+    const auto op = std::find_if(ops_.begin(), ops_.end(), [&](const StoreOp& o) {
+      return o.kind == StoreOp::kTransfer && o.transfer.user == token;
+    });
     if (!op->transfer.notify) return;
-    add({static_cast<std::uint64_t>(at), 'w', node, (kEnds + 8 * token) / 16 * 16,
-         token << 8 | static_cast<std::uint64_t>(ending)});
+    std::uint64_t word = kEnds + 8 * token;
+    if (case_.translate) {
+      const Pages& pages = interfaces_.transfers.pages();
+      if (pages.fault(node, Pages::kEnd) != TransferEnding::kWhole) return;  // it is not written
+      word = pages.frame(node, Pages::kEnd) << 12 | word % kPage;
+    }
+    add({static_cast<std::uint64_t>(at), 'w', node, word / 16 * 16, token << 8 | static_cast<std::uint64_t>(ending)});
   }
 
   Case case_;
@@ -345,15 +519,18 @@ class Model {
   std::unique_ptr<Topology> topology_;
   std::unique_ptr<Network> network_;
   Interfaces interfaces_;
+  std::map<std::pair<NodeId, std::uint64_t>, std::uint64_t> tables_;
+  const std::vector<TableWrite>* writes_ = nullptr;
   std::map<NodeId, std::array<std::size_t, 3>> came_;  // packets at each port
 };
 
 std::uint64_t total_transfers = 0, total_packets = 0, total_repeated = 0, total_silent = 0, total_messages = 0,
-              total_fences = 0, total_dropped = 0, total_reads = 0, total_busy = 0;
+              total_fences = 0, total_dropped = 0, total_reads = 0, total_busy = 0, total_walks = 0, total_faults = 0,
+              total_invalidations = 0;
 
 void compare_whole(const Case& c) {
   Gateware gateware(c);
-  const Model model(c, gateware.ops, gateware.end());
+  const Model model(c, gateware.ops, gateware.kernel(), gateware.end());
   const auto &a = gateware.result.happenings, &b = model.result.happenings;
   total_transfers += c.transfers;
   total_packets += gateware.result.counts[0];
@@ -361,13 +538,21 @@ void compare_whole(const Case& c) {
   total_messages += gateware.result.counts[9];
   total_dropped += gateware.result.counts[6];
   total_busy += gateware.result.busy;
-  for (const StoreOp& op : gateware.ops) total_reads += !op.is_message && op.transfer.read;
+  total_walks += gateware.result.counts[10];
+  total_faults += gateware.result.counts[11];
+  total_invalidations += gateware.result.counts[12];
+  for (const StoreOp& op : gateware.ops) total_reads += op.kind == StoreOp::kTransfer && op.transfer.read;
   for (const Happening& h : a) {
-    total_silent += h.what == 'w' && h.a >= kEnds && h.a < kFences && (h.b & 255) != 0;
-    total_fences += h.what == 'w' && h.a >= kFences;
+    const std::uint64_t address = c.translate ? address_of(h.a) : h.a;
+    total_silent += h.what == 'w' && address >= kEnds && address < kFences && (h.b & 255) != 0;
+    total_fences += h.what == 'w' && address >= kFences;
   }
   check_same(c.text(), a, b);
-  CHECK(gateware.result.counts == model.result.counts);
+  for (std::size_t i = 0; i < model.result.counts.size(); ++i) {
+    CAPTURE(i);
+    CAPTURE(c.text());
+    CHECK(gateware.result.counts[i] == model.result.counts[i]);
+  }
 }
 
 // A third of the transfers, but in full size.
@@ -440,6 +625,37 @@ TEST_CASE("transfers equality: repeated and given up") {
   MESSAGE("transfers: " << total_transfers << ", blocks repeated " << total_repeated << ", given up " << total_silent);
 }
 
+// Domains whose pages are of all sizes, some not there, some read-only, some of them late, and revoked while transfers run.
+TEST_CASE("transfers equality: pages") {
+  std::uint64_t seed = 3000;
+  for (const unsigned unmapped : {0u, 20u, 3u})
+    for (const double revoked : {0.0, 700.0})
+      for (const unsigned memory : {1u, 20u, 400u})
+        compare({.nodes = seed % 2 == 0 ? 2u : 4u,
+                 .memory_cycles = memory,
+                 .patience = seed % 3 == 0 ? 8u : 1u,
+                 .tries = seed % 2 == 0 ? 3u : 0u,
+                 .transfers = 90,
+                 .gap = seed % 5 == 0 ? 20.0 : 300.0,
+                 .most_bytes = seed % 2 == 0 ? 9000u : 500u,
+                 .messages_of_ten = seed % 4 == 0 ? 3u : 0u,
+                 .fences_of_ten = 4,
+                 .reads_of_ten = seed % 3 != 0 ? 4u : 0u,
+                 .translate = true,
+                 .domains = 3,
+                 .fault_tries = static_cast<unsigned>(seed % 4),
+                 .unmapped_one_in = unmapped,
+                 .read_only_one_in = unmapped * 2,
+                 .late = seed % 2 == 0 ? 3000u : 0u,
+                 .revoked = revoked,
+                 .seed = ++seed});
+  CHECK(total_walks > 0);
+  CHECK(total_faults > 0);
+  CHECK(total_invalidations > 0);
+  MESSAGE("pages walked to " << total_walks << ", faults " << total_faults << ", invalidations "
+                             << total_invalidations);
+}
+
 // Cases that are drawn, on seeds that no other case here has: EXANET_TRANSFERS of them from EXANET_TRANSFERS_SEED on, for a campaign.
 TEST_CASE("transfers equality: drawn cases") {
   const std::uint64_t transfers = given("EXANET_TRANSFERS", 600);
@@ -467,6 +683,19 @@ TEST_CASE("transfers equality: drawn cases") {
     c.reads_of_ten = pick(std::vector<unsigned>{0, 1, 3, 10});
     c.kept = pick(std::vector<unsigned>{1, 3, 8, 32});
     c.read_patience = pick(std::vector<unsigned>{0, 1, 3});
+    c.translate = random() % 2 == 0;
+    c.domains = pick(std::vector<unsigned>{1, 2, 5});
+    c.fault_tries = pick(std::vector<unsigned>{0, 1, 2});
+    c.unmapped_one_in = pick(std::vector<unsigned>{0, 100, 10, 3});
+    c.read_only_one_in = pick(std::vector<unsigned>{0, 50, 5});
+    c.late = pick(std::vector<unsigned>{0, 500, 10'000});
+    c.revoked = pick(std::vector<double>{0, 0, 100, 3000});
+    // Walks are four reads one after the other, and a fault holds a channel at both ends of a read for as long as it is waited for.
+    if (c.translate) {
+      c.memory_cycles = std::min(c.memory_cycles, 100u);
+      c.patience = std::min(c.patience, 1u);
+      c.kept = std::max(c.kept, 16u);
+    }
     c.seed = seed;
     compare_whole(c);
     compared += c.transfers;
@@ -474,6 +703,7 @@ TEST_CASE("transfers equality: drawn cases") {
   MESSAGE("transfers and messages compared: "
           << compared << ", packets " << total_packets << ", blocks repeated " << total_repeated << ", given up "
           << total_silent << ", fences written " << total_fences << ", packets dropped " << total_dropped << ", reads "
-          << total_reads << ", refused as busy " << total_busy << ", messages beside them " << total_messages
+          << total_reads << ", refused as busy " << total_busy << ", pages walked to " << total_walks << ", faults "
+          << total_faults << ", invalidations " << total_invalidations << ", messages beside them " << total_messages
           << ", seeds up to " << seed - 1);
 }
