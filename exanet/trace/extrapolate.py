@@ -18,7 +18,7 @@ import itertools
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -319,8 +319,13 @@ class _Made:
         return max(unit, round(grown / unit) * unit)
 
 
-def extrapolate(sources: Sequence[Path], target: Path, ranks: int, shape: str | None = None) -> tuple[folder.About, str]:
-    """Writes the trace of so many ranks. Returns what it is, and how its ranks were laid out, in words. Raises InputError, OSError."""
+def extrapolate(
+    sources: Sequence[Path], target: Path, ranks: int, shape: str | None = None, progress: Callable[[float], None] = lambda share: None
+) -> tuple[folder.About, str]:
+    """Writes the trace of so many ranks. Returns what it is, and how its ranks were laid out, in words. Raises InputError, OSError.
+
+    `progress` is told the share of the ranks that are written.
+    """
     if not 1 <= len(sources) <= 2:
         raise InputError(f"{len(sources)} traces: give one, or two of different numbers of ranks")
     parts.check_target(target, *sources)
@@ -334,17 +339,18 @@ def extrapolate(sources: Sequence[Path], target: Path, ranks: int, shape: str | 
     found += [_source(trace, len(found[0].grid.shape)) for trace in traces[1:]]
     grid = _target(found, ranks, shape)
     run = {"program": traces[0].about.run.get("program", []), "extrapolated": _said(found, grid)}
-    about = folder.replaced(target, "-o", lambda place: _write(place, grid, found, run))
+    about = folder.replaced(target, "-o", lambda place: _write(place, grid, found, run, progress))
     return about, f"{' and '.join(str(each.grid) for each in found)} as {grid}"
 
 
-def _write(place: Path, grid: Grid, sources: Sequence[_Source], run: dict[str, Any]) -> folder.About:
+def _write(place: Path, grid: Grid, sources: Sequence[_Source], run: dict[str, Any], progress: Callable[[float], None]) -> folder.About:
     folder.prepare(place, "-o")
     made = []
     for rank in range(grid.ranks):
         with folder.stream(place, rank).open("wb") as out:
             _Made(rank, grid, sources).write(out)
         made.append(parts.part_of(rank, folder.stream(place, rank)))
+        progress((rank + 1) / grid.ranks)
     advice = "its pattern is not regular; record the program on as many as you want"
     parts.check_messages(made, f"{sources[0].trace.folder}: as {grid.ranks} ranks", advice)
     return folder.finish(place, grid.ranks, run, option="-o")

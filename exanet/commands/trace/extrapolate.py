@@ -35,10 +35,12 @@ def command(
     exanet trace extrapolate fft-64 fft-16 -n 512 -o fft-512
     """
     with lightly.imports():
+        from exanet.progress import share_done
         from exanet.trace import extrapolate
 
     try:
-        about, laid_out = extrapolate.extrapolate(traces, output, ranks, grid)
+        with share_done("ranks", False) as progress:
+            about, laid_out = extrapolate.extrapolate(traces, output, ranks, grid, progress)
     except OSError as error:
         raise InputError(f"-o {output}: {error.strerror}; choose another place") from None
     typer.echo(f"Wrote {about.calls} calls of {about.ranks} ranks to {output}: extrapolated, a grid of {laid_out}")
