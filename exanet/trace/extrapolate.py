@@ -152,6 +152,11 @@ def _alike(code: int, one: Sequence[Any], other: Sequence[Any]) -> Iterator[tupl
             raise _IrregularError(f"MPI_{NAMES[code]} has another {each.name}")
 
 
+def _of_whom(sizes: Any) -> Any:
+    """Of which offsets, or places, there are sizes by rank."""
+    return sizes.keys() if isinstance(sizes, dict) else [place for place, _ in sizes or ()]
+
+
 def _at_one_offset(one: Any, other: Any) -> bool:
     """Whether peers, or lists of them, are at the same offsets."""
     if isinstance(one, list) and isinstance(other, list):
@@ -213,7 +218,8 @@ def _source(trace: Trace, directions: int | None = None) -> _Source:
             _check(trace, grid, _TO_FIND_GRID)
             return _Source(trace, grid, _check(trace, grid, None))
         except _IrregularError as why:
-            said = said or f"as a row of {grid} ranks, {why}"
+            said = said or f"as a grid of {grid}, {why}"
+    said = said or f"there is none of {directions} directions"
     what = "its ranks are no grid on which those of one place make the same calls"
     raise InputError(f"{trace.folder}: {what}: {said}; record the program on as many as you want")
 
@@ -249,8 +255,10 @@ class _Made:
         taken = [like.take(record) for like, record in zip(self._likes, row, strict=True) if record is not None]
         code = next(record.code for record in row if record is not None)
         for each, *found in zip(FORMS[code], *taken, strict=True):
-            sized = each.name in _SIZES or (each.name in _BY_RANK and code in COLLECTIVES)
-            if not sized and any(other != found[0] and not _at_one_offset(found[0], other) for other in found[1:]):
+            if each.name in _BY_RANK and code in COLLECTIVES:
+                if any(_of_whom(other) != _of_whom(found[0]) for other in found[1:]):
+                    raise self._differ(count, f"{names[0]} with {each.name} to or from others")
+            elif each.name not in _SIZES and any(other != found[0] and not _at_one_offset(found[0], other) for other in found[1:]):
                 raise self._differ(count, f"{names[0]} with another {each.name}")
         return taken
 
@@ -333,8 +341,8 @@ def extrapolate(
     counts = [trace.about.ranks for trace in traces]
     if len(set(counts)) < len(counts) or len({trace.about.mpi for trace in traces}) > 1:
         raise InputError(f"{sources[0]} and {sources[1]}: give runs of different numbers of ranks, under one MPI")
-    if ranks <= counts[0]:
-        raise InputError(f"--ranks {ranks}: {traces[0].folder} has {counts[0]}; give more")
+    if not counts[0] < ranks <= folder.MOST_RANKS:
+        raise InputError(f"--ranks {ranks}: {traces[0].folder} has {counts[0]}; give more, up to {folder.MOST_RANKS}")
     found = [_source(traces[0])]
     found += [_source(trace, len(found[0].grid.shape)) for trace in traces[1:]]
     grid = _target(found, ranks, shape)

@@ -24,6 +24,8 @@ from exanet.errors import InputError
 FORMAT = 1
 """Raised when a file or column changes its meaning or goes away."""
 
+MOST_RANKS = 1 << 22
+
 MPI = {1: "MPICH", 2: "Open MPI"}
 """By their numbers in the headers of streams."""
 
@@ -40,7 +42,7 @@ class About(BaseModel):
     format: int
     complete: bool
     reason: str
-    ranks: int = Field(ge=1, le=1 << 22)
+    ranks: int = Field(ge=1, le=MOST_RANKS)
     calls: int = Field(ge=0)
     mpi: str
     unrecorded: list[str]

@@ -18,12 +18,10 @@ from typing import Any, BinaryIO, Protocol
 
 from exanet._core import TraceReader
 from exanet.errors import InputError
-from exanet.trace import goal_binary
+from exanet.trace import folder, goal_binary
 from exanet.trace.folder import Trace
 from exanet.trace.records import ONE_SIDED
 from exanet.trace.write import Stream, Writer
-
-_MOST_RANKS = 1 << 22
 
 
 # -- to GOAL --------------------------------------------------------------------------------------------------------------------------
@@ -237,8 +235,8 @@ def _parse(file: Path) -> tuple[list[_Schedule], dict[str, int]]:
     for number, line in _lines(file):
         at = number
         if found := re.fullmatch(r"num_ranks\s+(\d+)", line):
-            if schedules or not 1 <= int(found[1]) <= _MOST_RANKS:
-                raise wrong(f"{line}: write one num_ranks, from 1 to {_MOST_RANKS}, before all ranks")
+            if schedules or not 1 <= int(found[1]) <= folder.MOST_RANKS:
+                raise wrong(f"{line}: write one num_ranks, from 1 to {folder.MOST_RANKS}, before all ranks")
             schedules = [_Schedule() for _ in range(int(found[1]))]
         elif found := re.fullmatch(r"rank\s+(\d+)\s*\{", line):
             if here is not None or int(found[1]) >= len(schedules) or int(found[1]) in seen:
@@ -294,7 +292,7 @@ def _unpack(file: Path) -> tuple[list[_Schedule], dict[str, int]]:
     left_out: Counter[str] = Counter()
     with file.open("rb") as opened:
         try:
-            places = goal_binary.places(opened, _MOST_RANKS)
+            places = goal_binary.places(opened, folder.MOST_RANKS)
         except ValueError as error:
             raise InputError(f"{file}: {error}") from None
         for number, place in enumerate(places):

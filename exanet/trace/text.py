@@ -14,7 +14,6 @@ from exanet.trace.forms import FORMS, LISTS, NAMES, Field, values
 from exanet.trace.write import CODES, Stream
 
 FIRST_LINE = "exanet-trace 1"
-_MOST_RANKS = 1 << 22
 _MOST = 1 << 63
 _FLAGS = {
     "collective": ("built-in", "commutative", "in-place", "root"),
@@ -96,8 +95,8 @@ def _read(file: Path, lines: Iterator[tuple[int, str]], directory: Path) -> None
 
     header("")
     number, text = header("ranks")
-    if not text.isdecimal() or len(text) > 8 or not 1 <= int(text) <= _MOST_RANKS:
-        raise wrong(number, f"{text[:40]!r} is no number of ranks from 1 to {_MOST_RANKS}")
+    if not text.isdecimal() or len(text) > 8 or not 1 <= int(text) <= folder.MOST_RANKS:
+        raise wrong(number, f"{text[:40]!r} is no number of ranks from 1 to {folder.MOST_RANKS}")
     ranks = int(text)
     number, mpi = header("mpi")
     if mpi not in folder.MPI.values():

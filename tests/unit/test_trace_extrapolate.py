@@ -164,10 +164,24 @@ def test_what_grows_with_the_ranks_is_seen_by_a_second_run(tmp_path: Path) -> No
         extrapolate(sources, tmp_path / "made", 32)
 
 
+def test_sizes_by_rank_that_go_to_others_in_a_second_run_are_refused(tmp_path: Path) -> None:
+    """In the smaller run each sends to its neighbours alone, in the larger one to all."""
+
+    def program(stream: Stream, rank: int, grid: Grid) -> None:
+        near = {grid.moved(rank, (step,)) for step in (-1, 1)}
+        sizes = [8 if grid.ranks > 8 or other in near else 0 for other in range(grid.ranks)]
+        stream.call("Alltoallv", 1, 0, 0, 0, 8, 0, 0, len(sizes), *sizes, len(sizes), *sizes)
+
+    sources = [written(tmp_path / str(ranks), program, ranks) for ranks in (8, 16)]
+    with pytest.raises(InputError, match="call 1 of those in the place of rank 0 is MPI_Alltoallv with sent to or from others"):
+        extrapolate(sources, tmp_path / "made", 32)
+
+
 def test_wrong_options_are_one_message(tmp_path: Path) -> None:
     source = written(tmp_path / "few", halo(True), 4, 4)
     for ranks, shape, what in (
-        (16, None, "few has 16; give more"),
+        (16, None, "few has 16; give more, up to 4194304"),
+        (1 << 23, None, "few has 16; give more, up to 4194304"),
         (17, None, "of a grid 4 x 4 only directions of three ranks and more become longer"),
         (64, "4x4x4", "give one of 2 directions and 64 ranks"),
         (64, "8x9", "give one of 2 directions and 64 ranks"),
