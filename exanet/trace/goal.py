@@ -23,7 +23,6 @@ from exanet.trace.folder import Trace
 from exanet.trace.records import ONE_SIDED
 from exanet.trace.write import Stream, Writer
 
-
 # -- to GOAL --------------------------------------------------------------------------------------------------------------------------
 
 
