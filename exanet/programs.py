@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from exanet.run import placement
 from exanet.sim.jobs import Job
 from exanet.units import UnitError
 
-_TRACE_FORM = "give TRACE:KEY=VALUE,... with the keys start, map and compute, e.g. trace:start=1ms,map=random"
+_TRACE_FORM = "give TRACE:KEY=VALUE,... with the keys start, map, compute and those of --collective, e.g. trace:start=1ms,bcast=LLF"
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ class Program:
     start_ps: int = 0
     mapping: str = ""  # empty: that of all
     compute: float | None = None  # None: that of all
+    collectives: Mapping[str, str] = field(default_factory=dict)  # algorithms, before those of all; of a job that calls one, its own
 
     @property
     def stem(self) -> str:
@@ -43,21 +44,52 @@ class Program:
         found = None if Path(text).exists() else re.fullmatch(r"(.*?):(\w*=.*)", text)
         if found is None:
             return cls(text, trace=Path(text))
-        keys = _keys(text, found[2], ("start", "map", "compute"), _TRACE_FORM)
+        keys = _keys(text, found[2], ("start", "map", "compute", *collectives()), _TRACE_FORM)
         return replace(cls(text, trace=Path(found[1])), **_common(text, keys))
 
     @classmethod
     def synthetic(cls, text: str) -> Program:
-        """From NAME:KEY=VALUE,... of a job, with the keys start and map besides. Raises InputError."""
+        """From NAME:KEY=VALUE,... of a job, with the keys start, map and algorithm besides. Raises InputError."""
         name, _, rest = text.partition(":")
         parts = rest.split(",") if rest else []
-        ours = [part for part in parts if part.partition("=")[0] in ("start", "map")]
-        keys = _keys(f"--job {text}", ",".join(ours), ("start", "map"), "") if ours else {}
+        known = ("start", "map", "algorithm")
+        ours = [part for part in parts if part.partition("=")[0] in known]
+        keys = _keys(f"--job {text}", ",".join(ours), known, "") if ours else {}
         others = ",".join(part for part in parts if part not in ours)
         job = Job.parse(f"{name}:{others}" if others else name)
+        if name in collectives() and name not in _core.program_names() and "algorithm" not in keys:
+            raise InputError(
+                f"--job {text}: a job that calls a collective takes an algorithm; give {name}:algorithm={collectives()[name][0]}"
+            )
         if job.priority:
             raise InputError(f"--job {text}: a replay's interfaces send all data in one class; leave out the priority")
-        return replace(cls(text, job=job), **_common(f"--job {text}", keys))
+        made = replace(cls(text, job=job), **_common(f"--job {text}", keys))
+        return replace(made, collectives=_of_job(f"--job {text}", name, keys["algorithm"])) if "algorithm" in keys else made
+
+
+def collectives() -> dict[str, list[str]]:
+    """The algorithms by collective, as --collective calls them."""
+    found: dict[str, list[str]] = {}
+    for collective, algorithm in _core.collective_algorithms():
+        found.setdefault(collective, []).append(algorithm)
+    return found
+
+
+def check_algorithm(what: str, collective: str, algorithm: str) -> None:
+    """Raises InputError unless it is one of the collective."""
+    known = collectives()[collective]
+    if not algorithm:
+        raise InputError(f"{what}: {collective} has no algorithm; give {collective}= one of {', '.join(known)}")
+    if algorithm not in known:
+        raise InputError(f"{what}: {collective} by '{algorithm}' is unknown; give one of {', '.join(known)}")
+
+
+def _of_job(what: str, name: str, algorithm: str) -> dict[str, str]:
+    """The one algorithm of a job that calls a collective. Raises InputError."""
+    if name not in collectives():
+        raise InputError(f"{what}: {name} has no algorithm: that is for jobs that call one of {', '.join(collectives())}; leave it out")
+    check_algorithm(what, name, algorithm)
+    return {name: algorithm}
 
 
 def _keys(text: str, rest: str, known: Sequence[str], form: str) -> dict[str, str]:
@@ -89,7 +121,10 @@ def _common(text: str, keys: Mapping[str, str]) -> dict[str, Any]:
         except ValueError:
             made["compute"] = -1.0
         check_compute(f"{text}: compute={keys['compute']}", made["compute"])
-    return made
+    chosen = {key: value for key, value in keys.items() if key in collectives()}
+    for collective, algorithm in chosen.items():
+        check_algorithm(text, collective, algorithm)
+    return made | ({"collectives": chosen} if chosen else {})
 
 
 def check_compute(what: str, factor: float) -> None:

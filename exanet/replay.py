@@ -43,21 +43,17 @@ class Options:
 def choices(text: str | None) -> dict[str, str]:
     """From NAME=ALGORITHM,… the algorithm by collective. Raises InputError."""
     found: dict[str, str] = {}
-    known = _core.collective_algorithms()
-    names = ", ".join(dict.fromkeys(of for of, _ in known))
+    algorithms = programs.collectives()
+    names = ", ".join(algorithms)
     for part in text.split(",") if text is not None else ():
-        collective, equals, algorithm = part.partition("=")
-        algorithms = [name for of, name in known if of == collective]
+        collective, _, algorithm = part.partition("=")
         if not part:
             raise InputError(f"--collective '{text}': there is nothing to choose; give COLLECTIVE=ALGORITHM,... with some of {names}")
-        if not algorithms:
+        if collective not in algorithms:
             raise InputError(
                 f"--collective {text}: there is no collective '{collective}'; give COLLECTIVE=ALGORITHM,... with some of {names}"
             )
-        if not equals or not algorithm:
-            raise InputError(f"--collective {text}: {collective} has no algorithm; give {collective}= one of {', '.join(algorithms)}")
-        if algorithm not in algorithms:
-            raise InputError(f"--collective {text}: {collective} by '{algorithm}' is unknown; give one of {', '.join(algorithms)}")
+        programs.check_algorithm(f"--collective {text}", collective, algorithm)
         if collective in found:
             raise InputError(f"--collective {text}: {collective} is given twice; keep one")
         found[collective] = algorithm
@@ -77,12 +73,12 @@ def replay(options: Options, progress: Any = None) -> tuple[dict[str, Any], dict
     asked = programs_of(options)
     traces = [loaded(program) for program in asked]
     specs = placed(options, asked, traces, described, resolved)
-    found = simulate(specs, options.collectives, resolved, progress, level=options.level)
+    found = simulate(specs, resolved, progress, level=options.level)
     if len(asked) > 1:
         found["programs"] = _rows(asked, specs, found)
         timelines = []
         for row, spec in zip(found["programs"], specs, strict=True) if options.alone else ():
-            alone = simulate([spec], options.collectives, resolved, progress, level=options.level)
+            alone = simulate([spec], resolved, progress, level=options.level)
             row["alone_ps"] = alone["summary"]["virtual_ps"] - spec["start_ps"]
             row["slowdown"] = row["took_ps"] / row["alone_ps"] if row["alone_ps"] else 1.0
             timelines.append(alone["timeline"])
@@ -127,17 +123,17 @@ def _spec(program: Program, trace: folder.Trace | None, nodes: Sequence[int], op
     if trace is not None:
         compute = options.compute if program.compute is None else program.compute
         streams = [str(path) for path in trace.streams]
-        return common | {"streams": streams, "compute_factor": compute, "rules": rules.of(trace, options.rules)}
+        chosen = {**options.collectives, **program.collectives}
+        return common | {"streams": streams, "compute_factor": compute, "rules": rules.of(trace, options.rules), "collectives": chosen}
     job = program.job
     assert job is not None
     check_job(job)
     keys = {"ranks": len(nodes), "bytes": job.size_bytes, "rounds": job.rounds, "pause_ps": job.pause_ps, "priority": job.priority}
-    return common | {"job": {"program": job.program, **keys}}
+    return common | {"job": {"program": job.program, **keys}, "collectives": dict(program.collectives)}
 
 
 def simulate(
     specs: Sequence[dict[str, Any]],
-    collectives: Mapping[str, str],
     resolved: dict[str, Any],
     progress: Any = None,
     *,
@@ -146,7 +142,7 @@ def simulate(
     """Runs the programs together: what was measured. Raises InputError."""
     began = time.monotonic()
     try:
-        simulation = _core.Replay(resolved, list(specs), dict(collectives), level == "flow")
+        simulation = _core.Replay(resolved, list(specs), level == "flow")
         background.work(simulation, progress, resolved, {"trace": ", ".join(spec["name"] for spec in specs)})
     except ValueError as error:
         raise InputError(str(error)) from None
@@ -229,7 +225,7 @@ def _meta(
         "ranks": ranks,
         "map": options.mapping,
         "compute": f"{options.compute:g} of the recorded",
-        "mpi": f"{mpis}, replayed",
+        "mpi": f"{mpis}, replayed" if mpis else "jobs alone",
         "seed": options.seed,
         "level": options.level,
         **({"notes": notes} if notes else {}),

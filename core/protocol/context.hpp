@@ -19,8 +19,9 @@ namespace exanet {
 
 // Ranks that one message reaches. Contract: no two of them on a node, and none where the sender is.
 struct RankGroup {
-  NodeId to;  // the destination of packets (core/topology/multicast.hpp)
-  std::uint32_t copies;  // nodes that these reach
+  RankId from = 0;  // whose messages these are
+  NodeId to = 0;  // the destination of packets (core/topology/multicast.hpp)
+  std::uint32_t copies = 0;  // nodes that these reach
   std::vector<RankId> members;
 };
 

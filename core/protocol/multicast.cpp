@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages to a group of ranks, which routers copy. A short one goes as an eager message does, into each member's
 // mailbox. A longer one is a transfer that each member's interface writes to memory: its receive must have been posted,
-// which whoever sends has to have been told by the members. At a member both are matched as any message. Limits: the
-// contents of a long one do not travel: replays send it, whose messages have none.
+// which whoever sends has to have been told by the members. At a member both are matched as any message. The contents of
+// a long one are those that it has when its last packet leaves: from then on the buffer is the sender's again.
 //
 //   sent ──▶ (each member: arrived ──▶ matched, discarded or refused) ──▶ over when all are, and all of a transfer has left
 #include <algorithm>
+#include <cerrno>
 
 #include "core/protocol/state_machine.hpp"
 
@@ -25,7 +26,9 @@ class Multicast final : public OperationMachine<MulticastMessage>, private Messa
 
   bool submit(RankId rank, const DescriptorHeader& d, Payload payload) override {
     const auto& send = static_cast<const SendDescriptor&>(d);
-    if (send.peer.rank < kGroup || (send.peer.rank & ~kGroup) >= context_.groups.size()) return false;
+    const RankId number = send.peer.rank & ~kGroup;
+    if (send.peer.rank < kGroup || number >= context_.groups.size()) return false;
+    if (context_.groups[number].from != rank || context_.instant) return false;
     begin(rank, send, payload, is_short(send) ? context_.config.packetizer : Time());
     return true;
   }
@@ -42,7 +45,12 @@ class Multicast final : public OperationMachine<MulticastMessage>, private Messa
   }
 
   void copies_sent(std::uint32_t id, Time now) override {
-    complete<SendCompletion>(id, now, (*this)[id].d.length);
+    MulticastMessage& op = (*this)[id];
+    if (has_contents(op)) {
+      op.payload.resize(op.d.length);
+      if (!context_.host.read(op.rank, op.d.buffer, op.payload.data(), op.payload.size())) op.status = -EFAULT;
+    }
+    complete<SendCompletion>(id, now, op.d.length);
     release(id);
   }
 
@@ -64,8 +72,15 @@ class Multicast final : public OperationMachine<MulticastMessage>, private Messa
     }
   }
 
+  // Those of a replay have none.
+  static bool has_contents(const MulticastMessage& op) { return op.d.buffer != 0; }
   bool is_short(const SendDescriptor& d) const { return d.length <= context_.config.eager_max_bytes; }
   const RankGroup& group_of(const MulticastMessage& op) const { return context_.groups[op.d.peer.rank & ~kGroup]; }
+  // The status of a long message at a member.
+  std::int32_t written(const MulticastMessage& op, const Message& m) {
+    if (op.status != 0 || !has_contents(op)) return op.status;
+    return context_.host.write(m.send->peer.rank, m.buffer, op.payload.data(), m.bytes()) ? 0 : -EFAULT;
+  }
   void over(std::uint32_t id) {
     if (--(*this)[id].left == 0) finish(id);
   }
@@ -78,8 +93,8 @@ class Multicast final : public OperationMachine<MulticastMessage>, private Messa
       const Time cpu = context_.consume_cpu(cost.envelope_bytes + m.bytes()) + cost.mpi_receive;
       context_.matching.deliver(m, at, 0, cpu, Protocol::eager, Payload(op.payload).first(m.bytes()));
     } else {
-      context_.matching.deliver(m, context_.after(at, cost.dma_completion), 0, cost.mailbox_read + cost.mpi_receive,
-                                Protocol::rendezvous, {});
+      context_.matching.deliver(m, context_.after(at, cost.dma_completion), written(op, m),
+                                cost.mailbox_read + cost.mpi_receive, Protocol::rendezvous, {});
     }
     over(m.operation);
   }

@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cerrno>
 #include <vector>
 
 #include "core/protocol/engine_harness.hpp"
@@ -25,7 +26,7 @@ RankId group_of(Ranks& ranks) {
   const NodeId to = ranks.topology->multicast_to(0, {2, 3});
   const auto copies = static_cast<std::uint32_t>(multicast_destinations(*ranks.topology, 0, to).size());
   CHECK(copies == 3);
-  return kGroup | ranks.engine.add_group({to, copies, {2, 3}});
+  return kGroup | ranks.engine.add_group({0, to, copies, {2, 3}});
 }
 
 }  // namespace
@@ -61,6 +62,7 @@ TEST_CASE(
     const RankId group = group_of(ranks);
     const NiConfig& ni = ranks.config;
     for (const RankId rank : {2u, 3u}) ranks.receive(rank, 0, B, 8192, 5, 75 + rank);
+    ranks.fill(0, A, len, 3);
     ranks.send(0, group, A, len, 5, 88);
     ranks.run();
     const auto packets = static_cast<std::int64_t>((len + 255) / 256);
@@ -69,6 +71,7 @@ TEST_CASE(
     for (const RankId rank : {2u, 3u}) {
       const auto done = ranks.only<ReceiveCompletion>(rank, 75 + rank);
       CHECK((done.status == 0 && done.length == len));
+      CHECK(ranks.same(0, A, rank, B, len));
       CHECK(done.time == first + Time::ps(38 * 6400) * (packets - 1) + ranks.network(0, rank, rest) + ni.memory_write +
                              ni.dma_completion);
     }
@@ -77,6 +80,41 @@ TEST_CASE(
     CHECK(ranks.engine.operations() == 0);
     CHECK(ranks.engine.idle());
   }
+}
+
+TEST_CASE("what a long message holds is what its buffer held when its sender got it back") {
+  Ranks ranks(kLine, kPlacement);
+  const RankId group = group_of(ranks);
+  constexpr std::uint64_t kLength = 5000, kCopy = A + 8192;
+  ranks.fill(0, A, kLength, 3);
+  ranks.fill(0, kCopy, kLength, 3);
+  for (const RankId rank : {2u, 3u}) ranks.receive(rank, 0, B, rank == 2 ? 8192 : 100, 5, 75 + rank);
+  ranks.send(0, group, A, kLength, 5, 88);
+  while (ranks.done[0].empty()) ranks.queue.run_some(1);
+  CHECK((ranks.done[2].empty() && ranks.done[3].empty()));
+  ranks.fill(0, A, kLength, 4);
+  ranks.run();
+  CHECK(ranks.only<ReceiveCompletion>(2, 77).status == 0);
+  CHECK(ranks.same(0, kCopy, 2, B, kLength));
+  // A buffer that is too short takes what fits.
+  CHECK(ranks.only<ReceiveCompletion>(3, 78).status == -EMSGSIZE);
+  CHECK(ranks.same(0, kCopy, 3, B, 100));
+  CHECK(!ranks.same(0, kCopy, 3, B, 101));
+}
+
+TEST_CASE("memory that is not there is told to all, and nobody sends in another's name") {
+  Ranks ranks(kLine, kPlacement);
+  const RankId group = group_of(ranks);
+  for (const RankId rank : {2u, 3u}) ranks.receive(rank, 0, B, 8192, 5, 75 + rank);
+  ranks.send(0, group, 1, 5000, 5, 88);
+  ranks.run();
+  CHECK(ranks.only<SendCompletion>(0, 88).status == -EFAULT);
+  for (const RankId rank : {2u, 3u}) CHECK(ranks.only<ReceiveCompletion>(rank, 75 + rank).status == -EFAULT);
+  ranks.receive(2, kAnyRank, B, 8192, 5, 79);
+  ranks.send(4, group, A, 5000, 5, 89);
+  ranks.run();
+  CHECK(ranks.only<SendCompletion>(4, 89).status == -EHOSTUNREACH);
+  CHECK(ranks.engine.operations() == 0);
 }
 
 TEST_CASE("a member that takes no messages drops its copy, and a group that there is not is nobody") {

@@ -113,7 +113,7 @@ void Activities::post_stage(std::uint32_t activity) {
     if (a.next < messages.size()) library_.clock(rank_) += a.before_stage;
     while (a.next < messages.size() && !ends) {
       const ScheduledMessage& m = messages[a.next++];
-      const RankId peer = m.to_group           ? kGroup | m.peer
+      const RankId peer = m.to_group()         ? kGroup | m.peer
                           : a.names == nullptr ? first_ + m.peer
                                                : first_ + static_cast<RankId>((*a.names)[m.peer]);
       if (m.reduces)

@@ -54,7 +54,7 @@ const std::vector<CollectiveAlgorithm>& collective_algorithms() {
       {"bcast", "binary", bcast_binary, false, true},
       {"bcast", "LLF", bcast_local_first, true, true},
       {"bcast", "GLF", bcast_global_first, true, true},
-      {"bcast", "hardware", bcast_hardware, true},
+      {"bcast", "hardware", bcast_hardware, true, true},
       {"bcast", "accelerator", bcast_accelerator, true, false, true},
       {"bcast", "scatter-doubling", bcast_scatter_doubling},
       {"bcast", "scatter-ring", bcast_scatter_ring},
@@ -132,9 +132,9 @@ const std::vector<CollectiveAlgorithm>& collective_algorithms() {
   return all;
 }
 
-const CollectiveAlgorithm* tree_broadcast(const std::string& name) {
+const CollectiveAlgorithm* program_broadcast(const std::string& name) {
   const CollectiveAlgorithm* found = find("bcast", name);
-  return found != nullptr && found->along_tree ? found : nullptr;
+  return found != nullptr && found->for_programs ? found : nullptr;
 }
 
 void check_choices(const CollectiveChoices& choices) {

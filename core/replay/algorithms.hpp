@@ -43,15 +43,15 @@ struct CollectiveAlgorithm {
   const char* name;
   void (*plan)(const CollectiveCall& call, Schedule& out);
   bool knows_network = false;  // its messages depend on where ranks are
-  // A broadcast of the whole along a tree, which depends on nothing but root and places: at most a message a rank, to or
-  // from it, of the rank's own.
-  bool along_tree = false;
+  // A broadcast of the whole, whose messages depend on nothing but root, places, and whether it is longer than an eager
+  // message; at most as many of a rank's own as there are ranks. Programs can take it in the place of their library's.
+  bool for_programs = false;
   bool one_at_a_time = false;  // of calls that wait alone: another one of the communicator may not begin before its end
 };
 
 const std::vector<CollectiveAlgorithm>& collective_algorithms();
-// The broadcast of that name, if it goes along a tree; else nullptr.
-const CollectiveAlgorithm* tree_broadcast(const std::string& name);
+// The broadcast of that name, if it is for programs; else nullptr.
+const CollectiveAlgorithm* program_broadcast(const std::string& name);
 
 // By collective the name of an algorithm that takes the place of what the rules say.
 using CollectiveChoices = std::map<std::string, std::string>;

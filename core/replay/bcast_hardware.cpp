@@ -5,10 +5,32 @@
 // goes at once, into mailboxes. For what is longer each rank posts its buffer first, and a binomial tree of empty
 // messages tells the root that all have. One rank of each node takes part, and sends to those beside it when it has
 // all. Limits: a lost packet is lost, as nobody acknowledges.
+#include <utility>
+
 #include "core/replay/network_trees.hpp"
 #include "core/replay/rooted.hpp"
+#include "core/topology/multicast.hpp"
 
 namespace exanet {
+
+Multicasts make_multicasts(Topology& topology, const std::vector<NodeId>& placement, RankId first,
+                           const NiConfig& interface, std::function<std::uint32_t(RankGroup)> add_group) {
+  const auto add = [&topology, &placement, first, add_group = std::move(add_group)](
+                       std::uint32_t root, const std::vector<std::uint32_t>& members) {
+    RankGroup group;
+    group.from = first + root;
+    std::vector<NodeId> nodes;
+    for (const std::uint32_t rank : members) {
+      group.members.push_back(first + rank);
+      nodes.push_back(placement[rank]);
+    }
+    const NodeId from = placement[root];
+    group.to = topology.multicast_to(from, nodes);
+    group.copies = static_cast<std::uint32_t>(multicast_destinations(topology, from, group.to).size());
+    return add_group(std::move(group));
+  };
+  return {static_cast<std::uint64_t>(interface.eager_max_bytes), add};
+}
 
 const BroadcastGroup& RankPlaces::broadcast_group(const CollectiveCall& call) {
   BroadcastGroup& group = groups_[{call.members, call.root}];
@@ -39,12 +61,12 @@ void bcast_hardware(const CollectiveCall& c, Schedule& out) {
   const bool asks = c.bytes > c.places->multicasts()->eager_max_bytes;
   std::uint32_t bit = 1;
   for (; asks && bit < leaders && (place & bit) == 0; bit *= 2)
-    if (place + bit < leaders) out.receive(group.leaders[place + bit]);
+    if (place + bit < leaders) out.hear(group.leaders[place + bit]);
   out.stage();
   if (place == 0 && leaders > 1) out.send_to_group(group.number, c.bytes);
   if (place != 0) {
-    out.receive(c.root);
-    if (asks) out.send(group.leaders[place - bit], 0);
+    out.receive_copy(c.root);
+    if (asks) out.tell(group.leaders[place - bit]);
   }
   out.stage();
   for (std::uint32_t rank = 0; rank < c.ranks; ++rank)

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/protocol/context.hpp"
 #include "core/replay/schedule.hpp"
 #include "core/topology/topology.hpp"
 
@@ -45,6 +46,17 @@ struct Multicasts {
   // The number of the group of these ranks of the program, for messages from `root`.
   std::function<std::uint32_t(std::uint32_t root, const std::vector<std::uint32_t>& members)> add_group;
 };
+
+// Why a machine may have none.
+inline constexpr const char* kNoMulticasts =
+    "bcast by \"hardware\" takes routers that copy packets: at packet level, ExaNet routers of at most 16 ports, those to "
+    "the interface counted, in a dragonfly, fat tree, torus, mesh or qfdb-torus with its own routing, one rail and nothing "
+    "failed, and interfaces without 'messages: gateware'; choose another algorithm or machine";
+
+// Those of a program whose rank 0 is `first` to the message library. Contract: all that is given outlives it, and the
+// topology multicasts.
+Multicasts make_multicasts(Topology& topology, const std::vector<NodeId>& placement, RankId first,
+                           const NiConfig& interface, std::function<std::uint32_t(RankGroup)> add_group);
 
 // How interfaces reduce for a program's ranks.
 struct InterfaceReductions {

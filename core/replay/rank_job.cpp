@@ -9,29 +9,14 @@ namespace {
 constexpr int kStepsAtOnce = 256;  // then the rank sleeps until the others have come to its clock
 }
 
-RankJob::RankJob(const Program& program, std::uint64_t rounds, RankId first, RankId rank, Library& library)
-    : program_(program),
-      steps_(rounds * program.steps()),
-      rank_(rank),
-      id_(first + rank),
-      library_(library),
-      activities_(library, id_, first) {
+RankJob::RankJob(std::uint64_t steps, RankId first, RankId rank, Library& library)
+    : rank_(rank), activities_(library, first + rank, first), steps_(steps), id_(first + rank), library_(library) {
   figures_.calls.resize(256);
 }
 
-// A step's number is the tag of its messages; whoever sends one, the receive takes it.
-void RankJob::begin_step() {
-  const std::uint64_t round = step_ / program_.steps();
-  const auto step = static_cast<std::uint32_t>(step_ % program_.steps());
-  const Time gap = program_.compute_gap(rank_, round, step);
+void RankJob::compute(Time gap) {
   figures_.compute += gap;
   library_.clock(id_) += gap;
-  for (std::uint32_t i = program_.receives(rank_, round, step); i > 0; --i)
-    waited_.push_back(activities_.receive(kAnyRank, step_, 0));
-  sending_.clear();
-  program_.sends(rank_, round, step, sending_);
-  for (const Sending& s : sending_) waited_.push_back(activities_.send(s.to, step_, s.bytes, false));
-  in_step_ = true;
 }
 
 Time RankJob::resume() {
@@ -42,6 +27,7 @@ Time RankJob::resume() {
       }
       for (const std::uint32_t activity : waited_) activities_.release(activity);
       waited_.clear();
+      end_step();
       in_step_ = false;
       ++step_;
     }
@@ -54,6 +40,7 @@ Time RankJob::resume() {
       return library_.clock(id_);
     } else {
       begin_step();
+      in_step_ = true;
     }
   }
   return Time::never();
@@ -64,5 +51,17 @@ std::string RankJob::where() const {
 }
 
 double RankJob::share_done() const { return static_cast<double>(step_) / static_cast<double>(steps_); }
+
+// A step's number is the tag of its messages; whoever sends one, the receive takes it.
+void RankPattern::begin_step() {
+  const std::uint64_t round = step() / program_.steps();
+  const auto of_round = static_cast<std::uint32_t>(step() % program_.steps());
+  compute(program_.compute_gap(rank_, round, of_round));
+  for (std::uint32_t i = program_.receives(rank_, round, of_round); i > 0; --i)
+    waited_.push_back(activities_.receive(kAnyRank, step(), 0));
+  sending_.clear();
+  program_.sends(rank_, round, of_round, sending_);
+  for (const Sending& s : sending_) waited_.push_back(activities_.send(s.to, step(), s.bytes, false));
+}
 
 }  // namespace exanet

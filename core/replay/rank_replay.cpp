@@ -24,11 +24,9 @@ bool asks(std::uint8_t code) { return code >= EXANET_TRACE_Test && code <= EXANE
 
 }  // namespace
 
-RankReplay::RankReplay(const ReplayProgram& program, const CollectiveChoices& collectives, const NiConfig& interface,
-                       RankId first, RankId rank, Library& library, Communicators& communicators, ActiveWords& words,
-                       RankPlaces& places)
+RankReplay::RankReplay(const ReplayProgram& program, const NiConfig& interface, RankId first, RankId rank,
+                       Library& library, Communicators& communicators, ActiveWords& words, RankPlaces& places)
     : program_(program),
-      collectives_(collectives),
       rules_(selection_rules(program.rules)),
       test_step_(Time::ps(std::max<std::int64_t>(interface.test_step.ps(), 1))),
       rank_(rank),
@@ -248,7 +246,7 @@ void RankReplay::begin_collective() {
   CollectiveCall c = collective_call(stream_, call_, comm);
   c.places = &places_;
   std::unique_ptr<Schedule> schedule = activities_.empty_schedule();
-  plan_collective(call_.code, c, collectives_, rules_, *schedule);
+  plan_collective(call_.code, c, program_.collectives, rules_, *schedule);
   const std::uint32_t activity = begin_schedule(comm, std::move(schedule), comm.members);
   if (call_.code < EXANET_TRACE_Ibarrier)
     wait_for(activity);

@@ -18,9 +18,8 @@ namespace exanet {
 class RankReplay final : public RankProgram {
  public:
   // `rank` is the program's, whose rank 0 is `first` among those of all programs.
-  RankReplay(const ReplayProgram& program, const CollectiveChoices& collectives, const NiConfig& interface,
-             RankId first, RankId rank, Library& library, Communicators& communicators, ActiveWords& words,
-             RankPlaces& places);
+  RankReplay(const ReplayProgram& program, const NiConfig& interface, RankId first, RankId rank, Library& library,
+             Communicators& communicators, ActiveWords& words, RankPlaces& places);
 
   Time resume() override;
   bool finished() const override { return finished_; }
@@ -70,7 +69,6 @@ class RankReplay final : public RankProgram {
   void charge_inside(std::uint32_t parts);
 
   const ReplayProgram& program_;
-  const CollectiveChoices& collectives_;
   const SelectionRules& rules_;
   const Time test_step_;
   const RankId rank_, first_, id_;  // id_: among all programs

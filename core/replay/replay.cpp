@@ -9,10 +9,10 @@
 #include "core/config/error.hpp"
 #include "core/replay/library.hpp"
 #include "core/replay/network_trees.hpp"
+#include "core/replay/rank_collectives.hpp"
 #include "core/replay/rank_job.hpp"
 #include "core/replay/rank_replay.hpp"
 #include "core/routing/make_topology.hpp"
-#include "core/topology/multicast.hpp"
 #include "core/units/check.hpp"
 
 namespace exanet {
@@ -24,12 +24,12 @@ class Replay::State final : public LibraryUser {
         topology(make_topology(spec)),
         library({queue, *topology, network, interface, placed(), *this, c.flow_level}),
         multicasts(library.multicasts() && spec.disabled.empty()) {
-    check_choices(config.collectives);
-    check_multicasts();
-    check_reductions();
     std::vector<Time> starts;
     for (const ReplayProgram& program : config.programs) {
-      if (program.streams.empty())
+      check_collectives(program.collectives);
+      if (program.calls_collective())
+        add_collectives(program, interface);
+      else if (program.streams.empty())
         add_job(program);
       else
         add_trace(program, interface);
@@ -90,47 +90,28 @@ class Replay::State final : public LibraryUser {
   Library library;
   const bool multicasts;  // copies reach all nodes, which they do not round disabled ports
   std::deque<ActiveWords> words;  // of each recorded program
-  std::deque<Communicators> communicators;  // of each recorded program, and so with their places
-  std::deque<RankPlaces> places;
+  std::deque<Communicators> communicators;  // of each recorded program
+  std::deque<RankPlaces> places;  // of each program that calls collectives
   std::deque<std::unique_ptr<Program>> jobs;
   std::vector<std::unique_ptr<RankProgram>> ranks;
   std::optional<QueueSamples> samples;  // where there are queues of packets
 
  private:
-  void check_reductions() const {
-    for (const auto& [collective, name] : config.collectives)
+  void check_collectives(const CollectiveChoices& choices) const {
+    check_choices(choices);
+    for (const auto& [collective, name] : choices) {
+      if (name == "hardware" && !multicasts) throw ConfigError("collective", kNoMulticasts);
       if (name == "accelerator" && !library.reduces())
         throw ConfigError("collective", collective +
                                             " by \"accelerator\" takes interfaces with a unit that reduces "
                                             "(ni.reduction_trees); choose another algorithm or machine");
-  }
-
-  void check_multicasts() const {
-    const auto bcast = config.collectives.find("bcast");
-    if (bcast == config.collectives.end() || bcast->second != "hardware" || multicasts) return;
-    throw ConfigError(
-        "collective",
-        "bcast by \"hardware\" takes routers that copy packets: at packet level, ExaNet routers of at most 16 ports, "
-        "those to the interface counted, in a dragonfly, fat tree, torus, mesh or qfdb-torus with its own routing, "
-        "one rail and nothing failed, and interfaces without 'messages: gateware'; choose another algorithm or "
-        "machine");
+    }
   }
 
   std::optional<Multicasts> multicasts_of(const ReplayProgram& program, RankId first, const NiConfig& interface) {
     if (!multicasts) return {};
-    const auto add_group = [this, &program, first](std::uint32_t root, const std::vector<std::uint32_t>& members) {
-      RankGroup group;
-      std::vector<NodeId> nodes;
-      for (const std::uint32_t rank : members) {
-        group.members.push_back(first + rank);
-        nodes.push_back(program.placement[rank]);
-      }
-      const NodeId from = program.placement[root];
-      group.to = topology->multicast_to(from, nodes);
-      group.copies = static_cast<std::uint32_t>(multicast_destinations(*topology, from, group.to).size());
-      return library.add_group(std::move(group));
-    };
-    return Multicasts{static_cast<std::uint64_t>(interface.eager_max_bytes), add_group};
+    return make_multicasts(*topology, program.placement, first, interface,
+                           [this](RankGroup group) { return library.add_group(std::move(group)); });
   }
 
   std::optional<InterfaceReductions> reductions_of(RankId first) {
@@ -142,16 +123,20 @@ class Replay::State final : public LibraryUser {
     return InterfaceReductions{library.engine().reduction_max(), open};
   }
 
+  RankPlaces& add_places(const ReplayProgram& program, RankId first, const NiConfig& interface) {
+    return places.emplace_back(*topology, program.placement, multicasts_of(program, first, interface),
+                               reductions_of(first));
+  }
+
   void add_trace(const ReplayProgram& program, const NiConfig& interface) {
     const auto first = static_cast<RankId>(ranks.size());
     const auto count = static_cast<std::uint32_t>(program.streams.size());
     Communicators& own = communicators.emplace_back(count);
     ActiveWords& said = words.emplace_back();
-    RankPlaces& at = places.emplace_back(*topology, program.placement, multicasts_of(program, first, interface),
-                                         reductions_of(first));
+    RankPlaces& at = add_places(program, first, interface);
     for (RankId rank = 0; rank < count; ++rank) {
       auto made =
-          std::make_unique<RankReplay>(program, config.collectives, interface, first, rank, library, own, said, at);
+          std::make_unique<RankReplay>(program, interface, first, rank, library, own, said, at);
       const exanet_trace_header& header = made->stream().header();
       if (header.rank != rank || header.ranks != count)
         throw ConfigError("trace", program.streams[rank] + ": it is of rank " + std::to_string(header.rank) + " of " +
@@ -171,7 +156,14 @@ class Replay::State final : public LibraryUser {
                                     " interfaces answer requests, or nobody receives, which ranks beside a trace "
                                     "cannot: take another program");
     for (RankId rank = 0; rank < spec.ranks; ++rank)
-      ranks.push_back(std::make_unique<RankJob>(made, program.job.rounds, first, rank, library));
+      ranks.push_back(std::make_unique<RankPattern>(made, program.job.rounds, first, rank, library));
+  }
+
+  void add_collectives(const ReplayProgram& program, const NiConfig& interface) {
+    const auto first = static_cast<RankId>(ranks.size());
+    RankPlaces& at = add_places(program, first, interface);
+    for (RankId rank = 0; rank < program.placement.size(); ++rank)
+      ranks.push_back(std::make_unique<RankCollectives>(program, first, rank, library, at));
   }
 
   const ReplayProgram& program_of(std::size_t id) const {

@@ -30,7 +30,8 @@
 
 namespace exanet {
 
-// One of the programs that run together: a recorded one, or a synthetic job where there are no streams.
+// One of the programs that run together: a recorded one, or a synthetic job where there are no streams. A job whose name
+// is that of a collective for which there is an algorithm calls it (rank_collectives.hpp).
 struct ReplayProgram {
   std::string name;  // for messages
   std::vector<std::string> streams;  // files, by rank
@@ -39,6 +40,9 @@ struct ReplayProgram {
   Time start;
   JobConfig job;  // its number of ranks is that of the placement
   std::string rules = "mpich";  // by which its collectives take their algorithms (rules.hpp)
+  CollectiveChoices collectives;  // but for these; not a key of visit()
+
+  bool calls_collective() const { return streams.empty() && collectives.contains(job.program.name); }
 };
 
 template <typename V>
@@ -54,7 +58,6 @@ void visit(ReplayProgram& c, V&& v) {
 
 struct ReplayConfig {
   std::vector<ReplayProgram> programs;
-  CollectiveChoices collectives;
   bool flow_level = false;  // transfers move as flows, not as packets
 };
 

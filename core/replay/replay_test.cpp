@@ -30,7 +30,8 @@ Outcome replay(const std::vector<StreamBytes>& streams, double factor = 1, const
   }
   program.streams = files.paths;
   program.compute_factor = factor;
-  const ReplayConfig config{{program}, choices};
+  program.collectives = choices;
+  const ReplayConfig config{{program}};
   Outcome outcome;
   try {
     Replay run({"torus", {4}}, testing::steady_fabric(), testing::odd_costs(), config);
@@ -258,9 +259,10 @@ Outcome by_hardware(const TopologySpec& spec, const std::vector<std::vector<Stre
                     std::uint32_t each = 1, bool flows = false, const NiConfig& interface = testing::odd_costs(),
                     const NetworkConfig& network = testing::steady_fabric()) {
   StreamFiles files;
-  ReplayConfig config{{}, {{"bcast", "hardware"}}, flows};
+  ReplayConfig config{{}, flows};
   for (const auto& streams : programs) {
     ReplayProgram& program = config.programs.emplace_back();
+    program.collectives = {{"bcast", "hardware"}};
     for (std::uint32_t rank = 0; rank < streams.size(); ++rank) {
       program.streams.push_back(files.add(streams[rank].bytes));
       program.placement.push_back(rank / each);
@@ -512,4 +514,77 @@ TEST_CASE("programs on the same nodes slow each other, and so does a job; the sa
 TEST_CASE("what no rank answers is no job beside a trace") {
   const JobConfig job = job_of("request-reply");
   CHECK_THROWS_WITH_AS(together({{0, Time()}}, &job), doctest::Contains("interfaces answer requests"), ConfigError);
+}
+
+namespace {
+
+ReplayProgram calling(const std::string& collective, const std::string& algorithm, std::uint64_t bytes,
+                      const std::vector<NodeId>& nodes) {
+  ReplayProgram program;
+  program.name = collective;
+  program.placement = nodes;
+  program.job.program.name = collective;
+  program.job.program.bytes = bytes;
+  program.job.rounds = 2;
+  program.collectives = {{collective, algorithm}};
+  return program;
+}
+
+ReplayResult run_all(const std::vector<ReplayProgram>& programs) {
+  Replay run({"torus", {8}}, testing::steady_fabric(), testing::odd_costs(), {programs});
+  CHECK(run.run());
+  return run.result();
+}
+
+}  // namespace
+
+TEST_CASE("a job that calls a collective takes what a trace of the same calls takes, by each algorithm") {
+  StreamFiles files;
+  for (const std::uint64_t bytes : {24u, 5000u}) {
+    std::vector<Time> took;
+    for (const char* algorithm : {"binomial", "LLF", "hardware", "scatter-ring"}) {
+      ReplayProgram trace = calling("bcast", algorithm, bytes, {0, 1, 2, 3});
+      const ReplayResult job = run_all({trace});
+      for (const StreamBytes& stream : broadcasts(4, 0, {bytes, bytes})) trace.streams.push_back(files.add(stream.bytes));
+      const ReplayResult recorded = run_all({trace});
+      CHECK(job.finished == recorded.finished);
+      CHECK(job.calls == 8);
+      for (std::size_t rank = 0; rank < 4; ++rank)
+        CHECK(job.ranks[rank].calls[EXANET_TRACE_Bcast].time == recorded.ranks[rank].calls[EXANET_TRACE_Bcast].time);
+      took.push_back(job.finished);
+    }
+    CHECK(took[0] > took[2]);
+  }
+}
+
+TEST_CASE("jobs call every collective by every algorithm, each job by its own") {
+  for (const CollectiveAlgorithm& algorithm : collective_algorithms()) {
+    if (std::string(algorithm.name) == "accelerator") continue;
+    CAPTURE(algorithm.collective);
+    CAPTURE(algorithm.name);
+    for (const std::uint64_t bytes : {0u, 12u, 10000u})
+      for (const std::vector<NodeId>& nodes : {std::vector<NodeId>{0, 1, 2, 3, 4, 5}, {7, 6, 5, 4, 3, 2, 1, 0}, {3, 3}}) {
+        ReplayProgram program = calling(algorithm.collective, algorithm.name, bytes, nodes);
+        const ReplayResult alone = run_all({program});
+        CHECK(alone.calls == 2 * nodes.size());
+        CHECK((alone.finished > Time() || bytes == 0 || nodes.size() == 2));
+      }
+  }
+  const ReplayProgram tree = calling("bcast", "binomial", 5000, {0, 1, 2, 3});
+  const ReplayProgram chain = calling("bcast", "chain", 5000, {4, 5, 6, 7});
+  const ReplayResult both = run_all({tree, chain});
+  CHECK(both.ranks[3].clock == run_all({tree}).ranks[3].clock);
+  CHECK(both.ranks[7].clock == run_all({chain}).ranks[3].clock);
+  CHECK(both.ranks[3].clock != both.ranks[7].clock);
+}
+
+TEST_CASE("what a job cannot call") {
+  const auto refused = [](const ReplayProgram& program, const char* why) {
+    CHECK_THROWS_WITH_AS(run_all({program}), doctest::Contains(why), ConfigError);
+  };
+  refused(calling("bcast", "magic", 8, {0, 1}), "bcast by \"magic\" is unknown");
+  refused(calling("allreduce", "accelerator", 8, {0, 1}), "takes interfaces with a unit that reduces");
+  ReplayProgram none = calling("bcast", "LLF", 8, {0, 1});
+  none.job.program.name = "sing";
+  refused(none, "there is no program");
 }

@@ -14,8 +14,11 @@ struct ScheduledMessage {
   std::uint32_t peer;  // rank in the communicator
   std::uint64_t bytes;  // of what is sent
   bool sends, ends_stage;
-  bool to_group = false;  // `peer` is a group of ranks, which the network copies it to
+  bool copied = false;  // by the network: what is sent, to the group of ranks `peer`; what is received, from its root
   bool reduces = false;  // not a message: a part, and its result, along the tree `peer` of the interfaces
+  bool tells = false;  // has no bytes: its sender is ready
+
+  bool to_group() const { return copied && sends; }
 };
 
 class Schedule {
@@ -24,6 +27,10 @@ class Schedule {
   void send_to_group(std::uint32_t group, std::uint64_t bytes) {
     messages_.push_back({group, bytes, true, false, true});
   }
+  void receive_copy(std::uint32_t root) { messages_.push_back({root, 0, false, false, true}); }
+  // That this rank is ready, and that another is.
+  void tell(std::uint32_t to) { messages_.push_back({to, 0, true, false, false, false, true}); }
+  void hear(std::uint32_t from) { messages_.push_back({from, 0, false, false, false, false, true}); }
   void reduce(std::uint32_t tree, std::uint64_t bytes) { messages_.push_back({tree, bytes, false, true, false, true}); }
   void receive(std::uint32_t from) { messages_.push_back({from, 0, false, false}); }
   // Steps that follow wait for those before.
@@ -48,7 +55,7 @@ class Schedule {
   template <typename Name>
   void append(const Schedule& other, Name name) {
     for (ScheduledMessage message : other.messages_) {
-      if (!message.to_group && !message.reduces) message.peer = name(message.peer);
+      if (!message.to_group() && !message.reduces) message.peer = name(message.peer);
       messages_.push_back(message);
     }
   }

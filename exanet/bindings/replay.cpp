@@ -20,8 +20,8 @@ std::uint64_t ps(Time t) { return static_cast<std::uint64_t>(t.ps()); }
 
 class ReplayFace {
  public:
-  ReplayFace(const nb::dict& machine, const nb::list& programs, const CollectiveChoices& collectives, bool flow_level)
-      : programs_(programs_of(programs)), loop_(make(machine_of(machine), {programs_, collectives, flow_level})) {}
+  ReplayFace(const nb::dict& machine, const nb::list& programs, bool flow_level)
+      : programs_(programs_of(programs)), loop_(make(machine_of(machine), {programs_, flow_level})) {}
 
   Replay& loop() { return *loop_; }
 
@@ -52,8 +52,11 @@ class ReplayFace {
  private:
   static std::vector<ReplayProgram> programs_of(const nb::list& programs) {
     std::vector<ReplayProgram> read;
-    for (const nb::handle program : programs)
-      read.push_back(ConfigReader::read<ReplayProgram>(nb::cast<nb::dict>(program), "program"));
+    for (const nb::handle program : programs) {
+      const nb::dict given = nb::cast<nb::dict>(program);
+      read.push_back(ConfigReader::read<ReplayProgram>(given, "program", {"collectives"}));
+      read.back().collectives = nb::cast<CollectiveChoices>(given["collectives"]);
+    }
     return read;
   }
 
@@ -262,8 +265,7 @@ class TraceTables {
 
 void bind_replay(nb::module_& m) {
   bind_measurement<ReplayFace>(m, "Replay")
-      .def(nb::init<const nb::dict&, const nb::list&, const CollectiveChoices&, bool>(), "machine"_a, "programs"_a,
-           "collectives"_a, "flow_level"_a = false);
+      .def(nb::init<const nb::dict&, const nb::list&, bool>(), "machine"_a, "programs"_a, "flow_level"_a = false);
   nb::class_<TraceTables>(m, "TraceTables")
       .def(nb::init<std::uint32_t>(), "ranks"_a)
       .def("read", &TraceTables::read, "path"_a);
@@ -273,10 +275,10 @@ void bind_replay(nb::module_& m) {
       all.emplace_back(algorithm.collective, algorithm.name);
     return all;
   });
-  m.def("tree_broadcasts", [] {
+  m.def("program_broadcasts", [] {
     std::vector<std::string> all;
     for (const CollectiveAlgorithm& algorithm : collective_algorithms())
-      if (algorithm.along_tree) all.emplace_back(algorithm.name);
+      if (algorithm.for_programs) all.emplace_back(algorithm.name);
     return all;
   });
   m.def("selection_rules", [] {

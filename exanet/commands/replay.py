@@ -16,12 +16,14 @@ from exanet.run.placement import REPLAY_KINDS as KINDS
 
 def command(
     traces: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
             metavar="TRACE[:KEY=VALUE,...]...",
-            help="Folders of `exanet run --record`; several run together, each on nodes of its own. Keys of each: start, map, compute.",
+            help="Folders of `exanet run --record`; several run together, each on nodes of its own. Keys of each: start, map, compute, "
+            "and a collective with its algorithm. None where there are jobs.",
         ),
-    ],
+    ] = None,
+    *,
     machine: MachineOption,
     mapping: Annotated[str, typer.Option("--map", help=f"Which rank on which node: {KINDS}.")] = "linear",
     compute: Annotated[float, typer.Option("--compute", metavar="FACTOR", help="Computing, times so much of what was recorded.")] = 1.0,
@@ -45,7 +47,8 @@ def command(
             "--job",
             metavar="NAME:KEY=VALUE,...",
             help="A synthetic program beside the traces, as of `exanet sim jobs`; keys: ranks, bytes, rounds, pause, start, map. "
-            f"Several run together. Programs: {registries.programs()}.",
+            f"Several run together. Programs: {registries.programs()}; with the key algorithm a collective of MPI, as of --collective, "
+            "called again and again.",
         ),
     ] = None,
     alone: Annotated[
@@ -72,7 +75,7 @@ def command(
     exanet replay trace -m exanest --rules open-mpi
     exanet replay lammps fft:start=2ms -m dragonfly-342 --map random --alone
     exanet replay trace -m torus-512 --level flow
-    exanet replay lammps -m dragonfly-342 --job alltoall:ranks=64,bytes=4KiB,rounds=100
+    exanet replay lammps -m dragonfly-342 --job bcast:algorithm=LLF,ranks=64,bytes=1MiB,rounds=100
     """
     with lightly.imports():
         from rich.console import Console
@@ -86,10 +89,13 @@ def command(
     programs.check_compute(f"--compute {compute:g}", compute)
     if not 0 <= seed < 1 << 64:
         raise InputError(f"--seed {seed}: give a whole number from 0 to 2^64 - 1")
-    if alone and len(traces) + len(jobs or []) == 1:
+    traces, jobs = traces or [], jobs or []
+    if not traces and not jobs:
+        raise InputError("there is nothing to replay: name a trace, a folder of `exanet run --record`, or a job (--job)")
+    if alone and len(traces) + len(jobs) == 1:
         raise InputError("--alone: there is one program, which is alone; leave it out, or name another program")
-    options = replay.Options(traces, machine, mapping, compute, replay.choices(collective), seed, jobs or [], alone, level, rules)
-    directory = result_directory("run", output, f"exanet-replay-{programs.Program.recorded(traces[0]).stem}")
+    options = replay.Options(traces, machine, mapping, compute, replay.choices(collective), seed, jobs, alone, level, rules)
+    directory = result_directory("run", output, f"exanet-replay-{replay.programs_of(options)[0].stem}")
     with share_done("replay", quiet) as progress:
         found, meta = replay.replay(options, progress)
     tables = replay.tables(found, meta)

@@ -20,7 +20,7 @@ from typing import Any
 
 from exanet import level as levels
 from exanet import lightly, machine, progress
-from exanet._core import Simulator, collective_algorithms, failed_endpoints, offloadable, tree_broadcasts
+from exanet._core import Simulator, collective_algorithms, failed_endpoints, offloadable, program_broadcasts
 from exanet.directory import result_directory
 from exanet.errors import InputError
 from exanet.gateware import fabric
@@ -48,7 +48,7 @@ class Options:
     ranks_as: str = "auto"
     fabric_threads: int = 1
     offload: tuple[str, ...] = ()  # of _core.offloadable(): collectives that the interfaces carry out
-    bcast: str | None = None  # one of _core.tree_broadcasts(); None: as the MPI library does it
+    bcast: str | None = None  # one of _core.program_broadcasts(); None: as the MPI library does it
 
 
 def run(options: Options) -> int:
@@ -116,14 +116,14 @@ def run(options: Options) -> int:
 
 
 def chosen_bcast(text: str | None) -> str | None:
-    """The tree that `bcast=ALGORITHM` names. Raises InputError."""
+    """How `bcast=ALGORITHM` says that programs broadcast. Raises InputError."""
     if text is None:
         return None
     collective, equals, algorithm = text.partition("=")
-    trees = ", ".join(tree_broadcasts())
+    trees = ", ".join(program_broadcasts())
     if collective != "bcast":
         raise InputError(f"--collective {text}: of programs only the broadcast can be chosen; give bcast= one of {trees}")
-    if algorithm in tree_broadcasts():
+    if algorithm in program_broadcasts():
         return algorithm
     if (collective, algorithm) in collective_algorithms():
         raise InputError(f"--collective {text}: replays alone broadcast by '{algorithm}'; give bcast= one of {trees}")

@@ -46,6 +46,10 @@ class Job:
         found: dict[str, int] = {}
         for part in rest.split(",") if rest else ():
             key, equals, value = part.partition("=")
+            if key == "algorithm":
+                raise InputError(
+                    f"--job {text}: collectives by an algorithm run under `exanet replay -m MACHINE --job {text}`; leave it out here"
+                )
             if not equals or key not in ("ranks", "bytes", "rounds", "pause", "priority"):
                 raise InputError(f"--job {text}: '{part}' is not understood; {_FORM}")
             if key in found:

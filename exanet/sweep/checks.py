@@ -79,7 +79,7 @@ class Checks:
             return
         placed = self._traces.placed(machine, resolved, values)
         if make:
-            _core.Replay(resolved, placed, replays.collectives(values["collective"]), values["level"] == "flow")
+            _core.Replay(resolved, placed, values["level"] == "flow")
 
 
 def _try_traffic(resolved: dict[str, Any], values: Mapping[str, Any], make: bool) -> None:

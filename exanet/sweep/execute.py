@@ -43,7 +43,7 @@ def measure(machine: dict[str, Any], load: float | None, spec: dict[str, Any], p
 
     try:
         if programs:
-            return replays.measure(machine, list(programs), spec["collectives"], spec["level"], network)
+            return replays.measure(machine, list(programs), spec["level"], network)
         if "job" in spec:
             jobs = [Job.parse(part) for part in spec["job"].split(" + ")]
             done = finish(machine, jobs, **{name: value for name, value in spec.items() if name != "job"})

@@ -113,11 +113,12 @@ class Traces:
                 "start_ps": program["start_ps"],
                 "compute_factor": program["compute_factor"],
                 "rules": program["rules"],
+                "collectives": program["collectives"],
                 "streams": self._digest(program["streams"]),
             }
             for program in placed
         ]
-        return {"programs": own, "collectives": collectives(values["collective"]), "level": values["level"]}
+        return {"programs": own, "level": values["level"]}
 
     def _digest(self, files: Sequence[str]) -> str:
         """Of what is in the streams of one trace."""
@@ -133,11 +134,9 @@ class Traces:
         return self._digests[files[0]]
 
 
-def measure(
-    machine: dict[str, Any], placed: list[dict[str, Any]], chosen: Mapping[str, str], level: str, network: Callable[..., Any]
-) -> dict[str, Any]:
+def measure(machine: dict[str, Any], placed: list[dict[str, Any]], level: str, network: Callable[..., Any]) -> dict[str, Any]:
     """One run's figures, its network by `network` (results.report), and the processor time that it took."""
-    found = replay.simulate(placed, chosen, machine, level=level)
+    found = replay.simulate(placed, machine, level=level)
     summary, links, ranks = found["summary"], found["links"], found["ranks"]
     end_ps = summary["virtual_ps"]
     use = np.asarray(links["busy_ps"], dtype=np.float64) / max(end_ps, 1)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Broadcasts of unmodified programs by an algorithm that their MPI library has not.
  *
- * Problem: a program calls MPI_Bcast on any communicator, and its messages are to go along a tree that the library does not know. Model: each rank
- * asks the simulator for its part of the tree, once for a communicator and root, and carries it out by the library's own messages. These go over a
- * communicator of the same group that the program does not see, so that they never meet the program's; it is kept as an attribute of the
+ * Problem: a program calls MPI_Bcast on any communicator, and its messages are to go along a tree that the library does not know, or once to all ranks
+ * by packets that routers copy. Model: each rank asks the simulator for its part of it, once for a communicator and root, and carries it out by the
+ * library's own messages, and what is copied by the interface's (copies.h). The library's go over a communicator of the same group that the program does not see, so that they never meet the program's; it is kept as an attribute of the
  * program's one, and goes with it. That of MPI_COMM_WORLD is made before virtual time begins, others at their first broadcast, in virtual time.
  *
  * Limits: left to the library are intercommunicators, communicators with processes of another program, programs that begin MPI by sessions,
@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "exanet/shm.h"
+#include "runtime/collectives/copies.h"
 #include "runtime/collectives/members.h"
 #include "runtime/record/library.h"
 
@@ -27,7 +28,9 @@ struct twin {
   bool used; /* or the library broadcasts */
   int size, rank;
   uint32_t *members; /* ranks of the run */
-  part **parts; /* by root; NULL: not asked for yet */
+  part **parts; /* by root, and of each for messages that are longer than an eager one; NULL: not asked for yet */
+  uint64_t number; /* all members agree: in tags of what is copied, so that it meets no other communicator's */
+  uint64_t copied; /* broadcasts so far */
 };
 
 /* The library's own, which count as no calls. A count is an int, or an MPI_Count. */
@@ -35,6 +38,7 @@ struct messages {
   int (*send)(const void *buffer, long count, long type, int to, int tag, long comm);
   int (*receive)(void *buffer, long count, long type, int from, int tag, long comm, void *status);
   int (*isend)(const void *buffer, long count, long type, int to, int tag, long comm, void *request);
+  int (*ireceive)(void *buffer, long count, long type, int from, int tag, long comm, void *request);
 };
 static struct messages messages[2]; /* [counts are MPI_Count] */
 static struct {
@@ -50,7 +54,7 @@ static struct {
   int (*comm_call_errhandler)(long comm, int code);
 } own;
 static exanet_mpi_function library[2][2]; /* [PMPI][counts are MPI_Count] */
-static bool ready;
+static bool ready, copied;
 static int key;
 
 /* -- twins ---------------------------------------------------------------------------------------------------------------------------- */
@@ -59,11 +63,18 @@ static int forget(long comm, int of, void *value, void *extra) {
   (void)comm, (void)of, (void)extra;
   struct twin *twin = value;
   const int result = twin->used ? own.comm_free(&twin->comm) : 0;
-  for (int root = 0; twin->parts != NULL && root < twin->size; root++) free(twin->parts[root]);
+  for (int i = 0; twin->parts != NULL && i < 2 * twin->size; i++) free(twin->parts[i]);
   free(twin->parts);
   free(twin->members);
   free(twin);
   return result;
+}
+
+/* Rank 0 of the communicator says it. */
+static int agree_on_number(struct twin *twin) {
+  static uint32_t made;
+  twin->number = (uint64_t)twin->members[0] << 24 | (__atomic_fetch_add(&made, 1, __ATOMIC_RELAXED) & 0xffffff);
+  return exanet_mpi.bcast(&twin->number, sizeof twin->number, (long)exanet_mpi.byte, 0, twin->comm);
 }
 
 /* All members of the communicator come here at once, at its first broadcast. */
@@ -76,12 +87,13 @@ static int make(long comm, struct twin **made) {
   long group = 0;
   if (twin->members != NULL && exanet_mpi.comm_group(comm, &group) == 0) {
     group = exanet_handle_at((long)&group, 0);
-    twin->parts = exanet_kept(calloc((size_t)twin->size, sizeof *twin->parts));
+    twin->parts = exanet_kept(calloc(2 * (size_t)twin->size, sizeof *twin->parts));
     result = own.comm_create(comm, group, &twin->comm);
     twin->comm = exanet_handle_at((long)&twin->comm, 0);
     twin->used = result == 0;
     if (twin->used) own.comm_set_errhandler(twin->comm, (long)exanet_mpi.errors_return);
     exanet_mpi.group_free(&group);
+    if (twin->used && copied) result = agree_on_number(twin);
   }
   own.comm_set_attr(comm, key, twin);
   *made = twin;
@@ -90,52 +102,95 @@ static int make(long comm, struct twin **made) {
 
 /* -- a broadcast ---------------------------------------------------------------------------------------------------------------------- */
 
-static const part *part_of(struct twin *twin, int root) {
-  if (twin->parts[root] != NULL) return twin->parts[root];
+static const part *part_of(struct twin *twin, int root, bool is_long) {
+  part **kept = &twin->parts[2 * root + is_long];
+  if (*kept != NULL) return *kept;
   struct exanet_ni *ni = exanet_process_ni();
   exanet_uncounted_begin(ni);
   const size_t size = (size_t)twin->size;
   part *asked = exanet_kept(malloc(sizeof *asked + size * sizeof asked->list[0]));
-  *asked = (part){.ranks = (uint32_t)size, .me = (uint32_t)twin->rank, .root = (uint32_t)root};
+  *asked = (part){.ranks = (uint32_t)size, .me = (uint32_t)twin->rank, .root = (uint32_t)root, .is_long = is_long};
   memcpy(asked->list, twin->members, size * sizeof asked->list[0]);
   exanet_ask_tree(ni, asked);
-  twin->parts[root] = asked;
+  *kept = asked;
   exanet_uncounted_end(ni);
   return asked;
 }
 
-/* Sends of one stage, of which there are at least two. */
-static int send_together(const struct messages *by, void *buffer, long count, long type, long comm,
-                         const uint32_t *steps, uint32_t n) {
+/* One call as this rank carries it out. */
+struct call {
+  const struct messages *by;
+  struct twin *twin;
+  uint32_t root;
+  uint64_t tag; /* of what is copied */
+  struct exanet_contents contents;
+  void *buffer;
+  long count, type;
+};
+
+static void note(int *result, int error) {
+  if (*result == 0) *result = error;
+}
+
+static int message(const struct call *c, uint32_t step) {
+  const long count = step & EXN_STEP_TELLS ? 0 : c->count;
+  const int peer = (int)EXN_STEP_PEER(step);
+  return step & EXN_STEP_SENDS ? c->by->send(c->buffer, count, c->type, peer, 0, c->twin->comm)
+                               : c->by->receive(c->buffer, count, c->type, peer, 0, c->twin->comm,
+                                                (void *)(uintptr_t)exanet_mpi.status_ignore);
+}
+
+static int begin(const struct call *c, uint32_t step, void *request) {
+  const long count = step & EXN_STEP_TELLS ? 0 : c->count;
+  const int peer = (int)EXN_STEP_PEER(step);
+  return step & EXN_STEP_SENDS ? c->by->isend(c->buffer, count, c->type, peer, 0, c->twin->comm, request)
+                               : c->by->ireceive(c->buffer, count, c->type, peer, 0, c->twin->comm, request);
+}
+
+/* Messages of one stage, at once, and what is copied. */
+static int stage(struct call *c, const uint32_t *steps, uint32_t n) {
+  if (n == 1 && !(steps[0] & EXN_STEP_COPIED)) return message(c, steps[0]);
   char *requests = exanet_kept(calloc(n, exanet_mpi.handle_bytes));
-  int result = 0;
-  uint32_t begun = 0;
-  for (; begun < n && result == 0; begun++)
-    result = by->isend(buffer, count, type, (int)EXN_STEP_PEER(steps[begun]), 0, comm,
-                       requests + begun * exanet_mpi.handle_bytes);
-  if (result != 0) begun--;
-  const int ended = own.waitall((int)begun, requests, (void *)(uintptr_t)exanet_mpi.status_ignore);
+  struct exanet_awaited coming;
+  int result = 0, begun = 0;
+  bool comes = false;
+  for (uint32_t i = 0; i < n; i++) {
+    if (!(steps[i] & EXN_STEP_COPIED)) {
+      const int error = begin(c, steps[i], requests + (size_t)begun * exanet_mpi.handle_bytes);
+      note(&result, error);
+      begun += error == 0;
+    } else if (steps[i] & EXN_STEP_SENDS) {
+      note(&result, exanet_copy_send(&c->contents, EXN_STEP_PEER(steps[i]), c->tag));
+    } else {
+      exanet_copy_receive(&c->contents, c->twin->members[c->root], c->tag, &coming);
+      comes = true;
+    }
+  }
+  if (begun > 0) note(&result, own.waitall(begun, requests, (void *)(uintptr_t)exanet_mpi.status_ignore));
   free(requests);
-  return result != 0 ? result : ended;
+  if (!comes) return result;
+  note(&result, exanet_copy_wait(&coming));
+  /* From here on the buffer has it, for those beside this rank. */
+  note(&result, exanet_contents_end(&c->contents, true));
+  return result;
 }
 
 /* Who fails goes on all the same, for those who wait for it. */
-static int carry_out(const part *mine, const struct messages *by, void *buffer, long count, long type, long comm) {
+static int carry_out(const part *mine, struct call *c) {
   int result = 0;
+  bool sends_copies = false, takes_copies = false;
+  for (uint32_t i = 0; i < mine->steps; i++) {
+    sends_copies |= (mine->list[i] & EXN_STEP_COPIED) && (mine->list[i] & EXN_STEP_SENDS);
+    takes_copies |= (mine->list[i] & EXN_STEP_COPIED) && !(mine->list[i] & EXN_STEP_SENDS);
+  }
+  if (sends_copies || takes_copies) result = exanet_contents_begin(&c->contents, sends_copies);
   for (uint32_t i = 0; i < mine->steps;) {
     uint32_t n = 1;
     while (i + n < mine->steps && !(mine->list[i + n - 1] & EXN_STEP_ENDS_STAGE)) n++;
-    const int peer = (int)EXN_STEP_PEER(mine->list[i]);
-    int ended;
-    if (!(mine->list[i] & EXN_STEP_SENDS))
-      ended = by->receive(buffer, count, type, peer, 0, comm, (void *)(uintptr_t)exanet_mpi.status_ignore);
-    else if (n == 1)
-      ended = by->send(buffer, count, type, peer, 0, comm);
-    else
-      ended = send_together(by, buffer, count, type, comm, &mine->list[i], n);
-    if (result == 0) result = ended;
+    note(&result, stage(c, &mine->list[i], n));
     i += n;
   }
+  if (sends_copies) note(&result, exanet_contents_end(&c->contents, false));
   return result;
 }
 
@@ -157,7 +212,15 @@ static long broadcast(bool large, bool pmpi, EXANET_MPI_ARGUMENTS) {
   if (!twin->used || root < 0 || root >= twin->size) return otherwise(EXANET_MPI_PASSED);
   /* Nothing at all is not even begun, by anybody: the types agree in what they hold. */
   if (count == 0 || (exanet_mpi.type_size(a2, &bytes) == 0 && bytes == 0)) return 0;
-  const int result = carry_out(part_of(twin, root), &messages[large], (void *)a0, count, a2, twin->comm);
+  struct call call = {&messages[large], twin, (uint32_t)root, 0, {0}, (void *)a0, count, a2};
+  bool is_long = false;
+  if (copied) {
+    const uint64_t whole = exanet_contents_bytes(count, a2);
+    is_long = whole > exanet_eager_max(ni);
+    call.tag = twin->number << 16 | (twin->copied++ & 0xffff);
+    call.contents = (struct exanet_contents){call.buffer, count, a2, twin->comm, whole, NULL};
+  }
+  const int result = carry_out(part_of(twin, root, is_long), &call);
   if (result != 0) own.comm_call_errhandler(a4, result);
   return result;
 }
@@ -187,9 +250,11 @@ void exanet_bcast_open(struct exanet_ni *ni, void *(*find)(const char *name)) {
       {"PMPI_Send", &messages[0].send, false},
       {"PMPI_Recv", &messages[0].receive, false},
       {"PMPI_Isend", &messages[0].isend, false},
+      {"PMPI_Irecv", &messages[0].ireceive, false},
       {"PMPI_Send_c", &messages[1].send, true},
       {"PMPI_Recv_c", &messages[1].receive, true},
       {"PMPI_Isend_c", &messages[1].isend, true},
+      {"PMPI_Irecv_c", &messages[1].ireceive, true},
       {"PMPI_Waitall", &own.waitall, false},
       {"PMPI_Comm_create", &own.comm_create, false},
       {"PMPI_Comm_free", &own.comm_free, false},
@@ -205,6 +270,9 @@ void exanet_bcast_open(struct exanet_ni *ni, void *(*find)(const char *name)) {
     memcpy(wanted[i].to, &function, sizeof function);
     if (function == NULL && !wanted[i].may_lack) why = "its MPI library lacks functions that broadcasts by trees take";
   }
+  copied = exanet_bcast_is_copied(ni);
+  if (why == NULL && copied && !exanet_copies_open(find))
+    why = "its MPI library lacks functions that broadcasts by hardware take";
   if (why != NULL) {
     if (exanet_rank(ni) == 0) fprintf(stderr, "exanet: --collective bcast is not for this program: %s\n", why);
     _exit(2);
@@ -219,4 +287,5 @@ void exanet_bcast_close(void) {
   if (!ready) return;
   ready = false;
   own.comm_delete_attr((long)exanet_mpi.world, key);
+  if (copied) exanet_copies_close();
 }

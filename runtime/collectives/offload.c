@@ -23,6 +23,7 @@
 #include "core/protocol/atomic_table.h"
 #include "exanet/shm.h"
 #include "runtime/collectives/members.h"
+#include "runtime/collectives/waits.h"
 #include "runtime/provider/exanet_prov.h"
 
 #define ERR_COUNT 2 /* the same value in MPICH and Open MPI */
@@ -36,11 +37,6 @@ struct tree {
 
 /* The library's own, which count as no calls. */
 static struct {
-  int (*test)(void *request, int *flag, void *status);
-  int (*wait)(void *request, void *status);
-  int (*grequest_start)(int (*query)(void *, void *), int (*forget)(void *), int (*cancel)(void *, int), void *extra,
-                        void *request);
-  int (*grequest_complete)(long request);
   int (*pack)(const void *from, int count, long type, void *to, int size, int *at, long comm);
   int (*type_envelope)(long type, int *integers, int *addresses, int *types, int *combiner);
   int (*unpack)(const void *from, int size, int *at, void *to, int count, long type, long comm);
@@ -57,7 +53,6 @@ static exanet_mpi_function library[EXN_OFFLOAD_COUNT][4]; /* [LARGE | PROFILED] 
 
 static bool ready;
 static int key;
-static long endless; /* a request that nothing completes: to test it is the library's progress */
 static uint32_t offloaded;
 
 /* -- what a unit has --------------------------------------------------------------------------------------------------------------------- */
@@ -99,13 +94,6 @@ static bool find_shape(long count, long type, long operation, int *op, int *elem
 
 /* -- trees ------------------------------------------------------------------------------------------------------------------------------- */
 
-static int wait_for(struct exanet_reduction *reduction) {
-  int flag;
-  while (!__atomic_load_n(&reduction->done, __ATOMIC_ACQUIRE))
-    own.test(&endless, &flag, (void *)(uintptr_t)exanet_mpi.status_ignore);
-  return reduction->status;
-}
-
 static int forget(long comm, int of, void *value, void *extra) {
   (void)comm, (void)of, (void)extra;
   struct tree *tree = value;
@@ -120,11 +108,11 @@ static int forget(long comm, int of, void *value, void *extra) {
 
 /* 1 + the number of the tree that this rank opens for the members; 0: there is none. */
 static uint32_t opened(struct exanet_ni *ni, const uint32_t *members, int size) {
-  struct exanet_reduction opening = {.poster = exanet_thread_posting()};
+  struct exanet_awaited opening = {.poster = exanet_thread_posting()};
   exanet_lock();
   exanet_reduction_open(ni, members, (uint32_t)size, (uint64_t)(uintptr_t)&opening);
   exanet_unlock();
-  return wait_for(&opening) == 0 ? 1 + opening.tree : 0;
+  return exanet_await(&opening) == 0 ? 1 + opening.tree : 0;
 }
 
 /* All members of the communicator come here at once, at its first call. */
@@ -163,11 +151,11 @@ static struct tree *tree_of(enum exn_offload what, long comm, int *result) {
 
 static int reduce(const struct tree *tree, const char *name, long comm, int op, int element, size_t count,
                   const void *part, void *result) {
-  struct exanet_reduction waits = {.poster = exanet_thread_posting()};
+  struct exanet_awaited waits = {.poster = exanet_thread_posting()};
   exanet_lock();
   exanet_reduce(exanet_process_ni(), tree->number, op, element, count, part, result, (uint64_t)(uintptr_t)&waits);
   exanet_unlock();
-  if (wait_for(&waits) == 0) return 0;
+  if (exanet_await(&waits) == 0) return 0;
   fprintf(stderr, "exanet: rank %d of a communicator of %d: its ranks do not agree in operation, type or count of %s\n",
           tree->rank, tree->size, name);
   return own.comm_call_errhandler(comm, ERR_COUNT), ERR_COUNT;
@@ -275,10 +263,6 @@ exanet_mpi_function exanet_offload_mended(const char *name, exanet_mpi_function 
 
 /* -- opening and closing ------------------------------------------------------------------------------------------------------------------ */
 
-static int query_none(void *extra, void *status) { return (void)extra, (void)status, 0; }
-static int forget_none(void *extra) { return (void)extra, 0; }
-static int cancel_none(void *extra, int complete) { return (void)extra, (void)complete, 0; }
-
 static void name_handles(void *(*find)(const char *name)) {
   char name[64];
   const bool open_mpi = exanet_mpi.kind == EXANET_TRACE_OPEN_MPI;
@@ -298,11 +282,7 @@ void exanet_offload_open(struct exanet_ni *ni, void *(*find)(const char *name)) 
   const struct {
     const char *name;
     void *to;
-  } wanted[] = {{"PMPI_Test", &own.test},
-                {"PMPI_Wait", &own.wait},
-                {"PMPI_Grequest_start", &own.grequest_start},
-                {"PMPI_Grequest_complete", &own.grequest_complete},
-                {"PMPI_Pack", &own.pack},
+  } wanted[] = {{"PMPI_Pack", &own.pack},
                 {"PMPI_Unpack", &own.unpack},
                 {"PMPI_Type_get_envelope", &own.type_envelope},
                 {"PMPI_Comm_create_keyval", &own.comm_create_keyval},
@@ -315,13 +295,13 @@ void exanet_offload_open(struct exanet_ni *ni, void *(*find)(const char *name)) 
     memcpy(wanted[i].to, &function, sizeof function);
     if (function == NULL) why = "its MPI library lacks functions that offloaded collectives take";
   }
+  if (why == NULL && !exanet_waits_open(find)) why = "its MPI library lacks functions that offloaded collectives take";
   if (why != NULL) {
     if (exanet_rank(ni) == 0) fprintf(stderr, "exanet: --offload is not for this program: %s\n", why);
     _exit(2);
   }
   name_handles(find);
   exanet_members_open();
-  own.grequest_start(query_none, forget_none, cancel_none, NULL, &endless);
   own.comm_create_keyval(exanet_copy_none, forget, &key, NULL);
   struct tree *tree;
   ready = make(ni, (long)exanet_mpi.world, &tree) == 0;
@@ -331,6 +311,5 @@ void exanet_offload_close(void) {
   if (!ready) return;
   ready = false;
   own.comm_delete_attr((long)exanet_mpi.world, key);
-  own.grequest_complete(exanet_handle_at((long)&endless, 0));
-  own.wait(&endless, (void *)(uintptr_t)exanet_mpi.status_ignore);
+  exanet_waits_close();
 }

@@ -84,7 +84,7 @@ Coordinator::Coordinator(Region& region, const MachineConfig& machine, const std
                       "ni.messages: times");
   region_->reduction_max = engine_.reduction_max();
   region_->offloaded = options.offloaded;
-  choose_bcast(options.bcast);
+  choose_bcast(options.bcast, machine.topology);
   engine_.on_packet(
       [](void* self, Time latency) { static_cast<Coordinator*>(self)->statistics_.packet_latency.add(latency.ps()); },
       this);

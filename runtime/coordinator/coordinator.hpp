@@ -48,7 +48,7 @@ class Coordinator final : private Host {
  public:
   struct Options {
     double compute_factor = 0;
-    std::string bcast;  // the tree of programs' broadcasts (tree_broadcast()); empty: the MPI library's own
+    std::string bcast;  // the algorithm of programs' broadcasts (program_broadcast()); empty: the MPI library's own
     std::uint32_t offloaded = 0;  // a bit of enum exn_offload each
   };
   // `calls`: of the host of packed ranks in which this is; nullptr in a process of its own. Throws ConfigError (machine, placement).
@@ -124,7 +124,7 @@ class Coordinator final : private Host {
   bool push(RankId rank, const Stored& stored);
   std::size_t push_until(RankId rank, Time horizon);
   // trees.cpp
-  void choose_bcast(const std::string& name);
+  void choose_bcast(const std::string& name, const TopologySpec& topology);
   void answer_questions();
   void answer(RankId rank);
 

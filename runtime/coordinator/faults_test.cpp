@@ -374,7 +374,7 @@ TEST_CASE("the region's own figures overwritten by a rank: the simulator keeps i
 }
 
 TEST_CASE("questions about a broadcast: what cannot be ends the run, and the right one is answered in no time") {
-  using Question = std::array<std::uint32_t, 8>;  // an exn_tree_question of four ranks
+  using Question = std::array<std::uint32_t, 9>;  // an exn_tree_question of four ranks
   const auto asks = [](const Question& wanted, bool mapped, bool is_right) {
     Machine m(4, testing::small_machine(), {0, "linear"});
     m.run([&](exanet_ni* ni, std::uint32_t rank) {
@@ -383,10 +383,10 @@ TEST_CASE("questions about a broadcast: what cannot be ends the run, and the rig
         Question asked = wanted;
         exanet_ask_tree(ni, reinterpret_cast<exn_tree_question*>(mapped ? asked.data() : nullptr));
         if (!is_right) return 1;
-        const bool all = asked[3] == 3 && exanet_clock_ps(ni) == 0;
+        const bool all = asked[4] == 3 && exanet_clock_ps(ni) == 0;
         for (std::uint32_t i = 0; i < 3; ++i)
-          if (!(asked[4 + i] & EXN_STEP_SENDS) || EXN_STEP_PEER(asked[4 + i]) != i + (i >= 1)) return 2;
-        if (!all || !(asked[6] & EXN_STEP_ENDS_STAGE)) return 2;
+          if (!(asked[5 + i] & EXN_STEP_SENDS) || EXN_STEP_PEER(asked[5 + i]) != i + (i >= 1)) return 2;
+        if (!all || !(asked[7] & EXN_STEP_ENDS_STAGE)) return 2;
       }
       exanet_finish(ni);
       return 0;
@@ -397,12 +397,13 @@ TEST_CASE("questions about a broadcast: what cannot be ends the run, and the rig
       ends_naming(m, "rank 2 wrote a malformed question about a broadcast", "");
     }
   };
-  const Question right{4, 1, 1, 0, 3, 2, 1, 0};
+  const Question right{4, 1, 1, 0, 0, 3, 2, 1, 0};
   asks(right, true, true);
   asks(right, false, false);
-  asks({0, 0, 0, 0, 3, 2, 1, 0}, true, false);
-  asks({5, 1, 1, 0, 3, 2, 1, 0}, true, false);
-  asks({4, 4, 1, 0, 3, 2, 1, 0}, true, false);
-  asks({4, 1, 4, 0, 3, 2, 1, 0}, true, false);
-  asks({4, 1, 1, 0, 3, 2, 4, 0}, true, false);
+  asks({0, 0, 0, 0, 0, 3, 2, 1, 0}, true, false);
+  asks({5, 1, 1, 0, 0, 3, 2, 1, 0}, true, false);
+  asks({4, 4, 1, 0, 0, 3, 2, 1, 0}, true, false);
+  asks({4, 1, 4, 0, 0, 3, 2, 1, 0}, true, false);
+  asks({4, 1, 1, 0, 0, 3, 2, 4, 0}, true, false);
+  asks({4, 1, 1, 2, 0, 3, 2, 1, 0}, true, false);
 }

@@ -89,13 +89,18 @@ uint64_t exanet_clock_peek(const struct exanet_ni *ni);
 void exanet_note_before(struct exanet_ni *ni, uint64_t ps);
 uint64_t exanet_before_ps(const struct exanet_ni *ni);
 
-/* Whether the run chose the tree of broadcasts; and what a rank has to do in one. The answer takes no virtual time. */
+/* Whether the run chose how programs broadcast, and that routers copy what they send, between the endpoints EXANET_COPIES; and what a rank
+ * has to do in one. The answer takes no virtual time. */
+#define EXANET_COPIES 0
+#define EXANET_GROUP (1u << 31) /* in a rank's place: with the number of a group of ranks */
 struct exn_tree_question;
 bool exanet_bcast_is_chosen(const struct exanet_ni *ni);
+bool exanet_bcast_is_copied(const struct exanet_ni *ni);
 void exanet_ask_tree(struct exanet_ni *ni, struct exn_tree_question *question);
 
-/* What waits for a completion of exanet_reduce() or exanet_reduction_open(), whose cookie is its address. (runtime/provider) */
-struct exanet_reduction {
+/* What waits for a completion of exanet_reduce(), exanet_reduction_open(), or at the endpoint EXANET_COPIES: its cookie is its address.
+ * (runtime/provider) */
+struct exanet_awaited {
   bool done;
   int32_t status;
   uint32_t tree; /* that was opened */

@@ -81,6 +81,8 @@ int exanet_open(struct exanet_ni **out) {
   __atomic_store_n(&open_ni, ni, __ATOMIC_RELEASE);
   exn_account_leave(ni);
   exn_kick(ni);
+  uint16_t copies;
+  if (exanet_bcast_is_copied(ni)) exanet_ep_open(ni, EXANET_EP_MESSAGE, &copies);
   *out = ni;
   return 0;
 }

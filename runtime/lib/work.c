@@ -59,6 +59,7 @@ static void end(struct exanet_ni *ni, struct exn_descriptor_header *header) {
 
 static uint64_t address_of(const void *buf) { return (uint64_t)(uintptr_t)buf; }
 
+static bool is_group(exanet_addr to) { return (exanet_addr_rank(to) & EXANET_GROUP) != 0; }
 static bool no_such_rank(const struct exanet_ni *ni, exanet_addr to) {
   return to >> 48 != 0 || exanet_addr_rank(to) >= ni->region->ranks;
 }
@@ -109,13 +110,16 @@ static int complete_locally(struct exanet_ni *ni, uint16_t ep, uint64_t cookie, 
 int exanet_send(struct exanet_ni *ni, uint16_t ep, exanet_addr to, uint64_t tag, const void *buf, size_t len,
                 uint64_t data, uint32_t flags, uint64_t cookie) {
   const bool eager = len <= ni->region->eager_max;
-  if (no_such_rank(ni, to)) return -EHOSTUNREACH;
+  if (no_such_rank(ni, to) && !(is_group(to) && exanet_bcast_is_copied(ni))) return -EHOSTUNREACH;
   if (!eager && (flags & EXANET_INJECT) && len > EXANET_INJECT_MAX) return -EMSGSIZE;
   const uint32_t carried = eager || (flags & EXANET_INJECT) ? (uint32_t)len : 0;
   /* A buffer that was copied for a rendezvous is the caller's again at once, and so is its completion. */
   const bool local = (eager || (flags & EXANET_INJECT)) && !(flags & EXANET_DELIVERED);
   struct exn_send_descriptor *d = begin(ni, EXN_OP_SEND, ep, flags | (local ? EXANET_SILENT : 0), sizeof *d, carried);
-  exn_charge(ni, ni->region->send_cpu_ps + store_cost(ni, ni->region->envelope_bytes + (eager ? len : 0)));
+  const bool transfers = is_group(to) && !eager; /* a descriptor in the place of an envelope */
+  exn_charge(ni, ni->region->send_cpu_ps +
+                     (transfers ? ni->region->rdma_cpu_ps
+                                : store_cost(ni, ni->region->envelope_bytes + (eager ? len : 0))));
   d->peer = to;
   d->cookie = cookie;
   d->tag = tag;

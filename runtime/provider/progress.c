@@ -137,12 +137,14 @@ static void exanet_progress_dispatch(const struct exanet_completion *c) {
     exanet_progress_remote_event(core, c);
     return;
   }
-  if (c->kind == EXANET_C_REDUCTION || c->kind == EXANET_C_REDUCTION_OPEN) {
-    struct exanet_reduction *reduction = (struct exanet_reduction *)(uintptr_t)c->cookie;
-    reduction->status = c->status;
-    reduction->tree = (uint32_t)c->data;
-    exanet_thread_has_news(reduction->poster);
-    __atomic_store_n(&reduction->done, true, __ATOMIC_RELEASE);
+  const bool copied = c->ep == EXANET_COPIES && exanet_bcast_is_copied(exanet_process.ni);
+  if (c->kind == EXANET_C_REDUCTION || c->kind == EXANET_C_REDUCTION_OPEN || copied) {
+    struct exanet_awaited *awaited = (struct exanet_awaited *)(uintptr_t)c->cookie;
+    if (awaited == NULL) return;
+    awaited->status = c->status;
+    awaited->tree = (uint32_t)c->data;
+    exanet_thread_has_news(awaited->poster);
+    __atomic_store_n(&awaited->done, true, __ATOMIC_RELEASE);
     return;
   }
   if (!core || (op && op->core != core)) {   /* the endpoint was closed with work under way */

@@ -19,6 +19,7 @@ from exanet import cli, replay
 from exanet.errors import InputError
 from exanet.results import throughput
 from exanet.trace.write import Writer
+from exanet.trace.written import broadcasts
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "broadcast_trees.py"
 
@@ -80,6 +81,34 @@ def test_a_start_moves_a_program_and_alone_is_what_it_takes_by_itself(trace: Pat
     assert max(row["slowdown"] for row in together) > 1
     halved, _ = run([trace, f"{trace}:compute=1000"], mapping="round-robin")
     assert halved[1]["took_ps"] - halved[0]["took_ps"] >= 4 * 999 * 1000
+
+
+def took(traces: Sequence[str], **options: Any) -> int:
+    return int(replay.replay(replay.Options(traces, "dragonfly-342", "node", **options))[0]["summary"]["virtual_ps"])
+
+
+def test_each_program_broadcasts_in_its_own_way(tmp_path: Path) -> None:
+    """What stands behind a trace goes before --collective; a job takes what a trace of the same calls takes."""
+    written = broadcasts(tmp_path / "written", 8, 3, 20_000)
+    ways = ("binomial", "LLF", "hardware")
+    alone = [took([f"{written}:bcast={way}"]) for way in ways]
+    assert len(set(alone)) == 3
+    assert [took([str(written)], collectives={"bcast": way}) for way in ways] == alone
+    assert took([f"{written}:bcast=LLF"], collectives={"bcast": "hardware"}) == alone[1]
+    jobs = [f"bcast:algorithm={way},ranks=8,rounds=3,bytes=20kB" for way in ways]
+    assert [took([], jobs=[job]) for job in jobs] == alone
+    traces = [f"{written}:bcast={way}" for way in ways]
+    rows, nodes = run(traces, "dragonfly-342", mapping="round-robin", jobs=jobs)
+    assert len({node for each in nodes for node in each}) == 48
+    assert rows[0]["took_ps"] > rows[2]["took_ps"] and [row["messages"] for row in rows[:3]] == [row["messages"] for row in rows[3:]]
+
+
+def test_jobs_run_without_a_trace(tmp_path: Path) -> None:
+    words = ["replay", "-m", "exanest", "--job", "allreduce:algorithm=ring,ranks=4,rounds=5,bytes=4KiB", "-o", str(tmp_path / "out")]
+    done = CliRunner().invoke(cli.app, words, catch_exceptions=False)
+    assert done.exit_code == 0 and "MPI_Allreduce" in done.output
+    kept = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert kept["messages"] == 5 * 4 * 6 and kept["run"]["trace"] == [] and kept["run"]["mpi"] == "jobs alone"
 
 
 def test_the_command_leaves_a_table_of_programs(trace: Path, tmp_path: Path) -> None:
@@ -147,6 +176,13 @@ def test_queues_stand_where_all_send_to_one(tmp_path: Path) -> None:
         (["T", "--job", "request-reply"], "interfaces answer requests"),
         (["T", "--job", "nothing"], "there is no program"),
         (["T", "--job", "alltoall:ranks=8"], "take more nodes than there are"),
+        (["T", "--job", "bcast"], "takes an algorithm; give bcast:algorithm=binomial"),
+        (["T", "--job", "bcast:algorithm=magic"], "bcast by 'magic' is unknown; give one of binomial"),
+        (["T", "--job", "bcast:algorithm=LLF,algorithm=GLF"], "'algorithm' is given twice"),
+        (["T", "--job", "stencil-3d:algorithm=LLF"], "stencil-3d has no algorithm: that is for jobs that call one of barrier, bcast"),
+        (["T:bcast=magic"], "bcast by 'magic' is unknown"),
+        (["T:bcast=LLF,bcast=GLF"], "'bcast' is given twice"),
+        ([], "there is nothing to replay: name a trace"),
         (["T", "T", "T", "--map", "node"], "take more nodes than there are"),
         (["T:start=99999999s"], "start"),
         (["nowhere:start=1ms"], "nowhere: not a trace"),

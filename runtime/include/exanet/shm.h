@@ -23,7 +23,7 @@ extern "C" {
 #endif
 
 #define EXN_MAGIC 0x3154454e41584531ull
-#define EXN_VERSION 10u
+#define EXN_VERSION 11u
 #define EXN_RING_SLOTS 1024u          /* 64 KiB a ring, two rings a rank; touched only as far as they are used */
 #define EXN_RING_MASK (EXN_RING_SLOTS - 1u)
 #define EXN_MPI_CALLS 192u
@@ -79,13 +79,24 @@ enum exn_offload { EXN_OFFLOADS(EXN_OFFLOAD_BIT) EXN_OFFLOAD_COUNT };
 /* What a rank is to send and to receive of a broadcast, whole messages in stages (core/replay/schedule.hpp). */
 struct exn_tree_question {
   uint32_t ranks, me, root; /* of the communicator, and this one's and the root's numbers there */
+  uint32_t is_long; /* 1: of more bytes than an eager message has, 0: of fewer */
   uint32_t steps; /* simulator: how many */
   uint32_t list
       []; /* [ranks]: their numbers in the run; answered: [steps], whom with, by number in the communicator, and flags */
 };
 #define EXN_STEP_SENDS 1u
 #define EXN_STEP_ENDS_STAGE 2u
-#define EXN_STEP_PEER(step) ((step) >> 2)
+#define EXN_STEP_COPIED 4u /* by the network: sent to a group of ranks, which stands in the peer's place; or received from the root */
+#define EXN_STEP_TELLS 8u /* without bytes, that its sender is ready */
+#define EXN_STEP_FLAGS 4
+#define EXN_STEP_PEER(step) ((step) >> EXN_STEP_FLAGS)
+
+/* How programs broadcast. */
+enum exn_bcast {
+  EXN_BCAST_OF_THE_LIBRARY = 0,
+  EXN_BCAST_BY_MESSAGES,              /* along a tree that the simulator knows */
+  EXN_BCAST_BY_COPIES,                /* of packets, in routers; each rank's endpoint 0 is for these */
+};
 
 struct exn_mpi_profile {
   uint64_t calls;
@@ -129,7 +140,7 @@ struct exn_region {
   uint32_t phase; /* enum exn_phase; simulator */
   uint32_t stop; /* simulator: ranks must exit at once */
   uint32_t multithreaded;
-  uint32_t chosen_bcast; /* simulator: it knows the tree of a broadcast, in the place of the MPI library's */
+  uint32_t chosen_bcast; /* simulator: enum exn_bcast */
   uint32_t reduction_max; /* bytes of the longest vector that interfaces reduce */
   uint32_t offloaded; /* simulator: collectives that go to the interfaces, a bit of EXN_OFFLOADS each */
   uint32_t questions; /* ranks: one of them asks */

@@ -91,7 +91,7 @@ def errors() -> None:
     pair = comm.Split(comm.rank // 2, comm.rank)
     if pair.size == 2:
         try:
-            pair.Bcast(np.zeros(8 - 4 * pair.rank), root=0)
+            pair.Bcast(np.zeros(80 - 40 * pair.rank), root=0)
             assert pair.rank == 0
         except MPI.Exception as error:
             assert pair.rank == 1 and error.Get_error_class() == MPI.ERR_TRUNCATE, error
