@@ -3,8 +3,8 @@
  *
  * Problem: a program calls MPI_Bcast on any communicator, and its messages are to go along a tree that the library does not know, or once to all ranks
  * by packets that routers copy. Model: each rank asks the simulator for its part of it, once for a communicator and root, and carries it out by the
- * library's own messages, and what is copied by the interface's (copies.h). The library's go over a communicator of the same group that the program does not see, so that they never meet the program's; it is kept as an attribute of the
- * program's one, and goes with it. That of MPI_COMM_WORLD is made before virtual time begins, others at their first broadcast, in virtual time.
+ * library's own messages, and what is copied by the interface's (copies.h). The library's go over a communicator of the same group that the program
+ * does not see, so that they never meet the program's; it is kept as an attribute of the program's one, and goes with it. That of MPI_COMM_WORLD is made before virtual time begins, others at their first broadcast, in virtual time.
  *
  * Limits: left to the library are intercommunicators, communicators with processes of another program, programs that begin MPI by sessions,
  * MPI_Ibcast and persistent broadcasts. */
@@ -133,18 +133,19 @@ static void note(int *result, int error) {
 }
 
 static int message(const struct call *c, uint32_t step) {
-  const long count = step & EXN_STEP_TELLS ? 0 : c->count;
+  const bool tells = step & EXN_STEP_TELLS;
+  const long count = tells ? 0 : c->count, type = tells ? (long)exanet_mpi.byte : c->type, comm = c->twin->comm;
   const int peer = (int)EXN_STEP_PEER(step);
-  return step & EXN_STEP_SENDS ? c->by->send(c->buffer, count, c->type, peer, 0, c->twin->comm)
-                               : c->by->receive(c->buffer, count, c->type, peer, 0, c->twin->comm,
-                                                (void *)(uintptr_t)exanet_mpi.status_ignore);
+  if (step & EXN_STEP_SENDS) return c->by->send(c->buffer, count, type, peer, 0, comm);
+  return c->by->receive(c->buffer, count, type, peer, 0, comm, (void *)(uintptr_t)exanet_mpi.status_ignore);
 }
 
 static int begin(const struct call *c, uint32_t step, void *request) {
-  const long count = step & EXN_STEP_TELLS ? 0 : c->count;
+  const bool tells = step & EXN_STEP_TELLS;
+  const long count = tells ? 0 : c->count, type = tells ? (long)exanet_mpi.byte : c->type, comm = c->twin->comm;
   const int peer = (int)EXN_STEP_PEER(step);
-  return step & EXN_STEP_SENDS ? c->by->isend(c->buffer, count, c->type, peer, 0, c->twin->comm, request)
-                               : c->by->ireceive(c->buffer, count, c->type, peer, 0, c->twin->comm, request);
+  if (step & EXN_STEP_SENDS) return c->by->isend(c->buffer, count, type, peer, 0, comm, request);
+  return c->by->ireceive(c->buffer, count, type, peer, 0, comm, request);
 }
 
 /* Messages of one stage, at once, and what is copied. */
