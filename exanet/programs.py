@@ -20,6 +20,10 @@ from exanet.units import UnitError
 
 _TRACE_FORM = "give TRACE:KEY=VALUE,... with the keys start, map, compute and those of --collective, e.g. trace:start=1ms,bcast=LLF"
 
+_JOB_FORM = (
+    "give NAME:KEY=VALUE,... with the keys ranks, bytes, rounds, pause, start, map and algorithm, e.g. alltoall:bytes=4KiB,rounds=10"
+)
+
 
 @dataclass(frozen=True)
 class Program:
@@ -53,6 +57,9 @@ class Program:
         name, _, rest = text.partition(":")
         parts = rest.split(",") if rest else []
         known = ("start", "map", "algorithm")
+        for part in parts:
+            if part.partition("=")[0] not in (*known, "ranks", "bytes", "rounds", "pause", "priority"):
+                raise InputError(f"--job {text}: '{part}' is not understood; {_JOB_FORM}")
         ours = [part for part in parts if part.partition("=")[0] in known]
         keys = _keys(f"--job {text}", ",".join(ours), known, "") if ours else {}
         others = ",".join(part for part in parts if part not in ours)

@@ -340,7 +340,8 @@ TEST_CASE("unknown algorithms are refused with those that there are") {
   CHECK_NOTHROW(check_choices({{"bcast", "binomial"}}));
   CHECK_THROWS_WITH_AS(check_choices({{"bcast", "ring"}}),
                        "bcast by \"ring\" is unknown: use one of binomial, binary, LLF, GLF, hardware, accelerator, "
-                       "scatter-doubling, scatter-ring, linear, "
+                       "scatter-doubling, scatter-ring, binomial-at-once, "
+                       "scatter-doubling-at-once, scatter-ring-at-once, linear, "
                        "chain, knomial, split-binary, open-mpi-binary, open-mpi-binomial, libnbc-binomial, "
                        "open-mpi-scatter-doubling",
                        ConfigError);

@@ -29,6 +29,7 @@ void reduce_open_mpi_binomial(const CollectiveCall& c, Schedule& out);
 void reduce_open_mpi_binary(const CollectiveCall& c, Schedule& out);
 void reduce_open_mpi_rabenseifner(const CollectiveCall& c, Schedule& out);
 void reduce_libnbc_binomial(const CollectiveCall& c, Schedule& out);
+void reduce_libnbc_chain(const CollectiveCall& c, Schedule& out);
 void reduce_in_order_binary(const CollectiveCall& c, Schedule& out);
 
 void allreduce_linear(const CollectiveCall& c, Schedule& out);

@@ -23,13 +23,46 @@ struct Pieces {
   std::uint64_t bytes, each;
 };
 
-void scatter_pieces(const CollectiveCall& c, const Pieces& pieces, Schedule& out) {
+// How a rank sends to its children: each message behind the one before, or all at once, together with what follows.
+using SendTo = void (Schedule::*)(std::uint32_t to, std::uint64_t bytes);
+constexpr SendTo kOneByOne = &Schedule::send_alone, kAtOnce = &Schedule::send;
+
+void along_binomial_tree(const CollectiveCall& c, SendTo send_to, Schedule& out) {
+  const std::uint32_t relative = c.relative(), bit = own_bit(c);
+  if (relative != 0) out.receive_alone(c.absolute(relative - bit));
+  for (std::uint32_t mask = bit / 2; mask > 0; mask /= 2)
+    if (relative + mask < c.ranks) (out.*send_to)(c.absolute(relative + mask), c.bytes);
+}
+
+void scatter_pieces(const CollectiveCall& c, const Pieces& pieces, SendTo send_to, Schedule& out) {
   const std::uint32_t relative = c.relative(), bit = own_bit(c);
   if (relative != 0 && pieces.from(relative, bit) > 0) out.receive_alone(c.absolute(relative - bit));
+  std::uint64_t left = pieces.from(relative, c.ranks);
   for (std::uint32_t mask = bit / 2; mask > 0; mask /= 2) {
     if (relative + mask >= c.ranks) continue;
-    const std::uint64_t bytes = pieces.from(relative + mask, std::min(mask, c.ranks - relative - mask));
-    if (bytes > 0) out.send_alone(c.absolute(relative + mask), bytes);
+    std::uint64_t bytes = pieces.from(relative + mask, std::min(mask, c.ranks - relative - mask));
+    // Seen in runs: all behind its place goes to a rank's first child, also what the rank itself has not got.
+    if (send_to == kAtOnce) bytes = left - std::min(left, mask * pieces.each), left -= bytes;
+    if (bytes > 0) (out.*send_to)(c.absolute(relative + mask), bytes);
+  }
+}
+
+void scatter_and_double(const CollectiveCall& c, SendTo send_to, Schedule& out) {
+  const Pieces pieces(c);
+  scatter_pieces(c, pieces, send_to, out);
+  const std::uint32_t relative = c.relative();
+  for (std::uint32_t mask = 1; mask < c.ranks; mask *= 2) {
+    const std::uint32_t partner = c.absolute(relative ^ mask);
+    out.exchange(partner, pieces.from(relative & ~(mask - 1), mask), partner);
+  }
+}
+
+void scatter_and_go_round(const CollectiveCall& c, SendTo send_to, Schedule& out) {
+  const Pieces pieces(c);
+  scatter_pieces(c, pieces, send_to, out);
+  for (std::uint32_t step = 0; step + 1 < c.ranks; ++step) {
+    const std::uint32_t piece = (c.relative() + c.ranks - step) % c.ranks;
+    out.exchange(c.after(1), pieces.from(piece, 1), c.before(1));
   }
 }
 
@@ -43,32 +76,25 @@ void bcast_binary(const CollectiveCall& c, Schedule& out) {
     out.send_alone(c.absolute(static_cast<std::uint32_t>(child)), c.bytes);
 }
 
-void bcast_binomial(const CollectiveCall& c, Schedule& out) {
-  const std::uint32_t relative = c.relative(), bit = own_bit(c);
-  if (relative != 0) out.receive_alone(c.absolute(relative - bit));
-  for (std::uint32_t mask = bit / 2; mask > 0; mask /= 2)
-    if (relative + mask < c.ranks) out.send_alone(c.absolute(relative + mask), c.bytes);
+void bcast_binomial(const CollectiveCall& c, Schedule& out) { along_binomial_tree(c, kOneByOne, out); }
+
+void bcast_binomial_at_once(const CollectiveCall& c, Schedule& out) {
+  along_binomial_tree(c, kAtOnce, out);
+  out.stage();
 }
 
 void bcast_scatter_doubling(const CollectiveCall& c, Schedule& out) {
   if (!std::has_single_bit(c.ranks)) return bcast_scatter_ring(c, out);
-  const Pieces pieces(c);
-  scatter_pieces(c, pieces, out);
-  const std::uint32_t relative = c.relative();
-  for (std::uint32_t mask = 1; mask < c.ranks; mask *= 2) {
-    const std::uint32_t partner = c.absolute(relative ^ mask);
-    out.exchange(partner, pieces.from(relative & ~(mask - 1), mask), partner);
-  }
+  scatter_and_double(c, kOneByOne, out);
 }
 
-void bcast_scatter_ring(const CollectiveCall& c, Schedule& out) {
-  const Pieces pieces(c);
-  scatter_pieces(c, pieces, out);
-  for (std::uint32_t step = 0; step + 1 < c.ranks; ++step) {
-    const std::uint32_t piece = (c.relative() + c.ranks - step) % c.ranks;
-    out.exchange(c.after(1), pieces.from(piece, 1), c.before(1));
-  }
+void bcast_scatter_doubling_at_once(const CollectiveCall& c, Schedule& out) {
+  if (!std::has_single_bit(c.ranks)) return bcast_scatter_ring_at_once(c, out);
+  scatter_and_double(c, kAtOnce, out);
 }
+
+void bcast_scatter_ring(const CollectiveCall& c, Schedule& out) { scatter_and_go_round(c, kOneByOne, out); }
+void bcast_scatter_ring_at_once(const CollectiveCall& c, Schedule& out) { scatter_and_go_round(c, kAtOnce, out); }
 
 void scatter_binomial(const CollectiveCall& c, Schedule& out) {
   const std::uint32_t relative = c.relative(), bit = own_bit(c);

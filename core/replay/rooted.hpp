@@ -13,6 +13,10 @@ void bcast_binary(const CollectiveCall& c, Schedule& out);
 void bcast_binomial(const CollectiveCall& c, Schedule& out);
 void bcast_scatter_doubling(const CollectiveCall& c, Schedule& out);  // a power of two of ranks
 void bcast_scatter_ring(const CollectiveCall& c, Schedule& out);
+// The same, but a rank sends to all of its children, and begins the exchanges, at once: nonblocking ones of MPICH.
+void bcast_binomial_at_once(const CollectiveCall& c, Schedule& out);
+void bcast_scatter_doubling_at_once(const CollectiveCall& c, Schedule& out);
+void bcast_scatter_ring_at_once(const CollectiveCall& c, Schedule& out);
 void scatter_binomial(const CollectiveCall& c, Schedule& out);
 void scatter_linear(const CollectiveCall& c, Schedule& out);  // scatterv
 void gather_binomial(const CollectiveCall& c, Schedule& out);

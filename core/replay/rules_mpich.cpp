@@ -21,9 +21,10 @@ const char* select_as_mpich(std::uint8_t code, const CollectiveCall& c, bool wai
   switch (code) {
     case EXANET_TRACE_Barrier: return "dissemination";
     case EXANET_TRACE_Bcast:
-      if (c.ranks < 8 || c.bytes < 12288 || (waits && c.bytes == 12288)) return "binomial";
-      return power_of_two(c) && (c.bytes < 524288 || (waits && c.bytes == 524288)) ? "scatter-doubling"
-                                                                                   : "scatter-ring";
+      if (c.ranks < 8 || c.bytes < 12288 || (waits && c.bytes == 12288)) return waits ? "binomial" : "binomial-at-once";
+      if (power_of_two(c) && (c.bytes < 524288 || (waits && c.bytes == 524288)))
+        return waits ? "scatter-doubling" : "scatter-doubling-at-once";
+      return waits ? "scatter-ring" : "scatter-ring-at-once";
     case EXANET_TRACE_Gather:
     case EXANET_TRACE_Scatter: return "binomial";
     case EXANET_TRACE_Gatherv:
@@ -43,8 +44,10 @@ const char* select_as_mpich(std::uint8_t code, const CollectiveCall& c, bool wai
     case EXANET_TRACE_Allreduce:
       return c.bytes > (waits ? 8u : 2048u) && c.built_in && c.has_an_element_each() ? "rabenseifner"
                                                                                      : "recursive-doubling";
-    case EXANET_TRACE_Reduce_scatter:
-    case EXANET_TRACE_Reduce_scatter_block: return c.in_all() < 524288 ? "recursive-halving" : "pairwise";
+    case EXANET_TRACE_Reduce_scatter_block:
+      if (!waits) return "recursive-halving";
+      [[fallthrough]];
+    case EXANET_TRACE_Reduce_scatter: return c.in_all() < 524288 ? "recursive-halving" : "pairwise";
     default: return "recursive-doubling";
   }
 }

@@ -315,7 +315,7 @@ const char* nonblocking(std::uint8_t code, const CollectiveCall& c) {
     case EXANET_TRACE_Bcast: return c.ranks <= 4 ? "linear" : "libnbc-binomial";
     case EXANET_TRACE_Reduce:
       if (c.commutative && c.ranks > 2 && c.has_an_element_each()) return "open-mpi-rabenseifner";
-      return c.ranks > 4 || c.bytes < kLong || !c.commutative ? "libnbc-binomial" : "chain";
+      return c.ranks > 4 || c.bytes < kLong || !c.commutative ? "libnbc-binomial" : "libnbc-chain";
     case EXANET_TRACE_Gather:
     case EXANET_TRACE_Scatter: return "linear-at-once";
     case EXANET_TRACE_Allreduce:

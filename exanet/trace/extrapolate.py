@@ -17,7 +17,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,6 +35,7 @@ _SELF = 2
 _OF_WORLD, _INTER = 2, 1  # flags of communicators
 _TO_FIND_GRID = 500  # calls of each rank
 _SIZES = ("bytes", "receive_bytes", "compute_ps", "inside_ps", "took_ps")
+_COMPUTED = ("compute_ps", "inside_ps", "took_ps")
 _BY_RANK = ("sent", "received")  # lists by rank of a collective's communicator
 
 
@@ -227,11 +228,14 @@ def _source(trace: Trace, directions: int | None = None) -> _Source:
 # -- the larger trace ------------------------------------------------------------------------------------------------------------------
 
 
+_Powers = dict[str, set[float]]  # of the number of ranks: which ones sizes and computing follow
+
+
 class _Made:
     """One rank of the larger trace."""
 
-    def __init__(self, rank: int, target: Grid, sources: Sequence[_Source]) -> None:
-        self._rank, self._target, self._sources = rank, target, sources
+    def __init__(self, rank: int, target: Grid, sources: Sequence[_Source], powers: _Powers) -> None:
+        self._rank, self._target, self._sources, self._powers = rank, target, sources, powers
         self._likes = [_Rank(source.grid, source.grid.like(rank, target)) for source in sources]
         self._own = _Rank(target, rank)
 
@@ -286,7 +290,7 @@ class _Made:
             elif each.name in _BY_RANK and code in COLLECTIVES:
                 made.append(self._by_rank(named["communicator"], of_all))
             elif each.name in _SIZES:
-                made.append(self._size(of_all))
+                made.append(self._size(of_all, each.name))
             elif isinstance(first, list) and each.name in _BY_RANK:
                 made.append([self._size(sizes) for sizes in zip(*of_all, strict=True)])
             else:
@@ -317,20 +321,24 @@ class _Made:
         by_place = [dict(each) for each in of_all]
         return [self._size([each[self._target.place(member)] for each in by_place]) for member in members]
 
-    def _size(self, found: Sequence[int]) -> int:
+    def _size(self, found: Sequence[int], name: str = "bytes") -> int:
         """The same for each rank, or by the power of the ranks that goes through two."""
         if len(found) < 2 or found[0] == found[1] or 0 in found:
             return found[0]
         large, small = (source.grid.ranks for source in self._sources)
-        grown: float = found[0] * (found[0] / found[1]) ** (math.log(self._target.ranks / large) / math.log(large / small))
+        power = math.log(found[0] / found[1]) / math.log(large / small)
+        self._powers["computing" if name in _COMPUTED else "sizes"].add(round(power, 2))
+        grown: float = found[0] * (self._target.ranks / large) ** power
         unit = next(unit for unit in (8, 4, 2, 1) if found[0] % unit == 0 == found[1] % unit)
         return max(unit, round(grown / unit) * unit)
 
 
 def extrapolate(
     sources: Sequence[Path], target: Path, ranks: int, shape: str | None = None, progress: Callable[[float], None] = lambda share: None
-) -> tuple[folder.About, str]:
-    """Writes the trace of so many ranks. Returns what it is, and how its ranks were laid out, in words. Raises InputError, OSError.
+) -> tuple[folder.About, str, list[str]]:
+    """Writes the trace of so many ranks. Returns what it is, how its ranks were laid out, in words, and what was taken for granted.
+
+    Raises InputError, OSError.
 
     `progress` is told the share of the ranks that are written.
     """
@@ -347,16 +355,42 @@ def extrapolate(
     found += [_source(trace, len(found[0].grid.shape)) for trace in traces[1:]]
     grid = _target(found, ranks, shape)
     run = {"program": traces[0].about.run.get("program", []), "extrapolated": _said(found, grid)}
-    about = folder.replaced(target, "-o", lambda place: _write(place, grid, found, run, progress))
-    return about, f"{' and '.join(str(each.grid) for each in found)} as {grid}"
+    powers: _Powers = {"sizes": set(), "computing": set()}
+    about = folder.replaced(target, "-o", lambda place: _write(place, grid, found, run, powers, progress))
+    return about, f"{' and '.join(str(each.grid) for each in found)} as {grid}", list(_granted(found, powers))
 
 
-def _write(place: Path, grid: Grid, sources: Sequence[_Source], run: dict[str, Any], progress: Callable[[float], None]) -> folder.About:
+def _granted(sources: Sequence[_Source], powers: _Powers) -> Iterator[str]:
+    if len(sources) == 1:
+        yield "calls, sizes and computing of a rank stay as they are; a trace of fewer ranks beside it shows what does not"
+        members = Counter(sources[0].grid.place(rank) for rank in range(sources[0].grid.ranks))
+        alone = sum(count == 1 and 1 in place for place, count in members.items())  # but for corners, of which there is one each
+        if alone:
+            yield (
+                f"in {alone} of {len(members)} places of the grid there was one rank alone, so nothing shows that more of them do the same "
+                "with neighbours of theirs; a trace of more ranks does"
+            )
+    for what, found in powers.items():
+        if found:
+            least, most = min(found), max(found)
+            yield (
+                f"{what} follow N^{least:g}" + (f" to N^{most:g}" if most > least else "") + ", the powers of the ranks through both traces"
+            )
+
+
+def _write(
+    place: Path,
+    grid: Grid,
+    sources: Sequence[_Source],
+    run: dict[str, Any],
+    powers: _Powers,
+    progress: Callable[[float], None],
+) -> folder.About:
     folder.prepare(place, "-o")
     made = []
     for rank in range(grid.ranks):
         with folder.stream(place, rank).open("wb") as out:
-            _Made(rank, grid, sources).write(out)
+            _Made(rank, grid, sources, powers).write(out)
         made.append(parts.part_of(rank, folder.stream(place, rank)))
         progress((rank + 1) / grid.ranks)
     advice = "its pattern is not regular; record the program on as many as you want"
@@ -374,7 +408,11 @@ def _target(sources: Sequence[_Source], ranks: int, shape: str | None) -> Grid:
     """The grid of so many ranks. Raises InputError."""
     grid = sources[0].grid
     if shape is None:
-        if (found := larger(grid, ranks)) is None:
+        known = sources[1].grid if len(sources) > 1 else None
+        if (found := larger(grid, ranks, known)) is None:
+            if known is not None and larger(grid, ranks) is not None:
+                alike = "the traces are grids {0} and {1}, and nothing shows what becomes of a direction in which they are alike"
+                raise InputError(f"--ranks {ranks}: {alike.format(grid, known)}; give other ranks, or --grid if that is what you want")
             raise InputError(f"--ranks {ranks}: of a grid {grid} only directions of three ranks and more become longer; give other ranks")
     else:
         if not re.fullmatch(r"[1-9][0-9]{0,6}(x[1-9][0-9]{0,6})*", shape):

@@ -138,7 +138,7 @@ class _Rank:
         elif f"MPI_{name}" in ONE_SIDED:
             self.left_out["one-sided calls"] += 1
         elif name.startswith(("Comm_", "Cart_", "Graph_", "Dist_", "Intercomm_")):
-            self.left_out["messages that make communicators"] += 1
+            self.left_out["calls that make communicators"] += 1
 
     def _began(self, labels: list[int], request: int) -> None:
         if request:

@@ -90,14 +90,16 @@ def _shapes(ranks: int, directions: int) -> Iterator[tuple[int, ...]]:
                 yield (size, *rest)
 
 
-def larger(grid: Grid, ranks: int) -> Grid | None:
+def larger(grid: Grid, ranks: int, known: Grid | None = None) -> Grid | None:
     """The grid of so many ranks that is larger by most nearly the same in all directions; of equals the one that is longest in the first.
 
-    None where there is none that is as large in each direction, and that can be: a direction of two has nobody between.
+    Only in those directions in which `known`, if given, is another. None where there is no grid that is as large in each direction, and
+    that can be: a direction of two has nobody between.
     """
+    grows = [size > 2 and (known is None or other != size) for size, other in zip(grid.shape, (known or grid).shape, strict=True)]
 
     def may_be(shape: tuple[int, ...]) -> bool:
-        return all(new == old or (new > old and old > 2) for old, new in zip(grid.shape, shape, strict=True))
+        return all(new == old or (new > old and may) for old, new, may in zip(grid.shape, shape, grows, strict=True))
 
     def unlike(shape: tuple[int, ...]) -> tuple[float, ...]:
         growth = [new / old for old, new in zip(grid.shape, shape, strict=True)]

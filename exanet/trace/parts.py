@@ -236,8 +236,11 @@ def check_messages(parts: Sequence[Part], where: str, advice: str) -> None:
 
 
 def check_target(target: Path, *sources: Path) -> None:
-    if any(target.exists() and target.resolve() == source.resolve() for source in sources):
-        raise InputError(f"-o {target}: that is a trace to read; name another folder")
+    for source in sources:
+        if target.resolve() == source.resolve():
+            raise InputError(f"-o {target}: that is a trace to read; name another folder")
+        if source.resolve() in target.resolve().parents:
+            raise InputError(f"-o {target}: that is inside {source}, a trace to read; name another folder")
 
 
 # -- merge -----------------------------------------------------------------------------------------------------------------------------

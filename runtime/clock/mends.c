@@ -111,7 +111,7 @@ static bool find_own(void) {
 exanet_mpi_function exanet_mended(const char *name, exanet_mpi_function found) {
   const char *plain = name[0] == 'P' ? name + 1 : name;
   found = exanet_offload_mended(name, found);
-  if (strncmp(plain, "MPI_Bcast", 9) == 0) return exanet_bcast_mended(name, found);
+  if (strcmp(plain, "MPI_Bcast") == 0 || strcmp(plain, "MPI_Bcast_c") == 0) return exanet_bcast_mended(name, found);
   if (strcmp(plain, "MPI_Win_test") == 0) {
     *(plain == name ? &real_mpi_test : &real_pmpi_test) = found;
     return plain == name ? mpi_win_test : pmpi_win_test;

@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "exanet/mpi_calls.h"
 #include "runtime/lib/ni.h"
 #include "runtime/lib/switch.h"
 
@@ -121,6 +122,11 @@ uint64_t exanet_clock_read(struct exanet_ni *ni) {
   return exanet_clock_peek(ni);
 }
 
+/* Nonblocking, among neighbours, or persistent. */
+static bool is_collective_in_rounds(uint32_t call) {
+  return call >= EXANET_MPI_Ibarrier && call <= EXANET_MPI_Neighbor_alltoallw_init;
+}
+
 void exanet_mpi_enter(struct exanet_ni *ni, uint32_t call, enum exanet_call_kind kind) {
   if (mpi_depth++ > 0) return;
   noted = exanet_program_threads() > 0;
@@ -131,6 +137,7 @@ void exanet_mpi_enter(struct exanet_ni *ni, uint32_t call, enum exanet_call_kind
   exn_account_enter(ni);
   ni->idle_ps = 0;
   exn_looks_begin(ni, kind);
+  if (is_collective_in_rounds(call)) ni->rounds = true;
   ni->slot->mpi_call = mpi_call = call + 1;
   mpi_entered_ps = ni->clock_ps;
 }

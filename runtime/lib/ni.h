@@ -19,6 +19,7 @@ struct exn_carriers;
 /* State of a thread's polls. */
 struct exn_polls {
   bool fresh; /* the next empty one is free: something was posted or found since the last one */
+  unsigned spare; /* and so are so many after it */
   uint64_t window_ps; /* how far the next empty one looks ahead */
   uint32_t vain; /* waits in vain since the last post, completion or MPI call */
   /* empty ones that do not wait (looks.c) */
@@ -37,6 +38,7 @@ struct exanet_ni {
   uint64_t clock_ps;
   bool ahead; /* the clock has moved by looks, and the simulator does not know */
   bool one_sided; /* calls on windows have been made: any call may have to serve the rank's own */
+  bool rounds; /* collectives that go on in rounds between polls have been begun */
   bool multithreaded;
   bool asleep; /* several threads: one of them waits in virtual time */
   unsigned clock_reads; /* since the last other call */

@@ -91,6 +91,7 @@ void exanet_collective_put(uint8_t code, const long *a, bool large, uint32_t req
   const int root = c->root >= 0 ? (int)a[c->root] : -1;
   const bool is_root = root == comm->rank;
   const bool in_place = c->receive_count >= 0 && a[0] == exanet_mpi.in_place;
+  const bool reduces_in_place = c->op >= 0 && a[0] == exanet_mpi.in_place;
   const bool scatters = code % EXANET_TRACE_NONBLOCKING == EXANET_TRACE_Scatter % EXANET_TRACE_NONBLOCKING ||
                         code % EXANET_TRACE_NONBLOCKING == EXANET_TRACE_Scatterv % EXANET_TRACE_NONBLOCKING;
   const struct significance s = significance_of(
@@ -102,7 +103,7 @@ void exanet_collective_put(uint8_t code, const long *a, bool large, uint32_t req
   exanet_stream_put(comm->number);
   exanet_stream_put((uint64_t)(root >= 0 ? root : 0));
   exanet_stream_put(request);
-  exanet_stream_put((c->op >= 0 ? reduction_flags(a[c->op]) : 0) | (in_place ? EXANET_TRACE_IN_PLACE : 0) |
+  exanet_stream_put((c->op >= 0 ? reduction_flags(a[c->op]) : 0) | (in_place || reduces_in_place ? EXANET_TRACE_IN_PLACE : 0) |
                     (is_root ? EXANET_TRACE_IS_ROOT : 0));
   exanet_stream_put(any_type >= 0 ? exanet_type_bytes_of(a[any_type]) : 0);
   exanet_stream_put(

@@ -80,6 +80,32 @@ def test_what_cannot_be_chosen(exanet_run: Runner, given: str, what: str) -> Non
     assert f"error: --collective {given}: {what}" in failed.errors and not failed.folder.exists()
 
 
+def test_persistent_broadcasts_stay_with_the_library(exanet_run: Runner, stack: Stack) -> None:
+    """Beside others, which do not."""
+    program = """
+from mpi4py import MPI
+import numpy
+world, data, other = MPI.COMM_WORLD, numpy.zeros(100), numpy.zeros(100)
+try:
+    request = world.Bcast_init(data, root=1)
+except NotImplementedError:  # Open MPI 4 has another name
+    request = None
+for turn in range(3):
+    if world.rank == 1:
+        data[:], other[:] = turn + 1, -turn
+    if request is not None:
+        request.Start()
+        request.Wait()
+        assert (data == turn + 1).all()
+    world.Bcast(other, root=1)
+    assert (other == -turn).all()
+print("done", world.rank)
+"""
+    for way in ("LLF", "hardware"):
+        done = exanet_run(stack, 4, [stack.python, "-c", program], options=(*CHOICES, f"bcast={way}"))
+        assert len(done.output.split("done")) == 5
+
+
 def test_where_routers_do_not_copy(exanet_run: Runner, mpich: Stack, compiled: Callable[[str], Path]) -> None:
     options = ("--collective", "bcast=hardware", "--level", "flow")
     failed = exanet_run(mpich, 2, [compiled("broadcasts")], options=options, code=2)

@@ -130,7 +130,7 @@ def transpose(stream: Stream, rank: int, grid: Grid) -> None:
 def test_a_regular_program_is_what_it_would_be(tmp_path: Path, program: Program, few: tuple[int, ...], many: tuple[int, ...]) -> None:
     source = written(tmp_path / "few", program, *few)
     wanted = written(tmp_path / "many", program, *many)
-    about, said = extrapolate([source], tmp_path / "made", Grid(many).ranks, "x".join(map(str, many)))
+    about, said, _ = extrapolate([source], tmp_path / "made", Grid(many).ranks, "x".join(map(str, many)))
     assert said == f"{Grid(few)} as {Grid(many)}"
     assert streams(tmp_path / "made") == streams(wanted)
     assert about.run["extrapolated"]["grid"] == list(many)
@@ -138,8 +138,31 @@ def test_a_regular_program_is_what_it_would_be(tmp_path: Path, program: Program,
 
 def test_sizes_and_computing_follow_two_runs(tmp_path: Path) -> None:
     sources = [written(tmp_path / str(ranks), transpose, ranks) for ranks in (16, 4)]
-    extrapolate(sources, tmp_path / "made", 64)
+    _, _, granted = extrapolate(sources, tmp_path / "made", 64)
     assert streams(tmp_path / "made") == streams(written(tmp_path / "64", transpose, 64))
+    assert [what.partition(",")[0] for what in granted] == ["sizes follow N^-2", "computing follow N^-1"]
+
+
+def groups_of_four(stream: Stream, rank: int, grid: Grid) -> None:
+    """Each sends round its group, whose ranks follow each other."""
+    first = rank - rank % 4
+    stream.call("Sendrecv", 1, first + (rank + 1) % 4 + 2, 1, 8, first + (rank - 1) % 4 + 2, 1, 8)
+
+
+def test_directions_in_which_two_runs_are_alike_stay_as_they_are(tmp_path: Path) -> None:
+    sources = [written(tmp_path / str(ranks), groups_of_four, ranks // 4, 4) for ranks in (16, 12)]
+    _, said, _ = extrapolate(sources, tmp_path / "made", 64)
+    assert said == "4 x 4 and 3 x 4 as 16 x 4"
+    assert streams(tmp_path / "made") == streams(written(tmp_path / "64", groups_of_four, 16, 4))
+    with pytest.raises(InputError, match="nothing shows what becomes of a direction in which they are alike; give other ranks, or --grid"):
+        extrapolate(sources, tmp_path / "none", 25)
+
+
+def test_what_no_second_rank_has_borne_out_is_said(tmp_path: Path) -> None:
+    _, _, granted = extrapolate([written(tmp_path / "three", halo(True), 3, 3)], tmp_path / "made", 36)
+    assert "in 5 of 9 places of the grid there was one rank alone" in granted[1]
+    _, _, granted = extrapolate([written(tmp_path / "four", halo(True), 4, 4)], tmp_path / "larger", 64)
+    assert len(granted) == 1
 
 
 @pytest.mark.parametrize(
@@ -194,6 +217,8 @@ def test_wrong_options_are_one_message(tmp_path: Path) -> None:
         extrapolate([source, source], tmp_path / "made", 64)
     with pytest.raises(InputError, match="that is a trace to read"):
         extrapolate([source], source, 64)
+    with pytest.raises(InputError, match=r"inside .*few, a trace to read"):
+        extrapolate([source], source / "more", 64)
 
 
 def test_the_command_and_the_replay_say_what_it_is(tmp_path: Path) -> None:

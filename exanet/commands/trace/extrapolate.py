@@ -40,11 +40,9 @@ def command(
 
     try:
         with share_done("ranks", False) as progress:
-            about, laid_out = extrapolate.extrapolate(traces, output, ranks, grid, progress)
+            about, laid_out, granted = extrapolate.extrapolate(traces, output, ranks, grid, progress)
     except OSError as error:
         raise InputError(f"-o {output}: {error.strerror}; choose another place") from None
     typer.echo(f"Wrote {about.calls} calls of {about.ranks} ranks to {output}: extrapolated, a grid of {laid_out}")
-    if len(traces) == 1:
-        typer.echo(
-            "Taken for granted: calls, sizes and computing of a rank stay as they are. A trace of fewer ranks beside it shows what does not"
-        )
+    for what in granted:
+        typer.echo(f"Taken for granted: {what}")
