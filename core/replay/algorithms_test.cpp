@@ -331,7 +331,10 @@ TEST_CASE("Open MPI's algorithms send as many messages and bytes as their source
   // Of 5 ranks, a piece of n each: 1 + 2 + 1 + 1 pieces along the tree; 2 + 2 between neighbours, 4 times 2 between pairs;
   // 4 to the last rank, whose one goes back, and on to the three others, who have had no partner.
   CHECK(sent("bcast", "open-mpi-scatter-doubling", 5, 5 * n) == (1 + 2 + 1 + 1 + 4 + 8 + 4 + 1 + 3) * n);
+  CHECK(sent("reduce", "libnbc-chain", 3, n + 8) == 2 * (n + 8));
   const SelectionRules& rules = selection_rules("open-mpi");
+  // A piece of 8 KiB at most each.
+  CHECK(messages_of(plan_by(rules, {EXANET_TRACE_Reduce, "reduce"}, false, true, 2, 2 * n)) == 16);
   CHECK(messages_of(plan_by(rules, {EXANET_TRACE_Barrier, "barrier"}, true, true, 12, 0)) == 8 * 3 + 3 * 4);
   CHECK(messages_of(plan_by(rules, {EXANET_TRACE_Gather, "gather"}, true, true, 3, 2 * n)) == 2 * 3);
 }

@@ -25,7 +25,7 @@ struct Pieces {
 
 // How a rank sends to its children: each message behind the one before, or all at once, together with what follows.
 using SendTo = void (Schedule::*)(std::uint32_t to, std::uint64_t bytes);
-constexpr SendTo kOneByOne = &Schedule::send_alone, kAtOnce = &Schedule::send;
+constexpr SendTo kSendInTurn = &Schedule::send_alone, kSendTogether = &Schedule::send;
 
 void along_binomial_tree(const CollectiveCall& c, SendTo send_to, Schedule& out) {
   const std::uint32_t relative = c.relative(), bit = own_bit(c);
@@ -42,7 +42,7 @@ void scatter_pieces(const CollectiveCall& c, const Pieces& pieces, SendTo send_t
     if (relative + mask >= c.ranks) continue;
     std::uint64_t bytes = pieces.from(relative + mask, std::min(mask, c.ranks - relative - mask));
     // Seen in runs: all behind its place goes to a rank's first child, also what the rank itself has not got.
-    if (send_to == kAtOnce) bytes = left - std::min(left, mask * pieces.each), left -= bytes;
+    if (send_to == kSendTogether) bytes = left - std::min(left, mask * pieces.each), left -= bytes;
     if (bytes > 0) (out.*send_to)(c.absolute(relative + mask), bytes);
   }
 }
@@ -76,25 +76,25 @@ void bcast_binary(const CollectiveCall& c, Schedule& out) {
     out.send_alone(c.absolute(static_cast<std::uint32_t>(child)), c.bytes);
 }
 
-void bcast_binomial(const CollectiveCall& c, Schedule& out) { along_binomial_tree(c, kOneByOne, out); }
+void bcast_binomial(const CollectiveCall& c, Schedule& out) { along_binomial_tree(c, kSendInTurn, out); }
 
 void bcast_binomial_at_once(const CollectiveCall& c, Schedule& out) {
-  along_binomial_tree(c, kAtOnce, out);
+  along_binomial_tree(c, kSendTogether, out);
   out.stage();
 }
 
 void bcast_scatter_doubling(const CollectiveCall& c, Schedule& out) {
   if (!std::has_single_bit(c.ranks)) return bcast_scatter_ring(c, out);
-  scatter_and_double(c, kOneByOne, out);
+  scatter_and_double(c, kSendInTurn, out);
 }
 
 void bcast_scatter_doubling_at_once(const CollectiveCall& c, Schedule& out) {
   if (!std::has_single_bit(c.ranks)) return bcast_scatter_ring_at_once(c, out);
-  scatter_and_double(c, kAtOnce, out);
+  scatter_and_double(c, kSendTogether, out);
 }
 
-void bcast_scatter_ring(const CollectiveCall& c, Schedule& out) { scatter_and_go_round(c, kOneByOne, out); }
-void bcast_scatter_ring_at_once(const CollectiveCall& c, Schedule& out) { scatter_and_go_round(c, kAtOnce, out); }
+void bcast_scatter_ring(const CollectiveCall& c, Schedule& out) { scatter_and_go_round(c, kSendInTurn, out); }
+void bcast_scatter_ring_at_once(const CollectiveCall& c, Schedule& out) { scatter_and_go_round(c, kSendTogether, out); }
 
 void scatter_binomial(const CollectiveCall& c, Schedule& out) {
   const std::uint32_t relative = c.relative(), bit = own_bit(c);
