@@ -102,7 +102,8 @@ class TransferSender {
     std::uint32_t left = 0;  // bytes in blocks that have not begun
     bool fence = false, fences = false;  // one comes behind them; it is what has not begun
     std::uint8_t busy = 0, queued = 0;  // blocks, a bit each
-    std::uint8_t faulted = 0, keeps = 0, renumbers = 0;  // rests for some page; with its number; is queued to get another
+    std::uint8_t faulted = 0, keeps = 0,
+                 renumbers = 0;  // rests for some page; with its number; is queued to get another
     bool active = false;
     bool waits = false;  // in the queue of those that are to begin a block
     bool sending = false;  // a block of it is being sent for the first time, this one

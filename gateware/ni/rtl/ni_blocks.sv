@@ -17,7 +17,8 @@
 // A page that is not to be written is told of as memory's refusal is, with its own reason; a fence behind such a block is not taken, nor is the end of a
 // read: they come again.
 //
-// A packet waits for memory, for its page, and for room for answers, and for nothing else. Words that say that a transfer has ended are written in between.
+// A packet waits for memory, for its page, and for room for answers, and for nothing else. Where the room waits for memory's refusal to be written down, that
+// goes first, and the packet is weighed anew. Words that say that a transfer has ended are written in between.
 module ni_blocks #(
   parameter int unsigned Peers = 4096,
   parameter int unsigned Window = 32,
@@ -114,7 +115,7 @@ module ni_blocks #(
   // --- The table: packets look and write; answers look, and write where memory has refused something, between packets.
   typedef enum logic [1:0] { Idle, Look, Weigh, Decide } state_e;
   state_e state_q, answer_q;
-  logic begins, decides, fails, answer_looks, kernel;
+  logic begins, decides, fails, answer_looks, again, kernel;
   peer_t peer, peer_q, answer_peer;
   logic known, known_q;
   past_t past, past_q, past_next, answer_past_q, failed_past;
@@ -123,8 +124,8 @@ module ni_blocks #(
   ni_table #(.Entries(Peers), .Width($bits(past_t)), .Same(1'b1)) u_past (
     .clk_i, .write_i(decides || fails || kernel || clears),
     .write_at_i(clears ? clear_q[PeerBits-1:0] : decides ? peer_q : fails ? answer_peer : clear_at_i),
-    .data_i(decides ? past_next : fails ? failed_past : '0), .read_i(begins || answer_looks), .read_at_i(begins ? peer : answer_peer),
-    .data_o(past));
+    .data_i(decides ? past_next : fails ? failed_past : '0), .read_i(begins || answer_looks || again),
+    .read_at_i(begins ? peer : again ? peer_q : answer_peer), .data_o(past));
   assign kernel = clear_i && state_q == Idle && answer_q == Idle && !clears;
   assign clear_taken_o = kernel;
 
@@ -256,7 +257,7 @@ module ni_blocks #(
   assign serve_o = '{from: user_q.dmadd, to: request.own, length: request.length, dcid: user_q.source_dcid, peer: 12'(peer_q),
                      pdid: user_q.source_pdid, slot: user_q.channel, number: user_q.number};
   assign acks = !drops && (completes || (here_q.come == '1 && user_q.ack_request));
-  assign decides = state_q == Decide && ended_q && !jobs_q[1] && page_known;
+  assign decides = state_q == Decide && ended_q && !jobs_q[1] && page_known && !(held_up && answer_q != Idle);
   always_comb begin
     past_next = past_q;
     if (!drops) begin
@@ -289,7 +290,7 @@ module ni_blocks #(
         Idle: if (begins) state_q <= Look;
         Look: state_q <= Weigh;
         Weigh: state_q <= Decide;
-        default: if (decides) state_q <= Idle;
+        default: if (decides || again) state_q <= decides ? Idle : Look;
       endcase
       if (decides && tells_end) read_end_valid_o <= 1'b1;
       else if (read_end_taken_i) read_end_valid_o <= 1'b0;
@@ -411,10 +412,11 @@ module ni_blocks #(
   assign asks = pending_valid && (!waits || memory_q);
   assign refused = waits && refused_q && !is_end;
   assign answer_peer = pending.peer;
-  // The table is the packets' first, but one of them waits while an answer has to write.
-  assign answer_looks = answer_q == Idle && asks && (pending.acks || refused) && !begins && !clear_i && !clears && (!refused || state_q == Idle) &&
-      !m_axis_tvalid;
+  // The table is the packets' first, but one of them waits while an answer has to write, and one that waits for room is weighed again behind it.
+  assign answer_looks = answer_q == Idle && asks && (pending.acks || refused) && !begins && !clears && !m_axis_tvalid &&
+      (state_q == Idle ? !clear_i : !refused || (state_q == Decide && ended_q && jobs_q[1] && page_known));
   assign held_up = asks && refused;
+  assign again = held_up && answer_q == Decide && state_q == Decide;
   assign answer_at = pending.number[WindowBits-1:0];
   assign answer_behind = answer_past_q.next - pending.number - 24'd1;
   assign answer_outcome = answer_past_q.blocks[answer_at].outcome != Good ? answer_past_q.blocks[answer_at].outcome : refused ? Refused : Good;

@@ -256,10 +256,7 @@ TEST_CASE("pages: fences behind blocks that wait for their pages leave numbers t
       CAPTURE(reads);
       CAPTURE(late);
       constexpr unsigned kTransfers = 40;
-      Pages pages(2, {.memory = {.latency_cycles = 60},
-                      .tries = 0,
-                      .block_patience = 1,
-                      .fault_tries = 15});
+      Pages pages(2, {.memory = {.latency_cycles = 60}, .tries = 0, .block_patience = 1, .fault_tries = 15});
       NiNetwork& network = pages.network;
       if (reads) network.keep_channels(0, kTransfers);
       pages.fill(0, kFrom, kTransfers * kPage);
@@ -307,6 +304,45 @@ TEST_CASE("pages: fences behind blocks that wait for their pages leave numbers t
       CHECK(wrong == 0);
     }
   }
+}
+
+TEST_CASE(
+    "pages: a block whose answer is lost is not written again behind its fence, though its page is gone meanwhile") {
+  // The answer to the block is the first packet that comes back.
+  Pages pages(2, {.tries = 0,
+                  .block_patience = 1,
+                  .fault_tries = 15,
+                  .damages = [](std::size_t node, unsigned port, std::size_t packet) {
+                    return node == 0 && port == 1 && packet == 0;
+                  }});
+  NiNetwork& network = pages.network;
+  pages.fill(0, kFrom, kPage);
+  pages.map(0, kOwn, kFrom, kPage, false);
+  pages.map(1, kTarget, kTo, kPage);
+  spec::Transfer transfer = transfer_of(kOwn, kTarget, 1000, network.node(1).dcid, 1);
+  transfer.set_fence(1);
+  network.fence(0, 1, fence_of(kFences, 77));
+  network.transfer(0, 1, transfer);
+  for (unsigned i = 0; word_of(*network.node(1).memory, Pages::kFenceFrames) == 0; ++i) {
+    REQUIRE(i < 2000);
+    network.step();
+  }
+  pages.tables[0].unmap(kDomain, kOwn, kPage);
+  network.invalidate(0);
+  constexpr std::uint8_t kOwners = 0xee;  // who has seen the fence puts it there
+  for (std::uint64_t i = 0; i < 1000; ++i) network.node(1).memory->set(kTo + i, kOwners);
+  network.node(1).memory->set(Pages::kFenceFrames, 0);
+  network.run(30'000);
+  CHECK(network.page_counts(0)[1] > 1);
+  CHECK(pages.end(1).done() == 0);
+  pages.map(0, kOwn, kFrom, kPage, false);
+  pages.token = 1;
+  CHECK(pages.until_ended(200'000) == 0);
+  network.run(20'000);
+  unsigned wrong = 0;
+  for (std::uint64_t i = 0; i < 1000; ++i) wrong += network.node(1).memory->get(kTo + i) != kOwners;
+  CHECK(wrong == 0);
+  CHECK(word_of(*network.node(1).memory, Pages::kFenceFrames) == 0);
 }
 
 TEST_CASE("pages: when an invalidation is over nothing reads or writes by what the tables said before") {
