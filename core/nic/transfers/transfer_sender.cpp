@@ -10,7 +10,7 @@ namespace exanet {
 
 namespace {
 
-constexpr std::uint8_t kMostDoublings = 5;
+constexpr std::uint8_t kMostDoublings = 5, kMostTries = 15;
 constexpr std::uint32_t kBlock = 4096, kPacket = 512, kFence = 8, kRequest = 16;  // bytes
 constexpr std::uint32_t kServesWaiting = 31;
 constexpr std::uint8_t kMostRefusals = 4;
@@ -228,7 +228,7 @@ void TransferSender::begin(NodeId node, Node& n, Cycle cycle, Step step) {
       channel.refusals = 0;
       if (channel.left == 0) fence(channel);
       channel.active = true;
-      channel.busy = channel.queued = channel.faulted = channel.renumbers = 0;
+      channel.busy = channel.queued = channel.faulted = channel.keeps = channel.renumbers = 0;
       channel.waits = channel.sending = false;
       channel.sent_slot = 0;
       channel.failure = TransferEnding::kWhole;
@@ -262,8 +262,10 @@ void TransferSender::begin(NodeId node, Node& n, Cycle cycle, Step step) {
         n.unread.pop_front();
         slot = unread.word.slot;
         const Channel& channel = n.channels[slot / 4];
-        if (is_for(channel.store.dst, unread.word.number) && !is_unnumbered(channel, slot))
-          answer = {Said::kFault, unread.fault};
+        // The target may have all of a block that was sent again: it keeps its number.
+        const bool keeps = channel.blocks[slot % 4].tries != 0, rests = (channel.faulted >> slot % 4 & 1) != 0;
+        if (is_for(channel.store.dst, unread.word.number) && !is_unnumbered(channel, slot) && !rests)
+          answer = {Said::kFault, unread.fault, keeps};
         gather_.unread_taken(node, cycle);
       } else {
         const Packet& packet = *answers_->front(node, AnswerPorts::kOfBlocks);
@@ -307,13 +309,15 @@ void TransferSender::take_step(NodeId node, Node& n, Cycle cycle, Step step, std
   Block& block = channel.blocks[slot % 4];
   const bool busy = (channel.busy & bit) != 0;
   const bool rests = channel.accepted || channel.refused, tell = channel.serves && block.fence;
-  const bool faulted = (channel.faulted & bit) != 0, renumber = (channel.renumbers & bit) != 0;
+  const bool faulted = (channel.faulted & bit) != 0, keeps = (channel.keeps & bit) != 0;
+  const bool renumber = (channel.renumbers & bit) != 0;
   const bool may_emit = step == Step::kEmit && busy && !rests && (!failed || tell);
   const bool waits_for_number = may_emit && renumber && is_open(numbers.next),
              renumbers = may_emit && renumber && !waits_for_number;
   const bool emits = may_emit && !faulted && !waits_for_number;
   const auto elapsed = (round(n) - block.round + kRounds) % kRounds;
   const bool visited = step == Step::kVisit && busy && (channel.queued & bit) == 0;
+  const bool unnumbered = is_unnumbered(channel, slot);
   const bool overdue = visited && !rests && elapsed >= std::int64_t{config_.patience} << block.doublings;
   const bool abandons = busy && failed && !tell && (step == Step::kEmit || (visited && faulted));
   const bool accepts = answer.said == Said::kAck && reads, refuses = answer.said == Said::kBusy;
@@ -323,6 +327,8 @@ void TransferSender::take_step(NodeId node, Node& n, Cycle cycle, Step step, std
   const bool retries = visited && channel.refused && elapsed << 1 >> channel.refusals != 0;
   // A fence is not sent again before its transfer's other blocks have been answered.
   const bool waits = overdue && block.fence && (channel.busy & ~bit) != 0, due = overdue && !waits && !abandons;
+  // One that will not be taken, as a block before it has no number any more, gives its own back.
+  const bool yields = waits && !unnumbered && (numberless(channel) & ~bit) != 0;
   const bool gives_up = (due && !faulted && config_.tries != 0 && block.tries == config_.tries) || waited;
   const bool repeats = due && !gives_up;
   const bool frees = (answer.said != Said::kNone && !accepts && !refuses && !faults) || gives_up || abandons;
@@ -389,7 +395,10 @@ void TransferSender::take_step(NodeId node, Node& n, Cycle cycle, Step step, std
   if (repeats) {
     block.at = static_cast<std::uint8_t>(block.target % kBlock / kPacket);
     block.round = static_cast<std::uint16_t>(round(n) % kRounds);
-    block.tries = faulted ? 0 : static_cast<std::uint8_t>(block.tries + 1);
+    if (!faulted)
+      block.tries = std::min<std::uint8_t>(block.tries + 1, kMostTries);
+    else if (!keeps)
+      block.tries = 0;
     block.doublings = std::min<std::uint8_t>(block.doublings + 1, kMostDoublings);
     ++repeated_;
   }
@@ -399,8 +408,9 @@ void TransferSender::take_step(NodeId node, Node& n, Cycle cycle, Step step, std
     channel.faulted |= bit;
     visit_later(n, slot, std::int64_t{config_.patience} << block.doublings);
   }
+  if (yields) channel.faulted |= bit;
   if (frees || retries) channel.busy &= static_cast<std::uint8_t>(~bit);
-  if (accepts || refuses || faults || (frees && !rests && !faulted && !renumber))
+  if (accepts || refuses || (faults && !answer.keeps) || yields || (frees && !rests && !unnumbered))
     numbers.open &= ~(1u << block.number % kWindow);
   if (accepts || refuses) {
     block.round = static_cast<std::uint16_t>(round(n) % kRounds);
@@ -413,9 +423,13 @@ void TransferSender::take_step(NodeId node, Node& n, Cycle cycle, Step step, std
     channel.refused = false;
     channel.left = 1;
   }
-  if (frees || (repeats && faulted)) channel.faulted &= static_cast<std::uint8_t>(~bit);
+  if (faults) channel.keeps = static_cast<std::uint8_t>(answer.keeps ? channel.keeps | bit : channel.keeps & ~bit);
+  if (frees || (repeats && faulted)) {
+    channel.faulted &= static_cast<std::uint8_t>(~bit);
+    channel.keeps &= static_cast<std::uint8_t>(~bit);
+  }
   if (frees || renumbers) channel.renumbers &= static_cast<std::uint8_t>(~bit);
-  if (repeats && faulted) channel.renumbers |= bit;
+  if (repeats && faulted && !keeps) channel.renumbers |= bit;
   if (step == Step::kEmit) channel.queued &= static_cast<std::uint8_t>(~bit);
   if ((begins && !final_packet) || (emits && !final_packet) || repeats || waits_for_number) {
     channel.queued |= bit;

@@ -75,6 +75,7 @@ class TransferSender {
   struct Answer {
     Said said = Said::kNone;
     TransferEnding failure = TransferEnding::kWhole;
+    bool keeps = false;  // its number, where it rests
   };
 
   struct Block {
@@ -101,7 +102,8 @@ class TransferSender {
     std::uint32_t left = 0;  // bytes in blocks that have not begun
     bool fence = false, fences = false;  // one comes behind them; it is what has not begun
     std::uint8_t busy = 0, queued = 0;  // blocks, a bit each
-    std::uint8_t faulted = 0, renumbers = 0;  // rests without a number, for some page; is queued to get another one
+    std::uint8_t faulted = 0, keeps = 0,
+                 renumbers = 0;  // rests for some page; with its number; is queued to get another
     bool active = false;
     bool waits = false;  // in the queue of those that are to begin a block
     bool sending = false;  // a block of it is being sent for the first time, this one
@@ -170,7 +172,10 @@ class TransferSender {
   bool look_end_up(NodeId node, Node& n, Cycle cycle, const TransferStore& store);
   bool end_known(NodeId node, Node& n, Cycle cycle);
   static bool is_unnumbered(const Channel& channel, std::uint32_t slot) {
-    return ((channel.faulted | channel.renumbers) >> slot % 4 & 1) != 0;
+    return (numberless(channel) >> slot % 4 & 1) != 0;
+  }
+  static unsigned numberless(const Channel& channel) {
+    return (channel.faulted & ~unsigned{channel.keeps}) | channel.renumbers;
   }
   void visit_later(Node& n, std::uint32_t slot, std::int64_t patience);
   static void fence(Channel& channel);

@@ -17,7 +17,8 @@
 // A page that is not to be written is told of as memory's refusal is, with its own reason; a fence behind such a block is not taken, nor is the end of a
 // read: they come again.
 //
-// A packet waits for memory, for its page, and for room for answers, and for nothing else. Words that say that a transfer has ended are written in between.
+// A packet waits for memory, for its page, and for room for answers, and for nothing else. Where the room waits for memory's refusal to be written down, that
+// goes first, and the packet is weighed anew. Words that say that a transfer has ended are written in between.
 module ni_blocks #(
   parameter int unsigned Peers = 4096,
   parameter int unsigned Window = 32,
@@ -114,17 +115,18 @@ module ni_blocks #(
   // --- The table: packets look and write; answers look, and write where memory has refused something, between packets.
   typedef enum logic [1:0] { Idle, Look, Weigh, Decide } state_e;
   state_e state_q, answer_q;
-  logic begins, decides, fails, answer_looks, kernel;
+  logic begins, decides, drops, fails, answer_looks, again, kernel;
+  logic waits_q, refusal_q;  // a packet waits for room; the answer that looks is a refusal
   peer_t peer, peer_q, answer_peer;
   logic known, known_q;
   past_t past, past_q, past_next, answer_past_q, failed_past;
   ni_peer #(.Peers(Peers), .NodeBits(NodeBits), .XBits(XBits), .YBits(YBits)) u_peer (
     .clk_i, .dcid_i(s_axis_tuser.source_dcid), .y_shift_i(config_i.y_shift), .z_shift_i(config_i.z_shift), .peer_o(peer), .known_o(known));
   ni_table #(.Entries(Peers), .Width($bits(past_t)), .Same(1'b1)) u_past (
-    .clk_i, .write_i(decides || fails || kernel || clears),
-    .write_at_i(clears ? clear_q[PeerBits-1:0] : decides ? peer_q : fails ? answer_peer : clear_at_i),
-    .data_i(decides ? past_next : fails ? failed_past : '0), .read_i(begins || answer_looks), .read_at_i(begins ? peer : answer_peer),
-    .data_o(past));
+    .clk_i, .write_i((decides && !drops) || fails || kernel || clears),
+    .write_at_i(clears ? clear_q[PeerBits-1:0] : fails ? answer_peer : state_q == Decide ? peer_q : clear_at_i),
+    .data_i(fails ? failed_past : state_q == Decide && !clears ? past_next : '0), .read_i(begins || answer_looks || again),
+    .read_at_i(begins ? peer : again ? peer_q : answer_peer), .data_o(past));
   assign kernel = clear_i && state_q == Idle && answer_q == Idle && !clears;
   assign clear_taken_o = kernel;
 
@@ -139,6 +141,7 @@ module ni_blocks #(
   ni_user_t user_q;
   logic [127:0] first_q;  // word of the payload
   logic [23:0] ahead_q;
+  logic [2:0][WindowBits-1:0] named_at_q;
   logic [5:0] unanswered_q;  // packets that were decided on
   logic [5:0] ends_unanswered_q;
   block_place_t place_comes;
@@ -175,12 +178,12 @@ module ni_blocks #(
   block_t found, here_q;
   block_t [2:0] named;  // by a fence
   logic [2:0] whole;
-  outcome_e spoilt, spoilt_q, written;
-  logic in_order_q, spoils, would_write, page_known;
+  outcome_e spoilt, spoilt_q, page_outcome;
+  logic drops_q, spoils, would_write, page_known;
   logic [2:0] index;
   logic [7:0] own, span;
   logic [WindowBits-1:0] at;
-  logic tells_end, later, later_q, drops, repeated, completes, acks, takes, writes, fitting, asks_read, ends_read, busy;
+  logic tells_end, later, later_q, repeated, completes, acks, takes, writes, fitting, asks_read, ends_read;
   read_request_t request;
   read_response_t response;
   logic [23:0] behind;
@@ -209,7 +212,7 @@ module ni_blocks #(
       default: fitting = 1'b0;
     endcase
   end
-  assign drops = !known_q || !fitting || (!later_q && behind[22:WindowBits] != '0) || !in_order_q;
+  assign drops = drops_q || !fitting;
   always_comb begin
     found = past_q.blocks[at];
     if (later || !found.begun) found = '{begun: 1'b1, outcome: Good, come: ~span};
@@ -218,16 +221,17 @@ module ni_blocks #(
   always_comb begin
     spoilt = Good;
     for (int unsigned k = 0; k < 3; k++) begin
-      named[k] = past_q.blocks[WindowBits'(at - WindowBits'(fence.behind[k]))];
+      named[k] = past_q.blocks[named_at_q[k]];
       whole[k] = fence.behind[k] == '0 ||
           (named[k].begun && named[k].come == '1 && (!later || ahead_q < 24'(fence.behind[k])));
       if (fence.behind[k] != '0 && place.fence && named[k].outcome != Good && spoilt != Refused) spoilt = named[k].outcome;
     end
   end
   always_ff @(posedge clk_i) begin
+    for (int unsigned k = 0; k < 3; k++) named_at_q[k] <= at - WindowBits'(fence.behind[k]);
     if (state_q == Weigh) begin
       {later_q, here_q} <= {later, found};
-      in_order_q <= !place.fence || whole == '1;
+      drops_q <= !known_q || (!later && behind[22:WindowBits] != '0) || (place.fence && whole != '1);
       spoilt_q <= spoilt;
     end
   end
@@ -245,36 +249,34 @@ module ni_blocks #(
   assign drained_o = state_q == Idle && unanswered_q == '0;
   assign ends_written_o = ends_unanswered_q == '0;
   always_comb begin
-    written = Good;
-    if (config_i.translate && would_write && fault_i == NackReasonUnmapped) written = Unmapped;
-    if (config_i.translate && would_write && fault_i == NackReasonReadOnly) written = ReadOnly;
+    page_outcome = Good;
+    if (fault_i == NackReasonUnmapped) page_outcome = Unmapped;
+    if (fault_i == NackReasonReadOnly) page_outcome = ReadOnly;
   end
-  assign writes = would_write && written == Good;
+  assign writes = would_write && (!config_i.translate || page_outcome == Good);
   assign tells_end = takes && ends_read && (spoilt_q == Good || spoilt_q == Refused);
-  assign busy = takes && asks_read && !serves_i;
   assign serve_valid_o = decides && takes && asks_read && serves_i;
   assign serve_o = '{from: user_q.dmadd, to: request.own, length: request.length, dcid: user_q.source_dcid, peer: 12'(peer_q),
                      pdid: user_q.source_pdid, slot: user_q.channel, number: user_q.number};
   assign acks = !drops && (completes || (here_q.come == '1 && user_q.ack_request));
-  assign decides = state_q == Decide && ended_q && !jobs_q[1] && page_known;
+  assign decides = state_q == Decide && ended_q && !jobs_q[1] && page_known && !(answer_q != Idle && refusal_q);
+  // As it is with the packet, unless that is dropped.
   always_comb begin
     past_next = past_q;
-    if (!drops) begin
-      if (later_q) begin
-        // Numbers that are left out are yet to begin.
-        for (int unsigned i = 0; i < Window; i++)
-          if (!past_q.known || ahead_q > 24'(Window - 1) || WindowBits'(i) - past_q.next[WindowBits-1:0] <= ahead_q[WindowBits-1:0])
-            past_next.blocks[i] = '0;
-        past_next.known = 1'b1;
-        past_next.next = user_q.number + 24'd1;
-      end
-      past_next.blocks[at] = here_q;
-      past_next.blocks[at].come = here_q.come | own;
-      if (here_q.outcome == Good) begin
-        if (spoils) past_next.blocks[at].outcome = spoilt_q;
-        else if (busy) past_next.blocks[at].outcome = Refused;
-        else past_next.blocks[at].outcome = written;
-      end
+    if (later_q) begin
+      // Numbers that are left out are yet to begin.
+      for (int unsigned i = 0; i < Window; i++)
+        if (!past_q.known || ahead_q > 24'(Window - 1) || WindowBits'(i) - past_q.next[WindowBits-1:0] <= ahead_q[WindowBits-1:0])
+          past_next.blocks[i] = '0;
+      past_next.known = 1'b1;
+      past_next.next = user_q.number + 24'd1;
+    end
+    past_next.blocks[at] = here_q;
+    past_next.blocks[at].come = here_q.come | own;
+    if (here_q.outcome == Good) begin
+      if (spoils) past_next.blocks[at].outcome = spoilt_q;
+      else if (asks_read && !repeated && !serves_i) past_next.blocks[at].outcome = Refused;
+      else if (!asks_read && !ends_read && !repeated && config_i.translate) past_next.blocks[at].outcome = page_outcome;
     end
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -289,7 +291,7 @@ module ni_blocks #(
         Idle: if (begins) state_q <= Look;
         Look: state_q <= Weigh;
         Weigh: state_q <= Decide;
-        default: if (decides) state_q <= Idle;
+        default: if (decides || again) state_q <= decides ? Idle : Look;
       endcase
       if (decides && tells_end) read_end_valid_o <= 1'b1;
       else if (read_end_taken_i) read_end_valid_o <= 1'b0;
@@ -326,14 +328,15 @@ module ni_blocks #(
     logic writes;
     logic [47:0] address;
     logic [3:0] last_byte;  // of its last beat
-    logic [5:0] words;  // of the packet
+    logic empty;
+    logic spills;  // it has a beat more than words
     logic [5:0] final_beat;  // to memory, or where it goes nowhere its last word
     answer_t answer;
   } job_t;
   job_t job, job_next;
   logic [3:0] shift;
   logic [5:0] beat_q;
-  logic ends_q, pending_room, address_sent_q, data_sent_q, address_sent, data_sent, writing, begun, waits_for_word, data_beat;
+  logic ends_q, pending_room, address_sent_q, data_sent_q, address_sent, data_sent, writing, begun, has_word, waits_for_word, data_beat;
   logic [127:0] previous_q;
   logic [15:0] first_bytes, last_bytes;
   exanet_fifo #(.Width($bits(job_t)), .Depth(2)) u_jobs (
@@ -345,8 +348,9 @@ module ni_blocks #(
     job_next.writes = writes;
     job_next.address = config_i.translate ? {page_frame_i, user_q.dmadd[11:0]} : user_q.dmadd;
     job_next.last_byte = 4'(user_q.dmadd[3:0] + bytes_q[3:0] - 4'd1);
-    job_next.words = 6'((bytes_q + 10'd15) >> 4);
+    job_next.empty = bytes_q == '0;
     job_next.final_beat = 6'((11'(writes ? user_q.dmadd[3:0] : 4'd0) + 11'(bytes_q) - 11'd1) >> 4);
+    job_next.spills = job_next.final_beat == 6'((bytes_q + 10'd15) >> 4);
     job_next.answer = '{acks: acks, asks_read: asks_read, peer: peer_q,
                         dcid: user_q.source_dcid, pdid: user_q.source_pdid, channel: user_q.channel, number: user_q.number};
   end
@@ -358,21 +362,24 @@ module ni_blocks #(
   assign m_axi_awvalid = writing && !address_sent_q;
   assign m_axi_awaddr = ends_q ? {end_word_i[44:1], 4'd0} : {job.address[47:4], 4'd0};
   assign m_axi_awlen = ends_q ? '0 : 8'(job.final_beat);
-  assign waits_for_word = !ends_q && beat_q < job.words && !word_valid;
+  // The last beat has no word of its own where the packet's last bytes go beyond a line.
+  assign has_word = !job.empty && !(job.spills && beat_q == job.final_beat);
+  assign waits_for_word = !ends_q && has_word && !word_valid;
   assign m_axi_wvalid = writing && !data_sent_q && !waits_for_word;
   assign m_axi_wlast = ends_q || beat_q == job.final_beat;
   assign m_axi_wdata = ends_q ? {end_value_i, end_value_i}
-      : 128'({beat_q < job.words ? word : 128'd0, previous_q} >> (8'd128 - {1'b0, shift, 3'd0}));
+      : 128'({has_word ? word : 128'd0, previous_q} >> (8'd128 - {1'b0, shift, 3'd0}));
   always_comb begin
     m_axi_wstrb = (beat_q == '0 ? first_bytes : '1) & (m_axi_wlast ? last_bytes : '1);
     if (ends_q) m_axi_wstrb = end_word_i[0] ? 16'hff00 : 16'h00ff;
   end
-  assign data_beat = (m_axi_wvalid && m_axi_wready) || (begun && !ends_q && !job.writes && word_valid && beat_q < job.words);
-  assign word_read = data_beat && !ends_q && beat_q < job.words;
+  assign data_beat = (m_axi_wvalid && m_axi_wready) || (begun && !ends_q && !job.writes && word_valid && has_word);
+  assign word_read = data_beat && !ends_q && has_word;
   assign address_sent = address_sent_q || !writing || (m_axi_awvalid && m_axi_awready);
-  assign data_sent = data_sent_q || (data_beat && m_axi_wlast) || (begun && !ends_q && !job.writes && job.words == '0);
+  assign data_sent = data_sent_q || (data_beat && m_axi_wlast) || (begun && !ends_q && !job.writes && job.empty);
   assign job_done = begun && !ends_q && address_sent && data_sent;
-  assign end_taken_o = ends_q && begun && address_sent && data_sent;
+  // The same of an end, which waits for no word.
+  assign end_taken_o = ends_q && pending_room && (address_sent_q || m_axi_awready) && (data_sent_q || m_axi_wready);
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       jobs_q         <= '0;
@@ -411,10 +418,11 @@ module ni_blocks #(
   assign asks = pending_valid && (!waits || memory_q);
   assign refused = waits && refused_q && !is_end;
   assign answer_peer = pending.peer;
-  // The table is the packets' first, but one of them waits while an answer has to write.
-  assign answer_looks = answer_q == Idle && asks && (pending.acks || refused) && !begins && !clear_i && !clears && (!refused || state_q == Idle) &&
-      !m_axis_tvalid;
+  // The table is the packets' first, but one of them waits while an answer has to write, and one that waits for room is weighed again behind it.
+  assign answer_looks = answer_q == Idle && asks && (pending.acks || refused) && !begins && !clears && !m_axis_tvalid &&
+      (state_q == Idle ? !clear_i : !refused || waits_q);
   assign held_up = asks && refused;
+  assign again = answer_q == Decide && refusal_q && state_q == Decide;
   assign answer_at = pending.number[WindowBits-1:0];
   assign answer_behind = answer_past_q.next - pending.number - 24'd1;
   assign answer_outcome = answer_past_q.blocks[answer_at].outcome != Good ? answer_past_q.blocks[answer_at].outcome : refused ? Refused : Good;
@@ -427,6 +435,8 @@ module ni_blocks #(
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       answer_q      <= Idle;
+      waits_q       <= 1'b0;
+      refusal_q       <= 1'b0;
       memory_q      <= 1'b0;
       refused_q     <= 1'b0;
       pending_q     <= '0;
@@ -439,6 +449,8 @@ module ni_blocks #(
       pending_q <= pending_q + 6'(pended) - 6'(taken);
       unanswered_q <= unanswered_q + 6'(decides) - 6'(taken && !is_end);
       ends_unanswered_q <= ends_unanswered_q + 6'(end_taken_o) - 6'(taken && is_end);
+      waits_q <= state_q == Decide && ended_q && jobs_q[1] && page_known;
+      if (answer_looks) refusal_q <= refused;
       case (answer_q)
         Idle: if (answer_looks) answer_q <= Look;
         Look: answer_q <= Decide;

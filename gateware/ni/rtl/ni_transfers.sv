@@ -19,7 +19,9 @@
 // nodes that have asked with all that they may take serve each other, and a process that counts its transfers finds room.
 //
 // A block of which a page is not to be used, here or at its target, rests in its slot, without a number, until its time to be sent again has come. Then it
-// gets a new one; after fault_tries of them its transfer has failed. No fence begins meanwhile: it would name a number that may be another block's.
+// gets a new one; after fault_tries of them its transfer has failed. No fence begins meanwhile: it would name a number that may be another block's. One
+// that has begun before, and will not be taken, gives its number back when it would be sent again, so that the blocks before it find one. A block that
+// was sent again under its number keeps it where a page is not to be read here: its target may have all of it, and must know it again.
 //
 // All state changes by steps, one begun every three cycles at most, each of which reads the tables in its first cycle and writes them in its fourth, which
 // is the first one of the next. Steps, by who goes first: the visit of a slot, once in 16 cycles; an answer; then in turn a new transfer with its first
@@ -376,7 +378,8 @@ module ni_transfers #(
     logic accepted;     // the request is: its end is to come
     logic refused;      // the request is: it is to be sent anew
     logic [2:0] refusals;  // so far; they count up to four
-    logic [3:0] faulted;   // slots whose block rests without a number, for some page
+    logic [3:0] faulted;   // slots whose block rests, for some page
+    logic [3:0] keeps;     // one that rests has its number
     logic [3:0] renumbers; // whose block is queued to get another one
     nack_reason_e failure;
   } state_t;
@@ -424,7 +427,9 @@ module ni_transfers #(
   // --- Second cycle: what was read; a new transfer has its own.
   logic [12:0] sum1, block_bytes1, block_bytes2_q;
   logic whole1, finishes1, finishes2_q, more2_q, single2_q, final2_q, first2_q, fits2_q, quiet1, may_begin2_q, may_emit2_q, abandons2_q;
-  logic rests1, rests2_q, ends2_q, late2_q, waited2_q, retries2_q, unnumbered1, unnumbered2_q, page_fault2_q;
+  logic rests1, rests2_q, ends2_q, late2_q, waited2_q, retries2_q, unnumbered1, unnumbered2_q, page_fault2_q, behind_rest2_q;
+  logic keeps2_q;
+  logic [3:0] numberless1;
   logic [11:0] elapsed1;
   logic [11:0] end_byte1, end_byte2_q, offset2_q;
   state_t begins1;  // as it is if its next block begins
@@ -453,7 +458,8 @@ module ni_transfers #(
   assign quiet1 = (state1.busy | state1.queued) == '0;
   assign elapsed1 = round_q - block1.round;
   assign rests1 = state1.accepted || state1.refused;
-  assign unnumbered1 = state1.faulted[slot1_q[1:0]] || state1.renumbers[slot1_q[1:0]];
+  assign numberless1 = (state1.faulted & ~state1.keeps) | state1.renumbers;
+  assign unnumbered1 = numberless1[slot1_q[1:0]];
   assign ending1 = {intake1_q.transfer.end_word, intake1_q.transfer.notify, intake1_q.transfer.token, intake1_q.pdid};
   always_ff @(posedge clk_i) begin
     if (starts) begin
@@ -476,11 +482,13 @@ module ni_transfers #(
       final2_q  <= block1.at == block1.last_byte[11:9];
       first2_q  <= block1.at == block1.target[11:9];
       fits2_q   <= answer1_q.known && block1.number == answer1_q.number && (answer1_q.unread || answer1_q.from == order1.peer) &&
-          (answer1_q.ends ? state1.reads : !rests1 && !unnumbered1);
+          (answer1_q.ends ? state1.reads : !rests1 && !unnumbered1 && !(answer1_q.unread && state1.faulted[slot1_q[1:0]]));
+      keeps2_q <= answer1_q.unread && block1.tries != '0;
       unnumbered2_q <= unnumbered1 && step1_q != Admit;
       // The end of a read has no page of its own: it was behind a block that had to rest.
       page_fault2_q <= is_page_fault(answer1_q.reason) && !answer1_q.ends &&
           (block1.faults < config_i.fault_tries || (state1.serves && block1.fence));
+      behind_rest2_q <= block1.fence && !unnumbered1 && numberless1 != '0;
       ends2_q   <= answer1_q.ends;
       late2_q   <= !rests1 && elapsed1 >= 12'(config_i.block_patience) << block1.doublings;
       // The end of a read has not come, or its request is to be sent anew after one, two, four, then eight rounds.
@@ -498,7 +506,8 @@ module ni_transfers #(
 
   // --- Third cycle: what it does.
   logic begins, emits, fits, due, gives_up, repeats, abandons, frees, sends, pushes_slot, pushes_channel, ends, here_busy, failed;
-  logic accepts, refuses, retries, visited, waited, is_fence, here_faulted, renumbers, waits_for_number, faults, gives_back, numbered;
+  logic accepts, refuses, retries, visited, waited, is_fence, here_faulted, here_keeps, renumbers, waits_for_number, faults, yields, gives_back;
+  logic numbered;
   logic [3:0] usable;
   logic [1:0] free_slot, at_slot;
   logic [9:0] packet_bytes;
@@ -520,6 +529,7 @@ module ni_transfers #(
   assign at_slot = begins ? free_slot : slot2_q[1:0];
   assign here_busy = state2_q.busy[slot2_q[1:0]];
   assign here_faulted = state2_q.faulted[slot2_q[1:0]];
+  assign here_keeps = state2_q.keeps[slot2_q[1:0]];
   assign renumbers = step2_q == Emit && here_busy && may_emit2_q && state2_q.renumbers[slot2_q[1:0]] && !numbers2.full;
   assign waits_for_number = step2_q == Emit && here_busy && may_emit2_q && state2_q.renumbers[slot2_q[1:0]] && numbers2.full;
   assign emits = step2_q == Emit && here_busy && may_emit2_q && !here_faulted && !waits_for_number;
@@ -577,6 +587,7 @@ module ni_transfers #(
   assign visited = step2_q == Visit && here_busy && !state2_q.queued[slot2_q[1:0]];
   assign gives_back = visited && here_faulted && abandons2_q;
   assign due = visited && late2_q && !(block2_q.fence && others_busy) && !gives_back;
+  assign yields = visited && late2_q && behind_rest2_q;
   assign waited = visited && waited2_q;
   assign retries = visited && retries2_q;
   assign faults = fits && page_fault2_q && !abandons2_q;
@@ -604,10 +615,11 @@ module ni_transfers #(
       state.sent_slot = free_slot;
     end
     if (frees || retries) state.busy[slot2_q[1:0]] = 1'b0;
-    if (faults) state.faulted[slot2_q[1:0]] = 1'b1;
-    if (frees || (repeats && here_faulted)) state.faulted[slot2_q[1:0]] = 1'b0;
+    if (faults || yields) state.faulted[slot2_q[1:0]] = 1'b1;
+    if (faults) state.keeps[slot2_q[1:0]] = keeps2_q;
+    if (frees || (repeats && here_faulted)) {state.faulted[slot2_q[1:0]], state.keeps[slot2_q[1:0]]} = '0;
     if (frees || renumbers) state.renumbers[slot2_q[1:0]] = 1'b0;
-    if (repeats && here_faulted) state.renumbers[slot2_q[1:0]] = 1'b1;
+    if (repeats && here_faulted) state.renumbers[slot2_q[1:0]] = !here_keeps;
     if (renumbers) state.numbers[slot2_q[1:0]] = numbers2.next[WindowBits-1:0];
     if (accepts) state.accepted = 1'b1;
     if (refuses) begin
@@ -649,14 +661,15 @@ module ni_transfers #(
       block.number = packet.number;
     end else if (repeats) begin
       block.at = block2_q.target[11:9];
-      block.tries = here_faulted ? '0 : block2_q.tries + 4'd1;
+      if (!here_faulted) block.tries = block2_q.tries + 4'(block2_q.tries != '1);
+      else if (!here_keeps) block.tries = '0;
       block.doublings = block2_q.doublings == MostDoublings ? MostDoublings : block2_q.doublings + 3'd1;
     end else if (faults) begin
       block.faults = block2_q.faults + 4'd1;
     end
 
     numbers = numbers2;
-    numbers_write = numbered || accepts || refuses || faults || (frees && !rests2_q && !unnumbered2_q);
+    numbers_write = numbered || accepts || refuses || (faults && !keeps2_q) || yields || (frees && !rests2_q && !unnumbered2_q);
     if (numbered) begin
       numbers.next = numbers2.next + 24'd1;
       numbers.open[numbers2.next[WindowBits-1:0]] = 1'b1;

@@ -249,6 +249,102 @@ TEST_CASE("pages: a fault that is resolved lets the transfer go on, with its fen
   }
 }
 
+// More of them than a window has numbers: had each fence kept its own, none would be left for the block before it.
+TEST_CASE("pages: fences behind blocks that wait for their pages leave numbers to these") {
+  for (const bool reads : {false, true}) {
+    for (const unsigned late : {1u, 4u}) {
+      CAPTURE(reads);
+      CAPTURE(late);
+      constexpr unsigned kTransfers = 40;
+      Pages pages(2, {.memory = {.latency_cycles = 60}, .tries = 0, .block_patience = 1, .fault_tries = 15});
+      NiNetwork& network = pages.network;
+      if (reads) network.keep_channels(0, kTransfers);
+      pages.fill(0, kFrom, kTransfers * kPage);
+      const std::size_t asks = reads ? 1 : 0;
+      for (unsigned i = 0; i < kTransfers; ++i) {
+        const std::uint64_t own = kOwn + kPage * i, target = kTarget + kPage * i;
+        pages.map(1, target, kTo + kPage * i, kPage);
+        spec::Transfer transfer = reads ? read_of(target, own, 100, network.node(0).dcid, i + 1)
+                                        : transfer_of(own, target, 100, network.node(1).dcid, i + 1);
+        if (!reads) {
+          transfer.set_fence(1);
+          network.fence(0, i % kContexts, fence_of(kFences + 8 * i, i + 1));
+        }
+        network.transfer(asks, i % kContexts, transfer);
+      }
+      const auto ended = [&](unsigned i) {
+        return word_of(*network.node(asks).memory, Pages::kEndFrames + 8 * std::uint64_t{i + 1});
+      };
+      network.node(1).dma->on_burst = [&](const WrittenBeat& beat) {
+        for (unsigned i = 0; i < kTransfers && !reads; ++i) {
+          if (beat.address / 16 != (Pages::kFenceFrames + 8 * i) / 16) continue;
+          const std::uint64_t word = word_of(*network.node(1).memory, Pages::kFenceFrames + 8 * i);
+          if (word == 0) continue;
+          CHECK(word == i + 1);
+          CHECK(network.node(1).memory->get(kTo + kPage * i + 99) == value_at(0, kFrom + kPage * i + 99));
+        }
+      };
+      network.run(late * 10'000);
+      for (unsigned i = 0; i < kTransfers; ++i) {
+        CHECK(ended(i) == 0);
+        pages.map(0, kOwn + kPage * i, kFrom + kPage * i, kPage, false);
+      }
+      for (unsigned i = 0, at = 0; at < kTransfers; ++i) {
+        REQUIRE(i < 500'000);
+        network.step();
+        while (at < kTransfers && ended(at) != 0) ++at;
+      }
+      unsigned wrong = 0;
+      for (unsigned i = 0; i < kTransfers; ++i) {
+        CHECK((ended(i) >> 4 & 15) == 0);
+        for (std::uint64_t k = 0; k < 100; ++k)
+          wrong += network.node(1).memory->get(kTo + kPage * i + k) != value_at(0, kFrom + kPage * i + k);
+        if (!reads) CHECK(word_of(*network.node(1).memory, Pages::kFenceFrames + 8 * i) == i + 1);
+      }
+      CHECK(wrong == 0);
+    }
+  }
+}
+
+TEST_CASE(
+    "pages: a block whose answer is lost is not written again behind its fence, though its page is gone meanwhile") {
+  // The answer to the block is the first packet that comes back.
+  Pages pages(2, {.tries = 0,
+                  .block_patience = 1,
+                  .fault_tries = 15,
+                  .damages = [](std::size_t node, unsigned port, std::size_t packet) {
+                    return node == 0 && port == 1 && packet == 0;
+                  }});
+  NiNetwork& network = pages.network;
+  pages.fill(0, kFrom, kPage);
+  pages.map(0, kOwn, kFrom, kPage, false);
+  pages.map(1, kTarget, kTo, kPage);
+  spec::Transfer transfer = transfer_of(kOwn, kTarget, 1000, network.node(1).dcid, 1);
+  transfer.set_fence(1);
+  network.fence(0, 1, fence_of(kFences, 77));
+  network.transfer(0, 1, transfer);
+  for (unsigned i = 0; word_of(*network.node(1).memory, Pages::kFenceFrames) == 0; ++i) {
+    REQUIRE(i < 2000);
+    network.step();
+  }
+  pages.tables[0].unmap(kDomain, kOwn, kPage);
+  network.invalidate(0);
+  constexpr std::uint8_t kOwners = 0xee;  // who has seen the fence puts it there
+  for (std::uint64_t i = 0; i < 1000; ++i) network.node(1).memory->set(kTo + i, kOwners);
+  network.node(1).memory->set(Pages::kFenceFrames, 0);
+  network.run(30'000);
+  CHECK(network.page_counts(0)[1] > 1);
+  CHECK(pages.end(1).done() == 0);
+  pages.map(0, kOwn, kFrom, kPage, false);
+  pages.token = 1;
+  CHECK(pages.until_ended(200'000) == 0);
+  network.run(20'000);
+  unsigned wrong = 0;
+  for (std::uint64_t i = 0; i < 1000; ++i) wrong += network.node(1).memory->get(kTo + i) != kOwners;
+  CHECK(wrong == 0);
+  CHECK(word_of(*network.node(1).memory, Pages::kFenceFrames) == 0);
+}
+
 TEST_CASE("pages: when an invalidation is over nothing reads or writes by what the tables said before") {
   for (const unsigned latency : {0u, 20u, 300u}) {
     for (unsigned pause = 0; pause < (in_full() ? 200 : 20); ++pause) {

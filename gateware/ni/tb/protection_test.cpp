@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Does a transfer read or write what its domain may not? Nodes with several domains, whose pages are there, read-only or not at all, and are revoked and
-// put back meanwhile; transfers with addresses of their own domain and of others, across pages. Each domain's memory holds bytes that say whose they are.
+// put back meanwhile; transfers with addresses of their own domain and of others, across pages, some with fences. Each domain's memory holds bytes that say
+// whose they are.
 #include <doctest/doctest.h>
 
 #include <map>
@@ -30,7 +31,7 @@ class Protection {
       : random_(seed),
         net_(2 + 2 * (seed % 2), {.memory = {.latency_cycles = seed % 3 == 0 ? 100u : 20u},
                                   .tries = 0,
-                                  .block_patience = 1,
+                                  .block_patience = seed % 5 == 0 ? 0u : 1u,
                                   .fault_tries = static_cast<unsigned>(seed / 2 % 3),
                                   .translate = true}),
         left_(operations),
@@ -67,9 +68,9 @@ class Protection {
   };
   struct Operation {
     unsigned domain, token;
-    bool good, read;
+    bool read, fence;
     std::size_t from, to;
-    std::uint64_t source, target;
+    std::uint64_t source, target, word;
     std::uint32_t length;
     std::uint64_t begun;
   };
@@ -135,12 +136,18 @@ class Protection {
     // Now and then another domain's addresses.
     o.source = base_of(pick(10) == 0 ? pick(kDomains) : o.domain) + pick(kPages * kPage - 10'000);
     o.target = base_of(pick(10) == 0 ? pick(kDomains) : o.domain) + pick(kPages * kPage - 10'000);
+    o.word = (base_of(pick(10) == 0 ? pick(kDomains) : o.domain) + pick(kPages * kPage)) / 8 * 8;
+    o.fence = !o.read && pick(2) == 0;
     o.begun = net_.cycle();
     set_word(*net_.node(n).memory, kEndFrames + kLargePage * o.domain + 8 * o.token, 0);
     const std::uint32_t dcid = net_.node(other).dcid;
-    net_.transfer(n, context,
-                  o.read ? read_of(o.target, o.source, o.length, dcid, o.token)
-                         : transfer_of(o.source, o.target, o.length, dcid, o.token));
+    spec::Transfer transfer = o.read ? read_of(o.target, o.source, o.length, dcid, o.token)
+                                     : transfer_of(o.source, o.target, o.length, dcid, o.token);
+    if (o.fence) {
+      transfer.set_fence(1);
+      net_.fence(n, context, fence_of(o.word, 0x0101'0101'0101'0101 * tag_of(o.domain)));
+    }
+    net_.transfer(n, context, transfer);
     node.open.push_back(o);
   }
   void look(std::size_t n) {
@@ -150,7 +157,8 @@ class Protection {
       const auto failure = static_cast<spec::NackReason>(word >> 4 & 15);
       bool changed = false;
       const bool good = may(o.from, o.domain, o.source, o.length, kReadable, o.begun, changed) &
-                        may(o.to, o.domain, o.target, o.length, kWritable, o.begun, changed);
+                        may(o.to, o.domain, o.target, o.length, kWritable, o.begun, changed) &
+                        (!o.fence || may(o.to, o.domain, o.word, 8, kWritable, o.begun, changed));
       if (!changed) CHECK(good == (failure == spec::NackReason::kNone));
       if (failure != spec::NackReason::kNone)
         CHECK((failure == spec::NackReason::kUnmapped || failure == spec::NackReason::kReadOnly));

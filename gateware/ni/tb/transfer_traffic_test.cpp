@@ -120,6 +120,39 @@ TEST_CASE("transfers: a block of which memory refuses some packet is told to hav
   }
 }
 
+TEST_CASE("transfers: memory that refuses late, with more packets waiting for its answers than there is room for") {
+  for (const bool clears : {false, true}) {
+    CAPTURE(clears);
+    NiNetwork network(4, {.memory = {.latency_cycles = 3000}, .tries = 0});
+    open_all(network);
+    network.node(1).memory->refuses = [](std::uint64_t address) { return address / kPage % 2 == 1; };
+    constexpr unsigned kTransfers = 32;  // of four nodes in turn, whose reads of their own memories are as slow
+    const auto target_of = [](std::uint64_t i) { return kTarget + kPage * i; };
+    for (unsigned i = 0; i < kTransfers; ++i) {
+      fill(network, i % 4, kOwn + kPage * i, kPage);
+      network.transfer(i % 4, 0, transfer_of(kOwn + kPage * i, target_of(i + i / 4), kPage, network.node(1).dcid, i));
+    }
+    network.run(7000);
+    if (clears) network.clear_peer(1, 9);  // nobody's
+    for (unsigned i = 0, at = 0; at < kTransfers; ++i) {
+      REQUIRE(i < 200'000);
+      network.step();
+      while (at < kTransfers && end_of(*network.node(at % 4).memory, at).done() != 0) ++at;
+    }
+    unsigned wrong = 0;
+    for (unsigned i = 0; i < kTransfers; ++i) {
+      const std::uint64_t target = target_of(i + i / 4);
+      const bool refused = target / kPage % 2 == 1;
+      CHECK(end_of(*network.node(i % 4).memory, i).failure() ==
+            static_cast<unsigned>(refused ? spec::NackReason::kMemory : spec::NackReason::kNone));
+      for (std::uint64_t k = 0; k < kPage; ++k)
+        wrong += network.node(1).memory->get(target + k) != (refused ? 0 : value_at(i % 4, kOwn + kPage * i + k));
+    }
+    CHECK(wrong == 0);
+    network.run_until_stored();
+  }
+}
+
 // EXANET_TRANSFER_SEEDS=FIRST,COUNT: further ones, by hand.
 TEST_CASE("transfers: lines that lose and damage words, many") {
   const char* const asked = std::getenv("EXANET_TRANSFER_SEEDS");
