@@ -245,7 +245,8 @@ void reduce_libnbc_binomial(const CollectiveCall& call, Schedule& out) {
 // In pieces of 8 KiB or less, one after the other, of which the last one has what is left.
 void reduce_libnbc_chain(const CollectiveCall& c, Schedule& out) {
   constexpr std::uint64_t kPiece = 8192;
-  const std::uint64_t pieces = std::max<std::uint64_t>((c.bytes + kPiece - 1) / kPiece, 1), each = c.elements() / pieces;
+  const std::uint64_t pieces = std::max<std::uint64_t>((c.bytes + kPiece - 1) / kPiece, 1),
+                      each = c.elements() / pieces;
   for (std::uint64_t i = 0; i < pieces; ++i) {
     const std::uint64_t elements = i + 1 < pieces ? each : c.elements() - i * each;
     if (c.relative() + 1 < c.ranks) out.receive_alone(c.after(1));

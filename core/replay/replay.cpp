@@ -135,8 +135,7 @@ class Replay::State final : public LibraryUser {
     ActiveWords& said = words.emplace_back();
     RankPlaces& at = add_places(program, first, interface);
     for (RankId rank = 0; rank < count; ++rank) {
-      auto made =
-          std::make_unique<RankReplay>(program, interface, first, rank, library, own, said, at);
+      auto made = std::make_unique<RankReplay>(program, interface, first, rank, library, own, said, at);
       const exanet_trace_header& header = made->stream().header();
       if (header.rank != rank || header.ranks != count)
         throw ConfigError("trace", program.streams[rank] + ": it is of rank " + std::to_string(header.rank) + " of " +

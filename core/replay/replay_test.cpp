@@ -545,7 +545,8 @@ TEST_CASE("a job that calls a collective takes what a trace of the same calls ta
     for (const char* algorithm : {"binomial", "LLF", "hardware", "scatter-ring"}) {
       ReplayProgram trace = calling("bcast", algorithm, bytes, {0, 1, 2, 3});
       const ReplayResult job = run_all({trace});
-      for (const StreamBytes& stream : broadcasts(4, 0, {bytes, bytes})) trace.streams.push_back(files.add(stream.bytes));
+      for (const StreamBytes& stream : broadcasts(4, 0, {bytes, bytes}))
+        trace.streams.push_back(files.add(stream.bytes));
       const ReplayResult recorded = run_all({trace});
       CHECK(job.finished == recorded.finished);
       CHECK(job.calls == 8);
@@ -563,7 +564,8 @@ TEST_CASE("jobs call every collective by every algorithm, each job by its own") 
     CAPTURE(algorithm.collective);
     CAPTURE(algorithm.name);
     for (const std::uint64_t bytes : {0u, 12u, 10000u})
-      for (const std::vector<NodeId>& nodes : {std::vector<NodeId>{0, 1, 2, 3, 4, 5}, {7, 6, 5, 4, 3, 2, 1, 0}, {3, 3}}) {
+      for (const std::vector<NodeId>& nodes :
+           {std::vector<NodeId>{0, 1, 2, 3, 4, 5}, {7, 6, 5, 4, 3, 2, 1, 0}, {3, 3}}) {
         ReplayProgram program = calling(algorithm.collective, algorithm.name, bytes, nodes);
         const ReplayResult alone = run_all({program});
         CHECK(alone.calls == 2 * nodes.size());

@@ -26,11 +26,10 @@ bool exanet_copies_open(void *(*find)(const char *name)) {
   const struct {
     const char *name;
     void *to;
-  } wanted[] = {
-      {"PMPI_Pack", &own.pack},
-      {"PMPI_Unpack", &own.unpack},
-      {"PMPI_Type_size_x", &own.type_size},
-      {"PMPI_Type_get_envelope", &own.type_envelope}};
+  } wanted[] = {{"PMPI_Pack", &own.pack},
+                {"PMPI_Unpack", &own.unpack},
+                {"PMPI_Type_size_x", &own.type_size},
+                {"PMPI_Type_get_envelope", &own.type_envelope}};
   for (unsigned i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
     void *function = find(wanted[i].name);
     if (function == NULL) return false;
@@ -100,8 +99,7 @@ int exanet_copy_send(const struct exanet_contents *c, uint32_t group, uint64_t t
   return waits && exanet_await(&sent) != 0 ? ERR_BUFFER : 0;
 }
 
-void exanet_copy_receive(const struct exanet_contents *c, uint32_t from, uint64_t tag,
-                         struct exanet_awaited *awaited) {
+void exanet_copy_receive(const struct exanet_contents *c, uint32_t from, uint64_t tag, struct exanet_awaited *awaited) {
   *awaited = (struct exanet_awaited){.poster = exanet_thread_posting()};
   exanet_lock();
   exanet_recv(exanet_process_ni(), EXANET_COPIES, exanet_address(from, EXANET_COPIES), tag, 0, c->data, c->bytes, 0,

@@ -29,6 +29,7 @@ int exanet_contents_end(struct exanet_contents *contents, bool received);
 
 /* Sends to a group of ranks; or lets what a rank sends come, which exanet_copy_wait() then waits for. */
 int exanet_copy_send(const struct exanet_contents *contents, uint32_t group, uint64_t tag);
-void exanet_copy_receive(const struct exanet_contents *contents, uint32_t from, uint64_t tag, struct exanet_awaited *awaited);
+void exanet_copy_receive(const struct exanet_contents *contents, uint32_t from, uint64_t tag,
+                         struct exanet_awaited *awaited);
 int exanet_copy_wait(struct exanet_awaited *awaited);
 #endif

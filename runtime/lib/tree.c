@@ -8,9 +8,7 @@
 
 #include "runtime/lib/ni.h"
 
-bool exanet_bcast_is_chosen(const struct exanet_ni *ni) {
-  return ni->region->chosen_bcast != EXN_BCAST_OF_THE_LIBRARY;
-}
+bool exanet_bcast_is_chosen(const struct exanet_ni *ni) { return ni->region->chosen_bcast != EXN_BCAST_OF_THE_LIBRARY; }
 
 bool exanet_bcast_is_copied(const struct exanet_ni *ni) { return ni->region->chosen_bcast == EXN_BCAST_BY_COPIES; }
 

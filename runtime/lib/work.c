@@ -117,9 +117,9 @@ int exanet_send(struct exanet_ni *ni, uint16_t ep, exanet_addr to, uint64_t tag,
   const bool local = (eager || (flags & EXANET_INJECT)) && !(flags & EXANET_DELIVERED);
   struct exn_send_descriptor *d = begin(ni, EXN_OP_SEND, ep, flags | (local ? EXANET_SILENT : 0), sizeof *d, carried);
   const bool transfers = is_group(to) && !eager; /* a descriptor in the place of an envelope */
-  exn_charge(ni, ni->region->send_cpu_ps +
-                     (transfers ? ni->region->rdma_cpu_ps
-                                : store_cost(ni, ni->region->envelope_bytes + (eager ? len : 0))));
+  exn_charge(
+      ni, ni->region->send_cpu_ps +
+              (transfers ? ni->region->rdma_cpu_ps : store_cost(ni, ni->region->envelope_bytes + (eager ? len : 0))));
   d->peer = to;
   d->cookie = cookie;
   d->tag = tag;

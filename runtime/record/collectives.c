@@ -103,8 +103,8 @@ void exanet_collective_put(uint8_t code, const long *a, bool large, uint32_t req
   exanet_stream_put(comm->number);
   exanet_stream_put((uint64_t)(root >= 0 ? root : 0));
   exanet_stream_put(request);
-  exanet_stream_put((c->op >= 0 ? reduction_flags(a[c->op]) : 0) | (in_place || reduces_in_place ? EXANET_TRACE_IN_PLACE : 0) |
-                    (is_root ? EXANET_TRACE_IS_ROOT : 0));
+  exanet_stream_put((c->op >= 0 ? reduction_flags(a[c->op]) : 0) |
+                    (in_place || reduces_in_place ? EXANET_TRACE_IN_PLACE : 0) | (is_root ? EXANET_TRACE_IS_ROOT : 0));
   exanet_stream_put(any_type >= 0 ? exanet_type_bytes_of(a[any_type]) : 0);
   exanet_stream_put(
       sends && c->send_list == 0 ? count_at(a, c->send_count, large) * exanet_type_bytes_of(a[c->send_type]) : 0);

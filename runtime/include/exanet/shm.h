@@ -86,7 +86,8 @@ struct exn_tree_question {
 };
 #define EXN_STEP_SENDS 1u
 #define EXN_STEP_ENDS_STAGE 2u
-#define EXN_STEP_COPIED 4u /* by the network: sent to a group of ranks, which stands in the peer's place; or received from the root */
+#define EXN_STEP_COPIED \
+  4u /* by the network: sent to a group of ranks, which stands in the peer's place; or received from the root */
 #define EXN_STEP_TELLS 8u /* without bytes, that its sender is ready */
 #define EXN_STEP_FLAGS 4
 #define EXN_STEP_PEER(step) ((step) >> EXN_STEP_FLAGS)
@@ -94,8 +95,8 @@ struct exn_tree_question {
 /* How programs broadcast. */
 enum exn_bcast {
   EXN_BCAST_OF_THE_LIBRARY = 0,
-  EXN_BCAST_BY_MESSAGES,              /* along a tree that the simulator knows */
-  EXN_BCAST_BY_COPIES,                /* of packets, in routers; each rank's endpoint 0 is for these */
+  EXN_BCAST_BY_MESSAGES, /* along a tree that the simulator knows */
+  EXN_BCAST_BY_COPIES, /* of packets, in routers; each rank's endpoint 0 is for these */
 };
 
 struct exn_mpi_profile {
