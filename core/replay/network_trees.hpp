@@ -49,11 +49,9 @@ struct Multicasts {
 
 // Why a machine may have none.
 inline constexpr const char* kNoMulticasts =
-    "bcast by \"hardware\" takes routers that copy packets: at packet level, ExaNet routers of at most 16 ports, those "
-    "to "
-    "the interface counted, in a dragonfly, fat tree, torus, mesh or qfdb-torus with its own routing, one rail and "
-    "nothing "
-    "failed, and interfaces without 'messages: gateware'; choose another algorithm or machine";
+    "bcast by \"hardware\" takes routers that copy packets: at packet level, ExaNet routers of at most 16 ports, "
+    "those to the interface counted, in a dragonfly, fat tree, torus, mesh or qfdb-torus with its own routing, "
+    "one rail and nothing failed, and interfaces without 'messages: gateware'; choose another algorithm or machine";
 
 // Those of a program whose rank 0 is `first` to the message library. Contract: all that is given outlives it, and the
 // topology multicasts.
