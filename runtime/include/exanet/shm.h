@@ -86,7 +86,7 @@ struct exn_tree_question {
 };
 #define EXN_STEP_SENDS 1u
 #define EXN_STEP_ENDS_STAGE 2u
-#define EXN_STEP_COPIED 4u /* by the network: sent to a group of ranks, in the peer's place, or received from the root */
+#define EXN_STEP_COPIED 4u /* by the network: sent to a group of ranks, the peer; or received from the root */
 #define EXN_STEP_TELLS 8u /* without bytes, that its sender is ready */
 #define EXN_STEP_FLAGS 4
 #define EXN_STEP_PEER(step) ((step) >> EXN_STEP_FLAGS)
