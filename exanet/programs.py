@@ -45,7 +45,7 @@ class Program:
     @classmethod
     def recorded(cls, text: str) -> Program:
         """From TRACE or TRACE:KEY=VALUE,... Raises InputError."""
-        found = None if Path(text).exists() else re.fullmatch(r"(.*?):(\w*=.*)", text)
+        found = None if Path(text).exists() else re.fullmatch(r"(.*?):([\w-]*=.*)", text)
         if found is None:
             return cls(text, trace=Path(text))
         keys = _keys(text, found[2], ("start", "map", "compute", *collectives()), _TRACE_FORM)
