@@ -243,34 +243,27 @@ exanet_mpi_function exanet_bcast_mended(const char *name, exanet_mpi_function fo
 void exanet_bcast_open(struct exanet_ni *ni, void *(*find)(const char *name)) {
   if (!exanet_bcast_is_chosen(ni)) return;
   const char *why = exanet_mpi_find_out(find);
-  const struct {
-    const char *name;
-    void *to;
-    bool may_lack;
-  } wanted[] = {
-      {"PMPI_Send", &messages[0].send, false},
-      {"PMPI_Recv", &messages[0].receive, false},
-      {"PMPI_Isend", &messages[0].isend, false},
-      {"PMPI_Irecv", &messages[0].ireceive, false},
-      {"PMPI_Send_c", &messages[1].send, true},
-      {"PMPI_Recv_c", &messages[1].receive, true},
-      {"PMPI_Isend_c", &messages[1].isend, true},
-      {"PMPI_Irecv_c", &messages[1].ireceive, true},
-      {"PMPI_Waitall", &own.waitall, false},
-      {"PMPI_Comm_create", &own.comm_create, false},
-      {"PMPI_Comm_free", &own.comm_free, false},
-      {"PMPI_Comm_create_keyval", &own.comm_create_keyval, false},
-      {"PMPI_Comm_set_attr", &own.comm_set_attr, false},
-      {"PMPI_Comm_get_attr", &own.comm_get_attr, false},
-      {"PMPI_Comm_delete_attr", &own.comm_delete_attr, false},
-      {"PMPI_Comm_set_errhandler", &own.comm_set_errhandler, false},
-      {"PMPI_Comm_call_errhandler", &own.comm_call_errhandler, false},
+  const struct exanet_wanted wanted[] = {
+      {"PMPI_Send", &messages[0].send},
+      {"PMPI_Recv", &messages[0].receive},
+      {"PMPI_Isend", &messages[0].isend},
+      {"PMPI_Irecv", &messages[0].ireceive},
+      {"PMPI_Send_c", &messages[1].send},
+      {"PMPI_Recv_c", &messages[1].receive},
+      {"PMPI_Isend_c", &messages[1].isend},
+      {"PMPI_Irecv_c", &messages[1].ireceive},
+      {"PMPI_Waitall", &own.waitall},
+      {"PMPI_Comm_create", &own.comm_create},
+      {"PMPI_Comm_free", &own.comm_free},
+      {"PMPI_Comm_create_keyval", &own.comm_create_keyval},
+      {"PMPI_Comm_set_attr", &own.comm_set_attr},
+      {"PMPI_Comm_get_attr", &own.comm_get_attr},
+      {"PMPI_Comm_delete_attr", &own.comm_delete_attr},
+      {"PMPI_Comm_set_errhandler", &own.comm_set_errhandler},
+      {"PMPI_Comm_call_errhandler", &own.comm_call_errhandler},
+      {0},
   };
-  for (unsigned i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
-    void *function = find(wanted[i].name);
-    memcpy(wanted[i].to, &function, sizeof function);
-    if (function == NULL && !wanted[i].may_lack) why = "its MPI library lacks functions that broadcasts by trees take";
-  }
+  if (!exanet_mpi_functions(find, wanted)) why = "its MPI library lacks functions that broadcasts by trees take";
   copied = exanet_bcast_is_copied(ni);
   if (why == NULL && copied && !exanet_copies_open(find))
     why = "its MPI library lacks functions that broadcasts by hardware take";

@@ -23,19 +23,12 @@ static struct {
 } own;
 
 bool exanet_copies_open(void *(*find)(const char *name)) {
-  const struct {
-    const char *name;
-    void *to;
-  } wanted[] = {{"PMPI_Pack", &own.pack},
-                {"PMPI_Unpack", &own.unpack},
-                {"PMPI_Type_size_x", &own.type_size},
-                {"PMPI_Type_get_envelope", &own.type_envelope}};
-  for (unsigned i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
-    void *function = find(wanted[i].name);
-    if (function == NULL) return false;
-    memcpy(wanted[i].to, &function, sizeof function);
-  }
-  return exanet_waits_open(find);
+  const struct exanet_wanted wanted[] = {{"PMPI_Pack", &own.pack},
+                                         {"PMPI_Unpack", &own.unpack},
+                                         {"PMPI_Type_size_x", &own.type_size},
+                                         {"PMPI_Type_get_envelope", &own.type_envelope},
+                                         {0}};
+  return exanet_mpi_functions(find, wanted) && exanet_waits_open(find);
 }
 
 void exanet_copies_close(void) { exanet_waits_close(); }

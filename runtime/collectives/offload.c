@@ -279,23 +279,17 @@ void exanet_offload_open(struct exanet_ni *ni, void *(*find)(const char *name)) 
   offloaded = exanet_offloaded(ni);
   if (offloaded == 0) return;
   const char *why = exanet_mpi_find_out(find);
-  const struct {
-    const char *name;
-    void *to;
-  } wanted[] = {{"PMPI_Pack", &own.pack},
-                {"PMPI_Unpack", &own.unpack},
-                {"PMPI_Type_get_envelope", &own.type_envelope},
-                {"PMPI_Comm_create_keyval", &own.comm_create_keyval},
-                {"PMPI_Comm_set_attr", &own.comm_set_attr},
-                {"PMPI_Comm_get_attr", &own.comm_get_attr},
-                {"PMPI_Comm_delete_attr", &own.comm_delete_attr},
-                {"PMPI_Comm_call_errhandler", &own.comm_call_errhandler}};
-  for (unsigned i = 0; i < COUNT_OF(wanted); i++) {
-    void *function = find(wanted[i].name);
-    memcpy(wanted[i].to, &function, sizeof function);
-    if (function == NULL) why = "its MPI library lacks functions that offloaded collectives take";
-  }
-  if (why == NULL && !exanet_waits_open(find)) why = "its MPI library lacks functions that offloaded collectives take";
+  const struct exanet_wanted wanted[] = {{"PMPI_Pack", &own.pack},
+                                         {"PMPI_Unpack", &own.unpack},
+                                         {"PMPI_Type_get_envelope", &own.type_envelope},
+                                         {"PMPI_Comm_create_keyval", &own.comm_create_keyval},
+                                         {"PMPI_Comm_set_attr", &own.comm_set_attr},
+                                         {"PMPI_Comm_get_attr", &own.comm_get_attr},
+                                         {"PMPI_Comm_delete_attr", &own.comm_delete_attr},
+                                         {"PMPI_Comm_call_errhandler", &own.comm_call_errhandler},
+                                         {0}};
+  if (why == NULL && !(exanet_mpi_functions(find, wanted) && exanet_waits_open(find)))
+    why = "its MPI library lacks functions that offloaded collectives take";
   if (why != NULL) {
     if (exanet_rank(ni) == 0) fprintf(stderr, "exanet: --offload is not for this program: %s\n", why);
     _exit(2);

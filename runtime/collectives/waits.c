@@ -3,8 +3,6 @@
 // completes, until the completion has come.
 #include "runtime/collectives/waits.h"
 
-#include <string.h>
-
 #include "runtime/record/library.h"
 
 /* The library's own, which count as no calls. */
@@ -23,18 +21,12 @@ static int forget_none(void *extra) { return (void)extra, 0; }
 static int cancel_none(void *extra, int complete) { return (void)extra, (void)complete, 0; }
 
 bool exanet_waits_open(void *(*find)(const char *name)) {
-  const struct {
-    const char *name;
-    void *to;
-  } wanted[] = {{"PMPI_Test", &own.test},
-                {"PMPI_Wait", &own.wait},
-                {"PMPI_Grequest_start", &own.grequest_start},
-                {"PMPI_Grequest_complete", &own.grequest_complete}};
-  for (unsigned i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
-    void *function = find(wanted[i].name);
-    if (function == NULL) return false;
-    memcpy(wanted[i].to, &function, sizeof function);
-  }
+  const struct exanet_wanted wanted[] = {{"PMPI_Test", &own.test},
+                                         {"PMPI_Wait", &own.wait},
+                                         {"PMPI_Grequest_start", &own.grequest_start},
+                                         {"PMPI_Grequest_complete", &own.grequest_complete},
+                                         {0}};
+  if (!exanet_mpi_functions(find, wanted)) return false;
   if (opened++ == 0) own.grequest_start(query_none, forget_none, cancel_none, NULL, &endless);
   return true;
 }

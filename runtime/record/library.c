@@ -53,6 +53,16 @@ void *exanet_mpi_object(const char *name, void *(*find)(const char *name)) {
   return seen != NULL ? seen : find(name);
 }
 
+bool exanet_mpi_functions(void *(*find)(const char *name), const struct exanet_wanted *wanted) {
+  bool all = true;
+  for (; wanted->name != NULL; wanted++) {
+    void *function = find(wanted->name);
+    memcpy(wanted->to, &function, sizeof function);
+    all = all && (function != NULL || strcmp(wanted->name + strlen(wanted->name) - 2, "_c") == 0);
+  }
+  return all;
+}
+
 const char *exanet_mpi_find_out(void *(*find)(const char *name)) {
   void *world = exanet_mpi_object("ompi_mpi_comm_world", find);
   exanet_mpi = world != NULL ? open_mpi : mpich;
@@ -65,36 +75,31 @@ const char *exanet_mpi_find_out(void *(*find)(const char *name)) {
     exanet_mpi.no_op = (uint64_t)(uintptr_t)exanet_mpi_object("ompi_mpi_op_no_op", find);
     exanet_mpi.errors_return = (uint64_t)(uintptr_t)exanet_mpi_object("ompi_mpi_errors_return", find);
   }
-  const struct {
-    const char *name;
-    void **to;
-  } wanted[] = {
-      {"PMPI_Bcast", (void **)&exanet_mpi.bcast},
-      {"PMPI_Type_size", (void **)&exanet_mpi.type_size},
-      {"PMPI_Op_commutative", (void **)&exanet_mpi.op_commutative},
-      {"PMPI_Comm_size", (void **)&exanet_mpi.comm_size},
-      {"PMPI_Comm_rank", (void **)&exanet_mpi.comm_rank},
-      {"PMPI_Comm_remote_size", (void **)&exanet_mpi.comm_remote_size},
-      {"PMPI_Comm_test_inter", (void **)&exanet_mpi.comm_test_inter},
-      {"PMPI_Comm_group", (void **)&exanet_mpi.comm_group},
-      {"PMPI_Comm_remote_group", (void **)&exanet_mpi.comm_remote_group},
-      {"PMPI_Group_translate_ranks", (void **)&exanet_mpi.group_translate_ranks},
-      {"PMPI_Group_size", (void **)&exanet_mpi.group_size},
-      {"PMPI_Type_get_extent", (void **)&exanet_mpi.type_extent},
-      {"PMPI_Type_get_true_extent", (void **)&exanet_mpi.type_true_extent},
-      {"PMPI_Topo_test", (void **)&exanet_mpi.topo_test},
-      {"PMPI_Cartdim_get", (void **)&exanet_mpi.cartdim_get},
-      {"PMPI_Cart_shift", (void **)&exanet_mpi.cart_shift},
-      {"PMPI_Graph_neighbors_count", (void **)&exanet_mpi.graph_neighbors_count},
-      {"PMPI_Graph_neighbors", (void **)&exanet_mpi.graph_neighbors},
-      {"PMPI_Dist_graph_neighbors_count", (void **)&exanet_mpi.dist_graph_neighbors_count},
-      {"PMPI_Dist_graph_neighbors", (void **)&exanet_mpi.dist_graph_neighbors},
-      {"PMPI_Group_free", (void **)&exanet_mpi.group_free},
+  const struct exanet_wanted wanted[] = {
+      {"PMPI_Bcast", &exanet_mpi.bcast},
+      {"PMPI_Type_size", &exanet_mpi.type_size},
+      {"PMPI_Op_commutative", &exanet_mpi.op_commutative},
+      {"PMPI_Comm_size", &exanet_mpi.comm_size},
+      {"PMPI_Comm_rank", &exanet_mpi.comm_rank},
+      {"PMPI_Comm_remote_size", &exanet_mpi.comm_remote_size},
+      {"PMPI_Comm_test_inter", &exanet_mpi.comm_test_inter},
+      {"PMPI_Comm_group", &exanet_mpi.comm_group},
+      {"PMPI_Comm_remote_group", &exanet_mpi.comm_remote_group},
+      {"PMPI_Group_translate_ranks", &exanet_mpi.group_translate_ranks},
+      {"PMPI_Group_size", &exanet_mpi.group_size},
+      {"PMPI_Type_get_extent", &exanet_mpi.type_extent},
+      {"PMPI_Type_get_true_extent", &exanet_mpi.type_true_extent},
+      {"PMPI_Topo_test", &exanet_mpi.topo_test},
+      {"PMPI_Cartdim_get", &exanet_mpi.cartdim_get},
+      {"PMPI_Cart_shift", &exanet_mpi.cart_shift},
+      {"PMPI_Graph_neighbors_count", &exanet_mpi.graph_neighbors_count},
+      {"PMPI_Graph_neighbors", &exanet_mpi.graph_neighbors},
+      {"PMPI_Dist_graph_neighbors_count", &exanet_mpi.dist_graph_neighbors_count},
+      {"PMPI_Dist_graph_neighbors", &exanet_mpi.dist_graph_neighbors},
+      {"PMPI_Group_free", &exanet_mpi.group_free},
+      {0},
   };
-  for (unsigned i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
-    *wanted[i].to = find(wanted[i].name);
-    if (*wanted[i].to == NULL) return "its MPI library lacks functions that the recorder asks";
-  }
+  if (!exanet_mpi_functions(find, wanted)) return "its MPI library lacks functions that the recorder asks";
   return is_standard_abi((void *)exanet_mpi.type_size) ? "its MPI library has the standard's binary interface "
                                                          "(libmpi_abi); use one linked to MPICH's or Open MPI's own"
                                                        : NULL;

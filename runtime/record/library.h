@@ -49,6 +49,14 @@ extern struct exanet_mpi_library exanet_mpi;
 /* The program's copy of the library's object, which stands in its place where the program is linked without position-independent code. */
 void *exanet_mpi_object(const char *name, void *(*find)(const char *name));
 
+/* A function of the library, and where its address goes; the last of a list has no name. */
+struct exanet_wanted {
+  const char *name;
+  void *to;
+};
+/* False where the library lacks one, but for those of large counts, which end in _c: not every MPI has them. */
+bool exanet_mpi_functions(void *(*find)(const char *name), const struct exanet_wanted *wanted);
+
 /* NULL, or why this MPI is not recorded. */
 const char *exanet_mpi_find_out(void *(*find)(const char *name));
 
