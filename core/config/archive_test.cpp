@@ -47,11 +47,11 @@ TEST_CASE("archive: a topology with lists in lists comes back") {
 TEST_CASE("archive: constants of an interface come back, enumerations and times among them") {
   NiConfig ni;
   ni.library_send = Time::ps(123'457);
-  ni.messages = NiConfig::Messages::kGateware;
+  ni.messages = NiConfig::Costs::kGateware;
   ni.eager_max_bytes = 77;
   const NiConfig back = reread(ni);
   CHECK(back.library_send == Time::ps(123'457));
-  CHECK(back.messages == NiConfig::Messages::kGateware);
+  CHECK(back.messages == NiConfig::Costs::kGateware);
   CHECK(back.eager_max_bytes == 77);
 }
 

@@ -10,9 +10,9 @@
 namespace exanet {
 
 struct NiConfig {
-  // What messages cost between the processor's store and memory: the times below, or the cycles of gateware/ni, slots and answers included, with
-  // `mailbox` as memory's own time alone.
-  enum class Messages : std::uint8_t { kTimes, kGateware };
+  // What messages or transfers cost between the processor's store and memory: the times below, or the cycles of gateware/ni, answers included, with
+  // `mailbox`, or `memory_read` and `memory_write`, as memory's own times alone.
+  enum class Costs : std::uint8_t { kTimes, kGateware };
 
   std::uint32_t packet_max_bytes = 64;  // packetizer: largest atomic message
   std::uint32_t eager_max_bytes = 32;  // MPI payload that fits beside its envelope
@@ -33,7 +33,8 @@ struct NiConfig {
   Time translation;  // SMMU, per transfer
   Time atomic;  // one read-modify-write at the target
   Time test_step;  // an empty poll inside MPI_Test
-  Messages messages = Messages::kTimes;
+  Costs messages = Costs::kTimes;
+  Costs transfers = Costs::kTimes;
   Time clock;  // packets go to the router at multiples of this; 0: whenever they are ready
   std::uint32_t dma_block_bytes = 4096;  // acknowledged end to end
   std::uint32_t reduction_trees = 0;  // that a node's unit takes part in at once; 0: there is no unit
@@ -43,8 +44,8 @@ struct NiConfig {
 };
 
 template <>
-inline constexpr auto kChoices<NiConfig::Messages> =
-    choices<NiConfig::Messages>({{"times", NiConfig::Messages::kTimes}, {"gateware", NiConfig::Messages::kGateware}});
+inline constexpr auto kChoices<NiConfig::Costs> =
+    choices<NiConfig::Costs>({{"times", NiConfig::Costs::kTimes}, {"gateware", NiConfig::Costs::kGateware}});
 
 template <typename V>
 void visit(NiConfig& c, V&& v) {
@@ -73,6 +74,7 @@ void visit(NiConfig& c, V&& v) {
   v("reduction_ps", c.reduction, kOptional);
   v("reduction_word_ps", c.reduction_word, kOptional);
   v("messages", c.messages, kOptional);
+  v("transfers", c.transfers, kOptional);
   v("clock_ps", c.clock);
 }
 

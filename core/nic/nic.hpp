@@ -49,12 +49,17 @@ struct ReductionPacket {
 
 // A transfer by an RDMA engine from memory to memory, as many packets as that takes; without bytes it is one empty packet.
 struct RdmaTransfer {
+  // A read is a request and, posted when that has arrived, a reply, both with its `user`: an interface may serve it without the reply.
+  enum class Part : std::uint8_t { kWrite, kRequest, kReply };
   NodeId src, dst;
   std::uint64_t bytes;
   bool acknowledged;  // the source learns that it is there
   bool reads_memory;  // the data come out of the source's memory: a request carries its few words in the descriptor
   std::uint64_t user;
   std::uint32_t copies = 1;  // nodes that it reaches
+  Part part = Part::kWrite;
+  std::uint64_t asks_for = 0;  // bytes, of a request
+  bool told = false;  // whoever owns the memory at the destination learns that it is there
 };
 
 class NicListener {

@@ -80,7 +80,7 @@ class Atomic final : public OneSidedMachine<AtomicOperation> {
 
   void reply(std::uint32_t id) {
     const AtomicOperation& op = (*this)[id];
-    context_.transfer(target(op), op.rank, {.bytes = op.result_bytes}, user(id));
+    context_.transfer(target(op), op.rank, {.bytes = op.result_bytes, .told = true}, user(id));
   }
 
   // At the initiator.

@@ -59,9 +59,13 @@ class Context {
   struct Transfer {
     std::uint64_t bytes = 0;
     bool acknowledged = false, reads_memory = false;
+    RdmaTransfer::Part part = RdmaTransfer::Part::kWrite;
+    std::uint64_t asks_for = 0;
+    bool told = false;
   };
   void transfer(RankId from, RankId to, Transfer t, std::uint64_t user) {
-    nic->post(RdmaTransfer{node(from), node(to), t.bytes, t.acknowledged, t.reads_memory, user});
+    nic->post(RdmaTransfer{node(from), node(to), t.bytes, t.acknowledged, t.reads_memory, user, 1, t.part, t.asks_for,
+                           t.told});
   }
 
   // The number of a new tree of reductions, or why there is none: a negative errno value.
@@ -79,7 +83,10 @@ class Context {
   Time receive_cpu() const { return config.mailbox_read + config.library_receive; }
   Time consume_cpu(std::uint64_t bytes) const;  // of a mailbox message
   Time send_cpu() const { return config.mpi_send + config.library_send; }
-  Time rdma_cpu() const { return config.library_send + store(kDescriptorBytes); }
+  Time rdma_cpu() const {
+    return config.library_send +
+           store(config.transfers == NiConfig::Costs::kGateware ? kTransferBytes : kDescriptorBytes);
+  }
   Time packet_cpu() const { return config.library_send; }
   Time after(Time now, Time cost) const { return instant ? now : now + cost; }
 
@@ -100,6 +107,7 @@ class Context {
 
  private:
   static constexpr std::uint64_t kDescriptorBytes = 64;  // of an RDMA descriptor
+  static constexpr std::uint64_t kTransferBytes = 32;  // as gateware/ni takes it; the word of a fence is not counted
   std::vector<std::byte> bounce_;
 };
 

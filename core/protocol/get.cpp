@@ -28,10 +28,15 @@ class Get final : public OneSidedMachine<GetOperation> {
  private:
   void execute(std::uint32_t id, Time now) override {
     const GetOperation& op = (*this)[id];
-    if (unreachable(op))
+    std::uint64_t addr = 0;
+    if (unreachable(op)) {
       fail<GetCompletion>(id, -EHOSTUNREACH, now, op.d.length);
-    else
-      context_.transfer(op.rank, target(op), {}, user(id));
+    } else {
+      // What is refused sends nothing back. The region of a key that the initiator knows is there by now.
+      const bool allowed = region(op, op.d.length, kRemoteRead, addr) != nullptr;
+      context_.transfer(op.rank, target(op),
+                        {.part = RdmaTransfer::Part::kRequest, .asks_for = allowed ? op.d.length : 0}, user(id));
+    }
   }
 
   // At the target.
@@ -51,7 +56,8 @@ class Get final : public OneSidedMachine<GetOperation> {
     op.state = State::answered;
     if (served) ++op.holds;
     if (served && found) remote_event(op, *found, d.length, kRemoteRead, now);
-    context_.transfer(target(op), op.rank, {served ? d.length : 0, served, served}, user(id));
+    context_.transfer(target(op), op.rank, {served ? d.length : 0, served, served, RdmaTransfer::Part::kReply},
+                      user(id));
   }
 
   // At the initiator.

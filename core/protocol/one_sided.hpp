@@ -23,10 +23,12 @@ class OneSidedMachine : public OperationMachine<Op> {
     return context_.memory[target(op)].find(op.d.key, op.d.remote, bytes, access, addr);
   }
 
+  static bool reports(const MemoryMap::Region& region) { return (region.access & kReportEvents) != 0; }
+
   // A region that reports events tells its owner.
   void remote_event(const Op& op, const MemoryMap::Region& region, std::uint64_t bytes, std::uint32_t access,
                     Time now) {
-    if (!(region.access & kReportEvents)) return;
+    if (!reports(region)) return;
     RemoteEventCompletion event;
     event.ep = op.d.peer.ep;
     event.time = now;

@@ -31,9 +31,16 @@ class Put final : public OneSidedMachine<PutOperation> {
     // A target refuses at the first packet, and the rest is never sent. An initiator that
     // knows the key has had it from the region's owner, so the region is there by now.
     std::uint64_t addr = 0;
-    const bool allowed = d.length == 0 || region(op, d.length, kRemoteWrite, addr);
+    const MemoryMap::Region* found = region(op, d.length, kRemoteWrite, addr);
+    const bool allowed = d.length == 0 || found != nullptr;
     if (!allowed) op.status = -EACCES;
-    context_.transfer(op.rank, target(op), {allowed ? d.length : 0, true, allowed && op.payload.empty()}, user(id));
+    const bool told = d.has(kHasData) || (found != nullptr && reports(*found));
+    context_.transfer(op.rank, target(op),
+                      {.bytes = allowed ? d.length : 0,
+                       .acknowledged = true,
+                       .reads_memory = allowed && op.payload.empty(),
+                       .told = told},
+                      user(id));
   }
 
   // At the target: returns the put's status.

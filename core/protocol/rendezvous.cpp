@@ -86,7 +86,8 @@ class Rendezvous final : public OperationMachine<RendezvousMessage>, private Mes
     RendezvousMessage& op = (*this)[id];
     op.state = State::receiving;
     ++op.holds;
-    context_.transfer(op.rank, target(op), {op.message.bytes(), true, op.payload.empty()}, user(id));
+    context_.transfer(op.rank, target(op), {op.message.bytes(), true, op.payload.empty(), RdmaTransfer::Part::kReply},
+                      user(id));
   }
 
   void receive(RendezvousMessage& op, std::uint32_t id, Time now) {
@@ -138,7 +139,8 @@ class Rendezvous final : public OperationMachine<RendezvousMessage>, private Mes
   void offer(std::uint32_t id) {
     const RendezvousMessage& op = (*this)[id];
     if (op.state == State::reading)
-      context_.transfer(target(op), op.rank, {}, user(id));
+      context_.transfer(target(op), op.rank, {.part = RdmaTransfer::Part::kRequest, .asks_for = op.message.bytes()},
+                        user(id));
     else
       context_.send_control(target(op), op.rank, context_.config.envelope_bytes, user(id));
   }

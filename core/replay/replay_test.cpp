@@ -412,7 +412,7 @@ TEST_CASE("a broadcast by hardware is refused where packets are not copied to al
   CHECK(says(by_hardware({"fat-tree", {16, 2}}, {ring}), refused));
   NiConfig gateware = testing::odd_costs();
   gateware.packetizer = gateware.mailbox_word = Time();
-  gateware.messages = NiConfig::Messages::kGateware;
+  gateware.messages = NiConfig::Costs::kGateware;
   CHECK(says(by_hardware({"torus", {kRing}}, {ring}, 1, false, gateware), refused));
   NetworkConfig switches = testing::steady_fabric();
   switches.input_queued.emplace();

@@ -236,6 +236,12 @@ class NetworkInterface(Strict):
         description="What a message takes between the processor's last store and memory: the times below, which is the default, or the "
         "gateware's own cycles, with its slots and answers; then `packetizer` and `mailbox_word` are 0, and `mailbox` is memory's time.",
     )
+    transfers: Annotated[str, _choice("ni.transfers")] | None = Field(
+        default=None,
+        description="What a transfer takes between the processor's last store and memory: the times below, which is the default, or the "
+        "gateware's own cycles, with its channels, blocks and answers; then `messages` is `gateware`, too, `dma_start`, `dma_completion` and "
+        "`translation` are 0, `dma_block` is 4 KiB, and `memory_read` and `memory_write` are memory's times.",
+    )
     packetizer: Time = Field(description="Last store to packet at the router.")
     mailbox: Time = Field(description="Packet's tail to its visibility in the mailbox, beside its words.")
     mailbox_word: Time = Field(description="Write of one router word into the mailbox, in the shared cache.")

@@ -19,13 +19,13 @@ ONE_HOP_NS = 1300.0  # published one-way latency of a small message between neig
 TOLERANCE_NS = 0.1
 
 
-def constants() -> dict[str, Any]:
-    return machine.load("exanest").resolve()
+def constants(of: str = "exanest") -> dict[str, Any]:
+    return machine.load(of).resolve()
 
 
-def one_way_ns(exanet_run: Runner, stack: Stack, mapping: str, *sizes: int) -> dict[int, float]:
+def one_way_ns(exanet_run: Runner, stack: Stack, mapping: str, *sizes: int, on: str = "exanest") -> dict[int, float]:
     words = [stack.python, PROGRAMS / "pingpong.py", *(str(size) for size in sizes)]
-    done = exanet_run(stack, 2, words, options=("--compute", "off", "--map", mapping))
+    done = exanet_run(stack, 2, words, machine=on, options=("--compute", "off", "--map", mapping))
     return {int(size): float(ns) for size, ns in (line.split() for line in done.output.splitlines() if line)}
 
 
@@ -50,12 +50,13 @@ def test_eager_messages_cost_what_their_words_cost(exanet_run: Runner, stack: St
         assert found[8] == pytest.approx(ONE_HOP_NS, abs=TOLERANCE_NS)
 
 
-def test_large_messages_run_at_the_links_rate(exanet_run: Runner, stack: Stack) -> None:
+@pytest.mark.parametrize("on", ["exanest", "exanest-ni"])
+def test_large_messages_run_at_the_links_rate(exanet_run: Runner, stack: Stack, on: str) -> None:
     """The second half of a message takes its packets' time on the link: payload, header, footer and framing, and the link's pauses."""
-    config = constants()
+    config = constants(on)
     router, link = config["router"], config["links"][0]
     sizes = (1 << 19, 1 << 20)
-    found = one_way_ns(exanet_run, stack, "round-robin", *sizes)
+    found = one_way_ns(exanet_run, stack, "round-robin", *sizes, on=on)
     overhead_bytes = (router["header_words"] + router["footer_words"]) * router["word_bits"] // 8
     link_word_bytes = link["word_bits"] // 8
     words = (router["max_payload_bytes"] + overhead_bytes) // link_word_bytes + link["framing_words"]
@@ -66,8 +67,6 @@ def test_large_messages_run_at_the_links_rate(exanet_run: Runner, stack: Stack) 
 
 def test_messages_in_the_gatewares_cycles_keep_the_published_hop(exanet_run: Runner, stack: Stack) -> None:
     """The interface's cycles take the place of chosen times; what is left to the library keeps the published sum, to a cycle."""
-    words = [stack.python, PROGRAMS / "pingpong.py", "8", "64"]
-    done = exanet_run(stack, 2, words, machine="exanest-ni", options=("--compute", "off", "--map", "round-robin"))
-    found = {int(size): float(ns) for size, ns in (line.split() for line in done.output.splitlines() if line)}
+    found = one_way_ns(exanet_run, stack, "round-robin", 8, 64, on="exanest-ni")
     assert found[8] == pytest.approx(ONE_HOP_NS, abs=6.4)
     assert found[64] > found[8]

@@ -2,6 +2,7 @@
 #include "core/nic/exanet/exanet_nic.hpp"
 
 #include "core/config/error.hpp"
+#include "core/nic/transfers/interfaces.hpp"
 #include "core/topology/multicast.hpp"
 #include "core/units/check.hpp"
 
@@ -17,10 +18,22 @@ NiConfig checked(const NiConfig& ni, const RouterConfig& router) {
   require(router.max_payload_bytes > 0, "router.max_payload_bytes", "max_payload must not be 0");
   require(ni.dma_block_bytes > 0, "ni.dma_block_bytes", "dma_block must not be 0");
   require(ni.dma_window_blocks > 0, "ni.dma_window_blocks", "dma_window must be at least one block");
-  if (ni.messages == NiConfig::Messages::kGateware) {
+  if (ni.messages == NiConfig::Costs::kGateware) {
     require(ni.packet_max_bytes <= 64, "ni.packet_max_bytes", "packet_max is at most 64 B with 'messages: gateware'");
     require(ni.packetizer == Time() && ni.mailbox_word == Time(), "ni.messages",
             "with 'messages: gateware' the interface takes its own cycles: packetizer and mailbox_word must be 0");
+  }
+  if (ni.transfers == NiConfig::Costs::kGateware) {
+    require(ni.messages == NiConfig::Costs::kGateware, "ni.transfers",
+            "'transfers: gateware' needs 'messages: gateware': both share a port for their answers");
+    require(ni.dma_start == Time() && ni.dma_completion == Time() && ni.translation == Time(), "ni.transfers",
+            "with 'transfers: gateware' the interface takes its own cycles: dma_start, dma_completion and translation "
+            "must be 0");
+    require(ni.dma_block_bytes == 4096, "ni.dma_block_bytes", "dma_block is 4 KiB with 'transfers: gateware'");
+    require(router.intra_ports >= 3, "router.intra_ports",
+            "intra_ports must be at least 3 with 'transfers: gateware': for messages, answers and transfers");
+    require(router.max_payload_bytes >= 512, "router.max_payload_bytes",
+            "max_payload must be at least 512 B with 'transfers: gateware', whose packets have that");
   }
   require(ni.clock >= Time(), "ni.clock_ps", "the interface's clock must not be negative");
   return ni;
@@ -30,7 +43,7 @@ namespace {
 
 NetworkConfig with_interface(NetworkConfig network, const NiConfig& ni) {
   network.priority = true;  // acknowledgements
-  if (ni.messages == NiConfig::Messages::kGateware) network.router = Messages::router(network.router);
+  if (ni.messages == NiConfig::Costs::kGateware) network.router = Messages::router(network.router);
   return network;
 }
 
@@ -40,7 +53,8 @@ Packet packet_of(const PacketizerMessage& m, std::uint64_t kind) {
 
 PacketSink with_slots(PacketSink sink, const NiConfig& ni) {
   // Those of the port that answers share with RDMA are given back by the network.
-  if (ni.messages == NiConfig::Messages::kGateware) sink.gives_back = 1u << kMailboxPort;
+  if (ni.messages == NiConfig::Costs::kGateware) sink.gives_back = 1u << kMailboxPort;
+  if (ni.transfers == NiConfig::Costs::kGateware) sink.gives_back = Interfaces::kGivesBack;
   return sink;
 }
 
@@ -67,8 +81,10 @@ ExanetNic::ExanetNic(const NicSetup& setup)
       setup.events.add_handler([](void* self, Time now, std::uint32_t,
                                   std::uint64_t user) { static_cast<ExanetNic*>(self)->reduction_arrived(user, now); },
                                this);
-  if (context_.config.messages == NiConfig::Messages::kGateware)
+  if (context_.config.messages == NiConfig::Costs::kGateware)
     gateware_ = std::make_unique<GatewareMessages>(context_, setup.topology.node_count());
+  if (context_.config.transfers == NiConfig::Costs::kGateware)
+    transfers_ = std::make_unique<GatewareTransfers>(context_, setup.topology.node_count(), gateware_->answers());
 }
 
 bool ExanetNic::multicasts() const { return !gateware_ && network_->multicasts(); }
@@ -99,10 +115,12 @@ void ExanetNic::reduction_arrived(std::uint64_t user, Time now) {
 
 void ExanetNic::post(const RdmaTransfer& transfer) {
   context_.active += transfer.copies;
+  if (transfers_) return transfers_->post(transfer);
   rdma_.post(transfer);
 }
 
 void ExanetNic::ready(NodeId node, std::uint8_t port, std::uint8_t priority, Time now) {
+  if (transfers_) return port == kTransferPort ? transfers_->ready(node) : gateware_->ready(node, port);
   if (gateware_ && (port == kMailboxPort || priority != 0)) gateware_->ready(node, port);
   if (port != kMailboxPort)
     rdma_.ready(node, priority, now);
@@ -112,6 +130,8 @@ void ExanetNic::ready(NodeId node, std::uint8_t port, std::uint8_t priority, Tim
 
 void ExanetNic::delivered(const Packet& packet, Time injected, Time now) {
   context_.listener.packet_delivered(packet, injected, now);
+  if (transfers_)
+    return packet.intra_port == kTransferPort ? transfers_->delivered(packet, now) : gateware_->delivered(packet, now);
   const std::uint64_t user = packet.user & ~kPacketKind;
   switch (packet.user & kPacketKind) {
     case kDataPacket: rdma_.data_arrived(packet, now); break;

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "core/nic/exanet/gateware_messages.hpp"
+#include "core/nic/exanet/gateware_transfers.hpp"
 #include "core/nic/exanet/mailbox.hpp"
 #include "core/nic/exanet/packetizer.hpp"
 #include "core/nic/exanet/rdma_engine.hpp"
@@ -57,6 +58,7 @@ class ExanetNic final : public Nic {
   Mailbox mailbox_;
   InOrder<Message> messages_;  // on their way from packetizers to mailboxes
   std::unique_ptr<GatewareMessages> gateware_;  // in place of packetizer and mailboxes, where the configuration says so
+  std::unique_ptr<GatewareTransfers> transfers_;  // in place of the RDMA engine, likewise
   RdmaEngine rdma_;
   std::uint32_t on_reduction_ = 0;  // one that takes no time
 };

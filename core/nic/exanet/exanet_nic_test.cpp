@@ -77,7 +77,7 @@ constexpr Time kPacketOnLink =
 TEST_CASE("messages in the gateware's cycles arrive once and in order") {
   NiConfig ni = costs();
   ni.packetizer = ni.mailbox_word = Time();
-  ni.messages = NiConfig::Messages::kGateware;
+  ni.messages = NiConfig::Costs::kGateware;
   NetworkConfig overtaking = steady_fabric();
   overtaking.router.virtual_channels = 4;
   overtaking.router.vc_allocation = RouterConfig::VcAllocation::kOccupancy;
@@ -108,12 +108,151 @@ TEST_CASE("messages in the gateware's cycles arrive once and in order") {
 
 TEST_CASE("messages in the gateware's cycles have no other times, and no flows") {
   NiConfig ni = costs();
-  ni.messages = NiConfig::Messages::kGateware;
+  ni.messages = NiConfig::Costs::kGateware;
   CHECK_THROWS_WITH_AS(Bench({"mesh", {2}}, steady_fabric(), ni),
                        doctest::Contains("packetizer and mailbox_word must be 0"), ConfigError);
   ni.packetizer = ni.mailbox_word = Time();
   ni.packet_max_bytes = 128;
   CHECK_THROWS_WITH_AS(Bench({"mesh", {2}}, steady_fabric(), ni), doctest::Contains("at most 64 B"), ConfigError);
+}
+
+namespace {
+
+NiConfig in_cycles() {
+  NiConfig ni = costs();
+  ni.packetizer = ni.mailbox_word = ni.dma_start = ni.dma_completion = ni.translation = Time();
+  ni.messages = ni.transfers = NiConfig::Costs::kGateware;
+  return ni;
+}
+
+NetworkConfig with_three_ports(NetworkConfig fabric) {
+  fabric.router.intra_ports = 3;
+  fabric.router.max_payload_bytes = 512;
+  return fabric;
+}
+
+}  // namespace
+
+// More than the channels of a node; each write once, in order, and acknowledged no earlier than there; beside messages.
+TEST_CASE("transfers in the gateware's cycles arrive once and whole") {
+  NetworkConfig overtaking = with_three_ports(steady_fabric());
+  overtaking.router.virtual_channels = 4;
+  const std::pair<TopologySpec, NetworkConfig> networks[] = {{{"torus", {4, 4}}, with_three_ports(steady_fabric())},
+                                                             {{"torus", {4, 4}}, overtaking},
+                                                             {{"fat-tree", {4, 4}}, with_three_ports(steady_fabric())}};
+  for (const auto& [spec, fabric] : networks) {
+    Bench b(spec, fabric, in_cycles());
+    std::uint64_t user = 0, acknowledged = 0, bytes = 0;
+    constexpr std::uint64_t kSizes[] = {0, 1, 8, 511, 512, 513, 4096, 4097, 9000};
+    for (int round = 0; round < 60; ++round)
+      for (NodeId src = 0; src < 16; ++src)
+        for (const NodeId dst : {NodeId{3}, (src + 1) % 16, src, (src + 7) % 16, (src + 2) % 16}) {
+          const std::uint64_t size = kSizes[(user * 7 + 1) % std::size(kSizes)];
+          const bool acks = user % 3 != 0, told = user % 2 == 0;
+          b.nic.post(RdmaTransfer{src, dst, size, acks, true, src << 24 | dst << 16 | user++, 1,
+                                  RdmaTransfer::Part::kWrite, 0, told});
+          acknowledged += acks;
+          bytes += size + (told || size == 0 ? 8 : 0);
+          if (user % 5 == 0) b.nic.post(PacketizerMessage{src, dst, 16, 1ull << 40 | user});
+        }
+    b.run();
+    CHECK(b.nic.active() == 0);
+    // What is not answered in time comes again: a message of 16 bytes, or a fence.
+    CHECK((b.nic.payload_bytes() - bytes - user / 5 * 16) % 8 == 0);
+    std::map<std::uint64_t, std::uint64_t> last, arrived;
+    std::uint64_t out_of_order = 0, early = 0, writes = 0, acks = 0;
+    for (const Seen& s : b.seen) {
+      if (s.what == 'd') {
+        ++writes;
+        arrived[s.user] = 1;
+        std::uint64_t& before = last[s.user >> 16];
+        out_of_order += (s.user & 0xffff) + 1 <= before;
+        before = (s.user & 0xffff) + 1;
+      } else if (s.what == 'a') {
+        ++acks;
+        early += arrived.count(s.user) == 0;
+      }
+    }
+    CHECK(writes == user);
+    CHECK(arrived.size() == user);
+    CHECK(acks == acknowledged);
+    CHECK(out_of_order == 0);
+    CHECK(early == 0);
+  }
+}
+
+// docs/gateware.md has the cycles of a transfer alone, counted at Verilated interfaces: here with memory's own times behind them.
+TEST_CASE("a transfer in the gateware's cycles takes those of its stages") {
+  Bench b({"mesh", {2}}, with_three_ports(steady_fabric()), in_cycles());
+  b.nic.post(RdmaTransfer{0, 1, 64, true, true, 7, 1, RdmaTransfer::Part::kWrite, 0, false});
+  b.run();
+  const Time cycle = Time::ps(6400);
+  // The last store is at the interface in cycle 1. Seven to the first read, memory's 19, four beats to the port and three to the header; then the network,
+  // four cycles in the port, four of it to memory, and four beats.
+  const std::int64_t across = b.network(0, 1, 64).ps() / cycle.ps();
+  const Time there = cycle * (1 + 7 + 19 + 4 + 3 + across - 1 + 4 + 4 + 4) + Time::ns(60);
+  CHECK(b.at('d', 7).ps() == there.ps());
+  CHECK(b.at('a', 7) > b.at('d', 7) + b.network(1, 0, 0));
+}
+
+TEST_CASE("a read in the gateware's cycles is served by the other interface") {
+  struct Server final : NicListener {
+    void message_arrived(std::uint64_t, Time) override {}
+    void transfer_arrived(std::uint64_t user, Time now) override {
+      if (served.insert({user, now}).second)
+        nic->post(RdmaTransfer{1, 0, 9000, true, true, user, 1, RdmaTransfer::Part::kReply});
+      else
+        arrived[user] = now;
+    }
+    void transfer_acknowledged(std::uint64_t user, Time now) override { acknowledged[user] = now; }
+    void packet_delivered(const Packet&, Time, Time) override {}
+    Nic* nic = nullptr;
+    std::map<std::uint64_t, Time> served, arrived, acknowledged;
+  } server;
+  EventQueue queue;
+  const std::unique_ptr<Topology> topology = make_topology({"mesh", {2}});
+  const NetworkConfig fabric = with_three_ports(steady_fabric());
+  const NiConfig ni = in_cycles();
+  ExanetNic nic({queue, *topology, fabric, ni, server});
+  server.nic = &nic;
+  // More than the channels of the reader, and than the server keeps for others.
+  for (std::uint64_t user = 0; user < 500; ++user)
+    nic.post(RdmaTransfer{0, 1, 0, false, false, user, 1, RdmaTransfer::Part::kRequest, 9000});
+  while (!queue.empty()) queue.run_one();
+  CHECK(server.arrived.size() == 500);
+  CHECK(server.acknowledged.size() == 500);
+  for (const auto& [user, at] : server.arrived) CHECK(at > server.served.at(user) + Time::ns(120));
+  CHECK(nic.active() == 0);
+  // While time stands still all of it takes none, and what had begun before ends all the same.
+  const Time now = queue.now();
+  nic.post(RdmaTransfer{0, 1, 0, false, false, 1000, 1, RdmaTransfer::Part::kRequest, 9000});
+  nic.set_instant(true);
+  nic.post(RdmaTransfer{0, 1, 0, false, false, 1001, 1, RdmaTransfer::Part::kRequest, 9000});
+  while (!queue.empty()) queue.run_one();
+  CHECK(server.acknowledged.at(1001) == now);
+  CHECK(server.acknowledged.at(1000) > now + Time::ns(1000));
+  CHECK(nic.active() == 0);
+}
+
+TEST_CASE("transfers in the gateware's cycles need its messages, a port and its sizes") {
+  const auto refused = [](const NetworkConfig& fabric, NiConfig ni, const char* why) {
+    CHECK_THROWS_WITH_AS(Bench({"mesh", {2}}, fabric, ni), doctest::Contains(why), ConfigError);
+  };
+  NiConfig ni = in_cycles();
+  ni.messages = NiConfig::Costs::kTimes;
+  refused(with_three_ports(steady_fabric()), ni, "needs 'messages: gateware'");
+  ni = in_cycles();
+  ni.translation = Time::ns(1);
+  refused(with_three_ports(steady_fabric()), ni, "must be 0");
+  ni = in_cycles();
+  ni.dma_block_bytes = 8192;
+  refused(with_three_ports(steady_fabric()), ni, "4 KiB");
+  NetworkConfig fabric = with_three_ports(steady_fabric());
+  fabric.router.intra_ports = 2;
+  refused(fabric, in_cycles(), "at least 3");
+  fabric = with_three_ports(steady_fabric());
+  fabric.router.max_payload_bytes = 256;
+  refused(fabric, in_cycles(), "at least 512 B");
 }
 
 TEST_CASE("a message takes network and mailbox") {

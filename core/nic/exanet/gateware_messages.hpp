@@ -23,6 +23,7 @@ class GatewareMessages {
   void post(const PacketizerMessage& message);  // its last store is on the bus from now on
   void delivered(const Packet& packet, Time now);
   void ready(NodeId node, std::uint8_t port) { messages_.ready(node, port); }
+  AnswerPorts& answers() { return messages_.answers; }  // which transfers share
 
  private:
   struct Waiting {

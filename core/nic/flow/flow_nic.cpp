@@ -24,7 +24,7 @@ FlowNic::FlowNic(const NicSetup& setup)
       links_(setup.topology, setup.network),
       flows_(links_.flows(), Time::ns(1)),
       mailbox_(context_, setup.topology.node_count()) {
-  require(setup.config.messages == NiConfig::Messages::kTimes, "ni.messages",
+  require(setup.config.messages == NiConfig::Costs::kTimes, "ni.messages",
           "the flow level has times for messages and no cycles: say 'messages: times' with a packetizer and a "
           "mailbox_word");
   EventQueue& events = setup.events;

@@ -212,6 +212,6 @@ TEST_CASE("interfaces over flows: routing that looks at queues is refused") {
 TEST_CASE("interfaces over flows: messages in the gateware's cycles are refused") {
   NiConfig ni = costs();
   ni.packetizer = ni.mailbox_word = Time();
-  ni.messages = NiConfig::Messages::kGateware;
+  ni.messages = NiConfig::Costs::kGateware;
   CHECK_THROWS_WITH_AS(Bench({"mesh", {3}}, flow_interface(), ni), doctest::Contains("no cycles"), ConfigError);
 }

@@ -21,11 +21,12 @@ constexpr unsigned kAdmits = 1, kEmits = 2, kBegins = 4;  // kinds of steps that
 }  // namespace
 
 TransferSender::TransferSender(EventQueue& events, const TransfersConfig& config, std::size_t nodes, void* self,
-                               Ended ended)
+                               Ended ended, Served served)
     : events_(events),
       config_(config),
       self_(self),
       on_ended_(ended),
+      on_served_(served),
       pages_(events, config, nodes),
       gather_(
           events, config, nodes, pages_, this,
@@ -80,16 +81,20 @@ std::uint64_t TransferSender::target(NodeId node, NodeId dst, const WriteWord& w
   return word.index == word.first() ? target : target / kBlock * kBlock + kPacket * word.index;
 }
 
+bool TransferSender::is_free(NodeId node) {
+  Node& n = nodes_[node];
+  for (; !n.owns_less.empty() && n.owns_less.front() <= now() + 1; n.owns_less.pop_front()) --n.owns;
+  return n.owns + config_.kept_channels < config_.channels;
+}
+
 bool TransferSender::store(NodeId node, const TransferStore& transfer) {
   Node& n = nodes_[node];
-  const Cycle claims = now() + 1;
-  for (; !n.owns_less.empty() && n.owns_less.front() <= claims; n.owns_less.pop_front()) --n.owns;
-  if (n.owns + config_.kept_channels >= config_.channels) {
+  if (!is_free(node)) {
     ++refused_;
     return false;
   }
   ++n.owns;
-  n.intakes.push_back({transfer, claims + 1});
+  n.intakes.push_back({transfer, now() + 2});
   wake(node);
   return true;
 }
@@ -116,6 +121,7 @@ bool TransferSender::serve(NodeId node, NodeId reader, const WriteWord& request)
                                 .fence = true,
                                 .domain = read.store.domain};
   wake(node);
+  if (on_served_ != nullptr) on_served_(self_, read.store.user);
   return true;
 }
 

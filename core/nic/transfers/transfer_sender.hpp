@@ -39,12 +39,22 @@ class TransferSender {
   // A transfer has ended in `at`, when the word that says so is in memory, or would be; its channel is free in the cycle behind. Called when it is known.
   using Ended = void (*)(void* self, NodeId node, std::uint64_t user, TransferEnding ending, Cycle at);
 
-  TransferSender(EventQueue& events, const TransfersConfig& config, std::size_t nodes, void* self, Ended ended);
+  // A node's read is served from the present cycle on, for the first time.
+  using Served = void (*)(void* self, std::uint64_t user);
+
+  TransferSender(EventQueue& events, const TransfersConfig& config, std::size_t nodes, void* self, Ended ended,
+                 Served served = nullptr);
 
   void attach(Network& network, AnswerPorts& answers, BlockReceiver& ends);
 
   // The last store of a transfer is at the interface in this cycle. False when no channel is free: it is refused.
   bool store(NodeId node, const TransferStore& transfer);
+  bool is_free(NodeId node);  // whether one is
+  // The transfer that a slot's channel has; null where it serves another node's read.
+  const TransferStore* own(NodeId node, std::uint32_t slot) const {
+    const Channel& channel = nodes_[node].channels[slot / 4];
+    return channel.serves ? nullptr : &channel.store;
+  }
   void ready(NodeId node) { gather_.ready(node); }
   // The end that was offered is in memory in this cycle; known before.
   void end_written(NodeId node, Cycle cycle);
@@ -189,6 +199,7 @@ class TransferSender {
   TransfersConfig config_;
   void* self_;
   Ended on_ended_;
+  Served on_served_;
   Pages pages_;
   Gather gather_;
   AnswerPorts* answers_ = nullptr;
