@@ -10,7 +10,7 @@
 namespace exanet {
 
 struct NiConfig {
-  // What messages or transfers cost between the processor's store and memory: the times below, or the cycles of gateware/ni, answers included, with
+  // What messages, transfers or reductions cost between the processor's store and memory: the times below, or the cycles of gateware/ni, with
   // `mailbox`, or `memory_read` and `memory_write`, as memory's own times alone.
   enum class Costs : std::uint8_t { kTimes, kGateware };
 
@@ -35,6 +35,7 @@ struct NiConfig {
   Time test_step;  // an empty poll inside MPI_Test
   Costs messages = Costs::kTimes;
   Costs transfers = Costs::kTimes;
+  Costs reductions = Costs::kTimes;
   Time clock;  // packets go to the router at multiples of this; 0: whenever they are ready
   std::uint32_t dma_block_bytes = 4096;  // acknowledged end to end
   std::uint32_t reduction_trees = 0;  // that a node's unit takes part in at once; 0: there is no unit
@@ -75,6 +76,7 @@ void visit(NiConfig& c, V&& v) {
   v("reduction_word_ps", c.reduction_word, kOptional);
   v("messages", c.messages, kOptional);
   v("transfers", c.transfers, kOptional);
+  v("reductions", c.reductions, kOptional);
   v("clock_ps", c.clock);
 }
 

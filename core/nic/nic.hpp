@@ -28,6 +28,7 @@
 #include "core/engine/event_queue.hpp"
 #include "core/network/network.hpp"
 #include "core/nic/config.hpp"
+#include "core/nic/reductions/config.hpp"
 #include "core/topology/topology.hpp"
 
 namespace exanet {
@@ -44,6 +45,14 @@ struct PacketizerMessage {
 struct ReductionPacket {
   NodeId src, dst;
   std::uint32_t bytes;
+  std::uint64_t user;
+};
+
+// The part of a process for its node's unit, as long as it is; the bytes move beside it.
+struct ReductionCall {
+  NodeId node;
+  std::uint8_t tree, branch;  // of the node's unit
+  ReductionShape shape;
   std::uint64_t user;
 };
 
@@ -69,6 +78,7 @@ class NicListener {
   virtual void transfer_arrived(std::uint64_t user, Time now) = 0;  // all of it in memory at the destination
   virtual void transfer_acknowledged(std::uint64_t user, Time now) = 0;  // the source has the last acknowledgement
   virtual void reduction_arrived(std::uint64_t /*user*/, Time /*now*/) {}  // its last word is at the unit
+  virtual void reduction_ended(std::uint64_t /*user*/, bool /*whole*/, Time /*now*/) {}  // its result is in memory
   virtual void multicast_arrived(std::uint64_t /*user*/, NodeId /*node*/, Time /*now*/) {}  // all of it at one node
   virtual void multicast_sent(std::uint64_t /*user*/, Time /*now*/) {}  // all of a transfer has left
   virtual void packet_delivered(const Packet& packet, Time injected, Time now) = 0;  // statistics; acknowledgements too
@@ -89,6 +99,11 @@ class Nic {
   // Where the interface has units that reduce: packets between two of them arrive in the order in which they were posted.
   virtual bool reduces() const { return false; }
   virtual void post(const ReductionPacket&) {}
+
+  // Where the units reduce along trees by themselves: no such packets then, but places in trees, and calls, each of which ends once.
+  virtual bool has_trees() const { return false; }
+  virtual void open_tree(NodeId, std::uint8_t /*tree*/, const ReductionPlace&) {}
+  virtual void post(const ReductionCall&) {}
 
   virtual const Network& network() const = 0;
   virtual std::uint64_t packets() const = 0;  // injected, acknowledgements included

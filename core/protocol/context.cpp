@@ -14,6 +14,7 @@ Context::Context(EventQueue& queue, const Topology& machine, const NetworkConfig
       placement(std::move(nodes)),
       memory(placement.size()),
       open_reductions(machine.node_count()),
+      tree_numbers(machine.node_count()),
       nic(kind.make({queue, machine, fabric, ni, listener, make})),
       processors(queue, placement.size(), instant),
       matching(*this, placement.size()) {

@@ -44,6 +44,8 @@ class Context {
   std::vector<RankGroup> groups;  // by number
   std::vector<std::unique_ptr<Reduction>> reductions;  // by number of the tree; null: closed
   std::vector<std::uint32_t> open_reductions;  // by node
+  std::vector<std::uint32_t> tree_numbers;  // by node, of units with trees of their own: those in use, a bit each
+  std::uint8_t epoch = 0;  // of the tree that was opened last
   std::uint64_t reduced = 0;  // reductions that have got to their roots
   const std::unique_ptr<Nic> nic;
   Processors processors;
@@ -71,6 +73,7 @@ class Context {
   // The number of a new tree of reductions, or why there is none: a negative errno value.
   std::int64_t open_reduction(std::vector<RankId> members);
   void close_reduction(std::uint32_t tree);
+  void open_trees(Reduction& reduction);
   // nullptr: no such tree is open.
   Reduction* reduction(std::uint32_t tree) const { return tree < reductions.size() ? reductions[tree].get() : nullptr; }
   // Bytes of the longest vector: it goes in one packet.

@@ -59,6 +59,10 @@ void MessageEngine::reduction_arrived(std::uint64_t user, Time now) {
   machines_[StateMachine::number_of(user)]->reduction_arrived(StateMachine::operation_of(user), now);
 }
 
+void MessageEngine::reduction_ended(std::uint64_t user, bool whole, Time now) {
+  machines_[StateMachine::number_of(user)]->reduction_ended(StateMachine::operation_of(user), whole, now);
+}
+
 void MessageEngine::multicast_arrived(std::uint64_t user, NodeId node, Time now) {
   machines_[StateMachine::number_of(user)]->copy_arrived(StateMachine::operation_of(user), node, now);
 }

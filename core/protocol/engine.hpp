@@ -90,6 +90,7 @@ class MessageEngine final : private NicListener {
   void transfer_arrived(std::uint64_t user, Time now) override;
   void transfer_acknowledged(std::uint64_t user, Time now) override;
   void reduction_arrived(std::uint64_t user, Time now) override;
+  void reduction_ended(std::uint64_t user, bool whole, Time now) override;
   void multicast_arrived(std::uint64_t user, NodeId node, Time now) override;
   void multicast_sent(std::uint64_t user, Time now) override;
   void packet_delivered(const Packet&, Time injected, Time now) override {

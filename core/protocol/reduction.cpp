@@ -11,6 +11,7 @@
 #include "core/protocol/reduction.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
@@ -113,7 +114,10 @@ class Reductions final : public OperationMachine<Operation<ReductionDescriptor>>
       Reduction::Place& place = reduction->places.at(op.rank);
       place.asked = op.d;
       place.waits = true;
-      part_arrived(op.d.tree, place.node, place.branch, op.d, 0, op.payload, now);
+      if (context_.nic->has_trees())
+        hand_over(op.d.tree, op.rank, *reduction, place, op.payload, now);
+      else
+        part_arrived(op.d.tree, place.node, place.branch, op.d, 0, op.payload, now);
     } else {
       answer(op.rank, op.d, -EINVAL, {}, now);
     }
@@ -159,10 +163,8 @@ class Reductions final : public OperationMachine<Operation<ReductionDescriptor>>
     unit.missing = unit.parts.size();
     const ReductionTree::Node& here = reduction.tree.nodes[node];
     if (node == 0) return spread(tree, node, unit.shape, status, sum, now);
-    const ReductionTree::Node& above = reduction.tree.nodes[here.above];
-    const auto below = std::find(above.below.begin(), above.below.end(), node) - above.below.begin();
-    const auto branch = static_cast<std::uint32_t>(above.ranks.size() + static_cast<std::size_t>(below));
-    send(here.node, above.node, {true, tree, here.above, branch, unit.shape, status, std::move(sum)});
+    send(here.node, reduction.tree.nodes[here.above].node,
+         {true, tree, here.above, reduction.tree.branch_above(node), unit.shape, status, std::move(sum)});
   }
 
   // Nodes below come before the node's own ranks, as others wait behind them.
@@ -197,6 +199,100 @@ class Reductions final : public OperationMachine<Operation<ReductionDescriptor>>
     context_.nic->post(ReductionPacket{from, to, bytes, user(number)});
   }
 
+  // --- Units with trees of their own (core/nic/reductions): parts go to the unit, and its ends say when the result is there, which is worked out when
+  // the last part has been handed over, in the units' order.
+
+  void reduction_ended(std::uint32_t number, bool whole, Time now) override {
+    const Call call = calls_[number];
+    free_calls_.push_back(number);
+    Reduction& reduction = *context_.reductions[call.tree];
+    Reduction::Place& place = reduction.places.at(call.rank);
+    place.waits = false;
+    if (place.live) --context_.live;
+    place.live = false;
+    const Bytes none;
+    answer(call.rank, place.asked, whole ? 0 : -EINVAL, whole ? reduction.result.bytes : none, now);
+  }
+
+  void hand_over(std::uint32_t tree, RankId rank, Reduction& reduction, Reduction::Place& place, const Bytes& bytes,
+                 Time now) {
+    const ReductionDescriptor& d = place.asked;
+    reduction.units[place.node].parts[place.branch].bytes.assign(bytes.begin(), bytes.end());
+    ReductionDescriptor& shape = reduction.units[0].shape;
+    if (reduction.handed_over++ == 0) shape = d;
+    reduction.broken |= !same_shape(d, shape);
+    const bool all = reduction.handed_over == reduction.places.size();
+    if (all && !reduction.broken) {
+      reduction.result.bytes = sum_of(reduction, 0);
+      ++context_.reduced;
+    }
+    if (all) reduction.handed_over = 0;
+    if (context_.instant) return tell_at_once(reduction, all, now);
+    std::uint32_t number = static_cast<std::uint32_t>(calls_.size());
+    if (free_calls_.empty()) {
+      calls_.push_back({tree, rank});
+    } else {
+      number = free_calls_.back();
+      free_calls_.pop_back();
+      calls_[number] = {tree, rank};
+    }
+    const NodeId node = reduction.tree.nodes[place.node].node;
+    const auto branch = static_cast<std::uint8_t>(place.branch);
+    context_.nic->post(ReductionCall{node, reduction.numbers[place.node], branch, shape_of(d), user(number)});
+    // Parts alone do not go on by themselves: the last one does, or one that does not fit.
+    for (auto& [its, other] : reduction.places)
+      if ((all || reduction.broken) && other.waits && !other.live) {
+        other.live = true;
+        ++context_.live;
+      }
+  }
+
+  // Before virtual time begins and behind its end.
+  void tell_at_once(Reduction& reduction, bool all, Time now) {
+    for (auto& [rank, place] : reduction.places) {
+      if (!place.waits || !(all || reduction.broken)) continue;
+      place.waits = false;
+      const Bytes none;
+      answer(rank, place.asked, reduction.broken ? -EINVAL : 0, reduction.broken ? none : reduction.result.bytes, now);
+    }
+  }
+
+  static Bytes sum_of(const Reduction& reduction, std::uint32_t n) {
+    const ReductionTree::Node& node = reduction.tree.nodes[n];
+    Bytes sum;
+    for (std::size_t branch = 0; branch < node.branches(); ++branch) {
+      const std::size_t ranks = node.ranks.size();
+      const Bytes part =
+          branch < ranks ? reduction.units[n].parts[branch].bytes : sum_of(reduction, node.below[branch - ranks]);
+      if (branch == 0)
+        sum = part;
+      else
+        combine(reduction.units[0].shape, sum.data(), part.data());
+    }
+    return sum;
+  }
+
+  // As reduce_operation and reduce_type of spec/packet.yaml number them.
+  static ReductionShape shape_of(const ReductionDescriptor& d) {
+    constexpr std::array<std::pair<int, std::uint8_t>, 6> kOperations{{{exanet_op_sum, 0},
+                                                                       {exanet_op_min, 1},
+                                                                       {exanet_op_max, 2},
+                                                                       {exanet_op_band, 3},
+                                                                       {exanet_op_bor, 4},
+                                                                       {exanet_op_bxor, 5}}};
+    constexpr std::array<std::pair<int, std::uint8_t>, 6> kTypes{{{exanet_type_i32, 0},
+                                                                  {exanet_type_i64, 1},
+                                                                  {exanet_type_u32, 2},
+                                                                  {exanet_type_u64, 3},
+                                                                  {exanet_type_f32, 4},
+                                                                  {exanet_type_f64, 5}}};
+    const auto number = [](const auto& table, int of) {
+      return std::find_if(table.begin(), table.end(), [&](const auto& entry) { return entry.first == of; })->second;
+    };
+    return {number(kOperations, d.operation), number(kTypes, d.datatype),
+            static_cast<std::uint16_t>(d.count * exanet_type_bytes(d.datatype))};
+  }
+
   void answer(RankId rank, const ReductionDescriptor& asked, std::int32_t status, const Bytes& bytes, Time at) {
     auto done = context_.completion<ReductionCompletion>(asked, at, status);
     done.cookie = asked.cookie;
@@ -208,8 +304,14 @@ class Reductions final : public OperationMachine<Operation<ReductionDescriptor>>
 
   // Bytes behind a result, which say that it is there (spec/packet.yaml: reduce_end).
   static constexpr std::size_t kEnd = 16;
+  struct Call {
+    std::uint32_t tree;
+    RankId rank;
+  };
   std::vector<Packet> packets_;
   std::vector<std::uint32_t> free_;
+  std::vector<Call> calls_;  // of units with trees of their own, whose ends are to come
+  std::vector<std::uint32_t> free_calls_;
   std::uint32_t on_combined_;
 };
 

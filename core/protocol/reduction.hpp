@@ -28,12 +28,19 @@ struct Reduction {
     std::uint32_t node, branch;  // of the tree, of that node's unit
     ReductionDescriptor asked;  // what the rank waits for, if it waits
     bool waits = false, closed = false;
+    bool live = false;  // its end comes by itself (Context::live)
   };
 
   ReductionTree tree;
   std::vector<Unit> units;  // by node of the tree
   std::map<RankId, Place> places;
   std::size_t open;  // ranks that have not closed it
+
+  // Where units have trees of their own: the tree's number at each of its nodes, and how far the present reduction is.
+  std::vector<std::uint8_t> numbers;
+  std::size_t handed_over = 0;  // parts
+  bool broken = false;  // parts did not agree
+  Part result{};
 
   // Whether the rank may hand over a part, or close the tree.
   bool takes(RankId rank) const {

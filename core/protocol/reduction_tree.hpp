@@ -6,6 +6,7 @@
 // members, so that floating-point sums have the same bits in every run, and on every rank.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -25,6 +26,13 @@ struct ReductionTree {
     std::size_t branches() const { return ranks.size() + below.size(); }
   };
   std::vector<Node> nodes;  // the root first, each behind the one above it
+
+  // Which branch of the node above one is.
+  std::uint8_t branch_above(std::uint32_t node) const {
+    const Node& above = nodes[nodes[node].above];
+    const auto below = std::find(above.below.begin(), above.below.end(), node) - above.below.begin();
+    return static_cast<std::uint8_t>(above.ranks.size() + static_cast<std::size_t>(below));
+  }
 };
 
 // The tree of these ranks, each once; none where units have too few branches. Low rather than narrow: each node is joined where it is reached soonest, in hops and steps.

@@ -2,6 +2,7 @@
 // Opens and closes trees of reductions. Who opens one has the members' word for it that they will take part; it takes no time of the network's,
 // as what the kernels of the nodes do for it is not modelled.
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <memory>
 #include <utility>
@@ -23,11 +24,39 @@ std::int64_t Context::open_reduction(std::vector<RankId> members) {
     if (open_reductions[node.node] >= config.reduction_trees) return -ENOSPC;
   for (const ReductionTree::Node& node : tree->nodes) ++open_reductions[node.node];
   reductions.push_back(std::make_unique<Reduction>(*std::move(tree)));
+  if (nic->has_trees()) open_trees(*reductions.back());
   return static_cast<std::int64_t>(reductions.size()) - 1;
 }
 
+// Gives each node a number for its place, and tells its unit who the neighbours are and which numbers they have.
+void Context::open_trees(Reduction& reduction) {
+  const std::vector<ReductionTree::Node>& nodes = reduction.tree.nodes;
+  for (const ReductionTree::Node& node : nodes) {
+    reduction.numbers.push_back(static_cast<std::uint8_t>(std::countr_one(tree_numbers[node.node])));
+    tree_numbers[node.node] |= 1u << reduction.numbers.back();
+  }
+  ++epoch;
+  for (std::uint32_t n = 0; n < nodes.size(); ++n) {
+    const ReductionTree::Node& node = nodes[n];
+    ReductionPlace place;
+    place.epoch = epoch;
+    place.root = n == 0;
+    place.branches = static_cast<std::uint8_t>((1u << node.branches()) - 1);
+    place.locals = static_cast<std::uint8_t>((1u << node.ranks.size()) - 1);
+    for (std::size_t b = 0; b < node.below.size(); ++b)
+      place.below[node.ranks.size() + b] = {nodes[node.below[b]].node, reduction.numbers[node.below[b]], 0};
+    if (n != 0) place.above = {nodes[node.above].node, reduction.numbers[node.above], reduction.tree.branch_above(n)};
+    nic->open_tree(node.node, reduction.numbers[n], place);
+  }
+}
+
 void Context::close_reduction(std::uint32_t tree) {
-  for (const ReductionTree::Node& node : reductions[tree]->tree.nodes) --open_reductions[node.node];
+  const Reduction& reduction = *reductions[tree];
+  for (std::size_t n = 0; n < reduction.tree.nodes.size(); ++n) {
+    const NodeId node = reduction.tree.nodes[n].node;
+    --open_reductions[node];
+    if (!reduction.numbers.empty()) tree_numbers[node] &= ~(1u << reduction.numbers[n]);
+  }
   reductions[tree].reset();
 }
 

@@ -24,6 +24,7 @@ class StateMachine {
   virtual void data_arrived(std::uint32_t operation, Time now) {}
   virtual void data_acknowledged(std::uint32_t operation, Time now) {}
   virtual void reduction_arrived(std::uint32_t packet, Time now) {}  // by its number, as in user()
+  virtual void reduction_ended(std::uint32_t call, bool whole, Time now) {}  // likewise
   virtual void copy_arrived(std::uint32_t operation, NodeId node, Time now) {}
   virtual void copies_sent(std::uint32_t operation, Time now) {}
 

@@ -80,8 +80,8 @@ Coordinator::Coordinator(Region& region, const MachineConfig& machine, const std
   region_->most_looking = may_look_ ? processors_ - 1 : 0;
   if (options.offloaded != 0 && !engine_.reduces())
     throw ConfigError("offload",
-                      "--offload: the machine's interfaces have no unit that reduces: say ni.reduction_trees, with "
-                      "ni.messages: times");
+                      "--offload: the machine's interfaces have no unit that reduces: say ni.reduction_trees, and "
+                      "ni.reductions: gateware where its messages are");
   region_->reduction_max = engine_.reduction_max();
   region_->offloaded = options.offloaded;
   choose_bcast(options.bcast, machine.topology);

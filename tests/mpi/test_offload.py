@@ -17,9 +17,9 @@ OFF = ("--compute", "off")
 ALL = (*OFF, "--offload", "all")
 
 
-@pytest.mark.parametrize("ranks", [2, 9])
-def test_every_result_is_right(exanet_run: Runner, stack: Stack, ranks: int) -> None:
-    done = exanet_run(stack, ranks, [stack.python, PROGRAMS / "offload.py"], options=(*ALL, "--map", "round-robin"))
+@pytest.mark.parametrize(("ranks", "on"), [(2, "exanest"), (9, "exanest"), (9, "exanest-ni")])
+def test_every_result_is_right(exanet_run: Runner, stack: Stack, ranks: int, on: str) -> None:
+    done = exanet_run(stack, ranks, [stack.python, PROGRAMS / "offload.py"], machine=on, options=(*ALL, "--map", "round-robin"))
     assert int(done.line("checked")[0]) > 600
     assert done.summary["reductions"] > 300
     assert done.summary["run"]["offload"] == ["allreduce", "barrier", "bcast", "reduce"]
@@ -72,7 +72,8 @@ def test_at_flow_level_too(exanet_run: Runner, mpich: Stack) -> None:
 
 @pytest.mark.parametrize("what", range(3))
 def test_ranks_that_do_not_agree_are_told(exanet_run: Runner, stack: Stack, compiled: Callable[[str], Path], what: int) -> None:
-    failed = exanet_run(stack, 4, [compiled("disagree"), str(what)], options=ALL, code=2)
+    on = "exanest" if what < 2 else "exanest-ni"
+    failed = exanet_run(stack, 4, [compiled("disagree"), str(what)], machine=on, options=ALL, code=2)
     assert "do not agree in operation, type or count of MPI_Allreduce" in failed.errors
 
 
@@ -102,6 +103,8 @@ def test_what_cannot_be_asked_for(exanet_run: Runner, mpich: Stack, given: tuple
     assert f"error: {what}" in failed.errors and not failed.folder.exists()
 
 
-def test_a_machine_without_units_is_refused(exanet_run: Runner, mpich: Stack) -> None:
-    failed = exanet_run(mpich, 2, [mpich.python, PROGRAMS / "offload.py"], machine="exanest-ni", options=ALL, code=2)
+def test_a_machine_without_units_is_refused(exanet_run: Runner, mpich: Stack, tmp_path: Path) -> None:
+    machine = tmp_path / "without.yaml"
+    machine.write_text("extends: exanest-ni\nname: without\nni: {reductions: times}\n")
+    failed = exanet_run(mpich, 2, [mpich.python, PROGRAMS / "offload.py"], machine=str(machine), options=ALL, code=2)
     assert "--offload: the machine's interfaces have no unit that reduces" in failed.errors and not failed.folder.exists()

@@ -35,6 +35,16 @@ NiConfig checked(const NiConfig& ni, const RouterConfig& router) {
     require(router.max_payload_bytes >= 512, "router.max_payload_bytes",
             "max_payload must be at least 512 B with 'transfers: gateware', whose packets have that");
   }
+  if (ni.reductions == NiConfig::Costs::kGateware) {
+    require(ni.transfers == NiConfig::Costs::kGateware, "ni.reductions",
+            "'reductions: gateware' needs 'transfers: gateware': it is a port behind theirs");
+    require(ni.reduction == Time() && ni.reduction_word == Time(), "ni.reductions",
+            "with 'reductions: gateware' units take their own cycles: reduction and reduction_word must be 0");
+    require(ni.reduction_trees <= kReductionTrees, "ni.reduction_trees",
+            "reduction_trees is at most 16 with 'reductions: gateware'");
+    require(router.intra_ports > kReductionPort, "router.intra_ports",
+            "intra_ports must be at least 4 with 'reductions: gateware'");
+  }
   require(ni.clock >= Time(), "ni.clock_ps", "the interface's clock must not be negative");
   return ni;
 }
@@ -55,6 +65,7 @@ PacketSink with_slots(PacketSink sink, const NiConfig& ni) {
   // Those of the port that answers share with RDMA are given back by the network.
   if (ni.messages == NiConfig::Costs::kGateware) sink.gives_back = 1u << kMailboxPort;
   if (ni.transfers == NiConfig::Costs::kGateware) sink.gives_back = Interfaces::kGivesBack;
+  if (ni.reductions == NiConfig::Costs::kGateware) sink.gives_back |= 1u << kReductionPort;
   return sink;
 }
 
@@ -85,6 +96,8 @@ ExanetNic::ExanetNic(const NicSetup& setup)
     gateware_ = std::make_unique<GatewareMessages>(context_, setup.topology.node_count());
   if (context_.config.transfers == NiConfig::Costs::kGateware)
     transfers_ = std::make_unique<GatewareTransfers>(context_, setup.topology.node_count(), gateware_->answers());
+  if (context_.config.reductions == NiConfig::Costs::kGateware && context_.config.reduction_trees > 0)
+    units_ = std::make_unique<GatewareReductions>(context_, setup.topology.node_count());
 }
 
 bool ExanetNic::multicasts() const { return !gateware_ && network_->multicasts(); }
@@ -120,6 +133,7 @@ void ExanetNic::post(const RdmaTransfer& transfer) {
 }
 
 void ExanetNic::ready(NodeId node, std::uint8_t port, std::uint8_t priority, Time now) {
+  if (units_ && port == kReductionPort) return units_->ready(node);
   if (transfers_) return port == kTransferPort ? transfers_->ready(node) : gateware_->ready(node, port);
   if (gateware_ && (port == kMailboxPort || priority != 0)) gateware_->ready(node, port);
   if (port != kMailboxPort)
@@ -130,6 +144,7 @@ void ExanetNic::ready(NodeId node, std::uint8_t port, std::uint8_t priority, Tim
 
 void ExanetNic::delivered(const Packet& packet, Time injected, Time now) {
   context_.listener.packet_delivered(packet, injected, now);
+  if (units_ && packet.intra_port == kReductionPort) return units_->delivered(packet, now);
   if (transfers_)
     return packet.intra_port == kTransferPort ? transfers_->delivered(packet, now) : gateware_->delivered(packet, now);
   const std::uint64_t user = packet.user & ~kPacketKind;

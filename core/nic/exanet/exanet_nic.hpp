@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "core/nic/exanet/gateware_messages.hpp"
+#include "core/nic/exanet/gateware_reductions.hpp"
 #include "core/nic/exanet/gateware_transfers.hpp"
 #include "core/nic/exanet/mailbox.hpp"
 #include "core/nic/exanet/packetizer.hpp"
@@ -34,7 +35,12 @@ class ExanetNic final : public Nic {
   void set_instant(bool instant) override { context_.instant = instant; }
 
   bool multicasts() const override;
-  bool reduces() const override { return !gateware_ && context_.config.reduction_trees > 0; }
+  bool reduces() const override { return context_.config.reduction_trees > 0 && (units_ || !gateware_); }
+  bool has_trees() const override { return units_ != nullptr; }
+  void open_tree(NodeId node, std::uint8_t tree, const ReductionPlace& place) override {
+    units_->open(node, tree, place);
+  }
+  void post(const ReductionCall& call) override { units_->post(call); }
 
   const Network& network() const override { return *network_; }
   std::uint64_t packets() const override { return context_.packets; }
@@ -59,6 +65,7 @@ class ExanetNic final : public Nic {
   InOrder<Message> messages_;  // on their way from packetizers to mailboxes
   std::unique_ptr<GatewareMessages> gateware_;  // in place of packetizer and mailboxes, where the configuration says so
   std::unique_ptr<GatewareTransfers> transfers_;  // in place of the RDMA engine, likewise
+  std::unique_ptr<GatewareReductions> units_;  // that reduce along trees by themselves, likewise
   RdmaEngine rdma_;
   std::uint32_t on_reduction_ = 0;  // one that takes no time
 };
