@@ -1,19 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a kernel and its processes do at network interfaces: contexts, mailboxes, pages, messages and transfers, by stores, loads and memory."""
+"""What a kernel and its processes do at network interfaces, by stores and in memory: contexts, mailboxes, pages, messages, transfers."""
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from exanet.karma.interface import LINE_BYTES, WAIT_CYCLES, Bench, field, pack
+from exanet.karma.interface import LINE_BYTES, WAIT_CYCLES, Bench, Event, What, field, pack
 
-CONTEXTS, CHANNELS = 16, 64
+CONTEXTS, CHANNELS, KEPT_CHANNELS = 16, 64, 8
 """Of a node, as gateware/ni/tb/ni_node.sv has them."""
 DOMAIN = 5
 MAILBOX, LOG_ENTRIES = 3, 8
 PAGE = 4096
+PATIENCE, TRIES = 63, 4
+"""No repetition comes amid what is measured: the longest patience that there is."""
 OWN, TARGET, ENDS, FENCES, RING, TABLES = 0x1000_0000, 0x2000_0000, 0x3000_0000, 0x3800_0000, 0x10_0000_0000, 0x70_0000_0000
 """Where bytes to send are, where they go, the words that transfers end with, fences, mailboxes, and tables of pages."""
+END_WORDS = 256
+"""In turn those of transfers: so many may be under way."""
 FRAMES = 1 << 40
 """By how much a page's frame is above its address."""
 
@@ -24,25 +30,25 @@ _ENTRY_BYTES = 128
 
 
 class Driver:
-    """All nodes of a bench with their contexts and a mailbox open; `translate`: transfers by addresses of a protection domain.
+    """All nodes of a bench with their contexts and a mailbox open; `translate`: transfers by addresses of a protection domain."""
 
-    No repetition comes amid what is measured: patience is as long as it can be.
-    """
-
-    def __init__(self, bench: Bench, *, translate: bool = False, kept_channels: int = 8, log_entries: int = LOG_ENTRIES) -> None:
+    def __init__(
+        self, bench: Bench, *, translate: bool = False, kept_channels: Sequence[int] | None = None, log_entries: int = LOG_ENTRIES
+    ) -> None:
+        """`kept_channels`: of each node, that serve reads of others; 2 to the power of `log_entries` is the size of the mailbox."""
         self.bench = bench
-        self.translate, self.kept_channels, self.log_entries = translate, kept_channels, log_entries
+        self.translate, self.log_entries = translate, log_entries
         self.tables: dict[tuple[int, int], int] = {}
         """Entries of tables of pages, by node and address."""
         self.operations: list[dict[str, Any]] = []
-        """What has been handed over, in order, for the model; its cycles are those of the stores."""
+        """What has been handed over, in order, for the model."""
         self._next_table = [TABLES + PAGE] * bench.nodes
         self._tables: dict[tuple[int, int], int] = {}
         self._ends = 0
-        for node in range(bench.nodes):
-            patience = {"patience": 63, "block_patience": 63, "tries": 4}
+        for node, kept in enumerate(kept_channels or [KEPT_CHANNELS] * bench.nodes):
+            patience = {"patience": PATIENCE, "block_patience": PATIENCE, "tries": TRIES}
             places = {"dcid": node, "y_shift": 3, "z_shift": 6}
-            config = pack("ni_config", **places, **patience, kept_channels=kept_channels, translate=translate)
+            config = pack("ni_config", **places, **patience, kept_channels=kept, translate=translate)
             bench.store(node, _CONFIG, config)
             for context in range(CONTEXTS):
                 bench.store(node, _CONTEXTS + 16 * context, pack("ni_context", pdid=DOMAIN, enabled=1))
@@ -67,6 +73,11 @@ class Driver:
                 table = self._tables[node, at]
             leaf = pack("ni_page", valid=1, leaf=1, writable=1, frame=(FRAMES + page) // PAGE)
             self._entry(node, table + 8 * (page >> 12 & 511), leaf)
+
+    def map_transfers(self, node: int, begin: int, count: int) -> None:
+        """Maps that, and the words that the node's transfers end with."""
+        self.map(node, begin, count)
+        self.map(node, ENDS, PAGE)
 
     def _entry(self, node: int, address: int, entry: int) -> None:
         self.tables[node, address] = entry
@@ -104,7 +115,7 @@ class Driver:
 
         `fence`: 8 bytes that are written behind the data, at FENCES plus the transfer's number times 16.
         """
-        token, page = self._ends, 0x1000 * context
+        token, page = self._ends % END_WORDS, 0x1000 * context
         self._ends += 1
         end, fence_word = ENDS + 8 * token, FENCES + 16 * token
         self.bench.set(node, self.memory(end), bytes(8))
@@ -112,7 +123,7 @@ class Driver:
             word = pack("transfer_fence", word=fence_word // 8, value=int.from_bytes(fence, "little"))
             self.bench.store(node, page + _FENCE, word, LINE_BYTES)
         addresses = {"own": own, "target": target, "end_word": end // 8}
-        record = pack("transfer", **addresses, length=count, dcid=to, notify=1, read=read, fence=fence is not None, token=token % 65536)
+        record = pack("transfer", **addresses, length=count, dcid=to, notify=1, read=read, fence=fence is not None, token=token)
         size = 8 if narrow else LINE_BYTES
         for at in range(0, 32, size):
             self.bench.store(node, page + _TRANSFER + at, record >> 8 * at & (1 << 8 * size) - 1, size)
@@ -121,6 +132,15 @@ class Driver:
             | {"end_word": end, "fence_word": fence_word if fence is not None else 0, "fence": fence is not None}
         )
         return end
+
+    def handed_over(self, events: Iterable[Event]) -> list[int]:
+        """Cycles in which the bus has taken the last store of each operation, by events recorded from before the first of them on."""
+        taken: list[deque[int]] = [deque() for _ in range(self.bench.nodes)]
+        for event in events:
+            begin = event.value % 0x1000
+            if event.what == What.STORE and event.value < _CONTEXTS and (begin == _SEND or begin + event.place == _TRANSFER + 32):
+                taken[event.node].append(event.cycle)
+        return [taken[operation["node"]].popleft() for operation in self.operations]
 
     def ended(self, node: int, end: int) -> bool:
         """Whether a transfer has ended, by its word in memory. Raises RuntimeError when it has failed."""

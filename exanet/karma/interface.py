@@ -48,7 +48,8 @@ class What(IntEnum):
 
 @dataclass(frozen=True)
 class Event:
-    """A cycle of a port. `place` is a port of the router, of a line, or a slot; `last` ends a burst; `value` is the word or the address."""
+    """A cycle of a port. `place` is a port of the router, of a line, or a slot, and of a store the number of its bytes; `last`: of a burst;
+    `value` is the word or the address."""
 
     cycle: int
     node: int

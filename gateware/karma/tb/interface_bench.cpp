@@ -2,6 +2,7 @@
 // Nodes with network interface, router and links, Verilated, between processors' stores and memories. exanet/karma drives them through this C interface
 // as processes and their kernel would: by stores and loads at the interfaces' windows and by what is in memory. What goes over each of the
 // interface's ports is written down with its cycle.
+#include <bit>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -15,7 +16,7 @@ using namespace exanet::gateware;
 
 // What was on a port in a cycle; as exanet/karma/interface.py has it.
 enum What : std::uint32_t {
-  kStore,  // the processors' bus has taken it: address, data
+  kStore,  // the processors' bus has taken it: address; place: bytes
   kReadAddress,  // memory's port of transfers: address
   kReadData,
   kWriteAddress,  // likewise: address
@@ -63,18 +64,19 @@ class Bench {
       if (happens && (kinds_ >> what & 1u) != 0)
         events.push_back({network.cycle(), static_cast<std::uint32_t>(n), what, place, last, {low, high}});
     };
-    const auto words = [](const auto& wide, unsigned at) {
-      return wide[at] | std::uint64_t{wide[at + 1]} << 32;
-    };
-    add(m.s_axi_wvalid && m.s_axi_wready, kStore, m.s_axi_awaddr, words(m.s_axi_wdata, m.s_axi_wstrb & 0xffu ? 0 : 2));
+    const auto words = [](const auto& wide, unsigned at) { return wide[at] | std::uint64_t{wide[at + 1]} << 32; };
+    const unsigned strobe = m.s_axi_wstrb;
+    add(m.s_axi_wvalid && m.s_axi_wready, kStore, m.s_axi_awaddr + static_cast<unsigned>(std::countr_zero(strobe)), 0,
+        static_cast<unsigned>(std::popcount(strobe)));
     add(m.m_axi_dma_arvalid && m.m_axi_dma_arready, kReadAddress, m.m_axi_dma_araddr, m.m_axi_dma_arlen + 1u);
     add(m.m_axi_dma_rvalid && m.m_axi_dma_rready, kReadData, words(m.m_axi_dma_rdata, 0), words(m.m_axi_dma_rdata, 2));
     add(m.m_axi_dma_awvalid && m.m_axi_dma_awready, kWriteAddress, m.m_axi_dma_awaddr, m.m_axi_dma_awlen + 1u);
-    add(m.m_axi_dma_wvalid && m.m_axi_dma_wready, kWriteData, words(m.m_axi_dma_wdata, 0), words(m.m_axi_dma_wdata, 2), 0,
-        m.m_axi_dma_wlast);
+    add(m.m_axi_dma_wvalid && m.m_axi_dma_wready, kWriteData, words(m.m_axi_dma_wdata, 0), words(m.m_axi_dma_wdata, 2),
+        0, m.m_axi_dma_wlast);
     add(m.m_axi_dma_bvalid && m.m_axi_dma_bready, kWriteAnswer, m.m_axi_dma_bresp);
     add(m.m_axi_awvalid && m.m_axi_awready, kEntryAddress, m.m_axi_awaddr, m.m_axi_awlen + 1u);
-    add(m.m_axi_wvalid && m.m_axi_wready, kEntryData, words(m.m_axi_wdata, 0), words(m.m_axi_wdata, 2), 0, m.m_axi_wlast);
+    add(m.m_axi_wvalid && m.m_axi_wready, kEntryData, words(m.m_axi_wdata, 0), words(m.m_axi_wdata, 2), 0,
+        m.m_axi_wlast);
     add(m.m_axi_bvalid && m.m_axi_bready, kEntryAnswer, m.m_axi_bresp);
     add(m.m_axi_walk_arvalid && m.m_axi_walk_arready, kWalkAddress, m.m_axi_walk_araddr);
     add(m.m_axi_walk_rvalid && m.m_axi_walk_rready, kWalkData);
@@ -132,7 +134,9 @@ EXANET_EXPORT void interface_store(void* bench, unsigned node, std::uint32_t add
   std::copy_n(data, store.data.size(), store.data.begin());
   network_of(bench).store(node, store);
 }
-EXANET_EXPORT std::uint64_t interface_stores(void* bench, unsigned node) { return network_of(bench).node(node).stores.size(); }
+EXANET_EXPORT std::uint64_t interface_stores(void* bench, unsigned node) {
+  return network_of(bench).node(node).stores.size();
+}
 EXANET_EXPORT int interface_load(void* bench, unsigned node, std::uint32_t address, std::uint64_t* words) {
   return guarded([&] { std::copy_n(network_of(bench).load(node, address).begin(), 2, words); });
 }
