@@ -18,6 +18,8 @@ from exanet.karma.layouts import LAYOUTS
 
 _WRAPPER = "gateware/karma/tb/interface_bench.cpp"
 _NODE = "gateware/ni/tb/ni_node.sv"
+LINE_CYCLES, MEMORY_CYCLES = 20, 20
+"""A line as that of caRVnet (R35, 20 cycles in its transceivers), and a memory that answers in 128 ns."""
 MAILBOXES = 1024
 _PARAMETERS = {"Mailboxes": MAILBOXES}
 LINE_BYTES = 16
@@ -84,7 +86,7 @@ class Bench:
     cannot be built, and RuntimeError whenever a node does what it should not.
     """
 
-    def __init__(self, nodes: int = 2, *, line_cycles: int = 20, memory_cycles: int = 20, reads: int = 0) -> None:
+    def __init__(self, nodes: int = 2, *, line_cycles: int = LINE_CYCLES, memory_cycles: int = MEMORY_CYCLES, reads: int = 0) -> None:
         self.nodes = nodes
         self.line_cycles, self.memory_cycles = line_cycles, memory_cycles
         self._library = _load()

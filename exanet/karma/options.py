@@ -25,7 +25,7 @@ _COUNTS = 0x104070
 
 def translation(*, to_itself: bool, memory_cycles: int) -> list[Row]:
     """Writes of one packet, 16 under way: addresses of memory; pages that the TLB keeps; a walk for each access, as without a TLB."""
-    rows = []
+    rows: list[Row] = []
     for what, number in (("no translation", 0), ("TLB", KNOWN_PAGES), ("a walk for each packet", MANY_PAGES)):
         with Bench(2, memory_cycles=memory_cycles) as bench:
             driver = Driver(bench, translate=number > 0, kept_channels=[0, 0])
@@ -53,7 +53,7 @@ def _walks(bench: Bench) -> int:
 
 def reads_ahead(*, to_itself: bool, memory_cycles: int) -> list[Row]:
     """A write of 16 KiB, with one read of memory at a time, with two, and as many as the interface asks for (16 packets)."""
-    rows = []
+    rows: list[Row] = []
     for reads in (1, 2, 0):
         with Bench(2, memory_cycles=memory_cycles, reads=reads) as bench:
             driver = Driver(bench)

@@ -19,6 +19,7 @@ from exanet.karma.interface_model import Seen
 Row = dict[str, Any]
 Pages = Literal["none", "hit", "miss"]
 """How addresses of transfers become those of memory: not at all, by what the TLB knows, by a walk for each page."""
+PAGES: tuple[Pages, ...] = ("none", "hit", "miss")
 MESSAGE_BYTES = (0, 16, 32, 64)
 TRANSFER_BYTES = (64, 16384)
 MESSAGES, ANSWERS, TRANSFERS = 0, 1, 2
@@ -96,17 +97,17 @@ _READ = (
 )
 
 
-def message(payload: int, *, line_cycles: int, memory_cycles: int) -> list[Row]:
-    """A message from one node to the next: two contexts, a mailbox."""
+def message(payload: int, *, line_cycles: int, memory_cycles: int) -> Row:
+    """A message from one node to a mailbox of the next."""
     with Bench(2, line_cycles=line_cycles, memory_cycles=memory_cycles) as bench:
         driver = Driver(bench)
         bench.record()
         driver.message(0, 1, bytes(range(1, payload + 1)))
         driver.until_received(1, 0)
-        return _rows(driver, _MESSAGE)
+        return {"bytes": payload} | _stages(driver, _MESSAGE)
 
 
-def transfer(count: int, *, read: bool, pages: Pages, line_cycles: int, memory_cycles: int) -> list[Row]:
+def transfer(count: int, *, read: bool, pages: Pages, line_cycles: int, memory_cycles: int) -> Row:
     """A write to the next node, or a read from there, alone."""
     with Bench(2, line_cycles=line_cycles, memory_cycles=memory_cycles) as bench:
         driver = Driver(bench, translate=pages != "none")
@@ -128,7 +129,7 @@ def transfer(count: int, *, read: bool, pages: Pages, line_cycles: int, memory_c
         one()
         if bench.get(sink, driver.memory(TARGET), count) != data:
             raise RuntimeError(f"{count} bytes: what is in the other memory is not what was sent")
-        return _rows(driver, _READ if read else _WRITE, before)
+        return {"read": read, "bytes": count, "pages": pages} | _stages(driver, _READ if read else _WRITE, before)
 
 
 def phases(handing: Callable[[Driver], object], moment: Moment, *, count: int = PHASES) -> list[int]:
@@ -169,8 +170,8 @@ def store_cycles() -> list[int]:
     return [later - earlier for earlier, later in itertools.pairwise(at)]
 
 
-def _rows(driver: Driver, moments: Sequence[Moment], since: int = 0) -> list[Row]:
-    """The stages of what was handed over last, which nothing that came from `since` on was before; also by the model."""
+def _stages(driver: Driver, moments: Sequence[Moment], since: int = 0) -> Row:
+    """The stages of what was handed over last, the only thing from `since` on, and whether the model has all the same."""
     driver.bench.run(_QUIET_CYCLES)
     events = driver.bench.events()
     handed_over = driver.handed_over(events)
@@ -179,11 +180,10 @@ def _rows(driver: Driver, moments: Sequence[Moment], since: int = 0) -> list[Row
     store = handed_over[-1]
     events = [event for event in events if event.cycle >= since]
     late = [found for found in seen if found[0] >= since]
-    before, rows = store, []
+    before, stages = store, list[Row]()
     for moment in moments:
         cycle, model = moment.cycle(events), moment.model_cycle(late)
         since_store = {"since_store_cycles": cycle - store, "model_cycles": None if model is None else model - store}
-        rows.append({"stage": moment.stage, "cycles": cycle - before} | since_store)
+        stages.append({"stage": moment.stage, "cycles": cycle - before} | since_store)
         before = cycle
-    rows[-1]["equal"] = seen == by_gateware
-    return rows
+    return {"stages": stages, "model_equal": seen == by_gateware, "compared": len(by_gateware)}
