@@ -67,8 +67,8 @@ def command(
         from exanet.validate import interface as ni
         from exanet.validate import karma
 
-    _check("--line", line_cycles)
-    _check("--memory", memory_cycles)
+    _check("--line", line_cycles, least=0)
+    _check("--memory", memory_cycles, least=1)
     if interface and torus is not None:
         raise InputError("--torus: --ni has no such table; leave one of them out")
     if memory_cycles is not None and not interface:
@@ -92,10 +92,10 @@ def _or(given: int | None, default: int) -> int:
     return default if given is None else given
 
 
-def _check(option: str, cycles: int | None) -> None:
+def _check(option: str, cycles: int | None, *, least: int) -> None:
     """Raises InputError for a number of cycles that no bench has."""
-    if cycles is not None and not 0 <= cycles <= _MOST_CYCLES:
-        raise InputError(f"{option} {cycles}: give from 0 to {_MOST_CYCLES} cycles of {CYCLE_NS} ns")
+    if cycles is not None and not least <= cycles <= _MOST_CYCLES:
+        raise InputError(f"{option} {cycles}: give from {least} to {_MOST_CYCLES} cycles of {CYCLE_NS} ns")
 
 
 def _sides(text: str) -> list[int]:

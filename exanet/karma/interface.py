@@ -82,11 +82,13 @@ class Bench:
     """Nodes on a ring, under power. Close it, or use it as a context.
 
     line_cycles: latency of a transceiver and its line, one way. memory_cycles: from the last beat or the address of a burst to memory's
-    answer. reads: that memory's port takes before it has given the first of them whole; 0: any number. Raises InputError when the model
-    cannot be built, and RuntimeError whenever a node does what it should not.
+    answer, 1 at least. reads: that memory's port takes before it has given the first of them whole; 0: any number. Raises InputError when
+    the model cannot be built, and RuntimeError whenever a node does what it should not.
     """
 
     def __init__(self, nodes: int = 2, *, line_cycles: int = LINE_CYCLES, memory_cycles: int = MEMORY_CYCLES, reads: int = 0) -> None:
+        if memory_cycles < 1:
+            raise ValueError(f"memory_cycles = {memory_cycles}: memory answers in the next cycle at the earliest")
         self.nodes = nodes
         self.line_cycles, self.memory_cycles = line_cycles, memory_cycles
         self._library = _load()
