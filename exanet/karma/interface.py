@@ -10,11 +10,11 @@ import ctypes
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
-from types import TracebackType
 
-from exanet.errors import InputError
 from exanet.gateware import build
+from exanet.karma import library
 from exanet.karma.layouts import LAYOUTS
+from exanet.karma.library import Opened, Signatures
 
 _WRAPPER = "gateware/karma/tb/interface_bench.cpp"
 _NODE = "gateware/ni/tb/ni_node.sv"
@@ -78,13 +78,15 @@ def field(layout: str, name: str, word: int) -> int:
     return word >> low & (1 << bits) - 1
 
 
-class Bench:
+class Bench(Opened):
     """Nodes on a ring, under power. Close it, or use it as a context.
 
     line_cycles: latency of a transceiver and its line, one way. memory_cycles: from the last beat or the address of a burst to memory's
     answer, 1 at least. reads: that memory's port takes before it has given the first of them whole; 0: any number. Raises InputError when
     the model cannot be built, and RuntimeError whenever a node does what it should not.
     """
+
+    _closes = "interface_close"
 
     def __init__(self, nodes: int = 2, *, line_cycles: int = LINE_CYCLES, memory_cycles: int = MEMORY_CYCLES, reads: int = 0) -> None:
         if memory_cycles < 1:
@@ -95,17 +97,6 @@ class Bench:
         self._handle = self._library.interface_open(nodes, line_cycles, memory_cycles, reads)
         if not self._handle:
             raise RuntimeError(self._said())
-
-    def __enter__(self) -> Bench:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
-
-    def close(self) -> None:
-        if self._handle:
-            self._library.interface_close(self._handle)
-            self._handle = None
 
     def store(self, node: int, address: int, value: int, size: int = 8) -> None:
         """A store of 8 or 16 bytes by the node's processor, offered behind those before it."""
@@ -179,13 +170,8 @@ class _Event(ctypes.Structure):
 
 
 def _load() -> ctypes.CDLL:
-    path = build.library("interface", build.Recipe(tops={"ni_node": _PARAMETERS}, wrapper=[_WRAPPER], sources=[_NODE]))
-    try:
-        library = ctypes.CDLL(str(path))
-    except OSError as error:
-        raise InputError(f"{path}: {error}; remove its folder, and it is built again") from None
     word, long, pointer, status, text = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p
-    signatures = {
+    signatures: Signatures = {
         "interface_open": (pointer, [word] * 4),
         "interface_close": (None, [pointer]),
         "interface_error": (text, []),
@@ -201,7 +187,4 @@ def _load() -> ctypes.CDLL:
         "interface_record": (None, [pointer, word]),
         "interface_recorded": (long, [pointer, ctypes.POINTER(_Event), long]),
     }
-    for name, (result, arguments) in signatures.items():
-        function = getattr(library, name)
-        function.restype, function.argtypes = result, arguments
-    return library
+    return library.load("interface", build.Recipe(tops={"ni_node": _PARAMETERS}, wrapper=[_WRAPPER], sources=[_NODE]), signatures)

@@ -42,7 +42,7 @@ struct InterfaceRunConfig {
   std::uint64_t root = 0;  // of the domain's, at each node
 };
 
-// In the order of cycles, up to `end`.
+// In the order of cycles, before `end`; of a packet, both its header and its footer, or none where it is under way then.
 std::vector<PortEvent> run_interfaces(const InterfaceRunConfig& config, const std::vector<HandedOver>& operations,
                                       Cycle end);
 
