@@ -38,6 +38,7 @@ class Driver:
         """`kept_channels`: of each node, that serve reads of others; 2 to the power of `log_entries` is the size of the mailbox."""
         self.bench = bench
         self.translate, self.log_entries = translate, log_entries
+        self.kept_channels = list(kept_channels or [KEPT_CHANNELS] * bench.nodes)
         self.tables: dict[tuple[int, int], int] = {}
         """Entries of tables of pages, by node and address."""
         self.operations: list[dict[str, Any]] = []
@@ -45,7 +46,7 @@ class Driver:
         self._next_table = [TABLES + PAGE] * bench.nodes
         self._tables: dict[tuple[int, int], int] = {}
         self._ends = 0
-        for node, kept in enumerate(kept_channels or [KEPT_CHANNELS] * bench.nodes):
+        for node, kept in enumerate(self.kept_channels):
             patience = {"patience": PATIENCE, "block_patience": PATIENCE, "tries": TRIES}
             places = {"dcid": node, "y_shift": 3, "z_shift": 6}
             config = pack("ni_config", **places, **patience, kept_channels=kept, translate=translate)

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from exanet import _core
-from exanet.karma.driver import CHANNELS, CONTEXTS, DOMAIN, KEPT_CHANNELS, MAILBOX, PATIENCE, TABLES, TRIES, Driver
+from exanet.karma.driver import CHANNELS, CONTEXTS, DOMAIN, MAILBOX, PATIENCE, TABLES, TRIES, Driver
 from exanet.karma.interface import Event, What
 
 _PEERS = 64
@@ -16,6 +18,8 @@ NAMES = {
     What.SLOT: "slot",
 }
 """What both tell of."""
+NEEDED = (What.STORE, *NAMES)
+"""Kinds of events to record for a comparison."""
 BEATS = (What.ENTRY_DATA, What.WRITE_DATA)
 """Of which they tell of a burst's last."""
 _PLACES = (What.HEADER_IN, What.FOOTER_OUT, What.SLOT)
@@ -24,9 +28,10 @@ Seen = tuple[int, str, int, int]
 """Cycle, what, node, place."""
 
 
-def events(driver: Driver, handed_over: list[int], end: int) -> list[Seen]:
-    """What the model says, up to a cycle, of the operations of a driver with the usual channels, which the bus took in these cycles."""
+def by_model(driver: Driver, handed_over: list[int], end: int) -> list[Seen]:
+    """What the model says, up to a cycle, of a driver's operations, taken by the bus in these cycles. Each node keeps as many channels."""
     bench = driver.bench
+    (kept,) = set(driver.kept_channels)
     machine = {
         "nodes": bench.nodes,
         "line_cycles": bench.line_cycles,
@@ -38,7 +43,7 @@ def events(driver: Driver, handed_over: list[int], end: int) -> list[Seen]:
         "transfers_begin": 4 * CHANNELS,
         "patience": PATIENCE,
         "tries": TRIES,
-        "kept_channels": KEPT_CHANNELS,
+        "kept_channels": kept,
         "translate": driver.translate,
         "mailbox": MAILBOX,
         "domain": DOMAIN,
@@ -54,3 +59,9 @@ def seen(event: Event) -> Seen | None:
     if event.what not in NAMES or (event.what in BEATS and not event.last):
         return None
     return event.cycle, NAMES[event.what], event.node, event.place if event.what in _PLACES else 0
+
+
+def compared(driver: Driver, events: Sequence[Event]) -> tuple[list[Seen], list[Seen]]:
+    """What both tell of, the gateware's first. The events are of all that was handed over, and up to the present cycle."""
+    by_gateware = sorted(found for event in events if (found := seen(event)) is not None)
+    return by_gateware, by_model(driver, driver.handed_over(events), driver.bench.cycle)

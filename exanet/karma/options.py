@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from exanet.karma import interface_model
 from exanet.karma.driver import FENCES, OWN, PAGE, TARGET, Driver
 from exanet.karma.interface import Bench, What
-from exanet.karma.stages import Row
+from exanet.karma.stages import QUIET_CYCLES, Row
 from exanet.karma.streams import LARGE, LINK_WORDS, pages, stream, write_headers
 
 KNOWN_PAGES, MANY_PAGES = 16, 128
@@ -33,14 +34,17 @@ def translation(*, to_itself: bool, memory_cycles: int) -> list[Row]:
             if number:
                 driver.map_transfers(0, OWN, PAGE * number)
                 driver.map_transfers(to, TARGET, PAGE * number)
+            bench.record((*interface_model.NEEDED, What.HEADER_OUT))
             stream(driver, to, PACKET_BYTES, pages(_WARM, number or KNOWN_PAGES), 16)
             walks = _walks(bench)
-            bench.record([What.HEADER_OUT])
             stream(driver, to, PACKET_BYTES, pages(_TRANSFERS, number or KNOWN_PAGES), 16)
-            headers = write_headers(bench.events(), to)
-            cycles = (headers[-1] - headers[0]) / (len(headers) - 1)
+            bench.run(QUIET_CYCLES)
             walked = (_walks(bench) - walks) / _TRANSFERS
-        rows.append({"what": what, "to_itself": to_itself, "cycles_a_packet": cycles, "walks_a_packet": walked})
+            events = bench.events()
+            by_gateware, by_model = interface_model.compared(driver, events)
+        cycles = _gap(write_headers(events, to)[_WARM:])
+        row = {"what": what, "to_itself": to_itself, "cycles_a_packet": cycles, "walks_a_packet": walked}
+        rows.append(row | {"model_equal": by_gateware == by_model})
     for row in rows:
         row["bandwidth_percent"] = 100 * rows[-1]["cycles_a_packet"] / row["cycles_a_packet"] - 100
     return rows

@@ -26,7 +26,7 @@ MESSAGES, ANSWERS, TRANSFERS = 0, 1, 2
 """Intra-tile ports of a node."""
 PHASES = 48
 """After so many cycles the interface's turns are as before: steps of three cycles, every sixteenth a look for what is to be sent again."""
-_QUIET_CYCLES = 1000
+QUIET_CYCLES = 1000
 """After which nothing of what was measured is under way."""
 
 
@@ -124,7 +124,7 @@ def transfer(count: int, *, read: bool, pages: Pages, line_cycles: int, memory_c
 
         if pages == "hit":
             one()
-            bench.run(_QUIET_CYCLES)
+            bench.run(QUIET_CYCLES)
         before = bench.cycle
         one()
         if bench.get(sink, driver.memory(TARGET), count) != data:
@@ -138,11 +138,11 @@ def phases(handing: Callable[[Driver], object], moment: Moment, *, count: int = 
     with Bench(2) as bench:
         driver = Driver(bench)
         for phase in range(count):
-            bench.run(_QUIET_CYCLES + (phase - bench.cycle - _QUIET_CYCLES) % count)
+            bench.run(QUIET_CYCLES + (phase - bench.cycle - QUIET_CYCLES) % count)
             driver.operations.clear()
             bench.record()
             handing(driver)
-            bench.run(_QUIET_CYCLES)
+            bench.run(QUIET_CYCLES)
             events = bench.events()
             found.append(moment.cycle(events) - driver.handed_over(events)[0])
     return found
@@ -172,12 +172,10 @@ def store_cycles() -> list[int]:
 
 def _stages(driver: Driver, moments: Sequence[Moment], since: int = 0) -> Row:
     """The stages of what was handed over last, the only thing from `since` on, and whether the model has all the same."""
-    driver.bench.run(_QUIET_CYCLES)
+    driver.bench.run(QUIET_CYCLES)
     events = driver.bench.events()
-    handed_over = driver.handed_over(events)
-    seen = interface_model.events(driver, handed_over, driver.bench.cycle)
-    by_gateware = sorted(found for event in events if (found := interface_model.seen(event)) is not None)
-    store = handed_over[-1]
+    by_gateware, seen = interface_model.compared(driver, events)
+    store = driver.handed_over(events)[-1]
     events = [event for event in events if event.cycle >= since]
     late = [found for found in seen if found[0] >= since]
     before, stages = store, list[Row]()

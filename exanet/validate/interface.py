@@ -156,24 +156,31 @@ def _show_stages(console: Console, these: Sequence[Row], names: Sequence[str]) -
 
 def _show_streams(console: Console, found: dict[str, Any]) -> None:
     console.print("[bold]Streams[/]\n")
-    table = terminal.table("", "cycles each", "% of the link")
+    table = terminal.table("", "cycles each", "% of the link", "the model")
     for row in found["packetizer"]:
-        table.add_row(f"messages of {row['payload_bytes']} B, back to back", f"{row['cycles_a_packet']:g}", "")
+        table.add_row(f"messages of {row['payload_bytes']} B, back to back", f"{row['cycles_a_packet']:g}", "", _SAID[row["model_equal"]])
     small = found["small_writes"]
-    table.add_row(f"writes of 64 B, {small['under_way']} under way, to the node itself", f"{small['cycles_a_write']:.2f}", "")
+    table.add_row(
+        f"writes of 64 B, {small['under_way']} under way, to the node itself",
+        f"{small['cycles_a_write']:.2f}",
+        "",
+        _SAID[small["model_equal"]],
+    )
     for row in found["large"]:
         what = f"packets of {'reads' if row['read'] else 'writes'} of 16 KiB, {row['at_a_time']} at a time"
-        table.add_row(what, f"{row['cycles_a_packet']:.2f}", f"{row['percent_of_link']:.1f}")
+        table.add_row(what, f"{row['cycles_a_packet']:.2f}", f"{row['percent_of_link']:.1f}", _SAID[row["model_equal"]])
     console.print(table)
     console.print()
 
 
 def _show_options(console: Console, found: dict[str, Any]) -> None:
     console.print(f"[bold]Translation, writes of {options.PACKET_BYTES} B[/]\n")
-    table = terminal.table("", "over the link: cycles each", "bandwidth", "to itself: cycles each", "bandwidth", "walks each")
+    table = terminal.table("", "over the link: cycles each", "bandwidth", "to itself: cycles each", "bandwidth", "walks each", "the model")
     rows = found["translation"]
     for far, near in zip(rows[: len(rows) // 2], rows[len(rows) // 2 :], strict=True):
-        table.add_row(far["what"], *(f"{of[key]:{form}}" for of in (far, near) for key, form in _CYCLES), f"{near['walks_a_packet']:g}")
+        cells = [f"{of[key]:{form}}" for of in (far, near) for key, form in _CYCLES]
+        same = _SAID[far["model_equal"] and near["model_equal"]]
+        table.add_row(far["what"], *cells, f"{near['walks_a_packet']:g}", same)
     console.print(table)
     console.print(
         f"published: {found['published']['A04']['value']} % more bandwidth with the TLB (A04); without it a processor translates there\n"
@@ -197,6 +204,7 @@ def _show_options(console: Console, found: dict[str, Any]) -> None:
     console.print()
 
 
+_SAID = {True: "the same", False: "NOT the same", None: ""}
 _CYCLES = (("cycles_a_packet", ".2f"), ("bandwidth_percent", "+.0f"))
 _READS = {1: "one", 2: "two", 0: "up to 16"}
 _COMPLETIONS = {
