@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes spec/packet.yaml as SystemVerilog, C++ and documentation."""
+"""Writes spec/packet.yaml as SystemVerilog, C++, Python and documentation."""
 
 from __future__ import annotations
 
@@ -158,3 +158,16 @@ def markdown(spec: dict[str, Any], layouts: list[Layout]) -> str:
         out += ["", f"## {name}", "", "| value | name | meaning |", "|---|---|---|"]
         out += [f"| {i} | {value['name']} | {value['meaning']} |" for i, value in enumerate(item["values"])]
     return "\n".join([*out, ""])
+
+
+def python(spec: dict[str, Any], layouts: list[Layout]) -> str:
+    out = ["# SPDX-License-Identifier: Apache-2.0", f"# {NOTE}", '"""Bits of packets and of what is at a network interface."""', ""]
+    out += ["LAYOUTS: dict[str, tuple[int, dict[str, tuple[int, int]]]] = {"]
+    for layout in layouts:
+        out += [f'    "{layout.name}": (', f"        {layout.bits},", "        {"]
+        out += [f'            "{field.name}": ({field.low}, {field.bits * field.count}),' for field in layout.fields]
+        out += ["        },", "    ),"]
+    out += ["}", '"""Layout to its bits and its fields, each the lowest bit and the bits of all elements."""', ""]
+    for name, enum in spec["enums"].items():
+        out += [f"{name.upper()} = (", *(f'    "{value["name"]}",' for value in enum["values"]), ")"]
+    return "\n".join(out) + "\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes from spec/packet.yaml and spec/descriptors.yaml what SystemVerilog, C++, C and the documentation say about bits.
+"""Writes from spec/packet.yaml and spec/descriptors.yaml what SystemVerilog, C++, C, Python and the documentation say about bits.
 
 usage: python spec/generate.py [--check]
 
@@ -27,6 +27,7 @@ def outputs() -> dict[Path, str]:
         ROOT / "gateware/common/rtl/exanet_pkg.sv": emit_packet.system_verilog(spec, layouts),
         ROOT / "core/spec/packet.hpp": emit_packet.cpp(spec, layouts),
         ROOT / "docs/reference/packet.md": emit_packet.markdown(spec, layouts),
+        ROOT / "exanet/karma/layouts.py": emit_packet.python(spec, layouts),
         ROOT / "gateware/common/rtl/exanet_descriptor_pkg.sv": emit_records.system_verilog(records),
         ROOT / "core/spec/descriptors.hpp": emit_records.cpp(records),
         ROOT / "runtime/include/exanet/descriptors.h": emit_records.c(records),

@@ -38,7 +38,7 @@ SANITIZED = (
 )
 GATEWARE = f"{CMAKE} -B build/gateware -DCMAKE_BUILD_TYPE=Release -DEXANET_PYTHON=OFF -DEXANET_GATEWARE=ON"
 TIDY = f"{CMAKE} -B build/tidy -DEXANET_FOLDER_AT_ONCE=ON"
-KARMA = "from exanet.karma.board import ONE, Bench\nwith Bench(ONE): pass"
+KARMA = "from exanet.karma import board, interface\nwith board.Bench(board.ONE), interface.Bench(): pass"
 
 # In the order in which they are started, where they need not wait: what is soon known first, then long chains.
 PARTS = [

@@ -136,6 +136,7 @@ nb::class_<Face> bind_measurement(nb::module_& m, const char* name) {
 }
 
 void bind_awareness(nb::module_& m);  // awareness.cpp
+void bind_interfaces(nb::module_& m);  // interfaces.cpp
 void bind_configuration(nb::module_& m);  // configuration.cpp
 void bind_traffic(nb::module_& m);  // traffic.cpp
 void bind_jobs(nb::module_& m);  // jobs.cpp

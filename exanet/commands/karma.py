@@ -7,6 +7,7 @@ import json
 import math
 import re
 from pathlib import Path
+from types import ModuleType
 from typing import Annotated
 
 import typer
@@ -17,38 +18,84 @@ from exanet.errors import InputError
 from exanet.karma.awareness import MOST_NODES, TORUS
 from exanet.karma.board import CYCLE_NS
 from exanet.karma.experiments import LINE_CYCLES
+from exanet.karma.interface import LINE_CYCLES as NI_LINE_CYCLES
+from exanet.karma.interface import MEMORY_CYCLES as NI_MEMORY_CYCLES
 
-_MOST_LINE_CYCLES = 400
+_MOST_CYCLES = 400
 
 
 def command(
+    interface: Annotated[bool, typer.Option("--ni", help="Measure the network interface in place of the network IP.")] = False,
     line_cycles: Annotated[
-        int, typer.Option("--line", metavar="CYCLES", help="Latency of transceiver and line, in cycles of 6.4 ns.")
-    ] = LINE_CYCLES,
+        int | None,
+        typer.Option(
+            "--line",
+            metavar="CYCLES",
+            help=f"Latency of transceiver and line, in cycles of {CYCLE_NS} ns ({LINE_CYCLES}; with --ni {NI_LINE_CYCLES}).",
+            show_default=False,
+        ),
+    ] = None,
+    memory_cycles: Annotated[
+        int | None,
+        typer.Option(
+            "--memory",
+            metavar="CYCLES",
+            help=f"With --ni: cycles until memory answers ({NI_MEMORY_CYCLES}).",
+            show_default=False,
+        ),
+    ] = None,
     torus: Annotated[
-        str, typer.Option("--torus", metavar="SIDES", help="Torus of the LO|FA|MO table, its sides with x between them.")
-    ] = "x".join(map(str, TORUS)),
+        str | None,
+        typer.Option(
+            "--torus",
+            metavar="SIDES",
+            help=f"Torus of the LO|FA|MO table, its sides with x between them ({'x'.join(map(str, TORUS))}).",
+            show_default=False,
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print data instead of tables.")] = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Folder for report.html (the plots) and summary.json; by default none.")
     ] = None,
 ) -> None:
-    """Measure the network IP with its bench KARMA, Verilated: latency, bandwidth, a hop's nanoseconds, and who hears of a fault, when."""
+    """Measure the network IP with its bench KARMA, Verilated: latency, bandwidth, a hop's nanoseconds, and who hears of a fault, when.
+
+    With --ni the network interface, and its model beside it: where each cycle of a message, a write and a read goes, streams, and options.
+    """
     with lightly.imports():
         from exanet.directory import result_directory
+        from exanet.validate import interface as ni
         from exanet.validate import karma
 
-    if not 0 <= line_cycles <= _MOST_LINE_CYCLES:
-        raise InputError(f"--line {line_cycles}: give from 0 to {_MOST_LINE_CYCLES} cycles of {CYCLE_NS} ns")
-    sides = _sides(torus)
+    _check("--line", line_cycles, least=0)
+    _check("--memory", memory_cycles, least=1)
+    if interface and torus is not None:
+        raise InputError("--torus: --ni has no such table; leave one of them out")
+    if memory_cycles is not None and not interface:
+        raise InputError("--memory: the network IP has no memory; give --ni too")
+    sides = _sides(torus) if torus is not None else list(TORUS)
     directory = result_directory("karma", output) if output is not None else None
-    found = karma.measure(line_cycles, sides)
+    show: ModuleType = ni if interface else karma
+    if interface:
+        found = ni.measure(_or(line_cycles, NI_LINE_CYCLES), _or(memory_cycles, NI_MEMORY_CYCLES))
+    else:
+        found = karma.measure(_or(line_cycles, LINE_CYCLES), sides)
     if directory is not None:
-        karma.write(directory, found)
+        show.write(directory, found)
     if as_json:
         typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
     else:
-        karma.show(found, directory)
+        show.show(found, directory)
+
+
+def _or(given: int | None, default: int) -> int:
+    return default if given is None else given
+
+
+def _check(option: str, cycles: int | None, *, least: int) -> None:
+    """Raises InputError for a number of cycles that no bench has."""
+    if cycles is not None and not least <= cycles <= _MOST_CYCLES:
+        raise InputError(f"{option} {cycles}: give from {least} to {_MOST_CYCLES} cycles of {CYCLE_NS} ns")
 
 
 def _sides(text: str) -> list[int]:

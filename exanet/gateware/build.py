@@ -48,12 +48,14 @@ class Recipe:
     """What a library is made of: modules with their parameters (each becomes a class VMODULE) and C++ files (paths below `sources()`),
     compiled with the macros `defines` (NAME=VALUE).
 
-    `training` is a C++ file with a main() that uses the library. It is run once; the compiler learns from it what happens often.
+    `sources` are SystemVerilog files beside those of files.f. `training` is a C++ file with a main() that uses the library. It is run
+    once; the compiler learns from it what happens often.
     """
 
     tops: Mapping[str, Mapping[str, int]]
     wrapper: Sequence[str]
     defines: Sequence[str] = ()
+    sources: Sequence[str] = ()
     training: str = ""
 
 
@@ -100,7 +102,7 @@ def _verilator_root() -> Path:
 def _key(root: Path, verilator_root: Path, recipe: Recipe) -> str:
     digest = hashlib.sha256()
     headers = [path for folder in ("gateware", "core/spec") for path in (root / folder).rglob("*.h*")]
-    own = [root / file for file in (*recipe.wrapper, recipe.training, *_SHARED) if file]
+    own = [root / file for file in (*recipe.wrapper, *recipe.sources, recipe.training, *_SHARED) if file]
     for path in sorted({root / "gateware/files.f", *_hdl(root), *headers, *own}):
         digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes() + b"\0")
     tools = [str(verilator_root), (verilator_root / "bin/verilator").read_text(), _say(["g++", "--version"])]
@@ -121,7 +123,8 @@ def _build(scratch: Path, root: Path, verilator_root: Path, name: str, recipe: R
     for top, parameters in recipe.tops.items():
         generated = scratch / top
         values = [f"-G{key}={value}" for key, value in parameters.items()]
-        command = [*verilate, "--Mdir", str(generated), "--top-module", top, *values, "gateware/lint.vlt", "-f", "gateware/files.f"]
+        files = ["gateware/lint.vlt", "-f", "gateware/files.f", *recipe.sources]
+        command = [*verilate, "--Mdir", str(generated), "--top-module", top, *values, *files]
         _run(command, cwd=root, env=os.environ | {"VERILATOR_ROOT": str(verilator_root)})
         for units, unit in zip((each_cycle, once), _units(generated), strict=True):
             units.append(unit)

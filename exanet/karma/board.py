@@ -10,11 +10,10 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import TracebackType
 
-from exanet.errors import InputError
 from exanet.gateware import build
-from exanet.karma import registers
+from exanet.karma import library, registers
+from exanet.karma.library import Opened, Signatures
 
 CYCLE_NS = 6.4
 """156.25 MHz, the published clock (KARMA'17, section 4)."""
@@ -50,13 +49,15 @@ FOUR = Layout(
 """KARMA'17, section 3.1: four Trenz boards in a 2x2 mesh through two connectors each; port 0 along x, port 1 along y."""
 
 
-class Bench:
+class Bench(Opened):
     """Boards under power: their registers, and the passing of cycles. Close it, or use it as a context.
 
     line_cycles: latency of a transceiver and its line, one way, in cycles of 6.4 ns.
     pause_every: words after which a transceiver takes one word time for itself; 0 for none.
     Raises InputError when the model cannot be built.
     """
+
+    _closes = "karma_close"
 
     def __init__(self, layout: Layout, *, line_cycles: int = 0, pause_every: int = 0, bit_error_rate: float = 0.0, seed: int = 1) -> None:
         self.layout = layout
@@ -70,17 +71,6 @@ class Bench:
             raise ValueError(f"{layout.name}: a line leads to a board or port that is not there")
         for board, (x, y) in enumerate(layout.places):
             self._place(board, x, y)
-
-    def __enter__(self) -> Bench:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
-
-    def close(self) -> None:
-        if self._handle:
-            self._library.karma_close(self._handle)
-            self._handle = None
 
     def _place(self, board: int, x: int, y: int) -> None:
         """Writes what a node of a 2x2 mesh must know; last dimension first, packet type t to intra-tile port t modulo 3."""
@@ -155,13 +145,8 @@ def _registers(block: str) -> dict[str, tuple[int, dict[str, tuple[int, int]]]]:
 
 def _load() -> ctypes.CDLL:
     parameters = {"InterPorts": 2, "IntraPorts": 3, "Dimensions": 2}
-    path = build.library("karma", build.Recipe(tops={"karma_board": parameters}, wrapper=[_WRAPPER]))
-    try:
-        library = ctypes.CDLL(str(path))
-    except OSError as error:
-        raise InputError(f"{path}: {error}; remove its folder, and it is built again") from None
     word, long, pointer = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p
-    signatures = {
+    signatures: Signatures = {
         "karma_open": (pointer, [ctypes.c_uint, ctypes.POINTER(ctypes.c_uint), *[ctypes.c_uint] * 3, ctypes.c_double, long]),
         "karma_close": (None, [pointer]),
         "karma_write": (ctypes.c_int, [pointer, ctypes.c_uint, ctypes.c_uint, word, word]),
@@ -171,7 +156,4 @@ def _load() -> ctypes.CDLL:
         "karma_record": (None, [pointer, long]),
         "karma_recorded": (long, [pointer, ctypes.c_uint, ctypes.c_uint, ctypes.POINTER(long), ctypes.POINTER(long), long]),
     }
-    for name, (result, arguments) in signatures.items():
-        function = getattr(library, name)
-        function.restype, function.argtypes = result, arguments
-    return library
+    return library.load("karma", build.Recipe(tops={"karma_board": parameters}, wrapper=[_WRAPPER]), signatures)

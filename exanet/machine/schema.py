@@ -239,13 +239,13 @@ class NetworkInterface(Strict):
     transfers: Annotated[str, _choice("ni.transfers")] | None = Field(
         default=None,
         description="What a transfer takes between the processor's last store and memory: the times below, which is the default, or the "
-        "gateware's own cycles, with its channels, blocks and answers; then `messages` is `gateware`, too, `dma_start`, `dma_completion` and "
-        "`translation` are 0, `dma_block` is 4 KiB, and `memory_read` and `memory_write` are memory's times.",
+        "gateware's own cycles, with its channels, blocks and answers; then `messages` is `gateware`, too, `dma_start`, "
+        "`dma_completion` and `translation` are 0, `dma_block` is 4 KiB, and `memory_read` and `memory_write` are memory's times.",
     )
     reductions: Annotated[str, _choice("ni.reductions")] | None = Field(
         default=None,
-        description="What a unit that reduces takes: `reduction` and `reduction_word`, which is the default, or the gateware's own cycles, with "
-        "its trees, results that come again and calls that do not agree; then `transfers` is `gateware`, too, and these two are 0.",
+        description="What a unit that reduces takes: `reduction` and `reduction_word`, which is the default, or the gateware's own cycles, "
+        "with its trees, results that come again and calls that do not agree; then `transfers` is `gateware`, too, and these two are 0.",
     )
     packetizer: Time = Field(description="Last store to packet at the router.")
     mailbox: Time = Field(description="Packet's tail to its visibility in the mailbox, beside its words.")

@@ -13,6 +13,7 @@ import pytest
 
 LATENCIES = ("P03", "P04", "P05")
 BARE = ("E01", "E02", "D10")
+INTERFACE = ("R33", "R34", "R35", "R36", "R38", "R44", "A03", "A04", "E07", "E08", "E09", "E10")
 GATEWARE = ("K05", "K08", "K09", "K10", "K11", "K12", "K13", "K14", "E03", "E04")
 
 
@@ -69,6 +70,18 @@ def test_the_gateware_is_where_it_was_published_or_better() -> None:
     assert min(rows["K10"]["ours"], rows["K12"]["ours"]) >= 94.0
     assert rows["K14"]["ours"] >= 91.0
     assert rows["K14"]["data"]["percent"]["both ways"] >= 90.0
+
+
+def test_the_network_interface_is_where_it_was_published_or_better() -> None:
+    status, rows = validate(*INTERFACE)
+    assert status == 0, rows
+    kinds = {"bound": {"R33", "R34", "R38", "R44", "E09"}, "constructed": {"E10"}, "shape": {"E07"}}
+    kinds["beside"] = set(INTERFACE) - set().union(*kinds.values())
+    assert {kind: {row for row in INTERFACE if rows[row]["kind"] == kind} for kind in kinds} == kinds
+    ours = {row: rows[row]["ours"] for row in INTERFACE}
+    assert [ours[row] for row in ("R34", "R35", "R38", "R44", "E09", "E10")] == [10, 56, 3, 64, 512, 80]
+    assert ours["R36"] == pytest.approx(91 * 0.0064)
+    assert rows["E07"]["data"] == {"mailboxes": 1024, "bytes": 1 << 20, "refused_when_full": True}
 
 
 def test_topologies_stand_in_the_published_order() -> None:

@@ -2,8 +2,6 @@
 // A memory at an AXI4 write port of 128 bits: it answers a burst a fixed time after its last beat, in order; ready falls at random where that is wanted.
 #pragma once
 
-#include <doctest/doctest.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -13,6 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "gateware/tb/expect.hpp"
+
 namespace exanet::gateware {
 
 using Line = std::array<std::uint8_t, 16>;
@@ -21,6 +21,7 @@ struct MemoryConfig {
   unsigned latency_cycles =
       20;  // from the cycle that takes a burst's last beat or, if that is later, its address to that of its answer
   double stalls = 0;  // share of cycles in which it takes no address, and no beat
+  unsigned reads = 0;  // of a DmaPort, that it takes before it has given the first of them whole; 0: any number
   std::uint64_t seed = 1;
 };
 
@@ -37,7 +38,7 @@ class AxiWrites {
   explicit AxiWrites(unsigned latency_cycles) : latency_cycles_(latency_cycles) {}
 
   void address(std::uint64_t address, unsigned beats) {
-    CHECK(address / 4096 == (address + 16 * beats - 1) / 4096);
+    expect(address / 4096 == (address + 16 * beats - 1) / 4096, "a burst crosses 4 KiB");
     bursts_.push_back({address, beats});
   }
   template <typename Words>
@@ -57,7 +58,7 @@ class AxiWrites {
       for (unsigned i = 0; i < 16 && !failed_; ++i)
         if (beat.strobe >> i & 1) memory.set(address + i, beat.data[i]);
       see(WrittenBeat{cycle, address, beat.data, beat.last});
-      CHECK(beat.last == (at_ == bursts_.front().beats));
+      expect(beat.last == (at_ == bursts_.front().beats), "a burst has another number of beats than its address says");
       if (!beat.last) continue;
       answers_.push_back({cycle + latency_cycles_, failed_, address});
       bursts_.pop_front();

@@ -3,8 +3,6 @@
 // time after a burst's address or last beat; ready falls at random, and beats of a read pause, where that is wanted.
 #pragma once
 
-#include <doctest/doctest.h>
-
 #include "gateware/ni/tb/axi_memory.hpp"
 
 namespace exanet::gateware {
@@ -25,7 +23,7 @@ class DmaPort {
   void drive(Model& model, std::uint64_t cycle) {
     model.m_axi_dma_awready = !stalled();
     model.m_axi_dma_wready = !stalled();
-    model.m_axi_dma_arready = !stalled();
+    model.m_axi_dma_arready = !stalled() && (config_.reads == 0 || reads_ < config_.reads);
     writes_.answer(cycle, model.m_axi_dma_bvalid, model.m_axi_dma_bresp);
     // A beat that was offered stays until it is taken.
     if (!offers_) offers_ = !data_.empty() && data_.front().cycle <= cycle && !stalled();
@@ -41,13 +39,19 @@ class DmaPort {
   template <typename Model>
   void sample(const Model& model, std::uint64_t cycle) {
     if (model.m_axi_dma_arvalid && first_read == 0) first_read = cycle;
-    if (model.m_axi_dma_rvalid && model.m_axi_dma_rready) data_.pop_front(), offers_ = false;
+    if (model.m_axi_dma_rvalid && model.m_axi_dma_rready) {
+      reads_ -= data_.front().last;
+      data_.pop_front();
+      offers_ = false;
+    }
     if (model.m_axi_dma_arvalid && model.m_axi_dma_arready) {
       const std::uint64_t address = model.m_axi_dma_araddr;
       const unsigned beats = model.m_axi_dma_arlen + 1u;
-      CHECK(address / 4096 == (address + 16 * beats - 1) / 4096);
+      expect(address / 4096 == (address + 16 * beats - 1) / 4096, "a burst crosses 4 KiB");
       on_read(address);
-      for (unsigned i = 0; i < beats; ++i) data_.push_back({cycle + config_.latency_cycles, address + 16 * i});
+      for (unsigned i = 0; i < beats; ++i)
+        data_.push_back({cycle + config_.latency_cycles, address + 16 * i, i + 1 == beats});
+      ++reads_;
     }
     if (model.m_axi_dma_bvalid && model.m_axi_dma_bready) writes_.answered();
     if (model.m_axi_dma_awvalid && model.m_axi_dma_awready)
@@ -65,6 +69,7 @@ class DmaPort {
  private:
   struct Data {
     std::uint64_t cycle, address;
+    bool last;
   };
 
   bool stalled() { return config_.stalls > 0 && std::uniform_real_distribution<>{}(random_) < config_.stalls; }
@@ -74,6 +79,7 @@ class DmaPort {
   std::mt19937_64 random_;
   AxiWrites writes_;
   std::deque<Data> data_;
+  unsigned reads_ = 0;  // that were taken and not given whole
   bool offers_ = false;
 };
 

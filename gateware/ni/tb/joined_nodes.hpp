@@ -4,8 +4,6 @@
 // A cycle's number is that of its clock edge at the end: a store is taken, and a word is on a port, in the cycle in which the edge at its end sees it.
 #pragma once
 
-#include <doctest/doctest.h>
-
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -14,6 +12,7 @@
 
 #include "gateware/link/tb/transceiver.hpp"
 #include "gateware/node/model/verilated_ports.hpp"
+#include "gateware/tb/expect.hpp"
 #include "gateware/tb/placement.hpp"
 #include "verilated.h"
 
@@ -40,7 +39,7 @@ struct JoinedNode {
 // Place and registers of each node.
 template <typename Node>
 void place_nodes(std::vector<Node>& nodes, bool two_dimensions) {
-  REQUIRE((!two_dimensions || nodes.size() == 4));
+  expect(!two_dimensions || nodes.size() == 4, "a square has four nodes");
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     const auto x = static_cast<unsigned>(two_dimensions ? n % 2 : n),
                y = static_cast<unsigned>(two_dimensions ? n / 2 : 0);
@@ -110,7 +109,7 @@ class NodeNetwork {
     node.model->s_axi_araddr = address & ~0xfu;
     node.asks = node.loads = true;
     for (int i = 0; node.loads; ++i) {
-      REQUIRE(i < 1000);
+      expect(i < 1000, "a load is not answered");
       step();
     }
     return node.loaded;
@@ -122,7 +121,7 @@ class NodeNetwork {
   void run_until_stored(std::uint64_t most = 100'000) {
     for (std::uint64_t i = 0;
          std::any_of(nodes_.begin(), nodes_.end(), [](const Node& node) { return !node.stores.empty(); }); ++i) {
-      REQUIRE(i < most);
+      expect(i < most, "a store is not taken");
       step();
     }
     run(40);

@@ -212,7 +212,7 @@ class Model {
                    }},
                   {events_, config(), c.nodes, this,
                    [](void* self, const StoredMessage& m) { static_cast<Model*>(self)->stored(m); }}} {
-    const NetworkConfig fabric = fabric_of(c.line_cycles, 2);
+    const NetworkConfig fabric = fabric_of(kCycle, c.line_cycles, 2);
     PacketSink sink{this,
                     [](void* self, const exanet::Packet& packet, Time injected, Time tail) {
                       Model& model = *static_cast<Model*>(self);

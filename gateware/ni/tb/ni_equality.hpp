@@ -13,8 +13,7 @@
 #include <vector>
 
 #include "core/network/exanet/exanet_network.hpp"
-#include "core/nic/messages/messages.hpp"
-#include "core/routing/make_topology.hpp"
+#include "core/nic/messages/fabric.hpp"
 #include "gateware/ni/tb/axi_memory.hpp"
 #include "gateware/tb/packet.hpp"
 
@@ -53,26 +52,6 @@ inline spec::MailboxEntry entry_of(const WrittenBeat& beat) {
   spec::MailboxEntry entry;
   for (unsigned i = 0; i < 16; ++i) entry.raw[i / 4] |= std::uint32_t{beat.data[i]} << 8 * (i % 4);
   return entry;
-}
-
-// Nodes on a ring, or four in a square, as NiNetwork joins them.
-inline std::unique_ptr<Topology> topology_of(std::size_t nodes, bool square) {
-  if (square) return make_topology({"mesh", {2, 2}});
-  return make_topology({"torus", {static_cast<std::uint32_t>(nodes)}});
-}
-inline NetworkConfig fabric_of(unsigned line_cycles, std::uint32_t intra_ports) {
-  NetworkConfig fabric;
-  fabric.router = Messages::router({});
-  fabric.router.cycle = kCycle;
-  fabric.router.max_payload_bytes = 512;
-  fabric.router.vc_allocation = RouterConfig::VcAllocation::kRouting;
-  fabric.router.intra_ports = intra_ports;
-  fabric.priority = true;
-  LinkConfig link;
-  link.word_time = kCycle;
-  link.latency = kCycle * line_cycles;
-  fabric.links = {link};
-  return fabric;
 }
 
 // Fails with both beside each other where they part.

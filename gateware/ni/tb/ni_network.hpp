@@ -2,8 +2,6 @@
 // Verilated nodes with network interface, router and links, each with a processor that stores and loads, and a memory.
 #pragma once
 
-#include <doctest/doctest.h>
-
 #include <algorithm>
 #include <deque>
 #include <functional>
@@ -44,6 +42,8 @@ struct NiNetworkConfig {
   MemoryConfig memory{};
   unsigned patience = 8, tries = 4, block_patience = 8, read_patience = 0, kept_channels = 8, fault_tries = 0;
   bool translate = false;
+  // What is at a node's ports before the edge at the cycle's end.
+  std::function<void(std::size_t node, const Vni_node& ports)> watch{};
   // Whether the packet that is so many-th to come out of the router at this port of this node is damaged.
   std::function<bool(std::size_t node, unsigned port, std::size_t packet)> damages{};
   int before_reset =
@@ -318,6 +318,7 @@ class NiNetwork : public NodeNetwork<NiNetwork, NiNode> {
     node.memory->sample(m, cycle_);
     node.dma->sample(m, cycle_);
     node.walks->sample(m, cycle_);
+    if (config_.watch) config_.watch(static_cast<std::size_t>(&node - nodes_.data()), m);
   }
 
   NiNetworkConfig config_;

@@ -2,8 +2,6 @@
 // Tables of pages of protection domains in a memory, as a kernel keeps them for ni_walk, and the port by which it reads them.
 #pragma once
 
-#include <doctest/doctest.h>
-
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -47,7 +45,7 @@ class PageTables {
 
  private:
   void put(unsigned domain, std::uint64_t page, std::uint64_t size, std::uint64_t entry) {
-    REQUIRE(page % size == 0);
+    expect(page % size == 0, "a page is not aligned to its size");
     std::uint64_t table = root(domain);
     const unsigned levels = size == kLargePage ? 3 : 4;
     for (unsigned level = 0; level + 1 < levels; ++level) table = next_table(table + 8 * index(page, level));

@@ -413,14 +413,9 @@ TEST_CASE("pages: what a hit and a miss cost") {
       network.node(0).dma->first_read = 0;
       const std::size_t before = network.node(0).taken.size();
       network.transfer(0, 1, transfer_of(own, kTarget, 64, network.node(1).dcid, ++pages.token));
-      std::uint64_t written = 0;
-      network.node(1).dma->last_write = 0;
-      while (pages.end(pages.token).done() == 0) {
-        network.step();
-        if (written == 0) written = network.node(1).dma->last_write;
-      }
+      while (pages.end(pages.token).done() == 0) network.step();
       const std::uint64_t store = network.node(0).taken[before + 1];
-      figures[round] = {network.node(0).dma->first_read - store, written - store,
+      figures[round] = {network.node(0).dma->first_read - store, network.node(1).dma->last_write - store,
                         network.node(0).dma->last_write - store};
       network.run(200);
       if (round == 1) pages.write(kOwn + 2 * kPage, kTarget, 64), network.run(200);

@@ -157,7 +157,7 @@ class Model {
                       static_cast<Model*>(self)->units_.ready(node);
                     }};
     sink.gives_back = 1;
-    network_ = make_network(events_, *topology_, fabric_of(c.line_cycles, 1), sink);
+    network_ = make_network(events_, *topology_, fabric_of(kCycle, c.line_cycles, 1), sink);
     units_.attach(*network_);
     for (const Tree& tree : trees)
       for (const Tree::Place& place : tree.places) open(tree, place);

@@ -396,7 +396,7 @@ class Model {
                      }},
                     {events_, config(), c.nodes, this,
                      [](void* self, const WrittenPacket& packet) { static_cast<Model*>(self)->written(packet); }}} {
-    const NetworkConfig fabric = fabric_of(c.line_cycles, 3);
+    const NetworkConfig fabric = fabric_of(kCycle, c.line_cycles, 3);
     PacketSink sink{this,
                     [](void* self, const exanet::Packet& packet, Time injected, Time tail) {
                       Model& model = *static_cast<Model*>(self);

@@ -107,11 +107,8 @@ TEST_CASE("transfers: from the last store to the first read, and to the end") {
   const std::size_t stores = network.node(0).taken.size();
   network.transfer(0, 3, transfer_of(kOwn, kTarget, 64, network.node(1).dcid, 1));
   const AxiMemory& memory = *network.node(0).memory;
-  std::uint64_t written = 0;
-  while (end_of(memory, 1).done() == 0) {
-    network.step();
-    if (written == 0 && network.node(1).dma->last_write != 0) written = network.node(1).dma->last_write;
-  }
+  while (end_of(memory, 1).done() == 0) network.step();
+  const std::uint64_t written = network.node(1).dma->last_write;
   const std::uint64_t store = network.node(0).taken[stores + 1];
   MESSAGE("last store to first read " << network.node(0).dma->first_read - store
                                       << " cycles, to the last byte in the other memory " << written - store

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The network interface, Verilated between a processor's stores and a memory: cycles of its stages, packets, completions and options.
+
+Nothing here is fitted. Rows of kind "beside" rest on what was not published: the processors, memories and packets of those machines.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import TypeVar
+
+from exanet.errors import InputError
+from exanet.karma import options, sizes, stages, streams
+from exanet.karma.board import CYCLE_NS
+from exanet.karma.interface import LINE_CYCLES, MEMORY_CYCLES
+from exanet.karma.stages import Row
+from exanet.optional import VERILATED
+from exanet.validate.interface import interface_cycles, since_store
+from exanet.validate.registry import Measured, Tolerance, experiment
+from exanet.validate.runner import RunFailed, Runner
+
+_LAYOUT = Tolerance(0.0, "the widths of three fields of a header")
+
+T = TypeVar("T")
+
+
+def _run(measure: Callable[[], T]) -> T:
+    """Fails the row of what cannot be built, or does what it should not, and no other."""
+    try:
+        return measure()
+    except (InputError, RuntimeError) as error:
+        raise RunFailed(str(error)) from None
+
+
+@functools.cache
+def _message(payload: int) -> Row:
+    return _run(lambda: stages.message(payload, line_cycles=LINE_CYCLES, memory_cycles=MEMORY_CYCLES))
+
+
+@functools.cache
+def _write() -> Row:
+    measure = functools.partial(stages.transfer, 64, read=False, pages="none", line_cycles=LINE_CYCLES)
+    return _run(lambda: measure(memory_cycles=MEMORY_CYCLES))
+
+
+def _mean(cycles: list[int]) -> float:
+    return sum(cycles) / len(cycles)
+
+
+@experiment("R33", kind="bound", needs=VERILATED)
+def descriptor(runner: Runner) -> Measured:
+    stores, reads = _run(stages.store_cycles), _run(stages.first_reads)
+    return Measured(
+        _mean(reads),
+        f"mean of {len(reads)} phases; {min(reads)} in {reads.count(min(reads))} of them, {max(reads)} at most, where a look for what is "
+        "to be sent again is under way. The four stores are taken one a cycle",
+        holds=stores[:-1] == [1, 1, 1] and _mean(reads) <= 10,
+        data={"cycles": reads, "stores": stores},
+    )
+
+
+@experiment("R34", kind="bound", needs=VERILATED)
+def processor_to_interface(runner: Runner) -> Measured:
+    headers = _run(stages.message_headers)
+    return Measured(
+        max(headers),
+        f"last store on the bus to the header of 16 B at the router, the most of {len(headers)} phases; the core's own part is not in it",
+        holds=max(headers) < 12,
+    )
+
+
+@experiment("R35", kind="beside", needs=VERILATED)
+def user_level(runner: Runner) -> Measured:
+    message = _message(16)
+    return Measured(
+        since_store(message, "in its mailbox"),
+        f"16 B, last store on the bus to memory written, {LINE_CYCLES} of it on the line as there, {interface_cycles(message)} in the "
+        "interfaces; no processor's store and load, which theirs has",
+    )
+
+
+@experiment("R36", kind="beside", needs=VERILATED)
+def rdma(runner: Runner) -> Measured:
+    cycles = since_store(_write(), "in the other memory")
+    return Measured(
+        cycles * CYCLE_NS / 1000,
+        f"{cycles} cycles, 64 B from the last store to the last byte in the other memory, line {LINE_CYCLES} and memory {MEMORY_CYCLES} "
+        f"cycles; at their 100 MHz {cycles / 100:.2f} µs. What theirs begins and ends with is not stated",
+    )
+
+
+@experiment("R38", kind="bound", needs=VERILATED)
+def packet_rate(runner: Runner) -> Measured:
+    rates = {payload: _run(lambda payload=payload: streams.packetizer(payload))["cycles_a_packet"] for payload in streams.PACKETIZER_BYTES}  # type: ignore[misc]
+    shown = ", ".join(f"{payload} B in {cycles:g}" for payload, cycles in rates.items())
+    return Measured(
+        rates[16], f"{shown}: no idle word. The size of theirs is not stated; ours holds up to 32 B", holds=max(rates[16], rates[32]) <= 4
+    )
+
+
+@experiment("R44", kind="bound", needs=VERILATED)
+def payload_in_completion(runner: Runner) -> Measured:
+    found = _run(sizes.message_burst)
+    return Measured(
+        found["payload_bytes"],
+        f"payload of a message and the entry that tells of it are {found['bursts']} burst; a transfer's end has none, a fence 8 B",
+        holds=found["bursts"] == 1 and found["payload_bytes"] >= 32,
+    )
+
+
+@experiment("A03", kind="beside", needs=VERILATED)
+def reads_ahead(runner: Runner) -> Measured:
+    saved = {}
+    for cycles in options.READS_CYCLES:
+        _, two, many = _run(lambda cycles=cycles: options.reads_ahead(to_itself=False, memory_cycles=cycles))  # type: ignore[misc]
+        saved[cycles] = {"two": two["time_saved_percent"], "up to 16": many["time_saved_percent"]}
+    shown = ", ".join(f"{of['two']:.0f} and {of['up to 16']:.0f} % at {cycles} cycles" for cycles, of in saved.items())
+    return Measured(
+        saved[options.READS_CYCLES[1]]["two"],
+        "16 KiB over a link, with two reads of memory under way, and as many as are asked for, in place of one, by memory's time: "
+        f"{shown}. Theirs depends on a host's PCIe, whose times are not published",
+        data=saved,
+    )
+
+
+@experiment("A04", kind="beside", needs=VERILATED)
+def translation(runner: Runner) -> Measured:
+    shares = {}
+    for itself in (False, True):
+        rows = _run(lambda itself=itself: options.translation(to_itself=itself, memory_cycles=MEMORY_CYCLES))  # type: ignore[misc]
+        shares["to itself" if itself else "link"] = rows[1]["bandwidth_percent"]
+    return Measured(
+        shares["link"],
+        f"512 B each, over a link, memory {MEMORY_CYCLES} cycles: pages that the TLB keeps against a walk for each; to the node "
+        f"itself, where one walker serves both ends, {shares['to itself']:.0f} %. Theirs is against translation by a processor",
+        data=shares,
+    )
+
+
+@experiment("E07", kind="shape", needs=VERILATED)
+def mailboxes(runner: Runner) -> Measured:
+    found = _run(sizes.mailbox)
+    return Measured(
+        found["mailboxes"],
+        "the last one filled to its last entry, and one message more, which is answered as it is full, and waits in its slot",
+        holds=found["mailboxes"] >= 1024 and found["bytes"] >= 1 << 20 and found["refused_when_full"],
+        text=f"{found['mailboxes']} x {found['bytes'] >> 20} MiB",
+        data=found,
+    )
+
+
+@experiment("E08", kind="beside", needs=VERILATED)
+def adapters(runner: Runner) -> Measured:
+    write = _write()
+    beats = 64 // 16
+    into = since_store(write, "header at the router") - since_store(write, "first data") - (beats - 1)
+    message = _message(16)
+    out = since_store(message, "first beat to memory") - since_store(message, "footer there")
+    return Measured(
+        into,
+        f"last beat of a read to the header at the router; the way out takes {out} from the footer to the first beat of a message, whose "
+        "CRC is checked and mailbox looked up first",
+        text=f"{into} and {out} cycles",
+    )
+
+
+@experiment("E09", kind="bound", needs=VERILATED)
+def atomic_message(runner: Runner) -> Measured:
+    found = _run(sizes.message_burst)
+    bits = 8 * found["payload_bytes"]
+    whole = found["packets"] == found["bursts"] == 1
+    return Measured(bits, "64 B by plain stores are one packet and one burst into memory", holds=whole and bits >= 256)
+
+
+@experiment("E10", kind="constructed", tolerance=_LAYOUT, needs=VERILATED)
+def global_address(runner: Runner) -> Measured:
+    found = _run(sizes.global_address)
+    if not found["carried"]:
+        raise RunFailed("the address in the header is not the one that was stored")
+    fields = " + ".join(f"{name} {bits}" for name, bits in found["fields"].items())
+    return Measured(found["bits"], f"{fields}; an address at the end of 48 bits comes out as it was stored. Their split is not published")
