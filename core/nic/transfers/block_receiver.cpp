@@ -160,7 +160,8 @@ BlockOutcome BlockReceiver::spoilt(const Past& past, const WriteWord& word) {
   for (unsigned i = 0; i < 3 && word.fence(); ++i) {
     if (word.behind(i) == 0) continue;
     const Block& named = past.blocks[(word.number - word.behind(i)) % kWindow];
-    if (named.outcome != BlockOutcome::kGood && outcome != BlockOutcome::kRefused) outcome = named.outcome;
+    const bool may_come_again = outcome == BlockOutcome::kUnmapped || outcome == BlockOutcome::kReadOnly;
+    if (named.outcome != BlockOutcome::kGood && !may_come_again) outcome = named.outcome;
   }
   return outcome;
 }

@@ -15,7 +15,7 @@
 //
 // Where addresses are translated a packet's page is looked up while its place among the others is, and a packet waits for it where it has to be walked to.
 // A page that is not to be written is told of as memory's refusal is, with its own reason; a fence behind such a block is not taken, nor is the end of a
-// read: they come again.
+// read, whatever else it is behind: they come again.
 //
 // A packet waits for memory, for its page, and for room for answers, and for nothing else. Where the room waits for memory's refusal to be written down, that
 // goes first, and the packet is weighed anew. Words that say that a transfer has ended are written in between.
@@ -217,14 +217,16 @@ module ni_blocks #(
     found = past_q.blocks[at];
     if (later || !found.begun) found = '{begun: 1'b1, outcome: Good, come: ~span};
   end
-  // One that has not come yet has its place in the table from a block before it.
+  // One that has not come yet has its place in the table from a block before it. One that waits for its page counts more than one that was refused: it
+  // comes again, and the end of a read is behind it.
   always_comb begin
     spoilt = Good;
     for (int unsigned k = 0; k < 3; k++) begin
       named[k] = past_q.blocks[named_at_q[k]];
       whole[k] = fence.behind[k] == '0 ||
           (named[k].begun && named[k].come == '1 && (!later || ahead_q < 24'(fence.behind[k])));
-      if (fence.behind[k] != '0 && place.fence && named[k].outcome != Good && spoilt != Refused) spoilt = named[k].outcome;
+      if (fence.behind[k] != '0 && place.fence && named[k].outcome != Good && (spoilt == Good || spoilt == Refused))
+        spoilt = named[k].outcome;
     end
   end
   always_ff @(posedge clk_i) begin
