@@ -6,8 +6,8 @@
 // write is answered with a Nack when the rest of it has come. Of a node that nothing has come from yet any number is the first.
 //
 // A fence is a packet that waits, and lets those behind it wait, until memory has answered all that came before. It is
-// dropped, as if it had been lost, where some block that it names is not whole; where memory has refused one of them it
-// is answered with a Nack, and not written.
+// dropped, as if it had been lost, where some block that it names is not whole, or so old that nothing is known of it, as
+// later packets have overtaken the fence; where memory has refused one of them it is answered with a Nack, and not written.
 //
 // The request of a read goes to the sender, if that has a channel for it; else it has come, too, and is answered with a
 // Nack (Busy), as often as it comes. The end of a read is a fence, but goes to the sender, also where memory has refused
@@ -178,6 +178,7 @@ module ni_blocks #(
   block_t found, here_q;
   block_t [2:0] named;  // by a fence
   logic [2:0] whole;
+  logic [2:0][WindowBits:0] oldest;
   outcome_e spoilt, spoilt_q, page_outcome;
   logic drops_q, spoils, would_write, page_known;
   logic [2:0] index;
@@ -223,8 +224,9 @@ module ni_blocks #(
     spoilt = Good;
     for (int unsigned k = 0; k < 3; k++) begin
       named[k] = past_q.blocks[named_at_q[k]];
+      oldest[k] = {1'b0, behind[WindowBits-1:0]} + (WindowBits + 1)'(fence.behind[k]);
       whole[k] = fence.behind[k] == '0 ||
-          (named[k].begun && named[k].come == '1 && (!later || ahead_q < 24'(fence.behind[k])));
+          (named[k].begun && named[k].come == '1 && (later ? ahead_q < 24'(fence.behind[k]) : !oldest[k][WindowBits]));
       if (fence.behind[k] != '0 && place.fence && named[k].outcome != Good && (spoilt == Good || spoilt == Refused))
         spoilt = named[k].outcome;
     end
