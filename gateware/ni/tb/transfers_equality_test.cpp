@@ -263,8 +263,9 @@ class Gateware {
     unsigned sent = 0;
     // Faults of what is sent are seen nowhere.
     std::uint64_t most = case_.fault_tries > 2 ? 70'000 : 40'000;
+    // As long as somebody may be patient with a block, or with the end of a read.
     if (case_.disorder.any())
-      most = std::max(most, kRound * 33 * std::max(case_.patience, 1u));  // of the longest patience
+      most = kRound * (3 + std::max<std::uint64_t>(32 * std::max(case_.patience, 1u), 1u << case_.read_patience));
     for (std::uint64_t quiet = 0; quiet < most; ++quiet) {
       if (case_.disorder.any() && sent == case_.transfers && quiet > 40'000 && all_ended()) break;
       for (std::size_t n = 0; n < nodes_.size(); ++n) {
