@@ -128,11 +128,12 @@ bool BlockReceiver::drops(const Past& past, const WriteWord& word) {
   const std::uint32_t ahead = (word.number - past.next) % kNumbers, behind = (past.next - word.number - 1) % kNumbers;
   const bool later = !past.known || ahead < kNumbers / 2;
   bool drops = !later && behind >= kWindow;
-  // A fence is behind whole blocks. One that has not come yet has its place from a block before it.
+  // A fence is behind whole blocks. One that has not come yet has its place from a block before it, one that is too old from one behind it.
   for (unsigned i = 0; i < 3 && word.fence(); ++i) {
     const std::uint32_t back = word.behind(i);
     if (back == 0) continue;
-    drops |= past.blocks[(word.number - back) % kWindow].come != 0xff || (later && ahead >= back);
+    drops |=
+        past.blocks[(word.number - back) % kWindow].come != 0xff || (later ? ahead >= back : behind + back >= kWindow);
   }
   return drops;
 }
@@ -160,7 +161,8 @@ BlockOutcome BlockReceiver::spoilt(const Past& past, const WriteWord& word) {
   for (unsigned i = 0; i < 3 && word.fence(); ++i) {
     if (word.behind(i) == 0) continue;
     const Block& named = past.blocks[(word.number - word.behind(i)) % kWindow];
-    if (named.outcome != BlockOutcome::kGood && outcome != BlockOutcome::kRefused) outcome = named.outcome;
+    const bool may_come_again = outcome == BlockOutcome::kUnmapped || outcome == BlockOutcome::kReadOnly;
+    if (named.outcome != BlockOutcome::kGood && !may_come_again) outcome = named.outcome;
   }
   return outcome;
 }

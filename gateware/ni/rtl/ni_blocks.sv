@@ -6,8 +6,8 @@
 // write is answered with a Nack when the rest of it has come. Of a node that nothing has come from yet any number is the first.
 //
 // A fence is a packet that waits, and lets those behind it wait, until memory has answered all that came before. It is
-// dropped, as if it had been lost, where some block that it names is not whole; where memory has refused one of them it
-// is answered with a Nack, and not written.
+// dropped, as if it had been lost, where some block that it names is not whole, or so old that nothing is known of it, as
+// later packets have overtaken the fence; where memory has refused one of them it is answered with a Nack, and not written.
 //
 // The request of a read goes to the sender, if that has a channel for it; else it has come, too, and is answered with a
 // Nack (Busy), as often as it comes. The end of a read is a fence, but goes to the sender, also where memory has refused
@@ -15,7 +15,7 @@
 //
 // Where addresses are translated a packet's page is looked up while its place among the others is, and a packet waits for it where it has to be walked to.
 // A page that is not to be written is told of as memory's refusal is, with its own reason; a fence behind such a block is not taken, nor is the end of a
-// read: they come again.
+// read, whatever else it is behind: they come again.
 //
 // A packet waits for memory, for its page, and for room for answers, and for nothing else. Where the room waits for memory's refusal to be written down, that
 // goes first, and the packet is weighed anew. Words that say that a transfer has ended are written in between.
@@ -178,6 +178,7 @@ module ni_blocks #(
   block_t found, here_q;
   block_t [2:0] named;  // by a fence
   logic [2:0] whole;
+  logic [2:0][WindowBits:0] oldest;
   outcome_e spoilt, spoilt_q, page_outcome;
   logic drops_q, spoils, would_write, page_known;
   logic [2:0] index;
@@ -217,14 +218,17 @@ module ni_blocks #(
     found = past_q.blocks[at];
     if (later || !found.begun) found = '{begun: 1'b1, outcome: Good, come: ~span};
   end
-  // One that has not come yet has its place in the table from a block before it.
+  // One that has not come yet has its place in the table from a block before it. One that waits for its page counts more than one that was refused: it
+  // comes again, and the end of a read is behind it.
   always_comb begin
     spoilt = Good;
     for (int unsigned k = 0; k < 3; k++) begin
       named[k] = past_q.blocks[named_at_q[k]];
+      oldest[k] = {1'b0, behind[WindowBits-1:0]} + (WindowBits + 1)'(fence.behind[k]);
       whole[k] = fence.behind[k] == '0 ||
-          (named[k].begun && named[k].come == '1 && (!later || ahead_q < 24'(fence.behind[k])));
-      if (fence.behind[k] != '0 && place.fence && named[k].outcome != Good && spoilt != Refused) spoilt = named[k].outcome;
+          (named[k].begun && named[k].come == '1 && (later ? ahead_q < 24'(fence.behind[k]) : !oldest[k][WindowBits]));
+      if (fence.behind[k] != '0 && place.fence && named[k].outcome != Good && (spoilt == Good || spoilt == Refused))
+        spoilt = named[k].outcome;
     end
   end
   always_ff @(posedge clk_i) begin

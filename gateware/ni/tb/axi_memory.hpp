@@ -110,9 +110,11 @@ class AxiMemory {
   };  // answers with an error, writes nothing
   std::vector<WrittenBeat> beats;
 
+  std::function<Line(std::uint64_t line)> unwritten = [](std::uint64_t) { return Line{}; };  // what it holds else
+
   Line line(std::uint64_t address) const {
     const auto found = lines_.find(address / 16);
-    return found == lines_.end() ? Line{} : found->second;
+    return found == lines_.end() ? unwritten(address / 16 * 16) : found->second;
   }
   void set(std::uint64_t address, std::uint8_t value) { lines_[address / 16][address % 16] = value; }
   std::uint8_t get(std::uint64_t address) const { return line(address)[address % 16]; }

@@ -9,6 +9,7 @@
 
 #include "Vni_node.h"
 #include "gateware/ni/tb/axi_memory.hpp"
+#include "gateware/ni/tb/disorder.hpp"
 #include "gateware/ni/tb/dma_port.hpp"
 #include "gateware/ni/tb/joined_nodes.hpp"
 #include "gateware/ni/tb/page_tables.hpp"
@@ -46,6 +47,7 @@ struct NiNetworkConfig {
   std::function<void(std::size_t node, const Vni_node& ports)> watch{};
   // Whether the packet that is so many-th to come out of the router at this port of this node is damaged.
   std::function<bool(std::size_t node, unsigned port, std::size_t packet)> damages{};
+  DisorderConfig disorder{};
   int before_reset =
       0;  // other than 0: registers and memories hold chance values before the reset, others for each number
 };
@@ -69,6 +71,7 @@ struct NiNode : JoinedNode<Vni_node> {
   std::unique_ptr<WalkPort> walks;  // likewise
   std::optional<unsigned> kept_channels;  // other than all have
   unsigned bad_answers = 0;  // of stores, by the bus
+  std::vector<DisorderedPort> between;  // at each port, if packets are lost and the like
 };
 
 class NiNetwork : public NodeNetwork<NiNetwork, NiNode> {
@@ -88,6 +91,7 @@ class NiNetwork : public NodeNetwork<NiNetwork, NiNode> {
       node.memory = std::make_unique<AxiMemory>(memory);
       node.dma = std::make_unique<DmaPort>(*node.memory, memory);
       node.walks = std::make_unique<WalkPort>(*node.memory, memory);
+      for (unsigned p = 0; p < 3 && config.disorder.any(); ++p) node.between.emplace_back(config_.disorder, n, p);
       start(node);
     }
     join(config.line);
@@ -231,6 +235,11 @@ class NiNetwork : public NodeNetwork<NiNetwork, NiNode> {
   }
 
  private:
+  std::size_t node_at(std::uint32_t dcid) const {
+    std::size_t n = 0;
+    while (n < nodes_.size() && nodes_[n].dcid != dcid) ++n;
+    return n;
+  }
   static unsigned port_of(unsigned kind) {
     switch (static_cast<spec::PacketType>(kind)) {
       case spec::PacketType::kMessage: return 0;
@@ -272,6 +281,8 @@ class NiNetwork : public NodeNetwork<NiNetwork, NiNode> {
     m.m_axi_dma_arready = m.m_axi_dma_rvalid = m.m_axi_dma_rresp = 0;
     m.m_axi_walk_arready = m.m_axi_walk_rvalid = m.m_axi_walk_rresp = 0;
     m.tx_ready_i = m.rx_valid_i = m.damages_i = 0;
+    m.between_i = !node.between.empty();
+    m.put_release_i = 0;
     m.rx_data_i[0] = m.rx_data_i[1] = 0;
   }
   void drive(Node& node) {
@@ -292,6 +303,12 @@ class NiNetwork : public NodeNetwork<NiNetwork, NiNode> {
           config_.damages(static_cast<std::size_t>(&node - nodes_.data()), p, node.out[p].arrivals.size());
       m.damages_i = static_cast<CData>((m.damages_i & ~(1u << p)) | unsigned{damaged} << p);
     }
+    for (unsigned p = 0; p < node.between.size(); ++p) {
+      const spec::Flit flit = node.between[p].next(cycle_);
+      for (unsigned w = 0; w < flit.raw.size(); ++w) m.put_i[p][w] = flit.raw[w];
+      const bool releases = node.between[p].releases();
+      m.put_release_i = static_cast<CData>((m.put_release_i & ~(1u << p)) | unsigned{releases} << p);
+    }
     node.memory->drive(m, cycle_);
     node.dma->drive(m, cycle_);
     node.walks->drive(m, cycle_);
@@ -311,6 +328,9 @@ class NiNetwork : public NodeNetwork<NiNetwork, NiNode> {
       for (unsigned w = 0; w < in.raw.size(); ++w) in.raw[w] = m.in_o[p][w], out.raw[w] = m.out_o[p][w];
       if (in.valid()) node.in[p].accept(in, cycle_);
       if (out.valid()) node.out[p].accept(out, cycle_);
+      if (node.between.empty()) continue;
+      if (out.valid()) node.between[p].accept(out, cycle_, [this](std::uint32_t dcid) { return node_at(dcid); });
+      if ((m.release_o >> p & 1u) != 0) node.between[p].given_back();
     }
     if (m.freed_o || m.refused_o) node.slot_events.push_back({cycle_, m.slot_o, m.freed_o != 0, m.reason_o});
     if (m.popped_o) node.queued[m.popped_slot_o] = false;

@@ -82,6 +82,11 @@ module ni_node #(
   input  logic [1:0]                 rx_valid_i,
   input  logic [63:0]                rx_data_i[2],
   input  logic [2:0]                 damages_i,  // the packet whose last word comes out of the router at this port
+  // where somebody stands between router and interface: words to this, and slots back to that
+  input  logic                       between_i,
+  input  exanet_pkg::flit_t          put_i[3],
+  input  logic [2:0]                 put_release_i,
+  output logic [2:0]                 release_o,
   // what is seen: words into the router and out of it, and answers as they change a slot
   output exanet_pkg::flit_t          in_o[3],
   output exanet_pkg::flit_t          out_o[3],
@@ -119,12 +124,14 @@ module ni_node #(
       footer = out_o[p].data;
       footer.error = footer.error || damages_i[p];
       if (out_o[p].tail) out[p].data = footer;
+      if (between_i) out[p] = put_i[p];
     end
   end
+  assign release_o = moved_on;
 
   exanet_node #(.InterPorts(2), .IntraPorts(3), .Dimensions(2)) u_node (
     .clk_i, .rst_ni, .config_i, .credit_threshold_i('0), .credit_interval_i(16'd256), .health_i('0), .discarded_o, .flit_i(in_o), .credit_o(credit),
-    .flit_o(out_o), .release_i(moved_on), .tx_valid_o, .tx_data_o, .tx_ready_i, .rx_valid_i, .rx_data_i);
+    .flit_o(out_o), .release_i(between_i ? put_release_i : moved_on), .tx_valid_o, .tx_data_o, .tx_ready_i, .rx_valid_i, .rx_data_i);
 
   assign freed_o = u_ni.u_packetizer.frees;
   assign refused_o = u_ni.u_packetizer.refuses;

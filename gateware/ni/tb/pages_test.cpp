@@ -345,6 +345,45 @@ TEST_CASE(
   CHECK(word_of(*network.node(1).memory, Pages::kFenceFrames) == 0);
 }
 
+// Memory refuses one of two blocks, and the answers that say so are lost, its own and the end's; the other one has found its page missing, and comes again
+// behind the end that names both.
+TEST_CASE(
+    "pages: of a read that memory refuses nothing comes behind its end, though a block of it waits for its page") {
+  for (const bool refused_first : {false, true}) {
+    for (const bool gives_up : {false, true}) {
+      CAPTURE(refused_first);
+      CAPTURE(gives_up);
+      Pages pages(2, {.tries = 0,
+                      .block_patience = 1,
+                      .fault_tries = gives_up ? 0u : 15u,
+                      .damages = [refused_first](std::size_t node, unsigned port, std::size_t packet) {
+                        return node == 1 && port == 1 && (packet == (refused_first ? 0u : 1u) || packet == 2);
+                      }});
+      NiNetwork& network = pages.network;
+      // Slow to answer; tables are read as fast as ever.
+      network.node(0).dma = std::make_unique<DmaPort>(*network.node(0).memory, MemoryConfig{.latency_cycles = 2000});
+      const std::uint64_t refused = refused_first ? 0 : kPage, late = kPage - refused;
+      network.node(0).memory->refuses = [&](std::uint64_t address) {
+        return address >= kTo + refused && address < kTo + refused + kPage;
+      };
+      pages.map(0, kTarget + refused, kTo + refused, kPage);
+      pages.map(1, kOwn, kFrom, kPage, false);
+      pages.fill(1, kFrom, kPage);
+      network.transfer(0, 1, read_of(kTarget + kPage - 64, kOwn, 128, network.node(1).dcid, ++pages.token));
+      network.run(1000);
+      pages.map(0, kTarget + late, kTo + late, kPage);
+      const unsigned failure = pages.until_ended(200'000);
+      CHECK(failure == static_cast<unsigned>(gives_up ? Reason::kUnmapped : Reason::kMemory));
+      for (std::uint64_t i = 0; i < 2 * kPage; ++i) network.node(0).memory->set(kTo + i, 0xee);
+      network.run(60'000);
+      unsigned wrong = 0;
+      for (std::uint64_t i = 0; i < 2 * kPage; ++i) wrong += network.node(0).memory->get(kTo + i) != 0xee;
+      CHECK(wrong == 0);
+      CHECK(network.transfer_counts(1)[1] == 1);
+    }
+  }
+}
+
 TEST_CASE("pages: when an invalidation is over nothing reads or writes by what the tables said before") {
   for (const unsigned latency : {0u, 20u, 300u}) {
     for (unsigned pause = 0; pause < (in_full() ? 200 : 20); ++pause) {

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "core/nic/transfers/interfaces.hpp"
+#include "gateware/ni/tb/disordered_network.hpp"
 #include "gateware/ni/tb/ni_equality.hpp"
 #include "gateware/ni/tb/ni_network.hpp"
 #include "gateware/ni/tb/transfer_traffic.hpp"
@@ -23,6 +24,7 @@ namespace {
 
 constexpr std::uint64_t kClear = 64, kClearTransfers = 256;  // cycles in which the tables are cleared
 constexpr std::uint64_t kRing = 0x1000'0000;
+constexpr std::uint64_t kRound = 64 * kChannels;  // cycles in which all slots are visited once
 constexpr unsigned kLogEntries = 12;  // more than there are messages: nobody reads them
 
 struct Case {
@@ -45,6 +47,7 @@ struct Case {
   unsigned late = 0;  // cycles after which the kernel puts half of the unmapped ones in place; 0: never
   double revoked = 0;  // cycles between revocations of pages at a node, mean; 0: none
   unsigned damaged_one_in = 0;  // packets, of all kinds, as they come out of the network
+  DisorderConfig disorder{};  // in place of that
   std::uint64_t seed = 1;
 
   std::string text() const {
@@ -58,6 +61,10 @@ struct Case {
     if (translate)
       s << ", " << domains << " domains, fault tries " << fault_tries << ", unmapped " << unmapped_one_in
         << ", read-only " << read_only_one_in << ", late " << late << ", revoked " << revoked;
+    if (disorder.any())
+      s << ", lost " << disorder.lost_one_in << ", damaged " << disorder.damaged_one_in << ", twice "
+        << disorder.twice_one_in << ", late " << disorder.late_one_in << " by " << disorder.most_late << ", node "
+        << disorder.cut_node << " cut off from " << disorder.cut_from << " to " << disorder.cut_until;
     s << ", seed " << seed;
     return s.str();
   }
@@ -164,6 +171,9 @@ class Kernel {
   }
   void map(std::size_t n, Page page) {
     if (!nodes_[n].seen.emplace(page.domain, page.at).second) return;
+    // Where packets are lost, it is told of each transfer what has become of it.
+    if (case_.disorder.any() && page.at >= kEnds && page.at < kFences)
+      return tables_[n].map(page.domain, page.at, frame_of(page.domain, page.at), page.size, true);
     page.writable = case_.read_only_one_in == 0 || random_() % case_.read_only_one_in != 0;
     const bool unmapped = case_.unmapped_one_in != 0 && random_() % case_.unmapped_one_in == 0;
     if (!unmapped) return put(n, page);
@@ -188,6 +198,8 @@ struct Result {
   // pages walked to, faults, invalidations
   std::array<std::uint64_t, 13> counts{};
   std::uint64_t busy = 0;  // requests of reads that were refused
+  std::uint64_t whole = 0, reported = 0;  // transfers, where packets are lost and the like
+  DisorderCounts disorder;
 };
 
 // Drives the Verilated nodes until nothing is under way, and writes down every transfer as it was taken.
@@ -206,14 +218,25 @@ class Gateware {
               .fault_tries = c.fault_tries,
               .translate = c.translate,
               .damages = [this](std::size_t node, unsigned port,
-                                std::size_t packet) { return case_.damages(node, port, packet); }},
+                                std::size_t packet) { return case_.damages(node, port, packet); },
+              .disorder = c.disorder},
              c.square),
         nodes_(c.nodes),
         kernel_(case_, net_) {
     for (std::size_t n = 0; n < net_.size(); ++n)
       for (unsigned context = 0; context < kContexts; ++context) net_.open_context(n, context, domain_of(context));
     net_.run_until_stored();
-    for (std::size_t n = 0; n < c.nodes; ++n) net_.open_mailbox(n, 0, kDomain, kRing, kLogEntries);
+    for (std::size_t n = 0; n < c.nodes; ++n) {
+      net_.open_mailbox(n, 0, kDomain, kRing, kLogEntries);
+      if (!c.disorder.any()) continue;
+      // Bytes that say where they are, but where tables of pages may be.
+      net_.node(n).memory->unwritten = [n, this](std::uint64_t address) {
+        Line line{};
+        for (unsigned i = 0; i < 16 && (!case_.translate || address >> 42 != 0); ++i)
+          line[i] = value_at(n, address + i);
+        return line;
+      };
+    }
     net_.run_until_stored();
     for (std::size_t n = 0; n < c.nodes; ++n) {
       net_.node(n).taken.clear();
@@ -232,16 +255,24 @@ class Gateware {
   struct Processor {
     std::uint64_t next = 0;
     std::vector<StoreOp> ops;
+    std::size_t ends_seen = 0;
+    unsigned under_way = 0;  // transfers that were stored and have not ended
   };
 
   void run() {
     unsigned sent = 0;
     // Faults of what is sent are seen nowhere.
-    const std::uint64_t most = case_.fault_tries > 2 ? 70'000 : 40'000;
+    std::uint64_t most = case_.fault_tries > 2 ? 70'000 : 40'000;
+    // As long as somebody may be patient with a block, or with the end of a read.
+    if (case_.disorder.any())
+      most = kRound * (3 + std::max<std::uint64_t>(32 * std::max(case_.patience, 1u), 1u << case_.read_patience));
     for (std::uint64_t quiet = 0; quiet < most; ++quiet) {
+      if (case_.disorder.any() && sent == case_.transfers && quiet > 40'000 && all_ended()) break;
       for (std::size_t n = 0; n < nodes_.size(); ++n) {
         Processor& p = nodes_[n];
-        if (sent >= case_.transfers || p.next > net_.cycle()) continue;
+        if (sent >= case_.transfers || p.next > net_.cycle() ||
+            (case_.disorder.any() && p.under_way >= most_under_way()))
+          continue;
         if (random_() % 10 < case_.messages_of_ten)
           send_message(n), ++sent;
         else
@@ -258,8 +289,33 @@ class Gateware {
       const std::size_t before = happened();
       net_.step();
       if (happened() != before) quiet = 0;
+      watch_ends();
     }
     CHECK(sent == case_.transfers);
+  }
+  // A process that counts its transfers is not refused.
+  unsigned most_under_way() const { return kChannels - case_.kept - 2; }
+  bool all_ended() const {
+    return std::all_of(nodes_.begin(), nodes_.end(), [](const Processor& p) { return p.under_way == 0; });
+  }
+  // What tells that a transfer has ended, if it is that which was written: the same in both words of the line.
+  std::optional<spec::TransferEnd> end_in(const WrittenBeat& beat) const {
+    const std::uint64_t address = case_.translate ? address_of(beat.address) : beat.address;
+    if (address < kEnds || address >= kFences) return std::nullopt;
+    spec::TransferEnd end;
+    for (unsigned i = 0; i < 8; ++i) end.raw[i / 4] |= std::uint32_t{beat.data[i]} << 8 * (i % 4);
+    return end;
+  }
+  void watch_ends() {
+    for (std::size_t n = 0; n < nodes_.size(); ++n) {
+      const auto& ends = net_.node(n).dma->ends;
+      for (std::size_t& i = nodes_[n].ends_seen; i < ends.size(); ++i) {
+        const auto end = end_in(ends[i]);
+        if (!end) continue;
+        CHECK(ended_.emplace(end->token(), end->failure()).second);  // once
+        --nodes_[n].under_way;
+      }
+    }
   }
   std::size_t happened() {
     std::size_t all = 0;
@@ -309,6 +365,7 @@ class Gateware {
     if (store.fence) kernel_.map(to, store.domain, store.fence_word, 8);
     net_.transfer(n, context, transfer);
     nodes_[n].ops.push_back({0, n, StoreOp::kTransfer, store, 0, {}});
+    ++nodes_[n].under_way;
   }
   void send_message(std::size_t n) {
     const auto to = random_() % nodes_.size();
@@ -338,12 +395,8 @@ class Gateware {
       for (const Arrival& a : node.out[1].arrivals)
         result.busy += a.packet.footer.reason() == static_cast<unsigned>(spec::NackReason::kBusy);
       for (const WrittenBeat& beat : node.dma->ends) {
-        spec::TransferEnd end;
-        const std::uint64_t address = case_.translate ? address_of(beat.address) : beat.address;
-        const bool is_end = address >= kEnds && address < kFences;
-        if (is_end)
-          for (unsigned i = 0; i < 8; ++i) end.raw[i / 4] |= std::uint32_t{beat.data[i]} << 8 * (i % 4);
-        const std::uint64_t said = is_end ? end.token() << 8 | end.failure() : 0;
+        const auto end = end_in(beat);
+        const std::uint64_t said = end ? end->token() << 8 | end->failure() : 0;
         result.happenings.push_back({beat.cycle, 'w', n, beat.address, said});
       }
       for (const WrittenBeat& beat : node.memory->beats) {
@@ -366,6 +419,36 @@ class Gateware {
       result.counts[11] += pages[1];
       result.counts[12] += pages[3];
     }
+    if (case_.disorder.any()) check_ends();
+  }
+  // Every transfer has ended once, or was refused at its store; what has ended well is whole.
+  void check_ends() {
+    std::uint64_t stored = 0, refused = 0, wrong = 0;
+    for (std::size_t n = 0; n < nodes_.size(); ++n)
+      for (unsigned context = 0; context < kContexts; ++context) refused += net_.transfer_status(n, context).refused();
+    for (const StoreOp& op : ops) {
+      if (op.kind != StoreOp::kTransfer) continue;
+      ++stored;
+      const TransferStore& t = op.transfer;
+      const auto end = ended_.find(t.user);
+      if (end == ended_.end()) continue;
+      ++(end->second == 0 ? result.whole : result.reported);
+      if (end->second != 0) continue;
+      const std::size_t from = t.read ? t.dst : op.node, to = t.read ? op.node : t.dst;
+      const std::uint64_t source = t.read ? t.target : t.own, target = t.read ? t.own : t.target;
+      for (std::uint64_t i = 0; i < t.length; ++i)
+        wrong += net_.node(to).memory->get(in_memory(t.domain, target + i)) !=
+                 value_at(from, in_memory(t.domain, source + i));
+    }
+    CAPTURE(case_.text());
+    CHECK(wrong == 0);
+    CHECK(refused == 0);
+    CHECK(result.whole + result.reported == stored);
+    for (std::size_t n = 0; n < nodes_.size(); ++n)
+      for (const DisorderedPort& port : net_.node(n).between) result.disorder += port.counts();
+  }
+  std::uint64_t in_memory(unsigned domain, std::uint64_t address) const {
+    return case_.translate ? frame_of(domain, address / kPage * kPage) | address % kPage : address;
   }
 
   Case case_;
@@ -373,6 +456,7 @@ class Gateware {
   NiNetwork net_;
   std::vector<Processor> nodes_;
   Kernel kernel_;
+  std::map<std::uint64_t, std::uint64_t> ended_;  // by token: why it failed
 };
 
 class Model {
@@ -410,7 +494,20 @@ class Model {
                       static_cast<Model*>(self)->interfaces_.ready(node, port);
                     }};
     sink.gives_back = Interfaces::kGivesBack;
-    network_ = make_network(events_, *topology_, fabric, sink);
+    if (c.disorder.any()) {
+      sink.delivered = [](void* self, const exanet::Packet& packet, Time, Time tail) {
+        static_cast<Model*>(self)->interfaces_.delivered(packet, tail);
+      };
+      auto disordered = std::make_unique<DisorderedNetwork>(events_, kCycle, c.disorder, c.nodes, sink);
+      disordered->attach(
+          make_network(events_, *topology_, fabric,
+                       disordered->sink([](void* self, const exanet::Packet& packet, Time injected, Time tail) {
+                         add_packet(static_cast<Model*>(self)->result.happenings, packet, injected, tail);
+                       })));
+      network_ = std::move(disordered);
+    } else {
+      network_ = make_network(events_, *topology_, fabric, sink);
+    }
     interfaces_.attach(*network_);
     for (NodeId n = 0; n < c.nodes; ++n) interfaces_.messages.receiver.open(n, 0, kDomain, 1u << kLogEntries);
     const std::uint32_t on_store = events_.add_handler(
@@ -528,7 +625,8 @@ class Model {
 
 std::uint64_t total_transfers = 0, total_packets = 0, total_repeated = 0, total_silent = 0, total_messages = 0,
               total_fences = 0, total_dropped = 0, total_reads = 0, total_busy = 0, total_walks = 0, total_faults = 0,
-              total_invalidations = 0;
+              total_invalidations = 0, total_whole = 0, total_reported = 0;
+DisorderCounts total_disorder;
 
 void compare_whole(const Case& c) {
   Gateware gateware(c);
@@ -543,6 +641,9 @@ void compare_whole(const Case& c) {
   total_walks += gateware.result.counts[10];
   total_faults += gateware.result.counts[11];
   total_invalidations += gateware.result.counts[12];
+  total_whole += gateware.result.whole;
+  total_reported += gateware.result.reported;
+  total_disorder += gateware.result.disorder;
   for (const StoreOp& op : gateware.ops) total_reads += op.kind == StoreOp::kTransfer && op.transfer.read;
   for (const Happening& h : a) {
     const std::uint64_t address = c.translate ? address_of(h.a) : h.a;
@@ -709,4 +810,97 @@ TEST_CASE("transfers equality: drawn cases") {
           << total_reads << ", refused as busy " << total_busy << ", pages walked to " << total_walks << ", faults "
           << total_faults << ", invalidations " << total_invalidations << ", messages beside them " << total_messages
           << ", seeds up to " << seed - 1);
+}
+
+// Requests that are refused as busy go by fences that are late, and take the places of the blocks that these name.
+TEST_CASE("transfers equality: fences that later blocks overtake") {
+  for (const std::uint64_t seed : {4003u, 4004u}) {
+    Case c{.nodes = 2,
+           .memory_cycles = 1,
+           .patience = 1,
+           .kept = 2,
+           .transfers = 400,
+           .gap = 5,
+           .most_bytes = 64,
+           .fences_of_ten = 5,
+           .reads_of_ten = 7,
+           .seed = seed};
+    c.disorder = {.late_one_in = 5, .most_late = 3000, .seed = seed};
+    compare_whole(c);
+  }
+  CHECK(total_busy > 0);
+  CHECK(total_reported == 0);
+}
+
+// Packets lost, damaged, doubled and late, up to one in a hundred of each, and now and then many more; nodes that are cut off for a millisecond, and for
+// good. EXANET_DISORDER transfers and messages from EXANET_DISORDER_SEED on.
+TEST_CASE("transfers equality: every transfer ends once, whole or told of, whatever becomes of packets") {
+  constexpr std::uint64_t kFew = 600;
+  const std::uint64_t transfers = given("EXANET_DISORDER", kFew);
+  std::uint64_t seed = given("EXANET_DISORDER_SEED", 2'000'000), compared = 0, cuts = 0, dead = 0;
+  total_whole = total_reported = total_packets = total_repeated = total_messages = total_reads = 0;
+  total_fences = total_faults = total_dropped = 0;
+  for (; compared < transfers; ++seed) {
+    std::mt19937_64 random(seed);
+    const auto pick = [&](const auto& from) { return from[random() % from.size()]; };
+    Case c;
+    c.nodes = pick(std::vector<std::size_t>{2, 2, 2, 4, 4, 8});
+    c.square = c.nodes == 4 && random() % 2 == 0;
+    c.line_cycles = pick(std::vector<unsigned>{1, 20, 45});
+    c.memory_cycles = pick(std::vector<unsigned>{1, 20, 100});
+    c.patience = pick(std::vector<unsigned>{0, 0, 1});
+    c.tries = pick(std::vector<unsigned>{0, 0, 3, 15});
+    c.gap = pick(std::vector<double>{5, 30, 100});
+    c.most_bytes = pick(std::vector<unsigned>{16, 64, 64, 600, 3000, 9000});
+    c.align = pick(std::vector<unsigned>{1, 1, 64, 4096});
+    // More of them where they take less time; in the tests some of each.
+    c.transfers = static_cast<unsigned>((1000 + random() % 3000) / (c.most_bytes > 3000 ? 8
+                                                                    : c.most_bytes > 64 ? 2
+                                                                                        : 1));
+    if (transfers <= kFew) c.transfers = std::min(c.transfers, 150u);
+    c.hot_one_in = pick(std::vector<unsigned>{0, 4});
+    c.messages_of_ten = pick(std::vector<unsigned>{0, 0, 3});
+    c.fences_of_ten = pick(std::vector<unsigned>{1, 5});
+    c.reads_of_ten = pick(std::vector<unsigned>{0, 3, 7});
+    c.kept = pick(std::vector<unsigned>{8, 32});
+    // One whose request was taken by a node that gives up, or dies, waits for ever else.
+    c.read_patience = c.tries == 0 ? 0 : pick(std::vector<unsigned>{3, 6});
+    c.translate = random() % 2 == 0;
+    c.domains = pick(std::vector<unsigned>{1, 3});
+    c.fault_tries = pick(std::vector<unsigned>{0, 2, 15});
+    c.unmapped_one_in = pick(std::vector<unsigned>{0, 100, 10});
+    c.read_only_one_in = pick(std::vector<unsigned>{0, 50});
+    c.late = pick(std::vector<unsigned>{500, 10'000});
+    c.revoked = pick(std::vector<double>{0, 3000});
+    const std::vector<unsigned> rates = {0, 100, 100, 300, 1000, random() % 8 == 0 ? 5u : 100u};
+    c.disorder.lost_one_in = pick(rates);
+    c.disorder.damaged_one_in = pick(rates);
+    c.disorder.twice_one_in = pick(rates);
+    c.disorder.late_one_in = pick(rates);
+    c.disorder.most_late = pick(std::vector<unsigned>{50, 500, 5000});
+    c.disorder.cut_node = random() % c.nodes;
+    const std::uint64_t from = kClearTransfers + random() % 20'000, kind = random() % 12;
+    if (kind < 2) {
+      c.disorder.cut_from = from;
+      c.disorder.cut_until = from + 156'250;  // a millisecond
+      ++cuts;
+    } else if (kind == 2 && c.tries != 0) {
+      c.disorder.cut_from = from;
+      c.disorder.cut_until = ~std::uint64_t{0};
+      ++dead;
+    }
+    if (!c.disorder.any()) c.disorder.lost_one_in = 100;
+    c.disorder.seed = c.seed = seed;
+    compare_whole(c);
+    compared += c.transfers;
+  }
+  MESSAGE("transfers and messages compared: "
+          << compared << ", transfers whole " << total_whole << ", told of as failed " << total_reported
+          << ", messages stored " << total_messages << ", reads " << total_reads << ", fences " << total_fences
+          << "; packets of transfers " << total_packets << ", blocks repeated " << total_repeated
+          << ", packets that were too late " << total_dropped << ", faults of pages " << total_faults
+          << "; packets out of the routers " << total_disorder.packets << ", lost " << total_disorder.lost
+          << ", damaged " << total_disorder.damaged << ", twice " << total_disorder.twice << ", late "
+          << total_disorder.late << ", overtaken " << total_disorder.overtaken << ", cut off " << total_disorder.cut
+          << "; nodes cut off for a millisecond " << cuts << ", for good " << dead << ", seeds up to " << seed - 1);
 }
