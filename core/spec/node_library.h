@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define EXANET_NODE_LIBRARY_VERSION 6u
+#define EXANET_NODE_LIBRARY_VERSION 7u
 #define EXANET_NODE_LIBRARY_SYMBOL "exanet_node_library"
 
 typedef struct exanet_nodes exanet_nodes;
@@ -68,6 +68,8 @@ typedef struct exanet_node_library_calls {
   void (*disturb)(exanet_nodes*, uint64_t seed, uint32_t one_in);
   /* From the next step on, until it is let go, the interface behind a port gives back no slot; then one in each cycle. */
   void (*hold)(exanet_nodes*, uint32_t node, uint32_t port, int on);
+  /* A port that is held gives back one of its slots before the edge that the next step makes; one in each, where more are given. */
+  void (*give_back)(exanet_nodes*, uint32_t node, uint32_t port);
   void (*step)(exanet_nodes*);
   uint32_t (*arrivals)(const exanet_nodes*,
                        const exanet_arrival**); /* in the order of node and port; valid until the next step() */

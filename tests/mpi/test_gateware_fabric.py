@@ -30,6 +30,15 @@ topology:
   shape: {value: [4], source: the smallest that routes, kind: chosen}
 """
 
+WITH_INTERFACE = (
+    RING.replace("ring-4", "ring-4-ni")
+    + """
+router: {intra_ports: 4, max_payload: 512 B}
+ni: {messages: gateware, transfers: gateware, reductions: gateware, packetizer: 0, mailbox_word: 0, dma_start: 0, dma_completion: 0,
+     translation: 0, reduction_trees: 16, reduction: 0, reduction_word: 0}
+"""
+)
+
 ROUNDS = "20" if LONG else "2"
 
 COMMANDS = {
@@ -93,3 +102,25 @@ def test_the_same_run_on_a_blade(exanet_run: Runner, mpich: Stack, built: Path, 
     same_run(model, gateware)
     links = pl.read_parquet(gateware.folder / "links.parquet").filter(pl.col("packets") > 0)
     assert set(links["link_class"]) == {0, 1}, "inside QFDBs and between them"
+
+
+@pytest.mark.parametrize(("program", "on"), [("allreduce", "stack"), ("offload", "mpich"), ("one_sided", "mpich"), ("lammps", "mpich")])
+def test_the_same_run_by_interfaces_in_the_gatewares_cycles(
+    exanet_run: Runner, stack: Stack, built: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, program: str, on: str
+) -> None:
+    """Messages, transfers and reductions beside the gateware's routers; gateware/ni/tb holds them to the gateware's interfaces."""
+    if on != "stack" and stack.name != on:
+        pytest.skip(f"on {on} alone")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(built.parent / "cache"))
+    monkeypatch.setenv("EXANET_UNTRAINED", "1")
+    machine = built.with_name("ring-4-ni.yaml")
+    machine.write_text(WITH_INTERFACE)
+    words = [stack.python, PROGRAMS / f"{program}.py"]
+    if program == "allreduce":
+        words += ["1", "32", "3000"]
+    if program == "lammps":
+        words = [Path(sys.prefix) / "bin" / "lmp", "-in", smaller("in.lj", tmp_path, steps=10, box="0.25"), "-log", "none"]
+    base = ("--compute", "off", "--map", "round-robin", "--offload", "all")
+    fabrics = [("--fabric", "model"), ("--fabric", "gateware")]
+    model, gateware = (exanet_run(stack, 8, words, machine=str(machine), options=(*base, *fabric), timeout=500) for fabric in fabrics)
+    same_run(model, gateware)

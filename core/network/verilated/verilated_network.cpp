@@ -53,6 +53,7 @@ class VerilatedNetwork final : public Network {
   std::uint64_t discarded(NodeId node) const override { return calls_.discarded(nodes_, node); }
   std::uint64_t in_flight() const override { return in_flight_; }
   void stall(NodeId node, std::uint8_t intra_port, Time until) override;
+  void give_back(NodeId node, std::uint8_t intra_port, Time at) override;
   std::uint64_t cycles() const override { return cycles_; }
 
  private:
@@ -72,6 +73,10 @@ class VerilatedNetwork final : public Network {
     std::uint32_t slot;
   };
 
+  struct GivenBack {
+    std::int64_t cycle;
+    std::uint32_t node, port;
+  };
   struct Stall {
     std::int64_t until;  // cycle
     std::uint32_t node, port;
@@ -99,6 +104,7 @@ class VerilatedNetwork final : public Network {
   PacketSink sink_;
   GatewareRegisters registers_;
   Time period_;
+  Time credit_time_;  // from room at the port to a header that may take it, in the interface
   std::uint32_t word_bytes_, most_payload_words_, intra_ports_, ports_ = 0;
   std::uint32_t cycle_event_, arrived_event_, credit_event_;
   std::vector<std::uint32_t> line_;  // by node and port, `ports_` each; kNoLine where nothing is plugged in
@@ -107,6 +113,7 @@ class VerilatedNetwork final : public Network {
   std::vector<PacketInFlight> packets_;
   std::vector<std::uint32_t> free_;
   std::vector<Stall> stalls_;
+  std::vector<GivenBack> given_back_;  // for a cycle that has not been simulated
   std::vector<Waiting> waiting_;  // handed over, for a cycle that has not been simulated
   std::int64_t next_ = 0;  // the cycle behind the last one that was simulated
   bool faulty_ = false, running_ = false;
@@ -123,6 +130,7 @@ VerilatedNetwork::VerilatedNetwork(const std::string& library, const TopologySpe
       sink_(sink),
       registers_(spec, config),
       period_(config.router.cycle),
+      credit_time_(config.router.cycle * config.router.interface_credit_cycles),
       word_bytes_(static_cast<std::uint32_t>(config.router.word_bits / 8)),
       most_payload_words_(RouterTiming(config.router).most_payload_words),
       intra_ports_(static_cast<std::uint32_t>(config.router.intra_ports)),
@@ -155,6 +163,9 @@ VerilatedNetwork::VerilatedNetwork(const std::string& library, const TopologySpe
   faulty_ = config.faults.one_in != 0;
   if (const std::uint32_t interval = registers_.credit() >> 16; registers_.credit() != 0)
     patience_ = kThroughParts + longest_line + (faulty_ ? kReports * (interval + 4) : interval);
+  for (NodeId node = 0; node < nodes; ++node)
+    for (std::uint32_t port = 0; port < intra_ports_; ++port)
+      if ((sink_.gives_back >> port & 1) != 0) calls_.hold(nodes_, node, port, 1);
   stats_.resize(line_.size());
   injection_ports_.assign(std::size_t{nodes} * intra_ports_,
                           {static_cast<std::uint32_t>(config.router.intra_fifo_words),
@@ -220,6 +231,11 @@ void VerilatedNetwork::run_cycle(Time now) {
     if (over) calls_.hold(nodes_, stall.node, stall.port, 0);
     return over;
   });
+  std::erase_if(given_back_, [&](const GivenBack& slot) {
+    if (slot.cycle > cycle) return false;
+    calls_.give_back(nodes_, slot.node, slot.port);
+    return true;
+  });
   std::size_t kept = 0;
   for (const Waiting& waiting : waiting_) {
     if (waiting.cycle <= cycle)
@@ -247,10 +263,10 @@ void VerilatedNetwork::run_cycle(Time now) {
   }
   const exanet_room* room = nullptr;
   for (std::uint32_t i = 0, n = calls_.room(nodes_, &room); i < n; ++i)
-    events_.schedule(edge, credit_event_, room[i].node * intra_ports_ + room[i].port,
+    events_.schedule(edge + credit_time_, credit_event_, room[i].node * intra_ports_ + room[i].port,
                      std::uint64_t{room[i].words} << 32 | room[i].headers);
   still_ = calls_.at_rest(nodes_) ? still_ + 1 : 0;
-  if (!waiting_.empty() || still_ == 0 || may_wait_for_credits()) {
+  if (!waiting_.empty() || !given_back_.empty() || still_ == 0 || may_wait_for_credits()) {
     schedule_cycle(cycle + 1);
     return;
   }
@@ -274,6 +290,12 @@ void VerilatedNetwork::stall(NodeId node, std::uint8_t intra_port, Time until) {
       return;
     }
   stalls_.push_back({next_cycle(until), node, intra_port});
+}
+
+void VerilatedNetwork::give_back(NodeId node, std::uint8_t intra_port, Time at) {
+  const std::int64_t cycle = next_cycle(at);
+  given_back_.push_back({cycle, node, intra_port});
+  if (!running_) schedule_cycle(cycle);
 }
 
 void VerilatedNetwork::hand_over(const PacketInFlight& in_flight) {

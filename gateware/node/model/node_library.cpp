@@ -31,7 +31,8 @@ struct Node {
   unsigned plugged = 0;  // ports with a line out
   unsigned sending = 0;  // sources that are not idle
   unsigned slots[kIntra] = {};  // that the network interface has yet to give back
-  unsigned held = 0;  // ports at which it gives back none, a bit each
+  unsigned held = 0;  // ports at which it gives back none by itself, a bit each
+  unsigned given[kIntra] = {};  // that it gives back there
 
   bool owes() const {
     return std::any_of(std::begin(slots), std::end(slots), [](unsigned n) { return n != 0; });
@@ -68,6 +69,7 @@ struct exanet_nodes {
   void hold(std::uint32_t node, std::uint32_t port, bool on) {
     nodes_[node].held = (nodes_[node].held & ~(1u << port)) | unsigned{on} << port;
   }
+  void give_back(std::uint32_t node, std::uint32_t port) { ++nodes_[node].given[port]; }
   void step();
   bool at_rest() const { return at_rest_; }
   std::uint32_t discarded(std::uint32_t node) const { return nodes_[node].parts.discarded(); }
@@ -149,6 +151,12 @@ void exanet_nodes::drive(Node& node) {
   Word word;
   for (unsigned p = 0; p < kInter; ++p)
     if (node.in[p] != kNone && lines_[node.in[p]].take(cycle_, word)) node.parts.receive(p, word);
+  for (unsigned i = 0; node.owes() && i < kIntra; ++i) {
+    if (node.given[i] == 0 || node.slots[i] == 0) continue;
+    --node.given[i];
+    --node.slots[i];
+    node.parts.release(i);
+  }
   for (unsigned i = 0; node.sending != 0 && i < kIntra; ++i) {
     if (node.source[i].idle()) continue;
     node.parts.inject(i, node.source[i].next());
@@ -206,6 +214,7 @@ const exanet_node_library_calls kCalls = {
     },
     [](exanet_nodes* nodes, std::uint64_t seed, std::uint32_t one_in) { nodes->disturb({seed, one_in}); },
     [](exanet_nodes* nodes, std::uint32_t node, std::uint32_t port, int on) { nodes->hold(node, port, on != 0); },
+    [](exanet_nodes* nodes, std::uint32_t node, std::uint32_t port) { nodes->give_back(node, port); },
     [](exanet_nodes* nodes) { nodes->step(); },
     [](const exanet_nodes* nodes, const exanet_arrival** first) {
       *first = nodes->arrivals_.data();
