@@ -7,6 +7,7 @@ The constants are those of the machine file, not numbers repeated here, except f
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from exanet import machine
 from .conftest import PROGRAMS, Runner, Stack
 
 ONE_HOP_NS = 1300.0  # published one-way latency of a small message between neighbours
+FIVE_HOPS_NS = 2550.0
 TOLERANCE_NS = 0.1
 
 
@@ -65,8 +67,12 @@ def test_large_messages_run_at_the_links_rate(exanet_run: Runner, stack: Stack, 
     assert found[sizes[1]] - found[sizes[0]] == pytest.approx(wanted, rel=0.02)
 
 
-def test_messages_in_the_gatewares_cycles_keep_the_published_hop(exanet_run: Runner, stack: Stack) -> None:
-    """The interface's cycles take the place of chosen times; what is left to the library keeps the published sum, to a cycle."""
+def test_messages_in_the_gatewares_cycles_keep_the_published_hops(exanet_run: Runner, stack: Stack, tmp_path: Path) -> None:
+    """The interface's cycles take the place of chosen times; what is left to the library keeps the published sums, one hop and five, to a cycle a hop."""
     found = one_way_ns(exanet_run, stack, "round-robin", 8, 64, on="exanest-ni")
     assert found[8] == pytest.approx(ONE_HOP_NS, abs=6.4)
     assert found[64] > found[8]
+    nodes = tmp_path / "five-hops"  # F2 of QFDB (0,0,0) and F3 of QFDB (1,1,1)
+    nodes.write_text("1\n86\n")
+    far = one_way_ns(exanet_run, stack, str(nodes), 8, on="exanest-ni")
+    assert far[8] == pytest.approx(FIVE_HOPS_NS, abs=5 * 6.4)
