@@ -68,7 +68,7 @@ def test_large_messages_run_at_the_links_rate(exanet_run: Runner, stack: Stack, 
 
 
 def test_messages_in_the_gatewares_cycles_keep_the_published_hops(exanet_run: Runner, stack: Stack, tmp_path: Path) -> None:
-    """The interface's cycles take the place of chosen times; what is left to the library keeps the published sums, one hop and five, to a cycle a hop."""
+    """The interface's cycles take the place of chosen times; what is left to the library keeps the published sums to a cycle a hop."""
     found = one_way_ns(exanet_run, stack, "round-robin", 8, 64, on="exanest-ni")
     assert found[8] == pytest.approx(ONE_HOP_NS, abs=6.4)
     assert found[64] > found[8]
