@@ -240,7 +240,8 @@ class NetworkInterface(Strict):
         default=None,
         description="What a transfer takes between the processor's last store and memory: the times below, which is the default, or the "
         "gateware's own cycles, with its channels, blocks and answers; then `messages` is `gateware`, too, `dma_start`, "
-        "`dma_completion` and `translation` are 0, `dma_block` is 4 KiB, and `memory_read` and `memory_write` are memory's times.",
+        "`dma_completion` and `translation` are 0, `dma_block` is 4 KiB, `dma_window` does not count, and `memory_read` and `memory_write` "
+        "are memory's times.",
     )
     reductions: Annotated[str, _choice("ni.reductions")] | None = Field(
         default=None,

@@ -125,4 +125,5 @@ def test_the_same_run_by_interfaces_in_the_gatewares_cycles(
     base = ("--compute", "off", "--map", "round-robin", "--offload", "all")
     fabrics = [("--fabric", "model"), ("--fabric", "gateware")]
     model, gateware = (exanet_run(stack, 8, words, machine=str(machine), options=(*base, *fabric), timeout=500) for fabric in fabrics)
+    assert model.summary["virtual_ps"] == gateware.summary["virtual_ps"]
     same_run(model, gateware)
