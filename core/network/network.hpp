@@ -16,6 +16,8 @@
 
 namespace exanet {
 
+class NodeBuses;
+
 struct Packet {
   NodeId src;
   NodeId dst;  // or, until it is delivered, several nodes (core/topology/multicast.hpp), where the network multicasts()
@@ -76,6 +78,8 @@ class Network {
   virtual std::uint64_t discarded(NodeId) const { return 0; }  // packets that had no route on from there
   virtual std::uint64_t lost() const { return 0; }  // packets that links lost: a model of events counts them
   virtual std::uint64_t in_flight() const = 0;  // injected and not yet delivered
+  // Where the nodes' network interfaces are part of it: packets are theirs then, and inject() is not called.
+  virtual NodeBuses* buses() { return nullptr; }
   virtual std::uint64_t cycles() const {
     return 0;
   }  // clock cycles that were evaluated one by one; a model of events has none

@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define EXANET_NODE_LIBRARY_VERSION 7u
+#define EXANET_NODE_LIBRARY_VERSION 8u
 #define EXANET_NODE_LIBRARY_SYMBOL "exanet_node_library"
 
 typedef struct exanet_nodes exanet_nodes;
@@ -54,8 +54,42 @@ typedef struct exanet_line_counts {
       packet_cycles; /* with a word of a packet on the line, or a pause before one that waits; Magic and Start included */
 } exanet_line_counts;
 
+/* A beat of 16 bytes on a bus of a node: 0 that of messages and transfers, 1 that of reductions. */
+typedef struct exanet_store {
+  uint32_t bus, address; /* of the line */
+  uint32_t strobe; /* which bytes count, a bit each */
+  uint32_t begins; /* messages or transfers: 1 with what hands one over */
+  uint32_t data[4];
+} exanet_store;
+
+/* What a node's memory takes for an answer or the first beat of a read, in cycles; 1 at least. */
+typedef struct exanet_memory {
+  uint32_t read_cycles, write_cycles, mailbox_cycles;
+} exanet_memory;
+
+/* From these addresses on memory has words that are written by themselves, and those of them that tell the ends of transfers. */
+#define EXANET_WORDS (UINT64_C(1) << 47)
+#define EXANET_ENDS (UINT64_C(3) << 46)
+
+/* What goes on at a node's interfaces in the cycle that a step begins. */
+enum {
+  EXANET_SEEN_FREE,     /* from the next cycle on the slot `place` is free */
+  EXANET_SEEN_SERVED,   /* the read of `address` */
+  EXANET_SEEN_WRITTEN,  /* memory has a burst's last beat, which is `data`; place: 0 mailboxes (address: the first 8 bytes), 1 transfers, 2 reductions */
+  EXANET_SEEN_INJECTED, /* the header `data` is at the router's port `place` */
+  EXANET_SEEN_DELIVERED /* the last word of the packet whose header is `data` is on the wire of port `place`; in the cycle behind it */
+};
+typedef struct exanet_seen {
+  uint32_t what, place, bytes;
+  uint32_t sound; /* bytes are those that a read of their address gives */
+  uint64_t address;
+  uint32_t data[4];
+  uint32_t node;
+} exanet_seen;
+
 typedef struct exanet_node_library_calls {
   uint32_t version, inter_ports, intra_ports, line_bits;
+  uint32_t interfaces; /* nodes have network interfaces: stores go in and things are seen, in place of packets */
   /* `registers`: four words a node (spec::RouterConfig); `credit`: threshold and interval of all links' credits in the lower and upper 16 bits.
    * Lines are numbered in the order given. `threads`: as many step the nodes, at most one a node;
    * what comes out does not depend on it. */
@@ -79,6 +113,11 @@ typedef struct exanet_node_library_calls {
   int (*at_rest)(const exanet_nodes*);
   uint32_t (*discarded)(const exanet_nodes*, uint32_t node); /* packets without a route on */
   void (*counts)(const exanet_nodes*, uint32_t line, exanet_line_counts*);
+  /* Of nodes with interfaces. Offered from the next step on, behind those before it. */
+  void (*store)(exanet_nodes*, uint32_t node, const exanet_store*);
+  void (*settle)(exanet_nodes*, const exanet_memory*); /* before the first step: what memory is, and all stores so far have their effect */
+  uint32_t (*seen)(const exanet_nodes*, const exanet_seen**); /* in the order of nodes; valid until the next step() */
+  void (*skip)(exanet_nodes*, uint64_t cycles); /* which pass with everything at rest */
 } exanet_node_library_calls;
 
 #ifdef __cplusplus

@@ -23,7 +23,7 @@ _WORD_BITS, _LATENCY, _CHANNELS, _MOST_PAYLOAD = 128, 4, 2, 512
 _CLASSES = 2  # bulk and priority, each with queues of its own
 _FRAMING = {64: 2, 128: 1}  # words that frame a packet, by the bits of a line word
 _MOST_DIMENSIONS, _MOST_INTRA = 3, 4
-_QFDB, _QFDB_NODES = "qfdb-torus", 4
+_QFDB, _QFDB_NODES, _QFDB_NODE_BITS = "qfdb-torus", 4, 2
 
 
 def check(config: dict[str, Any], machine: str) -> None:
@@ -60,17 +60,29 @@ def library(config: dict[str, Any]) -> Path:
         "IntraDepth": router["intra_fifo_words"],
         "IntraHeaders": router["header_fifo_words"] // _CLASSES,
     }
+    tops = {"exanet_router": both | parameters, "exanet_link": both | {"LineBits": config["links"][0]["word_bits"]}}
+    interfaces = has_interfaces(config)
+    if interfaces:
+        depths = {key: parameters[key] for key in ("IntraDepth", "IntraHeaders")}
+        tops["node_interfaces"] = depths | {"NodeBits": _QFDB_NODE_BITS if qfdb else 0}
     recipe = build.Recipe(
-        tops={"exanet_router": both | parameters, "exanet_link": both | {"LineBits": config["links"][0]["word_bits"]}},
+        tops=tops,
         wrapper=["gateware/node/model/node_library.cpp"],
         defines=[
             f"EXANET_INTRA_PORTS={router['intra_ports']}",
             f"EXANET_QFDB={int(qfdb)}",
             f"EXANET_PACKET_BYTES={router['max_payload_bytes']}",
+            f"EXANET_INTERFACES={int(interfaces)}",
         ],
-        training="" if "EXANET_UNTRAINED" in os.environ else "gateware/node/model/train.cpp",
+        sources=[f"gateware/node/model/node_interfaces.{end}" for end in ("vlt", "sv")] if interfaces else (),
+        training="" if "EXANET_UNTRAINED" in os.environ or interfaces else "gateware/node/model/train.cpp",
     )
-    return build.library(f"nodes-{'qfdb-' if qfdb else ''}{dimensions}d", recipe)
+    return build.library(f"nodes-{'ni-' if interfaces else ''}{'qfdb-' if qfdb else ''}{dimensions}d", recipe)
+
+
+def has_interfaces(config: dict[str, Any]) -> bool:
+    """Whether the nodes are Verilated with their network interfaces: where the machine has all of these in the gateware's cycles."""
+    return all(config["ni"].get(part) == "gateware" for part in ("messages", "transfers", "reductions"))
 
 
 def _dimensions(topology: dict[str, Any]) -> int:

@@ -2,10 +2,12 @@
 #include "core/network/verilated/registers.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <stdexcept>
 #include <string>
 
 #include "core/topology/multicast.hpp"
+#include "core/units/check.hpp"
 
 namespace exanet {
 namespace {
@@ -82,7 +84,22 @@ void check(const TopologySpec& spec, const NetworkConfig& config) {
   }
 }
 
-spec::RouterConfig router_registers(const TopologySpec& spec, const NetworkConfig& fabric, std::uint32_t node) {
+// The port of gateware/ni/rtl/exanet_ni.sv and exanet_reduce.sv for a type of packets.
+unsigned port_of(unsigned kind) {
+  switch (static_cast<spec::PacketType>(kind)) {
+    case spec::PacketType::kMessage: return 0;
+    case spec::PacketType::kMessageAck:
+    case spec::PacketType::kMessageNack:
+    case spec::PacketType::kAck:
+    case spec::PacketType::kNack: return 1;
+    case spec::PacketType::kReductionPart:
+    case spec::PacketType::kReductionResult: return 3;
+    default: return 2;
+  }
+}
+
+spec::RouterConfig router_registers(const TopologySpec& spec, const NetworkConfig& fabric, bool interfaces,
+                                    std::uint32_t node) {
   spec::RouterConfig config;
   config.set_enabled(1);
   const Addressing addressing(spec);
@@ -108,13 +125,13 @@ spec::RouterConfig router_registers(const TopologySpec& spec, const NetworkConfi
   config.set_fixed_priority(fabric.router.arbitration == RouterConfig::Arbitration::kFixedPriority);
   config.set_links_first(fabric.router.arbitration == RouterConfig::Arbitration::kLinksFirst);
   const auto last_port = static_cast<unsigned>(fabric.router.intra_ports) - 1;
-  for (unsigned kind = 0; kind < 16; ++kind) config.set_type_port(kind, std::min(kind, last_port));
+  for (unsigned kind = 0; kind < 16; ++kind) config.set_type_port(kind, interfaces ? port_of(kind) : std::min(kind, last_port));
   return config;
 }
 
 }  // namespace
 
-GatewareRegisters::GatewareRegisters(const TopologySpec& spec, const NetworkConfig& config) {
+GatewareRegisters::GatewareRegisters(const TopologySpec& spec, const NetworkConfig& config, bool interfaces) {
   check(spec, config);
   credit_ =
       static_cast<std::uint32_t>(config.router.credit_threshold_words | config.router.credit_interval_cycles << 16);
@@ -124,10 +141,21 @@ GatewareRegisters::GatewareRegisters(const TopologySpec& spec, const NetworkConf
   const Addressing addressing(spec);
   qfdbs_ = addressing.qfdbs;
   for (std::uint32_t node = 0; node < addressing.nodes(); ++node) {
-    const spec::RouterConfig config_of = router_registers(spec, config, node);
+    const spec::RouterConfig config_of = router_registers(spec, config, interfaces, node);
     registers_.insert(registers_.end(), config_of.raw.begin(), config_of.raw.end());
     dcid_.push_back(addressing.dcid(node));
   }
+  std::uint32_t shift = node_bits(qfdbs_);
+  for (std::size_t d = 0; d < shifts_.size(); ++d) {
+    shifts_[d] = shift;
+    if (d < spec.shape.size()) shift += static_cast<std::uint32_t>(std::bit_width(spec.shape[d] - 1));
+  }
+}
+
+NodeId GatewareRegisters::node_at(std::uint32_t dcid) const {
+  const auto found = std::find(dcid_.begin(), dcid_.end(), dcid);
+  EXANET_CHECK(found != dcid_.end(), "an address of no node", 0, dcid, 0);
+  return static_cast<NodeId>(found - dcid_.begin());
 }
 
 // No more hops than the field of a dimension holds: they go round any ring that its coordinates can name.

@@ -2,6 +2,7 @@
 // Values of the routers' registers and of the lines between them for a machine: from the simulator's description to the gateware's.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -16,12 +17,16 @@ class GatewareRegisters {
     std::uint32_t cycles, pause_every;
   };
 
-  // Throws std::invalid_argument, saying what to do, when the gateware cannot be that machine's.
-  GatewareRegisters(const TopologySpec& spec, const NetworkConfig& config);
+  // `interfaces`: packets go to the ports of the gateware's network interface, by their types. Throws std::invalid_argument, saying what to do, when
+  // the gateware cannot be that machine's.
+  GatewareRegisters(const TopologySpec& spec, const NetworkConfig& config, bool interfaces = false);
 
   const std::uint32_t* data() const { return registers_.data(); }  // four words a node
   std::uint32_t credit() const { return credit_; }  // of all links: threshold and interval, 16 bits each
   std::uint32_t dcid(NodeId node) const { return dcid_[node]; }
+  NodeId node_at(std::uint32_t dcid) const;
+  // The bit at which an interface puts a coordinate into a node's place among its peers (ni_config).
+  std::uint32_t shift(unsigned dimension) const { return shifts_[dimension]; }
   // What stands in place of a destination's address in a packet to several nodes (core/topology/multicast.hpp).
   std::uint32_t box(NodeId box) const;
   // Of a link class of the machine.
@@ -33,6 +38,7 @@ class GatewareRegisters {
   bool qfdbs_;
   std::uint32_t credit_;
   std::vector<std::uint32_t> registers_, dcid_;
+  std::array<std::uint32_t, 3> shifts_{};
   std::vector<Line> lines_;
 };
 

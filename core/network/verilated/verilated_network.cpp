@@ -4,13 +4,18 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <array>
+#include <deque>
+#include <map>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
 #include "core/network/common/injection.hpp"
+#include "core/network/node_buses.hpp"
 #include "core/network/timing.hpp"
 #include "core/network/verilated/registers.hpp"
+#include "core/spec/integrity.hpp"
 #include "core/spec/node_library.h"
 #include "core/topology/multicast.hpp"
 #include "core/units/check.hpp"
@@ -39,7 +44,7 @@ const exanet_node_library_calls& load(const std::string& path) {
   return *get();
 }
 
-class VerilatedNetwork final : public Network {
+class VerilatedNetwork final : public Network, public NodeBuses {
  public:
   VerilatedNetwork(const std::string& library, const TopologySpec& spec, EventQueue& events, const Topology& topology,
                    const NetworkConfig& config, PacketSink sink, unsigned threads);
@@ -55,6 +60,13 @@ class VerilatedNetwork final : public Network {
   void stall(NodeId node, std::uint8_t intra_port, Time until) override;
   void give_back(NodeId node, std::uint8_t intra_port, Time at) override;
   std::uint64_t cycles() const override { return cycles_; }
+
+  NodeBuses* buses() override { return calls_.interfaces != 0 ? this : nullptr; }
+  void store(NodeId node, std::int64_t cycle, const exanet_store& store) override;
+  void start(const exanet_memory& memory, void* self, See see) override;
+  std::uint32_t address(NodeId node) const override { return registers_.dcid(node); }
+  NodeId node_at(std::uint32_t address) const override { return registers_.node_at(address); }
+  std::uint32_t shift(unsigned dimension) const override { return registers_.shift(dimension); }
 
  private:
   struct PacketInFlight {
@@ -81,6 +93,12 @@ class VerilatedNetwork final : public Network {
     std::int64_t until;  // cycle
     std::uint32_t node, port;
   };
+  struct Stored {
+    std::int64_t cycle;
+    NodeId node;
+    exanet_store store;
+  };
+  using Header = std::array<std::uint32_t, 4>;
 
   std::uint32_t payload_words(const Packet& p) const { return (p.payload_bytes + word_bytes_ - 1) / word_bytes_; }
   // Bulk leaves room for the largest priority packet.
@@ -94,6 +112,8 @@ class VerilatedNetwork final : public Network {
   void schedule_cycle(std::int64_t cycle);
   void run_cycle(Time now);
   void hand_over(const PacketInFlight& in_flight);
+  void see(std::int64_t cycle);
+  void see_packet(const exanet_seen& seen, std::int64_t cycle);
   bool may_wait_for_credits();
   void arrived(Time now, NodeId node, std::uint64_t slot);
   void room(Time now, std::uint32_t port, std::uint64_t amount);
@@ -114,6 +134,11 @@ class VerilatedNetwork final : public Network {
   std::vector<std::uint32_t> free_;
   std::vector<Stall> stalls_;
   std::vector<GivenBack> given_back_;  // for a cycle that has not been simulated
+  std::vector<Stored> stored_;  // for a cycle that has not been simulated
+  bool started_ = false;  // what is stored waits for its cycle
+  std::map<Header, std::deque<Time>> under_way_;  // when packets of interfaces began; those of one header come in order
+  void* seer_ = nullptr;
+  See see_ = nullptr;
   std::vector<Waiting> waiting_;  // handed over, for a cycle that has not been simulated
   std::int64_t next_ = 0;  // the cycle behind the last one that was simulated
   bool faulty_ = false, running_ = false;
@@ -128,7 +153,7 @@ VerilatedNetwork::VerilatedNetwork(const std::string& library, const TopologySpe
     : calls_(load(library)),
       events_(events),
       sink_(sink),
-      registers_(spec, config),
+      registers_(spec, config, calls_.interfaces != 0),
       period_(config.router.cycle),
       credit_time_(config.router.cycle * config.router.interface_credit_cycles),
       word_bytes_(static_cast<std::uint32_t>(config.router.word_bits / 8)),
@@ -225,6 +250,7 @@ void VerilatedNetwork::run_cycle(Time now) {
   const std::int64_t cycle = now.ps() / period_.ps();
   // What links have repeated while nothing was under way.
   for (; registers_.credit() != 0 && next_ < cycle; ++next_, ++cycles_) calls_.step(nodes_);
+  if (next_ < cycle) calls_.skip(nodes_, static_cast<std::uint64_t>(cycle - next_));
   next_ = cycle + 1;
   std::erase_if(stalls_, [&](const Stall& stall) {
     const bool over = stall.until <= cycle + 1;  // in the cycle that the step begins
@@ -244,8 +270,14 @@ void VerilatedNetwork::run_cycle(Time now) {
       waiting_[kept++] = waiting;
   }
   waiting_.resize(kept);
+  std::erase_if(stored_, [&](const Stored& stored) {
+    if (stored.cycle > cycle) return false;
+    calls_.store(nodes_, stored.node, &stored.store);
+    return true;
+  });
   calls_.step(nodes_);
   ++cycles_;
+  if (see_ != nullptr) see(cycle);
   const Time edge = period_ * (cycle + 1);
   const exanet_arrival* arrival = nullptr;
   for (std::uint32_t i = 0, n = calls_.arrivals(nodes_, &arrival); i < n; ++i) {
@@ -266,7 +298,7 @@ void VerilatedNetwork::run_cycle(Time now) {
     events_.schedule(edge + credit_time_, credit_event_, room[i].node * intra_ports_ + room[i].port,
                      std::uint64_t{room[i].words} << 32 | room[i].headers);
   still_ = calls_.at_rest(nodes_) ? still_ + 1 : 0;
-  if (!waiting_.empty() || !given_back_.empty() || still_ == 0 || may_wait_for_credits()) {
+  if (!waiting_.empty() || !given_back_.empty() || !stored_.empty() || still_ == 0 || may_wait_for_credits()) {
     schedule_cycle(cycle + 1);
     return;
   }
@@ -296,6 +328,57 @@ void VerilatedNetwork::give_back(NodeId node, std::uint8_t intra_port, Time at) 
   const std::int64_t cycle = next_cycle(at);
   given_back_.push_back({cycle, node, intra_port});
   if (!running_) schedule_cycle(cycle);
+}
+
+void VerilatedNetwork::store(NodeId node, std::int64_t cycle, const exanet_store& store) {
+  if (!started_) return calls_.store(nodes_, node, &store);
+  stored_.push_back({cycle, node, store});
+  if (!running_) schedule_cycle(cycle);
+}
+
+void VerilatedNetwork::start(const exanet_memory& memory, void* self, See see) {
+  calls_.settle(nodes_, &memory);
+  started_ = true;
+  seer_ = self;
+  see_ = see;
+}
+
+void VerilatedNetwork::see(std::int64_t cycle) {
+  const exanet_seen* seen = nullptr;
+  for (std::uint32_t i = 0, n = calls_.seen(nodes_, &seen); i < n; ++i)
+    if (seen[i].what == EXANET_SEEN_INJECTED || seen[i].what == EXANET_SEEN_DELIVERED)
+      see_packet(seen[i], cycle);
+    else
+      see_(seer_, seen[i], cycle);
+}
+
+void VerilatedNetwork::see_packet(const exanet_seen& seen, std::int64_t cycle) {
+  spec::Header header;
+  std::copy_n(seen.data, header.raw.size(), header.raw.begin());
+  header.set_vc(0);
+  header.set_ecc(0);
+  std::deque<Time>& same = under_way_[header.raw];
+  if (seen.what == EXANET_SEEN_INJECTED) {
+    same.push_back(period_ * cycle);
+    ++in_flight_;
+    return;
+  }
+  EXANET_CHECK(!same.empty(), "the gateware delivers a packet that nobody sent", cycle, seen.node, seen.place);
+  if (free_.empty()) {
+    free_.push_back(static_cast<std::uint32_t>(packets_.size()));
+    packets_.emplace_back();
+  }
+  const std::uint32_t slot = free_.back();
+  free_.pop_back();
+  packets_[slot] = {{node_at(static_cast<std::uint32_t>(header.source_dcid())), seen.node,
+                     static_cast<std::uint16_t>(header.length()), static_cast<std::uint8_t>(seen.place),
+                     static_cast<std::uint8_t>(header.high_priority()), 0},
+                    same.front(),
+                    0,
+                    {seen.node}};
+  same.pop_front();
+  if (same.empty()) under_way_.erase(header.raw);
+  events_.schedule(period_ * (cycle + kTailCycles), arrived_event_, seen.node, slot);
 }
 
 void VerilatedNetwork::hand_over(const PacketInFlight& in_flight) {

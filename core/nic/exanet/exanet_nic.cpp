@@ -92,15 +92,23 @@ ExanetNic::ExanetNic(const NicSetup& setup)
       setup.events.add_handler([](void* self, Time now, std::uint32_t,
                                   std::uint64_t user) { static_cast<ExanetNic*>(self)->reduction_arrived(user, now); },
                                this);
-  if (context_.config.messages == NiConfig::Costs::kGateware)
-    gateware_ = std::make_unique<GatewareMessages>(context_, setup.topology.node_count());
+  if (context_.config.messages != NiConfig::Costs::kGateware) return;
+  const std::size_t nodes = setup.topology.node_count();
+  GatewareListener& listener = *this;
+  if (network_->buses() != nullptr)
+    verilated_ = std::make_unique<VerilatedInterfaces>(context_, nodes, *network_->buses(), listener);
+  else
+    model_ = std::make_unique<ModelInterfaces>(context_, nodes, listener);
+  GatewareInterfaces& interfaces = verilated_ ? static_cast<GatewareInterfaces&>(*verilated_) : *model_;
+  bus_.emplace(context_, nodes);
+  gateware_messages_ = std::make_unique<GatewareMessages>(context_, nodes, *bus_, interfaces);
   if (context_.config.transfers == NiConfig::Costs::kGateware)
-    transfers_ = std::make_unique<GatewareTransfers>(context_, setup.topology.node_count(), gateware_->answers());
+    transfers_ = std::make_unique<GatewareTransfers>(context_, nodes, *bus_, interfaces);
   if (context_.config.reductions == NiConfig::Costs::kGateware && context_.config.reduction_trees > 0)
-    units_ = std::make_unique<GatewareReductions>(context_, setup.topology.node_count());
+    units_ = std::make_unique<GatewareReductions>(context_, nodes, interfaces);
 }
 
-bool ExanetNic::multicasts() const { return !gateware_ && network_->multicasts(); }
+bool ExanetNic::multicasts() const { return !gateware_messages_ && network_->multicasts(); }
 
 void ExanetNic::post(const PacketizerMessage& message) {
   context_.active += message.copies;
@@ -110,7 +118,7 @@ void ExanetNic::post(const PacketizerMessage& message) {
     return packetizer_.post(packet_of(message, kMulticastPacket));
   }
   if (context_.instant) return mailbox_.write_instantly(message.user);
-  if (gateware_) return gateware_->post(message);
+  if (gateware_messages_) return gateware_messages_->post(message);
   if (!network_->keeps_order()) messages_.sent(message.src, message.dst, {message.user, message.bytes});
   packetizer_.post(packet_of(message, kMessagePacket));
 }
@@ -133,28 +141,30 @@ void ExanetNic::post(const RdmaTransfer& transfer) {
 }
 
 void ExanetNic::ready(NodeId node, std::uint8_t port, std::uint8_t priority, Time now) {
-  if (units_ && port == kReductionPort) return units_->ready(node);
-  if (transfers_) return port == kTransferPort ? transfers_->ready(node) : gateware_->ready(node, port);
-  if (gateware_ && (port == kMailboxPort || priority != 0)) gateware_->ready(node, port);
+  if (transfers_) return model_->ready(node, port);
+  // Answers to messages share the port of RDMA.
+  if (model_ && (port == kMailboxPort || priority != 0)) model_->ready(node, port);
   if (port != kMailboxPort)
     rdma_.ready(node, priority, now);
-  else if (!gateware_)
+  else if (!model_)
     (priority != 0 ? reductions_ : packetizer_).ready(node, now);
 }
 
 void ExanetNic::delivered(const Packet& packet, Time injected, Time now) {
   context_.listener.packet_delivered(packet, injected, now);
-  if (units_ && packet.intra_port == kReductionPort) return units_->delivered(packet, now);
-  if (transfers_)
-    return packet.intra_port == kTransferPort ? transfers_->delivered(packet, now) : gateware_->delivered(packet, now);
+  if (transfers_) {
+    context_.count(packet);
+    if (model_) model_->delivered(packet, now);  // else that is the network's own affair
+    return;
+  }
   const std::uint64_t user = packet.user & ~kPacketKind;
   switch (packet.user & kPacketKind) {
     case kDataPacket: rdma_.data_arrived(packet, now); break;
     case kMulticastPacket: mailbox_.write(packet.dst, packet.payload_bytes, user, now, true); break;
     case kAckPacket: rdma_.ack_arrived(static_cast<std::uint32_t>(user), now); break;
     default:
-      if (gateware_)
-        gateware_->delivered(packet, now);
+      if (model_)
+        context_.count(packet), model_->delivered(packet, now);
       else if (packet.priority != 0)
         reduction_arrived(user, now);
       else

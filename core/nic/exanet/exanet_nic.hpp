@@ -7,13 +7,16 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "core/nic/exanet/gateware_messages.hpp"
 #include "core/nic/exanet/gateware_reductions.hpp"
 #include "core/nic/exanet/gateware_transfers.hpp"
 #include "core/nic/exanet/mailbox.hpp"
+#include "core/nic/exanet/model_interfaces.hpp"
 #include "core/nic/exanet/packetizer.hpp"
 #include "core/nic/exanet/rdma_engine.hpp"
+#include "core/nic/exanet/verilated_interfaces.hpp"
 #include "core/nic/in_order.hpp"
 #include "core/nic/nic.hpp"
 
@@ -22,7 +25,7 @@ namespace exanet {
 // The configuration, if an interface of these costs can be built on this router. Throws ConfigError.
 NiConfig checked(const NiConfig& ni, const RouterConfig& router);
 
-class ExanetNic final : public Nic {
+class ExanetNic final : public Nic, GatewareListener {
  public:
   // Throws ConfigError when a figure of the configuration cannot be built on this router, or the network's maker throws it.
   explicit ExanetNic(const NicSetup& setup);
@@ -35,7 +38,7 @@ class ExanetNic final : public Nic {
   void set_instant(bool instant) override { context_.instant = instant; }
 
   bool multicasts() const override;
-  bool reduces() const override { return context_.config.reduction_trees > 0 && (units_ || !gateware_); }
+  bool reduces() const override { return context_.config.reduction_trees > 0 && (units_ || !gateware_messages_); }
   bool has_trees() const override { return units_ != nullptr; }
   void open_tree(NodeId node, std::uint8_t tree, const ReductionPlace& place) override {
     units_->open(node, tree, place);
@@ -58,12 +61,28 @@ class ExanetNic final : public Nic {
   void reduction_arrived(std::uint64_t user, Time now);
   void message_arrived(const Packet& packet, std::uint64_t user, Time now);
 
+  void message_stored(NodeId src, std::uint32_t slot, NodeId node, Cycle at) override {
+    gateware_messages_->stored(src, slot, node, at);
+  }
+  void message_answered(NodeId node, Cycle at) override { gateware_messages_->answered(node, at); }
+  void transfer_written(std::uint64_t user, bool fence, std::uint32_t bytes, Cycle at) override {
+    transfers_->written(user, fence, bytes, at);
+  }
+  void transfer_ended(NodeId node, std::uint64_t user, TransferEnding ending, Cycle at) override {
+    transfers_->ended(node, user, ending, at);
+  }
+  void transfer_served(std::uint64_t user) override { transfers_->served(user); }
+  void reduction_ended(const ReductionEnd& end) override { units_->ended(end); }
+
   NicContext context_;
   std::unique_ptr<Network> network_;
   Packetizer packetizer_, reductions_;
   Mailbox mailbox_;
   InOrder<Message> messages_;  // on their way from packetizers to mailboxes
-  std::unique_ptr<GatewareMessages> gateware_;  // in place of packetizer and mailboxes, where the configuration says so
+  std::optional<NodeBus> bus_;  // to interfaces in the gateware's cycles
+  std::unique_ptr<ModelInterfaces> model_;  // which are these
+  std::unique_ptr<VerilatedInterfaces> verilated_;  // or these, where the network has them
+  std::unique_ptr<GatewareMessages> gateware_messages_;  // in place of packetizer and mailboxes, where the configuration says so
   std::unique_ptr<GatewareTransfers> transfers_;  // in place of the RDMA engine, likewise
   std::unique_ptr<GatewareReductions> units_;  // that reduce along trees by themselves, likewise
   RdmaEngine rdma_;

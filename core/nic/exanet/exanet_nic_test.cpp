@@ -187,10 +187,10 @@ TEST_CASE("a transfer in the gateware's cycles takes those of its stages") {
   b.nic.post(RdmaTransfer{0, 1, 64, true, true, 7, 1, RdmaTransfer::Part::kWrite, 0, false});
   b.run();
   const Time cycle = Time::ps(6400);
-  // The last store is at the interface in cycle 1. Seven to the first read, memory's 19, four beats to the port and three to the header; then the network,
+  // The last of two stores is at the interface in cycle 2. Seven to the first read, memory's 19, four beats to the port and three to the header; then the network,
   // four cycles in the port, four of it to memory, and four beats.
   const std::int64_t across = b.network(0, 1, 64).ps() / cycle.ps();
-  const Time there = cycle * (1 + 7 + 19 + 4 + 3 + across - 1 + 4 + 4 + 4) + Time::ns(60);
+  const Time there = cycle * (2 + 7 + 19 + 4 + 3 + across - 1 + 4 + 4 + 4) + Time::ns(60);
   CHECK(b.at('d', 7).ps() == there.ps());
   CHECK(b.at('a', 7) > b.at('d', 7) + b.network(1, 0, 0));
 }

@@ -1,44 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions of the ExaNet interfaces in the gateware's own cycles (core/nic/reductions): stores over the node's bus into the unit, parts and results
-// from unit to unit, ends in memory.
+// Reductions of the ExaNet interfaces in the gateware's own cycles: stores over the unit's own bus, parts and results from unit to unit, ends in memory.
 //
-// A vector's words go over the bus a cycle each, and the call behind them.
+// A vector's words go over the bus a cycle each, and the call behind them; so does what tells a unit of a tree.
 #pragma once
 
 #include <array>
-#include <deque>
 #include <optional>
 #include <vector>
 
 #include "core/nic/exanet/engine.hpp"
-#include "core/nic/reductions/reduction_unit.hpp"
+#include "core/nic/exanet/gateware_interfaces.hpp"
 
 namespace exanet {
 
 class GatewareReductions {
  public:
-  GatewareReductions(NicContext& context, std::size_t nodes);
+  GatewareReductions(NicContext& context, std::size_t nodes, GatewareInterfaces& interfaces);
 
-  void open(NodeId node, std::uint8_t tree, const ReductionPlace& place) { units_.open(node, tree, place); }
+  void open(NodeId node, std::uint8_t tree, const ReductionPlace& place);
   void post(const ReductionCall& call);
-  void delivered(const Packet& packet, Time now);
-  void ready(NodeId node) { units_.ready(node); }
+  void ended(const ReductionEnd& end);
 
  private:
   struct Node {
-    std::deque<ReductionCall> waiting;  // whose words are on the bus, or wait for it
-    std::uint32_t word = 0;  // of the first one
-    Cycle last = kLongAgo;  // store of those that have been posted
+    Cycle free = kLongAgo;  // no store is on the bus from then on
     std::array<std::array<std::optional<std::uint64_t>, kReductionBranches>, kReductionTrees> users;  // of calls
   };
-  ReductionsConfig config() const;
-  void store(NodeId node);
-  void ended(const ReductionEnd& end);
+  Cycle take(NodeId node, std::uint32_t beats);
 
   NicContext& context_;
+  GatewareInterfaces& interfaces_;
   std::vector<Node> nodes_;
-  ReductionUnits units_;
-  std::uint32_t on_store_ = 0, on_end_ = 0;
+  std::uint32_t on_end_ = 0;
 };
 
 }  // namespace exanet

@@ -9,57 +9,23 @@ namespace exanet {
 
 namespace {
 
-constexpr std::uint64_t kPiece = std::uint64_t{1} << 30;  // bytes; a store's length has 32 bits
-// Rounds of blocks until one comes again. Without losses none has to, but a fence that has overtaken its transfer's bytes: the longest where that cannot be,
-// so that what waits in a congested network is not sent twice.
-constexpr std::uint32_t kLongestPatience = 63, kPatience = 8;
-// As many serve others' reads as stores have: whoever finds none asks again a round later, which is 105 us at 156.25 MHz.
-constexpr std::uint32_t kChannels = 256, kKept = kChannels / 2;
-constexpr std::uint64_t kWord = 8;  // bytes: what a fence and an end write
+constexpr std::uint64_t kPiece = std::uint64_t{1} << GatewareInterfaces::kPieceBits;  // bytes
+constexpr std::size_t kMostPieces = std::size_t{1} << 17;  // at once, by the addresses that there are
 
 }  // namespace
 
-TransfersConfig GatewareTransfers::config() const {
-  const Time cycle = context_.router.cycle;
-  const auto cycles = [&](Time time) { return std::max<Cycle>(1, cycle_of(next_edge(cycle, time), cycle)); };
-  TransfersConfig config;
-  config.cycle = cycle;
-  config.channels = kChannels;
-  config.kept_channels = kKept;
-  config.patience = context_.network->keeps_order() ? kLongestPatience : kPatience;
-  config.memory_read = cycles(context_.config.memory_read);
-  config.memory_answer = cycles(context_.config.memory_write);
-  return config;
-}
-
-GatewareTransfers::GatewareTransfers(NicContext& context, std::size_t nodes, AnswerPorts& answers)
-    : context_(context),
-      nodes_(nodes),
-      sender_{context.events,
-              config(),
-              nodes,
-              this,
-              [](void* self, NodeId node, std::uint64_t id, TransferEnding ending, Cycle at) {
-                EXANET_CHECK(ending == TransferEnding::kWhole, "a transfer that failed", at, node, id);
-                static_cast<GatewareTransfers*>(self)->ended(static_cast<std::uint32_t>(id), node, at);
-              },
-              [](void* self, std::uint64_t id) {
-                static_cast<GatewareTransfers*>(self)->served(static_cast<std::uint32_t>(id));
-              }},
-      receiver_{context.events, config(), nodes, this, [](void* self, const WrittenPacket& packet) {
-                  static_cast<GatewareTransfers*>(self)->written(packet);
-                }} {
-  on_store_ = context.events.add_handler(
-      [](void* self, Time, std::uint32_t node, std::uint64_t) { static_cast<GatewareTransfers*>(self)->store(node); },
-      this);
+GatewareTransfers::GatewareTransfers(NicContext& context, std::size_t nodes, NodeBus& bus,
+                                     GatewareInterfaces& interfaces)
+    : context_(context), bus_(bus), interfaces_(interfaces), nodes_(nodes) {
   on_arrived_ = context.events.add_handler(
       [](void* self, Time, std::uint32_t id, std::uint64_t) { static_cast<GatewareTransfers*>(self)->arrived(id); },
       this);
   on_ended_ = context.events.add_handler(
       [](void* self, Time, std::uint32_t id, std::uint64_t) { static_cast<GatewareTransfers*>(self)->source_told(id); },
       this);
-  sender_.attach(*context.network, answers, receiver_);
-  receiver_.attach(*context.network, answers, sender_);
+  on_served_ = context.events.add_handler(
+      [](void* self, Time, std::uint32_t id, std::uint64_t) { static_cast<GatewareTransfers*>(self)->asked(id); }, this);
+  bus.join(*this);
 }
 
 std::uint32_t GatewareTransfers::allocate(const RdmaTransfer& transfer) {
@@ -73,8 +39,6 @@ std::uint32_t GatewareTransfers::allocate(const RdmaTransfer& transfer) {
   return id;
 }
 
-void GatewareTransfers::release(std::uint32_t id) { free_.push_back(id); }
-
 void GatewareTransfers::post(const RdmaTransfer& transfer) {
   const bool replies = transfer.part == RdmaTransfer::Part::kReply;
   if (const auto read = reads_.find(transfer.user); replies && read != reads_.end()) {
@@ -85,6 +49,19 @@ void GatewareTransfers::post(const RdmaTransfer& transfer) {
   // One whose request took no time takes none, whatever has begun meanwhile.
   if (context_.instant || replies) return void(context_.events.schedule(context_.events.now(), on_arrived_, id));
   store_pieces(id);
+}
+
+std::uint32_t GatewareTransfers::allocate_piece(std::uint32_t id) {
+  if (free_pieces_.empty()) {
+    EXANET_CHECK(pieces_.size() < kMostPieces, "more transfers at once than there are addresses for", pieces_.size(), 0,
+                 0);
+    free_pieces_.push_back(static_cast<std::uint32_t>(pieces_.size()));
+    pieces_.push_back(0);
+  }
+  const std::uint32_t piece = free_pieces_.back();
+  free_pieces_.pop_back();
+  pieces_[piece] = id;
+  return piece;
 }
 
 void GatewareTransfers::store_pieces(std::uint32_t id) {
@@ -100,49 +77,41 @@ void GatewareTransfers::store_pieces(std::uint32_t id) {
     reads_[what.user] = id;
   else
     order_.sent(what.src, what.dst, id);
-  Node& node = nodes_[what.src];
-  for (std::uint64_t at = 0, piece = 0; piece < t.pieces; ++piece, at += kPiece) {
-    const Cycle now = cycle_of(next_edge(context_.router.cycle, context_.events.now()), context_.router.cycle);
-    node.last = std::max(now, node.last) + 1;  // the bus takes a store in a cycle, as of messages
-    node.waiting.push_back({{.dst = what.dst,
-                             .own = at,
-                             .target = at,
-                             .length = static_cast<std::uint32_t>(std::min(kPiece, bytes - at)),
-                             .notify = what.acknowledged || read,
-                             .user = id,
-                             .fence = t.fenced,
-                             .fence_word = kWord * id,
-                             .end_word = kWord * id,
-                             .read = read},
-                            node.last});
+  for (std::uint64_t at = 0, left = t.pieces; left > 0; at += kPiece, --left) {
+    const std::uint32_t piece = allocate_piece(id);
+    nodes_[what.src].waiting.push_back({.dst = what.dst,
+                                        .own = piece * kPiece,
+                                        .target = piece * kPiece,
+                                        .length = static_cast<std::uint32_t>(std::min(kPiece, bytes - at)),
+                                        .notify = true,
+                                        .user = piece,
+                                        .fence = t.fenced,
+                                        .fence_word = GatewareInterfaces::fence_word(piece),
+                                        .end_word = GatewareInterfaces::end_word(piece),
+                                        .read = read});
   }
-  look(what.src, node.last);
+  bus_.posted(what.src);
 }
 
-// Looks at the first transfer that waits, not before it is at the interface.
-void GatewareTransfers::look(NodeId id, Cycle at) {
+std::uint32_t GatewareTransfers::free_channels(NodeId id) const {
   Node& node = nodes_[id];
-  if (node.waiting.empty()) return;
-  at = std::max(at, node.waiting.front().at);
-  if (at >= node.event) return;
-  node.event = at;
-  context_.events.schedule(time_of(at, context_.router.cycle), on_store_, id);
+  for (const Cycle now = bus_.cycle(); !node.freed.empty() && node.freed.front() <= now; node.freed.pop_front())
+    ++node.channels;
+  return node.channels;
 }
 
-void GatewareTransfers::store(NodeId id) {
+std::uint32_t GatewareTransfers::beats(NodeId id) const {
+  const Node& node = nodes_[id];
+  if (node.waiting.empty() || free_channels(id) == 0) return 0;
+  return GatewareInterfaces::beats(node.waiting.front());
+}
+
+void GatewareTransfers::go(NodeId id, Cycle at) {
   Node& node = nodes_[id];
-  const Cycle now = cycle_of(context_.events.now(), context_.router.cycle);
-  if (now != node.event) return;  // an earlier look came in between
-  node.event = kUnknown;
-  if (node.waiting.empty() || !sender_.is_free(id)) return;  // until the end of another frees a channel
-  sender_.store(id, node.waiting.front().piece);
+  --node.channels;
+  const TransferStore piece = node.waiting.front();
   node.waiting.pop_front();
-  look(id, now + 1);
-}
-
-void GatewareTransfers::delivered(const Packet& packet, Time now) {
-  context_.count(packet);
-  receiver_.arrived(packet, cycle_of(now, context_.router.cycle) - 1);
+  interfaces_.store(id, piece, at);
 }
 
 Time GatewareTransfers::visible(Cycle at) const {
@@ -150,29 +119,36 @@ Time GatewareTransfers::visible(Cycle at) const {
 }
 
 // Those of a read are told of by its end.
-void GatewareTransfers::written(const WrittenPacket& packet) {
-  const TransferStore* const store = sender_.own(packet.src, packet.word.slot);
-  if (store == nullptr) return;
-  const auto id = static_cast<std::uint32_t>(store->user);
+void GatewareTransfers::written(std::uint64_t piece, bool fence, std::uint32_t bytes, Cycle at) {
+  const std::uint32_t id = pieces_[piece];
   Transfer& t = transfers_[id];
-  if (t.fenced != packet.word.fence()) return;
-  t.left -= t.fenced ? 1 : packet.bytes;
-  if (t.left == 0) context_.events.schedule(visible(packet.at), on_arrived_, id);
+  if (reads(t) || t.fenced != fence) return;
+  t.left -= t.fenced ? 1 : bytes;
+  if (t.left == 0) context_.events.schedule(visible(at), on_arrived_, id);
 }
 
-void GatewareTransfers::ended(std::uint32_t id, NodeId node, Cycle at) {
-  look(node, at + 1);
+void GatewareTransfers::ended(NodeId node, std::uint64_t piece, TransferEnding ending, Cycle at) {
+  EXANET_CHECK(ending == TransferEnding::kWhole, "a transfer that failed", at, node, piece);
+  nodes_[node].freed.push_back(at + 1);
+  bus_.look(node, at + 1);
+  const std::uint32_t id = pieces_[piece];
+  free_pieces_.push_back(static_cast<std::uint32_t>(piece));
   Transfer& t = transfers_[id];
   if (--t.pieces == 0) context_.events.schedule(visible(at), reads(t) ? on_arrived_ : on_ended_, id);
 }
 
-// The request of a read has come, of its first piece at least: whoever owns the bytes replies at once.
-void GatewareTransfers::served(std::uint32_t id) {
-  Transfer& t = transfers_[id];
-  if (t.served) return;
-  t.served = true;
+// The request of a read has come in the present cycle, of its first piece at least.
+void GatewareTransfers::served(std::uint64_t piece) {
+  const std::uint32_t id = pieces_[piece];
+  if (transfers_[id].served) return;
+  transfers_[id].served = true;
+  context_.events.schedule(time_of(bus_.cycle() + 1, context_.router.cycle), on_served_, id);
+}
+
+// Whoever owns the bytes replies at once.
+void GatewareTransfers::asked(std::uint32_t id) {
   --context_.active;
-  context_.listener.transfer_arrived(t.what.user, context_.events.now());
+  context_.listener.transfer_arrived(transfers_[id].what.user, context_.events.now());
 }
 
 void GatewareTransfers::arrived(std::uint32_t id) {

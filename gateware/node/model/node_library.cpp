@@ -11,6 +11,9 @@
 #include "gateware/node/model/parts.hpp"
 #include "gateware/node/model/port.hpp"
 #include "gateware/node/model/team.hpp"
+#if EXANET_INTERFACES
+#include "gateware/node/model/interfaces.hpp"
+#endif
 
 namespace {
 
@@ -22,7 +25,12 @@ constexpr unsigned kInter = NodeParts::kInter, kIntra = NodeParts::kIntra;
 constexpr std::uint32_t kNone = 0xffffffffu;
 
 struct Node {
+#if EXANET_INTERFACES
+  Node(VerilatedContext* context, const std::uint32_t* config, std::uint32_t credit)
+      : parts(context, config, credit), interfaces(context) {}
+#else
   Node(VerilatedContext* context, const std::uint32_t* config, std::uint32_t credit) : parts(context, config, credit) {}
+#endif
 
   NodeParts parts;
   PacketSource source[kIntra];
@@ -38,8 +46,16 @@ struct Node {
     return std::any_of(std::begin(slots), std::end(slots), [](unsigned n) { return n != 0; });
   }
 
-  bool at_rest() const { return sending == 0 && !owes() && parts.at_rest(); }
-  bool router_at_rest() const { return sending == 0 && !owes() && parts.router_at_rest(); }
+  bool at_rest() const { return sending == 0 && !owes() && interfaces_at_rest() && parts.at_rest(); }
+  bool router_at_rest() const { return sending == 0 && !owes() && interfaces_at_rest() && parts.router_at_rest(); }
+
+#if EXANET_INTERFACES
+  bool interfaces_at_rest() const { return interfaces.at_rest(); }
+  NodeInterfaces interfaces;
+  spec::Flit arriving[kIntra];  // headers
+#else
+  bool interfaces_at_rest() const { return true; }
+#endif
 };
 
 // A range of nodes that one thread steps, and what they have brought out in a cycle.
@@ -48,6 +64,7 @@ struct Share {
   std::size_t begin = 0, end = 0;
   std::vector<exanet_arrival> arrivals;
   std::vector<exanet_room> room;
+  std::vector<exanet_seen> seen;
   bool at_rest = false;  // all of its nodes
 };
 
@@ -73,20 +90,25 @@ struct exanet_nodes {
   void step();
   bool at_rest() const { return at_rest_; }
   std::uint32_t discarded(std::uint32_t node) const { return nodes_[node].parts.discarded(); }
+  void store(std::uint32_t node, const exanet_store& store);
+  void settle(const exanet_memory& memory);
+  void skip(std::uint64_t cycles) { time_ += cycles; }
 
   std::vector<exanet_arrival> arrivals_;
   std::vector<exanet_room> room_;
+  std::vector<exanet_seen> seen_;
   std::vector<Line<Word>> lines_;
 
  private:
   void step(Share& share);
   void drive(Node& node);
+  void drive_interfaces(std::uint32_t number, Share& share);
   void collect(std::uint32_t number, Share& share);
   void transmit(Node& node, std::uint64_t cycle);
 
   std::vector<std::unique_ptr<Share>> shares_;  // of each thread, in the order of their nodes
   std::vector<Node> nodes_;  // behind the contexts of their models
-  std::uint64_t cycle_ = 0;
+  std::uint64_t cycle_ = 0, time_ = 0;  // steps; cycles, with those that were skipped
   bool counting_, at_rest_ = false;
   Team team_;
 };
@@ -119,12 +141,15 @@ exanet_nodes::exanet_nodes(std::uint32_t nodes, const std::uint32_t* registers, 
 void exanet_nodes::step() {
   team_.run();
   ++cycle_;
+  ++time_;
   arrivals_.clear();
   room_.clear();
+  seen_.clear();
   at_rest_ = true;
   for (const auto& share : shares_) {
     arrivals_.insert(arrivals_.end(), share->arrivals.begin(), share->arrivals.end());
     room_.insert(room_.end(), share->room.begin(), share->room.end());
+    seen_.insert(seen_.end(), share->seen.begin(), share->seen.end());
     at_rest_ = at_rest_ && share->at_rest;
   }
   if (at_rest_)
@@ -134,11 +159,13 @@ void exanet_nodes::step() {
 void exanet_nodes::step(Share& share) {
   share.arrivals.clear();
   share.room.clear();
+  share.seen.clear();
   share.at_rest = true;
   for (std::size_t n = share.begin; n < share.end; ++n) {
     Node& node = nodes_[n];
     drive(node);
-    if (node.parts.at_rest() && !node.owes()) continue;
+    if (node.at_rest()) continue;
+    drive_interfaces(static_cast<std::uint32_t>(n), share);
     node.parts.edge(node.plugged);
     collect(static_cast<std::uint32_t>(n), share);
     transmit(node, cycle_ + 1);
@@ -164,9 +191,57 @@ void exanet_nodes::drive(Node& node) {
   }
 }
 
+#if EXANET_INTERFACES
+// Both ways between a router and its interfaces, and what goes on at these; up to the edge, with theirs.
+void exanet_nodes::drive_interfaces(std::uint32_t number, Share& share) {
+  Node& node = nodes_[number];
+  NodeInterfaces& interfaces = node.interfaces;
+  const auto see = [&](exanet_seen seen) {
+    seen.node = number;
+    share.seen.push_back(seen);
+  };
+  const auto see_header = [&](std::uint32_t what, std::uint32_t port, const spec::Flit& header) {
+    exanet_seen seen{what, port, 0, 1, 0, {}, 0};
+    std::copy_n(header.raw.begin(), 4, seen.data);
+    see(seen);
+  };
+  for (unsigned i = 0; !node.parts.router_at_rest() && i < kIntra; ++i) {
+    const spec::Flit flit = node.parts.ejected(i);
+    if (flit.valid() != 0) {
+      interfaces.eject(i, flit, time_);
+      if (flit.head() != 0) node.arriving[i] = flit;
+      if (flit.tail() != 0) see_header(EXANET_SEEN_DELIVERED, i, node.arriving[i]);
+    }
+    if (const std::uint32_t credit = node.parts.room(i); credit != 0) interfaces.give_room(i, credit, time_);
+  }
+  if (interfaces.at_rest()) return;
+  interfaces.see(time_, see);
+  for (unsigned i = 0; i < kIntra; ++i) {
+    const spec::Flit flit = interfaces.injected(i);
+    if (flit.valid() != 0) node.parts.inject(i, flit);
+    if (flit.valid() != 0 && flit.head() != 0) see_header(EXANET_SEEN_INJECTED, i, flit);
+    if ((interfaces.released() >> i & 1) != 0) node.parts.release(i);
+  }
+  interfaces.edge();
+}
+
+void exanet_nodes::store(std::uint32_t node, const exanet_store& store) {
+  nodes_[node].interfaces.store(store);
+  at_rest_ = false;
+}
+void exanet_nodes::settle(const exanet_memory& memory) {
+  for (Node& node : nodes_) node.interfaces.settle(memory);
+}
+#else
+void exanet_nodes::drive_interfaces(std::uint32_t, Share&) {}
+void exanet_nodes::store(std::uint32_t, const exanet_store&) {}
+void exanet_nodes::settle(const exanet_memory&) {}
+#endif
+
 // Words that the edge has brought to the outputs. The network interface takes every word, and gives the slot back with the last unless it is
 // held.
 void exanet_nodes::collect(std::uint32_t number, Share& share) {
+  if (EXANET_INTERFACES) return;
   Node& node = nodes_[number];
   for (unsigned i = 0; i < kIntra; ++i) {
     const spec::Flit flit = node.parts.ejected(i);
@@ -205,6 +280,7 @@ const exanet_node_library_calls kCalls = {
     kInter,
     kIntra,
     kLineBits<Word>,
+    EXANET_INTERFACES,
     [](std::uint32_t nodes, const std::uint32_t* registers, std::uint32_t credit, std::uint32_t lines,
        const exanet_line* line,
        std::uint32_t threads) { return new exanet_nodes(nodes, registers, credit, lines, line, threads); },
@@ -229,6 +305,13 @@ const exanet_node_library_calls kCalls = {
     [](const exanet_nodes* nodes, std::uint32_t line, exanet_line_counts* counts) {
       *counts = nodes->lines_[line].counts;
     },
+    [](exanet_nodes* nodes, std::uint32_t node, const exanet_store* store) { nodes->store(node, *store); },
+    [](exanet_nodes* nodes, const exanet_memory* memory) { nodes->settle(*memory); },
+    [](const exanet_nodes* nodes, const exanet_seen** first) {
+      *first = nodes->seen_.data();
+      return static_cast<std::uint32_t>(nodes->seen_.size());
+    },
+    [](exanet_nodes* nodes, std::uint64_t cycles) { nodes->skip(cycles); },
 };
 
 }  // namespace

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The processors' buses of nodes whose network interfaces are part of the network: stores go in, and what is seen at an interface comes out.
+#pragma once
+
+#include <cstdint>
+
+#include "core/spec/node_library.h"
+#include "core/topology/topology.hpp"
+
+namespace exanet {
+
+class NodeBuses {
+ public:
+  // What was seen in a cycle; called in it, behind all that happens at its beginning.
+  using See = void (*)(void* self, const exanet_seen& seen, std::int64_t cycle);
+
+  virtual ~NodeBuses() = default;
+  // Contract: `cycle` is the present one or later, and a bus's stores come in order. Before start(): they have had their effect when the first cycle begins.
+  virtual void store(NodeId node, std::int64_t cycle, const exanet_store& store) = 0;
+  virtual void start(const exanet_memory& memory, void* self, See see) = 0;
+
+  // A node's address in packets, and the bits of the places at which an interface puts coordinates behind each other (ni_config).
+  virtual std::uint32_t address(NodeId node) const = 0;
+  virtual NodeId node_at(std::uint32_t address) const = 0;
+  virtual std::uint32_t shift(unsigned dimension) const = 0;
+};
+
+}  // namespace exanet

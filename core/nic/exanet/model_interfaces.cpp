@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/nic/exanet/model_interfaces.hpp"
+
+#include "core/units/check.hpp"
+
+namespace exanet {
+
+MessagesConfig ModelInterfaces::messages_config(const NicContext& context) {
+  MessagesConfig config;
+  config.cycle = context.router.cycle;
+  config.patience = GatewareShape::kMessagePatience;
+  config.memory_answer = memory_cycles(context, context.config.mailbox);
+  return config;
+}
+
+TransfersConfig ModelInterfaces::transfers_config(const NicContext& context) {
+  TransfersConfig config;
+  config.cycle = context.router.cycle;
+  config.channels = GatewareShape::kChannels;
+  config.kept_channels = GatewareShape::kKept;
+  config.patience = GatewareShape::block_patience(*context.network);
+  config.memory_read = memory_cycles(context, context.config.memory_read);
+  config.memory_answer = memory_cycles(context, context.config.memory_write);
+  return config;
+}
+
+ReductionsConfig ModelInterfaces::reductions_config(const NicContext& context) {
+  ReductionsConfig config;
+  config.cycle = context.router.cycle;
+  config.port = kReductionPort;
+  config.patience = 0;  // nothing is lost, and a part that waits for others need not be sent again and again
+  config.memory_answer = memory_cycles(context, context.config.mailbox);
+  return config;
+}
+
+ModelInterfaces::ModelInterfaces(NicContext& context, std::size_t nodes, GatewareListener& listener)
+    : events_(context.events),
+      cycle_(context.router.cycle),
+      listener_(listener),
+      nodes_(nodes),
+      messages_{cycle_,
+                {context.events, cycle_, nodes},
+                {context.events, messages_config(context), nodes, this,
+                 [](void* self, NodeId node, std::uint32_t, std::uint64_t, MessageAnswer, Cycle at) {
+                   static_cast<ModelInterfaces*>(self)->listener_.message_answered(node, at);
+                 }},
+                {context.events, messages_config(context), nodes, this,
+                 [](void* self, const StoredMessage& m) { static_cast<ModelInterfaces*>(self)->stored(m); }}} {
+  const auto add = [&](EventQueue::Handler handler) { return events_.add_handler(handler, this); };
+  on_message_ = add([](void* self, Time, std::uint32_t node, std::uint64_t) {
+    auto& interfaces = *static_cast<ModelInterfaces*>(self);
+    auto& bus = interfaces.nodes_[node].messages;
+    interfaces.messages_.sender.store(node, bus.front().context, bus.front().message);
+    bus.pop_front();
+  });
+  on_release_ = add([](void* self, Time, std::uint32_t node, std::uint64_t place) {
+    static_cast<ModelInterfaces*>(self)->messages_.receiver.release(node, GatewareShape::kMailbox,
+                                                                    static_cast<std::uint32_t>(place));
+  });
+  messages_.attach(*context.network);
+  for (NodeId node = 0; node < nodes; ++node)
+    messages_.receiver.open(node, GatewareShape::kMailbox, GatewareShape::kDomain, GatewareShape::kEntries);
+
+  if (context.config.transfers == NiConfig::Costs::kGateware) {
+    on_transfer_ = add([](void* self, Time, std::uint32_t node, std::uint64_t) {
+      auto& interfaces = *static_cast<ModelInterfaces*>(self);
+      auto& bus = interfaces.nodes_[node].transfers;
+      interfaces.sender_->store(node, bus.front());
+      bus.pop_front();
+    });
+    sender_.emplace(
+        events_, transfers_config(context), nodes, this,
+        [](void* self, NodeId node, std::uint64_t user, TransferEnding ending, Cycle at) {
+          static_cast<ModelInterfaces*>(self)->listener_.transfer_ended(node, user, ending, at);
+        },
+        [](void* self, std::uint64_t user) { static_cast<ModelInterfaces*>(self)->listener_.transfer_served(user); });
+    receiver_.emplace(events_, transfers_config(context), nodes, this, [](void* self, const WrittenPacket& packet) {
+      static_cast<ModelInterfaces*>(self)->written(packet);
+    });
+    sender_->attach(*context.network, messages_.answers, *receiver_);
+    receiver_->attach(*context.network, messages_.answers, *sender_);
+  }
+  if (context.config.reductions == NiConfig::Costs::kGateware) {
+    on_word_ = add([](void* self, Time, std::uint32_t node, std::uint64_t) {
+      static_cast<ModelInterfaces*>(self)->call_word(node);
+    });
+    units_.emplace(
+        events_, reductions_config(context), nodes, this,
+        [](void* self, const ReductionEnd& end) { static_cast<ModelInterfaces*>(self)->listener_.reduction_ended(end); });
+    units_->attach(*context.network);
+  }
+}
+
+void ModelInterfaces::ready(NodeId node, std::uint8_t port) {
+  if (units_ && port == kReductionPort) return units_->ready(node);
+  if (sender_ && port == kTransferPort) return sender_->ready(node);
+  messages_.ready(node, port);
+}
+
+void ModelInterfaces::delivered(const Packet& packet, Time now) {
+  const Cycle footer = cycle_of(now, cycle_) - 1;
+  if (units_ && packet.intra_port == kReductionPort) return units_->arrived(packet, footer);
+  if (sender_ && packet.intra_port == kTransferPort) return receiver_->arrived(packet, footer);
+  messages_.delivered(packet, now);
+}
+
+void ModelInterfaces::store(NodeId node, std::uint32_t context, const MessageStore& message, Cycle at) {
+  nodes_[node].messages.push_back({context, message});
+  events_.schedule(time_of(at, cycle_), on_message_, node);
+}
+
+void ModelInterfaces::store(NodeId node, const TransferStore& transfer, Cycle at) {
+  nodes_[node].transfers.push_back(transfer);
+  events_.schedule(time_of(at, cycle_), on_transfer_, node);
+}
+
+void ModelInterfaces::release(NodeId node, std::uint32_t place, Cycle at) {
+  events_.schedule(time_of(at, cycle_), on_release_, node, place);
+}
+
+// What the model has is there at once: nobody calls before the stores are through.
+void ModelInterfaces::open(NodeId node, std::uint8_t tree, const ReductionPlace& place, Cycle) {
+  units_->open(node, tree, place);
+}
+
+void ModelInterfaces::call(const ReductionCall& call, Cycle at) {
+  Node& node = nodes_[call.node];
+  node.calls.push_back(call);
+  for (Cycle word = 0; word < Cycle{beats(call)}; ++word)
+    events_.schedule(time_of(at + word, cycle_), on_word_, call.node);
+}
+
+// The store that is at the unit in this cycle.
+void ModelInterfaces::call_word(NodeId id) {
+  Node& node = nodes_[id];
+  const ReductionCall& call = node.calls.front();
+  if (node.word++ < words_of(call.shape.bytes)) return units_->store(id);
+  units_->call(id, call.tree, call.branch, call.shape);
+  node.calls.pop_front();
+  node.word = 0;
+}
+
+void ModelInterfaces::stored(const StoredMessage& m) {
+  EXANET_CHECK(messages_.sender.find(m.src, m.word.slot, m.word.number) != nullptr,
+               "a message whose slot has another", events_.now().ps(), m.src, m.word.slot);
+  listener_.message_stored(m.src, m.word.slot, m.node, m.at);
+}
+
+// What is written for another node's read is told of by the read's end.
+void ModelInterfaces::written(const WrittenPacket& packet) {
+  const TransferStore* const store = sender_->own(packet.src, packet.word.slot);
+  if (store != nullptr) listener_.transfer_written(store->user, packet.word.fence(), packet.bytes, packet.at);
+}
+
+}  // namespace exanet

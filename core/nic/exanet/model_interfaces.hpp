@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// The interfaces of all nodes by their models (core/nic/messages, transfers, reductions), over any network of packets.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "core/nic/exanet/engine.hpp"
+#include "core/nic/exanet/gateware_interfaces.hpp"
+#include "core/nic/reductions/reduction_unit.hpp"
+#include "core/nic/transfers/interfaces.hpp"
+
+namespace exanet {
+
+class ModelInterfaces final : public GatewareInterfaces {
+ public:
+  // Transfers and reductions where the configuration has them in the gateware's cycles, too.
+  ModelInterfaces(NicContext& context, std::size_t nodes, GatewareListener& listener);
+
+  void delivered(const Packet& packet, Time now);
+  void ready(NodeId node, std::uint8_t port);
+
+  bool slot_is_free(NodeId node, std::uint32_t context) const override {
+    return messages_.sender.is_free(node, context);
+  }
+  void store(NodeId node, std::uint32_t context, const MessageStore& message, Cycle at) override;
+  void store(NodeId node, const TransferStore& transfer, Cycle at) override;
+  void release(NodeId node, std::uint32_t place, Cycle at) override;
+  void open(NodeId node, std::uint8_t tree, const ReductionPlace& place, Cycle at) override;
+  void call(const ReductionCall& call, Cycle at) override;
+
+ private:
+  struct ContextStore {
+    std::uint32_t context;
+    MessageStore message;
+  };
+  struct Node {  // what is on its buses, in order
+    std::deque<ContextStore> messages;
+    std::deque<TransferStore> transfers;
+    std::deque<ReductionCall> calls;
+    std::uint32_t word = 0;  // of the first one
+  };
+  static MessagesConfig messages_config(const NicContext& context);
+  static TransfersConfig transfers_config(const NicContext& context);
+  static ReductionsConfig reductions_config(const NicContext& context);
+  void stored(const StoredMessage& m);
+  void written(const WrittenPacket& packet);
+  void call_word(NodeId node);
+
+  EventQueue& events_;
+  Time cycle_;
+  GatewareListener& listener_;
+  std::vector<Node> nodes_;
+  Messages messages_;
+  std::optional<TransferSender> sender_;
+  std::optional<BlockReceiver> receiver_;
+  std::optional<ReductionUnits> units_;
+  std::uint32_t on_message_ = 0, on_transfer_ = 0, on_release_ = 0, on_word_ = 0;
+};
+
+}  // namespace exanet

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+// The network interfaces of a node, Verilated as one part (node_interfaces.sv), between two buses of stores, a memory and four intra-tile ports of its
+// router, which it drives from registers.
+//
+// It is at rest when nothing has come to it or out of it for kRest cycles, no message or transfer of its own is under way, and memory owes it nothing. Then its
+// counters of visits alone go on, and it is not evaluated; before it is again, they are moved on.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "Vnode_interfaces.h"
+#include "Vnode_interfaces___024root.h"
+#include "core/spec/integrity.hpp"
+#include "core/spec/node_library.h"
+#include "gateware/node/model/memory_ports.hpp"
+#include "gateware/node/model/parts.hpp"
+
+namespace exanet::gateware {
+
+class NodeInterfaces {
+ public:
+  static constexpr unsigned kPorts = 4;
+
+  explicit NodeInterfaces(VerilatedContext* context)
+      : model_(std::make_unique<Vnode_interfaces>(context, "interfaces")) {
+    reset();
+  }
+  // All stores so far have their effect, before the first cycle.
+  void settle(const exanet_memory& memory);
+
+  void store(const exanet_store& store) {
+    stores_[store.bus].push_back(store);
+    wake();
+  }
+  bool at_rest() const { return still_ >= kRest && own_ == 0; }
+  std::uint64_t late() const { return late_; }  // stores that the bus had to wait with
+
+  // Before a cycle's edge, in this order: what comes from the router, then see() and what goes to it, then edge().
+  void eject(unsigned port, const spec::Flit& flit, std::uint64_t cycle) {
+    catch_up(cycle);
+    for (unsigned w = 0; w < flit.raw.size(); ++w) model_->flit_i[port][w] = flit.raw[w];
+    wake();
+  }
+  void give_room(unsigned port, std::uint32_t credit, std::uint64_t cycle) {
+    catch_up(cycle);
+    model_->credit_i[port] = credit;
+    wake();
+  }
+  template <typename See>
+  void see(std::uint64_t cycle, const See& see);
+  spec::Flit injected(unsigned port) const {
+    spec::Flit flit;
+    for (unsigned w = 0; w < flit.raw.size(); ++w) flit.raw[w] = model_->flit_o[port][w];
+    return flit;
+  }
+  unsigned released() const { return model_->release_o; }
+  void edge();
+
+ private:
+  // Longer than anything goes on in it that is not seen: the longest vectors of eight branches are added up.
+  static constexpr unsigned kRest = 512;
+  static constexpr std::uint64_t kVisits = 16;  // cycles: what visits do repeats itself
+  static constexpr unsigned kMailboxes = 0, kTransfers = 1, kReductions = 2;
+
+  void wake() { still_ = 0; }
+  void clock() {
+    model_->clk_i = 0;
+    model_->eval();
+    model_->clk_i = 1;
+    model_->eval();
+  }
+  void reset();
+  void catch_up(std::uint64_t cycle);
+  void pass(std::uint64_t cycles);
+  template <typename See>
+  void see_memory(std::uint64_t cycle, const See& see);
+
+  std::unique_ptr<Vnode_interfaces> model_;
+  exanet_memory memory_{1, 1, 1};
+  std::deque<exanet_store> stores_[2];
+  WritePort writes_[3];
+  ReadPort reads_;
+  std::array<bool, 1024> freed_{}, queued_{};  // by slot
+  std::uint64_t cycle_ = 0;  // that comes next
+  std::uint64_t own_ = 0;  // messages and transfers that have no answer, or end
+  std::uint64_t late_ = 0;
+  unsigned still_ = 0;
+};
+
+inline void NodeInterfaces::reset() {
+  Vnode_interfaces& m = *model_;
+  m.rst_ni = 0;
+  for (int half = 0; half < 16; ++half) {
+    m.clk_i = half % 2;
+    m.eval();
+  }
+  m.rst_ni = 1;
+  while (!m.ready_o) clock();
+}
+
+inline void NodeInterfaces::settle(const exanet_memory& memory) {
+  memory_ = memory;
+  Vnode_interfaces& m = *model_;
+  const auto nothing = [](const exanet_seen&) {};
+  std::uint64_t cycle = 0;
+  for (unsigned left = kRest; left > 0; left -= stores_[0].empty() && stores_[1].empty()) {
+    see(cycle++, nothing);
+    edge();
+  }
+  for (; cycle % kVisits != 0; ++cycle) clock();
+  // Visits are counted from when the tables are clear, and of reductions from the reset on: at cycle 0 all of them begin.
+  auto& all = *m.rootp;
+  all.node_interfaces__DOT__u_ni__DOT__u_packetizer__DOT__visit_q = 0;
+  all.node_interfaces__DOT__u_ni__DOT__u_packetizer__DOT__round_q = 0;
+  // The visit that is due in the first cycle is of the slot before the first.
+  all.node_interfaces__DOT__u_ni__DOT__gen_transfers__DOT__u_transfers__DOT__visit_q = 1023;
+  all.node_interfaces__DOT__u_ni__DOT__gen_transfers__DOT__u_transfers__DOT__round_q = 4095;
+  all.node_interfaces__DOT__u_reduce__DOT__u_reduce__DOT__clock_q = 0;
+  cycle_ = 0;
+  still_ = kRest;
+}
+
+// So many cycles at rest, a multiple of kVisits.
+inline void NodeInterfaces::pass(std::uint64_t cycles) {
+  auto& all = *model_->rootp;
+  const auto visit = [](auto& slot, auto& round, std::uint64_t visits) {
+    const std::uint64_t to = slot + visits;
+    round = (round + to / 1024) % 4096;
+    slot = to % 1024;
+  };
+  visit(all.node_interfaces__DOT__u_ni__DOT__u_packetizer__DOT__visit_q,
+        all.node_interfaces__DOT__u_ni__DOT__u_packetizer__DOT__round_q, cycles / 2);
+  visit(all.node_interfaces__DOT__u_ni__DOT__gen_transfers__DOT__u_transfers__DOT__visit_q,
+        all.node_interfaces__DOT__u_ni__DOT__gen_transfers__DOT__u_transfers__DOT__round_q, cycles / kVisits);
+  auto& clock = all.node_interfaces__DOT__u_reduce__DOT__u_reduce__DOT__clock_q;
+  clock = static_cast<std::decay_t<decltype(clock)>>(clock + cycles);
+}
+
+inline void NodeInterfaces::catch_up(std::uint64_t cycle) {
+  if (cycle == cycle_) return;
+  const std::uint64_t missed = cycle - cycle_;
+  pass(missed / kVisits * kVisits);
+  for (std::uint64_t i = 0; i < missed % kVisits; ++i) clock();
+  cycle_ = cycle;
+}
+
+// Offers what this cycle brings, and tells of what is at the ports before the edge at its end.
+template <typename See>
+void NodeInterfaces::see(std::uint64_t cycle, const See& see) {
+  Vnode_interfaces& m = *model_;
+  catch_up(cycle);
+  m.store_valid_i = 0;
+  for (unsigned bus = 0; bus < 2; ++bus) {
+    if (stores_[bus].empty()) continue;
+    const exanet_store& store = stores_[bus].front();
+    m.store_valid_i |= static_cast<CData>(1u << bus);
+    m.store_address_i[bus] = store.address;
+    for (unsigned w = 0; w < 4; ++w) m.store_data_i[bus][w] = store.data[w];
+    m.store_strobe_i[bus] = static_cast<SData>(store.strobe);
+  }
+  m.written_i = 0;
+  for (unsigned p = 0; p < 3; ++p) m.written_i |= static_cast<CData>(unsigned{writes_[p].answers(cycle)} << p);
+  m.read_valid_i = reads_.offers(cycle);
+  if (m.read_valid_i) {
+    const MemoryWord word = reads_.word();
+    for (unsigned w = 0; w < 4; ++w) m.read_data_i[w] = word[w];
+  }
+  m.clk_i = 0;
+  m.eval();
+
+  for (unsigned bus = 0; bus < 2; ++bus) {
+    if (stores_[bus].empty()) continue;
+    wake();
+    if ((m.store_ready_o >> bus & 1) == 0) {
+      ++late_;
+      continue;
+    }
+    own_ += stores_[bus].front().begins;
+    stores_[bus].pop_front();
+  }
+  if (m.freed_o) {
+    wake();
+    freed_[m.freed_slot_o] = true;
+  }
+  const auto tell_free = [&](unsigned slot) {
+    if (!freed_[slot] || queued_[slot]) return;
+    freed_[slot] = false;
+    --own_;
+    see(exanet_seen{EXANET_SEEN_FREE, slot, 0, 1, 0, {}, 0});
+  };
+  if (m.popped_o) queued_[m.popped_slot_o] = false;
+  if (m.pushed_o) queued_[m.pushed_slot_o] = true;
+  if (m.popped_o) tell_free(m.popped_slot_o);
+  if (m.freed_o) tell_free(m.freed_slot_o);
+  if (m.served_o) see(exanet_seen{EXANET_SEEN_SERVED, 0, 0, 1, m.served_address_o, {}, 0});
+  see_memory(cycle, see);
+}
+
+template <typename See>
+void NodeInterfaces::see_memory(std::uint64_t cycle, const See& see) {
+  Vnode_interfaces& m = *model_;
+  const std::uint32_t latency[] = {memory_.mailbox_cycles, memory_.write_cycles, memory_.mailbox_cycles};
+  for (unsigned p = 0; p < 3; ++p) {
+    WritePort& port = writes_[p];
+    if ((m.written_i & m.written_ready_o) >> p & 1) port.answered();
+    if (m.write_valid_o >> p & 1) port.address(m.write_address_o[p]);
+    if (m.data_valid_o >> p & 1) {
+      wake();
+      MemoryWord word;
+      for (unsigned w = 0; w < 4; ++w) word[w] = m.data_o[p][w];
+      port.beat(word, m.data_strobe_o[p], m.data_last_o >> p & 1);
+    }
+    while (port.next()) {
+      port.answer_at(cycle + latency[p]);
+      const WritePort::Burst& burst = port.burst();
+      const bool holds = p != kTransfers || burst.address >= EXANET_WORDS || burst.as_read;
+      exanet_seen seen{EXANET_SEEN_WRITTEN, p, burst.bytes, holds, burst.address, {}, 0};
+      if (p == kMailboxes) seen.address = burst.first[0] | std::uint64_t{burst.first[1]} << 32;
+      for (unsigned w = 0; w < 4; ++w) seen.data[w] = burst.last[w];
+      if (p == kTransfers && burst.address >= EXANET_ENDS) --own_;
+      see(seen);
+    }
+  }
+  if (m.read_valid_i && m.read_ready_o) reads_.taken();
+  if (m.read_valid_o) {
+    wake();
+    reads_.read(m.read_address_o, m.read_beats_o + 1u, cycle + memory_.read_cycles);
+  }
+}
+
+inline void NodeInterfaces::edge() {
+  Vnode_interfaces& m = *model_;
+  m.clk_i = 1;
+  m.eval();
+  ++cycle_;
+  for (unsigned p = 0; p < kPorts; ++p) {
+    m.flit_i[p][4] = 0;
+    m.credit_i[p] = 0;
+  }
+  bool moving = m.release_o != 0 || !reads_.idle();
+  for (unsigned p = 0; p < kPorts; ++p) moving = moving || (m.flit_o[p][4] & 8u) != 0;
+  for (const WritePort& port : writes_) moving = moving || !port.idle();
+  still_ = moving ? 0 : still_ + 1;
+}
+
+}  // namespace exanet::gateware
