@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "core/spec/node_library.h"
 #include "core/topology/topology.hpp"
@@ -15,8 +16,10 @@ class NodeBuses {
   using See = void (*)(void* self, const exanet_seen& seen, std::int64_t cycle);
 
   virtual ~NodeBuses() = default;
-  // Contract: `cycle` is the present one or later, and a bus's stores come in order. Before start(): they have had their effect when the first cycle begins.
+  // Contract: `cycle` is the present one or later, and a bus's stores come in order.
   virtual void store(NodeId node, std::int64_t cycle, const exanet_store& store) = 0;
+  // What a kernel does outside the program's time: the stores have their effect at once. False: not, as the node's interfaces are not at rest.
+  virtual bool configure(NodeId node, std::span<const exanet_store> stores) = 0;
   virtual void start(const exanet_memory& memory, void* self, See see) = 0;
 
   // A node's address in packets, and the bits of the places at which an interface puts coordinates behind each other (ni_config).

@@ -115,7 +115,9 @@ typedef struct exanet_node_library_calls {
   void (*counts)(const exanet_nodes*, uint32_t line, exanet_line_counts*);
   /* Of nodes with interfaces. Offered from the next step on, behind those before it. */
   void (*store)(exanet_nodes*, uint32_t node, const exanet_store*);
-  void (*settle)(exanet_nodes*, const exanet_memory*); /* before the first step: what memory is, and all stores so far have their effect */
+  void (*memory)(exanet_nodes*, const exanet_memory*); /* before the first step */
+  /* These stores have their effect, and no cycle passes; 0: not, as the node's interfaces are not at rest. */
+  int (*configure)(exanet_nodes*, uint32_t node, const exanet_store*, uint32_t count);
   uint32_t (*seen)(const exanet_nodes*, const exanet_seen**); /* in the order of nodes; valid until the next step() */
   void (*skip)(exanet_nodes*, uint64_t cycles); /* which pass with everything at rest */
 } exanet_node_library_calls;

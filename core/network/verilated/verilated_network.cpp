@@ -63,6 +63,9 @@ class VerilatedNetwork final : public Network, public NodeBuses {
 
   NodeBuses* buses() override { return calls_.interfaces != 0 ? this : nullptr; }
   void store(NodeId node, std::int64_t cycle, const exanet_store& store) override;
+  bool configure(NodeId node, std::span<const exanet_store> stores) override {
+    return calls_.configure(nodes_, node, stores.data(), static_cast<std::uint32_t>(stores.size())) != 0;
+  }
   void start(const exanet_memory& memory, void* self, See see) override;
   std::uint32_t address(NodeId node) const override { return registers_.dcid(node); }
   NodeId node_at(std::uint32_t address) const override { return registers_.node_at(address); }
@@ -135,7 +138,6 @@ class VerilatedNetwork final : public Network, public NodeBuses {
   std::vector<Stall> stalls_;
   std::vector<GivenBack> given_back_;  // for a cycle that has not been simulated
   std::vector<Stored> stored_;  // for a cycle that has not been simulated
-  bool started_ = false;  // what is stored waits for its cycle
   std::map<Header, std::deque<Time>> under_way_;  // when packets of interfaces began; those of one header come in order
   void* seer_ = nullptr;
   See see_ = nullptr;
@@ -331,14 +333,12 @@ void VerilatedNetwork::give_back(NodeId node, std::uint8_t intra_port, Time at) 
 }
 
 void VerilatedNetwork::store(NodeId node, std::int64_t cycle, const exanet_store& store) {
-  if (!started_) return calls_.store(nodes_, node, &store);
   stored_.push_back({cycle, node, store});
   if (!running_) schedule_cycle(cycle);
 }
 
 void VerilatedNetwork::start(const exanet_memory& memory, void* self, See see) {
-  calls_.settle(nodes_, &memory);
-  started_ = true;
+  calls_.memory(nodes_, &memory);
   seer_ = self;
   see_ = see;
 }

@@ -24,7 +24,9 @@ Cycle GatewareReductions::take(NodeId id, std::uint32_t beats) {
 }
 
 void GatewareReductions::open(NodeId node, std::uint8_t tree, const ReductionPlace& place) {
-  interfaces_.open(node, tree, place, take(node, GatewareInterfaces::beats(place)));
+  // While time stands still it takes none.
+  const std::uint32_t beats = context_.instant ? 0 : GatewareInterfaces::beats(place);
+  interfaces_.open(node, tree, place, take(node, beats));
 }
 
 void GatewareReductions::post(const ReductionCall& call) {

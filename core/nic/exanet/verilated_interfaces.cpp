@@ -36,7 +36,7 @@ Record record_of(const std::uint32_t* words) {
 void VerilatedInterfaces::Burst::line(std::uint32_t address, const Line& data, bool begins) {
   exanet_store store{bus_, address, 0xffff, begins, {}};
   std::copy(data.begin(), data.end(), store.data);
-  buses_.store(node_, cycle_++, store);
+  stores_.push_back(store);
 }
 
 // Of 8 bytes.
@@ -46,7 +46,7 @@ void VerilatedInterfaces::Burst::word(std::uint32_t address, const Record& recor
   const std::uint32_t half = address / 8 % 2;
   exanet_store store{bus_, address & ~15u, 0xffu << 8 * half, begins, {}};
   std::copy(record.raw.begin(), record.raw.end(), store.data + 2 * half);
-  buses_.store(node_, cycle_++, store);
+  stores_.push_back(store);
 }
 
 VerilatedInterfaces::VerilatedInterfaces(NicContext& context, std::size_t nodes, NodeBuses& buses,
@@ -61,9 +61,13 @@ VerilatedInterfaces::VerilatedInterfaces(NicContext& context, std::size_t nodes,
               });
 }
 
+void VerilatedInterfaces::go(NodeId node, const Burst& burst, Cycle at) {
+  for (const exanet_store& store : burst.stores()) buses_.store(node, at++ - 1, store);
+}
+
 // What a kernel stores before programs run.
 void VerilatedInterfaces::configure(NodeId node) {
-  Burst bus(buses_, node, kBus, 0);
+  Burst bus(kBus), reduces(kReduceBus);
   spec::NiConfig config;
   config.set_dcid(buses_.address(node));
   config.set_y_shift(buses_.shift(1));
@@ -84,9 +88,11 @@ void VerilatedInterfaces::configure(NodeId node) {
   mailbox.set_pdid(GatewareShape::kDomain);
   mailbox.set_open(1);
   bus.word(kMailboxTable + 16 * GatewareShape::kMailbox, mailbox);
-  spec::NiReduceConfig reduces;  // nothing is lost, so nothing is sent again
-  reduces.set_dcid(buses_.address(node));
-  Burst(buses_, node, kReduceBus, 0).word(kReduceConfig, reduces);
+  spec::NiReduceConfig unit;  // nothing is lost, so nothing is sent again
+  unit.set_dcid(buses_.address(node));
+  reduces.word(kReduceConfig, unit);
+  EXANET_CHECK(buses_.configure(node, bus.stores()) && buses_.configure(node, reduces.stores()),
+               "interfaces that are busy before they are configured", 0, node, 0);
 }
 
 bool VerilatedInterfaces::slot_is_free(NodeId id, std::uint32_t context) const {
@@ -100,7 +106,7 @@ void VerilatedInterfaces::store(NodeId id, std::uint32_t context, const MessageS
   node.fill[context] = (node.fill[context] + 1) % 4;
   node.free_from[slot] = kUnknown;
   node.users[slot] = message.user;
-  Burst bus(buses_, id, kBus, at - beats(message));
+  Burst bus(kBus);
   const auto low = static_cast<std::uint32_t>(message.user), high = static_cast<std::uint32_t>(message.user >> 32);
   for (std::uint32_t word = 0; word < words_of(message.bytes); ++word)
     bus.line(page(context) + 16 * word, {low, high, ~low, ~high});
@@ -109,10 +115,11 @@ void VerilatedInterfaces::store(NodeId id, std::uint32_t context, const MessageS
   send.set_mailbox(message.mailbox);
   send.set_length(message.bytes);
   bus.word(page(context) + kSend, send, true);
+  go(id, bus, at - beats(message) + 1);
 }
 
 void VerilatedInterfaces::store(NodeId id, const TransferStore& transfer, Cycle at) {
-  Burst bus(buses_, id, kBus, at - beats(transfer));
+  Burst bus(kBus);
   const auto line = [](const auto& record, unsigned half) {
     Line line;
     std::copy_n(record.raw.begin() + 4 * half, 4, line.begin());
@@ -137,17 +144,20 @@ void VerilatedInterfaces::store(NodeId id, const TransferStore& transfer, Cycle 
   word.set_token(transfer.user & 0xffff);
   bus.line(page(kContext) + kTransfer, line(word, 0));
   bus.line(page(kContext) + kTransfer + 16, line(word, 1), true);
+  go(id, bus, at - beats(transfer) + 1);
 }
 
 void VerilatedInterfaces::release(NodeId node, std::uint32_t place, Cycle at) {
   spec::MailboxRelease word;
   word.set_mailbox(GatewareShape::kMailbox);
   word.set_place(place);
-  Burst(buses_, node, kBus, at - 1).word(page(0) + kRelease, word);
+  Burst bus(kBus);
+  bus.word(page(0) + kRelease, word);
+  go(node, bus, at);
 }
 
 void VerilatedInterfaces::open(NodeId node, std::uint8_t tree, const ReductionPlace& place, Cycle at) {
-  Burst bus(buses_, node, kReduceBus, at - 1);
+  Burst bus(kReduceBus);
   const auto neighbour = [&](std::uint32_t branch, const ReductionPlace::Neighbour& at_it) {
     spec::NiReduceNode word;
     word.set_dcid(buses_.address(at_it.node));
@@ -174,10 +184,11 @@ void VerilatedInterfaces::open(NodeId node, std::uint8_t tree, const ReductionPl
   word.set_root(place.root);
   word.set_enabled(1);
   bus.word(kTreeTable + 16 * tree, word);
+  if (!context_.instant || !buses_.configure(node, bus.stores())) go(node, bus, at);
 }
 
 void VerilatedInterfaces::call(const ReductionCall& call, Cycle at) {
-  Burst bus(buses_, call.node, kReduceBus, at - 1);
+  Burst bus(kReduceBus);
   const std::uint32_t first = reduce_page(call.tree, call.branch);
   for (std::uint32_t word = 0; word < words_of(call.shape.bytes); ++word) bus.line(first + 16 * word, {});
   spec::ReduceCall word;
@@ -185,6 +196,7 @@ void VerilatedInterfaces::call(const ReductionCall& call, Cycle at) {
   word.set_operation(call.shape.operation);
   word.set_bytes(call.shape.bytes);
   bus.word(first + kCall, word);
+  go(call.node, bus, at);
 }
 
 void VerilatedInterfaces::seen(const exanet_seen& seen, Cycle cycle) {

@@ -33,21 +33,20 @@ class VerilatedInterfaces final : public GatewareInterfaces {
     std::array<std::uint64_t, 4 * kContexts> users{};
     std::array<std::uint8_t, kContexts> fill{};  // the slot of each context that is next
   };
-  // Stores of a node from a cycle of the bus on, one in each.
+  // Stores on a node's bus, one after the other.
   class Burst {
    public:
-    Burst(NodeBuses& buses, NodeId node, std::uint32_t bus, Cycle cycle)
-        : buses_(buses), node_(node), bus_(bus), cycle_(cycle) {}
+    explicit Burst(std::uint32_t bus) : bus_(bus) {}
     void line(std::uint32_t address, const Line& data, bool begins = false);
     template <typename Record>
     void word(std::uint32_t address, const Record& record, bool begins = false);
+    const std::vector<exanet_store>& stores() const { return stores_; }
 
    private:
-    NodeBuses& buses_;
-    NodeId node_;
     std::uint32_t bus_;
-    Cycle cycle_;
+    std::vector<exanet_store> stores_;
   };
+  void go(NodeId node, const Burst& burst, Cycle at);  // one in each cycle; the first is at the interface in this one
 
   void configure(NodeId node);
   void seen(const exanet_seen& seen, Cycle cycle);

@@ -29,8 +29,9 @@ class NodeInterfaces {
       : model_(std::make_unique<Vnode_interfaces>(context, "interfaces")) {
     reset();
   }
-  // All stores so far have their effect, before the first cycle.
-  void settle(const exanet_memory& memory);
+  void set_memory(const exanet_memory& memory) { memory_ = memory; }
+  // Where it is at rest the stores have their effect, and no cycle passes; else false.
+  bool configure(const exanet_store* stores, std::size_t count);
 
   void store(const exanet_store& store) {
     stores_[store.bus].push_back(store);
@@ -66,6 +67,14 @@ class NodeInterfaces {
   static constexpr std::uint64_t kVisits = 16;  // cycles: what visits do repeats itself
   static constexpr unsigned kMailboxes = 0, kTransfers = 1, kReductions = 2;
 
+  // What goes on at rest, in units of visits, of rounds of them, and of cycles.
+  struct Visits {
+    std::uint16_t message, message_round, block, block_round;
+    std::uint8_t tree_clock;
+  };
+  static constexpr unsigned kSlots = 1024, kRounds = 4096;
+  Visits visits() const;
+  void set_visits(const Visits& visits);
   void wake() { still_ = 0; }
   void clock() {
     model_->clk_i = 0;
@@ -99,45 +108,65 @@ inline void NodeInterfaces::reset() {
     m.eval();
   }
   m.rst_ni = 1;
-  while (!m.ready_o) clock();
+  std::uint64_t cycles = 0;
+  for (; !m.ready_o || cycles % kVisits != 0; ++cycles) clock();
+  for (std::uint64_t more = 0; more < kRest; ++more) clock();
+  // Visits are counted from when the tables are clear, and of reductions from the reset on: at cycle 0 all of them begin. The one of transfers that is due
+  // in that cycle is of the slot before the first.
+  set_visits({0, 0, kSlots - 1, kRounds - 1, 0});
+  still_ = kRest;
 }
 
-inline void NodeInterfaces::settle(const exanet_memory& memory) {
-  memory_ = memory;
-  Vnode_interfaces& m = *model_;
+inline NodeInterfaces::Visits NodeInterfaces::visits() const {
+  const auto& all = *model_->rootp;
+  return {all.node_interfaces__DOT__u_ni__DOT__u_packetizer__DOT__visit_q,
+          all.node_interfaces__DOT__u_ni__DOT__u_packetizer__DOT__round_q,
+          all.node_interfaces__DOT__u_ni__DOT__gen_transfers__DOT__u_transfers__DOT__visit_q,
+          all.node_interfaces__DOT__u_ni__DOT__gen_transfers__DOT__u_transfers__DOT__round_q,
+          all.node_interfaces__DOT__u_reduce__DOT__u_reduce__DOT__clock_q};
+}
+
+inline void NodeInterfaces::set_visits(const Visits& visits) {
+  auto& all = *model_->rootp;
+  all.node_interfaces__DOT__u_ni__DOT__u_packetizer__DOT__visit_q = visits.message;
+  all.node_interfaces__DOT__u_ni__DOT__u_packetizer__DOT__round_q = visits.message_round;
+  all.node_interfaces__DOT__u_ni__DOT__gen_transfers__DOT__u_transfers__DOT__visit_q = visits.block;
+  all.node_interfaces__DOT__u_ni__DOT__gen_transfers__DOT__u_transfers__DOT__round_q = visits.block_round;
+  all.node_interfaces__DOT__u_reduce__DOT__u_reduce__DOT__clock_q = visits.tree_clock;
+}
+
+inline bool NodeInterfaces::configure(const exanet_store* stores, std::size_t count) {
+  if (!at_rest()) return false;
+  for (std::size_t i = 0; i < count; ++i) store(stores[i]);
   const auto nothing = [](const exanet_seen&) {};
-  std::uint64_t cycle = 0;
+  const std::uint64_t began = cycle_;
+  const Visits before = visits();
   for (unsigned left = kRest; left > 0; left -= stores_[0].empty() && stores_[1].empty()) {
-    see(cycle++, nothing);
+    see(cycle_, nothing);
     edge();
   }
-  for (; cycle % kVisits != 0; ++cycle) clock();
-  // Visits are counted from when the tables are clear, and of reductions from the reset on: at cycle 0 all of them begin.
-  auto& all = *m.rootp;
-  all.node_interfaces__DOT__u_ni__DOT__u_packetizer__DOT__visit_q = 0;
-  all.node_interfaces__DOT__u_ni__DOT__u_packetizer__DOT__round_q = 0;
-  // The visit that is due in the first cycle is of the slot before the first.
-  all.node_interfaces__DOT__u_ni__DOT__gen_transfers__DOT__u_transfers__DOT__visit_q = 1023;
-  all.node_interfaces__DOT__u_ni__DOT__gen_transfers__DOT__u_transfers__DOT__round_q = 4095;
-  all.node_interfaces__DOT__u_reduce__DOT__u_reduce__DOT__clock_q = 0;
-  cycle_ = 0;
+  while ((cycle_ - began) % kVisits != 0) {
+    see(cycle_, nothing);
+    edge();
+  }
+  set_visits(before);
+  cycle_ = began;
   still_ = kRest;
+  return true;
 }
 
 // So many cycles at rest, a multiple of kVisits.
 inline void NodeInterfaces::pass(std::uint64_t cycles) {
-  auto& all = *model_->rootp;
-  const auto visit = [](auto& slot, auto& round, std::uint64_t visits) {
-    const std::uint64_t to = slot + visits;
-    round = (round + to / 1024) % 4096;
-    slot = to % 1024;
+  Visits to = visits();
+  const auto visit = [](std::uint16_t& slot, std::uint16_t& round, std::uint64_t visits) {
+    const std::uint64_t then = slot + visits;
+    round = static_cast<std::uint16_t>((round + then / kSlots) % kRounds);
+    slot = static_cast<std::uint16_t>(then % kSlots);
   };
-  visit(all.node_interfaces__DOT__u_ni__DOT__u_packetizer__DOT__visit_q,
-        all.node_interfaces__DOT__u_ni__DOT__u_packetizer__DOT__round_q, cycles / 2);
-  visit(all.node_interfaces__DOT__u_ni__DOT__gen_transfers__DOT__u_transfers__DOT__visit_q,
-        all.node_interfaces__DOT__u_ni__DOT__gen_transfers__DOT__u_transfers__DOT__round_q, cycles / kVisits);
-  auto& clock = all.node_interfaces__DOT__u_reduce__DOT__u_reduce__DOT__clock_q;
-  clock = static_cast<std::decay_t<decltype(clock)>>(clock + cycles);
+  visit(to.message, to.message_round, cycles / 2);
+  visit(to.block, to.block_round, cycles / kVisits);
+  to.tree_clock = static_cast<std::uint8_t>(to.tree_clock + cycles);
+  set_visits(to);
 }
 
 inline void NodeInterfaces::catch_up(std::uint64_t cycle) {

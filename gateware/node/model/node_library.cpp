@@ -11,6 +11,10 @@
 #include "gateware/node/model/parts.hpp"
 #include "gateware/node/model/port.hpp"
 #include "gateware/node/model/team.hpp"
+
+#ifndef EXANET_INTERFACES
+#define EXANET_INTERFACES 0
+#endif
 #if EXANET_INTERFACES
 #include "gateware/node/model/interfaces.hpp"
 #endif
@@ -91,7 +95,8 @@ struct exanet_nodes {
   bool at_rest() const { return at_rest_; }
   std::uint32_t discarded(std::uint32_t node) const { return nodes_[node].parts.discarded(); }
   void store(std::uint32_t node, const exanet_store& store);
-  void settle(const exanet_memory& memory);
+  void set_memory(const exanet_memory& memory);
+  bool configure(std::uint32_t node, const exanet_store* stores, std::uint32_t count);
   void skip(std::uint64_t cycles) { time_ += cycles; }
 
   std::vector<exanet_arrival> arrivals_;
@@ -229,13 +234,17 @@ void exanet_nodes::store(std::uint32_t node, const exanet_store& store) {
   nodes_[node].interfaces.store(store);
   at_rest_ = false;
 }
-void exanet_nodes::settle(const exanet_memory& memory) {
-  for (Node& node : nodes_) node.interfaces.settle(memory);
+void exanet_nodes::set_memory(const exanet_memory& memory) {
+  for (Node& node : nodes_) node.interfaces.set_memory(memory);
+}
+bool exanet_nodes::configure(std::uint32_t node, const exanet_store* stores, std::uint32_t count) {
+  return nodes_[node].interfaces.configure(stores, count);
 }
 #else
 void exanet_nodes::drive_interfaces(std::uint32_t, Share&) {}
 void exanet_nodes::store(std::uint32_t, const exanet_store&) {}
-void exanet_nodes::settle(const exanet_memory&) {}
+void exanet_nodes::set_memory(const exanet_memory&) {}
+bool exanet_nodes::configure(std::uint32_t, const exanet_store*, std::uint32_t) { return false; }
 #endif
 
 // Words that the edge has brought to the outputs. The network interface takes every word, and gives the slot back with the last unless it is
@@ -306,7 +315,10 @@ const exanet_node_library_calls kCalls = {
       *counts = nodes->lines_[line].counts;
     },
     [](exanet_nodes* nodes, std::uint32_t node, const exanet_store* store) { nodes->store(node, *store); },
-    [](exanet_nodes* nodes, const exanet_memory* memory) { nodes->settle(*memory); },
+    [](exanet_nodes* nodes, const exanet_memory* memory) { nodes->set_memory(*memory); },
+    [](exanet_nodes* nodes, std::uint32_t node, const exanet_store* stores, std::uint32_t count) {
+      return static_cast<int>(nodes->configure(node, stores, count));
+    },
     [](const exanet_nodes* nodes, const exanet_seen** first) {
       *first = nodes->seen_.data();
       return static_cast<std::uint32_t>(nodes->seen_.size());
