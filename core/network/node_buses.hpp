@@ -16,8 +16,10 @@ class NodeBuses {
   using See = void (*)(void* self, const exanet_seen& seen, std::int64_t cycle);
 
   virtual ~NodeBuses() = default;
-  // Contract: `cycle` is the present one or later, and a bus's stores come in order.
+  // It is offered from `cycle` on, behind those before it. Contract: that is the present one or later.
   virtual void store(NodeId node, std::int64_t cycle, const exanet_store& store) = 0;
+  // Whether the bus takes a store in the present cycle. Contract: behind all that has happened before it.
+  virtual bool takes(NodeId node, std::uint32_t bus) const = 0;
   // What a kernel does outside the program's time: the stores have their effect at once. False: not, as the node's interfaces are not at rest.
   virtual bool configure(NodeId node, std::span<const exanet_store> stores) = 0;
   virtual void start(const exanet_memory& memory, void* self, See see) = 0;

@@ -75,7 +75,7 @@ typedef struct exanet_memory {
 enum {
   EXANET_SEEN_FREE,     /* from the next cycle on the slot `place` is free */
   EXANET_SEEN_SERVED,   /* the read of `address` */
-  EXANET_SEEN_WRITTEN,  /* memory has a burst's last beat, which is `data`; place: 0 mailboxes (address: the first 8 bytes), 1 transfers, 2 reductions */
+  EXANET_SEEN_WRITTEN,  /* memory has a burst's last beat, which is `data`; place: 0 mailboxes, 1 transfers, 2 reductions */
   EXANET_SEEN_INJECTED, /* the header `data` is at the router's port `place` */
   EXANET_SEEN_DELIVERED /* the last word of the packet whose header is `data` is on the wire of port `place`; in the cycle behind it */
 };
@@ -118,6 +118,7 @@ typedef struct exanet_node_library_calls {
   void (*memory)(exanet_nodes*, const exanet_memory*); /* before the first step */
   /* These stores have their effect, and no cycle passes; 0: not, as the node's interfaces are not at rest. */
   int (*configure)(exanet_nodes*, uint32_t node, const exanet_store*, uint32_t count);
+  int (*takes)(const exanet_nodes*, uint32_t node, uint32_t bus); /* a store that is offered to the next step() */
   uint32_t (*seen)(const exanet_nodes*, const exanet_seen**); /* in the order of nodes; valid until the next step() */
   void (*skip)(exanet_nodes*, uint64_t cycles); /* which pass with everything at rest */
 } exanet_node_library_calls;

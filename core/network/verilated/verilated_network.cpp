@@ -63,6 +63,7 @@ class VerilatedNetwork final : public Network, public NodeBuses {
 
   NodeBuses* buses() override { return calls_.interfaces != 0 ? this : nullptr; }
   void store(NodeId node, std::int64_t cycle, const exanet_store& store) override;
+  bool takes(NodeId node, std::uint32_t bus) const override { return calls_.takes(nodes_, node, bus) != 0; }
   bool configure(NodeId node, std::span<const exanet_store> stores) override {
     return calls_.configure(nodes_, node, stores.data(), static_cast<std::uint32_t>(stores.size())) != 0;
   }

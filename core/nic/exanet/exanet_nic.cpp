@@ -100,7 +100,7 @@ ExanetNic::ExanetNic(const NicSetup& setup)
   else
     model_ = std::make_unique<ModelInterfaces>(context_, nodes, listener);
   GatewareInterfaces& interfaces = verilated_ ? static_cast<GatewareInterfaces&>(*verilated_) : *model_;
-  bus_.emplace(context_, nodes);
+  bus_.emplace(context_, nodes, interfaces);
   gateware_messages_ = std::make_unique<GatewareMessages>(context_, nodes, *bus_, interfaces);
   if (context_.config.transfers == NiConfig::Costs::kGateware)
     transfers_ = std::make_unique<GatewareTransfers>(context_, nodes, *bus_, interfaces);

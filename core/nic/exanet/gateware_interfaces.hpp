@@ -36,11 +36,15 @@ class GatewareInterfaces {
 
   // Whether the next slot of the context is free in the present cycle.
   virtual bool slot_is_free(NodeId node, std::uint32_t context) const = 0;
-  // Contract: called in the cycle in which the bus takes the first of the store's beats; the slot, or a channel, is free. Stores of a node come in order.
-  virtual void store(NodeId node, std::uint32_t context, const MessageStore& message, Cycle at) = 0;
-  virtual void store(NodeId node, const TransferStore& transfer, Cycle at) = 0;
-  // Its mailbox has been read up to this place.
-  virtual void release(NodeId node, std::uint32_t place, Cycle at) = 0;
+  // Whether the interface may hold a store that begins in this cycle; if so, whether it takes a beat in the present one.
+  virtual bool may_hold(NodeId node) const = 0;
+  virtual bool takes(NodeId node) const = 0;
+  // A store's beats are offered from this cycle on. Contract: the slot, or a channel, is free, and the store before it has been taken: taken() says so, and in
+  // which cycle it is at the interface.
+  virtual void store(NodeId node, std::uint32_t context, const MessageStore& message, Cycle from) = 0;
+  virtual void store(NodeId node, const TransferStore& transfer, Cycle from) = 0;
+  virtual void release(NodeId node, std::uint32_t place, Cycle from) = 0;  // its mailbox has been read up to this place
+  virtual void taken(NodeId node, Cycle at) = 0;
   // A node's place in a tree of reductions; then its parts, of which the first word is at the unit in `at`, and the call behind the last.
   virtual void open(NodeId node, std::uint8_t tree, const ReductionPlace& place, Cycle at) = 0;
   virtual void call(const ReductionCall& call, Cycle at) = 0;
@@ -51,8 +55,8 @@ class GatewareInterfaces {
   static std::uint64_t fence_word(std::uint64_t piece) { return kFences | 8 * piece; }
   static std::uint64_t end_word(std::uint64_t piece) { return kEnds | 8 * piece; }
 
-  // Beats of each of them on the bus.
-  static std::uint32_t beats(const MessageStore& message) { return words_of(message.bytes) + 1; }
+  // Beats of each of them on the bus. A message's is the store that sends it: its words have been taken, as a processor takes longer for each than the bus.
+  static constexpr std::uint32_t kMessageBeats = 1;
   static std::uint32_t beats(const TransferStore& transfer) { return transfer.fence ? 3 : 2; }
   static std::uint32_t beats(const ReductionPlace& place);
   static std::uint32_t beats(const ReductionCall& call) { return words_of(call.shape.bytes) + 1; }

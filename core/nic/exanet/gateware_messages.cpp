@@ -19,10 +19,6 @@ GatewareMessages::GatewareMessages(NicContext& context, std::size_t nodes, NodeB
   bus.join(*this);
 }
 
-MessageStore GatewareMessages::store_of(const PacketizerMessage& m) {
-  return {m.dst, static_cast<std::uint8_t>(m.bytes), GatewareShape::kMailbox, GatewareShape::kDomain, m.user};
-}
-
 void GatewareMessages::post(const PacketizerMessage& m) {
   order_.sent(m.src, m.dst, m.user);
   nodes_[m.src].waiting.push_back(m);
@@ -33,15 +29,15 @@ std::uint32_t GatewareMessages::beats(NodeId id) const {
   const Node& node = nodes_[id];
   if (node.releases) return 1;
   if (node.waiting.empty() || !interfaces_.slot_is_free(id, node.turn)) return 0;
-  return GatewareInterfaces::beats(store_of(node.waiting.front()));
+  return GatewareInterfaces::kMessageBeats;
 }
 
-void GatewareMessages::go(NodeId id, Cycle at) {
+void GatewareMessages::go(NodeId id, Cycle from) {
   Node& node = nodes_[id];
   if (node.releases) {
     node.releases = false;
     node.released = node.read;
-    return interfaces_.release(id, node.read, at);
+    return interfaces_.release(id, node.read, from);
   }
   const PacketizerMessage message = node.waiting.front();
   node.waiting.pop_front();
@@ -49,7 +45,10 @@ void GatewareMessages::go(NodeId id, Cycle at) {
   node.users[slot] = message.user;
   node.fill[context] = (node.fill[context] + 1) % 4;
   node.turn = (node.turn + 1) % kContexts;
-  interfaces_.store(id, context, store_of(message), at);
+  interfaces_.store(id, context,
+                    {message.dst, static_cast<std::uint8_t>(message.bytes), GatewareShape::kMailbox,
+                     GatewareShape::kDomain, message.user},
+                    from);
 }
 
 void GatewareMessages::stored(NodeId src, std::uint32_t slot, NodeId id, Cycle at) {

@@ -26,7 +26,7 @@ class GatewareMessages final : public NodeBus::Stores {
 
   bool waits(NodeId node) const override { return nodes_[node].releases || !nodes_[node].waiting.empty(); }
   std::uint32_t beats(NodeId node) const override;
-  void go(NodeId node, Cycle at) override;
+  void go(NodeId node, Cycle from) override;
 
  private:
   static constexpr std::uint32_t kContexts = GatewareShape::kContexts;
@@ -38,7 +38,6 @@ class GatewareMessages final : public NodeBus::Stores {
     std::uint32_t read = 0, released = 0;  // entries of its mailbox
     bool releases = false;  // it has yet to tell how far it has read
   };
-  static MessageStore store_of(const PacketizerMessage& m);
   void visible(NodeId node, std::uint64_t user);
 
   NicContext& context_;

@@ -8,7 +8,6 @@
 #include <optional>
 #include <vector>
 
-#include "core/nic/exanet/engine.hpp"
 #include "core/nic/exanet/gateware_interfaces.hpp"
 
 namespace exanet {

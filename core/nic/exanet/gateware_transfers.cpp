@@ -106,12 +106,12 @@ std::uint32_t GatewareTransfers::beats(NodeId id) const {
   return GatewareInterfaces::beats(node.waiting.front());
 }
 
-void GatewareTransfers::go(NodeId id, Cycle at) {
+void GatewareTransfers::go(NodeId id, Cycle from) {
   Node& node = nodes_[id];
   --node.channels;
   const TransferStore piece = node.waiting.front();
   node.waiting.pop_front();
-  interfaces_.store(id, piece, at);
+  interfaces_.store(id, piece, from);
 }
 
 Time GatewareTransfers::visible(Cycle at) const {

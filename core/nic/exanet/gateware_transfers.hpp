@@ -28,7 +28,7 @@ class GatewareTransfers final : public NodeBus::Stores {
 
   bool waits(NodeId node) const override { return !nodes_[node].waiting.empty(); }
   std::uint32_t beats(NodeId node) const override;
-  void go(NodeId node, Cycle at) override;
+  void go(NodeId node, Cycle from) override;
 
  private:
   struct Transfer {

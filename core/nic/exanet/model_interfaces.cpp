@@ -47,27 +47,14 @@ ModelInterfaces::ModelInterfaces(NicContext& context, std::size_t nodes, Gatewar
                 {context.events, messages_config(context), nodes, this,
                  [](void* self, const StoredMessage& m) { static_cast<ModelInterfaces*>(self)->stored(m); }}} {
   const auto add = [&](EventQueue::Handler handler) { return events_.add_handler(handler, this); };
-  on_message_ = add([](void* self, Time, std::uint32_t node, std::uint64_t) {
-    auto& interfaces = *static_cast<ModelInterfaces*>(self);
-    auto& bus = interfaces.nodes_[node].messages;
-    interfaces.messages_.sender.store(node, bus.front().context, bus.front().message);
-    bus.pop_front();
-  });
-  on_release_ = add([](void* self, Time, std::uint32_t node, std::uint64_t place) {
-    static_cast<ModelInterfaces*>(self)->messages_.receiver.release(node, GatewareShape::kMailbox,
-                                                                    static_cast<std::uint32_t>(place));
+  on_store_ = add([](void* self, Time, std::uint32_t node, std::uint64_t) {
+    static_cast<ModelInterfaces*>(self)->at_interface(node);
   });
   messages_.attach(*context.network);
   for (NodeId node = 0; node < nodes; ++node)
     messages_.receiver.open(node, GatewareShape::kMailbox, GatewareShape::kDomain, GatewareShape::kEntries);
 
   if (context.config.transfers == NiConfig::Costs::kGateware) {
-    on_transfer_ = add([](void* self, Time, std::uint32_t node, std::uint64_t) {
-      auto& interfaces = *static_cast<ModelInterfaces*>(self);
-      auto& bus = interfaces.nodes_[node].transfers;
-      interfaces.sender_->store(node, bus.front());
-      bus.pop_front();
-    });
     sender_.emplace(
         events_, transfers_config(context), nodes, this,
         [](void* self, NodeId node, std::uint64_t user, TransferEnding ending, Cycle at) {
@@ -104,18 +91,30 @@ void ModelInterfaces::delivered(const Packet& packet, Time now) {
   messages_.delivered(packet, now);
 }
 
-void ModelInterfaces::store(NodeId node, std::uint32_t context, const MessageStore& message, Cycle at) {
-  nodes_[node].messages.push_back({context, message});
-  events_.schedule(time_of(at, cycle_), on_message_, node);
+void ModelInterfaces::store(NodeId node, std::uint32_t context, const MessageStore& message, Cycle) {
+  nodes_[node].stores.emplace_back(OfMessage{context, message});
 }
-
-void ModelInterfaces::store(NodeId node, const TransferStore& transfer, Cycle at) {
-  nodes_[node].transfers.push_back(transfer);
-  events_.schedule(time_of(at, cycle_), on_transfer_, node);
+void ModelInterfaces::store(NodeId node, const TransferStore& transfer, Cycle) {
+  nodes_[node].stores.emplace_back(transfer);
+  ++nodes_[node].transfers;
 }
+void ModelInterfaces::release(NodeId node, std::uint32_t place, Cycle) {
+  nodes_[node].stores.emplace_back(OfMailbox{place});
+}
+void ModelInterfaces::taken(NodeId node, Cycle at) { events_.schedule(time_of(at, cycle_), on_store_, node); }
 
-void ModelInterfaces::release(NodeId node, std::uint32_t place, Cycle at) {
-  events_.schedule(time_of(at, cycle_), on_release_, node, place);
+void ModelInterfaces::at_interface(NodeId id) {
+  Node& node = nodes_[id];
+  const auto store = node.stores.front();
+  node.stores.pop_front();
+  if (const auto* const message = std::get_if<OfMessage>(&store)) {
+    messages_.sender.store(id, message->context, message->message);
+  } else if (const auto* const transfer = std::get_if<TransferStore>(&store)) {
+    --node.transfers;
+    sender_->store(id, *transfer);
+  } else {
+    messages_.receiver.release(id, GatewareShape::kMailbox, std::get<OfMailbox>(store).place);
+  }
 }
 
 // What the model has is there at once: nobody calls before the stores are through.

@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <optional>
+#include <variant>
 #include <vector>
 
 #include "core/nic/exanet/engine.hpp"
@@ -24,20 +25,26 @@ class ModelInterfaces final : public GatewareInterfaces {
   bool slot_is_free(NodeId node, std::uint32_t context) const override {
     return messages_.sender.is_free(node, context);
   }
-  void store(NodeId node, std::uint32_t context, const MessageStore& message, Cycle at) override;
-  void store(NodeId node, const TransferStore& transfer, Cycle at) override;
-  void release(NodeId node, std::uint32_t place, Cycle at) override;
+  bool may_hold(NodeId node) const override { return sender_ && sender_->may_hold(node, nodes_[node].transfers); }
+  bool takes(NodeId node) const override { return !sender_ || sender_->takes_stores(node); }
+  void store(NodeId node, std::uint32_t context, const MessageStore& message, Cycle from) override;
+  void store(NodeId node, const TransferStore& transfer, Cycle from) override;
+  void release(NodeId node, std::uint32_t place, Cycle from) override;
+  void taken(NodeId node, Cycle at) override;
   void open(NodeId node, std::uint8_t tree, const ReductionPlace& place, Cycle at) override;
   void call(const ReductionCall& call, Cycle at) override;
 
  private:
-  struct ContextStore {
+  struct OfMessage {
     std::uint32_t context;
     MessageStore message;
   };
+  struct OfMailbox {
+    std::uint32_t place;
+  };
   struct Node {  // what is on its buses, in order
-    std::deque<ContextStore> messages;
-    std::deque<TransferStore> transfers;
+    std::deque<std::variant<OfMessage, TransferStore, OfMailbox>> stores;
+    std::uint32_t transfers = 0;  // of these
     std::deque<ReductionCall> calls;
     std::uint32_t word = 0;  // of the first one
   };
@@ -46,6 +53,7 @@ class ModelInterfaces final : public GatewareInterfaces {
   static ReductionsConfig reductions_config(const NicContext& context);
   void stored(const StoredMessage& m);
   void written(const WrittenPacket& packet);
+  void at_interface(NodeId node);
   void call_word(NodeId node);
 
   EventQueue& events_;
@@ -56,7 +64,7 @@ class ModelInterfaces final : public GatewareInterfaces {
   std::optional<TransferSender> sender_;
   std::optional<BlockReceiver> receiver_;
   std::optional<ReductionUnits> units_;
-  std::uint32_t on_message_ = 0, on_transfer_ = 0, on_release_ = 0, on_word_ = 0;
+  std::uint32_t on_store_ = 0, on_word_ = 0;
 };
 
 }  // namespace exanet

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The processors' bus to a node's interface: a beat of 16 bytes in a cycle, one store after the other. What finds no slot or no channel free waits beside it.
+// The processors' bus to a node's interface: a beat of 16 bytes in a cycle, one store after the other, unless the interface holds it. What finds no slot or no
+// channel free waits beside it.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
 
 #include "core/nic/exanet/engine.hpp"
-#include "core/nic/messages/cycle.hpp"
+#include "core/nic/exanet/gateware_interfaces.hpp"
 
 namespace exanet {
 
@@ -19,13 +21,15 @@ class NodeBus {
     virtual ~Stores() = default;
     virtual bool waits(NodeId node) const = 0;  // some store does
     virtual std::uint32_t beats(NodeId node) const = 0;  // of the first one; 0: it cannot go in this cycle
-    // The bus takes it from the present cycle on, or from the next edge; it is at the interface in `at`.
-    virtual void go(NodeId node, Cycle at) = 0;
+    virtual void go(NodeId node, Cycle from) = 0;  // it is offered to the bus from this cycle on
   };
 
-  NodeBus(NicContext& context, std::size_t nodes) : context_(context), nodes_(nodes) {
+  NodeBus(NicContext& context, std::size_t nodes, GatewareInterfaces& interfaces)
+      : context_(context), interfaces_(interfaces), nodes_(nodes) {
     on_look_ = context.events.add_handler(
         [](void* self, Time, std::uint32_t node, std::uint64_t) { static_cast<NodeBus*>(self)->event(node); }, this);
+    on_beat_ = context.events.add_handler(
+        [](void* self, Time, std::uint32_t node, std::uint64_t) { static_cast<NodeBus*>(self)->beat(node); }, this);
   }
   void join(Stores& stores) { kinds_[joined_++] = &stores; }  // the first to join goes first
 
@@ -33,16 +37,17 @@ class NodeBus {
   void posted(NodeId id) {
     Node& node = nodes_[id];
     const Cycle next = edge();
-    if (node.event > next && node.free <= next && go(id, next)) return;
+    const bool looked_at = std::find(node.looks.begin(), node.looks.end(), next) != node.looks.end();
+    if (!looked_at && node.free <= next && go(id, next)) return;
     look(id, next);
   }
   // Something may go from this cycle on.
   void look(NodeId id, Cycle at) {
     Node& node = nodes_[id];
-    if (!waits(id)) return;
+    if (node.free == kUnknown || !waits(id)) return;  // who holds the bus looks behind it
     at = std::max(at, node.free);
-    if (at >= node.event) return;
-    node.event = at;
+    if (std::find(node.looks.begin(), node.looks.end(), at) != node.looks.end()) return;
+    node.looks.push_back(at);
     context_.events.schedule(time_of(at, context_.router.cycle), on_look_, id);
   }
   Cycle cycle() const { return cycle_of(context_.events.now(), context_.router.cycle); }  // the present one
@@ -52,8 +57,9 @@ class NodeBus {
 
  private:
   struct Node {
-    Cycle free = kLongAgo;  // no store is on it from then on
-    Cycle event = kUnknown;  // the next look at what waits
+    Cycle free = kLongAgo;  // no store is on it from then on, as far as is known
+    std::vector<Cycle> looks;  // at what waits, that are to come
+    std::uint32_t beats = 0;  // of the store that is on it, where the interface may hold it
   };
 
   bool waits(NodeId id) const {
@@ -63,29 +69,48 @@ class NodeBus {
   }
   void event(NodeId id) {
     Node& node = nodes_[id];
-    const Cycle now = edge();
-    if (now != node.event) return;  // an earlier look came in between
-    node.event = kUnknown;
-    if (node.free > now) return look(id, node.free);
+    const Cycle now = cycle();
+    std::erase(node.looks, now);
+    if (node.free > now) return look(id, now);
     go(id, now);
   }
-  bool go(NodeId id, Cycle now) {
+  bool go(NodeId id, Cycle from) {
+    Node& node = nodes_[id];
     for (std::size_t kind = 0; kind < joined_; ++kind) {
       const std::uint32_t beats = kinds_[kind]->beats(id);
       if (beats == 0) continue;
-      nodes_[id].free = now + beats;
-      kinds_[kind]->go(id, now + beats);
-      look(id, now + beats);
+      const bool holds = interfaces_.may_hold(id);
+      kinds_[kind]->go(id, from);
+      if (!holds) {
+        taken(id, from + beats);
+      } else {
+        node.free = kUnknown;
+        node.beats = beats;
+        context_.events.schedule(time_of(from, context_.router.cycle), on_beat_, id);
+      }
       return true;
     }
     return false;
   }
+  // A cycle in which a beat is offered.
+  void beat(NodeId id) {
+    Node& node = nodes_[id];
+    const Cycle now = cycle();
+    if (interfaces_.takes(id) && --node.beats == 0) return taken(id, now + 1);
+    context_.events.schedule(time_of(now + 1, context_.router.cycle), on_beat_, id);
+  }
+  void taken(NodeId id, Cycle at) {
+    nodes_[id].free = at;
+    interfaces_.taken(id, at);
+    look(id, at);
+  }
 
   NicContext& context_;
+  GatewareInterfaces& interfaces_;
   std::vector<Node> nodes_;
   std::array<Stores*, 2> kinds_{};
   std::size_t joined_ = 0;
-  std::uint32_t on_look_ = 0;
+  std::uint32_t on_look_ = 0, on_beat_ = 0;
 };
 
 }  // namespace exanet

@@ -61,8 +61,8 @@ VerilatedInterfaces::VerilatedInterfaces(NicContext& context, std::size_t nodes,
               });
 }
 
-void VerilatedInterfaces::go(NodeId node, const Burst& burst, Cycle at) {
-  for (const exanet_store& store : burst.stores()) buses_.store(node, at++ - 1, store);
+void VerilatedInterfaces::go(NodeId node, const Burst& burst, Cycle from) {
+  for (const exanet_store& store : burst.stores()) buses_.store(node, from, store);
 }
 
 // What a kernel stores before programs run.
@@ -100,25 +100,21 @@ bool VerilatedInterfaces::slot_is_free(NodeId id, std::uint32_t context) const {
   return node.free_from[4 * context + node.fill[context]] <= cycle_of(context_.events.now(), context_.router.cycle);
 }
 
-void VerilatedInterfaces::store(NodeId id, std::uint32_t context, const MessageStore& message, Cycle at) {
+void VerilatedInterfaces::store(NodeId id, std::uint32_t context, const MessageStore& message, Cycle from) {
   Node& node = nodes_[id];
   const std::uint32_t slot = 4 * context + node.fill[context];
   node.fill[context] = (node.fill[context] + 1) % 4;
   node.free_from[slot] = kUnknown;
-  node.users[slot] = message.user;
   Burst bus(kBus);
-  const auto low = static_cast<std::uint32_t>(message.user), high = static_cast<std::uint32_t>(message.user >> 32);
-  for (std::uint32_t word = 0; word < words_of(message.bytes); ++word)
-    bus.line(page(context) + 16 * word, {low, high, ~low, ~high});
   spec::MessageSend send;
   send.set_dcid(buses_.address(message.dst));
   send.set_mailbox(message.mailbox);
   send.set_length(message.bytes);
   bus.word(page(context) + kSend, send, true);
-  go(id, bus, at - beats(message) + 1);
+  go(id, bus, from);
 }
 
-void VerilatedInterfaces::store(NodeId id, const TransferStore& transfer, Cycle at) {
+void VerilatedInterfaces::store(NodeId id, const TransferStore& transfer, Cycle from) {
   Burst bus(kBus);
   const auto line = [](const auto& record, unsigned half) {
     Line line;
@@ -144,16 +140,16 @@ void VerilatedInterfaces::store(NodeId id, const TransferStore& transfer, Cycle 
   word.set_token(transfer.user & 0xffff);
   bus.line(page(kContext) + kTransfer, line(word, 0));
   bus.line(page(kContext) + kTransfer + 16, line(word, 1), true);
-  go(id, bus, at - beats(transfer) + 1);
+  go(id, bus, from);
 }
 
-void VerilatedInterfaces::release(NodeId node, std::uint32_t place, Cycle at) {
+void VerilatedInterfaces::release(NodeId node, std::uint32_t place, Cycle from) {
   spec::MailboxRelease word;
   word.set_mailbox(GatewareShape::kMailbox);
   word.set_place(place);
   Burst bus(kBus);
   bus.word(page(0) + kRelease, word);
-  go(node, bus, at);
+  go(node, bus, from);
 }
 
 void VerilatedInterfaces::open(NodeId node, std::uint8_t tree, const ReductionPlace& place, Cycle at) {
@@ -184,7 +180,7 @@ void VerilatedInterfaces::open(NodeId node, std::uint8_t tree, const ReductionPl
   word.set_root(place.root);
   word.set_enabled(1);
   bus.word(kTreeTable + 16 * tree, word);
-  if (!context_.instant || !buses_.configure(node, bus.stores())) go(node, bus, at);
+  if (!context_.instant || !buses_.configure(node, bus.stores())) go(node, bus, at - 1);
 }
 
 void VerilatedInterfaces::call(const ReductionCall& call, Cycle at) {
@@ -196,7 +192,7 @@ void VerilatedInterfaces::call(const ReductionCall& call, Cycle at) {
   word.set_operation(call.shape.operation);
   word.set_bytes(call.shape.bytes);
   bus.word(first + kCall, word);
-  go(call.node, bus, at);
+  go(call.node, bus, at - 1);
 }
 
 void VerilatedInterfaces::seen(const exanet_seen& seen, Cycle cycle) {
@@ -215,11 +211,8 @@ void VerilatedInterfaces::seen(const exanet_seen& seen, Cycle cycle) {
 
 void VerilatedInterfaces::entry_written(const exanet_seen& seen, Cycle cycle) {
   const auto entry = record_of<spec::MailboxEntry>(seen.data);
-  const NodeId src = buses_.node_at(static_cast<std::uint32_t>(entry.source_dcid()));
-  const auto slot = static_cast<std::uint32_t>(entry.channel());
-  EXANET_CHECK(entry.length() < 8 || seen.address == nodes_[src].users[slot], "a message that nobody sent",
-               context_.events.now().ps(), seen.node, src);
-  listener_.message_stored(src, slot, seen.node, cycle);
+  listener_.message_stored(buses_.node_at(static_cast<std::uint32_t>(entry.source_dcid())),
+                           static_cast<std::uint32_t>(entry.channel()), seen.node, cycle);
 }
 
 void VerilatedInterfaces::transfer_written(const exanet_seen& seen, Cycle cycle) {

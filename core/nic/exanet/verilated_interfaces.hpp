@@ -2,7 +2,8 @@
 // The interfaces of all nodes as the gateware itself, Verilated with their routers (core/network/verilated): stores as software makes them, and what is in
 // memory read as software reads it.
 //
-// Messages carry a number where they have room for it, and bytes of transfers follow from their addresses: what comes is held against that.
+// Bytes of transfers follow from their addresses: what comes is held against that. Words of messages are zeros: software stores them before the simulator
+// learns of the message, which is known by its slot.
 #pragma once
 
 #include <array>
@@ -19,9 +20,12 @@ class VerilatedInterfaces final : public GatewareInterfaces {
   VerilatedInterfaces(NicContext& context, std::size_t nodes, NodeBuses& buses, GatewareListener& listener);
 
   bool slot_is_free(NodeId node, std::uint32_t context) const override;
-  void store(NodeId node, std::uint32_t context, const MessageStore& message, Cycle at) override;
-  void store(NodeId node, const TransferStore& transfer, Cycle at) override;
-  void release(NodeId node, std::uint32_t place, Cycle at) override;
+  bool may_hold(NodeId) const override { return true; }
+  bool takes(NodeId node) const override { return buses_.takes(node, 0); }
+  void store(NodeId node, std::uint32_t context, const MessageStore& message, Cycle from) override;
+  void store(NodeId node, const TransferStore& transfer, Cycle from) override;
+  void release(NodeId node, std::uint32_t place, Cycle from) override;
+  void taken(NodeId, Cycle) override {}  // it sees for itself
   void open(NodeId node, std::uint8_t tree, const ReductionPlace& place, Cycle at) override;
   void call(const ReductionCall& call, Cycle at) override;
 
@@ -30,7 +34,6 @@ class VerilatedInterfaces final : public GatewareInterfaces {
   using Line = std::array<std::uint32_t, 4>;
   struct Node {
     std::array<Cycle, 4 * kContexts> free_from{};  // by slot
-    std::array<std::uint64_t, 4 * kContexts> users{};
     std::array<std::uint8_t, kContexts> fill{};  // the slot of each context that is next
   };
   // Stores on a node's bus, one after the other.
@@ -46,7 +49,7 @@ class VerilatedInterfaces final : public GatewareInterfaces {
     std::uint32_t bus_;
     std::vector<exanet_store> stores_;
   };
-  void go(NodeId node, const Burst& burst, Cycle at);  // one in each cycle; the first is at the interface in this one
+  void go(NodeId node, const Burst& burst, Cycle from);
 
   void configure(NodeId node);
   void seen(const exanet_seen& seen, Cycle cycle);

@@ -87,6 +87,15 @@ bool TransferSender::is_free(NodeId node) {
   return n.owns + config_.kept_channels < config_.channels;
 }
 
+// What was stored counts three cycles later, and what has begun its step two: the interface says a cycle ahead what it takes.
+bool TransferSender::takes_stores(NodeId node) const {
+  const Node& n = nodes_[node];
+  const Cycle cycle = now();
+  const auto waits = std::count_if(n.intakes.begin(), n.intakes.end(),
+                                   [&](const Valid<TransferStore>& intake) { return intake.from <= cycle - 1; });
+  return static_cast<std::size_t>(waits) + (n.owned >= cycle - 1 ? 1 : 0) < kIntakes;
+}
+
 bool TransferSender::store(NodeId node, const TransferStore& transfer) {
   Node& n = nodes_[node];
   if (!is_free(node)) {
@@ -225,6 +234,7 @@ void TransferSender::begin(NodeId node, Node& n, Cycle cycle, Step step) {
       } else {
         channel.store = n.intakes.front().what;
         n.intakes.pop_front();
+        n.owned = cycle;
       }
       channel.own = channel.store.own;
       channel.target = channel.store.target;

@@ -50,6 +50,10 @@ class TransferSender {
   // The last store of a transfer is at the interface in this cycle. False when no channel is free: it is refused.
   bool store(NodeId node, const TransferStore& transfer);
   bool is_free(NodeId node);  // whether one is
+  // Whether the bus takes a beat in the present cycle: it does while fewer than four transfers wait for their step. And whether it may not, within a store
+  // that begins now, with so many transfers on the bus before it.
+  bool takes_stores(NodeId node) const;
+  bool may_hold(NodeId node, std::size_t on_bus) const { return nodes_[node].intakes.size() + on_bus + 1 >= kIntakes; }
   // The transfer that a slot's channel has; null where it serves another node's read.
   const TransferStore* own(NodeId node, std::uint32_t slot) const {
     const Channel& channel = nodes_[node].channels[slot / 4];
@@ -121,7 +125,7 @@ class TransferSender {
     TransferEnding failure = TransferEnding::kWhole;
     std::array<Block, 4> blocks;
   };
-  static constexpr std::size_t kTargets = 256;
+  static constexpr std::size_t kTargets = 256, kIntakes = 4;
   struct Numbers {
     std::uint32_t next = 0, open = 0;
     std::array<std::uint64_t, kTargets> targets{};  // of blocks, by number
@@ -153,6 +157,7 @@ class TransferSender {
     std::deque<Valid<TransferStore>> intakes;
     std::deque<Valid<Read>> serves;
     bool served_last = false;  // of those that were admitted
+    Cycle owned = kLongAgo;  // the last one of the node's own was
     std::deque<Cycle> admitted;  // of late: reads that are to be served
     std::uint32_t owns = 0, served = 0;  // channels of stores, and of others' reads
     std::deque<Cycle> owns_less, serves_less;  // when one of them counts as free

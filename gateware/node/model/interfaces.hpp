@@ -38,7 +38,7 @@ class NodeInterfaces {
     wake();
   }
   bool at_rest() const { return still_ >= kRest && own_ == 0; }
-  std::uint64_t late() const { return late_; }  // stores that the bus had to wait with
+  bool takes(unsigned bus) const { return (model_->store_ready_o >> bus & 1) != 0; }  // a store in the coming cycle
 
   // Before a cycle's edge, in this order: what comes from the router, then see() and what goes to it, then edge().
   void eject(unsigned port, const spec::Flit& flit, std::uint64_t cycle) {
@@ -96,7 +96,6 @@ class NodeInterfaces {
   std::array<bool, 1024> freed_{}, queued_{};  // by slot
   std::uint64_t cycle_ = 0;  // that comes next
   std::uint64_t own_ = 0;  // messages and transfers that have no answer, or end
-  std::uint64_t late_ = 0;
   unsigned still_ = 0;
 };
 
@@ -204,10 +203,7 @@ void NodeInterfaces::see(std::uint64_t cycle, const See& see) {
   for (unsigned bus = 0; bus < 2; ++bus) {
     if (stores_[bus].empty()) continue;
     wake();
-    if ((m.store_ready_o >> bus & 1) == 0) {
-      ++late_;
-      continue;
-    }
+    if (!takes(bus)) continue;
     own_ += stores_[bus].front().begins;
     stores_[bus].pop_front();
   }
@@ -248,7 +244,6 @@ void NodeInterfaces::see_memory(std::uint64_t cycle, const See& see) {
       const WritePort::Burst& burst = port.burst();
       const bool holds = p != kTransfers || burst.address >= EXANET_WORDS || burst.as_read;
       exanet_seen seen{EXANET_SEEN_WRITTEN, p, burst.bytes, holds, burst.address, {}, 0};
-      if (p == kMailboxes) seen.address = burst.first[0] | std::uint64_t{burst.first[1]} << 32;
       for (unsigned w = 0; w < 4; ++w) seen.data[w] = burst.last[w];
       if (p == kTransfers && burst.address >= EXANET_ENDS) --own_;
       see(seen);

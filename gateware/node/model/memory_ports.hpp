@@ -26,7 +26,7 @@ class WritePort {
     std::uint64_t address = 0;  // of its first byte that is written
     std::uint32_t bytes = 0;
     bool as_read = true;  // all of them are what a read of the address gives
-    MemoryWord first{}, last{};  // beats
+    MemoryWord last{};  // beat
   };
 
   void address(std::uint64_t address) { addresses_.push_back(address); }
@@ -38,7 +38,7 @@ class WritePort {
       beats_.pop_front();
       const std::uint64_t line = addresses_.front() / 16 * 16 + 16 * taken_;
       if (taken_++ == 0)
-        burst_ = {line + static_cast<unsigned>(std::countr_zero(beat.strobe)), 0, true, beat.word, {}};
+        burst_ = {line + static_cast<unsigned>(std::countr_zero(beat.strobe)), 0, true, {}};
       add(beat, line);
       if (!beat.last) continue;
       taken_ = 0;

@@ -97,6 +97,7 @@ struct exanet_nodes {
   void store(std::uint32_t node, const exanet_store& store);
   void set_memory(const exanet_memory& memory);
   bool configure(std::uint32_t node, const exanet_store* stores, std::uint32_t count);
+  bool takes(std::uint32_t node, std::uint32_t bus) const;
   void skip(std::uint64_t cycles) { time_ += cycles; }
 
   std::vector<exanet_arrival> arrivals_;
@@ -234,6 +235,7 @@ void exanet_nodes::store(std::uint32_t node, const exanet_store& store) {
   nodes_[node].interfaces.store(store);
   at_rest_ = false;
 }
+bool exanet_nodes::takes(std::uint32_t node, std::uint32_t bus) const { return nodes_[node].interfaces.takes(bus); }
 void exanet_nodes::set_memory(const exanet_memory& memory) {
   for (Node& node : nodes_) node.interfaces.set_memory(memory);
 }
@@ -243,6 +245,7 @@ bool exanet_nodes::configure(std::uint32_t node, const exanet_store* stores, std
 #else
 void exanet_nodes::drive_interfaces(std::uint32_t, Share&) {}
 void exanet_nodes::store(std::uint32_t, const exanet_store&) {}
+bool exanet_nodes::takes(std::uint32_t, std::uint32_t) const { return false; }
 void exanet_nodes::set_memory(const exanet_memory&) {}
 bool exanet_nodes::configure(std::uint32_t, const exanet_store*, std::uint32_t) { return false; }
 #endif
@@ -318,6 +321,9 @@ const exanet_node_library_calls kCalls = {
     [](exanet_nodes* nodes, const exanet_memory* memory) { nodes->set_memory(*memory); },
     [](exanet_nodes* nodes, std::uint32_t node, const exanet_store* stores, std::uint32_t count) {
       return static_cast<int>(nodes->configure(node, stores, count));
+    },
+    [](const exanet_nodes* nodes, std::uint32_t node, std::uint32_t bus) {
+      return static_cast<int>(nodes->takes(node, bus));
     },
     [](const exanet_nodes* nodes, const exanet_seen** first) {
       *first = nodes->seen_.data();

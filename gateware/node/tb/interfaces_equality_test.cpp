@@ -192,6 +192,12 @@ class Run final : public NicListener {
 
 std::uint64_t compared = 0;
 
+// A figure of the environment, for a campaign.
+std::uint64_t given(const char* name, std::uint64_t otherwise) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? otherwise : std::strtoull(value, nullptr, 10);
+}
+
 void compare(const Case& c) {
   const Run gateware(c, make_node_network(EXANET_NODES_INTERFACES, c.topology, c.threads)), model(c, make_network);
   compared += model.happenings.size();
@@ -215,10 +221,42 @@ void compare(const Case& c) {
 
 }  // namespace
 
-TEST_CASE("interfaces equality: reductions alone") { 
+TEST_CASE("interfaces equality: reductions alone, on trees that are opened at once or later") {
   for (const std::int64_t opens : {0, 50'000}) compare({.posts = 0, .reductions = 8, .opens = opens});
 }
-TEST_CASE("interfaces equality: messages and transfers") { compare({.posts = 200, .reductions = 0}); }
-TEST_CASE("interfaces equality: all of them, with pauses") {
-  compare({.topology = {"torus", {3}}, .posts = 300, .idle_one_in = 40, .hot_one_in = 3, .threads = 2, .seed = 2});
+
+// A node posts more at once than it has slots and channels; then nothing for a while, in which its interface is at rest.
+TEST_CASE("interfaces equality: all of them, with pauses, and more than there is room for") {
+  compare({.topology = {"mesh", {2, 2}}, .posts = 300, .idle_one_in = 40, .hot_one_in = 3, .threads = 2, .seed = 2});
+  compare({.topology = {"torus", {3}}, .posts = 800, .gap = 0, .most_bytes = 600, .reductions = 3, .seed = 3});
+}
+
+// Cases that are drawn, on seeds that no other case here has: EXANET_POSTS posts of them from EXANET_POSTS_SEED on, for a campaign.
+TEST_CASE("interfaces equality: drawn cases") {
+  const std::uint64_t posts = given("EXANET_POSTS", 600);
+  std::uint64_t seed = given("EXANET_POSTS_SEED", 1'000'000), posted = 0;
+  for (compared = 0; posted < posts; ++seed) {
+    std::mt19937_64 random(seed);
+    const auto pick = [&](const auto& from) { return from[random() % from.size()]; };
+    Case c;
+    c.topology = pick(std::vector<TopologySpec>{{"torus", {2}}, {"torus", {4}}, {"mesh", {2, 2}}, {"torus", {3, 2}}, {"mesh", {4, 2}}});
+    c.line_cycles = pick(std::vector<unsigned>{0, 1, 7, 20, 45, 300});
+    c.memory_read = pick(std::vector<std::int64_t>{0, 10, 120, 700});
+    c.memory_write = pick(std::vector<std::int64_t>{0, 10, 60, 700});
+    c.mailbox = pick(std::vector<std::int64_t>{0, 10, 100, 700});
+    c.posts = static_cast<unsigned>(50 + random() % 400);
+    c.gap = pick(std::vector<double>{0, 10, 200, 2000});
+    c.idle_one_in = pick(std::vector<unsigned>{0, 0, 20});
+    c.messages_of_ten = pick(std::vector<unsigned>{0, 4, 8, 10});
+    c.reads_of_ten = c.messages_of_ten < 8 ? pick(std::vector<unsigned>{0, 2, 4}) : 0;
+    c.most_bytes = pick(std::vector<std::uint64_t>{0, 64, 600, 5000, 40'000});
+    c.hot_one_in = pick(std::vector<unsigned>{0, 1, 3});
+    c.reductions = pick(std::vector<unsigned>{0, 0, 3, 20});
+    c.opens = pick(std::vector<std::int64_t>{0, 777, 50'000});
+    c.threads = pick(std::vector<unsigned>{1, 2});
+    c.seed = seed;
+    compare(c);
+    posted += c.posts;
+  }
+  MESSAGE("posts compared: " << posted << ", completions and packets " << compared << ", seeds up to " << seed - 1);
 }
