@@ -104,11 +104,14 @@ def test_the_same_run_on_a_blade(exanet_run: Runner, mpich: Stack, built: Path, 
     assert set(links["link_class"]) == {0, 1}, "inside QFDBs and between them"
 
 
-@pytest.mark.parametrize(("program", "on"), [("allreduce", "stack"), ("offload", "mpich"), ("one_sided", "mpich"), ("lammps", "mpich")])
-def test_the_same_run_by_interfaces_in_the_gatewares_cycles(
+@pytest.mark.parametrize(
+    ("program", "on"),
+    [("allreduce", "stack"), ("one_sided", "mpich"), ("lammps", "mpich"), *([("offload", "mpich"), ("pingpong", "stack")] if LONG else [])],
+)
+def test_the_same_run_by_whole_interfaces(
     exanet_run: Runner, stack: Stack, built: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, program: str, on: str
 ) -> None:
-    """Messages, transfers and reductions beside the gateware's routers; gateware/ni/tb holds them to the gateware's interfaces."""
+    """Messages, transfers and reductions of the gateware's interfaces, Verilated with their routers, and of their models."""
     if on != "stack" and stack.name != on:
         pytest.skip(f"on {on} alone")
     monkeypatch.setenv("XDG_CACHE_HOME", str(built.parent / "cache"))
@@ -118,12 +121,28 @@ def test_the_same_run_by_interfaces_in_the_gatewares_cycles(
     words = [stack.python, PROGRAMS / f"{program}.py"]
     if program == "allreduce":
         words += ["1", "32", "3000"]
+    if program == "pingpong":
+        words += ["0", "8", "64", "1024", "16384"]
     if program == "offload":  # without its threads, which Python hands its lock to when the host lets it
         words = [stack.python, "-c", f"import mpi4py, runpy; mpi4py.rc.thread_level = 'single'; runpy.run_path({str(words[1])!r})"]
     if program == "lammps":
-        words = [Path(sys.prefix) / "bin" / "lmp", "-in", smaller("in.lj", tmp_path, steps=10, box="0.25"), "-log", "none"]
+        words = [Path(sys.prefix) / "bin" / "lmp", "-in", smaller("in.lj", tmp_path, steps=100 if LONG else 3, box="0.25"), "-log", "none"]
     base = ("--compute", "off", "--map", "round-robin", "--offload", "all")
     fabrics = [("--fabric", "model"), ("--fabric", "gateware")]
     model, gateware = (exanet_run(stack, 8, words, machine=str(machine), options=(*base, *fabric), timeout=500) for fabric in fabrics)
     assert model.summary["virtual_ps"] == gateware.summary["virtual_ps"]
+    same_run(model, gateware)
+    assert [folder.name for folder in (built.parent / "cache" / "exanet").glob("nodes-ni-*")], "interfaces were Verilated"
+
+
+def test_the_same_run_by_models_of_interfaces_beside_the_gateware(
+    exanet_run: Runner, mpich: Stack, built: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A machine with messages alone in the gateware's cycles has its interfaces modelled, and its routers Verilated."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(built.parent / "cache"))
+    machine = built.with_name("ring-4-messages.yaml")
+    machine.write_text(RING.replace("ring-4", "ring-4-messages") + "ni: {messages: gateware, packetizer: 0, mailbox_word: 0}\n")
+    words, base = COMMANDS["allreduce"], ("--compute", "off", "--map", "round-robin")
+    fabrics = [("--fabric", "model"), ("--fabric", "gateware")]
+    model, gateware = (exanet_run(mpich, 8, words, machine=str(machine), options=(*base, *fabric), timeout=500) for fabric in fabrics)
     same_run(model, gateware)

@@ -74,6 +74,11 @@ struct GatewareShape {
   static constexpr std::uint32_t kMessagePatience = 16;
 };
 
+// When software sees what memory has taken in a cycle: in the next one at the earliest.
+inline Time visible_at(const NicContext& context, Cycle at, Time memory) {
+  return time_of(at, context.router.cycle) + std::max(memory, context.router.cycle);
+}
+
 // What memory takes for an answer, or the first beat of a read.
 inline Cycle memory_cycles(const NicContext& context, Time time) {
   const Time cycle = context.router.cycle;

@@ -52,7 +52,7 @@ void GatewareMessages::go(NodeId id, Cycle from) {
 }
 
 void GatewareMessages::stored(NodeId src, std::uint32_t slot, NodeId id, Cycle at) {
-  const Time visible = time_of(at, context_.router.cycle) + context_.config.mailbox;
+  const Time visible = visible_at(context_, at, context_.config.mailbox);
   order_.arrived(src, id, nodes_[src].users[slot],
                  [&](std::uint64_t user) { context_.events.schedule(visible, on_visible_, id, user); });
 }

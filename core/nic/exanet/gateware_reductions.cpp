@@ -38,7 +38,7 @@ void GatewareReductions::post(const ReductionCall& call) {
 void GatewareReductions::ended(const ReductionEnd& end) {
   std::optional<std::uint64_t>& user = nodes_[end.node].users[end.tree][end.branch];
   if (!user) return;
-  const Time visible = time_of(end.at, context_.router.cycle) + context_.config.mailbox;
+  const Time visible = visible_at(context_, end.at, context_.config.mailbox);
   context_.events.schedule(visible, on_end_, end.ending == ReductionEnding::kWhole ? 0 : 1, *user);
   user.reset();
 }

@@ -114,17 +114,13 @@ void GatewareTransfers::go(NodeId id, Cycle from) {
   interfaces_.store(id, piece, from);
 }
 
-Time GatewareTransfers::visible(Cycle at) const {
-  return time_of(at, context_.router.cycle) + context_.config.memory_write;
-}
-
 // Those of a read are told of by its end.
 void GatewareTransfers::written(std::uint64_t piece, bool fence, std::uint32_t bytes, Cycle at) {
   const std::uint32_t id = pieces_[piece];
   Transfer& t = transfers_[id];
   if (reads(t) || t.fenced != fence) return;
   t.left -= t.fenced ? 1 : bytes;
-  if (t.left == 0) context_.events.schedule(visible(at), on_arrived_, id);
+  if (t.left == 0) context_.events.schedule(visible_at(context_, at, context_.config.memory_write), on_arrived_, id);
 }
 
 void GatewareTransfers::ended(NodeId node, std::uint64_t piece, TransferEnding ending, Cycle at) {
@@ -134,7 +130,7 @@ void GatewareTransfers::ended(NodeId node, std::uint64_t piece, TransferEnding e
   const std::uint32_t id = pieces_[piece];
   free_pieces_.push_back(static_cast<std::uint32_t>(piece));
   Transfer& t = transfers_[id];
-  if (--t.pieces == 0) context_.events.schedule(visible(at), reads(t) ? on_arrived_ : on_ended_, id);
+  if (--t.pieces == 0) context_.events.schedule(visible_at(context_, at, context_.config.memory_write), reads(t) ? on_arrived_ : on_ended_, id);
 }
 
 // The request of a read has come in the present cycle, of its first piece at least.

@@ -56,7 +56,6 @@ class GatewareTransfers final : public NodeBus::Stores {
   void arrived(std::uint32_t id);
   void tell(std::uint32_t id, bool ends);
   void source_told(std::uint32_t id);
-  Time visible(Cycle at) const;  // what memory has taken in this cycle
 
   NicContext& context_;
   NodeBus& bus_;

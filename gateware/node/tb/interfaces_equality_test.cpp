@@ -167,7 +167,8 @@ class Run final : public NicListener {
   }
   void call(std::uint64_t user, Time now) {
     const std::uint64_t drawn = (user + case_.seed) * 0x9e3779b97f4a7c15u >> 40;
-    queue_.schedule(now + Time::ps(static_cast<std::int64_t>(drawn % 3'000'000 * (drawn % 3))), on_post_,
+    const std::uint64_t first = user < 2 * topology_->node_count() ? 300'000 : 0;  // ps: the tree has been opened
+    queue_.schedule(now + Time::ps(static_cast<std::int64_t>(first + drawn % 3'000'000 * (drawn % 3))), on_post_,
                     static_cast<std::uint32_t>(user / 2 % topology_->node_count()), kCalls + user);
   }
   ReductionCall call_of(std::uint64_t user) const {
