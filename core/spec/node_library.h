@@ -73,9 +73,9 @@ typedef struct exanet_memory {
 
 /* What goes on at a node's interfaces in the cycle that a step begins. */
 enum {
-  EXANET_SEEN_FREE,     /* from the next cycle on the slot `place` is free */
-  EXANET_SEEN_SERVED,   /* the read of `address` */
-  EXANET_SEEN_WRITTEN,  /* memory has a burst's last beat, which is `data`; place: 0 mailboxes, 1 transfers, 2 reductions */
+  EXANET_SEEN_FREE, /* from the next cycle on the slot `place` is free */
+  EXANET_SEEN_SERVED, /* the read of `address` */
+  EXANET_SEEN_WRITTEN, /* memory has a burst's last beat, which is `data`; place: 0 mailboxes, 1 transfers, 2 reductions */
   EXANET_SEEN_INJECTED, /* the header `data` is at the router's port `place` */
   EXANET_SEEN_DELIVERED /* the last word of the packet whose header is `data` is on the wire of port `place`; in the cycle behind it */
 };

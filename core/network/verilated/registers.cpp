@@ -125,7 +125,8 @@ spec::RouterConfig router_registers(const TopologySpec& spec, const NetworkConfi
   config.set_fixed_priority(fabric.router.arbitration == RouterConfig::Arbitration::kFixedPriority);
   config.set_links_first(fabric.router.arbitration == RouterConfig::Arbitration::kLinksFirst);
   const auto last_port = static_cast<unsigned>(fabric.router.intra_ports) - 1;
-  for (unsigned kind = 0; kind < 16; ++kind) config.set_type_port(kind, interfaces ? port_of(kind) : std::min(kind, last_port));
+  for (unsigned kind = 0; kind < 16; ++kind)
+    config.set_type_port(kind, interfaces ? port_of(kind) : std::min(kind, last_port));
   return config;
 }
 

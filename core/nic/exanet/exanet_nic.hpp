@@ -82,7 +82,8 @@ class ExanetNic final : public Nic, GatewareListener {
   std::optional<NodeBus> bus_;  // to interfaces in the gateware's cycles
   std::unique_ptr<ModelInterfaces> model_;  // which are these
   std::unique_ptr<VerilatedInterfaces> verilated_;  // or these, where the network has them
-  std::unique_ptr<GatewareMessages> gateware_messages_;  // in place of packetizer and mailboxes, where the configuration says so
+  std::unique_ptr<GatewareMessages>
+      gateware_messages_;  // in place of packetizer and mailboxes, where the configuration says so
   std::unique_ptr<GatewareTransfers> transfers_;  // in place of the RDMA engine, likewise
   std::unique_ptr<GatewareReductions> units_;  // that reduce along trees by themselves, likewise
   RdmaEngine rdma_;

@@ -24,7 +24,8 @@ GatewareTransfers::GatewareTransfers(NicContext& context, std::size_t nodes, Nod
       [](void* self, Time, std::uint32_t id, std::uint64_t) { static_cast<GatewareTransfers*>(self)->source_told(id); },
       this);
   on_served_ = context.events.add_handler(
-      [](void* self, Time, std::uint32_t id, std::uint64_t) { static_cast<GatewareTransfers*>(self)->asked(id); }, this);
+      [](void* self, Time, std::uint32_t id, std::uint64_t) { static_cast<GatewareTransfers*>(self)->asked(id); },
+      this);
   bus.join(*this);
 }
 
@@ -130,7 +131,9 @@ void GatewareTransfers::ended(NodeId node, std::uint64_t piece, TransferEnding e
   const std::uint32_t id = pieces_[piece];
   free_pieces_.push_back(static_cast<std::uint32_t>(piece));
   Transfer& t = transfers_[id];
-  if (--t.pieces == 0) context_.events.schedule(visible_at(context_, at, context_.config.memory_write), reads(t) ? on_arrived_ : on_ended_, id);
+  if (--t.pieces == 0)
+    context_.events.schedule(visible_at(context_, at, context_.config.memory_write), reads(t) ? on_arrived_ : on_ended_,
+                             id);
 }
 
 // The request of a read has come in the present cycle, of its first piece at least.

@@ -71,9 +71,9 @@ ModelInterfaces::ModelInterfaces(NicContext& context, std::size_t nodes, Gatewar
     on_word_ = add([](void* self, Time, std::uint32_t node, std::uint64_t) {
       static_cast<ModelInterfaces*>(self)->call_word(node);
     });
-    units_.emplace(
-        events_, reductions_config(context), nodes, this,
-        [](void* self, const ReductionEnd& end) { static_cast<ModelInterfaces*>(self)->listener_.reduction_ended(end); });
+    units_.emplace(events_, reductions_config(context), nodes, this, [](void* self, const ReductionEnd& end) {
+      static_cast<ModelInterfaces*>(self)->listener_.reduction_ended(end);
+    });
     units_->attach(*context.network);
   }
 }
@@ -140,8 +140,8 @@ void ModelInterfaces::call_word(NodeId id) {
 }
 
 void ModelInterfaces::stored(const StoredMessage& m) {
-  EXANET_CHECK(messages_.sender.find(m.src, m.word.slot, m.word.number) != nullptr,
-               "a message whose slot has another", events_.now().ps(), m.src, m.word.slot);
+  EXANET_CHECK(messages_.sender.find(m.src, m.word.slot, m.word.number) != nullptr, "a message whose slot has another",
+               events_.now().ps(), m.src, m.word.slot);
   listener_.message_stored(m.src, m.word.slot, m.node, m.at);
 }
 

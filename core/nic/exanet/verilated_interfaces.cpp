@@ -218,8 +218,7 @@ void VerilatedInterfaces::entry_written(const exanet_seen& seen, Cycle cycle) {
 void VerilatedInterfaces::transfer_written(const exanet_seen& seen, Cycle cycle) {
   EXANET_CHECK(seen.sound != 0, "bytes of a transfer that were not sent", context_.events.now().ps(), seen.node,
                seen.address);
-  if (seen.address < kFences)
-    return listener_.transfer_written(seen.address >> kPieceBits, false, seen.bytes, cycle);
+  if (seen.address < kFences) return listener_.transfer_written(seen.address >> kPieceBits, false, seen.bytes, cycle);
   const std::uint64_t piece = (seen.address & kPieceMask) / 8;
   if (seen.address < kEnds) return listener_.transfer_written(piece, true, seen.bytes, cycle);
   const auto end = record_of<spec::TransferEnd>(seen.data + seen.address / 8 % 2 * 2);

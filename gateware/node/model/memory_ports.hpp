@@ -37,8 +37,7 @@ class WritePort {
       const Beat beat = beats_.front();
       beats_.pop_front();
       const std::uint64_t line = addresses_.front() / 16 * 16 + 16 * taken_;
-      if (taken_++ == 0)
-        burst_ = {line + static_cast<unsigned>(std::countr_zero(beat.strobe)), 0, true, {}};
+      if (taken_++ == 0) burst_ = {line + static_cast<unsigned>(std::countr_zero(beat.strobe)), 0, true, {}};
       add(beat, line);
       if (!beat.last) continue;
       taken_ = 0;

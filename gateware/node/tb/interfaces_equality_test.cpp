@@ -42,8 +42,8 @@ struct Case {
     std::ostringstream s;
     s << topology.kind << ' ';
     for (const std::uint32_t side : topology.shape) s << side << ' ';
-    s << "line " << line_cycles << ", memory " << memory_read << ' ' << memory_write << ' ' << mailbox << " ns, " << posts
-      << " posts, gap " << gap << " ns, idle " << idle_one_in << ", messages " << messages_of_ten << ", reads "
+    s << "line " << line_cycles << ", memory " << memory_read << ' ' << memory_write << ' ' << mailbox << " ns, "
+      << posts << " posts, gap " << gap << " ns, idle " << idle_one_in << ", messages " << messages_of_ten << ", reads "
       << reads_of_ten << ", up to " << most_bytes << " B, hot " << hot_one_in << ", reductions " << reductions
       << ", opened at " << opens << " ns, threads " << threads << ", seed " << seed;
     return s.str();
@@ -87,21 +87,26 @@ ReductionPlace place_of(NodeId node, std::uint32_t nodes, std::uint8_t tree) {
 class Run final : public NicListener {
  public:
   Run(const Case& c, const MakeNetwork& make)
-      : case_(c), random_(c.seed), topology_(make_topology(c.topology)), fabric_(fabric_of(Time::ps(6400), c.line_cycles, 4)) {
+      : case_(c),
+        random_(c.seed),
+        topology_(make_topology(c.topology)),
+        fabric_(fabric_of(Time::ps(6400), c.line_cycles, 4)) {
     const NiConfig ni = interfaces(c);
     nic_ = std::make_unique<ExanetNic>(NicSetup{queue_, *topology_, fabric_, ni, *this, make});
-    on_post_ = queue_.add_handler([](void* self, Time, std::uint32_t node,
-                                     std::uint64_t what) { static_cast<Run*>(self)->post(node, what); },
-                                  this);
+    on_post_ = queue_.add_handler(
+        [](void* self, Time, std::uint32_t node, std::uint64_t what) { static_cast<Run*>(self)->post(node, what); },
+        this);
     const std::uint32_t nodes = topology_->node_count();
     std::vector<std::int64_t> next(nodes, 0);
     for (std::uint64_t i = 0; i < c.posts; ++i) {
       const auto node = static_cast<NodeId>(random_() % nodes);
       const double drawn = static_cast<double>(random_() >> 11) * 0x1p-53;
       next[node] += static_cast<std::int64_t>(2000 * c.gap * drawn);
-      if (c.idle_one_in != 0 && random_() % c.idle_one_in == 0) next[node] += static_cast<std::int64_t>(random_() % 100'000'000);
+      if (c.idle_one_in != 0 && random_() % c.idle_one_in == 0)
+        next[node] += static_cast<std::int64_t>(random_() % 100'000'000);
       const bool hot = c.hot_one_in != 0 && random_() % c.hot_one_in == 0;
-      const std::uint64_t to = hot ? 0 : random_() % nodes, bytes = random_() % (c.most_bytes + 1), kind = random_() % 10;
+      const std::uint64_t to = hot ? 0 : random_() % nodes, bytes = random_() % (c.most_bytes + 1),
+                          kind = random_() % 10;
       const std::uint64_t flags = random_() % 4;
       posts_.push_back({node, static_cast<NodeId>(to), bytes, kind, flags});
       queue_.schedule(Time::ps(next[node]), on_post_, node, i);
@@ -125,8 +130,9 @@ class Run final : public NicListener {
   }
   void transfer_acknowledged(std::uint64_t user, Time now) override { add(now, 'a', user); }
   void packet_delivered(const Packet& packet, Time injected, Time now) override {
-    add(now, 'p', static_cast<std::uint64_t>(injected.ps()) << 8 ^ packet.src << 4 ^ packet.dst ^
-                      std::uint64_t{packet.payload_bytes} << 50 ^ std::uint64_t{packet.priority} << 60);
+    add(now, 'p',
+        static_cast<std::uint64_t>(injected.ps()) << 8 ^ packet.src << 4 ^ packet.dst ^
+            std::uint64_t{packet.payload_bytes} << 50 ^ std::uint64_t{packet.priority} << 60);
   }
   // Who has its result calls again, until all rounds are over.
   void reduction_ended(std::uint64_t user, bool whole, Time now) override {
@@ -174,8 +180,11 @@ class Run final : public NicListener {
   ReductionCall call_of(std::uint64_t user) const {
     const std::uint64_t round = user / (2 * topology_->node_count());
     const auto bytes = static_cast<std::uint16_t>(8 * (round * 7 % 65));
-    return {static_cast<NodeId>(user / 2 % topology_->node_count()), kTree, static_cast<std::uint8_t>(user % 2),
-            {0, 5, bytes}, user};
+    return {static_cast<NodeId>(user / 2 % topology_->node_count()),
+            kTree,
+            static_cast<std::uint8_t>(user % 2),
+            {0, 5, bytes},
+            user};
   }
 
   static constexpr std::uint64_t kCalls = std::uint64_t{1} << 40, kOpens = kCalls - 1;
@@ -240,7 +249,8 @@ TEST_CASE("interfaces equality: drawn cases") {
     std::mt19937_64 random(seed);
     const auto pick = [&](const auto& from) { return from[random() % from.size()]; };
     Case c;
-    c.topology = pick(std::vector<TopologySpec>{{"torus", {2}}, {"torus", {4}}, {"mesh", {2, 2}}, {"torus", {3, 2}}, {"mesh", {4, 2}}});
+    c.topology = pick(std::vector<TopologySpec>{
+        {"torus", {2}}, {"torus", {4}}, {"mesh", {2, 2}}, {"torus", {3, 2}}, {"mesh", {4, 2}}});
     c.line_cycles = pick(std::vector<unsigned>{0, 1, 7, 20, 45, 300});
     c.memory_read = pick(std::vector<std::int64_t>{0, 10, 120, 700});
     c.memory_write = pick(std::vector<std::int64_t>{0, 10, 60, 700});
