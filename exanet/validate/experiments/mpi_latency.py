@@ -15,6 +15,8 @@ SIZE = 8  # bytes: a small message, payload and envelope in one packet
 ONE_HOP = (0, 1)
 FIVE_HOPS = (1, 4 * (1 + 4 * (1 + 4 * 1)) + 2)
 
+PROCESSOR_MHZ = 1500  # at which the cycles of a mailbox's access were counted
+
 FIXED = Tolerance(0.005, "the figure fixes a constant of the machine, which is given in tenths of a nanosecond or finer")
 
 _INTERFACE = ("library_send", "store_word", "packetizer", "mailbox", "mailbox_word", "mailbox_read", "library_receive")
@@ -53,6 +55,14 @@ def interface_share(runner: Runner) -> Measured:
         "fixes library_send + library_receive",
         data={"sum_of_constants_us": summed},
     )
+
+
+@experiment("E06", kind="calibrated", tolerance=FIXED, needs=("mpich",))
+def mailbox_access(runner: Runner) -> Measured:
+    """Measured by taking it away, as P04."""
+    free = "ni:\n  mailbox_read: {value: 0, source: taken away to measure its share, kind: chosen}"
+    read_us = one_way_us(runner, ONE_HOP, 1) - one_way_us(runner, ONE_HOP, 1, free)
+    return Measured(read_us * PROCESSOR_MHZ, f"P03 less the same with reads that cost nothing, {1000 * read_us:.1f} ns; fixes mailbox_read")
 
 
 def interface_ps(runner: Runner) -> int:
