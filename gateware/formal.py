@@ -40,6 +40,7 @@ class Proof:
     mode: str = "prove"  # or "cover": what the harness says has to be reached; or "bmc": what does not fail in so many cycles
     clocks: bool = False  # several, whose edges are drawn
     instead: str = ""  # a file of a harness in place of the source of that name, where a solver does not come to an end with it
+    registers: bool = False  # memories as registers, where a solver comes to an end sooner without arrays
     long: bool = False  # not in `make test`, but in `make formal`
     within: int = 0  # cycles: `make test` looks for a counter-example of so many, which all mutations have, and `make formal` proves
 
@@ -90,6 +91,11 @@ PROOFS = [
     Proof("ni-blocks", "ni/formal/blocks_formal.sv", engine="smtbmc z3", depth=2, long=True),
     Proof("ni-blocks-count", "ni/formal/blocks_formal.sv", {"Counts": 1}, engine="abc bmc3", depth=20, mode="bmc", long=True),
     Proof("ni-blocks-cover", "ni/formal/blocks_formal.sv", engine="smtbmc z3", depth=16, mode="cover", long=True),
+    Proof("ni-walk", "ni/formal/walk_formal.sv", engine="smtbmc z3", depth=2),
+    Proof("ni-walk-cover", "ni/formal/walk_formal.sv", engine="smtbmc z3", depth=20, mode="cover"),
+    Proof("ni-transfers", "ni/formal/transfers_formal.sv", engine="smtbmc z3", depth=2, registers=True, long=True),
+    Proof("ni-transfers-count", "ni/formal/transfers_formal.sv", {"Counts": 1}, engine="abc bmc3", depth=30, mode="bmc", within=24),
+    Proof("ni-transfers-cover", "ni/formal/transfers_formal.sv", {"Counts": 1}, engine="smtbmc z3", depth=24, mode="cover", long=True),
     Proof("ni-dma", "ni/formal/dma_formal.sv", engine="smtbmc z3", depth=2),
     Proof("ni-dma-cover", "ni/formal/dma_formal.sv", engine="smtbmc z3", depth=10, mode="cover"),
     Proof("watchdog", "node/formal/watchdog_formal.sv"),
@@ -318,6 +324,16 @@ MUTATIONS = [
     Mutation("ni-blocks", "ni/rtl/ni_blocks.sv", "assign domain_o = user_q.pdid", "assign domain_o = s_axis_tuser.pdid"),
     Mutation("ni-blocks", "ni/rtl/ni_blocks.sv", "drained_o = state_q == Idle && unanswered_q == '0", "drained_o = state_q == Idle"),
     Mutation("ni-blocks", "ni/rtl/ni_blocks.sv", "past_end <= 10'd512 && bytes_q", "bytes_q"),
+    Mutation("ni-walk", "ni/rtl/ni_walk.sv", ".read_at_i(walk_i[client].domain", ".read_at_i(walk_i[client_q].domain"),
+    Mutation("ni-walk", "ni/rtl/ni_walk.sv", "2'd1: index = walk_q.page[17:9]", "2'd1: index = walk_q.page[26:18]"),
+    Mutation("ni-walk", "ni/rtl/ni_walk.sv", "entry.valid && !m_axi_rresp[1]", "entry.valid"),
+    Mutation("ni-walk", "ni/rtl/ni_walk.sv", "entry.leaf && level_q[1]", "entry.leaf"),
+    Mutation("ni-walk", "ni/rtl/ni_walk.sv", "walk_done_o[client_q] = state_q", "walk_done_o[client] = state_q"),
+    Mutation("ni-transfers-count", "ni/rtl/ni_transfers.sv", "pdid: hands_pdid_q};", "pdid: pdid_i};"),
+    Mutation("ni-transfers-count", "ni/rtl/ni_transfers.sv", "assign page_o = ending.word[44:9]", "assign page_o = ending3_q.word[44:9]"),
+    Mutation("ni-transfers-count", "ni/rtl/ni_transfers.sv", "end_known && fault_i == NackReasonNone", "end_known"),
+    Mutation("ni-transfers-count", "ni/rtl/ni_transfers.sv", "end_known = looked_q && known_i", "end_known = looked_q"),
+    Mutation("ni-transfers-count", "ni/rtl/ni_transfers.sv", "assign drained_o = !looked_q", "assign drained_o = 1'b1"),
     Mutation("watchdog", "node/rtl/node_watchdog.sv", "late = since_q >= period_i", "late = since_q + 1'b1 >= period_i"),
     Mutation("watchdog", "node/rtl/node_watchdog.sv", "watched && late && !beat_i", "watched && late"),
     Mutation("watchdog", "node/rtl/node_watchdog.sv", "watched = period_i != '0", "watched = 1'b1"),
@@ -396,7 +412,8 @@ def prove(proof: Proof, path: Path, mutation: Mutation | None = None, label: str
     options = ("" if mode == "cover" else "aigsmt z3\n") + ("multiclock on\n" if proof.clocks else "")
     # clk2fflogic writes to a memory one of its steps later than to registers.
     # A solver reaches what is far off sooner without arrays.
-    registers = "memory_map\n" if proof.clocks else "memory_map\nopt -full\n" if mode == "cover" or proof.instead else ""
+    flat = proof.registers or mode == "cover" or proof.instead
+    registers = "memory_map\n" if proof.clocks else "memory_map\nopt -full\n" if flat else ""
     script = folder / f"{proof.name}.sby"
     script.write_text(
         f"[options]\nmode {mode}\n{options}depth {depth}\n[engines]\n{engine}\n[script]\n"

@@ -90,7 +90,7 @@ def beside(found: dict[str, Any]) -> list[tuple[str, str, str, str]]:
     stores = max(found["descriptor_stores_cycles"][:-1])
     return [
         ("R33", "4 stores of 64 bits, one a cycle; 10 cycles to the first read of memory", f"one in {stores} cycle; {_span(reads)} cycles",
-         "ours at the interface's bus; the last of a range is where a look for repetitions is under way"),
+         "ours at the interface's bus; the last of a range is where a look for repetitions has just begun"),
         ("R34", "< 12 cycles from processor to interface", f"{_span(headers)} cycles to the header of 16 B at the router",
          "theirs has the core's own store; ours begins where the bus takes it"),
         ("R35", "72 cycles, 20 of them in the transceivers", f"{stored} cycles, {found['line_cycles']} of them on the line",

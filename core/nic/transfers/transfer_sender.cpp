@@ -15,6 +15,7 @@ constexpr std::uint32_t kBlock = 4096, kPacket = 512, kFence = 8, kRequest = 16;
 constexpr std::uint32_t kServesWaiting = 31;
 constexpr std::uint8_t kMostRefusals = 4;
 constexpr Cycle kVisits = 16;  // cycles between two
+constexpr Cycle kYields = 4;  // from when a visit is owed on, in which it lets a new transfer go first
 constexpr std::int64_t kRounds = 4096;  // they wrap
 constexpr unsigned kAdmits = 1, kEmits = 2, kBegins = 4;  // kinds of steps that take turns
 
@@ -98,8 +99,11 @@ bool TransferSender::takes_stores(NodeId node) const {
 
 bool TransferSender::store(NodeId node, const TransferStore& transfer) {
   Node& n = nodes_[node];
+  n.handed_before = n.handed;
+  n.handed = now() + 1;
   if (!is_free(node)) {
     ++refused_;
+    wake(node);
     return false;
   }
   ++n.owns;
@@ -154,6 +158,9 @@ void TransferSender::wake(NodeId node) {
   if (!n.emit.empty()) from(n.emit.front().from, gather_.room_from(node));
   if (!n.begin.empty()) from(n.begin.front().from, gather_.room_from(node));
   if (!n.due.empty()) from(owed(n.due.front().number), n.free);
+  // Whether a visit begins beside a store is settled in its cycle.
+  if (n.handed > now() && n.handed >= n.free && (n.handed - config_.begins) % kVisits < kYields)
+    from(n.handed, n.handed);
   if (cycle == kUnknown) return;
   cycle = std::max({cycle, n.free, now()});
   if (cycle >= n.event) return;
@@ -177,6 +184,11 @@ bool TransferSender::visits(NodeId node, Node& n, Cycle cycle) {
   if (last < n.visited) return false;
   const Cycle starts = std::max(owed(last), n.free);
   if (starts > cycle) return false;
+  if (starts == cycle && cycle < owed(last) + kYields && yields(node, n, cycle)) {
+    n.visited = last;  // those before it had nothing to do
+    n.free = cycle + 1;
+    return false;
+  }
   n.visited = last + 1;
   n.free = std::max(n.free, starts + 3);
   while (!n.due.empty() && n.due.front().number <= last) {
@@ -194,6 +206,14 @@ bool TransferSender::visits(NodeId node, Node& n, Cycle cycle) {
     if (waits) take_step(node, n, starts, Step::kVisit, visit.slot, {});
   }
   return n.free > cycle;
+}
+
+// Whether a visit lets a transfer go first that is to begin now, or in the next cycle; it does not where an answer waits.
+bool TransferSender::yields(NodeId node, const Node& n, Cycle cycle) const {
+  Step step;
+  const bool others = choose(node, n, cycle, step);
+  if (others && step == Step::kAnswer) return false;
+  return (others && step == Step::kAdmit) || n.handed == cycle || n.handed_before == cycle;
 }
 
 // What is before others: answers, then what has not had its turn.

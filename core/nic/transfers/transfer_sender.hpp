@@ -166,6 +166,8 @@ class TransferSender {
     std::deque<Valid<std::uint32_t>> spare, begin, emit;  // channels, channels, slots
     std::unordered_map<NodeId, Numbers> numbers;
     unsigned turn = 0;  // kinds of steps that have had theirs
+    Cycle handed = kLongAgo,
+          handed_before = kLongAgo;  // a cycle behind the last two stores of transfers, refused or not
     Cycle free = kLongAgo;  // the next step begins
     std::int64_t visited = 0;  // visits that have begun
     std::vector<Visit> due;  // heap
@@ -180,6 +182,7 @@ class TransferSender {
   void wake(NodeId node);
   void event(NodeId node);
   bool visits(NodeId node, Node& n, Cycle cycle);
+  bool yields(NodeId node, const Node& n, Cycle cycle) const;
   bool choose(NodeId node, const Node& n, Cycle cycle, Step& step) const;
   void begin(NodeId node, Node& n, Cycle cycle, Step step);
   void take_step(NodeId node, Node& n, Cycle cycle, Step step, std::uint32_t slot, Answer answer);

@@ -44,18 +44,14 @@ def _write() -> Row:
     return _run(lambda: measure(memory_cycles=MEMORY_CYCLES))
 
 
-def _mean(cycles: list[int]) -> float:
-    return sum(cycles) / len(cycles)
-
-
 @experiment("R33", kind="bound", needs=VERILATED)
 def descriptor(runner: Runner) -> Measured:
     stores, reads = _run(stages.store_cycles), _run(stages.first_reads)
     return Measured(
-        _mean(reads),
-        f"mean of {len(reads)} phases; {min(reads)} in {reads.count(min(reads))} of them, {max(reads)} at most, where a look for what is "
-        "to be sent again is under way. The four stores are taken one a cycle",
-        holds=stores[:-1] == [1, 1, 1] and _mean(reads) <= 10,
+        max(reads),
+        f"the most of {len(reads)} phases; {min(reads)} in {reads.count(min(reads))} of them, the others where a look for what is to be "
+        "sent again has just begun. The four stores are taken one a cycle",
+        holds=stores[:-1] == [1, 1, 1] and max(reads) <= 10,
         data={"cycles": reads, "stores": stores},
     )
 

@@ -26,7 +26,8 @@
 // All state changes by steps, one begun every three cycles at most, each of which reads the tables in its first cycle and writes them in its fourth, which
 // is the first one of the next. Steps, by who goes first: the visit of a slot, once in 16 cycles; an answer; then in turn a new transfer with its first
 // packet, the next packet of a block, and the next block of a transfer with its first packet. So channels take turns packet by packet, but the blocks of
-// a transfer begin one after the other. Nothing here waits for the network but packets: without room for one, new transfers are kept, and answers taken.
+// a transfer begin one after the other. A visit that nobody waits for lets a new transfer go first in the four cycles from when it is owed on, which is at
+// most six cycles later then. Nothing here waits for the network but packets: without room for one, new transfers are kept, and answers taken.
 module ni_transfers #(
   parameter int unsigned Contexts = 256,
   parameter int unsigned Channels = 256,
@@ -267,7 +268,7 @@ module ni_transfers #(
     nack_reason_e reason;  // None: an Ack
   } answer_t;
   step_e step, step1_q, step2_q;
-  logic starts, can_start, packet_room, visit_owed_q, answer_comes, answer_known, room1_q, room2_q;
+  logic starts, can_start, packet_room, visit_owed_q, visits, visit_yields, answer_comes, answer_known, room1_q, room2_q;
   logic [2:0] ready_turns, turns, turn_q;
   logic [3:0] visit_clock_q;
   logic [1:0] phase_q;
@@ -290,15 +291,18 @@ module ni_transfers #(
   assign ready_turns = {begin_valid && packet_room, emit_valid && packet_room, intake_valid && spare_valid};
   // Those behind the last one in turn first.
   assign turns = (ready_turns & ~turn_q) != '0 ? ready_turns & ~turn_q : ready_turns;
+  // To a transfer that is to begin now, or in the next cycle.
+  assign visit_yields = visit_clock_q[3:2] == '0 && !answer_comes && (turns[0] || hands_q);
+  assign visits = visit_owed_q && !visit_yields;
   always_comb begin
-    if (visit_owed_q) step = Visit;
+    if (visits) step = Visit;
     else if (answer_comes) step = Answer;
     else if (turns[0]) step = Admit;
     else if (turns[1]) step = Emit;
     else step = Begin;
   end
   assign can_start = !clears && phase_q == 2'd0;
-  assign starts = can_start && (visit_owed_q || answer_comes || ready_turns != '0);
+  assign starts = can_start && (visits || answer_comes || ready_turns != '0);
   assign intake_taken = starts && step == Admit;
   assign spare_taken = intake_taken;
   assign emit_taken = starts && step == Emit;

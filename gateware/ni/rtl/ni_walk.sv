@@ -5,7 +5,9 @@
 // of 4 or 64 KiB. So four reads of memory find a page, three a large one. An entry that memory refuses to read is none.
 //
 // A fault that finds the queue full is counted and forgotten: who has caused it asks again, as long as the transfer goes on.
-module ni_walk (
+module ni_walk #(
+  parameter int unsigned Domains = 1024
+) (
   input  logic                   clk_i,
   input  logic                   rst_ni,
   output logic                   ready_o,  // its table is clear
@@ -37,7 +39,7 @@ module ni_walk (
   import exanet_pkg::*;
   import ni_pkg::*;
   localparam int unsigned FaultDepth = 16;
-  localparam int unsigned DomainBits = 10;
+  localparam int unsigned DomainBits = $clog2(Domains);
   localparam logic [1:0] Last = 2'd3;
 
   logic [DomainBits:0] clear_q;
@@ -65,9 +67,9 @@ module ni_walk (
     client = client_q;
     for (int unsigned i = 3; i > 0; i--) if (walk_valid_i[2'((32'(client_q) + i) % 3)]) client = 2'((32'(client_q) + i) % 3);
   end
-  ni_table #(.Entries(2 ** DomainBits), .Width(64), .Same(1'b1)) u_domains (
-    .clk_i, .write_i(domain_write_i || clears), .write_at_i(clears ? clear_q[DomainBits-1:0] : domain_at_i),
-    .data_i(clears ? '0 : domain_value_i), .read_i(starts), .read_at_i(walk_i[client].domain), .data_o(root));
+  ni_table #(.Entries(Domains), .Width(64), .Same(1'b1)) u_domains (
+    .clk_i, .write_i(domain_write_i || clears), .write_at_i(clears ? clear_q[DomainBits-1:0] : domain_at_i[DomainBits-1:0]),
+    .data_i(clears ? '0 : domain_value_i), .read_i(starts), .read_at_i(walk_i[client].domain[DomainBits-1:0]), .data_o(root));
 
   assign m_axi_arvalid = state_q == Ask;
   assign m_axi_araddr = {entry_q[44:1], 4'd0};

@@ -467,3 +467,15 @@ TEST_CASE("pages: what a hit and a miss cost") {
     CHECK(figures[1][0] <= 10);
   }
 }
+
+TEST_CASE("pages: with a hit, too, the first read is ten cycles at most behind the last store, in every phase") {
+  Pages pages(2, {.memory = {.latency_cycles = 0}});
+  pages.map(0, kOwn, kFrom, kPage);
+  pages.map(1, kTarget, kTo, kPage);
+  CHECK(pages.write(kOwn, kTarget, 64) == 0);
+  const auto reads = first_reads(pages.network);
+  MESSAGE("last store to first read: 9 cycles in " << std::ranges::count(reads, 9) << " of " << reads.size()
+                                                   << " phases, at most " << std::ranges::max(reads));
+  CHECK(std::ranges::min(reads) == 9);
+  CHECK(std::ranges::max(reads) <= 10);
+}

@@ -106,6 +106,22 @@ inline void open_all(NiNetwork& network) {
   network.run_until_stored();
 }
 
+// Cycles from a transfer's last store to the first read of memory, alone, in each phase of the sender's turns: steps of three cycles, and every sixteenth
+// a look for what is to be sent again.
+inline std::vector<std::uint64_t> first_reads(NiNetwork& network) {
+  constexpr std::uint64_t kPhases = 48, kQuiet = 10 * kPhases;
+  std::vector<std::uint64_t> found;
+  for (std::uint64_t phase = 0; phase < kPhases; ++phase) {
+    const std::uint64_t begin = network.cycle() / kPhases * kPhases + kQuiet + phase;
+    const std::size_t stores = network.node(0).taken.size();
+    network.node(0).dma->first_read = 0;
+    network.transfer(0, 1, transfer_of(kOwn, kTarget, 64, network.node(1).dcid, 1), begin);
+    while (network.cycle() < begin + kQuiet) network.step();
+    found.push_back(network.node(0).dma->first_read - network.node(0).taken[stores + 1]);
+  }
+  return found;
+}
+
 struct TransferTrafficConfig {
   std::uint64_t seed = 1;
   unsigned transfers = 100;  // of each node

@@ -118,6 +118,17 @@ TEST_CASE("transfers: from the last store to the first read, and to the end") {
 }
 
 TEST_CASE(
+    "transfers: from the last store to the first read are ten cycles at most, in every phase of the sender's turns") {
+  NiNetwork network(2, {.memory = {.latency_cycles = 0}});
+  open_all(network);
+  const auto reads = first_reads(network);
+  MESSAGE("last store to first read: 8 cycles in " << std::ranges::count(reads, 8) << " of " << reads.size()
+                                                   << " phases, at most " << std::ranges::max(reads));
+  CHECK(std::ranges::min(reads) == 8);
+  CHECK(std::ranges::max(reads) <= 10);
+}
+
+TEST_CASE(
     "transfers: what has no channel, or no place for its node, is refused and counted; stores of words one by one, in "
     "any order") {
   NiNetwork network(2, {.line = {.latency_cycles = 2000}, .block_patience = 63, .kept_channels = 0});

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// ni_transfers with translation, under any stores, answers, reads, refusals and registers; ni_translate is whatever keeps its contract (ni-translate proves
+// that it does). Proved: the word that tells a transfer's end goes to the frame that the last look has found, which was for the domain of the context that
+// has handed the transfer over and for the page that this one names, and since the last invalidation; it goes to no page with a fault, and while it is
+// offered it stays as it is, which ni-blocks counts on. The contract of ni_translate is kept.
+//
+// A transfer's token is any, comes back with its end, and nothing looks at it: here it says which domain and page are its own, and so the end does. Six bits
+// of the page are in it; the others are bits as these. That no FIFO is written when it is full is taken for granted by the proof, and is looked at with all
+// the rest (Counts), for so many cycles from the reset.
+module transfers_formal #(
+  parameter bit Counts = 1'b0
+) (
+  input logic                            clk_i,
+  input exanet_pkg::ni_config_t          config_i,
+  input logic                            context_i,
+  input logic                            store_i,
+  input logic [7:0]                      line_i,
+  input logic [127:0]                    data_i,
+  input logic [15:0]                     strobe_i,
+  input logic [9:0]                      pdid_i,
+  input logic                            serve_valid_i,
+  input ni_pkg::serve_t                  serve_i,
+  input logic                            read_end_valid_i,
+  input ni_pkg::read_end_t               read_end_i,
+  input logic                            packet_taken_i,
+  input logic                            unread_valid_i,
+  input ni_pkg::unread_t                 unread_i,
+  input logic                            answer_valid_i,
+  input exanet_pkg::ni_user_t            answer_i,
+  input logic                            invalidates_i,
+  input logic                            known_i,
+  input logic [35:0]                     page_frame_i,
+  input exanet_pkg::nack_reason_e        fault_i,
+  input logic                            end_taken_i
+);
+  import exanet_pkg::*;
+  localparam int unsigned Channels = 2;
+  localparam logic [2:0] Admit = 3'd0;  // a step of ni_transfers
+  logic rst_n = 1'b0;
+  always_ff @(posedge clk_i) rst_n <= 1'b1;
+
+  ni_config_t ni_config;
+  always_comb begin
+    ni_config = config_i;
+    if (Counts) begin
+      ni_config = '0;
+      ni_config.y_shift = 4'd1;
+      ni_config.z_shift = 4'd1;
+    end
+    ni_config.translate = 1'b1;
+  end
+
+  logic up, serves, read_end_taken, packet_valid, unread_taken, tready, drained, look, want, end_valid;
+  logic [9:0] domain;
+  logic [35:0] page;
+  logic [44:0] end_word;
+  transfer_end_t end_value;
+  ni_transfer_status_t status;
+  ni_pkg::write_packet_t packet;
+  logic [31:0] packets, ended, repeated, stale;
+  ni_transfers #(.Contexts(2), .Channels(Channels), .Peers(2), .Window(2)) dut (
+    .clk_i, .rst_ni(rst_n), .config_i(ni_config), .ready_o(up), .context_i, .store_i(rst_n && store_i), .line_i, .data_i, .strobe_i, .pdid_i,
+    .status_at_i(1'b0), .status_o(status), .serves_o(serves), .serve_valid_i(rst_n && serve_valid_i), .serve_i,
+    .read_end_valid_i(rst_n && read_end_valid_i), .read_end_taken_o(read_end_taken), .read_end_i, .packet_valid_o(packet_valid),
+    .packet_taken_i(rst_n && packet_taken_i), .packet_o(packet), .unread_valid_i(rst_n && unread_valid_i), .unread_taken_o(unread_taken), .unread_i,
+    .s_axis_tvalid(rst_n && answer_valid_i), .s_axis_tready(tready), .s_axis_tuser(answer_i), .invalidates_i, .drained_o(drained), .look_o(look),
+    .domain_o(domain), .page_o(page), .want_o(want), .known_i, .page_frame_i, .fault_i, .end_valid_o(end_valid),
+    .end_taken_i(rst_n && end_taken_i), .end_word_o(end_word), .end_value_o(end_value), .packets_o(packets), .ended_o(ended),
+    .repeated_o(repeated), .stale_o(stale));
+
+  // What a token says is so: of a store, and of what the unit keeps.
+  function automatic logic is_told(logic [44:0] word, logic [15:0] token, logic [9:0] pdid);
+    return token == {word[14:9], pdid};
+  endfunction
+  typedef struct packed {
+    logic [44:0] word;
+    logic notify;
+    logic [15:0] token;
+    logic [9:0] pdid;
+  } ending_t;
+  function automatic logic is_sound(ending_t ending);
+    return !ending.notify || is_told(ending.word, ending.token, ending.pdid);
+  endfunction
+
+  // The last look; it is of use until an invalidation.
+  logic looked = 1'b0, waits = 1'b0, answered = 1'b0, serves_q = 1'b0;
+  logic [9:0] domain_q = '0;
+  logic [35:0] page_q = '0, frame_q = '0;
+  nack_reason_e fault_q = NackReasonNone;
+  logic [44:0] word_q = '0;
+  transfer_end_t value_q = '0;
+  always_ff @(posedge clk_i) begin
+    looked <= rst_n && (look || (looked && !(invalidates_i && drained)));
+    if (look) {domain_q, page_q} <= {domain, page};
+    answered <= rst_n && want && known_i && !look;
+    {frame_q, fault_q} <= {page_frame_i, fault_i};
+    waits <= rst_n && end_valid && !end_taken_i;
+    {word_q, value_q} <= {end_word, end_value};
+    serves_q <= rst_n && serves;
+  end
+  transfer_t stored;
+  assign stored = {data_i, 128'd0};
+  always_comb begin
+    if (store_i && line_i == 8'd9) assume (is_told(stored.end_word, stored.token, pdid_i));
+    // ni_translate keeps what it has answered until the next look; ends are taken, as packets, where they are offered.
+    if (answered) assume (known_i && page_frame_i == frame_q && fault_i == fault_q);
+    assume (fault_i == NackReasonNone || ni_pkg::is_page_fault(fault_i));
+    assume (!end_taken_i || end_valid);
+    assume (!packet_taken_i || packet_valid);
+    assume (!serve_valid_i || serves_q);
+    assume (!store_i || up);
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_n) begin
+      OfTheDomain: assert (!end_valid || (looked && want && known_i && fault_i == NackReasonNone && end_value.token[9:0] == domain_q));
+      OfThePage: assert (!end_valid || end_value.token[15:10] == page_q[5:0]);
+      InItsFrame: assert (!end_valid || end_word[44:9] == page_frame_i);
+      Stays: assert (!waits || (end_valid && end_word == word_q && end_value == value_q));
+      Asks: assert (!look || !(want && !known_i));
+      Holds: assert (!(invalidates_i && drained) || !(want || look));
+      Looked: assert (!want || looked);
+      Ends: cover (end_valid && end_taken_i);
+      Another: cover (end_valid && $past(ended) == 32'd1 && end_value.token[9:0] != $past(end_value.token[9:0], 2));
+      Faulted: cover (want && known_i && fault_i != NackReasonNone && dut.release_channel);
+    end
+  end
+
+  // No FIFO is written that is full, and so none holds more than it has room for.
+  logic room, fits;
+  logic [5:0] serving;
+  logic [1:0] ends, spare, beginning;
+  logic [3:0] intakes, emitting, packets_ahead;
+  assign intakes = dut.u_intake.write_q - dut.u_intake.read_q;
+  assign ends = dut.u_ends.write_q - dut.u_ends.read_q;
+  assign serving = dut.u_serves.write_q - dut.u_serves.read_q;
+  assign spare = dut.u_spare.write_q - dut.u_spare.read_q;
+  assign beginning = dut.u_begin.write_q - dut.u_begin.read_q;
+  assign emitting = dut.u_emit.write_q - dut.u_emit.read_q;
+  assign packets_ahead = dut.u_packets.write_q - dut.u_packets.read_q;
+  assign room = !(dut.u_intake.write_i && intakes == 4'd8) && !(dut.u_ends.write_i && ends == 2'd2) && !(dut.u_serves.write_i && serving == 6'd32) &&
+      !(dut.u_spare.write_i && spare == 2'd2) && !(dut.u_begin.write_i && beginning == 2'd2) && !(dut.u_emit.write_i && emitting == 4'd8) &&
+      !(dut.u_packets.write_i && packets_ahead == 4'd8);
+  assign fits = intakes <= 4'd8 && ends <= 2'd2 && serving <= 6'd32 && spare <= 2'd2 && beginning <= 2'd2 && emitting <= 4'd8 &&
+      packets_ahead <= 4'd8;
+  if (Counts) begin : gen_counts
+    always_ff @(posedge clk_i) if (rst_n) Room : assert (room && fits);
+  end else begin : gen_proof
+    always_comb if (rst_n) assume (room);
+    always_ff @(posedge clk_i) if (rst_n) Fits : assert (fits);
+    // Helps the proof: what is kept of each transfer says what its token does.
+    localparam int unsigned BehindActive = 2 * 48 + 32 + 2 + 4 + 8 + 2 + 2 + 4 + 3 + 12 + $bits(nack_reason_e);  // bits of the state
+    logic [Channels-1:0] written = '0;  // entries that a transfer has been given
+    ending_t [Channels-1:0] endings;
+    logic [Channels-1:0] active;
+    always_comb begin
+      for (int unsigned c = 0; c < Channels; c++) begin
+        endings[c] = dut.u_endings.memory[c];
+        active[c] = dut.u_states.memory[c][BehindActive];
+      end
+    end
+    ending_t ending, ending2, ending3, ending_first;
+    assign ending_first = {dut.intake1_q.transfer.end_word, dut.intake1_q.transfer.notify, dut.intake1_q.transfer.token, dut.intake1_q.pdid};
+    assign ending = dut.ending;
+    assign ending2 = dut.ending2_q;
+    assign ending3 = dut.ending3_q;
+    always_ff @(posedge clk_i) begin
+      if (dut.admits3_q) written[dut.channel3_q] <= 1'b1;
+      Begins: assert (rst_n || written == '0);
+      if (rst_n) begin
+        Handed: assert (!dut.hands_q || is_told(dut.transfer_q.end_word, dut.transfer_q.token, dut.hands_pdid_q));
+        Steps: assert (dut.phase_q != 2'd3 && (!dut.step3_q || dut.phase_q == 2'd0) && (!dut.clears || dut.phase_q == 2'd0));
+        Fourth: assert (dut.step3_q || !(dut.admits3_q || dut.ends3_q || dut.numbers_write3_q || dut.block_writes3_q || dut.sends3_q ||
+                                         dut.begin_pushes_q || dut.emit_pushes_q));
+        Second: assert (dut.phase_q != 2'd1 || (3'(dut.step1_q) == Admit ? is_sound(ending_first) : !dut.state1.active || written[dut.channel1_q]));
+        Third: assert (dut.phase_q != 2'd2 || (3'(dut.step2_q) == Admit ? is_sound(ending2) : !dut.state2_q.active || written[dut.channel2_q]));
+        Admitted: assert (!dut.admits3_q || is_sound(ending3));
+        Written: assert (!(dut.step3_q && dut.state3_q.active) || dut.admits3_q || written[dut.channel3_q]);
+        Ended: assert (!dut.ends3_q || dut.admits3_q || written[dut.channel3_q]);
+        Offered: assert (!dut.offers_q || (is_sound(ending) && dut.u_ends.valid_o));
+        Wanted: assert (!want || (dut.offers_q && ending.notify && domain_q == ending.pdid && page_q == ending.word[44:9]));
+      end
+    end
+    for (genvar c = 0; c < Channels; c++) begin : gen_channel
+      always_ff @(posedge clk_i) begin
+        if (rst_n) begin
+          Sound: assert (!written[c] || is_sound(endings[c]));
+          Active: assert (!active[c] || written[c] || dut.clear_q <= 4'(c));
+        end
+      end
+    end
+    // Entries of FIFOs that are written and not read.
+    localparam int unsigned IntakeBits = $bits(transfer_t) + $bits(transfer_fence_t) + 13;
+    for (genvar i = 0; i < 8; i++) begin : gen_intake
+      logic [2:0] at;
+      logic [IntakeBits-1:0] kept;
+      transfer_t transfer;
+      logic serves_here;  // which one that was stored never does
+      assign serves_here = kept[11];
+      assign at = 3'(dut.u_intake.read_q + 4'(i));
+      assign kept = dut.u_intake.memory[at];
+      assign transfer = kept[IntakeBits-1-:$bits(transfer_t)];
+      always_ff @(posedge clk_i)
+        if (rst_n) Kept : assert (4'(i) >= intakes || (!serves_here && is_told(transfer.end_word, transfer.token, kept[9:0])));
+    end
+    for (genvar i = 0; i < Channels; i++) begin : gen_ends
+      logic at;
+      logic [5:0] kept;
+      assign at = 1'(dut.u_ends.read_q + 2'(i));
+      assign kept = dut.u_ends.memory[at];
+      always_ff @(posedge clk_i) if (rst_n) Waits : assert (2'(i) >= ends || written[kept[5]]);
+    end
+  end
+endmodule
