@@ -49,7 +49,8 @@ class InjectPorts {
     const Node& n = nodes_[node];
     if (gone(n, kFrames - 1) > last + 1) return 0;
     const std::uint64_t words = n.words + beats - 1;
-    const auto free = static_cast<std::uint32_t>(std::min<std::uint64_t>(most, kWords - 1 - std::min(words, kWords - 1)));
+    const auto free =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(most, kWords - 1 - std::min(words, kWords - 1)));
     if (free == most) return most;
     return free + n.sent.in_turn(words + free - (kWords - 1), last + free - 1, most - free);
   }

@@ -33,7 +33,8 @@ class WordTimes {
       if (next >= packet.end) continue;
       next = std::max(next, packet.begin);  // those before have left long ago
       // Where the first word of a packet is not late, none is.
-      const bool late = packet.first + static_cast<Cycle>(next - packet.begin) > cycle + static_cast<Cycle>(next - word);
+      const bool late =
+          packet.first + static_cast<Cycle>(next - packet.begin) > cycle + static_cast<Cycle>(next - word);
       if (next >= end || late) break;
       next = packet.end;
     }
