@@ -415,8 +415,10 @@ void Part::give_back(NodeId node, std::uint8_t intra_port, Time at) {
     before = time;
   }
   Output& output = outputs_[index];
+  const Time known = output.free_at;
   free_with_slot(output, slots);
-  if (output.free_at != Time::never()) wake(output, index, max(events_.now(), output.free_at));
+  // Whoever waits is looked at when the output is free as far as was known.
+  if (output.free_at < known) wake(output, index, max(events_.now(), output.free_at));
 }
 
 void Part::stall(Time now, NodeId node, std::uint8_t intra_port, Time until) {

@@ -44,6 +44,17 @@ class InjectPorts {
     return std::max({at + 1, gone(n, kFrames - 1), sent(n, words)});
   }
 
+  // Of so many further beats of this frame, how many are taken one a cycle. Contract: as above, and a beat has been taken.
+  std::uint32_t taken_in_turn(NodeId node, std::uint32_t beats, Cycle last, std::uint32_t most) const {
+    const Node& n = nodes_[node];
+    if (gone(n, kFrames - 1) > last + 1) return 0;
+    const std::uint64_t words = n.words + beats - 1;
+    const auto free =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(most, kWords - 1 - std::min(words, kWords - 1)));
+    if (free == most) return most;
+    return free + n.sent.in_turn(words + free - (kWords - 1), last + free - 1, most - free);
+  }
+
   void hand_over(NodeId node, const Packet& packet, Cycle last_beat) {
     Node& n = nodes_[node];
     n.frames.push_back({packet, last_beat});

@@ -253,10 +253,11 @@ void BlockReceiver::offer_end(NodeId node, Cycle cycle) {
   schedule_writer(node, nodes_[node]);
 }
 
-// When what memory is to do next has to be looked at: the last cycle of what it does, else the first one of something.
+// When what memory is to do next has to be looked at: the last cycle of what it does, if something waits by then, else the first one of something.
 void BlockReceiver::schedule_writer(NodeId node, Node& n) {
   Cycle cycle = kUnknown;
-  if (n.busy_until >= now()) {
+  const bool follows = n.end_from <= n.busy_until || (!n.jobs.empty() && n.jobs.front().valid <= n.busy_until + 1);
+  if (n.busy_until >= now() && follows) {
     cycle = n.busy_until;
   } else if (n.end_chosen != kUnknown) {
     return write_end(node, n);

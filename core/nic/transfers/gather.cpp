@@ -173,6 +173,13 @@ bool Gather::emit(NodeId node, Node& n) {
       return true;
     }
     if (n.offers) return false;
+    // Behind a word that is taken those go a cycle each that wait for nothing. The frame's last is left.
+    if (n.word != 0 && n.free >= std::max(n.unread_free, f.asked + memory_read_ + (f.near != f.beats))) {
+      const std::uint32_t words = inject_.taken_in_turn(node, n.word, n.last, f.words - 1 - n.word);
+      n.word += words;
+      n.beat = std::min(n.beat + words, f.beats);
+      n.free = n.last += words;
+    }
     // What is left behind the last beat is a word of its own.
     Cycle cycle = std::max(n.free, n.unread_free);
     bool emits = true;

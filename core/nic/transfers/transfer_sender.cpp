@@ -157,22 +157,48 @@ void TransferSender::wake(NodeId node) {
   if (!n.serves.empty() && !n.spare.empty()) from(n.serves.front().from, n.spare.front().from);
   if (!n.emit.empty()) from(n.emit.front().from, gather_.room_from(node));
   if (!n.begin.empty()) from(n.begin.front().from, gather_.room_from(node));
-  if (!n.due.empty()) from(owed(n.due.front().number), n.free);
   // Whether a visit begins beside a store is settled in its cycle.
   if (n.handed > now() && n.handed >= n.free && (n.handed - config_.begins) % kVisits < kYields)
     from(n.handed, n.handed);
-  if (cycle == kUnknown) return;
-  cycle = std::max({cycle, n.free, now()});
-  if (cycle >= n.event) return;
-  n.event = cycle;
+  if (cycle != kUnknown) {
+    cycle = behind_visits(n, std::max({cycle, n.free, now()}));
+    if (cycle < n.event) {
+      n.event = cycle;
+      events_.schedule(time_of(cycle, config_.cycle), on_event_, node);
+    }
+  }
+  await_visit(node, n);
+}
+
+// A visit that finds something to do is far away most often: one event awaits the first of them where no step comes before.
+void TransferSender::await_visit(NodeId node, Node& n) {
+  while (!n.due.empty() && !waits(n, n.due.front())) {
+    std::pop_heap(n.due.begin(), n.due.end());
+    n.due.pop_back();
+  }
+  if (n.due.empty()) return;
+  const Cycle cycle = std::max({owed(n.due.front().number), n.free, now()});
+  if (cycle >= std::min(n.event, n.visit_event)) return;
+  n.visit_event = cycle;
   events_.schedule(time_of(cycle, config_.cycle), on_event_, node);
+}
+
+// A cycle, or the first one behind it in which a visit that has nothing to do, and is owed by then, lets a step begin. Whether it lets one go first is settled
+// in its own cycle.
+Cycle TransferSender::behind_visits(const Node& n, Cycle cycle) const {
+  const std::int64_t last = (cycle - config_.begins) / kVisits - 1;
+  if (last < n.visited || (!n.due.empty() && n.due.front().number <= last)) return cycle;
+  const Cycle starts = std::max(owed(last), n.free);
+  if (starts == cycle && cycle < owed(last) + kYields) return cycle;
+  return std::max(cycle, starts + 3);
 }
 
 void TransferSender::event(NodeId node) {
   Node& n = nodes_[node];
   const Cycle cycle = now();
-  if (cycle != n.event) return;  // one that is earlier was scheduled behind it
-  n.event = kUnknown;
+  if (cycle != n.event && cycle != n.visit_event) return;  // one that is earlier was scheduled behind it
+  if (cycle == n.event) n.event = kUnknown;
+  if (cycle == n.visit_event) n.visit_event = kUnknown;
   Step step;
   if (n.free <= cycle && !visits(node, n, cycle) && choose(node, n, cycle, step)) begin(node, n, cycle, step);
   wake(node);

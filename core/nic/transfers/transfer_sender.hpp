@@ -175,12 +175,19 @@ class TransferSender {
     bool offers = false;  // the first of them
     bool end_looked = false;  // its page has been looked up
     Cycle end_free = kLongAgo, end_event = kUnknown, end_drained = kLongAgo;  // behind one that was looked up
-    Cycle event = kUnknown;
+    Cycle event = kUnknown, visit_event = kUnknown;
   };
 
   Cycle now() const { return cycle_of(events_.now(), config_.cycle); }
   void wake(NodeId node);
+  void await_visit(NodeId node, Node& n);
+  // Whether a block is what it was when the visit was called for.
+  static bool waits(const Node& n, const Visit& visit) {
+    const Channel& channel = n.channels[visit.slot / 4];
+    return (channel.busy >> visit.slot % 4 & 1) != 0 && channel.blocks[visit.slot % 4].sent == visit.sent;
+  }
   void event(NodeId node);
+  Cycle behind_visits(const Node& n, Cycle cycle) const;
   bool visits(NodeId node, Node& n, Cycle cycle);
   bool yields(NodeId node, const Node& n, Cycle cycle) const;
   bool choose(NodeId node, const Node& n, Cycle cycle, Step& step) const;

@@ -51,9 +51,16 @@ module ni_reduce (
   import exanet_pkg::*;
   import ni_reduce_pkg::*;
   localparam logic [2:0] MostDoublings = 3'd5;
-  typedef enum logic [2:0] { Visit, Arrival, Refused, Combined, Call, Open } kind_e;
   typedef struct packed {
-    kind_e kind;
+    logic visit;
+    logic arrival;
+    logic refused;
+    logic combined;
+    logic call;
+    logic open;
+  } kind_t;  // one at most
+  kind_t kind_next, kind_q;
+  typedef struct packed {
     arrival_t what;  // of a call tree, branch and shape, of others the tree at least
     logic legal;  // its shape
   } event_t;
@@ -192,19 +199,22 @@ module ni_reduce (
   assign order_steps = free && !combined_q && !refused && !arrival_valid && (calls || (hold_q && !decided_q && receiver_idle));
   assign chooses = visits || arrival_steps || refused_steps || combined_steps || order_steps;
   always_comb begin
-    event_next.kind = Visit;
+    kind_next = '0;
     event_next.what = arrival;
-    if (visits) event_next.what.tree = clock_q[7:4];
-    else if (arrival_valid) event_next.kind = Arrival;
+    if (visits) begin
+      kind_next.visit = 1'b1;
+      event_next.what.tree = clock_q[7:4];
+    end else if (arrival_valid) kind_next.arrival = 1'b1;
     else if (refused) begin
-      event_next.kind = Refused;
+      kind_next.refused = 1'b1;
       event_next.what.tree = refused_tree;
       event_next.what.number[23:16] = refused_epoch;
     end else if (combined_q) begin
-      event_next.kind = Combined;
+      kind_next.combined = 1'b1;
       event_next.what.tree = job.tree;
     end else begin
-      event_next.kind = calls ? Call : Open;
+      kind_next.call = calls;
+      kind_next.open = !calls;
       event_next.what.tree = calls ? order.line[18:15] : order.line[7:4];
       event_next.what.branch = order.line[14:12];
       event_next.what.shape = {call.bytes, call.element, call.operation};
@@ -218,6 +228,7 @@ module ni_reduce (
       decided_q  <= 1'b0;
       clock_q    <= '0;
       decides_q  <= 1'b0;
+      kind_q     <= '0;
       combined_q <= 1'b0;
       orders_q   <= '0;
       config_q   <= '0;
@@ -227,6 +238,7 @@ module ni_reduce (
       order_valid <= order_takes || (order_valid && !order_done);
       clock_q    <= clock_q + 1'b1;
       decides_q  <= chooses;
+      kind_q     <= chooses ? kind_next : '0;
       combined_q <= combined || (combined_q && !combined_steps);
       orders_q   <= orders_q + 4'(store_i) - 4'(order_takes);
       if (order_valid && what.configures) config_q <= order.data[63:0];
@@ -244,7 +256,7 @@ module ni_reduce (
 
   // --- Steps: the decision.
   logic [Branches-1:0] one, remote, come;
-  logic here, from_local, from_remote, came, agrees, last_one, same_round, round_before, same_epoch;
+  logic from_local, from_remote, came, agrees, last_one, same_round, round_before, same_epoch;
   logic takes, ends, fails, goes_up, asks_again, repeats, answers;
   logic [15:0] age;
   logic [16:0] since;
@@ -255,12 +267,11 @@ module ni_reduce (
   assign come = state_q.come | one;
   assign last_one = come == place_q.branches;
   assign agrees = event_q.legal && (state_q.come == '0 || state_q.shape == event_q.what.shape);
-  assign here = decides_q && enabled_here_q;
   assign same_epoch = event_q.what.number[23:16] == place_q.epoch;
   assign same_round = event_q.what.number[15:0] == state_q.round;
   assign round_before = event_q.what.number[15:0] == state_q.round - 16'd1;
-  assign from_local = here && event_q.kind == Call && (place_q.branches & place_q.locals & one) != '0;
-  assign from_remote = here && event_q.kind == Arrival && same_epoch && event_q.what.pdid == place_q.pdid;
+  assign from_local = kind_q.call && enabled_here_q && (place_q.branches & place_q.locals & one) != '0;
+  assign from_remote = kind_q.arrival && enabled_here_q && same_epoch && event_q.what.pdid == place_q.pdid;
   assign age = state_q.age + 16'd1;
   assign since = state_q.since + 17'd1;
 
@@ -268,13 +279,13 @@ module ni_reduce (
     logic part, result, visit, late;
     part = from_remote && !event_q.what.result && (remote & one) != '0;
     result = from_remote && event_q.what.result && !place_q.root;
-    visit = here && event_q.kind == Visit && state_q.phase != Broken && state_q.come != '0;
+    visit = kind_q.visit && enabled_here_q && state_q.phase != Broken && state_q.come != '0;
     late = visit && config_q.limit != '0 && state_q.age >= config_q.limit;
     takes = state_q.phase == Gather && !came && agrees &&
         (from_local || (part && same_round && event_q.what.kept && event_q.what.reason == '0));
     ends = (result && state_q.phase == Await && same_round && event_q.what.kept && event_q.what.shape == state_q.shape) ||
-        (here && event_q.kind == Combined && state_q.phase == Combine && place_q.root);
-    goes_up = here && event_q.kind == Combined && state_q.phase == Combine && !place_q.root;
+        (kind_q.combined && enabled_here_q && state_q.phase == Combine && place_q.root);
+    goes_up = kind_q.combined && enabled_here_q && state_q.phase == Combine && !place_q.root;
     // The node above is told again, as it has not answered; so is one below that has not heard.
     repeats = visit && !late && state_q.phase == Await && config_q.patience != '0 &&
         state_q.since >= 17'(config_q.patience) << state_q.doublings;
@@ -289,7 +300,7 @@ module ni_reduce (
       end else if (state_q.phase == Gather && !came && !agrees && (from_local || (part && same_round && event_q.what.kept))) begin
         fails = 1'b1;
         reason = NackReasonMismatch;
-      end else if (here && event_q.kind == Refused && same_epoch) begin
+      end else if (kind_q.refused && enabled_here_q && same_epoch) begin
         fails = 1'b1;
         reason = NackReasonMemory;
       end
@@ -319,7 +330,7 @@ module ni_reduce (
       state.round = state_q.round + 16'd1;
     end
     if (fails) state.phase = Broken;
-    if (event_q.kind == Open) state = '0;
+    if (kind_q.open) state = '0;
   end
   assign pushes = takes && last_one;
   assign job_next = '{tree: event_q.what.tree, branches: place_q.branches, shape: event_q.what.shape};
@@ -329,25 +340,25 @@ module ni_reduce (
   always_comb begin
     targets = '0;
     if (fails || ends) targets.down = remote;
-    else if (asks_again || (answers && event_q.kind == Arrival)) targets.down = one;
+    else if (asks_again || (answers && kind_q.arrival)) targets.down = one;
     if (fails || ends) targets.locals = place_q.branches & place_q.locals;
-    else if (answers && event_q.kind == Call) targets.locals = one;
+    else if (answers && kind_q.call) targets.locals = one;
     targets.up = (fails && !place_q.root) || goes_up || repeats;
     letter.number = {place_q.epoch, state_q.round};
     letter.pdid = place_q.pdid;
     letter.shape = state_q.shape;
     if (fails) letter.shape.bytes = '0;
     letter.reason = fails ? reason : NackReasonNone;
-    letter.partial = event_q.kind == Combined;
+    letter.partial = kind_q.combined;
   end
   assign tells_letter = ends || fails || goes_up;
-  assign tells_instead = tells_letter || event_q.kind == Open;
-  assign tells = tells_letter || repeats || asks_again || answers || (decides_q && event_q.kind == Open);
+  assign tells_instead = tells_letter || kind_q.open;
+  assign tells = tells_letter || repeats || asks_again || answers || kind_q.open;
 
   always_ff @(posedge clk_i) begin
     tell_q <= '{tree: event_q.what.tree, instead: tells_instead, letter_valid: tells_letter, targets: targets, letter: letter};
     if (decides_q) states[event_q.what.tree] <= state;
-    if (decides_q && event_q.kind == Open) places[event_q.what.tree] <= open_place_q;
+    if (kind_q.open) places[event_q.what.tree] <= open_place_q;
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -361,11 +372,11 @@ module ni_reduce (
       counts_q   <= '0;
     end else begin
       tell_valid_q <= tells;
-      if (decides_q && event_q.kind == Open) enabled_q[event_q.what.tree] <= open_place_q.enabled;
+      if (kind_q.open) enabled_q[event_q.what.tree] <= open_place_q.enabled;
       if (pushes) busy_q[event_q.what.tree] <= 1'b1;
-      if (decides_q && event_q.kind == Combined) busy_q[event_q.what.tree] <= 1'b0;
+      if (kind_q.combined) busy_q[event_q.what.tree] <= 1'b0;
       counts_q   <= {ends, fails, repeats || asks_again,
-                     decides_q && event_q.kind == Arrival && !(takes || ends || fails || asks_again || answers)};
+                     kind_q.arrival && !(takes || ends || fails || asks_again || answers)};
       ended_o    <= ended_o + 32'(counts_q[3]);
       failed_o   <= failed_o + 32'(counts_q[2]);
       repeated_o <= repeated_o + 32'(counts_q[1]);
