@@ -185,7 +185,7 @@ module transfers_formal #(
       always_ff @(posedge clk_i) begin
         if (rst_n) begin
           Sound: assert (!written[c] || is_sound(endings[c]));
-          Active: assert (!active[c] || written[c] || dut.clear_q <= 4'(c));
+          Active: assert (!active[c] || written[c] || dut.clear_q <= 4'($unsigned(c)));
         end
       end
     end
@@ -197,18 +197,18 @@ module transfers_formal #(
       transfer_t transfer;
       logic serves_here;  // which one that was stored never does
       assign serves_here = kept[11];
-      assign at = 3'(dut.u_intake.read_q + 4'(i));
+      assign at = 3'(dut.u_intake.read_q + 4'($unsigned(i)));
       assign kept = dut.u_intake.memory[at];
       assign transfer = kept[IntakeBits-1-:$bits(transfer_t)];
       always_ff @(posedge clk_i)
-        if (rst_n) Kept : assert (4'(i) >= intakes || (!serves_here && is_told(transfer.end_word, transfer.token, kept[9:0])));
+        if (rst_n) Kept : assert (4'($unsigned(i)) >= intakes || (!serves_here && is_told(transfer.end_word, transfer.token, kept[9:0])));
     end
     for (genvar i = 0; i < Channels; i++) begin : gen_ends
       logic at;
       logic [5:0] kept;
-      assign at = 1'(dut.u_ends.read_q + 2'(i));
+      assign at = 1'(dut.u_ends.read_q + 2'($unsigned(i)));
       assign kept = dut.u_ends.memory[at];
-      always_ff @(posedge clk_i) if (rst_n) Waits : assert (2'(i) >= ends || written[kept[5]]);
+      always_ff @(posedge clk_i) if (rst_n) Waits : assert (2'($unsigned(i)) >= ends || written[kept[5]]);
     end
   end
 endmodule

@@ -92,9 +92,8 @@ module ni_blocks #(
   localparam int unsigned WindowBits = $clog2(Window);
   typedef enum logic [1:0] { Good, Refused, Unmapped, ReadOnly } outcome_e;  // Refused: by memory, or a request
   typedef struct packed {
-    logic begun;
     outcome_e outcome;
-    logic [7:0] come;  // packets; those that it does not have, too
+    logic [7:0] come;  // packets; those that it does not have, too; none of one that has not begun
   } block_t;
   typedef struct packed {
     logic known;
@@ -216,7 +215,7 @@ module ni_blocks #(
   assign drops = drops_q || !fitting;
   always_comb begin
     found = past_q.blocks[at];
-    if (later || !found.begun) found = '{begun: 1'b1, outcome: Good, come: ~span};
+    if (later || found.come == '0) found = '{outcome: Good, come: ~span};
   end
   // One that has not come yet has its place in the table from a block before it. One that waits for its page counts more than one that was refused: it
   // comes again, and the end of a read is behind it.
@@ -226,7 +225,7 @@ module ni_blocks #(
       named[k] = past_q.blocks[named_at_q[k]];
       oldest[k] = {1'b0, behind[WindowBits-1:0]} + (WindowBits + 1)'(fence.behind[k]);
       whole[k] = fence.behind[k] == '0 ||
-          (named[k].begun && named[k].come == '1 && (later ? ahead_q < 24'(fence.behind[k]) : !oldest[k][WindowBits]));
+          (named[k].come == '1 && (later ? ahead_q < 24'(fence.behind[k]) : !oldest[k][WindowBits]));
       if (fence.behind[k] != '0 && place.fence && named[k].outcome != Good && (spoilt == Good || spoilt == Refused))
         spoilt = named[k].outcome;
     end
