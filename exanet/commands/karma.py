@@ -31,7 +31,7 @@ def command(
         typer.Option(
             "--line",
             metavar="CYCLES",
-            help=f"Latency of transceiver and line, in cycles of {CYCLE_NS} ns ({LINE_CYCLES}; with --ni {NI_LINE_CYCLES}).",
+            help=f"Latency of transceiver and line, at most {_MOST_CYCLES} cycles of {CYCLE_NS} ns ({LINE_CYCLES}; with --ni {NI_LINE_CYCLES}).",
             show_default=False,
         ),
     ] = None,
@@ -40,7 +40,7 @@ def command(
         typer.Option(
             "--memory",
             metavar="CYCLES",
-            help=f"With --ni: cycles until memory answers ({NI_MEMORY_CYCLES}).",
+            help=f"With --ni: cycles until memory answers, 1 to {_MOST_CYCLES} ({NI_MEMORY_CYCLES}).",
             show_default=False,
         ),
     ] = None,

@@ -69,7 +69,10 @@ def small_writes(*, memory_cycles: int) -> Row:
 
 
 def stream(driver: Driver, to: int, count: int, places: Sequence[tuple[int, int]], at_a_time: int, *, read: bool = False) -> None:
-    """A transfer of `count` bytes for each of the places (own, target), so many of them under way, until all have ended."""
+    """A transfer of `count` bytes for each of the places (own, target), so many of them under way, until all have ended.
+
+    Raises RuntimeError where none ends for WAIT_CYCLES.
+    """
     begun, open_ends, limit = 0, list[int](), driver.bench.cycle + WAIT_CYCLES
     while begun < len(places) or open_ends:
         # As many as the bus takes meanwhile; more would wait in front of it.
@@ -80,7 +83,10 @@ def stream(driver: Driver, to: int, count: int, places: Sequence[tuple[int, int]
         driver.bench.run(1 if begun < len(places) else 16)
         if driver.bench.cycle > limit:
             raise RuntimeError(f"{len(open_ends)} of {len(places)} transfers do not end")
+        under_way = len(open_ends)
         open_ends = [end for end in open_ends if not driver.ended(0, end)]
+        if len(open_ends) < under_way:
+            limit = driver.bench.cycle + WAIT_CYCLES
 
 
 def write_headers(events: Sequence[Event], node: int) -> list[int]:

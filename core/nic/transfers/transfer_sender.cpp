@@ -221,15 +221,14 @@ bool TransferSender::visits(NodeId node, Node& n, Cycle cycle) {
     const Visit visit = n.due.front();
     std::pop_heap(n.due.begin(), n.due.end());
     n.due.pop_back();
-    const Channel& channel = n.channels[visit.slot / 4];
-    const bool waits = (channel.busy >> visit.slot % 4 & 1) != 0 && channel.blocks[visit.slot % 4].sent == visit.sent;
-    if (waits && (channel.queued >> visit.slot % 4 & 1) != 0) {
+    if (!waits(n, visit)) continue;
+    if ((n.channels[visit.slot / 4].queued >> visit.slot % 4 & 1) != 0) {
       // A request that was answered before it could be sent again.
       n.due.push_back({visit.number + config_.slots(), visit.slot, visit.sent});
       std::push_heap(n.due.begin(), n.due.end());
       continue;
     }
-    if (waits) take_step(node, n, starts, Step::kVisit, visit.slot, {});
+    take_step(node, n, starts, Step::kVisit, visit.slot, {});
   }
   return n.free > cycle;
 }
