@@ -45,8 +45,7 @@ module node_interfaces #(
   output logic                served_o,
   output logic [47:0]         served_address_o
 );
-  import exanet_pkg::*;
-  flit_t [2:0] in, out;
+  exanet_pkg::flit_t [2:0] in, out;
   logic [2:0] moved_on;
   assign out = {flit_i[2], flit_i[1], flit_i[0]};
   for (genvar p = 0; p < 3; p++) begin : gen_port
