@@ -274,7 +274,8 @@ class NetworkInterface(Strict):
         description="With `reduction_trees`: of a pass, one a part, over the words of the vector, each; a pass has nine at least.",
     )
     clock: Frequency = Field(
-        description="Packets go to the router at the edges of this clock, counted from virtual time 0; with 0 whenever they are ready."
+        description="Packets go to the router at the edges of this clock, counted from virtual time 0; with 0 whenever they are ready. "
+        "What is in the gateware's cycles goes by the router's clock."
     )
 
 
