@@ -31,7 +31,7 @@ def command(
         typer.Option(
             "--line",
             metavar="CYCLES",
-            help=f"Latency of transceiver and line, at most {_MOST_CYCLES} cycles of {CYCLE_NS} ns ({LINE_CYCLES}; with --ni {NI_LINE_CYCLES}).",
+            help=f"Latency of transceiver and line, to {_MOST_CYCLES} cycles of {CYCLE_NS} ns ({LINE_CYCLES}; with --ni {NI_LINE_CYCLES}).",
             show_default=False,
         ),
     ] = None,
