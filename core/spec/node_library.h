@@ -113,7 +113,7 @@ typedef struct exanet_node_library_calls {
   int (*at_rest)(const exanet_nodes*);
   uint32_t (*discarded)(const exanet_nodes*, uint32_t node); /* packets without a route on */
   void (*counts)(const exanet_nodes*, uint32_t line, exanet_line_counts*);
-  /* Of nodes with interfaces. Offered from the next step on, behind those before it. */
+  /* Of nodes with interfaces; null without. Offered from the next step on, behind those before it. */
   void (*store)(exanet_nodes*, uint32_t node, const exanet_store*);
   void (*memory)(exanet_nodes*, const exanet_memory*); /* before the first step */
   /* These stores have their effect, and no cycle passes; 0: not, as the node's interfaces are not at rest. */

@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether tests take their full size (`make test-long`); else one that finds what broke, at a third of the time or less.
+// How much tests do: whether they take their full size (`make test-long`), else one that finds what broke, at a third of the time or less; and what a
+// campaign gives.
 #pragma once
 
+#include <cstdint>
 #include <cstdlib>
 
 namespace exanet::gateware {
 
 inline bool in_full() { return std::getenv("EXANET_TEST_LONG") != nullptr; }
+
+// A figure of the environment, for a campaign.
+inline std::uint64_t given(const char* name, std::uint64_t otherwise) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? otherwise : std::strtoull(value, nullptr, 10);
+}
 
 }  // namespace exanet::gateware

@@ -11,15 +11,15 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from browser import charts, in_browser, needs_browser
 from ruamel.yaml import YAML
 
-from exanet.karma import interface_model, layouts, stages
+from exanet.karma import interface_model, layouts, stages, streams
 from exanet.karma.driver import FENCES, MAILBOX, OWN, TARGET, Driver
-from exanet.karma.interface import Bench, What, field, pack
+from exanet.karma.interface import WAIT_CYCLES, Bench, What, field, pack
 
 ROOT = Path(__file__).parents[2]
 Found = dict[str, Any]
@@ -226,3 +226,31 @@ def test_stores_of_eight_bytes_and_loads() -> None:
         assert [(event.value & 0xFFF, event.place) for event in bench.events()] == [(0x80 + 8 * i, 8) for i in range(4)]
         assert bench.get(1, TARGET, 64) == data
         assert field("ni_transfer_status", "taken", bench.load(0, 0xD0)) == 1
+
+
+class _Slow:
+    """A bench and a driver of it in one: each transfer ends so many cycles behind the one before."""
+
+    def __init__(self, each: int) -> None:
+        self.bench, self.cycle, self.each, self.begun = self, 0, each, 0
+
+    def stores(self, node: int) -> int:
+        return 0
+
+    def run(self, cycles: int) -> None:
+        self.cycle += cycles * self.each // 16
+
+    def transfer(self, node: int, to: int, count: int, **_: Any) -> int:
+        self.begun += 1
+        return self.begun * self.each
+
+    def ended(self, node: int, end: int) -> bool:
+        return self.cycle >= end
+
+
+def test_a_stream_waits_for_each_transfer_and_not_for_all_together() -> None:
+    slow, places = _Slow(WAIT_CYCLES // 2), [(OWN, TARGET)] * 10
+    streams.stream(cast(Driver, slow), 1, 64, places, 1)
+    assert slow.begun == len(places)
+    with pytest.raises(RuntimeError, match="1 of 10 transfers do not end"):
+        streams.stream(cast(Driver, _Slow(3 * WAIT_CYCLES)), 1, 64, places, 1)

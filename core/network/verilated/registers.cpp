@@ -84,20 +84,6 @@ void check(const TopologySpec& spec, const NetworkConfig& config) {
   }
 }
 
-// The port of gateware/ni/rtl/exanet_ni.sv and exanet_reduce.sv for a type of packets.
-unsigned port_of(unsigned kind) {
-  switch (static_cast<spec::PacketType>(kind)) {
-    case spec::PacketType::kMessage: return 0;
-    case spec::PacketType::kMessageAck:
-    case spec::PacketType::kMessageNack:
-    case spec::PacketType::kAck:
-    case spec::PacketType::kNack: return 1;
-    case spec::PacketType::kReductionPart:
-    case spec::PacketType::kReductionResult: return 3;
-    default: return 2;
-  }
-}
-
 spec::RouterConfig router_registers(const TopologySpec& spec, const NetworkConfig& fabric, bool interfaces,
                                     std::uint32_t node) {
   spec::RouterConfig config;
@@ -126,11 +112,24 @@ spec::RouterConfig router_registers(const TopologySpec& spec, const NetworkConfi
   config.set_links_first(fabric.router.arbitration == RouterConfig::Arbitration::kLinksFirst);
   const auto last_port = static_cast<unsigned>(fabric.router.intra_ports) - 1;
   for (unsigned kind = 0; kind < 16; ++kind)
-    config.set_type_port(kind, interfaces ? port_of(kind) : std::min(kind, last_port));
+    config.set_type_port(kind, interfaces ? interface_port(kind) : std::min(kind, last_port));
   return config;
 }
 
 }  // namespace
+
+unsigned interface_port(unsigned kind) {
+  switch (static_cast<spec::PacketType>(kind)) {
+    case spec::PacketType::kMessage: return 0;
+    case spec::PacketType::kMessageAck:
+    case spec::PacketType::kMessageNack:
+    case spec::PacketType::kAck:
+    case spec::PacketType::kNack: return 1;
+    case spec::PacketType::kReductionPart:
+    case spec::PacketType::kReductionResult: return 3;
+    default: return 2;
+  }
+}
 
 GatewareRegisters::GatewareRegisters(const TopologySpec& spec, const NetworkConfig& config, bool interfaces) {
   check(spec, config);

@@ -253,7 +253,7 @@ void VerilatedNetwork::run_cycle(Time now) {
   const std::int64_t cycle = now.ps() / period_.ps();
   // What links have repeated while nothing was under way.
   for (; registers_.credit() != 0 && next_ < cycle; ++next_, ++cycles_) calls_.step(nodes_);
-  if (next_ < cycle) calls_.skip(nodes_, static_cast<std::uint64_t>(cycle - next_));
+  if (calls_.interfaces != 0 && next_ < cycle) calls_.skip(nodes_, static_cast<std::uint64_t>(cycle - next_));
   next_ = cycle + 1;
   std::erase_if(stalls_, [&](const Stall& stall) {
     const bool over = stall.until <= cycle + 1;  // in the cycle that the step begins

@@ -163,12 +163,14 @@ void ExanetNic::delivered(const Packet& packet, Time injected, Time now) {
     case kMulticastPacket: mailbox_.write(packet.dst, packet.payload_bytes, user, now, true); break;
     case kAckPacket: rdma_.ack_arrived(static_cast<std::uint32_t>(user), now); break;
     default:
-      if (model_)
-        context_.count(packet), model_->delivered(packet, now);
-      else if (packet.priority != 0)
+      if (model_) {
+        context_.count(packet);
+        model_->delivered(packet, now);
+      } else if (packet.priority != 0) {
         reduction_arrived(user, now);
-      else
+      } else {
         message_arrived(packet, user, now);
+      }
   }
 }
 

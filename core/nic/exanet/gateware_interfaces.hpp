@@ -14,6 +14,7 @@
 #include "core/nic/nic.hpp"
 #include "core/nic/reductions/reduction_sender.hpp"
 #include "core/nic/transfers/transfer_sender.hpp"
+#include "core/spec/node_library.h"
 
 namespace exanet {
 
@@ -34,14 +35,14 @@ class GatewareInterfaces {
  public:
   virtual ~GatewareInterfaces() = default;
 
-  // Whether the next slot of the context is free in the present cycle.
-  virtual bool slot_is_free(NodeId node, std::uint32_t context) const = 0;
+  // Whether the slot, which is the next one of its context, is free in the present cycle.
+  virtual bool slot_is_free(NodeId node, std::uint32_t slot) const = 0;
   // Whether the interface may hold a store that begins in this cycle; if so, whether it takes a beat in the present one.
   virtual bool may_hold(NodeId node) const = 0;
   virtual bool takes(NodeId node) const = 0;
   // A store's beats are offered from this cycle on. Contract: the slot, or a channel, is free, and the store before it has been taken: taken() says so, and in
   // which cycle it is at the interface.
-  virtual void store(NodeId node, std::uint32_t context, const MessageStore& message, Cycle from) = 0;
+  virtual void store(NodeId node, std::uint32_t slot, const MessageStore& message, Cycle from) = 0;
   virtual void store(NodeId node, const TransferStore& transfer, Cycle from) = 0;
   virtual void release(NodeId node, std::uint32_t place, Cycle from) = 0;  // its mailbox has been read up to this place
   virtual void taken(NodeId node, Cycle at) = 0;
@@ -51,7 +52,7 @@ class GatewareInterfaces {
 
   // Addresses of a piece of a transfer: of its bytes, the same at both nodes, of the word behind them, and of that which tells its end.
   static constexpr unsigned kPieceBits = 30;
-  static constexpr std::uint64_t kFences = std::uint64_t{1} << 47, kEnds = kFences | std::uint64_t{1} << 46;
+  static constexpr std::uint64_t kFences = EXANET_WORDS, kEnds = EXANET_ENDS;
   static std::uint64_t fence_word(std::uint64_t piece) { return kFences | 8 * piece; }
   static std::uint64_t end_word(std::uint64_t piece) { return kEnds | 8 * piece; }
 
@@ -64,7 +65,7 @@ class GatewareInterfaces {
 
 // What all of them have alike: a mailbox, a domain, contexts that take turns, channels.
 struct GatewareShape {
-  static constexpr std::uint32_t kContexts = 16, kMailbox = 0, kDomain = 0, kLogEntries = 13;
+  static constexpr std::uint32_t kContexts = 16, kSlots = 4 * kContexts, kMailbox = 0, kDomain = 0, kLogEntries = 13;
   static constexpr std::uint32_t kEntries = 1u << kLogEntries;
   // As many channels serve others' reads as stores have: whoever finds none asks again a round later, which is 105 us at 156.25 MHz.
   static constexpr std::uint32_t kChannels = 256, kKept = kChannels / 2;

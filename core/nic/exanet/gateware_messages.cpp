@@ -25,10 +25,10 @@ void GatewareMessages::post(const PacketizerMessage& m) {
   bus_.posted(m.src);
 }
 
-std::uint32_t GatewareMessages::beats(NodeId id) const {
+std::uint32_t GatewareMessages::beats(NodeId id) {
   const Node& node = nodes_[id];
   if (node.releases) return 1;
-  if (node.waiting.empty() || !interfaces_.slot_is_free(id, node.turn)) return 0;
+  if (node.waiting.empty() || !interfaces_.slot_is_free(id, node.slot())) return 0;
   return GatewareInterfaces::kMessageBeats;
 }
 
@@ -41,11 +41,11 @@ void GatewareMessages::go(NodeId id, Cycle from) {
   }
   const PacketizerMessage message = node.waiting.front();
   node.waiting.pop_front();
-  const std::uint32_t context = node.turn, slot = 4 * context + node.fill[context];
+  const std::uint32_t slot = node.slot();
   node.users[slot] = message.user;
-  node.fill[context] = (node.fill[context] + 1) % 4;
+  node.fill[node.turn] = (node.fill[node.turn] + 1) % 4;
   node.turn = (node.turn + 1) % kContexts;
-  interfaces_.store(id, context,
+  interfaces_.store(id, slot,
                     {message.dst, static_cast<std::uint8_t>(message.bytes), GatewareShape::kMailbox,
                      GatewareShape::kDomain, message.user},
                     from);

@@ -25,7 +25,7 @@ class GatewareMessages final : public NodeBus::Stores {
   void stored(NodeId src, std::uint32_t slot, NodeId node, Cycle at);
 
   bool waits(NodeId node) const override { return nodes_[node].releases || !nodes_[node].waiting.empty(); }
-  std::uint32_t beats(NodeId node) const override;
+  std::uint32_t beats(NodeId node) override;
   void go(NodeId node, Cycle from) override;
 
  private:
@@ -34,7 +34,9 @@ class GatewareMessages final : public NodeBus::Stores {
     std::deque<PacketizerMessage> waiting;
     std::uint32_t turn = 0;  // the context that is next
     std::array<std::uint8_t, kContexts> fill{};  // the slot of each that is next
-    std::array<std::uint64_t, 4 * kContexts> users{};  // of slots
+    std::array<std::uint64_t, GatewareShape::kSlots> users{};  // of slots
+
+    std::uint32_t slot() const { return 4 * turn + fill[turn]; }  // that is next
     std::uint32_t read = 0, released = 0;  // entries of its mailbox
     bool releases = false;  // it has yet to tell how far it has read
   };

@@ -94,14 +94,14 @@ void GatewareTransfers::store_pieces(std::uint32_t id) {
   bus_.posted(what.src);
 }
 
-std::uint32_t GatewareTransfers::free_channels(NodeId id) const {
+std::uint32_t GatewareTransfers::free_channels(NodeId id) {
   Node& node = nodes_[id];
   for (const Cycle now = bus_.cycle(); !node.freed.empty() && node.freed.front() <= now; node.freed.pop_front())
     ++node.channels;
   return node.channels;
 }
 
-std::uint32_t GatewareTransfers::beats(NodeId id) const {
+std::uint32_t GatewareTransfers::beats(NodeId id) {
   const Node& node = nodes_[id];
   if (node.waiting.empty() || free_channels(id) == 0) return 0;
   return GatewareInterfaces::beats(node.waiting.front());

@@ -27,7 +27,7 @@ class GatewareTransfers final : public NodeBus::Stores {
   void served(std::uint64_t piece);
 
   bool waits(NodeId node) const override { return !nodes_[node].waiting.empty(); }
-  std::uint32_t beats(NodeId node) const override;
+  std::uint32_t beats(NodeId node) override;
   void go(NodeId node, Cycle from) override;
 
  private:
@@ -47,7 +47,7 @@ class GatewareTransfers final : public NodeBus::Stores {
   };
 
   static bool reads(const Transfer& t) { return t.what.part == RdmaTransfer::Part::kRequest; }
-  std::uint32_t free_channels(NodeId node) const;
+  std::uint32_t free_channels(NodeId node);
   std::uint32_t allocate(const RdmaTransfer& transfer);
   void release(std::uint32_t id) { free_.push_back(id); }
   std::uint32_t allocate_piece(std::uint32_t id);
@@ -60,7 +60,7 @@ class GatewareTransfers final : public NodeBus::Stores {
   NicContext& context_;
   NodeBus& bus_;
   GatewareInterfaces& interfaces_;
-  mutable std::vector<Node> nodes_;
+  std::vector<Node> nodes_;
   std::vector<Transfer> transfers_;
   std::vector<std::uint32_t> free_;
   std::vector<std::uint32_t> pieces_, free_pieces_;  // the transfer of each

@@ -91,8 +91,8 @@ void ModelInterfaces::delivered(const Packet& packet, Time now) {
   messages_.delivered(packet, now);
 }
 
-void ModelInterfaces::store(NodeId node, std::uint32_t context, const MessageStore& message, Cycle) {
-  nodes_[node].stores.emplace_back(OfMessage{context, message});
+void ModelInterfaces::store(NodeId node, std::uint32_t slot, const MessageStore& message, Cycle) {
+  nodes_[node].stores.emplace_back(OfMessage{slot / 4, message});
 }
 void ModelInterfaces::store(NodeId node, const TransferStore& transfer, Cycle) {
   nodes_[node].stores.emplace_back(transfer);

@@ -22,12 +22,10 @@ class ModelInterfaces final : public GatewareInterfaces {
   void delivered(const Packet& packet, Time now);
   void ready(NodeId node, std::uint8_t port);
 
-  bool slot_is_free(NodeId node, std::uint32_t context) const override {
-    return messages_.sender.is_free(node, context);
-  }
+  bool slot_is_free(NodeId node, std::uint32_t slot) const override { return messages_.sender.is_free(node, slot / 4); }
   bool may_hold(NodeId node) const override { return sender_ && sender_->may_hold(node, nodes_[node].transfers); }
   bool takes(NodeId node) const override { return !sender_ || sender_->takes_stores(node); }
-  void store(NodeId node, std::uint32_t context, const MessageStore& message, Cycle from) override;
+  void store(NodeId node, std::uint32_t slot, const MessageStore& message, Cycle from) override;
   void store(NodeId node, const TransferStore& transfer, Cycle from) override;
   void release(NodeId node, std::uint32_t place, Cycle from) override;
   void taken(NodeId node, Cycle at) override;

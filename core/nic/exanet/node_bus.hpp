@@ -20,7 +20,7 @@ class NodeBus {
    public:
     virtual ~Stores() = default;
     virtual bool waits(NodeId node) const = 0;  // some store does
-    virtual std::uint32_t beats(NodeId node) const = 0;  // of the first one; 0: it cannot go in this cycle
+    virtual std::uint32_t beats(NodeId node) = 0;  // of the first one; 0: it cannot go in this cycle
     virtual void go(NodeId node, Cycle from) = 0;  // it is offered to the bus from this cycle on
   };
 

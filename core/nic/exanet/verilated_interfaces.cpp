@@ -51,7 +51,7 @@ void VerilatedInterfaces::Burst::word(std::uint32_t address, const Record& recor
 
 VerilatedInterfaces::VerilatedInterfaces(NicContext& context, std::size_t nodes, NodeBuses& buses,
                                          GatewareListener& listener)
-    : context_(context), buses_(buses), listener_(listener), nodes_(nodes) {
+    : context_(context), buses_(buses), listener_(listener), slots_(nodes) {
   for (NodeId node = 0; node < nodes; ++node) configure(node);
   const auto cycles = [&](Time time) { return static_cast<std::uint32_t>(memory_cycles(context, time)); };
   const NiConfig& ni = context.config;
@@ -76,7 +76,7 @@ void VerilatedInterfaces::configure(NodeId node) {
   config.set_block_patience(GatewareShape::block_patience(*context_.network));
   config.set_kept_channels(GatewareShape::kKept);
   bus.word(kConfig, config);
-  for (std::uint32_t number = 0; number < kContexts; ++number) {
+  for (std::uint32_t number = 0; number < GatewareShape::kContexts; ++number) {
     spec::NiContext word;
     word.set_pdid(GatewareShape::kDomain);
     word.set_enabled(1);
@@ -95,22 +95,18 @@ void VerilatedInterfaces::configure(NodeId node) {
                "interfaces that are busy before they are configured", 0, node, 0);
 }
 
-bool VerilatedInterfaces::slot_is_free(NodeId id, std::uint32_t context) const {
-  const Node& node = nodes_[id];
-  return node.free_from[4 * context + node.fill[context]] <= cycle_of(context_.events.now(), context_.router.cycle);
+bool VerilatedInterfaces::slot_is_free(NodeId node, std::uint32_t slot) const {
+  return slots_[node][slot] <= cycle_of(context_.events.now(), context_.router.cycle);
 }
 
-void VerilatedInterfaces::store(NodeId id, std::uint32_t context, const MessageStore& message, Cycle from) {
-  Node& node = nodes_[id];
-  const std::uint32_t slot = 4 * context + node.fill[context];
-  node.fill[context] = (node.fill[context] + 1) % 4;
-  node.free_from[slot] = kUnknown;
+void VerilatedInterfaces::store(NodeId id, std::uint32_t slot, const MessageStore& message, Cycle from) {
+  slots_[id][slot] = kUnknown;
   Burst bus(kBus);
   spec::MessageSend send;
   send.set_dcid(buses_.address(message.dst));
   send.set_mailbox(message.mailbox);
   send.set_length(message.bytes);
-  bus.word(page(context) + kSend, send, true);
+  bus.word(page(slot / 4) + kSend, send, true);
   go(id, bus, from);
 }
 
@@ -198,7 +194,7 @@ void VerilatedInterfaces::call(const ReductionCall& call, Cycle at) {
 void VerilatedInterfaces::seen(const exanet_seen& seen, Cycle cycle) {
   switch (seen.what) {
     case EXANET_SEEN_FREE:
-      nodes_[seen.node].free_from[seen.place] = cycle + 1;
+      slots_[seen.node][seen.place] = cycle + 1;
       return listener_.message_answered(seen.node, cycle);
     case EXANET_SEEN_SERVED: return listener_.transfer_served(seen.address >> kPieceBits);
     default: break;

@@ -19,10 +19,10 @@ class VerilatedInterfaces final : public GatewareInterfaces {
  public:
   VerilatedInterfaces(NicContext& context, std::size_t nodes, NodeBuses& buses, GatewareListener& listener);
 
-  bool slot_is_free(NodeId node, std::uint32_t context) const override;
+  bool slot_is_free(NodeId node, std::uint32_t slot) const override;
   bool may_hold(NodeId) const override { return true; }
   bool takes(NodeId node) const override { return buses_.takes(node, 0); }
-  void store(NodeId node, std::uint32_t context, const MessageStore& message, Cycle from) override;
+  void store(NodeId node, std::uint32_t slot, const MessageStore& message, Cycle from) override;
   void store(NodeId node, const TransferStore& transfer, Cycle from) override;
   void release(NodeId node, std::uint32_t place, Cycle from) override;
   void taken(NodeId, Cycle) override {}  // it sees for itself
@@ -30,12 +30,8 @@ class VerilatedInterfaces final : public GatewareInterfaces {
   void call(const ReductionCall& call, Cycle at) override;
 
  private:
-  static constexpr std::uint32_t kContexts = GatewareShape::kContexts;
   using Line = std::array<std::uint32_t, 4>;
-  struct Node {
-    std::array<Cycle, 4 * kContexts> free_from{};  // by slot
-    std::array<std::uint8_t, kContexts> fill{};  // the slot of each context that is next
-  };
+  using FreeFrom = std::array<Cycle, GatewareShape::kSlots>;  // by slot
   // Stores on a node's bus, one after the other.
   class Burst {
    public:
@@ -60,7 +56,7 @@ class VerilatedInterfaces final : public GatewareInterfaces {
   NicContext& context_;
   NodeBuses& buses_;
   GatewareListener& listener_;
-  std::vector<Node> nodes_;
+  std::vector<FreeFrom> slots_;  // by node
 };
 
 }  // namespace exanet

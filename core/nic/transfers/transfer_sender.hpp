@@ -49,7 +49,6 @@ class TransferSender {
 
   // The last store of a transfer is at the interface in this cycle. False when no channel is free: it is refused.
   bool store(NodeId node, const TransferStore& transfer);
-  bool is_free(NodeId node);  // whether one is
   // Whether the bus takes a beat in the present cycle: it does while fewer than four transfers wait for their step. And whether it may not, within a store
   // that begins now, with so many transfers on the bus before it.
   bool takes_stores(NodeId node) const;
@@ -179,6 +178,7 @@ class TransferSender {
   };
 
   Cycle now() const { return cycle_of(events_.now(), config_.cycle); }
+  bool is_free(NodeId node);  // whether a channel is
   void wake(NodeId node);
   void await_visit(NodeId node, Node& n);
   // Whether a block is what it was when the visit was called for.

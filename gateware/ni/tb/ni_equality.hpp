@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <compare>
-#include <cstdlib>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -15,6 +14,7 @@
 #include "core/network/exanet/exanet_network.hpp"
 #include "core/nic/messages/fabric.hpp"
 #include "gateware/ni/tb/axi_memory.hpp"
+#include "gateware/tb/long.hpp"
 #include "gateware/tb/packet.hpp"
 
 namespace exanet::gateware {
@@ -72,12 +72,6 @@ inline void check_same(const std::string& text, const std::vector<Happening>& ga
     s << '\n';
   }
   FAIL_CHECK(s.str());
-}
-
-// A figure of the environment, for a campaign.
-inline std::uint64_t given(const char* name, std::uint64_t otherwise) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? otherwise : std::strtoull(value, nullptr, 10);
 }
 
 }  // namespace exanet::gateware

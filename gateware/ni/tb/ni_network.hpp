@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "Vni_node.h"
+#include "core/network/verilated/registers.hpp"
 #include "gateware/ni/tb/axi_memory.hpp"
 #include "gateware/ni/tb/disorder.hpp"
 #include "gateware/ni/tb/dma_port.hpp"
@@ -85,7 +86,7 @@ class NiNetwork : public NodeNetwork<NiNetwork, NiNode> {
       : NodeNetwork(nodes, two_dimensions, config.before_reset), config_(config) {
     for (std::size_t n = 0; n < nodes; ++n) {
       Node& node = nodes_[n];
-      for (unsigned kind = 0; kind < 16; ++kind) node.router.set_type_port(kind, port_of(kind));
+      for (unsigned kind = 0; kind < 16; ++kind) node.router.set_type_port(kind, interface_port(kind));
       MemoryConfig memory = config.memory;
       memory.seed += n;
       node.memory = std::make_unique<AxiMemory>(memory);
@@ -239,16 +240,6 @@ class NiNetwork : public NodeNetwork<NiNetwork, NiNode> {
     std::size_t n = 0;
     while (n < nodes_.size() && nodes_[n].dcid != dcid) ++n;
     return n;
-  }
-  static unsigned port_of(unsigned kind) {
-    switch (static_cast<spec::PacketType>(kind)) {
-      case spec::PacketType::kMessage: return 0;
-      case spec::PacketType::kMessageAck:
-      case spec::PacketType::kMessageNack:
-      case spec::PacketType::kAck:
-      case spec::PacketType::kNack: return 1;
-      default: return 2;
-    }
   }
   std::uint64_t config_word(const Node& node) const {
     spec::NiConfig word;

@@ -171,7 +171,9 @@ void exanet_nodes::step(Share& share) {
     Node& node = nodes_[n];
     drive(node);
     if (node.at_rest()) continue;
+#if EXANET_INTERFACES
     drive_interfaces(static_cast<std::uint32_t>(n), share);
+#endif
     node.parts.edge(node.plugged);
     collect(static_cast<std::uint32_t>(n), share);
     transmit(node, cycle_ + 1);
@@ -242,12 +244,6 @@ void exanet_nodes::set_memory(const exanet_memory& memory) {
 bool exanet_nodes::configure(std::uint32_t node, const exanet_store* stores, std::uint32_t count) {
   return nodes_[node].interfaces.configure(stores, count);
 }
-#else
-void exanet_nodes::drive_interfaces(std::uint32_t, Share&) {}
-void exanet_nodes::store(std::uint32_t, const exanet_store&) {}
-bool exanet_nodes::takes(std::uint32_t, std::uint32_t) const { return false; }
-void exanet_nodes::set_memory(const exanet_memory&) {}
-bool exanet_nodes::configure(std::uint32_t, const exanet_store*, std::uint32_t) { return false; }
 #endif
 
 // Words that the edge has brought to the outputs. The network interface takes every word, and gives the slot back with the last unless it is
@@ -317,6 +313,7 @@ const exanet_node_library_calls kCalls = {
     [](const exanet_nodes* nodes, std::uint32_t line, exanet_line_counts* counts) {
       *counts = nodes->lines_[line].counts;
     },
+#if EXANET_INTERFACES
     [](exanet_nodes* nodes, std::uint32_t node, const exanet_store* store) { nodes->store(node, *store); },
     [](exanet_nodes* nodes, const exanet_memory* memory) { nodes->set_memory(*memory); },
     [](exanet_nodes* nodes, std::uint32_t node, const exanet_store* stores, std::uint32_t count) {
@@ -330,6 +327,7 @@ const exanet_node_library_calls kCalls = {
       return static_cast<std::uint32_t>(nodes->seen_.size());
     },
     [](exanet_nodes* nodes, std::uint64_t cycles) { nodes->skip(cycles); },
+#endif
 };
 
 }  // namespace

@@ -202,12 +202,6 @@ class Run final : public NicListener {
 
 std::uint64_t compared = 0;
 
-// A figure of the environment, for a campaign.
-std::uint64_t given(const char* name, std::uint64_t otherwise) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? otherwise : std::strtoull(value, nullptr, 10);
-}
-
 void compare(const Case& c) {
   const Run gateware(c, make_node_network(EXANET_NODES_INTERFACES, c.topology, c.threads)), model(c, make_network);
   compared += model.happenings.size();
