@@ -115,6 +115,7 @@ class VerilatedNetwork final : public Network, public NodeBuses {
   std::int64_t next_cycle(Time at) const { return (at.ps() + period_.ps() - 1) / period_.ps(); }
   void schedule_cycle(std::int64_t cycle);
   void run_cycle(Time now);
+  std::uint32_t take_slot();  // of packets_
   void hand_over(const PacketInFlight& in_flight);
   void see(std::int64_t cycle);
   void see_packet(const exanet_seen& seen, std::int64_t cycle);
@@ -211,6 +212,16 @@ VerilatedNetwork::VerilatedNetwork(const std::string& library, const TopologySpe
                          this);
 }
 
+std::uint32_t VerilatedNetwork::take_slot() {
+  if (free_.empty()) {
+    free_.push_back(static_cast<std::uint32_t>(packets_.size()));
+    packets_.emplace_back();
+  }
+  const std::uint32_t slot = free_.back();
+  free_.pop_back();
+  return slot;
+}
+
 bool VerilatedNetwork::inject(const Packet& packet) {
   const Time now = events_.now();
   const std::uint32_t words = payload_words(packet);
@@ -224,12 +235,7 @@ bool VerilatedNetwork::inject(const Packet& packet) {
   }
   port.words -= words;
   port.headers -= 1;
-  if (free_.empty()) {
-    free_.push_back(static_cast<std::uint32_t>(packets_.size()));
-    packets_.emplace_back();
-  }
-  const std::uint32_t slot = free_.back();
-  free_.pop_back();
+  const std::uint32_t slot = take_slot();
   // The generation tells a late second copy from the packet that has the slot now.
   std::vector<NodeId> awaited =
       is_multicast(packet.dst) ? multicast_destinations(topology_, packet.src, packet.dst) : std::vector{packet.dst};
@@ -365,12 +371,7 @@ void VerilatedNetwork::see_packet(const exanet_seen& seen, std::int64_t cycle) {
     return;
   }
   EXANET_CHECK(!same.empty(), "the gateware delivers a packet that nobody sent", cycle, seen.node, seen.place);
-  if (free_.empty()) {
-    free_.push_back(static_cast<std::uint32_t>(packets_.size()));
-    packets_.emplace_back();
-  }
-  const std::uint32_t slot = free_.back();
-  free_.pop_back();
+  const std::uint32_t slot = take_slot();
   packets_[slot] = {{node_at(static_cast<std::uint32_t>(header.source_dcid())), seen.node,
                      static_cast<std::uint16_t>(header.length()), static_cast<std::uint8_t>(seen.place),
                      static_cast<std::uint8_t>(header.high_priority()), 0},
