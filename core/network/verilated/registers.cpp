@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "core/spec/interface_port.hpp"
 #include "core/topology/multicast.hpp"
 #include "core/units/check.hpp"
 
@@ -112,24 +113,11 @@ spec::RouterConfig router_registers(const TopologySpec& spec, const NetworkConfi
   config.set_links_first(fabric.router.arbitration == RouterConfig::Arbitration::kLinksFirst);
   const auto last_port = static_cast<unsigned>(fabric.router.intra_ports) - 1;
   for (unsigned kind = 0; kind < 16; ++kind)
-    config.set_type_port(kind, interfaces ? interface_port(kind) : std::min(kind, last_port));
+    config.set_type_port(kind, interfaces ? spec::interface_port(kind) : std::min(kind, last_port));
   return config;
 }
 
 }  // namespace
-
-unsigned interface_port(unsigned kind) {
-  switch (static_cast<spec::PacketType>(kind)) {
-    case spec::PacketType::kMessage: return 0;
-    case spec::PacketType::kMessageAck:
-    case spec::PacketType::kMessageNack:
-    case spec::PacketType::kAck:
-    case spec::PacketType::kNack: return 1;
-    case spec::PacketType::kReductionPart:
-    case spec::PacketType::kReductionResult: return 3;
-    default: return 2;
-  }
-}
 
 GatewareRegisters::GatewareRegisters(const TopologySpec& spec, const NetworkConfig& config, bool interfaces) {
   check(spec, config);

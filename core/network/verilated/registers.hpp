@@ -11,9 +11,6 @@
 
 namespace exanet {
 
-// The intra-tile port of the gateware's network interface (exanet_ni.sv, exanet_reduce.sv) for a type of packets.
-unsigned interface_port(unsigned kind);
-
 class GatewareRegisters {
  public:
   struct Line {

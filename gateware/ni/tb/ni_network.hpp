@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "Vni_node.h"
-#include "core/network/verilated/registers.hpp"
+#include "core/spec/interface_port.hpp"
 #include "gateware/ni/tb/axi_memory.hpp"
 #include "gateware/ni/tb/disorder.hpp"
 #include "gateware/ni/tb/dma_port.hpp"
@@ -86,7 +86,7 @@ class NiNetwork : public NodeNetwork<NiNetwork, NiNode> {
       : NodeNetwork(nodes, two_dimensions, config.before_reset), config_(config) {
     for (std::size_t n = 0; n < nodes; ++n) {
       Node& node = nodes_[n];
-      for (unsigned kind = 0; kind < 16; ++kind) node.router.set_type_port(kind, interface_port(kind));
+      for (unsigned kind = 0; kind < 16; ++kind) node.router.set_type_port(kind, spec::interface_port(kind));
       MemoryConfig memory = config.memory;
       memory.seed += n;
       node.memory = std::make_unique<AxiMemory>(memory);
