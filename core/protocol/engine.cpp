@@ -28,12 +28,16 @@ void MessageEngine::set_instant(bool instant) {
   context_.nic->set_instant(instant);
 }
 
-Time MessageEngine::lookahead() const {
+Time MessageEngine::lookahead(Sooner sooner) const {
   const NiConfig& ni = context_.config;
-  const Time message = send_cpu() + context_.store(ni.envelope_bytes) + ni.packetizer;
-  const Time packet = packet_cpu() + ni.store_word + ni.packetizer;
-  const Time reduction = context_.nic->reduces() ? send_cpu() + ni.store_word : message;
-  return max(min(min(message, reduction), min(rdma_cpu(), packet)), Time::ps(1));
+  const Time envelope = context_.store(ni.envelope_bytes) + ni.packetizer;
+  // A message; a long one to a group of ranks; what the rank's processor does for a message by rendezvous while it polls.
+  Time least =
+      min(send_cpu() + min(envelope, rdma_cpu()), context_.receive_cpu() + min(rdma_cpu(), ni.library_send + envelope));
+  if (reduces()) least = min(least, send_cpu() + ni.store_word);
+  if (sooner.one_sided) least = min(least, rdma_cpu());
+  if (sooner.packets) least = min(least, packet_cpu() + ni.store_word + ni.packetizer);
+  return max(least, Time::ps(1));
 }
 
 void MessageEngine::take(RankId rank, const DescriptorHeader& d, Payload payload) {

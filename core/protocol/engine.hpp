@@ -3,7 +3,7 @@
 // report, to the state machines of protocols.cpp.
 //
 // Time: a descriptor carries the time at which the rank's processor has handed it over. Descriptors are submitted when their rank goes to
-// sleep and may lie up to lookahead() before the queue's present time; all that they touch outside their rank lies later, so the order of
+// sleep and may lie before the queue's present time, but by less than lookahead(); all that they touch outside their rank lies later, so the order of
 // events is that of virtual time.
 #pragma once
 
@@ -56,8 +56,12 @@ class MessageEngine final : private NicListener {
   std::uint64_t reductions() const { return context_.reduced; }
 
   void set_instant(bool instant);
-  // A descriptor that a rank hands over at a time t touches nothing outside the rank before t's call + lookahead().
-  Time lookahead() const;
+  // What ranks may hand over that touches the network sooner than messages do.
+  struct Sooner {
+    bool packets = true, one_sided = true;
+  };
+  // Whatever a rank does from a time t on, or has done for it while it polls, touches nothing outside the rank before t + lookahead().
+  Time lookahead(Sooner sooner) const;
 
   // CPU costs that libexanet charges before it stamps a descriptor.
   Time send_cpu() const { return context_.send_cpu(); }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <climits>
+#include <cstring>
 #include <utility>
 
 #include "core/config/error.hpp"
@@ -168,6 +169,8 @@ void Coordinator::record(const MessageRecord& message) {
 void Coordinator::start_virtual() {
   engine_.set_instant(false);
   __atomic_store_n(&region_->phase, EXN_VIRTUAL, __ATOMIC_RELEASE);
+  for (RankId r = 0; r < ranks(); ++r) region_->sooner |= region_.rank(r).sooner;
+  reckon();
   for (RankId r = 0; r < ranks(); ++r) {
     ranks_[r].asleep = true;
     make_due(r, Time());
@@ -264,8 +267,16 @@ void Coordinator::collect() {
     rewind(region_.rank(r).cq);
   }
   for (const RankId r : due_) fell_asleep(r);
+  reckon();
   due_.clear();
   window_end_ = Time::never();
+}
+
+// With what ranks may do that touches the network soon.
+void Coordinator::reckon() {
+  const std::uint32_t sooner = region_->sooner;
+  lookahead_ = engine_.lookahead(
+      {.packets = (sooner & EXN_SOONER_PACKETS) != 0, .one_sided = (sooner & EXN_SOONER_ONE_SIDED) != 0});
 }
 
 void Coordinator::fell_asleep(RankId r) {
@@ -282,6 +293,7 @@ void Coordinator::fell_asleep(RankId r) {
   rank.blocking = slot.blocking;
   rank.wake_at = Time::never();
   ++rank.generation;
+  region_->sooner |= slot.sooner;
   engine_.asleep(r, rank.clock);
   if (rank.held) {
     ++at_finish_;
@@ -311,7 +323,21 @@ void Coordinator::make_due(RankId r, Time at) {
   rank.clock = max(at, engine_.busy_until(r));
   engine_.awake(r);
   due_.push_back(r);
-  window_end_ = min(window_end_, at + engine_.lookahead());
+  window_end_ = min(window_end_, rank.clock + charge_first(r) + lookahead_);
+}
+
+// What the rank's processor is busy with before it can do anything: taking the first of what has come.
+Time Coordinator::charge_first(RankId r) const {
+  const Rank& rank = ranks_[r];
+  const exn_rank& slot = region_.rank(r);
+  if (slot.takes_first == 0 || slot.cq.head != slot.cq.tail) return Time();
+  const Stored* first = nullptr;
+  for (const Stored& stored : rank.completions)
+    if (stored.time <= rank.clock && (first == nullptr || stored.time < first->time)) first = &stored;
+  if (first == nullptr) return Time();
+  exn_completion_header header;
+  std::memcpy(&header, first->record.data(), sizeof header);
+  return Time::ps(header.cpu_ps);
 }
 
 void Coordinator::release() {

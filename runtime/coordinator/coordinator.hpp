@@ -2,9 +2,9 @@
 // The coordinator: advances the simulated machine while all ranks sleep, then lets those go on whose time has come.
 //
 // A round: when every rank sleeps, take what they have posted, run the event queue to the earliest time at which a rank has something to
-// see, and on to that time plus the lookahead (no rank woken in this round can touch the network earlier than that). All ranks that are
-// due by then run, on as many processors as there are, and the next round begins when they all sleep again. So no completion is
-// seen before its time, none after it, and what happens is a function of the programs and the machine alone.
+// see, on to when its processor has taken that, and on by the lookahead (no rank woken in this round can touch the network earlier than
+// that). All ranks that are due by then run, on as many processors as there are, and the next round begins when they all sleep again. So no
+// completion is seen before its time, none after it, and what happens is a function of the programs and the machine alone.
 //
 // Before all ranks have come to exanet_start() and after all have come to exanet_finish() time stands still: the coordinator then serves
 // descriptors as they come, at once.
@@ -102,10 +102,12 @@ class Coordinator final : private Host {
   bool look();
   bool sleep(std::int64_t ns);
   void collect();
+  void reckon();
   void fell_asleep(RankId rank);
   void wake_event(RankId rank, std::uint32_t generation, Time now);
   void set_wake(RankId rank, Time at);
   void make_due(RankId rank, Time at);
+  Time charge_first(RankId rank) const;
   void release();
   void wake_first();
   void wake(std::uint32_t* word, int most = 1);
@@ -144,7 +146,7 @@ class Coordinator final : private Host {
   std::vector<Rank> ranks_;
   std::vector<RankId> due_;
   std::vector<RankId> first_;  // those of them that are woken by us
-  Time window_end_ = Time::never();
+  Time window_end_ = Time::never(), lookahead_;
   std::uint32_t on_wake_;
   std::uint32_t at_finish_ = 0;
   std::uint32_t processors_;

@@ -6,6 +6,14 @@
 #include "core/protocol/atomic_table.h"
 #include "runtime/lib/ni.h"
 
+/* The simulator has to know before somebody hands over what touches the network sooner than messages: it may have let others run too far. Costs no
+ * virtual time. */
+static void warn_of(struct exanet_ni *ni, enum exn_sooner what) {
+  if (ni->region->sooner & what) return;
+  ni->slot->sooner |= what;
+  if (exn_virtual(ni)) exn_sleep(ni, EXN_SLEEPING, ni->clock_ps, false);
+}
+
 /* Takes slots of the ring for a descriptor of `fixed_bytes` and its payload, fixed part zeroed; waits if the ring is full.
  * Contract: what the call costs is charged after this, not before: a full ring gives the simulator the processor, which then counts on
  * nothing being posted before the rank's clock and that cost. */
@@ -67,6 +75,7 @@ static bool no_such_rank(const struct exanet_ni *ni, exanet_addr to) {
 int exanet_ep_open(struct exanet_ni *ni, enum exanet_endpoint_kind kind, uint16_t *ep) {
   if (ni->endpoints > 65534) return -ENOSPC;
   *ep = (uint16_t)ni->endpoints++;
+  if (kind == EXANET_EP_RAW) warn_of(ni, EXN_SOONER_PACKETS);
   struct exn_ep_open_descriptor *d = begin(ni, EXN_OP_EP_OPEN, *ep, 0, sizeof *d, 0);
   d->ep_kind = (uint8_t)kind;
   end(ni, &d->header);
@@ -82,6 +91,7 @@ int exanet_ep_close(struct exanet_ni *ni, uint16_t ep) {
 int exanet_mem_register(struct exanet_ni *ni, void *addr, size_t len, uint32_t access, int choose, uint64_t *key) {
   /* Chosen keys lie where callers that number their own regions from 0 do not come. */
   if (choose) *key = ni->next_key++ | 1ull << 32;
+  warn_of(ni, EXN_SOONER_ONE_SIDED); /* whoever writes or reads there, or elsewhere, has had a key before */
   struct exn_mem_register_descriptor *d = begin(ni, EXN_OP_MEM_REGISTER, 0, 0, sizeof *d, 0);
   d->key = *key;
   d->address = address_of(addr);

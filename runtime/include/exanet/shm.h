@@ -98,6 +98,12 @@ enum exn_bcast {
   EXN_BCAST_BY_COPIES, /* of packets, in routers; each rank's endpoint 0 is for these */
 };
 
+/* What touches the network sooner after its call than messages do: the simulator lets ranks run less far together once somebody can do so. */
+enum exn_sooner {
+  EXN_SOONER_PACKETS = 1,
+  EXN_SOONER_ONE_SIDED = 2,
+};
+
 struct exn_mpi_profile {
   uint64_t calls;
   uint64_t time_ps;
@@ -126,6 +132,9 @@ struct exn_rank {
   uint32_t hosted; /* rank: 1 its memory is the host's map */
   uint32_t has_exited; /* who watches: 1 it has */
   uint32_t napping; /* rank: one of its threads sleeps, and goes on when the clock has come to its time */
+  uint32_t
+      takes_first; /* rank, asleep: once it is let run it takes what has come, and is charged for it, before all else */
+  uint32_t sooner; /* rank: a bit of enum exn_sooner each that it, or others because of it, may hand over */
   struct exn_mpi_profile mpi[EXN_MPI_CALLS];
   struct exn_ring work;
   struct exn_ring cq;
@@ -144,6 +153,7 @@ struct exn_region {
   uint32_t reduction_max; /* bytes of the longest vector that interfaces reduce */
   uint32_t offloaded; /* simulator: collectives that go to the interfaces, a bit of EXN_OFFLOADS each */
   uint32_t questions; /* ranks: one of them asks */
+  uint32_t sooner; /* simulator: of all ranks, when it let them run */
   /* who watches over the run, and the simulator, of each other (runtime/coordinator/control.hpp) */
   uint32_t where; /* futex: enum exn_where */
   uint32_t stopping; /* the run is to end before its time */
