@@ -152,6 +152,7 @@ TEST_CASE("transfers: of a read that memory refuses the end comes behind all els
   for (const bool own : {false, true}) {
     for (const std::uint64_t refused : {0u, 5000u, 19'999u}) {
       for (const unsigned memory_cycles : {1u, 20u, 300u}) {
+        if (memory_cycles == 20 && !in_full()) continue;
         CAPTURE(own);
         CAPTURE(refused);
         CAPTURE(memory_cycles);

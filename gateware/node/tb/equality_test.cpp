@@ -393,7 +393,7 @@ TEST_CASE("equality: drawn cases") {
     const char* value = std::getenv(name);
     return value == nullptr ? otherwise : std::strtoull(value, nullptr, 10);
   };
-  const std::uint64_t packets = given("EXANET_EQUALITY_PACKETS", 6'000);
+  const std::uint64_t packets = given("EXANET_EQUALITY_PACKETS", 3'000);
   std::uint64_t seed = given("EXANET_EQUALITY_SEED", 1'000'000), compared = 0;
   const std::vector<TopologySpec> topologies = {{"qfdb-torus", {4, 1, 1}},
                                                 {"qfdb-torus", {2, 2, 1}},
