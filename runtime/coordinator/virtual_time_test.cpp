@@ -362,3 +362,42 @@ TEST_CASE("the ping-pong example prints the formula's time") {
     CHECK(m.statuses == std::vector<int>{0, 0});
   }
 }
+
+TEST_CASE(
+    "how far ranks run together changes no time: less far once somebody has an endpoint for packets, or a region") {
+  enum { kMessagesAlone, kPacketsBefore, kPacketsAmid, kRegionAmid };
+  std::vector<std::uint64_t> clocks[4], rounds;
+  for (const int what : {kMessagesAlone, kPacketsBefore, kPacketsAmid, kRegionAmid}) {
+    CAPTURE(what);
+    Machine m(4);
+    m.run([&](exanet_ni* ni, std::uint32_t rank) {
+      std::uint16_t ep, raw;
+      std::uint64_t key = 1;
+      exanet_ep_open(ni, EXANET_EP_MESSAGE, &ep);
+      if (what == kPacketsBefore && rank == 3) exanet_ep_open(ni, EXANET_EP_RAW, &raw);
+      exanet_start(ni);
+      exanet_advance(ni, 500'000 * rank);
+      char out[8] = "tokens", in[8];
+      for (int turn = 0; turn < 100; ++turn) {
+        exanet_recv(ni, ep, EXANET_ANY, 1, 0, in, sizeof in, 0, EXANET_TAGGED, 5);
+        exanet_send(ni, ep, exanet_address((rank + 1) % 4, ep), 1, out, sizeof out, 0, EXANET_TAGGED, 6);
+        for (bool came = false; !came;) came = next(ni).kind == EXANET_C_RECEIVE;
+        m.report->values[rank][turn] = exanet_clock_ps(ni);
+        if (what == kPacketsAmid && rank == 1 && turn == 20) exanet_ep_open(ni, EXANET_EP_RAW, &raw);
+        if (what == kRegionAmid && rank == 1 && turn == 20) exanet_mem_register(ni, in, sizeof in, 0, 0, &key);
+      }
+      return exanet_finish(ni);
+    });
+    CHECK(m.control.reason() == "");
+    CHECK(m.statuses == std::vector<int>(4, 0));
+    for (std::uint32_t rank = 0; rank < 4; ++rank)
+      for (int turn = 0; turn < 100; ++turn) clocks[what].push_back(clock_of(m, rank, turn));
+    CHECK(clocks[what] == clocks[kMessagesAlone]);
+    rounds.push_back(m.coordinator.record().rounds);
+  }
+  MESSAGE("rounds: " << rounds[0] << " of messages alone, " << rounds[1] << " with packets, " << rounds[2]
+                     << " with packets later, " << rounds[3] << " with a region later");
+  CHECK(rounds[kMessagesAlone] < rounds[kPacketsBefore]);
+  CHECK(rounds[kMessagesAlone] < rounds[kPacketsAmid]);
+  CHECK(rounds[kMessagesAlone] < rounds[kRegionAmid]);
+}
