@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Python face of network interfaces in the gateware's cycles: what is at their ports when messages and transfers are handed over.
+#include "core/nic/exanet/exanet_nic.hpp"
 #include "core/nic/transfers/interface_run.hpp"
 #include "exanet/bindings/convert.hpp"
 
@@ -79,6 +80,13 @@ void bind_interfaces(nb::module_& m) {
         return found;
       },
       "machine"_a, "tables"_a, "operations"_a, "end"_a);
+  m.def(
+      "check_interface",
+      [](const nb::dict& machine) {
+        const MachineConfig config = machine_of(machine);
+        checked(config.ni, config.fabric.router);
+      },
+      "machine"_a);
 }
 
 }  // namespace exanet

@@ -231,8 +231,10 @@ def _contradictions(model: MachineFile, packets: bool, changes: Mapping[str, Loc
     ]
     yield from found
     slips = list(_slips(model))
-    if not found and not slips and packets:
-        yield from _switch_problems(model, changes)
+    if not found and not slips:
+        if packets:
+            yield from _switch_problems(model, changes)
+        yield from _simulated_interface_problems(model)
     yield from slips
 
 
@@ -441,6 +443,16 @@ def _interface_problems(model: MachineFile) -> Problems:
         yield ("ni", "reduction_trees"), "must be from 1 to 65536"
     if ni.test_step.value == 0:
         yield ("ni", "test_step"), "must be above zero, or a program that polls would stop simulated time"
+
+
+def _simulated_interface_problems(model: MachineFile) -> Problems:
+    """What the simulator's interface refuses, such as figures in place of the gateware's own cycles."""
+    if model.ni is None:
+        return
+    try:
+        _core.check_interface(resolve(model))
+    except _core.ConfigError as error:
+        yield from _told(error)
 
 
 def _power_problems(model: MachineFile) -> Problems:

@@ -95,6 +95,25 @@ links:
     ]
 
 
+@pytest.mark.parametrize(
+    ("given", "place", "text"),
+    [
+        ("router: {intra_ports: 2}", "3:23", "intra_ports must be at least 3 with 'transfers: gateware'"),
+        ("router: {max_payload: 256 B}", "3:23", "max_payload must be at least 512 B with 'transfers: gateware'"),
+        ("ni: {packetizer: 5 ns}", "3:18", "packetizer must be 0 with 'messages: gateware', which takes the gateware's cycles"),
+        ("ni: {translation: 1 ns}", "3:19", "translation must be 0 with 'transfers: gateware', which takes the gateware's cycles"),
+        ("ni: {reduction_trees: 17}", "3:23", "reduction_trees is at most 16 with 'reductions: gateware'"),
+        ("ni: {packet_max: 128 B}", "3:18", "packet_max is at most 64 B with 'messages: gateware'"),
+    ],
+)
+@pytest.mark.parametrize("packets", [True, False])
+def test_what_an_interface_in_the_gatewares_cycles_does_not_take(tmp_path: Path, given: str, place: str, text: str, packets: bool) -> None:
+    (tmp_path / "m.yaml").write_text(f"extends: exanest-ni\nname: mine\n{given}\n")
+    with pytest.raises(InputError) as refusal:
+        machine.load(tmp_path / "m.yaml", packets=packets)
+    assert refusal.value.messages[0].startswith(f"{tmp_path}/m.yaml:{place}: error: {text}")
+
+
 CONTRADICTIONS = [
     ("topology: {shape: {value: [4, 4], source: x, kind: chosen}}", "3 dimensions"),
     ("topology: {shape: {value: [4194304, 4, 2], source: x, kind: chosen}}", "a side of the topology's shape is 4194304"),

@@ -8,6 +8,16 @@
 
 namespace exanet {
 
+namespace {
+
+// What the gateware does in cycles of its own has no figure beside them.
+void require_none(Time figure, const std::string& key, const char* part) {
+  require(figure == Time(), "ni." + key + "_ps",
+          key + " must be 0 with '" + part + ": gateware', which takes the gateware's cycles");
+}
+
+}  // namespace
+
 NiConfig checked(const NiConfig& ni, const RouterConfig& router) {
   require(router.intra_ports >= 2, "router.intra_ports",
           "intra_ports must be at least 2: one for mailboxes and one for RDMA");
@@ -20,15 +30,15 @@ NiConfig checked(const NiConfig& ni, const RouterConfig& router) {
   require(ni.dma_window_blocks > 0, "ni.dma_window_blocks", "dma_window must be at least one block");
   if (ni.messages == NiConfig::Costs::kGateware) {
     require(ni.packet_max_bytes <= 64, "ni.packet_max_bytes", "packet_max is at most 64 B with 'messages: gateware'");
-    require(ni.packetizer == Time() && ni.mailbox_word == Time(), "ni.messages",
-            "with 'messages: gateware' the interface takes its own cycles: packetizer and mailbox_word must be 0");
+    require_none(ni.packetizer, "packetizer", "messages");
+    require_none(ni.mailbox_word, "mailbox_word", "messages");
   }
   if (ni.transfers == NiConfig::Costs::kGateware) {
     require(ni.messages == NiConfig::Costs::kGateware, "ni.transfers",
             "'transfers: gateware' needs 'messages: gateware': both share a port for their answers");
-    require(ni.dma_start == Time() && ni.dma_completion == Time() && ni.translation == Time(), "ni.transfers",
-            "with 'transfers: gateware' the interface takes its own cycles: dma_start, dma_completion and translation "
-            "must be 0");
+    require_none(ni.dma_start, "dma_start", "transfers");
+    require_none(ni.dma_completion, "dma_completion", "transfers");
+    require_none(ni.translation, "translation", "transfers");
     require(ni.dma_block_bytes == 4096, "ni.dma_block_bytes", "dma_block is 4 KiB with 'transfers: gateware'");
     require(router.intra_ports >= 3, "router.intra_ports",
             "intra_ports must be at least 3 with 'transfers: gateware': for messages, answers and transfers");
@@ -38,8 +48,8 @@ NiConfig checked(const NiConfig& ni, const RouterConfig& router) {
   if (ni.reductions == NiConfig::Costs::kGateware) {
     require(ni.transfers == NiConfig::Costs::kGateware, "ni.reductions",
             "'reductions: gateware' needs 'transfers: gateware': it is a port behind theirs");
-    require(ni.reduction == Time() && ni.reduction_word == Time(), "ni.reductions",
-            "with 'reductions: gateware' units take their own cycles: reduction and reduction_word must be 0");
+    require_none(ni.reduction, "reduction", "reductions");
+    require_none(ni.reduction_word, "reduction_word", "reductions");
     require(ni.reduction_trees <= kReductionTrees, "ni.reduction_trees",
             "reduction_trees is at most 16 with 'reductions: gateware'");
     require(router.intra_ports > kReductionPort, "router.intra_ports",
