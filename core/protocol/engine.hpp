@@ -3,8 +3,8 @@
 // report, to the state machines of protocols.cpp.
 //
 // Time: a descriptor carries the time at which the rank's processor has handed it over. Descriptors are submitted when their rank goes to
-// sleep and may lie before the queue's present time, but by less than lookahead(); all that they touch outside their rank lies later, so the order of
-// events is that of virtual time.
+// sleep and may lie before the queue's present time, but by less than lookahead(); all that they touch outside their rank lies later, so the
+// order of events is that of virtual time.
 #pragma once
 
 #include <cstdint>
