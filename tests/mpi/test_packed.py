@@ -201,8 +201,10 @@ int main(int argc, char **argv) {
 def test_an_address_that_is_not_mapped_is_an_error_of_the_call(
     exanet_run: Runner, mpich: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str, whose: str
 ) -> None:
-    """The simulator in the ranks' address space meets the fault itself, and must outlive it. Sender and receiver are told of it in one round; either
-    may be the first to abort, in real time."""
+    """The simulator in the ranks' address space meets the fault itself, and must outlive it.
+
+    Sender and receiver are told of it in one round: either may be the first to abort, in real time.
+    """
     (tmp_path / "unmapped.c").write_text(UNMAPPED)
     subprocess.run([mpich.compiler, "-o", tmp_path / "unmapped", tmp_path / "unmapped.c"], check=True)
     monkeypatch.setenv("EXANET_SIMULATOR", where)
