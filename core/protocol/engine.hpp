@@ -58,7 +58,7 @@ class MessageEngine final : private NicListener {
   void set_instant(bool instant);
   // What ranks may hand over that touches the network sooner than messages do.
   struct Sooner {
-    bool packets = true, one_sided = true;
+    bool packets, one_sided;
   };
   // Whatever a rank does from a time t on, or has done for it while it polls, touches nothing outside the rank before t + lookahead().
   Time lookahead(Sooner sooner) const;

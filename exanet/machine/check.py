@@ -8,7 +8,7 @@ extended file, where it may follow from the others, comes last.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -234,7 +234,8 @@ def _contradictions(model: MachineFile, packets: bool, changes: Mapping[str, Loc
     if not found and not slips:
         if packets:
             yield from _switch_problems(model, changes)
-        yield from _simulated_interface_problems(model)
+        if model.ni is not None:
+            yield from _refused(_core.check_interface, model)
     yield from slips
 
 
@@ -285,6 +286,14 @@ def _one_route_a_pair(model: MachineFile) -> bool:
     except ValueError:
         return False  # told with the shape
     return bool(own["virtual_channels"] == 1)
+
+
+def _refused(look: Callable[[dict[str, Any]], None], model: MachineFile) -> Problems:
+    """What the simulator itself refuses of the machine when it looks at a part, such as figures beside the gateware's own cycles."""
+    try:
+        look(resolve(model))
+    except _core.ConfigError as error:
+        yield from _told(error)
 
 
 def _told(error: _core.ConfigError) -> Problems:
@@ -361,10 +370,7 @@ def _switch_problems(model: MachineFile, changes: Mapping[str, Located]) -> Prob
             yield ("router", "switch", "flow_control"), f"'{key}' is missing in 'router.switch', which pauses; add it"
         if missing:
             return
-    try:
-        _core.check_switch(resolve(model))
-    except _core.ConfigError as error:
-        yield from _told(error)
+    yield from _refused(_core.check_switch, model)
 
 
 def _channel_problems(model: MachineFile, packets: bool, reshaped: bool) -> Problems:
@@ -443,16 +449,6 @@ def _interface_problems(model: MachineFile) -> Problems:
         yield ("ni", "reduction_trees"), "must be from 1 to 65536"
     if ni.test_step.value == 0:
         yield ("ni", "test_step"), "must be above zero, or a program that polls would stop simulated time"
-
-
-def _simulated_interface_problems(model: MachineFile) -> Problems:
-    """What the simulator's interface refuses, such as figures in place of the gateware's own cycles."""
-    if model.ni is None:
-        return
-    try:
-        _core.check_interface(resolve(model))
-    except _core.ConfigError as error:
-        yield from _told(error)
 
 
 def _power_problems(model: MachineFile) -> Problems:

@@ -155,9 +155,9 @@ static void wait_until(struct exanet_ni *ni, uint64_t until, bool blocking) {
   }
   const union exn_completion *next = front(ni);
   const uint64_t at = next && next->header.time_ps < until ? next->header.time_ps : until, before = ni->clock_ps;
-  if (at <= ni->slot->horizon_ps)
+  if (at <= ni->slot->horizon_ps) {
     ni->clock_ps = at;
-  else {
+  } else {
     ni->slot->takes_first = !exanet_program_threads();
     exn_sleep(ni, EXN_SLEEPING, at,
               blocking); /* the simulator does not look for what it has already put into the ring */

@@ -78,11 +78,7 @@ class Gateware {
       for (unsigned box = 0; box < 3; ++box)
         net_.open_mailbox(n, box, box == 2 ? 6 : 5, ring_address(box), c.log_entries);
     }
-    net_.run_until_stored();
-    for (std::size_t n = 0; n < c.nodes; ++n) {
-      net_.node(n).taken.clear();
-      nodes_[n].next = net_.cycle() + random_() % 50;
-    }
+    begin_processors(net_, nodes_, random_);
     run();
     collect();
   }
@@ -121,8 +117,7 @@ class Gateware {
         } else if (sent < case_.messages && p.next <= net_.cycle()) {
           send(n);
           ++sent;
-          p.next = net_.cycle() +
-                   static_cast<std::uint64_t>(2 * case_.gap * (static_cast<double>(random_() >> 11) * 0x1p-53));
+          p.next = net_.cycle() + drawn_gap(random_, case_.gap);
         } else {
           continue;
         }

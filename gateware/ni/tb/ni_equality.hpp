@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <compare>
 #include <memory>
+#include <random>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -32,6 +33,20 @@ struct Happening {
 
 inline std::ostream& operator<<(std::ostream& out, const Happening& h) {
   return out << h.cycle << ' ' << h.what << " node " << h.node << ' ' << std::hex << h.a << std::dec << ' ' << h.b;
+}
+
+// Once what sets the nodes up has been stored: nobody's stores have been taken, and all begin somewhere in the next cycles.
+template <typename Network, typename Processor>
+void begin_processors(Network& network, std::vector<Processor>& processors, std::mt19937_64& random) {
+  network.run_until_stored();
+  for (std::size_t n = 0; n < processors.size(); ++n) {
+    network.node(n).taken.clear();
+    processors[n].next = network.cycle() + random() % 50;
+  }
+}
+// Cycles between two stores of a processor, so many on average.
+inline std::uint64_t drawn_gap(std::mt19937_64& random, double mean) {
+  return static_cast<std::uint64_t>(2 * mean * (static_cast<double>(random() >> 11) * 0x1p-53));
 }
 
 // Packets of a Verilated node, at their headers into the router and at their last words out of it.

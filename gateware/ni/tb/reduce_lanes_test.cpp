@@ -2,11 +2,11 @@
 // The arithmetic of a reduction unit, bit by bit against the host's.
 #include <doctest/doctest.h>
 
-#include <cstdlib>
 #include <deque>
 
 #include "Vreduce_lanes.h"
 #include "gateware/ni/tb/reduce_reference.hpp"
+#include "gateware/tb/long.hpp"
 #include "verilated.h"
 
 using namespace exanet;
@@ -93,10 +93,8 @@ void near(Bytes& b, const Bytes& a, unsigned fraction_bits, std::mt19937_64& ran
 }  // namespace
 
 TEST_CASE("reductions: each operation on each type is the host's, bit by bit") {
-  const char* count = std::getenv("EXANET_REDUCE_WORDS");
-  const char* seed = std::getenv("EXANET_REDUCE_SEED");
-  const std::uint64_t words = count == nullptr ? 4000 : std::strtoull(count, nullptr, 10);
-  std::mt19937_64 random(seed == nullptr ? 1 : std::strtoull(seed, nullptr, 10));
+  const std::uint64_t words = given("EXANET_REDUCE_WORDS", 4000);
+  std::mt19937_64 random(given("EXANET_REDUCE_SEED", 1));
   Lanes lanes;
   std::uint64_t pushed = 0;
   for (std::uint64_t i = 0; i < words; ++i)

@@ -2,10 +2,10 @@
 // Reductions of Verilated nodes: the results are those of the host's arithmetic, in every process, and each comes once.
 #include <doctest/doctest.h>
 
-#include <cstdlib>
 #include <sstream>
 
 #include "gateware/ni/tb/reduce_traffic.hpp"
+#include "gateware/tb/long.hpp"
 
 using namespace exanet;
 using namespace exanet::gateware;
@@ -381,8 +381,7 @@ TEST_CASE("reductions: opened again with packets of the last epoch under way, an
 
 // With more than 65,536 rounds the numbers begin anew.
 TEST_CASE("reductions: one behind the other, without a pause") {
-  const char* given = std::getenv("EXANET_REDUCE_ROUNDS");
-  const std::size_t rounds = given == nullptr ? 300 : std::strtoull(given, nullptr, 10);
+  const std::size_t rounds = given("EXANET_REDUCE_ROUNDS", 300);
   std::size_t packets = 0;
   ReduceNetwork network(2, {.line = {.latency_cycles = 1}, .memory = {.latency_cycles = 1}, .patience = 1});
   Tree tree = chain(2);

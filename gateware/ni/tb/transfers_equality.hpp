@@ -161,7 +161,7 @@ class Kernel {
     std::uint64_t next = 0;
   };
   std::uint64_t drawn(double mean) {
-    return static_cast<std::uint64_t>(2 * mean * (static_cast<double>(random_() >> 11) * 0x1p-53));
+    return drawn_gap(random_, mean);
   }
   std::uint64_t size_of(unsigned domain, std::uint64_t address) const {
     const std::uint64_t h = (address / kLargePage + domain + case_.seed) * 0x9e3779b97f4a7c15 >> 40;
@@ -235,11 +235,7 @@ class Gateware {
         return line;
       };
     }
-    net_.run_until_stored();
-    for (std::size_t n = 0; n < c.nodes; ++n) {
-      net_.node(n).taken.clear();
-      nodes_[n].next = net_.cycle() + random_() % 50;
-    }
+    begin_processors(net_, nodes_, random_);
     run();
     collect();
   }
@@ -275,8 +271,7 @@ class Gateware {
           send_message(n), ++sent;
         else
           send(n, sent++);
-        p.next =
-            net_.cycle() + static_cast<std::uint64_t>(2 * case_.gap * (static_cast<double>(random_() >> 11) * 0x1p-53));
+        p.next = net_.cycle() + drawn_gap(random_, case_.gap);
         quiet = 0;
       }
       for (std::size_t n = 0; n < nodes_.size() && sent < case_.transfers; ++n) {

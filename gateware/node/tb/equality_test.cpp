@@ -3,11 +3,11 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <random>
 #include <vector>
 
 #include "gateware/node/tb/equality_bench.hpp"
+#include "gateware/tb/long.hpp"
 
 using namespace exanet;
 using namespace exanet::equality;
@@ -389,12 +389,8 @@ TEST_CASE("equality: disabled ports") {
 
 // Cases that are drawn, on seeds that no other case here has: EXANET_EQUALITY_PACKETS of them from EXANET_EQUALITY_SEED on, for a campaign.
 TEST_CASE("equality: drawn cases") {
-  const auto given = [](const char* name, std::uint64_t otherwise) {
-    const char* value = std::getenv(name);
-    return value == nullptr ? otherwise : std::strtoull(value, nullptr, 10);
-  };
-  const std::uint64_t packets = given("EXANET_EQUALITY_PACKETS", 3'000);
-  std::uint64_t seed = given("EXANET_EQUALITY_SEED", 1'000'000), compared = 0;
+  const std::uint64_t packets = gateware::given("EXANET_EQUALITY_PACKETS", 3'000);
+  std::uint64_t seed = gateware::given("EXANET_EQUALITY_SEED", 1'000'000), compared = 0;
   const std::vector<TopologySpec> topologies = {{"qfdb-torus", {4, 1, 1}},
                                                 {"qfdb-torus", {2, 2, 1}},
                                                 {"qfdb-torus", {3, 1, 2}, {1, 2, 0}},

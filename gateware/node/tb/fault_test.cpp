@@ -233,11 +233,6 @@ std::vector<Scenario> scenarios(bool lanes) {
   return all;
 }
 
-std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
-  const char* value = std::getenv(name);
-  return value ? std::strtoull(value, nullptr, 10) : otherwise;
-}
-
 struct Total {
   std::uint64_t sent = 0, damaged = 0, sound = 0, marked = 0, campaigns = 0, bad = 0;
 };
@@ -270,8 +265,8 @@ void try_scenario(const Scenario& scenario, std::uint64_t damaged, std::uint64_t
 // One wrong bit on the line at a time, which is three behind the descrambler or some of a byte: no header passes for another one.
 template <typename Network>
 void try_wrong_bits(const char* link) {
-  const std::uint64_t wanted = from_environment("EXANET_FAULT_PACKETS", in_full() ? 20'000 : 2'500),
-                      seed = from_environment("EXANET_FAULT_SEED", 1);
+  const std::uint64_t wanted = given("EXANET_FAULT_PACKETS", in_full() ? 20'000 : 2'500),
+                      seed = given("EXANET_FAULT_SEED", 1);
   Campaign<Network> campaign({.alone = 12}, seed);
   const Count count = campaign.run(UINT64_MAX, UINT64_MAX, false, wanted);
   std::printf(
@@ -295,8 +290,8 @@ void try_wrong_bits(const char* link) {
 template <typename Network>
 void try_all(const char* link) {
   const bool asked = std::getenv("EXANET_FAULT_PACKETS") != nullptr;
-  const std::uint64_t damaged = from_environment("EXANET_FAULT_PACKETS", in_full() ? 4000 : 500);
-  std::uint64_t seed = from_environment("EXANET_FAULT_SEED", 1);
+  const std::uint64_t damaged = given("EXANET_FAULT_PACKETS", in_full() ? 4000 : 500);
+  std::uint64_t seed = given("EXANET_FAULT_SEED", 1);
   Total total;
   do {
     for (const Scenario& scenario : scenarios(kLineBits<typename Network::LineWord> == 128))

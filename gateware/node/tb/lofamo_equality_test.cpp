@@ -6,7 +6,6 @@
 // them from EXANET_LOFAMO_SEED on, for a campaign.
 #include <doctest/doctest.h>
 
-#include <cstdlib>
 #include <map>
 #include <random>
 #include <sstream>
@@ -15,6 +14,7 @@
 #include "core/routing/make_topology.hpp"
 #include "core/spec/integrity.hpp"
 #include "gateware/node/tb/lofamo_network.hpp"
+#include "gateware/tb/long.hpp"
 
 using namespace exanet;
 using namespace exanet::gateware;
@@ -224,11 +224,6 @@ std::string text(const Fact& f) {
 
 bool before(const Fact& a, const Fact& b) {
   return std::tie(a.at, a.node, a.reporter, a.port) < std::tie(b.at, b.node, b.reporter, b.port);
-}
-
-std::uint64_t given(const char* name, std::uint64_t otherwise) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? otherwise : std::strtoull(value, nullptr, 10);
 }
 
 }  // namespace

@@ -2,10 +2,10 @@
 // Two nodes over 64b/66b, or over four lanes of 8b/10b, each with clocks of its own: packets both ways, wrong bits, cables that are pulled and plugged, and resets of one side while traffic
 // runs. Nothing is delivered twice or changed, what is lost is counted, and the channel comes up and goes down within the times that docs/gateware.md states.
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 
 #include "gateware/phy/tb/phy_pair.hpp"
+#include "gateware/tb/long.hpp"
 
 using namespace exanet;
 using namespace exanet::gateware;
@@ -121,10 +121,7 @@ bool whole_room(PhyPair<Code>& pair, Traffic<Code>& traffic) {
 }
 
 // EXANET_PHY_SEEDS: more cables and resets than `make gateware` tries.
-std::uint64_t seeds(std::uint64_t otherwise) {
-  const char* given = std::getenv("EXANET_PHY_SEEDS");
-  return given ? std::strtoull(given, nullptr, 10) : otherwise;
-}
+std::uint64_t seeds(std::uint64_t otherwise) { return given("EXANET_PHY_SEEDS", otherwise); }
 
 template <class Code>
 void until_up(PhyPair<Code>& pair, std::uint64_t limit) {
