@@ -110,7 +110,7 @@ class Kernel {
         writes.push_back({net_.cycle(), n, address, entry});
       });
       for (unsigned d = 0; d < c.domains; ++d) net_.open_domain(n, d, roots[{n, d}] = tables_[n].root(d));
-      nodes_[n].next = drawn(c.revoked);
+      nodes_[n].next = drawn_gap(random_, c.revoked);
     }
   }
   // Before a transfer that reads or writes these bytes.
@@ -130,7 +130,7 @@ class Kernel {
     for (; !node.late.empty() && node.late.front().cycle <= net_.cycle(); node.late.pop_front())
       put(n, node.late.front().page);
     if (case_.revoked == 0 || node.next > net_.cycle()) return false;
-    node.next = net_.cycle() + drawn(case_.revoked);
+    node.next = net_.cycle() + drawn_gap(random_, case_.revoked);
     if (!node.mapped.empty() && random_() % 4 != 0) {
       const std::size_t i = random_() % node.mapped.size();
       tables_[n].unmap(node.mapped[i].domain, node.mapped[i].at, node.mapped[i].size);
@@ -160,9 +160,6 @@ class Kernel {
     std::deque<Late> late;
     std::uint64_t next = 0;
   };
-  std::uint64_t drawn(double mean) {
-    return drawn_gap(random_, mean);
-  }
   std::uint64_t size_of(unsigned domain, std::uint64_t address) const {
     const std::uint64_t h = (address / kLargePage + domain + case_.seed) * 0x9e3779b97f4a7c15 >> 40;
     return std::array{kPage, kPage, kWidePage, kLargePage}[h % 4];
