@@ -261,7 +261,7 @@ MUTATIONS = [
     Mutation("ni-inject", "ni/rtl/ni_inject.sv", "rest_q == 6'd1", "rest_q <= 6'd2"),
     Mutation("ni-inject", "ni/rtl/ni_inject.sv", "13'(length_words) + 13'(MostWords)", "13'(length_words)"),
     Mutation("ni-inject", "ni/rtl/ni_inject.sv", "(closed || full) && tkeep_i", "full && tkeep_i"),
-    Mutation("ni-inject", "ni/rtl/ni_inject.sv", "footer.crc32 = ~footer_crc", "footer.crc32 = ~crc_q"),
+    Mutation("ni-inject", "ni/rtl/ni_inject.sv", "^ footer_q)", ")"),
     Mutation("ni-inject", "ni/rtl/ni_inject.sv", "32'(frames_q) + 1 < Packets", "32'(frames_q) < Packets"),
     Mutation("ni-inject", "ni/rtl/ni_inject.sv", "tkeep_i[i] ? tdata_i[8*i+:8] : '0", "tdata_i[8*i+:8]"),
     Mutation("ni-inject", "ni/rtl/ni_inject.sv", "if (first_q) user_q", "user_q"),

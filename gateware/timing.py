@@ -31,7 +31,7 @@ LIMITS = {
     "link-wide": 11,
     "phy": 10,
     "phy-lanes": 10,
-    "ni-port": 11,
+    "ni-port": 10,
     "ni-packetizer": 10,
     "ni-mailbox": 10,
     "ni-transfers": 10,
@@ -40,8 +40,8 @@ LIMITS = {
     "ni-reduce": 10,
     "lofamo": 10,
 }
-"""Ten are what 156.25 MHz leave room for at half a nanosecond a level. Those of a wide link, of routers and of an ni_port are what they
-have, so that they get no longer."""
+"""Ten are what 156.25 MHz leave room for at half a nanosecond a level. Those of a wide link and of routers are what they have, so that
+they get no longer."""
 
 
 def exceeded(results: dict[str, Levels]) -> list[str]:

@@ -48,7 +48,7 @@ module karma_consumer #(
       covered[127] = 1'b0;
     end
   end
-  assign crc_next = exanet_code_pkg::crc_step(exanet_code_pkg::crc_step(crc_q, covered[63:0]), covered[127:64]);
+  assign crc_next = exanet_code_pkg::crc_word(crc_q, covered);
   assign wrong = footer.error || footer.crc32 != ~crc_next || words_q != 6'((header_q.length + 10'd15) >> 4) ||
       !exanet_code_pkg::header_sound(header_q);
   assign trip = now_i - sent_at_q;

@@ -82,7 +82,7 @@ module karma_generator #(
     footer = '0;
     footer.number = number_q;
     footer.last = 1'b1;
-    footer_crc = exanet_code_pkg::crc_step(exanet_code_pkg::crc_step(crc_q, footer[63:0]), footer[127:64]);
+    footer_crc = exanet_code_pkg::crc_word(crc_q, footer);
     footer.crc32 = ~footer_crc;
   end
 
@@ -122,7 +122,7 @@ module karma_generator #(
         end
         Payload: begin
           flit_o    <= '{valid: 1'b1, vc: 1'b0, head: 1'b0, tail: 1'b0, data: word};
-          crc_q     <= exanet_code_pkg::crc_step(exanet_code_pkg::crc_step(crc_q, word[63:0]), word[127:64]);
+          crc_q     <= exanet_code_pkg::crc_word(crc_q, word);
           pattern_q <= {1'b0, pattern_q[31:1]} ^ (pattern_q[0] ? 32'h80200003 : '0);
           bytes_q   <= bytes_q > 10'd16 ? bytes_q - 10'd16 : '0;
           rest_q    <= rest_q - 1'b1;

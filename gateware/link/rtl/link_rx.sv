@@ -226,7 +226,7 @@ module link_rx #(
     end
     always_comb begin
       crc_next = 'x;
-      if (data_valid_q) crc_next = exanet_code_pkg::crc_step(exanet_code_pkg::crc_step(crc_q, covered[63:0]), covered[127:64]);
+      if (data_valid_q) crc_next = exanet_code_pkg::crc_word(crc_q, covered);
     end
   end
   assign sent_crc = footer.crc32;

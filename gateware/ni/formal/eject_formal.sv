@@ -58,7 +58,7 @@ module eject_formal #(
   always_comb begin
     covered = data_i;
     if (tails) {covered[127], covered[31:0]} = '0;
-    crc_next = exanet_code_pkg::crc_step(exanet_code_pkg::crc_step(crc, covered[63:0]), covered[127:64]);
+    crc_next = exanet_code_pkg::crc_word(crc, covered);
     sound = exanet_code_pkg::header_sound(head) && legal && !more && here == words_of(head.length) && !footer.error && footer.crc32 == ~crc_next;
   end
 

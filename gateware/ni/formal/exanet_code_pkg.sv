@@ -21,9 +21,13 @@ package exanet_code_pkg;
     return {state[30:0], state[31]} ^ data[31:0] ^ {data[62:32], data[63]};
   endfunction
 
+  function automatic logic [31:0] crc_word(logic [31:0] state, logic [127:0] data);
+    return crc_step(crc_step(state, data[63:0]), data[127:64]);
+  endfunction
+
   function automatic logic [31:0] crc_header(exanet_pkg::header_t header);
     header.vc  = 1'b0;
     header.ecc = '0;
-    return crc_step(crc_step('1, header[63:0]), header[127:64]);
+    return crc_word('1, header);
   endfunction
 endpackage

@@ -116,7 +116,7 @@ module inject_formal #(
     covered = flit.data;
     if (flit.tail) {covered[127], covered[31:0]} = '0;
     crc_next = heads ? exanet_code_pkg::crc_header(header) : flit.valid ?
-        exanet_code_pkg::crc_step(exanet_code_pkg::crc_step(crc, covered[63:0]), covered[127:64]) : crc;
+        exanet_code_pkg::crc_word(crc, covered) : crc;
   end
   always_ff @(posedge clk_i) begin
     {open, left, crc} <= {open_next, left_next, crc_next};
@@ -219,8 +219,9 @@ module inject_formal #(
       State: assert (open_next ? state == (left_next == '0 ? Footer : Payload) : state == Idle);
       Left: assert (!open || 32'(left) <= MostWords);
       Rest: assert (!open_next || 6'(left_next) == dut.rest_q);
-      Opened: assert (!open || (whole != '0 && dut.crc_q == crc_next) || tails);
-      OpenedNow: assert (!heads || dut.crc_q == crc_next);
+      Opened: assert (!open || (whole != '0 && dut.crc == crc_next) || tails);
+      OpenedNow: assert (!heads || dut.crc == crc_next);
+      FootersPart: assert (state == Idle || dut.footer_q == dut.footer_crc);
       HasRecord: assert (!open_next || dut.record_valid);
       Begun: assert (dut.begun_q == heads);
       RoomWasThere: assert (!heads || (header.high_priority ? 32'(words_here) + 32'(left_next) <= IntraDepth && 32'(headers_here) < IntraHeaders :

@@ -47,7 +47,7 @@ module ni_eject #(
       covered[127] = 1'b0;
     end
   end
-  assign crc_next = exanet_code_pkg::crc_step(exanet_code_pkg::crc_step(crc_q, covered[63:0]), covered[127:64]);
+  assign crc_next = exanet_code_pkg::crc_word(crc_q, covered);
   assign sound = header_sound_q && !extra_q &&
       words_q == length_words_q && !footer_q.error && footer_q.crc32 == ~crc_q;
 

@@ -105,7 +105,8 @@ module ni_inject #(
   logic begun_q;
   logic [12:0] words_q;
   logic [7:0] headers_q;
-  logic [31:0] crc_q, footer_crc;
+  // The CRC is a sum: a header's address and the rest of it have a register each, and the footer's part is known when the header goes out.
+  logic [31:0] crc_q, address_q, crc, footer_q, footer_crc;
   logic [127:0] word;
   logic record_valid, word_valid, room, begins, sends;
 
@@ -133,10 +134,11 @@ module ni_inject #(
     footer.reason = user.reason;
     footer.last = user.last;
     footer.ack_request = user.ack_request;
-    footer_crc = exanet_code_pkg::crc_step(exanet_code_pkg::crc_step(crc_q, footer[63:0]), footer[127:64]);
-    footer.crc32 = ~footer_crc;
+    footer_crc = exanet_code_pkg::crc_word('0, footer);
+    footer.crc32 = ~(exanet_code_pkg::crc_word(crc, '0) ^ footer_q);
   end
 
+  assign crc = crc_q ^ address_q;
   assign stored_words = 6'((bytes_q + 10'd15) >> 4);
   // A packet's room is taken in the cycle behind its begin: the next one begins two cycles later at least.
   assign room = user.high_priority ? headers_q != '0 && words_q >= 13'(length_words)
@@ -153,10 +155,13 @@ module ni_inject #(
       rest_q    <= '0;
       begun_q   <= 1'b0;
       crc_q     <= '1;
+      address_q <= '0;
+      footer_q  <= '0;
       flit_o    <= '0;
       packets_o <= '0;
     end else begin
       flit_o    <= '0;
+      footer_q  <= footer_crc;
       words_q   <= words_q + 13'(credit_i.words) - (begun_q ? 13'(rest_q) : '0);
       headers_q <= headers_q + credit_i.headers - 8'(begun_q);
       begun_q   <= begins;
@@ -164,16 +169,18 @@ module ni_inject #(
       case (state_q)
         Idle:
         if (begins) begin
-          flit_o  <= '{valid: 1'b1, vc: 1'b0, head: 1'b1, tail: 1'b0, data: header};
-          crc_q   <= exanet_code_pkg::crc_header(header);
-          rest_q  <= length_words;
-          state_q <= length_words == '0 ? Footer : Payload;
+          flit_o    <= '{valid: 1'b1, vc: 1'b0, head: 1'b1, tail: 1'b0, data: header};
+          crc_q     <= exanet_code_pkg::crc_header({header[127:48], 48'b0}) ^ exanet_code_pkg::crc_header('0);
+          address_q <= exanet_code_pkg::crc_header(128'(header.dmadd));
+          rest_q    <= length_words;
+          state_q   <= length_words == '0 ? Footer : Payload;
         end
         Payload:
         if (sends) begin
-          flit_o <= '{valid: 1'b1, vc: 1'b0, head: 1'b0, tail: 1'b0, data: word};
-          crc_q  <= exanet_code_pkg::crc_step(exanet_code_pkg::crc_step(crc_q, word[63:0]), word[127:64]);
-          rest_q <= rest_q - 1'b1;
+          flit_o    <= '{valid: 1'b1, vc: 1'b0, head: 1'b0, tail: 1'b0, data: word};
+          crc_q     <= exanet_code_pkg::crc_word(crc, word);
+          address_q <= '0;
+          rest_q    <= rest_q - 1'b1;
           if (rest_q == 6'd1) state_q <= Footer;
         end
         default: begin
