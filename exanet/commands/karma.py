@@ -64,6 +64,7 @@ def command(
     """
     with lightly.imports():
         from exanet.directory import result_directory
+        from exanet.progress import share_done
         from exanet.validate import interface as ni
         from exanet.validate import karma
 
@@ -77,7 +78,8 @@ def command(
     directory = result_directory("karma", output) if output is not None else None
     show: ModuleType = ni if interface else karma
     if interface:
-        found = ni.measure(_or(line_cycles, NI_LINE_CYCLES), _or(memory_cycles, NI_MEMORY_CYCLES))
+        with share_done("network interface", False) as progress:
+            found = ni.measure(_or(line_cycles, NI_LINE_CYCLES), _or(memory_cycles, NI_MEMORY_CYCLES), progress)
     else:
         found = karma.measure(_or(line_cycles, LINE_CYCLES), sides)
     if directory is not None:

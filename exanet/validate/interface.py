@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,35 +24,53 @@ _WIDE = 170  # columns when the output is no terminal
 _FACTS = ("R33", "R34", "R35", "R36", "R38", "R44", "P03", "P04", "A03", "A04", "E08")
 
 
-def measure(line_cycles: int = LINE_CYCLES, memory_cycles: int = MEMORY_CYCLES) -> dict[str, Any]:
-    """Everything that the command shows. Raises InputError when the model cannot be built."""
+def measure(
+    line_cycles: int = LINE_CYCLES, memory_cycles: int = MEMORY_CYCLES, progress: Callable[[float], None] = lambda share: None
+) -> dict[str, Any]:
+    """Everything that the command shows. `progress` is told the share of it that has been measured.
+
+    Raises InputError when the model cannot be built.
+    """
     at = {"line_cycles": line_cycles, "memory_cycles": memory_cycles}
+    steps, found = _steps(**at), dict[str, list[Any]]()
+    for number, (key, step) in enumerate(steps, 1):
+        rows = step()
+        found.setdefault(key, []).extend(rows if isinstance(rows, list) else [rows])
+        progress(number / len(steps))
     return {
         "cycle_ns": CYCLE_NS,
         **at,
-        "messages": [stages.message(payload, **at) for payload in sorted((*stages.MESSAGE_BYTES, PROTOTYPE_BYTES))],
-        "transfers": [
-            stages.transfer(count, read=read, pages=pages, **at)
+        **found,
+        "small_writes": found["small_writes"][0],
+        "published": {row: {key: published()[row][key] for key in ("quantity", "value", "unit", "source")} for row in _FACTS},
+    }
+
+
+def _steps(line_cycles: int, memory_cycles: int) -> list[tuple[str, Callable[[], Row | list[Any]]]]:
+    """The measurements, each with the key that its rows get, or its row."""
+    at = {"line_cycles": line_cycles, "memory_cycles": memory_cycles}
+    return [
+        *(("messages", partial(stages.message, payload, **at)) for payload in sorted((*stages.MESSAGE_BYTES, PROTOTYPE_BYTES))),
+        *(
+            ("transfers", partial(stages.transfer, count, read=read, pages=pages, **at))
             for read in (False, True)
             for count in stages.TRANSFER_BYTES
             for pages in stages.PAGES
-        ],
-        "first_read_cycles": stages.first_reads(),
-        "message_header_cycles": stages.message_headers(),
-        "descriptor_stores_cycles": stages.store_cycles(),
-        "packetizer": [streams.packetizer(payload) for payload in streams.PACKETIZER_BYTES],
-        "small_writes": streams.small_writes(memory_cycles=memory_cycles),
-        "large": [streams.large(count, read=read, **at) for read in (False, True) for count in streams.AT_A_TIME],
-        "translation": [row for itself in (False, True) for row in options.translation(to_itself=itself, memory_cycles=memory_cycles)],
-        "reads_ahead": [
-            row
+        ),
+        ("first_read_cycles", stages.first_reads),
+        ("message_header_cycles", stages.message_headers),
+        ("descriptor_stores_cycles", stages.store_cycles),
+        *(("packetizer", partial(streams.packetizer, payload)) for payload in streams.PACKETIZER_BYTES),
+        ("small_writes", partial(streams.small_writes, memory_cycles=memory_cycles)),
+        *(("large", partial(streams.large, count, read=read, **at)) for read in (False, True) for count in streams.AT_A_TIME),
+        *(("translation", partial(options.translation, to_itself=itself, memory_cycles=memory_cycles)) for itself in (False, True)),
+        *(
+            ("reads_ahead", partial(options.reads_ahead, to_itself=itself, memory_cycles=cycles))
             for itself in (False, True)
             for cycles in options.READS_CYCLES
-            for row in options.reads_ahead(to_itself=itself, memory_cycles=cycles)
-        ],
-        "completions": [options.completions(count, **at) for count in COMPLETION_BYTES],
-        "published": {row: {key: published()[row][key] for key in ("quantity", "value", "unit", "source")} for row in _FACTS},
-    }
+        ),
+        *(("completions", partial(options.completions, count, **at)) for count in COMPLETION_BYTES),
+    ]
 
 
 def write(directory: Path, found: dict[str, Any]) -> None:

@@ -7,6 +7,7 @@ The library is built once, into the user's cache; the command runs once for all 
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -31,11 +32,17 @@ def run_command(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of the command's results, with what it has printed."""
+    """Of the command's results, with what it has printed, and shown on a terminal meanwhile."""
     made = tmp_path_factory.mktemp("interface") / "out"
-    done = run_command("--ni", "-o", str(made))
-    assert done.returncode == 0, done.stderr
+    stages.message(0, line_cycles=1, memory_cycles=1)  # builds the library, of which the command would tell
+    terminal, shown = os.openpty()
+    with os.fdopen(terminal, "rb"), os.fdopen(shown, "wb"):
+        command = [sys.executable, "-P", "-m", "exanet", "karma", "--ni", "-o", str(made)]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=shown, text=True, check=False)
+        said = os.read(terminal, 1 << 16)
+    assert done.returncode == 0, said
     (made.parent / "printed").write_text(done.stdout)
+    (made.parent / "shown").write_bytes(said)
     return made
 
 
@@ -65,6 +72,14 @@ def test_what_is_printed_is_in_the_documents(folder: Path) -> None:
     assert len(shown) >= 3
     for block in shown:
         assert block in printed, "docs/karma.md shows another table"
+
+
+def test_a_terminal_shows_how_far_it_is_and_nothing_of_it_afterwards(folder: Path) -> None:
+    *lines, last = (folder.parent / "shown").read_bytes().decode().split("\r\x1b[K")
+    shares = [int(re.fullmatch(r"exanet: network interface, ([0-9]+)%", line)[1]) for line in lines if line]  # type: ignore[index]
+    assert last == "" and len(shares) >= 30
+    assert shares == sorted(shares) and shares[-1] == 100
+    assert "network interface, " not in (folder.parent / "printed").read_text()
 
 
 def test_a_message_takes_the_cycles_of_the_documents(found: Found) -> None:

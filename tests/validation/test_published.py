@@ -75,11 +75,17 @@ def test_the_gateware_is_where_it_was_published_or_better() -> None:
 def test_the_network_interface_is_where_it_was_published_or_better() -> None:
     status, rows = validate(*INTERFACE)
     assert status == 0, rows
-    kinds = {"bound": {"R33", "R34", "R38", "R44", "E09"}, "constructed": {"E10"}, "shape": {"E07"}}
+    kinds = {"bound": {"R33", "R34", "R38", "R44", "E09"}, "constructed": {"E10"}, "shape": {"E07"}, "calibrated": {"R35"}}
     kinds["beside"] = set(INTERFACE) - set().union(*kinds.values())
     assert {kind: {row for row in INTERFACE if rows[row]["kind"] == kind} for kind in kinds} == kinds
     ours = {row: rows[row]["ours"] for row in INTERFACE}
-    assert [ours[row] for row in ("R34", "R35", "R38", "R44", "E09", "E10")] == [10, 56, 3, 64, 512, 80]
+    assert [ours[row] for row in ("R34", "R35", "R38", "R44", "E09", "E10")] == [10, 72, 3, 64, 512, 80]
+    assert rows["R35"]["data"]["bench_cycles"] == 56, "docs/karma.md shows them"
+    user_to_user = {row: {name: round(ns) for name, ns in rows[row]["data"]["one_way_ns"].items()} for row in ("R35", "R36")}
+    assert user_to_user == {
+        "R35": {"carvnet-100mhz": 720, "carvnet": 434, "carvnet-a53": 598},
+        "R36": {"carvnet-100mhz": 1260, "carvnet": 785, "carvnet-a53": 904},
+    }, "docs/calibration.md shows them"
     assert ours["R36"] == pytest.approx(91 * 0.0064)
     assert rows["E07"]["data"] == {"mailboxes": 1024, "bytes": 1 << 20, "refused_when_full": True}
 
@@ -105,8 +111,9 @@ def test_replays_stand_in_the_published_order() -> None:
 
 
 def test_a_link_of_four_lanes_carries_what_its_packets_leave_of_its_rate() -> None:
-    status, rows = validate("A01", "A02", "A05")
+    status, rows = validate("A01", "A02", "A05", "R37")
     assert status == 0, rows
+    assert rows["R37"]["data"]["payload_gbytes_per_s"] * 8 == pytest.approx(rows["R37"]["ours"] * 32 / 35, rel=1e-3)
     assert rows["A01"]["data"]["links"] == 6
     assert rows["A02"]["ours"] == pytest.approx(28.0), "7 words of 128 bit in 8 cycles of 5 ns, coded 8b/10b"
     for found in rows["A05"]["data"]:

@@ -7,36 +7,22 @@ which are ExaNet's (A05). Latencies of APEnet+ rest on PCI Express and firmware 
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
-from exanet import sim
+from exanet.validate.full_link import full_link
 from exanet.validate.registry import Measured, Tolerance, experiment
 from exanet.validate.runner import Runner
 
-_WINDOW_PS = 100_000_000
 _PACKET_BYTES = 512  # the largest of ExaNet (KARMA'17 section 3.2)
 _LANES = 4
 _CODING = 10 / 8  # 8b/10b: bits on the lanes for each bit of a link word
 _FIXED = Tolerance(0.001, "the figure fixes the machine's rate; the window of the measurement begins and ends within a packet")
 
 
-@functools.cache
 def _full_link(runner: Runner, payload: int) -> dict[str, Any]:
-    """The link from one sender to its neighbour, offered half as much again as it takes, in packets of `payload` bytes."""
-    machine = runner.machine("apenet")
-    spec = sim.TrafficSpec(traffic="incast:1", packet_bytes=payload, measure_ps=_WINDOW_PS)
-    point = sim.simulate(machine, offered=1.5, spec=spec)
-    link, router = machine.resolve()["links"][0], machine.resolve()["router"]
-    words = link["framing_words"] + router["header_words"] + router["footer_words"] + 8 * payload // link["word_bits"]
-    bits = int(point["links"]["packets"].max()) * words * link["word_bits"] * _CODING
-    return {
-        "packet_bytes": payload,
-        "raw_gbps": bits / _WINDOW_PS * 1000,
-        "payload_gbytes_per_s": float(point["accepted_gbps"]) / 8,
-        "links": int((point["links"]["node"] == 0).sum()),
-        "buffer_bytes": (router["inter_fifo_words"] + router["header_fifo_words"]) * router["word_bits"] // 8,
-    }
+    """What a full link carries, and what its lanes do for that."""
+    found = full_link(runner, "apenet", payload)
+    return found | {"raw_gbps": found["gbps"] * _CODING}
 
 
 @experiment("A01", kind="beside")

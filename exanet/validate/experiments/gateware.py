@@ -156,13 +156,6 @@ def line(runner: Runner) -> Measured:
     return Measured(_run(karma.line_rate), "64 bits in every cycle of a full stream")
 
 
-@experiment("R37", kind="beside", needs=VERILATED)
-def line_beside_carvnet(runner: Runner) -> Measured:
-    return Measured(
-        _run(karma.line_rate), "a link of one lane as in K13, 64 bits in every cycle of 156.25 MHz; of four lanes, 128 bits, twice that"
-    )
-
-
 @experiment("K14", kind="constructed", tolerance=_WORD_A_PACKET, needs=VERILATED)
 def link(runner: Runner) -> Measured:
     rates = {f"{flows}, pause every {pause}" if pause else flows: _percent(row) for (flows, pause), row in _link().items()}
