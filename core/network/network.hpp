@@ -40,7 +40,7 @@ struct PacketSink {
   // Where both classes have been refused, priority packets are asked for first.
   void (*ready)(void* self, NodeId node, std::uint8_t intra_port, std::uint8_t priority, Time now) = nullptr;
   bool early = false;
-  // Intra-tile ports, a bit each, whose slots (interface_slots) the interface gives back itself, by Network::give_back().
+  // Intra-tile ports, of each rail alike, a bit each, whose slots (interface_slots) the interface gives back itself, by Network::give_back().
   std::uint16_t gives_back = 0;
 };
 

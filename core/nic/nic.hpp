@@ -12,11 +12,12 @@
 //   then leads to a completion at each node that its packets reach, in no order with other descriptors, and a transfer
 //   to one at its source when its last packet has left. Nothing acknowledges it.
 //
-// Room for more: a node has one interface. With several, a descriptor says which beside `src` and `dst`, and an implementation keeps an
-// engine's state by interface instead of by node. An engine (core/nic/exanet) is a class in a file of its own that injects packets of a kind
-// of its own and gets those that arrive. Time-out and retransmission belong to the engine that has sent: it holds a descriptor until the
-// last acknowledgement, so that is what it repeats from, and a transfer that is given up completes at its source with an error, which needs a
-// status in NicListener::transfer_acknowledged.
+// A node has an interface for each of its rails (core/topology/rails.hpp); which one a descriptor takes follows from its two nodes.
+//
+// Room for more: an engine (core/nic/exanet) is a class in a file of its own that injects packets of a kind of its own and gets those
+// that arrive. Time-out and retransmission belong to the engine that has sent: it holds a descriptor until the last acknowledgement, so that is
+// what it repeats from, and a transfer that is given up completes at its source with an error, which needs a status in
+// NicListener::transfer_acknowledged.
 #pragma once
 
 #include <cstdint>

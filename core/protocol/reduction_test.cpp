@@ -247,8 +247,10 @@ TEST_CASE("reductions: what is no number, and zeros of both signs") {
 
 TEST_CASE(
     "reductions: one after the other, several at once, and a barrier that nobody leaves before the last has come") {
-  for (const Units units : {Units::kTimes, Units::kGateware}) {
-    Reducing ranks(kLine, {0, 1, 2, 3}, units);
+  const TopologySpec on_rails{"fat-tree", {2, 2}, {}, {}, "", {}, {}, 2};
+  for (const auto& [units, spec] : {std::pair{Units::kTimes, kLine}, std::pair{Units::kGateware, kLine},
+                                    std::pair{Units::kTimes, on_rails}, std::pair{Units::kGateware, on_rails}}) {
+    Reducing ranks(spec, {0, 1, 2, 3}, units);
     const std::uint32_t all = ranks.tree_of({0, 1, 2, 3}), some = ranks.tree_of({3, 1});
     CHECK(all != some);
     const std::vector<std::uint32_t> nothing;

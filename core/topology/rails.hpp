@@ -28,6 +28,11 @@ inline std::uint32_t rail_of_pair(NodeId src, NodeId dst, std::uint32_t rails) {
   return (rail_turn(src, rails, 0) + rail_turn(dst, rails, 1)) % rails;
 }
 
+// Of a pair on a topology with several: the first link of its route. None has to be taken from an endpoint to itself.
+inline std::uint32_t rail_of(const Topology& topology, NodeId src, NodeId dst) {
+  return src == dst ? 0 : topology.next_hop(src, dst).port;
+}
+
 // `inner` with its switches `rails` times: nodes are the endpoints, then the switches of each plane. Throws ConfigError, saying what to do,
 // where endpoints hang on no switches, or there would be too many nodes.
 std::unique_ptr<Topology> with_rails(std::unique_ptr<Topology> inner, std::uint32_t rails);

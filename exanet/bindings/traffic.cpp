@@ -86,6 +86,7 @@ nb::dict topology_needs(const nb::dict& topology) {
   std::uint32_t ports = 0;
   for (NodeId n = 0; n < t->node_count(); ++n) ports = std::max<std::uint32_t>(ports, t->port_count(n));
   d["ports"] = ports;
+  d["rails"] = t->rails();
   return d;
 }
 

@@ -3,7 +3,7 @@
 
 Problem: compare networks by what they draw. Model: each part draws its idle power for the whole time, and spends a fixed energy on each
 packet and each bit that passes it. Parts are routers (switches where there are any, otherwise that of each node), links by kind and
-direction, and interfaces (of each endpoint; a packet passes the sender's and the receiver's). A link's bits are those of the line while it
+direction, and interfaces (of each endpoint, one for each rail; a packet passes the sender's and the receiver's). A link's bits are those of the line while it
 carries packets, framing and pauses included; a router's and an interface's are payload, header and footer. Limits: nothing is ever switched
 off, nothing depends on what the bits are, and what a figure leaves out (processors, memory, cooling) is not in the sums.
 Source of every figure: the machine file, which names where it comes from. docs/simulate.md describes the tables.
@@ -48,7 +48,8 @@ def table(
         bits = float(busy_ps[chosen].sum()) / link["word_time_ps"] * link["word_bits"]
         count = int(chosen.sum())
         rows.append(_row(f"links, {link['name']}", count, power["links"][number], float(on_links[chosen].sum()), bits, time_ps))
-    rows.append(_row("interfaces", endpoints, power["ni"], 2 * packets, 2 * (8 * payload_bytes + packets * around_bits), time_ps))
+    interfaces = endpoints * needs["rails"]
+    rows.append(_row("interfaces", interfaces, power["ni"], 2 * packets, 2 * (8 * payload_bytes + packets * around_bits), time_ps))
     return rows
 
 

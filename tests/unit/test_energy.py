@@ -74,6 +74,12 @@ def test_behind_switches_it_is_these_that_are_routers(tmp_path: Path) -> None:
     assert rows["interfaces"]["packets"] == 2 * 64
 
 
+def test_an_endpoint_has_an_interface_for_each_rail(tmp_path: Path) -> None:
+    file = powered(tmp_path, "fat-tree-64", f"  ni: {{idle: {constant('1 W')}}}\ntopology: {{rails: 3}}\n")
+    point = sim.simulate(str(file), offered=0, spec=sim.TrafficSpec(traffic="complement", message_bytes=256))
+    assert parts(point["energy"])["interfaces"]["count"] == point["idle_w"] == 3 * 64
+
+
 def test_jobs_and_folders_have_the_table(tmp_path: Path) -> None:
     done = jobs.finish(str(BY_TRAFFIC), [jobs.Job("stencil-2d", size_bytes=1024)])
     assert done["energy_j"] == pytest.approx(sum(row["energy_j"] for row in done["energy"]))

@@ -147,9 +147,11 @@ Part::Part(State& net, const Partition& part, std::uint8_t number, std::size_t p
   const bool large = net.outputs_.size() * sizeof(Output) + net.inputs_.size() * sizeof(Input) > kSecondLevelCache;
   for (std::uint32_t o = 0; o < net.outputs_.size(); ++o)
     if (outputs_[o].border && net.part_of(inputs_[outputs_[o].first_input].node) == number) borders_.push_back(o);
+  const std::uint32_t of_rail = intra_ports_ / topology_.rails();
   for (NodeId node = 0; has_slots_ && node < net.endpoints_; ++node)
     for (std::uint32_t port = 0; port < intra_ports_ && net.part_of(node) == number; ++port)
-      net.slots_[net.first_output_[node + 1] - intra_ports_ + port].by_interface = (sink_.gives_back >> port & 1) != 0;
+      net.slots_[net.first_output_[node + 1] - intra_ports_ + port].by_interface =
+          (sink_.gives_back >> port % of_rail & 1) != 0;
   arbitrate_event_ = events_.add_handler(
       [](void* self, Time now, std::uint32_t a, std::uint64_t) { static_cast<Part*>(self)->arbitrate(now, a); }, this,
       large ? [](void* self, std::uint32_t a, unsigned step) { static_cast<const Part*>(self)->peek(a, step); }

@@ -12,7 +12,7 @@
 
 namespace exanet {
 
-// The intra-tile ports of a node's router, each for one engine.
+// The intra-tile ports of an interface at its node's router, each for one engine.
 inline constexpr std::uint8_t kMailboxPort = 0, kRdmaPort = 1, kReductionPort = 3;  // 3: in the gateware's cycles alone
 
 // Kind of a packet, in the two top bits of Packet::user; the rest is a transfer's number or a message's user word.

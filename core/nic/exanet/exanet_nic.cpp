@@ -71,39 +71,63 @@ Packet packet_of(const PacketizerMessage& m, std::uint64_t kind) {
   return {m.src, m.dst, static_cast<std::uint16_t>(m.bytes), kMailboxPort, 0, kind | m.user};
 }
 
-PacketSink with_slots(PacketSink sink, const NiConfig& ni) {
-  // Those of the port that answers share with RDMA are given back by the network.
-  if (ni.messages == NiConfig::Costs::kGateware) sink.gives_back = 1u << kMailboxPort;
-  if (ni.transfers == NiConfig::Costs::kGateware) sink.gives_back = Interfaces::kGivesBack;
-  if (ni.reductions == NiConfig::Costs::kGateware) sink.gives_back |= 1u << kReductionPort;
-  return sink;
+// Those of the port that answers share with RDMA are given back by the network.
+std::uint16_t slots_given_back(const NiConfig& ni) {
+  std::uint16_t ports = 0;
+  if (ni.messages == NiConfig::Costs::kGateware) ports = 1u << kMailboxPort;
+  if (ni.transfers == NiConfig::Costs::kGateware) ports = Interfaces::kGivesBack;
+  if (ni.reductions == NiConfig::Costs::kGateware) ports |= 1u << kReductionPort;
+  return ports;
+}
+
+std::size_t interfaces_of(const Topology& topology) {
+  return std::size_t{topology.endpoint_count()} * topology.rails();
 }
 
 }  // namespace
 
+PacketSink ExanetNic::sink(const NicSetup& setup) {
+  PacketSink sink{this,
+                  [](void* self, const Packet& p, Time injected, Time now) {
+                    auto& nic = *static_cast<ExanetNic*>(self);
+                    nic.context_.listener.packet_delivered(p, injected, now);
+                    nic.arrived(p, now);
+                  },
+                  [](void* self, NodeId node, std::uint8_t port, std::uint8_t priority, Time now) {
+                    static_cast<ExanetNic*>(self)->ready(node, port, priority, now);
+                  }};
+  if (setup.topology.rails() > 1) {
+    sink.delivered = [](void* self, const Packet& p, Time injected, Time now) {
+      auto& nic = *static_cast<ExanetNic*>(self);
+      nic.context_.listener.packet_delivered(p, injected, now);
+      nic.arrived(nic.rails_->arrived(p), now);
+    };
+    sink.ready = [](void* self, NodeId node, std::uint8_t port, std::uint8_t priority, Time now) {
+      auto& nic = *static_cast<ExanetNic*>(self);
+      nic.ready(nic.rails_->interface_at(node, port), nic.rails_->port_of_interface(port), priority, now);
+    };
+  }
+  sink.gives_back = slots_given_back(setup.config);
+  return sink;
+}
+
 ExanetNic::ExanetNic(const NicSetup& setup)
     : context_{setup.events, setup.listener, checked(setup.config, setup.network.router), setup.network.router},
-      network_(setup.make_network(
-          setup.events, setup.topology, with_interface(setup.network, setup.config),
-          with_slots(PacketSink{this,
-                                [](void* self, const Packet& p, Time injected, Time now) {
-                                  static_cast<ExanetNic*>(self)->delivered(p, injected, now);
-                                },
-                                [](void* self, NodeId node, std::uint8_t port, std::uint8_t priority, Time now) {
-                                  static_cast<ExanetNic*>(self)->ready(node, port, priority, now);
-                                }},
-                     setup.config))),
-      packetizer_(context_, setup.topology.node_count()),
-      reductions_(context_, setup.topology.node_count()),
-      mailbox_(context_, setup.topology.node_count()),
-      rdma_(context_, setup.topology.node_count()) {
+      network_(setup.make_network(setup.events, setup.topology, with_interface(setup.network, setup.config),
+                                  sink(setup))),
+      packetizer_(context_, interfaces_of(setup.topology)),
+      reductions_(context_, interfaces_of(setup.topology)),
+      mailbox_(context_, interfaces_of(setup.topology)),
+      rdma_(context_, interfaces_of(setup.topology)) {
   context_.network = network_.get();
+  if (setup.topology.rails() > 1)
+    context_.network = &rails_.emplace(*network_, setup.topology, setup.network.router);
   on_reduction_ =
       setup.events.add_handler([](void* self, Time now, std::uint32_t,
                                   std::uint64_t user) { static_cast<ExanetNic*>(self)->reduction_arrived(user, now); },
                                this);
   if (context_.config.messages != NiConfig::Costs::kGateware) return;
-  const std::size_t nodes = setup.topology.node_count();
+  const std::size_t nodes = interfaces_of(setup.topology);
   GatewareListener& listener = *this;
   if (network_->buses() != nullptr)
     verilated_ = std::make_unique<VerilatedInterfaces>(context_, nodes, *network_->buses(), listener);
@@ -118,9 +142,39 @@ ExanetNic::ExanetNic(const NicSetup& setup)
     units_ = std::make_unique<GatewareReductions>(context_, nodes, interfaces);
 }
 
-bool ExanetNic::multicasts() const { return !gateware_messages_ && network_->multicasts(); }
+bool ExanetNic::multicasts() const { return !gateware_messages_ && context_.network->multicasts(); }
 
 void ExanetNic::post(const PacketizerMessage& message) {
+  rails_ ? send(rails_->by_its_rail(message)) : send(message);
+}
+
+void ExanetNic::post(const RdmaTransfer& transfer) {
+  rails_ ? send(by_its_rail(transfer)) : send(transfer);
+}
+
+void ExanetNic::post(const ReductionPacket& packet) {
+  rails_ ? send(rails_->by_its_rail(packet)) : send(packet);
+}
+
+// A read that the other interface serves goes by the rail of its data.
+RdmaTransfer ExanetNic::by_its_rail(const RdmaTransfer& t) const {
+  const bool served = transfers_ && t.part == RdmaTransfer::Part::kRequest;
+  return rails_->by(served ? rails_->rail(t.dst, t.src) : rails_->rail(t.src, t.dst), t);
+}
+
+void ExanetNic::open_tree(NodeId node, std::uint8_t tree, const ReductionPlace& place) {
+  if (rails_) return units_->open(rails_->interface_of(node), tree, rails_->of_units(place));
+  units_->open(node, tree, place);
+}
+
+void ExanetNic::post(const ReductionCall& call) {
+  if (!rails_) return units_->post(call);
+  ReductionCall own = call;
+  own.node = rails_->interface_of(call.node);
+  units_->post(own);
+}
+
+void ExanetNic::send(const PacketizerMessage& message) {
   context_.active += message.copies;
   if (is_multicast(message.dst)) {
     EXANET_CHECK(!context_.instant, "a multicast while time stands still", context_.events.now().ps(), message.src,
@@ -133,7 +187,7 @@ void ExanetNic::post(const PacketizerMessage& message) {
   packetizer_.post(packet_of(message, kMessagePacket));
 }
 
-void ExanetNic::post(const ReductionPacket& p) {
+void ExanetNic::send(const ReductionPacket& p) {
   ++context_.active;
   if (context_.instant) return void(context_.events.schedule(context_.events.now(), on_reduction_, 0, p.user));
   reductions_.post({p.src, p.dst, static_cast<std::uint16_t>(p.bytes), kMailboxPort, 1, kMessagePacket | p.user});
@@ -144,7 +198,7 @@ void ExanetNic::reduction_arrived(std::uint64_t user, Time now) {
   context_.listener.reduction_arrived(user, now);
 }
 
-void ExanetNic::post(const RdmaTransfer& transfer) {
+void ExanetNic::send(const RdmaTransfer& transfer) {
   context_.active += transfer.copies;
   if (transfers_) return transfers_->post(transfer);
   rdma_.post(transfer);
@@ -160,8 +214,7 @@ void ExanetNic::ready(NodeId node, std::uint8_t port, std::uint8_t priority, Tim
     (priority != 0 ? reductions_ : packetizer_).ready(node, now);
 }
 
-void ExanetNic::delivered(const Packet& packet, Time injected, Time now) {
-  context_.listener.packet_delivered(packet, injected, now);
+void ExanetNic::arrived(const Packet& packet, Time now) {
   if (transfers_) {
     context_.count(packet);
     if (model_) model_->delivered(packet, now);  // else that is the network's own affair

@@ -2,7 +2,8 @@
 // The ExaNet network interfaces: packetizer, mailboxes and RDMA engine of each node, each with its costs.
 //
 // A message is one packetizer packet into a mailbox (router port 0). A transfer is what an RDMA engine moves (port 1). An interface with a clock
-// injects at clock edges (PortClock).
+// injects at clock edges (PortClock). With several rails a node has all of this for each of them (rail_interfaces.hpp), and what engines call a node is
+// one of these interfaces.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,7 @@
 #include "core/nic/exanet/mailbox.hpp"
 #include "core/nic/exanet/model_interfaces.hpp"
 #include "core/nic/exanet/packetizer.hpp"
+#include "core/nic/exanet/rail_interfaces.hpp"
 #include "core/nic/exanet/rdma_engine.hpp"
 #include "core/nic/exanet/verilated_interfaces.hpp"
 #include "core/nic/in_order.hpp"
@@ -40,10 +42,8 @@ class ExanetNic final : public Nic, GatewareListener {
   bool multicasts() const override;
   bool reduces() const override { return context_.config.reduction_trees > 0 && (units_ || !gateware_messages_); }
   bool has_trees() const override { return units_ != nullptr; }
-  void open_tree(NodeId node, std::uint8_t tree, const ReductionPlace& place) override {
-    units_->open(node, tree, place);
-  }
-  void post(const ReductionCall& call) override { units_->post(call); }
+  void open_tree(NodeId node, std::uint8_t tree, const ReductionPlace& place) override;
+  void post(const ReductionCall& call) override;
 
   const Network& network() const override { return *network_; }
   std::uint64_t packets() const override { return context_.packets; }
@@ -56,8 +56,14 @@ class ExanetNic final : public Nic, GatewareListener {
     std::uint32_t bytes;
     bool operator==(const Message&) const = default;
   };
+  PacketSink sink(const NicSetup& setup);
+  RdmaTransfer by_its_rail(const RdmaTransfer& transfer) const;
+  // From interface to interface.
+  void send(const PacketizerMessage& message);
+  void send(const RdmaTransfer& transfer);
+  void send(const ReductionPacket& packet);
   void ready(NodeId node, std::uint8_t port, std::uint8_t priority, Time now);
-  void delivered(const Packet& packet, Time injected, Time now);
+  void arrived(const Packet& packet, Time now);
   void reduction_arrived(std::uint64_t user, Time now);
   void message_arrived(const Packet& packet, std::uint64_t user, Time now);
 
@@ -76,6 +82,7 @@ class ExanetNic final : public Nic, GatewareListener {
 
   NicContext context_;
   std::unique_ptr<Network> network_;
+  std::optional<RailInterfaces> rails_;  // where a node has several
   Packetizer packetizer_, reductions_;
   Mailbox mailbox_;
   InOrder<Message> messages_;  // on their way from packetizers to mailboxes

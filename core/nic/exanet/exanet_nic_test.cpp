@@ -82,7 +82,11 @@ TEST_CASE("messages in the gateware's cycles arrive once and in order") {
   overtaking.router.virtual_channels = 4;
   overtaking.router.vc_allocation = RouterConfig::VcAllocation::kOccupancy;
   const std::pair<TopologySpec, NetworkConfig> networks[] = {
-      {{"torus", {4, 4}}, steady_fabric()}, {{"torus", {4, 4}}, overtaking}, {{"fat-tree", {4, 4}}, steady_fabric()}};
+      {{"torus", {4, 4}}, steady_fabric()},
+      {{"torus", {4, 4}}, overtaking},
+      {{"fat-tree", {4, 4}}, steady_fabric()},
+      {{"fat-tree", {4, 4}, {}, {}, "", {}, {}, 2}, steady_fabric()},
+      {{"fat-tree", {4, 4}, {}, {}, "spray", {}, {}, 2}, steady_fabric()}};
   for (const auto& [spec, fabric] : networks) {
     Bench b(spec, fabric, ni);
     std::uint64_t user = 0;
@@ -142,7 +146,11 @@ TEST_CASE("transfers in the gateware's cycles arrive once and whole") {
   overtaking.router.virtual_channels = 4;
   const std::pair<TopologySpec, NetworkConfig> networks[] = {{{"torus", {4, 4}}, with_three_ports(steady_fabric())},
                                                              {{"torus", {4, 4}}, overtaking},
-                                                             {{"fat-tree", {4, 4}}, with_three_ports(steady_fabric())}};
+                                                             {{"fat-tree", {4, 4}}, with_three_ports(steady_fabric())},
+                                                             {{"fat-tree", {4, 4}, {}, {}, "", {}, {}, 3},
+                                                              with_three_ports(steady_fabric())},
+                                                             {{"fat-tree", {4, 4}, {}, {}, "spray", {}, {}, 2},
+                                                              with_three_ports(steady_fabric())}};
   for (const auto& [spec, fabric] : networks) {
     Bench b(spec, fabric, in_cycles());
     std::uint64_t user = 0, acknowledged = 0, bytes = 0;

@@ -5,6 +5,7 @@
 
 #include "core/config/error.hpp"
 #include "core/nic/exanet/exanet_nic.hpp"
+#include "core/topology/rails.hpp"
 
 namespace exanet {
 namespace {
@@ -23,7 +24,7 @@ FlowNic::FlowNic(const NicSetup& setup)
       max_payload_(static_cast<std::uint64_t>(setup.network.router.max_payload_bytes)),
       links_(setup.topology, setup.network),
       flows_(links_.flows(), Time::ns(1)),
-      mailbox_(context_, setup.topology.node_count()) {
+      mailbox_(context_, std::size_t{setup.topology.endpoint_count()} * setup.topology.rails()) {
   require(setup.config.messages == NiConfig::Costs::kTimes, "ni.messages",
           "the flow level has times for messages and no cycles: say 'messages: times' with a packetizer and a "
           "mailbox_word");
@@ -34,7 +35,7 @@ FlowNic::FlowNic(const NicSetup& setup)
         const Message m = nic.messages_[id];
         nic.order_.arrived(m.src, m.dst, id, [&](std::uint32_t due) {
           const Message& its = nic.messages_[due];
-          nic.mailbox_.write(its.dst, its.bytes, its.user, now);
+          nic.mailbox_.write(nic.mailbox_of(its), its.bytes, its.user, now);
           nic.free_messages_.push_back(due);
         });
       },
@@ -64,6 +65,12 @@ FlowNic::FlowNic(const NicSetup& setup)
   on_acknowledged_ = events.add_handler(
       [](void* self, Time now, std::uint32_t id, std::uint64_t) { static_cast<FlowNic*>(self)->acknowledged(id, now); },
       this);
+}
+
+// Each rail has its own.
+std::uint32_t FlowNic::mailbox_of(const Message& m) const {
+  const Topology& topology = links_.flows().topology();
+  return topology.rails() == 1 ? m.dst : m.dst * topology.rails() + rail_of(topology, m.src, m.dst);
 }
 
 // Of a transfer; they never straddle a block.

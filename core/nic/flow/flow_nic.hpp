@@ -63,6 +63,7 @@ class FlowNic final : public Nic {
   };
 
   static std::uint64_t pair_of(const Transfer& t) { return std::uint64_t{t.src} << 32 | t.dst; }
+  std::uint32_t mailbox_of(const Message& message) const;
   std::uint64_t packets_of(std::uint64_t bytes) const;
   Time send(NodeId src, NodeId dst, std::uint32_t bytes);
   void begin_due(Channel& channel);

@@ -14,6 +14,7 @@
 #include "core/network/exanet/exanet_harness.hpp"
 #include "core/nic/nic.hpp"
 #include "core/routing/make_topology.hpp"
+#include "core/topology/rails.hpp"
 
 using namespace exanet;
 
@@ -214,4 +215,27 @@ TEST_CASE("interfaces over flows: messages in the gateware's cycles are refused"
   ni.packetizer = ni.mailbox_word = Time();
   ni.messages = NiConfig::Costs::kGateware;
   CHECK_THROWS_WITH_AS(Bench({"mesh", {3}}, flow_interface(), ni), doctest::Contains("no cycles"), ConfigError);
+}
+
+TEST_CASE("interfaces over flows: messages by another rail do not wait for the mailbox") {
+  TopologySpec spec{"fat-tree", {4, 2}, {}, {}, "", {}, {}, 2};
+  // To node 0, from nodes of its switch, at once: by rails of their own, or by one.
+  NodeId other = 2;
+  while (rail_of_pair(other, 0, 2) == rail_of_pair(1, 0, 2)) ++other;
+  REQUIRE(other < 4);
+  NiConfig slow = costs();
+  slow.mailbox_word = Time::us(1);
+  for (const NicKind& kind : {nic_kind("exanet"), flow_interface()}) {
+    Time apart[2];
+    for (const std::uint32_t rails : {1u, 2u}) {
+      spec.rails = rails;
+      Bench b(spec, kind, slow);
+      b.nic->post(PacketizerMessage{1, 0, 16, 1});
+      b.nic->post(PacketizerMessage{other, 0, 16, 2});
+      b.run();
+      apart[rails - 1] = max(b.arrived[1], b.arrived[2]) - min(b.arrived[1], b.arrived[2]);
+    }
+    CHECK(apart[0] >= Time::ns(900));
+    CHECK(apart[1] < Time::ns(100));
+  }
 }

@@ -10,7 +10,7 @@
 
 #include "core/network/config.hpp"
 #include "core/routing/routing.hpp"
-#include "core/topology/topology.hpp"
+#include "core/topology/rails.hpp"
 
 namespace exanet {
 
@@ -24,7 +24,7 @@ class InjectionPorts {
 
   std::uint32_t queues() const { return spreads_ ? 1 : rails_; }  // of an endpoint
   std::uint32_t queue_of(NodeId src, NodeId dst) const {
-    return queues() == 1 || src == dst ? 0 : topology_.next_hop(src, dst).port;
+    return queues() == 1 ? 0 : rail_of(topology_, src, dst);
   }
   // Whether all packets of a pair enter, and leave, by the same port.
   bool one_for_a_pair() const { return !spreads_; }

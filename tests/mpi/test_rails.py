@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Has an endpoint of several links as many interfaces under MPI programs: who talks to several others at once takes the share of one link's time?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .conftest import PROGRAMS, Runner, Stack
+
+# Links carry a word of the router's a cycle, so that an interface's port is hardly quicker than one of them.
+MACHINE = """\
+extends: {base}
+name: rails
+description: a small tree whose links are as quick as the interfaces' ports
+topology: {{kind: fat-tree, shape: [4, 4], rails: {rails}}}
+links:
+  intra-qfdb: null
+  inter-qfdb: null
+  link: {{rate: 20 Gb/s, word: 128 bit, latency: 243.2 ns, framing: 2 words, pause_every: 32 words}}
+"""
+# Rank 0 has two of these by each of two rails, to and fro (core/topology/rails.hpp).
+NODES = "0\n4\n5\n6\n7\n"
+LENGTH = 1 << 18
+SHARE = 0.55  # of one link's time: half, and a tenth of that for what does not go by links
+
+
+def _took(run: Runner, stack: Stack, folder: Path, base: str, rails: int, *options: str) -> dict[str, float]:
+    file, nodes = folder / f"{base}-{rails}.yaml", folder / "nodes"
+    file.write_text(MACHINE.format(base=base, rails=rails))
+    nodes.write_text(NODES)
+    words = [stack.python, PROGRAMS / "fan.py", str(LENGTH)]
+    done = run(stack, 5, words, machine=str(file), options=("--compute", "off", "--map", str(nodes), *options))
+    return {way: float(ns) for way, ns in (line.split() for line in done.output.splitlines() if line)}
+
+
+@pytest.mark.parametrize("base", ["exanest", "exanest-ni"])
+def test_several_at_once_go_by_all_rails(exanet_run: Runner, stack: Stack, tmp_path: Path, base: str) -> None:
+    one, two = (_took(exanet_run, stack, tmp_path, base, rails) for rails in (1, 2))
+    for way in ("to", "from"):
+        assert one[way] / 2 <= two[way] < SHARE * one[way], way
+
+
+def test_several_at_once_go_by_all_rails_as_flows(exanet_run: Runner, mpich: Stack, tmp_path: Path) -> None:
+    one, two = (_took(exanet_run, mpich, tmp_path, "exanest", rails, "--level", "flow") for rails in (1, 2))
+    for way in ("to", "from"):
+        assert one[way] / 2 <= two[way] < SHARE * one[way], way
