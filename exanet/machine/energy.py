@@ -3,9 +3,10 @@
 
 Problem: compare networks by what they draw. Model: each part draws its idle power for the whole time, and spends a fixed energy on each
 packet and each bit that passes it. Parts are routers (switches where there are any, otherwise that of each node), links by kind and
-direction, and interfaces (of each endpoint, one for each rail; a packet passes the sender's and the receiver's). A link's bits are those of the line while it
-carries packets, framing and pauses included; a router's and an interface's are payload, header and footer. Limits: nothing is ever switched
-off, nothing depends on what the bits are, and what a figure leaves out (processors, memory, cooling) is not in the sums.
+direction, and interfaces (of each endpoint, one for each rail; a packet passes one at the sender and one at the receiver). A link's bits
+are those of the line while it carries packets, framing and pauses included; a router's and an interface's are payload, header and footer.
+Limits: nothing is ever switched off, nothing depends on what the bits are, and what a figure leaves out (processors, memory, cooling) is
+not in the sums.
 Source of every figure: the machine file, which names where it comes from. docs/simulate.md describes the tables.
 """
 

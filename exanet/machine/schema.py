@@ -113,8 +113,8 @@ class Topology(Strict):
         default=None,
         examples=["2"],
         description="How many links each endpoint has into the network: so many planes of switches, each a whole copy, with a link of each "
-        "endpoint into each plane. Of topologies with switches; 1 if not said. A load of 1 fills all of an endpoint's links; under programs it has a "
-        "network interface for each.",
+        "endpoint into each plane. Of topologies with switches; 1 if not said. A load of 1 fills all of an endpoint's links; under "
+        "programs it has a network interface for each.",
     )
     failed: list[Text] | None = Field(
         default=None,
@@ -209,7 +209,7 @@ class Router(Strict):
         "default; or always that one, as the gateware has it, so that channels beyond those that routing needs stand empty.",
     )
     intra_ports: Count = Field(
-        description="Ports towards the network interface: packetizer and mailbox, RDMA. With several rails, so many for each, whose interface it is."
+        description="Ports towards the network interface: packetizer and mailbox, RDMA. With several rails, so many for each one's."
     )
 
 
@@ -297,7 +297,10 @@ class Power(Strict):
 
     router: PartPower | None = Field(default=None, description="Of each router: of switches where there are any, otherwise of each node.")
     links: dict[str, PartPower] = Field(default_factory=dict, description="Of each direction of a link, by kind.")
-    ni: PartPower | None = Field(default=None, description="Of each interface, of which an endpoint has one for each rail; a packet passes the sender's and the receiver's.")
+    ni: PartPower | None = Field(
+        default=None,
+        description="Of each endpoint's interface, one for each rail; a packet passes one at the sender and one at the receiver.",
+    )
 
 
 NAME = re.compile(r"^[a-z0-9][a-z0-9._-]{0,62}$")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Has an endpoint of several links as many interfaces under MPI programs: who talks to several others at once takes the share of one link's time?"""
+"""Has an endpoint of several links as many interfaces under MPI programs, so that who talks to several others at once uses all links?"""
 
 from __future__ import annotations
 
@@ -40,6 +40,14 @@ def test_several_at_once_go_by_all_rails(exanet_run: Runner, stack: Stack, tmp_p
     one, two = (_took(exanet_run, stack, tmp_path, base, rails) for rails in (1, 2))
     for way in ("to", "from"):
         assert one[way] / 2 <= two[way] < SHARE * one[way], way
+
+
+@pytest.mark.parametrize(("program", "options"), [("two_sided", ()), ("one_sided", ()), ("offload", ("--offload", "all"))])
+def test_programs_get_right_answers(exanet_run: Runner, mpich: Stack, tmp_path: Path, program: str, options: tuple[str, ...]) -> None:
+    file = tmp_path / "rails.yaml"
+    file.write_text(MACHINE.format(base="exanest-ni", rails=3))
+    words = [mpich.python, PROGRAMS / f"{program}.py"]
+    exanet_run(mpich, 4, words, machine=str(file), options=("--compute", "off", "--map", "round-robin", *options))
 
 
 def test_several_at_once_go_by_all_rails_as_flows(exanet_run: Runner, mpich: Stack, tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ struct NicContext {
   NiConfig config;
   RouterConfig router;
   Network* network = nullptr;
+  bool keeps_order = true;  // as that does
   bool instant = false;
   std::uint64_t packets = 0, payload_bytes = 0, active = 0;
 

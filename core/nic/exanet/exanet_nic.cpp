@@ -89,9 +89,7 @@ std::size_t interfaces_of(const Topology& topology) {
 PacketSink ExanetNic::sink(const NicSetup& setup) {
   PacketSink sink{this,
                   [](void* self, const Packet& p, Time injected, Time now) {
-                    auto& nic = *static_cast<ExanetNic*>(self);
-                    nic.context_.listener.packet_delivered(p, injected, now);
-                    nic.arrived(p, now);
+                    static_cast<ExanetNic*>(self)->delivered(p, p, injected, now);
                   },
                   [](void* self, NodeId node, std::uint8_t port, std::uint8_t priority, Time now) {
                     static_cast<ExanetNic*>(self)->ready(node, port, priority, now);
@@ -99,8 +97,7 @@ PacketSink ExanetNic::sink(const NicSetup& setup) {
   if (setup.topology.rails() > 1) {
     sink.delivered = [](void* self, const Packet& p, Time injected, Time now) {
       auto& nic = *static_cast<ExanetNic*>(self);
-      nic.context_.listener.packet_delivered(p, injected, now);
-      nic.arrived(nic.rails_->arrived(p), now);
+      nic.delivered(p, nic.rails_->arrived(p), injected, now);
     };
     sink.ready = [](void* self, NodeId node, std::uint8_t port, std::uint8_t priority, Time now) {
       auto& nic = *static_cast<ExanetNic*>(self);
@@ -113,15 +110,15 @@ PacketSink ExanetNic::sink(const NicSetup& setup) {
 
 ExanetNic::ExanetNic(const NicSetup& setup)
     : context_{setup.events, setup.listener, checked(setup.config, setup.network.router), setup.network.router},
-      network_(setup.make_network(setup.events, setup.topology, with_interface(setup.network, setup.config),
-                                  sink(setup))),
+      network_(
+          setup.make_network(setup.events, setup.topology, with_interface(setup.network, setup.config), sink(setup))),
       packetizer_(context_, interfaces_of(setup.topology)),
       reductions_(context_, interfaces_of(setup.topology)),
       mailbox_(context_, interfaces_of(setup.topology)),
       rdma_(context_, interfaces_of(setup.topology)) {
   context_.network = network_.get();
-  if (setup.topology.rails() > 1)
-    context_.network = &rails_.emplace(*network_, setup.topology, setup.network.router);
+  if (setup.topology.rails() > 1) context_.network = &rails_.emplace(*network_, setup.topology, setup.network.router);
+  context_.keeps_order = network_->keeps_order();
   on_reduction_ =
       setup.events.add_handler([](void* self, Time now, std::uint32_t,
                                   std::uint64_t user) { static_cast<ExanetNic*>(self)->reduction_arrived(user, now); },
@@ -144,17 +141,11 @@ ExanetNic::ExanetNic(const NicSetup& setup)
 
 bool ExanetNic::multicasts() const { return !gateware_messages_ && context_.network->multicasts(); }
 
-void ExanetNic::post(const PacketizerMessage& message) {
-  rails_ ? send(rails_->by_its_rail(message)) : send(message);
-}
+void ExanetNic::post(const PacketizerMessage& message) { rails_ ? send(rails_->by_its_rail(message)) : send(message); }
 
-void ExanetNic::post(const RdmaTransfer& transfer) {
-  rails_ ? send(by_its_rail(transfer)) : send(transfer);
-}
+void ExanetNic::post(const RdmaTransfer& transfer) { rails_ ? send(by_its_rail(transfer)) : send(transfer); }
 
-void ExanetNic::post(const ReductionPacket& packet) {
-  rails_ ? send(rails_->by_its_rail(packet)) : send(packet);
-}
+void ExanetNic::post(const ReductionPacket& packet) { rails_ ? send(rails_->by_its_rail(packet)) : send(packet); }
 
 // A read that the other interface serves goes by the rail of its data.
 RdmaTransfer ExanetNic::by_its_rail(const RdmaTransfer& t) const {
@@ -183,7 +174,7 @@ void ExanetNic::send(const PacketizerMessage& message) {
   }
   if (context_.instant) return mailbox_.write_instantly(message.user);
   if (gateware_messages_) return gateware_messages_->post(message);
-  if (!network_->keeps_order()) messages_.sent(message.src, message.dst, {message.user, message.bytes});
+  if (!context_.keeps_order) messages_.sent(message.src, message.dst, {message.user, message.bytes});
   packetizer_.post(packet_of(message, kMessagePacket));
 }
 
@@ -214,7 +205,8 @@ void ExanetNic::ready(NodeId node, std::uint8_t port, std::uint8_t priority, Tim
     (priority != 0 ? reductions_ : packetizer_).ready(node, now);
 }
 
-void ExanetNic::arrived(const Packet& packet, Time now) {
+void ExanetNic::delivered(const Packet& at_node, const Packet& packet, Time injected, Time now) {
+  context_.listener.packet_delivered(at_node, injected, now);
   if (transfers_) {
     context_.count(packet);
     if (model_) model_->delivered(packet, now);  // else that is the network's own affair
@@ -239,7 +231,7 @@ void ExanetNic::arrived(const Packet& packet, Time now) {
 
 // A message that came before its turn waits in the interface: it is written once those before it have been.
 void ExanetNic::message_arrived(const Packet& packet, std::uint64_t user, Time now) {
-  if (network_->keeps_order()) return mailbox_.write(packet.dst, packet.payload_bytes, user, now);
+  if (context_.keeps_order) return mailbox_.write(packet.dst, packet.payload_bytes, user, now);
   messages_.arrived(packet.src, packet.dst, {user, packet.payload_bytes},
                     [&](const Message& m) { mailbox_.write(packet.dst, m.bytes, m.user, now); });
 }

@@ -63,7 +63,7 @@ class ExanetNic final : public Nic, GatewareListener {
   void send(const RdmaTransfer& transfer);
   void send(const ReductionPacket& packet);
   void ready(NodeId node, std::uint8_t port, std::uint8_t priority, Time now);
-  void arrived(const Packet& packet, Time now);
+  void delivered(const Packet& at_node, const Packet& packet, Time injected, Time now);
   void reduction_arrived(std::uint64_t user, Time now);
   void message_arrived(const Packet& packet, std::uint64_t user, Time now);
 

@@ -144,13 +144,12 @@ NetworkConfig with_three_ports(NetworkConfig fabric) {
 TEST_CASE("transfers in the gateware's cycles arrive once and whole") {
   NetworkConfig overtaking = with_three_ports(steady_fabric());
   overtaking.router.virtual_channels = 4;
-  const std::pair<TopologySpec, NetworkConfig> networks[] = {{{"torus", {4, 4}}, with_three_ports(steady_fabric())},
-                                                             {{"torus", {4, 4}}, overtaking},
-                                                             {{"fat-tree", {4, 4}}, with_three_ports(steady_fabric())},
-                                                             {{"fat-tree", {4, 4}, {}, {}, "", {}, {}, 3},
-                                                              with_three_ports(steady_fabric())},
-                                                             {{"fat-tree", {4, 4}, {}, {}, "spray", {}, {}, 2},
-                                                              with_three_ports(steady_fabric())}};
+  const std::pair<TopologySpec, NetworkConfig> networks[] = {
+      {{"torus", {4, 4}}, with_three_ports(steady_fabric())},
+      {{"torus", {4, 4}}, overtaking},
+      {{"fat-tree", {4, 4}}, with_three_ports(steady_fabric())},
+      {{"fat-tree", {4, 4}, {}, {}, "", {}, {}, 3}, with_three_ports(steady_fabric())},
+      {{"fat-tree", {4, 4}, {}, {}, "spray", {}, {}, 2}, with_three_ports(steady_fabric())}};
   for (const auto& [spec, fabric] : networks) {
     Bench b(spec, fabric, in_cycles());
     std::uint64_t user = 0, acknowledged = 0, bytes = 0;

@@ -68,7 +68,7 @@ void RdmaEngine::post(const RdmaTransfer& t) {
     context_.events.schedule(now, on_complete_, id);
     return;
   }
-  if (!context_.network->keeps_order() && !is_multicast(t.dst)) order_.sent(t.src, t.dst, id);
+  if (!context_.keeps_order && !is_multicast(t.dst)) order_.sent(t.src, t.dst, id);
   std::vector<Channel>& channels = nodes_[t.src].channels;
   auto channel = std::find_if(channels.begin(), channels.end(), [&](const Channel& c) { return c.dst == t.dst; });
   if (channel == channels.end()) {
@@ -119,7 +119,7 @@ void RdmaEngine::inject(NodeId node_id, Time now) {
       continue;
     }
     const std::uint32_t bytes = next_payload(t);
-    const std::uint64_t block = context_.network->keeps_order() ? 0 : t.sent / context_.config.dma_block_bytes;
+    const std::uint64_t block = context_.keeps_order ? 0 : t.sent / context_.config.dma_block_bytes;
     const Packet packet{t.src, t.dst, static_cast<std::uint16_t>(bytes), kRdmaPort, 0, kDataPacket | block << 32 | id};
     if (!context_.network->inject(packet)) {
       node.refused = true;
@@ -148,7 +148,7 @@ void RdmaEngine::data_arrived(const Packet& packet, Time now) {
   Transfer& t = transfers_[id];
   if (is_multicast(t.dst)) return copy_arrived(t, id, packet, now);
   t.received += packet.payload_bytes;
-  const bool ordered = context_.network->keeps_order();
+  const bool ordered = context_.keeps_order;
   const auto write = [&](std::uint32_t whole) {
     context_.events.schedule(now + context_.config.memory_write, on_complete_, whole);
   };

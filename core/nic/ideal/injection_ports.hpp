@@ -23,9 +23,7 @@ class InjectionPorts {
         spreads_(rails_ > 1 && topology.routing() != nullptr && topology.routing()->spreads()) {}
 
   std::uint32_t queues() const { return spreads_ ? 1 : rails_; }  // of an endpoint
-  std::uint32_t queue_of(NodeId src, NodeId dst) const {
-    return queues() == 1 ? 0 : rail_of(topology_, src, dst);
-  }
+  std::uint32_t queue_of(NodeId src, NodeId dst) const { return queues() == 1 ? 0 : rail_of(topology_, src, dst); }
   // Whether all packets of a pair enter, and leave, by the same port.
   bool one_for_a_pair() const { return !spreads_; }
   // The queue that waits for this port.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rank 0 sends to all others at once, and receives from all at once: prints `to NS` and `from NS`, for messages of so many bytes as the argument says."""
+"""Rank 0 sends to all others at once, then receives from all at once: prints `to NS` and `from NS`, for messages of so many bytes."""
 
 import sys
 
