@@ -2,6 +2,7 @@
 #include "core/nic/exanet/exanet_nic.hpp"
 
 #include "core/config/error.hpp"
+#include "core/network/vc_allocation.hpp"
 #include "core/nic/transfers/interfaces.hpp"
 #include "core/topology/multicast.hpp"
 #include "core/units/check.hpp"
@@ -105,6 +106,9 @@ PacketSink ExanetNic::sink(const NicSetup& setup) {
     };
   }
   sink.gives_back = slots_given_back(setup.config);
+  // By times, what comes in the order of its way is known to come as soon as its last output is granted.
+  sink.early =
+      setup.config.messages == NiConfig::Costs::kTimes && packets_keep_order(setup.topology, setup.network.router);
   return sink;
 }
 
@@ -205,35 +209,35 @@ void ExanetNic::ready(NodeId node, std::uint8_t port, std::uint8_t priority, Tim
     (priority != 0 ? reductions_ : packetizer_).ready(node, now);
 }
 
-void ExanetNic::delivered(const Packet& at_node, const Packet& packet, Time injected, Time now) {
-  context_.listener.packet_delivered(at_node, injected, now);
+void ExanetNic::delivered(const Packet& at_node, const Packet& packet, Time injected, Time tail) {
+  context_.listener.packet_delivered(at_node, injected, tail);
   if (transfers_) {
     context_.count(packet);
-    if (model_) model_->delivered(packet, now);  // else that is the network's own affair
+    if (model_) model_->delivered(packet, tail);  // else that is the network's own affair
     return;
   }
   const std::uint64_t user = packet.user & ~kPacketKind;
   switch (packet.user & kPacketKind) {
-    case kDataPacket: rdma_.data_arrived(packet, now); break;
-    case kMulticastPacket: mailbox_.write(packet.dst, packet.payload_bytes, user, now, true); break;
-    case kAckPacket: rdma_.ack_arrived(static_cast<std::uint32_t>(user), now); break;
+    case kDataPacket: rdma_.data_arrives(packet, tail); break;
+    case kMulticastPacket: mailbox_.write(packet.dst, packet.payload_bytes, user, tail, true); break;
+    case kAckPacket: rdma_.ack_arrives(static_cast<std::uint32_t>(user), tail); break;
     default:
       if (model_) {
         context_.count(packet);
-        model_->delivered(packet, now);
+        model_->delivered(packet, tail);
       } else if (packet.priority != 0) {
-        reduction_arrived(user, now);
+        context_.events.schedule(tail, on_reduction_, 0, user);
       } else {
-        message_arrived(packet, user, now);
+        message_arrived(packet, user, tail);
       }
   }
 }
 
 // A message that came before its turn waits in the interface: it is written once those before it have been.
-void ExanetNic::message_arrived(const Packet& packet, std::uint64_t user, Time now) {
-  if (context_.keeps_order) return mailbox_.write(packet.dst, packet.payload_bytes, user, now);
+void ExanetNic::message_arrived(const Packet& packet, std::uint64_t user, Time tail) {
+  if (context_.keeps_order) return mailbox_.write(packet.dst, packet.payload_bytes, user, tail);
   messages_.arrived(packet.src, packet.dst, {user, packet.payload_bytes},
-                    [&](const Message& m) { mailbox_.write(packet.dst, m.bytes, m.user, now); });
+                    [&](const Message& m) { mailbox_.write(packet.dst, m.bytes, m.user, tail); });
 }
 
 namespace nics {

@@ -63,9 +63,10 @@ class ExanetNic final : public Nic, GatewareListener {
   void send(const RdmaTransfer& transfer);
   void send(const ReductionPacket& packet);
   void ready(NodeId node, std::uint8_t port, std::uint8_t priority, Time now);
-  void delivered(const Packet& at_node, const Packet& packet, Time injected, Time now);
+  // The last word comes in `tail`: now, or later where the network tells of it early.
+  void delivered(const Packet& at_node, const Packet& packet, Time injected, Time tail);
   void reduction_arrived(std::uint64_t user, Time now);
-  void message_arrived(const Packet& packet, std::uint64_t user, Time now);
+  void message_arrived(const Packet& packet, std::uint64_t user, Time tail);
 
   void message_stored(NodeId src, std::uint32_t slot, NodeId node, Cycle at) override {
     gateware_messages_->stored(src, slot, node, at);

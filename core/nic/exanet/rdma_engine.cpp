@@ -21,10 +21,12 @@ RdmaEngine::RdmaEngine(NicContext& context, std::size_t nodes)
   on_complete_ = context.events.add_handler(
       [](void* self, Time now, std::uint32_t id, std::uint64_t) { static_cast<RdmaEngine*>(self)->complete(id, now); },
       this);
-  on_instant_ack_ =
-      context.events.add_handler([](void* self, Time now, std::uint32_t id,
-                                    std::uint64_t) { static_cast<RdmaEngine*>(self)->ack_arrived(id, now); },
-                                 this);
+  on_block_ = context.events.add_handler(
+      [](void* self, Time now, std::uint32_t id, std::uint64_t) { static_cast<RdmaEngine*>(self)->send_ack(id, now); },
+      this);
+  on_ack_ = context.events.add_handler([](void* self, Time now, std::uint32_t id,
+                                          std::uint64_t) { static_cast<RdmaEngine*>(self)->ack_arrived(id, now); },
+                                       this);
   on_copy_ = context.events.add_handler(
       [](void* self, Time now, std::uint32_t id, std::uint64_t node) {
         static_cast<RdmaEngine*>(self)->complete_copy(id, static_cast<NodeId>(node), now);
@@ -143,25 +145,27 @@ void RdmaEngine::inject(NodeId node_id, Time now) {
   }
 }
 
-void RdmaEngine::data_arrived(const Packet& packet, Time now) {
+void RdmaEngine::data_arrives(const Packet& packet, Time tail) {
   const auto id = static_cast<std::uint32_t>(packet.user);
   Transfer& t = transfers_[id];
-  if (is_multicast(t.dst)) return copy_arrived(t, id, packet, now);
+  if (is_multicast(t.dst)) return copy_arrives(t, id, packet, tail);
   t.received += packet.payload_bytes;
   const bool ordered = context_.keeps_order;
   const auto write = [&](std::uint32_t whole) {
-    context_.events.schedule(now + context_.config.memory_write, on_complete_, whole);
+    context_.events.schedule(tail + context_.config.memory_write, on_complete_, whole);
   };
   if (t.received == t.bytes)
     ordered ? write(id) : order_.arrived(t.src, t.dst, id, write);
   else if (t.acknowledged && (ordered ? t.received % context_.config.dma_block_bytes == 0 : fills_block(t, packet)))
-    send_ack(id, now);
+    context_.events.schedule(tail, on_block_, id);
 }
 
-void RdmaEngine::copy_arrived(Transfer& t, std::uint32_t id, const Packet& packet, Time now) {
+void RdmaEngine::ack_arrives(std::uint32_t id, Time tail) { context_.events.schedule(tail, on_ack_, id); }
+
+void RdmaEngine::copy_arrives(Transfer& t, std::uint32_t id, const Packet& packet, Time tail) {
   std::uint64_t& received = t.received_at[packet.dst];
   received += packet.payload_bytes;
-  if (received == t.bytes) context_.events.schedule(now + context_.config.memory_write, on_copy_, id, packet.dst);
+  if (received == t.bytes) context_.events.schedule(tail + context_.config.memory_write, on_copy_, id, packet.dst);
 }
 
 void RdmaEngine::complete_copy(std::uint32_t id, NodeId node, Time now) {
@@ -206,7 +210,7 @@ void RdmaEngine::complete(std::uint32_t id, Time now) {
     // It never was on the network. One that was ends there, even if all that follows is instant.
     Transfer& own = transfers_[id];
     own.blocks_sent = own.blocks_acked + 1;
-    context_.events.schedule(now, on_instant_ack_, id);
+    context_.events.schedule(now, on_ack_, id);
   } else {
     send_ack(id, now);
   }

@@ -26,8 +26,9 @@ class RdmaEngine {
 
   void post(const RdmaTransfer& transfer);
   void ready(NodeId node, std::uint8_t priority, Time now);  // the network has room again
-  void data_arrived(const Packet& packet, Time now);
-  void ack_arrived(std::uint32_t id, Time now);
+  // The last word of a packet comes in `tail`, which is known then or before.
+  void data_arrives(const Packet& packet, Time tail);
+  void ack_arrives(std::uint32_t id, Time tail);
 
  private:
   struct Block {
@@ -64,9 +65,10 @@ class RdmaEngine {
   bool sendable(const Transfer& t, Time now) const;
   std::uint32_t next_payload(const Transfer& t) const;
   void send_ack(std::uint32_t id, Time now);
+  void ack_arrived(std::uint32_t id, Time now);
   bool fills_block(Transfer& t, const Packet& packet) const;
   void complete(std::uint32_t id, Time now);
-  void copy_arrived(Transfer& t, std::uint32_t id, const Packet& packet, Time now);
+  void copy_arrives(Transfer& t, std::uint32_t id, const Packet& packet, Time tail);
   void complete_copy(std::uint32_t id, NodeId node, Time now);
 
   NicContext& context_;
@@ -76,7 +78,7 @@ class RdmaEngine {
   std::vector<std::uint32_t> free_;
   InOrder<std::uint32_t> order_;  // transfers on their way, where packets overtake each other
   PortClock port_;
-  std::uint32_t on_ready_, on_complete_, on_instant_ack_, on_copy_, on_sent_;
+  std::uint32_t on_ready_, on_complete_, on_block_, on_ack_, on_copy_, on_sent_;
 };
 
 }  // namespace exanet
