@@ -3,12 +3,10 @@
 // packets overtake each other (Network::keeps_order()).
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <unordered_map>
-#include <vector>
 
+#include "core/engine/pool.hpp"
 #include "core/topology/topology.hpp"
 
 namespace exanet {
@@ -16,30 +14,48 @@ namespace exanet {
 template <typename What>  // that can be compared
 class InOrder {
  public:
-  void sent(NodeId src, NodeId dst, const What& what) { pairs_[pair_of(src, dst)].push_back({what, false}); }
+  void sent(NodeId src, NodeId dst, const What& what) {
+    const std::uint32_t place = sent_.add({what, false, 0});
+    const auto [pair, first] = pairs_.try_emplace(pair_of(src, dst), Pair{place, place});
+    if (first) return;
+    sent_[pair->second.last].behind = place;
+    pair->second.last = place;
+  }
 
   // Calls deliver(what) for all that is due now: this one, if all before it has come, and those that came before and waited for it. Contract: it
   // has been sent.
   template <typename Deliver>
   void arrived(NodeId src, NodeId dst, const What& what, const Deliver& deliver) {
-    const auto found = pairs_.find(pair_of(src, dst));
-    std::deque<Sent>& queue = found->second;
-    std::find_if(queue.begin(), queue.end(), [&](const Sent& s) { return s.what == what && !s.arrived; })->arrived =
-        true;
-    std::vector<What> due;  // deliver() may send
-    for (; !queue.empty() && queue.front().arrived; queue.pop_front()) due.push_back(queue.front().what);
-    if (queue.empty()) pairs_.erase(found);
-    for (const What& each : due) deliver(each);
+    auto pair = pairs_.find(pair_of(src, dst));
+    std::uint32_t place = pair->second.first;
+    while (sent_[place].arrived || sent_[place].what != what) place = sent_[place].behind;
+    sent_[place].arrived = true;
+    // deliver() may send, and so move both tables.
+    for (; pair != pairs_.end() && sent_[pair->second.first].arrived; pair = pairs_.find(pair_of(src, dst))) {
+      const std::uint32_t first = pair->second.first;
+      const What due = sent_[first].what;
+      if (first == pair->second.last)
+        pairs_.erase(pair);
+      else
+        pair->second.first = sent_[first].behind;
+      sent_.free(first);
+      deliver(due);
+    }
   }
 
  private:
   struct Sent {
     What what;
     bool arrived;
+    std::uint32_t behind;  // the next one of its pair, if it is not the last
+  };
+  struct Pair {
+    std::uint32_t first, last;
   };
   static std::uint64_t pair_of(NodeId src, NodeId dst) { return std::uint64_t{src} << 32 | dst; }
 
-  std::unordered_map<std::uint64_t, std::deque<Sent>> pairs_;  // what is under way
+  std::unordered_map<std::uint64_t, Pair> pairs_;  // what is under way
+  Pool<Sent, &Sent::behind> sent_;
 };
 
 }  // namespace exanet

@@ -82,6 +82,8 @@ bool MessageSender::is_free(NodeId node, std::uint32_t context) const {
 void MessageSender::enqueue(Node& n, std::uint32_t slot, Cycle written) {
   auto place = n.queue.end();
   while (place != n.queue.begin() && std::prev(place)->written > written) --place;
+  if (place == n.queue.end())
+    return n.queue.push_back({slot, written});  // insert() would go before it, and take memory each time
   n.queue.insert(place, {slot, written});
 }
 
