@@ -70,6 +70,12 @@ struct RdmaTransfer {
   Part part = Part::kWrite;
   std::uint64_t asks_for = 0;  // bytes, of a request
   bool told = false;  // whoever owns the memory at the destination learns that it is there
+  // Where its bytes are in the memory of a process: at the source, and at the destination. Counts where the interface translates addresses.
+  struct Buffer {
+    std::uint32_t process = 0;
+    std::uint64_t address = 0;  // virtual; 0: memory of the process's library
+  };
+  Buffer own, target;
 };
 
 class NicListener {
@@ -83,6 +89,11 @@ class NicListener {
   virtual void multicast_arrived(std::uint64_t /*user*/, NodeId /*node*/, Time /*now*/) {}  // all of it at one node
   virtual void multicast_sent(std::uint64_t /*user*/, Time /*now*/) {}  // all of a transfer has left
   virtual void packet_delivered(const Packet& packet, Time injected, Time now) = 0;  // statistics; acknowledgements too
+};
+
+// Pages that interfaces have looked up, one or two for each packet at each end and one for each end, and those that they did not know.
+struct PageFigures {
+  std::uint64_t lookups = 0, walks = 0;
 };
 
 class Nic {
@@ -109,6 +120,7 @@ class Nic {
   virtual const Network& network() const = 0;
   virtual std::uint64_t packets() const = 0;  // injected, acknowledgements included
   virtual std::uint64_t payload_bytes() const = 0;  // of these packets
+  virtual PageFigures pages() const { return {}; }  // where addresses are translated
   virtual std::uint64_t active() const = 0;  // descriptors whose completions are not all there
 };
 
