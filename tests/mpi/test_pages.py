@@ -38,8 +38,8 @@ def test_a_first_use_waits_for_a_walk_at_each_end(exanet_run: Runner, mpich: Sta
     assert physical.summary["page_lookups"] == physical.summary["page_walks"] == 0
     for done, reads in ((small, 4), (large, 3)):
         assert 0 < done.summary["page_walks"] < done.summary["page_lookups"]
-        # On one page each. Of a single packet nothing hides the walks at both ends; behind the first of eight the others come meanwhile, which memory then
-        # takes twice as quickly as the link has brought them.
+        # On one page each. Of a single packet nothing hides the walks at both ends; behind the first of eight the others come meanwhile,
+        # which memory then takes twice as quickly as the link has brought them.
         for size, unhidden in ((64, 2), (4096, 1)):
             plain, uses = _uses(physical)[size], _uses(done)[size]
             walks = uses[0] - uses[1] - (plain[0] - plain[1])

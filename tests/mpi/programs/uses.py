@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ping-pong of one buffer between rank 0 and the last rank: prints `BYTES ONE_WAY_NS...` for every size given, of each of five uses in turn."""
+"""Ping-pong of one buffer between rank 0 and the last: prints `BYTES ONE_WAY_NS...` for every size given, a time for each of five uses."""
 
 import sys
 
