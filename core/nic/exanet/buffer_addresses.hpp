@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Addresses of processes' buffers, by which interfaces look pages up: the same in every run, which those of the processes themselves are not.
+// Addresses of processes' buffers, by which interfaces look pages up: as far as buffers live, the same in every run, which those of the processes are not.
 //
 // A buffer is known by its process and its first address. Each gets a range of its own at its first use, from the beginning of a page on and in order, and
 // has it again whenever it is used again; when more of it is used than ever before, a new one. A node's processes are of one protection domain, as a transfer
