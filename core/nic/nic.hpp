@@ -57,6 +57,12 @@ struct ReductionCall {
   std::uint64_t user;
 };
 
+// Where bytes are in the memory of a process.
+struct ProcessBuffer {
+  std::uint32_t process = 0;
+  std::uint64_t address = 0;  // virtual; 0: memory of the process's library
+};
+
 // A transfer by an RDMA engine from memory to memory, as many packets as that takes; without bytes it is one empty packet.
 struct RdmaTransfer {
   // A read is a request and, posted when that has arrived, a reply, both with its `user`: an interface may serve it without the reply.
@@ -70,12 +76,8 @@ struct RdmaTransfer {
   Part part = Part::kWrite;
   std::uint64_t asks_for = 0;  // bytes, of a request
   bool told = false;  // whoever owns the memory at the destination learns that it is there
-  // Where its bytes are in the memory of a process: at the source, and at the destination. Counts where the interface translates addresses.
-  struct Buffer {
-    std::uint32_t process = 0;
-    std::uint64_t address = 0;  // virtual; 0: memory of the process's library
-  };
-  Buffer own, target;
+  ProcessBuffer own{},
+      target{};  // at the source and at the destination; they count where the interface translates addresses
 };
 
 class NicListener {

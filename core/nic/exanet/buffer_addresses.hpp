@@ -22,7 +22,7 @@ class BufferAddresses {
   BufferAddresses(std::uint64_t page_bytes, std::size_t nodes) : page_bytes_(page_bytes), nodes_(nodes) {}
 
   // Where so many bytes of it begin.
-  std::uint64_t of(NodeId id, const RdmaTransfer::Buffer& buffer, std::uint64_t bytes) {
+  std::uint64_t of(NodeId id, const ProcessBuffer& buffer, std::uint64_t bytes) {
     Node& node = nodes_[id];
     Range& range = node.ranges[Key{buffer.process, buffer.address}];
     if (range.bytes < bytes || range.bytes == 0) {

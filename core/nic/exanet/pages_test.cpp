@@ -44,8 +44,7 @@ struct PagesBench final : NicListener {
   void packet_delivered(const Packet&, Time, Time) override {}
 
   // Of a write alone from node 0 to node 1, in cycles.
-  std::int64_t took(RdmaTransfer::Buffer own, RdmaTransfer::Buffer target, std::uint64_t bytes = 64,
-                    bool told = false) {
+  std::int64_t took(ProcessBuffer own, ProcessBuffer target, std::uint64_t bytes = 64, bool told = false) {
     // So that repetitions' visits, one in 16 cycles, lie alike for all.
     const std::int64_t period = 16 * kCycle.ps();
     const Time begins = Time::ps((queue.now().ps() / period + 1) * period);
@@ -62,7 +61,7 @@ struct PagesBench final : NicListener {
   Time arrived, acknowledged;
 };
 
-const RdmaTransfer::Buffer kOne{0, 0x7f001230}, kOther{0, 0x7f005000}, kTarget{1, 0x55550010};
+const ProcessBuffer kOne{0, 0x7f001230}, kOther{0, 0x7f005000}, kTarget{1, 0x55550010};
 
 // Of a walk to a page, cycles: docs/gateware.md has them of Verilated interfaces. At the target one of them is hidden behind the look.
 std::int64_t walk(std::uint32_t pages) { return pages == kLarge ? 3 * kMemoryRead + 6 : 4 * kMemoryRead + 7; }
@@ -133,7 +132,7 @@ TEST_CASE("pages under programs: a read's buffers are those of its request") {
   const std::unique_ptr<Topology> topology = make_topology({"mesh", {2}});
   ExanetNic nic({queue, *topology, PagesBench::fabric(), PagesBench::costs(kSmall), server});
   server.nic = &nic;
-  const auto walks = [&](RdmaTransfer::Buffer own, RdmaTransfer::Buffer target) {
+  const auto walks = [&](ProcessBuffer own, ProcessBuffer target) {
     const std::uint64_t before = nic.pages().walks;
     nic.post(RdmaTransfer{0, 1, 0, false, false, 7, 1, RdmaTransfer::Part::kRequest, 64, false, own, target});
     while (!queue.empty()) queue.run_one();
