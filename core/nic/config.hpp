@@ -41,6 +41,7 @@ struct NiConfig {
   std::uint32_t reduction_trees = 0;  // that a node's unit takes part in at once; 0: there is no unit
   Time reduction;  // a node's last part to the sum's packet at the router, beside its words: fixed part ...
   Time reduction_word;  // ... and for each part and word, or each of nine where there are fewer
+  std::uint32_t pages_bytes = 0;  // addresses of transfers are translated, by pages of this size; 0: they are physical
   std::uint32_t dma_window_blocks = 16;  // sent and not yet acknowledged, per transfer
 };
 
@@ -77,6 +78,7 @@ void visit(NiConfig& c, V&& v) {
   v("messages", c.messages, kOptional);
   v("transfers", c.transfers, kOptional);
   v("reductions", c.reductions, kOptional);
+  v("pages_bytes", c.pages_bytes, kOptional);
   v("clock_ps", c.clock);
 }
 

@@ -57,6 +57,12 @@ struct ReductionCall {
   std::uint64_t user;
 };
 
+// Where bytes are in the memory of a process.
+struct ProcessBuffer {
+  std::uint32_t process = 0;
+  std::uint64_t address = 0;  // virtual; 0: memory of the process's library
+};
+
 // A transfer by an RDMA engine from memory to memory, as many packets as that takes; without bytes it is one empty packet.
 struct RdmaTransfer {
   // A read is a request and, posted when that has arrived, a reply, both with its `user`: an interface may serve it without the reply.
@@ -70,6 +76,8 @@ struct RdmaTransfer {
   Part part = Part::kWrite;
   std::uint64_t asks_for = 0;  // bytes, of a request
   bool told = false;  // whoever owns the memory at the destination learns that it is there
+  ProcessBuffer own{},
+      target{};  // at the source and at the destination; they count where the interface translates addresses
 };
 
 class NicListener {
@@ -83,6 +91,11 @@ class NicListener {
   virtual void multicast_arrived(std::uint64_t /*user*/, NodeId /*node*/, Time /*now*/) {}  // all of it at one node
   virtual void multicast_sent(std::uint64_t /*user*/, Time /*now*/) {}  // all of a transfer has left
   virtual void packet_delivered(const Packet& packet, Time injected, Time now) = 0;  // statistics; acknowledgements too
+};
+
+// Pages that interfaces have looked up, one or two for each packet at each end and one for each end, and those that they did not know.
+struct PageFigures {
+  std::uint64_t lookups = 0, walks = 0;
 };
 
 class Nic {
@@ -109,6 +122,7 @@ class Nic {
   virtual const Network& network() const = 0;
   virtual std::uint64_t packets() const = 0;  // injected, acknowledgements included
   virtual std::uint64_t payload_bytes() const = 0;  // of these packets
+  virtual PageFigures pages() const { return {}; }  // where addresses are translated
   virtual std::uint64_t active() const = 0;  // descriptors whose completions are not all there
 };
 

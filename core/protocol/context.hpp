@@ -64,10 +64,21 @@ class Context {
     RdmaTransfer::Part part = RdmaTransfer::Part::kWrite;
     std::uint64_t asks_for = 0;
     bool told = false;
+    std::uint64_t own = 0, target = 0;  // where its bytes are at each; 0: in the library's memory
   };
   void transfer(RankId from, RankId to, Transfer t, std::uint64_t user) {
-    nic->post(RdmaTransfer{node(from), node(to), t.bytes, t.acknowledged, t.reads_memory, user, 1, t.part, t.asks_for,
-                           t.told});
+    nic->post(RdmaTransfer{node(from),
+                           node(to),
+                           t.bytes,
+                           t.acknowledged,
+                           t.reads_memory,
+                           user,
+                           1,
+                           t.part,
+                           t.asks_for,
+                           t.told,
+                           {from, t.own},
+                           {to, t.target}});
   }
 
   // The number of a new tree of reductions, or why there is none: a negative errno value.

@@ -35,7 +35,11 @@ class Get final : public OneSidedMachine<GetOperation> {
       // What is refused sends nothing back. The region of a key that the initiator knows is there by now.
       const bool allowed = region(op, op.d.length, kRemoteRead, addr) != nullptr;
       context_.transfer(op.rank, target(op),
-                        {.part = RdmaTransfer::Part::kRequest, .asks_for = allowed ? op.d.length : 0}, user(id));
+                        {.part = RdmaTransfer::Part::kRequest,
+                         .asks_for = allowed ? op.d.length : 0,
+                         .own = op.d.buffer,
+                         .target = addr},
+                        user(id));
     }
   }
 

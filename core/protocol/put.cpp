@@ -39,7 +39,9 @@ class Put final : public OneSidedMachine<PutOperation> {
                       {.bytes = allowed ? d.length : 0,
                        .acknowledged = true,
                        .reads_memory = allowed && op.payload.empty(),
-                       .told = told},
+                       .told = told,
+                       .own = op.payload.empty() ? d.buffer : 0,
+                       .target = addr},
                       user(id));
   }
 

@@ -139,7 +139,11 @@ class Rendezvous final : public OperationMachine<RendezvousMessage>, private Mes
   void offer(std::uint32_t id) {
     const RendezvousMessage& op = (*this)[id];
     if (op.state == State::reading)
-      context_.transfer(target(op), op.rank, {.part = RdmaTransfer::Part::kRequest, .asks_for = op.message.bytes()},
+      context_.transfer(target(op), op.rank,
+                        {.part = RdmaTransfer::Part::kRequest,
+                         .asks_for = op.message.bytes(),
+                         .own = op.message.buffer,
+                         .target = op.payload.empty() ? op.d.buffer : 0},
                         user(id));
     else
       context_.send_control(target(op), op.rank, context_.config.envelope_bytes, user(id));

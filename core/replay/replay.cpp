@@ -78,6 +78,7 @@ class Replay::State final : public LibraryUser {
       r.calls += rank->calls();
     }
     r.reductions = library.engine().reductions();
+    r.pages = library.engine().nic().pages();
     r.events = queue.processed() - (samples ? samples->looks() : 0);
     if (samples) r.queues = samples->take();
     return r;

@@ -22,6 +22,7 @@
 
 #include "core/network/network.hpp"
 #include "core/nic/config.hpp"
+#include "core/nic/nic.hpp"
 #include "core/protocol/statistics.hpp"
 #include "core/replay/algorithms.hpp"
 #include "core/topology/topology.hpp"
@@ -75,6 +76,7 @@ struct ReplayResult {
   Time finished;  // the last rank
   std::vector<ReplayedRank> ranks;  // of the programs, one after the other
   std::uint64_t calls = 0, events = 0, reductions = 0;  // those of the interfaces
+  PageFigures pages;
   QueueTable queues;  // empty at flow level
   double cpu_s = 0;
 };

@@ -186,6 +186,8 @@ class Simulator {
     nb::dict d = run_summary(run);
     d["wall_s"] = wall_s_;
     d["reductions"] = record_.reductions;
+    d["page_lookups"] = record_.page_lookups;
+    d["page_walks"] = record_.page_walks;
     d["rounds"] = record_.rounds;
     d["wakes"] = record_.wakes;
     d["empty_wakes"] = record_.empty_wakes;

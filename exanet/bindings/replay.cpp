@@ -40,6 +40,8 @@ class ReplayFace {
     nb::dict d = run_results(run);
     nb::dict summary = run_summary(run);
     summary["reductions"] = r.reductions;
+    summary["page_lookups"] = r.pages.lookups;
+    summary["page_walks"] = r.pages.walks;
     summary["calls"] = r.calls;
     summary["cpu_s"] = r.cpu_s;
     summary["complete"] = true;

@@ -124,6 +124,8 @@ def _problems(config: dict[str, Any]) -> Iterator[str]:
     for key, least in (("intra_fifo_words", 2), ("inter_fifo_words", 4), ("header_fifo_words", 2 * _CHANNELS * _CLASSES)):
         if router[key] & (router[key] - 1) or router[key] < least:
             yield f"router.{key} is {router[key]}; the gateware's FIFOs have a power of two, at least {least}"
+    if has_interfaces(config) and config["ni"].get("pages_bytes"):
+        yield "ni.pages: Verilated interfaces have physical addresses here; take --fabric model, or leave pages out"
     if config["ni"]["clock_ps"] != router["cycle_ps"]:
         yield "ni.clock is not the router's, at whose edges the gateware takes packets; give it the same value as router.clock"
     for link in config["links"]:

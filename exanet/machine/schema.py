@@ -251,6 +251,11 @@ class NetworkInterface(Strict):
         description="What a unit that reduces takes: `reduction` and `reduction_word`, which is the default, or the gateware's own cycles, "
         "with its trees, results that come again and calls that do not agree; then `transfers` is `gateware`, too, and these two are 0.",
     )
+    pages: Bytes | None = Field(
+        default=None,
+        description="With `transfers: gateware`: addresses of transfers are translated by pages of this size, 4 KiB, 64 KiB or 2 MiB, and "
+        "tables in memory are read for a page that the interface does not know; addresses are physical if not said, or 0.",
+    )
     packetizer: Time = Field(description="Last store to packet at the router.")
     mailbox: Time = Field(description="Packet's tail to its visibility in the mailbox, beside its words.")
     mailbox_word: Time = Field(description="Write of one router word into the mailbox, in the shared cache.")

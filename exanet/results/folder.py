@@ -282,6 +282,8 @@ def summarize(results: Mapping[str, Any], meta: Mapping[str, Any], tables: Mappi
         "events": int(total["events"]),
         "cycles": int(total.get("cycles", 0)),
         "reductions": int(total.get("reductions", 0)),
+        "page_lookups": int(total.get("page_lookups", 0)),
+        "page_walks": int(total.get("page_walks", 0)),
         "messages_dropped": int(results.get("messages_dropped", 0)),
         "compute_percent": _share(ranks, "compute_ps"),
         "wait_percent": _share(ranks, "wait_ps"),

@@ -72,6 +72,11 @@ def _headline(summary: Mapping[str, Any], wall_s: float) -> str:
         f"{where}{how}{by}{over}\n"
         f"{count_text(summary['messages'])} messages, {bytes_text(summary['message_bytes'])}, {count_text(summary['packets'])} packets"
         + (f", {count_text(summary['reductions'])} reductions by interfaces" if summary.get("reductions") else "")
+        + (
+            f", {count_text(summary['page_walks'])} walks for {count_text(lookups)} pages"
+            if (lookups := summary.get("page_lookups"))
+            else ""
+        )
     )
 
 

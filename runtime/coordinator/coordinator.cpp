@@ -127,6 +127,8 @@ RunRecord Coordinator::record() {
   record.payload_bytes = engine_.nic().payload_bytes();
   record.events = events();
   record.reductions = engine_.reductions();
+  record.page_lookups = engine_.nic().pages().lookups;
+  record.page_walks = engine_.nic().pages().walks;
   record.rounds = rounds_.rounds;
   record.wakes = rounds_.wakes;
   record.empty_wakes = rounds_.empty_wakes;

@@ -20,6 +20,7 @@ struct RunRecord {
   std::vector<Time> clocks;  // of the ranks, at their ends
   std::uint64_t packets = 0, payload_bytes = 0, events = 0;
   std::uint64_t reductions = 0;  // of the interfaces
+  std::uint64_t page_lookups = 0, page_walks = 0;  // likewise
   std::uint64_t rounds = 0, wakes = 0, empty_wakes = 0;
   std::vector<Matching::Unmatched> blocked_sends;
 };
@@ -33,6 +34,8 @@ void visit(RunRecord& r, V&& v) {
   v("payload_bytes", r.payload_bytes);
   v("events", r.events);
   v("reductions", r.reductions);
+  v("page_lookups", r.page_lookups);
+  v("page_walks", r.page_walks);
   v("rounds", r.rounds);
   v("wakes", r.wakes);
   v("empty_wakes", r.empty_wakes);

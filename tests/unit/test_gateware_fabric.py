@@ -118,6 +118,12 @@ def test_too_many_nodes_and_dimensions(tmp_path: Path) -> None:
         ("router: {inter_fifo: {value: 1000 words, source: x, kind: chosen}}", "power of two"),
         ("router: {intra_ports: {value: 5, source: x, kind: chosen}}", "intra_ports is 5"),
         ("ni: {clock: {value: 100 MHz, source: x, kind: chosen}}", "ni.clock is not the router's"),
+        (
+            "router: {intra_ports: 4, max_payload: 512 B}\n"
+            "ni: {messages: gateware, transfers: gateware, reductions: gateware, packetizer: 0, mailbox_word: 0, dma_start: 0,\n"
+            "     dma_completion: 0, translation: 0, reduction_trees: 16, reduction: 0, reduction_word: 0, pages: 4 KiB}",
+            "ni.pages: Verilated interfaces have physical addresses",
+        ),
         ("links: {link: {rate: {value: 40 Gb/s, source: x, kind: chosen}}}", "128 bit in each cycle"),
         ("links: {link: {framing: {value: 3 words, source: x, kind: chosen}}}", "framing is 3"),
         ("links: {link: {rate: {value: 20 Gb/s, source: x, kind: chosen}, word: {value: 128 bit, source: x, kind: chosen}}}", "is 2"),

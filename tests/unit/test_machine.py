@@ -103,6 +103,8 @@ links:
         ("ni: {packetizer: 5 ns}", "3:18", "packetizer must be 0 with 'messages: gateware', which takes the gateware's cycles"),
         ("ni: {translation: 1 ns}", "3:19", "translation must be 0 with 'transfers: gateware', which takes the gateware's cycles"),
         ("ni: {reduction_trees: 17}", "3:23", "reduction_trees is at most 16 with 'reductions: gateware'"),
+        ("ni: {pages: 8 KiB}", "3:13", "pages are of 4 KiB, 64 KiB or 2 MiB"),
+        ("ni: {pages: 4 KiB, reductions: times, transfers: times}", "3:13", "pages need 'transfers: gateware'"),
         ("ni: {packet_max: 128 B}", "3:18", "packet_max is at most 64 B with 'messages: gateware'"),
     ],
 )

@@ -56,6 +56,11 @@ NiConfig checked(const NiConfig& ni, const RouterConfig& router) {
     require(router.intra_ports > kReductionPort, "router.intra_ports",
             "intra_ports must be at least 4 with 'reductions: gateware'");
   }
+  if (ni.pages_bytes != 0) {
+    require(MappedTables::has(ni.pages_bytes), "ni.pages_bytes", "pages are of 4 KiB, 64 KiB or 2 MiB");
+    require(ni.transfers == NiConfig::Costs::kGateware, "ni.pages_bytes",
+            "pages need 'transfers: gateware': otherwise 'translation' is what looking addresses up takes");
+  }
   require(ni.clock >= Time(), "ni.clock_ps", "the interface's clock must not be negative");
   return ni;
 }

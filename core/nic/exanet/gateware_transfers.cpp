@@ -26,6 +26,7 @@ GatewareTransfers::GatewareTransfers(NicContext& context, std::size_t nodes, Nod
   on_served_ = context.events.add_handler(
       [](void* self, Time, std::uint32_t id, std::uint64_t) { static_cast<GatewareTransfers*>(self)->asked(id); },
       this);
+  if (context.config.pages_bytes != 0) buffers_.emplace(context.config.pages_bytes, nodes);
   bus.join(*this);
 }
 
@@ -90,8 +91,18 @@ void GatewareTransfers::store_pieces(std::uint32_t id) {
                                         .fence_word = GatewareInterfaces::fence_word(piece),
                                         .end_word = GatewareInterfaces::end_word(piece),
                                         .read = read});
+    if (buffers_) translate(nodes_[what.src].waiting.back(), what, bytes, at);
   }
   bus_.posted(what.src);
+}
+
+// A piece that begins so far behind the beginning of both buffers.
+void GatewareTransfers::translate(TransferStore& piece, const RdmaTransfer& what, std::uint64_t bytes,
+                                  std::uint64_t at) {
+  piece.own = buffers_->of(what.src, what.own, bytes) + at;
+  piece.target = buffers_->of(what.dst, what.target, bytes) + at;
+  piece.end_word = buffers_->word(what.src, what.own.process, piece.user);
+  piece.fence_word = buffers_->word(what.dst, what.target.process, piece.user);
 }
 
 std::uint32_t GatewareTransfers::free_channels(NodeId id) {

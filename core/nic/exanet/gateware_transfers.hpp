@@ -2,15 +2,20 @@
 // Transfers of the ExaNet interfaces in the gateware's own cycles: stores over the node's bus into channels, blocks that are answered, reads that the other
 // node serves, fences, and words in memory that tell the ends.
 //
-// A node's processes share its channels; who finds none free waits, in order. A transfer of more than 1 GiB is several pieces; each has its own addresses,
-// the same at both ends, from the beginning of a page on. Channels take turns packet by packet, so transfers to a node end in any order; writes are told of
-// in the order in which they were posted. Addresses are physical. Every piece tells its end: only so does software know that its channel is free.
+// A node's processes share its channels; who finds none free waits, in order. A transfer of more than 1 GiB is several pieces. Channels take
+// turns packet by packet, so transfers to a node end in any order; writes are told of in the order in which they were posted. Every piece tells its end: only
+// so does software know that its channel is free.
+//
+// Addresses are physical: each piece has its own, the same at both ends, from the beginning of a page on. Or they are those of processes' buffers
+// (buffer_addresses.hpp), where the configuration has pages; all of these are mapped.
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
+#include "core/nic/exanet/buffer_addresses.hpp"
 #include "core/nic/exanet/gateware_interfaces.hpp"
 #include "core/nic/exanet/node_bus.hpp"
 #include "core/nic/in_order.hpp"
@@ -52,6 +57,7 @@ class GatewareTransfers final : public NodeBus::Stores {
   void release(std::uint32_t id) { free_.push_back(id); }
   std::uint32_t allocate_piece(std::uint32_t id);
   void store_pieces(std::uint32_t id);
+  void translate(TransferStore& piece, const RdmaTransfer& what, std::uint64_t bytes, std::uint64_t at);
   void asked(std::uint32_t id);
   void arrived(std::uint32_t id);
   void tell(std::uint32_t id, bool ends);
@@ -60,6 +66,7 @@ class GatewareTransfers final : public NodeBus::Stores {
   NicContext& context_;
   NodeBus& bus_;
   GatewareInterfaces& interfaces_;
+  std::optional<BufferAddresses> buffers_;  // where there are pages
   std::vector<Node> nodes_;
   std::vector<Transfer> transfers_;
   std::vector<std::uint32_t> free_;

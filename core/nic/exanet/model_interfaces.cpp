@@ -21,6 +21,7 @@ TransfersConfig ModelInterfaces::transfers_config(const NicContext& context) {
   config.patience = GatewareShape::block_patience(*context.network);
   config.memory_read = memory_cycles(context, context.config.memory_read);
   config.memory_answer = memory_cycles(context, context.config.memory_write);
+  config.translate = context.config.pages_bytes != 0;
   return config;
 }
 
@@ -45,7 +46,8 @@ ModelInterfaces::ModelInterfaces(NicContext& context, std::size_t nodes, Gatewar
                    static_cast<ModelInterfaces*>(self)->listener_.message_answered(node, at);
                  }},
                 {context.events, messages_config(context), nodes, this,
-                 [](void* self, const StoredMessage& m) { static_cast<ModelInterfaces*>(self)->stored(m); }}} {
+                 [](void* self, const StoredMessage& m) { static_cast<ModelInterfaces*>(self)->stored(m); }}},
+      tables_(context.config.pages_bytes) {
   const auto add = [&](EventQueue::Handler handler) { return events_.add_handler(handler, this); };
   on_store_ = add([](void* self, Time, std::uint32_t node, std::uint64_t) {
     static_cast<ModelInterfaces*>(self)->at_interface(node);
@@ -66,6 +68,7 @@ ModelInterfaces::ModelInterfaces(NicContext& context, std::size_t nodes, Gatewar
     });
     sender_->attach(*context.network, messages_.answers, *receiver_);
     receiver_->attach(*context.network, messages_.answers, *sender_);
+    if (context.config.pages_bytes != 0) map_pages(nodes);
   }
   if (context.config.reductions == NiConfig::Costs::kGateware) {
     on_word_ = add([](void* self, Time, std::uint32_t node, std::uint64_t) {
@@ -76,6 +79,19 @@ ModelInterfaces::ModelInterfaces(NicContext& context, std::size_t nodes, Gatewar
     });
     units_->attach(*context.network);
   }
+}
+
+void ModelInterfaces::map_pages(std::size_t nodes) {
+  Pages& pages = sender_->pages();
+  pages.read_tables({this, [](void* self, NodeId, std::uint64_t address) {
+                       return static_cast<ModelInterfaces*>(self)->tables_.entry(address);
+                     }});
+  for (NodeId node = 0; node < nodes; ++node) pages.set_root(node, GatewareShape::kDomain, tables_.root());
+}
+
+PageFigures ModelInterfaces::pages() const {
+  if (!sender_) return {};
+  return {sender_->pages().lookups(), sender_->pages().walks()};
 }
 
 void ModelInterfaces::ready(NodeId node, std::uint8_t port) {

@@ -11,6 +11,7 @@
 #include "core/nic/exanet/gateware_interfaces.hpp"
 #include "core/nic/reductions/reduction_unit.hpp"
 #include "core/nic/transfers/interfaces.hpp"
+#include "core/nic/transfers/mapped_tables.hpp"
 
 namespace exanet {
 
@@ -21,6 +22,7 @@ class ModelInterfaces final : public GatewareInterfaces {
 
   void delivered(const Packet& packet, Time now);
   void ready(NodeId node, std::uint8_t port);
+  PageFigures pages() const;
 
   bool slot_is_free(NodeId node, std::uint32_t slot) const override { return messages_.sender.is_free(node, slot / 4); }
   bool may_hold(NodeId node) const override { return sender_ && sender_->may_hold(node, nodes_[node].transfers); }
@@ -48,6 +50,7 @@ class ModelInterfaces final : public GatewareInterfaces {
   };
   static MessagesConfig messages_config(const NicContext& context);
   static TransfersConfig transfers_config(const NicContext& context);
+  void map_pages(std::size_t nodes);
   static ReductionsConfig reductions_config(const NicContext& context);
   void stored(const StoredMessage& m);
   void written(const WrittenPacket& packet);
@@ -59,6 +62,7 @@ class ModelInterfaces final : public GatewareInterfaces {
   GatewareListener& listener_;
   std::vector<Node> nodes_;
   Messages messages_;
+  MappedTables tables_;  // of all nodes, where they have pages
   std::optional<TransferSender> sender_;
   std::optional<BlockReceiver> receiver_;
   std::optional<ReductionUnits> units_;

@@ -143,8 +143,10 @@ void BlockReceiver::look(NodeId node, Node& n, Cycle begins) {
   const Arrival& arrival = n.arrivals.front();
   const WriteWord& word = arrival.word;
   const std::uint64_t target = ends_->target(arrival.src, node, word);
-  const bool hit = ends_->pages().look(node, Pages::kWrite, ends_->domain(arrival.src, node, word), target >> 12);
-  if (hit || word.kind != WriteKind::kWrite) return;
+  const bool needed = word.kind == WriteKind::kWrite;
+  const bool hit =
+      ends_->pages().look(node, Pages::kWrite, ends_->domain(arrival.src, node, word), target >> 12, needed);
+  if (hit || !needed) return;
   const Past& past = n.pasts[arrival.src];
   const Block& block = past.blocks[word.number % kWindow];
   const std::uint32_t ahead = (word.number - past.next) % kNumbers;

@@ -35,7 +35,8 @@ std::size_t Pages::place(std::uint16_t domain, std::uint64_t page, std::size_t s
   return ((page >> kShift[size]) ^ (page >> (kShift[size] + bits)) ^ domain) & ((1u << bits) - 1);
 }
 
-bool Pages::look(NodeId node, Access access, std::uint16_t domain, std::uint64_t page) {
+bool Pages::look(NodeId node, Access access, std::uint16_t domain, std::uint64_t page, bool needed) {
+  lookups_ += needed;
   Way& way = nodes_[node].ways[access];
   way.domain = domain;
   way.page = page;

@@ -42,7 +42,8 @@ class Pages {
   void set_root(NodeId node, std::uint16_t domain, std::uint64_t root);
 
   // --- For a way, one page at a time. Looked up in a cycle from now on; true: it is known in the cycle behind.
-  bool look(NodeId node, Access access, std::uint16_t domain, std::uint64_t page);
+  // One that is not needed is not counted.
+  bool look(NodeId node, Access access, std::uint16_t domain, std::uint64_t page, bool needed = true);
   // It is not: it is walked to, asked for in this cycle, which is to come.
   void walk(NodeId node, Access access, Cycle from);
   // Why the page that was looked up is not to be used, and where it is otherwise.
@@ -60,6 +61,7 @@ class Pages {
   // A way may have drained.
   void settle(NodeId node, Access access);
 
+  std::uint64_t lookups() const { return lookups_; }
   std::uint64_t walks() const { return walks_; }
   std::uint64_t faults() const { return faults_; }
   std::uint64_t invalidations() const { return invalidations_; }
@@ -111,7 +113,7 @@ class Pages {
   std::array<User, kWays> users_;
   std::vector<Node> nodes_;
   std::uint32_t on_start_, on_read_, on_clear_, on_resume_;
-  std::uint64_t walks_ = 0, faults_ = 0, invalidations_ = 0;
+  std::uint64_t lookups_ = 0, walks_ = 0, faults_ = 0, invalidations_ = 0;
 };
 
 }  // namespace exanet
