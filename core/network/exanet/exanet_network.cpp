@@ -108,26 +108,6 @@ void Part::arrive(Input& input, std::uint32_t packet_index) {
   register_front(input);
 }
 
-// Works out what the packet asks for where it is going to: well before it has to be known, for it takes long, and the output is in no cache.
-inline void Part::plan(PacketInFlight& packet, const Input& input) const {
-  if (packet.dst == input.node) {
-    packet.output = input.first_intra_output + packet.intra_port;
-    packet.vc = 0;
-  } else if (is_multicast(packet.dst)) {
-    return plan_copies(packet, input);
-  } else if (plain_) {
-    const Hop hop = topology_.next_hop(input.node, packet.dst);
-    packet.output = input.first_output + hop.port;
-    packet.vc = hop.vc;
-  } else if (routing_ == nullptr) {
-    return plan_by_port(packet, input);
-  } else {
-    packet.output = kNone;
-    return;
-  }
-  __builtin_prefetch(&outputs_[packet.output], 1);
-}
-
 void Part::plan_by_port(PacketInFlight& packet, const Input& input) const {
   const auto from = input.link_class == kIntraTile
                         ? kFromInterface

@@ -18,6 +18,7 @@
 #include "core/network/exanet/exanet_network.hpp"
 #include "core/network/timing.hpp"
 #include "core/routing/routing.hpp"
+#include "core/topology/multicast.hpp"
 
 namespace exanet {
 
@@ -455,6 +456,26 @@ inline void Part::ask(Input& input, std::uint32_t output_index, std::uint8_t vc,
   Output& output = outputs_[output_index];
   await(output, output_index, input);
   wake(output, output_index, max(from, output.free_at));
+}
+
+// Works out what the packet asks for where it is going to: well before it has to be known, for it takes long, and the output is in no cache.
+inline void Part::plan(PacketInFlight& packet, const Input& input) const {
+  if (packet.dst == input.node) {
+    packet.output = input.first_intra_output + packet.intra_port;
+    packet.vc = 0;
+  } else if (is_multicast(packet.dst)) {
+    return plan_copies(packet, input);
+  } else if (plain_) {
+    const Hop hop = topology_.next_hop(input.node, packet.dst);
+    packet.output = input.first_output + hop.port;
+    packet.vc = hop.vc;
+  } else if (routing_ == nullptr) {
+    return plan_by_port(packet, input);
+  } else {
+    packet.output = kNone;
+    return;
+  }
+  __builtin_prefetch(&outputs_[packet.output], 1);
 }
 
 // All of a class that wait, in the order of inputs.
