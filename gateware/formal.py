@@ -42,6 +42,7 @@ class Proof:
     instead: str = ""  # a file of a harness in place of the source of that name, where a solver does not come to an end with it
     registers: bool = False  # memories as registers, where a solver comes to an end sooner without arrays
     long: bool = False  # not in `make test`, but in `make formal`
+    own: bool = False  # the harness's assertions alone: without those inside the modules, which other proofs have
     within: int = 0  # cycles: `make test` looks for a counter-example of so many, which all mutations have, and `make formal` proves
 
     def bounded(self) -> Proof:
@@ -83,8 +84,30 @@ PROOFS = [
     Proof("ni-eject-cover", "ni/formal/eject_formal.sv", engine="smtbmc z3", depth=16, mode="cover", instead=CODES, long=True),
     Proof("ni-packetizer", "ni/formal/packetizer_formal.sv", engine="abc bmc3", depth=22, mode="bmc", long=True),
     Proof("ni-packetizer-cover", "ni/formal/packetizer_formal.sv", engine="smtbmc z3", depth=22, mode="cover", long=True),
+    Proof("ni-packetizer-waits", "ni/formal/packetizer_waits_formal.sv", engine="smtbmc z3", depth=2, own=True),
+    Proof(
+        "ni-packetizer-waits-cover",
+        "ni/formal/packetizer_waits_formal.sv",
+        {"Contexts": 2, "Peers": 2},
+        engine="smtbmc z3",
+        depth=45,
+        mode="cover",
+        own=True,
+        long=True,
+    ),
     Proof("ni-mailbox", "ni/formal/mailbox_formal.sv", engine="smtbmc z3", depth=2, long=True),
     Proof("ni-mailbox-cover", "ni/formal/mailbox_formal.sv", engine="smtbmc z3", depth=14, mode="cover"),
+    Proof("ni-mailbox-waits", "ni/formal/mailbox_waits_formal.sv", engine="smtbmc z3", depth=2, own=True, long=True),
+    Proof(
+        "ni-mailbox-waits-cover",
+        "ni/formal/mailbox_waits_formal.sv",
+        {"Mailboxes": 2, "Peers": 2},
+        engine="smtbmc z3",
+        depth=40,
+        mode="cover",
+        own=True,
+        long=True,
+    ),
     Proof("ni-translate", "ni/formal/translate_formal.sv", engine="smtbmc z3", depth=2),
     Proof("ni-translate-small", "ni/formal/translate_formal.sv", {"Frame": 0x5201}, engine="smtbmc z3", depth=2),
     Proof("ni-translate-cover", "ni/formal/translate_formal.sv", engine="smtbmc z3", depth=8, mode="cover"),
@@ -96,6 +119,17 @@ PROOFS = [
     Proof("ni-transfers", "ni/formal/transfers_formal.sv", engine="smtbmc z3", depth=2, registers=True, long=True),
     Proof("ni-transfers-count", "ni/formal/transfers_formal.sv", {"Counts": 1}, engine="abc bmc3", depth=30, mode="bmc", within=24),
     Proof("ni-transfers-cover", "ni/formal/transfers_formal.sv", {"Counts": 1}, engine="smtbmc z3", depth=24, mode="cover", long=True),
+    Proof("ni-transfers-waits", "ni/formal/transfers_waits_formal.sv", engine="smtbmc z3", depth=2, own=True),
+    Proof(
+        "ni-transfers-waits-cover",
+        "ni/formal/transfers_waits_formal.sv",
+        {"Contexts": 2, "Channels": 2, "Peers": 2},
+        engine="smtbmc z3",
+        depth=32,
+        mode="cover",
+        own=True,
+        long=True,
+    ),
     Proof("ni-dma", "ni/formal/dma_formal.sv", engine="smtbmc z3", depth=2),
     Proof("ni-dma-cover", "ni/formal/dma_formal.sv", engine="smtbmc z3", depth=10, mode="cover"),
     Proof("watchdog", "node/formal/watchdog_formal.sv"),
@@ -414,10 +448,11 @@ def prove(proof: Proof, path: Path, mutation: Mutation | None = None, label: str
     # A solver reaches what is far off sooner without arrays.
     flat = proof.registers or mode == "cover" or proof.instead
     registers = "memory_map\n" if proof.clocks else "memory_map\nopt -full\n" if flat else ""
+    inside = "" if proof.own else "--no-synthesis-define "
     script = folder / f"{proof.name}.sby"
     script.write_text(
         f"[options]\nmode {mode}\n{options}depth {depth}\n[engines]\n{engine}\n[script]\n"
-        f"read_slang --no-synthesis-define --threads 1 --top {top} {parameters} {' '.join(file.name for file in files)}\n"
+        f"read_slang {inside}--threads 1 --top {top} {parameters} {' '.join(file.name for file in files)}\n"
         # An assertion that the front end drops would be proved by nobody.
         f"hierarchy -check -top {top}\nselect -assert-min 1 t:$check t:$assert\nprep -top {top}\n{registers}[files]\n"
         + "\n".join(map(str, files))
