@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who waits for whom: ni_mailbox takes messages, which are bulk, as soon as memory and the port of answers, which are priority, let it. Under any frames and
 // any kernel, a memory that takes and answers what it is asked within Memory cycles, and a port that takes an answer within Priority cycles. Proved: in
-// each cycle that a message waits what is on its way to memory and to the port of answers gets less, so it waits for 27 (Memory + 1) + 9 (Priority + 1) + 2
+// each cycle that a message waits what is on its way to memory and to the port of answers gets less, so it waits for 28 (Memory + 1) + 9 (Priority + 1) + 2
 // cycles at most, besides those in which nothing but a change of the kernel's goes first. There is no other port that it could wait for.
 module mailbox_waits_formal #(
   parameter int unsigned Mailboxes = 1024,
@@ -34,7 +34,7 @@ module mailbox_waits_formal #(
 );
   import exanet_pkg::*;
   localparam logic [8:0] ByMemory = 9'(Memory + 1), ByPriority = 9'(Priority + 1);
-  localparam logic [8:0] Most = 9'd27 * ByMemory + 9'd9 * ByPriority + 9'd2;
+  localparam logic [8:0] Most = 9'd28 * ByMemory + 9'd9 * ByPriority + 9'd2;
   localparam logic [1:0] Idle = 2'd0, Look = 2'd1, Decide = 2'd2;  // as ni_mailbox
   logic rst_n = 1'b0;
   always_ff @(posedge clk_i) rst_n <= 1'b1;
@@ -57,25 +57,24 @@ module mailbox_waits_formal #(
     .m_axi_wvalid(wvalid), .m_axi_wready(wready_i), .m_axi_bresp(bresp_i), .m_axi_bvalid(bvalid), .m_axi_bready(bready),
     .stored_o(stored), .refused_o(refused), .repeated_o(repeated), .dropped_o(dropped));
 
-  // Memory and the port of answers: how long each has let the unit wait. Memory answers bursts that it has taken.
-  logic [3:0] address_waited = '0, word_waited = '0, memory_waited = '0, answer_waited = '0, owed = '0;
-  logic burst_ends, stays = 1'b0;
-  assign burst_ends = dut.job_done && dut.job.writes;
+  // Memory and the port of answers: how long each has let the unit wait. The burst of
+  // an answer that waits for memory's has gone there once none is on its way any more.
+  logic [3:0] address_waited = '0, word_waited = '0, memory_waited = '0, answer_waited = '0;
+  logic asks_memory, stays = 1'b0;
+  assign asks_memory = dut.pending_valid && dut.pending.waits && !dut.memory_q && dut.jobs_q == '0;
   always_ff @(posedge clk_i) begin
     address_waited <= rst_n && awvalid && !awready_i ? address_waited + 4'd1 : '0;
     word_waited    <= rst_n && wvalid && !wready_i ? word_waited + 4'd1 : '0;
-    memory_waited  <= rst_n && bready && owed != '0 && !bvalid ? memory_waited + 4'd1 : '0;
+    memory_waited  <= rst_n && asks_memory && !bvalid ? memory_waited + 4'd1 : '0;
     answer_waited  <= rst_n && answers && !ready_i ? answer_waited + 4'd1 : '0;
-    owed           <= rst_n ? owed + 4'(burst_ends) - 4'(bvalid && bready) : '0;
     stays          <= offered && !tready;
   end
   always_comb begin
     if (stays) assume (valid_i);
     assume (!(release_i && (open_i || clear_i)) && !(open_i && clear_i));
-    assume (!bvalid || owed != '0);
     assume (!awvalid || awready_i || 32'(address_waited) < Memory);
     assume (!wvalid || wready_i || 32'(word_waited) < Memory);
-    assume (!bready || owed == '0 || bvalid || 32'(memory_waited) < Memory);
+    assume (!asks_memory || bvalid || 32'(memory_waited) < Memory);
     assume (!answers || ready_i || 32'(answer_waited) < Priority);
   end
 
@@ -87,8 +86,8 @@ module mailbox_waits_formal #(
     mailbox_entry_t info;
   } job_t;
   job_t first, second;
-  logic [1:0] state, jobs, writing;
-  logic [3:0] pending, waiting, at_memory;
+  logic [1:0] state, jobs;
+  logic [3:0] pending;
   logic [8:0] left, first_left, second_left, decision_left, left_q = '0;
   assign state = 2'(dut.state_q);
   assign jobs = dut.u_jobs.write_q - dut.u_jobs.read_q;
@@ -103,17 +102,15 @@ module mailbox_waits_formal #(
     if (jobs != '0) begin
       if (!first.writes) first_left = beats(first.words - dut.sent_q);
       else begin
-        if (!dut.address_sent_q) first_left = ByMemory - 9'(address_waited);
+        if (!dut.address_sent_q) first_left = first_left + ByMemory - 9'(address_waited);
         if (!dut.info_sent_q) first_left = first_left + beats(first.words - dut.sent_q) * ByMemory - 9'(word_waited);
       end
     end
     second_left = jobs != 2'd2 ? '0 : second.writes ? (beats(second.words) + 9'd1) * ByMemory : beats(second.words);
-    decision_left = state == Idle ? '0 : 9'd7 * ByMemory + ByPriority + (state == Look ? 9'd2 : 9'd1);
+    decision_left = state == Idle ? '0 : 9'd8 * ByMemory + ByPriority + (state == Look ? 9'd2 : 9'd1);
   end
-  assign writing = 2'(jobs != '0 && first.writes) + 2'(jobs == 2'd2 && second.writes);
-  assign at_memory = owed + 4'(writing);
-  assign left = first_left + second_left + decision_left + 9'(at_memory) * ByMemory - 9'(memory_waited) + 9'(pending) * ByPriority -
-      9'(answer_waited);
+  assign left = first_left + second_left + decision_left + 9'(pending) * (ByMemory + ByPriority) -
+      (asks_memory ? 9'(memory_waited) : pending == '0 || (dut.pending.waits && !dut.memory_q) ? 9'd0 : ByMemory) - 9'(answer_waited);
 
   // A cycle counts unless nothing holds the message up but a change of the kernel's.
   logic counts, counts_q = 1'b0;
@@ -125,34 +122,24 @@ module mailbox_waits_formal #(
     waited   <= offered && !tready ? waited + 9'(counts && waited != '1) : '0;
   end
 
-  localparam int unsigned PendingBits = 2 + 1 + BoxBits + 22 + 10 + 10 + 24;
-  always_comb begin
-    waiting = '0;
-    for (int unsigned i = 0; i < 8; i++) begin
-      logic [PendingBits-1:0] kept;
-      kept = dut.u_pending.memory[3'(32'(dut.u_pending.read_q[2:0]) + i)];
-      if (4'(i) < pending) waiting = waiting + 4'(kept[PendingBits-3]);
-    end
-  end
   logic [2:0] first_words, second_words;
   logic in_frame;
   assign first_words = jobs != '0 ? first.words - dut.sent_q : '0;
   assign second_words = jobs == 2'd2 ? second.words : '0;
   assign in_frame = state != Idle;
   always_ff @(posedge clk_i) begin
-    Begin: assert (rst_n || {stays, counts_q, waited, owed, address_waited, word_waited, memory_waited, answer_waited} == '0);
+    Begin: assert (rst_n || {stays, counts_q, waited, address_waited, word_waited, memory_waited, answer_waited} == '0);
     if (rst_n) begin
       Taken: assert (waited <= Most);
       Less: assert (!counts_q || left < left_q);
       Left: assert (waited + left <= Most);
       // Helps the proof.
       Paces: assert (32'(address_waited) <= Memory && 32'(word_waited) <= Memory && 32'(memory_waited) <= Memory && 32'(answer_waited) <= Priority);
-      Waits: assert ((address_waited == '0 || awvalid) && (word_waited == '0 || wvalid) && (memory_waited == '0 || (bready && owed != '0)) &&
+      Waits: assert ((address_waited == '0 || awvalid) && (word_waited == '0 || wvalid) &&
                      (answer_waited == '0 || answers));
       Counts: assert (stays || (waited == '0 && !counts_q));
       Clear: assert (up || (!in_frame && jobs == '0 && pending == '0 && waited == '0));
       States: assert (state <= Decide);
-      Owed: assert (owed <= 4'd8 && waiting == at_memory + 4'(dut.memory_q));
       Jobs: assert (dut.jobs_q == jobs && jobs <= 2'd2 && dut.u_jobs.valid_o == (jobs != '0));
       JobWords: assert ((jobs == '0 || (first.words <= 3'd4 && dut.sent_q <= first.words)) && (jobs < 2'd2 || second.words <= 3'd4));
       NoJob: assert (jobs != '0 || (dut.sent_q == '0 && !dut.address_sent_q && !dut.info_sent_q));
