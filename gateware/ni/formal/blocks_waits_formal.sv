@@ -44,7 +44,7 @@ module blocks_waits_formal #(
   localparam time_t Entry = ByMemory + ByPriority + ByPage + 12'd8;
   localparam time_t Burst = 12'd34 * ByMemory + 12'd1 + Entry;  // an address and 33 words at most
   localparam time_t End = 12'd2 * ByMemory + Entry;
-  localparam time_t Most = 12'd3 * Burst + 12'd33 * Entry + 12'd2 * ByMemory + ByPage + ByPriority + 12'd4;
+  localparam time_t Most = 12'd3 * Burst + 12'd33 * Entry + 12'd2 * ByMemory + ByPage + ByPriority + 12'd5;
   localparam logic [1:0] Idle = 2'd0, Look = 2'd1, Weigh = 2'd2, Decide = 2'd3;  // as ni_blocks, packets and answers
   logic rst_n = 1'b0;
   always_ff @(posedge clk_i) rst_n <= 1'b1;
@@ -167,7 +167,7 @@ module blocks_waits_formal #(
       if (!dut.address_sent_q) end_left = end_left + ByMemory - time_t'(address_waited);
       if (!dut.data_sent_q) end_left = end_left + ByMemory - time_t'(word_waited);
     end
-    if (state != Idle) decision_left = Burst + (state == Look ? ByPage + 12'd3 : state == Weigh ? ByPage + 12'd2
+    if (state != Idle) decision_left = Burst + (state == Look ? ByPage + 12'd4 : state == Weigh ? ByPage + 12'd3
         : 12'd1 + (asks_page ? ByPage - time_t'(page_waited) : 12'd0) + time_t'(answering == Idle && !dut.waits_q));
     answers_left = time_t'(pending) * Entry - (pending == '0 ? 12'd0 : asks_memory ? time_t'(memory_waited) : ByMemory) -
         (answering == Look ? 12'd1 : answering == Decide ? 12'd2 : 12'd0) + (answers ? ByPriority - time_t'(answer_waited) : 12'd0);
