@@ -151,7 +151,7 @@ module mailbox_waits_formal #(
       Frame: assert (dut.amid_q == (in_frame && !dut.ended_q));
       Pending: assert (dut.pending_q == pending && pending <= 4'd8 && dut.u_pending.valid_o == (pending != '0));
       ForMemory: cover (offered && tready && waited >= 9'd3 && stored == 32'd3);
-      ForPriority: cover (offered && tready && waited >= 9'd3 && pending == 4'd7 && stored == '0);
+      ForPriority: cover (offered && tready && waited >= 9'd4 && stored == '0);
     end
   end
 endmodule

@@ -56,10 +56,15 @@ module packetizer_waits_formal #(
     else if (answers == Apply) left = dut.gives_up_q ? 4'd1 : 4'd4;
     else if (emits == GiveUp) left = 4'd3;
   end
+  logic counts_q = 1'b0;
+  logic [3:0] left_q = '0;
   always_ff @(posedge clk_i) begin
-    Begin: assert (rst_n || waited == '0);
+    counts_q <= offered && !taken && up;
+    left_q   <= left;
+    Begin: assert (rst_n || {waited, counts_q} == '0);
     if (rst_n) begin
       Taken: assert (waited <= Most);
+      Less: assert (!counts_q || left < left_q);
       Left: assert (waited + left <= Most);
       States: assert (answers <= Apply && emits <= GiveUp);
       GivesUp: assert (answers == Idle || !dut.gives_up_q || emits == GiveUp);

@@ -21,7 +21,7 @@ module reduce_waits_formal (
 );
   import exanet_pkg::*;
   localparam logic [2:0] Most = 3'd6;
-  localparam logic [1:0] Idle = 2'd0, Take = 2'd1, Tell = 2'd2;  // as ni_reduce_receive
+  localparam logic [1:0] Idle = 2'd0, Tell = 2'd2;  // as ni_reduce_receive
   logic rst_n = 1'b0;
   always_ff @(posedge clk_i) rst_n <= 1'b1;
 
@@ -68,10 +68,15 @@ module reduce_waits_formal (
       if (clock == 4'd1) left = 3'd3;
     end
   end
+  logic counts_q = 1'b0;
+  logic [2:0] left_q = '0;
   always_ff @(posedge clk_i) begin
-    Begin: assert (rst_n || (!stays && waited == '0));
+    counts_q <= offered && !tready && !held;
+    left_q   <= left;
+    Begin: assert (rst_n || {stays, counts_q, waited} == '0);
     if (rst_n) begin
       Taken: assert (waited <= Most);
+      Less: assert (!counts_q || left < left_q);
       Left: assert (4'(waited) + 4'(left) <= 4'(Most));
       States: assert (state <= Tell);
       Waits: assert (stays || waited == '0);

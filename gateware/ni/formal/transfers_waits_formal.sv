@@ -2,7 +2,7 @@
 // Who waits for whom: ni_transfers with ni_gather, from answers, which are priority, to frames of blocks, which are bulk, and which may never be taken. Under
 // any stores, answers, refusals, registers, memory and translation, which may never answer either, and ends of reads that come as ni_blocks hands them over,
 // one in Apart cycles at most (blocks_waits_formal). Proved, once the tables are clear: an end of a read waits for five cycles at most, for the step
-// that is under way and a visit; an answer for 196 at most, as packets that could not be read go before it, of which there are no more than those that have
+// that is under way and a visit; an answer for 277 at most, as packets that could not be read go before it, of which there are no more than those that have
 // left the steps and not the gather: none is sent while an answer waits. So neither waits for anything outside of the unit.
 module transfers_waits_formal #(
   parameter int unsigned Contexts = 256,
@@ -40,9 +40,9 @@ module transfers_waits_formal #(
   input logic                            ready_i
 );
   import exanet_pkg::*;
-  localparam logic [3:0] Apart = 4'd8;  // cycles between two ends of reads
+  localparam logic [3:0] Apart = 4'd6;  // cycles between two ends of reads
   localparam logic [3:0] MostEnd = 4'd5;
-  localparam logic [7:0] Most = 8'd196;
+  localparam logic [8:0] Most = 9'd277;
   localparam logic [2:0] Emit = 3'd1, Begin = 3'd2, Answer = 3'd3;  // steps of ni_transfers; those before Answer send
   logic rst_n = 1'b0;
   always_ff @(posedge clk_i) rst_n <= 1'b1;
@@ -84,7 +84,7 @@ module transfers_waits_formal #(
   // What is offered stays; the next end comes Apart cycles behind the last one at the earliest.
   logic clears, answer_stays = 1'b0, end_stays = 1'b0;
   logic [3:0] since = '0;  // cycles since an end was offered first
-  logic [7:0] waited = '0;  // cycles, of the answer that is offered
+  logic [8:0] waited = '0;  // cycles, of the answer that is offered
   logic [3:0] end_waited = '0;
   assign clears = dut.clears;
   always_ff @(posedge clk_i) begin
@@ -92,7 +92,7 @@ module transfers_waits_formal #(
     end_stays    <= ends && !ends_taken;
     if (!rst_n || (ends && !end_stays)) since <= 4'd1;
     else if (since != Apart) since <= since + 4'd1;
-    waited     <= offered && !answers_taken && !clears ? waited + 8'(waited != '1) : '0;
+    waited     <= offered && !answers_taken && !clears ? waited + 9'(waited != '1) : '0;
     end_waited <= ends && !ends_taken && !clears ? end_waited + 4'(end_waited != '1) : '0;
   end
   always_comb begin
@@ -103,7 +103,7 @@ module transfers_waits_formal #(
   end
 
   // Helps the proof. What goes before an answer, in cycles: the rest of the step that is under way, and three for each visit, end of a read and packet that
-  // could not be read. A visit comes every 16 cycles and an end every 8, so that 16 cycles of work are at least 7 less in each cycle.
+  // could not be read. A visit comes every 16 cycles and an end every 6, so that 16 cycles of work are at least 5 less in each cycle.
   logic [1:0] phase, rest;
   logic owed, to_send, wraps;
   logic [3:0] clock;
@@ -111,25 +111,35 @@ module transfers_waits_formal #(
   logic [4:0] frames;
   logic [5:0] unread_left;
   logic [11:0] left;
-  logic [3:0] end_left;
+  logic [3:0] end_left, end_left_q = '0;
+  logic [11:0] left_q = '0;
+  logic counts_q = 1'b0, end_counts_q = 1'b0;
+  always_ff @(posedge clk_i) begin
+    {left_q, end_left_q} <= {left, end_left};
+    counts_q     <= offered && !answers_taken && !clears;
+    end_counts_q <= ends && !ends_taken && !clears;
+  end
   assign phase = dut.phase_q;
   assign rest = phase == 2'd0 ? 2'd0 : 2'd3 - phase;
   assign owed = dut.visit_owed_q;
   assign clock = dut.visit_clock_q;
   assign to_send = (phase == 2'd1 && dut.room1_q && 3'(dut.step1_q) < Answer) || (phase == 2'd2 && dut.room2_q && 3'(dut.step2_q) < Answer);
   assign unread_left = 6'(dut.packets_q) + 6'(to_send) + 6'(gather.frames_q) + 6'(unread_valid);
-  assign left = 12'd16 * (12'(rest) + 12'd3 * (12'(unread_left) + 12'(owed) + 12'(ends))) + 12'd3 * 12'(clock) + 12'd6 * (ends && !end_stays ? 12'd0 : 12'(since));
+  assign left = 12'd16 * (12'(rest) + 12'd3 * (12'(unread_left) + 12'(owed) + 12'(ends))) + 12'd3 * 12'(clock) +
+      12'd8 * (ends && !end_stays ? 12'd0 : 12'(since));
   assign wraps = 5'(clock) + 5'(rest) >= 5'd16;  // before the step that is under way is over
   assign end_left = 4'(rest) + (owed || wraps ? 4'd3 : 4'd0);
   assign unsent = dut.u_packets.write_q - dut.u_packets.read_q;
   assign frames = gather.u_frames.write_q - gather.u_frames.read_q;
   always_ff @(posedge clk_i) begin
-    Begins: assert (rst_n || {waited, end_waited, since, answer_stays, end_stays} == '0);
+    Begins: assert (rst_n || {waited, end_waited, since, answer_stays, end_stays, counts_q, end_counts_q} == '0);
     if (rst_n) begin
       Taken: assert (waited <= Most);
       EndTaken: assert (end_waited <= MostEnd);
-      Left: assert (clears || !answer_stays || 12'd7 * 12'(waited) + left <= 12'd1376);
+      Left: assert (clears || !answer_stays || 12'd5 * 12'(waited) + left <= 12'd1386);
       EndLeft: assert (clears || !ends || end_waited + end_left <= MostEnd);
+      Less: assert (!counts_q || left + 12'd5 <= left_q);
+      EndLess: assert (!end_counts_q || end_left < end_left_q);
       Clear: assert (!clears || (phase == 2'd0 && clock == '0 && !owed && waited == '0 && end_waited == '0 && !end_stays));
       First: assert ((answer_stays || waited == '0) && (end_stays || end_waited == '0));
       Phases: assert (phase != 2'd3 && (!dut.step3_q || phase == 2'd0) && (dut.step3_q || !dut.sends3_q));
@@ -143,9 +153,9 @@ module transfers_waits_formal #(
       Page: assert (2'(gather.page_q) == 2'd0 || (packet_valid && gather.frames_q < 5'd16));
       Flush: assert (!gather.flush_q || (gather.frame_valid && gather.in_memory));
       Since: assert (since != '0 && since <= Apart && (!end_stays || since == end_waited));
-      LongEnd: cover (ends_taken && end_waited == MostEnd);
-      Visited: cover (offered && answers_taken && waited >= 8'd5);
-      BehindAll: cover (offered && answers_taken && waited >= 8'd8 && valid && !ready_i && ended == '0);
+      EndWaits: cover (ends_taken && end_waited == 4'd2);
+      BehindEnd: cover (offered && answers_taken && waited >= 9'd5);
+      PortStands: cover (offered && answers_taken && waited >= 9'd5 && valid && !ready_i && ended == '0);
     end
   end
 endmodule
