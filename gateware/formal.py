@@ -42,6 +42,7 @@ class Proof:
     instead: str = ""  # a file of a harness in place of the source of that name, where a solver does not come to an end with it
     registers: bool = False  # memories as registers, where a solver comes to an end sooner without arrays
     long: bool = False  # not in `make test`, but in `make formal`
+    own: bool = False  # the harness's assertions alone: without those inside the modules, which other proofs have
     within: int = 0  # cycles: `make test` looks for a counter-example of so many, which all mutations have, and `make formal` proves
 
     def bounded(self) -> Proof:
@@ -83,19 +84,77 @@ PROOFS = [
     Proof("ni-eject-cover", "ni/formal/eject_formal.sv", engine="smtbmc z3", depth=16, mode="cover", instead=CODES, long=True),
     Proof("ni-packetizer", "ni/formal/packetizer_formal.sv", engine="abc bmc3", depth=22, mode="bmc", long=True),
     Proof("ni-packetizer-cover", "ni/formal/packetizer_formal.sv", engine="smtbmc z3", depth=22, mode="cover", long=True),
+    Proof("ni-packetizer-waits", "ni/formal/packetizer_waits_formal.sv", engine="smtbmc z3", depth=2, own=True),
+    Proof(
+        "ni-packetizer-waits-cover",
+        "ni/formal/packetizer_waits_formal.sv",
+        {"Contexts": 2, "Peers": 2},
+        engine="smtbmc z3",
+        depth=45,
+        mode="cover",
+        own=True,
+        long=True,
+    ),
     Proof("ni-mailbox", "ni/formal/mailbox_formal.sv", engine="smtbmc z3", depth=2, long=True),
     Proof("ni-mailbox-cover", "ni/formal/mailbox_formal.sv", engine="smtbmc z3", depth=14, mode="cover"),
+    Proof("ni-mailbox-waits", "ni/formal/mailbox_waits_formal.sv", engine="smtbmc z3", depth=2, own=True),
+    Proof(
+        "ni-mailbox-waits-cover",
+        "ni/formal/mailbox_waits_formal.sv",
+        {"Mailboxes": 2, "Peers": 2},
+        engine="smtbmc z3",
+        depth=18,
+        mode="cover",
+        own=True,
+        long=True,
+    ),
     Proof("ni-translate", "ni/formal/translate_formal.sv", engine="smtbmc z3", depth=2),
     Proof("ni-translate-small", "ni/formal/translate_formal.sv", {"Frame": 0x5201}, engine="smtbmc z3", depth=2),
     Proof("ni-translate-cover", "ni/formal/translate_formal.sv", engine="smtbmc z3", depth=8, mode="cover"),
     Proof("ni-blocks", "ni/formal/blocks_formal.sv", engine="smtbmc z3", depth=2, long=True),
     Proof("ni-blocks-count", "ni/formal/blocks_formal.sv", {"Counts": 1}, engine="abc bmc3", depth=20, mode="bmc", long=True),
     Proof("ni-blocks-cover", "ni/formal/blocks_formal.sv", engine="smtbmc z3", depth=16, mode="cover", long=True),
+    Proof(
+        "ni-blocks-waits", "ni/formal/blocks_waits_formal.sv", {"Peers": 2, "Window": 2}, engine="smtbmc z3", depth=2, own=True, long=True
+    ),
+    Proof(
+        "ni-blocks-waits-count",
+        "ni/formal/blocks_waits_formal.sv",
+        {"Peers": 2, "Window": 2, "Counts": 1},
+        engine="abc bmc3",
+        depth=24,
+        mode="bmc",
+        own=True,
+        long=True,
+    ),
+    Proof(
+        "ni-blocks-waits-cover",
+        "ni/formal/blocks_waits_formal.sv",
+        {"Peers": 2, "Window": 2},
+        engine="smtbmc z3",
+        depth=18,
+        mode="cover",
+        own=True,
+        long=True,
+    ),
     Proof("ni-walk", "ni/formal/walk_formal.sv", engine="smtbmc z3", depth=2),
     Proof("ni-walk-cover", "ni/formal/walk_formal.sv", engine="smtbmc z3", depth=20, mode="cover"),
     Proof("ni-transfers", "ni/formal/transfers_formal.sv", engine="smtbmc z3", depth=2, registers=True, long=True),
     Proof("ni-transfers-count", "ni/formal/transfers_formal.sv", {"Counts": 1}, engine="abc bmc3", depth=30, mode="bmc", within=24),
     Proof("ni-transfers-cover", "ni/formal/transfers_formal.sv", {"Counts": 1}, engine="smtbmc z3", depth=24, mode="cover", long=True),
+    Proof("ni-transfers-waits", "ni/formal/transfers_waits_formal.sv", engine="smtbmc z3", depth=2, own=True),
+    Proof(
+        "ni-transfers-waits-cover",
+        "ni/formal/transfers_waits_formal.sv",
+        {"Contexts": 2, "Channels": 2, "Peers": 2},
+        engine="smtbmc z3",
+        depth=20,
+        mode="cover",
+        own=True,
+        long=True,
+    ),
+    Proof("ni-reduce-waits", "ni/formal/reduce_waits_formal.sv", engine="smtbmc z3", depth=2, own=True),
+    Proof("ni-reduce-waits-cover", "ni/formal/reduce_waits_formal.sv", engine="smtbmc z3", depth=24, mode="cover", own=True, long=True),
     Proof("ni-dma", "ni/formal/dma_formal.sv", engine="smtbmc z3", depth=2),
     Proof("ni-dma-cover", "ni/formal/dma_formal.sv", engine="smtbmc z3", depth=10, mode="cover"),
     Proof("watchdog", "node/formal/watchdog_formal.sv"),
@@ -145,6 +204,7 @@ class Mutation:
     old: str
     new: str
     parameters: dict[str, int] = field(default_factory=dict)  # smaller ones, so that what breaks does so soon
+    engine: str = "abc bmc3"  # or another one, where memories are too large for registers
 
     def text(self) -> str:
         """The file, broken. Raises SystemExit where what is to be replaced is not there, or more than once."""
@@ -303,11 +363,52 @@ MUTATIONS = [
     Mutation("ni-packetizer", "ni/rtl/ni_packetizer.sv", "answer_from_q == answer_peer", "1'b1"),
     Mutation("ni-packetizer", "ni/rtl/ni_packetizer.sv", "frees = applies && !full_q", "frees = applies"),
     Mutation(
-        "ni-packetizer",
+        "ni-packetizer-waits",
         "ni/rtl/ni_packetizer.sv",
         "answer_state_q == Idle && emit_state_q != GiveUp",
-        "answer_state_q == Idle && m_axis_tvalid",
+        "answer_state_q == Idle && m_axis_tready",
+        {"Contexts": 2, "Peers": 2},
     ),
+    Mutation(
+        "ni-mailbox-waits",
+        "ni/rtl/ni_mailbox.sv",
+        "&& !clears && !open_i && !clear_i;",
+        "&& !clears && !release_i;",
+        {"Mailboxes": 2, "Peers": 2},
+    ),
+    Mutation("ni-mailbox-waits", "ni/rtl/ni_mailbox.sv", "bready = !memory_q", "bready = m_axis_tready", {"Mailboxes": 2, "Peers": 2}),
+    Mutation("ni-blocks-waits", "ni/rtl/ni_blocks.sv", "!held_up && !invalidates_i", "!held_up && !invalidates_i && serves_i"),
+    Mutation("ni-blocks-waits", "ni/rtl/ni_blocks.sv", "ended_q && !jobs_q[1]", "ended_q && (serves_i || !asks_read) && !jobs_q[1]"),
+    Mutation("ni-blocks-waits", "ni/rtl/ni_blocks.sv", "ended_q && !jobs_q[1]", "ended_q && !read_end_valid_o && !jobs_q[1]"),
+    Mutation(
+        "ni-transfers-waits",
+        "ni/rtl/ni_transfers.sv",
+        "s_axis_tready = can_start &&",
+        "s_axis_tready = can_start && packet_taken_i &&",
+        {"Contexts": 2, "Channels": 2, "Peers": 2},
+    ),
+    Mutation(
+        "ni-transfers-waits",
+        "ni/rtl/ni_transfers.sv",
+        "step == Answer && read_end_valid_i;",
+        "step == Answer && read_end_valid_i && packet_taken_i;",
+        {"Contexts": 2, "Channels": 2, "Peers": 2},
+    ),
+    Mutation(
+        "ni-transfers-waits",
+        "ni/rtl/ni_transfers.sv",
+        "else if (answer_comes) step = Answer;\n    else if (turns[0]) step = Admit;",
+        "else if (turns[0]) step = Admit;\n    else if (answer_comes) step = Answer;",
+        {"Contexts": 2, "Channels": 2, "Peers": 2},
+    ),
+    Mutation(
+        "ni-reduce-waits",
+        "ni/rtl/ni_reduce.sv",
+        "= free && arrival_valid;",
+        "= free && arrival_valid && m_axis_tready;",
+        engine="smtbmc z3",
+    ),
+    Mutation("ni-reduce-waits", "ni/rtl/ni_reduce_receive.sv", "s_axis_tvalid && !hold_i", "s_axis_tvalid && taken_i", engine="smtbmc z3"),
     Mutation("ni-mailbox", "ni/rtl/ni_mailbox.sv", "found_q.pdid != user_q.pdid", "1'b0"),
     Mutation("ni-mailbox", "ni/rtl/ni_mailbox.sv", "state_q == Idle && !release_checked_q", "!release_checked_q"),
     Mutation("ni-mailbox", "ni/rtl/ni_mailbox.sv", "!later && past_q.come[age]", "1'b0"),
@@ -324,6 +425,9 @@ MUTATIONS = [
     Mutation("ni-blocks", "ni/rtl/ni_blocks.sv", "assign domain_o = user_q.pdid", "assign domain_o = s_axis_tuser.pdid"),
     Mutation("ni-blocks", "ni/rtl/ni_blocks.sv", "drained_o = state_q == Idle && unanswered_q == '0", "drained_o = state_q == Idle"),
     Mutation("ni-blocks", "ni/rtl/ni_blocks.sv", "past_end <= 10'd512 && bytes_q", "bytes_q"),
+    Mutation(
+        "ni-blocks-waits-count", "ni/rtl/ni_blocks.sv", "!(place_comes.fence && unanswered_q != '0)", "!(place_comes.fence && held_up)"
+    ),
     Mutation("ni-walk", "ni/rtl/ni_walk.sv", ".read_at_i(walk_i[client].domain", ".read_at_i(walk_i[client_q].domain"),
     Mutation("ni-walk", "ni/rtl/ni_walk.sv", "2'd1: index = walk_q.page[17:9]", "2'd1: index = walk_q.page[26:18]"),
     Mutation("ni-walk", "ni/rtl/ni_walk.sv", "entry.valid && !m_axi_rresp[1]", "entry.valid"),
@@ -405,7 +509,7 @@ def prove(proof: Proof, path: Path, mutation: Mutation | None = None, label: str
     # A proof by induction may fail for want of a lemma; what breaks the gateware has to come with a counter-example.
     parameters = " ".join(f"-G {name}={value}" for name, value in {**proof.parameters, **(mutation.parameters if mutation else {})}.items())
     mode, depth, engine = (
-        ("bmc", 24 if proof.clocks else max(16, proof.depth), "abc bmc3")
+        ("bmc", 24 if proof.clocks else max(16, proof.depth), mutation.engine)
         if mutation and proof.engine != "abc pdr"
         else (proof.mode, proof.depth, proof.engine)
     )
@@ -414,10 +518,11 @@ def prove(proof: Proof, path: Path, mutation: Mutation | None = None, label: str
     # A solver reaches what is far off sooner without arrays.
     flat = proof.registers or mode == "cover" or proof.instead
     registers = "memory_map\n" if proof.clocks else "memory_map\nopt -full\n" if flat else ""
+    inside = "" if proof.own else "--no-synthesis-define "
     script = folder / f"{proof.name}.sby"
     script.write_text(
         f"[options]\nmode {mode}\n{options}depth {depth}\n[engines]\n{engine}\n[script]\n"
-        f"read_slang --no-synthesis-define --threads 1 --top {top} {parameters} {' '.join(file.name for file in files)}\n"
+        f"read_slang {inside}--threads 1 --top {top} {parameters} {' '.join(file.name for file in files)}\n"
         # An assertion that the front end drops would be proved by nobody.
         f"hierarchy -check -top {top}\nselect -assert-min 1 t:$check t:$assert\nprep -top {top}\n{registers}[files]\n"
         + "\n".join(map(str, files))

@@ -85,7 +85,7 @@ module blocks_formal #(
   end
   always_comb begin
     if (dut.amid_q && words == 6'd32) assume (keep_i == '0);
-    assume (!(dut.decides && dut.tells_end && read_ends));  // the end of a read is taken in time, which is not what is looked at
+    assume (!(dut.decides && dut.tells_end && read_ends));  // the end of a read is taken in time: ni-transfers-waits
     if (looked_q != Domain) assume (page_frame_i != Frame);
     assume (fault_i == NackReasonNone || ni_pkg::is_page_fault(fault_i));
     if (end_waits) assume (end_valid_i && end_word_i == end_word_q && end_value_i == end_value_q);

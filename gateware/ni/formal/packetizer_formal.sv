@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ni_packetizer under any stores, any answers and a port that takes frames at any pace or never. Shown, for so many cycles from the reset: an answer is taken
-// within eight cycles whatever the port of messages does; and a slot comes free by an answer of the node that its message went to, which names the slot and the
+// ni_packetizer under any stores, any answers and a port that takes frames at any pace or never. Shown, for so many cycles from the reset: a slot comes
+// free by an answer of the node that its message went to, which names the slot and the
 // number that the message was sent under last and is no refusal because the mailbox is full, or because its tries have run out, or its context was closed (which
 // takes more cycles than are looked at); and never twice. No FIFO overflows, no table is read and written at once where that counts (the modules' own assertions).
 module packetizer_formal (
@@ -75,7 +75,6 @@ module packetizer_formal (
       times        <= dut.needs_number ? 3'd1 : times + 3'd1;
     end
     if (rst_n) begin
-      Taken: assert (waiting != '1);
       NotTwice: assert (!frees || busy);
       WasSent: assert (!frees || times != '0);
       ByAnswer: assert (!frees || dut.gives_up_q || (answered.channel == '0 && answered.number == number && answered.source_dcid[0] == to));
