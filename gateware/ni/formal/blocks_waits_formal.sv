@@ -214,12 +214,14 @@ module blocks_waits_formal #(
   end else begin : gen_proof
     always_comb if (rst_n) assume (some);
     always_ff @(posedge clk_i) begin
-      Begin: assert (rst_n || {stays, counts_q, end_stays, begins_end_q, address_waited, word_waited, memory_waited, page_waited, answer_waited} == '0);
+      Begin: assert (rst_n || {stays, counts_q, end_stays, begins_end_q, address_waited, word_waited, memory_waited, page_waited,
+                        answer_waited} == '0);
       if (rst_n) begin
         Less: assert (!counts_q || left < left_q + (begins_end_q ? End + 12'd1 : 12'd0));
         Bound: assert (left <= Most);
         // Helps the proof.
-        Paces: assert (32'(address_waited) <= Memory && 32'(word_waited) <= Memory && 32'(memory_waited) <= Memory && 32'(answer_waited) <= Priority &&
+        Paces: assert (32'(address_waited) <= Memory && 32'(word_waited) <= Memory && 32'(memory_waited) <= Memory &&
+                     32'(answer_waited) <= Priority &&
                        32'(page_waited) <= Pages);
         Waits: assert ((address_waited == '0 || awvalid) && (word_waited == '0 || wvalid) && (memory_waited == '0 || asks_memory) &&
                        (answer_waited == '0 || answers) && (page_waited == '0 || state == Decide));
