@@ -42,16 +42,21 @@ class Packed:
     command: tuple[str, ...]
 
 
-def resolve(choice: str, command: Sequence[str], *, ranks: int, mpi: str, library: Path, measured: bool) -> tuple[Packed | None, str]:
+def resolve(
+    choice: str, command: Sequence[str], *, ranks: int, mpi: str, library: Path, measured: bool, pages: bool = False
+) -> tuple[Packed | None, str]:
     """How to pack the ranks of COMMAND; None and the reason where that was asked for with `auto` and cannot be; None for processes.
 
-    `mpi`: its kind, as exanet.mpi.detect has it; `library`: the folder of the runtime; `measured`: computing is.
+    `mpi`: its kind, as exanet.mpi.detect has it; `library`: the folder of the runtime; `measured`: computing is;
+    `pages`: interfaces look up addresses of the program's buffers.
     Raises InputError where CHOICE is `packed` and it cannot be.
     """
     if choice == "processes":
         return None, ""
     if choice == "auto" and measured:
         return None, "computing is measured, and what the kernel does for a common memory map would be, too"
+    if choice == "auto" and pages:
+        return None, "the machine has 'ni.pages', and which memory a rank is given again would depend on the others in a common memory map"
     asked = os.environ.get("EXANET_CARRIERS", "0")
     if not re.fullmatch(r"\d{1,3}", asked, re.ASCII):
         raise InputError(f"EXANET_CARRIERS={asked}: give how many threads are to run packed ranks, e.g. 2, or 0 for none")

@@ -81,7 +81,13 @@ def run(options: Options) -> int:
     if mpi.kind == "openmpi":
         settings.check_temporary_folder()
     how, unpacked = packed.resolve(
-        options.ranks_as, options.command, ranks=options.ranks, mpi=mpi.kind, library=launch.library_folder(), measured=factor > 0
+        options.ranks_as,
+        options.command,
+        ranks=options.ranks,
+        mpi=mpi.kind,
+        library=launch.library_folder(),
+        measured=factor > 0,
+        pages=config["ni"].get("pages_bytes", 0) > 0,
     )
     directory = result_directory("run", options.directory, f"exanet-run-{_program_label(options.command)}")
     if options.record:

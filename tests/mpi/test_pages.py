@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import polars as pl
@@ -61,6 +62,15 @@ def test_the_same_messages_in_every_run(exanet_run: Runner, mpich: Stack, tmp_pa
     messages = [pl.read_parquet(done.folder / "messages.parquet") for done in runs]
     assert len(messages[0]) > 0 and messages[0].equals(messages[1]) and messages[0].equals(messages[2])
     assert len({done.summary["page_walks"] for done in runs}) == 1 and runs[0].summary["page_walks"] > 0
+
+
+def test_the_same_messages_in_every_run_by_default(exanet_run: Runner, mpich: Stack, tmp_path: Path) -> None:
+    """Of a program that allocates and frees between its calls: its ranks are processes, each with memory of its own."""
+    runs = [_run(exanet_run, mpich, tmp_path, "4 KiB", words=("one_sided.py",)) for _ in range(2)]
+    first, second = (pl.read_parquet(done.folder / "messages.parquet") for done in runs)
+    assert len(first) > 0 and first.equals(second)
+    facts = json.loads((runs[0].folder / "run.json").read_text())
+    assert facts["ranks_as"] == "processes" and "'ni.pages'" in facts["not_packed"]
 
 
 @pytest.mark.parametrize("program", ["one_sided.py", "two_sided.py"])

@@ -134,3 +134,10 @@ def test_ranks_are_left_processes_where_computing_is_measured(tmp_path: Path) ->
     command = [str(compiled(tmp_path))]
     assert resolve("auto", command, ranks=4, mpi="mpich", library=LIBRARY, measured=True)[0] is None
     assert resolve("packed", command, ranks=4, mpi="mpich", library=LIBRARY, measured=True)[0]
+
+
+def test_ranks_are_not_packed_by_themselves_where_addresses_count(tmp_path: Path) -> None:
+    command = [str(compiled(tmp_path))]
+    packed, reason = resolve("auto", command, ranks=4, mpi="mpich", library=LIBRARY, measured=False, pages=True)
+    assert packed is None and "'ni.pages'" in reason
+    assert resolve("packed", command, ranks=4, mpi="mpich", library=LIBRARY, measured=False, pages=True)[0]
