@@ -115,7 +115,22 @@ PROOFS = [
     Proof("ni-blocks-count", "ni/formal/blocks_formal.sv", {"Counts": 1}, engine="abc bmc3", depth=20, mode="bmc", long=True),
     Proof("ni-blocks-cover", "ni/formal/blocks_formal.sv", engine="smtbmc z3", depth=16, mode="cover", long=True),
     Proof(
-        "ni-blocks-waits", "ni/formal/blocks_waits_formal.sv", {"Peers": 2, "Window": 2}, engine="smtbmc z3", depth=2, own=True, long=True
+        "ni-blocks-waits",
+        "ni/formal/blocks_waits_formal.sv",
+        {"Peers": 2, "Window": 2, "Sum": 1},
+        engine="smtbmc z3",
+        depth=2,
+        own=True,
+        long=True,
+    ),
+    Proof(
+        "ni-blocks-waits-state",
+        "ni/formal/blocks_waits_formal.sv",
+        {"Peers": 2, "Window": 2, "Sum": 0},
+        engine="smtbmc z3",
+        depth=2,
+        own=True,
+        long=True,
     ),
     Proof(
         "ni-blocks-waits-count",
