@@ -42,12 +42,17 @@ def test_several_at_once_go_by_all_rails(exanet_run: Runner, stack: Stack, tmp_p
         assert one[way] / 2 <= two[way] < SHARE * one[way], way
 
 
-@pytest.mark.parametrize(("program", "options"), [("two_sided", ()), ("one_sided", ()), ("offload", ("--offload", "all"))])
-def test_programs_get_right_answers(exanet_run: Runner, mpich: Stack, tmp_path: Path, program: str, options: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("program", "options", "says"), [("two_sided", (), "ok 4"), ("one_sided", (), "ok 4"), ("offload", ("--offload", "all"), "checked ")]
+)
+def test_programs_get_right_answers(
+    exanet_run: Runner, mpich: Stack, tmp_path: Path, program: str, options: tuple[str, ...], says: str
+) -> None:
     file = tmp_path / "rails.yaml"
     file.write_text(MACHINE.format(base="exanest-ni", rails=3))
     words = [mpich.python, PROGRAMS / f"{program}.py"]
-    exanet_run(mpich, 4, words, machine=str(file), options=("--compute", "off", "--map", "round-robin", *options))
+    done = exanet_run(mpich, 4, words, machine=str(file), options=("--compute", "off", "--map", "round-robin", *options))
+    assert done.output.startswith(says)
 
 
 def test_several_at_once_go_by_all_rails_as_flows(exanet_run: Runner, mpich: Stack, tmp_path: Path) -> None:
