@@ -112,7 +112,7 @@ class Applications:
 
     def ours(self, name: str, ranks: int, computing: str) -> list[str]:
         machine = self.machine if ranks <= LARGE[0] else LARGE[1]
-        options = ["-m", machine, "-n", str(ranks), "--compute", computing, "--ranks-as", "packed", "-q", "--no-report", "-o", "app.run"]
+        options = ["-m", machine, "-n", str(ranks), "--compute", computing, "--ranks-as", "auto", "-q", "--no-report", "-o", "app.run"]
         return [self.exanet, "run", *options, "--", f"./{name}", *APPLICATIONS[name][ranks]]
 
     def simgrid(self, name: str, ranks: int, computing: str) -> list[str]:

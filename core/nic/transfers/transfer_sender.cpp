@@ -77,8 +77,16 @@ void TransferSender::attach(Network& network, AnswerPorts& answers, BlockReceive
   gather_.attach(network);
 }
 
+const TransferSender::Goal& TransferSender::goal(NodeId node, NodeId dst, const WriteWord& word) const {
+  const std::size_t at = word.number % kGoals;
+  const auto& piece = nodes_[node].numbers.at(dst).goals[at / kPiece];
+  EXANET_CHECK(piece && (*piece)[at % kPiece].number == word.number,
+               "a packet comes of a block that nobody knows any more", events_.now().ps(), node, word.number);
+  return (*piece)[at % kPiece];
+}
+
 std::uint64_t TransferSender::target(NodeId node, NodeId dst, const WriteWord& word) const {
-  const std::uint64_t target = nodes_[node].numbers.at(dst).targets[word.number % kTargets];
+  const std::uint64_t target = goal(node, dst, word).target;
   return word.index == word.first() ? target : target / kBlock * kBlock + kPacket * word.index;
 }
 
@@ -416,8 +424,10 @@ void TransferSender::take_step(NodeId node, Node& n, Cycle cycle, Step step, std
   const std::uint32_t old_number = block.number;
   if (begins || renumbers) {
     block.number = numbers.next;
-    numbers.targets[block.number % kTargets] = block.target;
-    numbers.domains[block.number % kTargets] = channel.store.domain;
+    const std::size_t at = block.number % kGoals;
+    std::unique_ptr<std::array<Goal, kPiece>>& piece = numbers.goals[at / kPiece];
+    if (!piece) piece = std::make_unique<std::array<Goal, kPiece>>();
+    (*piece)[at % kPiece] = {block.target, block.number, channel.store.domain};
     numbers.open |= 1u << numbers.next % kWindow;
     numbers.next = (numbers.next + 1) % kNumbers;
   }

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
@@ -67,12 +68,10 @@ class TransferSender {
   // The end of a read comes in this cycle to the node that has asked for it.
   void read_ended(NodeId node, NodeId server, const WriteWord& response, Cycle cycle);
 
-  // Where in memory a packet goes, of one of the last kTargets blocks from a node to another.
+  // Where in memory a packet goes, of one of the last kGoals blocks from a node to another.
   std::uint64_t target(NodeId node, NodeId dst, const WriteWord& word) const;
   // The protection domain that this is in.
-  std::uint16_t domain(NodeId node, NodeId dst, const WriteWord& word) const {
-    return nodes_[node].numbers.at(dst).domains[word.number % kTargets];
-  }
+  std::uint16_t domain(NodeId node, NodeId dst, const WriteWord& word) const { return goal(node, dst, word).domain; }
   Pages& pages() { return pages_; }
   const Pages& pages() const { return pages_; }
 
@@ -124,12 +123,20 @@ class TransferSender {
     TransferEnding failure = TransferEnding::kWhole;
     std::array<Block, 4> blocks;
   };
-  static constexpr std::size_t kTargets = 256, kIntakes = 4;
+  // A packet has its address with it in the gateware; here it is kept by its block's number. It may come when its block has long been given up, and
+  // its slot and hundreds of numbers behind it have been others': where its node takes packets slower than they are sent.
+  struct Goal {
+    std::uint64_t target = 0;
+    std::uint32_t number = ~0u;
+    std::uint16_t domain = 0;
+  };
+  static constexpr std::size_t kGoals = 4096, kPiece = 64, kIntakes = 4;
   struct Numbers {
     std::uint32_t next = 0, open = 0;
-    std::array<std::uint64_t, kTargets> targets{};  // of blocks, by number
-    std::array<std::uint16_t, kTargets> domains{};
+    std::array<std::unique_ptr<std::array<Goal, kPiece>>, kGoals / kPiece>
+        goals;  // by number, in pieces once there are some
   };
+  const Goal& goal(NodeId node, NodeId dst, const WriteWord& word) const;
   // What is in a queue, and from when on it is at its front at the earliest.
   template <typename T>
   struct Valid {

@@ -220,6 +220,31 @@ TEST_CASE("transfers equality: fences that later blocks overtake") {
   CHECK(total_reported == 0);
 }
 
+// A node writes a packet every 120 cycles, and gets more of its own: they wait, while their blocks are given up, and hundreds of others begin.
+TEST_CASE("transfers equality: packets that come when their blocks have long been given up") {
+  total_reported = 0;
+  Case c{.nodes = 2,
+         .line_cycles = 20,
+         .memory_cycles = 100,
+         .patience = 0,
+         .tries = 3,
+         .transfers = 1800,
+         .gap = 100,
+         .most_bytes = 3000};
+  c.fences_of_ten = 5;
+  c.read_patience = 3;
+  c.kept = 32;
+  c.translate = true;
+  c.unmapped_one_in = 10;
+  c.late = 10'000;
+  c.revoked = 3000;
+  c.disorder = {
+      .lost_one_in = 100, .late_one_in = 300, .most_late = 5000, .cut_from = 17'334, .cut_until = ~std::uint64_t{0}};
+  c.disorder.seed = c.seed = 9'504'002;
+  compare_whole(c);
+  CHECK(total_reported > 0);
+}
+
 // Packets lost, damaged, doubled and late, up to one in a hundred of each, and now and then many more; nodes that are cut off for a millisecond, and for
 // good. EXANET_DISORDER transfers and messages from EXANET_DISORDER_SEED on.
 TEST_CASE("transfers equality: every transfer ends once, whole or told of, whatever becomes of packets") {
