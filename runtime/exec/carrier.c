@@ -642,12 +642,22 @@ static const char *refusal(uint32_t count) {
 /* Of a rank's computing: between two of its waits it may go on in another thread. */
 CARRIER static uint64_t rank_cpu_ns(uint32_t rank) { return (uint64_t)(thread_cpu_ns() + contexts[rank].cpu_ahead_ns); }
 
-static struct exn_carriers interface = {EXN_VERSION, wait_turn, rank_cpu_ns};
+static struct exn_texts texts;
+static struct exn_carriers interface = {EXN_VERSION, &texts, wait_turn, rank_cpu_ns};
+
+/* Makes the memory file of which ranks map pieces. It stays open as long as the host lives, which is how they find it. */
+static void make_texts(void) {
+  const int file = memfd_create("exanet-texts", MFD_CLOEXEC);
+  if (file < 0) return;
+  if (ftruncate(file, (off_t)(EXN_MOST_TEXTS * EXN_MOST_TEXT_BYTES)) == 0)
+    snprintf(texts.path, sizeof texts.path, "/proc/%ld/fd/%d", (long)host, file);
+}
 
 uintptr_t exn_carriers_start(char **variables) {
   if (!map_region(exn_variable(variables, "EXANET_NI"))) return 0;
   const char *reason = refusal(wanted(exn_variable(variables, "EXANET_CARRIERS")));
   if (!reason) {
+    make_texts();
     __atomic_store_n(&region->carriers, carrier_count, __ATOMIC_RELEASE);
     return (uintptr_t)&interface;
   }

@@ -15,6 +15,7 @@
 
 struct exn_thread;
 struct exn_carriers;
+struct exn_texts;
 
 /* State of a thread's polls. */
 struct exn_polls {
@@ -66,6 +67,8 @@ void exn_exit_if_stopped(struct exanet_ni *ni);
 
 /* sleep.c: a packed rank's host may have carriers. */
 void exn_find_carriers(struct exanet_ni *ni);
+/* Puts what is only read of large shared objects on the large pages that all ranks of `texts` share. */
+void exn_share_texts(struct exn_texts *texts);
 /* Whether the calling thread is the one that carriers may take. */
 bool exn_is_carried(const struct exanet_ni *ni);
 /* Gives the processor away until the simulator says so. `state` is an enum exn_state. */

@@ -56,6 +56,7 @@ void exn_find_carriers(struct exanet_ni *ni) {
   if (!usable || getpid() != (pid_t)syscall(SYS_gettid)) return;
   ni->carriers = found;
   opened_here = true;
+  exn_share_texts(found->texts);
 }
 
 bool exn_is_carried(const struct exanet_ni *ni) { return ni->carriers && opened_here; }

@@ -20,8 +20,26 @@ struct exn_simulator_calls {
   bool (*copy)(void *to, const void *from, size_t bytes); /* false: one of the two is not mapped, or not so */
 };
 
+/* A file whose beginning lies in `texts`, in large pages (large_text.c). Whoever moves `state` from EXN_TEXT_NONE fills it in, and copies it. */
+enum exn_text_state { EXN_TEXT_NONE, EXN_TEXT_BEING_COPIED, EXN_TEXT_READY, EXN_TEXT_REFUSED /* by the kernel */ };
+struct exn_file {
+  uint64_t device, inode, size, changed_s, changed_ns;
+};
+struct exn_text {
+  uint32_t state; /* futex */
+  struct exn_file file;
+  uint64_t offset, bytes; /* in the memory file */
+};
+#define EXN_MOST_TEXTS 16u
+#define EXN_MOST_TEXT_BYTES (UINT64_C(1) << 26) /* of one */
+struct exn_texts {
+  char path[40]; /* of the memory file, of EXN_MOST_TEXTS * EXN_MOST_TEXT_BYTES; empty: there is none */
+  struct exn_text of[EXN_MOST_TEXTS];
+};
+
 struct exn_carriers {
   uint32_t version; /* EXN_VERSION */
+  struct exn_texts *texts;
   /* Hands over as a rank that goes to sleep does, and returns once `turn` is over, or when the rank must look after itself: its process has a
    * signal, or the run ends. Meanwhile a carrier may have had the calling thread, and may have it on return. False: nothing was done, and the
    * rank sleeps by itself. Contract: one thread a rank calls, always the same, whose `turn` has been read before. */

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the MPI library's code lies: each rank tells whether it is on large pages that ranks share, and whether it could be; rank 1 changes its own.
+#define _GNU_SOURCE
+#include <link.h>
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
+#define LARGE ((size_t)1 << 21)
+#define UNUSED 9  // a byte of an object's header that means nothing
+
+static char *library;  // where it begins
+
+static int find(struct dl_phdr_info *info, size_t size, void *argument) {
+  (void)size, (void)argument;
+  if (strstr(info->dlpi_name, "/libmpi.so")) library = (char *)info->dlpi_addr;
+  return 0;
+}
+
+// The kernel makes large pages of a memory file's.
+static bool kernel_can(void) {
+  const int file = memfd_create("probe", 0);
+  if (file < 0 || ftruncate(file, (off_t)LARGE)) return false;
+  char *space = mmap(NULL, 2 * LARGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  char *at = (char *)(((uintptr_t)space + LARGE - 1) & ~(LARGE - 1));
+  if (mmap(at, LARGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED) return false;
+  memset(at, 1, LARGE);
+  const bool can = madvise(at, LARGE, MADV_COLLAPSE) == 0;
+  munmap(space, 2 * LARGE);
+  close(file);
+  return can;
+}
+
+// Bytes of the mapping at that address that are on large pages; -1: it is no shared text.
+static long large_kib(const char *at) {
+  char line[512];
+  bool here = false;
+  long kib = -1;
+  FILE *maps = fopen("/proc/self/smaps", "r");
+  while (maps && fgets(line, sizeof line, maps)) {
+    unsigned long begin, end;
+    if (sscanf(line, "%lx-%lx ", &begin, &end) == 2) {
+      here = begin == (uintptr_t)at && strstr(line, "memfd:exanet-texts");
+      if (here) kib = 0;
+    } else if (here && strncmp(line, "ShmemPmdMapped:", 15) == 0) {
+      sscanf(line + 15, "%ld", &kib);
+    }
+  }
+  if (maps) fclose(maps);
+  return kib;
+}
+
+int main(int argc, char **argv) {
+  int rank;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  dl_iterate_phdr(find, NULL);
+  const long kib = large_kib(library);
+  // Rank by rank, so that one that changes its own would be noticed by others.
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 1) {
+    const int all = PROT_READ | PROT_WRITE | PROT_EXEC;
+    if (mprotect(library, 4096, all)) perror("mprotect");
+    library[UNUSED] = 0x5a;
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  printf("rank %d: possible %d, large %ld KiB, byte %d\n", rank, (uintptr_t)library % LARGE == 0 && kernel_can(), kib,
+         library[UNUSED]);
+  fflush(stdout);
+  MPI_Finalize();
+  return 0;
+}
