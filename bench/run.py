@@ -30,10 +30,10 @@ from common import HERE, Failure, execute, tool
 RANKS = (16, 64)
 # Rounds to warm up and to time, by ranks: each timed part lasts some tenths of a second or more.
 ROUNDS = {
-    "pingpong": {16: (50, 4000), 64: (50, 1000)},
-    "halo": {16: (50, 800), 64: (50, 200)},
-    "allreduce": {16: (20, 600), 64: (20, 200)},
-    "allreduce-rdb": {16: (20, 600), 64: (20, 200)},
+    "pingpong": {16: (50, 16_000), 64: (50, 4000)},
+    "halo": {16: (50, 3200), 64: (50, 800)},
+    "allreduce": {16: (20, 2400), 64: (20, 800)},
+    "allreduce-rdb": {16: (20, 2400), 64: (20, 800)},
 }
 # SimGrid's own choice for a small allreduce is a reduction to one rank and a broadcast, 2 (n - 1) messages; MPICH's is recursive doubling,
 # n log2 n messages. The plain rows let each choose, the "-rdb" rows give SimGrid MPICH's algorithm: the same messages on both sides.
