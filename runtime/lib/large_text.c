@@ -9,14 +9,13 @@
 // a rank that changes its code, or its debugger, does so for itself.
 //
 // Left as they are: objects that do not begin at a multiple of 2 MiB (Linux places files of that size so on ext4, XFS and Btrfs from 6.7 on), that are shorter, that are
-// relocated in their code, or larger than EXN_MOST_TEXT_BYTES; ranks that are traced; and all of them where the kernel makes no such pages (MADV_COLLAPSE, Linux 6.1).
+// relocated in their code or changed, or larger than EXN_MOST_TEXT_BYTES; and all of them where the kernel makes no such pages (MADV_COLLAPSE, Linux 6.1).
 #define _GNU_SOURCE
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
 #include <linux/futex.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -117,14 +116,20 @@ static const struct exn_text *find_copy(struct exn_texts *texts, int memory, int
   return NULL;
 }
 
-static bool is_traced(void) {
-  char line[128];
-  bool traced = true;
-  FILE *status = fopen("/proc/self/status", "re");
-  while (status && fgets(line, sizeof line, status))
-    if (strncmp(line, "TracerPid:", 10) == 0) traced = strtol(line + 10, NULL, 10) != 0;
-  if (status) fclose(status);
-  return traced;
+// Whether all of its pages are the file's, or not there yet: nobody, a debugger for one, has changed what lies there.
+static bool is_as_in_file(const struct object *object) {
+  const uint64_t present = UINT64_C(1) << 63, swapped = UINT64_C(1) << 62, of_file = UINT64_C(1) << 61;  // pagemap(5)
+  uint64_t pages[512];
+  const int map = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+  bool same = map >= 0;
+  for (uint64_t at = 0; same && at < object->bytes; at += sizeof pages / sizeof *pages * PAGE) {
+    const off_t where = (off_t)(((uintptr_t)object->begins + at) / PAGE * sizeof *pages);
+    same = pread(map, pages, sizeof pages, where) == (ssize_t)sizeof pages;
+    for (size_t i = 0; i < sizeof pages / sizeof *pages; i++)
+      same = same && ((pages[i] & (present | swapped)) == 0 || (pages[i] & of_file) != 0);
+  }
+  if (map >= 0) close(map);
+  return same;
 }
 
 struct search {
@@ -142,7 +147,7 @@ static int share(struct dl_phdr_info *info, size_t size, void *argument) {
   char head[PAGE];
   // The same file still as the one that has been loaded, as far as its first page tells: headers, and where it was built.
   if (file >= 0 && fstat(file, &status) == 0 && pread(file, head, sizeof head, 0) == (ssize_t)sizeof head &&
-      memcmp(head, object.begins, sizeof head) == 0) {
+      memcmp(head, object.begins, sizeof head) == 0 && is_as_in_file(&object)) {
     const struct exn_file wanted = identify(&status);
     const struct exn_text *text = find_copy(search->texts, search->memory, file, &wanted, object.bytes);
     if (text && mmap(object.begins, text->bytes, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, search->memory,
@@ -155,7 +160,7 @@ static int share(struct dl_phdr_info *info, size_t size, void *argument) {
 
 void exn_share_texts(struct exn_texts *texts) {
   const int error = errno;
-  struct search search = {texts, texts->path[0] && !is_traced() ? open(texts->path, O_RDWR | O_CLOEXEC) : -1};
+  struct search search = {texts, texts->path[0] ? open(texts->path, O_RDWR | O_CLOEXEC) : -1};
   if (search.memory >= 0) {
     dl_iterate_phdr(share, &search);
     close(search.memory);

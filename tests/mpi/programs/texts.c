@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the MPI library's code lies: each rank tells whether it is on large pages that ranks share, and whether it could be; rank 1 changes its own.
+// Where the MPI library's code lies: each rank tells whether it is on large pages that ranks share, and whether it could be; rank 1
+// changes its own, behind MPI_Init, or before with an argument.
 #define _GNU_SOURCE
 #include <link.h>
 #include <mpi.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -57,19 +59,23 @@ static long large_kib(const char *at) {
   return kib;
 }
 
+static void write_to(size_t at, int value) {
+  if (mprotect(library + at / 4096 * 4096, 4096, PROT_READ | PROT_WRITE | PROT_EXEC)) perror("mprotect");
+  ((volatile char *)library)[at] = (char)value;
+}
+
 int main(int argc, char **argv) {
   int rank;
+  const bool early = argc > 1;
+  dl_iterate_phdr(find, NULL);
+  if (early && strcmp(getenv("PMI_RANK"), "1") == 0)
+    write_to(8192, library[8192]);  // a page of its own, of which nothing differs
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  dl_iterate_phdr(find, NULL);
   const long kib = large_kib(library);
   // Rank by rank, so that one that changes its own would be noticed by others.
   MPI_Barrier(MPI_COMM_WORLD);
-  if (rank == 1) {
-    const int all = PROT_READ | PROT_WRITE | PROT_EXEC;
-    if (mprotect(library, 4096, all)) perror("mprotect");
-    library[UNUSED] = 0x5a;
-  }
+  if (!early && rank == 1) write_to(UNUSED, 0x5a);
   MPI_Barrier(MPI_COMM_WORLD);
   printf("rank %d: possible %d, large %ld KiB, byte %d\n", rank, (uintptr_t)library % LARGE == 0 && kernel_can(), kib,
          library[UNUSED]);
