@@ -190,7 +190,7 @@ def _how(path: Keys) -> str:
     if kind is not None and issubclass(kind, Constant):
         dimension = dimension_of(kind)
         example = dimension.example if dimension else "[4, 4, 2]" if path[-1] == "shape" else "2"
-        return f"write {path[-1]}: {example}"
+        return f"give this machine's own value; an example of its form, no value to take: {path[-1]}: {example}"
     if path == ("links",):
         return f"give it the kinds of links that the topology has, each with the keys {', '.join(Link.model_fields)}"
     if kind is not None:
