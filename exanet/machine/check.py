@@ -205,6 +205,18 @@ def is_constant(path: Sequence[str]) -> bool:
     return kind is not None and issubclass(kind, Constant)
 
 
+def keys_at(path: Sequence[str]) -> list[str]:
+    """Keys that the schema has in the section at `path`; none in what is no section, or has keys that a file names, as kinds of links."""
+    owner = _type_at(tuple(path))
+    return list(owner.model_fields) if owner is not None else []
+
+
+def may_stand_alone(path: Sequence[str]) -> bool:
+    """Whether a file that has no key at `path` may be given it alone: a constant, or a section of which no key is needed."""
+    kind = _type_at(tuple(path)) if path[-1] in keys_at(path[:-1]) else None
+    return kind is not None and (issubclass(kind, Constant) or not any(key.is_required() for key in kind.model_fields.values()))
+
+
 def _type_at(path: Keys) -> type[BaseModel] | None:
     """The model that describes the value at `path`, if a model does."""
     here: Any = MachineFile
