@@ -312,7 +312,7 @@ def _told(error: _core.ConfigError) -> Problems:
     """The problems of the simulator's refusal, each with the key of the file that its path comes from."""
     for path, text in error.problems:
         keys = described_path(path)
-        yield (*keys, "value") if keys == ("topology", "shape") else keys, text
+        yield (*keys, "value") if keys in (("topology", "shape"), ("topology", "rails")) else keys, text
 
 
 def _router_problems(model: MachineFile, packets: bool, reshaped: bool) -> Problems:
