@@ -236,7 +236,8 @@ class NetworkInterface(Strict):
     messages: Annotated[str, _choice("ni.messages")] | None = Field(
         default=None,
         description="What a message takes between the processor's last store and memory: the times below, which is the default, or the "
-        "gateware's own cycles, with its slots and answers; then `packetizer` and `mailbox_word` are 0, and `mailbox` is memory's time.",
+        "gateware's own cycles, with its slots and answers; then `packetizer` and `mailbox_word` are 0, `mailbox` is memory's time, "
+        "and the router's `word` is 128 bit, its `header` and `footer` one word each; words of links are of any width.",
     )
     transfers: Annotated[str, _choice("ni.transfers")] | None = Field(
         default=None,
