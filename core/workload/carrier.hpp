@@ -49,6 +49,7 @@ class MessageCarrier {
   virtual void advance() {}  // after each event of the queue
   virtual void check_done() const = 0;  // once no event is left: nothing is under way
   virtual Totals totals() const = 0;
+  virtual PageFigures pages() const { return {}; }  // of interfaces that translate addresses
   virtual std::vector<LinkStats> link_counts() const = 0;  // in the order of each_link()
   virtual const NetworkModel* model() const { return nullptr; }  // none at flow level
 };

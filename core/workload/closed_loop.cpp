@@ -267,6 +267,7 @@ ClosedLoopResult ClosedLoop::State::summarize() {
   const MessageCarrier::Totals totals = carrier->totals();
   r.packets = totals.packets;
   r.packet_hops = totals.packet_hops;
+  r.pages = carrier->pages();
   r.events = queue.processed();
   if (r.packets > 0) {
     r.mean_hops = static_cast<double>(r.packet_hops) / static_cast<double>(r.packets);

@@ -103,6 +103,7 @@ class LibraryCarrier final : public MessageCarrier, private Host {
                  in_flight, engine_.operations());
   }
   Totals totals() const override { return {packets_, model_->packet_hops(), packet_ps_}; }
+  PageFigures pages() const override { return engine_.nic().pages(); }
   std::vector<LinkStats> link_counts() const override { return exanet::link_counts(topology_, *model_); }
   const NetworkModel* model() const override { return model_; }
 

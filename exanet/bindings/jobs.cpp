@@ -24,6 +24,8 @@ class Jobs {
     d["packet_hops"] = r.packet_hops;
     d["mean_hops"] = r.mean_hops;
     d["packet_latency_ns"] = r.packet_ns;
+    d["page_lookups"] = r.pages.lookups;
+    d["page_walks"] = r.pages.walks;
     d["events"] = r.events;
     d["cpu_s"] = r.cpu_s;
     nb::list jobs;

@@ -190,7 +190,7 @@ def _how(path: Keys) -> str:
     if kind is not None and issubclass(kind, Constant):
         dimension = dimension_of(kind)
         example = dimension.example if dimension else "[4, 4, 2]" if path[-1] == "shape" else "2"
-        return f"write {path[-1]}: {example}"
+        return f"give this machine's own value; an example of its form, no value to take: {path[-1]}: {example}"
     if path == ("links",):
         return f"give it the kinds of links that the topology has, each with the keys {', '.join(Link.model_fields)}"
     if kind is not None:
@@ -203,6 +203,18 @@ def is_constant(path: Sequence[str]) -> bool:
     """Whether the key at `path` is a constant."""
     kind = _type_at(tuple(path))
     return kind is not None and issubclass(kind, Constant)
+
+
+def keys_at(path: Sequence[str]) -> list[str]:
+    """Keys that the schema has in the section at `path`; none in what is no section, or has keys that a file names, as kinds of links."""
+    owner = _type_at(tuple(path))
+    return list(owner.model_fields) if owner is not None else []
+
+
+def may_stand_alone(path: Sequence[str]) -> bool:
+    """Whether a file that has no key at `path` may be given it alone: a constant, or a section of which no key is needed."""
+    kind = _type_at(tuple(path)) if path[-1] in keys_at(path[:-1]) else None
+    return kind is not None and (issubclass(kind, Constant) or not any(key.is_required() for key in kind.model_fields.values()))
 
 
 def _type_at(path: Keys) -> type[BaseModel] | None:
@@ -300,7 +312,7 @@ def _told(error: _core.ConfigError) -> Problems:
     """The problems of the simulator's refusal, each with the key of the file that its path comes from."""
     for path, text in error.problems:
         keys = described_path(path)
-        yield (*keys, "value") if keys == ("topology", "shape") else keys, text
+        yield (*keys, "value") if keys in (("topology", "shape"), ("topology", "rails")) else keys, text
 
 
 def _router_problems(model: MachineFile, packets: bool, reshaped: bool) -> Problems:

@@ -19,7 +19,7 @@ from typing import Any
 
 from exanet.errors import InputError
 from exanet.machine import located
-from exanet.machine.check import check, is_constant
+from exanet.machine.check import check, is_constant, keys_at, may_stand_alone
 from exanet.machine.constant import Constant
 from exanet.machine.located import Located, Mark
 from exanet.machine.resolve import resolve
@@ -151,7 +151,7 @@ def load(name_or_path: str | Path, changes: Mapping[str, Located] | None = None,
 
 
 _PLAIN = (
-    "topology.kind", "topology.order", "topology.routing", "topology.failed", "topology.rails", "name", "description",
+    "topology.kind", "topology.order", "topology.routing", "topology.failed", "name", "description",
     "router.arbitration", "router.vc_allocation", "ni.messages", "ni.transfers", "ni.reductions",
     "router.switch.queues", "router.switch.arbitration", "router.switch.flow_control", "router.switch.buffer",
 )  # fmt: skip
@@ -194,11 +194,25 @@ def _changed(tree: Located, path: Sequence[str], name: str, value: Located) -> L
         place = value.mark
         made = {"value": value, "source": Located("varied", place), "kind": Located("chosen", place)}
         return Located(made, place, dict.fromkeys(made, place))
-    if path[0] not in here:
-        close = difflib.get_close_matches(path[0], here, 1, 0.5)
+    keys = name.split(".")
+    absent = keys[: len(keys) - len(path) + 1]
+    if path[0] not in here and not may_stand_alone(absent):
+        raise InputError(value.mark.error(_without(here, absent, name)))
+    inner = here.get(path[0], Located({}, value.mark))
+    return Located(here | {path[0]: _changed(inner, path[1:], name, value)}, tree.mark, {path[0]: value.mark} | tree.keys)
+
+
+def _without(here: Mapping[str, Located], absent: Sequence[str], name: str) -> str:
+    """What to say where the machine has no key `absent`, of those in `here`, which leads to `name`."""
+    known = keys_at(absent[:-1])
+    if absent[-1] not in known:
+        close = difflib.get_close_matches(absent[-1], [*here, *known], 1, 0.5)
         hint = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(key for key in here if key != 'value') or 'none'}"
-        raise InputError(value.mark.error(f"the machine has no '{path[0]}' of '{name}'; {hint}"))
-    return Located(here | {path[0]: _changed(here[path[0]], path[1:], name, value)}, tree.mark, tree.keys)
+    elif name in _PLAIN or is_constant(name.split(".")):
+        hint = "write it in its file, with the keys that it needs, or take a machine that has it"
+    else:
+        return f"'{name}' is no constant of the machine; `exanet machines NAME` lists them"
+    return f"the machine has no '{absent[-1]}' of '{name}'; {hint}"
 
 
 def _locate(name: str | Path, relative_to: Path | None) -> tuple[Path, str]:

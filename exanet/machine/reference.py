@@ -49,7 +49,8 @@ A network that is only simulated (`sim`, `sweep`, `check`) needs neither `hardwa
 
 A quantity carries its unit; a bare number other than 0 is an error. `b` is bit, `B` is byte, `k` is 1000, `Ki` is 1024. Values are exact:
 a time is a whole number of picoseconds, and what does not come out whole is refused. A time may be given in cycles of `router.clock`, and a
-number of cycles as a time, if it comes out whole: `latency: 40 ns` or `latency: 20 cycles`.
+number of cycles as a time, if it comes out whole: `latency: 40 ns` or `latency: 20 cycles`. The examples here and in messages show how a
+value is written; they are no defaults, and those of the machine come from its documents.
 
 | quantity | example | units |
 |---|---|---|

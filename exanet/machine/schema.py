@@ -109,12 +109,11 @@ class Topology(Strict):
         "shortest for a graph (docs/simulate.md). Where they need more virtual channels than the router has, it gets them, and its "
         "FIFOs are shared out.",
     )
-    rails: Annotated[int, Field(ge=1, le=8)] | None = Field(
+    rails: Count | None = Field(
         default=None,
-        examples=["2"],
-        description="How many links each endpoint has into the network: so many planes of switches, each a whole copy, with a link of each "
-        "endpoint into each plane. Of topologies with switches; 1 if not said. A load of 1 fills all of an endpoint's links; under "
-        "programs it has a network interface for each.",
+        description="How many links each endpoint has into the network, up to 8: so many planes of switches, each a whole copy, with a "
+        "link of each endpoint into each plane. Of topologies with switches; 1 if not said. A load of 1 fills all of an endpoint's links; "
+        "under programs it has a network interface for each.",
     )
     failed: list[Text] | None = Field(
         default=None,
@@ -237,7 +236,8 @@ class NetworkInterface(Strict):
     messages: Annotated[str, _choice("ni.messages")] | None = Field(
         default=None,
         description="What a message takes between the processor's last store and memory: the times below, which is the default, or the "
-        "gateware's own cycles, with its slots and answers; then `packetizer` and `mailbox_word` are 0, and `mailbox` is memory's time.",
+        "gateware's own cycles, with its slots and answers; then `packetizer` and `mailbox_word` are 0, `mailbox` is memory's time, "
+        "and the router's `word` is 128 bit, its `header` and `footer` one word each; words of links are of any width.",
     )
     transfers: Annotated[str, _choice("ni.transfers")] | None = Field(
         default=None,
@@ -355,12 +355,17 @@ def topology_of(model: MachineFile) -> dict[str, Any]:
     if topology.failed:
         out["failed"] = list(topology.failed)
     if topology.rails is not None:
-        out["rails"] = topology.rails
+        out["rails"] = topology.rails.value
     if topology.kind == "graph" and topology.file is not None:
         out["graph"] = graph_file.read(Path(topology.file)).resolve(topology.shape.value[0], further_kinds(model))
     if further := further_kinds(model):
         out["link_kinds"] = further
     return out
+
+
+def rails_of(model: MachineFile) -> int:
+    """Links of each endpoint into the network."""
+    return 1 if model.topology.rails is None else model.topology.rails.value
 
 
 def link_kinds(model: MachineFile) -> list[str]:

@@ -12,6 +12,7 @@ from rich.table import Table
 from exanet import terminal, units
 from exanet.machine.facts import levels
 from exanet.machine.machine import Machine
+from exanet.machine.schema import rails_of
 
 _WIDE = 10_000  # columns; a table is never cut, the terminal wraps it
 
@@ -59,7 +60,7 @@ def _summary_table(described: Machine, data: dict[str, Any]) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False)
     hardware = described.model.hardware
     shape = " x ".join(str(n) for n in data["shape"])
-    several = described.model.topology.rails or 1
+    several = rails_of(described.model)
     rails = f", {several} rails" if several > 1 else ""
     table.add_row("topology", f"{data['topology']}, {shape}{' QFDBs' if data['topology'] == 'qfdb-torus' else ''}{rails}")
     switches = f"; {data['switches']} switches" if data["switches"] else ""

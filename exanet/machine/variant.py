@@ -10,6 +10,7 @@ from typing import Any
 from exanet.errors import InputError
 from exanet.machine.located import values
 from exanet.machine.machine import Machine, load
+from exanet.machine.schema import rails_of
 
 
 def variant(
@@ -54,14 +55,14 @@ def label(described: Machine) -> str:
     routed = "" if topology.routing in (None, "minimal") else f", {topology.routing} routing"
     failed = topology.failed or []
     without = ", ".join(failed) if len(failed) <= 4 else f"{len(failed)} nodes and links"
-    several = f", {topology.rails} rails" if (topology.rails or 1) > 1 else ""
+    several = f", {rails} rails" if (rails := rails_of(described.model)) > 1 else ""
     return several + routed + (f", without {without}" if failed else "")
 
 
 def facts(described: Machine) -> dict[str, Any]:
     """The same as data, and the machine's name."""
     topology = described.model.topology
-    several = {"rails": topology.rails} if (topology.rails or 1) > 1 else {}
+    several = {"rails": rails} if (rails := rails_of(described.model)) > 1 else {}
     return {
         "machine_name": described.name,
         **several,

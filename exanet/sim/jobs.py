@@ -91,7 +91,8 @@ def finish(
 
     `packet_bytes` is the payload of a full packet of ideal interfaces, by default the machine's largest. `level` is one of
     exanet.level.LEVELS; at flow level messages move at max-min fair rates, `packet_latency_ns` is 0. `nic` is one of registries.nics(), at
-    packet level: with "exanet" ranks send and receive through the message library, at its costs. Raises InputError on what cannot be run.
+    packet level: with "exanet" ranks send and receive through the message library, at its costs, and `page_lookups` and `page_walks` are
+    those of machines with `ni.pages`. Raises InputError on what cannot be run.
     """
     levels.check(level)
     described = load(machine, packets=level == "packet") if isinstance(machine, str) else machine
@@ -100,6 +101,8 @@ def finish(
     spec = {"mapping": mapping, "packet_bytes": packet_bytes, "seed": seed, "level": level, "nic": nic}
     background.work(simulation, progress, resolved, {"jobs": list(jobs), **spec})
     found = dict(simulation.results())
+    if nic == "ideal":  # has no addresses
+        del found["page_lookups"], found["page_walks"]
     sent = {"packets": found["packets"], "payload_bytes": sum(row["bytes"] for row in found["jobs"])}
     table = energy.table(resolved, found["links"], time_ps=found["finished_ns"] * 1e3, **sent)
     return {**found, **energy.totals(table, sent["payload_bytes"]), **({"energy": table} if table else {})}

@@ -13,7 +13,7 @@ from rich.markup import escape
 from exanet import level as levels
 from exanet import terminal
 from exanet.machine import Machine, energy, variant
-from exanet.quantity import time_text
+from exanet.quantity import count_text, time_text
 from exanet.sim.spec import TrafficSpec, size_of
 from exanet.units import format_bytes
 
@@ -116,12 +116,19 @@ def show_jobs(what: str, figures: dict[str, Any], rows: list[dict[str, Any]], di
     console.print(table)
     _warn(console, level, described)
     console.print(
-        f"\nFinished after {time_text(figures['finished_ns'] * 1e3)}; a packet passed {figures['mean_hops']:.2f} links{took} on average. "
+        f"\nFinished after {time_text(figures['finished_ns'] * 1e3)}; a packet passed {figures['mean_hops']:.2f} links{took} on average"
+        f"{_walks(figures)}. "
         f"Results: {escape(str(directory))}",
         style="dim",
     )
     if "power_w" in figures:
         console.print(f"Network: {energy.text(figures)}")
+
+
+def _walks(figures: dict[str, Any]) -> str:
+    """Of jobs on a machine with `ni.pages`."""
+    lookups = figures.get("page_lookups", 0)
+    return f"; {count_text(figures['page_walks'])} walks for {count_text(lookups)} pages" if lookups else ""
 
 
 def show_parts(points: Sequence[dict[str, Any]]) -> None:

@@ -66,7 +66,7 @@ def test_the_same_messages_in_every_run(exanet_run: Runner, mpich: Stack, tmp_pa
 
 def test_the_same_messages_in_every_run_by_default(exanet_run: Runner, mpich: Stack, tmp_path: Path) -> None:
     """Of a program that allocates and frees between its calls: its ranks are processes, each with memory of its own."""
-    runs = [_run(exanet_run, mpich, tmp_path, "4 KiB", words=("one_sided.py",)) for _ in range(2)]
+    runs = [_run(exanet_run, mpich, tmp_path, "4 KiB", "--ranks-as", "auto", words=("one_sided.py",)) for _ in range(2)]
     first, second = (pl.read_parquet(done.folder / "messages.parquet") for done in runs)
     assert len(first) > 0 and first.equals(second)
     facts = json.loads((runs[0].folder / "run.json").read_text())

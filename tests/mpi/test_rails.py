@@ -55,6 +55,15 @@ def test_programs_get_right_answers(
     assert done.output.startswith(says)
 
 
+def test_messages_of_many_senders_overtake_each_other(exanet_run: Runner, mpich: Stack, tmp_path: Path) -> None:
+    """Over random routers: what a rank sends after its answer would come before the first message of another one."""
+    file = tmp_path / "valiant.yaml"
+    file.write_text(MACHINE.format(base="exanest-ni", rails=3).replace("rails: 3", "rails: 3, routing: valiant"))
+    words = [mpich.python, PROGRAMS / "two_sided.py"]
+    done = exanet_run(mpich, 16, words, machine=str(file), options=("--compute", "off", "--map", "round-robin"))
+    assert done.output.startswith("ok 16")
+
+
 def test_several_at_once_go_by_all_rails_as_flows(exanet_run: Runner, mpich: Stack, tmp_path: Path) -> None:
     one, two = (_took(exanet_run, mpich, tmp_path, "exanest", rails, "--level", "flow") for rails in (1, 2))
     for way in ("to", "from"):

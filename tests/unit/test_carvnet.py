@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from exanet import machine, sim
+from exanet.sim.jobs import Job, finish
 from exanet.validate.runner import Runner
 
 CARVNET = ("carvnet", "carvnet-a53", "carvnet-100mhz")
@@ -34,6 +37,15 @@ def test_a_link_takes_a_word_of_the_router_in_each_cycle(name: str) -> None:
     assert link["latency_ps"] % resolved["router"]["cycle_ps"] == 0
     least = LINE_CYCLES * CORE_NS * 1000
     assert least <= link["latency_ps"] < least + resolved["router"]["cycle_ps"]
+
+
+def test_words_of_links_may_be_of_another_width_than_the_interfaces(tmp_path: Path) -> None:
+    """Twice as wide, at the same rate: 512 B are 34 words of the router, and the frame one of the link."""
+    file = tmp_path / "wide.yaml"
+    file.write_text("extends: carvnet\nname: wide\ndescription: words of links of 256 bits\nlinks: {link: {word: 256 bit}}\n")
+    narrow, wide = (finish(name, [Job("alltoall", ranks=2, size_bytes=1 << 18)], nic="exanet") for name in ("carvnet", str(file)))
+    assert narrow["packets"] == wide["packets"]
+    assert 1 < wide["finished_ns"] / narrow["finished_ns"] < 36 / 35
 
 
 @pytest.mark.parametrize("name", CARVNET)

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from exanet import cli
 from exanet.errors import InputError
 from exanet.sim import jobs
-from exanet.sim.jobs import Job
+from exanet.sim.jobs import Job, finish
 
 
 def run(directory: Path, *more: str) -> Any:
@@ -27,6 +27,23 @@ def run(directory: Path, *more: str) -> Any:
 def test_a_job_is_read_from_text() -> None:
     assert Job.parse("stencil-2d") == Job("stencil-2d")
     assert Job.parse("stencil-3d:bytes=4KiB,rounds=10,ranks=27,pause=1.5us") == Job("stencil-3d", 27, 4096, 10, 1_500_000)
+
+
+def test_what_pages_took_is_told_where_interfaces_have_them(tmp_path: Path) -> None:
+    """Two ranks exchange 64 KiB, 16 pages of each buffer, in five rounds: each is walked to once."""
+    alone = finish("exanest-ni", [Job("alltoall", ranks=2, size_bytes=1 << 16, rounds=5)], nic="exanet")
+    assert (alone["page_lookups"], alone["page_walks"]) == (0, 0)
+    assert "page_walks" not in finish("exanest-ni", [Job("barrier", ranks=2)])
+    file = tmp_path / "pages.yaml"
+    file.write_text("extends: exanest-ni\nname: pages\nni: {pages: 4 KiB}\n")
+    job = "alltoall:ranks=2,bytes=64KiB,rounds=5"
+    shown = run(tmp_path / "out", "-m", str(file), "--nic", "exanet", "--job", job)
+    summary = json.loads((tmp_path / "out/summary.json").read_text())
+    walks, lookups = summary["page_walks"], summary["page_lookups"]
+    assert walks == 2 * (16 + 16 + 1)  # of what is read, what is written, and the words of ends
+    assert lookups == 5 * 2 * (128 + 128 + 1)  # packets at each end, and an end
+    assert f"{walks} walks for {lookups} pages" in shown.stdout
+    assert "walks" not in run(tmp_path / "physical", "-m", "exanest-ni", "--nic", "exanet", "--job", job).stdout
 
 
 def test_a_folder_of_results_the_same_each_time(tmp_path: Path) -> None:

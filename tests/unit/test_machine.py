@@ -99,6 +99,10 @@ links:
     ("given", "place", "text"),
     [
         ("router: {intra_ports: 2}", "3:23", "intra_ports must be at least 3 with 'transfers: gateware'"),
+        ("router: {word: 256 bit}", "3:16", "word must be 128 bit with 'messages: gateware', whose interface has words of that width"),
+        ("router: {word: 64 bit}", "3:16", "word must be 128 bit with 'messages: gateware'"),
+        ("router: {header: 2 words}", "3:18", "header must be 1 word with 'messages: gateware'"),
+        ("router: {footer: 0 words}", "3:18", "footer must be 1 word with 'messages: gateware'"),
         ("router: {max_payload: 256 B}", "3:23", "max_payload must be at least 512 B with 'transfers: gateware'"),
         ("ni: {packetizer: 5 ns}", "3:18", "packetizer must be 0 with 'messages: gateware', which takes the gateware's cycles"),
         ("ni: {translation: 1 ns}", "3:19", "translation must be 0 with 'transfers: gateware', which takes the gateware's cycles"),

@@ -142,6 +142,21 @@ def test_missing_keys_say_what_to_extend(tmp_path: Path) -> None:
     assert not any("keys are missing" in line for line in refused(tmp_path, "extends: torus-512\ntopology: null\n"))
 
 
+@pytest.mark.parametrize(
+    ("line", "place", "key", "example"),
+    [
+        ("    framing: ", "19:3", "'framing' is missing in 'links.link'", "framing: 32 words"),
+        ("  virtual_channels: ", "6:1", "'virtual_channels' is missing in 'router'", "virtual_channels: 2"),
+        ("  shape: ", "3:1", "'shape' is missing in 'topology'", "shape: [4, 4, 2]"),
+    ],
+)
+def test_an_example_of_a_missing_key_is_told_as_one(tmp_path: Path, line: str, place: str, key: str, example: str) -> None:
+    text = "".join(kept for kept in NETWORK.splitlines(keepends=True) if not kept.startswith(line))
+    assert text != NETWORK
+    how = "give this machine's own value; an example of its form, no value to take"
+    assert refused(tmp_path, text)[0] == f"mine.yaml:{place}: error: {key}; {how}: {example}"
+
+
 def test_a_problem_of_an_inherited_key_names_the_key_and_the_file_of_the_user(tmp_path: Path) -> None:
     (tmp_path / "base.yaml").write_text(NETWORK)
     assert refused(tmp_path, "extends: ./base.yaml\nname: mine\nrouter:\n  max_payload: 4 KiB\n") == [

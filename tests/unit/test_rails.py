@@ -42,6 +42,13 @@ def test_machine_with_rails(tmp_path: Path) -> None:
     assert found.links == 2 * check(load("fat-tree-64")).links
 
 
+def test_their_number_may_have_a_source(tmp_path: Path) -> None:
+    alone = load(_file(tmp_path))
+    sourced = load(_file(tmp_path, rails="{value: 2, source: two cables, kind: published}"))
+    assert sourced.resolve() == alone.resolve() and sourced.resolve()["topology"]["rails"] == 2
+    assert next(constant.source for name, constant in sourced.constants() if name == "topology.rails") == "two cables"
+
+
 def test_kinds_of_links_are_those_of_each_plane(tmp_path: Path) -> None:
     more = "links:\n  host: {latency: 10 ns}\n  level-3: {latency: 150 ns}\n"
     shared = {"spec": TrafficSpec(seed=3, measure_ps=20_000_000), "offered": 0.2}
@@ -55,9 +62,12 @@ def test_kinds_of_links_are_those_of_each_plane(tmp_path: Path) -> None:
 def test_refusals_say_what_to_do(tmp_path: Path) -> None:
     place = f"{_file(tmp_path)}:5:10: error: "
     assert _refusal(_file(tmp_path, base="torus-512")).startswith(f"{place}there are no switches to repeat")
-    assert _refusal(_file(tmp_path, rails=0)).startswith(f"{place}'topology.rails': input should be greater than or equal to 1")
-    assert _refusal(_file(tmp_path, rails=9)).startswith(f"{place}'topology.rails': input should be less than or equal to 8")
-    assert "expected a whole number" in _refusal(_file(tmp_path, rails="two")) or "integer" in _refusal(_file(tmp_path, rails="two"))
+    assert _refusal(_file(tmp_path, rails=0)).startswith(f"{place}rails is 0: give a whole number from 1 to 8")
+    assert _refusal(_file(tmp_path, rails=9)).startswith(f"{place}rails is 9: give a whole number from 1 to 8")
+    assert _refusal(_file(tmp_path, rails="two")).startswith(f"{place}'topology.rails': expected a whole number")
+    sourced = _refusal(_file(tmp_path, rails="{value: 9, source: two cables, kind: published}"))
+    assert sourced == f"{tmp_path}/rails.yaml:5:18: error: rails is 9: give a whole number from 1 to 8"
+    assert "'source' is missing in 'topology.rails'" in _refusal(_file(tmp_path, rails="{value: 2, kind: published}"))
     failed = _refusal(_file(tmp_path, more="  failed: [links:1:1]\n"))
     assert ":6:" in failed and "take 'failed' out, or 'rails'" in failed
 

@@ -14,12 +14,14 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 from browser import MISSING, charts, in_browser
 
 from exanet.errors import InputError
+from exanet.machine import load
 from exanet.machine.located import Located, Mark
 from exanet.sweep import cluster as clusters
 from exanet.sweep import execute, plan
@@ -487,6 +489,28 @@ def test_the_steps_of_the_search_are_relative() -> None:
     assert execute._saturation(lambda load: {"load": load, "saturated": True})["load"] < 1e-3
 
 
+@pytest.mark.parametrize(
+    ("machine", "text", "path", "values"),
+    [
+        ("exanest-ni", "ni.pages: [0, 64 KiB]", "ni.pages_bytes", [0, 65536]),
+        ("torus-512", "router.credit_threshold: [1 word, 100 words]", "router.credit_threshold_words", [1, 100]),
+        ("fat-tree-64", "topology.rails: [1, 2]", "topology.rails", [1, 2]),
+        ("fat-tree-64", "topology.routing: [minimal, valiant]", "topology.routing", ["minimal", "valiant"]),
+        ("torus-512", "power.router.idle: [1 W, 2 W]", "power.router.idle_uw", [1_000_000, 2_000_000]),
+    ],
+)
+def test_a_key_that_the_machine_leaves_out_may_be_varied(
+    tmp_path: Path, machine: str, text: str, path: str, values: list[int] | list[str]
+) -> None:
+    file = write(tmp_path, f"machine: {machine}\nload: 0.2\nvary: {{{text}}}\n")
+    section, *keys = path.split(".")
+    assert keys[0] not in load(machine).resolve().get(section, {})
+    found: list[Any] = [run.machine[section] for run in plan.read(file, {}).runs]
+    for key in keys:
+        found = [part[key] for part in found]
+    assert found == values
+
+
 BAD = [
     ("machine: torus-512\nloda: 0.1\n", "s.yaml:2:1: error: unknown key 'loda'; did you mean 'load'?"),
     ("load: 0.1\n", "'machine' is missing"),
@@ -498,6 +522,14 @@ BAD = [
     ("machine: torus-512\nseed: []\n", "an axis needs at least one value"),
     ("machine: torus-512\nwarm_up: 5\n", "s.yaml:2:10: error: 5 has no unit"),
     ("machine: torus-512\nvary:\n  router.fifo: 5 words\n", "s.yaml:3:16: error: the machine has no 'fifo' of 'router.fifo'"),
+    ("machine: exanest-ni\nvary:\n  ni.page: 4 KiB\n", "s.yaml:3:12: error: the machine has no 'page' of 'ni.page'; did you mean 'pages'?"),
+    (
+        "machine: torus-512\nvary:\n  router.switch.queues: fifo\n",
+        "s.yaml:3:25: error: the machine has no 'switch' of 'router.switch.queues'; write it in its file, with the keys",
+    ),
+    ("machine: torus-512\nvary:\n  topology.file: a.txt\n", "s.yaml:3:18: error: 'topology.file' is no constant of the machine"),
+    ("machine: torus-512\nvary:\n  links.lnk.framing: 2 words\n", "has no 'lnk' of 'links.lnk.framing'; did you mean 'link'?"),
+    ("machine: torus-512\nvary:\n  ni.pages: [0, 4 KiB]\n", "s.yaml:3:17: error: pages need 'transfers: gateware'"),
     ("machine: torus-512\nvary:\n  router.inter_fifo: [1 word]\n", "s.yaml:3:23: error: must hold two packets"),
     ("machine: torus-512\nvary:\n  router: 5\n", "'router' is no constant"),
     ("machine: torus-512\nfoo: 1\n", "or, under 'vary' or with --set, a constant of the machines by its dotted name, e.g. "),

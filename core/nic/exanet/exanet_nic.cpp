@@ -4,6 +4,7 @@
 #include "core/config/error.hpp"
 #include "core/network/vc_allocation.hpp"
 #include "core/nic/transfers/interfaces.hpp"
+#include "core/spec/packet.hpp"
 #include "core/topology/multicast.hpp"
 #include "core/units/check.hpp"
 
@@ -15,6 +16,17 @@ namespace {
 void require_none(Time figure, const std::string& key, const char* part) {
   require(figure == Time(), "ni." + key + "_ps",
           key + " must be 0 with '" + part + ": gateware', which takes the gateware's cycles");
+}
+
+// The gateware's ports towards the router take a word of a packet each cycle, its header and footer being one each (ni_inject.sv, ni_eject.sv).
+// Links have words of any width: each converts the router's to those of its line.
+void require_its_words(const RouterConfig& router) {
+  require(router.word_bits == spec::kWordBits, "router.word_bits",
+          "word must be 128 bit with 'messages: gateware', whose interface has words of that width");
+  require(router.header_words == 1, "router.header_words",
+          "header must be 1 word with 'messages: gateware', whose packets have one");
+  require(router.footer_words == 1, "router.footer_words",
+          "footer must be 1 word with 'messages: gateware', whose packets have one");
 }
 
 }  // namespace
@@ -30,6 +42,7 @@ NiConfig checked(const NiConfig& ni, const RouterConfig& router) {
   require(ni.dma_block_bytes > 0, "ni.dma_block_bytes", "dma_block must not be 0");
   require(ni.dma_window_blocks > 0, "ni.dma_window_blocks", "dma_window must be at least one block");
   if (ni.messages == NiConfig::Costs::kGateware) {
+    require_its_words(router);
     require(ni.packet_max_bytes <= 64, "ni.packet_max_bytes", "packet_max is at most 64 B with 'messages: gateware'");
     require_none(ni.packetizer, "packetizer", "messages");
     require_none(ni.mailbox_word, "mailbox_word", "messages");

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 
 #include "core/config/error.hpp"
 #include "core/network/exanet/exanet_harness.hpp"
@@ -121,6 +122,34 @@ TEST_CASE("messages in the gateware's cycles have no other times, and no flows")
   ni.mailbox_word = Time();
   ni.packet_max_bytes = 128;
   CHECK_THROWS_WITH_AS(Bench({"mesh", {2}}, steady_fabric(), ni), doctest::Contains("at most 64 B"), ConfigError);
+}
+
+TEST_CASE("messages in the gateware's cycles take its words of the router, and links of any") {
+  NiConfig ni = costs();
+  ni.messages = NiConfig::Costs::kGateware;
+  ni.packetizer = ni.mailbox_word = Time();
+  const auto refused = [&](auto change, const char* why) {
+    NetworkConfig fabric = steady_fabric();
+    change(fabric);
+    CHECK_THROWS_WITH_AS(Bench({"mesh", {2}}, fabric, ni), doctest::Contains(why), ConfigError);
+  };
+  refused([](NetworkConfig& fabric) { fabric.router.word_bits = 256; }, "word must be 128 bit");
+  refused([](NetworkConfig& fabric) { fabric.router.word_bits = 64; }, "word must be 128 bit");
+  refused([](NetworkConfig& fabric) { fabric.router.header_words = 2; }, "header must be 1 word");
+  refused([](NetworkConfig& fabric) { fabric.router.footer_words = 0; }, "footer must be 1 word");
+  std::set<Time> beside;  // the network's time
+  for (const std::int64_t bits : {64, 128, 256}) {
+    NetworkConfig fabric = steady_fabric();
+    for (LinkConfig& link : fabric.links) {
+      link.word_time = Time::ps(link.word_time.ps() * bits / link.word_bits);
+      link.word_bits = bits;
+    }
+    Bench b({"mesh", {2}}, fabric, ni);
+    b.nic.post(PacketizerMessage{0, 1, 64, 1});
+    b.run();
+    beside.insert(b.at('c', 1) - b.network(0, 1, 64));
+  }
+  CHECK(beside.size() == 1);
 }
 
 namespace {

@@ -53,7 +53,10 @@ def tags_select() -> None:
 
 
 def any_source() -> None:
-    """Everybody sends to rank 0, which answers each: 24 bytes, then 20 kB."""
+    """Everybody sends to rank 0, which answers each: 24 bytes, then 20 kB, when all of the first ones are there.
+
+    Nobody sends on before: that message would match a receive that is meant for another rank's first one.
+    """
     for length in (24, 20_000):
         if rank == 0:
             seen = set()
@@ -72,6 +75,7 @@ def any_source() -> None:
             answer = np.zeros(8, np.uint8)
             world.Recv(answer, 0, tag=9)
             expect(answer, pattern(rank, 8), "answer")
+        world.Barrier()
 
 
 def synchronous_buffered_ready() -> None:
