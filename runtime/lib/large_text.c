@@ -9,7 +9,8 @@
 // a rank that changes its code, or its debugger, does so for itself.
 //
 // Left as they are: objects that do not begin at a multiple of 2 MiB (Linux places files of that size so on ext4, XFS and Btrfs from 6.7 on), that are shorter, that are
-// relocated in their code or changed, or larger than EXN_MOST_TEXT_BYTES; and all of them where the kernel makes no such pages (MADV_COLLAPSE, Linux 6.1).
+// relocated in their code, or changed in any way before MPI_Init, or larger than EXN_MOST_TEXT_BYTES; and all of them where the kernel makes no such pages (MADV_COLLAPSE, Linux 6.1) or does not
+// tell of one mapping (PROCMAP_QUERY, 6.11).
 #define _GNU_SOURCE
 #include <elf.h>
 #include <errno.h>
@@ -17,6 +18,7 @@
 #include <link.h>
 #include <linux/futex.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -116,6 +118,55 @@ static const struct exn_text *find_copy(struct exn_texts *texts, int memory, int
   return NULL;
 }
 
+// As ioctl(2) PROCMAP_QUERY of /proc/self/maps has it (Linux 6.11): one mapping, found by an address in it, at once however many there are.
+struct mapping {
+  uint64_t size, query_flags, query_address;
+  uint64_t begin, end, flags, page_size, offset, inode;
+  uint32_t device_major, device_minor, name_size, build_id_size;
+  uint64_t name, build_id;
+};
+#define QUERY_MAPPING _IOWR('f', 17, struct mapping)
+#define READABLE 1u
+#define EXECUTABLE 4u
+
+static bool find_mapping(int maps, uint64_t address, struct mapping *m) {
+  *m = (struct mapping){.size = sizeof *m, .query_address = address};
+  return ioctl(maps, QUERY_MAPPING, m) == 0;
+}
+
+// From `begin` to `end` it is mapped with these flags alone, from that place of the file on; with none, only of that file.
+static bool is_mapped(int maps, const struct mapping *of, uint64_t begin, uint64_t end, uint64_t flags,
+                      uint64_t offset) {
+  struct mapping m;
+  for (uint64_t at = begin; at < end; at = m.end) {
+    if (!find_mapping(maps, at, &m) || m.flags != flags || m.inode != of->inode || m.device_major != of->device_major ||
+        m.device_minor != of->device_minor || (flags != 0 && m.offset + (at - m.begin) != offset + (at - begin)))
+      return false;
+  }
+  return true;
+}
+
+// Whether all of it is mapped as its loader has done it: nobody has changed a protection, or put something else there.
+static bool is_as_loaded(const struct dl_phdr_info *info, const struct object *object, uint64_t inode) {
+  const uint64_t base = info->dlpi_addr;
+  const int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  struct mapping first;
+  bool same = maps >= 0 && find_mapping(maps, base, &first) && first.inode == inode;
+  uint64_t at = 0;
+  for (uint16_t i = 0; same && i < info->dlpi_phnum && at < object->bytes; i++) {
+    const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+    if (part->p_type != PT_LOAD || (part->p_flags & PF_W)) continue;
+    const uint64_t begin = part->p_vaddr & ~(PAGE - 1), end = (part->p_vaddr + part->p_filesz + PAGE - 1) & ~(PAGE - 1);
+    const uint64_t flags = READABLE | (part->p_flags & PF_X ? EXECUTABLE : 0);
+    same = is_mapped(maps, &first, base + at, base + begin, 0, 0) &&
+           is_mapped(maps, &first, base + begin, base + end, flags, begin);
+    at = end;
+  }
+  same = same && is_mapped(maps, &first, base + at, base + object->bytes, 0, 0);
+  if (maps >= 0) close(maps);
+  return same;
+}
+
 // Whether all of its pages are the file's, or not there yet: nobody, a debugger for one, has changed what lies there.
 static bool is_as_in_file(const struct object *object) {
   const uint64_t present = UINT64_C(1) << 63, swapped = UINT64_C(1) << 62, of_file = UINT64_C(1) << 61;  // pagemap(5)
@@ -147,7 +198,8 @@ static int share(struct dl_phdr_info *info, size_t size, void *argument) {
   char head[PAGE];
   // The same file still as the one that has been loaded, as far as its first page tells: headers, and where it was built.
   if (file >= 0 && fstat(file, &status) == 0 && pread(file, head, sizeof head, 0) == (ssize_t)sizeof head &&
-      memcmp(head, object.begins, sizeof head) == 0 && is_as_in_file(&object)) {
+      memcmp(head, object.begins, sizeof head) == 0 && is_as_loaded(info, &object, status.st_ino) &&
+      is_as_in_file(&object)) {
     const struct exn_file wanted = identify(&status);
     const struct exn_text *text = find_copy(search->texts, search->memory, file, &wanted, object.bytes);
     if (text && mmap(object.begins, text->bytes, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, search->memory,
