@@ -260,8 +260,9 @@ def _topology_problems(model: MachineFile) -> Problems:
     if model.topology.file is not None:
         try:
             Path(model.topology.file).open("rb").close()
-        except OSError as error:
-            yield ("topology", "file"), f"{model.topology.file} cannot be read: {error.strerror}; give a file of links, or GraphML"
+        except (OSError, ValueError) as error:  # the latter of what can be no file's name
+            why = getattr(error, "strerror", None) or "no file can have that name"
+            yield ("topology", "file"), f"{model.topology.file} cannot be read: {why}; give a file of links, or GraphML"
             return
     if model.topology.order is not None and kind not in ORDERED:
         yield ("topology", "order"), f"a {kind} has no order of dimensions; take it out"

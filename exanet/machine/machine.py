@@ -239,8 +239,8 @@ def _short(path: Path) -> str:
 
 def _read_with_bases(file: Path, shown: str, seen: list[Path]) -> tuple[Located, list[str], Mark | None]:
     """The tree of the file and all that it extends, their names, and the place where this one says so."""
-    if "\0" in shown:
-        raise InputError("a file name cannot hold a zero byte")
+    if not nameable(shown):
+        raise InputError("a file name cannot hold a zero byte, nor what UTF-8 has no bytes for")
     read = _read_shipped if file.parent in _folders() else located.read
     tree = read(file, located.printable(shown))
     if not isinstance(tree.value, dict):
@@ -260,6 +260,14 @@ def _read_with_bases(file: Path, shown: str, seen: list[Path]) -> tuple[Located,
     except InputError as error:
         raise InputError([base.mark.error(f"cannot extend '{base.value}'"), *error.messages]) from None
     return _overlay(below, tree), [base.value, *bases], base.mark
+
+
+def nameable(text: str) -> bool:
+    """Whether a file can have that name."""
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
 
 
 @lru_cache(maxsize=64)

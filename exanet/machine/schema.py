@@ -308,7 +308,7 @@ class Power(Strict):
     )
 
 
-NAME = re.compile(r"^[a-z0-9][a-z0-9._-]{0,62}$")
+NAME = re.compile(r"^[a-z0-9][a-z0-9._-]{0,62}\Z")
 """Of a machine."""
 
 

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from exanet import terminal, units
 from exanet.machine.facts import levels
+from exanet.machine.located import printable
 from exanet.machine.machine import Machine
 from exanet.machine.schema import rails_of
 
@@ -31,7 +32,7 @@ def show_all(rows: Sequence[dict[str, Any]]) -> None:
             f"{row['diameter_hops']}",
             f"{row['average_hops']:.2f}",
             f"{row['bisection_links']} links",
-            escape(row["description"]),
+            escape(printable(row["description"])),
         )
     console = terminal.console(_WIDE)
     console.print(table)
@@ -41,7 +42,7 @@ def show_all(rows: Sequence[dict[str, Any]]) -> None:
 def show(described: Machine, data: dict[str, Any]) -> None:
     """All of one machine; `data` as details() gives it."""
     console = terminal.console(_WIDE)
-    console.print(f"[bold]{described.name}[/bold]: {escape(described.description)}")
+    console.print(f"[bold]{described.name}[/bold]: {escape(printable(described.description))}")
     console.print(escape(str(described.file)) + (f" (extends {', '.join(described.bases)})" if described.bases else ""), style="dim")
     console.print()
     console.print(_summary_table(described, data))

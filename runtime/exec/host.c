@@ -32,6 +32,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -95,6 +96,10 @@ static int set_files(const struct birth *birth) {
     if (birth->files[i] > above) above = birth->files[i];
   for (uint32_t i = 0; i < request->files; i++)
     if (request->targets[i] > above) above = request->targets[i];
+  /* For a while there are twice as many, the later ones above all numbers that the rank will have. */
+  struct rlimit limit;
+  const bool limited = getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+                       setrlimit(RLIMIT_NOFILE, &(struct rlimit){limit.rlim_max, limit.rlim_max}) == 0;
   int aside[EXN_MOST_FILES + 1];
   for (uint32_t i = 0; i < request->files; i++) {
     aside[i] = fcntl(birth->files[1 + i], F_DUPFD, above + 1);
@@ -107,6 +112,7 @@ static int set_files(const struct birth *birth) {
     if (dup2(aside[i], request->targets[i]) < 0) _exit(126);
   syscall(SYS_close_range, above + 1, ready - 1, 0);
   syscall(SYS_close_range, ready + 1, ~0u, 0);
+  if (limited) setrlimit(RLIMIT_NOFILE, &limit);
   return ready;
 }
 

@@ -8,7 +8,7 @@
 // finds such an object copies it into a memory file of the host's, in pages of 2 MiB, and every rank maps that over its own. The mapping is private:
 // a rank that changes its code, or its debugger, does so for itself.
 //
-// Left as they are: objects that do not begin at a multiple of 2 MiB (Linux places files of that size so on ext4, XFS and Btrfs from 6.7 on), that are shorter, that are
+// Left as they are: objects that do not begin at a multiple of 2 MiB (Linux places files of that size so on ext4 and XFS from 6.7 on), that are shorter, that are
 // relocated in their code, or changed in any way before MPI_Init, or larger than EXN_MOST_TEXT_BYTES; and all of them where the kernel makes no such pages (MADV_COLLAPSE, Linux 6.1) or does not
 // tell of one mapping (PROCMAP_QUERY, 6.11).
 #define _GNU_SOURCE

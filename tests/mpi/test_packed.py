@@ -94,6 +94,19 @@ def test_ranks_share_the_library_on_large_pages(exanet_run: Runner, mpich: Stack
         assert kib >= 2048 if shared else kib == -1, f"rank {rank}"
 
 
+def test_ranks_keep_a_file_whose_number_is_near_their_limit(mpich: Stack, tmp_path: Path) -> None:
+    options = ["-m", "exanest", "-n", "2", "--no-report", "--compute", "off", "--ranks-as", "packed", "-o", str(tmp_path / "result")]
+    program = tmp_path / "texts"
+    subprocess.run([mpich.compiler, "-O2", "-Wall", "-o", program, PROGRAMS / "texts.c"], check=True)
+    words = [shutil.which("prlimit") or "", "--nofile=200:4096", sys.executable, "-m", "exanet", "run", *options, "--", str(program)]
+    high = os.dup2(1, 198)
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, timeout=100, cwd=tmp_path, pass_fds=[high])
+    finally:
+        os.close(high)
+    assert done.returncode == 0, done.stderr
+
+
 NO_DISPATCH = """
 import ctypes, os, struct, sys
 rules = ((0x20, 0, 0, 0), (0x15, 0, 3, 157), (0x20, 0, 0, 16), (0x15, 0, 1, 59), (0x06, 0, 0, 0x50016), (0x06, 0, 0, 0x7FFF0000))

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from exanet.errors import InputError
+from exanet import machine
 from exanet.machine import located
 
 ROOT = Path(__file__).parents[2]
@@ -62,3 +63,20 @@ def test_what_neither_reads_is_one_message(text: str, message: str, monkeypatch:
     with pytest.raises(InputError, match=message) as raised:
         read(text.encode(), monkeypatch, fast=fast)
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ('extends: "a\\ud800.yaml"\nname: a\n', "1:10"),
+        ('extends: torus-512\nname: a\ntopology: {kind: graph, shape: [1], order: null, file: "a\\0b"}\n', "3:56"),
+        ('extends: torus-512\nname: a\ntopology: {kind: graph, shape: [1], order: null, file: "a\\ud800b"}\n', "3:56"),
+        ('extends: torus-512\nname: "a\\n"\n', "2:7"),
+    ],
+)
+def test_a_name_that_can_be_none_is_told(tmp_path: Path, text: str, place: str) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text(text)
+    with pytest.raises(InputError) as raised:
+        machine.load(file)
+    assert f"a.yaml:{place}: error: " in str(raised.value)
