@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from exanet.errors import InputError
 from exanet import machine
+from exanet.errors import InputError
 from exanet.machine import located
 
 ROOT = Path(__file__).parents[2]
