@@ -380,9 +380,12 @@ struct MessageSend {
   // payload bytes, 0 to 64
   constexpr std::uint64_t length() const { return get_bits(raw, 38, 7); }
   constexpr void set_length(std::uint64_t v) { set_bits(raw, 38, 7, v); }
+  // it stays in its slot until a transfer of its context that names the slot has ended, and is sent then
+  constexpr std::uint64_t behind() const { return get_bits(raw, 45, 1); }
+  constexpr void set_behind(std::uint64_t v) { set_bits(raw, 45, 1, v); }
   // zero
-  constexpr std::uint64_t reserved() const { return get_bits(raw, 45, 19); }
-  constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 45, 19, v); }
+  constexpr std::uint64_t reserved() const { return get_bits(raw, 46, 18); }
+  constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 46, 18, v); }
 };
 
 // The four stores of 8 bytes, or two of 16, that ask for a write of memory to another node's, or for a read of that; the last one hands it over. With a fence transfer_fence is stored before.
@@ -407,9 +410,15 @@ struct Transfer {
   // the other node
   constexpr std::uint64_t dcid() const { return get_bits(raw, 160, 22); }
   constexpr void set_dcid(std::uint64_t v) { set_bits(raw, 160, 22, v); }
+  // the message that stays behind it in a slot of its context is sent when it has ended, and fails with it
+  constexpr std::uint64_t message() const { return get_bits(raw, 182, 1); }
+  constexpr void set_message(std::uint64_t v) { set_bits(raw, 182, 1, v); }
+  // that slot: those of a context are filled in turn
+  constexpr std::uint64_t message_slot() const { return get_bits(raw, 183, 2); }
+  constexpr void set_message_slot(std::uint64_t v) { set_bits(raw, 183, 2, v); }
   // zero
-  constexpr std::uint64_t reserved() const { return get_bits(raw, 182, 10); }
-  constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 182, 10, v); }
+  constexpr std::uint64_t reserved() const { return get_bits(raw, 185, 7); }
+  constexpr void set_reserved(std::uint64_t v) { set_bits(raw, 185, 7, v); }
   // address, in units of 8 bytes, of a word in this node's memory that transfer_end is written to
   constexpr std::uint64_t end_word() const { return get_bits(raw, 192, 45); }
   constexpr void set_end_word(std::uint64_t v) { set_bits(raw, 192, 45, v); }

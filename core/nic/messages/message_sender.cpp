@@ -28,6 +28,7 @@ MessageSender::MessageSender(EventQueue& events, const MessagesConfig& config, s
   };
   on_decide_ = handler.template operator()<&MessageSender::advance>();
   on_again_ = handler.template operator()<&MessageSender::go_again>();
+  on_launch_ = handler.template operator()<&MessageSender::go_launch>();
   on_visit_ = handler.template operator()<&MessageSender::visit>();
   on_reply_ = handler.template operator()<&MessageSender::reply>();
 }
@@ -53,7 +54,9 @@ const MessageStore* MessageSender::find(NodeId node, std::uint32_t slot, std::ui
 bool MessageSender::store(NodeId node, std::uint32_t context, const MessageStore& message) {
   Node& n = nodes_[node];
   const Cycle cycle = now();
-  if (n.visitor_event <= cycle) visit(node);  // what it found in the cycle before is in the queue before this message
+  // What the visitor found in the cycle before, and what was launched then, is in the queue before this message.
+  if (n.launches[0].from < cycle) go_launch(node);
+  if (n.visitor_event <= cycle) visit(node);
   if (context >= n.fill.size()) n.fill.resize(context + 1);
   const std::uint32_t index = 4 * context + n.fill[context];
   Slot& slot = slot_of(n, index);
@@ -66,10 +69,39 @@ bool MessageSender::store(NodeId node, std::uint32_t context, const MessageStore
   slot.message = message;
   slot.filled = cycle;
   slot.freed = slot.first_sent = slot.sent = slot.refused = slot.renewed = kUnknown;
+  slot.stays = message.behind;
+  slot.failure = MessageAnswer::kStored;
+  if (message.behind) return true;
   enqueue(n, index, cycle);
   slot.in_queue = true;
   advance(node);
   return true;
+}
+
+void MessageSender::launch(NodeId node, std::uint32_t slot, MessageAnswer failure, Cycle from) {
+  Node& n = nodes_[node];
+  n.launches = {Node::Launch{slot, failure, from}, n.launches[0]};
+  at(from + 1, on_launch_, node);
+}
+
+// What is asked for goes to the end of the queue in the cycle before, if no store came in it, nor a message that goes there again.
+void MessageSender::go_launch(NodeId node) {
+  Node& n = nodes_[node];
+  Node::Launch& launch = n.launches[0];
+  const Cycle cycle = now() - 1;
+  if (launch.taken != kUnknown || launch.tried == cycle) return;  // done before a store
+  launch.tried = cycle;
+  if (n.fills[0] == cycle || n.fills[1] == cycle || n.again == cycle) return at(cycle + 2, on_launch_, node);
+  launch.taken = cycle;
+  Slot& slot = slot_of(n, launch.slot);
+  if (slot.stays && slot.filled < cycle) {
+    slot.stays = false;
+    slot.failure = launch.failure;
+    enqueue(n, launch.slot, cycle);
+    slot.in_queue = true;
+  }
+  on_launched_(launched_self_, node, cycle);
+  advance(node);
 }
 
 bool MessageSender::is_free(NodeId node, std::uint32_t context) const {
@@ -99,7 +131,7 @@ void MessageSender::advance(NodeId node) {
     const Cycle pop = std::max({n.pop_from, n.queue.front().written + 2, room});
     const Slot& slot = n.slots[n.queue.front().slot];
     const Numbers& numbers = n.numbers[slot.message.dst];
-    const bool settled = slot.fresh(pop + 2) && (numbers.open >> (numbers.next % kWindow) & 1) == 0;
+    const bool settled = slot.failure == MessageAnswer::kStored && slot.fresh(pop + 2) && (numbers.open >> (numbers.next % kWindow) & 1) == 0;
     if (n.last_pop != pop) {
       n.last_pop = pop;
       n.pops[n.popped++ % n.pops.size()] = pop;
@@ -119,7 +151,8 @@ bool MessageSender::decide(NodeId node, Node& n, Cycle pop) {
   n.queue.pop_front();
   n.pop_from = cycle + 1;
   const bool busy = slot.busy(cycle), needs_number = slot.fresh(cycle) || slot.turned_down(cycle);
-  if (busy && needs_number) {
+  const bool fails = slot.failure != MessageAnswer::kStored;
+  if (busy && needs_number && !fails) {
     const Numbers& numbers = n.numbers[slot.message.dst];
     if ((numbers.open >> (numbers.next % kWindow) & 1) != 0) {
       n.emitter = Emitter::kAgain;
@@ -128,7 +161,7 @@ bool MessageSender::decide(NodeId node, Node& n, Cycle pop) {
       at(n.again + 1, on_again_, node);
       return false;
     }
-  } else if (busy && config_.tries != 0 && slot.tries == config_.tries) {
+  } else if (busy && (fails || (config_.tries != 0 && slot.tries == config_.tries))) {
     n.emitter = Emitter::kGiveUp;
     n.emitted = index;
     n.gives_up_from = cycle + 1;
@@ -353,9 +386,10 @@ void MessageSender::give_up(NodeId node, Node& n) {
   n.gives_up_from = kUnknown;
   n.emitter = Emitter::kPop;
   if (waits) {
-    if (!slot.turned_down(done)) n.numbers[slot.message.dst].open &= ~(1u << (slot.number % kWindow));
+    if (!slot.turned_down(done) && !slot.fresh(done)) n.numbers[slot.message.dst].open &= ~(1u << (slot.number % kWindow));
     slot.freed = done;
-    on_answered_(self_, node, n.emitted, slot.message.user, MessageAnswer::kSilent, done);
+    const bool fails = slot.failure != MessageAnswer::kStored;
+    on_answered_(self_, node, n.emitted, slot.message.user, fails ? slot.failure : MessageAnswer::kSilent, done);
   }
   advance(node);
 }

@@ -26,12 +26,15 @@ struct MessageStore {
   std::uint16_t mailbox;
   std::uint16_t pdid;  // of the context
   std::uint64_t user;
+  bool behind = false;  // it stays in its slot until it is launched
 };
 
 class MessageSender {
  public:
   // The message of a slot has been answered, or is given up. In the cycle behind `at` its slot is free or, where its mailbox is full, it is to be sent
   // again. Called when that is known.
+  // A launch was taken in this cycle, the one before the present.
+  using Launched = void (*)(void* self, NodeId node, Cycle at);
   using Answered = void (*)(void* self, NodeId node, std::uint32_t slot, std::uint64_t user, MessageAnswer answer,
                             Cycle at);
 
@@ -41,6 +44,10 @@ class MessageSender {
 
   // The store that sends a message is at the packetizer in this cycle. False when no slot of the context is free: it is refused.
   bool store(NodeId node, std::uint32_t context, const MessageStore& message);
+  // A transfer has ended that the message in this slot stays behind: it is asked for from this cycle on, and sent, or fails where `failure` says why. One at
+  // a time; a slot that holds no such message is left alone.
+  void launch(NodeId node, std::uint32_t slot, MessageAnswer failure, Cycle from);
+  void tell_launched(void* self, Launched launched) { launched_self_ = self, on_launched_ = launched; }
   // Whether the next slot of the context is free.
   bool is_free(NodeId node, std::uint32_t context) const;
   void ready(NodeId node) { inject_.ready(node); }
@@ -66,6 +73,8 @@ class MessageSender {
     Cycle renumbered = kUnknown;
     std::uint32_t number = 0, number_before = 0;
     bool in_queue = false;
+    bool stays = false;  // behind a transfer
+    MessageAnswer failure = MessageAnswer::kStored;  // of that transfer
     std::uint8_t tries = 0, doublings = 0;
 
     bool busy(Cycle c) const { return filled < c && freed >= c; }
@@ -107,6 +116,13 @@ class MessageSender {
     Emitter emitter = Emitter::kPop;
     std::deque<Queued> queue;
     Cycle pop_from = kLongAgo, last_pop = kLongAgo, again = kLongAgo;
+    struct Launch {
+      std::uint32_t slot = 0;
+      MessageAnswer failure = MessageAnswer::kStored;
+      Cycle from = kUnknown, taken = kUnknown, tried = kUnknown;
+      bool asks(Cycle c) const { return from <= c && c <= taken; }
+    };
+    std::array<Launch, 2> launches;  // the last first
     std::uint32_t emitted = 0;  // the slot that goes to the end of the queue, or is given up
     std::array<Cycle, 32> pops{};
     std::uint64_t popped = 0;
@@ -131,10 +147,11 @@ class MessageSender {
     events_.schedule(time_of(cycle, config_.cycle), handler, node);
   }
   Slot& slot_of(Node& n, std::uint32_t slot);
-  static bool pushed_in(const Node& n, Cycle c) { return n.fills[0] == c || n.fills[1] == c || n.again == c; }
+  static bool pushed_in(const Node& n, Cycle c) { return n.fills[0] == c || n.fills[1] == c || n.again == c || n.launches[0].asks(c) || n.launches[1].asks(c); }
   static void enqueue(Node& n, std::uint32_t slot, Cycle written);
   static bool table_free(const Node& n, Cycle c);
 
+  void go_launch(NodeId node);
   void advance(NodeId node);
   bool decide(NodeId node, Node& n, Cycle pop);
   void send(NodeId node, Node& n, std::uint32_t index, Cycle cycle);
@@ -157,10 +174,12 @@ class MessageSender {
   MessagesConfig config_;
   void* self_;
   Answered on_answered_;
+  void* launched_self_ = nullptr;
+  Launched on_launched_ = nullptr;
   AnswerPorts* answers_ = nullptr;
   InjectPorts inject_;
   std::vector<Node> nodes_;
-  std::uint32_t on_decide_, on_again_, on_visit_, on_reply_;
+  std::uint32_t on_launch_, on_decide_, on_again_, on_visit_, on_reply_;
   std::uint64_t sent_ = 0, repeated_ = 0, stale_ = 0, refused_ = 0;
 };
 

@@ -566,7 +566,7 @@ std::int64_t TransferSender::visit_of(const Node& n, std::uint32_t slot, std::in
 }
 
 void TransferSender::offer_ends(NodeId node, Node& n) {
-  while (!n.ends.empty() && !n.offers) {
+  while (!n.ends.empty() && !n.offers && !n.launching) {
     const auto& end = n.ends.front();
     const Cycle offered = std::max(end.from, n.end_free) + 1;
     const TransferStore& store = n.channels[end.what.channel].store;
@@ -618,6 +618,13 @@ void TransferSender::end_written(NodeId node, Cycle cycle) {
   offer_ends(node, n);
 }
 
+void TransferSender::launched(NodeId node, Cycle at) {
+  Node& n = nodes_[node];
+  n.launching = false;
+  n.end_free = at + 1;
+  offer_ends(node, n);
+}
+
 void TransferSender::release(NodeId node, Node& n, Cycle cycle) {
   const End end = n.ends.front().what;
   n.ends.pop_front();
@@ -625,8 +632,13 @@ void TransferSender::release(NodeId node, Node& n, Cycle cycle) {
   n.spare.push_back({end.channel, cycle + 1});
   (n.channels[end.channel].serves ? n.serves_less : n.owns_less).push_back(cycle + 1);
   ++ended_;
-  if (n.channels[end.channel].serves) return wake(node);
-  on_ended_(self_, node, n.channels[end.channel].store.user, end.failure, cycle);
+  const Channel& channel = n.channels[end.channel];
+  if (channel.serves) return wake(node);
+  if (channel.store.message) {
+    n.launching = true;
+    launcher_.launch(launcher_.self, node, channel.store.message_slot, end.failure, cycle + 1);
+  }
+  on_ended_(self_, node, channel.store.user, end.failure, cycle);
   wake(node);
 }
 

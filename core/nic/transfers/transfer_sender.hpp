@@ -32,6 +32,8 @@ struct TransferStore {
   std::uint64_t fence_word = 0;  // its address
   std::uint64_t end_word = 0;  // address of the word that tells the end, which counts where addresses are translated
   std::uint16_t domain = 0;  // of its addresses
+  bool message = false;  // one stays behind it in this slot of its node, and is sent when it has ended
+  std::uint32_t message_slot = 0;
   bool read = false;  // the other way round, from `target` there to `own` here
 };
 
@@ -62,6 +64,13 @@ class TransferSender {
   void ready(NodeId node) { gather_.ready(node); }
   // The end that was offered is in memory in this cycle; known before.
   void end_written(NodeId node, Cycle cycle);
+  // What sends messages that stay behind transfers: it is asked for one from this cycle on, and tells launched() when it has taken that.
+  struct Launcher {
+    void* self = nullptr;
+    void (*launch)(void* self, NodeId node, std::uint32_t slot, TransferEnding failure, Cycle from) = nullptr;
+  };
+  void launch_by(Launcher launcher) { launcher_ = launcher; }
+  void launched(NodeId node, Cycle at);
 
   // The request of a read comes to a node in the present cycle. False when no channel is free to serve it: it is refused.
   bool serve(NodeId node, NodeId reader, const WriteWord& request);
@@ -179,6 +188,7 @@ class TransferSender {
     std::vector<Visit> due;  // heap
     std::deque<Valid<End>> ends;
     bool offers = false;  // the first of them
+    bool launching = false;  // a message behind the one before
     bool end_looked = false;  // its page has been looked up
     Cycle end_free = kLongAgo, end_event = kUnknown, end_drained = kLongAgo;  // behind one that was looked up
     Cycle event = kUnknown, visit_event = kUnknown;
@@ -229,6 +239,7 @@ class TransferSender {
   std::vector<Node> nodes_;
   std::map<std::array<std::uint32_t, 3>, Read>
       reads_;  // by sender, receiver and number: of packets that were sent and have not come
+  Launcher launcher_;
   std::uint32_t on_event_, on_end_;
   std::uint64_t packets_ = 0, ended_ = 0, repeated_ = 0, stale_ = 0, refused_ = 0;
 };

@@ -186,7 +186,8 @@ package exanet_pkg;
 
   // The store that sends a message out of the payload that was stored before.
   typedef struct packed {
-    logic [18:0] reserved;  // zero
+    logic [17:0] reserved;  // zero
+    logic behind;  // it stays in its slot until a transfer of its context that names the slot has ended, and is sent then
     logic [6:0] length;  // payload bytes, 0 to 64
     logic [15:0] mailbox;  // of the destination node
     logic [21:0] dcid;  // destination node
@@ -199,7 +200,9 @@ package exanet_pkg;
     logic fence;  // transfer_fence counts: a word is written in the other node's memory behind all that the transfer writes there
     logic notify;  // transfer_end is to be written
     logic [44:0] end_word;  // address, in units of 8 bytes, of a word in this node's memory that transfer_end is written to
-    logic [9:0] reserved;  // zero
+    logic [6:0] reserved;  // zero
+    logic [1:0] message_slot;  // that slot: those of a context are filled in turn
+    logic message;  // the message that stays behind it in a slot of its context is sent when it has ended, and fails with it
     logic [21:0] dcid;  // the other node
     logic [31:0] length;  // bytes
     logic [15:0] target_reserved;  // zero

@@ -9,6 +9,9 @@
 // the same at each repetition, until it is answered: MessageAck frees the slot, a MessageNack because the mailbox is full gives the message another number
 // later, and one for another reason fails it. One that is never answered is sent again, after a time that doubles, and fails at last.
 //
+// A message that stays behind a transfer is in its slot, but in no queue, until the transfer has ended (launch); one whose transfer has failed is given up
+// where it would be sent.
+//
 // A slot's state is in flags of two writers each: `filled` (a store) and `freed` (an answer) differ while it holds a message; `pushed` and `popped` while it
 // is in the queue; `filled` and `numbered` until its message has a number; `refused` and `renewed` when it needs another one.
 module ni_packetizer #(
@@ -40,6 +43,11 @@ module ni_packetizer #(
   // what a process reads; four cycles after its context was given
   input  logic [ContextBits-1:0]  status_at_i,
   output exanet_pkg::ni_status_t  status_o,
+  // slots whose messages stay behind a transfer, which has ended; why it has failed, and they do
+  input  logic                    launch_valid_i,
+  output logic                    launch_taken_o,
+  input  logic [SlotBits-1:0]     launch_slot_i,
+  input  exanet_pkg::nack_reason_e launch_reason_i,
   // messages, as frames of an ni_port
   output logic                    m_axis_tvalid,
   input  logic                    m_axis_tready,
@@ -97,7 +105,7 @@ module ni_packetizer #(
 
   slot_t fill_slot, emit_q, visit_q, answer_q, push_slot, report_slot;
   assign looks_at = {report_slot, answer_q, visit_q, emit_q};
-  logic fills, frees, refuses, pushes, pushed_next, pops, numbers, renews;
+  logic fills, queues_store, frees, refuses, pushes, pushed_next, pops, numbers, renews;
   logic [SlotBits-1:0] clear_slot;
   logic [3:0] filled_here, pushed_here;
   logic [3:0][1:0] answered_here;
@@ -109,9 +117,10 @@ module ni_packetizer #(
   ni_flags #(.Entries(Slots), .Readers(Readers)) u_filled (
     .clk_i, .write_i(fills || clears), .at_i(clears ? clear_slot : fill_slot), .value_i(!clears && !filled_here[fill]), .read_at_i(looks_at),
     .value_o(filled), .context_i, .slots_o(filled_here));
-  ni_flags #(.Entries(Slots), .Readers(Readers)) u_pushed (
-    .clk_i, .write_i(pushes || clears), .at_i(clears ? clear_slot : push_slot), .value_i(!clears && pushed_next), .read_at_i(looks_at),
-    .value_o(pushed), .context_i, .slots_o(pushed_here));
+  logic launch_pushed;
+  ni_flags #(.Entries(Slots), .Readers(Readers + 1)) u_pushed (
+    .clk_i, .write_i(pushes || clears), .at_i(clears ? clear_slot : push_slot), .value_i(!clears && pushed_next),
+    .read_at_i({launch_slot_i, looks_at}), .value_o({launch_pushed, pushed}), .context_i, .slots_o(pushed_here));
   logic [Readers-1:0][1:0] of_answers;
   ni_flags #(.Entries(Slots), .Width(2), .Readers(Readers)) u_answered (
     .clk_i, .write_i(frees || refuses || clears), .at_i(clears ? clear_slot : answer_q),
@@ -206,15 +215,36 @@ module ni_packetizer #(
     .clk_i, .write_i(fills), .write_at_i(fill_slot), .data_i({peer, pdid_o, touched, message.length, message.mailbox, message.dcid}),
     .read_i(emit_reads), .read_at_i(head), .data_o(order));
 
-  // --- The queue of slots, each in it at most once. A store that is to send comes first, refused or not, then the emitter, then the visitor.
+  // --- Messages that stay behind a transfer: which slots hold one, and why the transfer of one that was launched has failed.
+  typedef struct packed {
+    logic stays;
+    nack_reason_e reason;
+  } link_t;
+  (* ram_style = "distributed" *) link_t links[Slots];
+  link_t launched;
+  logic launch_turn, launches;
+  assign launched = links[launch_slot_i];
+  always_ff @(posedge clk_i) begin
+    if (clears || fills || launches)
+      links[clears ? clear_slot : send ? fill_slot : launch_slot_i] <= clears ? '{stays: 1'b0, reason: NackReasonNone}
+          : send ? '{stays: message.behind, reason: NackReasonNone} : '{stays: 1'b0, reason: launch_reason_i};
+  end
+
+  // --- The queue of slots, each in it at most once. A store that is to send comes first, refused or not, then the emitter, then what is launched, then the
+  // visitor.
   logic head_valid, returns, again, visit_pushes, room_to_push;
   exanet_fifo_block #(.Width(SlotBits), .Depth(Slots)) u_queue (
-    .clk_i, .rst_ni, .write_i(fills || again || visit_pushes), .data_i(send ? fill_slot : again ? emit_q : visit_q), .read_i(emit_reads),
+    .clk_i, .rst_ni, .write_i(queues_store || again || launches || visit_pushes),
+    .data_i(send ? fill_slot : again ? emit_q : launch_valid_i ? launch_slot_i : visit_q), .read_i(emit_reads),
     .keep_i(1'b0), .rewind_i(1'b0), .valid_o(head_valid), .data_o(head));
-  assign room_to_push = !send && !returns;
-  assign pushes = fills || visit_pushes;
-  assign push_slot = send ? fill_slot : visit_q;
-  assign pushed_next = !(send ? pushed_here[fill] : pushed[Visiting]);
+  assign queues_store = fills && !message.behind;
+  assign launch_turn = launch_valid_i && !send && !returns && !clears;
+  assign launches = launch_turn && launched.stays;
+  assign launch_taken_o = launch_turn;
+  assign room_to_push = !send && !returns && !launch_valid_i;
+  assign pushes = queues_store || launches || visit_pushes;
+  assign push_slot = send ? fill_slot : launch_valid_i ? launch_slot_i : visit_q;
+  assign pushed_next = !(send ? pushed_here[fill] : launch_valid_i ? launch_pushed : pushed[Visiting]);
 
   // --- Emitter: a slot's order, then its peer, then the decision; three cycles a message.
   typedef enum logic [2:0] { Pop, Look, Decide, Again, GiveUp } emit_e;
@@ -231,6 +261,7 @@ module ni_packetizer #(
   numbers_t numbers_of_peer, numbers_next;
   timer_t timer, visit_timer, timer_next;
   logic [23:0] number_q, number, answer_number;
+  nack_reason_e link_reason_q;  // its transfer has failed
   logic needs_number, window_full, last_try, orphan, enabled_q, sends, approved_room, approved_valid, approved_taken;
   logic peers_read, peers_write, give_up_done;
   logic [2:0] approved_q;
@@ -252,7 +283,7 @@ module ni_packetizer #(
   assign window_full = needs_number && numbers_of_peer.open[numbers_of_peer.next[4:0]];
   // A message that is refused again and again ends with its context.
   assign orphan = turned_down[Emitting] && !fresh[Emitting] && !enabled_q;
-  assign last_try = orphan || (!needs_number && config_i.tries != '0 && timer.tries == config_i.tries);
+  assign last_try = orphan || link_reason_q != NackReasonNone || (!needs_number && config_i.tries != '0 && timer.tries == config_i.tries);
   assign sends = emit_state_q == Decide && busy[Emitting] && !window_full && !last_try;
   assign number = needs_number ? numbers_of_peer.next : number_q;
   always_comb begin
@@ -288,7 +319,10 @@ module ni_packetizer #(
     end
   end
   always_ff @(posedge clk_i) begin
-    if (emit_state_q == Look) {order_q, enabled_q} <= {order, contexts[emit_q[SlotBits-1:2]][10]};
+    if (emit_state_q == Look) begin
+      {order_q, enabled_q} <= {order, contexts[emit_q[SlotBits-1:2]][10]};
+      link_reason_q        <= links[emit_q].reason;
+    end
   end
 
   // --- Visitor: looks at one slot after the other, and queues again what was not answered in time, or was refused and has waited.
@@ -334,7 +368,7 @@ module ni_packetizer #(
   // The peers' table is the emitter's while it looks and decides. A read here is followed by its write, when the emitter can at most read.
   assign table_free = emit_state_q != Look && emit_state_q != Decide;
   // An answer may have come while the emitter was to give its message up.
-  assign awaits = busy[Answering] && !fresh[Answering];
+  assign awaits = busy[Answering] && (!fresh[Answering] || gives_up_q);
   assign fits = awaits && (gives_up_q ||
       (!turned_down[Answering] && answered_number_q == answer_number && answer_from_q == answer_peer));
   assign applies = answer_state_q == Apply;
@@ -348,7 +382,7 @@ module ni_packetizer #(
   assign peers_write_at = applies ? answer_peer_q : order_q.peer;
   always_comb begin
     peers_value = applies ? numbers_of_peer : numbers_next;
-    if (applies && !turned_down[Answering]) peers_value.open[answered_number_q[4:0]] = 1'b0;
+    if (applies && !turned_down[Answering] && !fresh[Answering]) peers_value.open[answered_number_q[4:0]] = 1'b0;
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -367,7 +401,7 @@ module ni_packetizer #(
           gives_up_q <= emit_state_q == GiveUp;
           answer_q   <= emit_state_q == GiveUp ? emit_q : s_axis_tuser.channel[SlotBits-1:0];
           full_q     <= answer_reads && s_axis_tuser.kind == PacketTypeMessageNack && s_axis_tuser.reason == NackReasonFull;
-          reason_q   <= emit_state_q == GiveUp ? NackReasonSilent
+          reason_q   <= emit_state_q == GiveUp ? (link_reason_q != NackReasonNone ? link_reason_q : NackReasonSilent)
               : s_axis_tuser.kind == PacketTypeMessageAck ? NackReasonNone : nack_reason_e'(s_axis_tuser.reason);
           stale_o    <= stale_o + 32'(answer_reads && !answers);
           if (answers || emit_state_q == GiveUp) answer_state_q <= Check;

@@ -88,6 +88,11 @@ module ni_transfers #(
   input  logic                    end_taken_i,
   output logic [44:0]             end_word_o,
   output exanet_pkg::transfer_end_t end_value_o,
+  // slots of messages that stay behind a transfer, when it has ended
+  output logic                    launch_valid_o,
+  input  logic                    launch_taken_i,
+  output logic [ContextBits+1:0]  launch_slot_o,
+  output exanet_pkg::nack_reason_e launch_reason_o,
   // counts since reset; they wrap
   output logic [31:0]             packets_o,
   output logic [31:0]             ended_o,
@@ -125,6 +130,7 @@ module ni_transfers #(
     logic serves;
     peer_t peer;
     logic [9:0] pdid;
+    logic [ContextBits-1:0] context_of;
   } intake_t;
   logic [4:0][63:0] kept;
   logic [ContextBits-1:0] context_q, hands_context_q;
@@ -156,7 +162,7 @@ module ni_transfers #(
     fence_q         <= {kept[4], kept[3]};
   end
   always_comb begin
-    intake_next = '{transfer: transfer_q, fence: fence_q, fences: 1'b0, serves: 1'b0, peer: peer, pdid: hands_pdid_q};
+    intake_next = '{transfer: transfer_q, fence: fence_q, fences: 1'b0, serves: 1'b0, peer: peer, pdid: hands_pdid_q, context_of: hands_context_q};
     if (transfer_q.read) begin
       // Its request is a block of one packet, whatever its length.
       intake_next.transfer.fence = 1'b0;
@@ -409,6 +415,8 @@ module ni_transfers #(
     logic notify;
     logic [15:0] token;
     logic [9:0] pdid;
+    logic message;  // one stays behind it, in this slot
+    logic [ContextBits+1:0] message_slot;
   } ending_t;
   order_t order1, order2_q, order3_q;
   state_t state1, state2_q, state3_q, state;
@@ -464,7 +472,8 @@ module ni_transfers #(
   assign rests1 = state1.accepted || state1.refused;
   assign numberless1 = (state1.faulted & ~state1.keeps) | state1.renumbers;
   assign unnumbered1 = numberless1[slot1_q[1:0]];
-  assign ending1 = {intake1_q.transfer.end_word, intake1_q.transfer.notify, intake1_q.transfer.token, intake1_q.pdid};
+  assign ending1 = {intake1_q.transfer.end_word, intake1_q.transfer.notify, intake1_q.transfer.token, intake1_q.pdid,
+                    intake1_q.transfer.message, intake1_q.context_of, intake1_q.transfer.message_slot};
   always_ff @(posedge clk_i) begin
     if (starts) begin
       step1_q    <= step;
@@ -746,7 +755,16 @@ module ni_transfers #(
     end else begin
       looked_q <= (looked_q || look_o) && !release_channel;
       ended_o  <= ended_o + 32'(release_channel);
-      offers_q <= offers_q ? !release_channel : ended_valid;
+      offers_q <= offers_q ? !release_channel : ended_valid && !launch_valid_o;
     end
+  end
+  // One at a time: the next end waits for it.
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) launch_valid_o <= 1'b0;
+    else if (release_channel) launch_valid_o <= ending.message;
+    else if (launch_taken_i) launch_valid_o <= 1'b0;
+  end
+  always_ff @(posedge clk_i) begin
+    if (release_channel) {launch_slot_o, launch_reason_o} <= {ending.message_slot, ended_failure};
   end
 endmodule

@@ -154,8 +154,9 @@ class NiNetwork : public NodeNetwork<NiNetwork, NiNode> {
   void clear_peer(std::size_t n, unsigned place) { store64(n, kClearPeer, place); }
   // The store that sends.
   void send(std::size_t n, unsigned context, std::uint32_t to, unsigned mailbox, unsigned length,
-            std::uint64_t cycle = 0) {
+            std::uint64_t cycle = 0, bool behind = false) {
     spec::MessageSend word;
+    word.set_behind(behind);
     word.set_dcid(to);
     word.set_mailbox(mailbox);
     word.set_length(length);

@@ -37,6 +37,7 @@ struct Case {
   unsigned hot_one_in = 0;  // transfers to node 0
   unsigned silent_one_in = 0;  // transfers whose end is not written
   unsigned messages_of_ten = 0;  // of what a processor stores
+  unsigned behind_of_ten = 0;  // messages that stay behind a transfer, and transfers that send what is in a slot of their context
   unsigned fences_of_ten = 0;  // transfers with one
   unsigned reads_of_ten = 0;  // transfers
   bool translate = false;
@@ -54,7 +55,7 @@ struct Case {
       << ", patience " << patience << ", tries " << tries << ", read patience " << read_patience << ", kept " << kept
       << ", " << transfers << " transfers, gap " << gap << ", " << least_bytes << " to " << most_bytes
       << " B, aligned to " << align << ", hot " << hot_one_in << ", silent " << silent_one_in << ", messages "
-      << messages_of_ten << " of ten, fences " << fences_of_ten << " of ten, reads " << reads_of_ten
+      << messages_of_ten << " of ten, behind " << behind_of_ten << " of ten, fences " << fences_of_ten << " of ten, reads " << reads_of_ten
       << " of ten, damaged " << damaged_one_in;
     if (translate)
       s << ", " << domains << " domains, fault tries " << fault_tries << ", unmapped " << unmapped_one_in
@@ -349,6 +350,14 @@ class Gateware {
       transfer.set_target(store.target);
       transfer.set_read(1);
     }
+    if (case_.behind_of_ten != 0 && random_() % 10 < case_.behind_of_ten) {
+      // Whether a message stays there or not: what has nothing to send is left alone.
+      const auto slot = static_cast<unsigned>(random_() % 4);
+      store.message = true;
+      store.message_slot = 4 * context + slot;
+      transfer.set_message(1);
+      transfer.set_message_slot(slot);
+    }
     kernel_.map(n, store.domain, store.own, length);
     kernel_.map(to, store.domain, store.target, length);
     kernel_.map(n, store.domain, store.end_word, 8);
@@ -360,14 +369,15 @@ class Gateware {
   void send_message(std::size_t n) {
     const auto to = random_() % nodes_.size();
     const auto context = static_cast<unsigned>(random_() % kContexts), bytes = static_cast<unsigned>(random_() % 65);
-    net_.send(n, context, net_.node(to).dcid, 0, bytes);
+    const bool behind = case_.behind_of_ten != 0 && random_() % 10 < case_.behind_of_ten;
+    net_.send(n, context, net_.node(to).dcid, 0, bytes, 0, behind);
     nodes_[n].ops.push_back({0,
                              n,
                              StoreOp::kMessage,
                              {},
                              context,
                              {static_cast<NodeId>(to), static_cast<std::uint8_t>(bytes), 0,
-                              static_cast<std::uint16_t>(domain_of(context)), 0}});
+                              static_cast<std::uint16_t>(domain_of(context)), 0, behind}});
   }
 
   void collect() {

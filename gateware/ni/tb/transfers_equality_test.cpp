@@ -220,6 +220,30 @@ TEST_CASE("transfers equality: fences that later blocks overtake") {
   CHECK(total_reported == 0);
 }
 
+TEST_CASE("transfers equality: messages that stay behind transfers, and go with them") {
+  total_messages = total_reported = 0;
+  for (std::uint64_t seed = 900; seed < 912; ++seed) {
+    Case c{.nodes = 2 + 2 * (seed % 2), .line_cycles = 1 + 19 * static_cast<unsigned>(seed % 3 != 0), .memory_cycles = 20, .seed = seed};
+    c.transfers = 600;
+    c.gap = seed % 2 == 0 ? 12 : 60;
+    c.most_bytes = 600;
+    c.messages_of_ten = 5;
+    c.behind_of_ten = 2 + seed % 5;
+    c.fences_of_ten = 2;
+    c.reads_of_ten = 3;
+    c.translate = seed % 3 == 0;
+    if (seed % 4 == 3) {  // some of which fail
+      c.tries = 3;
+      c.read_patience = 3;
+      c.patience = 0;
+      c.disorder = {.lost_one_in = 100, .cut_from = 3000, .cut_until = ~std::uint64_t{0}, .seed = seed};
+    }
+    compare_whole(c);
+  }
+  CHECK(total_messages > 0);
+  CHECK(total_reported > 0);
+}
+
 // A node writes a packet every 120 cycles, and gets more of its own: they wait, while their blocks are given up, and hundreds of others begin.
 TEST_CASE("transfers equality: packets that come when their blocks have long been given up") {
   total_reported = 0;
