@@ -377,6 +377,8 @@ MUTATIONS = [
     Mutation("ni-packetizer", "ni/rtl/ni_packetizer.sv", "answered_number_q == answer_number", "1'b1"),
     Mutation("ni-packetizer", "ni/rtl/ni_packetizer.sv", "answer_from_q == answer_peer", "1'b1"),
     Mutation("ni-packetizer", "ni/rtl/ni_packetizer.sv", "frees = applies && !full_q", "frees = applies"),
+    Mutation("ni-packetizer", "ni/rtl/ni_packetizer.sv", "queues_store = fills && !message.behind", "queues_store = fills"),
+    Mutation("ni-packetizer", "ni/rtl/ni_packetizer.sv", "orphan || link_reason_q != NackReasonNone ||", "orphan ||"),
     Mutation(
         "ni-packetizer-waits",
         "ni/rtl/ni_packetizer.sv",
@@ -448,7 +450,7 @@ MUTATIONS = [
     Mutation("ni-walk", "ni/rtl/ni_walk.sv", "entry.valid && !m_axi_rresp[1]", "entry.valid"),
     Mutation("ni-walk", "ni/rtl/ni_walk.sv", "entry.leaf && level_q[1]", "entry.leaf"),
     Mutation("ni-walk", "ni/rtl/ni_walk.sv", "walk_done_o[client_q] = state_q", "walk_done_o[client] = state_q"),
-    Mutation("ni-transfers-count", "ni/rtl/ni_transfers.sv", "pdid: hands_pdid_q};", "pdid: pdid_i};"),
+    Mutation("ni-transfers-count", "ni/rtl/ni_transfers.sv", "pdid: hands_pdid_q,", "pdid: pdid_i,"),
     Mutation("ni-transfers-count", "ni/rtl/ni_transfers.sv", "assign page_o = ending.word[44:9]", "assign page_o = ending3_q.word[44:9]"),
     Mutation("ni-transfers-count", "ni/rtl/ni_transfers.sv", "end_known && fault_i == NackReasonNone", "end_known"),
     Mutation("ni-transfers-count", "ni/rtl/ni_transfers.sv", "end_known = looked_q && known_i", "end_known = looked_q"),

@@ -25,7 +25,8 @@ HandedOver handed_over(const nb::dict& from) {
   const auto domain = given<std::uint16_t>(from, "domain");
   if (operation.is_message) {
     operation.context = given<std::uint32_t>(from, "context");
-    operation.message = {to, static_cast<std::uint8_t>(bytes), given<std::uint16_t>(from, "mailbox"), domain, 0};
+    operation.message = {to, static_cast<std::uint8_t>(bytes), given<std::uint16_t>(from, "mailbox"), domain,
+                         0,  given<bool>(from, "behind")};
     return operation;
   }
   TransferStore& transfer = operation.transfer;
@@ -39,6 +40,8 @@ HandedOver handed_over(const nb::dict& from) {
   transfer.end_word = given<std::uint64_t>(from, "end_word");
   transfer.domain = domain;
   transfer.read = given<bool>(from, "read");
+  transfer.message = given<bool>(from, "message");
+  transfer.message_slot = 4 * given<std::uint32_t>(from, "context") + given<std::uint32_t>(from, "message_slot");
   return operation;
 }
 

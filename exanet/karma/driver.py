@@ -88,15 +88,16 @@ class Driver:
         """Where an address of a transfer is in memory."""
         return address + FRAMES if self.translate else address
 
-    def message(self, node: int, to: int, payload: bytes, *, context: int = 0, mailbox: int = MAILBOX) -> None:
-        """Stores a message, 16 bytes at a time, and what sends it."""
+    def message(self, node: int, to: int, payload: bytes, *, context: int = 0, mailbox: int = MAILBOX, behind: bool = False) -> None:
+        """Stores a message, 16 bytes at a time, and what sends it, or, if `behind`, has a transfer do so that names its slot."""
         page = 0x1000 * context
         for at in range(0, len(payload), LINE_BYTES):
             part = payload[at : at + LINE_BYTES].ljust(LINE_BYTES, b"\0")
             self.bench.store(node, page + at, int.from_bytes(part, "little"), LINE_BYTES)
-        self.bench.store(node, page + _SEND, pack("message_send", dcid=to, mailbox=mailbox, length=len(payload)))
+        self.bench.store(node, page + _SEND, pack("message_send", dcid=to, mailbox=mailbox, length=len(payload), behind=behind))
         self.operations.append(
             {"kind": "message", "node": node, "to": to, "bytes": len(payload), "context": context, "mailbox": mailbox, "domain": DOMAIN}
+            | {"behind": behind}
         )
 
     def transfer(
@@ -109,12 +110,14 @@ class Driver:
         target: int = TARGET,
         read: bool = False,
         fence: bytes | None = None,
+        message_slot: int | None = None,
         context: int = 0,
         narrow: bool = False,
     ) -> int:
         """Hands a transfer over, by two stores of 16 bytes or, if `narrow`, four of 8. Returns the address of the word that tells its end.
 
-        `fence`: 8 bytes that are written behind the data, at FENCES plus the transfer's number times 16.
+        `fence`: 8 bytes that are written behind the data, at FENCES plus the transfer's number times 16; `message_slot`: of the
+        context, whose message is sent when the transfer has ended.
         """
         token, page = self._ends % END_WORDS, 0x1000 * context
         self._ends += 1
@@ -124,13 +127,16 @@ class Driver:
             word = pack("transfer_fence", word=fence_word // 8, value=int.from_bytes(fence, "little"))
             self.bench.store(node, page + _FENCE, word, LINE_BYTES)
         addresses = {"own": own, "target": target, "end_word": end // 8}
-        record = pack("transfer", **addresses, length=count, dcid=to, notify=1, read=read, fence=fence is not None, token=token)
+        behind = {"message": message_slot is not None, "message_slot": message_slot or 0}
+        record = pack("transfer", **addresses, **behind, length=count, dcid=to, notify=1, read=read, fence=fence is not None, token=token)
         size = 8 if narrow else LINE_BYTES
         for at in range(0, 32, size):
             self.bench.store(node, page + _TRANSFER + at, record >> 8 * at & (1 << 8 * size) - 1, size)
         self.operations.append(
             {"kind": "transfer", "node": node, "to": to, "bytes": count, "own": own, "target": target, "read": read, "domain": DOMAIN}
             | {"end_word": end, "fence_word": fence_word if fence is not None else 0, "fence": fence is not None}
+            | behind
+            | {"context": context}
         )
         return end
 

@@ -18,6 +18,8 @@ KNOWN_PAGES, MANY_PAGES = 16, 128
 """Fewer pages of 4 KiB than a TLB keeps (32), and so many that each has left it when its turn comes again."""
 PACKET_BYTES = 512
 READS_CYCLES = (20, 50, 100, 200)
+BEHIND_BYTES = 32
+"""Payload of a message that tells of a transfer: as much as the published completion has (R44)."""
 _TRANSFERS = 384
 _WARM = 2 * MANY_PAGES
 """Transfers that are not counted: after them a TLB holds what it can."""
@@ -112,6 +114,15 @@ def completions(count: int, *, line_cycles: int, memory_cycles: int) -> dict[str
         driver.until_received(1, 0)
         found["write_and_message"] = bench.cycle - begin
         _holds(bench, count)
+    for payload in (0, BEHIND_BYTES):
+        with Bench(2, line_cycles=line_cycles, memory_cycles=memory_cycles) as bench:
+            driver = Driver(bench)
+            begin = begun(driver)
+            driver.message(0, 1, bytes(range(payload)), behind=True)
+            driver.transfer(0, 1, count, message_slot=0)
+            driver.until_received(1, 0)
+            found[f"message_behind_{payload}"] = bench.cycle - begin
+            _holds(bench, count)
     return found
 
 

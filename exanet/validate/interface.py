@@ -120,8 +120,8 @@ def beside(found: dict[str, Any]) -> list[tuple[str, str, str, str]]:
          "size of theirs is not stated"),
         ("P04", "0.47 µs of 1.3 µs in interface and library", f"{inside} cycles, {inside * CYCLE_NS / 1000:.2f} µs, in both interfaces",
          f"{PROTOTYPE_BYTES} B; stores, memory, load and library are the rest (docs/calibration.md)"),
-        ("R44", "32 B of payload in a completion", "up to 64 B beside a message's entry, 8 B in a fence",
-         "a transfer's end has no payload; theirs is that of a DMA engine for a host"),
+        ("R44", "32 B of payload in a completion", "up to 64 B in a message sent when its transfer has ended, 8 B in a fence",
+         "theirs is that of a DMA engine for a host"),
     ]  # fmt: skip
 
 
@@ -217,8 +217,6 @@ def _show_options(console: Console, found: dict[str, Any]) -> None:
     table = terminal.table("", *(f"{of['bytes']} B" for of in found["completions"]))
     for key, text in _COMPLETIONS.items():
         table.add_row(text, *(str(of[key]) for of in found["completions"]))
-    for text in _ABSENT:
-        table.add_row(text, *("not there" for _ in found["completions"]))
     console.print(table)
     console.print()
 
@@ -229,7 +227,8 @@ _READS = {1: "one", 2: "two", 0: "up to 16"}
 _COMPLETIONS = {
     "message": "fast send: bytes in the stores, and beside the mailbox's entry",
     "write_and_fence": "direct completion: a write, and a word behind it in user memory (fence)",
-    "write_and_message": "by the mailbox: a write, its end polled, then a message by the processor",
+    "message_behind_0": "completion in a mailbox: a message that the interface sends when the write has ended",
+    f"message_behind_{options.BEHIND_BYTES}": f"the same with {options.BEHIND_BYTES} B of payload in it",
+    "write_and_message": "by the processor: a write, its end polled, then a message",
     "end_at_sender": "  of that, until the sender has polled its end",
 }
-_ABSENT = ("completion of a transfer that the interface itself puts into a mailbox", "up to 32 B of payload in a transfer's completion")

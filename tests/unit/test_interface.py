@@ -180,6 +180,7 @@ def test_options_save_what_they_are_said_to(found: Found) -> None:
     assert by[True, 100, 1]["cycles_a_packet"] == 100 + 32
     for of in found["completions"]:
         assert of["message"] < of["write_and_fence"] < of["end_at_sender"] < of["write_and_message"]
+        assert of["end_at_sender"] < of["message_behind_0"] < of["message_behind_32"]
 
 
 @needs_browser

@@ -24,7 +24,15 @@ struct MessagesConfig {
 };
 
 // As nack_reason of spec/packet.yaml, of those that an interface gives.
-enum class MessageAnswer : std::uint8_t { kStored = 0, kFull = 1, kClosed = 2, kDomain = 3, kSilent = 5, kUnmapped = 8, kReadOnly = 9 };
+enum class MessageAnswer : std::uint8_t {
+  kStored = 0,
+  kFull = 1,
+  kClosed = 2,
+  kDomain = 3,
+  kSilent = 5,
+  kUnmapped = 8,
+  kReadOnly = 9
+};
 
 // What a message's packet, and its answer's, say beside source and destination; carried in Packet::user, whose two top bits stay 0.
 struct MessageWord {

@@ -131,7 +131,8 @@ void MessageSender::advance(NodeId node) {
     const Cycle pop = std::max({n.pop_from, n.queue.front().written + 2, room});
     const Slot& slot = n.slots[n.queue.front().slot];
     const Numbers& numbers = n.numbers[slot.message.dst];
-    const bool settled = slot.failure == MessageAnswer::kStored && slot.fresh(pop + 2) && (numbers.open >> (numbers.next % kWindow) & 1) == 0;
+    const bool settled = slot.failure == MessageAnswer::kStored && slot.fresh(pop + 2) &&
+                         (numbers.open >> (numbers.next % kWindow) & 1) == 0;
     if (n.last_pop != pop) {
       n.last_pop = pop;
       n.pops[n.popped++ % n.pops.size()] = pop;
@@ -386,7 +387,8 @@ void MessageSender::give_up(NodeId node, Node& n) {
   n.gives_up_from = kUnknown;
   n.emitter = Emitter::kPop;
   if (waits) {
-    if (!slot.turned_down(done) && !slot.fresh(done)) n.numbers[slot.message.dst].open &= ~(1u << (slot.number % kWindow));
+    if (!slot.turned_down(done) && !slot.fresh(done))
+      n.numbers[slot.message.dst].open &= ~(1u << (slot.number % kWindow));
     slot.freed = done;
     const bool fails = slot.failure != MessageAnswer::kStored;
     on_answered_(self_, node, n.emitted, slot.message.user, fails ? slot.failure : MessageAnswer::kSilent, done);

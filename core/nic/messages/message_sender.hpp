@@ -147,7 +147,9 @@ class MessageSender {
     events_.schedule(time_of(cycle, config_.cycle), handler, node);
   }
   Slot& slot_of(Node& n, std::uint32_t slot);
-  static bool pushed_in(const Node& n, Cycle c) { return n.fills[0] == c || n.fills[1] == c || n.again == c || n.launches[0].asks(c) || n.launches[1].asks(c); }
+  static bool pushed_in(const Node& n, Cycle c) {
+    return n.fills[0] == c || n.fills[1] == c || n.again == c || n.launches[0].asks(c) || n.launches[1].asks(c);
+  }
   static void enqueue(Node& n, std::uint32_t slot, Cycle written);
   static bool table_free(const Node& n, Cycle c);
 

@@ -16,9 +16,10 @@ struct Interfaces {
     messages.attach(network);
     transfers.attach(network, messages.answers, blocks);
     blocks.attach(network, messages.answers, transfers);
-    transfers.launch_by({&messages.sender, [](void* its, NodeId node, std::uint32_t slot, TransferEnding failure, Cycle from) {
-                           static_cast<MessageSender*>(its)->launch(node, slot, static_cast<MessageAnswer>(failure), from);
-                         }});
+    transfers.launch_by(
+        {&messages.sender, [](void* its, NodeId node, std::uint32_t slot, TransferEnding failure, Cycle from) {
+           static_cast<MessageSender*>(its)->launch(node, slot, static_cast<MessageAnswer>(failure), from);
+         }});
     messages.sender.tell_launched(
         &transfers, [](void* its, NodeId node, Cycle at) { static_cast<TransferSender*>(its)->launched(node, at); });
   }

@@ -2,7 +2,8 @@
 // ni_packetizer under any stores, any answers and a port that takes frames at any pace or never. Shown, for so many cycles from the reset: a slot comes
 // free by an answer of the node that its message went to, which names the slot and the
 // number that the message was sent under last and is no refusal because the mailbox is full, or because its tries have run out, or its context was closed (which
-// takes more cycles than are looked at); and never twice. No FIFO overflows, no table is read and written at once where that counts (the modules' own assertions).
+// takes more cycles than are looked at), or the transfer that it stays behind has failed; and never twice. One that stays behind a transfer is not sent before
+// it is launched. No FIFO overflows, no table is read and written at once where that counts (the modules' own assertions).
 module packetizer_formal (
   input logic                     clk_i,
   input logic                     context_i,
@@ -12,6 +13,9 @@ module packetizer_formal (
   input logic [15:0]              strobe_i,
   input logic                     context_write_i,
   input exanet_pkg::ni_context_t  context_value_i,
+  input logic                     launch_i,
+  input logic [2:0]          launch_slot_i,
+  input exanet_pkg::nack_reason_e launch_reason_i,
   input logic                     ready_i,
   input logic                     answer_i,
   input exanet_pkg::ni_user_t     user_i
@@ -28,7 +32,7 @@ module packetizer_formal (
     ni_config.tries = 4'd1;
   end
 
-  logic up, enabled, valid, last, answer, taken;
+  logic up, enabled, valid, last, answer, taken, launched;
   logic [9:0] pdid;
   ni_status_t status;
   logic [127:0] data;
@@ -39,12 +43,20 @@ module packetizer_formal (
   ni_packetizer #(.Contexts(2), .Peers(2)) dut (
     .clk_i, .rst_ni(rst_n), .config_i(ni_config), .ready_o(up), .context_i, .store_i(up && store_i), .line_i, .data_i, .strobe_i, .pdid_o(pdid),
     .enabled_o(enabled), .context_write_i(up && context_write_i), .context_value_i, .status_at_i(1'b0), .status_o(status),
+    .launch_valid_i(up && launch_i), .launch_taken_o(launched), .launch_slot_i, .launch_reason_i,
     .m_axis_tvalid(valid), .m_axis_tready(ready_i), .m_axis_tdata(data), .m_axis_tkeep(keep), .m_axis_tlast(last), .m_axis_tuser(user),
     .s_axis_tvalid(answer), .s_axis_tready(taken), .s_axis_tuser(user_i), .sent_o(sent), .done_o(done), .repeated_o(repeated), .stale_o(stale));
 
   // A store is one or the other; an answer that is offered stays.
   logic waits = 1'b0;
   ni_user_t user_q = '0;
+  logic asks = 1'b0;
+  logic [2:0] slot_q = '0;
+  nack_reason_e reason_q = NackReasonNone;
+  always_ff @(posedge clk_i) begin
+    asks               <= up && launch_i && !launched;
+    {slot_q, reason_q} <= {launch_slot_i, launch_reason_i};
+  end
   always_ff @(posedge clk_i) begin
     waits  <= answer && !taken;
     user_q <= user_i;
@@ -52,6 +64,7 @@ module packetizer_formal (
   always_comb begin
     assume (!(store_i && context_write_i));
     if (waits) assume (answer_i && user_i == user_q);
+    if (asks) assume (launch_i && launch_slot_i == slot_q && launch_reason_i == reason_q);
   end
 
   // Slot 0, and the answer that was taken last.
@@ -63,6 +76,17 @@ module packetizer_formal (
   assign sends = dut.sends && dut.emit_q == '0;
   assign frees = dut.frees && dut.answer_q == '0;
   assign closed = !dut.contexts[0][10];
+  logic stays = 1'b0, failed = 1'b0, was_launched = 1'b0;
+  always_ff @(posedge clk_i) begin
+    if (fills) {stays, failed} <= {dut.message.behind, 1'b0};
+    else if (launched && launch_slot_i == '0 && stays) {stays, failed} <= {1'b0, launch_reason_i != NackReasonNone};
+    if (rst_n) begin
+      NotBefore: assert (!stays || !(sends || frees));
+      NotFailed: assert (!failed || !sends);
+      Behind: cover (sends && was_launched);
+    end
+    was_launched <= (was_launched && !fills) || (launched && launch_slot_i == '0 && stays);
+  end
   logic was_closed = 1'b0;  // while it was decided on
   always_ff @(posedge clk_i) begin
     was_closed <= closed || (was_closed && 3'(dut.emit_state_q) == 3'd4);
@@ -76,11 +100,11 @@ module packetizer_formal (
     end
     if (rst_n) begin
       NotTwice: assert (!frees || busy);
-      WasSent: assert (!frees || times != '0);
+      WasSent: assert (!frees || times != '0 || failed);
       ByAnswer: assert (!frees || dut.gives_up_q || (answered.channel == '0 && answered.number == number && answered.source_dcid[0] == to));
       ByItsKind: assert (!frees || dut.gives_up_q || answered.kind == PacketTypeMessageAck ||
                          (answered.kind == PacketTypeMessageNack && answered.reason != NackReasonFull));
-      ByItsEnd: assert (!frees || !dut.gives_up_q || times == 3'd2 || was_closed);
+      ByItsEnd: assert (!frees || !dut.gives_up_q || times == 3'd2 || was_closed || failed);
       Answered: cover (frees && !dut.gives_up_q && done == 32'd1);
       Held: cover (waiting == 3'd3);
     end

@@ -16,6 +16,9 @@ module packetizer_waits_formal #(
   input logic [15:0]              strobe_i,
   input logic                     context_write_i,
   input exanet_pkg::ni_context_t  context_value_i,
+  input logic                     launch_i,
+  input logic [ContextBits+1:0] launch_slot_i,
+  input exanet_pkg::nack_reason_e launch_reason_i,
   input logic                     ready_i,
   input logic                     answer_i,
   input exanet_pkg::ni_user_t     user_i
@@ -27,7 +30,7 @@ module packetizer_waits_formal #(
   logic rst_n = 1'b0;
   always_ff @(posedge clk_i) rst_n <= 1'b1;
 
-  logic up, enabled, valid, last, offered, taken;
+  logic up, enabled, valid, last, offered, taken, launched;
   logic [9:0] pdid;
   ni_status_t status;
   logic [127:0] data;
@@ -38,6 +41,7 @@ module packetizer_waits_formal #(
   ni_packetizer #(.Contexts(Contexts), .Peers(Peers)) dut (
     .clk_i, .rst_ni(rst_n), .config_i, .ready_o(up), .context_i, .store_i(up && store_i), .line_i, .data_i, .strobe_i, .pdid_o(pdid),
     .enabled_o(enabled), .context_write_i(up && context_write_i), .context_value_i, .status_at_i('0), .status_o(status),
+    .launch_valid_i(up && launch_i), .launch_taken_o(launched), .launch_slot_i, .launch_reason_i,
     .m_axis_tvalid(valid), .m_axis_tready(ready_i), .m_axis_tdata(data), .m_axis_tkeep(keep), .m_axis_tlast(last), .m_axis_tuser(user),
     .s_axis_tvalid(offered), .s_axis_tready(taken), .s_axis_tuser(user_i), .sent_o(sent), .done_o(done), .repeated_o(repeated), .stale_o(stale));
 

@@ -31,7 +31,8 @@ module transfers_formal #(
   input logic                            known_i,
   input logic [35:0]                     page_frame_i,
   input exanet_pkg::nack_reason_e        fault_i,
-  input logic                            end_taken_i
+  input logic                            end_taken_i,
+  input logic                            launch_taken_i
 );
   import exanet_pkg::*;
   localparam int unsigned Channels = 2;
@@ -58,6 +59,9 @@ module transfers_formal #(
   ni_transfer_status_t status;
   ni_pkg::write_packet_t packet;
   logic [31:0] packets, ended, repeated, stale;
+  logic launch_valid;
+  logic [2:0] launch_slot;
+  nack_reason_e launch_reason;
   ni_transfers #(.Contexts(2), .Channels(Channels), .Peers(2), .Window(2)) dut (
     .clk_i, .rst_ni(rst_n), .config_i(ni_config), .ready_o(up), .context_i, .store_i(rst_n && store_i), .line_i, .data_i, .strobe_i, .pdid_i,
     .status_at_i(1'b0), .status_o(status), .serves_o(serves), .serve_valid_i(rst_n && serve_valid_i), .serve_i,
@@ -65,7 +69,8 @@ module transfers_formal #(
     .packet_taken_i(rst_n && packet_taken_i), .packet_o(packet), .unread_valid_i(rst_n && unread_valid_i), .unread_taken_o(unread_taken), .unread_i,
     .s_axis_tvalid(rst_n && answer_valid_i), .s_axis_tready(tready), .s_axis_tuser(answer_i), .invalidates_i, .drained_o(drained), .look_o(look),
     .domain_o(domain), .page_o(page), .want_o(want), .known_i, .page_frame_i, .fault_i, .end_valid_o(end_valid),
-    .end_taken_i(rst_n && end_taken_i), .end_word_o(end_word), .end_value_o(end_value), .packets_o(packets), .ended_o(ended),
+    .end_taken_i(rst_n && end_taken_i), .end_word_o(end_word), .end_value_o(end_value), .launch_valid_o(launch_valid),
+    .launch_taken_i(rst_n && launch_taken_i), .launch_slot_o(launch_slot), .launch_reason_o(launch_reason), .packets_o(packets), .ended_o(ended),
     .repeated_o(repeated), .stale_o(stale));
 
   // What a token says is so: of a store, and of what the unit keeps.
@@ -77,6 +82,8 @@ module transfers_formal #(
     logic notify;
     logic [15:0] token;
     logic [9:0] pdid;
+    logic message;
+    logic [2:0] message_slot;
   } ending_t;
   function automatic logic is_sound(ending_t ending);
     return !ending.notify || is_told(ending.word, ending.token, ending.pdid);
@@ -160,7 +167,8 @@ module transfers_formal #(
       end
     end
     ending_t ending, ending2, ending3, ending_first;
-    assign ending_first = {dut.intake1_q.transfer.end_word, dut.intake1_q.transfer.notify, dut.intake1_q.transfer.token, dut.intake1_q.pdid};
+    assign ending_first = {dut.intake1_q.transfer.end_word, dut.intake1_q.transfer.notify, dut.intake1_q.transfer.token, dut.intake1_q.pdid,
+                           dut.intake1_q.transfer.message, dut.intake1_q.context_of, dut.intake1_q.transfer.message_slot};
     assign ending = dut.ending;
     assign ending2 = dut.ending2_q;
     assign ending3 = dut.ending3_q;
@@ -190,18 +198,18 @@ module transfers_formal #(
       end
     end
     // Entries of FIFOs that are written and not read.
-    localparam int unsigned IntakeBits = $bits(transfer_t) + $bits(transfer_fence_t) + 13;
+    localparam int unsigned IntakeBits = $bits(transfer_t) + $bits(transfer_fence_t) + 14;
     for (genvar i = 0; i < 8; i++) begin : gen_intake
       logic [2:0] at;
       logic [IntakeBits-1:0] kept;
       transfer_t transfer;
       logic serves_here;  // which one that was stored never does
-      assign serves_here = kept[11];
+      assign serves_here = kept[12];
       assign at = 3'(dut.u_intake.read_q + 4'($unsigned(i)));
       assign kept = dut.u_intake.memory[at];
       assign transfer = kept[IntakeBits-1-:$bits(transfer_t)];
       always_ff @(posedge clk_i)
-        if (rst_n) Kept : assert (4'($unsigned(i)) >= intakes || (!serves_here && is_told(transfer.end_word, transfer.token, kept[9:0])));
+        if (rst_n) Kept : assert (4'($unsigned(i)) >= intakes || (!serves_here && is_told(transfer.end_word, transfer.token, kept[10:1])));
     end
     for (genvar i = 0; i < Channels; i++) begin : gen_ends
       logic at;
@@ -210,5 +218,16 @@ module transfers_formal #(
       assign kept = dut.u_ends.memory[at];
       always_ff @(posedge clk_i) if (rst_n) Waits : assert (2'($unsigned(i)) >= ends || written[kept[5]]);
     end
+  end
+
+  // A launch that is asked for stays as it is until it is taken.
+  logic asks = 1'b0;
+  logic [2:0] slot_q = '0;
+  nack_reason_e reason_q = NackReasonNone;
+  always_ff @(posedge clk_i) begin
+    asks               <= launch_valid && !launch_taken_i && rst_n;
+    {slot_q, reason_q} <= {launch_slot, launch_reason};
+    if (rst_n) OneAtATime: assert (!(launch_valid && dut.offers_q));
+    if (rst_n && asks) Launch: assert (launch_valid && launch_slot == slot_q && launch_reason == reason_q);
   end
 endmodule

@@ -118,9 +118,12 @@ module ni_packetizer #(
     .clk_i, .write_i(fills || clears), .at_i(clears ? clear_slot : fill_slot), .value_i(!clears && !filled_here[fill]), .read_at_i(looks_at),
     .value_o(filled), .context_i, .slots_o(filled_here));
   logic launch_pushed;
+  logic [Readers:0][SlotBits-1:0] looks_at_pushed;
+  assign looks_at_pushed[Readers-1:0] = looks_at;
+  assign looks_at_pushed[Readers] = launch_slot_i;
   ni_flags #(.Entries(Slots), .Readers(Readers + 1)) u_pushed (
     .clk_i, .write_i(pushes || clears), .at_i(clears ? clear_slot : push_slot), .value_i(!clears && pushed_next),
-    .read_at_i({launch_slot_i, looks_at}), .value_o({launch_pushed, pushed}), .context_i, .slots_o(pushed_here));
+    .read_at_i(looks_at_pushed), .value_o({launch_pushed, pushed}), .context_i, .slots_o(pushed_here));
   logic [Readers-1:0][1:0] of_answers;
   ni_flags #(.Entries(Slots), .Width(2), .Readers(Readers)) u_answered (
     .clk_i, .write_i(frees || refuses || clears), .at_i(clears ? clear_slot : answer_q),

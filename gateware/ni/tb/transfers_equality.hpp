@@ -37,7 +37,8 @@ struct Case {
   unsigned hot_one_in = 0;  // transfers to node 0
   unsigned silent_one_in = 0;  // transfers whose end is not written
   unsigned messages_of_ten = 0;  // of what a processor stores
-  unsigned behind_of_ten = 0;  // messages that stay behind a transfer, and transfers that send what is in a slot of their context
+  unsigned behind_of_ten =
+      0;  // messages that stay behind a transfer, and transfers that send what is in a slot of their context
   unsigned fences_of_ten = 0;  // transfers with one
   unsigned reads_of_ten = 0;  // transfers
   bool translate = false;
@@ -55,8 +56,8 @@ struct Case {
       << ", patience " << patience << ", tries " << tries << ", read patience " << read_patience << ", kept " << kept
       << ", " << transfers << " transfers, gap " << gap << ", " << least_bytes << " to " << most_bytes
       << " B, aligned to " << align << ", hot " << hot_one_in << ", silent " << silent_one_in << ", messages "
-      << messages_of_ten << " of ten, behind " << behind_of_ten << " of ten, fences " << fences_of_ten << " of ten, reads " << reads_of_ten
-      << " of ten, damaged " << damaged_one_in;
+      << messages_of_ten << " of ten, behind " << behind_of_ten << " of ten, fences " << fences_of_ten
+      << " of ten, reads " << reads_of_ten << " of ten, damaged " << damaged_one_in;
     if (translate)
       s << ", " << domains << " domains, fault tries " << fault_tries << ", unmapped " << unmapped_one_in
         << ", read-only " << read_only_one_in << ", late " << late << ", revoked " << revoked;

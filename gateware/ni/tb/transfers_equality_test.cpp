@@ -223,7 +223,10 @@ TEST_CASE("transfers equality: fences that later blocks overtake") {
 TEST_CASE("transfers equality: messages that stay behind transfers, and go with them") {
   total_messages = total_reported = 0;
   for (std::uint64_t seed = 900; seed < 912; ++seed) {
-    Case c{.nodes = 2 + 2 * (seed % 2), .line_cycles = 1 + 19 * static_cast<unsigned>(seed % 3 != 0), .memory_cycles = 20, .seed = seed};
+    Case c{.nodes = 2 + 2 * (seed % 2),
+           .line_cycles = 1 + 19 * static_cast<unsigned>(seed % 3 != 0),
+           .memory_cycles = 20,
+           .seed = seed};
     c.transfers = 600;
     c.gap = seed % 2 == 0 ? 12 : 60;
     c.most_bytes = 600;
