@@ -297,7 +297,8 @@ module ni_packetizer #(
     timer_next.tries = needs_number ? '0 : timer.tries + 4'd1;
     timer_next.doublings = fresh[Emitting] ? '0 : timer.doublings == MostDoublings ? MostDoublings : timer.doublings + 3'd1;
   end
-  assign numbers = sends && fresh[Emitting];
+  // One that is given up before it had a number leaves the slot as one that had.
+  assign numbers = (sends || emit_state_q == GiveUp) && fresh[Emitting];
   assign renews = sends && turned_down[Emitting];
   assign returns = emit_state_q == Again;
   assign again = returns && !send;

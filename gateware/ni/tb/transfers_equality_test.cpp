@@ -329,6 +329,7 @@ TEST_CASE("transfers equality: every transfer ends once, whole or told of, whate
       c.disorder.cut_until = ~std::uint64_t{0};
       ++dead;
     }
+    c.behind_of_ten = pick(std::vector<unsigned>{0, 2, 5});
     if (!c.disorder.any()) c.disorder.lost_one_in = 100;
     c.disorder.seed = c.seed = seed;
     compare_whole(c);
