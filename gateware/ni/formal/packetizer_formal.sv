@@ -3,7 +3,7 @@
 // free by an answer of the node that its message went to, which names the slot and the
 // number that the message was sent under last and is no refusal because the mailbox is full, or because its tries have run out, or its context was closed (which
 // takes more cycles than are looked at), or the transfer that it stays behind has failed; and never twice. One that stays behind a transfer is not sent before
-// it is launched. No FIFO overflows, no table is read and written at once where that counts (the modules' own assertions).
+// it is launched. What is sent first has a number of its own. No FIFO overflows, no table is read and written at once where that counts (the modules' own assertions).
 module packetizer_formal (
   input logic                     clk_i,
   input logic                     context_i,
@@ -100,6 +100,7 @@ module packetizer_formal (
     end
     if (rst_n) begin
       NotTwice: assert (!frees || busy);
+      FirstIsNew: assert (!(sends && times == '0) || dut.needs_number);
       WasSent: assert (!frees || times != '0 || failed);
       ByAnswer: assert (!frees || dut.gives_up_q || (answered.channel == '0 && answered.number == number && answered.source_dcid[0] == to));
       ByItsKind: assert (!frees || dut.gives_up_q || answered.kind == PacketTypeMessageAck ||
