@@ -3,7 +3,8 @@
 // free by an answer of the node that its message went to, which names the slot and the
 // number that the message was sent under last and is no refusal because the mailbox is full, or because its tries have run out, or its context was closed (which
 // takes more cycles than are looked at), or the transfer that it stays behind has failed; and never twice. One that stays behind a transfer is not sent before
-// it is launched. What is sent first has a number of its own. No FIFO overflows, no table is read and written at once where that counts (the modules' own assertions).
+// it is launched. What is sent first has a number of its own. No FIFO overflows, no table is read and written at once where that counts (the modules' own
+// assertions).
 module packetizer_formal (
   input logic                     clk_i,
   input logic                     context_i,
