@@ -147,11 +147,10 @@ static bool is_mapped(int maps, const struct mapping *of, uint64_t begin, uint64
 }
 
 // Whether all of it is mapped as its loader has done it: nobody has changed a protection, or put something else there.
-static bool is_as_loaded(const struct dl_phdr_info *info, const struct object *object, uint64_t inode) {
+static bool is_as_loaded(int maps, const struct dl_phdr_info *info, const struct object *object, uint64_t inode) {
   const uint64_t base = info->dlpi_addr;
-  const int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
   struct mapping first;
-  bool same = maps >= 0 && find_mapping(maps, base, &first) && first.inode == inode;
+  bool same = find_mapping(maps, base, &first) && first.inode == inode;
   uint64_t at = 0;
   for (uint16_t i = 0; same && i < info->dlpi_phnum && at < object->bytes; i++) {
     const ElfW(Phdr) *part = &info->dlpi_phdr[i];
@@ -162,9 +161,7 @@ static bool is_as_loaded(const struct dl_phdr_info *info, const struct object *o
            is_mapped(maps, &first, base + begin, base + end, flags, begin);
     at = end;
   }
-  same = same && is_mapped(maps, &first, base + at, base + object->bytes, 0, 0);
-  if (maps >= 0) close(maps);
-  return same;
+  return same && is_mapped(maps, &first, base + at, base + object->bytes, 0, 0);
 }
 
 // Whether all of its pages are the file's, or not there yet: nobody, a debugger for one, has changed what lies there.
@@ -185,21 +182,24 @@ static bool is_as_in_file(const struct object *object) {
 
 struct search {
   struct exn_texts *texts;
-  int memory;
+  int memory, maps;
 };
 
 static int share(struct dl_phdr_info *info, size_t size, void *argument) {
   const struct search *search = argument;
-  const struct object object = find_text(info);
+  struct mapping headers;
   (void)size;
+  if (!find_mapping(search->maps, (uintptr_t)info->dlpi_phdr, &headers) || (headers.flags & READABLE) == 0) return 0;
+  const struct object object = find_text(info);
   if (object.bytes == 0 || !info->dlpi_name || info->dlpi_name[0] != '/') return 0;
   const int file = open(info->dlpi_name, O_RDONLY | O_CLOEXEC);
   struct stat status;
   char head[PAGE];
-  // The same file still as the one that has been loaded, as far as its first page tells: headers, and where it was built.
-  if (file >= 0 && fstat(file, &status) == 0 && pread(file, head, sizeof head, 0) == (ssize_t)sizeof head &&
-      memcmp(head, object.begins, sizeof head) == 0 && is_as_loaded(info, &object, status.st_ino) &&
-      is_as_in_file(&object)) {
+  // Nothing of it is read before it is known to be there. Then it is still the file that was loaded, as far as its first page tells: headers, and where
+  // it was built.
+  if (file >= 0 && fstat(file, &status) == 0 && is_as_loaded(search->maps, info, &object, status.st_ino) &&
+      is_as_in_file(&object) && pread(file, head, sizeof head, 0) == (ssize_t)sizeof head &&
+      memcmp(head, object.begins, sizeof head) == 0) {
     const struct exn_file wanted = identify(&status);
     const struct exn_text *text = find_copy(search->texts, search->memory, file, &wanted, object.bytes);
     if (text && mmap(object.begins, text->bytes, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, search->memory,
@@ -212,10 +212,13 @@ static int share(struct dl_phdr_info *info, size_t size, void *argument) {
 
 void exn_share_texts(struct exn_texts *texts) {
   const int error = errno;
-  struct search search = {texts, texts->path[0] ? open(texts->path, O_RDWR | O_CLOEXEC) : -1};
-  if (search.memory >= 0) {
-    dl_iterate_phdr(share, &search);
-    close(search.memory);
+  struct search search = {texts, -1, -1};
+  if (texts->path[0]) {
+    search.memory = open(texts->path, O_RDWR | O_CLOEXEC);
+    search.maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
   }
+  if (search.memory >= 0 && search.maps >= 0) dl_iterate_phdr(share, &search);
+  if (search.memory >= 0) close(search.memory);
+  if (search.maps >= 0) close(search.maps);
   errno = error;
 }

@@ -75,7 +75,15 @@ def test_ranks_go_home_and_back(exanet_run: Runner, stack: Stack, compiled: Call
 
 @pytest.mark.parametrize(
     ("kind", "changed"),
-    [("packed", "behind"), ("packed", "write"), ("packed", "protect"), ("packed", "map"), ("processes", "behind"), ("processes", "map")],
+    [
+        ("packed", "behind"),
+        ("packed", "write"),
+        ("packed", "protect"),
+        ("packed", "hide"),
+        ("packed", "map"),
+        ("processes", "behind"),
+        ("processes", "map"),
+    ],
 )
 def test_ranks_share_the_library_on_large_pages(exanet_run: Runner, mpich: Stack, tmp_path: Path, kind: str, changed: str) -> None:
     """Where the kernel can; and one that changes its code, before it is shared or behind that, does so for itself."""

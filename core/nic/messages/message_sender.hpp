@@ -33,10 +33,10 @@ class MessageSender {
  public:
   // The message of a slot has been answered, or is given up. In the cycle behind `at` its slot is free or, where its mailbox is full, it is to be sent
   // again. Called when that is known.
-  // A launch was taken in this cycle, the one before the present.
-  using Launched = void (*)(void* self, NodeId node, Cycle at);
   using Answered = void (*)(void* self, NodeId node, std::uint32_t slot, std::uint64_t user, MessageAnswer answer,
                             Cycle at);
+  // A launch was taken in this cycle, the one before the present.
+  using Launched = void (*)(void* self, NodeId node, Cycle at);
 
   MessageSender(EventQueue& events, const MessagesConfig& config, std::size_t nodes, void* self, Answered answered);
 

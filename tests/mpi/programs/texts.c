@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the MPI library's code lies: each rank tells whether it is on large pages that ranks share, and whether it could be; rank 1
-// changes its own behind MPI_Init, or before: "write", "protect" and "map" say how.
+// changes its own behind MPI_Init, or before: "write", "protect", "hide" and "map" say how.
 #define _GNU_SOURCE
 #include <link.h>
 #include <mpi.h>
@@ -71,6 +71,7 @@ static void change(const char *how) {
   if (strcmp(how, "write") == 0) write_to(8192, library[8192]);  // a page of its own, of which nothing differs
   if (strcmp(how, "protect") == 0 && mprotect(library + 8192, 4096, PROT_READ | PROT_WRITE | PROT_EXEC))
     perror("mprotect");
+  if (strcmp(how, "hide") == 0 && mprotect(library, 4096, PROT_NONE)) perror("mprotect");
   if (strcmp(how, "map") == 0) {  // over code that is not called
     char *page = (char *)((uintptr_t)&PMPI_Type_create_darray & ~(uintptr_t)4095);
     own = mmap(page, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
@@ -91,6 +92,7 @@ int main(int argc, char **argv) {
   if (!early && rank == 1) write_to(UNUSED, 0x5a);
   MPI_Barrier(MPI_COMM_WORLD);
   if (own && *own != 77) printf("rank %d has lost its memory\n", rank);
+  if (early && rank == 1 && strcmp(argv[1], "hide") == 0 && mprotect(library, 4096, PROT_READ)) perror("mprotect");
   if (early && rank == 1 && strcmp(argv[1], "protect") == 0) ((volatile char *)library)[8192] = library[8192];
   printf("rank %d: possible %d, large %ld KiB, byte %d\n", rank, (uintptr_t)library % LARGE == 0 && kernel_can(), kib,
          library[UNUSED]);
