@@ -55,10 +55,10 @@ budget: setup-synth
 synth: setup-synth
 	@$(BIN)/python gateware/synth.py
 
-# Levels of the gateware's paths, and the frequency of a link and a router that are placed and routed; fails when one is beyond its limit.
+# Levels of the gateware's paths, and the frequency of links, routers and parts of the interface that are placed and routed; fails when one is beyond its limit.
 timing: setup-synth
 	@$(BIN)/python gateware/timing.py
-	@$(BIN)/python gateware/place.py link router router-2x3 router-6x1
+	@$(BIN)/python gateware/place.py --long
 
 bench: setup-bench
 	@PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/python bench/run.py

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Places and routes a link and a router on a real device with open tools, and says at which frequency they run there.
+"""Places and routes a link, a router and parts of the interface on a real device with open tools, and says at which frequency they run.
 
-usage: python gateware/place.py [PART...] [--keep FOLDER]     (needs the groups `synth` and `place` of pyproject.toml; a minute)
+usage: python gateware/place.py [PART...] [--long] [--keep FOLDER]     (needs the groups `synth` and `place` of pyproject.toml; minutes)
 
-Parts are link and router and, by their names alone, as they take minutes, router-2x3 and router-6x1. The devices are of the Lattice ECP5
-family (LFE5U-25F, or -85F for those two, speed grade 8), which nextpnr knows wire by wire; a part is alone there, without pads, and the
-clock is that of gateware/constraints/exanet.sdc, which is delivered with the core. Routers have queues of 16 headers, and of the data
-that they carry 4 bits are left (gateware/router/tb/router_place.sv); `router` has 1 + 1 ports, so that it is placed in half a minute. An
-ECP5 is slower than an UltraScale+: the figures tell when a path has got longer, not what is reached there. The exit status is 1 when one
-is below its floor. The same sources in the same folder, with the same tools, give the same figures. With --keep they are written down in
-that folder, and a part is placed again when a source, a tool, the constraints or this file has changed.
+Parts are those of PARTS below; those that take minutes each are placed where they are named, or with --long. The devices are of the
+Lattice ECP5 family (LFE5U-25F, or -85F for what is larger, speed grade 8), which nextpnr knows wire by wire; a part is alone there,
+without pads, and the clock is that of gateware/constraints/exanet.sdc, which is delivered with the core. Routers have queues of 16
+headers, and of the data that they carry 4 bits are left (gateware/router/tb/router_place.sv); `router` has 1 + 1 ports, so that it is
+placed in half a minute. An ECP5 is slower than an UltraScale+: the figures tell when a path has got longer, not what is reached there.
+The exit status is 1 when one is below its floor. The same sources in the same folder, with the same tools, give the same figures. With
+--keep they are written down in that folder, and a part is placed again when a source, a tool, the constraints or this file has changed.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Placed:
     parameters: dict[str, int] = field(default_factory=dict)
     extra: tuple[Path, ...] = ()  # sources beside those of files.f
     device: str = "LFE5U-25F"
-    long: bool = False  # placed where it is named, alone
+    long: bool = False  # placed where it is named, or with --long
     options: tuple[str, ...] = ()  # of nextpnr
 
 
@@ -62,6 +62,15 @@ PARTS = {
     "router-2x3": narrowed(80.0, 2, 3, 3, device="LFE5U-85F", long=True),
     # Its wires are more than the router that goes one by one finds a way for.
     "router-6x1": narrowed(60.0, 6, 1, 3, device="LFE5U-85F", long=True, options=("--router", "router2")),
+    # The interface's, whole, each alone. ni_port, the FIFOs around them, is in none.
+    "ni-translate": Placed("ni_translate", 118.0, device="LFE5U-85F"),
+    "ni-walk": Placed("ni_walk", 120.0, device="LFE5U-85F"),
+    "ni-gather": Placed("ni_gather", 104.0, device="LFE5U-85F"),
+    "ni-inject": Placed("ni_inject", 72.0, device="LFE5U-85F"),
+    "ni-eject": Placed("ni_eject", 109.0, device="LFE5U-85F"),
+    "ni-mailbox": Placed("ni_mailbox", 80.0, device="LFE5U-85F"),
+    "ni-blocks": Placed("ni_blocks", 75.0, device="LFE5U-85F", long=True),
+    "ni-packetizer": Placed("ni_packetizer", 48.0, device="LFE5U-85F", long=True),
 }
 
 
@@ -124,11 +133,13 @@ def main() -> int:
     if "--keep" in words[:-1]:
         at = words.index("--keep")
         folder, words = Path(words[at + 1]), words[:at] + words[at + 2 :]
+    wants_long = "--long" in words
+    words = [word for word in words if word != "--long"]
     if unknown := [word for word in words if word not in PARTS]:
         print(f"error: {', '.join(unknown)}: there is no such part; give some of {', '.join(PARTS)}", file=sys.stderr)
         return 2
     lines = []
-    for name in words or [name for name, part in PARTS.items() if not part.long]:
+    for name in words or [name for name, part in PARTS.items() if wants_long or not part.long]:
         found = kept_or_placed(name, folder)
         device, floor = PARTS[name].device, PARTS[name].floor_mhz
         print(f"{name} on an {device}, speed grade 8: {found.achieved_mhz:.1f} MHz, at least {floor:g}", flush=True)

@@ -49,7 +49,9 @@ def test_what_takes_long_is_placed_where_it_is_named(
     placing: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(placing, "kept_or_placed", lambda name, folder: placing.Frequency(200.0, 156.25))
-    for words, wanted in (([], ["link", "router"]), (["router-2x3", "router-6x1"], ["router-2x3", "router-6x1"])):
+    short = [name for name, part in placing.PARTS.items() if not part.long]
+    assert {"link", "router", "ni-gather"} <= set(short) and "router-2x3" not in short
+    for words, wanted in (([], short), (["router-2x3", "ni-blocks"], ["router-2x3", "ni-blocks"]), (["--long"], list(placing.PARTS))):
         monkeypatch.setattr(sys, "argv", ["place.py", *words])
         assert placing.main() == 0
         assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == wanted
@@ -76,7 +78,7 @@ def test_both_constraints_say_the_same_clock() -> None:
     assert clock("exanet.sdc") == clock("exanet.xdc") == (6.4, "clk_i")
 
 
-def test_an_unknown_part_is_bad_input() -> None:
+def test_an_unknown_part_is_bad_input(placing: ModuleType) -> None:
     run = subprocess.run([sys.executable, ROOT / "gateware/place.py", "rooter"], capture_output=True, text=True, timeout=60)
     assert run.returncode == 2
-    assert run.stderr == "error: rooter: there is no such part; give some of link, router, router-2x3, router-6x1\n"
+    assert run.stderr == f"error: rooter: there is no such part; give some of {', '.join(placing.PARTS)}\n"
