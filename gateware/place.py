@@ -65,11 +65,13 @@ PARTS = {
     # The interface's, whole, each alone. ni_port, the FIFOs around them, is in none.
     "ni-translate": Placed("ni_translate", 118.0, device="LFE5U-85F"),
     "ni-walk": Placed("ni_walk", 120.0, device="LFE5U-85F"),
-    "ni-gather": Placed("ni_gather", 104.0, device="LFE5U-85F"),
-    "ni-inject": Placed("ni_inject", 72.0, device="LFE5U-85F"),
+    "ni-gather": Placed("ni_gather", 98.0, device="LFE5U-85F"),
+    "ni-inject": Placed("ni_inject", 68.0, device="LFE5U-85F"),
     "ni-eject": Placed("ni_eject", 109.0, device="LFE5U-85F"),
-    "ni-mailbox": Placed("ni_mailbox", 80.0, device="LFE5U-85F"),
+    "ni-mailbox": Placed("ni_mailbox", 76.0, device="LFE5U-85F"),
     "ni-blocks": Placed("ni_blocks", 75.0, device="LFE5U-85F", long=True),
+    "ni-transfers": Placed("ni_transfers", 60.0, device="LFE5U-85F", long=True),
+    "ni-reduce": Placed("ni_reduce", 64.0, device="LFE5U-85F", long=True),
     "ni-packetizer": Placed("ni_packetizer", 48.0, device="LFE5U-85F", long=True),
 }
 
