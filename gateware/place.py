@@ -63,12 +63,12 @@ PARTS = {
     # Its wires are more than the router that goes one by one finds a way for.
     "router-6x1": narrowed(60.0, 6, 1, 3, device="LFE5U-85F", long=True, options=("--router", "router2")),
     # The interface's, whole, each alone. ni_port, the FIFOs around them, is in none.
-    "ni-translate": Placed("ni_translate", 118.0, device="LFE5U-85F"),
-    "ni-walk": Placed("ni_walk", 120.0, device="LFE5U-85F"),
-    "ni-gather": Placed("ni_gather", 98.0, device="LFE5U-85F"),
-    "ni-inject": Placed("ni_inject", 68.0, device="LFE5U-85F"),
-    "ni-eject": Placed("ni_eject", 109.0, device="LFE5U-85F"),
-    "ni-mailbox": Placed("ni_mailbox", 76.0, device="LFE5U-85F"),
+    "ni-translate": Placed("ni_translate", 110.0, device="LFE5U-85F"),
+    "ni-walk": Placed("ni_walk", 110.0, device="LFE5U-85F"),
+    "ni-gather": Placed("ni_gather", 92.0, device="LFE5U-85F"),
+    "ni-inject": Placed("ni_inject", 62.0, device="LFE5U-85F"),
+    "ni-eject": Placed("ni_eject", 100.0, device="LFE5U-85F"),
+    "ni-mailbox": Placed("ni_mailbox", 70.0, device="LFE5U-85F"),
     "ni-blocks": Placed("ni_blocks", 75.0, device="LFE5U-85F", long=True),
     "ni-transfers": Placed("ni_transfers", 60.0, device="LFE5U-85F", long=True),
     "ni-reduce": Placed("ni_reduce", 64.0, device="LFE5U-85F", long=True),
