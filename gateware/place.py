@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Places and routes a link, a router and parts of the interface on a real device with open tools, and says at which frequency they run.
 
-usage: python gateware/place.py [PART...] [--long] [--keep FOLDER]     (needs the groups `synth` and `place` of pyproject.toml; minutes)
+usage: python gateware/place.py [PART... | --long] [--keep FOLDER]     (needs the groups `synth` and `place` of pyproject.toml; minutes)
 
-Parts are those of PARTS below; those that take minutes each are placed where they are named, or with --long. The devices are of the
+Parts are those of PARTS below; those that take minutes each are placed where they are named, or with all, by --long. The devices are of the
 Lattice ECP5 family (LFE5U-25F, or -85F for what is larger, speed grade 8), which nextpnr knows wire by wire; a part is alone there,
 without pads, and the clock is that of gateware/constraints/exanet.sdc, which is delivered with the core. Routers have queues of 16
 headers, and of the data that they carry 4 bits are left (gateware/router/tb/router_place.sv); `router` has 1 + 1 ports, so that it is
@@ -62,7 +62,7 @@ PARTS = {
     "router-2x3": narrowed(80.0, 2, 3, 3, device="LFE5U-85F", long=True),
     # Its wires are more than the router that goes one by one finds a way for.
     "router-6x1": narrowed(60.0, 6, 1, 3, device="LFE5U-85F", long=True, options=("--router", "router2")),
-    # The interface's, whole, each alone. ni_port, the FIFOs around them, is in none.
+    # The interface's, whole, each alone; ni_inject and ni_eject are the two halves of an ni_port.
     "ni-translate": Placed("ni_translate", 110.0, device="LFE5U-85F"),
     "ni-walk": Placed("ni_walk", 110.0, device="LFE5U-85F"),
     "ni-gather": Placed("ni_gather", 92.0, device="LFE5U-85F"),
@@ -141,7 +141,7 @@ def main() -> int:
         print(f"error: {', '.join(unknown)}: there is no such part; give some of {', '.join(PARTS)}", file=sys.stderr)
         return 2
     lines = []
-    for name in words or [name for name, part in PARTS.items() if wants_long or not part.long]:
+    for name in PARTS if wants_long else words or [name for name, part in PARTS.items() if not part.long]:
         found = kept_or_placed(name, folder)
         device, floor = PARTS[name].device, PARTS[name].floor_mhz
         print(f"{name} on an {device}, speed grade 8: {found.achieved_mhz:.1f} MHz, at least {floor:g}", flush=True)
