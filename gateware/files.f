@@ -22,6 +22,7 @@ gateware/link/rtl/exanet_link.sv
 gateware/ni/rtl/ni_pkg.sv
 gateware/ni/rtl/ni_buffer.sv
 gateware/ni/rtl/ni_inject.sv
+gateware/ni/rtl/ni_launches.sv
 gateware/ni/rtl/ni_eject.sv
 gateware/ni/rtl/ni_port.sv
 gateware/ni/rtl/ni_dma_send.sv

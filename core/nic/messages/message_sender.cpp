@@ -28,6 +28,7 @@ MessageSender::MessageSender(EventQueue& events, const MessagesConfig& config, s
   };
   on_decide_ = handler.template operator()<&MessageSender::advance>();
   on_again_ = handler.template operator()<&MessageSender::go_again>();
+  on_claim_ = handler.template operator()<&MessageSender::go_claim>();
   on_launch_ = handler.template operator()<&MessageSender::go_launch>();
   on_visit_ = handler.template operator()<&MessageSender::visit>();
   on_reply_ = handler.template operator()<&MessageSender::reply>();
@@ -61,7 +62,7 @@ bool MessageSender::store(NodeId node, std::uint32_t context, const MessageStore
   const std::uint32_t index = 4 * context + n.fill[context];
   Slot& slot = slot_of(n, index);
   n.fills = {cycle, n.fills[0]};  // refused or not
-  if (slot.busy(cycle) || slot.queued(cycle)) {
+  if (message.bytes > MessageStore::kMost || slot.busy(cycle) || slot.queued(cycle)) {
     ++refused_;
     return false;
   }
@@ -78,9 +79,28 @@ bool MessageSender::store(NodeId node, std::uint32_t context, const MessageStore
   return true;
 }
 
-void MessageSender::launch(NodeId node, std::uint32_t slot, MessageAnswer failure, Cycle from) {
+void MessageSender::claim(NodeId node, std::uint32_t slot, std::uint16_t pdid, MessageAnswer failure, Cycle from) {
+  nodes_[node].claim = {slot, pdid, failure};
+  at(from + 2, on_claim_, node);
+}
+
+// What was known of the slot two cycles before is changed in the one before, if no store came in it.
+void MessageSender::go_claim(NodeId node) {
   Node& n = nodes_[node];
-  n.launches = {Node::Launch{slot, failure, from}, n.launches[0]};
+  const Cycle cycle = now() - 1;
+  if (n.fills[0] == cycle || n.fills[1] == cycle) return at(cycle + 2, on_claim_, node);
+  Slot& slot = slot_of(n, n.claim.slot);
+  const bool found = slot.stays && slot.filled < cycle - 1 && slot.message.pdid == n.claim.pdid;
+  if (found) {
+    slot.stays = false;
+    slot.failure = n.claim.failure;
+  }
+  on_claimed_(transfers_, node, found, cycle);
+}
+
+void MessageSender::launch(NodeId node, std::uint32_t slot, Cycle from) {
+  Node& n = nodes_[node];
+  n.launches = {Node::Launch{slot, from}, n.launches[0]};
   at(from + 1, on_launch_, node);
 }
 
@@ -89,18 +109,13 @@ void MessageSender::go_launch(NodeId node) {
   Node& n = nodes_[node];
   Node::Launch& launch = n.launches[0];
   const Cycle cycle = now() - 1;
-  if (launch.taken != kUnknown || launch.tried == cycle) return;  // done before a store
+  if (launch.from > cycle || launch.taken != kUnknown || launch.tried == cycle) return;  // done before a store
   launch.tried = cycle;
   if (n.fills[0] == cycle || n.fills[1] == cycle || n.again == cycle) return at(cycle + 2, on_launch_, node);
   launch.taken = cycle;
-  Slot& slot = slot_of(n, launch.slot);
-  if (slot.stays && slot.filled < cycle) {
-    slot.stays = false;
-    slot.failure = launch.failure;
-    enqueue(n, launch.slot, cycle);
-    slot.in_queue = true;
-  }
-  on_launched_(launched_self_, node, cycle);
+  enqueue(n, launch.slot, cycle);
+  n.slots[launch.slot].in_queue = true;
+  on_launched_(transfers_, node, cycle);
   advance(node);
 }
 

@@ -5,7 +5,9 @@
 // yet to come can change it, most often with its store; state that changes says in which cycle it did, so that who looks at a cycle sees it as it was in
 // that one. What depends on answers (a window that is full, a repetition) is decided by an event in its own cycle. A slot that is looked at in turn
 // costs nothing until it is due: its cycle is known from its place and the number of rounds.
-// Limits: a context's domain and a peer's numbers are not changed under traffic; stores come one a cycle, as the bus brings them.
+// Limits: a peer's numbers are not changed under traffic, and no context is disabled; stores come one a cycle, as the bus brings them. Who calls store() keeps
+// the cycles in which the gateware takes none because stores that send have passed others seven times in a row: where each of them has payload before it,
+// and nothing is launched, there are none.
 #pragma once
 
 #include <array>
@@ -21,8 +23,9 @@
 namespace exanet {
 
 struct MessageStore {
+  static constexpr std::uint8_t kMost = 64;
   NodeId dst;
-  std::uint8_t bytes;  // 0 to 64
+  std::uint8_t bytes;  // more than kMost are refused
   std::uint16_t mailbox;
   std::uint16_t pdid;  // of the context
   std::uint64_t user;
@@ -35,7 +38,8 @@ class MessageSender {
   // again. Called when that is known.
   using Answered = void (*)(void* self, NodeId node, std::uint32_t slot, std::uint64_t user, MessageAnswer answer,
                             Cycle at);
-  // A launch was taken in this cycle, the one before the present.
+  // A claim was taken in this cycle, the one before the present, and has found a message; a launch was.
+  using Claimed = void (*)(void* self, NodeId node, bool found, Cycle at);
   using Launched = void (*)(void* self, NodeId node, Cycle at);
 
   MessageSender(EventQueue& events, const MessagesConfig& config, std::size_t nodes, void* self, Answered answered);
@@ -44,10 +48,14 @@ class MessageSender {
 
   // The store that sends a message is at the packetizer in this cycle. False when no slot of the context is free: it is refused.
   bool store(NodeId node, std::uint32_t context, const MessageStore& message);
-  // A transfer has ended that the message in this slot stays behind: it is asked for from this cycle on, and sent, or fails where `failure` says why. One at
-  // a time; a slot that holds no such message is left alone.
-  void launch(NodeId node, std::uint32_t slot, MessageAnswer failure, Cycle from);
-  void tell_launched(void* self, Launched launched) { launched_self_ = self, on_launched_ = launched; }
+  // A transfer of this domain ends that names the slot: it claims the message that stays there, if one does; it is looked for from this cycle on. `failure` says why that is to
+  // fail. One at a time.
+  void claim(NodeId node, std::uint32_t slot, std::uint16_t pdid, MessageAnswer failure, Cycle from);
+  // What has been claimed is to be sent from this cycle on, or to fail. One at a time.
+  void launch(NodeId node, std::uint32_t slot, Cycle from);
+  void tell(void* self, Claimed claimed, Launched launched) {
+    transfers_ = self, on_claimed_ = claimed, on_launched_ = launched;
+  }
   // Whether the next slot of the context is free.
   bool is_free(NodeId node, std::uint32_t context) const;
   void ready(NodeId node) { inject_.ready(node); }
@@ -73,7 +81,7 @@ class MessageSender {
     Cycle renumbered = kUnknown;
     std::uint32_t number = 0, number_before = 0;
     bool in_queue = false;
-    bool stays = false;  // behind a transfer
+    bool stays = false;  // behind a transfer, and none has claimed it
     MessageAnswer failure = MessageAnswer::kStored;  // of that transfer
     std::uint8_t tries = 0, doublings = 0;
 
@@ -116,9 +124,13 @@ class MessageSender {
     Emitter emitter = Emitter::kPop;
     std::deque<Queued> queue;
     Cycle pop_from = kLongAgo, last_pop = kLongAgo, again = kLongAgo;
+    struct Claim {
+      std::uint32_t slot = 0;
+      std::uint16_t pdid = 0;
+      MessageAnswer failure = MessageAnswer::kStored;
+    } claim;
     struct Launch {
       std::uint32_t slot = 0;
-      MessageAnswer failure = MessageAnswer::kStored;
       Cycle from = kUnknown, taken = kUnknown, tried = kUnknown;
       bool asks(Cycle c) const { return from <= c && c <= taken; }
     };
@@ -153,6 +165,7 @@ class MessageSender {
   static void enqueue(Node& n, std::uint32_t slot, Cycle written);
   static bool table_free(const Node& n, Cycle c);
 
+  void go_claim(NodeId node);
   void go_launch(NodeId node);
   void advance(NodeId node);
   bool decide(NodeId node, Node& n, Cycle pop);
@@ -176,12 +189,13 @@ class MessageSender {
   MessagesConfig config_;
   void* self_;
   Answered on_answered_;
-  void* launched_self_ = nullptr;
+  void* transfers_ = nullptr;
+  Claimed on_claimed_ = nullptr;
   Launched on_launched_ = nullptr;
   AnswerPorts* answers_ = nullptr;
   InjectPorts inject_;
   std::vector<Node> nodes_;
-  std::uint32_t on_launch_, on_decide_, on_again_, on_visit_, on_reply_;
+  std::uint32_t on_claim_, on_launch_, on_decide_, on_again_, on_visit_, on_reply_;
   std::uint64_t sent_ = 0, repeated_ = 0, stale_ = 0, refused_ = 0;
 };
 

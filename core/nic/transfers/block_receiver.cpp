@@ -250,8 +250,9 @@ Cycle BlockReceiver::pending_room(const Node& n) const {
   return before < n.taken ? n.taken_at[before % kPending] + 1 : kUnknown;
 }
 
-void BlockReceiver::offer_end(NodeId node, Cycle cycle) {
+void BlockReceiver::offer_end(NodeId node, Cycle cycle, bool message) {
   nodes_[node].end_from = cycle;
+  nodes_[node].end_message = message;
   schedule_writer(node, nodes_[node]);
 }
 
@@ -323,7 +324,7 @@ void BlockReceiver::write_end(NodeId node, Node& n) {
 }
 
 void BlockReceiver::pend(Node& n, bool packet, bool waits, const Answer& answer, Cycle cycle) {
-  n.pending.push_back({packet, waits, answer, cycle});
+  n.pending.push_back({packet, waits, !packet && n.end_message, answer, cycle});
   n.ends_unanswered += !packet;
   ++n.pended;
 }
@@ -363,7 +364,9 @@ void BlockReceiver::answer(NodeId node, Node& n) {
       n.end_answered_at = cycle;
     }
     n.taken_at[n.taken++ % kPending] = cycle;
+    const bool message = front.message;
     n.pending.pop_front();
+    if (message) ends_->end_answered(node, cycle);
   }
 }
 

@@ -38,8 +38,9 @@ class BlockReceiver {
 
   // The last word of a packet at the port of transfers has been on the wire in `footer`, the cycle before the present one.
   void arrived(const Packet& packet, Cycle footer);
-  // The word that says that a transfer of this node's has ended waits from this cycle on, one at a time.
-  void offer_end(NodeId node, Cycle cycle);
+  // The word that says that a transfer of this node's has ended waits from this cycle on, one at a time; a message that stays behind it is told when memory has
+  // answered.
+  void offer_end(NodeId node, Cycle cycle, bool message);
   // From when on memory has answered all ends that were written, as far as that is known.
   Cycle ends_written(NodeId node) const {
     return nodes_[node].ends_unanswered != 0 ? kUnknown : nodes_[node].end_answered_at + 1;
@@ -86,6 +87,7 @@ class BlockReceiver {
   struct Pending {
     bool packet;  // or an end
     bool waits;  // for memory
+    bool message;  // waits for the answer to an end
     Answer answer;
     Cycle at;
   };
@@ -108,6 +110,7 @@ class BlockReceiver {
     WordTimes read;
     Cycle busy_until = kLongAgo, writer_free = kLongAgo;
     Cycle end_from = kUnknown;  // an end waits
+    bool end_message = false;  // and a message behind it
     Cycle end_chosen = kUnknown;  // it is what is written next, from this cycle on
     Cycle writer_event = kUnknown;
     // answers

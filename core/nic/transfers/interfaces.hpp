@@ -16,12 +16,20 @@ struct Interfaces {
     messages.attach(network);
     transfers.attach(network, messages.answers, blocks);
     blocks.attach(network, messages.answers, transfers);
-    transfers.launch_by(
-        {&messages.sender, [](void* its, NodeId node, std::uint32_t slot, TransferEnding failure, Cycle from) {
-           static_cast<MessageSender*>(its)->launch(node, slot, static_cast<MessageAnswer>(failure), from);
-         }});
-    messages.sender.tell_launched(
-        &transfers, [](void* its, NodeId node, Cycle at) { static_cast<TransferSender*>(its)->launched(node, at); });
+    transfers.launch_by({&messages.sender,
+                         [](void* its, NodeId node, const TransferStore& store, TransferEnding failure, Cycle from) {
+                           static_cast<MessageSender*>(its)->claim(node, store.message_slot, store.domain,
+                                                                   static_cast<MessageAnswer>(failure), from);
+                         },
+                         [](void* its, NodeId node, std::uint32_t slot, Cycle from) {
+                           static_cast<MessageSender*>(its)->launch(node, slot, from);
+                         }});
+    messages.sender.tell(
+        &transfers,
+        [](void* its, NodeId node, bool found, Cycle at) {
+          static_cast<TransferSender*>(its)->claimed(node, found, at);
+        },
+        [](void* its, NodeId node, Cycle at) { static_cast<TransferSender*>(its)->launched(node, at); });
   }
   // `tail` is the present time.
   void delivered(const Packet& packet, Time tail) {

@@ -2,6 +2,7 @@
 #include "core/nic/transfers/transfer_sender.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/nic/messages/config.hpp"
 #include "core/nic/transfers/block_receiver.hpp"
@@ -566,17 +567,25 @@ std::int64_t TransferSender::visit_of(const Node& n, std::uint32_t slot, std::in
 }
 
 void TransferSender::offer_ends(NodeId node, Node& n) {
-  while (!n.ends.empty() && !n.offers && !n.launching) {
+  while (!n.ends.empty() && !n.offers) {
     const auto& end = n.ends.front();
-    const Cycle offered = std::max(end.from, n.end_free) + 1;
+    Cycle from = std::max(end.from, n.end_free);
+    if (n.launches && n.launches->asked >= kLaunches) {
+      const std::uint64_t before = n.launches->asked - kLaunches;
+      if (before >= n.launches->read) return;
+      from = std::max(from, n.launches->read_at[before % kLaunches] + 1);
+    }
+    const Cycle offered = from + 1;
     const TransferStore& store = n.channels[end.what.channel].store;
-    if (!store.notify) {
-      release(node, n, offered);
-    } else if (!config_.translate) {
+    if (store.message && !n.claims) {
+      n.claims = true;
+      launcher_.claim(launcher_.self, node, store, end.what.failure, offered);
+    }
+    if (store.notify && config_.translate) {
+      if (!look_end_up(node, n, std::max(offered, pages_.open_from(node, Pages::kEnd)), store)) return;
+    } else {
       n.offers = true;
-      written_->offer_end(node, offered);
-    } else if (!look_end_up(node, n, std::max(offered, pages_.open_from(node, Pages::kEnd)), store)) {
-      return;
+      if (!end_known(node, n, offered)) return;
     }
   }
 }
@@ -596,36 +605,77 @@ bool TransferSender::look_end_up(NodeId node, Node& n, Cycle cycle, const Transf
   return false;
 }
 
-// The page of the end is known in this cycle: it is offered; true where it is not to be written, and the next one follows.
+// Where the end goes is known in this cycle: it is offered, when its message has been claimed; true where it is not to be written, and the next one follows.
 bool TransferSender::end_known(NodeId node, Node& n, Cycle cycle) {
-  if (pages_.fault(node, Pages::kEnd) == TransferEnding::kWhole) {
-    written_->offer_end(node, cycle);
+  const TransferStore& store = n.channels[n.ends.front().what.channel].store;
+  if (store.message) {
+    if (n.claimed == kUnknown) {
+      n.known = cycle;
+      return false;
+    }
+    cycle = std::max(cycle, n.claimed);
+  }
+  if (store.notify && (!config_.translate || pages_.fault(node, Pages::kEnd) == TransferEnding::kWhole)) {
+    written_->offer_end(node, cycle, n.found);
     return false;
   }
-  n.offers = n.end_looked = false;
-  n.end_drained = cycle + 1;
-  release(node, n, cycle);
-  pages_.settle(node, Pages::kEnd);
+  n.offers = false;
+  const bool looked = std::exchange(n.end_looked, false);
+  if (looked) n.end_drained = cycle + 1;
+  release(node, n, cycle, false);
+  if (looked) pages_.settle(node, Pages::kEnd);
   return true;
+}
+
+void TransferSender::claimed(NodeId node, bool found, Cycle at) {
+  Node& n = nodes_[node];
+  n.claimed = at + 2;
+  n.found = found;
+  if (n.known == kUnknown) return;
+  if (end_known(node, n, std::exchange(n.known, kUnknown))) offer_ends(node, n);
 }
 
 void TransferSender::end_written(NodeId node, Cycle cycle) {
   Node& n = nodes_[node];
   n.offers = n.end_looked = false;
   n.end_drained = cycle + 1;
-  release(node, n, cycle);
+  release(node, n, cycle, true);
   if (config_.translate) pages_.settle(node, Pages::kEnd);
   offer_ends(node, n);
 }
 
+void TransferSender::end_answered(NodeId node, Cycle cycle) {
+  Launches& launches = *nodes_[node].launches;
+  launches.answered.push_back(cycle);
+  launch_next(node, launches);
+  offer_ends(node, nodes_[node]);
+}
+
 void TransferSender::launched(NodeId node, Cycle at) {
   Node& n = nodes_[node];
-  n.launching = false;
-  n.end_free = at + 1;
+  n.launches->launching = false;
+  n.launches->free = at + 1;
+  launch_next(node, *n.launches);
   offer_ends(node, n);
 }
 
-void TransferSender::release(NodeId node, Node& n, Cycle cycle) {
+// It is read where it waits, and launched from the cycle behind.
+void TransferSender::launch_next(NodeId node, Launches& launches) {
+  if (launches.launching || launches.waiting.empty()) return;
+  const auto [launch, from] = launches.waiting.front();
+  Cycle cycle = std::max(from, launches.free);
+  if (launch.written) {
+    if (launches.answered.empty()) return;
+    cycle = std::max(cycle, launches.answered.front() + 1);
+    launches.answered.pop_front();
+  }
+  launches.waiting.pop_front();
+  launches.read_at[launches.read++ % kLaunches] = cycle;
+  launches.launching = true;
+  launcher_.launch(launcher_.self, node, launch.slot, cycle + 1);
+}
+
+void TransferSender::release(NodeId node, Node& n, Cycle cycle, bool written) {
   const End end = n.ends.front().what;
   n.ends.pop_front();
   n.end_free = cycle + 1;
@@ -634,10 +684,14 @@ void TransferSender::release(NodeId node, Node& n, Cycle cycle) {
   ++ended_;
   const Channel& channel = n.channels[end.channel];
   if (channel.serves) return wake(node);
-  if (channel.store.message) {
-    n.launching = true;
-    launcher_.launch(launcher_.self, node, channel.store.message_slot, end.failure, cycle + 1);
+  if (n.found) {
+    if (!n.launches) n.launches = std::make_unique<Launches>();
+    ++n.launches->asked;
+    n.launches->waiting.push_back({{channel.store.message_slot, written}, cycle + 1});
+    launch_next(node, *n.launches);
   }
+  n.claims = n.found = false;
+  n.claimed = kUnknown;
   on_ended_(self_, node, channel.store.user, end.failure, cycle);
   wake(node);
 }

@@ -64,12 +64,17 @@ class TransferSender {
   void ready(NodeId node) { gather_.ready(node); }
   // The end that was offered is in memory in this cycle; known before.
   void end_written(NodeId node, Cycle cycle);
-  // What sends messages that stay behind transfers: it is asked for one from this cycle on, and tells launched() when it has taken that.
+  // Memory's answer to the end of a transfer that has claimed a message is taken in this cycle; known before. In the order of the ends.
+  void end_answered(NodeId node, Cycle cycle);
+  // What sends messages that stay behind transfers. One is claimed by a transfer that ends, which claimed() answers, and launched when the end is in memory: both
+  // are asked for from a cycle on, and taken in one, which is the one before the present.
   struct Launcher {
     void* self = nullptr;
-    void (*launch)(void* self, NodeId node, std::uint32_t slot, TransferEnding failure, Cycle from) = nullptr;
+    void (*claim)(void* self, NodeId node, const TransferStore& store, TransferEnding failure, Cycle from) = nullptr;
+    void (*launch)(void* self, NodeId node, std::uint32_t slot, Cycle from) = nullptr;
   };
   void launch_by(Launcher launcher) { launcher_ = launcher; }
+  void claimed(NodeId node, bool found, Cycle at);
   void launched(NodeId node, Cycle at);
 
   // The request of a read comes to a node in the present cycle. False when no channel is free to serve it: it is refused.
@@ -167,6 +172,20 @@ class TransferSender {
     std::uint32_t slot, sent;
     bool operator<(const Visit& o) const { return number > o.number; }  // earliest on top of a heap
   };
+  // Messages of transfers that have ended, in order; one at a time is launched.
+  static constexpr std::uint64_t kLaunches = 32;
+  struct Launch {
+    std::uint32_t slot;
+    bool written;  // the word of its transfer, whose answer by memory it is behind
+  };
+  struct Launches {
+    std::deque<Valid<Launch>> waiting;
+    std::deque<Cycle> answered;  // words of their transfers, by memory
+    std::uint64_t asked = 0, read = 0;
+    std::array<Cycle, kLaunches> read_at{};
+    bool launching = false;
+    Cycle free = kLongAgo;  // the next one can be read
+  };
   struct Node {
     std::vector<Channel> channels;
     std::deque<Valid<TransferStore>> intakes;
@@ -188,7 +207,11 @@ class TransferSender {
     std::vector<Visit> due;  // heap
     std::deque<Valid<End>> ends;
     bool offers = false;  // the first of them
-    bool launching = false;  // a message behind the one before
+    std::unique_ptr<Launches> launches;  // once there was one
+    // the message of the first end
+    bool claims = false, found = false;  // it is claimed; it is there
+    Cycle claimed = kUnknown;  // the end goes on from then on
+    Cycle known = kUnknown;  // but for that, from then on
     bool end_looked = false;  // its page has been looked up
     Cycle end_free = kLongAgo, end_event = kUnknown, end_drained = kLongAgo;  // behind one that was looked up
     Cycle event = kUnknown, visit_event = kUnknown;
@@ -211,6 +234,7 @@ class TransferSender {
   void begin(NodeId node, Node& n, Cycle cycle, Step step);
   void take_step(NodeId node, Node& n, Cycle cycle, Step step, std::uint32_t slot, Answer answer);
   void offer_ends(NodeId node, Node& n);
+  void launch_next(NodeId node, Launches& launches);
   bool look_end_up(NodeId node, Node& n, Cycle cycle, const TransferStore& store);
   bool end_known(NodeId node, Node& n, Cycle cycle);
   static bool is_unnumbered(const Channel& channel, std::uint32_t slot) {
@@ -222,7 +246,7 @@ class TransferSender {
   void visit_later(Node& n, std::uint32_t slot, std::int64_t patience);
   static void fence(Channel& channel);
   static std::uint32_t named(const Channel& channel, std::uint32_t slot);
-  void release(NodeId node, Node& n, Cycle cycle);
+  void release(NodeId node, Node& n, Cycle cycle, bool written);
   std::int64_t round(const Node& n) const { return n.visited / config_.slots(); }
   Cycle owed(std::int64_t visit) const { return config_.begins + 16 * (visit + 1); }
   std::int64_t visit_of(const Node& n, std::uint32_t slot, std::int64_t patience) const;

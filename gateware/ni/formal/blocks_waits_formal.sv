@@ -29,6 +29,7 @@ module blocks_waits_formal #(
   input exanet_pkg::ni_user_t     user_i,
   input logic                     ready_i,
   input logic                     serves_i,
+  input logic                     end_message_i,
   input logic                     read_end_taken_i,
   input logic                     invalidates_i,
   input logic                     known_i,
@@ -59,7 +60,7 @@ module blocks_waits_formal #(
     ni_config = config_i;
     ni_config.translate = 1'b1;
   end
-  logic up, cleared, tready, answers, serves, read_ends, drained, ends_written, look, want, end_taken, awvalid, wvalid, wlast, bready, offered;
+  logic up, cleared, tready, answers, serves, read_ends, drained, ends_written, look, want, end_taken, end_answered, awvalid, wvalid, wlast, bready, offered;
   logic [9:0] domain;
   logic [35:0] page;
   logic [47:0] awaddr;
@@ -77,7 +78,8 @@ module blocks_waits_formal #(
     .s_axis_tuser(user_i), .m_axis_tvalid(answers), .m_axis_tready(ready_i), .m_axis_tuser(answer), .serves_i, .serve_valid_o(serves),
     .serve_o(serve), .read_end_valid_o(read_ends), .read_end_taken_i, .read_end_o(read_end), .invalidates_i(rst_n && invalidates_i),
     .drained_o(drained), .ends_written_o(ends_written), .look_o(look), .domain_o(domain), .page_o(page), .want_o(want), .known_i, .page_frame_i,
-    .fault_i, .end_valid_i(rst_n && end_valid_i), .end_taken_o(end_taken), .end_word_i, .end_value_i, .m_axi_awaddr(awaddr),
+    .fault_i, .end_valid_i(rst_n && end_valid_i), .end_taken_o(end_taken), .end_message_i, .end_answered_o(end_answered),
+    .end_word_i, .end_value_i, .m_axi_awaddr(awaddr),
     .m_axi_awlen(awlen), .m_axi_awvalid(awvalid), .m_axi_awready(awready_i), .m_axi_wdata(wdata), .m_axi_wstrb(wstrb), .m_axi_wlast(wlast),
     .m_axi_wvalid(wvalid), .m_axi_wready(wready_i), .m_axi_bresp(bresp_i), .m_axi_bvalid(rst_n && bvalid_i), .m_axi_bready(bready),
     .written_o(written), .repeated_o(repeated), .dropped_o(dropped), .answered_o(answered));

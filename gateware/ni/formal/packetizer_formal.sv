@@ -3,7 +3,7 @@
 // free by an answer of the node that its message went to, which names the slot and the
 // number that the message was sent under last and is no refusal because the mailbox is full, or because its tries have run out, or its context was closed (which
 // takes more cycles than are looked at), or the transfer that it stays behind has failed; and never twice. One that stays behind a transfer is not sent before
-// it is launched. What is sent first has a number of its own. No FIFO overflows, no table is read and written at once where that counts (the modules' own
+// it has been claimed for its domain, which is told, and launched. What is sent first has a number of its own. No FIFO overflows, no table is read and written at once where that counts (the modules' own
 // assertions).
 module packetizer_formal (
   input logic                     clk_i,
@@ -14,9 +14,12 @@ module packetizer_formal (
   input logic [15:0]              strobe_i,
   input logic                     context_write_i,
   input exanet_pkg::ni_context_t  context_value_i,
+  input logic                     claim_i,
+  input logic [2:0]          claim_slot_i,
+  input logic [9:0]               claim_pdid_i,
+  input exanet_pkg::nack_reason_e claim_reason_i,
   input logic                     launch_i,
   input logic [2:0]          launch_slot_i,
-  input exanet_pkg::nack_reason_e launch_reason_i,
   input logic                     ready_i,
   input logic                     answer_i,
   input exanet_pkg::ni_user_t     user_i
@@ -33,7 +36,7 @@ module packetizer_formal (
     ni_config.tries = 4'd1;
   end
 
-  logic up, enabled, valid, last, answer, taken, launched;
+  logic up, on, enabled, valid, last, answer, taken, claim_taken, claimed, launched;
   logic [9:0] pdid;
   ni_status_t status;
   logic [127:0] data;
@@ -41,31 +44,48 @@ module packetizer_formal (
   ni_user_t user;
   logic [31:0] sent, done, repeated, stale;
   assign answer = rst_n && answer_i;
+  // The tables are clear; a store comes two cycles later than that it may.
+  logic [1:0] comes_q = '0;
+  assign on = rst_n && !dut.clears;
+  always_ff @(posedge clk_i) comes_q <= rst_n ? {comes_q[0], up} : '0;
   ni_packetizer #(.Contexts(2), .Peers(2)) dut (
-    .clk_i, .rst_ni(rst_n), .config_i(ni_config), .ready_o(up), .context_i, .store_i(up && store_i), .line_i, .data_i, .strobe_i, .pdid_o(pdid),
-    .enabled_o(enabled), .context_write_i(up && context_write_i), .context_value_i, .status_at_i(1'b0), .status_o(status),
-    .launch_valid_i(up && launch_i), .launch_taken_o(launched), .launch_slot_i, .launch_reason_i,
+    .clk_i, .rst_ni(rst_n), .config_i(ni_config), .ready_o(up), .context_i, .store_i(comes_q[1] && store_i), .line_i, .data_i, .strobe_i, .pdid_o(pdid),
+    .enabled_o(enabled), .context_write_i(comes_q[1] && context_write_i), .context_value_i, .status_at_i(1'b0), .status_o(status),
+    .claim_valid_i(on && claim_i), .claim_taken_o(claim_taken), .claim_slot_i, .claim_pdid_i, .claim_reason_i, .claimed_o(claimed),
+    .launch_valid_i(on && launch_i), .launch_taken_o(launched), .launch_slot_i,
     .m_axis_tvalid(valid), .m_axis_tready(ready_i), .m_axis_tdata(data), .m_axis_tkeep(keep), .m_axis_tlast(last), .m_axis_tuser(user),
     .s_axis_tvalid(answer), .s_axis_tready(taken), .s_axis_tuser(user_i), .sent_o(sent), .done_o(done), .repeated_o(repeated), .stale_o(stale));
 
   // A store is one or the other; an answer that is offered stays.
   logic waits = 1'b0;
   ni_user_t user_q = '0;
-  logic asks = 1'b0;
-  logic [2:0] slot_q = '0;
-  nack_reason_e reason_q = NackReasonNone;
+  logic asks = 1'b0, claim_asks = 1'b0;
+  logic [12+$bits(nack_reason_e):0] claim_q = '0;
+  logic [2:0] slot_q = '0, claim_slot_q = '0;
   always_ff @(posedge clk_i) begin
-    asks               <= up && launch_i && !launched;
-    {slot_q, reason_q} <= {launch_slot_i, launch_reason_i};
+    asks                   <= on && launch_i && !launched;
+    claim_asks             <= on && claim_i && !claim_taken;
+    claim_q                <= {claim_slot_i, claim_pdid_i, claim_reason_i};
+    {slot_q, claim_slot_q} <= {launch_slot_i, claim_slot_i};
   end
   always_ff @(posedge clk_i) begin
     waits  <= answer && !taken;
     user_q <= user_i;
   end
+  // Slots whose message was claimed, and not launched.
+  logic [7:0] owed = '0, owed_next;
+  always_comb begin
+    owed_next = owed;
+    if (launched) owed_next[launch_slot_i] = 1'b0;
+    if (claimed) owed_next[claim_slot_q] = 1'b1;
+  end
+  always_ff @(posedge clk_i) owed <= rst_n ? owed_next : '0;
   always_comb begin
     assume (!(store_i && context_write_i));
     if (waits) assume (answer_i && user_i == user_q);
-    if (asks) assume (launch_i && launch_slot_i == slot_q && launch_reason_i == reason_q);
+    if (asks) assume (launch_i && launch_slot_i == slot_q);
+    if (claim_asks) assume (claim_i && {claim_slot_i, claim_pdid_i, claim_reason_i} == claim_q);
+    if (launch_i) assume (owed[launch_slot_i]);
   end
 
   // Slot 0, and the answer that was taken last.
@@ -77,21 +97,30 @@ module packetizer_formal (
   assign sends = dut.sends && dut.emit_q == '0;
   assign frees = dut.frees && dut.answer_q == '0;
   assign closed = !dut.contexts[0][10];
-  logic stays = 1'b0, failed = 1'b0, was_launched = 1'b0;
+  logic stays = 1'b0, stored_q = 1'b0, held = 1'b0, failed = 1'b0, was_launched = 1'b0, claims, claims_q = 1'b0, launches;
+  logic [9:0] owner = '0;  // domain of its message
+  assign claims = claim_taken && claim_slot_i == '0 && stays && !stored_q && claim_pdid_i == owner;
+  assign launches = launched && launch_slot_i == '0;
   always_ff @(posedge clk_i) begin
-    if (fills) {stays, failed} <= {dut.message.behind, 1'b0};
-    else if (launched && launch_slot_i == '0 && stays) {stays, failed} <= {1'b0, launch_reason_i != NackReasonNone};
+    claims_q <= rst_n && claims;
+    stored_q <= fills;  // too late for a claim in the next cycle
+    if (fills) {stays, held, failed, owner} <= {dut.message.behind, dut.message.behind, 1'b0, pdid};
+    else begin
+      if (claims) {stays, failed} <= {1'b0, claim_reason_i != NackReasonNone};
+      if (launches) held <= 1'b0;
+    end
     if (rst_n) begin
-      NotBefore: assert (!stays || !(sends || frees));
+      NotBefore: assert (!held || !(sends || frees));
+      Claimed: assert ((claimed && claim_slot_q == '0) == claims_q);
       NotFailed: assert (!failed || !sends);
       Behind: cover (sends && was_launched);
     end
-    was_launched <= (was_launched && !fills) || (launched && launch_slot_i == '0 && stays);
+    was_launched <= (was_launched && !fills) || launches;
   end
   logic was_closed = 1'b0;  // while it was decided on
   always_ff @(posedge clk_i) begin
     was_closed <= closed || (was_closed && 3'(dut.emit_state_q) == 3'd4);
-    waiting    <= answer && !taken && up ? waiting + 3'(waiting != '1) : '0;
+    waiting    <= answer && !taken && on ? waiting + 3'(waiting != '1) : '0;
     if (answer && taken) answered <= user_i;
     if (fills) {busy, times} <= {1'b1, 3'd0};
     if (frees) busy <= 1'b0;

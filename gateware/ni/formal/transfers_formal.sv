@@ -32,6 +32,9 @@ module transfers_formal #(
   input logic [35:0]                     page_frame_i,
   input exanet_pkg::nack_reason_e        fault_i,
   input logic                            end_taken_i,
+  input logic                            end_answered_i,
+  input logic                            claim_taken_i,
+  input logic                            claimed_i,
   input logic                            launch_taken_i
 );
   import exanet_pkg::*;
@@ -59,9 +62,10 @@ module transfers_formal #(
   ni_transfer_status_t status;
   ni_pkg::write_packet_t packet;
   logic [31:0] packets, ended, repeated, stale;
-  logic launch_valid;
-  logic [2:0] launch_slot;
-  nack_reason_e launch_reason;
+  logic claim_valid, launch_valid, end_message;
+  logic [2:0] claim_slot, launch_slot;
+  logic [9:0] claim_pdid;
+  nack_reason_e claim_reason;
   ni_transfers #(.Contexts(2), .Channels(Channels), .Peers(2), .Window(2)) dut (
     .clk_i, .rst_ni(rst_n), .config_i(ni_config), .ready_o(up), .context_i, .store_i(rst_n && store_i), .line_i, .data_i, .strobe_i, .pdid_i,
     .status_at_i(1'b0), .status_o(status), .serves_o(serves), .serve_valid_i(rst_n && serve_valid_i), .serve_i,
@@ -69,8 +73,10 @@ module transfers_formal #(
     .packet_taken_i(rst_n && packet_taken_i), .packet_o(packet), .unread_valid_i(rst_n && unread_valid_i), .unread_taken_o(unread_taken), .unread_i,
     .s_axis_tvalid(rst_n && answer_valid_i), .s_axis_tready(tready), .s_axis_tuser(answer_i), .invalidates_i, .drained_o(drained), .look_o(look),
     .domain_o(domain), .page_o(page), .want_o(want), .known_i, .page_frame_i, .fault_i, .end_valid_o(end_valid),
-    .end_taken_i(rst_n && end_taken_i), .end_word_o(end_word), .end_value_o(end_value), .launch_valid_o(launch_valid),
-    .launch_taken_i(rst_n && launch_taken_i), .launch_slot_o(launch_slot), .launch_reason_o(launch_reason), .packets_o(packets), .ended_o(ended),
+    .end_taken_i(rst_n && end_taken_i), .end_word_o(end_word), .end_value_o(end_value), .end_message_o(end_message),
+    .end_answered_i(rst_n && end_answered_i), .claim_valid_o(claim_valid), .claim_taken_i(rst_n && claim_taken_i), .claim_slot_o(claim_slot),
+    .claim_pdid_o(claim_pdid), .claim_reason_o(claim_reason), .claimed_i, .launch_valid_o(launch_valid), .launch_taken_i(rst_n && launch_taken_i),
+    .launch_slot_o(launch_slot), .packets_o(packets), .ended_o(ended),
     .repeated_o(repeated), .stale_o(stale));
 
   // What a token says is so: of a store, and of what the unit keeps.
@@ -220,14 +226,22 @@ module transfers_formal #(
     end
   end
 
-  // A launch that is asked for stays as it is until it is taken.
-  logic asks = 1'b0;
-  logic [2:0] slot_q = '0;
-  nack_reason_e reason_q = NackReasonNone;
+  // Memory answers the words of transfers that have claimed a message, each once; claims and launches are taken where they are asked for.
+  logic [5:0] unanswered = '0;
+  always_ff @(posedge clk_i) unanswered <= rst_n ? unanswered + 6'(end_taken_i && end_message) - 6'(end_answered_i) : '0;
+  always_comb begin
+    assume (!end_answered_i || unanswered != '0);
+    assume (!claim_taken_i || claim_valid);
+    assume (!launch_taken_i || launch_valid);
+  end
+
+  // Messages that wait for their launch, of which the next end's finds room, and how far the first end's message has been claimed.
+  logic [5:0] launching;
+  assign launching = dut.u_launches.u_waiting.write_q - dut.u_launches.u_waiting.read_q;
   always_ff @(posedge clk_i) begin
-    asks               <= launch_valid && !launch_taken_i && rst_n;
-    {slot_q, reason_q} <= {launch_slot, launch_reason};
-    if (rst_n) OneAtATime: assert (!(launch_valid && dut.offers_q));
-    if (rst_n && asks) Launch: assert (launch_valid && launch_slot == slot_q && launch_reason == reason_q);
+    if (rst_n) begin
+      Launching: assert (launching == dut.u_launches.waiting_q && launching <= 6'd32 && !(dut.offers_q && launching == 6'd32));
+      Claims: assert ((dut.offers_q || !dut.asked_q) && (dut.asked_q || !dut.settled_q) && (dut.settled_q || !dut.claimed_q));
+    end
   end
 endmodule

@@ -29,6 +29,9 @@ module transfers_waits_formal #(
   input logic [35:0]                     end_frame_i,
   input exanet_pkg::nack_reason_e        end_fault_i,
   input logic                            end_taken_i,
+  input logic                            end_answered_i,
+  input logic                            claim_taken_i,
+  input logic                            claimed_i,
   input logic                            launch_taken_i,
   input logic                            invalidates_i,
   input logic                            known_i,
@@ -65,9 +68,10 @@ module transfers_waits_formal #(
   logic [31:0] packets, ended, repeated, stale;
   assign offered = rst_n && answer_i;
   assign ends = rst_n && read_end_i;
-  logic launch_valid;
-  logic [ContextBits+1:0] launch_slot;
-  nack_reason_e launch_reason;
+  logic claim_valid, launch_valid, end_message;
+  logic [ContextBits+1:0] claim_slot, launch_slot;
+  logic [9:0] claim_pdid;
+  nack_reason_e claim_reason;
   ni_transfers #(.Contexts(Contexts), .Channels(Channels), .Peers(Peers)) dut (
     .clk_i, .rst_ni(rst_n), .config_i, .ready_o(up), .context_i, .store_i(rst_n && store_i), .line_i, .data_i, .strobe_i, .pdid_i,
     .status_at_i('0), .status_o(status), .serves_o(serves), .serve_valid_i(rst_n && serve_valid_i), .serve_i,
@@ -76,7 +80,9 @@ module transfers_waits_formal #(
     .s_axis_tvalid(offered), .s_axis_tready(answers_taken), .s_axis_tuser(user_i), .invalidates_i(end_invalidates_i), .drained_o(ends_drained),
     .look_o(ends_look), .domain_o(ends_domain), .page_o(ends_page), .want_o(ends_want), .known_i(end_known_i), .page_frame_i(end_frame_i),
     .fault_i(end_fault_i), .end_valid_o(end_valid), .end_taken_i(rst_n && end_taken_i), .end_word_o(end_word), .end_value_o(end_value),
-    .launch_valid_o(launch_valid), .launch_taken_i(rst_n && launch_taken_i), .launch_slot_o(launch_slot), .launch_reason_o(launch_reason),
+    .end_message_o(end_message), .end_answered_i(rst_n && end_answered_i), .launch_valid_o(launch_valid),
+    .launch_taken_i(rst_n && launch_taken_i), .launch_slot_o(launch_slot), .claim_valid_o(claim_valid),
+    .claim_taken_i(rst_n && claim_taken_i), .claim_slot_o(claim_slot), .claim_pdid_o(claim_pdid), .claim_reason_o(claim_reason), .claimed_i,
     .packets_o(packets), .ended_o(ended), .repeated_o(repeated), .stale_o(stale));
   ni_gather gather (
     .clk_i, .rst_ni(rst_n), .config_i, .packet_valid_i(packet_valid), .packet_taken_o(packet_taken), .packet_i(packet),

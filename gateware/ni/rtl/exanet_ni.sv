@@ -241,9 +241,10 @@ module exanet_ni #(
   ni_fault_t page_fault;
   ni_transfer_status_t transfer_status;
   ni_status_t status;
-  logic launch_valid, launch_taken;
-  logic [ContextBits+1:0] launch_slot;
-  nack_reason_e launch_reason;
+  logic claim_valid, claim_taken, claimed, launch_valid, launch_taken;
+  logic [ContextBits+1:0] claim_slot, launch_slot;
+  logic [9:0] claim_pdid;
+  nack_reason_e claim_reason;
   logic [ContextBits-1:0] status_at;
   ni_packetizer #(.Contexts(Contexts), .Peers(Peers), .NodeBits(NodeBits), .XBits(XBits), .YBits(YBits)) u_packetizer (
     .clk_i, .rst_ni, .config_i(config_q), .ready_o(sends_ready),
@@ -251,8 +252,9 @@ module exanet_ni #(
     .store_i(page), .line_i(line[11:4]), .data_i(data), .strobe_i(strobe), .pdid_o(pdid), .enabled_o(enabled),
     .context_write_i(store && line[20:12] == 9'h100 && low && 32'(line[11:4]) < Contexts),
     .context_value_i(data[63:0]),
-    .status_at_i(status_at), .status_o(status), .launch_valid_i(launch_valid), .launch_taken_o(launch_taken), .launch_slot_i(launch_slot),
-    .launch_reason_i(launch_reason),
+    .status_at_i(status_at), .status_o(status), .claim_valid_i(claim_valid), .claim_taken_o(claim_taken), .claim_slot_i(claim_slot),
+    .claim_pdid_i(claim_pdid), .claim_reason_i(claim_reason), .claimed_o(claimed), .launch_valid_i(launch_valid),
+    .launch_taken_o(launch_taken), .launch_slot_i(launch_slot),
     .m_axis_tvalid(in_valid[Messages]), .m_axis_tready(in_ready[Messages]), .m_axis_tdata(in_data[Messages]), .m_axis_tkeep(in_keep[Messages]),
     .m_axis_tlast(in_last[Messages]),
     .m_axis_tuser(in_user[Messages]), .s_axis_tvalid(sender_valid), .s_axis_tready(sender_ready), .s_axis_tuser(out_user[Answers]),
@@ -279,7 +281,8 @@ module exanet_ni #(
     ni_pkg::write_packet_t packet;
     ni_pkg::unread_t unread;
     transfer_end_t end_value;
-    logic packet_valid, packet_taken, unread_valid, unread_taken, end_valid, end_taken, senders_ready, blocks_ready, clear_taken, cleared_q;
+    logic packet_valid, packet_taken, unread_valid, unread_taken, end_valid, end_taken, end_message, end_answered;
+    logic senders_ready, blocks_ready, clear_taken, cleared_q;
     logic [44:0] end_word;
     logic serves, serve_valid, read_end_valid, read_end_taken;
     ni_pkg::serve_t serve;
@@ -347,7 +350,9 @@ module exanet_ni #(
       .s_axis_tuser(out_user[Answers]), .invalidates_i(invalidates[End]), .drained_o(ends_looked), .look_o(look[End]), .domain_o(domain[End]),
       .page_o(page_of[End]), .want_o(want[End]), .known_i(known[End]), .page_frame_i(page_frame[End]), .fault_i(fault[End]),
       .end_valid_o(end_valid), .end_taken_i(end_taken), .end_word_o(end_word), .end_value_o(end_value),
-      .launch_valid_o(launch_valid), .launch_taken_i(launch_taken), .launch_slot_o(launch_slot), .launch_reason_o(launch_reason),
+      .end_message_o(end_message), .end_answered_i(end_answered), .claim_valid_o(claim_valid), .claim_taken_i(claim_taken),
+      .claim_slot_o(claim_slot), .claim_pdid_o(claim_pdid), .claim_reason_o(claim_reason), .claimed_i(claimed), .launch_valid_o(launch_valid),
+      .launch_taken_i(launch_taken), .launch_slot_o(launch_slot),
       .packets_o(transfer_counts[0]), .ended_o(transfer_counts[1]), .repeated_o(transfer_counts[2]), .stale_o(transfer_counts[3]));
 
     ni_gather u_gather (
@@ -371,6 +376,7 @@ module exanet_ni #(
       .look_o(look[Write]), .domain_o(domain[Write]), .page_o(page_of[Write]),
       .want_o(want[Write]), .known_i(known[Write]), .page_frame_i(page_frame[Write]), .fault_i(fault[Write]),
       .end_valid_i(end_valid), .end_taken_o(end_taken), .end_word_i(end_word), .end_value_i(end_value),
+      .end_message_i(end_message), .end_answered_o(end_answered),
       .m_axi_awaddr(m_axi_dma_awaddr), .m_axi_awlen(m_axi_dma_awlen), .m_axi_awvalid(m_axi_dma_awvalid), .m_axi_awready(m_axi_dma_awready),
       .m_axi_wdata(m_axi_dma_wdata), .m_axi_wstrb(m_axi_dma_wstrb), .m_axi_wlast(m_axi_dma_wlast), .m_axi_wvalid(m_axi_dma_wvalid),
       .m_axi_wready(m_axi_dma_wready), .m_axi_bresp(m_axi_dma_bresp), .m_axi_bvalid(m_axi_dma_bvalid), .m_axi_bready(m_axi_dma_bready),
@@ -379,8 +385,8 @@ module exanet_ni #(
     assign {transfers_ready, blocks_cleared} = '1;
     assign {transfer_counts, block_counts, transfer_status, damaged[2]} = '0;
     assign {block_valid, block_user, transfers_take} = '0;
-    assign {launch_valid, launch_slot} = '0;
-    assign launch_reason = NackReasonNone;
+    assign {claim_valid, claim_slot, claim_pdid, launch_valid, launch_slot} = '0;
+    assign claim_reason = NackReasonNone;
     assign {m_axi_dma_awaddr, m_axi_dma_awlen, m_axi_dma_awvalid, m_axi_dma_wdata, m_axi_dma_wstrb, m_axi_dma_wlast, m_axi_dma_wvalid} = '0;
     assign {page_counts, page_fault, m_axi_walk_araddr, m_axi_walk_arvalid, m_axi_walk_rready} = '0;
     assign {m_axi_dma_bready, m_axi_dma_araddr, m_axi_dma_arlen, m_axi_dma_arvalid, m_axi_dma_rready} = '0;

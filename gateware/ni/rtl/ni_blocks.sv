@@ -67,6 +67,8 @@ module ni_blocks #(
   // words of 8 bytes
   input  logic                         end_valid_i,
   output logic                         end_taken_o,
+  input  logic                         end_message_i,  // it is told of, too, when memory has answered it
+  output logic                         end_answered_o,
   input  logic [44:0]                  end_word_i,
   input  logic [63:0]                  end_value_i,
   // memory
@@ -407,16 +409,17 @@ module ni_blocks #(
 
   // --- Answers, in the order of packets, each behind what memory says to those before.
   answer_t pending;
-  logic pending_valid, waits, pended, taken, memory_q, refused_q, refused, asks, is_end;
+  logic pending_valid, waits, pended, taken, memory_q, refused_q, refused, asks, is_end, is_told;
   outcome_e answer_outcome;
   logic [5:0] pending_q;
   logic [WindowBits-1:0] answer_at;
   logic [23:0] answer_behind;
   assign pended = job_done || end_taken_o;
   assign pending_room = !pending_q[5];  // 32
-  exanet_fifo #(.Width($bits(answer_t) + 2), .Depth(32)) u_pending (
-    .clk_i, .rst_ni, .write_i(pended), .data_i({ends_q, writing, ends_q ? '0 : job.answer}), .read_i(taken), .valid_o(pending_valid),
-    .data_o({is_end, waits, pending}));
+  exanet_fifo #(.Width($bits(answer_t) + 3), .Depth(32)) u_pending (
+    .clk_i, .rst_ni, .write_i(pended), .data_i({ends_q, ends_q && end_message_i, writing, ends_q ? '0 : job.answer}), .read_i(taken),
+    .valid_o(pending_valid), .data_o({is_end, is_told, waits, pending}));
+  assign end_answered_o = taken && is_told;
   assign m_axi_bready = !memory_q;
   assign asks = pending_valid && (!waits || memory_q);
   assign refused = waits && refused_q && !is_end;

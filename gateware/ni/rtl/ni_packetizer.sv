@@ -2,15 +2,19 @@
 // Messages out of processes' stores: put together in slots, sent, kept until they are answered, and sent again when they were not.
 //
 // A context, the page of a process, has four slots of 64 bytes in one memory. Stores of payload go to the slot that is filled; a store of message_send_t
-// hands it over, and the next slot is filled then. So a store never waits: what has no slot is refused and counted. Bytes that were not stored are zeros.
+// hands it over, and the next slot is filled then. So a store waits for no message: what has no slot is refused and counted. Bytes that were not stored are
+// zeros.
 //
 // Slots are sent in the order of their stores, at one in three cycles. A message is numbered among those to its node when it is sent first. At most 32
 // numbers in a row are under way to a node, which is what it remembers (ni_mailbox); a message beyond goes to the end of the queue. A number is
 // the same at each repetition, until it is answered: MessageAck frees the slot, a MessageNack because the mailbox is full gives the message another number
 // later, and one for another reason fails it. One that is never answered is sent again, after a time that doubles, and fails at last.
 //
-// A message that stays behind a transfer is in its slot, but in no queue, until the transfer has ended (launch); one whose transfer has failed is given up
-// where it would be sent.
+// A message that stays behind a transfer is in its slot, but in no queue. The first transfer of its domain that ends and names the slot claims it, and has it
+// launched when its end is in memory; one whose transfer has failed is given up where it would be sent.
+//
+// Stores that send come first at the queue and at what is known of slots. When they have passed others seven times in a row, stores wait for four cycles, in
+// which each that waits finds its turn: a transfer that claims, a message that finds no number, one that is launched, and one that is due.
 //
 // A slot's state is in flags of two writers each: `filled` (a store) and `freed` (an answer) differ while it holds a message; `pushed` and `popped` while it
 // is in the queue; `filled` and `numbered` until its message has a number; `refused` and `renewed` when it needs another one.
@@ -28,7 +32,7 @@ module ni_packetizer #(
   input  logic                    clk_i,
   input  logic                    rst_ni,
   input  exanet_pkg::ni_config_t  config_i,
-  output logic                    ready_o,  // its tables are clear
+  output logic                    ready_o,  // stores may come in two cycles
   // stores: the context a cycle ahead, then, where it is to its page, 16 bytes of it
   input  logic [ContextBits-1:0]  context_i,
   input  logic                    store_i,
@@ -43,11 +47,17 @@ module ni_packetizer #(
   // what a process reads; four cycles after its context was given
   input  logic [ContextBits-1:0]  status_at_i,
   output exanet_pkg::ni_status_t  status_o,
-  // slots whose messages stay behind a transfer, which has ended; why it has failed, and they do
+  // a transfer of this domain ends that names a slot, and why it has failed; a cycle later, whether a message stays there behind it
+  input  logic                    claim_valid_i,
+  output logic                    claim_taken_o,
+  input  logic [SlotBits-1:0]     claim_slot_i,
+  input  logic [9:0]              claim_pdid_i,
+  input  exanet_pkg::nack_reason_e claim_reason_i,
+  output logic                    claimed_o,
+  // slots whose messages were claimed, each once: they are sent, or fail
   input  logic                    launch_valid_i,
   output logic                    launch_taken_o,
   input  logic [SlotBits-1:0]     launch_slot_i,
-  input  exanet_pkg::nack_reason_e launch_reason_i,
   // messages, as frames of an ni_port
   output logic                    m_axis_tvalid,
   input  logic                    m_axis_tready,
@@ -78,7 +88,6 @@ module ni_packetizer #(
   logic clears;
   logic [ClearBits:0] clear_q;
   assign clears = !clear_q[ClearBits];
-  assign ready_o = !clears;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) clear_q <= '0;
     else if (clears) clear_q <= clear_q + 1'b1;
@@ -218,36 +227,56 @@ module ni_packetizer #(
     .clk_i, .write_i(fills), .write_at_i(fill_slot), .data_i({peer, pdid_o, touched, message.length, message.mailbox, message.dcid}),
     .read_i(emit_reads), .read_at_i(head), .data_o(order));
 
-  // --- Messages that stay behind a transfer: which slots hold one, and why the transfer of one that was launched has failed.
+  // --- Messages that stay behind a transfer: which slots hold one that was not claimed, whose it is, and why the transfer that has claimed it has failed.
   typedef struct packed {
     logic stays;
+    logic [9:0] pdid;
     nack_reason_e reason;
   } link_t;
   (* ram_style = "distributed" *) link_t links[Slots];
-  link_t launched;
-  logic launch_turn, launches;
-  assign launched = links[launch_slot_i];
+  link_t link;
+  logic claims, claim_looked_q, claim_fits_q;
+  assign link = links[claim_slot_i];
+  assign claim_taken_o = claim_valid_i && claim_looked_q && !send && !clears;
+  assign claims = claim_taken_o && claim_fits_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) claim_looked_q <= 1'b0;
+    else claim_looked_q <= claim_valid_i && !claim_taken_o;
+  end
   always_ff @(posedge clk_i) begin
-    if (clears || fills || launches)
-      links[clears ? clear_slot : send ? fill_slot : launch_slot_i] <= clears ? '{stays: 1'b0, reason: NackReasonNone}
-          : send ? '{stays: message.behind, reason: NackReasonNone} : '{stays: 1'b0, reason: launch_reason_i};
+    if (clears || fills || claims)
+      links[clears ? clear_slot : send ? fill_slot : claim_slot_i] <= clears ? '{stays: 1'b0, pdid: '0, reason: NackReasonNone}
+          : send ? '{stays: message.behind, pdid: pdid_o, reason: NackReasonNone} : '{stays: 1'b0, pdid: '0, reason: claim_reason_i};
+    claim_fits_q <= link.stays && link.pdid == claim_pdid_i;
+    claimed_o    <= claims;
   end
 
   // --- The queue of slots, each in it at most once. A store that is to send comes first, refused or not, then the emitter, then what is launched, then the
-  // visitor.
-  logic head_valid, returns, again, visit_pushes, room_to_push;
+  // visitor; but stores do not pass these again and again.
+  logic head_valid, returns, again, visit_pushes, room_to_push, visit_checks_q, due, waits, gives_way;
+  logic [2:0] passed_q;
+  logic [1:0] way_q;  // cycles that were given to who waits
   exanet_fifo_block #(.Width(SlotBits), .Depth(Slots)) u_queue (
-    .clk_i, .rst_ni, .write_i(queues_store || again || launches || visit_pushes),
+    .clk_i, .rst_ni, .write_i(queues_store || again || launch_taken_o || visit_pushes),
     .data_i(send ? fill_slot : again ? emit_q : launch_valid_i ? launch_slot_i : visit_q), .read_i(emit_reads),
     .keep_i(1'b0), .rewind_i(1'b0), .valid_o(head_valid), .data_o(head));
   assign queues_store = fills && !message.behind;
-  assign launch_turn = launch_valid_i && !send && !returns && !clears;
-  assign launches = launch_turn && launched.stays;
-  assign launch_taken_o = launch_turn;
+  assign launch_taken_o = launch_valid_i && !send && !returns && !clears;
   assign room_to_push = !send && !returns && !launch_valid_i;
-  assign pushes = queues_store || launches || visit_pushes;
+  assign pushes = queues_store || launch_taken_o || visit_pushes;
   assign push_slot = send ? fill_slot : launch_valid_i ? launch_slot_i : visit_q;
   assign pushed_next = !(send ? pushed_here[fill] : launch_valid_i ? launch_pushed : pushed[Visiting]);
+  assign waits = (claim_valid_i && send) || (returns && send) || (launch_valid_i && !launch_taken_o) || (visit_checks_q && due && !room_to_push);
+  assign gives_way = passed_q == '1;
+  assign ready_o = !clears && !gives_way;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) {passed_q, way_q} <= '0;
+    else begin
+      way_q <= gives_way && !send ? way_q + 1'b1 : '0;
+      if (gives_way) passed_q <= way_q == '1 ? '0 : passed_q;
+      else passed_q <= waits ? passed_q + 3'(send) : '0;
+    end
+  end
 
   // --- Emitter: a slot's order, then its peer, then the decision; three cycles a message.
   typedef enum logic [2:0] { Pop, Look, Decide, Again, GiveUp } emit_e;
@@ -330,7 +359,7 @@ module ni_packetizer #(
   end
 
   // --- Visitor: looks at one slot after the other, and queues again what was not answered in time, or was refused and has waited.
-  logic visit_checks_q, due, visit_next;
+  logic visit_next;
   logic [11:0] elapsed, wait_rounds;
   assign elapsed = round_q - visit_timer.round;
   assign wait_rounds = 12'(config_i.patience) << visit_timer.doublings;

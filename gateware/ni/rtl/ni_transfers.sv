@@ -88,11 +88,18 @@ module ni_transfers #(
   input  logic                    end_taken_i,
   output logic [44:0]             end_word_o,
   output exanet_pkg::transfer_end_t end_value_o,
-  // slots of messages that stay behind a transfer, when it has ended
+  output logic                    end_message_o,  // memory's answer to it is waited for
+  input  logic                    end_answered_i,  // to one of these
+  // messages that stay behind a transfer: as of ni_packetizer
+  output logic                    claim_valid_o,
+  input  logic                    claim_taken_i,
+  output logic [ContextBits+1:0]  claim_slot_o,
+  output logic [9:0]              claim_pdid_o,
+  output exanet_pkg::nack_reason_e claim_reason_o,
+  input  logic                    claimed_i,
   output logic                    launch_valid_o,
   input  logic                    launch_taken_i,
   output logic [ContextBits+1:0]  launch_slot_o,
-  output exanet_pkg::nack_reason_e launch_reason_o,
   // counts since reset; they wrap
   output logic [31:0]             packets_o,
   output logic [31:0]             ended_o,
@@ -728,10 +735,12 @@ module ni_transfers #(
   exanet_fifo #(.Width($bits(write_packet_t)), .Depth(PacketsAhead)) u_packets (
     .clk_i, .rst_ni, .write_i(sends3_q), .data_i(packet3_q), .read_i(packet_taken_i), .valid_o(packet_valid_o), .data_o(packet_o));
 
-  // --- Ends, one after the other: each is written where that is wanted, then its channel is free. One whose page is not to be written is not.
+  // --- Ends, one after the other: each is written where that is wanted, then its channel is free. One whose page is not to be written is not. The message that
+  // stays behind a transfer is claimed first, so that none is that is stored when the end is known.
   logic offers_q, looked_q, end_known;
   logic ended_valid;
   nack_reason_e ended_failure;
+  logic launch_room, asked_q, settled_q, claimed_q, may_end;
   exanet_fifo #(.Width(ChannelBits + 5), .Depth(Channels)) u_ends (
     .clk_i, .rst_ni, .write_i(ends3_q), .data_i({channel3_q, state3_q.serves, state3_q.failure}), .read_i(release_channel),
     .valid_o(ended_valid), .data_o({released, released_serves, ended_failure}));
@@ -743,28 +752,31 @@ module ni_transfers #(
   assign want_o = looked_q;
   assign drained_o = !looked_q;
   assign end_known = looked_q && known_i;
-  assign end_valid_o = offers_q && ending.notify && (!config_i.translate || (end_known && fault_i == NackReasonNone));
+  assign end_valid_o = offers_q && may_end && ending.notify && (!config_i.translate || (end_known && fault_i == NackReasonNone));
   assign end_word_o = config_i.translate ? {page_frame_i, ending.word[8:0]} : ending.word;
   assign end_value_o = '{done: 1'b1, failure: ended_failure, token: ending.token, default: '0};
-  assign release_channel = offers_q && (end_taken_i || !ending.notify || (end_known && fault_i != NackReasonNone));
+  assign claim_valid_o = offers_q && ending.message && !asked_q;
+  assign {claim_slot_o, claim_pdid_o, claim_reason_o} = {ending.message_slot, ending.pdid, ended_failure};
+  assign may_end = !ending.message || settled_q;
+  assign end_message_o = claimed_q;
+  assign release_channel = offers_q && may_end && (end_taken_i || !ending.notify || (end_known && fault_i != NackReasonNone));
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       offers_q <= 1'b0;
       looked_q <= 1'b0;
       ended_o  <= '0;
+      {asked_q, settled_q, claimed_q} <= '0;
     end else begin
       looked_q <= (looked_q || look_o) && !release_channel;
       ended_o  <= ended_o + 32'(release_channel);
-      offers_q <= offers_q ? !release_channel : ended_valid && !launch_valid_o;
+      offers_q <= offers_q ? !release_channel : ended_valid && launch_room;
+      asked_q  <= (asked_q || claim_taken_i) && !release_channel;
+      settled_q <= asked_q && !release_channel;
+      claimed_q <= (asked_q && !settled_q ? claimed_i : claimed_q) && !release_channel;
     end
   end
-  // One at a time: the next end waits for it.
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) launch_valid_o <= 1'b0;
-    else if (release_channel) launch_valid_o <= ending.message;
-    else if (launch_taken_i) launch_valid_o <= 1'b0;
-  end
-  always_ff @(posedge clk_i) begin
-    if (release_channel) {launch_slot_o, launch_reason_o} <= {ending.message_slot, ended_failure};
-  end
+
+  ni_launches #(.SlotBits(ContextBits + 2)) u_launches (
+    .clk_i, .rst_ni, .room_o(launch_room), .ended_i(release_channel && claimed_q), .written_i(end_taken_i), .slot_i(ending.message_slot),
+    .answered_i(end_answered_i), .launch_valid_o, .launch_taken_i, .launch_slot_o);
 endmodule

@@ -39,6 +39,8 @@ struct Case {
   unsigned messages_of_ten = 0;  // of what a processor stores
   unsigned behind_of_ten =
       0;  // messages that stay behind a transfer, and transfers that send what is in a slot of their context
+  unsigned storm_one_in = 0;  // of the messages: up to 60 words that send, one a cycle, most of which find no slot
+  unsigned given_one_in = 0;  // stores whose context the kernel gives to another domain before
   unsigned fences_of_ten = 0;  // transfers with one
   unsigned reads_of_ten = 0;  // transfers
   bool translate = false;
@@ -56,8 +58,9 @@ struct Case {
       << ", patience " << patience << ", tries " << tries << ", read patience " << read_patience << ", kept " << kept
       << ", " << transfers << " transfers, gap " << gap << ", " << least_bytes << " to " << most_bytes
       << " B, aligned to " << align << ", hot " << hot_one_in << ", silent " << silent_one_in << ", messages "
-      << messages_of_ten << " of ten, behind " << behind_of_ten << " of ten, fences " << fences_of_ten
-      << " of ten, reads " << reads_of_ten << " of ten, damaged " << damaged_one_in;
+      << messages_of_ten << " of ten, behind " << behind_of_ten << " of ten, storm " << storm_one_in << ", given "
+      << given_one_in << ", fences " << fences_of_ten << " of ten, reads " << reads_of_ten << " of ten, damaged "
+      << damaged_one_in;
     if (translate)
       s << ", " << domains << " domains, fault tries " << fault_tries << ", unmapped " << unmapped_one_in
         << ", read-only " << read_only_one_in << ", late " << late << ", revoked " << revoked;
@@ -78,7 +81,7 @@ struct Case {
 };
 
 struct StoreOp {
-  enum Kind : std::uint8_t { kTransfer, kMessage, kInvalidation };
+  enum Kind : std::uint8_t { kTransfer, kMessage, kInvalidation, kContext };
   std::uint64_t taken;
   std::size_t node;
   Kind kind;
@@ -221,7 +224,10 @@ class Gateware {
         nodes_(c.nodes),
         kernel_(case_, net_) {
     for (std::size_t n = 0; n < net_.size(); ++n)
-      for (unsigned context = 0; context < kContexts; ++context) net_.open_context(n, context, domain_of(context));
+      for (unsigned context = 0; context < kContexts; ++context) {
+        domains_[{n, context}] = case_.translate ? context % case_.domains : kDomain;
+        net_.open_context(n, context, domain_of(n, context));
+      }
     net_.run_until_stored();
     for (std::size_t n = 0; n < c.nodes; ++n) {
       net_.open_mailbox(n, 0, kDomain, kRing, kLogEntries);
@@ -267,7 +273,7 @@ class Gateware {
             (case_.disorder.any() && p.under_way >= most_under_way()))
           continue;
         if (random_() % 10 < case_.messages_of_ten)
-          send_message(n), ++sent;
+          send_messages(n), ++sent;
         else
           send(n, sent++);
         p.next = net_.cycle() + drawn_gap(random_, case_.gap);
@@ -318,7 +324,16 @@ class Gateware {
     return all;
   }
 
-  unsigned domain_of(unsigned context) const { return case_.translate ? context % case_.domains : kDomain; }
+  unsigned domain_of(std::size_t n, unsigned context) const { return domains_.at({n, context}); }
+  unsigned pick_context(std::size_t n) {
+    const auto context = static_cast<unsigned>(random_() % kContexts);
+    if (case_.translate && case_.given_one_in != 0 && random_() % case_.given_one_in == 0) {
+      domains_[{n, context}] = static_cast<unsigned>(random_() % case_.domains);
+      net_.open_context(n, context, domain_of(n, context));
+      nodes_[n].ops.push_back({0, n, StoreOp::kContext, {}, 0, {}});
+    }
+    return context;
+  }
 
   void send(std::size_t n, unsigned token) {
     const bool hot = case_.hot_one_in != 0 && random_() % case_.hot_one_in == 0;
@@ -331,9 +346,9 @@ class Gateware {
     const bool notify = case_.silent_one_in == 0 || random_() % case_.silent_one_in != 0;
     spec::Transfer transfer = transfer_of(own, target, length, net_.node(to).dcid, token);
     transfer.set_notify(notify);
-    const auto context = static_cast<unsigned>(random_() % kContexts);
+    const unsigned context = pick_context(n);
     TransferStore store{static_cast<NodeId>(to), own, target, length, notify, token};
-    store.domain = static_cast<std::uint16_t>(domain_of(context));
+    store.domain = static_cast<std::uint16_t>(domain_of(n, context));
     store.end_word = kEnds + 8 * std::uint64_t{token};
     if (random_() % 10 < case_.fences_of_ten) {
       store.fence = true;
@@ -367,9 +382,16 @@ class Gateware {
     nodes_[n].ops.push_back({0, n, StoreOp::kTransfer, store, 0, {}});
     ++nodes_[n].under_way;
   }
-  void send_message(std::size_t n) {
+  void send_messages(std::size_t n) {
+    const bool storm = case_.storm_one_in != 0 && random_() % case_.storm_one_in == 0;
+    const unsigned context = pick_context(n);
+    send_message(n, context);
+    for (auto more = storm ? random_() % 60 : 0; more != 0; --more)
+      send_message(n, random_() % 2 == 0 ? context : static_cast<unsigned>(random_() % kContexts));
+  }
+  void send_message(std::size_t n, unsigned context) {
     const auto to = random_() % nodes_.size();
-    const auto context = static_cast<unsigned>(random_() % kContexts), bytes = static_cast<unsigned>(random_() % 65);
+    const auto bytes = static_cast<unsigned>(random_() % (case_.storm_one_in != 0 ? 80 : 65));  // or too many
     const bool behind = case_.behind_of_ten != 0 && random_() % 10 < case_.behind_of_ten;
     net_.send(n, context, net_.node(to).dcid, 0, bytes, 0, behind);
     nodes_[n].ops.push_back({0,
@@ -378,7 +400,7 @@ class Gateware {
                              {},
                              context,
                              {static_cast<NodeId>(to), static_cast<std::uint8_t>(bytes), 0,
-                              static_cast<std::uint16_t>(domain_of(context)), 0, behind}});
+                              static_cast<std::uint16_t>(domain_of(n, context)), 0, behind}});
   }
 
   void collect() {
@@ -457,6 +479,7 @@ class Gateware {
   NiNetwork net_;
   std::vector<Processor> nodes_;
   Kernel kernel_;
+  std::map<std::pair<std::size_t, unsigned>, unsigned> domains_;  // of a node's context
   std::map<std::uint64_t, std::uint64_t> ended_;  // by token: why it failed
 };
 
@@ -517,6 +540,8 @@ class Model {
           const StoreOp& op = model.ops_[i];
           if (op.kind == StoreOp::kInvalidation)
             model.interfaces_.transfers.pages().invalidate(static_cast<NodeId>(op.node));
+          else if (op.kind == StoreOp::kContext)
+            return;  // each store says whose it is
           else if (op.kind == StoreOp::kMessage)
             model.interfaces_.messages.sender.store(static_cast<NodeId>(op.node), op.context, op.message);
           else

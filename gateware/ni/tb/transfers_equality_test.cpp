@@ -188,6 +188,9 @@ TEST_CASE("transfers equality: drawn cases") {
       c.patience = std::min(c.patience, c.fault_tries > 2 ? 0u : 1u);
       c.kept = std::max(c.kept, 16u);
     }
+    c.behind_of_ten = pick(std::vector<unsigned>{0, 0, 2, 5, 9});
+    c.storm_one_in = pick(std::vector<unsigned>{0, 0, 0, 3, 20});
+    c.given_one_in = pick(std::vector<unsigned>{0, 0, 3, 20});
     c.seed = seed;
     compare_whole(c);
     compared += c.transfers;
@@ -235,6 +238,15 @@ TEST_CASE("transfers equality: messages that stay behind transfers, and go with 
     c.fences_of_ten = 2;
     c.reads_of_ten = 3;
     c.translate = seed % 3 == 0;
+    c.domains = 1 + seed % 2;
+    c.storm_one_in = seed % 2 == 0 ? 5 : 0;
+    c.given_one_in = seed % 6 == 3 ? 3 : 0;
+    if (seed % 4 == 0) {  // more that wait for memory than there is room for
+      c.messages_of_ten = 4;
+      c.memory_cycles = 600;
+      c.gap = 1;
+      c.most_bytes = 0;
+    }
     if (seed % 4 == 3) {  // some of which fail
       c.tries = 3;
       c.read_patience = 3;
@@ -330,6 +342,8 @@ TEST_CASE("transfers equality: every transfer ends once, whole or told of, whate
       ++dead;
     }
     c.behind_of_ten = pick(std::vector<unsigned>{0, 2, 5});
+    c.storm_one_in = pick(std::vector<unsigned>{0, 0, 0, 20});
+    c.given_one_in = pick(std::vector<unsigned>{0, 0, 10});
     if (!c.disorder.any()) c.disorder.lost_one_in = 100;
     c.disorder.seed = c.seed = seed;
     compare_whole(c);
