@@ -60,7 +60,8 @@ module blocks_waits_formal #(
     ni_config = config_i;
     ni_config.translate = 1'b1;
   end
-  logic up, cleared, tready, answers, serves, read_ends, drained, ends_written, look, want, end_taken, end_answered, awvalid, wvalid, wlast, bready, offered;
+  logic up, cleared, tready, answers, serves, read_ends, drained, ends_written, look, want, end_taken, end_answered;
+  logic awvalid, wvalid, wlast, bready, offered;
   logic [9:0] domain;
   logic [35:0] page;
   logic [47:0] awaddr;

@@ -90,7 +90,7 @@ module launches_formal (
       Owed: assert (written_here == owed + 5'(dut.answered_q) && owed <= 5'(Ahead));
       if (followed) begin
         Ahead1: assert (ahead < filled);
-        Kept: assert (dut.u_waiting.memory[at] == mine);
+        Kept: assert (launch_t'(dut.u_waiting.memory[at]) == mine);
         Behind: assert (written_ahead <= unanswered + 5'(dut.answered_q));
         Owes: assert (unanswered <= owed && (unanswered == '0 || written_ahead == unanswered + 5'(dut.answered_q)));
       end

@@ -49,8 +49,8 @@ module packetizer_formal (
   assign on = rst_n && !dut.clears;
   always_ff @(posedge clk_i) comes_q <= rst_n ? {comes_q[0], up} : '0;
   ni_packetizer #(.Contexts(2), .Peers(2)) dut (
-    .clk_i, .rst_ni(rst_n), .config_i(ni_config), .ready_o(up), .context_i, .store_i(comes_q[1] && store_i), .line_i, .data_i, .strobe_i, .pdid_o(pdid),
-    .enabled_o(enabled), .context_write_i(comes_q[1] && context_write_i), .context_value_i, .status_at_i(1'b0), .status_o(status),
+    .clk_i, .rst_ni(rst_n), .config_i(ni_config), .ready_o(up), .context_i, .store_i(comes_q[1] && store_i), .line_i, .data_i, .strobe_i,
+    .pdid_o(pdid), .enabled_o(enabled), .context_write_i(comes_q[1] && context_write_i), .context_value_i, .status_at_i(1'b0), .status_o(status),
     .claim_valid_i(on && claim_i), .claim_taken_o(claim_taken), .claim_slot_i, .claim_pdid_i, .claim_reason_i, .claimed_o(claimed),
     .launch_valid_i(on && launch_i), .launch_taken_o(launched), .launch_slot_i,
     .m_axis_tvalid(valid), .m_axis_tready(ready_i), .m_axis_tdata(data), .m_axis_tkeep(keep), .m_axis_tlast(last), .m_axis_tuser(user),
