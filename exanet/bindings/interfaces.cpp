@@ -34,7 +34,7 @@ HandedOver handed_over(const nb::dict& from) {
   transfer.own = given<std::uint64_t>(from, "own");
   transfer.target = given<std::uint64_t>(from, "target");
   transfer.length = bytes;
-  transfer.notify = true;
+  transfer.notify = given<bool>(from, "notify");
   transfer.fence = given<bool>(from, "fence");
   transfer.fence_word = given<std::uint64_t>(from, "fence_word");
   transfer.end_word = given<std::uint64_t>(from, "end_word");

@@ -111,13 +111,14 @@ class Driver:
         read: bool = False,
         fence: bytes | None = None,
         message_slot: int | None = None,
+        notify: bool = True,
         context: int = 0,
         narrow: bool = False,
     ) -> int:
         """Hands a transfer over, by two stores of 16 bytes or, if `narrow`, four of 8. Returns the address of the word that tells its end.
 
         `fence`: 8 bytes that are written behind the data, at FENCES plus the transfer's number times 16; `message_slot`: of the
-        context, whose message is sent when the transfer has ended.
+        context, whose message is sent when the transfer has ended; without `notify` that word is not written.
         """
         token, page = self._ends % END_WORDS, 0x1000 * context
         self._ends += 1
@@ -128,13 +129,15 @@ class Driver:
             self.bench.store(node, page + _FENCE, word, LINE_BYTES)
         addresses = {"own": own, "target": target, "end_word": end // 8}
         behind = {"message": message_slot is not None, "message_slot": message_slot or 0}
-        record = pack("transfer", **addresses, **behind, length=count, dcid=to, notify=1, read=read, fence=fence is not None, token=token)
+        record = pack(
+            "transfer", **addresses, **behind, length=count, dcid=to, notify=notify, read=read, fence=fence is not None, token=token
+        )
         size = 8 if narrow else LINE_BYTES
         for at in range(0, 32, size):
             self.bench.store(node, page + _TRANSFER + at, record >> 8 * at & (1 << 8 * size) - 1, size)
         self.operations.append(
             {"kind": "transfer", "node": node, "to": to, "bytes": count, "own": own, "target": target, "read": read, "domain": DOMAIN}
-            | {"end_word": end, "fence_word": fence_word if fence is not None else 0, "fence": fence is not None}
+            | {"notify": notify, "end_word": end, "fence_word": fence_word if fence is not None else 0, "fence": fence is not None}
             | behind
             | {"context": context}
         )

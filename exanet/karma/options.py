@@ -114,14 +114,14 @@ def completions(count: int, *, line_cycles: int, memory_cycles: int) -> dict[str
         driver.until_received(1, 0)
         found["write_and_message"] = bench.cycle - begin
         _holds(bench, count)
-    for payload in (0, BEHIND_BYTES):
+    for payload, notify in ((0, False), (BEHIND_BYTES, False), (0, True)):
         with Bench(2, line_cycles=line_cycles, memory_cycles=memory_cycles) as bench:
             driver = Driver(bench)
             begin = begun(driver)
             driver.message(0, 1, bytes(range(payload)), behind=True)
-            driver.transfer(0, 1, count, message_slot=0)
+            driver.transfer(0, 1, count, message_slot=0, notify=notify)
             driver.until_received(1, 0)
-            found[f"message_behind_{payload}"] = bench.cycle - begin
+            found["message_behind_word" if notify else f"message_behind_{payload}"] = bench.cycle - begin
             _holds(bench, count)
     return found
 

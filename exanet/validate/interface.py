@@ -229,6 +229,7 @@ _COMPLETIONS = {
     "write_and_fence": "direct completion: a write, and a word behind it in user memory (fence)",
     "message_behind_0": "completion in a mailbox: a message that the interface sends when the write has ended",
     f"message_behind_{options.BEHIND_BYTES}": f"the same with {options.BEHIND_BYTES} B of payload in it",
+    "message_behind_word": "the same without, behind the word that tells the sender, when memory has it",
     "write_and_message": "by the processor: a write, its end polled, then a message",
     "end_at_sender": "  of that, until the sender has polled its end",
 }

@@ -181,6 +181,7 @@ def test_options_save_what_they_are_said_to(found: Found) -> None:
     for of in found["completions"]:
         assert of["message"] < of["write_and_fence"] < of["end_at_sender"] < of["write_and_message"]
         assert of["end_at_sender"] < of["message_behind_0"] < of["message_behind_32"]
+        assert of["message_behind_0"] + 20 < of["message_behind_word"]  # memory's answer
 
 
 @needs_browser
