@@ -256,6 +256,9 @@ def _read_with_bases(file: Path, shown: str, seen: list[Path]) -> tuple[Located,
         raise InputError(base.mark.error(f"'{base.value}' extends, in the end, itself; break the cycle"))
     try:
         path, name = _locate(base.value, file.parent)
+    except InputError as error:
+        raise InputError(base.mark.error(f"cannot extend '{base.value}': {error}")) from None
+    try:
         below, bases, _ = _read_with_bases(path, name, [*seen, file.resolve()])
     except InputError as error:
         raise InputError([base.mark.error(f"cannot extend '{base.value}'"), *error.messages]) from None

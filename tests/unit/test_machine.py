@@ -187,12 +187,16 @@ def test_a_cycle_of_extensions_is_found(tmp_path: Path) -> None:
             "check the indentation, quotes and brackets here",
         ),
         ("extends: 3\n", "m.yaml:1:10: error: 'extends' takes the name of a machine or the path of a machine file"),
-        ("extends: nothing\n", "m.yaml:1:10: error: cannot extend 'nothing'"),
         pytest.param("[" * 5000, "m.yaml:1:1: error: the file is nested too deeply; use at most 50 levels", id="nested too deeply"),
     ],
 )
 def test_unreadable_files(tmp_path: Path, text: str, message: str) -> None:
     assert refused(tmp_path, text)[0] == message
+
+
+def test_a_machine_that_is_not_there_is_told_in_one_message(tmp_path: Path) -> None:
+    (message,) = refused(tmp_path, "extends: nothing\n")
+    assert message.startswith("m.yaml:1:10: error: cannot extend 'nothing': there is no machine 'nothing'; Machines: ")
 
 
 def test_causes_are_told_before_what_follows_from_them_in_an_extended_file(tmp_path: Path) -> None:
