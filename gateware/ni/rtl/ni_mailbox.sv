@@ -84,7 +84,7 @@ module ni_mailbox #(
   // --- Tables: mailboxes as the kernel wrote them, how far each is written and read, and the past of each node.
   typedef enum logic [1:0] { Idle, Look, Decide } state_e;
   state_e state_q;
-  logic begins, decides, kernel, breaks, stores, release_checked_q, release_fits;
+  logic begins, decides, drops, kernel, breaks, stores, release_checked_q, release_fits;
   logic [BoxBits-1:0] box, box_q;
   logic [PeerBits-1:0] peer, peer_q;
   logic known, known_q;
@@ -111,7 +111,8 @@ module ni_mailbox #(
     .clk_i, .write_i((kernel && open_i) || release_fits), .write_at_i(kernel ? open_at_i : release_value_i.mailbox[BoxBits-1:0]),
     .data_i(kernel ? '0 : release_value_i.place[13:0]), .read_i(begins), .read_at_i(box), .data_o(read));
   ni_table #(.Entries(Peers), .Width($bits(past_t))) u_past (
-    .clk_i, .write_i((kernel && clear_i) || decides || clears), .write_at_i(clears ? clear_q[PeerBits-1:0] : decides ? peer_q : clear_at_i),
+    .clk_i, .write_i((kernel && clear_i) || (decides && !drops) || clears),
+    .write_at_i(clears ? clear_q[PeerBits-1:0] : decides ? peer_q : clear_at_i),
     .data_i(decides ? past_next : '0), .read_i(begins), .read_at_i(peer), .data_o(past));
 
   // A mailbox to which memory has refused a write is broken until it is opened again: its reader does not get past the hole.
@@ -179,7 +180,7 @@ module ni_mailbox #(
   // --- The decision.
   logic pending_room, jobs_room;
   logic [23:0] behind;
-  logic later, seen, drops, fresh, writes, box_full, box_known;
+  logic later, seen, fresh, writes, box_full, box_known;
   logic [4:0] age;
   logic [13:0] entries, entry, held;
   outcome_e outcome, answer;
@@ -213,8 +214,9 @@ module ni_mailbox #(
       past_next.come[0] = 1'b1;
       past_next.outcome[0] = outcome;
     end else begin
+      // What was answered first stays.
       past_next.come[age] = 1'b1;
-      past_next.outcome[age] = outcome;
+      if (!past_q.come[age]) past_next.outcome[age] = outcome;
     end
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
