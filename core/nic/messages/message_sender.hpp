@@ -48,8 +48,8 @@ class MessageSender {
 
   // The store that sends a message is at the packetizer in this cycle. False when no slot of the context is free: it is refused.
   bool store(NodeId node, std::uint32_t context, const MessageStore& message);
-  // A transfer of this domain ends that names the slot: it claims the message that stays there, if one does; it is looked for from this cycle on. `failure` says why that is to
-  // fail. One at a time.
+  // A transfer of this domain ends that names the slot: it claims the message that stays there, if one does, which is looked for from this cycle on. `failure`
+  // says why that is to fail. One at a time.
   void claim(NodeId node, std::uint32_t slot, std::uint16_t pdid, MessageAnswer failure, Cycle from);
   // What has been claimed is to be sent from this cycle on, or to fail. One at a time.
   void launch(NodeId node, std::uint32_t slot, Cycle from);

@@ -736,7 +736,7 @@ module ni_transfers #(
     .clk_i, .rst_ni, .write_i(sends3_q), .data_i(packet3_q), .read_i(packet_taken_i), .valid_o(packet_valid_o), .data_o(packet_o));
 
   // --- Ends, one after the other: each is written where that is wanted, then its channel is free. One whose page is not to be written is not. The message that
-  // stays behind a transfer is claimed first, so that none is that is stored when the end is known.
+  // stays behind a transfer is claimed first: one that is stored by who has seen the end stays.
   logic offers_q, looked_q, end_known;
   logic ended_valid;
   nack_reason_e ended_failure;

@@ -6,6 +6,8 @@
 // entry is in memory and where, when each slot is answered and how, and what is counted.
 #include <doctest/doctest.h>
 
+#include <array>
+#include <map>
 #include <random>
 
 #include "gateware/ni/tb/ni_equality.hpp"
@@ -32,6 +34,7 @@ struct Case {
   unsigned read_delay = 40;  // cycles, at most
   unsigned hot_one_in = 0;  // messages to node 0
   unsigned bad_one_in = 0;  // messages to a mailbox that takes none
+  unsigned damaged_one_in = 0;  // messages and answers, as they come out of the network
   std::uint64_t seed = 1;
 
   std::string text() const {
@@ -39,8 +42,13 @@ struct Case {
     s << nodes << " nodes" << (square ? " in a square" : "") << ", line " << line_cycles << ", memory " << memory_cycles
       << ", patience " << patience << ", tries " << tries << ", " << messages << " messages, gap " << gap
       << ", contexts " << contexts << ", up to " << most_bytes << " B, rings of " << (1u << log_entries)
-      << ", read within " << read_delay << ", hot " << hot_one_in << ", bad " << bad_one_in << ", seed " << seed;
+      << ", read within " << read_delay << ", hot " << hot_one_in << ", bad " << bad_one_in << ", damaged "
+      << damaged_one_in << ", seed " << seed;
     return s.str();
+  }
+  // The packet that is so many-th to come out at a node's port.
+  bool damages(std::size_t node, unsigned port, std::size_t packet) const {
+    return is_damaged(damaged_one_in, seed, node, port, packet);
   }
 };
 
@@ -70,7 +78,9 @@ class Gateware {
              {.line = {.latency_cycles = c.line_cycles},
               .memory = {.latency_cycles = c.memory_cycles},
               .patience = c.patience,
-              .tries = c.tries},
+              .tries = c.tries,
+              .damages = [this](std::size_t node, unsigned port,
+                                std::size_t packet) { return case_.damages(node, port, packet); }},
              c.square),
         nodes_(c.nodes) {
     for (std::size_t n = 0; n < c.nodes; ++n) {
@@ -212,7 +222,10 @@ class Model {
                     [](void* self, const exanet::Packet& packet, Time injected, Time tail) {
                       Model& model = *static_cast<Model*>(self);
                       add_packet(model.result.happenings, packet, injected, tail);
-                      model.messages_.delivered(packet, tail);
+                      exanet::Packet came = packet;
+                      std::size_t& number = model.came_[packet.dst][packet.intra_port];
+                      if (model.case_.damages(packet.dst, packet.intra_port, number++)) came.marked = 1;
+                      model.messages_.delivered(came, tail);
                     },
                     [](void* self, NodeId node, std::uint8_t port, std::uint8_t, Time) {
                       static_cast<Model*>(self)->messages_.ready(node, port);
@@ -268,6 +281,7 @@ class Model {
   std::unique_ptr<Topology> topology_;
   std::unique_ptr<Network> network_;
   Messages messages_;
+  std::map<NodeId, std::array<std::size_t, 2>> came_;  // packets at each port
 };
 
 std::uint64_t total_messages = 0, total_repeated = 0, total_full = 0, total_refused = 0, total_silent = 0;
@@ -341,6 +355,23 @@ TEST_CASE("messages equality: refused, repeated and given up") {
                        << total_refused << ", given up " << total_silent);
 }
 
+// An answer that is lost is given again, twice and more, while the mailbox fills and is read.
+TEST_CASE("messages equality: answers lost again and again") {
+  std::uint64_t seed = 3000;
+  for (const unsigned log_entries : {0u, 1u, 3u})
+    for (const unsigned patience : {1u, 3u})
+      for (const unsigned damaged : {2u, 4u})
+        compare({.nodes = seed % 2 == 0 ? 2u : 4u,
+                 .patience = patience,
+                 .messages = 150,
+                 .gap = 200,
+                 .contexts = 6,
+                 .log_entries = log_entries,
+                 .read_delay = seed % 3 == 0 ? 3000u : 400u,
+                 .damaged_one_in = damaged,
+                 .seed = ++seed});
+}
+
 // Cases that are drawn, on seeds that no other case here has: EXANET_MESSAGES of them from EXANET_MESSAGES_SEED on, for a campaign.
 TEST_CASE("messages equality: drawn cases") {
   const std::uint64_t messages = given("EXANET_MESSAGES", 700);
@@ -363,6 +394,7 @@ TEST_CASE("messages equality: drawn cases") {
     c.read_delay = pick(std::vector<unsigned>{0, 20, 200, 2000});
     c.hot_one_in = pick(std::vector<unsigned>{0, 1, 4});
     c.bad_one_in = pick(std::vector<unsigned>{0, 0, 3, 20});
+    c.damaged_one_in = pick(std::vector<unsigned>{0, 0, 30, 2});
     c.seed = seed;
     compare_whole(c);
     compared += c.messages;

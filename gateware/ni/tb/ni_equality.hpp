@@ -58,6 +58,14 @@ void add_packets(std::vector<Happening>& happenings, const Node& node, std::size
   }
 }
 // The same of the model's, when one is delivered.
+// Whether a packet is damaged, so many-th to come out at a node's port: one in so many is.
+inline bool is_damaged(unsigned one_in, std::uint64_t seed, std::size_t node, unsigned port, std::size_t packet) {
+  if (one_in == 0) return false;
+  std::uint64_t h = (seed * 64 + node * 4 + port) * 0x9e3779b97f4a7c15 + packet * 0xbf58476d1ce4e5b9;
+  h = (h ^ h >> 31) * 0x94d049bb133111eb;
+  return (h >> 32) % one_in == 0;
+}
+
 inline void add_packet(std::vector<Happening>& happenings, const exanet::Packet& packet, Time injected, Time tail) {
   const auto cycle = [](Time time) { return static_cast<std::uint64_t>(time.ps() / kCycle.ps()); };
   happenings.push_back({cycle(injected), 'h', packet.src, packet.intra_port, 0});

@@ -73,10 +73,7 @@ struct Case {
   }
   // The packet that is so many-th to come out at a node's port.
   bool damages(std::size_t node, unsigned port, std::size_t packet) const {
-    if (damaged_one_in == 0) return false;
-    std::uint64_t h = (seed * 64 + node * 4 + port) * 0x9e3779b97f4a7c15 + packet * 0xbf58476d1ce4e5b9;
-    h = (h ^ h >> 31) * 0x94d049bb133111eb;
-    return (h >> 32) % damaged_one_in == 0;
+    return is_damaged(damaged_one_in, seed, node, port, packet);
   }
 };
 
