@@ -68,12 +68,12 @@ bool MessageReceiver::settle(NodeId node, Node& n) {
   const std::uint32_t words = words_of(arrival.bytes);
   if (arrival.taken == kUnknown) {
     load(node, n, arrival);
-    arrival.taken = std::max(arrival.load + 1, n.idle_from);
+    if (n.answers_made >= n.answers_gone + kAnswers) return false;  // until an answer goes
+    const Cycle answers = n.answers_made < kAnswers ? kLongAgo : n.gone[n.answers_made % kAnswers] + 1;
+    arrival.taken = std::max({arrival.load + 1, n.idle_from, n.jobs[1] + 1, answers});
     const Cycle last = n.eject.take(arrival.load, arrival.taken, words);
     if (!arrival.gave_back) network_->give_back(node, kMessagePort, time_of(last + 1, config_.cycle));
   }
-  if (n.answers_made >= n.answers_gone + kAnswers) return blocked(node, n);  // until an answer goes
-  const Cycle answers = n.answers_made < kAnswers ? kLongAgo : n.gone[n.answers_made % kAnswers] + 1;
   // Its mailbox and its past are looked up with its first beat, and it is whole a cycle behind its last one.
   const Cycle whole = std::max(arrival.taken + 2, arrival.taken + Cycle{std::max(words, 1u)});
   Mailbox* const box = find(n, arrival.word.mailbox);
@@ -82,17 +82,13 @@ bool MessageReceiver::settle(NodeId node, Node& n) {
     box->read = box->releases.front().place;
   if (box != nullptr && now() < arrival.taken && is_full(*box)) {
     events_.schedule(time_of(arrival.taken, config_.cycle), on_look_, node);
-    return blocked(node, n);
+    // It waits; the first beat of the one behind it may get to the port's register all the same.
+    if (n.arrivals.size() > 1) load(node, n, n.arrivals[1]);
+    return false;
   }
-  decide(node, n, arrival, std::max({whole, n.jobs[1] + 1, answers}));
+  decide(node, n, arrival, whole);
   n.arrivals.pop_front();
   return true;
-}
-
-// The first arrival waits; the first beat of the one behind it may get to the port's register all the same.
-bool MessageReceiver::blocked(NodeId node, Node& n) {
-  if (n.arrivals.size() > 1) load(node, n, n.arrivals[1]);
-  return false;
 }
 
 void MessageReceiver::load(NodeId node, Node& n, Arrival& arrival) {

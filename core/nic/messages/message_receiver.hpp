@@ -95,7 +95,6 @@ class MessageReceiver {
   Cycle now() const { return cycle_of(events_.now(), config_.cycle); }
   void pump(NodeId node);
   bool settle(NodeId node, Node& n);
-  bool blocked(NodeId node, Node& n);
   void load(NodeId node, Node& n, Arrival& arrival);
   void decide(NodeId node, Node& n, const Arrival& arrival, Cycle cycle);
   bool send_answers(NodeId node, Node& n);

@@ -134,9 +134,8 @@ module mailbox_formal #(
       NoJob: assert (waiting != '0 || (dut.sent_q == '0 && !dut.address_sent_q && !dut.info_sent_q));
       InfoSent: assert (!dut.info_sent_q || dut.sent_q == first.words);
       Skipped: assert (waiting == '0 || first.writes || (!dut.info_sent_q && !dut.address_sent_q));
-      Words: assert (dut.words_held_q == 5'(first_words) + 5'(second_words) + (in_frame ? 5'(dut.words_q) : 5'd0));
-      WordsFifo: assert (dut.words_held_q == dut.u_words.write_q - dut.u_words.read_q && dut.words_held_q <= 5'd16);
-      WordsRoom: assert (!in_frame || (dut.words_q <= 3'd4 && dut.words_held_q - 5'(dut.words_q) <= 5'd12));
+      Words: assert (4'(dut.u_words.write_q - dut.u_words.read_q) == 4'(first_words) + 4'(second_words) + (in_frame ? 4'(dut.words_q) : 4'd0));
+      Rooms: assert (!in_frame || (dut.pending_room && dut.jobs_room && dut.words_q <= 3'd4));
       Frame: assert (dut.amid_q == (in_frame && !dut.ended_q));
       Pending: assert (dut.pending_q == dut.u_pending.write_q - dut.u_pending.read_q && dut.pending_q <= 4'd8);
       PendingValid: assert (dut.u_pending.valid_o == (dut.pending_q != '0));

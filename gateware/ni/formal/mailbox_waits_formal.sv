@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who waits for whom: ni_mailbox takes messages, which are bulk, as soon as memory and the port of answers, which are priority, let it. Under any frames and
 // any kernel, a memory that takes and answers what it is asked within Memory cycles, and a port that takes an answer within Priority cycles. Proved: in
-// each cycle that a message waits what is on its way to memory and to the port of answers gets less, so it waits for 28 (Memory + 1) + 9 (Priority + 1) + 2
-// cycles at most, besides those in which nothing but a change of the kernel's goes first. There is no other port that it could wait for.
+// each cycle that a message waits what is on its way to memory and to the port of answers gets less, so it waits for 21 (Memory + 1) + 8 (Priority + 1) + 2
+// cycles at most, besides those in which nothing but a change of the kernel's goes first. There is no other port that it could wait for. And a change of the
+// kernel's waits for 2 (Priority + 1) + 2 cycles at most, besides those that the beats of a message take that has begun: never for memory.
 module mailbox_waits_formal #(
   parameter int unsigned Mailboxes = 1024,
   parameter int unsigned Peers = 4096,
@@ -34,7 +35,7 @@ module mailbox_waits_formal #(
 );
   import exanet_pkg::*;
   localparam logic [8:0] ByMemory = 9'(Memory + 1), ByPriority = 9'(Priority + 1);
-  localparam logic [8:0] Most = 9'd28 * ByMemory + 9'd9 * ByPriority + 9'd2;
+  localparam logic [8:0] Most = 9'd21 * ByMemory + 9'd8 * ByPriority + 9'd2;
   localparam logic [1:0] Idle = 2'd0, Look = 2'd1, Decide = 2'd2;  // as ni_mailbox
   logic rst_n = 1'b0;
   always_ff @(posedge clk_i) rst_n <= 1'b1;
@@ -115,24 +116,40 @@ module mailbox_waits_formal #(
   // A cycle counts unless nothing holds the message up but a change of the kernel's.
   logic counts, counts_q = 1'b0;
   logic [8:0] waited = '0;
-  assign counts = offered && !tready && up && !(changes && state == Idle && !(answers && !ready_i));
+  assign counts = offered && !tready && up && !(changes && state == Idle && dut.pending_room && dut.jobs_room && !(answers && !ready_i));
   always_ff @(posedge clk_i) begin
     counts_q <= counts;
     left_q   <= left;
     waited   <= offered && !tready ? waited + 9'(counts && waited != '1) : '0;
   end
 
-  logic [2:0] first_words, second_words;
+  // What a change of the kernel's waits for: a message that has begun, an answer that is offered, and one behind it if memory has refused something.
+  localparam logic [8:0] ChangeMost = 9'd2 * ByPriority + 9'd2;
+  logic change_counts, change_counts_q = 1'b0;
+  logic [8:0] change_left, change_left_q = '0, change_waited = '0;
+  assign change_counts = changes && !kernel_taken && up && !dut.amid_q;
+  always_comb begin
+    change_left = (dut.breaks ? ByPriority : 9'd0) + (answers ? ByPriority - 9'(answer_waited) : 9'd0);
+    if (state != Idle || dut.release_checked_q) change_left = ChangeMost - (state == Look ? 9'd0 : 9'd1);
+  end
+  always_ff @(posedge clk_i) begin
+    change_counts_q <= change_counts;
+    change_left_q   <= change_left;
+    change_waited   <= changes && !kernel_taken ? change_waited + 9'(change_counts && change_waited != '1) : '0;
+  end
+
   logic in_frame;
-  assign first_words = jobs != '0 ? first.words - dut.sent_q : '0;
-  assign second_words = jobs == 2'd2 ? second.words : '0;
   assign in_frame = state != Idle;
   always_ff @(posedge clk_i) begin
     Begin: assert (rst_n || {stays, counts_q, waited, address_waited, word_waited, memory_waited, answer_waited} == '0);
+    BeginChange: assert (rst_n || {change_counts_q, change_waited} == '0);
     if (rst_n) begin
       Taken: assert (waited <= Most);
       Less: assert (!counts_q || left < left_q);
       Left: assert (waited + left <= Most);
+      Changed: assert (change_waited <= ChangeMost);
+      ChangeLess: assert (!change_counts_q || !changes || change_left < change_left_q);
+      ChangeLeft: assert (!changes || change_waited + change_left <= ChangeMost);
       // Helps the proof.
       Paces: assert (32'(address_waited) <= Memory && 32'(word_waited) <= Memory && 32'(memory_waited) <= Memory && 32'(answer_waited) <= Priority);
       Waits: assert ((address_waited == '0 || awvalid) && (word_waited == '0 || wvalid) &&
@@ -146,8 +163,7 @@ module mailbox_waits_formal #(
       InfoSent: assert (!dut.info_sent_q || dut.sent_q == first.words);
       Skipped: assert (jobs == '0 || first.writes || (!dut.info_sent_q && !dut.address_sent_q));
       NotDone: assert (!(dut.info_sent_q && dut.address_sent_q));
-      Words: assert (dut.words_held_q == 5'(first_words) + 5'(second_words) + (in_frame ? 5'(dut.words_q) : 5'd0));
-      WordsRoom: assert (!in_frame || (dut.words_q <= 3'd4 && dut.words_held_q - 5'(dut.words_q) <= 5'd12));
+      Rooms: assert (!in_frame || (dut.pending_room && dut.jobs_room && dut.words_q <= 3'd4));
       Frame: assert (dut.amid_q == (in_frame && !dut.ended_q));
       Pending: assert (dut.pending_q == pending && pending <= 4'd8 && dut.u_pending.valid_o == (pending != '0));
       ForMemory: cover (offered && tready && waited >= 9'd3 && stored == 32'd3);

@@ -8,7 +8,8 @@
 // and goes nowhere. One that is older than these is nobody's, and dropped: its sender has had an answer, or it would not be that far. Of a node that
 // nothing has come from yet any number is the first.
 //
-// Answers wait for their turn in order; a message waits for memory and for room for its answer, and for nothing else.
+// Answers wait for their turn in order; a message waits for memory and for room for its answer, and for nothing else. It waits before anything is looked up
+// for it, so a change of the kernel's waits for a message's beats and for the port of answers, and not for memory.
 module ni_mailbox #(
   parameter int unsigned Mailboxes = 1024,
   parameter int unsigned Peers = 4096,
@@ -138,15 +139,14 @@ module ni_mailbox #(
   end
 
   // --- A message comes, beat by beat, while its past and its mailbox are looked up.
-  localparam int unsigned WordDepth = 16;
+  localparam int unsigned WordDepth = 8;  // those of a message behind another one's: it is not begun before
   localparam int unsigned PendingDepth = 8;
-  logic amid_q, idle, beat, keeps, word_read, ended_q, too_long_q;
-  logic [4:0] words_held_q;
+  logic pending_room, jobs_room, amid_q, idle, beat, keeps, word_read, ended_q, too_long_q;
   logic [2:0] words_q;
   logic [6:0] length_q;
   logic [4:0] kept;
   logic [127:0] word;
-  assign idle = state_q == Idle && words_held_q <= 5'(WordDepth - 4) && !clears && !open_i && !clear_i;
+  assign idle = state_q == Idle && pending_room && jobs_room && !clears && !open_i && !clear_i;
   assign begins = idle && s_axis_tvalid;
   assign s_axis_tready = amid_q || idle;
   assign beat = s_axis_tvalid && s_axis_tready;
@@ -156,13 +156,11 @@ module ni_mailbox #(
     .clk_i, .rst_ni, .write_i(keeps), .data_i(s_axis_tdata), .read_i(word_read), .data_o(word));
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      amid_q       <= 1'b0;
-      ended_q      <= 1'b0;
-      words_held_q <= '0;
+      amid_q  <= 1'b0;
+      ended_q <= 1'b0;
     end else begin
       if (beat) amid_q <= !s_axis_tlast;
-      ended_q      <= beat ? s_axis_tlast : ended_q && !decides;
-      words_held_q <= words_held_q + 5'(keeps) - 5'(word_read);
+      ended_q <= beat ? s_axis_tlast : ended_q && !decides;
     end
   end
   always_ff @(posedge clk_i) begin
@@ -178,7 +176,6 @@ module ni_mailbox #(
   end
 
   // --- The decision.
-  logic pending_room, jobs_room;
   logic [23:0] behind;
   logic later, seen, fresh, writes, box_full, box_known;
   logic [4:0] age;
@@ -202,7 +199,7 @@ module ni_mailbox #(
     if (!found_q.open || !box_known) outcome = Closed;
   end
   assign answer = seen ? past_q.outcome[age] : outcome;
-  assign decides = state_q == Decide && ended_q && pending_room && jobs_room;
+  assign decides = state_q == Decide && ended_q;
   assign writes = fresh && outcome == Stored && !broken[0];
   assign stores = decides && writes;
   always_comb begin
