@@ -406,7 +406,9 @@ MUTATIONS = [
         {"Mailboxes": 2, "Peers": 2},
     ),
     Mutation("ni-mailbox-waits", "ni/rtl/ni_mailbox.sv", "bready = !memory_q", "bready = m_axis_tready", {"Mailboxes": 2, "Peers": 2}),
-    Mutation("ni-mailbox-waits", "ni/rtl/ni_mailbox.sv", "&& !breaks && (", "&& !breaks && !m_axi_awvalid && (", {"Mailboxes": 2, "Peers": 2}),
+    Mutation(
+        "ni-mailbox-waits", "ni/rtl/ni_mailbox.sv", "&& !breaks && (", "&& !breaks && !m_axi_awvalid && (", {"Mailboxes": 2, "Peers": 2}
+    ),
     Mutation("ni-blocks-waits", "ni/rtl/ni_blocks.sv", "!held_up && !invalidates_i", "!held_up && !invalidates_i && serves_i"),
     Mutation("ni-blocks-waits", "ni/rtl/ni_blocks.sv", "ended_q && !jobs_q[1]", "ended_q && (serves_i || !asks_read) && !jobs_q[1]"),
     Mutation("ni-blocks-waits", "ni/rtl/ni_blocks.sv", "ended_q && !jobs_q[1]", "ended_q && !read_end_valid_o && !jobs_q[1]"),

@@ -7,6 +7,7 @@ so it must be position-independent, and what belongs to a map as a whole must su
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import re
@@ -102,9 +103,24 @@ def _check_host(mappings: int, library: Path) -> None:
     for name, which, option in (("memory", resource.RLIMIT_AS, "-v"), ("data", resource.RLIMIT_DATA, "-d")):
         if resource.getrlimit(which)[0] != resource.RLIM_INFINITY:
             raise _NotPackedError(f"packed ranks share one limit of {name}, and there is one (ulimit {option})")
+    _, files = resource.getrlimit(resource.RLIMIT_NOFILE)
+    beyond = [number for number in _inherited_files() if files != resource.RLIM_INFINITY and number >= files]
+    if beyond:
+        raise _NotPackedError(
+            f"packed ranks are given the open files of this process, of which number {beyond[0]} is beyond the limit (ulimit -n)"
+        )
     most = int(Path("/proc/sys/vm/max_map_count").read_text())
     if mappings > most:
         raise _NotPackedError(f"so many ranks may need {mappings} mappings, and one address space may have {most} (vm.max_map_count)")
+
+
+def _inherited_files() -> list[int]:
+    numbers = []
+    for name in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(OSError):  # that of the list itself
+            if os.get_inheritable(int(name)):
+                numbers.append(int(name))
+    return sorted(numbers)
 
 
 def _follow(program: Path, command: list[str], depth: int = 0) -> Packed:

@@ -88,32 +88,67 @@ static void set_signals(const struct exn_request *request) {
   sigprocmask(SIG_SETMASK, &blocked, NULL);
 }
 
-/* Gives each inherited file its number and closes all others. Returns where `ready` is then. */
+/* Says by the pipe why there will be no program. */
+static _Noreturn void fail(int ready) {
+  const unsigned char error = (unsigned char)errno;
+  if (write(ready, &error, 1) != 1) _exit(125);
+  _exit(126);
+}
+
+static bool is_among(int file, const int *files, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++)
+    if (files[i] == file) return true;
+  return false;
+}
+
+/* Closes all files but these. */
+static void close_others(const int *kept, uint32_t count) {
+  for (unsigned from = 0;;) {
+    unsigned next = ~0u;
+    for (uint32_t i = 0; i < count; i++)
+      if ((unsigned)kept[i] >= from && (unsigned)kept[i] < next) next = (unsigned)kept[i];
+    if (next > from) syscall(SYS_close_range, from, next == ~0u ? next : next - 1, 0);
+    if (next == ~0u) return;
+    from = next + 1;
+  }
+}
+
+/* Moves a file to a number that is nobody's. Returns it, or a negative one. */
+static int move_away(int file, const int *numbers, uint32_t count) {
+  for (int number = 0; (number = fcntl(file, F_DUPFD, number)) >= 0; number++) {
+    if (!is_among(number, numbers, count)) return number;
+    close(number);
+  }
+  return -1;
+}
+
+/* Gives each inherited file its number and closes all others. Returns where `ready` is then. Few numbers do: there may be no more. */
 static int set_files(const struct birth *birth) {
   const struct exn_request *request = birth->request;
-  int above = birth->ready;
-  for (uint32_t i = 0; i <= request->files; i++)
-    if (birth->files[i] > above) above = birth->files[i];
-  for (uint32_t i = 0; i < request->files; i++)
-    if (request->targets[i] > above) above = request->targets[i];
-  /* For a while there are twice as many, the later ones above all numbers that the rank will have. */
+  const uint32_t count = request->files;
+  int files[EXN_MOST_FILES + 1], kept[EXN_MOST_FILES + 1]; /* `ready` behind them */
+  for (uint32_t i = 0; i < count; i++) {
+    files[i] = birth->files[1 + i];
+    kept[i] = request->targets[i];
+  }
+  files[count] = birth->ready;
+  close_others(files, count + 1);
   struct rlimit limit;
   const bool limited = getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
                        setrlimit(RLIMIT_NOFILE, &(struct rlimit){limit.rlim_max, limit.rlim_max}) == 0;
-  int aside[EXN_MOST_FILES + 1];
-  for (uint32_t i = 0; i < request->files; i++) {
-    aside[i] = fcntl(birth->files[1 + i], F_DUPFD, above + 1);
-    if (aside[i] < 0) _exit(126);
+  for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t later = i + 1; later <= count; later++) {
+      if (files[later] != kept[i]) continue;
+      const int moved = move_away(files[later], kept, count);
+      if (moved < 0) fail(files[count]);
+      files[later] = moved;
+    }
+    if (files[i] == kept[i] ? fcntl(kept[i], F_SETFD, 0) < 0 : dup2(files[i], kept[i]) < 0) fail(files[count]);
   }
-  const int ready = fcntl(birth->ready, F_DUPFD, above + 1);
-  if (ready < 0) _exit(126);
-  syscall(SYS_close_range, 0, above, 0);
-  for (uint32_t i = 0; i < request->files; i++)
-    if (dup2(aside[i], request->targets[i]) < 0) _exit(126);
-  syscall(SYS_close_range, above + 1, ready - 1, 0);
-  syscall(SYS_close_range, ready + 1, ~0u, 0);
+  kept[count] = files[count];
+  close_others(kept, count + 1);
   if (limited) setrlimit(RLIMIT_NOFILE, &limit);
-  return ready;
+  return files[count];
 }
 
 /* Uses the host's C library, which waits for it meanwhile; after the last write to the pipe nothing of the host's any more. */
@@ -124,7 +159,7 @@ static int be_born(void *argument) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != birth->host) _exit(126);
   setpgid(0, request->process_group); /* where the launcher looks for it; fails when it is there already */
-  if (fchdir(birth->files[0])) _exit(126);
+  if (fchdir(birth->files[0])) fail(birth->ready);
   umask(request->umask);
   const int ready = set_files(birth);
   set_signals(request);
@@ -169,14 +204,14 @@ static pid_t start(struct exn_request *request, const int *files) {
   const pid_t pid = clone(be_born, (void *)birth.image.below, CLONE_VM | RANK_ENDED, &birth);
   const int clone_error = errno;
   close(ends[1]);
-  char done;
+  unsigned char done = 0; /* 0, or an errno value */
   ssize_t n = -1;
   while (pid > 0 && (n = read(ends[0], &done, 1)) < 0 && errno == EINTR) continue;
   close(ends[0]);
   if (pid < 0) return -clone_error;
-  if (n == 1) return pid;
+  if (n == 1 && done == 0) return pid;
   waitpid(pid, NULL, __WALL);
-  return -ECHILD;
+  return n == 1 ? -done : -ECHILD;
 }
 
 static void reply(int connection, enum exn_reply_kind kind, int value) {

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -102,17 +103,42 @@ def test_ranks_share_the_library_on_large_pages(exanet_run: Runner, mpich: Stack
         assert kib >= 2048 if shared else kib == -1, f"rank {rank}"
 
 
-def test_ranks_keep_a_file_whose_number_is_near_their_limit(mpich: Stack, tmp_path: Path) -> None:
-    options = ["-m", "exanest", "-n", "2", "--no-report", "--compute", "off", "--ranks-as", "packed", "-o", str(tmp_path / "result")]
-    program = tmp_path / "texts"
-    subprocess.run([mpich.compiler, "-O2", "-Wall", "-o", program, PROGRAMS / "texts.c"], check=True)
-    words = [shutil.which("prlimit") or "", "--nofile=200:4096", sys.executable, "-m", "exanet", "run", *options, "--", str(program)]
-    high = os.dup2(1, 198)
-    try:
-        done = subprocess.run(words, capture_output=True, text=True, timeout=100, cwd=tmp_path, pass_fds=[high])
-    finally:
-        os.close(high)
+@pytest.mark.parametrize("limit", ["200:4096", "200:200"])
+def test_ranks_keep_the_files_that_they_inherit_and_their_numbers(mpich: Stack, tmp_path: Path, limit: str) -> None:
+    """Up to the limit; those in the middle are numbers that the host has for other files."""
+    program = tmp_path / "files"
+    subprocess.run([mpich.compiler, "-O2", "-Wall", "-o", program, PROGRAMS / "files.c"], check=True)
+    numbers = [*range(30, 70), 198, 199]
+    for number in numbers:
+        (tmp_path / str(number)).write_text(str(number))
+    done = started_with(limit, "packed", [(tmp_path / str(number), number) for number in numbers], [program, "30"], tmp_path)
     assert done.returncode == 0, done.stderr
+    assert done.stdout == f"kept {2 * len(numbers)}\n"
+
+
+def test_a_file_beyond_the_limit_is_told_of(mpich: Stack, tmp_path: Path) -> None:
+    program = tmp_path / "files"
+    subprocess.run([mpich.compiler, "-O2", "-Wall", "-o", program, PROGRAMS / "files.c"], check=True)
+    (tmp_path / "220").write_text("220")
+    reason = "packed ranks are given the open files of this process, of which number 220 is beyond the limit (ulimit -n)"
+    done = started_with("200:200", "packed", [(tmp_path / "220", 220)], [program], tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert reason in done.stderr
+    done = started_with("200:200", "auto", [(tmp_path / "220", 220)], [program], tmp_path)
+    assert (done.returncode, done.stdout) == (0, "kept 2\n"), done.stderr
+    assert reason in done.stderr
+
+
+def started_with(
+    limit: str, ranks_as: str, files: Sequence[tuple[Path, int]], command: Sequence[str | Path], folder: Path
+) -> subprocess.CompletedProcess[str]:
+    """A run that inherits these files, each with its number, and then has this limit of numbers, soft and hard."""
+    options = ["-m", "exanest", "-n", "2", "--no-report", "--compute", "off", "--ranks-as", ranks_as, "-o", str(folder / "result")]
+    opened = "".join(f" {number}<{shlex.quote(str(file))}" for file, number in files)
+    soft, hard = limit.split(":")
+    words = [sys.executable, "-m", "exanet", "run", *options, "--", *map(str, command)]
+    script = f"exec{opened}; ulimit -Sn {soft}; ulimit -Hn {hard}; exec {shlex.join(words)}"
+    return subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=100, cwd=folder)
 
 
 NO_DISPATCH = """
