@@ -53,6 +53,10 @@ ModelInterfaces::ModelInterfaces(NicContext& context, std::size_t nodes, Gatewar
     static_cast<ModelInterfaces*>(self)->at_interface(node);
   });
   messages_.attach(*context.network);
+  messages_.sender.tell_freed([](void* self, NodeId node, Cycle at) {
+    ModelInterfaces& its = *static_cast<ModelInterfaces*>(self);
+    its.listener_.message_answered(node, std::max(at, cycle_of(its.events_.now(), its.cycle_)));
+  });
   for (NodeId node = 0; node < nodes; ++node)
     messages_.receiver.open(node, GatewareShape::kMailbox, GatewareShape::kDomain, GatewareShape::kEntries);
 

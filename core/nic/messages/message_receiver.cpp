@@ -117,7 +117,11 @@ void MessageReceiver::decide(NodeId node, Node& n, const Arrival& arrival, Cycle
     answer = MessageAnswer::kDomain;
   else if (is_full(*box))
     answer = MessageAnswer::kFull;
-  if (seen) answer = past.answers[word.number % kWindow];
+  // One that has come and was not stored is told of as it would be refused now, and that it is to be sent again where it would not.
+  if (seen && past.stored[word.number % kWindow])
+    answer = MessageAnswer::kStored;
+  else if (seen && answer == MessageAnswer::kStored)
+    answer = MessageAnswer::kFull;
   const bool stores = !drops && !seen && answer == MessageAnswer::kStored;
   if (later) {
     past.come = (ahead < kWindow - 1 ? past.come << (ahead + 1) : 0) | 1;
@@ -125,7 +129,7 @@ void MessageReceiver::decide(NodeId node, Node& n, const Arrival& arrival, Cycle
   } else if (!drops) {
     past.come |= 1u << behind;
   }
-  if (!drops) past.answers[word.number % kWindow] = answer;
+  if (!drops && !seen) past.stored[word.number % kWindow] = stores;
 
   n.idle_from = cycle + 1;
   n.jobs = {std::max(cycle, n.jobs[0]) + 1 + words, n.jobs[0]};

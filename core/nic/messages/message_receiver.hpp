@@ -61,7 +61,7 @@ class MessageReceiver {
   struct Past {
     std::uint32_t next = 0;  // behind the highest number that has come
     std::uint32_t come = 0;  // those before it, bit 0 the last one
-    std::array<MessageAnswer, kWindow> answers{};  // by number modulo the window
+    std::array<bool, kWindow> stored{};  // by number modulo the window
   };
   struct Arrival {
     NodeId src;

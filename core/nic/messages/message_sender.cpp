@@ -123,7 +123,9 @@ bool MessageSender::is_free(NodeId node, std::uint32_t context) const {
   const Node& n = nodes_[node];
   if (context >= n.fill.size()) return true;
   const std::uint32_t index = 4 * context + n.fill[context];
-  return index >= n.slots.size() || (!n.slots[index].busy(now()) && !n.slots[index].queued(now()));
+  if (index >= n.slots.size()) return true;
+  const Slot& slot = n.slots[index];
+  return !slot.busy(now()) && !slot.queued(now()) && !slot.in_frames(now());
 }
 
 void MessageSender::enqueue(Node& n, std::uint32_t slot, Cycle written) {
@@ -188,7 +190,10 @@ bool MessageSender::decide(NodeId node, Node& n, Cycle pop) {
   }
   slot.in_queue = false;
   slot.popped = cycle;
-  if (busy) send(node, n, index, cycle);
+  if (busy)
+    send(node, n, index, cycle);
+  else if (on_freed_ != nullptr)
+    on_freed_(self_, node, cycle);
   return true;
 }
 
@@ -225,7 +230,8 @@ void MessageSender::send(NodeId node, Node& n, std::uint32_t index, Cycle cycle)
   ++n.sends;
   const MessageStore& message = slot.message;
   const MessageWord word{slot.number, index, message.mailbox, message.pdid};
-  n.approved.push_back({{node, message.dst, message.bytes, kMessagePort, 0, word.packed()}, cycle});
+  n.approved.push_back({{node, message.dst, message.bytes, kMessagePort, 0, word.packed()}, cycle, index});
+  ++slot.frames;
   await_visit(node, n, index);
 }
 
@@ -236,7 +242,12 @@ void MessageSender::fetch_frames(NodeId node, Node& n) {
     const std::uint32_t last = std::max(words_of(front.packet.payload_bytes), 1u) - 1;
     if (n.fetch == kUnknown) n.fetch = std::max(front.at + 1, n.register_free);
     while (true) {
-      if (n.beat == last && n.fetches < n.sends - n.approved.size() + 1) n.fetched[n.fetches++ % 4] = n.fetch;
+      if (n.beat == last && n.fetches < n.sends - n.approved.size() + 1) {
+        n.fetched[n.fetches++ % 4] = n.fetch;
+        Slot& slot = n.slots[front.slot];
+        slot.framed = n.fetch;
+        if (--slot.frames == 0 && slot.freed != kUnknown && on_freed_ != nullptr) on_freed_(self_, node, n.fetch);
+      }
       const Cycle taken = inject_.taken_from(node, n.fetch + 1);
       if (taken == kUnknown) return;
       if (n.beat == last) {

@@ -39,6 +39,8 @@ class MessageSender {
   using Answered = void (*)(void* self, NodeId node, std::uint32_t slot, std::uint64_t user, MessageAnswer answer,
                             Cycle at);
   // A claim was taken in this cycle, the one before the present, and has found a message; a launch was.
+  // A slot whose message was answered before is free behind `at`: it was in the queue, or a frame of it waited for its port.
+  using Freed = void (*)(void* self, NodeId node, Cycle at);
   using Claimed = void (*)(void* self, NodeId node, bool found, Cycle at);
   using Launched = void (*)(void* self, NodeId node, Cycle at);
 
@@ -53,6 +55,7 @@ class MessageSender {
   void claim(NodeId node, std::uint32_t slot, std::uint16_t pdid, MessageAnswer failure, Cycle from);
   // What has been claimed is to be sent from this cycle on, or to fail. One at a time.
   void launch(NodeId node, std::uint32_t slot, Cycle from);
+  void tell_freed(Freed freed) { on_freed_ = freed; }
   void tell(void* self, Claimed claimed, Launched launched) {
     transfers_ = self, on_claimed_ = claimed, on_launched_ = launched;
   }
@@ -80,6 +83,8 @@ class MessageSender {
     Cycle refused = kUnknown, renewed = kUnknown;
     Cycle renumbered = kUnknown;
     std::uint32_t number = 0, number_before = 0;
+    Cycle framed = kLongAgo;  // the last beat of its last frame is out of its memory
+    std::uint32_t frames = 0;  // of which that is not known yet
     bool in_queue = false;
     bool stays = false;  // behind a transfer, and none has claimed it
     MessageAnswer failure = MessageAnswer::kStored;  // of that transfer
@@ -87,6 +92,7 @@ class MessageSender {
 
     bool busy(Cycle c) const { return filled < c && freed >= c; }
     bool queued(Cycle c) const { return in_queue || popped >= c; }
+    bool in_frames(Cycle c) const { return frames > 0 || framed >= c; }
     bool fresh(Cycle c) const { return first_sent >= c; }
     bool turned_down(Cycle c) const { return refused < c && renewed >= c; }
     std::uint32_t number_at(Cycle c) const { return renumbered <= c ? number : number_before; }
@@ -101,6 +107,7 @@ class MessageSender {
   struct Approved {
     Packet packet;
     Cycle at;
+    std::uint32_t slot;
   };
   struct Visit {
     Cycle at;  // without the visitor's delays
@@ -191,6 +198,7 @@ class MessageSender {
   Answered on_answered_;
   void* transfers_ = nullptr;
   Claimed on_claimed_ = nullptr;
+  Freed on_freed_ = nullptr;
   Launched on_launched_ = nullptr;
   AnswerPorts* answers_ = nullptr;
   InjectPorts inject_;

@@ -39,7 +39,7 @@ module mailbox_formal #(
     ni_config.z_shift = 4'd1;
   end
 
-  logic up, tready, kernel_taken, release_taken, answers, awvalid, wvalid, wlast, bready;
+  logic up, tready, kernel_taken, at_rest, release_taken, answers, awvalid, wvalid, wlast, bready;
   logic [47:0] awaddr;
   logic [7:0] awlen;
   logic [127:0] wdata;
@@ -49,7 +49,7 @@ module mailbox_formal #(
   assign entry = wdata;
   ni_mailbox #(.Mailboxes(2), .Peers(2)) dut (
     .clk_i, .rst_ni(rst_n), .config_i(ni_config), .ready_o(up), .open_i(rst_n && open_i), .open_at_i, .open_value_i, .clear_i(rst_n && clear_i),
-    .clear_at_i(1'b1), .kernel_taken_o(kernel_taken), .release_i(rst_n && release_i && up), .release_value_i, .release_pdid_i,
+    .clear_at_i(1'b1), .kernel_taken_o(kernel_taken), .at_rest_o(at_rest), .release_i(rst_n && release_i && up), .release_value_i, .release_pdid_i,
     .release_taken_o(release_taken), .s_axis_tvalid(rst_n && valid_i), .s_axis_tready(tready), .s_axis_tdata(data_i), .s_axis_tkeep(keep_i),
     .s_axis_tlast(last_i), .s_axis_tuser(user_i), .m_axis_tvalid(answers), .m_axis_tready(ready_i), .m_axis_tuser(answer),
     .m_axi_awaddr(awaddr), .m_axi_awlen(awlen), .m_axi_awvalid(awvalid), .m_axi_awready(awready_i), .m_axi_wdata(wdata), .m_axi_wlast(wlast),
@@ -89,7 +89,7 @@ module mailbox_formal #(
   typedef struct packed {
     logic [23:0] next;
     logic [31:0] come;
-    logic [63:0] outcome;
+    logic [31:0] stored;
   } past_t;
   typedef struct packed {
     logic writes;
@@ -118,8 +118,8 @@ module mailbox_formal #(
       States: assert (state <= 2'd2 && dut.clear_q <= 2'd2);
       LookedUp: assert (state != 2'd1 || (dut.u_mailboxes.read_q == dut.u_mailboxes.memory[dut.box_q] &&
                                                    dut.u_past.read_q == dut.u_past.memory[dut.peer_q]));
-      Kept: assert (state != 2'd2 || (64'(dut.found_q) == dut.u_mailboxes.memory[dut.box_q] &&
-                                                 120'(dut.past_q) == dut.u_past.memory[dut.peer_q] &&
+      Kept: assert (state != 2'd2 || (56'(dut.found_q) == dut.u_mailboxes.memory[dut.box_q] &&
+                                                 88'(dut.past_q) == dut.u_past.memory[dut.peer_q] &&
                                                  dut.ahead_q == dut.user_q.number - dut.past_q.next));
       User: assert (!in_frame || dut.user_q.source_pdid == dut.user_q.pdid);
       Near: assert (!in_frame || dut.user_q.number - 24'(Number) < 24'h400000 || dut.user_q.number - 24'(Number) >= 24'hc00000);

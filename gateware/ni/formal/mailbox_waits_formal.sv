@@ -40,7 +40,7 @@ module mailbox_waits_formal #(
   logic rst_n = 1'b0;
   always_ff @(posedge clk_i) rst_n <= 1'b1;
 
-  logic up, tready, kernel_taken, release_taken, answers, awvalid, wvalid, wlast, bready, bvalid, offered, changes;
+  logic up, tready, kernel_taken, at_rest, release_taken, answers, awvalid, wvalid, wlast, bready, bvalid, offered, changes;
   logic [47:0] awaddr;
   logic [7:0] awlen;
   logic [127:0] wdata;
@@ -51,7 +51,7 @@ module mailbox_waits_formal #(
   assign changes = rst_n && (open_i || clear_i);
   ni_mailbox #(.Mailboxes(Mailboxes), .Peers(Peers)) dut (
     .clk_i, .rst_ni(rst_n), .config_i, .ready_o(up), .open_i(rst_n && open_i), .open_at_i, .open_value_i, .clear_i(rst_n && clear_i),
-    .clear_at_i, .kernel_taken_o(kernel_taken), .release_i(rst_n && release_i), .release_value_i, .release_pdid_i,
+    .clear_at_i, .kernel_taken_o(kernel_taken), .at_rest_o(at_rest), .release_i(rst_n && release_i), .release_value_i, .release_pdid_i,
     .release_taken_o(release_taken), .s_axis_tvalid(offered), .s_axis_tready(tready), .s_axis_tdata(data_i), .s_axis_tkeep(keep_i),
     .s_axis_tlast(last_i), .s_axis_tuser(user_i), .m_axis_tvalid(answers), .m_axis_tready(ready_i), .m_axis_tuser(answer),
     .m_axi_awaddr(awaddr), .m_axi_awlen(awlen), .m_axi_awvalid(awvalid), .m_axi_awready(awready_i), .m_axi_wdata(wdata), .m_axi_wlast(wlast),

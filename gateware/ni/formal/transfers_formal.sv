@@ -14,6 +14,7 @@ module transfers_formal #(
   input exanet_pkg::ni_config_t          config_i,
   input logic                            context_i,
   input logic                            store_i,
+  input logic                            context_write_i,
   input logic [7:0]                      line_i,
   input logic [127:0]                    data_i,
   input logic [15:0]                     strobe_i,
@@ -67,7 +68,8 @@ module transfers_formal #(
   logic [9:0] claim_pdid;
   nack_reason_e claim_reason;
   ni_transfers #(.Contexts(2), .Channels(Channels), .Peers(2), .Window(2)) dut (
-    .clk_i, .rst_ni(rst_n), .config_i(ni_config), .ready_o(up), .context_i, .store_i(rst_n && store_i), .line_i, .data_i, .strobe_i, .pdid_i,
+    .clk_i, .rst_ni(rst_n), .config_i(ni_config), .ready_o(up), .context_i, .store_i(rst_n && store_i),
+    .context_write_i, .line_i, .data_i, .strobe_i, .pdid_i,
     .status_at_i(1'b0), .status_o(status), .serves_o(serves), .serve_valid_i(rst_n && serve_valid_i), .serve_i,
     .read_end_valid_i(rst_n && read_end_valid_i), .read_end_taken_o(read_end_taken), .read_end_i, .packet_valid_o(packet_valid),
     .packet_taken_i(rst_n && packet_taken_i), .packet_o(packet), .unread_valid_i(rst_n && unread_valid_i), .unread_taken_o(unread_taken), .unread_i,

@@ -14,6 +14,7 @@ module transfers_waits_formal #(
   input exanet_pkg::ni_config_t          config_i,
   input logic [ContextBits-1:0]          context_i,
   input logic                            store_i,
+  input logic                            context_write_i,
   input logic [7:0]                      line_i,
   input logic [127:0]                    data_i,
   input logic [15:0]                     strobe_i,
@@ -73,7 +74,7 @@ module transfers_waits_formal #(
   logic [9:0] claim_pdid;
   nack_reason_e claim_reason;
   ni_transfers #(.Contexts(Contexts), .Channels(Channels), .Peers(Peers)) dut (
-    .clk_i, .rst_ni(rst_n), .config_i, .ready_o(up), .context_i, .store_i(rst_n && store_i), .line_i, .data_i, .strobe_i, .pdid_i,
+    .clk_i, .rst_ni(rst_n), .config_i, .ready_o(up), .context_i, .store_i(rst_n && store_i), .context_write_i, .line_i, .data_i, .strobe_i, .pdid_i,
     .status_at_i('0), .status_o(status), .serves_o(serves), .serve_valid_i(rst_n && serve_valid_i), .serve_i,
     .read_end_valid_i(ends), .read_end_taken_o(ends_taken), .read_end_i(read_end_value_i), .packet_valid_o(packet_valid),
     .packet_taken_i(packet_taken), .packet_o(packet), .unread_valid_i(unread_valid), .unread_taken_o(unread_taken), .unread_i(unread),

@@ -58,10 +58,11 @@ module walk_formal #(
   end
 
   // The table that the kernel has named for the domain last.
-  ni_domain_t root = '0;
+  ni_domain_t root = '0, written;
+  assign written = '{root: write_value_i.root, valid: write_value_i.valid, default: '0};
   always_ff @(posedge clk_i) begin
     if (!rst_n) root <= '0;
-    else if (up && write_i && write_at_i == domain_i) root <= write_value_i;
+    else if (up && write_i && write_at_i == domain_i) root <= written;
   end
 
   // What memory has said of a page of the domain, since its walk began: the entry that is next, or what the last one has said.
@@ -91,7 +92,7 @@ module walk_formal #(
         client_q <= dut.client;
         is_domain_q <= walk_i[dut.client].domain == domain_i;
         page_q <= walk_i[dut.client].page;
-        root_q <= write_i && write_at_i == domain_i ? write_value_i : root;
+        root_q <= write_i && write_at_i == domain_i ? written : root;
       end
       if (walks_q == Begins) begin
         walks_q <= root_q.valid ? Reads : Ends;
@@ -139,7 +140,8 @@ module walk_formal #(
   logic [2:0] state;
   assign state = 3'(dut.state_q);
   ni_domain_t named;  // in the unit's table
-  assign named = dut.u_domains.memory[domain_i[$clog2(Domains)-1:0]];
+  assign {named.more_reserved, named.reserved} = '0;
+  assign {named.root, named.valid} = dut.u_domains.memory[domain_i[$clog2(Domains)-1:0]];
   always_ff @(posedge clk_i) begin
     if (rst_n) begin
       Idle: assert ((state == 3'd0) == (walks_q == Rests));

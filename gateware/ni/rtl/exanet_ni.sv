@@ -134,7 +134,7 @@ module exanet_ni #(
   localparam logic [1:0] Incr = 2'b01;
 
   // --- Stores.
-  logic store, ready, sends_ready, boxes_ready, transfers_ready, page, enabled;
+  logic store, ready, sends_ready, boxes_ready, transfers_ready, page, enabled, context_write;
   logic [ContextBits-1:0] context_next;
   logic [20:4] next_line, line;
   logic [127:0] data;
@@ -142,18 +142,20 @@ module exanet_ni #(
   logic [9:0] pdid;
   logic low, high;  // eight bytes
   ni_config_t config_q;
+  logic configured_q;
   ni_stores #(.AddressBits(21), .IdBits(IdBits)) u_stores (
     .clk_i, .rst_ni, .s_axi_awid, .s_axi_awaddr, .s_axi_awlen, .s_axi_awsize, .s_axi_awburst, .s_axi_awvalid, .s_axi_awready, .s_axi_wdata,
     .s_axi_wstrb, .s_axi_wlast, .s_axi_wvalid, .s_axi_wready, .s_axi_bid, .s_axi_bresp, .s_axi_bvalid, .s_axi_bready,
     .ready_i(ready), .next_line_o(next_line), .store_o(store), .line_o(line), .data_o(data), .strobe_o(strobe));
+  assign context_write = store && line[20:12] == 9'h100 && low && 32'(line[11:4]) < Contexts;
   assign page = store && !line[20] && 32'(line[19:12]) < Contexts;
   assign context_next = next_line[20] ? next_line[4+:ContextBits] : next_line[12+:ContextBits];
   assign low = strobe[7:0] == '1;
   assign high = strobe[15:8] == '1;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) config_q <= '0;
-    else if (store && line == 17'h10400 && low) config_q <= data[63:0];
+    if (!rst_ni) {config_q, configured_q} <= '0;
+    else if (store && line == 17'h10400 && low) {config_q, configured_q} <= {data[63:0], 1'b1};
   end
 
   // What changes the tables of mailboxes and peers waits here for its turn, in order.
@@ -165,7 +167,7 @@ module exanet_ni #(
     logic [63:0] value;
   } change_t;
   change_t change, change_next;
-  logic changes, change_valid, change_taken, release_taken, kernel_taken, clears_blocks, blocks_cleared;
+  logic changes, change_valid, change_taken, boxes_rest, release_taken, kernel_taken, clears_blocks, blocks_cleared;
   logic [3:0] changes_q;
   always_comb begin
     change_next.kind = Release;
@@ -210,6 +212,20 @@ module exanet_ni #(
       .flit_o(flit_o[p]), .credit_i(credit_i[p]), .flit_i(flit_i[p]), .release_o(release_o[p]),
       .dropped_o(damaged[p]));
   end
+  // Until the kernel has said which node this is, messages and packets of transfers are nobody's, and dropped.
+  logic [Ports-1:0] frame_valid, frame_ready, takes_q, amid_q;
+  for (genvar p = 0; p < Ports; p++) begin : gen_takes
+    assign frame_valid[p] = out_valid[p] && takes_q[p];
+    assign out_ready[p] = frame_ready[p] || !takes_q[p];
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) begin
+        {takes_q[p], amid_q[p]} <= '0;
+      end else begin
+        if (out_valid[p] && out_ready[p]) amid_q[p] <= !out_last[p];
+        if (!takes_q[p]) takes_q[p] <= configured_q && (out_valid[p] ? out_last[p] : !amid_q[p]);
+      end
+    end
+  end
   assign in_data[Answers] = '0;
   assign in_keep[Answers] = '0;
   assign in_last[Answers] = 1'b1;
@@ -224,8 +240,8 @@ module exanet_ni #(
   assign box_ready = in_ready[Answers] && !blocks_go;
   assign block_ready = in_ready[Answers] && blocks_go;
   assign to_transfers = Channels != 0 && (out_user[Answers].kind == PacketTypeAck || out_user[Answers].kind == PacketTypeNack);
-  assign sender_valid = out_valid[Answers] && !to_transfers;
-  assign out_ready[Answers] = to_transfers ? transfers_take : sender_ready;
+  assign sender_valid = frame_valid[Answers] && !to_transfers;
+  assign frame_ready[Answers] = to_transfers ? transfers_take : sender_ready;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       {blocks_turn_q, held_q, held_blocks_q} <= '0;
@@ -250,7 +266,7 @@ module exanet_ni #(
     .clk_i, .rst_ni, .config_i(config_q), .ready_o(sends_ready),
     .context_i(context_next),
     .store_i(page), .line_i(line[11:4]), .data_i(data), .strobe_i(strobe), .pdid_o(pdid), .enabled_o(enabled),
-    .context_write_i(store && line[20:12] == 9'h100 && low && 32'(line[11:4]) < Contexts),
+    .context_write_i(context_write),
     .context_value_i(data[63:0]),
     .status_at_i(status_at), .status_o(status), .claim_valid_i(claim_valid), .claim_taken_o(claim_taken), .claim_slot_i(claim_slot),
     .claim_pdid_i(claim_pdid), .claim_reason_i(claim_reason), .claimed_o(claimed), .launch_valid_i(launch_valid),
@@ -264,9 +280,11 @@ module exanet_ni #(
     .clk_i, .rst_ni, .config_i(config_q), .ready_o(boxes_ready),
     .open_i(change_valid && change.kind == Open), .open_at_i(change.at[BoxBits-1:0]), .open_value_i(change.value),
     .clear_i(change_valid && change.kind == Clear && blocks_cleared), .clear_at_i(change.at[PeerBits-1:0]), .kernel_taken_o(kernel_taken),
+    .at_rest_o(boxes_rest),
     .release_i(change_valid && change.kind == Release), .release_value_i(change.value), .release_pdid_i(change.pdid),
     .release_taken_o(release_taken),
-    .s_axis_tvalid(out_valid[Messages]), .s_axis_tready(out_ready[Messages]), .s_axis_tdata(out_data[Messages]), .s_axis_tkeep(out_keep[Messages]),
+    .s_axis_tvalid(frame_valid[Messages]), .s_axis_tready(frame_ready[Messages]),
+    .s_axis_tdata(out_data[Messages]), .s_axis_tkeep(out_keep[Messages]),
     .s_axis_tlast(out_last[Messages]),
     .s_axis_tuser(out_user[Messages]), .m_axis_tvalid(box_valid), .m_axis_tready(box_ready), .m_axis_tuser(box_user),
     .m_axi_awaddr, .m_axi_awlen, .m_axi_awvalid, .m_axi_awready, .m_axi_wdata, .m_axi_wlast, .m_axi_wvalid, .m_axi_wready,
@@ -341,12 +359,13 @@ module exanet_ni #(
     ni_transfers #(
       .Contexts(Contexts), .Channels(Channels), .Peers(Peers), .Window(Window), .NodeBits(NodeBits), .XBits(XBits), .YBits(YBits)
     ) u_transfers (
-      .clk_i, .rst_ni, .config_i(config_q), .ready_o(senders_ready), .context_i(context_next), .store_i(page && enabled), .line_i(line[11:4]),
+      .clk_i, .rst_ni, .config_i(config_q), .ready_o(senders_ready), .context_i(context_next), .store_i(page && enabled),
+      .context_write_i(context_write), .line_i(line[11:4]),
       .data_i(data), .strobe_i(strobe), .pdid_i(pdid), .status_at_i(status_at), .status_o(transfer_status),
       .serves_o(serves), .serve_valid_i(serve_valid), .serve_i(serve), .read_end_valid_i(read_end_valid),
       .read_end_taken_o(read_end_taken), .read_end_i(read_end),
       .packet_valid_o(packet_valid), .packet_taken_i(packet_taken), .packet_o(packet), .unread_valid_i(unread_valid),
-      .unread_taken_o(unread_taken), .unread_i(unread), .s_axis_tvalid(out_valid[Answers] && to_transfers), .s_axis_tready(transfers_take),
+      .unread_taken_o(unread_taken), .unread_i(unread), .s_axis_tvalid(frame_valid[Answers] && to_transfers), .s_axis_tready(transfers_take),
       .s_axis_tuser(out_user[Answers]), .invalidates_i(invalidates[End]), .drained_o(ends_looked), .look_o(look[End]), .domain_o(domain[End]),
       .page_o(page_of[End]), .want_o(want[End]), .known_i(known[End]), .page_frame_i(page_frame[End]), .fault_i(fault[End]),
       .end_valid_o(end_valid), .end_taken_i(end_taken), .end_word_o(end_word), .end_value_o(end_value),
@@ -368,7 +387,7 @@ module exanet_ni #(
     ni_blocks #(.Peers(Peers), .Window(Window), .NodeBits(NodeBits), .XBits(XBits), .YBits(YBits)) u_blocks (
       .clk_i, .rst_ni, .config_i(config_q), .ready_o(blocks_ready), .clear_i(clears_blocks && !cleared_q), .clear_at_i(change.at[PeerBits-1:0]),
       .clear_taken_o(clear_taken),
-      .s_axis_tvalid(out_valid[Blocks]), .s_axis_tready(out_ready[Blocks]), .s_axis_tdata(out_data[Blocks]), .s_axis_tkeep(out_keep[Blocks]),
+      .s_axis_tvalid(frame_valid[Blocks]), .s_axis_tready(frame_ready[Blocks]), .s_axis_tdata(out_data[Blocks]), .s_axis_tkeep(out_keep[Blocks]),
       .s_axis_tlast(out_last[Blocks]), .s_axis_tuser(out_user[Blocks]), .m_axis_tvalid(block_valid), .m_axis_tready(block_ready),
       .m_axis_tuser(block_user), .serves_i(serves), .serve_valid_o(serve_valid), .serve_o(serve),
       .read_end_valid_o(read_end_valid), .read_end_taken_i(read_end_taken), .read_end_o(read_end),
@@ -408,7 +427,7 @@ module exanet_ni #(
     if (!address[20] && address[11:4] == 8'h0d && 32'(address[19:12]) < Contexts) value = {64'd0, transfer_status};
     if (address[20:4] == 17'h10402) value = 128'(sender_counts);
     if (address[20:4] == 17'h10403) value = 128'(mailbox_counts);
-    if (address[20:4] == 17'h10404) value = {32'd0, damaged};
+    if (address[20:4] == 17'h10404) value = {32'(changes_q) + 32'(!boxes_rest), damaged};
     if (address[20:4] == 17'h10405) value = 128'(transfer_counts);
     if (address[20:4] == 17'h10406) value = 128'(block_counts);
     if (address[20:4] == 17'h10407) value = 128'(page_counts);

@@ -4,8 +4,8 @@
 // An entry is 128 bytes: the message's words, then mailbox_entry_t in its last 16, written by one burst in this order. So a reader that sees the entry's
 // phase sees the message, and up to 48 bytes of it share a line of 64 bytes with it.
 //
-// A message comes once: of each node it is known which of its last 32 numbers have come, and how they were answered. One that has come is answered again
-// and goes nowhere. One that is older than these is nobody's, and dropped: its sender has had an answer, or it would not be that far. Of a node that
+// A message comes once: of each node it is known which of its last 32 numbers have come, and which of these were stored. One that has come is answered again
+// and goes nowhere; if it was not stored, with why it would be refused now, and with Full where it would not. One that is older than these is nobody's, and dropped: its sender has had an answer, or it would not be that far. Of a node that
 // nothing has come from yet any number is the first.
 //
 // Answers wait for their turn in order; a message waits for memory and for room for its answer, and for nothing else. It waits before anything is looked up
@@ -30,6 +30,7 @@ module ni_mailbox #(
   input  logic                         clear_i,
   input  logic [PeerBits-1:0]          clear_at_i,
   output logic                         kernel_taken_o,
+  output logic                         at_rest_o,  // memory has answered all that was decided on before the last change of the kernel's
   // how far a process has read
   input  logic                         release_i,
   input  exanet_pkg::mailbox_release_t release_value_i,
@@ -70,7 +71,7 @@ module ni_mailbox #(
   typedef struct packed {
     logic [23:0] next;                // behind the highest that has come
     logic [31:0] come;                // those before it, bit 0 the last one
-    outcome_e [31:0] outcome;         // of those that have come
+    logic [31:0] stored;              // of those that have come
   } past_t;
 
   logic clears;
@@ -89,7 +90,8 @@ module ni_mailbox #(
   logic [BoxBits-1:0] box, box_q;
   logic [PeerBits-1:0] peer, peer_q;
   logic known, known_q;
-  ni_mailbox_t found, found_q, release_mailbox;
+  ni_mailbox_t found, found_q;
+  assign found.reserved = '0;
   logic [13:0] written, written_q, read, read_place_q;
   past_t past, past_q, past_next;
   ni_user_t user_q;
@@ -102,9 +104,10 @@ module ni_mailbox #(
   // answer is offered, which may depend on them.
   assign kernel = (open_i || clear_i) && state_q == Idle && !release_checked_q && !breaks && (!m_axis_tvalid || m_axis_tready);
   assign kernel_taken_o = kernel;
-  ni_table #(.Entries(Mailboxes), .Width(64)) u_mailboxes (
-    .clk_i, .write_i((kernel && open_i) || clears), .write_at_i(clears ? clear_q[BoxBits-1:0] : open_at_i), .data_i(clears ? '0 : open_value_i),
-    .read_i(begins), .read_at_i(box), .data_o(found));
+  ni_table #(.Entries(Mailboxes), .Width(56)) u_mailboxes (
+    .clk_i, .write_i((kernel && open_i) || clears), .write_at_i(clears ? clear_q[BoxBits-1:0] : open_at_i),
+    .data_i(clears ? '0 : {open_value_i.open, open_value_i.pdid, open_value_i.log_entries, open_value_i.line}), .read_i(begins), .read_at_i(box),
+    .data_o({found.open, found.pdid, found.log_entries, found.line}));
   ni_table #(.Entries(Mailboxes), .Width(14)) u_written (
     .clk_i, .write_i((kernel && open_i) || stores), .write_at_i(stores ? box_q : open_at_i), .data_i(stores ? written_q + 1'b1 : '0),
     .read_i(begins), .read_at_i(box), .data_o(written));
@@ -127,11 +130,13 @@ module ni_mailbox #(
   end
 
   // A process moves the reader's place of a mailbox of its own domain.
-  ni_table #(.Entries(Mailboxes), .Width(64)) u_release_mailboxes (
-    .clk_i, .write_i((kernel && open_i) || clears), .write_at_i(clears ? clear_q[BoxBits-1:0] : open_at_i), .data_i(clears ? '0 : open_value_i),
-    .read_i(release_i), .read_at_i(release_value_i.mailbox[BoxBits-1:0]), .data_o(release_mailbox));
-  assign release_fits = release_checked_q && release_mailbox.open && release_mailbox.pdid == release_pdid_i &&
-      32'(release_value_i.mailbox) < Mailboxes;
+  logic release_open;
+  logic [9:0] release_domain;
+  ni_table #(.Entries(Mailboxes), .Width(11)) u_release_mailboxes (
+    .clk_i, .write_i((kernel && open_i) || clears), .write_at_i(clears ? clear_q[BoxBits-1:0] : open_at_i),
+    .data_i(clears ? '0 : {open_value_i.open, open_value_i.pdid}), .read_i(release_i), .read_at_i(release_value_i.mailbox[BoxBits-1:0]),
+    .data_o({release_open, release_domain}));
+  assign release_fits = release_checked_q && release_open && release_domain == release_pdid_i && 32'(release_value_i.mailbox) < Mailboxes;
   assign release_taken_o = release_checked_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) release_checked_q <= 1'b0;
@@ -198,7 +203,12 @@ module ni_mailbox #(
     if (found_q.pdid != user_q.pdid) outcome = Domain;
     if (!found_q.open || !box_known) outcome = Closed;
   end
-  assign answer = seen ? past_q.outcome[age] : outcome;
+  // One whose mailbox is broken is told of as memory's refusal, whatever becomes of the mailbox until then.
+  always_comb begin
+    answer = outcome;
+    if (seen && past_q.stored[age]) answer = Stored;
+    else if (seen && outcome == Stored && !broken[0]) answer = Full;
+  end
   assign decides = state_q == Decide && ended_q;
   assign writes = fresh && outcome == Stored && !broken[0];
   assign stores = decides && writes;
@@ -207,13 +217,12 @@ module ni_mailbox #(
     if (later) begin
       past_next.next = user_q.number + 1'b1;
       past_next.come = ahead_q > 24'd31 ? '0 : past_q.come << ahead_q[4:0] << 1;
-      past_next.outcome = past_q.outcome << {ahead_q[4:0], 1'b0} << 2;
+      past_next.stored = past_q.stored << ahead_q[4:0] << 1;
       past_next.come[0] = 1'b1;
-      past_next.outcome[0] = outcome;
+      past_next.stored[0] = writes;
     end else begin
-      // What was answered first stays.
       past_next.come[age] = 1'b1;
-      if (!past_q.come[age]) past_next.outcome[age] = outcome;
+      if (!past_q.come[age]) past_next.stored[age] = writes;
     end
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -291,6 +300,7 @@ module ni_mailbox #(
   typedef struct packed {
     outcome_e outcome;
     logic waits;  // for memory
+    logic broken;  // was its mailbox
     logic [BoxBits-1:0] box;
     logic [21:0] dcid;
     logic [9:0] pdid;
@@ -298,19 +308,21 @@ module ni_mailbox #(
     logic [23:0] number;
   } pending_t;
   pending_t pending;
-  logic [3:0] pending_q;
+  logic [3:0] pending_q, before_q;  // of these, decided on before the kernel's last change
   logic pending_valid, pends, answered, memory_q, failed_q, noted_q, memory_failed;
   assign pending_room = !pending_q[3];
   assign pends = decides && !drops;
   exanet_fifo #(.Width($bits(pending_t)), .Depth(PendingDepth)) u_pending (
-    .clk_i, .rst_ni, .write_i(pends), .data_i({answer, writes, box_q, user_q.source_dcid, user_q.source_pdid, user_q.channel, user_q.number}),
+    .clk_i, .rst_ni, .write_i(pends),
+    .data_i({answer, writes, broken[0], box_q, user_q.source_dcid, user_q.source_pdid, user_q.channel, user_q.number}),
     .read_i(answered), .valid_o(pending_valid), .data_o(pending));
+  assign at_rest_o = before_q == '0;
   assign m_axi_bready = !memory_q;
   assign m_axis_tvalid = pending_valid && (!pending.waits || memory_q);
   assign answered = m_axis_tvalid && m_axis_tready;
   assign answer_box = pending.box;
   assign breaks = pending_valid && pending.waits && memory_q && failed_q && !noted_q;
-  assign memory_failed = pending.outcome == Stored && ((pending.waits && failed_q) || broken[1]);
+  assign memory_failed = pending.outcome == Stored && ((pending.waits && failed_q) || pending.broken || broken[1]);
   always_comb begin
     m_axis_tuser = '0;
     m_axis_tuser.dcid = pending.dcid;
@@ -330,12 +342,14 @@ module ni_mailbox #(
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       pending_q <= '0;
+      before_q  <= '0;
       memory_q  <= 1'b0;
       failed_q  <= 1'b0;
       noted_q   <= 1'b0;
     end else begin
       noted_q   <= (noted_q || breaks) && !answered;
       pending_q <= pending_q + 4'(pends) - 4'(answered);
+      before_q  <= kernel ? pending_q - 4'(answered) : before_q - 4'(answered && before_q != '0);
       if (m_axi_bvalid && m_axi_bready) begin
         memory_q <= 1'b1;
         failed_q <= m_axi_bresp[1];

@@ -120,9 +120,22 @@ module ni_packetizer #(
   logic [3:0][1:0] answered_here;
   logic [3:0][2:0] emitted_here;
   logic [1:0] fill;  // the slot that stores go to
+  logic [3:0] free_here;
   logic free_slot;
   assign clear_slot = clear_q[SlotBits-1:0];
-  assign free_slot = filled_here[fill] == answered_here[fill][1] && pushed_here[fill] == emitted_here[fill][2];
+  // A message may be answered, or given up, while a frame of it waits for its port: then its payload stays.
+  logic [3:0] framed;  // frames that have yet to be read out of the slots' memory
+  slot_t [3:0] framed_slots;
+  function automatic logic in_frames(slot_t slot);
+    logic found;
+    found = 1'b0;
+    for (int unsigned i = 0; i < 4; i++) found |= framed[i] && framed_slots[i] == slot;
+    return found;
+  endfunction
+  for (genvar s = 0; s < 4; s++) begin : gen_free
+    assign free_here[s] = filled_here[s] == answered_here[s][1] && pushed_here[s] == emitted_here[s][2] && !in_frames({context_q, s[1:0]});
+  end
+  assign free_slot = free_here[fill];
   ni_flags #(.Entries(Slots), .Readers(Readers)) u_filled (
     .clk_i, .write_i(fills || clears), .at_i(clears ? clear_slot : fill_slot), .value_i(!clears && !filled_here[fill]), .read_at_i(looks_at),
     .value_o(filled), .context_i, .slots_o(filled_here));
@@ -315,7 +328,7 @@ module ni_packetizer #(
   assign window_full = needs_number && numbers_of_peer.open[numbers_of_peer.next[4:0]];
   // A message that is refused again and again ends with its context.
   assign orphan = turned_down[Emitting] && !fresh[Emitting] && !enabled_q;
-  assign last_try = orphan || link_reason_q != NackReasonNone || (!needs_number && config_i.tries != '0 && timer.tries == config_i.tries);
+  assign last_try = orphan || link_reason_q != NackReasonNone || (!needs_number && config_i.tries != '0 && timer.tries >= config_i.tries);
   assign sends = emit_state_q == Decide && busy[Emitting] && !window_full && !last_try;
   assign number = needs_number ? numbers_of_peer.next : number_q;
   always_comb begin
@@ -472,6 +485,20 @@ module ni_packetizer #(
   exanet_fifo #(.Width($bits(approved_t)), .Depth(4)) u_approved (
     .clk_i, .rst_ni, .write_i(sends), .data_i({emit_q, number, order_q}), .read_i(approved_taken),
     .valid_o(approved_valid), .data_o(approved));
+  logic [1:0] frame_in_q, frame_out_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      {frame_in_q, frame_out_q, framed} <= '0;
+    end else begin
+      frame_in_q  <= frame_in_q + 2'(sends);
+      frame_out_q <= frame_out_q + 2'(approved_taken);
+      if (sends) framed[frame_in_q] <= 1'b1;
+      if (approved_taken) framed[frame_out_q] <= 1'b0;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (sends) framed_slots[frame_in_q] <= emit_q;
+  end
   assign fetch = approved_valid && (!m_axis_tvalid || m_axis_tready);
   assign left = approved.order.length - {1'b0, beat_q, 4'd0};
   assign final_beat = left <= 7'd16;
@@ -538,7 +565,7 @@ module ni_packetizer #(
       free_q   <= '0;
     end else begin
       report_q         <= report_q + 1'b1;
-      free_q[report_q] <= !busy[Reporting] && !queued[Reporting];
+      free_q[report_q] <= !busy[Reporting] && !queued[Reporting] && !in_frames(report_slot);
     end
   end
   always_comb begin

@@ -48,6 +48,7 @@ module ni_transfers #(
   // stores: the context a cycle ahead, then, where it is to its page, 16 bytes of it, with the context's domain
   input  logic [ContextBits-1:0]  context_i,
   input  logic                    store_i,
+  input  logic                    context_write_i,  // the context is given to whom the kernel says
   input  logic [7:0]              line_i,
   input  logic [127:0]            data_i,
   input  logic [15:0]             strobe_i,
@@ -154,12 +155,12 @@ module ni_transfers #(
   peer_t peer;
   intake_t intake, intake_next, own_intake;
   store_refusal_e refusal;
-  // Words 0 to 2, 4 and 5 of the stores.
+  // Words 0 to 2, 4 and 5 of the stores; a page that is given to another process has none.
   for (genvar w = 0; w < 5; w++) begin : gen_kept
     localparam int unsigned Word = w < 3 ? w : w + 1;
     ni_table #(.Entries(Contexts), .Width(64), .Same(1'b1)) u_kept (
-      .clk_i, .write_i(store_i && line_i == 8'($unsigned(8 + Word / 2)) && strobe_i[8*(Word%2)+:8] == '1),
-      .write_at_i(context_q), .data_i(data_i[64*(Word%2)+:64]), .read_i(1'b1), .read_at_i(context_i), .data_o(kept[w]));
+      .clk_i, .write_i(context_write_i || (store_i && line_i == 8'($unsigned(8 + Word / 2)) && strobe_i[8*(Word%2)+:8] == '1)),
+      .write_at_i(context_q), .data_i(context_write_i ? '0 : data_i[64*(Word%2)+:64]), .read_i(1'b1), .read_at_i(context_i), .data_o(kept[w]));
   end
   always_ff @(posedge clk_i) begin
     context_q       <= context_i;
@@ -611,7 +612,7 @@ module ni_transfers #(
   assign waited = visited && waited2_q;
   assign retries = visited && retries2_q;
   assign faults = fits && page_fault2_q && !abandons2_q;
-  assign gives_up = (due && !here_faulted && config_i.tries != '0 && block2_q.tries == config_i.tries) || waited;
+  assign gives_up = (due && !here_faulted && config_i.tries != '0 && block2_q.tries >= config_i.tries) || waited;
   assign repeats = due && !gives_up;
   assign frees = (fits && !accepts && !refuses && !faults) || gives_up || abandons;
   assign reason = gives_up ? NackReasonSilent : fits && !refuses && !faults ? reason2_q : NackReasonNone;

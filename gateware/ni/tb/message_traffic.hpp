@@ -115,7 +115,7 @@ class Traffic {
     const unsigned c = pick(kContexts);
     Context& context = node.contexts[c];
     Message& slot = context.slots[context.fill];
-    const bool free = !slot.busy && !network_.node(n).queued[4 * c + context.fill];
+    const bool free = !slot.busy && !network_.node(n).is_held(4 * c + context.fill);
     if (!free && (config_.eager_one_in == 0 || pick(config_.eager_one_in) != 0)) return;
     --node.left;
     Message message;

@@ -67,6 +67,8 @@ struct NiNode : JoinedNode<Vni_node> {
   Receiver in[3], out[3];  // packets into the router, and out of it: messages, answers, transfers
   std::vector<SlotEvent> slot_events;  // of the slots of this node
   std::array<bool, 4 * kContexts> queued{};  // a slot that was freed while it was queued is free when its turn has come
+  std::array<unsigned, 4 * kContexts> framed{};  // frames of its message that are to go: then it is not free either
+  bool is_held(unsigned slot) const { return queued[slot] || framed[slot] != 0; }
   std::unique_ptr<AxiMemory> memory;
   std::unique_ptr<DmaPort> dma;  // of the same memory
   std::unique_ptr<WalkPort> walks;  // likewise
@@ -223,6 +225,17 @@ class NiNetwork : public NodeNetwork<NiNetwork, NiNode> {
     return counts;
   }
 
+  // The kernel's changes of mailboxes and nodes that are not over.
+  unsigned changes(std::size_t n) { return static_cast<unsigned>(load(n, kCounts + 0x20)[1] >> 32); }
+  void until_changed(std::size_t n) {
+    run_until_stored();
+    for (const std::uint64_t begin = cycle(); changes(n) != 0;) REQUIRE(cycle() - begin < 400'000);
+  }
+
+  void set_tries(std::size_t n, unsigned tries) {
+    config_.tries = tries;
+    configure(nodes_[n]);
+  }
   // So many channels of a node serve others' reads.
   void keep_channels(std::size_t n, unsigned channels) {
     nodes_[n].kept_channels = channels;
@@ -232,6 +245,8 @@ class NiNetwork : public NodeNetwork<NiNetwork, NiNode> {
   // The network interface alone is reset, with nothing under way at its ports; its tables are as at the start.
   void reset_interface(std::size_t n) {
     reset_alone(n);
+    nodes_[n].queued.fill(false);
+    nodes_[n].framed.fill(0);
     configure(nodes_[n]);
     run_until_stored();
   }
@@ -327,6 +342,8 @@ class NiNetwork : public NodeNetwork<NiNetwork, NiNode> {
     if (m.freed_o || m.refused_o) node.slot_events.push_back({cycle_, m.slot_o, m.freed_o != 0, m.reason_o});
     if (m.popped_o) node.queued[m.popped_slot_o] = false;
     if (m.pushed_o) node.queued[m.pushed_slot_o] = true;
+    if (m.framed_o) ++node.framed[m.framed_slot_o];
+    if (m.fetched_o) --node.framed[m.fetched_slot_o];
     node.memory->sample(m, cycle_);
     node.dma->sample(m, cycle_);
     node.walks->sample(m, cycle_);

@@ -98,6 +98,10 @@ module ni_node #(
   output logic [9:0]                 pushed_slot_o,
   output logic                       popped_o,
   output logic [9:0]                 popped_slot_o,
+  output logic                       framed_o,  // a frame of a slot's message is to go, and is out of the slot's memory
+  output logic [9:0]                 framed_slot_o,
+  output logic                       fetched_o,
+  output logic [9:0]                 fetched_slot_o,
   output logic [31:0]                discarded_o
 );
   exanet_pkg::flit_t [2:0] in, out;
@@ -140,5 +144,9 @@ module ni_node #(
   assign pushed_slot_o = 10'(u_ni.u_packetizer.push_slot);
   assign popped_o = u_ni.u_packetizer.pops;
   assign popped_slot_o = 10'(u_ni.u_packetizer.emit_q);
+  assign framed_o = u_ni.u_packetizer.sends;
+  assign framed_slot_o = 10'(u_ni.u_packetizer.emit_q);
+  assign fetched_o = u_ni.u_packetizer.approved_taken;
+  assign fetched_slot_o = 10'(u_ni.u_packetizer.approved.slot);
   assign reason_o = u_ni.u_packetizer.reason_q;
 endmodule

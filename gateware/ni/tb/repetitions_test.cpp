@@ -65,7 +65,7 @@ TEST_CASE("repetitions: copies that are later than the numbers that are remember
       for (unsigned context = 0; context < kContexts && stored < kMessages && network.node(0).stores.size() < 4;
            ++context) {
         const unsigned slot = kSlots * context + network.next_slot(0, context);
-        if (busy.contains(slot) || network.node(0).queued[slot]) continue;
+        if (busy.contains(slot) || network.node(0).is_held(slot)) continue;
         busy[slot] = ++stored;
         network.put(0, context, {.token = stored, .behind = false});
       }

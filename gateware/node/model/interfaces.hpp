@@ -94,6 +94,7 @@ class NodeInterfaces {
   WritePort writes_[3];
   ReadPort reads_;
   std::array<bool, 1024> freed_{}, queued_{};  // by slot
+  std::array<std::uint8_t, 1024> framed_{};  // frames of its message that are to go
   std::uint64_t cycle_ = 0;  // that comes next
   std::uint64_t own_ = 0;  // messages and transfers that have no answer, or end
   unsigned still_ = 0;
@@ -212,14 +213,17 @@ void NodeInterfaces::see(std::uint64_t cycle, const See& see) {
     freed_[m.freed_slot_o] = true;
   }
   const auto tell_free = [&](unsigned slot) {
-    if (!freed_[slot] || queued_[slot]) return;
+    if (!freed_[slot] || queued_[slot] || framed_[slot] != 0) return;
     freed_[slot] = false;
     --own_;
     see(exanet_seen{EXANET_SEEN_FREE, slot, 0, 1, 0, {}, 0});
   };
   if (m.popped_o) queued_[m.popped_slot_o] = false;
   if (m.pushed_o) queued_[m.pushed_slot_o] = true;
+  if (m.framed_o) ++framed_[m.framed_slot_o];
+  if (m.fetched_o) --framed_[m.fetched_slot_o];
   if (m.popped_o) tell_free(m.popped_slot_o);
+  if (m.fetched_o) tell_free(m.fetched_slot_o);
   if (m.freed_o) tell_free(m.freed_slot_o);
   if (m.served_o) see(exanet_seen{EXANET_SEEN_SERVED, 0, 0, 1, m.served_address_o, {}, 0});
   see_memory(cycle, see);

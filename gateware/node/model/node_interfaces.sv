@@ -38,6 +38,11 @@ module node_interfaces #(
   output logic                ready_o,
   output logic                freed_o,
   output logic [9:0]          freed_slot_o,
+  // a frame of its message is to go, and is out of the slot's memory
+  output logic                framed_o,
+  output logic [9:0]          framed_slot_o,
+  output logic                fetched_o,
+  output logic [9:0]          fetched_slot_o,
   output logic                pushed_o,
   output logic [9:0]          pushed_slot_o,
   output logic                popped_o,
@@ -87,6 +92,10 @@ module node_interfaces #(
   assign pushed_slot_o = 10'(u_ni.u_packetizer.push_slot);
   assign popped_o = u_ni.u_packetizer.pops;
   assign popped_slot_o = 10'(u_ni.u_packetizer.emit_q);
+  assign framed_o = u_ni.u_packetizer.sends;
+  assign framed_slot_o = 10'(u_ni.u_packetizer.emit_q);
+  assign fetched_o = u_ni.u_packetizer.approved_taken;
+  assign fetched_slot_o = 10'(u_ni.u_packetizer.approved.slot);
   assign served_o = u_ni.gen_transfers.serve_valid;
   assign served_address_o = u_ni.gen_transfers.serve.from;
 endmodule
