@@ -104,6 +104,11 @@ class BehindBench : public NiNetwork {
     for (const std::uint64_t begin = cycle(); status(n, context).free_slots() != kAllFree;)
       REQUIRE(cycle() - begin < 400'000);
   }
+  // Runs until the kernel's changes of this node are over.
+  void until_changed(std::size_t n) {
+    run_until_stored();
+    for (const std::uint64_t begin = cycle(); changes(n) != 0;) REQUIRE(cycle() - begin < 400'000);
+  }
   // Tokens that have come to a mailbox since the last look.
   Tokens come(std::size_t n, unsigned mailbox = kMailbox) {
     Tokens tokens;

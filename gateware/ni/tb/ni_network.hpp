@@ -227,10 +227,6 @@ class NiNetwork : public NodeNetwork<NiNetwork, NiNode> {
 
   // The kernel's changes of mailboxes and nodes that are not over.
   unsigned changes(std::size_t n) { return static_cast<unsigned>(load(n, kCounts + 0x20)[1] >> 32); }
-  void until_changed(std::size_t n) {
-    run_until_stored();
-    for (const std::uint64_t begin = cycle(); changes(n) != 0;) REQUIRE(cycle() - begin < 400'000);
-  }
 
   void set_tries(std::size_t n, unsigned tries) {
     config_.tries = tries;
