@@ -38,9 +38,9 @@ class MessageSender {
   // again. Called when that is known.
   using Answered = void (*)(void* self, NodeId node, std::uint32_t slot, std::uint64_t user, MessageAnswer answer,
                             Cycle at);
-  // A claim was taken in this cycle, the one before the present, and has found a message; a launch was.
   // A slot whose message was answered before is free behind `at`: it was in the queue, or a frame of it waited for its port.
   using Freed = void (*)(void* self, NodeId node, Cycle at);
+  // A claim was taken in this cycle, the one before the present, and has found a message; a launch was.
   using Claimed = void (*)(void* self, NodeId node, bool found, Cycle at);
   using Launched = void (*)(void* self, NodeId node, Cycle at);
 

@@ -15,8 +15,9 @@
 //   0x104000                store of 8 bytes: ni_config_t
 //   0x104010                store of 8 bytes: numbers of messages from the peer of this place begin anew
 //   0x104020 to 0x10406f    load: counts of 32 bits: messages sent, done, repeated, answers that were stale; messages stored, refused, repeated,
-//                           dropped; damaged packets of messages, answers, transfers; packets of transfers sent, transfers ended, blocks repeated,
-//                           answers that were stale; packets written, repeated, dropped, blocks answered
+//                           dropped; damaged packets of messages, answers, transfers, changes of mailboxes and peers that are not over (0x10404c);
+//                           packets of transfers sent, transfers ended, blocks repeated, answers that were stale; packets written, repeated, dropped,
+//                           blocks answered
 //   0x104070                load: counts of 32 bits: pages walked to, faults, faults that were lost, invalidations that are over
 //   0x104080                store of 8 bytes: invalidates what is known of pages; the invalidations before it are over with it
 //   0x104090                load of 8 bytes: ni_fault_t, the first one; store of 8 bytes: takes it

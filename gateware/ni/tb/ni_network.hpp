@@ -227,7 +227,7 @@ class NiNetwork : public NodeNetwork<NiNetwork, NiNode> {
 
   // The kernel's changes of mailboxes and nodes that are not over.
   unsigned changes(std::size_t n) { return static_cast<unsigned>(load(n, kCounts + 0x20)[1] >> 32); }
-
+  // What is given up after so many repetitions, also of what has been sent by now.
   void set_tries(std::size_t n, unsigned tries) {
     config_.tries = tries;
     configure(nodes_[n]);

@@ -38,8 +38,7 @@ module node_interfaces #(
   output logic                ready_o,
   output logic                freed_o,
   output logic [9:0]          freed_slot_o,
-  // a frame of its message is to go, and is out of the slot's memory
-  output logic                framed_o,
+  output logic                framed_o,  // a frame of a slot's message is to go, and (fetched) is out of the slot's memory
   output logic [9:0]          framed_slot_o,
   output logic                fetched_o,
   output logic [9:0]          fetched_slot_o,
