@@ -5,8 +5,9 @@
 // phase sees the message, and up to 48 bytes of it share a line of 64 bytes with it.
 //
 // A message comes once: of each node it is known which of its last 32 numbers have come, and which of these were stored. One that has come is answered again
-// and goes nowhere; if it was not stored, with why it would be refused now, and with Full where it would not. One that is older than these is nobody's, and dropped: its sender has had an answer, or it would not be that far. Of a node that
-// nothing has come from yet any number is the first.
+// and goes nowhere; if it was not stored, with why it would be refused now, and with Full where it would not, so that it comes under another number. One that
+// is older than these is nobody's, and dropped: its sender has had an answer, or it would not be that far. Of a node that nothing has come from yet any
+// number is the first.
 //
 // Answers wait for their turn in order; a message waits for memory and for room for its answer, and for nothing else. It waits before anything is looked up
 // for it, so a change of the kernel's waits for a message's beats and for the port of answers, and not for memory.
