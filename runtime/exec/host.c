@@ -122,6 +122,14 @@ static int move_away(int file, const int *numbers, uint32_t count) {
   return -1;
 }
 
+/* Gives a file its number, for the program too. Returns a negative one, with errno, where that cannot be. */
+static int set_number(int file, int number) {
+  if (file == number) return fcntl(number, F_SETFD, 0);
+  if (file >= 0 && number >= 0) return dup2(file, number);
+  errno = EBADF;
+  return -1;
+}
+
 /* Gives each inherited file its number and closes all others. Returns where `ready` is then. Few numbers do: there may be no more. */
 static int set_files(const struct birth *birth) {
   const struct exn_request *request = birth->request;
@@ -143,7 +151,7 @@ static int set_files(const struct birth *birth) {
       if (moved < 0) fail(files[count]);
       files[later] = moved;
     }
-    if (files[i] == kept[i] ? fcntl(kept[i], F_SETFD, 0) < 0 : dup2(files[i], kept[i]) < 0) fail(files[count]);
+    if (set_number(files[i], kept[i]) < 0) fail(files[count]);
   }
   kept[count] = files[count];
   close_others(kept, count + 1);
