@@ -249,7 +249,8 @@ def test_a_run_that_is_interrupted_stops() -> None:
 
 
 BEGUN = """
-import sys, exanet.cli, exanet.sim
+import signal, sys, exanet.cli, exanet.sim
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 from exanet.sim import background
 work = background.work
 background.work = lambda *run: (print("begun", flush=True), work(*run))
