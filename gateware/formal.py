@@ -452,7 +452,7 @@ MUTATIONS = [
     Mutation("ni-translate", "ni/rtl/ni_translate.sv", "else if (clear_i) valid_q <= '0;", ""),
     Mutation("ni-translate", "ni/rtl/ni_translate.sv", "walk_done_i && fault == NackReasonNone &&", "walk_done_i &&"),
     Mutation("ni-translate-small", "ni/rtl/ni_translate.sv", "frame_o <= walked_frame;", "frame_o <= walked_i.frame;"),
-    Mutation("ni-blocks", "ni/rtl/ni_blocks.sv", "(!config_i.translate || page_outcome == Good)", "1'b1"),
+    Mutation("ni-blocks", "ni/rtl/ni_blocks.sv", "(!translates_q || page_outcome == Good)", "1'b1"),
     Mutation("ni-blocks", "ni/rtl/ni_blocks.sv", "page_known = !want_o || known_i", "page_known = 1'b1"),
     Mutation("ni-blocks", "ni/rtl/ni_blocks.sv", "assign domain_o = user_q.pdid", "assign domain_o = s_axis_tuser.pdid"),
     Mutation("ni-blocks", "ni/rtl/ni_blocks.sv", "drained_o = state_q == Idle && unanswered_q == '0", "drained_o = state_q == Idle"),

@@ -52,6 +52,8 @@ _GRANTING = (  # what only an ExaNet router has, and the most that it may be
 )
 _MOST_UNPAUSED = 255  # words; a router of the simulator counts them in a byte
 _LONGEST_PS = 10**12
+_LONGEST_RECEIVE_PS = 2**32 - 1  # cpu_ps of a completion (spec/descriptors.yaml)
+_LONGEST_RESULT = 528  # bytes of a reduction's result with its end
 _LARGEST = (1 << 31) - 1
 _MOST_UW = 10**12  # a megawatt, of one part
 _MOST_FJ = 10**12  # a millijoule, for one packet or bit
@@ -460,6 +462,14 @@ def _interface_problems(model: MachineFile) -> Problems:
         )
     if ni.reduction_trees is not None and not 1 <= ni.reduction_trees.value <= 1 << 16:
         yield ("ni", "reduction_trees"), "must be from 1 to 65536"
+    costs = {"mailbox_read": ni.mailbox_read.value * -(-max(ni.packet_max.value, _LONGEST_RESULT) // 64)}
+    costs |= {key: getattr(ni, key).value for key in ("library_receive", "mpi_receive")}
+    if sum(costs.values()) > _LONGEST_RECEIVE_PS and all(getattr(ni, key).value <= _LONGEST_PS for key in costs):
+        yield (
+            ("ni", max(costs, key=lambda key: costs[key])),
+            "makes a message take its receiver longer than 4.29 ms (mpi_receive + library_receive + mailbox_read for each 64 bytes of it); "
+            "is its unit right?",
+        )
     if ni.test_step.value == 0:
         yield ("ni", "test_step"), "must be above zero, or a program that polls would stop simulated time"
 

@@ -141,6 +141,8 @@ CONTRADICTIONS = [
     ("ni: {test_step: {value: 0, source: x, kind: chosen}}", "stop simulated time"),
     ("ni: {clock: {value: 7 Hz, source: x, kind: chosen}}", "not a whole number of picoseconds"),
     ("ni: {mailbox: {value: 1.000000000001 s, source: x, kind: chosen}}", "longer than 1 s"),
+    ("ni: {mpi_receive: {value: 4.4 ms, source: x, kind: chosen}}", "makes a message take its receiver longer than 4.29 ms"),
+    ("ni: {mailbox_read: {value: 1 s, source: x, kind: chosen}}", "makes a message take its receiver longer than 4.29 ms"),
     ("hardware: {cores_per_node: {value: 0, source: x, kind: chosen}}", "from 1 to 4096"),
 ]
 

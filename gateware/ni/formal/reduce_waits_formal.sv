@@ -21,7 +21,7 @@ module reduce_waits_formal (
 );
   import exanet_pkg::*;
   localparam logic [2:0] Most = 3'd6;
-  localparam logic [1:0] Idle = 2'd0, Tell = 2'd2;  // as ni_reduce_receive
+  localparam logic [1:0] Idle = 2'd0, Tell = 2'd3;  // as ni_reduce_receive
   logic rst_n = 1'b0;
   always_ff @(posedge clk_i) rst_n <= 1'b1;
 
@@ -32,6 +32,8 @@ module reduce_waits_formal (
   logic [47:0] awaddr;
   logic [7:0] awlen;
   logic [31:0] ended, failed, repeated, dropped;
+  logic [15:0] at_work;
+  logic stores;
   assign offered = rst_n && valid_i;
   ni_reduce dut (
     .clk_i, .rst_ni(rst_n), .ready_o(up), .store_i(rst_n && up && store_i), .line_i, .data_i, .strobe_i, .s_axis_tvalid(offered),
@@ -39,7 +41,7 @@ module reduce_waits_formal (
     .m_axis_tready(ready_i), .m_axis_tdata(data), .m_axis_tkeep(keep), .m_axis_tlast(last), .m_axis_tuser(user), .m_axi_awaddr(awaddr),
     .m_axi_awlen(awlen), .m_axi_awvalid(awvalid), .m_axi_awready(awready_i), .m_axi_wdata(wdata), .m_axi_wstrb(wstrb), .m_axi_wlast(wlast),
     .m_axi_wvalid(wvalid), .m_axi_wready(wready_i), .m_axi_bresp(bresp_i), .m_axi_bvalid(rst_n && bvalid_i), .m_axi_bready(bready),
-    .ended_o(ended), .failed_o(failed), .repeated_o(repeated), .dropped_o(dropped));
+    .at_work_o(at_work), .stores_o(stores), .ended_o(ended), .failed_o(failed), .repeated_o(repeated), .dropped_o(dropped));
 
   // Cycles of the packet that is offered, and whether the opening of a tree is all that holds it up.
   logic stays = 1'b0, held;
@@ -78,7 +80,6 @@ module reduce_waits_formal (
       Taken: assert (waited <= Most);
       Less: assert (!counts_q || left < left_q);
       Left: assert (4'(waited) + 4'(left) <= 4'(Most));
-      States: assert (state <= Tell);
       Waits: assert (stays || waited == '0);
       Visits: assert (clock != 4'd0 || !dut.decides_q);
       Longest: cover (offered && tready && waited == Most);

@@ -176,12 +176,12 @@ module exanet_ni #(
     change_next.pdid = pdid;
     change_next.value = data[127:64];
     changes = page && line[11:4] == 8'h0c && high && enabled;
-    if (store && line[20:14] == 7'b1000010 && low) begin
+    if (store && line[20:14] == 7'b1000010 && low && 32'(line[13:4]) < Mailboxes) begin
       changes = 1'b1;
       change_next.kind = Open;
       change_next.at = 16'(line[13:4]);
       change_next.value = data[63:0];
-    end else if (store && line == 17'h10401 && low) begin
+    end else if (store && line == 17'h10401 && low && 32'(data[15:0]) < Peers) begin
       changes = 1'b1;
       change_next.kind = Clear;
       change_next.at = data[15:0];

@@ -7,7 +7,8 @@
 //   0x80100                             store of 8 bytes: ni_reduce_config_t
 //   0x81000 + 256 t + 16 b              store of 8 bytes: branch b of tree t: ni_reduce_node_t, or ni_reduce_place_t of a process; b = 8: the node above
 //   0x80110                             load: counts of 32 bits: reductions ended, failed, packets sent again, packets that nobody waited for
-//   0x80120                             load: count of 32 bits: damaged packets
+//   0x80120                             load: count of 32 bits: damaged packets; then 0x80124: a bit for each tree that is not at rest, and bit 16 while
+//                                       stores are not over
 // Other stores do nothing, other loads give zeros. The kernel maps a page for the process that is that branch, and to nobody else.
 module exanet_reduce #(
   parameter int unsigned IdBits = 4,
@@ -77,6 +78,8 @@ module exanet_reduce #(
   ni_user_t in_user, out_user;
   logic [31:0] damaged;
   logic [3:0][31:0] counts;
+  logic [15:0] at_work;
+  logic stores;
 
   ni_stores #(.AddressBits(20), .IdBits(IdBits)) u_stores (
     .clk_i, .rst_ni, .s_axi_awid, .s_axi_awaddr, .s_axi_awlen, .s_axi_awsize, .s_axi_awburst, .s_axi_awvalid, .s_axi_awready, .s_axi_wdata,
@@ -85,7 +88,11 @@ module exanet_reduce #(
   ni_loads #(.AddressBits(20), .IdBits(IdBits)) u_loads (
     .clk_i, .rst_ni, .s_axi_arid, .s_axi_araddr, .s_axi_arlen, .s_axi_arsize, .s_axi_arburst, .s_axi_arvalid, .s_axi_arready, .s_axi_rid,
     .s_axi_rdata, .s_axi_rresp, .s_axi_rlast, .s_axi_rvalid, .s_axi_rready, .address_o(load_at), .value_i(value));
-  assign value = load_at[19:4] == 16'h8011 ? 128'(counts) : load_at[19:4] == 16'h8012 ? 128'(damaged) : '0;
+  always_comb begin
+    value = '0;
+    if (load_at[19:4] == 16'h8011) value = 128'(counts);
+    if (load_at[19:4] == 16'h8012) value = 128'({stores, at_work, damaged});
+  end
 
   ni_port #(.IntraDepth(IntraDepth), .IntraHeaders(IntraHeaders), .IntraSlots(IntraSlots)) u_port (
     .clk_i, .rst_ni, .s_axis_tvalid(in_valid), .s_axis_tready(in_ready), .s_axis_tdata(in_data), .s_axis_tkeep(in_keep), .s_axis_tlast(in_last),
@@ -96,8 +103,8 @@ module exanet_reduce #(
     .s_axis_tready(out_ready), .s_axis_tdata(out_data), .s_axis_tkeep(out_keep), .s_axis_tlast(out_last), .s_axis_tuser(out_user),
     .m_axis_tvalid(in_valid), .m_axis_tready(in_ready), .m_axis_tdata(in_data), .m_axis_tkeep(in_keep), .m_axis_tlast(in_last),
     .m_axis_tuser(in_user), .m_axi_awaddr, .m_axi_awlen, .m_axi_awvalid, .m_axi_awready, .m_axi_wdata, .m_axi_wstrb, .m_axi_wlast, .m_axi_wvalid,
-    .m_axi_wready, .m_axi_bresp, .m_axi_bvalid, .m_axi_bready, .ended_o(counts[0]), .failed_o(counts[1]), .repeated_o(counts[2]),
-    .dropped_o(counts[3]));
+    .m_axi_wready, .m_axi_bresp, .m_axi_bvalid, .m_axi_bready, .at_work_o(at_work),
+    .stores_o(stores), .ended_o(counts[0]), .failed_o(counts[1]), .repeated_o(counts[2]), .dropped_o(counts[3]));
   assign m_axi_awsize = 3'd4;
   assign m_axi_awburst = 2'b01;
 endmodule

@@ -181,7 +181,7 @@ module ni_blocks #(
   logic [2:0] whole;
   logic [2:0][WindowBits:0] oldest;
   outcome_e spoilt, spoilt_q, page_outcome;
-  logic drops_q, spoils, would_write, page_known;
+  logic drops_q, spoils, would_write, translates_q, page_known;
   logic [2:0] index;
   logic [7:0] own, span;
   logic [WindowBits-1:0] at;
@@ -246,10 +246,10 @@ module ni_blocks #(
   assign spoils = spoilt_q != Good;
   assign would_write = takes && !spoils && !asks_read && !ends_read;
   // The page: looked up at once, and walked to where it is to be written.
-  assign look_o = state_q == Look && config_i.translate;
+  assign look_o = state_q == Look && translates_q;
   assign domain_o = user_q.pdid;
   assign page_o = user_q.dmadd[47:12];
-  assign want_o = state_q == Decide && config_i.translate && would_write;
+  assign want_o = state_q == Decide && translates_q && would_write;
   assign page_known = !want_o || known_i;
   assign drained_o = state_q == Idle && unanswered_q == '0;
   assign ends_written_o = ends_unanswered_q == '0;
@@ -258,7 +258,7 @@ module ni_blocks #(
     if (fault_i == NackReasonUnmapped) page_outcome = Unmapped;
     if (fault_i == NackReasonReadOnly) page_outcome = ReadOnly;
   end
-  assign writes = would_write && (!config_i.translate || page_outcome == Good);
+  assign writes = would_write && (!translates_q || page_outcome == Good);
   assign tells_end = takes && ends_read && (spoilt_q == Good || spoilt_q == Refused);
   assign serve_valid_o = decides && takes && asks_read && serves_i;
   assign serve_o = '{from: user_q.dmadd, to: request.own, length: request.length, dcid: user_q.source_dcid, peer: 12'(peer_q),
@@ -281,19 +281,23 @@ module ni_blocks #(
     if (here_q.outcome == Good) begin
       if (spoils) past_next.blocks[at].outcome = spoilt_q;
       else if (asks_read && !repeated && !serves_i) past_next.blocks[at].outcome = Refused;
-      else if (!asks_read && !ends_read && !repeated && config_i.translate) past_next.blocks[at].outcome = page_outcome;
+      else if (!asks_read && !ends_read && !repeated && translates_q) past_next.blocks[at].outcome = page_outcome;
     end
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       state_q          <= Idle;
+      translates_q     <= 1'b0;
       read_end_valid_o <= 1'b0;
       written_o        <= '0;
       repeated_o       <= '0;
       dropped_o        <= '0;
     end else begin
       case (state_q)
-        Idle: if (begins) state_q <= Look;
+        Idle: begin
+          if (begins) state_q <= Look;
+          translates_q <= config_i.translate;  // for all of the packet
+        end
         Look: state_q <= Weigh;
         Weigh: state_q <= Decide;
         default: if (decides || again) state_q <= decides ? Idle : Look;
@@ -351,7 +355,7 @@ module ni_blocks #(
   assign shift = job.address[3:0];
   always_comb begin
     job_next.writes = writes;
-    job_next.address = config_i.translate ? {page_frame_i, user_q.dmadd[11:0]} : user_q.dmadd;
+    job_next.address = translates_q ? {page_frame_i, user_q.dmadd[11:0]} : user_q.dmadd;
     job_next.last_byte = 4'(user_q.dmadd[3:0] + bytes_q[3:0] - 4'd1);
     job_next.empty = bytes_q == '0;
     job_next.final_beat = 6'((11'(writes ? user_q.dmadd[3:0] : 4'd0) + 11'(bytes_q) - 11'd1) >> 4);

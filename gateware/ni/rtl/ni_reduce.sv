@@ -42,6 +42,8 @@ module ni_reduce (
   input  logic [1:0]                   m_axi_bresp,
   input  logic                         m_axi_bvalid,
   output logic                         m_axi_bready,
+  output logic [15:0]                  at_work_o,  // trees that are not closed, or have something to be told, or with memory
+  output logic                         stores_o,  // some are not over
   // counts since reset; they wrap
   output logic [31:0]                  ended_o,
   output logic [31:0]                  failed_o,
@@ -170,17 +172,35 @@ module ni_reduce (
     letter_t letter;
   } tell_t;
   logic tell_valid_q;
+  logic [15:0] told_of;
   tell_t tell_q;
   tree_t refused_tree;
   logic [7:0] refused_epoch;
   ni_reduce_send u_send (
-    .clk_i, .rst_ni, .dcid_i(config_q.dcid), .tell_i(tell_valid_q), .tell_tree_i(tell_q.tree), .tell_instead_i(tell_q.instead),
+    .clk_i, .rst_ni, .dcid_i(config_q.dcid), .at_work_o(told_of), .tell_i(tell_valid_q), .tell_tree_i(tell_q.tree), .tell_instead_i(tell_q.instead),
     .tell_targets_i(tell_q.targets), .tell_letter_valid_i(tell_q.letter_valid), .tell_letter_i(tell_q.letter),
     .neighbour_at_o(neighbour_at), .neighbour_i(neighbour), .fetch_o(fetch),
     .fetch_at_o(fetch_at), .fetch_partial_o(fetch_partial), .data_i(partial_q ? fetched_sum : fetched_result), .m_axis_tvalid, .m_axis_tready,
     .m_axis_tdata, .m_axis_tkeep, .m_axis_tlast, .m_axis_tuser, .m_axi_awaddr, .m_axi_awlen, .m_axi_awvalid, .m_axi_awready, .m_axi_wdata,
     .m_axi_wstrb, .m_axi_wlast, .m_axi_wvalid, .m_axi_wready, .m_axi_bresp, .m_axi_bvalid, .m_axi_bready, .refused_o(refused),
     .refused_tree_o(refused_tree), .refused_epoch_o(refused_epoch), .refused_taken_i(refused_steps));
+
+  // A step that closes a tree leaves it in these until the sender has heard of it.
+  logic [15:0] at_work;
+  always_comb begin
+    at_work = enabled_q | busy_q | told_of;
+    if (tell_valid_q) at_work[tell_q.tree] = 1'b1;
+  end
+  // What is stored in this cycle counts behind the next one, as its processor hears of it later yet.
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      at_work_o <= '0;
+      stores_o  <= 1'b0;
+    end else begin
+      at_work_o <= at_work;
+      stores_o  <= orders_q != '0 || next_valid || order_valid || kind_q.open || kind_q.call;
+    end
+  end
 
   // --- Steps: which one. A visit has its own cycle, and nobody begins in the one before it.
   logic decides_q, chooses, visits, free;

@@ -29,10 +29,10 @@ module ni_reduce_receive (
 );
   import exanet_pkg::*;
   import ni_reduce_pkg::*;
-  typedef enum logic [1:0] { Idle, Take, Tell } state_e;
+  typedef enum logic [1:0] { Idle, Take, Skip, Tell } state_e;
   state_e state_q;
   reduce_address_t address;
-  logic part, result, current, keeps_q, fits_q, beat;
+  logic part, result, current, own, follows, told_q, keeps_q, fits_q, beat;
   logic [4:0] word_q;
   logic [9:0] bytes;
   arrival_t arrival_q;
@@ -42,8 +42,11 @@ module ni_reduce_receive (
   assign current = enabled_i && s_axis_tuser.number == {place_i.epoch, state_i.round} && s_axis_tuser.reason == '0;
   assign result = s_axis_tuser.kind == PacketTypeReductionResult;
   assign part = s_axis_tuser.kind == PacketTypeReductionPart;
+  assign own = s_axis_tuser.pdid == place_i.pdid;
+  // The step of the packet before decides in this cycle: what it has taken is not in the state yet.
+  assign follows = told_q && arrival_q.tree == address.tree && arrival_q.result == result && (result || arrival_q.branch == address.branch);
   assign beat = state_q == Take && s_axis_tvalid;
-  assign s_axis_tready = state_q == Take;
+  assign s_axis_tready = state_q == Take || state_q == Skip;
   assign idle_o = state_q == Idle;
   assign bytes = {1'b0, word_q, 4'd0} + 10'(ni_pkg::bytes_kept(s_axis_tkeep));
 
@@ -61,17 +64,19 @@ module ni_reduce_receive (
     if (!rst_ni) begin
       state_q <= Idle;
       keeps_q <= 1'b0;
+      told_q  <= 1'b0;
     end else begin
+      told_q <= state_q == Tell && taken_i && keeps_q && fits_q;
       case (state_q)
         Idle:
         if (s_axis_tvalid && !hold_i) begin
-          state_q <= Take;
+          state_q <= own && !follows ? Take : Skip;
           keeps_q <= current && (result ? state_i.phase == Await
               : part && state_i.phase == Gather && place_i.branches[address.branch] && !place_i.locals[address.branch] &&
                 !state_i.come[address.branch]);
         end
-        Take: if (beat && s_axis_tlast) state_q <= part || result ? Tell : Idle;
-        default: if (taken_i) state_q <= Idle;
+        Tell: if (taken_i) state_q <= Idle;
+        default: if (s_axis_tvalid && s_axis_tlast) state_q <= part || result ? Tell : Idle;
       endcase
     end
   end
@@ -81,9 +86,8 @@ module ni_reduce_receive (
                      reason: s_axis_tuser.reason, shape: {address.bytes, address.element, address.operation}, kept: 1'b0};
       word_q <= '0;
     end
-    if (beat) begin
-      word_q <= word_q + 1'b1;
-      fits_q <= bytes == arrival_q.shape.bytes;
-    end
+    if (beat) word_q <= word_q + 1'b1;
+    if (state_q == Skip) fits_q <= 1'b0;
+    else if (beat) fits_q <= bytes == arrival_q.shape.bytes;
   end
 endmodule

@@ -13,6 +13,7 @@ module ni_reduce_send (
   input  ni_reduce_pkg::targets_t         tell_targets_i,
   input  logic                            tell_letter_valid_i,  // with another letter than before
   input  ni_reduce_pkg::letter_t          tell_letter_i,
+  output logic [15:0]                     at_work_o,  // trees of which something is to be told, or is with memory
   // neighbours and places of trees, as the kernel wrote them: tree, branch or 8 for the node above; a cycle later
   output logic [7:0]                      neighbour_at_o,
   input  logic [63:0]                     neighbour_i,
@@ -213,6 +214,12 @@ module ni_reduce_send (
         end
       endcase
     end
+  end
+
+  always_comb begin
+    at_work_o = packets_q | writes_q;
+    if (state_q != Idle) at_work_o[tree_q] = 1'b1;
+    if (memory_q || refused_o) at_work_o[refused_tree_o] = 1'b1;
   end
 
   // --- Memory's answer.

@@ -147,6 +147,7 @@ module ni_transfers #(
   serve_t serve;
   logic [5:0] serves_q;
   logic [ChannelBits:0] own_q, most_own_q, served_q;
+  logic signed [ChannelBits+1:0] spares_q, spares_next;
   logic released_serves;
   logic [2:0] intakes_q;
   logic [9:0] hands_pdid_q;
@@ -186,7 +187,7 @@ module ni_transfers #(
     .clk_i, .dcid_i(transfer_q.dcid), .y_shift_i(config_i.y_shift), .z_shift_i(config_i.z_shift), .peer_o(peer), .known_o(known));
   always_comb begin
     refusal = StoreRefusalNone;
-    if (own_q >= most_own_q) refusal = StoreRefusalNoSlot;
+    if (own_q >= most_own_q || spares_q <= 0) refusal = StoreRefusalNoSlot;
     if (!known) refusal = StoreRefusalDestination;
   end
   assign claims = hands_q && refusal == StoreRefusalNone;
@@ -216,18 +217,23 @@ module ni_transfers #(
       intake.fence.value = read_response_t'{number: serve.number, channel: serve.slot, failure: NackReasonNone, reserved: '0};
     end
   end
+  // Channels that no store and no read has been promised. What is kept for others' reads may have been changed since; so may one fewer than none be left.
+  assign spares_next = spares_q - $signed((ChannelBits + 2)'(claims)) - $signed((ChannelBits + 2)'(serve_valid_i)) +
+      $signed((ChannelBits + 2)'(release_channel));
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       served_last_q <= 1'b0;
       serves_q      <= '0;
       served_q      <= '0;
+      spares_q      <= $signed((ChannelBits + 2)'(Channels));
       serves_o      <= 1'b0;
     end else begin
       if (intake_taken) served_last_q <= intake.serves;
       serves_q <= serves_q + 6'(serve_valid_i) - 6'(intake_taken && intake.serves);
       served_q <= served_q + (ChannelBits + 1)'(serve_valid_i) - (ChannelBits + 1)'(release_channel && released_serves);
       serves_o <= !clears && serves_q < 6'(ServesWaiting - 1) &&
-          32'(served_q) + 32'(serve_valid_i) < 32'(config_i.kept_channels);
+          32'(served_q) + 32'(serve_valid_i) < 32'(config_i.kept_channels) && spares_next > 0;
+      spares_q <= spares_next;
     end
   end
   assign ready_o = !clears && intakes_q < 3'd4;
@@ -738,7 +744,7 @@ module ni_transfers #(
 
   // --- Ends, one after the other: each is written where that is wanted, then its channel is free. One whose page is not to be written is not. The message that
   // stays behind a transfer is claimed first: one that is stored by who has seen the end stays.
-  logic offers_q, looked_q, end_known;
+  logic offers_q, looked_q, translates_q, end_known;
   logic ended_valid;
   nack_reason_e ended_failure;
   logic launch_room, asked_q, settled_q, claimed_q, may_end;
@@ -747,14 +753,14 @@ module ni_transfers #(
     .valid_o(ended_valid), .data_o({released, released_serves, ended_failure}));
   ni_table #(.Entries(Channels), .Width($bits(ending_t)), .Same(1'b1)) u_endings (
     .clk_i, .write_i(admits3_q), .write_at_i(channel3_q), .data_i(ending3_q), .read_i(!offers_q), .read_at_i(released), .data_o(ending));
-  assign look_o = offers_q && ending.notify && config_i.translate && !looked_q && !invalidates_i;
+  assign look_o = offers_q && ending.notify && translates_q && !looked_q && !invalidates_i;
   assign domain_o = ending.pdid;
   assign page_o = ending.word[44:9];
   assign want_o = looked_q;
   assign drained_o = !looked_q;
   assign end_known = looked_q && known_i;
-  assign end_valid_o = offers_q && may_end && ending.notify && (!config_i.translate || (end_known && fault_i == NackReasonNone));
-  assign end_word_o = config_i.translate ? {page_frame_i, ending.word[8:0]} : ending.word;
+  assign end_valid_o = offers_q && may_end && ending.notify && (!translates_q || (end_known && fault_i == NackReasonNone));
+  assign end_word_o = translates_q ? {page_frame_i, ending.word[8:0]} : ending.word;
   assign end_value_o = '{done: 1'b1, failure: ended_failure, token: ending.token, default: '0};
   assign claim_valid_o = offers_q && ending.message && !asked_q;
   assign {claim_slot_o, claim_pdid_o, claim_reason_o} = {ending.message_slot, ending.pdid, ended_failure};
@@ -766,8 +772,9 @@ module ni_transfers #(
       offers_q <= 1'b0;
       looked_q <= 1'b0;
       ended_o  <= '0;
-      {asked_q, settled_q, claimed_q} <= '0;
+      {translates_q, asked_q, settled_q, claimed_q} <= '0;
     end else begin
+      if (!offers_q) translates_q <= config_i.translate;
       looked_q <= (looked_q || look_o) && !release_channel;
       ended_o  <= ended_o + 32'(release_channel);
       offers_q <= offers_q ? !release_channel : ended_valid && launch_room;

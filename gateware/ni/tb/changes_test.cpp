@@ -174,6 +174,87 @@ TEST_CASE("changes: nothing is written by an interface that was reset and is not
   }
 }
 
+TEST_CASE("changes: fewer channels are kept for reads than serve some, and the bus takes stores as before") {
+  constexpr unsigned kKept = 40, kLong = 65536;  // bytes: none ends before all have begun
+  BehindBench network(2, {.block_patience = 15, .kept_channels = kKept});
+  network.keep_channels(1, 0);
+  const auto reads = [&](unsigned count, unsigned token) {
+    for (unsigned i = 0; i < count; ++i) {
+      network.transfer(1, i % kContexts, read_of(kOwn + kLong * i, kTarget, kLong, network.node(0).dcid, token + i));
+      network.run(200);
+    }
+  };
+  const auto writes = [&](unsigned count) {
+    for (unsigned i = 0; i < count; ++i)
+      network.transfer(0, i % kContexts, transfer_of(kOwn, kTarget + kLong, kLong, network.node(1).dcid, i));
+    network.run_until_stored();
+  };
+  reads(kKept, 0);
+  writes(kChannels - kKept);
+  CHECK(network.transfer_counts(0)[1] == 0);
+  CHECK(network.transfer_status(0, 0).refused() == 0);
+  network.keep_channels(0, 0);
+  writes(kContexts);
+  for (unsigned context = 0; context < kContexts; ++context) {
+    CHECK(network.transfer_status(0, context).refused() == 1);
+    CHECK(static_cast<spec::StoreRefusal>(network.transfer_status(0, context).refusal()) ==
+          spec::StoreRefusal::kNoSlot);
+  }
+  // And more than others leave free: they are asked for again.
+  network.keep_channels(0, kChannels);
+  reads(kContexts, kKept);
+  CHECK(network.transfer_counts(0)[1] == 0);
+  for (unsigned i = 0; i < kKept + kContexts; ++i) network.until_ended(1, i);
+  for (unsigned i = 0; i < kChannels - kKept; ++i) network.until_ended(0, i);
+}
+
+TEST_CASE("changes: addresses are translated from some packet on, and none goes to a page of another") {
+  constexpr std::uint64_t kFrame = 0x77'0000'0000;
+  for (unsigned delay = 0; delay < 120; ++delay) {
+    CAPTURE(delay);
+    BehindBench network(2, {.memory = {.latency_cycles = 200}, .translate = true});
+    Pages pages(network, 2);
+    for (const std::size_t n : {std::size_t{0}, std::size_t{1}}) {
+      pages.open(network, n, kOther);
+      pages[n].map(kDomain, kOwn, kOwn, kLargePage, true);
+      pages[n].map(kDomain, kEnds, kEnds, kLargePage, true);
+    }
+    pages[1].map(kDomain, kTarget, kFrame, kPage, true);
+    network.open_context(0, 1, kOther);  // whose pages nobody has
+    fill(network, 0, kOwn, 4096);
+    network.run_until_stored();
+    network.transfer(0, 0, network.write_to(1, 0));
+    network.until_ended(0, 0, Reason::kNone);
+    REQUIRE(network.node(1).memory->nonzero_within(kFrame, kFrame + kPage) > 0);
+    const auto before = network.node(1).memory->line(kFrame);
+    for (const std::size_t n : {std::size_t{0}, std::size_t{1}}) network.set_translate(n, false);
+    network.run_until_stored();
+    for (unsigned i = 0; i < 12; ++i)
+      network.transfer(0, 1, transfer_of(kOwn + 64, kTarget, 64, network.node(1).dcid, 1 + i));
+    network.run(delay * 5);
+    for (const std::size_t n : {std::size_t{0}, std::size_t{1}}) network.set_translate(n, true);
+    network.run_until_stored();
+    network.run(30'000);
+    CHECK(network.node(1).memory->line(kFrame) == before);
+  }
+}
+
+TEST_CASE("changes: a mailbox or a node that there is not is nobody's") {
+  BehindBench network(2, {.patience = 1, .tries = 2});
+  network.put(0, 0, {.token = 1, .behind = false});
+  network.run_until_stored();
+  network.until_these_come(1, {1});
+  for (unsigned place = 1; place < 1024 / kMailboxes; ++place) {
+    network.open_mailbox(1, place * kMailboxes + kMailbox, kOther, kNewRing, 0);
+    network.clear_peer(1, place * kPeers);
+  }
+  network.run_until_stored();
+  CHECK(network.changes(1) == 0);
+  network.put(0, 0, {.token = 2, .behind = false});
+  network.run_until_stored();
+  network.until_these_come(1, {2});
+}
+
 TEST_CASE("changes: tries are made fewer while a message and a block wait, and both end") {
   for (const unsigned before : {0u, 15u}) {
     CAPTURE(before);

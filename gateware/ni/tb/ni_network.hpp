@@ -232,6 +232,10 @@ class NiNetwork : public NodeNetwork<NiNetwork, NiNode> {
     config_.tries = tries;
     configure(nodes_[n]);
   }
+  void set_translate(std::size_t n, bool translate) {
+    config_.translate = translate;
+    configure(nodes_[n]);
+  }
   // So many channels of a node serve others' reads.
   void keep_channels(std::size_t n, unsigned channels) {
     nodes_[n].kept_channels = channels;

@@ -185,6 +185,9 @@ class ReduceNetwork : public NodeNetwork<ReduceNetwork, ReduceNode> {
             static_cast<std::uint32_t>(load(n, 0x80120)[0])};
   }
 
+  // Trees of a node that are not at rest, a bit each, and a bit behind them while stores are not over.
+  std::uint32_t unrest(std::size_t n) { return static_cast<std::uint32_t>(load(n, 0x80120)[0] >> 32); }
+
   // The unit alone is reset, with nothing under way at its port.
   void reset_unit(std::size_t n) {
     nodes_[n].stores.clear();

@@ -331,6 +331,78 @@ TEST_CASE("reductions: packets of another epoch, domain or place of the tree are
   }
 }
 
+TEST_CASE("reductions: parts of another domain right before and behind one that counts do not change it") {
+  constexpr unsigned kOthers = 6, kCall = 60;
+  for (unsigned delay = 0; delay < 2 * kCall; ++delay) {
+    CAPTURE(delay);
+    ReduceNetwork network(3, {.patience = 0});
+    Tree tree = chain(2);
+    tree.places[0].branches[0].results = kMemory;
+    network.open(tree);
+    Tree other = tree;  // from the other side, to the same place
+    other.pdid = 6;
+    other.places[1].node = 2;
+    for (unsigned i = 0; i < kOthers; ++i) {
+      other.places[1].number = i;
+      network.open_place(other, 1);
+    }
+    network.run_until_stored();
+    for (unsigned cycle = 0; cycle < 2 * kCall; ++cycle) {
+      if (cycle == kCall) network.call(1, tree.places[1].number, 0, kInt32, kSum, Bytes(8, 1));
+      if (cycle == delay)
+        for (unsigned i = 0; i < kOthers; ++i) network.call(2, i, 0, kInt32, kSum, Bytes(8, 0xee));
+      network.run(1);
+    }
+    network.run(600);
+    network.call(0, tree.places[0].number, 0, kInt32, kSum, Bytes(8, 2));
+    network.run(600);
+    REQUIRE(network.end(0, kMemory));
+    CHECK(network.vector(0, kMemory, 8) == Bytes(8, 3));
+    CHECK(network.counts(0)[3] == kOthers);
+  }
+}
+
+TEST_CASE("reductions: a tree that was closed is at rest when the unit says so, and its places can be given away") {
+  constexpr std::uint64_t kPlace = 1024, kNext = kMemory + 16 * kPlace;
+  constexpr unsigned kNumber = 9, kProcesses = 4;
+  unsigned waited = 0, written = 0;
+  for (unsigned delay = 0; delay < 800; delay += 13) {
+    CAPTURE(delay);
+    ReduceNetwork network(2, {.memory = {.stalls = 0.8, .seed = 1 + delay}});
+    Tree tree;
+    tree.places.push_back({0, kNumber, std::nullopt});
+    for (unsigned b = 0; b < kProcesses; ++b)
+      tree.places[0].branches[b] = {.process = true, .results = kMemory + kPlace * b};
+    CHECK(network.unrest(0) == 0);
+    network.open(tree);
+    network.run_until_stored();
+    CHECK(network.unrest(0) == 1u << kNumber);
+    for (unsigned b = 0; b < kProcesses; ++b) network.call(0, kNumber, b, kInt32, kSum, Bytes(512, 1));
+    network.run_until_stored();
+    network.run(delay);
+    network.open_place(tree, 0, false);
+    network.run_until_stored();
+    waited += network.unrest(0) != 0;
+    for (unsigned i = 0; network.unrest(0) != 0; ++i) REQUIRE(i < 2000);
+    std::array<Bytes, kProcesses> before;
+    for (unsigned b = 0; b < kProcesses; ++b) before[b] = network.vector(0, kMemory + kPlace * b, 512);
+    Tree next = tree;
+    next.pdid = 6, next.epoch = 1;
+    for (unsigned b = 0; b < kProcesses; ++b) next.places[0].branches[b].results = kNext + kPlace * b;
+    network.open(next);
+    network.run(8000);
+    for (unsigned b = 0; b < kProcesses; ++b) {
+      CHECK(network.vector(0, kMemory + kPlace * b, 512) == before[b]);
+      CHECK(!network.end(0, kNext + kPlace * b));
+      CHECK(network.vector(0, kNext + kPlace * b, 512) == Bytes(512, 0));
+    }
+    written += network.end(0, kMemory + kPlace * (kProcesses - 1)).has_value();
+  }
+  CHECK(waited > 10);
+  CHECK(written > 0);  // so some were closed at each stage
+  CHECK(written < 50);
+}
+
 TEST_CASE("reductions: a failure of the last epoch does not break the next one") {
   // The one that fails first is below, or above.
   for (const std::size_t first : {1, 0}) {
