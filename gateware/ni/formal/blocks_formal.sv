@@ -140,6 +140,7 @@ module blocks_formal #(
   always_ff @(posedge clk_i) begin
     if (rst_n) begin
       Jobs: assert (dut.jobs_q == jobs && jobs <= 2'd2 && dut.u_jobs.valid_o == (jobs != '0));
+      Translates: assert (state == 2'd0 || dut.translates_q);
       Looked: assert (state < 2'd2 || (looked_q == dut.user_q.pdid && page_q == dut.user_q.dmadd[47:12]));
       First: assert (jobs == '0 || !job.writes || job.address[47:12] != Frame || told);
       Second: assert (jobs < 2'd2 || !job_behind.writes || job_behind.address[47:12] != Frame || told);

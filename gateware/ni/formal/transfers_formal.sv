@@ -193,6 +193,7 @@ module transfers_formal #(
         Admitted: assert (!dut.admits3_q || is_sound(ending3));
         Written: assert (!(dut.step3_q && dut.state3_q.active) || dut.admits3_q || written[dut.channel3_q]);
         Ended: assert (!dut.ends3_q || dut.admits3_q || written[dut.channel3_q]);
+        Translates: assert (!dut.offers_q || dut.translates_q);
         Offered: assert (!dut.offers_q || (is_sound(ending) && dut.u_ends.valid_o));
         Wanted: assert (!want || (dut.offers_q && ending.notify && domain_q == ending.pdid && page_q == ending.word[44:9]));
       end
