@@ -62,7 +62,7 @@ bool MessageSender::store(NodeId node, std::uint32_t context, const MessageStore
   const std::uint32_t index = 4 * context + n.fill[context];
   Slot& slot = slot_of(n, index);
   n.fills = {cycle, n.fills[0]};  // refused or not
-  if (message.bytes > MessageStore::kMost || slot.busy(cycle) || slot.queued(cycle)) {
+  if (message.bytes > MessageStore::kMost || !slot.is_free(cycle)) {
     ++refused_;
     return false;
   }
@@ -124,8 +124,7 @@ bool MessageSender::is_free(NodeId node, std::uint32_t context) const {
   if (context >= n.fill.size()) return true;
   const std::uint32_t index = 4 * context + n.fill[context];
   if (index >= n.slots.size()) return true;
-  const Slot& slot = n.slots[index];
-  return !slot.busy(now()) && !slot.queued(now()) && !slot.in_frames(now());
+  return n.slots[index].is_free(now());
 }
 
 void MessageSender::enqueue(Node& n, std::uint32_t slot, Cycle written) {

@@ -93,6 +93,7 @@ class MessageSender {
     bool busy(Cycle c) const { return filled < c && freed >= c; }
     bool queued(Cycle c) const { return in_queue || popped >= c; }
     bool in_frames(Cycle c) const { return frames > 0 || framed >= c; }
+    bool is_free(Cycle c) const { return !busy(c) && !queued(c) && !in_frames(c); }
     bool fresh(Cycle c) const { return first_sent >= c; }
     bool turned_down(Cycle c) const { return refused < c && renewed >= c; }
     std::uint32_t number_at(Cycle c) const { return renumbered <= c ? number : number_before; }

@@ -372,6 +372,22 @@ TEST_CASE("messages equality: answers lost again and again") {
                  .seed = ++seed});
 }
 
+// A message that was sent again is answered by its first packet while the second waits for its port: its slot takes no store until that has gone.
+TEST_CASE("messages equality: stores to slots whose frames wait") {
+  for (const std::uint64_t seed : {18300023u, 5000u, 5001u, 5002u})
+    compare_whole({.nodes = 8,
+                   .line_cycles = 7,
+                   .memory_cycles = 10,
+                   .patience = 1,
+                   .messages = 451,
+                   .gap = 4,
+                   .contexts = 11,
+                   .log_entries = 1,
+                   .read_delay = 0,
+                   .damaged_one_in = 30,
+                   .seed = seed});
+}
+
 // Cases that are drawn, on seeds that no other case here has: EXANET_MESSAGES of them from EXANET_MESSAGES_SEED on, for a campaign.
 TEST_CASE("messages equality: drawn cases") {
   const std::uint64_t messages = given("EXANET_MESSAGES", 700);
