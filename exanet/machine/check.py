@@ -55,6 +55,7 @@ _LONGEST_PS = 10**12
 _LONGEST_RECEIVE_PS = 2**32 - 1  # cpu_ps of a completion (spec/descriptors.yaml)
 _LONGEST_RESULT = 528  # bytes of a reduction's result with its end
 _LARGEST = (1 << 31) - 1
+_SLOWEST = 10**6  # of a clock, or a link
 _MOST_UW = 10**12  # a megawatt, of one part
 _MOST_FJ = 10**12  # a millijoule, for one packet or bit
 
@@ -446,7 +447,7 @@ def _interface_problems(model: MachineFile) -> Problems:
     largest = min(_PACKET_LIMIT, payload)
     if not 1 <= ni.packet_max.value <= largest:
         yield ("ni", "packet_max"), f"must be from 1 B to {largest} B (the user library's and the router's largest packet)"
-    if ni.envelope.value + ni.eager_max.value > ni.packet_max.value:
+    elif ni.envelope.value + ni.eager_max.value > ni.packet_max.value:
         yield ("ni", "eager_max"), f"envelope and eager payload together exceed packet_max ({ni.packet_max.value} B); make one smaller"
     if not payload <= ni.dma_block.value <= 1 << 24:
         yield ("ni", "dma_block"), f"must be from one packet's payload ({payload} B) to 16 MiB"
@@ -485,7 +486,7 @@ def _power_problems(model: MachineFile) -> Problems:
 
 
 def _slips(model: MachineFile) -> Problems:
-    """Costs beyond a second and sizes beyond 31 bits are slips of the unit, and would overflow the simulator's arithmetic."""
+    """Slips of the unit: costs beyond a second and sizes beyond 31 bits would overflow the simulator's arithmetic; no clock is in hertz."""
     for name, constant in constants(model):
         if not name.startswith(("router.", "links.", "ni.", "power.")) or not isinstance(constant.value, int):
             continue
@@ -496,6 +497,8 @@ def _slips(model: MachineFile) -> Problems:
             yield path, "is longer than 1 s; is its unit right?"
         elif base in ("bytes", "bits", "words", "cycles", "blocks") and constant.value > _LARGEST:
             yield path, f"is {constant.value} {base}, more than {_LARGEST}; is its unit right?"
+        elif base in ("bit_per_s", "hz") and 0 < constant.value < _SLOWEST:
+            yield path, f"is slower than 1 M{'b/s' if base == 'bit_per_s' else 'Hz'}; is its unit right?"
         elif base == "uw" and constant.value > _MOST_UW:
             yield path, "is more than 1 MW; is its unit right?"
         elif base in ("fj", "fj_per_bit") and constant.value > _MOST_FJ:

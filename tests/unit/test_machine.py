@@ -232,6 +232,8 @@ def test_another_shape_gets_the_virtual_channels_that_it_needs() -> None:
         ("router.clock", "0 Hz", "must be above zero, e.g. 156.25 MHz"),
         ("links.link.latency", "99999999999 s", "is longer than 1 s; is its unit right?"),
         ("ni.mailbox", "99999999999 s", "is longer than 1 s; is its unit right?"),
+        ("links.link.rate", "10 b/s", "is slower than 1 Mb/s; is its unit right?"),
+        ("router.clock", "100 Hz", "is slower than 1 MHz; is its unit right?"),
         ("router.inter_fifo", f"{10**30} words", "more than 2147483647; is its unit right?"),
     ],
 )

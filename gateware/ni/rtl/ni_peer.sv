@@ -15,6 +15,9 @@ module ni_peer #(
   output logic [Bits-1:0] peer_o,
   output logic            known_o  // there is a place for it
 );
+  if (Peers < 2 || Peers != 2 ** Bits) begin : gen_illegal_1
+    $error("Peers is a power of two");
+  end
   localparam int unsigned Low = NodeBits + XBits;
   localparam int unsigned ZBits = 22 - Low - YBits;
   localparam logic [37:0] All = '1;

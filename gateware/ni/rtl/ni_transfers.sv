@@ -115,6 +115,9 @@ module ni_transfers #(
   if (SlotBits > 10 || Window < 2 || Window > 32 || Window != 2 ** WindowBits) begin : gen_illegal_1
     $error("a packet names its slot in ten bits, a fence blocks in five; Window is a power of two");
   end
+  if (Channels < 2 || Channels != 2 ** ChannelBits) begin : gen_illegal_2
+    $error("Channels is a power of two, and two at least");
+  end
   typedef logic [ChannelBits-1:0] channel_t;
   typedef logic [SlotBits-1:0] slot_t;
   typedef logic [PeerBits-1:0] peer_t;
