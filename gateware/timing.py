@@ -4,7 +4,8 @@
 usage: python gateware/timing.py [PART...] [--json] [--keep FOLDER]     (needs pyosys; minutes for all)
 
 Parts are router, router-6x1, router-qfdb, router-multicast, link, link-wide, phy, phy-lanes, ni-port, ni-packetizer, ni-mailbox,
-ni-transfers, ni-gather, ni-blocks, ni-reduce and lofamo.
+ni-transfers, ni-gather, ni-blocks, ni-translate, ni-reduce, ni and reduce (parts of an interface, and of the unit that reduces,
+together) and lofamo.
 
 What a level is says gateware/levels.py. The exit status is 1 when some path of a part has more levels than LIMITS allows. With --keep what
 was counted is written down in that folder, with the resources that gateware/synth.py shows, and counted again when a source, Yosys or a
@@ -37,11 +38,14 @@ LIMITS = {
     "ni-transfers": 10,
     "ni-gather": 10,
     "ni-blocks": 10,
+    "ni-translate": 10,
     "ni-reduce": 10,
+    "ni": 12,
+    "reduce": 11,
     "lofamo": 10,
 }
-"""Ten are what 156.25 MHz leave room for at half a nanosecond a level. Those of a wide link and of routers are what they have, so that
-they get no longer."""
+"""Ten are what 156.25 MHz leave room for at half a nanosecond a level. Those of a wide link, of routers and of an interface's parts
+together are what they have, so that they get no longer."""
 
 
 def exceeded(results: dict[str, Levels]) -> list[str]:

@@ -323,8 +323,8 @@ module exanet_ni #(
     nack_reason_e [2:0] fault;
     ni_pkg::walk_t [2:0] walk;
     ni_pkg::walked_t walked;
+    logic asks;
     logic [31:0] asked_q;  // invalidations
-    logic [2:0][31:0] over_q;  // of each
     for (genvar a = 0; a < 3; a++) begin : gen_translate
       ni_translate #(.Writes(a != Read)) u_translate (
         .clk_i, .rst_ni, .clear_i(cleared_pages[a]), .look_i(look[a]), .domain_i(domain[a]), .page_i(page_of[a]), .want_i(want[a]),
@@ -340,19 +340,17 @@ module exanet_ni #(
       .lost_o(page_counts[2]));
     // On each of the ways nothing is looked up while what was translated before is under way; then all pages there are
     // forgotten. None waits for another: what is read waits for the network, and that for what is written.
-    for (genvar a = 0; a < 3; a++) begin : gen_invalidates
-      assign invalidates[a] = over_q[a] != asked_q;
-    end
+    assign asks = store && line == 17'h10408 && low;
     assign cleared_pages = invalidates & drained;
     assign drained[End] = ends_looked && ends_written;
     always_ff @(posedge clk_i or negedge rst_ni) begin
       if (!rst_ni) begin
         asked_q        <= '0;
-        over_q         <= '0;
+        invalidates    <= '0;
         page_counts[3] <= '0;
       end else begin
-        asked_q <= asked_q + 32'(store && line == 17'h10408 && low);
-        for (int unsigned a = 0; a < 3; a++) if (cleared_pages[a]) over_q[a] <= asked_q;
+        asked_q     <= asked_q + 32'(asks);
+        invalidates <= {3{asks}} | (invalidates & ~drained);
         if (invalidates == '0) page_counts[3] <= asked_q;
       end
     end

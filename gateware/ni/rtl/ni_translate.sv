@@ -24,16 +24,18 @@ module ni_translate #(
   input  ni_pkg::walked_t          walked_i
 );
   import exanet_pkg::*;
-  localparam int unsigned Sizes = 3, Ways = 2;
+  localparam int unsigned Sizes = 3, Ways = 2, Parts = 3;
   ni_pkg::walk_t asked_q;
   logic [Sizes-1:0][Ways-1:0] hits;
-  logic [Sizes-1:0][Ways-1:0][35:0] frames;
-  logic [35:0] frame, walked_frame;
+  logic [Sizes-1:0][Ways-1:0][35:0] frames_q;
+  logic [35:0] walked_frame, walked_frame_q;
+  logic walked_q;
   nack_reason_e fault;
 
   for (genvar s = 0; s < Sizes; s++) begin : gen_size
     localparam int unsigned Shift = s == 0 ? 0 : s == 1 ? 4 : 9;
     localparam int unsigned Bits = s == 0 ? 4 : 3;
+    localparam int unsigned PartBits = (46 - Shift + Parts - 1) / Parts;  // of a domain with a page
     typedef struct packed {
       logic [9:0] domain;
       logic [35:Shift] page;
@@ -54,11 +56,20 @@ module ni_translate #(
       logic [2**Bits-1:0] valid_q;
       entry_t here;
       logic fills_here;
+      logic [35:Shift] frame_q;
+      logic [Parts*PartBits-1:0] differs;
+      logic [Parts-1:0] equal_q;
       assign here = entries[place];
       assign fills_here = fills && turn_q[fill_place] == 1'($unsigned(w));
-      assign hits[s][w] = valid_q[place] && here.domain == domain_i && here.page == page_i[35:Shift];
-      assign frames[s][w] = (36'(here.frame) << Shift) | (page_i & 36'($unsigned(2 ** Shift - 1)));
+      assign differs = (Parts * PartBits)'({here.domain ^ domain_i, here.page ^ page_i[35:Shift]});
+      assign hits[s][w] = equal_q == '1;
+      always_ff @(posedge clk_i or negedge rst_ni) begin
+        if (!rst_ni) equal_q <= '0;
+        else if (look_i) for (int unsigned p = 0; p < Parts; p++) equal_q[p] <= differs[p*PartBits+:PartBits] == '0 && (p != 0 || valid_q[place]);
+      end
+      assign frames_q[s][w] = (36'(frame_q) << Shift) | (asked_q.page & 36'($unsigned(2 ** Shift - 1)));
       always_ff @(posedge clk_i) begin
+        if (look_i) frame_q <= here.frame;
         if (fills_here)
           entries[fill_place] <= '{domain: asked_q.domain, page: asked_q.page[35:Shift], frame: walked_i.frame[35:Shift]};
       end
@@ -70,36 +81,34 @@ module ni_translate #(
     end
   end
 
-  // A page has one size, so one of them hits; a kernel that changes a size without an invalidation gets one of both.
+  // A page has one size, so one of them hits; a kernel that changes a size without an invalidation gets one of both. An entry is compared in parts when it
+  // is looked at; whether it hits, and which one it is, is found behind that, where less is to be done in a cycle.
   always_comb begin
-    frame = '0;
-    for (int unsigned s = 0; s < Sizes; s++) for (int unsigned w = 0; w < Ways; w++) if (hits[s][w]) frame = frames[s][w];
+    frame_o = walked_frame_q;
+    for (int unsigned s = 0; s < Sizes; s++) for (int unsigned w = 0; w < Ways; w++) if (hits[s][w]) frame_o = frames_q[s][w];
     walked_frame = walked_i.frame;
     if (walked_i.size == 2'd1) walked_frame[3:0] = asked_q.page[3:0];
     if (walked_i.size == 2'd2) walked_frame[8:0] = asked_q.page[8:0];
     fault = ni_pkg::page_fault(walked_i.mapped, walked_i.writable, Writes);
   end
+  assign known_o = walked_q || hits != '0;
   assign walk_valid_o = want_i && !known_o;
   assign walk_o = asked_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      known_o <= 1'b0;
-      fault_o <= NackReasonNone;
+      walked_q <= 1'b0;
+      fault_o  <= NackReasonNone;
     end else if (look_i) begin
-      known_o <= hits != '0;
-      fault_o <= NackReasonNone;
+      walked_q <= 1'b0;
+      fault_o  <= NackReasonNone;
     end else if (walk_done_i) begin
-      known_o <= 1'b1;
-      fault_o <= fault;
+      walked_q <= 1'b1;
+      fault_o  <= fault;
     end
   end
   always_ff @(posedge clk_i) begin
-    if (look_i) begin
-      asked_q <= '{domain: domain_i, page: page_i};
-      frame_o <= frame;
-    end else if (walk_done_i) begin
-      frame_o <= walked_frame;
-    end
+    if (look_i) asked_q <= '{domain: domain_i, page: page_i};
+    if (walk_done_i) walked_frame_q <= walked_frame;
   end
 
 `ifndef SYNTHESIS
