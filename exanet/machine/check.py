@@ -8,6 +8,7 @@ extended file, where it may follow from the others, comes last.
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args, get_origin
@@ -55,9 +56,17 @@ _LONGEST_PS = 10**12
 _LONGEST_RECEIVE_PS = 2**32 - 1  # cpu_ps of a completion (spec/descriptors.yaml)
 _LONGEST_RESULT = 528  # bytes of a reduction's result with its end
 _LARGEST = (1 << 31) - 1
-_SLOWEST = 10**6  # of a clock, or a link
-_MOST_UW = 10**12  # a megawatt, of one part
-_MOST_FJ = 10**12  # a millijoule, for one packet or bit
+_SLIPS: dict[
+    str, tuple[int, float, str]
+] = {  # by base unit: the least that is no slip, but for none at all, the most, and what to say of others
+    "ps": (0, _LONGEST_PS, "is longer than 1 s"),
+    **{base: (0, _LARGEST, f"is {{value}} {base}, more than {_LARGEST}") for base in ("bytes", "bits", "words", "cycles", "blocks")},
+    "bit_per_s": (10**6, math.inf, "is slower than 1 Mb/s"),
+    "hz": (10**6, math.inf, "is slower than 1 MHz"),
+    "uw": (0, 10**12, "is more than 1 MW"),
+    "fj": (0, 10**12, "is more than 1 mJ"),
+    "fj_per_bit": (0, 10**12, "is more than 1 mJ"),
+}
 
 Keys = tuple[str | int, ...]  # that lead to a value
 Problems = Iterator[tuple[tuple[str, ...], str]]  # the path to blame and a message
@@ -486,20 +495,11 @@ def _power_problems(model: MachineFile) -> Problems:
 
 
 def _slips(model: MachineFile) -> Problems:
-    """Slips of the unit: costs beyond a second and sizes beyond 31 bits would overflow the simulator's arithmetic; no clock is in hertz."""
+    """Figures that no machine has, and that would overflow the simulator's arithmetic: slips of the unit."""
     for name, constant in constants(model):
         if not name.startswith(("router.", "links.", "ni.", "power.")) or not isinstance(constant.value, int):
             continue
         dimension = dimension_of(type(constant))
-        base = dimension.base if dimension else ""
-        path = tuple(name.split("."))
-        if base == "ps" and constant.value > _LONGEST_PS:
-            yield path, "is longer than 1 s; is its unit right?"
-        elif base in ("bytes", "bits", "words", "cycles", "blocks") and constant.value > _LARGEST:
-            yield path, f"is {constant.value} {base}, more than {_LARGEST}; is its unit right?"
-        elif base in ("bit_per_s", "hz") and 0 < constant.value < _SLOWEST:
-            yield path, f"is slower than 1 M{'b/s' if base == 'bit_per_s' else 'Hz'}; is its unit right?"
-        elif base == "uw" and constant.value > _MOST_UW:
-            yield path, "is more than 1 MW; is its unit right?"
-        elif base in ("fj", "fj_per_bit") and constant.value > _MOST_FJ:
-            yield path, "is more than 1 mJ; is its unit right?"
+        least, most, what = _SLIPS.get(dimension.base if dimension else "", (0, math.inf, ""))
+        if constant.value != 0 and not least <= constant.value <= most:
+            yield tuple(name.split(".")), f"{what.format(value=constant.value)}; is its unit right?"

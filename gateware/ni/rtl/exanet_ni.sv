@@ -323,7 +323,7 @@ module exanet_ni #(
     nack_reason_e [2:0] fault;
     ni_pkg::walk_t [2:0] walk;
     ni_pkg::walked_t walked;
-    logic asks;
+    logic asks;  // for an invalidation
     logic [31:0] asked_q;  // invalidations
     for (genvar a = 0; a < 3; a++) begin : gen_translate
       ni_translate #(.Writes(a != Read)) u_translate (

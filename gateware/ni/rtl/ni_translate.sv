@@ -24,10 +24,11 @@ module ni_translate #(
   input  ni_pkg::walked_t          walked_i
 );
   import exanet_pkg::*;
-  localparam int unsigned Sizes = 3, Ways = 2, Parts = 3;
+  localparam int unsigned Sizes = 3, Ways = 2;
+  localparam int unsigned Parts = 3;  // in which an entry is compared
   ni_pkg::walk_t asked_q;
   logic [Sizes-1:0][Ways-1:0] hits;
-  logic [Sizes-1:0][Ways-1:0][35:0] frames_q;
+  logic [Sizes-1:0][Ways-1:0][35:0] frames;
   logic [35:0] walked_frame, walked_frame_q;
   logic walked_q;
   nack_reason_e fault;
@@ -67,7 +68,7 @@ module ni_translate #(
         if (!rst_ni) equal_q <= '0;
         else if (look_i) for (int unsigned p = 0; p < Parts; p++) equal_q[p] <= differs[p*PartBits+:PartBits] == '0 && (p != 0 || valid_q[place]);
       end
-      assign frames_q[s][w] = (36'(frame_q) << Shift) | (asked_q.page & 36'($unsigned(2 ** Shift - 1)));
+      assign frames[s][w] = (36'(frame_q) << Shift) | (asked_q.page & 36'($unsigned(2 ** Shift - 1)));
       always_ff @(posedge clk_i) begin
         if (look_i) frame_q <= here.frame;
         if (fills_here)
@@ -85,7 +86,7 @@ module ni_translate #(
   // is looked at; whether it hits, and which one it is, is found behind that, where less is to be done in a cycle.
   always_comb begin
     frame_o = walked_frame_q;
-    for (int unsigned s = 0; s < Sizes; s++) for (int unsigned w = 0; w < Ways; w++) if (hits[s][w]) frame_o = frames_q[s][w];
+    for (int unsigned s = 0; s < Sizes; s++) for (int unsigned w = 0; w < Ways; w++) if (hits[s][w]) frame_o = frames[s][w];
     walked_frame = walked_i.frame;
     if (walked_i.size == 2'd1) walked_frame[3:0] = asked_q.page[3:0];
     if (walked_i.size == 2'd2) walked_frame[8:0] = asked_q.page[8:0];
