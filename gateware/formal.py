@@ -458,7 +458,7 @@ MUTATIONS = [
     Mutation("ni-blocks", "ni/rtl/ni_blocks.sv", "page_known = !want_o || known_i", "page_known = 1'b1"),
     Mutation("ni-blocks", "ni/rtl/ni_blocks.sv", "assign domain_o = user_q.pdid", "assign domain_o = s_axis_tuser.pdid"),
     Mutation("ni-blocks", "ni/rtl/ni_blocks.sv", "drained_o = state_q == Idle && unanswered_q == '0", "drained_o = state_q == Idle"),
-    Mutation("ni-blocks", "ni/rtl/ni_blocks.sv", "past_end <= 10'd512 && bytes_q", "bytes_q"),
+    Mutation("ni-blocks", "ni/rtl/ni_blocks.sv", "10'd512 - {1'b0, user_q.dmadd[8:0]}", "10'd512"),
     Mutation(
         "ni-blocks-waits-count", "ni/rtl/ni_blocks.sv", "!(place_comes.fence && unanswered_q != '0)", "!(place_comes.fence && held_up)"
     ),

@@ -34,6 +34,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import levels
 
 ROOT = Path(__file__).resolve().parent.parent
+WIRE_PS = 2000
+"""What ABC counts for the wire behind each LUT: so much that a path is short where it has few levels, whatever LUTs they are. With Yosys' own 300,
+beside 127 to 642 for a LUT of a 7-series device, it makes a chain of eleven LUTs of a port's CRC in `ni-messages`, of which eight are enough."""
 RAM_LUTS = {"RAM32M": 4, "RAM64M": 4, "RAM32M16": 8, "RAM64M8": 8, "RAM32X1D": 2, "RAM64X1D": 2, "RAM128X1D": 4, "SRL16E": 1, "SRLC32E": 1}
 
 
@@ -116,6 +119,7 @@ def mapped(target: Target) -> dict[str, Any]:
         run_yosys(
             read(target.top, target.parameters),
             "scratchpad -set abc9.verify false",  # ABC's proof that its own mapping is right does not end on wide parities
+            f"scratchpad -set synth_xilinx.abc9.W {WIRE_PS}",
             f"synth_xilinx -family xcup -flatten -noiopad -noclkbuf -top {target.top}",
             f"write_json {netlist}",
         )

@@ -7,7 +7,7 @@ Parts are router, router-6x1, router-qfdb, router-multicast, link, link-wide, ph
 ni-transfers, ni-gather, ni-blocks, ni-translate, ni-reduce, ni and reduce (parts of an interface, and of the unit that reduces,
 together) and lofamo.
 
-What a level is says gateware/levels.py. The exit status is 1 when some path of a part has more levels than LIMITS allows. With --keep what
+What a level is says gateware/levels.py. The exit status is 1 when some path of a part has more levels than LIMIT allows. With --keep what
 was counted is written down in that folder, with the resources that gateware/synth.py shows, and counted again when a source, Yosys or a
 script has changed.
 """
@@ -23,54 +23,54 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import synth
 from levels import Levels
 
-LIMITS = {
-    "router": 10,
-    "router-6x1": 11,
-    "router-qfdb": 11,
-    "router-multicast": 12,
-    "link": 10,
-    "link-wide": 11,
-    "phy": 10,
-    "phy-lanes": 10,
-    "ni-port": 10,
-    "ni-packetizer": 10,
-    "ni-mailbox": 10,
-    "ni-transfers": 10,
-    "ni-gather": 10,
-    "ni-blocks": 10,
-    "ni-translate": 10,
-    "ni-reduce": 10,
-    "ni": 12,
-    "reduce": 11,
-    "lofamo": 10,
-}
-"""Ten are what 156.25 MHz leave room for at half a nanosecond a level. Those of a wide link, of routers and of an interface's parts
-together are what they have, so that they get no longer."""
+PARTS = (
+    "router",
+    "router-6x1",
+    "router-qfdb",
+    "router-multicast",
+    "link",
+    "link-wide",
+    "phy",
+    "phy-lanes",
+    "ni-port",
+    "ni-packetizer",
+    "ni-mailbox",
+    "ni-transfers",
+    "ni-gather",
+    "ni-blocks",
+    "ni-translate",
+    "ni-reduce",
+    "ni",
+    "reduce",
+    "lofamo",
+)
+LIMIT = 10
+"""Levels that 156.25 MHz leave room for at half a nanosecond each."""
 
 
 def exceeded(results: dict[str, Levels]) -> list[str]:
     """Parts with longer paths than they may have, in words."""
     lines = []
     for name, found in results.items():
-        beyond = sum(number for levels, number in found.items() if levels > LIMITS[name])
+        beyond = sum(number for levels, number in found.items() if levels > LIMIT)
         if beyond:
-            lines.append(f"{name} has paths of {max(found)} levels, {beyond} of more than {LIMITS[name]}")
+            lines.append(f"{name} has paths of {max(found)} levels, {beyond} of more than {LIMIT}")
     return lines
 
 
 def main() -> int:
     words = sys.argv[1:]
-    counted = synth.counted(words, LIMITS)
+    counted = synth.counted(words, PARTS)
     if counted is None:
         return 2
     results = {name: one.levels for name, one in counted.items()}
     if "--json" in words:
-        print(json.dumps({name: {"levels": found, "most": max(found), "limit": LIMITS[name]} for name, found in results.items()}))
+        print(json.dumps({name: {"levels": found, "most": max(found), "limit": LIMIT} for name, found in results.items()}))
     else:
-        print(f"{'':12}{'levels':>8}{'limit':>8}   ends of paths by their levels")
+        print(f"{'':16}{'levels':>8}   ends of paths by their levels")
         for name, found in results.items():
             longest = ", ".join(f"{levels}: {number}" for levels, number in list(found.items())[:6])
-            print(f"{name:12}{max(found):>8}{LIMITS[name]:>8}   {longest}, …")
+            print(f"{name:16}{max(found):>8}   {longest}, …")
     for line in exceeded(results):
         print(f"error: {line}", file=sys.stderr)
     return 1 if exceeded(results) else 0

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MPI_Allreduce, sums of doubles, among the first 4, 8, 16, … ranks: mean time of one of several in a row, after one that warms up.
-Arguments: answer, sizes in bytes."""
+"""MPI_Allreduce, sums of doubles, among the first so many ranks: mean time of one of several in a row, after one that warms up.
+Arguments: answer, numbers of ranks with commas between, sizes in bytes."""
 
 import json
 import sys
@@ -25,13 +25,11 @@ def latency_us(comm: MPI.Comm, size: int) -> float:
 
 world = MPI.COMM_WORLD
 latency: dict[int, dict[str, float]] = {}
-ranks = 4
-while ranks <= world.size:
+for ranks in map(int, sys.argv[2].split(",")):
     group = world.Split(0 if world.rank < ranks else MPI.UNDEFINED, world.rank)
     if group != MPI.COMM_NULL:
-        latency[ranks] = {size: latency_us(group, int(size)) for size in sys.argv[2:]}
+        latency[ranks] = {size: latency_us(group, int(size)) for size in sys.argv[3:]}
         group.Free()
     world.Barrier()
-    ranks *= 2
 if world.rank == 0:
     Path(sys.argv[1]).write_text(json.dumps({"latency_us": latency}))

@@ -142,6 +142,9 @@ module blocks_formal #(
       Jobs: assert (dut.jobs_q == jobs && jobs <= 2'd2 && dut.u_jobs.valid_o == (jobs != '0));
       Translates: assert (state == 2'd0 || dut.translates_q);
       Looked: assert (state < 2'd2 || (looked_q == dut.user_q.pdid && page_q == dut.user_q.dmadd[47:12]));
+      Range: assert (state != 2'd3 || dut.most_q < dut.least_q || dut.asks_read || dut.ends_read || (
+          dut.user_q.kind == exanet_pkg::PacketTypeWrite && dut.least_q == 10'd1 && dut.most_q == 10'd512 - {1'b0, dut.user_q.dmadd[8:0]}));
+      Come: assert (state != 2'd3 || dut.repeated_q == dut.here_q.come[dut.index]);
       First: assert (jobs == '0 || !job.writes || job.address[47:12] != Frame || told);
       Second: assert (jobs < 2'd2 || !job_behind.writes || job_behind.address[47:12] != Frame || told);
       FirstIn: assert (jobs == '0 || !job.writes || fits(job));

@@ -247,6 +247,9 @@ module blocks_waits_formal #(
       sound &= dut.pending_q == pending && pending <= 6'd32 && dut.pending_valid == (pending != '0);
       sound &= answering == Idle || (!answers && dut.asks && (dut.pending.acks || dut.refused) && (dut.refusal_q == dut.refused));
       sound &= answering == Idle || !dut.refused || state == Idle || (state == Decide && !amid && (!want || found_q));
+      sound &= state != Decide || dut.most_q < dut.least_q || dut.asks_read || dut.ends_read || (
+          dut.user_q.kind == PacketTypeWrite && dut.least_q == 10'd1 && dut.most_q == 10'd512 - {1'b0, dut.user_q.dmadd[8:0]});
+      sound &= state != Decide || dut.repeated_q == dut.here_q.come[dut.index];
       sound &= !dut.waits_q || (state == Decide ? !amid && (!want || found_q) : state == Look && !dut.memory_q);
     end
     if (Sum) begin : gen_sum

@@ -189,7 +189,7 @@ module transfers_formal #(
         Fourth: assert (dut.step3_q || !(dut.admits3_q || dut.ends3_q || dut.numbers_write3_q || dut.block_writes3_q || dut.sends3_q ||
                                          dut.begin_pushes_q || dut.emit_pushes_q));
         Second: assert (dut.phase_q != 2'd1 || (3'(dut.step1_q) == Admit ? is_sound(ending_first) : !dut.state1.active || written[dut.channel1_q]));
-        Third: assert (dut.phase_q != 2'd2 || (3'(dut.step2_q) == Admit ? is_sound(ending2) : !dut.state2_q.active || written[dut.channel2_q]));
+        Third: assert (dut.phase_q != 2'd2 || (dut.admit2_q ? is_sound(ending2) : !dut.state2_q.active || written[dut.channel2_q]));
         Admitted: assert (!dut.admits3_q || is_sound(ending3));
         Written: assert (!(dut.step3_q && dut.state3_q.active) || dut.admits3_q || written[dut.channel3_q]);
         Ended: assert (!dut.ends3_q || dut.admits3_q || written[dut.channel3_q]);

@@ -48,7 +48,7 @@ module transfers_waits_formal #(
   localparam logic [3:0] Apart = 4'd6;  // cycles between two ends of reads
   localparam logic [3:0] MostEnd = 4'd5;
   localparam logic [8:0] Most = 9'd277;
-  localparam logic [2:0] Emit = 3'd1, Begin = 3'd2, Answer = 3'd3;  // steps of ni_transfers; those before Answer send
+  localparam logic [2:0] Emit = 3'd1, Begin = 3'd2, Answer = 3'd3, Visit = 3'd4;  // steps of ni_transfers; those before Answer send
   logic rst_n = 1'b0;
   always_ff @(posedge clk_i) rst_n <= 1'b1;
 
@@ -135,7 +135,7 @@ module transfers_waits_formal #(
   assign rest = phase == 2'd0 ? 2'd0 : 2'd3 - phase;
   assign owed = dut.visit_owed_q;
   assign clock = dut.visit_clock_q;
-  assign to_send = (phase == 2'd1 && dut.room1_q && 3'(dut.step1_q) < Answer) || (phase == 2'd2 && dut.room2_q && 3'(dut.step2_q) < Answer);
+  assign to_send = (phase == 2'd1 && dut.room1_q && 3'(dut.step1_q) < Answer) || (phase == 2'd2 && dut.room2_q && !(dut.answer2_q || dut.visit2_q));
   assign unread_left = 6'(dut.packets_q) + 6'(to_send) + 6'(gather.frames_q) + 6'(unread_valid);
   assign left = 12'd16 * (12'(rest) + 12'd3 * (12'(unread_left) + 12'(owed) + 12'(ends))) + 12'd3 * 12'(clock) +
       12'd8 * (ends && !end_stays ? 12'd0 : 12'(since));
@@ -158,7 +158,11 @@ module transfers_waits_formal #(
       Owed: assert (!owed || 5'(clock) + 5'(rest) <= 5'd6);
       Sends: assert (!to_send || dut.packets_q < 4'd8);
       Emits: assert (phase != 2'd1 || dut.room1_q || (3'(dut.step1_q) != Emit && 3'(dut.step1_q) != Begin));
-      EmitsThen: assert (phase != 2'd2 || dut.room2_q || (3'(dut.step2_q) != Emit && 3'(dut.step2_q) != Begin));
+      EmitsThen: assert (phase != 2'd2 || dut.room2_q || !(dut.emit2_q || dut.begin2_q));
+      KindComes: assert (phase != 2'd1 || 3'(dut.step1_q) <= Visit);
+      Kind: assert (phase != 2'd2 || $onehot({dut.admit2_q, dut.begin2_q, dut.emit2_q, dut.answer2_q, dut.visit2_q}));
+      KindFits: assert (phase != 2'd2 || (
+          (!dut.may_begin2_q || dut.admit2_q || dut.begin2_q) && (!dut.may_emit2_q || dut.emit2_q) && (!dut.fits2_q || dut.answer2_q)));
       Packets: assert (dut.packets_q <= 4'd8 && unsent <= 4'd8 && dut.packets_q == unsent + 4'(dut.sends3_q));
       PacketValid: assert (packet_valid == (unsent != '0));
       Frames: assert (gather.frames_q <= 5'd16 && gather.frames_q == frames && gather.frame_valid == (frames != '0));

@@ -185,11 +185,11 @@ module ni_blocks #(
   logic [2:0] index;
   logic [7:0] own, span;
   logic [WindowBits-1:0] at;
-  logic tells_end, later, later_q, repeated, completes, acks, takes, writes, fitting, asks_read, ends_read;
+  logic tells_end, later, later_q, repeated_q, completes_q, acks, takes, writes, fitting, asks_read, ends_read;
   read_request_t request;
   read_response_t response;
   logic [23:0] behind;
-  logic [9:0] past_end;
+  logic [9:0] least_q, most_q;  // bytes that its payload may have
   assign place = user_q.block;
   assign fence = user_q.block;
   assign asks_read = user_q.kind == PacketTypeReadRequest;
@@ -205,15 +205,7 @@ module ni_blocks #(
   assign at = user_q.number[WindowBits-1:0];
   assign behind = ~ahead_q;
   assign later = !past_q.known || !ahead_q[23];
-  assign past_end = {1'b0, user_q.dmadd[8:0]} + bytes_q;
-  always_comb begin
-    case (packet_type_e'(user_q.kind))
-      PacketTypeWrite: fitting = span[index] && bytes_q != '0 && past_end <= 10'd512 && bytes_q <= 10'd512;
-      PacketTypeReadRequest: fitting = !place.fence && span == own && bytes_q == 10'($unsigned($bits(read_request_t) / 8));
-      PacketTypeReadResponse: fitting = place.fence && bytes_q == 10'($unsigned($bits(read_response_t) / 8));
-      default: fitting = 1'b0;
-    endcase
-  end
+  assign fitting = bytes_q >= least_q && bytes_q <= most_q;
   assign drops = drops_q || !fitting;
   always_comb begin
     found = past_q.blocks[at];
@@ -236,13 +228,19 @@ module ni_blocks #(
     for (int unsigned k = 0; k < 3; k++) named_at_q[k] <= at - WindowBits'(fence.behind[k]);
     if (state_q == Weigh) begin
       {later_q, here_q} <= {later, found};
+      {repeated_q, completes_q} <= {found.come[index], !found.come[index] && (found.come | own) == '1};
+      {least_q, most_q} <= {10'd1, 10'd0};  // none
+      if (packet_type_e'(user_q.kind) == PacketTypeWrite && span[index])
+        {least_q, most_q} <= {10'd1, 10'd512 - {1'b0, user_q.dmadd[8:0]}};
+      if (packet_type_e'(user_q.kind) == PacketTypeReadRequest && !place.fence && span == own)
+        {least_q, most_q} <= {2{10'($unsigned($bits(read_request_t) / 8))}};
+      if (packet_type_e'(user_q.kind) == PacketTypeReadResponse && place.fence)
+        {least_q, most_q} <= {2{10'($unsigned($bits(read_response_t) / 8))}};
       drops_q <= !known_q || (!later && behind[22:WindowBits] != '0) || (place.fence && whole != '1);
       spoilt_q <= spoilt;
     end
   end
-  assign repeated = here_q.come[index];
-  assign completes = !repeated && (here_q.come | own) == '1;
-  assign takes = !drops && !repeated;
+  assign takes = !drops && !repeated_q;
   assign spoils = spoilt_q != Good;
   assign would_write = takes && !spoils && !asks_read && !ends_read;
   // The page: looked up at once, and walked to where it is to be written.
@@ -263,7 +261,7 @@ module ni_blocks #(
   assign serve_valid_o = decides && takes && asks_read && serves_i;
   assign serve_o = '{from: user_q.dmadd, to: request.own, length: request.length, dcid: user_q.source_dcid, peer: 12'(peer_q),
                      pdid: user_q.source_pdid, slot: user_q.channel, number: user_q.number};
-  assign acks = !drops && (completes || (here_q.come == '1 && user_q.ack_request));
+  assign acks = !drops && (completes_q || (here_q.come == '1 && user_q.ack_request));
   assign decides = state_q == Decide && ended_q && !jobs_q[1] && page_known && !(answer_q != Idle && refusal_q);
   // As it is with the packet, unless that is dropped.
   always_comb begin
@@ -280,8 +278,8 @@ module ni_blocks #(
     past_next.blocks[at].come = here_q.come | own;
     if (here_q.outcome == Good) begin
       if (spoils) past_next.blocks[at].outcome = spoilt_q;
-      else if (asks_read && !repeated && !serves_i) past_next.blocks[at].outcome = Refused;
-      else if (!asks_read && !ends_read && !repeated && translates_q) past_next.blocks[at].outcome = page_outcome;
+      else if (asks_read && !repeated_q && !serves_i) past_next.blocks[at].outcome = Refused;
+      else if (!asks_read && !ends_read && !repeated_q && translates_q) past_next.blocks[at].outcome = page_outcome;
     end
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -305,7 +303,7 @@ module ni_blocks #(
       if (decides && tells_end) read_end_valid_o <= 1'b1;
       else if (read_end_taken_i) read_end_valid_o <= 1'b0;
       written_o  <= written_o + 32'(decides && writes);
-      repeated_o <= repeated_o + 32'(decides && !drops && repeated);
+      repeated_o <= repeated_o + 32'(decides && !drops && repeated_q);
       dropped_o  <= dropped_o + 32'(decides && drops);
     end
   end

@@ -51,25 +51,21 @@ module ni_gather (
   // --- Pages, then reads that are asked for: lines up to the end of the page, then the rest.
   typedef enum logic [1:0] { None, First, Second } page_e;
   page_e page_q;  // which one is awaited
-  logic [5:0] lines, lines_q, near_q;
-  logic [8:0] to_page_end;
+  logic [5:0] lines_q, near_q;  // of the second read, and of the first but one
   logic [43:0] line_q;
   logic [35:0] rest_page, rest_page_q;
   logic asks_q, rest_q, asked;  // rest_q: the second one
   logic [4:0] frames_q;
-  logic frame_valid, frame_done, hands, translates, crosses, can_take, resolved;
+  logic frame_valid, frame_done, hands, translates, can_take, resolved;
   write_packet_t frame;
   nack_reason_e fault, frame_fault;
-  logic [5:0] words, beats;  // of the frame, and of memory for it
-  assign lines = 6'((11'(packet_i.payload[3:0]) + 11'(packet_i.bytes) + 11'd15) >> 4);
-  assign to_page_end = 9'd256 - {1'b0, packet_i.payload[11:4]};
-  assign crosses = 9'(lines) > to_page_end;
+  logic [5:0] last_word;  // of the frame
   assign hands = has_bytes(packet_i.kind, packet_i.place.fence);
   assign translates = config_i.translate && !hands;
   assign can_take = packet_valid_i && page_q == None && !asks_q && frames_q < 5'(Ahead) && !invalidates_i;
   assign rest_page = packet_i.payload[47:12] + 36'd1;
   assign fault = page_q != None ? fault_i : NackReasonNone;
-  assign resolved = page_q != None && known_i && (page_q == Second || !crosses || fault != NackReasonNone);
+  assign resolved = page_q != None && known_i && (page_q == Second || !packet_i.crosses || fault != NackReasonNone);
   assign packet_taken_o = (can_take && !translates) || resolved;
   assign look_o = (can_take && translates) || (page_q == First && known_i && !resolved);
   assign domain_o = packet_i.pdid;
@@ -78,7 +74,7 @@ module ni_gather (
   assign drained_o = page_q == None && !asks_q && frames_q == '0;
   assign m_axi_arvalid = asks_q;
   assign m_axi_araddr = {line_q, 4'd0};
-  assign m_axi_arlen = 8'(rest_q ? lines_q : near_q) - 8'd1;
+  assign m_axi_arlen = rest_q ? 8'(lines_q) - 8'd1 : 8'(near_q);
   assign asked = m_axi_arvalid && m_axi_arready;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -97,8 +93,8 @@ module ni_gather (
   always_ff @(posedge clk_i) begin
     if (can_take) begin
       line_q <= packet_i.payload[47:4];
-      near_q <= crosses ? to_page_end[5:0] : lines;
-      lines_q <= crosses ? lines - to_page_end[5:0] : '0;
+      near_q <= packet_i.crosses ? ~packet_i.payload[9:4] : packet_i.last_line;
+      lines_q <= packet_i.crosses ? packet_i.last_line + packet_i.payload[9:4] + 6'd1 : '0;
       rest_page_q <= rest_page;
     end else if (page_q == First && known_i) begin
       line_q[43:8] <= page_frame_i;
@@ -108,9 +104,9 @@ module ni_gather (
       line_q <= {rest_page_q, 8'd0};
     end
   end
-  exanet_fifo #(.Width($bits(write_packet_t) + 16), .Depth(Ahead)) u_frames (
-    .clk_i, .rst_ni, .write_i(packet_taken_o), .data_i({packet_i, fault, 6'((packet_i.bytes + 10'd15) >> 4), lines}), .read_i(frame_done),
-    .valid_o(frame_valid), .data_o({frame, frame_fault, words, beats}));
+  exanet_fifo #(.Width($bits(write_packet_t) + 10), .Depth(Ahead)) u_frames (
+    .clk_i, .rst_ni, .write_i(packet_taken_o), .data_i({packet_i, fault, 6'((packet_i.bytes - 10'd1) >> 4)}), .read_i(frame_done),
+    .valid_o(frame_valid), .data_o({frame, frame_fault, last_word}));
 
   // --- Data that come: a word of a frame is out of two beats, where the address is not one of a line.
   logic [3:0] skip;
@@ -126,12 +122,12 @@ module ni_gather (
   assign failed = failed_q || (beat && m_axi_rresp[1]);
   assign m_axi_rready = frame_valid && in_memory && !flush_q && room && !unread_valid_o;
   assign beat = m_axi_rvalid && m_axi_rready;
-  assign emits = (beat && (skip == '0 || beat_q != '0 || beats == 6'd1)) ||
+  assign emits = (beat && (skip == '0 || beat_q != '0 || frame.last_line == '0)) ||
       ((flush_q || (frame_valid && at_hand)) && room && !unread_valid_o);
   assign low = at_hand ? {32'd0, frame.payload[79:48], frame.place.fence ? frame.payload[63:48] : 16'd0, frame.payload[47:0]}
       : flush_q || (skip != '0 && beat_q != '0) ? previous_q : m_axi_rdata;
   assign high = m_axi_rdata;
-  assign final_word = word_q == words - 6'd1;
+  assign final_word = word_q == last_word;
   assign frame_done = (emits && final_word) || gives_up;
   assign bytes_left = frame.bytes - {word_q, 4'd0};
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -151,7 +147,7 @@ module ni_gather (
       if (emits) word_q <= final_word ? '0 : word_q + 1'b1;
       // What is left behind the last beat is a word of its own.
       if (frame_done) flush_q <= 1'b0;
-      else if (beat && beat_q == beats - 6'd1) flush_q <= 1'b1;
+      else if (beat && beat_q == frame.last_line) flush_q <= 1'b1;
       failed_q <= failed && !frame_done;
       if (gives_up || (frame_done && failed)) unread_valid_o <= 1'b1;
       else if (unread_taken_i) unread_valid_o <= 1'b0;

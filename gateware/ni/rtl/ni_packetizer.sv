@@ -126,14 +126,15 @@ module ni_packetizer #(
   // A message may be answered, or given up, while a frame of it waits for its port: then its payload stays.
   logic [3:0] framed;  // frames that have yet to be read out of the slots' memory
   slot_t [3:0] framed_slots;
-  function automatic logic in_frames(slot_t slot);
+  function automatic logic in_frames(slot_t slot, logic [3:0] frames);
     logic found;
     found = 1'b0;
-    for (int unsigned i = 0; i < 4; i++) found |= framed[i] && framed_slots[i] == slot;
+    for (int unsigned i = 0; i < 4; i++) found |= frames[i] && framed_slots[i] == slot;
     return found;
   endfunction
+  logic [3:0] framed_here_q;  // slots of the stores' context that have frames
   for (genvar s = 0; s < 4; s++) begin : gen_free
-    assign free_here[s] = filled_here[s] == answered_here[s][1] && pushed_here[s] == emitted_here[s][2] && !in_frames({context_q, s[1:0]});
+    assign free_here[s] = filled_here[s] == answered_here[s][1] && pushed_here[s] == emitted_here[s][2] && !framed_here_q[s];
   end
   assign free_slot = free_here[fill];
   ni_flags #(.Entries(Slots), .Readers(Readers)) u_filled (
@@ -474,16 +475,18 @@ module ni_packetizer #(
     slot_t slot;
     logic [23:0] number;
     order_t order;
+    logic [1:0] final_beat;
   } approved_t;
   approved_t approved;
-  logic [1:0] beat_q;
+  logic [1:0] beat_q, last_beat;
   logic [6:0] left;
   logic fetch, final_beat, zero_q;
   logic [127:0] fetched_q;
   assign approved_taken = fetch && final_beat;
+  assign last_beat = order_q.length == '0 ? 2'd0 : 2'((order_q.length - 7'd1) >> 4);
   assign approved_room = approved_q < 3'd3;  // and one that is on its way
   exanet_fifo #(.Width($bits(approved_t)), .Depth(4)) u_approved (
-    .clk_i, .rst_ni, .write_i(sends), .data_i({emit_q, number, order_q}), .read_i(approved_taken),
+    .clk_i, .rst_ni, .write_i(sends), .data_i({emit_q, number, order_q, last_beat}), .read_i(approved_taken),
     .valid_o(approved_valid), .data_o(approved));
   logic [1:0] frame_in_q, frame_out_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -496,12 +499,15 @@ module ni_packetizer #(
       if (approved_taken) framed[frame_out_q] <= 1'b0;
     end
   end
+  logic [3:0] framed_still;
+  assign framed_still = framed & ~(4'(approved_taken) << frame_out_q);
   always_ff @(posedge clk_i) begin
     if (sends) framed_slots[frame_in_q] <= emit_q;
+    for (int unsigned i = 0; i < 4; i++) framed_here_q[i] <= in_frames({context_i, i[1:0]}, framed_still) || (sends && emit_q == {context_i, i[1:0]});
   end
   assign fetch = approved_valid && (!m_axis_tvalid || m_axis_tready);
   assign left = approved.order.length - {1'b0, beat_q, 4'd0};
-  assign final_beat = left <= 7'd16;
+  assign final_beat = beat_q == approved.final_beat;
   assign m_axis_tdata = zero_q ? '0 : fetched_q;
 
   always_ff @(posedge clk_i) begin
@@ -565,7 +571,7 @@ module ni_packetizer #(
       free_q   <= '0;
     end else begin
       report_q         <= report_q + 1'b1;
-      free_q[report_q] <= !busy[Reporting] && !queued[Reporting] && !in_frames(report_slot);
+      free_q[report_q] <= !busy[Reporting] && !queued[Reporting] && !in_frames(report_slot, framed);
     end
   end
   always_comb begin

@@ -19,6 +19,8 @@ package ni_pkg;
     logic [9:0]  slot;
     exanet_pkg::block_place_t place;  // or fence_place_t
     logic        final_packet;  // the last one of its block
+    logic [5:0]  last_line;  // of memory that its payload is in, from its first
+    logic        crosses;  // into the next page
   } write_packet_t;
 
   function automatic logic has_bytes(exanet_pkg::packet_type_e kind, logic fence);

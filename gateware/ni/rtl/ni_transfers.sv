@@ -290,7 +290,8 @@ module ni_transfers #(
     logic [23:0] number;
     nack_reason_e reason;  // None: an Ack
   } answer_t;
-  step_e step, step1_q, step2_q;
+  step_e step, step1_q;
+  logic admit2_q, begin2_q, emit2_q, answer2_q, visit2_q;  // what kind of step it is, a register for each
   logic starts, can_start, packet_room, visit_owed_q, visits, visit_yields, answer_comes, answer_known, room1_q, room2_q;
   logic [2:0] ready_turns, turns, turn_q;
   logic [3:0] visit_clock_q;
@@ -501,8 +502,9 @@ module ni_transfers #(
       room1_q    <= packet_room;
     end
     if (phase_q == 2'd1) begin
-      {step2_q, slot2_q, channel2_q, reason2_q, room2_q, peer2_q, ending2_q} <=
-          {step1_q, slot1_q, channel1_q, answer1_q.reason, room1_q, peer1, ending1};
+      {slot2_q, channel2_q, reason2_q, room2_q, peer2_q, ending2_q} <= {slot1_q, channel1_q, answer1_q.reason, room1_q, peer1, ending1};
+      {admit2_q, begin2_q, emit2_q} <= {step1_q == Admit, step1_q == Begin, step1_q == Emit};
+      {answer2_q, visit2_q} <= {step1_q == Answer, step1_q == Visit};
       block2_q  <= block1;
       state2_q  <= begins1;
       order2_q  <= step1_q != Admit ? order1
@@ -511,7 +513,7 @@ module ni_transfers #(
       {end_byte2_q, block_bytes2_q, single2_q} <= {end_byte1, block_bytes1, begins1.target[11:9] == end_byte1[11:9]};
       final2_q  <= block1.at == block1.last_byte[11:9];
       first2_q  <= block1.at == block1.target[11:9];
-      fits2_q   <= answer1_q.known && block1.number == answer1_q.number && (answer1_q.unread || answer1_q.from == order1.peer) &&
+      fits2_q   <= step1_q == Answer && answer1_q.known && block1.number == answer1_q.number && (answer1_q.unread || answer1_q.from == order1.peer) &&
           (answer1_q.ends ? state1.reads : !rests1 && !unnumbered1 && !(answer1_q.unread && state1.faulted[slot1_q[1:0]]));
       keeps2_q <= answer1_q.unread && block1.tries != '0;
       unnumbered2_q <= unnumbered1 && step1_q != Admit;
@@ -526,9 +528,9 @@ module ni_transfers #(
       retries2_q <= state1.refused && {elapsed1, 1'b0} >> state1.refusals != '0;
       rests2_q  <= step1_q != Admit && rests1;
       // The end of a read that has failed is sent behind all else of it.
-      may_begin2_q <= step1_q == Admit ||
-          ((state1.failure == NackReasonNone || (state1.serves && quiet1)) && !(state1.fences && (state1.faulted | state1.renumbers) != '0));
-      may_emit2_q  <= !rests1 && (state1.failure == NackReasonNone || (state1.serves && block1.fence));
+      may_begin2_q <= step1_q == Admit || (step1_q == Begin &&
+          (state1.failure == NackReasonNone || (state1.serves && quiet1)) && !(state1.fences && (state1.faulted | state1.renumbers) != '0));
+      may_emit2_q  <= step1_q == Emit && !rests1 && (state1.failure == NackReasonNone || (state1.serves && block1.fence));
       abandons2_q  <= state1.failure != NackReasonNone && !(state1.serves && block1.fence);
       offset2_q <= {block1.at, 9'd0} - block1.target[11:0];
     end
@@ -552,7 +554,7 @@ module ni_transfers #(
     for (int unsigned i = 3; i > 0; i--) if (usable[i-1]) free_slot = 2'(i - 1);
   end
   assign failed = state2_q.failure != NackReasonNone;
-  assign begins = (step2_q == Admit || step2_q == Begin) && room2_q && more2_q && may_begin2_q && usable != '0 &&
+  assign begins = room2_q && more2_q && may_begin2_q && usable != '0 &&
       !state2_q.sending && !numbers2.full;
   logic [WindowBits-1:0] next_but_one;
   assign next_but_one = numbers2.next[WindowBits-1:0] + 1'b1;
@@ -560,10 +562,10 @@ module ni_transfers #(
   assign here_busy = state2_q.busy[slot2_q[1:0]];
   assign here_faulted = state2_q.faulted[slot2_q[1:0]];
   assign here_keeps = state2_q.keeps[slot2_q[1:0]];
-  assign renumbers = step2_q == Emit && here_busy && may_emit2_q && state2_q.renumbers[slot2_q[1:0]] && !numbers2.full;
-  assign waits_for_number = step2_q == Emit && here_busy && may_emit2_q && state2_q.renumbers[slot2_q[1:0]] && numbers2.full;
-  assign emits = step2_q == Emit && here_busy && may_emit2_q && !here_faulted && !waits_for_number;
-  assign abandons = (step2_q == Emit && here_busy && abandons2_q) || gives_back;
+  assign renumbers = here_busy && may_emit2_q && state2_q.renumbers[slot2_q[1:0]] && !numbers2.full;
+  assign waits_for_number = here_busy && may_emit2_q && state2_q.renumbers[slot2_q[1:0]] && numbers2.full;
+  assign emits = here_busy && may_emit2_q && !here_faulted && !waits_for_number;
+  assign abandons = (emit2_q && here_busy && abandons2_q) || gives_back;
   assign numbered = begins || renumbers;  // a block gets a number
   // What a fence names; one that is sent again is behind no other block.
   always_comb begin
@@ -610,11 +612,11 @@ module ni_transfers #(
     packet.bytes = state2_q.reads ? 10'($bits(read_request_t) / 8) : packet_bytes;
   end
   // Answers, and blocks that nobody answers.
-  assign fits = step2_q == Answer && fits2_q && here_busy;
+  assign fits = fits2_q && here_busy;
   assign accepts = fits && state2_q.reads && !ends2_q && reason2_q == NackReasonNone;
   assign refuses = fits && state2_q.reads && !ends2_q && reason2_q == NackReasonBusy;
   assign others_busy = (state2_q.busy & ~(4'd1 << slot2_q[1:0])) != '0;
-  assign visited = step2_q == Visit && here_busy && !state2_q.queued[slot2_q[1:0]];
+  assign visited = visit2_q && here_busy && !state2_q.queued[slot2_q[1:0]];
   assign gives_back = visited && here_faulted && abandons2_q;
   assign due = visited && late2_q && !(block2_q.fence && others_busy) && !gives_back;
   assign yields = visited && late2_q && behind_rest2_q;
@@ -660,11 +662,11 @@ module ni_transfers #(
       state.refused = 1'b0;
       state.left = 32'd1;
     end
-    if (step2_q == Emit) state.queued[slot2_q[1:0]] = 1'b0;
+    if (emit2_q) state.queued[slot2_q[1:0]] = 1'b0;
     if (pushes_slot) state.queued[at_slot] = 1'b1;
     if ((frees || faults || (emits && final2_q)) && state2_q.sent_slot == slot2_q[1:0]) state.sending = 1'b0;
     if (!failed) state.failure = reason;
-    if (step2_q == Begin) state.waits = 1'b0;
+    if (begin2_q) state.waits = 1'b0;
     // A transfer is in the queue while it has bytes left and a slot for them, and no block that is being sent.
     more = begins ? !finishes2_q || state2_q.fence : more2_q || retries;
     pushes_channel = more && (state.failure == NackReasonNone || (state2_q.serves && (state.busy | state.queued) == '0)) &&
@@ -712,7 +714,7 @@ module ni_transfers #(
 
   // --- Fourth cycle: it is written.
   logic sends3_q, ends3_q;
-  write_packet_t packet3_q;
+  write_packet_t packet3_q, queued;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       {step3_q, admits3_q, block_writes3_q, numbers_write3_q, sends3_q, ends3_q, begin_pushes_q, emit_pushes_q} <= '0;
@@ -722,7 +724,7 @@ module ni_transfers #(
       stale_o    <= '0;
     end else begin
       step3_q          <= phase_q == 2'd2;
-      admits3_q        <= phase_q == 2'd2 && step2_q == Admit;
+      admits3_q        <= phase_q == 2'd2 && admit2_q;
       block_writes3_q  <= phase_q == 2'd2 && block_writes;
       numbers_write3_q <= phase_q == 2'd2 && numbers_write;
       sends3_q         <= phase_q == 2'd2 && sends;
@@ -732,7 +734,7 @@ module ni_transfers #(
       packets_q        <= packets_q + 4'(phase_q == 2'd2 && sends) - 4'(packet_taken_i);
       packets_o        <= packets_o + 32'(sends3_q);
       repeated_o       <= repeated_o + 32'(phase_q == 2'd2 && repeats);
-      stale_o          <= stale_o + 32'(phase_q == 2'd2 && step2_q == Answer && !fits);
+      stale_o          <= stale_o + 32'(phase_q == 2'd2 && answer2_q && !fits);
     end
   end
   always_ff @(posedge clk_i) begin
@@ -742,8 +744,13 @@ module ni_transfers #(
       slot3_q <= {channel2_q, at_slot};
     end
   end
+  always_comb begin
+    queued = packet3_q;
+    queued.last_line = 6'((11'(packet3_q.payload[3:0]) + 11'(packet3_q.bytes) - 11'd1) >> 4);
+    queued.crosses = 9'(packet3_q.payload[11:4]) + 9'(queued.last_line) > 9'd255;
+  end
   exanet_fifo #(.Width($bits(write_packet_t)), .Depth(PacketsAhead)) u_packets (
-    .clk_i, .rst_ni, .write_i(sends3_q), .data_i(packet3_q), .read_i(packet_taken_i), .valid_o(packet_valid_o), .data_o(packet_o));
+    .clk_i, .rst_ni, .write_i(sends3_q), .data_i(queued), .read_i(packet_taken_i), .valid_o(packet_valid_o), .data_o(packet_o));
 
   // --- Ends, one after the other: each is written where that is wanted, then its channel is free. One whose page is not to be written is not. The message that
   // stays behind a transfer is claimed first: one that is stored by who has seen the end stays.

@@ -25,7 +25,7 @@ module ni_translate #(
 );
   import exanet_pkg::*;
   localparam int unsigned Sizes = 3, Ways = 2;
-  localparam int unsigned Parts = 3;  // in which an entry is compared
+  localparam int unsigned Parts = 4;  // in which an entry is compared
   ni_pkg::walk_t asked_q;
   logic [Sizes-1:0][Ways-1:0] hits;
   logic [Sizes-1:0][Ways-1:0][35:0] frames;
