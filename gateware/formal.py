@@ -451,7 +451,7 @@ MUTATIONS = [
     Mutation("ni-translate", "ni/rtl/ni_translate.sv", "{domain: asked_q.domain,", "{domain: domain_i,"),
     Mutation("ni-translate", "ni/rtl/ni_translate.sv", "else if (clear_i) valid_q <= '0;", ""),
     Mutation("ni-translate", "ni/rtl/ni_translate.sv", "equal_q == '1", "equal_q != '0"),
-    Mutation("ni-translate", "ni/rtl/ni_translate.sv", "(p != 0 || valid_q[place])", "1'b1"),
+    Mutation("ni-translate", "ni/rtl/ni_translate.sv", "equal_q[Parts] <= valid_q[place]", "equal_q[Parts] <= 1'b1"),
     Mutation("ni-translate", "ni/rtl/ni_translate.sv", "walk_done_i && fault == NackReasonNone &&", "walk_done_i &&"),
     Mutation("ni-translate-small", "ni/rtl/ni_translate.sv", "walked_frame_q <= walked_frame;", "walked_frame_q <= walked_i.frame;"),
     Mutation("ni-blocks", "ni/rtl/ni_blocks.sv", "(!translates_q || page_outcome == Good)", "1'b1"),

@@ -59,14 +59,17 @@ module ni_translate #(
       logic fills_here;
       logic [35:Shift] frame_q;
       logic [Parts*PartBits-1:0] differs;
-      logic [Parts-1:0] equal_q;
+      logic [Parts:0] equal_q;  // and whether it is valid
       assign here = entries[place];
       assign fills_here = fills && turn_q[fill_place] == 1'($unsigned(w));
       assign differs = (Parts * PartBits)'({here.domain ^ domain_i, here.page ^ page_i[35:Shift]});
       assign hits[s][w] = equal_q == '1;
       always_ff @(posedge clk_i or negedge rst_ni) begin
         if (!rst_ni) equal_q <= '0;
-        else if (look_i) for (int unsigned p = 0; p < Parts; p++) equal_q[p] <= differs[p*PartBits+:PartBits] == '0 && (p != 0 || valid_q[place]);
+        else if (look_i) begin
+          for (int unsigned p = 0; p < Parts; p++) equal_q[p] <= differs[p*PartBits+:PartBits] == '0;
+          equal_q[Parts] <= valid_q[place];
+        end
       end
       assign frames[s][w] = (36'(frame_q) << Shift) | (asked_q.page & 36'($unsigned(2 ** Shift - 1)));
       always_ff @(posedge clk_i) begin
