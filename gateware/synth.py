@@ -35,8 +35,9 @@ import levels
 
 ROOT = Path(__file__).resolve().parent.parent
 WIRE_PS = 2000
-"""What ABC counts for the wire behind each LUT: so much that a path is short where it has few levels, whatever LUTs they are. With Yosys' own 300,
-beside 127 to 642 for a LUT of a 7-series device, it makes a chain of eleven LUTs of a port's CRC in `ni-messages`, of which eight are enough."""
+"""What ABC counts for the wire behind each LUT: so much that a path is short where it has few levels, whatever LUTs they are. With Yosys'
+own 300, beside 127 to 642 for a LUT of a 7-series device, it makes a chain of eleven LUTs of a port's CRC in `ni-messages`, of which eight
+are enough."""
 RAM_LUTS = {"RAM32M": 4, "RAM64M": 4, "RAM32M16": 8, "RAM64M8": 8, "RAM32X1D": 2, "RAM64X1D": 2, "RAM128X1D": 4, "SRL16E": 1, "SRLC32E": 1}
 
 
