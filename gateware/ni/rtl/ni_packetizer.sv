@@ -503,7 +503,13 @@ module ni_packetizer #(
   assign framed_still = framed & ~(4'(approved_taken) << frame_out_q);
   always_ff @(posedge clk_i) begin
     if (sends) framed_slots[frame_in_q] <= emit_q;
-    for (int unsigned i = 0; i < 4; i++) framed_here_q[i] <= in_frames({context_i, i[1:0]}, framed_still) || (sends && emit_q == {context_i, i[1:0]});
+  end
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) framed_here_q <= '0;
+    else begin
+      for (int unsigned i = 0; i < 4; i++)
+        framed_here_q[i] <= in_frames({context_i, i[1:0]}, framed_still) || (sends && emit_q == {context_i, i[1:0]});
+    end
   end
   assign fetch = approved_valid && (!m_axis_tvalid || m_axis_tready);
   assign left = approved.order.length - {1'b0, beat_q, 4'd0};
