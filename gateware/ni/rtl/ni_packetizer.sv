@@ -489,27 +489,22 @@ module ni_packetizer #(
     .clk_i, .rst_ni, .write_i(sends), .data_i({emit_q, number, order_q, last_beat}), .read_i(approved_taken),
     .valid_o(approved_valid), .data_o(approved));
   logic [1:0] frame_in_q, frame_out_q;
+  logic [3:0] framed_still;
+  assign framed_still = framed & ~(4'(approved_taken) << frame_out_q);
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      {frame_in_q, frame_out_q, framed} <= '0;
+      {frame_in_q, frame_out_q, framed, framed_here_q} <= '0;
     end else begin
       frame_in_q  <= frame_in_q + 2'(sends);
       frame_out_q <= frame_out_q + 2'(approved_taken);
       if (sends) framed[frame_in_q] <= 1'b1;
       if (approved_taken) framed[frame_out_q] <= 1'b0;
-    end
-  end
-  logic [3:0] framed_still;
-  assign framed_still = framed & ~(4'(approved_taken) << frame_out_q);
-  always_ff @(posedge clk_i) begin
-    if (sends) framed_slots[frame_in_q] <= emit_q;
-  end
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) framed_here_q <= '0;
-    else begin
       for (int unsigned i = 0; i < 4; i++)
         framed_here_q[i] <= in_frames({context_i, i[1:0]}, framed_still) || (sends && emit_q == {context_i, i[1:0]});
     end
+  end
+  always_ff @(posedge clk_i) begin
+    if (sends) framed_slots[frame_in_q] <= emit_q;
   end
   assign fetch = approved_valid && (!m_axis_tvalid || m_axis_tready);
   assign left = approved.order.length - {1'b0, beat_q, 4'd0};
